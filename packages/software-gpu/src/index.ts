@@ -1,0 +1,106 @@
+/**
+ * Makes a software Vulkan driver (SwiftShader, from inside the npm package `@sparticuz/chromium`) available to WebGPU in this very process, with nothing
+ * installed on the system. The device layer of `tenure` calls it when no adapter is found, or when software was asked for. The files belong to the user's
+ * cache folder; the environment variables and the loaded library belong to the process until it ends.
+ *
+ * Order matters: call this first, then `create([])` of the `webgpu` module and `requestAdapter()`. A `create([])` that found nothing before does no harm.
+ */
+import { constants } from "node:os";
+import { join } from "node:path";
+import { type Archive, unpackOnce } from "./cache.ts";
+import { messageOf, SoftwareGpuError } from "./errors.ts";
+
+export { SoftwareGpuError, type SoftwareGpuErrorCode } from "./errors.ts";
+
+/** Libraries of the driver: libvk_swiftshader.so, its manifest (which names the library relatively), and the Vulkan loader. */
+export const SWIFTSHADER: Archive = { file: "swiftshader.tar.br", content: "tar" };
+
+const ICD = "vk_swiftshader_icd.json";
+const LOADER = "libvulkan.so.1";
+/** Not in `os.constants`: the library stays loaded although Node closes its handle. */
+const RTLD_NODELETE = 0x1000;
+/** Variables by which a user chooses a driver; the second is what loaders before 1.3.207 read. */
+const CHOICES = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"] as const;
+/** Variables that add, select or hide drivers and so could undo the choice. */
+const FILTERS = ["VK_ADD_DRIVER_FILES", "VK_LOADER_DRIVERS_SELECT", "VK_LOADER_DRIVERS_DISABLE"] as const;
+
+/** Options of {@link installSoftwareVulkan}. All but `force` exist for tests. */
+export interface InstallOptions {
+  /** Choose SwiftShader even where the user named another driver in `VK_DRIVER_FILES` or `VK_ICD_FILENAMES`. */
+  readonly force?: boolean;
+  readonly platform?: string;
+  readonly arch?: string;
+  /** Cache folders to try, instead of the user's. */
+  readonly cacheRoots?: readonly string[];
+}
+
+/** What this process uses from now on. */
+export interface SoftwareVulkan {
+  /** Driver manifest that Vulkan reads: SwiftShader's, or whatever the user's variable says. */
+  readonly icd: string;
+  /** `user` when an explicit `VK_DRIVER_FILES` or `VK_ICD_FILENAMES` was respected. */
+  readonly chosenBy: "package" | "user";
+  /** Where libvulkan.so.1 comes from. */
+  readonly loader: "system" | "packaged";
+  /** Folder with the unpacked driver. */
+  readonly directory: string;
+}
+
+/**
+ * Unpacks SwiftShader, points the Vulkan loader at it and, where the system has no Vulkan loader, loads the packaged one. Safe to call again, and from
+ * several processes at once. In a worker thread it takes effect only if the main thread called it first or the worker shares its environment
+ * (`env: SHARE_ENV`), because the loader reads the environment of the process.
+ */
+export async function installSoftwareVulkan(options: InstallOptions = {}): Promise<SoftwareVulkan> {
+  requirePlatform("installSoftwareVulkan", options.platform, options.arch);
+  const directory = await unpackOnce("swiftshader", [SWIFTSHADER], "installSoftwareVulkan", options.cacheRoots);
+  const packaged = join(directory, ICD);
+  const chosen = CHOICES.map((name) => process.env[name]).find((value) => value !== undefined && value !== "");
+  const byUser = options.force !== true && chosen !== undefined && chosen !== packaged;
+  if (!byUser) {
+    for (const name of CHOICES) process.env[name] = packaged;
+    if (options.force === true) for (const name of FILTERS) Reflect.deleteProperty(process.env, name);
+  }
+  return { icd: byUser ? chosen : packaged, chosenBy: byUser ? "user" : "package", loader: ensureLoader(join(directory, LOADER)), directory };
+}
+
+/** Throws on everything but Linux on x64, with what to install instead. Parameters are for tests. */
+export function requirePlatform(caller: string, platform: string = process.platform, arch: string = process.arch): void {
+  if (platform === "linux" && arch === "x64") return;
+  const remedy: Record<string, string> = {
+    linux: "install a Vulkan driver with the system's package manager, for example Mesa's software driver 24 or newer (Debian, Ubuntu: `apt install mesa-vulkan-drivers libvulkan1`; Fedora: `dnf install mesa-vulkan-drivers vulkan-loader`)",
+    darwin: "use the Metal adapter, which needs no installation; on a virtual machine without one there is no software fallback",
+    win32: "use the Direct3D 12 adapter, whose software form WARP is part of Windows",
+  };
+  throw new SoftwareGpuError(
+    "unsupported-platform",
+    `${caller}: the packaged software adapter exists only for linux on x64, got ${platform} on ${arch}; ${remedy[platform] ?? "use a machine with a WebGPU adapter"}`,
+  );
+}
+
+/** Makes sure that a later `dlopen("libvulkan.so.1")` by Dawn succeeds. */
+function ensureLoader(packaged: string): "system" | "packaged" {
+  const system = loadLibrary(LOADER);
+  if (system === undefined) return "system";
+  const own = loadLibrary(packaged);
+  if (own === undefined) return "packaged";
+  throw new SoftwareGpuError(
+    "loader-failed",
+    `installSoftwareVulkan: expected to load ${packaged}, got "${own}" (the system has none: "${system}"); the package needs glibc and a cache folder that is not mounted noexec; set XDG_CACHE_HOME, or install libvulkan1`,
+  );
+}
+
+/**
+ * Loads a shared library for the rest of the process. Node refuses everything that is no addon, but only after the system loaded it: that refusal is
+ * success here.
+ * @returns why the system could not load it
+ */
+function loadLibrary(file: string): string | undefined {
+  try {
+    process.dlopen({ exports: {} }, file, constants.dlopen.RTLD_NOW | constants.dlopen.RTLD_GLOBAL | RTLD_NODELETE);
+    return undefined;
+  } catch (error) {
+    const message = messageOf(error);
+    return message.includes("did not self-register") ? undefined : message;
+  }
+}
