@@ -1,0 +1,248 @@
+/**
+ * One dispatch for any per-element computation: the caller gives WGSL statements from `a0, a1, …` to `r0, r1, …`, this file finds the fastest legal
+ * way to visit the elements. Fused chains come through here too. Generators only: bindings are filled by the executor, nothing is owned.
+ *
+ *   flat      every view is contiguous or one repeated element  →  four elements per load, several loads per invocation when large
+ *   strided   anything else  →  one index decomposition per run of four along the innermost dimension, vec4 where the view allows it
+ *   scattered innermost dimension no multiple of 4  →  the same, one element at a time
+ */
+import type { DType } from "../base/dtype.ts";
+import { type Layout, broadcastLayout, collapse, contiguousLayout } from "../base/layout.ts";
+import { type Shape, sizeOf } from "../base/shape.ts";
+import type { DeviceCaps, Kernel, View } from "./kernel.ts";
+import {
+  type ComputeType, Params, type StorageDecl, computeType, flatWorkgroup, gridOf, indent, loadElement, loadVec4, makeKernel, toStored, vec4Type,
+} from "./wgsl.ts";
+
+/** A view read through one of the kernel's bindings. Several operands may share a binding. */
+export interface Operand {
+  readonly view: View;
+  readonly binding: number;
+}
+
+/** Where a result goes: all of a fresh contiguous storage, or in place into `view` (whose shape is the kernel's). */
+export interface Output {
+  readonly dtype: DType;
+  readonly binding: number;
+  readonly view?: View;
+}
+
+export interface ElementwiseSpec {
+  readonly shape: Shape;
+  /** Broadcast to `shape` here. */
+  readonly operands: readonly Operand[];
+  readonly outputs: readonly Output[];
+  readonly bindings: readonly ("read" | "read_write")[];
+  /** Head of the kernel's key; for people. */
+  readonly name: string;
+  /**
+   * WGSL statements. In scope: `a0, a1, …` (f32, i32, u32 or bool; float16 arrives as f32), scalars `s0, s1, …`, `idx` with `needsIndex`.
+   * They assign every `r0, r1, …`, declared as vars of the outputs' compute types.
+   */
+  readonly body: string;
+  /** Names from helpers.ts that the body calls. */
+  readonly helpers?: readonly string[];
+  /** Per-call uniforms, in order. */
+  readonly scalars?: readonly { readonly type: "f32" | "u32" | "i32" }[];
+  /** Declares `idx: u32`, the row-major element number within `shape`. */
+  readonly needsIndex?: boolean;
+}
+
+export function elementwiseKernel(spec: ElementwiseSpec, caps: DeviceCaps): Kernel {
+  const size = sizeOf(spec.shape);
+  const layouts = [
+    ...spec.operands.map((o) => broadcastLayout(o.view.layout, spec.shape)),
+    ...spec.outputs.map((o) => o.view?.layout ?? contiguousLayout(spec.shape)),
+  ];
+  const { shape, strides } = collapse(layouts);
+  const accesses = layouts.map((l, i): Access => ({
+    binding: i < spec.operands.length ? spec.operands[i]!.binding : spec.outputs[i - spec.operands.length]!.binding,
+    dtype: i < spec.operands.length ? spec.operands[i]!.view.dtype : spec.outputs[i - spec.operands.length]!.dtype,
+    offset: l.offset,
+    strides: strides[i]!,
+  }));
+  const params = new Params();
+  const vector = shape[shape.length - 1]! % 4 === 0 && size > 0;
+  const walk = shape.length === 1 ? flatWalk : stridedWalk;
+  const main = walk({ spec, params, shape, accesses, vector });
+  const storages = storageDecls(spec.bindings, accesses, vector);
+  const units = vector ? size / 4 : size;
+  return makeKernel({
+    name: spec.name, storages, params, helpers: spec.helpers ?? [], workgroupSize: [workgroup, 1, 1],
+    globals: bodyFunction(spec, params), main: main(storages),
+    workgroups: gridOf(Math.ceil(units / (workgroup * unitsPerInvocation(units, caps))), caps),
+  }, caps);
+}
+
+const workgroup = 64;
+
+/** Loop trips per invocation: enough invocations to fill the device first, then longer runs. */
+function unitsPerInvocation(units: number, caps: DeviceCaps): number {
+  const enough = caps.software ? 4096 : 1 << 20;
+  return Math.min(Math.max(Math.floor(units / enough), 1), caps.software ? 16 : 8);
+}
+
+// === How a view is visited ===
+
+interface Access {
+  readonly binding: number;
+  readonly dtype: DType;
+  readonly offset: number;
+  readonly strides: readonly number[];
+}
+
+interface Walk {
+  readonly spec: ElementwiseSpec;
+  readonly params: Params;
+  readonly shape: readonly number[];
+  readonly accesses: readonly Access[];
+  /** Four elements of the innermost dimension at a time. */
+  readonly vector: boolean;
+}
+
+/** Whether four neighbours of the innermost dimension are one aligned vec4. */
+function aligned(a: Access): boolean {
+  return a.strides.at(-1) === 1 && a.offset % 4 === 0 && a.strides.slice(0, -1).every((s) => s % 4 === 0);
+}
+
+/** A binding is declared as vec4 when all its views allow it: the end of a storage need not be a multiple of four elements. */
+function storageDecls(bindings: readonly ("read" | "read_write")[], accesses: readonly Access[], vector: boolean): StorageDecl[] {
+  return bindings.map((access, b) => {
+    const here = accesses.filter((a) => a.binding === b);
+    return { access, dtype: here[0]?.dtype ?? "float32", vec: vector && here.length > 0 && here.every(aligned) };
+  });
+}
+
+/** Rank 1: each view has stride 1, stride 0 (loaded once, before the loop) or a constant step. */
+function flatWalk({ spec, params, shape, accesses, vector }: Walk): (storages: readonly StorageDecl[]) => string {
+  const count = params.u32("count", vector ? shape[0]! / 4 : shape[0]!);
+  return (storages) => {
+    const before: string[] = [], visit = visitor(spec, vector);
+    accesses.forEach((a, i) => {
+      const decl = storages[a.binding]!, step = a.strides[0]!;
+      const isOutput = i >= spec.operands.length;
+      const offset = params.u32(`o${i}`, decl.vec ? a.offset / 4 : a.offset);
+      if (step === 0 && !isOutput && decl.access === "read") {
+        before.push(`let x${i} = ${loadElement(decl, a.binding, offset)};`);
+        visit.splat(i);
+      } else if (decl.vec) visit.vec4(i, decl, a, `${offset} + i`);
+      else {
+        const stride = step === 1 ? "" : ` * ${params.u32(`t${i}`, step)}`;
+        visit.each(i, decl, a, (k) => `${offset} + ${vector ? `(i * 4u + ${k}u)` : "i"}${stride}`);
+      }
+    });
+    return [...before, ...loop(count, visit.text())].join("\n");
+  };
+}
+
+/** Rank 2 and more: decompose the unit number once, innermost first, and step every view along. */
+function stridedWalk({ spec, params, shape, accesses, vector }: Walk): (storages: readonly StorageDecl[]) => string {
+  const rank = shape.length, inner = vector ? shape[rank - 1]! / 4 : shape[rank - 1]!;
+  const outer = shape.slice(0, -1).reduce((n, d) => n * d, 1);
+  const count = params.u32("count", inner * outer);
+  const dims = shape.map((d, k) => (k === 0 ? "" : params.u32(`d${k}`, k === rank - 1 ? inner : d)));
+  return (storages) => {
+    const lines: string[] = [`var rest = i;`], visit = visitor(spec, vector);
+    for (let k = rank - 1; k > 0; k--) lines.push(`let c${k} = rest % ${dims[k]};`, k > 1 ? `rest /= ${dims[k]};` : `let c0 = rest / ${dims[k]};`);
+    accesses.forEach((a, i) => {
+      const decl = storages[a.binding]!, wide = decl.vec;
+      const terms = [params.u32(`o${i}`, wide ? a.offset / 4 : a.offset)];
+      a.strides.forEach((s, k) => {
+        if (s === 0) return;
+        const c = k === rank - 1 && vector && !wide ? `c${k} * 4u` : `c${k}`;
+        terms.push(k === rank - 1 && (wide || s === 1) ? c : `${c} * ${params.u32(`t${i}_${k}`, wide ? s / 4 : s)}`);
+      });
+      const step = a.strides[rank - 1]!;
+      if (wide) visit.vec4(i, decl, a, terms.join(" + "));
+      else {
+        lines.push(`let e${i} = ${terms.join(" + ")};`);
+        if (step === 0 && vector && i < spec.operands.length) {
+          lines.push(`let x${i} = ${loadElement(decl, a.binding, `e${i}`)};`);
+          visit.splat(i);
+        } else visit.each(i, decl, a, (k) => (k === 0 || step === 0 ? `e${i}` : step === 1 ? `e${i} + ${k}u` : `e${i} + ${k}u * p.t${i}_${rank - 1}`));
+      }
+    });
+    return loop(count, [...lines, ...visit.text()]).join("\n");
+  };
+}
+
+/** A grid-stride loop over `i < count`. */
+function loop(count: string, body: readonly string[]): string[] {
+  return [
+    `let step = grid.x * grid.y * ${workgroup}u;`,
+    `for (var i = (${flatWorkgroup}) * ${workgroup}u + lane; i < ${count}; i += step) {`,
+    indent(body.join("\n")),
+    `}`,
+  ];
+}
+
+// === The body, once per element ===
+
+/** Collects loads, calls and stores of one unit (four elements, or one). */
+function visitor(spec: ElementwiseSpec, vector: boolean): {
+  splat(i: number): void;
+  vec4(i: number, decl: StorageDecl, a: Access, index: string): void;
+  each(i: number, decl: StorageDecl, a: Access, index: (k: number) => string): void;
+  text(): string[];
+} {
+  const inputs = spec.operands.length, width = vector ? 4 : 1;
+  const loads: string[] = [], stores: string[] = [];
+  const argument: ((k: number) => string)[] = [];
+  const result = (k: number, i: number): string => (spec.outputs.length === 1 ? `y${k}` : `y${k}.r${i - inputs}`);
+  return {
+    splat: (i) => { argument[i] = () => `x${i}`; },
+    vec4: (i, decl, a, index) => {
+      if (i < inputs) {
+        loads.push(`let x${i} = ${loadVec4(decl, a.binding, index)};`);
+        argument[i] = (k) => `x${i}.${"xyzw"[k]!}`;
+      } else {
+        const parts = [0, 1, 2, 3].map((k) => toStored(decl.dtype, result(k, i)));
+        stores.push(`b${a.binding}[${index}] = ${vec4Type(decl.dtype)}(${parts.join(", ")});`);
+      }
+    },
+    each: (i, decl, a, index) => {
+      if (i < inputs) {
+        for (let k = 0; k < width; k++) loads.push(`let x${i}_${k} = ${loadElement(decl, a.binding, index(k))};`);
+        argument[i] = (k) => `x${i}_${k}`;
+      } else for (let k = 0; k < width; k++) stores.push(`b${a.binding}[${index(k)}] = ${toStored(decl.dtype, result(k, i))};`);
+    },
+    text: () => {
+      const calls = Array.from({ length: width }, (_, k) => {
+        const args = argument.map((f) => f(k));
+        if (spec.needsIndex === true) args.push(vector ? `i * 4u + ${k}u` : "i");
+        return `let y${k} = body(${args.join(", ")});`;
+      });
+      return [...loads, ...calls, ...stores];
+    },
+  };
+}
+
+/** The caller's statements as a WGSL function from elements to one value or a struct `R`. */
+function bodyFunction(spec: ElementwiseSpec, params: Params): string {
+  const types = spec.outputs.map((o) => computeType(o.dtype));
+  const args = spec.operands.map((o, i) => `a${i}: ${computeType(o.view.dtype)}`);
+  if (spec.needsIndex === true) args.push("idx: u32");
+  return bodyText({ args, types, body: spec.body, scalars: spec.scalars ?? [], params });
+}
+
+/** Shared with reductions that have a fused prologue. */
+export function bodyText(b: {
+  args: readonly string[];
+  types: readonly ComputeType[];
+  body: string;
+  scalars: readonly { readonly type: "f32" | "u32" | "i32" }[];
+  params: Params;
+}): string {
+  const one = b.types.length === 1;
+  const lines = [
+    ...b.scalars.map((s, k) => `let s${k} = ${b.params.scalar(`s${k}`, s.type, k)};`),
+    ...b.types.map((t, k) => `var r${k}: ${t};`),
+    b.body.trim(),
+    one ? "return r0;" : `return R(${b.types.map((_, k) => `r${k}`).join(", ")});`,
+  ];
+  const struct = one ? "" : `struct R { ${b.types.map((t, k) => `r${k}: ${t}`).join(", ")} }\n`;
+  return `${struct}fn body(${b.args.join(", ")}) -> ${one ? b.types[0]! : "R"} {\n${indent(lines.join("\n"))}}\n`;
+}
+
+/** A layout-only view, for callers that build operands by hand. */
+export function viewOf(layout: Layout, dtype: DType): View { return { layout, dtype }; }

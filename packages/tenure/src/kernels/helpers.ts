@@ -1,0 +1,154 @@
+/**
+ * WGSL functions that bodies ask for by name. They exist because builtins differ between adapters: `max` swallows NaN, `tanh` overflows, `log(-2)`
+ * and `pow(-2, 3)` are undefined in WGSL. Every function here gives PyTorch's answer on every adapter. Text only; owns nothing.
+ */
+import { internal } from "../base/errors.ts";
+import { philoxWGSL, randomHelpers } from "./random.ts";
+
+interface Helper {
+  readonly code: string;
+  /** Other helpers this one calls. */
+  readonly uses?: readonly string[];
+}
+
+const f32Unary = (name: string, expr: string): string => `fn ${name}(x: f32) -> f32 { return ${expr}; }`;
+
+const library: Readonly<Record<string, Helper>> = {
+  // --- special values: WGSL refuses NaN and infinity as constants, so they come from variables the compiler cannot fold ---
+  nan: { code: `var<private> nanBits: u32 = 0x7fc00000u;\nfn nan() -> f32 { return bitcast<f32>(nanBits); }` },
+  inf: { code: `var<private> infBits: u32 = 0x7f800000u;\nfn inf() -> f32 { return bitcast<f32>(infBits); }` },
+  isNan: { code: `fn isNan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }` },
+  isInf: { code: `fn isInf(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }` },
+  isFinite: { code: `fn isFinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }` },
+  // --- order, NaN propagating ---
+  nanMax: { uses: ["isNan"], code: `fn nanMax(a: f32, b: f32) -> f32 { return select(select(max(a, b), b, isNan(b)), a, isNan(a)); }` },
+  nanMin: { uses: ["isNan"], code: `fn nanMin(a: f32, b: f32) -> f32 { return select(select(min(a, b), b, isNan(b)), a, isNan(a)); }` },
+  relu: { uses: ["isNan"], code: f32Unary("relu", "select(max(x, 0.0), x, isNan(x))") },
+  signOf: { uses: ["isNan"], code: f32Unary("signOf", "select(sign(x), x, isNan(x))") },
+  // --- functions with domain or range trouble ---
+  tanhOf: { uses: ["isNan"], code: f32Unary("tanhOf", "select(tanh(clamp(x, -15.0, 15.0)), x, isNan(x))") },
+  expOf: {
+    uses: ["isNan", "inf"],
+    code: `fn expOf(x: f32) -> f32 {
+  if (isNan(x)) { return x; }
+  if (x > 88.72284) { return inf(); }
+  return select(exp(x), 0.0, x < -103.97);
+}`,
+  },
+  logOf: {
+    uses: ["isNan", "isInf", "nan", "inf"],
+    code: `fn logOf(x: f32) -> f32 {
+  if (isNan(x)) { return x; }
+  if (x < 0.0) { return nan(); }
+  if (x == 0.0) { return -inf(); }
+  return select(log(x), x, isInf(x));
+}`,
+  },
+  sqrtOf: { uses: ["isNan", "isInf", "nan"], code: `fn sqrtOf(x: f32) -> f32 {
+  if (x < 0.0) { return nan(); }
+  return select(sqrt(x), x, isNan(x) || isInf(x));
+}` },
+  sigmoid: { uses: ["expOf"], code: f32Unary("sigmoid", "1.0 / (1.0 + expOf(-x))") },
+  log1pOf: {
+    uses: ["logOf"],
+    code: `fn log1pOf(x: f32) -> f32 {
+  if (abs(x) < 0.02) { return x * (1.0 - x * (0.5 - x * (0.33333334 - x * (0.25 - x * 0.2)))); }
+  return logOf(1.0 + x);
+}`,
+  },
+  expm1Of: {
+    uses: ["expOf"],
+    code: `fn expm1Of(x: f32) -> f32 {
+  if (abs(x) < 0.05) { return x * (1.0 + x * (0.5 + x * (0.16666667 + x * (0.041666668 + x * 0.008333334)))); }
+  return expOf(x) - 1.0;
+}`,
+  },
+  softplus: { uses: ["expOf", "log1pOf", "isNan"], code: f32Unary("softplus", "select(max(x, 0.0) + log1pOf(expOf(-abs(x))), x, isNan(x))") },
+  powOf: {
+    uses: ["isNan", "isInf", "nan", "inf"],
+    code: `fn powOf(a: f32, b: f32) -> f32 {
+  if (b == 0.0 || a == 1.0) { return 1.0; }
+  if (isNan(a)) { return a; }
+  if (isNan(b)) { return b; }
+  let m = abs(a);
+  if (isInf(b)) {
+    if (m == 1.0) { return 1.0; }
+    return select(0.0, inf(), (m > 1.0) == (b > 0.0));
+  }
+  let whole = floor(b) == b;
+  let odd = whole && abs(b) < 16777216.0 && (i32(b) & 1) != 0;
+  var r: f32;
+  if (m == 0.0 || isInf(a)) { r = select(0.0, inf(), (m == 0.0) == (b < 0.0)); }
+  else if (a < 0.0 && !whole) { return nan(); }
+  else if (whole && abs(b) <= 4.0) {
+    let m2 = m * m;
+    let n = u32(abs(b));
+    r = select(1.0, m, (n & 1u) != 0u) * select(1.0, m2, (n & 2u) != 0u) * select(1.0, m2 * m2, (n & 4u) != 0u);
+    if (b < 0.0) { r = 1.0 / r; }
+  } else { r = pow(m, b); }
+  return select(r, -r, odd && (bitcast<u32>(a) >> 31u) != 0u);
+}`,
+  },
+  erf: {
+    uses: ["isNan"],
+    code: `fn erf(x: f32) -> f32 {
+  if (isNan(x)) { return x; }
+  let z = abs(x);
+  if (z < 0.5) {
+    let q = x * x;
+    return x * (1.1283792 + q * (-0.37612638 + q * (0.11283791 + q * (-0.026866171 + q * (0.0052239776 - q * 0.00085483270)))));
+  }
+  if (z > 4.0) { return sign(x); }
+  let t = 1.0 / (1.0 + 0.5 * z);
+  let poly = -1.26551223 + t * (1.00002368 + t * (0.37409196 + t * (0.09678418 + t * (-0.18628806 + t * (0.27886807 + t * (-1.13520398 + t * (1.48851587 + t * (-0.82215223 + t * 0.17087277))))))));
+  return sign(x) * (1.0 - t * exp(-z * z + poly));
+}`,
+  },
+  // --- division that rounds down, as Python and PyTorch's remainder ---
+  floorDiv: { code: `fn floorDiv(a: f32, b: f32) -> f32 { return floor(a / b); }` },
+  floorMod: {
+    uses: ["isNan"],
+    code: `fn floorMod(a: f32, b: f32) -> f32 {
+  let r = a % b;
+  return select(r, r + b, r != 0.0 && (r < 0.0) != (b < 0.0));
+}`,
+  },
+  floorDivI: { code: `fn floorDivI(a: i32, b: i32) -> i32 {
+  if (b == 0) { return 0; }
+  let q = a / b;
+  return select(q, q - 1, q * b != a && (a < 0) != (b < 0));
+}` },
+  floorModI: { code: `fn floorModI(a: i32, b: i32) -> i32 {
+  if (b == 0) { return 0; }
+  let r = a % b;
+  return select(r, r + b, r != 0 && (r < 0) != (b < 0));
+}` },
+  powI: { code: `fn powI(a: i32, b: i32) -> i32 {
+  if (b < 0) { return select(select(0, select(1, -1, (b & 1) != 0), a == -1), 1, a == 1); }
+  var r = 1; var base = a; var n = u32(b);
+  while (n > 0u) { if ((n & 1u) != 0u) { r *= base; } base *= base; n >>= 1u; }
+  return r;
+}` },
+  // --- conversions with a defined answer for NaN and out-of-range values ---
+  toI32: { uses: ["isNan"], code: `fn toI32(x: f32) -> i32 { return select(i32(clamp(x, -2147483648.0, 2147483520.0)), 0, isNan(x)); }` },
+  toU32: { uses: ["isNan"], code: `fn toU32(x: f32) -> u32 { return select(u32(clamp(x, 0.0, 4294967040.0)), 0u, isNan(x)); }` },
+  philox: { code: philoxWGSL },
+  ...randomHelpers,
+};
+
+/** Names that `helperText` accepts. */
+export const helperNames: readonly string[] = Object.keys(library);
+
+/** The text of the named helpers and everything they use, each once, in a fixed order. */
+export function helperText(names: readonly string[]): string {
+  const wanted = new Set<string>();
+  const add = (name: string): void => {
+    if (wanted.has(name)) return;
+    const helper = library[name];
+    if (helper === undefined) throw internal(`no WGSL helper named ${name}`);
+    helper.uses?.forEach(add);
+    wanted.add(name);
+  };
+  [...names].sort().forEach(add);
+  return [...wanted].map((name) => `${library[name]!.code}\n`).join("");
+}

@@ -1,0 +1,311 @@
+/**
+ * Reductions over any axes of any strided view, in one dispatch and in one fixed order per shape (same bits on every run).
+ * A workgroup is a rectangle of `outputs × lanes`: lanes share one output and meet in a tree in workgroup memory. One lane is "a thread per output",
+ * one output is "a workgroup per output". Neighbouring threads take neighbouring memory: outputs when the kept axis is innermost, lanes when the reduced one is.
+ * Sums go through three levels of partial sums, so the error grows like the cube root of the length. Owns nothing.
+ */
+import type { DType } from "../base/dtype.ts";
+import { type Layout, broadcastLayout, collapse, stridedLayout } from "../base/layout.ts";
+import { type Shape, sizeOf } from "../base/shape.ts";
+import { type Operand, bodyText } from "./elementwise.ts";
+import type { DeviceCaps, Kernel, View } from "./kernel.ts";
+import {
+  type ComputeType, Params, type StorageDecl, computeType, flatWorkgroup, gridOf, indent, infWord, loadElement, loadVec4, makeKernel, nanWord, negInfWord, toStored,
+} from "./wgsl.ts";
+
+export type ReduceOp = "sum" | "mean" | "max" | "min" | "prod" | "argMax" | "argMin" | "any" | "all";
+
+/** Maps elements before they are accumulated: a fused chain. */
+export interface ReducePrologue {
+  /** Broadcast to the input's shape. Bindings count from 0; the output's binding comes after the highest. */
+  readonly operands: readonly Operand[];
+  /** Dtype of `r0`, as if it had been stored. */
+  readonly dtype: DType;
+  /** WGSL statements from `a0, a1, …` and `s0, …` to `r0`, as in elementwise. */
+  readonly body: string;
+  readonly helpers?: readonly string[];
+  readonly scalars?: readonly { readonly type: "f32" | "u32" | "i32" }[];
+}
+
+export interface ReduceSpec {
+  readonly op: ReduceOp;
+  /** Binding 0. With `pre`, only its shape counts. */
+  readonly input: View;
+  /** Sorted, not negative; empty means nothing is reduced. */
+  readonly axes: readonly number[];
+  /** Dtype of the contiguous output, the last binding. Sums accumulate in f32, or in i32/u32 when this is an integer. */
+  readonly outDtype: DType;
+  readonly pre?: ReducePrologue;
+}
+
+/**
+ * One output per kept position, row-major. `argMax`/`argMin` give the first position in row-major order of the reduced axes; NaN counts as the extreme.
+ * Nothing to reduce gives the identity: 0, 1, ∓infinity, false/true; NaN for `mean`.
+ */
+export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
+  const inShape = spec.input.layout.shape;
+  const operands = spec.pre?.operands ?? [{ view: spec.input, binding: 0 }];
+  const layouts = operands.map((o) => broadcastLayout(o.view.layout, inShape));
+  const reduced = inShape.map((_, i) => spec.axes.includes(i));
+  const kept = collapse(layouts.map((l) => pick(l, reduced, false)));
+  const over = collapse(layouts.map((l) => pick(l, reduced, true)));
+  const outputs = sizeOf(kept.shape), length = sizeOf(over.shape);
+  const inner = over.shape.at(-1)!, outer = length === 0 ? 0 : length / inner;
+
+  const decls = storageDecls(operands, kept, over, layouts, inner % 4 === 0 && length > 0);
+  const vector = decls.some((d) => d.vec);
+  const innerUnits = vector ? inner / 4 : inner;
+  const params = new Params();
+  const acc = accumulator(spec, params, length, operands);
+  const tile = chooseTile({ outputs, outer, innerUnits, rowwise: over.strides.some((s) => s.at(-1) === 1), caps });
+  const lanesOverOuter = tile.lanes > 1 && outer > innerUnits;
+  const names = { outputs: params.u32("outputs", outputs), outer: params.u32("outer", outer), inner: params.u32("inner", innerUnits) };
+
+  // Where the operands of output `o` begin.
+  const start = [...split("o", kept.shape, "k", params), ...operands.map((_, i) => {
+    const unit = decls[operands[i]!.binding]!.vec ? 4 : 1;
+    return `let base${i} = ${sum([params.u32(`o${i}`, layouts[i]!.offset / unit), ...terms("k", kept.strides[i]!, `t${i}k`, unit, params)])};`;
+  })];
+  // Where they stand after the outer reduced dimensions.
+  const outerShape = over.shape.slice(0, -1);
+  const move = [...(outerShape.length > 0 ? split("u", outerShape, "v", params) : []), ...operands.map((_, i) => {
+    const unit = decls[operands[i]!.binding]!.vec ? 4 : 1;
+    return `let row${i} = ${sum([`base${i}`, ...terms("v", over.strides[i]!.slice(0, -1), `t${i}v`, unit, params)])};`;
+  })];
+  const visit = elementLoads(spec, operands, decls, over.strides.map((s) => s.at(-1)!), vector, params);
+
+  const outerLoop = lanesOverOuter ? ["ly", `${tile.lanes}u`] : ["0u", "1u"], innerLoop = lanesOverOuter ? ["0u", "1u"] : ["ly", `${tile.lanes}u`];
+  const position = outerShape.length > 0 ? `u * ${names.inner}${vector ? " * 4u" : ""} + ` : "";
+  const at = (k: number): string => `${position}${vector ? `j * 4u + ${k}u` : "j"}`;
+  const step = [...visit.lines, ...acc.add(visit.values, at)];
+  const chunked = acc.blocked
+    ? [
+        `for (var c = ${innerLoop[0]}; c < ${names.inner}; c += ${64 * (lanesOverOuter ? 1 : tile.lanes)}u) {`,
+        indent(["var part = acc0();", `let end = min(c + ${64 * (lanesOverOuter ? 1 : tile.lanes)}u, ${names.inner});`,
+          `for (var j = c; j < end; j += ${innerLoop[1]}) {`, indent(step.join("\n")), "}",
+          "level1 += part;", "parts += 1u;", "if (parts == 64u) { total += level1; level1 = acc0(); parts = 0u; }"].join("\n")),
+        "}",
+      ]
+    : [`for (var j = ${innerLoop[0]}; j < ${names.inner}; j += ${innerLoop[1]}) {`, indent(step.join("\n")), "}"];
+  const work = [...start, `for (var u = ${outerLoop[0]}; u < ${names.outer}; u += ${outerLoop[1]}) {`, indent([...move, ...chunked].join("\n")), "}", ...acc.close];
+
+  const one = tile.lanes === 1;
+  const [ox, ly] = tile.outputsFast ? [`lane % ${tile.outputs}u`, `lane / ${tile.outputs}u`] : [`lane / ${tile.lanes}u`, `lane % ${tile.lanes}u`];
+  const outBinding = decls.length;
+  const store = `b${outBinding}[o] = ${toStored(spec.outDtype, acc.result)};`;
+  const main = [
+    `let o = (${flatWorkgroup}) * ${tile.outputs}u + ${tile.outputs === 1 ? "0u" : one ? "lane" : ox};`,
+    one ? "const ly = 0u;" : `let ly = ${ly};`,
+    ...acc.open,
+    `if (o < ${names.outputs}) {`, indent(work.join("\n")), "}",
+    ...(one ? [`if (o < ${names.outputs}) { ${store} }`] : [...acc.tree(tile), `if (ly == 0u && o < ${names.outputs}) { ${store} }`]),
+  ].join("\n");
+
+  return makeKernel({
+    name: `reduce.${spec.op}`, params, helpers: [...(spec.pre?.helpers ?? []), ...acc.helpers],
+    storages: [...decls, { dtype: spec.outDtype, vec: false, access: "read_write" }],
+    workgroupSize: [tile.outputs * tile.lanes, 1, 1],
+    globals: `${visit.globals}${acc.globals}${one ? "" : acc.shared(tile.outputs * tile.lanes)}`,
+    main, workgroups: gridOf(Math.ceil(outputs / tile.outputs), caps),
+  }, caps);
+}
+
+/** The dimensions of a layout that are reduced (or kept). */
+function pick(l: Layout, reduced: readonly boolean[], which: boolean): Layout {
+  const keep = (_: number, i: number): boolean => reduced[i] === which;
+  return stridedLayout(l.shape.filter(keep), l.strides.filter(keep), l.offset);
+}
+
+// === Shape of the launch ===
+
+interface Tile {
+  /** Outputs per workgroup; a power of two. */
+  readonly outputs: number;
+  /** Threads that share one output; a power of two. */
+  readonly lanes: number;
+  /** Neighbouring threads take neighbouring outputs rather than neighbouring elements of one output. */
+  readonly outputsFast: boolean;
+}
+
+function chooseTile(t: { outputs: number; outer: number; innerUnits: number; rowwise: boolean; caps: DeviceCaps }): Tile {
+  const threads = t.caps.software ? 64 : 256;
+  const most = Math.max(t.outer, t.innerUnits); // loop that lanes divide
+  let lanes: number;
+  if (t.caps.software) lanes = t.outputs >= 128 ? 1 : Math.min(pow2(64 / Math.max(t.outputs, 1)), pow2(most / 16));
+  else {
+    lanes = Math.max(pow2(131072 / Math.max(t.outputs, 1)), t.rowwise ? 32 : 1);
+    lanes = Math.min(lanes, threads, pow2(most / 2));
+  }
+  const outputs = Math.min(threads / lanes, t.caps.software ? Math.max(pow2(t.outputs / 16), 4) : threads, 2 * pow2(t.outputs));
+  return { outputs, lanes, outputsFast: !t.rowwise };
+}
+
+/** The largest power of two that is at most `x`, and at least 1. */
+function pow2(x: number): number { return x < 2 ? 1 : 2 ** Math.floor(Math.log2(x)); }
+
+// === Index text ===
+
+/** Lines that decompose `index` over `shape` into `<c>0, <c>1, …`. */
+export function split(index: string, shape: Shape, c: string, params: Params): string[] {
+  if (shape.length === 1) return [`let ${c}0 = ${index};`];
+  const lines = [`var ${c}rest = ${index};`];
+  for (let k = shape.length - 1; k > 0; k--) {
+    const d = params.u32(`${c}d${k}`, shape[k]!);
+    lines.push(`let ${c}${k} = ${c}rest % ${d};`, k > 1 ? `${c}rest /= ${d};` : `let ${c}0 = ${c}rest / ${d};`);
+  }
+  return lines;
+}
+
+/** `c_k * stride_k` for every stride that is not 0, strides in units of `unit` elements. */
+export function terms(c: string, strides: readonly number[], name: string, unit: number, params: Params): string[] {
+  return strides.flatMap((s, k) => (s === 0 ? [] : s === unit ? [`${c}${k}`] : [`${c}${k} * ${params.u32(`${name}${k}`, s / unit)}`]));
+}
+
+function sum(parts: readonly string[]): string { return parts.join(" + "); }
+
+// === Loads ===
+
+function storageDecls(operands: readonly Operand[], kept: { strides: number[][] }, over: { strides: number[][] }, layouts: readonly Layout[], divisible: boolean): StorageDecl[] {
+  const count = operands.reduce((n, o) => Math.max(n, o.binding + 1), 0);
+  const fits = (i: number): boolean => {
+    const o = over.strides[i]!;
+    return o.at(-1) === 1 && layouts[i]!.offset % 4 === 0 && o.slice(0, -1).every((s) => s % 4 === 0) && kept.strides[i]!.every((s) => s % 4 === 0);
+  };
+  return Array.from({ length: count }, (_, b) => {
+    const here = operands.flatMap((o, i) => (o.binding === b ? [i] : []));
+    return { access: "read", dtype: here.length > 0 ? operands[here[0]!]!.view.dtype : "float32", vec: divisible && here.length > 0 && here.every(fits) };
+  });
+}
+
+/** Lines that load one unit (`j`) and the expressions of its mapped elements. */
+function elementLoads(
+  spec: ReduceSpec, operands: readonly Operand[], decls: readonly StorageDecl[], strides: readonly number[], vector: boolean, params: Params,
+): { lines: string[]; values: string[]; globals: string } {
+  const lines: string[] = [];
+  const argument = operands.map((o, i): ((k: number) => string) => {
+    const decl = decls[o.binding]!;
+    if (decl.vec) {
+      lines.push(`let x${i} = ${loadVec4(decl, o.binding, `row${i} + j`)};`);
+      return (k) => `x${i}.${"xyzw"[k]!}`;
+    }
+    const s = strides[i]!, factor = s === 0 || s === 1 ? "" : ` * ${params.u32(`s${i}inner`, s)}`;
+    return (k) => loadElement(decl, o.binding, s === 0 ? `row${i}` : `row${i} + ${vector ? `(j * 4u + ${k}u)` : "j"}${factor}`);
+  });
+  const ks = vector ? [0, 1, 2, 3] : [0];
+  if (spec.pre === undefined) return { lines, values: ks.map((k) => argument[0]!(k)), globals: "" };
+  const globals = bodyText({
+    args: operands.map((o, i) => `a${i}: ${computeType(o.view.dtype)}`), types: [computeType(spec.pre.dtype)],
+    body: spec.pre.body, scalars: spec.pre.scalars ?? [], params,
+  });
+  return { lines, values: ks.map((k) => `body(${argument.map((f) => f(k)).join(", ")})`), globals };
+}
+
+// === Accumulators ===
+
+interface Accumulator {
+  readonly helpers: readonly string[];
+  readonly globals: string;
+  /** Goes through blocks of 64: `part`, `level1`, `total`. */
+  readonly blocked: boolean;
+  readonly open: readonly string[];
+  /** Lines that take in the elements `values`, the k-th at position `at(k)`. */
+  add(values: readonly string[], at: (k: number) => string): string[];
+  readonly close: readonly string[];
+  /** Workgroup memory of `n` accumulators. */
+  shared(n: number): string;
+  /** Lines that leave the whole in lane 0. */
+  tree(tile: Tile): string[];
+  /** The output value in the output's compute type. */
+  readonly result: string;
+}
+
+function accumulator(spec: ReduceSpec, params: Params, length: number, operands: readonly Operand[]): Accumulator {
+  const from = computeType(spec.pre?.dtype ?? operands[0]!.view.dtype), to = computeType(spec.outDtype);
+  if (spec.op === "argMax" || spec.op === "argMin") return argAccumulator(spec.op, from, to);
+  if (spec.op === "any" || spec.op === "all") {
+    return simple({ type: "bool", from, to, identity: spec.op === "any" ? "false" : "true", join: (a, b) => `${a} ${spec.op === "any" ? "||" : "&&"} ${b}`, helpers: [] });
+  }
+  if (spec.op === "max" || spec.op === "min") {
+    const type = from === "bool" ? "u32" : from, isMax = spec.op === "max";
+    const words = { f32: isMax ? negInfWord : infWord, i32: isMax ? 0x80000000 : 0x7fffffff, u32: isMax ? 0 : 0xffffffff };
+    const identity = `bitcast<${type}>(${params.u32("identity", words[type])})`;
+    const fn = type === "f32" ? (isMax ? "nanMax" : "nanMin") : spec.op;
+    return simple({ type, from, to, identity, join: (a, b) => `${fn}(${a}, ${b})`, helpers: type === "f32" ? [fn] : [] });
+  }
+  const type = to === "bool" ? "u32" : to;
+  if (spec.op === "prod") return simple({ type, from, to, identity: `${type}(1)`, join: (a, b) => `${a} * ${b}`, helpers: [] });
+  // The mean of nothing is NaN: it starts there.
+  const identity = spec.op === "mean" ? `bitcast<f32>(${params.u32("identity", length === 0 ? nanWord : 0)})` : `${type}(0)`;
+  const mean = spec.op === "mean" ? ` / ${params.f32("length", Math.max(length, 1))}` : "";
+  return { ...simple({ type, from, to, identity, join: (a, b) => `${a} + ${b}`, helpers: [] }), blocked: true, ...blockedText(type, from, identity), result: convert(`total${mean}`, type, to) };
+}
+
+function simple(a: { type: ComputeType; from: ComputeType; to: ComputeType; identity: string; join: (a: string, b: string) => string; helpers: readonly string[] }): Accumulator {
+  return {
+    helpers: a.helpers, globals: "", blocked: false,
+    open: [`var total: ${a.type} = ${a.identity};`],
+    add: (values) => {
+      const v = values.map((x) => convert(x, a.from, a.type));
+      return [`total = ${v.length === 1 ? a.join("total", v[0]!) : a.join("total", `(${a.join(`(${a.join(v[0]!, v[1]!)})`, `(${a.join(v[2]!, v[3]!)})`)})`)};`];
+    },
+    close: [],
+    shared: (n) => `var<workgroup> shared_: array<${a.type}, ${n}>;\n`,
+    tree: (tile) => [
+      `let slot = ly * ${tile.outputs}u + (lane ${tile.outputsFast ? `% ${tile.outputs}u` : `/ ${tile.lanes}u`});`,
+      "shared_[slot] = total;",
+      `for (var reach = ${tile.lanes / 2}u; reach > 0u; reach >>= 1u) {`,
+      indent(["workgroupBarrier();", `if (ly < reach) { shared_[slot] = ${a.join("shared_[slot]", `shared_[slot + reach * ${tile.outputs}u]`)}; }`].join("\n")),
+      "}",
+      "total = shared_[slot];",
+    ],
+    result: convert("total", a.type, a.to),
+  };
+}
+
+function blockedText(type: ComputeType, from: ComputeType, identity: string): Pick<Accumulator, "globals" | "open" | "add" | "close"> {
+  return {
+    globals: `fn acc0() -> ${type} { return ${identity}; }\n`,
+    open: ["var total = acc0();", "var level1 = acc0();", "var parts = 0u;"],
+    add: (values) => {
+      const v = values.map((x) => convert(x, from, type));
+      return [v.length === 1 ? `part += ${v[0]!};` : `part += (${v[0]!} + ${v[1]!}) + (${v[2]!} + ${v[3]!});`];
+    },
+    close: ["total += level1;"],
+  };
+}
+
+function argAccumulator(op: "argMax" | "argMin", from: ComputeType, to: ComputeType): Accumulator {
+  const type = from === "bool" ? "u32" : from, cmp = op === "argMax" ? ">" : "<";
+  const wins = type === "f32" ? `select(v ${cmp} bv, !isNan(bv), isNan(v))` : `v ${cmp} bv`;
+  const ties = type === "f32" ? "(v == bv || (isNan(v) && isNan(bv)))" : "v == bv";
+  return {
+    helpers: type === "f32" ? ["isNan"] : [], blocked: false,
+    globals: `const none = 0xffffffffu;\nfn better(v: ${type}, i: u32, bv: ${type}, bi: u32) -> bool {\n  if (i == none || bi == none) { return bi == none && i != none; }\n  return ${wins} || (${ties} && i < bi);\n}\n`,
+    open: [`var best: ${type}; var bestAt = none;`],
+    add: (values, at) => values.flatMap((x, k) => [
+      `{ let v = ${convert(x, from, type)}; let i = ${at(k)}; if (better(v, i, best, bestAt)) { best = v; bestAt = i; } }`,
+    ]),
+    close: [],
+    shared: (n) => `var<workgroup> sharedValue: array<${type}, ${n}>;\nvar<workgroup> sharedAt: array<u32, ${n}>;\n`,
+    tree: (tile) => [
+      `let slot = ly * ${tile.outputs}u + (lane ${tile.outputsFast ? `% ${tile.outputs}u` : `/ ${tile.lanes}u`});`,
+      "sharedValue[slot] = best; sharedAt[slot] = bestAt;",
+      `for (var reach = ${tile.lanes / 2}u; reach > 0u; reach >>= 1u) {`,
+      indent(["workgroupBarrier();", "if (ly < reach) {",
+        `  let other = slot + reach * ${tile.outputs}u;`,
+        "  if (better(sharedValue[other], sharedAt[other], sharedValue[slot], sharedAt[slot])) { sharedValue[slot] = sharedValue[other]; sharedAt[slot] = sharedAt[other]; }",
+        "}"].join("\n")),
+      "}",
+      "bestAt = sharedAt[slot];",
+    ],
+    result: to === "u32" ? "bestAt" : convert("bestAt", "u32", to),
+  };
+}
+
+/** WGSL conversion between compute types; anything but zero is true. */
+export function convert(value: string, from: ComputeType, to: ComputeType): string {
+  if (from === to) return value;
+  if (to === "bool") return from === "f32" ? `(${value} != 0.0)` : `(${value} != ${from}(0))`;
+  if (from === "bool") return `select(${to}(0), ${to}(1), ${value})`;
+  return `${to}(${value})`;
+}
