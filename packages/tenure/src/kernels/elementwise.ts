@@ -60,6 +60,7 @@ export function elementwiseKernel(spec: ElementwiseSpec, caps: DeviceCaps): Kern
     dtype: i < spec.operands.length ? spec.operands[i]!.view.dtype : spec.outputs[i - spec.operands.length]!.dtype,
     offset: l.offset,
     strides: strides[i]!,
+    linear: i >= spec.operands.length && spec.outputs[i - spec.operands.length]!.view === undefined,
   }));
   const params = new Params();
   const vector = shape[shape.length - 1]! % 4 === 0 && size > 0;
@@ -89,6 +90,8 @@ interface Access {
   readonly dtype: DType;
   readonly offset: number;
   readonly strides: readonly number[];
+  /** A fresh output: its index is the element number itself. */
+  readonly linear: boolean;
 }
 
 interface Walk {
@@ -121,6 +124,7 @@ function flatWalk({ spec, params, shape, accesses, vector }: Walk): (storages: r
     accesses.forEach((a, i) => {
       const decl = storages[a.binding]!, step = a.strides[0]!;
       const isOutput = i >= spec.operands.length;
+      if (a.linear) { visit.linear(i, decl, a); return; }
       const offset = params.u32(`o${i}`, decl.vec ? a.offset / 4 : a.offset);
       if (step === 0 && !isOutput && decl.access === "read") {
         before.push(`let x${i} = ${loadElement(decl, a.binding, offset)};`);
@@ -146,6 +150,7 @@ function stridedWalk({ spec, params, shape, accesses, vector }: Walk): (storages
     for (let k = rank - 1; k > 0; k--) lines.push(`let c${k} = rest % ${dims[k]};`, k > 1 ? `rest /= ${dims[k]};` : `let c0 = rest / ${dims[k]};`);
     accesses.forEach((a, i) => {
       const decl = storages[a.binding]!, wide = decl.vec;
+      if (a.linear) { visit.linear(i, decl, a); return; }
       const terms = [params.u32(`o${i}`, wide ? a.offset / 4 : a.offset)];
       a.strides.forEach((s, k) => {
         if (s === 0) return;
@@ -183,6 +188,7 @@ function visitor(spec: ElementwiseSpec, vector: boolean): {
   splat(i: number): void;
   vec4(i: number, decl: StorageDecl, a: Access, index: string): void;
   each(i: number, decl: StorageDecl, a: Access, index: (k: number) => string): void;
+  linear(i: number, decl: StorageDecl, a: Access): void;
   text(): string[];
 } {
   const inputs = spec.operands.length, width = vector ? 4 : 1;
@@ -190,6 +196,10 @@ function visitor(spec: ElementwiseSpec, vector: boolean): {
   const argument: ((k: number) => string)[] = [];
   const result = (k: number, i: number): string => (spec.outputs.length === 1 ? `y${k}` : `y${k}.r${i - inputs}`);
   return {
+    linear(i, decl, a) {
+      if (decl.vec) this.vec4(i, decl, a, "i");
+      else this.each(i, decl, a, (k) => (vector ? `i * 4u + ${k}u` : "i"));
+    },
     splat: (i) => { argument[i] = () => `x${i}`; },
     vec4: (i, decl, a, index) => {
       if (i < inputs) {

@@ -35,6 +35,13 @@ const library: Readonly<Record<string, Helper>> = {
   return select(exp(x), 0.0, x < -103.97);
 }`,
   },
+  expShifted: {
+    uses: ["isNan"],
+    code: `fn expShifted(x: f32, m: f32) -> f32 {
+  let d = x - m;
+  return select(exp(max(d, -104.0)) * select(1.0, 0.0, d < -103.97), d, isNan(x) || isNan(m));
+}`,
+  },
   logOf: {
     uses: ["isNan", "isInf", "nan", "inf"],
     code: `fn logOf(x: f32) -> f32 {

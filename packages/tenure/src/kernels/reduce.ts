@@ -118,7 +118,7 @@ function pick(l: Layout, reduced: readonly boolean[], which: boolean): Layout {
 
 // === Shape of the launch ===
 
-interface Tile {
+export interface Tile {
   /** Outputs per workgroup; a power of two. */
   readonly outputs: number;
   /** Threads that share one output; a power of two. */
@@ -127,7 +127,7 @@ interface Tile {
   readonly outputsFast: boolean;
 }
 
-function chooseTile(t: { outputs: number; outer: number; innerUnits: number; rowwise: boolean; caps: DeviceCaps }): Tile {
+export function chooseTile(t: { outputs: number; outer: number; innerUnits: number; rowwise: boolean; caps: DeviceCaps }): Tile {
   const threads = t.caps.software ? 64 : 256;
   const most = Math.max(t.outer, t.innerUnits); // loop that lanes divide
   let lanes: number;
@@ -302,10 +302,10 @@ function argAccumulator(op: "argMax" | "argMin", from: ComputeType, to: ComputeT
   };
 }
 
-/** WGSL conversion between compute types; anything but zero is true. */
+/** WGSL conversion between compute types; anything but zero is true. By bits for floats: `NaN != 0.0` is false on some adapters. */
 export function convert(value: string, from: ComputeType, to: ComputeType): string {
   if (from === to) return value;
-  if (to === "bool") return from === "f32" ? `(${value} != 0.0)` : `(${value} != ${from}(0))`;
+  if (to === "bool") return from === "f32" ? `((bitcast<u32>(${value}) << 1u) != 0u)` : `(${value} != ${from}(0))`;
   if (from === "bool") return `select(${to}(0), ${to}(1), ${value})`;
   return `${to}(${value})`;
 }
