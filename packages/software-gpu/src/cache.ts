@@ -175,7 +175,7 @@ async function fill(folder: string, source: ArchivePackage, archives: readonly A
 }
 
 /** Writes under a private name and renames, so that readers see the old file or the whole new one. */
-async function replaceFile(folder: string, name: string, write: (path: string) => Promise<void>): Promise<void> {
+export async function replaceFile(folder: string, name: string, write: (path: string) => Promise<void>): Promise<void> {
   const final = join(folder, name);
   const partial = join(folder, `${PARTIAL}${process.pid}-${randomBytes(6).toString("hex")}`);
   await mkdir(dirname(final), { recursive: true });
