@@ -24,8 +24,8 @@ export function softmaxKernel(spec: { input: View; axis: number; log: boolean },
   const keep = caps.software && !spec.log && dtype === "float32";
   const passes = maxAndSum(params, keep);
   return rowKernel({
-    name: spec.log ? "logSoftmax" : "softmax", shape: layout.shape, axis: spec.axis, operands: [{ view: spec.input, binding: 0 }], inputs: 1, params, helpers: ["isFinite", "expShifted"],
-    passes: [passes[0]!, { ...passes[1]!, after: spec.log ? "let shift = log(z);" : "let scale = 1.0 / z;" }],
+    name: spec.log ? "logSoftmax" : "softmax", shape: layout.shape, axis: spec.axis, operands: [{ view: spec.input, binding: 0 }], inputs: 1, params, helpers: ["isFinite", "expShifted", "logOf"],
+    passes: [passes[0]!, { ...passes[1]!, after: spec.log ? "let shift = logOf(z);" : "let scale = 1.0 / z;" }],
     output: { dtype, per: "element", value: spec.log ? "(a0 - m) - shift" : keep ? "y * scale" : "expShifted(a0, m) * scale" },
   }, caps);
 }
@@ -54,10 +54,10 @@ export function crossEntropyKernel(spec: { logits: View; targets: View; ignoreIn
   const params = new Params(), { layout, dtype } = spec.logits;
   const passes = maxAndSum(params, false), words = targetWords(params, spec.targets.dtype, spec.ignoreIndex);
   return rowKernel({
-    name: "crossEntropy", shape: layout.shape, axis: 1, inputs: 2, params, helpers: ["isFinite", "expShifted"],
+    name: "crossEntropy", shape: layout.shape, axis: 1, inputs: 2, params, helpers: ["isFinite", "expShifted", "logOf"],
     operands: [{ view: spec.logits, binding: 0 }], rowOperands: [{ view: spec.targets, binding: 1 }], passes,
     before: `let ignored = ${words.ignored};\nlet valid = ${words.valid};\nvar picked = bitcast<f32>(p.nan);\nif (row < p.rows && valid && !ignored) { let t = u32(q0);\n picked = element0(t); }`,
-    output: { dtype, per: "row", value: "select(log(z) - (picked - m), 0.0, ignored)" },
+    output: { dtype, per: "row", value: "select(logOf(z) - (picked - m), 0.0, ignored)" },
   }, caps);
 }
 
@@ -67,7 +67,7 @@ export function crossEntropyBackwardKernel(spec: { logits: View; targets: View; 
   const passes = maxAndSum(params, caps.software && dtype === "float32"), words = targetWords(params, spec.targets.dtype, spec.ignoreIndex);
   const e = passes[1]!.keep === true ? "y" : "expShifted(a0, m)";
   return rowKernel({
-    name: "crossEntropyBackward", shape: layout.shape, axis: 1, inputs: 3, params, helpers: ["isFinite", "expShifted"],
+    name: "crossEntropyBackward", shape: layout.shape, axis: 1, inputs: 3, params, helpers: ["isFinite", "expShifted", "logOf"],
     operands: [{ view: spec.logits, binding: 0 }], rowOperands: [{ view: spec.targets, binding: 1 }, { view: spec.gradPerRow, binding: 2 }],
     before: `let ignored = ${words.ignored};\nlet valid = ${words.valid};\nlet t = u32(q0);`,
     passes: [passes[0]!, { ...passes[1]!, after: "let scale = select(bitcast<f32>(p.nan), 1.0 / z, valid);" }],

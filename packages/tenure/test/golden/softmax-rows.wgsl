@@ -8,6 +8,17 @@ fn expShifted(x: f32, m: f32) -> f32 {
   return select(exp(max(d, -104.0)) * select(1.0, 0.0, d < -103.97), d, isNan(x) || isNan(m));
 }
 fn isFinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }
+fn isInf(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }
+var<private> nanBits: u32 = 0x7fc00000u;
+fn nan() -> f32 { return bitcast<f32>(nanBits); }
+var<private> infBits: u32 = 0x7f800000u;
+fn inf() -> f32 { return bitcast<f32>(infBits); }
+fn logOf(x: f32) -> f32 {
+  if (isNan(x)) { return x; }
+  if (x < 0.0) { return nan(); }
+  if (x == 0.0) { return -inf(); }
+  return select(log(x), x, isInf(x));
+}
 var<workgroup> shared_: array<f32, 256>;
 @compute @workgroup_size(256, 1, 1)
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
