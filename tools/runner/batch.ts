@@ -142,9 +142,8 @@ async function runProcess(batch: Batch, limits: BatchLimits, onResult: (result: 
   const status = signal === null ? `exit code ${code}` : `signal ${signal}`;
   if (!ended) {
     // A process that dies between two files is the fault of the file before; with none before, of the first one.
-    const between = heldBack !== undefined && open.file === heldBack.file;
     const text = verdict === "" ? `the process ended with ${status} during "${open.doing}"` : verdict;
-    if (between && heldBack !== undefined) {
+    if (heldBack !== undefined && open.file === heldBack.file) {
       onResult(withFailure(heldBack, text, open));
       return finished;
     }

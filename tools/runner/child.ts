@@ -121,9 +121,9 @@ function stray(what: string, error: unknown): void {
 
 /** uvu draws dots and suite names on stdout; here only the output of tests is wanted. */
 function quietUvu(): void {
-  const write = process.stdout.write.bind(process.stdout) as (...args: unknown[]) => boolean;
+  const write: (...args: unknown[]) => boolean = process.stdout.write.bind(process.stdout);
   const drawn = /^(?:[•✘] | {2}\(\d+ \/ \d+\)\n| .* {2})$/;
-  process.stdout.write = ((chunk: unknown, ...rest: unknown[]) => (typeof chunk === "string" && drawn.test(chunk)) || write(chunk, ...rest)) as typeof process.stdout.write;
+  process.stdout.write = (chunk: unknown, ...rest: unknown[]) => (typeof chunk === "string" && drawn.test(chunk)) || write(chunk, ...rest);
 }
 
 /** Lets every `import … from "uvu"` but that of the stand-in itself reach the stand-in. */
