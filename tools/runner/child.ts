@@ -121,7 +121,8 @@ function stray(what: string, error: unknown): void {
 
 /** uvu draws dots and suite names on stdout; here only the output of tests is wanted. */
 function quietUvu(): void {
-  const write: (...args: unknown[]) => boolean = process.stdout.write.bind(process.stdout);
+  const original: unknown = process.stdout.write.bind(process.stdout);
+  const write = original as (...args: unknown[]) => boolean;
   const drawn = /^(?:[•✘] | {2}\(\d+ \/ \d+\)\n| .* {2})$/;
   process.stdout.write = (chunk: unknown, ...rest: unknown[]) => (typeof chunk === "string" && drawn.test(chunk)) || write(chunk, ...rest);
 }
