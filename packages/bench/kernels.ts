@@ -1,0 +1,113 @@
+/**
+ * Times the kernels by themselves, each against a plain one-thread-per-output kernel in the same process: ratios travel between machines, times do not.
+ * `run()` prints one markdown table. Private; not part of any package.
+ */
+import { permuteLayout, contiguousLayout } from "../tenure/src/base/layout.ts";
+import { sizeOf } from "../tenure/src/base/shape.ts";
+import { elementwiseKernel } from "../tenure/src/kernels/elementwise.ts";
+import type { DeviceCaps, Kernel } from "../tenure/src/kernels/kernel.ts";
+import { matmulKernel } from "../tenure/src/kernels/matmul.ts";
+import { reduceKernel } from "../tenure/src/kernels/reduce.ts";
+import { softmaxKernel } from "../tenure/src/kernels/softmax.ts";
+import { type Gpu, bindGroupOf, bufferOf, dispatch, openGpu, randomData, view } from "../tenure/test/gpu/kernels/harness.ts";
+
+interface Case {
+  readonly name: string;
+  readonly kernel: Kernel;
+  readonly naive?: Kernel;
+  /** Elements per binding, the output last. */
+  readonly sizes: readonly number[];
+  /** Work done, and the unit it is reported in per second. */
+  readonly work: number;
+  readonly unit: "GFLOP/s" | "GB/s";
+}
+
+/** Median milliseconds of one dispatch: enough in one pass that a sample lasts some 20 ms. */
+async function time(gpu: Gpu, kernel: Kernel, buffers: readonly GPUBuffer[]): Promise<{ first: number; median: number }> {
+  const started = performance.now();
+  const group = bindGroupOf(gpu, kernel, buffers);
+  dispatch(gpu, kernel, group);
+  await gpu.device.queue.onSubmittedWorkDone();
+  const first = performance.now() - started;
+  const sample = async (times: number): Promise<number> => {
+    const start = performance.now();
+    dispatch(gpu, kernel, group, times);
+    await gpu.device.queue.onSubmittedWorkDone();
+    return (performance.now() - start) / times;
+  };
+  const times = Math.max(1, Math.min(200, Math.round(20 / (await sample(1)))));
+  const samples: number[] = [];
+  for (let i = 0; i < 5; i++) samples.push(await sample(times));
+  gpu.check();
+  return { first, median: samples.sort((a, b) => a - b)[2]! };
+}
+
+/** A kernel written by hand: `body` runs for every `i < count`. */
+function naive(inputs: number, count: number, body: string): Kernel {
+  const storages = Array.from({ length: inputs + 1 }, (_, i) => `@group(0) @binding(${i}) var<storage, ${i === inputs ? "read_write" : "read"}> b${i}: array<f32>;`).join("\n");
+  const wgsl = `${storages}\n@compute @workgroup_size(64) fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let i = (wg.y * grid.x + wg.x) * 64u + lane;
+  if (i >= ${count}u) { return; }
+  ${body}
+}`;
+  const groups = Math.ceil(count / 64), y = Math.ceil(groups / 65535);
+  return { key: wgsl, wgsl, bindings: [...Array.from({ length: inputs }, () => "read" as const), "read_write"], params: [], workgroups: [Math.ceil(groups / y), y, 1] };
+}
+
+function matmulCase(caps: DeviceCaps, m: number, n: number, k: number, ta = false, tb = false): Case {
+  const side = (rows: number, columns: number, t: boolean): ReturnType<typeof view> => view(t ? permuteLayout(contiguousLayout([columns, rows]), [1, 0]) : contiguousLayout([rows, columns]));
+  const a = ta ? `b0[k * ${m}u + y]` : `b0[y * ${k}u + k]`, b = tb ? `b1[x * ${k}u + k]` : `b1[k * ${n}u + x]`;
+  return {
+    name: `matmul ${ta ? `[${k},${m}]ᵀ` : `[${m},${k}]`} × ${tb ? `[${n},${k}]ᵀ` : `[${k},${n}]`}`,
+    kernel: matmulKernel({ a: side(m, k, ta), b: side(k, n, tb) }, caps),
+    naive: naive(2, m * n, `let y = i / ${n}u; let x = i % ${n}u; var s = 0.0; for (var k = 0u; k < ${k}u; k++) { s += ${a} * ${b}; } b2[i] = s;`),
+    sizes: [m * k, k * n, m * n], work: 2 * m * n * k, unit: "GFLOP/s",
+  };
+}
+
+function cases(caps: DeviceCaps): Case[] {
+  const binary = (name: string, shape: readonly number[], b: readonly number[], bIndex: string): Case => ({
+    name, sizes: [sizeOf(shape), sizeOf(b), sizeOf(shape)], work: 4 * (2 * sizeOf(shape) + sizeOf(b)), unit: "GB/s",
+    kernel: elementwiseKernel({ shape, operands: [{ view: view(shape), binding: 0 }, { view: view(b), binding: 1 }], outputs: [{ dtype: "float32", binding: 2 }], bindings: ["read", "read", "read_write"], name: "add", body: "r0 = a0 + a1;" }, caps),
+    naive: naive(2, sizeOf(shape), `b2[i] = b0[i] + b1[${bIndex}];`),
+  });
+  const transposed = view(permuteLayout(contiguousLayout([2048, 2048]), [1, 0]));
+  const reduce = (shape: readonly [number, number], axis: number): Case => ({
+    name: `sum [${shape.join()}] over ${axis}`, sizes: [sizeOf(shape), shape[1 - axis]!], work: 4 * sizeOf(shape), unit: "GB/s",
+    kernel: reduceKernel({ op: "sum", input: view(shape), axes: [axis], outDtype: "float32" }, caps),
+    naive: naive(1, shape[1 - axis]!, `var s = 0.0; for (var k = 0u; k < ${shape[axis]}u; k++) { s += b0[${axis === 0 ? `k * ${shape[1]}u + i` : `i * ${shape[1]}u + k`}]; } b1[i] = s;`),
+  });
+  const softmax = (rows: number, n: number): Case => ({
+    name: `softmax [${rows},${n}]`, sizes: [rows * n, rows * n], work: 8 * rows * n, unit: "GB/s", kernel: softmaxKernel({ input: view([rows, n]), axis: 1, log: false }, caps),
+    naive: naive(1, rows * n, `let r = i / ${n}u * ${n}u; var m = -1e30; for (var k = 0u; k < ${Math.min(n, 64)}u; k++) { m = max(m, b0[r + k]); } var s = 0.0; for (var k = 0u; k < ${Math.min(n, 64)}u; k++) { s += exp(b0[r + k] - m); } b1[i] = exp(b0[i] - m) / s;`),
+  });
+  return [
+    matmulCase(caps, 512, 512, 512), matmulCase(caps, 1024, 1024, 1024),
+    matmulCase(caps, 128, 256, 784), matmulCase(caps, 784, 256, 128, true), matmulCase(caps, 128, 784, 256, false, true), matmulCase(caps, 128, 256, 784, false, true),
+    matmulCase(caps, 128, 10, 256), matmulCase(caps, 256, 10, 128, true), matmulCase(caps, 128, 256, 10, false, true),
+    matmulCase(caps, 8192, 16, 64), matmulCase(caps, 1, 1024, 1024), matmulCase(caps, 1024, 1, 1024),
+    binary("add 4 Mi", [4 << 20], [4 << 20], "i"), binary("add row [4096,1024] + [1024]", [4096, 1024], [1024], "i % 1024u"), binary("add scalar 4 Mi", [4 << 20], [], "0u"),
+    binary("add 64 Ki", [1 << 16], [1 << 16], "i"), binary("add odd 1 Mi + 1", [(1 << 20) + 1], [(1 << 20) + 1], "i"),
+    { name: "transpose copy [2048,2048]", sizes: [1 << 22, 1 << 22], work: 8 << 22, unit: "GB/s",
+      kernel: elementwiseKernel({ shape: [2048, 2048], operands: [{ view: transposed, binding: 0 }], outputs: [{ dtype: "float32", binding: 1 }], bindings: ["read", "read_write"], name: "copy", body: "r0 = a0;" }, caps),
+      naive: naive(1, 1 << 22, "b1[i] = b0[(i % 2048u) * 2048u + i / 2048u];") },
+    reduce([4096, 1024], 1), reduce([4096, 1024], 0), reduce([128, 256], 0), reduce([1, 1 << 20], 1), reduce([1 << 16, 10], 0),
+    softmax(4096, 1024), softmax(128, 10),
+  ];
+}
+
+/** Prints the table; `only` filters by name. */
+export async function run(only = ""): Promise<void> {
+  const gpu = await openGpu();
+  console.log(`\nKernels on ${gpu.adapter} (software: ${gpu.caps.software})\n\n| kernel | first ms | ms | rate | naive ms | × naive |\n| --- | --: | --: | --: | --: | --: |`);
+  for (const c of cases(gpu.caps)) {
+    if (!c.name.includes(only)) continue;
+    const buffers = c.sizes.map((n, i) => bufferOf(gpu, i === c.sizes.length - 1 ? n * 4 : randomData(n, i)));
+    const ours = await time(gpu, c.kernel, buffers);
+    const plain = c.naive === undefined ? undefined : await time(gpu, c.naive, buffers);
+    buffers.forEach((b) => { b.destroy(); });
+    console.log(`| ${c.name} | ${ours.first.toFixed(1)} | ${ours.median.toFixed(3)} | ${(c.work / ours.median / 1e6).toFixed(2)} ${c.unit} | ${plain?.median.toFixed(3) ?? "–"} | ${plain === undefined ? "–" : (plain.median / ours.median).toFixed(1)} |`);
+  }
+}
+
+if (process.argv[1]?.endsWith("bench/kernels.ts") === true) await run(process.argv[2]);
