@@ -1,0 +1,221 @@
+/**
+ * 2-D convolution and its two gradients, NCHW with OIHW weights, any strides in memory, with stride, padding, dilation and groups.
+ * Direct: no im2col, so no memory beyond operands and result. Sizes are parameters; the window is part of the structure and is unrolled.
+ *
+ *   forward           a tile of output channels × pixels of a row per invocation; an input row is loaded once for all taps of a kernel row
+ *   backward input    the same kernel on the gradient with flipped weights (stride 1), or a gather over the taps that hit (stride > 1)
+ *   backward weight   a workgroup per (channels, kernel row); its invocations share the pixels of the whole batch and meet once in workgroup memory
+ *
+ * Letters: N batch, C input channels, O output channels, H × W input, P × Q output, R × S kernel. Owns nothing.
+ */
+import type { Layout } from "../base/layout.ts";
+import type { DeviceCaps, Kernel, View } from "./kernel.ts";
+import { Params, type StorageDecl, gridOf, indent, loadElement, makeKernel, toStored } from "./wgsl.ts";
+
+/** Window of a convolution. Pairs are (vertical, horizontal). */
+export interface ConvWindow {
+  readonly stride: readonly [number, number];
+  /** Zeros added at both ends. */
+  readonly padding: readonly [number, number];
+  readonly dilation: readonly [number, number];
+  readonly groups: number;
+}
+
+/** Output size along one dimension; 0 or less when the window does not fit. */
+export function convOutputSize(input: number, kernel: number, stride: number, padding: number, dilation: number): number {
+  return Math.floor((input + 2 * padding - dilation * (kernel - 1) - 1) / stride) + 1;
+}
+
+/** Shape [N, O, P, Q] of the output for input [N, C, H, W] and weight [O, C / groups, R, S]. */
+export function convShape(input: readonly number[], weight: readonly number[], w: ConvWindow): [number, number, number, number] {
+  return [
+    input[0]!, weight[0]!,
+    convOutputSize(input[2]!, weight[2]!, w.stride[0], w.padding[0], w.dilation[0]), convOutputSize(input[3]!, weight[3]!, w.stride[1], w.padding[1], w.dilation[1]),
+  ];
+}
+
+/** Bindings: input [N, C, H, W], weight [O, C / groups, R, S], output [N, O, P, Q] (contiguous). */
+export function conv2dKernel(spec: ConvWindow & { readonly input: View; readonly weight: View }, caps: DeviceCaps): Kernel {
+  const { input, weight, groups } = spec, [, , P, Q] = convShape(input.layout.shape, weight.layout.shape, spec);
+  const w = weight.layout.strides;
+  return directKernel({
+    name: "conv2d", source: input, weight, groups, channelsIn: weight.layout.shape[1]!, channelsOut: weight.layout.shape[0]! / groups,
+    weightOffset: weight.layout.offset, weightStrides: [w[0]!, w[1]!, w[2]!, w[3]!], weightGroup: (weight.layout.shape[0]! / groups) * w[0]!,
+    rows: P, columns: Q, kernel: [weight.layout.shape[2]!, weight.layout.shape[3]!], stride: spec.stride, dilation: spec.dilation, padding: spec.padding, transposed: false,
+  }, caps);
+}
+
+/** Gradient for the input. Bindings: grad [N, O, P, Q], weight [O, C / groups, R, S], result `inputShape` [N, C, H, W] (contiguous). */
+export function conv2dBackwardInputKernel(spec: ConvWindow & { readonly grad: View; readonly weight: View; readonly inputShape: readonly number[] }, caps: DeviceCaps): Kernel {
+  const { grad, weight, groups, stride, dilation, padding } = spec, w = weight.layout.strides, [O, Cg, R, S] = weight.layout.shape as [number, number, number, number];
+  const flipped = stride[0] === 1 && stride[1] === 1;
+  return directKernel({
+    name: "conv2dBackwardInput", source: grad, weight, groups, channelsIn: O / groups, channelsOut: Cg, weightGroup: (O / groups) * w[0]!,
+    weightOffset: weight.layout.offset + (flipped ? (R - 1) * w[2]! + (S - 1) * w[3]! : 0),
+    weightStrides: [w[1]!, w[0]!, flipped ? -w[2]! : w[2]!, flipped ? -w[3]! : w[3]!],
+    rows: spec.inputShape[2]!, columns: spec.inputShape[3]!, kernel: [R, S], stride, dilation,
+    padding: flipped ? [dilation[0] * (R - 1) - padding[0], dilation[1] * (S - 1) - padding[1]] : padding, transposed: !flipped,
+  }, caps);
+}
+
+// === Forward, and backward input ===
+
+interface Direct {
+  readonly name: string;
+  /** What the window slides over, [N, groups · channelsIn, height, width]. */
+  readonly source: View;
+  readonly weight: View;
+  readonly groups: number;
+  /** Per group. */
+  readonly channelsIn: number;
+  readonly channelsOut: number;
+  readonly weightOffset: number;
+  /** Strides of (out channel, in channel, row, column) and of a whole group. */
+  readonly weightStrides: readonly [number, number, number, number];
+  readonly weightGroup: number;
+  /** Size of the result. */
+  readonly rows: number;
+  readonly columns: number;
+  readonly kernel: readonly [number, number];
+  readonly stride: readonly [number, number];
+  readonly dilation: readonly [number, number];
+  /** May be negative for a flipped window. */
+  readonly padding: readonly [number, number];
+  /** Tap (r, s) of output (p, q) reads source ((p + pad − r·dil) / stride, …) where that divides. */
+  readonly transposed: boolean;
+}
+
+const axes = "xyzw";
+
+function directKernel(d: Direct, caps: DeviceCaps): Kernel {
+  const params = new Params(), [N, , H, W] = d.source.layout.shape as [number, number, number, number], s = d.source.layout.strides;
+  const [R, S] = d.kernel, [sh, sw] = d.stride, [dh, dw] = d.dilation;
+  const decls: StorageDecl[] = [
+    { dtype: d.source.dtype, vec: false, access: "read" }, { dtype: d.weight.dtype, vec: false, access: "read" }, { dtype: d.source.dtype, vec: false, access: "read_write" },
+  ];
+  const channels = d.channelsOut >= 8 && caps.software ? 8 : d.channelsOut >= 4 ? 4 : d.channelsOut >= 2 ? 2 : 1, pixels = 4;
+  const columnTiles = Math.ceil(d.columns / pixels), channelTiles = Math.ceil(d.channelsOut / channels);
+  const total = N * d.groups * channelTiles * d.rows * columnTiles;
+  const f = {
+    total: params.u32("total", total), columnTiles: params.u32("columnTiles", columnTiles), rows: params.u32("rows", d.rows), columns: params.u32("columns", d.columns),
+    channelTiles: params.u32("channelTiles", channelTiles), groups: params.u32("groups", d.groups), channelsIn: params.u32("channelsIn", d.channelsIn), channelsOut: params.u32("channelsOut", d.channelsOut),
+    H: params.u32("H", H), W: params.u32("W", W), source: params.u32("source", d.source.layout.offset), weight: params.u32("weight", d.weightOffset),
+    xs: s.map((v, i) => params.u32(`xs${i}`, v)), ws: d.weightStrides.map((v, i) => params.u32(`ws${i}`, v)), wg: params.u32("wgroup", d.weightGroup),
+  };
+  const each = Array.from({ length: channels }, (_, o) => o);
+  const load = (binding: number, index: string): string => loadElement(decls[binding]!, binding, index);
+
+  // A row of taps: values as vec4 over the four pixels, one per kernel column.
+  const tapRow: string[] = [];
+  const unroll = S <= 7;
+  const weights = (column: string, tag: string): string[] => each.map((o) => `let w${o}_${tag} = ${load(1, `wrow${o} + ${column}`)};`);
+  if (!d.transposed && unroll) {
+    const span = (pixels - 1) * sw + (S - 1) * dw + 1;
+    const wanted = new Set<number>();
+    for (let k = 0; k < S; k++) for (let q = 0; q < pixels; q++) wanted.add(q * sw + k * dw);
+    for (let e = 0; e < span; e++) if (wanted.has(e)) tapRow.push(`let x${e} = select(0.0, ${load(0, `row + min(left + ${e}u, ${f.W} - 1u) * ${f.xs[3]}`)}, left + ${e}u < ${f.W});`);
+    for (let k = 0; k < S; k++) tapRow.push(...weights(k === 0 ? "0u" : `${k}u * ${f.ws[3]}`, `${k}`));
+    for (let k = 0; k < S; k++) tapRow.push(`let v${k} = vec4<f32>(${[0, 1, 2, 3].map((q) => `x${q * sw + k * dw}`).join(", ")});`);
+    each.forEach((o) => tapRow.push(`c${o} += ${Array.from({ length: S }, (_, k) => `v${k} * w${o}_${k}`).join(" + ")};`));
+  } else {
+    const at = (q: number): string[] => (d.transposed
+      ? [`let t${q} = q0 + ${q}u + ${d.padding[1]}u - k * ${dw}u;`, `let i${q} = t${q} / ${sw}u;`,
+        `let x${q} = select(0.0, ${load(0, `row + min(i${q}, ${f.W} - 1u) * ${f.xs[3]}`)}, t${q} < 0x80000000u && t${q} % ${sw}u == 0u && i${q} < ${f.W});`]
+      : [`let i${q} = left + ${q * sw}u + k * ${dw}u;`, `let x${q} = select(0.0, ${load(0, `row + min(i${q}, ${f.W} - 1u) * ${f.xs[3]}`)}, i${q} < ${f.W});`]);
+    tapRow.push(`for (var k = 0u; k < ${S}u; k++) {`, indent([
+      ...[0, 1, 2, 3].flatMap(at), ...weights(`k * ${f.ws[3]}`, "k"), "let v = vec4<f32>(x0, x1, x2, x3);", ...each.map((o) => `c${o} += v * w${o}_k;`),
+    ].join("\n")), "}");
+  }
+  const rowOf = d.transposed
+    ? [`let t = p0 + ${d.padding[0]}u - r * ${dh}u;`, `let y = t / ${sh}u;`, `if (t >= 0x80000000u || t % ${sh}u != 0u || y >= ${f.H}) { continue; }`]
+    : [`let y = top + r * ${dh}u;`, `if (y >= ${f.H}) { continue; }`];
+  const u32 = (v: number): string => `${v >>> 0}u`; // wraps below zero, as the arithmetic around it does
+
+  const main = [
+    `let id = (wg.y * grid.x + wg.x) * 64u + lane;`, `if (id >= ${f.total}) { return; }`,
+    `let q0 = (id % ${f.columnTiles}) * ${pixels}u;`, `var rest = id / ${f.columnTiles};`, `let p0 = rest % ${f.rows};`, `rest /= ${f.rows};`,
+    `let o0 = (rest % ${f.channelTiles}) * ${channels}u;`, `rest /= ${f.channelTiles};`, `let group = rest % ${f.groups};`, `let n = rest / ${f.groups};`,
+    ...(d.transposed ? [] : [`let top = p0 * ${sh}u - ${u32(d.padding[0])};`, `let left = q0 * ${sw}u - ${u32(d.padding[1])};`]),
+    `let image = ${f.source} + n * ${f.xs[0]} + group * ${f.channelsIn} * ${f.xs[1]};`,
+    ...each.map((o) => `let filter${o} = ${f.weight} + group * ${f.wg} + min(o0 + ${o}u, ${f.channelsOut} - 1u) * ${f.ws[0]};`),
+    ...each.map((o) => `var c${o} = vec4<f32>();`),
+    `for (var c = 0u; c < ${f.channelsIn}; c++) {`,
+    indent([`for (var r = 0u; r < ${R}u; r++) {`, indent([
+      ...rowOf, `let row = image + c * ${f.xs[1]} + y * ${f.xs[2]};`, ...each.map((o) => `let wrow${o} = filter${o} + c * ${f.ws[1]} + r * ${f.ws[2]};`), ...tapRow,
+    ].join("\n")), "}"].join("\n")),
+    "}",
+    ...each.flatMap((o) => [
+      `if (o0 + ${o}u < ${f.channelsOut}) {`,
+      indent([`let at = (((n * ${f.groups} + group) * ${f.channelsOut} + o0 + ${o}u) * ${f.rows} + p0) * ${f.columns} + q0;`,
+        ...[0, 1, 2, 3].map((q) => `if (q0 + ${q}u < ${f.columns}) { b2[at + ${q}u] = ${toStored(d.source.dtype, `c${o}.${axes[q]!}`)}; }`)].join("\n")),
+      "}",
+    ]),
+  ].join("\n");
+  return makeKernel({ name: d.name, storages: decls, params, workgroupSize: [64, 1, 1], main, workgroups: gridOf(Math.ceil(total / 64), caps) }, caps);
+}
+
+// === Backward weight ===
+
+/**
+ * Gradient for the weight. Bindings: input [N, C, H, W], grad [N, O, P, Q], result `weightShape` [O, C / groups, R, S] (contiguous).
+ * Sums per row of pixels, then per invocation, then over the workgroup: short chains, one fixed order.
+ */
+export function conv2dBackwardWeightKernel(spec: ConvWindow & { readonly input: View; readonly grad: View; readonly weightShape: readonly number[] }, caps: DeviceCaps): Kernel {
+  const params = new Params(), { input, grad, groups } = spec;
+  const [O, Cg, R, S] = spec.weightShape as [number, number, number, number], [N, , H, W] = input.layout.shape as [number, number, number, number], [, , P, Q] = grad.layout.shape as [number, number, number, number];
+  const [sh, sw] = spec.stride, [dh, dw] = spec.dilation;
+  const decls: StorageDecl[] = [{ dtype: input.dtype, vec: false, access: "read" }, { dtype: grad.dtype, vec: false, access: "read" }, { dtype: input.dtype, vec: false, access: "read_write" }];
+  const Og = O / groups, channels = Og >= 4 ? 4 : Og >= 2 ? 2 : 1, taps = S <= 7 ? S : 1;
+  const lanes = !caps.software && channels * taps <= 16 ? Math.min(256, caps.maxInvocationsPerWorkgroup) : 64;
+  const channelTiles = Math.ceil(Og / channels), tapTiles = S / taps, total = groups * channelTiles * Cg * R * tapTiles;
+  const layout = (name: string, l: Layout): { offset: string; strides: string[] } => ({ offset: params.u32(name, l.offset), strides: l.strides.map((v, i) => params.u32(`${name}${i}`, v)) });
+  const x = layout("x", input.layout), g = layout("g", grad.layout);
+  const f = {
+    H: params.u32("H", H), W: params.u32("W", W), P: params.u32("P", P), Q: params.u32("Q", Q), rows: params.u32("rows", N * P),
+    channelsIn: params.u32("channelsIn", Cg), channelsOut: params.u32("channelsOut", Og), channelTiles: params.u32("channelTiles", channelTiles), total: params.u32("total", total),
+  };
+  const each = Array.from({ length: channels }, (_, o) => o), tap = Array.from({ length: taps }, (_, k) => k), four = [0, 1, 2, 3];
+  const load = (b: number, index: string): string => loadElement(decls[b]!, b, index);
+  const wanted = [...new Set(tap.flatMap((k) => four.map((q) => q * sw + k * dw)))].sort((a, b) => a - b);
+  const u32 = (v: number): string => `${v >>> 0}u`;
+  const count = channels * taps;
+  const main = [
+    `let id = wg.y * grid.x + wg.x;`, `if (id >= ${f.total}) { return; }`,
+    ...(tapTiles > 1 ? [`let s0 = id % ${tapTiles}u;`, `var rest = id / ${tapTiles}u;`] : ["const s0 = 0u;", "var rest = id;"]),
+    `let r = rest % ${R}u;`, `rest /= ${R}u;`, `let c = rest % ${f.channelsIn};`, `rest /= ${f.channelsIn};`,
+    `let o0 = (rest % ${f.channelTiles}) * ${channels}u;`, `let group = rest / ${f.channelTiles};`,
+    `let image = ${x.offset} + (group * ${f.channelsIn} + c) * ${x.strides[1]};`,
+    ...each.map((o) => `let plane${o} = ${g.offset} + (group * ${f.channelsOut} + min(o0 + ${o}u, ${f.channelsOut} - 1u)) * ${g.strides[1]};`),
+    ...each.flatMap((o) => tap.map((k) => `var d${o}_${k} = 0.0;`)),
+    `for (var line = lane; line < ${f.rows}; line += ${lanes}u) {`,
+    indent([
+      `let n = line / ${f.P};`, `let p0 = line % ${f.P};`, `let y = p0 * ${sh}u + r * ${dh}u - ${u32(spec.padding[0])};`, `if (y >= ${f.H}) { continue; }`,
+      `let row = image + n * ${x.strides[0]} + y * ${x.strides[2]};`, ...each.map((o) => `let grow${o} = plane${o} + n * ${g.strides[0]} + p0 * ${g.strides[2]};`),
+      `for (var q0 = 0u; q0 < ${f.Q}; q0 += 4u) {`,
+      indent([
+        `let left = q0 * ${sw}u + s0 * ${dw}u - ${u32(spec.padding[1])};`,
+        ...wanted.map((e) => `let x${e} = select(0.0, ${load(0, `row + min(left + ${e}u, ${f.W} - 1u) * ${x.strides[3]}`)}, left + ${e}u < ${f.W});`),
+        ...tap.map((k) => `let v${k} = vec4<f32>(${four.map((q) => `x${q * sw + k * dw}`).join(", ")});`),
+        ...each.flatMap((o) => [
+          `let g${o} = vec4<f32>(${four.map((q) => (q === 0 ? load(1, `grow${o} + q0 * ${g.strides[3]}`) : `select(0.0, ${load(1, `grow${o} + min(q0 + ${q}u, ${f.Q} - 1u) * ${g.strides[3]}`)}, q0 + ${q}u < ${f.Q})`)).join(", ")});`,
+          ...tap.map((k) => `d${o}_${k} += dot(g${o}, v${k});`),
+        ]),
+      ].join("\n")),
+      "}",
+    ].join("\n")),
+    "}",
+    ...each.flatMap((o) => tap.map((k) => `partial[${(o * taps + k) * lanes}u + lane] = d${o}_${k};`)),
+    "workgroupBarrier();",
+    `if (lane < ${count}u) {`,
+    indent([
+      `let o = o0 + lane / ${taps}u;`, `let s = s0 + lane % ${taps}u;`, "var sum = 0.0;",
+      `for (var l = 0u; l < ${lanes}u; l += 4u) { let at = lane * ${lanes}u + l; sum += (partial[at] + partial[at + 1u]) + (partial[at + 2u] + partial[at + 3u]); }`,
+      `if (o < ${f.channelsOut}) { b2[(((group * ${f.channelsOut} + o) * ${f.channelsIn} + c) * ${R}u + r) * ${S}u + s] = ${toStored(input.dtype, "sum")}; }`,
+    ].join("\n")),
+    "}",
+  ].join("\n");
+  return makeKernel({
+    name: "conv2dBackwardWeight", storages: decls, params, workgroupSize: [lanes, 1, 1], globals: `var<workgroup> partial: array<f32, ${count * lanes}>;\n`, main,
+    workgroups: gridOf(total, caps),
+  }, caps);
+}

@@ -1,0 +1,95 @@
+struct Params { x: u32, x0: u32, x1: u32, x2: u32, x3: u32, g: u32, g0: u32, g1: u32, g2: u32, g3: u32, H: u32, W: u32, P: u32, Q: u32, rows: u32, channelsIn: u32, channelsOut: u32, channelTiles: u32, total: u32 }
+@group(0) @binding(3) var<uniform> p: Params;
+@group(0) @binding(0) var<storage, read> b0: array<f32>;
+@group(0) @binding(1) var<storage, read> b1: array<f32>;
+@group(0) @binding(2) var<storage, read_write> b2: array<f32>;
+var<workgroup> partial: array<f32, 768>;
+@compute @workgroup_size(64, 1, 1)
+fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let id = wg.y * grid.x + wg.x;
+  if (id >= p.total) { return; }
+  const s0 = 0u;
+  var rest = id;
+  let r = rest % 3u;
+  rest /= 3u;
+  let c = rest % p.channelsIn;
+  rest /= p.channelsIn;
+  let o0 = (rest % p.channelTiles) * 4u;
+  let group = rest / p.channelTiles;
+  let image = p.x + (group * p.channelsIn + c) * p.x1;
+  let plane0 = p.g + (group * p.channelsOut + min(o0 + 0u, p.channelsOut - 1u)) * p.g1;
+  let plane1 = p.g + (group * p.channelsOut + min(o0 + 1u, p.channelsOut - 1u)) * p.g1;
+  let plane2 = p.g + (group * p.channelsOut + min(o0 + 2u, p.channelsOut - 1u)) * p.g1;
+  let plane3 = p.g + (group * p.channelsOut + min(o0 + 3u, p.channelsOut - 1u)) * p.g1;
+  var d0_0 = 0.0;
+  var d0_1 = 0.0;
+  var d0_2 = 0.0;
+  var d1_0 = 0.0;
+  var d1_1 = 0.0;
+  var d1_2 = 0.0;
+  var d2_0 = 0.0;
+  var d2_1 = 0.0;
+  var d2_2 = 0.0;
+  var d3_0 = 0.0;
+  var d3_1 = 0.0;
+  var d3_2 = 0.0;
+  for (var line = lane; line < p.rows; line += 64u) {
+    let n = line / p.P;
+    let p0 = line % p.P;
+    let y = p0 * 1u + r * 1u - 1u;
+    if (y >= p.H) { continue; }
+    let row = image + n * p.x0 + y * p.x2;
+    let grow0 = plane0 + n * p.g0 + p0 * p.g2;
+    let grow1 = plane1 + n * p.g0 + p0 * p.g2;
+    let grow2 = plane2 + n * p.g0 + p0 * p.g2;
+    let grow3 = plane3 + n * p.g0 + p0 * p.g2;
+    for (var q0 = 0u; q0 < p.Q; q0 += 4u) {
+      let left = q0 * 1u + s0 * 1u - 1u;
+      let x0 = select(0.0, b0[row + min(left + 0u, p.W - 1u) * p.x3], left + 0u < p.W);
+      let x1 = select(0.0, b0[row + min(left + 1u, p.W - 1u) * p.x3], left + 1u < p.W);
+      let x2 = select(0.0, b0[row + min(left + 2u, p.W - 1u) * p.x3], left + 2u < p.W);
+      let x3 = select(0.0, b0[row + min(left + 3u, p.W - 1u) * p.x3], left + 3u < p.W);
+      let x4 = select(0.0, b0[row + min(left + 4u, p.W - 1u) * p.x3], left + 4u < p.W);
+      let x5 = select(0.0, b0[row + min(left + 5u, p.W - 1u) * p.x3], left + 5u < p.W);
+      let v0 = vec4<f32>(x0, x1, x2, x3);
+      let v1 = vec4<f32>(x1, x2, x3, x4);
+      let v2 = vec4<f32>(x2, x3, x4, x5);
+      let g0 = vec4<f32>(b1[grow0 + q0 * p.g3], select(0.0, b1[grow0 + min(q0 + 1u, p.Q - 1u) * p.g3], q0 + 1u < p.Q), select(0.0, b1[grow0 + min(q0 + 2u, p.Q - 1u) * p.g3], q0 + 2u < p.Q), select(0.0, b1[grow0 + min(q0 + 3u, p.Q - 1u) * p.g3], q0 + 3u < p.Q));
+      d0_0 += dot(g0, v0);
+      d0_1 += dot(g0, v1);
+      d0_2 += dot(g0, v2);
+      let g1 = vec4<f32>(b1[grow1 + q0 * p.g3], select(0.0, b1[grow1 + min(q0 + 1u, p.Q - 1u) * p.g3], q0 + 1u < p.Q), select(0.0, b1[grow1 + min(q0 + 2u, p.Q - 1u) * p.g3], q0 + 2u < p.Q), select(0.0, b1[grow1 + min(q0 + 3u, p.Q - 1u) * p.g3], q0 + 3u < p.Q));
+      d1_0 += dot(g1, v0);
+      d1_1 += dot(g1, v1);
+      d1_2 += dot(g1, v2);
+      let g2 = vec4<f32>(b1[grow2 + q0 * p.g3], select(0.0, b1[grow2 + min(q0 + 1u, p.Q - 1u) * p.g3], q0 + 1u < p.Q), select(0.0, b1[grow2 + min(q0 + 2u, p.Q - 1u) * p.g3], q0 + 2u < p.Q), select(0.0, b1[grow2 + min(q0 + 3u, p.Q - 1u) * p.g3], q0 + 3u < p.Q));
+      d2_0 += dot(g2, v0);
+      d2_1 += dot(g2, v1);
+      d2_2 += dot(g2, v2);
+      let g3 = vec4<f32>(b1[grow3 + q0 * p.g3], select(0.0, b1[grow3 + min(q0 + 1u, p.Q - 1u) * p.g3], q0 + 1u < p.Q), select(0.0, b1[grow3 + min(q0 + 2u, p.Q - 1u) * p.g3], q0 + 2u < p.Q), select(0.0, b1[grow3 + min(q0 + 3u, p.Q - 1u) * p.g3], q0 + 3u < p.Q));
+      d3_0 += dot(g3, v0);
+      d3_1 += dot(g3, v1);
+      d3_2 += dot(g3, v2);
+    }
+  }
+  partial[0u + lane] = d0_0;
+  partial[64u + lane] = d0_1;
+  partial[128u + lane] = d0_2;
+  partial[192u + lane] = d1_0;
+  partial[256u + lane] = d1_1;
+  partial[320u + lane] = d1_2;
+  partial[384u + lane] = d2_0;
+  partial[448u + lane] = d2_1;
+  partial[512u + lane] = d2_2;
+  partial[576u + lane] = d3_0;
+  partial[640u + lane] = d3_1;
+  partial[704u + lane] = d3_2;
+  workgroupBarrier();
+  if (lane < 12u) {
+    let o = o0 + lane / 3u;
+    let s = s0 + lane % 3u;
+    var sum = 0.0;
+    for (var l = 0u; l < 64u; l += 4u) { let at = lane * 64u + l; sum += (partial[at] + partial[at + 1u]) + (partial[at + 2u] + partial[at + 3u]); }
+    if (o < p.channelsOut) { b2[(((group * p.channelsOut + o) * p.channelsIn + c) * 3u + r) * 3u + s] = sum; }
+  }
+}
