@@ -1,0 +1,37 @@
+/**
+ * The few facts about the host that Tenure reads: environment variables, development mode, built-in modules. Bundlers see no import.
+ * Called by ownership (async context, development checks) and device (choice of adapter). Owns nothing.
+ */
+interface ProcessLike {
+  readonly env?: Record<string, string | undefined>;
+  readonly versions?: { readonly node?: string };
+  getBuiltinModule?(name: string): unknown;
+  emitWarning?(message: string, options: { type: string }): void;
+}
+
+const host = (globalThis as { process?: ProcessLike }).process;
+
+/** The value of an environment variable; `undefined` in browsers. */
+export function env(name: string): string | undefined { return host?.env?.[name]; }
+
+/** True in Node, Bun and Deno's Node mode. */
+export const isNode: boolean = host?.versions?.node !== undefined;
+
+/** A Node built-in module without an import that bundlers would follow. */
+export function builtin<T>(name: string): T | undefined { return host?.getBuiltinModule?.(name) as T | undefined; }
+
+/** Development checks are on unless `NODE_ENV` is `production`. */
+export const isDev: boolean = env("NODE_ENV") !== "production";
+
+type WarnSink = (message: string) => void;
+let sink: WarnSink = (message) => { console.warn(`tenure: ${message}`); };
+
+/** Tells the developer something that is legal but surely not meant. */
+export function warn(message: string): void { sink(message); }
+
+/** Replaces where warnings go; returns the previous sink. Used by tests and by hosts with their own log. */
+export function setWarnSink(next: WarnSink): WarnSink {
+  const previous = sink;
+  sink = next;
+  return previous;
+}

@@ -1,0 +1,125 @@
+/**
+ * Finding a device: `navigator.gpu` in browsers, the `webgpu` package in Node, the packaged software adapter where no driver works, or the null device.
+ * The only file that names `webgpu` or `tenure-software-gpu`, both loaded dynamically. Called by `init()`; the caller owns the device it gets.
+ */
+import { env, isNode } from "../base/env.ts";
+import { ArgumentError, DeviceLostError } from "../base/errors.ts";
+import { nullGPU } from "./null.ts";
+
+/** Which device `init` should use. `auto`: the best that works, a real GPU before software. */
+export type DeviceChoice = "auto" | "gpu" | "software" | "null";
+
+/** What `init` chose. */
+export interface DeviceInfo {
+  readonly kind: "gpu" | "software" | "null";
+  /** The adapter's own name. */
+  readonly name: string;
+  readonly vendor: string;
+  readonly architecture: string;
+  /** How it was reached: `navigator.gpu`, `system driver`, `packaged SwiftShader` or `null device`. */
+  readonly source: string;
+  /** Granted optional features that Tenure uses. */
+  readonly features: readonly string[];
+  /** Largest tensor the device can bind, in bytes. */
+  readonly maxTensorBytes: number;
+}
+
+export interface Acquired { readonly device: GPUDevice; readonly info: DeviceInfo }
+
+interface WebGPUModule { create(flags: string[]): GPU; readonly globals: Record<string, unknown> }
+interface SoftwareModule { installSoftwareVulkan(options?: { force?: boolean }): Promise<unknown>; hasSystemVulkan(): boolean }
+
+const choices: readonly string[] = ["auto", "gpu", "software", "null"] satisfies DeviceChoice[];
+const wantedFeatures: readonly GPUFeatureName[] = ["shader-f16", "timestamp-query", "subgroups"];
+const wantedLimits = [
+  "maxBufferSize", "maxStorageBufferBindingSize", "maxStorageBuffersPerShaderStage", "maxComputeWorkgroupStorageSize", "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupSizeX", "maxComputeWorkgroupSizeY", "maxComputeWorkgroupSizeZ", "maxComputeWorkgroupsPerDimension",
+] as const;
+
+/** What was asked for: the option, else the environment variable `TENURE_DEVICE`, else `auto`. @throws ArgumentError for an unknown name. */
+export function deviceChoice(option: string | undefined): DeviceChoice {
+  const choice = option ?? env("TENURE_DEVICE") ?? "auto";
+  if (!choices.includes(choice)) throw new ArgumentError("init", `device to be one of ${choices.join(", ")}`, JSON.stringify(choice), option === undefined ? "correct the environment variable TENURE_DEVICE" : "correct the option");
+  return choice as DeviceChoice;
+}
+
+/** @throws DeviceLostError that lists what was tried and what to install. */
+export async function acquire(choice: DeviceChoice, powerPreference?: GPUPowerPreference): Promise<Acquired> {
+  if (choice === "null") return open(nullGPU(), {}, "null device", "null");
+  const tried: string[] = [];
+  const adapterOptions: GPURequestAdapterOptions = powerPreference === undefined ? {} : { powerPreference };
+  const browser = (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu;
+  if (browser !== undefined) {
+    const found = await attempt(tried, "navigator.gpu", () => open(browser, choice === "software" ? { ...adapterOptions, forceFallbackAdapter: true } : adapterOptions, "navigator.gpu", choice));
+    if (found !== undefined) return found;
+  } else if (isNode) {
+    const webgpu = await load<WebGPUModule>("webgpu", tried);
+    if (webgpu !== undefined) {
+      const found = await acquireInNode(webgpu, choice, adapterOptions, tried);
+      if (found !== undefined) return found;
+    }
+  } else tried.push("navigator.gpu: this browser has no WebGPU, or the page is not served over https or from localhost");
+  const remedy = isNode
+    ? "install a Vulkan driver for your GPU (or Mesa 24 and newer for a software one), or `npm install tenure-software-gpu` for the packaged software adapter"
+    : "use a browser with WebGPU switched on, on a page served over https or from localhost";
+  throw new DeviceLostError("init", `expected a WebGPU device${choice === "auto" ? "" : ` of kind "${choice}"`}, got none; ${remedy}. Tried:\n${tried.map((t) => `  - ${t}`).join("\n")}`);
+}
+
+async function acquireInNode(webgpu: WebGPUModule, choice: DeviceChoice, options: GPURequestAdapterOptions, tried: string[]): Promise<Acquired | undefined> {
+  for (const [name, value] of Object.entries(webgpu.globals)) if (!(name in globalThis)) Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+  const software = choice === "gpu" ? undefined : await load<SoftwareModule>("tenure-software-gpu", tried);
+  // Without a Vulkan loader on Linux, asking Dawn would only print a warning.
+  const hopeless = software !== undefined && !software.hasSystemVulkan();
+  if (hopeless) tried.push("system driver: no libvulkan.so.1 on this machine");
+  if (choice !== "software" && !hopeless) {
+    const found = await attempt(tried, "system driver", () => open(keep(webgpu.create([])), options, "system driver", choice));
+    if (found !== undefined) return found;
+  }
+  if (software === undefined) return undefined;
+  return attempt(tried, "packaged SwiftShader", async () => {
+    await software.installSoftwareVulkan({ force: true });
+    return open(keep(webgpu.create([])), options, "packaged SwiftShader", choice);
+  });
+}
+
+// Dawn's instance must stay referenced: when it is collected, pending promises never settle.
+const kept: GPU[] = [];
+function keep(gpu: GPU): GPU { kept.push(gpu); return gpu; }
+
+async function load<T>(specifier: string, tried: string[]): Promise<T | undefined> {
+  try {
+    return (await import(/* @vite-ignore */ /* webpackIgnore: true */ specifier)) as T;
+  } catch (error) {
+    tried.push(`${specifier}: ${firstLine(error)}`);
+    return undefined;
+  }
+}
+
+async function attempt(tried: string[], what: string, fn: () => Promise<Acquired | string>): Promise<Acquired | undefined> {
+  try {
+    const result = await fn();
+    if (typeof result !== "string") return result;
+    tried.push(`${what}: ${result}`);
+  } catch (error) {
+    tried.push(`${what}: ${firstLine(error)}`);
+  }
+  return undefined;
+}
+
+function firstLine(error: unknown): string { return (error instanceof Error ? error.message : String(error)).split("\n")[0]!; }
+
+async function open(gpu: GPU, options: GPURequestAdapterOptions, source: string, choice: "null"): Promise<Acquired>;
+async function open(gpu: GPU, options: GPURequestAdapterOptions, source: string, choice: DeviceChoice): Promise<Acquired | string>;
+async function open(gpu: GPU, options: GPURequestAdapterOptions, source: string, choice: DeviceChoice): Promise<Acquired | string> {
+  const adapter = await gpu.requestAdapter(options);
+  if (adapter === null) return "no adapter";
+  const { vendor, architecture, device, description } = adapter.info;
+  const name = description !== "" ? description : device !== "" ? device : `${vendor} ${architecture}`.trim();
+  const software = adapter.info.isFallbackAdapter || /swiftshader|llvmpipe|lavapipe|basic render/i.test(`${vendor} ${architecture} ${device} ${description}`);
+  if (choice === "gpu" && software) return `only the software adapter ${name}; ask for device "auto" to accept it`;
+  const requiredFeatures = wantedFeatures.filter((f) => adapter.features.has(f));
+  const requiredLimits = Object.fromEntries(wantedLimits.map((l) => [l, adapter.limits[l]]));
+  const gpuDevice = await adapter.requestDevice({ label: "tenure", requiredFeatures, requiredLimits });
+  const maxTensorBytes = Math.min(gpuDevice.limits.maxStorageBufferBindingSize, gpuDevice.limits.maxBufferSize);
+  return { device: gpuDevice, info: { kind: choice === "null" ? "null" : software ? "software" : "gpu", name, vendor, architecture, source, features: requiredFeatures, maxTensorBytes } };
+}

@@ -1,0 +1,90 @@
+/**
+ * The device as the runtime sees it: buffers, pipelines, queue, staging, errors, capabilities, in one object per `init()`. Owns all of them and the GPUDevice.
+ */
+import { DeviceError, DeviceLostError, OutOfMemoryError, type TenureError } from "../base/errors.ts";
+import type { DeviceCaps } from "../kernels/kernel.ts";
+import type { Acquired, DeviceInfo } from "./acquire.ts";
+import { BufferPool } from "./pool.ts";
+import { PipelineCache } from "./pipelines.ts";
+import { CommandQueue } from "./queue.ts";
+import { ReadRing, UploadRing } from "./staging.ts";
+
+export class Device {
+  readonly gpu: GPUDevice;
+  readonly info: DeviceInfo;
+  readonly caps: DeviceCaps;
+  readonly pool: BufferPool;
+  readonly pipelines: PipelineCache;
+  readonly queue: CommandQueue;
+  readonly uploads: UploadRing;
+  readonly reads: ReadRing;
+  /** Errors the driver reported since the last `takeErrors`, oldest first. */
+  readonly #errors: TenureError[] = [];
+  /** Every error of this device's life, for tests that must see none. */
+  readonly errorLog: TenureError[] = [];
+  lost: DeviceLostError | null = null;
+
+  constructor({ device, info }: Acquired) {
+    this.gpu = device;
+    this.info = info;
+    const { limits, features } = device;
+    this.caps = {
+      software: info.kind === "software",
+      f16: features.has("shader-f16"),
+      subgroups: features.has("subgroups"),
+      maxInvocationsPerWorkgroup: limits.maxComputeInvocationsPerWorkgroup,
+      maxWorkgroupSizeX: limits.maxComputeWorkgroupSizeX,
+      maxWorkgroupStorageBytes: limits.maxComputeWorkgroupStorageSize,
+      maxWorkgroupsPerDimension: limits.maxComputeWorkgroupsPerDimension,
+      maxStorageBuffers: limits.maxStorageBuffersPerShaderStage,
+    };
+    this.pool = new BufferPool((descriptor) => this.#createBuffer(descriptor));
+    this.pipelines = new PipelineCache(device);
+    this.queue = new CommandQueue(device);
+    this.uploads = new UploadRing(device);
+    this.reads = new ReadRing(device);
+    device.addEventListener("uncapturederror", (event) => {
+      event.preventDefault();
+      this.report(toTenureError((event as GPUUncapturedErrorEvent).error));
+    });
+    void device.lost.then(({ reason, message }) => {
+      this.lost = new DeviceLostError("device", `expected a working device, got a lost one (${reason}: ${message}); call init() again and rebuild your tensors`);
+      if (reason !== "destroyed") this.report(this.lost);
+    });
+  }
+
+  report(error: TenureError): void {
+    this.#errors.push(error);
+    this.errorLog.push(error);
+  }
+
+  /** The first error the driver reported since the last call, with the others as its `errors` field; undefined when there is none. */
+  takeErrors(): TenureError | undefined {
+    if (this.#errors.length === 0) return undefined;
+    const [first, ...others] = this.#errors.splice(0);
+    return others.length === 0 ? first : Object.assign(first!, { errors: others });
+  }
+
+  /** A failed allocation becomes an OutOfMemoryError at the next read or sync, instead of a validation mystery. */
+  #createBuffer(descriptor: GPUBufferDescriptor): GPUBuffer {
+    this.gpu.pushErrorScope("out-of-memory");
+    const buffer = this.gpu.createBuffer(descriptor);
+    void this.gpu.popErrorScope().then((error) => {
+      if (error !== null) this.report(new OutOfMemoryError("allocate", `expected the device to have ${descriptor.size} bytes more than the ${this.pool.deviceBytes} it holds, got "${error.message}"; free tensors or use smaller batches`));
+    }, () => undefined);
+    return buffer;
+  }
+
+  /** Resolves once all work submitted so far has run. */
+  async idle(): Promise<void> { await this.gpu.queue.onSubmittedWorkDone(); }
+
+  destroy(): void { this.gpu.destroy(); }
+}
+
+/** Labels are `op [kernel key]`, so the driver's text names the op; the first label found becomes the error's op. */
+function toTenureError(error: GPUError): TenureError {
+  const op = /"([A-Za-z_]\w*) \[[^\]]*\]"/.exec(error.message)?.[1] ?? "device";
+  const kind = error.constructor.name;
+  if (kind === "GPUOutOfMemoryError") return new OutOfMemoryError(op, `expected the device to have room, got "${error.message}"; free tensors or use smaller batches`);
+  return new DeviceError(op, `expected a valid command, got a ${kind}: ${error.message}`);
+}

@@ -1,0 +1,97 @@
+/**
+ * The buffer pool: every storage buffer comes from here and comes back here. Free lists by size class; the buffer with the lowest number is handed out first,
+ * so a repeated program gets the same buffers and its cached bind groups keep hitting. Used by the runtime only. The pool owns every GPUBuffer it made;
+ * borrowers hold a `PooledBuffer` between `acquire` and `release`.
+ */
+import { counters } from "./counters.ts";
+
+/** A buffer on loan or free. */
+export interface PooledBuffer {
+  /** Never reused, so it can stand for the buffer in cache keys. */
+  readonly id: number;
+  readonly gpu: GPUBuffer;
+  /** Size class: what the device holds. */
+  readonly bytes: number;
+  /** Flush in which it was last handed out; decides what `trim` may take. */
+  lastUse: number;
+}
+
+/** Bytes a buffer for `bytes` really takes: eight classes per power of two, so at most 12.5 % more, never less than 256. */
+export function sizeClass(bytes: number): number {
+  if (bytes <= 256) return 256;
+  const granule = 2 ** (Math.floor(Math.log2(bytes - 1)) - 3);
+  return Math.max(256, Math.ceil(bytes / granule) * granule);
+}
+
+export class BufferPool {
+  readonly #create: (descriptor: GPUBufferDescriptor) => GPUBuffer;
+  readonly #free = new Map<number, PooledBuffer[]>();
+  #nextId = 1;
+  /** Bytes of all buffers the pool made and still holds. */
+  deviceBytes = 0;
+  /** Bytes among them that nobody borrows. */
+  freeBytes = 0;
+  /** Highest `deviceBytes - freeBytes` so far. */
+  peakBytes = 0;
+  /** Counts flushes, for `lastUse`. */
+  clock = 0;
+  /** Rises when buffers are destroyed: caches of bind groups must drop what they hold. */
+  generation = 0;
+
+  /** `create` makes a buffer and takes care of a failed allocation. */
+  constructor(create: (descriptor: GPUBufferDescriptor) => GPUBuffer) { this.#create = create; }
+
+  /** Bytes on loan. */
+  get usedBytes(): number { return this.deviceBytes - this.freeBytes; }
+
+  /** Lends a buffer of at least `bytes`; its contents are garbage. */
+  acquire(bytes: number): PooledBuffer {
+    const size = sizeClass(bytes);
+    const free = this.#free.get(size);
+    let buffer: PooledBuffer;
+    if (free !== undefined && free.length > 0) {
+      buffer = free.pop()!;
+      this.freeBytes -= size;
+    } else {
+      counters.buffers++;
+      const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+      buffer = { id: this.#nextId++, gpu: this.#create({ label: `tenure ${size}`, size, usage }), bytes: size, lastUse: 0 };
+      this.deviceBytes += size;
+    }
+    buffer.lastUse = this.clock;
+    if (this.usedBytes > this.peakBytes) this.peakBytes = this.usedBytes;
+    return buffer;
+  }
+
+  /** Takes a buffer back. Work already recorded on the queue may still use it: the queue is in order, so the next borrower's work comes after. */
+  release(buffer: PooledBuffer): void {
+    let free = this.#free.get(buffer.bytes);
+    if (free === undefined) this.#free.set(buffer.bytes, (free = []));
+    // Kept sorted by falling id: pop() hands out the lowest.
+    let at = free.length;
+    while (at > 0 && free[at - 1]!.id < buffer.id) at--;
+    free.splice(at, 0, buffer);
+    this.freeBytes += buffer.bytes;
+  }
+
+  /**
+   * Destroys free buffers that were not handed out in the last `idle` flushes. Call after submitting: an unsubmitted encoder must not refer to them.
+   * @returns bytes given back to the device
+   */
+  trim(idle = 0): number {
+    let freed = 0;
+    for (const [size, list] of this.#free) {
+      const stay = list.filter((b) => {
+        if (idle > 0 && b.lastUse >= this.clock - idle) return true;
+        b.gpu.destroy();
+        freed += size;
+        return false;
+      });
+      if (stay.length === 0) this.#free.delete(size); else this.#free.set(size, stay);
+    }
+    this.deviceBytes -= freed;
+    this.freeBytes -= freed;
+    if (freed > 0) this.generation++;
+    return freed;
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The command queue: dispatches and copies are batched into as few passes and submits as their order allows. Used by the executor. Owns the open encoder.
+ */
+import { counters } from "./counters.ts";
+
+/** Dispatches after which a submit goes out, so that the device starts early and watchdogs stay calm. */
+const submitEvery = 256;
+
+export class CommandQueue {
+  readonly #device: GPUDevice;
+  #encoder: GPUCommandEncoder | null = null;
+  #pass: GPUComputePassEncoder | null = null;
+  #pipeline: GPUComputePipeline | null = null;
+  #pending = 0;
+
+  constructor(device: GPUDevice) { this.#device = device; }
+
+  dispatch(pipeline: GPUComputePipeline, group: GPUBindGroup, x: number, y: number, z: number): void {
+    let pass = this.#pass;
+    if (pass === null) {
+      this.#encoder ??= this.#device.createCommandEncoder();
+      pass = this.#pass = this.#encoder.beginComputePass();
+      this.#pipeline = null;
+      counters.passes++;
+    }
+    if (this.#pipeline !== pipeline) { pass.setPipeline(pipeline); this.#pipeline = pipeline; }
+    pass.setBindGroup(0, group);
+    pass.dispatchWorkgroups(x, y, z);
+    counters.dispatches++;
+    if (++this.#pending >= submitEvery) this.submit();
+  }
+
+  copy(source: GPUBuffer, sourceOffset: number, target: GPUBuffer, targetOffset: number, bytes: number): void {
+    this.#endPass();
+    this.#encoder ??= this.#device.createCommandEncoder();
+    this.#encoder.copyBufferToBuffer(source, sourceOffset, target, targetOffset, bytes);
+  }
+
+  submit(): void {
+    this.#endPass();
+    this.#pending = 0;
+    if (this.#encoder === null) return;
+    const commands = this.#encoder.finish();
+    this.#encoder = null;
+    this.#device.queue.submit([commands]);
+    counters.submits++;
+  }
+
+  #endPass(): void {
+    this.#pass?.end();
+    this.#pass = null;
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * Structural identity of a program: a growing list of 32-bit words in which the recorder writes everything a plan depends on. Equal words mean an equal plan;
+ * the hash only finds the candidates, the words decide. Used by the recorder and the plan cache. Owns its own array, reused from flush to flush.
+ */
+export class Signature {
+  words: Int32Array<ArrayBuffer> = new Int32Array(1024);
+  length = 0;
+
+  push(word: number): void {
+    if (this.length === this.words.length) this.#grow();
+    this.words[this.length++] = word;
+  }
+
+  #grow(): void {
+    const bigger = new Int32Array(this.words.length * 2);
+    bigger.set(this.words);
+    this.words = bigger;
+  }
+
+  clear(): void { this.length = 0; }
+
+  /** 32-bit FNV-1a over whole words, with a final mix. */
+  hash(): number {
+    let h = 0x811c9dc5;
+    for (let i = 0; i < this.length; i++) h = Math.imul(h ^ this.words[i]!, 0x01000193);
+    h ^= h >>> 15;
+    return Math.imul(h, 0x2c1b3c6d) >>> 0;
+  }
+
+  equals(words: Int32Array): boolean {
+    if (words.length !== this.length) return false;
+    for (let i = 0; i < words.length; i++) if (words[i] !== this.words[i]) return false;
+    return true;
+  }
+
+  snapshot(): Int32Array { return this.words.slice(0, this.length); }
+}

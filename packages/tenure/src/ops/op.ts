@@ -1,0 +1,104 @@
+/**
+ * What an op is: one record of shape rule, gradient rule, computation and declared facts. Recording, autograd, the scheduler and the tests read records;
+ * nothing anywhere switches on an op's name. Records are made once at import and live for ever; they own no memory.
+ */
+import type { DType } from "../base/dtype.ts";
+import type { Layout } from "../base/layout.ts";
+import type { Shape } from "../base/shape.ts";
+import type { DeviceCaps, Kernel, View } from "../kernels/kernel.ts";
+
+/** Shape and dtype of a result. */
+export interface Meta { readonly shape: Shape; readonly dtype: DType }
+
+/** A tensor as gradient rules see it: opaque, but for its meta. */
+export type Value = Meta;
+
+/** Runs an op on values; how gradient rules compute. `words` are the op's per-call scalars as 32-bit words. */
+export type Run = <A>(op: OpDef<A>, inputs: readonly Value[], attrs: A, words?: readonly number[]) => Value;
+
+/** Declared facts: the only thing passes may look at. */
+export interface Facts {
+  /** One output element depends on the input elements at the same (broadcast) position only. */
+  readonly elementwise?: boolean;
+  /** Combines many elements into one. */
+  readonly reduces?: boolean;
+  /** For each output, the input it overwrites in place, or -1. */
+  readonly inplaceOf?: readonly number[];
+  /** The output is a view of this input: no computation, no memory. */
+  readonly viewOf?: number;
+  /** Same inputs, same bits, no other effect. True unless said otherwise. */
+  readonly recomputable?: boolean;
+  /** Draws from the counter-based generator; replays exactly from its scalars. */
+  readonly random?: boolean;
+}
+
+/** What a gradient rule may use. */
+export interface VjpContext<A> {
+  /** Gradient of the loss with respect to the output; same shape. */
+  readonly grad: Value;
+  /** Meta of every input, saved or not. */
+  readonly metas: readonly Meta[];
+  /** Saved input `i`. Only inputs listed in `saves.inputs` may be asked for. */
+  input(i: number): Value;
+  /** The saved output. Only with `saves.output`. */
+  output(): Value;
+  /** Whether input `i` wants a gradient. */
+  needs(i: number): boolean;
+  readonly attrs: A;
+  readonly words: readonly number[];
+  readonly run: Run;
+}
+
+/** An elementwise computation as WGSL statements from `a0…` and scalars `s0…` to `r0…`. */
+export interface Expression {
+  readonly body: string;
+  readonly helpers?: readonly string[];
+  readonly scalars?: readonly { readonly type: "f32" | "u32" | "i32" }[];
+  readonly needsIndex?: boolean;
+}
+
+export interface OpDef<A = undefined> {
+  readonly name: string;
+  /** One line for reference pages. */
+  readonly doc: string;
+  readonly facts: Facts;
+  /** Checks the inputs and says what comes out. @throws ShapeError, DTypeError, ArgumentError */
+  infer(inputs: readonly View[], attrs: A): readonly Meta[];
+  /** Everything in `attrs` that the computation depends on, as 32-bit words. */
+  key?(attrs: A): readonly number[];
+  /** For views: the layout of the result over the input's storage, or undefined when it needs a contiguous input. */
+  view?(input: Layout, attrs: A): Layout | undefined;
+  /** For elementwise ops. */
+  expression?(inputs: readonly View[], attrs: A): Expression;
+  /** For everything else. One op is one dispatch. */
+  kernel?(inputs: readonly View[], outputs: readonly View[], attrs: A, caps: DeviceCaps): Kernel;
+  /** Inputs that must be contiguous for `kernel`; the others may have any strides. */
+  readonly contiguousInputs?: readonly number[];
+  /** Gradients of the inputs, null where none flows. Broadcast inputs are summed back by the caller. */
+  vjp?(context: VjpContext<A>): readonly (Value | null)[];
+  /** What `vjp` needs later; nothing else is kept alive. */
+  readonly saves?: { readonly inputs?: readonly number[]; readonly output?: boolean };
+  /** Multiply-adds and the like, for reports; the number of output elements when absent. */
+  flops?(inputs: readonly View[], outputs: readonly View[], attrs: A): number;
+  /** Same computation, first input overwritten. */
+  readonly inplace?: OpDef<A>;
+}
+
+/** An op as registries and recorders hold it. `never` because nobody may call it without knowing its attrs. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- existential type: a record for some A
+export type AnyOp = OpDef<any>;
+
+const registry: AnyOp[] = [];
+const ids = new WeakMap<AnyOp, number>();
+
+/** Registers a record and returns it. */
+export function defineOp<A = undefined>(op: OpDef<A>): OpDef<A> {
+  ids.set(op, registry.push(op));
+  return op;
+}
+
+/** Small positive integer that stands for the op in signatures. */
+export function opId(op: AnyOp): number { return ids.get(op)!; }
+
+/** Every op defined so far, for tests and generated tables. */
+export function allOps(): readonly AnyOp[] { return registry; }

@@ -1,0 +1,128 @@
+/**
+ * Reductions over axes, and the row-wise ops built like them: softmax, log-softmax, cross entropy. One dispatch each. Called through the runtime's door.
+ */
+import { type DType, isFloat } from "../base/dtype.ts";
+import { DTypeError, ShapeError } from "../base/errors.ts";
+import { type Shape, formatShape, reducedShape, sizeOf } from "../base/shape.ts";
+import { f32Bits } from "../kernels/kernel.ts";
+import { type ReduceOp, reduceKernel } from "../kernels/reduce.ts";
+import { crossEntropyBackwardKernel, crossEntropyKernel, softmaxBackwardKernel, softmaxKernel } from "../kernels/softmax.ts";
+import { cast, div, eq, mul, mulScalar } from "./elementwise.ts";
+import { type OpDef, type Run, type Value, type VjpContext, defineOp } from "./op.ts";
+import { expand, reshape } from "./views.ts";
+
+/** `axes` are sorted and not negative. */
+export interface ReduceAttrs { readonly axes: readonly number[]; readonly keepDims: boolean }
+
+interface ReduceDef {
+  readonly doc: string;
+  readonly outDtype: (dtype: DType) => DType;
+  /** Refuses an empty reduction, which has no identity. */
+  readonly needsElements?: boolean;
+  readonly vjp?: OpDef<ReduceAttrs>["vjp"];
+  readonly saves?: OpDef<ReduceAttrs>["saves"];
+}
+
+function reduction(name: ReduceOp, def: ReduceDef): OpDef<ReduceAttrs> {
+  return defineOp<ReduceAttrs>({
+    name, doc: def.doc, facts: { reduces: true }, saves: def.saves ?? {},
+    infer: ([x], { axes, keepDims }) => {
+      const { shape } = x!.layout;
+      if (def.needsElements === true && axes.some((a) => shape[a] === 0)) throw new ShapeError(name, "at least one element to choose from", formatShape(shape), "check the tensor is not empty");
+      return [{ shape: reducedShape(shape, axes, keepDims), dtype: def.outDtype(x!.dtype) }];
+    },
+    key: ({ axes, keepDims }) => [keepDims ? 1 : 0, ...axes],
+    kernel: ([x], [y], { axes }, caps) => reduceKernel({ op: name, input: x!, axes, outDtype: y!.dtype }, caps),
+    flops: ([x]) => x!.layout.size,
+    ...(def.vjp === undefined ? {} : { vjp: def.vjp }),
+  });
+}
+
+/** A reduced value stretched back over the shape it was reduced from. */
+function stretch(run: Run, value: Value, shape: Shape, axes: readonly number[]): Value {
+  return run(expand, [run(reshape, [value], { shape: reducedShape(shape, axes, true) })], { shape });
+}
+
+const summed = (dtype: DType): DType => (dtype === "bool" ? "int32" : dtype);
+const averaged = (dtype: DType): DType => (isFloat(dtype) ? dtype : "float32");
+
+/** The gradient goes to the extremes; ties share it. */
+function extremeVjp({ grad, input, output, metas, attrs, run }: VjpContext<ReduceAttrs>): readonly Value[] {
+  const { shape } = metas[0]!, { axes } = attrs;
+  const hit = run(cast, [run(eq, [input(0), stretch(run, output(), shape, axes)], undefined)], { dtype: "float32" });
+  const ties = run(sum, [hit], { axes, keepDims: true });
+  return [run(div, [run(mul, [hit, stretch(run, grad, shape, axes)], undefined), ties], undefined)];
+}
+
+export const sum: OpDef<ReduceAttrs> = reduction("sum", { doc: "Sum over axes; bools count.", outDtype: summed, vjp: ({ grad, metas, attrs, run }) => [stretch(run, grad, metas[0]!.shape, attrs.axes)] });
+export const mean: OpDef<ReduceAttrs> = reduction("mean", {
+  doc: "Mean over axes; integers give float32, an empty reduction NaN.", outDtype: averaged,
+  vjp: ({ grad, metas, attrs, run }) => {
+    const { shape } = metas[0]!, n = sizeOf(attrs.axes.map((a) => shape[a]!));
+    return [stretch(run, run(mulScalar, [grad], { dtype: grad.dtype, reverse: false }, [f32Bits(1 / n)]), shape, attrs.axes)];
+  },
+});
+export const max: OpDef<ReduceAttrs> = reduction("max", { doc: "Largest element over axes; NaN wins. Ties share the gradient.", outDtype: summed, needsElements: true, saves: { inputs: [0], output: true }, vjp: extremeVjp });
+export const min: OpDef<ReduceAttrs> = reduction("min", { doc: "Smallest element over axes; NaN wins. Ties share the gradient.", outDtype: summed, needsElements: true, saves: { inputs: [0], output: true }, vjp: extremeVjp });
+export const argMax: OpDef<ReduceAttrs> = reduction("argMax", { doc: "Row-major position of the first largest element over axes; NaN counts as largest.", outDtype: () => "int32", needsElements: true });
+export const argMin: OpDef<ReduceAttrs> = reduction("argMin", { doc: "Row-major position of the first smallest element over axes; NaN counts as smallest.", outDtype: () => "int32", needsElements: true });
+export const any: OpDef<ReduceAttrs> = reduction("any", { doc: "Whether some element over axes is true (not 0).", outDtype: () => "bool" });
+export const all: OpDef<ReduceAttrs> = reduction("all", { doc: "Whether every element over axes is true (not 0).", outDtype: () => "bool" });
+
+// === Rows ===
+
+export interface AxisAttrs { readonly axis: number }
+
+function softmaxLike(name: string, log: boolean, doc: string): OpDef<AxisAttrs> {
+  const backward: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
+    name: `${name}Backward`, doc: `Gradient of ${name} from its output.`, facts: { reduces: true },
+    infer: ([y]) => [{ shape: y!.layout.shape, dtype: y!.dtype }],
+    key: ({ axis }) => [axis],
+    kernel: ([y, g], _, { axis }, caps) => softmaxBackwardKernel({ output: y!, grad: g!, axis, log }, caps),
+    flops: ([y]) => 4 * y!.layout.size,
+  });
+  return defineOp<AxisAttrs>({
+    name, doc, facts: { reduces: true }, saves: { output: true },
+    infer: ([x]) => {
+      if (!isFloat(x!.dtype)) throw new DTypeError(name, "a float tensor", x!.dtype, "cast it to float32");
+      return [{ shape: x!.layout.shape, dtype: x!.dtype }];
+    },
+    key: ({ axis }) => [axis],
+    kernel: ([x], _, { axis }, caps) => softmaxKernel({ input: x!, axis, log }, caps),
+    flops: ([x]) => 5 * x!.layout.size,
+    vjp: ({ grad, output, attrs, run }) => [run(backward, [output(), grad], attrs)],
+  });
+}
+
+export const softmax: OpDef<AxisAttrs> = softmaxLike("softmax", false, "exp(x) / Σ exp(x) along an axis, without overflow.");
+export const logSoftmax: OpDef<AxisAttrs> = softmaxLike("logSoftmax", true, "log of softmax along an axis, without overflow or loss of small values.");
+
+export interface CrossEntropyAttrs { readonly ignoreIndex: number | undefined }
+
+const crossEntropyKey = ({ ignoreIndex }: CrossEntropyAttrs): readonly number[] => (ignoreIndex === undefined ? [0, 0] : [1, ignoreIndex]);
+const withIgnore = ({ ignoreIndex }: CrossEntropyAttrs): { ignoreIndex?: number } => (ignoreIndex === undefined ? {} : { ignoreIndex });
+
+const crossEntropyBackward: OpDef<CrossEntropyAttrs> = defineOp<CrossEntropyAttrs>({
+  name: "crossEntropyBackward", doc: "Gradient of crossEntropyRows from logits, targets and the gradient per row.", facts: { reduces: true },
+  infer: ([logits]) => [{ shape: logits!.layout.shape, dtype: logits!.dtype }],
+  key: crossEntropyKey,
+  kernel: ([logits, targets, gradPerRow], _, attrs, caps) => crossEntropyBackwardKernel({ logits: logits!, targets: targets!, gradPerRow: gradPerRow!, ...withIgnore(attrs) }, caps),
+  flops: ([logits]) => 5 * logits!.layout.size,
+});
+
+/** Inputs: logits [N, C], targets [N] of class numbers. Output [N]. */
+export const crossEntropyRows: OpDef<CrossEntropyAttrs> = defineOp<CrossEntropyAttrs>({
+  name: "crossEntropyRows", doc: "-log softmax(logits)[target] per row; NaN for a target out of range, 0 for the ignored one.", facts: { reduces: true }, saves: { inputs: [0, 1] },
+  infer: ([logits, targets]) => {
+    const name = "crossEntropy", l = logits!.layout.shape, t = targets!.layout.shape;
+    if (l.length !== 2) throw new ShapeError(name, "logits [N, C]", formatShape(l), "flatten leading dimensions with reshape");
+    if (t.length !== 1 || t[0] !== l[0]) throw new ShapeError(name, `targets [${l[0]}], one class per row of the logits`, formatShape(t), "pass class numbers, not one-hot rows");
+    if (!isFloat(logits!.dtype)) throw new DTypeError(name, "float logits", logits!.dtype, "cast them to float32");
+    if (targets!.dtype !== "int32" && targets!.dtype !== "uint32") throw new DTypeError(name, "int32 or uint32 targets", targets!.dtype, 'make them with tensor(labels, { dtype: "int32" })');
+    return [{ shape: t, dtype: logits!.dtype }];
+  },
+  key: crossEntropyKey,
+  kernel: ([logits, targets], _, attrs, caps) => crossEntropyKernel({ logits: logits!, targets: targets!, ...withIgnore(attrs) }, caps),
+  flops: ([logits]) => 4 * logits!.layout.size,
+  vjp: ({ grad, input, attrs, run }) => [run(crossEntropyBackward, [input(0), input(1), grad], attrs), null],
+});

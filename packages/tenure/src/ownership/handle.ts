@@ -1,0 +1,242 @@
+/**
+ * Handles: the unit of ownership. A wrapper the user sees (a `Tensor`, say) holds its handle strongly; the handle reaches the wrapper only weakly, so that
+ * the garbage collector can tell that a wrapper was dropped. A handle is linked into at most one scope's list. Tensors subclass `Handle`; any other
+ * `Disposable` gets a `DisposableHandle`. Who owns the resource behind a handle: the handle, until `release()` is called once.
+ */
+import { DisposedError } from "../base/errors.ts";
+import { suppressed } from "../base/polyfills.ts";
+import type { DisposeScope } from "./scope.ts";
+import { type Capture, captureSite, formatSite, sampleCreation, tracking } from "./site.ts";
+import { type LifetimeStatistics, containerStatistics } from "./statistics.ts";
+
+/** Property of a wrapper that leads to its handle. */
+export const HANDLE: unique symbol = Symbol("tenure.handle");
+
+/** A wrapper that is owned through a handle. */
+export interface HandleHolder { readonly [HANDLE]: Handle }
+
+let nextId = 1;
+
+/** All live handles, newest last, as an intrusive list: `live.next` is the oldest. Makes leak reports possible without a Set. */
+export abstract class Handle {
+  readonly id: number = nextId++;
+  /** The scope that will dispose this handle, or null when nobody but its holder will. */
+  scope: DisposeScope | null = null;
+  /** Neighbours in the scope's list. */
+  prev: Handle | null = null;
+  next: Handle | null = null;
+  /** Neighbours in the list of all live handles. */
+  olderLive: Handle | null = null;
+  newerLive: Handle | null = null;
+  state: "live" | "disposed" | "finalized" = "live";
+  /** What keeps a handle that no scope owns, for reports: a module's or an optimizer's name. */
+  keeper: string | null = null;
+  /** Where it was made, when tracking recorded it. */
+  created: Capture | null = null;
+  /** Where it was disposed by hand, when tracking recorded it. */
+  disposedAt: Capture | null = null;
+  /** The scope that disposed it, when a scope did. */
+  disposedBy: DisposeScope | null = null;
+  /** Set once the wrapper has outlived its first job; until then the nursery holds it. */
+  wrapper: WeakRef<object> | null = null;
+
+  /** Gives back the resource. Called exactly once, by the ownership layer only. */
+  protected abstract release(): void;
+  /** One line for reports and errors, for example `tensor "w" float32 [3,4]`. Valid after disposal. */
+  abstract describe(): string;
+  /** Device bytes this handle alone would keep alive; 0 for anything that is no tensor. */
+  abstract get bytes(): number;
+  /** Which counters it belongs to. */
+  abstract get statistics(): LifetimeStatistics;
+
+  get isLive(): boolean { return this.state === "live"; }
+
+  /** Disposes by hand: unlinks, counts, releases. A second call does nothing. */
+  dispose(): void {
+    if (this.state !== "live") return;
+    if (tracking.disposals) this.disposedAt = captureSite();
+    this.end("disposed");
+  }
+
+  /** Unlinks from scope and live list, counts, and releases. The only way a handle dies. */
+  end(how: "disposed" | "finalized"): void {
+    const stats = this.statistics;
+    if (how === "finalized") stats.finalized++;
+    else if (this.scope !== null) stats.disposedInScopeCount++;
+    else stats.disposedOutsideScopeCount++;
+    stats.threadTotalLiveCount--;
+    this.scope?.unlink(this);
+    unlinkLive(this);
+    this.state = how;
+    if (this.wrapper !== null) forget(this);
+    this.release();
+  }
+
+  /** @throws DisposedError, naming what it was, where it was made and who ended it. */
+  assertLive(op: string): void {
+    if (this.state !== "live") throw this.disposedError(op);
+  }
+
+  disposedError(op: string): DisposedError {
+    const created = formatSite(this.created), disposed = formatSite(this.disposedAt);
+    const by = this.disposedBy;
+    const how = this.state === "finalized" ? "was reclaimed by the garbage collector"
+      : by !== null ? `was disposed when ${by.describe()} ended`
+      : disposed !== undefined ? `was disposed at ${disposed}`
+      : "was disposed";
+    const hint = by !== null ? `; move it out with scope.moveToOuter(t) before the scope ends, or use t.alias()`
+      : disposed === undefined ? `; call memory.track("full") to see where` : "; dispose it after its last use, or keep a t.alias()";
+    return new DisposedError(op, `expected a live tensor, got ${this.describe()}, which ${how}${created === undefined ? "" : ` (made at ${created})`}${hint}`, {
+      created, disposed: disposed ?? by?.site,
+    });
+  }
+}
+
+/** Ends of the list of live handles. */
+export const live: { oldest: Handle | null; newest: Handle | null } = { oldest: null, newest: null };
+
+/** Counts a new handle, links it into `scope` and the live list, and gives its wrapper to the nursery. Called once per handle; `wrapper` is null for what its handle holds strongly. */
+export function register(handle: Handle, wrapper: object | null, scope: DisposeScope | null): void {
+  const stats = handle.statistics;
+  stats.threadTotalLiveCount++;
+  if (scope !== null) { stats.createdInScopeCount++; scope.link(handle); }
+  else stats.createdOutsideScopeCount++;
+  // oldest … newest <-> handle
+  handle.olderLive = live.newest;
+  if (live.newest === null) live.oldest = handle; else live.newest.newerLive = handle;
+  live.newest = handle;
+  if (sampleCreation(handle.bytes)) handle.created = captureSite();
+  if (wrapper === null) return;
+  nursery.push(wrapper);
+  if (!armed) armCheckpoint();
+  else if (nursery.length >= compactAt) compactNursery();
+}
+
+function unlinkLive(h: Handle): void {
+  // older <-> h <-> newer   becomes   older <-> newer
+  if (h.olderLive === null) live.oldest = h.newerLive; else h.olderLive.newerLive = h.newerLive;
+  if (h.newerLive === null) live.newest = h.olderLive; else h.newerLive.olderLive = h.olderLive;
+  h.olderLive = h.newerLive = null;
+}
+
+// === Nursery and garbage-collected fallback ===
+// Wrappers made in this job are held strongly until its microtask checkpoint; those that died young never touch the FinalizationRegistry.
+
+let nursery: object[] = [];
+let compactAt = 4096;
+let armed = false;
+const atCheckpoint: (() => void)[] = [];
+
+/** Runs `listener` at every checkpoint: once per job in which handles were made or scopes opened. */
+export function onCheckpoint(listener: () => void): void { atCheckpoint.push(listener); }
+
+/** Makes sure a checkpoint follows this job. */
+export function armCheckpoint(): void {
+  if (armed) return;
+  armed = true;
+  queueMicrotask(checkpoint);
+}
+
+function checkpoint(): void {
+  armed = false;
+  for (const listener of atCheckpoint) listener();
+  const young = nursery;
+  nursery = [];
+  compactAt = 4096;
+  for (const wrapper of young) {
+    const handle = handleOf(wrapper);
+    if (handle?.state !== "live") continue;
+    handle.wrapper = new WeakRef(wrapper);
+    registry.register(wrapper, handle, handle);
+  }
+}
+
+/** Drops the wrappers of handles that already died, so that a long synchronous job does not hold them. */
+function compactNursery(): void {
+  nursery = nursery.filter((w) => handleOf(w)?.state === "live");
+  compactAt = Math.max(4096, nursery.length * 2);
+}
+
+const reclaimable: Handle[] = [];
+const reclaimed = new Map<string, number>();
+// Passive on purpose: the callback may run between any two jobs, so it only queues.
+const registry = new FinalizationRegistry<Handle>((handle) => {
+  reclaimable.push(handle);
+  if (reclaimable.length === 1) queueMicrotask(reclaim);
+});
+
+function forget(handle: Handle): void { registry.unregister(handle); handle.wrapper = null; }
+
+/** Ends the handles whose wrappers the collector took. Counted, and grouped by the line that made them when that is known. */
+export function reclaim(): void {
+  let failure: { error: unknown } | null = null;
+  for (let handle = reclaimable.pop(); handle !== undefined; handle = reclaimable.pop()) {
+    if (handle.state !== "live") continue;
+    const site = formatSite(handle.created) ?? "(site not recorded)";
+    reclaimed.set(site, (reclaimed.get(site) ?? 0) + 1);
+    handle.wrapper = null;
+    try { handle.end("finalized"); } catch (error) { failure = { error: failure === null ? error : suppressed(error, failure.error) }; }
+  }
+  if (failure !== null) throw failure.error;
+}
+
+/** How many handles the garbage collector reclaimed, per line that dropped them. */
+export function reclaimedBySite(): ReadonlyMap<string, number> { return reclaimed; }
+
+/** Clears what `reclaimedBySite` reports. */
+export function resetReclaimed(): void { reclaimed.clear(); }
+
+// === Other disposables ===
+
+const foreign = new WeakMap<object, Handle>();
+
+/** The handle behind a wrapper, or behind a disposable some scope was given; `undefined` for anything else. */
+export function handleOf(value: unknown): Handle | undefined {
+  if (typeof value !== "object" && typeof value !== "function" || value === null) return undefined;
+  return (value as Partial<HandleHolder>)[HANDLE] ?? foreign.get(value);
+}
+
+/** The wrappers of live handles, in order; those that nobody holds any more are left out. */
+export function wrappersOf(handles: readonly Handle[]): object[] {
+  let young: Map<Handle, object> | undefined;
+  const wrappers: object[] = [];
+  for (const handle of handles) {
+    let wrapper: object | undefined;
+    if (handle instanceof DisposableHandle) wrapper = handle.value;
+    else if (handle.wrapper !== null) wrapper = handle.wrapper.deref();
+    else {
+      young ??= new Map(nursery.map((w) => [(w as HandleHolder)[HANDLE], w]));
+      wrapper = young.get(handle);
+    }
+    if (wrapper !== undefined) wrappers.push(wrapper);
+  }
+  return wrappers;
+}
+
+/** Any `Disposable` or callback owned by a scope. The scope holds it strongly: it is only as alive as its owner. */
+export class DisposableHandle extends Handle {
+  readonly value: object;
+  readonly #dispose: () => void;
+
+  constructor(value: object, dispose: () => void) {
+    super();
+    this.value = value;
+    this.#dispose = dispose;
+  }
+
+  protected release(): void { foreign.delete(this.value); this.#dispose(); }
+  describe(): string {
+    const name = this.value.constructor.name;
+    return typeof this.value === "function" ? `deferred call ${this.value.name || "(anonymous)"}` : name || "disposable";
+  }
+  get bytes(): number { return 0; }
+  get statistics(): LifetimeStatistics { return containerStatistics; }
+
+  /** Puts a disposable that no scope has seen into `scope`. */
+  static into(scope: DisposeScope, value: object, dispose: () => void): DisposableHandle {
+    const handle = new DisposableHandle(value, dispose);
+    foreign.set(value, handle);
+    register(handle, null, scope);
+    return handle;
+  }
+}

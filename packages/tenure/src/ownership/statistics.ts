@@ -1,0 +1,54 @@
+/**
+ * The counters of TorchSharp's `ThreadDisposeScopeStatistics`, per kind of entry, with ours beside them. One per realm.
+ * Written by handles and scopes only; read through `memory.stats()`. Law: created = live + disposed + finalized, at every moment.
+ */
+
+/** Lifetime counters since start or the last `reset()`. */
+export interface LifetimeStatistics {
+  /** Handles made while no scope was current. */
+  createdOutsideScopeCount: number;
+  /** Handles disposed while no scope owned them. */
+  disposedOutsideScopeCount: number;
+  /** Handles made into a scope. */
+  createdInScopeCount: number;
+  /** Handles disposed by or out of a scope that owned them. */
+  disposedInScopeCount: number;
+  /** Handles attached to a scope by hand; a move by `attach` counts too. */
+  attachedToScopeCount: number;
+  /** Handles taken out of all scopes, `moveToOuter` without an outer scope included. */
+  detachedFromScopeCount: number;
+  /** Handles alive now. The name is TorchSharp's; JavaScript has one thread per realm. */
+  threadTotalLiveCount: number;
+  /** Handles that went from one scope to another. */
+  moved: number;
+  /** `carry` calls: loop values that took over their predecessor's place. */
+  carried: number;
+  /** Handles detached because no scope above theirs was alive any more. */
+  orphaned: number;
+  /** Handles reclaimed by the garbage collector instead of their owner: each is a leak that was forgiven. */
+  finalized: number;
+}
+
+function zero(): LifetimeStatistics {
+  return {
+    createdOutsideScopeCount: 0, disposedOutsideScopeCount: 0, createdInScopeCount: 0, disposedInScopeCount: 0,
+    attachedToScopeCount: 0, detachedFromScopeCount: 0, threadTotalLiveCount: 0, moved: 0, carried: 0, orphaned: 0, finalized: 0,
+  };
+}
+
+/** Counters of tensor handles. */
+export const tensorStatistics: LifetimeStatistics = zero();
+/** Counters of everything else a scope was given: modules, loaders, callbacks. */
+export const containerStatistics: LifetimeStatistics = zero();
+
+/** Sets every counter to zero except the number of live handles, which stays true (TorchSharp's goes negative after a reset). */
+export function resetStatistics(): void {
+  for (const s of [tensorStatistics, containerStatistics]) Object.assign(s, zero(), { threadTotalLiveCount: s.threadTotalLiveCount });
+}
+
+/** The sum of both kinds. */
+export function totalStatistics(): LifetimeStatistics {
+  const sum = zero();
+  for (const key of Object.keys(sum) as (keyof LifetimeStatistics)[]) sum[key] = tensorStatistics[key] + containerStatistics[key];
+  return sum;
+}

@@ -1,0 +1,128 @@
+/**
+ * From an open program to something the executor can run again and again: the IR is built and planned by the scheduler, kernels are generated, pipelines
+ * compiled, and the sizes of every dispatch written into one uniform buffer. Called on a plan-cache miss only. An `Executable` owns its uniform buffer;
+ * its slots are filled with pooled buffers at each execution.
+ */
+import { DeviceError, internal } from "../base/errors.ts";
+import type { Program, ProgramOp, ProgramStorage } from "../graph/program.ts";
+import { counters } from "../device/counters.ts";
+import type { Device } from "../device/device.ts";
+import type { CachedPipeline } from "../device/pipelines.ts";
+import { sizeClass } from "../device/pool.ts";
+import { elementwiseKernel } from "../kernels/elementwise.ts";
+import type { DeviceCaps, Kernel } from "../kernels/kernel.ts";
+import { planProgram } from "../scheduler/pipeline.ts";
+import { type Plan, verifyPlan } from "../scheduler/plan.ts";
+import type { OpenProgram, RecordedOp } from "./record.ts";
+
+/** One dispatch of an executable. */
+export interface Dispatch {
+  readonly name: string;
+  readonly pipeline: CachedPipeline;
+  /** Slot and bytes of each storage binding. */
+  readonly slots: readonly number[];
+  readonly sizes: readonly number[];
+  /** Place of its params in the uniform buffer, in bytes; size 0 when it has none. */
+  readonly uniformOffset: number;
+  readonly uniformBytes: number;
+  readonly workgroups: readonly [number, number, number];
+  /** Bind groups made so far, by the ids of the buffers in the slots; a handful at most, newest last. */
+  readonly groups: { ids: readonly number[]; group: GPUBindGroup }[];
+}
+
+export interface Executable {
+  /** What the program must look like to be run by this plan. */
+  readonly words: Int32Array;
+  readonly plan: Plan;
+  readonly dispatches: readonly Dispatch[];
+  /** Params of all dispatches as they were last written to `uniforms`. */
+  readonly params: Uint32Array<ArrayBuffer>;
+  readonly uniforms: GPUBuffer | null;
+  /** Words of `params` that come from per-call scalars: (word, index into the program's words), pairwise. */
+  readonly dynamic: readonly number[];
+  /** Set while `params` is newer than `uniforms`. */
+  stale: boolean;
+  poolGeneration: number;
+  lastUse: number;
+}
+
+/** Whether plans are re-derived and checked after every compilation; tests switch it on. */
+export const checking = { plans: false };
+
+/** The IR of what was recorded. */
+export function buildProgram(open: OpenProgram): Program {
+  const storages = open.locals.map((s): ProgramStorage => ({ id: `s${s.programIndex}`, bytes: Math.max(s.bytes, 4), role: s.role, pinned: s.refs > 0 }));
+  const ops = open.ops.map(({ op, inputs, outputs, attrs, phase, layer }): ProgramOp => {
+    const inplace = op.facts.inplaceOf ?? [];
+    const reads = unique(inputs.map((o) => o.storage.programIndex));
+    // An in-place op reads its target too, even one that overwrites all of it: a view may cover only a part of the storage.
+    const writes = unique(outputs.map((o, k) => { if ((inplace[k] ?? -1) === -1 && reads.includes(o.storage.programIndex)) throw internal(`${op.name} writes an input it does not declare`); return o.storage.programIndex; }));
+    return { name: op.name, reads, writes, phase, layer, flops: op.flops?.(inputs, outputs, attrs) ?? outputs[0]!.layout.size, recomputable: op.facts.recomputable ?? true };
+  });
+  return { version: 1, storages, ops };
+}
+
+function unique(list: readonly number[]): number[] { return [...new Set(list)]; }
+
+export function compile(open: OpenProgram, device: Device): Executable {
+  const words = open.signature.snapshot(); // before anything can throw: it is what the cache will compare
+  const program = buildProgram(open);
+  const plan = planProgram(program, { atEntry: (s) => open.locals[s]!.buffer !== null, granule: sizeClass });
+  if (checking.plans) verifyPlan(plan);
+  counters.eliminated += program.ops.length - plan.order.length;
+
+  const dispatches: Dispatch[] = [], params: number[] = [], dynamic: number[] = [];
+  for (const i of plan.order) {
+    const recorded = open.ops[i]!;
+    const { kernel, operands } = lower(recorded, device.caps);
+    if (kernel.workgroups.some((n) => n > device.caps.maxWorkgroupsPerDimension)) throw internal(`${recorded.op.name} launches ${kernel.workgroups.join("×")} workgroups`);
+    if (kernel.workgroups.includes(0)) continue;
+    const uniformOffset = params.length * 4;
+    kernel.dynamic?.forEach(({ word, scalar }) => dynamic.push(params.length + word, recorded.wordStart + scalar));
+    params.push(...kernel.params);
+    while (params.length % 64 !== 0) params.push(0); // 256-byte offsets
+    dispatches.push({
+      name: recorded.op.name, pipeline: device.pipelines.get(kernel, recorded.op.name),
+      slots: operands.map((s) => plan.slotOf[s]!), sizes: operands.map((s) => bindingBytes(program.storages[s]!.bytes)),
+      uniformOffset, uniformBytes: kernel.params.length * 4, workgroups: kernel.workgroups, groups: [],
+    });
+  }
+  let uniforms: GPUBuffer | null = null;
+  if (params.length > 0) {
+    counters.buffers++;
+    uniforms = device.gpu.createBuffer({ label: "tenure params", size: params.length * 4, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
+  }
+  return { words, plan, dispatches, params: Uint32Array.from(params), uniforms, dynamic, stale: true, poolGeneration: device.pool.generation, lastUse: 0 };
+}
+
+/** Bytes a storage is bound with: vectors of four elements may reach past its end, and every buffer is a multiple of 16 long. */
+function bindingBytes(bytes: number): number { return Math.ceil(bytes / 16) * 16; }
+
+/** The kernel of a recorded op and, per storage binding, the local index of the storage. */
+function lower({ op, inputs, outputs, attrs }: RecordedOp, caps: DeviceCaps): { kernel: Kernel; operands: readonly number[] } {
+  if (op.kernel !== undefined) {
+    const operands = [...inputs, ...outputs].map((o) => o.storage.programIndex);
+    const kernel = op.kernel(inputs, outputs, attrs, caps);
+    if (kernel.bindings.length !== operands.length) throw internal(`${op.name} has ${operands.length} operands but its kernel ${kernel.bindings.length} bindings`);
+    return { kernel, operands };
+  }
+  if (op.expression === undefined) throw internal(`${op.name} has no kernel`);
+  // One binding per storage: WebGPU refuses a buffer that is bound twice in a dispatch that writes it.
+  const operands: number[] = [], access: ("read" | "read_write")[] = [];
+  const bind = (local: number, how: "read" | "read_write"): number => {
+    let at = operands.indexOf(local);
+    if (at === -1) { at = operands.push(local) - 1; access.push(how); }
+    else if (how === "read_write") access[at] = how;
+    return at;
+  };
+  const ins = inputs.map((view) => ({ view, binding: bind(view.storage.programIndex, "read") }));
+  const inplace = op.facts.inplaceOf ?? [];
+  const outs = outputs.map((view, k) => ({ dtype: view.dtype, binding: bind(view.storage.programIndex, "read_write"), ...((inplace[k] ?? -1) === -1 ? {} : { view }) }));
+  if (operands.length > caps.maxStorageBuffers) throw new DeviceError(op.name, `expected at most ${caps.maxStorageBuffers} different tensors in one op on this device, got ${operands.length}; split the op`);
+  const e = op.expression(inputs, attrs);
+  const kernel = elementwiseKernel({
+    shape: outputs[0]!.layout.shape, operands: ins, outputs: outs, bindings: access, name: op.name, body: e.body,
+    ...(e.helpers === undefined ? {} : { helpers: e.helpers }), ...(e.scalars === undefined ? {} : { scalars: e.scalars }), ...(e.needsIndex === undefined ? {} : { needsIndex: e.needsIndex }),
+  }, caps);
+  return { kernel, operands };
+}

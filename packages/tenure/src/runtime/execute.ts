@@ -1,0 +1,357 @@
+/**
+ * Flushing: the open program meets the plan cache, slots are filled with buffers, dispatches and copies are encoded and submitted, reads come back. Also the
+ * life of the device: `init`, `shutdown`, `sync`. Called by the tensor layer and by users. On a plan hit nothing is created: no WGSL, pipeline, bind group or
+ * buffer. The runtime owns the device and the cached plans; storages own their buffers as soon as a flush has given them one.
+ */
+import { ArgumentError, DeviceLostError, TenureError } from "../base/errors.ts";
+import { isNode } from "../base/env.ts";
+import { currentScope } from "../ownership/current.ts";
+import { setSettled } from "../ownership/scope.ts";
+import { type DeviceInfo, acquire, deviceChoice } from "../device/acquire.ts";
+import { counters } from "../device/counters.ts";
+import { Device } from "../device/device.ts";
+import type { PooledBuffer } from "../device/pool.ts";
+import { type Dispatch, type Executable, compile } from "./compile.ts";
+import { type OpenProgram, freeing, program } from "./record.ts";
+import type { Storage } from "./storage.ts";
+
+/** Limits of an open program; it is flushed when it exceeds one. */
+export const limits = { ops: 4096, pendingBytes: 2 ** 31 };
+/** Plans kept; the least recently used goes first. */
+const planCacheSize = 256;
+/** Flushes after which a free buffer counts as unused. */
+const trimEvery = 256;
+
+interface Runtime { device: Device | null; flushEachOp: boolean }
+export const runtime: Runtime = { device: null, flushEachOp: false };
+
+const plans = new Map<number, Executable[]>();
+let planCount = 0;
+
+// === The device's life ===
+
+export interface InitOptions {
+  /** `auto` (default; also the environment variable TENURE_DEVICE): the best device that works. `gpu`: refuse software. `software`: the packaged one. `null`: count, don't compute. */
+  readonly device?: "auto" | "gpu" | "software" | "null";
+  readonly powerPreference?: "low-power" | "high-performance";
+  /** `eachOp` runs every op at once, for debugging: same engine, no batching. */
+  readonly flush?: "auto" | "eachOp";
+}
+
+let initializing: Promise<DeviceInfo> | null = null;
+const announced = new Set<string>();
+
+/**
+ * Finds a device. Optional: the first read does it with the defaults. Calling it again returns the same device.
+ * @throws DeviceLostError when there is none, saying what was tried and what to install; ArgumentError for unknown options or a second, different device.
+ */
+export async function init(options: InitOptions = {}): Promise<DeviceInfo> {
+  for (const key of Object.keys(options)) if (!["device", "powerPreference", "flush"].includes(key)) throw new ArgumentError("init", "the options device, powerPreference, flush", JSON.stringify(key), "check the spelling");
+  if (options.flush !== undefined && options.flush !== "auto" && options.flush !== "eachOp") throw new ArgumentError("init", 'flush to be "auto" or "eachOp"', JSON.stringify(options.flush));
+  const choice = deviceChoice(options.device);
+  if (options.flush !== undefined) runtime.flushEachOp = options.flush === "eachOp";
+  if (initializing === null) {
+    initializing = acquire(choice, options.powerPreference).then((acquired) => {
+      runtime.device = new Device(acquired);
+      freeing.buffer = (buffer) => { acquired.device === runtime.device?.gpu && runtime.device.pool.release(buffer); };
+      announce(acquired.info);
+      return acquired.info;
+    });
+    initializing.catch(() => { initializing = null; });
+    return initializing;
+  }
+  const info = await initializing;
+  if (options.device !== undefined && choice !== "auto" && choice !== info.kind) throw new ArgumentError("init", `the device that is in use (${info.kind}: ${info.name})`, `device "${choice}"`, "call shutdown() first");
+  return info;
+}
+
+function announce(info: DeviceInfo): void {
+  const text = `tenure: running on ${info.name} (${info.kind}, ${info.source})`;
+  if (announced.has(text)) return;
+  announced.add(text);
+  if (isNode) console.error(text); else console.info(text);
+}
+
+/** Gives the device back. Tensors that still live lose their contents and say so when used. Never needed before a process ends. */
+export async function shutdown(): Promise<void> {
+  if (initializing === null) return;
+  await initializing.catch(() => undefined);
+  const device = runtime.device;
+  initializing = null;
+  if (device === null) return;
+  rejectReads(new DeviceLostError("shutdown", "expected a device to read from, got none, since it was shut down; await your reads before shutdown()"));
+  program.clear();
+  for (const list of plans.values()) for (const plan of list) plan.uniforms?.destroy();
+  plans.clear();
+  planCount = 0;
+  runtime.device = null;
+  device.destroy();
+}
+
+/** @throws DeviceLostError before `init` has found a device, or after it was lost. */
+function requireDevice(op: string): Device {
+  const { device } = runtime;
+  if (device === null) throw new DeviceLostError(op, "expected a device, got none; call `await init()` first");
+  if (device.lost !== null) throw device.lost;
+  return device;
+}
+
+/** Facts about the device; undefined before `init`. */
+export function deviceInfo(): DeviceInfo | undefined { return runtime.device?.info; }
+
+// === Reads ===
+
+interface PendingRead {
+  readonly storage: Storage;
+  readonly offset: number;
+  readonly bytes: number;
+  readonly resolve: (data: ArrayBuffer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+let reads: PendingRead[] = [];
+
+/** Bytes of a storage as they will be once everything recorded so far has run. Pins the storage at once; flushes at the end of this job. */
+export function readBytes(storage: Storage, offset: number, bytes: number): Promise<ArrayBuffer> {
+  return new Promise((resolve, reject) => {
+    reads.push({ storage: storage.retain(), offset, bytes, resolve, reject });
+    flushSoon();
+  });
+}
+
+function rejectReads(error: unknown): void {
+  for (const read of reads.splice(0)) { read.storage.release(); read.reject(error); }
+}
+
+// === Flushing ===
+
+let flushQueued = false;
+
+/** Flushes at the end of the current job, finding a device first when there is none. */
+export function flushSoon(): void {
+  if (flushQueued) return;
+  flushQueued = true;
+  queueMicrotask(() => {
+    flushQueued = false;
+    if (runtime.device !== null) { flush(); return; }
+    init().then(flush, rejectReads);
+  });
+}
+
+/**
+ * Marks the end of a training step: the program is flushed when the current scope ends, or with this job. Steps then are programs of equal structure,
+ * whether or not anybody reads, and the intermediates are already unowned when they are planned.
+ */
+export function stepEnded(): void {
+  currentScope()?.afterEnd(flushIfDevice);
+  flushSoon();
+}
+
+function flushIfDevice(): void { if (runtime.device !== null) flush(); }
+
+/** Called before an op is recorded: keeps the open program within its limits. */
+export function keepWithinLimits(): void {
+  if (program.ops.length < limits.ops && program.pendingBytes < limits.pendingBytes) return;
+  flushIfDevice();
+}
+
+/** Runs everything recorded so far and starts the pending reads. Errors reach the reads and the next `sync()`; this never throws. */
+export function flush(): void {
+  if (program.isEmpty && reads.length === 0) return;
+  let device: Device;
+  try {
+    device = requireDevice("flush");
+  } catch (error) {
+    rejectReads(error);
+    return;
+  }
+  counters.flushes++;
+  device.pool.clock++;
+  const submitted: (() => void)[] = [];
+  if (!program.isEmpty) {
+    try {
+      runProgram(device, program, submitted);
+    } catch (error) {
+      abandon(device, program, error);
+    }
+    program.clear();
+  }
+  const finish = encodeReads(device);
+  device.queue.submit();
+  for (const done of submitted) done();
+  finish?.();
+  if (device.pool.clock % trimEvery === 0) device.pool.trim(trimEvery);
+}
+
+function findPlan(device: Device, open: OpenProgram): Executable {
+  const { signature } = open;
+  for (const storage of open.locals) {
+    signature.push((storage.refs > 0 ? 1 : 0) | (storage.buffer === null ? 0 : 2));
+    signature.push(storage.bytes);
+  }
+  const hash = signature.hash();
+  const known = plans.get(hash)?.find((plan) => signature.equals(plan.words));
+  if (known !== undefined) {
+    counters.planHits++;
+    known.lastUse = device.pool.clock;
+    return known;
+  }
+  counters.planMisses++;
+  const made = compile(open, device);
+  made.lastUse = device.pool.clock;
+  const list = plans.get(hash);
+  if (list === undefined) plans.set(hash, [made]); else list.push(made);
+  if (++planCount > planCacheSize) evictPlan();
+  return made;
+}
+
+function evictPlan(): void {
+  let oldest: { hash: number; plan: Executable } | undefined;
+  for (const [hash, list] of plans) for (const plan of list) if (oldest === undefined || plan.lastUse < oldest.plan.lastUse) oldest = { hash, plan };
+  if (oldest === undefined) return;
+  const rest = plans.get(oldest.hash)!.filter((p) => p !== oldest.plan);
+  if (rest.length === 0) plans.delete(oldest.hash); else plans.set(oldest.hash, rest);
+  oldest.plan.uniforms?.destroy(); // its last work was submitted by an earlier flush
+  planCount--;
+}
+
+const slotBuffers: PooledBuffer[] = [];
+
+function runProgram(device: Device, open: OpenProgram, submitted: (() => void)[]): void {
+  for (const { storage } of open.uploads) if (storage.failure !== null) throw storage.failure;
+  for (const storage of open.locals) if (storage.failure !== null && storage.buffer === null) throw storage.failure;
+  const exe = findPlan(device, open);
+  const { pool, queue } = device, { slots, slotOf } = exe.plan;
+  for (let s = 0; s < slots.length; s++) {
+    const slot = slots[s]!;
+    slotBuffers[s] = slot.entry === -1 ? pool.acquire(slot.bytes) : open.locals[slot.entry]!.buffer!;
+  }
+  for (const { storage, data } of open.uploads) {
+    const slot = slotOf[storage.programIndex]!;
+    if (slot === -1) continue;
+    const target = slotBuffers[slot]!.gpu;
+    const done = device.uploads.write(target, data, (source, bytes) => { queue.copy(source, 0, target, 0, bytes); });
+    if (done !== undefined) submitted.push(done);
+  }
+  writeParams(device, exe, open.words);
+  if (exe.poolGeneration !== pool.generation) {
+    // Buffers were destroyed since: groups that refer to them would keep them from being collected.
+    for (const d of exe.dispatches) d.groups.length = 0;
+    exe.poolGeneration = pool.generation;
+  }
+  for (const d of exe.dispatches) queue.dispatch(d.pipeline.gpu, bindGroup(device, exe, d), d.workgroups[0], d.workgroups[1], d.workgroups[2]);
+
+  // Every slot's buffer goes to the storage that keeps it, or home.
+  for (let s = 0; s < slots.length; s++) {
+    const { entry, exit } = slots[s]!, buffer = slotBuffers[s]!;
+    if (entry !== -1 && entry !== exit) open.locals[entry]!.buffer = null;
+    if (exit === -1) pool.release(buffer); else open.locals[exit]!.buffer = buffer;
+  }
+  slotBuffers.length = 0;
+}
+
+/** Brings the uniform buffer up to date with this call's scalars, writing only the range that changed. */
+function writeParams(device: Device, exe: Executable, words: readonly number[]): void {
+  const { params, dynamic, uniforms } = exe;
+  if (uniforms === null) return;
+  let from = params.length, to = 0;
+  for (let i = 0; i < dynamic.length; i += 2) {
+    const at = dynamic[i]!, word = words[dynamic[i + 1]!]!;
+    if (params[at] === word >>> 0) continue;
+    params[at] = word;
+    if (at < from) from = at;
+    if (at >= to) to = at + 1;
+  }
+  if (exe.stale) { from = 0; to = params.length; exe.stale = false; }
+  if (from < to) device.gpu.queue.writeBuffer(uniforms, from * 4, params, from, to - from);
+}
+
+/** Bind groups remembered per dispatch: a repeated program alternates between a few sets of buffers at most. */
+const groupsPerDispatch = 4;
+
+function bindGroup(device: Device, exe: Executable, d: Dispatch): GPUBindGroup {
+  const { slots, groups } = d;
+  search: for (let g = groups.length - 1; g >= 0; g--) {
+    const { ids, group } = groups[g]!;
+    for (let i = 0; i < slots.length; i++) if (slotBuffers[slots[i]!]!.id !== ids[i]) continue search;
+    return group;
+  }
+  counters.bindGroups++;
+  const entries: GPUBindGroupEntry[] = slots.map((slot, binding) => ({ binding, resource: { buffer: slotBuffers[slot]!.gpu, offset: 0, size: d.sizes[binding]! } }));
+  if (d.uniformBytes > 0) entries.push({ binding: slots.length, resource: { buffer: exe.uniforms!, offset: d.uniformOffset, size: d.uniformBytes } });
+  const group = device.gpu.createBindGroup({ label: d.name, layout: d.pipeline.layout, entries });
+  if (groups.length === groupsPerDispatch) groups.shift();
+  groups.push({ ids: slots.map((slot) => slotBuffers[slot]!.id), group });
+  return group;
+}
+
+/** A program that could not run: what it should have made says so when used, buffers nobody owns go home, nothing else changes. */
+function abandon(device: Device, open: OpenProgram, cause: unknown): void {
+  const failure = cause instanceof TenureError ? cause : new TenureError("flush", `expected the recorded program to run, got ${String(cause)}`, { cause });
+  for (const buffer of slotBuffers) if (!open.locals.some((s) => s.buffer === buffer)) device.pool.release(buffer);
+  slotBuffers.length = 0;
+  for (const storage of open.locals) {
+    if (storage.buffer === null) storage.failure = failure;
+    else if (storage.refs === 0) { device.pool.release(storage.buffer); storage.buffer = null; }
+  }
+  device.report(failure);
+}
+
+/** Encodes all pending reads into one staging buffer. The returned function maps it, once submitted. */
+function encodeReads(device: Device): (() => void) | undefined {
+  const pending: (PendingRead & { at: number })[] = [];
+  let total = 0;
+  for (const read of reads.splice(0)) {
+    const { storage } = read;
+    if (storage.buffer === null) {
+      const error = storage.failure ?? new DeviceLostError("data", "expected a tensor with contents, got one whose device was shut down; make it again after init()");
+      if (storage.failure !== null) device.takeErrors();
+      read.reject(error);
+    } else {
+      pending.push({ ...read, at: total });
+      total += Math.ceil(read.bytes / 8) * 8;
+    }
+  }
+  if (pending.length === 0) return undefined;
+  const staging = device.reads.take(total);
+  for (const { storage, offset, bytes, at } of pending) {
+    const length = Math.min(Math.ceil(bytes / 4) * 4, storage.buffer!.bytes - offset);
+    if (length > 0) device.queue.copy(storage.buffer!.gpu, offset, staging, at, length);
+    storage.release(); // the copy is in the queue: whoever reuses the buffer comes after it
+  }
+  return () => { void settleReads(device, staging, total, pending); };
+}
+
+async function settleReads(device: Device, staging: GPUBuffer, total: number, pending: readonly (PendingRead & { at: number })[]): Promise<void> {
+  try {
+    await device.reads.read(staging, total, (data) => {
+      const error = device.takeErrors();
+      if (error !== undefined) throw error;
+      for (const { at, bytes, resolve } of pending) resolve(data.slice(at, at + bytes));
+    });
+  } catch (error) {
+    const reason = device.takeErrors() ?? (error instanceof TenureError ? error : device.lost ?? new DeviceLostError("data", `expected a working device, got ${String(error)}`, { cause: error }));
+    for (const { reject } of pending) reject(reason);
+  }
+}
+
+/** Runs everything recorded so far and waits until the device has finished it. @throws the first device error since the last read or sync. */
+export async function sync(): Promise<void> {
+  await init();
+  flush();
+  const device = requireDevice("sync");
+  await device.idle();
+  const error = device.takeErrors();
+  if (error !== undefined) throw error;
+}
+
+/** Waits for submitted work, if a device is there. */
+setSettled(async () => { if (runtime.device !== null) await sync(); });
+
+/** Destroys free buffers and idle staging. @returns bytes given back to the device */
+export async function trim(): Promise<number> {
+  const { device } = runtime;
+  if (device === null) return 0;
+  await sync();
+  return device.pool.trim() + device.uploads.trim() + device.reads.trim();
+}

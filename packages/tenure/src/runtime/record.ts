@@ -1,0 +1,119 @@
+/**
+ * The open program: ops are appended in issue order, nothing is allocated and nothing runs. While recording, every fact a plan depends on is also written
+ * into the program's signature, so that a flush finds its plan by comparing words. Called by the tensor layer through `record` and `recordUpload`, and by
+ * the executor, which takes the program and leaves an empty one. Owns no storage: mentioning one does not keep it alive.
+ */
+import { dtypeCode } from "../base/dtype.ts";
+import type { Phase } from "../graph/program.ts";
+import { Signature } from "../graph/signature.ts";
+import type { PooledBuffer } from "../device/pool.ts";
+import { counters } from "../device/counters.ts";
+import type { View } from "../kernels/kernel.ts";
+import { type AnyOp, opId } from "../ops/op.ts";
+import { type Storage, setUnreferenced } from "./storage.ts";
+
+/** A view of a storage: an op's operand. */
+export interface Operand extends View { readonly storage: Storage }
+
+/** One recorded op. */
+export interface RecordedOp {
+  readonly op: AnyOp;
+  readonly inputs: readonly Operand[];
+  readonly outputs: readonly Operand[];
+  readonly attrs: unknown;
+  /** Where the op's per-call scalars begin in `words`, and how many. */
+  readonly wordStart: number;
+  readonly wordCount: number;
+  readonly phase: Phase;
+  readonly layer: string;
+}
+
+/** Host bytes to be placed in a storage before the first op. */
+export interface Upload { readonly storage: Storage; readonly data: Uint8Array<ArrayBuffer> }
+
+/** Everything recorded since the last flush. */
+export class OpenProgram {
+  serial = 1;
+  readonly ops: RecordedOp[] = [];
+  readonly uploads: Upload[] = [];
+  /** Storages by local index, in order of first mention. */
+  readonly locals: Storage[] = [];
+  /** Per-call scalars of all ops, one after the other. */
+  readonly words: number[] = [];
+  readonly signature = new Signature();
+  /** Bytes of storages mentioned but not resident: what the program may allocate at most. */
+  pendingBytes = 0;
+
+  get isEmpty(): boolean { return this.ops.length === 0 && this.uploads.length === 0; }
+
+  local(storage: Storage): number {
+    if (storage.programSerial === this.serial) return storage.programIndex;
+    storage.programSerial = this.serial;
+    storage.programIndex = this.locals.length;
+    this.locals.push(storage);
+    if (storage.buffer === null) this.pendingBytes += storage.bytes;
+    return storage.programIndex;
+  }
+
+  mentions(storage: Storage): boolean { return storage.programSerial === this.serial; }
+
+  clear(): void {
+    this.serial++;
+    this.ops.length = this.uploads.length = this.locals.length = this.words.length = 0;
+    this.signature.clear();
+    this.pendingBytes = 0;
+  }
+}
+
+/** The one open program of the realm. */
+export const program = new OpenProgram();
+
+/** Labels put on recorded ops: which part of a training step, and which layer. */
+export const labels: { phase: Phase; layer: string } = { phase: "forward", layer: "" };
+
+const uploadOp = 0;
+
+/** Appends an op. The operands' storages must be live or mentioned by the open program. */
+export function record(op: AnyOp, inputs: readonly Operand[], outputs: readonly Operand[], attrs: unknown, words: readonly number[]): void {
+  counters.recorded++;
+  const { signature } = program;
+  signature.push(opId(op));
+  const key = op.key?.(attrs);
+  if (key !== undefined) for (let i = 0; i < key.length; i++) signature.push(key[i]!);
+  for (let i = 0; i < inputs.length; i++) pushOperand(inputs[i]!);
+  for (let i = 0; i < outputs.length; i++) {
+    const { storage } = outputs[i]!;
+    signature.push(program.local(storage));
+    storage.version++;
+  }
+  const wordStart = program.words.length;
+  for (let i = 0; i < words.length; i++) program.words.push(words[i]!);
+  program.ops.push({ op, inputs, outputs, attrs, wordStart, wordCount: words.length, phase: labels.phase, layer: labels.layer });
+}
+
+/** Puts host bytes into a fresh storage. Takes ownership of `data`; it must not change afterwards. */
+export function recordUpload(storage: Storage, data: Uint8Array<ArrayBuffer>): void {
+  program.signature.push(uploadOp);
+  program.signature.push(program.local(storage));
+  program.uploads.push({ storage, data });
+}
+
+function pushOperand({ storage, layout, dtype }: Operand): void {
+  const { signature } = program, { shape } = layout;
+  signature.push(program.local(storage));
+  signature.push(dtypeCode(dtype) | (layout.contiguous ? 8 : 0) | (shape.length << 4));
+  for (let k = 0; k < shape.length; k++) signature.push(shape[k]!);
+  if (layout.contiguous && layout.offset === 0) { signature.push(0); return; }
+  signature.push(layout.offset + 1);
+  if (!layout.contiguous) for (let k = 0; k < shape.length; k++) signature.push(layout.strides[k]!);
+}
+
+/** How a buffer goes home; set by the executor once there is a device. */
+export const freeing: { buffer: (buffer: PooledBuffer) => void } = { buffer: () => undefined };
+
+// A storage the open program mentions may still be read or written by it: the flush recycles its buffer. Any other is freed at once.
+setUnreferenced((storage) => {
+  if (storage.buffer === null || program.mentions(storage)) return;
+  freeing.buffer(storage.buffer);
+  storage.buffer = null;
+});

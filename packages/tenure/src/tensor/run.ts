@@ -1,0 +1,166 @@
+/**
+ * The one door between tensors and the runtime: shapes are checked, outputs get virtual storages, the op is recorded, and a node is put on the tape. Called by
+ * tensor.ts only. If anything is wrong it throws before anything was made. The handles it returns belong to the caller, unregistered.
+ */
+import { dtypeBytes, isFloat } from "../base/dtype.ts";
+import { DTypeError, GradError, OutOfMemoryError } from "../base/errors.ts";
+import { type Layout, contiguousLayout } from "../base/layout.ts";
+import { formatShape, sizeOf } from "../base/shape.ts";
+import { copy } from "../ops/elementwise.ts";
+import type { AnyOp, Meta } from "../ops/op.ts";
+import { flush, keepWithinLimits, runtime } from "../runtime/execute.ts";
+import { type Operand, labels, record, recordUpload } from "../runtime/record.ts";
+import { Storage } from "../runtime/storage.ts";
+import type { Role } from "../graph/program.ts";
+import { TensorHandle } from "./body.ts";
+import { GradNode, Gradient, type Saved, gradMode } from "./tape.ts";
+
+const noWords: readonly number[] = [];
+
+/** A virtual storage for `meta`. @throws OutOfMemoryError, DTypeError when the device could never hold it. */
+export function allocate(op: string, { shape, dtype }: Meta, role: Role): Storage {
+  const bytes = Math.max(4, Math.ceil((sizeOf(shape) * dtypeBytes(dtype)) / 4) * 4);
+  const { device } = runtime;
+  if (device !== null) {
+    if (bytes > device.info.maxTensorBytes) throw new OutOfMemoryError(op, `expected a tensor of at most ${device.info.maxTensorBytes} bytes on ${device.info.name}, got ${formatShape(shape)} ${dtype} with ${bytes} bytes; split it along a dimension`);
+    if (dtype === "float16" && !device.caps.f16) throw new DTypeError(op, "a device with shader-f16 for float16 tensors", device.info.name, "use float32");
+  }
+  return new Storage(bytes, role);
+}
+
+/** Runs an op on live handles. One result per output. */
+export function runOp(op: AnyOp, inputs: readonly TensorHandle[], attrs: unknown, words: readonly number[] = noWords): TensorHandle[] {
+  for (let i = 0; i < inputs.length; i++) inputs[i]!.assertLive(op.name);
+  const metas = op.infer(inputs, attrs);
+  const inplaceOf = op.facts.inplaceOf;
+  const wantsGrad = gradMode.enabled && op.vjp !== undefined && wantsGradient(op, inputs);
+  if (inplaceOf !== undefined) checkInplace(op, inputs, inplaceOf);
+  keepWithinLimits();
+  return op.view !== undefined ? [runView(op, inputs[0]!, metas[0]!, attrs, wantsGrad)] : runKernel(op, inputs, metas, attrs, words, wantsGrad);
+}
+
+function runKernel(op: AnyOp, inputs: readonly TensorHandle[], metas: readonly Meta[], attrs: unknown, words: readonly number[], wantsGrad: boolean): TensorHandle[] {
+  const inplaceOf = op.facts.inplaceOf;
+  const fresh: (Storage | null)[] = metas.map((meta, k) => ((inplaceOf?.[k] ?? -1) === -1 ? allocate(op.name, meta, "activation") : null));
+  const operands = prepared(op, inputs);
+  const saved = wantsGrad ? saveInputs(op, inputs) : null; // before an in-place write moves the version on
+  const outputs = metas.map((meta, k): TensorHandle => {
+    const storage = fresh[k] ?? null;
+    if (storage !== null) return new TensorHandle(storage, contiguousLayout(meta.shape), meta.dtype, null);
+    const target = inputs[inplaceOf![k]!]!;
+    return new TensorHandle(target.storage, target.layout, target.dtype, target.gradient);
+  });
+  record(op, operands.list, outputs, attrs, words);
+  for (const temporary of operands.temporaries) temporary.release();
+  for (const out of outputs) out.version = out.storage.version;
+  if (inplaceOf !== undefined) for (let k = 0; k < outputs.length; k++) if (inplaceOf[k] !== -1) inputs[inplaceOf[k]!]!.version = outputs[k]!.version;
+  if (saved !== null) {
+    const gradient = tapeNode(op, inputs, attrs, words, saved, op.saves?.output === true ? save(outputs[0]!) : null);
+    outputs[0]!.setGradient(gradient);
+    const target = inplaceOf?.[0] ?? -1;
+    if (target !== -1) inputs[target]!.setGradient(gradient); // the tensor is now the op's result, under this handle too
+  }
+  if (runtime.flushEachOp && runtime.device !== null) flush();
+  return outputs;
+}
+
+function runView(op: AnyOp, input: TensorHandle, meta: Meta, attrs: unknown, wantsGrad: boolean): TensorHandle {
+  let layout: Layout | undefined = op.view!(input.layout, attrs), storage = input.storage;
+  let temporary: Storage | null = null;
+  if (layout === undefined) {
+    const whole = contiguous(input);
+    storage = temporary = whole.storage;
+    layout = op.view!(whole.layout, attrs)!;
+  }
+  const output = new TensorHandle(storage, layout, meta.dtype, null);
+  temporary?.release();
+  if (wantsGrad) output.setGradient(tapeNode(op, [input], attrs, noWords, [null], null));
+  return output;
+}
+
+/** A contiguous copy of a view, recorded but not taped. The caller releases the one reference. */
+function contiguous(input: Operand): Operand {
+  const layout = contiguousLayout(input.layout.shape);
+  const storage = allocate("copy", { shape: layout.shape, dtype: input.dtype }, "activation").retain();
+  const output = { storage, layout, dtype: input.dtype };
+  record(copy, [input], [output], undefined, noWords);
+  return output;
+}
+
+/** Operands as the kernel needs them: contiguous where it says so, and apart from a target they overlap. */
+function prepared(op: AnyOp, inputs: readonly TensorHandle[]): { list: readonly Operand[]; temporaries: readonly Storage[] } {
+  let list: Operand[] | null = null;
+  const temporaries: Storage[] = [];
+  const replace = (i: number): void => {
+    const whole = contiguous(inputs[i]!);
+    temporaries.push(whole.storage);
+    (list ??= [...inputs])[i] = whole;
+  };
+  if (op.contiguousInputs !== undefined) for (const i of op.contiguousInputs) if (!inputs[i]!.layout.contiguous) replace(i);
+  const inplaceOf = op.facts.inplaceOf;
+  if (inplaceOf !== undefined) {
+    for (let i = 0; i < inputs.length; i++) {
+      if (inplaceOf.includes(i)) continue;
+      // t.add_(t.transpose()): the other view would be overwritten while it is read.
+      for (const target of inplaceOf) if (target !== -1 && inputs[i]!.storage === inputs[target]!.storage && !sameView(inputs[i]!.layout, inputs[target]!.layout)) { replace(i); break; }
+    }
+  }
+  return { list: list ?? inputs, temporaries };
+}
+
+function sameView(a: Layout, b: Layout): boolean {
+  return a.offset === b.offset && a.shape.length === b.shape.length && a.shape.every((d, i) => d === b.shape[i] && (d === 1 || a.strides[i] === b.strides[i]));
+}
+
+function wantsGradient(op: AnyOp, inputs: readonly TensorHandle[]): boolean {
+  let wanted = false;
+  for (let i = 0; i < inputs.length; i++) {
+    const input = inputs[i]!;
+    if (input.gradient === null || !isFloat(input.dtype)) continue;
+    if (input.version !== input.storage.version) throw new GradError(op.name, `expected ${input.describe()} as it was recorded, got one whose storage another alias has changed in place; use the tensor the in-place op returned`);
+    wanted = true;
+  }
+  return wanted;
+}
+
+function checkInplace(op: AnyOp, inputs: readonly TensorHandle[], inplaceOf: readonly number[]): void {
+  for (const i of inplaceOf) {
+    if (i === -1) continue;
+    const target = inputs[i]!;
+    if (gradMode.enabled && target.gradient !== null && target.gradient.node === null) throw new GradError(op.name, `expected a tensor that is not a leaf of the graph, got ${target.describe()} with requiresGrad; update it inside noGrad(() => …)`);
+    if (gradMode.enabled && target.gradient === null && op.vjp === undefined && inputs.some((x) => x.gradient !== null)) throw new GradError(op.name, "expected inputs without gradients, got one with requiresGrad; use noGrad(() => …)");
+    if (target.layout.size > 1 && target.layout.strides.some((s, k) => s === 0 && target.layout.shape[k]! > 1)) throw new GradError(op.name, `expected a tensor with a place for every element, got an expanded view ${formatShape(target.layout.shape)}; copy it first`);
+  }
+}
+
+function save(handle: Operand): Saved {
+  return { storage: handle.storage.retain(), layout: handle.layout, dtype: handle.dtype, version: handle.storage.version };
+}
+
+function saveInputs(op: AnyOp, inputs: readonly TensorHandle[]): (Saved | null)[] {
+  return inputs.map((input, i) => (op.saves?.inputs?.includes(i) === true ? save(input) : null));
+}
+
+function tapeNode(op: AnyOp, inputs: readonly TensorHandle[], attrs: unknown, words: readonly number[], saved: (Saved | null)[], savedOutput: Saved | null): Gradient {
+  const edges = inputs.map((x) => (isFloat(x.dtype) ? x.gradient : null));
+  const metas = inputs.map((x): Meta => ({ shape: x.layout.shape, dtype: x.dtype }));
+  const node = new GradNode(op, attrs, words, metas, edges, saved, savedOutput, labels.layer);
+  const gradient = new Gradient(node);
+  node.output = gradient;
+  return gradient;
+}
+
+/** A tensor with the bytes of `data`, which it takes over. */
+export function uploadOp(op: string, meta: Meta, data: Uint8Array<ArrayBuffer>): TensorHandle {
+  keepWithinLimits();
+  const handle = new TensorHandle(allocate(op, meta, "input"), contiguousLayout(meta.shape), meta.dtype, null);
+  recordUpload(handle.storage, data);
+  return handle;
+}
+
+/** A handle on what was saved, for gradient rules. @throws GradError when it was overwritten since. */
+export function restored(saved: Saved, gradient: Gradient | null, op: AnyOp): TensorHandle {
+  if (saved.version !== saved.storage.version) throw new GradError("backward", `expected the ${saved.dtype} ${formatShape(saved.layout.shape)} tensor that ${op.name} saved, got one that was changed in place since; use the op without underscore, or change it after backward()`);
+  return new TensorHandle(saved.storage, saved.layout, saved.dtype, gradient);
+}
+

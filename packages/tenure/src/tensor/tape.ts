@@ -1,0 +1,111 @@
+/**
+ * The tape: what autograd remembers. A differentiable value has a `Gradient` record, shared by all its aliases; a result's record leads to the node of the op
+ * that made it, the node to the records of its inputs. Nodes hold references on saved *storages*, never on handles, so closing a scope cannot break a backward
+ * pass, and dropping the last handle of a result frees its whole graph at once. Written by run.ts, read by autograd/. Everything is reference-counted.
+ */
+import type { DType } from "../base/dtype.ts";
+import type { Layout } from "../base/layout.ts";
+import type { AnyOp, Meta } from "../ops/op.ts";
+import type { Storage } from "../runtime/storage.ts";
+
+/** Whether ops record nodes now. Changed only through noGrad and enableGrad. */
+export const gradMode = { enabled: true };
+
+/** A storage seen through a layout, kept alive by one reference. */
+export interface Saved {
+  readonly storage: Storage;
+  readonly layout: Layout;
+  readonly dtype: DType;
+  /** The storage's version when it was saved: a later in-place write makes it useless. */
+  readonly version: number;
+}
+
+/** The differentiable identity of a value. */
+export class Gradient {
+  refs = 0;
+  /** The op that made the value; null for a leaf. */
+  node: GradNode | null;
+  /** A leaf's accumulated gradient, one reference on its storage. */
+  grad: Saved | null = null;
+  /** For messages. */
+  name: string | null = null;
+
+  constructor(node: GradNode | null) {
+    this.node = node;
+    if (node !== null) node.refs++;
+  }
+
+  retain(): this { this.refs++; return this; }
+
+  release(): void {
+    if (--this.refs > 0) return;
+    unreferenced.push(this);
+    if (releasing) return;
+    // A list, not recursion: graphs are as deep as the user's loops.
+    releasing = true;
+    for (let g = unreferenced.pop(); g !== undefined; g = unreferenced.pop()) g.#free();
+    releasing = false;
+  }
+
+  #free(): void {
+    this.setGrad(null);
+    const { node } = this;
+    this.node = null;
+    if (node !== null && --node.refs === 0) node.free();
+  }
+
+  /** Replaces the accumulated gradient. Takes over the reference held by `grad`. */
+  setGrad(grad: Saved | null): void {
+    this.grad?.storage.release();
+    this.grad = grad;
+  }
+}
+
+const unreferenced: Gradient[] = [];
+let releasing = false;
+let nextNodeId = 1;
+
+/** One recorded differentiable op. */
+export class GradNode {
+  /** Rises with recording order: a node comes after everything it depends on. */
+  readonly id: number = nextNodeId++;
+  readonly op: AnyOp;
+  readonly attrs: unknown;
+  readonly words: readonly number[];
+  readonly metas: readonly Meta[];
+  /** The inputs' records; null where no gradient is wanted. Each holds one reference. */
+  readonly edges: readonly (Gradient | null)[];
+  readonly layer: string;
+  /** The output's record, not counted: it is what holds this node. */
+  output: Gradient | null = null;
+  refs = 0;
+  savedInputs: (Saved | null)[];
+  savedOutput: Saved | null;
+  /** Set once a backward pass has used and freed what was saved. */
+  consumed = false;
+
+  constructor(op: AnyOp, attrs: unknown, words: readonly number[], metas: readonly Meta[], edges: readonly (Gradient | null)[], savedInputs: (Saved | null)[], savedOutput: Saved | null, layer: string) {
+    this.op = op;
+    this.attrs = attrs;
+    this.words = words;
+    this.metas = metas;
+    this.edges = edges;
+    this.savedInputs = savedInputs;
+    this.savedOutput = savedOutput;
+    this.layer = layer;
+    for (const edge of edges) edge?.retain();
+  }
+
+  /** Lets go of the saved storages. */
+  releaseSaved(): void {
+    for (const saved of this.savedInputs) saved?.storage.release();
+    this.savedOutput?.storage.release();
+    this.savedInputs = [];
+    this.savedOutput = null;
+  }
+
+  free(): void {
+    this.releaseSaved();
+    for (const edge of this.edges) edge?.release();
+  }
+}
