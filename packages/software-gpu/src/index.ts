@@ -64,6 +64,9 @@ export async function installSoftwareVulkan(options: InstallOptions = {}): Promi
   return { icd: byUser ? chosen : packaged, chosenBy: byUser ? "user" : "package", loader: ensureLoader(join(directory, LOADER)), directory };
 }
 
+/** Whether the system has a Vulkan loader at all; without one on Linux, asking for an adapter can only fail. True on platforms that need none. */
+export function hasSystemVulkan(): boolean { return process.platform !== "linux" || loadLibrary(LOADER) === undefined; }
+
 /** Throws on everything but Linux on x64, with what to install instead. Parameters are for tests. */
 export function requirePlatform(caller: string, platform: string = process.platform, arch: string = process.arch): void {
   if (platform === "linux" && arch === "x64") return;

@@ -1,0 +1,146 @@
+/**
+ * The backward pass: nodes reachable from the root, newest first, each handing gradients to the records of its inputs. What a node saved is freed as soon as
+ * it was used. All temporaries live in scopes of their own: whatever throws, nothing leaks and no leaf is half updated. Called by `Tensor.backward` and `grad`.
+ */
+import { isFloat } from "../base/dtype.ts";
+import { GradError, ShapeError } from "../base/errors.ts";
+import { formatShape, sameShape } from "../base/shape.ts";
+import { HANDLE } from "../ownership/handle.ts";
+import { type DisposeScope, newDisposeScope } from "../ownership/scope.ts";
+import { add, cast, copy, fill } from "../ops/elementwise.ts";
+import type { Meta, Run, Value, VjpContext } from "../ops/op.ts";
+import { sum } from "../ops/reduce.ts";
+import { reshape } from "../ops/views.ts";
+import { f32Bits } from "../kernels/kernel.ts";
+import { labels } from "../runtime/record.ts";
+import { restored } from "../tensor/run.ts";
+import { type GradNode, type Gradient, gradMode } from "../tensor/tape.ts";
+import { type BackwardOptions, type Tensor, call, engine, wrap } from "../tensor/tensor.ts";
+
+const run: Run = (op, inputs, attrs, words) => call(op, inputs as readonly Tensor[], attrs, words);
+
+/** Gradients under way, by the record they belong to. */
+type Pending = Map<Gradient, Tensor>;
+
+/** @throws GradError when the root has no graph, the graph was freed, or a saved value was overwritten */
+export function backward(root: Tensor, gradient: Tensor | undefined, options: BackwardOptions): void {
+  using scope = newDisposeScope("backward");
+  const leaves = propagate([root], gradient === undefined ? undefined : [gradient], options, scope, null);
+  for (const [leaf, g] of leaves) accumulate(leaf, g, options.createGraph === true);
+}
+
+/**
+ * Gradients of `roots` with respect to every leaf, or to just the records in `wanted`. Tensors in the result belong to `scope`.
+ * Without `seeds` each root must have one element.
+ */
+export function propagate(roots: readonly Tensor[], seeds: readonly Tensor[] | undefined, options: BackwardOptions, scope: DisposeScope, wanted: ReadonlySet<Gradient> | null): Pending {
+  const { retainGraph = options.createGraph === true, createGraph = false } = options;
+  const pending: Pending = new Map(), results: Pending = new Map();
+  const phase = labels.phase, layer = labels.layer, mode = gradMode.enabled;
+  gradMode.enabled = createGraph;
+  try {
+    roots.forEach((root, i) => { addTo(pending, rootRecord(root), seed(root, seeds?.[i]), scope); });
+    const nodes = reachable([...pending.keys()]);
+    for (const node of nodes) if (node.consumed) throw new GradError("backward", `expected a graph that was not used yet, got one whose ${node.op.name} was freed by an earlier backward; pass { retainGraph: true } to the first one`);
+    for (const [record, g] of pending) if (record.node === null || wanted?.has(record) === true) results.set(record, g);
+    for (const node of nodes) {
+      const record = node.output!, g = pending.get(record);
+      if (g === undefined) continue;
+      labels.layer = node.layer;
+      labels.phase = node.edges.some((e) => e?.node != null) ? "calcDerivative" : "calcGradient";
+      visit(node, g, pending, results, wanted, createGraph, scope);
+      pending.delete(record);
+      if (!results.has(record)) g.dispose();
+      if (!retainGraph) { node.releaseSaved(); node.consumed = true; }
+    }
+    return results;
+  } finally {
+    labels.phase = phase;
+    labels.layer = layer;
+    gradMode.enabled = mode;
+  }
+}
+
+function rootRecord(root: Tensor): Gradient {
+  const record = root[HANDLE].gradient;
+  if (record === null) throw new GradError("backward", `expected a tensor computed from one with requiresGrad, got ${root.toString()}; set requiresGrad on your parameters, and don't compute the loss inside noGrad`);
+  return record;
+}
+
+function seed(root: Tensor, given: Tensor | undefined): Tensor {
+  if (given === undefined) {
+    if (root.size !== 1) throw new GradError("backward", `expected a loss with one element, got ${formatShape(root.shape)}; reduce it with sum() or mean(), or pass a gradient of that shape`);
+    return call(fill, [], { shape: root.shape, dtype: root.dtype }, [f32Bits(1)]);
+  }
+  if (!sameShape(given.shape, root.shape)) throw new ShapeError("backward", `a gradient of shape ${formatShape(root.shape)}`, formatShape(given.shape), "reshape it");
+  return given.alias();
+}
+
+/** Nodes reachable from the records, newest first: every node comes before those it depends on. */
+function reachable(records: readonly Gradient[]): GradNode[] {
+  const seen = new Set<GradNode>(), stack: GradNode[] = [];
+  const push = (record: Gradient | null): void => { if (record?.node != null && !seen.has(record.node)) { seen.add(record.node); stack.push(record.node); } };
+  records.forEach(push);
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) node.edges.forEach(push);
+  return [...seen].sort((a, b) => b.id - a.id);
+}
+
+/** Runs one gradient rule and distributes its results. */
+function visit(node: GradNode, g: Tensor, pending: Pending, results: Pending, wanted: ReadonlySet<Gradient> | null, createGraph: boolean, scope: DisposeScope): void {
+  using temporaries = newDisposeScope(`backward of ${node.op.name}`);
+  const context: VjpContext<unknown> = {
+    grad: g, metas: node.metas, attrs: node.attrs, words: node.words, run,
+    input: (i) => wrap(restored(node.savedInputs[i]!, createGraph ? node.edges[i] ?? null : null, node.op)),
+    output: () => wrap(restored(node.savedOutput!, createGraph ? node.output : null, node.op)),
+    needs: (i) => node.edges[i] != null,
+  };
+  const gradients = node.op.vjp!(context);
+  node.edges.forEach((record, i) => {
+    const value = gradients[i] ?? null;
+    if (record === null || value === null) return;
+    const fitted = fit(value as Tensor, node.metas[i]!);
+    const owned = temporaries.moveTo(scope, temporaries.contains(fitted) ? fitted : fitted.alias());
+    if (record.node === null || wanted?.has(record) === true) addTo(results, record, owned, scope);
+    if (record.node !== null) addTo(pending, record, results.get(record) === owned ? owned.alias() : owned, scope);
+  });
+}
+
+/** A gradient of exactly the input's shape and dtype: broadcast dimensions are summed. */
+function fit(value: Value, meta: Meta): Tensor {
+  let g = value;
+  if (!sameShape(g.shape, meta.shape)) {
+    const pad = g.shape.length - meta.shape.length;
+    const axes = g.shape.map((_, i) => i).filter((i) => i < pad || meta.shape[i - pad] === 1 && g.shape[i] !== 1);
+    g = run(sum, [g], { axes, keepDims: true });
+    if (!sameShape(g.shape, meta.shape)) g = run(reshape, [g], { shape: meta.shape });
+  }
+  if (g.dtype !== meta.dtype && isFloat(meta.dtype)) g = run(cast, [g], { dtype: meta.dtype });
+  return g as Tensor;
+}
+
+/** Adds to what a record has got so far. Takes over `g`, which belongs to `scope`. */
+function addTo(map: Pending, record: Gradient, g: Tensor, scope: DisposeScope): void {
+  const before = map.get(record);
+  if (before === undefined) { map.set(record, g); return; }
+  const total = scope.run(() => before.add(g));
+  before.dispose();
+  g.dispose();
+  map.set(record, total);
+}
+
+/** Adds `g` to a leaf's gradient. The leaf keeps its own reference; a gradient that shares bytes with anything else is copied first. */
+function accumulate(leaf: Gradient, g: Tensor, createGraph: boolean): void {
+  const before = leaf.grad;
+  let result = g;
+  if (before !== null) {
+    const old = wrap(restored(before, null, add));
+    result = old.add(g);
+  } else if (g[HANDLE].storage.refs > 1 || !g[HANDLE].layout.contiguous || g[HANDLE].storage.role !== "activation") {
+    result = call(copy, [g], undefined);
+  }
+  const { storage, layout, dtype } = result[HANDLE];
+  if (!createGraph) storage.role = "grad";
+  leaf.setGrad({ storage: storage.retain(), layout, dtype, version: storage.version });
+}
+
+engine.backward = backward;

@@ -1,0 +1,52 @@
+/**
+ * Comparing gradients with finite differences: the test of every differentiable op. Called by tests of Tenure and of libraries on top.
+ */
+import { GradError } from "../base/errors.ts";
+import { newDisposeScope } from "../ownership/scope.ts";
+import { tensor } from "../tensor/create.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+
+export interface GradCheckOptions {
+  /** Step of the central difference. float32 loses about 1e-7 / step. */
+  readonly step?: number;
+  /** Largest |analytic - numeric| allowed, relative to max(1, |numeric|). */
+  readonly tolerance?: number;
+}
+
+/**
+ * Checks the gradients of `fn` at the given points by central differences along a fixed random direction of the output.
+ * @throws GradError naming the input and element that disagree
+ */
+export async function gradcheck(fn: (...inputs: Tensor[]) => Tensor, points: readonly { readonly shape: readonly number[]; readonly values: readonly number[] }[], options: GradCheckOptions = {}): Promise<void> {
+  const { step = 1e-2, tolerance = 1e-2 } = options;
+  let weights: number[] | undefined;
+  const weighted = (out: Tensor): Tensor => {
+    weights ??= Array.from({ length: out.size }, (_, i) => Math.sin(1.7 * i + 0.6) + 1.1);
+    return out.mul(tensor(weights, { shape: out.shape })).sum();
+  };
+  const reads: Promise<ArrayLike<number>>[] = [];
+  {
+    using _ = newDisposeScope("gradcheck");
+    const inputs = points.map((p) => tensor(p.values as number[], { shape: p.shape, requiresGrad: true }));
+    weighted(fn(...inputs)).backward();
+    for (const input of inputs) reads.push(input.grad === null ? Promise.resolve(new Float32Array(input.size)) : input.grad.data());
+  }
+  const analytic = await Promise.all(reads);
+  for (let k = 0; k < points.length; k++) {
+    const differences: Promise<number>[] = [];
+    {
+      using _ = newDisposeScope("gradcheck");
+      for (let i = 0; i < points[k]!.values.length; i++) {
+        for (const sign of [1, -1]) {
+          const inputs = points.map((p, j) => tensor(p.values.map((v, at) => (j === k && at === i ? v + sign * step : v)), { shape: p.shape }));
+          differences.push(weighted(fn(...inputs)).item());
+        }
+      }
+    }
+    const values = await Promise.all(differences);
+    for (let i = 0; i < points[k]!.values.length; i++) {
+      const numeric = (values[2 * i]! - values[2 * i + 1]!) / (2 * step), got = analytic[k]![i]!;
+      if (!(Math.abs(got - numeric) <= tolerance * Math.max(1, Math.abs(numeric)))) throw new GradError("gradcheck", `expected d/d(input ${k})[${i}] = ${numeric}, got ${got}`);
+    }
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * Everything users import from `tenure`. Named re-exports only.
+ */
+import "./base/polyfills.ts";
+import "./autograd/backward.ts";
+
+export { init, shutdown, sync, deviceInfo, type InitOptions } from "./runtime/execute.ts";
+export type { DeviceInfo } from "./device/acquire.ts";
+export { memory } from "./runtime/memory.ts";
+export { Tensor, type TensorLike, type NestedArray, type BackwardOptions } from "./tensor/tensor.ts";
+export type { TensorData } from "./tensor/host.ts";
+export { arange, eye, full, linspace, manualSeed, oneHot, ones, rand, randint, randn, tensor, where, zeros, type CreateOptions, type TensorOptions } from "./tensor/create.ts";
+export { enableGrad, isGradEnabled, noGrad } from "./autograd/mode.ts";
+export { grad, valueAndGrad, type GradOptions } from "./autograd/grad.ts";
+export { DisposeScope, currentDisposeScope, newDisposeScope, newDisposeScope as NewDisposeScope, scoped, scopedAsync, tensors, type Owned, type ScopeOptions, type ScopeReport } from "./ownership/scope.ts";
+export type { Delta, LiveRow, Mark, MemoryStatistics } from "./ownership/evidence.ts";
+export type { TrackLevel } from "./ownership/site.ts";
+export type { DType, HostArray } from "./base/dtype.ts";
+export type { Shape } from "./base/shape.ts";
+export { setWarnSink } from "./base/env.ts";
+export {
+  ArgumentError, AsyncScopeError, DTypeError, DeviceError, DeviceLostError, DisposedError, GradError, OutOfMemoryError, ScopeDisposedError, ShapeError, TenureError,
+} from "./base/errors.ts";

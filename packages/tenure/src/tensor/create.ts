@@ -1,0 +1,148 @@
+/**
+ * Making tensors from host data, constants and random numbers. Results belong to the current scope like any other. The random generator is counter-based:
+ * `manualSeed` sets the key, each call takes the next stream, so the same seed gives the same numbers on every adapter.
+ */
+import { type DType, checkDType, isFloat } from "../base/dtype.ts";
+import { ArgumentError, DTypeError } from "../base/errors.ts";
+import { type Shape, checkShape } from "../base/shape.ts";
+import * as E from "../ops/elementwise.ts";
+import { f32Bits } from "../kernels/kernel.ts";
+import { Gradient } from "./tape.ts";
+import { runOp, uploadOp } from "./run.ts";
+import { type TensorData, encode, flatten } from "./host.ts";
+import { type Tensor, call, live, wrap } from "./tensor.ts";
+import { resolveShape } from "../ops/views.ts";
+import { HANDLE } from "../ownership/handle.ts";
+
+export interface CreateOptions {
+  readonly dtype?: DType;
+  /** Float tensors only: gradients flow to it. */
+  readonly requiresGrad?: boolean;
+  readonly name?: string;
+}
+export interface TensorOptions extends CreateOptions {
+  /** Another shape for the same elements; one dimension may be -1. */
+  readonly shape?: Shape;
+}
+
+function finish(t: Tensor, options: CreateOptions | undefined): Tensor {
+  if (options?.name !== undefined) t.name = options.name;
+  if (options?.requiresGrad === true) {
+    if (!isFloat(t.dtype)) { t.dispose(); throw new DTypeError("requiresGrad", "a float tensor", t.dtype, "cast it to float32"); }
+    t[HANDLE].setGradient(new Gradient(null));
+    t.name = t.name; // names the gradient record too
+  }
+  return t;
+}
+
+/**
+ * A tensor from a number, nested arrays or a typed array, copied at once.
+ * The dtype follows the data unless given: numbers are float32, booleans bool, integer arrays int32 or uint32.
+ * @throws ShapeError for ragged arrays or a shape that does not fit, ArgumentError for data that holds no numbers
+ */
+export function tensor(data: TensorData, options?: TensorOptions): Tensor {
+  const host = flatten(data);
+  const dtype = options?.dtype === undefined ? host.dtype : checkDType("tensor", options.dtype);
+  const shape = options?.shape === undefined ? host.shape : resolveShape("tensor", options.shape, host.shape);
+  if (options?.requiresGrad === true && !isFloat(dtype)) throw new DTypeError("tensor", "a float dtype with requiresGrad", dtype, 'pass dtype: "float32"');
+  return finish(wrap(uploadOp("tensor", { shape, dtype }, encode(host.values, dtype))), options);
+}
+
+/** Every element `value`. */
+export function full(shape: Shape, value: number, options?: CreateOptions): Tensor {
+  checkShape("full", shape);
+  const dtype = checkDType("full", options?.dtype ?? "float32");
+  return finish(call(E.fill, [], { shape: [...shape], dtype }, [E.dtypeWord(value, dtype)]), options);
+}
+
+export function zeros(shape: Shape, options?: CreateOptions): Tensor { return full(shape, 0, options); }
+export function ones(shape: Shape, options?: CreateOptions): Tensor { return full(shape, 1, options); }
+
+/** `start, start + step, …` below `end`; `arange(n)` counts from 0. int32 when all three are whole, else float32. */
+export function arange(start: number, end?: number, step = 1, options?: CreateOptions): Tensor {
+  const [from, to] = end === undefined ? [0, start] : [start, end];
+  if (step === 0 || !Number.isFinite(step) || !Number.isFinite(from) || !Number.isFinite(to)) throw new ArgumentError("arange", "finite numbers and a step that is not 0", `${from}, ${to}, ${step}`);
+  const dtype = options?.dtype ?? ([from, to, step].every(Number.isInteger) ? "int32" : "float32");
+  const size = Math.max(0, Math.ceil((to - from) / step));
+  return finish(call(E.arange, [], { shape: [size], dtype: checkDType("arange", dtype) }, [E.dtypeWord(from, dtype), E.dtypeWord(step, dtype)]), options);
+}
+
+/** `count` numbers evenly spaced from `start` to `end`, both included. */
+export function linspace(start: number, end: number, count: number, options?: CreateOptions): Tensor {
+  if (!Number.isInteger(count) || count < 0) throw new ArgumentError("linspace", "a count of 0 or more", String(count));
+  const step = count > 1 ? (end - start) / (count - 1) : 0;
+  return finish(call(E.arange, [], { shape: [count], dtype: options?.dtype ?? "float32" }, [f32Bits(start), f32Bits(step)]), options);
+}
+
+/** The identity matrix [n, m]; square by default. */
+export function eye(n: number, m: number = n, options?: CreateOptions): Tensor {
+  checkShape("eye", [n, m]);
+  const dtype = checkDType("eye", options?.dtype ?? "float32");
+  const [rows] = runOp(E.arange, [], { shape: [n, 1], dtype: "int32" }, [0, 1]), [columns] = runOp(E.arange, [], { shape: [1, m], dtype: "int32" }, [0, 1]);
+  const [equal] = runOp(E.eq, [rows!, columns!], undefined), [out] = runOp(E.cast, [equal!], { dtype });
+  for (const h of [rows!, columns!, equal!]) h.discard();
+  return finish(wrap(out!), options);
+}
+
+/** One-hot rows: [...] of class numbers → [..., classes]. A number out of range gives a row of zeros. */
+export function oneHot(indices: Tensor, classes: number, options?: CreateOptions): Tensor {
+  if (!Number.isInteger(classes) || classes < 1) throw new ArgumentError("oneHot", "a positive number of classes", String(classes));
+  const h = live(indices, "oneHot");
+  if (isFloat(h.dtype) || h.dtype === "bool") throw new DTypeError("oneHot", "int32 or uint32 class numbers", h.dtype, "cast them");
+  const dtype = checkDType("oneHot", options?.dtype ?? "float32");
+  const column = indices.reshape([...indices.shape, 1]);
+  const [range] = runOp(E.arange, [], { shape: [classes], dtype: h.dtype }, [0, 1]), [equal] = runOp(E.eq, [column[HANDLE], range!], undefined), [out] = runOp(E.cast, [equal!], { dtype });
+  column.dispose();
+  for (const handle of [range!, equal!]) handle.discard();
+  return finish(wrap(out!), options);
+}
+
+/** Elements of `a` where `condition` is true, of `b` elsewhere; all three broadcast. */
+export function where(condition: Tensor, a: Tensor, b: Tensor): Tensor { return call(E.where, [condition, a, b], undefined); }
+
+// === Random numbers ===
+
+const generator = { low: 0, high: 0, stream: 0 };
+manualSeed(Math.floor(Math.random() * 2 ** 32));
+
+/** Restarts the generator: the same seed gives the same numbers on every adapter. */
+export function manualSeed(seed: number): void {
+  if (!Number.isSafeInteger(seed) || seed < 0) throw new ArgumentError("manualSeed", "an integer of 0 or more", String(seed));
+  generator.low = seed >>> 0;
+  generator.high = Math.floor(seed / 2 ** 32) >>> 0;
+  generator.stream = 0;
+}
+
+/** The scalars of the next random op. Taking them moves the generator on. */
+export function nextRandomWords(): readonly number[] { return [generator.low, generator.high, generator.stream++ >>> 0]; }
+
+function draw(op: string, shape: Shape, distribution: "uniform" | "normal", options: CreateOptions | undefined): Tensor {
+  checkShape(op, shape);
+  const dtype = checkDType(op, options?.dtype ?? "float32");
+  if (!isFloat(dtype)) throw new DTypeError(op, "a float dtype", dtype, "use randint for integers");
+  return finish(call(E.random, [], { shape: [...shape], dtype, distribution }, nextRandomWords()), options);
+}
+
+/** Uniform draws from [0, 1). */
+export function rand(shape: Shape, options?: CreateOptions): Tensor { return draw("rand", shape, "uniform", options); }
+/** Draws from the standard normal distribution. */
+export function randn(shape: Shape, options?: CreateOptions): Tensor { return draw("randn", shape, "normal", options); }
+
+/** Integers from [low, high), int32 by default. */
+export function randint(low: number, high: number, shape: Shape, options?: CreateOptions): Tensor {
+  if (!Number.isInteger(low) || !Number.isInteger(high) || high <= low) throw new ArgumentError("randint", "whole numbers with low < high", `${low} and ${high}`);
+  if (high - low > 2 ** 24) throw new ArgumentError("randint", "a range of at most 2^24", String(high - low), "combine two draws");
+  const dtype = checkDType("randint", options?.dtype ?? "int32");
+  checkShape("randint", shape);
+  const [unit] = runOp(E.random, [], { shape: [...shape], dtype: "float32", distribution: "uniform" }, nextRandomWords());
+  const [scaled] = runOp(E.mulScalar, [unit!], { dtype: "float32", reverse: false }, [f32Bits(high - low)]), [whole] = runOp(E.floor, [scaled!], undefined);
+  const [shifted] = runOp(E.cast, [whole!], { dtype: "int32" }), [moved] = runOp(E.addScalar, [shifted!], { dtype: "int32", reverse: false }, [low >>> 0]), [out] = runOp(E.cast, [moved!], { dtype });
+  for (const h of [unit!, scaled!, whole!, shifted!, moved!]) h.discard();
+  return finish(wrap(out!), options);
+}
+
+/** Zeroes elements with probability `p` and scales the rest by 1/(1-p). The gradient sees the same mask. */
+export function dropout(x: Tensor, p: number): Tensor {
+  if (!(p >= 0 && p < 1)) throw new ArgumentError("dropout", "a probability in [0, 1)", String(p));
+  return call(E.dropout, [x], undefined, [...nextRandomWords(), f32Bits(1 - p)]);
+}

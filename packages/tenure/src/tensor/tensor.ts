@@ -1,0 +1,397 @@
+/**
+ * `Tensor`: what users hold. An alias of a storage with its own handle; every op returns a fresh one, owned by the current scope or by whoever declares it with
+ * `using`. Methods check and record, nothing runs until somebody reads. All tensors come from `wrap`, everything computed goes through `call`.
+ */
+import { type DType, type HostArray, dtypeBytes, isFloat } from "../base/dtype.ts";
+import { ArgumentError, DTypeError, GradError, ShapeError, internal } from "../base/errors.ts";
+import { type Shape, formatShape, normalizeAxes, normalizeAxis } from "../base/shape.ts";
+import { currentScope } from "../ownership/current.ts";
+import { HANDLE, type Handle, handleOf, register } from "../ownership/handle.ts";
+import { type DisposeScope, detachHandle, moveHandleTo, moveHandleToOuter } from "../ownership/scope.ts";
+import * as E from "../ops/elementwise.ts";
+import type { OpDef } from "../ops/op.ts";
+import { matmul } from "../ops/matmul.ts";
+import * as R from "../ops/reduce.ts";
+import * as V from "../ops/views.ts";
+import { readBytes } from "../runtime/execute.ts";
+import { TensorHandle } from "./body.ts";
+import { decode, nested, preview } from "./host.ts";
+import { Gradient } from "./tape.ts";
+import { runOp } from "./run.ts";
+
+/** Nested arrays of numbers, as `toArray` gives them. */
+export type NestedArray = number | boolean | NestedArray[];
+/** A tensor, or a number that stands for a 0-d tensor. */
+export type TensorLike = Tensor | number;
+type Axes = number | readonly number[] | null;
+
+/** Extra arguments of `backward`. */
+export interface BackwardOptions {
+  /** Keep what the graph saved, so that backward can run again. */
+  readonly retainGraph?: boolean;
+  /** Record the backward pass itself, for second derivatives. */
+  readonly createGraph?: boolean;
+}
+
+/** Backward pass, installed by autograd/: tensors know of it, not how it works. */
+export const engine: { backward: (root: Tensor, gradient: Tensor | undefined, options: BackwardOptions) => void } = {
+  backward: () => { throw internal("autograd is not installed"); },
+};
+
+/** A multi-dimensional array on the device. Make one with `tensor`, `zeros`, … or by computing. */
+export class Tensor implements Disposable {
+  /** @internal */
+  readonly [HANDLE]: TensorHandle;
+
+  /** @internal Registers the handle with the current scope. */
+  constructor(handle: TensorHandle, scope: DisposeScope | null) {
+    this[HANDLE] = handle;
+    register(handle, this, scope);
+  }
+
+  // === Looking: legal also after disposal ===
+
+  /** Dimensions, outermost first. */
+  get shape(): Shape { return this[HANDLE].layout.shape; }
+  get dtype(): DType { return this[HANDLE].dtype; }
+  /** Number of elements. */
+  get size(): number { return this[HANDLE].layout.size; }
+  /** Number of dimensions. */
+  get rank(): number { return this[HANDLE].layout.shape.length; }
+  get isDisposed(): boolean { return !this[HANDLE].isLive; }
+  /** Shown in errors and reports. */
+  get name(): string { return this[HANDLE].name; }
+  set name(name: string) {
+    this[HANDLE].name = name;
+    if (this[HANDLE].gradient !== null) this[HANDLE].gradient.name = name;
+  }
+
+  /** `tensor "w" float32 [2,3]`. Contents need `await t.toArray()`. */
+  toString(): string { return `${this[HANDLE].describe()}${this.isDisposed ? " (disposed)" : ""}`; }
+
+  // === Ownership ===
+
+  /** Another handle on the same storage, owned by the current scope. Differentiable identity is shared. */
+  alias(): this {
+    const h = live(this, "alias");
+    const other = new TensorHandle(h.storage, h.layout, h.dtype, h.gradient);
+    other.version = h.version;
+    other.name = h.name;
+    return wrap(other) as this;
+  }
+
+  /** Ends this handle. The bytes go when no other handle, graph node or read needs them. A second call does nothing. */
+  dispose(): void { this[HANDLE].dispose(); }
+  [Symbol.dispose](): void { this[HANDLE].dispose(); }
+
+  /** Hands the tensor to the scope around the one that owns it now. */
+  moveToOuter(): this { moveHandleToOuter(this[HANDLE]); return this; }
+
+  /** Hands the tensor to a scope, or to whoever owns another tensor (nobody, if nobody does). */
+  moveTo(target: DisposeScope | Tensor): this {
+    moveHandleTo(this[HANDLE], target instanceof Tensor ? target[HANDLE] : target);
+    return this;
+  }
+
+  /** Takes the tensor out of its scope: only you dispose it now. (`detach()` is autograd's.) */
+  detachFromScope(): this {
+    this[HANDLE].assertLive("detachFromScope");
+    detachHandle(this[HANDLE]);
+    return this;
+  }
+
+  // === Reading ===
+
+  /**
+   * The elements in row-major order. Pins the storage at once, so the tensor may be disposed right after the call.
+   * float16 comes back as Float32Array, bool as Uint8Array of 0 and 1.
+   * Rejects with DisposedError, or with the device's error.
+   */
+  async data(): Promise<HostArray> {
+    const h = live(this, "data");
+    if (h.layout.size === 0) return decode(h.dtype, new ArrayBuffer(0), 0);
+    const bytes = dtypeBytes(h.dtype), first = h.layout.offset * bytes;
+    if (h.layout.contiguous && first % 4 === 0) return decode(h.dtype, await readBytes(h.storage, first, h.layout.size * bytes), h.layout.size);
+    const [copy] = runOp(E.copy, [h], undefined);
+    const reading = readBytes(copy!.storage, 0, h.layout.size * bytes);
+    copy!.discard();
+    return decode(h.dtype, await reading, h.layout.size);
+  }
+
+  /**
+   * The only element, as a number. Pins like `data`.
+   * Rejects with ShapeError when there is not exactly one element.
+   */
+  async item(): Promise<number> {
+    live(this, "item");
+    if (this.size !== 1) throw new ShapeError("item", "a tensor with one element", formatShape(this.shape), "reduce it first, or use data()");
+    return (await this.data())[0]!;
+  }
+
+  /** Nested arrays, a plain number for a 0-d tensor, booleans for bool. Pins like `data`. */
+  async toArray(): Promise<NestedArray> { return nested(await this.data(), this.shape, this.dtype); }
+
+  /** A readable rendering of the contents, shortened like NumPy's. Pins like `data`. */
+  async print(): Promise<string> {
+    const text = this.toString();
+    return `${text}\n${preview(await this.data(), this.shape, this.dtype)}`;
+  }
+
+  // === Autograd ===
+
+  /** Whether gradients flow to this tensor. */
+  get requiresGrad(): boolean { return this[HANDLE].gradient !== null; }
+  /** Only leaves can be switched. @throws GradError for a computed tensor, DTypeError for integers */
+  set requiresGrad(wanted: boolean) {
+    const h = live(this, "requiresGrad");
+    if (wanted === this.requiresGrad) return;
+    if (wanted && !isFloat(h.dtype)) throw new DTypeError("requiresGrad", "a float tensor", h.dtype, "cast it to float32");
+    if (h.gradient !== null && h.gradient.node !== null) throw new GradError("requiresGrad", `expected a leaf, got ${h.describe()}, which an op made; use detach()`);
+    const gradient = wanted ? new Gradient(null) : null;
+    if (gradient !== null) gradient.name = h.name;
+    h.setGradient(gradient);
+  }
+  /** True unless an op that takes part in autograd made it. */
+  get isLeaf(): boolean { return this[HANDLE].gradient?.node == null; }
+  /** Whether a gradient has been accumulated, without making a tensor. */
+  get hasGrad(): boolean { return this[HANDLE].gradient?.grad != null; }
+  /** A fresh alias of the accumulated gradient, owned by the current scope; null when there is none. */
+  get grad(): Tensor | null {
+    const grad = live(this, "grad").gradient?.grad ?? null;
+    if (grad === null) return null;
+    const handle = new TensorHandle(grad.storage, grad.layout, grad.dtype, null);
+    handle.name = this.name === "" ? "" : `${this.name}.grad`;
+    return wrap(handle);
+  }
+  /** Replaces or (null) drops the accumulated gradient. The tensor keeps its own reference. */
+  set grad(value: Tensor | null) {
+    const h = live(this, "grad");
+    if (h.gradient === null) throw new GradError("grad", `expected a tensor with requiresGrad, got ${h.describe()}; set requiresGrad = true first`);
+    if (value === null) { h.gradient.setGrad(null); return; }
+    const g = live(value, "grad");
+    if (formatShape(value.shape) !== formatShape(this.shape)) throw new ShapeError("grad", `a gradient of shape ${formatShape(this.shape)}`, formatShape(value.shape), "reshape it");
+    h.gradient.setGrad({ storage: g.storage.retain(), layout: g.layout, dtype: g.dtype, version: g.storage.version });
+  }
+
+  /** The same storage outside the graph: no gradient flows through the result. For leaving a dispose scope see `detachFromScope`. */
+  detach(): Tensor {
+    const h = live(this, "detach");
+    return wrap(new TensorHandle(h.storage, h.layout, h.dtype, null));
+  }
+
+  /**
+   * Accumulates the gradients of this tensor into every leaf with `requiresGrad` that it was computed from.
+   * @param gradient of the same shape; may be left out for a single element
+   * @throws GradError when there is no graph, or it was freed by an earlier backward without `retainGraph`
+   */
+  backward(gradient?: Tensor, options: BackwardOptions = {}): void {
+    live(this, "backward");
+    engine.backward(this, gradient, options);
+  }
+
+  // === Arithmetic. Operands broadcast; a number stands for a 0-d tensor ===
+
+  add(other: TensorLike): Tensor { return binary(E.add, this, other); }
+  sub(other: TensorLike): Tensor { return binary(E.sub, this, other); }
+  mul(other: TensorLike): Tensor { return binary(E.mul, this, other); }
+  /** True division: integers give float32. */
+  div(other: TensorLike): Tensor { return binary(E.div, this, other); }
+  pow(exponent: TensorLike): Tensor { return binary(E.pow, this, exponent); }
+  /** Remainder with the divisor's sign. */
+  mod(other: TensorLike): Tensor { return binary(E.mod, this, other); }
+  floorDiv(other: TensorLike): Tensor { return binary(E.floorDiv, this, other); }
+  maximum(other: TensorLike): Tensor { return binary(E.maximum, this, other); }
+  minimum(other: TensorLike): Tensor { return binary(E.minimum, this, other); }
+
+  add_(other: TensorLike): Tensor { return binary(E.add, this, other, true); }
+  sub_(other: TensorLike): Tensor { return binary(E.sub, this, other, true); }
+  mul_(other: TensorLike): Tensor { return binary(E.mul, this, other, true); }
+  div_(other: TensorLike): Tensor { return binary(E.div, this, other, true); }
+  /** Overwrites the elements with another tensor's, broadcast and converted. */
+  copy_(source: Tensor): Tensor { return call(E.assign, [this, source], undefined); }
+  /** Overwrites every element with a number. */
+  fill_(value: number): Tensor {
+    const dtype = this.dtype, [source] = runOp(E.fill, [], { shape: [], dtype }, [E.dtypeWord(value, dtype)]);
+    const [out] = runOp(E.assign, [live(this, "fill_"), source!], undefined);
+    source!.discard();
+    return wrap(out!);
+  }
+  zero_(): Tensor { return this.fill_(0); }
+
+  // === Comparison: bool results ===
+
+  eq(other: TensorLike): Tensor { return binary(E.eq, this, other); }
+  ne(other: TensorLike): Tensor { return binary(E.ne, this, other); }
+  lt(other: TensorLike): Tensor { return binary(E.lt, this, other); }
+  le(other: TensorLike): Tensor { return binary(E.le, this, other); }
+  gt(other: TensorLike): Tensor { return binary(E.gt, this, other); }
+  ge(other: TensorLike): Tensor { return binary(E.ge, this, other); }
+  logicalAnd(other: Tensor): Tensor { return call(E.logicalAnd, [this, other], undefined); }
+  logicalOr(other: Tensor): Tensor { return call(E.logicalOr, [this, other], undefined); }
+  logicalXor(other: Tensor): Tensor { return call(E.logicalXor, [this, other], undefined); }
+  logicalNot(): Tensor { return unary(E.logicalNot, this); }
+
+  // === Elementwise functions ===
+
+  neg(): Tensor { return unary(E.neg, this); }
+  abs(): Tensor { return unary(E.abs, this); }
+  sign(): Tensor { return unary(E.sign, this); }
+  exp(): Tensor { return unary(E.exp, this); }
+  expm1(): Tensor { return unary(E.expm1, this); }
+  log(): Tensor { return unary(E.log, this); }
+  log1p(): Tensor { return unary(E.log1p, this); }
+  sqrt(): Tensor { return unary(E.sqrt, this); }
+  rsqrt(): Tensor { return unary(E.rsqrt, this); }
+  square(): Tensor { return unary(E.square, this); }
+  reciprocal(): Tensor { return unary(E.reciprocal, this); }
+  sin(): Tensor { return unary(E.sin, this); }
+  cos(): Tensor { return unary(E.cos, this); }
+  tanh(): Tensor { return unary(E.tanh, this); }
+  sigmoid(): Tensor { return unary(E.sigmoid, this); }
+  softplus(): Tensor { return unary(E.softplus, this); }
+  relu(): Tensor { return unary(E.relu, this); }
+  floor(): Tensor { return unary(E.floor, this); }
+  ceil(): Tensor { return unary(E.ceil, this); }
+  /** Halves go to the even neighbour. */
+  round(): Tensor { return unary(E.round, this); }
+  isNaN(): Tensor { return unary(E.isNaNOp, this); }
+  isFinite(): Tensor { return unary(E.isFiniteOp, this); }
+  relu_(): Tensor { return unary(E.relu.inplace!, this); }
+  neg_(): Tensor { return unary(E.neg.inplace!, this); }
+  exp_(): Tensor { return unary(E.exp.inplace!, this); }
+  sqrt_(): Tensor { return unary(E.sqrt.inplace!, this); }
+
+  /** Another dtype. The same dtype gives an alias. NaN becomes 0 in integers, floats are truncated. */
+  to(dtype: DType): Tensor { return dtype === live(this, "to").dtype ? this.alias() : call(E.cast, [this], { dtype }); }
+  float(): Tensor { return this.to("float32"); }
+  int(): Tensor { return this.to("int32"); }
+  bool(): Tensor { return this.to("bool"); }
+  /** The same elements, contiguous in a storage of their own. */
+  clone(): Tensor { return unary(E.copy, this); }
+  /** An alias if the elements lie in row-major order, else a copy. */
+  contiguous(): Tensor { return live(this, "contiguous").layout.contiguous ? this.alias() : this.clone(); }
+
+  // === Reductions. Without axes: over all elements, to a 0-d tensor ===
+
+  sum(axes?: Axes, keepDims = false): Tensor { return reduce(R.sum, this, axes, keepDims); }
+  mean(axes?: Axes, keepDims = false): Tensor { return reduce(R.mean, this, axes, keepDims); }
+  /** NaN wins. */
+  max(axes?: Axes, keepDims = false): Tensor { return reduce(R.max, this, axes, keepDims); }
+  /** NaN wins. */
+  min(axes?: Axes, keepDims = false): Tensor { return reduce(R.min, this, axes, keepDims); }
+  /** Position of the first largest element: along an axis, or in the flattened tensor. int32. */
+  argMax(axis?: number, keepDims = false): Tensor { return reduce(R.argMax, this, axis, keepDims); }
+  argMin(axis?: number, keepDims = false): Tensor { return reduce(R.argMin, this, axis, keepDims); }
+  any(axes?: Axes, keepDims = false): Tensor { return reduce(R.any, this, axes, keepDims); }
+  all(axes?: Axes, keepDims = false): Tensor { return reduce(R.all, this, axes, keepDims); }
+  softmax(axis = -1): Tensor { return call(R.softmax, [this], { axis: normalizeAxis("softmax", axis, this.rank) }); }
+  logSoftmax(axis = -1): Tensor { return call(R.logSoftmax, [this], { axis: normalizeAxis("logSoftmax", axis, this.rank) }); }
+
+  // === Shape: views, no copies unless said ===
+
+  /** One dimension may be -1. Copies only when strides cannot express the shape. */
+  reshape(...shape: readonly number[] | [readonly number[]]): Tensor { return call(V.reshape, [this], { shape: dims(shape) }); }
+  /** Merges dimensions from `start` to `end` (inclusive) into one. */
+  flatten(start = 0, end = -1): Tensor {
+    const { shape, rank } = this;
+    if (rank === 0) return this.reshape(1);
+    const a = normalizeAxis("flatten", start, rank), b = normalizeAxis("flatten", end, rank);
+    if (b < a) throw new ShapeError("flatten", "a start that is not after the end", `${start} and ${end}`, "swap them");
+    const merged = shape.slice(a, b + 1).reduce((n, d) => n * d, 1);
+    return this.reshape([...shape.slice(0, a), merged, ...shape.slice(b + 1)]);
+  }
+  /** Swaps two dimensions; the last two by default. */
+  transpose(a = -2, b = -1): Tensor {
+    const { rank } = this, order = Array.from({ length: rank }, (_, i) => i);
+    const x = normalizeAxis("transpose", a, rank), y = normalizeAxis("transpose", b, rank);
+    order[x] = y;
+    order[y] = x;
+    return this.permute(order);
+  }
+  /** Dimensions in the given order. */
+  permute(...order: readonly number[] | [readonly number[]]): Tensor { return call(V.permute, [this], { order: dims(order).map((d) => normalizeAxis("permute", d, this.rank)) }); }
+  /** Repeats dimensions of 1 without copying. */
+  expand(...shape: readonly number[] | [readonly number[]]): Tensor { return call(V.expand, [this], { shape: dims(shape) }); }
+  /** A dimension of 1 at `axis`. */
+  unsqueeze(axis: number): Tensor {
+    const at = normalizeAxis("unsqueeze", axis, this.rank + 1);
+    return this.reshape([...this.shape.slice(0, at), 1, ...this.shape.slice(at)]);
+  }
+  /** Without the dimensions of 1; without just one of them when `axis` is given. */
+  squeeze(axis?: number): Tensor {
+    if (axis === undefined) return this.reshape(this.shape.filter((d) => d !== 1));
+    const at = normalizeAxis("squeeze", axis, this.rank);
+    if (this.shape[at] !== 1) throw new ShapeError("squeeze", "a dimension of 1", `${this.shape[at]} at axis ${axis} of ${formatShape(this.shape)}`, "leave the axis out to drop all of them");
+    return this.reshape(this.shape.filter((_, i) => i !== at));
+  }
+  /** Positions `start ≤ i < end` by `step` along an axis; negative positions count from the end. */
+  slice(axis: number, start = 0, end = Number.MAX_SAFE_INTEGER, step = 1): Tensor { return call(V.slice, [this], { axis: normalizeAxis("slice", axis, this.rank), start, end: Math.min(end, 0x7fff_ffff), step }); }
+  /** One position along an axis, which goes away. */
+  select(axis: number, index: number): Tensor {
+    const at = normalizeAxis("select", axis, this.rank), dim = this.shape[at]!;
+    if (!Number.isInteger(index) || index < -dim || index >= dim) throw new ShapeError("select", `an index in [${-dim}, ${dim - 1}]`, String(index), "check the axis");
+    const from = index < 0 ? index + dim : index;
+    const [row] = runOp(V.slice, [live(this, "select")], { axis: at, start: from, end: from + 1, step: 1 });
+    const [out] = runOp(V.reshape, [row!], { shape: this.shape.filter((_, i) => i !== at) });
+    row!.discard();
+    return wrap(out!);
+  }
+
+  // === Linear algebra ===
+
+  /** [..., M, K] × [..., K, N] → [..., M, N]; leading dimensions broadcast. */
+  matmul(other: Tensor): Tensor { return call(matmul, [this, other], undefined); }
+}
+
+/** The live handle behind a tensor. @throws DisposedError; ArgumentError for anything that is no tensor */
+export function live(t: Tensor, op: string): TensorHandle {
+  const handle: Handle | undefined = handleOf(t);
+  if (!(handle instanceof TensorHandle)) throw new ArgumentError(op, "a tensor", typeof t, "make one with tensor(…)");
+  handle.assertLive(op);
+  return handle;
+}
+
+/** A tensor for a fresh handle, owned by the current scope. */
+export function wrap(handle: TensorHandle): Tensor { return new Tensor(handle, currentScope()); }
+
+/** Runs an op that has one result. */
+export function call<A>(op: OpDef<A>, inputs: readonly Tensor[], attrs: A, words?: readonly number[]): Tensor {
+  return wrap(runOp(op, handles(op.name, inputs), attrs, words)[0]!);
+}
+
+/** Runs an in-place op for its effect; its results are dropped. */
+export function update<A>(op: OpDef<A>, inputs: readonly Tensor[], attrs: A, words?: readonly number[]): void {
+  for (const out of runOp(op, handles(op.name, inputs), attrs, words)) out.discard();
+}
+
+function handles(op: string, inputs: readonly Tensor[]): TensorHandle[] {
+  const list = new Array<TensorHandle>(inputs.length);
+  for (let i = 0; i < inputs.length; i++) list[i] = live(inputs[i]!, op);
+  return list;
+}
+
+function unary(op: OpDef, x: Tensor): Tensor { return wrap(runOp(op, [live(x, op.name)], undefined)[0]!); }
+
+/** A binary op, in the form that takes a number where one is given. */
+function binary(op: OpDef, a: Tensor, b: TensorLike, inplace = false): Tensor {
+  if (typeof b !== "number") return call(inplace ? op.inplace! : op, [a, b], undefined);
+  const form = E.scalarFormOf(op), dtype = scalarDType(op, live(a, op.name).dtype, b);
+  return call(inplace ? form.inplace! : form, [a], { dtype, reverse: false }, [E.dtypeWord(b, dtype)]);
+}
+
+/** What an op with a number computes in: floats stay, integers stay with whole numbers, anything else becomes float32. */
+export function scalarDType(op: OpDef, dtype: DType, value: number): DType {
+  if (typeof value !== "number") throw new ArgumentError(op.name, "a tensor or a number", typeof value, "make a tensor with tensor(…)");
+  if (isFloat(dtype)) return dtype;
+  if (op === E.div || !Number.isInteger(value)) return "float32";
+  return dtype === "bool" || dtype === "uint32" && value < 0 ? "int32" : dtype;
+}
+
+function reduce(op: OpDef<R.ReduceAttrs>, x: Tensor, axes: Axes | undefined, keepDims: boolean): Tensor {
+  return call(op, [x], { axes: normalizeAxes(op.name, axes, live(x, op.name).layout.shape.length), keepDims });
+}
+
+/** `f(2, 3)` and `f([2, 3])` alike. */
+function dims(list: readonly number[] | readonly [readonly number[]]): readonly number[] {
+  return Array.isArray(list[0]) ? list[0] as readonly number[] : list as readonly number[];
+}
