@@ -4,9 +4,11 @@
  */
 import { permuteLayout, contiguousLayout } from "../tenure/src/base/layout.ts";
 import { sizeOf } from "../tenure/src/base/shape.ts";
+import { conv2dBackwardInputKernel, conv2dBackwardWeightKernel, conv2dKernel, convShape } from "../tenure/src/kernels/conv.ts";
 import { elementwiseKernel } from "../tenure/src/kernels/elementwise.ts";
 import type { DeviceCaps, Kernel } from "../tenure/src/kernels/kernel.ts";
 import { matmulKernel } from "../tenure/src/kernels/matmul.ts";
+import { maxPool2dBackwardKernel, maxPool2dKernel } from "../tenure/src/kernels/pool.ts";
 import { reduceKernel } from "../tenure/src/kernels/reduce.ts";
 import { softmaxKernel } from "../tenure/src/kernels/softmax.ts";
 import { type Gpu, bindGroupOf, bufferOf, dispatch, openGpu, randomData, view } from "../tenure/test/gpu/kernels/harness.ts";
@@ -65,6 +67,31 @@ function matmulCase(caps: DeviceCaps, m: number, n: number, k: number, ta = fals
   };
 }
 
+/** Forward and both gradients of one layer, stride 1, padded to keep the size. */
+function convCases(caps: DeviceCaps, x: readonly [number, number, number, number], w: readonly [number, number, number, number]): Case[] {
+  const pad = (w[2] - 1) / 2, o = { stride: [1, 1], padding: [pad, pad], dilation: [1, 1], groups: 1 } as const, out = convShape(x, w, o);
+  const [, C, H, W] = x, [O, , R, S] = w, nx = sizeOf(x), nw = sizeOf(w), no = sizeOf(out), work = 2 * no * C * R * S, label = `[${x.join()}] × [${w.join()}]`;
+  const input = view(x), weight = view(w), grad = view(out);
+  const taps = (inner: string): string => `for (var r = 0u; r < ${R}u; r++) { for (var s = 0u; s < ${S}u; s++) { ${inner} } }`;
+  const pixel = `let x = i % ${W}u; let y = i / ${W}u % ${H}u;`, inside = `if (v < ${H}u && u < ${W}u)`;
+  return [
+    { name: `conv2d ${label}`, sizes: [nx, nw, no], work, unit: "GFLOP/s", kernel: conv2dKernel({ ...o, input, weight }, caps),
+      naive: naive(2, no, `${pixel} let o = i / ${H * W}u % ${O}u; let n = i / ${O * H * W}u; var t = 0.0; for (var c = 0u; c < ${C}u; c++) { ${taps(`let v = y + r - ${pad}u; let u = x + s - ${pad}u; ${inside} { t += b0[((n * ${C}u + c) * ${H}u + v) * ${W}u + u] * b1[((o * ${C}u + c) * ${R}u + r) * ${S}u + s]; }`)} } b2[i] = t;`) },
+    { name: `conv2d backward input ${label}`, sizes: [no, nw, nx], work, unit: "GFLOP/s", kernel: conv2dBackwardInputKernel({ ...o, grad, weight, inputShape: x }, caps),
+      naive: naive(2, nx, `${pixel} let c = i / ${H * W}u % ${C}u; let n = i / ${C * H * W}u; var t = 0.0; for (var o = 0u; o < ${O}u; o++) { ${taps(`let v = y + ${pad}u - r; let u = x + ${pad}u - s; ${inside} { t += b0[((n * ${O}u + o) * ${H}u + v) * ${W}u + u] * b1[((o * ${C}u + c) * ${R}u + r) * ${S}u + s]; }`)} } b2[i] = t;`) },
+    { name: `conv2d backward weight ${label}`, sizes: [nx, no, nw], work, unit: "GFLOP/s", kernel: conv2dBackwardWeightKernel({ ...o, input, grad, weightShape: w }, caps),
+      naive: naive(2, nw, `let s = i % ${S}u; let r = i / ${S}u % ${R}u; let c = i / ${R * S}u % ${C}u; let o = i / ${C * R * S}u; var t = 0.0; for (var n = 0u; n < ${x[0]}u; n++) { for (var y = 0u; y < ${H}u; y++) { for (var x = 0u; x < ${W}u; x++) { let v = y + r - ${pad}u; let u = x + s - ${pad}u; ${inside} { t += b0[((n * ${C}u + c) * ${H}u + v) * ${W}u + u] * b1[((n * ${O}u + o) * ${H}u + y) * ${W}u + x]; } } } } b2[i] = t;`) },
+  ];
+}
+
+function poolCases(caps: DeviceCaps): Case[] {
+  const w = { kernel: [2, 2], stride: [2, 2], padding: [0, 0] } as const, x = [64, 8, 28, 28], n = sizeOf(x);
+  return [
+    { name: "maxPool2d 2×2 [64,8,28,28]", sizes: [n, n / 4], work: 5 * n, unit: "GB/s", kernel: maxPool2dKernel({ ...w, input: view(x) }, caps) },
+    { name: "maxPool2d backward", sizes: [n, n / 4, n], work: 9 * n, unit: "GB/s", kernel: maxPool2dBackwardKernel({ ...w, input: view(x), grad: view([64, 8, 14, 14]) }, caps) },
+  ];
+}
+
 function cases(caps: DeviceCaps): Case[] {
   const binary = (name: string, shape: readonly number[], b: readonly number[], bIndex: string): Case => ({
     name, sizes: [sizeOf(shape), sizeOf(b), sizeOf(shape)], work: 4 * (2 * sizeOf(shape) + sizeOf(b)), unit: "GB/s",
@@ -93,6 +120,7 @@ function cases(caps: DeviceCaps): Case[] {
       naive: naive(1, 1 << 22, "b1[i] = b0[(i % 2048u) * 2048u + i / 2048u];") },
     reduce([4096, 1024], 1), reduce([4096, 1024], 0), reduce([128, 256], 0), reduce([1, 1 << 20], 1), reduce([1 << 16, 10], 0),
     softmax(4096, 1024), softmax(128, 10),
+    ...convCases(caps, [64, 1, 28, 28], [8, 1, 3, 3]), ...convCases(caps, [64, 8, 14, 14], [16, 8, 5, 5]), ...convCases(caps, [64, 8, 14, 14], [16, 8, 3, 3]), ...poolCases(caps),
   ];
 }
 

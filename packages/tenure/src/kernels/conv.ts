@@ -85,7 +85,12 @@ interface Direct {
   readonly transposed: boolean;
 }
 
-const axes = "xyzw";
+/** Pixels of a row per invocation: the size that wastes least at the end of the row, so that an exact one needs no guards. */
+function pixelTile(columns: number, caps: DeviceCaps): number {
+  if (!caps.software) return 4;
+  const waste = (t: number): number => Math.ceil(columns / t) * t - columns;
+  return [8, 7, 6, 5, 4].reduce((best, t) => (waste(t) < waste(best) ? t : best));
+}
 
 function directKernel(d: Direct, caps: DeviceCaps): Kernel {
   const params = new Params(), [N, , H, W] = d.source.layout.shape as [number, number, number, number], s = d.source.layout.strides;
@@ -93,7 +98,9 @@ function directKernel(d: Direct, caps: DeviceCaps): Kernel {
   const decls: StorageDecl[] = [
     { dtype: d.source.dtype, vec: false, access: "read" }, { dtype: d.weight.dtype, vec: false, access: "read" }, { dtype: d.source.dtype, vec: false, access: "read_write" },
   ];
-  const channels = d.channelsOut >= 8 && caps.software ? 8 : d.channelsOut >= 4 ? 4 : d.channelsOut >= 2 ? 2 : 1, pixels = 4;
+  // Loads cost far more than products on a CPU: a wide tile there, one with fewer registers on a GPU.
+  const channels = d.channelsOut >= 4 ? 4 : d.channelsOut >= 2 ? 2 : 1, pixels = pixelTile(d.columns, caps);
+  const exact = d.columns % pixels === 0;
   const columnTiles = Math.ceil(d.columns / pixels), channelTiles = Math.ceil(d.channelsOut / channels);
   const total = N * d.groups * channelTiles * d.rows * columnTiles;
   const f = {
@@ -105,7 +112,9 @@ function directKernel(d: Direct, caps: DeviceCaps): Kernel {
   const each = Array.from({ length: channels }, (_, o) => o);
   const load = (binding: number, index: string): string => loadElement(decls[binding]!, binding, index);
 
-  // A row of taps: values as vec4 over the four pixels, one per kernel column.
+  const pixel = Array.from({ length: pixels }, (_, q) => q);
+
+  // A row of taps. One statement per accumulator: SwiftShader keeps variables in memory, so each assignment is a load and a store.
   const tapRow: string[] = [];
   const unroll = S <= 7;
   const weights = (column: string, tag: string): string[] => each.map((o) => `let w${o}_${tag} = ${load(1, `wrow${o} + ${column}`)};`);
@@ -115,15 +124,14 @@ function directKernel(d: Direct, caps: DeviceCaps): Kernel {
     for (let k = 0; k < S; k++) for (let q = 0; q < pixels; q++) wanted.add(q * sw + k * dw);
     for (let e = 0; e < span; e++) if (wanted.has(e)) tapRow.push(`let x${e} = select(0.0, ${load(0, `row + min(left + ${e}u, ${f.W} - 1u) * ${f.xs[3]}`)}, left + ${e}u < ${f.W});`);
     for (let k = 0; k < S; k++) tapRow.push(...weights(k === 0 ? "0u" : `${k}u * ${f.ws[3]}`, `${k}`));
-    for (let k = 0; k < S; k++) tapRow.push(`let v${k} = vec4<f32>(${[0, 1, 2, 3].map((q) => `x${q * sw + k * dw}`).join(", ")});`);
-    each.forEach((o) => tapRow.push(`c${o} += ${Array.from({ length: S }, (_, k) => `v${k} * w${o}_${k}`).join(" + ")};`));
+    for (const o of each) for (const q of pixel) tapRow.push(`c${o}_${q} += ${Array.from({ length: S }, (_, k) => `x${q * sw + k * dw} * w${o}_${k}`).join(" + ")};`);
   } else {
     const at = (q: number): string[] => (d.transposed
       ? [`let t${q} = q0 + ${q}u + ${d.padding[1]}u - k * ${dw}u;`, `let i${q} = t${q} / ${sw}u;`,
         `let x${q} = select(0.0, ${load(0, `row + min(i${q}, ${f.W} - 1u) * ${f.xs[3]}`)}, t${q} < 0x80000000u && t${q} % ${sw}u == 0u && i${q} < ${f.W});`]
       : [`let i${q} = left + ${q * sw}u + k * ${dw}u;`, `let x${q} = select(0.0, ${load(0, `row + min(i${q}, ${f.W} - 1u) * ${f.xs[3]}`)}, i${q} < ${f.W});`]);
     tapRow.push(`for (var k = 0u; k < ${S}u; k++) {`, indent([
-      ...[0, 1, 2, 3].flatMap(at), ...weights(`k * ${f.ws[3]}`, "k"), "let v = vec4<f32>(x0, x1, x2, x3);", ...each.map((o) => `c${o} += v * w${o}_k;`),
+      ...pixel.flatMap(at), ...weights(`k * ${f.ws[3]}`, "k"), ...each.flatMap((o) => pixel.map((q) => `c${o}_${q} += x${q} * w${o}_k;`)),
     ].join("\n")), "}");
   }
   const rowOf = d.transposed
@@ -138,7 +146,7 @@ function directKernel(d: Direct, caps: DeviceCaps): Kernel {
     ...(d.transposed ? [] : [`let top = p0 * ${sh}u - ${u32(d.padding[0])};`, `let left = q0 * ${sw}u - ${u32(d.padding[1])};`]),
     `let image = ${f.source} + n * ${f.xs[0]} + group * ${f.channelsIn} * ${f.xs[1]};`,
     ...each.map((o) => `let filter${o} = ${f.weight} + group * ${f.wg} + min(o0 + ${o}u, ${f.channelsOut} - 1u) * ${f.ws[0]};`),
-    ...each.map((o) => `var c${o} = vec4<f32>();`),
+    ...each.flatMap((o) => pixel.map((q) => `var c${o}_${q} = 0.0;`)),
     `for (var c = 0u; c < ${f.channelsIn}; c++) {`,
     indent([`for (var r = 0u; r < ${R}u; r++) {`, indent([
       ...rowOf, `let row = image + c * ${f.xs[1]} + y * ${f.xs[2]};`, ...each.map((o) => `let wrow${o} = filter${o} + c * ${f.ws[1]} + r * ${f.ws[2]};`), ...tapRow,
@@ -147,7 +155,7 @@ function directKernel(d: Direct, caps: DeviceCaps): Kernel {
     ...each.flatMap((o) => [
       `if (o0 + ${o}u < ${f.channelsOut}) {`,
       indent([`let at = (((n * ${f.groups} + group) * ${f.channelsOut} + o0 + ${o}u) * ${f.rows} + p0) * ${f.columns} + q0;`,
-        ...[0, 1, 2, 3].map((q) => `if (q0 + ${q}u < ${f.columns}) { b2[at + ${q}u] = ${toStored(d.source.dtype, `c${o}.${axes[q]!}`)}; }`)].join("\n")),
+        ...pixel.map((q) => `${exact ? "" : `if (q0 + ${q}u < ${f.columns}) `}{ b2[at + ${q}u] = ${toStored(d.source.dtype, `c${o}_${q}`)}; }`)].join("\n")),
       "}",
     ]),
   ].join("\n");
@@ -174,9 +182,10 @@ export function conv2dBackwardWeightKernel(spec: ConvWindow & { readonly input: 
     H: params.u32("H", H), W: params.u32("W", W), P: params.u32("P", P), Q: params.u32("Q", Q), rows: params.u32("rows", N * P),
     channelsIn: params.u32("channelsIn", Cg), channelsOut: params.u32("channelsOut", Og), channelTiles: params.u32("channelTiles", channelTiles), total: params.u32("total", total),
   };
-  const each = Array.from({ length: channels }, (_, o) => o), tap = Array.from({ length: taps }, (_, k) => k), four = [0, 1, 2, 3];
+  const each = Array.from({ length: channels }, (_, o) => o), tap = Array.from({ length: taps }, (_, k) => k);
+  const pixels = pixelTile(Q, caps), pixel = Array.from({ length: pixels }, (_, q) => q), exact = Q % pixels === 0;
   const load = (b: number, index: string): string => loadElement(decls[b]!, b, index);
-  const wanted = [...new Set(tap.flatMap((k) => four.map((q) => q * sw + k * dw)))].sort((a, b) => a - b);
+  const wanted = [...new Set(tap.flatMap((k) => pixel.map((q) => q * sw + k * dw)))].sort((a, b) => a - b);
   const u32 = (v: number): string => `${v >>> 0}u`;
   const count = channels * taps;
   const main = [
@@ -191,14 +200,13 @@ export function conv2dBackwardWeightKernel(spec: ConvWindow & { readonly input: 
     indent([
       `let n = line / ${f.P};`, `let p0 = line % ${f.P};`, `let y = p0 * ${sh}u + r * ${dh}u - ${u32(spec.padding[0])};`, `if (y >= ${f.H}) { continue; }`,
       `let row = image + n * ${x.strides[0]} + y * ${x.strides[2]};`, ...each.map((o) => `let grow${o} = plane${o} + n * ${g.strides[0]} + p0 * ${g.strides[2]};`),
-      `for (var q0 = 0u; q0 < ${f.Q}; q0 += 4u) {`,
+      `for (var q0 = 0u; q0 < ${f.Q}; q0 += ${pixels}u) {`,
       indent([
         `let left = q0 * ${sw}u + s0 * ${dw}u - ${u32(spec.padding[1])};`,
         ...wanted.map((e) => `let x${e} = select(0.0, ${load(0, `row + min(left + ${e}u, ${f.W} - 1u) * ${x.strides[3]}`)}, left + ${e}u < ${f.W});`),
-        ...tap.map((k) => `let v${k} = vec4<f32>(${four.map((q) => `x${q * sw + k * dw}`).join(", ")});`),
         ...each.flatMap((o) => [
-          `let g${o} = vec4<f32>(${four.map((q) => (q === 0 ? load(1, `grow${o} + q0 * ${g.strides[3]}`) : `select(0.0, ${load(1, `grow${o} + min(q0 + ${q}u, ${f.Q} - 1u) * ${g.strides[3]}`)}, q0 + ${q}u < ${f.Q})`)).join(", ")});`,
-          ...tap.map((k) => `d${o}_${k} += dot(g${o}, v${k});`),
+          ...pixel.map((q) => `let g${o}_${q} = ${exact || q === 0 ? load(1, `grow${o} + (q0 + ${q}u) * ${g.strides[3]}`) : `select(0.0, ${load(1, `grow${o} + min(q0 + ${q}u, ${f.Q} - 1u) * ${g.strides[3]}`)}, q0 + ${q}u < ${f.Q})`};`),
+          ...tap.map((k) => `d${o}_${k} += ${pixel.map((q) => `g${o}_${q} * x${q * sw + k * dw}`).join(" + ")};`),
         ]),
       ].join("\n")),
       "}",
