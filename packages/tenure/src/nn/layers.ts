@@ -1,0 +1,110 @@
+/**
+ * The layers. Each owns its weights and frees its intermediates; `Sequential` frees what its layers hand to each other. Names and layouts are PyTorch's.
+ */
+import { ArgumentError } from "../base/errors.ts";
+import { newDisposeScope } from "../ownership/scope.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import * as F from "./functional.ts";
+import { defaultWeight, fanIn, uniform } from "./init.ts";
+import { Module } from "./module.ts";
+
+function checkCount(layer: string, what: string, value: number): void {
+  if (!Number.isInteger(value) || value < 1) throw new ArgumentError(layer, `${what} to be a positive integer`, String(value));
+}
+
+/** Layers one after the other. Owns and disposes them; intermediates are freed as soon as the next layer has them. */
+export class Sequential extends Module {
+  readonly layers: readonly Module[];
+  constructor(...layers: readonly Module[]) {
+    super();
+    for (const layer of layers) if (!(layer instanceof Module)) throw new ArgumentError("Sequential", "modules", typeof layer, "pass layers, for example new ReLU()");
+    this.layers = layers;
+  }
+
+  /** PyTorch's names: "0", "1", … */
+  override *children(): Generator<[name: string, module: Module]> { for (const [i, layer] of this.layers.entries()) yield [String(i), layer]; }
+
+  forward(x: Tensor): Tensor {
+    if (this.layers.length === 0) return x.alias();
+    using scope = newDisposeScope("Sequential");
+    let out = x;
+    for (const layer of this.layers) {
+      const next = layer.call(out);
+      if (out !== x && scope.contains(out)) out.dispose();
+      out = next;
+    }
+    return scope.moveToOuter(out);
+  }
+}
+
+/** x [..., in] → [..., out]. weight [out, in], bias [out]. */
+export class Linear extends Module {
+  readonly weight: Tensor;
+  readonly bias: Tensor | null;
+  constructor(inFeatures: number, outFeatures: number, options: { readonly bias?: boolean } = {}) {
+    super();
+    checkCount("Linear", "inFeatures", inFeatures);
+    checkCount("Linear", "outFeatures", outFeatures);
+    this.weight = this.parameter("weight", defaultWeight([outFeatures, inFeatures]));
+    this.bias = options.bias === false ? null : this.parameter("bias", uniform([outFeatures], 1 / Math.sqrt(inFeatures)));
+  }
+  forward(x: Tensor): Tensor { return F.linear(x, this.weight, this.bias); }
+}
+
+/** x [N, C, H, W] → [N, O, P, Q]. weight [O, C/groups, R, S], bias [O]. */
+export class Conv2d extends Module {
+  readonly weight: Tensor;
+  readonly bias: Tensor | null;
+  readonly #options: F.Conv2dOptions;
+  constructor(inChannels: number, outChannels: number, kernelSize: F.Pair, options: F.Conv2dOptions & { readonly bias?: boolean } = {}) {
+    super();
+    const { bias = true, ...rest } = options, groups = rest.groups ?? 1;
+    checkCount("Conv2d", "inChannels", inChannels);
+    checkCount("Conv2d", "outChannels", outChannels);
+    if (inChannels % groups !== 0 || outChannels % groups !== 0) throw new ArgumentError("Conv2d", "groups that divide both channel counts", `${groups} for ${inChannels} and ${outChannels}`);
+    const shape = [outChannels, inChannels / groups, ...F.pair(kernelSize)];
+    this.weight = this.parameter("weight", defaultWeight(shape));
+    this.bias = bias ? this.parameter("bias", uniform([outChannels], 1 / Math.sqrt(fanIn(shape)))) : null;
+    this.#options = rest;
+  }
+  forward(x: Tensor): Tensor { return F.conv2d(x, this.weight, this.bias, this.#options); }
+}
+
+/** max(x, 0). */
+export class ReLU extends Module {
+  forward(x: Tensor): Tensor { return x.relu(); }
+}
+
+/** Largest element of each window. */
+export class MaxPool2d extends Module {
+  readonly #kernel: F.Pair;
+  readonly #options: F.PoolOptions;
+  constructor(kernelSize: F.Pair, options: F.PoolOptions = {}) { super(); this.#kernel = kernelSize; this.#options = options; }
+  forward(x: Tensor): Tensor { return F.maxPool2d(x, this.#kernel, this.#options); }
+}
+
+/** [N, …] → [N, product]. */
+export class Flatten extends Module {
+  readonly #start: number;
+  constructor(start = 1) { super(); this.#start = start; }
+  forward(x: Tensor): Tensor { return x.flatten(this.#start); }
+}
+
+/** Zeroes elements with probability `p` while training. */
+export class Dropout extends Module {
+  readonly p: number;
+  constructor(p = 0.5) {
+    super();
+    if (!(p >= 0 && p < 1)) throw new ArgumentError("Dropout", "a probability in [0, 1)", String(p));
+    this.p = p;
+  }
+  forward(x: Tensor): Tensor { return F.dropout(x, this.p, this.training); }
+}
+
+/** Cross entropy of logits [N, C] and class numbers [N]. */
+export class CrossEntropyLoss implements Disposable {
+  readonly #options: F.CrossEntropyOptions;
+  constructor(options: F.CrossEntropyOptions = {}) { this.#options = options; }
+  call(logits: Tensor, targets: Tensor): Tensor { return F.crossEntropy(logits, targets, this.#options); }
+  [Symbol.dispose](): void { /* owns nothing */ }
+}

@@ -1,0 +1,158 @@
+/**
+ * `Module`: owns parameters, buffers and child modules. A parameter belongs to its module whatever scope was current when it was made, so a scope never frees
+ * weights; disposing the module frees them and all children. Subclassed by users and by the layers here.
+ */
+import { ArgumentError, ShapeError, TenureError } from "../base/errors.ts";
+import { formatShape, sameShape } from "../base/shape.ts";
+import { noGrad } from "../autograd/mode.ts";
+import { HANDLE } from "../ownership/handle.ts";
+import { detachHandle } from "../ownership/scope.ts";
+import { labels } from "../runtime/record.ts";
+import { tensor } from "../tensor/create.ts";
+import { Tensor, live } from "../tensor/tensor.ts";
+
+/** A module's values by dotted name, as `stateDict` returns and `loadStateDict` takes them. */
+export type StateDict = Map<string, Tensor>;
+
+/** Base of everything that has weights. Assign modules to fields and they are found; register tensors with `parameter` and `buffer`. */
+export abstract class Module implements Disposable {
+  readonly #parameters = new Map<string, Tensor>();
+  readonly #buffers = new Map<string, Tensor>();
+  #training = true;
+  #disposed = false;
+  /** Dotted path in the module tree, known once the outermost module has run; labels recorded ops. */
+  #path = "";
+
+  /** The computation. Results belong to the caller's scope. */
+  abstract forward(x: Tensor): Tensor;
+
+  /** Runs `forward` with recorded ops labelled by this module. Call this, not `forward`, from outside. */
+  call(x: Tensor): Tensor {
+    if (this.#disposed) throw new TenureError(this.constructor.name, "expected a live module, got one that was disposed; make a new one");
+    const outer = labels.layer;
+    labels.layer = this.#label(outer);
+    try {
+      return this.forward(x);
+    } finally {
+      labels.layer = outer;
+    }
+  }
+
+  #label(outer: string): string {
+    if (outer === "") for (const [name, child] of this.namedModules()) child.#path = name;
+    return this.#path === "" ? this.constructor.name : this.#path;
+  }
+
+  /** True while training: dropout drops. */
+  get training(): boolean { return this.#training; }
+  get isDisposed(): boolean { return this.#disposed; }
+
+  // === Owning ===
+
+  /** Takes a tensor as a parameter: it leaves its scope, belongs to the module, and gets `requiresGrad`. */
+  protected parameter(name: string, value: Tensor): Tensor {
+    this.#own(name, value, this.#parameters);
+    value.requiresGrad = true;
+    value[HANDLE].storage.role = "param";
+    return value;
+  }
+
+  /** Takes a tensor as a buffer: saved and moved with the module, but not trained. */
+  protected buffer(name: string, value: Tensor): Tensor {
+    this.#own(name, value, this.#buffers);
+    value[HANDLE].storage.role = "state";
+    return value;
+  }
+
+  #own(name: string, value: Tensor, slots: Map<string, Tensor>): void {
+    const handle = live(value, this.constructor.name);
+    if (name === "" || name.includes(".")) throw new ArgumentError(this.constructor.name, "a name without dots", JSON.stringify(name));
+    if (this.#parameters.has(name) || this.#buffers.has(name)) throw new ArgumentError(this.constructor.name, `a name that is not taken`, JSON.stringify(name), "dispose the old value first");
+    if (handle.keeper !== null) throw new TenureError(this.constructor.name, `expected a tensor nobody else keeps, got ${handle.describe()} of ${handle.keeper}; register an alias() to share it`);
+    detachHandle(handle);
+    handle.keeper = this.constructor.name;
+    if (value.name === "") value.name = name;
+    slots.set(name, value);
+  }
+
+  // === Finding ===
+
+  /** Child modules by field name, in order of assignment. Arrays of modules count by index. */
+  *children(): Generator<[name: string, module: Module]> {
+    for (const [name, value] of Object.entries(this) as [string, unknown][]) {
+      if (value instanceof Module) yield [name, value];
+      else if (Array.isArray(value)) for (const [i, item] of (value as unknown[]).entries()) if (item instanceof Module) yield [`${name}.${i}`, item];
+    }
+  }
+
+  /** This module ("") and all below it by dotted path. A module used twice appears once. */
+  *namedModules(prefix = "", seen: Set<Module> = new Set()): Generator<[name: string, module: Module]> {
+    if (seen.has(this)) return;
+    seen.add(this);
+    yield [prefix, this];
+    for (const [name, child] of this.children()) yield* child.namedModules(prefix === "" ? name : `${prefix}.${name}`, seen);
+  }
+
+  /** Parameters by dotted name, this module's first. Borrowed: the module keeps them. */
+  *namedParameters(): Generator<[name: string, parameter: Tensor]> {
+    for (const [path, module] of this.namedModules()) for (const [name, p] of module.#parameters) yield [path === "" ? name : `${path}.${name}`, p];
+  }
+  parameters(): Tensor[] { return [...this.namedParameters()].map(([, p]) => p); }
+
+  /** Buffers by dotted name. */
+  *namedBuffers(): Generator<[name: string, buffer: Tensor]> {
+    for (const [path, module] of this.namedModules()) for (const [name, b] of module.#buffers) yield [path === "" ? name : `${path}.${name}`, b];
+  }
+
+  // === Mode and state ===
+
+  /** Sets training mode here and below. */
+  train(on = true): this {
+    for (const [, module] of this.namedModules()) module.#training = on;
+    return this;
+  }
+  eval(): this { return this.train(false); }
+
+  /** Drops the gradients of all parameters. */
+  zeroGrad(): void { for (const p of this.parameters()) p.grad = null; }
+
+  /** Fresh aliases of all parameters and buffers, owned by the current scope, outside the graph. */
+  stateDict(): StateDict {
+    const state: StateDict = new Map();
+    for (const [name, t] of [...this.namedParameters(), ...this.namedBuffers()]) state.set(name, t.detach());
+    return state;
+  }
+
+  /**
+   * Overwrites parameters and buffers in place; names and shapes must match exactly. Checks everything before it changes anything.
+   * @throws ArgumentError listing missing and unexpected names, ShapeError for a shape that differs
+   */
+  loadStateDict(state: ReadonlyMap<string, Tensor | { readonly data: ArrayBufferView; readonly shape: readonly number[] }>): void {
+    const own = new Map([...this.namedParameters(), ...this.namedBuffers()]);
+    const missing = [...own.keys()].filter((n) => !state.has(n)), unexpected = [...state.keys()].filter((n) => !own.has(n));
+    if (missing.length > 0 || unexpected.length > 0) throw new ArgumentError("loadStateDict", `exactly the names of this module`, `${missing.length > 0 ? `no ${missing.join(", ")}` : ""}${missing.length > 0 && unexpected.length > 0 ? "; " : ""}${unexpected.length > 0 ? `unknown ${unexpected.join(", ")}` : ""}`, "check that the file belongs to this architecture");
+    for (const [name, target] of own) {
+      const { shape } = state.get(name)!;
+      if (!sameShape(shape, target.shape)) throw new ShapeError("loadStateDict", `${name} of shape ${formatShape(target.shape)}`, formatShape(shape), "check that the file belongs to this architecture");
+    }
+    noGrad(() => {
+      for (const [name, target] of own) {
+        const source = state.get(name)!;
+        if (source instanceof Tensor) target.copy_(source).dispose();
+        else {
+          using t = tensor(source.data, { shape: source.shape, dtype: target.dtype });
+          target.copy_(t).dispose();
+        }
+      }
+    });
+  }
+
+  /** Frees parameters, buffers and child modules. A second call does nothing. */
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    for (const t of [...this.#parameters.values(), ...this.#buffers.values()]) t.dispose();
+    for (const [, child] of this.children()) child.dispose();
+  }
+  [Symbol.dispose](): void { this.dispose(); }
+}
