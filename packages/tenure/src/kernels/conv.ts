@@ -173,13 +173,16 @@ export function conv2dBackwardWeightKernel(spec: ConvWindow & { readonly input: 
   const [O, Cg, R, S] = spec.weightShape as [number, number, number, number], [N, , H, W] = input.layout.shape as [number, number, number, number], [, , P, Q] = grad.layout.shape as [number, number, number, number];
   const [sh, sw] = spec.stride, [dh, dw] = spec.dilation;
   const decls: StorageDecl[] = [{ dtype: input.dtype, vec: false, access: "read" }, { dtype: grad.dtype, vec: false, access: "read" }, { dtype: input.dtype, vec: false, access: "read_write" }];
-  const Og = O / groups, channels = Og >= 4 ? 4 : Og >= 2 ? 2 : 1, taps = S <= 7 ? S : 1;
+  const Og = O / groups, taps = S <= 7 ? S : 1;
+  const work = (tile: number): number => groups * Math.ceil(Og / tile) * Cg * R * (S / taps);
+  // On a CPU few invocations are enough, and barriers cost more than idle lanes (to compile, too): narrow the tile until there are some.
+  const channels = [4, 2].find((t) => Og >= t && (!caps.software || work(t) >= 32)) ?? 1, solo = caps.software && work(channels) >= 16;
   const lanes = !caps.software && channels * taps <= 16 ? Math.min(256, caps.maxInvocationsPerWorkgroup) : 64;
-  const channelTiles = Math.ceil(Og / channels), tapTiles = S / taps, total = groups * channelTiles * Cg * R * tapTiles;
+  const channelTiles = Math.ceil(Og / channels), tapTiles = S / taps, total = work(channels);
   const layout = (name: string, l: Layout): { offset: string; strides: string[] } => ({ offset: params.u32(name, l.offset), strides: l.strides.map((v, i) => params.u32(`${name}${i}`, v)) });
   const x = layout("x", input.layout), g = layout("g", grad.layout);
   const f = {
-    H: params.u32("H", H), W: params.u32("W", W), P: params.u32("P", P), Q: params.u32("Q", Q), rows: params.u32("rows", N * P),
+    H: params.u32("H", H), W: params.u32("W", W), P: params.u32("P", P), Q: params.u32("Q", Q), N: params.u32("N", N),
     channelsIn: params.u32("channelsIn", Cg), channelsOut: params.u32("channelsOut", Og), channelTiles: params.u32("channelTiles", channelTiles), total: params.u32("total", total),
   };
   const each = Array.from({ length: channels }, (_, o) => o), tap = Array.from({ length: taps }, (_, k) => k);
@@ -188,42 +191,49 @@ export function conv2dBackwardWeightKernel(spec: ConvWindow & { readonly input: 
   const wanted = [...new Set(tap.flatMap((k) => pixel.map((q) => q * sw + k * dw)))].sort((a, b) => a - b);
   const u32 = (v: number): string => `${v >>> 0}u`;
   const count = channels * taps;
+  const at = (o: string, k: string): string => `(((group * ${f.channelsOut} + ${o}) * ${f.channelsIn} + c) * ${R}u + r) * ${S}u + ${k}`;
+  const pairs = each.flatMap((o) => tap.map((k) => [o, k] as const));
+  const line = [
+    `let y = p0 * ${sh}u + r * ${dh}u - ${u32(spec.padding[0])};`, `if (y >= ${f.H}) { continue; }`,
+    `let row = image + n * ${x.strides[0]} + y * ${x.strides[2]};`, ...each.map((o) => `let grow${o} = plane${o} + n * ${g.strides[0]} + p0 * ${g.strides[2]};`),
+    `for (var q0 = 0u; q0 < ${f.Q}; q0 += ${pixels}u) {`,
+    indent([
+      `let left = q0 * ${sw}u + s0 * ${dw}u - ${u32(spec.padding[1])};`,
+      ...wanted.map((e) => `let x${e} = select(0.0, ${load(0, `row + min(left + ${e}u, ${f.W} - 1u) * ${x.strides[3]}`)}, left + ${e}u < ${f.W});`),
+      ...each.flatMap((o) => [
+        ...pixel.map((q) => `let g${o}_${q} = ${exact || q === 0 ? load(1, `grow${o} + (q0 + ${q}u) * ${g.strides[3]}`) : `select(0.0, ${load(1, `grow${o} + min(q0 + ${q}u, ${f.Q} - 1u) * ${g.strides[3]}`)}, q0 + ${q}u < ${f.Q})`};`),
+        ...tap.map((k) => `d${o}_${k} += ${pixel.map((q) => `g${o}_${q} * x${q * sw + k * dw}`).join(" + ")};`),
+      ]),
+    ].join("\n")),
+    "}",
+  ];
+  const sums = (name: string): string[] => pairs.map(([o, k]) => `var ${name}${o}_${k} = 0.0;`);
   const main = [
-    `let id = wg.y * grid.x + wg.x;`, `if (id >= ${f.total}) { return; }`,
+    solo ? "let id = (wg.y * grid.x + wg.x) * 4u + lane;" : "let id = wg.y * grid.x + wg.x;", `if (id >= ${f.total}) { return; }`,
     ...(tapTiles > 1 ? [`let s0 = id % ${tapTiles}u;`, `var rest = id / ${tapTiles}u;`] : ["const s0 = 0u;", "var rest = id;"]),
     `let r = rest % ${R}u;`, `rest /= ${R}u;`, `let c = rest % ${f.channelsIn};`, `rest /= ${f.channelsIn};`,
     `let o0 = (rest % ${f.channelTiles}) * ${channels}u;`, `let group = rest / ${f.channelTiles};`,
     `let image = ${x.offset} + (group * ${f.channelsIn} + c) * ${x.strides[1]};`,
     ...each.map((o) => `let plane${o} = ${g.offset} + (group * ${f.channelsOut} + min(o0 + ${o}u, ${f.channelsOut} - 1u)) * ${g.strides[1]};`),
-    ...each.flatMap((o) => tap.map((k) => `var d${o}_${k} = 0.0;`)),
-    `for (var line = lane; line < ${f.rows}; line += ${lanes}u) {`,
-    indent([
-      `let n = line / ${f.P};`, `let p0 = line % ${f.P};`, `let y = p0 * ${sh}u + r * ${dh}u - ${u32(spec.padding[0])};`, `if (y >= ${f.H}) { continue; }`,
-      `let row = image + n * ${x.strides[0]} + y * ${x.strides[2]};`, ...each.map((o) => `let grow${o} = plane${o} + n * ${g.strides[0]} + p0 * ${g.strides[2]};`),
-      `for (var q0 = 0u; q0 < ${f.Q}; q0 += ${pixels}u) {`,
+    ...(solo ? [
+      ...sums("t"), `for (var n = 0u; n < ${f.N}; n++) {`,
+      indent([...sums("d"), `for (var p0 = 0u; p0 < ${f.P}; p0++) {`, indent(line.join("\n")), "}", ...pairs.map(([o, k]) => `t${o}_${k} += d${o}_${k};`)].join("\n")),
+      "}",
+      ...pairs.map(([o, k]) => `if (o0 + ${o}u < ${f.channelsOut}) { b2[${at(`o0 + ${o}u`, `s0 + ${k}u`)}] = ${toStored(input.dtype, `t${o}_${k}`)}; }`),
+    ] : [
+      ...sums("d"), `for (var l = lane; l < ${f.N} * ${f.P}; l += ${lanes}u) {`, indent([`let n = l / ${f.P};`, `let p0 = l % ${f.P};`, ...line].join("\n")), "}",
+      ...pairs.map(([o, k]) => `partial[${(o * taps + k) * lanes}u + lane] = d${o}_${k};`), "workgroupBarrier();",
+      `if (lane < ${count}u) {`,
       indent([
-        `let left = q0 * ${sw}u + s0 * ${dw}u - ${u32(spec.padding[1])};`,
-        ...wanted.map((e) => `let x${e} = select(0.0, ${load(0, `row + min(left + ${e}u, ${f.W} - 1u) * ${x.strides[3]}`)}, left + ${e}u < ${f.W});`),
-        ...each.flatMap((o) => [
-          ...pixel.map((q) => `let g${o}_${q} = ${exact || q === 0 ? load(1, `grow${o} + (q0 + ${q}u) * ${g.strides[3]}`) : `select(0.0, ${load(1, `grow${o} + min(q0 + ${q}u, ${f.Q} - 1u) * ${g.strides[3]}`)}, q0 + ${q}u < ${f.Q})`};`),
-          ...tap.map((k) => `d${o}_${k} += ${pixel.map((q) => `g${o}_${q} * x${q * sw + k * dw}`).join(" + ")};`),
-        ]),
+        `let o = o0 + lane / ${taps}u;`, `let s = s0 + lane % ${taps}u;`, "var sum = 0.0;",
+        `for (var l = 0u; l < ${lanes}u; l += 4u) { let at = lane * ${lanes}u + l; sum += (partial[at] + partial[at + 1u]) + (partial[at + 2u] + partial[at + 3u]); }`,
+        `if (o < ${f.channelsOut}) { b2[${at("o", "s")}] = ${toStored(input.dtype, "sum")}; }`,
       ].join("\n")),
       "}",
-    ].join("\n")),
-    "}",
-    ...each.flatMap((o) => tap.map((k) => `partial[${(o * taps + k) * lanes}u + lane] = d${o}_${k};`)),
-    "workgroupBarrier();",
-    `if (lane < ${count}u) {`,
-    indent([
-      `let o = o0 + lane / ${taps}u;`, `let s = s0 + lane % ${taps}u;`, "var sum = 0.0;",
-      `for (var l = 0u; l < ${lanes}u; l += 4u) { let at = lane * ${lanes}u + l; sum += (partial[at] + partial[at + 1u]) + (partial[at + 2u] + partial[at + 3u]); }`,
-      `if (o < ${f.channelsOut}) { b2[(((group * ${f.channelsOut} + o) * ${f.channelsIn} + c) * ${R}u + r) * ${S}u + s] = ${toStored(input.dtype, "sum")}; }`,
-    ].join("\n")),
-    "}",
+    ]),
   ].join("\n");
   return makeKernel({
-    name: "conv2dBackwardWeight", storages: decls, params, workgroupSize: [lanes, 1, 1], globals: `var<workgroup> partial: array<f32, ${count * lanes}>;\n`, main,
-    workgroups: gridOf(total, caps),
+    name: "conv2dBackwardWeight", storages: decls, params, workgroupSize: [solo ? 4 : lanes, 1, 1], globals: solo ? "" : `var<workgroup> partial: array<f32, ${count * lanes}>;\n`, main,
+    workgroups: gridOf(solo ? Math.ceil(total / 4) : total, caps),
   }, caps);
 }
