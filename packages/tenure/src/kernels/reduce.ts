@@ -77,16 +77,26 @@ export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
   const outerLoop = lanesOverOuter ? ["ly", `${tile.lanes}u`] : ["0u", "1u"], innerLoop = lanesOverOuter ? ["0u", "1u"] : ["ly", `${tile.lanes}u`];
   const position = outerShape.length > 0 ? `u * ${names.inner}${vector ? " * 4u" : ""} + ` : "";
   const at = (k: number): string => `${position}${vector ? `j * 4u + ${k}u` : "j"}`;
-  const step = [...visit.lines, ...acc.add(visit.values, at)];
+  const stride = `${innerLoop[1]}`;
+  // Single elements go four to a statement as well: SwiftShader keeps variables in memory, and GPUs like loads in flight.
+  const walk = (first: string, end: string): string[] => {
+    const step = (values: readonly string[]): string => indent([...visit.lines, ...acc.add(values, at)].join("\n"));
+    if (vector || acc.ordered) return [`for (var j = ${first}; j < ${end}; j += ${stride}) {`, step(visit.values("j")), "}"];
+    const four = [0, 1, 2, 3].map((n) => visit.values(n === 0 ? "j" : `(j + ${n * (lanesOverOuter ? 1 : tile.lanes)}u)`)[0]!);
+    return [
+      `var j = ${first};`, `for (; j + ${3 * (lanesOverOuter ? 1 : tile.lanes)}u < ${end}; j += ${4 * (lanesOverOuter ? 1 : tile.lanes)}u) {`, step(four), "}",
+      `for (; j < ${end}; j += ${stride}) {`, step(visit.values("j")), "}",
+    ];
+  };
+  const block = 64 * (lanesOverOuter ? 1 : tile.lanes);
   const chunked = acc.blocked
     ? [
-        `for (var c = ${innerLoop[0]}; c < ${names.inner}; c += ${64 * (lanesOverOuter ? 1 : tile.lanes)}u) {`,
-        indent(["var part = acc0();", `let end = min(c + ${64 * (lanesOverOuter ? 1 : tile.lanes)}u, ${names.inner});`,
-          `for (var j = c; j < end; j += ${innerLoop[1]}) {`, indent(step.join("\n")), "}",
+        `for (var c = ${innerLoop[0]}; c < ${names.inner}; c += ${block}u) {`,
+        indent(["var part = acc0();", `let end = min(c + ${block}u, ${names.inner});`, ...walk("c", "end"),
           "level1 += part;", "parts += 1u;", "if (parts == 64u) { total += level1; level1 = acc0(); parts = 0u; }"].join("\n")),
         "}",
       ]
-    : [`for (var j = ${innerLoop[0]}; j < ${names.inner}; j += ${innerLoop[1]}) {`, indent(step.join("\n")), "}"];
+    : walk(innerLoop[0]!, names.inner);
   const work = [...start, `for (var u = ${outerLoop[0]}; u < ${names.outer}; u += ${outerLoop[1]}) {`, indent([...move, ...chunked].join("\n")), "}", ...acc.close];
 
   const one = tile.lanes === 1;
@@ -177,27 +187,27 @@ function storageDecls(operands: readonly Operand[], kept: { strides: number[][] 
   });
 }
 
-/** Lines that load one unit (`j`) and the expressions of its mapped elements. */
+/** Lines that load one unit `j` as vectors, and the expressions of its mapped elements (of unit `j`, an expression, when loads are single). */
 function elementLoads(
   spec: ReduceSpec, operands: readonly Operand[], decls: readonly StorageDecl[], strides: readonly number[], vector: boolean, params: Params,
-): { lines: string[]; values: string[]; globals: string } {
+): { lines: string[]; values: (j: string) => string[]; globals: string } {
   const lines: string[] = [];
-  const argument = operands.map((o, i): ((k: number) => string) => {
+  const argument = operands.map((o, i): ((k: number, j: string) => string) => {
     const decl = decls[o.binding]!;
     if (decl.vec) {
       lines.push(`let x${i} = ${loadVec4(decl, o.binding, `row${i} + j`)};`);
       return (k) => `x${i}.${"xyzw"[k]!}`;
     }
     const s = strides[i]!, factor = s === 0 || s === 1 ? "" : ` * ${params.u32(`s${i}inner`, s)}`;
-    return (k) => loadElement(decl, o.binding, s === 0 ? `row${i}` : `row${i} + ${vector ? `(j * 4u + ${k}u)` : "j"}${factor}`);
+    return (k, j) => loadElement(decl, o.binding, s === 0 ? `row${i}` : `row${i} + ${vector ? `(j * 4u + ${k}u)` : j}${factor}`);
   });
   const ks = vector ? [0, 1, 2, 3] : [0];
-  if (spec.pre === undefined) return { lines, values: ks.map((k) => argument[0]!(k)), globals: "" };
+  if (spec.pre === undefined) return { lines, values: (j) => ks.map((k) => argument[0]!(k, j)), globals: "" };
   const globals = bodyText({
     args: operands.map((o, i) => `a${i}: ${computeType(o.view.dtype)}`), types: [computeType(spec.pre.dtype)],
     body: spec.pre.body, scalars: spec.pre.scalars ?? [], params,
   });
-  return { lines, values: ks.map((k) => `body(${argument.map((f) => f(k)).join(", ")})`), globals };
+  return { lines, values: (j) => ks.map((k) => `body(${argument.map((f) => f(k, j)).join(", ")})`), globals };
 }
 
 // === Accumulators ===
@@ -207,6 +217,8 @@ interface Accumulator {
   readonly globals: string;
   /** Goes through blocks of 64: `part`, `level1`, `total`. */
   readonly blocked: boolean;
+  /** Elements must come in order of position, one at a time. */
+  readonly ordered?: boolean;
   readonly open: readonly string[];
   /** Lines that take in the elements `values`, the k-th at position `at(k)`. */
   add(values: readonly string[], at: (k: number) => string): string[];
@@ -279,7 +291,7 @@ function argAccumulator(op: "argMax" | "argMin", from: ComputeType, to: ComputeT
   const wins = type === "f32" ? `select(v ${cmp} bv, !isNan(bv), isNan(v))` : `v ${cmp} bv`;
   const ties = type === "f32" ? "(v == bv || (isNan(v) && isNan(bv)))" : "v == bv";
   return {
-    helpers: type === "f32" ? ["isNan"] : [], blocked: false,
+    helpers: type === "f32" ? ["isNan"] : [], blocked: false, ordered: true,
     globals: `const none = 0xffffffffu;\nfn better(v: ${type}, i: u32, bv: ${type}, bi: u32) -> bool {\n  if (i == none || bi == none) { return bi == none && i != none; }\n  return ${wins} || (${ties} && i < bi);\n}\n`,
     open: [`var best: ${type}; var bestAt = none;`],
     add: (values, at) => values.flatMap((x, k) => [

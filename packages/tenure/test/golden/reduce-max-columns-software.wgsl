@@ -14,7 +14,11 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
     let base0 = p.o0 + k0;
     for (var u = 0u; u < p.outer; u += 1u) {
       let row0 = base0;
-      for (var j = ly; j < p.inner; j += 1u) {
+      var j = ly;
+      for (; j + 3u < p.inner; j += 4u) {
+        total = nanMax(total, (nanMax((nanMax(b0[row0 + j * p.s0inner], b0[row0 + (j + 1u) * p.s0inner])), (nanMax(b0[row0 + (j + 2u) * p.s0inner], b0[row0 + (j + 3u) * p.s0inner])))));
+      }
+      for (; j < p.inner; j += 1u) {
         total = nanMax(total, b0[row0 + j * p.s0inner]);
       }
     }
