@@ -37,6 +37,7 @@ export function avgPool2dKernel(spec: PoolWindow & { readonly input: View; reado
 /** Bindings: input, grad (shape of the output), result (contiguous, shape of the input). The first maximum of a window takes its gradient. */
 export function maxPool2dBackwardKernel(spec: PoolWindow & { readonly input: View; readonly grad: View }, caps: DeviceCaps): Kernel {
   const [R, S] = spec.kernel, [ph, pw] = spec.padding, [sh, sw] = spec.stride;
+  if (ph === 0 && pw === 0 && R === sh && S === sw && R * S <= 16) return maxCellsKernel(spec, caps);
   return backward("maxPool2dBackward", spec, spec.input.layout.shape, [spec.input, spec.grad], caps, (f) => {
     const [x, g] = f.views;
     return {
@@ -64,6 +65,30 @@ export function maxPool2dBackwardKernel(spec: PoolWindow & { readonly input: Vie
   });
 }
 
+/** Windows that tile the input, the usual case: an invocation per window writes the whole window. Cells past the last window are zeros. */
+function maxCellsKernel(spec: PoolWindow & { readonly input: View; readonly grad: View }, caps: DeviceCaps): Kernel {
+  const params = new Params(), [N, C, H, W] = spec.input.layout.shape as [number, number, number, number], [R, S] = spec.kernel, [, , P, Q] = poolShape(spec.input.layout.shape, spec);
+  const decls: StorageDecl[] = [{ dtype: spec.input.dtype, vec: false, access: "read" }, { dtype: spec.grad.dtype, vec: false, access: "read" }, { dtype: spec.input.dtype, vec: false, access: "read_write" }];
+  const cells = [Math.ceil(H / R), Math.ceil(W / S)] as const, total = N * C * cells[0] * cells[1];
+  const h = params.u32("H", H), w = params.u32("W", W), p = params.u32("P", P), q = params.u32("Q", Q);
+  const x = imageView(params, "x", spec.input, 0, decls[0]!), g = imageView(params, "g", spec.grad, 1, decls[1]!), cell = Array.from({ length: R * S }, (_, i) => i);
+  const main = [
+    ...decompose(params.u32("total", total), params.u32("cellsX", cells[1]), params.u32("cellsY", cells[0]), params.u32("C", C), "py", "px"),
+    `let y = py * ${R}u;`, `let x = px * ${S}u;`, `let out = ((n * p.C + c) * ${h} + y) * ${w} + x;`,
+    "var grad = 0.0;", "var best = 0.0;", "var winner = 0u;",
+    `if (py < ${p} && px < ${q}) {`,
+    indent([
+      `let corner = ${x.base} + y * ${x.y} + x * ${x.x};`, `grad = ${g.load(g.base, "py", "px")};`, `best = ${x.at("corner")};`,
+      ...cell.slice(1).map((i) => `{ let v = ${x.at(`corner + ${Math.floor(i / S)}u * ${x.y} + ${i % S}u * ${x.x}`)}; if (!isNan(best) && (v > best || isNan(v))) { best = v; winner = ${i}u; } }`),
+      ...cell.map((i) => `b2[out + ${Math.floor(i / S)}u * ${w} + ${i % S}u] = ${toStored(spec.input.dtype, `select(0.0, grad, winner == ${i}u)`)};`),
+    ].join("\n")),
+    "} else {",
+    indent([`for (var r = 0u; r < min(${R}u, ${h} - y); r++) {`, `  for (var s = 0u; s < min(${S}u, ${w} - x); s++) { b2[out + r * ${w} + s] = ${toStored(spec.input.dtype, "0.0")}; }`, "}"].join("\n")),
+    "}",
+  ].join("\n");
+  return makeKernel({ name: "maxPool2dBackward.cells", storages: decls, params, helpers: ["isNan"], workgroupSize: [64, 1, 1], main, workgroups: gridOf(Math.ceil(total / 64), caps) }, caps);
+}
+
 /** Bindings: grad, result (contiguous, `inputShape`). */
 export function avgPool2dBackwardKernel(spec: PoolWindow & { readonly grad: View; readonly inputShape: readonly number[]; readonly countIncludePad?: boolean }, caps: DeviceCaps): Kernel {
   const [R, S] = spec.kernel, [ph, pw] = spec.padding, [sh, sw] = spec.stride;
@@ -81,11 +106,22 @@ export function avgPool2dBackwardKernel(spec: PoolWindow & { readonly grad: View
 
 // === Shared text ===
 
+interface ImageView {
+  /** Index of the plane (n, c). */
+  readonly base: string;
+  /** Strides of rows and columns. */
+  readonly y: string;
+  readonly x: string;
+  load(base: string, y: string, x: string): string;
+  at(index: string): string;
+}
+
 /** Fields and a loader for a [N, C, height, width] view. */
-function imageView(params: Params, name: string, v: View, binding: number, decl: StorageDecl): { base: string; load(base: string, y: string, x: string): string } {
+function imageView(params: Params, name: string, v: View, binding: number, decl: StorageDecl): ImageView {
   const strides = v.layout.strides.map((s, i) => params.u32(`${name}${i}`, s));
   return {
-    base: `(${params.u32(name, v.layout.offset)} + n * ${strides[0]} + c * ${strides[1]})`,
+    base: `(${params.u32(name, v.layout.offset)} + n * ${strides[0]} + c * ${strides[1]})`, y: strides[2]!, x: strides[3]!,
+    at: (index) => loadElement(decl, binding, index),
     load: (base, y, x) => loadElement(decl, binding, `${base} + ${y} * ${strides[2]} + ${x} * ${strides[3]}`),
   };
 }
@@ -104,17 +140,22 @@ function forward(
   const params = new Params(), shape = spec.input.layout.shape, [N, C, P, Q] = poolShape(shape, spec), total = N * C * P * Q;
   const decls: StorageDecl[] = [{ dtype: spec.input.dtype, vec: false, access: "read" }, { dtype: spec.input.dtype, vec: false, access: "read_write" }];
   const H = params.u32("H", shape[2]!), W = params.u32("W", shape[3]!), t = text(params), x = imageView(params, "x", spec.input, 0, decls[0]!);
+  const [R, S] = spec.kernel, [ph, pw] = spec.padding, [sh, sw] = spec.stride;
+  // Without padding every window lies inside: small ones are written out without a branch.
+  const window = ph === 0 && pw === 0 && R * S <= 16
+    ? [`let corner = plane + py * ${sh}u * ${x.y} + px * ${sw}u * ${x.x};`,
+      ...Array.from({ length: R * S }, (_, i) => `{ let v = ${x.at(`corner + ${Math.floor(i / S)}u * ${x.y} + ${i % S}u * ${x.x}`)}; ${t.visit.replace("\n", " ")} }`)]
+    : [`for (var r = 0u; r < ${R}u; r++) {`,
+      indent([
+        `let y = py * ${sh}u + r - ${ph}u;`, `if (y >= ${H}) { continue; }`,
+        `for (var s = 0u; s < ${S}u; s++) {`,
+        indent([`let x = px * ${sw}u + s - ${pw}u;`, `if (x >= ${W}) { continue; }`, `let v = ${x.load("plane", "y", "x")};`, t.visit].join("\n")),
+        "}",
+      ].join("\n")),
+      "}"];
   const main = [
     ...decompose(params.u32("total", total), params.u32("Q", Q), params.u32("P", P), params.u32("C", C), "py", "px"),
-    `let plane = ${x.base};`, t.open,
-    `for (var r = 0u; r < ${spec.kernel[0]}u; r++) {`,
-    indent([
-      `let y = py * ${spec.stride[0]}u + r - ${spec.padding[0]}u;`, `if (y >= ${H}) { continue; }`,
-      `for (var s = 0u; s < ${spec.kernel[1]}u; s++) {`,
-      indent([`let x = px * ${spec.stride[1]}u + s - ${spec.padding[1]}u;`, `if (x >= ${W}) { continue; }`, `let v = ${x.load("plane", "y", "x")};`, t.visit].join("\n")),
-      "}",
-    ].join("\n")),
-    "}",
+    `let plane = ${x.base};`, t.open, ...window,
     `b1[id] = ${toStored(spec.input.dtype, t.result)};`,
   ].join("\n");
   return makeKernel({ name, storages: decls, params, helpers, workgroupSize: [64, 1, 1], main, workgroups: gridOf(Math.ceil(total / 64), caps) }, caps);
@@ -122,7 +163,7 @@ function forward(
 
 function backward(
   name: string, spec: PoolWindow, inputShape: readonly number[], inputs: readonly View[], caps: DeviceCaps,
-  text: (f: { H: string; W: string; views: ReturnType<typeof imageView>[] }) => { helpers: readonly string[]; open: readonly string[]; visit: readonly string[] },
+  text: (f: { H: string; W: string; views: ImageView[] }) => { helpers: readonly string[]; open: readonly string[]; visit: readonly string[] },
 ): Kernel {
   const params = new Params(), [N, C, H, W] = inputShape as [number, number, number, number], total = N * C * H * W, [, , P, Q] = poolShape(inputShape, spec);
   const decls: StorageDecl[] = [...inputs.map((v): StorageDecl => ({ dtype: v.dtype, vec: false, access: "read" })), { dtype: inputs[0]!.dtype, vec: false, access: "read_write" }];

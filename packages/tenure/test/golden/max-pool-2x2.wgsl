@@ -15,15 +15,10 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
   let n = rest / p.C;
   let plane = (p.x + n * p.x0 + c * p.x1);
   var best = bitcast<f32>(p.low);
-  for (var r = 0u; r < 2u; r++) {
-    let y = py * 2u + r - 0u;
-    if (y >= p.H) { continue; }
-    for (var s = 0u; s < 2u; s++) {
-      let x = px * 2u + s - 0u;
-      if (x >= p.W) { continue; }
-      let v = b0[plane + y * p.x2 + x * p.x3];
-      if (!isNan(best) && (v > best || isNan(v))) { best = v; }
-    }
-  }
+  let corner = plane + py * 2u * p.x2 + px * 2u * p.x3;
+  { let v = b0[corner + 0u * p.x2 + 0u * p.x3]; if (!isNan(best) && (v > best || isNan(v))) { best = v; } }
+  { let v = b0[corner + 0u * p.x2 + 1u * p.x3]; if (!isNan(best) && (v > best || isNan(v))) { best = v; } }
+  { let v = b0[corner + 1u * p.x2 + 0u * p.x3]; if (!isNan(best) && (v > best || isNan(v))) { best = v; } }
+  { let v = b0[corner + 1u * p.x2 + 1u * p.x3]; if (!isNan(best) && (v > best || isNan(v))) { best = v; } }
   b1[id] = best;
 }

@@ -44,6 +44,8 @@ async function check(shape: readonly number[], w: PoolWindow, data = randomData(
 
 test("windows that touch, overlap, leave gaps and hang over the edge", async () => {
   await check([2, 3, 8, 8], { kernel: [2, 2], stride: [2, 2], padding: [0, 0] });
+  await check([2, 3, 9, 7], { kernel: [2, 2], stride: [2, 2], padding: [0, 0] });
+  await check([2, 2, 11, 13], { kernel: [5, 4], stride: [5, 4], padding: [0, 0] });
   await check([2, 3, 9, 7], { kernel: [3, 3], stride: [2, 2], padding: [1, 1] });
   await check([1, 2, 7, 10], { kernel: [3, 2], stride: [1, 1], padding: [1, 0] });
   await check([1, 2, 11, 11], { kernel: [2, 2], stride: [3, 4], padding: [0, 0] });
@@ -58,6 +60,7 @@ test("equal values and NaN: the first of the window wins", async () => {
   await check([1, 1, 9, 9], w, new Float32Array(81).fill(-Infinity));
   data[20] = NaN; data[21] = NaN; data[60] = NaN; data[3] = Infinity; data[4] = -Infinity;
   await check([1, 1, 9, 9], w, data);
+  await check([1, 1, 9, 9], { kernel: [3, 3], stride: [3, 3], padding: [0, 0] }, data);
 });
 
 test("strided input", async () => {
