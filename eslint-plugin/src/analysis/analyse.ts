@@ -1,0 +1,91 @@
+/**
+ * The analysis of one file, built on demand by whichever rule asks first and shared by all (keyed by the syntax tree). Rules read
+ * `fresh` (where fresh values go), `problems` (what the dataflow found) and the session; nothing here reports anything.
+ */
+import { ESLintUtils, type TSESLint, type ParserServicesWithTypeInformation } from "@typescript-eslint/utils";
+import type ts from "typescript";
+import type { ResolvedSettings } from "../owner.ts";
+import { resolveSettings } from "../settings.ts";
+import { freshValues, type FreshValue } from "./consume.ts";
+import { readPaths, type FunctionPaths, type Traversable } from "./events.ts";
+import { problemsOf, type Problem } from "./flow.ts";
+import { openSession } from "./open.ts";
+import type { Session } from "./session.ts";
+
+export class FileAnalysis {
+  readonly session: Session;
+  readonly file: ts.SourceFile;
+  readonly services: ParserServicesWithTypeInformation;
+  private readonly source: Traversable;
+  private freshCache: FreshValue[] | undefined;
+  private pathsCache: FunctionPaths[] | undefined;
+  private readonly problemsCache = new Map<boolean, Problem[]>();
+
+  constructor(source: Traversable, services: ParserServicesWithTypeInformation, file: ts.SourceFile, settings: ResolvedSettings) {
+    this.source = source;
+    this.services = services;
+    this.file = file;
+    this.session = openSession(services.program, settings);
+  }
+
+  /** Every fresh value of the file and where it goes. */
+  get fresh(): readonly FreshValue[] {
+    return (this.freshCache ??= freshValues(this.session, this.file));
+  }
+
+  private get paths(): FunctionPaths[] {
+    return (this.pathsCache ??= readPaths(this.session, this.source, this.services.esTreeNodeToTSNodeMap));
+  }
+
+  /** What the dataflow found; with `exceptions`, paths that end in a throw count too. */
+  problems(exceptions = false): readonly Problem[] {
+    let found = this.problemsCache.get(exceptions);
+    if (!found) this.problemsCache.set(exceptions, found = this.paths.flatMap((p) => problemsOf(p, exceptions)));
+    return found;
+  }
+}
+
+const analyses = new WeakMap<object, FileAnalysis | string>();
+const told = new WeakSet<object>();
+
+/**
+ * The analysis of the file a rule runs on, or a sentence saying why there is none (no types, wrong settings). The sentence is given to the
+ * first rule that asks and `null` to the others, so that a file says it once.
+ */
+export function analyse(context: Readonly<TSESLint.RuleContext<string, readonly unknown[]>>): FileAnalysis | string | null {
+  const { sourceCode } = context;
+  let found = analyses.get(sourceCode.ast);
+  if (found === undefined) analyses.set(sourceCode.ast, found = open(context));
+  if (typeof found !== "string") return found;
+  if (told.has(sourceCode.ast)) return null;
+  told.add(sourceCode.ast);
+  return found;
+}
+
+function open(context: Readonly<TSESLint.RuleContext<string, readonly unknown[]>>): FileAnalysis | string {
+  let settings: ResolvedSettings;
+  try {
+    settings = resolveSettings((context.settings as Record<string, unknown>)["tenure"]);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  let services: ParserServicesWithTypeInformation;
+  try {
+    services = ESLintUtils.getParserServices(context);
+  } catch {
+    return noTypes(context);
+  }
+  const file = services.esTreeNodeToTSNodeMap.get(context.sourceCode.ast);
+  return new FileAnalysis(context.sourceCode as unknown as Traversable, services, file.getSourceFile(), settings);
+}
+
+function noTypes(context: Readonly<TSESLint.RuleContext<string, readonly unknown[]>>): string {
+  const services = context.sourceCode.parserServices as { esTreeNodeToTSNodeMap?: unknown } | undefined;
+  const isScript = /\.[cm]?jsx?$/.test(context.filename);
+  if (services?.esTreeNodeToTSNodeMap === undefined) {
+    return "tenure rules read types, and this file was not parsed by @typescript-eslint/parser; set `languageOptions.parser`"
+      + (isScript ? ", or limit the tenure config to TypeScript files with `files: [\"**/*.ts\"]`" : "") + ".";
+  }
+  return "tenure rules need type information; set `languageOptions.parserOptions.projectService: true`"
+    + (isScript ? " and include JavaScript in the project with `allowJs`, or limit the tenure config to TypeScript files" : "") + ".";
+}

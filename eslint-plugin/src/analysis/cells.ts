@@ -1,0 +1,106 @@
+/**
+ * Cells: the local variables the dataflow follows, one per declaration, or one per field for an object of owned fields, plus "places" such
+ * as `this.w` or `vars[v]` which are only watched for use after dispose. Used by `events.ts` and `flow.ts`.
+ */
+import ts from "typescript";
+import type { Oracle, Owned } from "./oracle.ts";
+import { boundNames } from "./references.ts";
+
+export interface Cell {
+  index: number;
+  /** How messages call it: `t`, `out.age`, `vars[v]`. */
+  label: string;
+  owned: Owned;
+  declaration: ts.Declaration | undefined;
+  name: ts.Identifier | undefined;
+  kind: "local" | "using" | "parameter" | "place";
+  /** For a record variable: the cells of its fields, by name. */
+  fields: ReadonlyMap<string, Cell> | undefined;
+  /** Kinds of events seen anywhere in the function; the `using` fix needs "own" and "use" only. */
+  seen: Set<string>;
+}
+
+/** The cells of one function body (or of the module level). */
+export class Cells {
+  readonly all: Cell[] = [];
+  readonly names = new Set<string>();
+  private readonly byDeclaration = new Map<ts.Node, Cell>();
+  private readonly places = new Map<string, Cell>();
+  private readonly oracle: Oracle;
+
+  constructor(oracle: Oracle, root: ts.Node) {
+    this.oracle = oracle;
+    if (ts.isFunctionLike(root)) for (const p of root.parameters) this.declare(p.name, p, "parameter");
+    const visit = (node: ts.Node): void => {
+      if (ts.isFunctionLike(node) || ts.isTypeNode(node) || (ts.isClassLike(node) && node !== root)) return;
+      if (ts.isVariableDeclaration(node)) this.declare(node.name, node, ts.getCombinedNodeFlags(node) & ts.NodeFlags.Using ? "using" : "local");
+      ts.forEachChild(node, visit);
+    };
+    ts.forEachChild(root, visit);
+  }
+
+  private declare(name: ts.BindingName, declaration: ts.VariableDeclaration | ts.ParameterDeclaration, kind: Cell["kind"]): void {
+    // `const` and `await using` share flag bits: Using = 4, Const = 2, AwaitUsing = 6
+    const flags = ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.AwaitUsing;
+    const real = kind === "parameter" ? kind : flags === ts.NodeFlags.Using || flags === ts.NodeFlags.AwaitUsing ? "using" : "local";
+    for (const { id, declaration: at } of boundNames(name, declaration)) {
+      const owned = this.oracle.ownedAt(id);
+      if (!owned) continue;
+      const cell = this.make(id.text, owned, real, at, id);
+      this.names.add(id.text);
+      this.byDeclaration.set(at, cell);
+      if (owned.shape === "record") {
+        cell.fields = new Map(owned.fields.map((f) => [f, this.make(`${id.text}.${f}`, { ...owned, shape: "one", nullable: false }, real, at, id)]));
+      }
+    }
+  }
+
+  private make(label: string, owned: Owned, kind: Cell["kind"], declaration?: ts.Declaration, name?: ts.Identifier): Cell {
+    const cell: Cell = { index: this.all.length, label, owned, kind, declaration, name, fields: undefined, seen: new Set() };
+    this.all.push(cell);
+    return cell;
+  }
+
+  at(id: ts.Identifier): Cell | undefined {
+    if (!this.names.has(id.text)) return undefined;
+    const declaration = this.oracle.declarationAt(id);
+    return declaration && this.byDeclaration.get(declaration);
+  }
+
+  of(declaration: ts.Node): Cell | undefined {
+    return this.byDeclaration.get(declaration);
+  }
+
+  /** The place an access expression names, when it is built of names, `this` and literals only. */
+  place(access: ts.Expression): Cell | undefined {
+    const key = placeKey(access);
+    if (key === undefined) return undefined;
+    const known = this.places.get(key);
+    if (known) return known;
+    const owned = this.oracle.ownedAt(access);
+    if (owned?.shape !== "one" || owned.owner.freshProperties.some((p) => key.endsWith(`.${p}`))) return undefined;
+    const cell = this.make(key, owned, "place");
+    this.places.set(key, cell);
+    return cell;
+  }
+
+  /** Places whose meaning changes when a name is assigned (or, for "this", when anybody may have assigned a field). */
+  placesMentioning(name: string): Cell[] {
+    const word = new RegExp(`(^|[^\\w$.])${name.replace(/\$/g, "\\$")}($|[^\\w$])`);
+    return [...this.places].filter(([key]) => word.test(key)).map(([, cell]) => cell);
+  }
+}
+
+function placeKey(node: ts.Expression): string | undefined {
+  if (ts.isPropertyAccessExpression(node)) {
+    const base = baseKey(node.expression);
+    return base === undefined ? undefined : `${base}.${node.name.text}`;
+  }
+  if (!ts.isElementAccessExpression(node)) return undefined;
+  const base = baseKey(node.expression);
+  const index = node.argumentExpression;
+  const simple = ts.isIdentifier(index) || ts.isStringLiteralLike(index) || ts.isNumericLiteral(index);
+  return base === undefined || !simple ? undefined : `${base}[${index.getText()}]`;
+}
+const baseKey = (node: ts.Expression): string | undefined =>
+  ts.isIdentifier(node) ? node.text : node.kind === ts.SyntaxKind.ThisKeyword ? "this" : ts.isNonNullExpression(node) ? baseKey(node.expression) : placeKey(node);

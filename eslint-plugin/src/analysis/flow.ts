@@ -1,0 +1,270 @@
+/**
+ * Flow: runs ownership states over the segments of each function until nothing changes, then once more to collect what went wrong:
+ * leaks, overwrites, uses and disposals after disposal, disposed parameters. A state is a set of possibilities per variable; what is only
+ * possible together with "unknown" is never reported. Read by the rules through `analyse.ts`.
+ */
+import ts from "typescript";
+import type { Cell } from "./cells.ts";
+import { factsBetween } from "./conditions.ts";
+import type { Event, FunctionPaths, Segment, Site } from "./events.ts";
+
+/** Possibilities, one bit each. */
+export const none = 1, owned = 2, disposed = 4, escaped = 8, nil = 16, unknown = 32;
+
+export type Problem =
+  /** A fresh value nobody disposes, on every path (`always`) or on the one that ends at `exit`. */
+  | { kind: "leak"; site: Site; always: boolean; exit: ts.Node | undefined; cell: Cell }
+  | { kind: "overwrite"; site: Site; node: ts.Node; cell: Cell; next: Site | undefined }
+  | { kind: "use-after-dispose"; node: ts.Node; cell: Cell; at: ts.Node }
+  | { kind: "double-dispose"; node: ts.Node; cell: Cell; at: ts.Node | undefined }
+  | { kind: "dispose-parameter"; node: ts.Node; cell: Cell }
+  | { kind: "return-disposed"; node: ts.Node; cell: Cell; at: ts.Node | undefined };
+
+interface Value {
+  bits: number;
+  sites: ReadonlySet<Site>;
+  /** The cell that owns what this one also names. */
+  link: Cell | undefined;
+  /** Where it was disposed. */
+  at: ts.Node | undefined;
+}
+type State = Map<Cell, Value>;
+const noSites: ReadonlySet<Site> = new Set();
+const value = (bits: number, sites = noSites, link?: Cell, at?: ts.Node): Value => ({ bits, sites, link, at });
+
+function joinValue(a: Value, b: Value): Value {
+  if (a === b) return a;
+  const sites = a.sites.size === 0 ? b.sites : b.sites.size === 0 ? a.sites : new Set([...a.sites, ...b.sites]);
+  const conflict = a.link !== b.link && a.link !== undefined && b.link !== undefined;
+  return { bits: a.bits | b.bits | (conflict ? unknown : 0), sites, link: a.link ?? b.link, at: a.at ?? b.at };
+}
+const sameValue = (a: Value | undefined, b: Value): boolean =>
+  a !== undefined && a.bits === b.bits && a.link === b.link && a.sites.size === b.sites.size && [...a.sites].every((s) => b.sites.has(s));
+
+/** Everything wrong in one function. */
+export function problemsOf(paths: FunctionPaths, exceptions: boolean): Problem[] {
+  const flow = new Flow(paths);
+  return flow.run(exceptions);
+}
+
+class Flow {
+  private readonly problems: Problem[] = [];
+  private readonly seen = new Set<string>();
+  private readonly outs = new Map<Segment, State>();
+  private reporting = false;
+  private readonly paths: FunctionPaths;
+
+  constructor(paths: FunctionPaths) { this.paths = paths; }
+
+  run(exceptions: boolean): Problem[] {
+    const { segments } = this.paths;
+    for (let round = 0, changed = true; changed && round < 12; round++) {
+      changed = false;
+      for (const segment of segments) if (this.update(segment)) changed = true;
+    }
+    this.reporting = true;
+    for (const segment of segments) this.transfer(segment, this.inState(segment));
+    for (const segment of this.paths.returned) this.leaks(segment);
+    if (exceptions) for (const segment of this.paths.thrown) this.leaks(segment);
+    return this.problems;
+  }
+
+  private update(segment: Segment): boolean {
+    const out = this.transfer(segment, this.inState(segment));
+    const before = this.outs.get(segment);
+    const same = before !== undefined && before.size === out.size && [...out].every(([cell, v]) => sameValue(before.get(cell), v));
+    this.outs.set(segment, out);
+    return !same;
+  }
+
+  private inState(segment: Segment): State {
+    const state: State = new Map();
+    if (segment === this.paths.initial) for (const cell of this.paths.cells.all) if (cell.kind === "parameter" || cell.kind === "place") state.set(cell, value(none));
+    for (const previous of segment.previous) {
+      const out = this.outs.get(previous);
+      if (!out) continue;
+      for (const [cell, v] of this.refine(out, previous, segment)) {
+        const known = state.get(cell);
+        state.set(cell, known ? joinValue(known, v) : v);
+      }
+    }
+    return state;
+  }
+
+  private refine(out: State, from: Segment, to: Segment): State {
+    const facts = factsBetween(from, to);
+    if (facts.length === 0) return out;
+    const state = new Map(out);
+    for (const { id, is } of facts) {
+      const cell = this.paths.cells.at(id);
+      if (!cell) continue;
+      for (const target of [cell, ...(cell.fields?.values() ?? [])]) {
+        const v = state.get(target);
+        if (!v) continue;
+        const bits = keepBits(v.bits, is);
+        state.set(target, { ...v, bits, sites: bits & owned ? v.sites : noSites });
+      }
+    }
+    return state;
+  }
+
+  // ---- transfer ----
+
+  private transfer(segment: Segment, state: State): State {
+    for (const event of segment.events) this.apply(state, event);
+    return state;
+  }
+
+  private apply(state: State, event: Event): void {
+    const { cell } = event;
+    const v = state.get(cell) ?? value(0);
+    switch (event.kind) {
+      case "own": return this.own(state, cell, v, event.site);
+      case "set":
+        if (cell.kind !== "place") this.overwritten(v, cell, event.node, undefined);
+        this.unlink(state, cell);
+        state.set(cell, value(event.to === "none" ? none : event.to === "null" ? nil : unknown));
+        return;
+      case "alias": return this.alias(state, cell, event.from, event.node);
+      case "use":
+        if (v.bits === disposed && v.at) this.report({ kind: "use-after-dispose", node: event.node, cell, at: v.at });
+        return;
+      case "dispose": return this.dispose(state, cell, v, event.node);
+      case "return":
+        if (cell.kind === "using") this.report({ kind: "return-disposed", node: event.node, cell, at: undefined });
+        else if (v.bits === disposed && v.at) this.report({ kind: "return-disposed", node: event.node, cell, at: v.at });
+        return this.escape(state, cell, v);
+      case "escape":
+        if (v.bits === disposed && v.at && cell.owned.shape === "one" && ts.isIdentifier(event.node)) this.report({ kind: "use-after-dispose", node: event.node, cell, at: v.at });
+        return this.escape(state, cell, v);
+    }
+  }
+
+  private own(state: State, cell: Cell, v: Value, site: Site): void {
+    if (cell.owned.shape === "many" && site.node !== cell.declaration && ts.isCallExpression(site.node)) {
+      // pushing onto a container adds to what it owns
+      state.set(cell, { ...v, bits: (v.bits & ~none) | owned, sites: new Set([...v.sites, site]) });
+      return;
+    }
+    if (cell.owned.shape === "many" && site.declares && site.node !== cell.declaration && ts.isBinaryExpression(site.node)) {
+      state.set(cell, { ...v, bits: (v.bits & ~none) | owned, sites: new Set([...v.sites, site]) });
+      return;
+    }
+    if (!site.declares) this.overwritten(v, cell, site.node, site);
+    else if (v.bits & owned && !(v.bits & (unknown | escaped))) for (const old of v.sites) this.report({ kind: "leak", site: old, always: (v.bits & disposed) === 0, exit: undefined, cell });
+    this.unlink(state, cell);
+    state.set(cell, value(owned | (site.nullable ? nil : 0), new Set([site])));
+  }
+
+  private overwritten(v: Value, cell: Cell, node: ts.Node, next: Site | undefined): void {
+    if (!(v.bits & owned) || v.bits & (unknown | escaped | disposed) || cell.owned.shape !== "one") return;
+    for (const site of v.sites) this.report({ kind: "overwrite", site, node, cell, next });
+  }
+
+  /** `b = a`: what `a` owned is now `b`'s; `a` still names it. */
+  private alias(state: State, cell: Cell, from: Cell, node: ts.Node): void {
+    const source = state.get(from) ?? value(unknown);
+    const before = state.get(cell);
+    if (before && !ts.isVariableDeclaration(node)) this.overwritten(before, cell, node, undefined);
+    this.unlink(state, cell);
+    const kept = from.kind === "place" || from.kind === "parameter" && !(source.bits & owned);
+    state.set(cell, { ...source, link: kept ? from : undefined });
+    if (!kept) state.set(from, { bits: source.bits & ~owned | (source.bits & owned ? none : 0), sites: noSites, link: cell, at: source.at });
+  }
+
+  private unlink(state: State, cell: Cell): void {
+    for (const [other, v] of state) if (v.link === cell) state.set(other, { ...v, link: undefined });
+  }
+
+  private linked(state: State, cell: Cell): Cell[] {
+    const found = new Set<Cell>();
+    const visit = (c: Cell): void => {
+      if (found.has(c)) return;
+      found.add(c);
+      const link = state.get(c)?.link;
+      if (link) visit(link);
+      for (const [other, v] of state) if (v.link === c) visit(other);
+    };
+    visit(cell);
+    return [...found];
+  }
+
+  private dispose(state: State, cell: Cell, v: Value, node: ts.Node): void {
+    if (cell.kind === "using") return this.report({ kind: "double-dispose", node, cell, at: undefined });
+    if (v.bits === disposed && !cell.fields) this.report({ kind: "double-dispose", node, cell, at: v.at });
+    if (cell.kind === "parameter" && v.bits === none && !cell.label.includes(".")) this.report({ kind: "dispose-parameter", node, cell });
+    for (const target of this.linked(state, cell)) {
+      if (target !== cell && target.kind === "parameter") { const inner = state.get(target); if (inner?.bits === none) this.report({ kind: "dispose-parameter", node, cell: target }); }
+      state.set(target, { ...(state.get(target) ?? value(0)), bits: disposed, sites: noSites, at: node });
+    }
+  }
+
+  private escape(state: State, cell: Cell, v: Value): void {
+    if (v.bits === disposed) return;
+    for (const target of this.linked(state, cell)) {
+      const inner = state.get(target) ?? value(0);
+      if (target !== cell && target.kind === "parameter") continue;
+      state.set(target, { ...inner, bits: inner.bits & owned ? inner.bits & ~owned | escaped : inner.bits === none && target.kind === "parameter" ? none : escaped, sites: noSites });
+    }
+  }
+
+  // ---- reports ----
+
+  private leaks(segment: Segment): void {
+    const state = this.transferQuietly(segment);
+    for (const [cell, v] of state) {
+      if (!(v.bits & owned) || !leakIsSure(v.bits)) continue;
+      if (cell.fields || cell.kind === "using" || cell.kind === "place") continue;
+      const always = !cell.seen.has("dispose") && !cell.seen.has("escape") && !cell.seen.has("return") && !cell.seen.has("alias");
+      for (const site of v.sites) if (isLocalLife(site)) this.report({ kind: "leak", site, always, exit: segment.returns, cell });
+    }
+  }
+
+  private transferQuietly(segment: Segment): State {
+    this.reporting = false;
+    const state = this.transfer(segment, this.inState(segment));
+    this.reporting = true;
+    return state;
+  }
+
+  private report(problem: Problem): void {
+    if (!this.reporting) return;
+    const node = problem.kind === "leak" ? problem.site.value : problem.node;
+    const key = `${problem.kind}:${problem.cell.index}:${node.pos}:${problem.kind === "overwrite" ? problem.site.node.pos : ""}`;
+    if (this.seen.has(key)) return;
+    this.seen.add(key);
+    this.problems.push(problem);
+  }
+}
+
+/** Variables at module level live as long as the program; nobody expects them to be freed. */
+function isLocalLife(site: Site): boolean {
+  const at = site.cell.declaration;
+  if (!at) return false;
+  let node: ts.Node | undefined = at.parent as ts.Node | undefined;
+  while (node && !ts.isBlock(node) && !ts.isFunctionLike(node) && !ts.isCaseOrDefaultClause(node)) {
+    if (ts.isSourceFile(node) || ts.isModuleBlock(node)) return false;
+    node = node.parent as ts.Node | undefined;
+  }
+  return node !== undefined;
+}
+
+/**
+ * Owned alone, or owned where another path disposed. Together with null or "never ours" and a disposal elsewhere the two conditions may
+ * well be the same one, so nothing is said.
+ */
+function leakIsSure(bits: number): boolean {
+  if (bits & (unknown | escaped)) return false;
+  return !(bits & disposed) || !(bits & (nil | none));
+}
+
+function keepBits(bits: number, fact: "null" | "present" | "disposed" | "undisposed" | "other" | "same"): number {
+  switch (fact) {
+    case "null": return bits & (nil | unknown | none | escaped);
+    case "present": return bits & ~nil;
+    case "disposed": return bits & owned ? (bits & ~owned) | disposed : bits;
+    case "undisposed": return bits & ~disposed;
+    case "other": return bits & ~owned;
+    case "same": return bits & owned ? (bits & ~owned) | none : bits;
+  }
+}

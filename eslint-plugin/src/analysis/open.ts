@@ -1,0 +1,33 @@
+/**
+ * Opens the analysis session of a program: wires oracle, summaries and scope context together, once per program and settings.
+ * Used by `analyse.ts` for every linted file; all files of one program share the session and its caches.
+ */
+import type ts from "typescript";
+import type { ResolvedSettings } from "../owner.ts";
+import { freshness } from "./is-fresh.ts";
+import { Oracle } from "./oracle.ts";
+import { ScopeContext } from "./scope-context.ts";
+import type { Session } from "./session.ts";
+import { Summaries } from "./summary.ts";
+import { callbackMode, effectOf } from "./takes.ts";
+
+const sessions = new WeakMap<ts.Program, Map<ResolvedSettings, Session>>();
+
+export function openSession(program: ts.Program, settings: ResolvedSettings): Session {
+  const known = sessions.get(program)?.get(settings);
+  if (known) return known;
+  const summaries = new Summaries();
+  const scopes = new ScopeContext();
+  const session: Session = {
+    oracle: new Oracle(program, settings),
+    settings,
+    freshness: (expression) => freshness(session, expression),
+    summary: (fn) => summaries.of(session, fn),
+    effect: (call, argument) => effectOf(session, call, argument),
+    callback: (call, argument) => callbackMode(session, call, argument),
+    scopeAt: (node) => scopes.at(session, node),
+  };
+  const map = sessions.get(program) ?? new Map<ResolvedSettings, Session>();
+  sessions.set(program, map.set(settings, session));
+  return session;
+}

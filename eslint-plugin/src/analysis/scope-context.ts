@@ -1,0 +1,136 @@
+/**
+ * Scope context: whether values made at a place belong to an open dispose scope. Scopes are dynamic, so a function is "in" when every call
+ * site in the program is; exported functions nobody calls are entry points and "out". Callbacks count as called where their callee calls
+ * them. Reached through `session.scopeAt`; `unknown` keeps rules silent.
+ */
+import ts from "typescript";
+import { bindingOf, callSitesOf, nameOf, overridesForeign } from "./call-sites.ts";
+import { fateOf } from "./fate.ts";
+import { hasBody, unwrap, type CallLike, type FunctionWithBody } from "./oracle.ts";
+import type { ScopeState, Session } from "./session.ts";
+import { lexicallyScoped } from "./summary.ts";
+import { handedTo } from "./takes.ts";
+
+export class ScopeContext {
+  private readonly functions = new WeakMap<ts.Node, ScopeState>();
+  private readonly busy = new Set<ts.Node>();
+
+  at(session: Session, node: ts.Node): ScopeState {
+    const fn = boundary(node);
+    if (lexicallyScoped(session, node, undefined)) return "in";
+    if (!fn) return "out";
+    return ts.isFunctionLike(fn) ? this.ofFunction(session, fn) : "out";
+  }
+
+  private ofFunction(session: Session, fn: ts.SignatureDeclaration): ScopeState {
+    const known = this.functions.get(fn);
+    if (known) return known;
+    if (this.busy.has(fn)) return "in"; // a cycle adds no call from outside: neutral in the join below
+    this.busy.add(fn);
+    const found = hasBody(fn) ? this.compute(session, fn) : "unknown";
+    this.busy.delete(fn);
+    if (this.busy.size === 0 || found !== "in") this.functions.set(fn, found);
+    return found;
+  }
+
+  private compute(session: Session, fn: FunctionWithBody): ScopeState {
+    if (session.oracle.tags(fn).scoped) return "in";
+    const host = handedTo(fn);
+    if (host) return this.ofCallback(session, host, fn);
+    if (session.settings.scopeInference === "off") return "out";
+    return this.ofNamed(session, fn);
+  }
+
+  /** The state inside a function handed directly to a call. */
+  private ofCallback(session: Session, host: CallLike, fn: ts.Node): ScopeState {
+    const mode = session.callback(host, fn);
+    if (mode === "scoped") return "in";
+    if (mode === "inline") return this.at(session, host);
+    return mode === "later" ? "out" : "unknown";
+  }
+
+  private ofNamed(session: Session, fn: FunctionWithBody): ScopeState {
+    const { oracle, settings } = session;
+    if (nameOf(fn) === undefined) return this.ofAnonymous(fn);
+    const sites = callSitesOf(oracle, fn, settings.scopeInference === "file" ? "file" : "program");
+    const states = sites.calls.filter((c) => !within(c, fn)).map((c) => this.at(session, c));
+    for (const value of sites.values) states.push(this.ofValue(session, value));
+    if (states.includes("out")) return "out";
+    if (states.includes("unknown")) return "unknown";
+    if (states.length > 0) return settings.scopeInference === "file" && isExported(fn) ? "unknown" : "in";
+    if (ts.isGetAccessor(fn) || ts.isSetAccessor(fn)) return "unknown";
+    if (overridesForeign(oracle, fn)) return "unknown";
+    if (isExported(fn)) return settings.exportedFunctions === "strict" ? "out" : "unknown";
+    return isObjectMember(fn) ? "unknown" : "out";
+  }
+
+  /** A function used as a value: where it is handed to decides. */
+  private ofValue(session: Session, value: ts.Node): ScopeState {
+    const expression = ts.isPropertyAccessExpression(value.parent) && value.parent.name === value ? value.parent : value;
+    const fate = fateOf(expression as ts.Expression);
+    if (fate.kind !== "argument" || fate.literal) return "unknown";
+    const mode = session.callback(fate.node as CallLike, expression);
+    if (mode === "scoped") return "in";
+    if (mode === "inline") return this.at(session, fate.node);
+    return mode === "later" ? "out" : "unknown";
+  }
+
+  /** A function expression with no name that is not handed to a call: returned, stored, in a literal. */
+  private ofAnonymous(fn: ts.Node): ScopeState {
+    return bindingOf(fn) || ts.isClassStaticBlockDeclaration(fn.parent) ? "out" : "unknown";
+  }
+}
+
+/** The function, or undefined at module level, whose activation a node belongs to. */
+function boundary(node: ts.Node): ts.Node | undefined {
+  let current: ts.Node | undefined = node.parent as ts.Node | undefined;
+  let child = node;
+  while (current) {
+    if (ts.isFunctionLike(current)) return current;
+    // a field initialiser runs in the constructor; a static one with the class
+    if (ts.isPropertyDeclaration(current) && current.initializer === child) {
+      const constructor = current.parent.members.find((m) => ts.isConstructorDeclaration(m) && m.body !== undefined);
+      return constructor ?? undefined;
+    }
+    child = current;
+    current = current.parent as ts.Node | undefined;
+  }
+  return undefined;
+}
+
+function within(node: ts.Node, ancestor: ts.Node): boolean {
+  let current: ts.Node | undefined = node;
+  while (current) {
+    if (current === ancestor) return true;
+    current = current.parent as ts.Node | undefined;
+  }
+  return false;
+}
+
+const isObjectMember = (fn: ts.Node): boolean => ts.isObjectLiteralExpression(fn.parent) || bindingOf(fn)?.kind === ts.SyntaxKind.PropertyAssignment;
+
+/** Whether code outside the program can name a function: exported itself, or a non-private member of an exported class. */
+export function isExported(fn: ts.Node): boolean {
+  const holder: ts.Node = ts.isArrowFunction(fn) || ts.isFunctionExpression(fn) ? bindingOf(fn) ?? fn : fn;
+  const member = ts.isClassLike(holder.parent) ? holder.parent : undefined;
+  if (member && ts.getCombinedModifierFlags(holder as ts.Declaration) & ts.ModifierFlags.Private) return false;
+  const declaration = (member ?? holder) as ts.Declaration;
+  if (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Export) return true;
+  const name = (declaration as ts.NamedDeclaration).name;
+  return name !== undefined && ts.isIdentifier(name) && exportedNames(declaration.getSourceFile()).has(name.text);
+}
+
+const exported = new WeakMap<ts.SourceFile, Set<string>>();
+function exportedNames(file: ts.SourceFile): Set<string> {
+  let found = exported.get(file);
+  if (found) return found;
+  found = new Set();
+  for (const statement of file.statements) {
+    if (ts.isExportDeclaration(statement) && !statement.moduleSpecifier && statement.exportClause && ts.isNamedExports(statement.exportClause)) {
+      for (const e of statement.exportClause.elements) found.add((e.propertyName ?? e.name).text);
+    }
+    if (ts.isExportAssignment(statement)) { const value = unwrap(statement.expression); if (ts.isIdentifier(value)) found.add(value.text); }
+  }
+  exported.set(file, found);
+  return found;
+}

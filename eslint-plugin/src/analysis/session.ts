@@ -1,0 +1,44 @@
+/**
+ * The session: one object through which the verbs of `analysis/` reach the oracle and each other without importing each other.
+ * Created once per program and settings by `analysis/open.ts`; everything in it is lazy and cached.
+ */
+import type ts from "typescript";
+import type { ResolvedSettings } from "../owner.ts";
+import type { CallLike, FunctionWithBody, Oracle } from "./oracle.ts";
+
+/** Who owns the value of an expression: `fresh`, this code; `borrowed`, somebody else; `mixed`, it depends on the path; `unknown`, no telling. */
+export type Freshness = "fresh" | "borrowed" | "mixed" | "unknown";
+
+/** What a call does to one argument. `identity`: the call's result is the argument itself. */
+export type Effect = "borrows" | "takes" | "disposes" | "identity" | "unknown";
+
+/** What a function does to one of its parameters, over all paths. */
+export interface ParameterEffect {
+  disposes: boolean;
+  stores: boolean;
+  returns: boolean;
+  /** For function parameters: how the function calls them. */
+  calls: CallMode | null;
+}
+/** `scoped`: inside a scope the function opens; `inline`: before the function returns; `later`: after it has returned. */
+export type CallMode = "scoped" | "inline" | "later";
+
+export interface Summary {
+  result: Freshness;
+  parameters: readonly ParameterEffect[];
+}
+
+/** Whether tensors created at a place belong to an open scope. `unknown` makes rules silent. */
+export type ScopeState = "in" | "out" | "unknown";
+
+export interface Session {
+  readonly oracle: Oracle;
+  readonly settings: ResolvedSettings;
+  freshness(expression: ts.Expression): Freshness;
+  summary(fn: FunctionWithBody): Summary;
+  /** What a call does to one of its arguments (or to an element of an array or object literal argument). */
+  effect(call: CallLike, argument: ts.Node): Effect;
+  /** How a call runs a callback given as an argument. */
+  callback(call: CallLike, argument: ts.Node): CallMode | "unknown";
+  scopeAt(node: ts.Node): ScopeState;
+}

@@ -1,0 +1,92 @@
+/**
+ * How every rule of this plugin is made: one typed `rule()` that adds the documentation link, asks for the shared analysis when the file has
+ * been read, and turns "no types" or "wrong settings" into one message per file. Used by `rules/*.ts` and nothing else.
+ */
+import { ESLintUtils, type JSONSchema, type TSESLint } from "@typescript-eslint/utils";
+import type ts from "typescript";
+import { analyse, type FileAnalysis } from "./analysis/analyse.ts";
+
+export interface RuleDocs {
+  /** In which configs the rule is on. */
+  config: "recommended" | "strict" | "all";
+  /** Checked by `docs/rules/*.md`'s generated header. */
+  requiresTypeChecking: true;
+}
+export type Fix = (fixer: TSESLint.RuleFixer) => TSESLint.RuleFix | readonly TSESLint.RuleFix[] | null;
+export interface Suggestion<Id extends string> { messageId: Id; data?: Record<string, string>; fix: Fix }
+
+/** One finding of a rule: a piece of source, a message and what can be typed instead. */
+export interface Finding<Id extends string> {
+  mark: { start: number; end: number };
+  messageId: Id;
+  data?: Record<string, string>;
+  fix?: Fix | null;
+  suggest?: readonly Suggestion<Id>[];
+}
+
+export interface RuleSpec<Id extends string, Options extends Record<string, unknown>> {
+  name: string;
+  description: string;
+  type: "problem" | "suggestion";
+  config: RuleDocs["config"];
+  messages: Record<Id, string>;
+  fixable?: boolean;
+  hasSuggestions?: boolean;
+  /** Option name → JSON schema; every schema carries a description. */
+  options?: Record<keyof Options & string, JSONSchema.JSONSchema4 & { description: string }>;
+  defaults: Options;
+  check(file: FileAnalysis, options: Options, report: (finding: Finding<Id>) => void): void;
+}
+export type TenureRule = TSESLint.RuleModule<string, [Record<string, unknown>?], RuleDocs> & { name: string };
+
+/** Where the pages of the rules live. */
+export const docsUrl = (name: string): string => `https://github.com/tenure-js/tenure/blob/main/eslint-plugin/docs/rules/${name}.md`;
+
+const create = ESLintUtils.RuleCreator<RuleDocs>(docsUrl);
+
+export function rule<Id extends string, Options extends Record<string, unknown>>(spec: RuleSpec<Id, Options>): TenureRule {
+  const made = create<[Options], Id | "setup">({
+    name: spec.name,
+    meta: {
+      type: spec.type,
+      docs: { description: spec.description, config: spec.config, requiresTypeChecking: true },
+      messages: { ...spec.messages, setup: "{{ text }}" },
+      ...(spec.fixable ? { fixable: "code" as const } : {}),
+      ...(spec.hasSuggestions ? { hasSuggestions: true } : {}),
+      schema: spec.options === undefined ? [] : [{ type: "object", additionalProperties: false, properties: spec.options }],
+      ...(spec.options === undefined ? {} : { defaultOptions: [spec.defaults] as [Options] }),
+    },
+    create(context, given) {
+      const options = (given as readonly (Options | undefined)[])[0];
+      return {
+        "Program:exit"(program) {
+          const file = analyse(context);
+          if (file === null) return;
+          if (typeof file === "string") {
+            context.report({ loc: { line: 1, column: 0 }, messageId: "setup", data: { text: file } });
+            return;
+          }
+          void program;
+          spec.check(file, { ...spec.defaults, ...options }, (finding) => { report(context, finding); });
+        },
+      };
+    },
+  });
+  return made as unknown as TenureRule;
+}
+
+function report<Id extends string>(context: Readonly<TSESLint.RuleContext<Id | "setup", readonly unknown[]>>, finding: Finding<Id>): void {
+  const { sourceCode } = context;
+  context.report({
+    loc: { start: sourceCode.getLocFromIndex(finding.mark.start), end: sourceCode.getLocFromIndex(finding.mark.end) },
+    messageId: finding.messageId,
+    ...(finding.data ? { data: finding.data } : {}),
+    ...(finding.fix ? { fix: finding.fix } : {}),
+    ...(finding.suggest && finding.suggest.length > 0 ? { suggest: finding.suggest.map((s) => ({ messageId: s.messageId, fix: s.fix, ...(s.data ? { data: s.data } : {}) })) } : {}),
+  });
+}
+
+/** The mark of a whole node. */
+export const spanOf = (node: ts.Node): { start: number; end: number } => ({ start: node.getStart(), end: node.getEnd() });
+/** 1-based line of a node, for messages. */
+export const lineOf = (node: ts.Node, end = false): string => String(node.getSourceFile().getLineAndCharacterOfPosition(end ? node.getEnd() - 1 : node.getStart()).line + 1);

@@ -1,0 +1,51 @@
+/**
+ * eslint-plugin-tenure: the plugin object with its rules and flat configs. This is what users import:
+ * `import tenure from "eslint-plugin-tenure"; export default [tenure.configs.recommended];`
+ */
+import type { TSESLint } from "@typescript-eslint/utils";
+import { rules } from "./all-rules.ts";
+import type { RuleDocs } from "./create-rule.ts";
+
+export type { OwnerSettings, ScopeSettings, Specifier, TenureSettings } from "./owner.ts";
+export { presets, resolveSettings, SettingsError } from "./settings.ts";
+
+/** A flat config entry of this plugin. */
+export interface TenureConfig {
+  name: string;
+  files: string[];
+  plugins: Record<string, unknown>;
+  rules: Record<string, "error" | "warn" | "off">;
+}
+export interface TenurePlugin {
+  meta: { name: string; version: string; namespace: string };
+  rules: Record<string, TSESLint.RuleModule<string, readonly unknown[], RuleDocs>>;
+  configs: Record<"recommended" | "recommendedTypeChecked" | "strict" | "all" | "tests", TenureConfig>;
+}
+
+const levels: Record<"recommended" | "strict" | "all", readonly RuleDocs["config"][]> = {
+  recommended: ["recommended"], strict: ["recommended", "strict"], all: ["recommended", "strict", "all"],
+};
+
+const plugin = {
+  meta: { name: "eslint-plugin-tenure", version: "0.1.0", namespace: "tenure" },
+  rules: rules as unknown as TenurePlugin["rules"],
+  configs: {},
+} as TenurePlugin;
+
+function config(name: string, severity: (rule: string) => "error" | "off" | null): TenureConfig {
+  const chosen = Object.keys(rules).flatMap((rule) => { const level = severity(rule); return level === null ? [] : [[`tenure/${rule}`, level] as const]; });
+  return { name: `tenure/${name}`, files: ["**/*.ts", "**/*.tsx", "**/*.mts", "**/*.cts"], plugins: { tenure: plugin }, rules: Object.fromEntries(chosen) };
+}
+const upTo = (level: keyof typeof levels) => (rule: string): "error" | null =>
+  levels[level].includes(rules[rule]?.meta.docs?.config ?? "all") ? "error" : null;
+
+Object.assign(plugin.configs, {
+  recommended: config("recommended", upTo("recommended")),
+  recommendedTypeChecked: config("recommendedTypeChecked", upTo("recommended")),
+  strict: config("strict", upTo("strict")),
+  all: config("all", upTo("all")),
+  // Tests make short-lived values on purpose; this entry, placed last, silences every rule in them.
+  tests: { ...config("tests", () => "off"), files: ["**/*.test.ts", "**/*.spec.ts", "**/*_test.ts", "**/test/**/*.ts"] },
+});
+
+export default plugin;

@@ -1,0 +1,76 @@
+/**
+ * The vocabulary of `settings.tenure` as types: specifiers, scopes, owners. Used by `settings.ts`, which validates them, by the presets,
+ * which are written in them, and by every analysis file, which reads them.
+ */
+/** Names a type or function: by name, optionally only from one package, file or the standard library. */
+export interface Specifier {
+  from?: "package" | "file" | "lib";
+  package?: string;
+  path?: string;
+  name: string | string[];
+}
+/** A function by bare name (looked for in the owner's own package) or by specifier. */
+export type CalleeSpecifier = string | Specifier;
+
+/** How a scope is opened: a function taking a callback, a begin/end pair, or a value held by `using`. */
+export type ScopeSettings =
+  | { callee: CalleeSpecifier; callback?: "last" | "first"; movesResultOut?: boolean; async?: boolean }
+  | { begin: string; end: string }
+  | { using: CalleeSpecifier };
+
+/** Everything the analysis must know about one family of owned values. */
+export interface OwnerSettings {
+  /** The word messages use: "tensor", "buffer", "resource". */
+  noun?: string;
+  types: Specifier[] | { disposable: "sync" | "async" | "any" };
+  /** Members that identify the type when the package name does not (forks, workspaces). */
+  brand?: string[];
+  /** Type names the brand may match; default: those of `types`. */
+  dispose?: { methods?: string[]; functions?: CalleeSpecifier[] };
+  /** What a call returning the type gives when nothing better is known. */
+  calls?: "fresh" | "identity" | "unknown";
+  /** Calls that give a fresh value although `calls` says otherwise; a trailing `*` matches a prefix. */
+  fresh?: CalleeSpecifier[];
+  /** Properties whose every read is a fresh value (`p.grad`). */
+  freshProperties?: string[];
+  borrows?: CalleeSpecifier[];
+  takes?: { callee: CalleeSpecifier; args: number[] }[];
+  /** What happens to arguments of calls that nothing better is known about. */
+  args?: "borrow" | "transfer";
+  /** Prefixes of interfaces whose methods only borrow what they are given. */
+  borrowers?: string[];
+  keep?: { methods?: string[]; functions?: CalleeSpecifier[] };
+  alias?: string;
+  scopes?: ScopeSettings[];
+  runsInScope?: CalleeSpecifier[];
+  /** Functions that call their callback at once, in the scope of the caller (`noGrad`). */
+  runsInline?: CalleeSpecifier[];
+  safeAfterDispose?: string[];
+  /** Base classes whose instances own the values stored in their fields. */
+  managers?: string[];
+  /** Values scopes never free although the type is owned (TF.js variables). */
+  outsideScopes?: string[];
+  /** "protocol": inputs are borrowed and results fresh, by contract; "generic": no such contract. */
+  policy?: "protocol" | "scoped" | "generic";
+}
+
+/** What users write under `settings.tenure`. */
+export interface TenureSettings {
+  presets?: ("tenure" | "tfjs" | "disposable" | "webgpu")[];
+  scopeInference?: "program" | "file" | "off";
+  exportedFunctions?: "strict" | "assume-scoped";
+  owners?: OwnerSettings[];
+}
+
+/** An owner with every default filled in. */
+export interface Owner extends Required<Omit<OwnerSettings, "dispose" | "keep">> {
+  dispose: { methods: string[]; functions: CalleeSpecifier[] };
+  keep: { methods: string[]; functions: CalleeSpecifier[] };
+}
+
+/** Settings after validation; what the analysis reads. */
+export interface ResolvedSettings {
+  scopeInference: "program" | "file" | "off";
+  exportedFunctions: "strict" | "assume-scoped";
+  owners: Owner[];
+}

@@ -1,0 +1,33 @@
+/**
+ * The `tenure` preset: what the analysis must know about Tenure's own API. Used by `settings.ts`; it is the default.
+ * The brand recognises the type in forks and workspaces, where the package name alone would not.
+ */
+import type { OwnerSettings } from "../owner.ts";
+
+export const tenure: readonly OwnerSettings[] = [{
+  noun: "tensor",
+  types: [{ from: "package", package: "tenure", name: ["Tensor", "Parameter"] }],
+  brand: ["moveToOuter", "detachFromScope", "isDisposed", "alias"],
+  dispose: { methods: ["dispose"], functions: [] },
+  calls: "fresh",
+  freshProperties: ["grad"],
+  borrows: ["tensors", "parameters", "namedParameters", "stateDict", "buffers", "namedBuffers"],
+  takes: [{ callee: "registerParameter", args: [1] }, { callee: "registerBuffer", args: [1] }, { callee: "Parameter", args: [0] }],
+  args: "borrow",
+  keep: {
+    methods: ["moveToOuter", "moveTo", "detachFromScope"],
+    functions: ["attach", "detach", "moveToOuter", "moveTo", "use", "adopt", "disposeEverythingBut"],
+  },
+  alias: "alias",
+  scopes: [
+    { callee: "scoped", callback: "first", movesResultOut: true },
+    { callee: "scopedAsync", callback: "first", movesResultOut: true, async: true },
+    { callee: "step", callback: "first", movesResultOut: true, async: true },
+    { using: "newDisposeScope" }, { using: "NewDisposeScope" },
+  ],
+  runsInScope: ["go", "run", "trace"],
+  runsInline: ["noGrad", "enableGrad", "assertNoLeaks", "checkpoint"],
+  safeAfterDispose: ["shape", "dtype", "size", "rank", "name", "isDisposed", "toString", "requiresGrad"],
+  managers: ["Module", "Optimizer", "Sequential"],
+  policy: "protocol",
+}];

@@ -1,0 +1,18 @@
+/**
+ * The `webgpu` preset: buffers, textures, query sets and devices of the WebGPU API, freed by `destroy()`. Used by `settings.ts`.
+ * WebGPU has no scopes; `getCurrentTexture()` lends a texture that the canvas keeps.
+ */
+import type { OwnerSettings } from "../owner.ts";
+
+export const webgpu: readonly OwnerSettings[] = [{
+  noun: "GPU object",
+  types: [{ name: ["GPUBuffer", "GPUTexture", "GPUQuerySet", "GPUDevice"] }],
+  dispose: { methods: ["destroy"], functions: [] },
+  calls: "unknown",
+  fresh: ["createBuffer", "createTexture", "createQuerySet", "requestDevice"],
+  borrows: ["getCurrentTexture"],
+  args: "borrow",
+  borrowers: ["GPU"],
+  safeAfterDispose: ["label", "size", "usage", "mapState", "width", "height", "format", "type", "count", "lost", "destroyed"],
+  policy: "generic",
+}];

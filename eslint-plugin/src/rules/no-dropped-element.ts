@@ -1,0 +1,131 @@
+/**
+ * Rule `no-dropped-element`: an element of a container is removed without being disposed (`delete o[k]`, `map.delete(k)`, `xs.length = 0`, a
+ * dropped `xs.pop()`), or a temporary array is only mapped over.
+ */
+import ts from "typescript";
+import type { FileAnalysis } from "../analysis/analyse.ts";
+import { labelOf, markOf } from "../analysis/consume.ts";
+import { enclosingFunction, fateOf } from "../analysis/fate.ts";
+import { rule, spanOf, type Fix, type Finding, type Suggestion } from "../create-rule.ts";
+import { indentOf, slotOf } from "../fix/text.ts";
+
+type Id = "deleted" | "cleared" | "popped" | "mapped" | "disposeFirst" | "disposeAll";
+
+export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
+  name: "no-dropped-element",
+  description: "Disallow removing tensors from containers without disposing them",
+  type: "problem",
+  config: "recommended",
+  hasSuggestions: true,
+  messages: {
+    deleted: "The {{ noun }} under this key is dropped without being disposed; dispose it first.",
+    cleared: "The {{ noun }}s in `{{ name }}` are dropped without being disposed; dispose them first.",
+    popped: "The {{ noun }} taken out by `{{ name }}` is dropped; dispose it.",
+    mapped: "The {{ noun }}s made by `{{ name }}` are only looked at here and never disposed; bind the array and dispose its elements.",
+    disposeFirst: "Dispose it first.",
+    disposeAll: "Dispose them first.",
+  },
+  options: { weakContainers: { type: "array", items: { type: "string" }, description: "Names of variables or fields that only borrow what they hold (caches, indexes)." } },
+  defaults: { weakContainers: [] },
+  check(file, options, report) {
+    const weak = (node: ts.Expression): boolean => options.weakContainers.includes(ts.isPropertyAccessExpression(node) ? node.name.text : node.getText());
+    const visit = (node: ts.Node): void => {
+      ts.forEachChild(node, visit);
+      const found = ts.isDeleteExpression(node) ? deleted(file, node) : ts.isCallExpression(node) ? removed(file, node)
+        : ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.EqualsToken ? cleared(file, node) : null;
+      if (found && !weak(found.container) && file.session.scopeAt(node) !== "in") report(found.finding);
+    };
+    visit(file.file);
+    for (const value of file.fresh) {
+      if (value.outcome !== "elements" || file.session.scopeAt(value.node) !== "out") continue;
+      report({ mark: markOf(value.node), messageId: "mapped", data: { noun: value.owned.owner.noun, name: labelOf(value.node) } });
+    }
+  },
+});
+
+interface Found { container: ts.Expression; finding: Finding<Id> }
+
+/** `delete o[k]` where nothing in the function has disposed or taken `o[k]`. */
+function deleted(file: FileAnalysis, node: ts.DeleteExpression): Found | null {
+  const target = node.expression;
+  if (!ts.isElementAccessExpression(target) && !ts.isPropertyAccessExpression(target)) return null;
+  const owned = file.session.oracle.ownedAt(target);
+  if (owned?.shape !== "one" || !holds(file, target.expression) || mentionedElsewhere(node, target.expression)) return null;
+  const method = owned.owner.dispose.methods[0] ?? "dispose";
+  return { container: target.expression, finding: { mark: spanOf(node), messageId: "deleted", data: { noun: owned.owner.noun }, suggest: before(node, `${target.getText()}?.${method}();`) } };
+}
+
+function removed(file: FileAnalysis, call: ts.CallExpression): Found | null {
+  const target = call.expression;
+  if (!ts.isPropertyAccessExpression(target) || !["delete", "clear", "pop", "shift"].includes(target.name.text)) return null;
+  const container = target.expression;
+  const owned = file.session.oracle.ownedAt(container);
+  if (owned?.shape !== "many" || !file.session.oracle.callee(call).builtin || !holds(file, container)) return null;
+  const method = owned.owner.dispose.methods[0] ?? "dispose";
+  const { noun } = owned.owner;
+  if (target.name.text === "pop" || target.name.text === "shift") {
+    if (fateOf(call).kind !== "dropped") return null;
+    const peeked = mentionedElsewhere(call, container);
+    if (peeked) return null;
+    return { container, finding: { mark: markOf(call), messageId: "popped", data: { noun, name: labelOf(call) }, suggest: [{ messageId: "disposeFirst", fix: (fixer) => fixer.insertTextAfterRange([call.getStart(), call.getEnd()], `?.${method}()`) }] } };
+  }
+  if (mentionedElsewhere(call, container)) return null;
+  if (target.name.text === "clear") return { container, finding: { mark: markOf(call), messageId: "cleared", data: { noun, name: container.getText() }, suggest: before(call, `for (const value of ${container.getText()}.values()) value.${method}();`, "disposeAll") } };
+  const type = file.session.oracle.checker.getTypeAtLocation(container).symbol?.name;
+  if (type !== "Map") return null;
+  const key = call.arguments[0]?.getText() ?? "";
+  return { container, finding: { mark: markOf(call), messageId: "deleted", data: { noun }, suggest: before(call, `${container.getText()}.get(${key})?.${method}();`) } };
+}
+
+/** `xs.length = 0`, `this.cache = {}` are how arrays and tables are emptied. */
+function cleared(file: FileAnalysis, node: ts.BinaryExpression): Found | null {
+  const { left } = node;
+  if (!ts.isPropertyAccessExpression(left) || left.name.text !== "length" || node.right.getText() !== "0") return null;
+  const owned = file.session.oracle.ownedAt(left.expression);
+  if (owned?.shape !== "many" || !holds(file, left.expression) || mentionedElsewhere(node, left.expression)) return null;
+  const method = owned.owner.dispose.methods[0] ?? "dispose";
+  const name = left.expression.getText();
+  return { container: left.expression, finding: { mark: spanOf(node), messageId: "cleared", data: { noun: owned.owner.noun, name }, suggest: before(node, `for (const value of ${name}) value.${method}();`, "disposeAll") } };
+}
+
+/** Fields and module variables hold what they contain; a local list may well be a view of something else. */
+function holds(file: FileAnalysis, container: ts.Expression): boolean {
+  if (ts.isPropertyAccessExpression(container)) return container.expression.kind === ts.SyntaxKind.ThisKeyword;
+  const declaration = ts.isIdentifier(container) ? file.session.oracle.declarationAt(container) : undefined;
+  return declaration !== undefined && ts.isVariableDeclaration(declaration) && !enclosingFunction(declaration);
+}
+
+/** Whether the function mentions the element or the container elsewhere: it may have been disposed or taken out there. */
+function mentionedElsewhere(node: ts.Node, container: ts.Expression): boolean {
+  const root: ts.Node = enclosingFunction(node) ?? node.getSourceFile();
+  const wanted = container.getText();
+  let found = false;
+  const visit = (inner: ts.Node): void => {
+    if (found || inner === node) return;
+    if (ts.isExpression(inner) && inner.getText() === wanted && (ts.isPropertyAccessExpression(inner) || ts.isIdentifier(inner)) && mayTake(inner)) found = true;
+    ts.forEachChild(inner, visit);
+  };
+  ts.forEachChild(root, visit);
+  return found;
+}
+
+/** Membership tests, sizes, writes and plain checks do not free anything. */
+function mayTake(container: ts.Expression): boolean {
+  const fate = fateOf(container);
+  if (fate.kind === "receiver") return !["has", "set", "push", "add", "keys", "includes", "indexOf"].includes(fate.member);
+  if (fate.kind === "read" || fate.kind === "operand" || fate.kind === "unknown") return false;
+  if (fate.kind !== "element") return true;
+  const access = fate.node as ts.ElementAccessExpression;
+  const inner = fateOf(access);
+  if (inner.kind === "operand" || ts.isDeleteExpression(access.parent)) return false;
+  if (ts.isBinaryExpression(access.parent) && access.parent.left === access) return false;
+  return inner.kind !== "receiver" || isDisposerName(inner.member);
+}
+const isDisposerName = (name: string): boolean => ["dispose", "destroy", "close", "moveToOuter", "detachFromScope"].includes(name);
+
+function before(node: ts.Node, line: string, messageId: "disposeFirst" | "disposeAll" = "disposeFirst"): Suggestion<Id>[] {
+  const statement = node.parent;
+  if (!ts.isExpressionStatement(statement) || slotOf(statement) === "single") return [];
+  const fix: Fix = (fixer) => fixer.insertTextBeforeRange([statement.getStart(), statement.getEnd()], `${line}\n${indentOf(statement)}`);
+  return [{ messageId, fix }];
+}

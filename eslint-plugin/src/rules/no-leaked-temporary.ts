@@ -1,0 +1,85 @@
+/**
+ * Rule `no-leaked-temporary`: intermediates of chains, arguments and reads that nobody can dispose any more. One report per expression,
+ * naming them all; the first suggestion is the hand-written cure, the second a scope.
+ */
+import ts from "typescript";
+import { rootExpression, labelOf, markOf, type FreshValue } from "../analysis/consume.ts";
+import type { FileAnalysis } from "../analysis/analyse.ts";
+import { rule, type Finding, type Suggestion } from "../create-rule.ts";
+import { hoist } from "../fix/hoist.ts";
+import { wrapFunctionBody, wrapInScope } from "../fix/wrap.ts";
+
+type Id = "leaked" | "scopedCallee" | "hoist" | "hoistDispose" | "wrap" | "wrapBody";
+
+export const noLeakedTemporary = rule<Id, { reportEach: boolean }>({
+  name: "no-leaked-temporary",
+  description: "Disallow intermediate tensors that nobody can dispose",
+  type: "problem",
+  config: "recommended",
+  hasSuggestions: true,
+  messages: {
+    leaked: "{{ names }} {{ verb }} never disposed; hoist {{ them }} into {{ holder }}, or open a scope.",
+    scopedCallee: "`{{ name }}` leaves temporaries to its caller's scope (`@scoped`), and none is open here; open one.",
+    hoist: "Hoist into `using` variables.",
+    hoistDispose: "Hoist into variables and dispose them afterwards.",
+    wrap: "Wrap in a dispose scope.",
+    wrapBody: "Open a scope for the whole function.",
+  },
+  options: { reportEach: { type: "boolean", description: "Report every temporary on its own instead of one report per expression." } },
+  defaults: { reportEach: false },
+  check(file, options, report) {
+    const leaked = file.fresh.filter((v) => v.outcome === "leaked" && file.session.scopeAt(v.node) === "out");
+    const groups = new Map<ts.Expression, FreshValue[]>();
+    for (const value of leaked) {
+      const root = rootExpression(value.node);
+      groups.set(root, [...(groups.get(root) ?? []), value]);
+    }
+    for (const [root, values] of groups) {
+      for (const group of options.reportEach ? values.map((v) => [v]) : [values]) report(finding(file, root, group, values));
+    }
+    scopedCallees(file, report);
+  },
+});
+
+function finding(file: FileAnalysis, root: ts.Expression, group: FreshValue[], all: FreshValue[]): Finding<Id> {
+  const names = group.map((v) => `\`${labelOf(v.node)}\``);
+  const { owner } = group[0]!.owned;
+  const hoisted = hoist(file.session, all, root);
+  const suggest: Suggestion<Id>[] = [];
+  if (hoisted) suggest.push({ messageId: hoisted.using ? "hoist" : "hoistDispose", fix: hoisted.fix });
+  const wrapped = wrapInScope(file.session, root, owner);
+  if (wrapped) suggest.push({ messageId: "wrap", fix: wrapped });
+  const body = wrapFunctionBody(file.session, root, owner);
+  if (body) suggest.push({ messageId: "wrapBody", fix: body });
+  return {
+    mark: markOf(group[0]!.node),
+    messageId: "leaked",
+    data: {
+      names: names.join(", "), verb: names.length > 1 ? "are" : "is", them: names.length > 1 ? "them" : "it",
+      holder: file.session.oracle.usingKind(group[0]!.node) ? "`using`" : "a variable and dispose it",
+    },
+    suggest,
+  };
+}
+
+function scopedCallees(file: FileAnalysis, report: (finding: Finding<Id>) => void): void {
+  const visit = (node: ts.Node): void => {
+    ts.forEachChild(node, visit);
+    if (!ts.isCallExpression(node)) return;
+    const callee = mayBeScoped(file, node) ? file.session.oracle.callee(node) : undefined;
+    if (!callee?.tags.scoped || file.session.scopeAt(node) !== "out") return;
+    const owner = file.session.settings.owners[0];
+    const root = rootExpression(node);
+    const wrapped = owner && wrapInScope(file.session, root, owner);
+    report({ mark: markOf(node), messageId: "scopedCallee", data: { name: `${callee.name}()` }, suggest: wrapped ? [{ messageId: "wrap", fix: wrapped }] : [] });
+  };
+  visit(file.file);
+}
+
+/** Only plain functions and methods whose source says `@scoped` somewhere are worth resolving. */
+function mayBeScoped(file: FileAnalysis, call: ts.CallExpression): boolean {
+  const target = call.expression;
+  const name = ts.isPropertyAccessExpression(target) ? target.name : ts.isIdentifier(target) ? target : undefined;
+  const declaration = name && file.session.oracle.declarationAt(name);
+  return declaration !== undefined && declaration.getSourceFile().text.includes("@scoped");
+}

@@ -1,0 +1,86 @@
+/**
+ * Rule `no-overwritten-tensor`: a variable or field that owns a value is given another one, and the first is lost. Locals come from the
+ * dataflow; fields are reported only for the unmistakable `this.x = this.x.op(…)`.
+ */
+import ts from "typescript";
+import type { FileAnalysis } from "../analysis/analyse.ts";
+import { markOf } from "../analysis/consume.ts";
+import { enclosingFunction } from "../analysis/fate.ts";
+import { unwrap } from "../analysis/oracle.ts";
+import { lineOf, rule, type Fix, type Suggestion } from "../create-rule.ts";
+import { indentOf, Names, slotOf, unitOf } from "../fix/text.ts";
+
+type Id = "overwritten" | "field" | "keepPrevious";
+
+export const noOverwrittenTensor = rule<Id, Record<string, never>>({
+  name: "no-overwritten-tensor",
+  description: "Disallow assigning over a tensor that is still owned",
+  type: "problem",
+  config: "recommended",
+  hasSuggestions: true,
+  messages: {
+    overwritten: "This assignment loses the {{ noun }} `{{ variable }}` got on line {{ line }}, which is not disposed; dispose it first.",
+    field: "This assignment loses the {{ noun }} `{{ variable }}` held before, which is not disposed; dispose it afterwards.",
+    keepPrevious: "Keep the previous {{ noun }} and dispose it after the assignment.",
+  },
+  defaults: {},
+  check(file, _options, report) {
+    for (const problem of file.problems()) {
+      if (problem.kind !== "overwrite" || file.session.scopeAt(problem.site.value) !== "out") continue;
+      const { cell, site, node } = problem;
+      const fix = keepPrevious(node, cell.label, cell.owned.owner.dispose.methods[0] ?? "dispose", cell.owned.nullable);
+      const suggest: Suggestion<Id>[] = fix ? [{ messageId: "keepPrevious", data: { noun: cell.owned.owner.noun }, fix }] : [];
+      report({ mark: markOfAssignment(node), messageId: "overwritten", data: { noun: cell.owned.owner.noun, variable: cell.label, line: lineOf(site.value) }, suggest });
+    }
+    for (const assignment of fieldOverwrites(file)) {
+      const owned = file.session.oracle.ownedAt(assignment.left);
+      if (!owned || file.session.scopeAt(assignment) !== "out") continue;
+      const fix = keepPrevious(assignment, assignment.left.getText(), owned.owner.dispose.methods[0] ?? "dispose", owned.nullable);
+      report({
+        mark: markOfAssignment(assignment), messageId: "field", data: { noun: owned.owner.noun, variable: assignment.left.getText() },
+        suggest: fix ? [{ messageId: "keepPrevious", data: { noun: owned.owner.noun }, fix }] : [],
+      });
+    }
+  },
+});
+
+const markOfAssignment = (node: ts.Node): { start: number; end: number } =>
+  ts.isBinaryExpression(node) ? { start: node.left.getStart(), end: node.left.getEnd() } : markOf(node as ts.Expression);
+
+function keepPrevious(node: ts.Node, variable: string, method: string, nullable: boolean): Fix | null {
+  const statement = node.parent;
+  if (!ts.isBinaryExpression(node) || !ts.isExpressionStatement(statement) || slotOf(statement) === "case") return null;
+  const indent = indentOf(statement), unit = unitOf(node.getSourceFile());
+  const name = new Names(node.getSourceFile()).pick("previous");
+  const lines = [`const ${name} = ${variable};`, statement.getText(), `${name}${nullable ? "?" : ""}.${method}();`];
+  return (fixer) => fixer.replaceTextRange([statement.getStart(), statement.getEnd()], `{\n${lines.map((l) => indent + unit + l).join("\n")}\n${indent}}`);
+}
+
+/** `this.x = this.x.op(…)` where the function neither disposes nor keeps the old value anywhere. */
+function fieldOverwrites(file: FileAnalysis): ts.BinaryExpression[] {
+  const found: ts.BinaryExpression[] = [];
+  const visit = (node: ts.Node): void => {
+    ts.forEachChild(node, visit);
+    if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.EqualsToken || !ts.isPropertyAccessExpression(node.left)) return;
+    if (node.left.expression.kind !== ts.SyntaxKind.ThisKeyword) return;
+    const right = unwrap(node.right);
+    if (!ts.isCallExpression(right) || file.session.oracle.ownedAt(node.left)?.shape !== "one") return;
+    const name = node.left.name.text;
+    if (mentions(right, name) === 0 || file.session.freshness(right) !== "fresh") return;
+    const fn = enclosingFunction(node);
+    if (fn && mentions(fn, name) > mentions(right, name) + 1) return; // other mentions may dispose or keep it
+    found.push(node);
+  };
+  visit(file.file);
+  return found;
+}
+
+function mentions(root: ts.Node, field: string): number {
+  let count = 0;
+  const visit = (node: ts.Node): void => {
+    if (ts.isPropertyAccessExpression(node) && node.expression.kind === ts.SyntaxKind.ThisKeyword && node.name.text === field) count++;
+    ts.forEachChild(node, visit);
+  };
+  visit(root);
+  return count;
+}

@@ -1,0 +1,96 @@
+/**
+ * Rule `no-return-input`: a function that otherwise returns fresh values returns a parameter, a field or a table element itself. The caller
+ * then cannot know whether to dispose the result; the protocol is to return a fresh alias.
+ */
+import ts from "typescript";
+import type { FileAnalysis } from "../analysis/analyse.ts";
+import { returnsOf } from "../analysis/fate.ts";
+import { hasBody, unwrap, type FunctionWithBody } from "../analysis/oracle.ts";
+import { handedTo } from "../analysis/takes.ts";
+import { rule, spanOf, type Finding } from "../create-rule.ts";
+
+type Id = "input" | "stored" | "alias";
+
+export const noReturnInput = rule<Id, { identities: string[] }>({
+  name: "no-return-input",
+  description: "Disallow returning an input or a stored tensor where a fresh one is expected",
+  type: "problem",
+  config: "recommended",
+  hasSuggestions: true,
+  messages: {
+    input: "`{{ name }}` belongs to the caller, but callers of `{{ fn }}` dispose what it returns; return a fresh alias: `{{ name }}.{{ alias }}()`.",
+    stored: "`{{ name }}` stays stored here, but callers of `{{ fn }}` dispose what it returns; return a fresh alias: `{{ name }}.{{ alias }}()`.",
+    alias: "Return `{{ name }}.{{ alias }}()`.",
+  },
+  options: { identities: { type: "array", items: { type: "string" }, description: "Names of functions that are meant to return what they are given." } },
+  defaults: { identities: [] },
+  check(file, options, report) {
+    const visit = (node: ts.Node): void => {
+      ts.forEachChild(node, visit);
+      if (hasBody(node) && !ts.isConstructorDeclaration(node)) checkFunction(file, node, options.identities, report);
+    };
+    visit(file.file);
+  },
+});
+
+/** `cond ? a : b` returns both. */
+function arms(value: ts.Expression): ts.Expression[] {
+  const bare = unwrap(value);
+  if (ts.isConditionalExpression(bare)) return [...arms(bare.whenTrue), ...arms(bare.whenFalse)];
+  if (ts.isBinaryExpression(bare) && (bare.operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken || bare.operatorToken.kind === ts.SyntaxKind.BarBarToken)) return [...arms(bare.left), ...arms(bare.right)];
+  return [bare];
+}
+
+function checkFunction(file: FileAnalysis, fn: FunctionWithBody, identities: string[], report: (finding: Finding<Id>) => void): void {
+  if (fn.asteriskToken || handedTo(fn) || ts.isGetAccessor(fn) || ts.isSetAccessor(fn)) return;
+  const { session } = file;
+  const values = returnsOf(fn).flatMap(arms).filter((v) => session.oracle.ownedAt(v)?.shape === "one");
+  const owner = values[0] && session.oracle.ownedAt(values[0])?.owner;
+  if (!owner || owner.policy === "generic" || owner.alias === "") return;
+  const tags = session.oracle.tags(fn);
+  const name = functionName(fn);
+  if (tags.borrowed || identities.includes(name) || isGeneric(fn)) return;
+  const fresh = tags.fresh || values.some((v) => session.freshness(v) === "fresh");
+  const promised = owner.policy === "protocol" && /^(forward|call)$/.test(name) && ts.isMethodDeclaration(fn);
+  if (!fresh && !promised && !(owner.policy === "protocol" && returnsInputOnly(values, fn, session.oracle.declarationAt.bind(session.oracle)))) return;
+  if (owner.policy === "scoped" && session.scopeAt(fn.body) !== "out") return;
+  for (const value of values) {
+    const kind = kindOf(file, value, fn);
+    if (!kind) continue;
+    const text = value.getText();
+    report({
+      mark: spanOf(value), messageId: kind, data: { name: text, fn: name === "" ? "this function" : name, alias: owner.alias },
+      suggest: [{ messageId: "alias", data: { name: text, alias: owner.alias }, fix: (fixer) => fixer.insertTextAfterRange([value.getStart(), value.getEnd()], `.${owner.alias}()`) }],
+    });
+  }
+}
+
+const functionName = (fn: ts.Node): string => {
+  const holder = ts.isArrowFunction(fn) || ts.isFunctionExpression(fn) ? fn.parent : fn;
+  const name = (holder as Partial<ts.NamedDeclaration>).name;
+  return name && (ts.isIdentifier(name) || ts.isPrivateIdentifier(name)) ? name.text : "";
+};
+/** `<T>(x: T) => T` promises the same object. */
+const isGeneric = (fn: FunctionWithBody): boolean =>
+  fn.type !== undefined && ts.isTypeReferenceNode(fn.type) && (fn.typeParameters ?? []).some((p) => p.name.text === fn.type?.getText());
+
+/** A plain function whose every return is a parameter: by the protocol its result should be fresh. */
+function returnsInputOnly(values: ts.Expression[], fn: FunctionWithBody, declarationAt: (n: ts.Node) => ts.Declaration | undefined): boolean {
+  return fn.parameters.length > 0 && values.length > 0 && values.every((v) => { const d = ts.isIdentifier(v) ? declarationAt(v) : undefined; return d !== undefined && ts.isParameter(d) && d.parent === fn; });
+}
+
+function kindOf(file: FileAnalysis, value: ts.Expression, fn: FunctionWithBody): "input" | "stored" | undefined {
+  const { session } = file;
+  if (ts.isIdentifier(value)) {
+    const declaration = session.oracle.declarationAt(value);
+    if (!declaration || !ts.isParameter(declaration) || declaration.parent !== fn || session.freshness(value) !== "borrowed") return undefined;
+    return takenHere(session.oracle.tags(fn).takes, value.text) ? undefined : "input";
+  }
+  if (ts.isPropertyAccessExpression(value)) return value.expression.kind === ts.SyntaxKind.ThisKeyword && session.freshness(value) === "borrowed" ? "stored" : undefined;
+  if (!ts.isElementAccessExpression(value)) return undefined;
+  const base = value.expression;
+  if (ts.isPropertyAccessExpression(base)) return base.expression.kind === ts.SyntaxKind.ThisKeyword ? "stored" : undefined;
+  const declaration = ts.isIdentifier(base) ? session.oracle.declarationAt(base) : undefined;
+  return declaration && ts.isVariableDeclaration(declaration) && ts.isSourceFile(declaration.parent.parent.parent) ? "stored" : undefined;
+}
+const takenHere = (takes: readonly string[], name: string): boolean => takes.includes(name);

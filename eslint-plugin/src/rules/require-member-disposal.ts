@@ -1,0 +1,143 @@
+/**
+ * Rule `require-member-disposal`: a class that stores fresh values in its fields must dispose each of them in its `dispose()`, and must have
+ * one. Fields given from outside, and classes whose base manages their fields (modules), are left alone.
+ */
+import ts from "typescript";
+import type { FileAnalysis } from "../analysis/analyse.ts";
+import { markOf } from "../analysis/consume.ts";
+import { unwrap, type Owned } from "../analysis/oracle.ts";
+import { rule, type Finding, type Suggestion } from "../create-rule.ts";
+import { indentOf, unitOf } from "../fix/text.ts";
+
+type Id = "forgotten" | "noDispose" | "addLine";
+
+export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
+  name: "require-member-disposal",
+  description: "Require classes to dispose the tensors they own",
+  type: "problem",
+  config: "recommended",
+  hasSuggestions: true,
+  messages: {
+    forgotten: "`{{ field }}` holds a {{ noun }} this class made, and `{{ method }}` does not dispose it.",
+    noDispose: "`{{ field }}` holds a {{ noun }} this class made, and the class has no `dispose()`.",
+    addLine: "Dispose `{{ field }}` in `{{ method }}`.",
+  },
+  options: { requireDispose: { type: "boolean", description: "Also report classes that have no disposing method at all." } },
+  defaults: { requireDispose: false },
+  check(file, options, report) {
+    const visit = (node: ts.Node): void => {
+      ts.forEachChild(node, visit);
+      if (ts.isClassLike(node)) checkClass(file, node, options.requireDispose, report);
+    };
+    visit(file.file);
+  },
+});
+
+interface Member { name: string; at: ts.Expression; owned: Owned; inConstructor: boolean }
+
+function checkClass(file: FileAnalysis, node: ts.ClassLikeDeclaration, requireDispose: boolean, report: (f: Finding<Id>) => void): void {
+  const members = ownedMembers(file, node);
+  if (members.length === 0 || managed(file, node, members[0]!.owned.owner.managers)) return;
+  const methods = disposers(node, members[0]!.owned);
+  const base = node.heritageClauses?.some((h) => h.token === ts.SyntaxKind.ExtendsKeyword) === true;
+  if (methods.length === 0) {
+    if (requireDispose && !base) for (const m of members) report({ mark: markOf(m.at), messageId: "noDispose", data: { field: `this.${m.name}`, noun: m.owned.owner.noun } });
+    return;
+  }
+  const reached = reach(node, methods);
+  for (const m of members) {
+    if ([...reached].some((method) => mentions(method, m.name))) continue;
+    const method = methods[0]!;
+    const data = { field: `this.${m.name}`, noun: m.owned.owner.noun, method: `${method.name.getText()}()` };
+    report({ mark: markOf(m.at), messageId: "forgotten", data, suggest: addLine(method, m, data) });
+  }
+}
+
+/** Fields assigned a fresh value anywhere in the class. */
+function ownedMembers(file: FileAnalysis, node: ts.ClassLikeDeclaration): Member[] {
+  const found = new Map<string, Member>();
+  const shared = new Set<string>();
+  const note = (name: string, value: ts.Expression, at: ts.Expression, place: ts.Node): void => {
+    const owned = file.session.oracle.ownedAt(value);
+    if (!owned) return;
+    const state = file.session.freshness(value);
+    const bare = unwrap(value);
+    if (bare.kind === ts.SyntaxKind.NullKeyword || (ts.isArrayLiteralExpression(bare) && bare.elements.length === 0)) return;
+    if (state === "fresh") { if (!found.has(name)) found.set(name, { name, at, owned, inConstructor: ts.isConstructorDeclaration(place) }); }
+    else if (state !== "unknown") shared.add(name);
+  };
+  const visit = (inner: ts.Node, place: ts.Node): void => {
+    if (ts.isClassLike(inner)) return;
+    if (ts.isBinaryExpression(inner) && inner.operatorToken.kind === ts.SyntaxKind.EqualsToken && ts.isPropertyAccessExpression(inner.left) && inner.left.expression.kind === ts.SyntaxKind.ThisKeyword) {
+      note(inner.left.name.text, inner.right, innermost(inner.right), place);
+    }
+    ts.forEachChild(inner, (c) => { visit(c, place); });
+  };
+  for (const member of node.members) {
+    if (ts.isPropertyDeclaration(member) && member.initializer && !isStatic(member) && !ts.isArrowFunction(member.initializer)) note(member.name.getText(), member.initializer, innermost(member.initializer), node);
+    ts.forEachChild(member, (c) => { visit(c, member); });
+  }
+  for (const name of shared) found.delete(name);
+  return [...found.values()];
+}
+const innermost = (value: ts.Expression): ts.Expression => unwrap(value);
+const isStatic = (member: ts.Declaration): boolean => (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static) !== 0;
+
+/** Whether a base class owns the values in the fields. */
+function managed(file: FileAnalysis, node: ts.ClassLikeDeclaration, managers: readonly string[]): boolean {
+  let type: ts.Type | undefined = file.session.oracle.checker.getTypeAtLocation(node);
+  for (let hops = 0; type && hops < 10; hops++) {
+    if (managers.includes(type.symbol?.name ?? "")) return true;
+    const target: ts.Type = (type as Partial<ts.TypeReference>).target ?? type;
+    type = target.isClassOrInterface() ? file.session.oracle.checker.getBaseTypes(target)[0] : undefined;
+  }
+  return false;
+}
+
+type Method = ts.MethodDeclaration & { body: ts.Block };
+
+/** The methods that end the object's life. */
+function disposers(node: ts.ClassLikeDeclaration, owned: Owned): Method[] {
+  const names = new Set([...owned.owner.dispose.methods, "[Symbol.dispose]", "[Symbol.asyncDispose]", "dispose", "destroy"]);
+  return node.members.filter((m): m is Method => ts.isMethodDeclaration(m) && m.body !== undefined && names.has(m.name.getText()));
+}
+
+/** The disposers and every method of the class they call. */
+function reach(node: ts.ClassLikeDeclaration, methods: Method[]): Set<Method> {
+  const reached = new Set<Method>();
+  const visit = (method: Method): void => {
+    if (reached.has(method)) return;
+    reached.add(method);
+    for (const other of node.members) {
+      if (ts.isMethodDeclaration(other) && other.body && mentions(method, other.name.getText())) visit(other as Method);
+    }
+  };
+  methods.forEach(visit);
+  return reached;
+}
+
+/** Whether a body reads a field, by name, by destructuring, or by walking all of them. */
+function mentions(method: Method, field: string): boolean {
+  let found = false;
+  const visit = (node: ts.Node): void => {
+    if (found) return;
+    if (ts.isPropertyAccessExpression(node) && node.name.text === field) found = true;
+    else if (ts.isElementAccessExpression(node) && node.expression.kind === ts.SyntaxKind.ThisKeyword) found = true;
+    else if (ts.isBindingElement(node) && (node.propertyName ?? node.name).getText() === field) found = true;
+    else if (node.kind === ts.SyntaxKind.ThisKeyword && !ts.isPropertyAccessExpression(node.parent) && !ts.isVariableDeclaration(node.parent)) found = true; // handed on whole
+    ts.forEachChild(node, visit);
+  };
+  visit(method.body);
+  return found;
+}
+
+function addLine(method: Method, member: Member, data: Record<string, string>): Suggestion<Id>[] {
+  const name = member.owned.owner.dispose.methods[0];
+  if (member.owned.shape !== "one" || name === undefined) return [];
+  const last = method.body.statements[method.body.statements.length - 1];
+  const indent = last ? indentOf(last) : indentOf(method) + unitOf(method.getSourceFile());
+  const line = `this.${member.name}${member.inConstructor && !member.owned.nullable ? "" : "?"}.${name}();`;
+  const at = last ? last.getEnd() : method.body.getStart() + 1;
+  const text = last ? `\n${indent}${line}` : `\n${indent}${line}\n${indentOf(method)}`;
+  return [{ messageId: "addLine", data, fix: (fixer) => fixer.insertTextAfterRange([at, at], text) }];
+}

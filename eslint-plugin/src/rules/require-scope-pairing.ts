@@ -1,0 +1,120 @@
+/**
+ * Rule `require-scope-pairing`: a scope that is opened must be closed on every path: `newDisposeScope()` by `using`, a begin/end pair with the
+ * end in `finally`.
+ */
+import ts from "typescript";
+import type { FileAnalysis } from "../analysis/analyse.ts";
+import { enclosingFunction, fateOf } from "../analysis/fate.ts";
+import { referencesTo } from "../analysis/references.ts";
+import { opensScope } from "../analysis/summary.ts";
+import { rule, type Finding } from "../create-rule.ts";
+
+type Id = "noUsing" | "dropped" | "noEnd" | "endNotFinally";
+
+export const requireScopePairing = rule<Id, Record<string, never>>({
+  name: "require-scope-pairing",
+  description: "Require every opened dispose scope to be closed on every path",
+  type: "problem",
+  config: "recommended",
+  fixable: true,
+  messages: {
+    noUsing: "`{{ name }}` is opened without `using`, so an error leaves it open and current; declare it with `using`.",
+    dropped: "This scope is opened and dropped; hold it with `using`.",
+    noEnd: "`{{ begin }}` has no matching `{{ end }}` in this function.",
+    endNotFinally: "`{{ end }}` is skipped when something throws; call it in a `finally` block.",
+  },
+  defaults: {},
+  check(file, _options, report) {
+    const visit = (node: ts.Node): void => {
+      ts.forEachChild(node, visit);
+      if (!ts.isCallExpression(node)) return;
+      if (opensScope(file.session, node)) checkOpener(file, node, report);
+      else checkPair(file, node, report);
+    };
+    visit(file.file);
+  },
+});
+
+const mark = (call: ts.CallExpression): { start: number; end: number } => {
+  const target = ts.isPropertyAccessExpression(call.expression) ? call.expression.name : call.expression;
+  return { start: target.getStart(), end: call.getEnd() };
+};
+
+function checkOpener(file: FileAnalysis, call: ts.CallExpression, report: (f: Finding<Id>) => void): void {
+  const fate = fateOf(call);
+  if (fate.kind === "dropped") { report({ mark: mark(call), messageId: "dropped" }); return; }
+  const declaration = fate.node;
+  if (fate.kind !== "bound" || !ts.isVariableDeclaration(declaration) || !ts.isIdentifier(declaration.name) || fate.literal) return;
+  const list = declaration.parent;
+  if (!ts.isVariableDeclarationList(list) || isUsing(list)) return;
+  const root: ts.Node = enclosingFunction(declaration) ?? file.file;
+  if (root === file.file && /root:\s*true/.test(call.getText())) return;
+  const uses = referencesTo(file.session.oracle, declaration, declaration.name, root);
+  if (uses.some((id) => handedOn(id)) || uses.some((id) => disposedInFinally(id))) return;
+  const keyword = list.getFirstToken();
+  const disposals = uses.filter((id) => disposes(id));
+  const simple = keyword && list.declarations.length === 1 && ts.isVariableStatement(list.parent) && ts.isBlock(list.parent.parent) && disposals.length === 0 && !uses.some((id) => isTarget(id));
+  report({
+    mark: mark(call), messageId: "noUsing", data: { name: declaration.name.text },
+    fix: simple ? (fixer) => fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], "using") : null,
+  });
+}
+
+/** `using` and `await using` share flag bits with `const`. */
+const isUsing = (list: ts.VariableDeclarationList): boolean => {
+  const kind = list.flags & ts.NodeFlags.AwaitUsing;
+  return kind === ts.NodeFlags.Using || kind === ts.NodeFlags.AwaitUsing;
+};
+const isTarget = (id: ts.Identifier): boolean => ts.isBinaryExpression(id.parent) && id.parent.left === id;
+
+/** Returned, stored, passed on or captured by `using` elsewhere: somebody else closes it. */
+function handedOn(id: ts.Identifier): boolean {
+  const fate = fateOf(id);
+  if (fate.kind === "argument") return !/^(log|equal|is|ok|moveTo|moveToOuter)$/.test(calleeName(fate.node));
+  return ["returned", "yielded", "field", "bound", "assigned", "unknown"].includes(fate.kind) || fate.literal !== null;
+}
+const calleeName = (node: ts.Node): string => {
+  const target = ts.isCallExpression(node) ? node.expression : undefined;
+  return target && ts.isPropertyAccessExpression(target) ? target.name.text : target && ts.isIdentifier(target) ? target.text : "";
+};
+const disposes = (id: ts.Identifier): boolean => { const fate = fateOf(id); return fate.kind === "receiver" && /^dispose$/.test(fate.member); };
+const disposedInFinally = (id: ts.Identifier): boolean => disposes(id) && inFinally(id);
+
+function inFinally(node: ts.Node): boolean {
+  for (let current = node; current.parent as ts.Node | undefined && !ts.isFunctionLike(current); current = current.parent) {
+    if (ts.isTryStatement(current.parent) && current.parent.finallyBlock === current) return true;
+  }
+  return false;
+}
+
+function checkPair(file: FileAnalysis, call: ts.CallExpression, report: (f: Finding<Id>) => void): void {
+  const target = call.expression;
+  const called = ts.isPropertyAccessExpression(target) ? target.name.text : ts.isIdentifier(target) ? target.text : "";
+  for (const owner of file.session.settings.owners) {
+    for (const scope of owner.scopes) {
+      if (!("begin" in scope) || scope.begin !== called) continue;
+      const callee = file.session.oracle.callee(call);
+      if (!file.session.oracle.is(callee, [scope.begin], owner)) continue;
+      const fn = enclosingFunction(call) ?? file.file;
+      const ends = callsNamed(fn, scope.end);
+      if (ends.length === 0) { if (!isWrapper(fn, called)) report({ mark: mark(call), messageId: "noEnd", data: scope }); }
+      else if (!ends.some(inFinally)) report({ mark: mark(ends[ends.length - 1]!), messageId: "endNotFinally", data: scope });
+    }
+  }
+}
+
+/** A method that only opens (`startScope() { engine.startScope() }`) leaves closing to its twin. */
+const isWrapper = (fn: ts.Node, begin: string): boolean => {
+  const name = (fn as Partial<ts.NamedDeclaration>).name;
+  return name !== undefined && ts.isIdentifier(name) && new RegExp(begin, "i").test(name.text);
+};
+
+function callsNamed(root: ts.Node, name: string): ts.CallExpression[] {
+  const found: ts.CallExpression[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) && calleeName(node) === name) found.push(node);
+    ts.forEachChild(node, visit);
+  };
+  ts.forEachChild(root, visit);
+  return found;
+}
