@@ -2,7 +2,7 @@
  * One dispatch for any per-element computation: the caller gives WGSL statements from `a0, a1, …` to `r0, r1, …`, this file finds the fastest legal
  * way to visit the elements. Fused chains come through here too. Generators only: bindings are filled by the executor, nothing is owned.
  *
- *   flat      every view is contiguous or one repeated element  →  four elements per load, several loads per invocation when large
+ *   flat      every view is contiguous or one repeated element  →  four elements per trip, one load when aligned, several trips when large
  *   strided   anything else  →  one index decomposition per run of four along the innermost dimension, vec4 where the view allows it
  *   scattered innermost dimension no multiple of 4  →  the same, one element at a time
  */
@@ -67,7 +67,7 @@ export function elementwiseKernel(spec: ElementwiseSpec, caps: DeviceCaps): Kern
   const walk = shape.length === 1 ? flatWalk : stridedWalk;
   const main = walk({ spec, params, shape, accesses, vector });
   const storages = storageDecls(spec.bindings, accesses, vector);
-  const units = vector ? size / 4 : size;
+  const units = vector || shape.length === 1 ? Math.ceil(size / 4) : size;
   return makeKernel({
     name: spec.name, storages, params, helpers: spec.helpers ?? [], workgroupSize: [workgroup, 1, 1],
     globals: bodyFunction(spec, params), main: main(storages),
@@ -116,26 +116,33 @@ function storageDecls(bindings: readonly ("read" | "read_write")[], accesses: re
   });
 }
 
-/** Rank 1: each view has stride 1, stride 0 (loaded once, before the loop) or a constant step. */
+/**
+ * Rank 1: each view has stride 1, stride 0 (loaded once, before the loop) or a constant step. Always four elements to a trip; what a multiple of
+ * four leaves over is done singly after the loop.
+ */
 function flatWalk({ spec, params, shape, accesses, vector }: Walk): (storages: readonly StorageDecl[]) => string {
-  const count = params.u32("count", vector ? shape[0]! / 4 : shape[0]!);
+  const count = params.u32("count", Math.floor(shape[0]! / 4)), size = vector ? "" : params.u32("size", shape[0]!);
   return (storages) => {
-    const before: string[] = [], visit = visitor(spec, vector);
-    accesses.forEach((a, i) => {
+    const before: string[] = [];
+    const places = accesses.map((a, i) => {
       const decl = storages[a.binding]!, step = a.strides[0]!;
-      const isOutput = i >= spec.operands.length;
-      if (a.linear) { visit.linear(i, decl, a); return; }
-      const offset = params.u32(`o${i}`, decl.vec ? a.offset / 4 : a.offset);
-      if (step === 0 && !isOutput && decl.access === "read") {
-        before.push(`let x${i} = ${loadElement(decl, a.binding, offset)};`);
-        visit.splat(i);
-      } else if (decl.vec) visit.vec4(i, decl, a, `${offset} + i`);
-      else {
-        const stride = step === 1 ? "" : ` * ${params.u32(`t${i}`, step)}`;
-        visit.each(i, decl, a, (k) => `${offset} + ${vector ? `(i * 4u + ${k}u)` : "i"}${stride}`);
-      }
+      if (a.linear) return { decl, offset: "", stride: "", once: false };
+      const offset = params.u32(`o${i}`, decl.vec ? a.offset / 4 : a.offset), once = step === 0 && i < spec.operands.length && decl.access === "read";
+      if (once) before.push(`let x${i} = ${loadElement(decl, a.binding, offset)};`);
+      return { decl, offset: `${offset} + `, stride: once || step === 1 ? "" : ` * ${params.u32(`t${i}`, step)}`, once };
     });
-    return [...before, ...loop(count, visit.text())].join("\n");
+    const visitAll = (wide: boolean): string[] => {
+      const visit = visitor(spec, wide);
+      accesses.forEach((a, i) => {
+        const { decl, offset, stride, once } = places[i]!;
+        if (once) visit.splat(i);
+        else if (decl.vec) visit.vec4(i, decl, a, `${offset}i`);
+        else visit.each(i, decl, a, (k) => `${offset}${wide ? `(i * 4u + ${k}u)` : "i"}${stride}`);
+      });
+      return visit.text();
+    };
+    const rest = vector ? [] : ["{", indent([`let i = ${count} * 4u + first;`, `if (i < ${size}) {`, indent(visitAll(false).join("\n")), "}"].join("\n")), "}"];
+    return [...before, ...loop(count, visitAll(true)), ...rest].join("\n");
   };
 }
 
@@ -175,7 +182,8 @@ function stridedWalk({ spec, params, shape, accesses, vector }: Walk): (storages
 function loop(count: string, body: readonly string[]): string[] {
   return [
     `let step = grid.x * grid.y * ${workgroup}u;`,
-    `for (var i = (${flatWorkgroup}) * ${workgroup}u + lane; i < ${count}; i += step) {`,
+    `let first = (${flatWorkgroup}) * ${workgroup}u + lane;`,
+    `for (var i = first; i < ${count}; i += step) {`,
     indent(body.join("\n")),
     `}`,
   ];

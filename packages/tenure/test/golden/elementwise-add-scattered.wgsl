@@ -11,7 +11,8 @@ fn body(a0: f32, a1: f32) -> f32 {
 @compute @workgroup_size(64, 1, 1)
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
   let step = grid.x * grid.y * 64u;
-  for (var i = (wg.y * grid.x + wg.x) * 64u + lane; i < p.count; i += step) {
+  let first = (wg.y * grid.x + wg.x) * 64u + lane;
+  for (var i = first; i < p.count; i += step) {
     var rest = i;
     let c1 = rest % p.d1;
     let c0 = rest / p.d1;
