@@ -5,24 +5,21 @@ import { AsyncScopeError } from "../base/errors.ts";
 import { gradMode } from "../tensor/tape.ts";
 
 function withMode<T>(op: string, enabled: boolean, fn: () => T): T {
+  // A promise of a read may come out; an async function may not go in: what follows its first await would run in the caller's mode.
+  if (fn.constructor.name === "AsyncFunction") throw new AsyncScopeError(op, `expected a synchronous function, got an async one: after its first await it would run outside ${op}; wrap each synchronous part, and await the reads outside`);
   const before = gradMode.enabled;
   gradMode.enabled = enabled;
   try {
-    const result = fn();
-    if (typeof (result as { then?: unknown } | null | undefined)?.then === "function") {
-      Promise.resolve(result).catch(() => undefined);
-      throw new AsyncScopeError(op, `expected a synchronous function, got one that returns a promise: its continuations would run outside ${op}; wrap each synchronous part on its own`);
-    }
-    return result;
+    return fn();
   } finally {
     gradMode.enabled = before;
   }
 }
 
-/** Runs `fn` without recording gradients. @throws AsyncScopeError when `fn` returns a promise */
+/** Runs `fn` without recording gradients. `fn` may return a pending read. @throws AsyncScopeError for an async function */
 export function noGrad<T>(fn: () => T): T { return withMode("noGrad", false, fn); }
 
-/** Runs `fn` with gradients recorded, inside a `noGrad`. @throws AsyncScopeError when `fn` returns a promise */
+/** Runs `fn` with gradients recorded, inside a `noGrad`. @throws AsyncScopeError for an async function */
 export function enableGrad<T>(fn: () => T): T { return withMode("enableGrad", true, fn); }
 
 /** Whether ops record gradients now. */
