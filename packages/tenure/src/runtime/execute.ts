@@ -15,6 +15,8 @@ import { type Dispatch, type Executable, compile } from "./compile.ts";
 import { type OpenProgram, freeing, program } from "./record.ts";
 import type { Storage } from "./storage.ts";
 
+/** Switches for tests. `poison` fills buffers that come from the pool with NaN, so that nothing can rely on what a former owner left there. */
+export const debugging = { poison: false };
 /** Limits of an open program; it is flushed when it exceeds one. */
 export const limits = { ops: 4096, pendingBytes: 2 ** 31 };
 /** Plans kept; the least recently used goes first. */
@@ -225,6 +227,7 @@ function runProgram(device: Device, open: OpenProgram, submitted: (() => void)[]
   for (let s = 0; s < slots.length; s++) {
     const slot = slots[s]!;
     slotBuffers[s] = slot.entry === -1 ? pool.acquire(slot.bytes) : open.locals[slot.entry]!.buffer!;
+    if (debugging.poison && slot.entry === -1) poison(device, slotBuffers[s]!);
   }
   for (const { storage, data } of open.uploads) {
     const slot = slotOf[storage.programIndex]!;
@@ -248,6 +251,14 @@ function runProgram(device: Device, open: OpenProgram, submitted: (() => void)[]
     if (exit === -1) pool.release(buffer); else open.locals[exit]!.buffer = buffer;
   }
   slotBuffers.length = 0;
+}
+
+let nans = new Uint32Array(0);
+
+/** Lands after all submitted work and before this flush's. */
+function poison(device: Device, { gpu, bytes }: PooledBuffer): void {
+  if (nans.byteLength < bytes) nans = new Uint32Array(bytes / 4).fill(0x7fc00000);
+  device.gpu.queue.writeBuffer(gpu, 0, nans, 0, bytes / 4);
 }
 
 /** Brings the uniform buffer up to date with this call's scalars, writing only the range that changed. */

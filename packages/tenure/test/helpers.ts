@@ -1,0 +1,85 @@
+/**
+ * What the tests of this package share: a device with every check switched on, plain float64 references, views of all kinds, golden files. Tests only.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as assert from "uvu/assert";
+import { type DeviceInfo, type TenureError, init } from "tenure";
+import { installTestHooks } from "tenure/testing";
+import { checking } from "../src/runtime/compile.ts";
+import { debugging, runtime } from "../src/runtime/execute.ts";
+
+/** A device, with all plans verified, recycled buffers poisoned, and leak and error checks after the file. */
+export async function setup(): Promise<DeviceInfo> {
+  checking.plans = true;
+  debugging.poison = true;
+  installTestHooks();
+  return init();
+}
+
+/** Takes what the device complained about, for tests that make it complain. */
+export function takeDeviceErrors(): TenureError[] {
+  runtime.device?.takeErrors();
+  return runtime.device?.errorLog.splice(0) ?? [];
+}
+
+/** Runs `fn`, which must throw (or reject with) an error of class `type` whose text matches every pattern. */
+export async function rejects(fn: () => unknown, type: new (...args: never[]) => Error, ...patterns: readonly RegExp[]): Promise<void> {
+  let thrown: unknown;
+  try {
+    await fn();
+  } catch (error) {
+    thrown = error;
+  }
+  if (!(thrown instanceof type)) throw new Error(`expected a ${type.name}, got ${thrown instanceof Error ? String(thrown) : "no error"}`);
+  for (const pattern of patterns) assert.match(thrown.message, pattern);
+}
+
+/** Compares text with a file in test/golden; `UPDATE_GOLDEN=1` writes it. */
+export function golden(name: string, text: string): void {
+  const file = join(dirname(fileURLToPath(import.meta.url)), "golden", name);
+  if (process.env["UPDATE_GOLDEN"] === "1") {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+    return;
+  }
+  const want = existsSync(file) ? readFileSync(file, "utf8") : "";
+  if (want !== text) throw new Error(`golden file ${name} differs; run with UPDATE_GOLDEN=1 and read the diff\n${text}`);
+}
+
+/** A small deterministic generator of numbers in [0, 1): mulberry32. */
+export function mulberry(seed: number): () => number {
+  let s = seed >>> 0;
+  return () => {
+    s = (s + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(s ^ (s >>> 15), s | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** `n` numbers in [low, high), as float32 holds them. */
+export function numbers(n: number, seed: number, low = -2, high = 2): number[] {
+  const next = mulberry(seed);
+  return Array.from({ length: n }, () => Math.fround(low + next() * (high - low)));
+}
+
+/** Product of dimensions. */
+export function count(shape: readonly number[]): number { return shape.reduce((n, d) => n * d, 1); }
+
+/** Every index of a shape, row-major. */
+export function* indices(shape: readonly number[]): Generator<number[]> {
+  const total = count(shape);
+  const index = shape.map(() => 0);
+  for (let k = 0; k < total; k++) {
+    yield [...index];
+    for (let d = shape.length - 1; d >= 0; d--) { if (++index[d]! < shape[d]!) break; index[d] = 0; }
+  }
+}
+
+/** The element of a row-major array of shape `shape` that an index into a broadcast shape means. */
+export function broadcastAt(shape: readonly number[], index: readonly number[]): number {
+  const pad = index.length - shape.length;
+  return shape.reduce((at, d, k) => at * d + (d === 1 ? 0 : index[k + pad]!), 0);
+}
