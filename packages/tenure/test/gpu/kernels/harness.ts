@@ -41,7 +41,7 @@ function unpackSwiftShader(): void {
     try { renameSync(fresh, target); } catch { /* another process was first */ }
   }
   process.env["VK_DRIVER_FILES"] = join(target, "vk_swiftshader_icd.json");
-  try { process.dlopen({ exports: {} } as NodeJS.Module, join(target, "libvulkan.so.1"), constants.dlopen.RTLD_NOW | constants.dlopen.RTLD_GLOBAL | 0x1000); } catch { /* no module: it stays loaded */ }
+  try { process.dlopen({ exports: {} }, join(target, "libvulkan.so.1"), constants.dlopen.RTLD_NOW | constants.dlopen.RTLD_GLOBAL | 0x1000); } catch { /* no module: it stays loaded */ }
 }
 
 let opened: Promise<Gpu> | undefined;
@@ -72,7 +72,7 @@ async function open(): Promise<Gpu> {
     },
   });
   const errors: string[] = [];
-  device.addEventListener("uncapturederror", (e) => { errors.push((e as GPUUncapturedErrorEvent).error.message); });
+  device.addEventListener("uncapturederror", (e) => { errors.push((e).error.message); });
   const info = adapter.info;
   return {
     device,

@@ -33,14 +33,15 @@ async function check(a: Layout, b: Layout): Promise<void> {
 const c = contiguousLayout, T = (l: Layout): Layout => permuteLayout(l, [...l.shape.keys()].map((i) => (i < l.shape.length - 2 ? i : 2 * l.shape.length - 3 - i)));
 
 test("aligned and odd sizes, both operands as they are and transposed", async () => {
-  for (const [m, n, k] of [[16, 16, 16], [64, 64, 32], [20, 12, 8], [5, 7, 3], [66, 70, 18], [17, 33, 5], [128, 10, 64], [13, 64, 20], [4, 4, 4], [100, 36, 40], [12, 20, 9]] as const) {
+  for (const [m, n, k] of [[64, 68, 32], [5, 9, 3], [66, 70, 18], [128, 10, 64]] as const) {
     for (const a of [c([m, k]), T(c([k, m]))]) for (const b of [c([k, n]), T(c([n, k]))]) await check(a, b);
   }
 });
 
 test("few rows or columns", async () => {
-  for (const [m, n, k] of [[1, 64, 100], [1, 1, 500], [64, 1, 100], [3, 50, 64], [50, 2, 64], [2, 3, 1], [1, 1000, 8], [7, 8, 2000]] as const) {
-    for (const a of [c([m, k]), T(c([k, m]))]) for (const b of [c([k, n]), T(c([n, k]))]) await check(a, b);
+  for (const [m, n, k] of [[1, 64, 100], [64, 1, 100], [3, 50, 64], [2, 3, 1], [7, 8, 2000]] as const) {
+    await check(c([m, k]), T(c([n, k])));
+    await check(T(c([k, m])), c([k, n]));
   }
 });
 
@@ -58,7 +59,7 @@ test("batches, broadcast batches, slices and offsets", async () => {
 
 test("random problems", async () => {
   const next = random(3), pick = (n: number): number => 1 + Math.floor(next() * n);
-  for (let t = 0; t < 20; t++) {
+  for (let t = 0; t < 8; t++) {
     const [m, n, k] = [pick(70), pick(70), pick(40)] as const, batch = next() < 0.5 ? [] : [pick(3)];
     await check(next() < 0.5 ? c([...batch, m, k]) : T(c([...batch, k, m])), next() < 0.5 ? c([...batch, k, n]) : T(c([...batch, n, k])));
   }
