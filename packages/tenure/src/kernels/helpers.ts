@@ -39,7 +39,7 @@ const library: Readonly<Record<string, Helper>> = {
     uses: ["isNan"],
     code: `fn expShifted(x: f32, m: f32) -> f32 {
   let d = x - m;
-  return select(exp(max(d, -104.0)) * select(1.0, 0.0, d < -103.97), d, isNan(x) || isNan(m));
+  return select(exp(max(d, -110.0)), d, isNan(d));
 }`,
   },
   logOf: {

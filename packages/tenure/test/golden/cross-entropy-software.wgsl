@@ -6,7 +6,7 @@ struct Params { negInf: u32, nan: u32, ignores: u32, ignored: i32, rows: u32, un
 fn isNan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
 fn expShifted(x: f32, m: f32) -> f32 {
   let d = x - m;
-  return select(exp(max(d, -104.0)) * select(1.0, 0.0, d < -103.97), d, isNan(x) || isNan(m));
+  return select(exp(max(d, -110.0)), d, isNan(d));
 }
 fn isFinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }
 fn isInf(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }
