@@ -24,7 +24,7 @@ export const usage = `Trains a network on MNIST.
   --model mlp|cnn      which network (mlp)
   --epochs N           passes over the training images (2)
   --batch N            images per step (128)
-  --lr X               learning rate (0.001)
+  --lr X               learning rate (0.002)
   --limit N            use only the first N training images (60000)
   --seed N             initial weights and order of images (1)
   --device auto|gpu|software   where to compute (auto)
@@ -37,7 +37,7 @@ export function parseOptions(args: readonly string[]): Options | "help" {
   const { values } = parseArgs({
     args: [...args], allowPositionals: false,
     options: {
-      model: { type: "string", default: "mlp" }, epochs: { type: "string", default: "2" }, batch: { type: "string", default: "128" }, lr: { type: "string", default: "0.001" },
+      model: { type: "string", default: "mlp" }, epochs: { type: "string", default: "2" }, batch: { type: "string", default: "128" }, lr: { type: "string", default: "0.002" },
       limit: { type: "string", default: "60000" }, seed: { type: "string", default: "1" }, device: { type: "string" }, save: { type: "string" }, load: { type: "string" }, help: { type: "boolean", default: false },
     },
   });

@@ -1,0 +1,68 @@
+/**
+ * The example as a user runs it, in processes of its own: it trains, saves and loads, refuses bad options, and when the scope is taken out of its loop it says
+ * which line leaks and still trains.
+ */
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+
+const folder = join(import.meta.dirname, "..");
+
+function run(script: string, ...args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, ["--import", "tsx", "--conditions=tenure:source", script, ...args], { cwd: folder }, (error, out, err) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err });
+    });
+  });
+}
+
+const accuracy = (out: string): number => Number(/test accuracy ([\d.]+) %/.exec(out)?.[1]);
+const test = suite("examples/mnist");
+
+test("trains, leaks nothing, and saved weights give the same accuracy again", async () => {
+  const temp = await mkdtemp(join(tmpdir(), "tenure-mnist-"));
+  try {
+    const file = join(temp, "weights.safetensors");
+    const first = await run("main.ts", "--limit", "6400", "--epochs", "1", "--save", file);
+    assert.is(first.code, 0, first.err);
+    assert.match(first.out, /^0 tensors leaked, \d+ created, \d+ disposed, 0 reclaimed by the garbage collector$/m);
+    assert.ok(accuracy(first.out) > 85, first.out);
+    const again = await run("main.ts", "--epochs", "0", "--load", file);
+    assert.is(accuracy(again.out), accuracy(first.out));
+    const wrong = await run("main.ts", "--model", "cnn", "--epochs", "0", "--load", file);
+    assert.is(wrong.code, 1);
+    assert.match(wrong.err, /loadStateDict: expected exactly the names of this module/);
+  } finally {
+    await rm(temp, { recursive: true });
+  }
+});
+
+test("without the scope the report names the leaking lines, and training still works", async () => {
+  const source = await readFile(join(folder, "main.ts"), "utf8");
+  const line = /^ *using _scope = newDisposeScope\("training step"\);.*\n/m;
+  assert.match(source, line);
+  const leaky = join(folder, `leaky-${process.pid}.ts`);
+  await writeFile(leaky, source.replace(line, "\n"));
+  try {
+    const { code, out, err } = await run(leaky, "--limit", "3200", "--epochs", "1");
+    assert.is(code, 1, err);
+    assert.match(out, /[1-9]\d* tensors leaked/);
+    assert.match(out, new RegExp(`made at .*leaky-${process.pid}\\.ts:\\d+:\\d+`));
+    assert.ok(accuracy(out) > 70, out);
+  } finally {
+    await rm(leaky);
+  }
+});
+
+test("unknown options and values are refused with what is allowed", async () => {
+  for (const [args, message] of [[["--model", "gan"], /--model: expected mlp or cnn, got gan/], [["--epochs", "x"], /--epochs: expected a whole number/], [["--nope"], /Unknown option '--nope'/], [["--device", "tpu"], /--device: expected auto or gpu/]] as const) {
+    const { code, err } = await run("main.ts", ...args);
+    assert.is(code, 1);
+    assert.match(err, message);
+  }
+});
+
+test.run();
