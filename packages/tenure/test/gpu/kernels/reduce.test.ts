@@ -63,7 +63,7 @@ test("random shapes, axes, transposes and offsets", async () => {
 
 test("shapes of every strategy", async () => {
   const cases: [readonly number[], readonly number[]][] = [[[5000], [0]], [[4, 4096], [1]], [[3000, 5], [0]], [[3000, 64], [0]], [[512, 12], [1]], [[4, 8, 10, 12], [0, 2, 3]], [[2000, 3], [0, 1]], [[8, 300, 4], [1]], [[1000, 3, 2], [0, 2]]];
-  for (const [shape, axes] of cases) for (const op of ["sum", "max", "argMax", "all"] as const) await check(op, contiguousLayout(shape), axes, randomData(sizeOf(shape), 9));
+  for (const [shape, axes] of cases) for (const op of ["sum", "argMax", "all"] as const) await check(op, contiguousLayout(shape), axes, randomData(sizeOf(shape), 9));
 });
 
 test("nothing to reduce gives the identity, nothing to write does nothing", async () => {
