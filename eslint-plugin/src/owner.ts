@@ -23,9 +23,10 @@ export interface OwnerSettings {
   /** The word messages use: "tensor", "buffer", "resource". */
   noun?: string;
   types: Specifier[] | { disposable: "sync" | "async" | "any" };
+  /** Packages, besides those of `types`, whose functions follow the same protocol; a trailing `*` matches a prefix. */
+  library?: string[];
   /** Members that identify the type when the package name does not (forks, workspaces). */
   brand?: string[];
-  /** Type names the brand may match; default: those of `types`. */
   dispose?: { methods?: string[]; functions?: CalleeSpecifier[] };
   /** What a call returning the type gives when nothing better is known. */
   calls?: "fresh" | "identity" | "unknown";

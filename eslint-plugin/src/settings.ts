@@ -58,7 +58,7 @@ const scope = either(has("begin"), shape({ begin: text, end: text }, ["begin", "
 const ownerShape = shape({
   noun: text,
   types: either(Array.isArray, listOf(specifier), shape({ disposable: oneOf("sync", "async", "any") }, ["disposable"])),
-  brand: listOf(text),
+  brand: listOf(text), library: listOf(text),
   dispose: shape({ methods: listOf(text), functions: listOf(callee) }),
   calls: oneOf("fresh", "identity", "unknown"),
   fresh: listOf(callee), freshProperties: listOf(text), borrows: listOf(callee),
@@ -83,7 +83,7 @@ const root = shape({
 
 /** Fills in the defaults of one owner. */
 export const complete = (owner: OwnerSettings): Owner => ({
-  noun: "resource", brand: [], calls: "fresh", fresh: [], freshProperties: [], borrows: [], takes: [], args: "borrow", alias: "",
+  noun: "resource", brand: [], library: [], calls: "fresh", fresh: [], freshProperties: [], borrows: [], takes: [], args: "borrow", alias: "",
   scopes: [], runsInScope: [], runsInline: [], safeAfterDispose: [], managers: [], borrowers: [], outsideScopes: [], policy: "generic",
   ...owner,
   dispose: { methods: owner.dispose?.methods ?? ["dispose"], functions: owner.dispose?.functions ?? [] },

@@ -4,7 +4,7 @@
  */
 import ts from "typescript";
 import type { Oracle, Owned } from "./oracle.ts";
-import { boundNames } from "./references.ts";
+import { boundNames, referencesTo } from "./references.ts";
 
 export interface Cell {
   index: number;
@@ -27,9 +27,11 @@ export class Cells {
   private readonly byDeclaration = new Map<ts.Node, Cell>();
   private readonly places = new Map<string, Cell>();
   private readonly oracle: Oracle;
+  private readonly root: ts.Node;
 
   constructor(oracle: Oracle, root: ts.Node) {
     this.oracle = oracle;
+    this.root = root;
     if (ts.isFunctionLike(root)) for (const p of root.parameters) this.declare(p.name, p, "parameter");
     const visit = (node: ts.Node): void => {
       if (ts.isFunctionLike(node) || ts.isTypeNode(node) || (ts.isClassLike(node) && node !== root)) return;
@@ -44,7 +46,7 @@ export class Cells {
     const flags = ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.AwaitUsing;
     const real = kind === "parameter" ? kind : flags === ts.NodeFlags.Using || flags === ts.NodeFlags.AwaitUsing ? "using" : "local";
     for (const { id, declaration: at } of boundNames(name, declaration)) {
-      const owned = this.oracle.ownedAt(id);
+      const owned = this.oracle.ownedAt(id) ?? this.assignedType(at, id);
       if (!owned) continue;
       const cell = this.make(id.text, owned, real, at, id);
       this.names.add(id.text);
@@ -53,6 +55,18 @@ export class Cells {
         cell.fields = new Map(owned.fields.map((f) => [f, this.make(`${id.text}.${f}`, { ...owned, shape: "one", nullable: false }, real, at, id)]));
       }
     }
+  }
+
+  /** `let x;` has no type of its own; its first assignment tells. */
+  private assignedType(declaration: ts.Declaration, id: ts.Identifier): Owned | null {
+    if (!ts.isVariableDeclaration(declaration) || declaration.type || declaration.initializer || ts.isForOfStatement(declaration.parent.parent)) return null;
+    for (const use of referencesTo(this.oracle, declaration, id, this.root)) {
+      const { parent } = use;
+      if (!ts.isBinaryExpression(parent) || parent.left !== use || parent.operatorToken.kind !== ts.SyntaxKind.EqualsToken) continue;
+      const owned = this.oracle.ownedAt(parent.right);
+      if (owned) return owned;
+    }
+    return null;
   }
 
   private make(label: string, owned: Owned, kind: Cell["kind"], declaration?: ts.Declaration, name?: ts.Identifier): Cell {

@@ -191,7 +191,8 @@ class Reader {
     const fate = fateOf(id);
     if (cell.fields && fate.kind === "read") {
       const field = cell.fields.get(fate.member);
-      if (field) { this.reference(frame, field, fate.node as ts.Expression, fateOf(fate.node as ts.Expression)); return; }
+      if (field) this.reference(frame, field, fate.node as ts.Expression, fateOf(fate.node as ts.Expression));
+      return; // what the other fields hold is not owned
     }
     if (cell.fields && fate.kind === "receiver") {
       // a method called on a field's name is the field's own business: `out.age.dispose()` is a read of `age` first
@@ -268,6 +269,7 @@ class Reader {
     if (cell.owned.shape === "one") return;
     const inner = fateOf(fate.node as ts.Expression);
     if (isTarget(fate.node as ts.Expression) || inner.kind === "operand") return;
+    if (inner.kind === "read" && cell.owned.owner.safeAfterDispose.includes(inner.member)) return;
     const owned = this.session.oracle.ownedAt(fate.node);
     const reads = (inner.kind === "receiver" && owned && !isDisposer(owned, inner.member) && !owned.owner.keep.methods.includes(inner.member)) || inner.kind === "read"
       || (inner.kind === "argument" && owned && this.session.effect(inner.node as CallLike, fate.node) === "borrows");

@@ -338,8 +338,7 @@ export class Oracle {
     if (callee.member === owner) return true;
     const file = callee.declaration?.getSourceFile();
     if (!file || callee.builtin) return owner.policy === "generic" && !file;
-    const packages = ownerPackages(owner);
-    if (packages.includes(callee.package) || ambientModules(file).some((m) => packages.includes(m))) return true;
+    if (inLibrary(owner, callee.package) || ambientModules(file).some((m) => inLibrary(owner, m))) return true;
     if (owner.policy === "generic") return true;
     return file.isDeclarationFile && declaresBrand(this, file, owner);
   }
@@ -377,8 +376,9 @@ function ambientModules(file: ts.SourceFile): string[] {
   return found;
 }
 
-const ownerPackages = (owner: Owner): string[] =>
-  Array.isArray(owner.types) ? owner.types.flatMap((s) => (s.package === undefined ? [] : [s.package])) : [];
+const inLibrary = (owner: Owner, name: string): boolean =>
+  (Array.isArray(owner.types) && owner.types.some((s) => s.package === name))
+  || owner.library.some((l) => (l.endsWith("*") ? name.startsWith(l.slice(0, -1)) : l === name));
 
 const brandFiles = new WeakMap<ts.SourceFile, Map<Owner, boolean>>();
 /** A declaration file that itself declares a type of the owner's brand: the library in another dress. */

@@ -5,7 +5,7 @@
  */
 import ts from "typescript";
 import { bindingOf, callSitesOf, nameOf, overridesForeign } from "./call-sites.ts";
-import { fateOf } from "./fate.ts";
+import { enclosingFunction, fateOf } from "./fate.ts";
 import { hasBody, unwrap, type CallLike, type FunctionWithBody } from "./oracle.ts";
 import type { ScopeState, Session } from "./session.ts";
 import { lexicallyScoped } from "./summary.ts";
@@ -51,12 +51,17 @@ export class ScopeContext {
 
   private ofNamed(session: Session, fn: FunctionWithBody): ScopeState {
     const { oracle, settings } = session;
-    if (nameOf(fn) === undefined) return this.ofAnonymous(fn);
+    if (nameOf(fn) === undefined) return this.ofAnonymous(session, fn);
     const sites = callSitesOf(oracle, fn, settings.scopeInference === "file" ? "file" : "program");
-    const states = sites.calls.filter((c) => !within(c, fn)).map((c) => this.at(session, c));
-    for (const value of sites.values) states.push(this.ofValue(session, value));
+    const inTest = isTestFile(fn.getSourceFile());
+    const counts = (node: ts.Node): boolean => !within(node, fn) && (inTest || !isTestFile(node.getSourceFile()));
+    const states = sites.calls.filter(counts).map((c) => this.at(session, c));
+    for (const value of sites.values.filter(counts)) states.push(this.ofValue(session, value));
     if (states.includes("out")) return "out";
-    if (states.includes("unknown")) return "unknown";
+    if (states.includes("unknown")) {
+      const entry = isExported(fn) && settings.exportedFunctions === "strict" && settings.scopeInference === "program";
+      return entry && !states.includes("in") ? "out" : "unknown";
+    }
     if (states.length > 0) return settings.scopeInference === "file" && isExported(fn) ? "unknown" : "in";
     if (ts.isGetAccessor(fn) || ts.isSetAccessor(fn)) return "unknown";
     if (overridesForeign(oracle, fn)) return "unknown";
@@ -68,6 +73,7 @@ export class ScopeContext {
   private ofValue(session: Session, value: ts.Node): ScopeState {
     const expression = ts.isPropertyAccessExpression(value.parent) && value.parent.name === value ? value.parent : value;
     const fate = fateOf(expression as ts.Expression);
+    if (fate.kind === "returned" && fate.literal) return this.ofReturnedObject(session, fate.node);
     if (fate.kind !== "argument" || fate.literal) return "unknown";
     const mode = session.callback(fate.node as CallLike, expression);
     if (mode === "scoped") return "in";
@@ -75,8 +81,20 @@ export class ScopeContext {
     return mode === "later" ? "out" : "unknown";
   }
 
+  private givesOwned(session: Session, fn: FunctionWithBody): boolean {
+    const signature = session.oracle.checker.getSignatureFromDeclaration(fn);
+    return signature !== undefined && session.oracle.owned(signature.getReturnType()) !== null;
+  }
+
+  /** A function in an object that an exported function returns is part of what the module offers. */
+  private ofReturnedObject(session: Session, node: ts.Node): ScopeState {
+    const maker = enclosingFunction(node) ?? node;
+    return session.settings.exportedFunctions === "strict" && isExported(maker) ? "out" : "unknown";
+  }
+
   /** A function expression with no name that is not handed to a call: returned, stored, in a literal. */
-  private ofAnonymous(fn: ts.Node): ScopeState {
+  private ofAnonymous(session: Session, fn: FunctionWithBody): ScopeState {
+    if (ts.isReturnStatement(fn.parent) && !this.givesOwned(session, fn)) return this.ofReturnedObject(session, fn.parent);
     return bindingOf(fn) || ts.isClassStaticBlockDeclaration(fn.parent) ? "out" : "unknown";
   }
 }
@@ -106,6 +124,9 @@ function within(node: ts.Node, ancestor: ts.Node): boolean {
   }
   return false;
 }
+
+/** Tests call everything from anywhere and say nothing about how a library is used. */
+const isTestFile = (file: ts.SourceFile): boolean => /[._-](test|spec)\.[cm]?[jt]sx?$|[\\/](tests?|__tests__|specs?)[\\/]/.test(file.fileName);
 
 const isObjectMember = (fn: ts.Node): boolean => ts.isObjectLiteralExpression(fn.parent) || bindingOf(fn)?.kind === ts.SyntaxKind.PropertyAssignment;
 

@@ -10,6 +10,7 @@ const types: Specifier[] = packages.map((name) => ({ from: "package", package: n
 export const tfjs: readonly OwnerSettings[] = [{
   noun: "tensor",
   types,
+  library: ["@tensorflow/*"],
   brand: ["dataSync", "arraySync", "dispose", "isDisposedInternal"],
   dispose: { methods: ["dispose"], functions: ["dispose"] },
   calls: "fresh",

@@ -1,0 +1,29 @@
+/**
+ * Runs ESLint's Linter over files of a project for the lint bench: once with our rules, once with others, with time per rule. Used by `main.ts`.
+ */
+import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import parser from "@typescript-eslint/parser";
+import { Linter } from "eslint";
+import tenure from "eslint-plugin-tenure";
+
+export interface Report { file: string; line: number; column: number; rule: string; message: string; text: string }
+
+/** Our rules on files of one project (absolute paths). */
+export function lintFiles(project: string, files: readonly string[], preset: string, rules: Record<string, unknown> = tenure.configs.recommended.rules, plugins: Record<string, unknown> = { tenure }): { reports: Report[]; fatal: string[]; milliseconds: number } {
+  const folder = dirname(project);
+  const linter = new Linter({ cwd: folder });
+  const reports: Report[] = [];
+  const fatal: string[] = [];
+  const started = performance.now();
+  for (const file of files) {
+    const code = readFileSync(file, "utf8");
+    const config = { files: ["**/*.ts", "**/*.tsx"], languageOptions: { parser, parserOptions: { project: [project], tsconfigRootDir: folder } }, plugins, settings: { tenure: { presets: [preset] } }, rules, linterOptions: { reportUnusedDisableDirectives: "off" } };
+    for (const m of linter.verify(code, [config] as never, { filename: file, allowInlineConfig: false })) {
+      if (m.fatal || m.ruleId === null) { fatal.push(`${file}: ${m.message}`); continue; }
+      reports.push({ file, line: m.line, column: m.column, rule: m.ruleId.replace("tenure/", ""), message: m.message, text: code.split("\n")[m.line - 1]?.trim() ?? "" });
+    }
+  }
+  parser.clearCaches();
+  return { reports, fatal, milliseconds: performance.now() - started };
+}
