@@ -122,7 +122,7 @@ function fit(value: Value, meta: Meta): Tensor {
 function addTo(map: Pending, record: Gradient, g: Tensor, scope: DisposeScope): void {
   const before = map.get(record);
   if (before === undefined) { map.set(record, g); return; }
-  const total = scope.run(() => before.add(g));
+  const total = scope.enter(() => before.add(g));
   before.dispose();
   g.dispose();
   map.set(record, total);

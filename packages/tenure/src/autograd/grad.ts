@@ -3,7 +3,8 @@
  */
 import { ArgumentError, GradError } from "../base/errors.ts";
 import { HANDLE, handleOf } from "../ownership/handle.ts";
-import { newDisposeScope, scoped } from "../ownership/scope.ts";
+import { newDisposeScope } from "../ownership/scope.ts";
+import { scoped } from "../ownership/scoped.ts";
 import { TensorHandle } from "../tensor/body.ts";
 import { zeros } from "../tensor/create.ts";
 import { Gradient } from "../tensor/tape.ts";
@@ -38,7 +39,7 @@ export function valueAndGrad<A extends readonly Tensor[]>(fn: (...args: A) => Te
     const grads = records.map((record, i) => {
       if (record === null) return null;
       const g = found.get(record);
-      return g === undefined ? outer.run(() => zeros(inputs[i]!.shape, { dtype: inputs[i]!.dtype })) : scope.moveTo(outer, scope.contains(g) ? g : g.alias());
+      return g === undefined ? outer.enter(() => zeros(inputs[i]!.shape, { dtype: inputs[i]!.dtype })) : scope.moveTo(outer, scope.contains(g) ? g : g.alias());
     });
     return { value: options.createGraph === true ? value : value.detach(), grads };
   }));

@@ -47,10 +47,16 @@ export type Site = string | undefined;
 export class DisposedError extends TenureError {
   /** Where the handle was made and where it ended, when tracking recorded it. */
   readonly sites: { readonly created: Site; readonly disposed: Site };
+  /** What the tensor was: name, dtype and shape. */
+  readonly tensor: string;
+  /** The scope whose end disposed it, when one did. */
+  readonly scope: string | undefined;
 
-  constructor(op: string, message: string, sites: { created: Site; disposed: Site }) {
+  constructor(op: string, message: string, sites: { created: Site; disposed: Site }, about: { tensor: string; scope: string | undefined }) {
     super(op, message);
     this.sites = sites;
+    this.tensor = about.tensor;
+    this.scope = about.scope;
   }
 }
 
@@ -58,15 +64,29 @@ export class DisposedError extends TenureError {
 export class ScopeDisposedError extends TenureError {
   /** Where the scope was opened and where it ended, when tracking recorded it. */
   readonly sites: { readonly opened: Site; readonly disposed: Site };
+  /** The scope: its name or number. */
+  readonly scope: string;
 
-  constructor(op: string, message: string, sites: { opened: Site; disposed: Site }) {
+  constructor(op: string, message: string, sites: { opened: Site; disposed: Site }, scope: string) {
     super(op, message);
     this.sites = sites;
+    this.scope = scope;
   }
 }
 
 /** A dispose scope was used across `await` in a way that cannot be exact. */
-export class AsyncScopeError extends TenureError {}
+export class AsyncScopeError extends TenureError {
+  /** Where the scope was opened, when there is one and tracking recorded it. */
+  readonly sites: { readonly opened: Site };
+  /** The scope, when there is one. */
+  readonly scope: string | undefined;
+
+  constructor(op: string, message: string, about?: { opened: Site; scope: string }) {
+    super(op, message);
+    this.sites = { opened: about?.opened };
+    this.scope = about?.scope;
+  }
+}
 
 // === Autograd ===
 
@@ -75,8 +95,14 @@ export class GradError extends TenureError {}
 
 // === Device ===
 
+/** Makes the report that every OutOfMemoryError carries. Set by the runtime. */
+export const outOfMemoryReport: { make: () => string } = { make: () => "" };
+
 /** The device had no room for an allocation. */
-export class OutOfMemoryError extends TenureError {}
+export class OutOfMemoryError extends TenureError {
+  /** What held memory at that moment: owned, pooled and device bytes, and the largest groups of live tensors by the line that made them. */
+  readonly report: string = outOfMemoryReport.make();
+}
 /** The device was lost, shut down or could not be had. */
 export class DeviceLostError extends TenureError {}
 /** The device refused or failed a command; the text is the driver's. */

@@ -2,7 +2,7 @@
  * Stateless layers and losses as functions on tensors; the module classes are thin over them. Results belong to the current scope; intermediates are freed here.
  */
 import { ArgumentError } from "../base/errors.ts";
-import { scoped } from "../ownership/scope.ts";
+import { scoped } from "../ownership/scoped.ts";
 import * as C from "../ops/conv.ts";
 import { crossEntropyRows } from "../ops/reduce.ts";
 import { dropout as drop } from "../tensor/create.ts";

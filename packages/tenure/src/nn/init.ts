@@ -1,7 +1,7 @@
 /**
  * Initial values of weights, as PyTorch draws them. Results belong to the current scope until a module takes them.
  */
-import { scoped } from "../ownership/scope.ts";
+import { scoped } from "../ownership/scoped.ts";
 import { rand, randn } from "../tensor/create.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 

@@ -15,10 +15,12 @@ export interface Frame {
   below: Frame | null;
   /** A frame of `scope.run`: not the user's opening, so it is never reported as having crossed an await. */
   readonly barrier: boolean;
+  /** The async context it was pushed in; undefined while the host's is not in use. In any other context the frame does not count. */
+  readonly context: DisposeScope | null | undefined;
 }
 
 let top: Frame | null = null;
-/** Bottom-most scope, under all jobs: `newDisposeScope({ root: true })`. */
+/** Bottom-most scopes, under all jobs: `newDisposeScope({ root: true })`. */
 let roots: DisposeScope[] = [];
 
 interface AsyncVariable { run<T>(value: DisposeScope | null, fn: () => T): T; get(): DisposeScope | null | undefined }
@@ -36,20 +38,34 @@ export function asyncContext(): AsyncVariable | null {
   return (asyncVariable = { run: (value, fn) => storage.run(value, fn), get: () => storage.getStore() });
 }
 
-/** Called when work finds that the scope it ran under has ended. Set by scope.ts. */
+/** Set by scope.ts. */
 export const hooks: {
+  /** Work finds that the scope it ran under has ended: who owns what it makes now? */
   nearestLive: (scope: DisposeScope) => DisposeScope | null;
+  /** A scope was still open when its job, or the function it was opened in, gave way. */
   crossedAwait: (scope: DisposeScope) => void;
 } = { nearestLive: (s) => s, crossedAwait: () => undefined };
 
 /** The scope that owns whatever is made now, or null. */
 export function currentScope(): DisposeScope | null {
-  if (top !== null) return top.scope;
-  return ambientScope();
+  const frame = top;
+  if (frame === null) return ambientScope();
+  // A frame left open by a raw await is still here until its job's checkpoint; other contexts that run in between do not see it.
+  if (asyncVariable != null && asyncVariable.get() !== frame.context) return ambientScope();
+  const { scope } = frame;
+  if (scope !== null && scope.disposed) return skipEnded(frame);
+  return scope;
+}
+
+/** A scope may end while its frame is put aside: by `wait`, or below a barrier. */
+function skipEnded(ended: Frame): DisposeScope | null {
+  if (ended.barrier) return ended.scope!.outer; // a barrier stays until its function returns
+  top = ended.below;
+  return currentScope();
 }
 
 function ambientScope(): DisposeScope | null {
-  if (asyncVariable !== undefined && asyncVariable !== null) {
+  if (asyncVariable != null) {
     const scope = asyncVariable.get();
     if (scope === null) return null; // an explicit barrier without a scope
     if (scope !== undefined) return scope.disposed ? hooks.nearestLive(scope) : scope;
@@ -57,40 +73,54 @@ function ambientScope(): DisposeScope | null {
   return roots.length === 0 ? null : roots[roots.length - 1]!;
 }
 
+function contextNow(): DisposeScope | null | undefined { return asyncVariable == null ? undefined : asyncVariable.get(); }
+
 /** Makes `scope` current for the rest of the job or until it ends. */
 export function pushFrame(scope: DisposeScope): void {
-  top = { scope, below: top, barrier: false };
+  top = { scope, below: top, barrier: false, context: contextNow() };
   armCheckpoint();
 }
 
 export function addRoot(scope: DisposeScope): void { roots.push(scope); }
 
-/** Takes a scope out of the frames and roots. True when it was the innermost frame, or in no frame at all. */
-export function removeFrame(scope: DisposeScope): boolean {
-  if (top !== null && top.scope === scope && !top.barrier) { top = top.below; return true; }
-  for (let frame = top; frame?.below != null; frame = frame.below) {
+/** Takes a scope out of the frames and roots. @returns a scope opened inside it that is still open, or null */
+export function removeFrame(scope: DisposeScope): DisposeScope | null {
+  if (top !== null && top.scope === scope && !top.barrier) { top = top.below; return null; }
+  let inner: DisposeScope | null = null;
+  for (let frame = top; frame !== null; frame = frame.below) {
+    if (inner === null && !frame.barrier && frame.scope?.isInside(scope) === true) inner = frame.scope;
+    const { below } = frame;
     // top … frame -> below -> rest   becomes   top … frame -> rest
-    if (frame.below.scope === scope && !frame.below.barrier) { frame.below = frame.below.below; return false; }
+    if (below !== null && below.scope === scope && !below.barrier) { frame.below = below.below; return inner; }
   }
   if (roots.length > 0) roots = roots.filter((s) => s !== scope);
-  return true;
-}
-
-/** Scopes opened by frames in this job, innermost first. */
-export function openScopes(): DisposeScope[] {
-  const scopes: DisposeScope[] = [];
-  for (let frame = top; frame !== null; frame = frame.below) if (frame.scope !== null && !frame.barrier) scopes.push(frame.scope);
-  return scopes;
+  return null;
 }
 
 /** Runs `fn` with exactly `scope` current (null: no scope), hiding the caller's frames; the caller finds its own frames again whatever happens. */
 export function withScope<T>(scope: DisposeScope | null, fn: () => T): T {
   const saved = top;
-  top = { scope, below: null, barrier: true };
+  top = { scope, below: null, barrier: true, context: contextNow() };
   try {
     return fn();
   } finally {
     suspendOpenFrames(); // opened inside and still open: they crossed an await of `fn`, or were forgotten
+    top = saved;
+  }
+}
+
+/** Like `withScope` for a function that goes on later: what it leaves open is put aside in `kept`, and is open again in the next segment. */
+export function segment<T>(scope: DisposeScope, kept: { frames: Frame | null }, fn: () => T): T {
+  const saved = top, base: Frame = { scope, below: null, barrier: true, context: contextNow() };
+  top = base;
+  putBack(kept.frames);
+  kept.frames = null;
+  try {
+    const result = fn();
+    kept.frames = takeAbove(base);
+    return result;
+  } finally {
+    suspendOpenFrames(); // nothing, unless `fn` threw
     top = saved;
   }
 }
@@ -100,24 +130,47 @@ export function withAsyncScope<T>(context: AsyncVariable, scope: DisposeScope | 
   return context.run(scope, () => withScope(scope, fn));
 }
 
-/** Takes the frames from the top down to and including `scope`'s off the job, for a later `enterFrames`. Undefined when the scope has no frame here. */
-export function takeFrames(scope: DisposeScope): Frame | undefined {
-  for (let frame = top; frame !== null; frame = frame.below) {
-    if (frame.scope !== scope || frame.barrier) continue;
-    const taken = top!;
+/**
+ * Takes the frames that a function opened, from the top down to and including `scope`'s, off the job for a later `enterFrames`. Where `scope` is current
+ * without a frame of its own (inside `run`, or in an async context), these are the frames above it. Null when there are none.
+ */
+export function takeFrames(scope: DisposeScope): Frame | null {
+  const context = contextNow();
+  let above: Frame | null = null;
+  for (let frame = top; frame !== null && frame.context === context; above = frame, frame = frame.below) {
+    if (frame.barrier) return frame.scope === scope ? takeAbove(frame) : null;
+    if (frame.scope !== scope) continue;
+    // top … frame | below   becomes   taken: top … frame, and the job keeps: below
+    const taken = top;
     top = frame.below;
     frame.below = null;
     return taken;
   }
-  return undefined;
+  return above !== null && ambientScope() === scope ? takeAbove(above.below) : null;
 }
 
-/** Puts taken frames on the current job's stack. */
-export function enterFrames(taken: Frame | null): void {
+/** Takes all frames above `base` off the job. */
+function takeAbove(base: Frame | null): Frame | null {
+  if (top === base) return null;
+  const taken = top!;
+  let last = taken;
+  while (last.below !== base) last = last.below!;
+  last.below = null;
+  top = base;
+  return taken;
+}
+
+function putBack(taken: Frame | null): void {
   if (taken === null) return;
-  let base = taken;
-  while (base.below !== null) base = base.below;
-  base.below = top;
+  let last = taken;
+  while (last.below !== null) last = last.below;
+  last.below = top;
+  top = taken;
+}
+
+/** Puts taken frames on the stack of a job that has just begun: whatever is still open there crossed a raw await of an earlier job. */
+export function enterFrames(taken: Frame | null): void {
+  suspendOpenFrames();
   top = taken;
 }
 
@@ -130,6 +183,5 @@ function suspendOpenFrames(): void {
 
 onCheckpoint(() => {
   if (top === null) return;
-  suspendOpenFrames();
-  top = null;
+  try { suspendOpenFrames(); } finally { top = null; }
 });

@@ -1,29 +1,11 @@
 /**
  * Evidence: what lives, who owns it, what was dropped. Reads the ownership layer's lists and counters and changes nothing. Called by users through `memory`.
  */
-import { ArgumentError, TenureError } from "../base/errors.ts";
-import { type Handle, DisposableHandle, live, reclaimedBySite, resetReclaimed } from "./handle.ts";
+import { ArgumentError, TenureError, internal } from "../base/errors.ts";
+import { type Handle, DisposableHandle, live, reclaim, resetReclaimed, watchReclaimed } from "./handle.ts";
+import type { DisposeScope } from "./scope.ts";
 import { type TrackLevel, formatSite, isTrackLevel, setTrackLevel, tracking } from "./site.ts";
-import { type LifetimeStatistics, containerStatistics, resetStatistics, tensorStatistics, totalStatistics } from "./statistics.ts";
-
-/** Bytes as the device layer counts them. */
-export interface ByteStatistics {
-  /** Bytes of all storages somebody owns, allocated or not. */
-  readonly liveBytes: number;
-  /** Most `liveBytes` so far. */
-  readonly peakBytes: number;
-  /** Number of storages that somebody owns. */
-  readonly storages: number;
-  /** Bytes of free buffers kept for reuse. */
-  readonly poolBytes: number;
-  /** Bytes of all buffers on the device, staging included. */
-  readonly deviceBytes: number;
-  /** Most bytes of storage buffers in use at one time. */
-  readonly devicePeakBytes: number;
-}
-
-/** Where the byte counts come from. Set by the runtime. */
-export const byteSource: { read: () => ByteStatistics } = { read: () => ({ liveBytes: 0, peakBytes: 0, storages: 0, poolBytes: 0, deviceBytes: 0, devicePeakBytes: 0 }) };
+import { type ByteStatistics, type LifetimeStatistics, byteSource, containerStatistics, resetStatistics, tensorStatistics, totalStatistics, unaccounted } from "./statistics.ts";
 
 export interface MemoryStatistics extends LifetimeStatistics, ByteStatistics {
   readonly tensor: Readonly<LifetimeStatistics>;
@@ -64,7 +46,7 @@ export function liveRows(options: { readonly groupBy?: "site" | "scope" | "shape
 function keyOf(handle: Handle, groupBy: "site" | "scope" | "shape"): string {
   if (groupBy === "shape") return handle.describe();
   if (groupBy === "site") return formatSite(handle.created) ?? "(site not recorded)";
-  return handle.scope?.describe() ?? (handle.keeper === null ? "no scope" : `kept by ${handle.keeper}`);
+  return handle.owner();
 }
 
 function rows(handles: readonly Handle[], groupBy: "site" | "scope" | "shape"): LiveRow[] {
@@ -78,7 +60,7 @@ function rows(handles: readonly Handle[], groupBy: "site" | "scope" | "shape"): 
 }
 
 /** Live tensor handles younger than `after`. */
-function handlesAfter(after: number | null): Handle[] {
+export function handlesAfter(after: number | null): Handle[] {
   const list: Handle[] = [];
   for (let h = live.newest; h !== null && (after === null || h.id > after); h = h.olderLive) if (!(h instanceof DisposableHandle)) list.push(h);
   return list;
@@ -113,25 +95,54 @@ function signed(n: number): string { return n >= 0 ? `+${n}` : String(n); }
 function formatRow(r: LiveRow): string { return `  ${r.count} × ${r.example}, ${r.bytes} bytes, made at ${r.key}`; }
 
 /**
- * Runs `fn` and checks that it leaves no more tensors alive than before and that the garbage collector had to reclaim none.
+ * Runs `fn` and checks that it leaves no more tensors alive than before and that the garbage collector had to reclaim none it made.
  * Accepts async functions. A tensor in the result counts: dispose it, or return numbers.
  * @throws TenureError listing what leaked and where it was made
  */
 export function assertNoLeaks<T>(fn: () => T): T {
   const before = mark(), level = tracking.level;
-  if (level !== "full") setTrackLevel("full");
+  let dropped = 0;
+  const unwatch = watchReclaimed((handle) => { if (handle.id > before.lastId) dropped++; });
+  setTrackLevel("full");
+  const restore = (): void => { unwatch(); setTrackLevel(level); };
   const finish = (): void => {
-    setTrackLevel(level);
+    reclaim();
+    restore();
+    verify();
     const delta = since(before);
-    if (delta.live > 0 || delta.finalized > 0) throw new TenureError("assertNoLeaks", `expected every tensor made inside to be disposed, got ${delta.toString()}; declare them with \`using\`, or open a dispose scope`);
+    if (delta.live > 0 || dropped > 0) throw new TenureError("assertNoLeaks", `expected every tensor made inside to be disposed, got ${delta.toString()}; declare them with \`using\`, or open a dispose scope`);
   };
   let result: T;
-  try { result = fn(); } catch (error) { setTrackLevel(level); throw error; }
+  try { result = fn(); } catch (error) { restore(); throw error; }
   if (typeof (result as { then?: unknown } | null | undefined)?.then === "function") {
-    return Promise.resolve(result).then((value) => { finish(); return value; }, (error: unknown) => { setTrackLevel(level); throw error; }) as T;
+    return Promise.resolve(result).then((value) => { finish(); return value; }, (error: unknown) => { restore(); throw error; }) as T;
   }
   finish();
   return result;
+}
+
+/** Checks the books: the counters against each other, against the list of live handles, and against the list of every scope. @throws an internal error */
+export function verify(): void {
+  const alive = new Map<LifetimeStatistics, number>([[tensorStatistics, 0], [containerStatistics, 0]]), perScope = new Map<DisposeScope, Handle[]>();
+  for (let h = live.oldest, older: Handle | null = null; h !== null; older = h, h = h.newerLive) {
+    if (!h.isLive || h.olderLive !== older) throw internal(`the list of live handles is broken at ${h.describe()}`);
+    alive.set(h.statistics, alive.get(h.statistics)! + 1);
+    if (h.scope === null) continue;
+    if (h.scope.disposed) throw internal(`${h.describe()} is owned by ${h.scope.describe()}, which has ended`);
+    const members = perScope.get(h.scope);
+    if (members === undefined) perScope.set(h.scope, [h]); else members.push(h);
+  }
+  for (const [statistics, count] of alive) {
+    const kind = statistics === tensorStatistics ? "tensors" : "containers", rest = unaccounted(statistics);
+    if (rest !== 0) throw internal(`created ${kind} differ from live, disposed and reclaimed ones by ${rest}`);
+    if (count !== statistics.threadTotalLiveCount) throw internal(`${statistics.threadTotalLiveCount} ${kind} are counted as live, ${count} are listed`);
+  }
+  for (const [scope, members] of perScope) {
+    const listed = new Set(scope.handles());
+    const bytes = members.reduce((n, h) => n + h.bytes, 0);
+    if (listed.size !== scope.count || members.length !== scope.count || !members.every((h) => listed.has(h))) throw internal(`${scope.describe()} counts ${scope.count} entries, lists ${listed.size}, and ${members.length} name it as their owner`);
+    if (bytes !== scope.bytes) throw internal(`${scope.describe()} counts ${scope.bytes} bytes, its entries have ${bytes}`);
+  }
 }
 
 /** How much evidence is kept from now on. @throws ArgumentError for an unknown level */
@@ -140,5 +151,27 @@ export function track(level: TrackLevel): void {
   setTrackLevel(level);
 }
 
-/** Tensors the garbage collector had to reclaim, by the line that made them. */
-export function reclaimedRows(): { site: string; count: number }[] { return [...reclaimedBySite()].map(([site, count]) => ({ site, count })); }
+// === Why is it alive? ===
+
+/** One thing that keeps a tensor or its bytes alive. */
+export interface Reason {
+  /**
+   * `scope`, `keeper`, `holder`: what owns this very handle. `alias`: another handle on the same bytes. `graph`: saved for a backward pass. `gradient`: it is
+   * a leaf's accumulated gradient. `read`: a read has not come back. `unknown`: references that nobody claims.
+   */
+  readonly kind: "scope" | "keeper" | "holder" | "alias" | "graph" | "gradient" | "read" | "unknown";
+  readonly text: string;
+}
+
+/** Who else knows of reasons: the runtime (reads), the tensor layer (aliases, the graph). */
+export const reasonSources: ((handle: Handle) => Reason[])[] = [];
+
+/** What keeps the bytes of `handle` alive, its own owner first. Empty when nothing does. */
+export function reasons(handle: Handle): Reason[] {
+  const own: Reason[] = !handle.isLive ? []
+    : [{ kind: handle.scope !== null ? "scope" : handle.keeper !== null ? "keeper" : "holder", text: `${handle.describe()}, ${handle.owner()}${handle.scope === null && handle.keeper === null ? "; whoever holds it must dispose it" : ""}` }];
+  return [...own, ...reasonSources.flatMap((source) => source(handle))];
+}
+
+/** Live tensor handles, newest first. */
+export function* liveHandles(): Generator<Handle> { for (let h = live.newest; h !== null; h = h.olderLive) if (!(h instanceof DisposableHandle)) yield h; }

@@ -5,8 +5,9 @@
  */
 import { DisposedError } from "../base/errors.ts";
 import { suppressed } from "../base/polyfills.ts";
+import { log } from "./log.ts";
 import type { DisposeScope } from "./scope.ts";
-import { type Capture, captureSite, formatSite, sampleCreation, tracking } from "./site.ts";
+import { type Capture, captureSite, formatSite, refillSamples, sampleCreation, sampleDisposal, tracking } from "./site.ts";
 import { type LifetimeStatistics, containerStatistics } from "./statistics.ts";
 
 /** Property of a wrapper that leads to its handle. */
@@ -15,9 +16,12 @@ export const HANDLE: unique symbol = Symbol("tenure.handle");
 /** A wrapper that is owned through a handle. */
 export interface HandleHolder { readonly [HANDLE]: Handle }
 
+/** How a handle last left a scope alive, for reports. `noOuter`: moved out of a scope that had none around it. `orphaned`: the scopes around it had ended. */
+export type Departure = "moved" | "carried" | "detached" | "noOuter" | "orphaned";
+
 let nextId = 1;
 
-/** All live handles, newest last, as an intrusive list: `live.next` is the oldest. Makes leak reports possible without a Set. */
+/** One owner's claim. Live handles also form one intrusive list, oldest to newest, which makes leak reports possible without a Set. */
 export abstract class Handle {
   readonly id: number = nextId++;
   /** The scope that will dispose this handle, or null when nobody but its holder will. */
@@ -31,6 +35,11 @@ export abstract class Handle {
   state: "live" | "disposed" | "finalized" = "live";
   /** What keeps a handle that no scope owns, for reports: a module's or an optimizer's name. */
   keeper: string | null = null;
+  /** How it last left a scope, and where, when tracking recorded it. */
+  departure: Departure | null = null;
+  departedAt: Capture | null = null;
+  /** Disposing it a second time throws: it died in a scope opened with `strict`. */
+  strict = false;
   /** Where it was made, when tracking recorded it. */
   created: Capture | null = null;
   /** Where it was disposed by hand, when tracking recorded it. */
@@ -51,25 +60,48 @@ export abstract class Handle {
 
   get isLive(): boolean { return this.state === "live"; }
 
-  /** Disposes by hand: unlinks, counts, releases. A second call does nothing. */
+  /** Disposes by hand: unlinks, counts, releases. A second call does nothing, unless a strict scope owned it. */
   dispose(): void {
-    if (this.state !== "live") return;
-    if (tracking.disposals) this.disposedAt = captureSite();
+    if (this.state !== "live") {
+      if (this.strict) throw this.disposedError("dispose");
+      return;
+    }
+    if (tracking.samples && sampleDisposal()) this.disposedAt = captureSite();
     this.end("disposed");
   }
 
   /** Unlinks from scope and live list, counts, and releases. The only way a handle dies. */
   end(how: "disposed" | "finalized"): void {
-    const stats = this.statistics;
+    const stats = this.statistics, { scope } = this;
     if (how === "finalized") stats.finalized++;
-    else if (this.scope !== null) stats.disposedInScopeCount++;
+    else if (scope !== null) stats.disposedInScopeCount++;
     else stats.disposedOutsideScopeCount++;
     stats.threadTotalLiveCount--;
-    this.scope?.unlink(this);
+    if (scope !== null) {
+      this.strict = scope.strict;
+      scope.unlink(this, how);
+    }
     unlinkLive(this);
     this.state = how;
     if (this.wrapper !== null) forget(this);
+    if (this.created !== null) log(how === "disposed" ? "dispose" : "finalize", this.id, this.bytes, this.describe(), this.created);
     this.release();
+  }
+
+  /** Remembers how it leaves its scope alive. */
+  depart(how: Departure): void {
+    this.departure = how;
+    this.departedAt = tracking.all ? captureSite() : null;
+  }
+
+  /** Who will end it, for reports: `in scope "step" (opened at …)`, `kept by Linear`, `detached at …`. */
+  owner(): string {
+    if (this.scope !== null) return `in ${this.scope.describe()}`;
+    if (this.keeper !== null) return `kept by ${this.keeper}`;
+    const at = formatSite(this.departedAt);
+    const how = this.departure === "detached" ? "detached" : this.departure === "orphaned" ? "moved out after the scopes around its own had ended"
+      : this.departure === null ? "made outside any scope" : "moved out of the outermost scope";
+    return at === undefined ? how : `${how} at ${at}`;
   }
 
   /** @throws DisposedError, naming what it was, where it was made and who ended it. */
@@ -84,11 +116,12 @@ export abstract class Handle {
       : by !== null ? `was disposed when ${by.describe()} ended`
       : disposed !== undefined ? `was disposed at ${disposed}`
       : "was disposed";
-    const hint = by !== null ? `; move it out with scope.moveToOuter(t) before the scope ends, or use t.alias()`
-      : disposed === undefined ? `; call memory.track("full") to see where` : "; dispose it after its last use, or keep a t.alias()";
-    return new DisposedError(op, `expected a live tensor, got ${this.describe()}, which ${how}${created === undefined ? "" : ` (made at ${created})`}${hint}`, {
-      created, disposed: disposed ?? by?.site,
-    });
+    const hint = by !== null ? "; move it out with scope.moveToOuter(t) before the scope ends, or use t.alias()"
+      : disposed === undefined ? '; call memory.track("full") to see where' : "; dispose it after its last use, or keep a t.alias()";
+    const what = this.describe();
+    return new DisposedError(op, `expected a live tensor, got ${what}, which ${how}${created === undefined ? "" : ` (made at ${created})`}${hint}`, {
+      created, disposed: disposed ?? by?.endSite ?? by?.site,
+    }, { tensor: what, scope: by?.describe() });
   }
 }
 
@@ -98,14 +131,17 @@ export const live: { oldest: Handle | null; newest: Handle | null } = { oldest: 
 /** Counts a new handle, links it into `scope` and the live list, and gives its wrapper to the nursery. Called once per handle; `wrapper` is null for what its handle holds strongly. */
 export function register(handle: Handle, wrapper: object | null, scope: DisposeScope | null): void {
   const stats = handle.statistics;
+  if (tracking.samples && sampleCreation(handle.bytes)) {
+    handle.created = captureSite();
+    log("create", handle.id, handle.bytes, handle.describe(), handle.created);
+  }
   stats.threadTotalLiveCount++;
-  if (scope !== null) { stats.createdInScopeCount++; scope.link(handle); }
+  if (scope !== null) { stats.createdInScopeCount++; scope.link(handle, true); }
   else stats.createdOutsideScopeCount++;
   // oldest … newest <-> handle
   handle.olderLive = live.newest;
   if (live.newest === null) live.oldest = handle; else live.newest.newerLive = handle;
   live.newest = handle;
-  if (sampleCreation(handle.bytes)) handle.created = captureSite();
   if (wrapper === null) return;
   nursery.push(wrapper);
   if (!armed) armCheckpoint();
@@ -139,26 +175,29 @@ export function armCheckpoint(): void {
 
 function checkpoint(): void {
   armed = false;
-  for (const listener of atCheckpoint) listener();
-  const young = nursery;
-  nursery = [];
-  compactAt = 4096;
-  for (const wrapper of young) {
-    const handle = handleOf(wrapper);
-    if (handle?.state !== "live") continue;
-    handle.wrapper = new WeakRef(wrapper);
-    registry.register(wrapper, handle, handle);
+  try {
+    for (const listener of atCheckpoint) listener();
+  } finally {
+    refillSamples();
+    const young = nursery;
+    nursery = [];
+    compactAt = 4096;
+    for (const wrapper of young) {
+      const handle = (wrapper as HandleHolder)[HANDLE];
+      if (handle.state !== "live") continue;
+      handle.wrapper = new WeakRef(wrapper);
+      registry.register(wrapper, handle, handle);
+    }
   }
 }
 
 /** Drops the wrappers of handles that already died, so that a long synchronous job does not hold them. */
 function compactNursery(): void {
-  nursery = nursery.filter((w) => handleOf(w)?.state === "live");
+  nursery = nursery.filter((w) => (w as HandleHolder)[HANDLE].state === "live");
   compactAt = Math.max(4096, nursery.length * 2);
 }
 
 const reclaimable: Handle[] = [];
-const reclaimed = new Map<string, number>();
 // Passive on purpose: the callback may run between any two jobs, so it only queues.
 const registry = new FinalizationRegistry<Handle>((handle) => {
   reclaimable.push(handle);
@@ -167,23 +206,54 @@ const registry = new FinalizationRegistry<Handle>((handle) => {
 
 function forget(handle: Handle): void { registry.unregister(handle); handle.wrapper = null; }
 
-/** Ends the handles whose wrappers the collector took. Counted, and grouped by the line that made them when that is known. */
+/** Tensors the garbage collector had to reclaim that have something in common. */
+export interface ReclaimedRow {
+  /** The line that made them, as far as tracking recorded it. */
+  readonly site: string;
+  readonly count: number;
+  /** Bytes of their storages, aliases counted each. */
+  readonly bytes: number;
+  /** What went wrong: `dropped without dispose`, `detached, never disposed`, `kept by Linear, which was never disposed`. */
+  readonly how: string;
+  /** Where they left their scope, when they did and tracking recorded it. */
+  readonly left: string | undefined;
+  /** One of them, described. */
+  readonly example: string;
+}
+
+const reclaimed = new Map<string, ReclaimedRow>();
+const onReclaim: ((handle: Handle) => void)[] = [];
+
+/** Ends the handles whose wrappers the collector took. Counted, and grouped by the line that dropped them when that is known. */
 export function reclaim(): void {
   let failure: { error: unknown } | null = null;
   for (let handle = reclaimable.pop(); handle !== undefined; handle = reclaimable.pop()) {
     if (handle.state !== "live") continue;
-    const site = formatSite(handle.created) ?? "(site not recorded)";
-    reclaimed.set(site, (reclaimed.get(site) ?? 0) + 1);
+    noteReclaimed(handle);
     handle.wrapper = null;
     try { handle.end("finalized"); } catch (error) { failure = { error: failure === null ? error : suppressed(error, failure.error) }; }
   }
   if (failure !== null) throw failure.error;
 }
 
-/** How many handles the garbage collector reclaimed, per line that dropped them. */
-export function reclaimedBySite(): ReadonlyMap<string, number> { return reclaimed; }
+function noteReclaimed(handle: Handle): void {
+  const site = formatSite(handle.created) ?? "(site not recorded)", left = handle.scope === null ? formatSite(handle.departedAt) : undefined;
+  const how = handle.keeper !== null ? `kept by ${handle.keeper}, which was never disposed` : handle.scope === null && handle.departure !== null ? "detached, never disposed" : "dropped without dispose";
+  const key = `${site}|${how}|${left}`, row = reclaimed.get(key);
+  reclaimed.set(key, { site, how, left, count: (row?.count ?? 0) + 1, bytes: (row?.bytes ?? 0) + handle.bytes, example: row?.example ?? handle.describe() });
+  for (const listener of onReclaim) listener(handle);
+}
 
-/** Clears what `reclaimedBySite` reports. */
+/** Calls `listener` for every handle the collector took, until the returned function is called. */
+export function watchReclaimed(listener: (handle: Handle) => void): () => void {
+  onReclaim.push(listener);
+  return () => { onReclaim.splice(onReclaim.indexOf(listener), 1); };
+}
+
+/** What the garbage collector reclaimed, by line and reason, most first. */
+export function reclaimedRows(): ReclaimedRow[] { return [...reclaimed.values()].sort((a, b) => b.count - a.count); }
+
+/** Clears what `reclaimedRows` reports. */
 export function resetReclaimed(): void { reclaimed.clear(); }
 
 // === Other disposables ===
@@ -226,8 +296,9 @@ export class DisposableHandle extends Handle {
 
   protected release(): void { foreign.delete(this.value); this.#dispose(); }
   describe(): string {
-    const name = this.value.constructor.name;
-    return typeof this.value === "function" ? `deferred call ${this.value.name || "(anonymous)"}` : name || "disposable";
+    if (typeof this.value === "function") return `deferred call ${this.value.name || "(anonymous)"}`;
+    const { constructor } = this.value as { constructor?: { name?: string } }; // none on Object.create(null)
+    return constructor?.name || "disposable";
   }
   get bytes(): number { return 0; }
   get statistics(): LifetimeStatistics { return containerStatistics; }

@@ -5,8 +5,10 @@
 import { isDev, warn } from "../base/env.ts";
 import { ArgumentError, AsyncScopeError, ScopeDisposedError, TenureError, internal } from "../base/errors.ts";
 import { suppressed } from "../base/polyfills.ts";
-import { addRoot, asyncContext, currentScope, enterFrames, hooks, leaveFrames, pushFrame, removeFrame, takeFrames, withAsyncScope, withScope } from "./current.ts";
+import { type Frame, addRoot, asyncContext, currentScope, enterFrames, hooks, leaveFrames, pushFrame, removeFrame, segment, takeFrames, withAsyncScope, withScope } from "./current.ts";
 import { DisposableHandle, type Handle, type HandleHolder, handleOf, wrappersOf } from "./handle.ts";
+import { log } from "./log.ts";
+import { type ScopeReport, SiteTally, Tally, scopeReport } from "./report.ts";
 import { type Capture, captureSite, formatSite, tracking } from "./site.ts";
 
 /** What a scope can own: tensors, modules, anything with `[Symbol.dispose]()`. */
@@ -24,56 +26,42 @@ export interface ScopeOptions {
   readonly strict?: boolean;
 }
 
-/** What happened in a scope so far. */
-export interface ScopeReport {
-  readonly name: string;
-  /** Where it was opened, when tracking recorded it. */
-  readonly site: string | undefined;
-  /** Entries alive in the scope now. */
-  readonly live: number;
-  /** Device bytes those entries keep alive, shared storages counted once per entry. */
-  readonly bytes: number;
-  /** Entries that came in, by creation or attachment. */
-  readonly entered: number;
-  /** Entries the scope or somebody else disposed. */
-  readonly disposed: number;
-  /** Entries that moved to another scope or were detached. */
-  readonly left: number;
-  /** Most bytes held at one time. */
-  readonly peakBytes: number;
-  toString(): string;
-}
-
-/** Property under which an object lists the tensors it owns, so that `scoped` can move them out with it. */
-export const tensors: unique symbol = Symbol.for("tenure.tensors");
-
 let nextScopeId = 1;
 
 /** Owns what is made while it is current. Open one with `using s = newDisposeScope()`. */
 export class DisposeScope implements Disposable, AsyncDisposable {
   readonly id: number = nextScopeId++;
   readonly name: string;
-  readonly #strict: boolean;
-  readonly #outer: DisposeScope | null;
+  /** Disposing it, or what it owned, a second time throws. */
+  readonly strict: boolean;
+  /** The scope around it, alive or not; shortened to a living one when somebody looks. */
+  #outer: DisposeScope | null;
+  /** Whether there was a scope around it at all. */
+  readonly #nested: boolean;
   readonly #opened: Capture | null;
   #ended: Capture | null = null;
   #disposed = false;
   #suspended = false;
+  /** Work that ran on after the end was reported. */
+  #outlived = false;
   #oldest: Handle | null = null;
   #newest: Handle | null = null;
   #count = 0;
   #bytes = 0;
   #peakBytes = 0;
-  #entered = 0;
-  #left = 0;
+  readonly #tally = new Tally();
+  /** What was made here, by line; only at the highest tracking level. */
+  #made: SiteTally | null = null;
   #afterEnd: (() => void)[] | null = null;
 
   /** Use `newDisposeScope()`, which also makes the scope current. */
   constructor(options: ScopeOptions, outer: DisposeScope | null) {
     this.name = options.name ?? "";
-    this.#strict = options.strict ?? false;
+    this.strict = options.strict ?? false;
     this.#outer = outer;
+    this.#nested = outer !== null;
     this.#opened = tracking.scopes ? captureSite() : null;
+    if (this.#opened !== null) log("open", this.id, 0, this.#title(), this.#opened);
   }
 
   // === Looking ===
@@ -82,7 +70,7 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   get outer(): DisposeScope | null {
     let scope = this.#outer;
     while (scope !== null && scope.#disposed) scope = scope.#outer;
-    return scope;
+    return (this.#outer = scope);
   }
   get disposed(): boolean { return this.#disposed; }
   /** True after a raw `await` took the scope out of its job: it still owns and can be disposed, but is no longer current. */
@@ -93,6 +81,8 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   get bytes(): number { return this.#bytes; }
   /** Where it was opened, when tracking recorded it. */
   get site(): string | undefined { return formatSite(this.#opened); }
+  /** Where it ended, when tracking recorded it. */
+  get endSite(): string | undefined { return formatSite(this.#ended); }
 
   /** The tensors owned now, oldest first. */
   tensors(): object[] {
@@ -105,18 +95,17 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   /** Whether `thing` is owned by this very scope. False for a scope that ended. */
   contains(thing: object): boolean { return !this.#disposed && handleOf(thing)?.scope === this; }
 
+  /** `scope "step" (opened at train.ts:12:5)` */
   describe(): string {
     const site = this.site;
-    return `scope ${this.name === "" ? `#${this.id}` : `"${this.name}"`}${site === undefined ? "" : ` (opened at ${site})`}`;
+    return `scope ${this.#title()}${site === undefined ? "" : ` (opened at ${site})`}`;
   }
 
+  #title(): string { return this.name === "" ? `#${this.id}` : `"${this.name}"`; }
+
+  /** What happened in the scope so far; also after its end. */
   report(): ScopeReport {
-    const report = {
-      name: this.name, site: this.site, live: this.#count, bytes: this.#bytes, entered: this.#entered,
-      disposed: this.#entered - this.#left - this.#count, left: this.#left, peakBytes: this.#peakBytes,
-    };
-    const text = `${this.describe()}: ${report.live} live (${report.bytes} bytes, peak ${report.peakBytes}), ${report.entered} entered, ${report.disposed} disposed, ${report.left} left`;
-    return { ...report, toString: () => text };
+    return scopeReport({ name: this.name, title: this.describe(), site: this.site, live: this.#count, bytes: this.#bytes, peakBytes: this.#peakBytes }, this.#tally, this.#made);
   }
 
   // === Moving ===
@@ -138,37 +127,37 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     return returned(things);
   }
 
-  /** Gives up ownership: nothing but the holder will dispose them. Things this scope does not own are left alone. */
+  /** Gives up ownership: nothing but the holder will dispose them. Things this scope does not own are left alone. @throws DisposedError for a dead tensor */
   detach<A extends readonly Owned[]>(...things: A): Returned<A> {
     this.#check("detach");
-    for (const thing of things) {
-      const handle = handleOf(thing);
-      if (handle?.scope === this) detachHandle(handle);
-    }
+    for (const handle of liveHandles("detach", things)) if (handle.scope === this) detachHandle(handle);
     return returned(things);
   }
 
-  /** Hands things of this scope to the enclosing one; without an enclosing scope they are detached. Things this scope does not own are left alone. */
+  /**
+   * Hands things of this scope to the enclosing one; without an enclosing scope they are detached. Things this scope does not own are left alone.
+   * @throws DisposedError for a dead tensor
+   */
   moveToOuter<A extends readonly Owned[]>(...things: A): Returned<A> {
     this.#check("moveToOuter");
-    for (const thing of things) {
-      const handle = handleOf(thing);
-      if (handle === undefined) continue;
-      if (handle.scope === this) { moveHandle(handle, this.outer, this.#outer !== null); continue; }
-      if (isDev && handle.scope?.isInside(this) === true) {
+    const handles = liveHandles("moveToOuter", things);
+    if (isDev) {
+      for (const handle of handles) {
+        if (handle.scope?.isInside(this) !== true) continue;
         throw new TenureError("moveToOuter", `expected a tensor of ${this.describe()}, got ${handle.describe()} of ${handle.scope.describe()} nested inside it, where it would die; call moveToOuter on the inner scope first`);
       }
     }
+    for (const handle of handles) if (handle.scope === this) this.moveHandleOut(handle);
     return returned(things);
   }
 
-  /** Hands things of this scope to `target`; null detaches them. */
+  /** Hands things of this scope to `target`; null detaches them. @throws DisposedError for a dead tensor, ScopeDisposedError for a scope that has ended */
   moveTo<A extends readonly Owned[]>(target: DisposeScope | null, ...things: A): Returned<A> {
     this.#check("moveTo");
     if (target !== null) target.#check("moveTo");
-    for (const thing of things) {
-      const handle = handleOf(thing);
-      if (handle?.scope === this) moveHandle(handle, target, false);
+    for (const handle of liveHandles("moveTo", things)) {
+      if (handle.scope !== this || target === this) continue;
+      if (target === null) detachHandle(handle); else moveHandle(handle, target);
     }
     return returned(things);
   }
@@ -204,8 +193,9 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     to.assertLive("carry");
     if (from === to) return next;
     if (to.scope !== from.scope) {
-      if (from.scope === null) { to.scope?.unlink(to); to.scope = null; to.keeper = from.keeper; }
-      else relink(to, from.scope);
+      to.depart("carried");
+      if (from.scope === null) to.scope?.unlink(to, "moved"); else relink(to, from.scope);
+      to.keeper = from.keeper;
       to.statistics.moved++;
     }
     to.statistics.carried++;
@@ -229,7 +219,8 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   /** Owns any value together with the function that frees it. */
   adopt<V>(value: V, free: (value: V) => void): V {
     this.#check("adopt");
-    DisposableHandle.into(this, { adopted: value }, () => { free(value); });
+    const own = (typeof value === "object" && value !== null || typeof value === "function") && handleOf(value) === undefined;
+    DisposableHandle.into(this, own ? value : { adopted: value }, () => { free(value); });
     return value;
   }
 
@@ -243,11 +234,8 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   /** All contents in a new scope that is not current; this one ends empty. */
   move(): DisposeScope {
     this.#check("move");
-    const moved = new DisposeScope({ name: this.name }, this.outer);
-    while (this.#oldest !== null) {
-      this.#oldest.statistics.moved++;
-      relink(this.#oldest, moved);
-    }
+    const moved = new DisposeScope({ name: this.name, strict: this.strict }, this.outer);
+    while (this.#oldest !== null) moveHandle(this.#oldest, moved);
     this.dispose();
     return moved;
   }
@@ -265,9 +253,15 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     const result = withScope(this, () => fn(this));
     if (isThenable(result)) {
       Promise.resolve(result).catch(() => undefined); // its own failure is hidden by ours, which is thrown first
-      return Promise.reject(noAsyncContext("run")) as T;
+      return Promise.reject(noAsyncContext("run", this)) as T;
     }
     return result;
+  }
+
+  /** `run` for a function that is known to be synchronous: never touches the host's async context, which makes every later `await` of the process slower. */
+  enter<T>(fn: () => T): T {
+    this.#check("enter");
+    return withScope(this, fn);
   }
 
   /**
@@ -276,12 +270,12 @@ export class DisposeScope implements Disposable, AsyncDisposable {
    */
   wait<T>(promise: PromiseLike<T>): PromiseLike<T> {
     this.#check("wait");
-    const frames = takeFrames(this) ?? null;
+    const frames = takeFrames(this), about = { opened: this.site, scope: this.#title() };
     let used = false;
     const enter = (): void => { enterFrames(frames); };
     return {
       then<R1, R2>(resolve?: ((value: T) => R1 | PromiseLike<R1>) | null, reject?: ((reason: unknown) => R2 | PromiseLike<R2>) | null): PromiseLike<R1 | R2> {
-        if (used) throw new AsyncScopeError("wait", "expected one await per wait(), got a second; call scope.wait(…) again, and wrap Promise.all(…) as a whole");
+        if (used) throw new AsyncScopeError("wait", "expected one await per wait(), got a second; call scope.wait(…) again, and wrap Promise.all(…) as a whole", about);
         used = true;
         // Resolving the awaiting function with a value that is no thenable queues its continuation at once: nothing can run between these three microtasks.
         return Promise.resolve(promise).then(
@@ -292,42 +286,53 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     };
   }
 
-  /** Drives a generator whose `yield` stands for `await`: this scope is current in every segment, on every host. */
+  /**
+   * Drives a generator whose `yield` stands for `await`: this scope, and the scopes the generator opened inside it, are current in every segment, on every host.
+   * When the scope ends meanwhile, the generator's next `yield` throws ScopeDisposedError, so that its own clean-up runs.
+   */
   async go<T>(fn: (scope: this) => Generator<unknown, T, unknown>): Promise<T> {
     this.#check("go");
-    const segments = withScope(this, () => fn(this));
-    let step = withScope(this, () => segments.next());
+    const kept: { frames: Frame | null } = { frames: null };
+    const generator = withScope(this, () => fn(this));
+    let step = segment(this, kept, () => generator.next());
     while (step.done !== true) {
       let resume: () => IteratorResult<unknown, T>;
       try {
         const value = await (step.value as Promise<unknown>);
-        resume = () => segments.next(value);
+        resume = () => generator.next(value);
       } catch (error) {
-        resume = () => segments.throw(error);
+        resume = () => generator.throw(error);
       }
-      this.#check("go");
-      step = withScope(this, resume);
+      if (this.#disposed) resume = () => generator.throw(this.#endedError("go"));
+      step = segment(this, kept, resume);
     }
+    segment(this, kept, () => undefined); // what it left open has crossed its end
     return step.value;
   }
 
   // === Ending ===
 
-  /** Frees everything, newest first, and leaves the stack. All disposers run; their errors come out as one SuppressedError chain. A second call does nothing. */
+  /**
+   * Frees everything, newest first, and leaves the stack. All disposers run; their errors come out as one SuppressedError chain. A second call does nothing,
+   * or throws when the scope is strict. As in DisposableStack, the scope has ended for its disposers already: they cannot add to it.
+   */
   dispose(): void {
     if (this.#disposed) {
-      if (this.#strict) throw new ScopeDisposedError("dispose", `expected an open scope, got ${this.describe()}, which has ended already; dispose it once`, this.#sites());
+      if (this.strict) throw new ScopeDisposedError("dispose", `expected an open scope, got ${this.describe()}, which has ended already; dispose it once`, this.#sites(), this.#title());
       return;
     }
+    this.#disposed = true;
     if (tracking.all) this.#ended = captureSite();
-    if (!removeFrame(this) && isDev) warn(`${this.describe()} was disposed before scopes opened inside it; end scopes in reverse order, or use \`using\``);
+    const inner = removeFrame(this);
+    if (inner !== null && isDev) warn(`${this.describe()} was disposed before ${inner.describe()}, which was opened inside it; end scopes in reverse order, with \`using\`. A generator that yields while its scope is open does this: end the scope before each yield`);
     try {
       this.#sweep(null);
     } finally {
-      this.#disposed = true;
+      if (this.#opened !== null) log("close", this.id, this.#peakBytes, this.#title(), this.#opened);
       const after = this.#afterEnd;
       this.#afterEnd = null;
       if (after !== null) for (const listener of after) listener();
+      if (scopeEnded.observer !== null) scopeEnded.observer(this);
     }
   }
 
@@ -352,17 +357,23 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     return false;
   }
 
+  /** Hands a handle of this scope to the scope around it, or to nobody. */
+  moveHandleOut(handle: Handle): void {
+    const { outer } = this;
+    if (outer !== null) moveHandle(handle, outer);
+    else detachHandle(handle, this.#nested ? "orphaned" : "noOuter");
+  }
+
   /** `attach` for a live handle. */
   attachHandle(handle: Handle): void {
     this.#check("attach");
     if (handle.scope === this) return;
-    if (handle.scope !== null) handle.statistics.moved++;
     handle.statistics.attachedToScopeCount++;
-    relink(handle, this);
+    moveHandle(handle, this);
   }
 
   /** Appends a handle that is in no scope. */
-  link(handle: Handle): void {
+  link(handle: Handle, made: boolean): void {
     // oldest … newest <-> handle
     handle.scope = this;
     handle.prev = this.#newest;
@@ -370,13 +381,16 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     if (this.#newest === null) this.#oldest = handle; else this.#newest.next = handle;
     this.#newest = handle;
     this.#count++;
-    this.#entered++;
-    this.#bytes += handle.bytes;
+    const { bytes } = handle;
+    this.#bytes += bytes;
     if (this.#bytes > this.#peakBytes) this.#peakBytes = this.#bytes;
+    if (!made) { this.#tally.attached++; return; }
+    this.#tally.created++;
+    if (tracking.all && handle.created !== null) (this.#made ??= new SiteTally()).add(handle.created, bytes);
   }
 
-  /** Takes a handle of this scope out of the list. `leaves` when it lives on elsewhere. */
-  unlink(handle: Handle, leaves = false): void {
+  /** Takes a handle of this scope out of the list, and counts how it went. */
+  unlink(handle: Handle, how: keyof Tally): void {
     if (handle.scope !== this) throw internal("a handle was unlinked from a scope it is not in");
     // prev <-> handle <-> next   becomes   prev <-> next
     if (handle.prev === null) this.#oldest = handle.next; else handle.prev.next = handle.next;
@@ -385,39 +399,58 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     handle.scope = null;
     this.#count--;
     this.#bytes -= handle.bytes;
-    if (leaves) this.#left++;
+    this.#tally[how]++;
+  }
+
+  /** The handles owned now, oldest first. For checks. */
+  *handles(): Generator<Handle> { for (let h = this.#oldest; h !== null; h = h.next) yield h; }
+
+  /** Tells once that work ran on after the end. */
+  noteOutlived(): void {
+    if (this.#outlived) return;
+    this.#outlived = true;
+    if (isDev) warn(`work outlived ${this.describe()}: what it makes belongs to the nearest scope still open; await the work inside the scope`);
   }
 
   /** Marks the scope as taken out of its job by a raw await. */
   suspend(): void {
     if (this.#suspended || this.#disposed) return;
     this.#suspended = true;
-    const text = `an await was reached while ${this.describe()} was open, so it is suspended: it still owns its tensors, but what is made after the await is not in it. Write \`await scopedAsync(async () => …)\`, or \`await scope.wait(promise)\`, or close the scope before the await`;
-    if (isDev || !warnedInProduction) warn(text);
+    if (this.#opened !== null) log("suspend", this.id, 0, this.#title(), this.#opened);
+    const told = warnedInProduction;
     warnedInProduction = true;
+    if (isDev || !told) warn(`an await was reached while ${this.describe()} was open, so it is suspended: it still owns its tensors, but what is made after the await is not in it. Write \`await scopedAsync(async () => …)\`, or \`await scope.wait(promise)\`, or close the scope before the await`);
   }
 
   #sweep(keep: ReadonlySet<Handle> | null): void {
-    let failure: { error: unknown } | null = null;
-    const kept: Handle[] = [];
-    for (let handle = this.#newest; handle !== null; handle = this.#newest) {
-      if (keep?.has(handle) === true) { this.unlink(handle, true); this.#left--; kept.push(handle); continue; }
-      handle.disposedBy = this;
-      // A disposer that throws has still been unlinked and counted, so the loop always advances.
-      try { handle.end("disposed"); }
-      catch (error) { failure = { error: failure === null ? error : suppressed(error, failure.error) }; }
+    let failure: { error: unknown } | null = null, again = true;
+    while (again) {
+      again = false; // a disposer may add to a scope that stays open
+      for (let handle = this.#newest; handle !== null;) {
+        if (keep?.has(handle) === true) { handle = handle.prev; continue; }
+        const older: Handle | null = handle.prev;
+        handle.disposedBy = this;
+        // A disposer that throws has still been unlinked and counted, so the loop always advances.
+        try { handle.end("disposed"); }
+        catch (error) { failure = { error: failure === null ? error : suppressed(error, failure.error) }; }
+        again = true;
+        handle = older === null || older.scope === this ? older : this.#newest; // it may have disposed or moved its neighbour
+      }
     }
-    for (const handle of kept.reverse()) { this.link(handle); this.#entered--; }
     if (failure !== null) throw failure.error;
   }
 
-  #check(op: string): void {
-    if (!this.#disposed) return;
-    throw new ScopeDisposedError(op, `expected an open scope, got ${this.describe()}, which has ended; open a new one`, this.#sites());
+  #check(op: string): void { if (this.#disposed) throw this.#endedError(op); }
+
+  #endedError(op: string): ScopeDisposedError {
+    return new ScopeDisposedError(op, `expected an open scope, got ${this.describe()}, which has ended; open a new one`, this.#sites(), this.#title());
   }
 
-  #sites(): { opened: string | undefined; disposed: string | undefined } { return { opened: this.site, disposed: formatSite(this.#ended) }; }
+  #sites(): { opened: string | undefined; disposed: string | undefined } { return { opened: this.site, disposed: this.endSite }; }
 }
+
+/** Told about every scope that ends, while somebody watches. */
+export const scopeEnded: { observer: ((scope: DisposeScope) => void) | null } = { observer: null };
 
 let warnedInProduction = false;
 let settled: () => Promise<void> = () => Promise.resolve();
@@ -425,10 +458,7 @@ let settled: () => Promise<void> = () => Promise.resolve();
 /** Sets what `await using` waits for after the scope has been disposed. Called once by the runtime. */
 export function setSettled(wait: () => Promise<void>): void { settled = wait; }
 
-hooks.nearestLive = (scope) => {
-  if (isDev) warn(`work outlived ${scope.describe()}: what it makes belongs to the nearest scope still open; await the work inside the scope`);
-  return scope.outer;
-};
+hooks.nearestLive = (scope) => { scope.noteOutlived(); return scope.outer; };
 hooks.crossedAwait = (scope) => { scope.suspend(); };
 
 /** Opens a scope and makes it current until it ends. Use it with `using`. */
@@ -443,95 +473,27 @@ export function newDisposeScope(options?: string | ScopeOptions): DisposeScope {
 /** The scope that owns whatever is made now, or null. */
 export function currentDisposeScope(): DisposeScope | null { return currentScope(); }
 
-/**
- * Runs `fn` in a scope of its own; tensors in its result (also in arrays, plain objects, Map, Set, and objects with `[tensors]()`) move to the caller's scope.
- * When `fn` throws, nothing escapes. @throws AsyncScopeError when `fn` returns a promise: use `scopedAsync`.
- */
-export function scoped<T>(fn: (scope: DisposeScope) => T, name?: string): T {
-  const scope = newDisposeScope(name);
-  let failed = true;
-  try {
-    const result = fn(scope);
-    if (isThenable(result)) {
-      Promise.resolve(result).catch(() => undefined);
-      throw new AsyncScopeError("scoped", "expected a function that returns a value, got one that returns a promise; use scopedAsync(async () => …)");
-    }
-    escape(result, scope);
-    failed = false;
-    return result;
-  } catch (error) {
-    if (failed) { try { scope.dispose(); } catch (later) { throw suppressed(later, error); } }
-    throw error;
-  } finally {
-    if (!failed) scope.dispose();
-  }
-}
-
-/**
- * `scoped` for async functions, exact across every `await` inside, whatever else runs meanwhile.
- * @throws AsyncScopeError (as a rejection) on hosts without an async context (browsers today): use `scope.wait(p)`, `scope.go(function* …)` or synchronous scopes.
- */
-export async function scopedAsync<T>(fn: (scope: DisposeScope) => Promise<T>, name?: string): Promise<T> {
-  const context = asyncContext();
-  if (context === null) throw noAsyncContext("scopedAsync");
-  const scope = new DisposeScope(name === undefined ? {} : { name }, currentScope());
-  let result: T;
-  try {
-    result = await withAsyncScope(context, scope, () => fn(scope));
-    escape(result, scope);
-  } catch (error) {
-    try { scope.dispose(); } catch (later) { throw suppressed(later, error); }
-    throw error;
-  }
-  scope.dispose();
-  return result;
-}
-
-/** Moves the tensors reachable in `result` that belong to `scope`, or to a scope inside it, to the scope around it. */
-export function escape(result: unknown, scope: DisposeScope): void {
-  const outer = scope.outer;
-  walk(result, new Set(), (handle) => {
-    if (handle.isLive && handle.scope !== null && (handle.scope === scope || handle.scope.isInside(scope))) moveHandle(handle, outer, false);
-  });
-}
-
-function walk(value: unknown, seen: Set<object>, visit: (handle: Handle) => void): void {
-  if (typeof value !== "object" || value === null || seen.has(value)) return;
-  seen.add(value);
-  const handle = handleOf(value);
-  if (handle !== undefined) { visit(handle); return; }
-  const listed = (value as { [tensors]?: () => Iterable<unknown> })[tensors];
-  if (typeof listed === "function") { for (const t of listed.call(value)) walk(t, seen, visit); return; }
-  if (Array.isArray(value) || value instanceof Set) { for (const item of value) walk(item, seen, visit); return; }
-  if (value instanceof Map) { for (const [key, item] of value) { walk(key, seen, visit); walk(item, seen, visit); } return; }
-  const proto: unknown = Object.getPrototypeOf(value);
-  if (proto === Object.prototype || proto === null) for (const item of Object.values(value)) walk(item, seen, visit);
-}
-
 // === Moves on handles, shared with Tensor's methods ===
 
 function relink(handle: Handle, target: DisposeScope): void {
-  handle.scope?.unlink(handle, true);
+  if (handle.scope !== null) handle.scope.unlink(handle, "moved");
   handle.keeper = null;
-  target.link(handle);
+  target.link(handle, false);
 }
 
 /** Takes a handle out of all scopes, counted. */
-export function detachHandle(handle: Handle): void {
+export function detachHandle(handle: Handle, how: "detached" | "noOuter" | "orphaned" = "detached"): void {
   if (handle.scope === null) return;
-  handle.scope.unlink(handle, true);
+  handle.depart(how);
+  handle.scope.unlink(handle, "detached");
   handle.statistics.detachedFromScopeCount++;
+  if (how === "orphaned") handle.statistics.orphaned++;
 }
 
-/** Moves a handle to `target`; null detaches it, as orphaned when an enclosing scope was there but has died. */
-export function moveHandle(handle: Handle, target: DisposeScope | null, hadOuter: boolean): void {
-  if (target === null) {
-    if (hadOuter) handle.statistics.orphaned++;
-    detachHandle(handle);
-    return;
-  }
-  if (handle.scope === target) return;
-  if (handle.scope === null) handle.statistics.attachedToScopeCount++; else handle.statistics.moved++;
+/** Moves a handle to `target`, which is open. */
+function moveHandle(handle: Handle, target: DisposeScope): void {
+  if (handle.scope !== null) handle.statistics.moved++;
+  handle.depart("moved");
   relink(handle, target);
 }
 
@@ -541,7 +503,7 @@ export function moveHandleToOuter(handle: Handle): void {
   const owner = handle.scope;
   if (owner === null) return;
   if (isDev && owner !== currentScope()) warn(`${handle.describe()} moves out of ${owner.describe()}, which is not the current scope; scope.moveToOuter(t) says which scope it leaves`);
-  moveHandle(handle, owner.outer, false);
+  owner.moveHandleOut(handle);
 }
 
 /** `t.moveTo(target)`: into a scope, or beside another handle's owner (nowhere when that has none). */
@@ -552,17 +514,32 @@ export function moveHandleTo(handle: Handle, target: DisposeScope | Handle): voi
   if (target.scope === null) detachHandle(handle); else target.scope.attachHandle(handle);
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
+/** The handles behind things, all checked before any is returned. Things without one are left out. */
+function liveHandles(op: string, things: readonly unknown[]): Handle[] {
+  const handles: Handle[] = [];
+  for (const thing of things) {
+    const handle = handleOf(thing);
+    if (handle === undefined) continue;
+    handle.assertLive(op);
+    handles.push(handle);
+  }
+  return handles;
+}
+
+/** Whether `await` would wait for it. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (typeof value === "object" && value !== null || typeof value === "function") && typeof (value as { then?: unknown }).then === "function";
 }
 
 function disposable(op: string, value: unknown): Disposable {
-  if (typeof (value as Partial<Disposable> | null)?.[Symbol.dispose] === "function") return value as Disposable;
+  if (typeof (value as Partial<Disposable> | null | undefined)?.[Symbol.dispose] === "function") return value as Disposable;
   throw new ArgumentError(op, "a tensor or an object with [Symbol.dispose]()", value === null ? "null" : typeof value, "use adopt(value, free) for anything else");
 }
 
-function noAsyncContext(op: string): AsyncScopeError {
-  return new AsyncScopeError(op, "expected a host with an async context (AsyncContext, or Node's AsyncLocalStorage), got none; use `await scope.wait(promise)`, `scope.go(function* …)`, or close the scope before each await");
+/** What hosts without an async context say. */
+export function noAsyncContext(op: string, scope?: DisposeScope): AsyncScopeError {
+  return new AsyncScopeError(op, "expected a host with an async context (AsyncContext, or Node's AsyncLocalStorage), got none; use `await scope.wait(promise)`, `scope.go(function* …)`, or close the scope before each await",
+    scope === undefined ? undefined : { opened: scope.site, scope: scope.describe() });
 }
 
 function returned<A extends readonly unknown[]>(things: A): Returned<A> {

@@ -41,9 +41,22 @@ export const tensorStatistics: LifetimeStatistics = zero();
 /** Counters of everything else a scope was given: modules, loaders, callbacks. */
 export const containerStatistics: LifetimeStatistics = zero();
 
+/** Handles of each kind that were alive at the last reset: created before the counting began. */
+const before = new Map<LifetimeStatistics, number>([[tensorStatistics, 0], [containerStatistics, 0]]);
+
 /** Sets every counter to zero except the number of live handles, which stays true (TorchSharp's goes negative after a reset). */
 export function resetStatistics(): void {
-  for (const s of [tensorStatistics, containerStatistics]) Object.assign(s, zero(), { threadTotalLiveCount: s.threadTotalLiveCount });
+  for (const s of before.keys()) {
+    const alive = s.threadTotalLiveCount;
+    Object.assign(s, zero(), { threadTotalLiveCount: alive });
+    before.set(s, alive);
+  }
+}
+
+/** What the law of conservation leaves over: created - live - disposed - finalized. Zero, or a bug. */
+export function unaccounted(s: LifetimeStatistics): number {
+  const created = (before.get(s) ?? 0) + s.createdInScopeCount + s.createdOutsideScopeCount;
+  return created - s.threadTotalLiveCount - s.disposedInScopeCount - s.disposedOutsideScopeCount - s.finalized;
 }
 
 /** The sum of both kinds. */
@@ -52,3 +65,24 @@ export function totalStatistics(): LifetimeStatistics {
   for (const key of Object.keys(sum) as (keyof LifetimeStatistics)[]) sum[key] = tensorStatistics[key] + containerStatistics[key];
   return sum;
 }
+
+// === Bytes ===
+
+/** Bytes as the runtime and the device layer count them. */
+export interface ByteStatistics {
+  /** Bytes of all storages somebody owns, allocated or not. */
+  readonly liveBytes: number;
+  /** Most `liveBytes` so far. */
+  readonly peakBytes: number;
+  /** Number of storages that somebody owns. */
+  readonly storages: number;
+  /** Bytes of free buffers kept for reuse. */
+  readonly poolBytes: number;
+  /** Bytes of all buffers on the device, staging included. */
+  readonly deviceBytes: number;
+  /** Most bytes of storage buffers in use at one time. */
+  readonly devicePeakBytes: number;
+}
+
+/** Where the byte counts come from. Set by the runtime. */
+export const byteSource: { read: () => ByteStatistics } = { read: () => ({ liveBytes: 0, peakBytes: 0, storages: 0, poolBytes: 0, deviceBytes: 0, devicePeakBytes: 0 }) };

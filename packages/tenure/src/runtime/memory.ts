@@ -2,7 +2,9 @@
  * `memory`: counters, live tensors, leak checks, tracking, trimming, under one name. Puts the ownership layer's evidence beside the device's bytes.
  */
 import { type Counters, counters } from "../device/counters.ts";
-import { type Delta, type LiveRow, type Mark, type MemoryStatistics, assertNoLeaks, byteSource, liveRows, mark, reclaimedRows, since, stats, track } from "../ownership/evidence.ts";
+import { type Delta, type LiveRow, type Mark, type MemoryStatistics, assertNoLeaks, liveRows, mark, since, stats, track } from "../ownership/evidence.ts";
+import { type ReclaimedRow, reclaimedRows } from "../ownership/handle.ts";
+import { byteSource } from "../ownership/statistics.ts";
 import { runtime, trim } from "./execute.ts";
 import { storageTotals } from "./storage.ts";
 
@@ -22,7 +24,7 @@ export const memory: {
   /** What is alive, in groups. */
   live(options?: { readonly groupBy?: "site" | "scope" | "shape" }): LiveRow[];
   /** What the garbage collector had to reclaim, by line. */
-  reclaimed(): { site: string; count: number }[];
+  reclaimed(): ReclaimedRow[];
   /** A moment to compare with by `since`. */
   mark(): Mark;
   since(m: Mark): Delta;

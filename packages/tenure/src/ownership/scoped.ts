@@ -1,0 +1,80 @@
+/**
+ * `scoped` and `scopedAsync`: a scope around a function, from which the result moves out. Called by users and by library code.
+ */
+import { AsyncScopeError } from "../base/errors.ts";
+import { suppressed } from "../base/polyfills.ts";
+import { asyncContext, currentScope, withAsyncScope } from "./current.ts";
+import { type Handle, handleOf } from "./handle.ts";
+import { DisposeScope, isThenable, newDisposeScope, noAsyncContext } from "./scope.ts";
+
+/** Property under which an object lists the tensors it owns, so that `scoped` can move them out with it. */
+export const tensors: unique symbol = Symbol.for("tenure.tensors");
+
+/**
+ * Runs `fn` in a scope of its own; tensors in its result (also in arrays, plain objects, Map, Set, and objects with `[tensors]()`) move to the caller's scope.
+ * When `fn` throws, nothing escapes. @throws AsyncScopeError when `fn` returns a promise: use `scopedAsync`.
+ */
+export function scoped<T>(fn: (scope: DisposeScope) => T, name?: string): T {
+  const scope = newDisposeScope(name);
+  let result: T;
+  try {
+    result = fn(scope);
+    if (isThenable(result)) {
+      Promise.resolve(result).catch(() => undefined);
+      throw new AsyncScopeError("scoped", "expected a function that returns a value, got one that returns a promise; use scopedAsync(async () => …)", { opened: scope.site, scope: scope.describe() });
+    }
+    escape(result, scope);
+  } catch (error) {
+    try { endAfterFailure(scope); } catch (later) { throw suppressed(later, error); }
+    throw error;
+  }
+  scope.dispose();
+  return result;
+}
+
+/**
+ * `scoped` for async functions, exact across every `await` inside, whatever else runs meanwhile.
+ * @throws AsyncScopeError (as a rejection) on hosts without an async context (browsers today): use `scope.wait(p)`, `scope.go(function* …)` or synchronous scopes.
+ */
+export async function scopedAsync<T>(fn: (scope: DisposeScope) => Promise<T>, name?: string): Promise<T> {
+  const context = asyncContext();
+  if (context === null) throw noAsyncContext("scopedAsync");
+  const scope = new DisposeScope(name === undefined ? {} : { name }, currentScope());
+  let result: T;
+  try {
+    result = await withAsyncScope(context, scope, () => fn(scope));
+    escape(result, scope);
+  } catch (error) {
+    try { endAfterFailure(scope); } catch (later) { throw suppressed(later, error); }
+    throw error;
+  }
+  scope.dispose();
+  return result;
+}
+
+/** The function may have ended its scope itself. */
+function endAfterFailure(scope: DisposeScope): void { if (!scope.disposed) scope.dispose(); }
+
+/** Moves the tensors reachable in `result` that belong to `scope`, or to a scope inside it, to the scope around it. */
+function escape(result: unknown, scope: DisposeScope): void {
+  const found: Handle[] = [];
+  walk(result, new Set(), (handle) => {
+    if (handle.isLive && handle.scope !== null && (handle.scope === scope || handle.scope.isInside(scope))) found.push(handle);
+  });
+  // Only now: had the walk thrown, nothing would have moved.
+  for (const handle of found) scope.moveHandleOut(handle);
+}
+
+function walk(value: unknown, seen: Set<object>, visit: (handle: Handle) => void): void {
+  if (typeof value !== "object" || value === null || seen.has(value)) return;
+  seen.add(value);
+  const handle = handleOf(value);
+  if (handle !== undefined) visit(handle);
+  const listed = (value as { [tensors]?: () => Iterable<unknown> })[tensors];
+  if (typeof listed === "function") { for (const t of listed.call(value)) walk(t, seen, visit); return; }
+  if (handle !== undefined) return;
+  if (Array.isArray(value) || value instanceof Set) { for (const item of value) walk(item, seen, visit); return; }
+  if (value instanceof Map) { for (const [key, item] of value) { walk(key, seen, visit); walk(item, seen, visit); } return; }
+  const proto: unknown = Object.getPrototypeOf(value);
+  if (proto === Object.prototype || proto === null) for (const item of Object.values(value)) walk(item, seen, visit);
+}
