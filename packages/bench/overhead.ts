@@ -34,7 +34,7 @@ export async function run(): Promise<string> {
     const encoder = device.gpu.createCommandEncoder(), pass = encoder.beginComputePass();
     for (let i = 0; i < chain; i++) {
       pass.setPipeline(pipeline);
-      pass.setBindGroup(0, groups[i & 1]!);
+      pass.setBindGroup(0, groups[i & 1]);
       pass.dispatchWorkgroups(1);
     }
     pass.end();

@@ -3,7 +3,7 @@
  * it was used. All temporaries live in scopes of their own: whatever throws, nothing leaks and no leaf is half updated. Called by `Tensor.backward` and `grad`.
  */
 import { isFloat } from "../base/dtype.ts";
-import { GradError, ShapeError } from "../base/errors.ts";
+import { GradError, ShapeError, internal } from "../base/errors.ts";
 import { formatShape, sameShape } from "../base/shape.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import { type DisposeScope, newDisposeScope } from "../ownership/scope.ts";
@@ -11,13 +11,19 @@ import { add, cast, copy, fill } from "../ops/elementwise.ts";
 import type { Meta, Run, Value, VjpContext } from "../ops/op.ts";
 import { sum } from "../ops/reduce.ts";
 import { reshape } from "../ops/views.ts";
-import { f32Bits } from "../kernels/kernel.ts";
+import { f32Bits } from "../base/bits.ts";
 import { labels } from "../runtime/record.ts";
 import { restored } from "../tensor/run.ts";
 import { type GradNode, type Gradient, gradMode } from "../tensor/tape.ts";
-import { type BackwardOptions, type Tensor, call, engine, wrap } from "../tensor/tensor.ts";
+import { type BackwardOptions, Tensor, call, engine, wrap } from "../tensor/tensor.ts";
 
-const run: Run = (op, inputs, attrs, words) => call(op, inputs as readonly Tensor[], attrs, words);
+const run: Run = (op, inputs, attrs, words) => call(op, inputs.map(asTensor), attrs, words);
+
+/** Gradient rules see tensors as opaque values; here they are tensors again. */
+function asTensor(value: Value): Tensor {
+  if (!(value instanceof Tensor)) throw internal("a gradient rule made a value that is no tensor");
+  return value;
+}
 
 /** Gradients under way, by the record they belong to. */
 type Pending = Map<Gradient, Tensor>;
@@ -98,7 +104,7 @@ function visit(node: GradNode, g: Tensor, pending: Pending, results: Pending, wa
   node.edges.forEach((record, i) => {
     const value = gradients[i] ?? null;
     if (record === null || value === null) return;
-    const fitted = fit(value as Tensor, node.metas[i]!);
+    const fitted = fit(asTensor(value), node.metas[i]!);
     const owned = temporaries.moveTo(scope, temporaries.contains(fitted) ? fitted : fitted.alias());
     if (record.node === null || wanted?.has(record) === true) addTo(results, record, owned, scope);
     if (record.node !== null) addTo(pending, record, results.get(record) === owned ? owned.alias() : owned, scope);
@@ -115,7 +121,7 @@ function fit(value: Value, meta: Meta): Tensor {
     if (!sameShape(g.shape, meta.shape)) g = run(reshape, [g], { shape: meta.shape });
   }
   if (g.dtype !== meta.dtype && isFloat(meta.dtype)) g = run(cast, [g], { dtype: meta.dtype });
-  return g as Tensor;
+  return asTensor(g);
 }
 
 /** Adds to what a record has got so far. Takes over `g`, which belongs to `scope`. */

@@ -75,7 +75,7 @@ export function reducedShape(shape: Shape, axes: readonly number[], keepDims: bo
 
 /** @throws ShapeError unless every dimension is a non-negative integer small enough to index. */
 export function checkShape(op: string, shape: Shape): Shape {
-  if (!Array.isArray(shape)) throw new ShapeError(op, "an array of dimensions", typeof shape, "write for example [2, 3]");
+  if (!(Array.isArray as (value: unknown) => boolean)(shape)) throw new ShapeError(op, "an array of dimensions", typeof shape, "write for example [2, 3]");
   for (const d of shape) if (!Number.isInteger(d) || d < 0) throw new ShapeError(op, "dimensions that are integers of 0 or more", formatShape(shape), "check how the shape was computed");
   if (sizeOf(shape) > 0x7fff_ffff) throw new ShapeError(op, "at most 2^31 - 1 elements", formatShape(shape), "split the tensor");
   return shape;

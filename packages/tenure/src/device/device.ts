@@ -45,7 +45,7 @@ export class Device {
     this.reads = new ReadRing(device);
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
-      this.report(toTenureError((event as GPUUncapturedErrorEvent).error));
+      this.report(toTenureError((event).error));
     });
     void device.lost.then(({ reason, message }) => {
       this.lost = new DeviceLostError("device", `expected a working device, got a lost one (${reason}: ${message}); call init() again and rebuild your tensors`);

@@ -42,10 +42,4 @@ export interface Kernel {
   readonly workgroups: readonly [number, number, number];
 }
 
-const scratch = new DataView(new ArrayBuffer(4));
-
-/** The bits of an f32 as a u32 word of `params`. */
-export function f32Bits(value: number): number { scratch.setFloat32(0, value); return scratch.getUint32(0); }
-
-/** The bits of an i32 as a u32 word of `params`. */
-export function i32Bits(value: number): number { return value >>> 0; }
+export { f32Bits, i32Bits } from "../base/bits.ts";

@@ -7,8 +7,8 @@ import { formatShape, sameShape } from "../base/shape.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import { detachHandle } from "../ownership/scope.ts";
-import { labels } from "../runtime/record.ts";
 import { tensor } from "../tensor/create.ts";
+import { currentLayer, labelled } from "../tensor/step.ts";
 import { Tensor, live } from "../tensor/tensor.ts";
 
 /** A module's values by dotted name, as `stateDict` returns and `loadStateDict` takes them. */
@@ -29,13 +29,7 @@ export abstract class Module implements Disposable {
   /** Runs `forward` with recorded ops labelled by this module. Call this, not `forward`, from outside. */
   call(x: Tensor): Tensor {
     if (this.#disposed) throw new TenureError(this.constructor.name, "expected a live module, got one that was disposed; make a new one");
-    const outer = labels.layer;
-    labels.layer = this.#label(outer);
-    try {
-      return this.forward(x);
-    } finally {
-      labels.layer = outer;
-    }
+    return labelled(null, this.#label(currentLayer()), () => this.forward(x));
   }
 
   #label(outer: string): string {

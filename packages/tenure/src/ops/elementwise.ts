@@ -151,15 +151,18 @@ function unary(name: string, def: UnaryDef): OpDef {
   const record: OpDef = {
     name, doc: def.doc, facts: { elementwise: true }, saves: save,
     infer: ([x]) => [{ shape: x!.layout.shape, dtype: def.kind === "bool" ? "bool" : def.kind === "float" ? floatOf(x!.dtype) : x!.dtype === "bool" ? "int32" : x!.dtype }],
-    expression: (inputs) => {
-      const meta = record.infer(inputs, undefined)[0]!;
-      const type = def.kind === "bool" ? computeType(inputs[0]!.dtype) : computeType(meta.dtype);
-      const expr = typeof def.expr === "string" ? def.expr : def.expr(type);
-      return typed(inputs, type, { from: def.kind === "bool" ? "bool" : type, dtype: meta.dtype }, expr, def.helpers ?? []);
-    },
+    expression: (inputs) => into(inputs, record.infer(inputs, undefined)[0]!.dtype),
     ...(def.vjp === undefined ? {} : { vjp: (c: VjpContext<undefined>) => [def.vjp!(c, c.grad)] }),
   };
-  return def.kind === "bool" ? defineOp(record) : withInplace(record);
+  const into = (inputs: readonly View[], dtype: DType): Expression => {
+    const type = computeType(def.kind === "bool" ? inputs[0]!.dtype : record.infer(inputs, undefined)[0]!.dtype);
+    const expr = typeof def.expr === "string" ? def.expr : def.expr(type);
+    return typed(inputs, type, { from: def.kind === "bool" ? "bool" : type, dtype }, expr, def.helpers ?? []);
+  };
+  if (def.kind === "bool") return defineOp(record);
+  const twin = withInplace(record);
+  (twin.inplace as { expression: OpDef["expression"] }).expression = (inputs) => into(inputs, inputs[0]!.dtype);
+  return twin;
 }
 
 const zeroGrad = (c: VjpContext<undefined>, g: Value): Value => c.run(mulScalar, [g], { dtype: g.dtype, reverse: false }, [f32Bits(0)]);

@@ -39,11 +39,11 @@ export interface VjpContext<A> {
   /** Meta of every input, saved or not. */
   readonly metas: readonly Meta[];
   /** Saved input `i`. Only inputs listed in `saves.inputs` may be asked for. */
-  input(i: number): Value;
+  readonly input: (i: number) => Value;
   /** The saved output. Only with `saves.output`. */
-  output(): Value;
+  readonly output: () => Value;
   /** Whether input `i` wants a gradient. */
-  needs(i: number): boolean;
+  readonly needs: (i: number) => boolean;
   readonly attrs: A;
   readonly words: readonly number[];
   readonly run: Run;

@@ -35,11 +35,11 @@ export const adamUpdate: OpDef = defineOp({
   name: "adamUpdate", doc: "Adam (Kingma & Ba 2015) and, with decoupled decay, AdamW (Loshchilov & Hutter 2019); bias-corrected as in PyTorch.", facts: { elementwise: true, inplaceOf: [0, 2, 3], recomputable: false },
   infer: (inputs) => inferUpdate("adamUpdate", inputs, [0, 2, 3]),
   expression: () => ({
-    body: `let p = a0 * (1.0 - s0 * s7);
-let g = a1 + s4 * p;
+    body: `let w = a0 * (1.0 - s0 * s7);
+let g = a1 + s4 * w;
 let m = s1 * a2 + (1.0 - s1) * g;
 let v = s2 * a3 + (1.0 - s2) * g * g;
-r0 = p - s0 / s5 * m / (sqrt(v) / s6 + s3);
+r0 = w - s0 / s5 * m / (sqrt(v) / s6 + s3);
 r1 = m;
 r2 = v;`,
     scalars: f32(8),

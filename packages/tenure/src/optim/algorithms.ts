@@ -1,7 +1,7 @@
 /**
  * The update rules. Hyperparameters, defaults and formulas are PyTorch's.
  */
-import { f32Bits } from "../kernels/kernel.ts";
+import { f32Bits } from "../base/bits.ts";
 import { adamUpdate, momentumUpdate, sgdUpdate } from "../ops/optimizer.ts";
 import { type Tensor, update } from "../tensor/tensor.ts";
 import { Optimizer, checkNumber } from "./optimizer.ts";

@@ -7,9 +7,8 @@ import { formatShape, sameShape } from "../base/shape.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import { detachHandle } from "../ownership/scope.ts";
-import { stepEnded } from "../runtime/execute.ts";
-import { labels } from "../runtime/record.ts";
 import { zeros } from "../tensor/create.ts";
+import { labelled, stepEnded } from "../tensor/step.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** Checks a hyperparameter. @throws ArgumentError when it lies outside [low, high) */
@@ -44,21 +43,12 @@ export abstract class Optimizer implements Disposable {
   step(): void {
     if (this.#disposed) throw new TenureError(this.constructor.name, "expected a live optimizer, got one that was disposed; make a new one");
     this.#steps++;
-    const { phase, layer } = labels;
-    labels.phase = "apply";
-    try {
-      noGrad(() => {
-        for (const p of this.#parameters) {
-          using g = p.grad;
-          if (g === null) continue;
-          labels.layer = p.name;
-          this.update(p, g, this.#steps);
-        }
-      });
-    } finally {
-      labels.phase = phase;
-      labels.layer = layer;
-    }
+    noGrad(() => {
+      for (const p of this.#parameters) {
+        using g = p.grad;
+        if (g !== null) labelled("apply", p.name, () => { this.update(p, g, this.#steps); });
+      }
+    });
     stepEnded();
   }
 
@@ -68,7 +58,7 @@ export abstract class Optimizer implements Disposable {
   /** A state tensor of the parameter's shape, zeros at first. Belongs to the optimizer. */
   protected state(parameter: Tensor, name: string): Tensor {
     let slots = this.#state.get(parameter);
-    if (slots === undefined) this.#state.set(parameter, (slots = new Map()));
+    if (slots === undefined) this.#state.set(parameter, (slots = new Map<string, Tensor>()));
     const known = slots.get(name);
     if (known !== undefined) return known;
     const made = zeros(parameter.shape, { dtype: parameter.dtype, name: `${parameter.name}.${name}` });

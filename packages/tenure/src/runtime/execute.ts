@@ -55,7 +55,7 @@ export async function init(options: InitOptions = {}): Promise<DeviceInfo> {
   if (initializing === null) {
     initializing = acquire(choice, options.powerPreference).then((acquired) => {
       runtime.device = new Device(acquired);
-      freeing.buffer = (buffer) => { acquired.device === runtime.device?.gpu && runtime.device.pool.release(buffer); };
+      freeing.buffer = (buffer) => { if (runtime.device?.gpu === acquired.device) runtime.device.pool.release(buffer); };
       announce(acquired.info);
       return acquired.info;
     });
@@ -71,7 +71,7 @@ function announce(info: DeviceInfo): void {
   const text = `tenure: running on ${info.name} (${info.kind}, ${info.source})`;
   if (announced.has(text)) return;
   announced.add(text);
-  if (isNode) console.error(text); else console.info(text);
+  if (isNode) console.error(text); else console.info(text); // eslint-disable-line no-console -- said once, on request of whoever called init()
 }
 
 /** Gives the device back. Tensors that still live lose their contents and say so when used. Never needed before a process ends. */
@@ -111,7 +111,7 @@ interface PendingRead {
   readonly reject: (error: unknown) => void;
 }
 
-let reads: PendingRead[] = [];
+const reads: PendingRead[] = [];
 
 /** Bytes of a storage as they will be once everything recorded so far has run. Pins the storage at once; flushes at the end of this job. */
 export function readBytes(storage: Storage, offset: number, bytes: number): Promise<ArrayBuffer> {

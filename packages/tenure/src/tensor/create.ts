@@ -6,7 +6,7 @@ import { type DType, checkDType, isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError } from "../base/errors.ts";
 import { type Shape, checkShape } from "../base/shape.ts";
 import * as E from "../ops/elementwise.ts";
-import { f32Bits } from "../kernels/kernel.ts";
+import { f32Bits } from "../base/bits.ts";
 import { Gradient } from "./tape.ts";
 import { runOp, uploadOp } from "./run.ts";
 import { type TensorData, encode, flatten } from "./host.ts";

@@ -1,0 +1,10 @@
+/**
+ * Numbers as the 32-bit words that uniforms hold. Used by kernels' params and by ops' per-call scalars. Owns nothing.
+ */
+const scratch = new DataView(new ArrayBuffer(4));
+
+/** The bits of an f32 as a u32 word. */
+export function f32Bits(value: number): number { scratch.setFloat32(0, value); return scratch.getUint32(0); }
+
+/** The bits of an i32 as a u32 word. */
+export function i32Bits(value: number): number { return value >>> 0; }

@@ -1,0 +1,23 @@
+/**
+ * What layers above tensors may say to the recorder: which part of a training step ops belong to, and that a step has ended. Called by nn, optim and autograd.
+ */
+import type { Phase } from "../graph/program.ts";
+import { labels } from "../runtime/record.ts";
+
+export { stepEnded } from "../runtime/execute.ts";
+
+/** The label ops get now. */
+export function currentLayer(): string { return labels.layer; }
+
+/** Runs `fn` with recorded ops labelled; null leaves a label as it is. */
+export function labelled<T>(phase: Phase | null, layer: string | null, fn: () => T): T {
+  const before = { ...labels };
+  if (phase !== null) labels.phase = phase;
+  if (layer !== null) labels.layer = layer;
+  try {
+    return fn();
+  } finally {
+    labels.phase = before.phase;
+    labels.layer = before.layer;
+  }
+}
