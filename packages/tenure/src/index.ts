@@ -3,6 +3,7 @@
  */
 import "./base/polyfills.ts";
 import "./autograd/backward.ts";
+import "./tensor/why.ts";
 
 export { init, shutdown, sync, deviceInfo, type InitOptions } from "./runtime/execute.ts";
 export type { DeviceInfo } from "./device/acquire.ts";
@@ -14,8 +15,12 @@ export { enableGrad, isGradEnabled, noGrad } from "./autograd/mode.ts";
 export { grad, valueAndGrad, type GradOptions } from "./autograd/grad.ts";
 export { DisposeScope, currentDisposeScope, newDisposeScope, newDisposeScope as NewDisposeScope, type Owned, type ScopeOptions } from "./ownership/scope.ts";
 export { scoped, scopedAsync, tensors } from "./ownership/scoped.ts";
-export type { ScopeReport } from "./ownership/report.ts";
-export type { Delta, LiveRow, Mark, MemoryStatistics } from "./ownership/evidence.ts";
+export type { ScopeReport, SiteRow } from "./ownership/report.ts";
+export type { Delta, LiveRow, Mark, MemoryStatistics, Reason } from "./ownership/evidence.ts";
+export type { ReclaimedRow } from "./ownership/handle.ts";
+export type { LifetimeStatistics } from "./ownership/statistics.ts";
+export type { ChromeTrace } from "./ownership/timeline.ts";
+export type { Drift, DriftRow } from "./ownership/watch.ts";
 export type { TrackLevel } from "./ownership/site.ts";
 export type { DType, HostArray } from "./base/dtype.ts";
 export type { Shape } from "./base/shape.ts";

@@ -4,6 +4,7 @@
  */
 import "./base/polyfills.ts";
 import "./autograd/backward.ts";
+import "./tensor/why.ts";
 import { ArgumentError, ShapeError, TenureError } from "./base/errors.ts";
 import { formatShape, sameShape } from "./base/shape.ts";
 import type { Mark } from "./ownership/evidence.ts";

@@ -23,6 +23,9 @@ export function sizeClass(bytes: number): number {
   return Math.max(256, Math.ceil(bytes / granule) * granule);
 }
 
+/** Asked before the pool makes a buffer: may trim the pool, or throw to refuse. Set by whoever keeps a budget. */
+export const allowance: { ask: ((pool: BufferPool, bytes: number) => void) | null } = { ask: null };
+
 export class BufferPool {
   readonly #create: (descriptor: GPUBufferDescriptor) => GPUBuffer;
   readonly #free = new Map<number, PooledBuffer[]>();
@@ -53,6 +56,7 @@ export class BufferPool {
       buffer = free.pop()!;
       this.freeBytes -= size;
     } else {
+      allowance.ask?.(this, size);
       counters.buffers++;
       const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
       buffer = { id: this.#nextId++, gpu: this.#create({ label: `tenure ${size}`, size, usage }), bytes: size, lastUse: 0 };

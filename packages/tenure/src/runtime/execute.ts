@@ -115,11 +115,21 @@ const reads: PendingRead[] = [];
 
 /** Bytes of a storage as they will be once everything recorded so far has run. Pins the storage at once; flushes at the end of this job. */
 export function readBytes(storage: Storage, offset: number, bytes: number): Promise<ArrayBuffer> {
-  return new Promise((resolve, reject) => {
+  const read = new Promise<ArrayBuffer>((resolve, reject) => {
     reads.push({ storage: storage.retain(), offset, bytes, resolve, reject });
     flushSoon();
   });
+  const back = (): void => { outstanding.delete(read); };
+  outstanding.add(read);
+  read.then(back, back);
+  return read;
 }
+
+/** Reads that were asked for and have not come back. */
+const outstanding = new Set<Promise<ArrayBuffer>>();
+
+/** Reads that pin a storage now; a read lets go once its copy is in the queue. */
+export function pendingReads(storage: Storage): number { return reads.filter((read) => read.storage === storage).length; }
 
 function rejectReads(error: unknown): void {
   for (const read of reads.splice(0)) { read.storage.release(); read.reject(error); }
@@ -317,6 +327,7 @@ function encodeReads(device: Device): (() => void) | undefined {
     if (storage.buffer === null) {
       const error = storage.failure ?? new DeviceLostError("data", "expected a tensor with contents, got one whose device was shut down; make it again after init()");
       if (storage.failure !== null) device.takeErrors();
+      storage.release();
       read.reject(error);
     } else {
       pending.push({ ...read, at: total });
@@ -356,8 +367,11 @@ export async function sync(): Promise<void> {
   if (error !== undefined) throw error;
 }
 
-/** Waits for submitted work, if a device is there. */
-setSettled(async () => { if (runtime.device !== null) await sync(); });
+// `await using` waits for reads under way, each of which reports its own errors, and for submitted work, if a device is there.
+setSettled(async () => {
+  await Promise.allSettled(outstanding);
+  if (runtime.device !== null) await sync();
+});
 
 /** Destroys free buffers and idle staging. @returns bytes given back to the device */
 export async function trim(): Promise<number> {
