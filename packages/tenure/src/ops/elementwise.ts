@@ -253,13 +253,27 @@ export const pow: OpDef = binary("pow", {
   ],
 });
 /** b·a^(b-1), and 0 where b is 0. */
-const powGrad: OpDef = binary("powGrad", { doc: "b·a^(b-1): the derivative of pow by its base; 0 where b is 0.", kind: "float", expr: "select(y * powOf(x, y - 1.0), 0.0, y == 0.0)", helpers: ["powOf"] });
+const powGrad: OpDef = binary("powGrad", {
+  doc: "b·a^(b-1): the derivative of pow by its base; 0 where b is 0.", kind: "float", expr: "select(y * powOf(x, y - 1.0), 0.0, y == 0.0)", helpers: ["powOf"], saves: { inputs: [0, 1] },
+  vjp: (c, g) => {
+    const a = c.input(0), b = c.input(1), less = addConst(c.run, b, -1);
+    const byExponent = (): Value => { const p = c.run(pow, [a, less], undefined); return c.run(add, [p, mul2(c.run, b, c.run(powLog, [p, a], undefined))], undefined); };
+    return [c.needs(0) ? mul2(c.run, g, mul2(c.run, b, c.run(powGrad, [a, less], undefined))) : null, c.needs(1) ? mul2(c.run, g, byExponent()) : null];
+  },
+});
 /** out·log(a), and 0 where out is 0. */
-const powLog: OpDef = binary("powLog", { doc: "a^b·log(a): the derivative of pow by its exponent, from output and base; 0 where the output is 0.", kind: "float", expr: "select(x * logOf(y), 0.0, x == 0.0)", helpers: ["logOf"] });
+const powLog: OpDef = binary("powLog", {
+  doc: "a^b·log(a): the derivative of pow by its exponent, from output and base; 0 where the output is 0.", kind: "float", expr: "select(x * logOf(y), 0.0, x == 0.0)", helpers: ["logOf"], saves: { inputs: [0, 1] },
+  vjp: (c, g) => {
+    const out = c.input(0), a = c.input(1), zero = constant(c.run, 0), none = c.run(eq, [out, zero], undefined);
+    const unlessZero = (x: Value): Value => mul2(c.run, g, c.run(where, [none, zero, x], undefined));
+    return [c.needs(0) ? unlessZero(c.run(log, [a], undefined)) : null, c.needs(1) ? unlessZero(c.run(div, [out, a], undefined)) : null];
+  },
+});
 export const mod: OpDef = binary("mod", { doc: "Remainder with the divisor's sign, as Python's %. 0 for integer division by 0.", kind: "arithmetic", expr: ofType("floorMod(x, y)", "floorModI(x, y)", "select(x % max(y, 1u), 0u, y == 0u)"), helpers: ["floorMod", "floorModI"], saves: { inputs: [0, 1] }, vjp: (c, g) => [g, c.needs(1) ? c.run(neg, [mul2(c.run, g, c.run(floorDiv, [c.input(0), c.input(1)], undefined))], undefined) : null] });
 export const floorDiv: OpDef = binary("floorDiv", { doc: "Quotient rounded down. 0 for integer division by 0.", kind: "arithmetic", expr: ofType("floorDiv(x, y)", "floorDivI(x, y)", "select(x / max(y, 1u), 0u, y == 0u)"), helpers: ["floorDiv", "floorDivI"], vjp: (c, g) => { const z = scale(c.run, g, 0); return [z, z]; } });
 /** 1 where the first wins, 1/2 on a tie, 0 else: how maximum and minimum share their gradient. */
-const wins: OpDef = binary("wins", { doc: "1 where a > b, 1/2 where equal, 0 elsewhere.", kind: "float", expr: "select(select(0.0, 1.0, x > y || isNan(x)), 0.5, x == y)", helpers: ["isNan"] });
+const wins: OpDef = binary("wins", { doc: "1 where a > b, 1/2 where equal, 0 elsewhere.", kind: "float", expr: "select(select(0.0, 1.0, x > y || isNan(x)), 0.5, x == y)", helpers: ["isNan"], vjp: () => [null, null] });
 export const maximum: OpDef = binary("maximum", { doc: "The larger of a and b; NaN wins. A tie shares the gradient.", kind: "arithmetic", expr: ofType("nanMax(x, y)", "max(x, y)"), helpers: ["nanMax"], saves: { inputs: [0, 1] }, vjp: (c, g) => [mul2(c.run, g, c.run(wins, [c.input(0), c.input(1)], undefined)), mul2(c.run, g, c.run(wins, [c.input(1), c.input(0)], undefined))] });
 export const minimum: OpDef = binary("minimum", { doc: "The smaller of a and b; NaN wins. A tie shares the gradient.", kind: "arithmetic", expr: ofType("nanMin(x, y)", "min(x, y)"), helpers: ["nanMin"], saves: { inputs: [0, 1] }, vjp: (c, g) => [mul2(c.run, g, c.run(wins, [c.input(1), c.input(0)], undefined)), mul2(c.run, g, c.run(wins, [c.input(0), c.input(1)], undefined))] });
 /** g where y is above 0: relu's gradient by its output. */

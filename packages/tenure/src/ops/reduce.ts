@@ -7,7 +7,7 @@ import { type Shape, formatShape, reducedShape, sizeOf } from "../base/shape.ts"
 import { f32Bits } from "../kernels/kernel.ts";
 import { type ReduceOp, reduceKernel } from "../kernels/reduce.ts";
 import { crossEntropyBackwardKernel, crossEntropyKernel, softmaxBackwardKernel, softmaxKernel } from "../kernels/softmax.ts";
-import { cast, div, eq, mul, mulScalar } from "./elementwise.ts";
+import { cast, div, eq, exp, fill, mul, mulScalar, ne, neg, sub } from "./elementwise.ts";
 import { type OpDef, type Run, type Value, type VjpContext, defineOp } from "./op.ts";
 import { expand, reshape } from "./views.ts";
 
@@ -75,11 +75,17 @@ export interface AxisAttrs { readonly axis: number }
 
 function softmaxLike(name: string, log: boolean, doc: string): OpDef<AxisAttrs> {
   const backward: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
-    name: `${name}Backward`, doc: `Gradient of ${name} from its output.`, facts: { reduces: true },
+    name: `${name}Backward`, doc: `Gradient of ${name} from its output.`, facts: { reduces: true }, saves: { inputs: [0, 1] },
     infer: ([y]) => [{ shape: y!.layout.shape, dtype: y!.dtype }],
     key: ({ axis }) => [axis],
     kernel: ([y, g], _, { axis }, caps) => softmaxBackwardKernel({ output: y!, grad: g!, axis, log }, caps),
     flops: ([y]) => 4 * y!.layout.size,
+    vjp: ({ grad: h, input, attrs, run }) => {
+      const y = input(0), g = input(1), times = (a: Value, b: Value): Value => run(mul, [a, b], undefined), minus = (a: Value, b: Value): Value => run(sub, [a, b], undefined);
+      const total = (x: Value): Value => run(sum, [x], { axes: [attrs.axis], keepDims: true });
+      if (log) { const p = run(exp, [y], undefined); return [run(neg, [times(times(h, p), total(g))], undefined), minus(h, total(times(h, p)))]; }
+      return [minus(times(h, minus(g, total(times(y, g)))), times(total(times(h, y)), g)), run(backward, [y, h], attrs)];
+    },
   });
   return defineOp<AxisAttrs>({
     name, doc, facts: { reduces: true }, saves: { output: true },
@@ -103,11 +109,21 @@ const crossEntropyKey = ({ ignoreIndex }: CrossEntropyAttrs): readonly number[] 
 const withIgnore = ({ ignoreIndex }: CrossEntropyAttrs): { ignoreIndex?: number } => (ignoreIndex === undefined ? {} : { ignoreIndex });
 
 const crossEntropyBackward: OpDef<CrossEntropyAttrs> = defineOp<CrossEntropyAttrs>({
-  name: "crossEntropyBackward", doc: "Gradient of crossEntropyRows from logits, targets and the gradient per row.", facts: { reduces: true },
+  name: "crossEntropyBackward", doc: "Gradient of crossEntropyRows from logits, targets and the gradient per row.", facts: { reduces: true }, saves: { inputs: [0, 1, 2] },
   infer: ([logits]) => [{ shape: logits!.layout.shape, dtype: logits!.dtype }],
   key: crossEntropyKey,
   kernel: ([logits, targets, gradPerRow], _, attrs, caps) => crossEntropyBackwardKernel({ logits: logits!, targets: targets!, gradPerRow: gradPerRow!, ...withIgnore(attrs) }, caps),
   flops: ([logits]) => 5 * logits!.layout.size,
+  vjp: ({ grad: h, input, metas, needs, attrs, run }) => {
+    const [logits, targets, perRow] = [input(0), input(1), input(2)], rows = metas[2]!.shape, times = (a: Value, b: Value): Value => run(mul, [a, b], undefined);
+    const byLogits = (): Value => {
+      const p = run(softmax, [logits], { axis: 1 }), centred = run(sub, [h, run(sum, [times(p, h)], { axes: [1], keepDims: true })], undefined);
+      const ignored = attrs.ignoreIndex === undefined ? perRow : times(perRow, run(cast, [run(ne, [targets, run(fill, [], { shape: [], dtype: "int32" }, [attrs.ignoreIndex >>> 0])], undefined)], { dtype: "float32" }));
+      return times(times(p, centred), run(reshape, [ignored], { shape: [...rows, 1] }));
+    };
+    const byRow = (): Value => run(sum, [times(h, run(crossEntropyBackward, [logits, targets, run(fill, [], { shape: rows, dtype: "float32" }, [f32Bits(1)])], attrs))], { axes: [1], keepDims: false });
+    return [needs(0) ? byLogits() : null, null, needs(2) ? byRow() : null];
+  },
 });
 
 /** Inputs: logits [N, C], targets [N] of class numbers. Output [N]. */
