@@ -33,8 +33,9 @@ export function runOp(op: AnyOp, inputs: readonly TensorHandle[], attrs: unknown
   for (let i = 0; i < inputs.length; i++) inputs[i]!.assertLive(op.name);
   const metas = op.infer(inputs, attrs);
   const inplaceOf = op.facts.inplaceOf;
-  const wantsGrad = gradMode.enabled && op.vjp !== undefined && wantsGradient(op, inputs);
   if (inplaceOf !== undefined) checkInplace(op, inputs, inplaceOf);
+  const wantsGrad = gradMode.enabled && isFloat(metas[0]!.dtype) && wantsGradient(op, inputs);
+  if (wantsGrad && op.vjp === undefined) throw new GradError(op.name, `expected inputs without gradients, got one with requiresGrad, and ${op.name} has no gradient; detach() it, or use noGrad(() => …)`);
   keepWithinLimits();
   return op.view !== undefined ? [runView(op, inputs[0]!, metas[0]!, attrs, wantsGrad)] : runKernel(op, inputs, metas, attrs, words, wantsGrad);
 }
@@ -117,7 +118,8 @@ function wantsGradient(op: AnyOp, inputs: readonly TensorHandle[]): boolean {
   for (let i = 0; i < inputs.length; i++) {
     const input = inputs[i]!;
     if (input.gradient === null || !isFloat(input.dtype)) continue;
-    if (input.version !== input.storage.version) throw new GradError(op.name, `expected ${input.describe()} as it was recorded, got one whose storage another alias has changed in place; use the tensor the in-place op returned`);
+    // A leaf is what its storage holds; a result is what its op computed.
+    if (input.gradient.node !== null && input.version !== input.storage.version) throw new GradError(op.name, `expected ${input.describe()} as it was recorded, got one whose storage another alias has changed in place; use the tensor the in-place op returned`);
     wanted = true;
   }
   return wanted;
