@@ -1,0 +1,96 @@
+/**
+ * The gradient of every differentiable op against finite differences: plain, through views that are not contiguous, in place, and once more for second
+ * derivatives. A differentiable op without a case fails.
+ */
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { GradError, type Tensor, grad, scoped, scopedAsync, tensor } from "tenure";
+import { gradcheck } from "tenure/testing";
+import { type AnyOp, allOps } from "../../../src/ops/op.ts";
+import { rejects, setup } from "../../helpers.ts";
+import { type GradCase, gradCasesOf } from "./cases.ts";
+import { execute, upload } from "./host.ts";
+
+await setup();
+const test = suite("op gradients");
+
+/** The op on the given float tensors, with the fixed ones in their places. */
+function apply(op: AnyOp, c: GradCase, floats: readonly Tensor[]): Tensor {
+  const inputs: Tensor[] = [...floats];
+  for (const [i, h] of Object.entries(c.fixed ?? {})) inputs.splice(Number(i), 0, upload(h));
+  return execute(op, inputs, c.attrs, c.words ?? [])[0]!;
+}
+
+/** The same elements, not contiguous. */
+function scattered(x: Tensor): Tensor {
+  const back = Array.from({ length: x.rank }, (_, i) => x.rank - 1 - i);
+  return x.rank < 2 ? x.reshape(-1, 1).expand(x.size, 2).slice(1, 0, 1).reshape(x.shape) : x.permute(back).clone().permute(back);
+}
+
+const weights = (n: number): number[] => Array.from({ length: n }, (_, i) => Math.cos(2.3 * i + 0.4) + 1.2);
+const weighted = (x: Tensor): Tensor => x.mul(tensor(weights(x.size), { shape: x.shape })).sum();
+
+/** A number that depends on all first derivatives of the op. */
+function firstDerivatives(op: AnyOp, c: GradCase): (...inputs: Tensor[]) => Tensor {
+  return (...inputs) => {
+    const found = grad((...xs: Tensor[]) => weighted(apply(op, c, xs).square()), { createGraph: true })(...inputs);
+    return (Array.isArray(found) ? found as Tensor[] : [found as Tensor]).map((g) => weighted(g)).reduce((a, b) => a.add(b));
+  };
+}
+
+const options = (c: GradCase): { step?: number; tolerance?: number } => ({ ...(c.step === undefined ? {} : { step: c.step }), ...(c.tolerance === undefined ? {} : { tolerance: c.tolerance }) });
+
+async function all(runs: readonly (readonly [string, () => Promise<void>])[]): Promise<void> {
+  const failures: string[] = [];
+  for (const [label, run] of runs) await run().catch((error: unknown) => { failures.push(`${label}: ${String(error)}`); });
+  if (failures.length > 0) throw new Error(failures.slice(0, 6).join("\n"));
+  assert.ok(runs.length > 0);
+}
+
+const twins = new Set(allOps().flatMap((op) => (op.inplace === undefined ? [] : [op.inplace])));
+const differentiable = allOps().filter((op) => op.vjp !== undefined && !twins.has(op) && op.facts.inplaceOf === undefined && !["wins", "floorDiv", "gate"].includes(op.name));
+
+test("every differentiable op has a case", () => {
+  for (const op of differentiable) if (gradCasesOf(op.name) === undefined) throw new Error(`no gradient case for the op ${op.name}`);
+});
+
+for (const op of differentiable) {
+  test(op.name, async () => {
+    const cases = gradCasesOf(op.name)!, first = cases[cases.length - 1]!;
+    await all([
+      ...cases.map((c) => [c.label, () => gradcheck((...x) => apply(op, c, x), c.points, options(c))] as const),
+      [`${first.label}, scattered`, () => gradcheck((...x) => apply(op, first, x.map(scattered)), first.points, options(first))],
+      ...cases.filter((c) => c.second === true).map((c) => [`${c.label}, second derivative`, () => gradcheck(firstDerivatives(op, c), c.points, { tolerance: 2e-2, ...options(c) })] as const),
+    ]);
+  });
+}
+
+test("in place: the gradient where nothing needed was overwritten, an error where it was", async () => {
+  const runs: (readonly [string, () => Promise<void>])[] = [];
+  for (const op of differentiable) {
+    const twin = op.inplace, c = gradCasesOf(op.name)?.[0];
+    if (twin === undefined || c === undefined) continue;
+    const run = (...x: Tensor[]): Tensor => apply(twin, c, [x[0]!.clone(), ...x.slice(1)]);
+    if (op.saves?.inputs?.includes(0) === true && !["divScalar", "modScalar"].includes(op.name)) { // those two need it with the number on the left only
+      runs.push([twin.name, () => scopedAsync(async () => {
+        const inputs = c.points.map((p) => tensor([...p.values], { shape: p.shape, requiresGrad: true })), loss = run(...inputs).sum();
+        await rejects(() => { loss.backward(); }, GradError, /changed in place/, new RegExp(twin.name));
+        assert.not(inputs.some((x) => x.hasGrad), "no leaf is half updated");
+      })]);
+    } else runs.push([twin.name, () => gradcheck(run, c.points, options(c))]);
+  }
+  await all(runs);
+});
+
+test("copy_ passes the gradient to its source and cuts it from what was overwritten", async () => {
+  const [ga, gb] = scoped(() => {
+    const a = tensor([1, 2, 3], { requiresGrad: true }), b = tensor([5], { requiresGrad: true });
+    const target = a.mul(2), result = target.copy_(b);
+    result.mul(3).sum().backward();
+    return [a.grad!.data(), b.grad!.data()];
+  });
+  assert.equal([...await ga], [0, 0, 0]);
+  assert.equal([...await gb], [9]);
+});
+
+test.run();
