@@ -5,7 +5,7 @@
 import type { TSESTree } from "@typescript-eslint/utils";
 import ts from "typescript";
 import { Cells, type Cell } from "./cells.ts";
-import { callsDisposeSymbol, isDisposer } from "./disposes.ts";
+import { callsDisposeSymbol, disposesArguments, isDisposer } from "./disposes.ts";
 import { fateOf, returnsOf, type Fate } from "./fate.ts";
 import { hasBody, unwrap, type CallLike } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
@@ -28,7 +28,7 @@ export type Event =
   | { kind: "own"; cell: Cell; site: Site }
   | { kind: "set"; cell: Cell; to: "none" | "null" | "unknown"; node: ts.Node }
   | { kind: "alias"; cell: Cell; from: Cell; node: ts.Node }
-  | { kind: "use" | "dispose" | "escape" | "return"; cell: Cell; node: ts.Node };
+  | { kind: "use" | "dispose" | "escape" | "return"; cell: Cell; node: ts.Node; certain: boolean };
 
 export interface Segment {
   id: string;
@@ -231,9 +231,9 @@ class Reader {
   }
 
   /** One event for the cell, or for each of its fields; at the exit of `at` when given, else at once. */
-  private all(cell: Cell, kind: "use" | "dispose" | "escape" | "return", node: ts.Node, at?: ts.Node, frame?: Frame): void {
+  private all(cell: Cell, kind: "use" | "dispose" | "escape" | "return", node: ts.Node, at?: ts.Node, frame?: Frame, certain = true): void {
     for (const target of cell.fields ? [cell, ...cell.fields.values()] : [cell]) {
-      const event: Event = { kind, cell: target, node };
+      const event: Event = { kind, cell: target, node, certain };
       if (at && frame) this.later(at, event); else this.emit(event);
     }
   }
@@ -280,7 +280,11 @@ class Reader {
     const call = fate.node as CallLike;
     switch (this.session.effect(call, node)) {
       case "borrows": return this.all(cell, "use", node);
-      case "disposes": return this.all(cell, fate.conditional ? "escape" : "dispose", node, call, frame);
+      case "disposes": {
+        // a function that disposes its parameter may do so on some paths only
+        const certain = disposesArguments(this.session, call, cell.owned);
+        return this.all(cell, fate.conditional ? "escape" : "dispose", node, call, frame, certain);
+      }
       case "identity": {
         if (fate.literal || hops > 4) return this.all(cell, "escape", node, call, frame);
         return this.reference(frame, cell, node, fateOf(call), hops + 1);
@@ -348,6 +352,7 @@ class Reader {
     if (ts.isIdentifier(bare) && frame.cells.at(bare)) return; // an alias event is pending
     if ((ts.isPropertyAccessExpression(bare) || ts.isElementAccessExpression(bare)) && this.aliasesCell(frame, bare)) return;
     const found = this.session.freshness(value);
+    if (!cell.fields && namesCells(frame, bare)) return this.emit({ kind: "set", cell, to: "unknown", node });
     if (cell.fields) return this.giveFields(cell, bare, found, node, declares);
     if (ts.isArrayLiteralExpression(bare) && bare.elements.length === 0) return this.emit({ kind: "set", cell, to: "none", node });
     if (found === "fresh") return this.own(cell, value, node, declares, this.session.oracle.ownedAt(value)?.nullable === true || hasNullArm(bare));
@@ -364,7 +369,8 @@ class Reader {
     for (const [name, field] of cell.fields ?? []) {
       const property = literal?.properties.find((p) => p.name && ts.isIdentifier(p.name) && p.name.text === name);
       const inner = property && ts.isPropertyAssignment(property) ? property.initializer : undefined;
-      const state = literal ? (inner ? this.session.freshness(inner) : "unknown") : found;
+      const named = inner !== undefined && ts.isIdentifier(unwrap(inner));
+      const state = literal ? (inner && !named ? this.session.freshness(inner) : "unknown") : found;
       const at = inner ?? value;
       if (state === "fresh") this.own(field, at, node, declares, false);
       else this.emit({ kind: "set", cell: field, to: state === "borrowed" ? "none" : "unknown", node });
@@ -479,7 +485,7 @@ class Reader {
       const kinds = ids.map((id) => this.captureKind(id, fn));
       const kind = kinds.includes("escape") ? "escape" : kinds.includes("dispose") ? "dispose" : "use";
       if (mode === "helper") { if (kind !== "use") this.all(cell, "escape", fn); else cell.seen.add("use"); }
-      else this.all(cell, kind, ids[0]!);
+      else this.all(cell, kind, ids[0]!, undefined, undefined, kind !== "dispose");
     }
   }
 
@@ -514,6 +520,13 @@ const isNull = (node: ts.Expression): boolean => node.kind === ts.SyntaxKind.Nul
 const hasNullArm = (node: ts.Expression): boolean =>
   (ts.isConditionalExpression(node) && (isNull(unwrap(node.whenTrue)) || isNull(unwrap(node.whenFalse))))
   || (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken);
+
+/** Whether a literal holds variables: who owns them then, the variable or the literal, only their later use tells. */
+function namesCells(frame: Frame, literal: ts.Expression): boolean {
+  const values = ts.isArrayLiteralExpression(literal) ? literal.elements : ts.isObjectLiteralExpression(literal)
+    ? literal.properties.flatMap((p) => (ts.isPropertyAssignment(p) ? [p.initializer] : ts.isShorthandPropertyAssignment(p) ? [p.name] : [])) : [];
+  return values.some((v) => { const bare = unwrap(v); return ts.isIdentifier(bare) && frame.cells.at(bare) !== undefined; });
+}
 
 /** Whether an expression is assigned to rather than read. */
 function isTarget(node: ts.Node): boolean {

@@ -129,7 +129,7 @@ class Flow {
       case "use":
         if (v.bits === disposed && v.at) this.report({ kind: "use-after-dispose", node: event.node, cell, at: v.at });
         return;
-      case "dispose": return this.dispose(state, cell, v, event.node);
+      case "dispose": return this.dispose(state, cell, v, event.node, event.certain);
       case "return":
         if (cell.kind === "using") this.report({ kind: "return-disposed", node: event.node, cell, at: undefined });
         else if (v.bits === disposed && v.at) this.report({ kind: "return-disposed", node: event.node, cell, at: v.at });
@@ -189,13 +189,13 @@ class Flow {
     return [...found];
   }
 
-  private dispose(state: State, cell: Cell, v: Value, node: ts.Node): void {
-    if (cell.kind === "using") return this.report({ kind: "double-dispose", node, cell, at: undefined });
-    if (v.bits === disposed && !cell.fields) this.report({ kind: "double-dispose", node, cell, at: v.at });
+  private dispose(state: State, cell: Cell, v: Value, node: ts.Node, certain: boolean): void {
+    if (cell.kind === "using") return certain ? this.report({ kind: "double-dispose", node, cell, at: undefined }) : undefined;
+    if (v.bits === disposed && !cell.fields && v.at && !sameCall(v.at, node) && certain) this.report({ kind: "double-dispose", node, cell, at: v.at });
     if (cell.kind === "parameter" && v.bits === none && !cell.label.includes(".")) this.report({ kind: "dispose-parameter", node, cell });
     for (const target of this.linked(state, cell)) {
       if (target !== cell && target.kind === "parameter") { const inner = state.get(target); if (inner?.bits === none) this.report({ kind: "dispose-parameter", node, cell: target }); }
-      state.set(target, { ...(state.get(target) ?? value(0)), bits: disposed, sites: noSites, at: node });
+      state.set(target, { ...(state.get(target) ?? value(0)), bits: disposed, sites: noSites, at: certain ? node : undefined });
     }
   }
 
@@ -235,6 +235,13 @@ class Flow {
     this.seen.add(key);
     this.problems.push(problem);
   }
+}
+
+/** `dispose([a, b])` where `b` is another name of `a` is careless, not wrong. */
+function sameCall(a: ts.Node, b: ts.Node): boolean {
+  const callOf = (n: ts.Node): ts.Node | undefined => { let c: ts.Node | undefined = n; while (c && !ts.isCallExpression(c)) c = c.parent as ts.Node | undefined; return c; };
+  const call = callOf(a);
+  return call !== undefined && call === callOf(b);
 }
 
 /** Variables at module level live as long as the program; nobody expects them to be freed. */

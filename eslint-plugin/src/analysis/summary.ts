@@ -104,7 +104,7 @@ function noteArgument(session: Session, id: ts.Identifier, fate: Fate, effect: P
   if (session.oracle.ownedAt(id)) {
     const inner = session.effect(call, id);
     if (inner === "disposes") effect.disposes = true;
-    else if (inner === "takes") effect.stores = true;
+    else if (inner === "takes" || inner === "unknown") effect.stores = true;
     else if (inner === "identity" && fateOf(call).kind === "returned") effect.returns = true;
     return;
   }

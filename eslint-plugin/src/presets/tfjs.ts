@@ -14,7 +14,7 @@ export const tfjs: readonly OwnerSettings[] = [{
   brand: ["dataSync", "arraySync", "dispose", "isDisposedInternal"],
   dispose: { methods: ["dispose"], functions: ["dispose"] },
   calls: "fresh",
-  borrows: ["getWeights", "getTensor", "read", "getVariable", "getStepTensor", "convertToTensor", "convertToTensorArray", "makeTensorFromDataId", "makeTensorFromTensorInfo"],
+  borrows: ["getWeights", "getTensor", "read", "getVariable", "getStepTensor", "convertToTensor", "convertToTensorArray", "makeTensorFromDataId", "makeTensorFromTensorInfo", "minimize"],
   args: "borrow",
   keep: { methods: [], functions: ["keep"] },
   alias: "clone",

@@ -7,6 +7,7 @@ import type { FileAnalysis } from "../analysis/analyse.ts";
 import { nameOf } from "../analysis/call-sites.ts";
 import { soundsLikeDisposal } from "../analysis/disposes.ts";
 import { enclosingFunction } from "../analysis/fate.ts";
+import { hasBody } from "../analysis/oracle.ts";
 import { handedTo } from "../analysis/takes.ts";
 import { rule, spanOf, type Suggestion } from "../create-rule.ts";
 import { slotOf, statementOf } from "../fix/text.ts";
@@ -45,6 +46,8 @@ function exempt(file: FileAnalysis, fn: ts.SignatureDeclaration, name: string): 
   const called = nameOf(fn);
   if (called === undefined) return true;
   const tags = file.session.oracle.tags(fn);
+  const index = fn.parameters.findIndex((p) => ts.isIdentifier(p.name) && p.name.text === name);
+  if (hasBody(fn) && file.session.summary(fn).parameters[index]?.stores) return true; // a sink: it keeps what it does not dispose
   return tags.keeps || tags.takes.includes(name) || soundsLikeDisposal(called);
 }
 

@@ -127,7 +127,8 @@ function assignedOut(file: FileAnalysis, left: ts.Expression, scope: OpenScope, 
   }
   if (!ts.isElementAccessExpression(left)) return null;
   const root = rootOf(left);
-  return (root.kind === ts.SyntaxKind.ThisKeyword || (ts.isIdentifier(root) && declaredOutside(file, root, scope))) && !mentionedLater(file, left.expression, scope)
+  if (ts.isIdentifier(root) && rescued(file, root, scope)) return null;
+  return (root.kind === ts.SyntaxKind.ThisKeyword || (ts.isIdentifier(root) && declaredOutside(file, root, scope))) && !mentionedLater(file, left.expression, scope) && !mentionedLater(file, left, scope)
     ? { ...base, messageId: "field", data: { ...data, name: left.expression.getText() } } : null;
 }
 
@@ -158,7 +159,7 @@ function usedUpInside(file: FileAnalysis, left: ts.Identifier, scope: OpenScope)
   const name = declaration && (declaration as ts.NamedDeclaration).name;
   const fn = declaration && enclosingFunction(declaration);
   if (!declaration || !name || !ts.isIdentifier(name)) return true;
-  return !referencesTo(file.session.oracle, declaration, name, fn ?? file.file).some((id) => (id.pos < scope.from || id.pos > scope.region.end || loops(scope.region)) && id !== left);
+  return !referencesTo(file.session.oracle, declaration, name, fn ?? file.file).some((id) => id !== left && (id.pos > scope.region.end || loops(scope.region) || enclosingFunction(id) !== fn && (id.pos < scope.from)));
 }
 const loops = (region: ts.Node): boolean => {
   for (let n: ts.Node | undefined = region; n && !ts.isSourceFile(n); n = n.parent as ts.Node | undefined) if (ts.isIterationStatement(n, false)) return true;

@@ -25,9 +25,12 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
   },
   defaults: {},
   check(file, _options, report) {
+    const told = new Set<ts.Node>();
     for (const problem of file.problems()) {
       if (problem.kind !== "overwrite" || file.session.scopeAt(problem.site.value) !== "out") continue;
       const { cell, site, node } = problem;
+      if (told.has(node)) continue;
+      told.add(node);
       const fix = keepPrevious(node, cell.label, cell.owned.owner.dispose.methods[0] ?? "dispose", cell.owned.nullable);
       const suggest: Suggestion<Id>[] = fix ? [{ messageId: "keepPrevious", data: { noun: cell.owned.owner.noun }, fix }] : [];
       report({ mark: markOfAssignment(node), messageId: "overwritten", data: { noun: cell.owned.owner.noun, variable: cell.label, line: lineOf(site.value) }, suggest });

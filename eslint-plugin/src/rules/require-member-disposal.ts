@@ -5,7 +5,8 @@
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { markOf } from "../analysis/consume.ts";
-import { unwrap, type Owned } from "../analysis/oracle.ts";
+import { fateOf } from "../analysis/fate.ts";
+import { unwrap, type CallLike, type Owned } from "../analysis/oracle.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
 
@@ -46,6 +47,7 @@ function checkClass(file: FileAnalysis, node: ts.ClassLikeDeclaration, requireDi
   }
   const reached = reach(node, methods);
   for (const m of members) {
+    if (sharedElsewhere(file, node, m.name)) continue;
     if ([...reached].some((method) => mentions(method, m.name))) continue;
     const method = methods[0]!;
     const data = { field: `this.${m.name}`, noun: m.owned.owner.noun, method: `${method.name.getText()}()` };
@@ -82,6 +84,23 @@ function ownedMembers(file: FileAnalysis, node: ts.ClassLikeDeclaration): Member
 }
 const innermost = (value: ts.Expression): ts.Expression => unwrap(value);
 const isStatic = (member: ts.Declaration): boolean => (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static) !== 0;
+
+/** Whether the field is also put into a list, a table or somebody else's hands, which may do the disposing. */
+function sharedElsewhere(file: FileAnalysis, node: ts.ClassLikeDeclaration, field: string): boolean {
+  let found = false;
+  const visit = (inner: ts.Node): void => {
+    if (found) return;
+    if (ts.isPropertyAccessExpression(inner) && inner.expression.kind === ts.SyntaxKind.ThisKeyword && inner.name.text === field) {
+      const fate = fateOf(inner);
+      if (fate.literal && fate.kind !== "argument") found = true;
+      else if (fate.kind === "argument") found = !["borrows", "identity"].includes(file.session.effect(fate.node as CallLike, inner));
+      else if (fate.kind === "assigned" || fate.kind === "field") found = true;
+    }
+    ts.forEachChild(inner, visit);
+  };
+  ts.forEachChild(node, visit);
+  return found;
+}
 
 /** Whether a base class owns the values in the fields. */
 function managed(file: FileAnalysis, node: ts.ClassLikeDeclaration, managers: readonly string[]): boolean {

@@ -3,7 +3,7 @@
  * (or `TENURE_LINT_CORPUS`), cloned there when the network allows. Nothing of them is ever written into this repository. Used by `main.ts`.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -91,10 +91,11 @@ export const isSource = (path: string): boolean =>
   /\.tsx?$/.test(path) && !/\.d\.ts$|(_|\.)(test|spec)\.ts$|(^|\/)(tests?|demos?|test_util\w*|dist|examples?)\/|test_utils?\.ts$|_benchmark|(^|\/)version\.ts$/.test(path);
 
 /** A tsconfig that compiles corpus sources loosely against today's TF.js types. */
-export function writeProject(target: string, modules: string, include: string[]): string {
-  const path = join(target, "tsconfig.lint.json");
+export function writeProject(target: string, modules: string, include: string[], name = "lint"): string {
+  const path = join(target, `tsconfig.${name}.json`);
   // the methods of tensors, which later releases declare apart from the class
-  const chained = ["node_modules/@tensorflow/tfjs-core/dist/public/chained_ops/register_all_chained_ops.d.ts"].filter((p) => existsSync(join(modules, p.replace("node_modules/", ""))));
+  const chainedDir = "@tensorflow/tfjs-core/dist/public/chained_ops";
+  const chained = existsSync(join(modules, chainedDir)) ? readdirSync(join(modules, chainedDir)).filter((f) => f.endsWith(".d.ts") && !f.includes("test")).map((f) => `node_modules/${chainedDir}/${f}`) : [];
   if (!existsSync(join(target, "node_modules"))) symlinkSync(modules, join(target, "node_modules"));
   writeFileSync(path, JSON.stringify({
     compilerOptions: {

@@ -10,14 +10,16 @@ import tenure from "eslint-plugin-tenure";
 export interface Report { file: string; line: number; column: number; rule: string; message: string; text: string }
 
 /** Our rules on files of one project (absolute paths). */
-export function lintFiles(project: string, files: readonly string[], preset: string, rules: Record<string, unknown> = tenure.configs.recommended.rules, plugins: Record<string, unknown> = { tenure }): { reports: Report[]; fatal: string[]; milliseconds: number } {
+export function lintFiles(project: string, files: readonly string[], preset: string, rules: Record<string, unknown> = tenure.configs.recommended.rules, plugins: Record<string, unknown> = { tenure }): { reports: Report[]; fatal: string[]; lines: number; milliseconds: number } {
   const folder = dirname(project);
   const linter = new Linter({ cwd: folder });
   const reports: Report[] = [];
   const fatal: string[] = [];
+  let lines = 0;
   const started = performance.now();
   for (const file of files) {
     const code = readFileSync(file, "utf8");
+    lines += code.split("\n").length;
     const config = { files: ["**/*.ts", "**/*.tsx"], languageOptions: { parser, parserOptions: { project: [project], tsconfigRootDir: folder } }, plugins, settings: { tenure: { presets: [preset] } }, rules, linterOptions: { reportUnusedDisableDirectives: "off" } };
     for (const m of linter.verify(code, [config] as never, { filename: file, allowInlineConfig: false })) {
       if (m.fatal || m.ruleId === null) { fatal.push(`${file}: ${m.message}`); continue; }
@@ -25,5 +27,5 @@ export function lintFiles(project: string, files: readonly string[], preset: str
     }
   }
   parser.clearCaches();
-  return { reports, fatal, milliseconds: performance.now() - started };
+  return { reports, fatal, lines, milliseconds: performance.now() - started };
 }
