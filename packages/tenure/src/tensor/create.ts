@@ -63,15 +63,18 @@ export function arange(start: number, end?: number, step = 1, options?: CreateOp
   const [from, to] = end === undefined ? [0, start] : [start, end];
   if (step === 0 || !Number.isFinite(step) || !Number.isFinite(from) || !Number.isFinite(to)) throw new ArgumentError("arange", "finite numbers and a step that is not 0", `${from}, ${to}, ${step}`);
   const dtype = options?.dtype ?? ([from, to, step].every(Number.isInteger) ? "int32" : "float32");
+  if (checkDType("arange", dtype) === "bool") throw new DTypeError("arange", "a dtype of numbers", "bool", "cast the result");
   const size = Math.max(0, Math.ceil((to - from) / step));
-  return finish(call(E.arange, [], { shape: [size], dtype: checkDType("arange", dtype) }, [E.dtypeWord(from, dtype), E.dtypeWord(step, dtype)]), options);
+  return finish(call(E.arange, [], { shape: [size], dtype }, [E.dtypeWord(from, dtype), E.dtypeWord(step, dtype)]), options);
 }
 
 /** `count` numbers evenly spaced from `start` to `end`, both included. */
 export function linspace(start: number, end: number, count: number, options?: CreateOptions): Tensor {
   if (!Number.isInteger(count) || count < 0) throw new ArgumentError("linspace", "a count of 0 or more", String(count));
+  const dtype = checkDType("linspace", options?.dtype ?? "float32");
+  if (!isFloat(dtype)) throw new DTypeError("linspace", "a float dtype", dtype, "use arange for integers");
   const step = count > 1 ? (end - start) / (count - 1) : 0;
-  return finish(call(E.arange, [], { shape: [count], dtype: options?.dtype ?? "float32" }, [f32Bits(start), f32Bits(step)]), options);
+  return finish(call(E.arange, [], { shape: [count], dtype }, [f32Bits(start), f32Bits(step)]), options);
 }
 
 /** The identity matrix [n, m]; square by default. */

@@ -2,7 +2,7 @@
  * `Tensor`: what users hold. An alias of a storage with its own handle; every op returns a fresh one, owned by the current scope or by whoever declares it with
  * `using`. Methods check and record, nothing runs until somebody reads. All tensors come from `wrap`, everything computed goes through `call`.
  */
-import { type DType, type HostArray, dtypeBytes, isFloat } from "../base/dtype.ts";
+import { type DType, type HostArray, checkDType, dtypeBytes, isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, GradError, ShapeError, internal } from "../base/errors.ts";
 import { type Shape, formatShape, normalizeAxes, normalizeAxis } from "../base/shape.ts";
 import { currentScope } from "../ownership/current.ts";
@@ -262,7 +262,7 @@ export class Tensor implements Disposable {
   sqrt_(): Tensor { return unary(E.sqrt.inplace!, this); }
 
   /** Another dtype. The same dtype gives an alias. NaN becomes 0 in integers, floats are truncated. */
-  to(dtype: DType): Tensor { return dtype === live(this, "to").dtype ? this.alias() : call(E.cast, [this], { dtype }); }
+  to(dtype: DType): Tensor { return dtype === live(this, "to").dtype ? this.alias() : call(E.cast, [this], { dtype: checkDType("to", dtype) }); }
   float(): Tensor { return this.to("float32"); }
   int(): Tensor { return this.to("int32"); }
   bool(): Tensor { return this.to("bool"); }
