@@ -13,6 +13,8 @@ export type { TensorData } from "./tensor/host.ts";
 export { arange, eye, full, linspace, manualSeed, oneHot, ones, rand, randint, randn, tensor, where, zeros, type CreateOptions, type TensorOptions } from "./tensor/create.ts";
 export { enableGrad, isGradEnabled, noGrad } from "./autograd/mode.ts";
 export { grad, valueAndGrad, type GradOptions } from "./autograd/grad.ts";
+export { checkpoint } from "./autograd/checkpoint.ts";
+export { defineOp, type CustomKernel, type CustomOp } from "./tensor/custom.ts";
 export { DisposeScope, currentDisposeScope, newDisposeScope, newDisposeScope as NewDisposeScope, type Owned, type ScopeOptions } from "./ownership/scope.ts";
 export { scoped, scopedAsync, tensors } from "./ownership/scoped.ts";
 export type { ScopeReport, SiteRow } from "./ownership/report.ts";

@@ -3,7 +3,7 @@
  * it was used. All temporaries live in scopes of their own: whatever throws, nothing leaks and no leaf is half updated. Called by `Tensor.backward` and `grad`.
  */
 import { isFloat } from "../base/dtype.ts";
-import { GradError, ShapeError, internal } from "../base/errors.ts";
+import { ArgumentError, GradError, ShapeError } from "../base/errors.ts";
 import { formatShape, sameShape } from "../base/shape.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import { type DisposeScope, newDisposeScope } from "../ownership/scope.ts";
@@ -19,9 +19,9 @@ import { type BackwardOptions, Tensor, call, engine, wrap } from "../tensor/tens
 
 const run: Run = (op, inputs, attrs, words) => call(op, inputs.map(asTensor), attrs, words);
 
-/** Gradient rules see tensors as opaque values; here they are tensors again. */
-function asTensor(value: Value): Tensor {
-  if (!(value instanceof Tensor)) throw internal("a gradient rule made a value that is no tensor");
+/** Gradient rules see tensors as opaque values, hooks are the user's; here they are tensors again. */
+export function asTensor(value: unknown): Tensor {
+  if (!(value instanceof Tensor)) throw new ArgumentError("backward", "tensors from gradient rules and hooks", typeof value, "return a tensor");
   return value;
 }
 
@@ -31,26 +31,35 @@ type Pending = Map<Gradient, Tensor>;
 /** @throws GradError when the root has no graph, the graph was freed, or a saved value was overwritten */
 export function backward(root: Tensor, gradient: Tensor | undefined, options: BackwardOptions): void {
   using scope = newDisposeScope("backward");
-  const leaves = propagate([root], gradient === undefined ? undefined : [gradient], options, scope, null);
+  const leaves = propagate([root], gradient === undefined ? undefined : [gradient], options, scope);
   for (const [leaf, g] of leaves) accumulate(leaf, g, options.createGraph === true);
 }
 
+/** Records a pass should deliver besides leaves. */
+export interface Wanted {
+  readonly records: ReadonlySet<Gradient>;
+  /** The pass ends at these records: what made them is left alone. */
+  readonly boundary: boolean;
+}
+
 /**
- * Gradients of `roots` with respect to every leaf, or to just the records in `wanted`. Tensors in the result belong to `scope`.
+ * Gradients of `roots` with respect to every leaf and to the records in `wanted`. Tensors in the result belong to `scope`.
  * Without `seeds` each root must have one element.
  */
-export function propagate(roots: readonly Tensor[], seeds: readonly Tensor[] | undefined, options: BackwardOptions, scope: DisposeScope, wanted: ReadonlySet<Gradient> | null): Pending {
+export function propagate(roots: readonly Tensor[], seeds: readonly Tensor[] | undefined, options: BackwardOptions, scope: DisposeScope, wanted?: Wanted): Pending {
   const { retainGraph = options.createGraph === true, createGraph = false } = options;
   const pending: Pending = new Map(), results: Pending = new Map();
   const phase = labels.phase, layer = labels.layer, mode = gradMode.enabled;
   gradMode.enabled = createGraph;
   try {
     roots.forEach((root, i) => { addTo(pending, rootRecord(root), seed(root, seeds?.[i]), scope); });
-    const nodes = reachable([...pending.keys()]);
+    const nodes = reachable([...pending.keys()], wanted?.boundary === true ? wanted.records : undefined);
     for (const node of nodes) if (node.consumed) throw new GradError("backward", `expected a graph that was not used yet, got one whose ${node.op.name} was freed by an earlier backward; pass { retainGraph: true } to the first one`);
-    for (const [record, g] of pending) if (record.node === null || wanted?.has(record) === true) results.set(record, g);
+    for (const [record, g] of pending) if (record.node === null || wanted?.records.has(record) === true) results.set(record, g);
     for (const node of nodes) {
-      const record = node.output!, g = pending.get(record);
+      const record = node.output!;
+      if (record.hooks !== null) applyHooks(record, pending, results, scope);
+      const g = pending.get(record);
       if (g === undefined) continue;
       labels.layer = node.layer;
       labels.phase = node.edges.some((e) => e?.node != null) ? "calcDerivative" : "calcGradient";
@@ -59,6 +68,7 @@ export function propagate(roots: readonly Tensor[], seeds: readonly Tensor[] | u
       if (!results.has(record)) g.dispose();
       if (!retainGraph) { node.releaseSaved(); node.consumed = true; }
     }
+    for (const record of results.keys()) if (record.node === null && record.hooks !== null) applyHooks(record, results, pending, scope);
     return results;
   } finally {
     labels.phase = phase;
@@ -82,17 +92,34 @@ function seed(root: Tensor, given: Tensor | undefined): Tensor {
   return given.alias();
 }
 
+/** Lets hooks see, and replace, a gradient that is complete. */
+function applyHooks(record: Gradient, from: Pending, also: Pending, scope: DisposeScope): void {
+  for (const hook of record.hooks ?? []) {
+    const before = from.get(record);
+    if (before === undefined) return;
+    using temporaries = newDisposeScope("gradient hook");
+    const answer: unknown = hook(before.alias());
+    if (answer === undefined) continue;
+    const replaced = asTensor(answer);
+    if (!sameShape(replaced.shape, before.shape)) throw new ShapeError("registerHook", `a gradient of shape ${formatShape(before.shape)}`, formatShape(replaced.shape), "return the same shape, or nothing");
+    const owned = temporaries.moveTo(scope, temporaries.contains(replaced) ? replaced : replaced.alias());
+    from.set(record, owned);
+    if (also.get(record) === before) also.set(record, owned);
+    before.dispose();
+  }
+}
+
 /** Nodes reachable from the records, newest first: every node comes before those it depends on. */
-function reachable(records: readonly Gradient[]): GradNode[] {
+function reachable(records: readonly Gradient[], boundary?: ReadonlySet<Gradient>): GradNode[] {
   const seen = new Set<GradNode>(), stack: GradNode[] = [];
-  const push = (record: Gradient | null): void => { if (record?.node != null && !seen.has(record.node)) { seen.add(record.node); stack.push(record.node); } };
+  const push = (record: Gradient | null): void => { if (record?.node != null && !seen.has(record.node) && boundary?.has(record) !== true) { seen.add(record.node); stack.push(record.node); } };
   records.forEach(push);
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) node.edges.forEach(push);
   return [...seen].sort((a, b) => b.id - a.id);
 }
 
 /** Runs one gradient rule and distributes its results. */
-function visit(node: GradNode, g: Tensor, pending: Pending, results: Pending, wanted: ReadonlySet<Gradient> | null, createGraph: boolean, scope: DisposeScope): void {
+function visit(node: GradNode, g: Tensor, pending: Pending, results: Pending, wanted: Wanted | undefined, createGraph: boolean, scope: DisposeScope): void {
   using temporaries = newDisposeScope(`backward of ${node.op.name}`);
   const context: VjpContext<unknown> = {
     grad: g, metas: node.metas, attrs: node.attrs, words: node.words, run,
@@ -105,9 +132,10 @@ function visit(node: GradNode, g: Tensor, pending: Pending, results: Pending, wa
     const value = gradients[i] ?? null;
     if (record === null || value === null) return;
     const fitted = fit(asTensor(value), node.metas[i]!);
-    const owned = temporaries.moveTo(scope, temporaries.contains(fitted) ? fitted : fitted.alias());
-    if (record.node === null || wanted?.has(record) === true) addTo(results, record, owned, scope);
-    if (record.node !== null) addTo(pending, record, results.get(record) === owned ? owned.alias() : owned, scope);
+    const asked = wanted?.records.has(record) === true;
+    const take = (t: Tensor): Tensor => temporaries.moveTo(scope, temporaries.contains(t) ? t : t.alias());
+    if (record.node !== null && !(asked && wanted.boundary)) addTo(pending, record, take(asked ? fitted.alias() : fitted), scope);
+    if (record.node === null || asked) addTo(results, record, take(fitted), scope);
   });
 }
 

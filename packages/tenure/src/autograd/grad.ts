@@ -35,7 +35,7 @@ export function valueAndGrad<A extends readonly Tensor[]>(fn: (...args: A) => Te
     if (!(value instanceof Tensor)) throw new GradError("grad", "expected a function that returns a tensor, got something else; return the loss");
     const records = inputs.map((t) => t[HANDLE].gradient);
     using scope = newDisposeScope("grad");
-    const found = value.requiresGrad ? propagate([value], undefined, { ...options }, scope, new Set(records.filter((r) => r !== null))) : new Map<Gradient, Tensor>();
+    const found = value.requiresGrad ? propagate([value], undefined, options, scope, { records: new Set(records.filter((r) => r !== null)), boundary: false }) : new Map<Gradient, Tensor>();
     const grads = records.map((record, i) => {
       if (record === null) return null;
       const g = found.get(record);

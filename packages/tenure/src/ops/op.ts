@@ -91,14 +91,22 @@ export type AnyOp = OpDef<any>;
 const registry: AnyOp[] = [];
 const ids = new WeakMap<AnyOp, number>();
 
-/** Registers a record and returns it. */
+let nextId = 1;
+
+/** Registers a built-in record and returns it. */
 export function defineOp<A = undefined>(op: OpDef<A>): OpDef<A> {
-  ids.set(op, registry.push(op));
+  registry.push(op);
+  return identify(op);
+}
+
+/** Gives a record its identity without listing it among the built-in ones: for ops of users. */
+export function identify<A>(op: OpDef<A>): OpDef<A> {
+  ids.set(op, nextId++);
   return op;
 }
 
 /** Small positive integer that stands for the op in signatures. */
 export function opId(op: AnyOp): number { return ids.get(op)!; }
 
-/** Every op defined so far, for tests and generated tables. */
+/** Every built-in op, for tests and generated tables. */
 export function allOps(): readonly AnyOp[] { return registry; }

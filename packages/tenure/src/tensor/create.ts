@@ -116,6 +116,10 @@ export function manualSeed(seed: number): void {
   generator.stream = 0;
 }
 
+/** Where the generator stands, to go back to by `restoreGenerator`: how a recomputed forward pass draws the same numbers. */
+export function generatorState(): Readonly<typeof generator> { return { ...generator }; }
+export function restoreGenerator(state: Readonly<typeof generator>): void { Object.assign(generator, state); }
+
 /** The scalars of the next random op. Taking them moves the generator on. */
 export function nextRandomWords(): readonly number[] { return [generator.low, generator.high, generator.stream++ >>> 0]; }
 

@@ -20,6 +20,10 @@ export interface Saved {
   readonly version: number;
 }
 
+/** Sees a gradient, and may return another of the same shape in its place. Typed by tensor.ts, which knows what it is called with. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- the tape does not know Tensor
+export type GradientHook = (gradient: any) => any;
+
 /** The differentiable identity of a value. */
 export class Gradient {
   refs = 0;
@@ -29,6 +33,8 @@ export class Gradient {
   grad: Saved | null = null;
   /** For messages. */
   name: string | null = null;
+  /** Called with the complete gradient in every backward pass. */
+  hooks: Set<GradientHook> | null = null;
 
   constructor(node: GradNode | null) {
     this.node = node;

@@ -180,6 +180,17 @@ export class Tensor implements Disposable {
   }
 
   /**
+   * Calls `hook` with this tensor's gradient in every backward pass, once it is complete. What it returns takes the gradient's place; the gradient itself is
+   * freed afterwards, so keep an `alias()`. Disposing the result removes the hook.
+   */
+  registerHook(hook: (gradient: Tensor) => Tensor | undefined): Disposable {
+    const { gradient } = live(this, "registerHook");
+    if (gradient === null) throw new GradError("registerHook", `expected a tensor with requiresGrad, got ${this.toString()}; set requiresGrad = true first`);
+    (gradient.hooks ??= new Set()).add(hook);
+    return { [Symbol.dispose]: () => { gradient.hooks?.delete(hook); } };
+  }
+
+  /**
    * Accumulates the gradients of this tensor into every leaf with `requiresGrad` that it was computed from.
    * @param gradient of the same shape; may be left out for a single element
    * @throws GradError when there is no graph, or it was freed by an earlier backward without `retainGraph`

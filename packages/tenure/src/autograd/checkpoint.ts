@@ -1,0 +1,99 @@
+/**
+ * Checkpointing: keep a function's inputs instead of its intermediates, and run it again in the backward pass (Griewank & Walther 2000; Chen et al. 2016,
+ * arXiv 1604.06174). The tape of the first run is looked at and dropped before anything has run, so it never costs memory. Called by users and by nn.
+ */
+import { GradError } from "../base/errors.ts";
+import { HANDLE } from "../ownership/handle.ts";
+import { newDisposeScope } from "../ownership/scope.ts";
+import { scoped } from "../ownership/scoped.ts";
+import type { Meta, OpDef, Value, VjpContext } from "../ops/op.ts";
+import { TensorHandle } from "../tensor/body.ts";
+import { generatorState, restoreGenerator } from "../tensor/create.ts";
+import { restored } from "../tensor/run.ts";
+import { GradNode, Gradient, type Saved, gradMode } from "../tensor/tape.ts";
+import { Tensor, live, wrap } from "../tensor/tensor.ts";
+import { currentLayer } from "../tensor/step.ts";
+import { asTensor, propagate } from "./backward.ts";
+import { enableGrad } from "./mode.ts";
+
+/** What a checkpoint's node remembers besides its inputs, which it saves like any op. */
+interface CheckpointAttrs {
+  readonly fn: (...inputs: Tensor[]) => Tensor;
+  /** The inputs' records, kept by the node's edges. Its further edges are what `fn` reached by itself, parameters for example. */
+  readonly inputs: readonly (Gradient | null)[];
+  readonly random: ReturnType<typeof generatorState>;
+  readonly node: { current: GradNode | null };
+}
+
+let recomputing = false;
+
+/** True while a checkpointed function runs for the second time: running statistics must not be updated again. */
+export function isRecomputing(): boolean { return recomputing; }
+
+/** Never recorded: it only carries the gradient rule. */
+const checkpointOp: OpDef<CheckpointAttrs> = {
+  name: "checkpoint", doc: "A function whose intermediates are computed again in the backward pass.", facts: { recomputable: false },
+  infer: () => [],
+  vjp: ({ grad, attrs }: VjpContext<CheckpointAttrs>): (Value | null)[] => {
+    const node = attrs.node.current!;
+    if (gradMode.enabled) throw new GradError("checkpoint", "expected a backward pass that is not recorded itself, got createGraph: true; leave the checkpoint out for second derivatives");
+    const random = generatorState();
+    using scope = newDisposeScope("checkpoint, second run");
+    restoreGenerator(attrs.random);
+    recomputing = true;
+    let again: Tensor;
+    try {
+      again = enableGrad(() => attrs.fn(...attrs.inputs.map((record, i) => wrap(restored(node.savedInputs[i]!, record, checkpointOp)))));
+    } finally {
+      recomputing = false;
+      restoreGenerator(random);
+    }
+    const records = new Set(node.edges.filter((e) => e !== null));
+    const found = propagate([again], [asTensor(grad)], {}, scope, { records, boundary: true });
+    return node.edges.map((edge) => {
+      const g = edge === null ? undefined : found.get(edge);
+      return g === undefined ? null : scope.moveToOuter(g.alias());
+    });
+  },
+};
+
+/**
+ * `fn(...inputs)`, without keeping what `fn` computes on the way for the backward pass: it runs again there, with the same random numbers.
+ * @param fn synchronous, returns one tensor; it must compute the same when called again
+ * @throws GradError when `fn` returns anything but one tensor
+ */
+export function checkpoint<A extends readonly Tensor[]>(fn: (...inputs: A) => Tensor, ...inputs: A): Tensor {
+  return scoped((scope) => {
+    const random = generatorState(), handles = inputs.map((t) => live(t, "checkpoint"));
+    const saved = handles.map((h): Saved => ({ storage: h.storage, layout: h.layout, dtype: h.dtype, version: h.storage.version }));
+    const before = new GradNode(checkpointOp, null, [], [], [], [], null, "").id; // nodes of fn come after it
+    const result: unknown = fn(...inputs);
+    if (!(result instanceof Tensor)) throw new GradError("checkpoint", "expected a function that returns one tensor, got something else; return the result, and read others from it");
+    const record = result[HANDLE].gradient;
+    if (record?.node == null || record.node.id <= before) return scope.contains(result) ? result : result.alias();
+
+    // What the tape of fn rests on: its inputs and whatever else wants a gradient.
+    const known = new Map<Gradient, Meta>(), seen = new Set<GradNode>(), stack = [record.node];
+    for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+      if (seen.has(node)) continue;
+      seen.add(node);
+      node.edges.forEach((edge, i) => {
+        if (edge === null) return;
+        if (edge.node !== null && edge.node.id > before) stack.push(edge.node); else known.set(edge, node.metas[i]!);
+      });
+    }
+    const own = handles.map((h) => (h.gradient !== null && known.has(h.gradient) ? h.gradient : null));
+    const others = [...known].filter(([edge]) => !own.includes(edge));
+    const metas = [...handles.map((h): Meta => ({ shape: h.layout.shape, dtype: h.dtype })), ...others.map(([, meta]) => meta)];
+    // An input given twice shares one record: only its first edge carries the gradient.
+    const edges = [...own.map((edge, i) => (own.indexOf(edge) === i ? edge : null)), ...others.map(([edge]) => edge)];
+    for (const s of saved) s.storage.retain();
+    const attrs: CheckpointAttrs = { fn: fn as unknown as CheckpointAttrs["fn"], inputs: own, random, node: { current: null } };
+    const node = new GradNode(checkpointOp, attrs, [], metas, edges, saved, null, currentLayer());
+    attrs.node.current = node;
+    const gradient = new Gradient(node);
+    node.output = gradient;
+    const { storage, layout, dtype } = result[HANDLE];
+    return wrap(new TensorHandle(storage, layout, dtype, gradient));
+  }, "checkpoint");
+}
