@@ -210,7 +210,7 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     this.#check("use");
     if (value === null || value === undefined) return value;
     const handle = handleOf(value);
-    if (handle !== undefined) { handle.assertLive("use"); this.attach(value as Owned); return value; }
+    if (handle !== undefined) { handle.assertLive("use"); this.attach(value); return value; }
     const d = disposable("use", value);
     DisposableHandle.into(this, d, () => { d[Symbol.dispose](); });
     return value;
