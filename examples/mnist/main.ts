@@ -31,6 +31,7 @@ async function trainEpoch(model: Module, optimizer: Adam, loader: Digits, progre
 
     }
     const [loss, correct] = await read;
+    if (!Number.isFinite(loss)) throw new Error(`training: expected a finite loss, got ${loss} at step ${step + 1}; use a smaller --lr`);
     step++;
     images += label.size;
     seen = 0.95 * seen + 0.05;

@@ -14,6 +14,7 @@ export { arange, eye, full, linspace, manualSeed, oneHot, ones, rand, randint, r
 export { enableGrad, isGradEnabled, noGrad } from "./autograd/mode.ts";
 export { grad, valueAndGrad, type GradOptions } from "./autograd/grad.ts";
 export { checkpoint } from "./autograd/checkpoint.ts";
+export { detectAnomaly } from "./autograd/anomaly.ts";
 export { defineOp, type CustomKernel, type CustomOp } from "./tensor/custom.ts";
 export { DisposeScope, currentDisposeScope, newDisposeScope, newDisposeScope as NewDisposeScope, type Owned, type ScopeOptions } from "./ownership/scope.ts";
 export { scoped, scopedAsync, tensors } from "./ownership/scoped.ts";
@@ -28,5 +29,5 @@ export type { DType, HostArray } from "./base/dtype.ts";
 export type { Shape } from "./base/shape.ts";
 export { setWarnSink } from "./base/env.ts";
 export {
-  ArgumentError, AsyncScopeError, DTypeError, DeviceError, DeviceLostError, DisposedError, GradError, OutOfMemoryError, ScopeDisposedError, ShapeError, TenureError,
+  ArgumentError, AsyncScopeError, DTypeError, DeviceError, DeviceLostError, DisposedError, GradError, NumericError, OutOfMemoryError, ScopeDisposedError, ShapeError, TenureError,
 } from "./base/errors.ts";

@@ -88,6 +88,11 @@ export class AsyncScopeError extends TenureError {
   }
 }
 
+// === Numbers ===
+
+/** A result is NaN or infinite where `detectAnomaly` was watching. */
+export class NumericError extends ExpectationError {}
+
 // === Autograd ===
 
 /** A gradient was asked for where none can be computed. */

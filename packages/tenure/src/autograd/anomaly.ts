@@ -1,0 +1,50 @@
+/**
+ * Finding the op that made the first NaN or infinity, forward or backward. Every float result is reduced to one truth value on the device while `fn` runs;
+ * nothing is read before it has ended. Called by users whose loss went wrong.
+ */
+import { isFloat } from "../base/dtype.ts";
+import { NumericError } from "../base/errors.ts";
+import { formatShape } from "../base/shape.ts";
+import { captureSite, formatSite } from "../ownership/site.ts";
+import { isFiniteOp } from "../ops/elementwise.ts";
+import type { AnyOp } from "../ops/op.ts";
+import { all } from "../ops/reduce.ts";
+import { readBytes } from "../runtime/execute.ts";
+import type { TensorHandle } from "../tensor/body.ts";
+import { observer, runOp } from "../tensor/run.ts";
+
+/**
+ * Runs `fn` (also an async one) and checks every result on the way.
+ * @returns what `fn` returns
+ * @throws NumericError naming the first op whose result is not finite, its shape and the line that called it
+ */
+export async function detectAnomaly<T>(fn: () => T | Promise<T>): Promise<T> {
+  const checks: { op: AnyOp; shape: string; dtype: string; site: string | undefined; finite: Promise<ArrayBuffer> }[] = [];
+  const before = observer.current;
+  const watch = (op: AnyOp, _: readonly TensorHandle[], outputs: readonly TensorHandle[]): void => {
+    observer.current = null; // the checks themselves are not checked
+    try {
+      for (const out of outputs) {
+        if (!isFloat(out.dtype) || out.layout.size === 0) continue;
+        const [finite] = runOp(isFiniteOp, [out], undefined), axes = out.layout.shape.map((__, i) => i);
+        const [verdict] = runOp(all, [finite!], { axes, keepDims: false });
+        checks.push({ op, shape: formatShape(out.layout.shape), dtype: out.dtype, site: formatSite(captureSite()), finite: readBytes(verdict!.storage, 0, 4) });
+        finite!.discard();
+        verdict!.discard();
+      }
+    } finally {
+      observer.current = watch;
+    }
+  };
+  observer.current = watch;
+  let result: T;
+  try {
+    result = await fn();
+  } finally {
+    observer.current = before;
+  }
+  for (const { op, shape, dtype, site, finite } of checks) {
+    if (new Uint32Array(await finite)[0] === 0) throw new NumericError(op.name, "a finite result", `NaN or infinity in ${dtype} ${shape}${site === undefined ? "" : `, called at ${site}`}`, "look at its inputs: a division by 0, the log of 0, or a learning rate that is too high");
+  }
+  return result;
+}
