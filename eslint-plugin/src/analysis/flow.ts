@@ -192,9 +192,9 @@ class Flow {
   private dispose(state: State, cell: Cell, v: Value, node: ts.Node, certain: boolean): void {
     if (cell.kind === "using") return certain ? this.report({ kind: "double-dispose", node, cell, at: undefined }) : undefined;
     if (v.bits === disposed && !cell.fields && v.at && !sameCall(v.at, node) && certain) this.report({ kind: "double-dispose", node, cell, at: v.at });
-    if (cell.kind === "parameter" && v.bits === none && !cell.label.includes(".")) this.report({ kind: "dispose-parameter", node, cell });
+    if (certain && cell.kind === "parameter" && v.bits === none && !cell.label.includes(".")) this.report({ kind: "dispose-parameter", node, cell });
     for (const target of this.linked(state, cell)) {
-      if (target !== cell && target.kind === "parameter") { const inner = state.get(target); if (inner?.bits === none) this.report({ kind: "dispose-parameter", node, cell: target }); }
+      if (certain && target !== cell && target.kind === "parameter") { const inner = state.get(target); if (inner?.bits === none) this.report({ kind: "dispose-parameter", node, cell: target }); }
       state.set(target, { ...(state.get(target) ?? value(0)), bits: disposed, sites: noSites, at: certain ? node : undefined });
     }
   }
