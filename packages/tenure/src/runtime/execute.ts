@@ -104,7 +104,7 @@ export function deviceInfo(): DeviceInfo | undefined { return runtime.device?.in
 // === Reads ===
 
 interface PendingRead {
-  readonly storage: Storage;
+  storage: Storage;
   readonly offset: number;
   readonly bytes: number;
   readonly resolve: (data: ArrayBuffer) => void;
@@ -130,6 +130,17 @@ const outstanding = new Set<Promise<ArrayBuffer>>();
 
 /** Reads that pin a storage now; a read lets go once its copy is in the queue. */
 export function pendingReads(storage: Storage): number { return reads.filter((read) => read.storage === storage).length; }
+
+/** Before a storage is overwritten: lets its pending reads find what it holds now in `copy()`, which is called only when there are any. */
+export function redirectReads(storage: Storage, copy: () => Storage): void {
+  let fresh: Storage | null = null;
+  for (const read of reads) {
+    if (read.storage !== storage) continue;
+    fresh ??= copy();
+    read.storage = fresh.retain();
+    storage.release();
+  }
+}
 
 function rejectReads(error: unknown): void {
   for (const read of reads.splice(0)) { read.storage.release(); read.reject(error); }

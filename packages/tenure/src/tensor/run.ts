@@ -8,7 +8,7 @@ import { type Layout, contiguousLayout } from "../base/layout.ts";
 import { formatShape, sizeOf } from "../base/shape.ts";
 import { copy } from "../ops/elementwise.ts";
 import type { AnyOp, Meta } from "../ops/op.ts";
-import { flush, keepWithinLimits, runtime } from "../runtime/execute.ts";
+import { flush, keepWithinLimits, redirectReads, runtime } from "../runtime/execute.ts";
 import { type Operand, labels, record, recordUpload } from "../runtime/record.ts";
 import { Storage } from "../runtime/storage.ts";
 import type { Role } from "../graph/program.ts";
@@ -16,9 +16,6 @@ import { TensorHandle } from "./body.ts";
 import { GradNode, Gradient, type Saved, gradMode } from "./tape.ts";
 
 const noWords: readonly number[] = [];
-
-/** Sees every op that computes, with its results, right after it was recorded. For anomaly detection; null costs nothing. */
-export const observer: { current: ((op: AnyOp, inputs: readonly TensorHandle[], outputs: readonly TensorHandle[]) => void) | null } = { current: null };
 
 /** A virtual storage for `meta`. @throws OutOfMemoryError, DTypeError when the device could never hold it. */
 export function allocate(op: string, { shape, dtype }: Meta, role: Role): Storage {
@@ -46,6 +43,7 @@ export function runOp(op: AnyOp, inputs: readonly TensorHandle[], attrs: unknown
 function runKernel(op: AnyOp, inputs: readonly TensorHandle[], metas: readonly Meta[], attrs: unknown, words: readonly number[], wantsGrad: boolean): TensorHandle[] {
   const inplaceOf = op.facts.inplaceOf;
   const fresh: (Storage | null)[] = metas.map((meta, k) => ((inplaceOf?.[k] ?? -1) === -1 ? allocate(op.name, meta, "activation") : null));
+  if (inplaceOf !== undefined) for (const i of inplaceOf) if (i !== -1) redirectReads(inputs[i]!.storage, () => duplicate(inputs[i]!.storage));
   const operands = prepared(op, inputs);
   const saved = wantsGrad ? saveInputs(op, inputs) : null; // before an in-place write moves the version on
   const outputs = metas.map((meta, k): TensorHandle => {
@@ -64,7 +62,6 @@ function runKernel(op: AnyOp, inputs: readonly TensorHandle[], metas: readonly M
     const target = inplaceOf?.[0] ?? -1;
     if (target !== -1) inputs[target]!.setGradient(gradient); // the tensor is now the op's result, under this handle too
   }
-  observer.current?.(op, inputs, outputs);
   if (runtime.flushEachOp && runtime.device !== null) flush();
   return outputs;
 }
@@ -90,6 +87,13 @@ function contiguous(input: Operand): Operand {
   const output = { storage, layout, dtype: input.dtype };
   record(copy, [input], [output], undefined, noWords);
   return output;
+}
+
+/** A copy of all bytes of a storage, recorded but not taped. */
+function duplicate(storage: Storage): Storage {
+  const layout = contiguousLayout([storage.bytes / 4]), copied = new Storage(storage.bytes, "activation");
+  record(copy, [{ storage, layout, dtype: "uint32" }], [{ storage: copied, layout, dtype: "uint32" }], undefined, noWords);
+  return copied;
 }
 
 /** Operands as the kernel needs them: contiguous where it says so, and apart from a target they overlap. */
