@@ -41,7 +41,7 @@ export function valueAndGrad<A extends readonly Tensor[]>(fn: (...args: A) => Te
       const g = found.get(record);
       return g === undefined ? outer.enter(() => zeros(inputs[i]!.shape, { dtype: inputs[i]!.dtype })) : scope.moveTo(outer, scope.contains(g) ? g : g.alias());
     });
-    return { value: options.createGraph === true ? value : value.detach(), grads };
+    return { value: options.createGraph === true ? value : outer.run(() => value.detach()), grads };
   }));
 }
 
