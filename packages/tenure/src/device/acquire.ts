@@ -59,9 +59,10 @@ export async function acquire(choice: DeviceChoice, powerPreference?: GPUPowerPr
       if (found !== undefined) return found;
     }
   } else tried.push("navigator.gpu: this browser has no WebGPU, or the page is not served over https or from localhost");
-  const remedy = isNode
-    ? "install a Vulkan driver for your GPU (or Mesa 24 and newer for a software one), or `npm install tenure-software-gpu` for the packaged software adapter"
-    : "use a browser with WebGPU switched on, on a page served over https or from localhost";
+  const remedy = !isNode || browser !== undefined ? "use a browser with WebGPU switched on, on a page served over https or from localhost"
+    : tried.some((t) => t.startsWith("webgpu:")) ? "`npm install webgpu`, which brings WebGPU to Node"
+    : choice === "gpu" ? 'install a Vulkan driver for your GPU, or accept a software adapter with device "auto"'
+    : "install a Vulkan driver for your GPU (or Mesa 24 and newer for a software one), or `npm install tenure-software-gpu` for the packaged software adapter";
   throw new DeviceLostError("init", `expected a WebGPU device${choice === "auto" ? "" : ` of kind "${choice}"`}, got none; ${remedy}. Tried:\n${tried.map((t) => `  - ${t}`).join("\n")}`);
 }
 
