@@ -17,6 +17,9 @@ import { GradNode, Gradient, type Saved, gradMode } from "./tape.ts";
 
 const noWords: readonly number[] = [];
 
+/** Sees every op that computes, with its results, right after it was recorded. For anomaly detection; null costs nothing. */
+export const observer: { current: ((op: AnyOp, inputs: readonly TensorHandle[], outputs: readonly TensorHandle[]) => void) | null } = { current: null };
+
 /** A virtual storage for `meta`. @throws OutOfMemoryError, DTypeError when the device could never hold it. */
 export function allocate(op: string, { shape, dtype }: Meta, role: Role): Storage {
   const bytes = Math.max(4, Math.ceil((sizeOf(shape) * dtypeBytes(dtype)) / 4) * 4);
@@ -62,6 +65,7 @@ function runKernel(op: AnyOp, inputs: readonly TensorHandle[], metas: readonly M
     const target = inplaceOf?.[0] ?? -1;
     if (target !== -1) inputs[target]!.setGradient(gradient); // the tensor is now the op's result, under this handle too
   }
+  observer.current?.(op, inputs, outputs);
   if (runtime.flushEachOp && runtime.device !== null) flush();
   return outputs;
 }
