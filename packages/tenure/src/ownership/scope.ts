@@ -9,7 +9,7 @@ import { type Frame, addRoot, asyncContext, currentScope, enterFrames, hooks, le
 import { DisposableHandle, type Handle, type HandleHolder, handleOf, wrappersOf } from "./handle.ts";
 import { log } from "./log.ts";
 import { type ScopeReport, SiteTally, Tally, scopeReport } from "./report.ts";
-import { type Capture, captureSite, formatSite, tracking } from "./site.ts";
+import { type Capture, captureSite, formatSite, madeOutside, sampleScope, tracking } from "./site.ts";
 
 /** What a scope can own: tensors, modules, anything with `[Symbol.dispose]()`. */
 export type Owned = HandleHolder | Disposable;
@@ -60,16 +60,16 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     this.strict = options.strict ?? false;
     this.#outer = outer;
     this.#nested = outer !== null;
-    this.#opened = tracking.scopes ? captureSite() : null;
+    this.#opened = tracking.scopes && sampleScope() ? captureSite() : null;
     if (this.#opened !== null) log("open", this.id, 0, this.#title(), this.#opened);
   }
 
   // === Looking ===
 
-  /** The nearest enclosing scope that is still alive. */
+  /** The nearest enclosing scope that is still alive, and not suspended: what a suspended scope frees, and when, is its own matter. */
   get outer(): DisposeScope | null {
     let scope = this.#outer;
-    while (scope !== null && scope.#disposed) scope = scope.#outer;
+    while (scope !== null && (scope.#disposed || scope.#suspended)) scope = scope.#outer;
     return (this.#outer = scope);
   }
   get disposed(): boolean { return this.#disposed; }
@@ -412,11 +412,16 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     if (isDev) warn(`work outlived ${this.describe()}: what it makes belongs to the nearest scope still open; await the work inside the scope`);
   }
 
-  /** Marks the scope as taken out of its job by a raw await. */
+  /**
+   * Marks the scope as taken out of its job by a raw await. What others made in the same job after its function had given way came into it by mistake: as far
+   * as stacks were recorded that can be seen, and it is handed on.
+   */
   suspend(): void {
     if (this.#suspended || this.#disposed) return;
     this.#suspended = true;
     if (this.#opened !== null) log("suspend", this.id, 0, this.#title(), this.#opened);
+    const opened = this.#opened;
+    if (opened !== null) for (const h of [...this.handles()]) if (h.created !== null && madeOutside(opened, h.created)) this.moveHandleOut(h);
     const told = warnedInProduction;
     warnedInProduction = true;
     if (isDev || !told) warn(`an await was reached while ${this.describe()} was open, so it is suspended: it still owns its tensors, but what is made after the await is not in it. Write \`await scopedAsync(async () => …)\`, or \`await scope.wait(promise)\`, or close the scope before the await`);

@@ -1,13 +1,15 @@
 /**
- * Sites: where in the user's code something happened. A capture is a raw stack, formatted only when somebody looks, and then remembered.
- * Called by handles and scopes according to the tracking level. Owns nothing but short strings, interned.
+ * Sites: where in the user's code something happened, as a stack that is taken and formatted at once: a stack that is not formatted yet keeps every `this` on
+ * it alive, which would hide dropped tensors from the garbage collector. Equal stacks are one object. Called by handles and scopes according to the tracking
+ * level. Owns strings only.
  */
 import { env, isDev } from "../base/env.ts";
 
 /**
  * How much evidence is kept.
- * - `off`: none. - `scope`: where scopes open. - `sampled`: also where tensors are made and disposed, one per 512 KB allocated and up to 2,000 a second
- * besides, so that small programs see everything and hot loops pay next to nothing. - `full`: every one of them.
+ * - `off`: none. - `scope`: where scopes open. - `sampled`: also where tensors are made and disposed, one per 512 KB allocated and some others.
+ * - `full`: every one of them. Below `full` at most 2,000 stacks are taken at once and 500 a second, so that small programs see everything and hot loops pay
+ * next to nothing.
  */
 export type TrackLevel = "off" | "scope" | "sampled" | "full";
 
@@ -34,9 +36,9 @@ setTrackLevel(isTrackLevel(wanted) ? wanted : isDev ? "sampled" : "off");
 const sampleEvery = 512 * 1024;
 let sinceSample = 0;
 
-/** Captures a second that `sampled` may spend: at some 4 µs each, less than one percent of the time. */
-const capturesPerSecond = 2000;
-let allowance = capturesPerSecond;
+/** Captures that the levels below `full` may spend at once, and per second: at 10 to 50 µs each, at most two percent of the time. */
+const burst = 2000, perSecond = 500;
+let allowance = burst;
 let refilledAt = 0;
 
 /** Whether a creation of `bytes` should record its site. Asked only when `tracking.samples`. */
@@ -50,6 +52,9 @@ export function sampleCreation(bytes: number): boolean {
 /** Whether a disposal by hand should record its site. Asked only when `tracking.samples`. */
 export function sampleDisposal(): boolean { return tracking.all || spend(); }
 
+/** Whether a scope should record where it opens. Asked only when `tracking.scopes`. */
+export function sampleScope(): boolean { return tracking.all || spend(); }
+
 function spend(): boolean {
   if (allowance < 1) return false;
   allowance--;
@@ -58,9 +63,9 @@ function spend(): boolean {
 
 /** Grants captures for the time that has passed. Called once per job, and looks at the clock only when some were spent. */
 export function refillSamples(): void {
-  if (allowance > capturesPerSecond - 1) return;
+  if (allowance > burst - 1) return;
   const now = performance.now();
-  allowance = Math.min(capturesPerSecond, allowance + ((now - refilledAt) * capturesPerSecond) / 1000);
+  allowance = Math.min(burst, allowance + ((now - refilledAt) * perSecond) / 1000);
   refilledAt = now;
 }
 
@@ -68,23 +73,26 @@ export function refillSamples(): void {
 
 /** A captured stack. */
 export interface Capture {
-  /** The host's text; formatting it is what costs. */
-  readonly stack?: string | undefined;
+  /** The host's text. */
+  readonly stack: string;
   /** `formatSite`'s answer, once asked: null for none. */
   place?: string | null;
 }
 
-interface V8Error { captureStackTrace?(target: object, below?: (...args: never[]) => unknown): void; stackTraceLimit?: number }
+const depth = 16;
+let captures = new Map<string, Capture>();
 
-/** Remembers the current stack. A few microseconds; formatting waits for `formatSite`. */
+/** Remembers the current stack. Costs 10 µs, several times that under source maps. */
 export function captureSite(): Capture {
-  const v8 = Error as V8Error;
-  if (v8.captureStackTrace === undefined) return new Error("site");
-  const limit = v8.stackTraceLimit;
-  v8.stackTraceLimit = 16;
-  const capture: Capture = {};
-  v8.captureStackTrace(capture, captureSite);
-  if (limit === undefined) delete v8.stackTraceLimit; else v8.stackTraceLimit = limit;
+  const v8 = Error as { stackTraceLimit?: number }, limit = v8.stackTraceLimit;
+  if (limit !== undefined) v8.stackTraceLimit = depth;
+  const stack = new Error("site").stack ?? "";
+  if (limit !== undefined) v8.stackTraceLimit = limit;
+  let capture = captures.get(stack);
+  if (capture !== undefined) return capture;
+  if (captures.size > 20_000) captures = new Map(); // stacks without end: forget, and keep what is in use
+  capture = { stack };
+  captures.set(stack, capture);
   return capture;
 }
 
@@ -118,6 +126,25 @@ export function formatStack(capture: Capture | null): StackFrame[] {
   }
   return frames.length === 0 && outermost !== undefined && !home.endsWith("/") ? [outermost] : frames;
 }
+
+/**
+ * Whether something was made outside the call that opened a scope. The call's own frame stands right above the frames of its callers, at the very positions
+ * from which they called it; whoever runs after it returned is at another position. False when a stack is cut short before that can be seen.
+ */
+export function madeOutside(opened: Capture, made: Capture): boolean {
+  const [own, ...callers] = formatStack(opened), path = formatStack(made);
+  if (own === undefined) return false;
+  const whole = (capture: Capture): boolean => capture.stack.split("\n").length <= depth;
+  for (let i = 0; i < path.length; i++) {
+    const below = path.slice(i + 1), shared = Math.min(below.length, callers.length);
+    const sameLength = below.length === callers.length || !whole(made) || !whole(opened);
+    if (sameLength && functionOf(path[i]!) === functionOf(own) && below.slice(0, shared).every((frame, k) => frame.text === callers[k]!.text)) return false;
+  }
+  return whole(made);
+}
+
+/** Name and file of a frame. */
+function functionOf({ text, place }: StackFrame): string { return `${/^at (?:async )?(?:new )?(\S+) \(/.exec(text)?.[1] ?? ""}|${place.replace(/:\d+:\d+$/, "")}`; }
 
 function intern(text: string): string {
   const known = interned.get(text);

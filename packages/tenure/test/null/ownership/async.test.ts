@@ -1,0 +1,347 @@
+// node: --expose-gc
+/** Which scope is current across await: exact through scopedAsync, run, wait and go; suspended and named for a raw await; never another function's. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { AsyncScopeError, type DisposeScope, ScopeDisposedError, type Tensor, currentDisposeScope, memory, newDisposeScope, scoped, scopedAsync, sync, zeros } from "tenure";
+import { rejectionOf, setup, sleep, takeWarnings } from "./harness.ts";
+
+const test = suite("scopes across await");
+test.before(setup);
+test.after.each(() => { assert.is(currentDisposeScope(), null); assert.equal(takeWarnings(), []); memory.verify(); });
+
+const threeWaysOut = /scopedAsync\(async \(\) => …\).*scope\.wait\(promise\).*close the scope before the await/;
+
+test("the classic bug: two interleaved functions keep their tensors apart", async () => {
+  const task = async (ms: number): Promise<[Tensor, Tensor, DisposeScope]> => {
+    let scope!: DisposeScope;
+    const pair = await scopedAsync(async (s) => {
+      scope = s;
+      const a = zeros([1]);
+      await sleep(ms);
+      const b = zeros([1]);
+      assert.ok(s.contains(a) && s.contains(b));
+      assert.is(currentDisposeScope(), s);
+      return [a, b] as [Tensor, Tensor];
+    }, `${ms} ms`);
+    return [...pair, scope];
+  };
+  const done = await Promise.all([task(5), task(20), task(1)]);
+  for (const [a, b, scope] of done) {
+    assert.equal([a.isDisposed, b.isDisposed, scope.disposed], [false, false, true]);
+    a.dispose();
+    b.dispose();
+  }
+});
+
+test("scopedAsync: results move to the caller's scope, a rejection lets nothing escape", async () => {
+  let lost!: Tensor;
+  {
+    using outer = newDisposeScope("outer");
+    const reading = outer.wait(scopedAsync(async () => { await null; return { t: zeros([1]) }; }));
+    assert.is(currentDisposeScope(), null); // put aside for the await
+    const { t } = await reading;
+    assert.is(currentDisposeScope(), outer);
+    assert.ok(outer.contains(t));
+    try {
+      await outer.wait(scopedAsync(async () => { lost = zeros([1]); await null; throw new Error("body"); }));
+      assert.unreachable();
+    } catch (error) {
+      assert.is((error as Error).message, "body");
+    }
+    assert.is(currentDisposeScope(), outer);
+  }
+  assert.is(lost.isDisposed, true);
+});
+
+test("calling an async function leaves the caller's ambient scope alone", () => {
+  using outer = newDisposeScope();
+  const calls: Promise<unknown>[] = [];
+  for (const start of [() => scopedAsync(async () => { await null; }), () => outer.run(async () => { await null; }), () => outer.go(function* () { using inner = newDisposeScope(); yield null; inner.dispose(); }), async () => { using s = newDisposeScope(); await s.wait(Promise.resolve()); }]) {
+    calls.push(Promise.resolve(start()));
+    assert.is(currentDisposeScope(), outer);
+  }
+  for (const call of calls) call.catch(() => undefined); // the scope ends before they do
+});
+
+test("run: a synchronous segment re-enters, hides the caller's frames, and gives them back whatever happens", () => {
+  using target = newDisposeScope("target");
+  using caller = newDisposeScope("caller");
+  const t = target.run(() => { assert.is(currentDisposeScope(), target); return zeros([1]); });
+  assert.ok(target.contains(t));
+  assert.throws(() => target.run(() => { throw new Error("inside"); }), /^inside$/);
+  assert.is(currentDisposeScope(), caller);
+  target.run(() => { caller.dispose(); assert.is(currentDisposeScope(), target); });
+  assert.is(currentDisposeScope(), target); // the ended frame is skipped
+});
+
+test("run with an async function stays in the scope across its awaits", async () => {
+  using outer = newDisposeScope("outer");
+  const aside = scoped(() => newDisposeScope("aside").move());
+  await outer.wait(aside.run(async (s) => {
+    for (let i = 0; i < 3; i++) {
+      await sleep(1);
+      assert.ok(s.contains(zeros([1])));
+    }
+  }));
+  assert.is(aside.count, 3);
+  assert.is(outer.count, 0);
+  aside.dispose();
+});
+
+test("wait keeps inner scopes too, skips those that ended meanwhile, and works inside scopedAsync and go", async () => {
+  {
+    using a = newDisposeScope("a");
+    using b = newDisposeScope("b");
+    assert.is(await a.wait(Promise.resolve(7)), 7);
+    assert.is(currentDisposeScope(), b);
+    assert.is(b.outer, a);
+    const waiting = a.wait(sleep(1));
+    b.dispose();
+    await waiting;
+    assert.is(currentDisposeScope(), a);
+    try { await a.wait(Promise.reject(new Error("inner"))); } catch (e) { assert.is((e as Error).message, "inner"); }
+    assert.is(currentDisposeScope(), a);
+  }
+  await scopedAsync(async (s) => {
+    using inner = newDisposeScope("inner");
+    await s.wait(sleep(1));
+    assert.is(currentDisposeScope(), inner);
+    assert.ok(inner.contains(zeros([1])));
+  });
+});
+
+test("wait is for one await", async () => {
+  using s = newDisposeScope();
+  const once = s.wait(Promise.resolve(1));
+  await once;
+  const error = await rejectionOf(once);
+  assert.instance(error, AsyncScopeError);
+  assert.match(error.message, /one await per wait\(\).*Promise\.all\(…\) as a whole/);
+  takeWarnings(); // the second await was a raw one
+});
+
+test("go: yield for await, inner scopes kept, errors both ways, and the result moves nowhere by itself", async () => {
+  const scope = scoped(() => newDisposeScope("go").move());
+  const seen: unknown[] = [];
+  const result = await scope.go(function* (s) {
+    assert.is(currentDisposeScope(), s);
+    using inner = newDisposeScope("inner");
+    seen.push(yield Promise.resolve("a"));
+    assert.is(currentDisposeScope(), inner);
+    assert.ok(inner.contains(zeros([1])));
+    try { yield Promise.reject(new Error("b")); } catch (e) { seen.push((e as Error).message); }
+    seen.push(yield "not a promise");
+    return zeros([1]);
+  });
+  assert.equal(seen, ["a", "b", "not a promise"]);
+  assert.is(result.isDisposed, true); // it was in `inner`
+  assert.is(scope.count, 0);
+  const failed = await rejectionOf(scope.go(function* () { yield sleep(1); throw new Error("body"); }));
+  assert.is(failed.message, "body");
+  scope.dispose();
+});
+
+test("go: when the scope ends meanwhile, the generator's own clean-up still runs", async () => {
+  const scope = scoped(() => newDisposeScope("go").move());
+  let cleaned = false, inner!: DisposeScope;
+  const going = scope.go(function* () {
+    try {
+      inner = newDisposeScope("inner");
+      yield sleep(2);
+    } finally {
+      cleaned = true;
+      inner.dispose();
+    }
+  });
+  scope.dispose();
+  assert.instance(await rejectionOf(going), ScopeDisposedError);
+  assert.equal([cleaned, inner.disposed], [true, true]);
+  assert.instance(await rejectionOf(scope.go(function* () { yield 1; })), ScopeDisposedError);
+});
+
+test("a raw await inside a using scope: suspended, named with its site and the three ways out, and safe", async () => {
+  let before!: Tensor, after!: Tensor;
+  const offender = async (): Promise<void> => {
+    using s = newDisposeScope("raw");
+    before = zeros([1]);
+    await sleep(2);
+    after = zeros([1]);
+    assert.equal([s.contains(before), s.contains(after), s.suspended, currentDisposeScope()], [true, false, true, null]);
+  };
+  const other = async (): Promise<Tensor> => scopedAsync(async () => { await sleep(1); return zeros([1]); });
+  const [, t] = await Promise.all([offender(), other()]);
+  assert.equal([before.isDisposed, after.isDisposed, t.isDisposed], [true, false, false]);
+  const warnings = takeWarnings();
+  assert.is(warnings.length, 1);
+  assert.match(warnings[0]!, /an await was reached while scope "raw" \(opened at .*async\.test\.ts:\d+:\d+\) was open, so it is suspended/);
+  assert.match(warnings[0]!, threeWaysOut);
+  after.dispose();
+  t.dispose();
+});
+
+test("what the caller makes in the same job, after the raw await, does not stay in the suspended scope", async () => {
+  const helper = (): Tensor => zeros([1]);
+  const offender = async (): Promise<boolean[]> => {
+    using s = newDisposeScope("raw");
+    const [a, b] = [zeros([1]), helper()];
+    await sleep(1);
+    return [a, b].map((t) => s.contains(t));
+  };
+  const offending = offender();
+  const [t, u] = [zeros([1]), helper()]; // lands in "raw" for now: nothing has told Tenure of the await yet
+  assert.equal(await offending, [true, true]);
+  assert.equal([t.isDisposed, u.isDisposed], [false, false]);
+  t.dispose();
+  u.dispose();
+  {
+    using outer = newDisposeScope("outer");
+    const again = outer.wait(Promise.all([offender(), offender()])), v = zeros([1]);
+    await again;
+    assert.is(v.isDisposed, false);
+    v.dispose();
+  }
+  takeWarnings();
+});
+
+test("a suspended scope does not own what other async contexts make before its checkpoint", async () => {
+  // The continuation of `early` is queued before the offender opens its scope, so it runs before the checkpoint does.
+  let early!: Tensor;
+  await scopedAsync(async (s) => {
+    const first = scopedAsync(async (own) => { await null; early = zeros([1]); assert.ok(own.contains(early)); });
+    const raw = (async () => { using _ = newDisposeScope("raw"); await first; })();
+    await Promise.all([first, raw]);
+    assert.is(currentDisposeScope(), s);
+  });
+  assert.is(takeWarnings().length, 1);
+});
+
+test("a raw await inside scopedAsync falls back to the async scope", async () => {
+  await scopedAsync(async (s) => {
+    using inner = newDisposeScope("inner");
+    const a = zeros([1]);
+    await sleep(1);
+    const b = zeros([1]);
+    assert.equal([inner.contains(a), s.contains(b)], [true, true]);
+  });
+  assert.match(takeWarnings()[0]!, /scope "inner"/);
+});
+
+test("a generator that yields inside its scope: told when the scopes end out of order", () => {
+  const loader = function* (): Generator<Tensor> { using _ = newDisposeScope("loader"); for (let i = 0; i < 2; i++) yield zeros([1]); };
+  for (const t of loader()) {
+    using _ = newDisposeScope("consumer");
+    t.add(1);
+  }
+  assert.equal(takeWarnings(), []); // LIFO by luck
+  const it = loader();
+  {
+    using _ = newDisposeScope("consumer");
+    it.next();
+  }
+  assert.match(takeWarnings()[0]!, /scope "consumer".*was disposed before scope "loader".*A generator that yields/);
+  it.return(undefined);
+});
+
+test("an unfinished generator is suspended at the end of the job", async () => {
+  const it = (function* () { using s = newDisposeScope("generator"); yield s; })();
+  const { value } = it.next() as { value: DisposeScope };
+  await null;
+  await null;
+  assert.is(value.suspended, true);
+  assert.is(currentDisposeScope(), null);
+  assert.match(takeWarnings()[0]!, /scope "generator"/);
+  it.return(undefined);
+  assert.is(value.disposed, true);
+});
+
+test("a root scope lies under all jobs and is exempt", async () => {
+  const root = newDisposeScope({ name: "root", root: true });
+  await sleep(1);
+  const t = zeros([1]);
+  assert.ok(root.contains(t));
+  { using s = newDisposeScope(); assert.is(s.outer, root); assert.is(currentDisposeScope(), s); }
+  await scopedAsync(async (s) => { await null; assert.is(s.outer, root); });
+  assert.is(currentDisposeScope(), root);
+  root.dispose();
+  assert.is(t.isDisposed, true);
+});
+
+test("work that outlives its scope goes to the nearest living one, and is told once", async () => {
+  let late!: Promise<Tensor[]>;
+  const outer = scoped(() => newDisposeScope("outer").move());
+  await outer.run(async () => {
+    await scopedAsync(async () => { late = (async () => { await sleep(3); return [zeros([1]), zeros([1])]; })(); await null; }, "short");
+  });
+  const made = await late;
+  assert.equal(made.map((t) => outer.contains(t)), [true, true]);
+  const warnings = takeWarnings();
+  assert.is(warnings.length, 1);
+  assert.match(warnings[0]!, /work outlived scope "short"/);
+  outer.dispose();
+});
+
+test("when the outer scope died while the inner was waiting, what moves out is orphaned", async () => {
+  const { orphaned } = memory.stats();
+  const outer = newDisposeScope("outer");
+  const work = (async () => {
+    using inner = newDisposeScope("inner");
+    const t = zeros([1]);
+    await inner.wait(sleep(2));
+    return inner.moveToOuter(t);
+  })();
+  outer.dispose();
+  const t = await work;
+  assert.is(memory.stats().orphaned, orphaned + 1);
+  t.dispose();
+});
+
+test("a promise from scoped is refused, and its rejection is not left unhandled", async () => {
+  let inside!: Tensor;
+  assert.throws(() => scoped(async () => { inside = zeros([1]); await null; throw new Error("later"); }), (e: Error) => e instanceof AsyncScopeError && e.message.includes("use scopedAsync"));
+  assert.is(inside.isDisposed, true);
+  await sleep(1);
+  takeWarnings();
+});
+
+test("await using disposes, then waits for reads under way and submitted work", async () => {
+  const order: string[] = [];
+  let t!: Tensor;
+  const block = async (): Promise<void> => {
+    await using s = newDisposeScope("read");
+    t = zeros([4]);
+    void t.data().then(() => order.push("read"));
+    s.defer(() => order.push("disposed"));
+  };
+  await block();
+  order.push("after");
+  assert.equal(order, ["disposed", "read", "after"]);
+  assert.is(t.isDisposed, true);
+});
+
+test("a tensor may be disposed while its read is pending", async () => {
+  const before = memory.stats().storages;
+  let reading!: Promise<number>;
+  { using _ = newDisposeScope(); reading = zeros([1]).add(1).item(); }
+  assert.is(memory.stats().storages, before + 1); // pinned by the read
+  assert.is(typeof await reading, "number");
+  assert.is(memory.stats().storages, before);
+  await sync();
+});
+
+test("on a host without an async context, async bodies are refused, never silently accepted", async () => {
+  const program = `
+    process.getBuiltinModule = undefined;
+    const { scopedAsync, newDisposeScope } = await import("tenure");
+    const s = newDisposeScope("here");
+    const errors = await Promise.all([scopedAsync(async () => 1), s.run(async () => 1)].map((p) => p.then(() => "accepted", (e) => e.name + " " + e.message)));
+    console.log(JSON.stringify([...errors, s.run(() => 7)]));
+    s.dispose();`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--import", "tsx", "--conditions=tenure:source", "--input-type=module", "-e", program], { cwd: import.meta.dirname });
+  const [first, second, third] = JSON.parse(stdout) as [string, string, number];
+  for (const text of [first, second]) assert.match(text, /^AsyncScopeError .*scope\.wait\(promise\).*scope\.go\(function\* …\).*close the scope before each await/);
+  assert.is(third, 7);
+});
+
+test.run();

@@ -1,0 +1,25 @@
+// node: --expose-gc
+/** Ten thousand interleaved tasks in Node, with and without the host's async context. The same tasks run in Chromium, in test/gpu/ownership. */
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { memory } from "tenure";
+import { setup, takeWarnings } from "./harness.ts";
+import { runTasks } from "./tasks.ts";
+
+const test = suite("interleaved tasks");
+test.before(setup);
+
+for (const [name, asyncContext] of [["through scopedAsync, run, wait and go", true], ["through wait, go and synchronous segments only", false]] as const) {
+  test(`10,000 tasks ${name}: not one tensor mis-owned`, async () => {
+    memory.track("off");
+    const result = await runTasks(10_000, asyncContext);
+    memory.track("sampled");
+    assert.equal(result.bad, []);
+    assert.equal([result.tasks, result.live], [10_000, 0]);
+    assert.ok(result.checks > 100_000 && result.rejected > 1000);
+    assert.equal(takeWarnings(), []);
+    memory.verify();
+  });
+}
+
+test.run();
