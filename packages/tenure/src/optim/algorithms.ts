@@ -1,37 +1,43 @@
 /**
- * The update rules. Hyperparameters, defaults and formulas are PyTorch's.
+ * The update rules. Hyperparameters, defaults, formulas and names of states are PyTorch's. Called by training loops through `step`; each rule borrows the
+ * parameter and its gradient and asks the base class for its state.
  */
 import { f32Bits } from "../base/bits.ts";
-import { adamUpdate, momentumUpdate, sgdUpdate } from "../ops/optimizer.ts";
+import { adagradUpdate, adamUpdate, lionUpdate, momentumUpdate, rmspropUpdate, sgdUpdate } from "../ops/optimizer.ts";
 import { type Tensor, update } from "../tensor/tensor.ts";
-import { Optimizer, checkNumber } from "./optimizer.ts";
+import { Optimizer, type ParametersOf, checkNumber } from "./optimizer.ts";
+
+const bits = (values: readonly number[]): number[] => values.map(f32Bits);
+/** Options without the `undefined`s a caller may pass, so that defaults win. */
+function given<O extends object>(options: O): Partial<O> { return Object.fromEntries(Object.entries(options).filter(([, v]) => v !== undefined)) as Partial<O>; }
 
 export interface SGDOptions {
   readonly lr: number;
   readonly momentum?: number;
+  /** The new gradient's share in the velocity is 1 - dampening, from the second step on. */
+  readonly dampening?: number;
   /** Added to the gradient: decay · parameter. */
   readonly weightDecay?: number;
   readonly nesterov?: boolean;
 }
 
-/** Stochastic gradient descent with momentum (Polyak 1964; Sutskever et al. 2013 for Nesterov). */
-export class SGD extends Optimizer {
-  readonly #momentum: number;
-  readonly #weightDecay: number;
-  readonly #nesterov: boolean;
-  protected readonly stateNames: readonly string[];
+/** Stochastic gradient descent with momentum (Polyak 1964; Sutskever et al. 2013 for Nesterov). State: momentum_buffer. */
+export class SGD extends Optimizer<Required<SGDOptions>> {
+  protected readonly stateNames: readonly string[] = ["momentum_buffer"];
 
-  constructor(parameters: Iterable<Tensor>, options: SGDOptions) {
-    super(parameters, options.lr);
-    this.#momentum = checkNumber("SGD", "a momentum", options.momentum ?? 0, 0, 1);
-    this.#weightDecay = checkNumber("SGD", "a weight decay", options.weightDecay ?? 0, 0);
-    this.#nesterov = options.nesterov ?? false;
-    this.stateNames = this.#momentum > 0 ? ["momentum"] : [];
+  constructor(parameters: ParametersOf<SGDOptions>, options: SGDOptions) {
+    super(parameters, { momentum: 0, dampening: 0, weightDecay: 0, nesterov: false, ...given(options) } as Required<SGDOptions>);
   }
 
-  protected update(p: Tensor, g: Tensor): void {
-    if (this.#momentum === 0) { update(sgdUpdate, [p, g], undefined, [f32Bits(this.lr), f32Bits(this.#weightDecay)]); return; }
-    update(momentumUpdate, [p, g, this.state(p, "momentum")], { nesterov: this.#nesterov }, [f32Bits(this.lr), f32Bits(this.#momentum), f32Bits(1), f32Bits(this.#weightDecay)]);
+  protected override check({ momentum, dampening, weightDecay }: Required<SGDOptions>): void {
+    checkNumber("SGD", "a momentum", momentum, 0, 1);
+    checkNumber("SGD", "a dampening", dampening, 0, 1);
+    checkNumber("SGD", "a weight decay", weightDecay, 0);
+  }
+
+  protected update(p: Tensor, g: Tensor, step: number, { lr, momentum, dampening, weightDecay, nesterov }: Required<SGDOptions>): void {
+    if (momentum === 0) update(sgdUpdate, [p, g], undefined, bits([lr, weightDecay]));
+    else update(momentumUpdate, [p, g, this.state(p, "momentum_buffer")], { nesterov }, bits([lr, momentum, step === 1 ? 1 : 1 - dampening, weightDecay]));
   }
 }
 
@@ -42,32 +48,122 @@ export interface AdamOptions {
   readonly weightDecay?: number;
 }
 
-/** Adam (Kingma & Ba 2015). Weight decay is added to the gradient. */
-export class Adam extends Optimizer {
-  readonly #betas: readonly [number, number];
-  readonly #eps: number;
-  readonly #weightDecay: number;
-  protected readonly stateNames: readonly string[] = ["m", "v"];
+function checkBetas(op: string, [b1, b2]: readonly [number, number]): void {
+  checkNumber(op, "beta1", b1, 0, 1);
+  checkNumber(op, "beta2", b2, 0, 1);
+}
+
+/** Adam (Kingma & Ba 2015). Weight decay is added to the gradient. State: exp_avg, exp_avg_sq. */
+export class Adam extends Optimizer<Required<AdamOptions>> {
+  protected readonly stateNames: readonly string[] = ["exp_avg", "exp_avg_sq"];
   /** AdamW decays parameters directly instead. */
   protected readonly decoupled: boolean = false;
 
-  constructor(parameters: Iterable<Tensor>, options: AdamOptions = {}) {
-    super(parameters, options.lr ?? 1e-3);
-    const [b1, b2] = options.betas ?? [0.9, 0.999];
-    this.#betas = [checkNumber("Adam", "beta1", b1, 0, 1), checkNumber("Adam", "beta2", b2, 0, 1)];
-    this.#eps = checkNumber("Adam", "eps", options.eps ?? 1e-8, 0);
-    this.#weightDecay = checkNumber("Adam", "a weight decay", options.weightDecay ?? 0, 0);
+  constructor(parameters: ParametersOf<AdamOptions>, options: AdamOptions = {}) {
+    super(parameters, { lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0, ...given(options) });
   }
 
-  protected update(p: Tensor, g: Tensor, step: number): void {
-    const [b1, b2] = this.#betas, decay = this.#weightDecay;
-    const words = [this.lr, b1, b2, this.#eps, this.decoupled ? 0 : decay, 1 - b1 ** step, Math.sqrt(1 - b2 ** step), this.decoupled ? decay : 0].map(f32Bits);
-    update(adamUpdate, [p, g, this.state(p, "m"), this.state(p, "v")], undefined, words);
+  protected override check({ betas, eps, weightDecay }: Required<AdamOptions>): void {
+    checkBetas(this.constructor.name, betas);
+    checkNumber(this.constructor.name, "eps", eps, 0);
+    checkNumber(this.constructor.name, "a weight decay", weightDecay, 0);
+  }
+
+  protected update(p: Tensor, g: Tensor, step: number, { lr, betas: [b1, b2], eps, weightDecay }: Required<AdamOptions>): void {
+    const words = bits([lr, b1, b2, eps, this.decoupled ? 0 : weightDecay, 1 - b1 ** step, Math.sqrt(1 - b2 ** step), this.decoupled ? weightDecay : 0]);
+    update(adamUpdate, [p, g, this.state(p, "exp_avg"), this.state(p, "exp_avg_sq")], undefined, words);
   }
 }
 
-/** Adam with decoupled weight decay (Loshchilov & Hutter 2019). */
+/** Adam with decoupled weight decay (Loshchilov & Hutter 2019). State: exp_avg, exp_avg_sq. */
 export class AdamW extends Adam {
   protected override readonly decoupled: boolean = true;
-  constructor(parameters: Iterable<Tensor>, options: AdamOptions = {}) { super(parameters, { weightDecay: 0.01, ...options }); }
+  constructor(parameters: ParametersOf<AdamOptions>, options: AdamOptions = {}) { super(parameters, { weightDecay: 0.01, ...given(options) }); }
+}
+
+export interface RMSpropOptions {
+  readonly lr?: number;
+  /** Share of the old mean square. */
+  readonly alpha?: number;
+  readonly eps?: number;
+  readonly weightDecay?: number;
+  readonly momentum?: number;
+  /** Divides by the deviation from the mean gradient instead of the mean square. */
+  readonly centered?: boolean;
+}
+
+/** RMSprop (Hinton 2012, lecture 6; centered: Graves 2013). State: square_avg, momentum_buffer, grad_avg. */
+export class RMSprop extends Optimizer<Required<RMSpropOptions>> {
+  protected readonly stateNames: readonly string[] = ["square_avg", "momentum_buffer", "grad_avg"];
+
+  constructor(parameters: ParametersOf<RMSpropOptions>, options: RMSpropOptions = {}) {
+    super(parameters, { lr: 1e-2, alpha: 0.99, eps: 1e-8, weightDecay: 0, momentum: 0, centered: false, ...given(options) });
+  }
+
+  protected override check({ alpha, eps, weightDecay, momentum }: Required<RMSpropOptions>): void {
+    checkNumber("RMSprop", "an alpha", alpha, 0, 1);
+    checkNumber("RMSprop", "eps", eps, 0);
+    checkNumber("RMSprop", "a weight decay", weightDecay, 0);
+    checkNumber("RMSprop", "a momentum", momentum, 0, 1);
+  }
+
+  protected update(p: Tensor, g: Tensor, _: number, { lr, alpha, eps, weightDecay, momentum, centered }: Required<RMSpropOptions>): void {
+    const moves = momentum > 0, op = rmspropUpdate[moves ? (centered ? "both" : "momentum") : centered ? "centered" : "plain"];
+    const states = ["square_avg", ...(moves ? ["momentum_buffer"] : []), ...(centered ? ["grad_avg"] : [])].map((name) => this.state(p, name));
+    update(op, [p, g, ...states], undefined, bits([lr, alpha, 1 - alpha, eps, weightDecay, momentum]));
+  }
+}
+
+export interface AdagradOptions {
+  readonly lr?: number;
+  readonly lrDecay?: number;
+  readonly weightDecay?: number;
+  /** What the sums of squares start at. */
+  readonly initialAccumulator?: number;
+  readonly eps?: number;
+}
+
+/** Adagrad (Duchi et al. 2011). State: sum. */
+export class Adagrad extends Optimizer<Required<AdagradOptions>> {
+  protected readonly stateNames: readonly string[] = ["sum"];
+
+  constructor(parameters: ParametersOf<AdagradOptions>, options: AdagradOptions = {}) {
+    super(parameters, { lr: 1e-2, lrDecay: 0, weightDecay: 0, initialAccumulator: 0, eps: 1e-10, ...given(options) });
+  }
+
+  protected override check({ lrDecay, weightDecay, initialAccumulator, eps }: Required<AdagradOptions>): void {
+    checkNumber("Adagrad", "a learning rate decay", lrDecay, 0);
+    checkNumber("Adagrad", "a weight decay", weightDecay, 0);
+    checkNumber("Adagrad", "an initial accumulator", initialAccumulator, 0);
+    checkNumber("Adagrad", "eps", eps, 0);
+  }
+
+  protected update(p: Tensor, g: Tensor, step: number, { lr, lrDecay, weightDecay, initialAccumulator, eps }: Required<AdagradOptions>): void {
+    update(adagradUpdate, [p, g, this.state(p, "sum", initialAccumulator)], undefined, bits([lr / (1 + (step - 1) * lrDecay), eps, weightDecay]));
+  }
+}
+
+export interface LionOptions {
+  readonly lr?: number;
+  readonly betas?: readonly [number, number];
+  /** Decoupled, as AdamW's. */
+  readonly weightDecay?: number;
+}
+
+/** Lion (Chen et al. 2023): the sign of a momentum. Take a learning rate 3 to 10 times below Adam's. State: exp_avg. */
+export class Lion extends Optimizer<Required<LionOptions>> {
+  protected readonly stateNames: readonly string[] = ["exp_avg"];
+
+  constructor(parameters: ParametersOf<LionOptions>, options: LionOptions = {}) {
+    super(parameters, { lr: 1e-4, betas: [0.9, 0.99], weightDecay: 0, ...given(options) });
+  }
+
+  protected override check({ betas, weightDecay }: Required<LionOptions>): void {
+    checkBetas("Lion", betas);
+    checkNumber("Lion", "a weight decay", weightDecay, 0);
+  }
+
+  protected update(p: Tensor, g: Tensor, _: number, { lr, betas: [b1, b2], weightDecay }: Required<LionOptions>): void {
+    update(lionUpdate, [p, g, this.state(p, "exp_avg")], undefined, bits([lr, b1, 1 - b1, b2, 1 - b2, weightDecay]));
+  }
 }

@@ -7,9 +7,9 @@ import { formatShape, sameShape } from "../base/shape.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import { detachHandle } from "../ownership/scope.ts";
-import { zeros } from "../tensor/create.ts";
+import { full, tensor } from "../tensor/create.ts";
 import { labelled, stepEnded } from "../tensor/step.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { Tensor } from "../tensor/tensor.ts";
 
 /** Checks a hyperparameter. @throws ArgumentError when it lies outside [low, high) */
 export function checkNumber(op: string, what: string, value: number, low: number, high = Infinity): number {
@@ -17,36 +17,105 @@ export function checkNumber(op: string, what: string, value: number, low: number
   return value;
 }
 
-export abstract class Optimizer implements Disposable {
-  /** Learning rate; may be changed at any time. */
-  lr: number;
-  readonly #parameters: readonly Tensor[];
+/** Parameters that share hyperparameters. The numbers may be changed between steps; the list of parameters stays. */
+export type ParameterGroup<O> = { readonly parameters: readonly Tensor[] } & { -readonly [K in keyof O]: O[K] };
+/** What a group is made from: what it leaves out comes from the optimizer's options. */
+export type GroupSpec<O> = { readonly parameters: Iterable<Tensor> } & Partial<O>;
+/** Parameters for one group, or several groups. */
+export type ParametersOf<O> = Iterable<Tensor> | Iterable<GroupSpec<O>>;
+
+/** A state tensor in host memory, as a file holds it. */
+export interface HostState { readonly data: ArrayBufferView; readonly shape: readonly number[] }
+
+/** Everything an optimizer needs to continue. Plain numbers, but for the tensors. */
+export interface OptimizerState<O, T = Tensor> {
+  /** Steps taken. */
+  readonly steps: number;
+  /** The first group's learning rate. */
+  readonly lr: number;
+  /** Hyperparameters per group. */
+  readonly groups: readonly O[];
+  /** Steps taken per parameter: one without a gradient takes none. */
+  readonly counts: readonly number[];
+  /** `index.name`, with PyTorch's names: `0.exp_avg`. */
+  readonly tensors: ReadonlyMap<string, T>;
+}
+
+/** State to load: a file of an older run may lack the parts with defaults. */
+export type LoadableState<O> = Pick<OptimizerState<O, Tensor | HostState>, "tensors" | "steps"> & Partial<OptimizerState<O, Tensor | HostState>>;
+
+/** Base of all optimizers. `O`: the hyperparameters of a group. */
+export abstract class Optimizer<O extends { readonly lr: number } = { readonly lr: number }> implements Disposable {
+  readonly #groups: ParameterGroup<O>[] = [];
+  readonly #defaults: O;
   readonly #state = new Map<Tensor, Map<string, Tensor>>();
+  readonly #counts = new Map<Tensor, number>();
+  #parameters: readonly Tensor[] = [];
   #steps = 0;
   #disposed = false;
 
-  constructor(parameters: Iterable<Tensor>, lr: number) {
-    this.#parameters = [...new Set(parameters)];
-    this.lr = checkNumber(this.constructor.name, "a learning rate", lr, 0);
-    if (this.#parameters.length === 0) throw new ArgumentError(this.constructor.name, "at least one parameter", "none", "pass module.parameters()");
-    for (const p of this.#parameters) if (!p.requiresGrad || !p.isLeaf) throw new GradError(this.constructor.name, `expected parameters that are leaves with requiresGrad, got ${p.toString()}; pass module.parameters()`);
+  constructor(parameters: ParametersOf<O>, defaults: O) {
+    this.#defaults = defaults;
+    const items = [...parameters as Iterable<Tensor | GroupSpec<O>>];
+    if (items.length === 0) throw new ArgumentError(this.constructor.name, "at least one parameter", "none", "pass module.parameters()");
+    if (items[0] instanceof Tensor) this.addGroup({ parameters: items as readonly Tensor[] } as unknown as GroupSpec<O>);
+    else for (const item of items) this.addGroup(item as GroupSpec<O>);
   }
 
+  /** All parameters, in the order of the groups. */
   get parameters(): readonly Tensor[] { return this.#parameters; }
+  /** The groups. Their hyperparameters may be changed at any time. */
+  get groups(): readonly ParameterGroup<O>[] { return this.#groups; }
   /** Steps taken so far. */
   get steps(): number { return this.#steps; }
+  get isDisposed(): boolean { return this.#disposed; }
 
-  /** Updates one parameter in place from its gradient, which is borrowed. */
-  protected abstract update(parameter: Tensor, gradient: Tensor, step: number): void;
+  /** Learning rate of the first group. */
+  get lr(): number { return this.#groups[0]!.lr; }
+  /** Sets the learning rate of every group. */
+  set lr(value: number) {
+    checkNumber(this.constructor.name, "a learning rate", value, 0);
+    for (const group of this.#groups) (group as { lr: number }).lr = value;
+  }
+
+  /** Adds parameters with hyperparameters of their own, for example layers that are unfrozen later. */
+  addGroup(spec: GroupSpec<O>): void {
+    const name = this.constructor.name;
+    if (typeof (spec as { parameters?: Iterable<Tensor> } | undefined)?.parameters?.[Symbol.iterator] !== "function") throw new ArgumentError(name, "tensors, or groups { parameters, … }", typeof spec, "pass module.parameters()");
+    const parameters = [...new Set(spec.parameters)];
+    if (parameters.length === 0) throw new ArgumentError(name, "at least one parameter in every group", "none", "pass module.parameters()");
+    for (const p of parameters) {
+      if (!(p instanceof Tensor)) throw new ArgumentError(name, "tensors as parameters", typeof p, "pass module.parameters()");
+      if (!p.requiresGrad || !p.isLeaf) throw new GradError(name, `expected parameters that are leaves with requiresGrad, got ${p.toString()}; pass module.parameters()`);
+      if (this.#parameters.includes(p)) throw new ArgumentError(name, "each parameter in one group", `${p.toString()} in two`, "leave it out of one of them");
+    }
+    const given = Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined));
+    const group = { ...this.#defaults, ...given, parameters } as unknown as ParameterGroup<O>;
+    checkNumber(name, "a learning rate", group.lr, 0);
+    this.check(group);
+    this.#groups.push(group);
+    this.#parameters = [...this.#parameters, ...parameters];
+  }
+
+  /** Checks the hyperparameters of a new group. Called by the constructor: fields of a subclass are not set yet. @throws ArgumentError */
+  protected check(_options: O): void { /* nothing to check */ }
+
+  /** Updates one parameter in place from its gradient, which is borrowed. `step` counts this parameter's updates from 1. */
+  protected abstract update(parameter: Tensor, gradient: Tensor, step: number, options: O): void;
 
   /** Updates every parameter that has a gradient. */
   step(): void {
     if (this.#disposed) throw new TenureError(this.constructor.name, "expected a live optimizer, got one that was disposed; make a new one");
     this.#steps++;
     noGrad(() => {
-      for (const p of this.#parameters) {
-        using g = p.grad;
-        if (g !== null) labelled("apply", p.name, () => { this.update(p, g, this.#steps); });
+      for (const group of this.#groups) {
+        for (const p of group.parameters) {
+          using g = p.grad;
+          if (g === null) continue;
+          const count = (this.#counts.get(p) ?? 0) + 1;
+          this.#counts.set(p, count);
+          labelled("apply", p.name, () => { this.update(p, g, count, group); });
+        }
       }
     });
     stepEnded();
@@ -55,13 +124,13 @@ export abstract class Optimizer implements Disposable {
   /** Drops all gradients. */
   zeroGrad(): void { for (const p of this.#parameters) p.grad = null; }
 
-  /** A state tensor of the parameter's shape, zeros at first. Belongs to the optimizer. */
-  protected state(parameter: Tensor, name: string): Tensor {
+  /** A state tensor of the parameter's shape, every element `initial` at first. Belongs to the optimizer. */
+  protected state(parameter: Tensor, name: string, initial = 0): Tensor {
     let slots = this.#state.get(parameter);
     if (slots === undefined) this.#state.set(parameter, (slots = new Map<string, Tensor>()));
     const known = slots.get(name);
     if (known !== undefined) return known;
-    const made = zeros(parameter.shape, { dtype: parameter.dtype, name: `${parameter.name}.${name}` });
+    const made = full(parameter.shape, initial, { dtype: parameter.dtype, name: `${parameter.name}.${name}` });
     detachHandle(made[HANDLE]);
     made[HANDLE].keeper = this.constructor.name;
     made[HANDLE].storage.role = "state";
@@ -69,28 +138,55 @@ export abstract class Optimizer implements Disposable {
     return made;
   }
 
-  /** Names of the state tensors this optimizer keeps per parameter. */
+  /** Names of the state tensors this optimizer may keep per parameter. */
   protected abstract readonly stateNames: readonly string[];
 
-  /** Number of steps, learning rate, and fresh aliases of the state tensors by `index.name`, owned by the current scope. */
-  stateDict(): { steps: number; lr: number; tensors: Map<string, Tensor> } {
+  /** All that is needed to continue bit by bit. The tensors are fresh aliases, owned by the current scope. */
+  stateDict(): OptimizerState<O> {
     const tensors = new Map<string, Tensor>();
     this.#parameters.forEach((p, i) => { for (const [name, t] of this.#state.get(p) ?? []) tensors.set(`${i}.${name}`, t.detach()); });
-    return { steps: this.#steps, lr: this.lr, tensors };
+    const groups = this.#groups.map(({ parameters: _, ...options }) => options as unknown as O);
+    return { steps: this.#steps, lr: this.lr, groups, counts: this.#parameters.map((p) => this.#counts.get(p) ?? 0), tensors };
   }
 
-  /** Continues where `stateDict` was taken. @throws ArgumentError for names that do not belong here, before anything changes */
-  loadStateDict(state: { readonly steps: number; readonly lr: number; readonly tensors: ReadonlyMap<string, Tensor> }): void {
-    const targets: [Tensor, string, Tensor][] = [];
+  /** @throws ArgumentError for state that does not belong here. Changes nothing. */
+  checkStateDict(state: LoadableState<O>): void {
+    const n = this.#parameters.length, fix = "check that the file belongs to this optimizer";
     for (const [key, source] of state.tensors) {
-      const [index = "", name = ""] = key.split("."), p = this.#parameters[Number(index)];
-      if (p === undefined || !this.stateNames.includes(name)) throw new ArgumentError("loadStateDict", `state of ${this.#parameters.length} parameters with ${this.stateNames.join(", ") || "nothing"}`, key, "check that the file belongs to this optimizer");
-      if (!sameShape(p.shape, source.shape)) throw new ArgumentError("loadStateDict", `${key} of shape ${formatShape(p.shape)}`, formatShape(source.shape));
-      targets.push([p, name, source]);
+      const [, index = "", name = ""] = /^(\d+)\.(.*)$/.exec(key) ?? [], p = this.#parameters[Number(index)];
+      if (index === "" || p === undefined || !this.stateNames.includes(name)) throw new ArgumentError("loadStateDict", `state of ${n} parameters with ${this.stateNames.join(", ") || "nothing"}`, key, fix);
+      if (!sameShape(p.shape, source.shape)) throw new ArgumentError("loadStateDict", `${key} of shape ${formatShape(p.shape)}`, formatShape(source.shape), fix);
     }
-    noGrad(() => { for (const [p, name, source] of targets) this.state(p, name).copy_(source).dispose(); });
+    if (!Number.isSafeInteger(state.steps) || state.steps < 0) throw new ArgumentError("loadStateDict", "a number of steps", String(state.steps), fix);
+    if (state.groups !== undefined && state.groups.length !== this.#groups.length) throw new ArgumentError("loadStateDict", `${this.#groups.length} parameter groups`, String(state.groups.length), "make the same groups before loading");
+    if (state.counts !== undefined && (state.counts.length !== n || state.counts.some((c) => !Number.isSafeInteger(c) || c < 0))) throw new ArgumentError("loadStateDict", `step counts of ${n} parameters`, `[${state.counts.join(",")}]`, fix);
+    for (const group of state.groups ?? []) {
+      checkNumber("loadStateDict", "a learning rate", group.lr, 0);
+      this.check({ ...this.#defaults, ...group });
+    }
+  }
+
+  /** Continues where `stateDict` was taken. @throws ArgumentError for state that does not belong here, before anything changes */
+  loadStateDict(state: LoadableState<O>): void {
+    this.checkStateDict(state);
+    noGrad(() => {
+      this.#parameters.forEach((p, i) => {
+        const slots = this.#state.get(p);
+        if (slots !== undefined) for (const [name, t] of slots) if (!state.tensors.has(`${i}.${name}`)) { t.dispose(); slots.delete(name); }
+        for (const name of this.stateNames) {
+          const source = state.tensors.get(`${i}.${name}`);
+          if (source === undefined) continue;
+          const target = this.state(p, name);
+          if (source instanceof Tensor) { target.copy_(source).dispose(); continue; }
+          using made = tensor(source.data, { shape: source.shape, dtype: target.dtype });
+          target.copy_(made).dispose();
+        }
+        this.#counts.set(p, state.counts?.[i] ?? state.steps);
+      });
+    });
     this.#steps = state.steps;
-    this.lr = state.lr;
+    state.groups?.forEach((options, i) => { Object.assign(this.#groups[i]!, options, { parameters: this.#groups[i]!.parameters }); });
+    if (state.groups === undefined && state.lr !== undefined) this.lr = state.lr;
   }
 
   /** Frees the state. Parameters are their module's. A second call does nothing. */

@@ -9,6 +9,7 @@ import { randomNormal, randomUniform } from "../../../src/kernels/random.ts";
 import { broadcastAt, count, indices, numbers } from "../../helpers.ts";
 import { type Reference, binary, samples, specials, unary, withScalar } from "./elementwise.ts";
 import { type Host, type ViewKind, at, build, host, store } from "./host.ts";
+import { moreCases, moreGrads } from "./more.ts";
 
 export interface Case {
   readonly label: string;
@@ -381,6 +382,21 @@ function updateCases(name: string): Case[] {
       return { ...base, label: nesterov ? "nesterov" : "classic", inputs: [p, g, m], attrs: { nesterov }, words: [0.1, 0.9, 0.8, 0.01].map(f32Bits), expected: [zip((i) => p.values[i]! - 0.1 * (nesterov ? gi(i) + 0.9 * vi(i) : vi(i))), zip(vi)] };
     });
   }
+  if (name.startsWith("rmsprop")) {
+    const moves = name.includes("Momentum"), centered = name.includes("Centered"), mean = host(shape, m.values.map((x) => x / 10)), gi = (i: number): number => g.values[i]! + 0.01 * p.values[i]!;
+    const vi = (i: number): number => 0.9 * v.values[i]! + 0.1 * gi(i) ** 2 + (centered ? 0.09 : 0), ai = (i: number): number => 0.9 * mean.values[i]! + 0.1 * gi(i);
+    const shifted = host(shape, v.values.map((x) => x + (centered ? 0.1 : 0))); // keeps the variance away from 0
+    const ui = (i: number): number => (moves ? 0.8 * m.values[i]! : 0) + gi(i) / (Math.sqrt(centered ? Math.max(vi(i) - ai(i) ** 2, 0) : vi(i)) + 0.1);
+    return [{ ...base, label: "decay", inputs: [p, g, shifted, ...(moves ? [m] : []), ...(centered ? [mean] : [])], words: [0.1, 0.9, 0.1, 0.1, 0.01, 0.8].map(f32Bits), expected: [zip((i) => p.values[i]! - 0.1 * ui(i)), zip(vi), ...(moves ? [zip(ui)] : []), ...(centered ? [zip(ai)] : [])] }];
+  }
+  if (name === "adagradUpdate") {
+    const gi = (i: number): number => g.values[i]! + 0.01 * p.values[i]!, vi = (i: number): number => v.values[i]! + gi(i) ** 2;
+    return [{ ...base, label: "decay", inputs: [p, g, v], words: [0.1, 1e-3, 0.01].map(f32Bits), expected: [zip((i) => p.values[i]! - 0.1 * gi(i) / (Math.sqrt(vi(i)) + 1e-3)), zip(vi)] }];
+  }
+  if (name === "lionUpdate") return [{ ...base, label: "decay", inputs: [p, g, m], words: [0.1, 0.9, 0.1, 0.8, 0.2, 0.01].map(f32Bits), expected: [zip((i) => p.values[i]! * (1 - 0.1 * 0.01) - 0.1 * Math.sign(0.9 * m.values[i]! + 0.1 * g.values[i]!)), zip((i) => 0.8 * m.values[i]! + 0.2 * g.values[i]!)] }];
+  if (name === "clipByValue") return [{ ...base, label: "clamp", inputs: [p], words: [0.7].map(f32Bits), expected: [zip((i) => Math.min(0.7, Math.max(-0.7, p.values[i]!)))] }];
+  if (name === "clipByNorm") return [4, 0.1].map((norm): Case => ({ ...base, label: `norm ${norm}`, inputs: [p, host([], [norm])], words: [0.5].map(f32Bits), expected: [zip((i) => p.values[i]! * Math.min(1, 0.5 / (norm + 1e-6)))] }));
+  if (name === "runningAverage") return [{ ...base, label: "scaled", inputs: [p, g], words: [0.1, 1.5].map(f32Bits), expected: [zip((i) => p.values[i]! + 0.1 * (1.5 * g.values[i]! - p.values[i]!))] }];
   return ([[0.01, 0], [0, 0.02]] as const).map(([decay, decoupled]): Case => {
     const pi = (i: number): number => p.values[i]! * (1 - 0.1 * decoupled), gi = (i: number): number => g.values[i]! + decay * pi(i);
     const mi = (i: number): number => 0.9 * m.values[i]! + 0.1 * gi(i), vi = (i: number): number => 0.99 * v.values[i]! + 0.01 * gi(i) ** 2;
@@ -447,12 +463,13 @@ const others: Readonly<Record<string, () => Case[]>> = {
 export function casesOf(name: string): readonly Case[] | undefined {
   const inplace = name.endsWith("_"), base = inplace ? name.slice(0, -1) : name, scalar = base.endsWith("Scalar") ? base.slice(0, -6) : undefined;
   if (others[name] !== undefined) return others[name]();
+  if (moreCases[name] !== undefined) return moreCases[name]();
   if (unary[base] !== undefined) return unaryCases(unary[base], inplace, base === "neg");
   if (binary[base] !== undefined) return binaryCases(binary[base], inplace, base === "sub");
   if (scalar !== undefined && withScalar.includes(scalar)) return scalarCases(binary[scalar]!, inplace);
   if (["sum", "mean", "max", "min", "argMax", "argMin", "any", "all"].includes(name)) return reductionCases(name);
   if (/^(max|avg)Pool2d/.test(name)) return poolCases(name);
-  if (name.endsWith("Update")) return updateCases(name);
+  if (name.endsWith("Update") || name.startsWith("clipBy") || name === "runningAverage") return updateCases(name);
   return undefined;
 }
 
@@ -519,6 +536,7 @@ const smallConv: Readonly<Record<number, { x: readonly number[]; w: readonly num
 /** The gradient checks of a differentiable op, or undefined when nobody wrote any. In-place twins share those of their base. */
 export function gradCasesOf(name: string): readonly GradCase[] | undefined {
   if (otherGrads[name] !== undefined) return otherGrads[name]();
+  if (moreGrads[name] !== undefined) return moreGrads[name]();
   if (unary[name] !== undefined) return elementwiseGrads(unary[name], 1);
   if (binary[name] !== undefined) return elementwiseGrads(binary[name], 2);
   if (name.endsWith("Scalar") && withScalar.includes(name.slice(0, -6))) return scalarGrads(name, binary[name.slice(0, -6)]!);
