@@ -7,6 +7,7 @@ import * as assert from "uvu/assert";
 import { newDisposeScope, noGrad } from "tenure";
 import { assertClose } from "tenure/testing";
 import { type AnyOp, allOps } from "../../../src/ops/op.ts";
+import "../../../src/ops/optimizer.ts";
 import { setup } from "../../helpers.ts";
 import { type Case, casesOf } from "./cases.ts";
 import { type ViewKind, execute, upload } from "./host.ts";
