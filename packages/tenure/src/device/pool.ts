@@ -29,6 +29,8 @@ export const allowance: { ask: ((pool: BufferPool, bytes: number) => void) | nul
 export class BufferPool {
   readonly #create: (descriptor: GPUBufferDescriptor) => GPUBuffer;
   readonly #free = new Map<number, PooledBuffer[]>();
+  /** Ids of the buffers the pool made and still holds. */
+  readonly #held = new Set<number>();
   #nextId = 1;
   /** Bytes of all buffers the pool made and still holds. */
   deviceBytes = 0;
@@ -38,7 +40,7 @@ export class BufferPool {
   peakBytes = 0;
   /** Counts flushes, for `lastUse`. */
   clock = 0;
-  /** Rises when buffers are destroyed: caches of bind groups must drop what they hold. */
+  /** Rises when buffers are destroyed: caches of bind groups must drop those that refer to them. */
   generation = 0;
 
   /** `create` makes a buffer and takes care of a failed allocation. */
@@ -60,12 +62,16 @@ export class BufferPool {
       counters.buffers++;
       const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
       buffer = { id: this.#nextId++, gpu: this.#create({ label: `tenure ${size}`, size, usage }), bytes: size, lastUse: 0 };
+      this.#held.add(buffer.id);
       this.deviceBytes += size;
     }
     buffer.lastUse = this.clock;
     if (this.usedBytes > this.peakBytes) this.peakBytes = this.usedBytes;
     return buffer;
   }
+
+  /** Whether the buffer of this id has not been destroyed. */
+  has(id: number): boolean { return this.#held.has(id); }
 
   /** Takes a buffer back. Work already recorded on the queue may still use it: the queue is in order, so the next borrower's work comes after. */
   release(buffer: PooledBuffer): void {
@@ -88,6 +94,7 @@ export class BufferPool {
       const stay = list.filter((b) => {
         if (idle > 0 && b.lastUse >= this.clock - idle) return true;
         b.gpu.destroy();
+        this.#held.delete(b.id);
         freed += size;
         return false;
       });

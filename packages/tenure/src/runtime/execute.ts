@@ -260,7 +260,7 @@ function runProgram(device: Device, open: OpenProgram, submitted: (() => void)[]
   writeParams(device, exe, open.words);
   if (exe.poolGeneration !== pool.generation) {
     // Buffers were destroyed since: groups that refer to them would keep them from being collected.
-    for (const d of exe.dispatches) d.groups.length = 0;
+    for (const { groups } of exe.dispatches) groups.splice(0, groups.length, ...groups.filter(({ ids }) => ids.every((id) => pool.has(id))));
     exe.poolGeneration = pool.generation;
   }
   for (const d of exe.dispatches) queue.dispatch(d.pipeline.gpu, bindGroup(device, exe, d), d.workgroups[0], d.workgroups[1], d.workgroups[2]);
