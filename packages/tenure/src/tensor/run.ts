@@ -33,7 +33,10 @@ export function allocate(op: string, { shape, dtype }: Meta, role: Role): Storag
 
 /** Runs an op on live handles. One result per output. */
 export function runOp(op: AnyOp, inputs: readonly TensorHandle[], attrs: unknown, words: readonly number[] = noWords): TensorHandle[] {
-  for (let i = 0; i < inputs.length; i++) inputs[i]!.assertLive(op.name);
+  for (let i = 0; i < inputs.length; i++) {
+    inputs[i]!.assertLive(op.name);
+    if (inputs[i]!.storage.failure !== null) throw inputs[i]!.storage.failure!; // what it should have held was never computed
+  }
   const metas = op.infer(inputs, attrs);
   const inplaceOf = op.facts.inplaceOf;
   if (inplaceOf !== undefined) checkInplace(op, inputs, inplaceOf);
