@@ -11,6 +11,7 @@ export { memory } from "./runtime/memory.ts";
 export { Tensor, type TensorLike, type NestedArray, type BackwardOptions } from "./tensor/tensor.ts";
 export type { TensorData } from "./tensor/host.ts";
 export { arange, eye, full, linspace, manualSeed, oneHot, ones, rand, randint, randn, tensor, where, zeros, type CreateOptions, type TensorOptions } from "./tensor/create.ts";
+export { concat, embedding, gather, indexSelect, scatterAdd, sort, split, stack, topK, type Sorted } from "./tensor/indexing.ts";
 export { enableGrad, isGradEnabled, noGrad } from "./autograd/mode.ts";
 export { grad, valueAndGrad, type GradOptions } from "./autograd/grad.ts";
 export { checkpoint } from "./autograd/checkpoint.ts";

@@ -15,7 +15,9 @@ import * as R from "../ops/reduce.ts";
 import * as V from "../ops/views.ts";
 import { readBytes } from "../runtime/execute.ts";
 import { TensorHandle } from "./body.ts";
+import { maker } from "./door.ts";
 import { decode, nested, preview } from "./host.ts";
+import * as X from "./indexing.ts";
 import { Gradient } from "./tape.ts";
 import { runOp } from "./run.ts";
 
@@ -348,6 +350,43 @@ export class Tensor implements Disposable {
     return wrap(out!);
   }
 
+  // === Picking and reordering ===
+
+  /** Views of `size` positions each along an axis, or of the sizes given. */
+  split(sizes: number | readonly number[], axis = 0): Tensor[] { return X.split(this, sizes, axis); }
+  /** At most `count` views of equal size along an axis. */
+  chunk(count: number, axis = 0): Tensor[] { return X.chunk(this, count, axis); }
+  /** A view of each position along an axis, which goes away. */
+  unbind(axis = 0): Tensor[] { return X.unbind(this, axis); }
+  /** Rows of the first axis by int32 or uint32 indices of any shape; negative ones count from the end, one out of range gives NaN. */
+  index(indices: Tensor): Tensor { return X.index(this, indices); }
+  /** Positions of an axis by a list of indices, which takes its place. */
+  indexSelect(axis: number, indices: Tensor): Tensor { return X.indexSelect(this, axis, indices); }
+  /** `out[i][j] = this[i][indices[i][j]]` along the last axis of a matrix; likewise for any axis and rank. */
+  gather(axis: number, indices: Tensor): Tensor { return X.gather(this, axis, indices); }
+  /** Plus each element of `source` at its index along an axis; equal indices add up in a fixed order. */
+  scatterAdd(axis: number, indices: Tensor, source: Tensor): Tensor { return X.scatterAdd(this, axis, indices, source); }
+  /** Elements of an axis in order, and where they were. Stable; NaN counts as the largest value. */
+  sort(axis = -1, descending = false): X.Sorted { return X.sort(this, axis, descending); }
+  /** Positions that sort an axis, int32. Stable; NaN counts as the largest value. */
+  argSort(axis = -1, descending = false): Tensor { return X.argSort(this, axis, descending); }
+  /** The `k` largest (or smallest) elements of an axis in order, and where they were. */
+  topK(k: number, axis = -1, largest = true): X.Sorted { return X.topK(this, k, axis, largest); }
+  /** Elements in reverse order along the axes. */
+  flip(...axes: readonly number[] | [readonly number[]]): Tensor { return X.flip(this, dims(axes)); }
+  /** Elements moved on along axes, from the end back to the beginning. Without axes: of the flattened tensor. */
+  roll(shifts: number | readonly number[], axes?: number | readonly number[]): Tensor { return X.roll(this, shifts, axes); }
+  /** The tensor so many times along each dimension; more counts than dimensions add dimensions in front. */
+  repeat(...counts: readonly number[] | [readonly number[]]): Tensor { return X.repeat(this, dims(counts)); }
+  /** Like `repeat`, with missing leading counts taken as 1. */
+  tile(...counts: readonly number[] | [readonly number[]]): Tensor { return X.tile(this, dims(counts)); }
+  /** Each element `count` times in place, along an axis. */
+  repeatInterleave(count: number, axis?: number): Tensor { return X.repeatInterleave(this, count, axis); }
+  /** Sum of all elements up to each position of an axis. */
+  cumSum(axis: number): Tensor { return X.cumSum(this, axis); }
+  /** Product of all elements up to each position of an axis. */
+  cumProd(axis: number): Tensor { return X.cumProd(this, axis); }
+
   // === Linear algebra ===
 
   /** [..., M, K] × [..., K, N] → [..., M, N]; leading dimensions broadcast. */
@@ -364,6 +403,7 @@ export function live(t: Tensor, op: string): TensorHandle {
 
 /** A tensor for a fresh handle, owned by the current scope. */
 export function wrap(handle: TensorHandle): Tensor { return new Tensor(handle, currentScope()); }
+maker.wrap = wrap;
 
 /** Runs an op that has one result. */
 export function call<A>(op: OpDef<A>, inputs: readonly Tensor[], attrs: A, words?: readonly number[]): Tensor {

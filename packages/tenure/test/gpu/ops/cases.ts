@@ -10,6 +10,7 @@ import { broadcastAt, count, indices, numbers } from "../../helpers.ts";
 import { type Reference, binary, samples, specials, unary, withScalar } from "./elementwise.ts";
 import { type Host, type ViewKind, at, build, host, store } from "./host.ts";
 import { moreCases, moreGrads } from "./more.ts";
+import { moreCases, moreGrads } from "./more.ts";
 
 export interface Case {
   readonly label: string;
@@ -464,6 +465,7 @@ export function casesOf(name: string): readonly Case[] | undefined {
   const inplace = name.endsWith("_"), base = inplace ? name.slice(0, -1) : name, scalar = base.endsWith("Scalar") ? base.slice(0, -6) : undefined;
   if (others[name] !== undefined) return others[name]();
   if (moreCases[name] !== undefined) return moreCases[name]();
+  if (moreCases[name] !== undefined) return moreCases[name]();
   if (unary[base] !== undefined) return unaryCases(unary[base], inplace, base === "neg");
   if (binary[base] !== undefined) return binaryCases(binary[base], inplace, base === "sub");
   if (scalar !== undefined && withScalar.includes(scalar)) return scalarCases(binary[scalar]!, inplace);
@@ -536,6 +538,7 @@ const smallConv: Readonly<Record<number, { x: readonly number[]; w: readonly num
 /** The gradient checks of a differentiable op, or undefined when nobody wrote any. In-place twins share those of their base. */
 export function gradCasesOf(name: string): readonly GradCase[] | undefined {
   if (otherGrads[name] !== undefined) return otherGrads[name]();
+  if (moreGrads[name] !== undefined) return moreGrads[name]();
   if (moreGrads[name] !== undefined) return moreGrads[name]();
   if (unary[name] !== undefined) return elementwiseGrads(unary[name], 1);
   if (binary[name] !== undefined) return elementwiseGrads(binary[name], 2);
