@@ -18,6 +18,8 @@ export interface Cell {
   fields: ReadonlyMap<string, Cell> | undefined;
   /** Kinds of events seen anywhere in the function; the `using` fix needs "own" and "use" only. */
   seen: Set<string>;
+  /** How many places dispose it. */
+  disposals: number;
 }
 
 /** The cells of one function body (or of the module level). */
@@ -70,7 +72,7 @@ export class Cells {
   }
 
   private make(label: string, owned: Owned, kind: Cell["kind"], declaration?: ts.Declaration, name?: ts.Identifier): Cell {
-    const cell: Cell = { index: this.all.length, label, owned, kind, declaration, name, fields: undefined, seen: new Set() };
+    const cell: Cell = { index: this.all.length, label, owned, kind, declaration, name, fields: undefined, seen: new Set(), disposals: 0 };
     this.all.push(cell);
     return cell;
   }

@@ -72,7 +72,7 @@ function receiverOutcome(session: Session, owned: Owned, fate: Fate, hops: numbe
   const call = fate.node as ts.CallExpression;
   if (isDisposer(owned, fate.member)) return { outcome: "kept", fate };
   if (isPromiseMember(fate.member)) return { outcome: "unknown", fate };
-  if (owned.owner.keep.methods.includes(fate.member)) return hops < 8 ? outcomeOf(session, call, owned, hops + 1) : { outcome: "unknown", fate };
+  if (owned.owner.keep.methods.includes(fate.member)) return hops < 8 ? keptOutcome(outcomeOf(session, call, owned, hops + 1)) : { outcome: "unknown", fate };
   const callee = session.oracle.callee(call);
   if (owned.shape === "one") {
     if (callee.member === owned.owner) return { outcome: callee.tags.takes.length > 0 || callee.tags.keeps ? "unknown" : receiverKept(session, call), fate };
@@ -81,6 +81,10 @@ function receiverOutcome(session: Session, owned: Owned, fate: Fate, hops: numbe
   if (!callee.builtin || !(fate.member === "map" || fate.member === "forEach")) return { outcome: "unknown", fate };
   return { outcome: elementsOutcome(session, call), fate };
 }
+
+/** A value given to another owner need not be held by this code too. */
+const keptOutcome = (found: { outcome: Outcome; fate: Fate }): { outcome: Outcome; fate: Fate } =>
+  found.outcome === "dropped" || found.outcome === "leaked" || found.outcome === "bound" ? { ...found, outcome: "kept" } : found;
 
 /** A builder or fluent disposable that returns itself is not a temporary. */
 function receiverKept(session: Session, call: ts.CallExpression): Outcome {
@@ -104,7 +108,9 @@ function argumentOutcome(session: Session, expression: ts.Expression, fate: Fate
     case "takes": case "disposes": return { outcome: "kept", fate };
     case "identity": {
       const owned = session.oracle.ownedAt(call);
-      return owned && hops < 8 ? outcomeOf(session, call, owned, hops + 1) : { outcome: "unknown", fate };
+      if (!owned || hops >= 8) return { outcome: "unknown", fate };
+      const next = outcomeOf(session, call, owned, hops + 1);
+      return ts.isCallExpression(call) && keptBy(session, call, session.oracle.callee(call), owned) ? keptOutcome(next) : next;
     }
     default: return { outcome: "unknown", fate };
   }

@@ -7,6 +7,7 @@ import ts from "typescript";
 import { Cells, type Cell } from "./cells.ts";
 import { callsDisposeSymbol, disposesArguments, isDisposer } from "./disposes.ts";
 import { fateOf, returnsOf, type Fate } from "./fate.ts";
+import { keptBy } from "./is-fresh.ts";
 import { hasBody, unwrap, type CallLike } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Freshness, Session } from "./session.ts";
@@ -144,6 +145,7 @@ class Reader {
 
   private emit(event: Event): void {
     event.cell.seen.add(event.kind);
+    if (event.kind === "dispose") event.cell.disposals++;
     for (const segment of this.frame?.current ?? []) segment.events.push(event);
   }
   private later(node: ts.Node, event: Event): void {
@@ -286,7 +288,8 @@ class Reader {
         return this.all(cell, fate.conditional ? "escape" : "dispose", node, call, frame, certain);
       }
       case "identity": {
-        if (fate.literal || hops > 4) return this.all(cell, "escape", node, call, frame);
+        const kept = ts.isCallExpression(call) && keptBy(this.session, call, this.session.oracle.callee(call), cell.owned) !== undefined;
+        if (kept || fate.literal || hops > 4) return this.all(cell, "escape", node, call, frame);
         return this.reference(frame, cell, node, fateOf(call), hops + 1);
       }
       default: return this.all(cell, "escape", node, call, frame);
@@ -351,6 +354,7 @@ class Reader {
     if (isNull(bare)) return this.emit({ kind: "set", cell, to: "null", node });
     if (ts.isIdentifier(bare) && frame.cells.at(bare)) return; // an alias event is pending
     if ((ts.isPropertyAccessExpression(bare) || ts.isElementAccessExpression(bare)) && this.aliasesCell(frame, bare)) return;
+    if (ts.isCallExpression(bare) && keptBy(this.session, bare, this.session.oracle.callee(bare), cell.owned)) return this.emit({ kind: "set", cell, to: "unknown", node });
     const found = this.session.freshness(value);
     if (!cell.fields && namesCells(frame, bare)) return this.emit({ kind: "set", cell, to: "unknown", node });
     if (cell.fields) return this.giveFields(cell, bare, found, node, declares);

@@ -214,6 +214,7 @@ class Flow {
     const state = this.transferQuietly(segment);
     for (const [cell, v] of state) {
       if (!(v.bits & owned) || !leakIsSure(v.bits)) continue;
+      if (v.bits & disposed && cell.disposals > 1) continue; // disposed under several conditions, which may well be each other's opposite
       if (cell.fields || cell.kind === "using" || cell.kind === "place") continue;
       const always = !cell.seen.has("dispose") && !cell.seen.has("escape") && !cell.seen.has("return") && !cell.seen.has("alias");
       for (const site of v.sites) if (isLocalLife(site)) this.report({ kind: "leak", site, always, exit: segment.returns, cell });

@@ -132,7 +132,7 @@ function openBefore(session: Session, statement: ts.Statement, owner: Owner, wor
 /** A fix that opens a scope at the top of the function around a node, when nothing owned leaves it and nothing in it waits. */
 export function wrapFunctionBody(session: Session, node: ts.Node, owner: Owner): Fix | null {
   const fn = enclosingFunction(node);
-  if (!fn || !hasBody(fn) || !ts.isBlock(fn.body) || fn.asteriskToken) return null;
+  if (!fn || !hasBody(fn) || !ts.isBlock(fn.body) || fn.asteriskToken || node.pos < fn.body.pos) return null;
   if (ts.isConstructorDeclaration(fn) || contains(fn.body, (n) => ts.isAwaitExpression(n) || (ts.isForOfStatement(n) && n.awaitModifier !== undefined))) return null;
   const signature = session.oracle.checker.getSignatureFromDeclaration(fn);
   if (!signature || session.oracle.owned(signature.getReturnType())) return null;

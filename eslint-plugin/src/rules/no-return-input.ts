@@ -58,9 +58,10 @@ function checkFunction(file: FileAnalysis, fn: FunctionWithBody, identities: str
     const kind = kindOf(file, value, fn);
     if (!kind) continue;
     const text = value.getText();
+    const whole = ts.isNonNullExpression(value.parent) ? value.parent : value;
     report({
       mark: spanOf(value), messageId: kind, data: { name: text, fn: name === "" ? "this function" : name, alias: owner.alias },
-      suggest: [{ messageId: "alias", data: { name: text, alias: owner.alias }, fix: (fixer) => fixer.insertTextAfterRange([value.getStart(), value.getEnd()], `.${owner.alias}()`) }],
+      suggest: [{ messageId: "alias", data: { name: text, alias: owner.alias }, fix: (fixer) => fixer.insertTextAfterRange([whole.getStart(), whole.getEnd()], `.${owner.alias}()`) }],
     });
   }
 }
