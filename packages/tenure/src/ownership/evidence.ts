@@ -95,14 +95,14 @@ function signed(n: number): string { return n >= 0 ? `+${n}` : String(n); }
 function formatRow(r: LiveRow): string { return `  ${r.count} × ${r.example}, ${r.bytes} bytes, made at ${r.key}`; }
 
 /**
- * Runs `fn` and checks that it leaves no more tensors alive than before and that the garbage collector had to reclaim none it made.
+ * Runs `fn` and checks that it leaves no more tensors alive than before and that none it made was left to the garbage collector.
  * Accepts async functions. A tensor in the result counts: dispose it, or return numbers.
  * @throws TenureError listing what leaked and where it was made
  */
 export function assertNoLeaks<T>(fn: () => T): T {
   const before = mark(), level = tracking.level;
   let dropped = 0;
-  const unwatch = watchReclaimed((handle) => { if (handle.id > before.lastId) dropped++; });
+  const unwatch = watchReclaimed((handle) => { if (handle.id > before.lastId && handle.scope === null) dropped++; });
   setTrackLevel("full");
   const restore = (): void => { unwatch(); setTrackLevel(level); };
   const finish = (): void => {

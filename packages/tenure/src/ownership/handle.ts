@@ -213,7 +213,7 @@ export interface ReclaimedRow {
   readonly count: number;
   /** Bytes of their storages, aliases counted each. */
   readonly bytes: number;
-  /** What went wrong: `dropped without dispose`, `detached, never disposed`, `kept by Linear, which was never disposed`. */
+  /** What went wrong: `dropped without dispose`, `detached, never disposed`, `kept by Linear, which was never disposed`. Harmless: `dropped before its scope ended`. */
   readonly how: string;
   /** Where they left their scope, when they did and tracking recorded it. */
   readonly left: string | undefined;
@@ -238,7 +238,7 @@ export function reclaim(): void {
 
 function noteReclaimed(handle: Handle): void {
   const site = formatSite(handle.created) ?? "(site not recorded)", left = handle.scope === null ? formatSite(handle.departedAt) : undefined;
-  const how = handle.keeper !== null ? `kept by ${handle.keeper}, which was never disposed` : handle.scope === null && handle.departure !== null ? "detached, never disposed" : "dropped without dispose";
+  const how = handle.keeper !== null ? `kept by ${handle.keeper}, which was never disposed` : handle.scope !== null ? "dropped before its scope ended" : handle.departure !== null ? "detached, never disposed" : "dropped without dispose";
   const key = `${site}|${how}|${left}`, row = reclaimed.get(key);
   reclaimed.set(key, { site, how, left, count: (row?.count ?? 0) + 1, bytes: (row?.bytes ?? 0) + handle.bytes, example: row?.example ?? handle.describe() });
   for (const listener of onReclaim) listener(handle);

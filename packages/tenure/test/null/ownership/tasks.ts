@@ -29,7 +29,7 @@ export function random(seed: number): () => number {
 
 class Expected extends Error {}
 
-/** Runs `count` tasks, at most `together` at a time. */
+/** Runs `count` tasks and a few more, nested ones included, some hundreds at a time. */
 export async function runTasks(count: number, asyncContext: boolean, seed = 1, together = 500): Promise<TaskResult> {
   const next = random(seed), bad: string[] = [];
   const before = memory.stats();
@@ -96,7 +96,7 @@ export async function runTasks(count: number, asyncContext: boolean, seed = 1, t
         yield pause();
         make(inner, own, "go, inner resumed");
         if (depth > 0) yield task(depth - 1);
-        check(currentDisposeScope() === inner, "go: the inner scope was lost");
+        check(currentDisposeScope() === inner && own.every((t) => inner.contains(t)), "go: the inner scope was lost");
       });
     } finally {
       scope.dispose();
@@ -134,6 +134,7 @@ export async function runTasks(count: number, asyncContext: boolean, seed = 1, t
   }
 
   async function task(depth: number): Promise<void> {
+    started++;
     const ambient = currentDisposeScope(), r = next();
     const work = r < (asyncContext ? 0.3 : 0.5) ? usingAndWait(depth) : r < (asyncContext ? 0.6 : 1) ? generator(depth) : contextual(depth);
     check(currentDisposeScope() === ambient, "calling an async function changed the ambient scope");
@@ -143,7 +144,7 @@ export async function runTasks(count: number, asyncContext: boolean, seed = 1, t
     }
   }
 
-  const worker = async (): Promise<void> => { while (started < count) { started++; await task(Math.floor(next() * 3)); } };
+  const worker = async (): Promise<void> => { while (started < count) await task(Math.floor(next() * 3)); };
   await Promise.all(Array.from({ length: together }, worker));
   const after = memory.stats();
   return { tasks: started, checks, rejected, bad, live: after.threadTotalLiveCount - before.threadTotalLiveCount, orphaned: after.orphaned - before.orphaned };
