@@ -47,7 +47,7 @@ for (const [name, rule] of Object.entries(rules)) {
   });
   test(`${name}: options are all described`, () => {
     const text = section(page(), "Options");
-    const schema = rule.meta.schema as { properties?: Record<string, { description?: string }> }[];
+    const schema = rule.meta.schema as unknown as { properties?: Record<string, { description?: string }> }[];
     for (const [option, { description }] of Object.entries(schema[0]?.properties ?? {})) {
       assert.ok(text.includes(`\`${option}\``), option);
       assert.ok((description ?? "").length > 10, `${option} has a description`);

@@ -21,10 +21,10 @@ const example = `export async function evaluate(predicted: Tensor, labels: Tenso
 test("the example: first suggestion is the author's rewrite, second a scope", () => {
   const found = lint(head + example, { rules: recommended });
   assert.is(found.length, 1, lines(found).join("\n"));
-  const [message] = found;
-  const line = (head + example).split("\n")[(message?.line ?? 1) - 1] ?? "";
-  assert.is(line.slice((message?.column ?? 1) - 1, (message?.endColumn ?? 1) - 1), "argmax(1)", "the mark is on the method, not on the chain");
-  assert.is(message?.message, "`argmax(1)`, `eq(labels)`, `sum()`, `to(\"float32\")` are never disposed; hoist them into `using`, or open a scope.");
+  const message = found[0]!;
+  const line = (head + example).split("\n")[(message.line) - 1] ?? "";
+  assert.is(line.slice(message.column - 1, (message.endColumn ?? 1) - 1), "argmax(1)", "the mark is on the method, not on the chain");
+  assert.is(message.message, "`argmax(1)`, `eq(labels)`, `sum()`, `to(\"float32\")` are never disposed; hoist them into `using`, or open a scope.");
   assert.equal(message.suggestions?.map((s) => s.desc).slice(0, 2), ["Hoist into `using` variables.", "Wrap in a dispose scope."]);
   const hand = applied(head + example, message.suggestions![0]!);
   assert.is(hand.slice(head.length), `export async function evaluate(predicted: Tensor, labels: Tensor): Promise<number> {
