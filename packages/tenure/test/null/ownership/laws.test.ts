@@ -15,8 +15,7 @@ test.after.each(() => { assert.is(currentDisposeScope(), null); takeWarnings(); 
 
 type Step =
   | { readonly kind: "create" | "alias" | "op" | "inplace" | "dispose" | "moveToOuter" | "climb" | "detach" | "read"; readonly at: number }
-  | { readonly kind: "attach" | "moveTo" | "carry"; readonly at: number; readonly to: number }
-  | { readonly kind: "disposeBut"; readonly at: number; readonly to: number }
+  | { readonly kind: "attach" | "moveTo" | "carry" | "disposeBut"; readonly at: number; readonly to: number }
   | { readonly kind: "throw" | "await" }
   | { readonly kind: "scope" | "scoped" | "async" | "segment"; readonly body: readonly Step[]; readonly at: number };
 
@@ -101,9 +100,9 @@ class Model {
 /** One leaf step. */
 function act(m: Model, step: Exclude<Step, { body: unknown }>): void {
   const here = currentDisposeScope();
-  if (step.kind === "create") { m.add(zeros([1 + (step.at % 7)]), here); return; }
   if (step.kind === "throw") throw new Thrown("thrown");
   if (step.kind === "await") return;
+  if (step.kind === "create") { m.add(zeros([1 + (step.at % 7)]), here); return; }
   const t = m.pick(step.at);
   if (t === undefined) return;
   const owner = m.owner.get(t)!;

@@ -3,11 +3,12 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { memory } from "tenure";
+import { checking } from "../../../src/runtime/compile.ts";
 import { setup, takeWarnings } from "./harness.ts";
 import { runTasks } from "./tasks.ts";
 
 const test = suite("interleaved tasks");
-test.before(setup);
+test.before(async () => { await setup(); checking.plans = false; }); // the programs here are thousands of ops long, and not the subject
 
 for (const [name, asyncContext] of [["through scopedAsync, run, wait and go", true], ["through wait, go and synchronous segments only", false]] as const) {
   test(`10,000 tasks ${name}: not one tensor mis-owned`, async () => {
