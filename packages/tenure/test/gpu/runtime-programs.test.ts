@@ -47,7 +47,7 @@ const wrap = (v: number): number => (Math.abs(v) > 4096 ? 0 : v);
 /** Runs a program on tensors and on the model at once. @returns what all reads gave and what they should have */
 async function run(steps: readonly Step[]): Promise<{ got: number[][]; want: number[][] }> {
   const scope = newDisposeScope({ name: "program", root: true });
-  const live: { t: Tensor; m: Model }[] = [], reads: Promise<ArrayLike<number>>[] = [], want: number[][] = [];
+  const live: { t: Tensor; m: Model }[] = [], reads: Promise<Iterable<number>>[] = [], want: number[][] = [];
   const pick = (n: number): { t: Tensor; m: Model } => live[n % live.length]!;
   const add = (t: Tensor, m: Model): void => { live.push({ t, m }); };
   const small = (t: Tensor): Tensor => { using a = t.abs(), far = a.gt(4096), keep = far.logicalNot(), f = keep.float(), out = t.mul(f); t.dispose(); return out.alias(); };
@@ -96,6 +96,7 @@ async function run(steps: readonly Step[]): Promise<{ got: number[][]; want: num
           break;
         }
         case "read": { const { t, m } = pick(s.x); reads.push(t.data()); want.push(values(m)); break; }
+        case "tick": case "sync": break;
         case "dispose": if (live.length > 1) { const [gone] = live.splice(s.x % live.length, 1); gone!.t.dispose(); } break;
       }
     });
