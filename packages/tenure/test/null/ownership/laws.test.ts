@@ -16,7 +16,8 @@ test.after.each(() => { assert.is(currentDisposeScope(), null); takeWarnings(); 
 type Step =
   | { readonly kind: "create" | "alias" | "op" | "inplace" | "dispose" | "moveToOuter" | "climb" | "detach" | "read"; readonly at: number }
   | { readonly kind: "attach" | "moveTo" | "carry" | "disposeBut"; readonly at: number; readonly to: number }
-  | { readonly kind: "throw" | "await" }
+  | { readonly kind: "throw" }
+  | { readonly kind: "await" }
   | { readonly kind: "scope" | "scoped" | "async" | "segment"; readonly body: readonly Step[]; readonly at: number };
 
 const index = fc.nat({ max: 1000 });
