@@ -4,4 +4,10 @@
 import "../base/polyfills.ts";
 export { parseIdx, type Idx, type IdxData } from "./idx.ts";
 export { ArrayDataset, DataLoader, type Batch, type Column, type DataLoaderOptions, type Dataset } from "./loader.ts";
-export { fromSafetensors, toSafetensors, type HostTensor } from "./safetensors.ts";
+export { collated, stackSamples, type Collated, type HostColumn, type SampleValue, type Samples } from "./samples.ts";
+export type { HostTensor, Lossy } from "./elements.ts";
+export { fromSafetensors, readSafetensors, toSafetensors, type Safetensors, type SafetensorsOptions } from "./safetensors.ts";
+export { parseNpy, parseNpz, type NpyOptions } from "./npy.ts";
+export {
+  loadCheckpoint, packCheckpoint, saveCheckpoint, unpackCheckpoint, type CheckpointParts, type LoadedCheckpoint, type SaveOptions, type SavedModel, type SavedNumbers, type SavedOptimizer,
+} from "./checkpoint.ts";

@@ -6,8 +6,8 @@ import { type DType, checkDType } from "../base/dtype.ts";
 import { ArgumentError } from "../base/errors.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import { detachHandle } from "../ownership/scope.ts";
-import { tensor } from "../tensor/create.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { type HostColumn, toTensors } from "./samples.ts";
 
 /** Tensors of one batch by name, first dimension the batch. */
 export type Batch = Readonly<Record<string, Tensor>>;
@@ -18,6 +18,11 @@ export interface Dataset<B extends Batch = Batch> {
   readonly length: number;
   /** The given samples as tensors. They may be made in any scope: the loader takes them. */
   batch(indices: readonly number[]): B;
+  /**
+   * The host's part of `batch`, for loops that prefetch: gathers the samples now, or soon, and gives a function that makes the tensors when their turn comes.
+   * Makes no tensors itself. Without it, `for await` calls `batch` when it is time.
+   */
+  load?(indices: readonly number[]): (() => B) | Promise<() => B>;
 }
 
 /** One column of an `ArrayDataset`: all samples one after the other in host memory. */
@@ -50,41 +55,47 @@ export class ArrayDataset<K extends string> implements Dataset<Readonly<Record<K
     if (counts.some((n) => n !== this.length)) throw new ArgumentError("ArrayDataset", "columns with equally many samples", this.#columns.map(([name], i) => `${name}: ${counts[i]}`).join(", "));
   }
 
-  batch(indices: readonly number[]): Readonly<Record<K, Tensor>> {
-    const made = this.#columns.map(([name, { data, shape, dtype = "float32", scale = 1, offset = 0 }, size]) => {
+  batch(indices: readonly number[]): Readonly<Record<K, Tensor>> { return this.load(indices)(); }
+
+  load(indices: readonly number[]): () => Readonly<Record<K, Tensor>> {
+    const columns = this.#columns.map(([name, { data, shape, dtype = "float32", scale = 1, offset = 0 }, size]) => {
       const out = dtype === "int32" || dtype === "bool" ? new Int32Array(indices.length * size) : dtype === "uint32" ? new Uint32Array(indices.length * size) : new Float32Array(indices.length * size);
       for (let b = 0, at = 0; b < indices.length; b++) {
         const from = indices[b]! * size;
         for (let i = 0; i < size; i++) out[at++] = data[from + i]! * scale + offset;
       }
-      return [name, tensor(out, { shape: [indices.length, ...shape], dtype })] as const;
+      return [name, { data: out, shape: [indices.length, ...shape], dtype }] as const;
     });
-    return Object.fromEntries(made) as Readonly<Record<K, Tensor>>;
+    return () => toTensors(Object.fromEntries(columns) as unknown as Record<K, HostColumn>);
   }
 }
 
 export interface DataLoaderOptions {
+  /** Samples per batch. */
   readonly batchSize: number;
   /** Another order each epoch, decided by `seed`. */
   readonly shuffle?: boolean;
   readonly seed?: number;
   /** Leave out a last batch that is not full: all steps then have the same plan. */
   readonly dropLast?: boolean;
+  /** Batches that `for await` loads ahead while the device works; 2 by default, 0 for none. */
+  readonly prefetch?: number;
 }
 
-/** Batches of a dataset; each `for … of` is one epoch. */
-export class DataLoader<B extends Batch> implements Iterable<B>, Disposable {
+/** Batches of a dataset. Each `for … of` or `for await … of` is one epoch; the second kind loads the next batches while the device computes. */
+export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B>, Disposable {
   readonly #dataset: Dataset<B>;
   readonly #options: Required<DataLoaderOptions>;
   readonly #open = new Set<Epoch<B>>();
   #epoch = 0;
 
   constructor(dataset: Dataset<B>, options: DataLoaderOptions) {
-    const { batchSize, shuffle = false, seed = 0, dropLast = false } = options;
+    const { batchSize, shuffle = false, seed = 0, dropLast = false, prefetch = 2 } = options;
     if (!Number.isInteger(batchSize) || batchSize < 1) throw new ArgumentError("DataLoader", "batchSize to be a positive integer", String(batchSize));
     if (!Number.isSafeInteger(seed)) throw new ArgumentError("DataLoader", "seed to be an integer", String(seed));
+    if (!Number.isInteger(prefetch) || prefetch < 0) throw new ArgumentError("DataLoader", "prefetch to be a whole number of 0 or more", String(prefetch));
     this.#dataset = dataset;
-    this.#options = { batchSize, shuffle, seed, dropLast };
+    this.#options = { batchSize, shuffle, seed, dropLast, prefetch };
   }
 
   /** Batches per epoch. */
@@ -93,43 +104,48 @@ export class DataLoader<B extends Batch> implements Iterable<B>, Disposable {
     return this.#options.dropLast ? Math.floor(n) : Math.ceil(n);
   }
 
-  [Symbol.iterator](): Iterator<B, undefined> {
-    const { shuffle, seed } = this.#options, order = Array.from({ length: this.#dataset.length }, (_, i) => i);
+  [Symbol.iterator](): Iterator<B, undefined> { return this.#begin((...args) => new SyncEpoch<B>(...args)); }
+  [Symbol.asyncIterator](): AsyncIterator<B, undefined> { return this.#begin((...args) => new AsyncEpoch<B>(this.#options.prefetch, ...args)); }
+
+  #begin<E extends Epoch<B>>(make: (dataset: Dataset<B>, batches: readonly (readonly number[])[], onEnd: () => void) => E): E {
+    const { shuffle, seed, batchSize } = this.#options, order = Array.from({ length: this.#dataset.length }, (_, i) => i);
     if (shuffle) shuffleInPlace(order, seed + this.#epoch);
     this.#epoch++;
-    const epoch = new Epoch(this.#dataset, order, this.#options.batchSize, this.length, () => { this.#open.delete(epoch); });
+    const batches = Array.from({ length: this.length }, (_, i) => order.slice(i * batchSize, (i + 1) * batchSize));
+    const epoch = make(this.#dataset, batches, () => { this.#open.delete(epoch); });
     this.#open.add(epoch);
     return epoch;
   }
 
-  /** Frees the batches of loops still under way. */
-  dispose(): void { for (const epoch of [...this.#open]) epoch.return(); }
+  /** The number of epochs begun, which decides the next order. */
+  stateDict(): { readonly epoch: number } { return { epoch: this.#epoch }; }
+  /** The next epoch is the one after those that had begun when `stateDict` was taken. */
+  loadStateDict(state: { readonly epoch: number }): void {
+    if (!Number.isSafeInteger(state.epoch) || state.epoch < 0) throw new ArgumentError("DataLoader", "an epoch of 0 or more", String(state.epoch));
+    this.#epoch = state.epoch;
+  }
+
+  /** Frees the batches of loops still under way, and ends these loops. */
+  dispose(): void { for (const epoch of [...this.#open]) epoch.end(); }
   [Symbol.dispose](): void { this.dispose(); }
 }
 
-/** An iterator, not a generator: a generator's scope would leak into its consumer. */
-class Epoch<B extends Batch> implements Iterator<B, undefined> {
-  readonly #dataset: Dataset<B>;
-  readonly #order: readonly number[];
-  readonly #batchSize: number;
-  readonly #batches: number;
+/** One walk through the data: an iterator, not a generator, because a generator's scope would leak into its consumer. */
+abstract class Epoch<B extends Batch> {
+  protected readonly dataset: Dataset<B>;
+  protected readonly batches: readonly (readonly number[])[];
   readonly #onEnd: () => void;
-  #at = 0;
   #current: B | null = null;
+  protected ended = false;
 
-  constructor(dataset: Dataset<B>, order: readonly number[], batchSize: number, batches: number, onEnd: () => void) {
-    this.#dataset = dataset;
-    this.#order = order;
-    this.#batchSize = batchSize;
-    this.#batches = batches;
+  constructor(dataset: Dataset<B>, batches: readonly (readonly number[])[], onEnd: () => void) {
+    this.dataset = dataset;
+    this.batches = batches;
     this.#onEnd = onEnd;
   }
 
-  next(): IteratorResult<B, undefined> {
-    this.#free();
-    if (this.#at >= this.#batches) return this.return();
-    const from = this.#at++ * this.#batchSize;
-    const batch = this.#dataset.batch(this.#order.slice(from, from + this.#batchSize));
+  /** Makes a batch the loop's; the one before is gone by now. */
+  protected take(batch: B): IteratorYieldResult<B> {
     for (const t of Object.values(batch)) {
       detachHandle(t[HANDLE]);
       t[HANDLE].keeper = "DataLoader";
@@ -138,16 +154,98 @@ class Epoch<B extends Batch> implements Iterator<B, undefined> {
     return { done: false, value: batch };
   }
 
-  return(): IteratorReturnResult<undefined> {
-    this.#free();
-    this.#at = this.#batches;
+  protected free(): void {
+    if (this.#current !== null) for (const t of Object.values(this.#current)) t.dispose();
+    this.#current = null;
+  }
+
+  end(): IteratorReturnResult<undefined> {
+    this.free();
+    this.ended = true;
     this.#onEnd();
     return { done: true, value: undefined };
   }
+}
 
-  #free(): void {
-    if (this.#current !== null) for (const t of Object.values(this.#current)) t.dispose();
-    this.#current = null;
+class SyncEpoch<B extends Batch> extends Epoch<B> implements Iterator<B, undefined> {
+  #at = 0;
+
+  next(): IteratorResult<B, undefined> {
+    this.free();
+    if (this.ended || this.#at >= this.batches.length) return this.end();
+    try {
+      return this.take(this.dataset.batch(this.batches[this.#at++]!));
+    } catch (error) {
+      this.end();
+      throw error;
+    }
+  }
+
+  return(): IteratorReturnResult<undefined> { return this.end(); }
+}
+
+/** A batch's host work: begun by a timer, in a job of its own while the loop waits for the device, or at once when the loop wants it earlier. */
+class Job<B extends Batch> {
+  readonly #timer: ReturnType<typeof setTimeout>;
+  readonly #work: () => (() => B) | Promise<() => B>;
+  #result: Promise<() => B> | null = null;
+
+  constructor(work: () => (() => B) | Promise<() => B>) {
+    this.#work = work;
+    this.#timer = setTimeout(() => { this.begin().catch(() => undefined); }, 0); // a failure is told when the batch is asked for
+  }
+
+  begin(): Promise<() => B> {
+    clearTimeout(this.#timer);
+    return (this.#result ??= (async () => this.#work())());
+  }
+
+  cancel(): void {
+    clearTimeout(this.#timer);
+    this.#result?.catch(() => undefined);
+  }
+}
+
+class AsyncEpoch<B extends Batch> extends Epoch<B> implements AsyncIterator<B, undefined> {
+  readonly #prefetch: number;
+  readonly #jobs: Job<B>[] = [];
+  #at = 0;
+
+  constructor(prefetch: number, dataset: Dataset<B>, batches: readonly (readonly number[])[], onEnd: () => void) {
+    super(dataset, batches, onEnd);
+    this.#prefetch = prefetch;
+  }
+
+  #enqueue(count: number): void {
+    while (this.#jobs.length < count && this.#at < this.batches.length) {
+      const indices = this.batches[this.#at++]!, { dataset } = this;
+      this.#jobs.push(new Job(() => dataset.load?.(indices) ?? (() => dataset.batch(indices))));
+    }
+  }
+
+  async next(): Promise<IteratorResult<B, undefined>> {
+    this.free();
+    if (this.ended) return this.end();
+    this.#enqueue(1);
+    const job = this.#jobs.shift();
+    if (job === undefined) return this.end();
+    try {
+      const loading = job.begin();
+      this.#enqueue(this.#prefetch);
+      const make = await loading;
+      // The loader may have been disposed while this waited.
+      return this.ended ? this.end() : this.take(make());
+    } catch (error) {
+      this.end();
+      throw error;
+    }
+  }
+
+  async return(): Promise<IteratorReturnResult<undefined>> { return this.end(); }
+
+  override end(): IteratorReturnResult<undefined> {
+    for (const job of this.#jobs.splice(0)) job.cancel();
+    return super.end();
   }
 }
 
