@@ -5,7 +5,7 @@
 import ts from "typescript";
 import { callsDisposeSymbol, isDisposer } from "./disposes.ts";
 import { fateOf, type Fate } from "./fate.ts";
-import { callFreshness, keptBy, readIsFresh } from "./is-fresh.ts";
+import { callFreshness, keptBy, readIsFresh, returnedArgument } from "./is-fresh.ts";
 import { hasBody, unwrap, type CallLike, type Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
 
@@ -39,7 +39,9 @@ export function freshValues(session: Session, file: ts.SourceFile): FreshValue[]
 function freshCall(session: Session, call: CallLike): Owned | null {
   const owned = session.oracle.ownedAt(call);
   if (!owned || callFreshness(session, call) !== "fresh") return null;
-  if (ts.isCallExpression(call) && keptBy(session, call, session.oracle.callee(call), owned)) return null;
+  const callee = session.oracle.callee(call);
+  if (ts.isCallExpression(call) && keptBy(session, call, callee, owned)) return null;
+  if (callee.body && callee.member === undefined && returnedArgument(session, call, callee.body)) return null; // what it returns was made elsewhere
   return owned;
 }
 

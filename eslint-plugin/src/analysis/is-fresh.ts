@@ -125,9 +125,20 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
   if (callee.member === owner) return owner.calls === "fresh" ? "fresh" : "unknown";
   if (callee.body) {
     const found = session.summary(callee.body).result;
+    const handedBack = found === "borrowed" ? returnedArgument(session, call, callee.body) : undefined;
+    if (handedBack) return freshness(session, handedBack);
     return found === "unknown" && owner.calls === "fresh" && !mayBeStored(callee) ? "unknown" : found;
   }
   return defaultFreshness(session, callee, owned);
+}
+
+/** The argument a function always returns unchanged: its result is as fresh as that. */
+export function returnedArgument(session: Session, call: CallLike, body: ts.FunctionLikeDeclaration & { body: ts.Node }): ts.Expression | undefined {
+  const values = returnsOf(body).map(unwrap).filter((v) => !nullish(v));
+  const declarations = new Set(values.map((v) => (ts.isIdentifier(v) ? session.oracle.declarationAt(v) : undefined)));
+  const [only] = declarations;
+  if (declarations.size !== 1 || !only || !ts.isParameter(only) || only.parent !== body) return undefined;
+  return call.arguments?.[body.parameters.indexOf(only)];
 }
 
 const mayBeStored = (callee: Callee): boolean => callee.body !== undefined && ts.isGetAccessor(callee.body);

@@ -112,6 +112,7 @@ function mentionedElsewhere(node: ts.Node, container: ts.Expression): boolean {
 /** Membership tests, sizes, writes and plain checks do not free anything. */
 function mayTake(container: ts.Expression): boolean {
   const fate = fateOf(container);
+  if (fate.kind === "receiver" && ["values", "entries"].includes(fate.member) && ts.isForOfStatement(fate.node.parent) && isEmpty(fate.node.parent.statement)) return false;
   if (fate.kind === "receiver") return !["has", "set", "push", "add", "keys", "includes", "indexOf"].includes(fate.member);
   if (fate.kind === "read" || fate.kind === "operand" || fate.kind === "unknown") return false;
   if (fate.kind !== "element") return true;
@@ -121,6 +122,8 @@ function mayTake(container: ts.Expression): boolean {
   if (ts.isBinaryExpression(access.parent) && access.parent.left === access) return false;
   return inner.kind !== "receiver" || isDisposerName(inner.member);
 }
+/** A loop that does nothing takes nothing. */
+const isEmpty = (node: ts.Statement): boolean => ts.isEmptyStatement(node) || (ts.isBlock(node) && node.statements.length === 0);
 const isDisposerName = (name: string): boolean => ["dispose", "destroy", "close", "moveToOuter", "detachFromScope"].includes(name);
 
 function before(node: ts.Node, line: string, messageId: "disposeFirst" | "disposeAll" = "disposeFirst"): Suggestion<Id>[] {

@@ -5,8 +5,9 @@
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { markOf } from "../analysis/consume.ts";
-import { enclosingFunction } from "../analysis/fate.ts";
-import { unwrap } from "../analysis/oracle.ts";
+import { enclosingFunction, fateOf } from "../analysis/fate.ts";
+import { unwrap, type CallLike } from "../analysis/oracle.ts";
+import { referencesTo } from "../analysis/references.ts";
 import { lineOf, rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, Names, slotOf, unitOf } from "../fix/text.ts";
 
@@ -69,6 +70,7 @@ function fieldOverwrites(file: FileAnalysis): ts.BinaryExpression[] {
     const right = unwrap(node.right);
     if (!ts.isCallExpression(right) || file.session.oracle.ownedAt(node.left)?.shape !== "one") return;
     const name = node.left.name.text;
+    if (lostAlias(file, node, name)) { found.push(node); return; }
     if (mentions(right, name) === 0 || file.session.freshness(right) !== "fresh") return;
     const fn = enclosingFunction(node);
     if (fn && mentions(fn, name) > mentions(right, name) + 1) return; // other mentions may dispose or keep it
@@ -76,6 +78,27 @@ function fieldOverwrites(file: FileAnalysis): ts.BinaryExpression[] {
   };
   visit(file.file);
   return found;
+}
+
+/** `const old = this.x; … this.x = fresh;` where `old` is only looked at, and nothing else names the field. */
+function lostAlias(file: FileAnalysis, node: ts.BinaryExpression, field: string): boolean {
+  const fn = enclosingFunction(node);
+  if (!fn || mentions(fn, field) !== 2 || file.session.freshness(node.right) !== "fresh") return false;
+  let alias: ts.VariableDeclaration | undefined;
+  const visit = (inner: ts.Node): void => {
+    if (ts.isVariableDeclaration(inner) && inner.initializer && inner.pos < node.pos && unwrap(inner.initializer).getText() === `this.${field}`) alias = inner;
+    ts.forEachChild(inner, visit);
+  };
+  visit(fn);
+  const declaration = alias;
+  if (!declaration || !ts.isIdentifier(declaration.name)) return false;
+  return referencesTo(file.session.oracle, declaration, declaration.name, fn).every((id) => {
+    const fate = fateOf(id);
+    const owned = file.session.oracle.ownedAt(id);
+    if (fate.kind === "read" || fate.kind === "operand") return true;
+    if (fate.kind === "receiver") return owned !== null && !owned.owner.dispose.methods.includes(fate.member) && !owned.owner.keep.methods.includes(fate.member);
+    return fate.kind === "argument" && file.session.effect(fate.node as CallLike, id) === "borrows";
+  });
 }
 
 function mentions(root: ts.Node, field: string): number {

@@ -52,7 +52,7 @@ function checkFunction(file: FileAnalysis, fn: FunctionWithBody, identities: str
   if (tags.borrowed || identities.includes(name) || isGeneric(fn)) return;
   const fresh = tags.fresh || values.some((v) => session.freshness(v) === "fresh");
   const promised = owner.policy === "protocol" && /^(forward|call)$/.test(name) && ts.isMethodDeclaration(fn);
-  if (!fresh && !promised && !(owner.policy === "protocol" && returnsInputOnly(values, fn, session.oracle.declarationAt.bind(session.oracle)))) return;
+  if (!fresh && !promised) return; // a function that only hands back its input is an identity, and callers see that
   if (owner.policy === "scoped" && session.scopeAt(fn.body) !== "out") return;
   for (const value of values) {
     const kind = kindOf(file, value, fn);
@@ -74,11 +74,6 @@ const functionName = (fn: ts.Node): string => {
 /** `<T>(x: T) => T` promises the same object. */
 const isGeneric = (fn: FunctionWithBody): boolean =>
   fn.type !== undefined && ts.isTypeReferenceNode(fn.type) && (fn.typeParameters ?? []).some((p) => p.name.text === fn.type?.getText());
-
-/** A plain function whose every return is a parameter: by the protocol its result should be fresh. */
-function returnsInputOnly(values: ts.Expression[], fn: FunctionWithBody, declarationAt: (n: ts.Node) => ts.Declaration | undefined): boolean {
-  return fn.parameters.length > 0 && values.length > 0 && values.every((v) => { const d = ts.isIdentifier(v) ? declarationAt(v) : undefined; return d !== undefined && ts.isParameter(d) && d.parent === fn; });
-}
 
 function kindOf(file: FileAnalysis, value: ts.Expression, fn: FunctionWithBody): "input" | "stored" | undefined {
   const { session } = file;

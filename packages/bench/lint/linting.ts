@@ -10,7 +10,7 @@ import tenure from "eslint-plugin-tenure";
 export interface Report { file: string; line: number; column: number; rule: string; message: string; text: string }
 
 /** Our rules on files of one project (absolute paths). */
-export function lintFiles(project: string, files: readonly string[], preset: string, rules: Record<string, unknown> = tenure.configs.recommended.rules, plugins: Record<string, unknown> = { tenure }): { reports: Report[]; fatal: string[]; lines: number; milliseconds: number } {
+export function lintFiles(project: string, files: readonly string[], preset: string, rules: Record<string, unknown> = tenure.configs.recommended.rules, plugins: Record<string, unknown> = { tenure }, keep = false): { reports: Report[]; fatal: string[]; lines: number; milliseconds: number } {
   const folder = dirname(project);
   const linter = new Linter({ cwd: folder });
   const reports: Report[] = [];
@@ -26,6 +26,6 @@ export function lintFiles(project: string, files: readonly string[], preset: str
       reports.push({ file, line: m.line, column: m.column, rule: m.ruleId.replace("tenure/", ""), message: m.message, text: code.split("\n")[m.line - 1]?.trim() ?? "" });
     }
   }
-  parser.clearCaches();
+  if (!keep) parser.clearCaches();
   return { reports, fatal, lines, milliseconds: performance.now() - started };
 }
