@@ -73,15 +73,18 @@ async function acquireInNode(webgpu: WebGPUModule, choice: DeviceChoice, options
   const hopeless = software !== undefined && !software.hasSystemVulkan();
   if (hopeless) tried.push("system driver: no libvulkan.so.1 on this machine");
   if (choice !== "software" && !hopeless) {
-    const found = await attempt(tried, "system driver", () => open(keep(webgpu.create([])), options, "system driver", choice));
+    const found = await attempt(tried, "system driver", () => open(keep(webgpu.create([])), options, installed ? "packaged SwiftShader" : "system driver", choice));
     if (found !== undefined) return found;
   }
   if (software === undefined) return undefined;
   return attempt(tried, "packaged SwiftShader", async () => {
     await software.installSoftwareVulkan({ force: true });
+    installed = true; // the driver's path stays in the environment
     return open(keep(webgpu.create([])), options, "packaged SwiftShader", choice);
   });
 }
+
+let installed = false;
 
 // Dawn's instance must stay referenced: when it is collected, pending promises never settle.
 const kept: GPU[] = [];

@@ -48,7 +48,8 @@ export class Device {
       this.report(toTenureError((event).error));
     });
     void device.lost.then(({ reason, message }) => {
-      this.lost = new DeviceLostError("device", `expected a working device, got a lost one (${reason}: ${message}); call init() again and rebuild your tensors`);
+      this.pool.closed = true;
+      this.lost ??= new DeviceLostError("device", `expected a working device, got a lost one (${reason}: ${message}); call init() again and rebuild your tensors`);
       if (reason !== "destroyed") this.report(this.lost);
     });
   }
@@ -78,7 +79,11 @@ export class Device {
   /** Resolves once all work submitted so far has run. */
   async idle(): Promise<void> { await this.gpu.queue.onSubmittedWorkDone(); }
 
-  destroy(): void { this.gpu.destroy(); }
+  destroy(): void {
+    this.pool.closed = true;
+    this.lost ??= new DeviceLostError("device", "expected a working device, got one that was shut down; call init() again and rebuild your tensors");
+    this.gpu.destroy();
+  }
 }
 
 /** Labels are `op [kernel key]`, so the driver's text names the op; the first label found becomes the error's op. */

@@ -9,6 +9,8 @@ import { counters } from "./counters.ts";
 export interface PooledBuffer {
   /** Never reused, so it can stand for the buffer in cache keys. */
   readonly id: number;
+  /** Where it came from and goes back to. */
+  readonly pool: BufferPool;
   readonly gpu: GPUBuffer;
   /** Size class: what the device holds. */
   readonly bytes: number;
@@ -42,6 +44,8 @@ export class BufferPool {
   clock = 0;
   /** Rises when buffers are destroyed: caches of bind groups must drop those that refer to them. */
   generation = 0;
+  /** Set when the device is gone, and all buffers with it. */
+  closed = false;
 
   /** `create` makes a buffer and takes care of a failed allocation. */
   constructor(create: (descriptor: GPUBufferDescriptor) => GPUBuffer) { this.#create = create; }
@@ -61,7 +65,7 @@ export class BufferPool {
       allowance.ask?.(this, size);
       counters.buffers++;
       const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
-      buffer = { id: this.#nextId++, gpu: this.#create({ label: `tenure ${size}`, size, usage }), bytes: size, lastUse: 0 };
+      buffer = { id: this.#nextId++, pool: this, gpu: this.#create({ label: `tenure ${size}`, size, usage }), bytes: size, lastUse: 0 };
       this.#held.add(buffer.id);
       this.deviceBytes += size;
     }

@@ -13,7 +13,7 @@ import { Device } from "../device/device.ts";
 import type { PooledBuffer } from "../device/pool.ts";
 import { type Dispatch, type Executable, compile } from "./compile.ts";
 import { type OpenProgram, freeing, program } from "./record.ts";
-import type { Storage } from "./storage.ts";
+import { type Storage, contentsLost } from "./storage.ts";
 
 /** Switches for tests. `poison` fills buffers that come from the pool with NaN, so that nothing can rely on what a former owner left there. */
 export const debugging = { poison: false };
@@ -50,12 +50,13 @@ const announced = new Set<string>();
 export async function init(options: InitOptions = {}): Promise<DeviceInfo> {
   for (const key of Object.keys(options)) if (!["device", "powerPreference", "flush"].includes(key)) throw new ArgumentError("init", "the options device, powerPreference, flush", JSON.stringify(key), "check the spelling");
   if (options.flush !== undefined && options.flush !== "auto" && options.flush !== "eachOp") throw new ArgumentError("init", 'flush to be "auto" or "eachOp"', JSON.stringify(options.flush));
+  if (options.powerPreference !== undefined && options.powerPreference !== "low-power" && options.powerPreference !== "high-performance") throw new ArgumentError("init", 'powerPreference to be "low-power" or "high-performance"', JSON.stringify(options.powerPreference));
   const choice = deviceChoice(options.device);
+  if (runtime.device !== null && runtime.device.lost !== null) await shutdown(); // a lost device is replaced
   if (options.flush !== undefined) runtime.flushEachOp = options.flush === "eachOp";
   if (initializing === null) {
     initializing = acquire(choice, options.powerPreference).then((acquired) => {
       runtime.device = new Device(acquired);
-      freeing.buffer = (buffer) => { if (runtime.device?.gpu === acquired.device) runtime.device.pool.release(buffer); };
       announce(acquired.info);
       return acquired.info;
     });
@@ -82,6 +83,7 @@ export async function shutdown(): Promise<void> {
   initializing = null;
   if (device === null) return;
   rejectReads(new DeviceLostError("shutdown", "expected a device to read from, got none, since it was shut down; await your reads before shutdown()"));
+  for (const storage of program.locals) if (storage.buffer === null) storage.failure = contentsLost();
   program.clear();
   for (const list of plans.values()) for (const plan of list) plan.uniforms?.destroy();
   plans.clear();
@@ -100,6 +102,8 @@ function requireDevice(op: string): Device {
 
 /** Facts about the device; undefined before `init`. */
 export function deviceInfo(): DeviceInfo | undefined { return runtime.device?.info; }
+
+freeing.buffer = (buffer) => { if (!buffer.pool.closed) buffer.pool.release(buffer); };
 
 // === Reads ===
 
@@ -335,8 +339,9 @@ function encodeReads(device: Device): (() => void) | undefined {
   let total = 0;
   for (const read of reads.splice(0)) {
     const { storage } = read;
+    const trouble = storage.trouble();
     if (storage.buffer === null) {
-      const error = storage.failure ?? new DeviceLostError("data", "expected a tensor with contents, got one whose device was shut down; make it again after init()");
+      const error = trouble ?? contentsLost();
       if (storage.failure !== null) device.takeErrors();
       storage.release();
       read.reject(error);
@@ -370,7 +375,7 @@ async function settleReads(device: Device, staging: GPUBuffer, total: number, pe
 
 /** Runs everything recorded so far and waits until the device has finished it. @throws the first device error since the last read or sync. */
 export async function sync(): Promise<void> {
-  await init();
+  if (runtime.device === null) await init();
   flush();
   const device = requireDevice("sync");
   await device.idle();

@@ -4,7 +4,7 @@
  * flush knows what nobody owns any more. Made by the recorder's door; the buffer belongs to the storage and goes back to the pool with it.
  */
 import { internal } from "../base/errors.ts";
-import type { TenureError } from "../base/errors.ts";
+import { DeviceLostError, type TenureError } from "../base/errors.ts";
 import type { Role } from "../graph/program.ts";
 import type { PooledBuffer } from "../device/pool.ts";
 
@@ -16,6 +16,9 @@ export const storageTotals = { created: 0, freed: 0, liveBytes: 0, peakBytes: 0 
 /** Called with a storage whose last reference went while a buffer or an open program still needs care. Set by the recorder. */
 let onUnreferenced: (storage: Storage) => void = () => { throw internal("no recorder"); };
 export function setUnreferenced(fn: (storage: Storage) => void): void { onUnreferenced = fn; }
+
+/** The error of a tensor whose device was shut down or lost. */
+export function contentsLost(): DeviceLostError { return new DeviceLostError("data", "expected a tensor with contents, got one whose device was shut down; make it again after init()"); }
 
 export class Storage {
   readonly id: number = nextId++;
@@ -40,6 +43,15 @@ export class Storage {
     storageTotals.created++;
     storageTotals.liveBytes += bytes;
     if (storageTotals.liveBytes > storageTotals.peakBytes) storageTotals.peakBytes = storageTotals.liveBytes;
+  }
+
+  /** Why the contents are gone, null when they are not: the flush that should have computed them failed, or their device went away. */
+  trouble(): TenureError | null {
+    if (this.buffer?.pool.closed === true) {
+      this.buffer = null;
+      this.failure = contentsLost();
+    }
+    return this.failure;
   }
 
   get state(): "virtual" | "resident" | "freed" { return this.refs === 0 ? "freed" : this.buffer === null ? "virtual" : "resident"; }

@@ -35,7 +35,8 @@ export function allocate(op: string, { shape, dtype }: Meta, role: Role): Storag
 export function runOp(op: AnyOp, inputs: readonly TensorHandle[], attrs: unknown, words: readonly number[] = noWords): TensorHandle[] {
   for (let i = 0; i < inputs.length; i++) {
     inputs[i]!.assertLive(op.name);
-    if (inputs[i]!.storage.failure !== null) throw inputs[i]!.storage.failure!; // what it should have held was never computed
+    const trouble = inputs[i]!.storage.trouble();
+    if (trouble !== null) throw trouble;
   }
   const metas = op.infer(inputs, attrs);
   const inplaceOf = op.facts.inplaceOf;
