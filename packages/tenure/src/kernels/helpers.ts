@@ -111,6 +111,93 @@ const library: Readonly<Record<string, Helper>> = {
   return sign(x) * (1.0 - t * exp(-z * z + poly));
 }`,
   },
+  exp2Of: {
+    uses: ["isNan", "inf"],
+    code: `fn exp2Of(x: f32) -> f32 {
+  if (isNan(x)) { return x; }
+  if (x >= 128.0) { return inf(); }
+  return select(exp2(x), 0.0, x < -149.5);
+}`,
+  },
+  log2Of: { uses: ["logOf", "isFinite"], code: `fn log2Of(x: f32) -> f32 {
+  if (x > 0.0 && isFinite(x)) { return log2(x); }
+  return logOf(x);
+}` },
+  // --- inverse trigonometry: the builtins are good to 2^-11 only; polynomials from Cephes (Moshier), good to an ulp or two ---
+  atanOf: {
+    uses: ["isNan"],
+    code: `fn atanOf(v: f32) -> f32 {
+  if (isNan(v)) { return v; }
+  var x = abs(v);
+  var y = 0.0;
+  if (x > 2.4142135) { y = 1.5707964; x = -1.0 / x; }
+  else if (x > 0.41421357) { y = 0.78539819; x = (x - 1.0) / (x + 1.0); }
+  let z = x * x;
+  y += (((0.0805374449538 * z - 0.138776856032) * z + 0.199777106478) * z - 0.333329491539) * z * x + x;
+  return select(y, -y, (bitcast<u32>(v) >> 31u) != 0u);
+}`,
+  },
+  asinPositive: { code: `fn asinPositive(x: f32) -> f32 {
+  let z = x * x;
+  return ((((0.042163199048 * z + 0.024181311049) * z + 0.045470025998) * z + 0.074953002686) * z + 0.16666752422) * z * x + x;
+}` },
+  asinOf: {
+    uses: ["isNan", "nan", "asinPositive"],
+    code: `fn asinOf(x: f32) -> f32 {
+  if (isNan(x)) { return x; }
+  let a = abs(x);
+  if (a > 1.0) { return nan(); }
+  let y = select(asinPositive(a), 1.5707964 - 2.0 * asinPositive(sqrt(max(0.5 * (1.0 - a), 0.0))), a > 0.5);
+  return select(y, -y, x < 0.0);
+}`,
+  },
+  acosOf: {
+    uses: ["isNan", "nan", "asinPositive"],
+    code: `fn acosOf(x: f32) -> f32 {
+  if (isNan(x)) { return x; }
+  let a = abs(x);
+  if (a > 1.0) { return nan(); }
+  if (a <= 0.5) { return 1.5707964 - select(asinPositive(a), -asinPositive(a), x < 0.0); }
+  let y = 2.0 * asinPositive(sqrt(max(0.5 * (1.0 - a), 0.0)));
+  return select(y, 3.1415927 - y, x < 0.0);
+}`,
+  },
+  atan2Of: {
+    uses: ["isNan", "isInf", "atanOf"],
+    code: `fn atan2Of(y: f32, x: f32) -> f32 {
+  if (isNan(y)) { return y; }
+  if (isNan(x)) { return x; }
+  let negative = (bitcast<u32>(x) >> 31u) != 0u;
+  var a: f32;
+  if (y == 0.0) { a = 0.0; }
+  else if (isInf(x) && isInf(y)) { a = 0.78539819; }
+  else if (isInf(y) || x == 0.0) { a = 1.5707964; }
+  else if (isInf(x)) { a = 0.0; }
+  else { a = atanOf(abs(y) / abs(x)); }
+  if (negative) { a = 3.1415927 - a; }
+  return select(a, -a, (bitcast<u32>(y) >> 31u) != 0u);
+}`,
+  },
+  sinhOf: {
+    uses: ["expOf", "expm1Of"],
+    code: `fn sinhOf(x: f32) -> f32 {
+  let a = abs(x);
+  if (a < 1.0) { let m = expm1Of(x); return 0.5 * (m + m / (m + 1.0)); }
+  let e = expOf(0.5 * a);
+  let y = (0.5 * e) * e - 0.5 * expOf(-a);
+  return select(y, -y, x < 0.0);
+}`,
+  },
+  squared: { code: f32Unary("squared", "x * x") },
+  coshOf: { uses: ["expOf"], code: `fn coshOf(x: f32) -> f32 {
+  let e = expOf(0.5 * abs(x));
+  return (0.5 * e) * e + 0.5 * expOf(-abs(x));
+}` },
+  // --- activations with one text for value, slope and curvature ---
+  gaussian: { uses: ["expOf"], code: f32Unary("gaussian", "0.3989423 * expOf(-0.5 * x * x)") },
+  gaussianCdf: { uses: ["erf"], code: f32Unary("gaussianCdf", "0.5 * (1.0 + erf(x * 0.70710677))") },
+  geluTanhOf: { uses: ["tanhOf"], code: `fn geluTanhOf(x: f32) -> f32 { return tanhOf(0.7978846 * (x + 0.044715 * x * x * x)); }
+fn geluTanhSlope(x: f32) -> f32 { return 0.7978846 * (1.0 + 0.134145 * x * x); }` },
   // --- division that rounds down, as Python and PyTorch's remainder ---
   floorDiv: { code: `fn floorDiv(a: f32, b: f32) -> f32 { return floor(a / b); }` },
   floorMod: {

@@ -13,7 +13,7 @@ import { type Expression, type Meta, type OpDef, type Run, type Value, type VjpC
 // === Building blocks ===
 
 /** Adds the in-place twin of an elementwise record. */
-function withInplace<A>(op: OpDef<A>): OpDef<A> {
+export function withInplace<A>(op: OpDef<A>): OpDef<A> {
   const inplace = defineOp<A>({
     ...op,
     name: `${op.name}_`,
@@ -29,20 +29,20 @@ function withInplace<A>(op: OpDef<A>): OpDef<A> {
   return defineOp<A>({ ...op, inplace });
 }
 
-const casts: Readonly<Record<ComputeType, (x: string, from: ComputeType) => string>> = {
+export const casts: Readonly<Record<ComputeType, (x: string, from: ComputeType) => string>> = {
   f32: (x, from) => (from === "f32" ? x : `f32(${x})`),
   i32: (x, from) => (from === "i32" ? x : from === "f32" ? `toI32(${x})` : `i32(${x})`),
   u32: (x, from) => (from === "u32" ? x : from === "f32" ? `toU32(${x})` : `u32(${x})`),
   bool: (x, from) => (from === "bool" ? x : from === "f32" ? `(${x} != 0.0 || isNan(${x}))` : `(${x} != ${from === "i32" ? "0" : "0u"})`),
 };
 
-function castHelpers(to: ComputeType, from: ComputeType): string[] {
+export function castHelpers(to: ComputeType, from: ComputeType): string[] {
   if (from !== "f32") return [];
   return to === "i32" ? ["toI32"] : to === "u32" ? ["toU32"] : to === "bool" ? ["isNan"] : [];
 }
 
 /** `let x = …; let y = …;` converting the operands to type `to`, then the result converted from it to the output's type. */
-function typed(inputs: readonly View[], to: ComputeType, out: { from: ComputeType; dtype: DType }, expr: string, helpers: readonly string[], more: Partial<Expression> = {}): Expression {
+export function typed(inputs: readonly View[], to: ComputeType, out: { from: ComputeType; dtype: DType }, expr: string, helpers: readonly string[], more: Partial<Expression> = {}): Expression {
   const names = ["x", "y", "z"], used = [...helpers];
   const lets = inputs.map((v, i) => {
     const from = computeType(v.dtype);
@@ -56,7 +56,7 @@ function typed(inputs: readonly View[], to: ComputeType, out: { from: ComputeTyp
 }
 
 /** The float dtype a float-valued op computes into: integers and bools become float32. */
-function floatOf(dtype: DType): DType { return isFloat(dtype) ? dtype : "float32"; }
+export function floatOf(dtype: DType): DType { return isFloat(dtype) ? dtype : "float32"; }
 
 /** The dtype arithmetic on a pair yields: as promoted, but two bools count as integers. */
 function arithmeticOf(a: DType, b: DType): DType {
@@ -134,7 +134,7 @@ export const assign: OpDef = defineOp({
 
 // === Unary ===
 
-interface UnaryDef {
+export interface UnaryDef {
   readonly doc: string;
   /** `same`: result has the input's dtype. `float`: integers become float32 first. `bool`: a truth value. */
   readonly kind: "same" | "float" | "bool";
@@ -146,7 +146,7 @@ interface UnaryDef {
   readonly vjp?: (context: VjpContext<undefined>, g: Value) => Value | null;
 }
 
-function unary(name: string, def: UnaryDef): OpDef {
+export function unary(name: string, def: UnaryDef): OpDef {
   const save = def.saves === "input" ? { inputs: [0] } : def.saves === "output" ? { output: true } : {};
   const record: OpDef = {
     name, doc: def.doc, facts: { elementwise: true }, saves: save,
@@ -165,11 +165,11 @@ function unary(name: string, def: UnaryDef): OpDef {
   return twin;
 }
 
-const zeroGrad = (c: VjpContext<undefined>, g: Value): Value => c.run(mulScalar, [g], { dtype: g.dtype, reverse: false }, [f32Bits(0)]);
+export const zeroGrad = (c: VjpContext<undefined>, g: Value): Value => c.run(mulScalar, [g], { dtype: g.dtype, reverse: false }, [f32Bits(0)]);
 /** g·k for a number k. */
-const scale = (run: Run, g: Value, k: number): Value => run(mulScalar, [g], { dtype: g.dtype, reverse: false }, [f32Bits(k)]);
-const mul2 = (run: Run, a: Value, b: Value): Value => run(mul, [a, b], undefined);
-const ofType = (f: string, i: string, u: string = i) => (t: ComputeType): string => (t === "f32" ? f : t === "i32" ? i : u);
+export const scale = (run: Run, g: Value, k: number): Value => run(mulScalar, [g], { dtype: g.dtype, reverse: false }, [f32Bits(k)]);
+export const mul2 = (run: Run, a: Value, b: Value): Value => run(mul, [a, b], undefined);
+export const ofType = (f: string, i: string, u: string = i) => (t: ComputeType): string => (t === "f32" ? f : t === "i32" ? i : u);
 
 export const neg: OpDef = unary("neg", { doc: "-x.", kind: "same", expr: ofType("-x", "-x", "(0u - x)"), vjp: (c, g) => c.run(neg, [g], undefined) });
 export const abs: OpDef = unary("abs", { doc: "Absolute value. Gradient 0 at 0.", kind: "same", expr: ofType("abs(x)", "abs(x)", "x"), saves: "input", vjp: (c, g) => mul2(c.run, g, c.run(sign, [c.input(0)], undefined)) });
@@ -197,7 +197,7 @@ export const logicalNot: OpDef = unary("logicalNot", { doc: "True where x is 0 o
 
 // === Binary ===
 
-interface BinaryDef {
+export interface BinaryDef {
   readonly doc: string;
   /** `arithmetic`: the promoted dtype. `float`: always a float. `compare`: bool, compared in the promoted type. `logical`: bool of bools. */
   readonly kind: "arithmetic" | "float" | "compare" | "logical";
@@ -215,7 +215,7 @@ function binaryTypes(kind: BinaryDef["kind"], a: DType, b: DType): { type: Compu
   return { type: computeType(dtype), from: computeType(dtype), dtype };
 }
 
-function binary(name: string, def: BinaryDef): OpDef {
+export function binary(name: string, def: BinaryDef): OpDef {
   const record: OpDef = {
     name, doc: def.doc, facts: { elementwise: true }, saves: def.saves ?? {},
     infer: ([a, b]) => [{ shape: broadcastShapes(name, a!.layout.shape, b!.layout.shape), dtype: binaryTypes(def.kind, a!.dtype, b!.dtype).dtype }],
@@ -351,8 +351,8 @@ export const maximumScalar: OpDef<ScalarAttrs> = scalarForm(maximum, { kind: "ar
 export const minimumScalar: OpDef<ScalarAttrs> = scalarForm(minimum, { kind: "arithmetic", expr: ofType("nanMin(x, y)", "min(x, y)"), helpers: ["nanMin"], saves: { inputs: [0] }, vjp: shareScalar((x, n) => [n, x])! });
 for (const [op, expr] of [[eq, "(x == y)"], [ne, "!(x == y)"], [lt, "(x < y)"], [le, "(x <= y)"], [gt, "(x > y)"], [ge, "(x >= y)"]] as const) scalarForm(op, { kind: "compare", expr });
 
-function addConst(run: Run, x: Value, k: number): Value { return run(addScalar, [x], { dtype: x.dtype, reverse: false }, [f32Bits(k)]); }
-function oneMinus(run: Run, x: Value): Value { return run(subScalar, [x], { dtype: x.dtype, reverse: true }, [f32Bits(1)]); }
+export function addConst(run: Run, x: Value, k: number): Value { return run(addScalar, [x], { dtype: x.dtype, reverse: false }, [f32Bits(k)]); }
+export function oneMinus(run: Run, x: Value): Value { return run(subScalar, [x], { dtype: x.dtype, reverse: true }, [f32Bits(1)]); }
 
 // === Choosing ===
 

@@ -2,14 +2,17 @@
  * `Tensor`: what users hold. An alias of a storage with its own handle; every op returns a fresh one, owned by the current scope or by whoever declares it with
  * `using`. Methods check and record, nothing runs until somebody reads. All tensors come from `wrap`, everything computed goes through `call`.
  */
-import { type DType, type HostArray, checkDType, dtypeBytes, isFloat } from "../base/dtype.ts";
+import { f32Bits } from "../base/bits.ts";
+import { type DType, type HostArray, checkDType, dtypeBytes, isFloat, promote } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, GradError, ShapeError, internal } from "../base/errors.ts";
 import { type Shape, formatShape, normalizeAxes, normalizeAxis } from "../base/shape.ts";
 import { currentScope } from "../ownership/current.ts";
 import { HANDLE, type Handle, handleOf, register } from "../ownership/handle.ts";
+import { scoped } from "../ownership/scoped.ts";
 import { type DisposeScope, detachHandle, moveHandleTo, moveHandleToOuter } from "../ownership/scope.ts";
 import * as E from "../ops/elementwise.ts";
-import type { OpDef } from "../ops/op.ts";
+import type { AnyOp, OpDef } from "../ops/op.ts";
+import * as M from "../ops/math.ts";
 import { matmul } from "../ops/matmul.ts";
 import * as R from "../ops/reduce.ts";
 import * as V from "../ops/views.ts";
@@ -269,6 +272,72 @@ export class Tensor implements Disposable {
   round(): Tensor { return unary(E.round, this); }
   isNaN(): Tensor { return unary(E.isNaNOp, this); }
   isFinite(): Tensor { return unary(E.isFiniteOp, this); }
+  isInf(): Tensor { return unary(M.isInf, this); }
+  /** The whole part. */
+  trunc(): Tensor { return unary(M.trunc, this); }
+  erf(): Tensor { return unary(M.erf, this); }
+  exp2(): Tensor { return unary(M.exp2, this); }
+  log2(): Tensor { return unary(M.log2, this); }
+  log10(): Tensor { return unary(M.log10, this); }
+  tan(): Tensor { return unary(M.tan, this); }
+  asin(): Tensor { return unary(M.asin, this); }
+  acos(): Tensor { return unary(M.acos, this); }
+  atan(): Tensor { return unary(M.atan, this); }
+  sinh(): Tensor { return unary(M.sinh, this); }
+  cosh(): Tensor { return unary(M.cosh, this); }
+  /** Angle of the point (other, this), in (-π, π]. */
+  atan2(other: Tensor): Tensor { return call(M.atan2, [this, other], undefined); }
+  logSigmoid(): Tensor { return unary(M.logSigmoid, this); }
+  /** x·Φ(x), or its approximation by tanh. */
+  gelu(approximate: "none" | "tanh" = "none"): Tensor { return unary(approximate === "tanh" ? M.geluTanh : M.gelu, this); }
+  silu(): Tensor { return unary(M.silu, this); }
+  mish(): Tensor { return unary(M.mish, this); }
+  elu(alpha = 1): Tensor { return call(M.elu, [this], undefined, [f32Bits(alpha)]); }
+  selu(): Tensor { return unary(M.selu, this); }
+  leakyRelu(slope = 0.01): Tensor { return call(M.leakyRelu, [this], undefined, [f32Bits(slope)]); }
+  hardSwish(): Tensor { return unary(M.hardSwish, this); }
+  hardSigmoid(): Tensor { return unary(M.hardSigmoid, this); }
+  /** Kept within bounds; either may be left out (null). NaN stays NaN. */
+  clamp(min?: number | null, max?: number | null): Tensor { return bounded(this, min, max, false); }
+  /** `value` where the mask is true, this tensor elsewhere. */
+  maskedFill(mask: Tensor, value: number): Tensor { return call(M.maskedFill, [this, mask], undefined, [E.dtypeWord(value, this.dtype)]); }
+  /** Zeros above a diagonal of each matrix; positive ones lie above the main one. */
+  tril(diagonal = 0): Tensor { return banded(this, false, diagonal); }
+  /** Zeros below a diagonal of each matrix. */
+  triu(diagonal = 0): Tensor { return banded(this, true, diagonal); }
+  /** this + weight·(end - this). */
+  lerp(end: Tensor, weight: TensorLike): Tensor { return typeof weight === "number" ? call(M.lerp, [this, end], undefined, [f32Bits(weight)]) : scoped(() => call(M.addcmul, [this, weight, end.sub(this)], undefined, [f32Bits(1)])); }
+  /** this + value·a·b. */
+  addcmul(a: Tensor, b: Tensor, value = 1): Tensor { return call(M.addcmul, [this, a, b], undefined, [f32Bits(value)]); }
+  /** this + value·a / b. */
+  addcdiv(a: Tensor, b: Tensor, value = 1): Tensor { return call(M.addcdiv, [this, a, b], undefined, [f32Bits(value)]); }
+
+  // === In place ===
+
+  pow_(exponent: TensorLike): Tensor { return binary(E.pow, this, exponent, true); }
+  mod_(other: TensorLike): Tensor { return binary(E.mod, this, other, true); }
+  floorDiv_(other: TensorLike): Tensor { return binary(E.floorDiv, this, other, true); }
+  abs_(): Tensor { return unary(E.abs.inplace!, this); }
+  sign_(): Tensor { return unary(E.sign.inplace!, this); }
+  expm1_(): Tensor { return unary(E.expm1.inplace!, this); }
+  log_(): Tensor { return unary(E.log.inplace!, this); }
+  log1p_(): Tensor { return unary(E.log1p.inplace!, this); }
+  rsqrt_(): Tensor { return unary(E.rsqrt.inplace!, this); }
+  square_(): Tensor { return unary(E.square.inplace!, this); }
+  reciprocal_(): Tensor { return unary(E.reciprocal.inplace!, this); }
+  sin_(): Tensor { return unary(E.sin.inplace!, this); }
+  cos_(): Tensor { return unary(E.cos.inplace!, this); }
+  tanh_(): Tensor { return unary(E.tanh.inplace!, this); }
+  sigmoid_(): Tensor { return unary(E.sigmoid.inplace!, this); }
+  floor_(): Tensor { return unary(E.floor.inplace!, this); }
+  ceil_(): Tensor { return unary(E.ceil.inplace!, this); }
+  round_(): Tensor { return unary(E.round.inplace!, this); }
+  trunc_(): Tensor { return unary(M.trunc.inplace!, this); }
+  clamp_(min?: number | null, max?: number | null): Tensor { return bounded(this, min, max, true); }
+  maskedFill_(mask: Tensor, value: number): Tensor { return call(M.maskedFill.inplace!, [this, mask], undefined, [E.dtypeWord(value, this.dtype)]); }
+  lerp_(end: Tensor, weight: number): Tensor { return call(M.lerp.inplace!, [this, end], undefined, [f32Bits(weight)]); }
+  addcmul_(a: Tensor, b: Tensor, value = 1): Tensor { return call(M.addcmul.inplace!, [this, a, b], undefined, [f32Bits(value)]); }
+  addcdiv_(a: Tensor, b: Tensor, value = 1): Tensor { return call(M.addcdiv.inplace!, [this, a, b], undefined, [f32Bits(value)]); }
   relu_(): Tensor { return unary(E.relu.inplace!, this); }
   neg_(): Tensor { return unary(E.neg.inplace!, this); }
   exp_(): Tensor { return unary(E.exp.inplace!, this); }
@@ -431,7 +500,7 @@ function binary(op: OpDef, a: Tensor, b: TensorLike, inplace = false): Tensor {
 }
 
 /** What an op with a number computes in: floats stay, integers stay with whole numbers, anything else becomes float32. */
-export function scalarDType(op: OpDef, dtype: DType, value: number): DType {
+export function scalarDType(op: AnyOp, dtype: DType, value: number): DType {
   if (typeof value !== "number") throw new ArgumentError(op.name, "a tensor or a number", typeof value, "make a tensor with tensor(…)");
   if (isFloat(dtype)) return dtype;
   if (op === E.div || !Number.isInteger(value)) return "float32";
@@ -440,6 +509,21 @@ export function scalarDType(op: OpDef, dtype: DType, value: number): DType {
 
 function reduce(op: OpDef<R.ReduceAttrs>, x: Tensor, axes: Axes | undefined, keepDims: boolean): Tensor {
   return call(op, [x], { axes: normalizeAxes(op.name, axes, live(x, op.name).layout.shape.length), keepDims });
+}
+
+function bounded(x: Tensor, min: number | null | undefined, max: number | null | undefined, inplace: boolean): Tensor {
+  const { dtype: own } = live(x, "clamp"), given = [min, max].filter((v) => typeof v === "number");
+  if (given.length === 0) throw new ArgumentError("clamp", "a lower or an upper bound", "neither");
+  const dtype = given.map((v) => scalarDType(M.clamp, own, v)).reduce(promote);
+  const [low, high] = isFloat(dtype) ? [-Infinity, Infinity] : dtype === "uint32" ? [0, 0xffffffff] : [-0x80000000, 0x7fffffff];
+  if (inplace && own === "bool") throw new DTypeError("clamp_", "numbers", "bool", "cast to int32 first");
+  return call(inplace ? M.clamp.inplace! : M.clamp, [x], { dtype }, [E.dtypeWord(min ?? low, dtype), E.dtypeWord(max ?? high, dtype)]);
+}
+
+function banded(x: Tensor, upper: boolean, diagonal: number): Tensor {
+  const { shape } = live(x, upper ? "triu" : "tril").layout;
+  if (!Number.isInteger(diagonal)) throw new ArgumentError(upper ? "triu" : "tril", "a whole number for the diagonal", String(diagonal));
+  return call(M.band, [x], { upper }, [shape.at(-2) ?? 0, shape.at(-1) ?? 0, diagonal >>> 0]);
 }
 
 /** `f(2, 3)` and `f([2, 3])` alike. */

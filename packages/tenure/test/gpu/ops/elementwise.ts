@@ -3,6 +3,7 @@
  */
 import type { DType } from "../../../src/base/dtype.ts";
 import { numbers } from "../../helpers.ts";
+import { moreBinary, moreUnary } from "./math.ts";
 
 /** A computation on numbers per type it can be done in. A missing one falls back on `float`. */
 export interface Reference {
@@ -54,6 +55,7 @@ function roundEven(x: number): number {
 }
 
 export const unary: Readonly<Record<string, Reference>> = {
+  ...moreUnary,
   neg: { kind: "same", float: (x) => -x, int: (x) => -x | 0, uint: (x) => -x >>> 0, rel: 0, smooth: true },
   abs: { kind: "same", float: Math.abs, int: (x) => Math.abs(x) | 0, uint: id, rel: 0, range: [[0.2, 2]] },
   sign: { kind: "same", float: Math.sign, rel: 0, range: [[0.2, 2]] },
@@ -107,6 +109,7 @@ const extreme = (f: (a: number, b: number) => number): Reference => ({ kind: "sa
 const quotientTooLarge = (a: number, b: number): boolean => Math.abs(b) === Infinity || Math.abs(a / b) > 1e6;
 
 export const binary: Readonly<Record<string, Reference>> = {
+  ...moreBinary,
   add: { kind: "same", float: (a, b) => a + b, int: (a, b) => (a + b) | 0, uint: (a, b) => (a + b) >>> 0, rel: 1e-6, smooth: true },
   sub: { kind: "same", float: (a, b) => a - b, int: (a, b) => (a - b) | 0, uint: (a, b) => (a - b) >>> 0, rel: 1e-6, smooth: true },
   mul: { kind: "same", float: (a, b) => a * b, int: (a, b) => Math.imul(a, b), uint: (a, b) => Math.imul(a, b) >>> 0, rel: 1e-6, smooth: true },

@@ -3,6 +3,7 @@
  */
 import type { Case, GradCase } from "./cases.ts";
 import { indexingCases, indexingGrads } from "./indexing.ts";
+import { mathCases, mathGrads } from "./math.ts";
 
-export const moreCases: Readonly<Record<string, () => Case[]>> = { ...indexingCases };
-export const moreGrads: Readonly<Record<string, () => GradCase[]>> = { ...indexingGrads };
+export const moreCases: Readonly<Record<string, () => Case[]>> = { ...indexingCases, ...mathCases };
+export const moreGrads: Readonly<Record<string, () => GradCase[]>> = { ...indexingGrads, ...mathGrads };
