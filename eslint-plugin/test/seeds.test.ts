@@ -13,7 +13,7 @@ const report = (code: string): string[] => lint(head + code, { rules: recommende
 
 const example = `export async function evaluate(predicted: Tensor, labels: Tensor): Promise<number> {
   let total = 0;
-  total += await predicted.argmax(1).eq(labels).sum().to("float32").item();
+  total += await predicted.argMax(1).eq(labels).sum().to("float32").item();
   return total;
 }
 `;
@@ -23,13 +23,13 @@ test("the example: first suggestion is the author's rewrite, second a scope", ()
   assert.is(found.length, 1, lines(found).join("\n"));
   const message = found[0]!;
   const line = (head + example).split("\n")[(message.line) - 1] ?? "";
-  assert.is(line.slice(message.column - 1, (message.endColumn ?? 1) - 1), "argmax(1)", "the mark is on the method, not on the chain");
-  assert.is(message.message, "`argmax(1)`, `eq(labels)`, `sum()`, `to(\"float32\")` are never disposed; hoist them into `using`, or open a scope.");
+  assert.is(line.slice(message.column - 1, (message.endColumn ?? 1) - 1), "argMax(1)", "the mark is on the method, not on the chain");
+  assert.is(message.message, "`argMax(1)`, `eq(labels)`, `sum()`, `to(\"float32\")` are never disposed; hoist them into `using`, or open a scope.");
   assert.equal(message.suggestions?.map((s) => s.desc).slice(0, 2), ["Hoist into `using` variables.", "Wrap in a dispose scope."]);
   const hand = applied(head + example, message.suggestions![0]!);
   assert.is(hand.slice(head.length), `export async function evaluate(predicted: Tensor, labels: Tensor): Promise<number> {
   let total = 0;
-  using am = predicted.argmax(1);
+  using am = predicted.argMax(1);
   using eq = am.eq(labels);
   using sum = eq.sum();
   using moved = sum.to("float32");
@@ -43,7 +43,7 @@ test("the example: first suggestion is the author's rewrite, second a scope", ()
   let item;
   {
     using scope = newDisposeScope();
-    item = predicted.argmax(1).eq(labels).sum().to("float32").item();
+    item = predicted.argMax(1).eq(labels).sum().to("float32").item();
   }
   total += await item;
   return total;
@@ -56,10 +56,10 @@ test("the example: first suggestion is the author's rewrite, second a scope", ()
 });
 
 test("without await the scope is a block, as in the article", () => {
-  const code = `export function f(predicted: Tensor, labels: Tensor): void {\n  console.log(predicted.argmax(1).eq(labels).sum().size);\n}\n`;
+  const code = `export function f(predicted: Tensor, labels: Tensor): void {\n  console.log(predicted.argMax(1).eq(labels).sum().size);\n}\n`;
   const [message] = lint(head + code, { rules: recommended });
   assert.is(applied(head + code, message!.suggestions![1]!).slice(head.length),
-    `export function f(predicted: Tensor, labels: Tensor): void {\n  {\n    using scope = newDisposeScope();\n    console.log(predicted.argmax(1).eq(labels).sum().size);\n  }\n}\n`);
+    `export function f(predicted: Tensor, labels: Tensor): void {\n  {\n    using scope = newDisposeScope();\n    console.log(predicted.argMax(1).eq(labels).sum().size);\n  }\n}\n`);
 });
 
 const snippets: [name: string, code: string, expected: string[]][] = [
@@ -77,7 +77,7 @@ const snippets: [name: string, code: string, expected: string[]][] = [
   ["function 5 in place", `export function f5(go: boolean, input: Tensor): Tensor { if (go) { using t1 = input.add_(1); using t2 = input.add_(1); return t2.add(t1); } else return input.alias(); }`, []],
   ["function 5 in place, results forgotten", `export function f5(go: boolean, input: Tensor): Tensor { if (go) { input.add_(1); input.add_(1); return input.add(1); } else return input.alias(); }`, ["no-dropped-result", "no-dropped-result"]],
   ["rule 3: disposing an input", `export function f(input: Tensor): void { input.dispose(); }`, ["no-dispose-parameter"]],
-  ["technique 3: a scope around it", `export async function f(p: Tensor, l: Tensor) { let item; { using d = newDisposeScope(); item = p.argmax(1).eq(l).sum().item(); } return await item; }`, []],
+  ["technique 3: a scope around it", `export async function f(p: Tensor, l: Tensor) { let item; { using d = newDisposeScope(); item = p.argMax(1).eq(l).sum().item(); } return await item; }`, []],
   ["scopes are dynamic: a helper called in one", `function helper(x: Tensor): Tensor { return x.neg().exp(); }\nexport function f(x: Tensor) { using d = newDisposeScope(); console.log(helper(x).size); }`, []],
   ["scopes are dynamic: the same helper called without", `function helper(x: Tensor): Tensor { return x.neg().exp(); }\nexport function f(x: Tensor) { using y = helper(x); console.log(y.size); }`, ["no-leaked-temporary"]],
   ["overwriting without scopes", `export function f(xs: Tensor[]): Tensor { let t = zeros([1]); for (const x of xs) { using l = x.log(); t = t.add(l); } return t; }`, ["no-overwritten-tensor"]],
