@@ -30,10 +30,10 @@ export class Sequential extends Module {
     let out = x;
     for (const layer of this.layers) {
       const next = layer.call(out);
-      if (out !== x && scope.contains(out)) out.dispose();
+      if (out !== x && out !== next && scope.contains(out)) out.dispose();
       out = next;
     }
-    return scope.moveToOuter(out);
+    return scope.moveToOuter(scope.contains(out) ? out : out.alias()); // a layer may hand back what is not its own
   }
 }
 

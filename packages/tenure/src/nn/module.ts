@@ -6,7 +6,7 @@ import { ArgumentError, ShapeError, TenureError } from "../base/errors.ts";
 import { formatShape, sameShape } from "../base/shape.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { HANDLE } from "../ownership/handle.ts";
-import { detachHandle } from "../ownership/scope.ts";
+import { detachHandle, newDisposeScope } from "../ownership/scope.ts";
 import { tensor } from "../tensor/create.ts";
 import { currentLayer, labelled } from "../tensor/step.ts";
 import { Tensor, live } from "../tensor/tensor.ts";
@@ -129,16 +129,13 @@ export abstract class Module implements Disposable {
       const { shape } = state.get(name)!;
       if (!sameShape(shape, target.shape)) throw new ShapeError("loadStateDict", `${name} of shape ${formatShape(target.shape)}`, formatShape(shape), "check that the file belongs to this architecture");
     }
-    noGrad(() => {
-      for (const [name, target] of own) {
-        const source = state.get(name)!;
-        if (source instanceof Tensor) target.copy_(source).dispose();
-        else {
-          using t = tensor(source.data, { shape: source.shape, dtype: target.dtype });
-          target.copy_(t).dispose();
-        }
-      }
+    using _ = newDisposeScope("loadStateDict");
+    // All sources exist before the first target is touched: a disposed tensor or data of another length changes nothing.
+    const sources = [...own].map(([name, target]) => {
+      const source = state.get(name)!;
+      return source instanceof Tensor ? source.detach() : tensor(source.data, { shape: source.shape, dtype: target.dtype });
     });
+    noGrad(() => { [...own.values()].forEach((target, i) => { target.copy_(sources[i]!); }); });
   }
 
   /** Frees parameters, buffers and child modules. A second call does nothing. */
