@@ -82,12 +82,16 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
   addGroup(spec: GroupSpec<O>): void {
     const name = this.constructor.name;
     if (typeof (spec as { parameters?: Iterable<Tensor> } | undefined)?.parameters?.[Symbol.iterator] !== "function") throw new ArgumentError(name, "tensors, or groups { parameters, … }", typeof spec, "pass module.parameters()");
-    const parameters = [...new Set(spec.parameters)];
-    if (parameters.length === 0) throw new ArgumentError(name, "at least one parameter in every group", "none", "pass module.parameters()");
-    for (const p of parameters) {
+    const listed = [...spec.parameters], parameters: Tensor[] = [], leaves = new Set<unknown>(), taken = new Set<unknown>(this.#parameters.map((p) => p[HANDLE].gradient));
+    if (listed.length === 0) throw new ArgumentError(name, "at least one parameter in every group", "none", "pass module.parameters()");
+    for (const p of listed) {
       if (!(p instanceof Tensor)) throw new ArgumentError(name, "tensors as parameters", typeof p, "pass module.parameters()");
       if (!p.requiresGrad || !p.isLeaf) throw new GradError(name, `expected parameters that are leaves with requiresGrad, got ${p.toString()}; pass module.parameters()`);
-      if (this.#parameters.includes(p)) throw new ArgumentError(name, "each parameter in one group", `${p.toString()} in two`, "leave it out of one of them");
+      const leaf = p[HANDLE].gradient; // shared by aliases: tied weights are one parameter
+      if (taken.has(leaf)) throw new ArgumentError(name, "each parameter in one group", `${p.toString()} in two`, "leave it out of one of them");
+      if (leaves.has(leaf)) continue;
+      leaves.add(leaf);
+      parameters.push(p);
     }
     const given = Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined));
     const group = { ...this.#defaults, ...given, parameters } as unknown as ParameterGroup<O>;
