@@ -13,7 +13,7 @@ const test = suite("nn");
 
 const values = async (t: Tensor): Promise<number[]> => [...await t.data()];
 /** Reads a fresh tensor and frees it. */
-async function take(t: Tensor): Promise<number[]> { using owned = t; return values(owned); }
+async function take(t: Tensor): Promise<number[]> { using owned = t; return await values(owned); }
 
 // === Layers ===
 
