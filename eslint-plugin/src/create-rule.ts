@@ -59,20 +59,19 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
     create(context, given) {
       const options = (given as readonly (Options | undefined)[])[0];
       return {
-        "Program:exit"(program) {
+        "Program:exit"() {
           const file = analyse(context);
           if (file === null) return;
           if (typeof file === "string") {
             context.report({ loc: { line: 1, column: 0 }, messageId: "setup", data: { text: file } });
             return;
           }
-          void program;
           spec.check(file, { ...spec.defaults, ...options }, (finding) => { report(context, finding); });
         },
       };
     },
   });
-  return made as unknown as TenureRule;
+  return made;
 }
 
 function report<Id extends string>(context: Readonly<TSESLint.RuleContext<Id | "setup", readonly unknown[]>>, finding: Finding<Id>): void {

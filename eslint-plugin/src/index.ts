@@ -26,11 +26,11 @@ const levels: Record<"recommended" | "strict" | "all", readonly RuleDocs["config
   recommended: ["recommended"], strict: ["recommended", "strict"], all: ["recommended", "strict", "all"],
 };
 
-const plugin = {
+const plugin: TenurePlugin = {
   meta: { name: "eslint-plugin-tenure", version: "0.1.0", namespace: "tenure" },
-  rules: rules as unknown as TenurePlugin["rules"],
-  configs: {},
-} as TenurePlugin;
+  rules: { ...rules } as Record<string, unknown> as TenurePlugin["rules"],
+  configs: {} as TenurePlugin["configs"], // filled below: the configs refer to the plugin
+};
 
 function config(name: string, severity: (rule: string) => "error" | "off" | null): TenureConfig {
   const chosen = Object.keys(rules).flatMap((rule) => { const level = severity(rule); return level === null ? [] : [[`tenure/${rule}`, level] as const]; });

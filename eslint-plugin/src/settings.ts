@@ -27,11 +27,12 @@ const fail = (path: string, expected: string, got: unknown): never => {
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 
 type Check = (value: unknown, path: string) => void;
-const text: Check = (value, path) => void (typeof value === "string" && value !== "" ? 0 : fail(path, "a non-empty string", value));
-const flag: Check = (value, path) => void (typeof value === "boolean" ? 0 : fail(path, "true or false", value));
-const whole: Check = (value, path) => void (Number.isInteger(value) && (value as number) >= 0 ? 0 : fail(path, "an argument position (0, 1, …)", value));
-const oneOf = (...words: string[]): Check => (value, path) =>
-  void (words.includes(value as string) ? 0 : fail(path, `one of ${words.map((w) => `"${w}"`).join(", ")}`, value));
+const text: Check = (value, path) => { if (typeof value !== "string" || value === "") fail(path, "a non-empty string", value); };
+const flag: Check = (value, path) => { if (typeof value !== "boolean") fail(path, "true or false", value); };
+const whole: Check = (value, path) => { if (!Number.isInteger(value) || (value as number) < 0) fail(path, "an argument position (0, 1, …)", value); };
+const oneOf = (...words: string[]): Check => (value, path) => {
+  if (!words.includes(value as string)) fail(path, `one of ${words.map((w) => `"${w}"`).join(", ")}`, value);
+};
 const listOf = (item: Check): Check => (value, path) => {
   if (!Array.isArray(value)) return fail(path, "an array", value);
   value.forEach((v, i) => item(v, `${path}[${i}]`));

@@ -182,6 +182,7 @@ class Reader {
       case "CallExpression": case "NewExpression": if (ts.isCallExpression(at) || ts.isNewExpression(at)) this.call(frame, at); break;
       case "AwaitExpression": for (const cell of frame.cells.placesMentioning("this")) this.emit({ kind: "set", cell, to: "none", node: at }); break;
       case "ReturnStatement": for (const segment of frame.current) segment.returns = at; break;
+      default: break;
     }
     const events = frame.pending.get(at);
     if (events) { frame.pending.delete(at); for (const event of events) this.emit(event); }
@@ -270,7 +271,7 @@ class Reader {
     if (callsDisposeSymbol(fate)) return this.all(cell, "dispose", node, fate.node.parent, frame);
     if (cell.owned.shape === "one") return;
     const inner = fateOf(fate.node as ts.Expression);
-    if (isTarget(fate.node as ts.Expression) || inner.kind === "operand") return;
+    if (isTarget(fate.node) || inner.kind === "operand") return;
     if (inner.kind === "read" && cell.owned.owner.safeAfterDispose.includes(inner.member)) return;
     const owned = this.session.oracle.ownedAt(fate.node);
     const reads = (inner.kind === "receiver" && owned && !isDisposer(owned, inner.member) && !owned.owner.keep.methods.includes(inner.member)) || inner.kind === "read"

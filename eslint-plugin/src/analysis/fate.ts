@@ -138,7 +138,7 @@ export function enclosingFunction(node: ts.Node): ts.SignatureDeclaration | unde
   let current = node.parent as ts.Node | undefined;
   while (current && !ts.isFunctionLike(current)) {
     if (ts.isClassStaticBlockDeclaration(current)) return undefined;
-    current = current.parent as ts.Node | undefined;
+    current = current.parent;
   }
   return current;
 }

@@ -240,7 +240,7 @@ class Flow {
 
 /** `dispose([a, b])` where `b` is another name of `a` is careless, not wrong. */
 function sameCall(a: ts.Node, b: ts.Node): boolean {
-  const callOf = (n: ts.Node): ts.Node | undefined => { let c: ts.Node | undefined = n; while (c && !ts.isCallExpression(c)) c = c.parent as ts.Node | undefined; return c; };
+  const callOf = (n: ts.Node): ts.Node | undefined => { let c: ts.Node | undefined = n; while (c && !ts.isCallExpression(c)) c = c.parent; return c; };
   const call = callOf(a);
   return call !== undefined && call === callOf(b);
 }
@@ -249,10 +249,10 @@ function sameCall(a: ts.Node, b: ts.Node): boolean {
 function isLocalLife(site: Site): boolean {
   const at = site.cell.declaration;
   if (!at) return false;
-  let node: ts.Node | undefined = at.parent as ts.Node | undefined;
+  let node: ts.Node | undefined = at.parent;
   while (node && !ts.isBlock(node) && !ts.isFunctionLike(node) && !ts.isCaseOrDefaultClause(node)) {
     if (ts.isSourceFile(node) || ts.isModuleBlock(node)) return false;
-    node = node.parent as ts.Node | undefined;
+    node = node.parent;
   }
   return node !== undefined;
 }

@@ -4,6 +4,7 @@
  */
 import ts from "typescript";
 import { enclosingFunction, returnsOf } from "./fate.ts";
+import { nameGates } from "./names.ts";
 import { hasBody, unwrap, type Callee, type CallLike, type Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Freshness, Session } from "./session.ts";
@@ -48,6 +49,8 @@ function literalFreshness(session: Session, values: readonly ts.Expression[]): F
 
 /** A property whose every read gives a fresh value (`p.grad`), by settings or `@fresh` tag. */
 export function readIsFresh(session: Session, node: ts.PropertyAccessExpression): boolean {
+  const { text } = node.name;
+  if (!session.settings.owners.some((o) => o.freshProperties.includes(text)) && !nameGates(session.oracle.program).getters.has(text)) return false;
   const owned = session.oracle.ownedAt(node);
   if (!owned) return false;
   if (ts.isBinaryExpression(node.parent) && node.parent.left === node) return false;

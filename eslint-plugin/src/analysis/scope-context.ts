@@ -101,7 +101,7 @@ export class ScopeContext {
 
 /** The function, or undefined at module level, whose activation a node belongs to. */
 function boundary(node: ts.Node): ts.Node | undefined {
-  let current: ts.Node | undefined = node.parent as ts.Node | undefined;
+  let current: ts.Node | undefined = node.parent;
   let child = node;
   while (current) {
     if (ts.isFunctionLike(current)) return current;
@@ -111,7 +111,7 @@ function boundary(node: ts.Node): ts.Node | undefined {
       return constructor ?? undefined;
     }
     child = current;
-    current = current.parent as ts.Node | undefined;
+    current = current.parent;
   }
   return undefined;
 }
@@ -120,7 +120,7 @@ function within(node: ts.Node, ancestor: ts.Node): boolean {
   let current: ts.Node | undefined = node;
   while (current) {
     if (current === ancestor) return true;
-    current = current.parent as ts.Node | undefined;
+    current = current.parent;
   }
   return false;
 }

@@ -23,7 +23,7 @@ export function statementOf(node: ts.Node): ts.Statement | undefined {
   let current: ts.Node | undefined = node;
   while (current && !ts.isFunctionLike(current)) {
     if (ts.isStatement(current) && !ts.isBlock(current)) return current;
-    current = current.parent as ts.Node | undefined;
+    current = current.parent;
   }
   return undefined;
 }
@@ -106,7 +106,7 @@ export function shift(text: string, unit: string): string {
 
 /** How a file can name an export of a module: already imported, through a namespace, or with an edit that imports it. */
 export function importName(file: ts.SourceFile, name: string, isModule: (specifier: string) => boolean, fallback: string | undefined): { local: string; edit: Edit | null } | null {
-  const imports = file.statements.filter(ts.isImportDeclaration).filter((d) => ts.isStringLiteral(d.moduleSpecifier) && isModule(d.moduleSpecifier.text) && d.importClause && !d.importClause.isTypeOnly);
+  const imports = file.statements.filter(ts.isImportDeclaration).filter((d) => ts.isStringLiteral(d.moduleSpecifier) && isModule(d.moduleSpecifier.text) && d.importClause && !/^import\s+type\b/.test(d.getText()));
   for (const declaration of imports) {
     const bindings = declaration.importClause?.namedBindings;
     if (!bindings) continue;

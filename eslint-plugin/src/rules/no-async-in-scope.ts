@@ -51,7 +51,7 @@ function checkCallback(file: FileAnalysis, call: ts.CallExpression, report: (f: 
     if (forbidRaw && fn) rawAwaits(file, fn, report);
     return;
   }
-  const isAsync = fn ? (ts.getCombinedModifierFlags(fn as ts.Declaration) & ts.ModifierFlags.Async) !== 0 : returnsPromise(file, callback);
+  const isAsync = fn ? (ts.getCombinedModifierFlags(fn) & ts.ModifierFlags.Async) !== 0 : returnsPromise(file, callback);
   if (fn?.asteriskToken) { report({ mark: name(call), messageId: "generator", data: { name: callee.name } }); return; }
   if (!isAsync) return;
   const other = found.owner.scopes.find((s) => "callee" in s && s.async === true);

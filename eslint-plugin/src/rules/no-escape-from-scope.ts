@@ -88,7 +88,7 @@ function escapeOf(file: FileAnalysis, value: FreshValue, scope: OpenScope): Esca
   const cure = scope.variable === null && owned.owner.keep.functions.includes("keep") ? "wrap it in `keep()`" : "move it out with `moveToOuter()`, or detach it";
   const data = { noun: owned.owner.noun, cure };
   if (moved(file, value)) return null;
-  if (owned.shape !== "one" && [...owned.owner.keep.methods, ...owned.owner.keep.functions].some((k) => value.node.getText().includes(`${k}(`))) return null; // its elements are moved one by one
+  if (owned.shape !== "one" && [...owned.owner.keep.methods, ...owned.owner.keep.functions].some((k) => typeof k === "string" && value.node.getText().includes(`${k}(`))) return null; // its elements are moved one by one
   if (outcome === "returned" && !scope.movesResultOut && ts.isReturnStatement(fate.node)) {
     if (fate.literal) return null;
     return { ...base, messageId: "returned", data: { ...data, line: String(file.file.getLineAndCharacterOfPosition(lineStart(file, scope)).line + 1) } };

@@ -5,6 +5,7 @@
 import ts from "typescript";
 import { rootExpression, labelOf, markOf, type FreshValue } from "../analysis/consume.ts";
 import type { FileAnalysis } from "../analysis/analyse.ts";
+import { nameGates } from "../analysis/names.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { hoist } from "../fix/hoist.ts";
 import { wrapFunctionBody, wrapInScope } from "../fix/wrap.ts";
@@ -80,6 +81,7 @@ function scopedCallees(file: FileAnalysis, report: (finding: Finding<Id>) => voi
 function mayBeScoped(file: FileAnalysis, call: ts.CallExpression): boolean {
   const target = call.expression;
   const name = ts.isPropertyAccessExpression(target) ? target.name : ts.isIdentifier(target) ? target : undefined;
-  const declaration = name && file.session.oracle.declarationAt(name);
+  if (!name || !nameGates(file.session.oracle.program).scoped.has(name.text)) return false;
+  const declaration = file.session.oracle.declarationAt(name);
   return declaration !== undefined && declaration.getSourceFile().text.includes("@scoped");
 }

@@ -25,7 +25,7 @@ export function mutantsOf(file: string, text: string): Mutant[] {
   };
   const visit = (node: ts.Node): void => {
     ts.forEachChild(node, visit);
-    if (ts.isVariableDeclarationList(node) && (node.flags & ts.NodeFlags.AwaitUsing) === ts.NodeFlags.Using) {
+    if (ts.isVariableDeclarationList(node) && /^using\s/.test(node.getText())) {
       add(node, "using", node.getStart(), node.getStart() + "using".length, "const");
     }
     if (ts.isExpressionStatement(node) && /\??\.dispose\(\)$/.test(node.expression.getText())) {
@@ -52,14 +52,14 @@ export const readValid = (file: string): string => readFileSync(join(folder, fil
 let serial = 0;
 /** How many tensors a program leaves behind. */
 export async function leftBehind(text: string): Promise<number> {
-  const { init, memory } = (await import("tenure")) as { init(o: object): Promise<unknown>; memory: { stats(): { threadTotalLiveCount: number } } };
+  const { init, memory } = (await import("tenure")) as { init: (o: object) => Promise<unknown>; memory: { stats(): { threadTotalLiveCount: number } } };
   await init({ device: "null" });
   const place = join(root, ".cache", "lint-mutants");
   mkdirSync(place, { recursive: true });
   const path = join(place, `mutant-${String(process.pid)}-${String(serial++)}.mjs`);
   writeFileSync(path, transformSync(text, { loader: "ts", target: "node20", format: "esm" }).code);
   try {
-    const { run } = (await import(pathToFileURL(path).href)) as { run(): void };
+    const { run } = (await import(pathToFileURL(path).href)) as { run: () => void };
     await new Promise((done) => setImmediate(done));
     const before = memory.stats().threadTotalLiveCount;
     run();
@@ -75,11 +75,11 @@ export async function leftBehind(text: string): Promise<number> {
 export async function mutationScore(): Promise<string> {
   let leaking = 0, flagged = 0, harmless = 0;
   const missed: string[] = [];
-  const error = console.error, warn = console.warn;
+  const { console: real } = globalThis;
   for (const file of validPrograms()) {
     for (const mutant of mutantsOf(file, readValid(file))) {
-      console.error = console.warn = () => undefined; // the runtime complains about the scopes these mutants leave open
-      const left = await leftBehind(mutant.text).catch(() => 0).finally(() => { console.error = error; console.warn = warn; });
+      globalThis.console = { ...real, error: () => undefined, warn: () => undefined }; // the runtime complains about the scopes these mutants leave open
+      const left = await leftBehind(mutant.text).catch(() => 0).finally(() => { globalThis.console = real; });
       if (left <= 0) { harmless++; continue; }
       leaking++;
       if (lintValid(file, mutant.text).length > 0) flagged++;
