@@ -198,7 +198,7 @@ test("hostile state is refused before anything changes", () => scopedAsync(async
 
 test("a changing rate misses no plan", () => scopedAsync(async () => {
   for (const [, make] of cases) {
-    const p = tensor(start, { requiresGrad: true });
+    using p = tensor(start, { requiresGrad: true });
     using optimizer = make([p]);
     let misses = 0;
     for (let t = 1; t <= 5; t++) {
