@@ -21,7 +21,7 @@ async function limits(): Promise<string[]> {
   await scopedAsync(async () => 1).catch((e: unknown) => { seen.push(String(e)); });
   using s = newDisposeScope("native");
   s.run(() => zeros([1]));
-  await null;
+  await Promise.resolve();
   seen.push(`suspended ${s.suspended}, owns ${s.count}`);
   return seen;
 }

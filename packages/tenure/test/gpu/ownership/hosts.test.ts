@@ -20,7 +20,7 @@ const tsc = join(createRequire(import.meta.url).resolve("typescript"), "../tsc.j
 const run = promisify(execFile);
 
 const expected = [
-  "1 owned, current true, false", "current null", "second first; one < two < body", "tensor float32 [1]", "tensor float32 [1]", "false", "true", "deferred",
+  "1 owned, current true, false", "current none", "second first; one < two < body", "tensor float32 [1]", "tensor float32 [1]", "false", "true", "deferred",
   "[object Float32Array]", "after wait true", "holder graph graph", "gradient true", "0 live",
 ].join("\n");
 

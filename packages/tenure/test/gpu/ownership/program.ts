@@ -19,7 +19,7 @@ export async function program(): Promise<string> {
     seen.push(`${scope.count} owned, current ${currentDisposeScope() === scope}, ${u.isDisposed}`);
     t.dispose();
   }
-  seen.push(`current ${String(currentDisposeScope())}`);
+  seen.push(`current ${currentDisposeScope() === null ? "none" : "left"}`);
 
   const order: string[] = [];
   try {

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { AsyncScopeError, type DisposeScope, ScopeDisposedError, type Tensor, currentDisposeScope, memory, newDisposeScope, scoped, scopedAsync, sync, zeros } from "tenure";
-import { rejectionOf, setup, sleep, takeWarnings } from "./harness.ts";
+import { rejectionOf, setup, sleep, takeWarnings, tick } from "./harness.ts";
 
 const test = suite("scopes across await");
 test.before(setup);
@@ -39,13 +39,13 @@ test("scopedAsync: results move to the caller's scope, a rejection lets nothing 
   let lost!: Tensor;
   {
     using outer = newDisposeScope("outer");
-    const reading = outer.wait(scopedAsync(async () => { await null; return { t: zeros([1]) }; }));
+    const reading = outer.wait(scopedAsync(async () => { await tick(); return { t: zeros([1]) }; }));
     assert.is(currentDisposeScope(), null); // put aside for the await
     const { t } = await reading;
     assert.is(currentDisposeScope(), outer);
     assert.ok(outer.contains(t));
     try {
-      await outer.wait(scopedAsync(async () => { lost = zeros([1]); await null; throw new Error("body"); }));
+      await outer.wait(scopedAsync(async () => { lost = zeros([1]); await tick(); throw new Error("body"); }));
       assert.unreachable();
     } catch (error) {
       assert.is((error as Error).message, "body");
@@ -58,7 +58,7 @@ test("scopedAsync: results move to the caller's scope, a rejection lets nothing 
 test("calling an async function leaves the caller's ambient scope alone", () => {
   using outer = newDisposeScope();
   const calls: Promise<unknown>[] = [];
-  for (const start of [() => scopedAsync(async () => { await null; }), () => outer.run(async () => { await null; }), () => outer.go(function* () { using inner = newDisposeScope(); yield null; inner.dispose(); }), async () => { using s = newDisposeScope(); await s.wait(Promise.resolve()); }]) {
+  for (const start of [() => scopedAsync(async () => { await tick(); }), () => outer.run(async () => { await tick(); }), () => outer.go(function* () { using inner = newDisposeScope(); yield null; inner.dispose(); }), async () => { using s = newDisposeScope(); await s.wait(Promise.resolve()); }]) {
     calls.push(Promise.resolve(start()));
     assert.is(currentDisposeScope(), outer);
   }
@@ -209,7 +209,7 @@ test("a suspended scope does not own what other async contexts make before its c
   // The continuation of `early` is queued before the offender opens its scope, so it runs before the checkpoint does.
   let early!: Tensor;
   await scopedAsync(async (s) => {
-    const first = scopedAsync(async (own) => { await null; early = zeros([1]); assert.ok(own.contains(early)); });
+    const first = scopedAsync(async (own) => { await tick(); early = zeros([1]); assert.ok(own.contains(early)); });
     const raw = (async () => { using _ = newDisposeScope("raw"); await first; })();
     await Promise.all([first, raw]);
     assert.is(currentDisposeScope(), s);
@@ -247,8 +247,8 @@ test("a generator that yields inside its scope: told when the scopes end out of 
 test("an unfinished generator is suspended at the end of the job", async () => {
   const it = (function* () { using s = newDisposeScope("generator"); yield s; })();
   const { value } = it.next() as { value: DisposeScope };
-  await null;
-  await null;
+  await tick();
+  await tick();
   assert.is(value.suspended, true);
   assert.is(currentDisposeScope(), null);
   assert.match(takeWarnings()[0]!, /scope "generator"/);
@@ -262,7 +262,7 @@ test("a root scope lies under all jobs and is exempt", async () => {
   const t = zeros([1]);
   assert.ok(root.contains(t));
   { using s = newDisposeScope(); assert.is(s.outer, root); assert.is(currentDisposeScope(), s); }
-  await scopedAsync(async (s) => { await null; assert.is(s.outer, root); });
+  await scopedAsync(async (s) => { await tick(); assert.is(s.outer, root); });
   assert.is(currentDisposeScope(), root);
   root.dispose();
   assert.is(t.isDisposed, true);
@@ -272,7 +272,7 @@ test("work that outlives its scope goes to the nearest living one, and is told o
   let late!: Promise<Tensor[]>;
   const outer = scoped(() => newDisposeScope("outer").move());
   await outer.run(async () => {
-    await scopedAsync(async () => { late = (async () => { await sleep(3); return [zeros([1]), zeros([1])]; })(); await null; }, "short");
+    await scopedAsync(async () => { late = (async () => { await sleep(3); return [zeros([1]), zeros([1])]; })(); await tick(); }, "short");
   });
   const made = await late;
   assert.equal(made.map((t) => outer.contains(t)), [true, true]);
@@ -299,7 +299,7 @@ test("when the outer scope died while the inner was waiting, what moves out is o
 
 test("a promise from scoped is refused, and its rejection is not left unhandled", async () => {
   let inside!: Tensor;
-  assert.throws(() => scoped(async () => { inside = zeros([1]); await null; throw new Error("later"); }), (e: Error) => e instanceof AsyncScopeError && e.message.includes("use scopedAsync"));
+  assert.throws(() => scoped(async () => { inside = zeros([1]); await tick(); throw new Error("later"); }), (e: Error) => e instanceof AsyncScopeError && e.message.includes("use scopedAsync"));
   assert.is(inside.isDisposed, true);
   await sleep(1);
   takeWarnings();

@@ -67,7 +67,7 @@ test("a module that is dropped without dispose: its weights are reclaimed and sa
 
 test("what dies in its first job never meets the FinalizationRegistry; young tensors are listed all the same", async () => {
   const { FinalizationRegistry: Registry } = globalThis;
-  const registered: unknown[] = [], register = Registry.prototype.register; // eslint-disable-line @typescript-eslint/unbound-method
+  const registered: unknown[] = [], register = Registry.prototype.register;
   Registry.prototype.register = function (this: FinalizationRegistry<unknown>, ...args: Parameters<typeof register>) { registered.push(args[0]); register.apply(this, args); };
   let survivor!: Tensor;
   try {

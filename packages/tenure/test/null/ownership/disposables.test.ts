@@ -124,7 +124,7 @@ test("containers count apart from tensors, as one entry each", () => {
     const now = memory.stats();
     assert.equal([now.container.threadTotalLiveCount - before.container.threadTotalLiveCount, now.tensor.threadTotalLiveCount - before.tensor.threadTotalLiveCount], [1, 0]);
     assert.equal(memory.why(s.use(logging([], "why"))).length, 1);
-    const bare = Object.assign(Object.create(null) as object, { [Symbol.dispose]() { /* nothing */ } }) as Disposable;
+    const bare: Disposable = Object.assign<object, Disposable>(Object.create(null), { [Symbol.dispose]() { /* nothing */ } });
     s.use(bare);
     assert.match(memory.why(bare)[0]!.text, /^disposable, in scope #/);
   }

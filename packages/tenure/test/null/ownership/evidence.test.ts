@@ -8,7 +8,7 @@ import { ArgumentError, type Drift, OutOfMemoryError, type Tensor, TenureError, 
 import { assertNoLeaks } from "tenure/testing";
 import { runtime } from "../../../src/runtime/execute.ts";
 import { clearLog } from "../../../src/ownership/log.ts";
-import { rejectionOf, setup, sleep, takeWarnings, thrownBy } from "./harness.ts";
+import { rejectionOf, setup, sleep, takeWarnings, thrownBy, tick } from "./harness.ts";
 
 const test = suite("evidence");
 test.before(setup);
@@ -90,7 +90,7 @@ test("assertNoLeaks: passes, names what leaked, works for async functions and le
   assert.match(error.message, /\+1 tensors, \+12 bytes.*\n {2}1 × tensor float32 \[3\], 12 bytes, made at .*evidence\.test\.ts/);
   leaked.dispose();
   assert.is(await memory.assertNoLeaks(async () => scopedAsync(async () => { zeros([1]); await sleep(1); return 8; })), 8);
-  const later = await rejectionOf(memory.assertNoLeaks(async () => { await null; leaked = zeros([4]); }));
+  const later = await rejectionOf(memory.assertNoLeaks(async () => { await tick(); leaked = zeros([4]); }));
   assert.match(later.message, /\[4\]/);
   leaked.dispose();
   assert.throws(() => memory.assertNoLeaks(() => { throw new Error("body"); }), /^body$/);

@@ -25,6 +25,9 @@ export function takeWarnings(): string[] {
 
 export function sleep(ms: number): Promise<void> { return new Promise((resolve) => { setTimeout(resolve, ms); }); }
 
+/** The next microtask. */
+export function tick(): Promise<void> { return Promise.resolve(); }
+
 /** Lets the garbage collector take what it can, and its callbacks run. */
 export async function collect(): Promise<void> {
   const gc = (globalThis as { gc?: () => void }).gc;

@@ -29,7 +29,7 @@ const { steps } = fc.letrec<{ steps: Step[]; step: Step }>((tie) => ({
     { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom("attach", "moveTo", "carry", "disposeBut" as const), at: index, to: index }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("throw", "await", "await" as const) }) },
     { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom("scope", "scoped", "async", "segment" as const), body: tie("steps"), at: index }) },
-  ) as fc.Arbitrary<Step>,
+  ),
 }));
 
 class Thrown extends Error {}
@@ -197,7 +197,7 @@ function runSync(m: Model, steps: readonly Step[]): void {
 async function runAsync(m: Model, steps: readonly Step[]): Promise<void> {
   for (const step of steps) {
     const ambient = currentDisposeScope();
-    if (step.kind === "await") await null;
+    if (step.kind === "await") await Promise.resolve();
     else if (step.kind === "async") await runScopedAsync(m, step.body, step.at);
     else if (step.kind === "scope") await runWaiting(m, step.body);
     else runSync(m, [step]);

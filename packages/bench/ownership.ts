@@ -1,0 +1,91 @@
+/**
+ * What owning a tensor costs: making its handle and wrapper, putting it into a scope or a `using`, and ending it, per tracking level, against making an empty
+ * object and against a whole recorded op. `run()` returns one markdown table. Times are of one machine; the ratios travel. Private; not part of any package.
+ */
+import { type TrackLevel, init, memory, newDisposeScope, sync, zeros } from "tenure";
+import { contiguousLayout } from "../tenure/src/base/layout.ts";
+import { addScalar } from "../tenure/src/ops/elementwise.ts";
+import { f32Bits } from "../tenure/src/kernels/kernel.ts";
+import { limits } from "../tenure/src/runtime/execute.ts";
+import { program } from "../tenure/src/runtime/record.ts";
+import { currentScope } from "../tenure/src/ownership/current.ts";
+import { HANDLE } from "../tenure/src/ownership/handle.ts";
+import { Storage } from "../tenure/src/runtime/storage.ts";
+import { TensorHandle } from "../tenure/src/tensor/body.ts";
+import { runOp } from "../tenure/src/tensor/run.ts";
+import { Tensor } from "../tenure/src/tensor/tensor.ts";
+
+const perJob = 1000;
+const layout = contiguousLayout([2, 3]);
+/** Keeps results from being optimised away. */
+export const sink: { value: unknown } = { value: null };
+
+/** Nanoseconds per repetition: the mean over many jobs, collection of garbage included, and the best of several such means. */
+async function time(job: (n: number) => void, jobs: number): Promise<number> {
+  let best = Infinity;
+  for (let round = 0; round < 7; round++) {
+    let spent = 0;
+    for (let i = 0; i < jobs; i++) {
+      const begun = performance.now();
+      job(perJob);
+      await Promise.resolve(); // the checkpoint
+      spent += performance.now() - begun;
+      program.clear(); // recording is timed, running is not
+      if (i % 20 === 19) await new Promise((resolve) => { setTimeout(resolve, 0); });
+    }
+    if (round > 0) best = Math.min(best, (spent * 1e6) / (jobs * perJob));
+  }
+  return best;
+}
+
+export async function run(): Promise<string> {
+  await init({ device: "null" });
+  const { ops, pendingBytes } = limits;
+  limits.ops = limits.pendingBytes = Infinity;
+  const storage = new Storage(24, "activation").retain(), params = { dtype: "float32", reverse: false } as const, words = [f32Bits(1)];
+  using x = zeros([2, 3]);
+  const handle = x[HANDLE];
+
+  const empty = (n: number): void => { for (let i = 0; i < n; i++) sink.value = {}; };
+  /** What a tensor is made of, owned by nobody: handle, wrapper-sized object, one reference taken and given back. */
+  const bare = (n: number): void => { for (let i = 0; i < n; i++) { const h = new TensorHandle(storage, layout, "float32", null); sink.value = { handle: h }; h.discard(); } };
+  const inScope = (n: number): void => { const s = newDisposeScope(); for (let i = 0; i < n; i++) sink.value = new Tensor(new TensorHandle(storage, layout, "float32", null), currentScope()); s.dispose(); };
+  const withUsing = (n: number): void => { for (let i = 0; i < n; i++) { using t = new Tensor(new TensorHandle(storage, layout, "float32", null), currentScope()); sink.value = t; } };
+  /** In small scopes, as training steps have them: 10 tensors each. */
+  const smallScopes = (n: number): void => { for (let i = 0; i < n; i += 10) { using _ = newDisposeScope(); for (let k = 0; k < 10; k++) sink.value = new Tensor(new TensorHandle(storage, layout, "float32", null), currentScope()); } };
+  const survivors: Tensor[] = [];
+  /** Alive at the end of their job, disposed in the next. */
+  const surviving = (n: number): void => {
+    for (const t of survivors) t.dispose();
+    survivors.length = 0;
+    for (let i = 0; i < n; i++) survivors.push(new Tensor(new TensorHandle(storage, layout, "float32", null), currentScope()));
+  };
+  const opAlone = (n: number): void => { for (let i = 0; i < n; i++) for (const out of runOp(addScalar, [handle], params, words)) out.discard(); };
+  const opOwned = (n: number): void => { const s = newDisposeScope(); for (let i = 0; i < n; i++) sink.value = x.add(1); s.dispose(); };
+
+  const object = await time(empty, 200), body = await time(bare, 200);
+  const rows: string[] = [];
+  for (const level of ["off", "scope", "sampled", "full"] as const satisfies readonly TrackLevel[]) {
+    memory.track(level);
+    const jobs = level === "full" ? 3 : 200;
+    const cells = [await time(inScope, jobs), await time(smallScopes, jobs), await time(withUsing, jobs), await time(surviving, jobs)];
+    rows.push(`| ${level} | ${cells.map((ns) => ns.toFixed(0)).join(" | ")} | ${(cells[0]! - body).toFixed(0)} | ${(cells[0]! / object).toFixed(1)} |`);
+  }
+  memory.track("off");
+  const alone = await time(opAlone, 50), owned = await time(opOwned, 50);
+  memory.track("sampled");
+  for (const t of survivors) t.dispose();
+  storage.release();
+  Object.assign(limits, { ops, pendingBytes });
+  await sync();
+
+  return `| tracking | one scope of 1,000 | scopes of 10 | \`using\` each | outlives its job | beyond the bare handle | × empty object |
+| --- | --: | --: | --: | --: | --: | --: |
+${rows.join("\n")}
+
+Nanoseconds per tensor for create + own + dispose, no op run. Empty object ${object.toFixed(1)} ns, bare handle ${body.toFixed(0)} ns.
+A recorded \`x.add(1)\` on the null device: ${alone.toFixed(0)} ns without owner, ${owned.toFixed(0)} ns in a scope, tracking off: ${(owned - alone).toFixed(0)} ns for ownership.
+Node ${process.version}, ${process.arch}.`;
+}
+
+if (import.meta.url === `file://${process.argv[1]}`) console.log(await run());
