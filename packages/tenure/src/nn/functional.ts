@@ -1,12 +1,14 @@
 /**
  * Stateless layers and losses as functions on tensors; the module classes are thin over them. Results belong to the current scope; intermediates are freed here.
  */
-import { ArgumentError } from "../base/errors.ts";
 import { scoped } from "../ownership/scoped.ts";
 import * as C from "../ops/conv.ts";
-import { crossEntropyRows } from "../ops/reduce.ts";
 import { dropout as drop } from "../tensor/create.ts";
 import { type Tensor, call } from "../tensor/tensor.ts";
+
+export { batchNorm, groupNorm, instanceNorm, layerNorm, rmsNorm, type BatchNormOptions } from "./normalization.ts";
+export { scaledDotProductAttention, type AttentionOptions } from "./attention.ts";
+export { embedding } from "../tensor/indexing.ts";
 
 /** One number for both directions, or (vertical, horizontal). */
 export type Pair = number | readonly [number, number];
@@ -47,35 +49,7 @@ export function avgPool2d(x: Tensor, kernel: Pair, options: PoolOptions & { read
 /** Zeroes elements with probability `p` while training; otherwise an alias. */
 export function dropout(x: Tensor, p = 0.5, training = true): Tensor { return training && p > 0 ? drop(x, p) : x.alias(); }
 
-export type Reduction = "mean" | "sum" | "none";
-
-/** Reduces per-element losses. `count`, if given, is what a mean divides by. */
-export function reduceLoss(op: string, losses: Tensor, reduction: Reduction): Tensor {
-  switch (reduction) {
-    case "mean": return losses.mean();
-    case "sum": return losses.sum();
-    case "none": return losses.alias();
-    default: throw new ArgumentError(op, 'reduction to be "mean", "sum" or "none"', JSON.stringify(reduction satisfies never));
-  }
-}
-
-export interface CrossEntropyOptions {
-  readonly reduction?: Reduction;
-  /** Rows with this target count neither in the loss nor in the mean. */
-  readonly ignoreIndex?: number;
-}
-
-/** Logits [N, C] and class numbers [N] (int32 or uint32) → -log softmax(logits)[target], averaged over rows. NaN for a target out of range. */
-export function crossEntropy(logits: Tensor, targets: Tensor, options: CrossEntropyOptions = {}): Tensor {
-  const { reduction = "mean", ignoreIndex } = options;
-  return scoped(() => {
-    const rows = call(crossEntropyRows, [logits, targets], { ignoreIndex });
-    if (ignoreIndex === undefined || reduction !== "mean") return reduceLoss("crossEntropy", rows, reduction);
-    return rows.sum().div(targets.ne(ignoreIndex).sum());
-  }, "crossEntropy");
-}
-
-/** Mean of (a - b)². */
-export function mseLoss(a: Tensor, b: Tensor, reduction: Reduction = "mean"): Tensor {
-  return scoped(() => reduceLoss("mseLoss", a.sub(b).square(), reduction), "mseLoss");
-}
+export {
+  type BinaryOptions, type ClassOptions, type CrossEntropyOptions, type KLDivOptions, type LossOptions, type Reduction,
+  bce, bceWithLogits, cosineEmbedding, crossEntropy, huberLoss, klDiv, l1Loss, mseLoss, nllLoss, reduceLoss, smoothL1Loss,
+} from "./losses.ts";

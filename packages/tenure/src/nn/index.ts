@@ -2,7 +2,16 @@
  * Everything users import from `tenure/nn`.
  */
 import "../base/polyfills.ts";
-export { Module, type StateDict } from "./module.ts";
-export { Conv2d, CrossEntropyLoss, Dropout, Flatten, Linear, MaxPool2d, ReLU, Sequential } from "./layers.ts";
+export { Module, type AnyModule, type LoadableState, type StateDict } from "./module.ts";
+export { Conv2d, Dropout, Embedding, Flatten, Linear, MaxPool2d, Sequential, type EmbeddingOptions } from "./layers.ts";
+export {
+  ELU, GELU, GLU, Hardsigmoid, Hardswish, Hardtanh, Identity, LeakyReLU, LogSigmoid, LogSoftmax, Mish, PReLU, ReLU, ReLU6, SELU, SiLU, Sigmoid, Softmax, Softplus, Softsign, Tanh,
+} from "./activations.ts";
+export { ModuleDict, ModuleList } from "./containers.ts";
+export { GRU, LSTM, RNN, type LSTMOutput, type LSTMState, type RNNOptions, type RecurrentOptions, type RecurrentOutput } from "./recurrent.ts";
+export {
+  BCELoss, BCEWithLogitsLoss, CosineEmbeddingLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, NLLLoss, SmoothL1Loss,
+} from "./losses.ts";
+export { summary, type Summary, type SummaryOptions, type SummaryRow } from "./summary.ts";
 export * as functional from "./functional.ts";
 export * as init from "./init.ts";

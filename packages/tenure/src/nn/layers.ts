@@ -3,6 +3,10 @@
  */
 import { ArgumentError } from "../base/errors.ts";
 import { newDisposeScope } from "../ownership/scope.ts";
+import { noGrad } from "../autograd/mode.ts";
+import { scoped } from "../ownership/scoped.ts";
+import { randn, where } from "../tensor/create.ts";
+import { embedding } from "../tensor/indexing.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import * as F from "./functional.ts";
 import { defaultWeight, fanIn, uniform } from "./init.ts";
@@ -70,11 +74,6 @@ export class Conv2d extends Module {
   forward(x: Tensor): Tensor { return F.conv2d(x, this.weight, this.bias, this.#options); }
 }
 
-/** max(x, 0). */
-export class ReLU extends Module {
-  forward(x: Tensor): Tensor { return x.relu(); }
-}
-
 /** Largest element of each window. */
 export class MaxPool2d extends Module {
   readonly #kernel: F.Pair;
@@ -101,10 +100,31 @@ export class Dropout extends Module {
   forward(x: Tensor): Tensor { return F.dropout(x, this.p, this.training); }
 }
 
-/** Cross entropy of logits [N, C] and class numbers [N]. */
-export class CrossEntropyLoss implements Disposable {
-  readonly #options: F.CrossEntropyOptions;
-  constructor(options: F.CrossEntropyOptions = {}) { this.#options = options; }
-  call(logits: Tensor, targets: Tensor): Tensor { return F.crossEntropy(logits, targets, this.#options); }
-  [Symbol.dispose](): void { /* owns nothing */ }
+export interface EmbeddingOptions {
+  /** This row stays zero: it starts so and gets no gradient. */
+  readonly paddingIdx?: number;
+}
+
+/** Indices [...] (int32 or uint32) → [..., dim]. weight [num, dim], standard normal. */
+export class Embedding extends Module<[indices: Tensor]> {
+  readonly weight: Tensor;
+  readonly #padding: number | undefined;
+  constructor(numEmbeddings: number, embeddingDim: number, options: EmbeddingOptions = {}) {
+    super();
+    checkCount("Embedding", "numEmbeddings", numEmbeddings);
+    checkCount("Embedding", "embeddingDim", embeddingDim);
+    const padding = options.paddingIdx;
+    if (padding !== undefined && (!Number.isInteger(padding) || padding < -numEmbeddings || padding >= numEmbeddings)) throw new ArgumentError("Embedding", `a paddingIdx in [${-numEmbeddings}, ${numEmbeddings})`, String(padding));
+    this.weight = this.parameter("weight", randn([numEmbeddings, embeddingDim]));
+    this.#padding = padding === undefined ? undefined : padding < 0 ? padding + numEmbeddings : padding;
+    const row = this.#padding;
+    if (row !== undefined) noGrad(() => { scoped(() => { this.weight.select(0, row).zero_(); }); });
+  }
+  forward(indices: Tensor): Tensor {
+    if (this.#padding === undefined) return embedding(indices, this.weight);
+    return scoped(() => {
+      const rows = embedding(indices, this.weight);
+      return where(indices.eq(this.#padding!).unsqueeze(-1), rows.detach(), rows);
+    }, "Embedding");
+  }
 }

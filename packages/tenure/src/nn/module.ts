@@ -14,8 +14,33 @@ import { Tensor, live } from "../tensor/tensor.ts";
 /** A module's values by dotted name, as `stateDict` returns and `loadStateDict` takes them. */
 export type StateDict = Map<string, Tensor>;
 
-/** Base of everything that has weights. Assign modules to fields and they are found; register tensors with `parameter` and `buffer`. */
-export abstract class Module implements Disposable {
+/** Values to load: tensors, or host arrays as a file gives them. */
+export type LoadableState = ReadonlyMap<string, Tensor | { readonly data: ArrayBufferView; readonly shape: readonly number[] }>;
+
+/** A module of any arguments and result: what containers of modules hold. */
+export type AnyModule = Module<never, unknown>;
+
+/** Hears of every call while it is set: how `summary` learns the shapes. */
+const calls: { observe: ((module: AnyModule, args: readonly unknown[], result: unknown) => void) | null } = { observe: null };
+
+/** @internal Runs `fn`; `observe` hears of every module called meanwhile, inner ones first. */
+export function observeCalls<T>(observe: NonNullable<typeof calls.observe>, fn: () => T): T {
+  const before = calls.observe;
+  calls.observe = observe;
+  try {
+    return fn();
+  } finally {
+    calls.observe = before;
+  }
+}
+
+/**
+ * Base of everything that has weights. Assign modules to fields and they are found; register tensors with `parameter` and `buffer`.
+ *
+ * `A` are the arguments of `forward` and `call`, `R` is what they give: a tensor from a tensor unless said otherwise, as in
+ * `class Attention extends Module<[query: Tensor, key: Tensor, value: Tensor]>`.
+ */
+export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Tensor> implements Disposable {
   readonly #parameters = new Map<string, Tensor>();
   readonly #buffers = new Map<string, Tensor>();
   #training = true;
@@ -24,12 +49,16 @@ export abstract class Module implements Disposable {
   #path = "";
 
   /** The computation. Results belong to the caller's scope. */
-  abstract forward(x: Tensor): Tensor;
+  abstract forward(...args: A): R;
 
   /** Runs `forward` with recorded ops labelled by this module. Call this, not `forward`, from outside. */
-  call(x: Tensor): Tensor {
+  call(...args: A): R {
     if (this.#disposed) throw new TenureError(this.constructor.name, "expected a live module, got one that was disposed; make a new one");
-    return labelled(null, this.#label(currentLayer()), () => this.forward(x));
+    return labelled(null, this.#label(currentLayer()), () => {
+      const result = this.forward(...args);
+      calls.observe?.(this, args, result);
+      return result;
+    });
   }
 
   #label(outer: string): string {
@@ -72,7 +101,7 @@ export abstract class Module implements Disposable {
   // === Finding ===
 
   /** Child modules by field name, in order of assignment. Arrays of modules count by index. */
-  *children(): Generator<[name: string, module: Module]> {
+  *children(): Generator<[name: string, module: AnyModule]> {
     for (const [name, value] of Object.entries(this) as [string, unknown][]) {
       if (value instanceof Module) yield [name, value];
       else if (Array.isArray(value)) for (const [i, item] of (value as unknown[]).entries()) if (item instanceof Module) yield [`${name}.${i}`, item];
@@ -80,7 +109,7 @@ export abstract class Module implements Disposable {
   }
 
   /** This module ("") and all below it by dotted path. A module used twice appears once. */
-  *namedModules(prefix = "", seen: Set<Module> = new Set()): Generator<[name: string, module: Module]> {
+  *namedModules(prefix = "", seen: Set<AnyModule> = new Set()): Generator<[name: string, module: AnyModule]> {
     if (seen.has(this)) return;
     seen.add(this);
     yield [prefix, this];
@@ -118,24 +147,36 @@ export abstract class Module implements Disposable {
   }
 
   /**
-   * Overwrites parameters and buffers in place; names and shapes must match exactly. Checks everything before it changes anything.
+   * Checks what `loadStateDict` would load, and changes nothing.
+   * @throws ArgumentError listing missing and unexpected names (with `strict`, the default), ShapeError for a shape that differs
+   */
+  checkStateDict(state: LoadableState, options: { readonly strict?: boolean } = {}): { missing: string[]; unexpected: string[] } {
+    const own = new Map([...this.namedParameters(), ...this.namedBuffers()]), fix = "check that the file belongs to this architecture";
+    const missing = [...own.keys()].filter((n) => !state.has(n)), unexpected = [...state.keys()].filter((n) => !own.has(n));
+    if (options.strict !== false && missing.length + unexpected.length > 0) throw new ArgumentError("loadStateDict", `exactly the names of this module`, `${missing.length > 0 ? `no ${missing.join(", ")}` : ""}${missing.length > 0 && unexpected.length > 0 ? "; " : ""}${unexpected.length > 0 ? `unknown ${unexpected.join(", ")}` : ""}`, fix);
+    for (const [name, target] of own) {
+      const shape = state.get(name)?.shape;
+      if (shape !== undefined && !sameShape(shape, target.shape)) throw new ShapeError("loadStateDict", `${name} of shape ${formatShape(target.shape)}`, formatShape(shape), fix);
+    }
+    return { missing, unexpected };
+  }
+
+  /**
+   * Overwrites parameters and buffers in place; shapes must match, and names unless `strict` is false. Checks everything before it changes anything.
+   * @returns the names that were not in `state`, and those in it that the module does not have
    * @throws ArgumentError listing missing and unexpected names, ShapeError for a shape that differs
    */
-  loadStateDict(state: ReadonlyMap<string, Tensor | { readonly data: ArrayBufferView; readonly shape: readonly number[] }>): void {
-    const own = new Map([...this.namedParameters(), ...this.namedBuffers()]);
-    const missing = [...own.keys()].filter((n) => !state.has(n)), unexpected = [...state.keys()].filter((n) => !own.has(n));
-    if (missing.length > 0 || unexpected.length > 0) throw new ArgumentError("loadStateDict", `exactly the names of this module`, `${missing.length > 0 ? `no ${missing.join(", ")}` : ""}${missing.length > 0 && unexpected.length > 0 ? "; " : ""}${unexpected.length > 0 ? `unknown ${unexpected.join(", ")}` : ""}`, "check that the file belongs to this architecture");
-    for (const [name, target] of own) {
-      const { shape } = state.get(name)!;
-      if (!sameShape(shape, target.shape)) throw new ShapeError("loadStateDict", `${name} of shape ${formatShape(target.shape)}`, formatShape(shape), "check that the file belongs to this architecture");
-    }
+  loadStateDict(state: LoadableState, options: { readonly strict?: boolean } = {}): { missing: string[]; unexpected: string[] } {
+    const result = this.checkStateDict(state, options);
     using _ = newDisposeScope("loadStateDict");
     // All sources exist before the first target is touched: a disposed tensor or data of another length changes nothing.
-    const sources = [...own].map(([name, target]) => {
-      const source = state.get(name)!;
-      return source instanceof Tensor ? source.detach() : tensor(source.data, { shape: source.shape, dtype: target.dtype });
+    const pairs = [...this.namedParameters(), ...this.namedBuffers()].flatMap(([name, target]) => {
+      const source = state.get(name);
+      if (source === undefined) return [];
+      return [[target, source instanceof Tensor ? source.detach() : tensor(source.data, { shape: source.shape, dtype: target.dtype })] as const];
     });
-    noGrad(() => { [...own.values()].forEach((target, i) => { target.copy_(sources[i]!); }); });
+    noGrad(() => { for (const [target, source] of pairs) target.copy_(source); });
+    return result;
   }
 
   /** Frees parameters, buffers and child modules. A second call does nothing. */

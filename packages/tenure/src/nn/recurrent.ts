@@ -1,0 +1,168 @@
+/**
+ * Recurrent layers: plain RNN, LSTM and GRU, with PyTorch's formulas, gate order and parameter names, several layers, both directions. Each owns its weights; the
+ * input's share of all time steps is one matrix product, the rest one step at a time, with every intermediate freed here.
+ *
+ * Shapes: T steps, N samples, I inputs, H hidden, D directions, L layers. G gates stacked in a weight: 1 for RNN, 4 for LSTM (i, f, g, o), 3 for GRU (r, z, n).
+ */
+import { ArgumentError, ShapeError } from "../base/errors.ts";
+import { formatShape } from "../base/shape.ts";
+import { scoped } from "../ownership/scoped.ts";
+import { zeros } from "../tensor/create.ts";
+import { concat, stack } from "../tensor/indexing.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { dropout, linear } from "./functional.ts";
+import { uniform } from "./init.ts";
+import { Module } from "./module.ts";
+
+export interface RecurrentOptions {
+  readonly numLayers?: number;
+  readonly bias?: boolean;
+  /** x and output as [N, T, …] rather than [T, N, …]. */
+  readonly batchFirst?: boolean;
+  /** Between layers, while training. */
+  readonly dropout?: number;
+  readonly bidirectional?: boolean;
+}
+
+/** What a pass gives. `hidden` [D·L, N, H] is the state after the last step (for the reverse direction: after the first). */
+export interface RecurrentOutput {
+  /** [T, N, D·H], or batch first. */
+  readonly output: Tensor;
+  readonly hidden: Tensor;
+}
+export interface LSTMState { readonly hidden: Tensor; readonly cell: Tensor }
+export interface LSTMOutput extends RecurrentOutput {
+  /** [D·L, N, H] */
+  readonly cell: Tensor;
+}
+
+/** States of one layer and direction, [N, H] each: the hidden one first. */
+type States = readonly Tensor[];
+
+abstract class Recurrent<S extends readonly unknown[], R> extends Module<[x: Tensor, ...state: S], R> {
+  readonly hiddenSize: number;
+  readonly #options: Required<RecurrentOptions>;
+  readonly #inputSize: number;
+  readonly #gates: number;
+  readonly #weights: { readonly ih: Tensor; readonly hh: Tensor; readonly bih: Tensor | null; readonly bhh: Tensor | null }[] = [];
+
+  constructor(name: string, inputSize: number, hiddenSize: number, gates: number, options: RecurrentOptions) {
+    super();
+    this.#options = { numLayers: 1, bias: true, batchFirst: false, dropout: 0, bidirectional: false, ...options };
+    for (const [what, value] of [["inputSize", inputSize], ["hiddenSize", hiddenSize], ["numLayers", this.#options.numLayers]] as const) if (!Number.isInteger(value) || value < 1) throw new ArgumentError(name, `${what} to be a positive integer`, String(value));
+    if (!(this.#options.dropout >= 0 && this.#options.dropout < 1)) throw new ArgumentError(name, "a dropout in [0, 1)", String(this.#options.dropout));
+    this.hiddenSize = hiddenSize;
+    this.#inputSize = inputSize;
+    this.#gates = gates;
+    const bound = 1 / Math.sqrt(hiddenSize), rows = gates * hiddenSize, own = (label: string, shape: readonly number[]): Tensor => this.parameter(label, uniform(shape, bound));
+    for (let layer = 0; layer < this.#options.numLayers; layer++) {
+      for (let d = 0; d < this.#directions; d++) {
+        const suffix = `l${layer}${d === 1 ? "_reverse" : ""}`, inputs = layer === 0 ? inputSize : hiddenSize * this.#directions;
+        this.#weights.push({
+          ih: own(`weight_ih_${suffix}`, [rows, inputs]), hh: own(`weight_hh_${suffix}`, [rows, hiddenSize]),
+          bih: this.#options.bias ? own(`bias_ih_${suffix}`, [rows]) : null, bhh: this.#options.bias ? own(`bias_hh_${suffix}`, [rows]) : null,
+        });
+      }
+    }
+  }
+
+  get #directions(): number { return this.#options.bidirectional ? 2 : 1; }
+
+  /** One step. @param fromInput [N, G·H] @param fromHidden [N, G·H] @returns the new states */
+  protected abstract cell(fromInput: Tensor, fromHidden: Tensor, states: States): States;
+
+  /** All layers. @param initial [D·L, N, H] per kind of state, or none for zeros @returns output and final states */
+  protected run(name: string, x: Tensor, kinds: number, initial: readonly Tensor[] | null): { output: Tensor; states: Tensor[] } {
+    const { batchFirst, numLayers, dropout: p } = this.#options, single = x.rank === 2;
+    if ((x.rank !== 2 && x.rank !== 3) || x.shape.at(-1) !== this.#inputSize) throw new ShapeError(name, `x ${batchFirst ? "[N, T" : "[T, N"}, ${this.#inputSize}] or [T, ${this.#inputSize}]`, formatShape(x.shape), "check inputSize and batchFirst");
+    return scoped(() => {
+      let sequence = single ? x.unsqueeze(1) : batchFirst ? x.transpose(0, 1) : x;
+      const [steps, samples] = [sequence.shape[0]!, sequence.shape[1]!], total = numLayers * this.#directions;
+      if (steps === 0) throw new ShapeError(name, "at least one step", formatShape(x.shape));
+      const wanted = single ? [total, this.hiddenSize] : [total, samples, this.hiddenSize];
+      for (const state of initial ?? []) if (formatShape(state.shape) !== formatShape(wanted)) throw new ShapeError(name, `a state ${formatShape(wanted)}`, formatShape(state.shape), "one row per layer and direction");
+      const last: States[] = [];
+      for (let layer = 0; layer < numLayers; layer++) {
+        const outputs: Tensor[] = [];
+        for (let d = 0; d < this.#directions; d++) {
+          const at = layer * this.#directions + d;
+          const start = Array.from({ length: kinds }, (_, k) => (initial === null ? zeros([samples, this.hiddenSize], { dtype: x.dtype }) : single ? initial[k]!.select(0, at).unsqueeze(0) : initial[k]!.select(0, at)));
+          const { output, states } = this.#sweep(sequence, at, start, d === 1);
+          outputs.push(output);
+          last.push(states);
+        }
+        sequence = outputs.length === 1 ? outputs[0]! : concat(outputs, 2);
+        if (p > 0 && this.training && layer < numLayers - 1) sequence = dropout(sequence, p);
+      }
+      const output = single ? sequence.squeeze(1) : batchFirst ? sequence.transpose(0, 1) : sequence;
+      const states = Array.from({ length: kinds }, (_, k) => { const all = stack(last.map((s) => s[k]!), 0); return single ? all.squeeze(1) : all; });
+      return { output, states };
+    }, name);
+  }
+
+  /** One layer in one direction over [T, N, I]. */
+  #sweep(sequence: Tensor, at: number, start: States, backwards: boolean): { output: Tensor; states: States } {
+    const { ih, hh, bih, bhh } = this.#weights[at]!, steps = sequence.shape[0]!;
+    return scoped(() => {
+      const fromInput = linear(sequence, ih, bih), outputs: Tensor[] = []; // [T, N, G·H]
+      let states = start;
+      for (let i = 0; i < steps; i++) {
+        const t = backwards ? steps - 1 - i : i;
+        states = scoped(() => [...this.cell(fromInput.select(0, t), linear(states[0]!, hh, bhh), states)]);
+        outputs[t] = states[0]!;
+      }
+      return { output: stack(outputs, 0), states };
+    });
+  }
+
+  /** The gates of a step, [N, H] each. */
+  protected gatesOf(x: Tensor): Tensor[] { return x.chunk(this.#gates, 1); }
+}
+
+export interface RNNOptions extends RecurrentOptions { readonly nonlinearity?: "tanh" | "relu" }
+
+/** Elman's network (1990): h' = tanh(W_ih·x + b_ih + W_hh·h + b_hh). x [T, N, I] or [T, I]; `hidden` [D·L, N, H]. */
+export class RNN extends Recurrent<[hidden?: Tensor], RecurrentOutput> {
+  readonly #relu: boolean;
+  constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
+    const { nonlinearity = "tanh", ...rest } = options;
+    super("RNN", inputSize, hiddenSize, 1, rest);
+    this.#relu = nonlinearity === "relu";
+  }
+  forward(x: Tensor, hidden?: Tensor): RecurrentOutput {
+    const { output, states } = this.run("RNN", x, 1, hidden === undefined ? null : [hidden]);
+    return { output, hidden: states[0]! };
+  }
+  protected cell(fromInput: Tensor, fromHidden: Tensor): States {
+    const sum = fromInput.add(fromHidden);
+    return [this.#relu ? sum.relu() : sum.tanh()];
+  }
+}
+
+/** Long short-term memory (Hochreiter & Schmidhuber 1997). x [T, N, I] or [T, I]; states [D·L, N, H]. */
+export class LSTM extends Recurrent<[state?: LSTMState], LSTMOutput> {
+  constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) { super("LSTM", inputSize, hiddenSize, 4, options); }
+  forward(x: Tensor, state?: LSTMState): LSTMOutput {
+    const { output, states } = this.run("LSTM", x, 2, state === undefined ? null : [state.hidden, state.cell]);
+    return { output, hidden: states[0]!, cell: states[1]! };
+  }
+  protected cell(fromInput: Tensor, fromHidden: Tensor, [, before]: States): States {
+    const [i, f, g, o] = this.gatesOf(fromInput.add(fromHidden));
+    const cell = f!.sigmoid().mul(before!).add(i!.sigmoid().mul(g!.tanh()));
+    return [o!.sigmoid().mul(cell.tanh()), cell];
+  }
+}
+
+/** Gated recurrent unit (Cho et al. 2014), with the reset gate after the product as in PyTorch. x [T, N, I] or [T, I]; `hidden` [D·L, N, H]. */
+export class GRU extends Recurrent<[hidden?: Tensor], RecurrentOutput> {
+  constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) { super("GRU", inputSize, hiddenSize, 3, options); }
+  forward(x: Tensor, hidden?: Tensor): RecurrentOutput {
+    const { output, states } = this.run("GRU", x, 1, hidden === undefined ? null : [hidden]);
+    return { output, hidden: states[0]! };
+  }
+  protected cell(fromInput: Tensor, fromHidden: Tensor, [before]: States): States {
+    const [ri, zi, ni] = this.gatesOf(fromInput), [rh, zh, nh] = this.gatesOf(fromHidden);
+    const reset = ri!.add(rh!).sigmoid(), keep = zi!.add(zh!).sigmoid(), fresh = ni!.add(reset.mul(nh!)).tanh();
+    return [fresh.add(keep.mul(before!.sub(fresh)))]; // (1 - z)·n + z·h
+  }
+}
