@@ -6,6 +6,10 @@ import * as C from "../ops/conv.ts";
 import { dropout as drop } from "../tensor/create.ts";
 import { type Tensor, call } from "../tensor/tensor.ts";
 
+export { batchNorm, groupNorm, instanceNorm, layerNorm, rmsNorm, type BatchNormOptions } from "./normalization.ts";
+export { scaledDotProductAttention, type AttentionOptions } from "./attention.ts";
+export { embedding } from "../tensor/indexing.ts";
+
 export { embedding } from "../tensor/indexing.ts";
 
 /** One number for both directions, or (vertical, horizontal). */

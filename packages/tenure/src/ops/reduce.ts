@@ -7,7 +7,7 @@ import { type Shape, formatShape, reducedShape, sizeOf } from "../base/shape.ts"
 import { f32Bits } from "../kernels/kernel.ts";
 import { type ReduceOp, reduceKernel } from "../kernels/reduce.ts";
 import { crossEntropyBackwardKernel, crossEntropyKernel, softmaxBackwardKernel, softmaxKernel } from "../kernels/softmax.ts";
-import { cast, div, eq, exp, fill, mul, mulScalar, ne, neg, sub } from "./elementwise.ts";
+import { cast, constant, div, eq, exp, fill, mul, mulScalar, ne, neg, sub, where } from "./elementwise.ts";
 import { type OpDef, type Run, type Value, type VjpContext, defineOp } from "./op.ts";
 import { expand, reshape } from "./views.ts";
 
@@ -39,7 +39,7 @@ function reduction(name: ReduceOp, def: ReduceDef): OpDef<ReduceAttrs> {
 }
 
 /** A reduced value stretched back over the shape it was reduced from. */
-function stretch(run: Run, value: Value, shape: Shape, axes: readonly number[]): Value {
+export function stretch(run: Run, value: Value, shape: Shape, axes: readonly number[]): Value {
   return run(expand, [run(reshape, [value], { shape: reducedShape(shape, axes, true) })], { shape });
 }
 
@@ -62,6 +62,17 @@ export const mean: OpDef<ReduceAttrs> = reduction("mean", {
     return [stretch(run, run(mulScalar, [grad], { dtype: grad.dtype, reverse: false }, [f32Bits(1 / n)]), shape, attrs.axes)];
   },
 });
+export const prod: OpDef<ReduceAttrs> = reduction("prod", {
+  doc: "Product over axes. Where a factor is 0, the gradient is the product of the others.", outDtype: summed, saves: { inputs: [0] },
+  vjp: ({ grad, input, metas, attrs, run }) => {
+    // Exact at zeros: with one zero only its own gradient survives, with two none does.
+    const { shape } = metas[0]!, { axes } = attrs, x = input(0), nothing = constant(run, 0, grad.dtype), zero = run(eq, [x, nothing], undefined);
+    const others = run(where, [zero, constant(run, 1, grad.dtype), x], undefined), product = run(prod, [others], { axes, keepDims: true });
+    const zeros = run(sum, [run(cast, [zero], { dtype: "float32" })], { axes, keepDims: true });
+    const atZero = run(where, [run(eq, [zeros, constant(run, 1)], undefined), product, nothing], undefined), elsewhere = run(where, [run(eq, [zeros, constant(run, 0)], undefined), run(div, [product, others], undefined), nothing], undefined);
+    return [run(mul, [stretch(run, grad, shape, axes), run(where, [zero, atZero, elsewhere], undefined)], undefined)];
+  },
+});
 export const max: OpDef<ReduceAttrs> = reduction("max", { doc: "Largest element over axes; NaN wins. Ties share the gradient.", outDtype: summed, needsElements: true, saves: { inputs: [0], output: true }, vjp: extremeVjp });
 export const min: OpDef<ReduceAttrs> = reduction("min", { doc: "Smallest element over axes; NaN wins. Ties share the gradient.", outDtype: summed, needsElements: true, saves: { inputs: [0], output: true }, vjp: extremeVjp });
 export const argMax: OpDef<ReduceAttrs> = reduction("argMax", { doc: "Row-major position of the first largest element over axes; NaN counts as largest.", outDtype: () => "int32", needsElements: true });
@@ -73,7 +84,7 @@ export const all: OpDef<ReduceAttrs> = reduction("all", { doc: "Whether every el
 
 export interface AxisAttrs { readonly axis: number }
 
-function softmaxLike(name: string, log: boolean, doc: string): OpDef<AxisAttrs> {
+function softmaxLike(name: string, log: boolean, doc: string): { forward: OpDef<AxisAttrs>; backward: OpDef<AxisAttrs> } {
   const backward: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
     name: `${name}Backward`, doc: `Gradient of ${name} from its output.`, facts: { reduces: true }, saves: { inputs: [0, 1] },
     infer: ([y]) => [{ shape: y!.layout.shape, dtype: y!.dtype }],
@@ -87,7 +98,7 @@ function softmaxLike(name: string, log: boolean, doc: string): OpDef<AxisAttrs> 
       return [minus(times(h, minus(g, total(times(y, g)))), times(total(times(h, y)), g)), run(backward, [y, h], attrs)];
     },
   });
-  return defineOp<AxisAttrs>({
+  const forward = defineOp<AxisAttrs>({
     name, doc, facts: { reduces: true }, saves: { output: true },
     infer: ([x]) => {
       if (!isFloat(x!.dtype)) throw new DTypeError(name, "a float tensor", x!.dtype, "cast it to float32");
@@ -98,10 +109,11 @@ function softmaxLike(name: string, log: boolean, doc: string): OpDef<AxisAttrs> 
     flops: ([x]) => 5 * x!.layout.size,
     vjp: ({ grad, output, attrs, run }) => [run(backward, [output(), grad], attrs)],
   });
+  return { forward, backward };
 }
 
-export const softmax: OpDef<AxisAttrs> = softmaxLike("softmax", false, "exp(x) / Σ exp(x) along an axis, without overflow.");
-export const logSoftmax: OpDef<AxisAttrs> = softmaxLike("logSoftmax", true, "log of softmax along an axis, without overflow or loss of small values.");
+export const { forward: softmax, backward: softmaxBackward } = softmaxLike("softmax", false, "exp(x) / Σ exp(x) along an axis, without overflow.");
+export const { forward: logSoftmax } = softmaxLike("logSoftmax", true, "log of softmax along an axis, without overflow or loss of small values.");
 
 export interface CrossEntropyAttrs { readonly ignoreIndex: number | undefined }
 

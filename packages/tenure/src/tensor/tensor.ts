@@ -21,6 +21,7 @@ import { TensorHandle } from "./body.ts";
 import { maker } from "./door.ts";
 import { decode, nested, preview } from "./host.ts";
 import * as X from "./indexing.ts";
+import * as S from "./statistics.ts";
 import { Gradient } from "./tape.ts";
 import { runOp } from "./run.ts";
 
@@ -366,6 +367,16 @@ export class Tensor implements Disposable {
   argMin(axis?: number, keepDims = false): Tensor { return reduce(R.argMin, this, axis, keepDims); }
   any(axes?: Axes, keepDims = false): Tensor { return reduce(R.any, this, axes, keepDims); }
   all(axes?: Axes, keepDims = false): Tensor { return reduce(R.all, this, axes, keepDims); }
+  /** Product; exact gradients where factors are 0. */
+  prod(axes?: Axes, keepDims = false): Tensor { return S.prod(this, axes, keepDims); }
+  /** Σ (x - mean)² / (n - correction). */
+  var(axes?: Axes, correction = 1, keepDims = false): Tensor { return S.variance(this, axes, correction, keepDims); }
+  /** Standard deviation; its gradient at 0 is 0. */
+  std(axes?: Axes, correction = 1, keepDims = false): Tensor { return S.std(this, axes, correction, keepDims); }
+  /** (Σ |x|^p)^(1/p); largest magnitude for p = Infinity. */
+  norm(p = 2, axes?: Axes, keepDims = false): Tensor { return S.norm(this, p, axes, keepDims); }
+  /** log Σ exp(x), without overflow. */
+  logSumExp(axes?: Axes, keepDims = false): Tensor { return S.logSumExp(this, axes, keepDims); }
   softmax(axis = -1): Tensor { return call(R.softmax, [this], { axis: normalizeAxis("softmax", axis, this.rank) }); }
   logSoftmax(axis = -1): Tensor { return call(R.logSoftmax, [this], { axis: normalizeAxis("logSoftmax", axis, this.rank) }); }
 
@@ -458,8 +469,17 @@ export class Tensor implements Disposable {
 
   // === Linear algebra ===
 
-  /** [..., M, K] × [..., K, N] → [..., M, N]; leading dimensions broadcast. */
-  matmul(other: Tensor): Tensor { return call(matmul, [this, other], undefined); }
+  /** [..., M, K] × [..., K, N] → [..., M, N]; leading dimensions broadcast. A vector counts as one row on the left, one column on the right, which then goes away. */
+  matmul(other: Tensor): Tensor { return live(this, "matmul").layout.shape.length > 1 && live(other, "matmul").layout.shape.length > 1 ? call(matmul, [this, other], undefined) : vectorMatmul(this, other); }
+  /** [B, M, K] × [B, K, N] → [B, M, N]. */
+  bmm(other: Tensor): Tensor {
+    if (live(this, "bmm").layout.shape.length !== 3 || live(other, "bmm").layout.shape.length !== 3 || this.shape[0] !== other.shape[0]) throw new ShapeError("bmm", "[B, M, K] and [B, K, N]", `${formatShape(this.shape)} and ${formatShape(other.shape)}`, "use matmul to broadcast");
+    return call(matmul, [this, other], undefined);
+  }
+  /** Σ a·b of two vectors. */
+  dot(other: Tensor): Tensor { return S.dot(this, other); }
+  /** [n] and [m] → [n, m] of products. */
+  outer(other: Tensor): Tensor { return S.outer(this, other); }
 }
 
 /** The live handle behind a tensor. @throws DisposedError; ArgumentError for anything that is no tensor */
@@ -509,6 +529,12 @@ export function scalarDType(op: AnyOp, dtype: DType, value: number): DType {
 
 function reduce(op: OpDef<R.ReduceAttrs>, x: Tensor, axes: Axes | undefined, keepDims: boolean): Tensor {
   return call(op, [x], { axes: normalizeAxes(op.name, axes, live(x, op.name).layout.shape.length), keepDims });
+}
+
+function vectorMatmul(a: Tensor, b: Tensor): Tensor {
+  if (a.rank === 0 || b.rank === 0) throw new ShapeError("matmul", "two tensors of rank 1 or more", `${formatShape(a.shape)} and ${formatShape(b.shape)}`, "use mul for numbers");
+  if (a.rank === 1 && b.rank === 1) return S.dot(a, b);
+  return scoped(() => (a.rank === 1 ? call(matmul, [a.unsqueeze(0), b], undefined).squeeze(-2) : call(matmul, [a, b.unsqueeze(1)], undefined).squeeze(-1)), "matmul");
 }
 
 function bounded(x: Tensor, min: number | null | undefined, max: number | null | undefined, inplace: boolean): Tensor {

@@ -1,0 +1,39 @@
+/**
+ * Scaled dot product attention as a function on tensors: two matrix products with one fused op for scale, mask and softmax between them. Results belong to the
+ * current scope; scores and weights are freed here, or kept by autograd.
+ */
+import { ArgumentError, ShapeError } from "../base/errors.ts";
+import { formatShape } from "../base/shape.ts";
+import { attentionWeights } from "../ops/attention.ts";
+import { scoped } from "../ownership/scoped.ts";
+import { dropout } from "../tensor/create.ts";
+import { type Tensor, call } from "../tensor/tensor.ts";
+
+export interface AttentionOptions {
+  /** Broadcasts to [..., L, S]. bool: true may be attended to. float: added to the scores. */
+  readonly mask?: Tensor | null;
+  /** Query i attends to keys 0 … i only. */
+  readonly causal?: boolean;
+  /** Probability of dropping a weight. Pass 0 in evaluation. */
+  readonly dropout?: number;
+  /** Factor on the scores; 1 / √E unless given. */
+  readonly scale?: number;
+}
+
+/**
+ * softmax(query·keyᵀ·scale + mask)·value. Letters: L queries, S keys, E and F features.
+ * @param query shape [..., L, E] @param key shape [..., S, E] @param value shape [..., S, F]
+ * @returns shape [..., L, F]; a query that may attend to nothing gives zeros
+ */
+export function scaledDotProductAttention(query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions = {}): Tensor {
+  const { mask, causal = false, dropout: p = 0, scale } = options, op = "scaledDotProductAttention";
+  if (query.rank < 2 || key.rank < 2 || value.rank < 2 || query.shape.at(-1) !== key.shape.at(-1) || key.shape.at(-2) !== value.shape.at(-2)) {
+    throw new ShapeError(op, "query [..., L, E], key [..., S, E] and value [..., S, F]", `${formatShape(query.shape)}, ${formatShape(key.shape)} and ${formatShape(value.shape)}`, "check the order of heads and positions");
+  }
+  if (scale !== undefined && !Number.isFinite(scale)) throw new ArgumentError(op, "a finite scale", String(scale));
+  return scoped(() => {
+    const scores = query.matmul(key.transpose()); // [..., L, S]
+    const weights = call(attentionWeights, mask == null ? [scores] : [scores, mask], { scale: scale ?? 1 / Math.sqrt(query.shape.at(-1)!), causal });
+    return (p > 0 ? dropout(weights, p) : weights).matmul(value); // [..., L, F]
+  }, op);
+}
