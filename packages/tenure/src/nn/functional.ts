@@ -10,8 +10,6 @@ export { batchNorm, groupNorm, instanceNorm, layerNorm, rmsNorm, type BatchNormO
 export { scaledDotProductAttention, type AttentionOptions } from "./attention.ts";
 export { embedding } from "../tensor/indexing.ts";
 
-export { embedding } from "../tensor/indexing.ts";
-
 /** One number for both directions, or (vertical, horizontal). */
 export type Pair = number | readonly [number, number];
 export function pair(value: Pair): readonly [number, number] { return typeof value === "number" ? [value, value] : value; }

@@ -7,8 +7,17 @@ export { Conv2d, Dropout, Embedding, Flatten, Linear, MaxPool2d, Sequential, typ
 export {
   ELU, GELU, GLU, Hardsigmoid, Hardswish, Hardtanh, Identity, LeakyReLU, LogSigmoid, LogSoftmax, Mish, PReLU, ReLU, ReLU6, SELU, SiLU, Sigmoid, Softmax, Softplus, Softsign, Tanh,
 } from "./activations.ts";
+export {
+  AdaptiveAvgPool1d, AdaptiveAvgPool2d, AvgPool1d, AvgPool2d, Conv1d, ConvTranspose2d, MaxPool1d, Upsample,
+  type AvgPoolOptions, type Conv1dOptions, type ConvTranspose2dOptions, type Pool1dOptions, type UpsampleOptions,
+} from "./spatial.ts";
 export { ModuleDict, ModuleList } from "./containers.ts";
+export { BatchNorm1d, BatchNorm2d, GroupNorm, LayerNorm, RMSNorm, type BatchNormLayerOptions } from "./norms.ts";
 export { GRU, LSTM, RNN, type LSTMOutput, type LSTMState, type RNNOptions, type RecurrentOptions, type RecurrentOutput } from "./recurrent.ts";
+export {
+  MultiheadAttention, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
+  type Activation, type AttentionMasks, type DecoderOptions, type MultiheadAttentionOptions, type TransformerLayerOptions,
+} from "./transformer.ts";
 export {
   BCELoss, BCEWithLogitsLoss, CosineEmbeddingLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, NLLLoss, SmoothL1Loss,
 } from "./losses.ts";
