@@ -2,7 +2,7 @@
  * What owning a tensor costs: making its handle and wrapper, putting it into a scope or a `using`, and ending it, per tracking level, against making an empty
  * object and against a whole recorded op. `run()` returns one markdown table. Times are of one machine; the ratios travel. Private; not part of any package.
  */
-import { type TrackLevel, init, memory, newDisposeScope, sync, zeros } from "tenure";
+import { type TrackLevel, init, memory, newDisposeScope, shutdown, zeros } from "tenure";
 import { contiguousLayout } from "../tenure/src/base/layout.ts";
 import { addScalar } from "../tenure/src/ops/elementwise.ts";
 import { f32Bits } from "../tenure/src/kernels/kernel.ts";
@@ -15,13 +15,12 @@ import { TensorHandle } from "../tenure/src/tensor/body.ts";
 import { runOp } from "../tenure/src/tensor/run.ts";
 import { Tensor } from "../tenure/src/tensor/tensor.ts";
 
-const perJob = 1000;
 const layout = contiguousLayout([2, 3]);
 /** Keeps results from being optimised away. */
 export const sink: { value: unknown } = { value: null };
 
 /** Nanoseconds per repetition: the mean over many jobs, collection of garbage included, and the best of several such means. */
-async function time(job: (n: number) => void, jobs: number): Promise<number> {
+async function time(job: (n: number) => void, jobs: number, perJob = 1000): Promise<number> {
   let best = Infinity;
   for (let round = 0; round < 7; round++) {
     let spent = 0;
@@ -39,6 +38,7 @@ async function time(job: (n: number) => void, jobs: number): Promise<number> {
 }
 
 export async function run(): Promise<string> {
+  await shutdown();
   await init({ device: "null" });
   const { ops, pendingBytes } = limits;
   limits.ops = limits.pendingBytes = Infinity;
@@ -61,7 +61,7 @@ export async function run(): Promise<string> {
     for (let i = 0; i < n; i++) survivors.push(new Tensor(new TensorHandle(storage, layout, "float32", null), currentScope()));
   };
   const opAlone = (n: number): void => { for (let i = 0; i < n; i++) for (const out of runOp(addScalar, [handle], params, words)) out.discard(); };
-  const opOwned = (n: number): void => { const s = newDisposeScope(); for (let i = 0; i < n; i++) sink.value = x.add(1); s.dispose(); };
+  const opOwned = (n: number): void => { const s = newDisposeScope(); for (let i = 0; i < n; i++) sink.value = new Tensor(runOp(addScalar, [handle], params, words)[0]!, currentScope()); s.dispose(); };
 
   const object = await time(empty, 200), body = await time(bare, 200);
   const rows: string[] = [];
@@ -72,19 +72,19 @@ export async function run(): Promise<string> {
     rows.push(`| ${level} | ${cells.map((ns) => ns.toFixed(0)).join(" | ")} | ${(cells[0]! - body).toFixed(0)} | ${(cells[0]! / object).toFixed(1)} |`);
   }
   memory.track("off");
-  const alone = await time(opAlone, 50), owned = await time(opOwned, 50);
+  const alone = await time(opAlone, 500, 100), owned = await time(opOwned, 500, 100);
   memory.track("sampled");
   for (const t of survivors) t.dispose();
   storage.release();
   Object.assign(limits, { ops, pendingBytes });
-  await sync();
+  await shutdown();
 
   return `| tracking | one scope of 1,000 | scopes of 10 | \`using\` each | outlives its job | beyond the bare handle | × empty object |
 | --- | --: | --: | --: | --: | --: | --: |
 ${rows.join("\n")}
 
 Nanoseconds per tensor for create + own + dispose, no op run. Empty object ${object.toFixed(1)} ns, bare handle ${body.toFixed(0)} ns.
-A recorded \`x.add(1)\` on the null device: ${alone.toFixed(0)} ns without owner, ${owned.toFixed(0)} ns in a scope, tracking off: ${(owned - alone).toFixed(0)} ns for ownership.
+Recording an addition: ${alone.toFixed(0)} ns without owner, ${owned.toFixed(0)} ns in a scope, tracking off: ${(owned - alone).toFixed(0)} ns for ownership.
 Node ${process.version}, ${process.arch}.`;
 }
 

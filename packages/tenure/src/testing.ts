@@ -68,7 +68,7 @@ export function installTestHooks(): FileCheck {
     device?.takeErrors();
     const delta = memory.since(before), now = memory.stats().threadTotalLiveCount;
     if (now > live) messages.push(`${now - live} tensors or containers are still alive: ${delta.toString()}`);
-    else if (delta.finalized > 0) messages.push(`${delta.finalized} tensors had to be reclaimed by the garbage collector: ${memory.reclaimed().map((r) => `${r.count} made at ${r.site}`).join(", ")}`);
+    else if (delta.forgotten > 0) messages.push(`${delta.forgotten} tensors had to be reclaimed by the garbage collector: ${memory.reclaimed().map((r) => `${r.count} made at ${r.site}`).join(", ")}`);
     before = memory.mark();
     live = now;
     return messages;

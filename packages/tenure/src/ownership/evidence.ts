@@ -2,7 +2,7 @@
  * Evidence: what lives, who owns it, what was dropped. Reads the ownership layer's lists and counters and changes nothing. Called by users through `memory`.
  */
 import { ArgumentError, TenureError, internal } from "../base/errors.ts";
-import { type Handle, DisposableHandle, live, reclaim, resetReclaimed, watchReclaimed } from "./handle.ts";
+import { type Handle, DisposableHandle, forgotten, live, reclaim, resetReclaimed, watchReclaimed } from "./handle.ts";
 import type { DisposeScope } from "./scope.ts";
 import { type TrackLevel, formatSite, isTrackLevel, setTrackLevel, tracking } from "./site.ts";
 import { type ByteStatistics, type LifetimeStatistics, byteSource, containerStatistics, resetStatistics, tensorStatistics, totalStatistics, unaccounted } from "./statistics.ts";
@@ -67,7 +67,7 @@ export function handlesAfter(after: number | null): Handle[] {
 }
 
 /** A moment to compare with. */
-export interface Mark { readonly lastId: number; readonly live: number; readonly finalized: number; readonly liveBytes: number }
+export interface Mark { readonly lastId: number; readonly live: number; readonly finalized: number; readonly forgotten: number; readonly liveBytes: number }
 /** What changed since a mark. */
 export interface Delta {
   /** Change in live tensor handles. */
@@ -76,18 +76,20 @@ export interface Delta {
   readonly bytes: number;
   /** Handles reclaimed by the garbage collector in between. */
   readonly finalized: number;
+  /** Those among them that no scope would have freed: leaks. */
+  readonly forgotten: number;
   /** Tensors made since that are still alive, by the line that made them. */
   readonly rows: readonly LiveRow[];
   toString(): string;
 }
 
 export function mark(): Mark {
-  return { lastId: live.newest?.id ?? 0, live: tensorStatistics.threadTotalLiveCount, finalized: tensorStatistics.finalized, liveBytes: byteSource.read().liveBytes };
+  return { lastId: live.newest?.id ?? 0, live: tensorStatistics.threadTotalLiveCount, finalized: tensorStatistics.finalized, forgotten: forgotten.count, liveBytes: byteSource.read().liveBytes };
 }
 
 export function since(m: Mark): Delta {
   const young = rows(handlesAfter(m.lastId), "site");
-  const delta = { live: tensorStatistics.threadTotalLiveCount - m.live, bytes: byteSource.read().liveBytes - m.liveBytes, finalized: tensorStatistics.finalized - m.finalized, rows: young };
+  const delta = { live: tensorStatistics.threadTotalLiveCount - m.live, bytes: byteSource.read().liveBytes - m.liveBytes, finalized: tensorStatistics.finalized - m.finalized, forgotten: forgotten.count - m.forgotten, rows: young };
   return { ...delta, toString: () => [`${signed(delta.live)} tensors, ${signed(delta.bytes)} bytes, ${delta.finalized} reclaimed by the garbage collector`, ...young.map(formatRow)].join("\n") };
 }
 

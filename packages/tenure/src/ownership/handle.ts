@@ -100,7 +100,7 @@ export abstract class Handle {
     if (this.keeper !== null) return `kept by ${this.keeper}`;
     const at = formatSite(this.departedAt);
     const how = this.departure === "detached" ? "detached" : this.departure === "orphaned" ? "moved out after the scopes around its own had ended"
-      : this.departure === null ? "made outside any scope" : "moved out of the outermost scope";
+      : this.departure === null ? "made outside any scope" : this.departure === "carried" ? "carried into the place of a tensor without scope" : "moved out of the outermost scope";
     return at === undefined ? how : `${how} at ${at}`;
   }
 
@@ -221,6 +221,8 @@ export interface ReclaimedRow {
   readonly example: string;
 }
 
+/** Handles reclaimed so far that no open scope would have freed. */
+export const forgotten = { count: 0 };
 const reclaimed = new Map<string, ReclaimedRow>();
 const onReclaim: ((handle: Handle) => void)[] = [];
 
@@ -237,6 +239,7 @@ export function reclaim(): void {
 }
 
 function noteReclaimed(handle: Handle): void {
+  if (handle.scope === null) forgotten.count++;
   const site = formatSite(handle.created) ?? "(site not recorded)", left = handle.scope === null ? formatSite(handle.departedAt) : undefined;
   const how = handle.keeper !== null ? `kept by ${handle.keeper}, which was never disposed` : handle.scope !== null ? "dropped before its scope ended" : handle.departure !== null ? "detached, never disposed" : "dropped without dispose";
   const key = `${site}|${how}|${left}`, row = reclaimed.get(key);
@@ -254,7 +257,7 @@ export function watchReclaimed(listener: (handle: Handle) => void): () => void {
 export function reclaimedRows(): ReclaimedRow[] { return [...reclaimed.values()].sort((a, b) => b.count - a.count); }
 
 /** Clears what `reclaimedRows` reports. */
-export function resetReclaimed(): void { reclaimed.clear(); }
+export function resetReclaimed(): void { reclaimed.clear(); forgotten.count = 0; }
 
 // === Other disposables ===
 

@@ -26,6 +26,9 @@ export interface ScopeOptions {
   readonly strict?: boolean;
 }
 
+/** What `scope.tensors()` lists; the tensor layer says what that is. */
+export interface ScopeTensor {}
+
 let nextScopeId = 1;
 
 /** Owns what is made while it is current. Open one with `using s = newDisposeScope()`. */
@@ -85,11 +88,11 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   get endSite(): string | undefined { return formatSite(this.#ended); }
 
   /** The tensors owned now, oldest first. */
-  tensors(): object[] {
+  tensors(): ScopeTensor[] {
     this.#check("tensors");
     const handles: Handle[] = [];
     for (let h = this.#oldest; h !== null; h = h.next) if (!(h instanceof DisposableHandle)) handles.push(h);
-    return wrappersOf(handles);
+    return wrappersOf(handles) as ScopeTensor[];
   }
 
   /** Whether `thing` is owned by this very scope. False for a scope that ended. */
@@ -290,7 +293,7 @@ export class DisposeScope implements Disposable, AsyncDisposable {
    * Drives a generator whose `yield` stands for `await`: this scope, and the scopes the generator opened inside it, are current in every segment, on every host.
    * When the scope ends meanwhile, the generator's next `yield` throws ScopeDisposedError, so that its own clean-up runs.
    */
-  async go<T>(fn: (scope: this) => Generator<unknown, T, unknown>): Promise<T> {
+  async go<T>(fn: (scope: this) => Generator<unknown, T>): Promise<T> {
     this.#check("go");
     const kept: { frames: Frame | null } = { frames: null };
     const generator = withScope(this, () => fn(this));

@@ -8,6 +8,11 @@ import { pendingReads } from "../runtime/execute.ts";
 import type { Storage } from "../runtime/storage.ts";
 import { TensorHandle } from "./body.ts";
 import type { GradNode, Gradient, Saved } from "./tape.ts";
+import type { Tensor } from "./tensor.ts";
+
+declare module "../ownership/scope.ts" {
+  interface ScopeTensor extends Tensor {}
+}
 
 reasonSources.push((handle) => (handle instanceof TensorHandle ? reasonsOf(handle.storage, handle) : []));
 

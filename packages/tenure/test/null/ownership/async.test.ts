@@ -330,18 +330,43 @@ test("a tensor may be disposed while its read is pending", async () => {
   await sync();
 });
 
+/** Runs a program in a process of its own, and reads what it prints as JSON. */
+async function elsewhere<T>(program: string, env: Record<string, string> = {}): Promise<T> {
+  const { stdout } = await promisify(execFile)(process.execPath, ["--import", "tsx", "--conditions=tenure:source", "--input-type=module", "-e", program], { cwd: import.meta.dirname, env: { ...process.env, ...env } });
+  return JSON.parse(stdout) as T;
+}
+
 test("on a host without an async context, async bodies are refused, never silently accepted", async () => {
-  const program = `
+  const [first, second, third] = await elsewhere<[string, string, number]>(`
     process.getBuiltinModule = undefined;
     const { scopedAsync, newDisposeScope } = await import("tenure");
     const s = newDisposeScope("here");
     const errors = await Promise.all([scopedAsync(async () => 1), s.run(async () => 1)].map((p) => p.then(() => "accepted", (e) => e.name + " " + e.message)));
     console.log(JSON.stringify([...errors, s.run(() => 7)]));
-    s.dispose();`;
-  const { stdout } = await promisify(execFile)(process.execPath, ["--import", "tsx", "--conditions=tenure:source", "--input-type=module", "-e", program], { cwd: import.meta.dirname });
-  const [first, second, third] = JSON.parse(stdout) as [string, string, number];
+    s.dispose();`);
   for (const text of [first, second]) assert.match(text, /^AsyncScopeError .*scope\.wait\(promise\).*scope\.go\(function\* …\).*close the scope before each await/);
   assert.is(third, 7);
+});
+
+test("AsyncContext is used where the host has it", async () => {
+  const seen = await elsewhere<unknown[]>(`
+    const { AsyncLocalStorage } = process.getBuiltinModule("node:async_hooks");
+    let made = 0;
+    globalThis.AsyncContext = { Variable: class { #s = new AsyncLocalStorage(); constructor() { made++; } run(v, f) { return this.#s.run(v, f); } get() { return this.#s.getStore(); } } };
+    process.getBuiltinModule = undefined;
+    const { scopedAsync, zeros } = await import("tenure");
+    console.log(JSON.stringify([await scopedAsync(async (s) => { await null; const t = zeros([1]); await null; return s.contains(t); }), made]));`);
+  assert.equal(seen, [true, 1]);
+});
+
+test("in production a raw await is told once, and nothing is tracked", async () => {
+  const seen = await elsewhere<unknown[]>(`
+    const { newDisposeScope, setWarnSink, zeros } = await import("tenure");
+    const warnings = [];
+    setWarnSink((w) => { warnings.push(w); });
+    for (let i = 0; i < 3; i++) { const s = newDisposeScope("raw"); const t = zeros([1]); await null; s.dispose(); if (!t.isDisposed) warnings.push("lost"); }
+    console.log(JSON.stringify([warnings.length, /opened at/.test(warnings[0])]));`, { NODE_ENV: "production" });
+  assert.equal(seen, [1, false]);
 });
 
 test.run();

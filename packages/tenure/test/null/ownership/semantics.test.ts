@@ -289,7 +289,7 @@ test("scoped moves out what its result reaches: arrays, objects, Map, Set and [t
     nested = zeros([1]);
     const kept = { a: zeros([1]), list: [zeros([1]), [zeros([1])]], map: new Map([["k", zeros([1])]]), set: new Set([zeros([1])]), pair: new Pair(), opaque, mine, n: 3, nothing: null };
     inner.moveTo(s, kept.a);
-    inner.moveToOuter(...inner.tensors() as Tensor[]);
+    inner.moveToOuter(...inner.tensors());
     return kept;
   });
   const out = [result.a, result.list[0] as Tensor, (result.list[1] as Tensor[])[0]!, result.map.get("k")!, [...result.set][0]!, result.pair.a];
@@ -352,7 +352,7 @@ test("names, order, options", () => {
   assert.is(s.name, "named");
   assert.is(currentDisposeScope(), s);
   const order = ["a", "b", "c"].map((name) => zeros([1], { name }));
-  assert.equal((s.tensors() as Tensor[]).map((t) => t.name), ["a", "b", "c"]);
+  assert.equal(s.tensors().map((t) => t.name), ["a", "b", "c"]);
   assert.is(s.bytes, 12);
   assert.equal(order.map((t) => s.contains(t)), [true, true, true]);
   using inner = newDisposeScope();
