@@ -119,7 +119,7 @@ export const copy: OpDef = defineOp({
 /** Overwrites the first input with the second, broadcast and converted. */
 export const assign: OpDef = defineOp({
   name: "copy_", doc: "Overwrites the first input with the second, broadcast and converted to its dtype.",
-  facts: { elementwise: true, inplaceOf: [0], recomputable: false },
+  facts: { elementwise: true, inplaceOf: [0], recomputable: false, overwrites: true },
   infer: ([target, source]) => {
     const shape = broadcastShapes("copy_", target!.layout.shape, source!.layout.shape);
     if (!sameShape(shape, target!.layout.shape)) throw new ShapeError("copy_", `a source that broadcasts to ${formatShape(target!.layout.shape)}`, formatShape(source!.layout.shape), "reshape the source");

@@ -31,12 +31,18 @@ export function allocate(op: string, { shape, dtype }: Meta, role: Role): Storag
   return new Storage(bytes, role);
 }
 
+function coversStorage({ layout, dtype, storage }: Operand): boolean {
+  return layout.contiguous && layout.offset === 0 && Math.ceil((layout.size * dtypeBytes(dtype)) / 4) * 4 === storage.bytes;
+}
+
 /** Runs an op on live handles. One result per output. */
 export function runOp(op: AnyOp, inputs: readonly TensorHandle[], attrs: unknown, words: readonly number[] = noWords): TensorHandle[] {
   for (let i = 0; i < inputs.length; i++) {
     inputs[i]!.assertLive(op.name);
     const trouble = inputs[i]!.storage.trouble();
-    if (trouble !== null) throw trouble;
+    if (trouble === null) continue;
+    if (i !== 0 || op.facts.overwrites !== true || !coversStorage(inputs[0]!)) throw trouble;
+    inputs[0]!.storage.failure = null; // overwritten whole: what was lost does not matter any more
   }
   const metas = op.infer(inputs, attrs);
   const inplaceOf = op.facts.inplaceOf;
