@@ -38,7 +38,7 @@ export class Device {
       maxWorkgroupsPerDimension: limits.maxComputeWorkgroupsPerDimension,
       maxStorageBuffers: limits.maxStorageBuffersPerShaderStage,
     };
-    this.pool = new BufferPool((descriptor) => this.#createBuffer(descriptor));
+    this.pool = new BufferPool((descriptor, failed) => this.#createBuffer(descriptor, failed));
     this.pipelines = new PipelineCache(device);
     this.queue = new CommandQueue(device);
     this.uploads = new UploadRing(device);
@@ -59,6 +59,12 @@ export class Device {
     this.errorLog.push(error);
   }
 
+  /** Takes one error off the list, because somebody has been told. */
+  forget(error: TenureError): void {
+    const at = this.#errors.indexOf(error);
+    if (at !== -1) this.#errors.splice(at, 1);
+  }
+
   /** The first error the driver reported since the last call, with the others as its `errors` field; undefined when there is none. */
   takeErrors(): TenureError | undefined {
     if (this.#errors.length === 0) return undefined;
@@ -66,12 +72,42 @@ export class Device {
     return others.length === 0 ? first : Object.assign(first!, { errors: others });
   }
 
+  /**
+   * Runs `encode`, which records and submits work, and watches it: the promise resolves to what the device refused, or null. A refused submit does nothing at
+   * all, so whatever it should have written is not there.
+   */
+  watch(encode: () => void): Promise<TenureError | null> {
+    this.#allocationFailure = null;
+    this.gpu.pushErrorScope("validation");
+    let verdict: Promise<TenureError | null>;
+    try {
+      encode();
+    } finally {
+      verdict = this.gpu.popErrorScope().then(async (error) => {
+        if (error === null) return null;
+        await Promise.resolve(); // allocation failures are told first
+        if (this.#allocationFailure !== null) return this.#allocationFailure; // the reason behind the validation error, reported already
+        const refused = toTenureError(error);
+        this.report(refused);
+        return refused;
+      }, () => this.lost);
+    }
+    return verdict;
+  }
+  #allocationFailure: OutOfMemoryError | null = null;
+
   /** A failed allocation becomes an OutOfMemoryError at the next read or sync, instead of a validation mystery. */
-  #createBuffer(descriptor: GPUBufferDescriptor): GPUBuffer {
+  #createBuffer(descriptor: GPUBufferDescriptor, failed: () => void): GPUBuffer {
+    this.gpu.pushErrorScope("validation");
     this.gpu.pushErrorScope("out-of-memory");
     const buffer = this.gpu.createBuffer(descriptor);
-    void this.gpu.popErrorScope().then((error) => {
-      if (error !== null) this.report(new OutOfMemoryError("allocate", `expected the device to have ${descriptor.size} bytes more than the ${this.pool.deviceBytes} it holds, got "${error.message}"; free tensors or use smaller batches`));
+    const outOfMemory = this.gpu.popErrorScope(), invalid = this.gpu.popErrorScope();
+    void Promise.all([outOfMemory, invalid]).then((errors) => {
+      const error = errors[0] ?? errors[1];
+      if (error === null) return;
+      this.#allocationFailure = new OutOfMemoryError("allocate", `expected the device to have ${descriptor.size} bytes more than the ${this.pool.deviceBytes - descriptor.size} it holds, got "${error.message}"; free tensors or use smaller batches`);
+      this.report(this.#allocationFailure);
+      failed();
     }, () => undefined);
     return buffer;
   }

@@ -29,7 +29,7 @@ export function sizeClass(bytes: number): number {
 export const allowance: { ask: ((pool: BufferPool, bytes: number) => void) | null } = { ask: null };
 
 export class BufferPool {
-  readonly #create: (descriptor: GPUBufferDescriptor) => GPUBuffer;
+  readonly #create: (descriptor: GPUBufferDescriptor, failed: () => void) => GPUBuffer;
   readonly #free = new Map<number, PooledBuffer[]>();
   /** Ids of the buffers the pool made and still holds. */
   readonly #held = new Set<number>();
@@ -47,8 +47,8 @@ export class BufferPool {
   /** Set when the device is gone, and all buffers with it. */
   closed = false;
 
-  /** `create` makes a buffer and takes care of a failed allocation. */
-  constructor(create: (descriptor: GPUBufferDescriptor) => GPUBuffer) { this.#create = create; }
+  /** `create` makes a buffer and calls `failed`, any time later, when the device could not. */
+  constructor(create: (descriptor: GPUBufferDescriptor, failed: () => void) => GPUBuffer) { this.#create = create; }
 
   /** Bytes on loan. */
   get usedBytes(): number { return this.deviceBytes - this.freeBytes; }
@@ -65,7 +65,7 @@ export class BufferPool {
       allowance.ask?.(this, size);
       counters.buffers++;
       const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
-      buffer = { id: this.#nextId++, pool: this, gpu: this.#create({ label: `tenure ${size}`, size, usage }), bytes: size, lastUse: 0 };
+      buffer = { id: this.#nextId++, pool: this, gpu: this.#create({ label: `tenure ${size}`, size, usage }, () => { this.#discard(buffer); }), bytes: size, lastUse: 0 };
       this.#held.add(buffer.id);
       this.deviceBytes += size;
     }
@@ -77,8 +77,19 @@ export class BufferPool {
   /** Whether the buffer of this id has not been destroyed. */
   has(id: number): boolean { return this.#held.has(id); }
 
+  /** Forgets a buffer that the device never made, wherever it is now. */
+  #discard(buffer: PooledBuffer): void {
+    if (!this.#held.delete(buffer.id)) return;
+    this.deviceBytes -= buffer.bytes;
+    const free = this.#free.get(buffer.bytes), at = free?.indexOf(buffer) ?? -1;
+    if (at !== -1) { free!.splice(at, 1); this.freeBytes -= buffer.bytes; }
+    buffer.gpu.destroy();
+    this.generation++;
+  }
+
   /** Takes a buffer back. Work already recorded on the queue may still use it: the queue is in order, so the next borrower's work comes after. */
   release(buffer: PooledBuffer): void {
+    if (!this.#held.has(buffer.id)) return; // discarded meanwhile
     let free = this.#free.get(buffer.bytes);
     if (free === undefined) this.#free.set(buffer.bytes, (free = []));
     // Kept sorted by falling id: pop() hands out the lowest.

@@ -7,6 +7,9 @@ import { sizeClass } from "./pool.ts";
 
 /** Uploads below this go through `queue.writeBuffer`, which is cheaper for small data. */
 const ringThreshold = 64 * 1024;
+/** Whether an upload of so many bytes is a copy in the command buffer, rather than a write of the queue. */
+export function isStaged(bytes: number): boolean { return bytes >= ringThreshold; }
+
 /** Upload buffers kept mapped per size class. When all are in flight, `writeBuffer` takes over. */
 const ringDepth = 3;
 
@@ -24,7 +27,7 @@ export class UploadRing {
    */
   write(target: GPUBuffer, data: Uint8Array<ArrayBuffer>, copy: (source: GPUBuffer, bytes: number) => void): (() => void) | undefined {
     counters.uploadBytes += data.byteLength;
-    const buffer = data.byteLength < ringThreshold ? undefined : this.#take(sizeClass(data.byteLength));
+    const buffer = !isStaged(data.byteLength) ? undefined : this.#take(sizeClass(data.byteLength));
     if (buffer === undefined) { this.#device.queue.writeBuffer(target, 0, data); return undefined; }
     new Uint8Array(buffer.getMappedRange(0, data.byteLength)).set(data);
     buffer.unmap();

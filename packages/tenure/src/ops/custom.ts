@@ -1,7 +1,7 @@
 /**
  * Turns a user's shader into a kernel of ours: bindings by position, params behind them, the key from the text. Called through `defineOp` in tensor/.
  */
-import { ArgumentError } from "../base/errors.ts";
+import { ArgumentError, TenureError } from "../base/errors.ts";
 import type { DeviceCaps, Kernel, View } from "../kernels/kernel.ts";
 import { hash64 } from "../kernels/wgsl.ts";
 import type { Meta } from "./op.ts";
@@ -12,7 +12,13 @@ interface Shader { readonly wgsl: string; readonly workgroups: readonly [number,
 export function customKernel(name: string, scalars: number, make: (inputs: readonly Meta[], output: Meta) => Shader): (inputs: readonly View[], outputs: readonly View[], attrs: unknown, caps: DeviceCaps) => Kernel {
   const meta = (v: View): Meta => ({ shape: v.layout.shape, dtype: v.dtype });
   return (inputs, outputs, _, caps) => {
-    const { wgsl, workgroups, params = [] } = make(inputs.map(meta), meta(outputs[0]!));
+    let shader: Shader;
+    try {
+      shader = make(inputs.map(meta), meta(outputs[0]!));
+    } catch (cause) {
+      throw new TenureError(name, `expected kernel() to return a shader, got ${String(cause)}`, { cause });
+    }
+    const { wgsl, workgroups, params = [] } = shader;
     if (workgroups.some((n) => !Number.isInteger(n) || n < 0 || n > caps.maxWorkgroupsPerDimension)) throw new ArgumentError(name, `at most ${caps.maxWorkgroupsPerDimension} workgroups in each dimension`, workgroups.join("×"), "spread the launch over two dimensions");
     return {
       key: `${name}:${hash64(wgsl)}`, wgsl, workgroups, bindings: [...inputs.map(() => "read" as const), "read_write"],

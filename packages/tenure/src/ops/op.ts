@@ -30,6 +30,8 @@ export interface Facts {
   readonly recomputable?: boolean;
   /** Draws from the counter-based generator; replays exactly from its scalars. */
   readonly random?: boolean;
+  /** Writes every element of its target without looking at it. */
+  readonly overwrites?: boolean;
 }
 
 /** What a gradient rule may use. */

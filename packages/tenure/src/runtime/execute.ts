@@ -10,6 +10,7 @@ import { setSettled } from "../ownership/scope.ts";
 import { type DeviceInfo, acquire, deviceChoice } from "../device/acquire.ts";
 import { counters } from "../device/counters.ts";
 import { Device } from "../device/device.ts";
+import { isStaged } from "../device/staging.ts";
 import type { PooledBuffer } from "../device/pool.ts";
 import { type Dispatch, type Executable, compile } from "./compile.ts";
 import { type OpenProgram, freeing, program } from "./record.ts";
@@ -195,19 +196,43 @@ export function flush(): void {
   counters.flushes++;
   device.pool.clock++;
   const submitted: (() => void)[] = [];
-  if (!program.isEmpty) {
-    try {
-      runProgram(device, program, submitted);
-    } catch (error) {
-      abandon(device, program, error);
+  let written: readonly Storage[] = [], uploaded: readonly Storage[] = [], finish: ((verdict: Promise<TenureError | null>) => void) | undefined;
+  const verdict = device.watch(() => {
+    if (!program.isEmpty) {
+      try {
+        runProgram(device, program, submitted);
+        written = writtenBy(program);
+        uploaded = program.uploads.map(({ storage }) => storage);
+      } catch (error) {
+        abandon(device, program, error);
+      }
+      program.clear();
     }
-    program.clear();
-  }
-  const finish = encodeReads(device);
-  device.queue.submit();
+    finish = encodeReads(device);
+    device.queue.submit();
+  });
   for (const done of submitted) done();
-  finish?.();
+  finish?.(verdict);
+  void verdict.then((failure) => {
+    if (failure === null) return;
+    spoil(written, failure);
+    // Uploads that went through the queue's own writes are there, unless their buffer never was.
+    spoil(uploaded.filter(({ bytes, buffer }) => isStaged(bytes) || buffer === null || !device.pool.has(buffer.id)), failure);
+  });
   if (device.pool.clock % trimEvery === 0) device.pool.trim(trimEvery);
+}
+
+/** Storages somebody owns that the program writes. */
+function writtenBy(open: OpenProgram): Storage[] {
+  const written: Storage[] = [];
+  for (const { outputs } of open.ops) for (const { storage } of outputs) if (storage.refs > 0) written.push(storage);
+  return written;
+}
+
+/** What a refused program should have written is not there: every later use says why, until it is overwritten whole. */
+function spoil(written: readonly Storage[], failure: TenureError): void {
+  for (const storage of written) storage.failure = failure;
+  for (const list of plans.values()) for (const { dispatches } of list) for (const { groups } of dispatches) groups.length = 0; // some may refer to what was never made
 }
 
 function findPlan(device: Device, open: OpenProgram): Executable {
@@ -245,8 +270,7 @@ function evictPlan(): void {
 const slotBuffers: PooledBuffer[] = [];
 
 function runProgram(device: Device, open: OpenProgram, submitted: (() => void)[]): void {
-  for (const { storage } of open.uploads) if (storage.failure !== null) throw storage.failure;
-  for (const storage of open.locals) if (storage.failure !== null && storage.buffer === null) throw storage.failure;
+  for (const storage of open.locals) if (storage.failure !== null) throw storage.failure;
   const exe = findPlan(device, open);
   const { pool, queue } = device, { slots, slotOf } = exe.plan;
   for (let s = 0; s < slots.length; s++) {
@@ -321,30 +345,31 @@ function bindGroup(device: Device, exe: Executable, d: Dispatch): GPUBindGroup {
   return group;
 }
 
-/** A program that could not run: what it should have made says so when used, buffers nobody owns go home, nothing else changes. */
+/** A program that could not run: what it should have written says so when used, buffers nobody owns go home, nothing else changes. */
 function abandon(device: Device, open: OpenProgram, cause: unknown): void {
   const failure = cause instanceof TenureError ? cause : new TenureError("flush", `expected the recorded program to run, got ${String(cause)}`, { cause });
   for (const buffer of slotBuffers) if (!open.locals.some((s) => s.buffer === buffer)) device.pool.release(buffer);
   slotBuffers.length = 0;
   for (const storage of open.locals) {
-    if (storage.buffer === null) storage.failure = failure;
+    if (storage.buffer === null) storage.failure ??= failure;
     else if (storage.refs === 0) { device.pool.release(storage.buffer); storage.buffer = null; }
   }
+  spoil(writtenBy(open), failure);
+  spoil(open.uploads.map(({ storage }) => storage), failure);
   device.report(failure);
 }
 
 /** Encodes all pending reads into one staging buffer. The returned function maps it, once submitted. */
-function encodeReads(device: Device): (() => void) | undefined {
+function encodeReads(device: Device): ((verdict: Promise<TenureError | null>) => void) | undefined {
   const pending: (PendingRead & { at: number })[] = [];
   let total = 0;
   for (const read of reads.splice(0)) {
     const { storage } = read;
     const trouble = storage.trouble();
-    if (storage.buffer === null) {
-      const error = trouble ?? contentsLost();
-      if (storage.failure !== null) device.takeErrors();
+    if (trouble !== null || storage.buffer === null) {
       storage.release();
-      read.reject(error);
+      if (trouble !== null) device.forget(trouble);
+      read.reject(trouble ?? contentsLost());
     } else {
       pending.push({ ...read, at: total });
       total += Math.ceil(read.bytes / 8) * 8;
@@ -357,16 +382,16 @@ function encodeReads(device: Device): (() => void) | undefined {
     if (length > 0) device.queue.copy(storage.buffer!.gpu, offset, staging, at, length);
     storage.release(); // the copy is in the queue: whoever reuses the buffer comes after it
   }
-  return () => { void settleReads(device, staging, total, pending); };
+  return (verdict) => { void settleReads(device, staging, total, pending, verdict); };
 }
 
-async function settleReads(device: Device, staging: GPUBuffer, total: number, pending: readonly (PendingRead & { at: number })[]): Promise<void> {
+async function settleReads(device: Device, staging: GPUBuffer, total: number, pending: readonly (PendingRead & { at: number })[], verdict: Promise<TenureError | null>): Promise<void> {
   try {
-    await device.reads.read(staging, total, (data) => {
-      const error = device.takeErrors();
-      if (error !== undefined) throw error;
-      for (const { at, bytes, resolve } of pending) resolve(data.slice(at, at + bytes));
-    });
+    let parts: ArrayBuffer[] = [];
+    await device.reads.read(staging, total, (data) => { parts = pending.map(({ at, bytes }) => data.slice(at, at + bytes)); });
+    const error = await verdict ?? device.takeErrors();
+    if (error !== undefined) throw error;
+    pending.forEach(({ resolve }, i) => { resolve(parts[i]!); });
   } catch (error) {
     const reason = device.takeErrors() ?? (error instanceof TenureError ? error : device.lost ?? new DeviceLostError("data", `expected a working device, got ${String(error)}`, { cause: error }));
     for (const { reject } of pending) reject(reason);
