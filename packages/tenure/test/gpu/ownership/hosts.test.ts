@@ -92,7 +92,7 @@ async function withPage<T>(source: boolean, use: (call: (name: string) => Promis
   return result;
 }
 
-test("native `using` in Chromium, on the source untouched and on the built package", async () => {
+test("native using in Chromium, on the source untouched and on the built package", async () => {
   await withPage(true, async (call, text) => {
     assert.match(text, /using temporaries = newDisposeScope\(/); // the library's own
     assert.match(text, /await using s = newDisposeScope\(\)/);
