@@ -270,6 +270,32 @@ test("the same with awaits", async () => {
   }), { numRuns: 400, seed: 2 });
 });
 
+test("with gradients on, every reference on every storage is a handle, a saved value, a gradient or a read", () => {
+  const kinds = fc.array(fc.record({ kind: fc.constantFrom("leaf", "exp", "mul", "reshape", "sum", "alias", "detach", "dispose", "backward", "clear" as const), at: index, to: index }), { maxLength: 25 });
+  fc.assert(fc.property(kinds, (program) => {
+    const before = memory.stats().storages;
+    {
+      using s = newDisposeScope();
+      for (const { kind, at, to } of program) {
+        const alive = s.tensors(), t = alive[at % alive.length], u = alive[to % alive.length];
+        if (kind === "leaf" || t === undefined || u === undefined) { zeros([1], { requiresGrad: true }); continue; }
+        if (kind === "exp") t.exp();
+        else if (kind === "mul") t.mul(u);
+        else if (kind === "reshape") t.reshape(1, 1).reshape(1);
+        else if (kind === "sum") t.sum().reshape(1);
+        else if (kind === "alias") t.alias();
+        else if (kind === "detach") t.detach();
+        else if (kind === "dispose") t.dispose();
+        else if (kind === "clear") { if (t.requiresGrad) t.grad = null; }
+        else { try { t.backward(undefined, { retainGraph: to % 2 === 0 }); } catch (error) { assert.is((error as Error).name, "GradError"); } }
+        for (const x of s.tensors()) assert.equal(memory.why(x).filter((r) => r.kind === "unknown"), []);
+        memory.verify();
+      }
+    }
+    assert.is(memory.stats().storages, before, "the graph is gone with its handles");
+  }), { numRuns: 150, seed: 4 });
+});
+
 test("whatever a disposer throws, a scope that ends leaves exactly what had left it", () => {
   fc.assert(fc.property(fc.array(fc.constantFrom("tensor", "defer", "throw", "moved", "detached" as const), { maxLength: 20 }), (entries) => {
     using outer = newDisposeScope();
