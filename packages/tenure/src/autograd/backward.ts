@@ -3,16 +3,17 @@
  * it was used. All temporaries live in scopes of their own: whatever throws, nothing leaks and no leaf is half updated. Called by `Tensor.backward` and `grad`.
  */
 import { isFloat } from "../base/dtype.ts";
-import { ArgumentError, GradError, ShapeError } from "../base/errors.ts";
+import { ArgumentError, DTypeError, GradError, ShapeError } from "../base/errors.ts";
 import { formatShape, sameShape } from "../base/shape.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import { type DisposeScope, newDisposeScope } from "../ownership/scope.ts";
-import { add, cast, copy, fill } from "../ops/elementwise.ts";
+import { cast, copy, fill } from "../ops/elementwise.ts";
 import type { Meta, Run, Value, VjpContext } from "../ops/op.ts";
 import { sum } from "../ops/reduce.ts";
 import { reshape } from "../ops/views.ts";
 import { f32Bits } from "../base/bits.ts";
 import { labels } from "../runtime/record.ts";
+import { TensorHandle } from "../tensor/body.ts";
 import { restored } from "../tensor/run.ts";
 import { type GradNode, type Gradient, gradMode } from "../tensor/tape.ts";
 import { type BackwardOptions, Tensor, call, engine, wrap } from "../tensor/tensor.ts";
@@ -32,7 +33,12 @@ type Pending = Map<Gradient, Tensor>;
 export function backward(root: Tensor, gradient: Tensor | undefined, options: BackwardOptions): void {
   using scope = newDisposeScope("backward");
   const leaves = propagate([root], gradient === undefined ? undefined : [gradient], options, scope);
-  for (const [leaf, g] of leaves) accumulate(leaf, g, options.createGraph === true);
+  for (const [leaf, g] of leaves) accumulate(leaf, g);
+}
+
+interface PropagateOptions extends BackwardOptions {
+  /** Record the pass itself, for second derivatives. */
+  readonly createGraph?: boolean;
 }
 
 /** Records a pass should deliver besides leaves. */
@@ -46,7 +52,7 @@ export interface Wanted {
  * Gradients of `roots` with respect to every leaf and to the records in `wanted`. Tensors in the result belong to `scope`.
  * Without `seeds` each root must have one element.
  */
-export function propagate(roots: readonly Tensor[], seeds: readonly Tensor[] | undefined, options: BackwardOptions, scope: DisposeScope, wanted?: Wanted): Pending {
+export function propagate(roots: readonly Tensor[], seeds: readonly Tensor[] | undefined, options: PropagateOptions, scope: DisposeScope, wanted?: Wanted): Pending {
   const { retainGraph = options.createGraph === true, createGraph = false } = options;
   const pending: Pending = new Map(), results: Pending = new Map();
   const phase = labels.phase, layer = labels.layer, mode = gradMode.enabled;
@@ -88,6 +94,7 @@ function seed(root: Tensor, given: Tensor | undefined): Tensor {
     if (root.size !== 1) throw new GradError("backward", `expected a loss with one element, got ${formatShape(root.shape)}; reduce it with sum() or mean(), or pass a gradient of that shape`);
     return call(fill, [], { shape: root.shape, dtype: root.dtype }, [f32Bits(1)]);
   }
+  if (given.dtype !== root.dtype) throw new DTypeError("backward", `a ${root.dtype} gradient`, given.dtype, "convert it with to()");
   if (!sameShape(given.shape, root.shape)) throw new ShapeError("backward", `a gradient of shape ${formatShape(root.shape)}`, formatShape(given.shape), "reshape it");
   return given.alias();
 }
@@ -163,17 +170,17 @@ function addTo(map: Pending, record: Gradient, g: Tensor, scope: DisposeScope): 
 }
 
 /** Adds `g` to a leaf's gradient. The leaf keeps its own reference; a gradient that shares bytes with anything else is copied first. */
-function accumulate(leaf: Gradient, g: Tensor, createGraph: boolean): void {
+function accumulate(leaf: Gradient, g: Tensor): void {
   const before = leaf.grad;
   let result = g;
   if (before !== null) {
-    const old = wrap(restored(before, null, add));
+    const old = wrap(new TensorHandle(before.storage, before.layout, before.dtype, null)); // whatever the user did to it
     result = old.add(g);
   } else if (g[HANDLE].storage.refs > 1 || !g[HANDLE].layout.contiguous || g[HANDLE].storage.role !== "activation") {
     result = call(copy, [g], undefined);
   }
   const { storage, layout, dtype } = result[HANDLE];
-  if (!createGraph) storage.role = "grad";
+  storage.role = "grad";
   leaf.setGrad({ storage: storage.retain(), layout, dtype, version: storage.version });
 }
 

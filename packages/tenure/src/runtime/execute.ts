@@ -4,7 +4,7 @@
  * buffer. The runtime owns the device and the cached plans; storages own their buffers as soon as a flush has given them one.
  */
 import { ArgumentError, DeviceLostError, TenureError } from "../base/errors.ts";
-import { isNode } from "../base/env.ts";
+import { isNode, warn } from "../base/env.ts";
 import { currentScope } from "../ownership/current.ts";
 import { setSettled } from "../ownership/scope.ts";
 import { type DeviceInfo, acquire, deviceChoice } from "../device/acquire.ts";
@@ -177,10 +177,14 @@ export function stepEnded(): void {
 
 function flushIfDevice(): void { if (runtime.device !== null) flush(); }
 
+let warnedUnflushed = false;
+
 /** Called before an op is recorded: keeps the open program within its limits. */
 export function keepWithinLimits(): void {
   if (program.ops.length < limits.ops && program.pendingBytes < limits.pendingBytes) return;
-  flushIfDevice();
+  if (runtime.device !== null) { flush(); return; }
+  if (!warnedUnflushed) warn(`${program.ops.length} ops are recorded and cannot run, because there is no device yet; call \`await init()\` before a loop that never awaits`);
+  warnedUnflushed = true;
 }
 
 /** Runs everything recorded so far and starts the pending reads. Errors reach the reads and the next `sync()`; this never throws. */

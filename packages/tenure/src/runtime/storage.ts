@@ -31,6 +31,10 @@ export class Storage {
   buffer: PooledBuffer | null = null;
   /** Counts in-place writes, so that autograd notices when a saved value was overwritten. */
   version = 0;
+  /** Version after the last in-place write that autograd recorded: an alias that is older stands for a value nobody can differentiate any more. */
+  tapedVersion = 0;
+  /** Holds a leaf that wants gradients: autograd cannot record in-place writes to it. */
+  leaf = false;
   /** The open program that mentions this storage, by its serial number, and the index there. */
   programSerial = 0;
   programIndex = -1;

@@ -30,6 +30,7 @@ function finish(t: Tensor, options: CreateOptions | undefined): Tensor {
   if (options?.requiresGrad === true) {
     if (!isFloat(t.dtype)) { t.dispose(); throw new DTypeError("requiresGrad", "a float tensor", t.dtype, "cast it to float32"); }
     t[HANDLE].setGradient(new Gradient(null));
+    t[HANDLE].storage.leaf = true;
     t.name = t.name; // names the gradient record too
   }
   return t;

@@ -3,7 +3,7 @@
  * tensor.ts only. If anything is wrong it throws before anything was made. The handles it returns belong to the caller, unregistered.
  */
 import { dtypeBytes, isFloat } from "../base/dtype.ts";
-import { DTypeError, GradError, OutOfMemoryError } from "../base/errors.ts";
+import { DTypeError, GradError, OutOfMemoryError, ShapeError } from "../base/errors.ts";
 import { type Layout, contiguousLayout } from "../base/layout.ts";
 import { formatShape, sizeOf } from "../base/shape.ts";
 import { copy } from "../ops/elementwise.ts";
@@ -73,6 +73,7 @@ function runKernel(op: AnyOp, inputs: readonly TensorHandle[], metas: readonly M
     const gradient = tapeNode(op, inputs, attrs, words, saved, op.saves?.output === true ? save(outputs[0]!) : null);
     outputs[0]!.setGradient(gradient);
     const target = inplaceOf?.[0] ?? -1;
+    if (target !== -1) inputs[target]!.storage.tapedVersion = inputs[target]!.storage.version;
     if (target !== -1) inputs[target]!.setGradient(gradient); // the tensor is now the op's result, under this handle too
   }
   observer.current?.(op, inputs, outputs);
@@ -139,12 +140,18 @@ function wantsGradient(op: AnyOp, inputs: readonly TensorHandle[]): boolean {
   let wanted = false;
   for (let i = 0; i < inputs.length; i++) {
     const input = inputs[i]!;
-    if (input.gradient === null || !isFloat(input.dtype)) continue;
+    if (!isFloat(input.dtype)) continue;
+    if (input.version < input.storage.tapedVersion) throw leftBehind(op, input);
+    if (input.gradient === null) continue;
     // A leaf is what its storage holds; a result is what its op computed.
-    if (input.gradient.node !== null && input.version !== input.storage.version) throw new GradError(op.name, `expected ${input.describe()} as it was recorded, got one whose storage another alias has changed in place; use the tensor the in-place op returned`);
+    if (input.gradient.node !== null && input.version !== input.storage.version) throw leftBehind(op, input);
     wanted = true;
   }
   return wanted;
+}
+
+function leftBehind(op: AnyOp, input: TensorHandle): GradError {
+  return new GradError(op.name, `expected ${input.describe()} as it was recorded, got one whose storage another alias has changed in place; use the tensor the in-place op returned`);
 }
 
 function checkInplace(op: AnyOp, inputs: readonly TensorHandle[], inplaceOf: readonly number[]): void {
@@ -152,8 +159,9 @@ function checkInplace(op: AnyOp, inputs: readonly TensorHandle[], inplaceOf: rea
     if (i === -1) continue;
     const target = inputs[i]!;
     if (gradMode.enabled && target.gradient !== null && target.gradient.node === null) throw new GradError(op.name, `expected a tensor that is not a leaf of the graph, got ${target.describe()} with requiresGrad; update it inside noGrad(() => …)`);
+    if (gradMode.enabled && target.storage.leaf && inputs.some((x) => x.gradient !== null)) throw new GradError(op.name, `expected a tensor of its own, got ${target.describe()}, a view of a leaf with requiresGrad; update it inside noGrad(() => …), or clone() it first`);
     if (gradMode.enabled && target.gradient === null && op.vjp === undefined && inputs.some((x) => x.gradient !== null)) throw new GradError(op.name, "expected inputs without gradients, got one with requiresGrad; use noGrad(() => …)");
-    if (target.layout.size > 1 && target.layout.strides.some((s, k) => s === 0 && target.layout.shape[k]! > 1)) throw new GradError(op.name, `expected a tensor with a place for every element, got an expanded view ${formatShape(target.layout.shape)}; copy it first`);
+    if (target.layout.size > 1 && target.layout.strides.some((s, k) => s === 0 && target.layout.shape[k]! > 1)) throw new ShapeError(op.name, "a target with a place for every element", `an expanded view ${formatShape(target.layout.shape)}`, "clone() it first");
   }
 }
 

@@ -33,10 +33,8 @@ type Axes = number | readonly number[] | null;
 
 /** Extra arguments of `backward`. */
 export interface BackwardOptions {
-  /** Keep what the graph saved, so that backward can run again. */
+  /** Keep what the graph saved, so that backward can run again. For second derivatives see `grad(fn, { createGraph: true })`. */
   readonly retainGraph?: boolean;
-  /** Record the backward pass itself, for second derivatives. */
-  readonly createGraph?: boolean;
 }
 
 /** Backward pass, installed by autograd/: tensors know of it, not how it works. */
@@ -154,6 +152,7 @@ export class Tensor implements Disposable {
     if (wanted && !isFloat(h.dtype)) throw new DTypeError("requiresGrad", "a float tensor", h.dtype, "cast it to float32");
     if (h.gradient !== null && h.gradient.node !== null) throw new GradError("requiresGrad", `expected a leaf, got ${h.describe()}, which an op made; use detach()`);
     const gradient = wanted ? new Gradient(null) : null;
+    h.storage.leaf = wanted;
     if (gradient !== null) gradient.name = h.name;
     h.setGradient(gradient);
   }
@@ -175,6 +174,7 @@ export class Tensor implements Disposable {
     if (h.gradient === null) throw new GradError("grad", `expected a tensor with requiresGrad, got ${h.describe()}; set requiresGrad = true first`);
     if (value === null) { h.gradient.setGrad(null); return; }
     const g = live(value, "grad");
+    if (g.dtype !== h.dtype) throw new DTypeError("grad", `a ${h.dtype} gradient`, g.dtype, "convert it with to()");
     if (formatShape(value.shape) !== formatShape(this.shape)) throw new ShapeError("grad", `a gradient of shape ${formatShape(this.shape)}`, formatShape(value.shape), "reshape it");
     h.gradient.setGrad({ storage: g.storage.retain(), layout: g.layout, dtype: g.dtype, version: g.storage.version });
   }

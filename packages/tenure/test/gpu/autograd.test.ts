@@ -4,7 +4,7 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { ArgumentError, AsyncScopeError, GradError, ShapeError, Tensor, enableGrad, grad, isGradEnabled, memory, newDisposeScope, noGrad, ones, scoped, sync, tensor, valueAndGrad } from "tenure";
+import { ArgumentError, AsyncScopeError, DTypeError, GradError, ShapeError, Tensor, enableGrad, grad, isGradEnabled, memory, newDisposeScope, noGrad, ones, scoped, scopedAsync, sync, tensor, valueAndGrad, zeros } from "tenure";
 import { functional as F } from "tenure/nn";
 import { assertClose, assertNoLeaks, gradcheck } from "tenure/testing";
 import { rejects, setup } from "../helpers.ts";
@@ -288,6 +288,35 @@ test("functions that cannot be differentiated are refused", async () => {
 
 test("gradcheck finds a wrong gradient", async () => {
   await rejects(() => gradcheck((x) => x.detach().mul(x), [{ shape: [2], values: [1, 2] }]), GradError, /^gradcheck: expected d\/d\(input 0\)\[0\]/);
+});
+
+test("an in-place op through another alias leaves older aliases undifferentiable, never wrong", () => scopedAsync(async () => {
+  const w = tensor([5], { requiresGrad: true }), u = tensor([1, 1], { requiresGrad: true }), x = zeros([2]);
+  x.slice(0, 0, 1).add_(w.mul(3));
+  await rejects(() => x.mul(u), GradError, /another alias has changed in place/);
+  const y = zeros([2]);
+  const changed = y.add_(w);
+  changed.mul(u).sum().backward();
+  assert.equal(await w.grad!.toArray(), [2]);
+  // A view of a leaf cannot be overwritten on the tape, a leaf's bytes can without.
+  await rejects(() => u.slice(0, 0, 1).mul_(w), GradError, /a view of a leaf/);
+  noGrad(() => u.mul_(2));
+  assert.equal(await u.mul(1).toArray(), [2, 2]);
+}));
+
+test("an accumulated gradient may be changed in place between passes", () => scopedAsync(async () => {
+  const w = tensor([1], { requiresGrad: true });
+  w.mul(2).sum().backward();
+  w.grad!.mul_(0.5);
+  w.mul(2).sum().backward();
+  assert.equal(await w.grad!.toArray(), [3]);
+}));
+
+test("a gradient of another dtype is refused, not reinterpreted", async () => {
+  using w = tensor([3, 4], { requiresGrad: true }), y = w.mul(2), whole = tensor(new Int32Array([1, 2]));
+  await rejects(() => { y.backward(whole); }, DTypeError, /^backward: expected a float32 gradient, got int32/);
+  await rejects(() => { w.grad = whole; }, DTypeError, /^grad: expected a float32 gradient, got int32/);
+  assert.not(w.hasGrad);
 });
 
 test.run();
