@@ -12,6 +12,8 @@ export { Tensor, type TensorLike, type NestedArray, type BackwardOptions } from 
 export type { TensorData } from "./tensor/host.ts";
 export { arange, eye, full, linspace, manualSeed, oneHot, ones, rand, randint, randn, tensor, where, zeros, type CreateOptions, type TensorOptions } from "./tensor/create.ts";
 export { concat, embedding, gather, indexSelect, scatterAdd, sort, split, stack, topK, type Sorted } from "./tensor/indexing.ts";
+export { bernoulli, randperm } from "./tensor/random.ts";
+export { einsum } from "./tensor/einsum.ts";
 export { dot, logSumExp, norm, outer, std, varMean } from "./tensor/statistics.ts";
 export { enableGrad, isGradEnabled, noGrad } from "./autograd/mode.ts";
 export { grad, valueAndGrad, type GradOptions } from "./autograd/grad.ts";

@@ -9,6 +9,10 @@ import { type Tensor, call } from "../tensor/tensor.ts";
 export { batchNorm, groupNorm, instanceNorm, layerNorm, rmsNorm, type BatchNormOptions } from "./normalization.ts";
 export { scaledDotProductAttention, type AttentionOptions } from "./attention.ts";
 export { embedding } from "../tensor/indexing.ts";
+export {
+  adaptiveAvgPool1d, adaptiveAvgPool2d, avgPool1d, conv1d, convTranspose1d, convTranspose2d, maxPool1d, pad, upsample,
+  type Conv1dOptions, type ConvTranspose1dOptions, type ConvTranspose2dOptions, type Pool1dOptions, type UpsampleOptions,
+} from "./images.ts";
 
 /** One number for both directions, or (vertical, horizontal). */
 export type Pair = number | readonly [number, number];

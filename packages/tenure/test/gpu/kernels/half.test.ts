@@ -4,14 +4,21 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { permuteLayout, contiguousLayout } from "../../../src/base/layout.ts";
+import { attentionWeightsKernel } from "../../../src/kernels/attention.ts";
 import { conv2dBackwardInputKernel, conv2dBackwardWeightKernel, conv2dKernel } from "../../../src/kernels/conv.ts";
 import { elementwiseKernel } from "../../../src/kernels/elementwise.ts";
+import { concatKernel, flipKernel, gatherKernel, scatterAddKernel } from "../../../src/kernels/gather.ts";
 import { helperNames } from "../../../src/kernels/helpers.ts";
 import type { DeviceCaps, Kernel } from "../../../src/kernels/kernel.ts";
 import { matmulKernel } from "../../../src/kernels/matmul.ts";
+import { logSumExpKernel, normalizeBackwardKernel, normalizeKernel } from "../../../src/kernels/normalize.ts";
+import { padKernel } from "../../../src/kernels/pad.ts";
 import { avgPool2dBackwardKernel, avgPool2dKernel, maxPool2dBackwardKernel, maxPool2dKernel } from "../../../src/kernels/pool.ts";
 import { reduceKernel } from "../../../src/kernels/reduce.ts";
+import { resampleKernel } from "../../../src/kernels/resample.ts";
+import { cumProdBackwardKernel, cumProdKernel, cumSumKernel } from "../../../src/kernels/scan.ts";
 import { crossEntropyBackwardKernel, crossEntropyKernel, softmaxBackwardKernel, softmaxKernel } from "../../../src/kernels/softmax.ts";
+import { mergeBlocksKernel, sortBlocksKernel } from "../../../src/kernels/sort.ts";
 import { view } from "./harness.ts";
 
 const test = suite("half");
@@ -24,6 +31,24 @@ assert.ok(adapter !== null && adapter.features.has("shader-f16"), "the null back
 const device = await adapter.requestDevice({ requiredFeatures: ["shader-f16"] });
 
 const h = (shape: readonly number[]): ReturnType<typeof view> => view(shape, "float16");
+
+/** Moving, sorting, accumulating and normalising, in sizes that take four elements at a time and in sizes that don't. */
+function moving(caps: DeviceCaps): Kernel[] {
+  const i = (shape: readonly number[]): ReturnType<typeof view> => view(shape, "int32");
+  return [[4, 6, 8], [3, 5, 7]].flatMap((s) => [
+    concatKernel({ inputs: [h(s), h(s)], shape: [s[0]!, 2 * s[1]!, s[2]!], axis: 1 }, caps), flipKernel({ input: h(s), axis: 1 }, caps), gatherKernel({ input: h(s), indices: i(s), axis: 1 }, caps),
+    scatterAddKernel({ start: h(s), indices: i(s), source: h(s), axis: 1 }, caps), scatterAddKernel({ start: h(s), indices: i(s), order: i(s), source: h(s), axis: 2 }, caps),
+    scatterAddKernel({ start: h(s), indices: { dtype: "int32", layout: { ...contiguousLayout(s), strides: [0, 1, 0], contiguous: false } }, source: h(s), axis: 1 }, caps),
+    gatherKernel({ input: h(s), indices: { dtype: "uint32", layout: { ...contiguousLayout(s), strides: [0, 1, 0], contiguous: false } }, axis: 1 }, caps),
+    sortBlocksKernel({ input: h(s), axis: 1, descending: true }, caps), mergeBlocksKernel({ input: h(s), order: i(s), axis: 1, descending: false, width: 256 }, caps),
+    cumSumKernel({ input: h(s), axis: 1, dtype: "float16", reverse: true }, caps), cumSumKernel({ input: h([2, 4096]), axis: 1, dtype: "float16", reverse: false }, caps), cumProdKernel({ input: h(s), axis: 2, dtype: "float16" }, caps),
+    cumProdBackwardKernel({ input: h(s), output: h(s), grad: h(s), axis: 1 }, caps), logSumExpKernel({ input: h(s), axis: 2 }, caps),
+    ...[false, true].flatMap((rms) => [normalizeKernel({ inputs: [h(s), h([s[2]!]), h([s[2]!])], axis: 2, eps: 1e-5, rms }, caps), normalizeBackwardKernel({ inputs: [h(s), h(s), h([s[2]!])], axis: 2, eps: 1e-5, rms }, caps)]),
+    attentionWeightsKernel({ scores: h(s), mask: h([s[2]!]), scale: 0.5, causal: true }, caps), attentionWeightsKernel({ scores: h(s), mask: view([s[2]!], "bool"), scale: 0.5, causal: false }, caps),
+    ...(["constant", "reflect", "replicate"] as const).map((mode) => padKernel({ input: h(s), output: h(s.map((d) => d + 2)), before: [1, 1, 1], mode }, caps)),
+    ...(["nearest", "bilinear", "bilinearCorners", "average"] as const).flatMap((mode) => [false, true].map((backward) => resampleKernel({ source: h([1, ...s]), shape: [1, s[0]!, 3, 9], mode, backward }, caps))),
+  ]);
+}
 
 function kernels(caps: DeviceCaps): Kernel[] {
   const window = { stride: [1, 1], padding: [1, 1], dilation: [1, 1], groups: 1 } as const, pool = { kernel: [2, 2], stride: [2, 2], padding: [0, 0] } as const, padded = { kernel: [3, 3], stride: [2, 2], padding: [1, 1] } as const;
@@ -53,7 +78,7 @@ async function compiles(kernel: Kernel): Promise<void> {
 }
 
 test("every kernel compiles for float16 on default limits", async () => {
-  for (const software of [false, true]) for (const kernel of kernels({ ...caps, software })) await compiles(kernel);
+  for (const software of [false, true]) for (const kernel of [...kernels({ ...caps, software }), ...moving({ ...caps, software })]) await compiles(kernel);
 });
 
 test("every helper compiles by itself", async () => {

@@ -30,7 +30,7 @@ const table: readonly (readonly [string, () => unknown, ErrorType, RegExp])[] = 
   ["copy_ of something larger", () => f(3).copy_(f(2, 3)), ShapeError, /^copy_: expected a source that broadcasts to \[3\], got \[2,3\]; reshape/],
   ["matmul inner", () => f(32, 128).matmul(f(64, 128)), ShapeError, /^matmul: expected equal inner dimensions, got a \[32,128\] and b \[64,128\]; transpose b\?/],
   ["matmul inner, other way", () => f(5, 3).matmul(f(5, 4)), ShapeError, /transpose a\?/],
-  ["matmul rank", () => f(3).matmul(f(3, 3)), ShapeError, /^matmul: expected two tensors of rank 2 or more, got \[3\] and \[3,3\]; reshape/],
+  ["matmul rank", () => f().matmul(f(3, 3)), ShapeError, /^matmul: expected two tensors of rank 1 or more, got \[\] and \[3,3\]; use mul/],
   ["matmul batch", () => f(2, 3, 3).matmul(f(4, 3, 3)), ShapeError, /^matmul: .*\[2\] and \[4\]/],
   ["matmul dtypes", () => f(3, 3).matmul(i(3, 3)), DTypeError, /^matmul: expected operands of one dtype, got float32 and int32; cast/],
   ["matmul of booleans", () => b(3, 3).matmul(b(3, 3)), DTypeError, /^matmul: expected numbers, got bool/],
