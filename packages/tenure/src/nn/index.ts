@@ -9,7 +9,7 @@ export {
 } from "./activations.ts";
 export {
   AdaptiveAvgPool1d, AdaptiveAvgPool2d, AvgPool1d, AvgPool2d, Conv1d, ConvTranspose2d, MaxPool1d, Upsample,
-  type AvgPoolOptions, type Conv1dOptions, type ConvTranspose2dOptions, type Pool1dOptions, type UpsampleOptions,
+  type AvgPoolOptions, type Conv1dOptions, type ConvTranspose2dOptions, type Pool1dOptions,
 } from "./spatial.ts";
 export { ModuleDict, ModuleList } from "./containers.ts";
 export { BatchNorm1d, BatchNorm2d, GroupNorm, LayerNorm, RMSNorm, type BatchNormLayerOptions } from "./norms.ts";
