@@ -4,6 +4,7 @@
  */
 import { isFloat } from "../base/dtype.ts";
 import { NumericError } from "../base/errors.ts";
+import { checkFunction } from "../base/options.ts";
 import { formatShape } from "../base/shape.ts";
 import { captureSite, formatSite } from "../ownership/site.ts";
 import { isFiniteOp } from "../ops/elementwise.ts";
@@ -19,6 +20,7 @@ import { observer, runOp } from "../tensor/run.ts";
  * @throws NumericError naming the first op whose result is not finite, its shape and the line that called it
  */
 export async function detectAnomaly<T>(fn: () => T | Promise<T>): Promise<T> {
+  checkFunction("detectAnomaly", fn);
   const checks: { op: AnyOp; shape: string; dtype: string; site: string | undefined; finite: Promise<ArrayBuffer> }[] = [];
   const before = observer.current;
   const watch = (op: AnyOp, _: readonly TensorHandle[], outputs: readonly TensorHandle[]): void => {

@@ -3,6 +3,7 @@
  * arXiv 1604.06174). The tape of the first run is looked at and dropped before anything has run, so it never costs memory. Called by users and by nn.
  */
 import { GradError } from "../base/errors.ts";
+import { checkFunction } from "../base/options.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import { newDisposeScope } from "../ownership/scope.ts";
 import { scoped } from "../ownership/scoped.ts";
@@ -63,6 +64,7 @@ const checkpointOp: OpDef<CheckpointAttrs> = {
  * @throws GradError when `fn` returns anything but one tensor
  */
 export function checkpoint<A extends readonly Tensor[]>(fn: (...inputs: A) => Tensor, ...inputs: A): Tensor {
+  checkFunction("checkpoint", fn, "pass checkpoint((x) => …, x)");
   return scoped((scope) => {
     const random = generatorState(), handles = inputs.map((t) => live(t, "checkpoint"));
     const saved = handles.map((h): Saved => ({ storage: h.storage, layout: h.layout, dtype: h.dtype, version: h.storage.version }));

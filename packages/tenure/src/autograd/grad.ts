@@ -2,6 +2,7 @@
  * Functional autograd: gradients of a function instead of a graph. Called by users; leaves `t.grad` of every tensor alone.
  */
 import { ArgumentError, GradError } from "../base/errors.ts";
+import { checkFunction, checkOptions, describeValue } from "../base/options.ts";
 import { HANDLE, handleOf } from "../ownership/handle.ts";
 import { newDisposeScope } from "../ownership/scope.ts";
 import { scoped } from "../ownership/scoped.ts";
@@ -22,9 +23,11 @@ export interface GradOptions {
  * `fn` must return a tensor with one element. Results belong to the caller's scope; everything else made inside is freed.
  */
 export function valueAndGrad<A extends readonly Tensor[]>(fn: (...args: A) => Tensor, options: GradOptions = {}): (...args: A) => { value: Tensor; grads: (Tensor | null)[] } {
+  checkFunction("grad", fn, "pass (...tensors) => loss");
+  checkOptions("grad", options, ["createGraph"]);
   return (...args) => scoped((outer) => enableGrad(() => {
     const inputs = args.map((a) => {
-      if (!(handleOf(a) instanceof TensorHandle)) throw new ArgumentError("grad", "tensors as arguments", typeof a, "make them with tensor(…)");
+      if (!(handleOf(a) instanceof TensorHandle)) throw new ArgumentError("grad", "tensors as arguments", describeValue(a), "make them with tensor(…)");
       const h = a[HANDLE];
       h.assertLive("grad");
       if (options.createGraph === true && h.gradient !== null) return a.alias();

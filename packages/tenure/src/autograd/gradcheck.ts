@@ -2,6 +2,7 @@
  * Comparing gradients with finite differences: the test of every differentiable op. Called by tests of Tenure and of libraries on top.
  */
 import { GradError } from "../base/errors.ts";
+import { checkFunction, checkOptions } from "../base/options.ts";
 import { newDisposeScope } from "../ownership/scope.ts";
 import { tensor } from "../tensor/create.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -18,6 +19,8 @@ export interface GradCheckOptions {
  * @throws GradError naming the input and element that disagree
  */
 export async function gradcheck(fn: (...inputs: Tensor[]) => Tensor, points: readonly { readonly shape: readonly number[]; readonly values: readonly number[] }[], options: GradCheckOptions = {}): Promise<void> {
+  checkFunction("gradcheck", fn, "pass (...tensors) => result");
+  checkOptions("gradcheck", options, ["step", "tolerance"]);
   const { step = 1e-2, tolerance = 1e-2 } = options;
   let weights: number[] | undefined;
   const weighted = (out: Tensor): Tensor => {

@@ -58,6 +58,7 @@ export function normalizeAxis(op: string, axis: number, rank: number): number {
  */
 export function normalizeAxes(op: string, axes: number | readonly number[] | null | undefined, rank: number): number[] {
   if (axes === undefined || axes === null) return Array.from({ length: rank }, (_, i) => i);
+  if (typeof axes !== "number" && !(Array.isArray as (value: unknown) => boolean)(axes)) throw new ShapeError(op, "an axis or an array of axes", typeof axes, "pass for example 0, [0, 1], or nothing for all axes");
   const list = (typeof axes === "number" ? [axes] : [...axes]).map((a) => normalizeAxis(op, a, rank)).sort((a, b) => a - b);
   for (let i = 1; i < list.length; i++) if (list[i] === list[i - 1]) throw new ShapeError(op, "each axis once", `axis ${list[i]} twice`, "drop the duplicate");
   return list;

@@ -224,8 +224,8 @@ fn geluTanhSlope(x: f32) -> f32 { return 0.7978846 * (1.0 + 0.134145 * x * x); }
   return r;
 }` },
   // --- conversions with a defined answer for NaN and out-of-range values ---
-  toI32: { uses: ["isNan"], code: `fn toI32(x: f32) -> i32 { return select(i32(clamp(x, -2147483648.0, 2147483520.0)), 0, isNan(x)); }` },
-  toU32: { uses: ["isNan"], code: `fn toU32(x: f32) -> u32 { return select(u32(clamp(x, 0.0, 4294967040.0)), 0u, isNan(x)); }` },
+  toI32: { uses: ["isNan"], code: `fn toI32(x: f32) -> i32 { return select(select(i32(clamp(x, -2147483648.0, 2147483520.0)), 2147483647, x >= 2147483648.0), 0, isNan(x)); }` },
+  toU32: { uses: ["isNan"], code: `fn toU32(x: f32) -> u32 { return select(select(u32(clamp(x, 0.0, 4294967040.0)), 4294967295u, x >= 4294967296.0), 0u, isNan(x)); }` },
   philox: { code: philoxWGSL },
   ...randomHelpers,
 };

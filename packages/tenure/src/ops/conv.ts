@@ -23,9 +23,9 @@ export const conv2d: OpDef<ConvWindow> = defineOp<ConvWindow>({
     const a = x!.layout.shape, b = w!.layout.shape, { groups } = attrs;
     checkFloat("conv2d", x, w);
     if (a.length !== 4 || b.length !== 4) throw new ShapeError("conv2d", "input [N, C, H, W] and weight [O, C/groups, R, S]", `${formatShape(a)} and ${formatShape(b)}`, "add missing dimensions with unsqueeze");
-    if (!Number.isInteger(groups) || groups < 1 || b[0]! % groups !== 0) throw new ArgumentError("conv2d", `groups that divide the ${b[0]} output channels`, String(groups));
+    if (!Number.isInteger(groups) || groups < 1 || b[0]! % groups !== 0) throw new ArgumentError("conv2d", `groups that divide the ${b[0]} output channels`, String(groups), "use a divisor of both channel counts");
     if (a[1] !== b[1]! * groups) throw new ShapeError("conv2d", `an input with ${b[1]! * groups} channels for weight ${formatShape(b)} and ${groups} groups`, formatShape(a), "check the layer's inChannels");
-    for (const [what, pair, least] of [["stride", attrs.stride, 1], ["padding", attrs.padding, 0], ["dilation", attrs.dilation, 1]] as const) if (pair.some((n) => !Number.isInteger(n) || n < least)) throw new ArgumentError("conv2d", `a ${what} of ${least} or more`, pair.join("×"));
+    for (const [what, pair, least] of [["stride", attrs.stride, 1], ["padding", attrs.padding, 0], ["dilation", attrs.dilation, 1]] as const) if (pair.some((n) => !Number.isInteger(n) || n < least)) throw new ArgumentError("conv2d", `a ${what} of ${least} or more`, pair.join("×"), "pass one whole number, or a pair [vertical, horizontal]");
     const shape = convShape(a, b, attrs);
     if (shape[2] < 1 || shape[3] < 1) throw new ShapeError("conv2d", `an image at least as large as the ${b[2]}×${b[3]} window (dilation ${attrs.dilation.join("×")}, padding ${attrs.padding.join("×")})`, formatShape(a), "add padding or use a smaller kernel");
     return [{ shape, dtype: x!.dtype }];
@@ -74,8 +74,8 @@ function inferPool(op: string, x: View | undefined, w: PoolWindow): { shape: Sha
   const { shape } = x!.layout;
   checkFloat(op, x);
   if (shape.length !== 4) throw new ShapeError(op, "images [N, C, H, W]", formatShape(shape), "add missing dimensions with unsqueeze");
-  if (w.kernel.some((n) => !Number.isInteger(n) || n < 1) || w.stride.some((n) => !Number.isInteger(n) || n < 1)) throw new ArgumentError(op, "a kernel and a stride of 1 or more", `${w.kernel.join("×")} and ${w.stride.join("×")}`);
-  if (w.padding.some((n, i) => !Number.isInteger(n) || n < 0 || 2 * n > w.kernel[i]!)) throw new ArgumentError(op, "a padding of at most half the kernel", w.padding.join("×"));
+  if (w.kernel.some((n) => !Number.isInteger(n) || n < 1) || w.stride.some((n) => !Number.isInteger(n) || n < 1)) throw new ArgumentError(op, "a kernel and a stride of 1 or more", `${w.kernel.join("×")} and ${w.stride.join("×")}`, "pass one whole number, or a pair [vertical, horizontal]");
+  if (w.padding.some((n, i) => !Number.isInteger(n) || n < 0 || 2 * n > w.kernel[i]!)) throw new ArgumentError(op, "a padding of at most half the kernel", w.padding.join("×"), "use a smaller padding or a larger kernel");
   const out = poolShape(shape, w);
   if (out[2] < 1 || out[3] < 1) throw new ShapeError(op, `an image at least as large as the ${w.kernel.join("×")} window`, formatShape(shape), "use a smaller kernel");
   return [{ shape: out, dtype: x!.dtype }];

@@ -17,6 +17,7 @@ export function withInplace<A>(op: OpDef<A>): OpDef<A> {
   const inplace = defineOp<A>({
     ...op,
     name: `${op.name}_`,
+    ...(op.id === undefined ? {} : { id: `${op.id}_` }),
     doc: `${op.doc} Overwrites its first input.`,
     facts: { ...op.facts, inplaceOf: [0], recomputable: false },
     infer(inputs, attrs) {
@@ -299,10 +300,9 @@ export interface ScalarAttrs { readonly dtype: DType; readonly reverse: boolean 
 const scalarForms = new Map<OpDef, OpDef<ScalarAttrs>>();
 
 function scalarForm(base: OpDef, def: { kind: BinaryDef["kind"]; expr: string | ((type: ComputeType) => string); helpers?: readonly string[]; vjp?: OpDef<ScalarAttrs>["vjp"]; saves?: OpDef["saves"] }): OpDef<ScalarAttrs> {
-  const name = `${base.name}Scalar`;
   const outOf = (dtype: DType): DType => (def.kind === "compare" || def.kind === "logical" ? "bool" : dtype);
   const record: OpDef<ScalarAttrs> = {
-    name, doc: `${base.doc} One side is a number given with the call.`, facts: { elementwise: true }, saves: def.saves ?? {},
+    name: base.name, id: `${base.name}Scalar`, doc: `${base.doc} One side is a number given with the call.`, facts: { elementwise: true }, saves: def.saves ?? {},
     infer: ([x], { dtype }): readonly Meta[] => [{ shape: x!.layout.shape, dtype: outOf(dtype) }],
     key: ({ dtype, reverse }) => [dtypeCode(dtype) * 2 + (reverse ? 1 : 0)],
     expression: (inputs, { dtype, reverse }) => {

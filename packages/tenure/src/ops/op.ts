@@ -60,7 +60,10 @@ export interface Expression {
 }
 
 export interface OpDef<A = undefined> {
+  /** What users call it: errors, reports and labels say so. */
   readonly name: string;
+  /** Tells records of one name apart; the name itself unless given. */
+  readonly id?: string;
   /** One line for reference pages. */
   readonly doc: string;
   readonly facts: Facts;
@@ -106,6 +109,9 @@ export function identify<A>(op: OpDef<A>): OpDef<A> {
   ids.set(op, nextId++);
   return op;
 }
+
+/** A name that only this record has. */
+export function uniqueName(op: AnyOp): string { return op.id ?? op.name; }
 
 /** Small positive integer that stands for the op in signatures. */
 export function opId(op: AnyOp): number { return ids.get(op)!; }

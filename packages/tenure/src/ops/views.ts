@@ -11,6 +11,7 @@ const view = { viewOf: 0 } as const;
 
 /** A shape with at most one -1, filled in so that it holds `size` elements. @throws ShapeError when it cannot. */
 export function resolveShape(op: string, shape: readonly number[], from: Shape): Shape {
+  if (!(Array.isArray as (value: unknown) => boolean)(shape)) checkShape(op, shape); // says what is wrong
   const size = sizeOf(from), hole = shape.indexOf(-1);
   if (hole === -1) {
     checkShape(op, shape);

@@ -3,6 +3,7 @@
  */
 import { ArgumentError, TenureError, internal } from "../base/errors.ts";
 import { type Handle, DisposableHandle, forgotten, live, reclaim, resetReclaimed, watchReclaimed } from "./handle.ts";
+import { checkOptions } from "../base/options.ts";
 import type { DisposeScope } from "./scope.ts";
 import { type TrackLevel, formatSite, isTrackLevel, setTrackLevel, tracking } from "./site.ts";
 import { type ByteStatistics, type LifetimeStatistics, byteSource, containerStatistics, resetStatistics, tensorStatistics, totalStatistics, unaccounted } from "./statistics.ts";
@@ -38,8 +39,9 @@ export interface LiveRow {
 
 /** What is alive now, largest group first. `site` groups by the line that made it, as far as tracking recorded it. */
 export function liveRows(options: { readonly groupBy?: "site" | "scope" | "shape" } = {}): LiveRow[] {
+  checkOptions("live", options, ["groupBy"]);
   const { groupBy = "site" } = options;
-  if (!["site", "scope", "shape"].includes(groupBy)) throw new ArgumentError("live", 'groupBy to be "site", "scope" or "shape"', JSON.stringify(groupBy));
+  if (!["site", "scope", "shape"].includes(groupBy)) throw new ArgumentError("live", 'groupBy to be "site", "scope" or "shape"', JSON.stringify(groupBy), "leave it out for the line that made them");
   return rows(handlesAfter(null), groupBy);
 }
 
@@ -149,7 +151,7 @@ export function verify(): void {
 
 /** How much evidence is kept from now on. @throws ArgumentError for an unknown level */
 export function track(level: TrackLevel): void {
-  if (!isTrackLevel(level)) throw new ArgumentError("track", 'one of "off", "scope", "sampled", "full"', JSON.stringify(level));
+  if (!isTrackLevel(level)) throw new ArgumentError("track", 'one of "off", "scope", "sampled", "full"', JSON.stringify(level), "pass one of them");
   setTrackLevel(level);
 }
 

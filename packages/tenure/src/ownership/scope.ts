@@ -4,6 +4,7 @@
  */
 import { isDev, warn } from "../base/env.ts";
 import { ArgumentError, AsyncScopeError, ScopeDisposedError, TenureError, internal } from "../base/errors.ts";
+import { checkFlag, checkFunction, checkOptions, describeValue } from "../base/options.ts";
 import { suppressed } from "../base/polyfills.ts";
 import { type Frame, addRoot, asyncContext, currentScope, enterFrames, hooks, leaveFrames, pushFrame, removeFrame, segment, takeFrames, withAsyncScope, withScope } from "./current.ts";
 import { DisposableHandle, type Handle, type HandleHolder, handleOf, wrappersOf } from "./handle.ts";
@@ -222,6 +223,7 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   /** Owns any value together with the function that frees it. */
   adopt<V>(value: V, free: (value: V) => void): V {
     this.#check("adopt");
+    checkFunction("adopt", free, "pass the function that frees it");
     const own = (typeof value === "object" && value !== null || typeof value === "function") && handleOf(value) === undefined;
     DisposableHandle.into(this, own ? value : { adopted: value }, () => { free(value); });
     return value;
@@ -230,6 +232,7 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   /** Runs `fn` when the scope ends, in turn with everything else it owns. */
   defer(fn: () => void): void {
     this.#check("defer");
+    checkFunction("defer", fn);
     // A fresh wrapper each time: the same function deferred twice runs twice.
     DisposableHandle.into(this, Object.defineProperty(() => undefined, "name", { value: fn.name }), fn);
   }
@@ -251,6 +254,7 @@ export class DisposeScope implements Disposable, AsyncDisposable {
    */
   run<T>(fn: (scope: this) => T): T {
     this.#check("run");
+    checkFunction("run", fn);
     const context = asyncContext();
     if (context !== null) return withAsyncScope(context, this, () => fn(this));
     const result = withScope(this, () => fn(this));
@@ -264,6 +268,7 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   /** `run` for a function that is known to be synchronous: never touches the host's async context, which makes every later `await` of the process slower. */
   enter<T>(fn: () => T): T {
     this.#check("enter");
+    checkFunction("enter", fn);
     return withScope(this, fn);
   }
 
@@ -295,6 +300,7 @@ export class DisposeScope implements Disposable, AsyncDisposable {
    */
   async go<T>(fn: (scope: this) => Generator<unknown, T>): Promise<T> {
     this.#check("go");
+    checkFunction("go", fn, "pass function* () { … }");
     const kept: { frames: Frame | null } = { frames: null };
     const generator = withScope(this, () => fn(this));
     let step = segment(this, kept, () => generator.next());
@@ -469,9 +475,16 @@ export function setSettled(wait: () => Promise<void>): void { settled = wait; }
 hooks.nearestLive = (scope) => { scope.noteOutlived(); return scope.outer; };
 hooks.crossedAwait = (scope) => { scope.suspend(); };
 
+function checkScopeOptions(options: ScopeOptions): void {
+  checkOptions("newDisposeScope", options, ["name", "root", "strict"]);
+  checkFlag("newDisposeScope", "root", options.root);
+  checkFlag("newDisposeScope", "strict", options.strict);
+}
+
 /** Opens a scope and makes it current until it ends. Use it with `using`. */
 export function newDisposeScope(options?: string | ScopeOptions): DisposeScope {
   const o = typeof options === "string" ? { name: options } : options ?? {};
+  if (typeof options === "object") checkScopeOptions(options);
   const scope = new DisposeScope(o, currentScope());
   if (o.root === true) addRoot(scope);
   else pushFrame(scope);
@@ -527,7 +540,10 @@ function liveHandles(op: string, things: readonly unknown[]): Handle[] {
   const handles: Handle[] = [];
   for (const thing of things) {
     const handle = handleOf(thing);
-    if (handle === undefined) continue;
+    if (handle === undefined) {
+      if (typeof thing !== "object" && typeof thing !== "function" || thing === null) throw new ArgumentError(op, "tensors or other things a scope can own", describeValue(thing), "pass the tensor itself");
+      continue;
+    }
     handle.assertLive(op);
     handles.push(handle);
   }

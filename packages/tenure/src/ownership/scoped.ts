@@ -2,6 +2,7 @@
  * `scoped` and `scopedAsync`: a scope around a function, from which the result moves out. Called by users and by library code.
  */
 import { AsyncScopeError } from "../base/errors.ts";
+import { checkFunction } from "../base/options.ts";
 import { suppressed } from "../base/polyfills.ts";
 import { asyncContext, currentScope, withAsyncScope } from "./current.ts";
 import { type Handle, handleOf } from "./handle.ts";
@@ -15,6 +16,7 @@ export const tensors: unique symbol = Symbol.for("tenure.tensors");
  * When `fn` throws, nothing escapes. @throws AsyncScopeError when `fn` returns a promise: use `scopedAsync`.
  */
 export function scoped<T>(fn: (scope: DisposeScope) => T, name?: string): T {
+  if (typeof fn !== "function") checkFunction("scoped", fn);
   const scope = newDisposeScope(name);
   let result: T;
   try {
@@ -37,6 +39,7 @@ export function scoped<T>(fn: (scope: DisposeScope) => T, name?: string): T {
  * @throws AsyncScopeError (as a rejection) on hosts without an async context (browsers today): use `scope.wait(p)`, `scope.go(function* …)` or synchronous scopes.
  */
 export async function scopedAsync<T>(fn: (scope: DisposeScope) => Promise<T>, name?: string): Promise<T> {
+  checkFunction("scopedAsync", fn, "pass async () => …");
   const context = asyncContext();
   if (context === null) throw noAsyncContext("scopedAsync");
   const scope = new DisposeScope(name === undefined ? {} : { name }, currentScope());

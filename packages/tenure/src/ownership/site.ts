@@ -3,7 +3,7 @@
  * it alive, which would hide dropped tensors from the garbage collector. Equal stacks are one object. Called by handles and scopes according to the tracking
  * level. Owns strings only.
  */
-import { env, isDev } from "../base/env.ts";
+import { env, isDev, warn } from "../base/env.ts";
 
 /**
  * How much evidence is kept.
@@ -29,6 +29,7 @@ export function setTrackLevel(level: TrackLevel): void {
 export function isTrackLevel(value: unknown): value is TrackLevel { return (levels as readonly unknown[]).includes(value); }
 
 const wanted = env("TENURE_TRACK");
+if (wanted !== undefined && wanted !== "" && !isTrackLevel(wanted)) warn(`TENURE_TRACK: expected ${levels.join(", ")}, got ${JSON.stringify(wanted)}; correct the environment variable, which is ignored now`);
 setTrackLevel(isTrackLevel(wanted) ? wanted : isDev ? "sampled" : "off");
 
 // === Sampling ===

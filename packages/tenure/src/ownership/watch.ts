@@ -2,6 +2,7 @@
  * Drift: scopes opened at the same line are generations of one loop, and a loop whose every generation leaves more tensors alive than the last one leaks. Told
  * with the lines that made them and how they left. Runs at the end of scopes while somebody watches. Owns a few numbers per line that opens scopes.
  */
+import { checkFunction } from "../base/options.ts";
 import { handlesAfter } from "./evidence.ts";
 import { live } from "./handle.ts";
 import { type DisposeScope, scopeEnded } from "./scope.ts";
@@ -53,6 +54,7 @@ let levelBefore = tracking.level;
 
 /** Tells `callback` about loops that leak, until disposed. Tracking is "full" meanwhile: for finding leaks, not for production. */
 export function watch(callback: (drift: Drift) => void): Disposable {
+  checkFunction("watch", callback, "pass (drift) => …");
   if (watchers.size === 0) {
     levelBefore = tracking.level;
     setTrackLevel("full");

@@ -3,6 +3,7 @@
  */
 import { warn } from "../base/env.ts";
 import { ArgumentError, OutOfMemoryError, outOfMemoryReport } from "../base/errors.ts";
+import { describeValue } from "../base/options.ts";
 import { type Counters, counters } from "../device/counters.ts";
 import { type BufferPool, allowance } from "../device/pool.ts";
 import { type Delta, type LiveRow, type Mark, type MemoryStatistics, type Reason, assertNoLeaks, liveRows, mark, reasons, since, stats, track, verify } from "../ownership/evidence.ts";
@@ -105,7 +106,7 @@ export const memory: {
   debug: () => ({ ...counters }),
   why(tensor) {
     const handle = handleOf(tensor);
-    if (handle === undefined) throw new ArgumentError("why", "a tensor, or something a scope owns", typeof tensor);
+    if (handle === undefined) throw new ArgumentError("why", "a tensor, or something a scope owns", describeValue(tensor), "pass the tensor itself");
     return reasons(handle);
   },
 };

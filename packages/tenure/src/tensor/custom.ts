@@ -5,6 +5,7 @@
 import type { DType } from "../base/dtype.ts";
 import { f32Bits } from "../base/bits.ts";
 import { ArgumentError, internal } from "../base/errors.ts";
+import { checkOptions, describeValue } from "../base/options.ts";
 import { type Shape, broadcastShapes } from "../base/shape.ts";
 import { type Meta, type OpDef, type Value, identify } from "../ops/op.ts";
 import { customKernel } from "../ops/custom.ts";
@@ -42,10 +43,13 @@ export interface CustomOp {
 
 /** Defines an op once; the result records it. @throws ArgumentError for a definition that can't work */
 export function defineOp(spec: CustomOp): (...args: readonly (Tensor | number)[]) => Tensor {
+  if (typeof spec !== "object" || (spec as unknown) === null) throw new ArgumentError("defineOp", "the definition of an op", describeValue(spec), "pass { name, inputs, expression, … }");
+  checkOptions("defineOp", spec, ["name", "doc", "inputs", "scalars", "infer", "expression", "kernel", "vjp"]);
   const { name, inputs, scalars = 0, expression } = spec;
-  if (!/^[A-Za-z]\w*$/.test(name)) throw new ArgumentError("defineOp", "a name of letters and digits", JSON.stringify(name));
+  if (typeof (name as unknown) !== "string" || !/^[A-Za-z]\w*$/.test(name)) throw new ArgumentError("defineOp", "a name of letters and digits", describeValue(name), 'pass for example name: "myOp"');
+  if (!Number.isInteger(scalars) || scalars < 0) throw new ArgumentError("defineOp", "scalars to be a whole number", describeValue(scalars), "pass how many numbers each call takes");
   if ((expression === undefined) === (spec.kernel === undefined)) throw new ArgumentError("defineOp", "either an expression or a kernel", expression === undefined ? "neither" : "both", "see CustomOp");
-  if (!Number.isInteger(inputs) || inputs < 1) throw new ArgumentError("defineOp", "at least one input tensor", String(inputs));
+  if (!Number.isInteger(inputs) || inputs < 1) throw new ArgumentError("defineOp", "at least one input tensor", describeValue(inputs), "pass how many tensors each call takes");
   const metas = (views: readonly { readonly layout: { readonly shape: Shape }; readonly dtype: DType }[]): Meta[] => views.map((v) => ({ shape: v.layout.shape, dtype: v.dtype }));
   const types = Array.from({ length: scalars }, () => ({ type: "f32" as const }));
   const op: OpDef = identify({
@@ -65,7 +69,7 @@ export function defineOp(spec: CustomOp): (...args: readonly (Tensor | number)[]
   });
   return (...args) => {
     const tensors = args.slice(0, inputs), numbers = args.slice(inputs);
-    if (args.length !== inputs + scalars || !tensors.every((t) => t instanceof Tensor) || !numbers.every((n) => typeof n === "number")) throw new ArgumentError(name, `${inputs} tensors and ${scalars} numbers`, args.map((a) => (a instanceof Tensor ? "tensor" : typeof a)).join(", ") || "nothing");
+    if (args.length !== inputs + scalars || !tensors.every((t) => t instanceof Tensor) || !numbers.every((n) => typeof n === "number")) throw new ArgumentError(name, `${inputs} tensors and ${scalars} numbers`, args.map((a) => (a instanceof Tensor ? "tensor" : typeof a)).join(", ") || "nothing", "pass the tensors first, then the numbers");
     return call(op, tensors, undefined, numbers.map(f32Bits));
   };
 }

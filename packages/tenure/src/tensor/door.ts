@@ -3,6 +3,7 @@
  * methods can then be written in other files. Called within this folder and by layers above; results belong to the current scope.
  */
 import { ArgumentError, internal } from "../base/errors.ts";
+import { describeValue } from "../base/options.ts";
 import { type Handle, handleOf } from "../ownership/handle.ts";
 import type { OpDef } from "../ops/op.ts";
 import { TensorHandle } from "./body.ts";
@@ -15,7 +16,7 @@ export const maker: { wrap: (handle: TensorHandle) => Tensor } = { wrap: () => {
 /** The live handle behind a tensor. @throws DisposedError; ArgumentError for anything that is no tensor */
 export function handleIn(op: string, t: Tensor): TensorHandle {
   const handle: Handle | undefined = handleOf(t);
-  if (!(handle instanceof TensorHandle)) throw new ArgumentError(op, "a tensor", typeof t, "make one with tensor(…)");
+  if (!(handle instanceof TensorHandle)) throw new ArgumentError(op, "a tensor", describeValue(t), "make one with tensor(…)");
   handle.assertLive(op);
   return handle;
 }

@@ -4,7 +4,32 @@
 import type { DType, HostArray } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape } from "../base/shape.ts";
+import { dtypeWord } from "../ops/elementwise.ts";
+import { describeValue } from "../base/options.ts";
 import type { NestedArray } from "./tensor.ts";
+
+/** What the integer dtypes hold. */
+export const integerRange: Readonly<Partial<Record<DType, readonly [low: number, high: number]>>> = { int32: [-0x8000_0000, 0x7fff_ffff], uint32: [0, 0xffff_ffff] };
+
+/** Whether the whole part of a number can be held. Floats and bools hold any. */
+export function fits(value: number, dtype: DType): boolean {
+  const range = integerRange[dtype];
+  if (range === undefined) return true;
+  const whole = Math.trunc(value);
+  return whole >= range[0] && whole <= range[1];
+}
+
+function outOfRange(op: string, dtype: DType, got: string): ArgumentError {
+  const [low, high] = integerRange[dtype]!;
+  return new ArgumentError(op, `numbers from ${low} to ${high} for ${dtype}`, got, "use float32, or bring the numbers into range");
+}
+
+/** The word that carries a number into a kernel. @throws ArgumentError for anything but a number, and for one that an integer dtype does not hold */
+export function numberWord(op: string, value: number, dtype: DType): number {
+  if (typeof (value as unknown) !== "number") throw new ArgumentError(op, "a number", describeValue(value), "pass a plain number");
+  if (!fits(value, dtype)) throw outOfRange(op, dtype, String(value));
+  return dtypeWord(value, dtype);
+}
 
 /** What `tensor` accepts: a number, a boolean, nested arrays of them, or a typed array. */
 export type TensorData = number | boolean | readonly TensorData[] | ArrayBufferView;
@@ -40,9 +65,16 @@ function fromView(view: ArrayBufferView): HostData {
   throw new ArgumentError("tensor", "an array of 8, 16, 32 bit integers or floats", view.constructor.name, "convert it to a Float32Array");
 }
 
-/** The device bytes of `values`, always a fresh copy, padded to 4 bytes. */
-export function encode(values: ArrayLike<number>, dtype: DType): Uint8Array<ArrayBuffer> {
+/** Whether every number of an array can be held as it is, told by its kind. */
+function surelyFits(values: ArrayLike<number>, dtype: DType): boolean {
+  if (integerRange[dtype] === undefined || values instanceof Uint8Array || values instanceof Uint16Array || values instanceof Uint8ClampedArray) return true;
+  return dtype === "uint32" ? values instanceof Uint32Array : values instanceof Int32Array || values instanceof Int16Array || values instanceof Int8Array;
+}
+
+/** The device bytes of `values`, always a fresh copy, padded to 4 bytes. @throws ArgumentError for a number that an integer dtype does not hold */
+export function encode(values: ArrayLike<number>, dtype: DType, op = "tensor"): Uint8Array<ArrayBuffer> {
   const n = values.length;
+  if (!surelyFits(values, dtype)) for (let i = 0; i < n; i++) if (!fits(values[i]!, dtype)) throw outOfRange(op, dtype, `${values[i]} at position ${i}`);
   if (dtype === "float16") {
     const out = new Uint16Array(Math.max(2, n + (n % 2)));
     for (let i = 0; i < n; i++) out[i] = toHalf(values[i]!);

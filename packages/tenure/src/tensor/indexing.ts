@@ -45,7 +45,7 @@ export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
 export function split(x: Tensor, sizes: number | readonly number[], axis = 0): Tensor[] {
   const { shape } = handleIn("split", x).layout, at = normalizeAxis("split", axis, shape.length), dim = shape[at]!;
   if (typeof sizes === "number") {
-    if (!Number.isInteger(sizes) || sizes < 1) throw new ArgumentError("split", "a size of 1 or more", String(sizes));
+    if (!Number.isInteger(sizes) || sizes < 1) throw new ArgumentError("split", "a size of 1 or more", String(sizes), "pass how many positions each part has");
     return Array.from({ length: Math.max(1, Math.ceil(dim / sizes)) }, (_, k) => x.slice(at, k * sizes, Math.min((k + 1) * sizes, dim)));
   }
   if (sizes.some((n) => !Number.isInteger(n) || n < 0) || sizes.reduce((n, s) => n + s, 0) !== dim) throw new ShapeError("split", `sizes that add up to ${dim}`, formatShape(sizes), `axis ${axis} of ${formatShape(shape)}`);
@@ -56,7 +56,7 @@ export function split(x: Tensor, sizes: number | readonly number[], axis = 0): T
 /** At most `count` views of equal size; the last may be shorter. */
 export function chunk(x: Tensor, count: number, axis = 0): Tensor[] {
   const { shape } = handleIn("chunk", x).layout, at = normalizeAxis("chunk", axis, shape.length);
-  if (!Number.isInteger(count) || count < 1) throw new ArgumentError("chunk", "a count of 1 or more", String(count));
+  if (!Number.isInteger(count) || count < 1) throw new ArgumentError("chunk", "a count of 1 or more", String(count), "pass how many parts you want");
   return split(x, Math.max(1, Math.ceil(shape[at]! / count)), at);
 }
 
@@ -136,7 +136,7 @@ export function sort(x: Tensor, axis = -1, descending = false): Sorted {
 /** The `k` largest (or smallest) elements of an axis in order, and where they were. */
 export function topK(x: Tensor, k: number, axis = -1, largest = true): Sorted {
   const { shape } = handleIn("topK", x).layout, at = normalizeAxis("topK", axis, shape.length);
-  if (!Number.isInteger(k) || k < 0 || k > shape[at]!) throw new ArgumentError("topK", `a number from 0 to ${shape[at]}`, String(k));
+  if (!Number.isInteger(k) || k < 0 || k > shape[at]!) throw new ArgumentError("topK", `a number from 0 to ${shape[at]}`, String(k), "take fewer elements, or another axis");
   return scoped(() => {
     const indices = argSort(x, at, largest).slice(at, 0, k).contiguous();
     return { values: gather(x, at, indices), indices };
@@ -152,13 +152,13 @@ export function flip(x: Tensor, axes: number | readonly number[]): Tensor {
 /** Elements moved on by `shifts` along axes, from the end back to the beginning. Without axes: of the flattened tensor. */
 export function roll(x: Tensor, shifts: number | readonly number[], axes?: number | readonly number[]): Tensor {
   const { shape } = handleIn("roll", x).layout, by = typeof shifts === "number" ? [shifts] : shifts;
-  if (by.some((n) => !Number.isInteger(n))) throw new ArgumentError("roll", "whole numbers", by.join(", "));
+  if (by.some((n) => !Number.isInteger(n))) throw new ArgumentError("roll", "whole numbers", by.join(", "), "pass integers; negative ones move towards the front");
   if (axes === undefined) {
     if (by.length !== 1) throw new ArgumentError("roll", "one shift without axes", String(by.length), "name the axes");
     return scoped(() => roll(x.reshape(-1), by, 0).reshape(shape), "roll");
   }
   const along = (typeof axes === "number" ? [axes] : axes).map((a) => normalizeAxis("roll", a, shape.length));
-  if (along.length !== by.length) throw new ArgumentError("roll", "as many shifts as axes", `${by.length} and ${along.length}`);
+  if (along.length !== by.length) throw new ArgumentError("roll", "as many shifts as axes", `${by.length} and ${along.length}`, "name an axis for each shift");
   return scoped(() => along.reduce((t, axis, i) => {
     const dim = shape[axis]!, cut = dim === 0 ? 0 : (((-by[i]!) % dim) + dim) % dim;
     return cut === 0 ? t : concat([t.slice(axis, cut), t.slice(axis, 0, cut)], axis);
@@ -183,7 +183,7 @@ export function tile(x: Tensor, counts: readonly number[]): Tensor {
 /** Each element `count` times in place, along an axis (of the flattened tensor without one). */
 export function repeatInterleave(x: Tensor, count: number, axis?: number): Tensor {
   const { shape } = handleIn("repeatInterleave", x).layout;
-  if (!Number.isInteger(count) || count < 0) throw new ArgumentError("repeatInterleave", "a count of 0 or more", String(count));
+  if (!Number.isInteger(count) || count < 0) throw new ArgumentError("repeatInterleave", "a count of 0 or more", String(count), "pass how often each element should come");
   if (axis === undefined) return scoped(() => repeatInterleave(x.reshape(-1), count, 0), "repeatInterleave");
   const at = normalizeAxis("repeatInterleave", axis, shape.length), wide = [...shape.slice(0, at + 1), count, ...shape.slice(at + 1)];
   return scoped(() => x.unsqueeze(at + 1).expand(wide).reshape(shape.map((d, i) => (i === at ? d * count : d))), "repeatInterleave");

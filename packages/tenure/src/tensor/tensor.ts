@@ -5,11 +5,12 @@
 import { f32Bits } from "../base/bits.ts";
 import { type DType, type HostArray, checkDType, dtypeBytes, isFloat, promote } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, GradError, ShapeError, internal } from "../base/errors.ts";
+import { checkFunction, checkOptions, describeValue } from "../base/options.ts";
 import { type Shape, formatShape, normalizeAxes, normalizeAxis } from "../base/shape.ts";
 import { currentScope } from "../ownership/current.ts";
 import { HANDLE, type Handle, handleOf, register } from "../ownership/handle.ts";
 import { scoped } from "../ownership/scoped.ts";
-import { type DisposeScope, detachHandle, moveHandleTo, moveHandleToOuter } from "../ownership/scope.ts";
+import { DisposeScope, detachHandle, moveHandleTo, moveHandleToOuter } from "../ownership/scope.ts";
 import * as E from "../ops/elementwise.ts";
 import type { AnyOp, OpDef } from "../ops/op.ts";
 import * as M from "../ops/math.ts";
@@ -19,7 +20,7 @@ import * as V from "../ops/views.ts";
 import { readBytes } from "../runtime/execute.ts";
 import { TensorHandle } from "./body.ts";
 import { maker } from "./door.ts";
-import { decode, nested, preview } from "./host.ts";
+import { decode, fits, integerRange, nested, numberWord, preview } from "./host.ts";
 import * as X from "./indexing.ts";
 import * as S from "./statistics.ts";
 import { Gradient } from "./tape.ts";
@@ -93,6 +94,7 @@ export class Tensor implements Disposable {
 
   /** Hands the tensor to a scope, or to whoever owns another tensor (nobody, if nobody does). */
   moveTo(target: DisposeScope | Tensor): this {
+    if (!(target instanceof Tensor) && !(target instanceof DisposeScope)) throw new ArgumentError("moveTo", "a dispose scope or a tensor", describeValue(target), "pass the scope that should own it; detachFromScope() takes it out of all");
     moveHandleTo(this[HANDLE], target instanceof Tensor ? target[HANDLE] : target);
     return this;
   }
@@ -148,6 +150,7 @@ export class Tensor implements Disposable {
   /** Only leaves can be switched. @throws GradError for a computed tensor, DTypeError for integers */
   set requiresGrad(wanted: boolean) {
     const h = live(this, "requiresGrad");
+    if (typeof (wanted as unknown) !== "boolean") throw new ArgumentError("requiresGrad", "true or false", describeValue(wanted), "set a boolean");
     if (wanted === this.requiresGrad) return;
     if (wanted && !isFloat(h.dtype)) throw new DTypeError("requiresGrad", "a float tensor", h.dtype, "cast it to float32");
     if (h.gradient !== null && h.gradient.node !== null) throw new GradError("requiresGrad", `expected a leaf, got ${h.describe()}, which an op made; use detach()`);
@@ -192,6 +195,7 @@ export class Tensor implements Disposable {
   registerHook(hook: (gradient: Tensor) => Tensor | undefined): Disposable {
     const { gradient } = live(this, "registerHook");
     if (gradient === null) throw new GradError("registerHook", `expected a tensor with requiresGrad, got ${this.toString()}; set requiresGrad = true first`);
+    checkFunction("registerHook", hook, "pass (gradient) => …");
     (gradient.hooks ??= new Set()).add(hook);
     return { [Symbol.dispose]: () => { gradient.hooks?.delete(hook); } };
   }
@@ -203,6 +207,8 @@ export class Tensor implements Disposable {
    */
   backward(gradient?: Tensor, options: BackwardOptions = {}): void {
     live(this, "backward");
+    if (gradient !== undefined && !(handleOf(gradient) instanceof TensorHandle)) throw new ArgumentError("backward", "a gradient that is a tensor", describeValue(gradient), "leave it out for a single element; options come second: backward(undefined, { … })");
+    checkOptions("backward", options, ["retainGraph", "createGraph"]);
     engine.backward(this, gradient, options);
   }
 
@@ -228,10 +234,12 @@ export class Tensor implements Disposable {
   copy_(source: Tensor): Tensor { return call(E.assign, [this, source], undefined); }
   /** Overwrites every element with a number. */
   fill_(value: number): Tensor {
-    const dtype = this.dtype, [source] = runOp(E.fill, [], { shape: [], dtype }, [E.dtypeWord(value, dtype)]);
-    const [out] = runOp(E.assign, [live(this, "fill_"), source!], undefined);
-    source!.discard();
-    return wrap(out!);
+    const target = live(this, "fill_"), { dtype } = target, [source] = runOp(E.fill, [], { shape: [], dtype }, [numberWord("fill_", value, dtype)]);
+    try {
+      return wrap(runOp(E.assign, [target, source!], undefined)[0]!);
+    } finally {
+      source!.discard();
+    }
   }
   zero_(): Tensor { return this.fill_(0); }
 
@@ -301,7 +309,7 @@ export class Tensor implements Disposable {
   /** Kept within bounds; either may be left out (null). NaN stays NaN. */
   clamp(min?: number | null, max?: number | null): Tensor { return bounded(this, min, max, false); }
   /** `value` where the mask is true, this tensor elsewhere. */
-  maskedFill(mask: Tensor, value: number): Tensor { return call(M.maskedFill, [this, mask], undefined, [E.dtypeWord(value, this.dtype)]); }
+  maskedFill(mask: Tensor, value: number): Tensor { return call(M.maskedFill, [this, mask], undefined, [numberWord("maskedFill", value, this.dtype)]); }
   /** Zeros above a diagonal of each matrix; positive ones lie above the main one. */
   tril(diagonal = 0): Tensor { return banded(this, false, diagonal); }
   /** Zeros below a diagonal of each matrix. */
@@ -335,7 +343,7 @@ export class Tensor implements Disposable {
   round_(): Tensor { return unary(E.round.inplace!, this); }
   trunc_(): Tensor { return unary(M.trunc.inplace!, this); }
   clamp_(min?: number | null, max?: number | null): Tensor { return bounded(this, min, max, true); }
-  maskedFill_(mask: Tensor, value: number): Tensor { return call(M.maskedFill.inplace!, [this, mask], undefined, [E.dtypeWord(value, this.dtype)]); }
+  maskedFill_(mask: Tensor, value: number): Tensor { return call(M.maskedFill.inplace!, [this, mask], undefined, [numberWord("maskedFill_", value, this.dtype)]); }
   lerp_(end: Tensor, weight: number): Tensor { return call(M.lerp.inplace!, [this, end], undefined, [f32Bits(weight)]); }
   addcmul_(a: Tensor, b: Tensor, value = 1): Tensor { return call(M.addcmul.inplace!, [this, a, b], undefined, [f32Bits(value)]); }
   addcdiv_(a: Tensor, b: Tensor, value = 1): Tensor { return call(M.addcdiv.inplace!, [this, a, b], undefined, [f32Bits(value)]); }
@@ -363,8 +371,8 @@ export class Tensor implements Disposable {
   /** NaN wins. */
   min(axes?: Axes, keepDims = false): Tensor { return reduce(R.min, this, axes, keepDims); }
   /** Position of the first largest element: along an axis, or in the flattened tensor. int32. */
-  argMax(axis?: number, keepDims = false): Tensor { return reduce(R.argMax, this, axis, keepDims); }
-  argMin(axis?: number, keepDims = false): Tensor { return reduce(R.argMin, this, axis, keepDims); }
+  argMax(axis?: number | null, keepDims = false): Tensor { return reduce(R.argMax, this, oneAxis("argMax", axis), keepDims); }
+  argMin(axis?: number | null, keepDims = false): Tensor { return reduce(R.argMin, this, oneAxis("argMin", axis), keepDims); }
   any(axes?: Axes, keepDims = false): Tensor { return reduce(R.any, this, axes, keepDims); }
   all(axes?: Axes, keepDims = false): Tensor { return reduce(R.all, this, axes, keepDims); }
   /** Product; exact gradients where factors are 0. */
@@ -485,7 +493,7 @@ export class Tensor implements Disposable {
 /** The live handle behind a tensor. @throws DisposedError; ArgumentError for anything that is no tensor */
 export function live(t: Tensor, op: string): TensorHandle {
   const handle: Handle | undefined = handleOf(t);
-  if (!(handle instanceof TensorHandle)) throw new ArgumentError(op, "a tensor", typeof t, "make one with tensor(…)");
+  if (!(handle instanceof TensorHandle)) throw new ArgumentError(op, "a tensor", describeValue(t), "make one with tensor(…)");
   handle.assertLive(op);
   return handle;
 }
@@ -515,16 +523,26 @@ function unary(op: OpDef, x: Tensor): Tensor { return wrap(runOp(op, [live(x, op
 /** A binary op, in the form that takes a number where one is given. */
 function binary(op: OpDef, a: Tensor, b: TensorLike, inplace = false): Tensor {
   if (typeof b !== "number") return call(inplace ? op.inplace! : op, [a, b], undefined);
-  const form = E.scalarFormOf(op), dtype = scalarDType(op, live(a, op.name).dtype, b);
+  const own = live(a, inplace ? op.inplace!.name : op.name).dtype, form = E.scalarFormOf(op);
+  if (op.inplace === undefined && Number.isInteger(b) && !fits(b, own)) return call(form, [a], { dtype: "float32", reverse: false }, [f32Bits(b < 0 ? -Infinity : Infinity)]); // a comparison: beyond all integers of the dtype
+  const dtype = scalarDType(inplace ? op.inplace! : op, own, b);
   return call(inplace ? form.inplace! : form, [a], { dtype, reverse: false }, [E.dtypeWord(b, dtype)]);
 }
 
-/** What an op with a number computes in: floats stay, integers stay with whole numbers, anything else becomes float32. */
+/** What an op with a number computes in: floats stay, integers stay with whole numbers, anything else becomes float32. @throws ArgumentError for a whole number that the integers do not hold */
 export function scalarDType(op: AnyOp, dtype: DType, value: number): DType {
-  if (typeof value !== "number") throw new ArgumentError(op.name, "a tensor or a number", typeof value, "make a tensor with tensor(…)");
+  if (typeof value !== "number") throw new ArgumentError(op.name, "a tensor or a number", describeValue(value), "make a tensor with tensor(…)");
   if (isFloat(dtype)) return dtype;
-  if (op === E.div || !Number.isInteger(value)) return "float32";
-  return dtype === "bool" || dtype === "uint32" && value < 0 ? "int32" : dtype;
+  if (op === E.div || op === E.div.inplace || !Number.isInteger(value)) return "float32";
+  const computed = dtype === "bool" || dtype === "uint32" && value < 0 ? "int32" : dtype;
+  if (!fits(value, computed)) throw new ArgumentError(op.name, `a number from ${integerRange[computed]!.join(" to ")} for ${dtype}`, String(value), "cast the tensor with .float() first");
+  return computed;
+}
+
+/** @throws ArgumentError for a list of axes */
+function oneAxis(op: string, axis: number | null | undefined): number | null | undefined {
+  if (axis !== undefined && axis !== null && typeof (axis as unknown) !== "number") throw new ArgumentError(op, "one axis", describeValue(axis), "leave it out for the flattened tensor, or flatten the axes first");
+  return axis;
 }
 
 function reduce(op: OpDef<R.ReduceAttrs>, x: Tensor, axes: Axes | undefined, keepDims: boolean): Tensor {
@@ -539,7 +557,7 @@ function vectorMatmul(a: Tensor, b: Tensor): Tensor {
 
 function bounded(x: Tensor, min: number | null | undefined, max: number | null | undefined, inplace: boolean): Tensor {
   const { dtype: own } = live(x, "clamp"), given = [min, max].filter((v) => typeof v === "number");
-  if (given.length === 0) throw new ArgumentError("clamp", "a lower or an upper bound", "neither");
+  if (given.length === 0) throw new ArgumentError("clamp", "a lower or an upper bound", "neither", "pass clamp(min, max), null for none");
   const dtype = given.map((v) => scalarDType(M.clamp, own, v)).reduce(promote);
   const [low, high] = isFloat(dtype) ? [-Infinity, Infinity] : dtype === "uint32" ? [0, 0xffffffff] : [-0x80000000, 0x7fffffff];
   if (inplace && own === "bool") throw new DTypeError("clamp_", "numbers", "bool", "cast to int32 first");
@@ -548,7 +566,7 @@ function bounded(x: Tensor, min: number | null | undefined, max: number | null |
 
 function banded(x: Tensor, upper: boolean, diagonal: number): Tensor {
   const { shape } = live(x, upper ? "triu" : "tril").layout;
-  if (!Number.isInteger(diagonal)) throw new ArgumentError(upper ? "triu" : "tril", "a whole number for the diagonal", String(diagonal));
+  if (!Number.isInteger(diagonal)) throw new ArgumentError(upper ? "triu" : "tril", "a whole number for the diagonal", describeValue(diagonal), "0 is the main diagonal");
   return call(M.band, [x], { upper }, [shape.at(-2) ?? 0, shape.at(-1) ?? 0, diagonal >>> 0]);
 }
 

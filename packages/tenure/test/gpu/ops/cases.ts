@@ -64,7 +64,7 @@ export function convert(x: number, from: DType, to: DType): number {
   if (isFloat(to)) return Math.fround(x);
   if (!isFloat(from)) return store(to, x);
   if (Number.isNaN(x)) return 0;
-  return to === "int32" ? Math.trunc(Math.min(Math.max(x, -2147483648), 2147483520)) : Math.trunc(Math.min(Math.max(x, 0), 4294967040));
+  return to === "int32" ? Math.trunc(Math.min(Math.max(x, -2147483648), 2147483647)) : Math.trunc(Math.min(Math.max(x, 0), 4294967295));
 }
 
 function evaluate(ref: Reference, compute: DType, x: readonly number[]): number {

@@ -6,7 +6,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { GradError, type Tensor, grad, scoped, scopedAsync, tensor } from "tenure";
 import { gradcheck } from "tenure/testing";
-import { type AnyOp, allOps } from "../../../src/ops/op.ts";
+import { type AnyOp, allOps, uniqueName } from "../../../src/ops/op.ts";
 import { rejects, setup } from "../../helpers.ts";
 import { type GradCase, gradCasesOf } from "./cases.ts";
 import { execute, upload } from "./host.ts";
@@ -48,15 +48,15 @@ async function all(runs: readonly (readonly [string, () => Promise<void>])[]): P
 }
 
 const twins = new Set(allOps().flatMap((op) => (op.inplace === undefined ? [] : [op.inplace])));
-const differentiable = allOps().filter((op) => op.vjp !== undefined && !twins.has(op) && op.facts.inplaceOf === undefined && !["wins", "floorDiv", "gate"].includes(op.name));
+const differentiable = allOps().filter((op) => op.vjp !== undefined && !twins.has(op) && op.facts.inplaceOf === undefined && !["wins", "floorDiv", "gate"].includes(uniqueName(op)));
 
 test("every differentiable op has a case", () => {
-  for (const op of differentiable) if (gradCasesOf(op.name) === undefined) throw new Error(`no gradient case for the op ${op.name}`);
+  for (const op of differentiable) if (gradCasesOf(uniqueName(op)) === undefined) throw new Error(`no gradient case for the op ${uniqueName(op)}`);
 });
 
 for (const op of differentiable) {
-  test(op.name, async () => {
-    const cases = gradCasesOf(op.name)!, first = cases[cases.length - 1]!;
+  test(uniqueName(op), async () => {
+    const cases = gradCasesOf(uniqueName(op))!, first = cases[cases.length - 1]!;
     await all([
       ...cases.map((c) => [c.label, () => gradcheck((...x) => apply(op, c, x), c.points, options(c))] as const),
       [`${first.label}, scattered`, () => gradcheck((...x) => apply(op, first, x.map(scattered)), first.points, options(first))],
@@ -68,16 +68,16 @@ for (const op of differentiable) {
 test("in place: the gradient where nothing needed was overwritten, an error where it was", async () => {
   const runs: (readonly [string, () => Promise<void>])[] = [];
   for (const op of differentiable) {
-    const twin = op.inplace, c = gradCasesOf(op.name)?.[0];
+    const twin = op.inplace, c = gradCasesOf(uniqueName(op))?.[0];
     if (twin === undefined || c === undefined) continue;
     const run = (...x: Tensor[]): Tensor => apply(twin, c, [x[0]!.clone(), ...x.slice(1)]);
-    if (op.saves?.inputs?.includes(0) === true && !["divScalar", "modScalar"].includes(op.name)) { // those two need it with the number on the left only
-      runs.push([twin.name, () => scopedAsync(async () => {
+    if (op.saves?.inputs?.includes(0) === true && !["divScalar", "modScalar"].includes(uniqueName(op))) { // those two need it with the number on the left only
+      runs.push([uniqueName(twin), () => scopedAsync(async () => {
         const inputs = c.points.map((p) => tensor([...p.values], { shape: p.shape, requiresGrad: true })), loss = run(...inputs).sum();
         await rejects(() => { loss.backward(); }, GradError, /changed in place/, new RegExp(twin.name));
         assert.not(inputs.some((x) => x.hasGrad), "no leaf is half updated");
       })]);
-    } else runs.push([twin.name, () => gradcheck(run, c.points, options(c))]);
+    } else runs.push([uniqueName(twin), () => gradcheck(run, c.points, options(c))]);
   }
   await all(runs);
 });

@@ -6,7 +6,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { newDisposeScope, noGrad } from "tenure";
 import { assertClose } from "tenure/testing";
-import { type AnyOp, allOps } from "../../../src/ops/op.ts";
+import { type AnyOp, allOps, uniqueName } from "../../../src/ops/op.ts";
 import "../../../src/ops/optimizer.ts";
 import { setup } from "../../helpers.ts";
 import { type Case, casesOf } from "./cases.ts";
@@ -39,16 +39,16 @@ async function check(op: AnyOp, c: Case, views: readonly ViewKind[] | undefined)
 const ops = allOps(), names = new Set<string>();
 test("every op has a case, a name of its own and a line of documentation", () => {
   for (const op of ops) {
-    if (casesOf(op.name) === undefined) throw new Error(`no case for the op ${op.name}`);
-    assert.not(names.has(op.name), `two ops are called ${op.name}`);
-    names.add(op.name);
-    assert.ok(op.doc.length > 2 && op.doc.endsWith("."), `${op.name}: ${op.doc}`);
+    if (casesOf(uniqueName(op)) === undefined) throw new Error(`no case for the op ${uniqueName(op)}`);
+    assert.not(names.has(uniqueName(op)), `two ops are called ${uniqueName(op)}`);
+    names.add(uniqueName(op));
+    assert.ok(op.doc.length > 2 && op.doc.endsWith("."), `${uniqueName(op)}: ${op.doc}`);
   }
 });
 
 for (const op of ops) {
-  test(op.name, async () => {
-    const runs = casesOf(op.name)!.flatMap((c) => (c.views ?? [undefined]).map((views) => check(op, c, views)));
+  test(uniqueName(op), async () => {
+    const runs = casesOf(uniqueName(op))!.flatMap((c) => (c.views ?? [undefined]).map((views) => check(op, c, views)));
     const failures = (await Promise.allSettled(runs)).flatMap((r) => (r.status === "rejected" ? [(r.reason as Error).message] : []));
     if (failures.length > 0) throw new Error(failures.slice(0, 6).join("\n"));
     assert.ok(runs.length > 0);
