@@ -2,6 +2,7 @@
  * The idx format of the original MNIST files: a magic number, dimensions, big-endian elements. Host memory only; the result belongs to the caller.
  */
 import { ArgumentError } from "../base/errors.ts";
+import { describeValue } from "../base/options.ts";
 
 export type IdxData = Uint8Array | Int8Array | Int16Array | Int32Array | Float32Array | Float64Array;
 export interface Idx { readonly shape: readonly number[]; readonly data: IdxData }
@@ -20,6 +21,7 @@ const types: Readonly<Record<number, { bytes: number; make: (n: number) => IdxDa
  * @throws ArgumentError for a wrong magic number, a truncated file or one that is too long
  */
 export function parseIdx(bytes: Uint8Array, name = "idx data"): Idx {
+  if (!((bytes as unknown) instanceof Uint8Array)) throw new ArgumentError("parseIdx", "the bytes of a file as a Uint8Array", describeValue(bytes), "pass for example await readFile(path)");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const fail = (expected: string, got: string): never => { throw new ArgumentError("parseIdx", `${expected} in ${name}`, got, "check that the file is complete and not compressed"); };
   if (bytes.length >= 2 && bytes[0] === 0x1f && bytes[1] === 0x8b) fail("an idx file", "gzip data");

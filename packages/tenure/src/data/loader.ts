@@ -3,10 +3,12 @@
  * and when the loader is disposed, whatever scopes are open. Keep a tensor longer with `alias()`.
  */
 import { type DType, checkDType } from "../base/dtype.ts";
-import { ArgumentError } from "../base/errors.ts";
+import { ArgumentError, TenureError } from "../base/errors.ts";
+import { checkFlag, checkOptions, describeValue } from "../base/options.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import { detachHandle } from "../ownership/scope.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { scoped } from "../ownership/scoped.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import { type HostColumn, toTensors } from "./samples.ts";
 
 /** Tensors of one batch by name, first dimension the batch. */
@@ -43,7 +45,12 @@ export class ArrayDataset<K extends string> implements Dataset<Readonly<Record<K
   readonly #columns: readonly (readonly [K, Column, number])[];
 
   constructor(columns: Readonly<Record<K, Column>>) {
+    if (typeof columns !== "object" || (columns as unknown) === null) throw new ArgumentError("ArrayDataset", "columns by name", describeValue(columns), "pass { name: { data, shape }, … }");
     this.#columns = (Object.entries(columns) as [K, Column][]).map(([name, column]) => {
+      checkOptions("ArrayDataset", column, ["data", "shape", "dtype", "scale", "offset"]);
+      if (typeof (column.data as unknown) !== "object" || (column.data as unknown) === null || !Number.isSafeInteger(column.data.length)) throw new ArgumentError("ArrayDataset", `data in column ${name}`, describeValue(column.data), "pass { data: an array of numbers, shape: [] }");
+      if (!(Array.isArray as (value: unknown) => boolean)(column.shape) || column.shape.some((d) => !Number.isSafeInteger(d) || d < 0)) throw new ArgumentError("ArrayDataset", `the shape of one sample in column ${name}`, Array.isArray(column.shape) ? `[${column.shape.join(",")}]` : describeValue(column.shape), "pass [] for a number per sample");
+      for (const key of ["scale", "offset"] as const) if (column[key] !== undefined && typeof (column[key] as unknown) !== "number") throw new ArgumentError("ArrayDataset", `${key} of column ${name} to be a number`, describeValue(column[key]), "pass a plain number");
       if (column.dtype !== undefined) checkDType("ArrayDataset", column.dtype);
       return [name, column, column.shape.reduce((n, d) => n * d, 1)] as const;
     });
@@ -52,12 +59,13 @@ export class ArrayDataset<K extends string> implements Dataset<Readonly<Record<K
       return data.length / size;
     });
     this.length = counts[0] ?? 0;
-    if (counts.some((n) => n !== this.length)) throw new ArgumentError("ArrayDataset", "columns with equally many samples", this.#columns.map(([name], i) => `${name}: ${counts[i]}`).join(", "));
+    if (counts.some((n) => n !== this.length)) throw new ArgumentError("ArrayDataset", "columns with equally many samples", this.#columns.map(([name], i) => `${name}: ${counts[i]}`).join(", "), "check the sample shapes");
   }
 
   batch(indices: readonly number[]): Readonly<Record<K, Tensor>> { return this.load(indices)(); }
 
   load(indices: readonly number[]): () => Readonly<Record<K, Tensor>> {
+    for (const i of indices) if (!Number.isInteger(i) || i < 0 || i >= this.length) throw new ArgumentError("ArrayDataset", `positions of ${this.length} samples`, describeValue(i), `count from 0 to ${this.length - 1}`);
     const columns = this.#columns.map(([name, { data, shape, dtype = "float32", scale = 1, offset = 0 }, size]) => {
       const out = dtype === "int32" || dtype === "bool" ? new Int32Array(indices.length * size) : dtype === "uint32" ? new Uint32Array(indices.length * size) : new Float32Array(indices.length * size);
       for (let b = 0, at = 0; b < indices.length; b++) {
@@ -88,12 +96,19 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
   readonly #options: Required<DataLoaderOptions>;
   readonly #open = new Set<Epoch<B>>();
   #epoch = 0;
+  #disposed = false;
 
   constructor(dataset: Dataset<B>, options: DataLoaderOptions) {
+    const source = dataset as Partial<Dataset<B>> | null | undefined;
+    if (typeof source?.batch !== "function" || !Number.isSafeInteger(source.length)) throw new ArgumentError("DataLoader", "a dataset with length and batch(indices)", describeValue(dataset), "pass for example an ArrayDataset");
+    if ((options as unknown) === undefined) throw new ArgumentError("DataLoader", "options with batchSize", "none", "pass { batchSize: 32 }");
+    checkOptions("DataLoader", options, ["batchSize", "shuffle", "seed", "dropLast", "prefetch"]);
+    checkFlag("DataLoader", "shuffle", options.shuffle);
+    checkFlag("DataLoader", "dropLast", options.dropLast);
     const { batchSize, shuffle = false, seed = 0, dropLast = false, prefetch = 2 } = options;
-    if (!Number.isInteger(batchSize) || batchSize < 1) throw new ArgumentError("DataLoader", "batchSize to be a positive integer", String(batchSize));
-    if (!Number.isSafeInteger(seed)) throw new ArgumentError("DataLoader", "seed to be an integer", String(seed));
-    if (!Number.isInteger(prefetch) || prefetch < 0) throw new ArgumentError("DataLoader", "prefetch to be a whole number of 0 or more", String(prefetch));
+    if (!Number.isInteger(batchSize) || batchSize < 1) throw new ArgumentError("DataLoader", "batchSize to be a positive integer", describeValue(batchSize), "pass for example { batchSize: 32 }");
+    if (!Number.isSafeInteger(seed)) throw new ArgumentError("DataLoader", "seed to be an integer", describeValue(seed), "pass for example { seed: 1 }");
+    if (!Number.isInteger(prefetch) || prefetch < 0) throw new ArgumentError("DataLoader", "prefetch to be a whole number of 0 or more", describeValue(prefetch), "pass 0 for none");
     this.#dataset = dataset;
     this.#options = { batchSize, shuffle, seed, dropLast, prefetch };
   }
@@ -108,6 +123,7 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
   [Symbol.asyncIterator](): AsyncIterator<B, undefined> { return this.#begin((...args) => new AsyncEpoch<B>(this.#options.prefetch, ...args)); }
 
   #begin<E extends Epoch<B>>(make: (dataset: Dataset<B>, batches: readonly (readonly number[])[], onEnd: () => void) => E): E {
+    if (this.#disposed) throw new TenureError("DataLoader", "expected a live loader, got one that was disposed; make a new one");
     const { shuffle, seed, batchSize } = this.#options, order = Array.from({ length: this.#dataset.length }, (_, i) => i);
     if (shuffle) shuffleInPlace(order, seed + this.#epoch);
     this.#epoch++;
@@ -121,12 +137,13 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
   stateDict(): { readonly epoch: number } { return { epoch: this.#epoch }; }
   /** The next epoch is the one after those that had begun when `stateDict` was taken. */
   loadStateDict(state: { readonly epoch: number }): void {
-    if (!Number.isSafeInteger(state.epoch) || state.epoch < 0) throw new ArgumentError("DataLoader", "an epoch of 0 or more", String(state.epoch));
+    const epoch: unknown = (state as { epoch?: unknown } | null | undefined)?.epoch;
+    if (!Number.isSafeInteger(epoch) || state.epoch < 0) throw new ArgumentError("DataLoader", "an epoch of 0 or more", describeValue(epoch), "pass what stateDict() gave");
     this.#epoch = state.epoch;
   }
 
-  /** Frees the batches of loops still under way, and ends these loops. */
-  dispose(): void { for (const epoch of [...this.#open]) epoch.end(); }
+  /** Frees the batches of loops still under way, and ends these loops. No new ones can begin. */
+  dispose(): void { this.#disposed = true; for (const epoch of [...this.#open]) epoch.end(); }
   [Symbol.dispose](): void { this.dispose(); }
 }
 
@@ -144,14 +161,22 @@ abstract class Epoch<B extends Batch> {
     this.#onEnd = onEnd;
   }
 
-  /** Makes a batch the loop's; the one before is gone by now. */
-  protected take(batch: B): IteratorYieldResult<B> {
-    for (const t of Object.values(batch)) {
+  /** Makes a batch and takes it for the loop; the one before is gone by now. Whatever else `make` makes, or leaves when it throws, is freed. */
+  protected take(make: () => B): IteratorYieldResult<B> {
+    let batch: B | undefined;
+    scoped(() => {
+      const made = make() as B | null | undefined;
+      if (typeof made !== "object" || made === null || made instanceof Promise) throw new ArgumentError("DataLoader", "batches that are tensors by name", describeValue(made), "return { name: tensor, … } from the dataset's batch");
+      for (const [name, t] of Object.entries(made)) if (!(t instanceof Tensor)) throw new ArgumentError("DataLoader", `tensors in batches`, `${describeValue(t)} as ${name}`, "return { name: tensor, … } from the dataset's batch");
+      batch = made;
+      return Object.values<Tensor>(made);
+    }, "DataLoader");
+    for (const t of Object.values<Tensor>(batch!)) {
       detachHandle(t[HANDLE]);
       t[HANDLE].keeper = "DataLoader";
     }
-    this.#current = batch;
-    return { done: false, value: batch };
+    this.#current = batch!;
+    return { done: false, value: batch! };
   }
 
   protected free(): void {
@@ -174,7 +199,7 @@ class SyncEpoch<B extends Batch> extends Epoch<B> implements Iterator<B, undefin
     this.free();
     if (this.ended || this.#at >= this.batches.length) return this.end();
     try {
-      return this.take(this.dataset.batch(this.batches[this.#at++]!));
+      return this.take(() => this.dataset.batch(this.batches[this.#at++]!));
     } catch (error) {
       this.end();
       throw error;
@@ -234,7 +259,7 @@ class AsyncEpoch<B extends Batch> extends Epoch<B> implements AsyncIterator<B, u
       this.#enqueue(this.#prefetch);
       const make = await loading;
       // The loader may have been disposed while this waited.
-      return this.ended ? this.end() : this.take(make());
+      return this.ended ? this.end() : this.take(make);
     } catch (error) {
       this.end();
       throw error;

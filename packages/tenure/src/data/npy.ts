@@ -3,6 +3,7 @@
  * Results belong to the caller.
  */
 import { ArgumentError } from "../base/errors.ts";
+import { checkOptions, describeValue } from "../base/options.ts";
 import { type ElementType, type Fail, type HostData, type HostTensor, type Lossy, elementBytes, elementDType, readElements } from "./elements.ts";
 import { unzip } from "./zip.ts";
 
@@ -22,6 +23,8 @@ const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
  * @throws ArgumentError for a damaged file, and for arrays of objects, text or records
  */
 export function parseNpy(bytes: Uint8Array, options: NpyOptions = {}): HostTensor {
+  if (!((bytes as unknown) instanceof Uint8Array)) throw new ArgumentError("parseNpy", "the bytes of a file as a Uint8Array", describeValue(bytes), "pass for example await readFile(path)");
+  checkOptions("parseNpy", options, ["name", "lossy", "maxBytes"]);
   const { name = "npy data", lossy = "round" } = options;
   const fail: Fail = (expected, got, remedy = "check that the file is complete and an npy file") => { throw new ArgumentError("parseNpy", expected.includes(name) ? expected : `${expected} in ${name}`, got.slice(0, 200), remedy); };
   if (bytes.length < 10 || magic.some((b, i) => bytes[i] !== b)) fail("an npy file", bytes.length >= 2 && bytes[0] === 0x50 && bytes[1] === 0x4b ? "a zip archive; read it with parseNpz" : `bytes ${[...bytes.subarray(0, 6)].map((b) => b.toString(16).padStart(2, "0")).join(" ")}`);

@@ -4,6 +4,7 @@
  */
 import { type DType, dtypeBytes } from "../base/dtype.ts";
 import { ArgumentError } from "../base/errors.ts";
+import { checkOptions, describeValue } from "../base/options.ts";
 import { toHalf } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type ElementType, type Fail, type HostTensor, type Lossy, elementBytes, elementDType, elementTypes, isElementType, readElements } from "./elements.ts";
@@ -22,7 +23,7 @@ const maxRank = 64;
 export async function toSafetensors(tensors: Iterable<readonly [string, Tensor]>, metadata?: Readonly<Record<string, string>>): Promise<Uint8Array<ArrayBuffer>> {
   const seen = new Set(["__metadata__"]);
   const list = [...tensors].map(([name, t]) => {
-    if (seen.has(name)) throw new ArgumentError("toSafetensors", "each name once", JSON.stringify(name));
+    if (seen.has(name)) throw new ArgumentError("toSafetensors", "each name once", JSON.stringify(name), "rename one of them");
     seen.add(name);
     return { name, dtype: t.dtype, shape: t.shape, size: t.size, data: t.data() };
   });
@@ -67,6 +68,8 @@ export function fromSafetensors(bytes: Uint8Array, options: string | Safetensors
 
 /** Like `fromSafetensors`, with the metadata. */
 export function readSafetensors(bytes: Uint8Array, options: string | SafetensorsOptions = {}): Safetensors {
+  if (!((bytes as unknown) instanceof Uint8Array)) throw new ArgumentError("fromSafetensors", "the bytes of a file as a Uint8Array", describeValue(bytes), "pass for example await readFile(path)");
+  if (typeof options !== "string") checkOptions("fromSafetensors", options, ["name", "lossy"]);
   const { name = "safetensors data", lossy = "error" } = typeof options === "string" ? { name: options } : options;
   const fail: Fail = (expected, got, remedy = "the file is damaged or not a safetensors file") => { throw new ArgumentError("fromSafetensors", `${expected} in ${name}`, got.length > 200 ? `${got.slice(0, 200)}…` : got, remedy); };
   if (bytes.length < 8) fail("at least 8 bytes", String(bytes.length));

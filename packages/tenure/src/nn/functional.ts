@@ -1,10 +1,11 @@
 /**
  * Stateless layers and losses as functions on tensors; the module classes are thin over them. Results belong to the current scope; intermediates are freed here.
  */
+import { checkOptions } from "../base/options.ts";
 import { scoped } from "../ownership/scoped.ts";
 import * as C from "../ops/conv.ts";
 import { dropout as drop } from "../tensor/create.ts";
-import { type Tensor, call } from "../tensor/tensor.ts";
+import { type Tensor, call, live } from "../tensor/tensor.ts";
 
 export { batchNorm, groupNorm, instanceNorm, layerNorm, rmsNorm, type BatchNormOptions } from "./normalization.ts";
 export { scaledDotProductAttention, type AttentionOptions } from "./attention.ts";
@@ -20,6 +21,8 @@ export function pair(value: Pair): readonly [number, number] { return typeof val
 
 /** x [..., in] → [..., out] with weight [out, in] and bias [out]: x·Wᵀ + b, as PyTorch lays it out. */
 export function linear(x: Tensor, weight: Tensor, bias?: Tensor | null): Tensor {
+  live(x, "linear");
+  live(weight, "linear");
   return scoped(() => {
     const rows = x.rank === 1 ? x.unsqueeze(0) : x;
     const y = rows.matmul(weight.transpose());
@@ -32,6 +35,7 @@ export interface Conv2dOptions { readonly stride?: Pair; readonly padding?: Pair
 
 /** x [N, C, H, W], weight [O, C/groups, R, S], bias [O] → [N, O, P, Q]. */
 export function conv2d(x: Tensor, weight: Tensor, bias?: Tensor | null, options: Conv2dOptions = {}): Tensor {
+  checkOptions("conv2d", options, ["stride", "padding", "dilation", "groups"]);
   return scoped(() => {
     const y = call(C.conv2d, [x, weight], { stride: pair(options.stride ?? 1), padding: pair(options.padding ?? 0), dilation: pair(options.dilation ?? 1), groups: options.groups ?? 1 });
     return bias == null ? y : y.add(bias.reshape(1, -1, 1, 1));
@@ -42,11 +46,13 @@ export interface PoolOptions { readonly stride?: Pair; readonly padding?: Pair }
 
 /** x [N, C, H, W] → largest element of each window; the stride is the kernel size unless given. */
 export function maxPool2d(x: Tensor, kernel: Pair, options: PoolOptions = {}): Tensor {
+  checkOptions("maxPool2d", options, ["stride", "padding"]);
   return call(C.maxPool2d, [x], { kernel: pair(kernel), stride: pair(options.stride ?? kernel), padding: pair(options.padding ?? 0) });
 }
 
 /** x [N, C, H, W] → mean of each window; the stride is the kernel size unless given. */
 export function avgPool2d(x: Tensor, kernel: Pair, options: PoolOptions & { readonly countIncludePad?: boolean } = {}): Tensor {
+  checkOptions("avgPool2d", options, ["stride", "padding", "countIncludePad"]);
   return call(C.avgPool2d, [x], { kernel: pair(kernel), stride: pair(options.stride ?? kernel), padding: pair(options.padding ?? 0), countIncludePad: options.countIncludePad ?? true });
 }
 

@@ -2,6 +2,7 @@
  * The layers. Each owns its weights and frees its intermediates; `Sequential` frees what its layers hand to each other. Names and layouts are PyTorch's.
  */
 import { ArgumentError } from "../base/errors.ts";
+import { checkOptions, describeValue } from "../base/options.ts";
 import { newDisposeScope } from "../ownership/scope.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { scoped } from "../ownership/scoped.ts";
@@ -13,7 +14,12 @@ import { defaultWeight, fanIn, uniform } from "./init.ts";
 import { Module } from "./module.ts";
 
 function checkCount(layer: string, what: string, value: number): void {
-  if (!Number.isInteger(value) || value < 1) throw new ArgumentError(layer, `${what} to be a positive integer`, String(value));
+  if (!Number.isInteger(value) || value < 1) throw new ArgumentError(layer, `${what} to be a positive integer`, describeValue(value), "pass how many there are");
+}
+
+function checkPair(layer: string, what: string, value: F.Pair): void {
+  const list: unknown = typeof value === "number" ? [value, value] : value;
+  if (!Array.isArray(list) || list.length !== 2 || list.some((n) => !Number.isInteger(n) || n < 1)) throw new ArgumentError(layer, `${what} to be a positive integer or a pair of them`, Array.isArray(list) && typeof value !== "number" ? `[${list.join(",")}]` : describeValue(value), "pass for example 3");
 }
 
 /** Layers one after the other. Owns and disposes them; intermediates are freed as soon as the next layer has them. */
@@ -47,6 +53,7 @@ export class Linear extends Module {
   readonly bias: Tensor | null;
   constructor(inFeatures: number, outFeatures: number, options: { readonly bias?: boolean } = {}) {
     super();
+    checkOptions("Linear", options, ["bias"]);
     checkCount("Linear", "inFeatures", inFeatures);
     checkCount("Linear", "outFeatures", outFeatures);
     this.weight = this.parameter("weight", defaultWeight([outFeatures, inFeatures]));
@@ -62,10 +69,12 @@ export class Conv2d extends Module {
   readonly #options: F.Conv2dOptions;
   constructor(inChannels: number, outChannels: number, kernelSize: F.Pair, options: F.Conv2dOptions & { readonly bias?: boolean } = {}) {
     super();
+    checkOptions("Conv2d", options, ["bias", "stride", "padding", "dilation", "groups"]);
     const { bias = true, ...rest } = options, groups = rest.groups ?? 1;
     checkCount("Conv2d", "inChannels", inChannels);
     checkCount("Conv2d", "outChannels", outChannels);
-    if (inChannels % groups !== 0 || outChannels % groups !== 0) throw new ArgumentError("Conv2d", "groups that divide both channel counts", `${groups} for ${inChannels} and ${outChannels}`);
+    checkPair("Conv2d", "kernelSize", kernelSize);
+    if (inChannels % groups !== 0 || outChannels % groups !== 0) throw new ArgumentError("Conv2d", "groups that divide both channel counts", `${groups} for ${inChannels} and ${outChannels}`, "use a divisor of both");
     const shape = [outChannels, inChannels / groups, ...F.pair(kernelSize)];
     this.weight = this.parameter("weight", defaultWeight(shape));
     this.bias = bias ? this.parameter("bias", uniform([outChannels], 1 / Math.sqrt(fanIn(shape)))) : null;
@@ -78,7 +87,7 @@ export class Conv2d extends Module {
 export class MaxPool2d extends Module {
   readonly #kernel: F.Pair;
   readonly #options: F.PoolOptions;
-  constructor(kernelSize: F.Pair, options: F.PoolOptions = {}) { super(); this.#kernel = kernelSize; this.#options = options; }
+  constructor(kernelSize: F.Pair, options: F.PoolOptions = {}) { super(); checkOptions("MaxPool2d", options, ["stride", "padding"]); checkPair("MaxPool2d", "kernelSize", kernelSize); this.#kernel = kernelSize; this.#options = options; }
   forward(x: Tensor): Tensor { return F.maxPool2d(x, this.#kernel, this.#options); }
 }
 
@@ -94,7 +103,7 @@ export class Dropout extends Module {
   readonly p: number;
   constructor(p = 0.5) {
     super();
-    if (!(p >= 0 && p < 1)) throw new ArgumentError("Dropout", "a probability in [0, 1)", String(p));
+    if (!(p >= 0 && p < 1)) throw new ArgumentError("Dropout", "a probability in [0, 1)", describeValue(p), "pass the share to drop, for example 0.5");
     this.p = p;
   }
   forward(x: Tensor): Tensor { return F.dropout(x, this.p, this.training); }
@@ -111,6 +120,7 @@ export class Embedding extends Module<[indices: Tensor]> {
   readonly #padding: number | undefined;
   constructor(numEmbeddings: number, embeddingDim: number, options: EmbeddingOptions = {}) {
     super();
+    checkOptions("Embedding", options, ["paddingIdx"]);
     checkCount("Embedding", "numEmbeddings", numEmbeddings);
     checkCount("Embedding", "embeddingDim", embeddingDim);
     const padding = options.paddingIdx;

@@ -3,6 +3,7 @@
  * freed here. A module owns the class weights it is given. `input` and `target` must have one shape: broadcasting a loss is nearly always a mistake.
  */
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
+import { checkOptions } from "../base/options.ts";
 import { isFloat } from "../base/dtype.ts";
 import { formatShape, sameShape } from "../base/shape.ts";
 import { scoped } from "../ownership/scoped.ts";
@@ -50,6 +51,7 @@ function bent(input: Tensor, target: Tensor, bend: number): Tensor {
 
 /** Quadratic up to `delta`, linear beyond (Huber 1964): d²/2, then delta·(|d| - delta/2). @throws ArgumentError unless delta is positive */
 export function huberLoss(input: Tensor, target: Tensor, options: LossOptions & { readonly delta?: number } = {}): Tensor {
+  checkOptions("huberLoss", options, ["reduction", "delta"]);
   const { delta = 1, reduction = "mean" } = options;
   if (!(delta > 0)) throw new ArgumentError("huberLoss", "a positive delta", String(delta));
   checkSame("huberLoss", input, target);
@@ -58,6 +60,7 @@ export function huberLoss(input: Tensor, target: Tensor, options: LossOptions & 
 
 /** Huber's loss divided by `beta` (Girshick 2015): slopes of 1 beyond it. A beta of 0 gives l1. @throws ArgumentError for a negative beta */
 export function smoothL1Loss(input: Tensor, target: Tensor, options: LossOptions & { readonly beta?: number } = {}): Tensor {
+  checkOptions("smoothL1Loss", options, ["reduction", "beta"]);
   const { beta = 1, reduction = "mean" } = options;
   if (!(beta >= 0)) throw new ArgumentError("smoothL1Loss", "a beta of 0 or more", String(beta));
   checkSame("smoothL1Loss", input, target);
@@ -113,6 +116,7 @@ function finishRows(op: string, rows: Tensor, weights: Tensor | null, reduction:
  * @throws ShapeError for targets or weights that do not fit, ArgumentError for a smoothing outside [0, 1]. A target out of range gives NaN.
  */
 export function crossEntropy(logits: Tensor, targets: Tensor, options: CrossEntropyOptions = {}): Tensor {
+  checkOptions("crossEntropy", options, ["reduction", "weight", "ignoreIndex", "labelSmoothing"]);
   const { reduction = "mean", ignoreIndex, weight, labelSmoothing = 0 } = options;
   if (!(labelSmoothing >= 0 && labelSmoothing <= 1)) throw new ArgumentError("crossEntropy", "labelSmoothing in [0, 1]", String(labelSmoothing));
   if (isFloat(targets.dtype)) return softCrossEntropy(logits, targets, options);
@@ -148,6 +152,7 @@ function softCrossEntropy(logits: Tensor, targets: Tensor, { reduction = "mean",
  * @param targets class numbers [N], [N, …] or []
  */
 export function nllLoss(input: Tensor, targets: Tensor, options: ClassOptions = {}): Tensor {
+  checkOptions("nllLoss", options, ["reduction", "weight", "ignoreIndex"]);
   checkTargets("nllLoss", input, targets, options.weight);
   return scoped(() => {
     const rows = classRows(input), classes = rows.shape[1]!, labels = targets.rank === 1 ? targets : targets.reshape(-1), weights = rowWeights(labels, classes, options);
@@ -167,6 +172,7 @@ function boundedLog(p: Tensor): Tensor { return where(p.gt(0), p.maximum(1.2e-38
 
 /** -(t·log p + (1 - t)·log(1 - p)) for probabilities p. Prefer `bceWithLogits`, which is exact for sure predictions. */
 export function bce(input: Tensor, target: Tensor, options: BinaryOptions = {}): Tensor {
+  checkOptions("bce", options, ["reduction", "weight"]);
   const { weight, reduction = "mean" } = options;
   checkSame("bce", input, target);
   return scoped(() => {
@@ -177,6 +183,7 @@ export function bce(input: Tensor, target: Tensor, options: BinaryOptions = {}):
 
 /** Binary cross entropy of scores: (1 - t)·x + (1 + (posWeight - 1)·t)·log(1 + exp(-x)). `posWeight` broadcasts: a factor per class for positives. */
 export function bceWithLogits(input: Tensor, target: Tensor, options: BinaryOptions & { readonly posWeight?: Tensor | null } = {}): Tensor {
+  checkOptions("bceWithLogits", options, ["reduction", "weight", "posWeight"]);
   const { weight, posWeight, reduction = "mean" } = options;
   checkSame("bceWithLogits", input, target);
   return scoped(() => {
@@ -215,6 +222,7 @@ function cosine(a: Tensor, b: Tensor): Tensor {
  * @param target [N] or [] of 1 and -1
  */
 export function cosineEmbedding(a: Tensor, b: Tensor, target: Tensor, options: LossOptions & { readonly margin?: number } = {}): Tensor {
+  checkOptions("cosineEmbedding", options, ["reduction", "margin"]);
   const { margin = 0, reduction = "mean" } = options;
   checkSame("cosineEmbedding", a, b);
   if (!(margin >= -1 && margin <= 1)) throw new ArgumentError("cosineEmbedding", "a margin in [-1, 1]", String(margin));
@@ -232,28 +240,28 @@ type Pair = [input: Tensor, target: Tensor];
 /** `mseLoss` as a module. */
 export class MSELoss extends Module<Pair> {
   readonly #reduction: Reduction;
-  constructor(options: LossOptions = {}) { super(); this.#reduction = options.reduction ?? "mean"; }
+  constructor(options: LossOptions = {}) { super(); checkOptions("MSELoss", options, ["reduction"]); this.#reduction = options.reduction ?? "mean"; }
   forward(input: Tensor, target: Tensor): Tensor { return mseLoss(input, target, this.#reduction); }
 }
 
 /** `l1Loss` as a module. */
 export class L1Loss extends Module<Pair> {
   readonly #reduction: Reduction;
-  constructor(options: LossOptions = {}) { super(); this.#reduction = options.reduction ?? "mean"; }
+  constructor(options: LossOptions = {}) { super(); checkOptions("L1Loss", options, ["reduction"]); this.#reduction = options.reduction ?? "mean"; }
   forward(input: Tensor, target: Tensor): Tensor { return l1Loss(input, target, this.#reduction); }
 }
 
 /** `huberLoss` as a module. */
 export class HuberLoss extends Module<Pair> {
   readonly #options: LossOptions & { readonly delta?: number };
-  constructor(options: LossOptions & { readonly delta?: number } = {}) { super(); this.#options = options; }
+  constructor(options: LossOptions & { readonly delta?: number } = {}) { super(); checkOptions("HuberLoss", options, ["reduction", "delta"]); this.#options = options; }
   forward(input: Tensor, target: Tensor): Tensor { return huberLoss(input, target, this.#options); }
 }
 
 /** `smoothL1Loss` as a module. */
 export class SmoothL1Loss extends Module<Pair> {
   readonly #options: LossOptions & { readonly beta?: number };
-  constructor(options: LossOptions & { readonly beta?: number } = {}) { super(); this.#options = options; }
+  constructor(options: LossOptions & { readonly beta?: number } = {}) { super(); checkOptions("SmoothL1Loss", options, ["reduction", "beta"]); this.#options = options; }
   forward(input: Tensor, target: Tensor): Tensor { return smoothL1Loss(input, target, this.#options); }
 }
 
@@ -262,7 +270,7 @@ export class CrossEntropyLoss extends Module<[logits: Tensor, targets: Tensor]> 
   readonly weight: Tensor | null;
   readonly #options: CrossEntropyOptions;
   constructor(options: CrossEntropyOptions = {}) {
-    super();
+    super(); checkOptions("CrossEntropyLoss", options, ["reduction", "weight", "ignoreIndex", "labelSmoothing"]);
     this.weight = options.weight == null ? null : this.buffer("weight", options.weight);
     this.#options = { ...options, weight: this.weight };
   }
@@ -274,7 +282,7 @@ export class NLLLoss extends Module<Pair> {
   readonly weight: Tensor | null;
   readonly #options: ClassOptions;
   constructor(options: ClassOptions = {}) {
-    super();
+    super(); checkOptions("NLLLoss", options, ["reduction", "weight", "ignoreIndex"]);
     this.weight = options.weight == null ? null : this.buffer("weight", options.weight);
     this.#options = { ...options, weight: this.weight };
   }
@@ -286,7 +294,7 @@ export class BCELoss extends Module<Pair> {
   readonly weight: Tensor | null;
   readonly #options: BinaryOptions;
   constructor(options: BinaryOptions = {}) {
-    super();
+    super(); checkOptions("BCELoss", options, ["reduction", "weight"]);
     this.weight = options.weight == null ? null : this.buffer("weight", options.weight);
     this.#options = { ...options, weight: this.weight };
   }
@@ -299,7 +307,7 @@ export class BCEWithLogitsLoss extends Module<Pair> {
   readonly posWeight: Tensor | null;
   readonly #reduction: Reduction;
   constructor(options: BinaryOptions & { readonly posWeight?: Tensor | null } = {}) {
-    super();
+    super(); checkOptions("BCEWithLogitsLoss", options, ["reduction", "weight", "posWeight"]);
     this.weight = options.weight == null ? null : this.buffer("weight", options.weight);
     this.posWeight = options.posWeight == null ? null : this.buffer("pos_weight", options.posWeight);
     this.#reduction = options.reduction ?? "mean";
@@ -317,6 +325,6 @@ export class KLDivLoss extends Module<Pair> {
 /** `cosineEmbedding` as a module. */
 export class CosineEmbeddingLoss extends Module<[a: Tensor, b: Tensor, target: Tensor]> {
   readonly #options: LossOptions & { readonly margin?: number };
-  constructor(options: LossOptions & { readonly margin?: number } = {}) { super(); this.#options = options; }
+  constructor(options: LossOptions & { readonly margin?: number } = {}) { super(); checkOptions("CosineEmbeddingLoss", options, ["reduction", "margin"]); this.#options = options; }
   forward(a: Tensor, b: Tensor, target: Tensor): Tensor { return cosineEmbedding(a, b, target, this.#options); }
 }

@@ -3,6 +3,7 @@
  * weights; disposing the module frees them and all children. Subclassed by users and by the layers here.
  */
 import { ArgumentError, ShapeError, TenureError } from "../base/errors.ts";
+import { checkOptions, describeValue } from "../base/options.ts";
 import { formatShape, sameShape } from "../base/shape.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { HANDLE } from "../ownership/handle.ts";
@@ -14,8 +15,21 @@ import { Tensor, live } from "../tensor/tensor.ts";
 /** A module's values by dotted name, as `stateDict` returns and `loadStateDict` takes them. */
 export type StateDict = Map<string, Tensor>;
 
-/** Values to load: tensors, or host arrays as a file gives them. */
-export type LoadableState = ReadonlyMap<string, Tensor | { readonly data: ArrayBufferView; readonly shape: readonly number[] }>;
+type Loadable = Tensor | { readonly data: ArrayBufferView; readonly shape: readonly number[] };
+/** Values to load: tensors, or host arrays as a file gives them, in a map or a plain object. */
+export type LoadableState = ReadonlyMap<string, Loadable> | Readonly<Record<string, Loadable>>;
+
+/** @throws ArgumentError for anything else */
+function entriesOf(state: LoadableState): ReadonlyMap<string, Loadable> {
+  if (typeof state !== "object" || (state as unknown) === null || Array.isArray(state) || (state as unknown) instanceof Tensor) throw new ArgumentError("loadStateDict", "tensors by name", describeValue(state), "pass what stateDict() gave, or what fromSafetensors read");
+  const map: ReadonlyMap<string, Loadable> = state instanceof Map ? state as ReadonlyMap<string, Loadable> : new Map(Object.entries(state as Readonly<Record<string, Loadable>>));
+  for (const [name, entry] of map) {
+    if ((entry as unknown) instanceof Tensor) { live(entry as Tensor, "loadStateDict"); continue; }
+    const { data, shape } = (entry as { data?: unknown; shape?: unknown } | null | undefined) ?? {};
+    if (!ArrayBuffer.isView(data) || !Array.isArray(shape)) throw new ArgumentError("loadStateDict", `a tensor, or { data: a typed array, shape }, for ${name}`, data === undefined ? describeValue(entry) : `data that is ${describeValue(data)}`, "convert it with new Float32Array(…)");
+  }
+  return map;
+}
 
 /** A module of any arguments and result: what containers of modules hold. */
 export type AnyModule = Module<never, unknown>;
@@ -33,6 +47,9 @@ export function observeCalls<T>(observe: NonNullable<typeof calls.observe>, fn: 
     calls.observe = before;
   }
 }
+
+/** A module that hands back its argument gives an alias: caller and module may dispose their own. */
+function fresh<R>(result: R, args: readonly unknown[]): R { return result instanceof Tensor && args.includes(result) ? result.alias() : result; }
 
 /**
  * Base of everything that has weights. Assign modules to fields and they are found; register tensors with `parameter` and `buffer`.
@@ -55,7 +72,7 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
   call(...args: A): R {
     if (this.#disposed) throw new TenureError(this.constructor.name, "expected a live module, got one that was disposed; make a new one");
     return labelled(null, this.#label(currentLayer()), () => {
-      const result = this.forward(...args);
+      const result = fresh(this.forward(...args), args);
       calls.observe?.(this, args, result);
       return result;
     });
@@ -116,8 +133,17 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
     for (const [name, child] of this.children()) yield* child.namedModules(prefix === "" ? name : `${prefix}.${name}`, seen);
   }
 
-  /** Parameters by dotted name, this module's first. Borrowed: the module keeps them. */
+  /** Parameters by dotted name, this module's first. Weights tied by `alias()` appear once, under their first name. Borrowed: the module keeps them. */
   *namedParameters(): Generator<[name: string, parameter: Tensor]> {
+    const seen = new Set<unknown>();
+    for (const [name, p] of this.#allParameters()) {
+      const { gradient } = p[HANDLE]; // shared by aliases
+      if (gradient !== null && seen.has(gradient)) continue;
+      seen.add(gradient);
+      yield [name, p];
+    }
+  }
+  *#allParameters(): Generator<[name: string, parameter: Tensor]> {
     for (const [path, module] of this.namedModules()) for (const [name, p] of module.#parameters) yield [path === "" ? name : `${path}.${name}`, p];
   }
   parameters(): Tensor[] { return [...this.namedParameters()].map(([, p]) => p); }
@@ -142,7 +168,7 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
   /** Fresh aliases of all parameters and buffers, owned by the current scope, outside the graph. */
   stateDict(): StateDict {
     const state: StateDict = new Map();
-    for (const [name, t] of [...this.namedParameters(), ...this.namedBuffers()]) state.set(name, t.detach());
+    for (const [name, t] of [...this.#allParameters(), ...this.namedBuffers()]) state.set(name, t.detach());
     return state;
   }
 
@@ -150,8 +176,9 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
    * Checks what `loadStateDict` would load, and changes nothing.
    * @throws ArgumentError listing missing and unexpected names (with `strict`, the default), ShapeError for a shape that differs
    */
-  checkStateDict(state: LoadableState, options: { readonly strict?: boolean } = {}): { missing: string[]; unexpected: string[] } {
-    const own = new Map([...this.namedParameters(), ...this.namedBuffers()]), fix = "check that the file belongs to this architecture";
+  checkStateDict(given: LoadableState, options: { readonly strict?: boolean } = {}): { missing: string[]; unexpected: string[] } {
+    checkOptions("loadStateDict", options, ["strict"]);
+    const state = entriesOf(given), own = new Map([...this.#allParameters(), ...this.namedBuffers()]), fix = "check that the file belongs to this architecture";
     const missing = [...own.keys()].filter((n) => !state.has(n)), unexpected = [...state.keys()].filter((n) => !own.has(n));
     if (options.strict !== false && missing.length + unexpected.length > 0) throw new ArgumentError("loadStateDict", `exactly the names of this module`, `${missing.length > 0 ? `no ${missing.join(", ")}` : ""}${missing.length > 0 && unexpected.length > 0 ? "; " : ""}${unexpected.length > 0 ? `unknown ${unexpected.join(", ")}` : ""}`, fix);
     for (const [name, target] of own) {
@@ -166,11 +193,12 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
    * @returns the names that were not in `state`, and those in it that the module does not have
    * @throws ArgumentError listing missing and unexpected names, ShapeError for a shape that differs
    */
-  loadStateDict(state: LoadableState, options: { readonly strict?: boolean } = {}): { missing: string[]; unexpected: string[] } {
+  loadStateDict(given: LoadableState, options: { readonly strict?: boolean } = {}): { missing: string[]; unexpected: string[] } {
+    const state = entriesOf(given);
     const result = this.checkStateDict(state, options);
     using _ = newDisposeScope("loadStateDict");
     // All sources exist before the first target is touched: a disposed tensor or data of another length changes nothing.
-    const pairs = [...this.namedParameters(), ...this.namedBuffers()].flatMap(([name, target]) => {
+    const pairs = [...this.#allParameters(), ...this.namedBuffers()].flatMap(([name, target]) => {
       const source = state.get(name);
       if (source === undefined) return [];
       return [[target, source instanceof Tensor ? source.detach() : tensor(source.data, { shape: source.shape, dtype: target.dtype })] as const];

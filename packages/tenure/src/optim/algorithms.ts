@@ -3,13 +3,18 @@
  * parameter and its gradient and asks the base class for its state.
  */
 import { f32Bits } from "../base/bits.ts";
+import { ArgumentError } from "../base/errors.ts";
+import { checkOptions, describeValue } from "../base/options.ts";
 import { adagradUpdate, adamUpdate, lionUpdate, momentumUpdate, rmspropUpdate, sgdUpdate } from "../ops/optimizer.ts";
 import { type Tensor, update } from "../tensor/tensor.ts";
 import { Optimizer, type ParametersOf, checkNumber } from "./optimizer.ts";
 
 const bits = (values: readonly number[]): number[] => values.map(f32Bits);
 /** Options without the `undefined`s a caller may pass, so that defaults win. */
-function given<O extends object>(options: O): Partial<O> { return Object.fromEntries(Object.entries(options).filter(([, v]) => v !== undefined)) as Partial<O>; }
+function given<O extends object>(op: string, options: O, names: readonly string[]): Partial<O> {
+  checkOptions(op, options, names);
+  return Object.fromEntries(Object.entries(options).filter(([, v]) => v !== undefined)) as Partial<O>;
+}
 
 export interface SGDOptions {
   readonly lr: number;
@@ -26,7 +31,7 @@ export class SGD extends Optimizer<Required<SGDOptions>> {
   protected readonly stateNames: readonly string[] = ["momentum_buffer"];
 
   constructor(parameters: ParametersOf<SGDOptions>, options: SGDOptions) {
-    super(parameters, { momentum: 0, dampening: 0, weightDecay: 0, nesterov: false, ...given(options) } as Required<SGDOptions>);
+    super(parameters, { momentum: 0, dampening: 0, weightDecay: 0, nesterov: false, ...given("SGD", (options as SGDOptions | undefined) ?? {} as SGDOptions, ["lr", "momentum", "dampening", "weightDecay", "nesterov"]) } as Required<SGDOptions>);
   }
 
   protected override check({ momentum, dampening, weightDecay }: Required<SGDOptions>): void {
@@ -48,7 +53,9 @@ export interface AdamOptions {
   readonly weightDecay?: number;
 }
 
-function checkBetas(op: string, [b1, b2]: readonly [number, number]): void {
+function checkBetas(op: string, betas: readonly [number, number]): void {
+  if (!(Array.isArray as (value: unknown) => boolean)(betas) || betas.length !== 2) throw new ArgumentError(op, "betas to be two numbers", describeValue(betas), "pass for example [0.9, 0.999]");
+  const [b1, b2] = betas;
   checkNumber(op, "beta1", b1, 0, 1);
   checkNumber(op, "beta2", b2, 0, 1);
 }
@@ -60,7 +67,7 @@ export class Adam extends Optimizer<Required<AdamOptions>> {
   protected readonly decoupled: boolean = false;
 
   constructor(parameters: ParametersOf<AdamOptions>, options: AdamOptions = {}) {
-    super(parameters, { lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0, ...given(options) });
+    super(parameters, { lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0, ...given("Adam", options, ["lr", "betas", "eps", "weightDecay"]) });
   }
 
   protected override check({ betas, eps, weightDecay }: Required<AdamOptions>): void {
@@ -78,7 +85,7 @@ export class Adam extends Optimizer<Required<AdamOptions>> {
 /** Adam with decoupled weight decay (Loshchilov & Hutter 2019). State: exp_avg, exp_avg_sq. */
 export class AdamW extends Adam {
   protected override readonly decoupled: boolean = true;
-  constructor(parameters: ParametersOf<AdamOptions>, options: AdamOptions = {}) { super(parameters, { weightDecay: 0.01, ...given(options) }); }
+  constructor(parameters: ParametersOf<AdamOptions>, options: AdamOptions = {}) { super(parameters, { weightDecay: 0.01, ...given("AdamW", options, ["lr", "betas", "eps", "weightDecay"]) }); }
 }
 
 export interface RMSpropOptions {
@@ -97,7 +104,7 @@ export class RMSprop extends Optimizer<Required<RMSpropOptions>> {
   protected readonly stateNames: readonly string[] = ["square_avg", "momentum_buffer", "grad_avg"];
 
   constructor(parameters: ParametersOf<RMSpropOptions>, options: RMSpropOptions = {}) {
-    super(parameters, { lr: 1e-2, alpha: 0.99, eps: 1e-8, weightDecay: 0, momentum: 0, centered: false, ...given(options) });
+    super(parameters, { lr: 1e-2, alpha: 0.99, eps: 1e-8, weightDecay: 0, momentum: 0, centered: false, ...given("RMSprop", options, ["lr", "alpha", "eps", "weightDecay", "momentum", "centered"]) });
   }
 
   protected override check({ alpha, eps, weightDecay, momentum }: Required<RMSpropOptions>): void {
@@ -128,7 +135,7 @@ export class Adagrad extends Optimizer<Required<AdagradOptions>> {
   protected readonly stateNames: readonly string[] = ["sum"];
 
   constructor(parameters: ParametersOf<AdagradOptions>, options: AdagradOptions = {}) {
-    super(parameters, { lr: 1e-2, lrDecay: 0, weightDecay: 0, initialAccumulator: 0, eps: 1e-10, ...given(options) });
+    super(parameters, { lr: 1e-2, lrDecay: 0, weightDecay: 0, initialAccumulator: 0, eps: 1e-10, ...given("Adagrad", options, ["lr", "lrDecay", "weightDecay", "initialAccumulator", "eps"]) });
   }
 
   protected override check({ lrDecay, weightDecay, initialAccumulator, eps }: Required<AdagradOptions>): void {
@@ -155,7 +162,7 @@ export class Lion extends Optimizer<Required<LionOptions>> {
   protected readonly stateNames: readonly string[] = ["exp_avg"];
 
   constructor(parameters: ParametersOf<LionOptions>, options: LionOptions = {}) {
-    super(parameters, { lr: 1e-4, betas: [0.9, 0.99], weightDecay: 0, ...given(options) });
+    super(parameters, { lr: 1e-4, betas: [0.9, 0.99], weightDecay: 0, ...given("Lion", options, ["lr", "betas", "weightDecay"]) });
   }
 
   protected override check({ betas, weightDecay }: Required<LionOptions>): void {

@@ -3,17 +3,18 @@
  * are per-call inputs, so a schedule never compiles anything. Called by training loops.
  */
 import { ArgumentError, GradError, TenureError } from "../base/errors.ts";
+import { checkOptions, describeValue } from "../base/options.ts";
 import { formatShape, sameShape } from "../base/shape.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { HANDLE } from "../ownership/handle.ts";
-import { detachHandle } from "../ownership/scope.ts";
+import { detachHandle, newDisposeScope } from "../ownership/scope.ts";
 import { full, tensor } from "../tensor/create.ts";
 import { labelled, stepEnded } from "../tensor/step.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
 /** Checks a hyperparameter. @throws ArgumentError when it lies outside [low, high) */
 export function checkNumber(op: string, what: string, value: number, low: number, high = Infinity): number {
-  if (!(value >= low && value < high)) throw new ArgumentError(op, `${what} in [${low}, ${high})`, String(value));
+  if (typeof (value as unknown) !== "number" || !(value >= low && value < high)) throw new ArgumentError(op, `${what} in [${low}, ${high})`, describeValue(value), "pass a number in that range");
   return value;
 }
 
@@ -56,8 +57,11 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
 
   constructor(parameters: ParametersOf<O>, defaults: O) {
     this.#defaults = defaults;
+    const name = this.constructor.name, given = parameters as unknown;
+    if (typeof (given as { parameters?: unknown } | null | undefined)?.parameters === "function") throw new ArgumentError(name, "the parameters of a module", "the module itself", "pass module.parameters()");
+    if (typeof given !== "object" || given === null || !(Symbol.iterator in given)) throw new ArgumentError(name, "a list of parameters, or of groups", describeValue(given), "pass module.parameters()");
     const items = [...parameters as Iterable<Tensor | GroupSpec<O>>];
-    if (items.length === 0) throw new ArgumentError(this.constructor.name, "at least one parameter", "none", "pass module.parameters()");
+    if (items.length === 0) throw new ArgumentError(name, "at least one parameter", "none", "pass module.parameters()");
     if (items[0] instanceof Tensor) this.addGroup({ parameters: items as readonly Tensor[] } as unknown as GroupSpec<O>);
     else for (const item of items) this.addGroup(item as GroupSpec<O>);
   }
@@ -85,7 +89,7 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
     const listed = [...spec.parameters], parameters: Tensor[] = [], leaves = new Set<unknown>(), taken = new Set<unknown>(this.#parameters.map((p) => p[HANDLE].gradient));
     if (listed.length === 0) throw new ArgumentError(name, "at least one parameter in every group", "none", "pass module.parameters()");
     for (const p of listed) {
-      if (!(p instanceof Tensor)) throw new ArgumentError(name, "tensors as parameters", typeof p, "pass module.parameters()");
+      if (!(p instanceof Tensor)) throw new ArgumentError(name, "tensors as parameters", describeValue(p), "pass module.parameters()");
       if (!p.requiresGrad || !p.isLeaf) throw new GradError(name, `expected parameters that are leaves with requiresGrad, got ${p.toString()}; pass module.parameters()`);
       const leaf = p[HANDLE].gradient; // shared by aliases: tied weights are one parameter
       if (taken.has(leaf)) throw new ArgumentError(name, "each parameter in one group", `${p.toString()} in two`, "leave it out of one of them");
@@ -93,6 +97,7 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
       leaves.add(leaf);
       parameters.push(p);
     }
+    checkOptions(name, spec, ["parameters", ...Object.keys(this.#defaults)]);
     const given = Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined));
     const group = { ...this.#defaults, ...given, parameters } as unknown as ParameterGroup<O>;
     checkNumber(name, "a learning rate", group.lr, 0);
@@ -156,9 +161,11 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
   /** @throws ArgumentError for state that does not belong here. Changes nothing. */
   checkStateDict(state: LoadableState<O>): void {
     const n = this.#parameters.length, fix = "check that the file belongs to this optimizer";
+    if (typeof (state as unknown) !== "object" || (state as unknown) === null || !((state.tensors as unknown) instanceof Map)) throw new ArgumentError("loadStateDict", "the state of an optimizer", describeValue(state), "pass what stateDict() gave, or what a checkpoint holds");
     for (const [key, source] of state.tensors) {
       const [, index = "", name = ""] = /^(\d+)\.(.*)$/.exec(key) ?? [], p = this.#parameters[Number(index)];
       if (index === "" || p === undefined || !this.stateNames.includes(name)) throw new ArgumentError("loadStateDict", `state of ${n} parameters with ${this.stateNames.join(", ") || "nothing"}`, key, fix);
+      if (!(source instanceof Tensor) && !ArrayBuffer.isView((source as HostState | null | undefined)?.data)) throw new ArgumentError("loadStateDict", `a tensor or a typed array with a shape for ${key}`, describeValue(source), fix);
       if (!sameShape(p.shape, source.shape)) throw new ArgumentError("loadStateDict", `${key} of shape ${formatShape(p.shape)}`, formatShape(source.shape), fix);
     }
     if (!Number.isSafeInteger(state.steps) || state.steps < 0) throw new ArgumentError("loadStateDict", "a number of steps", String(state.steps), fix);
@@ -173,17 +180,19 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
   /** Continues where `stateDict` was taken. @throws ArgumentError for state that does not belong here, before anything changes */
   loadStateDict(state: LoadableState<O>): void {
     this.checkStateDict(state);
+    using _ = newDisposeScope("loadStateDict");
+    // All sources exist before the first state is touched: a disposed tensor or data of another length changes nothing.
+    const sources = new Map([...state.tensors].map(([key, source]) => {
+      const { dtype } = this.#parameters[parseInt(key, 10)]!;
+      return [key, source instanceof Tensor ? source.detach() : tensor(source.data, { shape: source.shape, dtype })] as const;
+    }));
     noGrad(() => {
       this.#parameters.forEach((p, i) => {
         const slots = this.#state.get(p);
         if (slots !== undefined) for (const [name, t] of slots) if (!state.tensors.has(`${i}.${name}`)) { t.dispose(); slots.delete(name); }
         for (const name of this.stateNames) {
-          const source = state.tensors.get(`${i}.${name}`);
-          if (source === undefined) continue;
-          const target = this.state(p, name);
-          if (source instanceof Tensor) { target.copy_(source).dispose(); continue; }
-          using made = tensor(source.data, { shape: source.shape, dtype: target.dtype });
-          target.copy_(made).dispose();
+          const source = sources.get(`${i}.${name}`);
+          if (source !== undefined) this.state(p, name).copy_(source);
         }
         this.#counts.set(p, state.counts?.[i] ?? state.steps);
       });

@@ -72,9 +72,10 @@ test("leaving early, failing and disposing free everything", () => assertNoLeaks
   loader.dispose();
   assert.ok(value.x.isDisposed);
   assert.ok((await iterator.next()).done);
-  const sync = loader[Symbol.iterator]();
+  using other = new DataLoader(failing, { batchSize: 1 });
+  const sync = other[Symbol.iterator]();
   sync.next();
-  loader.dispose();
+  other.dispose();
   assert.ok(sync.next().done);
   await new Promise((resolve) => { setTimeout(resolve, 5); });
   await rejects(() => new DataLoader(failing, { batchSize: 1, prefetch: -1 }), ArgumentError, /prefetch/);
