@@ -59,14 +59,25 @@ async function evaluate(model: Module, loader: Digits): Promise<number[][]> {
   return table;
 }
 
+async function readWeights(file: string): Promise<ReturnType<typeof fromSafetensors>> {
+  let bytes: Uint8Array;
+  try {
+    bytes = await readFile(file);
+  } catch (error) {
+    throw new Error(`--load: expected a readable file, got ${file}; ${(error as { code?: string }).code === "ENOENT" ? "there is none of that name: write one with --save first" : (error as Error).message}`, { cause: error });
+  }
+  return fromSafetensors(bytes, file);
+}
+
 async function run(options: Options): Promise<boolean> {
+  const weights = options.load === undefined ? undefined : await readWeights(options.load); // before the device starts
   await init(options.device === undefined ? {} : { device: options.device });
   manualSeed(options.seed);
   const [training, testing] = await Promise.all([mnist("train", options.limit), mnist("t10k")]);
   console.log(`MNIST: ${training.length} training images, ${testing.length} test images; ${options.model}, ${options.epochs} epochs, batches of ${options.batch}`);
   {
     using model = options.model === "cnn" ? cnn() : mlp();
-    if (options.load !== undefined) model.loadStateDict(fromSafetensors(await readFile(options.load), options.load));
+    if (weights !== undefined) model.loadStateDict(weights);
     using optimizer = new Adam(model.parameters(), { lr: options.lr });
     using loader = new DataLoader(training, { batchSize: options.batch, shuffle: true, seed: options.seed, dropLast: training.length >= options.batch });
     using tests = new DataLoader(testing, { batchSize: 500 });

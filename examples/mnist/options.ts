@@ -11,7 +11,7 @@ export interface Options {
   readonly lr: number;
   /** Training images used. */
   readonly limit: number;
-  readonly device: "auto" | "gpu" | "software" | "null" | undefined;
+  readonly device: "auto" | "gpu" | "software" | undefined;
   /** File to write the weights to, and to start from. */
   readonly save: string | undefined;
   readonly load: string | undefined;
@@ -35,7 +35,8 @@ export const usage = `Trains a network on MNIST.
 /** @throws Error with the usage line that helps */
 export function parseOptions(args: readonly string[]): Options | "help" {
   const { values } = parseArgs({
-    args: [...args], allowPositionals: false,
+    // `--batch -1` is a value to check, not another option.
+    args: args.reduce<string[]>((list, arg) => { const last = list.at(-1); if (/^-\d/.test(arg) && last !== undefined && /^--[a-z]+$/.test(last)) list[list.length - 1] = `${last}=${arg}`; else list.push(arg); return list; }, []), allowPositionals: false,
     options: {
       model: { type: "string", default: "mlp" }, epochs: { type: "string", default: "2" }, batch: { type: "string", default: "128" }, lr: { type: "string", default: "0.002" },
       limit: { type: "string", default: "60000" }, seed: { type: "string", default: "1" }, device: { type: "string" }, save: { type: "string" }, load: { type: "string" }, help: { type: "boolean", default: false },
@@ -56,6 +57,6 @@ export function parseOptions(args: readonly string[]): Options | "help" {
   if (!(lr > 0)) throw new Error(`--lr: expected a positive number, got ${values.lr}`);
   return {
     model: oneOf("model", values.model, ["mlp", "cnn"]), epochs: whole("epochs", 0), batch: whole("batch", 1), limit: whole("limit", 1), seed: whole("seed", 0), lr,
-    device: values.device === undefined ? undefined : oneOf<NonNullable<Options["device"]>>("device", values.device, ["auto", "gpu", "software", "null"]), save: values.save, load: values.load,
+    device: values.device === undefined ? undefined : oneOf<NonNullable<Options["device"]>>("device", values.device, ["auto", "gpu", "software"]), save: values.save, load: values.load,
   };
 }

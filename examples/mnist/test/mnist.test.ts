@@ -65,4 +65,17 @@ test("unknown options and values are refused with what is allowed", async () => 
   }
 });
 
+test("bad values are answered in one line, before a device starts", async () => {
+  for (const [args, text] of [
+    [["--device", "null"], /^--device: expected auto or gpu or software, got null$/m],
+    [["--load", "/nope"], /^--load: expected a readable file, got \/nope; /m],
+    [["--batch", "-1"], /^--batch: expected a whole number of 1 or more, got -1$/m],
+  ] as const) {
+    const { code, err } = await run("main.ts", ...args);
+    assert.is(code, 1);
+    assert.match(err, text);
+    assert.not.match(err, /running on/);
+  }
+});
+
 test.run();
