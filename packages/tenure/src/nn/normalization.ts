@@ -41,7 +41,7 @@ function checkChannels(op: string, x: Tensor, ...vectors: readonly (Tensor | nul
 
 /** x·weight + bias per channel. */
 function affine(x: Tensor, weight: Tensor | null | undefined, bias: Tensor | null | undefined): Tensor {
-  if (weight == null) return bias == null ? x : x.add(perChannel(bias, x.rank));
+  if (weight == null) return bias == null ? x.alias() : x.add(perChannel(bias, x.rank));
   const w = perChannel(weight, x.rank);
   return bias == null ? x.mul(w) : call(addcmul, [perChannel(bias, x.rank), x, w], undefined, [f32Bits(1)]);
 }

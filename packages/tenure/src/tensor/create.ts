@@ -35,6 +35,10 @@ function checkCreate(op: string, options: CreateOptions | undefined, names = cre
   if (options.name !== undefined && typeof (options.name as unknown) !== "string") throw new ArgumentError(op, "a name that is a string", describeValue(options.name), "pass a string");
 }
 
+/**
+ * Applies the options to a tensor just made; frees it when they do not fit.
+ * @takes t
+ */
 function finish(t: Tensor, options: CreateOptions | undefined): Tensor {
   if (options?.name !== undefined) t.name = options.name;
   if (options?.requiresGrad === true) {
