@@ -159,7 +159,7 @@ test("groups have hyperparameters of their own", () => scopedAsync(async () => {
   await rejects(() => optimizer.addGroup({ parameters: [a] }), ArgumentError, /each parameter in one group/);
   await rejects(() => optimizer.addGroup({ parameters: [tensor([1])] }), GradError, /requiresGrad/);
   await rejects(() => new SGD([{ parameters: [] }], { lr: 1 }), ArgumentError, /at least one parameter in every group/);
-  await rejects(() => new SGD(3 as never, { lr: 1 }), TypeError);
+  await rejects(() => new SGD(3 as never, { lr: 1 }), ArgumentError, /^SGD: expected a list of parameters, or of groups, got 3; pass module\.parameters\(\)/);
   await rejects(() => new SGD([3 as never], { lr: 1 }), ArgumentError, /pass module\.parameters/);
   await rejects(() => new SGD([{ parameters: [a], lr: -1 }], { lr: 1 }), ArgumentError, /learning rate/);
 }));
