@@ -25,7 +25,7 @@ export interface ProgramStorage {
 /** One op. A storage in both `reads` and `writes` is updated in place; one in `writes` alone is overwritten whole. */
 export interface ProgramOp {
   readonly name: string;
-  /** Indices into `storages`. */
+  /** Indices into `storages`, each once. */
   readonly reads: readonly number[];
   readonly writes: readonly number[];
   readonly phase: Phase;
@@ -33,23 +33,42 @@ export interface ProgramOp {
   readonly flops: number;
   /** Running it again on the same inputs gives the same bits and has no other effect. */
   readonly recomputable: boolean;
+  /** Ops of one named stage are kept or recomputed together (memonger's `mirror_stage`); every op is its own stage unless named. */
+  readonly stage?: string;
 }
 
-export interface Program {
-  readonly version: 1;
-  readonly storages: readonly ProgramStorage[];
-  readonly ops: readonly ProgramOp[];
-}
-
-/** Program JSON, version 1: the same with ids in place of indices. */
+/** Program JSON, version 1: ids in place of indices. */
 export interface ProgramJSON {
   version: 1;
   storages: ProgramStorage[];
-  ops: { name: string; reads: string[]; writes: string[]; phase: Phase; layer: string; flops: number; recomputable: boolean }[];
+  ops: { name: string; reads: string[]; writes: string[]; phase: Phase; layer: string; flops: number; recomputable: boolean; stage?: string }[];
+}
+
+/** Ops in issue order, and the storages they mention. */
+export class Program {
+  readonly version = 1;
+  readonly storages: readonly ProgramStorage[];
+  readonly ops: readonly ProgramOp[];
+
+  constructor(storages: readonly ProgramStorage[], ops: readonly ProgramOp[]) {
+    this.storages = storages;
+    this.ops = ops;
+  }
+
+  /** The public format, version 1: `programFromJSON` makes an equal program from it. */
+  toJSON(): ProgramJSON {
+    const id = (i: number): string => this.storages[i]!.id;
+    return {
+      version: 1,
+      storages: this.storages.map((s) => ({ ...s })),
+      ops: this.ops.map((op) => ({ ...op, reads: op.reads.map(id), writes: op.writes.map(id) })),
+    };
+  }
 }
 
 const roles: readonly string[] = ["input", "param", "state", "activation", "grad", "output"] satisfies Role[];
 const phases: readonly string[] = ["forward", "calcGradient", "calcDerivative", "apply"] satisfies Phase[];
+const lifespans: readonly string[] = ["forward", "backward", "iteration", "epoch", "max"] satisfies Lifespan[];
 
 /** For each storage, whether it holds bytes before the first op: its first use reads it, or it is never used but comes from outside. */
 export function residentAtEntry(program: Program): boolean[] {
@@ -61,46 +80,39 @@ export function residentAtEntry(program: Program): boolean[] {
   return program.storages.map(({ role }, i) => resident[i] ?? (role === "input" || role === "param" || role === "state"));
 }
 
-export function programToJSON(program: Program): ProgramJSON {
-  const id = (i: number): string => program.storages[i]!.id;
-  return {
-    version: 1,
-    storages: program.storages.map((s) => ({ ...s })),
-    ops: program.ops.map((op) => ({ ...op, reads: op.reads.map(id), writes: op.writes.map(id) })),
-  };
-}
-
 /** @throws ArgumentError naming the first field that is missing, mistyped or refers to nothing. */
 export function programFromJSON(json: unknown): Program {
   const fail = (expected: string, got: unknown): never => { throw new ArgumentError("programFromJSON", expected, JSON.stringify(got) ?? "undefined", "see the program format, version 1"); };
-  const record = (value: unknown, what: string): Record<string, unknown> => (typeof value === "object" && value !== null ? value as Record<string, unknown> : fail(what, value));
+  const record = (value: unknown, what: string): Record<string, unknown> => (typeof value === "object" && value !== null && !Array.isArray(value) ? value as Record<string, unknown> : fail(what, value));
+  const list = (value: unknown, what: string): unknown[] => (Array.isArray(value) ? value : fail(what, value));
   const root = record(json, "an object");
   if (root["version"] !== 1) fail("version 1", root["version"]);
-  if (!Array.isArray(root["storages"])) fail("an array `storages`", root["storages"]);
-  if (!Array.isArray(root["ops"])) fail("an array `ops`", root["ops"]);
   const index = new Map<string, number>();
-  const storages = (root["storages"] as unknown[]).map((value, i): ProgramStorage => {
-    const s = record(value, "a storage object");
-    const { id, bytes, role, pinned, lifespan } = s;
-    if (typeof id !== "string" || index.has(id)) fail("a storage `id` that is a string and unique", id);
-    if (typeof bytes !== "number" || !Number.isSafeInteger(bytes) || bytes <= 0) fail(`bytes of storage ${String(id)} to be a positive integer`, bytes);
-    if (typeof role !== "string" || !roles.includes(role)) fail(`role of storage ${String(id)} to be one of ${roles.join(", ")}`, role);
-    index.set(id as string, i);
-    const base = { id: id as string, bytes: bytes as number, role: role as Role, pinned: pinned === true };
-    return lifespan === undefined ? base : { ...base, lifespan: lifespan as Lifespan };
+  const storages = list(root["storages"], "an array `storages`").map((value, i): ProgramStorage => {
+    const { id, bytes, role, pinned, lifespan } = record(value, "a storage object");
+    if (typeof id !== "string" || index.has(id)) return fail("a storage `id` that is a string and unique", id);
+    if (typeof bytes !== "number" || !Number.isSafeInteger(bytes) || bytes <= 0) return fail(`bytes of storage ${id} to be a positive integer`, bytes);
+    if (!isOne<Role>(role, roles)) return fail(`role of storage ${id} to be one of ${roles.join(", ")}`, role);
+    if (pinned !== undefined && typeof pinned !== "boolean") return fail(`pinned of storage ${id} to be true or false`, pinned);
+    if (lifespan !== undefined && !isOne<Lifespan>(lifespan, lifespans)) return fail(`lifespan of storage ${id} to be one of ${lifespans.join(", ")}`, lifespan);
+    index.set(id, i);
+    return { id, bytes, role, pinned: pinned === true, ...(lifespan === undefined ? {} : { lifespan }) };
   });
-  const ops = (root["ops"] as unknown[]).map((value): ProgramOp => {
-    const o = record(value, "an op object");
-    const refs = (list: unknown): number[] => (Array.isArray(list) ? list.map((id) => index.get(id as string) ?? fail(`op ${String(o["name"])} to name existing storages`, id)) : fail(`op ${String(o["name"])} to list storages`, list));
-    if (typeof o["name"] !== "string") fail("an op `name` that is a string", o["name"]);
-    if (!phases.includes(o["phase"] as string)) fail(`phase of op ${String(o["name"])} to be one of ${phases.join(", ")}`, o["phase"]);
-    return {
-      name: o["name"] as string, reads: refs(o["reads"]), writes: refs(o["writes"]), phase: o["phase"] as Phase,
-      layer: typeof o["layer"] === "string" ? o["layer"] : "", flops: typeof o["flops"] === "number" ? o["flops"] : 0, recomputable: o["recomputable"] === true,
-    };
+  const ops = list(root["ops"], "an array `ops`").map((value, i): ProgramOp => {
+    const { name, reads, writes, phase, layer, flops, recomputable, stage } = record(value, "an op object");
+    if (typeof name !== "string") return fail(`name of op ${i} to be a string`, name);
+    const refs = (ids: unknown): number[] => [...new Set(list(ids, `op ${i} ${name} to list storages`).map((id) => (typeof id === "string" ? index.get(id) : undefined) ?? fail(`op ${i} ${name} to name existing storages`, id)))];
+    if (!isOne<Phase>(phase, phases)) return fail(`phase of op ${i} ${name} to be one of ${phases.join(", ")}`, phase);
+    if (flops !== undefined && (typeof flops !== "number" || !(flops >= 0) || flops === Infinity)) return fail(`flops of op ${i} ${name} to be a number of 0 or more`, flops);
+    if (recomputable !== undefined && typeof recomputable !== "boolean") return fail(`recomputable of op ${i} ${name} to be true or false`, recomputable);
+    if (layer !== undefined && typeof layer !== "string") return fail(`layer of op ${i} ${name} to be a string`, layer);
+    if (stage !== undefined && typeof stage !== "string") return fail(`stage of op ${i} ${name} to be a string`, stage);
+    return { name, reads: refs(reads), writes: refs(writes), phase, layer: layer ?? "", flops: flops ?? 0, recomputable: recomputable === true, ...(stage === undefined ? {} : { stage }) };
   });
-  return { version: 1, storages, ops };
+  return new Program(storages, ops);
 }
+
+function isOne<T extends string>(value: unknown, known: readonly string[]): value is T { return typeof value === "string" && known.includes(value); }
 
 /** One line per op, for logs and golden files: `3 matmul forward net.0  s1 s2 -> s4`. */
 export function formatProgram(program: Program): string {

@@ -4,7 +4,7 @@
  * its slots are filled with pooled buffers at each execution.
  */
 import { DeviceError, internal } from "../base/errors.ts";
-import type { Program, ProgramOp, ProgramStorage } from "../graph/program.ts";
+import { Program, type ProgramOp, type ProgramStorage } from "../graph/program.ts";
 import { counters } from "../device/counters.ts";
 import type { Device } from "../device/device.ts";
 import type { CachedPipeline } from "../device/pipelines.ts";
@@ -12,7 +12,7 @@ import { sizeClass } from "../device/pool.ts";
 import { elementwiseKernel } from "../kernels/elementwise.ts";
 import type { DeviceCaps, Kernel } from "../kernels/kernel.ts";
 import { planProgram } from "../scheduler/pipeline.ts";
-import { type Plan, verifyPlan } from "../scheduler/plan.ts";
+import type { Plan, Step } from "../scheduler/plan.ts";
 import type { OpenProgram, RecordedOp } from "./record.ts";
 
 /** One dispatch of an executable. */
@@ -49,9 +49,9 @@ export interface Executable {
 /** Whether plans are re-derived and checked after every compilation; tests switch it on. */
 export const checking = { plans: false };
 
-/** The IR of what was recorded. */
-export function buildProgram(open: OpenProgram): Program {
-  const storages = open.locals.map((s): ProgramStorage => ({ id: `s${s.programIndex}`, bytes: Math.max(s.bytes, 4), role: s.role, pinned: s.refs > 0 }));
+/** The IR of what was recorded. `granule`: bytes a buffer really takes for a request. */
+export function buildProgram(open: Pick<OpenProgram, "locals" | "ops">, granule: (bytes: number) => number): Program {
+  const storages = open.locals.map((s): ProgramStorage => ({ id: `s${s.programIndex}`, bytes: granule(Math.max(s.bytes, 4)), role: s.role, pinned: s.refs > 0 }));
   const ops = open.ops.map(({ op, inputs, outputs, attrs, phase, layer }): ProgramOp => {
     const inplace = op.facts.inplaceOf ?? [];
     const reads = unique(inputs.map((o) => o.storage.programIndex));
@@ -59,21 +59,23 @@ export function buildProgram(open: OpenProgram): Program {
     const writes = unique(outputs.map((o, k) => { if ((inplace[k] ?? -1) === -1 && reads.includes(o.storage.programIndex)) throw internal(`${op.name} writes an input it does not declare`); return o.storage.programIndex; }));
     return { name: op.name, reads, writes, phase, layer, flops: op.flops?.(inputs, outputs, attrs) ?? outputs[0]!.layout.size, recomputable: op.facts.recomputable ?? true };
   });
-  return { version: 1, storages, ops };
+  return new Program(storages, ops);
 }
 
 function unique(list: readonly number[]): number[] { return [...new Set(list)]; }
 
 export function compile(open: OpenProgram, device: Device): Executable {
   const words = open.signature.snapshot(); // before anything can throw: it is what the cache will compare
-  const program = buildProgram(open);
-  const plan = planProgram(program, { atEntry: (s) => open.locals[s]!.buffer !== null, granule: sizeClass });
-  if (checking.plans) verifyPlan(plan);
-  counters.eliminated += program.ops.length - plan.order.length;
+  const program = buildProgram(open, sizeClass);
+  const plan = planProgram(program, {}, { atEntry: (s) => open.locals[s]!.buffer !== null });
+  if (checking.plans) plan.verify();
 
   const dispatches: Dispatch[] = [], params: number[] = [], dynamic: number[] = [];
-  for (const i of plan.order) {
-    const recorded = open.ops[i]!;
+  let ran = 0;
+  for (const step of plan.steps) {
+    if (step.kind !== "dispatch" && step.kind !== "recompute") continue;
+    ran++;
+    const recorded = open.ops[step.op!]!, slotOf = slotsOf(program.ops[step.op!]!, step);
     const { kernel, operands } = lower(recorded, device.caps);
     if (kernel.workgroups.some((n) => n > device.caps.maxWorkgroupsPerDimension)) throw internal(`${recorded.op.name} launches ${kernel.workgroups.join("×")} workgroups`);
     if (kernel.workgroups.includes(0)) continue;
@@ -83,10 +85,11 @@ export function compile(open: OpenProgram, device: Device): Executable {
     while (params.length % 64 !== 0) params.push(0); // 256-byte offsets
     dispatches.push({
       name: recorded.op.name, pipeline: device.pipelines.get(kernel, recorded.op.name),
-      slots: operands.map((s) => plan.slotOf[s]!), sizes: operands.map((s) => bindingBytes(program.storages[s]!.bytes)),
+      slots: operands.map((s) => slotOf.get(s)!), sizes: operands.map((s) => bindingBytes(open.locals[s]!.bytes)),
       uniformOffset, uniformBytes: kernel.params.length * 4, workgroups: kernel.workgroups, groups: [],
     });
   }
+  counters.eliminated += program.ops.length - ran;
   let uniforms: GPUBuffer | null = null;
   if (params.length > 0) {
     counters.buffers++;
@@ -95,8 +98,13 @@ export function compile(open: OpenProgram, device: Device): Executable {
   return { words, plan, dispatches, params: Uint32Array.from(params), uniforms, dynamic, stale: true, poolGeneration: device.pool.generation, lastUse: 0 };
 }
 
+/** Where each storage of an op is during one step. */
+function slotsOf(op: ProgramOp, step: Step): Map<number, number> {
+  return new Map([...op.reads.map((s, k) => [s, step.reads![k]!] as const), ...op.writes.map((s, k) => [s, step.writes![k]!] as const)]);
+}
+
 /** Bytes a storage is bound with: vectors of four elements may reach past its end, and every buffer is a multiple of 16 long. */
-function bindingBytes(bytes: number): number { return Math.ceil(bytes / 16) * 16; }
+function bindingBytes(bytes: number): number { return Math.ceil(Math.max(bytes, 4) / 16) * 16; }
 
 /** The kernel of a recorded op and, per storage binding, the local index of the storage. */
 function lower({ op, inputs, outputs, attrs }: RecordedOp, caps: DeviceCaps): { kernel: Kernel; operands: readonly number[] } {

@@ -276,14 +276,14 @@ const slotBuffers: PooledBuffer[] = [];
 function runProgram(device: Device, open: OpenProgram, submitted: (() => void)[]): void {
   for (const storage of open.locals) if (storage.failure !== null) throw storage.failure;
   const exe = findPlan(device, open);
-  const { pool, queue } = device, { slots, slotOf } = exe.plan;
+  const { pool, queue } = device, { slots, entrySlot } = exe.plan;
   for (let s = 0; s < slots.length; s++) {
     const slot = slots[s]!;
     slotBuffers[s] = slot.entry === -1 ? pool.acquire(slot.bytes) : open.locals[slot.entry]!.buffer!;
     if (debugging.poison && slot.entry === -1) poison(device, slotBuffers[s]!);
   }
   for (const { storage, data } of open.uploads) {
-    const slot = slotOf[storage.programIndex]!;
+    const slot = entrySlot[storage.programIndex]!;
     if (slot === -1) continue;
     const target = slotBuffers[slot]!.gpu;
     const done = device.uploads.write(target, data, (source, bytes) => { queue.copy(source, 0, target, 0, bytes); });
@@ -298,9 +298,9 @@ function runProgram(device: Device, open: OpenProgram, submitted: (() => void)[]
   for (const d of exe.dispatches) queue.dispatch(d.pipeline.gpu, bindGroup(device, exe, d), d.workgroups[0], d.workgroups[1], d.workgroups[2]);
 
   // Every slot's buffer goes to the storage that keeps it, or home.
+  for (const { entry } of slots) if (entry !== -1) open.locals[entry]!.buffer = null;
   for (let s = 0; s < slots.length; s++) {
-    const { entry, exit } = slots[s]!, buffer = slotBuffers[s]!;
-    if (entry !== -1 && entry !== exit) open.locals[entry]!.buffer = null;
+    const { exit } = slots[s]!, buffer = slotBuffers[s]!;
     if (exit === -1) pool.release(buffer); else open.locals[exit]!.buffer = buffer;
   }
   slotBuffers.length = 0;

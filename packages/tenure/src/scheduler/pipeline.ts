@@ -1,30 +1,83 @@
 /**
- * The passes in order: reads as a table of contents. Called by the runtime on a plan-cache miss and by anyone with a program read from JSON; pure, needs no GPU.
+ * The passes in order: reads as a table of contents. Called by the runtime on a plan-cache miss, and by anyone with a program read from JSON; pure, needs no GPU.
  */
 import { type Program, residentAtEntry } from "../graph/program.ts";
-import { liveRanges, lowerBound, neededOps } from "./liveness.ts";
-import { placeSlots } from "./place.ts";
-import type { Plan } from "./plan.ts";
+import { arenaPlanners } from "./arena.ts";
+import { type Candidate, type PlacedBytes, choose, searchMirrors } from "./choose.ts";
+import { emit } from "./emit.ts";
+import { extensions } from "./lifespan.ts";
+import { type PlanOptions, resolveOptions } from "./options.ts";
+import { orderOps } from "./order.ts";
+import { type Item, type Placed, fewItems, placeSlots, searchSlots, slotPlanners } from "./place.ts";
+import { Plan } from "./plan.ts";
+import { type Context, livePeak, runsOf, segmentsOf } from "./schedule.ts";
+import { validate } from "./validate.ts";
 
-export interface PlanOptions {
+/** How a plan is asked for by those who have more than a program. */
+export interface PlanInputs {
   /** Storages that arrive with a buffer of their own; the default is all that are resident at entry. Uploads are resident but bring no buffer. */
   readonly atEntry?: (storage: number) => boolean;
-  /** Bytes a buffer really takes for a request; the default is the request. */
-  readonly granule?: (bytes: number) => number;
 }
 
-export function planProgram(program: Program, options: PlanOptions = {}): Plan {
-  const resident = residentAtEntry(program);
-  const atEntry = options.atEntry ?? ((s) => resident[s] === true);
-  const granule = options.granule ?? ((b) => b);
-  const order = neededOps(program);                                       // dead values never run
-  const ranges = liveRanges(program, order);                              // when each storage is needed
-  const placement = placeSlots(program, ranges, atEntry, granule);        // who shares a buffer
-  const used = program.storages.filter((_, i) => placement.slotOf[i] !== -1);
-  return {
-    program, order, ...placement,
-    naiveBytes: used.reduce((sum, s) => sum + s.bytes, 0),
-    plannedBytes: placement.slots.reduce((sum, s) => sum + s.bytes, 0),
-    lowerBoundBytes: lowerBound(program, ranges, order.length),
+/** Plans a program. @throws BudgetError when no plan fits into the budget; ArgumentError for a program or options that contradict themselves */
+export function planProgram(program: Program, options: PlanOptions = {}, inputs: PlanInputs = {}): Plan {
+  const policy = resolveOptions("plan", options);
+  return build(program, policy.budgetBytes, inputs, policy.placement, (context, order, bytes) => choose(context, order, policy, bytes));
+}
+
+/** `planProgram` for programs from outside: checks them first. */
+export function plan(program: Program, options: PlanOptions = {}): Plan {
+  validate(program, resolveOptions("plan", options).maxStorageBytes);
+  return planProgram(program, options);
+}
+
+/** memonger's search with the planner's own peak as cost: the plan of the threshold, in bytes, that needs least memory. */
+export function searchPlan(program: Program, options: { readonly trials?: number } = {}): Plan {
+  validate(program, Infinity);
+  const { rates } = resolveOptions("searchPlan", {});
+  return build(program, Infinity, {}, "slots", (context, order, bytes) => {
+    const tried = searchMirrors(context, order, options.trials ?? 6, rates);
+    return tried.reduce((best, next) => (bytes(next) - bytes(best) || next.extra.seconds - best.extra.seconds) < 0 ? next : best);
+  });
+}
+
+type Choose = (context: Context, order: readonly number[], placedBytes: PlacedBytes) => Candidate;
+
+function build(program: Program, budgetBytes: number, { atEntry }: PlanInputs, placement: "slots" | "none", chooser: Choose): Plan {
+  const context: Context = { program, resident: residentAtEntry(program), extended: extensions(program) };   // lifespans only extend
+  const brings = atEntry ?? ((s: number) => context.resident[s] === true);
+  const order = orderOps(context);                                                                           // dead ops never run; updates follow their gradients
+  const placed = new Map<Candidate, { items: Item[]; result: Placed }>();
+  const place = (c: Candidate, thorough = false): { items: Item[]; result: Placed } => {
+    let known = placed.get(c);
+    if (known === undefined) {
+      const items = itemsOf(context, c, brings);
+      placed.set(c, known = { items, result: placement === "none" ? slotPlanners.own(items) : placeSlots(items, budgetBytes, c.peak) });
+    }
+    if (thorough && placement === "slots" && known.items.length <= fewItems) placed.set(c, known = { items: known.items, result: searchSlots(known.items, known.result) });
+    return known;
   };
+  const chosen = chooser(context, order, (c, thorough) => place(c, thorough).result.bytes);                                       // recompute and swap, under the budget
+  const { items, result } = place(chosen);                                                                   // who shares a buffer
+  const emitted = emit(program, chosen.actions, items, result);                                       // what to do, step by step
+  const used = segmentsOf(context, runsOf(order)).filter((s) => s.begin < s.end || brings(s.storage));
+  return new Plan({
+    program, ...emitted, resident: context.resident, budgetBytes, extra: chosen.extra, how: chosen.how, lowerBoundBytes: livePeak(context, chosen.actions),
+    naiveBytes: [...new Set(used.map((s) => s.storage))].reduce((sum, s) => sum + program.storages[s]!.bytes, 0),
+    mirror: chosen.mirror === undefined ? null : { thresholdBytes: chosen.mirror.thresholdBytes, savedBytes: chosen.mirror.savedBytes, largestSegmentBytes: chosen.mirror.largestSegmentBytes },
+    placements: () => Object.fromEntries([...Object.values(arenaPlanners).filter(() => items.length <= 4000), slotPlanners.inOrder, slotPlanners.bySize, ...(items.length <= 2500 ? [slotPlanners.byBreadth] : [])].map((p) => p(items)).map((p) => [p.name, p.bytes])),
+  });
+}
+
+/** What has to be placed: every residency, and the buffers of storages that are overwritten whole before anybody reads them. */
+function itemsOf(context: Context, { actions }: Candidate, brings: (storage: number) => boolean): Item[] {
+  const { program } = context;
+  const items = segmentsOf(context, actions).filter((s) => s.begin < s.end || s.exit || brings(s.storage)).map(({ storage, begin, end, entry, exit }): Item => ({
+    storage, begin, end, exit, resident: entry, entry: entry && brings(storage), bytes: program.storages[storage]!.bytes, gradient: program.storages[storage]!.role === "grad",
+  }));
+  const first = new Set(items.filter((i) => i.entry).map((i) => i.storage));
+  program.storages.forEach((s, storage) => {
+    if (brings(storage) && !first.has(storage)) items.push({ storage, begin: 0, end: 0, resident: false, entry: true, exit: false, bytes: s.bytes, gradient: false });
+  });
+  return items;
 }

@@ -1,79 +1,205 @@
 /**
- * Placement: which storages share a slot. A slot is one GPU buffer; its tenants never overlap in time (WebGPU forbids one buffer bound both read-only and
- * writable in a dispatch, so sharing is over time only). Greedy by size, the largest first, into the slot whose nearest tenant is closest in time
- * (Pisarchyk & Lee 2001.03288, "shared objects"). Pure; second pass of the pipeline.
+ * Placement: which residencies share memory. Every planner here sees the same items and answers with offsets, checked by the same `checkPlacement`. The ones
+ * that make slots are what runs: a slot is one GPU buffer, its tenants never overlap in time (WebGPU forbids one buffer bound both read-only and writable in a
+ * dispatch, so sharing is over time only). The others pack one arena, as NNTrainer and TFLite do, and stand beside them for comparison. Pure.
  */
-import type { Program } from "../graph/program.ts";
-import type { LiveRange } from "./liveness.ts";
+import { internal } from "../base/errors.ts";
 
-export interface Slot {
-  /** Bytes of the buffer: the largest tenant. */
+/** A residency to be placed: positions `begin` inclusive, `end` exclusive. */
+export interface Item {
+  readonly storage: number;
   readonly bytes: number;
-  /** Storages that live in it, in order of time. */
-  readonly tenants: readonly number[];
-  /** The tenant that brings its buffer along at entry, or -1. */
-  readonly entry: number;
-  /** The tenant that keeps the buffer after the program, or -1: the buffer goes back to the pool. */
-  readonly exit: number;
+  readonly begin: number;
+  readonly end: number;
+  /** Holds a value from the start. */
+  readonly resident: boolean;
+  /** Arrives with a buffer of exactly its bytes. */
+  readonly entry: boolean;
+  /** Keeps its buffer after the program. */
+  readonly exit: boolean;
+  /** A weight's gradient, which V2 treats apart. */
+  readonly gradient: boolean;
 }
 
-export interface Placement {
-  readonly slots: readonly Slot[];
-  /** Slot of each storage; -1 when it never needs memory. */
-  readonly slotOf: readonly number[];
+export interface Placed {
+  readonly name: string;
+  /** Bytes of the arena, or of all slots. */
+  readonly bytes: number;
+  /** Offset of each item; with slots, one lies behind the other. */
+  readonly offsets: readonly number[];
+  /** Slot of each item; absent for arenas. */
+  readonly slotOf?: readonly number[];
+  /** Bytes of each slot. */
+  readonly slots?: readonly number[];
 }
 
-interface OpenSlot { bytes: number; tenants: number[]; entry: number; exit: number; fixed: boolean }
+export type Planner = (items: readonly Item[]) => Placed;
 
-/**
- * @param ranges live range of each storage
- * @param atEntry storages that arrive with a buffer of their own, which has exactly their bytes
- * @param granule bytes a buffer really takes for a request: pinned storages only share a slot of their own size class, since they keep the buffer
- */
-export function placeSlots(program: Program, ranges: readonly LiveRange[], atEntry: (storage: number) => boolean, granule: (bytes: number) => number): Placement {
-  const slots: OpenSlot[] = [];
-  const slotOf = program.storages.map(() => -1);
-  const last = Math.max(0, ...ranges.map((r) => r.end));
-  const isExit = (i: number): boolean => program.storages[i]!.pinned;
+/** Half-open overlap in time; an item without duration overlaps nothing. */
+export function overlap(a: Item, b: Item): boolean { return a.begin < b.end && b.begin < a.end && a.begin < a.end && b.begin < b.end; }
 
-  // Buffers that arrive with a storage: it is their first tenant, and their size is given.
-  const rest: number[] = [];
-  ranges.forEach((r, i) => {
-    if (atEntry(i)) { slotOf[i] = slots.length; slots.push({ bytes: program.storages[i]!.bytes, tenants: [i], entry: i, exit: isExit(i) ? i : -1, fixed: true }); }
-    else if (r.begin < r.end || isExit(i)) rest.push(i);
-  });
+/** Checks that no two items share memory while both live, and that everything fits. @throws Error (internal) at the first breach. */
+export function checkPlacement(items: readonly Item[], placed: Placed): void {
+  const order = items.map((_, i) => i).sort((a, b) => items[a]!.begin - items[b]!.begin);
+  const live: number[] = [];
+  for (const i of order) {
+    const item = items[i]!, low = placed.offsets[i]!, high = low + item.bytes;
+    if (low < 0 || high > placed.bytes) throw internal(`${placed.name}: item ${i} lies outside the memory`);
+    for (let k = live.length - 1; k >= 0; k--) {
+      const j = live[k]!, other = items[j]!;
+      if (!overlap(item, other)) { if (other.end <= item.begin) live.splice(k, 1); continue; }
+      if (low < placed.offsets[j]! + other.bytes && placed.offsets[j]! < high) throw internal(`${placed.name}: items ${j} and ${i} overlap in time and memory`);
+    }
+    live.push(i);
+  }
+}
 
-  // Everything else, largest first; among equals the longest.
-  const length = (i: number): number => ranges[i]!.end - ranges[i]!.begin;
-  rest.sort((a, b) => program.storages[b]!.bytes - program.storages[a]!.bytes || length(b) - length(a) || a - b);
-  for (const i of rest) {
-    const bytes = program.storages[i]!.bytes, range = ranges[i]!;
-    let best = -1, bestGap = Infinity;
+// === Slots ===
+
+interface OpenSlot { bytes: number; tenants: number[]; exit: boolean; fixed: boolean }
+
+/** How a policy picks a slot: among those free for the item's time, or -1 for a new one. */
+type Choose = (item: Item, free: readonly { slot: number; bytes: number; gap: number; fixed: boolean }[]) => number;
+
+function packSlots(name: string, items: readonly Item[], order: readonly number[], mayGrow: boolean, choose: Choose): Placed {
+  const slots: OpenSlot[] = [], slotOf = new Array<number>(items.length).fill(-1);
+  items.forEach((item, i) => { if (item.entry) { slotOf[i] = slots.length; slots.push({ bytes: item.bytes, tenants: item.begin < item.end ? [i] : [], exit: item.exit, fixed: true }); } });
+  for (const i of order) {
+    const item = items[i]!;
+    if (item.entry) continue;
+    const free: { slot: number; bytes: number; gap: number; fixed: boolean }[] = [];
     slots.forEach((slot, k) => {
-      if (slot.bytes < bytes || slot.exit !== -1 && isExit(i)) return;
-      if (isExit(i) && granule(slot.bytes) !== granule(bytes)) return;
-      if (!isExit(i) && slot.exit === -1 && slot.fixed && granule(slot.bytes) > 4 * granule(bytes)) return;
-      const gap = gapTo(slot, range, ranges, last, isExit);
-      if (gap < bestGap) { best = k; bestGap = gap; }
+      if (!takes(slot, item, mayGrow)) return;
+      const gap = gapTo(slot, item, items);
+      if (gap !== Infinity) free.push({ slot: k, bytes: slot.bytes, gap, fixed: slot.fixed });
     });
-    if (best === -1) { best = slots.length; slots.push({ bytes, tenants: [], entry: -1, exit: -1, fixed: false }); }
+    let best = choose(item, free);
+    if (best === -1) { best = slots.length; slots.push({ bytes: item.bytes, tenants: [], exit: false, fixed: false }); }
     const slot = slots[best]!;
-    slot.tenants.push(i);
-    if (isExit(i)) slot.exit = i;
+    slot.bytes = Math.max(slot.bytes, item.bytes);
+    slot.exit ||= item.exit;
+    let at = slot.tenants.length;
+    while (at > 0 && items[slot.tenants[at - 1]!]!.begin > item.begin) at--;
+    slot.tenants.splice(at, 0, i);
     slotOf[i] = best;
   }
-  for (const slot of slots) slot.tenants.sort((a, b) => ranges[a]!.begin - ranges[b]!.begin);
-  return { slots: slots.map(({ bytes, tenants, entry, exit }) => ({ bytes, tenants, entry, exit })), slotOf };
+  return slotted(name, slots.map((s) => s.bytes), slotOf);
 }
 
-/** Distance in positions to the nearest tenant, Infinity when one overlaps. A pinned tenant stays for ever. */
-function gapTo(slot: OpenSlot, range: LiveRange, ranges: readonly LiveRange[], last: number, isExit: (i: number) => boolean): number {
+function slotted(name: string, slots: readonly number[], slotOf: readonly number[]): Placed {
+  const starts: number[] = [];
+  let bytes = 0;
+  for (const b of slots) { starts.push(bytes); bytes += b; }
+  return { name, bytes, offsets: slotOf.map((s) => starts[s]!), slotOf, slots };
+}
+
+/** Whether an item may live in a slot at all: a buffer that arrived has its size, and one that stays has its owner's. */
+function takes(slot: { readonly bytes: number; readonly exit: boolean; readonly fixed: boolean }, item: Item, mayGrow: boolean): boolean {
+  if (item.exit && slot.exit) return false;
+  if (slot.bytes < item.bytes && (!mayGrow || slot.fixed || slot.exit)) return false;
+  return !item.exit || slot.bytes === item.bytes;
+}
+
+/** Distance in positions to the nearest tenant, Infinity when one overlaps. Tenants are sorted by time and not empty. */
+function gapTo(slot: OpenSlot, item: Item, items: readonly Item[]): number {
+  const { tenants } = slot;
+  let low = 0, high = tenants.length;
+  while (low < high) { const mid = (low + high) >> 1; if (items[tenants[mid]!]!.begin < item.begin) low = mid + 1; else high = mid; }
+  const next = tenants[low], before = tenants[low - 1], { end } = item;
   let gap = Number.MAX_SAFE_INTEGER;
-  for (const t of slot.tenants) {
-    const other = ranges[t]!;
-    const end = isExit(t) ? last + 1 : other.end;
-    if (range.begin < end && other.begin < range.end) return Infinity;
-    gap = Math.min(gap, range.begin >= end ? range.begin - end : other.begin - range.end);
-  }
+  if (next !== undefined) { if (overlap(item, items[next]!)) return Infinity; gap = Math.min(gap, items[next]!.begin - end); }
+  if (before !== undefined) { if (overlap(item, items[before]!)) return Infinity; gap = Math.min(gap, item.begin - items[before]!.end); }
   return gap;
+}
+
+const duration = (i: Item): number => i.end - i.begin;
+const sorted = (items: readonly Item[], by: (a: Item, b: Item) => number): number[] => items.map((_, i) => i).sort((a, b) => by(items[a]!, items[b]!) || a - b);
+const closest: Choose = (_, free) => free.reduce((best, f) => (f.gap < best.gap ? f : best), { slot: -1, gap: Infinity }).slot;
+
+const tightest: Choose = (item, free) => {
+  let fit = -1, fitBytes = Infinity, grow = -1, growBytes = -1;
+  for (const { slot, bytes } of free) {
+    if (bytes >= item.bytes) { if (bytes < fitBytes) { fit = slot; fitBytes = bytes; } } else if (bytes > growBytes) { grow = slot; growBytes = bytes; }
+  }
+  return fit !== -1 ? fit : grow;
+};
+
+/** Every storage keeps memory of its own. */
+function own(items: readonly Item[]): Placed {
+  const first = new Map<number, number>(), slots: number[] = [];
+  const slotOf = items.map((item) => {
+    const known = first.get(item.storage);
+    if (known !== undefined && !item.entry) { slots[known] = Math.max(slots[known]!, item.bytes); return known; }
+    first.set(item.storage, slots.length);
+    return slots.push(item.bytes) - 1;
+  });
+  return slotted("own", slots, slotOf);
+}
+
+/** Planners whose result can run. */
+export const slotPlanners: Readonly<Record<"bySize" | "byBreadth" | "inOrder" | "own", Planner>> = {
+  // Largest first, into the slot whose nearest tenant is closest in time (Pisarchyk & Lee 2001.03288).
+  bySize: (items) => packSlots("bySize", items, sorted(items, (a, b) => b.bytes - a.bytes || duration(b) - duration(a)), false, closest),
+  // Positions by live bytes, their items by size; the smallest slot that is large enough, else the largest, which grows.
+  byBreadth: (items) => {
+    const live = new Map<number, number>();
+    for (const a of items) { let sum = 0; for (const b of items) if (b.begin <= a.begin && a.begin < b.end) sum += b.bytes; live.set(a.begin, sum); }
+    return packSlots("byBreadth", items, sorted(items, (a, b) => live.get(b.begin)! - live.get(a.begin)! || b.bytes - a.bytes), true, tightest);
+  },
+  inOrder: (items) => packSlots("inOrder", items, sorted(items, (a, b) => a.begin - b.begin || b.bytes - a.bytes), true, tightest),
+  own,
+};
+
+/** Items up to which byBreadth, which is quadratic, is tried. */
+const manyItems = 2500;
+
+/** The best of all slot planners, and an exact search when that does not fit into the budget and the items are few. */
+export function placeSlots(items: readonly Item[], budgetBytes = Infinity, lowerBound = 0): Placed {
+  const planners = slotPlanners;
+  let best = planners.bySize(items);
+  for (const next of [planners.inOrder, ...(items.length <= manyItems ? [planners.byBreadth] : []), planners.own]) {
+    if (best.bytes <= lowerBound) return best;
+    const placed = next(items);
+    if (placed.bytes < best.bytes) best = placed;
+  }
+  return best.bytes > budgetBytes && best.bytes <= tight * budgetBytes && items.length <= fewItems ? searchSlots(items, best) : best;
+}
+
+/** An exact search is tried when the best planner misses the budget by no more than this factor, and the items are few. */
+const tight = 1.25;
+export const fewItems = 64;
+
+/** Steps an exact search may take. */
+const searchSteps = 2000;
+
+/** Depth-first search over all ways to share slots, largest items first, so that slots never grow; cut where the sum is no better than the best known. */
+export function searchSlots(items: readonly Item[], best: Placed): Placed {
+  const order = sorted(items, (a, b) => Number(b.entry) - Number(a.entry) || b.bytes - a.bytes || duration(b) - duration(a));
+  const slots: { bytes: number; tenants: Item[]; exit: boolean; fixed: boolean }[] = [], slotOf = new Array<number>(items.length).fill(-1);
+  let found = best, steps = 0;
+  const visit = (k: number, sum: number): void => {
+    if (sum >= found.bytes || ++steps > searchSteps) return;
+    const i = order[k];
+    if (i === undefined) { found = slotted("search", slots.map((s) => s.bytes), [...slotOf]); return; }
+    const item = items[i]!;
+    if (!item.entry) {
+      for (let s = 0; s < slots.length; s++) {
+        const slot = slots[s]!;
+        if (!takes(slot, item, false) || slot.tenants.some((t) => overlap(t, item))) continue;
+        const { exit } = slot;
+        slot.tenants.push(item);
+        slot.exit ||= item.exit;
+        slotOf[i] = s;
+        visit(k + 1, sum);
+        slot.tenants.pop();
+        slot.exit = exit;
+      }
+    }
+    slotOf[i] = slots.length;
+    slots.push({ bytes: item.bytes, tenants: [item], exit: item.exit, fixed: item.entry });
+    visit(k + 1, sum + item.bytes);
+    slots.pop();
+  };
+  visit(0, 0);
+  return found;
 }

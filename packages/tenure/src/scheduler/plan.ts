@@ -1,72 +1,143 @@
 /**
- * A plan: what a program becomes after the passes. Immutable; cached by the runtime, printed for people, checked by `verifyPlan`. Owns no memory: its slots
- * are numbers until the executor fills them with buffers.
+ * A plan: what a program becomes after the passes. Immutable; cached by the runtime, printed for people, checked by `verify`. Owns no memory: its slots are
+ * numbers until an executor fills them with buffers.
  */
-import { internal } from "../base/errors.ts";
-import { type Program, residentAtEntry } from "../graph/program.ts";
-import type { Placement } from "./place.ts";
+import type { Program, ProgramJSON } from "../graph/program.ts";
+import type { Extra } from "./cost.ts";
+import type { Emitted, Slot, Step } from "./emit.ts";
+import { type LayerOrder, layerOrder } from "./layers.ts";
+import { verifyPlan } from "./verify.ts";
 
-export interface Plan extends Placement {
-  readonly program: Program;
-  /** Op indices in the order they run; ops nobody needs are absent. */
-  readonly order: readonly number[];
-  /** Sum of all storages that need memory, as if none were shared. */
+export type { Slot, Step } from "./emit.ts";
+
+/** What a plan amounts to. Bytes are of everything the program touches. */
+export interface PlanReport {
+  /** Ops of the program that run. */
+  readonly ops: number;
+  readonly dispatches: number;
+  /** As if nothing shared memory. */
   readonly naiveBytes: number;
-  /** Sum of the slots. */
+  /** All slots together. */
   readonly plannedBytes: number;
-  /** Most bytes live at one time: no placement can do with less. */
+  /** Most bytes live at one time in this schedule. */
   readonly lowerBoundBytes: number;
+  readonly predictedPeakBytes: number;
+  /** lowerBoundBytes / plannedBytes. */
+  readonly efficiency: number;
+  readonly recomputedOps: number;
+  readonly recomputeFlops: number;
+  readonly flops: number;
+  readonly swapInBytes: number;
+  readonly swapOutBytes: number;
+  readonly swapIns: number;
+  readonly swapOuts: number;
+  /** Waits for copies to the host. */
+  readonly stalls: number;
+  readonly layers: readonly LayerOrder[];
+  /** How the schedule was found. */
+  readonly how: string;
+  /** Bytes other placements of the same schedule would take. */
+  readonly placements: Readonly<Record<string, number>>;
+  /** memonger's plan info, when its plan is used. */
+  readonly mirror: { readonly thresholdBytes: number; readonly savedBytes: number; readonly largestSegmentBytes: number } | null;
 }
 
-/** `planned 1.2 MB of naive 4.0 MB (lower bound 1.1 MB, efficiency 92 %)`. */
-export function formatPlan(plan: Plan): string {
-  const mb = (n: number): string => `${(n / 1e6).toFixed(2)} MB`;
-  const efficiency = plan.plannedBytes === 0 ? 100 : (100 * plan.lowerBoundBytes) / plan.plannedBytes;
-  return `${plan.order.length} of ${plan.program.ops.length} ops run; naive ${mb(plan.naiveBytes)} -> planned ${mb(plan.plannedBytes)} (lower bound ${mb(plan.lowerBoundBytes)}, efficiency ${efficiency.toFixed(0)} %) in ${plan.slots.length} slots`;
+/** The plan's own format, version 1. */
+export interface PlanJSON {
+  version: 1;
+  program: ProgramJSON;
+  slots: { bytes: number; entry: string | null; exit: string | null }[];
+  steps: Step[];
+  report: PlanReport;
 }
 
-/**
- * Runs the plan symbolically against the program and trusts nothing the passes computed: every read must find in its slot the version last written,
- * every pinned storage must hold its final version at the end, and no dispatch may write a buffer it also reads under another name.
- * @throws Error (internal) at the first breach.
- */
-export function verifyPlan(plan: Plan): void {
-  const { program, order, slots, slotOf } = plan;
-  // Reference: run every op, note the version each read sees and the final version of each storage.
-  const resident = residentAtEntry(program);
-  const version: number[] = program.storages.map((_, i) => (resident[i] === true ? 0 : -1));
-  const seen = program.ops.map((op, i) => {
-    const reads = op.reads.map((s) => { if (version[s] === -1) throw internal(`op ${i} ${op.name} reads ${program.storages[s]!.id} before anything wrote it`); return version[s]!; });
-    for (const w of op.writes) version[w] = i + 1;
-    return reads;
-  });
-  // The plan: what each slot holds, as (storage, version).
-  const holds = slots.map((slot) => (slot.entry === -1 ? undefined : { storage: slot.entry, version: 0 }));
-  slotOf.forEach((slot, storage) => {
-    if (slot === -1 || slots[slot]!.entry === storage || resident[storage] !== true) return;
-    holds[slot] = { storage, version: 0 }; // an upload may take the buffer of a storage nobody reads any more: reads below would notice
-  });
-  let previous = -1;
-  for (const i of order) {
-    const op = program.ops[i]!;
-    if (i <= previous) throw internal(`op ${i} ${op.name} runs out of issue order`);
-    previous = i;
-    op.reads.forEach((s, k) => {
-      const found = holds[slotOf[s]!];
-      if (found?.storage !== s || found.version !== seen[i]![k]) throw internal(`op ${i} ${op.name} reads ${program.storages[s]!.id} version ${seen[i]![k]} but slot ${slotOf[s]} holds ${found === undefined ? "nothing" : `${program.storages[found.storage]!.id} version ${found.version}`}`);
-    });
-    for (const w of op.writes) {
-      const slot = slotOf[w]!;
-      if (slot === -1 || slots[slot]!.bytes < program.storages[w]!.bytes) throw internal(`op ${i} ${op.name} writes ${program.storages[w]!.id} into a slot too small`);
-      for (const r of op.reads) if (r !== w && slotOf[r] === slot) throw internal(`op ${i} ${op.name} reads and writes slot ${slot} under two names`);
-      for (const other of op.writes) if (other !== w && slotOf[other] === slot) throw internal(`op ${i} ${op.name} writes slot ${slot} twice`);
-      holds[slot] = { storage: w, version: i + 1 };
-    }
+/** What the passes found out. */
+export interface PlanParts extends Emitted {
+  readonly program: Program;
+  /** Storages with bytes before the first step. */
+  readonly resident: readonly boolean[];
+  readonly naiveBytes: number;
+  readonly lowerBoundBytes: number;
+  readonly budgetBytes: number;
+  readonly extra: Extra;
+  readonly how: string;
+  readonly mirror: PlanReport["mirror"];
+  readonly placements: () => Record<string, number>;
+}
+
+export class Plan {
+  readonly program: Program;
+  readonly steps: readonly Step[];
+  readonly slots: readonly Slot[];
+  /** Slot that holds each storage before the first step; -1 when nobody needs what it holds then. */
+  readonly entrySlot: readonly number[];
+  readonly budgetBytes: number;
+  readonly #parts: PlanParts;
+
+  constructor(parts: PlanParts) {
+    this.program = parts.program;
+    this.steps = parts.steps;
+    this.slots = parts.slots;
+    this.entrySlot = parts.entrySlot;
+    this.budgetBytes = parts.budgetBytes;
+    this.#parts = parts;
   }
-  program.storages.forEach((s, i) => {
-    if (!s.pinned) return;
-    const found = holds[slotOf[i]!];
-    if (found?.storage !== i || found.version !== version[i]) throw internal(`${s.id} does not hold its final value at the end`);
-    if (slots[slotOf[i]!]!.exit !== i) throw internal(`${s.id} is pinned but does not keep its slot`);
-  });
+
+  /** Storages with bytes before the first step. */
+  get resident(): readonly boolean[] { return this.#parts.resident; }
+  /** Bytes of all slots. */
+  get plannedBytes(): number { return this.slots.reduce((sum, s) => sum + s.bytes, 0); }
+
+  report(): PlanReport {
+    const { naiveBytes, lowerBoundBytes, extra, how, mirror, placements } = this.#parts, { plannedBytes, program, steps } = this;
+    const count = (kind: Step["kind"]): number => steps.reduce((n, s) => (s.kind === kind ? n + 1 : n), 0);
+    const ops = count("dispatch");
+    return {
+      ops, dispatches: ops + count("recompute"), naiveBytes, plannedBytes, lowerBoundBytes, predictedPeakBytes: plannedBytes, efficiency: plannedBytes === 0 ? 1 : lowerBoundBytes / plannedBytes,
+      recomputedOps: extra.recomputedOps, recomputeFlops: extra.recomputeFlops, flops: steps.reduce((sum, s) => (s.kind === "dispatch" ? sum + program.ops[s.op!]!.flops : sum), 0),
+      swapInBytes: extra.swapInBytes, swapOutBytes: extra.swapOutBytes, swapIns: extra.swapIns, swapOuts: extra.swapOuts, stalls: count("wait"),
+      layers: layerOrder(program), how, placements: placements(), mirror,
+    };
+  }
+
+  /** The report as an engineer would paste it into a pull request. */
+  explain(): string { return explainReport(this.report(), this.program, this.slots.length, this.budgetBytes); }
+
+  toJSON(): PlanJSON {
+    const id = (s: number): string | null => (s === -1 ? null : this.program.storages[s]!.id);
+    return { version: 1, program: this.program.toJSON(), slots: this.slots.map(({ bytes, entry, exit }) => ({ bytes, entry: id(entry), exit: id(exit) })), steps: [...this.steps], report: this.report() };
+  }
+
+  /** Executes the plan symbolically against the program, trusting nothing the passes computed. @throws Error (internal) at the first breach */
+  verify(): void { verifyPlan(this); }
+}
+
+/** `1.25 MB`, in decimal units. */
+export function formatBytes(bytes: number): string {
+  const [unit, size] = bytes >= 1e9 ? ["GB", 1e9] : bytes >= 1e6 ? ["MB", 1e6] : bytes >= 1e3 ? ["kB", 1e3] : ["bytes", 1];
+  return `${size === 1 ? bytes : (bytes / size).toFixed(2)} ${unit}`;
+}
+
+const percent = (part: number, whole: number): string => `${(whole === 0 ? 0 : (100 * part) / whole).toFixed(1)} %`;
+
+/** Shared with the runtime's scheduler, which has measured figures to add. */
+export function explainReport(r: PlanReport, program: Program, slots: number, budgetBytes: number): string {
+  const lines = [
+    `memory   naive ${formatBytes(r.naiveBytes)} → planned ${formatBytes(r.plannedBytes)} (lower bound ${formatBytes(r.lowerBoundBytes)}, efficiency ${(100 * r.efficiency).toFixed(1)} %) in ${slots} slots`,
+    `ops      ${r.ops} of ${program.ops.length} run in ${r.dispatches} dispatches, ${program.ops.length - r.ops} needed by nobody`,
+    `schedule ${r.how}${budgetBytes === Infinity ? "" : `, budget ${formatBytes(budgetBytes)}`}`,
+  ];
+  if (r.recomputedOps > 0) lines.push(`again    ${r.recomputedOps} ops, ${percent(r.recomputeFlops, r.flops)} more flops`);
+  if (r.mirror !== null) lines.push(`memonger threshold ${formatBytes(r.mirror.thresholdBytes)}: keeps ${formatBytes(r.mirror.savedBytes)}, largest segment ${formatBytes(r.mirror.largestSegmentBytes)}`);
+  if (r.swapIns + r.swapOuts > 0) lines.push(`swap     ${r.swapOuts} out (${formatBytes(r.swapOutBytes)}), ${r.swapIns} in (${formatBytes(r.swapInBytes)}), ${r.stalls} waits`);
+  lines.push(`placing  ${Object.entries(r.placements).map(([name, bytes]) => `${name} ${formatBytes(bytes)}`).join(", ")}`);
+  const roles = new Map<string, { count: number; bytes: number }>();
+  for (const { role, bytes } of program.storages) { const row = roles.get(role) ?? { count: 0, bytes: 0 }; roles.set(role, { count: row.count + 1, bytes: row.bytes + bytes }); }
+  lines.push(`storages ${[...roles].map(([role, { count, bytes }]) => `${count} ${role} ${formatBytes(bytes)}`).join(", ")}`);
+  if (r.layers.length > 0) {
+    const width = Math.max(5, ...r.layers.map((l) => l.name.length));
+    lines.push("", `${"layer".padEnd(width)}  forward  calcGradient  calcDerivative  |  with apply slots: gradient  derivative  apply`);
+    for (const l of r.layers) lines.push(`${l.name.padEnd(width)}  ${String(l.forward).padStart(7)}  ${String(l.calcGradient).padStart(12)}  ${String(l.calcDerivative).padStart(14)}  |  ${String(l.order4.calcGradient).padStart(26)}  ${String(l.order4.calcDerivative).padStart(10)}  ${l.trainable ? String(l.order4.applyGradient).padStart(5) : "    –"}`);
+  }
+  return lines.join("\n");
 }

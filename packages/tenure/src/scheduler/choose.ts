@@ -1,0 +1,196 @@
+/**
+ * Choosing a schedule: every way we know to run a program with less memory is tried at amounts of memory that depend on the program alone, and the cheapest
+ * whose placement fits into the budget wins. Since the candidates don't depend on the budget, a bigger budget never costs more. Pure.
+ */
+import { BudgetError } from "./errors.ts";
+import { chainPlans, gcd } from "./chain.ts";
+import { type Extra, type Rates, bytesTouched, extraOf, isCheap, opCost } from "./cost.ts";
+import { exactPlans } from "./exact.ts";
+import { type MirrorPlan, mirrorPlan, narrowPlaces, searchThresholds } from "./memonger.ts";
+import { cheapestKept } from "./mincut.ts";
+import { droppable, rematerialise, writersOf } from "./recompute.ts";
+import { type Action, type Context, liveCurve, livePeak, runsOf, segmentsOf } from "./schedule.ts";
+import { insertSwaps, preferRecompute } from "./swap.ts";
+
+/** A schedule under consideration. */
+export interface Candidate {
+  /** How it was found, for `explain`. */
+  readonly how: string;
+  readonly actions: readonly Action[];
+  readonly peak: number;
+  readonly extra: Extra;
+  readonly mirror?: MirrorPlan;
+}
+
+export interface Policy {
+  readonly budgetBytes: number;
+  readonly prefetchBytes: number;
+  readonly recompute: "off" | "auto" | { readonly thresholdBytes: number };
+  readonly swap: "off" | "auto";
+  readonly saveHostMemory: boolean;
+  readonly rates: Rates;
+}
+
+/** Bytes a candidate takes once placed. `thorough`: by an exact search too, however far from the budget. */
+export type PlacedBytes = (c: Candidate, thorough?: boolean) => number;
+
+/** Ops from which fewer variants are tried. */
+const manyOps = 4000;
+
+function candidate(context: Context, rates: Rates, how: string, actions: readonly Action[], mirror?: MirrorPlan): Candidate {
+  return { how, actions, peak: livePeak(context, actions), extra: extraOf(context.program, actions, rates), ...(mirror === undefined ? {} : { mirror }) };
+}
+
+/**
+ * The cheapest candidate whose `placedBytes` fit into the budget.
+ * @throws BudgetError naming the op that needs most and the least budget that works
+ */
+export function choose(context: Context, order: readonly number[], policy: Policy, placedBytes: PlacedBytes): Candidate {
+  const { budgetBytes, recompute, swap, rates } = policy, { program } = context;
+  const base = typeof recompute === "object" ? mirrored(context, order, recompute.thresholdBytes, rates) : candidate(context, rates, "in core", runsOf(order));
+  if (budgetBytes === Infinity) return recompute === "auto" ? cheapFold(context, order, rates, base, placedBytes) : base;
+  if (base.extra.seconds === 0 && base.peak <= budgetBytes && placedBytes(base) <= budgetBytes) return base;
+
+  const dropped = new Set(droppable(context, order));
+  const found: Candidate[] = [base, ...(recompute === "auto" ? recomputeFamily(context, order, dropped, rates) : [])];
+  if (swap === "auto") found.push(...swapFamily(context, pareto(found), dropped, policy));
+  const all = pareto(found);
+  for (const c of all) if (c.peak <= budgetBytes && placedBytes(c) <= budgetBytes) return c;
+
+  let least = Infinity, closest = base;
+  for (const c of [...all].reverse()) { if (c.peak >= least) break; const bytes = placedBytes(c, true); if (bytes < least) { least = bytes; closest = c; } }
+  const curve = liveCurve(program, segmentsOf(context, closest.actions), closest.actions.length), at = curve.indexOf(Math.max(...curve));
+  const action = closest.actions[at], name = action === undefined ? "plan" : action.op === -1 ? program.storages[action.storage]!.id : program.ops[action.op]!.name;
+  const needs = action === undefined || action.op === -1 ? 0 : bytesTouched(program, program.ops[action.op]!);
+  throw new BudgetError(name, `expected the program to fit into a budget of ${budgetBytes} bytes, got at least ${least}: there, ${name} alone touches ${needs} bytes and ${curve[at] ?? 0} are resident; raise the budget to ${least} or more${recompute === "off" || swap === "off" ? ", or allow recompute and swap" : ", or make the batch smaller"}`, budgetBytes, least);
+}
+
+/** Candidates that no other beats in both memory and cost. */
+function pareto(all: readonly Candidate[]): Candidate[] {
+  const sorted = [...all].sort((a, b) => a.extra.seconds - b.extra.seconds || a.peak - b.peak), front: Candidate[] = [];
+  for (const c of sorted) if (front.length === 0 || c.peak < front.at(-1)!.peak) front.push(c);
+  return front;
+}
+
+// === Recompute ===
+
+/** memonger's plan at one threshold. */
+export function mirrored(context: Context, order: readonly number[], thresholdBytes: number, rates: Rates, cuts?: ReadonlySet<number>): Candidate {
+  const all = new Set(droppable(context, order)), mirror = mirrorPlan(context, order, all, thresholdBytes, cuts);
+  return candidate(context, rates, `memonger, threshold ${thresholdBytes} bytes`, rematerialise(context, order, without(all, mirror.kept)), mirror);
+}
+
+/** memonger's search: the thresholds it tries, each as a candidate. */
+export function searchMirrors(context: Context, order: readonly number[], trials: number, rates: Rates): Candidate[] {
+  const all = new Set(droppable(context, order));
+  return searchThresholds((t) => mirrorPlan(context, order, all, t), trials).map((t) => mirrored(context, order, t, rates));
+}
+
+/** Recomputation of cheap ops only, when it lowers the peak: elementwise values are folded again into what reads them. */
+function cheapFold(context: Context, order: readonly number[], rates: Rates, base: Candidate, placedBytes: PlacedBytes): Candidate {
+  const { program } = context, all = new Set(droppable(context, order));
+  const kept = cheapestKept(context, order, all, (op) => isCheap(program, program.ops[op]!));
+  const folded = refine(context, order, without(all, kept), rates, "cheap ops recomputed");
+  return folded.peak < base.peak && placedBytes(folded) < placedBytes(base) ? folded : base;
+}
+
+/** Schedules with recomputation, none of which another beats in both memory and cost. */
+export function recomputeFamily(context: Context, order: readonly number[], all: ReadonlySet<number>, rates: Rates): Candidate[] {
+  if (all.size === 0) return [];
+  const exact = exactPlans(context, order, all);
+  if (exact !== null) return exact.map((actions) => candidate(context, rates, "recompute, exact search", actions));
+  const found: Candidate[] = [];
+  for (const plan of chainPlans(context, order, all) ?? []) found.push(candidate(context, rates, "recompute, optimal on the chain", plan.actions()));
+  const { program } = context, many = order.length > manyOps;
+
+  // What a value costs to make again, per byte: ops below a limit may run again, the others' results are kept or cut.
+  const writers = writersOf(program, order), price = (op: number): number => opCost(program.ops[op]!) / program.ops[op]!.writes.reduce((sum, w) => sum + program.storages[w]!.bytes, 1);
+  const prices = [...new Set([...all].map((s) => price(writers[s]![0]!)))].sort((a, b) => a - b);
+  const share = many ? [0.5, 1] : [0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
+  const limits = [...new Set(share.map((f) => prices[Math.min(prices.length - 1, Math.floor(f * prices.length))]!))];
+  const rules: ((op: number) => boolean)[] = [(op) => isCheap(program, program.ops[op]!), ...limits.map((l) => (op: number) => price(op) <= l)];
+  const narrow = narrowPlaces(context, order, all), total = [...all].reduce((sum, s) => sum + program.storages[s]!.bytes, 0);
+  const parts = many ? [1, 16, 32, 64] : [1, 3, 4, 6, 8, 12, 16, 24, 32, 64];
+
+  const drops: Set<number>[] = [];
+  for (const part of parts) {
+    const cuts = part === 1 ? new Set<number>() : mirrorPlan(context, order, all, Math.floor(total / part), narrow).kept;
+    for (const mayRun of rules) drops.push(without(all, cheapestKept(context, order, all, mayRun, cuts)));
+    if (part > 1) drops.push(without(all, cuts));
+  }
+  for (const t of searchThresholds((t) => mirrorPlan(context, order, all, t), 6)) drops.push(without(all, mirrorPlan(context, order, all, t).kept));
+  const seen = new Set<string>();
+  const tried: { dropped: Set<number>; made: Candidate }[] = [];
+  for (const dropped of drops) {
+    const key = [...dropped].join();
+    if (dropped.size === 0 || seen.has(key)) continue;
+    seen.add(key);
+    tried.push({ dropped, made: candidate(context, rates, "recompute, minimum cut", rematerialise(context, order, dropped)) });
+  }
+  const best = pareto(tried.map((t) => t.made));
+  for (const made of best) found.push(many ? made : refine(context, order, tried.find((t) => t.made === made)!.dropped, rates, made.how));
+  return pareto(found);
+}
+
+/** Keeps again what need not be dropped for the peak, dearest per byte first, in halves: the knapsack of what the peak leaves free. */
+function refine(context: Context, order: readonly number[], dropped: Set<number>, rates: Rates, how: string): Candidate {
+  const { program } = context, writers = writersOf(program, order);
+  let best = candidate(context, rates, how, rematerialise(context, order, dropped)), trials = 80;
+  const worth = (s: number): number => opCost(program.ops[writers[s]![0]!]!) / program.storages[s]!.bytes;
+  const keep = (list: readonly number[]): void => {
+    if (list.length === 0 || trials-- <= 0) return;
+    const fewer = without(dropped, new Set(list)), made = candidate(context, rates, how, rematerialise(context, order, fewer));
+    if (made.peak <= best.peak && made.extra.seconds <= best.extra.seconds) { best = made; for (const s of list) dropped.delete(s); return; }
+    if (list.length === 1) return;
+    const half = list.length >> 1;
+    keep(list.slice(0, half));
+    keep(list.slice(half));
+  };
+  keep([...dropped].sort((a, b) => worth(b) - worth(a)));
+  return best;
+}
+
+function without(all: ReadonlySet<number>, less: ReadonlySet<number>): Set<number> { return new Set([...all].filter((s) => !less.has(s))); }
+
+// === Swap ===
+
+/** Schedules with swaps, at levels of memory between the least that can work and what the program needs in core. */
+function swapFamily(context: Context, bases: readonly Candidate[], dropped: ReadonlySet<number>, policy: Policy): Candidate[] {
+  const { program } = context, { rates } = policy, found: Candidate[] = [];
+  const few = spread(bases, program.ops.length > manyOps ? 2 : 4);
+  for (const base of few) {
+    for (const level of levels(context, base, program.ops.length > manyOps ? 6 : base === few[0] ? 24 : 8)) {
+      try {
+        const swapped = insertSwaps(context, base.actions, { budgetBytes: level, prefetchBytes: policy.prefetchBytes === Infinity ? 1.5 * level : policy.prefetchBytes, saveHostMemory: policy.saveHostMemory });
+        found.push(candidate(context, rates, base.extra.recomputedOps > 0 ? `${base.how}, and swap` : "swap", swapped));
+        if (policy.recompute !== "auto") continue;
+        const mixed = preferRecompute(context, swapped, dropped, (op) => opCost(program.ops[op]!) / rates.flopsPerSecond, (bytes) => bytes / rates.inBytesPerSecond + bytes / rates.outBytesPerSecond);
+        if (mixed.length < swapped.length) found.push(candidate(context, rates, "swap or recompute, whichever is cheaper", mixed));
+      } catch (error) {
+        if (!(error instanceof BudgetError)) throw error;
+      }
+    }
+  }
+  return found;
+}
+
+function spread<T>(list: readonly T[], most: number): T[] {
+  return list.length <= most ? [...list] : Array.from({ length: most }, (_, k) => list[Math.round((k * (list.length - 1)) / (most - 1))]!);
+}
+
+/** Amounts of memory to try: what is live along the program, from what its largest op needs. */
+function levels(context: Context, base: Candidate, most: number): number[] {
+  const { program, resident, extended } = context;
+  let least = 0;
+  const fixed = program.storages.reduce((sum, s, i) => (extended[i] !== null ? sum + s.bytes : sum), 0);
+  for (const { op } of base.actions) least = Math.max(least, bytesTouched(program, program.ops[op]!), fixed + bytesTouched(program, { ...program.ops[op]!, reads: program.ops[op]!.reads.filter((s) => extended[s] === null), writes: program.ops[op]!.writes.filter((s) => extended[s] === null) }));
+  const sum = (keep: (i: number) => boolean): number => program.storages.reduce((total, s, i) => (keep(i) ? total + s.bytes : total), 0);
+  const used = new Set(base.actions.flatMap(({ op }) => [...program.ops[op]!.reads, ...program.ops[op]!.writes]));
+  least = Math.max(least, sum((i) => resident[i] === true && (used.has(i) || program.storages[i]!.pinned)), sum((i) => program.storages[i]!.pinned && (used.has(i) || resident[i] === true)));
+  const live = [...new Set(liveCurve(program, segmentsOf(context, base.actions), base.actions.length))].filter((b) => b >= least && b < base.peak).sort((a, b) => a - b);
+  // Sizes with a large common divisor have few levels: all are tried.
+  const unit = program.storages.reduce((g, s) => gcd(g, s.bytes), 0);
+  if (program.ops.length <= 300 && (base.peak - least) / unit <= 2 * most) return Array.from({ length: Math.ceil((base.peak - least) / unit) }, (_, k) => least + k * unit);
+  const steps = Array.from({ length: most >> 1 }, (_, k) => Math.round(least + (k * (base.peak - least)) / (most >> 1)));
+  return [...new Set([least, ...spread(live, most), ...steps])].filter((b) => b < base.peak).sort((a, b) => a - b);
+}

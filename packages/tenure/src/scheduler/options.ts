@@ -1,0 +1,59 @@
+/**
+ * Options of plans and schedulers, checked and completed. Nothing else reads user options.
+ */
+import { ArgumentError } from "../base/errors.ts";
+import type { Policy } from "./choose.ts";
+import { type Rates, defaultRates } from "./cost.ts";
+
+/** What `plan` and `Scheduler` take. */
+export interface PlanOptions {
+  /** Most bytes resident at any time. None unless given. */
+  readonly budgetBytes?: number;
+  /** How far ahead values are fetched from the host, in bytes of arrays touched in between; 1.5 times the budget unless given. */
+  readonly prefetchBytes?: number;
+  /**
+   * `off`: never. `auto` (the default with a budget): as needed; without a budget, ops that cost little more than reading their inputs.
+   * `{ thresholdBytes }`: memonger's plan, which keeps one value whenever that many bytes lie since the last.
+   */
+  readonly recompute?: "off" | "auto" | { readonly thresholdBytes: number };
+  /** `auto` (the default with a budget): values move to the host when that is cheaper than computing them again. */
+  readonly swap?: "off" | "auto";
+  /** `slots`: storages share buffers over time. `none`: each has its own. */
+  readonly placement?: "slots" | "none";
+  /** Host memory holds one copy of what was swapped: it is dropped when the value comes back. */
+  readonly saveHostMemory?: boolean;
+  /** Whether ops may be joined into one kernel; needs the ops themselves, so a plan made from JSON ignores it. */
+  readonly fuse?: boolean;
+  /** Largest buffer the device allows. */
+  readonly maxStorageBytes?: number;
+  /** Measured rates of the device. */
+  readonly rates?: Partial<Rates>;
+}
+
+const known = ["budgetBytes", "prefetchBytes", "recompute", "swap", "placement", "saveHostMemory", "fuse", "maxStorageBytes", "rates"];
+
+/** @throws ArgumentError for unknown options and values that make no sense */
+export function resolveOptions(op: string, options: PlanOptions): Policy & { readonly placement: "slots" | "none"; readonly maxStorageBytes: number } {
+  const bytes = (name: "budgetBytes" | "prefetchBytes" | "maxStorageBytes", least: number): number | undefined => {
+    const value = options[name];
+    if (value !== undefined && !(typeof value === "number" && value >= least)) throw new ArgumentError(op, `${name} to be a number of bytes${least > 0 ? " above 0" : ""}`, String(value));
+    return value;
+  };
+  const one = (name: "recompute" | "swap" | "placement", values: readonly string[]): void => {
+    const value = options[name];
+    if (value !== undefined && !(typeof value === "string" && values.includes(value))) throw new ArgumentError(op, `${name} to be one of ${values.join(", ")}`, JSON.stringify(value) ?? "undefined");
+  };
+  for (const key of Object.keys(options)) if (!known.includes(key)) throw new ArgumentError(op, `the options ${known.join(", ")}`, JSON.stringify(key), "check the spelling");
+  const { recompute } = options;
+  if (typeof recompute === "object") {
+    if (!(recompute.thresholdBytes >= 0)) throw new ArgumentError(op, "thresholdBytes to be a number of bytes", String(recompute.thresholdBytes));
+  } else one("recompute", ["off", "auto"]);
+  one("swap", ["off", "auto"]);
+  one("placement", ["slots", "none"]);
+  const budgetBytes = bytes("budgetBytes", Number.MIN_VALUE) ?? Infinity, limited = budgetBytes !== Infinity;
+  return {
+    budgetBytes, prefetchBytes: bytes("prefetchBytes", 0) ?? Infinity, recompute: recompute ?? (limited ? "auto" : "off"), swap: options.swap ?? (limited ? "auto" : "off"),
+    placement: options.placement ?? "slots", saveHostMemory: options.saveHostMemory ?? false, maxStorageBytes: bytes("maxStorageBytes", Number.MIN_VALUE) ?? Infinity,
+    rates: { ...defaultRates, ...options.rates },
+  };
+}

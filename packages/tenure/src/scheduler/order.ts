@@ -1,0 +1,55 @@
+/**
+ * Which ops run, and in which order. Ops whose effect nobody can observe are dropped. Weight updates move right behind the last op they depend on, where
+ * NNTrainer applies them, if that lowers the peak: the gradients of different layers then share memory. Pure; the first pass.
+ */
+import type { Program } from "../graph/program.ts";
+import { type Context, livePeak, runsOf } from "./schedule.ts";
+
+/**
+ * Indices of the ops whose effect somebody can observe, in issue order. An op is needed when it writes a storage that is pinned or read later;
+ * a whole overwrite (written, not read) ends the need for older values.
+ */
+export function neededOps(program: Program): number[] {
+  const wanted = program.storages.map((s) => s.pinned);
+  const needed: number[] = [];
+  for (let i = program.ops.length - 1; i >= 0; i--) {
+    const op = program.ops[i]!;
+    if (!op.writes.some((w) => wanted[w])) continue;
+    needed.push(i);
+    for (const w of op.writes) if (!op.reads.includes(w)) wanted[w] = false;
+    for (const r of op.reads) wanted[r] = true;
+  }
+  return needed.reverse();
+}
+
+/** For each op of `order`, the ops it must come after: writers of what it reads (RAW), readers (WAR) and writers (WAW) of what it writes. */
+export function dependencies(program: Program, order: readonly number[]): Map<number, number[]> {
+  const writer = new Map<number, number>(), readers = new Map<number, number[]>(), result = new Map<number, number[]>();
+  for (const i of order) {
+    const { reads, writes } = program.ops[i]!, before = new Set<number>();
+    for (const s of [...reads, ...writes]) { const w = writer.get(s); if (w !== undefined) before.add(w); }
+    for (const w of writes) for (const r of readers.get(w) ?? []) before.add(r);
+    before.delete(i);
+    result.set(i, [...before]);
+    for (const r of reads) { const list = readers.get(r); if (list === undefined) readers.set(r, [i]); else list.push(i); }
+    for (const w of writes) { writer.set(w, i); readers.set(w, []); }
+  }
+  return result;
+}
+
+/** The order in which the needed ops run. */
+export function orderOps(context: Context): number[] {
+  const { program } = context, order = neededOps(program);
+  if (!order.some((i) => program.ops[i]!.phase === "apply")) return order;
+  const early = applyEarly(program, order);
+  return livePeak(context, runsOf(early)) < livePeak(context, runsOf(order)) ? early : order;
+}
+
+function applyEarly(program: Program, order: readonly number[]): number[] {
+  const before = dependencies(program, order), place = new Map<number, number>();
+  // An op's place: its own number, or for updates just behind the last op it depends on. Sorting is stable, so equal places keep issue order.
+  order.forEach((i, at) => {
+    place.set(i, program.ops[i]!.phase === "apply" ? Math.max(-1, ...before.get(i)!.map((d) => place.get(d)!)) + 0.5 ** 20 : at);
+  });
+  return [...order].sort((a, b) => place.get(a)! - place.get(b)!);
+}
