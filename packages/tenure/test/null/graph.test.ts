@@ -60,10 +60,10 @@ const broken: readonly (readonly [string, Change, RegExp])[] = [
   ["a fraction of a byte", (j) => { j.storages[0].bytes = 1.5; return j; }, /positive integer, got 1\.5/],
   ["an unknown role", (j) => { j.storages[0].role = "weight"; return j; }, /role of storage x to be one of input, param, state, activation, grad, output, got "weight"/],
   ["an op that is no object", (j) => { j.ops[0] = null; return j; }, /expected an op object, got null/],
-  ["no name", (j) => { delete j.ops[0].name; return j; }, /an op `name` that is a string, got undefined/],
-  ["an unknown storage", (j) => { j.ops[0].reads = ["z"]; return j; }, /op relu1 to name existing storages, got "z"/],
-  ["reads that are no list", (j) => { j.ops[0].reads = "x"; return j; }, /op relu1 to list storages, got "x"/],
-  ["an unknown phase", (j) => { j.ops[1].phase = "backward"; return j; }, /phase of op sgd to be one of forward, calcGradient, calcDerivative, apply, got "backward"/],
+  ["no name", (j) => { delete j.ops[0].name; return j; }, /name of op 0 to be a string, got undefined/],
+  ["an unknown storage", (j) => { j.ops[0].reads = ["z"]; return j; }, /op 0 relu1 to name existing storages, got "z"/],
+  ["reads that are no list", (j) => { j.ops[0].reads = "x"; return j; }, /op 0 relu1 to list storages, got "x"/],
+  ["an unknown phase", (j) => { j.ops[1].phase = "backward"; return j; }, /phase of op 1 sgd to be one of forward, calcGradient, calcDerivative, apply, got "backward"/],
 ];
 
 for (const [label, change, pattern] of broken) {
