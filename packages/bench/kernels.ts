@@ -125,17 +125,19 @@ function cases(caps: DeviceCaps): Case[] {
 }
 
 /** Prints the table; `only` filters by name. */
-export async function run(only = ""): Promise<void> {
+export async function run(only = ""): Promise<string> {
   const gpu = await openGpu();
-  console.log(`\nKernels on ${gpu.adapter} (software: ${gpu.caps.software})\n\n| kernel | first ms | ms | rate | naive ms | × naive |\n| --- | --: | --: | --: | --: | --: |`);
+  const lines: string[] = [];
+  lines.push(`Kernels on ${gpu.adapter} (software: ${gpu.caps.software})\n\n| kernel | first ms | ms | rate | naive ms | × naive |\n| --- | --: | --: | --: | --: | --: |`);
   for (const c of cases(gpu.caps)) {
     if (!c.name.includes(only)) continue;
     const buffers = c.sizes.map((n, i) => bufferOf(gpu, i === c.sizes.length - 1 ? n * 4 : randomData(n, i)));
     const ours = await time(gpu, c.kernel, buffers);
     const plain = c.naive === undefined ? undefined : await time(gpu, c.naive, buffers);
     buffers.forEach((b) => { b.destroy(); });
-    console.log(`| ${c.name} | ${ours.first.toFixed(1)} | ${ours.median.toFixed(3)} | ${(c.work / ours.median / 1e6).toFixed(2)} ${c.unit} | ${plain?.median.toFixed(3) ?? "–"} | ${plain === undefined ? "–" : (plain.median / ours.median).toFixed(1)} |`);
+    lines.push(`| ${c.name} | ${ours.first.toFixed(1)} | ${ours.median.toFixed(3)} | ${(c.work / ours.median / 1e6).toFixed(2)} ${c.unit} | ${plain?.median.toFixed(3) ?? "–"} | ${plain === undefined ? "–" : (plain.median / ours.median).toFixed(1)} |`);
   }
+  return lines.join("\n");
 }
 
-if (process.argv[1]?.endsWith("bench/kernels.ts") === true) await run(process.argv[2]);
+if (process.argv[1]?.endsWith("bench/kernels.ts") === true) console.log(await run(process.argv[2]));

@@ -40,8 +40,8 @@ if (names.length === 0 || unknown.length > 0) {
     const text = `# ${name}\n\n${versions()}\n\n${table.trim()}\n`;
     console.log(text);
     if (save) {
-      const { deviceInfo } = await import("tenure");
-      const adapter = (deviceInfo()?.architecture ?? "host").replace(/\W+/g, "-");
+      const { init } = await import("tenure");
+      const adapter = (await init()).architecture.replace(/\W+/g, "-");
       await mkdir(join(here, "results"), { recursive: true });
       await writeFile(join(here, "results", `${name}-${adapter}.md`), text);
     }
