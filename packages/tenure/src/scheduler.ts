@@ -8,3 +8,4 @@ export type { PlanOptions } from "./scheduler/options.ts";
 export type { LayerOrder } from "./scheduler/layers.ts";
 export type { Rates } from "./scheduler/cost.ts";
 export { BudgetError } from "./scheduler/errors.ts";
+export { trace } from "./runtime/trace.ts";

@@ -5,6 +5,7 @@
  */
 import { DeviceError, internal } from "../base/errors.ts";
 import { Program, type ProgramOp, type ProgramStorage } from "../graph/program.ts";
+import { withPhases } from "../graph/phases.ts";
 import { counters } from "../device/counters.ts";
 import type { Device } from "../device/device.ts";
 import type { CachedPipeline } from "../device/pipelines.ts";
@@ -49,7 +50,7 @@ export interface Executable {
 /** Whether plans are re-derived and checked after every compilation; tests switch it on. */
 export const checking = { plans: false };
 
-/** The IR of what was recorded. `granule`: bytes a buffer really takes for a request. */
+/** The IR of what was recorded. `granule`: bytes a buffer really takes for a request. A storage's index in the program is its local index. */
 export function buildProgram(open: Pick<OpenProgram, "locals" | "ops">, granule: (bytes: number) => number): Program {
   const storages = open.locals.map((s): ProgramStorage => ({ id: `s${s.programIndex}`, bytes: granule(Math.max(s.bytes, 4)), role: s.role, pinned: s.refs > 0 }));
   const ops = open.ops.map(({ op, inputs, outputs, attrs, phase, layer }): ProgramOp => {
@@ -59,7 +60,7 @@ export function buildProgram(open: Pick<OpenProgram, "locals" | "ops">, granule:
     const writes = unique(outputs.map((o, k) => { if ((inplace[k] ?? -1) === -1 && reads.includes(o.storage.programIndex)) throw internal(`${op.name} writes an input it does not declare`); return o.storage.programIndex; }));
     return { name: op.name, reads, writes, phase, layer, flops: op.flops?.(inputs, outputs, attrs) ?? outputs[0]!.layout.size, recomputable: op.facts.recomputable ?? true };
   });
-  return new Program(storages, ops);
+  return new Program(storages, withPhases(ops));
 }
 
 function unique(list: readonly number[]): number[] { return [...new Set(list)]; }

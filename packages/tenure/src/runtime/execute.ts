@@ -25,8 +25,13 @@ const planCacheSize = 256;
 /** Flushes after which a free buffer counts as unused. */
 const trimEvery = 256;
 
-interface Runtime { device: Device | null; flushEachOp: boolean }
-export const runtime: Runtime = { device: null, flushEachOp: false };
+interface Runtime {
+  device: Device | null;
+  flushEachOp: boolean;
+  /** While set, what is recorded is only looked at: nothing is flushed. */
+  tracing: boolean;
+}
+export const runtime: Runtime = { device: null, flushEachOp: false, tracing: false };
 
 const plans = new Map<number, Executable[]>();
 let planCount = 0;
@@ -120,6 +125,7 @@ const reads: PendingRead[] = [];
 
 /** Bytes of a storage as they will be once everything recorded so far has run. Pins the storage at once; flushes at the end of this job. */
 export function readBytes(storage: Storage, offset: number, bytes: number): Promise<ArrayBuffer> {
+  if (runtime.tracing) throw new TenureError("data", "expected to be called outside trace(), got a read inside: a traced program has shapes, but no values; read in the real step");
   const read = new Promise<ArrayBuffer>((resolve, reject) => {
     reads.push({ storage: storage.retain(), offset, bytes, resolve, reject });
     flushSoon();
@@ -157,7 +163,7 @@ let flushQueued = false;
 
 /** Flushes at the end of the current job, finding a device first when there is none. */
 export function flushSoon(): void {
-  if (flushQueued) return;
+  if (flushQueued || runtime.tracing) return;
   flushQueued = true;
   queueMicrotask(() => {
     flushQueued = false;
@@ -189,7 +195,7 @@ export function keepWithinLimits(): void {
 
 /** Runs everything recorded so far and starts the pending reads. Errors reach the reads and the next `sync()`; this never throws. */
 export function flush(): void {
-  if (program.isEmpty && reads.length === 0) return;
+  if (runtime.tracing || program.isEmpty && reads.length === 0) return;
   let device: Device;
   try {
     device = requireDevice("flush");

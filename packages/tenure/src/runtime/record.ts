@@ -31,6 +31,16 @@ export interface RecordedOp {
 /** Host bytes to be placed in a storage before the first op. */
 export interface Upload { readonly storage: Storage; readonly data: Uint8Array<ArrayBuffer> }
 
+/** How much was recorded at some moment. */
+export interface ProgramMark {
+  readonly ops: number;
+  readonly uploads: number;
+  readonly locals: number;
+  readonly words: number;
+  readonly signature: number;
+  readonly pendingBytes: number;
+}
+
 /** Everything recorded since the last flush. */
 export class OpenProgram {
   serial = 1;
@@ -53,6 +63,26 @@ export class OpenProgram {
     this.locals.push(storage);
     if (storage.buffer === null) this.pendingBytes += storage.bytes;
     return storage.programIndex;
+  }
+
+  /** Where the program stands, to go back to. */
+  mark(): ProgramMark {
+    return { ops: this.ops.length, uploads: this.uploads.length, locals: this.locals.length, words: this.words.length, signature: this.signature.length, pendingBytes: this.pendingBytes };
+  }
+
+  /** Forgets everything recorded since `mark`. Storages mentioned only since then are no longer mentioned; buffers nobody owns go home. */
+  rollback(mark: ProgramMark): void {
+    for (const { outputs } of this.ops.splice(mark.ops)) for (const { storage } of outputs) storage.version--;
+    this.uploads.length = mark.uploads;
+    this.words.length = mark.words;
+    this.signature.length = mark.signature;
+    this.pendingBytes = mark.pendingBytes;
+    for (const storage of this.locals.splice(mark.locals)) {
+      storage.programSerial = 0;
+      if (storage.refs > 0 || storage.buffer === null) continue;
+      freeing.buffer(storage.buffer);
+      storage.buffer = null;
+    }
   }
 
   mentions(storage: Storage): boolean { return storage.programSerial === this.serial; }

@@ -1,6 +1,6 @@
 /**
  * Which ops run, and in which order. Ops whose effect nobody can observe are dropped. Weight updates move right behind the last op they depend on, where
- * NNTrainer applies them, if that lowers the peak: the gradients of different layers then share memory. Pure; the first pass.
+ * NNTrainer applies them, unless that raises the peak: the gradients of different layers then share memory. Pure; the first pass.
  */
 import type { Program } from "../graph/program.ts";
 import { type Context, livePeak, runsOf } from "./schedule.ts";
@@ -42,14 +42,19 @@ export function orderOps(context: Context): number[] {
   const { program } = context, order = neededOps(program);
   if (!order.some((i) => program.ops[i]!.phase === "apply")) return order;
   const early = applyEarly(program, order);
-  return livePeak(context, runsOf(early)) < livePeak(context, runsOf(order)) ? early : order;
+  return livePeak(context, runsOf(early)) <= livePeak(context, runsOf(order)) ? early : order;
 }
 
 function applyEarly(program: Program, order: readonly number[]): number[] {
-  const before = dependencies(program, order), place = new Map<number, number>();
+  const before = dependencies(program, order), place = new Map<number, number>(), step = 0.5 ** 20, rootless = new Set<number>();
   // An op's place: its own number, or for updates just behind the last op it depends on. Sorting is stable, so equal places keep issue order.
   order.forEach((i, at) => {
-    place.set(i, program.ops[i]!.phase === "apply" ? Math.max(-1, ...before.get(i)!.map((d) => place.get(d)!)) + 0.5 ** 20 : at);
+    const after = before.get(i)!.filter((d) => !rootless.has(d));
+    if (program.ops[i]!.phase !== "apply") place.set(i, at);
+    else if (before.get(i)!.length === 0) rootless.add(i); // a state's first value: made when it is needed
+    else place.set(i, Math.max(-1, ...after.map((d) => place.get(d)!)) + step);
   });
+  for (const i of order) for (const d of before.get(i)!) if (rootless.has(d)) place.set(d, Math.min(place.get(d) ?? Infinity, place.get(i)! - step / 2));
+  order.forEach((i, at) => { if (!place.has(i)) place.set(i, at); });
   return [...order].sort((a, b) => place.get(a)! - place.get(b)!);
 }
