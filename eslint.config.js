@@ -12,7 +12,7 @@ const { default: tenure } = await import("./eslint-plugin/src/index.ts");
 await unregister();
 
 export default defineConfig(
-  globalIgnores(["**/leaky-*.ts", "**/dist/", "**/node_modules/", "**/fixtures/", "**/*.d.ts"]),
+  globalIgnores([".cache/", "**/leaky-*.ts", "**/dist/", "**/node_modules/", "**/fixtures/", "**/*.d.ts"]),
   { linterOptions: { reportUnusedDisableDirectives: "error" } },
   {
     files: ["**/*.ts"],

@@ -19,6 +19,18 @@ test("no type information: one message, not fifteen", () => {
   assert.is(found.length, 1);
   assert.match(found[0]!.message, /need type information; set `languageOptions\.parserOptions\.projectService: true`/);
 });
+test("the second pass over a file in a single run, where the parser gives a program without types", () => {
+  const singleRun = { parser, parserOptions: { project: "./tsconfig.json", tsconfigRootDir: projectDir } };
+  process.env["TSESTREE_SINGLE_RUN"] = "true";
+  try {
+    lint(chain, { languageOptions: singleRun });
+    const found = lint(chain, { languageOptions: singleRun });
+    assert.is(found.length, 1);
+    assert.match(found[0]!.message, /use `projectService: true`, or set `disallowAutomaticSingleRunInference: true`/);
+  } finally {
+    delete process.env["TSESTREE_SINGLE_RUN"];
+  }
+});
 test("no TypeScript parser", () => {
   const found = lint("export const f = (a) => a.add(1).sum();\n", { languageOptions: {}, file: `${projectDir}plain.js` });
   assert.is(found.length, 1);

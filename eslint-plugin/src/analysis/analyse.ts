@@ -75,6 +75,10 @@ function open(context: Readonly<TSESLint.RuleContext<string, readonly unknown[]>
   } catch {
     return noTypes(context);
   }
+  // typescript-eslint's stand-in for a second look at a file in a single run (`eslint --fix` where CI=true): a program of one file, in no folder, that resolves nothing.
+  if (services.program.getCurrentDirectory() === "") {
+    return "tenure rules got no types for this file's second pass: in a single run, `parserOptions.project` gives them to the first alone; use `projectService: true`, or set `disallowAutomaticSingleRunInference: true`.";
+  }
   const file = services.esTreeNodeToTSNodeMap.get(context.sourceCode.ast);
   return new FileAnalysis(context.sourceCode as unknown as Traversable, services, file.getSourceFile(), settings);
 }
