@@ -20,8 +20,9 @@ import type { OpenProgram, RecordedOp } from "./record.ts";
 export interface Dispatch {
   readonly name: string;
   readonly pipeline: CachedPipeline;
-  /** Slot and bytes of each storage binding. */
+  /** Slot, offset in it and bytes of each storage binding. */
   readonly slots: readonly number[];
+  readonly offsets: readonly number[];
   readonly sizes: readonly number[];
   /** Place of its params in the uniform buffer, in bytes; size 0 when it has none. */
   readonly uniformOffset: number;
@@ -76,7 +77,7 @@ export function compile(open: OpenProgram, device: Device): Executable {
   for (const step of plan.steps) {
     if (step.kind !== "dispatch" && step.kind !== "recompute") continue;
     ran++;
-    const recorded = open.ops[step.op!]!, slotOf = slotsOf(program.ops[step.op!]!, step);
+    const recorded = open.ops[step.op!]!, places = placesOf(program.ops[step.op!]!, step);
     const { kernel, operands } = lower(recorded, device.caps);
     if (kernel.workgroups.some((n) => n > device.caps.maxWorkgroupsPerDimension)) throw internal(`${recorded.op.name} launches ${kernel.workgroups.join("×")} workgroups`);
     if (kernel.workgroups.includes(0)) continue;
@@ -86,7 +87,7 @@ export function compile(open: OpenProgram, device: Device): Executable {
     while (params.length % 64 !== 0) params.push(0); // 256-byte offsets
     dispatches.push({
       name: recorded.op.name, pipeline: device.pipelines.get(kernel, recorded.op.name),
-      slots: operands.map((s) => slotOf.get(s)!), sizes: operands.map((s) => bindingBytes(open.locals[s]!.bytes)),
+      slots: operands.map((s) => places.get(s)!.slot), offsets: operands.map((s) => places.get(s)!.offset), sizes: operands.map((s) => bindingBytes(open.locals[s]!.bytes)),
       uniformOffset, uniformBytes: kernel.params.length * 4, workgroups: kernel.workgroups, groups: [],
     });
   }
@@ -100,8 +101,11 @@ export function compile(open: OpenProgram, device: Device): Executable {
 }
 
 /** Where each storage of an op is during one step. */
-function slotsOf(op: ProgramOp, step: Step): Map<number, number> {
-  return new Map([...op.reads.map((s, k) => [s, step.reads![k]!] as const), ...op.writes.map((s, k) => [s, step.writes![k]!] as const)]);
+function placesOf(op: ProgramOp, { reads, writes, readOffsets, writeOffsets }: Step): Map<number, { slot: number; offset: number }> {
+  const places = new Map<number, { slot: number; offset: number }>();
+  op.reads.forEach((s, k) => { places.set(s, { slot: reads![k]!, offset: readOffsets?.[k] ?? 0 }); });
+  op.writes.forEach((s, k) => { places.set(s, { slot: writes![k]!, offset: writeOffsets?.[k] ?? 0 }); });
+  return places;
 }
 
 /** Bytes a storage is bound with: vectors of four elements may reach past its end, and every buffer is a multiple of 16 long. */

@@ -347,7 +347,7 @@ function bindGroup(device: Device, exe: Executable, d: Dispatch): GPUBindGroup {
     return group;
   }
   counters.bindGroups++;
-  const entries: GPUBindGroupEntry[] = slots.map((slot, binding) => ({ binding, resource: { buffer: slotBuffers[slot]!.gpu, offset: 0, size: d.sizes[binding]! } }));
+  const entries: GPUBindGroupEntry[] = slots.map((slot, binding) => ({ binding, resource: { buffer: slotBuffers[slot]!.gpu, offset: d.offsets[binding]!, size: d.sizes[binding]! } }));
   if (d.uniformBytes > 0) entries.push({ binding: slots.length, resource: { buffer: exe.uniforms!, offset: d.uniformOffset, size: d.uniformBytes } });
   const group = device.gpu.createBindGroup({ label: d.name, layout: d.pipeline.layout, entries });
   if (groups.length === groupsPerDispatch) groups.shift();

@@ -89,9 +89,17 @@ export function searchMirrors(context: Context, order: readonly number[], trials
 /** Recomputation of cheap ops only, when it lowers the peak: elementwise values are folded again into what reads them. */
 function cheapFold(context: Context, order: readonly number[], rates: Rates, base: Candidate, placedBytes: PlacedBytes): Candidate {
   const { program } = context, all = new Set(droppable(context, order));
-  const kept = cheapestKept(context, order, all, (op) => isCheap(program, program.ops[op]!));
-  const folded = refine(context, order, without(all, kept), rates, "cheap ops recomputed");
+  const kept = cheapestKept(context, order, all, (op) => isCheap(program, program.ops[op]!)), how = "cheap ops recomputed";
+  const staying = refine(context, order, without(all, kept), rates, how), fleeting = withFleeting(context, order, without(all, kept), rates, how);
+  const folded = fleeting !== null && fleeting.peak < staying.peak ? fleeting : staying;
   return folded.peak < base.peak && placedBytes(folded) < placedBytes(base) ? folded : base;
+}
+
+/** Cheap values on the way to others don't stay, but are computed once more; null when that would be far too many. */
+function withFleeting(context: Context, order: readonly number[], dropped: ReadonlySet<number>, rates: Rates, how: string): Candidate | null {
+  const { program } = context, writers = writersOf(program, order), fleeting = new Set([...dropped].filter((s) => isCheap(program, program.ops[writers[s]![0]!]!)));
+  const actions = rematerialise(context, order, new Set(dropped), fleeting);
+  return actions.length > 3 * order.length ? null : candidate(context, rates, how, actions);
 }
 
 /** Schedules with recomputation, none of which another beats in both memory and cost. */
@@ -128,7 +136,11 @@ export function recomputeFamily(context: Context, order: readonly number[], all:
     tried.push({ dropped, made: candidate(context, rates, "recompute, minimum cut", rematerialise(context, order, dropped)) });
   }
   const best = pareto(tried.map((t) => t.made));
-  for (const made of best) found.push(many ? made : refine(context, order, tried.find((t) => t.made === made)!.dropped, rates, made.how));
+  for (const made of best) {
+    const { dropped } = tried.find((t) => t.made === made)!, fleeting = withFleeting(context, order, dropped, rates, made.how);
+    if (fleeting !== null) found.push(fleeting);
+    found.push(many ? made : refine(context, order, dropped, rates, made.how));
+  }
   return pareto(found);
 }
 

@@ -15,9 +15,14 @@ export interface Step {
   readonly storage?: string;
   readonly slot?: number;
   readonly bytes?: number;
+  /** Where in the slot, when it is not at its start. */
+  readonly offset?: number;
   /** Slots of the op's reads, and of its writes, in the program's order. */
   readonly reads?: readonly number[];
   readonly writes?: readonly number[];
+  /** Offsets in these slots; absent when all are 0. */
+  readonly readOffsets?: readonly number[];
+  readonly writeOffsets?: readonly number[];
 }
 
 /** One buffer. */
@@ -36,10 +41,10 @@ export interface Emitted {
   readonly entrySlot: number[];
 }
 
-export function emit({ storages, ops }: Program, actions: readonly Action[], items: readonly Item[], { slotOf = [], slots = [] }: Placed): Emitted {
+export function emit({ storages, ops }: Program, actions: readonly Action[], items: readonly Item[], { slotOf = [], slots = [], inSlot }: Placed): Emitted {
   const made = slots.map((bytes) => ({ bytes, entry: -1, exit: -1 })), entrySlot = storages.map(() => -1);
   const starts: number[][] = actions.map(() => []), ends: number[][] = actions.map(() => []);
-  const where = storages.map(() => -1);
+  const where = storages.map(() => -1), offset = storages.map(() => 0), offsetOf = (i: number): number => inSlot?.[i] ?? 0;
   items.forEach((item, i) => {
     const slot = slotOf[i]!;
     if (item.entry) made[slot]!.entry = item.storage;
@@ -50,18 +55,23 @@ export function emit({ storages, ops }: Program, actions: readonly Action[], ite
     if (item.begin < item.end) ends[item.end - 1]!.push(i);
   });
   const id = (s: number): string => storages[s]!.id, steps: Step[] = [], copied = new Set<number>();
-  const release = (i: number): void => { const { storage } = items[i]!; steps.push({ kind: "release", storage: id(storage), slot: slotOf[i]!, bytes: storages[storage]!.bytes }); };
+  const place = (storage: number, slot: number, at: number): Pick<Step, "storage" | "slot" | "bytes" | "offset"> => ({ storage: id(storage), slot, bytes: storages[storage]!.bytes, ...(at === 0 ? {} : { offset: at }) });
+  const release = (i: number): void => { const { storage } = items[i]!; steps.push({ kind: "release", ...place(storage, slotOf[i]!, offsetOf(i)) }); };
   actions.forEach(({ kind, op, storage }, t) => {
-    for (const i of starts[t]!) where[items[i]!.storage] = slotOf[i]!;
+    for (const i of starts[t]!) { where[items[i]!.storage] = slotOf[i]!; offset[items[i]!.storage] = offsetOf(i); }
     if (kind === "out") {
       copied.add(storage);
-      steps.push({ kind: "swapOut", storage: id(storage), slot: where[storage]!, bytes: storages[storage]!.bytes });
+      steps.push({ kind: "swapOut", ...place(storage, where[storage]!, offset[storage]!) });
     } else if (kind === "in") {
       if (copied.delete(storage)) steps.push({ kind: "wait", storage: id(storage), bytes: storages[storage]!.bytes });
-      steps.push({ kind: "swapIn", storage: id(storage), slot: where[storage]!, bytes: storages[storage]!.bytes });
+      steps.push({ kind: "swapIn", ...place(storage, where[storage]!, offset[storage]!) });
     } else {
       const { reads, writes } = ops[op]!;
-      steps.push({ kind: kind === "run" ? "dispatch" : "recompute", op, reads: reads.map((r) => where[r]!), writes: writes.map((w) => where[w]!) });
+      const moved = reads.some((r) => offset[r] !== 0) || writes.some((w) => offset[w] !== 0);
+      steps.push({
+        kind: kind === "run" ? "dispatch" : "recompute", op, reads: reads.map((r) => where[r]!), writes: writes.map((w) => where[w]!),
+        ...(moved ? { readOffsets: reads.map((r) => offset[r]!), writeOffsets: writes.map((w) => offset[w]!) } : {}),
+      });
     }
     ends[t]!.forEach(release);
   });

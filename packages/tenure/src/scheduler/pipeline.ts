@@ -65,7 +65,7 @@ function build(program: Program, budgetBytes: number, { atEntry }: PlanInputs, p
     program, ...emitted, resident: context.resident, budgetBytes, extra: chosen.extra, how: chosen.how, lowerBoundBytes: livePeak(context, chosen.actions),
     naiveBytes: [...new Set(used.map((s) => s.storage))].reduce((sum, s) => sum + program.storages[s]!.bytes, 0),
     mirror: chosen.mirror === undefined ? null : { thresholdBytes: chosen.mirror.thresholdBytes, savedBytes: chosen.mirror.savedBytes, largestSegmentBytes: chosen.mirror.largestSegmentBytes },
-    placements: () => Object.fromEntries([...Object.values(arenaPlanners).filter(() => items.length <= 4000), slotPlanners.inOrder, slotPlanners.bySize, ...(items.length <= 2500 ? [slotPlanners.byBreadth] : [])].map((p) => p(items)).map((p) => [p.name, p.bytes])),
+    placements: () => Object.fromEntries([...Object.values(arenaPlanners).filter(() => items.length <= 4000), slotPlanners.inOrder, slotPlanners.bySize, ...(items.length <= 2500 ? [slotPlanners.byBreadth, slotPlanners.shared] : [])].map((p) => p(items)).map((p) => [p.name, p.bytes])),
   });
 }
 
@@ -79,5 +79,14 @@ function itemsOf(context: Context, { actions }: Candidate, brings: (storage: num
   program.storages.forEach((s, storage) => {
     if (brings(storage) && !first.has(storage)) items.push({ storage, begin: 0, end: 0, resident: false, entry: true, exit: false, bytes: s.bytes, gradient: false });
   });
-  return items;
+  // Which items an op binds with different access.
+  const own: number[][] = program.storages.map(() => []), apart = items.map(() => new Set<number>());
+  items.forEach((item, i) => own[item.storage]!.push(i));
+  const at = (storage: number, t: number): number => own[storage]!.find((i) => items[i]!.begin <= t && t < items[i]!.end)!;
+  actions.forEach(({ op }, t) => {
+    if (op === -1) return;
+    const { reads, writes } = program.ops[op]!, there = reads.map((r) => at(r, t));
+    for (const w of writes) { const mine = at(w, t); for (const r of there) if (r !== mine) { apart[mine]!.add(r); apart[r]!.add(mine); } }
+  });
+  return items.map((item, i) => ({ ...item, apart: apart[i]! }));
 }

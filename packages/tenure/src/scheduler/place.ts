@@ -19,6 +19,8 @@ export interface Item {
   readonly exit: boolean;
   /** A weight's gradient, which V2 treats apart. */
   readonly gradient: boolean;
+  /** Items that some op writes while it reads this one, or reads while it writes this one: never in one buffer with it. */
+  readonly apart?: ReadonlySet<number>;
 }
 
 export interface Placed {
@@ -27,6 +29,8 @@ export interface Placed {
   readonly bytes: number;
   /** Offset of each item; with slots, one lies behind the other. */
   readonly offsets: readonly number[];
+  /** Offset of each item in its slot, where that is not 0 for all. */
+  readonly inSlot?: readonly number[];
   /** Slot of each item; absent for arenas. */
   readonly slotOf?: readonly number[];
   /** Bytes of each slot. */
@@ -137,7 +141,7 @@ function own(items: readonly Item[]): Placed {
 }
 
 /** Planners whose result can run. */
-export const slotPlanners: Readonly<Record<"bySize" | "byBreadth" | "inOrder" | "own", Planner>> = {
+export const slotPlanners: Readonly<Record<"bySize" | "byBreadth" | "inOrder" | "shared" | "own", Planner>> = {
   // Largest first, into the slot whose nearest tenant is closest in time (Pisarchyk & Lee 2001.03288).
   bySize: (items) => packSlots("bySize", items, sorted(items, (a, b) => b.bytes - a.bytes || duration(b) - duration(a)), false, closest),
   // Positions by live bytes, their items by size; the smallest slot that is large enough, else the largest, which grows.
@@ -147,17 +151,67 @@ export const slotPlanners: Readonly<Record<"bySize" | "byBreadth" | "inOrder" | 
     return packSlots("byBreadth", items, sorted(items, (a, b) => live.get(b.begin)! - live.get(a.begin)! || b.bytes - a.bytes), true, tightest);
   },
   inOrder: (items) => packSlots("inOrder", items, sorted(items, (a, b) => a.begin - b.begin || b.bytes - a.bytes), true, tightest),
+  shared: packShared,
   own,
 };
 
-/** Items up to which byBreadth, which is quadratic, is tried. */
+/** WebGPU's alignment of bindings inside a buffer. */
+export const bindingAlignment = 256;
+const aligned = (bytes: number): number => Math.ceil(bytes / bindingAlignment) * bindingAlignment;
+
+/**
+ * Slots that hold several small tenants side by side, where an old large one was: largest first, into the smallest gap of any slot. Items of one op of which one
+ * is written never share a buffer, since WebGPU refuses a buffer that is bound read-only and writable in one dispatch; what stays has its buffer alone.
+ *
+ *     slot 0   |######### a #########|== b ==|== c ==|  |######### d #########|     over time; b and c lie at different offsets
+ */
+function packShared(items: readonly Item[]): Placed {
+  const slots: (OpenSlot & { at: number[] })[] = [], slotOf = new Array<number>(items.length).fill(-1), at = new Array<number>(items.length).fill(0);
+  items.forEach((item, i) => { if (item.entry) { slotOf[i] = slots.length; slots.push({ bytes: item.bytes, tenants: item.begin < item.end ? [i] : [], exit: item.exit, fixed: true, at: [] }); } });
+  for (const i of sorted(items, (a, b) => b.bytes - a.bytes || duration(b) - duration(a))) {
+    const item = items[i]!;
+    if (item.entry) continue;
+    let best = -1, offset = 0, gap = Infinity;
+    for (let k = 0; k < slots.length && gap > item.bytes; k++) {
+      const slot = slots[k]!;
+      if (!takes(slot, item, false)) continue;
+      const found = gapIn(slot, item, items, at);
+      if (found !== null && found.room < gap) { best = k; offset = found.offset; gap = found.room; }
+    }
+    if (best === -1) { best = slots.length; slots.push({ bytes: item.bytes, tenants: [], exit: false, fixed: false, at: [] }); }
+    slots[best]!.tenants.push(i);
+    slots[best]!.exit ||= item.exit;
+    slotOf[i] = best;
+    at[i] = offset;
+  }
+  const placed = slotted("shared", slots.map((s) => s.bytes), slotOf);
+  return { ...placed, offsets: placed.offsets.map((start, i) => start + at[i]!), inSlot: at };
+}
+
+/** The smallest gap of a slot that an item fits into during its whole life. Uploads and what stays lie at the front, and what stays lies alone. */
+function gapIn(slot: OpenSlot, item: Item, items: readonly Item[], at: readonly number[]): { offset: number; room: number } | null {
+  const beside: number[] = [];
+  for (const t of slot.tenants) {
+    if (!overlap(items[t]!, item)) continue;
+    if (item.exit || items[t]!.exit || item.resident || item.apart?.has(t) === true) return null;
+    beside.push(t);
+  }
+  beside.sort((a, b) => at[a]! - at[b]!);
+  let from = 0, best: { offset: number; room: number } | null = null;
+  const consider = (to: number): void => { const room = to - from; if (room >= item.bytes && (best === null || room < best.room)) best = { offset: from, room }; };
+  for (const t of beside) { consider(at[t]!); from = Math.max(from, aligned(at[t]! + items[t]!.bytes)); }
+  consider(slot.bytes);
+  return best;
+}
+
+/** Items up to which the quadratic planners are tried. */
 const manyItems = 2500;
 
 /** The best of all slot planners, and an exact search when that does not fit into the budget and the items are few. */
 export function placeSlots(items: readonly Item[], budgetBytes = Infinity, lowerBound = 0): Placed {
   const planners = slotPlanners;
   let best = planners.bySize(items);
-  for (const next of [planners.inOrder, ...(items.length <= manyItems ? [planners.byBreadth] : []), planners.own]) {
+  for (const next of [planners.inOrder, ...(items.length <= manyItems ? [planners.byBreadth, planners.shared] : []), planners.own]) {
     if (best.bytes <= lowerBound) return best;
     const placed = next(items);
     if (placed.bytes < best.bytes) best = placed;

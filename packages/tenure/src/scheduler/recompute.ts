@@ -32,23 +32,24 @@ export function droppable({ program, resident, extended }: Context, order: reado
 /**
  * The schedule in which `dropped` storages are recomputed after the forward pass. A storage whose inputs were overwritten in the meantime cannot be: it is
  * kept, and removed from `dropped`.
+ * @param fleeting dropped storages that, computed on the way to another, don't stay for their own use but are computed once more
  */
-export function rematerialise(context: Context, order: readonly number[], dropped: Set<number>): Action[] {
+export function rematerialise(context: Context, order: readonly number[], dropped: Set<number>, fleeting?: ReadonlySet<number>): Action[] {
   const { program } = context, producer = new Int32Array(program.storages.length).fill(-1);
   for (const i of order) for (const w of program.ops[i]!.writes) producer[w] = i;
   for (;;) {
-    const result = attempt(program, order, dropped, producer);
+    const result = attempt(program, order, dropped, producer, fleeting);
     if (Array.isArray(result)) return result;
     for (const s of program.ops[result.op]!.writes) dropped.delete(s);
   }
 }
 
-function attempt(program: Program, order: readonly number[], dropped: ReadonlySet<number>, producer: Int32Array): Action[] | { op: number } {
+function attempt(program: Program, order: readonly number[], dropped: ReadonlySet<number>, producer: Int32Array, fleeting?: ReadonlySet<number>): Action[] | { op: number } {
   const actions: Action[] = [];
   const version = new Int32Array(program.storages.length);
   /** Versions of the inputs each op saw. */
   const saw: (Int32Array | undefined)[] = [];
-  const again = new Uint8Array(program.storages.length);
+  const again = new Uint8Array(program.storages.length), brought: number[] = [];
   const unchanged = (op: number): boolean => program.ops[op]!.reads.every((r, k) => version[r] === saw[op]![k]);
 
   /** Emits the ops that bring `storage` back, inputs first, with a stack of its own: chains are as deep as networks. */
@@ -61,7 +62,7 @@ function attempt(program: Program, order: readonly number[], dropped: ReadonlySe
       if (missing.length > 0) { stack.push(...missing); continue; }
       if (!unchanged(op)) return { op };
       actions.push({ kind: "again", op, storage: -1 });
-      for (const w of program.ops[op]!.writes) again[w] = 1;
+      for (const w of program.ops[op]!.writes) { again[w] = 1; brought.push(w); }
       stack.pop();
     }
     return null;
@@ -79,6 +80,7 @@ function attempt(program: Program, order: readonly number[], dropped: ReadonlySe
     saw[i] = Int32Array.from(op.reads, (r) => version[r]!);
     actions.push({ kind: "run", op: i, storage: -1 });
     for (const w of op.writes) version[w]!++;
+    for (const s of brought.splice(0)) if (fleeting?.has(s) === true && !op.reads.includes(s)) again[s] = 0;
   }
   return actions;
 }

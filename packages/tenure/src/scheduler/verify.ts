@@ -24,14 +24,17 @@ export function verifyPlan({ program, steps, slots, entrySlot, budgetBytes }: Pi
   });
 
   // Entry: what is resident lies where the plan says.
-  const holds: ({ storage: number; value: string } | null)[] = slots.map(() => null), at: number[] = storages.map(() => -1);
+  interface Held { readonly storage: number; readonly offset: number; value: string }
+  const holds: Held[][] = slots.map(() => []), at: number[] = storages.map(() => -1);
+  const heldAt = (slot: number, offset: number): Held | undefined => holds[slot]?.find((h) => h.offset === offset);
   let bytes = 0;
-  const bytesIn = (slot: number, storage: number, what: string, token: string): void => {
-    const room = slots[slot] ?? fail(`${what}: there is no slot ${slot}`);
-    if (room.bytes < storages[storage]!.bytes) fail(`${what}: ${storages[storage]!.id} does not fit into slot ${slot}`);
-    if (holds[slot] != null) fail(`${what}: slot ${slot} still holds ${holds[slot].value}`);
+  const bytesIn = (slot: number, offset: number, storage: number, what: string, token: string): void => {
+    const room = slots[slot] ?? fail(`${what}: there is no slot ${slot}`), end = offset + storages[storage]!.bytes;
+    if (offset < 0 || room.bytes < end) fail(`${what}: ${storages[storage]!.id} does not fit into slot ${slot}`);
+    if (offset % 256 !== 0) fail(`${what}: ${storages[storage]!.id} is not aligned in slot ${slot}`);
+    for (const h of holds[slot]!) if (h.offset < end && offset < h.offset + storages[h.storage]!.bytes) fail(`${what}: slot ${slot} still holds ${h.value}`);
     if (at[storage] !== -1) fail(`${what}: ${storages[storage]!.id} is already in slot ${at[storage]}`);
-    holds[slot] = { storage, value: token };
+    holds[slot]!.push({ storage, offset, value: token });
     at[storage] = slot;
     bytes += storages[storage]!.bytes;
     if (bytes > budgetBytes) fail(`${what}: ${bytes} bytes are resident, the budget is ${budgetBytes}`);
@@ -40,7 +43,7 @@ export function verifyPlan({ program, steps, slots, entrySlot, budgetBytes }: Pi
   storages.forEach((s, i) => {
     if (resident[i] !== true) return;
     if (entrySlot[i] === -1 || entrySlot[i] === undefined) return; // nobody needs it: a read would notice
-    bytesIn(entrySlot[i], i, `entry of ${s.id}`, initial(i));
+    bytesIn(entrySlot[i], 0, i, `entry of ${s.id}`, initial(i));
   });
   slots.forEach(({ entry, bytes: size }, k) => { if (entry !== -1 && storages[entry]!.bytes !== size) fail(`slot ${k} has ${size} bytes, but ${storages[entry]!.id} brings ${storages[entry]!.bytes}`); });
 
@@ -56,28 +59,25 @@ export function verifyPlan({ program, steps, slots, entrySlot, budgetBytes }: Pi
         if (op.writes.some((w) => op.reads.includes(w))) fail(`${label}: updates its input in place`);
       }
       op.reads.forEach((s, k) => {
-        const slot = step.reads?.[k] ?? -1, found = holds[slot];
+        const slot = step.reads?.[k] ?? -1, found = heldAt(slot, step.readOffsets?.[k] ?? 0);
         if (found?.storage !== s || found.value !== sees[i]![k]) fail(`${label}: reads ${sees[i]![k]}, but slot ${slot} holds ${found?.value ?? "nothing"}`);
       });
       op.writes.forEach((w, k) => {
-        const slot = step.writes?.[k] ?? -1, updated = op.reads.indexOf(w);
+        const slot = step.writes?.[k] ?? -1, offset = step.writeOffsets?.[k] ?? 0, updated = op.reads.indexOf(w);
         if (updated !== -1) {
-          if (slot !== step.reads?.[updated]) fail(`${label}: reads and writes ${storages[w]!.id} in two slots`);
-          holds[slot] = { storage: w, value: made(i, w) };
-        } else bytesIn(slot, w, label, made(i, w));
+          if (slot !== step.reads?.[updated] || offset !== (step.readOffsets?.[updated] ?? 0)) fail(`${label}: reads and writes ${storages[w]!.id} in two places`);
+          heldAt(slot, offset)!.value = made(i, w);
+        } else bytesIn(slot, offset, w, label, made(i, w));
       });
-      const bound = new Map<number, number>();
-      [...op.reads.map((s, k) => [s, step.reads![k]!] as const), ...op.writes.map((s, k) => [s, step.writes![k]!] as const)].forEach(([s, slot]) => {
-        if ((bound.get(slot) ?? s) !== s) fail(`${label}: binds slot ${slot} under two names`);
-        bound.set(slot, s);
-      });
+      // One buffer, one kind of access: what is written shares its buffer with nothing that is only read.
+      op.writes.forEach((w, k) => { op.reads.forEach((r, j) => { if (!op.writes.includes(r) && step.reads![j] === step.writes![k]) fail(`${label}: binds slot ${step.writes![k]} read-only for ${storages[r]!.id} and writable for ${storages[w]!.id}`); }); });
       for (const w of op.writes) host.delete(w);
       return;
     }
     const storage = index.get(step.storage ?? "") ?? fail(`${what}: names no storage`), id = storages[storage]!.id, slot = step.slot ?? -1;
     switch (step.kind) {
       case "swapOut": {
-        const found = holds[slot];
+        const found = heldAt(slot, step.offset ?? 0);
         if (found?.storage !== storage) return fail(`${what}: slot ${slot} does not hold ${id}`);
         host.set(storage, { value: found.value, complete: false });
         return;
@@ -90,12 +90,12 @@ export function verifyPlan({ program, steps, slots, entrySlot, budgetBytes }: Pi
       case "swapIn": {
         const copy = host.get(storage) ?? fail(`${what}: the host has no copy of ${id}`);
         if (!copy.complete) fail(`${what}: the copy of ${id} is not complete`);
-        bytesIn(slot, storage, what, copy.value);
+        bytesIn(slot, step.offset ?? 0, storage, what, copy.value);
         return;
       }
       case "release":
-        if (holds[slot]?.storage !== storage || at[storage] !== slot) fail(`${what}: slot ${slot} does not hold ${id}`);
-        holds[slot] = null;
+        if (heldAt(slot, step.offset ?? 0)?.storage !== storage || at[storage] !== slot) fail(`${what}: slot ${slot} does not hold ${id}`);
+        holds[slot] = holds[slot]!.filter((h) => h.storage !== storage);
         at[storage] = -1;
         bytes -= storages[storage]!.bytes;
         return;
@@ -105,9 +105,10 @@ export function verifyPlan({ program, steps, slots, entrySlot, budgetBytes }: Pi
 
   storages.forEach(({ id, pinned }, s) => {
     if (!pinned || value[s] === undefined) return;
-    const slot = at[s]!, found = holds[slot];
+    const slot = at[s]!, found = heldAt(slot, 0);
     if (found?.value !== value[s]) fail(`${id} ends as ${found?.value ?? "nothing"}, but should be ${value[s]}`);
     if (slots[slot]!.exit !== s) fail(`${id} is owned by somebody, but does not keep slot ${slot}`);
+    if (holds[slot]!.length !== 1) fail(`${id} would keep slot ${slot}, which holds something else too`);
     if (slots[slot]!.bytes !== storages[s]!.bytes) fail(`${id} would keep slot ${slot}, which has another size`);
   });
 }

@@ -112,19 +112,20 @@ function initial(i: number): number { return ((i + 1) * 1000003) % 65521; }
 
 /** Runs the steps of a plan on slots of numbers, which are spoilt when they are released. Final value of each pinned storage. */
 export function execute({ program, steps, slots, entrySlot }: Pick<Plan, "program" | "steps" | "slots" | "entrySlot">): Map<number, number> {
-  const memory = slots.map(() => NaN), host = new Map<string, number>(), owner = new Map(program.storages.map((s, i) => [s.id, i]));
-  entrySlot.forEach((slot, i) => { if (slot !== -1) memory[slot] = initial(i); });
+  const memory = new Map<string, number>(), host = new Map<string, number>(), owner = new Map(program.storages.map((s, i) => [s.id, i]));
+  entrySlot.forEach((slot, i) => { if (slot !== -1) memory.set(`${slot}+0`, initial(i)); });
   for (const step of steps) {
-    if (step.kind === "release") memory[step.slot!] = NaN;
-    else if (step.kind === "swapOut") host.set(step.storage!, memory[step.slot!]!);
-    else if (step.kind === "swapIn") memory[step.slot!] = host.get(step.storage!)!;
+    const place = `${step.slot}+${step.offset ?? 0}`;
+    if (step.kind === "release") memory.set(place, NaN);
+    else if (step.kind === "swapOut") host.set(step.storage!, memory.get(place)!);
+    else if (step.kind === "swapIn") memory.set(place, host.get(step.storage!)!);
     else if (step.kind !== "wait") {
-      const mix = step.reads!.reduce((n, slot) => (n * 31 + memory[slot]!) % 65521, step.op! + 7);
-      for (const slot of step.writes!) memory[slot] = mix;
+      const mix = step.reads!.reduce((n, slot, k) => (n * 31 + memory.get(`${slot}+${step.readOffsets?.[k] ?? 0}`)!) % 65521, step.op! + 7);
+      step.writes!.forEach((slot, k) => memory.set(`${slot}+${step.writeOffsets?.[k] ?? 0}`, mix));
     }
   }
   const kept = new Map<number, number>();
-  slots.forEach(({ exit }, k) => { if (exit !== -1) kept.set(exit, memory[k]!); });
+  slots.forEach(({ exit }, k) => { if (exit !== -1) kept.set(exit, memory.get(`${k}+0`)!); });
   for (const i of kept.keys()) if (!owner.has(program.storages[i]!.id)) throw new Error("unknown storage");
   return kept;
 }
