@@ -20,8 +20,8 @@ import { type Storage, contentsLost } from "./storage.ts";
 export const debugging = { poison: false };
 /** Limits of an open program; it is flushed when it exceeds one. */
 export const limits = { ops: 4096, pendingBytes: 2 ** 31 };
-/** Plans kept; the least recently used goes first. */
-const planCacheSize = 256;
+/** Bytes of plans kept, by `planBytes`; the least recently used goes first. A cycle of some thousand small programs, as of sequences of every length, fits. */
+export const planCache = { bytes: 2 ** 28 };
 /** Flushes after which a free buffer counts as unused. */
 const trimEvery = 256;
 
@@ -34,7 +34,7 @@ interface Runtime {
 export const runtime: Runtime = { device: null, flushEachOp: false, tracing: false };
 
 const plans = new Map<number, Executable[]>();
-let planCount = 0;
+let plansBytes = 0;
 
 // === The device's life ===
 
@@ -93,7 +93,7 @@ export async function shutdown(): Promise<void> {
   program.clear();
   for (const list of plans.values()) for (const plan of list) plan.uniforms?.destroy();
   plans.clear();
-  planCount = 0;
+  plansBytes = 0;
   runtime.device = null;
   device.destroy();
 }
@@ -263,9 +263,13 @@ function findPlan(device: Device, open: OpenProgram): Executable {
   made.lastUse = device.pool.clock;
   const list = plans.get(hash);
   if (list === undefined) plans.set(hash, [made]); else list.push(made);
-  if (++planCount > planCacheSize) evictPlan();
+  plansBytes += planBytes(made);
+  while (plansBytes > planCache.bytes && plans.size > 1) evictPlan();
   return made;
 }
+
+/** About what a plan takes: its words, its params here and on the device, and 3 kB of heap per dispatch with its op, storages and bind groups (measured: 129 kB for 42). */
+function planBytes({ words, params, dispatches }: Executable): number { return words.byteLength + 2 * params.byteLength + 3072 * (1 + dispatches.length); }
 
 function evictPlan(): void {
   let oldest: { hash: number; plan: Executable } | undefined;
@@ -274,7 +278,7 @@ function evictPlan(): void {
   const rest = plans.get(oldest.hash)!.filter((p) => p !== oldest.plan);
   if (rest.length === 0) plans.delete(oldest.hash); else plans.set(oldest.hash, rest);
   oldest.plan.uniforms?.destroy(); // its last work was submitted by an earlier flush
-  planCount--;
+  plansBytes -= planBytes(oldest.plan);
 }
 
 const slotBuffers: PooledBuffer[] = [];

@@ -4,13 +4,13 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { DeviceError, TenureError, type Tensor, init, memory, newDisposeScope, noGrad, scoped, scopedAsync, sync, tensor, zeros } from "tenure";
+import { DeviceError, TenureError, type Tensor, init, memory, newDisposeScope, noGrad, ones, scoped, scopedAsync, sync, tensor, zeros } from "tenure";
 import { Linear, type Module, ReLU, Sequential, functional as F } from "tenure/nn";
 import { Adam, type Optimizer, SGD } from "tenure/optim";
 import { assertClose } from "tenure/testing";
 import * as E from "../../src/ops/elementwise.ts";
 import type { OpDef } from "../../src/ops/op.ts";
-import { limits, runtime } from "../../src/runtime/execute.ts";
+import { limits, planCache, runtime } from "../../src/runtime/execute.ts";
 import { numbers, rejects, setup, takeDeviceErrors } from "../helpers.ts";
 import { execute } from "./ops/host.ts";
 
@@ -163,6 +163,23 @@ test("loops that never read are flushed per step and hit the cache too, synchron
   assert.is(inJobs.flushes, 10);
   assert.is(inJobs.planHits, 10);
   await sync();
+});
+
+test("the plan cache is bounded by bytes: a cycle of many small programs hits, and one that does not fit pushes out the oldest", async () => {
+  const cycle = async (count: number): Promise<void> => { for (let n = 1; n <= count; n++) { let read: Promise<number>; { using _ = newDisposeScope(); read = ones([n, 3]).add(1).sum().item(); } assert.is(await read, 6 * n); } };
+  assert.is((await rise(() => cycle(300))).planMisses, 300);
+  assert.is((await rise(() => cycle(300))).planHits, 300);
+  const { bytes } = planCache;
+  try {
+    planCache.bytes = 2 ** 17;
+    await cycle(301); // the first new plan pushes out what is too much
+    await cycle(60);
+    assert.is((await rise(() => cycle(60))).planHits, 0, "the least recently used goes first, so a cycle too long never hits");
+    assert.is((await rise(() => cycle(4))).planMisses, 4);
+    assert.is((await rise(() => cycle(4))).planHits, 4, "what fits stays");
+  } finally {
+    planCache.bytes = bytes;
+  }
 });
 
 test("2,000 steps keep exactly what 10 keep, and create nothing after the second", async () => {
