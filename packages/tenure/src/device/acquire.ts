@@ -4,6 +4,7 @@
  */
 import { env, isNode } from "../base/env.ts";
 import { ArgumentError, DeviceLostError } from "../base/errors.ts";
+import { describeValue } from "../base/options.ts";
 import { nullGPU } from "./null.ts";
 
 /** Which device `init` should use. `auto`: the best that works, a real GPU before software. */
@@ -39,7 +40,7 @@ const wantedLimits = [
 /** What was asked for: the option, else the environment variable `TENURE_DEVICE`, else `auto`. @throws ArgumentError for an unknown name. */
 export function deviceChoice(option: string | undefined): DeviceChoice {
   const choice = option ?? env("TENURE_DEVICE") ?? "auto";
-  if (!choices.includes(choice)) throw new ArgumentError("init", `device to be one of ${choices.join(", ")}`, JSON.stringify(choice), option === undefined ? "correct the environment variable TENURE_DEVICE" : "correct the option");
+  if (!choices.includes(choice)) throw new ArgumentError("init", `device to be one of ${choices.join(", ")}`, describeValue(choice), option === undefined ? "correct the environment variable TENURE_DEVICE" : "correct the option");
   return choice as DeviceChoice;
 }
 

@@ -5,6 +5,7 @@
  */
 import { ArgumentError, DeviceLostError, TenureError } from "../base/errors.ts";
 import { isNode, warn } from "../base/env.ts";
+import { checkOptions, describeValue } from "../base/options.ts";
 import { currentScope } from "../ownership/current.ts";
 import { setSettled } from "../ownership/scope.ts";
 import { type DeviceInfo, acquire, deviceChoice } from "../device/acquire.ts";
@@ -54,9 +55,9 @@ const announced = new Set<string>();
  * @throws DeviceLostError when there is none, saying what was tried and what to install; ArgumentError for unknown options or a second, different device.
  */
 export async function init(options: InitOptions = {}): Promise<DeviceInfo> {
-  for (const key of Object.keys(options)) if (!["device", "powerPreference", "flush"].includes(key)) throw new ArgumentError("init", "the options device, powerPreference, flush", JSON.stringify(key), "check the spelling");
-  if (options.flush !== undefined && options.flush !== "auto" && options.flush !== "eachOp") throw new ArgumentError("init", 'flush to be "auto" or "eachOp"', JSON.stringify(options.flush));
-  if (options.powerPreference !== undefined && options.powerPreference !== "low-power" && options.powerPreference !== "high-performance") throw new ArgumentError("init", 'powerPreference to be "low-power" or "high-performance"', JSON.stringify(options.powerPreference));
+  checkOptions("init", options, ["device", "powerPreference", "flush"]);
+  if (options.flush !== undefined && options.flush !== "auto" && options.flush !== "eachOp") throw new ArgumentError("init", 'flush to be "auto" or "eachOp"', describeValue(options.flush), '"eachOp" is for debugging');
+  if (options.powerPreference !== undefined && options.powerPreference !== "low-power" && options.powerPreference !== "high-performance") throw new ArgumentError("init", 'powerPreference to be "low-power" or "high-performance"', describeValue(options.powerPreference), "leave it out to let the system choose");
   const choice = deviceChoice(options.device);
   if (runtime.device !== null && runtime.device.lost !== null) await shutdown(); // a lost device is replaced
   if (options.flush !== undefined) runtime.flushEachOp = options.flush === "eachOp";

@@ -31,7 +31,9 @@ test("init says what it found, and finds the same again", async () => {
 });
 
 test("unknown options and values are refused by name", async () => {
-  await rejects(() => init({ devcie: "gpu" } as never), ArgumentError, /^init: expected the options device, powerPreference, flush, got "devcie"; check the spelling/);
+  await rejects(() => init({ devcie: "gpu" } as never), ArgumentError, /^init: expected the options device, powerPreference, flush, got "devcie"; did you mean device\?/);
+  await rejects(() => init(null as never), ArgumentError, /^init: expected an options object, got null; write \{ device: … \}/);
+  await rejects(() => init("gpu" as never), ArgumentError, /^init: expected an options object, got "gpu"; write \{ device: … \}/);
   await rejects(() => init({ device: "cuda" as never }), ArgumentError, /^init: expected device to be one of auto, gpu, software, null, got "cuda"; correct the option/);
   await rejects(() => init({ flush: "never" as never }), ArgumentError, /^init: expected flush to be "auto" or "eachOp", got "never"/);
   await rejects(() => init({ powerPreference: "max" as never }), ArgumentError, /^init: expected powerPreference to be "low-power" or "high-performance", got "max"/);
@@ -69,6 +71,7 @@ test("after shutdown tensors say that their contents are gone, and a new device 
   await rejects(() => kept.data(), DeviceLostError, /contents|device/);
   const again = await init();
   assert.is(again.name, info.name);
+  assert.is(again.source, info.source, "the packaged driver stays the packaged driver");
   await rejects(() => kept.data(), DeviceLostError, /shut down; make it again after init/);
   await rejects(() => recorded.data(), DeviceLostError, /shut down|contents/);
   await rejects(async () => { using x = kept.add(1); await x.data(); }, DeviceLostError, /shut down|contents/);
