@@ -26,6 +26,18 @@ export function asTensor(value: unknown): Tensor {
   return value;
 }
 
+/** Runs ops of a recorded pass. One without a gradient would end the graph there, so the op whose gradient needs it says so. */
+function recordedRun({ op: { name } }: GradNode): Run {
+  return (op, inputs, attrs, words) => {
+    try {
+      return run(op, inputs, attrs, words);
+    } catch (error) {
+      if (!(error instanceof GradError) || op.vjp !== undefined || error.op !== op.name) throw error;
+      throw new GradError(name, `expected to be differentiated no further, got createGraph: true, and its gradient (${op.name}) has none of its own; leave ${name} out of what is differentiated again`, { cause: error });
+    }
+  };
+}
+
 /** Gradients under way, by the record they belong to. */
 type Pending = Map<Gradient, Tensor>;
 
@@ -129,7 +141,7 @@ function reachable(records: readonly Gradient[], boundary?: ReadonlySet<Gradient
 function visit(node: GradNode, g: Tensor, pending: Pending, results: Pending, wanted: Wanted | undefined, createGraph: boolean, scope: DisposeScope): void {
   using temporaries = newDisposeScope(`backward of ${node.op.name}`);
   const context: VjpContext<unknown> = {
-    grad: g, metas: node.metas, attrs: node.attrs, words: node.words, run,
+    grad: g, metas: node.metas, attrs: node.attrs, words: node.words, recorded: createGraph, run: createGraph ? recordedRun(node) : run,
     input: (i) => wrap(restored(node.savedInputs[i]!, createGraph ? node.edges[i] ?? null : null, node.op)),
     output: () => wrap(restored(node.savedOutput!, createGraph ? node.output : null, node.op)),
     needs: (i) => node.edges[i] != null,

@@ -2,6 +2,7 @@
  * Max and average pooling over NCHW images of any strides, and their gradients as gathers: each input position looks at the windows that cover it, so
  * nothing is written twice and nothing needs clearing first. Windows are part of the structure, sizes are parameters. Owns nothing.
  */
+import type { DType } from "../base/dtype.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { Params, type StorageDecl, gridOf, indent, loadElement, makeKernel, negInfWord, toStored } from "./wgsl.ts";
 
@@ -11,11 +12,17 @@ export interface PoolWindow {
   readonly stride: readonly [number, number];
   /** At most half the kernel. Never a maximum; counted as zeros by the average unless `countIncludePad` is false. */
   readonly padding: readonly [number, number];
+  /** Windows may reach past the end, as long as they begin before it. The average then counts what lies within the padding. */
+  readonly ceil?: boolean;
 }
 
 /** Shape [N, C, P, Q] of the output. */
 export function poolShape(input: readonly number[], w: PoolWindow): [number, number, number, number] {
-  const size = (i: 0 | 1): number => Math.floor((input[2 + i]! + 2 * w.padding[i] - w.kernel[i]) / w.stride[i]) + 1;
+  const size = (i: 0 | 1): number => {
+    const [length, pad, steps] = [input[2 + i]!, w.padding[i], (input[2 + i]! + 2 * w.padding[i] - w.kernel[i]) / w.stride[i]];
+    if (w.ceil !== true) return Math.floor(steps) + 1;
+    return Math.ceil(steps) * w.stride[i] >= length + pad ? Math.ceil(steps) : Math.ceil(steps) + 1;
+  };
   return [input[0]!, input[1]!, size(0), size(1)];
 }
 
@@ -26,18 +33,32 @@ export function maxPool2dKernel(spec: PoolWindow & { readonly input: View }, cap
   }));
 }
 
+/** Bindings: input, output (int32, contiguous): where in its plane, row-major, the first maximum of each window lies. */
+export function maxPool2dIndicesKernel(spec: PoolWindow & { readonly input: View }, caps: DeviceCaps): Kernel {
+  return forward("maxPool2dIndices", spec, caps, ["isNan"], (params, _, W) => ({
+    open: `var best = bitcast<f32>(${params.u32("low", negInfWord)});\nvar found = -1;`, visit: `if (found < 0 || (!isNan(best) && (v > best || isNan(v)))) { best = v; found = i32(y * ${W} + x); }`, result: "found",
+  }), "int32");
+}
+
 /** Bindings: input, output (contiguous). */
 export function avgPool2dKernel(spec: PoolWindow & { readonly input: View; readonly countIncludePad?: boolean }, caps: DeviceCaps): Kernel {
   const all = spec.countIncludePad ?? true;
-  return forward("avgPool2d", spec, caps, [], () => ({
-    open: `var sum = 0.0;\nvar count = 0.0;`, visit: "sum += v;\ncount += 1.0;", result: all ? `sum / ${spec.kernel[0] * spec.kernel[1]}.0` : "sum / count",
+  return forward("avgPool2d", spec, caps, [], (_, H, W) => ({
+    open: `var sum = 0.0;\nvar count = 0.0;`, visit: "sum += v;\ncount += 1.0;", result: all ? `sum / ${area(spec, H, W)}` : "sum / count",
   }));
+}
+
+/** Cells of the window at py, px that lie within the padded image: all of them, unless windows may reach past it. */
+function area({ kernel, stride, padding, ceil }: PoolWindow, H: string, W: string): string {
+  if (ceil !== true) return `${kernel[0] * kernel[1]}.0`;
+  const length = (at: string, i: 0 | 1, size: string): string => `f32(min(${at} * ${stride[i]}u + ${kernel[i]}u, ${size} + ${2 * padding[i]}u) - ${at} * ${stride[i]}u)`;
+  return `(${length("py", 0, H)} * ${length("px", 1, W)})`;
 }
 
 /** Bindings: input, grad (shape of the output), result (contiguous, shape of the input). The first maximum of a window takes its gradient. */
 export function maxPool2dBackwardKernel(spec: PoolWindow & { readonly input: View; readonly grad: View }, caps: DeviceCaps): Kernel {
   const [R, S] = spec.kernel, [ph, pw] = spec.padding, [sh, sw] = spec.stride;
-  if (ph === 0 && pw === 0 && R === sh && S === sw && R * S <= 16) return maxCellsKernel(spec, caps);
+  if (ph === 0 && pw === 0 && R === sh && S === sw && R * S <= 16 && spec.ceil !== true) return maxCellsKernel(spec, caps);
   return backward("maxPool2dBackward", spec, spec.input.layout.shape, [spec.input, spec.grad], caps, (f) => {
     const [x, g] = f.views;
     return {
@@ -98,7 +119,7 @@ export function avgPool2dBackwardKernel(spec: PoolWindow & { readonly grad: View
     const value = f.views[0]!.load(f.views[0]!.base, "py", "px");
     return {
       helpers: [], open: [],
-      visit: spec.countIncludePad ?? true ? [`sum += ${value} / ${R * S}.0;`]
+      visit: spec.countIncludePad ?? true ? [`sum += ${value} / ${area(spec, f.H, f.W)};`]
         : [covered("ch", "py", sh, R, ph, f.H), covered("cw", "px", sw, S, pw, f.W), `sum += ${value} / (ch * cw);`],
     };
   });
@@ -135,14 +156,14 @@ function decompose(total: string, width: string, height: string, channels: strin
 
 function forward(
   name: string, spec: PoolWindow & { readonly input: View }, caps: DeviceCaps, helpers: readonly string[],
-  text: (params: Params) => { open: string; visit: string; result: string },
+  text: (params: Params, H: string, W: string) => { open: string; visit: string; result: string }, dtype: DType = spec.input.dtype,
 ): Kernel {
   const params = new Params(), shape = spec.input.layout.shape, [N, C, P, Q] = poolShape(shape, spec), total = N * C * P * Q;
-  const decls: StorageDecl[] = [{ dtype: spec.input.dtype, vec: false, access: "read" }, { dtype: spec.input.dtype, vec: false, access: "read_write" }];
-  const H = params.u32("H", shape[2]!), W = params.u32("W", shape[3]!), t = text(params), x = imageView(params, "x", spec.input, 0, decls[0]!);
+  const decls: StorageDecl[] = [{ dtype: spec.input.dtype, vec: false, access: "read" }, { dtype, vec: false, access: "read_write" }];
+  const H = params.u32("H", shape[2]!), W = params.u32("W", shape[3]!), t = text(params, H, W), x = imageView(params, "x", spec.input, 0, decls[0]!);
   const [R, S] = spec.kernel, [ph, pw] = spec.padding, [sh, sw] = spec.stride;
   // Without padding every window lies inside: small ones are written out without a branch.
-  const window = ph === 0 && pw === 0 && R * S <= 16
+  const window = ph === 0 && pw === 0 && R * S <= 16 && spec.ceil !== true && dtype === spec.input.dtype
     ? [`let corner = plane + py * ${sh}u * ${x.y} + px * ${sw}u * ${x.x};`,
       ...Array.from({ length: R * S }, (_, i) => `{ let v = ${x.at(`corner + ${Math.floor(i / S)}u * ${x.y} + ${i % S}u * ${x.x}`)}; ${t.visit.replace("\n", " ")} }`)]
     : [`for (var r = 0u; r < ${R}u; r++) {`,
@@ -156,7 +177,7 @@ function forward(
   const main = [
     ...decompose(params.u32("total", total), params.u32("Q", Q), params.u32("P", P), params.u32("C", C), "py", "px"),
     `let plane = ${x.base};`, t.open, ...window,
-    `b1[id] = ${toStored(spec.input.dtype, t.result)};`,
+    `b1[id] = ${toStored(dtype, t.result)};`,
   ].join("\n");
   return makeKernel({ name, storages: decls, params, helpers, workgroupSize: [64, 1, 1], main, workgroups: gridOf(Math.ceil(total / 64), caps) }, caps);
 }

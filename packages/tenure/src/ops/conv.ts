@@ -6,8 +6,10 @@ import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape, sizeOf } from "../base/shape.ts";
 import { type ConvWindow, conv2dBackwardInputKernel, conv2dBackwardWeightKernel, conv2dKernel, convShape } from "../kernels/conv.ts";
 import type { View } from "../kernels/kernel.ts";
-import { type PoolWindow, avgPool2dBackwardKernel, avgPool2dKernel, maxPool2dBackwardKernel, maxPool2dKernel, poolShape } from "../kernels/pool.ts";
+import { type PoolWindow, avgPool2dBackwardKernel, avgPool2dKernel, maxPool2dBackwardKernel, maxPool2dIndicesKernel, maxPool2dKernel, poolShape } from "../kernels/pool.ts";
+import { gather } from "./indexing.ts";
 import { type OpDef, defineOp } from "./op.ts";
+import { reshape } from "./views.ts";
 
 function checkFloat(op: string, ...views: readonly (View | undefined)[]): void {
   for (const v of views) if (!isFloat(v!.dtype)) throw new DTypeError(op, "float tensors", v!.dtype, "cast to float32");
@@ -81,13 +83,28 @@ function inferPool(op: string, x: View | undefined, w: PoolWindow): { shape: Sha
   return [{ shape: out, dtype: x!.dtype }];
 }
 
-const poolKey = (w: PoolWindow): number[] => [...w.kernel, ...w.stride, ...w.padding];
+const poolKey = (w: PoolWindow): number[] => [...w.kernel, ...w.stride, ...w.padding, w.ceil === true ? 1 : 0];
+const poolOf = ({ kernel, stride, padding, ceil }: PoolWindow): PoolWindow => ({ kernel, stride, padding, ...(ceil === undefined ? {} : { ceil }) });
+
+export const maxPool2dIndices: OpDef<PoolWindow> = defineOp<PoolWindow>({
+  name: "maxPool2dIndices", doc: "Where in its plane, row-major, the first maximum of each window lies; NaN wins.", facts: { reduces: true },
+  infer: ([x], attrs) => [{ shape: inferPool("maxPool2d", x, attrs)[0]!.shape, dtype: "int32" }],
+  key: poolKey,
+  kernel: ([x], _, attrs, caps) => maxPool2dIndicesKernel({ ...attrs, input: x! }, caps),
+  flops: (_, [y], w) => y!.layout.size * w.kernel[0] * w.kernel[1],
+});
 
 const maxPool2dBackward: OpDef<PoolWindow> = defineOp<PoolWindow>({
-  name: "maxPool2dBackward", doc: "Gradient of maxPool2d from its input and the output's gradient.", facts: {},
+  name: "maxPool2dBackward", doc: "Gradient of maxPool2d from its input and the output's gradient.", facts: {}, saves: { inputs: [0] },
   infer: ([x]) => [{ shape: x!.layout.shape, dtype: x!.dtype }],
   key: poolKey,
   kernel: ([x, g], _, attrs, caps) => maxPool2dBackwardKernel({ ...attrs, input: x!, grad: g! }, caps),
+  vjp: ({ grad, input, metas, needs, attrs, run }) => {
+    if (!needs(1)) return [null, null];
+    // Each window picks from the place that took its gradient.
+    const { shape } = metas[1]!, plane = (s: Shape): Shape => [s[0]!, s[1]!, s[2]! * s[3]!], places = run(reshape, [run(maxPool2dIndices, [input(0)], attrs)], { shape: plane(shape) });
+    return [null, run(reshape, [run(gather, [run(reshape, [grad], { shape: plane(metas[0]!.shape) }), places], { axis: 2 })], { shape })];
+  },
 });
 
 export const maxPool2d: OpDef<PoolWindow> = defineOp<PoolWindow>({
@@ -104,8 +121,8 @@ const avgPool2dBackward: OpDef<AvgPool & { readonly shape: Shape }> = defineOp<A
   name: "avgPool2dBackward", doc: "Gradient of avgPool2d from the output's gradient.", facts: {},
   infer: ([g], { shape }) => [{ shape, dtype: g!.dtype }],
   key: (attrs) => [...poolKey(attrs), attrs.countIncludePad ? 1 : 0, ...attrs.shape],
-  kernel: ([g], _, { kernel, stride, padding, countIncludePad, shape }, caps) => avgPool2dBackwardKernel({ kernel, stride, padding, countIncludePad, grad: g!, inputShape: shape }, caps),
-  vjp: ({ grad, attrs: { kernel, stride, padding, countIncludePad }, run }) => [run(avgPool2d, [grad], { kernel, stride, padding, countIncludePad })],
+  kernel: ([g], _, { shape, ...attrs }, caps) => avgPool2dBackwardKernel({ ...attrs, grad: g!, inputShape: shape }, caps),
+  vjp: ({ grad, attrs, run }) => [run(avgPool2d, [grad], { ...poolOf(attrs), countIncludePad: attrs.countIncludePad })],
 });
 
 export const avgPool2d: OpDef<AvgPool> = defineOp<AvgPool>({

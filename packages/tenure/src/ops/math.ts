@@ -2,7 +2,7 @@
  * More elementwise ops: inverse and hyperbolic functions, activations with their slopes, clamping, masking, and the three-operand forms optimizers like. Built
  * with the tools of elementwise.ts; called through the runtime's door; records own nothing.
  */
-import { f32Bits } from "../base/bits.ts";
+import { f32Bits, fromBits } from "../base/bits.ts";
 import { type DType, dtypeCode, isFloat } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";
 import { broadcastShapes, formatShape } from "../base/shape.ts";
@@ -162,12 +162,11 @@ function mixing(name: string, doc: string, expr: string, saved: readonly number[
   });
 }
 
-const fraction = (words: readonly number[]): number => new Float32Array(Uint32Array.of(words[0]!).buffer)[0]!;
 const timesWord = (c: VjpContext<undefined>, x: Value): Value => c.run(mulScalar, [x], { dtype: x.dtype, reverse: false }, c.words);
 
 /** Scalar: the weight. */
 export const lerp: OpDef = mixing("lerp", "a + weight·(b - a).", "select(y - (y - x) * (1.0 - s0), x + s0 * (y - x), s0 < 0.5)", [], (c) => [
-  c.needs(0) ? scale(c.run, c.grad, 1 - fraction(c.words)) : null, c.needs(1) ? timesWord(c, c.grad) : null,
+  c.needs(0) ? scale(c.run, c.grad, 1 - fromBits(c.words[0]!)) : null, c.needs(1) ? timesWord(c, c.grad) : null,
 ]);
 /** Scalar: the factor. */
 export const addcmul: OpDef = mixing("addcmul", "a + factor·b·c.", "(x + s0 * y * z)", [1, 2], (c) => [

@@ -2,7 +2,7 @@
  * Normalisations and the sums they rest on. Layer and RMS norm are one dispatch each way; batch norm is two reductions and one elementwise op each way. Called
  * through the runtime's door.
  */
-import { f32Bits } from "../base/bits.ts";
+import { f32Bits, fromBits } from "../base/bits.ts";
 import { type DType, isFloat } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";
 import { type Shape, broadcastShapes, formatShape, reducedShape, sameShape, sizeOf } from "../base/shape.ts";
@@ -10,8 +10,8 @@ import type { View } from "../kernels/kernel.ts";
 import { logSumExpKernel, normalizeBackwardKernel, normalizeKernel } from "../kernels/normalize.ts";
 import { reduceKernel } from "../kernels/reduce.ts";
 import { exp, mul, mul2, mulScalar, neg, rsqrt, addConst, scale, sub } from "./elementwise.ts";
-import { type OpDef, type Value, type VjpContext, defineOp } from "./op.ts";
-import { type AxisAttrs, type ReduceAttrs, stretch, sum } from "./reduce.ts";
+import { type OpDef, type Run, type Value, type VjpContext, defineOp } from "./op.ts";
+import { type AxisAttrs, type ReduceAttrs, mean, stretch, sum } from "./reduce.ts";
 
 function checkFloats(op: string, inputs: readonly View[]): void {
   for (const v of inputs) if (!isFloat(v.dtype)) throw new DTypeError(op, "float tensors", v.dtype, "cast them to float32");
@@ -96,12 +96,31 @@ export const normalize: OpDef<NormAttrs> = defineOp<NormAttrs>({
   key: normKey,
   kernel: (inputs, _, { axis, eps, rms }, caps) => normalizeKernel({ inputs, axis, eps, rms }, caps),
   flops: ([x]) => 8 * x!.layout.size,
-  vjp: ({ grad, input, metas, needs, attrs, run }) => [
-    needs(0) ? run(normalizeBackward, [input(0), grad, ...(metas.length > 1 ? [input(1)] : [])], attrs) : null,
+  vjp: ({ grad, input, metas, needs, attrs, recorded, run }) => [
+    needs(0) ? (recorded ? normalizeAgain(run, input(0), grad, metas.length > 1 ? input(1) : null, attrs) : run(normalizeBackward, [input(0), grad, ...(metas.length > 1 ? [input(1)] : [])], attrs)) : null,
     metas.length > 1 && needs(1) ? run(mul, [grad, run(normalize, [input(0)], attrs)], undefined) : null, // summed to the weight's shape by the caller
     grad,
   ].slice(0, metas.length),
 });
+
+/** The gradient of a normalisation for its input, from ops that have gradients: root·(g - mean(g) - y·mean(g·y)) with y normalised; without the first mean for rms. */
+function centredGrad(run: Run, g: Value, y: Value, root: Value, axes: readonly number[], rms: boolean): Value {
+  const average = (v: Value): Value => run(mean, [v], { axes, keepDims: true }), tilt = mul2(run, y, average(mul2(run, g, y)));
+  return mul2(run, root, run(sub, [rms ? g : run(sub, [g, average(g)], undefined), tilt], undefined));
+}
+
+/** Σ (x - mean)² / n over axes, kept as 1; Σ x² / n for rms. */
+function spread(run: Run, x: Value, axes: readonly number[], rms: boolean): Value {
+  const share = 1 / sizeOf(axes.map((a) => x.shape[a]!));
+  if (rms) return scale(run, run(sumOfProducts, [x, x], { axes, keepDims: true }), share);
+  return run(squaredDeviation, [x, run(mean, [x], { axes, keepDims: true })], { axes, keepDims: true }, [f32Bits(share)]);
+}
+
+/** What normalizeBackward computes, from ops that have gradients. */
+function normalizeAgain(run: Run, x: Value, grad: Value, weight: Value | null, attrs: NormAttrs): Value {
+  const { axis, eps, rms } = attrs, root = run(rsqrt, [addConst(run, spread(run, x, [axis], rms), eps)], undefined);
+  return centredGrad(run, weight === null ? grad : mul2(run, grad, weight), run(normalize, [x], attrs), root, [axis], rms);
+}
 
 // === Batch norm ===
 
@@ -136,15 +155,26 @@ export const batchNorm: OpDef<BatchNormAttrs> = defineOp<BatchNormAttrs>({
   vjp: batchNormVjp,
 });
 
-function batchNormVjp({ grad, input, metas, needs, attrs, words, run }: VjpContext<BatchNormAttrs>): readonly (Value | null)[] {
+function batchNormVjp(context: VjpContext<BatchNormAttrs>): readonly (Value | null)[] {
+  if (context.recorded) return batchNormAgain(context);
+  const { grad, input, metas, needs, attrs, words, run } = context;
   const { axes, training } = attrs, [x, mean, variance] = [input(0), input(1), input(2)], weight = metas.length > 3 ? [input(3)] : [];
   const flat = training || needs(4) ? run(sum, [grad], { axes, keepDims: true }) : null;
   const tilt = training || needs(3) ? run(batchNormScaleGrad, [grad, x, mean, variance], attrs, words) : null;
   let forInput: Value | null = null;
   if (needs(0)) {
-    const count = sizeOf(axes.map((a) => metas[0]!.shape[a]!)), eps = new Float32Array(Uint32Array.of(words[0]!).buffer)[0]!;
+    const count = sizeOf(axes.map((a) => metas[0]!.shape[a]!)), eps = fromBits(words[0]!);
     forInput = training ? run(batchNormBackward, [grad, x, mean, variance, flat!, tilt!, ...weight], undefined, [words[0]!, f32Bits(1 / count)])
       : weight.reduce((g, w) => mul2(run, g, w), mul2(run, grad, run(rsqrt, [addConst(run, variance, eps)], undefined)));
   }
   return [forInput, null, null, tilt, flat].slice(0, metas.length);
+}
+
+/** batchNormVjp from ops that have gradients. In training, mean and variance are computed from x again: the gradient's gradient goes through them too. */
+function batchNormAgain({ grad, input, metas, needs, attrs: { axes, training }, words, run }: VjpContext<BatchNormAttrs>): readonly (Value | null)[] {
+  const x = input(0), centre = training ? run(mean, [x], { axes, keepDims: true }) : input(1), variance = training ? spread(run, x, axes, false) : input(2);
+  const root = run(rsqrt, [addConst(run, variance, fromBits(words[0]!))], undefined), y = mul2(run, run(sub, [x, centre], undefined), root);
+  const weighted = metas.length > 3 ? mul2(run, grad, input(3)) : grad;
+  // The caller sums the last two to the shapes of weight and bias.
+  return [needs(0) ? (training ? centredGrad(run, weighted, y, root, axes, false) : mul2(run, weighted, root)) : null, null, null, needs(3) ? mul2(run, grad, y) : null, grad].slice(0, metas.length);
 }

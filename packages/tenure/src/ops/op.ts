@@ -49,6 +49,8 @@ export interface VjpContext<A> {
   readonly attrs: A;
   readonly words: readonly number[];
   readonly run: Run;
+  /** The pass is recorded to be differentiated again: only ops that have gradients themselves may touch saved values and `grad`. */
+  readonly recorded: boolean;
 }
 
 /** An elementwise computation as WGSL statements from `a0…` and scalars `s0…` to `r0…`. */
@@ -79,7 +81,7 @@ export interface OpDef<A = undefined> {
   kernel?(inputs: readonly View[], outputs: readonly View[], attrs: A, caps: DeviceCaps): Kernel;
   /** Inputs that must be contiguous for `kernel`; the others may have any strides. */
   readonly contiguousInputs?: readonly number[];
-  /** Gradients of the inputs, null where none flows. Broadcast inputs are summed back by the caller. */
+  /** Gradients of the inputs, null where none flows. Broadcast inputs are summed back by the caller. Where the pass is recorded, an op without a gradient is refused. */
   vjp?(context: VjpContext<A>): readonly (Value | null)[];
   /** What `vjp` needs later; nothing else is kept alive. */
   readonly saves?: { readonly inputs?: readonly number[]; readonly output?: boolean };

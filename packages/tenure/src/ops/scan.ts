@@ -3,8 +3,11 @@
  */
 import { type DType, isFloat } from "../base/dtype.ts";
 import { cumProdBackwardKernel, cumProdKernel, cumSumKernel } from "../kernels/scan.ts";
-import { type OpDef, defineOp } from "./op.ts";
-import type { AxisAttrs } from "./reduce.ts";
+import { arange, constant, eq, mul, where } from "./elementwise.ts";
+import { band } from "./math.ts";
+import { type OpDef, type Run, type Value, defineOp } from "./op.ts";
+import { type AxisAttrs, sum } from "./reduce.ts";
+import { expand, permute, reshape } from "./views.ts";
 
 const summed = (dtype: DType): DType => (dtype === "bool" ? "int32" : dtype);
 
@@ -29,5 +32,19 @@ export const cumProd: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
   infer: ([x]) => [{ shape: x!.layout.shape, dtype: summed(x!.dtype) }],
   key: ({ axis }) => [axis],
   kernel: ([x], [y], { axis }, caps) => cumProdKernel({ input: x!, axis, dtype: y!.dtype }, caps),
-  vjp: ({ grad, input, output, metas, attrs, run }) => [isFloat(metas[0]!.dtype) ? run(cumProdBackward, [input(0), output(), grad], attrs) : null],
+  vjp: ({ grad, input, output, metas, attrs, recorded, run }) => {
+    if (!isFloat(metas[0]!.dtype)) return [null];
+    return [recorded ? productsOfOthers(run, input(0), grad, attrs.axis) : run(cumProdBackward, [input(0), output(), grad], attrs)];
+  },
 });
+
+/** The gradient of cumProd from ops that have gradients: for each element, products in which 1 stands in its place, exact at zeros. n² numbers per line of n. */
+function productsOfOthers(run: Run, x: Value, grad: Value, axis: number): Value {
+  const { shape } = x, n = shape[axis]!, last = shape.length - 1, square = [...shape.filter((_, i) => i !== axis), n, n];
+  const order = [...shape.keys()].filter((i) => i !== axis).concat(axis), back = [...shape.keys()].map((i) => order.indexOf(i));
+  const rows = (v: Value): Value => { const t = run(permute, [v], { order }); return run(expand, [run(reshape, [t], { shape: [...t.shape.slice(0, -1), 1, n] })], { shape: square }); };
+  const count = (at: readonly number[]): Value => run(arange, [], { shape: at, dtype: "int32" }, [0, 1]);
+  const others = run(where, [run(eq, [count([n, 1]), count([1, n])], undefined), constant(run, 1, x.dtype), rows(x)], undefined);
+  const terms = run(mul, [rows(grad), run(cumProd, [others], { axis: last + 1 })], undefined);
+  return run(permute, [run(sum, [run(band, [terms], { upper: true }, [n, n, 0])], { axes: [last + 1], keepDims: false })], { order: back });
+}

@@ -3,7 +3,7 @@
  * libraries on top.
  */
 import type { DType } from "../base/dtype.ts";
-import { f32Bits } from "../base/bits.ts";
+import { f32Bits, fromBits } from "../base/bits.ts";
 import { ArgumentError, internal } from "../base/errors.ts";
 import { checkOptions, describeValue } from "../base/options.ts";
 import { type Shape, broadcastShapes } from "../base/shape.ts";
@@ -78,6 +78,3 @@ function tensorOf(value: Value): Tensor {
   if (!(value instanceof Tensor)) throw internal("a gradient rule was given a value that is no tensor");
   return value;
 }
-
-const scratch = new DataView(new ArrayBuffer(4));
-function fromBits(word: number): number { scratch.setUint32(0, word); return scratch.getFloat32(0); }

@@ -4,8 +4,7 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { ArgumentError, AsyncScopeError, DTypeError, GradError, ShapeError, Tensor, enableGrad, grad, isGradEnabled, memory, newDisposeScope, noGrad, ones, scoped, scopedAsync, sync, tensor, valueAndGrad, zeros } from "tenure";
-import { functional as F } from "tenure/nn";
+import { ArgumentError, AsyncScopeError, DTypeError, GradError, ShapeError, Tensor, defineOp, enableGrad, grad, isGradEnabled, memory, newDisposeScope, noGrad, ones, scoped, scopedAsync, sync, tensor, valueAndGrad, zeros } from "tenure";
 import { assertClose, assertNoLeaks, gradcheck } from "tenure/testing";
 import { rejects, setup } from "../helpers.ts";
 
@@ -274,8 +273,13 @@ test("derivatives of derivatives", async () => {
 });
 
 test("a gradient nobody wrote is refused, not zero", async () => {
-  using x = ones([1, 1, 2, 2]);
-  await rejects(() => grad((b: Tensor) => grad((a: Tensor) => F.maxPool2d(a, 2).sum(), { createGraph: true })(b).sum())(x), GradError, /^maxPool2dBackward: expected inputs without gradients, .* has no gradient; detach\(\) it/);
+  using x = ones([4]);
+  const second = (b: Tensor): Tensor => grad((a: Tensor) => a.gelu().sum(), { createGraph: true })(b);
+  using fine = grad((b: Tensor) => second(b).sum())(x);
+  assert.is(fine.size, 4);
+  await rejects(() => grad((c: Tensor) => grad((b: Tensor) => second(b).sum(), { createGraph: true })(c).sum())(x), GradError, /^geluBackward: expected to be differentiated no further, got createGraph: true, and its gradient \(geluCurvature\) has none of its own; leave geluBackward out/);
+  x.requiresGrad = true;
+  await rejects(() => defineOp({ name: "oneWay", inputs: 1, expression: "r0 = a0;" })(x), GradError, /^oneWay: expected inputs without gradients, .* has no gradient; detach\(\) it/);
 });
 
 test("functions that cannot be differentiated are refused", async () => {
