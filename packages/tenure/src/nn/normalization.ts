@@ -4,6 +4,7 @@
 import { f32Bits } from "../base/bits.ts";
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import { formatShape, sizeOf } from "../base/shape.ts";
+import { isRecomputing } from "../autograd/checkpoint.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { addcmul } from "../ops/math.ts";
 import { batchNorm as batchNormOp, normalize, squaredDeviation } from "../ops/normalize.ts";
@@ -85,6 +86,7 @@ export function batchNorm(x: Tensor, options: BatchNormOptions = {}): Tensor {
     const [mean, variance] = noGrad(() => {
       if (!training) return [perChannel(runningMean!, x.rank), perChannel(runningVar!, x.rank)] as const;
       const m = x.mean(axes, true), v = call(squaredDeviation, [x, m], { axes, keepDims: true }, [f32Bits(1 / count)]);
+      if (isRecomputing()) return [m, v] as const; // a checkpoint's second run: the first has updated the statistics
       if (runningMean != null) update(runningAverage, [runningMean, m.reshape(-1)], undefined, [f32Bits(momentum), f32Bits(1)]);
       if (runningVar != null) update(runningAverage, [runningVar, v.reshape(-1)], undefined, [f32Bits(momentum), f32Bits(count / (count - 1))]);
       return [m, v] as const;

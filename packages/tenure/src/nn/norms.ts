@@ -3,6 +3,7 @@
  */
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import { formatShape } from "../base/shape.ts";
+import { isRecomputing } from "../autograd/checkpoint.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { newDisposeScope } from "../ownership/scope.ts";
 import { ones, zeros } from "../tensor/create.ts";
@@ -58,6 +59,7 @@ abstract class BatchNorm extends Module {
     const { weight, bias, runningMean, runningVar, training } = this, shared = { weight, bias, eps: this.#eps };
     if (runningMean === null || runningVar === null) return batchNorm(x, { ...shared, training: true });
     if (!training) return batchNorm(x, { ...shared, runningMean, runningVar });
+    if (isRecomputing()) return batchNorm(x, { ...shared, training: true }); // the first run has updated the statistics
     noGrad(() => { this.batches!.add_(1).dispose(); });
     if (this.#momentum !== null) return batchNorm(x, { ...shared, runningMean, runningVar, training, momentum: this.#momentum });
     return this.#averaged(x, shared);

@@ -3,8 +3,8 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { type Tensor, ArgumentError, GradError, checkpoint, defineOp, grad, manualSeed, memory, newDisposeScope, ones, scoped, scopedAsync, tensor } from "tenure";
-import { Dropout, Linear, ReLU, Sequential } from "tenure/nn";
+import { type Tensor, ArgumentError, GradError, checkpoint, defineOp, grad, manualSeed, memory, newDisposeScope, ones, randn, scoped, scopedAsync, tensor } from "tenure";
+import { BatchNorm1d, Dropout, Linear, ReLU, Sequential } from "tenure/nn";
 import { gradcheck } from "tenure/testing";
 import { rejects, setup } from "../helpers.ts";
 
@@ -31,6 +31,27 @@ test("gradients, dropout included, are bit-equal with and without checkpoint", a
   assert.is(plain.length, again.length);
   plain.forEach((values, i) => { assert.equal([...Array.from(again[i]!)], [...Array.from(values)]); });
 });
+
+for (const momentum of [0.1, null]) {
+  test(`running statistics move once, not again in the second run (momentum ${momentum})`, async () => {
+    const run = async (wrap: boolean): Promise<number[][]> => {
+      manualSeed(11);
+      using block = new Sequential(new Linear(3, 4), new BatchNorm1d(4, { momentum }), new ReLU());
+      const reads: Promise<ArrayLike<number>>[] = [];
+      for (let step = 0; step < 2; step++) {
+        using _scope = newDisposeScope();
+        const x = randn([5, 3]), forward = (t: Tensor): Tensor => (wrap ? checkpoint((u) => block.call(u), t) : block.call(t));
+        block.zeroGrad();
+        forward(x).square().sum().backward();
+        reads.push(...block.parameters().map((p) => p.grad!.data()), ...[...block.namedBuffers()].map(([, b]) => b.data()));
+      }
+      return (await Promise.all(reads)).map((r) => Array.from(r));
+    };
+    const plain = await run(false), again = await run(true);
+    assert.equal(again, plain);
+    assert.equal(again.at(-1), [2], "batches counted");
+  });
+}
 
 test("a checkpoint keeps its inputs and nothing else", () => {
   using _scope = newDisposeScope();
