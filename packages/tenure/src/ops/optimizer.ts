@@ -15,55 +15,62 @@ function inferUpdate(name: string, inputs: readonly View[], outputs: readonly nu
 
 const f32 = (n: number): { type: "f32" }[] => Array.from({ length: n }, () => ({ type: "f32" }));
 
-/** Inputs: parameter, gradient. Scalars: learning rate, weight decay. */
+// The last scalar of most updates is the sign of the gradient: -1 to climb.
+
+/** Inputs: parameter, gradient. Scalars: learning rate, weight decay, sign. */
 export const sgdUpdate: OpDef = defineOp({
   name: "sgdUpdate", doc: "p -= lr·(g + decay·p).", facts: { elementwise: true, inplaceOf: [0], recomputable: false },
   infer: (inputs) => inferUpdate("sgdUpdate", inputs, [0]),
-  expression: () => ({ body: "r0 = a0 - s0 * (a1 + s1 * a0);", scalars: f32(2) }),
+  expression: () => ({ body: "r0 = a0 - s0 * (s2 * a1 + s1 * a0);", scalars: f32(3) }),
 });
 
-/** Inputs: parameter, gradient, velocity. Scalars: learning rate, momentum, dampening factor (1 - dampening), weight decay. */
+/** Inputs: parameter, gradient, velocity. Scalars: learning rate, momentum, dampening factor (1 - dampening), weight decay, sign. */
 export const momentumUpdate: OpDef<{ nesterov: boolean }> = defineOp<{ nesterov: boolean }>({
   name: "momentumUpdate", doc: "v = momentum·v + (1 - dampening)·g; p -= lr·v, or lr·(g + momentum·v) with Nesterov. As torch.optim.SGD.", facts: { elementwise: true, inplaceOf: [0, 2], recomputable: false },
   infer: (inputs) => inferUpdate("momentumUpdate", inputs, [0, 2]),
   key: ({ nesterov }) => [nesterov ? 1 : 0],
-  expression: (_, { nesterov }) => ({ body: `let g = a1 + s3 * a0;\nlet v = s1 * a2 + s2 * g;\nr0 = a0 - s0 * ${nesterov ? "(g + s1 * v)" : "v"};\nr1 = v;`, scalars: f32(4) }),
+  expression: (_, { nesterov }) => ({ body: `let g = s4 * a1 + s3 * a0;\nlet v = s1 * a2 + s2 * g;\nr0 = a0 - s0 * ${nesterov ? "(g + s1 * v)" : "v"};\nr1 = v;`, scalars: f32(5) }),
 });
 
-/** Inputs: parameter, gradient, first moment, second moment. Scalars: lr, beta1, beta2, eps, weight decay, 1 - beta1^t, sqrt(1 - beta2^t), decoupled decay. */
-export const adamUpdate: OpDef = defineOp({
-  name: "adamUpdate", doc: "Adam (Kingma & Ba 2015) and, with decoupled decay, AdamW (Loshchilov & Hutter 2019); bias-corrected as in PyTorch.", facts: { elementwise: true, inplaceOf: [0, 2, 3], recomputable: false },
-  infer: (inputs) => inferUpdate("adamUpdate", inputs, [0, 2, 3]),
-  expression: () => ({
-    body: `let w = a0 * (1.0 - s0 * s7);
-let g = a1 + s4 * w;
-let m = s1 * a2 + (1.0 - s1) * g;
-let v = s2 * a3 + (1.0 - s2) * g * g;
-r0 = w - s0 / s5 * m / (sqrt(v) / s6 + s3);
-r1 = m;
-r2 = v;`,
-    scalars: f32(8),
-  }),
-});
+function adam(name: string, amsgrad: boolean): OpDef {
+  const inplaceOf = [0, 2, 3, ...(amsgrad ? [4] : [])];
+  const body = [
+    "let w = a0 * s7;", "let g = s9 * a1 + s6 * w;", "let m = s1 * a2 + s2 * g;", "let v = s3 * a3 + s4 * g * g;", ...(amsgrad ? ["let top = nanMax(a4, v);"] : []),
+    `r0 = w - s0 * m / (sqrt(${amsgrad ? "top" : "v"}) / s8 + s5);`, "r1 = m;", "r2 = v;", ...(amsgrad ? ["r3 = top;"] : []),
+  ].join("\n");
+  return defineOp({
+    name, doc: `Adam (Kingma & Ba 2015) and, with decoupled decay, AdamW (Loshchilov & Hutter 2019)${amsgrad ? ", divided by the largest second moment so far (Reddi et al. 2018)" : ""}; bias-corrected as in PyTorch.`, facts: { elementwise: true, inplaceOf, recomputable: false },
+    infer: (inputs) => inferUpdate(name, inputs, inplaceOf),
+    expression: () => ({ body, scalars: f32(10), ...(amsgrad ? { helpers: ["nanMax"] } : {}) }),
+  });
+}
+
+/**
+ * Inputs: parameter, gradient, first moment, second moment. Scalars: lr / (1 - beta1^t), beta1, 1 - beta1, beta2, 1 - beta2, eps, decay added to the gradient,
+ * factor on the parameter (1 - lr·decay when decoupled), sqrt(1 - beta2^t), sign: all of them computed in double precision by the caller.
+ */
+export const adamUpdate: OpDef = adam("adamUpdate", false);
+/** As `adamUpdate`, with the largest second moment as the fifth input. */
+export const amsgradUpdate: OpDef = adam("amsgradUpdate", true);
 
 function rmsprop(name: string, momentum: boolean, centered: boolean): OpDef {
   const inplaceOf = [0, 2, ...(momentum ? [3] : []), ...(centered ? [momentum ? 4 : 3] : [])];
   const mean = momentum ? "a4" : "a3", step = `g / (sqrt(${centered ? "max(v - m * m, 0.0)" : "v"}) + s3)`;
   const body = [
-    "let g = a1 + s4 * a0;", "let v = s1 * a2 + s2 * g * g;", ...(centered ? [`let m = s1 * ${mean} + s2 * g;`] : []), `let u = ${momentum ? `s5 * a3 + ${step}` : step};`,
+    "let g = s6 * a1 + s4 * a0;", "let v = s1 * a2 + s2 * g * g;", ...(centered ? [`let m = s1 * ${mean} + s2 * g;`] : []), `let u = ${momentum ? `s5 * a3 + ${step}` : step};`,
     "r0 = a0 - s0 * u;", "r1 = v;", ...(momentum ? ["r2 = u;"] : []), ...(centered ? [`r${momentum ? 3 : 2} = m;`] : []),
   ].join("\n");
   const means = centered ? " m = α·m + (1 - α)·g; v - m² in place of v below." : "", moves = momentum ? " u = momentum·u + g / (sqrt(v) + eps) in place of the quotient." : "";
   return defineOp({
     name, doc: `v = α·v + (1 - α)·g²; p -= lr·g / (sqrt(v) + eps).${means}${moves} As torch.optim.RMSprop.`, facts: { elementwise: true, inplaceOf, recomputable: false },
     infer: (inputs) => inferUpdate(name, inputs, inplaceOf),
-    expression: () => ({ body, scalars: f32(6) }),
+    expression: () => ({ body, scalars: f32(7) }),
   });
 }
 
 /**
  * Inputs: parameter, gradient, mean square, then the velocity if `momentum` and the mean gradient if `centered`: one record for each of the four.
- * Scalars: lr, alpha, 1 - alpha, eps, weight decay, momentum.
+ * Scalars: lr, alpha, 1 - alpha, eps, weight decay, momentum, sign.
  */
 export const rmspropUpdate: { readonly plain: OpDef; readonly momentum: OpDef; readonly centered: OpDef; readonly both: OpDef } = {
   plain: rmsprop("rmspropUpdate", false, false),
@@ -72,11 +79,11 @@ export const rmspropUpdate: { readonly plain: OpDef; readonly momentum: OpDef; r
   both: rmsprop("rmspropCenteredMomentumUpdate", true, true),
 };
 
-/** Inputs: parameter, gradient, sum of squares. Scalars: decayed lr, eps, weight decay. */
+/** Inputs: parameter, gradient, sum of squares. Scalars: decayed lr, eps, weight decay, sign. */
 export const adagradUpdate: OpDef = defineOp({
   name: "adagradUpdate", doc: "s += g²; p -= lr·g / (sqrt(s) + eps). Adagrad (Duchi et al. 2011), as torch.optim.Adagrad.", facts: { elementwise: true, inplaceOf: [0, 2], recomputable: false },
   infer: (inputs) => inferUpdate("adagradUpdate", inputs, [0, 2]),
-  expression: () => ({ body: "let g = a1 + s2 * a0;\nlet v = a2 + g * g;\nr0 = a0 - s0 * g / (sqrt(v) + s1);\nr1 = v;", scalars: f32(3) }),
+  expression: () => ({ body: "let g = s3 * a1 + s2 * a0;\nlet v = a2 + g * g;\nr0 = a0 - s0 * g / (sqrt(v) + s1);\nr1 = v;", scalars: f32(4) }),
 });
 
 /** Inputs: parameter, gradient, momentum. Scalars: lr, beta1, 1 - beta1, beta2, 1 - beta2, weight decay. */

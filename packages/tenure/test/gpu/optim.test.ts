@@ -164,7 +164,7 @@ test("what is no parameter, number or state is refused", async () => {
   await rejects(() => new SGD([p], { lr: 1, momentum: 1 }), ArgumentError, /^SGD: expected a momentum in \[0, 1\), got 1/);
   await rejects(() => new Adam([p], { betas: [0.9, 1] }), ArgumentError, /^Adam: expected beta2 in \[0, 1\), got 1/);
   using adam_ = new Adam([p]);
-  await rejects(() => { adam_.loadStateDict({ steps: 1, tensors: new Map([["0.momentum_buffer", plain]]) }); }, ArgumentError, /^loadStateDict: expected state of 1 parameters with exp_avg, exp_avg_sq, got 0\.momentum_buffer/);
+  await rejects(() => { adam_.loadStateDict({ steps: 1, tensors: new Map([["0.momentum_buffer", plain]]) }); }, ArgumentError, /^loadStateDict: expected state of 1 parameters with exp_avg, exp_avg_sq, max_exp_avg_sq, got 0\.momentum_buffer/);
   await rejects(() => { adam_.loadStateDict({ steps: 1, tensors: new Map([["1.exp_avg", plain]]) }); }, ArgumentError, /^loadStateDict: .*got 1\.exp_avg/);
   assert.is(adam_.steps, 0);
 });

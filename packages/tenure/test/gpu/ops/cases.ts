@@ -390,11 +390,11 @@ function updateCases(name: string): Case[] {
   const shape = [4, 5], p = filled(shape, "float32", 40), g = filled(shape, "float32", 41), m = filled(shape, "float32", 42), v = host(shape, filled(shape, "float32", 43).values.map(Math.abs));
   const zip = (f: (i: number) => number): Host => host(shape, p.values.map((_, i) => f(i)));
   const base = { rel: 1e-5, abs: 1e-5, views: [["plain", "transposed", "plain", "plain"], ["sliced", "plain", "transposed", "offset"]] as const };
-  if (name === "sgdUpdate") return [{ ...base, label: "decay", inputs: [p, g], words: [0.1, 0.01].map(f32Bits), expected: [zip((i) => p.values[i]! - 0.1 * (g.values[i]! + 0.01 * p.values[i]!))] }];
+  if (name === "sgdUpdate") return [{ ...base, label: "decay", inputs: [p, g], words: [0.1, 0.01, 1].map(f32Bits), expected: [zip((i) => p.values[i]! - 0.1 * (g.values[i]! + 0.01 * p.values[i]!))] }];
   if (name === "momentumUpdate") {
     return [false, true].map((nesterov): Case => {
       const gi = (i: number): number => g.values[i]! + 0.01 * p.values[i]!, vi = (i: number): number => 0.9 * m.values[i]! + 0.8 * gi(i);
-      return { ...base, label: nesterov ? "nesterov" : "classic", inputs: [p, g, m], attrs: { nesterov }, words: [0.1, 0.9, 0.8, 0.01].map(f32Bits), expected: [zip((i) => p.values[i]! - 0.1 * (nesterov ? gi(i) + 0.9 * vi(i) : vi(i))), zip(vi)] };
+      return { ...base, label: nesterov ? "nesterov" : "classic", inputs: [p, g, m], attrs: { nesterov }, words: [0.1, 0.9, 0.8, 0.01, 1].map(f32Bits), expected: [zip((i) => p.values[i]! - 0.1 * (nesterov ? gi(i) + 0.9 * vi(i) : vi(i))), zip(vi)] };
     });
   }
   if (name.startsWith("rmsprop")) {
@@ -402,21 +402,24 @@ function updateCases(name: string): Case[] {
     const vi = (i: number): number => 0.9 * v.values[i]! + 0.1 * gi(i) ** 2 + (centered ? 0.09 : 0), ai = (i: number): number => 0.9 * mean.values[i]! + 0.1 * gi(i);
     const shifted = host(shape, v.values.map((x) => x + (centered ? 0.1 : 0))); // keeps the variance away from 0
     const ui = (i: number): number => (moves ? 0.8 * m.values[i]! : 0) + gi(i) / (Math.sqrt(centered ? Math.max(vi(i) - ai(i) ** 2, 0) : vi(i)) + 0.1);
-    return [{ ...base, label: "decay", inputs: [p, g, shifted, ...(moves ? [m] : []), ...(centered ? [mean] : [])], words: [0.1, 0.9, 0.1, 0.1, 0.01, 0.8].map(f32Bits), expected: [zip((i) => p.values[i]! - 0.1 * ui(i)), zip(vi), ...(moves ? [zip(ui)] : []), ...(centered ? [zip(ai)] : [])] }];
+    return [{ ...base, label: "decay", inputs: [p, g, shifted, ...(moves ? [m] : []), ...(centered ? [mean] : [])], words: [0.1, 0.9, 0.1, 0.1, 0.01, 0.8, 1].map(f32Bits), expected: [zip((i) => p.values[i]! - 0.1 * ui(i)), zip(vi), ...(moves ? [zip(ui)] : []), ...(centered ? [zip(ai)] : [])] }];
   }
   if (name === "adagradUpdate") {
     const gi = (i: number): number => g.values[i]! + 0.01 * p.values[i]!, vi = (i: number): number => v.values[i]! + gi(i) ** 2;
-    return [{ ...base, label: "decay", inputs: [p, g, v], words: [0.1, 1e-3, 0.01].map(f32Bits), expected: [zip((i) => p.values[i]! - 0.1 * gi(i) / (Math.sqrt(vi(i)) + 1e-3)), zip(vi)] }];
+    return [{ ...base, label: "decay", inputs: [p, g, v], words: [0.1, 1e-3, 0.01, 1].map(f32Bits), expected: [zip((i) => p.values[i]! - 0.1 * gi(i) / (Math.sqrt(vi(i)) + 1e-3)), zip(vi)] }];
   }
   if (name === "lionUpdate") return [{ ...base, label: "decay", inputs: [p, g, m], words: [0.1, 0.9, 0.1, 0.8, 0.2, 0.01].map(f32Bits), expected: [zip((i) => p.values[i]! * (1 - 0.1 * 0.01) - 0.1 * Math.sign(0.9 * m.values[i]! + 0.1 * g.values[i]!)), zip((i) => 0.8 * m.values[i]! + 0.2 * g.values[i]!)] }];
   if (name === "clipByValue") return [{ ...base, label: "clamp", inputs: [p], words: [0.7].map(f32Bits), expected: [zip((i) => Math.min(0.7, Math.max(-0.7, p.values[i]!)))] }];
   if (name === "clipByNorm") return [4, 0.125].map((norm): Case => ({ ...base, label: `norm ${norm}`, inputs: [p, host([], [norm])], words: [0.5].map(f32Bits), expected: [zip((i) => p.values[i]! * Math.min(1, 0.5 / (norm + 1e-6)))] }));
   if (name === "runningAverage") return [{ ...base, label: "scaled", inputs: [p, g], words: [0.1, 1.5].map(f32Bits), expected: [zip((i) => p.values[i]! + 0.1 * (1.5 * g.values[i]! - p.values[i]!))] }];
-  return ([[0.01, 0], [0, 0.02]] as const).map(([decay, decoupled]): Case => {
-    const pi = (i: number): number => p.values[i]! * (1 - 0.1 * decoupled), gi = (i: number): number => g.values[i]! + decay * pi(i);
+  return ([[0.01, 0, 1], [0, 0.02, -1]] as const).map(([decay, decoupled, sign]): Case => {
+    const pi = (i: number): number => p.values[i]! * (1 - 0.1 * decoupled), gi = (i: number): number => sign * g.values[i]! + decay * pi(i);
     const mi = (i: number): number => 0.9 * m.values[i]! + 0.1 * gi(i), vi = (i: number): number => 0.99 * v.values[i]! + 0.01 * gi(i) ** 2;
-    const c1 = 1 - 0.9 ** 3, c2 = Math.sqrt(1 - 0.99 ** 3);
-    return { ...base, label: decoupled > 0 ? "decoupled" : "coupled", inputs: [p, g, m, v], words: [0.1, 0.9, 0.99, 1e-8, decay, c1, c2, decoupled].map(f32Bits), expected: [zip((i) => pi(i) - 0.1 / c1 * mi(i) / (Math.sqrt(vi(i)) / c2 + 1e-8)), zip(mi), zip(vi)] };
+    const c1 = 1 - 0.9 ** 3, c2 = Math.sqrt(1 - 0.99 ** 3), ams = name === "amsgradUpdate", top = host(shape, v.values.map((x, i) => x * (i % 3))), ti = (i: number): number => (ams ? Math.max(top.values[i]!, vi(i)) : vi(i));
+    return {
+      ...base, label: decoupled > 0 ? "decoupled" : "coupled", inputs: [p, g, m, v, ...(ams ? [top] : [])], words: [0.1 / c1, 0.9, 0.1, 0.99, 0.01, 1e-8, decay, 1 - 0.1 * decoupled, c2, sign].map(f32Bits),
+      expected: [zip((i) => pi(i) - 0.1 / c1 * mi(i) / (Math.sqrt(ti(i)) / c2 + 1e-8)), zip(mi), zip(vi), ...(ams ? [zip(ti)] : [])], ...(ams ? { views: [...base.views.map((list) => [...list, "plain" as const])] } : {}),
+    };
   });
 }
 

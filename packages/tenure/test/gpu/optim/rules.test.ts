@@ -55,6 +55,12 @@ const adam = (lr: number, b1: number, b2: number, eps: number, decay: number, de
   const m = (s["m"] = b1 * (s["m"] ?? 0) + (1 - b1) * g), v = (s["v"] = b2 * (s["v"] ?? 0) + (1 - b2) * g * g);
   return p - lr / (1 - b1 ** t) * m / (Math.sqrt(v) / Math.sqrt(1 - b2 ** t) + eps);
 };
+/** Adam that divides by the largest second moment so far, of gradients with the other sign. */
+const amsgrad = (lr: number, b1: number, b2: number, eps: number): Rule => (p, g0, t, s) => {
+  const g = -g0, m = (s["m"] = b1 * (s["m"] ?? 0) + (1 - b1) * g), v = (s["v"] = b2 * (s["v"] ?? 0) + (1 - b2) * g * g), top = (s["top"] = Math.max(s["top"] ?? 0, v));
+  return p - lr / (1 - b1 ** t) * m / (Math.sqrt(top) / Math.sqrt(1 - b2 ** t) + eps);
+};
+const climbing = (rule: Rule): Rule => (p, g, t, s) => rule(p, -g, t, s);
 const rmsprop = (lr: number, alpha: number, eps: number, decay: number, momentum: number, centered: boolean): Rule => (p, g0, _, s) => {
   const g = g0 + decay * p, v = (s["v"] = alpha * (s["v"] ?? 0) + (1 - alpha) * g * g);
   const a = (s["a"] = alpha * (s["a"] ?? 0) + (1 - alpha) * g), q = g / (Math.sqrt(centered ? v - a * a : v) + eps);
@@ -77,6 +83,12 @@ const cases: readonly [string, (p: Iterable<Tensor>) => Optimizer, Rule][] = [
   ["SGD, Nesterov", (p) => new SGD(p, { lr: 0.1, momentum: 0.8, nesterov: true }), sgd(0.1, 0.8, 0, 0, true)],
   ["Adam", (p) => new Adam(p, { lr: 0.02, betas: [0.8, 0.95], weightDecay: 0.1 }), adam(0.02, 0.8, 0.95, 1e-8, 0.1, false)],
   ["AdamW", (p) => new AdamW(p, { lr: 0.02 }), adam(0.02, 0.9, 0.999, 1e-8, 0.01, true)],
+  ["Adam, amsgrad, maximize", (p) => new Adam(p, { lr: 0.02, betas: [0.5, 0.6], amsgrad: true, maximize: true }), amsgrad(0.02, 0.5, 0.6, 1e-8)],
+  ["AdamW, amsgrad", (p) => new AdamW(p, { lr: 0.02, betas: [0.5, 0.6], weightDecay: 0, amsgrad: true }), climbing(amsgrad(0.02, 0.5, 0.6, 1e-8))],
+  ["SGD, maximize", (p) => new SGD(p, { lr: 0.1, weightDecay: 0.1, maximize: true }), climbing(sgd(0.1, 0, 0, 0.1, false))],
+  ["SGD, momentum, maximize", (p) => new SGD(p, { lr: 0.1, momentum: 0.9, maximize: true }), climbing(sgd(0.1, 0.9, 0, 0, false))],
+  ["RMSprop, maximize", (p) => new RMSprop(p, { maximize: true }), climbing(rmsprop(0.01, 0.99, 1e-8, 0, 0, false))],
+  ["Adagrad, maximize", (p) => new Adagrad(p, { lr: 0.1, weightDecay: 0.05, maximize: true }), climbing(adagrad(0.1, 0, 0.05, 0, 1e-10))],
   ["RMSprop", (p) => new RMSprop(p), rmsprop(0.01, 0.99, 1e-8, 0, 0, false)],
   ["RMSprop, momentum and decay", (p) => new RMSprop(p, { lr: 0.02, alpha: 0.9, momentum: 0.5, weightDecay: 0.1 }), rmsprop(0.02, 0.9, 1e-8, 0.1, 0.5, false)],
   ["RMSprop, centered", (p) => new RMSprop(p, { lr: 0.02, alpha: 0.9, centered: true, eps: 0.01 }), rmsprop(0.02, 0.9, 0.01, 0, 0, true)],
@@ -132,6 +144,7 @@ test("states have PyTorch's names", () => scopedAsync(async () => {
   assert.equal(names["SGD"], []);
   assert.equal(names["SGD, Nesterov"], ["0.momentum_buffer"]);
   assert.equal(names["Adam"], ["0.exp_avg", "0.exp_avg_sq"]);
+  assert.equal(names["AdamW, amsgrad"], ["0.exp_avg", "0.exp_avg_sq", "0.max_exp_avg_sq"]);
   assert.equal(names["RMSprop, centered with momentum"], ["0.square_avg", "0.momentum_buffer", "0.grad_avg"]);
   assert.equal(names["Adagrad"], ["0.sum"]);
   assert.equal(names["Lion"], ["0.exp_avg"]);
@@ -161,6 +174,8 @@ test("groups have hyperparameters of their own", () => scopedAsync(async () => {
   await rejects(() => new SGD([{ parameters: [] }], { lr: 1 }), ArgumentError, /at least one parameter in every group/);
   await rejects(() => new SGD(3 as never, { lr: 1 }), ArgumentError, /^SGD: expected a list of parameters, or of groups, got 3; pass module\.parameters\(\)/);
   await rejects(() => new SGD([3 as never], { lr: 1 }), ArgumentError, /pass module\.parameters/);
+  await rejects(() => new Adam([a], { amsgrad: "yes" as never }), ArgumentError, /^Adam: expected amsgrad to be true or false, got "yes"/);
+  await rejects(() => new SGD([a], { lr: 1, maximize: 1 as never }), ArgumentError, /^SGD: expected maximize to be true or false, got 1/);
   await rejects(() => new SGD([{ parameters: [a], lr: -1 }], { lr: 1 }), ArgumentError, /learning rate/);
 }));
 
@@ -169,6 +184,14 @@ test("a parameter that missed steps keeps its own bias correction", () => scoped
   using optimizer = new Adam([p, q], { lr: 0.1 });
   for (let t = 0; t < 3; t++) { p.grad = tensor([1]); if (t === 2) q.grad = tensor([1]); optimizer.step(); }
   await assertClose(q, [0.9], 1e-6); // Adam's first step is lr·sign(g)
+}));
+
+test("what is left of a beta is computed in double precision", () => scopedAsync(async () => {
+  const p = tensor([1], { requiresGrad: true });
+  using optimizer = new Adam([p]);
+  p.grad = tensor([1]);
+  optimizer.step();
+  assert.is((await optimizer.stateDict().tensors.get("0.exp_avg_sq")!.data())[0], Math.fround(0.001)); // in float32, 1 - 0.999 is 1e-5 off
 }));
 
 test("hostile state is refused before anything changes", () => scopedAsync(async () => {
