@@ -9,3 +9,4 @@ export type { LayerOrder } from "./scheduler/layers.ts";
 export type { Rates } from "./scheduler/cost.ts";
 export { BudgetError } from "./scheduler/errors.ts";
 export { trace } from "./runtime/trace.ts";
+export { Scheduler, type SchedulerOptions, type SchedulerReport } from "./runtime/scheduler.ts";

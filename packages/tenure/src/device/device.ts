@@ -102,14 +102,24 @@ export class Device {
     this.gpu.pushErrorScope("out-of-memory");
     const buffer = this.gpu.createBuffer(descriptor);
     const outOfMemory = this.gpu.popErrorScope(), invalid = this.gpu.popErrorScope();
-    void Promise.all([outOfMemory, invalid]).then((errors) => {
+    this.#allocating = Promise.all([this.#allocating, outOfMemory, invalid]).then(([before, ...errors]) => {
       const error = errors[0] ?? errors[1];
-      if (error === null) return;
+      if (error === null) return before;
       this.#allocationFailure = new OutOfMemoryError("allocate", `expected the device to have ${descriptor.size} bytes more than the ${this.pool.deviceBytes - descriptor.size} it holds, got "${error.message}"; free tensors or use smaller batches`);
       this.report(this.#allocationFailure);
       failed();
-    }, () => undefined);
+      return before ?? this.#allocationFailure;
+    }, () => null);
     return buffer;
+  }
+
+  #allocating: Promise<OutOfMemoryError | null> = Promise.resolve(null);
+
+  /** What became of the buffers made since the last call: the first failure, or null when the device has them all. */
+  async allocated(): Promise<OutOfMemoryError | null> {
+    const result = this.#allocating;
+    this.#allocating = Promise.resolve(null);
+    return result;
   }
 
   /** Resolves once all work submitted so far has run. */

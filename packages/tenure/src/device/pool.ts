@@ -40,6 +40,12 @@ export class BufferPool {
   freeBytes = 0;
   /** Highest `deviceBytes - freeBytes` so far. */
   peakBytes = 0;
+  /** Highest since somebody last set it to what is used now. */
+  highWater = 0;
+  /** Bytes of buffers above which free ones are destroyed before new ones are made. */
+  softLimit = Infinity;
+  /** Buffers made so far. */
+  made = 0;
   /** Counts flushes, for `lastUse`. */
   clock = 0;
   /** Rises when buffers are destroyed: caches of bind groups must drop those that refer to them. */
@@ -62,8 +68,10 @@ export class BufferPool {
       buffer = free.pop()!;
       this.freeBytes -= size;
     } else {
+      if (this.deviceBytes + size > this.softLimit) this.trim(); // the free buffers are in no unsubmitted work: slots are filled before anything is encoded
       allowance.ask?.(this, size);
       counters.buffers++;
+      this.made++;
       const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
       buffer = { id: this.#nextId++, pool: this, gpu: this.#create({ label: `tenure ${size}`, size, usage }, () => { this.#discard(buffer); }), bytes: size, lastUse: 0 };
       this.#held.add(buffer.id);
@@ -71,6 +79,7 @@ export class BufferPool {
     }
     buffer.lastUse = this.clock;
     if (this.usedBytes > this.peakBytes) this.peakBytes = this.usedBytes;
+    if (this.usedBytes > this.highWater) this.highWater = this.usedBytes;
     return buffer;
   }
 

@@ -22,13 +22,13 @@ export class UploadRing {
   constructor(device: GPUDevice) { this.#device = device; }
 
   /**
-   * Writes `data` (a multiple of 4 bytes) to the start of `target` before anything encoded later runs. `copy` encodes a buffer copy.
+   * Writes `data` (a multiple of 4 bytes) to `offset` in `target` before anything encoded later runs. `copy` encodes a buffer copy.
    * @returns a function to call after the submit that holds the copy, or undefined when nothing is left to do
    */
-  write(target: GPUBuffer, data: Uint8Array<ArrayBuffer>, copy: (source: GPUBuffer, bytes: number) => void): (() => void) | undefined {
+  write(target: GPUBuffer, offset: number, data: Uint8Array<ArrayBuffer>, copy: (source: GPUBuffer, bytes: number) => void): (() => void) | undefined {
     counters.uploadBytes += data.byteLength;
     const buffer = !isStaged(data.byteLength) ? undefined : this.#take(sizeClass(data.byteLength));
-    if (buffer === undefined) { this.#device.queue.writeBuffer(target, 0, data); return undefined; }
+    if (buffer === undefined) { this.#device.queue.writeBuffer(target, offset, data); return undefined; }
     new Uint8Array(buffer.getMappedRange(0, data.byteLength)).set(data);
     buffer.unmap();
     copy(buffer, data.byteLength);

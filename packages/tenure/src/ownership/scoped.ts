@@ -4,7 +4,7 @@
 import { AsyncScopeError } from "../base/errors.ts";
 import { checkFunction } from "../base/options.ts";
 import { suppressed } from "../base/polyfills.ts";
-import { asyncContext, currentScope, withAsyncScope } from "./current.ts";
+import { asyncContext, currentScope, withAsyncScope, withScope } from "./current.ts";
 import { type Handle, handleOf } from "./handle.ts";
 import { DisposeScope, isThenable, newDisposeScope, noAsyncContext } from "./scope.ts";
 
@@ -53,6 +53,34 @@ export async function scopedAsync<T>(fn: (scope: DisposeScope) => Promise<T>, na
   }
   scope.dispose();
   return result;
+}
+
+/**
+ * Runs `fn`, synchronous or not, in a scope of its own, from which the result moves out. A synchronous `fn` has ended when this returns; a promise that
+ * `isValue` calls a value (a pending read) is handed on at once.
+ * @throws AsyncScopeError for an asynchronous `fn` on hosts without an async context
+ */
+export function scopedEither<T>(op: string, fn: () => T, isValue: (result: PromiseLike<unknown>) => boolean): T {
+  const context = asyncContext(), scope = new DisposeScope({ name: op }, currentScope());
+  const end = <R>(result: R): R => {
+    escape(result, scope);
+    scope.dispose();
+    return result;
+  };
+  const fail = (error: unknown): never => {
+    try { endAfterFailure(scope); } catch (later) { throw suppressed(later, error); }
+    throw error;
+  };
+  let result: T;
+  try {
+    result = context === null ? withScope(scope, fn) : withAsyncScope(context, scope, fn);
+    if (!isThenable(result) || isValue(result)) return end(result);
+    if (context === null) {
+      Promise.resolve(result).catch(() => undefined);
+      throw noAsyncContext(op, scope);
+    }
+  } catch (error) { return fail(error); }
+  return Promise.resolve(result).then(end, fail) as T;
 }
 
 /** The function may have ended its scope itself. */

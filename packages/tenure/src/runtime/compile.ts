@@ -11,6 +11,7 @@ import type { Device } from "../device/device.ts";
 import type { CachedPipeline } from "../device/pipelines.ts";
 import { sizeClass } from "../device/pool.ts";
 import { planProgram } from "../scheduler/pipeline.ts";
+import type { PlanOptions } from "../scheduler/options.ts";
 import type { Plan, Step } from "../scheduler/plan.ts";
 import { lower } from "./lower.ts";
 import type { OpenProgram } from "./record.ts";
@@ -36,6 +37,10 @@ export interface Executable {
   readonly words: Int32Array;
   readonly plan: Plan;
   readonly dispatches: readonly Dispatch[];
+  /** For each step of the plan, its dispatch; -1 for steps that are none. */
+  readonly dispatchOf: readonly number[];
+  /** Whether values go to the host and back: then it cannot run in one go. */
+  readonly transfers: boolean;
   /** Params of all dispatches as they were last written to `uniforms`. */
   readonly params: Uint32Array<ArrayBuffer>;
   readonly uniforms: GPUBuffer | null;
@@ -65,17 +70,19 @@ export function buildProgram(open: Pick<OpenProgram, "locals" | "ops">, granule:
 
 function unique(list: readonly number[]): number[] { return [...new Set(list)]; }
 
-export function compile(open: OpenProgram, device: Device): Executable {
+/** Plans and compiles a sealed program. @throws BudgetError when `options` ask for what no plan can do */
+export function compile(open: OpenProgram, device: Device, options: PlanOptions = {}): Executable {
   const words = open.signature.snapshot(); // before anything can throw: it is what the cache will compare
   const program = buildProgram(open, sizeClass);
-  const plan = planProgram(program, {}, { atEntry: (s) => open.locals[s]!.buffer !== null });
+  const plan = planProgram(program, options, { atEntry: (s) => open.locals[s]!.buffer !== null });
   if (checking.plans) plan.verify();
 
-  const dispatches: Dispatch[] = [], params: number[] = [], dynamic: number[] = [];
+  const dispatches: Dispatch[] = [], dispatchOf: number[] = [], params: number[] = [], dynamic: number[] = [];
   let ran = 0;
   for (const step of plan.steps) {
+    const at = dispatchOf.push(-1) - 1;
     if (step.kind !== "dispatch" && step.kind !== "recompute") continue;
-    ran++;
+    if (step.kind === "dispatch") ran++;
     const recorded = open.ops[step.op!]!, places = placesOf(program.ops[step.op!]!, step);
     const { kernel, operands } = lower(recorded, device.caps);
     if (kernel.workgroups.some((n) => n > device.caps.maxWorkgroupsPerDimension)) throw internal(`${recorded.op.name} launches ${kernel.workgroups.join("×")} workgroups`);
@@ -84,6 +91,7 @@ export function compile(open: OpenProgram, device: Device): Executable {
     kernel.dynamic?.forEach(({ word, scalar }) => dynamic.push(params.length + word, recorded.wordStart + scalar));
     params.push(...kernel.params);
     while (params.length % 64 !== 0) params.push(0); // 256-byte offsets
+    dispatchOf[at] = dispatches.length;
     dispatches.push({
       name: recorded.op.name, pipeline: device.pipelines.get(kernel, recorded.op.name),
       slots: operands.map((s) => places.get(s)!.slot), offsets: operands.map((s) => places.get(s)!.offset), sizes: operands.map((s) => bindingBytes(open.locals[s]!.bytes)),
@@ -96,7 +104,7 @@ export function compile(open: OpenProgram, device: Device): Executable {
     counters.buffers++;
     uniforms = device.gpu.createBuffer({ label: "tenure params", size: params.length * 4, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
   }
-  return { words, plan, dispatches, params: Uint32Array.from(params), uniforms, dynamic, stale: true, poolGeneration: device.pool.generation, lastUse: 0 };
+  return { words, plan, dispatches, dispatchOf, transfers: plan.steps.some((step) => step.kind === "swapIn" || step.kind === "swapOut"), params: Uint32Array.from(params), uniforms, dynamic, stale: true, poolGeneration: device.pool.generation, lastUse: 0 };
 }
 
 /** Where each storage of an op is during one step. */

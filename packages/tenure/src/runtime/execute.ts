@@ -14,6 +14,7 @@ import { Device } from "../device/device.ts";
 import { isStaged } from "../device/staging.ts";
 import type { PooledBuffer } from "../device/pool.ts";
 import { type Dispatch, type Executable, compile } from "./compile.ts";
+import { PlanCache, clearPlans, dropBindGroups, seal } from "./plans.ts";
 import { type OpenProgram, freeing, program } from "./record.ts";
 import { type Storage, contentsLost } from "./storage.ts";
 
@@ -21,8 +22,6 @@ import { type Storage, contentsLost } from "./storage.ts";
 export const debugging = { poison: false };
 /** Limits of an open program; it is flushed when it exceeds one. */
 export const limits = { ops: 4096, pendingBytes: 2 ** 31 };
-/** Bytes of plans kept, by `planBytes`; the least recently used goes first. A cycle of some thousand small programs, as of sequences of every length, fits. */
-export const planCache = { bytes: 2 ** 28 };
 /** Flushes after which a free buffer counts as unused. */
 const trimEvery = 256;
 
@@ -31,11 +30,20 @@ interface Runtime {
   flushEachOp: boolean;
   /** While set, what is recorded is only looked at: nothing is flushed. */
   tracing: boolean;
+  /** While a scheduler's step is under way: runs what is recorded in it. */
+  executor: Executor | null;
+  /** A program whose plan waits for the host in between. Later flushes wait for its end. */
+  running: Promise<void> | null;
 }
-export const runtime: Runtime = { device: null, flushEachOp: false, tracing: false };
+export const runtime: Runtime = { device: null, flushEachOp: false, tracing: false, executor: null, running: null };
 
-const plans = new Map<number, Executable[]>();
-let plansBytes = 0;
+/** Takes programs out of the executor's hands: a scheduler. */
+export interface Executor {
+  /** Takes the open program and runs it, now or, with `runtime.running` set, later. Never throws. */
+  flush(device: Device): void;
+}
+
+const plans = new PlanCache();
 
 // === The device's life ===
 
@@ -86,15 +94,14 @@ function announce(info: DeviceInfo): void {
 export async function shutdown(): Promise<void> {
   if (initializing === null) return;
   await initializing.catch(() => undefined);
+  while (runtime.running !== null) await runtime.running;
   const device = runtime.device;
   initializing = null;
   if (device === null) return;
   rejectReads(new DeviceLostError("shutdown", "expected a device to read from, got none, since it was shut down; await your reads before shutdown()"));
   for (const storage of program.locals) if (storage.buffer === null) storage.failure = contentsLost();
   program.clear();
-  for (const list of plans.values()) for (const plan of list) plan.uniforms?.destroy();
-  plans.clear();
-  plansBytes = 0;
+  clearPlans();
   runtime.device = null;
   device.destroy();
 }
@@ -137,6 +144,12 @@ export function readBytes(storage: Storage, offset: number, bytes: number): Prom
   return read;
 }
 
+/** Promises of host data: what `data()` and its like return. */
+const readings = new WeakSet<object>();
+/** Marks a promise as that of a read, which goes on without the code that asked for it. */
+export function reading<T>(promise: Promise<T>): Promise<T> { readings.add(promise); return promise; }
+export function isReading(promise: PromiseLike<unknown>): boolean { return readings.has(promise); }
+
 /** Reads that were asked for and have not come back. */
 const outstanding = new Set<Promise<ArrayBuffer>>();
 
@@ -178,6 +191,7 @@ export function flushSoon(): void {
  * whether or not anybody reads, and the intermediates are already unowned when they are planned.
  */
 export function stepEnded(): void {
+  if (runtime.executor !== null) return; // its step ends later
   currentScope()?.afterEnd(flushIfDevice);
   flushSoon();
 }
@@ -188,7 +202,7 @@ let warnedUnflushed = false;
 
 /** Called before an op is recorded: keeps the open program within its limits. */
 export function keepWithinLimits(): void {
-  if (program.ops.length < limits.ops && program.pendingBytes < limits.pendingBytes) return;
+  if (program.ops.length < limits.ops && program.pendingBytes < limits.pendingBytes || runtime.executor !== null) return;
   if (runtime.device !== null) { flush(); return; }
   if (!warnedUnflushed) warn(`${program.ops.length} ops are recorded and cannot run, because there is no device yet; call \`await init()\` before a loop that never awaits`);
   warnedUnflushed = true;
@@ -197,12 +211,17 @@ export function keepWithinLimits(): void {
 /** Runs everything recorded so far and starts the pending reads. Errors reach the reads and the next `sync()`; this never throws. */
 export function flush(): void {
   if (runtime.tracing || program.isEmpty && reads.length === 0) return;
+  if (runtime.running !== null) { flushAfterwards(runtime.running); return; }
   let device: Device;
   try {
     device = requireDevice("flush");
   } catch (error) {
     rejectReads(error);
     return;
+  }
+  if (runtime.executor !== null && !runtime.flushEachOp && !program.isEmpty) {
+    runtime.executor.flush(device);
+    if (runtime.running !== null) { flushAfterwards(runtime.running); return; } // the reads
   }
   counters.flushes++;
   device.pool.clock++;
@@ -233,100 +252,86 @@ export function flush(): void {
   if (device.pool.clock % trimEvery === 0) device.pool.trim(trimEvery);
 }
 
+let flushingAfterwards = false;
+
+function flushAfterwards(running: Promise<void>): void {
+  if (flushingAfterwards) return;
+  flushingAfterwards = true;
+  void running.then(() => { flushingAfterwards = false; flush(); });
+}
+
 /** Storages somebody owns that the program writes. */
-function writtenBy(open: OpenProgram): Storage[] {
+export function writtenBy(open: OpenProgram): Storage[] {
   const written: Storage[] = [];
   for (const { outputs } of open.ops) for (const { storage } of outputs) if (storage.refs > 0) written.push(storage);
   return written;
 }
 
 /** What a refused program should have written is not there: every later use says why, until it is overwritten whole. */
-function spoil(written: readonly Storage[], failure: TenureError): void {
+export function spoil(written: readonly Storage[], failure: TenureError): void {
   for (const storage of written) storage.failure = failure;
-  for (const list of plans.values()) for (const { dispatches } of list) for (const { groups } of dispatches) groups.length = 0; // some may refer to what was never made
-}
-
-function findPlan(device: Device, open: OpenProgram): Executable {
-  const { signature } = open;
-  for (const storage of open.locals) {
-    signature.push((storage.refs > 0 ? 1 : 0) | (storage.buffer === null ? 0 : 2));
-    signature.push(storage.bytes);
-  }
-  const hash = signature.hash();
-  const known = plans.get(hash)?.find((plan) => signature.equals(plan.words));
-  if (known !== undefined) {
-    counters.planHits++;
-    known.lastUse = device.pool.clock;
-    return known;
-  }
-  counters.planMisses++;
-  const made = compile(open, device);
-  made.lastUse = device.pool.clock;
-  const list = plans.get(hash);
-  if (list === undefined) plans.set(hash, [made]); else list.push(made);
-  plansBytes += planBytes(made);
-  while (plansBytes > planCache.bytes && plans.size > 1) evictPlan();
-  return made;
-}
-
-/** About what a plan takes: its words, its params here and on the device, and 3 kB of heap per dispatch with its op, storages and bind groups (measured: 129 kB for 42). */
-function planBytes({ words, params, dispatches }: Executable): number { return words.byteLength + 2 * params.byteLength + 3072 * (1 + dispatches.length); }
-
-function evictPlan(): void {
-  let oldest: { hash: number; plan: Executable } | undefined;
-  for (const [hash, list] of plans) for (const plan of list) if (oldest === undefined || plan.lastUse < oldest.plan.lastUse) oldest = { hash, plan };
-  if (oldest === undefined) return;
-  const rest = plans.get(oldest.hash)!.filter((p) => p !== oldest.plan);
-  if (rest.length === 0) plans.delete(oldest.hash); else plans.set(oldest.hash, rest);
-  oldest.plan.uniforms?.destroy(); // its last work was submitted by an earlier flush
-  plansBytes -= planBytes(oldest.plan);
+  dropBindGroups();
 }
 
 const slotBuffers: PooledBuffer[] = [];
 
 function runProgram(device: Device, open: OpenProgram, submitted: (() => void)[]): void {
   for (const storage of open.locals) if (storage.failure !== null) throw storage.failure;
-  const exe = findPlan(device, open);
-  const { pool, queue } = device, { slots, entrySlot } = exe.plan;
+  seal(open);
+  const exe = plans.find(device, open, () => compile(open, device));
+  fillSlots(device, exe, open, slotBuffers);
+  upload(device, exe, open, slotBuffers, submitted);
+  writeParams(device, exe, open.words);
+  for (const d of exe.dispatches) device.queue.dispatch(d.pipeline.gpu, bindGroup(device, exe, d, slotBuffers), d.workgroups[0], d.workgroups[1], d.workgroups[2]);
+  handOver(device, exe, open, slotBuffers);
+}
+
+/** Gives every slot a buffer: the one its storage brings, or one from the pool. On return `buffers` holds them by slot, also those acquired before an error. */
+export function fillSlots(device: Device, { plan: { slots } }: Executable, { locals }: OpenProgram, buffers: PooledBuffer[]): void {
   for (let s = 0; s < slots.length; s++) {
     const slot = slots[s]!;
-    slotBuffers[s] = slot.entry === -1 ? pool.acquire(slot.bytes) : open.locals[slot.entry]!.buffer!;
-    if (debugging.poison && slot.entry === -1) poison(device, slotBuffers[s]!);
+    buffers[s] = slot.entry === -1 ? device.pool.acquire(slot.bytes) : locals[slot.entry]!.buffer!;
+    if (debugging.poison && slot.entry === -1) poison(device, buffers[s]!);
   }
-  for (const { storage, data } of open.uploads) {
+}
+
+/** Encodes the program's uploads, and makes the caches of bind groups fit the buffers there are. */
+export function upload(device: Device, exe: Executable, { uploads }: OpenProgram, buffers: readonly PooledBuffer[], submitted: (() => void)[]): void {
+  const { pool, queue } = device, { entrySlot } = exe.plan;
+  for (const { storage, data } of uploads) {
     const slot = entrySlot[storage.programIndex]!;
     if (slot === -1) continue;
-    const target = slotBuffers[slot]!.gpu;
-    const done = device.uploads.write(target, data, (source, bytes) => { queue.copy(source, 0, target, 0, bytes); });
+    const target = buffers[slot]!.gpu;
+    const done = device.uploads.write(target, 0, data, (source, bytes) => { queue.copy(source, 0, target, 0, bytes); });
     if (done !== undefined) submitted.push(done);
   }
-  writeParams(device, exe, open.words);
-  if (exe.poolGeneration !== pool.generation) {
-    // Buffers were destroyed since: groups that refer to them would keep them from being collected.
-    for (const { groups } of exe.dispatches) groups.splice(0, groups.length, ...groups.filter(({ ids }) => ids.every((id) => pool.has(id))));
-    exe.poolGeneration = pool.generation;
-  }
-  for (const d of exe.dispatches) queue.dispatch(d.pipeline.gpu, bindGroup(device, exe, d), d.workgroups[0], d.workgroups[1], d.workgroups[2]);
+  if (exe.poolGeneration === pool.generation) return;
+  // Buffers were destroyed since: groups that refer to them would keep them from being collected.
+  for (const { groups } of exe.dispatches) groups.splice(0, groups.length, ...groups.filter(({ ids }) => ids.every((id) => pool.has(id))));
+  exe.poolGeneration = pool.generation;
+}
 
-  // Every slot's buffer goes to the storage that keeps it, or home.
-  for (const { entry } of slots) if (entry !== -1) open.locals[entry]!.buffer = null;
+/** Every slot's buffer goes to the storage that keeps it, or home. Leaves `buffers` empty. */
+export function handOver({ pool }: Device, { plan: { slots } }: Executable, { locals }: OpenProgram, buffers: PooledBuffer[]): void {
+  for (const { entry } of slots) if (entry !== -1) locals[entry]!.buffer = null;
   for (let s = 0; s < slots.length; s++) {
-    const { exit } = slots[s]!, buffer = slotBuffers[s]!;
-    if (exit === -1) pool.release(buffer); else open.locals[exit]!.buffer = buffer;
+    const { exit } = slots[s]!, buffer = buffers[s]!;
+    // Where the host was waited for, an owner may have let go meanwhile.
+    if (exit === -1 || locals[exit]!.refs === 0 && !program.mentions(locals[exit]!)) pool.release(buffer); else locals[exit]!.buffer = buffer;
   }
-  slotBuffers.length = 0;
+  buffers.length = 0;
 }
 
 let nans = new Uint32Array(0);
 
-/** Lands after all submitted work and before this flush's. */
-function poison(device: Device, { gpu, bytes }: PooledBuffer): void {
+/** Lands after all submitted work and before whatever is submitted next. */
+export function poison(device: Device, { gpu, bytes: size }: PooledBuffer, offset = 0, bytes = size): void {
   if (nans.byteLength < bytes) nans = new Uint32Array(bytes / 4).fill(0x7fc00000);
-  device.gpu.queue.writeBuffer(gpu, 0, nans, 0, bytes / 4);
+  device.gpu.queue.writeBuffer(gpu, offset, nans, 0, bytes / 4);
 }
 
 /** Brings the uniform buffer up to date with this call's scalars, writing only the range that changed. */
-function writeParams(device: Device, exe: Executable, words: readonly number[]): void {
+export function writeParams(device: Device, exe: Executable, words: readonly number[]): void {
   const { params, dynamic, uniforms } = exe;
   if (uniforms === null) return;
   let from = params.length, to = 0;
@@ -344,19 +349,19 @@ function writeParams(device: Device, exe: Executable, words: readonly number[]):
 /** Bind groups remembered per dispatch: a repeated program alternates between a few sets of buffers at most. */
 const groupsPerDispatch = 4;
 
-function bindGroup(device: Device, exe: Executable, d: Dispatch): GPUBindGroup {
+export function bindGroup(device: Device, exe: Executable, d: Dispatch, buffers: readonly PooledBuffer[]): GPUBindGroup {
   const { slots, groups } = d;
   search: for (let g = groups.length - 1; g >= 0; g--) {
     const { ids, group } = groups[g]!;
-    for (let i = 0; i < slots.length; i++) if (slotBuffers[slots[i]!]!.id !== ids[i]) continue search;
+    for (let i = 0; i < slots.length; i++) if (buffers[slots[i]!]!.id !== ids[i]) continue search;
     return group;
   }
   counters.bindGroups++;
-  const entries: GPUBindGroupEntry[] = slots.map((slot, binding) => ({ binding, resource: { buffer: slotBuffers[slot]!.gpu, offset: d.offsets[binding]!, size: d.sizes[binding]! } }));
+  const entries: GPUBindGroupEntry[] = slots.map((slot, binding) => ({ binding, resource: { buffer: buffers[slot]!.gpu, offset: d.offsets[binding]!, size: d.sizes[binding]! } }));
   if (d.uniformBytes > 0) entries.push({ binding: slots.length, resource: { buffer: exe.uniforms!, offset: d.uniformOffset, size: d.uniformBytes } });
   const group = device.gpu.createBindGroup({ label: d.name, layout: d.pipeline.layout, entries });
   if (groups.length === groupsPerDispatch) groups.shift();
-  groups.push({ ids: slots.map((slot) => slotBuffers[slot]!.id), group });
+  groups.push({ ids: slots.map((slot) => buffers[slot]!.id), group });
   return group;
 }
 
@@ -417,6 +422,7 @@ async function settleReads(device: Device, staging: GPUBuffer, total: number, pe
 export async function sync(): Promise<void> {
   if (runtime.device === null) await init();
   flush();
+  while (runtime.running !== null) { await runtime.running; flush(); }
   const device = requireDevice("sync");
   await device.idle();
   const error = device.takeErrors();

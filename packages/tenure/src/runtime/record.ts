@@ -10,6 +10,7 @@ import type { PooledBuffer } from "../device/pool.ts";
 import { counters } from "../device/counters.ts";
 import type { View } from "../kernels/kernel.ts";
 import { type AnyOp, opId } from "../ops/op.ts";
+import type { TenureError } from "../base/errors.ts";
 import { type Storage, setUnreferenced } from "./storage.ts";
 
 /** A view of a storage: an op's operand. */
@@ -85,6 +86,17 @@ export class OpenProgram {
     }
   }
 
+  /** Runs `fn` with the storages' local indices as they are in this program, which was taken: others may have been recorded since. */
+  reindexed<T>(fn: () => T): T {
+    const now = this.locals.map((s) => [s.programSerial, s.programIndex] as const);
+    this.locals.forEach((s, i) => { s.programSerial = this.serial; s.programIndex = i; });
+    try {
+      return fn();
+    } finally {
+      this.locals.forEach((s, i) => { [s.programSerial, s.programIndex] = now[i]!; });
+    }
+  }
+
   mentions(storage: Storage): boolean { return storage.programSerial === this.serial; }
 
   clear(): void {
@@ -96,7 +108,37 @@ export class OpenProgram {
 }
 
 /** The one open program of the realm. */
-export const program = new OpenProgram();
+export let program = new OpenProgram();
+
+/** Takes the open program, to be run while the next one is recorded. Local indices of its storages hold until the next op is recorded. */
+export function takeProgram(): OpenProgram {
+  const taken = program;
+  program = new OpenProgram();
+  program.serial = taken.serial + 1;
+  return taken;
+}
+
+/**
+ * Gives up a program that was taken and did not run. What it would have updated is as before. What it would have made says `failure` when it is used; only
+ * uploads, and ops that need no input (the zeros of an optimizer's state, say), are recorded again for those who still own them.
+ */
+export function discardProgram(taken: OpenProgram, failure: TenureError): void {
+  const lost = (storage: Storage): boolean => storage.refs > 0 && storage.buffer === null;
+  for (const storage of taken.locals) {
+    if (lost(storage)) storage.failure ??= failure;
+    else if (storage.refs === 0 && storage.buffer !== null && !program.mentions(storage)) { freeing.buffer(storage.buffer); storage.buffer = null; }
+  }
+  for (const { storage, data } of taken.uploads) {
+    if (!lost(storage)) continue;
+    storage.failure = null;
+    recordUpload(storage, data);
+  }
+  for (const { op, inputs, outputs, attrs, wordStart, wordCount } of taken.ops) {
+    if (inputs.length > 0 || !outputs.every((o) => lost(o.storage))) continue;
+    for (const { storage } of outputs) { storage.failure = null; storage.version--; } // counted again by `record`
+    record(op, inputs, outputs, attrs, taken.words.slice(wordStart, wordStart + wordCount));
+  }
+}
 
 /** Labels put on recorded ops: which part of a training step, and which layer. */
 export const labels: { phase: Phase; layer: string } = { phase: "forward", layer: "" };

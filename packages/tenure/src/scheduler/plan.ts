@@ -85,6 +85,12 @@ export class Plan {
 
   /** Storages with bytes before the first step. */
   get resident(): readonly boolean[] { return this.#parts.resident; }
+  /** What it does besides running every op once. */
+  get extra(): Extra { return this.#parts.extra; }
+  /** How the schedule was found. */
+  get how(): string { return this.#parts.how; }
+  /** Of the ops that run, each once. */
+  get flops(): number { return this.steps.reduce((sum, s) => (s.kind === "dispatch" ? sum + this.program.ops[s.op!]!.flops : sum), 0); }
   /** Bytes of all slots. */
   get plannedBytes(): number { return this.slots.reduce((sum, s) => sum + s.bytes, 0); }
 
@@ -94,7 +100,7 @@ export class Plan {
     const ops = count("dispatch");
     return {
       ops, dispatches: ops + count("recompute"), naiveBytes, plannedBytes, lowerBoundBytes, predictedPeakBytes: plannedBytes, efficiency: plannedBytes === 0 ? 1 : lowerBoundBytes / plannedBytes,
-      recomputedOps: extra.recomputedOps, recomputeFlops: extra.recomputeFlops, flops: steps.reduce((sum, s) => (s.kind === "dispatch" ? sum + program.ops[s.op!]!.flops : sum), 0),
+      recomputedOps: extra.recomputedOps, recomputeFlops: extra.recomputeFlops, flops: this.flops,
       swapInBytes: extra.swapInBytes, swapOutBytes: extra.swapOutBytes, swapIns: extra.swapIns, swapOuts: extra.swapOuts, stalls: count("wait"),
       layers: layerOrder(program), how, placements: placements(), mirror,
     };

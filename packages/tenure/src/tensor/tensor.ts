@@ -17,7 +17,7 @@ import * as M from "../ops/math.ts";
 import { matmul } from "../ops/matmul.ts";
 import * as R from "../ops/reduce.ts";
 import * as V from "../ops/views.ts";
-import { readBytes } from "../runtime/execute.ts";
+import { readBytes, reading } from "../runtime/execute.ts";
 import { TensorHandle } from "./body.ts";
 import { maker } from "./door.ts";
 import { decode, fits, integerRange, nested, numberWord, preview } from "./host.ts";
@@ -113,29 +113,35 @@ export class Tensor implements Disposable {
    * float16 comes back as Float32Array, bool as Uint8Array of 0 and 1.
    * Rejects with DisposedError, or with the device's error.
    */
-  async data(): Promise<HostArray> {
+  data(): Promise<HostArray> { return reading(this.#data()); }
+
+  async #data(): Promise<HostArray> {
     const h = live(this, "data");
     if (h.layout.size === 0) return decode(h.dtype, new ArrayBuffer(0), 0);
     const bytes = dtypeBytes(h.dtype), first = h.layout.offset * bytes;
     if (h.layout.contiguous && first % 4 === 0) return decode(h.dtype, await readBytes(h.storage, first, h.layout.size * bytes), h.layout.size);
     const [copy] = runOp(E.copy, [h], undefined);
-    const reading = readBytes(copy!.storage, 0, h.layout.size * bytes);
+    const bits = readBytes(copy!.storage, 0, h.layout.size * bytes);
     copy!.discard();
-    return decode(h.dtype, await reading, h.layout.size);
+    return decode(h.dtype, await bits, h.layout.size);
   }
 
   /**
    * The only element, as a number. Pins like `data`.
    * Rejects with ShapeError when there is not exactly one element.
    */
-  async item(): Promise<number> {
+  item(): Promise<number> { return reading(this.#item()); }
+
+  async #item(): Promise<number> {
     live(this, "item");
     if (this.size !== 1) throw new ShapeError("item", "a tensor with one element", formatShape(this.shape), "reduce it first, or use data()");
-    return (await this.data())[0]!;
+    return (await this.#data())[0]!;
   }
 
   /** Nested arrays, a plain number for a 0-d tensor, booleans for bool. Pins like `data`. */
-  async toArray(): Promise<NestedArray> { return nested(await this.data(), this.shape, this.dtype); }
+  toArray(): Promise<NestedArray> { return reading(this.#toArray()); }
+
+  async #toArray(): Promise<NestedArray> { return nested(await this.#data(), this.shape, this.dtype); }
 
   /** A readable rendering of the contents, shortened like NumPy's. Pins like `data`. */
   async print(): Promise<string> {

@@ -10,7 +10,8 @@ import { Adam, type Optimizer, SGD } from "tenure/optim";
 import { assertClose } from "tenure/testing";
 import * as E from "../../src/ops/elementwise.ts";
 import type { OpDef } from "../../src/ops/op.ts";
-import { limits, planCache, runtime } from "../../src/runtime/execute.ts";
+import { limits, runtime } from "../../src/runtime/execute.ts";
+import { planCache } from "../../src/runtime/plans.ts";
 import { numbers, rejects, setup, takeDeviceErrors } from "../helpers.ts";
 import { execute } from "./ops/host.ts";
 

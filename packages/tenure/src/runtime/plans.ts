@@ -1,0 +1,87 @@
+/**
+ * The plan cache: executables by the structure of the program they run. A flush computes a hash over the program's signature, compares words, and on a hit plans
+ * nothing. Used by the executor, which has one for everything outside schedulers, and by each scheduler, which has its own. A cache owns its executables.
+ */
+import { counters } from "../device/counters.ts";
+import type { Device } from "../device/device.ts";
+import type { Executable } from "./compile.ts";
+import type { OpenProgram } from "./record.ts";
+
+/** Bytes of plans kept in one cache, by `planBytes`; the least recently used goes first. A cycle of some thousand small programs, as of sequences of every length, fits. */
+export const planCache = { bytes: 2 ** 28 };
+
+const caches = new Set<PlanCache>();
+
+export class PlanCache {
+  readonly #plans = new Map<number, Executable[]>();
+  #bytes = 0;
+  hits = 0;
+  misses = 0;
+
+  constructor() { caches.add(this); }
+
+  /** The executable for a sealed program that `accepts`, or what `make` compiles. One that is not accepted any more gives way. */
+  find(device: Device, { signature }: OpenProgram, make: (former: Executable | undefined) => Executable, accepts?: (exe: Executable) => boolean): Executable {
+    const hash = signature.hash();
+    const known = this.#plans.get(hash)?.find((exe) => signature.equals(exe.words));
+    if (known !== undefined && accepts?.(known) !== false) {
+      counters.planHits++;
+      this.hits++;
+      known.lastUse = device.pool.clock;
+      return known;
+    }
+    counters.planMisses++;
+    this.misses++;
+    const made = make(known);
+    made.lastUse = device.pool.clock;
+    if (known !== undefined) this.#remove(hash, known);
+    const list = this.#plans.get(hash);
+    if (list === undefined) this.#plans.set(hash, [made]); else list.push(made);
+    this.#bytes += planBytes(made);
+    while (this.#bytes > planCache.bytes && this.#plans.size > 1) this.#evict();
+    return made;
+  }
+
+  #evict(): void {
+    let oldest: { hash: number; exe: Executable } | undefined;
+    for (const [hash, list] of this.#plans) for (const exe of list) if (oldest === undefined || exe.lastUse < oldest.exe.lastUse) oldest = { hash, exe };
+    if (oldest !== undefined) this.#remove(oldest.hash, oldest.exe);
+  }
+
+  #remove(hash: number, exe: Executable): void {
+    const rest = this.#plans.get(hash)!.filter((p) => p !== exe);
+    if (rest.length === 0) this.#plans.delete(hash); else this.#plans.set(hash, rest);
+    exe.uniforms?.destroy(); // its last work was submitted by an earlier flush
+    this.#bytes -= planBytes(exe);
+  }
+
+  /** Forgets all plans. */
+  clear(): void {
+    for (const list of this.#plans.values()) for (const exe of list) exe.uniforms?.destroy();
+    this.#plans.clear();
+    this.#bytes = 0;
+  }
+
+  /** Forgets all plans, for good. */
+  dispose(): void { this.clear(); caches.delete(this); }
+
+  /** All executables. */
+  *all(): Iterable<Executable> { for (const list of this.#plans.values()) yield* list; }
+}
+
+/** About what a plan takes: its words, its params here and on the device, and 3 kB of heap per dispatch with its op, storages and bind groups (measured: 129 kB for 42). */
+function planBytes({ words, params, dispatches }: Executable): number { return words.byteLength + 2 * params.byteLength + 3072 * (1 + dispatches.length); }
+
+/** Drops all bind groups: some may refer to what was never made. */
+export function dropBindGroups(): void { for (const cache of caches) for (const { dispatches } of cache.all()) for (const { groups } of dispatches) groups.length = 0; }
+
+/** Forgets every plan of every cache: their device is gone. */
+export function clearPlans(): void { for (const cache of caches) cache.clear(); }
+
+/** Completes a program's signature with what ownership says now: who is owned, who has a buffer. Once per program, before it is looked up. */
+export function seal({ signature, locals }: OpenProgram): void {
+  for (const storage of locals) {
+    signature.push((storage.refs > 0 ? 1 : 0) | (storage.buffer === null ? 0 : 2));
+    signature.push(storage.bytes);
+  }
+}
