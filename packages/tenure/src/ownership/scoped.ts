@@ -57,13 +57,13 @@ export async function scopedAsync<T>(fn: (scope: DisposeScope) => Promise<T>, na
 
 /**
  * Runs `fn`, synchronous or not, in a scope of its own, from which the result moves out. A synchronous `fn` has ended when this returns; a promise that
- * `isValue` calls a value (a pending read) is handed on at once.
+ * `isValue` calls a value (a pending read) is handed on at once. `moved` hears what moved out.
  * @throws AsyncScopeError for an asynchronous `fn` on hosts without an async context
  */
-export function scopedEither<T>(op: string, fn: () => T, isValue: (result: PromiseLike<unknown>) => boolean): T {
+export function scopedEither<T>(op: string, fn: () => T, isValue: (result: PromiseLike<unknown>) => boolean, moved: (handles: readonly Handle[]) => void): T {
   const context = asyncContext(), scope = new DisposeScope({ name: op }, currentScope());
   const end = <R>(result: R): R => {
-    escape(result, scope);
+    moved(escape(result, scope));
     scope.dispose();
     return result;
   };
@@ -87,13 +87,14 @@ export function scopedEither<T>(op: string, fn: () => T, isValue: (result: Promi
 function endAfterFailure(scope: DisposeScope): void { if (!scope.disposed) scope.dispose(); }
 
 /** Moves the tensors reachable in `result` that belong to `scope`, or to a scope inside it, to the scope around it. */
-function escape(result: unknown, scope: DisposeScope): void {
+function escape(result: unknown, scope: DisposeScope): readonly Handle[] {
   const found: Handle[] = [];
   walk(result, new Set(), (handle) => {
     if (handle.isLive && handle.scope !== null && (handle.scope === scope || handle.scope.isInside(scope))) found.push(handle);
   });
   // Only now: had the walk thrown, nothing would have moved.
   for (const handle of found) scope.moveHandleOut(handle);
+  return found;
 }
 
 function walk(value: unknown, seen: Set<object>, visit: (handle: Handle) => void): void {

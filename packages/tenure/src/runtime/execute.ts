@@ -219,8 +219,9 @@ export function flush(): void {
     rejectReads(error);
     return;
   }
-  if (runtime.executor !== null && !runtime.flushEachOp && !program.isEmpty) {
-    runtime.executor.flush(device);
+  const scheduled = runtime.executor !== null && !runtime.flushEachOp;
+  if (scheduled && !program.isEmpty) {
+    runtime.executor!.flush(device);
     if (runtime.running !== null) { flushAfterwards(runtime.running); return; } // the reads
   }
   counters.flushes++;
@@ -228,7 +229,7 @@ export function flush(): void {
   const submitted: (() => void)[] = [];
   let written: readonly Storage[] = [], uploaded: readonly Storage[] = [], finish: ((verdict: Promise<TenureError | null>) => void) | undefined;
   const verdict = device.watch(() => {
-    if (!program.isEmpty) {
+    if (!scheduled && !program.isEmpty) {
       try {
         runProgram(device, program, submitted);
         written = writtenBy(program);

@@ -10,6 +10,7 @@ import { checkFunction, checkOptions } from "../base/options.ts";
 import { counters } from "../device/counters.ts";
 import type { Device } from "../device/device.ts";
 import type { PooledBuffer } from "../device/pool.ts";
+import type { Handle } from "../ownership/handle.ts";
 import { isThenable } from "../ownership/scope.ts";
 import { scopedEither } from "../ownership/scoped.ts";
 import type { Rates } from "../scheduler/cost.ts";
@@ -41,7 +42,7 @@ export interface SchedulerReport extends PlanReport {
   readonly stagingBytes: number;
   readonly hostBytes: number;
   readonly planCache: { readonly hits: number; readonly misses: number };
-  /** Steps so far; programs they were split into by reads, beyond one each; steps after the first that had another structure than any before. */
+  /** Steps so far; programs they were split into by reads, beyond one each; steps that, after some had found their plan, had a structure of their own. */
   readonly steps: number;
   readonly splits: number;
   readonly offSchedule: number;
@@ -124,26 +125,30 @@ export class Scheduler implements Disposable {
     runtime.executor = { flush: (device) => { this.#flush(device); } };
     try {
       if (runtime.device === null) await init();
-      while (runtime.running !== null) await runtime.running;
-      if (!this.#calibrated) await this.#calibrate(runtime.device!);
+      if (isBusy()) await quiet();
       this.#before();
       this.#runs = [];
       this.#failure = null;
-      let result: T | Promise<T>;
+      let result: T | Promise<T>, moved: readonly Handle[] = [];
       try {
-        result = scopedEither("step", fn, isReading);
+        result = scopedEither("step", fn, isReading, (handles) => { moved = handles; });
         if (isThenable(result) && !isReading(result)) result = await result;
       } catch (error) {
         discardProgram(takeProgram(), new TenureError("step", "expected a tensor with contents, got one made in a step that threw before it ran; make it again", { cause: error }));
         throw error;
       }
       if (isThenable(result)) result.then(undefined, () => undefined); // heard below
-      while (runtime.running !== null) await runtime.running;
+      if (isBusy()) await quiet();
       if (program.ops.length > 0 || program.uploads.length > 0) flush();
-      while (runtime.running !== null) await runtime.running;
+      if (isBusy()) await quiet();
       this.#steps++;
       if (this.#runs.length > 1) this.#splits += this.#runs.length - 1;
-      if (this.#failure !== null) throw this.#failure;
+      const failure = this.#failed();
+      if (failure !== null) {
+        for (const handle of moved) if (handle.isLive) handle.dispose(); // nobody gets them
+        throw failure;
+      }
+      if (!this.#calibrated) await this.#calibrate(runtime.device!); // after the step: nothing may come between its call and its recording
       runtime.executor = null;
       return await result;
     } finally {
@@ -171,6 +176,7 @@ export class Scheduler implements Disposable {
       const others = device.pool.usedBytes - work.locals.reduce((sum, s) => sum + (s.buffer?.bytes ?? 0), 0);
       const exe = this.#find(device, work, others), buffers: PooledBuffer[] = [], { made } = device.pool;
       this.#watchPool(device);
+      void device.allocated(); // what failed before is not this step's
       const filled = this.#fill(device, exe, work, buffers);
       const experience = this.#experience.get(exe)!, timed = this.#limited && (exe.transfers || exe.plan.extra.recomputedOps > 0) && experience.runs < timedRuns;
       if (filled === null && device.pool.made === made && !exe.transfers && !timed && this.#profile === "off") { this.#runNow(device, work, exe, buffers, others); return; }
@@ -179,6 +185,8 @@ export class Scheduler implements Disposable {
       this.#fail(work, error);
     }
   }
+
+  #failed(): TenureError | null { return this.#failure; }
 
   #fail(work: OpenProgram, error: unknown): void {
     const failure = error instanceof TenureError ? error : new TenureError("step", `expected the recorded program to run, got ${String(error)}`, { cause: error });
@@ -201,7 +209,7 @@ export class Scheduler implements Disposable {
       return known.plan.plannedBytes <= available && !this.#wantsAnother(known, experience) && (experience.available >= available * 0.9 || known.plan.extra.seconds === 0);
     });
     if (again) this.#replans++;
-    else if (this.#plans.misses > misses && this.#steps > 0) this.#offSchedule++;
+    else if (this.#plans.misses > misses && this.#plans.hits > 0) this.#offSchedule++;
     return exe;
   }
 
@@ -241,6 +249,7 @@ export class Scheduler implements Disposable {
   #fill(device: Device, exe: Executable, work: OpenProgram, buffers: PooledBuffer[]): OutOfMemoryError | null {
     try {
       fillSlots(device, exe, work, buffers);
+      if (device.pool.deviceBytes > this.#budgetBytes) device.pool.trim(); // free buffers count for the device
       return null;
     } catch (error) {
       this.#empty(device, exe, buffers);
@@ -318,7 +327,9 @@ export class Scheduler implements Disposable {
   /** Bytes per second to the host and back, by a copy each; the first of each only warms up. */
   async #calibrate(device: Device): Promise<void> {
     this.#calibrated = true;
-    const bytes = 2 ** 20, buffer = device.pool.acquire(bytes), data = new Uint8Array(bytes);
+    const bytes = 2 ** 20, data = new Uint8Array(bytes);
+    let buffer: PooledBuffer;
+    try { buffer = device.pool.acquire(bytes); } catch { return; } // no room to measure in
     const seconds = async (fn: () => void | Promise<void>): Promise<number> => {
       let best = Infinity;
       for (let k = 0; k < 3; k++) {
@@ -342,6 +353,7 @@ export class Scheduler implements Disposable {
       done?.();
     });
     device.pool.release(buffer);
+    device.pool.trim();
     this.#rates = { ...this.#rates, outBytesPerSecond: bytes / out, inBytesPerSecond: bytes / back };
   }
 
@@ -366,10 +378,10 @@ export class Scheduler implements Disposable {
   /** Figures of the last step. @throws TenureError before the first */
   report(): SchedulerReport {
     const run = this.#largest("report"), { exe, others, figures, measured } = run, sum = (rows: RunFigures["ops"]): Record<string, number> => Object.fromEntries([...rows].map(([name, { seconds }]) => [name, seconds]));
-    const { uploads, reads } = runtime.device ?? { uploads: { bytes: 0 }, reads: { bytes: 0 } };
+    const { device } = runtime;
     return {
       ...exe.plan.report(), predictedPeakBytes: exe.plan.plannedBytes + others, measuredPeakBytes: measured, budgetBytes: this.#budgetBytes, stalls: figures.stalls, stallSeconds: figures.stallSeconds,
-      stagingBytes: uploads.bytes + reads.bytes, hostBytes: figures.hostBytes, planCache: { hits: this.#plans.hits, misses: this.#plans.misses }, steps: this.#steps, splits: this.#splits,
+      stagingBytes: device === null ? 0 : device.uploads.bytes + device.reads.bytes, hostBytes: figures.hostBytes, planCache: { hits: this.#plans.hits, misses: this.#plans.misses }, steps: this.#steps, splits: this.#splits,
       offSchedule: this.#offSchedule, replans: this.#replans, outOfMemory: this.#outOfMemory, phaseSeconds: sum(figures.phases), opSeconds: sum(figures.ops),
     };
   }
@@ -407,5 +419,10 @@ export class Scheduler implements Disposable {
 
   [Symbol.dispose](): void { this.dispose(); }
 }
+
+function isBusy(): boolean { return runtime.running !== null; }
+
+/** Resolves once no program waits for the host. */
+async function quiet(): Promise<void> { for (let running = runtime.running; running !== null; running = runtime.running) await running; }
 
 function noFigures(): RunFigures { return { stalls: 0, stallSeconds: 0, hostBytes: 0, phases: new Map(), ops: new Map() }; }

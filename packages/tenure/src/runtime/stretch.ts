@@ -113,7 +113,7 @@ export async function runStretches(device: Device, exe: Executable, buffers: rea
           break;
         }
         case "release":
-          if (debugging.poison) { queue.submit(); poison(device, buffers[slot!]!, offset, bytes!); }
+          if (debugging.poison) { queue.submit(); poison(device, buffers[slot!]!, offset, bytes); }
           break;
       }
     }
@@ -140,9 +140,9 @@ export async function runStretches(device: Device, exe: Executable, buffers: rea
   };
 
   while (at < steps.length) {
-    let wait: (() => Promise<void>) | null = null;
-    verdicts.push(device.watch(() => { wait = stretch(); }));
-    if (wait !== null) await (wait as () => Promise<void>)();
+    const waits: (() => Promise<void>)[] = [];
+    verdicts.push(device.watch(() => { const wait = stretch(); if (wait !== null) waits.push(wait); }));
+    for (const wait of waits) await wait();
   }
   // Copies nobody fetched again (parameters that stayed clean, say) end with the run.
   for (const copy of copies.values()) { await copy.ready; forget(copy); }

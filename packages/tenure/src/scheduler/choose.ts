@@ -60,8 +60,8 @@ export function choose(context: Context, order: readonly number[], policy: Polic
   let least = Infinity, closest = base;
   for (const c of [...all].reverse()) { if (c.peak >= least) break; const bytes = placedBytes(c, true); if (bytes < least) { least = bytes; closest = c; } }
   const curve = liveCurve(program, segmentsOf(context, closest.actions), closest.actions.length), at = curve.indexOf(Math.max(...curve));
-  const action = closest.actions[at], name = action === undefined ? "plan" : action.op === -1 ? program.storages[action.storage]!.id : program.ops[action.op]!.name;
-  const needs = action === undefined || action.op === -1 ? 0 : bytesTouched(program, program.ops[action.op]!);
+  const action = closest.actions.find(({ op }, t) => t >= at && op !== -1) ?? closest.actions.findLast(({ op }) => op !== -1), op = action === undefined ? undefined : program.ops[action.op]!;
+  const name = op?.name ?? "plan", needs = op === undefined ? 0 : bytesTouched(program, op);
   throw new BudgetError(name, `expected the program to fit into a budget of ${budgetBytes} bytes, got at least ${least}: there, ${name} alone touches ${needs} bytes and ${curve[at] ?? 0} are resident; raise the budget to ${least} or more${recompute === "off" || swap === "off" ? ", or allow recompute and swap" : ", or make the batch smaller"}`, budgetBytes, least);
 }
 
