@@ -8,6 +8,8 @@ import type { Segment } from "./events.ts";
 /** A fact about an identifier that holds on one edge. */
 export interface Fact {
   id: ts.Identifier;
+  /** For `out.age`: the field of the record `id` names. */
+  field?: string;
   is: "null" | "present" | "disposed" | "undisposed" | "other" | "same";
 }
 
@@ -57,11 +59,16 @@ function factsOf(test: ts.Expression, truth: boolean): Fact[] {
   if (ts.isParenthesizedExpression(test)) return factsOf(test.expression, truth);
   if (ts.isPrefixUnaryExpression(test) && test.operator === ts.SyntaxKind.ExclamationToken) return factsOf(test.operand, !truth);
   if (ts.isIdentifier(test)) return [{ id: test, is: truth ? "present" : "null" }];
+  const field = fieldOf(test);
+  if (field && !/^(is)?[dD]isposed$/.test(field.field)) return [{ ...field, is: truth ? "present" : "null" }];
   if (ts.isPropertyAccessExpression(test) && ts.isIdentifier(test.expression) && /^(is)?[dD]isposed$/.test(test.name.text)) {
     return [{ id: test.expression, is: truth ? "disposed" : "undisposed" }];
   }
   return ts.isBinaryExpression(test) ? comparison(test, truth) : [];
 }
+
+const fieldOf = (node: ts.Expression): { id: ts.Identifier; field: string } | undefined =>
+  (ts.isPropertyAccessExpression(node) && ts.isIdentifier(node.expression) ? { id: node.expression, field: node.name.text } : undefined);
 
 function comparison({ left, right, operatorToken }: ts.BinaryExpression, truth: boolean): Fact[] {
   const kind = operatorToken.kind;
@@ -71,8 +78,11 @@ function comparison({ left, right, operatorToken }: ts.BinaryExpression, truth: 
   const same = equal === truth;
   const facts: Fact[] = [];
   for (const [one, other] of [[left, right], [right, left]] as const) {
+    const empty = other.kind === ts.SyntaxKind.NullKeyword || (ts.isIdentifier(other) && other.text === "undefined");
+    const field = fieldOf(one);
+    if (field && empty) facts.push({ ...field, is: same ? "null" : "present" });
     if (!ts.isIdentifier(one) || one.text === "undefined") continue;
-    if (other.kind === ts.SyntaxKind.NullKeyword || (ts.isIdentifier(other) && other.text === "undefined")) facts.push({ id: one, is: same ? "null" : "present" });
+    if (empty) facts.push({ id: one, is: same ? "null" : "present" });
     else if (same) facts.push({ id: one, is: "same" });
   }
   return facts;

@@ -220,7 +220,10 @@ class Reader {
     if (fate.literal && fate.kind !== "argument") return this.all(cell, "escape", node, fate.node, frame);
     switch (fate.kind) {
       case "receiver": return this.receiver(frame, cell, node, fate);
-      case "read": if (!cell.owned.owner.safeAfterDispose.includes(fate.member) && fate.member !== "length") this.all(cell, "use", node); return;
+      case "read":
+        if (cell.owned.shape === "many" && ts.isPropertyAccessExpression(fate.node) && this.session.oracle.ownedAt(fate.node)) return this.element(frame, cell, node, fate);
+        if (!cell.owned.owner.safeAfterDispose.includes(fate.member) && fate.member !== "length") this.all(cell, "use", node);
+        return;
       case "element": return this.element(frame, cell, node, fate);
       case "argument": return this.argument(frame, cell, node, fate, hops);
       case "returned": return this.all(cell, "return", node);
@@ -248,7 +251,9 @@ class Reader {
     if (cell.owned.shape === "one") {
       if (cell.owned.owner.safeAfterDispose.includes(fate.member)) return;
       this.all(cell, "use", node);
-      if (cell.owned.owner.policy === "generic" && cell.owned.owner.args === "transfer" && this.session.oracle.ownedAt(call)) this.all(cell, "escape", node, call, frame);
+      const { owner } = cell.owned;
+      const again = owner.policy === "generic" && owner.args === "transfer" && this.session.oracle.ownedAt(call)?.owner === owner; // perhaps the same object
+      if (again && fateOf(call).kind !== "dropped") this.all(cell, "escape", node, call, frame);
       return;
     }
     this.containerCall(frame, cell, node, call, fate.member);

@@ -95,10 +95,11 @@ class Flow {
     const facts = factsBetween(from, to);
     if (facts.length === 0) return out;
     const state = new Map(out);
-    for (const { id, is } of facts) {
+    for (const { id, is, field } of facts) {
       const cell = this.paths.cells.at(id);
       if (!cell) continue;
-      for (const target of [cell, ...(cell.fields?.values() ?? [])]) {
+      const named = field === undefined ? [cell, ...(cell.fields?.values() ?? [])] : [cell.fields?.get(field)].filter((c) => c !== undefined);
+      for (const target of named) {
         const v = state.get(target);
         if (!v) continue;
         const bits = keepBits(v.bits, is);

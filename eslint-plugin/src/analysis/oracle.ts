@@ -142,14 +142,14 @@ export class Oracle {
     if (this.isBuiltin(declaration.getSourceFile())) return null;
     const properties = type.getProperties();
     if (properties.length === 0 || properties.length > 16) return null;
-    const fields: string[] = [];
-    let owner: Owner | undefined;
+    const fields = new Map<Owner, string[]>();
     for (const property of properties) {
       if (property.flags & (ts.SymbolFlags.Method | ts.SymbolFlags.Accessor)) return null;
       const found = this.owned(this.checker.getTypeOfSymbol(property), depth + 1);
-      if (found && (!owner || owner === found.owner)) { owner = found.owner; fields.push(property.name); }
+      if (found) fields.set(found.owner, [...(fields.get(found.owner) ?? []), property.name]);
     }
-    return owner ? { owner, shape: "record", nullable: false, fields } : null;
+    const owner = this.settings.owners.find((o) => fields.has(o)); // of several families, the one named first
+    return owner ? { owner, shape: "record", nullable: false, fields: fields.get(owner) ?? [] } : null;
   }
 
   private singleOwner(type: ts.Type): Owner | undefined {

@@ -74,6 +74,7 @@ export class ScopeContext {
     const expression = ts.isPropertyAccessExpression(value.parent) && value.parent.name === value ? value.parent : value;
     const fate = fateOf(expression as ts.Expression);
     if (fate.kind === "returned" && fate.literal) return this.ofReturnedObject(session, fate.node);
+    if (fate.kind === "argument" && fate.literal && runsInScope(session, fate.node as CallLike)) return "in"; // `op({ add_ })`
     if (fate.kind !== "argument" || fate.literal) return "unknown";
     const mode = session.callback(fate.node as CallLike, expression);
     if (mode === "scoped") return "in";
@@ -89,6 +90,8 @@ export class ScopeContext {
   /** A function in an object that an exported function returns is part of what the module offers. */
   private ofReturnedObject(session: Session, node: ts.Node): ScopeState {
     const maker = enclosingFunction(node) ?? node;
+    const host = handedTo(maker);
+    if (host && runsInScope(session, host)) return "in"; // the gradient function of `customGrad`
     return session.settings.exportedFunctions === "strict" && isExported(maker) ? "out" : "unknown";
   }
 
@@ -115,6 +118,10 @@ function boundary(node: ts.Node): ts.Node | undefined {
   }
   return undefined;
 }
+
+/** Whether a function runs what it is given inside a scope of its own, by settings. */
+const runsInScope = (session: Session, call: CallLike): boolean =>
+  session.settings.owners.some((o) => session.oracle.is(session.oracle.callee(call), o.runsInScope, o));
 
 function within(node: ts.Node, ancestor: ts.Node): boolean {
   let current: ts.Node | undefined = node;

@@ -94,9 +94,13 @@ function noteElement(session: Session, fate: Fate, effect: ParameterEffect): voi
   if (!owned) return;
   const inner = fateOf(access);
   if (inner.kind === "receiver" && isDisposer(owned, inner.member)) effect.disposes = true;
-  if (inner.kind === "argument" && disposesArguments(session, inner.node as CallLike, owned)) effect.disposes = true;
+  if (inner.kind === "argument") {
+    const handed = disposesArguments(session, inner.node as CallLike, owned) ? "disposes" : session.effect(inner.node as CallLike, access);
+    if (handed === "disposes") effect.disposes = true;
+    else if (handed === "takes") effect.stores = true;
+  }
   if (inner.kind === "returned") effect.returns = true;
-  if (inner.kind === "field" || inner.kind === "yielded") effect.stores = true;
+  if (inner.kind === "field" || inner.kind === "yielded" || (inner.kind === "assigned" && !ts.isIdentifier((inner.node as ts.BinaryExpression).left))) effect.stores = true;
 }
 
 function noteArgument(session: Session, id: ts.Identifier, fate: Fate, effect: ParameterEffect): void {

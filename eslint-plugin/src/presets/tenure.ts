@@ -30,4 +30,14 @@ export const tenure: readonly OwnerSettings[] = [{
   safeAfterDispose: ["shape", "dtype", "size", "rank", "name", "isDisposed", "toString", "requiresGrad"],
   managers: ["Module", "Optimizer", "Sequential"],
   policy: "protocol",
+}, {
+  // Modules and optimizers own tensors and are no tensors: nothing but their own `dispose()` frees them, and who is handed one may keep it.
+  noun: "module",
+  types: [{ from: "package", package: "tenure", name: ["Module", "Optimizer", "DataLoader"] }, ...["tenure/nn", "tenure/optim", "tenure/data"].map((name) => ({ from: "package" as const, package: name, name: ["Module", "Optimizer", "DataLoader"] }))],
+  dispose: { methods: ["dispose"], functions: [] },
+  calls: "unknown",
+  args: "transfer",
+  safeAfterDispose: ["training", "length", "isDisposed"],
+  managers: ["Module", "Optimizer", "Sequential"],
+  policy: "generic",
 }];

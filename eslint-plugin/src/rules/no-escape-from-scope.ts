@@ -5,6 +5,7 @@
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { markOf, type FreshValue } from "../analysis/consume.ts";
+import { isDisposer } from "../analysis/disposes.ts";
 import { enclosingFunction, fateOf } from "../analysis/fate.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { opensScope } from "../analysis/summary.ts";
@@ -101,12 +102,28 @@ function escapeOf(file: FileAnalysis, value: FreshValue, scope: OpenScope): Esca
 
 const lineStart = (file: FileAnalysis, scope: OpenScope): number => scope.from + (/^\s*(?:\/\/.*\n\s*|\/\*[\s\S]*?\*\/\s*)*/.exec(file.file.text.slice(scope.from))?.[0].length ?? 0);
 
-/** Whether the value itself is moved, detached or kept in the same expression. */
+/** Whether the value itself is moved, detached or kept, in the same expression or by the function that makes it. */
 function moved(file: FileAnalysis, value: FreshValue): boolean {
   const first = fateOf(value.node);
+  const { body } = ts.isPropertyAccessExpression(value.node) ? { body: undefined } : file.session.oracle.callee(value.node);
+  if (body && keepsInside(file, value, body, 0)) return true;
   if (first.kind === "receiver") return value.owned.owner.keep.methods.includes(first.member);
   if (first.kind !== "argument") return false;
   return file.session.effect(first.node as ts.CallExpression, value.node) === "identity";
+}
+
+/** Whether a body, or one it calls, keeps what it makes: `const c = t.clone(); keep(c); return c;`. */
+function keepsInside(file: FileAnalysis, value: FreshValue, body: ts.Node, depth: number): boolean {
+  const { owner } = value.owned;
+  const visit = (node: ts.Node): boolean => {
+    if (ts.isCallExpression(node)) {
+      const callee = file.session.oracle.callee(node);
+      if (owner.keep.methods.includes(callee.name) || file.session.oracle.is(callee, owner.keep.functions, owner)) return true;
+      if (depth < 2 && callee.body && callee.body !== body && file.session.oracle.ownedAt(node) && keepsInside(file, value, callee.body, depth + 1)) return true;
+    }
+    return ts.forEachChild(node, (c) => visit(c) || undefined) ?? false;
+  };
+  return visit(body);
 }
 
 function declaredOutside(file: FileAnalysis, id: ts.Node, scope: OpenScope): boolean {
@@ -148,7 +165,7 @@ function rescued(file: FileAnalysis, left: ts.Identifier, scope: OpenScope): boo
     const fate = fateOf(id);
     const owned = file.session.oracle.ownedAt(id);
     if (!owned) return false;
-    if (fate.kind === "receiver") return owned.owner.keep.methods.includes(fate.member);
+    if (fate.kind === "receiver") return owned.owner.keep.methods.includes(fate.member) || isDisposer(owned, fate.member);
     if (fate.kind === "returned") return true;
     return fate.kind === "argument" && ts.isCallExpression(fate.node) && ["identity", "takes", "unknown", "disposes"].includes(file.session.effect(fate.node, id));
   });
@@ -162,6 +179,7 @@ function usedUpInside(file: FileAnalysis, left: ts.Identifier, scope: OpenScope)
   if (!declaration || !name || !ts.isIdentifier(name)) return true;
   return !referencesTo(file.session.oracle, declaration, name, fn ?? file.file).some((id) => id !== left && (id.pos > scope.region.end || loops(scope.region) || enclosingFunction(id) !== fn && (id.pos < scope.from)));
 }
+const isLocal = (file: FileAnalysis, id: ts.Identifier): boolean => { const at = file.session.oracle.declarationAt(id); return at !== undefined && enclosingFunction(at) !== undefined; };
 const loops = (region: ts.Node): boolean => {
   for (let n: ts.Node | undefined = region; n && !ts.isSourceFile(n); n = n.parent as ts.Node | undefined) if (ts.isIterationStatement(n, false)) return true;
   return false;
@@ -189,7 +207,7 @@ function pushedOut(file: FileAnalysis, call: ts.CallExpression, scope: OpenScope
   if (!ts.isPropertyAccessExpression(target) || !["push", "unshift", "set", "add"].includes(target.name.text) || !file.session.oracle.callee(call).builtin) return null;
   const root = rootOf(target.expression);
   const outer = root.kind === ts.SyntaxKind.ThisKeyword || (ts.isIdentifier(root) && declaredOutside(file, root, scope));
-  if (!outer || (ts.isIdentifier(root) && rescued(file, root, scope))) return null;
+  if (!outer || (ts.isIdentifier(root) && (rescued(file, root, scope) || (isLocal(file, root) && usedUpInside(file, root, scope))))) return null;
   return { ...base, messageId: "pushed", data: { ...data, name: target.expression.getText() } };
 }
 

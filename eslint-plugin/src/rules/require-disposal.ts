@@ -33,8 +33,9 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
   defaults: { paths: "normal" },
   check(file, options, report) {
     for (const problem of file.problems(options.paths === "all")) {
-      if (problem.kind !== "leak" || file.session.scopeAt(problem.site.value) !== "out") continue;
+      if (problem.kind !== "leak") continue;
       const { cell, exit, always } = problem;
+      if (cell.owned.owner.scopes.length > 0 && file.session.scopeAt(problem.site.value) !== "out") continue; // what no scope frees is lost in one too
       const provable = always && canBecomeUsing(file, problem);
       const suggest: Suggestion<Id>[] = [];
       const using = provable || !always ? usingFix(file, problem) : null;

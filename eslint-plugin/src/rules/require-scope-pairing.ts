@@ -7,6 +7,7 @@ import type { FileAnalysis } from "../analysis/analyse.ts";
 import { enclosingFunction, fateOf } from "../analysis/fate.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { opensScope } from "../analysis/summary.ts";
+import { handedTo } from "../analysis/takes.ts";
 import { rule, type Finding } from "../create-rule.ts";
 
 type Id = "noUsing" | "dropped" | "noEnd" | "endNotFinally";
@@ -80,11 +81,20 @@ const calleeName = (node: ts.Node): string => {
 const disposes = (id: ts.Identifier): boolean => { const fate = fateOf(id); return fate.kind === "receiver" && /^dispose$/.test(fate.member); };
 const disposedInFinally = (id: ts.Identifier): boolean => disposes(id) && inFinally(id);
 
-function inFinally(node: ts.Node): boolean {
+const inFinally = (node: ts.Node): boolean => inPart(node, (attempt) => attempt.finallyBlock);
+/** An end in `catch`, beside the one that the undisturbed path reaches, is `finally` written by hand. */
+const inCatch = (node: ts.Node): boolean => inPart(node, (attempt) => attempt.catchClause);
+function inPart(node: ts.Node, part: (attempt: ts.TryStatement) => ts.Node | undefined): boolean {
   for (let current = node; current.parent as ts.Node | undefined && !ts.isFunctionLike(current); current = current.parent) {
-    if (ts.isTryStatement(current.parent) && current.parent.finallyBlock === current) return true;
+    if (ts.isTryStatement(current.parent) && part(current.parent) === current) return true;
   }
   return false;
+}
+
+/** `run(() => begin(), () => end(), …)` and `beforeEach(begin); afterEach(end)`: another callback of the same function or file closes it. */
+function endedBeside(fn: ts.Node, end: string): boolean {
+  const host = handedTo(fn);
+  return host !== undefined && callsNamed(enclosingFunction(host) ?? host.getSourceFile(), end).length > 0;
 }
 
 function checkPair(file: FileAnalysis, call: ts.CallExpression, report: (f: Finding<Id>) => void): void {
@@ -97,8 +107,8 @@ function checkPair(file: FileAnalysis, call: ts.CallExpression, report: (f: Find
       if (!file.session.oracle.is(callee, [scope.begin], owner)) continue;
       const fn = enclosingFunction(call) ?? file.file;
       const ends = callsNamed(fn, scope.end);
-      if (ends.length === 0) { if (!isWrapper(fn, called)) report({ mark: mark(call), messageId: "noEnd", data: scope }); }
-      else if (!ends.some(inFinally)) report({ mark: mark(ends[ends.length - 1]!), messageId: "endNotFinally", data: scope });
+      if (ends.length === 0) { if (!isWrapper(fn, called) && !endedBeside(fn, scope.end)) report({ mark: mark(call), messageId: "noEnd", data: scope }); }
+      else if (!ends.some(inFinally) && !ends.some(inCatch)) report({ mark: mark(ends[ends.length - 1]!), messageId: "endNotFinally", data: scope });
     }
   }
 }
