@@ -15,7 +15,7 @@ export { concat, embedding, gather, indexSelect, scatterAdd, sort, split, stack,
 export { bernoulli, randperm } from "./tensor/random.ts";
 export { einsum } from "./tensor/einsum.ts";
 export { dot, logSumExp, norm, outer, std, varMean } from "./tensor/statistics.ts";
-export { enableGrad, isGradEnabled, noGrad } from "./autograd/mode.ts";
+export { autocast, enableGrad, isAutocastEnabled, isGradEnabled, noGrad } from "./autograd/mode.ts";
 export { grad, valueAndGrad, type GradOptions } from "./autograd/grad.ts";
 export { checkpoint } from "./autograd/checkpoint.ts";
 export { detectAnomaly } from "./autograd/anomaly.ts";

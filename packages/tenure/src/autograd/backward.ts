@@ -15,7 +15,7 @@ import { f32Bits } from "../base/bits.ts";
 import { labels } from "../runtime/record.ts";
 import { TensorHandle } from "../tensor/body.ts";
 import { restored } from "../tensor/run.ts";
-import { type GradNode, type Gradient, gradMode } from "../tensor/tape.ts";
+import { type GradNode, type Gradient, castMode, gradMode } from "../tensor/tape.ts";
 import { type BackwardOptions, Tensor, call, engine, wrap } from "../tensor/tensor.ts";
 
 const run: Run = (op, inputs, attrs, words) => call(op, inputs.map(asTensor), attrs, words);
@@ -67,8 +67,9 @@ export interface Wanted {
 export function propagate(roots: readonly Tensor[], seeds: readonly Tensor[] | undefined, options: PropagateOptions, scope: DisposeScope, wanted?: Wanted): Pending {
   const { retainGraph = options.createGraph === true, createGraph = false } = options;
   const pending: Pending = new Map(), results: Pending = new Map();
-  const phase = labels.phase, layer = labels.layer, mode = gradMode.enabled;
+  const phase = labels.phase, layer = labels.layer, mode = gradMode.enabled, casts = castMode.enabled;
   gradMode.enabled = createGraph;
+  castMode.enabled = false; // gradients have the dtypes of what was recorded
   try {
     roots.forEach((root, i) => { addTo(pending, rootRecord(root), seed(root, seeds?.[i]), scope); });
     const nodes = reachable([...pending.keys()], wanted?.boundary === true ? wanted.records : undefined);
@@ -92,6 +93,7 @@ export function propagate(roots: readonly Tensor[], seeds: readonly Tensor[] | u
     labels.phase = phase;
     labels.layer = layer;
     gradMode.enabled = mode;
+    castMode.enabled = casts;
   }
 }
 

@@ -11,11 +11,11 @@ import type { Meta, OpDef, Value, VjpContext } from "../ops/op.ts";
 import { TensorHandle } from "../tensor/body.ts";
 import { generatorState, restoreGenerator } from "../tensor/create.ts";
 import { restored } from "../tensor/run.ts";
-import { GradNode, Gradient, type Saved, gradMode } from "../tensor/tape.ts";
+import { GradNode, Gradient, type Saved, castMode, gradMode } from "../tensor/tape.ts";
 import { Tensor, live, wrap } from "../tensor/tensor.ts";
 import { currentLayer } from "../tensor/step.ts";
 import { asTensor, propagate } from "./backward.ts";
-import { enableGrad } from "./mode.ts";
+import { autocast, enableGrad } from "./mode.ts";
 
 /** What a checkpoint's node remembers besides its inputs, which it saves like any op. */
 interface CheckpointAttrs {
@@ -23,6 +23,8 @@ interface CheckpointAttrs {
   /** The inputs' records, kept by the node's edges. Its further edges are what `fn` reached by itself, parameters for example. */
   readonly inputs: readonly (Gradient | null)[];
   readonly random: ReturnType<typeof generatorState>;
+  /** Whether autocast was on. */
+  readonly casts: boolean;
   readonly node: { current: GradNode | null };
 }
 
@@ -44,7 +46,8 @@ const checkpointOp: OpDef<CheckpointAttrs> = {
     recomputing = true;
     let again: Tensor;
     try {
-      again = enableGrad(() => attrs.fn(...attrs.inputs.map((record, i) => wrap(restored(node.savedInputs[i]!, record, checkpointOp)))));
+      const inputs = attrs.inputs.map((record, i) => wrap(restored(node.savedInputs[i]!, record, checkpointOp)));
+      again = enableGrad(() => autocast(() => attrs.fn(...inputs), { enabled: attrs.casts }));
     } finally {
       recomputing = false;
       restoreGenerator(random);
@@ -90,7 +93,7 @@ export function checkpoint<A extends readonly Tensor[]>(fn: (...inputs: A) => Te
     // An input given twice shares one record: only its first edge carries the gradient.
     const edges = [...own.map((edge, i) => (own.indexOf(edge) === i ? edge : null)), ...others.map(([edge]) => edge)];
     for (const s of saved) s.storage.retain();
-    const attrs: CheckpointAttrs = { fn: fn as unknown as CheckpointAttrs["fn"], inputs: own, random, node: { current: null } };
+    const attrs: CheckpointAttrs = { fn: fn as unknown as CheckpointAttrs["fn"], inputs: own, random, casts: castMode.enabled, node: { current: null } };
     const node = new GradNode(checkpointOp, attrs, [], metas, edges, saved, null, currentLayer());
     attrs.node.current = node;
     const gradient = new Gradient(node);

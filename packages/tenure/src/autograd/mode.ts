@@ -1,28 +1,49 @@
 /**
- * Switching the tape off and on. The mode is a fact of the running job: functions passed here must be synchronous. Called by users and by optimizers.
+ * Switching the tape off and on, and mixed precision on and off. A mode is a fact of the running job: functions passed here must be synchronous. Called by users
+ * and by optimizers.
  */
 import { AsyncScopeError } from "../base/errors.ts";
-import { checkFunction } from "../base/options.ts";
-import { gradMode } from "../tensor/tape.ts";
+import { checkFlag, checkFunction, checkOptions } from "../base/options.ts";
+import { requireHalf } from "../tensor/run.ts";
+import { castMode, gradMode } from "../tensor/tape.ts";
 
-function withMode<T>(op: string, enabled: boolean, fn: () => T): T {
+function withMode<T>(op: string, mode: { enabled: boolean }, enabled: boolean, fn: () => T): T {
   if (typeof fn !== "function") checkFunction(op, fn);
   // A promise of a read may come out; an async function may not go in: what follows its first await would run in the caller's mode.
   if (fn.constructor.name === "AsyncFunction") throw new AsyncScopeError(op, `expected a synchronous function, got an async one: after its first await it would run outside ${op}; wrap each synchronous part, and await the reads outside`);
-  const before = gradMode.enabled;
-  gradMode.enabled = enabled;
+  const before = mode.enabled;
+  mode.enabled = enabled;
   try {
     return fn();
   } finally {
-    gradMode.enabled = before;
+    mode.enabled = before;
   }
 }
 
 /** Runs `fn` without recording gradients. `fn` may return a pending read. @throws AsyncScopeError for an async function */
-export function noGrad<T>(fn: () => T): T { return withMode("noGrad", false, fn); }
+export function noGrad<T>(fn: () => T): T { return withMode("noGrad", gradMode, false, fn); }
 
 /** Runs `fn` with gradients recorded, inside a `noGrad`. @throws AsyncScopeError for an async function */
-export function enableGrad<T>(fn: () => T): T { return withMode("enableGrad", true, fn); }
+export function enableGrad<T>(fn: () => T): T { return withMode("enableGrad", gradMode, true, fn); }
 
 /** Whether ops record gradients now. */
 export function isGradEnabled(): boolean { return gradMode.enabled; }
+
+/**
+ * Mixed precision, as torch.autocast: inside `fn`, matrix products, convolutions and attention take and give float16, while sums, losses, norms and exponentials
+ * stay in float32. Parameters stay float32 and so do their gradients; train with a `GradScaler`, because small gradients vanish in float16 on the way. Call it
+ * around the forward pass and the loss; `backward()` computes each op as it was recorded.
+ * @param options `enabled: false` switches it off, also inside another autocast
+ * @throws DTypeError on a device without shader-f16, AsyncScopeError for an async function
+ */
+export function autocast<T>(fn: () => T, options: { readonly enabled?: boolean } = {}): T {
+  checkFunction("autocast", fn, "pass () => model.call(x)");
+  checkOptions("autocast", options, ["enabled"]);
+  checkFlag("autocast", "enabled", options.enabled);
+  const enabled = options.enabled ?? true;
+  if (enabled) requireHalf("autocast");
+  return withMode("autocast", castMode, enabled, fn);
+}
+
+/** Whether autocast chooses dtypes now. */
+export function isAutocastEnabled(): boolean { return castMode.enabled; }

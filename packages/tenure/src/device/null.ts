@@ -25,7 +25,7 @@ function device(): GPUDevice {
   const lost = new Promise<GPUDeviceLostInfo>((resolve) => { lose = resolve; });
   const object = (): object => ({});
   const made = {
-    label: "null", lost, features: new Set<string>(), limits,
+    label: "null", lost, features, limits,
     queue: { submit() { return undefined; }, writeBuffer() { return undefined; }, onSubmittedWorkDone: () => Promise.resolve(undefined) },
     createBuffer: buffer, createShaderModule: object, createComputePipeline: object, createBindGroupLayout: object, createPipelineLayout: object, createBindGroup: object,
     createCommandEncoder: () => ({ beginComputePass: pass, copyBufferToBuffer() { return undefined; }, finish: object }),
@@ -36,6 +36,9 @@ function device(): GPUDevice {
   return made as unknown as GPUDevice;
 }
 
+/** What is not computed works in every precision. */
+const features: ReadonlySet<string> = new Set(["shader-f16"]);
+
 const limits = {
   maxBufferSize: 2 ** 40, maxStorageBufferBindingSize: 2 ** 40, maxStorageBuffersPerShaderStage: 10, maxComputeWorkgroupStorageSize: 16384,
   maxComputeInvocationsPerWorkgroup: 256, maxComputeWorkgroupSizeX: 256, maxComputeWorkgroupSizeY: 256, maxComputeWorkgroupSizeZ: 64, maxComputeWorkgroupsPerDimension: 65535,
@@ -45,7 +48,7 @@ const limits = {
 export function nullGPU(): GPU {
   for (const [name, value] of Object.entries(flags)) if (!(name in globalThis)) Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
   const info = { vendor: "tenure", architecture: "null", device: "null", description: "null device", isFallbackAdapter: false };
-  const adapter = { info, features: new Set<string>(), limits, requestDevice: () => Promise.resolve(device()) };
+  const adapter = { info, features, limits, requestDevice: () => Promise.resolve(device()) };
   return { requestAdapter: () => Promise.resolve(adapter) } as unknown as GPU;
 }
 

@@ -2,15 +2,18 @@
  * `Module`: owns parameters, buffers and child modules. A parameter belongs to its module whatever scope was current when it was made, so a scope never frees
  * weights; disposing the module frees them and all children. Subclassed by users and by the layers here.
  */
-import { ArgumentError, ShapeError, TenureError } from "../base/errors.ts";
+import { checkDType, dtypeBytes, isFloat } from "../base/dtype.ts";
+import { contiguousLayout } from "../base/layout.ts";
+import { ArgumentError, DTypeError, ShapeError, TenureError } from "../base/errors.ts";
 import { checkOptions, describeValue } from "../base/options.ts";
 import { formatShape, sameShape } from "../base/shape.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import { detachHandle, newDisposeScope } from "../ownership/scope.ts";
+import { TensorHandle } from "../tensor/body.ts";
 import { tensor } from "../tensor/create.ts";
 import { currentLayer, labelled } from "../tensor/step.ts";
-import { Tensor, live } from "../tensor/tensor.ts";
+import { Tensor, live, replaceHandle, wrap } from "../tensor/tensor.ts";
 
 /** A module's values by dotted name, as `stateDict` returns and `loadStateDict` takes them. */
 export type StateDict = Map<string, Tensor>;
@@ -29,6 +32,13 @@ function entriesOf(state: LoadableState): ReadonlyMap<string, Loadable> {
     if (!ArrayBuffer.isView(data) || !Array.isArray(shape)) throw new ArgumentError("loadStateDict", `a tensor, or { data: a typed array, shape }, for ${name}`, data === undefined ? describeValue(entry) : `data that is ${describeValue(data)}`, "convert it with new Float32Array(…)");
   }
   return map;
+}
+
+/** All elements of the storage behind a handle, one after the other. */
+function elementsOf({ storage, layout, dtype }: TensorHandle): Tensor {
+  const places = storage.bytes / dtypeBytes(dtype); // an odd number of float16 has one place more
+  const all = layout.contiguous && layout.offset === 0 && places - layout.size < 2 && dtype === "float16" ? layout.size : places;
+  return wrap(new TensorHandle(storage, contiguousLayout([all]), dtype, null));
 }
 
 /** A module of any arguments and result: what containers of modules hold. */
@@ -161,6 +171,31 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
     return this;
   }
   eval(): this { return this.train(false); }
+
+  /**
+   * Converts all float parameters and buffers, here and below, to another float dtype, with the gradients they have. Values and tied weights stay tied, optimizers
+   * keep working on the same tensors: one that holds float16 parameters keeps float32 masters of them. An `alias()` from before keeps the old values.
+   * @throws DTypeError for a dtype that is no float, or float16 on a device without shader-f16; then nothing has changed
+   */
+  to(dtype: "float32" | "float16"): this {
+    if (!isFloat(checkDType("to", dtype))) throw new DTypeError("to", "float32 or float16 for a module", dtype, "convert single tensors with their to()");
+    using _ = newDisposeScope("to");
+    const tensors = [...this.#allParameters(), ...this.namedBuffers()].map(([, t]) => t).filter((t) => isFloat(t.dtype) && t.dtype !== dtype);
+    const converted = new Map<unknown, Tensor>();
+    for (const { [HANDLE]: h } of tensors) if (!converted.has(h.storage)) converted.set(h.storage, elementsOf(h).to(dtype)); // as a whole, so that views of it stay views
+    for (const t of tensors) {
+      const before = t[HANDLE], { storage } = converted.get(before.storage)![HANDLE];
+      storage.role = before.storage.role;
+      storage.leaf = before.storage.leaf;
+      replaceHandle(t, new TensorHandle(storage, before.layout, dtype, before.gradient));
+    }
+    for (const p of this.parameters()) if (p.hasGrad) p.grad = p.grad!.to(dtype);
+    return this;
+  }
+  /** To float16. @throws DTypeError on a device without shader-f16 */
+  half(): this { return this.to("float16"); }
+  /** To float32. */
+  float(): this { return this.to("float32"); }
 
   /** Drops the gradients of all parameters. */
   zeroGrad(): void { for (const p of this.parameters()) p.grad = null; }

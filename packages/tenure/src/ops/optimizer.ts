@@ -93,6 +93,13 @@ export const lionUpdate: OpDef = defineOp({
   expression: () => ({ body: "r0 = a0 * (1.0 - s0 * s5) - s0 * signOf(s1 * a2 + s2 * a1);\nr1 = s3 * a2 + s4 * a1;", scalars: f32(6), helpers: ["signOf"] }),
 });
 
+/** Inputs: the float32 master of a float16 parameter, and the parameter. */
+export const followParameter: OpDef = defineOp({
+  name: "followParameter", doc: "Takes over elements of the float16 second input that are not the rounding of the first: somebody wrote them.", facts: { elementwise: true, inplaceOf: [0], recomputable: false },
+  infer: (inputs) => inferUpdate("followParameter", inputs, [0]),
+  expression: ([, parameter]) => ({ body: `r0 = select(a1, a0, ${parameter!.dtype === "float16" ? "f32(f16(a0))" : "a0"} == a1);` }),
+});
+
 // === Changes to a tensor that is not a parameter: clipped gradients, running statistics ===
 
 /** Inputs: gradient, total norm (one element). Scalar: largest norm. */

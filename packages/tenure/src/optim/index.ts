@@ -7,6 +7,7 @@ export {
   Adagrad, Adam, AdamW, Lion, RMSprop, SGD, type AdagradOptions, type AdamOptions, type LionOptions, type RMSpropOptions, type SGDOptions,
 } from "./algorithms.ts";
 export { clipGradNorm, clipGradValue } from "./clip.ts";
+export { GradScaler, type GradScalerOptions, type GradScalerState } from "./scaler.ts";
 export {
   CosineAnnealingLR, ExponentialLR, LambdaLR, LinearLR, MultiStepLR, OneCycleLR, ReduceLROnPlateau, Schedule, SequentialLR, StepLR,
   type OneCycleOptions, type PlateauOptions, type ScheduleState, type Scheduled,

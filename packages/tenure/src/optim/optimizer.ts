@@ -1,6 +1,7 @@
 /**
  * Optimizers: they own their state tensors, borrow parameters, and update both in place with one kernel per parameter. Scalars that change from step to step
- * are per-call inputs, so a schedule never compiles anything. Called by training loops.
+ * are per-call inputs, so a schedule never compiles anything. A float16 parameter has a float32 master here, which the rule updates and the parameter is the
+ * rounding of: steps smaller than half a digit of float16 add up instead of getting lost. Called by training loops.
  */
 import { ArgumentError, GradError, TenureError } from "../base/errors.ts";
 import { checkOptions, describeValue } from "../base/options.ts";
@@ -8,9 +9,13 @@ import { formatShape, sameShape } from "../base/shape.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import { detachHandle, newDisposeScope } from "../ownership/scope.ts";
+import { followParameter } from "../ops/optimizer.ts";
 import { full, tensor } from "../tensor/create.ts";
 import { labelled, stepEnded } from "../tensor/step.ts";
-import { Tensor } from "../tensor/tensor.ts";
+import { Tensor, update } from "../tensor/tensor.ts";
+
+/** Name of the state that holds a float16 parameter in float32. */
+const masterName = "master_param";
 
 /** Checks a hyperparameter. @throws ArgumentError when it lies outside [low, high) */
 export function checkNumber(op: string, what: string, value: number, low: number, high = Infinity): number {
@@ -51,6 +56,10 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
   readonly #defaults: O;
   readonly #state = new Map<Tensor, Map<string, Tensor>>();
   readonly #counts = new Map<Tensor, number>();
+  /** The parameter of each master. */
+  readonly #parameterOf = new WeakMap<Tensor, Tensor>();
+  /** What version of a float16 parameter its master has seen. */
+  readonly #seen = new Map<Tensor, number>();
   #parameters: readonly Tensor[] = [];
   #steps = 0;
   #disposed = false;
@@ -109,7 +118,10 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
   /** Checks the hyperparameters of a new group. Called by the constructor: fields of a subclass are not set yet. @throws ArgumentError */
   protected check(_options: O): void { /* nothing to check */ }
 
-  /** Updates one parameter in place from its gradient, which is borrowed. `step` counts this parameter's updates from 1. */
+  /**
+   * Updates one parameter in place from its gradient, which is borrowed. `step` counts this parameter's updates from 1. For a float16 parameter it gets the
+   * float32 master and a float32 gradient.
+   */
   protected abstract update(parameter: Tensor, gradient: Tensor, step: number, options: O): void;
 
   /** Updates every parameter that has a gradient. */
@@ -123,23 +135,45 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
           if (g === null) continue;
           const count = (this.#counts.get(p) ?? 0) + 1;
           this.#counts.set(p, count);
-          labelled("apply", p.name, () => { this.update(p, g, count, group); });
+          labelled("apply", p.name, () => { if (p.dtype === "float16") this.#updateMaster(p, g, count, group); else this.update(p, g, count, group); });
         }
       }
     });
     stepEnded();
   }
 
+  #updateMaster(p: Tensor, gradient: Tensor, count: number, group: O): void {
+    const master = this.#master(p);
+    using wide = gradient.to("float32");
+    this.update(master, wide, count, group);
+    using _written = p.copy_(master);
+    this.#seen.set(p, p[HANDLE].storage.version);
+  }
+
+  /** The float32 master of a float16 parameter. Where somebody else has written the parameter since, it follows. */
+  #master(p: Tensor): Tensor {
+    const known = this.#state.get(p)?.get(masterName), { version } = p[HANDLE].storage;
+    if (known !== undefined && this.#seen.get(p) === version) return known;
+    this.#seen.set(p, version);
+    if (known !== undefined) { update(followParameter, [known, p], undefined); return known; }
+    const made = this.#keep(p, masterName, p.to("float32"));
+    this.#parameterOf.set(made, p);
+    return made;
+  }
+
   /** Drops all gradients. */
   zeroGrad(): void { for (const p of this.#parameters) p.grad = null; }
 
-  /** A state tensor of the parameter's shape, every element `initial` at first. Belongs to the optimizer. */
+  /** A float32 state tensor of the parameter's shape, every element `initial` at first. Belongs to the optimizer. */
   protected state(parameter: Tensor, name: string, initial = 0): Tensor {
-    let slots = this.#state.get(parameter);
-    if (slots === undefined) this.#state.set(parameter, (slots = new Map<string, Tensor>()));
-    const known = slots.get(name);
-    if (known !== undefined) return known;
-    const made = full(parameter.shape, initial, { dtype: parameter.dtype, name: `${parameter.name}.${name}` });
+    const p = this.#parameterOf.get(parameter) ?? parameter;
+    return this.#state.get(p)?.get(name) ?? this.#keep(p, name, full(p.shape, initial));
+  }
+
+  #keep(p: Tensor, name: string, made: Tensor): Tensor {
+    let slots = this.#state.get(p);
+    if (slots === undefined) this.#state.set(p, (slots = new Map<string, Tensor>()));
+    made.name = `${p.name}.${name}`;
     detachHandle(made[HANDLE]);
     made[HANDLE].keeper = this.constructor.name;
     made[HANDLE].storage.role = "state";
@@ -158,13 +192,15 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
     return { steps: this.#steps, lr: this.lr, groups, counts: this.#parameters.map((p) => this.#counts.get(p) ?? 0), tensors };
   }
 
+  #namesOf(p: Tensor): readonly string[] { return p.dtype === "float16" ? [masterName, ...this.stateNames] : this.stateNames; }
+
   /** @throws ArgumentError for state that does not belong here. Changes nothing. */
   checkStateDict(state: LoadableState<O>): void {
     const n = this.#parameters.length, fix = "check that the file belongs to this optimizer";
     if (typeof (state as unknown) !== "object" || (state as unknown) === null || !((state.tensors as unknown) instanceof Map)) throw new ArgumentError("loadStateDict", "the state of an optimizer", describeValue(state), "pass what stateDict() gave, or what a checkpoint holds");
     for (const [key, source] of state.tensors) {
       const [, index = "", name = ""] = /^(\d+)\.(.*)$/.exec(key) ?? [], p = this.#parameters[Number(index)];
-      if (index === "" || p === undefined || !this.stateNames.includes(name)) throw new ArgumentError("loadStateDict", `state of ${n} parameters with ${this.stateNames.join(", ") || "nothing"}`, key, fix);
+      if (index === "" || p === undefined || !this.#namesOf(p).includes(name)) throw new ArgumentError("loadStateDict", `state of ${n} parameters with ${this.stateNames.join(", ") || "nothing"}`, key, fix);
       if (!(source instanceof Tensor) && !ArrayBuffer.isView((source as HostState | null | undefined)?.data)) throw new ArgumentError("loadStateDict", `a tensor or a typed array with a shape for ${key}`, describeValue(source), fix);
       if (!sameShape(p.shape, source.shape)) throw new ArgumentError("loadStateDict", `${key} of shape ${formatShape(p.shape)}`, formatShape(source.shape), fix);
     }
@@ -183,17 +219,17 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
     using _ = newDisposeScope("loadStateDict");
     // All sources exist before the first state is touched: a disposed tensor or data of another length changes nothing.
     const sources = new Map([...state.tensors].map(([key, source]) => {
-      const { dtype } = this.#parameters[parseInt(key, 10)]!;
-      return [key, source instanceof Tensor ? source.detach() : tensor(source.data, { shape: source.shape, dtype })] as const;
+      return [key, source instanceof Tensor ? source.detach() : tensor(source.data, { shape: source.shape, dtype: "float32" })] as const;
     }));
     noGrad(() => {
       this.#parameters.forEach((p, i) => {
         const slots = this.#state.get(p);
         if (slots !== undefined) for (const [name, t] of slots) if (!state.tensors.has(`${i}.${name}`)) { t.dispose(); slots.delete(name); }
-        for (const name of this.stateNames) {
+        for (const name of this.#namesOf(p)) {
           const source = sources.get(`${i}.${name}`);
-          if (source !== undefined) this.state(p, name).copy_(source);
+          if (source !== undefined) (name === masterName ? this.#master(p) : this.state(p, name)).copy_(source);
         }
+        this.#seen.delete(p); // whichever of module and optimizer is loaded first: what fits the parameter stays
         this.#counts.set(p, state.counts?.[i] ?? state.steps);
       });
     });
@@ -207,6 +243,7 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
     this.#disposed = true;
     for (const slots of this.#state.values()) for (const t of slots.values()) t.dispose();
     this.#state.clear();
+    this.#seen.clear();
   }
   [Symbol.dispose](): void { this.dispose(); }
 }

@@ -2,18 +2,19 @@
  * The one door between tensors and the runtime: shapes are checked, outputs get virtual storages, the op is recorded, and a node is put on the tape. Called by
  * tensor.ts only. If anything is wrong it throws before anything was made. The handles it returns belong to the caller, unregistered.
  */
-import { dtypeBytes, isFloat } from "../base/dtype.ts";
+import { type DType, dtypeBytes, isFloat } from "../base/dtype.ts";
 import { DTypeError, GradError, OutOfMemoryError, ShapeError } from "../base/errors.ts";
 import { type Layout, contiguousLayout } from "../base/layout.ts";
 import { formatShape, sizeOf } from "../base/shape.ts";
-import { copy } from "../ops/elementwise.ts";
+import { cast, copy } from "../ops/elementwise.ts";
 import type { AnyOp, Meta } from "../ops/op.ts";
+import { precisionOf } from "../ops/precision.ts";
 import { flush, keepWithinLimits, redirectReads, runtime } from "../runtime/execute.ts";
 import { type Operand, labels, record, recordUpload } from "../runtime/record.ts";
 import { Storage } from "../runtime/storage.ts";
 import type { Role } from "../graph/program.ts";
 import { TensorHandle } from "./body.ts";
-import { GradNode, Gradient, type Saved, gradMode } from "./tape.ts";
+import { GradNode, Gradient, type Saved, castMode, gradMode } from "./tape.ts";
 
 const noWords: readonly number[] = [];
 
@@ -26,9 +27,15 @@ export function allocate(op: string, { shape, dtype }: Meta, role: Role): Storag
   const { device } = runtime;
   if (device !== null) {
     if (bytes > device.info.maxTensorBytes) throw new OutOfMemoryError(op, `expected a tensor of at most ${device.info.maxTensorBytes} bytes on ${device.info.name}, got ${formatShape(shape)} ${dtype} with ${bytes} bytes; split it along a dimension`);
-    if (dtype === "float16" && !device.caps.f16) throw new DTypeError(op, "a device with shader-f16 for float16 tensors", device.info.name, "use float32");
+    if (dtype === "float16") requireHalf(op);
   }
   return new Storage(bytes, role);
+}
+
+/** @throws DTypeError when there is a device and it has no float16 */
+export function requireHalf(op: string): void {
+  const { device } = runtime;
+  if (device !== null && !device.caps.f16) throw new DTypeError(op, "a device with shader-f16 for float16 tensors", `${device.info.name} without it`, 'stay with float32, or choose another adapter with init({ device }); deviceInfo().features says "shader-f16" where it works');
 }
 
 function coversStorage({ layout, dtype, storage }: Operand): boolean {
@@ -37,6 +44,24 @@ function coversStorage({ layout, dtype, storage }: Operand): boolean {
 
 /** Runs an op on live handles. One result per output. */
 export function runOp(op: AnyOp, inputs: readonly TensorHandle[], attrs: unknown, words: readonly number[] = noWords): TensorHandle[] {
+  const dtype = castMode.enabled ? precisionOf(op) : undefined;
+  if (dtype === undefined) return runAs(op, inputs, attrs, words);
+  const temporaries: TensorHandle[] = [];
+  try {
+    const converted = inputs.map((x) => {
+      if (!isFloat(x.dtype) || x.dtype === dtype) return x;
+      const [as] = runAs(cast, [x], { dtype }, noWords);
+      temporaries.push(as!);
+      return as!;
+    });
+    return runAs(op, converted, attrs !== null && typeof attrs === "object" && "dtype" in attrs && attrs.dtype !== dtype && isFloat(attrs.dtype as DType) ? { ...attrs, dtype } : attrs, words);
+  } finally {
+    for (const t of temporaries) t.discard();
+  }
+}
+
+/** Runs an op on inputs of the dtypes they have. */
+function runAs(op: AnyOp, inputs: readonly TensorHandle[], attrs: unknown, words: readonly number[]): TensorHandle[] {
   for (let i = 0; i < inputs.length; i++) {
     inputs[i]!.assertLive(op.name);
     const trouble = inputs[i]!.storage.trouble();

@@ -11,6 +11,9 @@ import type { Storage } from "../runtime/storage.ts";
 /** Whether ops record nodes now. Changed only through noGrad and enableGrad. */
 export const gradMode = { enabled: true };
 
+/** Whether ops choose the dtype of their float inputs now. Changed only through autocast, and off in a backward pass. */
+export const castMode = { enabled: false };
+
 /** A storage seen through a layout, kept alive by one reference. */
 export interface Saved {
   readonly storage: Storage;

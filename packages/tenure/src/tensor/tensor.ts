@@ -177,13 +177,13 @@ export class Tensor implements Disposable {
     handle.name = this.name === "" ? "" : `${this.name}.grad`;
     return wrap(handle);
   }
-  /** Replaces or (null) drops the accumulated gradient. The tensor keeps its own reference. */
+  /** Replaces or (null) drops the accumulated gradient. The tensor keeps its own reference. A float16 tensor may have a float32 gradient. */
   set grad(value: Tensor | null) {
     const h = live(this, "grad");
     if (h.gradient === null) throw new GradError("grad", `expected a tensor with requiresGrad, got ${h.describe()}; set requiresGrad = true first`);
     if (value === null) { h.gradient.setGrad(null); return; }
     const g = live(value, "grad");
-    if (g.dtype !== h.dtype) throw new DTypeError("grad", `a ${h.dtype} gradient`, g.dtype, "convert it with to()");
+    if (g.dtype !== h.dtype && !(h.dtype === "float16" && g.dtype === "float32")) throw new DTypeError("grad", `a ${h.dtype} gradient`, g.dtype, "convert it with to()");
     if (formatShape(value.shape) !== formatShape(this.shape)) throw new ShapeError("grad", `a gradient of shape ${formatShape(this.shape)}`, formatShape(value.shape), "reshape it");
     h.gradient.setGrad({ storage: g.storage.retain(), layout: g.layout, dtype: g.dtype, version: g.storage.version });
   }
@@ -361,6 +361,8 @@ export class Tensor implements Disposable {
   /** Another dtype. The same dtype gives an alias. NaN becomes 0 in integers, floats are truncated. */
   to(dtype: DType): Tensor { return dtype === live(this, "to").dtype ? this.alias() : call(E.cast, [this], { dtype: checkDType("to", dtype) }); }
   float(): Tensor { return this.to("float32"); }
+  /** float16. @throws DTypeError on a device without shader-f16 */
+  half(): Tensor { return this.to("float16"); }
   int(): Tensor { return this.to("int32"); }
   bool(): Tensor { return this.to("bool"); }
   /** The same elements, contiguous in a storage of their own. */
@@ -507,6 +509,19 @@ export function live(t: Tensor, op: string): TensorHandle {
 /** A tensor for a fresh handle, owned by the current scope. */
 export function wrap(handle: TensorHandle): Tensor { return new Tensor(handle, currentScope()); }
 maker.wrap = wrap;
+
+/**
+ * @internal Lets a tensor that no scope owns stand for another storage, as a module does that changes the dtype of its parameters. Takes over `handle`; the old
+ * one ends, but what was recorded with it keeps its meaning.
+ */
+export function replaceHandle(t: Tensor, handle: TensorHandle): void {
+  const before = t[HANDLE];
+  handle.name = before.name;
+  handle.keeper = before.keeper;
+  (t as { [HANDLE]: TensorHandle })[HANDLE] = handle;
+  register(handle, before.wrapper === null ? null : t, null); // a young wrapper is known already
+  before.dispose();
+}
 
 /** Runs an op that has one result. */
 export function call<A>(op: OpDef<A>, inputs: readonly Tensor[], attrs: A, words?: readonly number[]): Tensor {

@@ -409,6 +409,7 @@ function updateCases(name: string): Case[] {
     return [{ ...base, label: "decay", inputs: [p, g, v], words: [0.1, 1e-3, 0.01, 1].map(f32Bits), expected: [zip((i) => p.values[i]! - 0.1 * gi(i) / (Math.sqrt(vi(i)) + 1e-3)), zip(vi)] }];
   }
   if (name === "lionUpdate") return [{ ...base, label: "decay", inputs: [p, g, m], words: [0.1, 0.9, 0.1, 0.8, 0.2, 0.01].map(f32Bits), expected: [zip((i) => p.values[i]! * (1 - 0.1 * 0.01) - 0.1 * Math.sign(0.9 * m.values[i]! + 0.1 * g.values[i]!)), zip((i) => 0.8 * m.values[i]! + 0.2 * g.values[i]!)] }];
+  if (name === "followParameter") return [{ ...base, label: "half of them written", inputs: [host(shape, p.values.map((x, i) => (i % 2 === 0 ? x : x + 1))), p], expected: [p] }]; // rounding: see half.test.ts
   if (name === "clipByValue") return [{ ...base, label: "clamp", inputs: [p], words: [0.7].map(f32Bits), expected: [zip((i) => Math.min(0.7, Math.max(-0.7, p.values[i]!)))] }];
   if (name === "clipByNorm") return [4, 0.125].map((norm): Case => ({ ...base, label: `norm ${norm}`, inputs: [p, host([], [norm])], words: [0.5].map(f32Bits), expected: [zip((i) => p.values[i]! * Math.min(1, 0.5 / (norm + 1e-6)))] }));
   if (name === "runningAverage") return [{ ...base, label: "scaled", inputs: [p, g], words: [0.1, 1.5].map(f32Bits), expected: [zip((i) => p.values[i]! + 0.1 * (1.5 * g.values[i]! - p.values[i]!))] }];
@@ -487,7 +488,7 @@ export function casesOf(name: string): readonly Case[] | undefined {
   if (scalar !== undefined && withScalar.includes(scalar)) return scalarCases(binary[scalar]!, inplace);
   if (["sum", "mean", "max", "min", "argMax", "argMin", "any", "all"].includes(name)) return reductionCases(name);
   if (/^(max|avg)Pool2d/.test(name)) return poolCases(name);
-  if (name.endsWith("Update") || name.startsWith("clipBy") || name === "runningAverage") return updateCases(name);
+  if (name.endsWith("Update") || name.startsWith("clipBy") || name === "runningAverage" || name === "followParameter") return updateCases(name);
   return undefined;
 }
 

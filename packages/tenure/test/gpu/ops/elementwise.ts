@@ -105,8 +105,8 @@ const divInt = (a: number, b: number): number => (b === 0 ? 0 : Math.floor(a / b
 const nearInteger = (a: number, b: number): boolean => { const q = a / b; return q !== 0 && Number.isFinite(q) && (Math.abs(q) < 1e-37 || !Number.isInteger(q) && Math.abs(q - Math.round(q)) < 1e-5 * Math.abs(q)); };
 const compare = (f: (a: number, b: number) => boolean): Reference => ({ kind: "bool", float: (a, b) => Number(f(a, b)) });
 const extreme = (f: (a: number, b: number) => number): Reference => ({ kind: "same", float: f, rel: 0, range: [[0, 1], [1.2, 2]] });
-// a % b loses all digits once the quotient no longer fits 24 bits, and a % ∞ is a - ∞·0 on some adapters.
-const quotientTooLarge = (a: number, b: number): boolean => Math.abs(b) === Infinity || Math.abs(a / b) > 1e6;
+// a % b loses all digits once the quotient no longer fits 24 bits, a % ∞ is a - ∞·0 on some adapters, and a quotient that is carried over is off by one period.
+const unsureQuotient = (a: number, b: number): boolean => Math.abs(b) === Infinity || Math.abs(a / b) > 1e6 || nearInteger(a, b);
 
 export const binary: Readonly<Record<string, Reference>> = {
   ...moreBinary,
@@ -117,7 +117,7 @@ export const binary: Readonly<Record<string, Reference>> = {
   pow: { kind: "same", float: power, int: powerInt, uint: (a, b) => powerInt(a | 0, b | 0) >>> 0, rel: 1e-4, without: (a, b) => nearlyOne(a) || Math.abs(b * Math.log2(Math.abs(a))) > 126 && Number.isFinite(a) && Number.isFinite(b), range: [[0.5, 2], [-2, 2]], smooth: true },
   powGrad: { kind: "float", float: (a, b) => (b === 0 ? 0 : b * power(a, b - 1)), rel: 1e-4, without: (a, b) => nearlyOne(a) || Math.abs(b * Math.log2(Math.abs(a))) > 100 || Math.abs(b) > 1e6 || Number.isNaN(b), range: [[0.5, 2], [-2, 2]] },
   powLog: { kind: "float", float: (a, b) => (a === 0 ? 0 : a * Math.log(b)), rel: 1e-5, without: (_, b) => nearlyOne(b), range: [[0.5, 2], [0.5, 2]] },
-  mod: { kind: "same", float: modulo, int: (a, b) => (b === 0 ? 0 : modulo(a, b) | 0), uint: (a, b) => (b === 0 ? 0 : a % b), abs: 2e-6, rel: 1e-5, without: quotientTooLarge, range: [[1.1, 1.4], [0.8, 1]] },
+  mod: { kind: "same", float: modulo, int: (a, b) => (b === 0 ? 0 : modulo(a, b) | 0), uint: (a, b) => (b === 0 ? 0 : a % b), abs: 2e-6, rel: 1e-5, without: unsureQuotient, range: [[1.1, 1.4], [0.8, 1]] },
   floorDiv: { kind: "same", float: (a, b) => Math.floor(a / b), int: divInt, uint: (a, b) => (b === 0 ? 0 : Math.floor(a / b)), rel: 1e-6, without: nearInteger, range: [[1.1, 1.4], [0.8, 1]] },
   wins: { kind: "float", float: (a, b) => (a > b || Number.isNaN(a) ? (a === b ? 0.5 : 1) : a === b ? 0.5 : 0), rel: 0 },
   maximum: extreme(Math.max),
