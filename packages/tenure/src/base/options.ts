@@ -31,6 +31,12 @@ export function checkOptions(op: string, options: unknown, names: readonly strin
   }
 }
 
+/** Like `checkOptions`, for options that cannot be left out. */
+export function needOptions(op: string, options: unknown, names: readonly string[]): void {
+  if (options === undefined) throw new ArgumentError(op, "an options object", "nothing", `write { ${names[0] ?? "name"}: … }`);
+  checkOptions(op, options, names);
+}
+
 /** @throws ArgumentError unless `fn` is a function */
 export function checkFunction(op: string, fn: unknown, remedy = "pass for example () => …"): void {
   if (typeof fn !== "function") throw new ArgumentError(op, "a function", describeValue(fn), remedy);

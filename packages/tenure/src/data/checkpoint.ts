@@ -4,6 +4,7 @@
  */
 import { builtin } from "../base/env.ts";
 import { ArgumentError, TenureError } from "../base/errors.ts";
+import { checkOptions, needOptions } from "../base/options.ts";
 import { newDisposeScope } from "../ownership/scope.ts";
 import { generatorState, restoreGenerator } from "../tensor/create.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -63,8 +64,13 @@ function fileSystem(op: string): FileSystem {
   return fs.promises;
 }
 
+/** @throws ArgumentError for anything but parts by name */
+function checkParts(op: string, parts: CheckpointParts): void { needOptions(op, parts, ["model", "optimizer", "schedule", "loader", "random"]); }
+
 /** The bytes of a checkpoint: what `saveCheckpoint` writes. Reads are pinned at once: later steps do not change what is saved. */
 export function packCheckpoint(parts: CheckpointParts, options: SaveOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
+  checkParts("saveCheckpoint", parts);
+  checkOptions("saveCheckpoint", options, ["extra", "metadata"]);
   using _ = newDisposeScope("saveCheckpoint");
   const tensors = new Map<string, Tensor>();
   for (const [name, t] of parts.model?.stateDict() ?? []) {
@@ -117,6 +123,7 @@ export interface LoadedCheckpoint { readonly extra: unknown; readonly metadata: 
  * @throws ArgumentError for a damaged file, one that lacks a part, and one of another architecture
  */
 export function unpackCheckpoint(bytes: Uint8Array, parts: CheckpointParts, options: string | SafetensorsOptions = {}): LoadedCheckpoint {
+  checkParts("loadCheckpoint", parts);
   const { tensors, metadata } = readSafetensors(bytes, options), name = (typeof options === "string" ? options : options.name) ?? "the checkpoint";
   const numbers = parseNumbers(metadata[metadataKey], name);
   const model = new Map<string, HostTensor>(), states = new Map<string, HostTensor>();
@@ -159,6 +166,8 @@ function parseNumbers(text: string | undefined, name: string): Numbers {
  * @throws ArgumentError for a damaged file, one that lacks a part, and one of another architecture; TenureError in hosts without files
  */
 export async function loadCheckpoint(path: string, parts: CheckpointParts, options: SafetensorsOptions = {}): Promise<LoadedCheckpoint> {
+  checkParts("loadCheckpoint", parts);
+  checkOptions("loadCheckpoint", options, ["name", "lossy"]);
   return unpackCheckpoint(await readFile(path), parts, { name: path, ...options });
 }
 

@@ -24,7 +24,7 @@ const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
  */
 export function parseNpy(bytes: Uint8Array, options: NpyOptions = {}): HostTensor {
   if (!((bytes as unknown) instanceof Uint8Array)) throw new ArgumentError("parseNpy", "the bytes of a file as a Uint8Array", describeValue(bytes), "pass for example await readFile(path)");
-  checkOptions("parseNpy", options, ["name", "lossy", "maxBytes"]);
+  checkOptions("parseNpy", options, ["name", "lossy"]);
   const { name = "npy data", lossy = "round" } = options;
   const fail: Fail = (expected, got, remedy = "check that the file is complete and an npy file") => { throw new ArgumentError("parseNpy", expected.includes(name) ? expected : `${expected} in ${name}`, got.slice(0, 200), remedy); };
   if (bytes.length < 10 || magic.some((b, i) => bytes[i] !== b)) fail("an npy file", bytes.length >= 2 && bytes[0] === 0x50 && bytes[1] === 0x4b ? "a zip archive; read it with parseNpz" : `bytes ${[...bytes.subarray(0, 6)].map((b) => b.toString(16).padStart(2, "0")).join(" ")}`);
@@ -78,7 +78,8 @@ function toRowMajor(data: HostData, shape: readonly number[]): HostData {
  * @throws ArgumentError for a damaged archive or array
  */
 export async function parseNpz(bytes: Uint8Array, options: NpyOptions & { readonly maxBytes?: number } = {}): Promise<Map<string, HostTensor>> {
-  const { name = "npz data", maxBytes } = options;
+  checkOptions("parseNpz", options, ["name", "lossy", "maxBytes"]);
+  const { name = "npz data", maxBytes, ...rest } = options;
   const files = await unzip(bytes, name, maxBytes);
-  return new Map(files.map((file) => [file.name.replace(/\.npy$/, ""), parseNpy(file.data, { ...options, name: `${file.name} of ${name}` })]));
+  return new Map(files.map((file) => [file.name.replace(/\.npy$/, ""), parseNpy(file.data, { ...rest, name: `${file.name} of ${name}` })]));
 }

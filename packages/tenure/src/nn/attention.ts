@@ -3,11 +3,12 @@
  * current scope; scores and weights are freed here, or kept by autograd.
  */
 import { ArgumentError, ShapeError } from "../base/errors.ts";
+import { checkOptions, describeValue } from "../base/options.ts";
 import { formatShape } from "../base/shape.ts";
 import { attentionWeights } from "../ops/attention.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { dropout } from "../tensor/create.ts";
-import { type Tensor, call } from "../tensor/tensor.ts";
+import { type Tensor, call, live } from "../tensor/tensor.ts";
 
 export interface AttentionOptions {
   /** Broadcasts to [..., L, S]. bool: true may be attended to. float: added to the scores. */
@@ -26,14 +27,32 @@ export interface AttentionOptions {
  * @returns shape [..., L, F]; a query that may attend to nothing gives zeros
  */
 export function scaledDotProductAttention(query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions = {}): Tensor {
-  const { mask, causal = false, dropout: p = 0, scale } = options, op = "scaledDotProductAttention";
+  return scoped(() => attend("scaledDotProductAttention", query, key, value, options).output, "scaledDotProductAttention");
+}
+
+/** What `attentionWithWeights` gives. */
+export interface WeightedAttention {
+  /** [..., L, F] */
+  readonly output: Tensor;
+  /** [..., L, S]; rows add up to 1, or to 0 for a query that may attend to nothing. */
+  readonly weights: Tensor;
+}
+
+/** `scaledDotProductAttention` with the weights that were given to the values, before dropout. */
+export function attentionWithWeights(query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions = {}): WeightedAttention {
+  return scoped(() => attend("attentionWithWeights", query, key, value, options), "attentionWithWeights");
+}
+
+function attend(op: string, query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions): WeightedAttention {
+  checkOptions(op, options, ["mask", "causal", "dropout", "scale"]);
+  const { mask, causal = false, dropout: p = 0, scale } = options;
+  for (const t of [query, key, value]) live(t, op);
+  if (mask != null) live(mask, op);
   if (query.rank < 2 || key.rank < 2 || value.rank < 2 || query.shape.at(-1) !== key.shape.at(-1) || key.shape.at(-2) !== value.shape.at(-2)) {
     throw new ShapeError(op, "query [..., L, E], key [..., S, E] and value [..., S, F]", `${formatShape(query.shape)}, ${formatShape(key.shape)} and ${formatShape(value.shape)}`, "check the order of heads and positions");
   }
-  if (scale !== undefined && !Number.isFinite(scale)) throw new ArgumentError(op, "a finite scale", String(scale));
-  return scoped(() => {
-    const scores = query.matmul(key.transpose()); // [..., L, S]
-    const weights = call(attentionWeights, mask == null ? [scores] : [scores, mask], { scale: scale ?? 1 / Math.sqrt(query.shape.at(-1)!), causal });
-    return (p > 0 ? dropout(weights, p) : weights).matmul(value); // [..., L, F]
-  }, op);
+  if (scale !== undefined && !Number.isFinite(scale)) throw new ArgumentError(op, "a finite scale", describeValue(scale), "leave it out for 1 / √E");
+  const scores = query.matmul(key.transpose()); // [..., L, S]
+  const weights = call(attentionWeights, mask == null ? [scores] : [scores, mask], { scale: scale ?? 1 / Math.sqrt(query.shape.at(-1)!), causal });
+  return { output: (p > 0 ? dropout(weights, p) : weights).matmul(value), weights }; // [..., L, F]
 }

@@ -8,10 +8,10 @@ import { dropout as drop } from "../tensor/create.ts";
 import { type Tensor, call, live } from "../tensor/tensor.ts";
 
 export { batchNorm, groupNorm, instanceNorm, layerNorm, rmsNorm, type BatchNormOptions } from "./normalization.ts";
-export { scaledDotProductAttention, type AttentionOptions } from "./attention.ts";
+export { attentionWithWeights, scaledDotProductAttention, type AttentionOptions, type WeightedAttention } from "./attention.ts";
 export { embedding } from "../tensor/indexing.ts";
 export {
-  adaptiveAvgPool1d, adaptiveAvgPool2d, avgPool1d, conv1d, convTranspose1d, convTranspose2d, maxPool1d, pad, upsample,
+  adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveMaxPool1d, adaptiveMaxPool2d, avgPool1d, conv1d, convTranspose1d, convTranspose2d, maxPool1d, maxPool1dWithIndices, pad, upsample,
   type Conv1dOptions, type ConvTranspose1dOptions, type ConvTranspose2dOptions, type Pool1dOptions, type UpsampleOptions,
 } from "./images.ts";
 
@@ -42,22 +42,38 @@ export function conv2d(x: Tensor, weight: Tensor, bias?: Tensor | null, options:
   }, "conv2d");
 }
 
-export interface PoolOptions { readonly stride?: Pair; readonly padding?: Pair }
+export interface PoolOptions {
+  readonly stride?: Pair;
+  readonly padding?: Pair;
+  /** Windows may reach past the end, so that no pixel is left out. */
+  readonly ceilMode?: boolean;
+}
+
+const windowOf = (kernel: Pair, { stride = kernel, padding = 0, ceilMode = false }: PoolOptions): C.PoolWindow => ({ kernel: pair(kernel), stride: pair(stride), padding: pair(padding), ...(ceilMode ? { ceil: true } : {}) });
 
 /** x [N, C, H, W] → largest element of each window; the stride is the kernel size unless given. */
 export function maxPool2d(x: Tensor, kernel: Pair, options: PoolOptions = {}): Tensor {
-  checkOptions("maxPool2d", options, ["stride", "padding"]);
-  return call(C.maxPool2d, [x], { kernel: pair(kernel), stride: pair(options.stride ?? kernel), padding: pair(options.padding ?? 0) });
+  checkOptions("maxPool2d", options, ["stride", "padding", "ceilMode"]);
+  return call(C.maxPool2d, [x], windowOf(kernel, options));
+}
+
+/** `maxPool2d`, and where in its plane of H·W pixels each maximum lies (int32, row-major, the first of equal ones). */
+export function maxPool2dWithIndices(x: Tensor, kernel: Pair, options: PoolOptions = {}): { readonly values: Tensor; readonly indices: Tensor } {
+  checkOptions("maxPool2dWithIndices", options, ["stride", "padding", "ceilMode"]);
+  return scoped(() => ({ values: call(C.maxPool2d, [x], windowOf(kernel, options)), indices: call(C.maxPool2dIndices, [x], windowOf(kernel, options)) }), "maxPool2dWithIndices");
 }
 
 /** x [N, C, H, W] → mean of each window; the stride is the kernel size unless given. */
 export function avgPool2d(x: Tensor, kernel: Pair, options: PoolOptions & { readonly countIncludePad?: boolean } = {}): Tensor {
-  checkOptions("avgPool2d", options, ["stride", "padding", "countIncludePad"]);
-  return call(C.avgPool2d, [x], { kernel: pair(kernel), stride: pair(options.stride ?? kernel), padding: pair(options.padding ?? 0), countIncludePad: options.countIncludePad ?? true });
+  checkOptions("avgPool2d", options, ["stride", "padding", "ceilMode", "countIncludePad"]);
+  return call(C.avgPool2d, [x], { ...windowOf(kernel, options), countIncludePad: options.countIncludePad ?? true });
 }
 
 /** Zeroes elements with probability `p` while training; otherwise an alias. */
-export function dropout(x: Tensor, p = 0.5, training = true): Tensor { return training && p > 0 ? drop(x, p) : x.alias(); }
+export function dropout(x: Tensor, p = 0.5, training = true): Tensor {
+  live(x, "dropout");
+  return training && p > 0 ? drop(x, p) : x.alias();
+}
 
 export {
   type BinaryOptions, type ClassOptions, type CrossEntropyOptions, type KLDivOptions, type LossOptions, type Reduction,

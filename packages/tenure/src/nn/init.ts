@@ -3,6 +3,7 @@
  * `noGrad(() => p.copy_(init.xavierNormal(p.shape)))` draws an existing parameter anew.
  */
 import { ArgumentError, ShapeError } from "../base/errors.ts";
+import { checkOptions, describeValue } from "../base/options.ts";
 import { formatShape, sizeOf } from "../base/shape.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { scoped } from "../ownership/scoped.ts";
@@ -39,7 +40,7 @@ export function gain(nonlinearity: Nonlinearity, slope = 0.01): number {
     case "relu": return Math.SQRT2;
     case "leakyRelu": return Math.sqrt(2 / (1 + slope ** 2));
     case "selu": return 3 / 4;
-    default: throw new ArgumentError("gain", "a known nonlinearity", String(nonlinearity satisfies never));
+    default: throw new ArgumentError("gain", "a known nonlinearity", describeValue(nonlinearity satisfies never), "one of linear, conv, sigmoid, tanh, relu, leakyRelu, selu");
   }
 }
 
@@ -51,7 +52,10 @@ export interface KaimingOptions {
   readonly nonlinearity?: Nonlinearity;
 }
 
-function kaimingStd(shape: readonly number[], { a = 0, mode = "fanIn", nonlinearity = "leakyRelu" }: KaimingOptions): number {
+function kaimingStd(op: string, shape: readonly number[], options: KaimingOptions): number {
+  checkOptions(op, options, ["a", "mode", "nonlinearity"]);
+  const { a = 0, mode = "fanIn", nonlinearity = "leakyRelu" } = options;
+  if (!["fanIn", "fanOut"].includes(mode)) throw new ArgumentError(op, 'mode to be "fanIn" or "fanOut"', describeValue(mode), "fanIn keeps the variance of the forward pass");
   return gain(nonlinearity, a) / Math.sqrt(Math.max(1, mode === "fanIn" ? fanIn(shape) : fanOut(shape)));
 }
 
@@ -59,10 +63,10 @@ function kaimingStd(shape: readonly number[], { a = 0, mode = "fanIn", nonlinear
 export function defaultWeight(shape: readonly number[]): Tensor { return uniform(shape, 1 / Math.sqrt(Math.max(1, fanIn(shape)))); }
 
 /** He et al. 2015: normal with std gain / √fan; by default √(2 / fanIn), for ReLU. */
-export function kaimingNormal(shape: readonly number[], options: KaimingOptions = {}): Tensor { return normal(shape, 0, kaimingStd(shape, options)); }
+export function kaimingNormal(shape: readonly number[], options: KaimingOptions = {}): Tensor { return normal(shape, 0, kaimingStd("kaimingNormal", shape, options)); }
 
 /** He et al. 2015: uniform in ±√3 · gain / √fan. */
-export function kaimingUniform(shape: readonly number[], options: KaimingOptions = {}): Tensor { return uniform(shape, Math.sqrt(3) * kaimingStd(shape, options)); }
+export function kaimingUniform(shape: readonly number[], options: KaimingOptions = {}): Tensor { return uniform(shape, Math.sqrt(3) * kaimingStd("kaimingUniform", shape, options)); }
 
 /** Glorot & Bengio 2010: uniform in ±gain · √(6 / (fanIn + fanOut)). */
 export function xavierUniform(shape: readonly number[], scale = 1): Tensor { return uniform(shape, scale * Math.sqrt(6 / (fanIn(shape) + fanOut(shape)))); }
@@ -75,8 +79,9 @@ export function xavierNormal(shape: readonly number[], scale = 1): Tensor { retu
  * @throws ArgumentError unless low < high and the interval lies within five standard deviations of the mean on one side
  */
 export function truncNormal(shape: readonly number[], options: { readonly mean?: number; readonly std?: number; readonly low?: number; readonly high?: number } = {}): Tensor {
+  checkOptions("truncNormal", options, ["mean", "std", "low", "high"]);
   const { mean = 0, std = 1, low = -2, high = 2 } = options;
-  if (!(low < high) || !(std > 0)) throw new ArgumentError("truncNormal", "low < high and a positive std", `${low}, ${high} and ${std}`);
+  if (!(low < high) || !(std > 0)) throw new ArgumentError("truncNormal", "low < high and a positive std", `${low}, ${high} and ${std}`, "swap the bounds");
   return scoped(() => {
     let out = normal(shape, mean, std);
     for (let i = 0; i < 7; i++) {
@@ -93,7 +98,7 @@ export function truncNormal(shape: readonly number[], options: { readonly mean?:
  * @throws ShapeError for fewer than two dimensions
  */
 export function orthogonal(shape: readonly number[], scale = 1): Tensor {
-  if (shape.length < 2 || sizeOf(shape) === 0) throw new ShapeError("orthogonal", "a shape of two dimensions or more", formatShape(shape));
+  if (shape.length < 2 || sizeOf(shape) === 0) throw new ShapeError("orthogonal", "a shape of two dimensions or more", formatShape(shape), "use normal for vectors");
   const rows = shape[0]!, columns = fanIn(shape), small = Math.min(rows, columns), large = Math.max(rows, columns);
   return noGrad(() => scoped(() => {
     const start = randn([small, large]);

@@ -11,7 +11,7 @@ import { embedding } from "../tensor/indexing.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import * as F from "./functional.ts";
 import { defaultWeight, fanIn, uniform } from "./init.ts";
-import { Module } from "./module.ts";
+import { Layer, Module } from "./module.ts";
 
 function checkCount(layer: string, what: string, value: number): void {
   if (!Number.isInteger(value) || value < 1) throw new ArgumentError(layer, `${what} to be a positive integer`, describeValue(value), "pass how many there are");
@@ -23,7 +23,7 @@ function checkPair(layer: string, what: string, value: F.Pair): void {
 }
 
 /** Layers one after the other. Owns and disposes them; intermediates are freed as soon as the next layer has them. */
-export class Sequential extends Module {
+export class Sequential extends Layer {
   readonly layers: readonly Module[];
   constructor(...layers: readonly Module[]) {
     super();
@@ -48,7 +48,7 @@ export class Sequential extends Module {
 }
 
 /** x [..., in] → [..., out]. weight [out, in], bias [out]. */
-export class Linear extends Module {
+export class Linear extends Layer {
   readonly weight: Tensor;
   readonly bias: Tensor | null;
   constructor(inFeatures: number, outFeatures: number, options: { readonly bias?: boolean } = {}) {
@@ -63,7 +63,7 @@ export class Linear extends Module {
 }
 
 /** x [N, C, H, W] → [N, O, P, Q]. weight [O, C/groups, R, S], bias [O]. */
-export class Conv2d extends Module {
+export class Conv2d extends Layer {
   readonly weight: Tensor;
   readonly bias: Tensor | null;
   readonly #options: F.Conv2dOptions;
@@ -84,22 +84,22 @@ export class Conv2d extends Module {
 }
 
 /** Largest element of each window. */
-export class MaxPool2d extends Module {
+export class MaxPool2d extends Layer {
   readonly #kernel: F.Pair;
   readonly #options: F.PoolOptions;
-  constructor(kernelSize: F.Pair, options: F.PoolOptions = {}) { super(); checkOptions("MaxPool2d", options, ["stride", "padding"]); checkPair("MaxPool2d", "kernelSize", kernelSize); this.#kernel = kernelSize; this.#options = options; }
+  constructor(kernelSize: F.Pair, options: F.PoolOptions = {}) { super(); checkOptions("MaxPool2d", options, ["stride", "padding", "ceilMode"]); checkPair("MaxPool2d", "kernelSize", kernelSize); this.#kernel = kernelSize; this.#options = options; }
   forward(x: Tensor): Tensor { return F.maxPool2d(x, this.#kernel, this.#options); }
 }
 
 /** [N, …] → [N, product]. */
-export class Flatten extends Module {
+export class Flatten extends Layer {
   readonly #start: number;
   constructor(start = 1) { super(); this.#start = start; }
   forward(x: Tensor): Tensor { return x.flatten(this.#start); }
 }
 
 /** Zeroes elements with probability `p` while training. */
-export class Dropout extends Module {
+export class Dropout extends Layer {
   readonly p: number;
   constructor(p = 0.5) {
     super();

@@ -3,13 +3,13 @@
  * freed here. A module owns the class weights it is given. `input` and `target` must have one shape: broadcasting a loss is nearly always a mistake.
  */
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
-import { checkOptions } from "../base/options.ts";
+import { checkOptions, describeValue } from "../base/options.ts";
 import { isFloat } from "../base/dtype.ts";
 import { formatShape, sameShape } from "../base/shape.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { crossEntropyRows } from "../ops/reduce.ts";
 import { oneHot, where, zeros } from "../tensor/create.ts";
-import { type Tensor, call } from "../tensor/tensor.ts";
+import { type Tensor, call, live } from "../tensor/tensor.ts";
 import { Module } from "./module.ts";
 
 export type Reduction = "mean" | "sum" | "none";
@@ -21,11 +21,13 @@ export function reduceLoss(op: string, losses: Tensor, reduction: Reduction): Te
     case "mean": return losses.mean();
     case "sum": return losses.sum();
     case "none": return losses.alias();
-    default: throw new ArgumentError(op, 'reduction to be "mean", "sum" or "none"', JSON.stringify(reduction satisfies never));
+    default: throw new ArgumentError(op, 'reduction to be "mean", "sum" or "none"', describeValue(reduction satisfies never), "choose one of them");
   }
 }
 
 function checkSame(op: string, input: Tensor, target: Tensor): void {
+  live(input, op);
+  live(target, op);
   if (!sameShape(input.shape, target.shape)) throw new ShapeError(op, `a target of the input's shape ${formatShape(input.shape)}`, formatShape(target.shape), "reshape one of them");
 }
 
@@ -53,7 +55,7 @@ function bent(input: Tensor, target: Tensor, bend: number): Tensor {
 export function huberLoss(input: Tensor, target: Tensor, options: LossOptions & { readonly delta?: number } = {}): Tensor {
   checkOptions("huberLoss", options, ["reduction", "delta"]);
   const { delta = 1, reduction = "mean" } = options;
-  if (!(delta > 0)) throw new ArgumentError("huberLoss", "a positive delta", String(delta));
+  if (!(delta > 0)) throw new ArgumentError("huberLoss", "a positive delta", describeValue(delta), "pass for example 1");
   checkSame("huberLoss", input, target);
   return scoped(() => reduceLoss("huberLoss", bent(input, target, delta), reduction), "huberLoss");
 }
@@ -62,7 +64,7 @@ export function huberLoss(input: Tensor, target: Tensor, options: LossOptions & 
 export function smoothL1Loss(input: Tensor, target: Tensor, options: LossOptions & { readonly beta?: number } = {}): Tensor {
   checkOptions("smoothL1Loss", options, ["reduction", "beta"]);
   const { beta = 1, reduction = "mean" } = options;
-  if (!(beta >= 0)) throw new ArgumentError("smoothL1Loss", "a beta of 0 or more", String(beta));
+  if (!(beta >= 0)) throw new ArgumentError("smoothL1Loss", "a beta of 0 or more", describeValue(beta), "pass for example 1");
   checkSame("smoothL1Loss", input, target);
   return scoped(() => reduceLoss("smoothL1Loss", beta === 0 ? input.sub(target).abs() : bent(input, target, beta).div(beta), reduction), "smoothL1Loss");
 }
@@ -88,11 +90,13 @@ function classRows(x: Tensor): Tensor {
 }
 
 function checkTargets(op: string, input: Tensor, targets: Tensor, weight: Tensor | null | undefined): void {
+  live(input, op);
+  live(targets, op);
   const { shape } = input, classes = input.rank === 1 ? shape[0]! : shape[1]!, expected = input.rank === 1 ? [] : [shape[0]!, ...shape.slice(2)];
   if (input.rank === 0) throw new ShapeError(op, "scores [N, C] or [C]", "[]");
   if (isFloat(targets.dtype) || targets.dtype === "bool") throw new DTypeError(op, "class numbers of int32 or uint32", targets.dtype, "cast them with .int()");
   if (!sameShape(targets.shape, expected)) throw new ShapeError(op, `class numbers ${formatShape(expected)} for scores ${formatShape(shape)}`, formatShape(targets.shape), "check the dimensions");
-  if (weight != null && !sameShape(weight.shape, [classes])) throw new ShapeError(op, `a weight per class, [${classes}]`, formatShape(weight.shape));
+  if (weight != null && !sameShape(live(weight, op).layout.shape, [classes])) throw new ShapeError(op, `a weight per class, [${classes}]`, formatShape(weight.shape), "pass one factor per class");
 }
 
 /** What each row counts: its target's weight, 0 for an ignored one; null when all count alike. */
@@ -117,8 +121,9 @@ function finishRows(op: string, rows: Tensor, weights: Tensor | null, reduction:
  */
 export function crossEntropy(logits: Tensor, targets: Tensor, options: CrossEntropyOptions = {}): Tensor {
   checkOptions("crossEntropy", options, ["reduction", "weight", "ignoreIndex", "labelSmoothing"]);
+  live(targets, "crossEntropy");
   const { reduction = "mean", ignoreIndex, weight, labelSmoothing = 0 } = options;
-  if (!(labelSmoothing >= 0 && labelSmoothing <= 1)) throw new ArgumentError("crossEntropy", "labelSmoothing in [0, 1]", String(labelSmoothing));
+  if (!(labelSmoothing >= 0 && labelSmoothing <= 1)) throw new ArgumentError("crossEntropy", "labelSmoothing in [0, 1]", describeValue(labelSmoothing), "pass for example 0.1");
   if (isFloat(targets.dtype)) return softCrossEntropy(logits, targets, options);
   checkTargets("crossEntropy", logits, targets, weight);
   return scoped(() => {
@@ -201,6 +206,7 @@ export interface KLDivOptions {
 
 /** Kullback-Leibler divergence from log-probabilities `input` to probabilities `target`: t·(log t - input), 0 where t is 0. */
 export function klDiv(input: Tensor, target: Tensor, options: KLDivOptions = {}): Tensor {
+  checkOptions("klDiv", options, ["reduction", "logTarget"]);
   const { reduction = "mean", logTarget = false } = options;
   checkSame("klDiv", input, target);
   return scoped(() => {
@@ -225,8 +231,8 @@ export function cosineEmbedding(a: Tensor, b: Tensor, target: Tensor, options: L
   checkOptions("cosineEmbedding", options, ["reduction", "margin"]);
   const { margin = 0, reduction = "mean" } = options;
   checkSame("cosineEmbedding", a, b);
-  if (!(margin >= -1 && margin <= 1)) throw new ArgumentError("cosineEmbedding", "a margin in [-1, 1]", String(margin));
-  if (a.rank === 0 || !sameShape(target.shape, a.shape.slice(0, -1))) throw new ShapeError("cosineEmbedding", `vectors [N, D] and targets [N]`, `${formatShape(a.shape)} and ${formatShape(target.shape)}`);
+  if (!(margin >= -1 && margin <= 1)) throw new ArgumentError("cosineEmbedding", "a margin in [-1, 1]", describeValue(margin), "pass for example 0");
+  if (a.rank === 0 || !sameShape(live(target, "cosineEmbedding").layout.shape, a.shape.slice(0, -1))) throw new ShapeError("cosineEmbedding", `vectors [N, D] and targets [N]`, `${formatShape(a.shape)} and ${formatShape(live(target, "cosineEmbedding").layout.shape)}`, "one target per pair");
   return scoped(() => {
     const cos = cosine(a, b);
     return reduceLoss("cosineEmbedding", where(target.gt(0), cos.neg().add(1), cos.sub(margin).relu()), reduction);
@@ -318,7 +324,7 @@ export class BCEWithLogitsLoss extends Module<Pair> {
 /** `klDiv` as a module. */
 export class KLDivLoss extends Module<Pair> {
   readonly #options: KLDivOptions;
-  constructor(options: KLDivOptions = {}) { super(); this.#options = options; }
+  constructor(options: KLDivOptions = {}) { super(); checkOptions("KLDivLoss", options, ["reduction", "logTarget"]); this.#options = options; }
   forward(input: Tensor, target: Tensor): Tensor { return klDiv(input, target, this.#options); }
 }
 

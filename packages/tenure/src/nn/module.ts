@@ -62,7 +62,8 @@ export function observeCalls<T>(observe: NonNullable<typeof calls.observe>, fn: 
 function fresh<R>(result: R, args: readonly unknown[]): R { return result instanceof Tensor && args.includes(result) ? result.alias() : result; }
 
 /**
- * Base of everything that has weights. Assign modules to fields and they are found; register tensors with `parameter` and `buffer`.
+ * Base of everything that has weights. Assign modules to fields and they are found (`#private` fields are not: use `registerModule`); register tensors with
+ * `parameter` and `buffer`.
  *
  * `A` are the arguments of `forward` and `call`, `R` is what they give: a tensor from a tensor unless said otherwise, as in
  * `class Attention extends Module<[query: Tensor, key: Tensor, value: Tensor]>`.
@@ -70,6 +71,7 @@ function fresh<R>(result: R, args: readonly unknown[]): R { return result instan
 export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Tensor> implements Disposable {
   readonly #parameters = new Map<string, Tensor>();
   readonly #buffers = new Map<string, Tensor>();
+  readonly #modules = new Map<string, AnyModule>();
   #training = true;
   #disposed = false;
   /** Dotted path in the module tree, known once the outermost module has run; labels recorded ops. */
@@ -114,9 +116,18 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
     return value;
   }
 
+  /** Takes a module as a child: for `#private` fields, which nothing outside can see, and for names that are no field's. `this.#net = this.registerModule("net", new Linear(2, 3))`. */
+  protected registerModule<M extends AnyModule>(name: string, module: M): M {
+    if (!((module as unknown) instanceof Module)) throw new ArgumentError(this.constructor.name, `a module for ${describeValue(name)}`, describeValue(module), "pass a layer, for example new ReLU()");
+    if (typeof (name as unknown) !== "string" || name === "" || name.includes(".")) throw new ArgumentError(this.constructor.name, "a name without dots", describeValue(name), 'pass for example "encoder"');
+    if (this.#modules.has(name)) throw new ArgumentError(this.constructor.name, "a name that is not taken", JSON.stringify(name), "dispose the old module first");
+    this.#modules.set(name, module);
+    return module;
+  }
+
   #own(name: string, value: Tensor, slots: Map<string, Tensor>): void {
     const handle = live(value, this.constructor.name);
-    if (name === "" || name.includes(".")) throw new ArgumentError(this.constructor.name, "a name without dots", JSON.stringify(name));
+    if (name === "" || name.includes(".")) throw new ArgumentError(this.constructor.name, "a name without dots", JSON.stringify(name), 'pass for example "weight"');
     if (this.#parameters.has(name) || this.#buffers.has(name)) throw new ArgumentError(this.constructor.name, `a name that is not taken`, JSON.stringify(name), "dispose the old value first");
     if (handle.keeper !== null) throw new TenureError(this.constructor.name, `expected a tensor nobody else keeps, got ${handle.describe()} of ${handle.keeper}; register an alias() to share it`);
     detachHandle(handle);
@@ -127,12 +138,13 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
 
   // === Finding ===
 
-  /** Child modules by field name, in order of assignment. Arrays of modules count by index. */
+  /** Child modules by field name, in order of assignment, then the registered ones. Arrays of modules count by index. `#private` fields cannot be seen: register those. */
   *children(): Generator<[name: string, module: AnyModule]> {
     for (const [name, value] of Object.entries(this) as [string, unknown][]) {
       if (value instanceof Module) yield [name, value];
       else if (Array.isArray(value)) for (const [i, item] of (value as unknown[]).entries()) if (item instanceof Module) yield [`${name}.${i}`, item];
     }
+    yield* this.#modules;
   }
 
   /** This module ("") and all below it by dotted path. A module used twice appears once. */
@@ -242,6 +254,16 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
     return result;
   }
 
+  /** Runs a part of a constructor. When it throws, nobody gets the module, so what it owns by then is freed: `this.build(() => { this.a = new Linear(2, 3); … })`. */
+  protected build<T>(make: () => T): T {
+    try {
+      return make();
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
+  }
+
   /** Frees parameters, buffers and child modules. A second call does nothing. */
   dispose(): void {
     if (this.#disposed) return;
@@ -250,4 +272,12 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
     for (const [, child] of this.children()) child.dispose();
   }
   [Symbol.dispose](): void { this.dispose(); }
+}
+
+/** Base of layers that take one tensor: anything else is refused before `forward`. */
+export abstract class Layer extends Module {
+  override call(x: Tensor): Tensor {
+    if (!this.isDisposed) live(x, this.constructor.name); // one that was disposed says that
+    return super.call(x);
+  }
 }

@@ -3,21 +3,24 @@
  */
 import { f32Bits } from "../base/bits.ts";
 import { ArgumentError, ShapeError } from "../base/errors.ts";
+import { checkOptions, describeValue } from "../base/options.ts";
 import { formatShape, sizeOf } from "../base/shape.ts";
 import { isRecomputing } from "../autograd/checkpoint.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { addcmul } from "../ops/math.ts";
 import { batchNorm as batchNormOp, normalize, squaredDeviation } from "../ops/normalize.ts";
 import { runningAverage } from "../ops/optimizer.ts";
+import { newDisposeScope } from "../ownership/scope.ts";
 import { scoped } from "../ownership/scoped.ts";
-import { type Tensor, call, update } from "../tensor/tensor.ts";
+import { type Tensor, call, live, update } from "../tensor/tensor.ts";
 
 function overLast(op: string, x: Tensor, normalizedShape: number | readonly number[], eps: number, rms: boolean, weight: Tensor | null | undefined, bias: Tensor | null | undefined): Tensor {
+  live(x, op);
   const own = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape], lead = x.shape.slice(0, x.rank - own.length);
   if (own.length === 0 || own.length > x.rank || formatShape(x.shape.slice(lead.length)) !== formatShape(own)) throw new ShapeError(op, `a tensor whose last dimensions are ${formatShape(own)}`, formatShape(x.shape), "check the normalised shape");
-  for (const t of [weight, bias]) if (t != null && formatShape(t.shape) !== formatShape(own)) throw new ShapeError(op, `a weight and a bias of shape ${formatShape(own)}`, formatShape(t.shape));
+  for (const t of [weight, bias]) if (t != null && formatShape(live(t, op).layout.shape) !== formatShape(own)) throw new ShapeError(op, `a weight and a bias of shape ${formatShape(own)}`, formatShape(live(t, op).layout.shape), "check the normalised shape");
   if (weight == null && bias != null) throw new ArgumentError(op, "a weight together with the bias", "a bias alone", "pass a weight of ones");
-  if (!(eps >= 0)) throw new ArgumentError(op, "eps of 0 or more", String(eps));
+  if (!(eps >= 0)) throw new ArgumentError(op, "eps of 0 or more", describeValue(eps), "pass for example 1e-5");
   const n = sizeOf(own);
   return scoped(() => {
     const rows = own.length === 1 ? x : x.reshape([...lead, n]), more = [weight, bias].filter((t) => t != null).map((t) => (own.length === 1 ? t : t.reshape(n)));
@@ -36,8 +39,9 @@ export function rmsNorm(x: Tensor, normalizedShape: number | readonly number[], 
 function perChannel(t: Tensor, rank: number): Tensor { return t.reshape([1, -1, ...Array<number>(rank - 2).fill(1)]); }
 
 function checkChannels(op: string, x: Tensor, ...vectors: readonly (Tensor | null | undefined)[]): void {
+  live(x, op);
   if (x.rank < 2) throw new ShapeError(op, "a tensor [N, C, …]", formatShape(x.shape), "add missing dimensions with unsqueeze");
-  for (const t of vectors) if (t != null && formatShape(t.shape) !== `[${x.shape[1]}]`) throw new ShapeError(op, `one number per channel, [${x.shape[1]}]`, formatShape(t.shape), "check the layer's channels");
+  for (const t of vectors) if (t != null && formatShape(live(t, op).layout.shape) !== `[${x.shape[1]}]`) throw new ShapeError(op, `one number per channel, [${x.shape[1]}]`, formatShape(t.shape), "check the layer's channels");
 }
 
 /** x·weight + bias per channel. */
@@ -51,7 +55,7 @@ function affine(x: Tensor, weight: Tensor | null | undefined, bias: Tensor | nul
 export function groupNorm(x: Tensor, groups: number, weight?: Tensor | null, bias?: Tensor | null, eps = 1e-5): Tensor {
   checkChannels("groupNorm", x, weight, bias);
   const [n, c] = [x.shape[0]!, x.shape[1]!];
-  if (!Number.isInteger(groups) || groups < 1 || c % groups !== 0) throw new ArgumentError("groupNorm", `groups that divide the ${c} channels`, String(groups));
+  if (!Number.isInteger(groups) || groups < 1 || c % groups !== 0) throw new ArgumentError("groupNorm", `groups that divide the ${c} channels`, describeValue(groups), "use a divisor of the channels");
   return scoped(() => affine(call(normalize, [x.reshape([n, groups, x.size === 0 ? 0 : x.size / (n * groups)])], { axis: 2, eps, rms: false }).reshape(x.shape), weight, bias), "groupNorm");
 }
 
@@ -59,6 +63,20 @@ export function groupNorm(x: Tensor, groups: number, weight?: Tensor | null, bia
 export function instanceNorm(x: Tensor, weight?: Tensor | null, bias?: Tensor | null, eps = 1e-5): Tensor {
   checkChannels("instanceNorm", x, weight, bias);
   return groupNorm(x, x.shape[1]!, weight, bias, eps);
+}
+
+/**
+ * Moves running statistics [C] towards those of the instances in x [N, C, …]: means over N of each instance's mean and unbiased variance, as PyTorch's InstanceNorm
+ * keeps them. Not recorded by autograd.
+ */
+export function trackInstances(x: Tensor, runningMean: Tensor, runningVar: Tensor, momentum: number): void {
+  if (isRecomputing()) return; // the first run has updated them
+  noGrad(() => {
+    using _ = newDisposeScope("instanceNorm");
+    const rows = x.reshape([x.shape[0]!, x.shape[1]!, -1]);
+    update(runningAverage, [runningMean, rows.mean([0, 2])], undefined, [f32Bits(momentum), f32Bits(1)]);
+    update(runningAverage, [runningVar, rows.var(2).mean(0)], undefined, [f32Bits(momentum), f32Bits(1)]);
+  });
 }
 
 export interface BatchNormOptions {
@@ -77,6 +95,7 @@ export interface BatchNormOptions {
 
 /** x [N, C, …]: each channel scaled by its statistics over the batch (training) or by the running ones, then weight and bias per channel. */
 export function batchNorm(x: Tensor, options: BatchNormOptions = {}): Tensor {
+  checkOptions("batchNorm", options, ["runningMean", "runningVar", "weight", "bias", "training", "momentum", "eps"]);
   const { runningMean, runningVar, weight, bias, training = false, momentum = 0.1, eps = 1e-5 } = options;
   checkChannels("batchNorm", x, runningMean, runningVar, weight, bias);
   if (!training && (runningMean == null || runningVar == null)) throw new ArgumentError("batchNorm", "running statistics in evaluation", "none", "pass training: true");

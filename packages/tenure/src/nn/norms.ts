@@ -2,17 +2,19 @@
  * Normalising layers. Weights are parameters, running statistics buffers, with PyTorch's names; the functions in normalization.ts compute.
  */
 import { ArgumentError, ShapeError } from "../base/errors.ts";
+import { checkOptions, describeValue } from "../base/options.ts";
 import { formatShape } from "../base/shape.ts";
 import { isRecomputing } from "../autograd/checkpoint.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { newDisposeScope } from "../ownership/scope.ts";
+import { scoped } from "../ownership/scoped.ts";
 import { ones, zeros } from "../tensor/create.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { Module } from "./module.ts";
-import { batchNorm, groupNorm, layerNorm, rmsNorm } from "./normalization.ts";
+import { Layer } from "./module.ts";
+import { batchNorm, groupNorm, instanceNorm, layerNorm, rmsNorm, trackInstances } from "./normalization.ts";
 
 function checkCount(layer: string, what: string, value: number): void {
-  if (!Number.isInteger(value) || value < 1) throw new ArgumentError(layer, `${what} to be a positive integer`, String(value));
+  if (!Number.isInteger(value) || value < 1) throw new ArgumentError(layer, `${what} to be a positive integer`, describeValue(value), "pass how many there are");
 }
 
 export interface BatchNormLayerOptions {
@@ -25,11 +27,13 @@ export interface BatchNormLayerOptions {
   readonly trackRunningStats?: boolean;
 }
 
+const batchNormNames = ["eps", "momentum", "affine", "trackRunningStats"];
+
 /**
  * Batch normalisation (Ioffe & Szegedy 2015). Parameters weight [C] and bias [C]; buffers running_mean [C], running_var [C] and num_batches_tracked [], updated
  * in place while training and left alone in evaluation.
  */
-abstract class BatchNorm extends Module {
+abstract class BatchNorm extends Layer {
   readonly weight: Tensor | null;
   readonly bias: Tensor | null;
   readonly runningMean: Tensor | null;
@@ -42,9 +46,10 @@ abstract class BatchNorm extends Module {
 
   constructor(numFeatures: number, options: BatchNormLayerOptions = {}) {
     super();
+    checkOptions(this.constructor.name, options, batchNormNames);
     const { eps = 1e-5, momentum = 0.1, affine = true, trackRunningStats = true } = options, shape = [numFeatures];
     checkCount(this.constructor.name, "numFeatures", numFeatures);
-    if (momentum !== null && !(momentum >= 0 && momentum <= 1)) throw new ArgumentError(this.constructor.name, "a momentum in [0, 1] or null", String(momentum));
+    if (momentum !== null && !(momentum >= 0 && momentum <= 1)) throw new ArgumentError(this.constructor.name, "a momentum in [0, 1] or null", describeValue(momentum), "pass for example 0.1");
     this.weight = affine ? this.parameter("weight", ones(shape)) : null;
     this.bias = affine ? this.parameter("bias", zeros(shape)) : null;
     this.runningMean = trackRunningStats ? this.buffer("running_mean", zeros(shape)) : null;
@@ -85,13 +90,14 @@ export class BatchNorm1d extends BatchNorm { protected readonly ranks: readonly 
 export class BatchNorm2d extends BatchNorm { protected readonly ranks: readonly number[] = [4]; }
 
 /** Layer normalisation (Ba et al. 2016) of x [..., *normalizedShape]. weight and bias of the normalised shape. */
-export class LayerNorm extends Module {
+export class LayerNorm extends Layer {
   readonly weight: Tensor | null;
   readonly bias: Tensor | null;
   readonly #shape: readonly number[];
   readonly #eps: number;
   constructor(normalizedShape: number | readonly number[], options: { readonly eps?: number; readonly elementwiseAffine?: boolean; readonly bias?: boolean } = {}) {
     super();
+    checkOptions("LayerNorm", options, ["eps", "elementwiseAffine", "bias"]);
     const { eps = 1e-5, elementwiseAffine = true, bias = true } = options;
     this.#shape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
     for (const d of this.#shape) checkCount("LayerNorm", "dimensions", d);
@@ -103,13 +109,14 @@ export class LayerNorm extends Module {
 }
 
 /** Root mean square normalisation (Zhang & Sennrich 2019) of x [..., *normalizedShape]. weight of the normalised shape. */
-export class RMSNorm extends Module {
+export class RMSNorm extends Layer {
   readonly weight: Tensor | null;
   readonly #shape: readonly number[];
   readonly #eps: number | undefined;
   constructor(normalizedShape: number | readonly number[], options: { readonly eps?: number; readonly elementwiseAffine?: boolean } = {}) {
     super();
     this.#shape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
+    checkOptions("RMSNorm", options, ["eps", "elementwiseAffine"]);
     for (const d of this.#shape) checkCount("RMSNorm", "dimensions", d);
     this.#eps = options.eps;
     this.weight = options.elementwiseAffine === false ? null : this.parameter("weight", ones(this.#shape));
@@ -118,17 +125,18 @@ export class RMSNorm extends Module {
 }
 
 /** Group normalisation (Wu & He 2018) of x [N, C, …]: channels in groups. weight [C], bias [C]. */
-export class GroupNorm extends Module {
+export class GroupNorm extends Layer {
   readonly weight: Tensor | null;
   readonly bias: Tensor | null;
   readonly #groups: number;
   readonly #eps: number;
   constructor(numGroups: number, numChannels: number, options: { readonly eps?: number; readonly affine?: boolean } = {}) {
     super();
+    checkOptions("GroupNorm", options, ["eps", "affine"]);
     const { eps = 1e-5, affine = true } = options;
     checkCount("GroupNorm", "numGroups", numGroups);
     checkCount("GroupNorm", "numChannels", numChannels);
-    if (numChannels % numGroups !== 0) throw new ArgumentError("GroupNorm", `groups that divide ${numChannels} channels`, String(numGroups));
+    if (numChannels % numGroups !== 0) throw new ArgumentError("GroupNorm", `groups that divide ${numChannels} channels`, describeValue(numGroups), "use a divisor of the channels");
     this.#groups = numGroups;
     this.#eps = eps;
     this.weight = affine ? this.parameter("weight", ones([numChannels])) : null;
@@ -136,3 +144,70 @@ export class GroupNorm extends Module {
   }
   forward(x: Tensor): Tensor { return groupNorm(x, this.#groups, this.weight, this.bias, this.#eps); }
 }
+
+/** Options of instance norms: PyTorch's defaults are no weights and no running statistics. */
+export interface InstanceNormOptions {
+  readonly eps?: number;
+  /** How far running statistics move towards the batch's. */
+  readonly momentum?: number;
+  /** Learned weight and bias. */
+  readonly affine?: boolean;
+  /** Keep running statistics while training and use them in evaluation. */
+  readonly trackRunningStats?: boolean;
+}
+
+/**
+ * Instance normalisation (Ulyanov et al. 2016): each channel of each sample scaled to mean 0 and variance 1. Parameters weight [C] and bias [C] if affine; buffers
+ * running_mean [C], running_var [C] and num_batches_tracked [] if tracked.
+ */
+abstract class InstanceNorm extends Layer {
+  readonly weight: Tensor | null;
+  readonly bias: Tensor | null;
+  readonly runningMean: Tensor | null;
+  readonly runningVar: Tensor | null;
+  readonly batches: Tensor | null;
+  readonly #features: number;
+  readonly #eps: number;
+  readonly #momentum: number;
+  /** Rank of a batch; a single sample has one less. */
+  protected abstract readonly rank: number;
+
+  constructor(numFeatures: number, options: InstanceNormOptions = {}) {
+    super();
+    const name = this.constructor.name, shape = [numFeatures];
+    checkOptions(name, options, batchNormNames);
+    const { eps = 1e-5, momentum = 0.1, affine = false, trackRunningStats = false } = options;
+    checkCount(name, "numFeatures", numFeatures);
+    if (!(momentum >= 0 && momentum <= 1)) throw new ArgumentError(name, "a momentum in [0, 1]", describeValue(momentum), "pass for example 0.1");
+    this.#features = numFeatures;
+    this.#eps = eps;
+    this.#momentum = momentum;
+    this.weight = affine ? this.parameter("weight", ones(shape)) : null;
+    this.bias = affine ? this.parameter("bias", zeros(shape)) : null;
+    this.runningMean = trackRunningStats ? this.buffer("running_mean", zeros(shape)) : null;
+    this.runningVar = trackRunningStats ? this.buffer("running_var", ones(shape)) : null;
+    this.batches = trackRunningStats ? this.buffer("num_batches_tracked", zeros([], { dtype: "int32" })) : null;
+  }
+
+  forward(x: Tensor): Tensor {
+    const single = x.rank === this.rank - 1, { weight, bias, runningMean, runningVar } = this;
+    if (!single && x.rank !== this.rank || x.shape[single ? 0 : 1] !== this.#features) throw new ShapeError(this.constructor.name, `a tensor [N, ${this.#features}, …] of rank ${this.rank}, or a single sample`, formatShape(x.shape), "check numFeatures");
+    return scoped(() => {
+      const batch = single ? x.unsqueeze(0) : x;
+      if (runningMean !== null && runningVar !== null) {
+        if (!this.training) { const y = batchNorm(batch, { runningMean, runningVar, weight, bias, eps: this.#eps }); return single ? y.squeeze(0) : y; }
+        if (!isRecomputing()) noGrad(() => { this.batches!.add_(1); });
+        trackInstances(batch, runningMean, runningVar, this.#momentum);
+      }
+      const values = batch.shape.slice(2).reduce((n, d) => n * d, 1);
+      if (values < 2) throw new ShapeError(this.constructor.name, "more than one value per channel and sample", formatShape(x.shape), "use a larger image");
+      const y = instanceNorm(batch, weight, bias, this.#eps);
+      return single ? y.squeeze(0) : y;
+    }, "InstanceNorm");
+  }
+}
+
+/** Instance normalisation of x [N, C, L] or [C, L]. */
+export class InstanceNorm1d extends InstanceNorm { protected readonly rank: number = 3; }
+/** Instance normalisation of x [N, C, H, W] or [C, H, W]. */
+export class InstanceNorm2d extends InstanceNorm { protected readonly rank: number = 4; }

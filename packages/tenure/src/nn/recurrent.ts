@@ -5,11 +5,12 @@
  * Shapes: T steps, N samples, I inputs, H hidden, D directions, L layers. G gates stacked in a weight: 1 for RNN, 4 for LSTM (i, f, g, o), 3 for GRU (r, z, n).
  */
 import { ArgumentError, ShapeError } from "../base/errors.ts";
+import { checkOptions, describeValue } from "../base/options.ts";
 import { formatShape } from "../base/shape.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { zeros } from "../tensor/create.ts";
 import { concat, stack } from "../tensor/indexing.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { type Tensor, live } from "../tensor/tensor.ts";
 import { dropout, linear } from "./functional.ts";
 import { uniform } from "./init.ts";
 import { Module } from "./module.ts";
@@ -44,23 +45,29 @@ abstract class Recurrent<S extends readonly unknown[], R> extends Module<[x: Ten
   readonly #options: Required<RecurrentOptions>;
   readonly #inputSize: number;
   readonly #gates: number;
-  readonly #weights: { readonly ih: Tensor; readonly hh: Tensor; readonly bih: Tensor | null; readonly bhh: Tensor | null }[] = [];
+  /** H, or the size it is projected to. */
+  readonly #outputSize: number;
+  readonly #weights: { readonly ih: Tensor; readonly hh: Tensor; readonly bih: Tensor | null; readonly bhh: Tensor | null; readonly hr: Tensor | null }[] = [];
 
-  constructor(name: string, inputSize: number, hiddenSize: number, gates: number, options: RecurrentOptions) {
+  constructor(name: string, inputSize: number, hiddenSize: number, gates: number, options: RecurrentOptions, projSize = 0) {
     super();
-    this.#options = { numLayers: 1, bias: true, batchFirst: false, dropout: 0, bidirectional: false, ...options };
-    for (const [what, value] of [["inputSize", inputSize], ["hiddenSize", hiddenSize], ["numLayers", this.#options.numLayers]] as const) if (!Number.isInteger(value) || value < 1) throw new ArgumentError(name, `${what} to be a positive integer`, String(value));
-    if (!(this.#options.dropout >= 0 && this.#options.dropout < 1)) throw new ArgumentError(name, "a dropout in [0, 1)", String(this.#options.dropout));
+    checkOptions(name, options, [...recurrentNames, ...(name === "RNN" ? ["nonlinearity"] : name === "LSTM" ? ["projSize"] : [])]);
+    this.#options = { numLayers: options.numLayers ?? 1, bias: options.bias ?? true, batchFirst: options.batchFirst ?? false, dropout: options.dropout ?? 0, bidirectional: options.bidirectional ?? false };
+    for (const [what, value] of [["inputSize", inputSize], ["hiddenSize", hiddenSize], ["numLayers", this.#options.numLayers]] as const) if (!Number.isInteger(value) || value < 1) throw new ArgumentError(name, `${what} to be a positive integer`, describeValue(value), "pass how many there are");
+    if (!(this.#options.dropout >= 0 && this.#options.dropout < 1)) throw new ArgumentError(name, "a dropout in [0, 1)", describeValue(this.#options.dropout), "pass the share to drop, for example 0.1");
+    if (!Number.isInteger(projSize) || projSize < 0 || projSize >= hiddenSize) throw new ArgumentError(name, `a projSize from 0 (none) to ${hiddenSize - 1}`, describeValue(projSize), "make it smaller than hiddenSize");
     this.hiddenSize = hiddenSize;
+    this.#outputSize = projSize > 0 ? projSize : hiddenSize;
     this.#inputSize = inputSize;
     this.#gates = gates;
     const bound = 1 / Math.sqrt(hiddenSize), rows = gates * hiddenSize, own = (label: string, shape: readonly number[]): Tensor => this.parameter(label, uniform(shape, bound));
     for (let layer = 0; layer < this.#options.numLayers; layer++) {
       for (let d = 0; d < this.#directions; d++) {
-        const suffix = `l${layer}${d === 1 ? "_reverse" : ""}`, inputs = layer === 0 ? inputSize : hiddenSize * this.#directions;
+        const suffix = `l${layer}${d === 1 ? "_reverse" : ""}`, inputs = layer === 0 ? inputSize : this.#outputSize * this.#directions;
         this.#weights.push({
-          ih: own(`weight_ih_${suffix}`, [rows, inputs]), hh: own(`weight_hh_${suffix}`, [rows, hiddenSize]),
+          ih: own(`weight_ih_${suffix}`, [rows, inputs]), hh: own(`weight_hh_${suffix}`, [rows, this.#outputSize]),
           bih: this.#options.bias ? own(`bias_ih_${suffix}`, [rows]) : null, bhh: this.#options.bias ? own(`bias_hh_${suffix}`, [rows]) : null,
+          hr: projSize > 0 ? own(`weight_hr_${suffix}`, [projSize, hiddenSize]) : null,
         });
       }
     }
@@ -73,20 +80,25 @@ abstract class Recurrent<S extends readonly unknown[], R> extends Module<[x: Ten
 
   /** All layers. @param initial [D·L, N, H] per kind of state, or none for zeros @returns output and final states */
   protected run(name: string, x: Tensor, kinds: number, initial: readonly Tensor[] | null): { output: Tensor; states: Tensor[] } {
+    live(x, name);
     const { batchFirst, numLayers, dropout: p } = this.#options, single = x.rank === 2;
     if ((x.rank !== 2 && x.rank !== 3) || x.shape.at(-1) !== this.#inputSize) throw new ShapeError(name, `x ${batchFirst ? "[N, T" : "[T, N"}, ${this.#inputSize}] or [T, ${this.#inputSize}]`, formatShape(x.shape), "check inputSize and batchFirst");
     return scoped(() => {
       let sequence = single ? x.unsqueeze(1) : batchFirst ? x.transpose(0, 1) : x;
       const [steps, samples] = [sequence.shape[0]!, sequence.shape[1]!], total = numLayers * this.#directions;
-      if (steps === 0) throw new ShapeError(name, "at least one step", formatShape(x.shape));
-      const wanted = single ? [total, this.hiddenSize] : [total, samples, this.hiddenSize];
-      for (const state of initial ?? []) if (formatShape(state.shape) !== formatShape(wanted)) throw new ShapeError(name, `a state ${formatShape(wanted)}`, formatShape(state.shape), "one row per layer and direction");
+      if (steps === 0) throw new ShapeError(name, "at least one step", formatShape(x.shape), "check the order of dimensions");
+      // The hidden state may be projected; the cell's is not.
+      const sizes = Array.from({ length: kinds }, (_, k) => (k === 0 ? this.#outputSize : this.hiddenSize));
+      (initial ?? []).forEach((state, k) => {
+        const wanted = single ? [total, sizes[k]!] : [total, samples, sizes[k]!];
+        if (formatShape(live(state, name).layout.shape) !== formatShape(wanted)) throw new ShapeError(name, `a state ${formatShape(wanted)}`, formatShape(state.shape), "one row per layer and direction");
+      });
       const last: States[] = [];
       for (let layer = 0; layer < numLayers; layer++) {
         const outputs: Tensor[] = [];
         for (let d = 0; d < this.#directions; d++) {
           const at = layer * this.#directions + d;
-          const start = Array.from({ length: kinds }, (_, k) => (initial === null ? zeros([samples, this.hiddenSize], { dtype: x.dtype }) : single ? initial[k]!.select(0, at).unsqueeze(0) : initial[k]!.select(0, at)));
+          const start = Array.from({ length: kinds }, (_, k) => (initial === null ? zeros([samples, sizes[k]!], { dtype: x.dtype }) : single ? initial[k]!.select(0, at).unsqueeze(0) : initial[k]!.select(0, at)));
           const { output, states } = this.#sweep(sequence, at, start, d === 1);
           outputs.push(output);
           last.push(states);
@@ -102,13 +114,16 @@ abstract class Recurrent<S extends readonly unknown[], R> extends Module<[x: Ten
 
   /** One layer in one direction over [T, N, I]. */
   #sweep(sequence: Tensor, at: number, start: States, backwards: boolean): { output: Tensor; states: States } {
-    const { ih, hh, bih, bhh } = this.#weights[at]!, steps = sequence.shape[0]!;
+    const { ih, hh, bih, bhh, hr } = this.#weights[at]!, steps = sequence.shape[0]!;
     return scoped(() => {
       const fromInput = linear(sequence, ih, bih), outputs: Tensor[] = []; // [T, N, G·H]
       let states = start;
       for (let i = 0; i < steps; i++) {
         const t = backwards ? steps - 1 - i : i;
-        states = scoped(() => [...this.cell(fromInput.select(0, t), linear(states[0]!, hh, bhh), states)]);
+        states = scoped(() => {
+          const [hidden, ...others] = this.cell(fromInput.select(0, t), linear(states[0]!, hh, bhh), states);
+          return [hr === null ? hidden! : linear(hidden!, hr), ...others];
+        });
         outputs[t] = states[0]!;
       }
       return { output: stack(outputs, 0), states };
@@ -119,14 +134,17 @@ abstract class Recurrent<S extends readonly unknown[], R> extends Module<[x: Ten
   protected gatesOf(x: Tensor): Tensor[] { return x.chunk(this.#gates, 1); }
 }
 
+const recurrentNames = ["numLayers", "bias", "batchFirst", "dropout", "bidirectional"];
+
 export interface RNNOptions extends RecurrentOptions { readonly nonlinearity?: "tanh" | "relu" }
 
 /** Elman's network (1990): h' = tanh(W_ih·x + b_ih + W_hh·h + b_hh). x [T, N, I] or [T, I]; `hidden` [D·L, N, H]. */
 export class RNN extends Recurrent<[hidden?: Tensor], RecurrentOutput> {
   readonly #relu: boolean;
   constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
-    const { nonlinearity = "tanh", ...rest } = options;
-    super("RNN", inputSize, hiddenSize, 1, rest);
+    const nonlinearity = (options as RNNOptions | null)?.nonlinearity ?? "tanh";
+    if (!["tanh", "relu"].includes(nonlinearity)) throw new ArgumentError("RNN", 'nonlinearity to be "tanh" or "relu"', describeValue(nonlinearity), "leave it out for tanh"); // before there are weights
+    super("RNN", inputSize, hiddenSize, 1, options);
     this.#relu = nonlinearity === "relu";
   }
   forward(x: Tensor, hidden?: Tensor): RecurrentOutput {
@@ -139,10 +157,16 @@ export class RNN extends Recurrent<[hidden?: Tensor], RecurrentOutput> {
   }
 }
 
-/** Long short-term memory (Hochreiter & Schmidhuber 1997). x [T, N, I] or [T, I]; states [D·L, N, H]. */
+export interface LSTMOptions extends RecurrentOptions {
+  /** Projects the hidden state to this size P after every step (Sak et al. 2014), by weight_hr [P, H]: output and `hidden` then have P features. 0 for none. */
+  readonly projSize?: number;
+}
+
+/** Long short-term memory (Hochreiter & Schmidhuber 1997). x [T, N, I] or [T, I]; states [D·L, N, H], the hidden one [D·L, N, P] with a projection. */
 export class LSTM extends Recurrent<[state?: LSTMState], LSTMOutput> {
-  constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) { super("LSTM", inputSize, hiddenSize, 4, options); }
+  constructor(inputSize: number, hiddenSize: number, options: LSTMOptions = {}) { super("LSTM", inputSize, hiddenSize, 4, options, (options as LSTMOptions | null)?.projSize); }
   forward(x: Tensor, state?: LSTMState): LSTMOutput {
+    if (state !== undefined) checkOptions("LSTM", state, ["hidden", "cell", "output"]);
     const { output, states } = this.run("LSTM", x, 2, state === undefined ? null : [state.hidden, state.cell]);
     return { output, hidden: states[0]!, cell: states[1]! };
   }

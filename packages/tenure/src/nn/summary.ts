@@ -4,12 +4,13 @@
  */
 import { type DType, dtypeBytes } from "../base/dtype.ts";
 import { ArgumentError } from "../base/errors.ts";
+import { checkOptions, describeValue } from "../base/options.ts";
 import { type Shape, formatShape } from "../base/shape.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { newDisposeScope } from "../ownership/scope.ts";
 import { zeros } from "../tensor/create.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { type AnyModule, type Module, observeCalls } from "./module.ts";
+import { type AnyModule, Module, observeCalls } from "./module.ts";
 
 /** One line of the table. */
 export interface SummaryRow {
@@ -50,8 +51,11 @@ const isShape = (value: Shape | readonly Shape[]): value is Shape => value.every
  * @throws what the module throws for inputs of this shape
  */
 export function summary<A extends readonly unknown[]>(module: Module<A, unknown>, inputShape: Shape | readonly Shape[], options: SummaryOptions = {}): Summary {
+  checkOptions("summary", options, ["dtype"]);
+  if (!((module as unknown) instanceof Module)) throw new ArgumentError("summary", "a module", describeValue(module), "pass for example new Sequential(…)");
+  if (!(Array.isArray as (v: unknown) => boolean)(inputShape)) throw new ArgumentError("summary", "the shape of the input", describeValue(inputShape), "pass for example [1, 3, 32, 32]");
   const shapes = isShape(inputShape) ? [inputShape] : inputShape, { dtype = "float32" } = options;
-  if (typeof dtype !== "string" && dtype.length !== shapes.length) throw new ArgumentError("summary", `a dtype for each of ${shapes.length} inputs`, String(dtype.length));
+  if (typeof dtype !== "string" && dtype.length !== shapes.length) throw new ArgumentError("summary", `a dtype for each of ${shapes.length} inputs`, String(dtype.length), "pass one for all, or one each");
   const outputs = new Map<AnyModule, string>(), all = [...module.namedModules()], modes = all.map(([, m]) => m.training);
   module.eval();
   try {

@@ -11,6 +11,8 @@ import { gather } from "./indexing.ts";
 import { type OpDef, defineOp } from "./op.ts";
 import { reshape } from "./views.ts";
 
+export type { PoolWindow } from "../kernels/pool.ts";
+
 function checkFloat(op: string, ...views: readonly (View | undefined)[]): void {
   for (const v of views) if (!isFloat(v!.dtype)) throw new DTypeError(op, "float tensors", v!.dtype, "cast to float32");
   if (views.some((v) => v!.dtype !== views[0]!.dtype)) throw new DTypeError(op, "operands of one dtype", views.map((v) => v!.dtype).join(" and "), "cast one of them");

@@ -2,6 +2,7 @@
  * Borders and resampling. Each is the other's gradient's inverse in shape: padding's gradient cuts and folds, resampling's gathers with the same weights. Called
  * through the runtime's door.
  */
+import { f32Bits } from "../base/bits.ts";
 import { isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { formatShape } from "../base/shape.ts";
@@ -57,10 +58,10 @@ function fold(run: Run, g: Value, axis: number, before: number, after: number, s
 
 // === Resampling ===
 
-/** `size`: rows and columns of the result. */
-export interface ResampleAttrs { readonly size: readonly [number, number]; readonly mode: ResampleMode }
+/** `size`: rows and columns of the result. `scale`: small pixels per large one in both directions, for the scaled modes. */
+export interface ResampleAttrs { readonly size: readonly [number, number]; readonly mode: ResampleMode; readonly scale?: readonly [number, number] }
 
-const resampleModes: readonly ResampleMode[] = ["nearest", "bilinear", "bilinearCorners", "average"];
+const resampleModes: readonly ResampleMode[] = ["nearest", "bilinear", "bilinearCorners", "average", "nearestScaled", "bilinearScaled"];
 
 function resampling(name: string, doc: string, backward: boolean, other: () => OpDef<ResampleAttrs>): OpDef<ResampleAttrs> {
   const shapeOf = (shape: readonly number[], { size }: ResampleAttrs): number[] => [shape[0]!, shape[1]!, ...size];
@@ -70,13 +71,13 @@ function resampling(name: string, doc: string, backward: boolean, other: () => O
       const { shape } = x!.layout;
       if (!isFloat(x!.dtype)) throw new DTypeError(name, "a float tensor", x!.dtype, "cast it to float32");
       if (shape.length !== 4 || shape[2] === 0 || shape[3] === 0) throw new ShapeError(name, "images [N, C, H, W] with pixels", formatShape(shape), "add missing dimensions with unsqueeze");
-      if (attrs.size.some((n) => !Number.isInteger(n) || n < 1)) throw new ArgumentError(name, "a size of 1 or more in both directions", attrs.size.join("×"));
+      if (attrs.size.some((n) => !Number.isInteger(n) || n < 1)) throw new ArgumentError(name, "a size of 1 or more in both directions", attrs.size.join("×"), "pass whole numbers");
       return [{ shape: shapeOf(shape, attrs), dtype: x!.dtype }];
     },
-    key: ({ size, mode }) => [resampleModes.indexOf(mode), ...size],
-    kernel: ([x], [y], { mode }, caps) => resampleKernel({ source: x!, shape: y!.layout.shape, mode, backward }, caps),
+    key: ({ size, mode, scale = [] }) => [resampleModes.indexOf(mode), ...size, ...scale.map(f32Bits)],
+    kernel: ([x], [y], { mode, scale }, caps) => resampleKernel({ source: x!, shape: y!.layout.shape, mode, backward, ...(scale === undefined ? {} : { scale }) }, caps),
     flops: ([x], [y]) => 8 * Math.max(x!.layout.size, y!.layout.size),
-    vjp: ({ grad, metas, attrs, run }) => [run(other(), [grad], { mode: attrs.mode, size: [metas[0]!.shape[2]!, metas[0]!.shape[3]!] })],
+    vjp: ({ grad, metas, attrs, run }) => [run(other(), [grad], { ...attrs, size: [metas[0]!.shape[2]!, metas[0]!.shape[3]!] })],
   });
 }
 

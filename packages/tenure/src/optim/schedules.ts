@@ -3,7 +3,7 @@
  * the optimizer, own nothing on the device, and their state is a handful of numbers. Called by training loops, once per step or per epoch.
  */
 import { ArgumentError } from "../base/errors.ts";
-import { checkOptions } from "../base/options.ts";
+import { checkOptions, describeValue, needOptions } from "../base/options.ts";
 import { checkNumber } from "./optimizer.ts";
 
 /** A group as schedules see it: hyperparameters to be overwritten. */
@@ -34,6 +34,11 @@ function whole(op: string, what: string, value: number, low = 1): number {
   return value;
 }
 
+/** @throws ArgumentError for anything without parameter groups */
+function checkOptimizer(op: string, optimizer: Scheduled): void {
+  if (!Array.isArray((optimizer as Partial<Scheduled> | null | undefined)?.groups)) throw new ArgumentError(op, "an optimizer", describeValue(optimizer), "pass the optimizer whose rates it should set");
+}
+
 /** Base of all schedules. The rates of step 0 are set when it is made, those of step n after the nth call of `step`. */
 export abstract class Schedule {
   readonly #optimizer: Scheduled;
@@ -41,6 +46,7 @@ export abstract class Schedule {
   #steps = 0;
 
   constructor(optimizer: Scheduled) {
+    checkOptimizer(new.target.name, optimizer);
     this.#optimizer = optimizer;
     this.#base = optimizer.groups.map(initialRate);
   }
@@ -96,7 +102,7 @@ export class StepLR extends Schedule {
   readonly #gamma: number;
   constructor(optimizer: Scheduled, options: { readonly stepSize: number; readonly gamma?: number }) {
     super(optimizer);
-    checkOptions("StepLR", options, ["stepSize", "gamma"]);
+    needOptions("StepLR", options, ["stepSize", "gamma"]);
     this.#size = whole("StepLR", "a step size", options.stepSize);
     this.#gamma = checkNumber("StepLR", "a gamma", options.gamma ?? 0.1, 0);
     this.apply();
@@ -110,7 +116,7 @@ export class MultiStepLR extends Schedule {
   readonly #gamma: number;
   constructor(optimizer: Scheduled, options: { readonly milestones: readonly number[]; readonly gamma?: number }) {
     super(optimizer);
-    checkOptions("MultiStepLR", options, ["milestones", "gamma"]);
+    needOptions("MultiStepLR", options, ["milestones", "gamma"]);
     this.#milestones = options.milestones.map((m) => whole("MultiStepLR", "a milestone", m, 0));
     this.#gamma = checkNumber("MultiStepLR", "a gamma", options.gamma ?? 0.1, 0);
     this.apply();
@@ -121,7 +127,7 @@ export class MultiStepLR extends Schedule {
 /** Times `gamma` every step. */
 export class ExponentialLR extends Schedule {
   readonly #gamma: number;
-  constructor(optimizer: Scheduled, options: { readonly gamma: number }) { super(optimizer); checkOptions("ExponentialLR", options, ["gamma"]); this.#gamma = checkNumber("ExponentialLR", "a gamma", options.gamma, 0); this.apply(); }
+  constructor(optimizer: Scheduled, options: { readonly gamma: number }) { super(optimizer); needOptions("ExponentialLR", options, ["gamma"]); this.#gamma = checkNumber("ExponentialLR", "a gamma", options.gamma, 0); this.apply(); }
   rate(step: number, base: number): number { return base * this.#gamma ** step; }
 }
 
@@ -131,7 +137,7 @@ export class CosineAnnealingLR extends Schedule {
   readonly #etaMin: number;
   constructor(optimizer: Scheduled, options: { readonly tMax: number; readonly etaMin?: number }) {
     super(optimizer);
-    checkOptions("CosineAnnealingLR", options, ["tMax", "etaMin"]);
+    needOptions("CosineAnnealingLR", options, ["tMax", "etaMin"]);
     this.#tMax = whole("CosineAnnealingLR", "a tMax", options.tMax);
     this.#etaMin = checkNumber("CosineAnnealingLR", "an etaMin", options.etaMin ?? 0, 0);
     this.apply();
@@ -182,7 +188,7 @@ export class OneCycleLR extends Schedule {
 
   constructor(optimizer: Scheduled, options: OneCycleOptions) {
     super(optimizer);
-    checkOptions("OneCycleLR", options, ["maxLr", "totalSteps", "pctStart", "annealStrategy", "divFactor", "finalDivFactor", "threePhase", "cycleMomentum", "baseMomentum", "maxMomentum"]);
+    needOptions("OneCycleLR", options, ["maxLr", "totalSteps", "pctStart", "annealStrategy", "divFactor", "finalDivFactor", "threePhase", "cycleMomentum", "baseMomentum", "maxMomentum"]);
     this.#optimizer = optimizer;
     this.#options = { pctStart: 0.3, annealStrategy: "cos", divFactor: 25, finalDivFactor: 1e4, threePhase: false, cycleMomentum: true, baseMomentum: 0.85, maxMomentum: 0.95, ...options };
     whole("OneCycleLR", "totalSteps", this.#options.totalSteps);
@@ -231,7 +237,7 @@ export class SequentialLR extends Schedule {
 
   constructor(optimizer: Scheduled, parts: readonly Schedule[], options: { readonly milestones: readonly number[] }) {
     super(optimizer);
-    checkOptions("SequentialLR", options, ["milestones"]);
+    needOptions("SequentialLR", options, ["milestones"]);
     const { milestones } = options;
     if (parts.length === 0 || milestones.length !== parts.length - 1) throw new ArgumentError("SequentialLR", "one milestone between each two schedules", `${parts.length} schedules and ${milestones.length} milestones`);
     milestones.forEach((m, i) => { whole("SequentialLR", "milestones in rising order", m, i === 0 ? 1 : milestones[i - 1]! + 1); });
@@ -277,6 +283,7 @@ export class ReduceLROnPlateau {
   #wait = 0;
 
   constructor(optimizer: Scheduled, options: PlateauOptions = {}) {
+    checkOptimizer("ReduceLROnPlateau", optimizer);
     checkOptions("ReduceLROnPlateau", options, ["mode", "factor", "patience", "threshold", "cooldown", "minLr"]);
     this.#optimizer = optimizer;
     this.#options = { mode: "min", factor: 0.1, patience: 10, threshold: 1e-4, cooldown: 0, minLr: 0, ...options };

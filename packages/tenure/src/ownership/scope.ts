@@ -484,7 +484,7 @@ function checkScopeOptions(options: ScopeOptions): void {
 /** Opens a scope and makes it current until it ends. Use it with `using`. */
 export function newDisposeScope(options?: string | ScopeOptions): DisposeScope {
   const o = typeof options === "string" ? { name: options } : options ?? {};
-  if (typeof options === "object") checkScopeOptions(options);
+  if (options !== undefined && typeof options !== "string") checkScopeOptions(options);
   const scope = new DisposeScope(o, currentScope());
   if (o.root === true) addRoot(scope);
   else pushFrame(scope);
