@@ -3,7 +3,7 @@
  */
 import "../base/polyfills.ts";
 export { parseIdx, type Idx, type IdxData } from "./idx.ts";
-export { ArrayDataset, DataLoader, type Batch, type Column, type DataLoaderOptions, type Dataset } from "./loader.ts";
+export { ArrayDataset, DataLoader, type Batch, type Column, type DataLoaderOptions, type Dataset, type LoaderState } from "./loader.ts";
 export { collated, stackSamples, type Collated, type HostColumn, type SampleValue, type Samples } from "./samples.ts";
 export type { HostTensor, Lossy } from "./elements.ts";
 export { fromSafetensors, readSafetensors, toSafetensors, type Safetensors, type SafetensorsOptions } from "./safetensors.ts";

@@ -90,12 +90,28 @@ export interface DataLoaderOptions {
   readonly prefetch?: number;
 }
 
+/** Where a loader stands: plain numbers. */
+export interface LoaderState {
+  /** Epochs begun. */
+  readonly epoch: number;
+  /** Batches that the loop under way has had, of the last of them; 0 between loops. */
+  readonly position?: number;
+  /** What decides the orders. */
+  readonly seed?: number;
+  /** Samples per batch, without which a position says nothing. */
+  readonly batchSize?: number;
+}
+
 /** Batches of a dataset. Each `for … of` or `for await … of` is one epoch; the second kind loads the next batches while the device computes. */
 export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B>, Disposable {
   readonly #dataset: Dataset<B>;
-  readonly #options: Required<DataLoaderOptions>;
+  #options: Required<DataLoaderOptions>;
   readonly #open = new Set<Epoch<B>>();
   #epoch = 0;
+  /** The loop begun last, while it is under way. */
+  #latest: Epoch<B> | null = null;
+  /** Batches to leave out of the next loop, which goes on with an epoch that was saved half way. */
+  #skip = 0;
   #disposed = false;
 
   constructor(dataset: Dataset<B>, options: DataLoaderOptions) {
@@ -127,19 +143,40 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
     const { shuffle, seed, batchSize } = this.#options, order = Array.from({ length: this.#dataset.length }, (_, i) => i);
     if (shuffle) shuffleInPlace(order, seed + this.#epoch);
     this.#epoch++;
-    const batches = Array.from({ length: this.length }, (_, i) => order.slice(i * batchSize, (i + 1) * batchSize));
-    const epoch = make(this.#dataset, batches, () => { this.#open.delete(epoch); });
+    const skipped = this.#skip, batches = Array.from({ length: this.length }, (_, i) => order.slice(i * batchSize, (i + 1) * batchSize)).slice(skipped);
+    this.#skip = 0;
+    const epoch = make(this.#dataset, batches, () => {
+      this.#open.delete(epoch);
+      if (this.#latest === epoch) this.#latest = null;
+    });
+    epoch.skipped = skipped;
     this.#open.add(epoch);
+    this.#latest = epoch;
     return epoch;
   }
 
-  /** The number of epochs begun, which decides the next order. */
-  stateDict(): { readonly epoch: number } { return { epoch: this.#epoch }; }
-  /** The next epoch is the one after those that had begun when `stateDict` was taken. */
-  loadStateDict(state: { readonly epoch: number }): void {
-    const epoch: unknown = (state as { epoch?: unknown } | null | undefined)?.epoch;
-    if (!Number.isSafeInteger(epoch) || state.epoch < 0) throw new ArgumentError("DataLoader", "an epoch of 0 or more", describeValue(epoch), "pass what stateDict() gave");
-    this.#epoch = state.epoch;
+  /** Where the loader stands. Taken inside a loop, it counts the batch in hand as done: the next one is where to go on. */
+  stateDict(): LoaderState {
+    const { seed, batchSize } = this.#options, given = this.#latest === null ? this.#skip : this.#latest.skipped + this.#latest.given, done = given >= this.length;
+    // A loop that had no batch yet, or a position loaded and not yet used, has not begun its epoch.
+    const begun = this.#latest !== null && given === 0 ? this.#epoch - 1 : this.#latest === null && this.#skip > 0 ? this.#epoch + 1 : this.#epoch;
+    return { epoch: begun, position: done ? 0 : given, seed, batchSize };
+  }
+
+  /**
+   * The next loop gives the batches that came next when `stateDict` was taken: the rest of an epoch left half way, else a new one. Ends no loop under way.
+   * @throws ArgumentError for numbers that are none, and for a position among batches of another size. Then nothing has changed.
+   */
+  loadStateDict(state: LoaderState): void {
+    const { epoch, position = 0, seed = this.#options.seed, batchSize = this.#options.batchSize } = (state as Partial<LoaderState> | null | undefined) ?? {}, fix = "pass what stateDict() gave";
+    if (!Number.isSafeInteger(epoch) || epoch! < 0) throw new ArgumentError("DataLoader", "an epoch of 0 or more", describeValue(epoch), fix);
+    if (!Number.isSafeInteger(seed)) throw new ArgumentError("DataLoader", "seed to be an integer", describeValue(seed), fix);
+    if (!Number.isSafeInteger(position) || position < 0 || position > this.length || position > 0 && epoch === 0) throw new ArgumentError("DataLoader", `a position among ${this.length} batches of an epoch that has begun`, describeValue(position), "check that the state belongs to this dataset");
+    if (position > 0 && batchSize !== this.#options.batchSize) throw new ArgumentError("DataLoader", `a state of batches of ${this.#options.batchSize}`, describeValue(batchSize), "make the loader with the same batchSize");
+    this.#options = { ...this.#options, seed };
+    this.#skip = position === this.length ? 0 : position;
+    this.#epoch = this.#skip > 0 ? epoch! - 1 : epoch!;
+    this.#latest = null;
   }
 
   /** Frees the batches of loops still under way, and ends these loops. No new ones can begin. */
@@ -154,6 +191,10 @@ abstract class Epoch<B extends Batch> {
   readonly #onEnd: () => void;
   #current: B | null = null;
   protected ended = false;
+  /** Batches of the epoch left out, which were given before a resume. */
+  skipped = 0;
+  /** Batches the loop has had. */
+  given = 0;
 
   constructor(dataset: Dataset<B>, batches: readonly (readonly number[])[], onEnd: () => void) {
     this.dataset = dataset;
@@ -176,6 +217,7 @@ abstract class Epoch<B extends Batch> {
       t[HANDLE].keeper = "DataLoader";
     }
     this.#current = batch!;
+    this.given++;
     return { done: false, value: batch! };
   }
 

@@ -170,9 +170,9 @@ export function upsample(x: Tensor, options: UpsampleOptions): Tensor {
   }
   if (x.rank !== 4) throw new ShapeError("upsample", "images [N, C, H, W] or sequences [N, C, L]", formatShape(x.shape), "add missing dimensions with unsqueeze");
   const factor = size === undefined ? pair(scaleFactor!) : null, to = factor?.map((f, i) => Math.floor(x.shape[2 + i]! * f)) ?? pair(size!), plain = mode === "nearest" ? "nearest" as const : "bilinear" as const;
-  if (mode !== "nearest" && alignCorners) return call(resample, [x], { size: [to[0]!, to[1]!], mode: "bilinearCorners" });
+  if (mode !== "nearest" && alignCorners) return call(resample, [x], { size: [to[0], to[1]], mode: "bilinearCorners" });
   const exact = factor === null || factor.every((f, i) => to[i] === x.shape[2 + i]! * f);
-  return call(resample, [x], { size: [to[0]!, to[1]!], ...(exact ? { mode: plain } : { mode: `${plain}Scaled` as const, scale: [1 / factor[0], 1 / factor[1]] as const }) });
+  return call(resample, [x], { size: [to[0], to[1]], ...(exact ? { mode: plain } : { mode: `${plain}Scaled` as const, scale: [1 / factor[0], 1 / factor[1]] as const }) });
 }
 
 /**

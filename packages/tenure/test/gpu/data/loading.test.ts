@@ -19,6 +19,49 @@ const test = suite("loading");
 const dataset = (n: number): ArrayDataset<"x" | "y"> => new ArrayDataset({ x: { data: Float32Array.from({ length: 2 * n }, (_, i) => i), shape: [2] }, y: { data: Int32Array.from({ length: n }, (_, i) => i), shape: [], dtype: "int32" } });
 const values = async (t: Tensor): Promise<number[]> => [...await t.data()];
 
+/** The labels of the next batches, over the end of epochs. */
+async function following(loader: DataLoader<{ readonly x: Tensor; readonly y: Tensor }>, count: number, ahead: boolean): Promise<number[][]> {
+  const seen: number[][] = [];
+  while (seen.length < count) {
+    if (ahead) for await (const { y } of loader) { seen.push(await values(y)); if (seen.length === count) break; }
+    else for (const { y } of loader) { seen.push(await values(y)); if (seen.length === count) break; }
+  }
+  return seen;
+}
+
+for (const ahead of [false, true]) {
+  test(`a loader goes on in the middle of an epoch${ahead ? ", loading ahead" : ""}`, () => assertNoLeaks(async () => {
+    const make = (seed: number): DataLoader<{ readonly x: Tensor; readonly y: Tensor }> => new DataLoader(dataset(10), { batchSize: 3, shuffle: true, seed });
+    // Saved after every batch of two epochs of four: what follows is what the loop itself saw next.
+    using loader = make(5);
+    const seen: number[][] = [], states: string[] = [JSON.stringify(loader.stateDict())];
+    for (let epoch = 0; epoch < 3; epoch++) {
+      const visit = async ({ y }: { readonly y: Tensor }): Promise<void> => { seen.push(await values(y)); states.push(JSON.stringify(loader.stateDict())); };
+      if (ahead) for await (const batch of loader) await visit(batch); else for (const batch of loader) await visit(batch);
+    }
+    assert.is(seen.length, 12);
+    assert.equal(states.slice(0, 6).map((s) => { const { epoch, position } = JSON.parse(s) as { epoch: number; position: number }; return [epoch, position]; }), [[0, 0], [1, 1], [1, 2], [1, 3], [1, 0], [2, 1]]);
+    for (let at = 0; at <= 8; at++) {
+      using other = make(99); // the seed comes with the state
+      other.loadStateDict(JSON.parse(states[at]!) as { epoch: number });
+      assert.is(JSON.stringify(other.stateDict()), states[at], "what was loaded is what is saved again");
+      assert.equal(await following(other, 4, ahead), seen.slice(at, at + 4), `after ${at} batches`);
+    }
+  }));
+}
+
+test("a loader's state that does not fit is refused, and changes nothing", () => assertNoLeaks(async () => {
+  using loader = new DataLoader(dataset(10), { batchSize: 3, shuffle: true, seed: 5 });
+  const before = JSON.stringify(loader.stateDict());
+  for (const [bad, pattern] of [
+    [{ epoch: 1, position: 9 }, /a position among 4 batches/], [{ epoch: 1, position: -1 }, /a position/], [{ epoch: 0, position: 1 }, /of an epoch that has begun/], [{ epoch: 1, position: 1.5 }, /a position/],
+    [{ epoch: 1, position: 1, batchSize: 4 }, /a state of batches of 3, got 4; make the loader with the same batchSize/], [{ epoch: 1, seed: "x" }, /seed to be an integer/], [{ epoch: NaN }, /an epoch/], [null, /an epoch/], [3, /an epoch/],
+  ] as const) {
+    await rejects(() => { loader.loadStateDict(bad as never); }, ArgumentError, /^DataLoader: /, pattern);
+    assert.is(JSON.stringify(loader.stateDict()), before);
+  }
+}));
+
 test("for await gives what for gives, in the same order", () => assertNoLeaks(async () => {
   const seen: number[][][] = [[], []];
   using a = new DataLoader(dataset(10), { batchSize: 4, shuffle: true, seed: 3 });

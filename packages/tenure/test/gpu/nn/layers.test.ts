@@ -54,6 +54,31 @@ for (const [name, make, shape] of [["BatchNorm1d [N, C]", () => new nn.BatchNorm
   }));
 }
 
+for (const [name, make, shape] of [["InstanceNorm1d", nn.InstanceNorm1d, [3, 2, 5]], ["InstanceNorm2d", nn.InstanceNorm2d, [2, 2, 2, 3]]] as const) {
+  test(`${name}: each channel of each sample by itself, running statistics if wanted`, async () => {
+    const inner = shape.slice(2).reduce((n, d) => n * d, 1), size = inner * shape[0] * 2, channel = (i: number): number => Math.floor(i / inner) % 2;
+    await withModule(() => new make(2) as nn.InstanceNorm2d, async (layer) => {
+      assert.is(layer.stateDict().size, 0, "PyTorch's default has neither weights nor statistics");
+      const x = numbers(size, 23), want = normalised(x, (i) => Math.floor(i / inner)).out;
+      await assertClose(layer.call(tensor(x, { shape })), want, 1e-4);
+      layer.eval();
+      await assertClose(layer.call(tensor(x, { shape })), want, 1e-4);
+      await assertClose(layer.call(tensor(x.slice(0, 2 * inner), { shape: shape.slice(1) })), want.slice(0, 2 * inner), 1e-4);
+      await rejects(() => layer.call(tensor([1, 2])), ShapeError, /expected a tensor \[N, 2, …\]/);
+    });
+    await withModule(() => new make(2, { affine: true, trackRunningStats: true, momentum: 0.2 }) as nn.InstanceNorm2d, async (layer) => {
+      assert.equal([...layer.stateDict().keys()], ["weight", "bias", "running_mean", "running_var", "num_batches_tracked"]);
+      noGrad(() => { layer.weight!.copy_(tensor([1, 2])); layer.bias!.copy_(tensor([0, -1])); });
+      const x = numbers(size, 24), { out, mean, variance } = normalised(x, (i) => Math.floor(i / inner)), of = (list: readonly number[], c: number): number => sum(list.filter((_, k) => k % 2 === c)) / shape[0];
+      await assertClose(layer.call(tensor(x, { shape })), out.map((v, i) => v * [1, 2][channel(i)]! + [0, -1][channel(i)]!), 1e-4);
+      const running = [0, 1].map((c) => [0.2 * of(mean, c), 0.8 + 0.2 * of(variance, c) * inner / (inner - 1)] as const);
+      await Promise.all([assertClose(layer.runningMean!, running.map(([m]) => m)), assertClose(layer.runningVar!, running.map(([, v]) => v)), assertClose(layer.batches!, 1, 0)]);
+      layer.eval();
+      await assertClose(layer.call(tensor(x, { shape })), x.map((v, i) => { const [m, s] = running[channel(i)]!; return (v - m) / Math.sqrt(s + 1e-5) * [1, 2][channel(i)]! + [0, -1][channel(i)]!; }), 1e-4);
+    });
+  });
+}
+
 test("batch norm: options", async () => {
   await withModule(() => new nn.BatchNorm1d(2, { momentum: null, affine: false }), async (bn) => {
     assert.equal([...bn.stateDict().keys()], ["running_mean", "running_var", "num_batches_tracked"]);

@@ -4,7 +4,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { ArgumentError, ShapeError, type Tensor, manualSeed, newDisposeScope, scoped, scopedAsync, tensor } from "tenure";
-import { GRU, LSTM, LayerNorm, type Module, MultiheadAttention, RNN, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer } from "tenure/nn";
+import { GRU, LSTM, LayerNorm, type Module, MultiheadAttention, RNN, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer } from "tenure/nn";
 import { Adam } from "tenure/optim";
 import { assertClose, assertNoLeaks } from "tenure/testing";
 import { numbers, rejects, setup } from "../../helpers.ts";
@@ -131,13 +131,14 @@ test("a recurrent layer learns to remember", () => assertNoLeaks(async () => {
 // === Attention ===
 
 /** Attention of one sample. `hidden(head, l, s)` says what is masked. */
-function attend(w: Record<string, number[][]>, q: Matrix, k: Matrix, v: Matrix, heads: number, hidden: (h: number, l: number, s: number) => boolean, added: (l: number, s: number) => number = () => 0): number[][] {
-  const e = q[0]!.length, d = e / heads, weight = w["in_proj_weight"]!, bias = w["in_proj_bias"]?.[0];
-  const project = (x: Matrix, part: number): number[][] => x.map((row) => affine(weight.slice(part * e, (part + 1) * e), bias?.slice(part * e, (part + 1) * e), row));
+function attend(w: Record<string, number[][]>, q: Matrix, k: Matrix, v: Matrix, heads: number, hidden: (h: number, l: number, s: number) => boolean, added: (l: number, s: number) => number = () => 0, shown?: number[][][]): number[][] {
+  const e = q[0]!.length, d = e / heads, bias = w["in_proj_bias"]?.[0], weight = (part: number): number[][] => w[["q_proj_weight", "k_proj_weight", "v_proj_weight"][part]!] ?? w["in_proj_weight"]!.slice(part * e, (part + 1) * e);
+  const project = (x: Matrix, part: number): number[][] => x.map((row) => affine(weight(part), bias?.slice(part * e, (part + 1) * e), row));
   const [Q, K, V] = [project(q, 0), project(k, 1), project(v, 2)];
   const joined = Q.map((query, l) => Array.from({ length: heads }, (_, h) => {
     const part = (row: readonly number[]): number[] => row.slice(h * d, (h + 1) * d);
     const scores = K.map((key, s) => (hidden(h, l, s) ? -Infinity : dot(part(query), part(key)) / Math.sqrt(d) + added(l, s))), top = Math.max(...scores), weights = scores.map((x) => Math.exp(x - top)), total = sum(weights);
+    if (shown !== undefined) (shown[h] ??= [])[l] = weights.map((x) => x / total);
     return Array.from({ length: d }, (_unused, i) => sum(V.map((row, s) => weights[s]! / total * part(row)[i]!)));
   }).flat());
   return joined.map((row) => affine(w["out_proj.weight"]!, w["out_proj.bias"]?.[0], row));
@@ -174,6 +175,72 @@ test("attention: masks of all kinds", () => assertNoLeaks(() => scopedAsync(asyn
   await rejects(() => attention.call(tq, tk, tq), ShapeError, /equally many/);
   await rejects(() => attention.call(tensor([[[1, 2]]]), tk, tv), ShapeError, /a query \[L, N, 4\]/);
   await rejects(() => new MultiheadAttention(4, 3), ArgumentError, /divides embedDim/);
+})));
+
+test("attention: weights, and keys and values of other sizes", () => assertNoLeaks(() => scopedAsync(async () => {
+  const KD = 3, VD = 5;
+  using attention = new MultiheadAttention(E, HEADS, { kdim: KD, vdim: VD, batchFirst: true });
+  using plain = new MultiheadAttention(E, HEADS, { batchFirst: true });
+  assert.equal([...attention.namedParameters()].map(([n, p]) => [n, p.shape]), [["q_proj_weight", [E, E]], ["k_proj_weight", [E, KD]], ["v_proj_weight", [E, VD]], ["in_proj_bias", [12]], ["out_proj.weight", [E, E]], ["out_proj.bias", [E]]]);
+  const w = await weightsOf(attention), q = numbers(N * L * E, 70), k = numbers(N * S * KD, 71), v = numbers(N * S * VD, 72), rowsOf = (x: readonly number[], n: number, length: number, width: number): Matrix => rows(x.slice(n * length * width, (n + 1) * length * width), width);
+  const heads: number[][][][] = [[], []], want = [0, 1].map((n) => attend(w, rowsOf(q, n, L, E), rowsOf(k, n, S, KD), rowsOf(v, n, S, VD), HEADS, () => false, undefined, heads[n]));
+  const inputs = [tensor(q, { shape: [N, L, E] }), tensor(k, { shape: [N, S, KD] }), tensor(v, { shape: [N, S, VD] })] as const;
+  await assertClose(attention.call(...inputs), want.flat(2), 1e-5);
+  const each = attention.call(...inputs, { needWeights: true, averageWeights: false }), mean = attention.call(...inputs, { needWeights: true });
+  assert.equal([each.output.shape, each.weights.shape, mean.weights.shape], [[N, L, E], [N, HEADS, L, S], [N, L, S]]);
+  await assertClose(each.output, want.flat(2), 1e-5);
+  await assertClose(each.weights, heads.flat(3), 1e-5);
+  await assertClose(mean.weights, heads.flatMap((h) => h[0]!.flatMap((row, l) => row.map((x, s) => (x + h[1]![l]![s]!) / 2))), 1e-5);
+  const single = plain.call(tensor(rowsOf(q, 0, L, E)), tensor(rowsOf(q, 0, L, E)), tensor(rowsOf(q, 0, L, E)), { needWeights: true, causal: true });
+  assert.equal([single.output.shape, single.weights.shape], [[L, E], [L, L]]);
+  const seen = await single.weights.data();
+  assert.equal([seen[1], seen[2], seen[5], seen[0]], [0, 0, 0, 1], "no look ahead");
+  mean.output.sum().add(mean.weights.square().sum()).backward();
+  assert.ok(attention.parameters().every((p) => p.hasGrad));
+  await rejects(() => attention.call(inputs[0], inputs[0], inputs[2]), ShapeError, /a key \[N, L, 3\]/);
+  await rejects(() => attention.call(inputs[0], inputs[1], inputs[1]), ShapeError, /a value \[N, L, 5\]/);
+  await rejects(() => new MultiheadAttention(4, 2, { vdim: 1.5 }), ArgumentError, /^MultiheadAttention: expected vdim to be a positive integer, got 1.5/);
+})));
+
+test("LSTM with a projected hidden state", () => assertNoLeaks(() => scopedAsync(async () => {
+  const T = 3, I = 3, H = 4, P = 2;
+  using lstm = new LSTM(I, H, { projSize: P, numLayers: 2 });
+  assert.equal([...lstm.namedParameters()].map(([n, p]) => `${n} ${p.shape.join("×")}`), [
+    "weight_ih_l0 16×3", "weight_hh_l0 16×2", "bias_ih_l0 16", "bias_hh_l0 16", "weight_hr_l0 2×4", "weight_ih_l1 16×2", "weight_hh_l1 16×2", "bias_ih_l1 16", "bias_hh_l1 16", "weight_hr_l1 2×4",
+  ]);
+  const w = await weightsOf(lstm), x = rows(numbers(T * I, 73), I), start = [numbers(2 * P, 74), numbers(2 * H, 75)] as const;
+  let input: Matrix = x;
+  const last: number[][][] = [];
+  for (const layer of [0, 1]) {
+    let h = start[0].slice(layer * P, (layer + 1) * P), c = start[1].slice(layer * H, (layer + 1) * H);
+    input = input.map((row) => {
+      const a = affine(w[`weight_ih_l${layer}`]!, w[`bias_ih_l${layer}`]![0], row), b = affine(w[`weight_hh_l${layer}`]!, w[`bias_hh_l${layer}`]![0], h), at = (k: number): number[] => gate(a, k, H).map((v, i) => v + gate(b, k, H)[i]!);
+      const [i, f, g, o] = [at(0), at(1), at(2), at(3)];
+      c = c.map((v, j) => sigmoid(f[j]!) * v + sigmoid(i[j]!) * Math.tanh(g[j]!));
+      h = affine(w[`weight_hr_l${layer}`]!, undefined, c.map((v, j) => sigmoid(o[j]!) * Math.tanh(v)));
+      return h;
+    });
+    last.push([h, c]);
+  }
+  const out = lstm.call(tensor(x), { hidden: tensor(start[0], { shape: [2, P] }), cell: tensor(start[1], { shape: [2, H] }) });
+  assert.equal([out.output.shape, out.hidden.shape, out.cell.shape], [[T, P], [2, P], [2, H]]);
+  await Promise.all([assertClose(out.output, input.flat(), 1e-5), assertClose(out.hidden, last.flatMap((s) => s[0]!), 1e-5), assertClose(out.cell, last.flatMap((s) => s[1]!), 1e-5)]);
+  out.output.square().sum().backward();
+  assert.ok(lstm.parameters().every((p) => p.hasGrad));
+  await rejects(() => new LSTM(2, 3, { projSize: 3 }), ArgumentError, /^LSTM: expected a projSize from 0 \(none\) to 2, got 3/);
+  await rejects(() => new GRU(2, 3, { projSize: 1 } as never), ArgumentError, /"projSize"/);
+})));
+
+test("a stack of decoders is its layers one after the other", () => assertNoLeaks(() => scopedAsync(async () => {
+  using stack = new TransformerDecoder(() => new TransformerDecoderLayer(E, HEADS, { dimFeedforward: 6, dropout: 0 }), 2, new LayerNorm(E));
+  const names = [...stack.namedParameters()].map(([n]) => n);
+  assert.ok(names[0] === "layers.0.self_attn.in_proj_weight" && names.includes("layers.1.multihead_attn.out_proj.bias") && names.at(-1) === "norm.bias");
+  const x = tensor(numbers(L * N * E, 76), { shape: [L, N, E] }), memory = tensor(numbers(S * N * E, 77), { shape: [S, N, E] }), options = { self: { causal: true } } as const;
+  const [first, second] = [...stack.layers] as [TransformerDecoderLayer, TransformerDecoderLayer];
+  const want = stack.norm!.call(second.call(first.call(x, memory, options), memory, options));
+  await assertClose(stack.call(x, memory, options), [...await want.data()], 1e-6);
+  await rejects(() => new TransformerDecoder(3 as never, 1), ArgumentError, /^TransformerDecoder: expected a function, got 3/);
+  await rejects(() => new TransformerDecoder(() => first, 0), ArgumentError, /numLayers/);
 })));
 
 // === Transformer layers ===

@@ -64,12 +64,27 @@ function resampleCases(backward: boolean): Case[] {
   }));
 }
 
+/** Steps of a given ratio, larger and smaller than that of the sizes. */
+function scaledCases(backward: boolean): Case[] {
+  return (["nearestScaled", "bilinearScaled"] as const).flatMap((mode) => ([[[5, 7], [8, 11], [0.6, 0.6]], [[6, 7], [3, 4], [1.7, 1.6]], [[3, 3], [4, 4], [0.7, 0.875]]] as const).map(([size, total, scale]): Case => {
+    const weights = (axis: 0 | 1): number[][] => Array.from({ length: total[axis] }, (_, p) => {
+      const n = size[axis], k = Math.fround(scale[axis]), w = Array<number>(n).fill(0), s = mode === "nearestScaled" ? Math.floor(p * k) : Math.max((p + 0.5) * k - 0.5, 0), y = Math.min(Math.floor(s), n - 1), part = Math.min(s - y, 1);
+      w[y]! += 1 - part;
+      w[Math.min(y + 1, n - 1)]! += part;
+      return w;
+    });
+    const [rows, columns] = [weights(0), weights(1)], source = floats([1, 2, ...(backward ? total : size)], 630), to = backward ? size : total;
+    const expected = build([1, 2, ...to], "float32", ([n, c, y, x]) => [...indices(source.shape.slice(2))].reduce((sum, [v, u]) => sum + (backward ? rows[v!]![y!]! * columns[u!]![x!]! : rows[y!]![v!]! * columns[x!]![u!]!) * source.values[at(source.shape, [n!, c!, v!, u!])]!, 0));
+    return { label: `${mode} ${size.join("×")} to ${total.join("×")} by ${scale.join()}`, inputs: [source], attrs: { size: to, mode, scale }, expected: [expected], rel: 1e-5, abs: 1e-5, views: turns };
+  }));
+}
+
 export const imageCases: Readonly<Record<string, () => Case[]>> = {
   pad: () => [
     ...modes.flatMap((mode) => [padCase([5], [2], [1], mode), padCase([4, 6], [0, 2], [1, 3], mode), padCase([2, 3, 4], [0, 2, 0], [0, 0, 3], mode)]), padCase([2, 2], [0, 0], [0, 0], "constant"), padCase([0, 2], [1, 0], [1, 0], "constant"),
     padCase([3, 4], [1, 1], [1, 1], "constant", "int32"), padCase([3, 4], [1, 1], [1, 1], "reflect", "uint32"), padCase([3, 4], [1, 0], [0, 1], "constant", "bool"),
   ],
-  resample: () => resampleCases(false), resampleBackward: () => resampleCases(true),
+  resample: () => [...resampleCases(false), ...scaledCases(false)], resampleBackward: () => [...resampleCases(true), ...scaledCases(true)],
 };
 
 const point = (shape: readonly number[], seed: number): GradCase["points"][number] => ({ shape, values: numbers(count(shape), seed) });
