@@ -359,6 +359,7 @@ class Reader {
     const bare = unwrap(value);
     if (isNull(bare)) return this.emit({ kind: "set", cell, to: "null", node });
     if (ts.isIdentifier(bare) && frame.cells.at(bare)) return; // an alias event is pending
+    if (ts.isBinaryExpression(bare) && bare.operatorToken.kind === ts.SyntaxKind.EqualsToken) return this.emit({ kind: "set", cell, to: "unknown", node }); // `a = b = value`
     if ((ts.isPropertyAccessExpression(bare) || ts.isElementAccessExpression(bare)) && this.aliasesCell(frame, bare)) return;
     if (ts.isCallExpression(bare) && keptBy(this.session, bare, this.session.oracle.callee(bare), cell.owned)) return this.emit({ kind: "set", cell, to: "unknown", node });
     const found = this.session.freshness(value);

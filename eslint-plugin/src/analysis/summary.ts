@@ -38,6 +38,9 @@ export class Summaries {
   }
 }
 
+/** What a body does to a parameter, whatever its tags say. */
+export const bodyEffect = (session: Session, fn: FunctionWithBody, parameter: ts.ParameterDeclaration): ParameterEffect => parameterEffect(session, fn, parameter, [], []);
+
 function parameterEffect(session: Session, fn: FunctionWithBody, parameter: ts.ParameterDeclaration, takes: readonly string[], borrows: readonly string[]): ParameterEffect {
   const effect: ParameterEffect = { disposes: false, stores: false, returns: false, calls: null };
   const name = ts.isIdentifier(parameter.name) ? parameter.name.text : "";

@@ -23,8 +23,9 @@ function wordsOf(owner: Owner): Words {
   };
 }
 
-interface Named { local: string; edits: Edit[] }
-function nameIn(session: Session, file: ts.SourceFile, owner: Owner, name: string | undefined): Named | null {
+/** A name as a file can write it, and the edits that bring it in. */
+export interface Named { local: string; edits: Edit[] }
+export function nameIn(session: Session, file: ts.SourceFile, owner: Owner, name: string | undefined): Named | null {
   if (name === undefined) return null;
   const { module } = wordsOf(owner);
   const packages = Array.isArray(owner.types) ? owner.types.flatMap((t) => t.package ?? []) : [];
@@ -40,7 +41,7 @@ function exportsName(session: Session, file: ts.SourceFile, specifier: string, n
   return symbol !== undefined && session.oracle.checker.getExportsOfModule(symbol).some((e) => e.name === name);
 }
 
-const apply = (edits: readonly Edit[]): Fix => (fixer) => edits.map((e) => fixer.replaceTextRange([e.start, e.end], e.text));
+export const apply = (edits: readonly Edit[]): Fix => (fixer) => edits.map((e) => fixer.replaceTextRange([e.start, e.end], e.text));
 const isPromise = (session: Session, node: ts.Node): boolean => session.oracle.checker.getTypeAtLocation(node).getProperty("then") !== undefined;
 
 /** A fix that gives the temporaries below `root` a scope of their own, or null. */
@@ -127,6 +128,42 @@ function openBefore(session: Session, statement: ts.Statement, owner: Owner, wor
   if (!opener || owner.policy !== "protocol") return null;
   const scope = new Names(file).pick("scope");
   return apply([...opener.edits, { start: statement.getStart(), end: statement.getStart(), text: `using ${scope} = ${opener.local}();\n${indentOf(statement)}` }]);
+}
+
+/**
+ * A fix that opens a scope before a variable's declaration and moves what the block returns out of it: overwritten values then die with the scope.
+ * Only where nothing else leaves the block, and nothing in it waits.
+ */
+export function scopeFromHere(session: Session, declaration: ts.Node, owner: Owner): Fix | null {
+  const statement = statementOf(declaration);
+  const { opener: openerName } = wordsOf(owner);
+  if (!statement || !ts.isVariableStatement(statement) || slotOf(statement) !== "block" || !ts.isBlock(statement.parent) || !owner.keep.methods.includes("moveToOuter")) return null;
+  const block = statement.parent, from = block.statements.indexOf(statement), fn = enclosingFunction(declaration);
+  const rest = block.statements.slice(from);
+  const leaves = (n: ts.Node): boolean => ts.isAwaitExpression(n) || ts.isYieldExpression(n) || (ts.isForOfStatement(n) && n.awaitModifier !== undefined)
+    || (ts.isBinaryExpression(n) && n.operatorToken.kind === ts.SyntaxKind.EqualsToken && session.oracle.ownedAt(n.right) !== null && !isLocalTo(session, n.left, rest))
+    || (ts.isCallExpression(n) && n.arguments.some((a) => session.oracle.ownedAt(a) !== null && !["borrows", "disposes"].includes(session.effect(n, a))));
+  if (!fn || !hasBody(fn) || fn.asteriskToken || rest.some((s) => contains(s, leaves))) return null;
+  const edits: Edit[] = [];
+  const moves = (n: ts.Node): boolean => {
+    if (!ts.isReturnStatement(n) || !n.expression) return false;
+    const value = n.expression;
+    if (!session.oracle.ownedAt(value)) return ts.isIdentifier(value) && session.oracle.declarationAt(value) === declaration; // known to be null here
+    if (session.oracle.ownedAt(value)?.shape !== "one" || session.freshness(value) === "borrowed" || !(ts.isIdentifier(value) || ts.isCallExpression(value))) return true;
+    edits.push({ start: value.getEnd(), end: value.getEnd(), text: `${session.oracle.ownedAt(value)?.nullable ? "?" : ""}.moveToOuter()` });
+    return false;
+  };
+  if (rest.some((s) => contains(s, moves))) return null;
+  const opener = nameIn(session, declaration.getSourceFile(), owner, openerName);
+  if (!opener) return null;
+  const scope = new Names(declaration.getSourceFile()).pick("scope");
+  return apply([...opener.edits, { start: statement.getStart(), end: statement.getStart(), text: `using ${scope} = ${opener.local}();\n${indentOf(statement)}` }, ...edits]);
+}
+
+/** Whether an assignment's target is a variable declared by one of some statements. */
+function isLocalTo(session: Session, target: ts.Expression, statements: readonly ts.Statement[]): boolean {
+  const declaration = ts.isIdentifier(target) ? session.oracle.declarationAt(target) : undefined;
+  return declaration !== undefined && ts.isVariableDeclaration(declaration) && statements.some((s) => s.pos <= declaration.pos && s.end >= declaration.end);
 }
 
 /** A fix that opens a scope at the top of the function around a node, when nothing owned leaves it and nothing in it waits. */

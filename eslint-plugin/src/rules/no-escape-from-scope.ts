@@ -11,6 +11,7 @@ import { referencesTo } from "../analysis/references.ts";
 import { opensScope } from "../analysis/summary.ts";
 import { handedTo } from "../analysis/takes.ts";
 import { rule, type Finding, type Fix, type Suggestion } from "../create-rule.ts";
+import { apply, nameIn } from "../fix/wrap.ts";
 
 type Id = "assigned" | "field" | "pushed" | "returned" | "moveToOuter" | "detach" | "keep";
 
@@ -40,7 +41,7 @@ export const noEscapeFromScope = rule<Id, Record<string, never>>({
       const scope = openScope(file, value.node);
       if (!scope) continue;
       const escape = escapeOf(file, value, scope);
-      if (escape) report({ ...escape, suggest: cures(value, escape.at) });
+      if (escape) report({ ...escape, suggest: cures(file, value, escape.at) });
     }
   },
 });
@@ -177,8 +178,13 @@ function usedUpInside(file: FileAnalysis, left: ts.Identifier, scope: OpenScope)
   const name = declaration && (declaration as ts.NamedDeclaration).name;
   const fn = declaration && enclosingFunction(declaration);
   if (!declaration || !name || !ts.isIdentifier(name)) return true;
-  return !referencesTo(file.session.oracle, declaration, name, fn ?? file.file).some((id) => id !== left && (id.pos > scope.region.end || loops(scope.region) || enclosingFunction(id) !== fn && (id.pos < scope.from)));
+  return !referencesTo(file.session.oracle, declaration, name, fn ?? file.file).some((id) => id !== left && !onlyLookedAt(file, id) && (id.pos > scope.region.end || loops(scope.region) || enclosingFunction(id) !== fn && (id.pos < scope.from)));
 }
+/** `t.shape` and its like stay readable when the scope has freed `t`. */
+const onlyLookedAt = (file: FileAnalysis, id: ts.Identifier): boolean => {
+  const fate = fateOf(id);
+  return fate.kind === "read" && file.session.oracle.ownedAt(id)?.owner.safeAfterDispose.includes(fate.member) === true;
+};
 const isLocal = (file: FileAnalysis, id: ts.Identifier): boolean => { const at = file.session.oracle.declarationAt(id); return at !== undefined && enclosingFunction(at) !== undefined; };
 const loops = (region: ts.Node): boolean => {
   for (let n: ts.Node | undefined = region; n && !ts.isSourceFile(n); n = n.parent as ts.Node | undefined) if (ts.isIterationStatement(n, false)) return true;
@@ -226,12 +232,14 @@ function boundThenReturned(file: FileAnalysis, value: FreshValue, scope: OpenSco
   return null;
 }
 
-function cures(value: FreshValue, at: ts.Expression): Suggestion<Id>[] {
+function cures(file: FileAnalysis, value: FreshValue, at: ts.Expression): Suggestion<Id>[] {
   const { keep } = value.owned.owner;
   if (value.owned.shape !== "one") return [];
   const append = (text: string): Fix => (fixer) => fixer.insertTextAfterRange([at.getStart(), at.getEnd()], text);
   const found: Suggestion<Id>[] = [];
   if (keep.methods.includes("moveToOuter")) found.push({ messageId: "moveToOuter", fix: append(".moveToOuter()") });
   if (keep.methods.includes("detachFromScope")) found.push({ messageId: "detach", fix: append(".detachFromScope()") });
+  const keeper = keep.functions.includes("keep") ? nameIn(file.session, file.file, value.owned.owner, "keep") : null;
+  if (keeper) found.push({ messageId: "keep", fix: apply([...keeper.edits, { start: at.getStart(), end: at.getEnd(), text: `${keeper.local}(${at.getText()})` }]) });
   return found;
 }

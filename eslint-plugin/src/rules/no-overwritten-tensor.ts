@@ -10,8 +10,9 @@ import { unwrap, type CallLike } from "../analysis/oracle.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { lineOf, rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, Names, slotOf, unitOf } from "../fix/text.ts";
+import { scopeFromHere } from "../fix/wrap.ts";
 
-type Id = "overwritten" | "field" | "keepPrevious";
+type Id = "overwritten" | "field" | "keepPrevious" | "scope";
 
 export const noOverwrittenTensor = rule<Id, Record<string, never>>({
   name: "no-overwritten-tensor",
@@ -22,6 +23,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
   messages: {
     overwritten: "This assignment loses the {{ noun }} `{{ variable }}` got on line {{ line }}, which is not disposed; dispose it first.",
     field: "This assignment loses the {{ noun }} `{{ variable }}` held before, which is not disposed; dispose it afterwards.",
+    scope: "Open a dispose scope before `{{ variable }}` and move the result out of it.",
     keepPrevious: "Keep the previous {{ noun }} and dispose it after the assignment.",
   },
   defaults: {},
@@ -34,6 +36,8 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       told.add(node);
       const fix = keepPrevious(node, cell.label, cell.owned.owner.dispose.methods[0] ?? "dispose", cell.owned.nullable);
       const suggest: Suggestion<Id>[] = fix ? [{ messageId: "keepPrevious", data: { noun: cell.owned.owner.noun }, fix }] : [];
+      const scope = cell.declaration && scopeFromHere(file.session, cell.declaration, cell.owned.owner);
+      if (scope) suggest.push({ messageId: "scope", data: { variable: cell.label }, fix: scope });
       report({ mark: markOfAssignment(node), messageId: "overwritten", data: { noun: cell.owned.owner.noun, variable: cell.label, line: lineOf(site.value) }, suggest });
     }
     for (const assignment of fieldOverwrites(file)) {

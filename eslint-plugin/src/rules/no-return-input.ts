@@ -9,7 +9,7 @@ import { hasBody, unwrap, type FunctionWithBody } from "../analysis/oracle.ts";
 import { handedTo } from "../analysis/takes.ts";
 import { rule, spanOf, type Finding } from "../create-rule.ts";
 
-type Id = "input" | "stored" | "alias";
+type Id = "input" | "stored" | "alias" | "freshBorrowed";
 
 export const noReturnInput = rule<Id, { identities: string[] }>({
   name: "no-return-input",
@@ -21,6 +21,7 @@ export const noReturnInput = rule<Id, { identities: string[] }>({
     input: "`{{ name }}` belongs to the caller, but callers of `{{ fn }}` dispose what it returns; return a fresh alias: `{{ name }}.{{ alias }}()`.",
     stored: "`{{ name }}` stays stored here, but callers of `{{ fn }}` dispose what it returns; return a fresh alias: `{{ name }}.{{ alias }}()`.",
     alias: "Return `{{ name }}.{{ alias }}()`.",
+    freshBorrowed: "`{{ fn }}` is documented `@borrowed`, so nobody disposes what it returns, but this {{ noun }} is fresh; store it, or document the function with `@fresh`.",
   },
   options: { identities: { type: "array", items: { type: "string" }, description: "Names of functions that are meant to return what they are given." } },
   defaults: { identities: [] },
@@ -49,6 +50,9 @@ function checkFunction(file: FileAnalysis, fn: FunctionWithBody, identities: str
   if (!owner || owner.policy === "generic" || owner.alias === "") return;
   const tags = session.oracle.tags(fn);
   const name = functionName(fn);
+  if (tags.borrowed) {
+    for (const value of values) if (session.freshness(value) === "fresh") report({ mark: spanOf(value), messageId: "freshBorrowed", data: { fn: name === "" ? "this function" : name, noun: owner.noun } });
+  }
   if (tags.borrowed || identities.includes(name) || isGeneric(fn)) return;
   const fresh = tags.fresh || values.some((v) => session.freshness(v) === "fresh");
   const promised = owner.policy === "protocol" && /^(forward|call)$/.test(name) && ts.isMethodDeclaration(fn);

@@ -6,6 +6,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
 import parser from "@typescript-eslint/parser";
 import { build, transformSync } from "esbuild";
 import { Linter } from "eslint";
@@ -88,7 +89,7 @@ const sourcesBelow = (path: string): string[] => readdirSync(join(root, path), {
 /** An example is run as it stands; what it says goes nowhere. */
 const exampleEntry = (main: string, args: string[]): string => `
 import { memory } from "tenure";
-export async function run() {
+async function run() {
   process.argv = ["node", "example", ...${JSON.stringify(args)}];
   process.env.TENURE_DEVICE = "null";
   try { await import(${JSON.stringify(join(root, main))}); } catch (error) { if (!/leak/i.test(String(error))) throw error; return { example: 1 }; } finally { process.exitCode = 0; }
@@ -97,7 +98,7 @@ export async function run() {
 }`;
 
 const subjects = (): Subject[] => [
-  { name: "library", files: ["autograd", "data", "nn", "optim", "tensor"].flatMap((f) => sourcesBelow(`packages/tenure/src/${f}`)), entry: `export { run } from ${JSON.stringify(join(import.meta.dirname, "workload.ts"))};` },
+  { name: "library", files: ["autograd", "data", "nn", "optim", "tensor"].flatMap((f) => sourcesBelow(`packages/tenure/src/${f}`)), entry: `import { run } from ${JSON.stringify(join(import.meta.dirname, "workload.ts"))};` },
   { name: "mnist", files: sourcesBelow("examples/mnist"), entry: exampleEntry("examples/mnist/main.ts", ["--limit", "64", "--batch", "32", "--epochs", "1"]) },
   { name: "char-transformer", files: sourcesBelow("examples/char-transformer"), entry: exampleEntry("examples/char-transformer/main.ts", ["2", "1", "2"]) },
 ];
@@ -105,10 +106,24 @@ const subjects = (): Subject[] => [
 /** How many tensors a subject leaves behind with one file changed; an error means the mutant does not run, which is no leak. */
 async function leftBySubject({ entry }: Subject, mutant: Mutant | null): Promise<number> {
   const { outputFiles } = await build({
-    stdin: { contents: entry, resolveDir: import.meta.dirname, loader: "ts" }, bundle: true, write: false, format: "esm", platform: "node", target: "node20", conditions: ["tenure:source"], external: ["webgpu"], logLevel: "silent",
+    stdin: { contents: `import { parentPort } from "node:worker_threads";\n${entry}\nparentPort.postMessage(await run());`, resolveDir: import.meta.dirname, loader: "ts" }, bundle: true, write: false, format: "esm", platform: "node", target: "node20", conditions: ["tenure:source"], external: ["webgpu"], logLevel: "silent",
     plugins: mutant === null ? [] : [{ name: "mutant", setup: (b) => { b.onLoad({ filter: /\.ts$/ }, ({ path }) => (path === mutant.file ? { contents: mutant.text, loader: "ts" } : undefined)); } }],
   });
-  return imported<{ run: () => Promise<Record<string, number>> }>(outputFiles[0]!.text, async ({ run }) => Math.max(...Object.values(await quietly(run))));
+  mkdirSync(place, { recursive: true });
+  const path = join(place, `mutant-${String(process.pid)}-${String(serial++)}.mjs`);
+  writeFileSync(path, outputFiles[0]!.text);
+  // A thread of its own: what a mutant leaves behind goes with it, and what it says goes nowhere.
+  const worker = new Worker(pathToFileURL(path), { stdout: true, stderr: true, execArgv: [] });
+  try {
+    const found = await new Promise<Record<string, number>>((done, fail) => {
+      worker.once("message", done).once("error", fail).once("exit", () => { fail(new Error("no answer")); });
+      setTimeout(() => { fail(new Error("no answer in a minute")); }, 60_000).unref();
+    });
+    return Math.max(...Object.values(found));
+  } finally {
+    await worker.terminate();
+    rmSync(path, { force: true });
+  }
 }
 
 /** The runtime complains about the scopes that mutants leave open, and examples talk. */
@@ -173,11 +188,13 @@ class Repository {
 export interface Judged { subject: string; file: string; line: number; what: string; verdict: "reported" | "missed" | "harmless"; says: string }
 
 /** Every mutant of every subject, judged. */
-export async function judge(only?: string): Promise<Judged[]> {
+export async function judge(only?: string, tell: (judged: Judged) => void = () => undefined): Promise<Judged[]> {
   const found: Judged[] = [];
   const put = (subject: string, mutant: Mutant, left: number, said: string[]): void => {
     const verdict = left <= 0 ? "harmless" : said.length > 0 ? "reported" : "missed";
-    found.push({ subject, file: relative(root, mutant.file), line: mutant.line, what: mutant.what, verdict, says: said[0]?.replace(/^\d+ tenure\/([a-z-]+):.*$/s, "$1") ?? "" });
+    const judged: Judged = { subject, file: relative(root, mutant.file), line: mutant.line, what: mutant.what, verdict, says: said[0]?.replace(/^\d+ tenure\/([a-z-]+):.*$/s, "$1") ?? "" };
+    found.push(judged);
+    tell(judged);
   };
   for (const file of only === undefined || only === "valid" ? validPrograms() : []) {
     for (const mutant of mutantsOf(join(folder, file), readValid(file))) {
