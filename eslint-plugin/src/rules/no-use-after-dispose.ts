@@ -82,7 +82,7 @@ function later(file: FileAnalysis, cell: Cell, node: ts.Node, at: ts.Node): Sugg
   if (!handedOn && last && last.pos > early.pos && last.pos <= node.pos && !ts.isReturnStatement(last) && !ts.isThrowStatement(last) && !contains(last, isJump)) {
     found.push({ messageId: "disposeLater", fix: (fixer) => [remove(fixer), fixer.insertTextAfterRange([last.getStart(), last.getEnd()], `\n${indentOf(last)}${early.getText()}`)] });
   }
-  const list = declaration.parent as ts.Node, keyword = ts.isVariableDeclarationList(list) && list.declarations.length === 1 && list.parent.parent === block ? list.getFirstToken() : undefined;
+  const list = declaration.parent, keyword = ts.isVariableDeclarationList(list) && list.declarations.length === 1 && list.parent.parent === block ? list.getFirstToken() : undefined;
   if (!handedOn && keyword && file.session.oracle.usingKind(name) === "using") {
     found.push({ messageId: "useUsing", fix: (fixer) => [fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], "using"), remove(fixer)] });
   }

@@ -128,7 +128,7 @@ async function leftBySubject({ entry }: Subject, mutant: Mutant | null): Promise
 
 /** The runtime complains about the scopes that mutants leave open, and examples talk. */
 async function quietly<T>(fn: () => Promise<T>): Promise<T> {
-  const { console: real } = globalThis, { write } = process.stdout;
+  const { console: real } = globalThis, write = process.stdout.write.bind(process.stdout);
   globalThis.console = { ...real, log: () => undefined, error: () => undefined, warn: () => undefined };
   process.stdout.write = () => true;
   try {

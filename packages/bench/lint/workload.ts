@@ -8,7 +8,7 @@ import * as nn from "tenure/nn";
 import { Adam, AdamW, Adagrad, Lion, RMSprop, SGD, clipGradNorm, clipGradValue } from "tenure/optim";
 import { gradcheck } from "tenure/testing";
 
-type Owned = Tensor | readonly Owned[] | { readonly [name: string]: Owned } | null | undefined | void;
+type Owned = Tensor | readonly Owned[] | { readonly [name: string]: Owned } | null | undefined;
 /** Frees every tensor in a value. */
 function free(value: unknown): void {
   if (typeof value !== "object" || value === null) return;
@@ -22,7 +22,7 @@ const ints = (values: number[], shape?: number[]): Tensor => tensor(Int32Array.f
 function train(module: nn.AnyModule, ...inputs: Tensor[]): void {
   using m = module;
   for (let round = 0; round < 2; round++) {
-    const out = (m as nn.Module<Tensor[], Tensor>).call(...inputs);
+    const out = (m as nn.Module<Tensor[]>).call(...inputs);
     using total = out.sum();
     out.dispose();
     if (total.requiresGrad) total.backward();
@@ -70,7 +70,7 @@ export const sections: Readonly<Record<string, () => unknown>> = {
       () => F.conv1d(s, w1, bias), () => F.convTranspose2d(x, up, bias), () => F.convTranspose1d(s, up1), () => F.maxPool1d(s, 2), () => F.avgPool1d(s, 2), () => F.adaptiveAvgPool2d(x, 2), () => F.adaptiveAvgPool1d(s, 2),
       () => F.upsample(x, { scaleFactor: 2 }), () => F.pad(x, [1, 1]), () => F.pad(x, [1, 1, 2, 2], "reflect"), () => F.pad(x, [1, 1], "replicate"),
       () => F.scaledDotProductAttention(q, q, q), () => F.scaledDotProductAttention(q, q, q, { causal: true }),
-      () => F.layerNorm(q, 4, gain, shift), () => F.rmsNorm(q, 4, gain), () => F.groupNorm(x, 2, gain, shift), () => F.instanceNorm(x), () => F.batchNorm(x, { weight: gain, bias: shift, runningMean: mean, runningVar: spread, training: true } as never),
+      () => F.layerNorm(q, 4, gain, shift), () => F.rmsNorm(q, 4, gain), () => F.groupNorm(x, 2, gain, shift), () => F.instanceNorm(x), () => F.batchNorm(x, { weight: gain, bias: shift, runningMean: mean, runningVar: spread, training: true }),
     );
   },
   layers() {
@@ -130,8 +130,8 @@ export const sections: Readonly<Record<string, () => unknown>> = {
     free(enableGrad(() => x.neg()));
   },
   optimizers() {
-    optimise((p) => new SGD(p, { lr: 0.1, momentum: 0.9, nesterov: true }) as never);
-    for (const Rule of [SGD, Adam, AdamW, Adagrad, Lion, RMSprop]) optimise((p) => new Rule(p, { lr: 0.1 }) as never);
+    optimise((p) => new SGD(p, { lr: 0.1, momentum: 0.9, nesterov: true }));
+    for (const Rule of [SGD, Adam, AdamW, Adagrad, Lion, RMSprop]) optimise((p) => new Rule(p, { lr: 0.1 }));
   },
   async data() {
     const set = new ArrayDataset({ x: { data: new Float32Array(12), shape: [2] }, y: { data: new Int32Array(6), shape: [], dtype: "int32" } });
@@ -140,8 +140,8 @@ export const sections: Readonly<Record<string, () => unknown>> = {
     for (const { y } of loader) { if (y.size > 0) break; }
     for await (const { x } of loader) free(x.neg());
     using model = new nn.Linear(2, 2), optimizer = new Adam(model.parameters());
-    const bytes = await packCheckpoint({ model, optimizer: optimizer as never });
-    unpackCheckpoint(bytes, { model, optimizer: optimizer as never });
+    const bytes = await packCheckpoint({ model, optimizer: optimizer });
+    unpackCheckpoint(bytes, { model, optimizer: optimizer });
     let saved: Promise<unknown>;
     { using _scope = newDisposeScope("saving"); saved = toSafetensors(model.stateDict()); }
     await saved;
