@@ -19,7 +19,7 @@ function run(...args: readonly string[]): Promise<{ code: number; out: string; e
 }
 
 test("learns without a leak, and the statistics serve in evaluation", async () => {
-  const { code, out, err } = await run("--limit", "600", "--tests", "100", "--epochs", "2", "--width", "4", "--batch", "30");
+  const { code, out, err } = await run("--limit", "450", "--tests", "100", "--epochs", "2", "--width", "4", "--batch", "30");
   assert.is(code, 0, err);
   assert.match(out, /^0 tensors leaked, \d+ created$/m);
   const accuracy = Number(/test accuracy ([\d.]+) %/.exec(out)?.[1]);
