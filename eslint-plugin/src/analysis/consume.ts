@@ -8,6 +8,7 @@ import { fateOf, type Fate } from "./fate.ts";
 import { callFreshness, keptBy, readIsFresh, returnedArgument } from "./is-fresh.ts";
 import { hasBody, unwrap, type CallLike, type Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
+import { storesAlias } from "./takes.ts";
 
 /** What becomes of a fresh value. `leaked`: used once, then unreachable; `elements`: a container's elements are out of reach. */
 export type Outcome = "bound" | "assigned" | "returned" | "kept" | "dropped" | "leaked" | "elements" | "iterated" | "unknown";
@@ -52,7 +53,7 @@ export function outcomeOf(session: Session, expression: ts.Expression, owned: Ow
   switch (fate.kind) {
     case "dropped": return done("dropped");
     case "bound": return done(fate.literal ? "unknown" : "bound");
-    case "assigned": return done("assigned");
+    case "assigned": return done(storesAlias(owned.owner, (fate.node as ts.BinaryExpression).left) ? "leaked" : "assigned");
     case "returned": case "yielded": return done("returned");
     case "thrown": case "field": return done("kept");
     case "operand": return done(ts.isForInStatement(fate.node) ? "unknown" : "leaked");

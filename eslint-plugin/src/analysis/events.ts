@@ -11,7 +11,7 @@ import { keptBy } from "./is-fresh.ts";
 import { hasBody, unwrap, type CallLike } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Freshness, Session } from "./session.ts";
-import { handedTo } from "./takes.ts";
+import { handedTo, storesAlias } from "./takes.ts";
 
 /** Where a cell was given a fresh value. */
 export interface Site {
@@ -324,6 +324,7 @@ class Reader {
     const assignment = fate.node as ts.BinaryExpression;
     const target = ts.isIdentifier(assignment.left) ? frame.cells.at(assignment.left) : undefined;
     if (target === cell) return;
+    if (storesAlias(cell.owned.owner, assignment.left)) return this.all(cell, "use", node);
     if (!target || fate.conditional || target.kind === "using") return this.all(cell, "escape", node, assignment, frame);
     this.link(cell, target, assignment);
   }

@@ -54,7 +54,7 @@ export class Oracle {
   private readonly byType = new Map<ts.Type, Owned | null>();
   private readonly byNode = new WeakMap<ts.Node, Owned | null>();
   private readonly callees = new WeakMap<ts.Node, Callee>();
-  private readonly packages = new Map<string, string>();
+  private readonly packages = new Map<string, { name: string; folder: string }>();
   private readonly bySymbol = new WeakMap<ts.Node, ts.Symbol | null>();
   private readonly tagsOf = new WeakMap<ts.Node, Tags>();
   private readonly memberNames: ReadonlyMap<string, readonly Owner[]>;
@@ -286,24 +286,29 @@ export class Oracle {
 
   /** The npm package a file belongs to: its nearest package.json, found once per folder. */
   packageOf(file: ts.SourceFile): string {
-    return this.packageOfFolder(file.fileName.replace(/[\\/][^\\/]*$/, ""));
+    return this.packageAt(file.fileName.replace(/[\\/][^\\/]*$/, "")).name;
   }
 
-  private packageOfFolder(folder: string): string {
+  /** The folder of that package.json; empty when there is none. */
+  folderOf(file: ts.SourceFile): string {
+    return this.packageAt(file.fileName.replace(/[\\/][^\\/]*$/, "")).folder;
+  }
+
+  private packageAt(folder: string): { name: string; folder: string } {
     const known = this.packages.get(folder);
     if (known !== undefined) return known;
-    let found = "";
+    let name = "";
     const text = ts.sys.readFile(`${folder}/package.json`);
     if (text !== undefined) {
       try {
         const parsed = JSON.parse(text) as { name?: unknown };
-        if (typeof parsed.name === "string") found = parsed.name;
+        if (typeof parsed.name === "string") name = parsed.name;
       } catch {
-        found = ""; // a broken package.json names nothing; the folder above may
+        name = ""; // a broken package.json names nothing; the folder above may
       }
     }
     const above = folder.replace(/[\\/][^\\/]*$/, "");
-    if (found === "" && above !== folder && above !== "") found = this.packageOfFolder(above);
+    const found = name === "" && above !== folder && above !== "" ? this.packageAt(above) : { name, folder: name === "" ? "" : folder };
     this.packages.set(folder, found);
     return found;
   }

@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import { bindingOf, callSitesOf, nameOf, overridesForeign } from "./call-sites.ts";
+import { offered } from "./entry-points.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { hasBody, unwrap, type CallLike, type FunctionWithBody } from "./oracle.ts";
 import type { ScopeState, Session } from "./session.ts";
@@ -58,6 +59,7 @@ export class ScopeContext {
     const states = sites.calls.filter(counts).map((c) => this.at(session, c));
     for (const value of sites.values.filter(counts)) states.push(this.ofValue(session, value));
     if (states.includes("out")) return "out";
+    if (settings.exportedFunctions === "strict" && settings.scopeInference === "program" && isOffered(session, fn, [...sites.calls, ...sites.values].filter(counts))) return "out";
     if (states.includes("unknown")) {
       const entry = isExported(fn) && settings.exportedFunctions === "strict" && settings.scopeInference === "program";
       return entry && !states.includes("in") ? "out" : "unknown";
@@ -117,6 +119,15 @@ function boundary(node: ts.Node): ts.Node | undefined {
     current = current.parent;
   }
   return undefined;
+}
+
+/** Whether code outside its package calls a function, or could: a function that the package exports, a method that another package calls. */
+function isOffered(session: Session, fn: FunctionWithBody, sites: readonly ts.Node[]): boolean {
+  const { oracle } = session;
+  if (!isExported(fn) || overridesForeign(oracle, fn)) return false;
+  if (offered(oracle).has(bindingOf(fn) ?? fn)) return true;
+  const own = oracle.packageOf(fn.getSourceFile());
+  return own !== "" && sites.some((s) => ![own, ""].includes(oracle.packageOf(s.getSourceFile())));
 }
 
 /** Whether a function runs what it is given inside a scope of its own, by settings. */

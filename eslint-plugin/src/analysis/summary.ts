@@ -10,7 +10,7 @@ import { resultFreshness } from "./is-fresh.ts";
 import type { CallLike, FunctionWithBody } from "./oracle.ts";
 import { boundNames, referencesTo } from "./references.ts";
 import type { CallMode, ParameterEffect, Session, Summary } from "./session.ts";
-import { callbackMode, handedTo } from "./takes.ts";
+import { callbackMode, handedTo, storesAlias } from "./takes.ts";
 
 const pending: Summary = { result: "fresh", parameters: [] };
 const maxDepth = 12;
@@ -121,6 +121,7 @@ function noteArgument(session: Session, id: ts.Identifier, fate: Fate, effect: P
 
 function noteAssigned(session: Session, fn: FunctionWithBody, fate: Fate, effect: ParameterEffect, hops: number): void {
   const { left } = fate.node as ts.BinaryExpression;
+  if (session.settings.owners.some((o) => storesAlias(o, left))) return;
   if (!ts.isIdentifier(left)) { effect.stores = true; return; }
   const declaration = session.oracle.declarationAt(left);
   if (!declaration || enclosingFunction(declaration) !== fn) effect.stores = true;

@@ -3,6 +3,7 @@
  * calls nothing is known of. Reached through `session.effect`; unsure is `unknown`, and rules stay silent on it.
  */
 import ts from "typescript";
+import type { Owner } from "../owner.ts";
 import { disposesArguments } from "./disposes.ts";
 import { argumentOf, fateOf } from "./fate.ts";
 import { keptBy } from "./is-fresh.ts";
@@ -76,6 +77,9 @@ function defaultEffect(session: Session, call: CallLike, callee: Callee, { owner
   if (owner.args === "transfer" || ts.isNewExpression(call)) return "unknown";
   return owner.policy !== "generic" && session.oracle.fromLibrary(callee, owner) ? "borrows" : "unknown";
 }
+
+/** `p.grad = g`: a property whose every read is fresh keeps an alias of what it is given. */
+export const storesAlias = (owner: Owner, left: ts.Expression): boolean => ts.isPropertyAccessExpression(left) && owner.freshProperties.includes(left.name.text);
 
 /** How a call runs a callback argument, when tags and settings or a body tell. */
 export function callbackMode(session: Session, call: CallLike, argument: ts.Node): "scoped" | "inline" | "later" | "unknown" {

@@ -8,6 +8,7 @@ import type { Owner } from "../owner.ts";
 import type { Session } from "../analysis/session.ts";
 import { enclosingFunction } from "../analysis/fate.ts";
 import { hasBody } from "../analysis/oracle.ts";
+import { storesAlias } from "../analysis/takes.ts";
 import { contains, importName, indentOf, isJump, Names, shift, slotOf, statementOf, textWith, unitOf, type Edit } from "./text.ts";
 
 interface Words { callback: string | undefined; opener: string | undefined; module: string | undefined }
@@ -68,8 +69,12 @@ export function wrapInScope(session: Session, root: ts.Expression, owner: Owner)
 /** `x = <chain>` with an owned result: only the right side goes into the scope, which moves the result out. */
 const assignedPart = (root: ts.Expression): ts.Expression =>
   ts.isBinaryExpression(root) && root.operatorToken.kind === ts.SyntaxKind.EqualsToken ? root.right : root;
-const storesOwned = (session: Session, root: ts.Expression): boolean =>
-  ts.isBinaryExpression(root) && root.operatorToken.kind === ts.SyntaxKind.EqualsToken && session.oracle.ownedAt(root.right) !== null;
+/** Whether an assignment hands an owned value on; a property that keeps an alias takes nothing. */
+function storesOwned(session: Session, root: ts.Expression): boolean {
+  if (!ts.isBinaryExpression(root) || root.operatorToken.kind !== ts.SyntaxKind.EqualsToken) return false;
+  const owned = session.oracle.ownedAt(root.right);
+  return owned !== null && !storesAlias(owned.owner, root.left);
+}
 
 /** The only await of an expression, when nothing else in it waits. */
 function soleAwait(root: ts.Expression): ts.AwaitExpression | undefined {

@@ -140,6 +140,7 @@ function mentions(method: Method, field: string): boolean {
   let found = false;
   const visit = (node: ts.Node): void => {
     if (found) return;
+    if (ts.isForOfStatement(node) && isEmpty(node.statement)) return; // looks at them and does nothing
     if (ts.isPropertyAccessExpression(node) && node.name.text === field) found = true;
     else if (ts.isElementAccessExpression(node) && node.expression.kind === ts.SyntaxKind.ThisKeyword) found = true;
     else if (ts.isBindingElement(node) && (node.propertyName ?? node.name).getText() === field) found = true;
@@ -149,6 +150,8 @@ function mentions(method: Method, field: string): boolean {
   visit(method.body);
   return found;
 }
+
+const isEmpty = (body: ts.Statement): boolean => ts.isEmptyStatement(body) || (ts.isBlock(body) && body.statements.every((s) => ts.isEmptyStatement(s)));
 
 function addLine(method: Method, member: Member, data: Record<string, string>): Suggestion<Id>[] {
   const name = member.owned.owner.dispose.methods[0];

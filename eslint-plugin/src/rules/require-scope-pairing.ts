@@ -4,7 +4,7 @@
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
-import { enclosingFunction, fateOf } from "../analysis/fate.ts";
+import { argumentOf, enclosingFunction, fateOf } from "../analysis/fate.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { opensScope } from "../analysis/summary.ts";
 import { handedTo } from "../analysis/takes.ts";
@@ -51,7 +51,7 @@ function checkOpener(file: FileAnalysis, call: ts.CallExpression, report: (f: Fi
   const root: ts.Node = enclosingFunction(declaration) ?? file.file;
   if (root === file.file && /root:\s*true/.test(call.getText())) return;
   const uses = referencesTo(file.session.oracle, declaration, declaration.name, root);
-  if (uses.some((id) => handedOn(id)) || uses.some((id) => disposedInFinally(id))) return;
+  if (uses.some((id) => handedOn(file, id)) || uses.some((id) => disposedInFinally(id))) return;
   const keyword = list.getFirstToken();
   const disposals = uses.filter((id) => disposes(id));
   const simple = keyword && list.declarations.length === 1 && ts.isVariableStatement(list.parent) && ts.isBlock(list.parent.parent) && disposals.length === 0 && !uses.some((id) => isTarget(id));
@@ -69,11 +69,19 @@ const isUsing = (list: ts.VariableDeclarationList): boolean => {
 const isTarget = (id: ts.Identifier): boolean => ts.isBinaryExpression(id.parent) && id.parent.left === id;
 
 /** Returned, stored, passed on or captured by `using` elsewhere: somebody else closes it. */
-function handedOn(id: ts.Identifier): boolean {
+function handedOn(file: FileAnalysis, id: ts.Identifier, depth = 0): boolean {
   const fate = fateOf(id);
-  if (fate.kind === "argument") return !/^(log|equal|is|ok|moveTo|moveToOuter)$/.test(calleeName(fate.node));
+  if (fate.kind === "argument") return !/^(log|equal|is|ok|moveTo|moveToOuter)$/.test(calleeName(fate.node)) && mayClose(file, fate.node as ts.CallExpression, id, depth);
   return ["returned", "yielded", "field", "bound", "assigned", "unknown"].includes(fate.kind) || fate.literal !== null;
 }
+/** Whether a function that is given a scope may close or keep it: not when its body shows that it only uses it. */
+function mayClose(file: FileAnalysis, call: ts.CallExpression, id: ts.Identifier, depth: number): boolean {
+  const { body } = file.session.oracle.callee(call), place = argumentOf(call, id);
+  const parameter = place && body?.parameters[place.index];
+  if (!body || !parameter || !ts.isIdentifier(parameter.name) || place.argument !== id || depth > 3) return true;
+  return referencesTo(file.session.oracle, parameter, parameter.name, body).some((use) => disposes(use) || handedOn(file, use, depth + 1));
+}
+
 const calleeName = (node: ts.Node): string => {
   const target = ts.isCallExpression(node) ? node.expression : undefined;
   return target && ts.isPropertyAccessExpression(target) ? target.name.text : target && ts.isIdentifier(target) ? target.text : "";

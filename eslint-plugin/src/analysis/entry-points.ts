@@ -1,0 +1,59 @@
+/**
+ * Entry points: what a package offers to others, by its package.json. Callers of such functions may be programs nobody here can see, so that a scope
+ * around every call site in this program proves nothing about them. Used by `scope-context.ts` alone.
+ */
+import ts from "typescript";
+import type { Oracle } from "./oracle.ts";
+
+const byProgram = new WeakMap<ts.Program, ReadonlySet<ts.Node>>();
+
+/** The declarations that the packages of a program export through their entry files. */
+export function offered(oracle: Oracle): ReadonlySet<ts.Node> {
+  let found = byProgram.get(oracle.program);
+  if (!found) byProgram.set(oracle.program, found = collect(oracle));
+  return found;
+}
+
+function collect(oracle: Oracle): ReadonlySet<ts.Node> {
+  const folders = new Set<string>(), declarations = new Set<ts.Node>();
+  for (const file of oracle.program.getSourceFiles()) if (!file.isDeclarationFile) folders.add(oracle.folderOf(file));
+  for (const folder of folders) {
+    for (const entry of entriesOf(folder)) {
+      const file = oracle.program.getSourceFile(entry);
+      const symbol = file && !file.isDeclarationFile ? oracle.checker.getSymbolAtLocation(file) : undefined;
+      if (symbol) exportsOf(oracle, symbol, declarations, 0);
+    }
+  }
+  return declarations;
+}
+
+/** Everything a module exports, through `export * as name` too. */
+function exportsOf(oracle: Oracle, module: ts.Symbol, into: Set<ts.Node>, depth: number): void {
+  for (const exported of oracle.checker.getExportsOfModule(module)) {
+    const symbol = exported.flags & ts.SymbolFlags.Alias ? oracle.checker.getAliasedSymbol(exported) : exported;
+    if (symbol.flags & ts.SymbolFlags.ValueModule) { if (depth < 2) exportsOf(oracle, symbol, into, depth + 1); }
+    else for (const declaration of symbol.declarations ?? []) into.add(declaration);
+  }
+}
+
+/** The source files a package.json names: as they stand, and `dist/x.js` as `src/x.ts`. */
+function entriesOf(folder: string): string[] {
+  const text = folder === "" ? undefined : ts.sys.readFile(`${folder}/package.json`);
+  if (text === undefined) return [];
+  let parsed: Record<string, unknown>;
+  try {
+    parsed = JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return []; // a broken package.json offers nothing
+  }
+  const paths = new Set<string>();
+  const visit = (value: unknown): void => {
+    if (typeof value === "string") paths.add(value.replace(/^\.?\//, ""));
+    else if (typeof value === "object" && value !== null) Object.values(value).forEach(visit);
+  };
+  for (const key of ["exports", "main", "module", "types", "source"]) visit(parsed[key]);
+  return [...paths].flatMap((path) => {
+    const source = path.replace(/(^|\/)(dist|lib|build)\//, "$1src/").replace(/(\.d)?\.([cm]?)[jt]sx?$/, ".$2ts");
+    return [path, source].filter((p) => /\.[cm]?tsx?$/.test(p) && !p.includes("*")).map((p) => `${folder}/${p}`);
+  });
+}
