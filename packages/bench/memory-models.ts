@@ -78,7 +78,7 @@ class ResNet extends Module {
 }
 
 /** One training step with SGD and momentum: forward, backward, update; gradients are freed. */
-function stepOf(model: Module & { forward(x: Tensor): Tensor }, batch: number, size: number): Program {
+function stepOf(model: Module, batch: number, size: number): Program {
   using _scope = newDisposeScope("bench");
   using optimizer = new SGD(model.parameters(), { lr: 0.1, momentum: 0.9 });
   const images = zeros([batch, 3, size, size]), labels = tensor(new Int32Array(batch));
@@ -87,7 +87,7 @@ function stepOf(model: Module & { forward(x: Tensor): Tensor }, batch: number, s
   optimizer.step();
   optimizer.zeroGrad();
   const step = (): Tensor => scoped(() => {
-    const loss = functional.crossEntropy(model.forward(images), labels);
+    const loss = functional.crossEntropy(model.call(images), labels);
     loss.backward();
     optimizer.step();
     optimizer.zeroGrad();

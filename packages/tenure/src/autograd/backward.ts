@@ -15,6 +15,7 @@ import { f32Bits } from "../base/bits.ts";
 import { labels } from "../runtime/record.ts";
 import { TensorHandle } from "../tensor/body.ts";
 import { restored } from "../tensor/run.ts";
+import { labelled } from "../tensor/step.ts";
 import { type GradNode, type Gradient, castMode, gradMode } from "../tensor/tape.ts";
 import { type BackwardOptions, Tensor, call, engine, wrap } from "../tensor/tensor.ts";
 
@@ -45,7 +46,7 @@ type Pending = Map<Gradient, Tensor>;
 export function backward(root: Tensor, gradient: Tensor | undefined, options: BackwardOptions): void {
   using scope = newDisposeScope("backward");
   const leaves = propagate([root], gradient === undefined ? undefined : [gradient], options, scope);
-  for (const [leaf, g] of leaves) accumulate(leaf, g);
+  labelled("calcGradient", null, () => { for (const [leaf, g] of leaves) accumulate(leaf, g); });
 }
 
 interface PropagateOptions extends BackwardOptions {
@@ -71,6 +72,7 @@ export function propagate(roots: readonly Tensor[], seeds: readonly Tensor[] | u
   gradMode.enabled = createGraph;
   castMode.enabled = false; // gradients have the dtypes of what was recorded
   try {
+    labels.phase = "calcDerivative";
     roots.forEach((root, i) => { addTo(pending, rootRecord(root), seed(root, seeds?.[i]), scope); });
     const nodes = reachable([...pending.keys()], wanted?.boundary === true ? wanted.records : undefined);
     for (const node of nodes) if (node.consumed) throw new GradError("backward", `expected a graph that was not used yet, got one whose ${node.op.name} was freed by an earlier backward; pass { retainGraph: true } to the first one`);

@@ -30,6 +30,7 @@ export const matmul: OpDef = defineOp({
   flops: ([a], [y]) => 2 * y!.layout.size * a!.layout.shape.at(-1)!,
   vjp: ({ grad, input, metas, needs, run }) => [
     needs(0) && isFloat(metas[0]!.dtype) ? run(matmul, [grad, transposed(run, input(1))], undefined) : null,
-    needs(1) && isFloat(metas[1]!.dtype) ? run(matmul, [transposed(run, input(0)), grad], undefined) : null,
+    // A transposed weight gets its gradient in the layout it has itself: nothing has to be copied.
+    needs(1) && isFloat(metas[1]!.dtype) ? metas[1]!.columns === true ? transposed(run, run(matmul, [transposed(run, grad), input(0)], undefined)) : run(matmul, [transposed(run, input(0)), grad], undefined) : null,
   ],
 });

@@ -8,7 +8,12 @@ import type { Shape } from "../base/shape.ts";
 import type { DeviceCaps, Kernel, View } from "../kernels/kernel.ts";
 
 /** Shape and dtype of a result. */
-export interface Meta { readonly shape: Shape; readonly dtype: DType }
+export interface Meta {
+  readonly shape: Shape;
+  readonly dtype: DType;
+  /** Lies in memory column by column: its last two dimensions are those of a row-major matrix, swapped. */
+  readonly columns?: boolean;
+}
 
 /** A tensor as gradient rules see it: opaque, but for its meta. */
 export type Value = Meta;

@@ -65,7 +65,7 @@ export function buildProgram(open: Pick<OpenProgram, "locals" | "ops">, granule:
     const writes = unique(outputs.map((o, k) => { if ((inplace[k] ?? -1) === -1 && reads.includes(o.storage.programIndex)) throw internal(`${op.name} writes an input it does not declare`); return o.storage.programIndex; }));
     return { name: op.name, reads, writes, phase, layer, flops: op.flops?.(inputs, outputs, attrs) ?? outputs[0]!.layout.size, recomputable: op.facts.recomputable ?? true };
   });
-  return new Program(storages, withPhases(ops));
+  return new Program(storages, withPhases(ops, (s) => storages[s]!.role));
 }
 
 function unique(list: readonly number[]): number[] { return [...new Set(list)]; }

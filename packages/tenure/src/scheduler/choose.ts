@@ -9,6 +9,7 @@ import { exactPlans } from "./exact.ts";
 import { type MirrorPlan, mirrorPlan, narrowPlaces, searchThresholds } from "./memonger.ts";
 import { cheapestKept } from "./mincut.ts";
 import { droppable, rematerialise, writersOf } from "./recompute.ts";
+import { shave } from "./shave.ts";
 import { type Action, type Context, liveCurve, livePeak, runsOf, segmentsOf } from "./schedule.ts";
 import { insertSwaps, preferRecompute } from "./swap.ts";
 
@@ -88,11 +89,14 @@ export function searchMirrors(context: Context, order: readonly number[], trials
 
 /** Recomputation of cheap ops only, when it lowers the peak: elementwise values are folded again into what reads them. */
 function cheapFold(context: Context, order: readonly number[], rates: Rates, base: Candidate, placedBytes: PlacedBytes): Candidate {
-  const { program } = context, all = new Set(droppable(context, order));
-  const kept = cheapestKept(context, order, all, (op) => isCheap(program, program.ops[op]!)), how = "cheap ops recomputed";
-  const staying = refine(context, order, without(all, kept), rates, how), fleeting = withFleeting(context, order, without(all, kept), rates, how);
-  const folded = fleeting !== null && fleeting.peak < staying.peak ? fleeting : staying;
-  return folded.peak < base.peak && placedBytes(folded) < placedBytes(base) ? folded : base;
+  const { program } = context, all = new Set(droppable(context, order)), writers = writersOf(program, order), cheap = (op: number): boolean => isCheap(program, program.ops[op]!);
+  const dropped = without(all, cheapestKept(context, order, all, cheap)), folded = [base, candidate(context, rates, "cheap ops recomputed", rematerialise(context, order, dropped))];
+  const fleeting = withFleeting(context, order, dropped, rates, "cheap ops recomputed");
+  if (fleeting !== null) folded.push(fleeting);
+  const few = new Set([...all].filter((s) => cheap(writers[s]![0]!)));
+  for (const from of [...folded]) folded.push(...shaved(context, order, few, rates, from).map((c) => ({ ...c, how: "cheap ops recomputed" })));
+  const least = folded.reduce((best, next) => (next.peak - best.peak || next.extra.seconds - best.extra.seconds) < 0 ? next : best);
+  return least.peak < base.peak && placedBytes(least) < placedBytes(base) ? least : base;
 }
 
 /** Cheap values on the way to others don't stay, but are computed once more; null when that would be far too many. */
@@ -107,59 +111,46 @@ export function recomputeFamily(context: Context, order: readonly number[], all:
   if (all.size === 0) return [];
   const exact = exactPlans(context, order, all);
   if (exact !== null) return exact.map((actions) => candidate(context, rates, "recompute, exact search", actions));
-  const found: Candidate[] = [];
-  for (const plan of chainPlans(context, order, all) ?? []) found.push(candidate(context, rates, "recompute, optimal on the chain", plan.actions()));
-  const { program } = context, many = order.length > manyOps;
+  const found: Candidate[] = [], { program } = context, many = order.length > manyOps;
 
   // What a value costs to make again, per byte: ops below a limit may run again, the others' results are kept or cut.
   const writers = writersOf(program, order), price = (op: number): number => opCost(program.ops[op]!) / program.ops[op]!.writes.reduce((sum, w) => sum + program.storages[w]!.bytes, 1);
   const prices = [...new Set([...all].map((s) => price(writers[s]![0]!)))].sort((a, b) => a - b);
-  const share = many ? [0.5, 1] : [0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
-  const limits = [...new Set(share.map((f) => prices[Math.min(prices.length - 1, Math.floor(f * prices.length))]!))];
-  const rules: ((op: number) => boolean)[] = [(op) => isCheap(program, program.ops[op]!), ...limits.map((l) => (op: number) => price(op) <= l)];
-  const narrow = narrowPlaces(context, order, all), total = [...all].reduce((sum, s) => sum + program.storages[s]!.bytes, 0);
-  const parts = many ? [1, 16, 32, 64] : [1, 3, 4, 6, 8, 12, 16, 24, 32, 64];
+  const limitsAt = (shares: readonly number[]): number[] => [...new Set(shares.map((f) => prices[Math.min(prices.length - 1, Math.floor(f * prices.length))]!))];
+  for (const limit of limitsAt(many ? [1] : [0.5, 0.7, 0.9, 1])) {
+    const may = new Set([...all].filter((s) => price(writers[s]![0]!) <= limit));
+    for (const plan of chainPlans(context, order, may) ?? []) found.push(candidate(context, rates, "recompute, optimal on the chain", plan.actions()));
+  }
 
+  const rules: ((op: number) => boolean)[] = [(op) => isCheap(program, program.ops[op]!), ...limitsAt(many ? [0.5, 1] : [0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1]).map((l) => (op: number) => price(op) <= l)];
+  const narrow = narrowPlaces(context, order, all), total = [...all].reduce((sum, s) => sum + program.storages[s]!.bytes, 0);
   const drops: Set<number>[] = [];
-  for (const part of parts) {
+  for (const part of many ? [1, 16, 32, 64] : [1, 3, 4, 6, 8, 12, 16, 24, 32, 64]) {
     const cuts = part === 1 ? new Set<number>() : mirrorPlan(context, order, all, Math.floor(total / part), narrow).kept;
     for (const mayRun of rules) drops.push(without(all, cheapestKept(context, order, all, mayRun, cuts)));
     if (part > 1) drops.push(without(all, cuts));
   }
   for (const t of searchThresholds((t) => mirrorPlan(context, order, all, t), 6)) drops.push(without(all, mirrorPlan(context, order, all, t).kept));
-  const seen = new Set<string>();
-  const tried: { dropped: Set<number>; made: Candidate }[] = [];
+  const seen = new Set<string>(), tried = new Map<Candidate, Set<number>>();
   for (const dropped of drops) {
     const key = [...dropped].join();
     if (dropped.size === 0 || seen.has(key)) continue;
     seen.add(key);
-    tried.push({ dropped, made: candidate(context, rates, "recompute, minimum cut", rematerialise(context, order, dropped)) });
+    tried.set(candidate(context, rates, "recompute, minimum cut", rematerialise(context, order, dropped)), dropped);
   }
-  const best = pareto(tried.map((t) => t.made));
-  for (const made of best) {
-    const { dropped } = tried.find((t) => t.made === made)!, fleeting = withFleeting(context, order, dropped, rates, made.how);
+  const cut = pareto([...tried.keys()]);
+  for (const made of cut) {
+    const fleeting = withFleeting(context, order, tried.get(made)!, rates, made.how);
     if (fleeting !== null) found.push(fleeting);
-    found.push(many ? made : refine(context, order, dropped, rates, made.how));
   }
-  return pareto(found);
+  const front = pareto([...found, ...cut]);
+  return pareto([...front, ...[candidate(context, rates, "in core", runsOf(order)), ...spread(front, many ? 2 : 8)].flatMap((base) => shaved(context, order, all, rates, base))]);
 }
 
-/** Keeps again what need not be dropped for the peak, dearest per byte first, in halves: the knapsack of what the peak leaves free. */
-function refine(context: Context, order: readonly number[], dropped: Set<number>, rates: Rates, how: string): Candidate {
-  const { program } = context, writers = writersOf(program, order);
-  let best = candidate(context, rates, how, rematerialise(context, order, dropped)), trials = 80;
-  const worth = (s: number): number => opCost(program.ops[writers[s]![0]!]!) / program.storages[s]!.bytes;
-  const keep = (list: readonly number[]): void => {
-    if (list.length === 0 || trials-- <= 0) return;
-    const fewer = without(dropped, new Set(list)), made = candidate(context, rates, how, rematerialise(context, order, fewer));
-    if (made.peak <= best.peak && made.extra.seconds <= best.extra.seconds) { best = made; for (const s of list) dropped.delete(s); return; }
-    if (list.length === 1) return;
-    const half = list.length >> 1;
-    keep(list.slice(0, half));
-    keep(list.slice(half));
-  };
-  keep([...dropped].sort((a, b) => worth(b) - worth(a)));
-  return best;
+/** Schedules whose peaks are shaved further. */
+function shaved(context: Context, order: readonly number[], all: ReadonlySet<number>, rates: Rates, base: Candidate): Candidate[] {
+  const writers = writersOf(context.program, order), producer = Int32Array.from(context.program.storages, (_, s) => (all.has(s) ? writers[s]![0]! : -1));
+  return shave(context, base.actions, all, producer, opCost).map((actions) => candidate(context, rates, base.extra.recomputedOps > 0 ? `${base.how}, peaks shaved` : "recompute, peaks shaved", actions));
 }
 
 function without(all: ReadonlySet<number>, less: ReadonlySet<number>): Set<number> { return new Set([...all].filter((s) => !less.has(s))); }

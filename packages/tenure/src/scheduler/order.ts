@@ -1,6 +1,7 @@
 /**
  * Which ops run, and in which order. Ops whose effect nobody can observe are dropped. Weight updates move right behind the last op they depend on, where
- * NNTrainer applies them, unless that raises the peak: the gradients of different layers then share memory. Pure; the first pass.
+ * NNTrainer applies them, and gradients that free more than they make before derivatives, unless that raises the peak: the gradients of different layers then
+ * share memory, and inputs go sooner. Pure; the first pass.
  */
 import type { Program } from "../graph/program.ts";
 import { type Context, livePeak, runsOf } from "./schedule.ts";
@@ -41,16 +42,31 @@ export function dependencies(program: Program, order: readonly number[]): Map<nu
 export function orderOps(context: Context): number[] {
   const { program } = context, order = neededOps(program);
   if (!order.some((i) => program.ops[i]!.phase === "apply")) return order;
-  const early = applyEarly(program, order);
-  return livePeak(context, runsOf(early)) <= livePeak(context, runsOf(order)) ? early : order;
+  const update = (i: number): boolean => program.ops[i]!.phase === "apply", gradient = gradientsThatFree(program, order);
+  const early = [update, (i: number): boolean => update(i) || gradient.has(i)].map((may) => moveEarly(program, order, may));
+  return early.reduce((best, next) => (livePeak(context, runsOf(next)) <= livePeak(context, runsOf(best)) ? next : best), order);
 }
 
-function applyEarly(program: Program, order: readonly number[]): number[] {
+/** Gradient ops that, moved behind the last op they depend on, free at least as many bytes there as they write. */
+function gradientsThatFree(program: Program, order: readonly number[]): Set<number> {
+  const { storages, ops } = program, before = dependencies(program, order), at = new Map(order.map((i, k) => [i, k])), readers = new Map<number, number[]>();
+  for (const i of order) for (const r of ops[i]!.reads) { const list = readers.get(r); if (list === undefined) readers.set(r, [i]); else list.push(i); }
+  const bytes = (list: readonly number[]): number => list.reduce((sum, s) => sum + storages[s]!.bytes, 0);
+  return new Set(order.filter((i) => {
+    const { phase, reads, writes } = ops[i]!;
+    if (phase !== "calcGradient") return false;
+    const place = Math.max(-1, ...before.get(i)!.map((d) => at.get(d)!));
+    return bytes(reads.filter((r) => !storages[r]!.pinned && readers.get(r)!.every((o) => o === i || at.get(o)! <= place))) >= bytes(writes);
+  }));
+}
+
+/** Ops that may move do so, right behind the last op they depend on. */
+function moveEarly(program: Program, order: readonly number[], may: (op: number) => boolean): number[] {
   const before = dependencies(program, order), place = new Map<number, number>(), step = 0.5 ** 20, rootless = new Set<number>();
   // An op's place: its own number, or for updates just behind the last op it depends on. Sorting is stable, so equal places keep issue order.
   order.forEach((i, at) => {
     const after = before.get(i)!.filter((d) => !rootless.has(d));
-    if (program.ops[i]!.phase !== "apply") place.set(i, at);
+    if (!may(i)) place.set(i, at);
     else if (before.get(i)!.length === 0) rootless.add(i); // a state's first value: made when it is needed
     else place.set(i, Math.max(-1, ...after.map((d) => place.get(d)!)) + step);
   });

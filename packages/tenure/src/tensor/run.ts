@@ -200,7 +200,7 @@ function saveInputs(op: AnyOp, inputs: readonly TensorHandle[]): (Saved | null)[
 
 function tapeNode(op: AnyOp, inputs: readonly TensorHandle[], attrs: unknown, words: readonly number[], saved: (Saved | null)[], savedOutput: Saved | null): Gradient {
   const edges = inputs.map((x) => (isFloat(x.dtype) ? x.gradient : null));
-  const metas = inputs.map((x): Meta => ({ shape: x.layout.shape, dtype: x.dtype }));
+  const metas = inputs.map((x): Meta => ({ shape: x.layout.shape, dtype: x.dtype, columns: !x.layout.contiguous && x.layout.strides.at(-2) === 1 }));
   const node = new GradNode(op, attrs, words, metas, edges, saved, savedOutput, labels.layer);
   const gradient = new Gradient(node);
   node.output = gradient;
