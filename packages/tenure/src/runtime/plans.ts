@@ -20,7 +20,7 @@ export class PlanCache {
 
   constructor() { caches.add(this); }
 
-  /** The executable for a sealed program that `accepts`, or what `make` compiles. One that is not accepted any more gives way. */
+  /** The executable for a sealed program that `accepts`, or what `make` compiles. One that is not accepted any more gives way, unless `make` returns it. */
   find(device: Device, { signature }: OpenProgram, make: (former: Executable | undefined) => Executable, accepts?: (exe: Executable) => boolean): Executable {
     const hash = signature.hash();
     const known = this.#plans.get(hash)?.find((exe) => signature.equals(exe.words));
@@ -34,6 +34,7 @@ export class PlanCache {
     this.misses++;
     const made = make(known);
     made.lastUse = device.pool.clock;
+    if (made === known) return made;
     if (known !== undefined) this.#remove(hash, known);
     const list = this.#plans.get(hash);
     if (list === undefined) this.#plans.set(hash, [made]); else list.push(made);

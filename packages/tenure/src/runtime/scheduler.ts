@@ -203,7 +203,14 @@ export class Scheduler implements Disposable {
     const exe = this.#plans.find(device, work, (former) => {
       const known = former === undefined ? undefined : this.#experience.get(former);
       again = known !== undefined;
-      return this.#plan(device, work, available, others, known);
+      try {
+        return this.#plan(device, work, available, others, known);
+      } catch (error) {
+        if (former === undefined || known === undefined || !(error instanceof BudgetError) || former.plan.plannedBytes > available) throw error;
+        this.#experience.set(former, { ...known, flopsPerSecond: this.#rates.flopsPerSecond ?? 0, window: known.planned, settled: true }); // measurements ask for another plan, but none fits
+        again = false;
+        return former;
+      }
     }, (known) => {
       const experience = this.#experience.get(known)!;
       return known.plan.plannedBytes <= available && !this.#wantsAnother(known, experience) && (experience.available >= available * 0.9 || known.plan.extra.seconds === 0);

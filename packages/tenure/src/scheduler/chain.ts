@@ -33,6 +33,8 @@ interface Stage {
 
 const maxStages = 72;
 const maxWork = 4e7;
+/** Steps of memory that are told apart, unless all sizes are multiples of fewer. */
+const maxLevels = 800;
 
 /** Plans from the least memory to the most, each cheaper than the one before; null when the program is no chain. */
 export function chainPlans(context: Context, order: readonly number[], candidates: ReadonlySet<number>): ChainPlan[] | null {
@@ -157,7 +159,7 @@ function solve(context: Context, order: readonly number[], candidates: ReadonlyS
   // Memory in units: exact when sizes have a large common divisor.
   const most = Math.max(...liveCurve(program, segmentsOf(context, runsOf(order)), order.length));
   const sizes = [...boundary, ...kept, ...groupBytes, ...pending, ...runPeak, ...allPeak, ...neededPeak].filter((b) => b > 0);
-  const levels = Math.max(24, Math.floor(maxWork / (n * n * n + 1)));
+  const levels = Math.min(maxLevels, Math.max(24, Math.floor(maxWork / (n * n * n + 1))));
   const divisor = sizes.reduce(gcd, 0);
   const unit = most / divisor <= levels ? divisor : Math.ceil(most / levels);
   const u = (list: readonly number[]): number[] => list.map((b) => Math.ceil(b / unit));

@@ -35,8 +35,8 @@ export interface Policy {
 /** Bytes a candidate takes once placed. `thorough`: by an exact search too, however far from the budget. */
 export type PlacedBytes = (c: Candidate, thorough?: boolean) => number;
 
-/** Ops from which fewer variants are tried. */
-const manyOps = 4000;
+/** Ops from which fewer variants are tried, and up to which every one is placed. */
+const manyOps = 4000, fewOps = 500;
 
 function candidate(context: Context, rates: Rates, how: string, actions: readonly Action[], mirror?: MirrorPlan): Candidate {
   return { how, actions, peak: livePeak(context, actions), extra: extraOf(context.program, actions, rates), ...(mirror === undefined ? {} : { mirror }) };
@@ -55,7 +55,7 @@ export function choose(context: Context, order: readonly number[], policy: Polic
   const dropped = new Set(droppable(context, order));
   const found: Candidate[] = [base, ...(recompute === "auto" ? recomputeFamily(context, order, dropped, rates) : [])];
   if (swap === "auto") found.push(...swapFamily(context, pareto(found), dropped, policy));
-  const all = pareto(found);
+  const front = pareto(found), all = order.length > fewOps ? thinned(front) : front;
   for (const c of all) if (c.peak <= budgetBytes && placedBytes(c) <= budgetBytes) return c;
 
   let least = Infinity, closest = base;
@@ -71,6 +71,12 @@ function pareto(all: readonly Candidate[]): Candidate[] {
   const sorted = [...all].sort((a, b) => a.extra.seconds - b.extra.seconds || a.peak - b.peak), front: Candidate[] = [];
   for (const c of sorted) if (front.length === 0 || c.peak < front.at(-1)!.peak) front.push(c);
   return front;
+}
+
+/** Those whose peaks differ by half a percent at least, and the least. */
+function thinned(front: readonly Candidate[]): readonly Candidate[] {
+  let last = Infinity;
+  return front.filter((c) => { const stays = c.peak < 0.995 * last || c === front.at(-1); if (stays) last = c.peak; return stays; });
 }
 
 // === Recompute ===

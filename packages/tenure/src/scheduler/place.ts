@@ -68,17 +68,19 @@ type Choose = (item: Item, free: readonly { slot: number; bytes: number; gap: nu
 function packSlots(name: string, items: readonly Item[], order: readonly number[], mayGrow: boolean, choose: Choose): Placed {
   const slots: OpenSlot[] = [], slotOf = new Array<number>(items.length).fill(-1);
   items.forEach((item, i) => { if (item.entry) { slotOf[i] = slots.length; slots.push({ bytes: item.bytes, tenants: item.begin < item.end ? [i] : [], exit: item.exit, fixed: true }); } });
+  const open = openSlots(slots, items);
   for (const i of order) {
     const item = items[i]!;
     if (item.entry) continue;
     const free: { slot: number; bytes: number; gap: number; fixed: boolean }[] = [];
-    slots.forEach((slot, k) => {
-      if (!takes(slot, item, mayGrow)) return;
+    for (const k of open) {
+      const slot = slots[k]!;
+      if (!takes(slot, item, mayGrow)) continue;
       const gap = gapTo(slot, item, items);
       if (gap !== Infinity) free.push({ slot: k, bytes: slot.bytes, gap, fixed: slot.fixed });
-    });
+    }
     let best = choose(item, free);
-    if (best === -1) { best = slots.length; slots.push({ bytes: item.bytes, tenants: [], exit: false, fixed: false }); }
+    if (best === -1) { best = slots.length; open.push(best); slots.push({ bytes: item.bytes, tenants: [], exit: false, fixed: false }); }
     const slot = slots[best]!;
     slot.bytes = Math.max(slot.bytes, item.bytes);
     slot.exit ||= item.exit;
@@ -95,6 +97,12 @@ function slotted(name: string, slots: readonly number[], slotOf: readonly number
   let bytes = 0;
   for (const b of slots) { starts.push(bytes); bytes += b; }
   return { name, bytes, offsets: slotOf.map((s) => starts[s]!), slotOf, slots };
+}
+
+/** Slots that are not taken from beginning to end, as those of most parameters are. */
+function openSlots(slots: readonly OpenSlot[], items: readonly Item[]): number[] {
+  const end = items.reduce((last, i) => Math.max(last, i.end), 0);
+  return slots.flatMap(({ tenants }, k) => (tenants.some((t) => items[t]!.begin === 0 && items[t]!.end === end) ? [] : [k]));
 }
 
 /** Whether an item may live in a slot at all: a buffer that arrived has its size, and one that stays has its owner's. */
@@ -146,14 +154,19 @@ export const slotPlanners: Readonly<Record<"bySize" | "byBreadth" | "inOrder" | 
   bySize: (items) => packSlots("bySize", items, sorted(items, (a, b) => b.bytes - a.bytes || duration(b) - duration(a)), false, closest),
   // Positions by live bytes, their items by size; the smallest slot that is large enough, else the largest, which grows.
   byBreadth: (items) => {
-    const live = new Map<number, number>();
-    for (const a of items) { let sum = 0; for (const b of items) if (b.begin <= a.begin && a.begin < b.end) sum += b.bytes; live.set(a.begin, sum); }
-    return packSlots("byBreadth", items, sorted(items, (a, b) => live.get(b.begin)! - live.get(a.begin)! || b.bytes - a.bytes), true, tightest);
+    const live = new Float64Array(items.reduce((most, i) => Math.max(most, i.begin, i.end), 0) + 1);
+    for (const { begin, end, bytes } of items) if (begin < end) { live[begin]! += bytes; live[end]! -= bytes; }
+    for (let t = 1; t < live.length; t++) live[t]! += live[t - 1]!;
+    return packSlots("byBreadth", items, sorted(items, (a, b) => live[b.begin]! - live[a.begin]! || b.bytes - a.bytes), true, tightest);
   },
   inOrder: (items) => packSlots("inOrder", items, sorted(items, (a, b) => a.begin - b.begin || b.bytes - a.bytes), true, tightest),
-  shared: packShared,
+  // No order is always best.
+  shared: (items) => sharedOrders.map((by) => packShared(items, by)).reduce((best, next) => (next.bytes < best.bytes ? next : best)),
   own,
 };
+
+/** Largest first; among equals the longest, the first to begin, the last to end. */
+const sharedOrders: readonly ((a: Item, b: Item) => number)[] = [(a, b) => b.bytes - a.bytes || duration(b) - duration(a), (a, b) => b.bytes - a.bytes || a.begin - b.begin, (a, b) => b.bytes - a.bytes || b.end - a.end];
 
 /** WebGPU's alignment of bindings inside a buffer. */
 export const bindingAlignment = 256;
@@ -165,20 +178,22 @@ const aligned = (bytes: number): number => Math.ceil(bytes / bindingAlignment) *
  *
  *     slot 0   |######### a #########|== b ==|== c ==|  |######### d #########|     over time; b and c lie at different offsets
  */
-function packShared(items: readonly Item[]): Placed {
+function packShared(items: readonly Item[], by: (a: Item, b: Item) => number): Placed {
   const slots: (OpenSlot & { at: number[] })[] = [], slotOf = new Array<number>(items.length).fill(-1), at = new Array<number>(items.length).fill(0);
   items.forEach((item, i) => { if (item.entry) { slotOf[i] = slots.length; slots.push({ bytes: item.bytes, tenants: item.begin < item.end ? [i] : [], exit: item.exit, fixed: true, at: [] }); } });
-  for (const i of sorted(items, (a, b) => b.bytes - a.bytes || duration(b) - duration(a))) {
+  const open = openSlots(slots, items);
+  for (const i of sorted(items, by)) {
     const item = items[i]!;
     if (item.entry) continue;
     let best = -1, offset = 0, gap = Infinity;
-    for (let k = 0; k < slots.length && gap > item.bytes; k++) {
+    for (const k of open) {
+      if (gap === item.bytes) break;
       const slot = slots[k]!;
       if (!takes(slot, item, false)) continue;
       const found = gapIn(slot, item, items, at);
       if (found !== null && found.room < gap) { best = k; offset = found.offset; gap = found.room; }
     }
-    if (best === -1) { best = slots.length; slots.push({ bytes: item.bytes, tenants: [], exit: false, fixed: false, at: [] }); }
+    if (best === -1) { best = slots.length; open.push(best); slots.push({ bytes: item.bytes, tenants: [], exit: false, fixed: false, at: [] }); }
     slots[best]!.tenants.push(i);
     slots[best]!.exit ||= item.exit;
     slotOf[i] = best;

@@ -15,7 +15,7 @@ const maxDepth = 8;
 interface Offer { readonly key: string; readonly at: number; readonly ops: readonly number[]; readonly price: number }
 
 /**
- * Ever smaller schedules, the last the smallest; empty when nothing can be shaved.
+ * Ever smaller schedules, by half a percent at least, the last the smallest; empty when nothing can be shaved.
  * @param candidates storages that may be forgotten, each made whole by one op
  * @param producer for each storage the op that makes it, or -1
  * @param cost of running an op again
@@ -32,8 +32,9 @@ export function shave(context: Context, actions: readonly Action[], candidates: 
     if (raised) { refused.add(offer.key); continue; }
     now = next;
     peak = highest(nextCurve);
-    if (peak.bytes < best) { best = peak.bytes; found.push(now); }
+    if (peak.bytes < 0.995 * best) { best = peak.bytes; found.push(now); }
   }
+  if (now.length > actions.length && found.at(-1) !== now) found.push(now);
   return found;
 }
 
