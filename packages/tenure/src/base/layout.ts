@@ -121,3 +121,34 @@ export function collapse(layouts: readonly Layout[]): { shape: number[]; strides
   if (shape.length === 0) { shape.push(1); strides.forEach((s) => s.push(0)); }
   return { shape, strides };
 }
+
+/** The coarsest shape whose dimensions split those of both: every layout over either has one over it. `undefined` when there is none, or the sizes differ. */
+export function refineShapes(a: Shape, b: Shape): number[] | undefined {
+  if (sizeOf(a) !== sizeOf(b)) return undefined;
+  if (sizeOf(a) <= 1) return [...a];
+  const products = new Set<number>();
+  for (const shape of [a, b]) for (let i = shape.length - 1, step = 1; i >= 0; i--) { step *= shape[i]!; products.add(step); }
+  products.delete(1);
+  const dims: number[] = [];
+  let below = 1;
+  for (const step of [...products].sort((x, y) => x - y)) {
+    if (step % below !== 0) return undefined;
+    dims.unshift(step / below);
+    below = step;
+  }
+  return dims;
+}
+
+/** Whether two layouts over shapes of one size visit the same elements of a storage in the same order. */
+export function sameElements(a: Layout, b: Layout): boolean {
+  if (a.size !== b.size || a.offset !== b.offset) return false;
+  if (a.contiguous && b.contiguous) return true;
+  const x = merged(a), y = merged(b);
+  return x.length === y.length && x.every(([d, s], i) => d === y[i]![0] && s === y[i]![1]);
+}
+
+/** Dimensions and strides of a layout with neighbours merged wherever possible: equal walks have equal lists. */
+function merged(layout: Layout): [size: number, stride: number][] {
+  const { shape, strides } = collapse([layout]);
+  return shape.map((d, i) => [d, strides[0]![i]!]);
+}

@@ -22,6 +22,35 @@ export interface ProgramStorage {
   readonly lifespan?: Lifespan;
 }
 
+/** How an op reads or writes a storage, element by element: element `i` of the op's shape lies at `offset + Σ i[k]·strides[k]` of the storage. */
+export interface Access {
+  /** Index into `storages`; its id in JSON. */
+  readonly storage: number;
+  /** Elements of one storage are joined only where both sides name the same type. */
+  readonly type: string;
+  /** One stride per dimension, in elements; 0 repeats. */
+  readonly strides: readonly number[];
+  readonly offset: number;
+}
+
+/** What joining an op with others into one kernel takes. An op without it runs alone. */
+export interface FuseFacts {
+  /** Of the results, which have all the same. */
+  readonly shape: readonly number[];
+  /** Each element of a result depends on the operands' elements at its place alone. Other ops compute their one result as a whole; chains can follow it. */
+  readonly map: boolean;
+  /** Of a map: every operand, over `shape`. Of another op: at most one, that it can have computed on the way, over `over`. */
+  readonly operands: readonly Access[];
+  /** Of maps, anywhere; the result of another op is whole and in order. */
+  readonly results: readonly Access[];
+  /** Shape of the operand that can be computed on the way. */
+  readonly over?: readonly number[];
+  /** Bindings a kernel that is no map takes for its inputs. */
+  readonly inputs?: number;
+  /** The computation depends on the number of the element. */
+  readonly index?: boolean;
+}
+
 /** One op. A storage in both `reads` and `writes` is updated in place; one in `writes` alone is overwritten whole. */
 export interface ProgramOp {
   readonly name: string;
@@ -35,13 +64,18 @@ export interface ProgramOp {
   readonly recomputable: boolean;
   /** Ops of one named stage are kept or recomputed together (memonger's `mirror_stage`); every op is its own stage unless named. */
   readonly stage?: string;
+  readonly fuse?: FuseFacts;
 }
+
+/** Facts with ids in place of indices. */
+export type FuseFactsJSON = Omit<FuseFacts, "operands" | "results"> & { readonly operands: readonly AccessJSON[]; readonly results: readonly AccessJSON[] };
+export type AccessJSON = Omit<Access, "storage"> & { readonly storage: string };
 
 /** Program JSON, version 1: ids in place of indices. */
 export interface ProgramJSON {
   version: 1;
   storages: ProgramStorage[];
-  ops: { name: string; reads: string[]; writes: string[]; phase: Phase; layer: string; flops: number; recomputable: boolean; stage?: string }[];
+  ops: { name: string; reads: string[]; writes: string[]; phase: Phase; layer: string; flops: number; recomputable: boolean; stage?: string; fuse?: FuseFactsJSON }[];
 }
 
 /** Ops in issue order, and the storages they mention. */
@@ -61,9 +95,14 @@ export class Program {
     return {
       version: 1,
       storages: this.storages.map((s) => ({ ...s })),
-      ops: this.ops.map((op) => ({ ...op, reads: op.reads.map(id), writes: op.writes.map(id) })),
+      ops: this.ops.map(({ fuse, ...op }) => ({ ...op, reads: op.reads.map(id), writes: op.writes.map(id), ...(fuse === undefined ? {} : { fuse: withIds(fuse, id) }) })),
     };
   }
+}
+
+function withIds(fuse: FuseFacts, id: (i: number) => string): FuseFactsJSON {
+  const named = (a: Access): AccessJSON => ({ ...a, storage: id(a.storage) });
+  return { ...fuse, operands: fuse.operands.map(named), results: fuse.results.map(named) };
 }
 
 const roles: readonly string[] = ["input", "param", "state", "activation", "grad", "output"] satisfies Role[];
@@ -99,7 +138,7 @@ export function programFromJSON(json: unknown): Program {
     return { id, bytes, role, pinned: pinned === true, ...(lifespan === undefined ? {} : { lifespan }) };
   });
   const ops = list(root["ops"], "an array `ops`").map((value, i): ProgramOp => {
-    const { name, reads, writes, phase, layer, flops, recomputable, stage } = record(value, "an op object");
+    const { name, reads, writes, phase, layer, flops, recomputable, stage, fuse } = record(value, "an op object");
     if (typeof name !== "string") return fail(`name of op ${i} to be a string`, name);
     const refs = (ids: unknown): number[] => [...new Set(list(ids, `op ${i} ${name} to list storages`).map((id) => (typeof id === "string" ? index.get(id) : undefined) ?? fail(`op ${i} ${name} to name existing storages`, id)))];
     if (!isOne<Phase>(phase, phases)) return fail(`phase of op ${i} ${name} to be one of ${phases.join(", ")}`, phase);
@@ -107,9 +146,33 @@ export function programFromJSON(json: unknown): Program {
     if (recomputable !== undefined && typeof recomputable !== "boolean") return fail(`recomputable of op ${i} ${name} to be true or false`, recomputable);
     if (layer !== undefined && typeof layer !== "string") return fail(`layer of op ${i} ${name} to be a string`, layer);
     if (stage !== undefined && typeof stage !== "string") return fail(`stage of op ${i} ${name} to be a string`, stage);
-    return { name, reads: refs(reads), writes: refs(writes), phase, layer: layer ?? "", flops: flops ?? 0, recomputable: recomputable === true, ...(stage === undefined ? {} : { stage }) };
+    const op = { name, reads: refs(reads), writes: refs(writes), phase, layer: layer ?? "", flops: flops ?? 0, recomputable: recomputable === true, ...(stage === undefined ? {} : { stage }) };
+    return fuse === undefined ? op : { ...op, fuse: factsOf(fuse, op) };
   });
   return new Program(storages, ops);
+
+  function factsOf(value: unknown, { name, reads, writes }: Pick<ProgramOp, "name" | "reads" | "writes">): FuseFacts {
+    const { shape, map, operands, results, over, inputs, index: numbered } = record(value, `fuse of ${name} to be an object`);
+    const numbers = (list_: unknown, what: string, least: number): number[] => list(list_, `${what} of ${name} to be an array`).map((n) => (typeof n === "number" && Number.isSafeInteger(n) && n >= least ? n : fail(`${what} of ${name} to be integers of ${least} or more`, n)));
+    const size = numbers(shape, "fuse.shape", 0), through = over === undefined ? undefined : numbers(over, "fuse.over", 0);
+    const accesses = (value_: unknown, what: string, rank: number, among: readonly number[]): Access[] => list(value_, `fuse.${what} of ${name} to be an array`).map((entry) => {
+      const { storage, type, strides, offset } = record(entry, `fuse.${what} of ${name} to hold objects`), at = typeof storage === "string" ? index.get(storage) : undefined;
+      if (at === undefined || !among.includes(at)) return fail(`fuse.${what} of ${name} to name storages the op uses`, storage);
+      if (typeof type !== "string") return fail(`types in fuse.${what} of ${name} to be strings`, type);
+      const steps = numbers(strides, `strides in fuse.${what}`, 0);
+      if (steps.length !== rank) return fail(`${rank} strides in fuse.${what} of ${name}`, strides);
+      return { storage: at, type, strides: steps, offset: numbers([offset], `offsets in fuse.${what}`, 0)[0]! };
+    });
+    if (typeof map !== "boolean") return fail(`fuse.map of ${name} to be true or false`, map);
+    if (numbered !== undefined && typeof numbered !== "boolean") return fail(`fuse.index of ${name} to be true or false`, numbered);
+    const facts = {
+      shape: size, map, operands: accesses(operands, "operands", map ? size.length : through?.length ?? 0, reads), results: accesses(results, "results", size.length, writes),
+      ...(through === undefined ? {} : { over: through }), ...(inputs === undefined ? {} : { inputs: numbers([inputs], "fuse.inputs", 0)[0]! }), ...(numbered === undefined ? {} : { index: numbered }),
+    };
+    if (!map && (facts.operands.length > 1 || facts.results.length !== 1)) return fail(`fuse of ${name}, which is no map, to have one result and at most one operand`, value);
+    if (writes.some((w) => !facts.results.some((r) => r.storage === w)) || map && reads.some((r) => !facts.operands.some((o) => o.storage === r))) return fail(`fuse of ${name} to say how it uses every storage`, value);
+    return facts;
+  }
 }
 
 function isOne<T extends string>(value: unknown, known: readonly string[]): value is T { return typeof value === "string" && known.includes(value); }

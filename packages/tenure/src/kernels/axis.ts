@@ -7,7 +7,7 @@ import { type DType, wgslType } from "../base/dtype.ts";
 import { type Layout, collapse, stridedLayout } from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
-import { split, terms } from "./reduce.ts";
+import { split, terms } from "./indices.ts";
 import { type Params, type StorageDecl, flatWorkgroup, gridOf, makeKernel } from "./wgsl.ts";
 
 /** An input of an axis op. Away from the axis it is read at the output's position; what lies beyond its own size there is never touched. */

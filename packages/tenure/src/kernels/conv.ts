@@ -9,8 +9,9 @@
  * Letters: N batch, C input channels, O output channels, H × W input, P × Q output, R × S kernel. Owns nothing.
  */
 import type { Layout } from "../base/layout.ts";
+import { type Epilogue, finishing } from "./chain.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
-import { Params, type StorageDecl, gridOf, indent, loadElement, makeKernel, toStored } from "./wgsl.ts";
+import { Params, type StorageDecl, gridOf, indent, loadElement, makeKernel } from "./wgsl.ts";
 
 /** Window of a convolution. Pairs are (vertical, horizontal). */
 export interface ConvWindow {
@@ -35,18 +36,18 @@ export function convShape(input: readonly number[], weight: readonly number[], w
 }
 
 /** Bindings: input [N, C, H, W], weight [O, C / groups, R, S], output [N, O, P, Q] (contiguous). */
-export function conv2dKernel(spec: ConvWindow & { readonly input: View; readonly weight: View }, caps: DeviceCaps): Kernel {
+export function conv2dKernel(spec: ConvWindow & { readonly input: View; readonly weight: View; readonly after?: Epilogue }, caps: DeviceCaps): Kernel {
   const { input, weight, groups } = spec, [, , P, Q] = convShape(input.layout.shape, weight.layout.shape, spec);
   const w = weight.layout.strides;
   return directKernel({
     name: "conv2d", source: input, weight, groups, channelsIn: weight.layout.shape[1]!, channelsOut: weight.layout.shape[0]! / groups,
     weightOffset: weight.layout.offset, weightStrides: [w[0]!, w[1]!, w[2]!, w[3]!], weightGroup: (weight.layout.shape[0]! / groups) * w[0]!,
-    rows: P, columns: Q, kernel: [weight.layout.shape[2]!, weight.layout.shape[3]!], stride: spec.stride, dilation: spec.dilation, padding: spec.padding, transposed: false,
+    rows: P, columns: Q, kernel: [weight.layout.shape[2]!, weight.layout.shape[3]!], stride: spec.stride, dilation: spec.dilation, padding: spec.padding, transposed: false, after: spec.after,
   }, caps);
 }
 
 /** Gradient for the input. Bindings: grad [N, O, P, Q], weight [O, C / groups, R, S], result `inputShape` [N, C, H, W] (contiguous). */
-export function conv2dBackwardInputKernel(spec: ConvWindow & { readonly grad: View; readonly weight: View; readonly inputShape: readonly number[] }, caps: DeviceCaps): Kernel {
+export function conv2dBackwardInputKernel(spec: ConvWindow & { readonly grad: View; readonly weight: View; readonly inputShape: readonly number[]; readonly after?: Epilogue }, caps: DeviceCaps): Kernel {
   const { grad, weight, groups, stride, dilation, padding } = spec, w = weight.layout.strides, [O, Cg, R, S] = weight.layout.shape as [number, number, number, number];
   const flipped = stride[0] === 1 && stride[1] === 1;
   return directKernel({
@@ -54,7 +55,7 @@ export function conv2dBackwardInputKernel(spec: ConvWindow & { readonly grad: Vi
     weightOffset: weight.layout.offset + (flipped ? (R - 1) * w[2]! + (S - 1) * w[3]! : 0),
     weightStrides: [w[1]!, w[0]!, flipped ? -w[2]! : w[2]!, flipped ? -w[3]! : w[3]!],
     rows: spec.inputShape[2]!, columns: spec.inputShape[3]!, kernel: [R, S], stride, dilation,
-    padding: flipped ? [dilation[0] * (R - 1) - padding[0], dilation[1] * (S - 1) - padding[1]] : padding, transposed: !flipped,
+    padding: flipped ? [dilation[0] * (R - 1) - padding[0], dilation[1] * (S - 1) - padding[1]] : padding, transposed: !flipped, after: spec.after,
   }, caps);
 }
 
@@ -83,6 +84,7 @@ interface Direct {
   readonly padding: readonly [number, number];
   /** Tap (r, s) of output (p, q) reads source ((p + pad − r·dil) / stride, …) where that divides. */
   readonly transposed: boolean;
+  readonly after: Epilogue | undefined;
 }
 
 /** Pixels of a row per invocation: the size that wastes least at the end of the row, so that an exact one needs no guards. */
@@ -95,9 +97,8 @@ function pixelTile(columns: number, caps: DeviceCaps): number {
 function directKernel(d: Direct, caps: DeviceCaps): Kernel {
   const params = new Params(), [N, , H, W] = d.source.layout.shape as [number, number, number, number], s = d.source.layout.strides;
   const [R, S] = d.kernel, [sh, sw] = d.stride, [dh, dw] = d.dilation;
-  const decls: StorageDecl[] = [
-    { dtype: d.source.dtype, vec: false, access: "read" }, { dtype: d.weight.dtype, vec: false, access: "read" }, { dtype: d.source.dtype, vec: false, access: "read_write" },
-  ];
+  const finish = finishing(d.after, d.source.dtype, 2, params);
+  const decls: StorageDecl[] = [{ dtype: d.source.dtype, vec: false, access: "read" }, { dtype: d.weight.dtype, vec: false, access: "read" }, ...finish.storages];
   // Loads cost far more than products on a CPU: a wide tile there, one with fewer registers on a GPU.
   const channels = d.channelsOut >= 4 ? 4 : d.channelsOut >= 2 ? 2 : 1, pixels = pixelTile(d.columns, caps);
   const exact = d.columns % pixels === 0;
@@ -155,11 +156,11 @@ function directKernel(d: Direct, caps: DeviceCaps): Kernel {
     ...each.flatMap((o) => [
       `if (o0 + ${o}u < ${f.channelsOut}) {`,
       indent([`let at = (((n * ${f.groups} + group) * ${f.channelsOut} + o0 + ${o}u) * ${f.rows} + p0) * ${f.columns} + q0;`,
-        ...pixel.map((q) => `${exact ? "" : `if (q0 + ${q}u < ${f.columns}) `}{ b2[at + ${q}u] = ${toStored(d.source.dtype, `c${o}_${q}`)}; }`)].join("\n")),
+        ...pixel.map((q) => `${exact ? "" : `if (q0 + ${q}u < ${f.columns}) `}{ ${finish.store(`c${o}_${q}`, `at + ${q}u`)} }`)].join("\n")),
       "}",
     ]),
   ].join("\n");
-  return makeKernel({ name: d.name, storages: decls, params, workgroupSize: [64, 1, 1], main, workgroups: gridOf(Math.ceil(total / 64), caps) }, caps);
+  return makeKernel({ name: d.name, storages: decls, params, workgroupSize: [64, 1, 1], main, helpers: finish.helpers, globals: finish.globals, workgroups: gridOf(Math.ceil(total / 64), caps) }, caps);
 }
 
 // === Backward weight ===
@@ -168,11 +169,12 @@ function directKernel(d: Direct, caps: DeviceCaps): Kernel {
  * Gradient for the weight. Bindings: input [N, C, H, W], grad [N, O, P, Q], result `weightShape` [O, C / groups, R, S] (contiguous).
  * Sums per row of pixels, then per invocation, then over the workgroup: short chains, one fixed order.
  */
-export function conv2dBackwardWeightKernel(spec: ConvWindow & { readonly input: View; readonly grad: View; readonly weightShape: readonly number[] }, caps: DeviceCaps): Kernel {
+export function conv2dBackwardWeightKernel(spec: ConvWindow & { readonly input: View; readonly grad: View; readonly weightShape: readonly number[]; readonly after?: Epilogue }, caps: DeviceCaps): Kernel {
   const params = new Params(), { input, grad, groups } = spec;
   const [O, Cg, R, S] = spec.weightShape as [number, number, number, number], [N, , H, W] = input.layout.shape as [number, number, number, number], [, , P, Q] = grad.layout.shape as [number, number, number, number];
   const [sh, sw] = spec.stride, [dh, dw] = spec.dilation;
-  const decls: StorageDecl[] = [{ dtype: input.dtype, vec: false, access: "read" }, { dtype: grad.dtype, vec: false, access: "read" }, { dtype: input.dtype, vec: false, access: "read_write" }];
+  const finish = finishing(spec.after, input.dtype, 2, params);
+  const decls: StorageDecl[] = [{ dtype: input.dtype, vec: false, access: "read" }, { dtype: grad.dtype, vec: false, access: "read" }, ...finish.storages];
   const Og = O / groups, taps = S <= 7 ? S : 1;
   const work = (tile: number): number => groups * Math.ceil(Og / tile) * Cg * R * (S / taps);
   // On a CPU few invocations are enough, and barriers cost more than idle lanes (to compile, too): narrow the tile until there are some.
@@ -219,7 +221,7 @@ export function conv2dBackwardWeightKernel(spec: ConvWindow & { readonly input: 
       ...sums("t"), `for (var n = 0u; n < ${f.N}; n++) {`,
       indent([...sums("d"), `for (var p0 = 0u; p0 < ${f.P}; p0++) {`, indent(line.join("\n")), "}", ...pairs.map(([o, k]) => `t${o}_${k} += d${o}_${k};`)].join("\n")),
       "}",
-      ...pairs.map(([o, k]) => `if (o0 + ${o}u < ${f.channelsOut}) { b2[${at(`o0 + ${o}u`, `s0 + ${k}u`)}] = ${toStored(input.dtype, `t${o}_${k}`)}; }`),
+      ...pairs.map(([o, k]) => `if (o0 + ${o}u < ${f.channelsOut}) { ${finish.store(`t${o}_${k}`, at(`o0 + ${o}u`, `s0 + ${k}u`))} }`),
     ] : [
       ...sums("d"), `for (var l = lane; l < ${f.N} * ${f.P}; l += ${lanes}u) {`, indent([`let n = l / ${f.P};`, `let p0 = l % ${f.P};`, ...line].join("\n")), "}",
       ...pairs.map(([o, k]) => `partial[${(o * taps + k) * lanes}u + lane] = d${o}_${k};`), "workgroupBarrier();",
@@ -227,13 +229,13 @@ export function conv2dBackwardWeightKernel(spec: ConvWindow & { readonly input: 
       indent([
         `let o = o0 + lane / ${taps}u;`, `let s = s0 + lane % ${taps}u;`, "var sum = 0.0;",
         `for (var l = 0u; l < ${lanes}u; l += 4u) { let at = lane * ${lanes}u + l; sum += (partial[at] + partial[at + 1u]) + (partial[at + 2u] + partial[at + 3u]); }`,
-        `if (o < ${f.channelsOut}) { b2[${at("o", "s")}] = ${toStored(input.dtype, "sum")}; }`,
+        `if (o < ${f.channelsOut}) { ${finish.store("sum", at("o", "s"))} }`,
       ].join("\n")),
       "}",
     ]),
   ].join("\n");
   return makeKernel({
-    name: "conv2dBackwardWeight", storages: decls, params, workgroupSize: [solo ? 4 : lanes, 1, 1], globals: solo ? "" : `var<workgroup> partial: array<f32, ${count * lanes}>;\n`, main,
+    name: "conv2dBackwardWeight", storages: decls, params, workgroupSize: [solo ? 4 : lanes, 1, 1], helpers: finish.helpers, globals: solo ? finish.globals : `${finish.globals}var<workgroup> partial: array<f32, ${count * lanes}>;\n`, main,
     workgroups: gridOf(solo ? Math.ceil(total / 4) : total, caps),
   }, caps);
 }

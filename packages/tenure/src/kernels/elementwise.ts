@@ -9,25 +9,13 @@
 import type { DType } from "../base/dtype.ts";
 import { type Layout, broadcastLayout, collapse, contiguousLayout } from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
+import { type Chain, type Operand, type Output, chainFunction } from "./chain.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
-import {
-  type ComputeType, Params, type StorageDecl, computeType, flatWorkgroup, gridOf, indent, loadElement, loadVec4, makeKernel, toStored, vec4Type,
-} from "./wgsl.ts";
+import { Params, type StorageDecl, computeType, flatWorkgroup, gridOf, indent, loadElement, loadVec4, makeKernel, toStored, vec4Type } from "./wgsl.ts";
 
-/** A view read through one of the kernel's bindings. Several operands may share a binding. */
-export interface Operand {
-  readonly view: View;
-  readonly binding: number;
-}
+export type { Operand, Output } from "./chain.ts";
 
-/** Where a result goes: all of a fresh contiguous storage, or in place into `view` (whose shape is the kernel's). */
-export interface Output {
-  readonly dtype: DType;
-  readonly binding: number;
-  readonly view?: View;
-}
-
-export interface ElementwiseSpec {
+export interface ElementwiseSpec extends Chain {
   readonly shape: Shape;
   /** Broadcast to `shape` here. */
   readonly operands: readonly Operand[];
@@ -35,15 +23,6 @@ export interface ElementwiseSpec {
   readonly bindings: readonly ("read" | "read_write")[];
   /** Head of the kernel's key; for people. */
   readonly name: string;
-  /**
-   * WGSL statements. In scope: `a0, a1, …` (f32, i32, u32 or bool; float16 arrives as f32), scalars `s0, s1, …`, `idx` with `needsIndex`.
-   * They assign every `r0, r1, …`, declared as vars of the outputs' compute types.
-   */
-  readonly body: string;
-  /** Names from helpers.ts that the body calls. */
-  readonly helpers?: readonly string[];
-  /** Per-call uniforms, in order. */
-  readonly scalars?: readonly { readonly type: "f32" | "u32" | "i32" }[];
   /** Declares `idx: u32`, the row-major element number within `shape`. */
   readonly needsIndex?: boolean;
 }
@@ -237,29 +216,9 @@ function visitor(spec: ElementwiseSpec, vector: boolean): {
 
 /** The caller's statements as a WGSL function from elements to one value or a struct `R`. */
 function bodyFunction(spec: ElementwiseSpec, params: Params): string {
-  const types = spec.outputs.map((o) => computeType(o.dtype));
   const args = spec.operands.map((o, i) => `a${i}: ${computeType(o.view.dtype)}`);
   if (spec.needsIndex === true) args.push("idx: u32");
-  return bodyText({ args, types, body: spec.body, scalars: spec.scalars ?? [], params });
-}
-
-/** Shared with reductions that have a fused prologue. */
-export function bodyText(b: {
-  args: readonly string[];
-  types: readonly ComputeType[];
-  body: string;
-  scalars: readonly { readonly type: "f32" | "u32" | "i32" }[];
-  params: Params;
-}): string {
-  const one = b.types.length === 1;
-  const lines = [
-    ...b.scalars.map((s, k) => `let s${k} = ${b.params.scalar(`s${k}`, s.type, k)};`),
-    ...b.types.map((t, k) => `var r${k}: ${t};`),
-    b.body.trim(),
-    one ? "return r0;" : `return R(${b.types.map((_, k) => `r${k}`).join(", ")});`,
-  ];
-  const struct = one ? "" : `struct R { ${b.types.map((t, k) => `r${k}: ${t}`).join(", ")} }\n`;
-  return `${struct}fn body(${b.args.join(", ")}) -> ${one ? b.types[0]! : "R"} {\n${indent(lines.join("\n"))}}\n`;
+  return chainFunction({ name: "body", args, types: spec.outputs.map((o) => computeType(o.dtype)), chain: spec, params });
 }
 
 /** A layout-only view, for callers that build operands by hand. */

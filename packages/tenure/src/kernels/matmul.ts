@@ -10,15 +10,18 @@
  */
 import { type Layout, broadcastLayout, collapse, stridedLayout } from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
+import { type Epilogue, type Finish, finishing } from "./chain.ts";
+import { split, terms } from "./indices.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
-import { split, terms } from "./reduce.ts";
-import { Params, type StorageDecl, computeType, gridOf, indent, loadElement, loadVec4, makeKernel, toStored } from "./wgsl.ts";
+import { Params, type StorageDecl, computeType, gridOf, indent, loadElement, loadVec4, makeKernel } from "./wgsl.ts";
 
 export interface MatmulSpec {
   /** View [..., M, K]. Binding 0. */
   readonly a: View;
   /** View [..., K, N]. Binding 1. Same dtype as `a`. */
   readonly b: View;
+  /** Takes each element of the product further; its bindings come in place of the output's. */
+  readonly after?: Epilogue;
 }
 
 /** Shape of the product; batch dimensions broadcast. The caller has checked that the operands fit. */
@@ -65,9 +68,10 @@ interface Problem {
   /** Rows of the output; columns of the output. Swapped operands (see below) have their bindings swapped too. */
   readonly a: Side;
   readonly b: Side;
+  readonly after: Epilogue | undefined;
 }
 
-function problem({ a, b }: MatmulSpec): Problem {
+function problem({ a, b, after }: MatmulSpec): Problem {
   const shape = matmulShape(a.layout.shape, b.layout.shape), batch = shape.slice(0, -2);
   let m = shape.at(-2)!, n = shape.at(-1)!;
   const k = a.layout.shape.at(-1)!;
@@ -83,15 +87,17 @@ function problem({ a, b }: MatmulSpec): Problem {
   let sb = side(lb, 1, lb.strides.at(-1)!, lb.strides.at(-2)!, merged.strides[1]!, n);
   // A column times a matrix is the transposed problem: [M, K]·[K, 1] = ([1, K]·[K, M])ᵀ, and a single row or column lies the same either way.
   if (n === 1 && m > 1) { [m, n] = [n, m]; [sa, sb] = [sb, sa]; }
-  return { dtype: a.dtype, m, n, k, batchShape: merged.shape, batches: sizeOf(batch), a: sa, b: sb };
+  return { dtype: a.dtype, m, n, k, batchShape: merged.shape, batches: sizeOf(batch), a: sa, b: sb, after };
 }
 
-function storages(p: Problem, wideA: boolean, wideB: boolean, wideOut: boolean): StorageDecl[] {
+/** Whether four neighbours of a row are stored at once. */
+function storesWide(p: Problem): boolean { return p.after === undefined && p.n % 4 === 0; }
+
+function storages(p: Problem, wideA: boolean, wideB: boolean, wideOut: boolean, finish: Finish): StorageDecl[] {
   const decls: StorageDecl[] = [];
   decls[p.a.binding] = { dtype: p.dtype, vec: wideA, access: "read" };
   decls[p.b.binding] = { dtype: p.dtype, vec: wideB, access: "read" };
-  decls[2] = { dtype: p.dtype, vec: wideOut, access: "read_write" };
-  return decls;
+  return [...decls, ...(wideOut ? [{ dtype: p.dtype, vec: true, access: "read_write" } as const] : finish.storages)];
 }
 
 /** Lines that set `baseA` and `baseB` (in units of the declared loads) from `batch`. */
@@ -122,8 +128,8 @@ function registerKernel(p: Problem, caps: DeviceCaps): Kernel {
   const type = computeType(p.dtype);
   const tm = p.m >= 4 ? 4 : p.m >= 2 ? 2 : 1;
   const tn = p.n > 4 ? 8 : 4;
-  const wideA = p.a.wide === "k" || (p.a.wide === "mn" && tm === 4), wideB = p.b.wide !== "none", wideOut = p.n % 4 === 0;
-  const decls = storages(p, wideA, wideB, wideOut);
+  const wideA = p.a.wide === "k" || (p.a.wide === "mn" && tm === 4), wideB = p.b.wide !== "none", wideOut = storesWide(p), finish = finishing(p.after, p.dtype, 2, params);
+  const decls = storages(p, wideA, wideB, wideOut, finish);
   const step = p.k % 4 === 0 && p.k > 0 ? 4 : 1;
   const quads = tn / 4, tilesM = Math.ceil(p.m / tm), tilesN = Math.ceil(p.n / tn);
   const M = params.u32("M", p.m), N = params.u32("N", p.n), K = params.u32("K", p.k), TN = params.u32("tilesN", tilesN), tiles = params.u32("tiles", tilesM * tilesN);
@@ -177,7 +183,7 @@ function registerKernel(p: Problem, caps: DeviceCaps): Kernel {
     const lines: string[] = [`let at = (batch * ${M} + ${row}) * ${N};`];
     for (let q = 0; q < quads; q++) {
       if (wideOut) lines.push(`if (n0 + ${4 * q}u < ${N}) { b2[(at + ${n0(q)}) / 4u] = ${p.dtype === "float16" ? `vec4<f16>(c${i}_${q})` : `c${i}_${q}`}; }`);
-      else for (let c = 0; c < 4; c++) lines.push(`if (n0 + ${4 * q + c}u < ${N}) { b2[at + n0 + ${4 * q + c}u] = ${toStored(p.dtype, `c${i}_${q}.${"xyzw"[c]!}`)}; }`);
+      else for (let c = 0; c < 4; c++) lines.push(`if (n0 + ${4 * q + c}u < ${N}) { ${finish.store(`c${i}_${q}.${"xyzw"[c]!}`, `at + n0 + ${4 * q + c}u`)} }`);
     }
     store.push(`if (m0 + ${i}u < ${M}) {`, indent(lines.join("\n")), "}");
   });
@@ -192,7 +198,7 @@ function registerKernel(p: Problem, caps: DeviceCaps): Kernel {
     ...store,
   ].join("\n");
   return makeKernel({
-    name: "matmul.registers", storages: decls, params, workgroupSize: [workgroup, 1, 1], main,
+    name: "matmul.registers", storages: decls, params, workgroupSize: [workgroup, 1, 1], main, helpers: finish.helpers, globals: finish.globals,
     workgroups: p.m * p.n === 0 ? [0, 0, 0] : gridOf(Math.ceil((tilesM * tilesN * p.batches) / workgroup), caps),
   }, caps);
 }
@@ -203,8 +209,8 @@ function registerKernel(p: Problem, caps: DeviceCaps): Kernel {
 function tiledKernel(p: Problem, caps: DeviceCaps): Kernel {
   const params = new Params(), type = computeType(p.dtype), vec = `vec4<${type}>`;
   const BM = 64, BN = 64, BK = 16, threads = 256;
-  const wideA = p.a.wide !== "none", wideB = p.b.wide !== "none", wideOut = p.n % 4 === 0;
-  const decls = storages(p, wideA, wideB, wideOut);
+  const wideA = p.a.wide !== "none", wideB = p.b.wide !== "none", wideOut = storesWide(p), finish = finishing(p.after, p.dtype, 2, params);
+  const decls = storages(p, wideA, wideB, wideOut, finish);
   const tilesM = Math.ceil(p.m / BM), tilesN = Math.ceil(p.n / BN);
   const M = params.u32("M", p.m), N = params.u32("N", p.n), K = params.u32("K", p.k), TN = params.u32("tilesN", tilesN), tiles = params.u32("tiles", tilesM * tilesN);
   const total = params.u32("total", tilesM * tilesN * p.batches);
@@ -251,7 +257,7 @@ function tiledKernel(p: Problem, caps: DeviceCaps): Kernel {
   const store = rows4.flatMap((i) => {
     const lines = [`let at = (batch * ${M} + m) * ${N} + n;`];
     if (wideOut) lines.push(`if (n < ${N}) { b2[at / 4u] = ${p.dtype === "float16" ? `vec4<f16>(c${i})` : `c${i}`}; }`);
-    else for (let c = 0; c < 4; c++) lines.push(`if (n + ${c}u < ${N}) { b2[at + ${c}u] = ${toStored(p.dtype, `c${i}.${"xyzw"[c]!}`)}; }`);
+    else for (let c = 0; c < 4; c++) lines.push(`if (n + ${c}u < ${N}) { ${finish.store(`c${i}.${"xyzw"[c]!}`, `at + ${c}u`)} }`);
     return [`{`, indent([`let m = m0 + ty * 4u + ${i}u;`, `if (m < ${M}) {`, indent(lines.join("\n")), "}"].join("\n")), "}"];
   });
   const main = [
@@ -272,8 +278,8 @@ function tiledKernel(p: Problem, caps: DeviceCaps): Kernel {
     ...store,
   ].join("\n");
   return makeKernel({
-    name: "matmul.tiles", storages: decls, params, workgroupSize: [threads, 1, 1], main,
-    globals: `var<workgroup> tileA: array<${vec}, ${BK * BM / 4}>;\nvar<workgroup> tileB: array<${vec}, ${BK * BN / 4}>;\n`,
+    name: "matmul.tiles", storages: decls, params, workgroupSize: [threads, 1, 1], main, helpers: finish.helpers,
+    globals: `${finish.globals}var<workgroup> tileA: array<${vec}, ${BK * BM / 4}>;\nvar<workgroup> tileB: array<${vec}, ${BK * BN / 4}>;\n`,
     workgroups: p.m * p.n === 0 ? [0, 0, 0] : gridOf(tilesM * tilesN * p.batches, caps),
   }, caps);
 }
@@ -282,8 +288,8 @@ function tiledKernel(p: Problem, caps: DeviceCaps): Kernel {
 
 /** One output per `lanes` invocations, which split K and meet in workgroup memory. Neighbouring threads read along the contiguous dimension of the large operand. */
 function rowsKernel(p: Problem, caps: DeviceCaps): Kernel {
-  const params = new Params(), type = computeType(p.dtype), threads = 256;
-  const decls = storages(p, false, false, false);
+  const params = new Params(), type = computeType(p.dtype), threads = 256, finish = finishing(p.after, p.dtype, 2, params);
+  const decls = storages(p, false, false, false, finish);
   const big = p.m <= p.n ? p.b : p.a, alongK = Math.abs(big.inner) <= Math.abs(big.outer);
   const outputs = p.m * p.n * p.batches;
   let lanes = alongK ? 32 : 4;
@@ -307,10 +313,10 @@ function rowsKernel(p: Problem, caps: DeviceCaps): Kernel {
     `for (var reach = ${Math.floor(lanes / 2)}u; reach > 0u; reach >>= 1u) {`,
     indent(["workgroupBarrier();", `if (part < reach) { partial[part * ${group}u + slot] += partial[(part + reach) * ${group}u + slot]; }`].join("\n")),
     "}",
-    `if (part == 0u && id < ${total}) { b2[id] = ${toStored(p.dtype, "partial[slot]")}; }`,
+    `if (part == 0u && id < ${total}) { ${finish.store("partial[slot]", "id")} }`,
   ].join("\n");
   return makeKernel({
-    name: "matmul.rows", storages: decls, params, workgroupSize: [threads, 1, 1], main, globals: `var<workgroup> partial: array<${type}, ${threads}>;\n`,
+    name: "matmul.rows", storages: decls, params, workgroupSize: [threads, 1, 1], main, helpers: finish.helpers, globals: `${finish.globals}var<workgroup> partial: array<${type}, ${threads}>;\n`,
     workgroups: outputs === 0 ? [0, 0, 0] : gridOf(Math.ceil(outputs / group), caps),
   }, caps);
 }

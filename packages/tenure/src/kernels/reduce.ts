@@ -6,36 +6,26 @@
  */
 import type { DType } from "../base/dtype.ts";
 import { type Layout, broadcastLayout, collapse, stridedLayout } from "../base/layout.ts";
-import { type Shape, sizeOf } from "../base/shape.ts";
-import { type Operand, bodyText } from "./elementwise.ts";
+import { sizeOf } from "../base/shape.ts";
+import { type Epilogue, type Operand, type Prologue, chainFunction, finishing } from "./chain.ts";
+import { split, terms } from "./indices.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import {
-  type ComputeType, Params, type StorageDecl, computeType, flatWorkgroup, gridOf, indent, infWord, loadElement, loadVec4, makeKernel, nanWord, negInfWord, toStored,
+  type ComputeType, Params, type StorageDecl, computeType, flatWorkgroup, gridOf, indent, infWord, loadElement, loadVec4, makeKernel, nanWord, negInfWord,
 } from "./wgsl.ts";
 
 export type ReduceOp = "sum" | "mean" | "max" | "min" | "prod" | "argMax" | "argMin" | "any" | "all";
 
-/** Maps elements before they are accumulated: a fused chain. */
-export interface ReducePrologue {
-  /** Broadcast to the input's shape. Bindings count from 0; the output's binding comes after the highest. */
-  readonly operands: readonly Operand[];
-  /** Dtype of `r0`, as if it had been stored. */
-  readonly dtype: DType;
-  /** WGSL statements from `a0, a1, …` and `s0, …` to `r0`, as in elementwise. */
-  readonly body: string;
-  readonly helpers?: readonly string[];
-  readonly scalars?: readonly { readonly type: "f32" | "u32" | "i32" }[];
-}
-
 export interface ReduceSpec {
   readonly op: ReduceOp;
-  /** Binding 0. With `pre`, only its shape counts. */
+  /** Binding 0. With `before`, only its shape counts. */
   readonly input: View;
   /** Sorted, not negative; empty means nothing is reduced. */
   readonly axes: readonly number[];
   /** Dtype of the contiguous output, the last binding. Sums accumulate in f32, or in i32/u32 when this is an integer. */
   readonly outDtype: DType;
-  readonly pre?: ReducePrologue;
+  readonly before?: Prologue;
+  readonly after?: Epilogue;
 }
 
 /**
@@ -44,11 +34,12 @@ export interface ReduceSpec {
  */
 export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
   const inShape = spec.input.layout.shape;
-  const operands = spec.pre?.operands ?? [{ view: spec.input, binding: 0 }];
+  const operands = spec.before?.operands ?? [{ view: spec.input, binding: 0 }];
   const layouts = operands.map((o) => broadcastLayout(o.view.layout, inShape));
   const reduced = inShape.map((_, i) => spec.axes.includes(i));
-  const kept = collapse(layouts.map((l) => pick(l, reduced, false)));
-  const over = collapse(layouts.map((l) => pick(l, reduced, true)));
+  const walked = layouts.length > 0 ? layouts : [stridedLayout(inShape, inShape.map(() => 0), 0)]; // a chain may need no operand
+  const kept = collapse(walked.map((l) => pick(l, reduced, false)));
+  const over = collapse(walked.map((l) => pick(l, reduced, true)));
   const outputs = sizeOf(kept.shape), length = sizeOf(over.shape);
   const inner = over.shape.at(-1)!, outer = length === 0 ? 0 : length / inner;
 
@@ -101,8 +92,7 @@ export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
 
   const one = tile.lanes === 1;
   const [ox, ly] = tile.outputsFast ? [`lane % ${tile.outputs}u`, `lane / ${tile.outputs}u`] : [`lane / ${tile.lanes}u`, `lane % ${tile.lanes}u`];
-  const outBinding = decls.length;
-  const store = `b${outBinding}[o] = ${toStored(spec.outDtype, acc.result)};`;
+  const finish = finishing(spec.after, spec.outDtype, decls.length, params), store = finish.store(acc.result, "o");
   const main = [
     `let o = (${flatWorkgroup}) * ${tile.outputs}u + ${tile.outputs === 1 ? "0u" : one ? "lane" : ox};`,
     one ? "const ly = 0u;" : `let ly = ${ly};`,
@@ -112,10 +102,10 @@ export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
   ].join("\n");
 
   return makeKernel({
-    name: `reduce.${spec.op}`, params, helpers: [...(spec.pre?.helpers ?? []), ...acc.helpers],
-    storages: [...decls, { dtype: spec.outDtype, vec: false, access: "read_write" }],
+    name: `reduce.${spec.op}`, params, helpers: [...(spec.before?.helpers ?? []), ...acc.helpers, ...finish.helpers],
+    storages: [...decls, ...finish.storages],
     workgroupSize: [tile.outputs * tile.lanes, 1, 1],
-    globals: `${visit.globals}${acc.globals}${one ? "" : acc.shared(tile.outputs * tile.lanes)}`,
+    globals: `${visit.globals}${acc.globals}${finish.globals}${one ? "" : acc.shared(tile.outputs * tile.lanes)}`,
     main, workgroups: gridOf(Math.ceil(outputs / tile.outputs), caps),
   }, caps);
 }
@@ -153,27 +143,9 @@ export function chooseTile(t: { outputs: number; outer: number; innerUnits: numb
 /** The largest power of two that is at most `x`, and at least 1. */
 function pow2(x: number): number { return x < 2 ? 1 : 2 ** Math.floor(Math.log2(x)); }
 
-// === Index text ===
-
-/** Lines that decompose `index` over `shape` into `<c>0, <c>1, …`. */
-export function split(index: string, shape: Shape, c: string, params: Params): string[] {
-  if (shape.length === 1) return [`let ${c}0 = ${index};`];
-  const lines = [`var ${c}rest = ${index};`];
-  for (let k = shape.length - 1; k > 0; k--) {
-    const d = params.u32(`${c}d${k}`, shape[k]!);
-    lines.push(`let ${c}${k} = ${c}rest % ${d};`, k > 1 ? `${c}rest /= ${d};` : `let ${c}0 = ${c}rest / ${d};`);
-  }
-  return lines;
-}
-
-/** `c_k * stride_k` for every stride that is not 0, strides in units of `unit` elements. */
-export function terms(c: string, strides: readonly number[], name: string, unit: number, params: Params): string[] {
-  return strides.flatMap((s, k) => (s === 0 ? [] : s === unit ? [`${c}${k}`] : [`${c}${k} * ${params.u32(`${name}${k}`, s / unit)}`]));
-}
+// === Loads ===
 
 function sum(parts: readonly string[]): string { return parts.join(" + "); }
-
-// === Loads ===
 
 function storageDecls(operands: readonly Operand[], kept: { strides: number[][] }, over: { strides: number[][] }, layouts: readonly Layout[], divisible: boolean): StorageDecl[] {
   const count = operands.reduce((n, o) => Math.max(n, o.binding + 1), 0);
@@ -202,11 +174,8 @@ function elementLoads(
     return (k, j) => loadElement(decl, o.binding, s === 0 ? `row${i}` : `row${i} + ${vector ? `(j * 4u + ${k}u)` : j}${factor}`);
   });
   const ks = vector ? [0, 1, 2, 3] : [0];
-  if (spec.pre === undefined) return { lines, values: (j) => ks.map((k) => argument[0]!(k, j)), globals: "" };
-  const globals = bodyText({
-    args: operands.map((o, i) => `a${i}: ${computeType(o.view.dtype)}`), types: [computeType(spec.pre.dtype)],
-    body: spec.pre.body, scalars: spec.pre.scalars ?? [], params,
-  });
+  if (spec.before === undefined) return { lines, values: (j) => ks.map((k) => argument[0]!(k, j)), globals: "" };
+  const globals = chainFunction({ name: "body", args: operands.map((o, i) => `a${i}: ${computeType(o.view.dtype)}`), types: [computeType(spec.before.dtype)], chain: spec.before, params });
   return { lines, values: (j) => ks.map((k) => `body(${argument.map((f) => f(k, j)).join(", ")})`), globals };
 }
 
@@ -232,7 +201,7 @@ interface Accumulator {
 }
 
 function accumulator(spec: ReduceSpec, params: Params, length: number, operands: readonly Operand[]): Accumulator {
-  const from = computeType(spec.pre?.dtype ?? operands[0]!.view.dtype), to = computeType(spec.outDtype);
+  const from = computeType(spec.before?.dtype ?? operands[0]!.view.dtype), to = computeType(spec.outDtype);
   if (spec.op === "argMax" || spec.op === "argMin") return argAccumulator(spec.op, from, to);
   if (spec.op === "any" || spec.op === "all") {
     return simple({ type: "bool", from, to, identity: spec.op === "any" ? "false" : "true", join: (a, b) => `${a} ${spec.op === "any" ? "||" : "&&"} ${b}`, helpers: [] });

@@ -8,7 +8,8 @@ import { type Layout, broadcastLayout, collapse, contiguousLayout, stridedLayout
 import { type Shape, sizeOf } from "../base/shape.ts";
 import type { Operand } from "./elementwise.ts";
 import type { DeviceCaps, Kernel } from "./kernel.ts";
-import { chooseTile, split, terms } from "./reduce.ts";
+import { split, terms } from "./indices.ts";
+import { chooseTile } from "./reduce.ts";
 import { type Params, type StorageDecl, flatWorkgroup, gridOf, indent, loadElement, loadVec4, makeKernel, toStored, vec4Type } from "./wgsl.ts";
 
 export interface RowPass {

@@ -6,7 +6,8 @@ import { type Layout, collapse, stridedLayout } from "../base/layout.ts";
 import { sizeOf } from "../base/shape.ts";
 import type { DType } from "../base/dtype.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
-import { convert, split, terms } from "./reduce.ts";
+import { split, terms } from "./indices.ts";
+import { convert } from "./reduce.ts";
 import { Params, type StorageDecl, computeType, flatWorkgroup, gridOf, indent, loadElement, makeKernel, toStored } from "./wgsl.ts";
 
 interface ScanSpec {

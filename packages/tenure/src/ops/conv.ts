@@ -8,7 +8,7 @@ import { type ConvWindow, conv2dBackwardInputKernel, conv2dBackwardWeightKernel,
 import type { View } from "../kernels/kernel.ts";
 import { type PoolWindow, avgPool2dBackwardKernel, avgPool2dKernel, maxPool2dBackwardKernel, maxPool2dIndicesKernel, maxPool2dKernel, poolShape } from "../kernels/pool.ts";
 import { gather } from "./indexing.ts";
-import { type OpDef, defineOp } from "./op.ts";
+import { type OpDef, after, defineOp } from "./op.ts";
 import { reshape } from "./views.ts";
 
 export type { PoolWindow } from "../kernels/pool.ts";
@@ -22,7 +22,7 @@ const windowKey = (w: ConvWindow): number[] => [...w.stride, ...w.padding, ...w.
 
 /** Input [N, C, H, W], weight [O, C / groups, R, S] → [N, O, P, Q]. */
 export const conv2d: OpDef<ConvWindow> = defineOp<ConvWindow>({
-  name: "conv2d", doc: "Cross-correlation of [N, C, H, W] with [O, C/groups, R, S], with stride, zero padding, dilation and groups.", facts: {}, saves: { inputs: [0, 1] },
+  name: "conv2d", doc: "Cross-correlation of [N, C, H, W] with [O, C/groups, R, S], with stride, zero padding, dilation and groups.", facts: { epilogue: true }, saves: { inputs: [0, 1] },
   infer: ([x, w], attrs) => {
     const a = x!.layout.shape, b = w!.layout.shape, { groups } = attrs;
     checkFloat("conv2d", x, w);
@@ -35,7 +35,7 @@ export const conv2d: OpDef<ConvWindow> = defineOp<ConvWindow>({
     return [{ shape, dtype: x!.dtype }];
   },
   key: windowKey,
-  kernel: ([x, w], _, attrs, caps) => conv2dKernel({ ...attrs, input: x!, weight: w! }, caps),
+  kernel: ([x, w], _, attrs, caps, around) => conv2dKernel({ ...attrs, input: x!, weight: w!, ...after(around) }, caps),
   flops: ([, w], [y]) => 2 * y!.layout.size * sizeOf(w!.layout.shape.slice(1)),
   vjp: ({ grad, input, metas, needs, attrs, run }) => [
     needs(0) ? run(conv2dBackwardInput, [grad, input(1)], { ...attrs, shape: metas[0]!.shape }) : null,
@@ -48,10 +48,10 @@ const windowOf = ({ stride, padding, dilation, groups }: ConvWindow): ConvWindow
 
 /** grad [N, O, P, Q], weight [O, C / groups, R, S] → [N, C, H, W]: also the transposed convolution. */
 export const conv2dBackwardInput: OpDef<WithShape> = defineOp<WithShape>({
-  name: "conv2dBackwardInput", doc: "Gradient of conv2d for its input, from the output's gradient and the weight.", facts: {}, saves: { inputs: [0, 1] },
+  name: "conv2dBackwardInput", doc: "Gradient of conv2d for its input, from the output's gradient and the weight.", facts: { epilogue: true }, saves: { inputs: [0, 1] },
   infer: ([g], { shape }) => [{ shape, dtype: g!.dtype }],
   key: (attrs) => [...windowKey(attrs), ...attrs.shape],
-  kernel: ([g, w], _, attrs, caps) => conv2dBackwardInputKernel({ ...windowOf(attrs), grad: g!, weight: w!, inputShape: attrs.shape }, caps),
+  kernel: ([g, w], _, attrs, caps, around) => conv2dBackwardInputKernel({ ...windowOf(attrs), grad: g!, weight: w!, inputShape: attrs.shape, ...after(around) }, caps),
   flops: ([g, w]) => 2 * g!.layout.size * sizeOf(w!.layout.shape.slice(1)),
   vjp: ({ grad, input, metas, needs, attrs, run }) => [
     needs(0) ? run(conv2d, [grad, input(1)], windowOf(attrs)) : null,
@@ -61,10 +61,10 @@ export const conv2dBackwardInput: OpDef<WithShape> = defineOp<WithShape>({
 
 /** input [N, C, H, W], grad [N, O, P, Q] → [O, C / groups, R, S]. */
 export const conv2dBackwardWeight: OpDef<WithShape> = defineOp<WithShape>({
-  name: "conv2dBackwardWeight", doc: "Gradient of conv2d for its weight, from the input and the output's gradient.", facts: { reduces: true }, saves: { inputs: [0, 1] },
+  name: "conv2dBackwardWeight", doc: "Gradient of conv2d for its weight, from the input and the output's gradient.", facts: { reduces: true, epilogue: true }, saves: { inputs: [0, 1] },
   infer: ([x], { shape }) => [{ shape, dtype: x!.dtype }],
   key: (attrs) => [...windowKey(attrs), ...attrs.shape],
-  kernel: ([x, g], _, attrs, caps) => conv2dBackwardWeightKernel({ ...windowOf(attrs), input: x!, grad: g!, weightShape: attrs.shape }, caps),
+  kernel: ([x, g], _, attrs, caps, around) => conv2dBackwardWeightKernel({ ...windowOf(attrs), input: x!, grad: g!, weightShape: attrs.shape, ...after(around) }, caps),
   flops: ([, g], [w]) => 2 * g!.layout.size * sizeOf(w!.layout.shape.slice(1)),
   vjp: ({ grad, input, metas, needs, attrs, run }) => [
     needs(0) ? run(conv2dBackwardInput, [input(1), grad], { ...windowOf(attrs), shape: metas[0]!.shape }) : null,

@@ -91,7 +91,7 @@ export const fill: OpDef<FillAttrs> = defineOp<FillAttrs>({
 
 /** `start + i·step`. */
 export const arange: OpDef<FillAttrs> = defineOp<FillAttrs>({
-  name: "arange", doc: "start + i·step at linear position i. No inputs.", facts: { elementwise: true },
+  name: "arange", doc: "start + i·step at linear position i. No inputs.", facts: { elementwise: true, indexed: true },
   infer: (_, { shape, dtype }) => [{ shape, dtype }],
   key: ({ shape, dtype }) => [dtypeCode(dtype), ...shape],
   expression: (_, { dtype }) => {
@@ -375,7 +375,7 @@ export interface RandomAttrs { readonly shape: readonly number[]; readonly dtype
 
 /** Scalars: seed (two words) and stream. Element `i` is a pure function of seed, stream and `i`. */
 export const random: OpDef<RandomAttrs> = defineOp<RandomAttrs>({
-  name: "random", doc: "Independent draws from [0, 1) or the standard normal. No inputs.", facts: { elementwise: true, random: true },
+  name: "random", doc: "Independent draws from [0, 1) or the standard normal. No inputs.", facts: { elementwise: true, random: true, indexed: true },
   infer: (_, { shape, dtype }) => [{ shape, dtype }],
   key: ({ shape, dtype, distribution }) => [dtypeCode(dtype), distribution === "normal" ? 1 : 0, ...shape],
   expression: (_, { distribution }) => ({ body: `r0 = ${distribution === "normal" ? "randomNormal" : "randomUniform"}(s0, s1, s2, idx);`, helpers: [distribution === "normal" ? "randomNormal" : "randomUniform"], scalars: [{ type: "u32" }, { type: "u32" }, { type: "u32" }], needsIndex: true }),
@@ -383,7 +383,7 @@ export const random: OpDef<RandomAttrs> = defineOp<RandomAttrs>({
 
 /** Scalars: seed (two words), stream, keep probability. The gradient draws the same mask again from the same scalars. */
 export const dropout: OpDef = defineOp({
-  name: "dropout", doc: "Zeroes elements at random and scales the rest by 1/keep, so that the mean stays.", facts: { elementwise: true, random: true },
+  name: "dropout", doc: "Zeroes elements at random and scales the rest by 1/keep, so that the mean stays.", facts: { elementwise: true, random: true, indexed: true },
   infer: ([x]) => {
     if (!isFloat(x!.dtype)) throw new DTypeError("dropout", "a float tensor", x!.dtype, "cast it to float32");
     return [{ shape: x!.layout.shape, dtype: x!.dtype }];

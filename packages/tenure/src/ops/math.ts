@@ -130,7 +130,7 @@ export const maskedFill: OpDef = withInplace({
 
 /** Scalars: rows and columns of each matrix, and the diagonal. */
 export const band: OpDef<{ readonly upper: boolean }> = defineOp<{ readonly upper: boolean }>({
-  name: "band", doc: "Each matrix with zeros above a diagonal, or below it.", facts: { elementwise: true },
+  name: "band", doc: "Each matrix with zeros above a diagonal, or below it.", facts: { elementwise: true, indexed: true },
   infer: ([x]) => {
     if (x!.layout.shape.length < 2) throw new ShapeError("tril", "matrices [..., rows, columns]", formatShape(x!.layout.shape), "reshape it");
     return [{ shape: x!.layout.shape, dtype: x!.dtype }];

@@ -5,7 +5,7 @@ import { isFloat } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";
 import { broadcastShapes, formatShape } from "../base/shape.ts";
 import { matmulKernel, matmulShape } from "../kernels/matmul.ts";
-import { type OpDef, type Run, type Value, defineOp } from "./op.ts";
+import { type OpDef, type Run, type Value, after, defineOp } from "./op.ts";
 import { permute } from "./views.ts";
 
 /** The last two dimensions swapped. */
@@ -16,7 +16,7 @@ function transposed(run: Run, x: Value): Value {
 
 /** a [..., M, K] × b [..., K, N] → [..., M, N]. */
 export const matmul: OpDef = defineOp({
-  name: "matmul", doc: "Matrix product of [..., M, K] and [..., K, N]; leading dimensions broadcast.", facts: {}, saves: { inputs: [0, 1] },
+  name: "matmul", doc: "Matrix product of [..., M, K] and [..., K, N]; leading dimensions broadcast.", facts: { epilogue: true }, saves: { inputs: [0, 1] },
   infer: ([a, b]) => {
     const x = a!.layout.shape, y = b!.layout.shape;
     if (x.length < 2 || y.length < 2) throw new ShapeError("matmul", "two tensors of rank 2 or more", `${formatShape(x)} and ${formatShape(y)}`, "reshape a vector to [1, n] or [n, 1]");
@@ -26,7 +26,7 @@ export const matmul: OpDef = defineOp({
     if (a!.dtype === "bool") throw new DTypeError("matmul", "numbers", "bool", "cast to float32 or int32");
     return [{ shape: matmulShape(x, y), dtype: a!.dtype }];
   },
-  kernel: ([a, b], _, __, caps) => matmulKernel({ a: a!, b: b! }, caps),
+  kernel: ([a, b], _, __, caps, around) => matmulKernel({ a: a!, b: b!, ...after(around) }, caps),
   flops: ([a], [y]) => 2 * y!.layout.size * a!.layout.shape.at(-1)!,
   vjp: ({ grad, input, metas, needs, run }) => [
     needs(0) && isFloat(metas[0]!.dtype) ? run(matmul, [grad, transposed(run, input(1))], undefined) : null,

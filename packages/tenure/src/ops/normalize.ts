@@ -10,7 +10,7 @@ import type { View } from "../kernels/kernel.ts";
 import { logSumExpKernel, normalizeBackwardKernel, normalizeKernel } from "../kernels/normalize.ts";
 import { reduceKernel } from "../kernels/reduce.ts";
 import { exp, mul, mul2, mulScalar, neg, rsqrt, addConst, scale, sub } from "./elementwise.ts";
-import { type OpDef, type Run, type Value, type VjpContext, defineOp } from "./op.ts";
+import { type OpDef, type Run, type Value, type VjpContext, after, defineOp } from "./op.ts";
 import { type AxisAttrs, type ReduceAttrs, mean, stretch, sum } from "./reduce.ts";
 
 function checkFloats(op: string, inputs: readonly View[]): void {
@@ -21,14 +21,14 @@ function checkFloats(op: string, inputs: readonly View[]): void {
 
 /** Inputs: a, b of one shape and dtype. */
 export const sumOfProducts: OpDef<ReduceAttrs> = defineOp<ReduceAttrs>({
-  name: "sumOfProducts", doc: "Σ a·b over axes, without the products in memory.", facts: { reduces: true }, saves: { inputs: [0, 1] },
+  name: "sumOfProducts", doc: "Σ a·b over axes, without the products in memory.", facts: { reduces: true, epilogue: true }, saves: { inputs: [0, 1] },
   infer: ([a, b], { axes, keepDims }) => {
     if (!sameShape(a!.layout.shape, b!.layout.shape)) throw new ShapeError("sumOfProducts", "two tensors of one shape", `${formatShape(a!.layout.shape)} and ${formatShape(b!.layout.shape)}`, "expand one of them");
     if (a!.dtype !== b!.dtype || a!.dtype === "bool") throw new DTypeError("sumOfProducts", "numbers of one dtype", `${a!.dtype} and ${b!.dtype}`, "cast one of them");
     return [{ shape: reducedShape(a!.layout.shape, axes, keepDims), dtype: a!.dtype }];
   },
   key: ({ axes, keepDims }) => [keepDims ? 1 : 0, ...axes],
-  kernel: ([a, b], [y], { axes }, caps) => reduceKernel({ op: "sum", input: a!, axes, outDtype: y!.dtype, pre: { operands: [{ view: a!, binding: 0 }, { view: b!, binding: 1 }], dtype: isFloat(a!.dtype) ? "float32" : a!.dtype, body: "r0 = a0 * a1;" } }, caps),
+  kernel: ([a, b], [y], { axes }, caps, around) => reduceKernel({ ...after(around), op: "sum", input: a!, axes, outDtype: y!.dtype, before: { operands: [{ view: a!, binding: 0 }, { view: b!, binding: 1 }], dtype: isFloat(a!.dtype) ? "float32" : a!.dtype, body: "r0 = a0 * a1;" } }, caps),
   flops: ([a]) => 2 * a!.layout.size,
   vjp: ({ grad, input, metas, needs, attrs, run }) => {
     const g = stretch(run, grad, metas[0]!.shape, attrs.axes);
@@ -38,14 +38,14 @@ export const sumOfProducts: OpDef<ReduceAttrs> = defineOp<ReduceAttrs>({
 
 /** Inputs: x, a centre that broadcasts to it. Scalar: a factor. */
 export const squaredDeviation: OpDef<ReduceAttrs> = defineOp<ReduceAttrs>({
-  name: "squaredDeviation", doc: "factor·Σ (x - centre)² over axes, without the differences in memory.", facts: { reduces: true }, saves: { inputs: [0, 1] },
+  name: "squaredDeviation", doc: "factor·Σ (x - centre)² over axes, without the differences in memory.", facts: { reduces: true, epilogue: true }, saves: { inputs: [0, 1] },
   infer: ([x, centre], { axes, keepDims }) => {
     checkFloats("squaredDeviation", [x!, centre!]);
     if (!sameShape(broadcastShapes("squaredDeviation", x!.layout.shape, centre!.layout.shape), x!.layout.shape)) throw new ShapeError("squaredDeviation", `a centre that broadcasts to ${formatShape(x!.layout.shape)}`, formatShape(centre!.layout.shape));
     return [{ shape: reducedShape(x!.layout.shape, axes, keepDims), dtype: x!.dtype }];
   },
   key: ({ axes, keepDims }) => [keepDims ? 1 : 0, ...axes],
-  kernel: ([x, centre], [y], { axes }, caps) => reduceKernel({ op: "sum", input: x!, axes, outDtype: y!.dtype, pre: { operands: [{ view: x!, binding: 0 }, { view: centre!, binding: 1 }], dtype: "float32", body: "let d = a0 - a1;\nr0 = s0 * d * d;", scalars: [{ type: "f32" }] } }, caps),
+  kernel: ([x, centre], [y], { axes }, caps, around) => reduceKernel({ ...after(around), op: "sum", input: x!, axes, outDtype: y!.dtype, before: { operands: [{ view: x!, binding: 0 }, { view: centre!, binding: 1 }], dtype: "float32", body: "let d = a0 - a1;\nr0 = s0 * d * d;", scalars: [{ type: "f32" }] } }, caps),
   flops: ([x]) => 3 * x!.layout.size,
   vjp: ({ grad, input, metas, needs, attrs, words, run }) => {
     const twice = scale(run, run(mulScalar, [grad], { dtype: grad.dtype, reverse: false }, words), 2);
@@ -129,12 +129,12 @@ export interface BatchNormAttrs { readonly axes: readonly number[]; readonly tra
 
 /** Inputs: grad, x, mean, variance. Scalar: eps. */
 const batchNormScaleGrad: OpDef<BatchNormAttrs> = defineOp<BatchNormAttrs>({
-  name: "batchNormScaleGrad", doc: "Σ grad·(x - mean) / sqrt(variance + eps) over axes, kept as 1: the gradient of batch norm's weight.", facts: { reduces: true },
+  name: "batchNormScaleGrad", doc: "Σ grad·(x - mean) / sqrt(variance + eps) over axes, kept as 1: the gradient of batch norm's weight.", facts: { reduces: true, epilogue: true },
   infer: ([g], { axes }) => [{ shape: reducedShape(g!.layout.shape, axes, true), dtype: g!.dtype }],
   key: ({ axes }) => axes,
-  kernel: (inputs, [y], { axes }, caps) => reduceKernel({
-    op: "sum", input: inputs[0]!, axes, outDtype: y!.dtype,
-    pre: { operands: inputs.map((view, binding) => ({ view, binding })), dtype: "float32", body: "r0 = a0 * (a1 - a2) / sqrt(a3 + s0);", scalars: [{ type: "f32" }] },
+  kernel: (inputs, [y], { axes }, caps, around) => reduceKernel({
+    ...after(around), op: "sum", input: inputs[0]!, axes, outDtype: y!.dtype,
+    before: { operands: inputs.map((view, binding) => ({ view, binding })), dtype: "float32", body: "r0 = a0 * (a1 - a2) / sqrt(a3 + s0);", scalars: [{ type: "f32" }] },
   }, caps),
   flops: ([g]) => 5 * g!.layout.size,
 });

@@ -5,6 +5,7 @@
 import type { DType } from "../base/dtype.ts";
 import type { Layout } from "../base/layout.ts";
 import type { Shape } from "../base/shape.ts";
+import type { Around, Epilogue } from "../kernels/chain.ts";
 import type { DeviceCaps, Kernel, View } from "../kernels/kernel.ts";
 
 /** Shape and dtype of a result. */
@@ -37,6 +38,12 @@ export interface Facts {
   readonly random?: boolean;
   /** Writes every element of its target without looking at it. */
   readonly overwrites?: boolean;
+  /** The expression depends on the number of the element: it has `needsIndex`. */
+  readonly indexed?: boolean;
+  /** The input that `kernel` can compute with a chain of elementwise ops while it reads it. */
+  readonly prologue?: number;
+  /** `kernel` can put its one result through a chain of elementwise ops before it is stored. */
+  readonly epilogue?: boolean;
 }
 
 /** What a gradient rule may use. */
@@ -82,8 +89,8 @@ export interface OpDef<A = undefined> {
   view?(input: Layout, attrs: A): Layout | undefined;
   /** For elementwise ops. */
   expression?(inputs: readonly View[], attrs: A): Expression;
-  /** For everything else. One op is one dispatch. */
-  kernel?(inputs: readonly View[], outputs: readonly View[], attrs: A, caps: DeviceCaps): Kernel;
+  /** For everything else. One op is one dispatch. `around` is given only where facts ask for it. */
+  kernel?(inputs: readonly View[], outputs: readonly View[], attrs: A, caps: DeviceCaps, around?: Around): Kernel;
   /** Inputs that must be contiguous for `kernel`; the others may have any strides. */
   readonly contiguousInputs?: readonly number[];
   /** Gradients of the inputs, null where none flows. Broadcast inputs are summed back by the caller. Where the pass is recorded, an op without a gradient is refused. */
@@ -99,6 +106,9 @@ export interface OpDef<A = undefined> {
 /** An op as registries and recorders hold it. `never` because nobody may call it without knowing its attrs. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- existential type: a record for some A
 export type AnyOp = OpDef<any>;
+
+/** The chain behind a kernel, as a kernel's specification takes it. */
+export function after(around: Around | undefined): { readonly after?: Epilogue } { return around?.after === undefined ? {} : { after: around.after }; }
 
 const registry: AnyOp[] = [];
 const ids = new WeakMap<AnyOp, number>();

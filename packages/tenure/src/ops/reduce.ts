@@ -25,14 +25,14 @@ interface ReduceDef {
 
 function reduction(name: ReduceOp, def: ReduceDef): OpDef<ReduceAttrs> {
   return defineOp<ReduceAttrs>({
-    name, doc: def.doc, facts: { reduces: true }, saves: def.saves ?? {},
+    name, doc: def.doc, facts: { reduces: true, prologue: 0, epilogue: true }, saves: def.saves ?? {},
     infer: ([x], { axes, keepDims }) => {
       const { shape } = x!.layout;
       if (def.needsElements === true && axes.some((a) => shape[a] === 0)) throw new ShapeError(name, "at least one element to choose from", formatShape(shape), "check the tensor is not empty");
       return [{ shape: reducedShape(shape, axes, keepDims), dtype: def.outDtype(x!.dtype) }];
     },
     key: ({ axes, keepDims }) => [keepDims ? 1 : 0, ...axes],
-    kernel: ([x], [y], { axes }, caps) => reduceKernel({ op: name, input: x!, axes, outDtype: y!.dtype }, caps),
+    kernel: ([x], [y], { axes }, caps, around) => reduceKernel({ op: name, input: x!, axes, outDtype: y!.dtype, ...around }, caps),
     flops: ([x]) => x!.layout.size,
     ...(def.vjp === undefined ? {} : { vjp: def.vjp }),
   });

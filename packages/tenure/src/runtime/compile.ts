@@ -13,6 +13,7 @@ import { sizeClass } from "../device/pool.ts";
 import { planProgram } from "../scheduler/pipeline.ts";
 import type { PlanOptions } from "../scheduler/options.ts";
 import type { Plan, Step } from "../scheduler/plan.ts";
+import { fused, fuseFacts, isFused } from "./fusion.ts";
 import { lower } from "./lower.ts";
 import type { OpenProgram } from "./record.ts";
 
@@ -59,11 +60,11 @@ export const checking = { plans: false };
 export function buildProgram(open: Pick<OpenProgram, "locals" | "ops">, granule: (bytes: number) => number): Program {
   const storages = open.locals.map((s): ProgramStorage => ({ id: `s${s.programIndex}`, bytes: granule(Math.max(s.bytes, 4)), role: s.role, pinned: s.refs > 0 }));
   const ops = open.ops.map(({ op, inputs, outputs, attrs, phase, layer }): ProgramOp => {
-    const inplace = op.facts.inplaceOf ?? [];
+    const inplace = op.facts.inplaceOf ?? [], facts = fuseFacts({ op, inputs, outputs });
     const reads = unique(inputs.map((o) => o.storage.programIndex));
     // An in-place op reads its target too, even one that overwrites all of it: a view may cover only a part of the storage.
     const writes = unique(outputs.map((o, k) => { if ((inplace[k] ?? -1) === -1 && reads.includes(o.storage.programIndex)) throw internal(`${op.name} writes an input it does not declare`); return o.storage.programIndex; }));
-    return { name: op.name, reads, writes, phase, layer, flops: op.flops?.(inputs, outputs, attrs) ?? outputs[0]!.layout.size, recomputable: op.facts.recomputable ?? true };
+    return { name: op.name, reads, writes, phase, layer, flops: op.flops?.(inputs, outputs, attrs) ?? outputs[0]!.layout.size, recomputable: op.facts.recomputable ?? true, ...(facts === undefined ? {} : { fuse: facts }) };
   });
   return new Program(storages, withPhases(ops, (s) => storages[s]!.role));
 }
@@ -73,7 +74,7 @@ function unique(list: readonly number[]): number[] { return [...new Set(list)]; 
 /** Plans and compiles a sealed program. @throws BudgetError when `options` ask for what no plan can do */
 export function compile(open: OpenProgram, device: Device, options: PlanOptions = {}): Executable {
   const words = open.signature.snapshot(); // before anything can throw: it is what the cache will compare
-  const program = buildProgram(open, sizeClass);
+  const { program, ops } = fused(open.ops, buildProgram(open, sizeClass), device.caps);
   const plan = planProgram(program, options, { atEntry: (s) => open.locals[s]!.buffer !== null });
   if (checking.plans) plan.verify();
 
@@ -82,8 +83,8 @@ export function compile(open: OpenProgram, device: Device, options: PlanOptions 
   for (const step of plan.steps) {
     const at = dispatchOf.push(-1) - 1;
     if (step.kind !== "dispatch" && step.kind !== "recompute") continue;
-    if (step.kind === "dispatch") ran++;
-    const recorded = open.ops[step.op!]!, places = placesOf(program.ops[step.op!]!, step);
+    const recorded = ops[step.op!]!, places = placesOf(program.ops[step.op!]!, step);
+    if (step.kind === "dispatch") ran += isFused(recorded) ? recorded.members.length : 1;
     const { kernel, operands } = lower(recorded, device.caps);
     if (kernel.workgroups.some((n) => n > device.caps.maxWorkgroupsPerDimension)) throw internal(`${recorded.op.name} launches ${kernel.workgroups.join("×")} workgroups`);
     if (kernel.workgroups.includes(0)) continue;
@@ -98,7 +99,7 @@ export function compile(open: OpenProgram, device: Device, options: PlanOptions 
       uniformOffset, uniformBytes: kernel.params.length * 4, workgroups: kernel.workgroups, groups: [],
     });
   }
-  counters.eliminated += program.ops.length - ran;
+  counters.eliminated += open.ops.length - ran;
   let uniforms: GPUBuffer | null = null;
   if (params.length > 0) {
     counters.buffers++;

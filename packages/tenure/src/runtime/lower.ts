@@ -1,14 +1,25 @@
 /**
- * From a recorded op to its kernel: what the op's own generator makes, or the elementwise kernel of its expression with every storage bound once. Called by
- * compile.ts on a plan-cache miss. Owns nothing.
+ * From a recorded op to its kernel: what the op's own generator makes, the elementwise kernel of its expression with every storage bound once, or one kernel for
+ * a group of ops. Called by compile.ts on a plan-cache miss. Owns nothing.
  */
-import { DeviceError, internal } from "../base/errors.ts";
+import type { DType } from "../base/dtype.ts";
+import { DeviceError, TenureError, internal } from "../base/errors.ts";
+import type { Layout } from "../base/layout.ts";
+import type { Around, Chain, Operand, Output, Scalar } from "../kernels/chain.ts";
 import { elementwiseKernel } from "../kernels/elementwise.ts";
 import type { DeviceCaps, Kernel } from "../kernels/kernel.ts";
+import { computeType, indent } from "../kernels/wgsl.ts";
+import type { Expression } from "../ops/op.ts";
+import type { Group, Member } from "../scheduler/fuse.ts";
+import { type FusedOp, isFused } from "./fusion.ts";
 import type { RecordedOp } from "./record.ts";
 
-/** The kernel of a recorded op and, per storage binding, the local index of the storage. */
-export function lower({ op, inputs, outputs, attrs }: RecordedOp, caps: DeviceCaps): { kernel: Kernel; operands: readonly number[] } {
+/** A kernel and, per storage binding, the local index of the storage. */
+export interface Lowered { readonly kernel: Kernel; readonly operands: readonly number[] }
+
+export function lower(recorded: RecordedOp, caps: DeviceCaps): Lowered {
+  if (isFused(recorded)) return lowerGroup(recorded, caps);
+  const { op, inputs, outputs, attrs } = recorded;
   if (op.kernel !== undefined) {
     const operands = [...inputs, ...outputs].map((o) => o.storage.programIndex);
     const kernel = op.kernel(inputs, outputs, attrs, caps);
@@ -16,22 +27,143 @@ export function lower({ op, inputs, outputs, attrs }: RecordedOp, caps: DeviceCa
     return { kernel, operands };
   }
   if (op.expression === undefined) throw internal(`${op.name} has no kernel`);
-  // One binding per storage: WebGPU refuses a buffer that is bound twice in a dispatch that writes it.
-  const operands: number[] = [], access: ("read" | "read_write")[] = [];
-  const bind = (local: number, how: "read" | "read_write"): number => {
-    let at = operands.indexOf(local);
-    if (at === -1) { at = operands.push(local) - 1; access.push(how); }
-    else if (how === "read_write") access[at] = how;
-    return at;
-  };
-  const ins = inputs.map((view) => ({ view, binding: bind(view.storage.programIndex, "read") }));
+  const bound = new Bindings();
+  const ins = inputs.map((view) => ({ view, binding: bound.at(view.storage.programIndex, "read") }));
   const inplace = op.facts.inplaceOf ?? [];
-  const outs = outputs.map((view, k) => ({ dtype: view.dtype, binding: bind(view.storage.programIndex, "read_write"), ...((inplace[k] ?? -1) === -1 ? {} : { view }) }));
-  if (operands.length > caps.maxStorageBuffers) throw new DeviceError(op.name, `expected at most ${caps.maxStorageBuffers} different tensors in one op on this device, got ${operands.length}; split the op`);
+  const outs = outputs.map((view, k) => ({ dtype: view.dtype, binding: bound.at(view.storage.programIndex, "read_write"), ...((inplace[k] ?? -1) === -1 ? {} : { view }) }));
+  if (bound.storages.length > caps.maxStorageBuffers) throw new DeviceError(op.name, `expected at most ${caps.maxStorageBuffers} different tensors in one op on this device, got ${bound.storages.length}; split the op`);
   const e = op.expression(inputs, attrs);
   const kernel = elementwiseKernel({
-    shape: outputs[0]!.layout.shape, operands: ins, outputs: outs, bindings: access, name: op.name, body: e.body,
+    shape: outputs[0]!.layout.shape, operands: ins, outputs: outs, bindings: bound.access, name: op.name, body: e.body,
     ...(e.helpers === undefined ? {} : { helpers: e.helpers }), ...(e.scalars === undefined ? {} : { scalars: e.scalars }), ...(e.needsIndex === undefined ? {} : { needsIndex: e.needsIndex }),
   }, caps);
+  return { kernel, operands: bound.storages };
+}
+
+/** One binding per storage: WebGPU refuses a buffer that is bound twice in a dispatch that writes it. */
+class Bindings {
+  readonly storages: number[] = [];
+  readonly access: ("read" | "read_write")[] = [];
+
+  at(storage: number, how: "read" | "read_write"): number {
+    let at = this.storages.indexOf(storage);
+    if (at === -1) { at = this.storages.push(storage) - 1; this.access.push(how); }
+    else if (how === "read_write") this.access[at] = how;
+    return at;
+  }
+}
+
+// === Groups ===
+
+/** A group as one kernel: its maps become functions that hand values on, before or behind the kernel of the op that is no map, or in an elementwise one. */
+function lowerGroup({ op: { name }, group, members, wordStart }: FusedOp, caps: DeviceCaps): Lowered {
+  const whole = group.members.findIndex((m) => m.side === "whole"), functions = new Functions();
+  const before = new ChainBuilder(functions, wordStart, 0), after = new ChainBuilder(functions, wordStart, whole === -1 ? 0 : 1);
+  group.members.forEach((member, k) => {
+    if (k === whole) after.know(members[k]!.outputs[0]!.storage.programIndex, { text: "a0", dtype: members[k]!.outputs[0]!.dtype, layout: member.results[0]! });
+    else (member.side === "before" ? before : after).take(member, members[k]!);
+  });
+  if (whole === -1) return { kernel: elementwiseKernel({ name, ...after.finish(group, group.stored) }, caps), operands: after.bound.storages };
+  const { op, inputs, outputs, attrs } = members[whole]!, computed = group.members.some((m) => m.side === "before"), result = outputs[0]!.storage.programIndex;
+  const around: { -readonly [K in keyof Around]: Around[K] } = {};
+  if (computed) around.before = before.prologue(inputs[op.facts.prologue!]!.storage.programIndex);
+  // The functions stand in front of the first chain only: a kernel's text has them once.
+  const alone = !group.members.some((m) => m.side === "after");
+  if (!alone) around.after = { ...after.finish(group, group.stored), ...(computed ? { functions: "" } : {}) };
+  const own = computed ? [...before.bound.storages, ...inputs.filter((_, i) => i !== op.facts.prologue).map((o) => o.storage.programIndex)] : inputs.map((o) => o.storage.programIndex);
+  const kernel = op.kernel!(inputs, outputs, attrs, caps, around), operands = [...own, ...(alone ? [result] : after.bound.storages)];
+  if (kernel.bindings.length !== operands.length) throw internal(`${name} has ${operands.length} operands but its kernel ${kernel.bindings.length} bindings`);
   return { kernel, operands };
+}
+
+/** A value in a register: the text that reads it. */
+interface Value { readonly text: string; readonly dtype: DType; readonly layout: Layout }
+
+/** One WGSL function for each different computation of a kernel, named after its op, so that what the driver says about it names the op too. */
+class Functions {
+  readonly #names = new Map<string, string>();
+  readonly #taken = new Set<string>();
+  text = "";
+
+  add(name: string, args: readonly string[], types: readonly string[], body: string): string {
+    const inside = indent([...types.map((t, k) => `var r${k}: ${t};`), body.trim(), "return "].join("\n")).trimEnd(), signature = `${name}(${args.join(", ")}) -> ${types.join(", ")} ${inside}`;
+    const known = this.#names.get(signature);
+    if (known !== undefined) return known;
+    const stem = `op_${name.replace(/\W+/g, "_")}`;
+    let made = stem;
+    for (let n = 2; this.#taken.has(made); n++) made = `${stem}${n}`;
+    this.#taken.add(made);
+    this.#names.set(signature, made);
+    const one = types.length === 1, struct = one ? "" : `struct R_${made} { ${types.map((t, k) => `r${k}: ${t}`).join(", ")} }\n`;
+    this.text += `${struct}fn ${made}(${args.join(", ")}) -> ${one ? types[0]! : `R_${made}`} {\n${inside} ${one ? "r0" : `R_${made}(${types.map((_, k) => `r${k}`).join(", ")})`};\n}\n`;
+    return made;
+  }
+}
+
+/** Collects what a chain reads, computes and stores. */
+class ChainBuilder {
+  readonly bound = new Bindings();
+  readonly #functions: Functions;
+  readonly #wordStart: number;
+  readonly #firstArgument: number;
+  readonly #values = new Map<number, Value>();
+  readonly #loads: { storage: number; dtype: DType; layout: Layout }[] = [];
+  readonly #lines: string[] = [];
+  readonly #scalars: Scalar[] = [];
+  readonly #helpers = new Set<string>();
+  #indexed = false;
+
+  /** `wordStart`: where the kernel's own scalars begin. `firstArgument`: how many arguments come before the operands. */
+  constructor(functions: Functions, wordStart: number, firstArgument: number) {
+    this.#functions = functions;
+    this.#wordStart = wordStart;
+    this.#firstArgument = firstArgument;
+  }
+
+  know(storage: number, value: Value): void { this.#values.set(storage, value); }
+
+  take(member: Member, { op, inputs, outputs, attrs, wordStart }: RecordedOp): void {
+    let e: Expression;
+    try {
+      e = op.expression!(inputs, attrs);
+    } catch (cause) {
+      throw cause instanceof TenureError ? cause : new TenureError(op.name, `expected an expression, got ${String(cause)}`, { cause });
+    }
+    if (e.needsIndex === true && op.facts.indexed !== true) throw internal(`${op.name} uses the number of the element, but does not declare it`);
+    const args = inputs.map((o, i) => this.#argument(o.storage.programIndex, o.dtype, member.operands[i]!)), scalars = e.scalars ?? [];
+    const params = [...inputs.map((o, i) => `a${i}: ${computeType(o.dtype)}`), ...scalars.map((s, k) => `s${k}: ${s.type}`)];
+    scalars.forEach((s, k) => { args.push(`s${this.#scalars.push({ type: s.type, index: wordStart + k - this.#wordStart }) - 1}`); });
+    if (e.needsIndex === true) { params.push("idx: u32"); args.push("idx"); this.#indexed = true; }
+    e.helpers?.forEach((h) => this.#helpers.add(h));
+    const made = this.#functions.add(op.name, params, outputs.map((o) => computeType(o.dtype)), e.body), name = `v${this.#lines.length}`;
+    this.#lines.push(`let ${name} = ${made}(${args.join(", ")});`);
+    outputs.forEach((o, k) => this.#values.set(o.storage.programIndex, { text: outputs.length === 1 ? name : `${name}.r${k}`, dtype: o.dtype, layout: member.results[k]! }));
+  }
+
+  #argument(storage: number, dtype: DType, layout: Layout): string {
+    const value = this.#values.get(storage);
+    if (value !== undefined) return value.text;
+    let at = this.#loads.findIndex((l) => l.storage === storage && l.layout.offset === layout.offset && l.layout.strides.every((s, k) => s === layout.strides[k]!));
+    if (at === -1) { at = this.#loads.push({ storage, dtype, layout }) - 1; this.bound.at(storage, "read"); }
+    return `a${at + this.#firstArgument}`;
+  }
+
+  #operands(): Operand[] { return this.#loads.map(({ storage, dtype, layout }) => ({ view: { layout, dtype }, binding: this.bound.at(storage, "read") })); }
+
+  #chain(results: readonly string[]): Chain {
+    return { body: [...this.#lines, ...results.map((text, k) => `r${k} = ${text};`)].join("\n"), functions: this.#functions.text, helpers: [...this.#helpers], scalars: this.#scalars };
+  }
+
+  /** As a prologue that computes the value of `storage`. */
+  prologue(storage: number): NonNullable<Around["before"]> {
+    const { text, dtype } = this.#values.get(storage)!;
+    return { ...this.#chain([text]), operands: this.#operands(), dtype };
+  }
+
+  /** As an elementwise kernel or an epilogue that stores the values of `stored`. */
+  finish({ shape }: Group, stored: readonly number[]): Chain & { shape: readonly number[]; operands: Operand[]; outputs: Output[]; bindings: readonly ("read" | "read_write")[]; needsIndex?: boolean } {
+    const values = stored.map((storage) => ({ storage, ...this.#values.get(storage)! }));
+    const outputs = values.map(({ storage, dtype, layout }): Output => ({ dtype, binding: this.bound.at(storage, "read_write"), ...(layout.contiguous && layout.offset === 0 ? {} : { view: { layout, dtype } }) }));
+    return { ...this.#chain(values.map((v) => v.text)), shape, operands: this.#operands(), outputs, bindings: this.bound.access, ...(this.#indexed ? { needsIndex: true } : {}) };
+  }
 }

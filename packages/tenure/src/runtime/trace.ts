@@ -3,7 +3,7 @@
  * never gets contents; tensors that outlive it (gradients, optimizer states made on the way) say so when they are used.
  */
 import { TenureError } from "../base/errors.ts";
-import { Program, type ProgramOp, type ProgramStorage } from "../graph/program.ts";
+import { type Access, Program, type ProgramOp, type ProgramStorage } from "../graph/program.ts";
 import { newDisposeScope } from "../ownership/scope.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { buildProgram } from "./compile.ts";
@@ -44,7 +44,8 @@ function tracedSince(mark: ProgramMark): Program {
   const renamed = ops.map((op): ProgramOp => {
     const reads = op.reads.map((r) => local(r, true));
     for (const w of op.writes) made.add(w);
-    return { ...op, reads, writes: op.writes.map((w) => local(w, false)) };
+    const writes = op.writes.map((w) => local(w, false)), { fuse } = op, here = (a: Access): Access => ({ ...a, storage: index.get(a.storage)! });
+    return { ...op, reads, writes, ...(fuse === undefined ? {} : { fuse: { ...fuse, operands: fuse.operands.map(here), results: fuse.results.map(here) } }) };
   });
   return new Program(storages, renamed);
 }

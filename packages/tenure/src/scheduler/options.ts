@@ -22,7 +22,7 @@ export interface PlanOptions {
   readonly placement?: "slots" | "none";
   /** Host memory holds one copy of what was swapped: it is dropped when the value comes back. */
   readonly saveHostMemory?: boolean;
-  /** Whether ops may be joined into one kernel; needs the ops themselves, so a plan made from JSON ignores it. */
+  /** Joins elementwise ops with each other and with reductions, matrix products and convolutions; needs ops with `fuse` facts, which traced programs have. */
   readonly fuse?: boolean;
   /** Largest buffer the device allows. */
   readonly maxStorageBytes?: number;
@@ -48,6 +48,7 @@ export function resolveOptions(op: string, options: PlanOptions): Policy & { rea
   if (typeof recompute === "object") {
     if (!(recompute.thresholdBytes >= 0)) throw new ArgumentError(op, "thresholdBytes to be a number of bytes", String(recompute.thresholdBytes));
   } else one("recompute", ["off", "auto"]);
+  if (options.fuse !== undefined && typeof options.fuse !== "boolean") throw new ArgumentError(op, "fuse to be true or false", JSON.stringify(options.fuse));
   one("swap", ["off", "auto"]);
   one("placement", ["slots", "none"]);
   const budgetBytes = bytes("budgetBytes", Number.MIN_VALUE) ?? Infinity, limited = budgetBytes !== Infinity;

@@ -5,6 +5,7 @@ import { type Program, residentAtEntry } from "../graph/program.ts";
 import { arenaPlanners } from "./arena.ts";
 import { type Candidate, type PlacedBytes, choose, searchMirrors } from "./choose.ts";
 import { emit } from "./emit.ts";
+import { fuse } from "./fuse.ts";
 import { extensions } from "./lifespan.ts";
 import { type PlanOptions, resolveOptions } from "./options.ts";
 import { orderOps } from "./order.ts";
@@ -28,7 +29,7 @@ export function planProgram(program: Program, options: PlanOptions = {}, inputs:
 /** `planProgram` for programs from outside: checks them first. */
 export function plan(program: Program, options: PlanOptions = {}): Plan {
   validate(program, resolveOptions("plan", options).maxStorageBytes);
-  return planProgram(program, options);
+  return planProgram(options.fuse === true ? fuse(program).program : program, options);                      // chains become one op
 }
 
 /** memonger's search with the planner's own peak as cost: the plan of the threshold, in bytes, that needs least memory. */

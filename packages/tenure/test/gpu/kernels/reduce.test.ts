@@ -3,7 +3,8 @@ import * as assert from "uvu/assert";
 import type { DType } from "../../../src/base/dtype.ts";
 import { type Layout, broadcastLayout, contiguousLayout, permuteLayout, sliceLayout } from "../../../src/base/layout.ts";
 import { sizeOf } from "../../../src/base/shape.ts";
-import { type ReduceOp, type ReducePrologue, reduceKernel } from "../../../src/kernels/reduce.ts";
+import type { Prologue } from "../../../src/kernels/chain.ts";
+import { type ReduceOp, reduceKernel } from "../../../src/kernels/reduce.ts";
 import { type Data, close, elements, golden, openGpu, random, randomData, run, view } from "./harness.ts";
 
 const test = suite("reduce");
@@ -112,11 +113,11 @@ test("long sums are accurate", async () => {
 
 test("a prologue over two operands", async () => {
   const a = randomData(96, 1), b = randomData(12, 2);
-  const pre: ReducePrologue = {
+  const before: Prologue = {
     operands: [{ view: view([8, 12]), binding: 0 }, { view: view([12]), binding: 1 }], dtype: "float32", body: "let d = a0 - a1;\nr0 = d * d;",
   };
   for (const axes of [[0], [1]]) {
-    const kernel = reduceKernel({ op: "sum", input: view([8, 12]), axes, outDtype: "float32", pre }, gpu.caps);
+    const kernel = reduceKernel({ op: "sum", input: view([8, 12]), axes, outDtype: "float32", before }, gpu.caps);
     const mapped = a.map((x, i) => (x - b[i % 12]!) ** 2);
     const want = groups(mapped, contiguousLayout([8, 12]), axes).map((g) => reference("sum", g));
     const [got] = await run(kernel, [a, b, { dtype: "float32", length: want.length }]);

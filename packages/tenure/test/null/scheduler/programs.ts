@@ -2,12 +2,11 @@
  * Programs for planner tests: random ones of every shape, training steps with a forward and a backward pass, chains. Tests only.
  */
 import fc from "fast-check";
-import { type Program, type ProgramOp, type ProgramStorage, type Role, programFromJSON } from "../../../src/graph/program.ts";
+import { Program, type ProgramOp, type ProgramStorage, type Role, programFromJSON } from "../../../src/graph/program.ts";
 import type { Plan } from "../../../src/scheduler/plan.ts";
 
 export function programOf(storages: readonly ProgramStorage[], ops: readonly ProgramOp[]): Program {
-  const id = (i: number): string => storages[i]!.id;
-  return programFromJSON({ version: 1, storages, ops: ops.map((o) => ({ ...o, reads: o.reads.map(id), writes: o.writes.map(id) })) });
+  return programFromJSON(new Program(storages, ops).toJSON());
 }
 
 /** Collects a program. */

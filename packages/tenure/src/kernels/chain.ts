@@ -1,0 +1,117 @@
+/**
+ * Chains of elementwise computations as text: the body of an elementwise kernel, and what other kernels put before their loads and behind their results.
+ * Called by the generators in this folder and, to put chains together, by the runtime's lowering. Owns nothing.
+ */
+import type { DType } from "../base/dtype.ts";
+import { broadcastLayout, collapse, contiguousLayout } from "../base/layout.ts";
+import type { Shape } from "../base/shape.ts";
+import type { View } from "./kernel.ts";
+import { split, terms } from "./indices.ts";
+import { type ComputeType, type Params, type StorageDecl, computeType, indent, loadElement, toStored } from "./wgsl.ts";
+
+/** A view read through one of the kernel's bindings. Several operands may share a binding. */
+export interface Operand {
+  readonly view: View;
+  readonly binding: number;
+}
+
+/** Where a result goes: all of a fresh contiguous storage, or into `view` (whose shape is the kernel's). */
+export interface Output {
+  readonly dtype: DType;
+  readonly binding: number;
+  readonly view?: View;
+}
+
+/** A per-call uniform. `index`: which of the call's scalars it is; its place in the list unless given. */
+export interface Scalar { readonly type: "f32" | "u32" | "i32"; readonly index?: number }
+
+/** What is done to one element. */
+export interface Chain {
+  /**
+   * WGSL statements. In scope: `a0, a1, …` (f32, i32, u32 or bool; float16 arrives as f32), scalars `s0, s1, …`, `idx` where the number of the element is
+   * asked for. They assign every `r0, r1, …`, declared as vars of the outputs' compute types.
+   */
+  readonly body: string;
+  /** Module-scope functions that the body calls. */
+  readonly functions?: string;
+  /** Names from helpers.ts that the body or its functions call. */
+  readonly helpers?: readonly string[];
+  /** Per-call uniforms, in order. */
+  readonly scalars?: readonly Scalar[];
+}
+
+/** Computes the elements of a kernel's input from others, while it reads them. */
+export interface Prologue extends Chain {
+  /** Broadcast to the input's shape. Bindings count from 0; the kernel's further bindings come after the highest. */
+  readonly operands: readonly Operand[];
+  /** Dtype of `r0`, as if it had been stored. */
+  readonly dtype: DType;
+}
+
+/** Takes each element of a kernel's result, `a0`, further before anything is stored; `a1, a2, …` are its operands. */
+export interface Epilogue extends Chain {
+  /** Shape of the result. Every operand is broadcast to it. */
+  readonly shape: Shape;
+  /** Bindings count from 0 here too: they come after the kernel's inputs. */
+  readonly operands: readonly Operand[];
+  readonly outputs: readonly Output[];
+  readonly bindings: readonly ("read" | "read_write")[];
+  /** Declares `idx: u32`, the row-major number of the element. */
+  readonly needsIndex?: boolean;
+}
+
+/** What a kernel is asked to do besides its own work. */
+export interface Around {
+  readonly before?: Prologue;
+  readonly after?: Epilogue;
+}
+
+/** A chain as the WGSL function `name` from elements to one value or a struct. */
+export function chainFunction(f: { name: string; args: readonly string[]; types: readonly ComputeType[]; chain: Chain; params: Params }): string {
+  const { name, args, types, chain, params } = f, one = types.length === 1, head = name === "body" ? "" : name, struct = name === "body" ? "R" : `R_${name}`;
+  const lines = [
+    ...(chain.scalars ?? []).map((s, k) => `let s${k} = ${params.scalar(`${head}s${k}`, s.type, s.index ?? k)};`),
+    ...types.map((t, k) => `var r${k}: ${t};`),
+    chain.body.trim(),
+    one ? "return r0;" : `return ${struct}(${types.map((_, k) => `r${k}`).join(", ")});`,
+  ];
+  const declared = one ? "" : `struct ${struct} { ${types.map((t, k) => `r${k}: ${t}`).join(", ")} }\n`;
+  return `${chain.functions ?? ""}${declared}fn ${name}(${args.join(", ")}) -> ${one ? types[0]! : struct} {\n${indent(lines.join("\n"))}}\n`;
+}
+
+/** How a kernel stores its result. */
+export interface Finish {
+  /** Declarations of the bindings behind the kernel's inputs. */
+  readonly storages: readonly StorageDecl[];
+  readonly helpers: readonly string[];
+  readonly globals: string;
+  /** A statement that stores `value`, of the result's compute type, as element number `at` of the row-major result. */
+  readonly store: (value: string, at: string) => string;
+}
+
+/** `first`: the kernel's first free binding. Without a chain that is the result itself, contiguous. */
+export function finishing(after: Epilogue | undefined, dtype: DType, first: number, params: Params): Finish {
+  if (after === undefined) return { storages: [{ dtype, vec: false, access: "read_write" }], helpers: [], globals: "", store: (value, at) => `b${first}[${at}] = ${toStored(dtype, value)};` };
+  const { operands, outputs, shape, bindings } = after;
+  const storages = bindings.map((access, b): StorageDecl => ({ access, vec: false, dtype: operands.find((o) => o.binding === b)?.view.dtype ?? outputs.find((o) => o.binding === b)!.dtype }));
+  const layouts = [...operands.map((o) => broadcastLayout(o.view.layout, shape)), ...outputs.map((o) => o.view?.layout ?? contiguousLayout(shape))];
+  const inOrder = layouts.map((l) => l.contiguous), uneven = layouts.filter((_, i) => !inOrder[i]!);
+  // Only views that are not simply in order need coordinates, so only they decide how the dimensions are merged.
+  const { shape: dims, strides } = uneven.length === 0 ? { shape: [], strides: [] } : collapse([...uneven, contiguousLayout(shape)]);
+  const index = layouts.map((l, i) => {
+    const parts = [...(l.offset === 0 ? [] : [params.u32(`eo${i}`, l.offset)]), ...(inOrder[i]! ? ["at"] : terms("e", strides[uneven.indexOf(l)]!, `et${i}_`, 1, params))];
+    return parts.length === 0 ? "0u" : parts.join(" + ");
+  });
+  const wanted = index.join(" "), lines = dims.length === 0 ? [] : split("at", dims, "e", params).filter((line) => { const made = /^let (e\d+) /.exec(line)?.[1]; return made === undefined || new RegExp(`\\b${made}\\b`).test(wanted); });
+  const args = operands.map((o, i) => loadElement(storages[o.binding]!, first + o.binding, index[i]!)), types = outputs.map((o) => computeType(o.dtype));
+  lines.push(`let y = chain(${["a0", ...args, ...(after.needsIndex === true ? ["at"] : [])].join(", ")});`);
+  outputs.forEach((o, k) => lines.push(`b${first + o.binding}[${index[operands.length + k]!}] = ${toStored(o.dtype, types.length === 1 ? "y" : `y.r${k}`)};`));
+  const chain = chainFunction({
+    name: "chain", types, chain: after, params,
+    args: [`a0: ${computeType(dtype)}`, ...operands.map((o, i) => `a${i + 1}: ${computeType(o.view.dtype)}`), ...(after.needsIndex === true ? ["idx: u32"] : [])],
+  });
+  return {
+    storages, helpers: after.helpers ?? [], globals: `${chain}fn finish(a0: ${computeType(dtype)}, at: u32) {\n${indent(lines.join("\n"))}}\n`,
+    store: (value, at) => `finish(${value}, ${at});`,
+  };
+}
