@@ -74,7 +74,7 @@ function unique(list: readonly number[]): number[] { return [...new Set(list)]; 
 /** Plans and compiles a sealed program. @throws BudgetError when `options` ask for what no plan can do */
 export function compile(open: OpenProgram, device: Device, options: PlanOptions = {}): Executable {
   const words = open.signature.snapshot(); // before anything can throw: it is what the cache will compare
-  const { program, ops } = fused(open.ops, buildProgram(open, sizeClass), device.caps);
+  const issued = buildProgram(open, sizeClass), { program, ops } = options.fuse === false ? { program: issued, ops: open.ops } : fused(open.ops, issued, device.caps);
   const plan = planProgram(program, options, { atEntry: (s) => open.locals[s]!.buffer !== null });
   if (checking.plans) plan.verify();
 
