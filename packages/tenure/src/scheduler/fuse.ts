@@ -116,12 +116,18 @@ class Fusion {
     return this;
   }
 
-  /** Joins an op with the one that made its operand: the value is written all the same, but not read back. */
+  /**
+   * Joins an op with the one that made its operand: the value is written all the same, but not read back. Updates stay apart from gradients that are kept: they
+   * are a phase of their own, which reports time and order.
+   */
   joinReaders(): this {
-    const writer = new Map<number, number>();
+    const writer = new Map<number, number>(), { ops } = this.#program;
     for (const i of this.#needed) {
-      const { fuse: facts, writes } = this.#program.ops[i]!;
-      if (facts?.map === true) for (const { storage } of facts.operands) { const maker = writer.get(storage); if (maker !== undefined) this.#join([maker, i], -1); }
+      const { fuse: facts, writes, phase } = ops[i]!;
+      if (facts?.map === true) for (const { storage } of facts.operands) {
+        const maker = writer.get(storage);
+        if (maker !== undefined && (ops[maker]!.phase === "apply") === (phase === "apply")) this.#join([maker, i], -1);
+      }
       for (const w of writes) writer.set(w, i);
     }
     return this;
