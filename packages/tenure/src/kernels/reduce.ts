@@ -5,8 +5,8 @@
  * Sums go through three levels of partial sums, so the error grows like the cube root of the length. Owns nothing.
  */
 import type { DType } from "../base/dtype.ts";
-import { type Layout, broadcastLayout, collapse, stridedLayout } from "../base/layout.ts";
-import { sizeOf } from "../base/shape.ts";
+import { type Layout, broadcastLayout, collapse, reshapeLayout, stridedLayout } from "../base/layout.ts";
+import { type Shape, sizeOf } from "../base/shape.ts";
 import { type Epilogue, type Operand, type Prologue, chainFunction, finishing } from "./chain.ts";
 import { split, terms } from "./indices.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
@@ -37,18 +37,19 @@ export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
   const operands = spec.before?.operands ?? [{ view: spec.input, binding: 0 }];
   const layouts = operands.map((o) => broadcastLayout(o.view.layout, inShape));
   const reduced = inShape.map((_, i) => spec.axes.includes(i));
-  const walked = layouts.length > 0 ? layouts : [stridedLayout(inShape, inShape.map(() => 0), 0)]; // a chain may need no operand
-  const kept = collapse(walked.map((l) => pick(l, reduced, false)));
-  const over = collapse(walked.map((l) => pick(l, reduced, true)));
+  // The order of accumulation is that of the input where it lies in memory, also when it is computed on the way: the same bits either way.
+  const alone = [pick(spec.input.layout, reduced, false), pick(spec.input.layout, reduced, true)].map((l) => collapse([l])), walk0 = alone[1]!;
+  const kept = collapse((layouts.length > 0 ? layouts : [spec.input.layout]).map((l) => pick(l, reduced, false))); // a chain may need no operand
+  const over = { shape: walk0.shape, strides: layouts.map((l) => along(pick(l, reduced, true), walk0.shape)) };
   const outputs = sizeOf(kept.shape), length = sizeOf(over.shape);
   const inner = over.shape.at(-1)!, outer = length === 0 ? 0 : length / inner;
 
-  const decls = storageDecls(operands, kept, over, layouts, inner % 4 === 0 && length > 0);
-  const vector = decls.some((d) => d.vec);
+  const vector = inner % 4 === 0 && length > 0 && inFours(spec.input.layout.offset, alone[0]!.strides[0]!, walk0.strides[0]!);
+  const decls = storageDecls(operands, kept, over, layouts, vector);
   const innerUnits = vector ? inner / 4 : inner;
   const params = new Params();
   const acc = accumulator(spec, params, length, operands);
-  const tile = chooseTile({ outputs, outer, innerUnits, rowwise: over.strides.some((s) => s.at(-1) === 1), caps });
+  const tile = chooseTile({ outputs, outer, innerUnits, rowwise: walk0.strides[0]!.at(-1) === 1, caps });
   const lanesOverOuter = tile.lanes > 1 && outer > innerUnits;
   const names = { outputs: params.u32("outputs", outputs), outer: params.u32("outer", outer), inner: params.u32("inner", innerUnits) };
 
@@ -61,13 +62,13 @@ export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
   const outerShape = over.shape.slice(0, -1);
   const move = [...(outerShape.length > 0 ? split("u", outerShape, "v", params) : []), ...operands.map((_, i) => {
     const unit = decls[operands[i]!.binding]!.vec ? 4 : 1;
-    return `let row${i} = ${sum([`base${i}`, ...terms("v", over.strides[i]!.slice(0, -1), `t${i}v`, unit, params)])};`;
+    return `let row${i} = ${sum([`base${i}`, ...terms("v", over.strides[i]?.slice(0, -1) ?? [], `t${i}v`, unit, params)])};`;
   })];
-  const visit = elementLoads(spec, operands, decls, over.strides.map((s) => s.at(-1)!), vector, params);
 
   const outerLoop = lanesOverOuter ? ["ly", `${tile.lanes}u`] : ["0u", "1u"], innerLoop = lanesOverOuter ? ["0u", "1u"] : ["ly", `${tile.lanes}u`];
   const position = outerShape.length > 0 ? `u * ${names.inner}${vector ? " * 4u" : ""} + ` : "";
   const at = (k: number): string => `${position}${vector ? `j * 4u + ${k}u` : "j"}`;
+  const visit = elementLoads(spec, operands, decls, over.strides.map((s, i) => s?.at(-1) ?? jump(`jump${i}`, pick(layouts[i]!, reduced, true), params)), vector, position, params);
   const stride = `${innerLoop[1]}`;
   // Single elements go four to a statement as well: SwiftShader keeps variables in memory, and GPUs like loads in flight.
   const walk = (first: string, end: string): string[] => {
@@ -116,6 +117,17 @@ function pick(l: Layout, reduced: readonly boolean[], which: boolean): Layout {
   return stridedLayout(l.shape.filter(keep), l.strides.filter(keep), l.offset);
 }
 
+/** Strides of a layout over `shape`, into which the dimensions it has were merged; null where it cannot be walked that way. */
+function along(l: Layout, shape: Shape): readonly number[] | null {
+  if (sizeOf(shape) <= 1) return shape.map(() => 0);
+  return reshapeLayout(l, shape)?.strides ?? null;
+}
+
+/** Whether steps of four elements along the last stride can be loaded as vectors. */
+function inFours(offset: number, kept: readonly number[], over: readonly number[]): boolean {
+  return over.at(-1) === 1 && offset % 4 === 0 && over.slice(0, -1).every((s) => s % 4 === 0) && kept.every((s) => s % 4 === 0);
+}
+
 // === Shape of the launch ===
 
 export interface Tile {
@@ -147,21 +159,26 @@ function pow2(x: number): number { return x < 2 ? 1 : 2 ** Math.floor(Math.log2(
 
 function sum(parts: readonly string[]): string { return parts.join(" + "); }
 
-function storageDecls(operands: readonly Operand[], kept: { strides: number[][] }, over: { strides: number[][] }, layouts: readonly Layout[], divisible: boolean): StorageDecl[] {
+function storageDecls(operands: readonly Operand[], kept: { strides: number[][] }, over: { strides: readonly (readonly number[] | null)[] }, layouts: readonly Layout[], vector: boolean): StorageDecl[] {
   const count = operands.reduce((n, o) => Math.max(n, o.binding + 1), 0);
-  const fits = (i: number): boolean => {
-    const o = over.strides[i]!;
-    return o.at(-1) === 1 && layouts[i]!.offset % 4 === 0 && o.slice(0, -1).every((s) => s % 4 === 0) && kept.strides[i]!.every((s) => s % 4 === 0);
-  };
+  const fits = (i: number): boolean => { const o = over.strides[i]!; return o !== null && inFours(layouts[i]!.offset, kept.strides[i]!, o); };
   return Array.from({ length: count }, (_, b) => {
     const here = operands.flatMap((o, i) => (o.binding === b ? [i] : []));
-    return { access: "read", dtype: here.length > 0 ? operands[here[0]!]!.view.dtype : "float32", vec: divisible && here.length > 0 && here.every(fits) };
+    return { access: "read", dtype: here.length > 0 ? operands[here[0]!]!.view.dtype : "float32", vec: vector && here.length > 0 && here.every(fits) };
   });
+}
+
+/** A WGSL function from a position among the reduced elements to where an operand has it, for operands whose dimensions do not merge as the input's do. */
+interface Jump { readonly name: string; readonly text: string }
+
+function jump(name: string, l: Layout, params: Params): Jump {
+  const { shape, strides } = collapse([l]), lines = [...split("at", shape, `${name}x`, params), `return ${sum(terms(`${name}x`, strides[0]!, `${name}s`, 1, params))};`];
+  return { name, text: `fn ${name}(at: u32) -> u32 {\n${indent(lines.join("\n"))}}\n` };
 }
 
 /** Lines that load one unit `j` as vectors, and the expressions of its mapped elements (of unit `j`, an expression, when loads are single). */
 function elementLoads(
-  spec: ReduceSpec, operands: readonly Operand[], decls: readonly StorageDecl[], strides: readonly number[], vector: boolean, params: Params,
+  spec: ReduceSpec, operands: readonly Operand[], decls: readonly StorageDecl[], steps: readonly (number | Jump)[], vector: boolean, position: string, params: Params,
 ): { lines: string[]; values: (j: string) => string[]; globals: string } {
   const lines: string[] = [];
   const argument = operands.map((o, i): ((k: number, j: string) => string) => {
@@ -170,12 +187,15 @@ function elementLoads(
       lines.push(`let x${i} = ${loadVec4(decl, o.binding, `row${i} + j`)};`);
       return (k) => `x${i}.${"xyzw"[k]!}`;
     }
-    const s = strides[i]!, factor = s === 0 || s === 1 ? "" : ` * ${params.u32(`s${i}inner`, s)}`;
+    const s = steps[i]!;
+    if (typeof s !== "number") return (k, j) => loadElement(decl, o.binding, `row${i} + ${s.name}(${position}${vector ? `${j} * 4u + ${k}u` : j})`);
+    const factor = s === 0 || s === 1 ? "" : ` * ${params.u32(`s${i}inner`, s)}`;
     return (k, j) => loadElement(decl, o.binding, s === 0 ? `row${i}` : `row${i} + ${vector ? `(j * 4u + ${k}u)` : j}${factor}`);
   });
   const ks = vector ? [0, 1, 2, 3] : [0];
   if (spec.before === undefined) return { lines, values: (j) => ks.map((k) => argument[0]!(k, j)), globals: "" };
-  const globals = chainFunction({ name: "body", args: operands.map((o, i) => `a${i}: ${computeType(o.view.dtype)}`), types: [computeType(spec.before.dtype)], chain: spec.before, params });
+  const jumps = steps.map((s) => (typeof s === "number" ? "" : s.text)).join("");
+  const globals = jumps + chainFunction({ name: "body", args: operands.map((o, i) => `a${i}: ${computeType(o.view.dtype)}`), types: [computeType(spec.before.dtype)], chain: spec.before, params });
   return { lines, values: (j) => ks.map((k) => `body(${argument.map((f) => f(k, j)).join(", ")})`), globals };
 }
 

@@ -10,7 +10,7 @@ import { counters } from "../device/counters.ts";
 import type { Device } from "../device/device.ts";
 import type { CachedPipeline } from "../device/pipelines.ts";
 import { sizeClass } from "../device/pool.ts";
-import { planProgram } from "../scheduler/pipeline.ts";
+import { planJoined } from "../scheduler/pipeline.ts";
 import type { PlanOptions } from "../scheduler/options.ts";
 import type { Plan, Step } from "../scheduler/plan.ts";
 import { fused, fuseFacts, isFused } from "./fusion.ts";
@@ -74,8 +74,8 @@ function unique(list: readonly number[]): number[] { return [...new Set(list)]; 
 /** Plans and compiles a sealed program. @throws BudgetError when `options` ask for what no plan can do */
 export function compile(open: OpenProgram, device: Device, options: PlanOptions = {}): Executable {
   const words = open.signature.snapshot(); // before anything can throw: it is what the cache will compare
-  const issued = buildProgram(open, sizeClass), { program, ops } = options.fuse === false ? { program: issued, ops: open.ops } : fused(open.ops, issued, device.caps);
-  const plan = planProgram(program, options, { atEntry: (s) => open.locals[s]!.buffer !== null });
+  const issued = buildProgram(open, sizeClass), apart = { program: issued, ops: open.ops }, joined = options.fuse === false ? apart : fused(open.ops, issued, device.caps);
+  const plan = planJoined(joined.program, issued, options, { atEntry: (s) => open.locals[s]!.buffer !== null }), { program, ops } = plan.program === issued ? apart : joined;
   if (checking.plans) plan.verify();
 
   const dispatches: Dispatch[] = [], dispatchOf: number[] = [], params: number[] = [], dynamic: number[] = [];

@@ -63,7 +63,7 @@ function lowerGroup({ op: { name }, group, members, wordStart }: FusedOp, caps: 
     if (k === whole) after.know(members[k]!.outputs[0]!.storage.programIndex, { text: "a0", dtype: members[k]!.outputs[0]!.dtype, layout: member.results[0]! });
     else (member.side === "before" ? before : after).take(member, members[k]!);
   });
-  if (whole === -1) return { kernel: elementwiseKernel({ name, ...after.finish(group, group.stored) }, caps), operands: after.bound.storages };
+  if (whole === -1) return checked(name, { kernel: elementwiseKernel({ name, ...after.finish(group, group.stored) }, caps), operands: after.bound.storages }, caps);
   const { op, inputs, outputs, attrs } = members[whole]!, computed = group.members.some((m) => m.side === "before"), result = outputs[0]!.storage.programIndex;
   const around: { -readonly [K in keyof Around]: Around[K] } = {};
   if (computed) around.before = before.prologue(inputs[op.facts.prologue!]!.storage.programIndex);
@@ -72,7 +72,13 @@ function lowerGroup({ op: { name }, group, members, wordStart }: FusedOp, caps: 
   if (!alone) around.after = { ...after.finish(group, group.stored), ...(computed ? { functions: "" } : {}) };
   const own = computed ? [...before.bound.storages, ...inputs.filter((_, i) => i !== op.facts.prologue).map((o) => o.storage.programIndex)] : inputs.map((o) => o.storage.programIndex);
   const kernel = op.kernel!(inputs, outputs, attrs, caps, around), operands = [...own, ...(alone ? [result] : after.bound.storages)];
+  return checked(name, { kernel, operands }, caps);
+}
+
+/** What the scheduler promised of a group: a kernel that the device takes. */
+function checked(name: string, { kernel, operands }: Lowered, { maxStorageBuffers }: DeviceCaps): Lowered {
   if (kernel.bindings.length !== operands.length) throw internal(`${name} has ${operands.length} operands but its kernel ${kernel.bindings.length} bindings`);
+  if (operands.length > maxStorageBuffers) throw internal(`${name} binds ${operands.length} buffers of ${maxStorageBuffers}`);
   return { kernel, operands };
 }
 

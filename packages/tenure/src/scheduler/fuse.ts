@@ -9,7 +9,7 @@
 import { type Layout, permuteLayout, refineShapes, reshapeLayout, sameElements, stridedLayout } from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
 import { type Access, type FuseFacts, type Phase, Program, type ProgramOp, residentAtEntry } from "../graph/program.ts";
-import { dependencies, neededOps } from "./order.ts";
+import { dependencies, neededOps, orderOps } from "./order.ts";
 import { contextOf, livePeak, runsOf } from "./schedule.ts";
 
 /** One op of a kernel. */
@@ -46,18 +46,16 @@ export interface FuseLimits {
   readonly maxOps?: number;
 }
 
-/** Joins ops where a value then needs no memory, and also where it only saves a kernel and a read, if the most bytes live at one time do not grow. */
+/** Joins ops where a value then needs no memory, and also where it only saves a kernel and a read. The most bytes live at one time never grow. */
 export function fuse(program: Program, limits: FuseLimits = {}): Fused {
-  const bytes = (p: Program): number => livePeak(contextOf(p), runsOf(neededOps(p)));
-  const lean = new Fusion(program, limits), first = lean.joinWhereValuesVanish().result();
-  const more = lean.joinReaders().result();
-  const before = bytes(program), least = bytes(first.program);
-  if (bytes(more.program) <= Math.max(before, least)) return more;
-  return first;
+  return new Fusion(program, limits).joinWhereValuesVanish().joinReaders().result();
 }
 
+/** Ops that one kernel could do, and the value that is gone then; -1 for none. */
+interface Candidate { readonly ops: readonly number[]; readonly gone: number }
+
 /** What the forward pass computes stays there: moved to its reader in the backward pass it would keep its own inputs in memory until then. */
-const stage = (phase: Phase): string => (phase === "forward" ? phase : "backward");
+const pass = (phase: Phase): string => (phase === "forward" ? phase : "backward");
 
 /** A group under construction, and what the kernel reads and writes. */
 interface Draft extends Group {
@@ -76,11 +74,13 @@ class Fusion {
   readonly #mayVanish: readonly boolean[];
   readonly #before: ReadonlyMap<number, readonly number[]>;
   /** Group of each op, members of each group in issue order, and groups in an order that every dependency agrees with. */
-  readonly #groupOf: number[];
-  readonly #members: (readonly number[])[];
-  readonly #drafts: (Draft | null)[];
-  readonly #order: number[];
-  readonly #rank: number[];
+  #groupOf: number[];
+  #members: (readonly number[])[];
+  #drafts: (Draft | null)[];
+  #order: number[];
+  #rank: number[];
+  /** Most bytes live at one time, as issued. */
+  readonly #most: number;
 
   constructor(program: Program, { maxStorageBuffers = 8, maxOps = 32 }: FuseLimits) {
     this.#program = program;
@@ -103,17 +103,19 @@ class Fusion {
     this.#drafts = all.map(() => null);
     this.#order = [...all];
     this.#rank = [...all];
+    this.#most = peakOf(program);
   }
 
-  /** Joins all ops that mention a storage, once the last of them is reached, when the storage then needs no memory. */
+  /** Joins all ops that mention a storage, when the storage then needs no memory. */
   joinWhereValuesVanish(): this {
+    const candidates: Candidate[] = [];
     for (const i of this.#needed) {
       for (const { storage } of this.#program.ops[i]!.fuse?.operands ?? []) {
         const uses = this.#mentions[storage]!;
-        if (this.#mayVanish[storage] === true && uses.at(-1) === i) this.#join(uses, storage);
+        if (this.#mayVanish[storage] === true && uses.at(-1) === i) candidates.push({ ops: uses, gone: storage });
       }
     }
-    return this;
+    return this.#joinAll(candidates);
   }
 
   /**
@@ -121,29 +123,41 @@ class Fusion {
    * are a phase of their own, which reports time and order.
    */
   joinReaders(): this {
-    const writer = new Map<number, number>(), { ops } = this.#program;
+    const writer = new Map<number, number>(), { ops } = this.#program, candidates: Candidate[] = [];
     for (const i of this.#needed) {
       const { fuse: facts, writes, phase } = ops[i]!;
       if (facts?.map === true) for (const { storage } of facts.operands) {
         const maker = writer.get(storage);
-        if (maker !== undefined && (ops[maker]!.phase === "apply") === (phase === "apply")) this.#join([maker, i], -1);
+        if (maker !== undefined && (ops[maker]!.phase === "apply") === (phase === "apply")) candidates.push({ ops: [maker, i], gone: -1 });
       }
       for (const w of writes) writer.set(w, i);
     }
-    return this;
+    return this.#joinAll(candidates);
+  }
+
+  /** Joins in order whatever can be joined. Where the peak grows, halves the candidates until those that raise it stand alone, and leaves them apart. */
+  #joinAll(candidates: readonly Candidate[]): this {
+    const saved = [this.#groupOf.slice(), this.#members.slice(), this.#drafts.slice(), this.#order.slice(), this.#rank.slice()] as const;
+    let joined = 0;
+    for (const c of candidates) if (this.#join(c)) joined++;
+    if (joined === 0 || peakOf(this.result().program) <= this.#most) return this;
+    [this.#groupOf, this.#members, this.#drafts, this.#order, this.#rank] = saved;
+    const half = candidates.length >> 1;
+    return half === 0 ? this : this.#joinAll(candidates.slice(0, half)).#joinAll(candidates.slice(half));
   }
 
   /** Makes one group of the groups of `ops`, if one kernel can do what they do and nothing else lies between them. */
-  #join(ops: readonly number[], gone: number): void {
+  #join({ ops, gone }: Candidate): boolean {
     const { ops: all } = this.#program, groups = new Set(ops.map((i) => this.#groupOf[i]!));
-    if (groups.size < 2 || ops.some((i) => all[i]!.fuse === undefined)) return;
-    const members = [...groups].flatMap((g) => this.#members[g]!).sort((a, b) => a - b);
-    if (members.length > this.#maxOps || members.some((i) => stage(all[i]!.phase) !== stage(all[members[0]!]!.phase))) return;
+    if (groups.size < 2 || ops.some((i) => all[i]!.fuse === undefined)) return false;
+    const members = [...groups].flatMap((g) => this.#members[g]!).sort((a, b) => a - b), first = all[members[0]!]!;
+    if (members.length > this.#maxOps || members.some((i) => pass(all[i]!.phase) !== pass(first.phase) || all[i]!.stage !== first.stage)) return false;
     const draft = this.#draft(members);
-    if (draft === null || gone !== -1 && draft.writes.includes(gone)) return;
+    if (draft === null || gone !== -1 && draft.writes.includes(gone)) return false;
     const earlier = this.#between(groups);
-    if (earlier === null) return;
+    if (earlier === null) return false;
     this.#replace(groups, members, draft, earlier);
+    return true;
   }
 
   /** The groups of the region spanned by `groups` that must come before them; null when one of them would have to come after as well. */
@@ -193,6 +207,9 @@ class Fusion {
     return { program: new Program(storages, fused), groups };
   }
 }
+
+/** Most bytes live at one time in the order in which the program would run. */
+function peakOf(program: Program): number { const context = contextOf(program); return livePeak(context, runsOf(orderOps(context))); }
 
 /** The op that stands for a group. Its layer and phase are those of the op that is no map, or of the last. */
 function merged(ops: readonly ProgramOp[], draft: Draft): ProgramOp {

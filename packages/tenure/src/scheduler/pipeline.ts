@@ -5,6 +5,7 @@ import { type Program, residentAtEntry } from "../graph/program.ts";
 import { arenaPlanners } from "./arena.ts";
 import { type Candidate, type PlacedBytes, choose, searchMirrors } from "./choose.ts";
 import { emit } from "./emit.ts";
+import { BudgetError } from "./errors.ts";
 import { fuse } from "./fuse.ts";
 import { extensions } from "./lifespan.ts";
 import { type PlanOptions, resolveOptions } from "./options.ts";
@@ -26,10 +27,33 @@ export function planProgram(program: Program, options: PlanOptions = {}, inputs:
   return build(program, policy.budgetBytes, inputs, policy.placement, (context, order, bytes) => choose(context, order, policy, bytes));
 }
 
+/**
+ * Plans a program whose ops were joined; under a budget that asks for more than that, also as it was before, where single values can be dropped that kernels of
+ * several ops hold together. The cheaper plan wins. Its `program` says which it is.
+ */
+export function planJoined(joined: Program, apart: Program, options: PlanOptions = {}, inputs: PlanInputs = {}): Plan {
+  if (joined === apart || options.budgetBytes === undefined || options.budgetBytes === Infinity) return planProgram(joined, options, inputs);
+  const first = attempt(joined, options, inputs);
+  if (first instanceof Plan && first.extra.seconds === 0) return first;
+  const second = attempt(apart, options, inputs);
+  if (first instanceof Plan) return second instanceof Plan && second.extra.seconds < first.extra.seconds ? second : first;
+  if (second instanceof Plan) return second;
+  throw second.leastBytes < first.leastBytes ? second : first;
+}
+
+function attempt(program: Program, options: PlanOptions, inputs: PlanInputs): Plan | BudgetError {
+  try {
+    return planProgram(program, options, inputs);
+  } catch (error) {
+    if (error instanceof BudgetError) return error;
+    throw error;
+  }
+}
+
 /** `planProgram` for programs from outside: checks them first. */
 export function plan(program: Program, options: PlanOptions = {}): Plan {
   validate(program, resolveOptions("plan", options).maxStorageBytes);
-  return planProgram(options.fuse === true ? fuse(program).program : program, options);                      // chains become one op
+  return options.fuse === true ? planJoined(fuse(program).program, program, options) : planProgram(program, options);   // chains become one op
 }
 
 /** memonger's search with the planner's own peak as cost: the plan of the threshold, in bytes, that needs least memory. */

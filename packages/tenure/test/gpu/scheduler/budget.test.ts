@@ -59,7 +59,7 @@ for (const name of Object.keys(models)) {
     assert.is(none.bits, plain.bits, "without recycling");
     assert.ok(none.report!.predictedPeakBytes > peak, "recycling lowers the peak");
     assert.is((await train(name, steps, { recompute: { thresholdBytes: 20_000 } })).bits, plain.bits, "memonger");
-    const budgetBytes = Math.floor((name === "GPT" ? 0.99 : 0.9) * peak); // its kernels hold most of what could be computed again
+    const budgetBytes = Math.floor((name === "GPT" ? 0.92 : 0.9) * peak); // its kernels took away what would be cheap to compute again
     for (const options of [{ budgetBytes, swap: "off" }, { budgetBytes, recompute: "off", saveHostMemory: name === "CNN" }] as const) {
       const { bits, report } = await train(name, steps, options);
       assert.is(bits, plain.bits, JSON.stringify(options));
@@ -71,7 +71,7 @@ for (const name of Object.keys(models)) {
 for (const [name, steps] of [["MLP", 20], ["GPT", 5]] as const) {
   test(`${name}: ${steps} steps with dropout are the same at every budget from the least to the in-core peak`, async () => {
     const plain = await train(name, steps, null), full = await train(name, 3, {}), least = await leastBudget(name, 3), peak = full.report!.predictedPeakBytes;
-    assert.ok(least < 0.9 * peak, `${least} of ${peak}`);
+    assert.ok(least < 0.88 * peak, `${least} of ${peak}`);
     for (let k = 0; k < 8; k++) {
       if (name === "GPT" && k % 3 !== 0) continue;
       const { bits } = await train(name, steps, { budgetBytes: Math.round(least + (k * (peak - least)) / 7) });

@@ -209,10 +209,11 @@ test("kernels compute what the ops do, element by element, and what is owned sta
   for (const count of [merged, gone, befores, afters]) assert.ok(count > 100, `${merged} joined, ${gone} values gone, ${befores} before, ${afters} after`);
 });
 
-test("there are never more kernels, and the arithmetic stays", () => {
+test("there are never more kernels or bytes, and the arithmetic stays", () => {
   fc.assert(fc.property(programs, ({ program }) => {
     const before = plan(program).report(), after = plan(program, { fuse: true }).report();
     assert.ok(after.dispatches <= before.dispatches);
+    assert.ok(after.lowerBoundBytes <= before.lowerBoundBytes, `${after.lowerBoundBytes} live at once of ${before.lowerBoundBytes}`);
     assert.is(after.flops, before.flops);
   }), { numRuns: 500, seed: 12 });
 });

@@ -1,0 +1,147 @@
+// conv2d+add+relu+add
+struct Params { ed2: u32, ed1: u32, total: u32, columnTiles: u32, rows: u32, columns: u32, channelTiles: u32, groups: u32, channelsIn: u32, channelsOut: u32, H: u32, W: u32, source: u32, weight: u32, xs0: u32, xs1: u32, xs2: u32, xs3: u32, ws0: u32, ws1: u32, ws2: u32, ws3: u32, wgroup: u32 }
+@group(0) @binding(5) var<uniform> p: Params;
+@group(0) @binding(0) var<storage, read> b0: array<f32>;
+@group(0) @binding(1) var<storage, read> b1: array<f32>;
+@group(0) @binding(2) var<storage, read> b2: array<f32>;
+@group(0) @binding(3) var<storage, read> b3: array<f32>;
+@group(0) @binding(4) var<storage, read_write> b4: array<f32>;
+fn isNan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
+fn relu(x: f32) -> f32 { return select(max(x, 0.0), x, isNan(x)); }
+fn op_add(a0: f32, a1: f32) -> f32 {
+  var r0: f32;
+  let x = a0;
+  let y = a1;
+  r0 = (x + y);
+  return r0;
+}
+fn op_relu(a0: f32) -> f32 {
+  var r0: f32;
+  let x = a0;
+  r0 = relu(x);
+  return r0;
+}
+fn chain(a0: f32, a1: f32, a2: f32) -> f32 {
+  var r0: f32;
+  let v0 = op_add(a0, a1);
+  let v1 = op_relu(v0);
+  let v2 = op_add(v1, a2);
+  r0 = v2;
+  return r0;
+}
+fn finish(a0: f32, at: u32) {
+  var erest = at;
+  erest /= p.ed2;
+  let e1 = erest % p.ed1;
+  let y = chain(a0, b2[e1], b3[at]);
+  b4[at] = y;
+}
+@compute @workgroup_size(64, 1, 1)
+fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let id = (wg.y * grid.x + wg.x) * 64u + lane;
+  if (id >= p.total) { return; }
+  let q0 = (id % p.columnTiles) * 4u;
+  var rest = id / p.columnTiles;
+  let p0 = rest % p.rows;
+  rest /= p.rows;
+  let o0 = (rest % p.channelTiles) * 4u;
+  rest /= p.channelTiles;
+  let group = rest % p.groups;
+  let n = rest / p.groups;
+  let top = p0 * 1u - 1u;
+  let left = q0 * 1u - 1u;
+  let image = p.source + n * p.xs0 + group * p.channelsIn * p.xs1;
+  let filter0 = p.weight + group * p.wgroup + min(o0 + 0u, p.channelsOut - 1u) * p.ws0;
+  let filter1 = p.weight + group * p.wgroup + min(o0 + 1u, p.channelsOut - 1u) * p.ws0;
+  let filter2 = p.weight + group * p.wgroup + min(o0 + 2u, p.channelsOut - 1u) * p.ws0;
+  let filter3 = p.weight + group * p.wgroup + min(o0 + 3u, p.channelsOut - 1u) * p.ws0;
+  var c0_0 = 0.0;
+  var c0_1 = 0.0;
+  var c0_2 = 0.0;
+  var c0_3 = 0.0;
+  var c1_0 = 0.0;
+  var c1_1 = 0.0;
+  var c1_2 = 0.0;
+  var c1_3 = 0.0;
+  var c2_0 = 0.0;
+  var c2_1 = 0.0;
+  var c2_2 = 0.0;
+  var c2_3 = 0.0;
+  var c3_0 = 0.0;
+  var c3_1 = 0.0;
+  var c3_2 = 0.0;
+  var c3_3 = 0.0;
+  for (var c = 0u; c < p.channelsIn; c++) {
+    for (var r = 0u; r < 3u; r++) {
+      let y = top + r * 1u;
+      if (y >= p.H) { continue; }
+      let row = image + c * p.xs1 + y * p.xs2;
+      let wrow0 = filter0 + c * p.ws1 + r * p.ws2;
+      let wrow1 = filter1 + c * p.ws1 + r * p.ws2;
+      let wrow2 = filter2 + c * p.ws1 + r * p.ws2;
+      let wrow3 = filter3 + c * p.ws1 + r * p.ws2;
+      let x0 = select(0.0, b0[row + min(left + 0u, p.W - 1u) * p.xs3], left + 0u < p.W);
+      let x1 = select(0.0, b0[row + min(left + 1u, p.W - 1u) * p.xs3], left + 1u < p.W);
+      let x2 = select(0.0, b0[row + min(left + 2u, p.W - 1u) * p.xs3], left + 2u < p.W);
+      let x3 = select(0.0, b0[row + min(left + 3u, p.W - 1u) * p.xs3], left + 3u < p.W);
+      let x4 = select(0.0, b0[row + min(left + 4u, p.W - 1u) * p.xs3], left + 4u < p.W);
+      let x5 = select(0.0, b0[row + min(left + 5u, p.W - 1u) * p.xs3], left + 5u < p.W);
+      let w0_0 = b1[wrow0 + 0u];
+      let w1_0 = b1[wrow1 + 0u];
+      let w2_0 = b1[wrow2 + 0u];
+      let w3_0 = b1[wrow3 + 0u];
+      let w0_1 = b1[wrow0 + 1u * p.ws3];
+      let w1_1 = b1[wrow1 + 1u * p.ws3];
+      let w2_1 = b1[wrow2 + 1u * p.ws3];
+      let w3_1 = b1[wrow3 + 1u * p.ws3];
+      let w0_2 = b1[wrow0 + 2u * p.ws3];
+      let w1_2 = b1[wrow1 + 2u * p.ws3];
+      let w2_2 = b1[wrow2 + 2u * p.ws3];
+      let w3_2 = b1[wrow3 + 2u * p.ws3];
+      c0_0 += x0 * w0_0 + x1 * w0_1 + x2 * w0_2;
+      c0_1 += x1 * w0_0 + x2 * w0_1 + x3 * w0_2;
+      c0_2 += x2 * w0_0 + x3 * w0_1 + x4 * w0_2;
+      c0_3 += x3 * w0_0 + x4 * w0_1 + x5 * w0_2;
+      c1_0 += x0 * w1_0 + x1 * w1_1 + x2 * w1_2;
+      c1_1 += x1 * w1_0 + x2 * w1_1 + x3 * w1_2;
+      c1_2 += x2 * w1_0 + x3 * w1_1 + x4 * w1_2;
+      c1_3 += x3 * w1_0 + x4 * w1_1 + x5 * w1_2;
+      c2_0 += x0 * w2_0 + x1 * w2_1 + x2 * w2_2;
+      c2_1 += x1 * w2_0 + x2 * w2_1 + x3 * w2_2;
+      c2_2 += x2 * w2_0 + x3 * w2_1 + x4 * w2_2;
+      c2_3 += x3 * w2_0 + x4 * w2_1 + x5 * w2_2;
+      c3_0 += x0 * w3_0 + x1 * w3_1 + x2 * w3_2;
+      c3_1 += x1 * w3_0 + x2 * w3_1 + x3 * w3_2;
+      c3_2 += x2 * w3_0 + x3 * w3_1 + x4 * w3_2;
+      c3_3 += x3 * w3_0 + x4 * w3_1 + x5 * w3_2;
+    }
+  }
+  if (o0 + 0u < p.channelsOut) {
+    let at = (((n * p.groups + group) * p.channelsOut + o0 + 0u) * p.rows + p0) * p.columns + q0;
+    { finish(c0_0, at + 0u); }
+    { finish(c0_1, at + 1u); }
+    { finish(c0_2, at + 2u); }
+    { finish(c0_3, at + 3u); }
+  }
+  if (o0 + 1u < p.channelsOut) {
+    let at = (((n * p.groups + group) * p.channelsOut + o0 + 1u) * p.rows + p0) * p.columns + q0;
+    { finish(c1_0, at + 0u); }
+    { finish(c1_1, at + 1u); }
+    { finish(c1_2, at + 2u); }
+    { finish(c1_3, at + 3u); }
+  }
+  if (o0 + 2u < p.channelsOut) {
+    let at = (((n * p.groups + group) * p.channelsOut + o0 + 2u) * p.rows + p0) * p.columns + q0;
+    { finish(c2_0, at + 0u); }
+    { finish(c2_1, at + 1u); }
+    { finish(c2_2, at + 2u); }
+    { finish(c2_3, at + 3u); }
+  }
+  if (o0 + 3u < p.channelsOut) {
+    let at = (((n * p.groups + group) * p.channelsOut + o0 + 3u) * p.rows + p0) * p.columns + q0;
+    { finish(c3_0, at + 0u); }
+    { finish(c3_1, at + 1u); }
+    { finish(c3_2, at + 2u); }
+    { finish(c3_3, at + 3u); }
+  }
+}

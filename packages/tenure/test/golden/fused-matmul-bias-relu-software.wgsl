@@ -1,0 +1,127 @@
+// matmul+add+relu
+struct Params { ed1: u32, M: u32, N: u32, K: u32, tilesN: u32, tiles: u32, total: u32, am: u32, bk: u32, offsetA: u32, offsetB: u32 }
+@group(0) @binding(4) var<uniform> p: Params;
+@group(0) @binding(0) var<storage, read> b0: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> b1: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> b2: array<f32>;
+@group(0) @binding(3) var<storage, read_write> b3: array<f32>;
+fn isNan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
+fn relu(x: f32) -> f32 { return select(max(x, 0.0), x, isNan(x)); }
+fn op_add(a0: f32, a1: f32) -> f32 {
+  var r0: f32;
+  let x = a0;
+  let y = a1;
+  r0 = (x + y);
+  return r0;
+}
+fn op_relu(a0: f32) -> f32 {
+  var r0: f32;
+  let x = a0;
+  r0 = relu(x);
+  return r0;
+}
+fn chain(a0: f32, a1: f32) -> f32 {
+  var r0: f32;
+  let v0 = op_add(a0, a1);
+  let v1 = op_relu(v0);
+  r0 = v1;
+  return r0;
+}
+fn finish(a0: f32, at: u32) {
+  var erest = at;
+  let e1 = erest % p.ed1;
+  let y = chain(a0, b2[e1]);
+  b3[at] = y;
+}
+@compute @workgroup_size(64, 1, 1)
+fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let id = (wg.y * grid.x + wg.x) * 64u + lane;
+  if (id >= p.total) { return; }
+  let batch = id / p.tiles;
+  let tile = id % p.tiles;
+  let m0 = (tile / p.tilesN) * 4u;
+  let n0 = (tile % p.tilesN) * 8u;
+  const q0 = 0u;
+  let baseA = p.offsetA;
+  let baseB = p.offsetB;
+  let rowA0 = baseA + min(m0 + 0u, p.M - 1u) * p.am;
+  let rowA1 = baseA + min(m0 + 1u, p.M - 1u) * p.am;
+  let rowA2 = baseA + min(m0 + 2u, p.M - 1u) * p.am;
+  let rowA3 = baseA + min(m0 + 3u, p.M - 1u) * p.am;
+  let colB0 = baseB + min(n0 + 0u, p.N - 4u) / 4u;
+  let colB1 = baseB + min(n0 + 4u, p.N - 4u) / 4u;
+  var c0_0 = vec4<f32>();
+  var c0_1 = vec4<f32>();
+  var c1_0 = vec4<f32>();
+  var c1_1 = vec4<f32>();
+  var c2_0 = vec4<f32>();
+  var c2_1 = vec4<f32>();
+  var c3_0 = vec4<f32>();
+  var c3_1 = vec4<f32>();
+  for (var k = 0u; k < p.K; k += 4u) {
+    let a0 = b0[rowA0 + k / 4u];
+    let a1 = b0[rowA1 + k / 4u];
+    let a2 = b0[rowA2 + k / 4u];
+    let a3 = b0[rowA3 + k / 4u];
+    let v0_0 = b1[colB0 + (k + 0u) * p.bk];
+    let v0_1 = b1[colB1 + (k + 0u) * p.bk];
+    let v1_0 = b1[colB0 + (k + 1u) * p.bk];
+    let v1_1 = b1[colB1 + (k + 1u) * p.bk];
+    let v2_0 = b1[colB0 + (k + 2u) * p.bk];
+    let v2_1 = b1[colB1 + (k + 2u) * p.bk];
+    let v3_0 = b1[colB0 + (k + 3u) * p.bk];
+    let v3_1 = b1[colB1 + (k + 3u) * p.bk];
+    c0_0 += a0.x * v0_0 + a0.y * v1_0 + a0.z * v2_0 + a0.w * v3_0;
+    c0_1 += a0.x * v0_1 + a0.y * v1_1 + a0.z * v2_1 + a0.w * v3_1;
+    c1_0 += a1.x * v0_0 + a1.y * v1_0 + a1.z * v2_0 + a1.w * v3_0;
+    c1_1 += a1.x * v0_1 + a1.y * v1_1 + a1.z * v2_1 + a1.w * v3_1;
+    c2_0 += a2.x * v0_0 + a2.y * v1_0 + a2.z * v2_0 + a2.w * v3_0;
+    c2_1 += a2.x * v0_1 + a2.y * v1_1 + a2.z * v2_1 + a2.w * v3_1;
+    c3_0 += a3.x * v0_0 + a3.y * v1_0 + a3.z * v2_0 + a3.w * v3_0;
+    c3_1 += a3.x * v0_1 + a3.y * v1_1 + a3.z * v2_1 + a3.w * v3_1;
+  }
+  if (m0 + 0u < p.M) {
+    let at = (batch * p.M + m0 + 0u) * p.N;
+    if (n0 + 0u < p.N) { finish(c0_0.x, at + n0 + 0u); }
+    if (n0 + 1u < p.N) { finish(c0_0.y, at + n0 + 1u); }
+    if (n0 + 2u < p.N) { finish(c0_0.z, at + n0 + 2u); }
+    if (n0 + 3u < p.N) { finish(c0_0.w, at + n0 + 3u); }
+    if (n0 + 4u < p.N) { finish(c0_1.x, at + n0 + 4u); }
+    if (n0 + 5u < p.N) { finish(c0_1.y, at + n0 + 5u); }
+    if (n0 + 6u < p.N) { finish(c0_1.z, at + n0 + 6u); }
+    if (n0 + 7u < p.N) { finish(c0_1.w, at + n0 + 7u); }
+  }
+  if (m0 + 1u < p.M) {
+    let at = (batch * p.M + m0 + 1u) * p.N;
+    if (n0 + 0u < p.N) { finish(c1_0.x, at + n0 + 0u); }
+    if (n0 + 1u < p.N) { finish(c1_0.y, at + n0 + 1u); }
+    if (n0 + 2u < p.N) { finish(c1_0.z, at + n0 + 2u); }
+    if (n0 + 3u < p.N) { finish(c1_0.w, at + n0 + 3u); }
+    if (n0 + 4u < p.N) { finish(c1_1.x, at + n0 + 4u); }
+    if (n0 + 5u < p.N) { finish(c1_1.y, at + n0 + 5u); }
+    if (n0 + 6u < p.N) { finish(c1_1.z, at + n0 + 6u); }
+    if (n0 + 7u < p.N) { finish(c1_1.w, at + n0 + 7u); }
+  }
+  if (m0 + 2u < p.M) {
+    let at = (batch * p.M + m0 + 2u) * p.N;
+    if (n0 + 0u < p.N) { finish(c2_0.x, at + n0 + 0u); }
+    if (n0 + 1u < p.N) { finish(c2_0.y, at + n0 + 1u); }
+    if (n0 + 2u < p.N) { finish(c2_0.z, at + n0 + 2u); }
+    if (n0 + 3u < p.N) { finish(c2_0.w, at + n0 + 3u); }
+    if (n0 + 4u < p.N) { finish(c2_1.x, at + n0 + 4u); }
+    if (n0 + 5u < p.N) { finish(c2_1.y, at + n0 + 5u); }
+    if (n0 + 6u < p.N) { finish(c2_1.z, at + n0 + 6u); }
+    if (n0 + 7u < p.N) { finish(c2_1.w, at + n0 + 7u); }
+  }
+  if (m0 + 3u < p.M) {
+    let at = (batch * p.M + m0 + 3u) * p.N;
+    if (n0 + 0u < p.N) { finish(c3_0.x, at + n0 + 0u); }
+    if (n0 + 1u < p.N) { finish(c3_0.y, at + n0 + 1u); }
+    if (n0 + 2u < p.N) { finish(c3_0.z, at + n0 + 2u); }
+    if (n0 + 3u < p.N) { finish(c3_0.w, at + n0 + 3u); }
+    if (n0 + 4u < p.N) { finish(c3_1.x, at + n0 + 4u); }
+    if (n0 + 5u < p.N) { finish(c3_1.y, at + n0 + 5u); }
+    if (n0 + 6u < p.N) { finish(c3_1.z, at + n0 + 6u); }
+    if (n0 + 7u < p.N) { finish(c3_1.w, at + n0 + 7u); }
+  }
+}

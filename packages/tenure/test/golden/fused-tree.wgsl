@@ -1,0 +1,71 @@
+// mul+sub+square+add+sqrt
+struct Params { count: u32, o0: u32, o1: u32 }
+@group(0) @binding(3) var<uniform> p: Params;
+@group(0) @binding(0) var<storage, read> b0: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> b1: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> b2: array<vec4<f32>>;
+fn isNan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
+fn isInf(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }
+var<private> nanBits: u32 = 0x7fc00000u;
+fn nan() -> f32 { return bitcast<f32>(nanBits); }
+fn sqrtOf(x: f32) -> f32 {
+  if (x < 0.0) { return nan(); }
+  return select(sqrt(x), x, isNan(x) || isInf(x));
+}
+fn op_mul(a0: f32, a1: f32) -> f32 {
+  var r0: f32;
+  let x = a0;
+  let y = a1;
+  r0 = (x * y);
+  return r0;
+}
+fn op_sub(a0: f32, a1: f32) -> f32 {
+  var r0: f32;
+  let x = a0;
+  let y = a1;
+  r0 = (x - y);
+  return r0;
+}
+fn op_square(a0: f32) -> f32 {
+  var r0: f32;
+  let x = a0;
+  r0 = (x * x);
+  return r0;
+}
+fn op_add(a0: f32, a1: f32) -> f32 {
+  var r0: f32;
+  let x = a0;
+  let y = a1;
+  r0 = (x + y);
+  return r0;
+}
+fn op_sqrt(a0: f32) -> f32 {
+  var r0: f32;
+  let x = a0;
+  r0 = sqrtOf(x);
+  return r0;
+}
+fn body(a0: f32, a1: f32) -> f32 {
+  var r0: f32;
+  let v0 = op_mul(a0, a1);
+  let v1 = op_sub(a0, a1);
+  let v2 = op_square(v1);
+  let v3 = op_add(v0, v2);
+  let v4 = op_sqrt(v3);
+  r0 = v4;
+  return r0;
+}
+@compute @workgroup_size(64, 1, 1)
+fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let step = grid.x * grid.y * 64u;
+  let first = (wg.y * grid.x + wg.x) * 64u + lane;
+  for (var i = first; i < p.count; i += step) {
+    let x0 = b0[p.o0 + i];
+    let x1 = b1[p.o1 + i];
+    let y0 = body(x0.x, x1.x);
+    let y1 = body(x0.y, x1.y);
+    let y2 = body(x0.z, x1.z);
+    let y3 = body(x0.w, x1.w);
+    b2[i] = vec4<f32>(y0, y1, y2, y3);
+  }
+}
