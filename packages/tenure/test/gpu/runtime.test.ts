@@ -206,7 +206,7 @@ test("what is freed is reused: a loop over one shape holds one set of buffers", 
   const device = memory.stats().deviceBytes;
   const later = await rise(async () => { for (let i = 0; i < 20; i++) await once(); });
   assert.is(later.buffers, 0);
-  assert.is(memory.stats().deviceBytes, device);
+  assert.ok(memory.stats().deviceBytes <= device); // less, when what others left was trimmed meanwhile
 });
 
 test("inside a flush, values that do not live at the same time share memory", async () => {
