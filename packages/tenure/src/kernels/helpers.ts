@@ -198,13 +198,45 @@ const library: Readonly<Record<string, Helper>> = {
   gaussianCdf: { uses: ["erf"], code: f32Unary("gaussianCdf", "0.5 * (1.0 + erf(x * 0.70710677))") },
   geluTanhOf: { uses: ["tanhOf"], code: `fn geluTanhOf(x: f32) -> f32 { return tanhOf(0.7978846 * (x + 0.044715 * x * x * x)); }
 fn geluTanhSlope(x: f32) -> f32 { return 0.7978846 * (1.0 + 0.134145 * x * x); }` },
-  // --- division that rounds down, as Python and PyTorch's remainder ---
-  floorDiv: { code: `fn floorDiv(a: f32, b: f32) -> f32 { return floor(a / b); }` },
+  // --- division that rounds down, as Python and PyTorch's remainder: `%` is a - b·trunc(a / b), and division may be off by 2.5 units in the last place ---
+  fmodOf: {
+    uses: ["nan"],
+    code: `fn fmodOf(a: f32, b: f32) -> f32 { // exact: long division of the mantissas, eight bits at a time
+  let sign = bitcast<u32>(a) & 0x80000000u;
+  let x = bitcast<u32>(a) & 0x7fffffffu;
+  let y = bitcast<u32>(b) & 0x7fffffffu;
+  if (x >= 0x7f800000u || y > 0x7f800000u || y == 0u) { return nan(); }
+  if (x < y) { return a; }
+  let m = select(y, (y & 0x7fffffu) | 0x800000u, y >= 0x800000u);
+  let e = max(y >> 23u, 1u);
+  var r = select(x, (x & 0x7fffffu) | 0x800000u, x >= 0x800000u) % m;
+  for (var n = max(x >> 23u, 1u) - e; n > 0u && r != 0u;) {
+    let bits = min(n, 8u);
+    r = (r << bits) % m;
+    n -= bits;
+  }
+  if (r == 0u) { return bitcast<f32>(sign); }
+  let up = min(countLeadingZeros(r) - 8u, e - 1u);
+  r = r << up;
+  return bitcast<f32>(sign | select(r, ((e - up) << 23u) | (r & 0x7fffffu), r >= 0x800000u));
+}
+fn turned(r: f32, b: f32) -> bool { return (bitcast<u32>(r) & 0x7fffffffu) != 0u && ((bitcast<u32>(r) ^ bitcast<u32>(b)) >> 31u) != 0u; }`,
+  },
+  floorDiv: {
+    uses: ["fmodOf"],
+    code: `fn floorDiv(a: f32, b: f32) -> f32 {
+  if (b == 0.0) { return a / b; }
+  let r = fmodOf(a, b);
+  let q = (a - r) / b - select(0.0, 1.0, turned(r, b));
+  let whole = floor(q);
+  return select(whole, whole + 1.0, q - whole > 0.5);
+}`,
+  },
   floorMod: {
-    uses: ["isNan"],
+    uses: ["fmodOf"],
     code: `fn floorMod(a: f32, b: f32) -> f32 {
-  let r = a % b;
-  return select(r, r + b, r != 0.0 && (r < 0.0) != (b < 0.0));
+  let r = fmodOf(a, b);
+  return select(r, r + b, turned(r, b));
 }`,
   },
   floorDivI: { code: `fn floorDivI(a: i32, b: i32) -> i32 {

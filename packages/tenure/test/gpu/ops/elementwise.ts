@@ -101,12 +101,14 @@ function modulo(a: number, b: number): number {
 }
 
 const divInt = (a: number, b: number): number => (b === 0 ? 0 : Math.floor(a / b) | 0);
-// Rounding the quotient to float32 may carry it over to an integer.
-const nearInteger = (a: number, b: number): boolean => { const q = a / b; return q !== 0 && Number.isFinite(q) && (Math.abs(q) < 1e-37 || !Number.isInteger(q) && Math.abs(q - Math.round(q)) < 1e-5 * Math.abs(q)); };
+/** As PyTorch's floor_divide: from the exact remainder, so that it fits `modulo`. */
+function quotient(a: number, b: number): number {
+  if (b === 0) return a / b;
+  const r = a % b;
+  return Math.round((a - r) / b - (r !== 0 && (r < 0) !== (b < 0) ? 1 : 0));
+}
 const compare = (f: (a: number, b: number) => boolean): Reference => ({ kind: "bool", float: (a, b) => Number(f(a, b)) });
 const extreme = (f: (a: number, b: number) => number): Reference => ({ kind: "same", float: f, rel: 0, range: [[0, 1], [1.2, 2]] });
-// a % b loses all digits once the quotient no longer fits 24 bits, a % ∞ is a - ∞·0 on some adapters, and a quotient that is carried over is off by one period.
-const unsureQuotient = (a: number, b: number): boolean => Math.abs(b) === Infinity || Math.abs(a / b) > 1e6 || nearInteger(a, b);
 
 export const binary: Readonly<Record<string, Reference>> = {
   ...moreBinary,
@@ -117,8 +119,8 @@ export const binary: Readonly<Record<string, Reference>> = {
   pow: { kind: "same", float: power, int: powerInt, uint: (a, b) => powerInt(a | 0, b | 0) >>> 0, rel: 1e-4, without: (a, b) => nearlyOne(a) || Math.abs(b * Math.log2(Math.abs(a))) > 126 && Number.isFinite(a) && Number.isFinite(b), range: [[0.5, 2], [-2, 2]], smooth: true },
   powGrad: { kind: "float", float: (a, b) => (b === 0 ? 0 : b * power(a, b - 1)), rel: 1e-4, without: (a, b) => nearlyOne(a) || Math.abs(b * Math.log2(Math.abs(a))) > 100 || Math.abs(b) > 1e6 || Number.isNaN(b), range: [[0.5, 2], [-2, 2]] },
   powLog: { kind: "float", float: (a, b) => (a === 0 ? 0 : a * Math.log(b)), rel: 1e-5, without: (_, b) => nearlyOne(b), range: [[0.5, 2], [0.5, 2]] },
-  mod: { kind: "same", float: modulo, int: (a, b) => (b === 0 ? 0 : modulo(a, b) | 0), uint: (a, b) => (b === 0 ? 0 : a % b), abs: 2e-6, rel: 1e-5, without: unsureQuotient, range: [[1.1, 1.4], [0.8, 1]] },
-  floorDiv: { kind: "same", float: (a, b) => Math.floor(a / b), int: divInt, uint: (a, b) => (b === 0 ? 0 : Math.floor(a / b)), rel: 1e-6, without: nearInteger, range: [[1.1, 1.4], [0.8, 1]] },
+  mod: { kind: "same", float: modulo, int: (a, b) => (b === 0 ? 0 : modulo(a, b) | 0), uint: (a, b) => (b === 0 ? 0 : a % b), rel: 0, range: [[1.1, 1.4], [0.8, 1]] },
+  floorDiv: { kind: "same", float: quotient, int: divInt, uint: (a, b) => (b === 0 ? 0 : Math.floor(a / b)), rel: 1e-6, range: [[1.1, 1.4], [0.8, 1]] },
   wins: { kind: "float", float: (a, b) => (a > b || Number.isNaN(a) ? (a === b ? 0.5 : 1) : a === b ? 0.5 : 0), rel: 0 },
   maximum: extreme(Math.max),
   minimum: extreme(Math.min),
