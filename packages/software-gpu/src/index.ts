@@ -1,12 +1,12 @@
 /**
  * Makes a software Vulkan driver (SwiftShader, from inside the npm package `@sparticuz/chromium`) available to WebGPU in this very process, with nothing
  * installed on the system. The device layer of `tenure` calls it when no adapter is found, or when software was asked for. The files belong to the user's
- * cache folder; the environment variables and the loaded library belong to the process until it ends.
+ * cache folder; the environment variables belong to the process until `restore()`, the loaded library until it ends.
  *
  * Order matters: call this first, then `create([])` of the `webgpu` module and `requestAdapter()`. A `create([])` that found nothing before does no harm.
  */
 import { constants } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { type Archive, unpackOnce } from "./cache.ts";
 import { messageOf, SoftwareGpuError } from "./errors.ts";
 
@@ -34,7 +34,7 @@ export interface InstallOptions {
   readonly cacheRoots?: readonly string[];
 }
 
-/** What this process uses from now on. */
+/** What this process uses from now on, or until `restore()`. */
 export interface SoftwareVulkan {
   /** Driver manifest that Vulkan reads: SwiftShader's, or whatever the user's variable says. */
   readonly icd: string;
@@ -44,6 +44,8 @@ export interface SoftwareVulkan {
   readonly loader: "system" | "packaged";
   /** Folder with the unpacked driver. */
   readonly directory: string;
+  /** Gives the driver variables the values they had before this call. Adapters and devices found in between go on working; a search for others sees the system's drivers again. */
+  readonly restore: () => void;
 }
 
 /**
@@ -56,16 +58,34 @@ export async function installSoftwareVulkan(options: InstallOptions = {}): Promi
   const directory = await unpackOnce("swiftshader", [SWIFTSHADER], "installSoftwareVulkan", options.cacheRoots);
   const packaged = join(directory, ICD);
   const chosen = CHOICES.map((name) => process.env[name]).find((value) => value !== undefined && value !== "");
+  const before = [...CHOICES, ...FILTERS].map((name) => [name, process.env[name]] as const);
   const byUser = options.force !== true && chosen !== undefined && chosen !== packaged;
   if (!byUser) {
     for (const name of CHOICES) process.env[name] = packaged;
     if (options.force === true) for (const name of FILTERS) Reflect.deleteProperty(process.env, name);
   }
-  return { icd: byUser ? chosen : packaged, chosenBy: byUser ? "user" : "package", loader: ensureLoader(join(directory, LOADER)), directory };
+  const restore = (): void => {
+    for (const [name, value] of before) if (value === undefined) Reflect.deleteProperty(process.env, name); else process.env[name] = value;
+  };
+  try {
+    return { icd: byUser ? chosen : packaged, chosenBy: byUser ? "user" : "package", loader: ensureLoader(join(directory, LOADER)), directory, restore };
+  } catch (error) {
+    restore();
+    throw error;
+  }
 }
 
-/** Whether the system has a Vulkan loader at all; without one on Linux, asking for an adapter can only fail. True on platforms that need none. */
-export function hasSystemVulkan(): boolean { return process.platform !== "linux" || loadLibrary(LOADER) === undefined; }
+/** Whether the system has a Vulkan loader at all (the packaged one does not count); without one on Linux, asking for an adapter can only fail. True on platforms that need none. */
+export function hasSystemVulkan(): boolean { return process.platform !== "linux" || !packagedLoader && loadLibrary(LOADER) === undefined; }
+
+/** Whether Vulkan is pointed at the packaged driver: by this thread, by the process that started this one, or by the main thread. */
+export function usesPackagedDriver(): boolean {
+  const chosen = process.env[CHOICES[0]];
+  return chosen !== undefined && basename(chosen) === ICD && basename(dirname(chosen)).startsWith("swiftshader-");
+}
+
+/** The packaged loader is in the process, where it answers to the system's name. */
+let packagedLoader = false;
 
 /** Throws on everything but Linux on x64, with what to install instead. Parameters are for tests. */
 export function requirePlatform(caller: string, platform: string = process.platform, arch: string = process.arch): void {
@@ -83,10 +103,12 @@ export function requirePlatform(caller: string, platform: string = process.platf
 
 /** Makes sure that a later `dlopen("libvulkan.so.1")` by Dawn succeeds. */
 function ensureLoader(packaged: string): "system" | "packaged" {
+  if (packagedLoader) return "packaged";
   const system = loadLibrary(LOADER);
   if (system === undefined) return "system";
   const own = loadLibrary(packaged);
-  if (own === undefined) return "packaged";
+  packagedLoader = own === undefined;
+  if (packagedLoader) return "packaged";
   throw new SoftwareGpuError(
     "loader-failed",
     `installSoftwareVulkan: expected to load ${packaged}, got "${own}" (the system has none: "${system}"); the package needs glibc and a cache folder that is not mounted noexec; set XDG_CACHE_HOME, or install libvulkan1`,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { readTar } from "../src/cache.ts";
-import { installSoftwareVulkan, SoftwareGpuError, type SoftwareVulkan } from "../src/index.ts";
+import { installSoftwareVulkan, SoftwareGpuError, type SoftwareVulkan, usesPackagedDriver } from "../src/index.ts";
 import { emptyFolder, type Ended, runFixture } from "./helpers.ts";
 
 interface Found extends SoftwareVulkan {
@@ -102,6 +102,20 @@ install("repairs a damaged cache and leaves a whole one alone", async () => {
   });
   const parts = emptyFolder();
   found(await runFixture("compute", [parts]));
+});
+
+install("restore() gives every driver variable its former value", async () => {
+  for (const former of [{}, { VK_DRIVER_FILES: "/nowhere/mine.json", VK_LOADER_DRIVERS_DISABLE: "*" }]) {
+    await withVariables(former, async () => {
+      const now = (): unknown[] => VARIABLES.map((name) => process.env[name]), before = now();
+      const { icd, restore } = await installSoftwareVulkan({ cacheRoots: [emptyFolder()], force: true });
+      assert.equal(now(), [icd, icd, undefined]);
+      assert.is(usesPackagedDriver(), true);
+      restore();
+      assert.equal(now(), before);
+      assert.is(usesPackagedDriver(), false);
+    });
+  }
 });
 
 install("sweeps what writers that died left behind, but not what is being written", async () => {

@@ -28,7 +28,7 @@ export interface DeviceInfo {
 export interface Acquired { readonly device: GPUDevice; readonly info: DeviceInfo }
 
 interface WebGPUModule { create(flags: string[]): GPU; readonly globals: Record<string, unknown> }
-interface SoftwareModule { installSoftwareVulkan(options?: { force?: boolean }): Promise<unknown>; hasSystemVulkan(): boolean }
+interface SoftwareModule { installSoftwareVulkan(options?: { force?: boolean }): Promise<{ restore: () => void }>; hasSystemVulkan(): boolean; usesPackagedDriver(): boolean }
 
 const choices: readonly string[] = ["auto", "gpu", "software", "null"] satisfies DeviceChoice[];
 const wantedFeatures: readonly GPUFeatureName[] = ["shader-f16", "timestamp-query", "subgroups"];
@@ -69,23 +69,28 @@ export async function acquire(choice: DeviceChoice, powerPreference?: GPUPowerPr
 
 async function acquireInNode(webgpu: WebGPUModule, choice: DeviceChoice, options: GPURequestAdapterOptions, tried: string[]): Promise<Acquired | undefined> {
   for (const [name, value] of Object.entries(webgpu.globals)) if (!(name in globalThis)) Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+  if (choice !== "software") {
+    restoreDrivers?.();
+    restoreDrivers = undefined;
+  }
   const software = choice === "gpu" ? undefined : await load<SoftwareModule>("tenure-software-gpu", tried);
   // Without a Vulkan loader on Linux, asking Dawn would only print a warning.
   const hopeless = software !== undefined && !software.hasSystemVulkan();
   if (hopeless) tried.push("system driver: no libvulkan.so.1 on this machine");
   if (choice !== "software" && !hopeless) {
-    const found = await attempt(tried, "system driver", () => open(keep(webgpu.create([])), options, installed ? "packaged SwiftShader" : "system driver", choice));
+    const found = await attempt(tried, "system driver", () => open(keep(webgpu.create([])), options, software?.usesPackagedDriver() === true ? "packaged SwiftShader" : "system driver", choice));
     if (found !== undefined) return found;
   }
   if (software === undefined) return undefined;
   return attempt(tried, "packaged SwiftShader", async () => {
-    await software.installSoftwareVulkan({ force: true });
-    installed = true; // the driver's path stays in the environment
+    const { restore } = await software.installSoftwareVulkan({ force: true });
+    restoreDrivers ??= restore;
     return open(keep(webgpu.create([])), options, "packaged SwiftShader", choice);
   });
 }
 
-let installed = false;
+/** Undoes the choice of the packaged driver, which stays in the environment for worker threads, so that the system's drivers are found again. */
+let restoreDrivers: (() => void) | undefined;
 
 // Dawn's instance must stay referenced: when it is collected, pending promises never settle.
 const kept: GPU[] = [];

@@ -82,6 +82,28 @@ test("after shutdown tensors say that their contents are gone, and a new device 
   assert.equal(runtime.device?.errorLog, []);
 });
 
+test("a software adapter in between does not hide the system's drivers, and is called what it is in child processes too", async () => {
+  const driver = (): (string | undefined)[] => ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"].map((name) => process.env[name]);
+  await shutdown();
+  const first = await init();
+  await shutdown();
+  const software = await init({ device: "software" });
+  await shutdown();
+  const again = await init();
+  assert.equal([again.kind, again.name, again.source], [first.kind, first.name, first.source]);
+  if (software.source === "packaged SwiftShader") {
+    await shutdown();
+    await init({ device: "software" });
+    const { out } = await child(`import { init } from "tenure"; console.log((await init({ device: "auto" })).source);`);
+    assert.is(out, "packaged SwiftShader\n");
+    await shutdown();
+    await init({ device: "gpu" }).catch(() => undefined); // whether there is one or not
+    assert.equal(driver().some((value) => value?.includes("swiftshader-")), false);
+    await shutdown();
+    await init();
+  }
+});
+
 test("a lost device rejects reads, and init replaces it", async () => {
   using x = tensor([1, 2]);
   await sync();
