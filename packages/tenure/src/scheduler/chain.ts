@@ -10,6 +10,7 @@
  */
 import type { Program } from "../graph/program.ts";
 import { opCost } from "./cost.ts";
+import { dependencies } from "./order.ts";
 import { type Action, type Context, liveCurve, runsOf, segmentsOf } from "./schedule.ts";
 
 /** A plan for one amount of memory. */
@@ -58,7 +59,12 @@ function splitChain({ program, resident }: Context, order: readonly number[], ca
   cuts.forEach((c, k) => { boundaryOf.set(c.storage, k + 1); stageOf.delete(c.storage); });
   const n = ranges.length;
 
-  // Backward ops to groups, which must not rise again.
+  // The lowest stage that a new value of a storage would change: it must run no more when the storage is written.
+  const limit = new Map<number, number>();
+  ranges.forEach((ops, k) => { for (const i of ops) if (program.ops[i]!.writes.some((w) => candidates.has(w))) for (const r of program.ops[i]!.reads) if (!limit.has(r)) limit.set(r, k + 1); });
+  const after = dependencies(program, order), groupOf = new Map<number, number>();
+
+  // Backward ops to groups, which must not rise again; updates wait until their stage is done.
   const groups: number[][] = Array.from({ length: n + 1 }, () => []), inside: Set<number>[] = Array.from({ length: n + 1 }, () => new Set()), needsBoundary = new Array<boolean>(n + 1).fill(false);
   let current = n;
   for (const i of backward) {
@@ -68,13 +74,16 @@ function splitChain({ program, resident }: Context, order: readonly number[], ca
       if (stage !== undefined) { low = Math.max(low, stage); high = Math.min(high, stage); }
       if (boundary !== undefined) { low = Math.max(low, boundary); high = Math.min(high, boundary + 1); }
     }
+    for (const w of program.ops[i]!.writes) high = Math.min(high, limit.get(w) ?? n);
+    for (const before of after.get(i)!) high = Math.min(high, groupOf.get(before) ?? n);
     if (high < low) return null;
     const reads = program.ops[i]!.reads.some((r) => stageOf.has(r) || boundaryOf.has(r));
     if (reads) current = high;
-    groups[current]!.push(i);
+    groups[high]!.push(i);
+    groupOf.set(i, high);
     for (const r of program.ops[i]!.reads) {
-      if (stageOf.has(r)) inside[current]!.add(r);
-      if (boundaryOf.get(r) === current) needsBoundary[current] = true;
+      if (stageOf.has(r)) inside[high]!.add(r);
+      if (boundaryOf.get(r) === high) needsBoundary[high] = true;
     }
   }
   const stages = ranges.map((ops, k): Stage => {

@@ -156,7 +156,7 @@ export function recomputeFamily(context: Context, order: readonly number[], all:
 /** Schedules whose peaks are shaved further. */
 function shaved(context: Context, order: readonly number[], all: ReadonlySet<number>, rates: Rates, base: Candidate): Candidate[] {
   const writers = writersOf(context.program, order), producer = Int32Array.from(context.program.storages, (_, s) => (all.has(s) ? writers[s]![0]! : -1));
-  return shave(context, base.actions, all, producer, opCost).map((actions) => candidate(context, rates, base.extra.recomputedOps > 0 ? `${base.how}, peaks shaved` : "recompute, peaks shaved", actions));
+  return shave(context, base.actions, all, producer, opCost, order.length > manyOps ? 100 : 400).map((actions) => candidate(context, rates, base.extra.recomputedOps > 0 ? `${base.how}, peaks shaved` : "recompute, peaks shaved", actions));
 }
 
 function without(all: ReadonlySet<number>, less: ReadonlySet<number>): Set<number> { return new Set([...all].filter((s) => !less.has(s))); }

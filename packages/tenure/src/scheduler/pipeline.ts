@@ -90,7 +90,7 @@ function build(program: Program, budgetBytes: number, { atEntry }: PlanInputs, p
     program, ...emitted, resident: context.resident, budgetBytes, extra: chosen.extra, how: chosen.how, lowerBoundBytes: livePeak(context, chosen.actions),
     naiveBytes: [...new Set(used.map((s) => s.storage))].reduce((sum, s) => sum + program.storages[s]!.bytes, 0),
     mirror: chosen.mirror === undefined ? null : { thresholdBytes: chosen.mirror.thresholdBytes, savedBytes: chosen.mirror.savedBytes, largestSegmentBytes: chosen.mirror.largestSegmentBytes },
-    placements: () => Object.fromEntries([...Object.values(arenaPlanners).filter(() => items.length <= 4000), slotPlanners.inOrder, slotPlanners.bySize, ...(items.length <= 2500 ? [slotPlanners.byBreadth, slotPlanners.shared] : [])].map((p) => p(items)).map((p) => [p.name, p.bytes])),
+    placements: () => Object.fromEntries([...Object.values(arenaPlanners).filter(() => items.length <= 4000), slotPlanners.inOrder, slotPlanners.alike, ...(items.length <= 8000 ? [slotPlanners.bySize] : []), ...(items.length <= 2500 ? [slotPlanners.byBreadth, slotPlanners.shared] : [])].map((p) => p(items)).map((p) => [p.name, p.bytes])),
   });
 }
 

@@ -136,6 +136,36 @@ const tightest: Choose = (item, free) => {
   return fit !== -1 ? fit : grow;
 };
 
+/**
+ * As they begin, into the smallest free slot that is large enough, else the largest, which grows. One pass over time, so programs of any length are placed.
+ * @param waste how much larger a slot may be than its tenant, as a factor; slots don't grow when it is given
+ */
+function packInOrder(name: string, items: readonly Item[], waste = Infinity): Placed {
+  const slots: OpenSlot[] = [], slotOf = new Array<number>(items.length).fill(-1), ends: number[][] = [], free: number[] = [];
+  const take = (i: number, slot: number): void => { slotOf[i] = slot; if (!items[i]!.exit) (ends[items[i]!.end] ??= []).push(slot); };
+  items.forEach((item, i) => { if (item.entry) take(i, slots.push({ bytes: item.bytes, tenants: [], exit: item.exit, fixed: true }) - 1); });
+  let now = 0;
+  for (const i of sorted(items, (a, b) => a.begin - b.begin || b.bytes - a.bytes)) {
+    const item = items[i]!;
+    if (item.entry) continue;
+    for (; now <= item.begin; now++) for (const slot of ends[now] ?? []) free.push(slot);
+    let at = -1, bytes = Infinity, grow = -1, growBytes = -1;
+    for (let k = 0; k < free.length; k++) {
+      const slot = free[k]!, size = slots[slot]!.bytes;
+      if (size > waste * item.bytes || !takes(slots[slot]!, item, waste === Infinity)) continue;
+      if (size >= item.bytes) { if (size < bytes || size === bytes && slot < free[at]!) { at = k; bytes = size; } } else if (size > growBytes || size === growBytes && slot < free[grow]!) { grow = k; growBytes = size; }
+    }
+    if (at === -1) at = grow;
+    let best = free[at] ?? -1;
+    if (best === -1) best = slots.push({ bytes: item.bytes, tenants: [], exit: item.exit, fixed: false }) - 1;
+    else { free[at] = free.at(-1)!; free.pop(); }
+    slots[best]!.bytes = Math.max(slots[best]!.bytes, item.bytes);
+    slots[best]!.exit ||= item.exit;
+    take(i, best);
+  }
+  return slotted(name, slots.map((s) => s.bytes), slotOf);
+}
+
 /** Every storage keeps memory of its own. */
 function own(items: readonly Item[]): Placed {
   const first = new Map<number, number>(), slots: number[] = [];
@@ -149,7 +179,7 @@ function own(items: readonly Item[]): Placed {
 }
 
 /** Planners whose result can run. */
-export const slotPlanners: Readonly<Record<"bySize" | "byBreadth" | "inOrder" | "shared" | "own", Planner>> = {
+export const slotPlanners: Readonly<Record<"bySize" | "byBreadth" | "inOrder" | "alike" | "shared" | "own", Planner>> = {
   // Largest first, into the slot whose nearest tenant is closest in time (Pisarchyk & Lee 2001.03288).
   bySize: (items) => packSlots("bySize", items, sorted(items, (a, b) => b.bytes - a.bytes || duration(b) - duration(a)), false, closest),
   // Positions by live bytes, their items by size; the smallest slot that is large enough, else the largest, which grows.
@@ -159,7 +189,9 @@ export const slotPlanners: Readonly<Record<"bySize" | "byBreadth" | "inOrder" | 
     for (let t = 1; t < live.length; t++) live[t]! += live[t - 1]!;
     return packSlots("byBreadth", items, sorted(items, (a, b) => live[b.begin]! - live[a.begin]! || b.bytes - a.bytes), true, tightest);
   },
-  inOrder: (items) => packSlots("inOrder", items, sorted(items, (a, b) => a.begin - b.begin || b.bytes - a.bytes), true, tightest),
+  inOrder: (items) => packInOrder("inOrder", items),
+  // As an allocator with size classes does.
+  alike: (items) => packInOrder("alike", items, 1.25),
   // No order is always best.
   shared: (items) => sharedOrders.map((by) => packShared(items, by)).reduce((best, next) => (next.bytes < best.bytes ? next : best)),
   own,
@@ -219,14 +251,14 @@ function gapIn(slot: OpenSlot, item: Item, items: readonly Item[], at: readonly 
   return best;
 }
 
-/** Items up to which the quadratic planners are tried. */
-const manyItems = 2500;
+/** Items up to which the quadratic planners are tried, and up to which those are that take time with each slot. */
+const manyItems = 2500, veryManyItems = 8000;
 
 /** The best of all slot planners, and an exact search when that does not fit into the budget and the items are few. */
 export function placeSlots(items: readonly Item[], budgetBytes = Infinity, lowerBound = 0): Placed {
   const planners = slotPlanners;
-  let best = planners.bySize(items);
-  for (const next of [planners.inOrder, ...(items.length <= manyItems ? [planners.byBreadth, planners.shared] : []), planners.own]) {
+  let best = planners.inOrder(items);
+  for (const next of [planners.alike, ...(items.length <= veryManyItems ? [planners.bySize] : []), ...(items.length <= manyItems ? [planners.byBreadth, planners.shared] : []), planners.own]) {
     if (best.bytes <= lowerBound) return best;
     const placed = next(items);
     if (placed.bytes < best.bytes) best = placed;
