@@ -74,4 +74,6 @@ export interface ResolvedSettings {
   scopeInference: "program" | "file" | "off";
   exportedFunctions: "strict" | "assume-scoped";
   owners: Owner[];
+  /** What classes of the program follow that keep owned values in fields and free them: somebody must free their instances. Null where no owner has a protocol. */
+  holder: Owner | null;
 }

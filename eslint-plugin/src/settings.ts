@@ -91,6 +91,9 @@ export const complete = (owner: OwnerSettings): Owner => ({
   keep: { methods: owner.keep?.methods ?? [], functions: owner.keep?.functions ?? [] },
 });
 
+/** What people call the method that ends an object's life. */
+const disposerNames = ["dispose", "destroy", "close", "free", "release", "clear", "reset", "unload", "terminate", "stop", "end"];
+
 const cache = new WeakMap<object, ResolvedSettings>();
 const standard: TenureSettings = {};
 
@@ -101,10 +104,12 @@ export function resolveSettings(raw: unknown): ResolvedSettings {
   if (known) return known;
   root(settings, "");
   const named = settings.presets ?? (settings.owners ? [] : ["tenure"]);
+  const owners = [...(settings.owners ?? []), ...named.flatMap((name) => presets[name] ?? [])].map(complete);
   const resolved: ResolvedSettings = {
     scopeInference: settings.scopeInference ?? "program",
     exportedFunctions: settings.exportedFunctions ?? "strict",
-    owners: [...(settings.owners ?? []), ...named.flatMap((name) => presets[name] ?? [])].map(complete),
+    owners,
+    holder: owners.some((o) => o.policy !== "generic") ? complete({ noun: "value", types: [], dispose: { methods: disposerNames }, calls: "unknown", args: "transfer" }) : null,
   };
   cache.set(settings, resolved);
   return resolved;

@@ -7,7 +7,7 @@ import ts from "typescript";
 import { Cells, type Cell } from "./cells.ts";
 import { callsDisposeSymbol, disposesArguments, isDisposer } from "./disposes.ts";
 import { fateOf, returnsOf, type Fate } from "./fate.ts";
-import { keptBy } from "./is-fresh.ts";
+import { elementFreshness, keptBy } from "./is-fresh.ts";
 import { hasBody, unwrap, type CallLike } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Freshness, Session } from "./session.ts";
@@ -40,6 +40,8 @@ export interface Segment {
   last: ts.Node | undefined;
   /** The return statement that ends the segment, if one does. */
   returns: ts.Node | undefined;
+  /** Ends in a `yield`, where the consumer may leave the generator for good. */
+  yields: boolean;
 }
 
 export interface FunctionPaths {
@@ -107,7 +109,7 @@ class Reader {
   private segment(frame: Frame, raw: RawSegment): Segment {
     let segment = frame.segments.get(raw.id);
     if (!segment) {
-      segment = { id: raw.id, events: [], previous: [], forks: false, first: undefined, last: undefined, returns: undefined };
+      segment = { id: raw.id, events: [], previous: [], forks: false, first: undefined, last: undefined, returns: undefined, yields: false };
       frame.segments.set(raw.id, segment);
       frame.raw.set(raw.id, raw);
     }
@@ -181,6 +183,7 @@ class Reader {
       case "AssignmentExpression": if (ts.isBinaryExpression(at)) this.assignment(frame, at); break;
       case "CallExpression": case "NewExpression": if (ts.isCallExpression(at) || ts.isNewExpression(at)) this.call(frame, at); break;
       case "AwaitExpression": for (const cell of frame.cells.placesMentioning("this")) this.emit({ kind: "set", cell, to: "none", node: at }); break;
+      case "YieldExpression": for (const segment of frame.current) for (const before of frame.raw.get(segment.id)?.prevSegments ?? []) { const left = frame.segments.get(before.id); if (left) left.yields = true; } break;
       case "ReturnStatement": for (const segment of frame.current) segment.returns = at; break;
       default: break;
     }
@@ -217,6 +220,7 @@ class Reader {
 
   /** Turns one mention of a cell into events. `node` is the identifier or access that mentions it. */
   private reference(frame: Frame, cell: Cell, node: ts.Expression, fate: Fate, hops = 0): void {
+    if (fate.kind === "yielded") return this.all(cell, "escape", node); // at once: a generator may end at its `yield`
     if (fate.literal && fate.kind !== "argument") return this.all(cell, "escape", node, fate.node, frame);
     switch (fate.kind) {
       case "receiver": return this.receiver(frame, cell, node, fate);
@@ -404,7 +408,7 @@ class Reader {
   }
 
   private loopVariable(cell: Cell, loop: ts.ForOfStatement, node: ts.Node): void {
-    const fresh = cell.kind !== "using" && ts.isCallExpression(unwrap(loop.expression)) && this.session.freshness(loop.expression) === "fresh";
+    const fresh = cell.kind !== "using" && ts.isCallExpression(unwrap(loop.expression)) && elementFreshness(this.session, loop.expression) === "fresh";
     if (fresh) this.own(cell, loop.expression, node, true, cell.owned.nullable);
     else this.emit({ kind: "set", cell, to: "none", node });
   }
@@ -412,7 +416,7 @@ class Reader {
   private destructure(frame: Frame, pattern: ts.BindingPattern, source: ts.Expression, node: ts.Node): void {
     const bare = unwrap(source);
     const literal = ts.isArrayLiteralExpression(bare) || (ts.isCallExpression(bare) && this.session.oracle.callee(bare).builtin) ? bare : undefined;
-    const found = literal && ts.isArrayLiteralExpression(literal) ? undefined : this.session.freshness(source);
+    const found = literal && ts.isArrayLiteralExpression(literal) ? undefined : ts.isForOfStatement(node.parent.parent) ? elementFreshness(this.session, source) : this.session.freshness(source);
     const ownsSource = ts.isIdentifier(bare) ? frame.cells.at(bare) : undefined;
     pattern.elements.forEach((element, index) => {
       if (!ts.isBindingElement(element)) return;
@@ -434,8 +438,10 @@ class Reader {
     if (ts.isArrayLiteralExpression(left) || ts.isObjectLiteralExpression(left)) return this.assignPattern(frame, left, node);
     const cell = ts.isIdentifier(left) ? frame.cells.at(left) : undefined;
     if (!cell) return;
-    if (node.operatorToken.kind === ts.SyntaxKind.EqualsToken) return this.give(frame, cell, node.right, node, false);
-    this.all(cell, "escape", node);
+    if (node.operatorToken.kind !== ts.SyntaxKind.EqualsToken) return this.all(cell, "escape", node);
+    this.give(frame, cell, node.right, node, false);
+    const fate = fateOf(node); // `set(key, t = fresh())` hands on what it assigns
+    if (fate.kind !== "dropped" && fate.kind !== "unknown") this.reference(frame, cell, node, fate);
   }
 
   private assignPlace(frame: Frame, left: ts.PropertyAccessExpression | ts.ElementAccessExpression, node: ts.BinaryExpression): void {

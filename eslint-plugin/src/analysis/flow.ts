@@ -64,7 +64,7 @@ class Flow {
     }
     this.reporting = true;
     for (const segment of segments) this.transfer(segment, this.inState(segment));
-    for (const segment of this.paths.returned) this.leaks(segment);
+    for (const segment of this.paths.returned) if (exceptions || !segment.yields) this.leaks(segment);
     if (exceptions) for (const segment of this.paths.thrown) this.leaks(segment);
     return this.problems;
   }

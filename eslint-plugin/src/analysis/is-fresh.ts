@@ -3,9 +3,10 @@
  * `session.freshness`. Tags win over settings, settings over bodies, bodies over the owner's default.
  */
 import ts from "typescript";
-import { enclosingFunction, returnsOf } from "./fate.ts";
+import { isDisposer } from "./disposes.ts";
+import { enclosingFunction, fateOf, returnsOf } from "./fate.ts";
 import { nameGates } from "./names.ts";
-import { hasBody, unwrap, type Callee, type CallLike, type Owned } from "./oracle.ts";
+import { hasBody, unwrap, type Callee, type CallLike, type FunctionWithBody, type Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Freshness, Session } from "./session.ts";
 
@@ -195,6 +196,47 @@ function builtinFreshness(session: Session, call: CallLike, callee: Callee): Fre
     case "reduce": case "pop": case "shift": case "splice": case "slice": case "concat": case "filter": case "then": return "unknown";
     default: return "borrowed";
   }
+}
+
+/** What each turn of a `for … of` gets: from a generator with a body what it yields and lets go, from anything else what it holds. */
+export function elementFreshness(session: Session, iterated: ts.Expression): Freshness {
+  const call = unwrap(iterated);
+  const callee = ts.isCallExpression(call) ? session.oracle.callee(call) : undefined;
+  if (!callee?.body?.asteriskToken) return freshness(session, iterated);
+  if (callee.tags.fresh) return "fresh";
+  return callee.tags.borrowed ? "borrowed" : yieldedFreshness(session, callee.body);
+}
+
+function yieldedFreshness(session: Session, fn: FunctionWithBody): Freshness {
+  const found: Freshness[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) || ts.isClassLike(node)) return;
+    if (ts.isYieldExpression(node)) found.push(node.expression && !node.asteriskToken ? letGo(session, node.expression, fn) : "unknown");
+    ts.forEachChild(node, visit);
+  };
+  ts.forEachChild(fn.body, visit);
+  return joinAll(found);
+}
+
+/** A yielded value is the consumer's when it is fresh and the generator does nothing else with it. */
+function letGo(session: Session, value: ts.Expression, fn: FunctionWithBody): Freshness {
+  const bare = unwrap(value);
+  if (ts.isObjectLiteralExpression(bare) || ts.isArrayLiteralExpression(bare)) {
+    const parts = ts.isArrayLiteralExpression(bare) ? [...bare.elements] : bare.properties.flatMap((p) => (ts.isPropertyAssignment(p) ? [p.initializer] : ts.isShorthandPropertyAssignment(p) ? [p.name] : []));
+    if (parts.some((p) => session.oracle.ownedAt(p) && letGo(session, p, fn) !== "fresh")) return "unknown";
+    return guarded(session, bare);
+  }
+  if (!ts.isIdentifier(bare)) return guarded(session, bare);
+  const declaration = session.oracle.declarationAt(bare);
+  if (!declaration || !ts.isVariableDeclaration(declaration) || !ts.isIdentifier(declaration.name)) return "unknown";
+  const kind = ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.AwaitUsing; // shares its bits with `const` and `using`
+  if (kind === ts.NodeFlags.Using || kind === ts.NodeFlags.AwaitUsing) return "borrowed";
+  const only = referencesTo(session.oracle, declaration, declaration.name, fn).every((id) => {
+    const fate = fateOf(id), owned = session.oracle.ownedAt(id);
+    return fate.kind === "yielded" || fate.kind === "operand" || fate.kind === "read" || (fate.kind === "receiver" && owned !== null && !isDisposer(owned, fate.member) && !owned.owner.keep.methods.includes(fate.member))
+      || (fate.kind === "argument" && session.effect(fate.node as CallLike, id) === "borrows");
+  });
+  return only ? guarded(session, bare) : "unknown";
 }
 
 /** The join over every returned expression; generators and functions without returns give no answer. */

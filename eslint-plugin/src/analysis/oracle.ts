@@ -158,7 +158,7 @@ export class Oracle {
     for (const owner of this.settings.owners) {
       if (Array.isArray(owner.types) ? this.named(type, owner, owner.types) : this.disposable(type, owner.types.disposable)) return owner;
     }
-    return undefined;
+    return this.settings.holder && isHolder(this, symbol) ? this.settings.holder : undefined;
   }
 
   private named(type: ts.Type, owner: Owner, specifiers: Specifier[]): boolean {
@@ -347,6 +347,43 @@ export class Oracle {
     if (owner.policy === "generic") return true;
     return file.isDeclarationFile && declaresBrand(this, file, owner);
   }
+}
+
+const holders = new WeakMap<ts.ClassLikeDeclaration, WeakMap<Oracle, boolean>>();
+/** A class of the program that keeps owned values in fields and has a method that frees them. */
+function isHolder(oracle: Oracle, symbol: ts.Symbol): boolean {
+  const node = symbol.valueDeclaration;
+  if (!node || !ts.isClassLike(node) || node.getSourceFile().isDeclarationFile) return false;
+  let known = holders.get(node);
+  if (!known) holders.set(node, known = new WeakMap());
+  let found = known.get(oracle);
+  if (found === undefined) {
+    known.set(oracle, false); // a class that holds itself is decided by what else it holds
+    known.set(oracle, found = holds(oracle, node));
+  }
+  return found;
+}
+
+function holds(oracle: Oracle, node: ts.ClassLikeDeclaration): boolean {
+  const bodies = new Map(node.members.flatMap((m) => (ts.isMethodDeclaration(m) && m.body ? [[m.name.getText(), m.body] as const] : [])));
+  const ends = ["dispose", "[Symbol.dispose]", "[Symbol.asyncDispose]"].flatMap((name) => bodies.get(name) ?? []);
+  if (ends.length === 0) return false;
+  const owned = (name: ts.Node): boolean => { const found = oracle.ownedAt(name); return found !== null && found.owner.policy !== "generic" && found.shape !== "record"; };
+  const fields = new Set(node.members.filter((m) => ts.isPropertyDeclaration(m) && !(ts.getCombinedModifierFlags(m) & ts.ModifierFlags.Static) && owned(m.name)).map((m) => m.name!.getText()));
+  for (const m of node.members) if (ts.isConstructorDeclaration(m)) for (const p of m.parameters) if (ts.isParameterPropertyDeclaration(p, m) && owned(p.name)) fields.add(p.name.getText());
+  if (fields.size === 0) return false;
+  const seen = new Set<ts.Node>();
+  const reads = (body: ts.Node): boolean => {
+    if (seen.has(body)) return false;
+    seen.add(body);
+    const visit = (n: ts.Node): boolean => {
+      const own = ts.isPropertyAccessExpression(n) && n.expression.kind === ts.SyntaxKind.ThisKeyword ? n.name.text : undefined;
+      if (own !== undefined) { const next = bodies.get(own); if (fields.has(own) || (next && reads(next))) return true; }
+      return ts.forEachChild(n, (c) => visit(c) || undefined) ?? false;
+    };
+    return visit(body);
+  };
+  return ends.some(reads);
 }
 
 const skipWrappers = (node: ts.Expression): ts.Expression => {

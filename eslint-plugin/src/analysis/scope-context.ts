@@ -19,8 +19,9 @@ export class ScopeContext {
   at(session: Session, node: ts.Node): ScopeState {
     const fn = boundary(node);
     if (lexicallyScoped(session, node, undefined)) return "in";
-    if (!fn) return "out";
-    return ts.isFunctionLike(fn) ? this.ofFunction(session, fn) : "out";
+    if (!fn || !ts.isFunctionLike(fn)) return "out";
+    const found = this.ofFunction(session, fn);
+    return found === "unknown" && afterAwait(session, node, fn) ? "out" : found;
   }
 
   private ofFunction(session: Session, fn: ts.SignatureDeclaration): ScopeState {
@@ -99,9 +100,26 @@ export class ScopeContext {
 
   /** A function expression with no name that is not handed to a call: returned, stored, in a literal. */
   private ofAnonymous(session: Session, fn: FunctionWithBody): ScopeState {
+    if (isHandler(fn)) return "out";
     if (ts.isReturnStatement(fn.parent) && !this.givesOwned(session, fn)) return this.ofReturnedObject(session, fn.parent);
     return bindingOf(fn) || ts.isClassStaticBlockDeclaration(fn.parent) ? "out" : "unknown";
   }
+}
+
+/** `button.onclick = () => …`, `<Button onClick={() => …}>`: the event loop calls it. */
+function isHandler(fn: ts.Node): boolean {
+  const { parent } = fn;
+  if (ts.isJsxExpression(parent)) return ts.isJsxAttribute(parent.parent) && /^on[A-Z]/.test(parent.parent.name.getText());
+  return ts.isBinaryExpression(parent) && parent.right === fn && ts.isPropertyAccessExpression(parent.left) && /^on[a-zA-Z]/.test(parent.left.name.text);
+}
+
+/** Behind an `await` of an async callback that something unknown calls: a synchronous scope around that call is gone by now. */
+function afterAwait(session: Session, node: ts.Node, fn: ts.SignatureDeclaration): boolean {
+  const host = handedTo(fn);
+  if (!host || !hasBody(fn) || !(ts.getCombinedModifierFlags(fn) & ts.ModifierFlags.Async) || session.oracle.callee(host).body) return false;
+  const waits = (inner: ts.Node): boolean => inner.pos < node.pos && !ts.isFunctionLike(inner)
+    && ((ts.isAwaitExpression(inner) && inner.end <= node.pos) || (ts.isForOfStatement(inner) && inner.awaitModifier !== undefined) || (ts.forEachChild(inner, (c) => waits(c) || undefined) ?? false));
+  return waits(fn.body) && session.settings.owners.every((o) => o.policy === "generic" || !session.oracle.fromLibrary(session.oracle.callee(host), o));
 }
 
 /** The function, or undefined at module level, whose activation a node belongs to. */

@@ -103,7 +103,11 @@ export function callbackMode(session: Session, call: CallLike, argument: ts.Node
 const inline = new Set([
   "map", "forEach", "filter", "reduce", "reduceRight", "some", "every", "find", "findIndex", "findLast", "flatMap", "sort", "from", "replace", "replaceAll", "Promise", "keys", "entries",
 ]);
-const later = new Set(["then", "catch", "finally", "setTimeout", "setInterval", "setImmediate", "queueMicrotask", "requestAnimationFrame", "addEventListener", "requestIdleCallback", "nextTick"]);
+/** Names under which the world over callbacks are kept for later. */
+const later = new Set([
+  "then", "catch", "finally", "setTimeout", "setInterval", "setImmediate", "queueMicrotask", "requestAnimationFrame", "addEventListener", "requestIdleCallback", "nextTick",
+  "on", "once", "addListener", "subscribe", "useEffect", "useLayoutEffect", "useInsertionEffect", "useCallback",
+]);
 
 function builtinMode(call: CallLike, callee: Callee): "inline" | "later" | "unknown" {
   if (later.has(callee.name)) return "later";

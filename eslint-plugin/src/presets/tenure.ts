@@ -10,9 +10,9 @@ export const tenure: readonly OwnerSettings[] = [{
   brand: ["moveToOuter", "detachFromScope", "isDisposed", "alias"],
   dispose: { methods: ["dispose"], functions: [] },
   calls: "fresh",
-  fresh: ["carry", "call", "forward"],
+  fresh: ["carry", "call", "forward", "stateDict"],
   freshProperties: ["grad"],
-  borrows: ["tensors", "parameters", "namedParameters", "stateDict", "buffers", "namedBuffers"],
+  borrows: ["tensors", "parameters", "namedParameters", "buffers", "namedBuffers"],
   takes: [{ callee: "carry", args: [0, 1] }, { callee: "registerParameter", args: [1] }, { callee: "registerBuffer", args: [1] }, { callee: "Parameter", args: [0] }],
   args: "borrow",
   keep: {

@@ -22,7 +22,7 @@ export const noDoubleDispose = rule<Id, { allowIdempotent: boolean }>({
   defaults: { allowIdempotent: false },
   check(file, options, report) {
     for (const problem of file.problems()) {
-      if (problem.kind !== "double-dispose" || (options.allowIdempotent && !problem.at)) continue;
+      if (problem.kind !== "double-dispose" || problem.cell.owned.owner === file.session.settings.holder || (options.allowIdempotent && !problem.at)) continue;
       const { node, cell, at } = problem;
       const statement = statementOf(node);
       const suggest: Suggestion<Id>[] = [];

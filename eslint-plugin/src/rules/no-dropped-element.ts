@@ -4,12 +4,14 @@
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
-import { labelOf, markOf } from "../analysis/consume.ts";
-import { enclosingFunction, fateOf } from "../analysis/fate.ts";
+import { labelOf, markOf, rootExpression, type FreshValue } from "../analysis/consume.ts";
+import { enclosingFunction, fateOf, type Fate } from "../analysis/fate.ts";
+import type { Owned } from "../analysis/oracle.ts";
 import { rule, spanOf, type Fix, type Finding, type Suggestion } from "../create-rule.ts";
-import { indentOf, slotOf } from "../fix/text.ts";
+import { indentOf, Names, slotOf } from "../fix/text.ts";
+import { wrapInScope } from "../fix/wrap.ts";
 
-type Id = "deleted" | "cleared" | "popped" | "mapped" | "disposeFirst" | "disposeAll";
+type Id = "deleted" | "cleared" | "popped" | "mapped" | "picked" | "unpacked" | "nameThem" | "wrap" | "disposeFirst" | "disposeAll";
 
 export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
   name: "no-dropped-element",
@@ -22,6 +24,10 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
     cleared: "The {{ noun }}s in `{{ name }}` are dropped without being disposed; dispose them first.",
     popped: "The {{ noun }} taken out by `{{ name }}` is dropped; dispose it.",
     mapped: "The {{ noun }}s made by `{{ name }}` are only looked at here and never disposed; bind the array and dispose its elements.",
+    picked: "Of the {{ noun }}s that `{{ name }}` makes this takes one, and nobody can dispose the others; bind them all.",
+    unpacked: "`{{ name }}` makes {{ noun }}s that get no name here ({{ lost }}), so nobody can dispose them; name and dispose them.",
+    nameThem: "Give {{ lost }} a name and dispose it at once.",
+    wrap: "Wrap in a dispose scope.",
     disposeFirst: "Dispose it first.",
     disposeAll: "Dispose them first.",
   },
@@ -37,11 +43,75 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
     };
     visit(file.file);
     for (const value of file.fresh) {
+      if (value.owned.shape !== "one" && value.owned.owner.policy !== "generic") checkPicked(file, value, report);
       if (value.outcome !== "elements" || file.session.scopeAt(value.node) !== "out") continue;
-      report({ mark: markOf(value.node), messageId: "mapped", data: { noun: value.owned.owner.noun, name: labelOf(value.node) } });
+      report({ mark: markOf(value.node), messageId: "mapped", data: { noun: value.owned.owner.noun, name: labelOf(value.node) }, suggest: inScope(file, value) });
     }
   },
 });
+
+/** `x.split(2)[0]`, `sort(x).indices`, `const [a] = pair()`: one of several fresh values is taken. */
+function checkPicked(file: FileAnalysis, value: FreshValue, report: (finding: Finding<Id>) => void): void {
+  const { node, owned, fate } = value, { session } = file, { noun } = owned.owner;
+  if (fate.literal || fate.conditional) return;
+  const picks = (fate.kind === "read" && owned.shape === "record" && owned.fields.length > 1 && owned.fields.includes(fate.member)) || (owned.shape === "many" && isElementOfSeveral(file, node, fate));
+  if (picks && session.scopeAt(node) === "out") {
+    report({ mark: markOf(node), messageId: "picked", data: { noun, name: labelOf(node) }, suggest: inScope(file, value) });
+  } else if (fate.kind === "bound" && ts.isVariableDeclaration(fate.node) && !ts.isIdentifier(fate.node.name)) {
+    const lost = unnamed(file, fate.node.name, node, owned);
+    if (lost.length > 0 && session.scopeAt(node) === "out") report({ mark: markOf(node), messageId: "unpacked", data: { noun, name: labelOf(node), lost: lost.map((l) => l.label).join(", ") }, suggest: naming(file, fate.node, owned, lost) });
+  }
+}
+
+/** A scope around the expression frees all but what it gives. */
+function inScope(file: FileAnalysis, { node, owned }: FreshValue): Suggestion<Id>[] {
+  const fix = wrapInScope(file.session, rootExpression(node), owned.owner);
+  return fix ? [{ messageId: "wrap", fix }] : [];
+}
+
+/** `const { a } = make()` → `const { a, b } = make(); b.dispose();`. */
+function naming(file: FileAnalysis, declaration: ts.VariableDeclaration, owned: Owned, lost: readonly Lost[]): Suggestion<Id>[] {
+  const pattern = declaration.name as ts.BindingPattern, list = declaration.parent, statement = list.parent;
+  const method = owned.owner.dispose.methods[0], [first] = lost;
+  if (!ts.isVariableDeclarationList(list) || !ts.isVariableStatement(statement) || list.declarations.length !== 1 || slotOf(statement) !== "block" || method === undefined || !first || /^(await )?using/.test(statement.getText())) return [];
+  const names = new Names(file.file), made = lost.map((l) => names.pick(l.field ?? "other"));
+  const parts = pattern.elements.map((e) => e.getText());
+  if (ts.isObjectBindingPattern(pattern)) lost.forEach((l, i) => parts.push(l.field === made[i] ? l.field! : `${l.field ?? ""}: ${made[i] ?? ""}`));
+  else lost.forEach((l, i) => { parts[l.at] = made[i] ?? ""; });
+  const text = ts.isObjectBindingPattern(pattern) ? `{ ${parts.join(", ")} }` : `[${parts.join(", ")}]`;
+  const disposals = made.map((name) => `\n${indentOf(statement)}${name}.${method}();`).join("");
+  return [{ messageId: "nameThem", data: { lost: lost.map((l) => l.label).join(", ") }, fix: (fixer) => [fixer.replaceTextRange([pattern.getStart(), pattern.getEnd()], text), fixer.insertTextAfterRange([statement.getStart(), statement.getEnd()], disposals)] }];
+}
+
+const splits = /^(split|unbind|unstack|chunk|tensorSplit|meshgrid|varMean|moments|topK|sort)$/i;
+/** Whether an access takes one element of an array that has more: a pair, what a splitting function gives, or any element but the first. */
+function isElementOfSeveral(file: FileAnalysis, node: ts.Expression, fate: Fate): boolean {
+  const access = fate.node;
+  const index = fate.kind === "element" && ts.isElementAccessExpression(access) ? access.argumentExpression
+    : fate.kind === "receiver" && ts.isCallExpression(access) && ["at", "pop", "shift"].includes(fate.member) ? access.arguments[0] ?? access : undefined;
+  if (!index || (ts.isElementAccessExpression(access) && ts.isBinaryExpression(access.parent) && access.parent.left === access)) return false;
+  if (ts.isNumericLiteral(index) && index.text !== "0") return true;
+  const call = ts.isCallExpression(node) ? node.expression : node;
+  const name = ts.isPropertyAccessExpression(call) ? call.name.text : call.getText();
+  return splits.test(name) || tupleLength(file, node) > 1;
+}
+
+function tupleLength(file: FileAnalysis, node: ts.Expression): number {
+  const type = file.session.oracle.checker.getTypeAtLocation(node);
+  return file.session.oracle.checker.isTupleType(type) ? file.session.oracle.checker.getTypeArguments(type as ts.TypeReference).length : 0;
+}
+
+interface Lost { label: string; field: string | undefined; at: number }
+/** What a pattern leaves out: fields by name, places of a tuple by position. */
+function unnamed(file: FileAnalysis, pattern: ts.BindingPattern, node: ts.Expression, owned: Owned): Lost[] {
+  if (pattern.elements.some((e) => ts.isBindingElement(e) && e.dotDotDotToken !== undefined)) return [];
+  if (ts.isObjectBindingPattern(pattern)) {
+    const named = pattern.elements.map((e) => (e.propertyName ?? e.name).getText());
+    return owned.shape === "record" ? owned.fields.filter((f) => !named.includes(f)).map((field, at) => ({ label: `\`${field}\``, field, at })) : [];
+  }
+  const length = owned.shape === "many" ? tupleLength(file, node) : 0;
+  return Array.from({ length }, (_, i) => i).filter((i) => { const e = pattern.elements[i]; return e === undefined || ts.isOmittedExpression(e); }).map((at) => ({ label: `number ${String(at + 1)}`, field: undefined, at }));
+}
 
 interface Found { container: ts.Expression; finding: Finding<Id> }
 

@@ -4,15 +4,15 @@
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
-import { markOf } from "../analysis/consume.ts";
+import { labelOf, markOf } from "../analysis/consume.ts";
 import { enclosingFunction, fateOf } from "../analysis/fate.ts";
-import { unwrap, type CallLike } from "../analysis/oracle.ts";
+import { hasBody, unwrap, type CallLike } from "../analysis/oracle.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { lineOf, rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, Names, slotOf, unitOf } from "../fix/text.ts";
-import { scopeFromHere } from "../fix/wrap.ts";
+import { scopeFromHere, wrapInScope } from "../fix/wrap.ts";
 
-type Id = "overwritten" | "field" | "keepPrevious" | "scope";
+type Id = "overwritten" | "field" | "reduced" | "keepPrevious" | "scope" | "wrap";
 
 export const noOverwrittenTensor = rule<Id, Record<string, never>>({
   name: "no-overwritten-tensor",
@@ -23,6 +23,8 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
   messages: {
     overwritten: "This assignment loses the {{ noun }} `{{ variable }}` got on line {{ line }}, which is not disposed; dispose it first.",
     field: "This assignment loses the {{ noun }} `{{ variable }}` held before, which is not disposed; dispose it afterwards.",
+    reduced: "`{{ name }}` makes a new {{ noun }} from the last one in every turn and loses that; fold in a loop that disposes it, or open a scope.",
+    wrap: "Wrap in a dispose scope.",
     scope: "Open a dispose scope before `{{ variable }}` and move the result out of it.",
     keepPrevious: "Keep the previous {{ noun }} and dispose it after the assignment.",
   },
@@ -49,8 +51,28 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
         suggest: fix ? [{ messageId: "keepPrevious", data: { noun: owned.owner.noun }, fix }] : [],
       });
     }
+    for (const call of foldsThatLose(file)) {
+      const owner = file.session.oracle.ownedAt(call)!.owner;
+      const fix = wrapInScope(file.session, call, owner);
+      report({ mark: markOf(call), messageId: "reduced", data: { noun: owner.noun, name: labelOf(call) }, suggest: fix ? [{ messageId: "wrap", fix }] : [] });
+    }
   },
 });
+
+/** `xs.reduce((sum, x) => sum.add(x))`: each turn makes a value, and nobody disposes the one before. */
+function foldsThatLose(file: FileAnalysis): ts.CallExpression[] {
+  const { session } = file, found: ts.CallExpression[] = [];
+  const visit = (node: ts.Node): void => {
+    ts.forEachChild(node, visit);
+    if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression) || !/^reduce(Right)?$/.test(node.expression.name.text)) return;
+    const fold = node.arguments[0] && unwrap(node.arguments[0]);
+    if (!hasBody(fold) || session.oracle.ownedAt(node)?.shape !== "one" || !session.oracle.callee(node).builtin || session.scopeAt(node) !== "out") return;
+    const { result, parameters: [last] } = session.summary(fold);
+    if (result === "fresh" && last && !last.disposes && !last.stores && !last.returns) found.push(node);
+  };
+  visit(file.file);
+  return found;
+}
 
 const markOfAssignment = (node: ts.Node): { start: number; end: number } =>
   ts.isBinaryExpression(node) ? { start: node.left.getStart(), end: node.left.getEnd() } : markOf(node as ts.Expression);

@@ -32,6 +32,7 @@ export const noUseAfterDispose = rule<Id, Record<string, never>>({
   defaults: {},
   check(file, _options, report) {
     for (const problem of file.problems()) {
+      if (problem.cell.owned.owner === file.session.settings.holder && (problem.kind !== "return-disposed" || problem.at)) continue; // perhaps it can be filled again
       if (problem.kind === "use-after-dispose") {
         const { node, cell, at } = problem;
         report({ mark: spanOf(node), messageId: "used", data: { name: node.getText(), line: lineOf(at), noun: cell.owned.owner.noun }, suggest: later(file, cell, node, at) });

@@ -10,7 +10,7 @@ import { unwrap, type CallLike, type Owned } from "../analysis/oracle.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
 
-type Id = "forgotten" | "noDispose" | "addLine";
+type Id = "forgotten" | "noDispose" | "empty" | "addLine" | "callOther";
 
 export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
   name: "require-member-disposal",
@@ -21,6 +21,8 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
   messages: {
     forgotten: "`{{ field }}` holds a {{ noun }} this class made, and `{{ method }}` does not dispose it.",
     noDispose: "`{{ field }}` holds a {{ noun }} this class made, and the class has no `dispose()`.",
+    empty: "`{{ method }}` does nothing, and `{{ other }}` is what frees what this class owns; call it.",
+    callOther: "Call `{{ other }}`.",
     addLine: "Dispose `{{ field }}` in `{{ method }}`.",
   },
   options: { requireDispose: { type: "boolean", description: "Also report classes that have no disposing method at all." } },
@@ -38,6 +40,7 @@ interface Member { name: string; at: ts.Expression; owned: Owned; inConstructor:
 
 function checkClass(file: FileAnalysis, node: ts.ClassLikeDeclaration, requireDispose: boolean, report: (f: Finding<Id>) => void): void {
   const members = ownedMembers(file, node);
+  checkEmpty(file, node, members, report);
   if (members.length === 0 || managed(file, node, members[0]!.owned.owner.managers)) return;
   const methods = disposers(node, members[0]!.owned);
   const base = node.heritageClauses?.some((h) => h.token === ts.SyntaxKind.ExtendsKeyword) === true;
@@ -55,16 +58,34 @@ function checkClass(file: FileAnalysis, node: ts.ClassLikeDeclaration, requireDi
   }
 }
 
-/** Fields assigned a fresh value anywhere in the class. */
+/** `[Symbol.dispose]() {}` beside a `dispose()` that does the work: `using` would free nothing. */
+function checkEmpty(file: FileAnalysis, node: ts.ClassLikeDeclaration, members: readonly Member[], report: (f: Finding<Id>) => void): void {
+  const all = node.members.filter((m): m is Method => ts.isMethodDeclaration(m) && m.body !== undefined && /^(dispose|\[Symbol\.(asyncD|d)ispose\])$/.test(m.name.getText()));
+  const does = (method: Method): boolean => method.body.statements.some((s) => !ts.isEmptyStatement(s));
+  const other = all.find(does);
+  if (!other || all.every(does) || (members.length === 0 && !file.session.oracle.owned(file.session.oracle.checker.getTypeAtLocation(node)))) return;
+  const call = (to: Method): string => { const name = to.name.getText(); return `${name.startsWith("[") ? `this${name}` : `this.${name}`}()`; };
+  for (const method of all) {
+    if (does(method)) continue;
+    const data = { method: `${method.name.getText()}()`, other: `${other.name.getText()}()` };
+    const waits = (ts.getCombinedModifierFlags(other) & ts.ModifierFlags.Async) !== 0 && (ts.getCombinedModifierFlags(method) & ts.ModifierFlags.Async) === 0;
+    report({
+      mark: { start: method.name.getStart(), end: method.name.getEnd() }, messageId: "empty", data,
+      suggest: waits ? [] : [{ messageId: "callOther", data, fix: (fixer) => fixer.replaceTextRange([method.body.getStart(), method.body.getEnd()], `{ ${call(other)}; }`) }],
+    });
+  }
+}
+
+/** Fields assigned a fresh value anywhere in the class, and containers in fields that one is put into. */
 function ownedMembers(file: FileAnalysis, node: ts.ClassLikeDeclaration): Member[] {
   const found = new Map<string, Member>();
   const shared = new Set<string>();
-  const note = (name: string, value: ts.Expression, at: ts.Expression, place: ts.Node): void => {
-    const owned = file.session.oracle.ownedAt(value);
+  const note = (name: string, value: ts.Expression, at: ts.Expression, place: ts.Node, held?: Owned): void => {
+    const owned = file.session.oracle.ownedAt(value) && (held ?? file.session.oracle.ownedAt(value));
     if (!owned) return;
     const state = file.session.freshness(value);
     const bare = unwrap(value);
-    if (bare.kind === ts.SyntaxKind.NullKeyword || (ts.isArrayLiteralExpression(bare) && bare.elements.length === 0)) return;
+    if (bare.kind === ts.SyntaxKind.NullKeyword || (ts.isArrayLiteralExpression(bare) && bare.elements.length === 0) || (ts.isNewExpression(bare) && (bare.arguments ?? []).length === 0 && /^(Map|Set|Array)$/.test(bare.expression.getText()))) return;
     if (state === "fresh") { if (!found.has(name)) found.set(name, { name, at, owned, inConstructor: ts.isConstructorDeclaration(place) }); }
     else if (state !== "unknown") shared.add(name);
   };
@@ -73,6 +94,8 @@ function ownedMembers(file: FileAnalysis, node: ts.ClassLikeDeclaration): Member
     if (ts.isBinaryExpression(inner) && inner.operatorToken.kind === ts.SyntaxKind.EqualsToken && ts.isPropertyAccessExpression(inner.left) && inner.left.expression.kind === ts.SyntaxKind.ThisKeyword) {
       note(inner.left.name.text, inner.right, innermost(inner.right), place);
     }
+    const put = ts.isCallExpression(inner) ? putInto(file, inner) : undefined;
+    if (put) for (const value of put.values) note(put.field, value, innermost(value), place, put.owned);
     ts.forEachChild(inner, (c) => { visit(c, place); });
   };
   for (const member of node.members) {
@@ -82,6 +105,16 @@ function ownedMembers(file: FileAnalysis, node: ts.ClassLikeDeclaration): Member
   for (const name of shared) found.delete(name);
   return [...found.values()];
 }
+/** `this.parts.push(t)`, `this.table.set(key, t)`: the field, and what it gets. */
+function putInto(file: FileAnalysis, call: ts.CallExpression): { field: string; values: readonly ts.Expression[]; owned: Owned } | undefined {
+  const target = call.expression;
+  if (!ts.isPropertyAccessExpression(target) || !["push", "unshift", "set", "add"].includes(target.name.text)) return undefined;
+  const container = target.expression;
+  if (!ts.isPropertyAccessExpression(container) || container.expression.kind !== ts.SyntaxKind.ThisKeyword || !file.session.oracle.callee(call).builtin) return undefined;
+  const owned = file.session.oracle.ownedAt(container);
+  return owned?.shape === "many" ? { field: container.name.text, values: target.name.text === "set" ? call.arguments.slice(1) : [...call.arguments], owned } : undefined;
+}
+
 const innermost = (value: ts.Expression): ts.Expression => unwrap(value);
 const isStatic = (member: ts.Declaration): boolean => (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static) !== 0;
 
@@ -151,14 +184,14 @@ function mentions(method: Method, field: string): boolean {
   return found;
 }
 
-const isEmpty = (body: ts.Statement): boolean => ts.isEmptyStatement(body) || (ts.isBlock(body) && body.statements.every((s) => ts.isEmptyStatement(s)));
+const isEmpty = (body: ts.Statement): boolean => ts.isEmptyStatement(body) || (ts.isBlock(body) && body.statements.every(isEmpty)) || (ts.isForOfStatement(body) && isEmpty(body.statement));
 
 function addLine(method: Method, member: Member, data: Record<string, string>): Suggestion<Id>[] {
   const name = member.owned.owner.dispose.methods[0];
-  if (member.owned.shape !== "one" || name === undefined) return [];
+  if (member.owned.shape === "record" || name === undefined || (member.owned.shape === "many" && member.owned.nullable)) return [];
   const last = method.body.statements[method.body.statements.length - 1];
   const indent = last ? indentOf(last) : indentOf(method) + unitOf(method.getSourceFile());
-  const line = `this.${member.name}${member.inConstructor && !member.owned.nullable ? "" : "?"}.${name}();`;
+  const line = member.owned.shape === "many" ? `for (const value of this.${member.name}.values()) value.${name}();` : `this.${member.name}${member.inConstructor && !member.owned.nullable ? "" : "?"}.${name}();`;
   const at = last ? last.getEnd() : method.body.getStart() + 1;
   const text = last ? `\n${indent}${line}` : `\n${indent}${line}\n${indentOf(method)}`;
   return [{ messageId: "addLine", data, fix: (fixer) => fixer.insertTextAfterRange([at, at], text) }];
