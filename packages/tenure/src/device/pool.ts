@@ -83,6 +83,12 @@ export class BufferPool {
     return buffer;
   }
 
+  /** Whether a buffer for `bytes` can only be made after free ones were destroyed. */
+  isFull(bytes: number): boolean {
+    const size = sizeClass(bytes);
+    return this.freeBytes > 0 && this.deviceBytes + size > this.softLimit && (this.#free.get(size)?.length ?? 0) === 0;
+  }
+
   /** Whether the buffer of this id has not been destroyed. */
   has(id: number): boolean { return this.#held.has(id); }
 

@@ -40,7 +40,7 @@ export interface Executable {
   readonly dispatches: readonly Dispatch[];
   /** For each step of the plan, its dispatch; -1 for steps that are none. */
   readonly dispatchOf: readonly number[];
-  /** Whether values go to the host and back: then it cannot run in one go. */
+  /** Whether values go to the host and back, or buffers come and go: then it cannot run in one go. */
   readonly transfers: boolean;
   /** Params of all dispatches as they were last written to `uniforms`. */
   readonly params: Uint32Array<ArrayBuffer>;
@@ -76,7 +76,7 @@ export function compile(open: OpenProgram, device: Device, options: PlanOptions 
   const words = open.signature.snapshot(); // before anything can throw: it is what the cache will compare
   const issued = buildProgram(open, sizeClass), apart = { program: issued, ops: open.ops }, joined = options.fuse === false ? apart : fused(open.ops, issued, device.caps);
   const plan = planJoined(joined.program, issued, options, { atEntry: (s) => open.locals[s]!.buffer !== null }), { program, ops } = plan.program === issued ? apart : joined;
-  if (checking.plans) plan.verify();
+  if (checking.plans || plan.extra.recomputedOps > 0 || plan.extra.swapIns > 0) plan.verify(); // wrong numbers would be worse than no plan, and the check takes less time than the planning
 
   const dispatches: Dispatch[] = [], dispatchOf: number[] = [], params: number[] = [], dynamic: number[] = [];
   let ran = 0;
@@ -105,7 +105,7 @@ export function compile(open: OpenProgram, device: Device, options: PlanOptions 
     counters.buffers++;
     uniforms = device.gpu.createBuffer({ label: "tenure params", size: params.length * 4, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
   }
-  return { words, plan, dispatches, dispatchOf, transfers: plan.steps.some((step) => step.kind === "swapIn" || step.kind === "swapOut"), params: Uint32Array.from(params), uniforms, dynamic, stale: true, poolGeneration: device.pool.generation, lastUse: 0 };
+  return { words, plan, dispatches, dispatchOf, transfers: plan.steps.some((step) => step.kind !== "dispatch" && step.kind !== "recompute" && step.kind !== "release"), params: Uint32Array.from(params), uniforms, dynamic, stale: true, poolGeneration: device.pool.generation, lastUse: 0 };
 }
 
 /** Where each storage of an op is during one step. */

@@ -274,7 +274,10 @@ export function spoil(written: readonly Storage[], failure: TenureError): void {
   dropBindGroups();
 }
 
-const slotBuffers: PooledBuffer[] = [];
+/** Buffers by slot; none where a slot is not open. */
+export type SlotBuffers = (PooledBuffer | undefined)[];
+
+const slotBuffers: SlotBuffers = [];
 
 function runProgram(device: Device, open: OpenProgram, submitted: (() => void)[]): void {
   for (const storage of open.locals) if (storage.failure !== null) throw storage.failure;
@@ -287,17 +290,18 @@ function runProgram(device: Device, open: OpenProgram, submitted: (() => void)[]
   handOver(device, exe, open, slotBuffers);
 }
 
-/** Gives every slot a buffer: the one its storage brings, or one from the pool. On return `buffers` holds them by slot, also those acquired before an error. */
-export function fillSlots(device: Device, { plan: { slots } }: Executable, { locals }: OpenProgram, buffers: PooledBuffer[]): void {
+/** Gives every slot that is not late a buffer: the one its storage brings, or one from the pool. On return `buffers` holds them by slot, also those acquired before an error. */
+export function fillSlots(device: Device, { plan: { slots } }: Executable, { locals }: OpenProgram, buffers: SlotBuffers): void {
   for (let s = 0; s < slots.length; s++) {
     const slot = slots[s]!;
+    if (slot.late === true) continue;
     buffers[s] = slot.entry === -1 ? device.pool.acquire(slot.bytes) : locals[slot.entry]!.buffer!;
     if (debugging.poison && slot.entry === -1) poison(device, buffers[s]!);
   }
 }
 
 /** Encodes the program's uploads, and makes the caches of bind groups fit the buffers there are. */
-export function upload(device: Device, exe: Executable, { uploads }: OpenProgram, buffers: readonly PooledBuffer[], submitted: (() => void)[]): void {
+export function upload(device: Device, exe: Executable, { uploads }: OpenProgram, buffers: Readonly<SlotBuffers>, submitted: (() => void)[]): void {
   const { pool, queue } = device, { entrySlot } = exe.plan;
   for (const { storage, data } of uploads) {
     const slot = entrySlot[storage.programIndex]!;
@@ -313,10 +317,11 @@ export function upload(device: Device, exe: Executable, { uploads }: OpenProgram
 }
 
 /** Every slot's buffer goes to the storage that keeps it, or home. Leaves `buffers` empty. */
-export function handOver({ pool }: Device, { plan: { slots } }: Executable, { locals }: OpenProgram, buffers: PooledBuffer[]): void {
+export function handOver({ pool }: Device, { plan: { slots } }: Executable, { locals }: OpenProgram, buffers: SlotBuffers): void {
   for (const { entry } of slots) if (entry !== -1) locals[entry]!.buffer = null;
   for (let s = 0; s < slots.length; s++) {
-    const { exit } = slots[s]!, buffer = buffers[s]!;
+    const { exit } = slots[s]!, buffer = buffers[s];
+    if (buffer === undefined) continue; // closed on the way
     // Where the host was waited for, an owner may have let go meanwhile.
     if (exit === -1 || locals[exit]!.refs === 0 && !program.mentions(locals[exit]!)) pool.release(buffer); else locals[exit]!.buffer = buffer;
   }
@@ -350,7 +355,7 @@ export function writeParams(device: Device, exe: Executable, words: readonly num
 /** Bind groups remembered per dispatch: a repeated program alternates between a few sets of buffers at most. */
 const groupsPerDispatch = 4;
 
-export function bindGroup(device: Device, exe: Executable, d: Dispatch, buffers: readonly PooledBuffer[]): GPUBindGroup {
+export function bindGroup(device: Device, exe: Executable, d: Dispatch, buffers: Readonly<SlotBuffers>): GPUBindGroup {
   const { slots, groups } = d;
   search: for (let g = groups.length - 1; g >= 0; g--) {
     const { ids, group } = groups[g]!;
@@ -369,7 +374,7 @@ export function bindGroup(device: Device, exe: Executable, d: Dispatch, buffers:
 /** A program that could not run: what it should have written says so when used, buffers nobody owns go home, nothing else changes. */
 function abandon(device: Device, open: OpenProgram, cause: unknown): void {
   const failure = cause instanceof TenureError ? cause : new TenureError("flush", `expected the recorded program to run, got ${String(cause)}`, { cause });
-  for (const buffer of slotBuffers) if (!open.locals.some((s) => s.buffer === buffer)) device.pool.release(buffer);
+  for (const buffer of slotBuffers) if (buffer !== undefined && !open.locals.some((s) => s.buffer === buffer)) device.pool.release(buffer);
   slotBuffers.length = 0;
   for (const storage of open.locals) {
     if (storage.buffer === null) storage.failure ??= failure;

@@ -18,7 +18,7 @@ import { BudgetError } from "../scheduler/errors.ts";
 import { type PlanOptions, resolveOptions } from "../scheduler/options.ts";
 import { type PlanReport, explainReport, formatBytes } from "../scheduler/plan.ts";
 import { type Executable, compile } from "./compile.ts";
-import { bindGroup, fillSlots, flush, handOver, init, isReading, runtime, spoil, upload, writeParams, writtenBy } from "./execute.ts";
+import { type SlotBuffers, bindGroup, fillSlots, flush, handOver, init, isReading, runtime, spoil, upload, writeParams, writtenBy } from "./execute.ts";
 import { PlanCache, seal } from "./plans.ts";
 import { type OpenProgram, discardProgram, program, takeProgram } from "./record.ts";
 import { HostArrays, type Profile, type RunFigures, runStretches } from "./stretch.ts";
@@ -174,7 +174,7 @@ export class Scheduler implements Disposable {
       for (const storage of work.locals) if (storage.failure !== null) throw storage.failure;
       seal(work);
       const others = device.pool.usedBytes - work.locals.reduce((sum, s) => sum + (s.buffer?.bytes ?? 0), 0);
-      const exe = this.#find(device, work, others), buffers: PooledBuffer[] = [], { made } = device.pool;
+      const exe = this.#find(device, work, others), buffers: SlotBuffers = [], { made } = device.pool;
       this.#watchPool(device);
       void device.allocated(); // what failed before is not this step's
       const filled = this.#fill(device, exe, work, buffers);
@@ -253,7 +253,7 @@ export class Scheduler implements Disposable {
   }
 
   /** Fills the slots. @returns what the pool refused; then no slot is filled */
-  #fill(device: Device, exe: Executable, work: OpenProgram, buffers: PooledBuffer[]): OutOfMemoryError | null {
+  #fill(device: Device, exe: Executable, work: OpenProgram, buffers: SlotBuffers): OutOfMemoryError | null {
     try {
       fillSlots(device, exe, work, buffers);
       if (device.pool.deviceBytes > this.#budgetBytes) device.pool.trim(); // free buffers count for the device
@@ -265,12 +265,31 @@ export class Scheduler implements Disposable {
     }
   }
 
-  #empty({ pool }: Device, { plan: { slots } }: Executable, buffers: PooledBuffer[]): void {
-    buffers.forEach((buffer, s) => { if (slots[s]!.entry === -1) pool.release(buffer); });
+  /** Where buffers come and go, whether the device has room for all that will be there at one time: nothing may be refused halfway. Asked once per plan. */
+  async #probe(device: Device, exe: Executable): Promise<OutOfMemoryError | null> {
+    const { plan: { slots, plannedBytes } } = exe, { pool } = device, late = slots.filter((s) => s.late === true), probes: PooledBuffer[] = [];
+    if (late.length === 0 || this.#experience.get(exe)!.runs > 0) return null;
+    const most = Math.max(...late.map((s) => s.bytes));
+    let left = slots.reduce((rest, s) => (s.late === true ? rest : rest - s.bytes), plannedBytes), refused: OutOfMemoryError | null = null;
+    try {
+      for (; left > 0; left -= most) probes.push(pool.acquire(Math.min(left, most)));
+    } catch (error) {
+      if (!(error instanceof OutOfMemoryError)) throw error;
+      refused = error;
+    }
+    refused ??= await device.allocated();
+    for (const probe of probes) pool.release(probe);
+    pool.trim();
+    this.#watchPool(device);
+    return refused;
+  }
+
+  #empty({ pool }: Device, { plan: { slots } }: Executable, buffers: SlotBuffers): void {
+    buffers.forEach((buffer, s) => { if (buffer !== undefined && slots[s]!.entry === -1) pool.release(buffer); });
     buffers.length = 0;
   }
 
-  #runNow(device: Device, work: OpenProgram, exe: Executable, buffers: PooledBuffer[], others: number): void {
+  #runNow(device: Device, work: OpenProgram, exe: Executable, buffers: SlotBuffers, others: number): void {
     const submitted: (() => void)[] = [], written = writtenBy(work);
     const verdict = device.watch(() => {
       upload(device, exe, work, buffers, submitted);
@@ -285,9 +304,9 @@ export class Scheduler implements Disposable {
   }
 
   /** Runs a program that waits: for the verdict on new buffers, for copies, for its own times. */
-  async #runLater(device: Device, work: OpenProgram, first: Executable, buffers: PooledBuffer[], others: number, filled: OutOfMemoryError | null, timed: boolean): Promise<void> {
+  async #runLater(device: Device, work: OpenProgram, first: Executable, buffers: SlotBuffers, others: number, filled: OutOfMemoryError | null, timed: boolean): Promise<void> {
     const written = writtenBy(work);
-    let exe = first, refused = filled ?? await device.allocated();
+    let exe = first, refused = filled ?? await device.allocated() ?? await this.#probe(device, exe);
     for (let attempt = 1; refused !== null; attempt++) {
       this.#empty(device, exe, buffers);
       device.forget(refused);
@@ -297,7 +316,7 @@ export class Scheduler implements Disposable {
       this.#budgetBytes = Math.floor(0.875 * Math.min(this.#budgetBytes, exe.plan.plannedBytes + others));
       exe = work.reindexed(() => this.#find(device, work, others));
       this.#watchPool(device);
-      refused = this.#fill(device, exe, work, buffers) ?? await device.allocated();
+      refused = this.#fill(device, exe, work, buffers) ?? await device.allocated() ?? await this.#probe(device, exe);
     }
     const start = timed ? (await device.idle(), performance.now()) : 0;
     const figures = noFigures(), submitted: (() => void)[] = [];

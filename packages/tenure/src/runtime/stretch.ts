@@ -8,7 +8,7 @@ import type { Device } from "../device/device.ts";
 import { sizeClass } from "../device/pool.ts";
 import type { PooledBuffer } from "../device/pool.ts";
 import type { Executable } from "./compile.ts";
-import { bindGroup, debugging, poison } from "./execute.ts";
+import { type SlotBuffers, bindGroup, debugging, poison } from "./execute.ts";
 
 /** Copies under way to the host may hold so many bytes of staging, or one copy if that is larger. */
 const stagingLimit = 64 * 2 ** 20;
@@ -54,10 +54,10 @@ interface HostCopy { readonly array: Uint8Array<ArrayBuffer>; readonly ready: Pr
  * Encodes and submits the steps of a plan. @returns what the device refused, or null
  * @param profile waits after each op, or at the end of each phase, and notes the time
  */
-export async function runStretches(device: Device, exe: Executable, buffers: readonly PooledBuffer[], host: HostArrays, profile: Profile, saveHostMemory: boolean, figures: RunFigures): Promise<TenureError | null> {
+export async function runStretches(device: Device, exe: Executable, buffers: SlotBuffers, host: HostArrays, profile: Profile, saveHostMemory: boolean, figures: RunFigures): Promise<TenureError | null> {
   const { plan: { steps, program }, dispatches, dispatchOf } = exe, { queue } = device;
   const copies = new Map<string, HostCopy>(), leaving = new Set<HostCopy>(), verdicts: Promise<TenureError | null>[] = [];
-  let staged = 0, held = 0, at = 0, since = performance.now();
+  let staged = 0, held = 0, at = 0, since = performance.now(), drained = false;
 
   const swapOut = (storage: string, buffer: PooledBuffer, offset: number, bytes: number): void => {
     forget(copies.get(storage));
@@ -112,6 +112,17 @@ export async function runStretches(device: Device, exe: Executable, buffers: rea
           if (saveHostMemory) { forget(copies.get(storage!)); copies.delete(storage!); }
           break;
         }
+        case "open":
+          if (!drained && device.pool.isFull(bytes!)) { at--; wait = drain; break; }
+          queue.submit(); // the pool may destroy free buffers
+          buffers[slot!] = device.pool.acquire(bytes!);
+          if (debugging.poison) poison(device, buffers[slot!]!);
+          break;
+        case "close":
+          device.pool.release(buffers[slot!]!);
+          buffers[slot!] = undefined;
+          drained = false;
+          break;
         case "release":
           if (debugging.poison) { queue.submit(); poison(device, buffers[slot!]!, offset, bytes); }
           break;
@@ -123,6 +134,14 @@ export async function runStretches(device: Device, exe: Executable, buffers: rea
   const phaseAfter = (t: number): string | undefined => {
     for (let k = t + 1; k < steps.length; k++) if (steps[k]!.op !== undefined) return program.ops[steps[k]!.op!]!.phase;
     return undefined;
+  };
+  /** Destroyed buffers stay with the device as long as it works with them. */
+  const drain = async (): Promise<void> => {
+    const before = performance.now();
+    await device.idle();
+    drained = true;
+    figures.stalls++;
+    figures.stallSeconds += (performance.now() - before) / 1000;
   };
   const stall = async (copy: HostCopy): Promise<void> => {
     const before = performance.now();

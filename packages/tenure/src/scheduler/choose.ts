@@ -35,6 +35,9 @@ export interface Policy {
 /** Bytes a candidate takes once placed. `thorough`: by an exact search too, however far from the budget. */
 export type PlacedBytes = (c: Candidate, thorough?: boolean) => number;
 
+/** Bytes a candidate takes with buffers that come and go, and the seconds that costs; neither depends on the budget. Null where they may not. */
+export type FleetingBytes = (c: Candidate) => { readonly bytes: number; readonly seconds: number } | null;
+
 /** Ops from which fewer variants are tried, and up to which every one is placed. */
 const manyOps = 4000, fewOps = 500;
 
@@ -46,7 +49,7 @@ function candidate(context: Context, rates: Rates, how: string, actions: readonl
  * The cheapest candidate whose `placedBytes` fit into the budget.
  * @throws BudgetError naming the op that needs most and the least budget that works
  */
-export function choose(context: Context, order: readonly number[], policy: Policy, placedBytes: PlacedBytes): Candidate {
+export function choose(context: Context, order: readonly number[], policy: Policy, placedBytes: PlacedBytes, fleetingBytes: FleetingBytes = () => null): Candidate {
   const { budgetBytes, recompute, swap, rates } = policy, { program } = context;
   const base = typeof recompute === "object" ? mirrored(context, order, recompute.thresholdBytes, rates) : candidate(context, rates, "in core", runsOf(order));
   if (budgetBytes === Infinity) return recompute === "auto" ? cheapFold(context, order, rates, base, placedBytes) : base;
@@ -56,10 +59,18 @@ export function choose(context: Context, order: readonly number[], policy: Polic
   const found: Candidate[] = [base, ...(recompute === "auto" ? recomputeFamily(context, order, dropped, rates) : [])];
   if (swap === "auto") found.push(...swapFamily(context, pareto(found), dropped, policy));
   const front = pareto(found), all = order.length > fewOps ? thinned(front) : front;
-  for (const c of all) if (c.peak <= budgetBytes && placedBytes(c) <= budgetBytes) return c;
+  let best: Candidate | null = null, bestSeconds = Infinity;
+  for (const c of all) {
+    if (c.extra.seconds >= bestSeconds) break;
+    if (c.peak > budgetBytes) continue;
+    if (placedBytes(c) <= budgetBytes) { best = c; break; }
+    const fleeting = fleetingBytes(c);
+    if (fleeting !== null && fleeting.bytes <= budgetBytes && c.extra.seconds + fleeting.seconds < bestSeconds) { best = c; bestSeconds = c.extra.seconds + fleeting.seconds; }
+  }
+  if (best !== null) return best;
 
   let least = Infinity, closest = base;
-  for (const c of [...all].reverse()) { if (c.peak >= least) break; const bytes = placedBytes(c, true); if (bytes < least) { least = bytes; closest = c; } }
+  for (const c of [...all].reverse()) { if (c.peak >= least) break; const bytes = Math.min(placedBytes(c, true), fleetingBytes(c)?.bytes ?? Infinity); if (bytes < least) { least = bytes; closest = c; } }
   const curve = liveCurve(program, segmentsOf(context, closest.actions), closest.actions.length), at = curve.indexOf(Math.max(...curve));
   const action = closest.actions.find(({ op }, t) => t >= at && op !== -1) ?? closest.actions.findLast(({ op }) => op !== -1), op = action === undefined ? undefined : program.ops[action.op]!;
   const name = op?.name ?? "plan", needs = op === undefined ? 0 : bytesTouched(program, op);

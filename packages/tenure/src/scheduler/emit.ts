@@ -8,8 +8,8 @@ import type { Action } from "./schedule.ts";
 
 /** One thing to do. */
 export interface Step {
-  /** `wait`: the host copy of `storage` must be complete. `release`: the slot is free from here on. */
-  readonly kind: "dispatch" | "recompute" | "swapIn" | "swapOut" | "wait" | "release";
+  /** `wait`: the host copy of `storage` must be complete. `release`: the slot is free from here on. `open`: the slot gets a buffer. `close`: it has none from here on. */
+  readonly kind: "dispatch" | "recompute" | "swapIn" | "swapOut" | "wait" | "release" | "open" | "close";
   /** Index of the op. */
   readonly op?: number;
   readonly storage?: string;
@@ -28,6 +28,8 @@ export interface Step {
 /** One buffer. */
 export interface Slot {
   readonly bytes: number;
+  /** Has no buffer before its `open` step. */
+  readonly late?: boolean;
   /** The storage that brings the buffer along at entry, or -1. */
   readonly entry: number;
   /** The storage that keeps the buffer after the program, or -1: it goes back to where it came from. */
@@ -41,8 +43,8 @@ export interface Emitted {
   readonly entrySlot: number[];
 }
 
-export function emit({ storages, ops }: Program, actions: readonly Action[], items: readonly Item[], { slotOf = [], slots = [], inSlot }: Placed): Emitted {
-  const made = slots.map((bytes) => ({ bytes, entry: -1, exit: -1 })), entrySlot = storages.map(() => -1);
+export function emit({ storages, ops }: Program, actions: readonly Action[], items: readonly Item[], { slotOf = [], slots = [], inSlot, spans }: Placed): Emitted {
+  const made = slots.map((bytes): { bytes: number; entry: number; exit: number; late?: boolean } => ({ bytes, entry: -1, exit: -1 })), entrySlot = storages.map(() => -1);
   const starts: number[][] = actions.map(() => []), ends: number[][] = actions.map(() => []);
   const where = storages.map(() => -1), offset = storages.map(() => 0), offsetOf = (i: number): number => inSlot?.[i] ?? 0;
   items.forEach((item, i) => {
@@ -55,9 +57,19 @@ export function emit({ storages, ops }: Program, actions: readonly Action[], ite
     if (item.begin < item.end) ends[item.end - 1]!.push(i);
   });
   const id = (s: number): string => storages[s]!.id, steps: Step[] = [], copied = new Set<number>();
+  const opens: number[][] = actions.map(() => []), closes: number[][] = actions.map(() => []);
+  const openOrClose = (kind: "open" | "close") => (slot: number): void => { steps.push({ kind, slot, bytes: made[slot]!.bytes }); };
+  if (spans !== undefined) {
+    const arrives = new Set(items.flatMap((item, i) => (item.entry || item.resident ? [slotOf[i]!] : [])));
+    spans.forEach(([from, to], slot) => {
+      if (!arrives.has(slot)) { made[slot]!.late = true; opens[from]!.push(slot); }
+      if (to === 0) openOrClose("close")(slot); else if (made[slot]!.exit === -1) closes[to - 1]!.push(slot);
+    });
+  }
   const place = (storage: number, slot: number, at: number): Pick<Step, "storage" | "slot" | "bytes" | "offset"> => ({ storage: id(storage), slot, bytes: storages[storage]!.bytes, ...(at === 0 ? {} : { offset: at }) });
   const release = (i: number): void => { const { storage } = items[i]!; steps.push({ kind: "release", ...place(storage, slotOf[i]!, offsetOf(i)) }); };
   actions.forEach(({ kind, op, storage }, t) => {
+    opens[t]!.forEach(openOrClose("open"));
     for (const i of starts[t]!) { where[items[i]!.storage] = slotOf[i]!; offset[items[i]!.storage] = offsetOf(i); }
     if (kind === "out") {
       copied.add(storage);
@@ -74,6 +86,7 @@ export function emit({ storages, ops }: Program, actions: readonly Action[], ite
       });
     }
     ends[t]!.forEach(release);
+    closes[t]!.forEach(openOrClose("close"));
   });
   return { steps, slots: made, entrySlot };
 }

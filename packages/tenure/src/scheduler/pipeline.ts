@@ -3,7 +3,7 @@
  */
 import { type Program, residentAtEntry } from "../graph/program.ts";
 import { arenaPlanners } from "./arena.ts";
-import { type Candidate, type PlacedBytes, choose, searchMirrors } from "./choose.ts";
+import { type Candidate, type FleetingBytes, type PlacedBytes, choose, searchMirrors } from "./choose.ts";
 import { emit } from "./emit.ts";
 import { BudgetError } from "./errors.ts";
 import { fuse } from "./fuse.ts";
@@ -13,6 +13,7 @@ import { orderOps } from "./order.ts";
 import { type Item, type Placed, fewItems, placeSlots, searchSlots, slotPlanners } from "./place.ts";
 import { Plan } from "./plan.ts";
 import { type Context, livePeak, runsOf, segmentsOf } from "./schedule.ts";
+import { openingSeconds, placeSpans } from "./spans.ts";
 import { validate } from "./validate.ts";
 
 /** How a plan is asked for by those who have more than a program. */
@@ -24,7 +25,7 @@ export interface PlanInputs {
 /** Plans a program. @throws BudgetError when no plan fits into the budget; ArgumentError for a program or options that contradict themselves */
 export function planProgram(program: Program, options: PlanOptions = {}, inputs: PlanInputs = {}): Plan {
   const policy = resolveOptions("plan", options);
-  return build(program, policy.budgetBytes, inputs, policy.placement, (context, order, bytes) => choose(context, order, policy, bytes));
+  return build(program, policy.budgetBytes, inputs, policy.placement, (context, order, bytes, fleeting) => choose(context, order, policy, bytes, policy.swap === "auto" ? fleeting : undefined));
 }
 
 /**
@@ -66,7 +67,7 @@ export function searchPlan(program: Program, options: { readonly trials?: number
   });
 }
 
-type Choose = (context: Context, order: readonly number[], placedBytes: PlacedBytes) => Candidate;
+type Choose = (context: Context, order: readonly number[], placedBytes: PlacedBytes, fleetingBytes: FleetingBytes) => Candidate;
 
 function build(program: Program, budgetBytes: number, { atEntry }: PlanInputs, placement: "slots" | "none", chooser: Choose): Plan {
   const context: Context = { program, resident: residentAtEntry(program), extended: extensions(program) };   // lifespans only extend
@@ -82,12 +83,18 @@ function build(program: Program, budgetBytes: number, { atEntry }: PlanInputs, p
     if (thorough && placement === "slots" && known.items.length <= fewItems) placed.set(c, known = { items: known.items, result: searchSlots(known.items, known.result) });
     return known;
   };
-  const chosen = chooser(context, order, (c, thorough) => place(c, thorough).result.bytes);                                       // recompute and swap, under the budget
-  const { items, result } = place(chosen);                                                                   // who shares a buffer
+  const fleeting = (c: Candidate): { bytes: number; seconds: number } | null => {
+    if (placement === "none" || c.actions.length === 0) return null;
+    const { items } = place(c);
+    return { bytes: placeSpans(items, c.actions.length, c.peak).bytes, seconds: items.reduce((sum, i) => (i.entry ? sum : sum + openingSeconds), 0) };
+  };
+  const chosen = chooser(context, order, (c, thorough) => place(c, thorough).result.bytes, fleeting);        // recompute and swap, under the budget
+  const { items, result: kept } = place(chosen);                                                             // who shares a buffer
+  const spans = kept.bytes > budgetBytes ? fleeting(chosen) : null, result = spans === null ? kept : placeSpans(items, chosen.actions.length, budgetBytes); // which buffers come and go
   const emitted = emit(program, chosen.actions, items, result);                                       // what to do, step by step
   const used = segmentsOf(context, runsOf(order)).filter((s) => s.begin < s.end || brings(s.storage));
   return new Plan({
-    program, ...emitted, resident: context.resident, budgetBytes, extra: chosen.extra, how: chosen.how, lowerBoundBytes: livePeak(context, chosen.actions),
+    program, ...emitted, resident: context.resident, budgetBytes, extra: spans === null ? chosen.extra : { ...chosen.extra, seconds: chosen.extra.seconds + spans.seconds }, how: chosen.how, lowerBoundBytes: livePeak(context, chosen.actions),
     naiveBytes: [...new Set(used.map((s) => s.storage))].reduce((sum, s) => sum + program.storages[s]!.bytes, 0),
     mirror: chosen.mirror === undefined ? null : { thresholdBytes: chosen.mirror.thresholdBytes, savedBytes: chosen.mirror.savedBytes, largestSegmentBytes: chosen.mirror.largestSegmentBytes },
     placements: () => Object.fromEntries([...Object.values(arenaPlanners).filter(() => items.length <= 4000), slotPlanners.inOrder, slotPlanners.alike, ...(items.length <= 8000 ? [slotPlanners.bySize] : []), ...(items.length <= 2500 ? [slotPlanners.byBreadth, slotPlanners.shared] : [])].map((p) => p(items)).map((p) => [p.name, p.bytes])),

@@ -35,6 +35,8 @@ export interface Placed {
   readonly slotOf?: readonly number[];
   /** Bytes of each slot. */
   readonly slots?: readonly number[];
+  /** Positions before and up to which each slot has a buffer, where that is not always. */
+  readonly spans?: readonly (readonly [number, number])[];
 }
 
 export type Planner = (items: readonly Item[]) => Placed;

@@ -17,7 +17,7 @@ export interface PlanReport {
   readonly dispatches: number;
   /** As if nothing shared memory. */
   readonly naiveBytes: number;
-  /** All slots together. */
+  /** All slots that have buffers at one time, at most. */
   readonly plannedBytes: number;
   /** Most bytes live at one time in this schedule. */
   readonly lowerBoundBytes: number;
@@ -46,7 +46,7 @@ export interface PlanReport {
 export interface PlanJSON {
   version: 1;
   program: ProgramJSON;
-  slots: { bytes: number; entry: string | null; exit: string | null }[];
+  slots: { bytes: number; entry: string | null; exit: string | null; late?: true }[];
   steps: Step[];
   report: PlanReport;
 }
@@ -73,6 +73,8 @@ export class Plan {
   readonly entrySlot: readonly number[];
   readonly budgetBytes: number;
   readonly #parts: PlanParts;
+  /** Most bytes of slots that have buffers at one time. */
+  readonly plannedBytes: number;
 
   constructor(parts: PlanParts) {
     this.program = parts.program;
@@ -81,6 +83,7 @@ export class Plan {
     this.entrySlot = parts.entrySlot;
     this.budgetBytes = parts.budgetBytes;
     this.#parts = parts;
+    this.plannedBytes = bytesOf(parts);
   }
 
   /** Storages with bytes before the first step. */
@@ -91,8 +94,6 @@ export class Plan {
   get how(): string { return this.#parts.how; }
   /** Of the ops that run, each once. */
   get flops(): number { return this.steps.reduce((sum, s) => (s.kind === "dispatch" ? sum + this.program.ops[s.op!]!.flops : sum), 0); }
-  /** Bytes of all slots. */
-  get plannedBytes(): number { return this.slots.reduce((sum, s) => sum + s.bytes, 0); }
 
   report(): PlanReport {
     const { naiveBytes, lowerBoundBytes, extra, how, mirror, placements } = this.#parts, { plannedBytes, program, steps } = this;
@@ -111,11 +112,20 @@ export class Plan {
 
   toJSON(): PlanJSON {
     const id = (s: number): string | null => (s === -1 ? null : this.program.storages[s]!.id);
-    return { version: 1, program: this.program.toJSON(), slots: this.slots.map(({ bytes, entry, exit }) => ({ bytes, entry: id(entry), exit: id(exit) })), steps: [...this.steps], report: this.report() };
+    return { version: 1, program: this.program.toJSON(), slots: this.slots.map(({ bytes, entry, exit, late }) => ({ bytes, entry: id(entry), exit: id(exit), ...(late === true ? { late } : {}) })), steps: [...this.steps], report: this.report() };
   }
 
   /** Executes the plan symbolically against the program, trusting nothing the passes computed. @throws Error (internal) at the first breach */
   verify(): void { verifyPlan(this); }
+}
+
+function bytesOf({ slots, steps }: PlanParts): number {
+  let now = slots.reduce((sum, s) => (s.late === true ? sum : sum + s.bytes), 0), most = now;
+  for (const { kind, slot } of steps) {
+    if (kind === "open") now += slots[slot!]!.bytes; else if (kind === "close") now -= slots[slot!]!.bytes;
+    if (now > most) most = now;
+  }
+  return most;
 }
 
 /** `1.25 MB`, in decimal units. */

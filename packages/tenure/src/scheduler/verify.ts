@@ -31,6 +31,7 @@ export function verifyPlan({ program, steps, slots, entrySlot, budgetBytes }: Pi
   const bytesIn = (slot: number, offset: number, storage: number, what: string, token: string): void => {
     const room = slots[slot] ?? fail(`${what}: there is no slot ${slot}`), end = offset + storages[storage]!.bytes;
     if (offset < 0 || room.bytes < end) fail(`${what}: ${storages[storage]!.id} does not fit into slot ${slot}`);
+    if (!open[slot]!) fail(`${what}: slot ${slot} has no buffer`);
     if (offset % 256 !== 0) fail(`${what}: ${storages[storage]!.id} is not aligned in slot ${slot}`);
     for (const h of holds[slot]!) if (h.offset < end && offset < h.offset + storages[h.storage]!.bytes) fail(`${what}: slot ${slot} still holds ${h.value}`);
     if (at[storage] !== -1) fail(`${what}: ${storages[storage]!.id} is already in slot ${at[storage]}`);
@@ -39,13 +40,15 @@ export function verifyPlan({ program, steps, slots, entrySlot, budgetBytes }: Pi
     bytes += storages[storage]!.bytes;
     if (bytes > budgetBytes) fail(`${what}: ${bytes} bytes are resident, the budget is ${budgetBytes}`);
   };
-  if (slots.reduce((sum, s) => sum + s.bytes, 0) > budgetBytes) fail(`the slots are larger than the budget of ${budgetBytes} bytes`);
+  const open = slots.map(({ late }) => late !== true);
+  let openBytes = slots.reduce((sum, s, k) => (open[k]! ? sum + s.bytes : sum), 0);
+  if (openBytes > budgetBytes) fail(`the slots are larger than the budget of ${budgetBytes} bytes`);
   storages.forEach((s, i) => {
     if (resident[i] !== true) return;
     if (entrySlot[i] === -1 || entrySlot[i] === undefined) return; // nobody needs it: a read would notice
     bytesIn(entrySlot[i], 0, i, `entry of ${s.id}`, initial(i));
   });
-  slots.forEach(({ entry, bytes: size }, k) => { if (entry !== -1 && storages[entry]!.bytes !== size) fail(`slot ${k} has ${size} bytes, but ${storages[entry]!.id} brings ${storages[entry]!.bytes}`); });
+  slots.forEach(({ entry, late, bytes: size }, k) => { if (entry !== -1 && late === true) fail(`slot ${k} has no buffer, but ${storages[entry]!.id} brings one`); if (entry !== -1 && storages[entry]!.bytes !== size) fail(`slot ${k} has ${size} bytes, but ${storages[entry]!.id} brings ${storages[entry]!.bytes}`); });
 
   const index = new Map(storages.map((s, i) => [s.id, i]));
   const host = new Map<number, { value: string; complete: boolean }>(), ran = new Set<number>();
@@ -72,6 +75,15 @@ export function verifyPlan({ program, steps, slots, entrySlot, budgetBytes }: Pi
       // One buffer, one kind of access: what is written shares its buffer with nothing that is only read.
       op.writes.forEach((w, k) => { op.reads.forEach((r, j) => { if (!op.writes.includes(r) && step.reads![j] === step.writes![k]) fail(`${label}: binds slot ${step.writes![k]} read-only for ${storages[r]!.id} and writable for ${storages[w]!.id}`); }); });
       for (const w of op.writes) host.delete(w);
+      return;
+    }
+    if (step.kind === "open" || step.kind === "close") {
+      const slot = step.slot ?? -1, { bytes: size } = slots[slot] ?? fail(`${what}: there is no slot ${slot}`), opening = step.kind === "open";
+      if (open[slot] === opening) fail(`${what}: slot ${slot} ${opening ? "has a buffer already" : "has no buffer"}`);
+      if (holds[slot]!.length > 0) fail(`${what}: slot ${slot} still holds ${holds[slot]![0]!.value}`);
+      open[slot] = opening;
+      openBytes += opening ? size : -size;
+      if (openBytes > budgetBytes) fail(`${what}: the slots have ${openBytes} bytes, the budget is ${budgetBytes}`);
       return;
     }
     const storage = index.get(step.storage ?? "") ?? fail(`${what}: names no storage`), id = storages[storage]!.id, slot = step.slot ?? -1;

@@ -38,30 +38,31 @@ export const anyPrograms: fc.Arbitrary<Program> = fc
     return b.build();
   });
 
-/** Training steps: a random forward graph with skips, its backward pass, updates in place. */
+/** Training steps: a random forward graph with skips, its backward pass, updates in place. Nobody but the forward pass reads a bias, so it is updated before its layer's values are read again. */
 export function trainingPrograms(maxLayers: number, minLayers = 1): fc.Arbitrary<Program> {
   return fc.record({
     layers: fc.array(fc.tuple(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 20 }), fc.nat(), fc.boolean(), fc.boolean()), { minLength: minLayers, maxLength: maxLayers }),
   }).map(({ layers }) => {
     const b = new Builder();
-    const values = [b.storage("input", 512)], made: { reads: number[]; out: number; param: number; layer: string; cost: number; saves: "in" | "out" }[] = [];
+    const values = [b.storage("input", 512)], made: { reads: number[]; out: number; param: number; bias: number; layer: string; cost: number; saves: "in" | "out" }[] = [];
     layers.forEach(([size, cost, skip, hasSkip, savesInput], k) => {
       const param = b.storage("param", 64 * (1 + (k % 3)), true, `w${k}`), out = b.storage("activation", size * 256, false, `a${k}`);
-      const reads = [values.at(-1)!, ...(hasSkip ? [values[skip % values.length]!] : [])];
-      b.op([...reads, param], [out], { name: `f${k}`, layer: `l${k}`, flops: cost * 100, recomputable: skip % 7 !== 0 });
+      const reads = [values.at(-1)!, ...(hasSkip ? [values[skip % values.length]!] : [])], bias = size % 3 === 0 ? b.storage("param", 64, true, `b${k}`) : -1;
+      b.op([...reads, param, ...(bias === -1 ? [] : [bias])], [out], { name: `f${k}`, layer: `l${k}`, flops: cost * 100, recomputable: skip % 7 !== 0 });
       values.push(out);
-      made.push({ reads, out, param, layer: `l${k}`, cost, saves: savesInput ? "in" : "out" });
+      made.push({ reads, out, param, bias, layer: `l${k}`, cost, saves: savesInput ? "in" : "out" });
     });
     const gradient = new Map<number, number>(), loss = b.storage("output", 4, true, "loss");
     b.op([values.at(-1)!], [loss], { name: "loss", layer: "loss" });
     const seed = b.storage("grad", b.storages[values.at(-1)!]!.bytes, false, "seed");
     b.op([values.at(-1)!], [seed], { name: "dloss", layer: "loss", phase: "calcDerivative" });
     gradient.set(values.at(-1)!, seed);
-    for (const { reads, out, param, layer, cost, saves } of made.reverse()) {
+    for (const { reads, out, param, bias, layer, cost, saves } of made.reverse()) {
       const g = gradient.get(out);
       if (g === undefined) continue;
       const gw = b.storage("grad", b.storages[param]!.bytes, false);
       b.op([g, reads[0]!], [gw], { name: `gw_${layer}`, layer, phase: "calcGradient", flops: cost * 100 });
+      if (bias !== -1) b.op([g], [b.storage("grad", 64, false)], { name: `gb_${layer}`, layer, phase: "calcGradient", flops: 1 });
       for (const r of new Set(reads)) {
         if (r === values[0]) continue;
         const known = gradient.get(r);
@@ -72,7 +73,9 @@ export function trainingPrograms(maxLayers: number, minLayers = 1): fc.Arbitrary
         } else b.op([g, known, param], [known], { name: `add_${layer}`, layer, phase: "calcDerivative" });
       }
     }
-    for (const { param, layer } of [...made].reverse()) {
+    for (const { param, bias, layer } of [...made].reverse()) {
+      const gb = b.ops.find((o) => o.name === `gb_${layer}`)?.writes[0];
+      if (gb !== undefined) b.op([bias, gb], [bias], { name: `apply_bias_${layer}`, layer, phase: "apply", recomputable: false });
       const gw = b.ops.find((o) => o.name === `gw_${layer}`)?.writes[0];
       if (gw !== undefined) b.op([param, gw], [param], { name: `apply_${layer}`, layer, phase: "apply", recomputable: false });
     }
@@ -116,6 +119,7 @@ export function execute({ program, steps, slots, entrySlot }: Pick<Plan, "progra
   for (const step of steps) {
     const place = `${step.slot}+${step.offset ?? 0}`;
     if (step.kind === "release") memory.set(place, NaN);
+    else if (step.kind === "open" || step.kind === "close") { for (const key of memory.keys()) if (key.startsWith(`${step.slot}+`)) memory.set(key, NaN); }
     else if (step.kind === "swapOut") host.set(step.storage!, memory.get(place)!);
     else if (step.kind === "swapIn") memory.set(place, host.get(step.storage!)!);
     else if (step.kind !== "wait") {
