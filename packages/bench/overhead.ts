@@ -6,6 +6,7 @@ import { init, memory, newDisposeScope, sync, tensor, zeros } from "tenure";
 import { SGD } from "tenure/optim";
 import { Linear, ReLU, Sequential, functional } from "tenure/nn";
 import { runtime, flush } from "../tenure/src/runtime/execute.ts";
+import { fusion } from "../tenure/src/runtime/fusion.ts";
 import { program } from "../tenure/src/runtime/record.ts";
 import { sideBySide, table } from "./timing.ts";
 
@@ -49,6 +50,7 @@ export async function run(): Promise<string> {
     }) / chain;
   };
   const level = (name: "off" | "sampled" | "full") => async (): Promise<number> => { memory.track(name); const us = record(x); await sync(); return us; };
+  fusion.enabled = false; // as many dispatches as ops: a joined chain would be seven
   const micro = await sideBySide(60, {
     off: level("off"), sampled: level("sampled"), full: level("full"),
     taped: async () => { memory.track("off"); const us = record(leaf); await sync(); return us; },
@@ -63,6 +65,8 @@ export async function run(): Promise<string> {
     },
     raw: async () => { const us = host(raw) / chain; await sync(); return us; },
   });
+
+  fusion.enabled = true;
 
   // A training step as users write it: everything from the first op to the submit, per dispatch.
   const model = new Sequential(new Linear(32, 32), new ReLU(), new Linear(32, 10)), optimizer = new SGD(model.parameters(), { lr: 0.1, momentum: 0.9 });
