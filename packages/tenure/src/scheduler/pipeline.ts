@@ -4,12 +4,13 @@
 import { type Program, residentAtEntry } from "../graph/program.ts";
 import { arenaPlanners } from "./arena.ts";
 import { type Candidate, type FleetingBytes, type PlacedBytes, choose, searchMirrors } from "./choose.ts";
-import { emit } from "./emit.ts";
+import { type Emitted, emit } from "./emit.ts";
 import { BudgetError } from "./errors.ts";
 import { fuse } from "./fuse.ts";
 import { extensions } from "./lifespan.ts";
 import { type PlanOptions, resolveOptions } from "./options.ts";
 import { orderOps } from "./order.ts";
+import { overlapped, wavesOf, widths } from "./overlap.ts";
 import { type Item, type Placed, fewItems, placeSlots, searchSlots, slotPlanners } from "./place.ts";
 import { Plan } from "./plan.ts";
 import { type Context, livePeak, runsOf, segmentsOf } from "./schedule.ts";
@@ -88,10 +89,12 @@ function build(program: Program, budgetBytes: number, { atEntry }: PlanInputs, p
     const { items } = place(c);
     return { bytes: placeSpans(items, c.actions.length, c.peak).bytes, seconds: items.reduce((sum, i) => (i.entry ? sum : sum + openingSeconds), 0) };
   };
-  const chosen = chooser(context, order, (c, thorough) => place(c, thorough).result.bytes, fleeting);        // recompute and swap, under the budget
+  const first = chooser(context, order, (c, thorough) => place(c, thorough).result.bytes, fleeting);         // recompute and swap, under the budget
+  const emitOf = (c: Candidate): Emitted => { const { items, result } = place(c); return emit(program, c.actions, items, result); };
+  const chosen = place(first).result.bytes > budgetBytes ? first : besideEachOther(context, first, emitOf);  // independent ops
   const { items, result: kept } = place(chosen);                                                             // who shares a buffer
   const spans = kept.bytes > budgetBytes ? fleeting(chosen) : null, result = spans === null ? kept : placeSpans(items, chosen.actions.length, budgetBytes); // which buffers come and go
-  const emitted = emit(program, chosen.actions, items, result);                                       // what to do, step by step
+  const emitted = emit(program, chosen.actions, items, result);                                              // what to do, step by step
   const used = segmentsOf(context, runsOf(order)).filter((s) => s.begin < s.end || brings(s.storage));
   return new Plan({
     program, ...emitted, resident: context.resident, budgetBytes, extra: spans === null ? chosen.extra : { ...chosen.extra, seconds: chosen.extra.seconds + spans.seconds }, how: chosen.how, lowerBoundBytes: livePeak(context, chosen.actions),
@@ -99,6 +102,19 @@ function build(program: Program, budgetBytes: number, { atEntry }: PlanInputs, p
     mirror: chosen.mirror === undefined ? null : { thresholdBytes: chosen.mirror.thresholdBytes, savedBytes: chosen.mirror.savedBytes, largestSegmentBytes: chosen.mirror.largestSegmentBytes },
     placements: () => Object.fromEntries([...Object.values(arenaPlanners).filter(() => items.length <= 4000), slotPlanners.inOrder, slotPlanners.alike, ...(items.length <= 8000 ? [slotPlanners.bySize] : []), ...(items.length <= 2500 ? [slotPlanners.byBreadth, slotPlanners.shared] : [])].map((p) => p(items)).map((p) => [p.name, p.bytes])),
   });
+}
+
+/** The schedule with independent ops next to each other, where that takes no more memory and buffers that are shared don't tie them together again. */
+function besideEachOther(context: Context, chosen: Candidate, emitOf: (c: Candidate) => Emitted): Candidate {
+  if (chosen.actions.some((a) => a.kind !== "run")) return chosen;
+  const order = chosen.actions.map((a) => a.op), emitted = emitOf(chosen), bytes = ({ slots }: Emitted): number => slots.reduce((sum, s) => sum + s.bytes, 0);
+  for (const width of widths) {
+    const other = { ...chosen, actions: runsOf(overlapped(context, order, width)) };
+    if (other.actions.every(({ op }, k) => op === order[k])) continue;
+    const tried = emitOf(other);
+    if (bytes(tried) <= bytes(emitted) && wavesOf(tried.steps) < wavesOf(emitted.steps)) return other;
+  }
+  return chosen;
 }
 
 /** What has to be placed: every residency, and the buffers of storages that are overwritten whole before anybody reads them. */

@@ -6,6 +6,7 @@ import type { Program, ProgramJSON } from "../graph/program.ts";
 import type { Extra } from "./cost.ts";
 import type { Emitted, Slot, Step } from "./emit.ts";
 import { type LayerOrder, layerOrder } from "./layers.ts";
+import { wavesOf } from "./overlap.ts";
 import { verifyPlan } from "./verify.ts";
 
 export type { Slot, Step } from "./emit.ts";
@@ -15,6 +16,8 @@ export interface PlanReport {
   /** Ops of the program that run. */
   readonly ops: number;
   readonly dispatches: number;
+  /** Runs of dispatches that the device can overlap: none of a run touches a buffer that another writes. */
+  readonly waves: number;
   /** As if nothing shared memory. */
   readonly naiveBytes: number;
   /** All slots that have buffers at one time, at most. */
@@ -100,7 +103,7 @@ export class Plan {
     const count = (kind: Step["kind"]): number => steps.reduce((n, s) => (s.kind === kind ? n + 1 : n), 0);
     const ops = count("dispatch");
     return {
-      ops, dispatches: ops + count("recompute"), naiveBytes, plannedBytes, lowerBoundBytes, predictedPeakBytes: plannedBytes, efficiency: plannedBytes === 0 ? 1 : lowerBoundBytes / plannedBytes,
+      ops, dispatches: ops + count("recompute"), waves: wavesOf(steps), naiveBytes, plannedBytes, lowerBoundBytes, predictedPeakBytes: plannedBytes, efficiency: plannedBytes === 0 ? 1 : lowerBoundBytes / plannedBytes,
       recomputedOps: extra.recomputedOps, recomputeFlops: extra.recomputeFlops, flops: this.flops,
       swapInBytes: extra.swapInBytes, swapOutBytes: extra.swapOutBytes, swapIns: extra.swapIns, swapOuts: extra.swapOuts, stalls: count("wait"),
       layers: layerOrder(program), how, placements: placements(), mirror,
@@ -140,7 +143,7 @@ const percent = (part: number, whole: number): string => `${(whole === 0 ? 0 : (
 export function explainReport(r: PlanReport, program: Program, slots: number, budgetBytes: number): string {
   const lines = [
     `memory   naive ${formatBytes(r.naiveBytes)} → planned ${formatBytes(r.plannedBytes)} (lower bound ${formatBytes(r.lowerBoundBytes)}, efficiency ${(100 * r.efficiency).toFixed(1)} %) in ${slots} slots`,
-    `ops      ${r.ops} of ${program.ops.length} run in ${r.dispatches} dispatches, ${program.ops.length - r.ops} needed by nobody`,
+    `ops      ${r.ops} of ${program.ops.length} run in ${r.dispatches} dispatches and ${r.waves} waves, ${program.ops.length - r.ops} needed by nobody`,
     `schedule ${r.how}${budgetBytes === Infinity ? "" : `, budget ${formatBytes(budgetBytes)}`}`,
   ];
   if (r.recomputedOps > 0) lines.push(`again    ${r.recomputedOps} ops, ${percent(r.recomputeFlops, r.flops)} more flops`);
