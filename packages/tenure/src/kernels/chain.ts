@@ -29,7 +29,7 @@ export interface Scalar { readonly type: "f32" | "u32" | "i32"; readonly index?:
 export interface Chain {
   /**
    * WGSL statements. In scope: `a0, a1, …` (f32, i32, u32 or bool; float16 arrives as f32), scalars `s0, s1, …`, `idx` where the number of the element is
-   * asked for. They assign every `r0, r1, …`, declared as vars of the outputs' compute types.
+   * asked for, `zero` where it is. They assign every `r0, r1, …`, declared as vars of the outputs' compute types.
    */
   readonly body: string;
   /** Module-scope functions that the body calls. */
@@ -38,6 +38,8 @@ export interface Chain {
   readonly helpers?: readonly string[];
   /** Per-call uniforms, in order. */
   readonly scalars?: readonly Scalar[];
+  /** Declares `zero`, which the compiler does not know to be 0. */
+  readonly needsZero?: boolean;
 }
 
 /** Computes the elements of a kernel's input from others, while it reads them. */
@@ -71,6 +73,7 @@ export function chainFunction(f: { name: string; args: readonly string[]; types:
   const { name, args, types, chain, params } = f, one = types.length === 1, head = name === "body" ? "" : name, struct = name === "body" ? "R" : `R_${name}`;
   const lines = [
     ...(chain.scalars ?? []).map((s, k) => `let s${k} = ${params.scalar(`${head}s${k}`, s.type, s.index ?? k)};`),
+    ...(chain.needsZero === true ? [`let zero = ${params.u32(`${head}zero`, 0)};`] : []),
     ...types.map((t, k) => `var r${k}: ${t};`),
     chain.body.trim(),
     one ? "return r0;" : `return ${struct}(${types.map((_, k) => `r${k}`).join(", ")});`,

@@ -20,6 +20,8 @@ const library: Readonly<Record<string, Helper>> = {
   isNan: { code: `fn isNan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }` },
   isInf: { code: `fn isInf(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }` },
   isFinite: { code: `fn isFinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }` },
+  // --- a value as if it had been stored and loaded: what the compiler cannot see through it does not contract (a product and a sum into one rounding) ---
+  hold: { code: `fn hold(x: f32, zero: u32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ zero); }` },
   // --- order, NaN propagating ---
   nanMax: { uses: ["isNan"], code: `fn nanMax(a: f32, b: f32) -> f32 { return select(select(max(a, b), b, isNan(b)), a, isNan(a)); }` },
   nanMin: { uses: ["isNan"], code: `fn nanMin(a: f32, b: f32) -> f32 { return select(select(min(a, b), b, isNan(b)), a, isNan(a)); }` },

@@ -118,6 +118,7 @@ class ChainBuilder {
   readonly #scalars: Scalar[] = [];
   readonly #helpers = new Set<string>();
   #indexed = false;
+  #holds = false;
 
   /** `wordStart`: where the kernel's own scalars begin. `firstArgument`: how many arguments come before the operands. */
   constructor(functions: Functions, wordStart: number, firstArgument: number) {
@@ -148,22 +149,30 @@ class ChainBuilder {
 
   #argument(storage: number, dtype: DType, layout: Layout): string {
     const value = this.#values.get(storage);
-    if (value !== undefined) return value.text;
+    if (value !== undefined) return this.#held(value);
     let at = this.#loads.findIndex((l) => l.storage === storage && l.layout.offset === layout.offset && l.layout.strides.every((s, k) => s === layout.strides[k]!));
     if (at === -1) { at = this.#loads.push({ storage, dtype, layout }) - 1; this.bound.at(storage, "read"); }
     return `a${at + this.#firstArgument}`;
   }
 
+  /** A value as the next op would load it: with the bits that storing it leaves, whatever the compiler would make of both ops together. */
+  #held({ text, dtype }: Value): string {
+    if (computeType(dtype) !== "f32") return text;
+    this.#holds = true;
+    return `hold(${text}, zero)`;
+  }
+
   #operands(): Operand[] { return this.#loads.map(({ storage, dtype, layout }) => ({ view: { layout, dtype }, binding: this.bound.at(storage, "read") })); }
 
   #chain(results: readonly string[]): Chain {
-    return { body: [...this.#lines, ...results.map((text, k) => `r${k} = ${text};`)].join("\n"), functions: this.#functions.text, helpers: [...this.#helpers], scalars: this.#scalars };
+    const body = [...this.#lines, ...results.map((text, k) => `r${k} = ${text};`)].join("\n");
+    return { body, functions: this.#functions.text, helpers: this.#holds ? ["hold", ...this.#helpers] : [...this.#helpers], scalars: this.#scalars, ...(this.#holds ? { needsZero: true } : {}) };
   }
 
   /** As a prologue that computes the value of `storage`. */
   prologue(storage: number): NonNullable<Around["before"]> {
-    const { text, dtype } = this.#values.get(storage)!;
-    return { ...this.#chain([text]), operands: this.#operands(), dtype };
+    const value = this.#values.get(storage)!;
+    return { ...this.#chain([this.#held(value)]), operands: this.#operands(), dtype: value.dtype };
   }
 
   /** As an elementwise kernel or an epilogue that stores the values of `stored`. */

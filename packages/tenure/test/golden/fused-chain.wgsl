@@ -1,9 +1,10 @@
 // mul+add+tanh+neg
-struct Params { count: u32, d1: u32, s0: f32, o0: u32, t0_0: u32, o1: u32 }
+struct Params { count: u32, d1: u32, s0: f32, zero: u32, o0: u32, t0_0: u32, o1: u32 }
 @group(0) @binding(3) var<uniform> p: Params;
 @group(0) @binding(0) var<storage, read> b0: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> b1: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read_write> b2: array<vec4<f32>>;
+fn hold(x: f32, zero: u32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ zero); }
 fn isNan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
 fn tanhOf(x: f32) -> f32 { return select(tanh(clamp(x, -15.0, 15.0)), x, isNan(x)); }
 fn op_mul(a0: f32, s0: f32) -> f32 {
@@ -35,11 +36,12 @@ fn op_neg(a0: f32) -> f32 {
 }
 fn body(a0: f32, a1: f32) -> f32 {
   let s0 = p.s0;
+  let zero = p.zero;
   var r0: f32;
   let v0 = op_mul(a0, s0);
-  let v1 = op_add(v0, a1);
-  let v2 = op_tanh(v1);
-  let v3 = op_neg(v2);
+  let v1 = op_add(hold(v0, zero), a1);
+  let v2 = op_tanh(hold(v1, zero));
+  let v3 = op_neg(hold(v2, zero));
   r0 = v3;
   return r0;
 }

@@ -1,11 +1,12 @@
 // conv2d+add+relu+add
-struct Params { ed2: u32, ed1: u32, total: u32, columnTiles: u32, rows: u32, columns: u32, channelTiles: u32, groups: u32, channelsIn: u32, channelsOut: u32, H: u32, W: u32, source: u32, weight: u32, xs0: u32, xs1: u32, xs2: u32, xs3: u32, ws0: u32, ws1: u32, ws2: u32, ws3: u32, wgroup: u32 }
+struct Params { ed2: u32, ed1: u32, chainzero: u32, total: u32, columnTiles: u32, rows: u32, columns: u32, channelTiles: u32, groups: u32, channelsIn: u32, channelsOut: u32, H: u32, W: u32, source: u32, weight: u32, xs0: u32, xs1: u32, xs2: u32, xs3: u32, ws0: u32, ws1: u32, ws2: u32, ws3: u32, wgroup: u32 }
 @group(0) @binding(5) var<uniform> p: Params;
 @group(0) @binding(0) var<storage, read> b0: array<f32>;
 @group(0) @binding(1) var<storage, read> b1: array<f32>;
 @group(0) @binding(2) var<storage, read> b2: array<f32>;
 @group(0) @binding(3) var<storage, read> b3: array<f32>;
 @group(0) @binding(4) var<storage, read_write> b4: array<f32>;
+fn hold(x: f32, zero: u32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ zero); }
 fn isNan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
 fn relu(x: f32) -> f32 { return select(max(x, 0.0), x, isNan(x)); }
 fn op_add(a0: f32, a1: f32) -> f32 {
@@ -22,10 +23,11 @@ fn op_relu(a0: f32) -> f32 {
   return r0;
 }
 fn chain(a0: f32, a1: f32, a2: f32) -> f32 {
+  let zero = p.chainzero;
   var r0: f32;
-  let v0 = op_add(a0, a1);
-  let v1 = op_relu(v0);
-  let v2 = op_add(v1, a2);
+  let v0 = op_add(hold(a0, zero), a1);
+  let v1 = op_relu(hold(v0, zero));
+  let v2 = op_add(hold(v1, zero), a2);
   r0 = v2;
   return r0;
 }

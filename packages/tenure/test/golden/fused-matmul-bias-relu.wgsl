@@ -1,10 +1,11 @@
 // matmul+add+relu
-struct Params { ed1: u32, M: u32, N: u32, K: u32, tilesN: u32, tiles: u32, total: u32, offsetA: u32, offsetB: u32, Ax: u32, Bk: u32 }
+struct Params { ed1: u32, chainzero: u32, M: u32, N: u32, K: u32, tilesN: u32, tiles: u32, total: u32, offsetA: u32, offsetB: u32, Ax: u32, Bk: u32 }
 @group(0) @binding(4) var<uniform> p: Params;
 @group(0) @binding(0) var<storage, read> b0: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> b1: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> b2: array<f32>;
 @group(0) @binding(3) var<storage, read_write> b3: array<f32>;
+fn hold(x: f32, zero: u32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ zero); }
 fn isNan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
 fn relu(x: f32) -> f32 { return select(max(x, 0.0), x, isNan(x)); }
 fn op_add(a0: f32, a1: f32) -> f32 {
@@ -21,9 +22,10 @@ fn op_relu(a0: f32) -> f32 {
   return r0;
 }
 fn chain(a0: f32, a1: f32) -> f32 {
+  let zero = p.chainzero;
   var r0: f32;
-  let v0 = op_add(a0, a1);
-  let v1 = op_relu(v0);
+  let v0 = op_add(hold(a0, zero), a1);
+  let v1 = op_relu(hold(v0, zero));
   r0 = v1;
   return r0;
 }

@@ -1,9 +1,10 @@
 // sub+square+sum+sqrt+mul
-struct Params { outputs: u32, outer: u32, inner: u32, o0: u32, t0k0: u32, o1: u32, t1k0: u32, chains0: f32 }
+struct Params { outputs: u32, outer: u32, inner: u32, o0: u32, t0k0: u32, o1: u32, t1k0: u32, zero: u32, chains0: f32, chainzero: u32 }
 @group(0) @binding(3) var<uniform> p: Params;
 @group(0) @binding(0) var<storage, read> b0: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> b1: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read_write> b2: array<f32>;
+fn hold(x: f32, zero: u32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ zero); }
 fn isNan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
 fn isInf(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }
 var<private> nanBits: u32 = 0x7fc00000u;
@@ -40,18 +41,20 @@ fn op_mul(a0: f32, s0: f32) -> f32 {
   return r0;
 }
 fn body(a0: f32, a1: f32) -> f32 {
+  let zero = p.zero;
   var r0: f32;
   let v0 = op_sub(a0, a1);
-  let v1 = op_square(v0);
-  r0 = v1;
+  let v1 = op_square(hold(v0, zero));
+  r0 = hold(v1, zero);
   return r0;
 }
 fn acc0() -> f32 { return f32(0); }
 fn chain(a0: f32) -> f32 {
   let s0 = p.chains0;
+  let zero = p.chainzero;
   var r0: f32;
-  let v0 = op_sqrt(a0);
-  let v1 = op_mul(v0, s0);
+  let v0 = op_sqrt(hold(a0, zero));
+  let v1 = op_mul(hold(v0, zero), s0);
   r0 = v1;
   return r0;
 }

@@ -1,9 +1,10 @@
 // mul+sub+square+add+sqrt
-struct Params { count: u32, o0: u32, o1: u32 }
+struct Params { count: u32, zero: u32, o0: u32, o1: u32 }
 @group(0) @binding(3) var<uniform> p: Params;
 @group(0) @binding(0) var<storage, read> b0: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> b1: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read_write> b2: array<vec4<f32>>;
+fn hold(x: f32, zero: u32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ zero); }
 fn isNan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
 fn isInf(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }
 var<private> nanBits: u32 = 0x7fc00000u;
@@ -46,12 +47,13 @@ fn op_sqrt(a0: f32) -> f32 {
   return r0;
 }
 fn body(a0: f32, a1: f32) -> f32 {
+  let zero = p.zero;
   var r0: f32;
   let v0 = op_mul(a0, a1);
   let v1 = op_sub(a0, a1);
-  let v2 = op_square(v1);
-  let v3 = op_add(v0, v2);
-  let v4 = op_sqrt(v3);
+  let v2 = op_square(hold(v1, zero));
+  let v3 = op_add(hold(v0, zero), hold(v2, zero));
+  let v4 = op_sqrt(hold(v3, zero));
   r0 = v4;
   return r0;
 }
