@@ -8,11 +8,11 @@ import { axisKernel } from "./axis.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { Params, indent } from "./wgsl.ts";
 
-/** Elements of a block that is sorted by counting. */
-export const sortBlock = 256;
+/** Elements of a block that is sorted by counting: about as many comparisons each as the merges up to some thousand elements take. */
+export const sortBlock = 32;
 
 /** A WGSL function from a raw element to a u32 that sorts alike. */
-function keyFunction(dtype: DType, descending: boolean): string {
+export function keyFunction(dtype: DType, descending: boolean): string {
   const flip = descending ? "~" : "";
   switch (dtype) {
     case "float32": case "float16": return `fn keyOf(x: ${dtype === "float16" ? "f16" : "f32"}) -> u32 {

@@ -7,8 +7,9 @@ import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape, sameShape } from "../base/shape.ts";
 import { alongAxis, concatKernel, flipKernel, gatherKernel, scatterAddKernel } from "../kernels/gather.ts";
 import type { View } from "../kernels/kernel.ts";
+import { pickGroups, pickKernel, pickLimit } from "../kernels/pick.ts";
 import { mergeBlocksKernel, sortBlock, sortBlocksKernel } from "../kernels/sort.ts";
-import { constant } from "./elementwise.ts";
+import { constant, copy } from "./elementwise.ts";
 import { type OpDef, type Run, type Value, defineOp } from "./op.ts";
 import type { AxisAttrs } from "./reduce.ts";
 import { expand, reshape, slice, unslice } from "./views.ts";
@@ -63,7 +64,7 @@ export interface SortAttrs { readonly axis: number; readonly descending: boolean
 
 /** Sorted within blocks of `sortBlock` elements; `mergeBlocks` does the rest. */
 export const sortBlocks: OpDef<SortAttrs> = defineOp<SortAttrs>({
-  name: "sortBlocks", doc: "Positions along an axis that sort each block of 256 elements, stable; NaN counts as largest.", facts: {},
+  name: "sortBlocks", doc: "Positions along an axis that sort each block of 32 elements, stable; NaN counts as largest.", facts: {},
   infer: ([x]) => [{ shape: x!.layout.shape, dtype: "int32" }],
   key: ({ axis, descending }) => [axis, descending ? 1 : 0],
   kernel: ([x], _, { axis, descending }, caps) => sortBlocksKernel({ input: x!, axis, descending }, caps),
@@ -77,6 +78,29 @@ export const mergeBlocks: OpDef<SortAttrs & { readonly width: number }> = define
   kernel: ([x, order], _, attrs, caps) => mergeBlocksKernel({ ...attrs, input: x!, order: order! }, caps),
   flops: ([x], _, { width }) => x!.layout.size * Math.ceil(Math.log2(width)),
 });
+
+export interface PickAttrs extends SortAttrs { readonly count: number; readonly groups: number }
+
+/** Inputs: x, and the candidates' positions unless all are. */
+export const pick: OpDef<PickAttrs> = defineOp<PickAttrs>({
+  name: "pick", doc: "Positions of the first few of each group of an axis in sorted order, stable; NaN counts as largest. Candidate j belongs to group j mod groups.", facts: {},
+  infer: ([x], { axis, count, groups }) => [{ shape: withSize(x!.layout.shape, axis, count * groups), dtype: "int32" }],
+  key: ({ axis, descending, count, groups }) => [axis, descending ? 1 : 0, count, groups],
+  kernel: ([x, candidates], _, attrs, caps) => pickKernel({ ...attrs, input: x!, ...(candidates === undefined ? {} : { candidates }) }, caps),
+  flops: ([x, candidates]) => (candidates ?? x!).layout.size,
+});
+
+/** The first `count` positions in the stable order along an axis, int32. Sorts everything only for many of them. */
+export function firstOf<V extends Value>(run: RunOf<V>, x: V, attrs: SortAttrs, count: number): V {
+  const { axis } = attrs, size = x.shape[axis]!;
+  if (count === 0 || count > pickLimit) return run(copy, [run(slice, [orderOf(run, x, attrs)], { axis, start: 0, end: count, step: 1 })], undefined);
+  let groups = pickGroups(size, count), best = run(pick, [x], { ...attrs, count, groups });
+  while (groups > 1) {
+    groups = pickGroups(groups * count, count);
+    best = run(pick, [x, best], { ...attrs, count, groups });
+  }
+  return best;
+}
 
 /** The stable order along an axis: int32 positions. */
 export function orderOf<V extends Value>(run: RunOf<V>, x: V, attrs: SortAttrs): V {

@@ -135,10 +135,12 @@ export function sort(x: Tensor, axis = -1, descending = false): Sorted {
 
 /** The `k` largest (or smallest) elements of an axis in order, and where they were. */
 export function topK(x: Tensor, k: number, axis = -1, largest = true): Sorted {
-  const { shape } = handleIn("topK", x).layout, at = normalizeAxis("topK", axis, shape.length);
+  const { shape } = handleIn("topK", x).layout;
+  if (shape.length === 0) return scoped(() => { const { values, indices } = topK(x.reshape(1), k, 0, largest); return { values: values.sum(), indices: indices.sum() }; }, "topK");
+  const at = normalizeAxis("topK", axis, shape.length);
   if (!Number.isInteger(k) || k < 0 || k > shape[at]!) throw new ArgumentError("topK", `a number from 0 to ${shape[at]}`, String(k), "take fewer elements, or another axis");
   return scoped(() => {
-    const indices = argSort(x, at, largest).slice(at, 0, k).contiguous();
+    const indices = I.firstOf(apply, x, { axis: at, descending: largest }, k);
     return { values: gather(x, at, indices), indices };
   }, "topK");
 }

@@ -18,6 +18,7 @@ import { reduceKernel } from "../../../src/kernels/reduce.ts";
 import { resampleKernel } from "../../../src/kernels/resample.ts";
 import { cumProdBackwardKernel, cumProdKernel, cumSumKernel } from "../../../src/kernels/scan.ts";
 import { crossEntropyBackwardKernel, crossEntropyKernel, softmaxBackwardKernel, softmaxKernel } from "../../../src/kernels/softmax.ts";
+import { pickKernel } from "../../../src/kernels/pick.ts";
 import { mergeBlocksKernel, sortBlocksKernel } from "../../../src/kernels/sort.ts";
 import { view } from "./harness.ts";
 
@@ -40,7 +41,7 @@ function moving(caps: DeviceCaps): Kernel[] {
     scatterAddKernel({ start: h(s), indices: i(s), source: h(s), axis: 1 }, caps), scatterAddKernel({ start: h(s), indices: i(s), order: i(s), source: h(s), axis: 2 }, caps),
     scatterAddKernel({ start: h(s), indices: { dtype: "int32", layout: { ...contiguousLayout(s), strides: [0, 1, 0], contiguous: false } }, source: h(s), axis: 1 }, caps),
     gatherKernel({ input: h(s), indices: { dtype: "uint32", layout: { ...contiguousLayout(s), strides: [0, 1, 0], contiguous: false } }, axis: 1 }, caps),
-    sortBlocksKernel({ input: h(s), axis: 1, descending: true }, caps), mergeBlocksKernel({ input: h(s), order: i(s), axis: 1, descending: false, width: 256 }, caps),
+    sortBlocksKernel({ input: h(s), axis: 1, descending: true }, caps), mergeBlocksKernel({ input: h(s), order: i(s), axis: 1, descending: false, width: 256 }, caps), pickKernel({ input: h(s), axis: 1, count: 2, groups: 2, descending: true }, caps),
     cumSumKernel({ input: h(s), axis: 1, dtype: "float16", reverse: true }, caps), cumSumKernel({ input: h([2, 4096]), axis: 1, dtype: "float16", reverse: false }, caps), cumProdKernel({ input: h(s), axis: 2, dtype: "float16" }, caps),
     cumProdBackwardKernel({ input: h(s), output: h(s), grad: h(s), axis: 1 }, caps), logSumExpKernel({ input: h(s), axis: 2 }, caps),
     ...[false, true].flatMap((rms) => [normalizeKernel({ inputs: [h(s), h([s[2]!]), h([s[2]!])], axis: 2, eps: 1e-5, rms }, caps), normalizeBackwardKernel({ inputs: [h(s), h(s), h([s[2]!])], axis: 2, eps: 1e-5, rms }, caps)]),

@@ -244,6 +244,25 @@ test("random choices: the same for the same seed, and fair", async () => {
   });
 });
 
+test("topK agrees with the stable sort, however it picks, and its gradient goes back to what was picked", async () => {
+  await scopedAsync(async () => {
+    const n = 30_000, values = numbers(2 * n, 77, -50, 50).map((v, i) => (i === 12_345 ? NaN : Math.round(v))); // many ties
+    const x = tensor(values, { shape: [2, n] });
+    for (const [k, largest] of [[1, true], [10, true], [10, false], [32, false], [33, true]] as const) {
+      const { values: got, indices } = x.topK(k, -1, largest), order = x.argSort(-1, largest).slice(-1, 0, k);
+      await assertClose(indices, await order.data(), 0);
+      await assertClose(got, await x.gather(1, order).data(), 0);
+    }
+    await assertClose(x.permute(1, 0).topK(3, 0).indices, await x.argSort(1, true).slice(1, 0, 3).permute(1, 0).data(), 0);
+    const p = tensor([[3, 1, 4, 1], [5, 9, 2, 6]], { requiresGrad: true });
+    p.topK(2).values.sum().backward();
+    await assertClose(p.grad!, [[1, 0, 1, 0], [0, 1, 0, 1]], 0);
+    assert.equal(p.topK(0).indices.shape, [2, 0]);
+    const single = tensor(7).topK(1);
+    assert.equal([single.values.shape, await single.values.item(), await single.indices.item()], [[], 7, 0]);
+  });
+});
+
 test("arguments that do not fit are refused, naming the function", async () => {
   const cases: readonly (readonly [() => unknown, new (...args: never[]) => Error, RegExp])[] = [
     [() => concat([]), ArgumentError, /^concat: /], [() => concat([zeros([2, 3]), zeros([3, 2])]), ShapeError, /^concat: .*\[2,3\] and \[3,2\]/], [() => concat([zeros([2]), zeros([2, 2])]), ShapeError, /^concat: /], [() => stack([zeros([2]), zeros([3])]), ShapeError, /^stack: /],

@@ -2,6 +2,7 @@
  * Cases of the ops that join, pick, scatter, sort and accumulate along an axis: what each must compute, element by element, in plain JavaScript.
  */
 import type { DType } from "../../../src/base/dtype.ts";
+import { sortBlock } from "../../../src/kernels/sort.ts";
 import { count, indices, numbers } from "../../helpers.ts";
 import type { Case, GradCase } from "./cases.ts";
 import { type Host, type ViewKind, at, build, host } from "./host.ts";
@@ -101,12 +102,33 @@ const sortables = (): readonly (readonly [Host, number])[] => [
 ];
 
 function sortCases(): Case[] {
-  return sortables().flatMap(([x, axis]) => [false, true].map((descending): Case => ({ label: `${x.dtype} [${x.shape.join()}] ${descending ? "down" : "up"} ${axis}`, inputs: [x], attrs: { axis, descending }, expected: [orderReference(x, axis, descending, 256)], ...exact, views: x.shape.length > 1 ? turns(1) : [["plain"], ["sliced"]] })));
+  return sortables().flatMap(([x, axis]) => [false, true].map((descending): Case => ({ label: `${x.dtype} [${x.shape.join()}] ${descending ? "down" : "up"} ${axis}`, inputs: [x], attrs: { axis, descending }, expected: [orderReference(x, axis, descending, sortBlock)], ...exact, views: x.shape.length > 1 ? turns(1) : [["plain"], ["sliced"]] })));
 }
 
 function mergeCases(): Case[] {
   const list: readonly (readonly [Host, number])[] = [[whole([2, 700], 250, -50, 50), 1], [floats([300, 2], 251), 0], [floats([2, 1025], 252), 1]];
   return list.flatMap(([x, axis]) => [false, true].map((descending): Case => ({ label: `[${x.shape.join()}] ${descending ? "down" : "up"}`, inputs: [x, orderReference(x, axis, descending, 256)], attrs: { axis, descending, width: 256 }, expected: [orderReference(x, axis, descending, 512)], ...exact, views: [["plain", "plain"], ["transposed", "sliced"]] })));
+}
+
+/** Of each group the first `count` in order; candidate j belongs to group j mod groups. */
+function pickReference(x: Host, axis: number, count: number, groups: number, descending: boolean, candidates?: Host): Host {
+  return build(resized(x.shape, axis, groups * count), "int32", (i) => {
+    const group = Math.floor(i[axis]! / count), value = (d: number): number => x.values[at(x.shape, withAt(i, axis, d))]!;
+    const all = candidates === undefined ? [...Array(x.shape[axis]).keys()] : Array.from({ length: candidates.shape[axis]! }, (_, j) => candidates.values[at(candidates.shape, withAt(i, axis, j))]!);
+    return all.filter((_, j) => j % groups === group).sort((a, b) => before(value(a), value(b), descending) || a - b)[i[axis]! % count]!;
+  });
+}
+
+function pickCases(): Case[] {
+  const cases = sortables().filter(([x, axis]) => x.shape[axis]! > 1).flatMap(([x, axis]) => [false, true].flatMap((descending) => [[1, 1], [3, 1], [2, 2]].map(([count = 1, groups = 1]): Case => {
+    const fits = Math.min(count, Math.floor(x.shape[axis]! / groups)), attrs = { axis, descending, count: fits, groups };
+    return { label: `${x.dtype} [${x.shape.join()}] ${fits} of ${groups} ${descending ? "down" : "up"} ${axis}`, inputs: [x], attrs, expected: [pickReference(x, axis, fits, groups, descending)], ...exact, views: x.shape.length > 1 ? turns(1) : [["plain"], ["sliced"]] };
+  })));
+  const again = ([x, axis]: readonly [Host, number]): Case => {
+    const some = pickReference(x, axis, 2, 3, true);
+    return { label: `[${x.shape.join()}] of candidates`, inputs: [x, some], attrs: { axis, descending: true, count: 2, groups: 1 }, expected: [pickReference(x, axis, 2, 1, true, some)], ...exact, views: [["plain", "plain"], ["transposed", "sliced"]] };
+  };
+  return [...cases, again([whole([2, 30], 253, -4, 4), 1]), again([floats([17, 3], 254), 0])];
 }
 
 // === Running totals ===
@@ -157,7 +179,7 @@ export const indexingCases: Readonly<Record<string, () => Case[]>> = {
   ],
   take: () => [takeCase([7, 8], whole([5], 222, 0, 7), 0), takeCase([7, 3], whole([5], 223, -9, 9), 0), takeCase([3, 7], whole([9], 224, 0, 7, "uint32"), 1), takeCase([2, 5, 4], whole([3], 225, 0, 5), 1), takeCase([4, 2], whole([0], 226, 0, 1), 0)],
   scatterAdd: () => scatterCases(false), scatterAddSorted: () => scatterCases(true),
-  sortBlocks: sortCases, mergeBlocks: mergeCases, cumSum: cumSumCases, cumProd: cumProdCases, cumProdBackward: cumProdBackwardCases,
+  sortBlocks: sortCases, mergeBlocks: mergeCases, pick: pickCases, cumSum: cumSumCases, cumProd: cumProdCases, cumProdBackward: cumProdBackwardCases,
 };
 
 // === Gradients ===
