@@ -8,9 +8,14 @@ import { conv2dBackwardInputKernel, conv2dBackwardWeightKernel, conv2dKernel, co
 import { elementwiseKernel } from "../tenure/src/kernels/elementwise.ts";
 import type { DeviceCaps, Kernel } from "../tenure/src/kernels/kernel.ts";
 import { matmulKernel } from "../tenure/src/kernels/matmul.ts";
+import { gatherKernel, scatterAddKernel } from "../tenure/src/kernels/gather.ts";
+import { attentionWeightsKernel } from "../tenure/src/kernels/attention.ts";
+import { normalizeBackwardKernel, normalizeKernel } from "../tenure/src/kernels/normalize.ts";
+import { pickKernel } from "../tenure/src/kernels/pick.ts";
 import { maxPool2dBackwardKernel, maxPool2dKernel } from "../tenure/src/kernels/pool.ts";
 import { reduceKernel } from "../tenure/src/kernels/reduce.ts";
-import { softmaxKernel } from "../tenure/src/kernels/softmax.ts";
+import { softmaxBackwardKernel, softmaxKernel } from "../tenure/src/kernels/softmax.ts";
+import { unsliceKernel } from "../tenure/src/kernels/unslice.ts";
 import { type Gpu, bindGroupOf, bufferOf, dispatch, openGpu, randomData, view } from "../tenure/test/gpu/kernels/harness.ts";
 
 interface Case {
@@ -24,24 +29,24 @@ interface Case {
   readonly unit: "GFLOP/s" | "GB/s";
 }
 
-/** Median milliseconds of one dispatch: enough in one pass that a sample lasts some 20 ms; what takes over a second is sampled once. */
-async function time(gpu: Gpu, kernel: Kernel, buffers: readonly GPUBuffer[]): Promise<{ first: number; median: number }> {
-  const started = performance.now();
-  const group = bindGroupOf(gpu, kernel, buffers);
-  dispatch(gpu, kernel, group);
-  await gpu.device.queue.onSubmittedWorkDone();
-  const first = performance.now() - started;
-  const sample = async (times: number): Promise<number> => {
-    const start = performance.now();
-    dispatch(gpu, kernel, group, times);
-    await gpu.device.queue.onSubmittedWorkDone();
-    return (performance.now() - start) / times;
-  };
-  const once = await sample(1), times = Math.max(1, Math.min(200, Math.round(20 / once)));
-  const samples: number[] = [once];
-  for (let i = 0; i < (once > 1000 ? 0 : 5); i++) samples.push(await sample(times));
+/** Median milliseconds of one dispatch of each kernel, in turns: enough in one pass that a sample lasts some 20 ms; what takes over a second is sampled once. */
+async function time(gpu: Gpu, kernels: readonly Kernel[], buffers: readonly GPUBuffer[]): Promise<{ first: number; median: number }[]> {
+  const rows: { first: number; sample: (times: number) => Promise<number>; times: number; samples: number[] }[] = [];
+  for (const kernel of kernels) {
+    const started = performance.now(), group = bindGroupOf(gpu, kernel, buffers);
+    const sample = async (times: number): Promise<number> => {
+      const start = performance.now();
+      dispatch(gpu, kernel, group, times);
+      await gpu.device.queue.onSubmittedWorkDone();
+      return (performance.now() - start) / times;
+    };
+    await sample(1);
+    const first = performance.now() - started, once = await sample(1);
+    rows.push({ first, sample, times: Math.max(1, Math.min(200, Math.round(20 / once))), samples: [once] });
+  }
+  for (let i = 0; i < 7; i++) for (const { sample, times, samples } of rows) if (samples[0]! <= 1000) samples.push(await sample(times));
   gpu.check();
-  return { first, median: samples.sort((a, b) => a - b)[samples.length >> 1]! };
+  return rows.map(({ first, samples }) => ({ first, median: samples.sort((x, y) => x - y)[samples.length >> 1]! }));
 }
 
 /** A kernel written by hand: `body` runs for every `i < count`. */
@@ -92,6 +97,40 @@ function poolCases(caps: DeviceCaps): Case[] {
   ];
 }
 
+/** What a transformer does beside matrix products: norms, attention weights, gradients of softmax and of slices. `rows` of `n` elements. */
+function rowCases(caps: DeviceCaps, rows: number, n: number): Case[] {
+  const x = view([rows, n]), row = view([n]), size = rows * n, mean = `var m = 0.0; for (var k = 0u; k < ${n}u; k++) { m += b0[r + k]; } m /= ${n}.0; var v = 0.0; for (var k = 0u; k < ${n}u; k++) { v += (b0[r + k] - m) * (b0[r + k] - m); } let s = inverseSqrt(v / ${n}.0 + 1e-5);`;
+  return [
+    { name: `layerNorm [${rows},${n}]`, sizes: [size, n, size], work: 8 * size, unit: "GB/s", kernel: normalizeKernel({ inputs: [x, row], axis: 1, eps: 1e-5, rms: false }, caps),
+      naive: naive(2, rows, `let r = i * ${n}u; ${mean} for (var k = 0u; k < ${n}u; k++) { b2[r + k] = (b0[r + k] - m) * s * b1[k]; }`) },
+    { name: `layerNorm backward [${rows},${n}]`, sizes: [size, size, n, size], work: 12 * size, unit: "GB/s", kernel: normalizeBackwardKernel({ inputs: [x, x, row], axis: 1, eps: 1e-5, rms: false }, caps),
+      naive: naive(3, rows, `let r = i * ${n}u; ${mean} var f = 0.0; var t = 0.0; for (var k = 0u; k < ${n}u; k++) { let g = b1[r + k] * b2[k]; f += g; t += g * (b0[r + k] - m) * s; } f /= ${n}.0; t /= ${n}.0; for (var k = 0u; k < ${n}u; k++) { b3[r + k] = s * (b1[r + k] * b2[k] - f - (b0[r + k] - m) * s * t); }`) },
+    { name: `softmax backward [${rows},${n}]`, sizes: [size, size, size], work: 12 * size, unit: "GB/s", kernel: softmaxBackwardKernel({ output: x, grad: x, axis: 1, log: false }, caps),
+      naive: naive(2, rows, `let r = i * ${n}u; var t = 0.0; for (var k = 0u; k < ${n}u; k++) { t += b0[r + k] * b1[r + k]; } for (var k = 0u; k < ${n}u; k++) { b2[r + k] = b0[r + k] * (b1[r + k] - t); }`) },
+  ];
+}
+
+function attentionCase(caps: DeviceCaps, heads: number, n: number): Case {
+  const shape = [heads, n, n];
+  return {
+    name: `attention weights [${shape.join()}] causal`, sizes: [heads * n * n, heads * n * n], work: 8 * heads * n * n, unit: "GB/s", kernel: attentionWeightsKernel({ scores: view(shape), scale: 0.25, causal: true }, caps),
+    naive: naive(1, heads * n, `let r = i * ${n}u; let q = i % ${n}u; var m = -1e30; for (var k = 0u; k <= q; k++) { m = max(m, b0[r + k] * 0.25); } var s = 0.0; for (var k = 0u; k <= q; k++) { s += exp(b0[r + k] * 0.25 - m); } for (var k = 0u; k < ${n}u; k++) { b1[r + k] = select(exp(b0[r + k] * 0.25 - m) / s, 0.0, k > q); }`),
+  };
+}
+
+/** Gradient of a slice, and rows by index: where elements only move. */
+function movingCases(caps: DeviceCaps): Case[] {
+  const part = [16, 48, 64], whole = [3, ...part], n = sizeOf(part), [rows, V, D] = [768, 64, 64];
+  const list = { dtype: "int32" as const, layout: { ...contiguousLayout([rows, D]), strides: [1, 0], contiguous: false } };
+  return [
+    { name: `unslice [${whole.join()}]`, sizes: [n, 3 * n], work: 16 * n, unit: "GB/s", kernel: unsliceKernel({ input: view([1, ...part]), output: view(whole), axis: 0, from: 1, step: 1 }, caps), naive: naive(1, 3 * n, `b1[i] = select(0.0, b0[i - ${n}u], i >= ${n}u && i < ${2 * n}u);`) },
+    { name: `unslice odd [48,3,63]`, sizes: [48 * 63, 48 * 3 * 63], work: 16 * 48 * 63, unit: "GB/s", kernel: unsliceKernel({ input: view([48, 1, 63]), output: view([48, 3, 63]), axis: 1, from: 1, step: 1 }, caps), naive: naive(1, 48 * 3 * 63, `let d = i / 63u % 3u; b1[i] = select(0.0, b0[i / 189u * 63u + i % 63u], d == 1u);`) },
+    { name: `rows by index [${rows},${D}] of ${V}`, sizes: [V * D, rows, rows * D], work: 8 * rows * D, unit: "GB/s", kernel: gatherKernel({ input: view([V, D]), indices: list, axis: 0 }, caps), naive: naive(2, rows * D, `b2[i] = b0[u32(b1[i / ${D}u] * ${V}.0) * ${D}u + i % ${D}u];`) },
+    { name: `scatterAdd [60,${D}] at [${V},${D}]`, sizes: [V * D, 60, 60 * D, V * D], work: 60 * V * D * 4, unit: "GB/s", kernel: scatterAddKernel({ start: view([V, D]), indices: { ...list, layout: { ...list.layout, shape: [60, D], size: 60 * D } }, source: view([60, D]), axis: 0 }, caps), naive: naive(3, V * D, `var s = b0[i]; let d = i / ${D}u; for (var k = 0u; k < 60u; k++) { if (u32(b1[k] * ${V}.0) == d) { s += b2[k * ${D}u + i % ${D}u]; } } b3[i] = s;`) },
+    { name: "5 largest of [256,1024]", sizes: [256 << 10, 5 << 8], work: 256 << 12, unit: "GB/s", kernel: pickKernel({ input: view([256, 1024]), axis: 1, count: 5, groups: 1, descending: true }, caps) },
+  ];
+}
+
 function cases(caps: DeviceCaps): Case[] {
   const binary = (name: string, shape: readonly number[], b: readonly number[], bIndex: string): Case => ({
     name, sizes: [sizeOf(shape), sizeOf(b), sizeOf(shape)], work: 4 * (2 * sizeOf(shape) + sizeOf(b)), unit: "GB/s",
@@ -120,6 +159,7 @@ function cases(caps: DeviceCaps): Case[] {
       naive: naive(1, 1 << 22, "b1[i] = b0[(i % 2048u) * 2048u + i / 2048u];") },
     reduce([4096, 1024], 1), reduce([4096, 1024], 0), reduce([128, 256], 0), reduce([1, 1 << 20], 1), reduce([1 << 16, 10], 0),
     softmax(4096, 1024), softmax(128, 10),
+    ...rowCases(caps, 768, 64), ...rowCases(caps, 4096, 1024), attentionCase(caps, 64, 48), attentionCase(caps, 32, 256), ...movingCases(caps),
     ...convCases(caps, [64, 1, 28, 28], [8, 1, 3, 3]), ...convCases(caps, [64, 8, 14, 14], [16, 8, 5, 5]), ...convCases(caps, [64, 8, 14, 14], [16, 8, 3, 3]), ...poolCases(caps),
   ];
 }
@@ -132,10 +172,9 @@ export async function run(only = ""): Promise<string> {
   for (const c of cases(gpu.caps)) {
     if (!c.name.includes(only)) continue;
     const buffers = c.sizes.map((n, i) => bufferOf(gpu, i === c.sizes.length - 1 ? n * 4 : randomData(n, i)));
-    const ours = await time(gpu, c.kernel, buffers);
-    const plain = c.naive === undefined ? undefined : await time(gpu, c.naive, buffers);
+    const [ours, plain] = await time(gpu, [c.kernel, ...(c.naive === undefined ? [] : [c.naive])], buffers);
     buffers.forEach((b) => { b.destroy(); });
-    lines.push(`| ${c.name} | ${ours.first.toFixed(1)} | ${ours.median.toFixed(3)} | ${(c.work / ours.median / 1e6).toFixed(2)} ${c.unit} | ${plain?.median.toFixed(3) ?? "–"} | ${plain === undefined ? "–" : (plain.median / ours.median).toFixed(1)} |`);
+    lines.push(`| ${c.name} | ${ours!.first.toFixed(1)} | ${ours!.median.toFixed(3)} | ${(c.work / ours!.median / 1e6).toFixed(2)} ${c.unit} | ${plain?.median.toFixed(3) ?? "–"} | ${plain === undefined ? "–" : (plain.median / ours!.median).toFixed(1)} |`);
   }
   return lines.join("\n");
 }

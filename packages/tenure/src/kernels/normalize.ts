@@ -23,13 +23,17 @@ export function normalizeKernel(spec: { inputs: readonly View[]; axis: number; e
   }, caps);
 }
 
-/** Gradient for the input. Bindings: input, grad, [weight,] result (contiguous). */
+/** Gradient for the input, in three sweeps: Σ x and Σ g, then the sums that need the mean. Bindings: input, grad, [weight,] result (contiguous). */
 export function normalizeBackwardKernel(spec: { inputs: readonly View[]; axis: number; eps: number; rms: boolean }, caps: DeviceCaps): Kernel {
-  const params = new Params(), [x, , weight] = spec.inputs, g = weight === undefined ? "a1" : "(a1 * a2)", normal = `(${spec.rms ? "a0" : "(a0 - m)"} * scale)`, n = "f32(p.axisLength)";
+  const params = new Params(), [x, , weight] = spec.inputs, g = weight === undefined ? "a1" : "(a1 * a2)", d = spec.rms ? "a0" : "(a0 - means.x)", n = "f32(p.axisLength)";
+  const pair = (name: string, first: string, second: string, after: string): RowPass => ({ ...total(name, `vec2<f32>(${first}, ${second})`, after), identity: "vec2<f32>()", pair: true });
   return rowKernel({
     name: spec.rms ? "rmsNormBackward" : "layerNormBackward", shape: x!.layout.shape, axis: spec.axis, operands: spec.inputs.map((view, binding) => ({ view, binding })), inputs: spec.inputs.length, params,
-    passes: [...moments(params, spec.eps, spec.rms), ...(spec.rms ? [] : [total("flat", g, `flat = flat / ${n};`)]), total("tilt", `${g} * ${normal}`, `tilt = tilt / ${n};`)],
-    output: { dtype: x!.dtype, per: "element", value: `scale * (${g}${spec.rms ? "" : " - flat"} - ${normal} * tilt)` },
+    passes: [
+      ...(spec.rms ? [] : [pair("means", "a0", g, `means = means / ${n};`)]),
+      pair("spread", `${d} * ${d}`, `${g} * ${d}`, `spread = spread / ${n};\nlet scale = 1.0 / sqrt(spread.x + ${params.f32("eps", spec.eps)});\nlet tilt = spread.y * scale * scale;`),
+    ],
+    output: { dtype: x!.dtype, per: "element", value: `scale * (${g}${spec.rms ? "" : " - means.y"} - ${d} * tilt)` },
   }, caps);
 }
 

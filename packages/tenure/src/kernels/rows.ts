@@ -13,9 +13,11 @@ import { chooseTile } from "./reduce.ts";
 import { type Params, type StorageDecl, flatWorkgroup, gridOf, indent, loadElement, loadVec4, makeKernel, toStored, vec4Type } from "./wgsl.ts";
 
 export interface RowPass {
-  /** Name of the result, an f32 in scope of everything after it. */
+  /** Name of the result, an f32 (or a pair of them) in scope of everything after it. */
   readonly name: string;
-  /** WGSL of the start value and of joining two f32 partial results `a` and `b`. */
+  /** The result is a `vec2<f32>`: two sums in one sweep. */
+  readonly pair?: boolean;
+  /** WGSL of the start value and of joining two partial results `a` and `b`. */
   readonly identity: string;
   readonly join: (a: string, b: string) => string;
   /** WGSL expression of one element's contribution, from `a0, a1, …` (elements), `q0, …` (row values) and earlier results. */
@@ -39,6 +41,8 @@ export interface RowSpec {
   readonly passes: readonly RowPass[];
   /** Element: a contiguous output of `shape`. Row: one value per row. `value` is an f32 expression; `at: u32` is the position along the axis. */
   readonly output: { readonly dtype: DType; readonly per: "element" | "row"; readonly value: string };
+  /** How many elements the passes look at from the row's beginning, an u32 expression; the ones behind them must contribute nothing. All when absent. */
+  readonly reach?: string;
   /** Statements once per row before the first pass. `at0(i)`-style reads are `element0(i)` of operand 0 at position `i`. */
   readonly before?: string;
   readonly helpers?: readonly string[];
@@ -114,14 +118,17 @@ export function rowKernel(spec: RowSpec, caps: DeviceCaps): Kernel {
     ...(rowValues.length > 0 ? guarded(rowValues) : []),
     ...(spec.before === undefined ? [] : [inlineElements(spec.before, spec, decls, along, stepText)]),
   ];
+  if (spec.reach !== undefined) main.push(`let bound = ${vector ? `(${spec.reach} + 3u) / 4u` : spec.reach};`);
+  const reach = spec.reach === undefined ? names.units : "bound";
   for (const pass of spec.passes) {
+    const shared = pass.pair === true ? "pairs_" : "shared_";
     const kept = pass.keep === true && perElement ? storeElement((k) => `v${k}`) : undefined;
     const add = (k: number): string => (kept === undefined
       ? `part = ${pass.join("part", pass.element)};`
       : `let v${k} = ${pass.element}; part = ${pass.join("part", `v${k}`)}; ${kept.each(k)}`);
     main.push(`var ${pass.name} = ${pass.identity};`, ...guarded([
-      `for (var c = ly; c < ${names.units}; c += ${64 * tile.lanes}u) {`,
-      indent([`var part = ${pass.identity};`, `let end = min(c + ${64 * tile.lanes}u, ${names.units});`,
+      `for (var c = ly; c < ${reach}; c += ${64 * tile.lanes}u) {`,
+      indent([`var part = ${pass.identity};`, `let end = min(c + ${64 * tile.lanes}u, ${reach});`,
         `for (var j = c; j < end; j += ${tile.lanes}u) {`, indent([...(kept === undefined ? [] : declareStore), ...unitLoop(add, kept?.after ?? [], mentioned(pass.element))].join("\n")), "}",
         `${pass.name} = ${pass.join(pass.name, "part")};`].join("\n")),
       "}",
@@ -129,10 +136,10 @@ export function rowKernel(spec: RowSpec, caps: DeviceCaps): Kernel {
     if (!one) {
       main.push(
         `let slot_${pass.name} = ly * ${tile.outputs}u + (${rowInGroup});`,
-        "workgroupBarrier();", `shared_[slot_${pass.name}] = ${pass.name};`,
+        "workgroupBarrier();", `${shared}[slot_${pass.name}] = ${pass.name};`,
         `for (var reach = ${tile.lanes / 2}u; reach > 0u; reach >>= 1u) {`,
-        indent(["workgroupBarrier();", `if (ly < reach) { shared_[slot_${pass.name}] = ${pass.join(`shared_[slot_${pass.name}]`, `shared_[slot_${pass.name} + reach * ${tile.outputs}u]`)}; }`].join("\n")),
-        "}", "workgroupBarrier();", `${pass.name} = shared_[${rowInGroup}];`,
+        indent(["workgroupBarrier();", `if (ly < reach) { ${shared}[slot_${pass.name}] = ${pass.join(`${shared}[slot_${pass.name}]`, `${shared}[slot_${pass.name} + reach * ${tile.outputs}u]`)}; }`].join("\n")),
+        "}", "workgroupBarrier();", `${pass.name} = ${shared}[${rowInGroup}];`,
       );
     }
     if (pass.after !== undefined) main.push(pass.after);
@@ -144,7 +151,7 @@ export function rowKernel(spec: RowSpec, caps: DeviceCaps): Kernel {
 
   return makeKernel({
     name: spec.name, storages: decls, params, helpers: spec.helpers ?? [], workgroupSize: [tile.outputs * tile.lanes, 1, 1],
-    globals: one ? "" : `var<workgroup> shared_: array<f32, ${tile.outputs * tile.lanes}>;\n`, main: main.join("\n"),
+    globals: one ? "" : [false, true].map((pair) => (spec.passes.some((q) => (q.pair === true) === pair) ? `var<workgroup> ${pair ? "pairs_: array<vec2<f32>" : "shared_: array<f32"}, ${tile.outputs * tile.lanes}>;\n` : "")).join(""), main: main.join("\n"),
     workgroups: perElement && length === 0 ? [0, 0, 0] : gridOf(Math.ceil(rows / tile.outputs), caps),
   }, caps);
 }
