@@ -13,7 +13,7 @@ import type { PooledBuffer } from "../device/pool.ts";
 import type { Handle } from "../ownership/handle.ts";
 import { isThenable } from "../ownership/scope.ts";
 import { scopedEither } from "../ownership/scoped.ts";
-import type { Rates } from "../scheduler/cost.ts";
+import { type Rates, defaultRates } from "../scheduler/cost.ts";
 import { BudgetError } from "../scheduler/errors.ts";
 import { type PlanOptions, resolveOptions } from "../scheduler/options.ts";
 import { type PlanReport, explainReport, formatBytes } from "../scheduler/plan.ts";
@@ -207,7 +207,7 @@ export class Scheduler implements Disposable {
         return this.#plan(device, work, available, others, known);
       } catch (error) {
         if (former === undefined || known === undefined || !(error instanceof BudgetError) || former.plan.plannedBytes > available) throw error;
-        this.#experience.set(former, { ...known, flopsPerSecond: this.#rates.flopsPerSecond ?? 0, window: known.planned, settled: true }); // measurements ask for another plan, but none fits
+        this.#experience.set(former, { ...known, flopsPerSecond: this.#flopsPerSecond, window: known.planned, settled: true }); // measurements ask for another plan, but none fits
         again = false;
         return former;
       }
@@ -234,14 +234,16 @@ export class Scheduler implements Disposable {
       const least = error.leastBytes + others, outside = others === 0 ? "" : `, ${others} of them for tensors the step does not touch`;
       throw new BudgetError(error.op, `expected the step to fit into the budget of ${this.#budgetBytes} bytes, got one that needs at least ${least}${outside}: at ${error.op} most is needed; pass budgetBytes of ${least} or more, allow both recompute and swap, or make the batch smaller`, this.#budgetBytes, least);
     }
-    this.#experience.set(exe, { available, flopsPerSecond: this.#rates.flopsPerSecond ?? 0, runs: 0, planned: window, window, best: known?.best ?? null, settled: known?.settled ?? false });
+    this.#experience.set(exe, { available, flopsPerSecond: this.#flopsPerSecond, runs: 0, planned: window, window, best: known?.best ?? null, settled: known?.settled ?? false });
     return exe;
   }
 
+  get #flopsPerSecond(): number { return this.#rates.flopsPerSecond ?? defaultRates.flopsPerSecond; }
+
   /** Whether measurements say that another plan would do better: the device computes much faster or slower than was thought, or another window is to be tried. */
   #wantsAnother(exe: Executable, experience: Experience): boolean {
-    const { flopsPerSecond } = experience, now = this.#rates.flopsPerSecond ?? 0, matters = exe.transfers && this.#options.recompute !== "off";
-    if (matters && flopsPerSecond > 0 && now > 0 && (now > 8 * flopsPerSecond || now < flopsPerSecond / 8)) return true;
+    const { flopsPerSecond } = experience, now = this.#flopsPerSecond, matters = exe.plan.extra.seconds > 0 && this.#options.recompute !== "off" && this.#options.swap !== "off";
+    if (matters && (now > 8 * flopsPerSecond || now < flopsPerSecond / 8)) return true;
     return experience.window !== experience.planned;
   }
 

@@ -9,7 +9,7 @@ import { exactPlans } from "./exact.ts";
 import { type MirrorPlan, mirrorPlan, narrowPlaces, searchThresholds } from "./memonger.ts";
 import { cheapestKept } from "./mincut.ts";
 import { droppable, rematerialise, writersOf } from "./recompute.ts";
-import { shave } from "./shave.ts";
+import { shave, takeBack } from "./shave.ts";
 import { type Action, type Context, liveCurve, livePeak, runsOf, segmentsOf } from "./schedule.ts";
 import { insertSwaps, preferRecompute } from "./swap.ts";
 
@@ -161,7 +161,8 @@ export function recomputeFamily(context: Context, order: readonly number[], all:
     if (fleeting !== null) found.push(fleeting);
   }
   const front = pareto([...found, ...cut]);
-  return pareto([...front, ...[candidate(context, rates, "in core", runsOf(order)), ...spread(front, many ? 2 : 8)].flatMap((base) => shaved(context, order, all, rates, base))]);
+  const smaller = pareto([...front, ...[candidate(context, rates, "in core", runsOf(order)), ...spread(front, many ? 2 : 8)].flatMap((base) => shaved(context, order, all, rates, base))]);
+  return pareto([...smaller, ...smaller.filter((c) => c.extra.recomputedOps > 0).map((c) => candidate(context, rates, c.how, takeBack(context, c.actions, opCost)))]);
 }
 
 /** Schedules whose peaks are shaved further. */

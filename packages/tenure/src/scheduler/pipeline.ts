@@ -26,7 +26,7 @@ export interface PlanInputs {
 /** Plans a program. @throws BudgetError when no plan fits into the budget; ArgumentError for a program or options that contradict themselves */
 export function planProgram(program: Program, options: PlanOptions = {}, inputs: PlanInputs = {}): Plan {
   const policy = resolveOptions("plan", options);
-  return build(program, policy.budgetBytes, inputs, policy.placement, (context, order, bytes, fleeting) => choose(context, order, policy, bytes, policy.swap === "auto" ? fleeting : undefined));
+  return build(program, policy.budgetBytes, inputs, policy.placement, (context, order, bytes, fleeting) => choose(context, order, policy, bytes, fleeting));
 }
 
 /**

@@ -38,6 +38,32 @@ export function shave(context: Context, actions: readonly Action[], candidates: 
   return found;
 }
 
+/** The schedule without the recomputations that its peak does not ask for: greedy searches make some that later ones replace. Dearest first. */
+export function takeBack(context: Context, actions: readonly Action[], cost: (op: ProgramOp) => number): Action[] {
+  const { program } = context, gone = new Set<number>(), curve = curveOf(context, actions), peak = highest(curve).bytes;
+  const touched: number[][] = program.storages.map(() => []), again: number[] = [];
+  actions.forEach(({ kind, op }, t) => {
+    if (kind === "again") again.push(t);
+    for (const s of new Set([...program.ops[op]!.reads, ...program.ops[op]!.writes])) touched[s]!.push(t);
+  });
+  const opAt = (t: number): ProgramOp => program.ops[actions[t]!.op]!, born = (s: number, t: number): boolean => opAt(t).writes.includes(s) && !opAt(t).reads.includes(s);
+  for (const t of again.sort((a, b) => cost(opAt(b)) - cost(opAt(a)) || a - b)) {
+    const { reads, writes } = opAt(t), stay: { bytes: number; from: number }[] = [];
+    for (const w of writes) {
+      const k = touched[w]!.indexOf(t), next = touched[w]![k + 1];
+      if (next !== undefined && !born(w, next)) stay.push({ bytes: program.storages[w]!.bytes, from: touched[w]![k - 1]! + 1 });
+    }
+    const bytesAt = (at: number): number => stay.reduce((sum, { bytes, from }) => (from <= at ? sum + bytes : sum), 0);
+    let fits = true;
+    for (let at = Math.min(t, ...stay.map((s) => s.from)); at < t && fits; at++) fits = curve[at]! + bytesAt(at) <= peak;
+    if (!fits) continue;
+    for (const { bytes, from } of stay) for (let at = from; at < t; at++) curve[at]! += bytes;
+    for (const s of [...reads, ...writes]) touched[s]!.splice(touched[s]!.indexOf(t), 1);
+    gone.add(t);
+  }
+  return gone.size === 0 ? [...actions] : actions.filter((_, t) => !gone.has(t));
+}
+
 function curveOf(context: Context, actions: readonly Action[]): Float64Array { return liveCurve(context.program, segmentsOf(context, actions), actions.length); }
 
 function highest(curve: Float64Array): { at: number; bytes: number } {
