@@ -116,7 +116,7 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
 
   constructor(dataset: Dataset<B>, options: DataLoaderOptions) {
     const source = dataset as Partial<Dataset<B>> | null | undefined;
-    if (typeof source?.batch !== "function" || !Number.isSafeInteger(source.length)) throw new ArgumentError("DataLoader", "a dataset with length and batch(indices)", describeValue(dataset), "pass for example an ArrayDataset");
+    if (typeof source?.batch !== "function" || !Number.isSafeInteger(source.length)) throw new ArgumentError("DataLoader", "a dataset with length and batch(indices)", describeValue(dataset), typeof (dataset as { get?: unknown } | null | undefined)?.get === "function" ? "wrap single samples: new DataLoader(collated(dataset), …)" : "pass for example an ArrayDataset");
     if ((options as unknown) === undefined) throw new ArgumentError("DataLoader", "options with batchSize", "none", "pass { batchSize: 32 }");
     checkOptions("DataLoader", options, ["batchSize", "shuffle", "seed", "dropLast", "prefetch"]);
     checkFlag("DataLoader", "shuffle", options.shuffle);

@@ -1,7 +1,9 @@
 /**
  * Stateless layers and losses as functions on tensors; the module classes are thin over them. Results belong to the current scope; intermediates are freed here.
  */
+import { ShapeError } from "../base/errors.ts";
 import { checkOptions } from "../base/options.ts";
+import { formatShape } from "../base/shape.ts";
 import { scoped } from "../ownership/scoped.ts";
 import * as C from "../ops/conv.ts";
 import { dropout as drop } from "../tensor/create.ts";
@@ -21,8 +23,8 @@ export function pair(value: Pair): readonly [number, number] { return typeof val
 
 /** x [..., in] → [..., out] with weight [out, in] and bias [out]: x·Wᵀ + b, as PyTorch lays it out. */
 export function linear(x: Tensor, weight: Tensor, bias?: Tensor | null): Tensor {
-  live(x, "linear");
-  live(weight, "linear");
+  const { shape } = live(x, "linear").layout, wanted = live(weight, "linear").layout.shape;
+  if (wanted.length === 2 && shape.at(-1) !== wanted[1]) throw new ShapeError("linear", `an input [..., ${wanted[1]}] for weight ${formatShape(wanted)}`, formatShape(shape), "check the layer's inFeatures, or flatten the input first");
   return scoped(() => {
     const rows = x.rank === 1 ? x.unsqueeze(0) : x;
     const y = rows.matmul(weight.transpose());

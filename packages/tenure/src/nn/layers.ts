@@ -27,7 +27,7 @@ export class Sequential extends Layer {
   readonly layers: readonly Module[];
   constructor(...layers: readonly Module[]) {
     super();
-    for (const layer of layers) if (!(layer instanceof Module)) throw new ArgumentError("Sequential", "modules", typeof layer, "pass layers, for example new ReLU()");
+    for (const layer of layers) if (!(layer instanceof Module)) throw new ArgumentError("Sequential", "modules", describeValue(layer), Array.isArray(layer) ? "spread the list: new Sequential(...layers)" : "pass layers, for example new ReLU()");
     this.layers = layers;
   }
 

@@ -141,6 +141,8 @@ export function crossEntropy(logits: Tensor, targets: Tensor, options: CrossEntr
 
 /** Targets as probabilities: -Σ w·t·log softmax(logits), averaged over rows. */
 function softCrossEntropy(logits: Tensor, targets: Tensor, { reduction = "mean", ignoreIndex, weight, labelSmoothing = 0 }: CrossEntropyOptions): Tensor {
+  const { shape } = live(logits, "crossEntropy").layout, classNumbers = [...shape.slice(0, 1), ...shape.slice(2)];
+  if (shape.length > 1 && sameShape(targets.shape, classNumbers)) throw new DTypeError("crossEntropy", `int32 class numbers ${formatShape(classNumbers)}, or probabilities ${formatShape(shape)}`, `${targets.dtype} ${formatShape(targets.shape)}`, 'cast class numbers with to("int32")');
   checkSame("crossEntropy", logits, targets);
   if (ignoreIndex !== undefined) throw new ArgumentError("crossEntropy", "ignoreIndex only with class numbers", "probabilities as targets", "leave it out, or zero the rows");
   return scoped(() => {

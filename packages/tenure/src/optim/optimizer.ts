@@ -99,7 +99,7 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
     if (listed.length === 0) throw new ArgumentError(name, "at least one parameter in every group", "none", "pass module.parameters()");
     for (const p of listed) {
       if (!(p instanceof Tensor)) throw new ArgumentError(name, "tensors as parameters", describeValue(p), "pass module.parameters()");
-      if (!p.requiresGrad || !p.isLeaf) throw new GradError(name, `expected parameters that are leaves with requiresGrad, got ${p.toString()}; pass module.parameters()`);
+      if (!p.requiresGrad || !p.isLeaf) throw new GradError(name, `expected parameters that are leaves with requiresGrad, got ${p.toString()}; ${p.isLeaf ? "leave frozen ones out with filter((p) => p.requiresGrad), and addGroup() them when they learn again" : "pass module.parameters()"}`);
       const leaf = p[HANDLE].gradient; // shared by aliases: tied weights are one parameter
       if (taken.has(leaf)) throw new ArgumentError(name, "each parameter in one group", `${p.toString()} in two`, "leave it out of one of them");
       if (leaves.has(leaf)) continue;

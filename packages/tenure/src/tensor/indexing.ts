@@ -71,6 +71,7 @@ export function unbind(x: Tensor, axis = 0): Tensor[] {
 function checkIndex(op: string, indices: Tensor): void {
   const { dtype } = handleIn(op, indices);
   if (dtype === "bool") throw new DTypeError(op, "int32 or uint32 indices", "bool", "a mask has no fixed number of results: use where or maskedFill");
+  if (dtype !== "int32" && dtype !== "uint32") throw new DTypeError(op, "int32 or uint32 indices", dtype, 'cast them with to("int32")');
 }
 
 /** Rows of the first axis by indices of any shape: x [V, ...], indices [...] → [...indices, ...rest]. */
@@ -88,6 +89,7 @@ export function indexSelect(x: Tensor, axis: number, indices: Tensor): Tensor {
 
 /** Rows of a table [V, D] by indices of any shape: [...indices, D]. The gradient adds up rows in a fixed order. */
 export function embedding(indices: Tensor, weight: Tensor): Tensor {
+  checkIndex("embedding", indices);
   if (handleIn("embedding", weight).layout.shape.length !== 2) throw new ShapeError("embedding", "a table [entries, features]", formatShape(weight.shape), "reshape it");
   return index(weight, indices);
 }

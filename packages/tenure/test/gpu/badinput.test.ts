@@ -57,6 +57,7 @@ const cases: readonly (readonly [what: string, run: () => unknown, kind: Kind, t
   ["SGD of a module", () => new SGD(bad(layer), { lr: 1 }), ArgumentError, /^SGD: expected the parameters of a module, got the module itself; pass module\.parameters\(\)/],
   ["DataLoader without options", () => new DataLoader(data, bad(undefined)), ArgumentError, /^DataLoader: expected options with batchSize, got none/],
   ["DataLoader(null)", () => new DataLoader(bad(null), { batchSize: 1 }), ArgumentError, /^DataLoader: expected a dataset with length and batch\(indices\), got null/],
+  ["DataLoader of single samples", () => new DataLoader(bad({ length: 2, get: () => ({ x: 1 }) }), { batchSize: 1 }), ArgumentError, /wrap single samples: new DataLoader\(collated\(dataset\), …\)/],
   ["DataLoader({})", () => new DataLoader(bad({}), { batchSize: 1 }), ArgumentError, /got an object/],
   ["batches that hold no tensors", () => { using l = new DataLoader(bad({ length: 1, batch: () => ({ a: 3 }) }), { batchSize: 1 }); for (const _ of l) break; }, ArgumentError, /^DataLoader: expected tensors in batches, got 3 as a/],
   ["batches that are a tensor", () => { using l = new DataLoader(bad({ length: 1, batch: () => 3 }), { batchSize: 1 }); for (const _ of l) break; }, ArgumentError, /^DataLoader: expected batches that are tensors by name, got 3/],

@@ -200,7 +200,8 @@ test("what cannot be registered is refused and stays with its owner", async () =
   await rejects(() => new Linear(0, 2), ArgumentError, /^Linear: expected inFeatures to be a positive integer, got 0/);
   await rejects(() => new Conv2d(3, 4, 3, { groups: 2 }), ArgumentError, /^Conv2d: expected groups that divide both channel counts, got 2 for 3 and 4/);
   await rejects(() => new Dropout(1), ArgumentError, /^Dropout: expected a probability in \[0, 1\), got 1/);
-  await rejects(() => new Sequential(3 as never), ArgumentError, /^Sequential: expected modules, got number/);
+  await rejects(() => new Sequential(3 as never), ArgumentError, /^Sequential: expected modules, got 3; pass layers/);
+  await rejects(() => new Sequential([gone] as never), ArgumentError, /^Sequential: expected modules, got an array; spread the list: new Sequential\(\.\.\.layers\)/);
 });
 
 test("Sequential frees what its layers hand each other, and takes layers that return their input", async () => {
