@@ -134,7 +134,7 @@ export class Device {
 
 /** Labels are `op [kernel key]`, so the driver's text names the op; the first label found becomes the error's op. */
 function toTenureError(error: GPUError): TenureError {
-  const op = /"([A-Za-z_]\w*) \[[^\]]*\]"/.exec(error.message)?.[1] ?? "device";
+  const op = /"([A-Za-z_][\w+×]*) \[[^\]]*\]"/.exec(error.message)?.[1] ?? "device"; // joined ops: `add×2+relu`
   const kind = error.constructor.name;
   if (kind === "GPUOutOfMemoryError") return new OutOfMemoryError(op, `expected the device to have room, got "${error.message}"; free tensors or use smaller batches`);
   return new DeviceError(op, `expected a valid command, got a ${kind}: ${error.message}`);

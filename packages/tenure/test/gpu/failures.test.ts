@@ -18,10 +18,10 @@ test("a shader that does not compile fails its flush, now and later", () => scop
   assert.equal(await before.toArray(), [5, 5, 5]);
   const bad = defineOp({ name: "bad", inputs: 1, expression: "r0 = nonsense(a0);" });
   const b = bad(ones([3])), beside = ones([3]).mul(2);
-  await rejects(() => b.data(), DeviceError, /^bad: expected a valid command/);
-  await rejects(() => b.data(), DeviceError, /^bad: /);
-  await rejects(() => b.add(1), DeviceError, /^bad: /);
-  await rejects(() => beside.data(), DeviceError, /^bad: /); // same submit: it was not computed
+  await rejects(() => b.data(), DeviceError, /^fill\+bad: expected a valid command/);
+  await rejects(() => b.data(), DeviceError, /^fill\+bad: /);
+  await rejects(() => b.add(1), DeviceError, /^fill\+bad: /);
+  await rejects(() => beside.data(), DeviceError, /^fill\+bad: /); // same submit: it was not computed
   assert.equal(await before.toArray(), [5, 5, 5]);
   assert.equal(await ones([3]).mul(2).toArray(), [2, 2, 2]);
   assert.ok(takeDeviceErrors().length > 0);
@@ -36,8 +36,8 @@ test("weights that an optimizer step lost can be loaded again", () => scopedAsyn
   const loss = model.call(ones([1, 2])).sum();
   loss.backward();
   optimizer.step();
-  await rejects(() => broken(loss.detach()).item(), DeviceError, /^broken: /);
-  await rejects(() => model.weight.data(), DeviceError, /^broken: /);
+  await rejects(() => broken(loss.detach()).item(), DeviceError, /broken: /);
+  await rejects(() => model.weight.data(), DeviceError, /broken: /);
   model.loadStateDict(saved);
   assert.equal(await model.weight.toArray(), [[1, 2], [3, 4]]);
   takeDeviceErrors();
