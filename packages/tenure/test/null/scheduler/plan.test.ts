@@ -9,11 +9,12 @@ import { ArgumentError, OutOfMemoryError } from "tenure";
 import { BudgetError, type Plan, type PlanOptions, Program, plan, programFromJSON, searchPlan } from "tenure/scheduler";
 import { chainPlans } from "../../../src/scheduler/chain.ts";
 import { recomputeFamily } from "../../../src/scheduler/choose.ts";
-import { defaultRates } from "../../../src/scheduler/cost.ts";
+import { defaultRates, opCost } from "../../../src/scheduler/cost.ts";
 import { orderOps } from "../../../src/scheduler/order.ts";
 import { planProgram } from "../../../src/scheduler/pipeline.ts";
-import { droppable } from "../../../src/scheduler/recompute.ts";
-import { contextOf, seesTheSame } from "../../../src/scheduler/schedule.ts";
+import { droppable, rematerialise } from "../../../src/scheduler/recompute.ts";
+import { type Action, contextOf, livePeak, seesTheSame } from "../../../src/scheduler/schedule.ts";
+import { takeBack } from "../../../src/scheduler/shave.ts";
 import { verifyPlan } from "../../../src/scheduler/verify.ts";
 import { golden, rejects } from "../../helpers.ts";
 import { Builder, anyPrograms, chain, execute, interpret, programOf, stepPeak, trainingPrograms } from "./programs.ts";
@@ -179,6 +180,24 @@ test("a long program is planned in a blink", () => {
   assert.ok(performance.now() - started < 5000, `${performance.now() - started} ms`);
 });
 
+test("recomputations the peak does not ask for are taken back", () => {
+  let fewer = 0;
+  fc.assert(fc.property(trainingPrograms(10, 3), (program) => {
+    const context = contextOf(program), order = orderOps(context), actions = rematerialise(context, order, new Set(droppable(context, order)));
+    const less = takeBack(context, actions, opCost), again = (list: readonly Action[]): number => list.filter((a) => a.kind === "again").length;
+    assert.ok(livePeak(context, less) <= livePeak(context, actions));
+    assert.equal(less.filter((a) => a.kind === "run"), actions.filter((a) => a.kind === "run"));
+    assert.ok(seesTheSame(context, less) && again(less) <= again(actions));
+    if (again(less) < again(actions)) fewer++;
+  }), { numRuns: 100, seed: 12 });
+  assert.ok(fewer > 20, `only ${fewer} had any`);
+  // Where one op needs most of all, nothing has to run again.
+  const b = new Builder(), x = b.storage("input", 8, true), a = b.storage("activation", 8), c = b.storage("activation", 8), big = b.storage("activation", 1000), g = b.storage("output", 8, true);
+  b.op([x], [a]); b.op([a], [big]); b.op([big], [c]); b.op([a, c], [g], { phase: "calcDerivative" });
+  const program = b.build(), context = contextOf(program), run = (op: number, kind: "run" | "again" = "run"): Action => ({ kind, op, storage: -1 });
+  assert.equal(takeBack(context, [run(0), run(1), run(2), run(1, "again"), run(2, "again"), run(3)], opCost), [run(0), run(1), run(2), run(3)]);
+});
+
 // === memonger ===
 
 test("memonger's plan keeps one value per threshold; its search finds the square-root law", () => {
@@ -272,6 +291,9 @@ test("what plans say of themselves", () => {
   const program = chain(6, "both");
   golden("plan-chain.txt", `${plan(program).explain()}\n`);
   golden("plan-chain-budget.txt", `${plan(program, { budgetBytes: 6 * 1024 }).explain()}\n\n${plan(program, { budgetBytes: 6 * 1024 }).steps.map((s) => JSON.stringify(s)).join("\n")}\n`);
+  const step = fc.sample(trainingPrograms(7, 7), { numRuns: 1, seed: 13 })[0]!, whole = plan(step);
+  const four = [whole, plan(step, { recompute: { thresholdBytes: 2000 } }), plan(step, { budgetBytes: 0.8 * whole.plannedBytes }), plan(step, { budgetBytes: 0.8 * whole.plannedBytes, recompute: "off" })];
+  golden("plan-training.txt", `${four.map((p) => p.explain()).join("\n\n")}\n`);
   golden("plan-chain-swap.txt", `${plan(program, { budgetBytes: 6 * 1024, recompute: "off" }).explain()}\n\n${plan(program, { budgetBytes: 6 * 1024, recompute: "off" }).steps.map((s) => JSON.stringify(s)).join("\n")}\n`);
 });
 
