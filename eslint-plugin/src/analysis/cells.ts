@@ -3,6 +3,7 @@
  * as `this.w` or `vars[v]` which are only watched for use after dispose. Used by `events.ts` and `flow.ts`.
  */
 import ts from "typescript";
+import { fateOf } from "./fate.ts";
 import type { Oracle, Owned } from "./oracle.ts";
 import { boundNames, referencesTo } from "./references.ts";
 
@@ -28,6 +29,7 @@ export class Cells {
   readonly names = new Set<string>();
   private readonly byDeclaration = new Map<ts.Node, Cell>();
   private readonly places = new Map<string, Cell>();
+  private watched: ReadonlySet<string> | undefined;
   private readonly oracle: Oracle;
   private readonly root: ts.Node;
 
@@ -93,6 +95,7 @@ export class Cells {
     if (key === undefined) return undefined;
     const known = this.places.get(key);
     if (known) return known;
+    if (!(this.watched ??= watchedPlaces(this.root)).has(key)) return undefined;
     const owned = this.oracle.ownedAt(access);
     if (owned?.shape !== "one" || owned.owner.freshProperties.some((p) => key.endsWith(`.${p}`))) return undefined;
     const cell = this.make(key, owned, "place");
@@ -105,6 +108,26 @@ export class Cells {
     const word = new RegExp(`(^|[^\\w$.])${name.replace(/\$/g, "\\$")}($|[^\\w$])`);
     return [...this.places].filter(([key]) => word.test(key)).map(([, cell]) => cell);
   }
+}
+
+/** The places worth watching: mentioned twice at least, and handed to a call, given another name or asked to end in between. */
+function watchedPlaces(root: ts.Node): ReadonlySet<string> {
+  const once = new Set<string>(), twice = new Set<string>(), ended = new Set<string>();
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) || ts.isTypeNode(node)) return;
+    if (ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node)) {
+      const key = placeKey(node);
+      if (key !== undefined) {
+        (once.has(key) ? twice : once).add(key);
+        const { kind } = fateOf(node);
+        if (kind !== "read" && kind !== "operand" && kind !== "unknown") ended.add(key);
+      }
+    }
+    ts.forEachChild(node, visit);
+  };
+  ts.forEachChild(root, visit);
+  for (const key of twice) if (!ended.has(key)) twice.delete(key);
+  return twice;
 }
 
 function placeKey(node: ts.Expression): string | undefined {

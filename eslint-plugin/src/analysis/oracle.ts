@@ -4,6 +4,7 @@
  */
 import ts from "typescript";
 import type { CalleeSpecifier, Owner, ResolvedSettings, Specifier } from "../owner.ts";
+import { declaredResult, declaredVariable, isPageFunction } from "./declared.ts";
 import { readTags, type Tags } from "./tags.ts";
 
 /** What owning a value of some type means. `one`: a single value; `many`: array, map or set of them; `record`: an object with such fields. */
@@ -76,8 +77,28 @@ export class Oracle {
   /** Ownership of the value an expression gives; null when it is nobody's to free or unknown. */
   ownedAt(node: ts.Node): Owned | null {
     let found = this.byNode.get(node);
-    if (found === undefined) this.byNode.set(node, found = this.owned(this.checker.getTypeAtLocation(node)));
+    if (found === undefined) this.byNode.set(node, found = this.askOwned(node));
     return found;
+  }
+
+  private askOwned(node: ts.Node): Owned | null {
+    if (ts.isStringLiteralLike(node) || ts.isNumericLiteral(node)) return null;
+    let declared: ts.Type | null = null;
+    if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
+      const symbol = this.calleeSymbol(node);
+      declared = symbol ? declaredResult(this.checker, node, symbol) : null;
+      if (!declared && symbol && isPageFunction(node, symbol)) return null;
+    } else if (ts.isIdentifier(node)) {
+      const declaration = ts.isVariableDeclaration(node.parent) && node.parent.name === node ? node.parent : this.declarationAt(node);
+      declared = declaration ? declaredVariable(this.checker, declaration, (call) => { const symbol = this.calleeSymbol(call); return symbol ? declaredResult(this.checker, call, symbol) : null; }) : null;
+    }
+    return this.owned(declared ?? this.checker.getTypeAtLocation(node));
+  }
+
+  private calleeSymbol(call: CallLike): ts.Symbol | undefined {
+    const target = skipWrappers(call.expression);
+    const name = ts.isPropertyAccessExpression(target) ? target.name : ts.isIdentifier(target) ? target : undefined;
+    return name && this.symbolAt(name);
   }
 
   owned(type: ts.Type, depth = 0): Owned | null {

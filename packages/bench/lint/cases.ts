@@ -15,4 +15,6 @@ export const heads: readonly { repo: string; commit: string }[] = [
   { repo: "tensorflow/tfjs-models", commit: "18a73420" },
   { repo: "justadudewhohacks/face-api.js", commit: "a86f011" },
   { repo: "magenta/magenta-js", commit: "96bad88" },
+  { repo: "vladmandic/human", commit: "151df64d" },
+  { repo: "spotify/basic-pitch-ts", commit: "2d498f8" },
 ];
