@@ -66,7 +66,12 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
             context.report({ loc: { line: 1, column: 0 }, messageId: "setup", data: { text: file } });
             return;
           }
-          spec.check(file, { ...spec.defaults, ...options }, (finding) => { report(context, finding); });
+          try {
+            spec.check(file, { ...spec.defaults, ...options }, (finding) => { report(context, finding); });
+          } catch (error) {
+            if (!(error instanceof RangeError)) throw error;
+            context.report({ loc: { line: 1, column: 0 }, messageId: "setup", data: { text: `tenure/${spec.name} cannot follow expressions that are nested this deeply (${error.message}); split the longest chain or list of this file, or leave the file out.` } });
+          }
         },
       };
     },
@@ -76,13 +81,21 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
 
 function report<Id extends string>(context: Readonly<TSESLint.RuleContext<Id | "setup", readonly unknown[]>>, finding: Finding<Id>): void {
   const { sourceCode } = context;
+  const returns = sourceCode.text.includes("\r\n");
+  const own = (fix: Fix): Fix => (returns ? (fixer) => withReturns(fix(fixer)) : fix);
   context.report({
     loc: { start: sourceCode.getLocFromIndex(finding.mark.start), end: sourceCode.getLocFromIndex(finding.mark.end) },
     messageId: finding.messageId,
     ...(finding.data ? { data: finding.data } : {}),
-    ...(finding.fix ? { fix: finding.fix } : {}),
-    ...(finding.suggest && finding.suggest.length > 0 ? { suggest: finding.suggest.map((s) => ({ messageId: s.messageId, fix: s.fix, ...(s.data ? { data: s.data } : {}) })) } : {}),
+    ...(finding.fix ? { fix: own(finding.fix) } : {}),
+    ...(finding.suggest && finding.suggest.length > 0 ? { suggest: finding.suggest.map((s) => ({ messageId: s.messageId, fix: own(s.fix), ...(s.data ? { data: s.data } : {}) })) } : {}),
   });
+}
+
+/** What a fix writes into a file whose lines end in CR LF. */
+function withReturns(fix: ReturnType<Fix>): ReturnType<Fix> {
+  const one = (f: TSESLint.RuleFix): TSESLint.RuleFix => ({ ...f, text: f.text.replace(/\r?\n/g, "\r\n") });
+  return fix === null ? null : "range" in fix ? one(fix) : fix.map(one);
 }
 
 /** The mark of a whole node. */

@@ -6,10 +6,11 @@ import { writeFileSync, mkdtempSync, rmSync, mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import parser from "@typescript-eslint/parser";
-import { ESLint } from "eslint";
+import { ESLint, Linter } from "eslint";
 import { suite } from "uvu";
 import plugin, { resolveSettings, SettingsError } from "../src/index.ts";
-import { assert, everyRule, lines, lint, projectDir } from "./tester.ts";
+import { rule } from "../src/create-rule.ts";
+import { applied, assert, everyRule, filename, fixed, languageOptions, lines, lint, projectDir } from "./tester.ts";
 
 const test = suite("bad input");
 const chain = `import type { Tensor } from "tenure";\nexport function f(a: Tensor) { return a.add(1).sum(); }\n`;
@@ -138,6 +139,45 @@ test("60 nested blocks", () => { timed(`import type { Tensor } from "tenure"; ex
 test("400 functions that call each other", () => { timed(`import type { Tensor } from "tenure";\n${repeat(400, (i) => `function f${String(i)}(a: Tensor): Tensor { return f${String((i + 1) % 400)}(a.neg()); }\n`)}export { f0 };`, 15_000); });
 test("a function of 500 variables", () => { timed(`import type { Tensor } from "tenure"; export function f(a: Tensor) {\n${repeat(500, (i) => `const t${String(i)} = a.add(${String(i)});\n`)}}`, 20_000); });
 
+test("a message names few of many temporaries", () => {
+  const [message] = lint(`import type { Tensor } from "tenure"; export function f(a: Tensor) { return a${repeat(40, () => ".neg()")}; }`);
+  assert.match(message!.message, /^(`neg\(\)`, ){4}`neg\(\)` and 34 more are never disposed/);
+});
+test("a fix keeps the line ends of the file", () => {
+  const code = `import type { Tensor } from "tenure";\nexport async function f(a: Tensor) {\n  const unused = a.log();\n  return await a.neg().exp().sum().item();\n}\n`.replaceAll("\n", "\r\n");
+  const found = lint(code);
+  assert.equal(found.map((m) => m.ruleId), ["tenure/require-disposal", "tenure/no-leaked-temporary"]);
+  for (const suggestion of found[1]!.suggestions!) assert.not.match(applied(code, suggestion), /[^\r]\n/, suggestion.desc);
+  assert.match(applied(code, found[1]!.suggestions![0]!), /using neg = a\.neg\(\);\r\n {2}using exp = neg\.exp\(\);\r\n/);
+  assert.not.match(fixed(code), /[^\r]\n/);
+});
+test("a stack that runs out is one message, other errors are errors", () => {
+  const broken = (error: Error): object => rule<"x", Record<string, never>>({ name: "broken", description: "Breaks", type: "problem", config: "all", messages: { x: "x" }, defaults: {}, check() { throw error; } });
+  const run = (error: Error): { message: string }[] => new Linter({ cwd: projectDir }).verify(chain, [{ files: ["**/*.ts"], languageOptions: languageOptions(), plugins: { broken: { rules: { broken: broken(error) } } }, rules: { "broken/broken": "error" } }] as never, { filename });
+  const found = run(new RangeError("Maximum call stack size exceeded"));
+  assert.is(found.length, 1);
+  assert.match(found[0]!.message, /^tenure\/broken cannot follow expressions that are nested this deeply \(Maximum call stack size exceeded\); split/);
+  assert.throws(() => run(new TypeError("a mistake of ours")), /a mistake of ours/);
+});
+test("a file outside the project, which the project service takes in by itself", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "tenure-lint-"));
+  try {
+    writeFileSync(join(dir, "tsconfig.json"), JSON.stringify({ compilerOptions: { strict: true, module: "esnext", moduleResolution: "bundler", target: "es2022", lib: ["es2022", "esnext.disposable"], types: [] }, include: ["src"] }));
+    mkdirSync(join(dir, "src"));
+    writeFileSync(join(dir, "src/a.ts"), "export const a = 1;\n");
+    writeFileSync(join(dir, "script.ts"), `class Tensor { add(x: number): Tensor { return this; } get isDisposed() { return false; } alias() { return this; } moveToOuter() { return this; } detachFromScope() { return this; } dispose() {} [Symbol.dispose]() {} }\nexport function f(a: Tensor) { a.add(1); }\n`);
+    writeFileSync(join(dir, "other.ts"), "export const b = 1;\n");
+    const eslint = new ESLint({ cwd: dir, overrideConfigFile: true, overrideConfig: [{ files: ["**/*.ts"], languageOptions: { parser, parserOptions: { projectService: { allowDefaultProject: ["script.ts"] }, tsconfigRootDir: dir } }, plugins: { tenure: plugin }, rules: everyRule }] as never });
+    const [refused] = await eslint.lintFiles(["other.ts"]);
+    assert.is(refused?.messages.length, 1);
+    assert.match(refused!.messages[0]!.message, /other\.ts was not found by the project service/);
+    const [taken] = await eslint.lintFiles(["script.ts"]);
+    assert.not(taken!.messages.some((m) => m.fatal === true), JSON.stringify(taken?.messages));
+    assert.ok(taken!.messages.some((m) => m.ruleId === "tenure/no-dropped-result"), JSON.stringify(taken?.messages));
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+});
 test("a syntax error elsewhere in the program, and a broken package.json", async () => {
   const dir = mkdtempSync(join(tmpdir(), "tenure-lint-"));
   try {

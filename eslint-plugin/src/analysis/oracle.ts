@@ -106,7 +106,8 @@ export class Oracle {
     if (known !== undefined) return known;
     this.byType.set(type, null); // a type that contains itself owns nothing through itself
     const found = this.classify(type, depth);
-    this.byType.set(type, found);
+    if (found === null && depth > 0) this.byType.delete(type); // asked from too far away, perhaps
+    else this.byType.set(type, found);
     return found;
   }
 

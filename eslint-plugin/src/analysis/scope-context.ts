@@ -29,8 +29,12 @@ export class ScopeContext {
     if (known) return known;
     if (this.busy.has(fn)) return "in"; // a cycle adds no call from outside: neutral in the join below
     this.busy.add(fn);
-    const found = hasBody(fn) ? this.compute(session, fn) : "unknown";
-    this.busy.delete(fn);
+    let found: ScopeState = "unknown";
+    try {
+      if (hasBody(fn)) found = this.compute(session, fn);
+    } finally {
+      this.busy.delete(fn);
+    }
     if (this.busy.size === 0 || found !== "in") this.functions.set(fn, found);
     return found;
   }

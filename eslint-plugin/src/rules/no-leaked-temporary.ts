@@ -56,7 +56,7 @@ function finding(file: FileAnalysis, root: ts.Expression, group: FreshValue[], a
     mark: markOf(group[0]!.node),
     messageId: "leaked",
     data: {
-      names: names.join(", "), verb: names.length > 1 ? "are" : "is", them: names.length > 1 ? "them" : "it",
+      names: names.length > 6 ? `${names.slice(0, 5).join(", ")} and ${String(names.length - 5)} more` : names.join(", "), verb: names.length > 1 ? "are" : "is", them: names.length > 1 ? "them" : "it",
       holder: file.session.oracle.usingKind(group[0]!.node) ? "`using`" : "a variable and dispose it",
     },
     suggest,
