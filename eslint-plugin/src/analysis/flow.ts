@@ -214,11 +214,24 @@ class Flow {
   private leaks(segment: Segment): void {
     const state = this.transferQuietly(segment);
     for (const [cell, v] of state) {
+      if (v.bits === (owned | escaped)) this.otherArm(segment, cell);
       if (!(v.bits & owned) || !leakIsSure(v.bits)) continue;
       if (v.bits & disposed && cell.disposals > 1) continue; // disposed under several conditions, which may well be each other's opposite
       if (cell.fields || cell.kind === "using" || cell.kind === "place") continue;
       const always = !cell.seen.has("dispose") && !cell.seen.has("escape") && !cell.seen.has("return") && !cell.seen.has("alias");
       for (const site of v.sites) if (isLocalLife(site)) this.report({ kind: "leak", site, always, exit: segment.returns, cell });
+    }
+  }
+
+  /** `return cond ? a : b`: where `b` is returned, `a` is left behind. */
+  private otherArm(segment: Segment, cell: Cell): void {
+    if (cell.fields || cell.kind !== "local" || !segment.returns || segment.events.some((e) => e.cell === cell)) return;
+    const returns = (s: Segment, of: Cell): boolean => s.events.some((e) => e.kind === "return" && e.cell === of);
+    if (!segment.previous.some((p) => returns(p, cell))) return;
+    for (const previous of segment.previous) {
+      const v = this.outs.get(previous)?.get(cell);
+      if (v?.bits !== owned || !previous.events.some((e) => e.kind === "return")) continue;
+      for (const site of v.sites) if (isLocalLife(site)) this.report({ kind: "leak", site, always: false, exit: segment.returns, cell });
     }
   }
 

@@ -82,8 +82,50 @@ function variableFreshness(session: Session, id: ts.Identifier): Freshness {
   if (root !== enclosingFunction(id)) return "borrowed";
   if (ts.isForOfStatement(declaration.parent.parent)) return freshness(session, declaration.parent.parent.expression);
   const values = root ? assignmentsTo(session, declaration, declaration.name, root) : [];
+  if (root && values.length === 0 && declaration.initializer && isEmptyContainer(unwrap(declaration.initializer))) return filledFreshness(session, declaration, declaration.name, root);
   if (declaration.initializer && !nullish(unwrap(declaration.initializer))) values.push(declaration.initializer);
   return joinAll(values.filter((v) => !nullish(unwrap(v))).map((v) => guarded(session, v)));
+}
+
+const isEmptyContainer = (node: ts.Expression): boolean => (ts.isArrayLiteralExpression(node) && node.elements.length === 0)
+  || (ts.isNewExpression(node) && (node.arguments ?? []).length === 0 && /^(Map|Set|Array)$/.test(node.expression.getText()));
+
+/** A local list or table that starts empty is as fresh as what is put into it, as long as that is put nowhere else. */
+function filledFreshness(session: Session, declaration: ts.VariableDeclaration, name: ts.Identifier, root: ts.Node): Freshness {
+  const found: Freshness[] = [];
+  for (const id of referencesTo(session.oracle, declaration, name, root)) {
+    const fate = fateOf(id);
+    if (fate.kind === "receiver" && ts.isCallExpression(fate.node) && ["push", "unshift", "set", "add"].includes(fate.member)) {
+      const values = fate.member === "set" ? fate.node.arguments.slice(1) : fate.node.arguments;
+      for (const value of values) found.push(ts.isSpreadElement(value) ? "unknown" : putFreshness(session, value, root));
+    } else if (fate.kind === "element" && ts.isBinaryExpression(fate.node.parent) && fate.node.parent.left === fate.node) {
+      found.push(putFreshness(session, fate.node.parent.right, root));
+    } else if (!["returned", "read", "operand", "element", "iterated"].includes(fate.kind) && !(fate.kind === "argument" && session.effect(fate.node as CallLike, id) === "borrows")) return "unknown";
+    if (fate.literal) return "unknown";
+  }
+  return joinAll(found);
+}
+
+/** A variable that is put into one place and only looked at elsewhere belongs to that place. */
+function putFreshness(session: Session, value: ts.Expression, root: ts.Node): Freshness {
+  const bare = unwrap(value);
+  if (!ts.isIdentifier(bare)) return guarded(session, value);
+  const declaration = session.oracle.declarationAt(bare);
+  if (!declaration || !ts.isVariableDeclaration(declaration) || !ts.isIdentifier(declaration.name) || isUsing(declaration)) return "unknown";
+  return referencesTo(session.oracle, declaration, declaration.name, root).every((id) => id === bare || onlyUsed(session, id)) ? guarded(session, bare) : "unknown";
+}
+
+/** Read, asked or lent, and neither disposed nor handed on. */
+function onlyUsed(session: Session, id: ts.Identifier): boolean {
+  const fate = fateOf(id), owned = session.oracle.ownedAt(id);
+  return fate.kind === "operand" || fate.kind === "read" || (fate.kind === "receiver" && owned !== null && !isDisposer(owned, fate.member) && !owned.owner.keep.methods.includes(fate.member))
+    || (fate.kind === "argument" && session.effect(fate.node as CallLike, id) === "borrows");
+}
+
+/** `const` shares its bits with `using` and `await using`. */
+function isUsing(declaration: ts.VariableDeclaration): boolean {
+  const kind = ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.AwaitUsing;
+  return kind === ts.NodeFlags.Using || kind === ts.NodeFlags.AwaitUsing;
 }
 
 function bindingFreshness(session: Session, element: ts.BindingElement): Freshness {
@@ -229,13 +271,8 @@ function letGo(session: Session, value: ts.Expression, fn: FunctionWithBody): Fr
   if (!ts.isIdentifier(bare)) return guarded(session, bare);
   const declaration = session.oracle.declarationAt(bare);
   if (!declaration || !ts.isVariableDeclaration(declaration) || !ts.isIdentifier(declaration.name)) return "unknown";
-  const kind = ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.AwaitUsing; // shares its bits with `const` and `using`
-  if (kind === ts.NodeFlags.Using || kind === ts.NodeFlags.AwaitUsing) return "borrowed";
-  const only = referencesTo(session.oracle, declaration, declaration.name, fn).every((id) => {
-    const fate = fateOf(id), owned = session.oracle.ownedAt(id);
-    return fate.kind === "yielded" || fate.kind === "operand" || fate.kind === "read" || (fate.kind === "receiver" && owned !== null && !isDisposer(owned, fate.member) && !owned.owner.keep.methods.includes(fate.member))
-      || (fate.kind === "argument" && session.effect(fate.node as CallLike, id) === "borrows");
-  });
+  if (isUsing(declaration)) return "borrowed";
+  const only = referencesTo(session.oracle, declaration, declaration.name, fn).every((id) => fateOf(id).kind === "yielded" || onlyUsed(session, id));
   return only ? guarded(session, bare) : "unknown";
 }
 

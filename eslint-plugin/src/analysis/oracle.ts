@@ -390,7 +390,7 @@ function holds(oracle: Oracle, node: ts.ClassLikeDeclaration): boolean {
   const bodies = new Map(node.members.flatMap((m) => (ts.isMethodDeclaration(m) && m.body ? [[m.name.getText(), m.body] as const] : [])));
   const ends = ["dispose", "[Symbol.dispose]", "[Symbol.asyncDispose]"].flatMap((name) => bodies.get(name) ?? []);
   if (ends.length === 0) return false;
-  const owned = (name: ts.Node): boolean => { const found = oracle.ownedAt(name); return found !== null && found.owner.policy !== "generic" && found.shape !== "record"; };
+  const owned = (name: ts.Node): boolean => { const found = oracle.ownedAt(name); return found !== null && Array.isArray(found.owner.types) && found.shape !== "record"; };
   const fields = new Set(node.members.filter((m) => ts.isPropertyDeclaration(m) && !(ts.getCombinedModifierFlags(m) & ts.ModifierFlags.Static) && owned(m.name)).map((m) => m.name!.getText()));
   for (const m of node.members) if (ts.isConstructorDeclaration(m)) for (const p of m.parameters) if (ts.isParameterPropertyDeclaration(p, m) && owned(p.name)) fields.add(p.name.getText());
   if (fields.size === 0) return false;

@@ -116,7 +116,7 @@ function noteArgument(session: Session, id: ts.Identifier, fate: Fate, effect: P
     return;
   }
   const mode = session.callback(call, id);
-  effect.calls = mergeModes(effect.calls, mode === "unknown" ? "later" : mode);
+  if (mode !== "unknown") effect.calls = mergeModes(effect.calls, mode); // stored, perhaps to be called in a scope
 }
 
 function noteAssigned(session: Session, fn: FunctionWithBody, fate: Fate, effect: ParameterEffect, hops: number): void {
