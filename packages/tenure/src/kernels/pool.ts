@@ -3,6 +3,7 @@
  * nothing is written twice and nothing needs clearing first. Windows are part of the structure, sizes are parameters. Owns nothing.
  */
 import type { DType } from "../base/dtype.ts";
+import { type Epilogue, finishing } from "./chain.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { Params, type StorageDecl, gridOf, indent, loadElement, makeKernel, negInfWord, toStored } from "./wgsl.ts";
 
@@ -56,10 +57,10 @@ function area({ kernel, stride, padding, ceil }: PoolWindow, H: string, W: strin
 }
 
 /** Bindings: input, grad (shape of the output), result (contiguous, shape of the input). The first maximum of a window takes its gradient. */
-export function maxPool2dBackwardKernel(spec: PoolWindow & { readonly input: View; readonly grad: View }, caps: DeviceCaps): Kernel {
+export function maxPool2dBackwardKernel(spec: PoolWindow & { readonly input: View; readonly grad: View; readonly after?: Epilogue }, caps: DeviceCaps): Kernel {
   const [R, S] = spec.kernel, [ph, pw] = spec.padding, [sh, sw] = spec.stride;
   if (ph === 0 && pw === 0 && R === sh && S === sw && R * S <= 16 && spec.ceil !== true) return maxCellsKernel(spec, caps);
-  return backward("maxPool2dBackward", spec, spec.input.layout.shape, [spec.input, spec.grad], caps, (f) => {
+  return backward("maxPool2dBackward", spec, spec.input.layout.shape, [spec.input, spec.grad], spec.after, caps, (f) => {
     const [x, g] = f.views;
     return {
       helpers: ["isNan"],
@@ -87,9 +88,10 @@ export function maxPool2dBackwardKernel(spec: PoolWindow & { readonly input: Vie
 }
 
 /** Windows that tile the input, the usual case: an invocation per window writes the whole window. Cells past the last window are zeros. */
-function maxCellsKernel(spec: PoolWindow & { readonly input: View; readonly grad: View }, caps: DeviceCaps): Kernel {
+function maxCellsKernel(spec: PoolWindow & { readonly input: View; readonly grad: View; readonly after?: Epilogue }, caps: DeviceCaps): Kernel {
   const params = new Params(), [N, C, H, W] = spec.input.layout.shape as [number, number, number, number], [R, S] = spec.kernel, [, , P, Q] = poolShape(spec.input.layout.shape, spec);
-  const decls: StorageDecl[] = [{ dtype: spec.input.dtype, vec: false, access: "read" }, { dtype: spec.grad.dtype, vec: false, access: "read" }, { dtype: spec.input.dtype, vec: false, access: "read_write" }];
+  const finish = finishing(spec.after, spec.input.dtype, 2, params);
+  const decls: StorageDecl[] = [{ dtype: spec.input.dtype, vec: false, access: "read" }, { dtype: spec.grad.dtype, vec: false, access: "read" }, ...finish.storages];
   const cells = [Math.ceil(H / R), Math.ceil(W / S)] as const, total = N * C * cells[0] * cells[1];
   const h = params.u32("H", H), w = params.u32("W", W), p = params.u32("P", P), q = params.u32("Q", Q);
   const x = imageView(params, "x", spec.input, 0, decls[0]!), g = imageView(params, "g", spec.grad, 1, decls[1]!), cell = Array.from({ length: R * S }, (_, i) => i);
@@ -101,19 +103,19 @@ function maxCellsKernel(spec: PoolWindow & { readonly input: View; readonly grad
     indent([
       `let corner = ${x.base} + y * ${x.y} + x * ${x.x};`, `grad = ${g.load(g.base, "py", "px")};`, `best = ${x.at("corner")};`,
       ...cell.slice(1).map((i) => `{ let v = ${x.at(`corner + ${Math.floor(i / S)}u * ${x.y} + ${i % S}u * ${x.x}`)}; if (!isNan(best) && (v > best || isNan(v))) { best = v; winner = ${i}u; } }`),
-      ...cell.map((i) => `b2[out + ${Math.floor(i / S)}u * ${w} + ${i % S}u] = ${toStored(spec.input.dtype, `select(0.0, grad, winner == ${i}u)`)};`),
+      ...cell.map((i) => finish.store(`select(0.0, grad, winner == ${i}u)`, `out + ${Math.floor(i / S)}u * ${w} + ${i % S}u`)),
     ].join("\n")),
     "} else {",
-    indent([`for (var r = 0u; r < min(${R}u, ${h} - y); r++) {`, `  for (var s = 0u; s < min(${S}u, ${w} - x); s++) { b2[out + r * ${w} + s] = ${toStored(spec.input.dtype, "0.0")}; }`, "}"].join("\n")),
+    indent([`for (var r = 0u; r < min(${R}u, ${h} - y); r++) {`, `  for (var s = 0u; s < min(${S}u, ${w} - x); s++) { ${finish.store("0.0", `out + r * ${w} + s`)} }`, "}"].join("\n")),
     "}",
   ].join("\n");
-  return makeKernel({ name: "maxPool2dBackward.cells", storages: decls, params, helpers: ["isNan"], workgroupSize: [64, 1, 1], main, workgroups: gridOf(Math.ceil(total / 64), caps) }, caps);
+  return makeKernel({ name: "maxPool2dBackward.cells", storages: decls, params, helpers: ["isNan", ...finish.helpers], globals: finish.globals, workgroupSize: [64, 1, 1], main, workgroups: gridOf(Math.ceil(total / 64), caps) }, caps);
 }
 
 /** Bindings: grad, result (contiguous, `inputShape`). */
-export function avgPool2dBackwardKernel(spec: PoolWindow & { readonly grad: View; readonly inputShape: readonly number[]; readonly countIncludePad?: boolean }, caps: DeviceCaps): Kernel {
+export function avgPool2dBackwardKernel(spec: PoolWindow & { readonly grad: View; readonly inputShape: readonly number[]; readonly countIncludePad?: boolean; readonly after?: Epilogue }, caps: DeviceCaps): Kernel {
   const [R, S] = spec.kernel, [ph, pw] = spec.padding, [sh, sw] = spec.stride;
-  return backward("avgPool2dBackward", spec, spec.inputShape, [spec.grad], caps, (f) => {
+  return backward("avgPool2dBackward", spec, spec.inputShape, [spec.grad], spec.after, caps, (f) => {
     const covered = (name: string, at: string, stride: number, kernel: number, pad: number, size: string): string =>
       `let ${name} = f32(min(i32(${at} * ${stride}u) - ${pad} + ${kernel}, i32(${size})) - max(i32(${at} * ${stride}u) - ${pad}, 0));`;
     const value = f.views[0]!.load(f.views[0]!.base, "py", "px");
@@ -183,11 +185,12 @@ function forward(
 }
 
 function backward(
-  name: string, spec: PoolWindow, inputShape: readonly number[], inputs: readonly View[], caps: DeviceCaps,
+  name: string, spec: PoolWindow, inputShape: readonly number[], inputs: readonly View[], after: Epilogue | undefined, caps: DeviceCaps,
   text: (f: { H: string; W: string; views: ImageView[] }) => { helpers: readonly string[]; open: readonly string[]; visit: readonly string[] },
 ): Kernel {
   const params = new Params(), [N, C, H, W] = inputShape as [number, number, number, number], total = N * C * H * W, [, , P, Q] = poolShape(inputShape, spec);
-  const decls: StorageDecl[] = [...inputs.map((v): StorageDecl => ({ dtype: v.dtype, vec: false, access: "read" })), { dtype: inputs[0]!.dtype, vec: false, access: "read_write" }];
+  const finish = finishing(after, inputs[0]!.dtype, inputs.length, params);
+  const decls: StorageDecl[] = [...inputs.map((v): StorageDecl => ({ dtype: v.dtype, vec: false, access: "read" })), ...finish.storages];
   const f = { H: params.u32("H", H), W: params.u32("W", W), views: inputs.map((v, i) => imageView(params, "xg"[i + 2 - inputs.length]!, v, i, decls[i]!)) };
   const t = text(f), [R, S] = spec.kernel, [ph, pw] = spec.padding, [sh, sw] = spec.stride;
   // Windows py that cover y: py · stride − pad ≤ y < py · stride − pad + kernel.
@@ -198,7 +201,7 @@ function backward(
     ...decompose(params.u32("total", total), f.W, f.H, params.u32("C", C), "y", "x"), ...t.open, "var sum = 0.0;",
     ...range("y", R, sh, ph, params.u32("P", P), "py"), ...range("x", S, sw, pw, params.u32("Q", Q), "px"),
     "for (var py = pyFrom; py < pyTo; py++) {", indent(["for (var px = pxFrom; px < pxTo; px++) {", indent(t.visit.join("\n")), "}"].join("\n")), "}",
-    `b${inputs.length}[id] = ${toStored(inputs[0]!.dtype, "sum")};`,
+    finish.store("sum", "id"),
   ].join("\n");
-  return makeKernel({ name, storages: decls, params, helpers: t.helpers, workgroupSize: [64, 1, 1], main, workgroups: gridOf(Math.ceil(total / 64), caps) }, caps);
+  return makeKernel({ name, storages: decls, params, helpers: [...t.helpers, ...finish.helpers], globals: finish.globals, workgroupSize: [64, 1, 1], main, workgroups: gridOf(Math.ceil(total / 64), caps) }, caps);
 }

@@ -6,7 +6,7 @@
 import type { DType } from "../base/dtype.ts";
 import { type Layout, broadcastLayout, collapse, contiguousLayout, stridedLayout } from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
-import type { Operand } from "./elementwise.ts";
+import { type Epilogue, type Operand, finishing } from "./chain.ts";
 import type { DeviceCaps, Kernel } from "./kernel.ts";
 import { split, terms } from "./indices.ts";
 import { chooseTile } from "./reduce.ts";
@@ -47,6 +47,8 @@ export interface RowSpec {
   readonly before?: string;
   readonly helpers?: readonly string[];
   readonly params: Params;
+  /** Takes each output further; its bindings come in place of the output's. No pass may `keep` then. */
+  readonly after?: Epilogue;
 }
 
 export function rowKernel(spec: RowSpec, caps: DeviceCaps): Kernel {
@@ -68,7 +70,8 @@ export function rowKernel(spec: RowSpec, caps: DeviceCaps): Kernel {
     return { access: "read", dtype, vec: alone && !direct && here.length > 0 && here.every((i) => fits[i]!) };
   });
   const outIndex = spec.operands.length;
-  decls.push({ access: "read_write", dtype: spec.output.dtype, vec: perElement && fits[outIndex]! && decls.some((d) => d.vec) });
+  const finish = spec.after === undefined ? null : finishing(spec.after, spec.output.dtype, spec.inputs, params);
+  decls.push({ access: "read_write", dtype: spec.output.dtype, vec: finish === null && perElement && fits[outIndex]! && decls.some((d) => d.vec) });
   const vector = decls.some((d) => d.vec), units = vector ? length / 4 : length;
   const tile = chooseTile({ outputs: rows, outer: 1, innerUnits: units, rowwise: along[0] === 1, caps });
   const names = { rows: params.u32("rows", rows), units: params.u32("units", units) };
@@ -104,6 +107,7 @@ export function rowKernel(spec: RowSpec, caps: DeviceCaps): Kernel {
   const storeElement = (value: (k: number) => string): { each: (k: number) => string; after: string[] } => {
     const decl = decls[spec.inputs]!;
     if (decl.vec) return { each: (k) => `r.${"xyzw"[k]!} = ${toStored(decl.dtype, value(k))};`, after: [`b${spec.inputs}[base${outIndex} + j] = r;`] };
+    if (finish !== null) return { each: (k) => finish.store(value(k), indexAt(outIndex, vector ? "(at)" : "at")), after: [] };
     return { each: (k) => `b${spec.inputs}[${indexAt(outIndex, vector ? "(at)" : "at")}] = ${toStored(decl.dtype, value(k))};`, after: [] };
   };
   const declareStore = decls[spec.inputs]!.vec ? [`var r: ${vec4Type(spec.output.dtype)};`] : [];
@@ -147,14 +151,17 @@ export function rowKernel(spec: RowSpec, caps: DeviceCaps): Kernel {
   if (perElement) {
     const store = storeElement(() => spec.output.value);
     main.push(...guarded([`for (var j = ly; j < ${names.units}; j += ${tile.lanes}u) {`, indent([...declareStore, ...unitLoop(store.each, store.after, mentioned(spec.output.value))].join("\n")), "}"]));
-  } else main.push(`if (ly == 0u && row < ${names.rows}) { b${spec.inputs}[row] = ${toStored(spec.output.dtype, spec.output.value)}; }`);
+  } else main.push(`if (ly == 0u && row < ${names.rows}) { ${finish === null ? `b${spec.inputs}[row] = ${toStored(spec.output.dtype, spec.output.value)};` : finish.store(spec.output.value, "row")} }`);
 
   return makeKernel({
-    name: spec.name, storages: decls, params, helpers: spec.helpers ?? [], workgroupSize: [tile.outputs * tile.lanes, 1, 1],
-    globals: one ? "" : [false, true].map((pair) => (spec.passes.some((q) => (q.pair === true) === pair) ? `var<workgroup> ${pair ? "pairs_: array<vec2<f32>" : "shared_: array<f32"}, ${tile.outputs * tile.lanes}>;\n` : "")).join(""), main: main.join("\n"),
+    name: spec.name, storages: finish === null ? decls : [...decls.slice(0, spec.inputs), ...finish.storages], params, helpers: [...(spec.helpers ?? []), ...(finish?.helpers ?? [])], workgroupSize: [tile.outputs * tile.lanes, 1, 1],
+    globals: (finish?.globals ?? "") + (one ? "" : [false, true].map((pair) => (spec.passes.some((q) => (q.pair === true) === pair) ? `var<workgroup> ${pair ? "pairs_: array<vec2<f32>" : "shared_: array<f32"}, ${tile.outputs * tile.lanes}>;\n` : "")).join("")), main: main.join("\n"),
     workgroups: perElement && length === 0 ? [0, 0, 0] : gridOf(Math.ceil(rows / tile.outputs), caps),
   }, caps);
 }
+
+/** The chain behind a row kernel, handed on. */
+export function rest({ after }: { readonly after?: Epilogue }): { readonly after?: Epilogue } { return after === undefined ? {} : { after }; }
 
 function without<T>(list: readonly T[], index: number): T[] { return list.filter((_, i) => i !== index); }
 

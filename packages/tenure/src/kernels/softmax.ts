@@ -2,9 +2,10 @@
  * Softmax, log-softmax and cross entropy with their gradients, along any axis of any strided view; stable by subtracting the row's maximum.
  * A row that holds NaN or +infinity, or nothing but −infinity, is NaN throughout, as in PyTorch. Built on rows.ts; owns nothing.
  */
+import type { Epilogue } from "./chain.ts";
 import type { DType } from "../base/dtype.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
-import { type RowPass, rowKernel } from "./rows.ts";
+import { type RowPass, rest, rowKernel } from "./rows.ts";
 import { Params, nanWord, negInfWord } from "./wgsl.ts";
 
 /** Maximum and Σ exp(x − maximum) of a row. NaN elements reach the sum by themselves; `max` may lose them. */
@@ -18,22 +19,22 @@ function maxAndSum(params: Params, keep: boolean): RowPass[] {
 }
 
 /** Bindings: input, output (contiguous, same shape and dtype). */
-export function softmaxKernel(spec: { input: View; axis: number; log: boolean }, caps: DeviceCaps): Kernel {
+export function softmaxKernel(spec: { input: View; axis: number; log: boolean; after?: Epilogue }, caps: DeviceCaps): Kernel {
   const params = new Params(), { layout, dtype } = spec.input;
   // On a CPU exp costs more than memory: keep the exponentials in the output instead of computing them twice.
-  const keep = caps.software && !spec.log && dtype === "float32";
+  const keep = caps.software && !spec.log && dtype === "float32" && spec.after === undefined;
   const passes = maxAndSum(params, keep);
   return rowKernel({
-    name: spec.log ? "logSoftmax" : "softmax", shape: layout.shape, axis: spec.axis, operands: [{ view: spec.input, binding: 0 }], inputs: 1, params, helpers: ["isFinite", "expShifted", "logOf"],
+    name: spec.log ? "logSoftmax" : "softmax", shape: layout.shape, axis: spec.axis, operands: [{ view: spec.input, binding: 0 }], inputs: 1, params, helpers: ["isFinite", "expShifted", "logOf"], ...rest(spec),
     passes: [passes[0]!, { ...passes[1]!, after: spec.log ? "let shift = logOf(z);" : "let scale = 1.0 / z;" }],
     output: { dtype, per: "element", value: spec.log ? "(a0 - m) - shift" : keep ? "y * scale" : "expShifted(a0, m) * scale" },
   }, caps);
 }
 
 /** Gradient of (log-)softmax from its output. Bindings: output, grad, result (contiguous). */
-export function softmaxBackwardKernel(spec: { output: View; grad: View; axis: number; log: boolean }, caps: DeviceCaps): Kernel {
+export function softmaxBackwardKernel(spec: { output: View; grad: View; axis: number; log: boolean; after?: Epilogue }, caps: DeviceCaps): Kernel {
   return rowKernel({
-    name: spec.log ? "logSoftmaxBackward" : "softmaxBackward", shape: spec.output.layout.shape, axis: spec.axis, inputs: 2, params: new Params(), helpers: spec.log ? ["expOf"] : [],
+    name: spec.log ? "logSoftmaxBackward" : "softmaxBackward", shape: spec.output.layout.shape, axis: spec.axis, inputs: 2, params: new Params(), helpers: spec.log ? ["expOf"] : [], ...rest(spec),
     operands: [{ view: spec.output, binding: 0 }, { view: spec.grad, binding: 1 }],
     passes: [{ name: "total", identity: "0.0", join: (a, b) => `${a} + ${b}`, element: spec.log ? "a1" : "a0 * a1" }],
     output: { dtype: spec.output.dtype, per: "element", value: spec.log ? "a1 - expOf(a0) * total" : "a0 * (a1 - total)" },

@@ -97,10 +97,10 @@ export const maxPool2dIndices: OpDef<PoolWindow> = defineOp<PoolWindow>({
 });
 
 const maxPool2dBackward: OpDef<PoolWindow> = defineOp<PoolWindow>({
-  name: "maxPool2dBackward", doc: "Gradient of maxPool2d from its input and the output's gradient.", facts: {}, saves: { inputs: [0] },
+  name: "maxPool2dBackward", doc: "Gradient of maxPool2d from its input and the output's gradient.", facts: { epilogue: true }, saves: { inputs: [0] },
   infer: ([x]) => [{ shape: x!.layout.shape, dtype: x!.dtype }],
   key: poolKey,
-  kernel: ([x, g], _, attrs, caps) => maxPool2dBackwardKernel({ ...attrs, input: x!, grad: g! }, caps),
+  kernel: ([x, g], _, attrs, caps, around) => maxPool2dBackwardKernel({ ...attrs, ...after(around), input: x!, grad: g! }, caps),
   vjp: ({ grad, input, metas, needs, attrs, run }) => {
     if (!needs(1)) return [null, null];
     // Each window picks from the place that took its gradient.
@@ -120,10 +120,10 @@ export const maxPool2d: OpDef<PoolWindow> = defineOp<PoolWindow>({
 
 type AvgPool = PoolWindow & { readonly countIncludePad: boolean };
 const avgPool2dBackward: OpDef<AvgPool & { readonly shape: Shape }> = defineOp<AvgPool & { readonly shape: Shape }>({
-  name: "avgPool2dBackward", doc: "Gradient of avgPool2d from the output's gradient.", facts: {},
+  name: "avgPool2dBackward", doc: "Gradient of avgPool2d from the output's gradient.", facts: { epilogue: true },
   infer: ([g], { shape }) => [{ shape, dtype: g!.dtype }],
   key: (attrs) => [...poolKey(attrs), attrs.countIncludePad ? 1 : 0, ...attrs.shape],
-  kernel: ([g], _, { shape, ...attrs }, caps) => avgPool2dBackwardKernel({ ...attrs, grad: g!, inputShape: shape }, caps),
+  kernel: ([g], _, { shape, ...attrs }, caps, around) => avgPool2dBackwardKernel({ ...attrs, ...after(around), grad: g!, inputShape: shape }, caps),
   vjp: ({ grad, attrs, run }) => [run(avgPool2d, [grad], { ...poolOf(attrs), countIncludePad: attrs.countIncludePad })],
 });
 

@@ -55,13 +55,13 @@ export const squaredDeviation: OpDef<ReduceAttrs> = defineOp<ReduceAttrs>({
 });
 
 export const logSumExp: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
-  name: "logSumExp", doc: "log Σ exp(x) along an axis, without overflow.", facts: { reduces: true }, saves: { inputs: [0], output: true },
+  name: "logSumExp", doc: "log Σ exp(x) along an axis, without overflow.", facts: { reduces: true, epilogue: true }, saves: { inputs: [0], output: true },
   infer: ([x], { axis }) => {
     checkFloats("logSumExp", [x!]);
     return [{ shape: reducedShape(x!.layout.shape, [axis], false), dtype: x!.dtype }];
   },
   key: ({ axis }) => [axis],
-  kernel: ([x], _, { axis }, caps) => logSumExpKernel({ input: x!, axis }, caps),
+  kernel: ([x], _, { axis }, caps, around) => logSumExpKernel({ ...after(around), input: x!, axis }, caps),
   flops: ([x]) => 4 * x!.layout.size,
   vjp: ({ grad, input, output, metas, attrs: { axis }, run }) => {
     const over = (v: Value): Value => stretch(run, v, metas[0]!.shape, [axis]);
@@ -82,19 +82,19 @@ function inferNorm(name: string, inputs: readonly View[]): { shape: Shape; dtype
 }
 
 const normalizeBackward: OpDef<NormAttrs> = defineOp<NormAttrs>({
-  name: "normalizeBackward", doc: "Gradient of normalize for its input, from the input, the output's gradient and the weight.", facts: { reduces: true },
+  name: "normalizeBackward", doc: "Gradient of normalize for its input, from the input, the output's gradient and the weight.", facts: { reduces: true, epilogue: true },
   infer: (inputs) => inferNorm("normalizeBackward", inputs),
   key: normKey,
-  kernel: (inputs, _, { axis, eps, rms }, caps) => normalizeBackwardKernel({ inputs, axis, eps, rms }, caps),
+  kernel: (inputs, _, { axis, eps, rms }, caps, around) => normalizeBackwardKernel({ ...after(around), inputs, axis, eps, rms }, caps),
   flops: ([x]) => 12 * x!.layout.size,
 });
 
 /** Inputs: x, and optionally weight, and bias. */
 export const normalize: OpDef<NormAttrs> = defineOp<NormAttrs>({
-  name: "normalize", doc: "Each row along an axis scaled to mean 0 and variance 1 (or only to mean square 1), times a weight, plus a bias.", facts: { reduces: true }, saves: { inputs: [0, 1] },
+  name: "normalize", doc: "Each row along an axis scaled to mean 0 and variance 1 (or only to mean square 1), times a weight, plus a bias.", facts: { reduces: true, epilogue: true }, saves: { inputs: [0, 1] },
   infer: (inputs) => inferNorm("normalize", inputs),
   key: normKey,
-  kernel: (inputs, _, { axis, eps, rms }, caps) => normalizeKernel({ inputs, axis, eps, rms }, caps),
+  kernel: (inputs, _, { axis, eps, rms }, caps, around) => normalizeKernel({ ...after(around), inputs, axis, eps, rms }, caps),
   flops: ([x]) => 8 * x!.layout.size,
   vjp: ({ grad, input, metas, needs, attrs, recorded, run }) => [
     needs(0) ? (recorded ? normalizeAgain(run, input(0), grad, metas.length > 1 ? input(1) : null, attrs) : run(normalizeBackward, [input(0), grad, ...(metas.length > 1 ? [input(1)] : [])], attrs)) : null,

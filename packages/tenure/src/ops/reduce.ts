@@ -8,7 +8,7 @@ import { f32Bits } from "../kernels/kernel.ts";
 import { type ReduceOp, reduceKernel } from "../kernels/reduce.ts";
 import { crossEntropyBackwardKernel, crossEntropyKernel, softmaxBackwardKernel, softmaxKernel } from "../kernels/softmax.ts";
 import { cast, constant, div, eq, exp, fill, mul, mulScalar, ne, neg, sub, where } from "./elementwise.ts";
-import { type OpDef, type Run, type Value, type VjpContext, defineOp } from "./op.ts";
+import { type OpDef, after, type Run, type Value, type VjpContext, defineOp } from "./op.ts";
 import { expand, reshape } from "./views.ts";
 
 /** `axes` are sorted and not negative. */
@@ -86,10 +86,10 @@ export interface AxisAttrs { readonly axis: number }
 
 function softmaxLike(name: string, log: boolean, doc: string): { forward: OpDef<AxisAttrs>; backward: OpDef<AxisAttrs> } {
   const backward: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
-    name: `${name}Backward`, doc: `Gradient of ${name} from its output.`, facts: { reduces: true }, saves: { inputs: [0, 1] },
+    name: `${name}Backward`, doc: `Gradient of ${name} from its output.`, facts: { reduces: true, epilogue: true }, saves: { inputs: [0, 1] },
     infer: ([y]) => [{ shape: y!.layout.shape, dtype: y!.dtype }],
     key: ({ axis }) => [axis],
-    kernel: ([y, g], _, { axis }, caps) => softmaxBackwardKernel({ output: y!, grad: g!, axis, log }, caps),
+    kernel: ([y, g], _, { axis }, caps, around) => softmaxBackwardKernel({ ...after(around), output: y!, grad: g!, axis, log }, caps),
     flops: ([y]) => 4 * y!.layout.size,
     vjp: ({ grad: h, input, attrs, run }) => {
       const y = input(0), g = input(1), times = (a: Value, b: Value): Value => run(mul, [a, b], undefined), minus = (a: Value, b: Value): Value => run(sub, [a, b], undefined);
@@ -99,13 +99,13 @@ function softmaxLike(name: string, log: boolean, doc: string): { forward: OpDef<
     },
   });
   const forward = defineOp<AxisAttrs>({
-    name, doc, facts: { reduces: true }, saves: { output: true },
+    name, doc, facts: { reduces: true, epilogue: true }, saves: { output: true },
     infer: ([x]) => {
       if (!isFloat(x!.dtype)) throw new DTypeError(name, "a float tensor", x!.dtype, "cast it to float32");
       return [{ shape: x!.layout.shape, dtype: x!.dtype }];
     },
     key: ({ axis }) => [axis],
-    kernel: ([x], _, { axis }, caps) => softmaxKernel({ input: x!, axis, log }, caps),
+    kernel: ([x], _, { axis }, caps, around) => softmaxKernel({ ...after(around), input: x!, axis, log }, caps),
     flops: ([x]) => 5 * x!.layout.size,
     vjp: ({ grad, output, attrs, run }) => [run(backward, [output(), grad], attrs)],
   });
