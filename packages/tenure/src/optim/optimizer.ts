@@ -11,7 +11,7 @@ import { HANDLE } from "../ownership/handle.ts";
 import { detachHandle, newDisposeScope } from "../ownership/scope.ts";
 import { followParameter } from "../ops/optimizer.ts";
 import { full, tensor } from "../tensor/create.ts";
-import { labelled, stepEnded } from "../tensor/step.ts";
+import { labelled, stepEnded, whenDiscarded } from "../tensor/step.ts";
 import { Tensor, update } from "../tensor/tensor.ts";
 
 /** Name of the state that holds a float16 parameter in float32. */
@@ -127,14 +127,16 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
   /** Updates every parameter that has a gradient. */
   step(): void {
     if (this.#disposed) throw new TenureError(this.constructor.name, "expected a live optimizer, got one that was disposed; make a new one");
-    this.#steps++;
+    const before = this.#steps++;
+    whenDiscarded(() => { this.#steps = before; });
     noGrad(() => {
       for (const group of this.#groups) {
         for (const p of group.parameters) {
           using g = p.grad;
           if (g === null) continue;
-          const count = (this.#counts.get(p) ?? 0) + 1;
+          const taken = this.#counts.get(p) ?? 0, count = taken + 1;
           this.#counts.set(p, count);
+          whenDiscarded(() => { this.#counts.set(p, taken); });
           labelled("apply", p.name, () => { if (p.dtype === "float16") this.#updateMaster(p, g, count, group); else this.update(p, g, count, group); });
         }
       }
@@ -143,11 +145,12 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
   }
 
   #updateMaster(p: Tensor, gradient: Tensor, count: number, group: O): void {
-    const master = this.#master(p);
+    const inStep = this.#seen.get(p) === p[HANDLE].storage.version, master = this.#master(p);
     using wide = gradient.to("float32");
     this.update(master, wide, count, group);
     using _written = p.copy_(master);
     this.#seen.set(p, p[HANDLE].storage.version);
+    whenDiscarded(() => { if (inStep && !p.isDisposed) this.#seen.set(p, p[HANDLE].storage.version); else this.#seen.delete(p); });
   }
 
   /** The float32 master of a float16 parameter. Where somebody else has written the parameter since, it follows. */
@@ -178,6 +181,7 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
     made[HANDLE].keeper = this.constructor.name;
     made[HANDLE].storage.role = "state";
     slots.set(name, made);
+    whenDiscarded(() => { if (slots.get(name) === made) { slots.delete(name); made.dispose(); } });
     return made;
   }
 

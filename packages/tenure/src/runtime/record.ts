@@ -38,6 +38,7 @@ export interface ProgramMark {
   readonly uploads: number;
   readonly locals: number;
   readonly words: number;
+  readonly undo: number;
   readonly signature: number;
   readonly pendingBytes: number;
 }
@@ -51,6 +52,8 @@ export class OpenProgram {
   readonly locals: Storage[] = [];
   /** Per-call scalars of all ops, one after the other. */
   readonly words: number[] = [];
+  /** What takes back, newest last, what the host remembers of recording this program: see `whenDiscarded`. */
+  readonly undo: (() => void)[] = [];
   readonly signature = new Signature();
   /** Bytes of storages mentioned but not resident: what the program may allocate at most. */
   pendingBytes = 0;
@@ -68,7 +71,7 @@ export class OpenProgram {
 
   /** Where the program stands, to go back to. */
   mark(): ProgramMark {
-    return { ops: this.ops.length, uploads: this.uploads.length, locals: this.locals.length, words: this.words.length, signature: this.signature.length, pendingBytes: this.pendingBytes };
+    return { ops: this.ops.length, uploads: this.uploads.length, locals: this.locals.length, words: this.words.length, undo: this.undo.length, signature: this.signature.length, pendingBytes: this.pendingBytes };
   }
 
   /** Forgets everything recorded since `mark`. Storages mentioned only since then are no longer mentioned; buffers nobody owns go home. */
@@ -84,7 +87,11 @@ export class OpenProgram {
       freeing.buffer(storage.buffer);
       storage.buffer = null;
     }
+    this.takeBack(mark.undo);
   }
+
+  /** Runs what `whenDiscarded` was given, newest first, down to the first `from`. */
+  takeBack(from = 0): void { for (const undo of this.undo.splice(from).reverse()) undo(); }
 
   /** Runs `fn` with the storages' local indices as they are in this program, which was taken: others may have been recorded since. */
   reindexed<T>(fn: () => T): T {
@@ -101,7 +108,7 @@ export class OpenProgram {
 
   clear(): void {
     this.serial++;
-    this.ops.length = this.uploads.length = this.locals.length = this.words.length = 0;
+    this.ops.length = this.uploads.length = this.locals.length = this.words.length = this.undo.length = 0;
     this.signature.clear();
     this.pendingBytes = 0;
   }
@@ -123,6 +130,7 @@ export function takeProgram(): OpenProgram {
  * uploads, and ops that need no input (the zeros of an optimizer's state, say), are recorded again for those who still own them.
  */
 export function discardProgram(taken: OpenProgram, failure: TenureError): void {
+  taken.takeBack();
   const lost = (storage: Storage): boolean => storage.refs > 0 && storage.buffer === null;
   for (const storage of taken.locals) {
     if (lost(storage)) storage.failure ??= failure;
@@ -139,6 +147,12 @@ export function discardProgram(taken: OpenProgram, failure: TenureError): void {
     record(op, inputs, outputs, attrs, taken.words.slice(wordStart, wordStart + wordCount));
   }
 }
+
+/**
+ * Remembers how to take back what the host counts while it records: steps of optimizers, random streams. Called when what is recorded now is discarded, because
+ * a scheduler's step failed or was only traced; forgotten when it runs.
+ */
+export function whenDiscarded(undo: () => void): void { program.undo.push(undo); }
 
 /** Labels put on recorded ops: which part of a training step, and which layer. */
 export const labels: { phase: Phase; layer: string } = { phase: "forward", layer: "" };

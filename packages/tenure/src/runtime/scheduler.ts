@@ -28,7 +28,7 @@ export interface SchedulerOptions extends PlanOptions {
   readonly profile?: Profile;
 }
 
-/** What the last step amounted to: the plan, and what was measured. Of a step that reads split, the program with the highest peak. */
+/** What the last step that ran amounted to: the plan, and what was measured. Of a step that reads split, the program with the highest peak. */
 export interface SchedulerReport extends PlanReport {
   /** Everything resident: the plan's slots, and tensors that the step did not touch. */
   readonly predictedPeakBytes: number;
@@ -114,7 +114,7 @@ export class Scheduler implements Disposable {
   /**
    * Runs `fn` in a dispose scope of its own, records its ops, plans them under the budget, and executes the plan. Tensors in the result (also in arrays, plain
    * objects, Map and Set) move to the caller's scope. A read that `fn` awaits works, but splits the program in two, with everything its scope owns kept.
-   * When `fn` throws, or no plan fits, nothing has run: parameters are what they were, what `fn` made is released.
+   * When `fn` throws, or no plan fits, nothing has run: parameters, step counts of optimizers and the random generator are what they were, what `fn` made is released.
    * @throws BudgetError naming the op that needs most and the least budget that works; OutOfMemoryError when the device has no room for any plan tried
    */
   async step<T>(fn: () => T | Promise<T>): Promise<T> {
@@ -123,6 +123,7 @@ export class Scheduler implements Disposable {
     if (runtime.executor !== null) throw new TenureError("step", "expected no step inside another, or beside it, got one while another is under way; await the first, or call the inner function directly");
     if (runtime.tracing) throw new TenureError("step", "expected no step inside trace(), got one; trace the function itself");
     runtime.executor = { flush: (device) => { this.#flush(device); } };
+    const former = this.#runs;
     try {
       if (runtime.device === null) await init();
       if (isBusy()) await quiet();
@@ -153,11 +154,13 @@ export class Scheduler implements Disposable {
       return await result;
     } finally {
       runtime.executor = null;
+      if (this.#runs.length === 0) this.#runs = former; // nothing ran: reports are of the last step that did
     }
   }
 
   /** What was recorded before the step has a program of its own, so that steps have equal structure. Uploads go along: they are the step's inputs. */
   #before(): void {
+    program.undo.length = 0; // that is not taken back when the step fails
     if (program.ops.length === 0) return;
     const { executor } = runtime;
     runtime.executor = null;

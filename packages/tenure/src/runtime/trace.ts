@@ -1,6 +1,6 @@
 /**
  * Tracing: a function is recorded, shapes only, and forgotten again. Needs no device. Called by users who want to plan before they run. What the function made
- * never gets contents; tensors that outlive it (gradients, optimizer states made on the way) say so when they are used.
+ * never gets contents; tensors that outlive it (gradients, say) say so when they are used. Optimizers and the random generator are as they were before.
  */
 import { TenureError } from "../base/errors.ts";
 import { type Access, Program, type ProgramOp, type ProgramStorage } from "../graph/program.ts";

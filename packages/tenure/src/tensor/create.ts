@@ -9,6 +9,7 @@ import { type Shape, checkShape } from "../base/shape.ts";
 import * as E from "../ops/elementwise.ts";
 import { f32Bits } from "../base/bits.ts";
 import { Gradient } from "./tape.ts";
+import { whenDiscarded } from "./step.ts";
 import { runOp, uploadOp } from "./run.ts";
 import { type TensorData, encode, flatten, numberWord } from "./host.ts";
 import { type Tensor, call, live, wrap } from "./tensor.ts";
@@ -152,7 +153,11 @@ export function generatorState(): Readonly<typeof generator> { return { ...gener
 export function restoreGenerator(state: Readonly<typeof generator>): void { Object.assign(generator, state); }
 
 /** The scalars of the next random op. Taking them moves the generator on. */
-export function nextRandomWords(): readonly number[] { return [generator.low, generator.high, generator.stream++ >>> 0]; }
+export function nextRandomWords(): readonly number[] {
+  const before = generatorState();
+  whenDiscarded(() => { restoreGenerator(before); });
+  return [generator.low, generator.high, generator.stream++ >>> 0];
+}
 
 function draw(op: string, shape: Shape, distribution: "uniform" | "normal", options: CreateOptions | undefined): Tensor {
   checkShape(op, shape);

@@ -1,10 +1,11 @@
 /**
- * What layers above tensors may say to the recorder: which part of a training step ops belong to, and that a step has ended. Called by nn, optim and autograd.
+ * What layers above tensors may say to the recorder: which part of a training step ops belong to, that a step has ended, and how to take back one that never ran. Called by nn, optim and autograd.
  */
 import type { Phase } from "../graph/program.ts";
 import { labels } from "../runtime/record.ts";
 
 export { stepEnded } from "../runtime/execute.ts";
+export { whenDiscarded } from "../runtime/record.ts";
 
 /** The label ops get now. */
 export function currentLayer(): string { return labels.layer; }

@@ -6,7 +6,7 @@ import * as assert from "uvu/assert";
 import { ArgumentError, DisposedError, TenureError, type Tensor, memory, newDisposeScope, ones, scoped, sync, tensor } from "tenure";
 import { Linear } from "tenure/nn";
 import { SGD } from "tenure/optim";
-import { Scheduler, trace } from "tenure/scheduler";
+import { BudgetError, Scheduler, trace } from "tenure/scheduler";
 import { rejects, setup, takeDeviceErrors } from "../../helpers.ts";
 import { models } from "./models.ts";
 
@@ -78,6 +78,27 @@ test("what a step throws comes out, and everything recorded in it is released", 
   assert.ok(Number.isFinite(await loss.item()));
 });
 
+test("a step that threw, found no plan or was only traced leaves optimizer, random numbers and reports as they were", async () => {
+  const train = async (fail: boolean): Promise<number[]> => {
+    using t = models["MLP"]!(); // Adam, dropout
+    using scheduler = new Scheduler();
+    using small = new Scheduler({ budgetBytes: 100_000 });
+    const losses: number[] = [];
+    for (let k = 0; k < 3; k++) {
+      if (fail) {
+        trace(() => t.step());
+        await rejects(() => scheduler.step(() => { t.step(); throw new Error("mine"); }), Error, /^mine$/);
+        await rejects(() => small.step(() => t.step()), BudgetError);
+        if (k > 0) assert.is(scheduler.report().steps, k);
+      }
+      using loss = await scheduler.step(() => t.step());
+      losses.push(await loss.item());
+    }
+    return losses;
+  };
+  assert.equal(await train(true), await train(false));
+});
+
 test("a tensor kept from a step that threw says so", async () => {
   using scheduler = new Scheduler();
   let kept: Tensor | undefined;
@@ -110,6 +131,10 @@ test("bad options and calls", async () => {
   await rejects(() => new Scheduler({ profile: "all" as never }), ArgumentError, /profile/);
   await rejects(() => new Scheduler({ recompute: "always" as never }), ArgumentError, /recompute/);
   await rejects(() => new Scheduler(3 as never), ArgumentError, /options/);
+  await rejects(() => new Scheduler({ recompute: null as never }), ArgumentError, /an options object, got null/);
+  await rejects(() => new Scheduler({ saveHostMemory: "yes" as never }), ArgumentError, /saveHostMemory to be true or false/);
+  await rejects(() => new Scheduler({ rates: { flops: 1 } as never }), ArgumentError, /flopsPerSecond/);
+  await rejects(() => new Scheduler({ rates: { flopsPerSecond: -1 } }), ArgumentError, /a rate above 0, got -1/);
   using scheduler = new Scheduler();
   await rejects(() => scheduler.step(3 as never), ArgumentError, /a function/);
   await rejects(() => scheduler.report(), TenureError, /expected a step that has run/);
