@@ -146,8 +146,12 @@ export function readBytes(storage: Storage, offset: number, bytes: number): Prom
 
 /** Promises of host data: what `data()` and its like return. */
 const readings = new WeakSet<object>();
-/** Marks a promise as that of a read, which goes on without the code that asked for it. */
-export function reading<T>(promise: Promise<T>): Promise<T> { readings.add(promise); return promise; }
+/** Marks a promise as that of a read, which goes on without the code that asked for it. A step that fails says so itself: its reads need nobody to hear them. */
+export function reading<T>(promise: Promise<T>): Promise<T> {
+  readings.add(promise);
+  if (runtime.executor !== null) promise.catch(() => undefined);
+  return promise;
+}
 export function isReading(promise: PromiseLike<unknown>): boolean { return readings.has(promise); }
 
 /** Reads that were asked for and have not come back. */

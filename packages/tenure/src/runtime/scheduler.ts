@@ -355,12 +355,13 @@ export class Scheduler implements Disposable {
 
   // === Measuring ===
 
-  /** Bytes per second to the host and back, by a copy each; the first of each only warms up. */
+  /** Bytes per second to the host and back, by a copy each; the first of each only warms up. The buffer is no tensor's, like staging: budgets don't count it. */
   async #calibrate(device: Device): Promise<void> {
     this.#calibrated = true;
     const bytes = 2 ** 20, data = new Uint8Array(bytes);
-    let buffer: PooledBuffer;
-    try { buffer = device.pool.acquire(bytes); } catch { return; } // no room to measure in
+    device.gpu.pushErrorScope("out-of-memory");
+    const buffer = device.gpu.createBuffer({ label: "tenure rates", size: bytes, usage: GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST });
+    if (await device.gpu.popErrorScope() !== null) return; // no room to measure in
     const seconds = async (fn: () => void | Promise<void>): Promise<number> => {
       let best = Infinity;
       for (let k = 0; k < 3; k++) {
@@ -374,17 +375,16 @@ export class Scheduler implements Disposable {
     };
     const out = await seconds(async () => {
       const staging = device.reads.take(bytes);
-      device.queue.copy(buffer.gpu, 0, staging, 0, bytes);
+      device.queue.copy(buffer, 0, staging, 0, bytes);
       device.queue.submit();
       await device.reads.read(staging, bytes, (mapped) => { data.set(new Uint8Array(mapped, 0, bytes)); });
     });
     const back = await seconds(() => {
-      const done = device.uploads.write(buffer.gpu, 0, data, (source, size) => { device.queue.copy(source, 0, buffer.gpu, 0, size); });
+      const done = device.uploads.write(buffer, 0, data, (source, size) => { device.queue.copy(source, 0, buffer, 0, size); });
       device.queue.submit();
       done?.();
     });
-    device.pool.release(buffer);
-    device.pool.trim();
+    buffer.destroy();
     this.#rates = { ...this.#rates, outBytesPerSecond: bytes / out, inBytesPerSecond: bytes / back };
   }
 

@@ -3,7 +3,7 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { ArgumentError, DisposedError, TenureError, type Tensor, memory, newDisposeScope, ones, scoped, sync, tensor } from "tenure";
+import { ArgumentError, DisposedError, TenureError, type Tensor, memory, newDisposeScope, ones, scoped, sync, tensor, zeros } from "tenure";
 import { Linear } from "tenure/nn";
 import { SGD } from "tenure/optim";
 import { BudgetError, Scheduler, trace } from "tenure/scheduler";
@@ -97,6 +97,28 @@ test("a step that threw, found no plan or was only traced leaves optimizer, rand
     return losses;
   };
   assert.equal(await train(true), await train(false));
+});
+
+test("a read that nobody awaits, since its step failed, is no stray rejection", async () => {
+  using scheduler = new Scheduler({ budgetBytes: 1000 });
+  using x = zeros([1024]);
+  await x.data();
+  await rejects(() => scheduler.step(() => ({ sum: x.mul(2).sum().item() })), BudgetError);
+  await rejects(() => scheduler.step(() => { void x.mul(2).sum().item(); throw new Error("mine"); }), Error, /^mine$/);
+  await sync();
+});
+
+test("ops beside a first step have its budget, and nothing else in it", async () => {
+  using scheduler = new Scheduler({ budgetBytes: 50_000 });
+  using x = zeros([1024]);
+  let done = false;
+  const step = scheduler.step(() => x.add(1)).finally(() => { done = true; });
+  while (!done) { // also while the device is measured
+    using beside = x.add(2);
+    using most = beside.max();
+    assert.is(await most.item(), 2);
+  }
+  (await step).dispose();
 });
 
 test("a tensor kept from a step that threw says so", async () => {
