@@ -127,16 +127,18 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
   /** Updates every parameter that has a gradient. */
   step(): void {
     if (this.#disposed) throw new TenureError(this.constructor.name, "expected a live optimizer, got one that was disposed; make a new one");
-    const before = this.#steps++;
-    whenDiscarded(() => { this.#steps = before; });
+    whenDiscarded(() => {
+      const steps = this.#steps, counts = [...this.#counts];
+      return () => { this.#steps = steps; this.#counts.clear(); for (const [p, count] of counts) this.#counts.set(p, count); };
+    });
+    this.#steps++;
     noGrad(() => {
       for (const group of this.#groups) {
         for (const p of group.parameters) {
           using g = p.grad;
           if (g === null) continue;
-          const taken = this.#counts.get(p) ?? 0, count = taken + 1;
+          const count = (this.#counts.get(p) ?? 0) + 1;
           this.#counts.set(p, count);
-          whenDiscarded(() => { this.#counts.set(p, taken); });
           labelled("apply", p.name, () => { if (p.dtype === "float16") this.#updateMaster(p, g, count, group); else this.update(p, g, count, group); });
         }
       }
@@ -150,7 +152,7 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
     this.update(master, wide, count, group);
     using _written = p.copy_(master);
     this.#seen.set(p, p[HANDLE].storage.version);
-    whenDiscarded(() => { if (inStep && !p.isDisposed) this.#seen.set(p, p[HANDLE].storage.version); else this.#seen.delete(p); });
+    whenDiscarded(() => () => { if (inStep && !p.isDisposed) this.#seen.set(p, p[HANDLE].storage.version); else this.#seen.delete(p); });
   }
 
   /** The float32 master of a float16 parameter. Where somebody else has written the parameter since, it follows. */
@@ -181,7 +183,7 @@ export abstract class Optimizer<O extends { readonly lr: number } = { readonly l
     made[HANDLE].keeper = this.constructor.name;
     made[HANDLE].storage.role = "state";
     slots.set(name, made);
-    whenDiscarded(() => { if (slots.get(name) === made) { slots.delete(name); made.dispose(); } });
+    whenDiscarded(() => () => { if (slots.get(name) === made) { slots.delete(name); made.dispose(); } });
     return made;
   }
 

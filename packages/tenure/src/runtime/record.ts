@@ -52,7 +52,7 @@ export class OpenProgram {
   readonly locals: Storage[] = [];
   /** Per-call scalars of all ops, one after the other. */
   readonly words: number[] = [];
-  /** What takes back, newest last, what the host remembers of recording this program: see `whenDiscarded`. */
+  /** What takes back, newest last, what the host remembers of recording this program: see `whenDiscarded` in tensor/step.ts. */
   readonly undo: (() => void)[] = [];
   readonly signature = new Signature();
   /** Bytes of storages mentioned but not resident: what the program may allocate at most. */
@@ -147,12 +147,6 @@ export function discardProgram(taken: OpenProgram, failure: TenureError): void {
     record(op, inputs, outputs, attrs, taken.words.slice(wordStart, wordStart + wordCount));
   }
 }
-
-/**
- * Remembers how to take back what the host counts while it records: steps of optimizers, random streams. Called when what is recorded now is discarded, because
- * a scheduler's step failed or was only traced; forgotten when it runs.
- */
-export function whenDiscarded(undo: () => void): void { program.undo.push(undo); }
 
 /** Labels put on recorded ops: which part of a training step, and which layer. */
 export const labels: { phase: Phase; layer: string } = { phase: "forward", layer: "" };

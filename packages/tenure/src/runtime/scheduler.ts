@@ -160,7 +160,7 @@ export class Scheduler implements Disposable {
 
   /** What was recorded before the step has a program of its own, so that steps have equal structure. Uploads go along: they are the step's inputs. */
   #before(): void {
-    program.undo.length = 0; // that is not taken back when the step fails
+    program.undo.length = 0; // of an earlier step that recorded nothing
     if (program.ops.length === 0) return;
     const { executor } = runtime;
     runtime.executor = null;

@@ -86,19 +86,6 @@ function widen(segments: Segment[], storage: number, [first, last]: readonly [nu
   });
 }
 
-/** Whether every op that runs again finds the versions of its inputs that it saw the first time. */
-export function seesTheSame({ program }: Context, actions: readonly Action[]): boolean {
-  const version = new Int32Array(program.storages.length), saw = new Map<number, number[]>();
-  return actions.every(({ kind, op }) => {
-    if (op === -1) return true;
-    const { reads, writes } = program.ops[op]!;
-    if (kind === "again") return reads.every((r, k) => version[r] === saw.get(op)?.[k]);
-    saw.set(op, reads.map((r) => version[r]!));
-    for (const w of writes) version[w]!++;
-    return true;
-  });
-}
-
 /** Bytes resident at each position: the sum of the segments there. */
 export function liveCurve(program: Program, segments: readonly Segment[], length: number): Float64Array {
   const delta = new Float64Array(length + 1);

@@ -152,10 +152,11 @@ export function manualSeed(seed: number): void {
 export function generatorState(): Readonly<typeof generator> { return { ...generator }; }
 export function restoreGenerator(state: Readonly<typeof generator>): void { Object.assign(generator, state); }
 
+function rememberGenerator(): () => void { const before = generatorState(); return () => { restoreGenerator(before); }; }
+
 /** The scalars of the next random op. Taking them moves the generator on. */
 export function nextRandomWords(): readonly number[] {
-  const before = generatorState();
-  whenDiscarded(() => { restoreGenerator(before); });
+  whenDiscarded(rememberGenerator);
   return [generator.low, generator.high, generator.stream++ >>> 0];
 }
 

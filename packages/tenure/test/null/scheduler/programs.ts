@@ -4,6 +4,7 @@
 import fc from "fast-check";
 import { Program, type ProgramOp, type ProgramStorage, type Role, programFromJSON } from "../../../src/graph/program.ts";
 import type { Plan } from "../../../src/scheduler/plan.ts";
+import type { Action } from "../../../src/scheduler/schedule.ts";
 
 export function programOf(storages: readonly ProgramStorage[], ops: readonly ProgramOp[]): Program {
   return programFromJSON(new Program(storages, ops).toJSON());
@@ -131,6 +132,19 @@ export function execute({ program, steps, slots, entrySlot }: Pick<Plan, "progra
   slots.forEach(({ exit }, k) => { if (exit !== -1) kept.set(exit, memory.get(`${k}+0`)!); });
   for (const i of kept.keys()) if (!owner.has(program.storages[i]!.id)) throw new Error("unknown storage");
   return kept;
+}
+
+/** Whether every op that runs again finds the versions of its inputs that it saw the first time. */
+export function seesTheSame(program: Program, actions: readonly Action[]): boolean {
+  const version = new Int32Array(program.storages.length), saw = new Map<number, number[]>();
+  return actions.every(({ kind, op }) => {
+    if (op === -1) return true;
+    const { reads, writes } = program.ops[op]!;
+    if (kind === "again") return reads.every((r, k) => version[r] === saw.get(op)?.[k]);
+    saw.set(op, reads.map((r) => version[r]!));
+    for (const w of writes) version[w]!++;
+    return true;
+  });
 }
 
 /** Peak of live bytes over the steps, counted from steps alone. */
