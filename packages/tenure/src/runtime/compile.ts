@@ -41,7 +41,7 @@ export interface Executable {
   /** For each step of the plan, its dispatch; -1 for steps that are none. */
   readonly dispatchOf: readonly number[];
   /** Whether values go to the host and back, or buffers come and go: then it cannot run in one go. */
-  readonly transfers: boolean;
+  readonly inStretches: boolean;
   /** Params of all dispatches as they were last written to `uniforms`. */
   readonly params: Uint32Array<ArrayBuffer>;
   readonly uniforms: GPUBuffer | null;
@@ -105,7 +105,7 @@ export function compile(open: OpenProgram, device: Device, options: PlanOptions 
     counters.buffers++;
     uniforms = device.gpu.createBuffer({ label: "tenure params", size: params.length * 4, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
   }
-  return { words, plan, dispatches, dispatchOf, transfers: plan.steps.some((step) => step.kind !== "dispatch" && step.kind !== "recompute" && step.kind !== "release"), params: Uint32Array.from(params), uniforms, dynamic, stale: true, poolGeneration: device.pool.generation, lastUse: 0 };
+  return { words, plan, dispatches, dispatchOf, inStretches: plan.steps.some((step) => step.kind !== "dispatch" && step.kind !== "recompute" && step.kind !== "release"), params: Uint32Array.from(params), uniforms, dynamic, stale: true, poolGeneration: device.pool.generation, lastUse: 0 };
 }
 
 /** Where each storage of an op is during one step. */

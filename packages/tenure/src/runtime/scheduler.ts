@@ -181,8 +181,8 @@ export class Scheduler implements Disposable {
       this.#watchPool(device);
       void device.allocated(); // what failed before is not this step's
       const filled = this.#fill(device, exe, work, buffers);
-      const experience = this.#experience.get(exe)!, timed = this.#limited && (exe.transfers || exe.plan.extra.recomputedOps > 0) && experience.runs < timedRuns;
-      if (filled === null && device.pool.made === made && !exe.transfers && !timed && this.#profile === "off") { this.#runNow(device, work, exe, buffers, others); return; }
+      const experience = this.#experience.get(exe)!, timed = this.#limited && (exe.inStretches || exe.plan.extra.recomputedOps > 0) && experience.runs < timedRuns;
+      if (filled === null && device.pool.made === made && !exe.inStretches && !timed && this.#profile === "off") { this.#runNow(device, work, exe, buffers, others); return; }
       runtime.running = this.#runLater(device, work, exe, buffers, others, filled, timed).catch((error: unknown) => { this.#fail(work, error); }).then(() => { runtime.running = null; });
     } catch (error) {
       this.#fail(work, error);
@@ -395,7 +395,7 @@ export class Scheduler implements Disposable {
     const { flops, extra: { recomputeFlops, swapInBytes, swapOutBytes } } = exe.plan, { inBytesPerSecond = Infinity, outBytesPerSecond = Infinity } = this.#rates;
     const computing = Math.max(seconds / 4, seconds - figures.stallSeconds - swapInBytes / inBytesPerSecond - swapOutBytes / outBytesPerSecond);
     if (this.#options.rates === undefined && flops > 0) this.#rates = { ...this.#rates, flopsPerSecond: (flops + recomputeFlops) / computing };
-    if (!exe.transfers || experience.settled) return;
+    if (!exe.inStretches || experience.settled) return;
     const { best } = experience, better = best === null || seconds < 0.97 * best.seconds;
     if (better) experience.best = { window: experience.window, seconds };
     // Stalls cost: fetch earlier, as long as that helps; else go back to what was best.
@@ -424,7 +424,7 @@ export class Scheduler implements Disposable {
       `step     ${r.steps} so far, ${r.planCache.hits} found their plan, ${r.planCache.misses} planned (${r.replans} again by what was measured), ${r.offSchedule} off schedule, ${r.splits} splits by reads${r.outOfMemory > 0 ? `, budget lowered ${r.outOfMemory} times` : ""}`,
       `peak     predicted ${formatBytes(r.predictedPeakBytes)}, measured ${formatBytes(r.measuredPeakBytes)}${r.budgetBytes === Infinity ? "" : ` of ${formatBytes(r.budgetBytes)}`}${others > 0 ? `, ${formatBytes(others)} of it outside the step` : ""}; staging ${formatBytes(r.stagingBytes)}${r.hostBytes > 0 ? `, host copies ${formatBytes(r.hostBytes)}` : ""}`,
     ];
-    if (exe.transfers) lines.push(`stalls   ${r.stalls}, ${(1000 * r.stallSeconds).toFixed(1)} ms`);
+    if (exe.inStretches) lines.push(`stalls   ${r.stalls}, ${(1000 * r.stallSeconds).toFixed(1)} ms`);
     const table = (title: string, rows: RunFigures["ops"]): void => {
       if (rows.size === 0) return;
       const width = Math.max(title.length, ...[...rows.keys()].map((k) => k.length));

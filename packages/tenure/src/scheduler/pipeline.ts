@@ -11,7 +11,7 @@ import { extensions } from "./lifespan.ts";
 import { type PlanOptions, resolveOptions } from "./options.ts";
 import { orderOps } from "./order.ts";
 import { overlapped, wavesOf, widths } from "./overlap.ts";
-import { type Item, type Placed, fewItems, placeSlots, searchSlots, slotPlanners } from "./place.ts";
+import { type Item, type Placed, fewItems, placeSlots, searchSlots, sharingPlanners, slotPlanners } from "./place.ts";
 import { Plan } from "./plan.ts";
 import { type Context, livePeak, runsOf, segmentsOf } from "./schedule.ts";
 import { openingSeconds, placeSpans } from "./spans.ts";
@@ -100,7 +100,7 @@ function build(program: Program, budgetBytes: number, { atEntry }: PlanInputs, p
     program, ...emitted, resident: context.resident, budgetBytes, extra: spans === null ? chosen.extra : { ...chosen.extra, seconds: chosen.extra.seconds + spans.seconds }, how: chosen.how, lowerBoundBytes: livePeak(context, chosen.actions),
     naiveBytes: [...new Set(used.map((s) => s.storage))].reduce((sum, s) => sum + program.storages[s]!.bytes, 0),
     mirror: chosen.mirror === undefined ? null : { thresholdBytes: chosen.mirror.thresholdBytes, savedBytes: chosen.mirror.savedBytes, largestSegmentBytes: chosen.mirror.largestSegmentBytes },
-    placements: () => Object.fromEntries([...Object.values(arenaPlanners).filter(() => items.length <= 4000), slotPlanners.inOrder, slotPlanners.alike, ...(items.length <= 8000 ? [slotPlanners.bySize] : []), ...(items.length <= 2500 ? [slotPlanners.byBreadth, slotPlanners.shared] : [])].map((p) => p(items)).map((p) => [p.name, p.bytes])),
+    placements: () => Object.fromEntries([...Object.values(arenaPlanners).filter(() => items.length <= 4000), ...sharingPlanners(items)].map((p) => p(items)).map((p) => [p.name, p.bytes])),
   });
 }
 

@@ -256,11 +256,17 @@ function gapIn(slot: OpenSlot, item: Item, items: readonly Item[], at: readonly 
 /** Items up to which the quadratic planners are tried, and up to which those are that take time with each slot. */
 const manyItems = 2500, veryManyItems = 8000;
 
+/** The slot planners that share buffers, as far as they are worth their time for so many items. */
+export function sharingPlanners(items: readonly Item[]): Planner[] {
+  const { inOrder, alike, bySize, byBreadth, shared } = slotPlanners;
+  return [inOrder, alike, ...(items.length <= veryManyItems ? [bySize] : []), ...(items.length <= manyItems ? [byBreadth, shared] : [])];
+}
+
 /** The best of all slot planners, and an exact search when that does not fit into the budget and the items are few. */
 export function placeSlots(items: readonly Item[], budgetBytes = Infinity, lowerBound = 0): Placed {
-  const planners = slotPlanners;
-  let best = planners.inOrder(items);
-  for (const next of [planners.alike, ...(items.length <= veryManyItems ? [planners.bySize] : []), ...(items.length <= manyItems ? [planners.byBreadth, planners.shared] : []), planners.own]) {
+  const [first, ...others] = sharingPlanners(items);
+  let best = first!(items);
+  for (const next of [...others, slotPlanners.own]) {
     if (best.bytes <= lowerBound) return best;
     const placed = next(items);
     if (placed.bytes < best.bytes) best = placed;
