@@ -12,24 +12,42 @@ const { default: tenure } = await import("./eslint-plugin/src/index.ts");
 await unregister();
 
 export default defineConfig(
-  globalIgnores([".cache/", "**/leaky-*.ts", "**/dist/", "**/node_modules/", "**/fixtures/", "**/*.d.ts"]),
+  globalIgnores([
+    ".cache/",
+    "**/leaky-*.ts",
+    "**/dist/",
+    "**/node_modules/",
+    "**/fixtures/",
+    "**/*.d.ts",
+  ]),
   { linterOptions: { reportUnusedDisableDirectives: "error" } },
   {
     files: ["**/*.ts"],
     extends: [tseslint.configs.strictTypeChecked],
-    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    languageOptions: {
+      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
+    },
     rules: {
       // What the library's promises rest on. Most are in the set; they stand here so that nobody loses them by changing the set.
       "@typescript-eslint/no-floating-promises": "error",
       "@typescript-eslint/no-misused-promises": "error",
-      "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
-      "@typescript-eslint/consistent-type-imports": ["error", { fixStyle: "inline-type-imports", disallowTypeAnnotations: false }],
+      "@typescript-eslint/switch-exhaustiveness-check": [
+        "error",
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      "@typescript-eslint/consistent-type-imports": [
+        "error",
+        { fixStyle: "inline-type-imports", disallowTypeAnnotations: false },
+      ],
       "@typescript-eslint/no-explicit-any": "error",
       "no-console": ["error", { allow: ["warn", "error"] }],
       eqeqeq: ["error", "always", { null: "ignore" }],
 
       // Messages and WGSL are full of numbers, booleans and shapes.
-      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true, allowNullish: true, allowArray: true }],
+      "@typescript-eslint/restrict-template-expressions": [
+        "error",
+        { allowNumber: true, allowBoolean: true, allowNullish: true, allowArray: true },
+      ],
       "@typescript-eslint/restrict-plus-operands": ["error", { allowNumberAndString: true }],
       // noUncheckedIndexedAccess makes every typed-array read `number | undefined`; in a hot loop `!` is the right answer.
       "@typescript-eslint/no-non-null-assertion": "off",
@@ -42,7 +60,15 @@ export default defineConfig(
       // A type parameter that names what the caller gets, as in `scoped<T>(fn: () => T)`, may well occur once.
       "@typescript-eslint/no-unnecessary-type-parameters": "off",
       // `_` marks what a signature demands and a body ignores; `{ a, ...rest }` is how a field is left out.
-      "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_", caughtErrors: "none", ignoreRestSiblings: true }],
+      "@typescript-eslint/no-unused-vars": [
+        "error",
+        {
+          argsIgnorePattern: "^_",
+          varsIgnorePattern: "^_",
+          caughtErrors: "none",
+          ignoreRestSiblings: true,
+        },
+      ],
       // `Record<string, X>` with noUncheckedIndexedAccess already forces the check after a delete.
       "@typescript-eslint/no-dynamic-delete": "off",
       // A class of only static members or an empty subclass (of an error) is a choice.
@@ -74,7 +100,10 @@ export default defineConfig(
       // An expression may stand alone where only its throwing matters.
       "@typescript-eslint/no-unused-expressions": "off",
       // uvu's callbacks may be asynchronous although its types say void in places.
-      "@typescript-eslint/no-misused-promises": ["error", { checksVoidReturn: { arguments: false } }],
+      "@typescript-eslint/no-misused-promises": [
+        "error",
+        { checksVoidReturn: { arguments: false } },
+      ],
     },
   },
   {

@@ -25,40 +25,70 @@ export interface Ours {
 
 /** The library as it is. */
 export function ours(): Ours {
-  const all = (prefix: string, module: object): string[] => Object.keys(module).map((name) => prefix + name);
+  const all = (prefix: string, module: object): string[] =>
+    Object.keys(module).map((name) => prefix + name);
   const names = [
-    ...Object.getOwnPropertyNames(core.Tensor.prototype).map((name) => `t.${name}`), ...all("", core), ...all("nn.", nn), ...all("F.", nn.functional), ...all("init.", nn.init), ...all("optim.", optim),
-    ...all("data.", data), ...all("scheduler.", scheduler), ...all("testing.", testing),
+    ...Object.getOwnPropertyNames(core.Tensor.prototype).map((name) => `t.${name}`),
+    ...all("", core),
+    ...all("nn.", nn),
+    ...all("F.", nn.functional),
+    ...all("init.", nn.init),
+    ...all("optim.", optim),
+    ...all("data.", data),
+    ...all("scheduler.", scheduler),
+    ...all("testing.", testing),
   ];
   return { names: new Set(names), records: allOps() };
 }
 
 /** The text of the data file. */
-export function table(): string { return readFileSync(join(folder, "features", "table.txt"), "utf8"); }
+export function table(): string {
+  return readFileSync(join(folder, "features", "table.txt"), "utf8");
+}
 
-interface Row { readonly what: string; readonly own: readonly string[]; readonly others: readonly string[]; readonly records: readonly string[] }
+interface Row {
+  readonly what: string;
+  readonly own: readonly string[];
+  readonly others: readonly string[];
+  readonly records: readonly string[];
+}
 
 /** A name, or a remark in parentheses. */
 const remark = (name: string): boolean => name.startsWith("(");
 
 /** `(a remark)` stays one word. */
-function words(text: string): string[] { return text.match(/\([^)]*\)|\S+/g) ?? []; }
+function words(text: string): string[] {
+  return text.match(/\([^)]*\)|\S+/g) ?? [];
+}
 
 function parseRow(line: string): Row {
   const [what = "", own = "", ...rest] = line.split("|").map((cell) => cell.trim());
-  if (what === "" || rest.length < 3 || rest.length > 4) throw new Error(`features: expected "what | ours | TorchSharp | TF.js | jax-js | records", got ${line}`);
+  if (what === "" || rest.length < 3 || rest.length > 4)
+    throw new Error(
+      `features: expected "what | ours | TorchSharp | TF.js | jax-js | records", got ${line}`,
+    );
   return { what, own: words(own), others: rest.slice(0, 3), records: words(rest[3] ?? "") };
 }
 
 /** `add` for `addScalar_`, `conv2d` for `conv2dBackwardInput`: records that belong to another one. */
-function stem(id: string): string { return id.replace(/_$/, "").replace(/Scalar$/, "").replace(/(Backward(Input|Weight)?|Curvature)$/, ""); }
+function stem(id: string): string {
+  return id
+    .replace(/_$/, "")
+    .replace(/Scalar$/, "")
+    .replace(/(Backward(Input|Weight)?|Curvature)$/, "");
+}
 
 /** Everything that is wrong: names that do not exist, exports and records without a row. */
 export function problems(text: string, { names, records }: Ours): string[] {
-  const wrong: string[] = [], claimed = new Set<string>(), stems = new Set<string>(), known = new Set(records.map(uniqueName));
+  const wrong: string[] = [],
+    claimed = new Set<string>(),
+    stems = new Set<string>(),
+    known = new Set(records.map(uniqueName));
   for (const line of text.split("\n")) {
     if (line === "" || line.startsWith("#")) continue;
-    const row: Row = line.startsWith("- ") ? { what: "", own: words(line.slice(2)), others: [], records: [] } : parseRow(line);
+    const row: Row = line.startsWith("- ")
+      ? { what: "", own: words(line.slice(2)), others: [], records: [] }
+      : parseRow(line);
     for (const name of row.own) {
       if (remark(name)) continue;
       if (!names.has(name)) wrong.push(`${name}, in the row "${row.what}", does not exist`);
@@ -67,58 +97,111 @@ export function problems(text: string, { names, records }: Ours): string[] {
       stems.add(name.split(".").at(-1)!);
     }
     for (const record of row.records) {
-      if (!known.has(record)) wrong.push(`the op record ${record}, in the row "${row.what}", does not exist`);
+      if (!known.has(record))
+        wrong.push(`the op record ${record}, in the row "${row.what}", does not exist`);
       stems.add(record);
     }
   }
   for (const name of names) if (!claimed.has(name)) wrong.push(`${name} has no row`);
-  for (const id of known) if (!stems.has(stem(id)) && !stems.has(id)) wrong.push(`the op record ${id} has no row`);
+  for (const id of known)
+    if (!stems.has(stem(id)) && !stems.has(id)) wrong.push(`the op record ${id} has no row`);
   return wrong;
 }
 
 /** What the records say of an op: how it is computed, whether gradients flow, whether there is an in-place form. */
 function facts(row: Row, { names, records }: Ours): string {
   const of = (name: string): AnyOp | undefined => records.find((r) => uniqueName(r) === name);
-  const ids = [...row.own.map((n) => n.split(".").at(-1)!), ...row.records], own = ids.map(of).filter((r) => r !== undefined);
+  const ids = [...row.own.map((n) => n.split(".").at(-1)!), ...row.records],
+    own = ids.map(of).filter((r) => r !== undefined);
   if (own.length === 0) return "";
   const every = (test: (r: AnyOp) => boolean): boolean => own.every(test);
-  const kind = every((r) => r.facts.elementwise === true) ? "elementwise" : every((r) => r.view !== undefined) ? "view" : every((r) => r.facts.reduces === true) ? "reduction" : "kernel";
+  const kind = every((r) => r.facts.elementwise === true)
+    ? "elementwise"
+    : every((r) => r.view !== undefined)
+      ? "view"
+      : every((r) => r.facts.reduces === true)
+        ? "reduction"
+        : "kernel";
   const main = row.own.map((n) => of(n.split(".").at(-1)!)).filter((r) => r !== undefined);
-  const gradient = main.length > 0 && main.every((r) => r.vjp !== undefined), inplace = row.own.filter((n) => names.has(`${n}_`));
-  return [kind, ...(gradient ? ["gradient"] : []), ...(inplace.length === 0 ? [] : [inplace.length === row.own.length ? "in place" : `in place ${inplace.map((n) => n.split(".").at(-1)).join(" ")}`])].join(", ");
+  const gradient = main.length > 0 && main.every((r) => r.vjp !== undefined),
+    inplace = row.own.filter((n) => names.has(`${n}_`));
+  return [
+    kind,
+    ...(gradient ? ["gradient"] : []),
+    ...(inplace.length === 0
+      ? []
+      : [
+          inplace.length === row.own.length
+            ? "in place"
+            : `in place ${inplace.map((n) => n.split(".").at(-1)).join(" ")}`,
+        ]),
+  ].join(", ");
 }
 
-const code = (names: readonly string[]): string => names.map((n) => (remark(n) ? n.slice(1, -1) : `\`${n}\``)).join(" ");
+const code = (names: readonly string[]): string =>
+  names.map((n) => (remark(n) ? n.slice(1, -1) : `\`${n}\``)).join(" ");
 /** Others' names are separated by commas and may carry a remark in parentheses. */
 function foreign(cell: string): string {
-  return cell === "" ? "" : cell.split(/,(?![^(]*\))/).map((part) => {
-    const [, name = "", note = ""] = /^([^(]*)(\(.*\))?$/.exec(part.trim())!;
-    const plain = name.trim();
-    return [plain === "" ? "" : /[ …]/.test(plain) ? plain : `\`${plain}\``, note].filter((s) => s !== "").join(" ");
-  }).join(" ");
+  return cell === ""
+    ? ""
+    : cell
+        .split(/,(?![^(]*\))/)
+        .map((part) => {
+          const [, name = "", note = ""] = /^([^(]*)(\(.*\))?$/.exec(part.trim())!;
+          const plain = name.trim();
+          return [plain === "" ? "" : /[ …]/.test(plain) ? plain : `\`${plain}\``, note]
+            .filter((s) => s !== "")
+            .join(" ");
+        })
+        .join(" ");
 }
 
 /** The whole page. @throws Error listing what is wrong with the table */
 export function features(text: string, library: Ours): string {
   const wrong = problems(text, library);
-  if (wrong.length > 0) throw new Error(`features: tools/features/table.txt does not fit the library:\n${wrong.map((w) => `  ${w}`).join("\n")}`);
+  if (wrong.length > 0)
+    throw new Error(
+      `features: tools/features/table.txt does not fit the library:\n${wrong.map((w) => `  ${w}`).join("\n")}`,
+    );
   const lines = [
-    "# Features", "", "<!-- Written by `npm run features` from the exports, the op records and tools/features/table.txt. -->", "",
+    "# Features",
+    "",
+    "<!-- Written by `npm run features` from the exports, the op records and tools/features/table.txt. -->",
+    "",
     "What there is, beside what TorchSharp 0.107, TensorFlow.js 4.22 and jax-js 0.1.23 call the same thing. An empty cell means: not there, as far as their sources say.",
     "`t.` is a method of a tensor (`t.add_` works in place), `F.` is `functional` and `init.` is `init` of `tenure/nn`; the other prefixes are the entry points. The column *computed* is",
     "read from the op records: one dispatch unless fused with others; *gradient* means that the record has a gradient rule. Functions and layers without a record are composed of others.",
   ];
-  let rows = 0, here = 0;
+  let rows = 0,
+    here = 0;
   for (const line of text.split("\n")) {
-    if (line.startsWith("# ")) { lines.push("", `#${line}`, "", "| | Tenure | computed | TorchSharp | TF.js | jax-js |", "| --- | --- | --- | --- | --- | --- |"); continue; }
+    if (line.startsWith("# ")) {
+      lines.push(
+        "",
+        `#${line}`,
+        "",
+        "| | Tenure | computed | TorchSharp | TF.js | jax-js |",
+        "| --- | --- | --- | --- | --- | --- |",
+      );
+      continue;
+    }
     if (line === "" || line.startsWith("- ")) continue;
     const row = parseRow(line);
     rows++;
     if (row.own.length > 0) here++;
-    lines.push(`| ${row.what} | ${code(row.own)} | ${facts(row, library)} | ${row.others.map(foreign).join(" | ")} |`.replace(/ +\|/g, " |"));
+    lines.push(
+      `| ${row.what} | ${code(row.own)} | ${facts(row, library)} | ${row.others.map(foreign).join(" | ")} |`.replace(
+        / +\|/g,
+        " |",
+      ),
+    );
   }
   const visible = library.records.filter((r) => stem(uniqueName(r)) === uniqueName(r)).length;
-  lines.push("", `${here} of ${rows} rows are filled by Tenure. Behind them are ${library.records.length} op records, ${visible} of them neither gradients nor other forms of an op.`, "");
+  lines.push(
+    "",
+    `${here} of ${rows} rows are filled by Tenure. Behind them are ${library.records.length} op records, ${visible} of them neither gradients nor other forms of an op.`,
+    "",
+  );
   return lines.join("\n");
 }
 

@@ -44,18 +44,33 @@ export interface LayerReport {
 }
 
 /** Checks a source tree: path (with `/`, relative to `src`) → text. */
-export function checkLayers(files: ReadonlyMap<string, string>, manifest: { dependencies?: Record<string, string> } = {}): LayerReport {
-  const breaches = Object.keys(manifest.dependencies ?? {}).map((name) => `package.json: depends on ${name}, but the package has no runtime dependencies`);
-  const totals = new Map<string, { layer: string; files: number; lines: number; exports: number }>();
+export function checkLayers(
+  files: ReadonlyMap<string, string>,
+  manifest: { dependencies?: Record<string, string> } = {},
+): LayerReport {
+  const breaches = Object.keys(manifest.dependencies ?? {}).map(
+    (name) => `package.json: depends on ${name}, but the package has no runtime dependencies`,
+  );
+  const totals = new Map<
+    string,
+    { layer: string; files: number; lines: number; exports: number }
+  >();
   const valueEdges = new Map<string, string[]>();
   const allEdges = new Map<string, string[]>();
   for (const [file, text] of files) {
     const layer = layerOf(file);
     const { imports, named, exports } = scan(file, text);
     const row = totals.get(layer) ?? { layer, files: 0, lines: 0, exports: 0 };
-    totals.set(layer, { layer, files: row.files + 1, lines: row.lines + text.trimEnd().split("\n").length, exports: row.exports + exports });
-    if (layer !== ROOT && LAYERS[layer] === undefined) breaches.push(`${file}: folder ${layer} is not in the table of tools/layers.ts`);
-    if (file !== DOOR) for (const name of named) breaches.push(`${file}: names ${name}, which only ${DOOR} may`);
+    totals.set(layer, {
+      layer,
+      files: row.files + 1,
+      lines: row.lines + text.trimEnd().split("\n").length,
+      exports: row.exports + exports,
+    });
+    if (layer !== ROOT && LAYERS[layer] === undefined)
+      breaches.push(`${file}: folder ${layer} is not in the table of tools/layers.ts`);
+    if (file !== DOOR)
+      for (const name of named) breaches.push(`${file}: names ${name}, which only ${DOOR} may`);
     for (const { target, kind } of imports) {
       if (!target.startsWith(".")) {
         const problem = externalBreach(file, target, kind);
@@ -71,19 +86,30 @@ export function checkLayers(files: ReadonlyMap<string, string>, manifest: { depe
       if (kind !== "type") valueEdges.set(file, [...(valueEdges.get(file) ?? []), path]);
       const to = layerOf(path);
       const rule = LAYERS[layer];
-      if (layer === ROOT || to === layer || rule === undefined || rule.imports.includes(to)) continue;
-      if (rule.types?.includes(to) !== true) breaches.push(`${file}: imports ${path}, which layer ${layer} may not`);
-      else if (kind !== "type") breaches.push(`${file}: imports ${path}, of which layer ${layer} may import only types, with \`import type\``);
+      if (layer === ROOT || to === layer || rule === undefined || rule.imports.includes(to))
+        continue;
+      if (rule.types?.includes(to) !== true)
+        breaches.push(`${file}: imports ${path}, which layer ${layer} may not`);
+      else if (kind !== "type")
+        breaches.push(
+          `${file}: imports ${path}, of which layer ${layer} may import only types, with \`import type\``,
+        );
     }
   }
-  for (const cycle of cycles(valueEdges)) breaches.push(`${cycle.join(" → ")} → ${cycle[0] ?? ""}: import each other in a circle`);
+  for (const cycle of cycles(valueEdges))
+    breaches.push(`${cycle.join(" → ")} → ${cycle[0] ?? ""}: import each other in a circle`);
   const typeCycles: string[][] = [];
   for (const cycle of cycles(allEdges)) {
-    if (new Set(cycle.map(layerOf)).size > 1) breaches.push(`${cycle.join(", ")}: refer to each other across folders`);
+    if (new Set(cycle.map(layerOf)).size > 1)
+      breaches.push(`${cycle.join(", ")}: refer to each other across folders`);
     else typeCycles.push(cycle);
   }
   const order = [...Object.keys(LAYERS), ROOT];
-  return { breaches, typeCycles, rows: [...totals.values()].sort((a, b) => order.indexOf(a.layer) - order.indexOf(b.layer)) };
+  return {
+    breaches,
+    typeCycles,
+    rows: [...totals.values()].sort((a, b) => order.indexOf(a.layer) - order.indexOf(b.layer)),
+  };
 }
 
 function layerOf(file: string): string {
@@ -92,9 +118,14 @@ function layerOf(file: string): string {
 
 /** Why a file may not import something from outside the source, if it may not. */
 function externalBreach(file: string, target: string, kind: Import["kind"]): string | undefined {
-  if (BEHIND_THE_DOOR.has(target)) return kind === "value" && file === DOOR ? "which must be dynamic: `await import(…)`" : undefined; // elsewhere it is a breach by its name
+  if (BEHIND_THE_DOOR.has(target))
+    return kind === "value" && file === DOOR
+      ? "which must be dynamic: `await import(…)`"
+      : undefined; // elsewhere it is a breach by its name
   if (!target.startsWith("node:")) return "but the package has no runtime dependencies";
-  return kind === "value" ? "which browsers do not have; use `import type` or `await import(…)`" : undefined;
+  return kind === "value"
+    ? "which browsers do not have; use `import type` or `await import(…)`"
+    : undefined;
 }
 
 /** Reads what a file imports, which guarded packages it names, and how many names it exports. */
@@ -104,27 +135,50 @@ function scan(file: string, text: string): { imports: Import[]; named: string[];
   const named: string[] = [];
   const visit = (node: ts.Node): void => {
     if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
-      imports.push({ target: node.moduleSpecifier.text, kind: node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword ? "type" : "value" });
-    } else if (ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined && ts.isStringLiteral(node.moduleSpecifier)) {
+      imports.push({
+        target: node.moduleSpecifier.text,
+        kind: node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword ? "type" : "value",
+      });
+    } else if (
+      ts.isExportDeclaration(node) &&
+      node.moduleSpecifier !== undefined &&
+      ts.isStringLiteral(node.moduleSpecifier)
+    ) {
       imports.push({ target: node.moduleSpecifier.text, kind: node.isTypeOnly ? "type" : "value" });
-    } else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument) && ts.isStringLiteral(node.argument.literal)) {
+    } else if (
+      ts.isImportTypeNode(node) &&
+      ts.isLiteralTypeNode(node.argument) &&
+      ts.isStringLiteral(node.argument.literal)
+    ) {
       imports.push({ target: node.argument.literal.text, kind: "type" });
     } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
       const [argument] = node.arguments;
-      if (argument !== undefined && ts.isStringLiteralLike(argument)) imports.push({ target: argument.text, kind: "dynamic" });
+      if (argument !== undefined && ts.isStringLiteralLike(argument))
+        imports.push({ target: argument.text, kind: "dynamic" });
     }
     if (ts.isStringLiteralLike(node) && BEHIND_THE_DOOR.has(node.text)) named.push(node.text);
     ts.forEachChild(node, visit);
   };
   visit(source);
-  return { imports, named, exports: source.statements.reduce((sum, statement) => sum + exportedNames(statement), 0) };
+  return {
+    imports,
+    named,
+    exports: source.statements.reduce((sum, statement) => sum + exportedNames(statement), 0),
+  };
 }
 
 /** How many names a top-level statement exports. `export *` counts as one. */
 function exportedNames(statement: ts.Statement): number {
-  if (ts.isExportDeclaration(statement)) return statement.exportClause !== undefined && ts.isNamedExports(statement.exportClause) ? statement.exportClause.elements.length : 1;
+  if (ts.isExportDeclaration(statement))
+    return statement.exportClause !== undefined && ts.isNamedExports(statement.exportClause)
+      ? statement.exportClause.elements.length
+      : 1;
   if (ts.isExportAssignment(statement)) return 1;
-  if (!ts.canHaveModifiers(statement) || ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) !== true) return 0;
+  if (
+    !ts.canHaveModifiers(statement) ||
+    ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) !== true
+  )
+    return 0;
   return ts.isVariableStatement(statement) ? statement.declarationList.declarations.length : 1;
 }
 
@@ -141,7 +195,8 @@ function cycles(edges: ReadonlyMap<string, readonly string[]>): string[][] {
     stack.push(file);
     for (const next of edges.get(file) ?? []) {
       if (!index.has(next)) lowest = Math.min(lowest, visit(next));
-      else if (stack.includes(next)) lowest = Math.min(lowest, low.get(next) ?? index.get(next) ?? own);
+      else if (stack.includes(next))
+        lowest = Math.min(lowest, low.get(next) ?? index.get(next) ?? own);
       low.set(file, lowest);
     }
     low.set(file, lowest);
@@ -169,12 +224,27 @@ export function readTree(root: string, folder = ""): Map<string, string> {
 function main(): void {
   const home = fileURLToPath(new URL("../packages/tenure", import.meta.url));
   const source = join(home, "src");
-  const manifest = JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as { dependencies?: Record<string, string> };
-  const { breaches, typeCycles, rows } = checkLayers(existsSync(source) ? readTree(source) : new Map(), manifest);
-  const sum = (key: "files" | "lines" | "exports"): number => rows.reduce((total, row) => total + row[key], 0);
-  const line = (name: string, ...figures: (number | string)[]): string => name.padEnd(16) + figures.map((figure) => String(figure).padStart(9)).join("");
-  console.log([line("layer", "files", "lines", "exports"), ...rows.map((row) => line(row.layer, row.files, row.lines, row.exports)), line("all", sum("files"), sum("lines"), sum("exports"))].join("\n"));
-  console.log(`type-only circles inside a folder: ${typeCycles.length}${typeCycles.map((cycle) => `\n  ${cycle.join(", ")}`).join("")}`);
+  const manifest = JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as {
+    dependencies?: Record<string, string>;
+  };
+  const { breaches, typeCycles, rows } = checkLayers(
+    existsSync(source) ? readTree(source) : new Map(),
+    manifest,
+  );
+  const sum = (key: "files" | "lines" | "exports"): number =>
+    rows.reduce((total, row) => total + row[key], 0);
+  const line = (name: string, ...figures: (number | string)[]): string =>
+    name.padEnd(16) + figures.map((figure) => String(figure).padStart(9)).join("");
+  console.log(
+    [
+      line("layer", "files", "lines", "exports"),
+      ...rows.map((row) => line(row.layer, row.files, row.lines, row.exports)),
+      line("all", sum("files"), sum("lines"), sum("exports")),
+    ].join("\n"),
+  );
+  console.log(
+    `type-only circles inside a folder: ${typeCycles.length}${typeCycles.map((cycle) => `\n  ${cycle.join(", ")}`).join("")}`,
+  );
   for (const breach of breaches) console.error(breach);
   console.log(breaches.length === 0 ? "layers hold" : `${breaches.length} breaches of the layers`);
   process.exitCode = breaches.length === 0 ? 0 : 1;

@@ -6,16 +6,33 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { rules } from "../eslint-plugin/src/all-rules.ts";
 
-const at = (path: string): string => fileURLToPath(new URL(`../eslint-plugin/${path}`, import.meta.url));
+const at = (path: string): string =>
+  fileURLToPath(new URL(`../eslint-plugin/${path}`, import.meta.url));
 const end = "<!-- end of the generated header -->";
 
 /** The first lines of a rule's page, from what the rule says of itself. */
 export function pageHeader(name: string): string {
   const meta = rules[name]?.meta;
-  if (!meta?.docs) throw new Error(`pageHeader: no rule "${name}"; known: ${Object.keys(rules).join(", ")}`);
-  const configs = { recommended: "`recommended`, `strict` and `all`", strict: "`strict` and `all`", all: "`all`" }[meta.docs.config];
-  const fixes = [meta.fixable ? "🔧 Fixed by `--fix`." : "", meta.hasSuggestions ? "💡 Offers suggestions in the editor." : ""].filter((s) => s !== "");
-  return [`# tenure/${name}`, "", `${meta.docs.description}.`, "", `💼 On in ${configs}. 💭 Needs type information.${fixes.length > 0 ? ` ${fixes.join(" ")}` : ""}`, "", end].join("\n");
+  if (!meta?.docs)
+    throw new Error(`pageHeader: no rule "${name}"; known: ${Object.keys(rules).join(", ")}`);
+  const configs = {
+    recommended: "`recommended`, `strict` and `all`",
+    strict: "`strict` and `all`",
+    all: "`all`",
+  }[meta.docs.config];
+  const fixes = [
+    meta.fixable ? "🔧 Fixed by `--fix`." : "",
+    meta.hasSuggestions ? "💡 Offers suggestions in the editor." : "",
+  ].filter((s) => s !== "");
+  return [
+    `# tenure/${name}`,
+    "",
+    `${meta.docs.description}.`,
+    "",
+    `💼 On in ${configs}. 💭 Needs type information.${fixes.length > 0 ? ` ${fixes.join(" ")}` : ""}`,
+    "",
+    end,
+  ].join("\n");
 }
 
 /** A page with its header brought up to date. */
@@ -33,7 +50,8 @@ function rewriteHeaders(): void {
 }
 
 function start(name: string): void {
-  if (!/^[a-z]+(-[a-z]+)+$/.test(name)) throw new Error(`new-rule: a rule's name is words joined by dashes, got "${name}"`);
+  if (!/^[a-z]+(-[a-z]+)+$/.test(name))
+    throw new Error(`new-rule: a rule's name is words joined by dashes, got "${name}"`);
   const constant = name.replace(/-([a-z])/g, (_, c: string) => c.toUpperCase());
   const files: Record<string, string> = {
     [`src/rules/${name}.ts`]: `/**\n * Rule \`${name}\`: what it reports and why.\n */\nimport { rule } from "../create-rule.ts";\n\nexport const ${constant} = rule<"found", Record<string, never>>({\n  name: "${name}",\n  description: "Disallow …",\n  type: "problem",\n  config: "all",\n  messages: { found: "…" },\n  defaults: {},\n  check(file, _options, report) {\n    for (const value of file.fresh) if (value.outcome === "unknown") report({ mark: { start: value.node.getStart(), end: value.node.getEnd() }, messageId: "found" });\n  },\n});\n`,

@@ -38,17 +38,26 @@ process.exitCode = await main();
 async function main(): Promise<number> {
   const root = resolve(options.root ?? fileURLToPath(new URL("..", import.meta.url)));
   const places = options.root === undefined ? PLACES : ["."];
-  const all = places.flatMap((place) => findTests(join(root, place))).map((path) => relative(root, path).split(sep).join("/")).sort();
-  const files = all.filter((file) => filters.length === 0 || filters.some((part) => file.includes(part)));
+  const all = places
+    .flatMap((place) => findTests(join(root, place)))
+    .map((path) => relative(root, path).split(sep).join("/"))
+    .sort();
+  const files = all.filter(
+    (file) => filters.length === 0 || filters.some((part) => file.includes(part)),
+  );
   const results: FileResult[] = [];
-  if (files.length === 0) console.log(`no test file ${filters.length === 0 ? `in ${root}` : `matches ${filters.join(", ")}; ${all.length} files have other names`}`);
+  if (files.length === 0)
+    console.log(
+      `no test file ${filters.length === 0 ? `in ${root}` : `matches ${filters.join(", ")}; ${all.length} files have other names`}`,
+    );
 
   const verbose = options.verbose || files.length === 1;
   const width = Math.max(...files.map((file) => file.length), 0);
   const limits = { silenceMs: seconds("timeout"), exitMs: seconds("exit-timeout") };
   const waiting = batches(root, files);
   process.once("exit", killAll);
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => process.exit(130));
   const worker = async (): Promise<void> => {
     for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift()) {
       await runBatch(batch, limits, (result) => {
@@ -62,7 +71,10 @@ async function main(): Promise<number> {
   const missing = files.filter((file) => !results.some((result) => result.file === file));
   for (const file of missing) console.log(`✗ ${file}  was never run`);
   const bad = results.filter(({ failed }) => failed > 0);
-  if (bad.length > 0) console.log(`\nfailing files:\n${bad.map(({ file, failed }) => `  ${file} (${failed})`).join("\n")}`);
+  if (bad.length > 0)
+    console.log(
+      `\nfailing files:\n${bad.map(({ file, failed }) => `  ${file} (${failed})`).join("\n")}`,
+    );
   const passed = results.reduce((sum, result) => sum + result.passed, 0);
   const failed = results.reduce((sum, result) => sum + result.failed, 0) + missing.length;
   const skipped = results.reduce((sum, result) => sum + result.skipped, 0);
@@ -77,7 +89,8 @@ function findTests(folder: string): string[] {
   if (!existsSync(folder)) return found;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory() && !SKIPPED.has(entry.name) && !entry.name.startsWith(".")) found.push(...findTests(path));
+    if (entry.isDirectory() && !SKIPPED.has(entry.name) && !entry.name.startsWith("."))
+      found.push(...findTests(path));
     else if (entry.isFile() && entry.name.endsWith(".test.ts")) found.push(path);
   }
   return found;
@@ -88,7 +101,10 @@ function batches(root: string, files: readonly string[]): Batch[] {
   const alone: Batch[] = [];
   const groups = new Map<string, string[]>();
   for (const file of files) {
-    const flags = /^\/\/ node: (.+)/.exec(readFileSync(join(root, file), "utf8"))?.[1]?.trim().split(/\s+/);
+    const flags = /^\/\/ node: (.+)/
+      .exec(readFileSync(join(root, file), "utf8"))?.[1]
+      ?.trim()
+      .split(/\s+/);
     if (flags !== undefined) {
       alone.push({ root, files: [file], flags });
       continue;
@@ -101,7 +117,8 @@ function batches(root: string, files: readonly string[]): Batch[] {
   for (const group of groups.values()) {
     const parts = Math.ceil(group.length / BATCH);
     const size = Math.ceil(group.length / parts);
-    for (let at = 0; at < group.length; at += size) shared.push({ root, files: group.slice(at, at + size), flags: [] });
+    for (let at = 0; at < group.length; at += size)
+      shared.push({ root, files: group.slice(at, at + size), flags: [] });
   }
   return [...shared.sort((a, b) => b.files.length - a.files.length), ...alone];
 }
@@ -109,17 +126,24 @@ function batches(root: string, files: readonly string[]): Batch[] {
 function print(result: FileResult, width: number, verbose: boolean): void {
   const { file, passed, failed, skipped, ms, failures, output } = result;
   const skips = skipped > 0 ? `${skipped} skipped  ` : "";
-  console.log(`${failed > 0 ? "✗" : "✓"} ${file.padEnd(width)}  ${String(passed).padStart(4)} passed  ${failed > 0 ? `${failed} failed  ` : ""}${skips}${ms.toFixed(0)} ms`);
+  console.log(
+    `${failed > 0 ? "✗" : "✓"} ${file.padEnd(width)}  ${String(passed).padStart(4)} passed  ${failed > 0 ? `${failed} failed  ` : ""}${skips}${ms.toFixed(0)} ms`,
+  );
   for (const text of failures) console.log(indent(text.trim(), "    "));
-  if ((failed > 0 || verbose) && output.trim() !== "") console.log(indent(output.trimEnd(), "  | "));
+  if ((failed > 0 || verbose) && output.trim() !== "")
+    console.log(indent(output.trimEnd(), "  | "));
 }
 
 function indent(text: string, prefix: string): string {
-  return text.split("\n").map((line) => prefix + line).join("\n");
+  return text
+    .split("\n")
+    .map((line) => prefix + line)
+    .join("\n");
 }
 
 function seconds(name: "timeout" | "exit-timeout"): number {
   const value = Number(options[name]);
-  if (!(value > 0)) throw new RangeError(`test: expected --${name} in seconds, got ${options[name]}`);
+  if (!(value > 0))
+    throw new RangeError(`test: expected --${name} in seconds, got ${options[name]}`);
   return value * 1000;
 }

@@ -12,8 +12,14 @@ export interface RuleDocs {
   /** Checked by `docs/rules/*.md`'s generated header. */
   requiresTypeChecking: true;
 }
-export type Fix = (fixer: TSESLint.RuleFixer) => TSESLint.RuleFix | readonly TSESLint.RuleFix[] | null;
-export interface Suggestion<Id extends string> { messageId: Id; data?: Record<string, string>; fix: Fix }
+export type Fix = (
+  fixer: TSESLint.RuleFixer,
+) => TSESLint.RuleFix | readonly TSESLint.RuleFix[] | null;
+export interface Suggestion<Id extends string> {
+  messageId: Id;
+  data?: Record<string, string>;
+  fix: Fix;
+}
 
 /** One finding of a rule: a piece of source, a message and what can be typed instead. */
 export interface Finding<Id extends string> {
@@ -37,14 +43,19 @@ export interface RuleSpec<Id extends string, Options extends Record<string, unkn
   defaults: Options;
   check(file: FileAnalysis, options: Options, report: (finding: Finding<Id>) => void): void;
 }
-export type TenureRule = TSESLint.RuleModule<string, [Record<string, unknown>?], RuleDocs> & { name: string };
+export type TenureRule = TSESLint.RuleModule<string, [Record<string, unknown>?], RuleDocs> & {
+  name: string;
+};
 
 /** Where the pages of the rules live. */
-export const docsUrl = (name: string): string => `https://github.com/tenure-js/tenure/blob/main/eslint-plugin/docs/rules/${name}.md`;
+export const docsUrl = (name: string): string =>
+  `https://github.com/tenure-js/tenure/blob/main/eslint-plugin/docs/rules/${name}.md`;
 
 const create = ESLintUtils.RuleCreator<RuleDocs>(docsUrl);
 
-export function rule<Id extends string, Options extends Record<string, unknown>>(spec: RuleSpec<Id, Options>): TenureRule {
+export function rule<Id extends string, Options extends Record<string, unknown>>(
+  spec: RuleSpec<Id, Options>,
+): TenureRule {
   const made = create<[Options], Id | "setup">({
     name: spec.name,
     meta: {
@@ -53,7 +64,10 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
       messages: { ...spec.messages, setup: "{{ text }}" },
       ...(spec.fixable ? { fixable: "code" as const } : {}),
       ...(spec.hasSuggestions ? { hasSuggestions: true } : {}),
-      schema: spec.options === undefined ? [] : [{ type: "object", additionalProperties: false, properties: spec.options }],
+      schema:
+        spec.options === undefined
+          ? []
+          : [{ type: "object", additionalProperties: false, properties: spec.options }],
       ...(spec.options === undefined ? {} : { defaultOptions: [spec.defaults] as [Options] }),
     },
     create(context, given) {
@@ -63,14 +77,26 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
           const file = analyse(context);
           if (file === null) return;
           if (typeof file === "string") {
-            context.report({ loc: { line: 1, column: 0 }, messageId: "setup", data: { text: file } });
+            context.report({
+              loc: { line: 1, column: 0 },
+              messageId: "setup",
+              data: { text: file },
+            });
             return;
           }
           try {
-            spec.check(file, { ...spec.defaults, ...options }, (finding) => { report(context, finding); });
+            spec.check(file, { ...spec.defaults, ...options }, (finding) => {
+              report(context, finding);
+            });
           } catch (error) {
             if (!(error instanceof RangeError)) throw error;
-            context.report({ loc: { line: 1, column: 0 }, messageId: "setup", data: { text: `tenure/${spec.name} cannot follow expressions that are nested this deeply (${error.message}); split the longest chain or list of this file, or leave the file out.` } });
+            context.report({
+              loc: { line: 1, column: 0 },
+              messageId: "setup",
+              data: {
+                text: `tenure/${spec.name} cannot follow expressions that are nested this deeply (${error.message}); split the longest chain or list of this file, or leave the file out.`,
+              },
+            });
           }
         },
       };
@@ -79,26 +105,50 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
   return made;
 }
 
-function report<Id extends string>(context: Readonly<TSESLint.RuleContext<Id | "setup", readonly unknown[]>>, finding: Finding<Id>): void {
+function report<Id extends string>(
+  context: Readonly<TSESLint.RuleContext<Id | "setup", readonly unknown[]>>,
+  finding: Finding<Id>,
+): void {
   const { sourceCode } = context;
   const returns = sourceCode.text.includes("\r\n");
   const own = (fix: Fix): Fix => (returns ? (fixer) => withReturns(fix(fixer)) : fix);
   context.report({
-    loc: { start: sourceCode.getLocFromIndex(finding.mark.start), end: sourceCode.getLocFromIndex(finding.mark.end) },
+    loc: {
+      start: sourceCode.getLocFromIndex(finding.mark.start),
+      end: sourceCode.getLocFromIndex(finding.mark.end),
+    },
     messageId: finding.messageId,
     ...(finding.data ? { data: finding.data } : {}),
     ...(finding.fix ? { fix: own(finding.fix) } : {}),
-    ...(finding.suggest && finding.suggest.length > 0 ? { suggest: finding.suggest.map((s) => ({ messageId: s.messageId, fix: own(s.fix), ...(s.data ? { data: s.data } : {}) })) } : {}),
+    ...(finding.suggest && finding.suggest.length > 0
+      ? {
+          suggest: finding.suggest.map((s) => ({
+            messageId: s.messageId,
+            fix: own(s.fix),
+            ...(s.data ? { data: s.data } : {}),
+          })),
+        }
+      : {}),
   });
 }
 
 /** What a fix writes into a file whose lines end in CR LF. */
 function withReturns(fix: ReturnType<Fix>): ReturnType<Fix> {
-  const one = (f: TSESLint.RuleFix): TSESLint.RuleFix => ({ ...f, text: f.text.replace(/\r?\n/g, "\r\n") });
+  const one = (f: TSESLint.RuleFix): TSESLint.RuleFix => ({
+    ...f,
+    text: f.text.replace(/\r?\n/g, "\r\n"),
+  });
   return fix === null ? null : "range" in fix ? one(fix) : fix.map(one);
 }
 
 /** The mark of a whole node. */
-export const spanOf = (node: ts.Node): { start: number; end: number } => ({ start: node.getStart(), end: node.getEnd() });
+export const spanOf = (node: ts.Node): { start: number; end: number } => ({
+  start: node.getStart(),
+  end: node.getEnd(),
+});
 /** 1-based line of a node, for messages. */
-export const lineOf = (node: ts.Node, end = false): string => String(node.getSourceFile().getLineAndCharacterOfPosition(end ? node.getEnd() - 1 : node.getStart()).line + 1);
+export const lineOf = (node: ts.Node, end = false): string =>
+  String(
+    node.getSourceFile().getLineAndCharacterOfPosition(end ? node.getEnd() - 1 : node.getStart())
+      .line + 1,
+  );

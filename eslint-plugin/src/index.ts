@@ -19,11 +19,16 @@ export interface TenureConfig {
 export interface TenurePlugin {
   meta: { name: string; version: string; namespace: string };
   rules: Record<string, TSESLint.RuleModule<string, readonly unknown[], RuleDocs>>;
-  configs: Record<"recommended" | "recommendedTypeChecked" | "strict" | "all" | "tests", TenureConfig>;
+  configs: Record<
+    "recommended" | "recommendedTypeChecked" | "strict" | "all" | "tests",
+    TenureConfig
+  >;
 }
 
 const levels: Record<"recommended" | "strict" | "all", readonly RuleDocs["config"][]> = {
-  recommended: ["recommended"], strict: ["recommended", "strict"], all: ["recommended", "strict", "all"],
+  recommended: ["recommended"],
+  strict: ["recommended", "strict"],
+  all: ["recommended", "strict", "all"],
 };
 
 const plugin: TenurePlugin = {
@@ -33,11 +38,21 @@ const plugin: TenurePlugin = {
 };
 
 function config(name: string, severity: (rule: string) => "error" | "off" | null): TenureConfig {
-  const chosen = Object.keys(rules).flatMap((rule) => { const level = severity(rule); return level === null ? [] : [[`tenure/${rule}`, level] as const]; });
-  return { name: `tenure/${name}`, files: ["**/*.ts", "**/*.tsx", "**/*.mts", "**/*.cts"], plugins: { tenure: plugin }, rules: Object.fromEntries(chosen) };
+  const chosen = Object.keys(rules).flatMap((rule) => {
+    const level = severity(rule);
+    return level === null ? [] : [[`tenure/${rule}`, level] as const];
+  });
+  return {
+    name: `tenure/${name}`,
+    files: ["**/*.ts", "**/*.tsx", "**/*.mts", "**/*.cts"],
+    plugins: { tenure: plugin },
+    rules: Object.fromEntries(chosen),
+  };
 }
-const upTo = (level: keyof typeof levels) => (rule: string): "error" | null =>
-  levels[level].includes(rules[rule]?.meta.docs?.config ?? "all") ? "error" : null;
+const upTo =
+  (level: keyof typeof levels) =>
+  (rule: string): "error" | null =>
+    levels[level].includes(rules[rule]?.meta.docs?.config ?? "all") ? "error" : null;
 
 Object.assign(plugin.configs, {
   recommended: config("recommended", upTo("recommended")),
@@ -45,7 +60,10 @@ Object.assign(plugin.configs, {
   strict: config("strict", upTo("strict")),
   all: config("all", upTo("all")),
   // Tests make short-lived values on purpose; this entry, placed last, silences every rule in them.
-  tests: { ...config("tests", () => "off"), files: ["**/*.test.ts", "**/*.spec.ts", "**/*_test.ts", "**/test/**/*.ts"] },
+  tests: {
+    ...config("tests", () => "off"),
+    files: ["**/*.test.ts", "**/*.spec.ts", "**/*_test.ts", "**/test/**/*.ts"],
+  },
 });
 
 export default plugin;

@@ -14,7 +14,12 @@ export type CalleeSpecifier = string | Specifier;
 
 /** How a scope is opened: a function taking a callback, a begin/end pair, or a value held by `using`. */
 export type ScopeSettings =
-  | { callee: CalleeSpecifier; callback?: "last" | "first"; movesResultOut?: boolean; async?: boolean }
+  | {
+      callee: CalleeSpecifier;
+      callback?: "last" | "first";
+      movesResultOut?: boolean;
+      async?: boolean;
+    }
   | { begin: string; end: string }
   | { using: CalleeSpecifier };
 

@@ -10,7 +10,12 @@ import type { Owner, OwnerSettings, ResolvedSettings, TenureSettings } from "./o
 
 export type * from "./owner.ts";
 
-export const presets: Readonly<Record<string, readonly OwnerSettings[]>> = { tenure, tfjs, disposable, webgpu };
+export const presets: Readonly<Record<string, readonly OwnerSettings[]>> = {
+  tenure,
+  tfjs,
+  disposable,
+  webgpu,
+};
 
 /** A mistake in `settings.tenure`; its message names the setting, what was expected and what was found. */
 export class SettingsError extends Error {
@@ -24,55 +29,112 @@ const show = (value: unknown): string => {
 const fail = (path: string, expected: string, got: unknown): never => {
   throw new SettingsError(`settings.tenure${path}: expected ${expected}, got ${show(got)}`);
 };
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 type Check = (value: unknown, path: string) => void;
-const text: Check = (value, path) => { if (typeof value !== "string" || value === "") fail(path, "a non-empty string", value); };
-const flag: Check = (value, path) => { if (typeof value !== "boolean") fail(path, "true or false", value); };
-const whole: Check = (value, path) => { if (!Number.isInteger(value) || (value as number) < 0) fail(path, "an argument position (0, 1, …)", value); };
-const oneOf = (...words: string[]): Check => (value, path) => {
-  if (!words.includes(value as string)) fail(path, `one of ${words.map((w) => `"${w}"`).join(", ")}`, value);
+const text: Check = (value, path) => {
+  if (typeof value !== "string" || value === "") fail(path, "a non-empty string", value);
 };
-const listOf = (item: Check): Check => (value, path) => {
-  if (!Array.isArray(value)) return fail(path, "an array", value);
-  value.forEach((v, i) => item(v, `${path}[${i}]`));
+const flag: Check = (value, path) => {
+  if (typeof value !== "boolean") fail(path, "true or false", value);
 };
-const shape = (fields: Record<string, Check>, required: string[] = []): Check => (value, path) => {
-  if (!isRecord(value)) return fail(path, "an object", value);
-  for (const key of Object.keys(value)) {
-    const check = fields[key];
-    if (!check) throw new SettingsError(`settings.tenure${path}: unknown setting "${key}"; known: ${Object.keys(fields).join(", ")}`);
-    check(value[key], `${path}.${key}`);
-  }
-  for (const key of required) if (!(key in value)) fail(`${path}.${key}`, "a value", undefined);
+const whole: Check = (value, path) => {
+  if (!Number.isInteger(value) || (value as number) < 0)
+    fail(path, "an argument position (0, 1, …)", value);
 };
-const either = (when: (value: unknown) => boolean, yes: Check, no: Check): Check => (value, path) => (when(value) ? yes : no)(value, path);
+const oneOf =
+  (...words: string[]): Check =>
+  (value, path) => {
+    if (!words.includes(value as string))
+      fail(path, `one of ${words.map((w) => `"${w}"`).join(", ")}`, value);
+  };
+const listOf =
+  (item: Check): Check =>
+  (value, path) => {
+    if (!Array.isArray(value)) return fail(path, "an array", value);
+    value.forEach((v, i) => item(v, `${path}[${i}]`));
+  };
+const shape =
+  (fields: Record<string, Check>, required: string[] = []): Check =>
+  (value, path) => {
+    if (!isRecord(value)) return fail(path, "an object", value);
+    for (const key of Object.keys(value)) {
+      const check = fields[key];
+      if (!check)
+        throw new SettingsError(
+          `settings.tenure${path}: unknown setting "${key}"; known: ${Object.keys(fields).join(", ")}`,
+        );
+      check(value[key], `${path}.${key}`);
+    }
+    for (const key of required) if (!(key in value)) fail(`${path}.${key}`, "a value", undefined);
+  };
+const either =
+  (when: (value: unknown) => boolean, yes: Check, no: Check): Check =>
+  (value, path) =>
+    (when(value) ? yes : no)(value, path);
 
-const specifier = shape({
-  from: oneOf("package", "file", "lib"), package: text, path: text, name: either(Array.isArray, listOf(text), text),
-}, ["name"]);
+const specifier = shape(
+  {
+    from: oneOf("package", "file", "lib"),
+    package: text,
+    path: text,
+    name: either(Array.isArray, listOf(text), text),
+  },
+  ["name"],
+);
 const callee = either((v) => typeof v === "string", text, specifier);
-const has = (key: string) => (value: unknown): boolean => isRecord(value) && key in value;
-const scope = either(has("begin"), shape({ begin: text, end: text }, ["begin", "end"]),
-  either(has("using"), shape({ using: callee }, ["using"]),
-    shape({ callee, callback: oneOf("last", "first"), movesResultOut: flag, async: flag }, ["callee"])));
-const ownerShape = shape({
-  noun: text,
-  types: either(Array.isArray, listOf(specifier), shape({ disposable: oneOf("sync", "async", "any") }, ["disposable"])),
-  brand: listOf(text), library: listOf(text),
-  dispose: shape({ methods: listOf(text), functions: listOf(callee) }),
-  calls: oneOf("fresh", "identity", "unknown"),
-  fresh: listOf(callee), freshProperties: listOf(text), borrows: listOf(callee),
-  takes: listOf(shape({ callee, args: listOf(whole) }, ["callee", "args"])),
-  args: oneOf("borrow", "transfer"),
-  keep: shape({ methods: listOf(text), functions: listOf(callee) }),
-  alias: text, scopes: listOf(scope), runsInScope: listOf(callee), runsInline: listOf(callee), safeAfterDispose: listOf(text),
-  managers: listOf(text), borrowers: listOf(text), outsideScopes: listOf(text), policy: oneOf("protocol", "scoped", "generic"),
-}, ["types"]);
+const has =
+  (key: string) =>
+  (value: unknown): boolean =>
+    isRecord(value) && key in value;
+const scope = either(
+  has("begin"),
+  shape({ begin: text, end: text }, ["begin", "end"]),
+  either(
+    has("using"),
+    shape({ using: callee }, ["using"]),
+    shape({ callee, callback: oneOf("last", "first"), movesResultOut: flag, async: flag }, [
+      "callee",
+    ]),
+  ),
+);
+const ownerShape = shape(
+  {
+    noun: text,
+    types: either(
+      Array.isArray,
+      listOf(specifier),
+      shape({ disposable: oneOf("sync", "async", "any") }, ["disposable"]),
+    ),
+    brand: listOf(text),
+    library: listOf(text),
+    dispose: shape({ methods: listOf(text), functions: listOf(callee) }),
+    calls: oneOf("fresh", "identity", "unknown"),
+    fresh: listOf(callee),
+    freshProperties: listOf(text),
+    borrows: listOf(callee),
+    takes: listOf(shape({ callee, args: listOf(whole) }, ["callee", "args"])),
+    args: oneOf("borrow", "transfer"),
+    keep: shape({ methods: listOf(text), functions: listOf(callee) }),
+    alias: text,
+    scopes: listOf(scope),
+    runsInScope: listOf(callee),
+    runsInline: listOf(callee),
+    safeAfterDispose: listOf(text),
+    managers: listOf(text),
+    borrowers: listOf(text),
+    outsideScopes: listOf(text),
+    policy: oneOf("protocol", "scoped", "generic"),
+  },
+  ["types"],
+);
 const presetName: Check = (value, path) => {
   text(value, path);
   if (!Object.hasOwn(presets, value as string)) {
-    throw new SettingsError(`settings.tenure${path}: unknown preset ${show(value)}; known presets: ${Object.keys(presets).join(", ")}`);
+    throw new SettingsError(
+      `settings.tenure${path}: unknown preset ${show(value)}; known presets: ${Object.keys(presets).join(", ")}`,
+    );
   }
 };
 const root = shape({
@@ -84,15 +146,46 @@ const root = shape({
 
 /** Fills in the defaults of one owner. */
 export const complete = (owner: OwnerSettings): Owner => ({
-  noun: "resource", brand: [], library: [], calls: "fresh", fresh: [], freshProperties: [], borrows: [], takes: [], args: "borrow", alias: "",
-  scopes: [], runsInScope: [], runsInline: [], safeAfterDispose: [], managers: [], borrowers: [], outsideScopes: [], policy: "generic",
+  noun: "resource",
+  brand: [],
+  library: [],
+  calls: "fresh",
+  fresh: [],
+  freshProperties: [],
+  borrows: [],
+  takes: [],
+  args: "borrow",
+  alias: "",
+  scopes: [],
+  runsInScope: [],
+  runsInline: [],
+  safeAfterDispose: [],
+  managers: [],
+  borrowers: [],
+  outsideScopes: [],
+  policy: "generic",
   ...owner,
-  dispose: { methods: owner.dispose?.methods ?? ["dispose"], functions: owner.dispose?.functions ?? [] },
+  dispose: {
+    methods: owner.dispose?.methods ?? ["dispose"],
+    functions: owner.dispose?.functions ?? [],
+  },
   keep: { methods: owner.keep?.methods ?? [], functions: owner.keep?.functions ?? [] },
 });
 
 /** What people call the method that ends an object's life. */
-const disposerNames = ["dispose", "destroy", "close", "free", "release", "clear", "reset", "unload", "terminate", "stop", "end"];
+const disposerNames = [
+  "dispose",
+  "destroy",
+  "close",
+  "free",
+  "release",
+  "clear",
+  "reset",
+  "unload",
+  "terminate",
+  "stop",
+  "end",
+];
 
 const cache = new WeakMap<object, ResolvedSettings>();
 const standard: TenureSettings = {};
@@ -104,12 +197,22 @@ export function resolveSettings(raw: unknown): ResolvedSettings {
   if (known) return known;
   root(settings, "");
   const named = settings.presets ?? (settings.owners ? [] : ["tenure"]);
-  const owners = [...(settings.owners ?? []), ...named.flatMap((name) => presets[name] ?? [])].map(complete);
+  const owners = [...(settings.owners ?? []), ...named.flatMap((name) => presets[name] ?? [])].map(
+    complete,
+  );
   const resolved: ResolvedSettings = {
     scopeInference: settings.scopeInference ?? "program",
     exportedFunctions: settings.exportedFunctions ?? "strict",
     owners,
-    holder: owners.some((o) => o.policy !== "generic") ? complete({ noun: "value", types: [], dispose: { methods: disposerNames }, calls: "unknown", args: "transfer" }) : null,
+    holder: owners.some((o) => o.policy !== "generic")
+      ? complete({
+          noun: "value",
+          types: [],
+          dispose: { methods: disposerNames },
+          calls: "unknown",
+          args: "transfer",
+        })
+      : null,
   };
   cache.set(settings, resolved);
   return resolved;

@@ -12,17 +12,31 @@ const header = `import { Tensor, DisposeScope, checkpoint, concat, newDisposeSco
 import { Linear, Module, Parameter } from "tenure/nn";
 `;
 
-export interface Case { name: string; code: string; expected: { line: number; rule: string; text: string }[] }
+export interface Case {
+  name: string;
+  code: string;
+  expected: { line: number; rule: string; text: string }[];
+}
 
 export function readCases(rule: string): Case[] {
   const text = readFileSync(new URL(`./fixtures/cases/${rule}.txt`, import.meta.url), "utf8");
-  return text.split(/^\/\/\/\/ /m).slice(1).map((part) => {
-    const end = part.indexOf("\n");
-    const code = header + part.slice(end + 1);
-    const expected = code.split("\n").flatMap((line, i) =>
-      [...line.matchAll(/\/\/ ~([a-z-]*) ?(.*)$/g)].map((m) => ({ line: i + 1, rule: m[1] === "" ? rule : m[1] ?? rule, text: m[2] ?? "" })));
-    return { name: part.slice(0, end), code, expected };
-  });
+  return text
+    .split(/^\/\/\/\/ /m)
+    .slice(1)
+    .map((part) => {
+      const end = part.indexOf("\n");
+      const code = header + part.slice(end + 1);
+      const expected = code
+        .split("\n")
+        .flatMap((line, i) =>
+          [...line.matchAll(/\/\/ ~([a-z-]*) ?(.*)$/g)].map((m) => ({
+            line: i + 1,
+            rule: m[1] === "" ? rule : (m[1] ?? rule),
+            text: m[2] ?? "",
+          })),
+        );
+      return { name: part.slice(0, end), code, expected };
+    });
 }
 
 /** Rules that judge style would comment on nearly every case. */
@@ -31,18 +45,34 @@ const idOf = (m: Linter.LintMessage): string => (m.ruleId ?? "fatal").replace("t
 
 export function testCases(rule: string): void {
   const test = suite(rule);
-  const rules = Object.fromEntries(Object.entries(everyRule).filter(([id]) => id === `tenure/${rule}` || !style.includes(id.replace("tenure/", ""))));
+  const rules = Object.fromEntries(
+    Object.entries(everyRule).filter(
+      ([id]) => id === `tenure/${rule}` || !style.includes(id.replace("tenure/", "")),
+    ),
+  );
   for (const { name, code, expected } of readCases(rule)) {
     test(name, () => {
       assert.equal(typeErrors(code), [], "the case itself compiles");
       const found = lint(code, { rules });
-      assert.equal(found.map((m) => `${String(m.line)} ${idOf(m)}`).sort(), expected.map((e) => `${String(e.line)} ${e.rule}`).sort(), found.map((m) => `${String(m.line)}: ${m.message}`).join("\n"));
+      assert.equal(
+        found.map((m) => `${String(m.line)} ${idOf(m)}`).sort(),
+        expected.map((e) => `${String(e.line)} ${e.rule}`).sort(),
+        found.map((m) => `${String(m.line)}: ${m.message}`).join("\n"),
+      );
       for (const { line, rule: id, text } of expected) {
-        const message = found.find((m) => m.line === line && idOf(m) === id && m.message.includes(text));
-        assert.ok(message, `line ${String(line)} says "${text}": ${found.map((m) => m.message).join(" | ")}`);
+        const message = found.find(
+          (m) => m.line === line && idOf(m) === id && m.message.includes(text),
+        );
+        assert.ok(
+          message,
+          `line ${String(line)} says "${text}": ${found.map((m) => m.message).join(" | ")}`,
+        );
       }
     });
-    if (expected.length > 0) test(`${name}: fixes`, () => { tryFixes(code, rules); });
+    if (expected.length > 0)
+      test(`${name}: fixes`, () => {
+        tryFixes(code, rules);
+      });
   }
   test.run();
 }
@@ -55,12 +85,23 @@ export function tryFixes(code: string, rules: Record<string, unknown>): void {
       const out = applied(code, suggestion);
       assert.equal(typeErrors(out), [], `"${suggestion.desc}" compiles:\n${out}`);
       const after = lint(out, { rules });
-      const count = (list: Linter.LintMessage[], id: string): number => list.filter((m) => idOf(m) === id).length;
-      assert.ok(count(after, idOf(message)) < count(before, idOf(message)), `"${suggestion.desc}" cures ${message.message}\n${out}\n${after.map((m) => m.message).join("\n")}`);
+      const count = (list: Linter.LintMessage[], id: string): number =>
+        list.filter((m) => idOf(m) === id).length;
+      assert.ok(
+        count(after, idOf(message)) < count(before, idOf(message)),
+        `"${suggestion.desc}" cures ${message.message}\n${out}\n${after.map((m) => m.message).join("\n")}`,
+      );
       // leaving an input to its caller may show that the caller forgets it
-      const revealed = idOf(message) === "no-dispose-parameter" ? ["require-disposal", "no-leaked-temporary"] : [];
-      const fresh = after.filter((m) => !revealed.includes(idOf(m)) && count(after, idOf(m)) > count(before, idOf(m)));
-      assert.equal(fresh.map((m) => `${idOf(m)}: ${m.message}`), [], `"${suggestion.desc}" brings nothing new:\n${out}`);
+      const revealed =
+        idOf(message) === "no-dispose-parameter" ? ["require-disposal", "no-leaked-temporary"] : [];
+      const fresh = after.filter(
+        (m) => !revealed.includes(idOf(m)) && count(after, idOf(m)) > count(before, idOf(m)),
+      );
+      assert.equal(
+        fresh.map((m) => `${idOf(m)}: ${m.message}`),
+        [],
+        `"${suggestion.desc}" brings nothing new:\n${out}`,
+      );
     }
   }
   const once = fixed(code, { rules });

@@ -11,7 +11,9 @@ import { assert, everyRule, lines, lint, typeErrors } from "./tester.ts";
 
 const test = suite("documentation");
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8");
-const overview = existsSync(new URL("../../docs/lint.md", import.meta.url)) ? read("../../docs/lint.md") : "";
+const overview = existsSync(new URL("../../docs/lint.md", import.meta.url))
+  ? read("../../docs/lint.md")
+  : "";
 
 const section = (page: string, title: string): string => {
   const start = page.indexOf(`\n## ${title}\n`);
@@ -19,13 +21,24 @@ const section = (page: string, title: string): string => {
   const next = page.indexOf("\n## ", start + 4);
   return page.slice(start, next < 0 ? undefined : next);
 };
-const blocks = (text: string): string[] => [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map((m) => m[1] ?? "");
+const blocks = (text: string): string[] =>
+  [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map((m) => m[1] ?? "");
 
 for (const [name, rule] of Object.entries(rules)) {
   const page = (): string => read(`../docs/rules/${name}.md`);
-  test(`${name}: header`, () => { assert.ok(page().startsWith(pageHeader(name)), "run: node --import tsx tools/new-rule.ts --headers"); });
+  test(`${name}: header`, () => {
+    assert.ok(
+      page().startsWith(pageHeader(name)),
+      "run: node --import tsx tools/new-rule.ts --headers",
+    );
+  });
   test(`${name}: rule, test and cases exist`, () => {
-    for (const path of [`../src/rules/${name}.ts`, `./rules/${name}.test.ts`, `./fixtures/cases/${name}.txt`]) assert.ok(existsSync(new URL(path, import.meta.url)), path);
+    for (const path of [
+      `../src/rules/${name}.ts`,
+      `./rules/${name}.test.ts`,
+      `./fixtures/cases/${name}.txt`,
+    ])
+      assert.ok(existsSync(new URL(path, import.meta.url)), path);
     assert.is(rule.name, name);
     assert.match(rule.meta.docs?.url ?? "", new RegExp(`docs/rules/${name}\\.md$`));
   });
@@ -35,7 +48,10 @@ for (const [name, rule] of Object.entries(rules)) {
     for (const code of examples) {
       assert.equal(typeErrors(code), []);
       const found = lint(code, { rules: everyRule });
-      assert.ok(found.some((m) => m.ruleId === `tenure/${name}`), `${code}\n${lines(found).join("\n")}`);
+      assert.ok(
+        found.some((m) => m.ruleId === `tenure/${name}`),
+        `${code}\n${lines(found).join("\n")}`,
+      );
     }
   });
   test(`${name}: correct examples are clean`, () => {
@@ -47,22 +63,28 @@ for (const [name, rule] of Object.entries(rules)) {
   });
   test(`${name}: options are all described`, () => {
     const text = section(page(), "Options");
-    const schema = rule.meta.schema as unknown as { properties?: Record<string, { description?: string }> }[];
+    const schema = rule.meta.schema as unknown as {
+      properties?: Record<string, { description?: string }>;
+    }[];
     for (const [option, { description }] of Object.entries(schema[0]?.properties ?? {})) {
       assert.ok(text.includes(`\`${option}\``), option);
       assert.ok((description ?? "").length > 10, `${option} has a description`);
     }
     assert.ok(section(page(), "When not to use it").trim().length > 40);
   });
-  test(`${name}: is in the overview`, () => { assert.ok(overview.includes(`rules/${name}.md`)); });
+  test(`${name}: is in the overview`, () => {
+    assert.ok(overview.includes(`rules/${name}.md`));
+  });
 }
 
 test("examples of the overview compile", () => {
   const examples = blocks(overview);
   assert.ok(examples.length > 0);
-  for (const code of examples.filter((c) => c.includes("from \"tenure\""))) assert.equal(typeErrors(code), [], code);
+  for (const code of examples.filter((c) => c.includes('from "tenure"')))
+    assert.equal(typeErrors(code), [], code);
 });
 test("links of the overview lead somewhere", () => {
-  for (const [, path] of overview.matchAll(/\]\((\.\.?\/[^)#]+)/g)) assert.ok(existsSync(new URL(`../../docs/${path ?? ""}`, import.meta.url)), path);
+  for (const [, path] of overview.matchAll(/\]\((\.\.?\/[^)#]+)/g))
+    assert.ok(existsSync(new URL(`../../docs/${path ?? ""}`, import.meta.url)), path);
 });
 test.run();

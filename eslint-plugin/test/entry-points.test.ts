@@ -14,29 +14,71 @@ import { assert } from "./tester.ts";
 
 const test = suite("entry points");
 const norm = `import type { Tensor } from "tenure";\nexport function norm(x: Tensor): Tensor { return x.mul(x).sum(); }\n`;
-const caller = (from: string): string => `import { scoped, type Tensor } from "tenure";\nimport { norm } from "${from}";\nexport function run(x: Tensor): Tensor { return scoped(() => norm(x)); }\n`;
+const caller = (from: string): string =>
+  `import { scoped, type Tensor } from "tenure";\nimport { norm } from "${from}";\nexport function run(x: Tensor): Tensor { return scoped(() => norm(x)); }\n`;
 
 /** Lints one file of a workspace written for the occasion; gives the rules that reported. */
 function lintOne(files: Record<string, string>, file: string, settings?: TenureSettings): string[] {
   const dir = mkdtempSync(join(tmpdir(), "tenure-entry-"));
   try {
-    const all = { ...files, "types/tenure.d.ts": readFileSync(new URL("./fixtures/tenure.d.ts", import.meta.url), "utf8"),
-      "tsconfig.json": JSON.stringify({ compilerOptions: { target: "es2022", module: "esnext", moduleResolution: "bundler", allowImportingTsExtensions: true, noEmit: true, lib: ["es2023", "esnext.disposable", "dom"], strict: true, types: [] }, include: ["**/*"] }) };
-    for (const [path, text] of Object.entries(all)) { mkdirSync(dirname(join(dir, path)), { recursive: true }); writeFileSync(join(dir, path), text); }
+    const all = {
+      ...files,
+      "types/tenure.d.ts": readFileSync(new URL("./fixtures/tenure.d.ts", import.meta.url), "utf8"),
+      "tsconfig.json": JSON.stringify({
+        compilerOptions: {
+          target: "es2022",
+          module: "esnext",
+          moduleResolution: "bundler",
+          allowImportingTsExtensions: true,
+          noEmit: true,
+          lib: ["es2023", "esnext.disposable", "dom"],
+          strict: true,
+          types: [],
+        },
+        include: ["**/*"],
+      }),
+    };
+    for (const [path, text] of Object.entries(all)) {
+      mkdirSync(dirname(join(dir, path)), { recursive: true });
+      writeFileSync(join(dir, path), text);
+    }
     const linter = new Linter({ cwd: dir });
-    const config = { files: ["**/*.ts"], languageOptions: { parser, parserOptions: { project: ["./tsconfig.json"], tsconfigRootDir: dir, disallowAutomaticSingleRunInference: true } }, plugins: { tenure: plugin }, settings: { tenure: settings }, rules: plugin.configs.recommended.rules };
-    return linter.verify(files[file] ?? "", [config] as never, { filename: join(dir, file) }).map((m) => (m.ruleId ?? m.message).replace("tenure/", ""));
+    const config = {
+      files: ["**/*.ts"],
+      languageOptions: {
+        parser,
+        parserOptions: {
+          project: ["./tsconfig.json"],
+          tsconfigRootDir: dir,
+          disallowAutomaticSingleRunInference: true,
+        },
+      },
+      plugins: { tenure: plugin },
+      settings: { tenure: settings },
+      rules: plugin.configs.recommended.rules,
+    };
+    return linter
+      .verify(files[file] ?? "", [config] as never, { filename: join(dir, file) })
+      .map((m) => (m.ruleId ?? m.message).replace("tenure/", ""));
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
 }
 
 test("a function that the package keeps to itself is in the scope of its callers", () => {
-  const files = { "package.json": `{ "name": "app", "main": "src/index.ts" }`, "src/norm.ts": norm, "src/index.ts": caller("./norm.ts") };
+  const files = {
+    "package.json": `{ "name": "app", "main": "src/index.ts" }`,
+    "src/norm.ts": norm,
+    "src/index.ts": caller("./norm.ts"),
+  };
   assert.equal(lintOne(files, "src/norm.ts"), []);
 });
 test("a function that the package offers is an entry point", () => {
-  const files = { "package.json": `{ "name": "app", "main": "src/index.ts" }`, "src/norm.ts": norm, "src/index.ts": `export * from "./norm.ts";\n${caller("./norm.ts")}` };
+  const files = {
+    "package.json": `{ "name": "app", "main": "src/index.ts" }`,
+    "src/norm.ts": norm,
+    "src/index.ts": `export * from "./norm.ts";\n${caller("./norm.ts")}`,
+  };
   assert.equal(lintOne(files, "src/norm.ts"), ["no-leaked-temporary"]);
   assert.equal(lintOne(files, "src/norm.ts", { exportedFunctions: "assume-scoped" }), []);
 });
@@ -47,22 +89,42 @@ for (const [what, offer] of Object.entries({
 })) {
   test(`offered through ${what}`, () => {
     const name = what === "a namespace" ? "index.cts" : "index.ts";
-    const files = { "package.json": `{ "name": "app", ${offer} }`, "src/norm.ts": norm, [`src/${name}`]: what === "a namespace" ? `export * as maths from "./norm.ts";\n` : `export { norm } from "./norm.ts";\n`, "src/app.ts": caller("./norm.ts") };
+    const files = {
+      "package.json": `{ "name": "app", ${offer} }`,
+      "src/norm.ts": norm,
+      [`src/${name}`]:
+        what === "a namespace"
+          ? `export * as maths from "./norm.ts";\n`
+          : `export { norm } from "./norm.ts";\n`,
+      "src/app.ts": caller("./norm.ts"),
+    };
     assert.equal(lintOne(files, "src/norm.ts"), ["no-leaked-temporary"]);
   });
 }
 test("a method that another package calls is an entry point", () => {
   const files = {
-    "packages/maths/package.json": `{ "name": "maths" }`, "packages/maths/src/norm.ts": `import type { Tensor } from "tenure";\nexport class Norm { of(x: Tensor): Tensor { return x.mul(x).sum(); } }\n`,
-    "packages/app/package.json": `{ "name": "app" }`, "packages/app/src/index.ts": `import { scoped, type Tensor } from "tenure";\nimport { Norm } from "../../maths/src/norm.ts";\nexport function run(n: Norm, x: Tensor): Tensor { return scoped(() => n.of(x)); }\n`,
+    "packages/maths/package.json": `{ "name": "maths" }`,
+    "packages/maths/src/norm.ts": `import type { Tensor } from "tenure";\nexport class Norm { of(x: Tensor): Tensor { return x.mul(x).sum(); } }\n`,
+    "packages/app/package.json": `{ "name": "app" }`,
+    "packages/app/src/index.ts": `import { scoped, type Tensor } from "tenure";\nimport { Norm } from "../../maths/src/norm.ts";\nexport function run(n: Norm, x: Tensor): Tensor { return scoped(() => n.of(x)); }\n`,
   };
   assert.equal(lintOne(files, "packages/maths/src/norm.ts"), ["no-leaked-temporary"]);
 });
 test("without a package.json the call sites decide", () => {
-  assert.equal(lintOne({ "src/norm.ts": norm, "src/index.ts": `export * from "./norm.ts";\n${caller("./norm.ts")}` }, "src/norm.ts"), []);
+  assert.equal(
+    lintOne(
+      { "src/norm.ts": norm, "src/index.ts": `export * from "./norm.ts";\n${caller("./norm.ts")}` },
+      "src/norm.ts",
+    ),
+    [],
+  );
 });
 test("entries that lead nowhere offer nothing", () => {
-  const files = { "package.json": `{ "name": "app", "main": "src/missing.ts", "exports": { "./*": "./src/*.ts", "./none": null } }`, "src/norm.ts": norm, "src/index.ts": caller("./norm.ts") };
+  const files = {
+    "package.json": `{ "name": "app", "main": "src/missing.ts", "exports": { "./*": "./src/*.ts", "./none": null } }`,
+    "src/norm.ts": norm,
+    "src/index.ts": caller("./norm.ts"),
+  };
   assert.equal(lintOne(files, "src/norm.ts"), []);
 });
 test.run();

@@ -8,104 +8,345 @@ import plugin from "../src/index.ts";
 import { applied, assert, lines, lint, typeErrors } from "./tester.ts";
 
 const test = suite("presets");
-const T = "no-leaked-temporary", D = "no-dropped-result", R = "require-disposal", O = "no-overwritten-tensor", X = "no-use-after-dispose", E = "no-escape-from-scope", P = "require-scope-pairing";
-function check(name: string, settings: TenureSettings, head: string, code: string, expected: string[]): void {
+const T = "no-leaked-temporary",
+  D = "no-dropped-result",
+  R = "require-disposal",
+  O = "no-overwritten-tensor",
+  X = "no-use-after-dispose",
+  E = "no-escape-from-scope",
+  P = "require-scope-pairing";
+function check(
+  name: string,
+  settings: TenureSettings,
+  head: string,
+  code: string,
+  expected: string[],
+): void {
   test(name, () => {
     assert.equal(typeErrors(head + code), []);
     const found = lint(head + code, { settings, rules: plugin.configs.recommended.rules });
-    assert.equal(found.map((m) => (m.ruleId ?? m.message).replace("tenure/", "")), expected, lines(found).join("\n"));
+    assert.equal(
+      found.map((m) => (m.ruleId ?? m.message).replace("tenure/", "")),
+      expected,
+      lines(found).join("\n"),
+    );
   });
 }
 
 const tf = `import * as tf from "@tensorflow/tfjs-core";\nimport { GraphModel } from "@tensorflow/tfjs-converter";\n`;
-const tfjs = (name: string, code: string, expected: string[]): void => { check(`tfjs: ${name}`, { presets: ["tfjs"] }, tf, code, expected); };
+const tfjs = (name: string, code: string, expected: string[]): void => {
+  check(`tfjs: ${name}`, { presets: ["tfjs"] }, tf, code, expected);
+};
 tfjs("chain outside tidy", `export function f(a: tf.Tensor) { return a.add(a).mul(a); }`, [T]);
-tfjs("chain in tidy", `export function f(a: tf.Tensor) { return tf.tidy(() => a.add(a).mul(a)); }`, []);
-tfjs("named tidy", `export function f(a: tf.Tensor) { return tf.tidy("f", () => a.add(a).mul(a)); }`, []);
-tfjs("helper only in tidy", `function h(a: tf.Tensor) { return a.add(a).mul(a); }\nexport function f(a: tf.Tensor) { return tf.tidy(() => h(a)); }`, []);
-tfjs("helper in tidy and out", `function h(a: tf.Tensor) { return a.add(a).mul(a); }\nexport function f(a: tf.Tensor) { return [tf.tidy(() => h(a)), h(a)]; }`, [T]);
-tfjs("warm-up with a temporary", `export class M { constructor(private readonly model: GraphModel) {} async load() { const r = await this.model.executeAsync(tf.zeros([1])); await r.data(); r.dispose(); } }`, [T]);
-tfjs("warm-up, cured", `export class M { constructor(private readonly model: GraphModel) {} async load() { const z = tf.zeros([1]); const r = await this.model.executeAsync(z); await r.data(); r.dispose(); z.dispose(); } }`, []);
-tfjs("result never disposed", `export async function f(m: GraphModel, a: tf.Tensor) { const out = m.predict(a);\n return await out.data(); }`, [R]);
-tfjs("early return", `export function f(ok: boolean) { const t = tf.zeros([2]);\n if (!ok) return null; const d = t.dataSync(); t.dispose(); return d; }`, [R]);
-tfjs("overwritten", `export function f(s: tf.Tensor) { s = tf.sub(s, s);\n s = s.square(); return s; }`, [O]);
-tfjs("residual blocks", `function residual(x: tf.Tensor) { return tf.tidy(() => x.add(x)); }\nexport function f(x: tf.Tensor) { let o = residual(x);\n o = residual(o);\n o = residual(o); return o; }`, [O, O]);
-tfjs("dispose of a list", `export function f(a: tf.Tensor) { const x = a.square(), y = a.mean(); tf.dispose([x, y]); }`, []);
-tfjs("dispose of a list, one missing", `export function f(a: tf.Tensor) { const x = a.square();\n const y = a.mean(); tf.dispose([x]); return y.dataSync(); }`, [R]);
-tfjs("split mapped", `export function f(a: tf.Tensor) { return tf.concat(tf.split(a, 2).map((t) => t.dataSync()).map((d) => tf.tensor(d))); }`, ["no-dropped-element", T]);
-tfjs("moments half disposed", `export function f(a: tf.Tensor) { const m = tf.moments(a); const v = m.mean.dataSync(); m.mean.dispose(); return v; }`, [R]);
-tfjs("moments disposed", `export function f(a: tf.Tensor) { const { mean, variance } = tf.moments(a); const v = mean.dataSync(); mean.dispose(); variance.dispose(); return v; }`, []);
-tfjs("alias used after dispose", `export function f(vars: tf.NamedTensorMap) { for (const v in vars) { const tmp = vars[v]!; vars[v]!.dispose();\n vars[v] = tmp.square(); } }`, [X]);
-tfjs("keep in tidy", `export class M { private w: tf.Tensor | null = null; set(a: tf.Tensor) { tf.tidy(() => { this.w = tf.keep(a.square()); }); } dispose() { this.w?.dispose(); } }`, []);
-tfjs("stored from tidy without keep", `export class M { private w: tf.Tensor | null = null; set(a: tf.Tensor) { tf.tidy(() => {\n this.w = a.square(); }); } dispose() { this.w?.dispose(); } }`, [E]);
-tfjs("variables outlive tidy", `export class M { private w: tf.Tensor | null = null; set() { tf.tidy(() => { this.w = tf.variable(tf.zeros([1])); }); } dispose() { this.w?.dispose(); } }`, []);
+tfjs(
+  "chain in tidy",
+  `export function f(a: tf.Tensor) { return tf.tidy(() => a.add(a).mul(a)); }`,
+  [],
+);
+tfjs(
+  "named tidy",
+  `export function f(a: tf.Tensor) { return tf.tidy("f", () => a.add(a).mul(a)); }`,
+  [],
+);
+tfjs(
+  "helper only in tidy",
+  `function h(a: tf.Tensor) { return a.add(a).mul(a); }\nexport function f(a: tf.Tensor) { return tf.tidy(() => h(a)); }`,
+  [],
+);
+tfjs(
+  "helper in tidy and out",
+  `function h(a: tf.Tensor) { return a.add(a).mul(a); }\nexport function f(a: tf.Tensor) { return [tf.tidy(() => h(a)), h(a)]; }`,
+  [T],
+);
+tfjs(
+  "warm-up with a temporary",
+  `export class M { constructor(private readonly model: GraphModel) {} async load() { const r = await this.model.executeAsync(tf.zeros([1])); await r.data(); r.dispose(); } }`,
+  [T],
+);
+tfjs(
+  "warm-up, cured",
+  `export class M { constructor(private readonly model: GraphModel) {} async load() { const z = tf.zeros([1]); const r = await this.model.executeAsync(z); await r.data(); r.dispose(); z.dispose(); } }`,
+  [],
+);
+tfjs(
+  "result never disposed",
+  `export async function f(m: GraphModel, a: tf.Tensor) { const out = m.predict(a);\n return await out.data(); }`,
+  [R],
+);
+tfjs(
+  "early return",
+  `export function f(ok: boolean) { const t = tf.zeros([2]);\n if (!ok) return null; const d = t.dataSync(); t.dispose(); return d; }`,
+  [R],
+);
+tfjs(
+  "overwritten",
+  `export function f(s: tf.Tensor) { s = tf.sub(s, s);\n s = s.square(); return s; }`,
+  [O],
+);
+tfjs(
+  "residual blocks",
+  `function residual(x: tf.Tensor) { return tf.tidy(() => x.add(x)); }\nexport function f(x: tf.Tensor) { let o = residual(x);\n o = residual(o);\n o = residual(o); return o; }`,
+  [O, O],
+);
+tfjs(
+  "dispose of a list",
+  `export function f(a: tf.Tensor) { const x = a.square(), y = a.mean(); tf.dispose([x, y]); }`,
+  [],
+);
+tfjs(
+  "dispose of a list, one missing",
+  `export function f(a: tf.Tensor) { const x = a.square();\n const y = a.mean(); tf.dispose([x]); return y.dataSync(); }`,
+  [R],
+);
+tfjs(
+  "split mapped",
+  `export function f(a: tf.Tensor) { return tf.concat(tf.split(a, 2).map((t) => t.dataSync()).map((d) => tf.tensor(d))); }`,
+  ["no-dropped-element", T],
+);
+tfjs(
+  "moments half disposed",
+  `export function f(a: tf.Tensor) { const m = tf.moments(a); const v = m.mean.dataSync(); m.mean.dispose(); return v; }`,
+  [R],
+);
+tfjs(
+  "moments disposed",
+  `export function f(a: tf.Tensor) { const { mean, variance } = tf.moments(a); const v = mean.dataSync(); mean.dispose(); variance.dispose(); return v; }`,
+  [],
+);
+tfjs(
+  "alias used after dispose",
+  `export function f(vars: tf.NamedTensorMap) { for (const v in vars) { const tmp = vars[v]!; vars[v]!.dispose();\n vars[v] = tmp.square(); } }`,
+  [X],
+);
+tfjs(
+  "keep in tidy",
+  `export class M { private w: tf.Tensor | null = null; set(a: tf.Tensor) { tf.tidy(() => { this.w = tf.keep(a.square()); }); } dispose() { this.w?.dispose(); } }`,
+  [],
+);
+tfjs(
+  "stored from tidy without keep",
+  `export class M { private w: tf.Tensor | null = null; set(a: tf.Tensor) { tf.tidy(() => {\n this.w = a.square(); }); } dispose() { this.w?.dispose(); } }`,
+  [E],
+);
+tfjs(
+  "variables outlive tidy",
+  `export class M { private w: tf.Tensor | null = null; set() { tf.tidy(() => { this.w = tf.variable(tf.zeros([1])); }); } dispose() { this.w?.dispose(); } }`,
+  [],
+);
 tfjs("a variable's initial value", `export const w = tf.variable(tf.zeros([1]));`, [T]);
-tfjs("engine scope in finally", `export function f(a: tf.Tensor) { tf.engine().startScope(); try { return a.square().dataSync(); } finally { tf.engine().endScope(); } }`, []);
-tfjs("engine scope not ended", `export function f(a: tf.Tensor) { tf.engine().startScope(); return a.square().dataSync(); }`, [P]);
-tfjs("engine scope not in finally", `export function f(a: tf.Tensor) { tf.engine().startScope(); a.square();\n tf.engine().endScope(); }`, [P]);
-tfjs("async tidy", `export function f(a: tf.Tensor) { return tf.tidy(async () => { await a.data(); }); }`, ["no-async-in-scope"]);
-tfjs("minimize gives null", `export function f(o: tf.Optimizer, a: tf.Tensor) { o.minimize(() => a.square().mean()); }`, []);
-tfjs("browser functions", `export async function f(i: unknown) { await tf.browser.toPixels(tf.browser.fromPixels(i)); }`, [T]);
-tfjs("returned input outside tidy", `export function f(x: tf.Tensor) { if (x.rank === 2) return x; return x.square(); }`, ["no-return-input"]);
-tfjs("returned input inside tidy only", `function h(x: tf.Tensor) { if (x.rank === 2) return x; return x.square(); }\nexport function f(x: tf.Tensor) { return tf.tidy(() => h(x).square()); }`, []);
-tfjs("executeAsync with a map", `export function f(m: GraphModel, a: tf.Tensor) { return m.execute({ x: a.expandDims(0) }); }`, [T]);
+tfjs(
+  "engine scope in finally",
+  `export function f(a: tf.Tensor) { tf.engine().startScope(); try { return a.square().dataSync(); } finally { tf.engine().endScope(); } }`,
+  [],
+);
+tfjs(
+  "engine scope not ended",
+  `export function f(a: tf.Tensor) { tf.engine().startScope(); return a.square().dataSync(); }`,
+  [P],
+);
+tfjs(
+  "engine scope not in finally",
+  `export function f(a: tf.Tensor) { tf.engine().startScope(); a.square();\n tf.engine().endScope(); }`,
+  [P],
+);
+tfjs(
+  "async tidy",
+  `export function f(a: tf.Tensor) { return tf.tidy(async () => { await a.data(); }); }`,
+  ["no-async-in-scope"],
+);
+tfjs(
+  "minimize gives null",
+  `export function f(o: tf.Optimizer, a: tf.Tensor) { o.minimize(() => a.square().mean()); }`,
+  [],
+);
+tfjs(
+  "browser functions",
+  `export async function f(i: unknown) { await tf.browser.toPixels(tf.browser.fromPixels(i)); }`,
+  [T],
+);
+tfjs(
+  "returned input outside tidy",
+  `export function f(x: tf.Tensor) { if (x.rank === 2) return x; return x.square(); }`,
+  ["no-return-input"],
+);
+tfjs(
+  "returned input inside tidy only",
+  `function h(x: tf.Tensor) { if (x.rank === 2) return x; return x.square(); }\nexport function f(x: tf.Tensor) { return tf.tidy(() => h(x).square()); }`,
+  [],
+);
+tfjs(
+  "executeAsync with a map",
+  `export function f(m: GraphModel, a: tf.Tensor) { return m.execute({ x: a.expandDims(0) }); }`,
+  [T],
+);
 
 test("tfjs suggestions speak of dispose and tidy", () => {
   const code = `${tf}export function f(a: tf.Tensor) {\n  const n = a.add(a).sum().dataSync()[0];\n  return n;\n}\n`;
-  const [message] = lint(code, { settings: { presets: ["tfjs"] }, rules: plugin.configs.recommended.rules });
+  const [message] = lint(code, {
+    settings: { presets: ["tfjs"] },
+    rules: plugin.configs.recommended.rules,
+  });
   const [hoisted, wrapped] = message!.suggestions!.map((s) => applied(code, s));
-  assert.ok(hoisted?.includes("  const add = a.add(a);\n  const sum = add.sum();\n  const n = sum.dataSync()[0];\n  sum.dispose();\n  add.dispose();\n"), hoisted);
+  assert.ok(
+    hoisted?.includes(
+      "  const add = a.add(a);\n  const sum = add.sum();\n  const n = sum.dataSync()[0];\n  sum.dispose();\n  add.dispose();\n",
+    ),
+    hoisted,
+  );
   assert.ok(wrapped?.includes("const n = tf.tidy(() => a.add(a).sum().dataSync()[0]);"), wrapped);
   for (const text of [hoisted, wrapped]) {
     assert.equal(typeErrors(text ?? ""), []);
-    assert.equal(lint(text ?? "", { settings: { presets: ["tfjs"] }, rules: plugin.configs.recommended.rules }), []);
+    assert.equal(
+      lint(text ?? "", {
+        settings: { presets: ["tfjs"] },
+        rules: plugin.configs.recommended.rules,
+      }),
+      [],
+    );
   }
 });
 
 const io = `class Handle implements Disposable { read(): string { return "x"; } again(): this { return this; } [Symbol.dispose](): void { console.log("gone"); } }\nfunction openHandle(): Handle { return new Handle(); }\ndeclare function getHandle(): Handle; declare function keepHandle(h: Handle): void;\n`;
-const disposable = (name: string, code: string, expected: string[]): void => { check(`disposable: ${name}`, { presets: ["disposable"] }, io, code, expected); };
-disposable("never disposed", `export function f() { const h = openHandle(); return h.read(); }`, [R]);
-disposable("new never disposed", `export function f() { const h = new Handle(); return h.read(); }`, [R]);
+const disposable = (name: string, code: string, expected: string[]): void => {
+  check(`disposable: ${name}`, { presets: ["disposable"] }, io, code, expected);
+};
+disposable("never disposed", `export function f() { const h = openHandle(); return h.read(); }`, [
+  R,
+]);
+disposable(
+  "new never disposed",
+  `export function f() { const h = new Handle(); return h.read(); }`,
+  [R],
+);
 disposable("using", `export function f() { using h = openHandle(); return h.read(); }`, []);
 disposable("dropped", `export function f() { openHandle(); }`, [D]);
 disposable("lookups lend", `export function f() { const h = getHandle(); return h.read(); }`, []);
-disposable("arguments hand over", `export function f() { const h = openHandle(); keepHandle(h); }`, []);
-disposable("fluent methods return themselves", `export function f() { using h = openHandle().again(); return h.read(); }`, []);
-disposable("timers and iterators are left alone", `export function f(xs: number[]) { const i = xs.values(); const t = setTimeout(() => undefined, 1); return [i, t].length; }`, []);
+disposable(
+  "arguments hand over",
+  `export function f() { const h = openHandle(); keepHandle(h); }`,
+  [],
+);
+disposable(
+  "fluent methods return themselves",
+  `export function f() { using h = openHandle().again(); return h.read(); }`,
+  [],
+);
+disposable(
+  "timers and iterators are left alone",
+  `export function f(xs: number[]) { const i = xs.values(); const t = setTimeout(() => undefined, 1); return [i, t].length; }`,
+  [],
+);
 disposable("returned using", `export function f() { using h = openHandle(); return h; }`, [X]);
-disposable("async disposables", `declare class S implements AsyncDisposable { [Symbol.asyncDispose](): Promise<void>; n: number }\ndeclare function openStream(): Promise<S>;\nexport async function f() { await using s = await openStream(); return s.n; }`, []);
-disposable("async disposables forgotten", `declare class S implements AsyncDisposable { [Symbol.asyncDispose](): Promise<void>; n: number }\ndeclare function openStream(): Promise<S>;\nexport async function f() { const s = await openStream(); return s.n; }`, [R]);
+disposable(
+  "async disposables",
+  `declare class S implements AsyncDisposable { [Symbol.asyncDispose](): Promise<void>; n: number }\ndeclare function openStream(): Promise<S>;\nexport async function f() { await using s = await openStream(); return s.n; }`,
+  [],
+);
+disposable(
+  "async disposables forgotten",
+  `declare class S implements AsyncDisposable { [Symbol.asyncDispose](): Promise<void>; n: number }\ndeclare function openStream(): Promise<S>;\nexport async function f() { const s = await openStream(); return s.n; }`,
+  [R],
+);
 
-const gpu = `interface GPUBuffer { destroy(): void; size: number } interface GPUTexture { destroy(): void; width: number; createView(): object }\ninterface GPUDevice { createBuffer(d: object): GPUBuffer; createTexture(d: object): GPUTexture; queue: GPUQueue; destroy(): void } interface GPUQueue { writeBuffer(b: GPUBuffer, o: number, d: object): void }\ninterface GPUCanvasContext { getCurrentTexture(): GPUTexture }\n`.replaceAll("interface ", "interface ");
-const webgpu = (name: string, code: string, expected: string[]): void => { check(`webgpu: ${name}`, { presets: ["webgpu"] }, `export {};\n${gpu}`, code, expected); };
-webgpu("buffer never destroyed", `export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4 }); d.queue.writeBuffer(b, 0, {}); }`, [R]);
-webgpu("buffer destroyed", `export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4 }); d.queue.writeBuffer(b, 0, {}); b.destroy(); }`, []);
-webgpu("the canvas keeps its texture", `export function f(c: GPUCanvasContext) { const t = c.getCurrentTexture(); return t.createView(); }`, []);
-webgpu("buffer written after destroy", `export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4 }); b.destroy();\n d.queue.writeBuffer(b, 0, {}); }`, [X]);
+const gpu =
+  `interface GPUBuffer { destroy(): void; size: number } interface GPUTexture { destroy(): void; width: number; createView(): object }\ninterface GPUDevice { createBuffer(d: object): GPUBuffer; createTexture(d: object): GPUTexture; queue: GPUQueue; destroy(): void } interface GPUQueue { writeBuffer(b: GPUBuffer, o: number, d: object): void }\ninterface GPUCanvasContext { getCurrentTexture(): GPUTexture }\n`.replaceAll(
+    "interface ",
+    "interface ",
+  );
+const webgpu = (name: string, code: string, expected: string[]): void => {
+  check(`webgpu: ${name}`, { presets: ["webgpu"] }, `export {};\n${gpu}`, code, expected);
+};
+webgpu(
+  "buffer never destroyed",
+  `export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4 }); d.queue.writeBuffer(b, 0, {}); }`,
+  [R],
+);
+webgpu(
+  "buffer destroyed",
+  `export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4 }); d.queue.writeBuffer(b, 0, {}); b.destroy(); }`,
+  [],
+);
+webgpu(
+  "the canvas keeps its texture",
+  `export function f(c: GPUCanvasContext) { const t = c.getCurrentTexture(); return t.createView(); }`,
+  [],
+);
+webgpu(
+  "buffer written after destroy",
+  `export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4 }); b.destroy();\n d.queue.writeBuffer(b, 0, {}); }`,
+  [X],
+);
 webgpu("buffer dropped", `export function f(d: GPUDevice) { d.createBuffer({ size: 4 }); }`, [D]);
-webgpu("texture overwritten", `export function f(d: GPUDevice) { let t = d.createTexture({}); t = d.createTexture({}); t.destroy(); }`, [O]);
+webgpu(
+  "texture overwritten",
+  `export function f(d: GPUDevice) { let t = d.createTexture({}); t = d.createTexture({}); t.destroy(); }`,
+  [O],
+);
 
 const own = `declare class Blob3 { free(): void; size: number; plus(b: Blob3): Blob3 }\ndeclare function makeBlob(): Blob3; declare function theBlob(): Blob3; declare function install(b: Blob3): void; declare function withScope<T>(f: () => T): T;\n`;
-const owners: TenureSettings = { owners: [{ noun: "blob", types: [{ from: "file", name: "Blob3" }], dispose: { methods: ["free"] }, borrows: [{ name: "theBlob" }], takes: [{ callee: { name: "install" }, args: [0] }], scopes: [{ callee: { name: "withScope" }, callback: "last" }], policy: "protocol" }] };
-const user = (name: string, code: string, expected: string[]): void => { check(`own owner: ${name}`, owners, own, code, expected); };
+const owners: TenureSettings = {
+  owners: [
+    {
+      noun: "blob",
+      types: [{ from: "file", name: "Blob3" }],
+      dispose: { methods: ["free"] },
+      borrows: [{ name: "theBlob" }],
+      takes: [{ callee: { name: "install" }, args: [0] }],
+      scopes: [{ callee: { name: "withScope" }, callback: "last" }],
+      policy: "protocol",
+    },
+  ],
+};
+const user = (name: string, code: string, expected: string[]): void => {
+  check(`own owner: ${name}`, owners, own, code, expected);
+};
 user("never freed", `export function f() { const b = makeBlob(); return b.size; }`, [R]);
-user("freed", `export function f() { const b = makeBlob(); const n = b.size; b.free(); return n; }`, []);
+user(
+  "freed",
+  `export function f() { const b = makeBlob(); const n = b.size; b.free(); return n; }`,
+  [],
+);
 user("borrowed", `export function f() { const b = theBlob(); return b.size; }`, []);
 user("taken", `export function f() { install(makeBlob()); }`, []);
 user("chain", `export function f(a: Blob3) { return a.plus(a).plus(a); }`, [T]);
-user("in a scope", `export function f(a: Blob3) { return withScope(() => a.plus(a).plus(a).size); }`, []);
+user(
+  "in a scope",
+  `export function f(a: Blob3) { return withScope(() => a.plus(a).plus(a).size); }`,
+  [],
+);
 
 const exported = `import type { Tensor } from "tenure";\n`;
-check("exportedFunctions: assume-scoped", { exportedFunctions: "assume-scoped" }, exported, `export function f(a: Tensor) { return a.add(1).sum(); }`, []);
-check("scopeInference: off sees no callers", { scopeInference: "off" }, `import { scoped, type Tensor } from "tenure";\n`, `function h(a: Tensor) { return a.add(1).sum(); }\nexport function f(a: Tensor) { return scoped(() => h(a)); }`, [T]);
-check("scopeInference: file sees callers in the file", { scopeInference: "file" }, `import { scoped, type Tensor } from "tenure";\n`, `function h(a: Tensor) { return a.add(1).sum(); }\nexport function f(a: Tensor) { return scoped(() => h(a)); }`, []);
+check(
+  "exportedFunctions: assume-scoped",
+  { exportedFunctions: "assume-scoped" },
+  exported,
+  `export function f(a: Tensor) { return a.add(1).sum(); }`,
+  [],
+);
+check(
+  "scopeInference: off sees no callers",
+  { scopeInference: "off" },
+  `import { scoped, type Tensor } from "tenure";\n`,
+  `function h(a: Tensor) { return a.add(1).sum(); }\nexport function f(a: Tensor) { return scoped(() => h(a)); }`,
+  [T],
+);
+check(
+  "scopeInference: file sees callers in the file",
+  { scopeInference: "file" },
+  `import { scoped, type Tensor } from "tenure";\n`,
+  `function h(a: Tensor) { return a.add(1).sum(); }\nexport function f(a: Tensor) { return scoped(() => h(a)); }`,
+  [],
+);
 
 test("configs are flat, typed and grow from one to the next", () => {
   const { recommended, strict, all, tests } = plugin.configs;
   assert.is(recommended.plugins["tenure"], plugin);
   assert.ok(Object.keys(strict.rules).length > Object.keys(recommended.rules).length);
   assert.is(Object.keys(all.rules).length, Object.keys(plugin.rules).length);
-  assert.ok(Object.keys(recommended.rules).every((r) => r in strict.rules) && Object.keys(strict.rules).every((r) => r in all.rules));
+  assert.ok(
+    Object.keys(recommended.rules).every((r) => r in strict.rules) &&
+      Object.keys(strict.rules).every((r) => r in all.rules),
+  );
   assert.equal([...new Set(Object.values(tests.rules))], ["off"]);
   assert.equal(plugin.configs.recommendedTypeChecked.rules, recommended.rules);
   assert.is(plugin.meta.namespace, "tenure");

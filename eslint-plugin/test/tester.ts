@@ -21,28 +21,61 @@ export function testerFor(name: string): { tester: RuleTester; run: () => void }
   const path: string[] = [];
   let count = 0;
   Object.assign(RuleTester, {
-    describe: (title: string, body: () => void) => { path.push(title); try { body(); } finally { path.pop(); } },
-    it: (title: string, body: () => void) => { test(`${[...path, title].join(" > ")} #${String(++count)}`, body); },
-    itOnly: (title: string, body: () => void) => { test.only(title, body); },
-    afterAll: (body: () => void) => { test.after(body); },
+    describe: (title: string, body: () => void) => {
+      path.push(title);
+      try {
+        body();
+      } finally {
+        path.pop();
+      }
+    },
+    it: (title: string, body: () => void) => {
+      test(`${[...path, title].join(" > ")} #${String(++count)}`, body);
+    },
+    itOnly: (title: string, body: () => void) => {
+      test.only(title, body);
+    },
+    afterAll: (body: () => void) => {
+      test.after(body);
+    },
   });
-  return { tester: new RuleTester({ languageOptions: languageOptions() } as never), run: () => { test.run(); } };
+  return {
+    tester: new RuleTester({ languageOptions: languageOptions() } as never),
+    run: () => {
+      test.run();
+    },
+  };
 }
 
 // One file is linted thousands of times here: where CI=true, the parser would take each time but the first for a mere look at a fix, without types.
-export const languageOptions = (): object => ({ parser, parserOptions: { project: "./tsconfig.json", tsconfigRootDir: projectDir, disallowAutomaticSingleRunInference: true } });
+export const languageOptions = (): object => ({
+  parser,
+  parserOptions: {
+    project: "./tsconfig.json",
+    tsconfigRootDir: projectDir,
+    disallowAutomaticSingleRunInference: true,
+  },
+});
 
 const linter = new Linter({ cwd: projectDir });
 
-export interface LintOptions { settings?: TenureSettings | Record<string, unknown>; rules?: Record<string, unknown>; file?: string; languageOptions?: object }
+export interface LintOptions {
+  settings?: TenureSettings | Record<string, unknown>;
+  rules?: Record<string, unknown>;
+  file?: string;
+  languageOptions?: object;
+}
 
 export const everyRule: Record<string, unknown> = plugin.configs.all.rules;
 
 /** Lints one text with the given rules (all of them by default). */
 export function lint(code: string, options: LintOptions = {}): Linter.LintMessage[] {
   const config = {
-    files: ["**/*.ts", "**/*.tsx", "**/*.js"], languageOptions: options.languageOptions ?? languageOptions(), plugins: { tenure: plugin },
-    settings: { tenure: options.settings }, rules: options.rules ?? everyRule,
+    files: ["**/*.ts", "**/*.tsx", "**/*.js"],
+    languageOptions: options.languageOptions ?? languageOptions(),
+    plugins: { tenure: plugin },
+    settings: { tenure: options.settings },
+    rules: options.rules ?? everyRule,
   };
   return linter.verify(code, [config] as never, { filename: options.file ?? filename });
 }
@@ -52,19 +85,32 @@ export const lines = (messages: readonly Linter.LintMessage[]): string[] =>
   messages.map((m) => `${m.line} ${m.ruleId?.replace("tenure/", "") ?? "fatal"}: ${m.message}`);
 
 /** A text after one suggestion. */
-export function applied(code: string, suggestion: { fix: { range: [number, number]; text: string } }): string {
+export function applied(
+  code: string,
+  suggestion: { fix: { range: [number, number]; text: string } },
+): string {
   const { range, text } = suggestion.fix;
   return code.slice(0, range[0]) + text + code.slice(range[1]);
 }
 
 /** A text after autofixes until nothing changes. */
 export function fixed(code: string, options: LintOptions = {}): string {
-  const config = { files: ["**/*.ts"], languageOptions: languageOptions(), plugins: { tenure: plugin }, settings: { tenure: options.settings }, rules: options.rules ?? everyRule };
+  const config = {
+    files: ["**/*.ts"],
+    languageOptions: languageOptions(),
+    plugins: { tenure: plugin },
+    settings: { tenure: options.settings },
+    rules: options.rules ?? everyRule,
+  };
   return linter.verifyAndFix(code, [config] as never, { filename }).output;
 }
 
 const configFile = ts.readConfigFile(`${projectDir}tsconfig.json`, (p) => readFileSync(p, "utf8"));
-const { options: compilerOptions, fileNames } = ts.parseJsonConfigFileContent(configFile.config, ts.sys, projectDir);
+const { options: compilerOptions, fileNames } = ts.parseJsonConfigFileContent(
+  configFile.config,
+  ts.sys,
+  projectDir,
+);
 const host = ts.createCompilerHost(compilerOptions);
 const baseSource = host.getSourceFile.bind(host);
 const sources = new Map<string, ts.SourceFile | undefined>();
@@ -79,10 +125,18 @@ let program: ts.Program | undefined;
 /** TypeScript's own errors in a text, as one line each. */
 export function typeErrors(code: string): string[] {
   current = code;
-  program = ts.createProgram({ rootNames: [...new Set([...fileNames, filename])], options: compilerOptions, host, ...(program ? { oldProgram: program } : {}) });
+  program = ts.createProgram({
+    rootNames: [...new Set([...fileNames, filename])],
+    options: compilerOptions,
+    host,
+    ...(program ? { oldProgram: program } : {}),
+  });
   const file = program.getSourceFile(filename);
   const all = [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)];
-  return all.map((d) => `${String(file ? file.getLineAndCharacterOfPosition(d.start ?? 0).line + 1 : 0)}: ${ts.flattenDiagnosticMessageText(d.messageText, " ")}`);
+  return all.map(
+    (d) =>
+      `${String(file ? file.getLineAndCharacterOfPosition(d.start ?? 0).line + 1 : 0)}: ${ts.flattenDiagnosticMessageText(d.messageText, " ")}`,
+  );
 }
 
 export { assert };

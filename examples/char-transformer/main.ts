@@ -8,22 +8,37 @@ import { AdamW } from "tenure/optim";
 import { GPT } from "./model.ts";
 import { randomFrom, tales, words } from "./text.ts";
 
-const size = { context: 48, channels: 64, heads: 4, blocks: 2 } as const, batch = 16;
-const [steps, seed, told] = [Number(process.argv[2] ?? 400), Number(process.argv[3] ?? 1), Number(process.argv[4] ?? 300)];
+const size = { context: 48, channels: 64, heads: 4, blocks: 2 } as const,
+  batch = 16;
+const [steps, seed, told] = [
+  Number(process.argv[2] ?? 400),
+  Number(process.argv[3] ?? 1),
+  Number(process.argv[4] ?? 300),
+];
 if (![steps, seed, told].every(Number.isSafeInteger) || steps < 1 || seed < 0 || told < 1) {
-  console.error(`char-transformer: expected a positive number of steps, a seed and a number of characters to tell, got ${process.argv.slice(2).join(" ")}`);
+  console.error(
+    `char-transformer: expected a positive number of steps, a seed and a number of characters to tell, got ${process.argv.slice(2).join(" ")}`,
+  );
   process.exit(1);
 }
 
-const text = tales(60_000, seed), characters = [...new Set(text)].sort(), code = new Map(characters.map((c, i) => [c, i]));
+const text = tales(60_000, seed),
+  characters = [...new Set(text)].sort(),
+  code = new Map(characters.map((c, i) => [c, i]));
 const encoded = Int32Array.from(text, (c) => code.get(c)!);
 
 /** One training step on random windows of the text; resolves to the loss. */
 function step(model: GPT, optimizer: AdamW, random: () => number): Promise<number> {
   using _scope = newDisposeScope("training step");
-  const starts = Array.from({ length: batch }, () => Math.floor(random() * (encoded.length - size.context - 1)));
-  const windows = (shift: number): Int32Array => Int32Array.from(starts.flatMap((s) => [...encoded.subarray(s + shift, s + shift + size.context)]));
-  const input = tensor(windows(0), { shape: [batch, size.context] }), target = tensor(windows(1));
+  const starts = Array.from({ length: batch }, () =>
+    Math.floor(random() * (encoded.length - size.context - 1)),
+  );
+  const windows = (shift: number): Int32Array =>
+    Int32Array.from(
+      starts.flatMap((s) => [...encoded.subarray(s + shift, s + shift + size.context)]),
+    );
+  const input = tensor(windows(0), { shape: [batch, size.context] }),
+    target = tensor(windows(1));
   const loss = F.crossEntropy(model.call(input).reshape(-1, characters.length), target);
   optimizer.zeroGrad();
   loss.backward();
@@ -32,18 +47,34 @@ function step(model: GPT, optimizer: AdamW, random: () => number): Promise<numbe
 }
 
 /** Continues `start` by `length` characters, drawn from the model's distribution sharpened by `temperature`. */
-async function sample(model: GPT, start: string, length: number, temperature: number, random: () => number): Promise<string> {
+async function sample(
+  model: GPT,
+  start: string,
+  length: number,
+  temperature: number,
+  random: () => number,
+): Promise<string> {
   let out = start;
   for (let i = 0; i < length; i++) {
     // Always a full window, padded in front, so that every character runs the same plan.
-    const window = Array.from({ length: size.context }, (_, k) => code.get(out[out.length - size.context + k] ?? "\n")!);
+    const window = Array.from({ length: size.context }, (_, k) =>
+      code.get(out[out.length - size.context + k] ?? "\n")!,
+    );
     let read: Promise<ArrayLike<number>>;
     {
       using _scope = newDisposeScope("sampling step");
-      read = noGrad(() => model.call(tensor(Int32Array.from(window), { shape: [1, size.context] })).slice(1, -1).div(temperature).softmax(-1).data());
+      read = noGrad(() =>
+        model
+          .call(tensor(Int32Array.from(window), { shape: [1, size.context] }))
+          .slice(1, -1)
+          .div(temperature)
+          .softmax(-1)
+          .data(),
+      );
     }
     const probabilities = await read;
-    let rest = random(), pick = 0;
+    let rest = random(),
+      pick = 0;
     while (pick < probabilities.length - 1 && (rest -= probabilities[pick]!) > 0) pick++;
     out += characters[pick]!;
   }
@@ -53,18 +84,25 @@ async function sample(model: GPT, start: string, length: number, temperature: nu
 async function run(): Promise<void> {
   using model = new GPT({ ...size, vocabulary: characters.length });
   using optimizer = new AdamW(model.parameters(), { lr: 3e-3, betas: [0.9, 0.99] });
-  const random = randomFrom(seed + 1), started = performance.now();
+  const random = randomFrom(seed + 1),
+    started = performance.now();
   for (let i = 1; i <= steps; i++) {
     const loss = await step(model, optimizer, random);
-    if (i % 25 === 0 || i === 1 || i === steps) console.log(`step ${i}/${steps}  loss ${loss.toFixed(3)}  ${((performance.now() - started) / i).toFixed(0)} ms a step  ${memory.stats().threadTotalLiveCount} tensors  GPU ${(memory.stats().deviceBytes / 1e6).toFixed(1)} MB`);
+    if (i % 25 === 0 || i === 1 || i === steps)
+      console.log(
+        `step ${i}/${steps}  loss ${loss.toFixed(3)}  ${((performance.now() - started) / i).toFixed(0)} ms a step  ${memory.stats().threadTotalLiveCount} tensors  GPU ${(memory.stats().deviceBytes / 1e6).toFixed(1)} MB`,
+      );
   }
   const tale = (await sample(model, "\n", told, 0.6, random)).trim();
-  const spelled = tale.split(/[\s.]+/).slice(0, -1), known = spelled.filter((w) => words.has(w)).length;
+  const spelled = tale.split(/[\s.]+/).slice(0, -1),
+    known = spelled.filter((w) => words.has(w)).length;
   console.log(`\n${tale}\n\n${known} of ${spelled.length} words exist`);
 }
 
 await init();
 manualSeed(seed);
-console.log(`a GPT of ${size.blocks} blocks, ${size.channels} channels, on ${text.length} characters of tales`);
+console.log(
+  `a GPT of ${size.blocks} blocks, ${size.channels} channels, on ${text.length} characters of tales`,
+);
 await memory.assertNoLeaks(run);
 console.log("0 tensors leaked");

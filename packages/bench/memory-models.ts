@@ -12,10 +12,16 @@ class ConvNorm extends Module {
   readonly norm: BatchNorm2d;
   constructor(inChannels: number, outChannels: number, kernel: number, stride = 1) {
     super();
-    this.conv = new Conv2d(inChannels, outChannels, kernel, { stride, padding: (kernel - 1) / 2, bias: false });
+    this.conv = new Conv2d(inChannels, outChannels, kernel, {
+      stride,
+      padding: (kernel - 1) / 2,
+      bias: false,
+    });
     this.norm = new BatchNorm2d(outChannels);
   }
-  forward(x: Tensor): Tensor { return scoped(() => this.norm.call(this.conv.call(x))); }
+  forward(x: Tensor): Tensor {
+    return scoped(() => this.norm.call(this.conv.call(x)));
+  }
 }
 
 /** 1×1, 3×3, 1×1 with a shortcut (He et al. 2015), the stride in the 3×3 as torchvision has it. */
@@ -29,7 +35,10 @@ class Bottleneck extends Module {
     this.first = new ConvNorm(inChannels, width, 1);
     this.second = new ConvNorm(width, width, 3, stride);
     this.third = new ConvNorm(width, 4 * width, 1);
-    this.shortcut = stride !== 1 || inChannels !== 4 * width ? new ConvNorm(inChannels, 4 * width, 1, stride) : null;
+    this.shortcut =
+      stride !== 1 || inChannels !== 4 * width
+        ? new ConvNorm(inChannels, 4 * width, 1, stride)
+        : null;
   }
   forward(x: Tensor): Tensor {
     return scoped(() => {
@@ -45,7 +54,10 @@ class ResNet extends Module {
   readonly blocks: readonly Bottleneck[];
   readonly head: Linear;
   readonly #pooled: boolean;
-  constructor(counts: readonly number[], options: { readonly imageNet: boolean; readonly width: number; readonly classes: number }) {
+  constructor(
+    counts: readonly number[],
+    options: { readonly imageNet: boolean; readonly width: number; readonly classes: number },
+  ) {
     super();
     const { imageNet, width, classes } = options;
     this.#pooled = imageNet;
@@ -70,7 +82,11 @@ class ResNet extends Module {
     return scoped((scope) => {
       let y = this.stem.call(x).relu();
       if (this.#pooled) y = this.pool.call(y);
-      for (const block of this.blocks) { const next = block.call(y); y.dispose(); y = next; }
+      for (const block of this.blocks) {
+        const next = block.call(y);
+        y.dispose();
+        y = next;
+      }
       const out = this.head.call(y.mean([2, 3]));
       return scope.contains(out) ? out : out.alias();
     });
@@ -81,18 +97,20 @@ class ResNet extends Module {
 function stepOf(model: Module, batch: number, size: number): Program {
   using _scope = newDisposeScope("bench");
   using optimizer = new SGD(model.parameters(), { lr: 0.1, momentum: 0.9 });
-  const images = zeros([batch, 3, size, size]), labels = tensor(new Int32Array(batch));
+  const images = zeros([batch, 3, size, size]),
+    labels = tensor(new Int32Array(batch));
   // As in every step but the first: the momentum is there.
   for (const p of model.parameters()) p.grad = zeros(p.shape);
   optimizer.step();
   optimizer.zeroGrad();
-  const step = (): Tensor => scoped(() => {
-    const loss = functional.crossEntropy(model.call(images), labels);
-    loss.backward();
-    optimizer.step();
-    optimizer.zeroGrad();
-    return loss;
-  });
+  const step = (): Tensor =>
+    scoped(() => {
+      const loss = functional.crossEntropy(model.call(images), labels);
+      loss.backward();
+      optimizer.step();
+      optimizer.zeroGrad();
+      return loss;
+    });
   return trace(step);
 }
 
@@ -104,6 +122,9 @@ export function resnet50(batch: number): Program {
 /** About `layers` convolutions deep: bottlenecks of constant shape, as in the experiment of Chen et al. */
 export function deepResidual(layers: number, batch: number): Program {
   const per = Math.floor(layers / 9);
-  using model = new ResNet([per, per, layers % 9 === 0 ? per : Math.floor((layers - 6 * per) / 3)], { imageNet: false, width: 16, classes: 10 });
+  using model = new ResNet(
+    [per, per, layers % 9 === 0 ? per : Math.floor((layers - 6 * per) / 3)],
+    { imageNet: false, width: 16, classes: 10 },
+  );
   return stepOf(model, batch, 32);
 }

@@ -30,7 +30,10 @@ async function time(job: (n: number) => void, jobs: number, perJob = 1000): Prom
       await Promise.resolve(); // the checkpoint
       spent += performance.now() - begun;
       program.clear(); // recording is timed, running is not
-      if (i % 20 === 19) await new Promise((resolve) => { setTimeout(resolve, 0); });
+      if (i % 20 === 19)
+        await new Promise((resolve) => {
+          setTimeout(resolve, 0);
+        });
     }
     if (round > 0) best = Math.min(best, (spent * 1e6) / (jobs * perJob));
   }
@@ -42,37 +45,88 @@ export async function run(): Promise<string> {
   await init({ device: "null" });
   const { ops, pendingBytes } = limits;
   limits.ops = limits.pendingBytes = Infinity;
-  const storage = new Storage(24, "activation").retain(), params = { dtype: "float32", reverse: false } as const, words = [f32Bits(1)];
+  const storage = new Storage(24, "activation").retain(),
+    params = { dtype: "float32", reverse: false } as const,
+    words = [f32Bits(1)];
   using x = zeros([2, 3]);
   const handle = x[HANDLE];
 
-  const empty = (n: number): void => { for (let i = 0; i < n; i++) sink.value = {}; };
+  const empty = (n: number): void => {
+    for (let i = 0; i < n; i++) sink.value = {};
+  };
   /** What a tensor is made of, owned by nobody: handle, wrapper-sized object, one reference taken and given back. */
-  const bare = (n: number): void => { for (let i = 0; i < n; i++) { const h = new TensorHandle(storage, layout, "float32", null); sink.value = { handle: h }; h.discard(); } };
-  const inScope = (n: number): void => { const s = newDisposeScope(); for (let i = 0; i < n; i++) sink.value = new Tensor(new TensorHandle(storage, layout, "float32", null), currentScope()); s.dispose(); };
-  const withUsing = (n: number): void => { for (let i = 0; i < n; i++) { using t = new Tensor(new TensorHandle(storage, layout, "float32", null), currentScope()); sink.value = t; } };
+  const bare = (n: number): void => {
+    for (let i = 0; i < n; i++) {
+      const h = new TensorHandle(storage, layout, "float32", null);
+      sink.value = { handle: h };
+      h.discard();
+    }
+  };
+  const inScope = (n: number): void => {
+    const s = newDisposeScope();
+    for (let i = 0; i < n; i++)
+      sink.value = new Tensor(new TensorHandle(storage, layout, "float32", null), currentScope());
+    s.dispose();
+  };
+  const withUsing = (n: number): void => {
+    for (let i = 0; i < n; i++) {
+      using t = new Tensor(new TensorHandle(storage, layout, "float32", null), currentScope());
+      sink.value = t;
+    }
+  };
   /** In small scopes, as training steps have them: 10 tensors each. */
-  const smallScopes = (n: number): void => { for (let i = 0; i < n; i += 10) { using _ = newDisposeScope(); for (let k = 0; k < 10; k++) sink.value = new Tensor(new TensorHandle(storage, layout, "float32", null), currentScope()); } };
+  const smallScopes = (n: number): void => {
+    for (let i = 0; i < n; i += 10) {
+      using _ = newDisposeScope();
+      for (let k = 0; k < 10; k++)
+        sink.value = new Tensor(new TensorHandle(storage, layout, "float32", null), currentScope());
+    }
+  };
   const survivors: Tensor[] = [];
   /** Alive at the end of their job, disposed in the next. */
   const surviving = (n: number): void => {
     for (const t of survivors) t.dispose();
     survivors.length = 0;
-    for (let i = 0; i < n; i++) survivors.push(new Tensor(new TensorHandle(storage, layout, "float32", null), currentScope()));
+    for (let i = 0; i < n; i++)
+      survivors.push(
+        new Tensor(new TensorHandle(storage, layout, "float32", null), currentScope()),
+      );
   };
-  const opAlone = (n: number): void => { for (let i = 0; i < n; i++) for (const out of runOp(addScalar, [handle], params, words)) out.discard(); };
-  const opOwned = (n: number): void => { const s = newDisposeScope(); for (let i = 0; i < n; i++) sink.value = new Tensor(runOp(addScalar, [handle], params, words)[0]!, currentScope()); s.dispose(); };
+  const opAlone = (n: number): void => {
+    for (let i = 0; i < n; i++)
+      for (const out of runOp(addScalar, [handle], params, words)) out.discard();
+  };
+  const opOwned = (n: number): void => {
+    const s = newDisposeScope();
+    for (let i = 0; i < n; i++)
+      sink.value = new Tensor(runOp(addScalar, [handle], params, words)[0]!, currentScope());
+    s.dispose();
+  };
 
-  const object = await time(empty, 200), body = await time(bare, 200);
+  const object = await time(empty, 200),
+    body = await time(bare, 200);
   const rows: string[] = [];
-  for (const level of ["off", "scope", "sampled", "full"] as const satisfies readonly TrackLevel[]) {
+  for (const level of [
+    "off",
+    "scope",
+    "sampled",
+    "full",
+  ] as const satisfies readonly TrackLevel[]) {
     memory.track(level);
     const jobs = level === "full" ? 3 : 200;
-    const cells = [await time(inScope, jobs), await time(smallScopes, jobs), await time(withUsing, jobs), await time(surviving, jobs)];
-    rows.push(`| ${level} | ${cells.map((ns) => ns.toFixed(0)).join(" | ")} | ${(cells[0]! - body).toFixed(0)} | ${(cells[0]! / object).toFixed(1)} |`);
+    const cells = [
+      await time(inScope, jobs),
+      await time(smallScopes, jobs),
+      await time(withUsing, jobs),
+      await time(surviving, jobs),
+    ];
+    rows.push(
+      `| ${level} | ${cells.map((ns) => ns.toFixed(0)).join(" | ")} | ${(cells[0]! - body).toFixed(0)} | ${(cells[0]! / object).toFixed(1)} |`,
+    );
   }
   memory.track("off");
-  const alone = await time(opAlone, 500, 100), owned = await time(opOwned, 500, 100);
+  const alone = await time(opAlone, 500, 100),
+    owned = await time(opOwned, 500, 100);
   memory.track("sampled");
   for (const t of survivors) t.dispose();
   storage.release();

@@ -4,20 +4,29 @@
 
 /** Median of a list. */
 export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b), mid = sorted.length >> 1;
+  const sorted = [...values].sort((a, b) => a - b),
+    mid = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[mid]! : (sorted[mid - 1]! + sorted[mid]!) / 2;
 }
 
 /** Runs each variant once per round, in turns, and gives the median of each in the unit it returned. */
-export async function sideBySide(rounds: number, variants: Readonly<Record<string, () => number | Promise<number>>>): Promise<Record<string, number>> {
-  const times: Record<string, number[]> = Object.fromEntries(Object.keys(variants).map((k) => [k, []]));
+export async function sideBySide(
+  rounds: number,
+  variants: Readonly<Record<string, () => number | Promise<number>>>,
+): Promise<Record<string, number>> {
+  const times: Record<string, number[]> = Object.fromEntries(
+    Object.keys(variants).map((k) => [k, []]),
+  );
   for (const variant of Object.values(variants)) await variant(); // warm up
-  for (let r = 0; r < rounds; r++) for (const [name, variant] of Object.entries(variants)) times[name]!.push(await variant());
+  for (let r = 0; r < rounds; r++)
+    for (const [name, variant] of Object.entries(variants)) times[name]!.push(await variant());
   return Object.fromEntries(Object.entries(times).map(([k, v]) => [k, median(v)]));
 }
 
 /** A markdown table. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
-  return [line(head), line(head.map((_, i) => (i === 0 ? "---" : "---:"))), ...rows.map(line)].join("\n");
+  return [line(head), line(head.map((_, i) => (i === 0 ? "---" : "---:"))), ...rows.map(line)].join(
+    "\n",
+  );
 }

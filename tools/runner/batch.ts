@@ -46,9 +46,14 @@ export function killAll(): void {
 }
 
 /** Runs the batch to its end, in as many processes as it takes. */
-export async function runBatch(batch: Batch, limits: BatchLimits, onResult: (result: FileResult) => void): Promise<void> {
+export async function runBatch(
+  batch: Batch,
+  limits: BatchLimits,
+  onResult: (result: FileResult) => void,
+): Promise<void> {
   let left = batch.files;
-  while (left.length > 0) left = left.slice(await runProcess({ ...batch, files: left }, limits, onResult));
+  while (left.length > 0)
+    left = left.slice(await runProcess({ ...batch, files: left }, limits, onResult));
 }
 
 /** What is known of the file that is running. */
@@ -63,10 +68,26 @@ interface Open {
 }
 
 /** One process. Returns how many files of the batch are finished, at least one. */
-async function runProcess(batch: Batch, limits: BatchLimits, onResult: (result: FileResult) => void): Promise<number> {
+async function runProcess(
+  batch: Batch,
+  limits: BatchLimits,
+  onResult: (result: FileResult) => void,
+): Promise<number> {
   const begun = Date.now();
-  const args = ["--import", TSX, "--conditions=tenure:source", ...batch.flags, CHILD, batch.root, ...batch.files];
-  const child = spawn(process.execPath, args, { cwd: batch.root, stdio: ["ignore", "pipe", "pipe", "pipe"], detached: true });
+  const args = [
+    "--import",
+    TSX,
+    "--conditions=tenure:source",
+    ...batch.flags,
+    CHILD,
+    batch.root,
+    ...batch.files,
+  ];
+  const child = spawn(process.execPath, args, {
+    cwd: batch.root,
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
+    detached: true,
+  });
   running.add(child);
 
   let finished = 0;
@@ -88,7 +109,13 @@ async function runProcess(batch: Batch, limits: BatchLimits, onResult: (result: 
       kill(child);
     }, ms);
   };
-  const expectReport = (): void => { expectNews(limits.silenceMs, () => `hung: no news for ${limits.silenceMs / 1000} s during "${open.doing}"; the process was killed`); };
+  const expectReport = (): void => {
+    expectNews(
+      limits.silenceMs,
+      () =>
+        `hung: no news for ${limits.silenceMs / 1000} s during "${open.doing}"; the process was killed`,
+    );
+  };
 
   const take = (message: Report): void => {
     if (!ended) expectReport();
@@ -109,7 +136,15 @@ async function runProcess(batch: Batch, limits: BatchLimits, onResult: (result: 
         break;
       case "done":
         finished++;
-        heldBack = { file: message.file, passed: message.passed, failed: open.failed, skipped: message.skipped, ms: message.ms, failures: open.failures, output: open.output };
+        heldBack = {
+          file: message.file,
+          passed: message.passed,
+          failed: open.failed,
+          skipped: message.skipped,
+          ms: message.ms,
+          failures: open.failures,
+          output: open.output,
+        };
         open = newOpen(message.file, Date.now());
         open.doing = "after the last test";
         break;
@@ -118,23 +153,38 @@ async function runProcess(batch: Batch, limits: BatchLimits, onResult: (result: 
         break;
       case "end":
         ended = true;
-        expectNews(limits.exitMs, () => `the process did not exit by itself within ${limits.exitMs / 1000} s after its last test`);
+        expectNews(
+          limits.exitMs,
+          () =>
+            `the process did not exit by itself within ${limits.exitMs / 1000} s after its last test`,
+        );
         break;
       case "held":
-        open.failures.push(`still holding the process after the last test: ${message.resources.join(", ")}`);
+        open.failures.push(
+          `still holding the process after the last test: ${message.resources.join(", ")}`,
+        );
         break;
     }
   };
 
   expectReport();
   const lines = createInterface({ input: child.stdio[REPORT_FD] as Readable });
-  lines.on("line", (line) => { take(JSON.parse(line) as Report); });
-  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", (text: string) => { open.output += text; });
-  const linesClosed = new Promise((resolve) => lines.once("close", resolve));
-  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (...status) => { resolve(status); });
+  lines.on("line", (line) => {
+    take(JSON.parse(line) as Report);
   });
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding("utf8").on("data", (text: string) => {
+      open.output += text;
+    });
+  const linesClosed = new Promise((resolve) => lines.once("close", resolve));
+  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>(
+    (resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", (...status) => {
+        resolve(status);
+      });
+    },
+  );
   await linesClosed;
   clearTimeout(watchdog);
   running.delete(child);
@@ -142,24 +192,44 @@ async function runProcess(batch: Batch, limits: BatchLimits, onResult: (result: 
   const status = signal === null ? `exit code ${code}` : `signal ${signal}`;
   if (!ended) {
     // A process that dies between two files is the fault of the file before; with none before, of the first one.
-    const text = verdict === "" ? `the process ended with ${status} during "${open.doing}"` : verdict;
+    const text =
+      verdict === "" ? `the process ended with ${status} during "${open.doing}"` : verdict;
     if (heldBack !== undefined && open.file === heldBack.file) {
       onResult(withFailure(heldBack, text, open));
       return finished;
     }
     release();
-    onResult({ file: open.file, passed: open.passes, failed: open.failed + 1, skipped: 0, ms: Date.now() - open.started, failures: [...open.failures, text], output: open.output });
+    onResult({
+      file: open.file,
+      passed: open.passes,
+      failed: open.failed + 1,
+      skipped: 0,
+      ms: Date.now() - open.started,
+      failures: [...open.failures, text],
+      output: open.output,
+    });
     return finished + 1;
   }
-  const atExit = verdict !== "" ? verdict : code !== 0 ? `all tests reported, then the process ended with ${status}` : "";
-  if (heldBack !== undefined) onResult(atExit !== "" || open.failed > 0 ? withFailure(heldBack, atExit, open) : heldBack);
+  const atExit =
+    verdict !== ""
+      ? verdict
+      : code !== 0
+        ? `all tests reported, then the process ended with ${status}`
+        : "";
+  if (heldBack !== undefined)
+    onResult(atExit !== "" || open.failed > 0 ? withFailure(heldBack, atExit, open) : heldBack);
   return finished;
 }
 
 /** Adds what went wrong after a file was done. */
 function withFailure(result: FileResult, text: string, after: Open): FileResult {
   const failures = [...result.failures, ...after.failures, ...(text === "" ? [] : [text])];
-  return { ...result, failed: result.failed + after.failed + (text === "" ? 0 : 1), failures, output: result.output + after.output };
+  return {
+    ...result,
+    failed: result.failed + after.failed + (text === "" ? 0 : 1),
+    failures,
+    output: result.output + after.output,
+  };
 }
 
 function newOpen(file: string, started: number): Open {

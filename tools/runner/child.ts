@@ -12,7 +12,9 @@ import { pathToFileURL } from "node:url";
 import { describe, report } from "./protocol.ts";
 
 /** What uvu queues for each `run()`: returns its errors as text (or true), and how many tests passed, were skipped, and were to run. */
-type SuiteRun = () => Promise<[errors: string | true, passed: number, skipped: number, total: number]>;
+type SuiteRun = () => Promise<
+  [errors: string | true, passed: number, skipped: number, total: number]
+>;
 
 /** A check after each file. Returns one message per failure. */
 export type FileHook = (file: string) => Promise<readonly string[]> | readonly string[];
@@ -34,8 +36,12 @@ let ended = false;
 
 shared.UVU_DEFER = 1;
 shared.UVU_QUEUE = [];
-process.on("unhandledRejection", (error) => { stray("unhandled rejection", error); });
-process.on("uncaughtException", (error) => { stray("uncaught exception", error); });
+process.on("unhandledRejection", (error) => {
+  stray("unhandled rejection", error);
+});
+process.on("uncaughtException", (error) => {
+  stray("uncaught exception", error);
+});
 process.on("beforeExit", () => {
   if (ended) return;
   report({ kind: "stalled", file: current, doing });
@@ -53,10 +59,16 @@ async function main(): Promise<void> {
   for (const [index, file] of files.entries()) await runFile(file, index, beginFile);
   ended = true;
   report({ kind: "end" });
-  setTimeout(() => { report({ kind: "held", resources: process.getActiveResourcesInfo() }); }, GRACE_MS).unref();
+  setTimeout(() => {
+    report({ kind: "held", resources: process.getActiveResourcesInfo() });
+  }, GRACE_MS).unref();
 }
 
-async function runFile(file: string, index: number, beginFile: typeof import("./uvu.ts").beginFile): Promise<void> {
+async function runFile(
+  file: string,
+  index: number,
+  beginFile: typeof import("./uvu.ts").beginFile,
+): Promise<void> {
   const started = performance.now();
   const queue: SuiteRun[] = [];
   current = file;
@@ -75,7 +87,8 @@ async function runFile(file: string, index: number, beginFile: typeof import("./
   }
   const neverRun = [...found.waiting.values()];
   if (loaded) {
-    for (const { name, tests } of neverRun) fail(`${name}: ${tests} registered, but run() was never called`, tests);
+    for (const { name, tests } of neverRun)
+      fail(`${name}: ${tests} registered, but run() was never called`, tests);
     if (found.tests === 0) fail("registers no test");
   }
 
@@ -97,7 +110,8 @@ async function runFile(file: string, index: number, beginFile: typeof import("./
   for (const text of found.hookFailures) fail(text);
   const reported = total + neverRun.reduce((sum, { tests }) => sum + tests, 0);
   if (found.only > 0) fail(`.only hides ${found.tests - found.only} tests; remove it`);
-  else if (reported !== found.tests) fail(`${found.tests} tests were registered, ${reported} reported`);
+  else if (reported !== found.tests)
+    fail(`${found.tests} tests were registered, ${reported} reported`);
 
   doing = "checks after the file";
   report({ kind: "start", name: doing });
@@ -108,7 +122,13 @@ async function runFile(file: string, index: number, beginFile: typeof import("./
       fail(`a check after the file ended with ${describe(error)}`);
     }
   }
-  report({ kind: "done", file, passed, skipped: Math.max(skipped, found.skipped), ms: performance.now() - started });
+  report({
+    kind: "done",
+    file,
+    passed,
+    skipped: Math.max(skipped, found.skipped),
+    ms: performance.now() - started,
+  });
 }
 
 function fail(text: string, count = 1): void {
@@ -124,7 +144,8 @@ function quietUvu(): void {
   const original: unknown = process.stdout.write.bind(process.stdout);
   const write = original as (...args: unknown[]) => boolean;
   const drawn = /^(?:[•✘] | {2}\(\d+ \/ \d+\)\n| .* {2})$/;
-  process.stdout.write = (chunk: unknown, ...rest: unknown[]) => (typeof chunk === "string" && drawn.test(chunk)) || write(chunk, ...rest);
+  process.stdout.write = (chunk: unknown, ...rest: unknown[]) =>
+    (typeof chunk === "string" && drawn.test(chunk)) || write(chunk, ...rest);
 }
 
 /** Lets every `import … from "uvu"` but that of the stand-in itself reach the stand-in. */

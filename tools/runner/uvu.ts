@@ -48,29 +48,41 @@ function counted<T>(inner: Test<T>, title: string): Test<T> {
     registered.tests++;
     if (kind === "only") registered.only++;
     const before = registered.waiting.get(inner)?.tests ?? 0;
-    registered.waiting.set(inner, { name: title === "" ? "test" : title, tests: before + 1, drain: () => { inner.run(); } });
+    registered.waiting.set(inner, {
+      name: title === "" ? "test" : title,
+      tests: before + 1,
+      drain: () => {
+        inner.run();
+      },
+    });
   };
-  const watched = (name: string, handler: Callback<T>): Callback<T> => async (state) => {
-    report({ kind: "start", name: label(name) });
-    try {
-      await handler(state);
-    } catch (error) {
-      // uvu reads `stack` of whatever was thrown and gives up when there is none.
-      throw error instanceof Error && typeof error.stack === "string" ? error : new Error(describe(error), { cause: error });
-    }
-    report({ kind: "pass" });
-  };
-  const hook = (name: string, add: (callback: Callback<T>) => void) => (handler: Callback<T>): void => {
-    add(async (state) => {
+  const watched =
+    (name: string, handler: Callback<T>): Callback<T> =>
+    async (state) => {
       report({ kind: "start", name: label(name) });
       try {
         await handler(state);
       } catch (error) {
-        registered.hookFailures.push(`${label(name)}: ${describe(error)}`);
-        throw error;
+        // uvu reads `stack` of whatever was thrown and gives up when there is none.
+        throw error instanceof Error && typeof error.stack === "string"
+          ? error
+          : new Error(describe(error), { cause: error });
       }
-    });
-  };
+      report({ kind: "pass" });
+    };
+  const hook =
+    (name: string, add: (callback: Callback<T>) => void) =>
+    (handler: Callback<T>): void => {
+      add(async (state) => {
+        report({ kind: "start", name: label(name) });
+        try {
+          await handler(state);
+        } catch (error) {
+          registered.hookFailures.push(`${label(name)}: ${describe(error)}`);
+          throw error;
+        }
+      });
+    };
 
   const wrapped = (name: string, handler: Callback<T>): void => {
     note("tests");
@@ -88,7 +100,15 @@ function counted<T>(inner: Test<T>, title: string): Test<T> {
     registered.waiting.delete(inner);
     inner.run();
   };
-  const before = Object.assign(hook("before", inner.before), { each: hook("before.each", (callback) => { inner.before.each(callback); }) });
-  const after = Object.assign(hook("after", inner.after), { each: hook("after.each", (callback) => { inner.after.each(callback); }) });
+  const before = Object.assign(hook("before", inner.before), {
+    each: hook("before.each", (callback) => {
+      inner.before.each(callback);
+    }),
+  });
+  const after = Object.assign(hook("after", inner.after), {
+    each: hook("after.each", (callback) => {
+      inner.after.each(callback);
+    }),
+  });
   return Object.assign(wrapped, { only, skip, run, before, after });
 }

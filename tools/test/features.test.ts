@@ -12,23 +12,47 @@ const library = ours();
 
 test("FEATURES.md is up to date", () => {
   const written = readFileSync(join(import.meta.dirname, "..", "..", "FEATURES.md"), "utf8");
-  if (written !== features(table(), library)) throw new Error("FEATURES.md differs from what the library has; run `npm run features` and read the diff");
+  if (written !== features(table(), library))
+    throw new Error(
+      "FEATURES.md differs from what the library has; run `npm run features` and read the diff",
+    );
 });
 
-const small: Ours = { names: new Set(["t.exp", "t.exp_", "nn.Tanh"]), records: library.records.filter((r) => r.name === "exp" || r.name === "exp_") };
+const small: Ours = {
+  names: new Set(["t.exp", "t.exp_", "nn.Tanh"]),
+  records: library.records.filter((r) => r.name === "exp" || r.name === "exp_"),
+};
 
 test("a row covers the op, its in-place form and its record", () => {
-  const text = "# Functions\nexponential | t.exp | exp | | exp\ntanh | nn.Tanh | | tanh (a remark) |\n";
+  const text =
+    "# Functions\nexponential | t.exp | exp | | exp\ntanh | nn.Tanh | | tanh (a remark) |\n";
   assert.equal(problems(text, small), []);
-  assert.match(features(text, small), /^\| exponential \| `t\.exp` \| elementwise, gradient, in place \| `exp` \| \| `exp` \|$/m);
-  assert.match(features(text, small), /^\| tanh \| `nn\.Tanh` \| \| \| `tanh` \(a remark\) \| \|$/m);
+  assert.match(
+    features(text, small),
+    /^\| exponential \| `t\.exp` \| elementwise, gradient, in place \| `exp` \| \| `exp` \|$/m,
+  );
+  assert.match(
+    features(text, small),
+    /^\| tanh \| `nn\.Tanh` \| \| \| `tanh` \(a remark\) \| \|$/m,
+  );
 });
 
 test("what has no row is named, and so is what does not exist", () => {
   assert.equal(problems("exponential | t.exp | | |", small), ["nn.Tanh has no row"]);
-  assert.equal(problems("all | t.exp nn.Tanh t.log | | | | expo", small), ['t.log, in the row "all", does not exist', 'the op record expo, in the row "all", does not exist']);
-  assert.equal(problems("all | nn.Tanh | | |", small), ["t.exp has no row", "t.exp_ has no row", "the op record exp_ has no row", "the op record exp has no row"]);
-  assert.throws(() => features("all | nn.Tanh | | |", small), /table\.txt does not fit the library:\n {2}t\.exp has no row/);
+  assert.equal(problems("all | t.exp nn.Tanh t.log | | | | expo", small), [
+    't.log, in the row "all", does not exist',
+    'the op record expo, in the row "all", does not exist',
+  ]);
+  assert.equal(problems("all | nn.Tanh | | |", small), [
+    "t.exp has no row",
+    "t.exp_ has no row",
+    "the op record exp_ has no row",
+    "the op record exp has no row",
+  ]);
+  assert.throws(
+    () => features("all | nn.Tanh | | |", small),
+    /table\.txt does not fit the library:\n {2}t\.exp has no row/,
+  );
   assert.throws(() => problems("too | few", small), /expected "what \| ours/);
 });
 

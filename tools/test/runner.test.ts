@@ -17,9 +17,16 @@ interface Run {
 
 function runner(...args: string[]): Promise<Run> {
   return new Promise((resolve) => {
-    execFile(process.execPath, ["--import", import.meta.resolve("tsx"), "--conditions=tenure:source", RUNNER, ...args], (error, stdout) => {
-      resolve({ code: error === null ? 0 : typeof error.code === "number" ? error.code : -1, lines: stdout.trimEnd().split("\n") });
-    });
+    execFile(
+      process.execPath,
+      ["--import", import.meta.resolve("tsx"), "--conditions=tenure:source", RUNNER, ...args],
+      (error, stdout) => {
+        resolve({
+          code: error === null ? 0 : typeof error.code === "number" ? error.code : -1,
+          lines: stdout.trimEnd().split("\n"),
+        });
+      },
+    );
   });
 }
 
@@ -27,7 +34,9 @@ function runner(...args: string[]): Promise<Run> {
 function about(run: Run, file: string): string {
   const start = run.lines.findIndex((line) => /^[✓✗] /.test(line) && line.includes(file));
   assert.is.not(start, -1, `${file} does not appear in:\n${run.lines.join("\n")}`);
-  const end = run.lines.findIndex((line, index) => index > start && (/^[✓✗] /.test(line) || line === ""));
+  const end = run.lines.findIndex(
+    (line, index) => index > start && (/^[✓✗] /.test(line) || line === ""),
+  );
   return run.lines.slice(start, end).join("\n");
 }
 
@@ -40,7 +49,11 @@ fixtures.before(async (context) => {
 const expected: Record<string, { passed: number; failed: number; says?: RegExp }> = {
   passing: { passed: 3, failed: 0 },
   flags: { passed: 1, failed: 0 },
-  failing: { passed: 1, failed: 2, says: /"wrong"[^]*\+\+2 {4}\(Expected\)[^]*failing\.test\.ts:5[^]*"throws no error"\s+thrown: undefined/ },
+  failing: {
+    passed: 1,
+    failed: 2,
+    says: /"wrong"[^]*\+\+2 {4}\(Expected\)[^]*failing\.test\.ts:5[^]*"throws no error"\s+thrown: undefined/,
+  },
   "never-settles": { passed: 1, failed: 1, says: /never settled: .*"waits for ever"/ },
   hangs: { passed: 0, failed: 1, says: /hung: no news for 10 s during "spins"/ },
   "no-run": { passed: 0, failed: 1, says: /1 registered, but run\(\) was never called/ },
@@ -48,20 +61,45 @@ const expected: Record<string, { passed: number; failed: number; says?: RegExp }
   "import-throws": { passed: 0, failed: 1, says: /failed to load: Error: broken on import/ },
   "import-never-settles": { passed: 0, failed: 1, says: /never settled: .*"loading"/ },
   "early-exit": { passed: 1, failed: 1, says: /ended with exit code 0 during "leaves"/ },
-  "exit-code": { passed: 1, failed: 1, says: /all tests reported, then the process ended with exit code 3/ },
+  "exit-code": {
+    passed: 1,
+    failed: 1,
+    says: /all tests reported, then the process ended with exit code 3/,
+  },
   crash: { passed: 1, failed: 1, says: /ended with signal SIGSEGV during "dies"/ },
   "stray-rejection": { passed: 1, failed: 1, says: /unhandled rejection.*nobody listens/ },
-  "late-exception": { passed: 1, failed: 1, says: /uncaught exception after the last test: Error: too late/ },
-  "held-open": { passed: 1, failed: 1, says: /holding the process after the last test: .*Timeout[^]*did not exit by itself within 3 s/ },
+  "late-exception": {
+    passed: 1,
+    failed: 1,
+    says: /uncaught exception after the last test: Error: too late/,
+  },
+  "held-open": {
+    passed: 1,
+    failed: 1,
+    says: /holding the process after the last test: .*Timeout[^]*did not exit by itself within 3 s/,
+  },
   only: { passed: 1, failed: 1, says: /\.only hides 1 tests/ },
-  "hook-throws": { passed: 0, failed: 2, says: /1 of 1 tests of a suite did not report[^]*before: Error: no set-up/ },
-  "after-file": { passed: 1, failed: 2, says: /leak in after-file\/after-file\.test\.ts[^]*and one more/ },
+  "hook-throws": {
+    passed: 0,
+    failed: 2,
+    says: /1 of 1 tests of a suite did not report[^]*before: Error: no set-up/,
+  },
+  "after-file": {
+    passed: 1,
+    failed: 2,
+    says: /leak in after-file\/after-file\.test\.ts[^]*and one more/,
+  },
 };
 
 for (const [name, { passed, failed, says }] of Object.entries(expected)) {
   fixtures(name, ({ all }) => {
     const text = about(all, `${name}/${name}.test.ts`);
-    assert.match(text, new RegExp(`^${failed > 0 ? "✗" : "✓"} .* ${passed} passed  ${failed > 0 ? `${failed} failed  ` : ""}`));
+    assert.match(
+      text,
+      new RegExp(
+        `^${failed > 0 ? "✗" : "✓"} .* ${passed} passed  ${failed > 0 ? `${failed} failed  ` : ""}`,
+      ),
+    );
     if (says !== undefined) assert.match(text, says);
   });
 }

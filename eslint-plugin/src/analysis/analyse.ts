@@ -2,7 +2,11 @@
  * The analysis of one file, built on demand by whichever rule asks first and shared by all (keyed by the syntax tree). Rules read
  * `fresh` (where fresh values go), `problems` (what the dataflow found) and the session; nothing here reports anything.
  */
-import { ESLintUtils, type TSESLint, type ParserServicesWithTypeInformation } from "@typescript-eslint/utils";
+import {
+  ESLintUtils,
+  type TSESLint,
+  type ParserServicesWithTypeInformation,
+} from "@typescript-eslint/utils";
 import type ts from "typescript";
 import type { ResolvedSettings } from "../owner.ts";
 import { resolveSettings } from "../settings.ts";
@@ -21,7 +25,12 @@ export class FileAnalysis {
   private pathsCache: FunctionPaths[] | undefined;
   private readonly problemsCache = new Map<boolean, Problem[]>();
 
-  constructor(source: Traversable, services: ParserServicesWithTypeInformation, file: ts.SourceFile, settings: ResolvedSettings) {
+  constructor(
+    source: Traversable,
+    services: ParserServicesWithTypeInformation,
+    file: ts.SourceFile,
+    settings: ResolvedSettings,
+  ) {
     this.source = source;
     this.services = services;
     this.file = file;
@@ -34,13 +43,21 @@ export class FileAnalysis {
   }
 
   private get paths(): FunctionPaths[] {
-    return (this.pathsCache ??= readPaths(this.session, this.source, this.services.esTreeNodeToTSNodeMap));
+    return (this.pathsCache ??= readPaths(
+      this.session,
+      this.source,
+      this.services.esTreeNodeToTSNodeMap,
+    ));
   }
 
   /** What the dataflow found; with `exceptions`, paths that end in a throw count too. */
   problems(exceptions = false): readonly Problem[] {
     let found = this.problemsCache.get(exceptions);
-    if (!found) this.problemsCache.set(exceptions, found = this.paths.flatMap((p) => problemsOf(p, exceptions)));
+    if (!found)
+      this.problemsCache.set(
+        exceptions,
+        (found = this.paths.flatMap((p) => problemsOf(p, exceptions))),
+      );
     return found;
   }
 }
@@ -52,17 +69,21 @@ const told = new WeakSet<object>();
  * The analysis of the file a rule runs on, or a sentence saying why there is none (no types, wrong settings). The sentence is given to the
  * first rule that asks and `null` to the others, so that a file says it once.
  */
-export function analyse(context: Readonly<TSESLint.RuleContext<string, readonly unknown[]>>): FileAnalysis | string | null {
+export function analyse(
+  context: Readonly<TSESLint.RuleContext<string, readonly unknown[]>>,
+): FileAnalysis | string | null {
   const { sourceCode } = context;
   let found = analyses.get(sourceCode.ast);
-  if (found === undefined) analyses.set(sourceCode.ast, found = open(context));
+  if (found === undefined) analyses.set(sourceCode.ast, (found = open(context)));
   if (typeof found !== "string") return found;
   if (told.has(sourceCode.ast)) return null;
   told.add(sourceCode.ast);
   return found;
 }
 
-function open(context: Readonly<TSESLint.RuleContext<string, readonly unknown[]>>): FileAnalysis | string {
+function open(
+  context: Readonly<TSESLint.RuleContext<string, readonly unknown[]>>,
+): FileAnalysis | string {
   let settings: ResolvedSettings;
   try {
     settings = resolveSettings((context.settings as Record<string, unknown>)["tenure"]);
@@ -80,16 +101,32 @@ function open(context: Readonly<TSESLint.RuleContext<string, readonly unknown[]>
     return "tenure rules got no types for this file's second pass: in a single run, `parserOptions.project` gives them to the first alone; use `projectService: true`, or set `disallowAutomaticSingleRunInference: true`.";
   }
   const file = services.esTreeNodeToTSNodeMap.get(context.sourceCode.ast);
-  return new FileAnalysis(context.sourceCode as unknown as Traversable, services, file.getSourceFile(), settings);
+  return new FileAnalysis(
+    context.sourceCode as unknown as Traversable,
+    services,
+    file.getSourceFile(),
+    settings,
+  );
 }
 
 function noTypes(context: Readonly<TSESLint.RuleContext<string, readonly unknown[]>>): string {
-  const services = context.sourceCode.parserServices as { esTreeNodeToTSNodeMap?: unknown } | undefined;
+  const services = context.sourceCode.parserServices as
+    { esTreeNodeToTSNodeMap?: unknown } | undefined;
   const isScript = /\.[cm]?jsx?$/.test(context.filename);
   if (services?.esTreeNodeToTSNodeMap === undefined) {
-    return "tenure rules read types, and this file was not parsed by @typescript-eslint/parser; set `languageOptions.parser`"
-      + (isScript ? ", or limit the tenure config to TypeScript files with `files: [\"**/*.ts\"]`" : "") + ".";
+    return (
+      "tenure rules read types, and this file was not parsed by @typescript-eslint/parser; set `languageOptions.parser`" +
+      (isScript
+        ? ', or limit the tenure config to TypeScript files with `files: ["**/*.ts"]`'
+        : "") +
+      "."
+    );
   }
-  return "tenure rules need type information; set `languageOptions.parserOptions.projectService: true`"
-    + (isScript ? " and include JavaScript in the project with `allowJs`, or limit the tenure config to TypeScript files" : "") + ".";
+  return (
+    "tenure rules need type information; set `languageOptions.parserOptions.projectService: true`" +
+    (isScript
+      ? " and include JavaScript in the project with `allowJs`, or limit the tenure config to TypeScript files"
+      : "") +
+    "."
+  );
 }

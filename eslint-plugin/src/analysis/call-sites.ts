@@ -13,7 +13,8 @@ const indexes = new WeakMap<ts.SourceFile, FileIndex>();
 
 const add = <T>(map: Map<string, T[]>, key: string, value: T): void => {
   const list = map.get(key);
-  if (list) list.push(value); else map.set(key, [value]);
+  if (list) list.push(value);
+  else map.set(key, [value]);
 };
 
 function indexFile(file: ts.SourceFile): FileIndex {
@@ -43,10 +44,22 @@ function isValueUse(id: ts.Identifier): boolean {
   }
   const parent = node.parent;
   if (ts.isCallExpression(parent) || ts.isNewExpression(parent)) return parent.expression !== node;
-  if (ts.isPropertyAssignment(parent) || ts.isVariableDeclaration(parent) || ts.isPropertyDeclaration(parent)) return parent.initializer === node;
-  if (ts.isBinaryExpression(parent)) return parent.right === node && parent.operatorToken.kind === ts.SyntaxKind.EqualsToken;
-  return ts.isReturnStatement(parent) || ts.isShorthandPropertyAssignment(parent) || ts.isArrayLiteralExpression(parent)
-    || ts.isConditionalExpression(parent) || ts.isArrowFunction(parent) || ts.isSpreadAssignment(parent);
+  if (
+    ts.isPropertyAssignment(parent) ||
+    ts.isVariableDeclaration(parent) ||
+    ts.isPropertyDeclaration(parent)
+  )
+    return parent.initializer === node;
+  if (ts.isBinaryExpression(parent))
+    return parent.right === node && parent.operatorToken.kind === ts.SyntaxKind.EqualsToken;
+  return (
+    ts.isReturnStatement(parent) ||
+    ts.isShorthandPropertyAssignment(parent) ||
+    ts.isArrayLiteralExpression(parent) ||
+    ts.isConditionalExpression(parent) ||
+    ts.isArrowFunction(parent) ||
+    ts.isSpreadAssignment(parent)
+  );
 }
 
 export interface CallSites {
@@ -55,27 +68,40 @@ export interface CallSites {
 }
 
 /** Every call of a function and every other use of its name, in one file or the whole program. */
-export function callSitesOf(oracle: Oracle, fn: FunctionWithBody, scope: "program" | "file"): CallSites {
+export function callSitesOf(
+  oracle: Oracle,
+  fn: FunctionWithBody,
+  scope: "program" | "file",
+): CallSites {
   const name = nameOf(fn);
   if (name === undefined) return { calls: [], values: [] };
   const targets = declarationsOf(oracle, fn);
-  const files = scope === "file" ? [fn.getSourceFile()] : oracle.program.getSourceFiles().filter((f) => !f.isDeclarationFile);
+  const files =
+    scope === "file"
+      ? [fn.getSourceFile()]
+      : oracle.program.getSourceFiles().filter((f) => !f.isDeclarationFile);
   const calls: CallLike[] = [];
   const values: ts.Node[] = [];
   for (const file of files) {
     const index = indexFile(file);
-    for (const call of index.calls.get(name) ?? []) if (refersTo(oracle, calleeName(call), targets)) calls.push(call);
+    for (const call of index.calls.get(name) ?? [])
+      if (refersTo(oracle, calleeName(call), targets)) calls.push(call);
     if (ts.isConstructorDeclaration(fn)) continue;
-    for (const id of index.values.get(name) ?? []) if (refersTo(oracle, id, targets)) values.push(id);
+    for (const id of index.values.get(name) ?? [])
+      if (refersTo(oracle, id, targets)) values.push(id);
   }
   return { calls, values };
 }
 
-const calleeName = (call: CallLike): ts.Node => (ts.isPropertyAccessExpression(call.expression) ? call.expression.name : call.expression);
+const calleeName = (call: CallLike): ts.Node =>
+  ts.isPropertyAccessExpression(call.expression) ? call.expression.name : call.expression;
 
 const refersTo = (oracle: Oracle, node: ts.Node, targets: ReadonlySet<ts.Node>): boolean => {
   const symbol = oracle.symbolAt(node);
-  return symbol?.declarations?.some((d) => targets.has(d)) === true || (symbol?.valueDeclaration !== undefined && targets.has(symbol.valueDeclaration));
+  return (
+    symbol?.declarations?.some((d) => targets.has(d)) === true ||
+    (symbol?.valueDeclaration !== undefined && targets.has(symbol.valueDeclaration))
+  );
 };
 
 /** The name callers use. */
@@ -83,33 +109,57 @@ export function nameOf(fn: ts.Node): string | undefined {
   if (ts.isConstructorDeclaration(fn)) return fn.parent.name?.text;
   const holder = ts.isArrowFunction(fn) || ts.isFunctionExpression(fn) ? bindingOf(fn) : fn;
   const name = (holder as Partial<ts.NamedDeclaration> | undefined)?.name;
-  return name && (ts.isIdentifier(name) || ts.isPrivateIdentifier(name) || ts.isStringLiteral(name)) ? name.text : undefined;
+  return name && (ts.isIdentifier(name) || ts.isPrivateIdentifier(name) || ts.isStringLiteral(name))
+    ? name.text
+    : undefined;
 }
 
 /** The variable or property a function expression is bound to. */
-export function bindingOf(fn: ts.Node): ts.VariableDeclaration | ts.PropertyDeclaration | ts.PropertyAssignment | undefined {
+export function bindingOf(
+  fn: ts.Node,
+): ts.VariableDeclaration | ts.PropertyDeclaration | ts.PropertyAssignment | undefined {
   let node: ts.Node = fn;
-  while (ts.isParenthesizedExpression(node.parent) || ts.isAsExpression(node.parent) || ts.isSatisfiesExpression(node.parent)) node = node.parent;
+  while (
+    ts.isParenthesizedExpression(node.parent) ||
+    ts.isAsExpression(node.parent) ||
+    ts.isSatisfiesExpression(node.parent)
+  )
+    node = node.parent;
   const parent = node.parent;
-  return (ts.isVariableDeclaration(parent) || ts.isPropertyDeclaration(parent) || ts.isPropertyAssignment(parent)) && parent.initializer === node ? parent : undefined;
+  return (ts.isVariableDeclaration(parent) ||
+    ts.isPropertyDeclaration(parent) ||
+    ts.isPropertyAssignment(parent)) &&
+    parent.initializer === node
+    ? parent
+    : undefined;
 }
 
 /** The declarations through which a function may be reached: itself, and for a method those it overrides or implements. */
 function declarationsOf(oracle: Oracle, fn: FunctionWithBody): Set<ts.Node> {
-  const own: ts.Node = ts.isConstructorDeclaration(fn) ? fn.parent : bindingOf(fn) ?? fn;
+  const own: ts.Node = ts.isConstructorDeclaration(fn) ? fn.parent : (bindingOf(fn) ?? fn);
   const targets = new Set<ts.Node>([own, fn]);
   const holder = own.parent as ts.Node | undefined;
-  if (holder && ts.isClassLike(holder) && !ts.isConstructorDeclaration(fn)) addOverridden(oracle, holder, nameOf(fn) ?? "", targets, 0);
+  if (holder && ts.isClassLike(holder) && !ts.isConstructorDeclaration(fn))
+    addOverridden(oracle, holder, nameOf(fn) ?? "", targets, 0);
   return targets;
 }
 
-function addOverridden(oracle: Oracle, holder: ts.ClassLikeDeclaration | ts.InterfaceDeclaration, name: string, targets: Set<ts.Node>, depth: number): void {
+function addOverridden(
+  oracle: Oracle,
+  holder: ts.ClassLikeDeclaration | ts.InterfaceDeclaration,
+  name: string,
+  targets: Set<ts.Node>,
+  depth: number,
+): void {
   if (depth > 6) return;
   for (const clause of holder.heritageClauses ?? []) {
     for (const base of clause.types) {
       const type = oracle.checker.getTypeAtLocation(base);
-      for (const declaration of type.getProperty(name)?.declarations ?? []) targets.add(declaration);
-      const parent = type.symbol?.declarations?.find((d) => ts.isClassLike(d) || ts.isInterfaceDeclaration(d)) as ts.ClassLikeDeclaration | undefined;
+      for (const declaration of type.getProperty(name)?.declarations ?? [])
+        targets.add(declaration);
+      const parent = type.symbol?.declarations?.find(
+        (d) => ts.isClassLike(d) || ts.isInterfaceDeclaration(d),
+      ) as ts.ClassLikeDeclaration | undefined;
       if (parent && parent !== holder) addOverridden(oracle, parent, name, targets, depth + 1);
     }
   }

@@ -36,19 +36,35 @@ export class Cells {
   constructor(oracle: Oracle, root: ts.Node) {
     this.oracle = oracle;
     this.root = root;
-    if (ts.isFunctionLike(root)) for (const p of root.parameters) this.declare(p.name, p, "parameter");
+    if (ts.isFunctionLike(root))
+      for (const p of root.parameters) this.declare(p.name, p, "parameter");
     const visit = (node: ts.Node): void => {
-      if (ts.isFunctionLike(node) || ts.isTypeNode(node) || (ts.isClassLike(node) && node !== root)) return;
-      if (ts.isVariableDeclaration(node)) this.declare(node.name, node, ts.getCombinedNodeFlags(node) & ts.NodeFlags.Using ? "using" : "local");
+      if (ts.isFunctionLike(node) || ts.isTypeNode(node) || (ts.isClassLike(node) && node !== root))
+        return;
+      if (ts.isVariableDeclaration(node))
+        this.declare(
+          node.name,
+          node,
+          ts.getCombinedNodeFlags(node) & ts.NodeFlags.Using ? "using" : "local",
+        );
       ts.forEachChild(node, visit);
     };
     ts.forEachChild(root, visit);
   }
 
-  private declare(name: ts.BindingName, declaration: ts.VariableDeclaration | ts.ParameterDeclaration, kind: Cell["kind"]): void {
+  private declare(
+    name: ts.BindingName,
+    declaration: ts.VariableDeclaration | ts.ParameterDeclaration,
+    kind: Cell["kind"],
+  ): void {
     // `const` and `await using` share flag bits: Using = 4, Const = 2, AwaitUsing = 6
     const flags = ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.AwaitUsing;
-    const real = kind === "parameter" ? kind : flags === ts.NodeFlags.Using || flags === ts.NodeFlags.AwaitUsing ? "using" : "local";
+    const real =
+      kind === "parameter"
+        ? kind
+        : flags === ts.NodeFlags.Using || flags === ts.NodeFlags.AwaitUsing
+          ? "using"
+          : "local";
     for (const { id, declaration: at } of boundNames(name, declaration)) {
       const owned = this.oracle.ownedAt(id) ?? this.assignedType(at, id);
       if (!owned) continue;
@@ -56,25 +72,57 @@ export class Cells {
       this.names.add(id.text);
       this.byDeclaration.set(at, cell);
       if (owned.shape === "record") {
-        cell.fields = new Map(owned.fields.map((f) => [f, this.make(`${id.text}.${f}`, { ...owned, shape: "one", nullable: false }, real, at, id)]));
+        cell.fields = new Map(
+          owned.fields.map((f) => [
+            f,
+            this.make(`${id.text}.${f}`, { ...owned, shape: "one", nullable: false }, real, at, id),
+          ]),
+        );
       }
     }
   }
 
   /** `let x;` has no type of its own; its first assignment tells. */
   private assignedType(declaration: ts.Declaration, id: ts.Identifier): Owned | null {
-    if (!ts.isVariableDeclaration(declaration) || declaration.type || declaration.initializer || ts.isForOfStatement(declaration.parent.parent)) return null;
+    if (
+      !ts.isVariableDeclaration(declaration) ||
+      declaration.type ||
+      declaration.initializer ||
+      ts.isForOfStatement(declaration.parent.parent)
+    )
+      return null;
     for (const use of referencesTo(this.oracle, declaration, id, this.root)) {
       const { parent } = use;
-      if (!ts.isBinaryExpression(parent) || parent.left !== use || parent.operatorToken.kind !== ts.SyntaxKind.EqualsToken) continue;
+      if (
+        !ts.isBinaryExpression(parent) ||
+        parent.left !== use ||
+        parent.operatorToken.kind !== ts.SyntaxKind.EqualsToken
+      )
+        continue;
       const owned = this.oracle.ownedAt(parent.right);
       if (owned) return owned;
     }
     return null;
   }
 
-  private make(label: string, owned: Owned, kind: Cell["kind"], declaration?: ts.Declaration, name?: ts.Identifier): Cell {
-    const cell: Cell = { index: this.all.length, label, owned, kind, declaration, name, fields: undefined, seen: new Set(), disposals: 0 };
+  private make(
+    label: string,
+    owned: Owned,
+    kind: Cell["kind"],
+    declaration?: ts.Declaration,
+    name?: ts.Identifier,
+  ): Cell {
+    const cell: Cell = {
+      index: this.all.length,
+      label,
+      owned,
+      kind,
+      declaration,
+      name,
+      fields: undefined,
+      seen: new Set(),
+      disposals: 0,
+    };
     this.all.push(cell);
     return cell;
   }
@@ -97,7 +145,8 @@ export class Cells {
     if (known) return known;
     if (!(this.watched ??= watchedPlaces(this.root)).has(key)) return undefined;
     const owned = this.oracle.ownedAt(access);
-    if (owned?.shape !== "one" || owned.owner.freshProperties.some((p) => key.endsWith(`.${p}`))) return undefined;
+    if (owned?.shape !== "one" || owned.owner.freshProperties.some((p) => key.endsWith(`.${p}`)))
+      return undefined;
     const cell = this.make(key, owned, "place");
     this.places.set(key, cell);
     return cell;
@@ -112,7 +161,9 @@ export class Cells {
 
 /** The places worth watching: mentioned twice at least, and handed to a call, given another name or asked to end in between. */
 function watchedPlaces(root: ts.Node): ReadonlySet<string> {
-  const once = new Set<string>(), twice = new Set<string>(), ended = new Set<string>();
+  const once = new Set<string>(),
+    twice = new Set<string>(),
+    ended = new Set<string>();
   const visit = (node: ts.Node): void => {
     if (ts.isFunctionLike(node) || ts.isTypeNode(node)) return;
     if (ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node)) {
@@ -138,8 +189,15 @@ function placeKey(node: ts.Expression): string | undefined {
   if (!ts.isElementAccessExpression(node)) return undefined;
   const base = baseKey(node.expression);
   const index = node.argumentExpression;
-  const simple = ts.isIdentifier(index) || ts.isStringLiteralLike(index) || ts.isNumericLiteral(index);
+  const simple =
+    ts.isIdentifier(index) || ts.isStringLiteralLike(index) || ts.isNumericLiteral(index);
   return base === undefined || !simple ? undefined : `${base}[${index.getText()}]`;
 }
 const baseKey = (node: ts.Expression): string | undefined =>
-  ts.isIdentifier(node) ? node.text : node.kind === ts.SyntaxKind.ThisKeyword ? "this" : ts.isNonNullExpression(node) ? baseKey(node.expression) : placeKey(node);
+  ts.isIdentifier(node)
+    ? node.text
+    : node.kind === ts.SyntaxKind.ThisKeyword
+      ? "this"
+      : ts.isNonNullExpression(node)
+        ? baseKey(node.expression)
+        : placeKey(node);

@@ -17,18 +17,27 @@ export interface Fact {
 export function factsBetween(from: Segment, to: Segment): Fact[] {
   if (!from.forks || !from.last || !ts.isExpression(from.last)) return [];
   let leaf: ts.Expression = from.last;
-  while (ts.isParenthesizedExpression(leaf) || (ts.isBinaryExpression(leaf) && isLogical(leaf))) leaf = ts.isParenthesizedExpression(leaf) ? leaf.expression : leaf.right;
+  while (ts.isParenthesizedExpression(leaf) || (ts.isBinaryExpression(leaf) && isLogical(leaf)))
+    leaf = ts.isParenthesizedExpression(leaf) ? leaf.expression : leaf.right;
   const truth = polarity(leaf, to.first);
   if (truth === undefined) return [];
-  if (truth === "null" || truth === "present") return ts.isIdentifier(leaf) ? [{ id: leaf, is: truth }] : [];
+  if (truth === "null" || truth === "present")
+    return ts.isIdentifier(leaf) ? [{ id: leaf, is: truth }] : [];
   return factsOf(leaf, truth === "true");
 }
 
 const isLogical = (node: ts.BinaryExpression): boolean =>
-  [ts.SyntaxKind.AmpersandAmpersandToken, ts.SyntaxKind.BarBarToken, ts.SyntaxKind.QuestionQuestionToken].includes(node.operatorToken.kind);
+  [
+    ts.SyntaxKind.AmpersandAmpersandToken,
+    ts.SyntaxKind.BarBarToken,
+    ts.SyntaxKind.QuestionQuestionToken,
+  ].includes(node.operatorToken.kind);
 
 /** Which way a fork went, told by the first node of the segment it led to. */
-function polarity(leaf: ts.Expression, first: ts.Node | undefined): "true" | "false" | "null" | "present" | undefined {
+function polarity(
+  leaf: ts.Expression,
+  first: ts.Node | undefined,
+): "true" | "false" | "null" | "present" | undefined {
   const yes = (target: ts.Node): "true" | "false" => (first === target ? "true" : "false");
   for (let node: ts.Node = leaf; ; node = node.parent) {
     const parent = node.parent;
@@ -36,49 +45,84 @@ function polarity(leaf: ts.Expression, first: ts.Node | undefined): "true" | "fa
     if (ts.isBinaryExpression(parent) && isLogical(parent)) {
       if (parent.right === node) continue;
       const right = first !== undefined && unparen(parent.right) === unparenNode(first);
-      if (parent.operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken) return right ? "true" : "false";
+      if (parent.operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken)
+        return right ? "true" : "false";
       if (parent.operatorToken.kind === ts.SyntaxKind.BarBarToken) return right ? "false" : "true";
       return right ? "null" : "present";
     }
     if (ts.isIfStatement(parent) && parent.expression === node) return yes(parent.thenStatement);
-    if (ts.isConditionalExpression(parent) && parent.condition === node) return first !== undefined && unparen(parent.whenTrue) === unparenNode(first) ? "true" : "false";
-    if ((ts.isWhileStatement(parent) || ts.isDoStatement(parent)) && parent.expression === node) return yes(parent.statement);
+    if (ts.isConditionalExpression(parent) && parent.condition === node)
+      return first !== undefined && unparen(parent.whenTrue) === unparenNode(first)
+        ? "true"
+        : "false";
+    if ((ts.isWhileStatement(parent) || ts.isDoStatement(parent)) && parent.expression === node)
+      return yes(parent.statement);
     if (ts.isForStatement(parent) && parent.condition === node) return yes(parent.statement);
-    if ((ts.isPropertyAccessExpression(parent) || ts.isElementAccessExpression(parent)) && parent.expression === node && parent.questionDotToken) {
-      const inside = ts.isPropertyAccessExpression(parent) ? parent.name : parent.argumentExpression;
+    if (
+      (ts.isPropertyAccessExpression(parent) || ts.isElementAccessExpression(parent)) &&
+      parent.expression === node &&
+      parent.questionDotToken
+    ) {
+      const inside = ts.isPropertyAccessExpression(parent)
+        ? parent.name
+        : parent.argumentExpression;
       return first === inside ? "present" : "null";
     }
     return undefined;
   }
 }
 
-const unparen = (node: ts.Expression): ts.Node => { let n = node; while (ts.isParenthesizedExpression(n)) n = n.expression; return n; };
+const unparen = (node: ts.Expression): ts.Node => {
+  let n = node;
+  while (ts.isParenthesizedExpression(n)) n = n.expression;
+  return n;
+};
 const unparenNode = (node: ts.Node): ts.Node => (ts.isExpression(node) ? unparen(node) : node);
 
 function factsOf(test: ts.Expression, truth: boolean): Fact[] {
   if (ts.isParenthesizedExpression(test)) return factsOf(test.expression, truth);
-  if (ts.isPrefixUnaryExpression(test) && test.operator === ts.SyntaxKind.ExclamationToken) return factsOf(test.operand, !truth);
+  if (ts.isPrefixUnaryExpression(test) && test.operator === ts.SyntaxKind.ExclamationToken)
+    return factsOf(test.operand, !truth);
   if (ts.isIdentifier(test)) return [{ id: test, is: truth ? "present" : "null" }];
   const field = fieldOf(test);
-  if (field && !/^(is)?[dD]isposed$/.test(field.field)) return [{ ...field, is: truth ? "present" : "null" }];
-  if (ts.isPropertyAccessExpression(test) && ts.isIdentifier(test.expression) && /^(is)?[dD]isposed$/.test(test.name.text)) {
+  if (field && !/^(is)?[dD]isposed$/.test(field.field))
+    return [{ ...field, is: truth ? "present" : "null" }];
+  if (
+    ts.isPropertyAccessExpression(test) &&
+    ts.isIdentifier(test.expression) &&
+    /^(is)?[dD]isposed$/.test(test.name.text)
+  ) {
     return [{ id: test.expression, is: truth ? "disposed" : "undisposed" }];
   }
   return ts.isBinaryExpression(test) ? comparison(test, truth) : [];
 }
 
 const fieldOf = (node: ts.Expression): { id: ts.Identifier; field: string } | undefined =>
-  (ts.isPropertyAccessExpression(node) && ts.isIdentifier(node.expression) ? { id: node.expression, field: node.name.text } : undefined);
+  ts.isPropertyAccessExpression(node) && ts.isIdentifier(node.expression)
+    ? { id: node.expression, field: node.name.text }
+    : undefined;
 
 function comparison({ left, right, operatorToken }: ts.BinaryExpression, truth: boolean): Fact[] {
   const kind = operatorToken.kind;
-  if (kind === ts.SyntaxKind.InstanceOfKeyword) return ts.isIdentifier(left) && !truth ? [{ id: left, is: "other" }] : [];
-  const equal = kind === ts.SyntaxKind.EqualsEqualsToken || kind === ts.SyntaxKind.EqualsEqualsEqualsToken;
-  if (!equal && kind !== ts.SyntaxKind.ExclamationEqualsToken && kind !== ts.SyntaxKind.ExclamationEqualsEqualsToken) return [];
+  if (kind === ts.SyntaxKind.InstanceOfKeyword)
+    return ts.isIdentifier(left) && !truth ? [{ id: left, is: "other" }] : [];
+  const equal =
+    kind === ts.SyntaxKind.EqualsEqualsToken || kind === ts.SyntaxKind.EqualsEqualsEqualsToken;
+  if (
+    !equal &&
+    kind !== ts.SyntaxKind.ExclamationEqualsToken &&
+    kind !== ts.SyntaxKind.ExclamationEqualsEqualsToken
+  )
+    return [];
   const same = equal === truth;
   const facts: Fact[] = [];
-  for (const [one, other] of [[left, right], [right, left]] as const) {
-    const empty = other.kind === ts.SyntaxKind.NullKeyword || (ts.isIdentifier(other) && other.text === "undefined");
+  for (const [one, other] of [
+    [left, right],
+    [right, left],
+  ] as const) {
+    const empty =
+      other.kind === ts.SyntaxKind.NullKeyword ||
+      (ts.isIdentifier(other) && other.text === "undefined");
     const field = fieldOf(one);
     if (field && empty) facts.push({ ...field, is: same ? "null" : "present" });
     if (!ts.isIdentifier(one) || one.text === "undefined") continue;

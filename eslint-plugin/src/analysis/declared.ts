@@ -8,39 +8,74 @@ type Signature = ts.FunctionDeclaration | ts.MethodDeclaration | ts.MethodSignat
 const known = new WeakMap<ts.TypeChecker, WeakMap<ts.Symbol, ts.Type | null>>();
 
 /** The type of a call's result by its callee's declaration; null when that does not settle it. */
-export function declaredResult(checker: ts.TypeChecker, call: ts.CallExpression | ts.NewExpression, callee: ts.Symbol): ts.Type | null {
+export function declaredResult(
+  checker: ts.TypeChecker,
+  call: ts.CallExpression | ts.NewExpression,
+  callee: ts.Symbol,
+): ts.Type | null {
   if (ts.isOptionalChain(call)) return null;
   let cache = known.get(checker);
-  if (!cache) known.set(checker, cache = new WeakMap());
+  if (!cache) known.set(checker, (cache = new WeakMap()));
   let found = cache.get(callee);
-  if (found === undefined) cache.set(callee, found = ts.isNewExpression(call) ? instanceOf(checker, callee) : resultOf(checker, callee));
+  if (found === undefined)
+    cache.set(
+      callee,
+      (found = ts.isNewExpression(call) ? instanceOf(checker, callee) : resultOf(checker, callee)),
+    );
   return found;
 }
 
 function instanceOf(checker: ts.TypeChecker, callee: ts.Symbol): ts.Type | null {
   const [only] = callee.declarations ?? [];
-  return only && callee.declarations?.length === 1 && ts.isClassDeclaration(only) && only.typeParameters === undefined ? checker.getDeclaredTypeOfSymbol(callee) : null;
+  return only &&
+    callee.declarations?.length === 1 &&
+    ts.isClassDeclaration(only) &&
+    only.typeParameters === undefined
+    ? checker.getDeclaredTypeOfSymbol(callee)
+    : null;
 }
 
 /** What the page's own functions give that is decided by their arguments (`createElement(name)`): never something owned, and dear to find out. */
-export function isPageFunction(call: ts.CallExpression | ts.NewExpression, callee: ts.Symbol): boolean {
+export function isPageFunction(
+  call: ts.CallExpression | ts.NewExpression,
+  callee: ts.Symbol,
+): boolean {
   const [first] = callee.declarations ?? [];
   if (!first) return false;
   const { fileName } = first.getSourceFile();
   if (/[\\/]lib\.dom(\.\w+)*\.d\.ts$/.test(fileName)) return true;
-  return ts.isNewExpression(call) && /[\\/]lib\.es[\w.]*\.d\.ts$/.test(fileName) && plain.test(callee.name);
+  return (
+    ts.isNewExpression(call) &&
+    /[\\/]lib\.es[\w.]*\.d\.ts$/.test(fileName) &&
+    plain.test(callee.name)
+  );
 }
-const plain = /^(\w*Array(Buffer)?|DataView|\w*Error|Date|RegExp|WeakMap|WeakSet|URL|AbortController|Intl)$/;
+const plain =
+  /^(\w*Array(Buffer)?|DataView|\w*Error|Date|RegExp|WeakMap|WeakSet|URL|AbortController|Intl)$/;
 
 /** The type of a variable or parameter by its annotation, or by a first value that settles it; null when only the flow tells, as for unions. */
-export function declaredVariable(checker: ts.TypeChecker, declaration: ts.Declaration, ofCall: (call: ts.CallExpression | ts.NewExpression) => ts.Type | null): ts.Type | null {
-  if (!ts.isVariableDeclaration(declaration) && !(ts.isParameter(declaration) && !declaration.dotDotDotToken && !declaration.questionToken && !declaration.initializer)) return null;
+export function declaredVariable(
+  checker: ts.TypeChecker,
+  declaration: ts.Declaration,
+  ofCall: (call: ts.CallExpression | ts.NewExpression) => ts.Type | null,
+): ts.Type | null {
+  if (
+    !ts.isVariableDeclaration(declaration) &&
+    !(
+      ts.isParameter(declaration) &&
+      !declaration.dotDotDotToken &&
+      !declaration.questionToken &&
+      !declaration.initializer
+    )
+  )
+    return null;
   if (!ts.isIdentifier(declaration.name)) return null;
   const { type, initializer } = declaration;
   if (type) return settled(checker.getTypeFromTypeNode(type));
   if (!initializer || !ts.isVariableDeclaration(declaration)) return null;
   let value = initializer;
-  while (ts.isParenthesizedExpression(value) || ts.isNonNullExpression(value)) value = value.expression;
+  while (ts.isParenthesizedExpression(value) || ts.isNonNullExpression(value))
+    value = value.expression;
   if (!ts.isCallExpression(value) && !ts.isNewExpression(value)) return null;
   const found = ofCall(value);
   return found && settled(found);
@@ -48,13 +83,23 @@ export function declaredVariable(checker: ts.TypeChecker, declaration: ts.Declar
 
 /** A type that no test on the way can narrow to another. */
 const settled = (type: ts.Type): ts.Type | null =>
-  (type.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown | ts.TypeFlags.Union | ts.TypeFlags.Instantiable | ts.TypeFlags.NonPrimitive) ? null : type);
+  type.flags &
+  (ts.TypeFlags.Any |
+    ts.TypeFlags.Unknown |
+    ts.TypeFlags.Union |
+    ts.TypeFlags.Instantiable |
+    ts.TypeFlags.NonPrimitive)
+    ? null
+    : type;
 
 function resultOf(checker: ts.TypeChecker, callee: ts.Symbol): ts.Type | null {
   const { declarations = [] } = callee;
   const types: ts.Type[] = [];
   for (const declaration of declarations) {
-    if (!isSignature(declaration)) { if (ts.isModuleDeclaration(declaration)) continue; return null; } // functions with properties
+    if (!isSignature(declaration)) {
+      if (ts.isModuleDeclaration(declaration)) continue;
+      return null;
+    } // functions with properties
     if (isImplementation(declaration, declarations)) continue;
     const type = resultOfOne(checker, declaration);
     if (!type || (types[0] && types[0] !== type)) return null; // overloads that differ: the arguments decide
@@ -63,21 +108,31 @@ function resultOf(checker: ts.TypeChecker, callee: ts.Symbol): ts.Type | null {
   return types[0] ?? null;
 }
 
-const isSignature = (node: ts.Node): node is Signature => ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node) || ts.isMethodSignature(node);
+const isSignature = (node: ts.Node): node is Signature =>
+  ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node) || ts.isMethodSignature(node);
 /** The body behind overloads is not what callers see. */
-const isImplementation = (node: Signature, all: readonly ts.Declaration[]): boolean => all.length > 1 && !ts.isMethodSignature(node) && node.body !== undefined;
+const isImplementation = (node: Signature, all: readonly ts.Declaration[]): boolean =>
+  all.length > 1 && !ts.isMethodSignature(node) && node.body !== undefined;
 
 function resultOfOne(checker: ts.TypeChecker, declaration: Signature): ts.Type | null {
   const { type } = declaration;
   if (!type) return null;
   if (type.kind === ts.SyntaxKind.ThisType) return null;
-  const parameter = ts.isTypeReferenceNode(type) && ts.isIdentifier(type.typeName) && !type.typeArguments ? declaration.typeParameters?.find((p) => p.name.text === (type.typeName as ts.Identifier).text) : undefined;
+  const parameter =
+    ts.isTypeReferenceNode(type) && ts.isIdentifier(type.typeName) && !type.typeArguments
+      ? declaration.typeParameters?.find(
+          (p) => p.name.text === (type.typeName as ts.Identifier).text,
+        )
+      : undefined;
   if (parameter) {
     // `<T extends Tensor>(x: T): T` gives a tensor of some kind
     const { constraint } = parameter;
     if (!constraint || mentionsParameter(constraint, declaration)) return null;
     const bound = checker.getTypeFromTypeNode(constraint);
-    return bound.isClassOrInterface() || (bound as Partial<ts.TypeReference>).target?.isClassOrInterface() === true ? bound : null;
+    return bound.isClassOrInterface() ||
+      (bound as Partial<ts.TypeReference>).target?.isClassOrInterface() === true
+      ? bound
+      : null;
   }
   return mentionsParameter(type, declaration) ? null : checker.getTypeFromTypeNode(type);
 }
@@ -85,10 +140,20 @@ function resultOfOne(checker: ts.TypeChecker, declaration: Signature): ts.Type |
 /** Whether a type depends on a type parameter of its function or class, or on `this`. */
 function mentionsParameter(type: ts.TypeNode, declaration: Signature): boolean {
   const names = new Set<string>();
-  for (let node: ts.Node | undefined = declaration; node; node = node.parent as ts.Node | undefined) {
-    for (const p of (node as { typeParameters?: readonly ts.TypeParameterDeclaration[] }).typeParameters ?? []) names.add(p.name.text);
+  for (
+    let node: ts.Node | undefined = declaration;
+    node;
+    node = node.parent as ts.Node | undefined
+  ) {
+    for (const p of (node as { typeParameters?: readonly ts.TypeParameterDeclaration[] })
+      .typeParameters ?? [])
+      names.add(p.name.text);
   }
-  const visit = (node: ts.Node): boolean => node.kind === ts.SyntaxKind.ThisType || ts.isConditionalTypeNode(node) || ts.isMappedTypeNode(node)
-    || (ts.isIdentifier(node) && names.has(node.text)) || (ts.forEachChild(node, (c) => visit(c) || undefined) ?? false);
+  const visit = (node: ts.Node): boolean =>
+    node.kind === ts.SyntaxKind.ThisType ||
+    ts.isConditionalTypeNode(node) ||
+    ts.isMappedTypeNode(node) ||
+    (ts.isIdentifier(node) && names.has(node.text)) ||
+    (ts.forEachChild(node, (c) => visit(c) || undefined) ?? false);
   return visit(type);
 }

@@ -8,18 +8,28 @@ import type { CallLike, Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
 
 /** Whether a method name frees the receiver. */
-export const isDisposer = (owned: Owned, member: string): boolean => owned.owner.dispose.methods.includes(member);
+export const isDisposer = (owned: Owned, member: string): boolean =>
+  owned.owner.dispose.methods.includes(member);
 
 /** Whether a call frees its arguments. */
 export const disposesArguments = (session: Session, call: CallLike, owned: Owned): boolean =>
-  owned.owner.dispose.functions.length > 0 && session.oracle.is(session.oracle.callee(call), owned.owner.dispose.functions, owned.owner);
+  owned.owner.dispose.functions.length > 0 &&
+  session.oracle.is(session.oracle.callee(call), owned.owner.dispose.functions, owned.owner);
 
 /** Whether `x[Symbol.dispose]()` or `x[Symbol.asyncDispose]()`; `fate.kind` is then "element". */
 export function callsDisposeSymbol(fate: Fate): boolean {
   const access = fate.node;
-  return fate.kind === "element" && ts.isElementAccessExpression(access) && /^Symbol\.(asyncD|d)ispose$/.test(access.argumentExpression.getText())
-    && ts.isCallExpression(access.parent) && access.parent.expression === access;
+  return (
+    fate.kind === "element" &&
+    ts.isElementAccessExpression(access) &&
+    /^Symbol\.(asyncD|d)ispose$/.test(access.argumentExpression.getText()) &&
+    ts.isCallExpression(access.parent) &&
+    access.parent.expression === access
+  );
 }
 
 /** Whether a name reads like the end of something's life; functions so named may free what they are given. */
-export const soundsLikeDisposal = (name: string): boolean => /^(_|#)?(dispose|free|release|destroy|cleanup|cleanUp|clear|close|reset|teardown|tearDown|unload|delete|consume|drop)/.test(name) || /Dispose|AndFree/.test(name);
+export const soundsLikeDisposal = (name: string): boolean =>
+  /^(_|#)?(dispose|free|release|destroy|cleanup|cleanUp|clear|close|reset|teardown|tearDown|unload|delete|consume|drop)/.test(
+    name,
+  ) || /Dispose|AndFree/.test(name);

@@ -10,17 +10,20 @@ const byProgram = new WeakMap<ts.Program, ReadonlySet<ts.Node>>();
 /** The declarations that the packages of a program export through their entry files. */
 export function offered(oracle: Oracle): ReadonlySet<ts.Node> {
   let found = byProgram.get(oracle.program);
-  if (!found) byProgram.set(oracle.program, found = collect(oracle));
+  if (!found) byProgram.set(oracle.program, (found = collect(oracle)));
   return found;
 }
 
 function collect(oracle: Oracle): ReadonlySet<ts.Node> {
-  const folders = new Set<string>(), declarations = new Set<ts.Node>();
-  for (const file of oracle.program.getSourceFiles()) if (!file.isDeclarationFile) folders.add(oracle.folderOf(file));
+  const folders = new Set<string>(),
+    declarations = new Set<ts.Node>();
+  for (const file of oracle.program.getSourceFiles())
+    if (!file.isDeclarationFile) folders.add(oracle.folderOf(file));
   for (const folder of folders) {
     for (const entry of entriesOf(folder)) {
       const file = oracle.program.getSourceFile(entry);
-      const symbol = file && !file.isDeclarationFile ? oracle.checker.getSymbolAtLocation(file) : undefined;
+      const symbol =
+        file && !file.isDeclarationFile ? oracle.checker.getSymbolAtLocation(file) : undefined;
       if (symbol) exportsOf(oracle, symbol, declarations, 0);
     }
   }
@@ -30,9 +33,11 @@ function collect(oracle: Oracle): ReadonlySet<ts.Node> {
 /** Everything a module exports, through `export * as name` too. */
 function exportsOf(oracle: Oracle, module: ts.Symbol, into: Set<ts.Node>, depth: number): void {
   for (const exported of oracle.checker.getExportsOfModule(module)) {
-    const symbol = exported.flags & ts.SymbolFlags.Alias ? oracle.checker.getAliasedSymbol(exported) : exported;
-    if (symbol.flags & ts.SymbolFlags.ValueModule) { if (depth < 2) exportsOf(oracle, symbol, into, depth + 1); }
-    else for (const declaration of symbol.declarations ?? []) into.add(declaration);
+    const symbol =
+      exported.flags & ts.SymbolFlags.Alias ? oracle.checker.getAliasedSymbol(exported) : exported;
+    if (symbol.flags & ts.SymbolFlags.ValueModule) {
+      if (depth < 2) exportsOf(oracle, symbol, into, depth + 1);
+    } else for (const declaration of symbol.declarations ?? []) into.add(declaration);
   }
 }
 
@@ -53,7 +58,11 @@ function entriesOf(folder: string): string[] {
   };
   for (const key of ["exports", "main", "module", "types", "source"]) visit(parsed[key]);
   return [...paths].flatMap((path) => {
-    const source = path.replace(/(^|\/)(dist|lib|build)\//, "$1src/").replace(/(\.d)?\.([cm]?)[jt]sx?$/, ".$2ts");
-    return [path, source].filter((p) => /\.[cm]?tsx?$/.test(p) && !p.includes("*")).map((p) => `${folder}/${p}`);
+    const source = path
+      .replace(/(^|\/)(dist|lib|build)\//, "$1src/")
+      .replace(/(\.d)?\.([cm]?)[jt]sx?$/, ".$2ts");
+    return [path, source]
+      .filter((p) => /\.[cm]?tsx?$/.test(p) && !p.includes("*"))
+      .map((p) => `${folder}/${p}`);
   });
 }

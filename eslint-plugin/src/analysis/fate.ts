@@ -8,8 +8,22 @@ import type { CallLike } from "./oracle.ts";
 
 export interface Fate {
   kind:
-    | "dropped" | "receiver" | "read" | "element" | "argument" | "bound" | "assigned" | "returned" | "yielded" | "thrown"
-    | "field" | "iterated" | "operand" | "called" | "spread" | "unknown";
+    | "dropped"
+    | "receiver"
+    | "read"
+    | "element"
+    | "argument"
+    | "bound"
+    | "assigned"
+    | "returned"
+    | "yielded"
+    | "thrown"
+    | "field"
+    | "iterated"
+    | "operand"
+    | "called"
+    | "spread"
+    | "unknown";
   /** The construct that receives the value: the call, declaration, assignment, return statement, … */
   node: ts.Node;
   /** The outermost expression that still has the value, below `node`. */
@@ -24,7 +38,15 @@ export interface Fate {
 }
 
 export function fateOf(start: ts.Expression): Fate {
-  const fate: Fate = { kind: "unknown", node: start, top: start, conditional: false, awaited: false, literal: null, member: "" };
+  const fate: Fate = {
+    kind: "unknown",
+    node: start,
+    top: start,
+    conditional: false,
+    awaited: false,
+    literal: null,
+    member: "",
+  };
   let node: ts.Expression = start;
   for (;;) {
     const parent: ts.Node = node.parent;
@@ -37,67 +59,120 @@ export function fateOf(start: ts.Expression): Fate {
 }
 
 const settle = (fate: Fate, kind: Fate["kind"], node: ts.Node, member = ""): null => {
-  fate.kind = kind; fate.node = node; fate.member = member;
+  fate.kind = kind;
+  fate.node = node;
+  fate.member = member;
   return null;
 };
 
 /** One step: the parent expression that has the same value, or null once the fate is settled. */
 function climb(node: ts.Expression, parent: ts.Node, fate: Fate): ts.Expression | null {
   switch (parent.kind) {
-    case ts.SyntaxKind.ParenthesizedExpression: case ts.SyntaxKind.AsExpression: case ts.SyntaxKind.SatisfiesExpression:
-    case ts.SyntaxKind.NonNullExpression: case ts.SyntaxKind.TypeAssertionExpression:
+    case ts.SyntaxKind.ParenthesizedExpression:
+    case ts.SyntaxKind.AsExpression:
+    case ts.SyntaxKind.SatisfiesExpression:
+    case ts.SyntaxKind.NonNullExpression:
+    case ts.SyntaxKind.TypeAssertionExpression:
       return parent as ts.Expression;
     case ts.SyntaxKind.AwaitExpression:
       fate.awaited = true;
       return parent as ts.Expression;
     case ts.SyntaxKind.ConditionalExpression:
-      if ((parent as ts.ConditionalExpression).condition === node) return settle(fate, "operand", parent);
+      if ((parent as ts.ConditionalExpression).condition === node)
+        return settle(fate, "operand", parent);
       fate.conditional = true;
       return parent as ts.Expression;
-    case ts.SyntaxKind.BinaryExpression: return climbBinary(node, parent as ts.BinaryExpression, fate);
+    case ts.SyntaxKind.BinaryExpression:
+      return climbBinary(node, parent as ts.BinaryExpression, fate);
     case ts.SyntaxKind.ArrayLiteralExpression:
-      if (isAssignmentPattern(parent as ts.ArrayLiteralExpression)) return settle(fate, "unknown", parent);
+      if (isAssignmentPattern(parent as ts.ArrayLiteralExpression))
+        return settle(fate, "unknown", parent);
       fate.literal = parent as ts.ArrayLiteralExpression;
       return parent as ts.Expression;
     case ts.SyntaxKind.SpreadElement:
       if (ts.isArrayLiteralExpression(parent.parent)) return parent as ts.Expression;
       return settleArgument(parent as ts.Expression, parent.parent, fate);
-    case ts.SyntaxKind.PropertyAssignment: case ts.SyntaxKind.ShorthandPropertyAssignment: case ts.SyntaxKind.SpreadAssignment:
+    case ts.SyntaxKind.PropertyAssignment:
+    case ts.SyntaxKind.ShorthandPropertyAssignment:
+    case ts.SyntaxKind.SpreadAssignment:
       fate.literal = parent.parent as ts.ObjectLiteralExpression;
       return parent.parent as ts.Expression;
-    case ts.SyntaxKind.PropertyAccessExpression: return climbAccess(parent as ts.PropertyAccessExpression, fate);
+    case ts.SyntaxKind.PropertyAccessExpression:
+      return climbAccess(parent as ts.PropertyAccessExpression, fate);
     case ts.SyntaxKind.ElementAccessExpression:
-      return settle(fate, (parent as ts.ElementAccessExpression).expression === node ? "element" : "operand", parent);
-    case ts.SyntaxKind.CallExpression: case ts.SyntaxKind.NewExpression: return settleArgument(node, parent, fate);
-    case ts.SyntaxKind.VariableDeclaration: case ts.SyntaxKind.Parameter: case ts.SyntaxKind.BindingElement: return settle(fate, "bound", parent);
-    case ts.SyntaxKind.PropertyDeclaration: case ts.SyntaxKind.ExportAssignment: return settle(fate, "field", parent);
-    case ts.SyntaxKind.ExpressionStatement: case ts.SyntaxKind.VoidExpression: return settle(fate, "dropped", parent);
-    case ts.SyntaxKind.ReturnStatement: return settle(fate, "returned", parent);
-    case ts.SyntaxKind.ArrowFunction: return settle(fate, "returned", parent);
-    case ts.SyntaxKind.YieldExpression: return settle(fate, "yielded", parent);
-    case ts.SyntaxKind.ThrowStatement: return settle(fate, "thrown", parent);
+      return settle(
+        fate,
+        (parent as ts.ElementAccessExpression).expression === node ? "element" : "operand",
+        parent,
+      );
+    case ts.SyntaxKind.CallExpression:
+    case ts.SyntaxKind.NewExpression:
+      return settleArgument(node, parent, fate);
+    case ts.SyntaxKind.VariableDeclaration:
+    case ts.SyntaxKind.Parameter:
+    case ts.SyntaxKind.BindingElement:
+      return settle(fate, "bound", parent);
+    case ts.SyntaxKind.PropertyDeclaration:
+    case ts.SyntaxKind.ExportAssignment:
+      return settle(fate, "field", parent);
+    case ts.SyntaxKind.ExpressionStatement:
+    case ts.SyntaxKind.VoidExpression:
+      return settle(fate, "dropped", parent);
+    case ts.SyntaxKind.ReturnStatement:
+      return settle(fate, "returned", parent);
+    case ts.SyntaxKind.ArrowFunction:
+      return settle(fate, "returned", parent);
+    case ts.SyntaxKind.YieldExpression:
+      return settle(fate, "yielded", parent);
+    case ts.SyntaxKind.ThrowStatement:
+      return settle(fate, "thrown", parent);
     case ts.SyntaxKind.ForOfStatement:
-      return settle(fate, (parent as ts.ForOfStatement).expression === node ? "iterated" : "unknown", parent);
+      return settle(
+        fate,
+        (parent as ts.ForOfStatement).expression === node ? "iterated" : "unknown",
+        parent,
+      );
     case ts.SyntaxKind.ForStatement:
-      return settle(fate, (parent as ts.ForStatement).condition === node ? "operand" : "dropped", parent);
-    case ts.SyntaxKind.TemplateSpan: case ts.SyntaxKind.PrefixUnaryExpression: case ts.SyntaxKind.PostfixUnaryExpression:
-    case ts.SyntaxKind.TypeOfExpression: case ts.SyntaxKind.IfStatement: case ts.SyntaxKind.WhileStatement: case ts.SyntaxKind.DoStatement:
-    case ts.SyntaxKind.SwitchStatement: case ts.SyntaxKind.CaseClause: case ts.SyntaxKind.ForInStatement:
+      return settle(
+        fate,
+        (parent as ts.ForStatement).condition === node ? "operand" : "dropped",
+        parent,
+      );
+    case ts.SyntaxKind.TemplateSpan:
+    case ts.SyntaxKind.PrefixUnaryExpression:
+    case ts.SyntaxKind.PostfixUnaryExpression:
+    case ts.SyntaxKind.TypeOfExpression:
+    case ts.SyntaxKind.IfStatement:
+    case ts.SyntaxKind.WhileStatement:
+    case ts.SyntaxKind.DoStatement:
+    case ts.SyntaxKind.SwitchStatement:
+    case ts.SyntaxKind.CaseClause:
+    case ts.SyntaxKind.ForInStatement:
       return settle(fate, "operand", parent);
-    default: return settle(fate, "unknown", parent);
+    default:
+      return settle(fate, "unknown", parent);
   }
 }
 
-function climbBinary(node: ts.Expression, parent: ts.BinaryExpression, fate: Fate): ts.Expression | null {
+function climbBinary(
+  node: ts.Expression,
+  parent: ts.BinaryExpression,
+  fate: Fate,
+): ts.Expression | null {
   const operator = parent.operatorToken.kind;
-  if (operator === ts.SyntaxKind.CommaToken) return parent.right === node ? parent : settle(fate, "dropped", parent);
-  const logical = operator === ts.SyntaxKind.BarBarToken || operator === ts.SyntaxKind.QuestionQuestionToken;
+  if (operator === ts.SyntaxKind.CommaToken)
+    return parent.right === node ? parent : settle(fate, "dropped", parent);
+  const logical =
+    operator === ts.SyntaxKind.BarBarToken || operator === ts.SyntaxKind.QuestionQuestionToken;
   if (logical || (operator === ts.SyntaxKind.AmpersandAmpersandToken && parent.right === node)) {
     fate.conditional = true;
     return parent;
   }
-  const assigns = operator === ts.SyntaxKind.EqualsToken || operator === ts.SyntaxKind.BarBarEqualsToken
-    || operator === ts.SyntaxKind.AmpersandAmpersandEqualsToken || operator === ts.SyntaxKind.QuestionQuestionEqualsToken;
+  const assigns =
+    operator === ts.SyntaxKind.EqualsToken ||
+    operator === ts.SyntaxKind.BarBarEqualsToken ||
+    operator === ts.SyntaxKind.AmpersandAmpersandEqualsToken ||
+    operator === ts.SyntaxKind.QuestionQuestionEqualsToken;
   if (assigns && parent.right === node) {
     if (operator !== ts.SyntaxKind.EqualsToken) fate.conditional = true;
     return settle(fate, "assigned", parent);
@@ -107,27 +182,37 @@ function climbBinary(node: ts.Expression, parent: ts.BinaryExpression, fate: Fat
 
 function climbAccess(access: ts.PropertyAccessExpression, fate: Fate): null {
   let top: ts.Expression = access;
-  while (ts.isParenthesizedExpression(top.parent) || ts.isNonNullExpression(top.parent)) top = top.parent;
+  while (ts.isParenthesizedExpression(top.parent) || ts.isNonNullExpression(top.parent))
+    top = top.parent;
   const called = ts.isCallExpression(top.parent) && top.parent.expression === top;
   return settle(fate, called ? "receiver" : "read", called ? top.parent : access, access.name.text);
 }
 
 function settleArgument(node: ts.Expression, parent: ts.Node, fate: Fate): null {
-  if (!ts.isCallExpression(parent) && !ts.isNewExpression(parent)) return settle(fate, "unknown", parent);
+  if (!ts.isCallExpression(parent) && !ts.isNewExpression(parent))
+    return settle(fate, "unknown", parent);
   return settle(fate, parent.expression === node ? "called" : "argument", parent);
 }
 
 /** Whether an array literal is the left side of a destructuring assignment. */
 function isAssignmentPattern(node: ts.ArrayLiteralExpression): boolean {
   const parent = node.parent;
-  return (ts.isBinaryExpression(parent) && parent.operatorToken.kind === ts.SyntaxKind.EqualsToken && parent.left === node)
-    || (ts.isForOfStatement(parent) && parent.initializer === node);
+  return (
+    (ts.isBinaryExpression(parent) &&
+      parent.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
+      parent.left === node) ||
+    (ts.isForOfStatement(parent) && parent.initializer === node)
+  );
 }
 
 /** The argument expression of a call that contains a node, and its position. */
-export function argumentOf(call: CallLike, node: ts.Node): { argument: ts.Expression; index: number } | undefined {
+export function argumentOf(
+  call: CallLike,
+  node: ts.Node,
+): { argument: ts.Expression; index: number } | undefined {
   let current = node;
-  while (current.parent !== call && current.parent as ts.Node | undefined) current = current.parent;
+  while (current.parent !== call && (current.parent as ts.Node | undefined))
+    current = current.parent;
   const index = call.arguments?.indexOf(current as ts.Expression) ?? -1;
   const argument = call.arguments?.[index];
   return argument && { argument, index };
@@ -148,8 +233,9 @@ export function returnsOf(fn: ts.FunctionLikeDeclaration & { body: ts.Node }): t
   if (ts.isArrowFunction(fn) && !ts.isBlock(fn.body)) return [fn.body];
   const found: ts.Expression[] = [];
   const visit = (node: ts.Node): void => {
-    if (ts.isReturnStatement(node)) { if (node.expression) found.push(node.expression); }
-    else if (!ts.isFunctionLike(node) && !ts.isClassLike(node)) ts.forEachChild(node, visit);
+    if (ts.isReturnStatement(node)) {
+      if (node.expression) found.push(node.expression);
+    } else if (!ts.isFunctionLike(node) && !ts.isClassLike(node)) ts.forEachChild(node, visit);
   };
   ts.forEachChild(fn.body, visit);
   return found;

@@ -9,7 +9,12 @@ import { factsBetween } from "./conditions.ts";
 import type { Event, FunctionPaths, Segment, Site } from "./events.ts";
 
 /** Possibilities, one bit each. */
-export const none = 1, owned = 2, disposed = 4, escaped = 8, nil = 16, unknown = 32;
+export const none = 1,
+  owned = 2,
+  disposed = 4,
+  escaped = 8,
+  nil = 16,
+  unknown = 32;
 
 export type Problem =
   /** A fresh value nobody disposes, on every path (`always`) or on the one that ends at `exit`. */
@@ -30,16 +35,31 @@ interface Value {
 }
 type State = Map<Cell, Value>;
 const noSites: ReadonlySet<Site> = new Set();
-const value = (bits: number, sites = noSites, link?: Cell, at?: ts.Node): Value => ({ bits, sites, link, at });
+const value = (bits: number, sites = noSites, link?: Cell, at?: ts.Node): Value => ({
+  bits,
+  sites,
+  link,
+  at,
+});
 
 function joinValue(a: Value, b: Value): Value {
   if (a === b) return a;
-  const sites = a.sites.size === 0 ? b.sites : b.sites.size === 0 ? a.sites : new Set([...a.sites, ...b.sites]);
+  const sites =
+    a.sites.size === 0 ? b.sites : b.sites.size === 0 ? a.sites : new Set([...a.sites, ...b.sites]);
   const conflict = a.link !== b.link && a.link !== undefined && b.link !== undefined;
-  return { bits: a.bits | b.bits | (conflict ? unknown : 0), sites, link: a.link ?? b.link, at: a.at ?? b.at };
+  return {
+    bits: a.bits | b.bits | (conflict ? unknown : 0),
+    sites,
+    link: a.link ?? b.link,
+    at: a.at ?? b.at,
+  };
 }
 const sameValue = (a: Value | undefined, b: Value): boolean =>
-  a !== undefined && a.bits === b.bits && a.link === b.link && a.sites.size === b.sites.size && [...a.sites].every((s) => b.sites.has(s));
+  a !== undefined &&
+  a.bits === b.bits &&
+  a.link === b.link &&
+  a.sites.size === b.sites.size &&
+  [...a.sites].every((s) => b.sites.has(s));
 
 /** Everything wrong in one function. */
 export function problemsOf(paths: FunctionPaths, exceptions: boolean): Problem[] {
@@ -54,7 +74,9 @@ class Flow {
   private reporting = false;
   private readonly paths: FunctionPaths;
 
-  constructor(paths: FunctionPaths) { this.paths = paths; }
+  constructor(paths: FunctionPaths) {
+    this.paths = paths;
+  }
 
   run(exceptions: boolean): Problem[] {
     const { segments } = this.paths;
@@ -64,7 +86,8 @@ class Flow {
     }
     this.reporting = true;
     for (const segment of segments) this.transfer(segment, this.inState(segment));
-    for (const segment of this.paths.returned) if (exceptions || !segment.yields) this.leaks(segment);
+    for (const segment of this.paths.returned)
+      if (exceptions || !segment.yields) this.leaks(segment);
     if (exceptions) for (const segment of this.paths.thrown) this.leaks(segment);
     return this.problems;
   }
@@ -72,14 +95,19 @@ class Flow {
   private update(segment: Segment): boolean {
     const out = this.transfer(segment, this.inState(segment));
     const before = this.outs.get(segment);
-    const same = before !== undefined && before.size === out.size && [...out].every(([cell, v]) => sameValue(before.get(cell), v));
+    const same =
+      before !== undefined &&
+      before.size === out.size &&
+      [...out].every(([cell, v]) => sameValue(before.get(cell), v));
     this.outs.set(segment, out);
     return !same;
   }
 
   private inState(segment: Segment): State {
     const state: State = new Map();
-    if (segment === this.paths.initial) for (const cell of this.paths.cells.all) if (cell.kind === "parameter" || cell.kind === "place") state.set(cell, value(none));
+    if (segment === this.paths.initial)
+      for (const cell of this.paths.cells.all)
+        if (cell.kind === "parameter" || cell.kind === "place") state.set(cell, value(none));
     for (const previous of segment.previous) {
       const out = this.outs.get(previous);
       if (!out) continue;
@@ -98,7 +126,10 @@ class Flow {
     for (const { id, is, field } of facts) {
       const cell = this.paths.cells.at(id);
       if (!cell) continue;
-      const named = field === undefined ? [cell, ...(cell.fields?.values() ?? [])] : [cell.fields?.get(field)].filter((c) => c !== undefined);
+      const named =
+        field === undefined
+          ? [cell, ...(cell.fields?.values() ?? [])]
+          : [cell.fields?.get(field)].filter((c) => c !== undefined);
       for (const target of named) {
         const v = state.get(target);
         if (!v) continue;
@@ -120,45 +151,75 @@ class Flow {
     const { cell } = event;
     const v = state.get(cell) ?? value(0);
     switch (event.kind) {
-      case "own": return this.own(state, cell, v, event.site);
+      case "own":
+        return this.own(state, cell, v, event.site);
       case "set":
         if (cell.kind !== "place") this.overwritten(v, cell, event.node, undefined);
         this.unlink(state, cell);
         state.set(cell, value(event.to === "none" ? none : event.to === "null" ? nil : unknown));
         return;
-      case "alias": return this.alias(state, cell, event.from, event.node);
+      case "alias":
+        return this.alias(state, cell, event.from, event.node);
       case "use":
-        if (v.bits === disposed && v.at) this.report({ kind: "use-after-dispose", node: event.node, cell, at: v.at });
+        if (v.bits === disposed && v.at)
+          this.report({ kind: "use-after-dispose", node: event.node, cell, at: v.at });
         return;
-      case "dispose": return this.dispose(state, cell, v, event.node, event.certain);
+      case "dispose":
+        return this.dispose(state, cell, v, event.node, event.certain);
       case "return":
-        if (cell.kind === "using") this.report({ kind: "return-disposed", node: event.node, cell, at: undefined });
-        else if (v.bits === disposed && v.at) this.report({ kind: "return-disposed", node: event.node, cell, at: v.at });
+        if (cell.kind === "using")
+          this.report({ kind: "return-disposed", node: event.node, cell, at: undefined });
+        else if (v.bits === disposed && v.at)
+          this.report({ kind: "return-disposed", node: event.node, cell, at: v.at });
         return this.escape(state, cell, v);
       case "escape":
-        if (v.bits === disposed && v.at && cell.owned.shape === "one" && ts.isIdentifier(event.node)) this.report({ kind: "use-after-dispose", node: event.node, cell, at: v.at });
+        if (
+          v.bits === disposed &&
+          v.at &&
+          cell.owned.shape === "one" &&
+          ts.isIdentifier(event.node)
+        )
+          this.report({ kind: "use-after-dispose", node: event.node, cell, at: v.at });
         return this.escape(state, cell, v);
     }
   }
 
   private own(state: State, cell: Cell, v: Value, site: Site): void {
-    if (cell.owned.shape === "many" && site.node !== cell.declaration && ts.isCallExpression(site.node)) {
+    if (
+      cell.owned.shape === "many" &&
+      site.node !== cell.declaration &&
+      ts.isCallExpression(site.node)
+    ) {
       // pushing onto a container adds to what it owns
       state.set(cell, { ...v, bits: (v.bits & ~none) | owned, sites: new Set([...v.sites, site]) });
       return;
     }
-    if (cell.owned.shape === "many" && site.declares && site.node !== cell.declaration && ts.isBinaryExpression(site.node)) {
+    if (
+      cell.owned.shape === "many" &&
+      site.declares &&
+      site.node !== cell.declaration &&
+      ts.isBinaryExpression(site.node)
+    ) {
       state.set(cell, { ...v, bits: (v.bits & ~none) | owned, sites: new Set([...v.sites, site]) });
       return;
     }
     if (!site.declares) this.overwritten(v, cell, site.node, site);
-    else if (v.bits & owned && !(v.bits & (unknown | escaped))) for (const old of v.sites) this.report({ kind: "leak", site: old, always: (v.bits & disposed) === 0, exit: undefined, cell });
+    else if (v.bits & owned && !(v.bits & (unknown | escaped)))
+      for (const old of v.sites)
+        this.report({
+          kind: "leak",
+          site: old,
+          always: (v.bits & disposed) === 0,
+          exit: undefined,
+          cell,
+        });
     this.unlink(state, cell);
     state.set(cell, value(owned | (site.nullable ? nil : 0), new Set([site])));
   }
 
   private overwritten(v: Value, cell: Cell, node: ts.Node, next: Site | undefined): void {
-    if (!(v.bits & owned) || v.bits & (unknown | escaped | disposed) || cell.owned.shape !== "one") return;
+    if (!(v.bits & owned) || v.bits & (unknown | escaped | disposed) || cell.owned.shape !== "one")
+      return;
     for (const site of v.sites) this.report({ kind: "overwrite", site, node, cell, next });
   }
 
@@ -168,13 +229,20 @@ class Flow {
     const before = state.get(cell);
     if (before && !ts.isVariableDeclaration(node)) this.overwritten(before, cell, node, undefined);
     this.unlink(state, cell);
-    const kept = from.kind === "place" || from.kind === "parameter" && !(source.bits & owned);
+    const kept = from.kind === "place" || (from.kind === "parameter" && !(source.bits & owned));
     state.set(cell, { ...source, link: kept ? from : undefined });
-    if (!kept) state.set(from, { bits: source.bits & ~owned | (source.bits & owned ? none : 0), sites: noSites, link: cell, at: source.at });
+    if (!kept)
+      state.set(from, {
+        bits: (source.bits & ~owned) | (source.bits & owned ? none : 0),
+        sites: noSites,
+        link: cell,
+        at: source.at,
+      });
   }
 
   private unlink(state: State, cell: Cell): void {
-    for (const [other, v] of state) if (v.link === cell) state.set(other, { ...v, link: undefined });
+    for (const [other, v] of state)
+      if (v.link === cell) state.set(other, { ...v, link: undefined });
   }
 
   private linked(state: State, cell: Cell): Cell[] {
@@ -191,12 +259,25 @@ class Flow {
   }
 
   private dispose(state: State, cell: Cell, v: Value, node: ts.Node, certain: boolean): void {
-    if (cell.kind === "using") return certain ? this.report({ kind: "double-dispose", node, cell, at: undefined }) : undefined;
-    if (v.bits === disposed && !cell.fields && v.at && !sameCall(v.at, node) && certain) this.report({ kind: "double-dispose", node, cell, at: v.at });
-    if (certain && cell.kind === "parameter" && v.bits === none && !cell.label.includes(".")) this.report({ kind: "dispose-parameter", node, cell });
+    if (cell.kind === "using")
+      return certain
+        ? this.report({ kind: "double-dispose", node, cell, at: undefined })
+        : undefined;
+    if (v.bits === disposed && !cell.fields && v.at && !sameCall(v.at, node) && certain)
+      this.report({ kind: "double-dispose", node, cell, at: v.at });
+    if (certain && cell.kind === "parameter" && v.bits === none && !cell.label.includes("."))
+      this.report({ kind: "dispose-parameter", node, cell });
     for (const target of this.linked(state, cell)) {
-      if (certain && target !== cell && target.kind === "parameter") { const inner = state.get(target); if (inner?.bits === none) this.report({ kind: "dispose-parameter", node, cell: target }); }
-      state.set(target, { ...(state.get(target) ?? value(0)), bits: disposed, sites: noSites, at: certain ? node : undefined });
+      if (certain && target !== cell && target.kind === "parameter") {
+        const inner = state.get(target);
+        if (inner?.bits === none) this.report({ kind: "dispose-parameter", node, cell: target });
+      }
+      state.set(target, {
+        ...(state.get(target) ?? value(0)),
+        bits: disposed,
+        sites: noSites,
+        at: certain ? node : undefined,
+      });
     }
   }
 
@@ -205,7 +286,16 @@ class Flow {
     for (const target of this.linked(state, cell)) {
       const inner = state.get(target) ?? value(0);
       if (target !== cell && target.kind === "parameter") continue;
-      state.set(target, { ...inner, bits: inner.bits & owned ? inner.bits & ~owned | escaped : inner.bits === none && target.kind === "parameter" ? none : escaped, sites: noSites });
+      state.set(target, {
+        ...inner,
+        bits:
+          inner.bits & owned
+            ? (inner.bits & ~owned) | escaped
+            : inner.bits === none && target.kind === "parameter"
+              ? none
+              : escaped,
+        sites: noSites,
+      });
     }
   }
 
@@ -218,20 +308,35 @@ class Flow {
       if (!(v.bits & owned) || !leakIsSure(v.bits)) continue;
       if (v.bits & disposed && cell.disposals > 1) continue; // disposed under several conditions, which may well be each other's opposite
       if (cell.fields || cell.kind === "using" || cell.kind === "place") continue;
-      const always = !cell.seen.has("dispose") && !cell.seen.has("escape") && !cell.seen.has("return") && !cell.seen.has("alias");
-      for (const site of v.sites) if (isLocalLife(site)) this.report({ kind: "leak", site, always, exit: segment.returns, cell });
+      const always =
+        !cell.seen.has("dispose") &&
+        !cell.seen.has("escape") &&
+        !cell.seen.has("return") &&
+        !cell.seen.has("alias");
+      for (const site of v.sites)
+        if (isLocalLife(site))
+          this.report({ kind: "leak", site, always, exit: segment.returns, cell });
     }
   }
 
   /** `return cond ? a : b`: where `b` is returned, `a` is left behind. */
   private otherArm(segment: Segment, cell: Cell): void {
-    if (cell.fields || cell.kind !== "local" || !segment.returns || segment.events.some((e) => e.cell === cell)) return;
-    const returns = (s: Segment, of: Cell): boolean => s.events.some((e) => e.kind === "return" && e.cell === of);
+    if (
+      cell.fields ||
+      cell.kind !== "local" ||
+      !segment.returns ||
+      segment.events.some((e) => e.cell === cell)
+    )
+      return;
+    const returns = (s: Segment, of: Cell): boolean =>
+      s.events.some((e) => e.kind === "return" && e.cell === of);
     if (!segment.previous.some((p) => returns(p, cell))) return;
     for (const previous of segment.previous) {
       const v = this.outs.get(previous)?.get(cell);
       if (v?.bits !== owned || !previous.events.some((e) => e.kind === "return")) continue;
-      for (const site of v.sites) if (isLocalLife(site)) this.report({ kind: "leak", site, always: false, exit: segment.returns, cell });
+      for (const site of v.sites)
+        if (isLocalLife(site))
+          this.report({ kind: "leak", site, always: false, exit: segment.returns, cell });
     }
   }
 
@@ -254,7 +359,11 @@ class Flow {
 
 /** `dispose([a, b])` where `b` is another name of `a` is careless, not wrong. */
 function sameCall(a: ts.Node, b: ts.Node): boolean {
-  const callOf = (n: ts.Node): ts.Node | undefined => { let c: ts.Node | undefined = n; while (c && !ts.isCallExpression(c)) c = c.parent; return c; };
+  const callOf = (n: ts.Node): ts.Node | undefined => {
+    let c: ts.Node | undefined = n;
+    while (c && !ts.isCallExpression(c)) c = c.parent;
+    return c;
+  };
   const call = callOf(a);
   return call !== undefined && call === callOf(b);
 }
@@ -280,13 +389,22 @@ function leakIsSure(bits: number): boolean {
   return !(bits & disposed) || !(bits & (nil | none));
 }
 
-function keepBits(bits: number, fact: "null" | "present" | "disposed" | "undisposed" | "other" | "same"): number {
+function keepBits(
+  bits: number,
+  fact: "null" | "present" | "disposed" | "undisposed" | "other" | "same",
+): number {
   switch (fact) {
-    case "null": return bits & (nil | unknown | none | escaped);
-    case "present": return bits & ~nil;
-    case "disposed": return bits & owned ? (bits & ~owned) | disposed : bits;
-    case "undisposed": return bits & ~disposed;
-    case "other": return bits & ~owned;
-    case "same": return bits & owned ? (bits & ~owned) | none : bits;
+    case "null":
+      return bits & (nil | unknown | none | escaped);
+    case "present":
+      return bits & ~nil;
+    case "disposed":
+      return bits & owned ? (bits & ~owned) | disposed : bits;
+    case "undisposed":
+      return bits & ~disposed;
+    case "other":
+      return bits & ~owned;
+    case "same":
+      return bits & owned ? (bits & ~owned) | none : bits;
   }
 }

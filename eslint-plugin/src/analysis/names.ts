@@ -4,7 +4,10 @@
  */
 import type ts from "typescript";
 
-interface FileNames { getters: readonly string[]; scoped: readonly string[] }
+interface FileNames {
+  getters: readonly string[];
+  scoped: readonly string[];
+}
 const byFile = new WeakMap<ts.SourceFile, FileNames>();
 const byProgram = new WeakMap<ts.Program, { getters: Set<string>; scoped: Set<string> }>();
 
@@ -15,15 +18,24 @@ function namesOf(file: ts.SourceFile): FileNames {
   // In declaration files only documented getters matter: all others lend what they give.
   const readGetters = !file.isDeclarationFile || text.includes("@fresh");
   found = {
-    getters: readGetters ? [...text.matchAll(/\bget\s+([A-Za-z_$][\w$]*)\s*\(/g)].map((m) => m[1] ?? "") : [],
-    scoped: text.includes("@scoped") ? [...text.matchAll(/@scoped\b/g)].flatMap((m) => text.slice(m.index, m.index + 500).match(/[A-Za-z_$][\w$]*/g) ?? []) : [],
+    getters: readGetters
+      ? [...text.matchAll(/\bget\s+([A-Za-z_$][\w$]*)\s*\(/g)].map((m) => m[1] ?? "")
+      : [],
+    scoped: text.includes("@scoped")
+      ? [...text.matchAll(/@scoped\b/g)].flatMap(
+          (m) => text.slice(m.index, m.index + 500).match(/[A-Za-z_$][\w$]*/g) ?? [],
+        )
+      : [],
   };
   byFile.set(file, found);
   return found;
 }
 
 /** The gates of a program; unchanged files are not read again. */
-export function nameGates(program: ts.Program): { getters: ReadonlySet<string>; scoped: ReadonlySet<string> } {
+export function nameGates(program: ts.Program): {
+  getters: ReadonlySet<string>;
+  scoped: ReadonlySet<string>;
+} {
   let found = byProgram.get(program);
   if (found) return found;
   found = { getters: new Set(), scoped: new Set() };

@@ -33,18 +33,41 @@ export interface Callee {
   member: Owner | undefined;
 }
 
-const primitive = ts.TypeFlags.StringLike | ts.TypeFlags.NumberLike | ts.TypeFlags.BigIntLike | ts.TypeFlags.BooleanLike
-  | ts.TypeFlags.ESSymbolLike | ts.TypeFlags.Null | ts.TypeFlags.Undefined | ts.TypeFlags.Void;
-const noTags: Tags = { fresh: false, borrowed: false, scoped: false, keeps: false, takes: [], borrows: [] };
+const primitive =
+  ts.TypeFlags.StringLike |
+  ts.TypeFlags.NumberLike |
+  ts.TypeFlags.BigIntLike |
+  ts.TypeFlags.BooleanLike |
+  ts.TypeFlags.ESSymbolLike |
+  ts.TypeFlags.Null |
+  ts.TypeFlags.Undefined |
+  ts.TypeFlags.Void;
+const noTags: Tags = {
+  fresh: false,
+  borrowed: false,
+  scoped: false,
+  keeps: false,
+  takes: [],
+  borrows: [],
+};
 
 /** Functions, methods, accessors, constructors and arrows that have a body. */
 export const hasBody = (node: ts.Node | undefined): node is FunctionWithBody =>
-  node !== undefined && ts.isFunctionLike(node) && (node as Partial<FunctionWithBody>).body !== undefined;
+  node !== undefined &&
+  ts.isFunctionLike(node) &&
+  (node as Partial<FunctionWithBody>).body !== undefined;
 
 /** Looks through parentheses, `as`, `satisfies`, `!` and `await`. */
 export function unwrap(node: ts.Expression): ts.Expression {
-  while (ts.isParenthesizedExpression(node) || ts.isAsExpression(node) || ts.isSatisfiesExpression(node)
-    || ts.isNonNullExpression(node) || ts.isTypeAssertionExpression(node) || ts.isAwaitExpression(node)) node = node.expression;
+  while (
+    ts.isParenthesizedExpression(node) ||
+    ts.isAsExpression(node) ||
+    ts.isSatisfiesExpression(node) ||
+    ts.isNonNullExpression(node) ||
+    ts.isTypeAssertionExpression(node) ||
+    ts.isAwaitExpression(node)
+  )
+    node = node.expression;
   return node;
 }
 
@@ -67,7 +90,8 @@ export class Oracle {
     const names = new Map<string, Owner[]>();
     for (const owner of settings.owners) {
       if (!Array.isArray(owner.types)) continue;
-      for (const name of owner.types.flatMap((s) => s.name)) names.set(name, [...(names.get(name) ?? []), owner]);
+      for (const name of owner.types.flatMap((s) => s.name))
+        names.set(name, [...(names.get(name) ?? []), owner]);
     }
     this.memberNames = names;
   }
@@ -77,7 +101,7 @@ export class Oracle {
   /** Ownership of the value an expression gives; null when it is nobody's to free or unknown. */
   ownedAt(node: ts.Node): Owned | null {
     let found = this.byNode.get(node);
-    if (found === undefined) this.byNode.set(node, found = this.askOwned(node));
+    if (found === undefined) this.byNode.set(node, (found = this.askOwned(node)));
     return found;
   }
 
@@ -89,15 +113,27 @@ export class Oracle {
       declared = symbol ? declaredResult(this.checker, node, symbol) : null;
       if (!declared && symbol && isPageFunction(node, symbol)) return null;
     } else if (ts.isIdentifier(node)) {
-      const declaration = ts.isVariableDeclaration(node.parent) && node.parent.name === node ? node.parent : this.declarationAt(node);
-      declared = declaration ? declaredVariable(this.checker, declaration, (call) => { const symbol = this.calleeSymbol(call); return symbol ? declaredResult(this.checker, call, symbol) : null; }) : null;
+      const declaration =
+        ts.isVariableDeclaration(node.parent) && node.parent.name === node
+          ? node.parent
+          : this.declarationAt(node);
+      declared = declaration
+        ? declaredVariable(this.checker, declaration, (call) => {
+            const symbol = this.calleeSymbol(call);
+            return symbol ? declaredResult(this.checker, call, symbol) : null;
+          })
+        : null;
     }
     return this.owned(declared ?? this.checker.getTypeAtLocation(node));
   }
 
   private calleeSymbol(call: CallLike): ts.Symbol | undefined {
     const target = skipWrappers(call.expression);
-    const name = ts.isPropertyAccessExpression(target) ? target.name : ts.isIdentifier(target) ? target : undefined;
+    const name = ts.isPropertyAccessExpression(target)
+      ? target.name
+      : ts.isIdentifier(target)
+        ? target
+        : undefined;
     return name && this.symbolAt(name);
   }
 
@@ -106,15 +142,18 @@ export class Oracle {
     if (known !== undefined) return known;
     this.byType.set(type, null); // a type that contains itself owns nothing through itself
     const found = this.classify(type, depth);
-    if (found === null && depth > 0) this.byType.delete(type); // asked from too far away, perhaps
+    if (found === null && depth > 0)
+      this.byType.delete(type); // asked from too far away, perhaps
     else this.byType.set(type, found);
     return found;
   }
 
   private classify(type: ts.Type, depth: number): Owned | null {
-    if (type.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown | ts.TypeFlags.Never | primitive)) return null;
+    if (type.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown | ts.TypeFlags.Never | primitive))
+      return null;
     if (type.isUnion()) return this.union(type, depth);
-    if (type.isIntersection()) return type.types.map((t) => this.owned(t, depth)).find((o) => o !== null) ?? null;
+    if (type.isIntersection())
+      return type.types.map((t) => this.owned(t, depth)).find((o) => o !== null) ?? null;
     if (type.flags & ts.TypeFlags.TypeParameter) {
       const bound = this.checker.getBaseConstraintOfType(type);
       return bound && bound !== type ? this.owned(bound, depth) : null;
@@ -126,12 +165,19 @@ export class Oracle {
   }
 
   private union(type: ts.UnionType, depth: number): Owned | null {
-    const rest = type.types.filter((t) => !(t.flags & (ts.TypeFlags.Null | ts.TypeFlags.Undefined | ts.TypeFlags.Void)));
+    const rest = type.types.filter(
+      (t) => !(t.flags & (ts.TypeFlags.Null | ts.TypeFlags.Undefined | ts.TypeFlags.Void)),
+    );
     const owned = rest.map((t) => this.owned(t, depth));
     const first = owned[0];
     if (!first || owned.some((o) => o?.owner !== first.owner)) return null;
     const shape = owned.every((o) => o?.shape === first.shape) ? first.shape : "many";
-    return { owner: first.owner, shape, nullable: rest.length < type.types.length, fields: first.fields };
+    return {
+      owner: first.owner,
+      shape,
+      nullable: rest.length < type.types.length,
+      fields: first.fields,
+    };
   }
 
   private container(type: ts.Type, depth: number): Owned | null {
@@ -145,13 +191,19 @@ export class Oracle {
       if (!checker.isTupleType(type) || args.length === 0) return many(args[0]);
       const each = args.map((t) => this.owned(t, depth + 1));
       const first = each[0];
-      return first && each.every((o) => o?.owner === first.owner) ? { ...first, shape: "many", fields: [], nullable: false } : null;
+      return first && each.every((o) => o?.owner === first.owner)
+        ? { ...first, shape: "many", fields: [], nullable: false }
+        : null;
     }
     const name = type.symbol?.name as string | undefined;
-    if (name === "Promise" || name === "PromiseLike") return this.owned(checker.getTypeArguments(type as ts.TypeReference)[0] ?? type, depth);
-    if (name === "Map" || name === "ReadonlyMap") return many(checker.getTypeArguments(type as ts.TypeReference)[1]);
-    if (name === "Set" || name === "ReadonlySet") return many(checker.getTypeArguments(type as ts.TypeReference)[0]);
-    if (type.getCallSignatures().length > 0 || type.getConstructSignatures().length > 0) return null;
+    if (name === "Promise" || name === "PromiseLike")
+      return this.owned(checker.getTypeArguments(type as ts.TypeReference)[0] ?? type, depth);
+    if (name === "Map" || name === "ReadonlyMap")
+      return many(checker.getTypeArguments(type as ts.TypeReference)[1]);
+    if (name === "Set" || name === "ReadonlySet")
+      return many(checker.getTypeArguments(type as ts.TypeReference)[0]);
+    if (type.getCallSignatures().length > 0 || type.getConstructSignatures().length > 0)
+      return null;
     const index = type.getStringIndexType();
     if (index) return many(index);
     return this.record(type, depth);
@@ -160,7 +212,12 @@ export class Oracle {
   private record(type: ts.Type, depth: number): Owned | null {
     const declaration = type.symbol?.declarations?.[0];
     if (!declaration || depth > 1) return null;
-    if (!ts.isTypeLiteralNode(declaration) && !ts.isObjectLiteralExpression(declaration) && !ts.isInterfaceDeclaration(declaration)) return null;
+    if (
+      !ts.isTypeLiteralNode(declaration) &&
+      !ts.isObjectLiteralExpression(declaration) &&
+      !ts.isInterfaceDeclaration(declaration)
+    )
+      return null;
     if (this.isBuiltin(declaration.getSourceFile())) return null;
     const properties = type.getProperties();
     if (properties.length === 0 || properties.length > 16) return null;
@@ -171,14 +228,21 @@ export class Oracle {
       if (found) fields.set(found.owner, [...(fields.get(found.owner) ?? []), property.name]);
     }
     const owner = this.settings.owners.find((o) => fields.has(o)); // of several families, the one named first
-    return owner ? { owner, shape: "record", nullable: false, fields: fields.get(owner) ?? [] } : null;
+    return owner
+      ? { owner, shape: "record", nullable: false, fields: fields.get(owner) ?? [] }
+      : null;
   }
 
   private singleOwner(type: ts.Type): Owner | undefined {
     const symbol = type.symbol as ts.Symbol | undefined;
     if (!symbol) return undefined;
     for (const owner of this.settings.owners) {
-      if (Array.isArray(owner.types) ? this.named(type, owner, owner.types) : this.disposable(type, owner.types.disposable)) return owner;
+      if (
+        Array.isArray(owner.types)
+          ? this.named(type, owner, owner.types)
+          : this.disposable(type, owner.types.disposable)
+      )
+        return owner;
     }
     return this.settings.holder && isHolder(this, symbol) ? this.settings.holder : undefined;
   }
@@ -188,11 +252,16 @@ export class Oracle {
     if ((this.memberNames.get(symbol.name) ?? []).includes(owner)) {
       const file = symbol.declarations?.[0]?.getSourceFile();
       if (file && specifiers.some((s) => this.matches(s, symbol.name, file))) return true;
-      if (owner.brand.length > 0 && owner.brand.every((m) => type.getProperty(m) !== undefined)) return true;
+      if (owner.brand.length > 0 && owner.brand.every((m) => type.getProperty(m) !== undefined))
+        return true;
     }
     if (!type.isClassOrInterface() && !(type as ts.TypeReference).target) return false;
-    const bases = type.isClassOrInterface() ? this.checker.getBaseTypes(type) : this.checker.getBaseTypes((type as ts.TypeReference).target);
-    return bases.some((base) => base.symbol !== undefined && base !== type && this.named(base, owner, specifiers));
+    const bases = type.isClassOrInterface()
+      ? this.checker.getBaseTypes(type)
+      : this.checker.getBaseTypes((type as ts.TypeReference).target);
+    return bases.some(
+      (base) => base.symbol !== undefined && base !== type && this.named(base, owner, specifiers),
+    );
   }
 
   private disposable(type: ts.Type, kind: "sync" | "async" | "any"): boolean {
@@ -201,25 +270,40 @@ export class Oracle {
     // Iterators and timers are Disposable too, but nobody is expected to dispose them.
     if (builtin && !/^(Async)?DisposableStack$/.test(type.symbol.name)) return false;
     if (/^(Timeout|Immediate|Timer)$/.test(type.symbol.name)) return false;
-    return (kind !== "async" && hasWellKnown(type, "dispose")) || (kind !== "sync" && hasWellKnown(type, "asyncDispose"));
+    return (
+      (kind !== "async" && hasWellKnown(type, "dispose")) ||
+      (kind !== "sync" && hasWellKnown(type, "asyncDispose"))
+    );
   }
 
   /** Whether `using` (or `await using`) accepts the value an expression gives. */
   usingKind(node: ts.Node): "using" | "await using" | null {
     const type = this.checker.getNonNullableType(this.checker.getTypeAtLocation(node));
     const all = type.isUnion() ? type.types : [type];
-    const inner = all.map((t) => (t.symbol?.name === "Promise" ? this.checker.getTypeArguments(t as ts.TypeReference)[0] ?? t : t));
+    const inner = all.map((t) =>
+      t.symbol?.name === "Promise"
+        ? (this.checker.getTypeArguments(t as ts.TypeReference)[0] ?? t)
+        : t,
+    );
     if (inner.every((t) => hasWellKnown(t, "dispose"))) return "using";
     return inner.every((t) => hasWellKnown(t, "asyncDispose")) ? "await using" : null;
   }
 
   /** A type as the user would write it, for messages and inserted annotations. */
   typeText(node: ts.Node): string {
-    return this.checker.typeToString(this.checker.getTypeAtLocation(node), node, ts.TypeFormatFlags.NoTruncation);
+    return this.checker.typeToString(
+      this.checker.getTypeAtLocation(node),
+      node,
+      ts.TypeFormatFlags.NoTruncation,
+    );
   }
 
   isNumberLike(node: ts.Node): boolean {
-    return (this.checker.getTypeAtLocation(node).flags & (ts.TypeFlags.NumberLike | ts.TypeFlags.BooleanLike | ts.TypeFlags.StringLike)) !== 0;
+    return (
+      (this.checker.getTypeAtLocation(node).flags &
+        (ts.TypeFlags.NumberLike | ts.TypeFlags.BooleanLike | ts.TypeFlags.StringLike)) !==
+      0
+    );
   }
 
   // ---- names ----
@@ -228,10 +312,12 @@ export class Oracle {
   symbolAt(node: ts.Node): ts.Symbol | undefined {
     const known = this.bySymbol.get(node);
     if (known !== undefined) return known ?? undefined;
-    let symbol = ts.isShorthandPropertyAssignment(node.parent) && node.parent.name === node
-      ? this.checker.getShorthandAssignmentValueSymbol(node.parent)
-      : this.checker.getSymbolAtLocation(node);
-    if (symbol && symbol.flags & ts.SymbolFlags.Alias) symbol = this.checker.getAliasedSymbol(symbol);
+    let symbol =
+      ts.isShorthandPropertyAssignment(node.parent) && node.parent.name === node
+        ? this.checker.getShorthandAssignmentValueSymbol(node.parent)
+        : this.checker.getSymbolAtLocation(node);
+    if (symbol && symbol.flags & ts.SymbolFlags.Alias)
+      symbol = this.checker.getAliasedSymbol(symbol);
     this.bySymbol.set(node, symbol ?? null);
     return symbol;
   }
@@ -253,8 +339,15 @@ export class Oracle {
 
   private resolveCallee(call: CallLike): Callee {
     const target = skipWrappers(call.expression);
-    const nameNode = ts.isPropertyAccessExpression(target) ? target.name : ts.isIdentifier(target) ? target : undefined;
-    const receiver = ts.isPropertyAccessExpression(target) || ts.isElementAccessExpression(target) ? target.expression : undefined;
+    const nameNode = ts.isPropertyAccessExpression(target)
+      ? target.name
+      : ts.isIdentifier(target)
+        ? target
+        : undefined;
+    const receiver =
+      ts.isPropertyAccessExpression(target) || ts.isElementAccessExpression(target)
+        ? target.expression
+        : undefined;
     const symbol = nameNode && this.symbolAt(nameNode);
     let declarations = symbol?.declarations ?? [];
     if (ts.isNewExpression(call)) declarations = this.constructors(declarations);
@@ -262,9 +355,13 @@ export class Oracle {
     const declaration = body ?? symbol?.valueDeclaration ?? declarations[0];
     const file = declaration?.getSourceFile();
     return {
-      name: nameNode?.text ?? "", receiver, declaration, body,
+      name: nameNode?.text ?? "",
+      receiver,
+      declaration,
+      body,
       tags: declarations.map((d) => this.tags(d)).find((t) => t !== noTags) ?? noTags,
-      package: file ? this.packageOf(file) : "", builtin: file ? this.isBuiltin(file) : false,
+      package: file ? this.packageOf(file) : "",
+      builtin: file ? this.isBuiltin(file) : false,
       member: declaration && this.memberOwner(declaration),
     };
   }
@@ -272,13 +369,25 @@ export class Oracle {
   private constructors(declarations: readonly ts.Declaration[]): ts.Declaration[] {
     const found: ts.Declaration[] = [];
     for (const declaration of declarations) {
-      let current: ts.ClassLikeDeclaration | undefined = ts.isClassLike(declaration) ? declaration : undefined;
+      let current: ts.ClassLikeDeclaration | undefined = ts.isClassLike(declaration)
+        ? declaration
+        : undefined;
       for (let hops = 0; current && hops < 8; hops++) {
-        const constructor: ts.Declaration | undefined = current.members.find((m) => ts.isConstructorDeclaration(m) && m.body !== undefined);
-        if (constructor) { found.push(constructor); break; }
-        const base = current.heritageClauses?.find((h) => h.token === ts.SyntaxKind.ExtendsKeyword)?.types[0]?.expression;
-        const parent: ts.Declaration | undefined = base && this.declarationAt(ts.isPropertyAccessExpression(base) ? base.name : base);
-        if (!parent || !ts.isClassLike(parent)) { found.push(current); break; }
+        const constructor: ts.Declaration | undefined = current.members.find(
+          (m) => ts.isConstructorDeclaration(m) && m.body !== undefined,
+        );
+        if (constructor) {
+          found.push(constructor);
+          break;
+        }
+        const base = current.heritageClauses?.find((h) => h.token === ts.SyntaxKind.ExtendsKeyword)
+          ?.types[0]?.expression;
+        const parent: ts.Declaration | undefined =
+          base && this.declarationAt(ts.isPropertyAccessExpression(base) ? base.name : base);
+        if (!parent || !ts.isClassLike(parent)) {
+          found.push(current);
+          break;
+        }
         current = parent;
       }
     }
@@ -287,7 +396,8 @@ export class Oracle {
 
   private memberOwner(declaration: ts.Declaration): Owner | undefined {
     const holder = declaration.parent as ts.Node | undefined;
-    if (!holder || !(ts.isClassLike(holder) || ts.isInterfaceDeclaration(holder)) || !holder.name) return undefined;
+    if (!holder || !(ts.isClassLike(holder) || ts.isInterfaceDeclaration(holder)) || !holder.name)
+      return undefined;
     const owners = this.memberNames.get(holder.name.text);
     if (!owners) return undefined;
     const found = this.owned(this.checker.getTypeAtLocation(holder));
@@ -296,14 +406,17 @@ export class Oracle {
 
   tags(declaration: ts.Node): Tags {
     let found = this.tagsOf.get(declaration);
-    if (!found) this.tagsOf.set(declaration, found = readTags(declaration) ?? noTags);
+    if (!found) this.tagsOf.set(declaration, (found = readTags(declaration) ?? noTags));
     return found;
   }
 
   // ---- packages ----
 
   isBuiltin(file: ts.SourceFile): boolean {
-    return this.program.isSourceFileDefaultLibrary(file) || /[\\/]node_modules[\\/]@types[\\/]node[\\/]/.test(file.fileName);
+    return (
+      this.program.isSourceFileDefaultLibrary(file) ||
+      /[\\/]node_modules[\\/]@types[\\/]node[\\/]/.test(file.fileName)
+    );
   }
 
   /** The npm package a file belongs to: its nearest package.json, found once per folder. */
@@ -330,22 +443,35 @@ export class Oracle {
       }
     }
     const above = folder.replace(/[\\/][^\\/]*$/, "");
-    const found = name === "" && above !== folder && above !== "" ? this.packageAt(above) : { name, folder: name === "" ? "" : folder };
+    const found =
+      name === "" && above !== folder && above !== ""
+        ? this.packageAt(above)
+        : { name, folder: name === "" ? "" : folder };
     this.packages.set(folder, found);
     return found;
   }
 
   matches(specifier: Specifier, name: string, file: ts.SourceFile): boolean {
     const names = specifier.name;
-    if (!(typeof names === "string" ? nameMatches(names, name) : names.some((n) => nameMatches(n, name)))) return false;
+    if (
+      !(typeof names === "string"
+        ? nameMatches(names, name)
+        : names.some((n) => nameMatches(n, name)))
+    )
+      return false;
     if (specifier.from === "lib") return this.isBuiltin(file);
     if (specifier.from === "file" || specifier.path !== undefined) {
-      return specifier.path === undefined ? !file.isDeclarationFile : file.fileName.endsWith(specifier.path.replace(/^\.\//, ""));
+      return specifier.path === undefined
+        ? !file.isDeclarationFile
+        : file.fileName.endsWith(specifier.path.replace(/^\.\//, ""));
     }
     if (specifier.package === undefined) return true;
     const found = this.packageOf(file);
-    return found === specifier.package || found === `@types/${specifier.package.replace(/^@/, "").replace("/", "__")}`
-      || ambientModules(file).includes(specifier.package);
+    return (
+      found === specifier.package ||
+      found === `@types/${specifier.package.replace(/^@/, "").replace("/", "__")}` ||
+      ambientModules(file).includes(specifier.package)
+    );
   }
 
   /** Whether a callee is one of those an owner names. A bare name means: declared by the owner's library, not by the user's own code. */
@@ -354,8 +480,14 @@ export class Oracle {
     for (const specifier of list) {
       if (typeof specifier !== "string") {
         const file = callee.declaration?.getSourceFile();
-        if (file ? this.matches(specifier, callee.name, file) : nameMatches(typeof specifier.name === "string" ? specifier.name : "", callee.name)) return true;
-      } else if (nameMatches(specifier, callee.name) && this.fromLibrary(callee, owner)) return true;
+        if (
+          file
+            ? this.matches(specifier, callee.name, file)
+            : nameMatches(typeof specifier.name === "string" ? specifier.name : "", callee.name)
+        )
+          return true;
+      } else if (nameMatches(specifier, callee.name) && this.fromLibrary(callee, owner))
+        return true;
     }
     return false;
   }
@@ -365,7 +497,8 @@ export class Oracle {
     if (callee.member === owner) return true;
     const file = callee.declaration?.getSourceFile();
     if (!file || callee.builtin) return owner.policy === "generic" && !file;
-    if (inLibrary(owner, callee.package) || ambientModules(file).some((m) => inLibrary(owner, m))) return true;
+    if (inLibrary(owner, callee.package) || ambientModules(file).some((m) => inLibrary(owner, m)))
+      return true;
     if (owner.policy === "generic") return true;
     return file.isDeclarationFile && declaresBrand(this, file, owner);
   }
@@ -377,30 +510,57 @@ function isHolder(oracle: Oracle, symbol: ts.Symbol): boolean {
   const node = symbol.valueDeclaration;
   if (!node || !ts.isClassLike(node) || node.getSourceFile().isDeclarationFile) return false;
   let known = holders.get(node);
-  if (!known) holders.set(node, known = new WeakMap());
+  if (!known) holders.set(node, (known = new WeakMap()));
   let found = known.get(oracle);
   if (found === undefined) {
     known.set(oracle, false); // a class that holds itself is decided by what else it holds
-    known.set(oracle, found = holds(oracle, node));
+    known.set(oracle, (found = holds(oracle, node)));
   }
   return found;
 }
 
 function holds(oracle: Oracle, node: ts.ClassLikeDeclaration): boolean {
-  const bodies = new Map(node.members.flatMap((m) => (ts.isMethodDeclaration(m) && m.body ? [[m.name.getText(), m.body] as const] : [])));
-  const ends = ["dispose", "[Symbol.dispose]", "[Symbol.asyncDispose]"].flatMap((name) => bodies.get(name) ?? []);
+  const bodies = new Map(
+    node.members.flatMap((m) =>
+      ts.isMethodDeclaration(m) && m.body ? [[m.name.getText(), m.body] as const] : [],
+    ),
+  );
+  const ends = ["dispose", "[Symbol.dispose]", "[Symbol.asyncDispose]"].flatMap(
+    (name) => bodies.get(name) ?? [],
+  );
   if (ends.length === 0) return false;
-  const owned = (name: ts.Node): boolean => { const found = oracle.ownedAt(name); return found !== null && Array.isArray(found.owner.types) && found.shape !== "record"; };
-  const fields = new Set(node.members.filter((m) => ts.isPropertyDeclaration(m) && !(ts.getCombinedModifierFlags(m) & ts.ModifierFlags.Static) && owned(m.name)).map((m) => m.name!.getText()));
-  for (const m of node.members) if (ts.isConstructorDeclaration(m)) for (const p of m.parameters) if (ts.isParameterPropertyDeclaration(p, m) && owned(p.name)) fields.add(p.name.getText());
+  const owned = (name: ts.Node): boolean => {
+    const found = oracle.ownedAt(name);
+    return found !== null && Array.isArray(found.owner.types) && found.shape !== "record";
+  };
+  const fields = new Set(
+    node.members
+      .filter(
+        (m) =>
+          ts.isPropertyDeclaration(m) &&
+          !(ts.getCombinedModifierFlags(m) & ts.ModifierFlags.Static) &&
+          owned(m.name),
+      )
+      .map((m) => m.name!.getText()),
+  );
+  for (const m of node.members)
+    if (ts.isConstructorDeclaration(m))
+      for (const p of m.parameters)
+        if (ts.isParameterPropertyDeclaration(p, m) && owned(p.name)) fields.add(p.name.getText());
   if (fields.size === 0) return false;
   const seen = new Set<ts.Node>();
   const reads = (body: ts.Node): boolean => {
     if (seen.has(body)) return false;
     seen.add(body);
     const visit = (n: ts.Node): boolean => {
-      const own = ts.isPropertyAccessExpression(n) && n.expression.kind === ts.SyntaxKind.ThisKeyword ? n.name.text : undefined;
-      if (own !== undefined) { const next = bodies.get(own); if (fields.has(own) || (next && reads(next))) return true; }
+      const own =
+        ts.isPropertyAccessExpression(n) && n.expression.kind === ts.SyntaxKind.ThisKeyword
+          ? n.name.text
+          : undefined;
+      if (own !== undefined) {
+        const next = bodies.get(own);
+        if (fields.has(own) || (next && reads(next))) return true;
+      }
       return ts.forEachChild(n, (c) => visit(c) || undefined) ?? false;
     };
     return visit(body);
@@ -409,14 +569,28 @@ function holds(oracle: Oracle, node: ts.ClassLikeDeclaration): boolean {
 }
 
 const skipWrappers = (node: ts.Expression): ts.Expression => {
-  while (ts.isParenthesizedExpression(node) || ts.isNonNullExpression(node) || ts.isAsExpression(node)) node = node.expression;
+  while (
+    ts.isParenthesizedExpression(node) ||
+    ts.isNonNullExpression(node) ||
+    ts.isAsExpression(node)
+  )
+    node = node.expression;
   return node;
 };
 
 function bodyOf(declaration: ts.Declaration): FunctionWithBody | undefined {
   if (hasBody(declaration)) return declaration;
-  if ((ts.isVariableDeclaration(declaration) || ts.isPropertyDeclaration(declaration) || ts.isPropertyAssignment(declaration)) && declaration.initializer) {
-    if (ts.isVariableDeclaration(declaration) && !(ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const)) return undefined;
+  if (
+    (ts.isVariableDeclaration(declaration) ||
+      ts.isPropertyDeclaration(declaration) ||
+      ts.isPropertyAssignment(declaration)) &&
+    declaration.initializer
+  ) {
+    if (
+      ts.isVariableDeclaration(declaration) &&
+      !(ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const)
+    )
+      return undefined;
     const value = unwrap(declaration.initializer);
     return hasBody(value) ? value : undefined;
   }
@@ -425,24 +599,38 @@ function bodyOf(declaration: ts.Declaration): FunctionWithBody | undefined {
 
 /** Whether a type has the member of a well-known symbol; union members must be asked one by one. */
 export const hasWellKnown = (type: ts.Type, name: "dispose" | "asyncDispose"): boolean =>
-  type.getProperties().some((p) => (p.escapedName as string).startsWith(`__@${name}@`) || (p.escapedName as string) === `__@${name}`);
+  type
+    .getProperties()
+    .some(
+      (p) =>
+        (p.escapedName as string).startsWith(`__@${name}@`) ||
+        (p.escapedName as string) === `__@${name}`,
+    );
 
 const nameMatches = (pattern: string, name: string): boolean =>
-  pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) && /^[A-Z_]?/.test(name.slice(pattern.length - 1)) && !/^[a-z]/.test(name.slice(pattern.length - 1)) : pattern === name;
+  pattern.endsWith("*")
+    ? name.startsWith(pattern.slice(0, -1)) &&
+      /^[A-Z_]?/.test(name.slice(pattern.length - 1)) &&
+      !/^[a-z]/.test(name.slice(pattern.length - 1))
+    : pattern === name;
 
 const ambient = new WeakMap<ts.SourceFile, string[]>();
 function ambientModules(file: ts.SourceFile): string[] {
   let found = ambient.get(file);
   if (!found) {
-    found = file.statements.filter(ts.isModuleDeclaration).map((m) => m.name).filter(ts.isStringLiteral).map((n) => n.text);
+    found = file.statements
+      .filter(ts.isModuleDeclaration)
+      .map((m) => m.name)
+      .filter(ts.isStringLiteral)
+      .map((n) => n.text);
     ambient.set(file, found);
   }
   return found;
 }
 
 const inLibrary = (owner: Owner, name: string): boolean =>
-  (Array.isArray(owner.types) && owner.types.some((s) => s.package === name))
-  || owner.library.some((l) => (l.endsWith("*") ? name.startsWith(l.slice(0, -1)) : l === name));
+  (Array.isArray(owner.types) && owner.types.some((s) => s.package === name)) ||
+  owner.library.some((l) => (l.endsWith("*") ? name.startsWith(l.slice(0, -1)) : l === name));
 
 const brandFiles = new WeakMap<ts.SourceFile, Map<Owner, boolean>>();
 /** A declaration file that itself declares a type of the owner's brand: the library in another dress. */
@@ -450,8 +638,13 @@ function declaresBrand(oracle: Oracle, file: ts.SourceFile, owner: Owner): boole
   const known = brandFiles.get(file)?.get(owner);
   if (known !== undefined) return known;
   const names = Array.isArray(owner.types) ? owner.types.flatMap((s) => s.name) : [];
-  const found = file.statements.some((s) => (ts.isClassDeclaration(s) || ts.isInterfaceDeclaration(s)) && s.name !== undefined
-    && names.includes(s.name.text) && oracle.owned(oracle.checker.getTypeAtLocation(s))?.owner === owner);
+  const found = file.statements.some(
+    (s) =>
+      (ts.isClassDeclaration(s) || ts.isInterfaceDeclaration(s)) &&
+      s.name !== undefined &&
+      names.includes(s.name.text) &&
+      oracle.owned(oracle.checker.getTypeAtLocation(s))?.owner === owner,
+  );
   const map = brandFiles.get(file) ?? new Map<Owner, boolean>();
   brandFiles.set(file, map.set(owner, found));
   return found;

@@ -15,10 +15,13 @@ function indexOf(root: ts.Node): Map<string, ts.Identifier[]> {
   const visit = (node: ts.Node): void => {
     if (ts.isIdentifier(node)) {
       const parent = node.parent;
-      const isName = (ts.isPropertyAccessExpression(parent) && parent.name === node) || (ts.isPropertyAssignment(parent) && parent.name === node);
+      const isName =
+        (ts.isPropertyAccessExpression(parent) && parent.name === node) ||
+        (ts.isPropertyAssignment(parent) && parent.name === node);
       if (!isName) {
         const list = found.get(node.text);
-        if (list) list.push(node); else found.set(node.text, [node]);
+        if (list) list.push(node);
+        else found.set(node.text, [node]);
       }
       return;
     }
@@ -31,12 +34,22 @@ function indexOf(root: ts.Node): Map<string, ts.Identifier[]> {
 }
 
 /** Identifiers below `root` that refer to `declaration`, the declaring name itself left out. */
-export function referencesTo(oracle: Oracle, declaration: ts.Declaration, name: ts.Identifier, root: ts.Node): ts.Identifier[] {
-  return (indexOf(root).get(name.text) ?? []).filter((id) => id !== name && oracle.declarationAt(id) === declaration);
+export function referencesTo(
+  oracle: Oracle,
+  declaration: ts.Declaration,
+  name: ts.Identifier,
+  root: ts.Node,
+): ts.Identifier[] {
+  return (indexOf(root).get(name.text) ?? []).filter(
+    (id) => id !== name && oracle.declarationAt(id) === declaration,
+  );
 }
 
 /** The identifiers a binding name declares, with their declarations. */
-export function boundNames(name: ts.BindingName, declaration: ts.VariableDeclaration | ts.ParameterDeclaration | ts.BindingElement): { id: ts.Identifier; declaration: ts.Declaration }[] {
+export function boundNames(
+  name: ts.BindingName,
+  declaration: ts.VariableDeclaration | ts.ParameterDeclaration | ts.BindingElement,
+): { id: ts.Identifier; declaration: ts.Declaration }[] {
   if (ts.isIdentifier(name)) return [{ id: name, declaration }];
   return name.elements.flatMap((e) => (ts.isBindingElement(e) ? boundNames(e.name, e) : []));
 }

@@ -60,16 +60,26 @@ export class ScopeContext {
     if (nameOf(fn) === undefined) return this.ofAnonymous(session, fn);
     const sites = callSitesOf(oracle, fn, settings.scopeInference === "file" ? "file" : "program");
     const inTest = isTestFile(fn.getSourceFile());
-    const counts = (node: ts.Node): boolean => !within(node, fn) && (inTest || !isTestFile(node.getSourceFile()));
+    const counts = (node: ts.Node): boolean =>
+      !within(node, fn) && (inTest || !isTestFile(node.getSourceFile()));
     const states = sites.calls.filter(counts).map((c) => this.at(session, c));
     for (const value of sites.values.filter(counts)) states.push(this.ofValue(session, value));
     if (states.includes("out")) return "out";
-    if (settings.exportedFunctions === "strict" && settings.scopeInference === "program" && isOffered(session, fn, [...sites.calls, ...sites.values].filter(counts))) return "out";
+    if (
+      settings.exportedFunctions === "strict" &&
+      settings.scopeInference === "program" &&
+      isOffered(session, fn, [...sites.calls, ...sites.values].filter(counts))
+    )
+      return "out";
     if (states.includes("unknown")) {
-      const entry = isExported(fn) && settings.exportedFunctions === "strict" && settings.scopeInference === "program";
+      const entry =
+        isExported(fn) &&
+        settings.exportedFunctions === "strict" &&
+        settings.scopeInference === "program";
       return entry && !states.includes("in") ? "out" : "unknown";
     }
-    if (states.length > 0) return settings.scopeInference === "file" && isExported(fn) ? "unknown" : "in";
+    if (states.length > 0)
+      return settings.scopeInference === "file" && isExported(fn) ? "unknown" : "in";
     if (ts.isGetAccessor(fn) || ts.isSetAccessor(fn)) return "unknown";
     if (overridesForeign(oracle, fn)) return "unknown";
     if (isExported(fn)) return settings.exportedFunctions === "strict" ? "out" : "unknown";
@@ -78,10 +88,14 @@ export class ScopeContext {
 
   /** A function used as a value: where it is handed to decides. */
   private ofValue(session: Session, value: ts.Node): ScopeState {
-    const expression = ts.isPropertyAccessExpression(value.parent) && value.parent.name === value ? value.parent : value;
+    const expression =
+      ts.isPropertyAccessExpression(value.parent) && value.parent.name === value
+        ? value.parent
+        : value;
     const fate = fateOf(expression as ts.Expression);
     if (fate.kind === "returned" && fate.literal) return this.ofReturnedObject(session, fate.node);
-    if (fate.kind === "argument" && fate.literal && runsInScope(session, fate.node as CallLike)) return "in"; // `op({ add_ })`
+    if (fate.kind === "argument" && fate.literal && runsInScope(session, fate.node as CallLike))
+      return "in"; // `op({ add_ })`
     if (fate.kind !== "argument" || fate.literal) return "unknown";
     const mode = session.callback(fate.node as CallLike, expression);
     if (mode === "scoped") return "in";
@@ -105,7 +119,8 @@ export class ScopeContext {
   /** A function expression with no name that is not handed to a call: returned, stored, in a literal. */
   private ofAnonymous(session: Session, fn: FunctionWithBody): ScopeState {
     if (isHandler(fn)) return "out";
-    if (ts.isReturnStatement(fn.parent) && !this.givesOwned(session, fn)) return this.ofReturnedObject(session, fn.parent);
+    if (ts.isReturnStatement(fn.parent) && !this.givesOwned(session, fn))
+      return this.ofReturnedObject(session, fn.parent);
     return bindingOf(fn) || ts.isClassStaticBlockDeclaration(fn.parent) ? "out" : "unknown";
   }
 }
@@ -113,17 +128,38 @@ export class ScopeContext {
 /** `button.onclick = () => …`, `<Button onClick={() => …}>`: the event loop calls it. */
 function isHandler(fn: ts.Node): boolean {
   const { parent } = fn;
-  if (ts.isJsxExpression(parent)) return ts.isJsxAttribute(parent.parent) && /^on[A-Z]/.test(parent.parent.name.getText());
-  return ts.isBinaryExpression(parent) && parent.right === fn && ts.isPropertyAccessExpression(parent.left) && /^on[a-zA-Z]/.test(parent.left.name.text);
+  if (ts.isJsxExpression(parent))
+    return ts.isJsxAttribute(parent.parent) && /^on[A-Z]/.test(parent.parent.name.getText());
+  return (
+    ts.isBinaryExpression(parent) &&
+    parent.right === fn &&
+    ts.isPropertyAccessExpression(parent.left) &&
+    /^on[a-zA-Z]/.test(parent.left.name.text)
+  );
 }
 
 /** Behind an `await` of an async callback that something unknown calls: a synchronous scope around that call is gone by now. */
 function afterAwait(session: Session, node: ts.Node, fn: ts.SignatureDeclaration): boolean {
   const host = handedTo(fn);
-  if (!host || !hasBody(fn) || !(ts.getCombinedModifierFlags(fn) & ts.ModifierFlags.Async) || session.oracle.callee(host).body) return false;
-  const waits = (inner: ts.Node): boolean => inner.pos < node.pos && !ts.isFunctionLike(inner)
-    && ((ts.isAwaitExpression(inner) && inner.end <= node.pos) || (ts.isForOfStatement(inner) && inner.awaitModifier !== undefined) || (ts.forEachChild(inner, (c) => waits(c) || undefined) ?? false));
-  return waits(fn.body) && session.settings.owners.every((o) => o.policy === "generic" || !session.oracle.fromLibrary(session.oracle.callee(host), o));
+  if (
+    !host ||
+    !hasBody(fn) ||
+    !(ts.getCombinedModifierFlags(fn) & ts.ModifierFlags.Async) ||
+    session.oracle.callee(host).body
+  )
+    return false;
+  const waits = (inner: ts.Node): boolean =>
+    inner.pos < node.pos &&
+    !ts.isFunctionLike(inner) &&
+    ((ts.isAwaitExpression(inner) && inner.end <= node.pos) ||
+      (ts.isForOfStatement(inner) && inner.awaitModifier !== undefined) ||
+      (ts.forEachChild(inner, (c) => waits(c) || undefined) ?? false));
+  return (
+    waits(fn.body) &&
+    session.settings.owners.every(
+      (o) => o.policy === "generic" || !session.oracle.fromLibrary(session.oracle.callee(host), o),
+    )
+  );
 }
 
 /** The function, or undefined at module level, whose activation a node belongs to. */
@@ -134,7 +170,9 @@ function boundary(node: ts.Node): ts.Node | undefined {
     if (ts.isFunctionLike(current)) return current;
     // a field initialiser runs in the constructor; a static one with the class
     if (ts.isPropertyDeclaration(current) && current.initializer === child) {
-      const constructor = current.parent.members.find((m) => ts.isConstructorDeclaration(m) && m.body !== undefined);
+      const constructor = current.parent.members.find(
+        (m) => ts.isConstructorDeclaration(m) && m.body !== undefined,
+      );
       return constructor ?? undefined;
     }
     child = current;
@@ -154,7 +192,9 @@ function isOffered(session: Session, fn: FunctionWithBody, sites: readonly ts.No
 
 /** Whether a function runs what it is given inside a scope of its own, by settings. */
 const runsInScope = (session: Session, call: CallLike): boolean =>
-  session.settings.owners.some((o) => session.oracle.is(session.oracle.callee(call), o.runsInScope, o));
+  session.settings.owners.some((o) =>
+    session.oracle.is(session.oracle.callee(call), o.runsInScope, o),
+  );
 
 function within(node: ts.Node, ancestor: ts.Node): boolean {
   let current: ts.Node | undefined = node;
@@ -166,19 +206,28 @@ function within(node: ts.Node, ancestor: ts.Node): boolean {
 }
 
 /** Tests call everything from anywhere and say nothing about how a library is used. */
-const isTestFile = (file: ts.SourceFile): boolean => /[._-](test|spec)\.[cm]?[jt]sx?$|[\\/](tests?|__tests__|specs?)[\\/]/.test(file.fileName);
+const isTestFile = (file: ts.SourceFile): boolean =>
+  /[._-](test|spec)\.[cm]?[jt]sx?$|[\\/](tests?|__tests__|specs?)[\\/]/.test(file.fileName);
 
-const isObjectMember = (fn: ts.Node): boolean => ts.isObjectLiteralExpression(fn.parent) || bindingOf(fn)?.kind === ts.SyntaxKind.PropertyAssignment;
+const isObjectMember = (fn: ts.Node): boolean =>
+  ts.isObjectLiteralExpression(fn.parent) ||
+  bindingOf(fn)?.kind === ts.SyntaxKind.PropertyAssignment;
 
 /** Whether code outside the program can name a function: exported itself, or a non-private member of an exported class. */
 export function isExported(fn: ts.Node): boolean {
-  const holder: ts.Node = ts.isArrowFunction(fn) || ts.isFunctionExpression(fn) ? bindingOf(fn) ?? fn : fn;
+  const holder: ts.Node =
+    ts.isArrowFunction(fn) || ts.isFunctionExpression(fn) ? (bindingOf(fn) ?? fn) : fn;
   const member = ts.isClassLike(holder.parent) ? holder.parent : undefined;
-  if (member && ts.getCombinedModifierFlags(holder as ts.Declaration) & ts.ModifierFlags.Private) return false;
+  if (member && ts.getCombinedModifierFlags(holder as ts.Declaration) & ts.ModifierFlags.Private)
+    return false;
   const declaration = (member ?? holder) as ts.Declaration;
   if (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Export) return true;
   const name = (declaration as ts.NamedDeclaration).name;
-  return name !== undefined && ts.isIdentifier(name) && exportedNames(declaration.getSourceFile()).has(name.text);
+  return (
+    name !== undefined &&
+    ts.isIdentifier(name) &&
+    exportedNames(declaration.getSourceFile()).has(name.text)
+  );
 }
 
 const exported = new WeakMap<ts.SourceFile, Set<string>>();
@@ -187,10 +236,18 @@ function exportedNames(file: ts.SourceFile): Set<string> {
   if (found) return found;
   found = new Set();
   for (const statement of file.statements) {
-    if (ts.isExportDeclaration(statement) && !statement.moduleSpecifier && statement.exportClause && ts.isNamedExports(statement.exportClause)) {
+    if (
+      ts.isExportDeclaration(statement) &&
+      !statement.moduleSpecifier &&
+      statement.exportClause &&
+      ts.isNamedExports(statement.exportClause)
+    ) {
       for (const e of statement.exportClause.elements) found.add((e.propertyName ?? e.name).text);
     }
-    if (ts.isExportAssignment(statement)) { const value = unwrap(statement.expression); if (ts.isIdentifier(value)) found.add(value.text); }
+    if (ts.isExportAssignment(statement)) {
+      const value = unwrap(statement.expression);
+      if (ts.isIdentifier(value)) found.add(value.text);
+    }
   }
   exported.set(file, found);
   return found;

@@ -28,8 +28,17 @@ export class Summaries {
     this.depth++;
     try {
       const tags = session.oracle.tags(fn);
-      const result = tags.fresh ? "fresh" : tags.borrowed ? "borrowed" : resultFreshness(session, fn);
-      const summary: Summary = { result, parameters: fn.parameters.map((p) => parameterEffect(session, fn, p, tags.takes, tags.borrows)) };
+      const result = tags.fresh
+        ? "fresh"
+        : tags.borrowed
+          ? "borrowed"
+          : resultFreshness(session, fn);
+      const summary: Summary = {
+        result,
+        parameters: fn.parameters.map((p) =>
+          parameterEffect(session, fn, p, tags.takes, tags.borrows),
+        ),
+      };
       this.known.set(fn, summary);
       return summary;
     } finally {
@@ -39,49 +48,110 @@ export class Summaries {
 }
 
 /** What a body does to a parameter, whatever its tags say. */
-export const bodyEffect = (session: Session, fn: FunctionWithBody, parameter: ts.ParameterDeclaration): ParameterEffect => parameterEffect(session, fn, parameter, [], []);
+export const bodyEffect = (
+  session: Session,
+  fn: FunctionWithBody,
+  parameter: ts.ParameterDeclaration,
+): ParameterEffect => parameterEffect(session, fn, parameter, [], []);
 
-function parameterEffect(session: Session, fn: FunctionWithBody, parameter: ts.ParameterDeclaration, takes: readonly string[], borrows: readonly string[]): ParameterEffect {
+function parameterEffect(
+  session: Session,
+  fn: FunctionWithBody,
+  parameter: ts.ParameterDeclaration,
+  takes: readonly string[],
+  borrows: readonly string[],
+): ParameterEffect {
   const effect: ParameterEffect = { disposes: false, stores: false, returns: false, calls: null };
   const name = ts.isIdentifier(parameter.name) ? parameter.name.text : "";
   if (borrows.includes(name)) return effect;
   if (takes.includes(name)) return { ...effect, stores: true };
   if (ts.isParameterPropertyDeclaration(parameter, fn)) effect.stores = true;
-  for (const { id, declaration } of boundNames(parameter.name, parameter)) follow(session, fn, id, declaration, effect, 0);
+  for (const { id, declaration } of boundNames(parameter.name, parameter))
+    follow(session, fn, id, declaration, effect, 0);
   return effect;
 }
 
 /** Adds to `effect` what the body does to one variable that holds the parameter's value. */
-function follow(session: Session, fn: FunctionWithBody, name: ts.Identifier, declaration: ts.Declaration, effect: ParameterEffect, hops: number): void {
+function follow(
+  session: Session,
+  fn: FunctionWithBody,
+  name: ts.Identifier,
+  declaration: ts.Declaration,
+  effect: ParameterEffect,
+  hops: number,
+): void {
   for (const id of referencesTo(session.oracle, declaration, name, fn)) {
     if (effect.stores && effect.disposes) return;
     note(session, fn, id, fateOf(id), effect, hops);
   }
 }
 
-function note(session: Session, fn: FunctionWithBody, id: ts.Identifier, fate: Fate, effect: ParameterEffect, hops: number): void {
+function note(
+  session: Session,
+  fn: FunctionWithBody,
+  id: ts.Identifier,
+  fate: Fate,
+  effect: ParameterEffect,
+  hops: number,
+): void {
   const owned = session.oracle.ownedAt(id);
   const closure = enclosingFunction(id);
-  if (closure !== fn && closure && fate.kind !== "called" && owned && escapesInClosure(session, fn, closure)) effect.stores = true;
+  if (
+    closure !== fn &&
+    closure &&
+    fate.kind !== "called" &&
+    owned &&
+    escapesInClosure(session, fn, closure)
+  )
+    effect.stores = true;
   switch (fate.kind) {
-    case "called": effect.calls = mergeModes(effect.calls, callMode(session, fn, fate.node)); return;
-    case "receiver": if (owned && isDisposer(owned, fate.member)) effect.disposes = true; else noteReceiver(session, fate, effect); return;
-    case "element": if (owned && callsDisposeSymbol(fate)) effect.disposes = true; else noteElement(session, fate, effect); return;
-    case "argument": noteArgument(session, id, fate, effect); return;
-    case "returned": if (closure === fn || (closure && inlineIn(session, closure))) effect.returns = true; else effect.stores = true; return;
-    case "yielded": case "field": case "thrown": effect.stores = true; return;
-    case "assigned": noteAssigned(session, fn, fate, effect, hops); return;
-    case "bound": noteBound(session, fn, fate, effect, hops); return;
-    case "iterated": noteLoop(session, fn, fate.node as ts.ForOfStatement, effect, hops); return;
-    case "unknown": if (owned) effect.stores = true; return;
-    default: return;
+    case "called":
+      effect.calls = mergeModes(effect.calls, callMode(session, fn, fate.node));
+      return;
+    case "receiver":
+      if (owned && isDisposer(owned, fate.member)) effect.disposes = true;
+      else noteReceiver(session, fate, effect);
+      return;
+    case "element":
+      if (owned && callsDisposeSymbol(fate)) effect.disposes = true;
+      else noteElement(session, fate, effect);
+      return;
+    case "argument":
+      noteArgument(session, id, fate, effect);
+      return;
+    case "returned":
+      if (closure === fn || (closure && inlineIn(session, closure))) effect.returns = true;
+      else effect.stores = true;
+      return;
+    case "yielded":
+    case "field":
+    case "thrown":
+      effect.stores = true;
+      return;
+    case "assigned":
+      noteAssigned(session, fn, fate, effect, hops);
+      return;
+    case "bound":
+      noteBound(session, fn, fate, effect, hops);
+      return;
+    case "iterated":
+      noteLoop(session, fn, fate.node as ts.ForOfStatement, effect, hops);
+      return;
+    case "unknown":
+      if (owned) effect.stores = true;
+      return;
+    default:
+      return;
   }
 }
 
 /** `xs.forEach(x => x.dispose())` and friends dispose of what the array holds. */
 function noteReceiver(session: Session, fate: Fate, effect: ParameterEffect): void {
   const call = fate.node as ts.CallExpression;
-  if (fate.member === "moveToOuter" || fate.member === "moveTo") { const up = fateOf(call); if (up.kind === "returned") effect.returns = true; }
+  if (fate.member === "moveToOuter" || fate.member === "moveTo") {
+    const up = fateOf(call);
+    if (up.kind === "returned") effect.returns = true;
+  }
   for (const argument of call.arguments) {
     if (!ts.isArrowFunction(argument) && !ts.isFunctionExpression(argument)) continue;
     if (!["forEach", "map"].includes(fate.member)) continue;
@@ -98,15 +168,27 @@ function noteElement(session: Session, fate: Fate, effect: ParameterEffect): voi
   const inner = fateOf(access);
   if (inner.kind === "receiver" && isDisposer(owned, inner.member)) effect.disposes = true;
   if (inner.kind === "argument") {
-    const handed = disposesArguments(session, inner.node as CallLike, owned) ? "disposes" : session.effect(inner.node as CallLike, access);
+    const handed = disposesArguments(session, inner.node as CallLike, owned)
+      ? "disposes"
+      : session.effect(inner.node as CallLike, access);
     if (handed === "disposes") effect.disposes = true;
     else if (handed === "takes") effect.stores = true;
   }
   if (inner.kind === "returned") effect.returns = true;
-  if (inner.kind === "field" || inner.kind === "yielded" || (inner.kind === "assigned" && !ts.isIdentifier((inner.node as ts.BinaryExpression).left))) effect.stores = true;
+  if (
+    inner.kind === "field" ||
+    inner.kind === "yielded" ||
+    (inner.kind === "assigned" && !ts.isIdentifier((inner.node as ts.BinaryExpression).left))
+  )
+    effect.stores = true;
 }
 
-function noteArgument(session: Session, id: ts.Identifier, fate: Fate, effect: ParameterEffect): void {
+function noteArgument(
+  session: Session,
+  id: ts.Identifier,
+  fate: Fate,
+  effect: ParameterEffect,
+): void {
   const call = fate.node as CallLike;
   if (session.oracle.ownedAt(id)) {
     const inner = session.effect(call, id);
@@ -119,31 +201,63 @@ function noteArgument(session: Session, id: ts.Identifier, fate: Fate, effect: P
   if (mode !== "unknown") effect.calls = mergeModes(effect.calls, mode); // stored, perhaps to be called in a scope
 }
 
-function noteAssigned(session: Session, fn: FunctionWithBody, fate: Fate, effect: ParameterEffect, hops: number): void {
+function noteAssigned(
+  session: Session,
+  fn: FunctionWithBody,
+  fate: Fate,
+  effect: ParameterEffect,
+  hops: number,
+): void {
   const { left } = fate.node as ts.BinaryExpression;
   if (session.settings.owners.some((o) => storesAlias(o, left))) return;
-  if (!ts.isIdentifier(left)) { effect.stores = true; return; }
+  if (!ts.isIdentifier(left)) {
+    effect.stores = true;
+    return;
+  }
   const declaration = session.oracle.declarationAt(left);
   if (!declaration || enclosingFunction(declaration) !== fn) effect.stores = true;
-  else if (ts.isVariableDeclaration(declaration) && ts.isIdentifier(declaration.name) && hops < 3) follow(session, fn, declaration.name, declaration, effect, hops + 1);
+  else if (ts.isVariableDeclaration(declaration) && ts.isIdentifier(declaration.name) && hops < 3)
+    follow(session, fn, declaration.name, declaration, effect, hops + 1);
 }
 
-function noteBound(session: Session, fn: FunctionWithBody, fate: Fate, effect: ParameterEffect, hops: number): void {
-  const declaration = fate.node as ts.VariableDeclaration | ts.ParameterDeclaration | ts.BindingElement;
-  if (ts.isVariableDeclaration(declaration) && ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Using) { effect.disposes = true; return; }
+function noteBound(
+  session: Session,
+  fn: FunctionWithBody,
+  fate: Fate,
+  effect: ParameterEffect,
+  hops: number,
+): void {
+  const declaration = fate.node as
+    ts.VariableDeclaration | ts.ParameterDeclaration | ts.BindingElement;
+  if (
+    ts.isVariableDeclaration(declaration) &&
+    ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Using
+  ) {
+    effect.disposes = true;
+    return;
+  }
   if (fate.conditional || hops >= 3) return;
-  for (const { id, declaration: inner } of boundNames(declaration.name, declaration)) follow(session, fn, id, inner, effect, hops + 1);
+  for (const { id, declaration: inner } of boundNames(declaration.name, declaration))
+    follow(session, fn, id, inner, effect, hops + 1);
 }
 
-function noteLoop(session: Session, fn: FunctionWithBody, loop: ts.ForOfStatement, effect: ParameterEffect, hops: number): void {
+function noteLoop(
+  session: Session,
+  fn: FunctionWithBody,
+  loop: ts.ForOfStatement,
+  effect: ParameterEffect,
+  hops: number,
+): void {
   if (!ts.isVariableDeclarationList(loop.initializer) || hops >= 3) return;
   for (const declaration of loop.initializer.declarations) {
-    for (const { id, declaration: inner } of boundNames(declaration.name, declaration)) follow(session, fn, id, inner, effect, hops + 1);
+    for (const { id, declaration: inner } of boundNames(declaration.name, declaration))
+      follow(session, fn, id, inner, effect, hops + 1);
   }
 }
 
 const rank: Record<CallMode, number> = { scoped: 0, inline: 1, later: 2 };
-const mergeModes = (a: CallMode | null, b: CallMode): CallMode => (a === null || rank[b] > rank[a] ? b : a);
+const mergeModes = (a: CallMode | null, b: CallMode): CallMode =>
+  a === null || rank[b] > rank[a] ? b : a;
 
 /** How the body calls a function parameter: inside a scope it opens, inline, or from a closure that runs later. */
 function callMode(session: Session, fn: FunctionWithBody, call: ts.Node): CallMode {
@@ -160,18 +274,33 @@ function callMode(session: Session, fn: FunctionWithBody, call: ts.Node): CallMo
 }
 
 /** Whether a `using` scope of the same function is open at a node. */
-export function lexicallyScoped(session: Session, node: ts.Node, stop: ts.Node | undefined): boolean {
+export function lexicallyScoped(
+  session: Session,
+  node: ts.Node,
+  stop: ts.Node | undefined,
+): boolean {
   let current = node;
-  while (current.parent as ts.Node | undefined && current !== stop) {
+  while ((current.parent as ts.Node | undefined) && current !== stop) {
     const parent = current.parent;
-    if ((ts.isBlock(parent) || ts.isSourceFile(parent) || ts.isCaseOrDefaultClause(parent) || ts.isModuleBlock(parent)) && opensBefore(session, parent.statements, current)) return true;
+    if (
+      (ts.isBlock(parent) ||
+        ts.isSourceFile(parent) ||
+        ts.isCaseOrDefaultClause(parent) ||
+        ts.isModuleBlock(parent)) &&
+      opensBefore(session, parent.statements, current)
+    )
+      return true;
     if (ts.isFunctionLike(current)) return false;
     current = parent;
   }
   return false;
 }
 
-function opensBefore(session: Session, statements: readonly ts.Statement[], until: ts.Node): boolean {
+function opensBefore(
+  session: Session,
+  statements: readonly ts.Statement[],
+  until: ts.Node,
+): boolean {
   let open = 0;
   for (const statement of statements) {
     if (statement === until || statement.pos >= until.pos) break;
@@ -182,7 +311,12 @@ function opensBefore(session: Session, statements: readonly ts.Statement[], unti
 
 /** +1 when a statement opens a scope for the rest of its block, -1 when it ends one. */
 export function opens(session: Session, statement: ts.Statement): number {
-  if (ts.isVariableStatement(statement)) return statement.declarationList.declarations.some((d) => d.initializer && opensScope(session, d.initializer)) ? 1 : 0;
+  if (ts.isVariableStatement(statement))
+    return statement.declarationList.declarations.some(
+      (d) => d.initializer && opensScope(session, d.initializer),
+    )
+      ? 1
+      : 0;
   if (!ts.isExpressionStatement(statement)) return 0;
   const call = statement.expression;
   if (!ts.isCallExpression(call)) return 0;
@@ -200,10 +334,17 @@ export function opens(session: Session, statement: ts.Statement): number {
 /** Whether an expression opens a scope object (`newDisposeScope()`), held by `using` or not. */
 export function opensScope(session: Session, expression: ts.Expression): boolean {
   let call: ts.Expression = expression;
-  while (ts.isParenthesizedExpression(call) || ts.isAsExpression(call) || ts.isNonNullExpression(call)) call = call.expression;
+  while (
+    ts.isParenthesizedExpression(call) ||
+    ts.isAsExpression(call) ||
+    ts.isNonNullExpression(call)
+  )
+    call = call.expression;
   if (!ts.isCallExpression(call)) return false;
   const callee = session.oracle.callee(call);
-  return session.settings.owners.some((o) => o.scopes.some((s) => "using" in s && session.oracle.is(callee, [s.using], o)));
+  return session.settings.owners.some((o) =>
+    o.scopes.some((s) => "using" in s && session.oracle.is(callee, [s.using], o)),
+  );
 }
 
 /** Whether a nested function runs only while its maker runs, so that what it captures does not outlive it. */
@@ -212,11 +353,19 @@ function inlineIn(session: Session, closure: ts.SignatureDeclaration): boolean {
   return host !== undefined && ["inline", "scoped"].includes(callbackMode(session, host, closure));
 }
 
-function escapesInClosure(session: Session, fn: FunctionWithBody, closure: ts.SignatureDeclaration): boolean {
+function escapesInClosure(
+  session: Session,
+  fn: FunctionWithBody,
+  closure: ts.SignatureDeclaration,
+): boolean {
   let current: ts.SignatureDeclaration | undefined = closure;
   while (current && current !== fn) {
     const host = handedTo(current);
-    if (!host) return !(ts.isFunctionDeclaration(current) || (ts.isVariableDeclaration(current.parent) && hasOnlyCalls(session, current.parent, fn)));
+    if (!host)
+      return !(
+        ts.isFunctionDeclaration(current) ||
+        (ts.isVariableDeclaration(current.parent) && hasOnlyCalls(session, current.parent, fn))
+      );
     if (!inlineIn(session, current)) return true;
     current = enclosingFunction(host);
   }
@@ -225,5 +374,8 @@ function escapesInClosure(session: Session, fn: FunctionWithBody, closure: ts.Si
 
 function hasOnlyCalls(session: Session, declaration: ts.VariableDeclaration, fn: ts.Node): boolean {
   const { name } = declaration;
-  return ts.isIdentifier(name) && referencesTo(session.oracle, declaration, name, fn).every((id) => fateOf(id).kind === "called");
+  return (
+    ts.isIdentifier(name) &&
+    referencesTo(session.oracle, declaration, name, fn).every((id) => fateOf(id).kind === "called")
+  );
 }

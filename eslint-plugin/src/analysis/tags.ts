@@ -21,17 +21,32 @@ export interface Tags {
 
 const words = new Set(["fresh", "borrowed", "scoped", "keeps", "takes", "borrows"]);
 
-const textOf = (tag: ts.JSDocTag): string => (typeof tag.comment === "string" ? tag.comment : ts.getTextOfJSDocComment(tag.comment) ?? "").trim();
+const textOf = (tag: ts.JSDocTag): string =>
+  (typeof tag.comment === "string"
+    ? tag.comment
+    : (ts.getTextOfJSDocComment(tag.comment) ?? "")
+  ).trim();
 
 /** The ownership tags of a declaration, or undefined when it has none. */
 export function readTags(declaration: ts.Node): Tags | undefined {
-  const holder = ts.isArrowFunction(declaration) || ts.isFunctionExpression(declaration) ? declaration.parent : declaration;
-  const all = [...ts.getJSDocTags(declaration), ...(holder === declaration ? [] : ts.getJSDocTags(holder))].filter((t) => words.has(t.tagName.text));
+  const holder =
+    ts.isArrowFunction(declaration) || ts.isFunctionExpression(declaration)
+      ? declaration.parent
+      : declaration;
+  const all = [
+    ...ts.getJSDocTags(declaration),
+    ...(holder === declaration ? [] : ts.getJSDocTags(holder)),
+  ].filter((t) => words.has(t.tagName.text));
   if (all.length === 0) return undefined;
   const has = (name: string): boolean => all.some((t) => t.tagName.text === name);
-  const names = (name: string): string[] => all.filter((t) => t.tagName.text === name).map((t) => textOf(t).split(/[\s-]/)[0] ?? "");
+  const names = (name: string): string[] =>
+    all.filter((t) => t.tagName.text === name).map((t) => textOf(t).split(/[\s-]/)[0] ?? "");
   return {
-    fresh: has("fresh"), borrowed: has("borrowed"), scoped: has("scoped"), keeps: has("keeps"),
-    takes: names("takes"), borrows: names("borrows"),
+    fresh: has("fresh"),
+    borrowed: has("borrowed"),
+    scoped: has("scoped"),
+    keeps: has("keeps"),
+    takes: names("takes"),
+    borrows: names("borrows"),
   };
 }

@@ -4,14 +4,19 @@
  */
 import type { OwnerSettings } from "../owner.ts";
 
-export const disposable: readonly OwnerSettings[] = [{
-  noun: "resource",
-  types: { disposable: "any" },
-  dispose: { methods: ["dispose", "close", "destroy", "end", "disposeAsync", "release", "terminate"], functions: [] },
-  calls: "unknown",
-  fresh: ["create*", "open*", "acquire*", "make*", "connect*", "spawn*", "new*"],
-  args: "transfer",
-  keep: { methods: ["move"], functions: ["use", "adopt"] },
-  safeAfterDispose: ["disposed", "isDisposed", "closed", "destroyed"],
-  policy: "generic",
-}];
+export const disposable: readonly OwnerSettings[] = [
+  {
+    noun: "resource",
+    types: { disposable: "any" },
+    dispose: {
+      methods: ["dispose", "close", "destroy", "end", "disposeAsync", "release", "terminate"],
+      functions: [],
+    },
+    calls: "unknown",
+    fresh: ["create*", "open*", "acquire*", "make*", "connect*", "spawn*", "new*"],
+    args: "transfer",
+    keep: { methods: ["move"], functions: ["use", "adopt"] },
+    safeAfterDispose: ["disposed", "isDisposed", "closed", "destroyed"],
+    policy: "generic",
+  },
+];

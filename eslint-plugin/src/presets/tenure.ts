@@ -4,41 +4,74 @@
  */
 import type { OwnerSettings } from "../owner.ts";
 
-export const tenure: readonly OwnerSettings[] = [{
-  noun: "tensor",
-  types: [{ from: "package", package: "tenure", name: ["Tensor", "Parameter"] }],
-  brand: ["moveToOuter", "detachFromScope", "isDisposed", "alias"],
-  dispose: { methods: ["dispose"], functions: [] },
-  calls: "fresh",
-  fresh: ["carry", "call", "forward", "stateDict"],
-  freshProperties: ["grad"],
-  borrows: ["tensors", "parameters", "namedParameters", "buffers", "namedBuffers"],
-  takes: [{ callee: "carry", args: [0, 1] }, { callee: "registerParameter", args: [1] }, { callee: "registerBuffer", args: [1] }, { callee: "Parameter", args: [0] }],
-  args: "borrow",
-  keep: {
-    methods: ["moveToOuter", "moveTo", "detachFromScope"],
-    functions: ["attach", "detach", "moveToOuter", "moveTo", "use", "adopt", "disposeEverythingBut"],
+export const tenure: readonly OwnerSettings[] = [
+  {
+    noun: "tensor",
+    types: [{ from: "package", package: "tenure", name: ["Tensor", "Parameter"] }],
+    brand: ["moveToOuter", "detachFromScope", "isDisposed", "alias"],
+    dispose: { methods: ["dispose"], functions: [] },
+    calls: "fresh",
+    fresh: ["carry", "call", "forward", "stateDict"],
+    freshProperties: ["grad"],
+    borrows: ["tensors", "parameters", "namedParameters", "buffers", "namedBuffers"],
+    takes: [
+      { callee: "carry", args: [0, 1] },
+      { callee: "registerParameter", args: [1] },
+      { callee: "registerBuffer", args: [1] },
+      { callee: "Parameter", args: [0] },
+    ],
+    args: "borrow",
+    keep: {
+      methods: ["moveToOuter", "moveTo", "detachFromScope"],
+      functions: [
+        "attach",
+        "detach",
+        "moveToOuter",
+        "moveTo",
+        "use",
+        "adopt",
+        "disposeEverythingBut",
+      ],
+    },
+    alias: "alias",
+    scopes: [
+      { callee: "scoped", callback: "first", movesResultOut: true },
+      { callee: "scopedAsync", callback: "first", movesResultOut: true, async: true },
+      { callee: "step", callback: "first", movesResultOut: true, async: true },
+      { using: "newDisposeScope" },
+      { using: "NewDisposeScope" },
+    ],
+    runsInScope: ["go", "run", "trace"],
+    runsInline: ["noGrad", "enableGrad", "assertNoLeaks", "checkpoint"],
+    safeAfterDispose: [
+      "shape",
+      "dtype",
+      "size",
+      "rank",
+      "name",
+      "isDisposed",
+      "toString",
+      "requiresGrad",
+    ],
+    managers: ["Module", "Optimizer", "Sequential"],
+    policy: "protocol",
   },
-  alias: "alias",
-  scopes: [
-    { callee: "scoped", callback: "first", movesResultOut: true },
-    { callee: "scopedAsync", callback: "first", movesResultOut: true, async: true },
-    { callee: "step", callback: "first", movesResultOut: true, async: true },
-    { using: "newDisposeScope" }, { using: "NewDisposeScope" },
-  ],
-  runsInScope: ["go", "run", "trace"],
-  runsInline: ["noGrad", "enableGrad", "assertNoLeaks", "checkpoint"],
-  safeAfterDispose: ["shape", "dtype", "size", "rank", "name", "isDisposed", "toString", "requiresGrad"],
-  managers: ["Module", "Optimizer", "Sequential"],
-  policy: "protocol",
-}, {
-  // Modules and optimizers own tensors and are no tensors: nothing but their own `dispose()` frees them, and who is handed one may keep it.
-  noun: "module",
-  types: [{ from: "package", package: "tenure", name: ["Module", "Optimizer", "DataLoader"] }, ...["tenure/nn", "tenure/optim", "tenure/data"].map((name) => ({ from: "package" as const, package: name, name: ["Module", "Optimizer", "DataLoader"] }))],
-  dispose: { methods: ["dispose"], functions: [] },
-  calls: "unknown",
-  args: "transfer",
-  safeAfterDispose: ["training", "length", "isDisposed"],
-  managers: ["Module", "Optimizer", "Sequential"],
-  policy: "generic",
-}];
+  {
+    // Modules and optimizers own tensors and are no tensors: nothing but their own `dispose()` frees them, and who is handed one may keep it.
+    noun: "module",
+    types: [
+      { from: "package", package: "tenure", name: ["Module", "Optimizer", "DataLoader"] },
+      ...["tenure/nn", "tenure/optim", "tenure/data"].map((name) => ({
+        from: "package" as const,
+        package: name,
+        name: ["Module", "Optimizer", "DataLoader"],
+      })),
+    ],
+    dispose: { methods: ["dispose"], functions: [] },
+    calls: "unknown",
+    args: "transfer",
+    safeAfterDispose: ["training", "length", "isDisposed"],
+    managers: ["Module", "Optimizer", "Sequential"],
+    policy: "generic",
+  },
+];

@@ -4,25 +4,76 @@
  */
 import type { OwnerSettings, Specifier } from "../owner.ts";
 
-const packages = ["@tensorflow/tfjs-core", "@tensorflow/tfjs", "@tensorflow/tfjs-node", "@tensorflow/tfjs-layers"];
-const types: Specifier[] = packages.map((name) => ({ from: "package", package: name, name: ["Tensor", "Variable"] }));
+const packages = [
+  "@tensorflow/tfjs-core",
+  "@tensorflow/tfjs",
+  "@tensorflow/tfjs-node",
+  "@tensorflow/tfjs-layers",
+];
+const types: Specifier[] = packages.map((name) => ({
+  from: "package",
+  package: name,
+  name: ["Tensor", "Variable"],
+}));
 
-export const tfjs: readonly OwnerSettings[] = [{
-  noun: "tensor",
-  types,
-  library: ["@tensorflow/*"],
-  brand: ["dataSync", "arraySync", "dispose", "isDisposedInternal"],
-  dispose: { methods: ["dispose"], functions: ["dispose"] },
-  calls: "fresh",
-  borrows: ["getWeights", "getTensor", "read", "getVariable", "getStepTensor", "convertToTensor", "convertToTensorArray", "makeTensorFromDataId", "makeTensorFromTensorInfo", "minimize", "getTensorsInContainer"],
-  args: "borrow",
-  keep: { methods: [], functions: ["keep"] },
-  alias: "clone",
-  scopes: [{ callee: "tidy", callback: "last", movesResultOut: true }, { begin: "startScope", end: "endScope" }],
-  runsInScope: ["minimize", "variableGrads", "valueAndGrad", "valueAndGrads", "grad", "grads", "customGrad", "computeGradients", "runKernelFunc", "op"],
-  runsInline: ["time", "profile"],
-  safeAfterDispose: ["shape", "dtype", "id", "size", "rank", "rankType", "strides", "isDisposed", "isDisposedInternal", "name", "dataId", "kept", "scopeId"],
-  outsideScopes: ["Variable"],
-  managers: ["Layer", "Container", "LayersModel", "Sequential", "Optimizer", "RNNCell"],
-  policy: "scoped",
-}];
+export const tfjs: readonly OwnerSettings[] = [
+  {
+    noun: "tensor",
+    types,
+    library: ["@tensorflow/*"],
+    brand: ["dataSync", "arraySync", "dispose", "isDisposedInternal"],
+    dispose: { methods: ["dispose"], functions: ["dispose"] },
+    calls: "fresh",
+    borrows: [
+      "getWeights",
+      "getTensor",
+      "read",
+      "getVariable",
+      "getStepTensor",
+      "convertToTensor",
+      "convertToTensorArray",
+      "makeTensorFromDataId",
+      "makeTensorFromTensorInfo",
+      "minimize",
+      "getTensorsInContainer",
+    ],
+    args: "borrow",
+    keep: { methods: [], functions: ["keep"] },
+    alias: "clone",
+    scopes: [
+      { callee: "tidy", callback: "last", movesResultOut: true },
+      { begin: "startScope", end: "endScope" },
+    ],
+    runsInScope: [
+      "minimize",
+      "variableGrads",
+      "valueAndGrad",
+      "valueAndGrads",
+      "grad",
+      "grads",
+      "customGrad",
+      "computeGradients",
+      "runKernelFunc",
+      "op",
+    ],
+    runsInline: ["time", "profile"],
+    safeAfterDispose: [
+      "shape",
+      "dtype",
+      "id",
+      "size",
+      "rank",
+      "rankType",
+      "strides",
+      "isDisposed",
+      "isDisposedInternal",
+      "name",
+      "dataId",
+      "kept",
+      "scopeId",
+    ],
+    outsideScopes: ["Variable"],
+    managers: ["Layer", "Container", "LayersModel", "Sequential", "Optimizer", "RNNCell"],
+    policy: "scoped",
+  },
+];

@@ -4,15 +4,29 @@
  */
 import type { OwnerSettings } from "../owner.ts";
 
-export const webgpu: readonly OwnerSettings[] = [{
-  noun: "GPU object",
-  types: [{ name: ["GPUBuffer", "GPUTexture", "GPUQuerySet", "GPUDevice"] }],
-  dispose: { methods: ["destroy"], functions: [] },
-  calls: "unknown",
-  fresh: ["createBuffer", "createTexture", "createQuerySet", "requestDevice"],
-  borrows: ["getCurrentTexture"],
-  args: "borrow",
-  borrowers: ["GPU"],
-  safeAfterDispose: ["label", "size", "usage", "mapState", "width", "height", "format", "type", "count", "lost", "destroyed"],
-  policy: "generic",
-}];
+export const webgpu: readonly OwnerSettings[] = [
+  {
+    noun: "GPU object",
+    types: [{ name: ["GPUBuffer", "GPUTexture", "GPUQuerySet", "GPUDevice"] }],
+    dispose: { methods: ["destroy"], functions: [] },
+    calls: "unknown",
+    fresh: ["createBuffer", "createTexture", "createQuerySet", "requestDevice"],
+    borrows: ["getCurrentTexture"],
+    args: "borrow",
+    borrowers: ["GPU"],
+    safeAfterDispose: [
+      "label",
+      "size",
+      "usage",
+      "mapState",
+      "width",
+      "height",
+      "format",
+      "type",
+      "count",
+      "lost",
+      "destroyed",
+    ],
+    policy: "generic",
+  },
+];

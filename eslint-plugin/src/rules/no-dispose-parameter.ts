@@ -13,7 +13,8 @@ import { handedTo } from "../analysis/takes.ts";
 import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
 import { slotOf, statementOf } from "../fix/text.ts";
 
-type Id = "parameter" | "remove" | "dropUsing" | "onlyBorrows" | "stores" | "noParameter" | "keepsNothing";
+type Id =
+  "parameter" | "remove" | "dropUsing" | "onlyBorrows" | "stores" | "noParameter" | "keepsNothing";
 
 export const noDisposeParameter = rule<Id, Record<string, never>>({
   name: "no-dispose-parameter",
@@ -22,22 +23,33 @@ export const noDisposeParameter = rule<Id, Record<string, never>>({
   config: "recommended",
   hasSuggestions: true,
   messages: {
-    parameter: "`{{ name }}` is an input and belongs to the caller; leave it alone, or document the function with `@takes {{ name }}`.",
+    parameter:
+      "`{{ name }}` is an input and belongs to the caller; leave it alone, or document the function with `@takes {{ name }}`.",
     remove: "Remove the disposal.",
     dropUsing: "Declare it with `const`.",
-    onlyBorrows: "`@takes {{ name }}` says this function disposes or stores `{{ name }}`, but its body only looks at it, so callers who hand it over leak it; remove the tag, or dispose it.",
-    stores: "`@borrows {{ name }}` says this function only looks at `{{ name }}`, but its body stores it; store an alias, or document it with `@takes {{ name }}`.",
-    noParameter: "`@{{ tag }} {{ name }}` names no parameter of this function; it has {{ parameters }}.",
-    keepsNothing: "`@keeps` says this function stores what it is given, but its body stores nothing; remove the tag.",
+    onlyBorrows:
+      "`@takes {{ name }}` says this function disposes or stores `{{ name }}`, but its body only looks at it, so callers who hand it over leak it; remove the tag, or dispose it.",
+    stores:
+      "`@borrows {{ name }}` says this function only looks at `{{ name }}`, but its body stores it; store an alias, or document it with `@takes {{ name }}`.",
+    noParameter:
+      "`@{{ tag }} {{ name }}` names no parameter of this function; it has {{ parameters }}.",
+    keepsNothing:
+      "`@keeps` says this function stores what it is given, but its body stores nothing; remove the tag.",
   },
   defaults: {},
   check(file, _options, report) {
     for (const problem of file.problems()) {
-      if (problem.kind !== "dispose-parameter" || problem.cell.owned.owner.policy === "generic") continue;
+      if (problem.kind !== "dispose-parameter" || problem.cell.owned.owner.policy === "generic")
+        continue;
       const { cell, node } = problem;
       const fn = enclosingFunction(node) && ownerFunction(cell.declaration);
       if (!fn || exempt(file, fn, cell.label)) continue;
-      report({ mark: spanOf(node), messageId: "parameter", data: { name: cell.label }, suggest: removal(node) });
+      report({
+        mark: spanOf(node),
+        messageId: "parameter",
+        data: { name: cell.label },
+        suggest: removal(node),
+      });
     }
     wrongTags(file, report);
   },
@@ -51,19 +63,47 @@ function wrongTags(file: FileAnalysis, report: (finding: Finding<Id>) => void): 
     if (!hasBody(node)) return;
     const { takes, borrows, keeps } = file.session.oracle.tags(node);
     const parameters = node.parameters.filter((p) => ts.isIdentifier(p.name));
-    const mark = spanOf(node.name ?? (bindingOf(node)?.name as ts.Node | undefined) ?? node.parameters[0] ?? node);
-    for (const [tag, names] of [["takes", takes], ["borrows", borrows]] as const) {
+    const mark = spanOf(
+      node.name ?? (bindingOf(node)?.name as ts.Node | undefined) ?? node.parameters[0] ?? node,
+    );
+    for (const [tag, names] of [
+      ["takes", takes],
+      ["borrows", borrows],
+    ] as const) {
       for (const name of new Set(names)) {
         const parameter = parameters.find((p) => p.name.getText() === name);
-        if (!parameter) { report({ mark, messageId: "noParameter", data: { tag, name, parameters: parameters.length === 0 ? "none" : parameters.map((p) => `\`${p.name.getText()}\``).join(", ") } }); continue; }
+        if (!parameter) {
+          report({
+            mark,
+            messageId: "noParameter",
+            data: {
+              tag,
+              name,
+              parameters:
+                parameters.length === 0
+                  ? "none"
+                  : parameters.map((p) => `\`${p.name.getText()}\``).join(", "),
+            },
+          });
+          continue;
+        }
         if (!file.session.oracle.ownedAt(parameter.name)) continue;
         const effect = bodyEffect(file.session, node, parameter);
-        if (tag === "takes" && !effect.disposes && !effect.stores && !effect.returns) report({ mark: spanOf(parameter.name), messageId: "onlyBorrows", data: { name } });
-        if (tag === "borrows" && effect.stores) report({ mark: spanOf(parameter.name), messageId: "stores", data: { name } });
+        if (tag === "takes" && !effect.disposes && !effect.stores && !effect.returns)
+          report({ mark: spanOf(parameter.name), messageId: "onlyBorrows", data: { name } });
+        if (tag === "borrows" && effect.stores)
+          report({ mark: spanOf(parameter.name), messageId: "stores", data: { name } });
       }
     }
     const owned = keeps ? node.parameters.filter((p) => file.session.oracle.ownedAt(p.name)) : [];
-    if (owned.length > 0 && owned.every((p) => { const e = bodyEffect(file.session, node, p); return !e.stores && !e.disposes && !e.returns; })) report({ mark, messageId: "keepsNothing" });
+    if (
+      owned.length > 0 &&
+      owned.every((p) => {
+        const e = bodyEffect(file.session, node, p);
+        return !e.stores && !e.disposes && !e.returns;
+      })
+    )
+      report({ mark, messageId: "keepsNothing" });
   };
   visit(file.file);
 }
@@ -85,12 +125,34 @@ function exempt(file: FileAnalysis, fn: ts.SignatureDeclaration, name: string): 
 
 function removal(node: ts.Node): Suggestion<Id>[] {
   const holder = node.parent;
-  const list = ts.isVariableDeclaration(holder) && ts.isVariableDeclarationList(holder.parent) && holder.parent.declarations.length === 1 ? holder.parent : undefined;
+  const list =
+    ts.isVariableDeclaration(holder) &&
+    ts.isVariableDeclarationList(holder.parent) &&
+    holder.parent.declarations.length === 1
+      ? holder.parent
+      : undefined;
   const keyword = list?.getFirstToken();
-  if (keyword?.getText() === "using") return [{ messageId: "dropUsing", fix: (fixer) => fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], "const") }];
+  if (keyword?.getText() === "using")
+    return [
+      {
+        messageId: "dropUsing",
+        fix: (fixer) => fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], "const"),
+      },
+    ];
   const statement = statementOf(node);
-  if (!statement || !ts.isExpressionStatement(statement) || slotOf(statement) === "single") return [];
+  if (!statement || !ts.isExpressionStatement(statement) || slotOf(statement) === "single")
+    return [];
   const call = statement.expression;
-  if (!ts.isCallExpression(call) || !ts.isPropertyAccessExpression(call.expression) || call.expression.expression !== node) return [];
-  return [{ messageId: "remove", fix: (fixer) => fixer.removeRange([statement.getFullStart(), statement.getEnd()]) }];
+  if (
+    !ts.isCallExpression(call) ||
+    !ts.isPropertyAccessExpression(call.expression) ||
+    call.expression.expression !== node
+  )
+    return [];
+  return [
+    {
+      messageId: "remove",
+      fix: (fixer) => fixer.removeRange([statement.getFullStart(), statement.getEnd()]),
+    },
+  ];
 }

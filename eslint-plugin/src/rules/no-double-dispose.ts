@@ -15,22 +15,50 @@ export const noDoubleDispose = rule<Id, { allowIdempotent: boolean }>({
   hasSuggestions: true,
   messages: {
     twice: "`{{ name }}` was already disposed on line {{ line }}.",
-    using: "`{{ name }}` is declared with `using`, which disposes it at the end of the block; this disposal makes it two.",
+    using:
+      "`{{ name }}` is declared with `using`, which disposes it at the end of the block; this disposal makes it two.",
     remove: "Remove this disposal.",
   },
-  options: { allowIdempotent: { type: "boolean", description: "Accept an early `dispose()` of a `using` variable; disposing twice does nothing." } },
+  options: {
+    allowIdempotent: {
+      type: "boolean",
+      description:
+        "Accept an early `dispose()` of a `using` variable; disposing twice does nothing.",
+    },
+  },
   defaults: { allowIdempotent: false },
   check(file, options, report) {
     for (const problem of file.problems()) {
-      if (problem.kind !== "double-dispose" || problem.cell.owned.owner === file.session.settings.holder || (options.allowIdempotent && !problem.at)) continue;
+      if (
+        problem.kind !== "double-dispose" ||
+        problem.cell.owned.owner === file.session.settings.holder ||
+        (options.allowIdempotent && !problem.at)
+      )
+        continue;
       const { node, cell, at } = problem;
       const statement = statementOf(node);
       const suggest: Suggestion<Id>[] = [];
-      const call = statement && ts.isExpressionStatement(statement) ? statement.expression : undefined;
-      if (statement && call && ts.isCallExpression(call) && ts.isPropertyAccessExpression(call.expression) && call.expression.expression === node && slotOf(statement) !== "single") {
-        suggest.push({ messageId: "remove", fix: (fixer) => fixer.removeRange([statement.getFullStart(), statement.getEnd()]) });
+      const call =
+        statement && ts.isExpressionStatement(statement) ? statement.expression : undefined;
+      if (
+        statement &&
+        call &&
+        ts.isCallExpression(call) &&
+        ts.isPropertyAccessExpression(call.expression) &&
+        call.expression.expression === node &&
+        slotOf(statement) !== "single"
+      ) {
+        suggest.push({
+          messageId: "remove",
+          fix: (fixer) => fixer.removeRange([statement.getFullStart(), statement.getEnd()]),
+        });
       }
-      report({ mark: spanOf(node), messageId: at ? "twice" : "using", data: { name: cell.label, line: at ? lineOf(at) : "" }, suggest });
+      report({
+        mark: spanOf(node),
+        messageId: at ? "twice" : "using",
+        data: { name: cell.label, line: at ? lineOf(at) : "" },
+        suggest,
+      });
     }
   },
 });

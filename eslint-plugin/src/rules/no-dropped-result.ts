@@ -16,37 +16,72 @@ export const noDroppedResult = rule<Id, { allow: string[] }>({
   config: "recommended",
   hasSuggestions: true,
   messages: {
-    dropped: "The {{ noun }} made by `{{ name }}` is dropped without being disposed; bind it with `using`, or dispose it.",
-    droppedInPlace: "`{{ name }}` works in place but returns a fresh alias, and it is dropped without being disposed; bind it with `using`, or dispose it.",
+    dropped:
+      "The {{ noun }} made by `{{ name }}` is dropped without being disposed; bind it with `using`, or dispose it.",
+    droppedInPlace:
+      "`{{ name }}` works in place but returns a fresh alias, and it is dropped without being disposed; bind it with `using`, or dispose it.",
     useUsing: "Bind it with `{{ kind }}`.",
     useDispose: "Dispose it at once.",
   },
-  options: { allow: { type: "array", items: { type: "string" }, description: "Names of methods or functions whose result may be dropped." } },
+  options: {
+    allow: {
+      type: "array",
+      items: { type: "string" },
+      description: "Names of methods or functions whose result may be dropped.",
+    },
+  },
   defaults: { allow: [] },
   check(file, options, report) {
     for (const { node, owned, outcome, fate } of file.fresh) {
-      if (outcome !== "dropped" || options.allow.includes(nameOfValue(node)) || file.session.scopeAt(node) !== "out") continue;
+      if (
+        outcome !== "dropped" ||
+        options.allow.includes(nameOfValue(node)) ||
+        file.session.scopeAt(node) !== "out"
+      )
+        continue;
       if (owned.owner.policy === "generic" && !ts.isExpressionStatement(fate.node)) continue;
       const suggest: Suggestion<Id>[] = [];
       const statement = statementOf(node);
       const kind = file.session.oracle.usingKind(node);
       const whole = fate.top;
-      const plain = statement !== undefined && ts.isExpressionStatement(statement) && statement.expression === whole;
+      const plain =
+        statement !== undefined &&
+        ts.isExpressionStatement(statement) &&
+        statement.expression === whole;
       if (plain && kind && slotOf(statement) !== "case") {
         const name = new Names(file.file).pick(nameOfValue(node));
         const text = `${kind} ${name} = ${whole.getText()};`;
-        const inner = slotOf(statement) === "block" ? text : `{\n${indentOf(statement)}${unitOf(file.file)}${text}\n${indentOf(statement)}}`;
-        suggest.push({ messageId: "useUsing", data: { kind }, fix: (fixer) => fixer.replaceTextRange([statement.getStart(), statement.getEnd()], inner) });
+        const inner =
+          slotOf(statement) === "block"
+            ? text
+            : `{\n${indentOf(statement)}${unitOf(file.file)}${text}\n${indentOf(statement)}}`;
+        suggest.push({
+          messageId: "useUsing",
+          data: { kind },
+          fix: (fixer) => fixer.replaceTextRange([statement.getStart(), statement.getEnd()], inner),
+        });
       }
       const method = owned.owner.dispose.methods[0];
-      const promised = file.session.oracle.checker.getTypeAtLocation(whole).getProperty("then") !== undefined;
+      const promised =
+        file.session.oracle.checker.getTypeAtLocation(whole).getProperty("then") !== undefined;
       if (plain && method !== undefined && owned.shape === "one" && !owned.nullable && !promised) {
-        const bare = ts.isCallExpression(whole) || ts.isPropertyAccessExpression(whole) || (ts.isNewExpression(whole) && whole.arguments !== undefined);
+        const bare =
+          ts.isCallExpression(whole) ||
+          ts.isPropertyAccessExpression(whole) ||
+          (ts.isNewExpression(whole) && whole.arguments !== undefined);
         const text = bare ? `${whole.getText()}.${method}()` : `(${whole.getText()}).${method}()`;
-        suggest.push({ messageId: "useDispose", fix: (fixer) => fixer.replaceTextRange([whole.getStart(), whole.getEnd()], text) });
+        suggest.push({
+          messageId: "useDispose",
+          fix: (fixer) => fixer.replaceTextRange([whole.getStart(), whole.getEnd()], text),
+        });
       }
       const inPlace = /[^_]_$/.test(nameOfValue(node));
-      report({ mark: markOf(node), messageId: inPlace ? "droppedInPlace" : "dropped", data: { noun: owned.owner.noun, name: labelOf(node) }, suggest });
+      report({
+        mark: markOf(node),
+        messageId: inPlace ? "droppedInPlace" : "dropped",
+        data: { noun: owned.owner.noun, name: labelOf(node) },
+        suggest,
+      });
     }
   },
 });

@@ -16,7 +16,12 @@ import { apply, nameIn } from "../fix/wrap.ts";
 type Id = "assigned" | "field" | "pushed" | "returned" | "moveToOuter" | "detach" | "keep";
 
 /** An open scope as seen from a value: where it starts and ends, and the variable that holds it. */
-interface OpenScope { region: ts.Node; from: number; variable: string | null; movesResultOut: boolean }
+interface OpenScope {
+  region: ts.Node;
+  from: number;
+  variable: string | null;
+  movesResultOut: boolean;
+}
 
 export const noEscapeFromScope = rule<Id, Record<string, never>>({
   name: "no-escape-from-scope",
@@ -28,7 +33,8 @@ export const noEscapeFromScope = rule<Id, Record<string, never>>({
     assigned: "`{{ name }}` outlives the scope that frees this {{ noun }}; {{ cure }}.",
     field: "`{{ name }}` outlives the scope that frees this {{ noun }}; {{ cure }}.",
     pushed: "`{{ name }}` outlives the scope that frees this {{ noun }}; {{ cure }}.",
-    returned: "The scope of line {{ line }} frees this {{ noun }} before the caller gets it; {{ cure }}.",
+    returned:
+      "The scope of line {{ line }} frees this {{ noun }} before the caller gets it; {{ cure }}.",
     moveToOuter: "Move it to the outer scope.",
     detach: "Detach it from every scope.",
     keep: "Keep it out of the scope.",
@@ -37,7 +43,8 @@ export const noEscapeFromScope = rule<Id, Record<string, never>>({
   check(file, _options, report) {
     for (const value of file.fresh) {
       const { owner } = value.owned;
-      if (owner.scopes.length === 0 || value.owned.shape === "record" || exemptType(file, value)) continue;
+      if (owner.scopes.length === 0 || value.owned.shape === "record" || exemptType(file, value))
+        continue;
       const scope = openScope(file, value.node);
       if (!scope) continue;
       const escape = escapeOf(file, value, scope);
@@ -47,7 +54,8 @@ export const noEscapeFromScope = rule<Id, Record<string, never>>({
 });
 
 const exemptType = (file: FileAnalysis, value: FreshValue): boolean => {
-  const symbol = file.session.oracle.checker.getTypeAtLocation(value.node).symbol as ts.Symbol | undefined;
+  const symbol = file.session.oracle.checker.getTypeAtLocation(value.node).symbol as
+    ts.Symbol | undefined;
   return symbol !== undefined && value.owned.owner.outsideScopes.includes(symbol.name);
 };
 
@@ -56,8 +64,23 @@ function openScope(file: FileAnalysis, node: ts.Node): OpenScope | null {
   for (let current = node; current.parent as ts.Node | undefined; current = current.parent) {
     const { parent } = current;
     if (ts.isBlock(parent)) {
-      const found = parent.statements.slice(0, Math.max(0, parent.statements.findIndex((s) => s.pos <= node.pos && s.end >= node.end))).reverse().find((s) => holdsScope(file, s));
-      if (found) return { region: parent, from: found.pos, variable: nameOfScope(found), movesResultOut: false };
+      const found = parent.statements
+        .slice(
+          0,
+          Math.max(
+            0,
+            parent.statements.findIndex((s) => s.pos <= node.pos && s.end >= node.end),
+          ),
+        )
+        .reverse()
+        .find((s) => holdsScope(file, s));
+      if (found)
+        return {
+          region: parent,
+          from: found.pos,
+          variable: nameOfScope(found),
+          movesResultOut: false,
+        };
     }
     if (!ts.isFunctionLike(current)) continue;
     const host = handedTo(current);
@@ -65,8 +88,17 @@ function openScope(file: FileAnalysis, node: ts.Node): OpenScope | null {
     const mode = file.session.callback(host, current);
     if (mode === "scoped") {
       const callee = file.session.oracle.callee(host);
-      const moves = file.session.settings.owners.some((o) => o.scopes.some((s) => "callee" in s && s.movesResultOut !== false && file.session.oracle.is(callee, [s.callee], o)));
-      return moves ? { region: current, from: current.pos, variable: null, movesResultOut: true } : null;
+      const moves = file.session.settings.owners.some((o) =>
+        o.scopes.some(
+          (s) =>
+            "callee" in s &&
+            s.movesResultOut !== false &&
+            file.session.oracle.is(callee, [s.callee], o),
+        ),
+      );
+      return moves
+        ? { region: current, from: current.pos, variable: null, movesResultOut: true }
+        : null;
     }
     if (mode !== "inline") return null;
   }
@@ -74,11 +106,21 @@ function openScope(file: FileAnalysis, node: ts.Node): OpenScope | null {
 }
 
 function holdsScope(file: FileAnalysis, statement: ts.Statement): boolean {
-  return ts.isVariableStatement(statement) && (statement.declarationList.flags & ts.NodeFlags.Using) !== 0
-    && statement.declarationList.declarations.some((d) => d.initializer && opensScope(file.session, d.initializer) && !/root:\s*true/.test(d.initializer.getText()));
+  return (
+    ts.isVariableStatement(statement) &&
+    (statement.declarationList.flags & ts.NodeFlags.Using) !== 0 &&
+    statement.declarationList.declarations.some(
+      (d) =>
+        d.initializer &&
+        opensScope(file.session, d.initializer) &&
+        !/root:\s*true/.test(d.initializer.getText()),
+    )
+  );
 }
 function nameOfScope(statement: ts.Statement): string | null {
-  const name = ts.isVariableStatement(statement) ? statement.declarationList.declarations[0]?.name : undefined;
+  const name = ts.isVariableStatement(statement)
+    ? statement.declarationList.declarations[0]?.name
+    : undefined;
   return name && ts.isIdentifier(name) ? name.text : null;
 }
 
@@ -87,26 +129,50 @@ type Escape = Finding<Id> & { at: ts.Expression };
 function escapeOf(file: FileAnalysis, value: FreshValue, scope: OpenScope): Escape | null {
   const { fate, outcome, owned } = value;
   const base = { mark: markOf(value.node), at: value.node };
-  const cure = scope.variable === null && owned.owner.keep.functions.includes("keep") ? "wrap it in `keep()`" : "move it out with `moveToOuter()`, or detach it";
+  const cure =
+    scope.variable === null && owned.owner.keep.functions.includes("keep")
+      ? "wrap it in `keep()`"
+      : "move it out with `moveToOuter()`, or detach it";
   const data = { noun: owned.owner.noun, cure };
   if (moved(file, value)) return null;
-  if (owned.shape !== "one" && [...owned.owner.keep.methods, ...owned.owner.keep.functions].some((k) => typeof k === "string" && value.node.getText().includes(`${k}(`))) return null; // its elements are moved one by one
+  if (
+    owned.shape !== "one" &&
+    [...owned.owner.keep.methods, ...owned.owner.keep.functions].some(
+      (k) => typeof k === "string" && value.node.getText().includes(`${k}(`),
+    )
+  )
+    return null; // its elements are moved one by one
   if (outcome === "returned" && !scope.movesResultOut && ts.isReturnStatement(fate.node)) {
     if (fate.literal) return null;
-    return { ...base, messageId: "returned", data: { ...data, line: String(file.file.getLineAndCharacterOfPosition(lineStart(file, scope)).line + 1) } };
+    return {
+      ...base,
+      messageId: "returned",
+      data: {
+        ...data,
+        line: String(file.file.getLineAndCharacterOfPosition(lineStart(file, scope)).line + 1),
+      },
+    };
   }
-  if (outcome === "assigned" && ts.isBinaryExpression(fate.node)) return assignedOut(file, fate.node.left, scope, base, data);
-  if (outcome === "kept" && fate.kind === "argument" && ts.isCallExpression(fate.node)) return pushedOut(file, fate.node, scope, base, data);
-  if (outcome === "bound" && !scope.movesResultOut) return boundThenReturned(file, value, scope, data);
+  if (outcome === "assigned" && ts.isBinaryExpression(fate.node))
+    return assignedOut(file, fate.node.left, scope, base, data);
+  if (outcome === "kept" && fate.kind === "argument" && ts.isCallExpression(fate.node))
+    return pushedOut(file, fate.node, scope, base, data);
+  if (outcome === "bound" && !scope.movesResultOut)
+    return boundThenReturned(file, value, scope, data);
   return null;
 }
 
-const lineStart = (file: FileAnalysis, scope: OpenScope): number => scope.from + (/^\s*(?:\/\/.*\n\s*|\/\*[\s\S]*?\*\/\s*)*/.exec(file.file.text.slice(scope.from))?.[0].length ?? 0);
+const lineStart = (file: FileAnalysis, scope: OpenScope): number =>
+  scope.from +
+  (/^\s*(?:\/\/.*\n\s*|\/\*[\s\S]*?\*\/\s*)*/.exec(file.file.text.slice(scope.from))?.[0].length ??
+    0);
 
 /** Whether the value itself is moved, detached or kept, in the same expression or by the function that makes it. */
 function moved(file: FileAnalysis, value: FreshValue): boolean {
   const first = fateOf(value.node);
-  const { body } = ts.isPropertyAccessExpression(value.node) ? { body: undefined } : file.session.oracle.callee(value.node);
+  const { body } = ts.isPropertyAccessExpression(value.node)
+    ? { body: undefined }
+    : file.session.oracle.callee(value.node);
   if (body && keepsInside(file, value, body, 0)) return true;
   if (first.kind === "receiver") return value.owned.owner.keep.methods.includes(first.member);
   if (first.kind !== "argument") return false;
@@ -119,8 +185,19 @@ function keepsInside(file: FileAnalysis, value: FreshValue, body: ts.Node, depth
   const visit = (node: ts.Node): boolean => {
     if (ts.isCallExpression(node)) {
       const callee = file.session.oracle.callee(node);
-      if (owner.keep.methods.includes(callee.name) || file.session.oracle.is(callee, owner.keep.functions, owner)) return true;
-      if (depth < 2 && callee.body && callee.body !== body && file.session.oracle.ownedAt(node) && keepsInside(file, value, callee.body, depth + 1)) return true;
+      if (
+        owner.keep.methods.includes(callee.name) ||
+        file.session.oracle.is(callee, owner.keep.functions, owner)
+      )
+        return true;
+      if (
+        depth < 2 &&
+        callee.body &&
+        callee.body !== body &&
+        file.session.oracle.ownedAt(node) &&
+        keepsInside(file, value, callee.body, depth + 1)
+      )
+        return true;
     }
     return ts.forEachChild(node, (c) => visit(c) || undefined) ?? false;
   };
@@ -134,26 +211,50 @@ function declaredOutside(file: FileAnalysis, id: ts.Node, scope: OpenScope): boo
 }
 
 type Base = { mark: { start: number; end: number }; at: ts.Expression };
-function assignedOut(file: FileAnalysis, left: ts.Expression, scope: OpenScope, base: Base, data: Record<string, string>): Escape | null {
+function assignedOut(
+  file: FileAnalysis,
+  left: ts.Expression,
+  scope: OpenScope,
+  base: Base,
+  data: Record<string, string>,
+): Escape | null {
   if (ts.isIdentifier(left)) {
-    if (!declaredOutside(file, left, scope) || rescued(file, left, scope) || usedUpInside(file, left, scope)) return null;
+    if (
+      !declaredOutside(file, left, scope) ||
+      rescued(file, left, scope) ||
+      usedUpInside(file, left, scope)
+    )
+      return null;
     return { ...base, messageId: "assigned", data: { ...data, name: left.text } };
   }
   if (ts.isPropertyAccessExpression(left)) {
     const root = rootOf(left);
-    const outer = root.kind === ts.SyntaxKind.ThisKeyword || (ts.isIdentifier(root) && declaredOutside(file, root, scope));
-    return outer && !mentionedLater(file, left, scope) ? { ...base, messageId: "field", data: { ...data, name: left.getText() } } : null;
+    const outer =
+      root.kind === ts.SyntaxKind.ThisKeyword ||
+      (ts.isIdentifier(root) && declaredOutside(file, root, scope));
+    return outer && !mentionedLater(file, left, scope)
+      ? { ...base, messageId: "field", data: { ...data, name: left.getText() } }
+      : null;
   }
   if (!ts.isElementAccessExpression(left)) return null;
   const root = rootOf(left);
   if (ts.isIdentifier(root) && rescued(file, root, scope)) return null;
-  return (root.kind === ts.SyntaxKind.ThisKeyword || (ts.isIdentifier(root) && declaredOutside(file, root, scope))) && !mentionedLater(file, left.expression, scope) && !mentionedLater(file, left, scope)
-    ? { ...base, messageId: "field", data: { ...data, name: left.expression.getText() } } : null;
+  return (root.kind === ts.SyntaxKind.ThisKeyword ||
+    (ts.isIdentifier(root) && declaredOutside(file, root, scope))) &&
+    !mentionedLater(file, left.expression, scope) &&
+    !mentionedLater(file, left, scope)
+    ? { ...base, messageId: "field", data: { ...data, name: left.expression.getText() } }
+    : null;
 }
 
 function rootOf(node: ts.Expression): ts.Expression {
   let root = node;
-  while (ts.isPropertyAccessExpression(root) || ts.isElementAccessExpression(root) || ts.isNonNullExpression(root)) root = root.expression;
+  while (
+    ts.isPropertyAccessExpression(root) ||
+    ts.isElementAccessExpression(root) ||
+    ts.isNonNullExpression(root)
+  )
+    root = root.expression;
   return root;
 }
 
@@ -166,9 +267,14 @@ function rescued(file: FileAnalysis, left: ts.Identifier, scope: OpenScope): boo
     const fate = fateOf(id);
     const owned = file.session.oracle.ownedAt(id);
     if (!owned) return false;
-    if (fate.kind === "receiver") return owned.owner.keep.methods.includes(fate.member) || isDisposer(owned, fate.member);
+    if (fate.kind === "receiver")
+      return owned.owner.keep.methods.includes(fate.member) || isDisposer(owned, fate.member);
     if (fate.kind === "returned") return true;
-    return fate.kind === "argument" && ts.isCallExpression(fate.node) && ["identity", "takes", "unknown", "disposes"].includes(file.session.effect(fate.node, id));
+    return (
+      fate.kind === "argument" &&
+      ts.isCallExpression(fate.node) &&
+      ["identity", "takes", "unknown", "disposes"].includes(file.session.effect(fate.node, id))
+    );
   });
 }
 
@@ -178,16 +284,34 @@ function usedUpInside(file: FileAnalysis, left: ts.Identifier, scope: OpenScope)
   const name = declaration && (declaration as ts.NamedDeclaration).name;
   const fn = declaration && enclosingFunction(declaration);
   if (!declaration || !name || !ts.isIdentifier(name)) return true;
-  return !referencesTo(file.session.oracle, declaration, name, fn ?? file.file).some((id) => id !== left && !onlyLookedAt(file, id) && (id.pos > scope.region.end || loops(scope.region) || enclosingFunction(id) !== fn && (id.pos < scope.from)));
+  return !referencesTo(file.session.oracle, declaration, name, fn ?? file.file).some(
+    (id) =>
+      id !== left &&
+      !onlyLookedAt(file, id) &&
+      (id.pos > scope.region.end ||
+        loops(scope.region) ||
+        (enclosingFunction(id) !== fn && id.pos < scope.from)),
+  );
 }
 /** `t.shape` and its like stay readable when the scope has freed `t`. */
 const onlyLookedAt = (file: FileAnalysis, id: ts.Identifier): boolean => {
   const fate = fateOf(id);
-  return fate.kind === "read" && file.session.oracle.ownedAt(id)?.owner.safeAfterDispose.includes(fate.member) === true;
+  return (
+    fate.kind === "read" &&
+    file.session.oracle.ownedAt(id)?.owner.safeAfterDispose.includes(fate.member) === true
+  );
 };
-const isLocal = (file: FileAnalysis, id: ts.Identifier): boolean => { const at = file.session.oracle.declarationAt(id); return at !== undefined && enclosingFunction(at) !== undefined; };
+const isLocal = (file: FileAnalysis, id: ts.Identifier): boolean => {
+  const at = file.session.oracle.declarationAt(id);
+  return at !== undefined && enclosingFunction(at) !== undefined;
+};
 const loops = (region: ts.Node): boolean => {
-  for (let n: ts.Node | undefined = region; n && !ts.isSourceFile(n); n = n.parent as ts.Node | undefined) if (ts.isIterationStatement(n, false)) return true;
+  for (
+    let n: ts.Node | undefined = region;
+    n && !ts.isSourceFile(n);
+    n = n.parent as ts.Node | undefined
+  )
+    if (ts.isIterationStatement(n, false)) return true;
   return false;
 };
 
@@ -196,11 +320,23 @@ function mentionedLater(file: FileAnalysis, left: ts.Expression, scope: OpenScop
   let found = false;
   const visit = (node: ts.Node): void => {
     if (found) return;
-    if ((ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node)) && node !== left && node.getText() === text) {
+    if (
+      (ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node)) &&
+      node !== left &&
+      node.getText() === text
+    ) {
       const fate = fateOf(node);
       const owned = file.session.oracle.ownedAt(node);
-      if (owned && ((fate.kind === "receiver" && (owned.owner.keep.methods.includes(fate.member) || owned.owner.dispose.methods.includes(fate.member)))
-        || (fate.kind === "argument" && ts.isCallExpression(fate.node) && file.session.effect(fate.node, node) !== "borrows"))) found = true;
+      if (
+        owned &&
+        ((fate.kind === "receiver" &&
+          (owned.owner.keep.methods.includes(fate.member) ||
+            owned.owner.dispose.methods.includes(fate.member))) ||
+          (fate.kind === "argument" &&
+            ts.isCallExpression(fate.node) &&
+            file.session.effect(fate.node, node) !== "borrows"))
+      )
+        found = true;
     }
     ts.forEachChild(node, visit);
   };
@@ -208,26 +344,65 @@ function mentionedLater(file: FileAnalysis, left: ts.Expression, scope: OpenScop
   return found;
 }
 
-function pushedOut(file: FileAnalysis, call: ts.CallExpression, scope: OpenScope, base: Base, data: Record<string, string>): Escape | null {
+function pushedOut(
+  file: FileAnalysis,
+  call: ts.CallExpression,
+  scope: OpenScope,
+  base: Base,
+  data: Record<string, string>,
+): Escape | null {
   const target = call.expression;
-  if (!ts.isPropertyAccessExpression(target) || !["push", "unshift", "set", "add"].includes(target.name.text) || !file.session.oracle.callee(call).builtin) return null;
+  if (
+    !ts.isPropertyAccessExpression(target) ||
+    !["push", "unshift", "set", "add"].includes(target.name.text) ||
+    !file.session.oracle.callee(call).builtin
+  )
+    return null;
   const root = rootOf(target.expression);
-  const outer = root.kind === ts.SyntaxKind.ThisKeyword || (ts.isIdentifier(root) && declaredOutside(file, root, scope));
-  if (!outer || (ts.isIdentifier(root) && (rescued(file, root, scope) || (isLocal(file, root) && usedUpInside(file, root, scope))))) return null;
+  const outer =
+    root.kind === ts.SyntaxKind.ThisKeyword ||
+    (ts.isIdentifier(root) && declaredOutside(file, root, scope));
+  if (
+    !outer ||
+    (ts.isIdentifier(root) &&
+      (rescued(file, root, scope) || (isLocal(file, root) && usedUpInside(file, root, scope))))
+  )
+    return null;
   return { ...base, messageId: "pushed", data: { ...data, name: target.expression.getText() } };
 }
 
 /** `const t = fresh(); … return t;` inside a `using scope` body. */
-function boundThenReturned(file: FileAnalysis, value: FreshValue, scope: OpenScope, data: Record<string, string>): Escape | null {
+function boundThenReturned(
+  file: FileAnalysis,
+  value: FreshValue,
+  scope: OpenScope,
+  data: Record<string, string>,
+): Escape | null {
   const declaration = value.fate.node;
   if (!ts.isVariableDeclaration(declaration) || !ts.isIdentifier(declaration.name)) return null;
   for (const id of referencesTo(file.session.oracle, declaration, declaration.name, scope.region)) {
     const fate = fateOf(id);
-    if (fate.kind === "receiver" && value.owned.owner.keep.methods.includes(fate.member)) return null;
-    if (fate.kind === "argument" && ts.isCallExpression(fate.node) && file.session.effect(fate.node, id) !== "borrows") return null;
-    if (fate.kind !== "returned" || fate.literal || enclosingFunction(id) !== enclosingFunction(declaration)) continue;
+    if (fate.kind === "receiver" && value.owned.owner.keep.methods.includes(fate.member))
+      return null;
+    if (
+      fate.kind === "argument" &&
+      ts.isCallExpression(fate.node) &&
+      file.session.effect(fate.node, id) !== "borrows"
+    )
+      return null;
+    if (
+      fate.kind !== "returned" ||
+      fate.literal ||
+      enclosingFunction(id) !== enclosingFunction(declaration)
+    )
+      continue;
     const line = String(file.file.getLineAndCharacterOfPosition(lineStart(file, scope)).line + 1);
-    return { mark: { start: id.getStart(), end: id.getEnd() }, at: id, messageId: "returned", data: { ...data, line } };
+    return {
+      mark: { start: id.getStart(), end: id.getEnd() },
+      at: id,
+      messageId: "returned",
+      data: { ...data, line },
+    };
   }
   return null;
 }
@@ -235,11 +410,25 @@ function boundThenReturned(file: FileAnalysis, value: FreshValue, scope: OpenSco
 function cures(file: FileAnalysis, value: FreshValue, at: ts.Expression): Suggestion<Id>[] {
   const { keep } = value.owned.owner;
   if (value.owned.shape !== "one") return [];
-  const append = (text: string): Fix => (fixer) => fixer.insertTextAfterRange([at.getStart(), at.getEnd()], text);
+  const append =
+    (text: string): Fix =>
+    (fixer) =>
+      fixer.insertTextAfterRange([at.getStart(), at.getEnd()], text);
   const found: Suggestion<Id>[] = [];
-  if (keep.methods.includes("moveToOuter")) found.push({ messageId: "moveToOuter", fix: append(".moveToOuter()") });
-  if (keep.methods.includes("detachFromScope")) found.push({ messageId: "detach", fix: append(".detachFromScope()") });
-  const keeper = keep.functions.includes("keep") ? nameIn(file.session, file.file, value.owned.owner, "keep") : null;
-  if (keeper) found.push({ messageId: "keep", fix: apply([...keeper.edits, { start: at.getStart(), end: at.getEnd(), text: `${keeper.local}(${at.getText()})` }]) });
+  if (keep.methods.includes("moveToOuter"))
+    found.push({ messageId: "moveToOuter", fix: append(".moveToOuter()") });
+  if (keep.methods.includes("detachFromScope"))
+    found.push({ messageId: "detach", fix: append(".detachFromScope()") });
+  const keeper = keep.functions.includes("keep")
+    ? nameIn(file.session, file.file, value.owned.owner, "keep")
+    : null;
+  if (keeper)
+    found.push({
+      messageId: "keep",
+      fix: apply([
+        ...keeper.edits,
+        { start: at.getStart(), end: at.getEnd(), text: `${keeper.local}(${at.getText()})` },
+      ]),
+    });
   return found;
 }

@@ -19,35 +19,51 @@ export const noLeakedTemporary = rule<Id, { reportEach: boolean }>({
   config: "recommended",
   hasSuggestions: true,
   messages: {
-    leaked: "{{ names }} {{ verb }} never disposed; hoist {{ them }} into {{ holder }}, or open a scope.",
-    scopedCallee: "`{{ name }}` leaves temporaries to its caller's scope (`@scoped`), and none is open here; open one.",
+    leaked:
+      "{{ names }} {{ verb }} never disposed; hoist {{ them }} into {{ holder }}, or open a scope.",
+    scopedCallee:
+      "`{{ name }}` leaves temporaries to its caller's scope (`@scoped`), and none is open here; open one.",
     hoist: "Hoist into `using` variables.",
     hoistDispose: "Hoist into variables and dispose them afterwards.",
     wrap: "Wrap in a dispose scope.",
     wrapBody: "Open a scope for the whole function.",
   },
-  options: { reportEach: { type: "boolean", description: "Report every temporary on its own instead of one report per expression." } },
+  options: {
+    reportEach: {
+      type: "boolean",
+      description: "Report every temporary on its own instead of one report per expression.",
+    },
+  },
   defaults: { reportEach: false },
   check(file, options, report) {
-    const leaked = file.fresh.filter((v) => v.outcome === "leaked" && file.session.scopeAt(v.node) === "out");
+    const leaked = file.fresh.filter(
+      (v) => v.outcome === "leaked" && file.session.scopeAt(v.node) === "out",
+    );
     const groups = new Map<ts.Expression, FreshValue[]>();
     for (const value of leaked) {
       const root = rootExpression(value.node);
       groups.set(root, [...(groups.get(root) ?? []), value]);
     }
     for (const [root, values] of groups) {
-      for (const group of options.reportEach ? values.map((v) => [v]) : [values]) report(finding(file, root, group, values));
+      for (const group of options.reportEach ? values.map((v) => [v]) : [values])
+        report(finding(file, root, group, values));
     }
     scopedCallees(file, report);
   },
 });
 
-function finding(file: FileAnalysis, root: ts.Expression, group: FreshValue[], all: FreshValue[]): Finding<Id> {
+function finding(
+  file: FileAnalysis,
+  root: ts.Expression,
+  group: FreshValue[],
+  all: FreshValue[],
+): Finding<Id> {
   const names = group.map((v) => `\`${labelOf(v.node)}\``);
   const { owner } = group[0]!.owned;
   const hoisted = hoist(file.session, all, root);
   const suggest: Suggestion<Id>[] = [];
-  if (hoisted) suggest.push({ messageId: hoisted.using ? "hoist" : "hoistDispose", fix: hoisted.fix });
+  if (hoisted)
+    suggest.push({ messageId: hoisted.using ? "hoist" : "hoistDispose", fix: hoisted.fix });
   const wrapped = wrapInScope(file.session, root, owner);
   if (wrapped) suggest.push({ messageId: "wrap", fix: wrapped });
   const body = wrapFunctionBody(file.session, root, owner);
@@ -56,8 +72,15 @@ function finding(file: FileAnalysis, root: ts.Expression, group: FreshValue[], a
     mark: markOf(group[0]!.node),
     messageId: "leaked",
     data: {
-      names: names.length > 6 ? `${names.slice(0, 5).join(", ")} and ${String(names.length - 5)} more` : names.join(", "), verb: names.length > 1 ? "are" : "is", them: names.length > 1 ? "them" : "it",
-      holder: file.session.oracle.usingKind(group[0]!.node) ? "`using`" : "a variable and dispose it",
+      names:
+        names.length > 6
+          ? `${names.slice(0, 5).join(", ")} and ${String(names.length - 5)} more`
+          : names.join(", "),
+      verb: names.length > 1 ? "are" : "is",
+      them: names.length > 1 ? "them" : "it",
+      holder: file.session.oracle.usingKind(group[0]!.node)
+        ? "`using`"
+        : "a variable and dispose it",
     },
     suggest,
   };
@@ -72,7 +95,12 @@ function scopedCallees(file: FileAnalysis, report: (finding: Finding<Id>) => voi
     const owner = file.session.settings.owners[0];
     const root = rootExpression(node);
     const wrapped = owner && wrapInScope(file.session, root, owner);
-    report({ mark: markOf(node), messageId: "scopedCallee", data: { name: `${callee.name}()` }, suggest: wrapped ? [{ messageId: "wrap", fix: wrapped }] : [] });
+    report({
+      mark: markOf(node),
+      messageId: "scopedCallee",
+      data: { name: `${callee.name}()` },
+      suggest: wrapped ? [{ messageId: "wrap", fix: wrapped }] : [],
+    });
   };
   visit(file.file);
 }
@@ -80,7 +108,11 @@ function scopedCallees(file: FileAnalysis, report: (finding: Finding<Id>) => voi
 /** Only plain functions and methods whose source says `@scoped` somewhere are worth resolving. */
 function mayBeScoped(file: FileAnalysis, call: ts.CallExpression): boolean {
   const target = call.expression;
-  const name = ts.isPropertyAccessExpression(target) ? target.name : ts.isIdentifier(target) ? target : undefined;
+  const name = ts.isPropertyAccessExpression(target)
+    ? target.name
+    : ts.isIdentifier(target)
+      ? target
+      : undefined;
   if (!name || !nameGates(file.session.oracle.program).scoped.has(name.text)) return false;
   const declaration = file.session.oracle.declarationAt(name);
   return declaration !== undefined && declaration.getSourceFile().text.includes("@scoped");

@@ -21,9 +21,12 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
   config: "recommended",
   hasSuggestions: true,
   messages: {
-    overwritten: "This assignment loses the {{ noun }} `{{ variable }}` got on line {{ line }}, which is not disposed; dispose it first.",
-    field: "This assignment loses the {{ noun }} `{{ variable }}` held before, which is not disposed; dispose it afterwards.",
-    reduced: "`{{ name }}` makes a new {{ noun }} from the last one in every turn and loses that; fold in a loop that disposes it, or open a scope.",
+    overwritten:
+      "This assignment loses the {{ noun }} `{{ variable }}` got on line {{ line }}, which is not disposed; dispose it first.",
+    field:
+      "This assignment loses the {{ noun }} `{{ variable }}` held before, which is not disposed; dispose it afterwards.",
+    reduced:
+      "`{{ name }}` makes a new {{ noun }} from the last one in every turn and loses that; fold in a loop that disposes it, or open a scope.",
     wrap: "Wrap in a dispose scope.",
     scope: "Open a dispose scope before `{{ variable }}` and move the result out of it.",
     keepPrevious: "Keep the previous {{ noun }} and dispose it after the assignment.",
@@ -32,58 +35,121 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
   check(file, _options, report) {
     const told = new Set<ts.Node>();
     for (const problem of file.problems()) {
-      if (problem.kind !== "overwrite" || file.session.scopeAt(problem.site.value) !== "out") continue;
+      if (problem.kind !== "overwrite" || file.session.scopeAt(problem.site.value) !== "out")
+        continue;
       const { cell, site, node } = problem;
       if (told.has(node)) continue;
       told.add(node);
-      const fix = keepPrevious(node, cell.label, cell.owned.owner.dispose.methods[0] ?? "dispose", cell.owned.nullable);
-      const suggest: Suggestion<Id>[] = fix ? [{ messageId: "keepPrevious", data: { noun: cell.owned.owner.noun }, fix }] : [];
-      const scope = cell.declaration && scopeFromHere(file.session, cell.declaration, cell.owned.owner);
+      const fix = keepPrevious(
+        node,
+        cell.label,
+        cell.owned.owner.dispose.methods[0] ?? "dispose",
+        cell.owned.nullable,
+      );
+      const suggest: Suggestion<Id>[] = fix
+        ? [{ messageId: "keepPrevious", data: { noun: cell.owned.owner.noun }, fix }]
+        : [];
+      const scope =
+        cell.declaration && scopeFromHere(file.session, cell.declaration, cell.owned.owner);
       if (scope) suggest.push({ messageId: "scope", data: { variable: cell.label }, fix: scope });
-      report({ mark: markOfAssignment(node), messageId: "overwritten", data: { noun: cell.owned.owner.noun, variable: cell.label, line: lineOf(site.value) }, suggest });
+      report({
+        mark: markOfAssignment(node),
+        messageId: "overwritten",
+        data: { noun: cell.owned.owner.noun, variable: cell.label, line: lineOf(site.value) },
+        suggest,
+      });
     }
     for (const assignment of fieldOverwrites(file)) {
       const owned = file.session.oracle.ownedAt(assignment.left);
       if (!owned || file.session.scopeAt(assignment) !== "out") continue;
-      const fix = keepPrevious(assignment, assignment.left.getText(), owned.owner.dispose.methods[0] ?? "dispose", owned.nullable);
+      const fix = keepPrevious(
+        assignment,
+        assignment.left.getText(),
+        owned.owner.dispose.methods[0] ?? "dispose",
+        owned.nullable,
+      );
       report({
-        mark: markOfAssignment(assignment), messageId: "field", data: { noun: owned.owner.noun, variable: assignment.left.getText() },
+        mark: markOfAssignment(assignment),
+        messageId: "field",
+        data: { noun: owned.owner.noun, variable: assignment.left.getText() },
         suggest: fix ? [{ messageId: "keepPrevious", data: { noun: owned.owner.noun }, fix }] : [],
       });
     }
     for (const call of foldsThatLose(file)) {
       const owner = file.session.oracle.ownedAt(call)!.owner;
       const fix = wrapInScope(file.session, call, owner);
-      report({ mark: markOf(call), messageId: "reduced", data: { noun: owner.noun, name: labelOf(call) }, suggest: fix ? [{ messageId: "wrap", fix }] : [] });
+      report({
+        mark: markOf(call),
+        messageId: "reduced",
+        data: { noun: owner.noun, name: labelOf(call) },
+        suggest: fix ? [{ messageId: "wrap", fix }] : [],
+      });
     }
   },
 });
 
 /** `xs.reduce((sum, x) => sum.add(x))`: each turn makes a value, and nobody disposes the one before. */
 function foldsThatLose(file: FileAnalysis): ts.CallExpression[] {
-  const { session } = file, found: ts.CallExpression[] = [];
+  const { session } = file,
+    found: ts.CallExpression[] = [];
   const visit = (node: ts.Node): void => {
     ts.forEachChild(node, visit);
-    if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression) || !/^reduce(Right)?$/.test(node.expression.name.text)) return;
+    if (
+      !ts.isCallExpression(node) ||
+      !ts.isPropertyAccessExpression(node.expression) ||
+      !/^reduce(Right)?$/.test(node.expression.name.text)
+    )
+      return;
     const fold = node.arguments[0] && unwrap(node.arguments[0]);
-    if (!hasBody(fold) || session.oracle.ownedAt(node)?.shape !== "one" || !session.oracle.callee(node).builtin || session.scopeAt(node) !== "out") return;
-    const { result, parameters: [last] } = session.summary(fold);
-    if (result === "fresh" && last && !last.disposes && !last.stores && !last.returns) found.push(node);
+    if (
+      !hasBody(fold) ||
+      session.oracle.ownedAt(node)?.shape !== "one" ||
+      !session.oracle.callee(node).builtin ||
+      session.scopeAt(node) !== "out"
+    )
+      return;
+    const {
+      result,
+      parameters: [last],
+    } = session.summary(fold);
+    if (result === "fresh" && last && !last.disposes && !last.stores && !last.returns)
+      found.push(node);
   };
   visit(file.file);
   return found;
 }
 
 const markOfAssignment = (node: ts.Node): { start: number; end: number } =>
-  ts.isBinaryExpression(node) ? { start: node.left.getStart(), end: node.left.getEnd() } : markOf(node as ts.Expression);
+  ts.isBinaryExpression(node)
+    ? { start: node.left.getStart(), end: node.left.getEnd() }
+    : markOf(node as ts.Expression);
 
-function keepPrevious(node: ts.Node, variable: string, method: string, nullable: boolean): Fix | null {
+function keepPrevious(
+  node: ts.Node,
+  variable: string,
+  method: string,
+  nullable: boolean,
+): Fix | null {
   const statement = node.parent;
-  if (!ts.isBinaryExpression(node) || !ts.isExpressionStatement(statement) || slotOf(statement) === "case") return null;
-  const indent = indentOf(statement), unit = unitOf(node.getSourceFile());
+  if (
+    !ts.isBinaryExpression(node) ||
+    !ts.isExpressionStatement(statement) ||
+    slotOf(statement) === "case"
+  )
+    return null;
+  const indent = indentOf(statement),
+    unit = unitOf(node.getSourceFile());
   const name = new Names(node.getSourceFile()).pick("previous");
-  const lines = [`const ${name} = ${variable};`, statement.getText(), `${name}${nullable ? "?" : ""}.${method}();`];
-  return (fixer) => fixer.replaceTextRange([statement.getStart(), statement.getEnd()], `{\n${lines.map((l) => indent + unit + l).join("\n")}\n${indent}}`);
+  const lines = [
+    `const ${name} = ${variable};`,
+    statement.getText(),
+    `${name}${nullable ? "?" : ""}.${method}();`,
+  ];
+  return (fixer) =>
+    fixer.replaceTextRange(
+      [statement.getStart(), statement.getEnd()],
+      `{\n${lines.map((l) => indent + unit + l).join("\n")}\n${indent}}`,
+    );
 }
 
 /** `this.x = this.x.op(…)` where the function neither disposes nor keeps the old value anywhere. */
@@ -91,12 +157,21 @@ function fieldOverwrites(file: FileAnalysis): ts.BinaryExpression[] {
   const found: ts.BinaryExpression[] = [];
   const visit = (node: ts.Node): void => {
     ts.forEachChild(node, visit);
-    if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.EqualsToken || !ts.isPropertyAccessExpression(node.left)) return;
+    if (
+      !ts.isBinaryExpression(node) ||
+      node.operatorToken.kind !== ts.SyntaxKind.EqualsToken ||
+      !ts.isPropertyAccessExpression(node.left)
+    )
+      return;
     if (node.left.expression.kind !== ts.SyntaxKind.ThisKeyword) return;
     const right = unwrap(node.right);
-    if (!ts.isCallExpression(right) || file.session.oracle.ownedAt(node.left)?.shape !== "one") return;
+    if (!ts.isCallExpression(right) || file.session.oracle.ownedAt(node.left)?.shape !== "one")
+      return;
     const name = node.left.name.text;
-    if (lostAlias(file, node, name)) { found.push(node); return; }
+    if (lostAlias(file, node, name)) {
+      found.push(node);
+      return;
+    }
     if (mentions(right, name) === 0 || file.session.freshness(right) !== "fresh") return;
     const fn = enclosingFunction(node);
     if (fn && mentions(fn, name) > mentions(right, name) + 1) return; // other mentions may dispose or keep it
@@ -109,10 +184,17 @@ function fieldOverwrites(file: FileAnalysis): ts.BinaryExpression[] {
 /** `const old = this.x; … this.x = fresh;` where `old` is only looked at, and nothing else names the field. */
 function lostAlias(file: FileAnalysis, node: ts.BinaryExpression, field: string): boolean {
   const fn = enclosingFunction(node);
-  if (!fn || mentions(fn, field) !== 2 || file.session.freshness(node.right) !== "fresh") return false;
+  if (!fn || mentions(fn, field) !== 2 || file.session.freshness(node.right) !== "fresh")
+    return false;
   let alias: ts.VariableDeclaration | undefined;
   const visit = (inner: ts.Node): void => {
-    if (ts.isVariableDeclaration(inner) && inner.initializer && inner.pos < node.pos && unwrap(inner.initializer).getText() === `this.${field}`) alias = inner;
+    if (
+      ts.isVariableDeclaration(inner) &&
+      inner.initializer &&
+      inner.pos < node.pos &&
+      unwrap(inner.initializer).getText() === `this.${field}`
+    )
+      alias = inner;
     ts.forEachChild(inner, visit);
   };
   visit(fn);
@@ -122,7 +204,12 @@ function lostAlias(file: FileAnalysis, node: ts.BinaryExpression, field: string)
     const fate = fateOf(id);
     const owned = file.session.oracle.ownedAt(id);
     if (fate.kind === "read" || fate.kind === "operand") return true;
-    if (fate.kind === "receiver") return owned !== null && !owned.owner.dispose.methods.includes(fate.member) && !owned.owner.keep.methods.includes(fate.member);
+    if (fate.kind === "receiver")
+      return (
+        owned !== null &&
+        !owned.owner.dispose.methods.includes(fate.member) &&
+        !owned.owner.keep.methods.includes(fate.member)
+      );
     return fate.kind === "argument" && file.session.effect(fate.node as CallLike, id) === "borrows";
   });
 }
@@ -130,7 +217,12 @@ function lostAlias(file: FileAnalysis, node: ts.BinaryExpression, field: string)
 function mentions(root: ts.Node, field: string): number {
   let count = 0;
   const visit = (node: ts.Node): void => {
-    if (ts.isPropertyAccessExpression(node) && node.expression.kind === ts.SyntaxKind.ThisKeyword && node.name.text === field) count++;
+    if (
+      ts.isPropertyAccessExpression(node) &&
+      node.expression.kind === ts.SyntaxKind.ThisKeyword &&
+      node.name.text === field
+    )
+      count++;
     ts.forEachChild(node, visit);
   };
   visit(root);

@@ -18,17 +18,27 @@ export const noReturnInput = rule<Id, { identities: string[] }>({
   config: "recommended",
   hasSuggestions: true,
   messages: {
-    input: "`{{ name }}` belongs to the caller, but callers of `{{ fn }}` dispose what it returns; return a fresh alias: `{{ name }}.{{ alias }}()`.",
-    stored: "`{{ name }}` stays stored here, but callers of `{{ fn }}` dispose what it returns; return a fresh alias: `{{ name }}.{{ alias }}()`.",
+    input:
+      "`{{ name }}` belongs to the caller, but callers of `{{ fn }}` dispose what it returns; return a fresh alias: `{{ name }}.{{ alias }}()`.",
+    stored:
+      "`{{ name }}` stays stored here, but callers of `{{ fn }}` dispose what it returns; return a fresh alias: `{{ name }}.{{ alias }}()`.",
     alias: "Return `{{ name }}.{{ alias }}()`.",
-    freshBorrowed: "`{{ fn }}` is documented `@borrowed`, so nobody disposes what it returns, but this {{ noun }} is fresh; store it, or document the function with `@fresh`.",
+    freshBorrowed:
+      "`{{ fn }}` is documented `@borrowed`, so nobody disposes what it returns, but this {{ noun }} is fresh; store it, or document the function with `@fresh`.",
   },
-  options: { identities: { type: "array", items: { type: "string" }, description: "Names of functions that are meant to return what they are given." } },
+  options: {
+    identities: {
+      type: "array",
+      items: { type: "string" },
+      description: "Names of functions that are meant to return what they are given.",
+    },
+  },
   defaults: { identities: [] },
   check(file, options, report) {
     const visit = (node: ts.Node): void => {
       ts.forEachChild(node, visit);
-      if (hasBody(node) && !ts.isConstructorDeclaration(node)) checkFunction(file, node, options.identities, report);
+      if (hasBody(node) && !ts.isConstructorDeclaration(node))
+        checkFunction(file, node, options.identities, report);
     };
     visit(file.file);
   },
@@ -38,24 +48,43 @@ export const noReturnInput = rule<Id, { identities: string[] }>({
 function arms(value: ts.Expression): ts.Expression[] {
   const bare = unwrap(value);
   if (ts.isConditionalExpression(bare)) return [...arms(bare.whenTrue), ...arms(bare.whenFalse)];
-  if (ts.isBinaryExpression(bare) && (bare.operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken || bare.operatorToken.kind === ts.SyntaxKind.BarBarToken)) return [...arms(bare.left), ...arms(bare.right)];
+  if (
+    ts.isBinaryExpression(bare) &&
+    (bare.operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken ||
+      bare.operatorToken.kind === ts.SyntaxKind.BarBarToken)
+  )
+    return [...arms(bare.left), ...arms(bare.right)];
   return [bare];
 }
 
-function checkFunction(file: FileAnalysis, fn: FunctionWithBody, identities: string[], report: (finding: Finding<Id>) => void): void {
+function checkFunction(
+  file: FileAnalysis,
+  fn: FunctionWithBody,
+  identities: string[],
+  report: (finding: Finding<Id>) => void,
+): void {
   if (fn.asteriskToken || handedTo(fn) || ts.isGetAccessor(fn) || ts.isSetAccessor(fn)) return;
   const { session } = file;
-  const values = returnsOf(fn).flatMap(arms).filter((v) => session.oracle.ownedAt(v)?.shape === "one");
+  const values = returnsOf(fn)
+    .flatMap(arms)
+    .filter((v) => session.oracle.ownedAt(v)?.shape === "one");
   const owner = values[0] && session.oracle.ownedAt(values[0])?.owner;
   if (!owner || owner.policy === "generic" || owner.alias === "") return;
   const tags = session.oracle.tags(fn);
   const name = functionName(fn);
   if (tags.borrowed) {
-    for (const value of values) if (session.freshness(value) === "fresh") report({ mark: spanOf(value), messageId: "freshBorrowed", data: { fn: name === "" ? "this function" : name, noun: owner.noun } });
+    for (const value of values)
+      if (session.freshness(value) === "fresh")
+        report({
+          mark: spanOf(value),
+          messageId: "freshBorrowed",
+          data: { fn: name === "" ? "this function" : name, noun: owner.noun },
+        });
   }
   if (tags.borrowed || identities.includes(name) || isGeneric(fn)) return;
   const fresh = tags.fresh || values.some((v) => session.freshness(v) === "fresh");
-  const promised = owner.policy === "protocol" && /^(forward|call)$/.test(name) && ts.isMethodDeclaration(fn);
+  const promised =
+    owner.policy === "protocol" && /^(forward|call)$/.test(name) && ts.isMethodDeclaration(fn);
   if (!fresh && !promised) return; // a function that only hands back its input is an identity, and callers see that
   if (owner.policy === "scoped" && session.scopeAt(fn.body) !== "out") return;
   for (const value of values) {
@@ -64,8 +93,17 @@ function checkFunction(file: FileAnalysis, fn: FunctionWithBody, identities: str
     const text = value.getText();
     const whole = ts.isNonNullExpression(value.parent) ? value.parent : value;
     report({
-      mark: spanOf(value), messageId: kind, data: { name: text, fn: name === "" ? "this function" : name, alias: owner.alias },
-      suggest: [{ messageId: "alias", data: { name: text, alias: owner.alias }, fix: (fixer) => fixer.insertTextAfterRange([whole.getStart(), whole.getEnd()], `.${owner.alias}()`) }],
+      mark: spanOf(value),
+      messageId: kind,
+      data: { name: text, fn: name === "" ? "this function" : name, alias: owner.alias },
+      suggest: [
+        {
+          messageId: "alias",
+          data: { name: text, alias: owner.alias },
+          fix: (fixer) =>
+            fixer.insertTextAfterRange([whole.getStart(), whole.getEnd()], `.${owner.alias}()`),
+        },
+      ],
     });
   }
 }
@@ -77,20 +115,41 @@ const functionName = (fn: ts.Node): string => {
 };
 /** `<T>(x: T) => T` promises the same object. */
 const isGeneric = (fn: FunctionWithBody): boolean =>
-  fn.type !== undefined && ts.isTypeReferenceNode(fn.type) && (fn.typeParameters ?? []).some((p) => p.name.text === fn.type?.getText());
+  fn.type !== undefined &&
+  ts.isTypeReferenceNode(fn.type) &&
+  (fn.typeParameters ?? []).some((p) => p.name.text === fn.type?.getText());
 
-function kindOf(file: FileAnalysis, value: ts.Expression, fn: FunctionWithBody): "input" | "stored" | undefined {
+function kindOf(
+  file: FileAnalysis,
+  value: ts.Expression,
+  fn: FunctionWithBody,
+): "input" | "stored" | undefined {
   const { session } = file;
   if (ts.isIdentifier(value)) {
     const declaration = session.oracle.declarationAt(value);
-    if (!declaration || !ts.isParameter(declaration) || declaration.parent !== fn || session.freshness(value) !== "borrowed") return undefined;
+    if (
+      !declaration ||
+      !ts.isParameter(declaration) ||
+      declaration.parent !== fn ||
+      session.freshness(value) !== "borrowed"
+    )
+      return undefined;
     return takenHere(session.oracle.tags(fn).takes, value.text) ? undefined : "input";
   }
-  if (ts.isPropertyAccessExpression(value)) return value.expression.kind === ts.SyntaxKind.ThisKeyword && session.freshness(value) === "borrowed" ? "stored" : undefined;
+  if (ts.isPropertyAccessExpression(value))
+    return value.expression.kind === ts.SyntaxKind.ThisKeyword &&
+      session.freshness(value) === "borrowed"
+      ? "stored"
+      : undefined;
   if (!ts.isElementAccessExpression(value)) return undefined;
   const base = value.expression;
-  if (ts.isPropertyAccessExpression(base)) return base.expression.kind === ts.SyntaxKind.ThisKeyword ? "stored" : undefined;
+  if (ts.isPropertyAccessExpression(base))
+    return base.expression.kind === ts.SyntaxKind.ThisKeyword ? "stored" : undefined;
   const declaration = ts.isIdentifier(base) ? session.oracle.declarationAt(base) : undefined;
-  return declaration && ts.isVariableDeclaration(declaration) && ts.isSourceFile(declaration.parent.parent.parent) ? "stored" : undefined;
+  return declaration &&
+    ts.isVariableDeclaration(declaration) &&
+    ts.isSourceFile(declaration.parent.parent.parent)
+    ? "stored"
+    : undefined;
 }
 const takenHere = (takes: readonly string[], name: string): boolean => takes.includes(name);

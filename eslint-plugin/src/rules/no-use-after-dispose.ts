@@ -11,7 +11,15 @@ import { referencesTo } from "../analysis/references.ts";
 import { lineOf, rule, spanOf, type Suggestion } from "../create-rule.ts";
 import { contains, indentOf, isJump, slotOf, statementOf } from "../fix/text.ts";
 
-type Id = "used" | "returned" | "returnedUsing" | "returnAlias" | "dropUsing" | "disposeLater" | "useUsing" | "keepAlive";
+type Id =
+  | "used"
+  | "returned"
+  | "returnedUsing"
+  | "returnAlias"
+  | "dropUsing"
+  | "disposeLater"
+  | "useUsing"
+  | "keepAlive";
 
 export const noUseAfterDispose = rule<Id, Record<string, never>>({
   name: "no-use-after-dispose",
@@ -22,7 +30,8 @@ export const noUseAfterDispose = rule<Id, Record<string, never>>({
   messages: {
     used: "`{{ name }}` was disposed on line {{ line }}; using it throws.",
     returned: "`{{ name }}` was disposed on line {{ line }}; the caller gets a dead {{ noun }}.",
-    returnedUsing: "`{{ name }}` is declared with `using`, so it is disposed before the caller gets it; return `{{ name }}.{{ alias }}()`, or declare it with `const`.",
+    returnedUsing:
+      "`{{ name }}` is declared with `using`, so it is disposed before the caller gets it; return `{{ name }}.{{ alias }}()`, or declare it with `const`.",
     returnAlias: "Return `{{ name }}.{{ alias }}()`.",
     dropUsing: "Declare it with `const`.",
     disposeLater: "Dispose it after its last use.",
@@ -32,30 +41,60 @@ export const noUseAfterDispose = rule<Id, Record<string, never>>({
   defaults: {},
   check(file, _options, report) {
     for (const problem of file.problems()) {
-      if (problem.cell.owned.owner === file.session.settings.holder && (problem.kind !== "return-disposed" || problem.at)) continue; // perhaps it can be filled again
+      if (
+        problem.cell.owned.owner === file.session.settings.holder &&
+        (problem.kind !== "return-disposed" || problem.at)
+      )
+        continue; // perhaps it can be filled again
       if (problem.kind === "use-after-dispose") {
         const { node, cell, at } = problem;
-        report({ mark: spanOf(node), messageId: "used", data: { name: node.getText(), line: lineOf(at), noun: cell.owned.owner.noun }, suggest: later(file, cell, node, at) });
+        report({
+          mark: spanOf(node),
+          messageId: "used",
+          data: { name: node.getText(), line: lineOf(at), noun: cell.owned.owner.noun },
+          suggest: later(file, cell, node, at),
+        });
       }
       if (problem.kind !== "return-disposed") continue;
       const { node, cell, at } = problem;
       const { alias, noun } = cell.owned.owner;
       const data = { name: node.getText(), alias: alias === "" ? "clone" : alias, noun };
       if (at) {
-        const early = cell.kind === "local" && cell.disposals === 1 ? disposalStatement(at) : undefined;
+        const early =
+          cell.kind === "local" && cell.disposals === 1 ? disposalStatement(at) : undefined;
         report({
-          mark: spanOf(node), messageId: "returned", data: { ...data, line: lineOf(at) },
-          suggest: early && ts.isReturnStatement(node.parent) ? [{ messageId: "keepAlive", data, fix: (fixer) => fixer.removeRange([early.getFullStart(), early.getEnd()]) }] : [],
+          mark: spanOf(node),
+          messageId: "returned",
+          data: { ...data, line: lineOf(at) },
+          suggest:
+            early && ts.isReturnStatement(node.parent)
+              ? [
+                  {
+                    messageId: "keepAlive",
+                    data,
+                    fix: (fixer) => fixer.removeRange([early.getFullStart(), early.getEnd()]),
+                  },
+                ]
+              : [],
         });
         continue;
       }
       const suggest: Suggestion<Id>[] = [];
-      if (alias !== "") suggest.push({ messageId: "returnAlias", data, fix: (fixer) => fixer.insertTextAfterRange([node.getStart(), node.getEnd()], `.${alias}()`) });
+      if (alias !== "")
+        suggest.push({
+          messageId: "returnAlias",
+          data,
+          fix: (fixer) =>
+            fixer.insertTextAfterRange([node.getStart(), node.getEnd()], `.${alias}()`),
+        });
       const holder = cell.declaration?.parent;
       const list = holder && ts.isVariableDeclarationList(holder) ? holder : undefined;
       const keyword = list?.getFirstToken();
       if (list && keyword && list.declarations.length === 1 && keyword.getText() === "using") {
-        suggest.push({ messageId: "dropUsing", fix: (fixer) => fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], "const") });
+        suggest.push({
+          messageId: "dropUsing",
+          fix: (fixer) => fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], "const"),
+        });
       }
       report({ mark: spanOf(node), messageId: "returnedUsing", data, suggest });
     }
@@ -65,27 +104,76 @@ export const noUseAfterDispose = rule<Id, Record<string, never>>({
 /** `t.dispose();` standing as a statement of its own in a block. */
 function disposalStatement(at: ts.Node): ts.ExpressionStatement | undefined {
   const statement = statementOf(at);
-  if (!statement || !ts.isExpressionStatement(statement) || slotOf(statement) !== "block") return undefined;
+  if (!statement || !ts.isExpressionStatement(statement) || slotOf(statement) !== "block")
+    return undefined;
   const call = statement.expression;
-  return ts.isCallExpression(call) && ts.isPropertyAccessExpression(call.expression) && call.expression.expression === at ? statement : undefined;
+  return ts.isCallExpression(call) &&
+    ts.isPropertyAccessExpression(call.expression) &&
+    call.expression.expression === at
+    ? statement
+    : undefined;
 }
 
 /** Ways to dispose later: behind the last use, when both stand in one block, or by `using`. */
 function later(file: FileAnalysis, cell: Cell, node: ts.Node, at: ts.Node): Suggestion<Id>[] {
-  const early = disposalStatement(at), { declaration, name } = cell;
-  if (!early || cell.kind !== "local" || cell.disposals !== 1 || !declaration || !name || cell.label !== name.text) return [];
+  const early = disposalStatement(at),
+    { declaration, name } = cell;
+  if (
+    !early ||
+    cell.kind !== "local" ||
+    cell.disposals !== 1 ||
+    !declaration ||
+    !name ||
+    cell.label !== name.text
+  )
+    return [];
   const uses = referencesTo(file.session.oracle, declaration, name, file.file);
   const block = early.parent;
-  const last = ts.isBlock(block) ? block.statements.filter((s) => uses.some((id) => id.pos >= s.pos && id.end <= s.end)).pop() : undefined;
-  const handedOn = ["escape", "return", "alias"].some((k) => cell.seen.has(k)) || uses.some((id) => ts.isBinaryExpression(id.parent) && id.parent.left === id) || uses.some((id) => enclosingFunction(id) !== enclosingFunction(declaration));
+  const last = ts.isBlock(block)
+    ? block.statements.filter((s) => uses.some((id) => id.pos >= s.pos && id.end <= s.end)).pop()
+    : undefined;
+  const handedOn =
+    ["escape", "return", "alias"].some((k) => cell.seen.has(k)) ||
+    uses.some((id) => ts.isBinaryExpression(id.parent) && id.parent.left === id) ||
+    uses.some((id) => enclosingFunction(id) !== enclosingFunction(declaration));
   const found: Suggestion<Id>[] = [];
-  const remove = (fixer: TSESLint.RuleFixer): TSESLint.RuleFix => fixer.removeRange([early.getFullStart(), early.getEnd()]);
-  if (!handedOn && last && last.pos > early.pos && last.pos <= node.pos && !ts.isReturnStatement(last) && !ts.isThrowStatement(last) && !contains(last, isJump)) {
-    found.push({ messageId: "disposeLater", fix: (fixer) => [remove(fixer), fixer.insertTextAfterRange([last.getStart(), last.getEnd()], `\n${indentOf(last)}${early.getText()}`)] });
+  const remove = (fixer: TSESLint.RuleFixer): TSESLint.RuleFix =>
+    fixer.removeRange([early.getFullStart(), early.getEnd()]);
+  if (
+    !handedOn &&
+    last &&
+    last.pos > early.pos &&
+    last.pos <= node.pos &&
+    !ts.isReturnStatement(last) &&
+    !ts.isThrowStatement(last) &&
+    !contains(last, isJump)
+  ) {
+    found.push({
+      messageId: "disposeLater",
+      fix: (fixer) => [
+        remove(fixer),
+        fixer.insertTextAfterRange(
+          [last.getStart(), last.getEnd()],
+          `\n${indentOf(last)}${early.getText()}`,
+        ),
+      ],
+    });
   }
-  const list = declaration.parent, keyword = ts.isVariableDeclarationList(list) && list.declarations.length === 1 && list.parent.parent === block ? list.getFirstToken() : undefined;
+  const list = declaration.parent,
+    keyword =
+      ts.isVariableDeclarationList(list) &&
+      list.declarations.length === 1 &&
+      list.parent.parent === block
+        ? list.getFirstToken()
+        : undefined;
   if (!handedOn && keyword && file.session.oracle.usingKind(name) === "using") {
-    found.push({ messageId: "useUsing", fix: (fixer) => [fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], "using"), remove(fixer)] });
+    found.push({
+      messageId: "useUsing",
+      fix: (fixer) => [
+        fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], "using"),
+        remove(fixer),
+      ],
+    });
   }
   return found;
 }

@@ -17,25 +17,43 @@ export const preferUsing = rule<Id, Record<string, never>>({
   config: "strict",
   fixable: true,
   messages: {
-    endOfBlock: "`{{ name }}` is disposed at the end of its block, but not when an earlier call throws; declare it with `using`.",
+    endOfBlock:
+      "`{{ name }}` is disposed at the end of its block, but not when an earlier call throws; declare it with `using`.",
     finally: "This `finally` only disposes `{{ name }}`; declare it with `using`.",
   },
   defaults: {},
   check(file, _options, report) {
     const visit = (node: ts.Node): void => {
       ts.forEachChild(node, visit);
-      if (ts.isVariableStatement(node) && ts.isBlock(node.parent)) checkStatement(file, node, node.parent, report);
+      if (ts.isVariableStatement(node) && ts.isBlock(node.parent))
+        checkStatement(file, node, node.parent, report);
     };
     visit(file.file);
   },
 });
 
-function checkStatement(file: FileAnalysis, statement: ts.VariableStatement, block: ts.Block, report: (f: Finding<Id>) => void): void {
+function checkStatement(
+  file: FileAnalysis,
+  statement: ts.VariableStatement,
+  block: ts.Block,
+  report: (f: Finding<Id>) => void,
+): void {
   const list = statement.declarationList;
   const declaration = list.declarations[0];
-  if (list.declarations.length !== 1 || !declaration?.initializer || !ts.isIdentifier(declaration.name) || (list.flags & ts.NodeFlags.AwaitUsing) !== ts.NodeFlags.Const) return;
+  if (
+    list.declarations.length !== 1 ||
+    !declaration?.initializer ||
+    !ts.isIdentifier(declaration.name) ||
+    (list.flags & ts.NodeFlags.AwaitUsing) !== ts.NodeFlags.Const
+  )
+    return;
   const owned = file.session.oracle.ownedAt(declaration.name);
-  if (owned?.shape !== "one" || file.session.oracle.usingKind(declaration.name) !== "using" || file.session.freshness(declaration.initializer) !== "fresh") return;
+  if (
+    owned?.shape !== "one" ||
+    file.session.oracle.usingKind(declaration.name) !== "using" ||
+    file.session.freshness(declaration.initializer) !== "fresh"
+  )
+    return;
   const { name } = declaration;
   const keyword = list.getFirstToken();
   const ids = referencesTo(file.session.oracle, declaration, name, block);
@@ -47,37 +65,72 @@ function checkStatement(file: FileAnalysis, statement: ts.VariableStatement, blo
   if (!ts.isExpressionStatement(call)) return;
   if (call.parent === block && isTail(file, block, call)) {
     report({
-      mark: { start: call.getStart(), end: call.getEnd() }, messageId: "endOfBlock", data: { name: name.text },
-      fix: (fixer) => [fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], "using"), fixer.removeRange([call.getFullStart() + leadingComments(call), call.getEnd()])],
+      mark: { start: call.getStart(), end: call.getEnd() },
+      messageId: "endOfBlock",
+      data: { name: name.text },
+      fix: (fixer) => [
+        fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], "using"),
+        fixer.removeRange([call.getFullStart() + leadingComments(call), call.getEnd()]),
+      ],
     });
     return;
   }
   const attempt = call.parent.parent;
-  if (!ts.isTryStatement(attempt) || attempt.finallyBlock !== call.parent || attempt.finallyBlock.statements.length !== 1 || attempt.parent !== block) return;
-  if (block.statements.indexOf(attempt) !== block.statements.indexOf(statement) + 1 || attempt !== block.statements[block.statements.length - 1]) return;
+  if (
+    !ts.isTryStatement(attempt) ||
+    attempt.finallyBlock !== call.parent ||
+    attempt.finallyBlock.statements.length !== 1 ||
+    attempt.parent !== block
+  )
+    return;
+  if (
+    block.statements.indexOf(attempt) !== block.statements.indexOf(statement) + 1 ||
+    attempt !== block.statements[block.statements.length - 1]
+  )
+    return;
   report({
-    mark: { start: call.getStart(), end: call.getEnd() }, messageId: "finally", data: { name: name.text },
-    fix: attempt.catchClause ? null : (fixer) => [
-      fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], "using"),
-      fixer.replaceTextRange([attempt.getStart(), attempt.getEnd()], bodyOf(attempt)),
-    ],
+    mark: { start: call.getStart(), end: call.getEnd() },
+    messageId: "finally",
+    data: { name: name.text },
+    fix: attempt.catchClause
+      ? null
+      : (fixer) => [
+          fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], "using"),
+          fixer.replaceTextRange([attempt.getStart(), attempt.getEnd()], bodyOf(attempt)),
+        ],
   });
 }
 
-const isDisposal = (id: ts.Identifier, methods: readonly string[]): boolean => { const fate = fateOf(id); return fate.kind === "receiver" && methods.includes(fate.member); };
+const isDisposal = (id: ts.Identifier, methods: readonly string[]): boolean => {
+  const fate = fateOf(id);
+  return fate.kind === "receiver" && methods.includes(fate.member);
+};
 
 /** Returned, stored, captured or handed to something that takes it: not this block's to end. */
 function leaves(file: FileAnalysis, id: ts.Identifier, methods: readonly string[]): boolean {
   const fate = fateOf(id);
-  if (fate.kind === "receiver") return !methods.includes(fate.member) && (file.session.oracle.ownedAt(id)?.owner.keep.methods.includes(fate.member) ?? true);
+  if (fate.kind === "receiver")
+    return (
+      !methods.includes(fate.member) &&
+      (file.session.oracle.ownedAt(id)?.owner.keep.methods.includes(fate.member) ?? true)
+    );
   if (fate.kind === "read" || fate.kind === "operand") return false;
-  return fate.kind !== "argument" || !ts.isCallExpression(fate.node) || file.session.effect(fate.node, id) !== "borrows";
+  return (
+    fate.kind !== "argument" ||
+    !ts.isCallExpression(fate.node) ||
+    file.session.effect(fate.node, id) !== "borrows"
+  );
 }
 
 /** Only other disposals come after it. Order among them changes from first-in to last-in, which no disposal can see. */
 function isTail(file: FileAnalysis, block: ts.Block, call: ts.ExpressionStatement): boolean {
   return block.statements.slice(block.statements.indexOf(call) + 1).every((s) => {
-    if (!ts.isExpressionStatement(s) || !ts.isCallExpression(s.expression) || !ts.isPropertyAccessExpression(s.expression.expression)) return false;
+    if (
+      !ts.isExpressionStatement(s) ||
+      !ts.isCallExpression(s.expression) ||
+      !ts.isPropertyAccessExpression(s.expression.expression)
+    )
+      return false;
     const owned = file.session.oracle.ownedAt(s.expression.expression.expression);
     return owned?.owner.dispose.methods.includes(s.expression.expression.name.text) === true;
   });
@@ -91,9 +144,11 @@ function leadingComments(node: ts.Node): number {
 
 function bodyOf(attempt: ts.TryStatement): string {
   const { statements } = attempt.tryBlock;
-  const first = statements[0], last = statements[statements.length - 1];
+  const first = statements[0],
+    last = statements[statements.length - 1];
   if (!first || !last) return "";
   const text = attempt.getSourceFile().text.slice(first.getStart(), last.getEnd());
-  const inner = indentOf(first), outer = indentOf(attempt);
+  const inner = indentOf(first),
+    outer = indentOf(attempt);
   return text.includes("`") ? text : text.replaceAll(`\n${inner}`, `\n${outer}`);
 }

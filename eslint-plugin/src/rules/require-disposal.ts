@@ -16,26 +16,38 @@ type Leak = Extract<Problem, { kind: "leak" }>;
 
 export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
   name: "require-disposal",
-  description: "Require every variable that holds a fresh tensor to be disposed, returned or moved on every path",
+  description:
+    "Require every variable that holds a fresh tensor to be disposed, returned or moved on every path",
   type: "problem",
   config: "recommended",
   fixable: true,
   hasSuggestions: true,
   messages: {
-    never: "`{{ variable }}` is never disposed, returned or moved to an owner; declare it with `using`, or dispose it.",
-    elements: "The {{ noun }}s in `{{ variable }}` are never disposed, returned or moved to an owner.",
-    sometimes: "`{{ variable }}` is not disposed when line {{ line }} {{ how }}; declare it with `using`, or dispose it there too.",
-    sometimesEnd: "`{{ variable }}` is not disposed on every path; declare it with `using`, or dispose it on the others too.",
+    never:
+      "`{{ variable }}` is never disposed, returned or moved to an owner; declare it with `using`, or dispose it.",
+    elements:
+      "The {{ noun }}s in `{{ variable }}` are never disposed, returned or moved to an owner.",
+    sometimes:
+      "`{{ variable }}` is not disposed when line {{ line }} {{ how }}; declare it with `using`, or dispose it there too.",
+    sometimesEnd:
+      "`{{ variable }}` is not disposed on every path; declare it with `using`, or dispose it on the others too.",
     useUsing: "Declare it with `using`.",
     tryFinally: "Dispose it in a `finally` block.",
   },
-  options: { paths: { type: "string", enum: ["normal", "all"], description: "`all` also follows paths that end in a `throw`." } },
+  options: {
+    paths: {
+      type: "string",
+      enum: ["normal", "all"],
+      description: "`all` also follows paths that end in a `throw`.",
+    },
+  },
   defaults: { paths: "normal" },
   check(file, options, report) {
     for (const problem of file.problems(options.paths === "all")) {
       if (problem.kind !== "leak") continue;
       const { cell, exit, always } = problem;
-      if (cell.owned.owner.scopes.length > 0 && file.session.scopeAt(problem.site.value) !== "out") continue; // what no scope frees is lost in one too
+      if (cell.owned.owner.scopes.length > 0 && file.session.scopeAt(problem.site.value) !== "out")
+        continue; // what no scope frees is lost in one too
       const provable = always && canBecomeUsing(file, problem);
       const suggest: Suggestion<Id>[] = [];
       const using = provable || !always ? usingFix(file, problem) : null;
@@ -47,7 +59,10 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
         mark: markOf(innermost(problem.site.value)),
         messageId: always ? (many ? "elements" : "never") : exit ? "sometimes" : "sometimesEnd",
         data: {
-          variable: cell.label, noun: cell.owned.owner.noun, name: labelOf(problem.site.value), line: exit ? lineOf(exit) : "",
+          variable: cell.label,
+          noun: cell.owned.owner.noun,
+          name: labelOf(problem.site.value),
+          line: exit ? lineOf(exit) : "",
           how: exit && ts.isThrowStatement(exit) ? "throws" : "returns",
         },
         fix: provable ? using : null,
@@ -65,11 +80,21 @@ function innermost(value: ts.Expression): ts.Expression {
 
 function listOf({ site }: Leak): ts.VariableStatement | undefined {
   const declaration = site.node;
-  if (!ts.isVariableDeclaration(declaration) || !ts.isIdentifier(declaration.name) || !declaration.initializer) return undefined;
+  if (
+    !ts.isVariableDeclaration(declaration) ||
+    !ts.isIdentifier(declaration.name) ||
+    !declaration.initializer
+  )
+    return undefined;
   const list = declaration.parent;
   if (!ts.isVariableDeclarationList(list)) return undefined;
   const statement = list.parent;
-  return ts.isVariableStatement(statement) && list.declarations.length === 1 && slotOf(statement) === "block" && (list.flags & ts.NodeFlags.BlockScoped) !== 0 ? statement : undefined;
+  return ts.isVariableStatement(statement) &&
+    list.declarations.length === 1 &&
+    slotOf(statement) === "block" &&
+    (list.flags & ts.NodeFlags.BlockScoped) !== 0
+    ? statement
+    : undefined;
 }
 
 /** Proved: owned once, only borrowed afterwards, never captured by anything that outlives the block. */
@@ -81,7 +106,12 @@ function canBecomeUsing(file: FileAnalysis, leak: Leak): boolean {
   const root = cell.declaration.getSourceFile();
   return referencesTo(file.session.oracle, cell.declaration, cell.name, root).every((id) => {
     const { parent } = id;
-    return !(ts.isBinaryExpression(parent) && parent.left === id && parent.operatorToken.kind >= ts.SyntaxKind.FirstAssignment && parent.operatorToken.kind <= ts.SyntaxKind.LastAssignment);
+    return !(
+      ts.isBinaryExpression(parent) &&
+      parent.left === id &&
+      parent.operatorToken.kind >= ts.SyntaxKind.FirstAssignment &&
+      parent.operatorToken.kind <= ts.SyntaxKind.LastAssignment
+    );
   });
 }
 
@@ -91,19 +121,37 @@ function usingFix(file: FileAnalysis, leak: Leak): Fix | null {
   const { cell } = leak;
   if (!statement || !cell.name || !cell.declaration || cell.owned.shape !== "one") return null;
   const kind = file.session.oracle.usingKind(cell.name);
-  if (kind !== "using" || cell.seen.has("escape") || cell.seen.has("return") || cell.seen.has("alias")) return null;
+  if (
+    kind !== "using" ||
+    cell.seen.has("escape") ||
+    cell.seen.has("return") ||
+    cell.seen.has("alias")
+  )
+    return null;
   const keyword = statement.declarationList.getFirstToken();
   if (!keyword) return null;
   const removals: [number, number][] = [];
   for (const id of referencesTo(file.session.oracle, cell.declaration, cell.name, file.file)) {
     const { parent } = id;
     if (ts.isBinaryExpression(parent) && parent.left === id) return null;
-    if (!ts.isPropertyAccessExpression(parent) || !cell.owned.owner.dispose.methods.includes(parent.name.text)) continue;
+    if (
+      !ts.isPropertyAccessExpression(parent) ||
+      !cell.owned.owner.dispose.methods.includes(parent.name.text)
+    )
+      continue;
     const call = parent.parent;
-    if (!ts.isCallExpression(call) || !ts.isExpressionStatement(call.parent) || slotOf(call.parent) !== "block") return null;
+    if (
+      !ts.isCallExpression(call) ||
+      !ts.isExpressionStatement(call.parent) ||
+      slotOf(call.parent) !== "block"
+    )
+      return null;
     removals.push(wholeLine(call.parent));
   }
-  return (fixer) => [fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], kind), ...removals.map((r) => fixer.removeRange(r))];
+  return (fixer) => [
+    fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], kind),
+    ...removals.map((r) => fixer.removeRange(r)),
+  ];
 }
 
 /** A statement with its line, when it has the line to itself. */
@@ -111,8 +159,11 @@ function wholeLine(statement: ts.Statement): [number, number] {
   const { text } = statement.getSourceFile();
   const start = text.lastIndexOf("\n", statement.getStart() - 1);
   const after = /^[ \t]*(?=\r?\n)/.exec(text.slice(statement.getEnd()));
-  const alone = start >= 0 && /^\s*$/.test(text.slice(start, statement.getStart())) && after !== null;
-  return alone ? [start, statement.getEnd() + after[0].length] : [statement.getStart(), statement.getEnd()];
+  const alone =
+    start >= 0 && /^\s*$/.test(text.slice(start, statement.getStart())) && after !== null;
+  return alone
+    ? [start, statement.getEnd() + after[0].length]
+    : [statement.getStart(), statement.getEnd()];
 }
 
 /** Wraps the rest of the block in `try { … } finally { t.dispose(); }`. */
@@ -124,9 +175,11 @@ function finallyFix(leak: Leak): Fix | null {
   const method = cell.owned.owner.dispose.methods[0];
   if (!ts.isBlock(block) || method === undefined) return null;
   const rest = block.statements.slice(block.statements.indexOf(statement) + 1);
-  const first = rest[0], last = rest[rest.length - 1];
+  const first = rest[0],
+    last = rest[rest.length - 1];
   if (!first || !last || rest.some((s) => ts.isFunctionDeclaration(s))) return null;
-  const indent = indentOf(statement), unit = unitOf(block.getSourceFile());
+  const indent = indentOf(statement),
+    unit = unitOf(block.getSourceFile());
   const body = shift(block.getSourceFile().text.slice(first.getStart(), last.getEnd()), unit);
   const text = `try {\n${indent}${unit}${body}\n${indent}} finally {\n${indent}${unit}${cell.label}${cell.owned.nullable ? "?" : ""}.${method}();\n${indent}}`;
   return (fixer) => fixer.replaceTextRange([first.getStart(), last.getEnd()], text);

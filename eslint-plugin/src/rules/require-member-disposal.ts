@@ -19,13 +19,21 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
   config: "recommended",
   hasSuggestions: true,
   messages: {
-    forgotten: "`{{ field }}` holds a {{ noun }} this class made, and `{{ method }}` does not dispose it.",
-    noDispose: "`{{ field }}` holds a {{ noun }} this class made, and the class has no `dispose()`.",
-    empty: "`{{ method }}` does nothing, and `{{ other }}` is what frees what this class owns; call it.",
+    forgotten:
+      "`{{ field }}` holds a {{ noun }} this class made, and `{{ method }}` does not dispose it.",
+    noDispose:
+      "`{{ field }}` holds a {{ noun }} this class made, and the class has no `dispose()`.",
+    empty:
+      "`{{ method }}` does nothing, and `{{ other }}` is what frees what this class owns; call it.",
     callOther: "Call `{{ other }}`.",
     addLine: "Dispose `{{ field }}` in `{{ method }}`.",
   },
-  options: { requireDispose: { type: "boolean", description: "Also report classes that have no disposing method at all." } },
+  options: {
+    requireDispose: {
+      type: "boolean",
+      description: "Also report classes that have no disposing method at all.",
+    },
+  },
   defaults: { requireDispose: false },
   check(file, options, report) {
     const visit = (node: ts.Node): void => {
@@ -36,16 +44,32 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
   },
 });
 
-interface Member { name: string; at: ts.Expression; owned: Owned; inConstructor: boolean }
+interface Member {
+  name: string;
+  at: ts.Expression;
+  owned: Owned;
+  inConstructor: boolean;
+}
 
-function checkClass(file: FileAnalysis, node: ts.ClassLikeDeclaration, requireDispose: boolean, report: (f: Finding<Id>) => void): void {
+function checkClass(
+  file: FileAnalysis,
+  node: ts.ClassLikeDeclaration,
+  requireDispose: boolean,
+  report: (f: Finding<Id>) => void,
+): void {
   const members = ownedMembers(file, node);
   checkEmpty(file, node, members, report);
   if (members.length === 0 || managed(file, node, members[0]!.owned.owner.managers)) return;
   const methods = disposers(node, members[0]!.owned);
   const base = node.heritageClauses?.some((h) => h.token === ts.SyntaxKind.ExtendsKeyword) === true;
   if (methods.length === 0) {
-    if (requireDispose && !base) for (const m of members) report({ mark: markOf(m.at), messageId: "noDispose", data: { field: `this.${m.name}`, noun: m.owned.owner.noun } });
+    if (requireDispose && !base)
+      for (const m of members)
+        report({
+          mark: markOf(m.at),
+          messageId: "noDispose",
+          data: { field: `this.${m.name}`, noun: m.owned.owner.noun },
+        });
     return;
   }
   const reached = reach(node, methods);
@@ -53,25 +77,65 @@ function checkClass(file: FileAnalysis, node: ts.ClassLikeDeclaration, requireDi
     if (sharedElsewhere(file, node, m.name)) continue;
     if ([...reached].some((method) => mentions(method, m.name))) continue;
     const method = methods[0]!;
-    const data = { field: `this.${m.name}`, noun: m.owned.owner.noun, method: `${method.name.getText()}()` };
+    const data = {
+      field: `this.${m.name}`,
+      noun: m.owned.owner.noun,
+      method: `${method.name.getText()}()`,
+    };
     report({ mark: markOf(m.at), messageId: "forgotten", data, suggest: addLine(method, m, data) });
   }
 }
 
 /** `[Symbol.dispose]() {}` beside a `dispose()` that does the work: `using` would free nothing. */
-function checkEmpty(file: FileAnalysis, node: ts.ClassLikeDeclaration, members: readonly Member[], report: (f: Finding<Id>) => void): void {
-  const all = node.members.filter((m): m is Method => ts.isMethodDeclaration(m) && m.body !== undefined && /^(dispose|\[Symbol\.(asyncD|d)ispose\])$/.test(m.name.getText()));
-  const does = (method: Method): boolean => method.body.statements.some((s) => !ts.isEmptyStatement(s));
+function checkEmpty(
+  file: FileAnalysis,
+  node: ts.ClassLikeDeclaration,
+  members: readonly Member[],
+  report: (f: Finding<Id>) => void,
+): void {
+  const all = node.members.filter(
+    (m): m is Method =>
+      ts.isMethodDeclaration(m) &&
+      m.body !== undefined &&
+      /^(dispose|\[Symbol\.(asyncD|d)ispose\])$/.test(m.name.getText()),
+  );
+  const does = (method: Method): boolean =>
+    method.body.statements.some((s) => !ts.isEmptyStatement(s));
   const other = all.find(does);
-  if (!other || all.every(does) || (members.length === 0 && !file.session.oracle.owned(file.session.oracle.checker.getTypeAtLocation(node)))) return;
-  const call = (to: Method): string => { const name = to.name.getText(); return `${name.startsWith("[") ? `this${name}` : `this.${name}`}()`; };
+  if (
+    !other ||
+    all.every(does) ||
+    (members.length === 0 &&
+      !file.session.oracle.owned(file.session.oracle.checker.getTypeAtLocation(node)))
+  )
+    return;
+  const call = (to: Method): string => {
+    const name = to.name.getText();
+    return `${name.startsWith("[") ? `this${name}` : `this.${name}`}()`;
+  };
   for (const method of all) {
     if (does(method)) continue;
     const data = { method: `${method.name.getText()}()`, other: `${other.name.getText()}()` };
-    const waits = (ts.getCombinedModifierFlags(other) & ts.ModifierFlags.Async) !== 0 && (ts.getCombinedModifierFlags(method) & ts.ModifierFlags.Async) === 0;
+    const waits =
+      (ts.getCombinedModifierFlags(other) & ts.ModifierFlags.Async) !== 0 &&
+      (ts.getCombinedModifierFlags(method) & ts.ModifierFlags.Async) === 0;
     report({
-      mark: { start: method.name.getStart(), end: method.name.getEnd() }, messageId: "empty", data,
-      suggest: waits ? [] : [{ messageId: "callOther", data, fix: (fixer) => fixer.replaceTextRange([method.body.getStart(), method.body.getEnd()], `{ ${call(other)}; }`) }],
+      mark: { start: method.name.getStart(), end: method.name.getEnd() },
+      messageId: "empty",
+      data,
+      suggest: waits
+        ? []
+        : [
+            {
+              messageId: "callOther",
+              data,
+              fix: (fixer) =>
+                fixer.replaceTextRange(
+                  [method.body.getStart(), method.body.getEnd()],
+                  `{ ${call(other)}; }`,
+                ),
+            },
+          ],
     });
   }
 }
@@ -80,53 +144,115 @@ function checkEmpty(file: FileAnalysis, node: ts.ClassLikeDeclaration, members: 
 function ownedMembers(file: FileAnalysis, node: ts.ClassLikeDeclaration): Member[] {
   const found = new Map<string, Member>();
   const shared = new Set<string>();
-  const note = (name: string, value: ts.Expression, at: ts.Expression, place: ts.Node, held?: Owned): void => {
-    const owned = file.session.oracle.ownedAt(value) && (held ?? file.session.oracle.ownedAt(value));
+  const note = (
+    name: string,
+    value: ts.Expression,
+    at: ts.Expression,
+    place: ts.Node,
+    held?: Owned,
+  ): void => {
+    const owned =
+      file.session.oracle.ownedAt(value) && (held ?? file.session.oracle.ownedAt(value));
     if (!owned) return;
     const state = file.session.freshness(value);
     const bare = unwrap(value);
-    if (bare.kind === ts.SyntaxKind.NullKeyword || (ts.isArrayLiteralExpression(bare) && bare.elements.length === 0) || (ts.isNewExpression(bare) && (bare.arguments ?? []).length === 0 && /^(Map|Set|Array)$/.test(bare.expression.getText()))) return;
-    if (state === "fresh") { if (!found.has(name)) found.set(name, { name, at, owned, inConstructor: ts.isConstructorDeclaration(place) }); }
-    else if (state !== "unknown") shared.add(name);
+    if (
+      bare.kind === ts.SyntaxKind.NullKeyword ||
+      (ts.isArrayLiteralExpression(bare) && bare.elements.length === 0) ||
+      (ts.isNewExpression(bare) &&
+        (bare.arguments ?? []).length === 0 &&
+        /^(Map|Set|Array)$/.test(bare.expression.getText()))
+    )
+      return;
+    if (state === "fresh") {
+      if (!found.has(name))
+        found.set(name, { name, at, owned, inConstructor: ts.isConstructorDeclaration(place) });
+    } else if (state !== "unknown") shared.add(name);
   };
   const visit = (inner: ts.Node, place: ts.Node): void => {
     if (ts.isClassLike(inner)) return;
-    if (ts.isBinaryExpression(inner) && inner.operatorToken.kind === ts.SyntaxKind.EqualsToken && ts.isPropertyAccessExpression(inner.left) && inner.left.expression.kind === ts.SyntaxKind.ThisKeyword) {
+    if (
+      ts.isBinaryExpression(inner) &&
+      inner.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
+      ts.isPropertyAccessExpression(inner.left) &&
+      inner.left.expression.kind === ts.SyntaxKind.ThisKeyword
+    ) {
       note(inner.left.name.text, inner.right, innermost(inner.right), place);
     }
     const put = ts.isCallExpression(inner) ? putInto(file, inner) : undefined;
-    if (put) for (const value of put.values) note(put.field, value, innermost(value), place, put.owned);
-    ts.forEachChild(inner, (c) => { visit(c, place); });
+    if (put)
+      for (const value of put.values) note(put.field, value, innermost(value), place, put.owned);
+    ts.forEachChild(inner, (c) => {
+      visit(c, place);
+    });
   };
   for (const member of node.members) {
-    if (ts.isPropertyDeclaration(member) && member.initializer && !isStatic(member) && !ts.isArrowFunction(member.initializer)) note(member.name.getText(), member.initializer, innermost(member.initializer), node);
-    ts.forEachChild(member, (c) => { visit(c, member); });
+    if (
+      ts.isPropertyDeclaration(member) &&
+      member.initializer &&
+      !isStatic(member) &&
+      !ts.isArrowFunction(member.initializer)
+    )
+      note(member.name.getText(), member.initializer, innermost(member.initializer), node);
+    ts.forEachChild(member, (c) => {
+      visit(c, member);
+    });
   }
   for (const name of shared) found.delete(name);
   return [...found.values()];
 }
 /** `this.parts.push(t)`, `this.table.set(key, t)`: the field, and what it gets. */
-function putInto(file: FileAnalysis, call: ts.CallExpression): { field: string; values: readonly ts.Expression[]; owned: Owned } | undefined {
+function putInto(
+  file: FileAnalysis,
+  call: ts.CallExpression,
+): { field: string; values: readonly ts.Expression[]; owned: Owned } | undefined {
   const target = call.expression;
-  if (!ts.isPropertyAccessExpression(target) || !["push", "unshift", "set", "add"].includes(target.name.text)) return undefined;
+  if (
+    !ts.isPropertyAccessExpression(target) ||
+    !["push", "unshift", "set", "add"].includes(target.name.text)
+  )
+    return undefined;
   const container = target.expression;
-  if (!ts.isPropertyAccessExpression(container) || container.expression.kind !== ts.SyntaxKind.ThisKeyword || !file.session.oracle.callee(call).builtin) return undefined;
+  if (
+    !ts.isPropertyAccessExpression(container) ||
+    container.expression.kind !== ts.SyntaxKind.ThisKeyword ||
+    !file.session.oracle.callee(call).builtin
+  )
+    return undefined;
   const owned = file.session.oracle.ownedAt(container);
-  return owned?.shape === "many" ? { field: container.name.text, values: target.name.text === "set" ? call.arguments.slice(1) : [...call.arguments], owned } : undefined;
+  return owned?.shape === "many"
+    ? {
+        field: container.name.text,
+        values: target.name.text === "set" ? call.arguments.slice(1) : [...call.arguments],
+        owned,
+      }
+    : undefined;
 }
 
 const innermost = (value: ts.Expression): ts.Expression => unwrap(value);
-const isStatic = (member: ts.Declaration): boolean => (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static) !== 0;
+const isStatic = (member: ts.Declaration): boolean =>
+  (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static) !== 0;
 
 /** Whether the field is also put into a list, a table or somebody else's hands, which may do the disposing. */
-function sharedElsewhere(file: FileAnalysis, node: ts.ClassLikeDeclaration, field: string): boolean {
+function sharedElsewhere(
+  file: FileAnalysis,
+  node: ts.ClassLikeDeclaration,
+  field: string,
+): boolean {
   let found = false;
   const visit = (inner: ts.Node): void => {
     if (found) return;
-    if (ts.isPropertyAccessExpression(inner) && inner.expression.kind === ts.SyntaxKind.ThisKeyword && inner.name.text === field) {
+    if (
+      ts.isPropertyAccessExpression(inner) &&
+      inner.expression.kind === ts.SyntaxKind.ThisKeyword &&
+      inner.name.text === field
+    ) {
       const fate = fateOf(inner);
       if (fate.literal && fate.kind !== "argument") found = true;
-      else if (fate.kind === "argument") found = !["borrows", "identity"].includes(file.session.effect(fate.node as CallLike, inner));
+      else if (fate.kind === "argument")
+        found = !["borrows", "identity"].includes(
+          file.session.effect(fate.node as CallLike, inner),
+        );
       else if (fate.kind === "assigned" || fate.kind === "field") found = true;
     }
     ts.forEachChild(inner, visit);
@@ -136,12 +262,18 @@ function sharedElsewhere(file: FileAnalysis, node: ts.ClassLikeDeclaration, fiel
 }
 
 /** Whether a base class owns the values in the fields. */
-function managed(file: FileAnalysis, node: ts.ClassLikeDeclaration, managers: readonly string[]): boolean {
+function managed(
+  file: FileAnalysis,
+  node: ts.ClassLikeDeclaration,
+  managers: readonly string[],
+): boolean {
   let type: ts.Type | undefined = file.session.oracle.checker.getTypeAtLocation(node);
   for (let hops = 0; type && hops < 10; hops++) {
     if (managers.includes(type.symbol?.name ?? "")) return true;
     const target: ts.Type = (type as Partial<ts.TypeReference>).target ?? type;
-    type = target.isClassOrInterface() ? file.session.oracle.checker.getBaseTypes(target)[0] : undefined;
+    type = target.isClassOrInterface()
+      ? file.session.oracle.checker.getBaseTypes(target)[0]
+      : undefined;
   }
   return false;
 }
@@ -150,8 +282,17 @@ type Method = ts.MethodDeclaration & { body: ts.Block };
 
 /** The methods that end the object's life. */
 function disposers(node: ts.ClassLikeDeclaration, owned: Owned): Method[] {
-  const names = new Set([...owned.owner.dispose.methods, "[Symbol.dispose]", "[Symbol.asyncDispose]", "dispose", "destroy"]);
-  return node.members.filter((m): m is Method => ts.isMethodDeclaration(m) && m.body !== undefined && names.has(m.name.getText()));
+  const names = new Set([
+    ...owned.owner.dispose.methods,
+    "[Symbol.dispose]",
+    "[Symbol.asyncDispose]",
+    "dispose",
+    "destroy",
+  ]);
+  return node.members.filter(
+    (m): m is Method =>
+      ts.isMethodDeclaration(m) && m.body !== undefined && names.has(m.name.getText()),
+  );
 }
 
 /** The disposers and every method of the class they call. */
@@ -161,7 +302,8 @@ function reach(node: ts.ClassLikeDeclaration, methods: Method[]): Set<Method> {
     if (reached.has(method)) return;
     reached.add(method);
     for (const other of node.members) {
-      if (ts.isMethodDeclaration(other) && other.body && mentions(method, other.name.getText())) visit(other as Method);
+      if (ts.isMethodDeclaration(other) && other.body && mentions(method, other.name.getText()))
+        visit(other as Method);
     }
   };
   methods.forEach(visit);
@@ -175,24 +317,47 @@ function mentions(method: Method, field: string): boolean {
     if (found) return;
     if (ts.isForOfStatement(node) && isEmpty(node.statement)) return; // looks at them and does nothing
     if (ts.isPropertyAccessExpression(node) && node.name.text === field) found = true;
-    else if (ts.isElementAccessExpression(node) && node.expression.kind === ts.SyntaxKind.ThisKeyword) found = true;
-    else if (ts.isBindingElement(node) && (node.propertyName ?? node.name).getText() === field) found = true;
-    else if (node.kind === ts.SyntaxKind.ThisKeyword && !ts.isPropertyAccessExpression(node.parent) && !ts.isVariableDeclaration(node.parent)) found = true; // handed on whole
+    else if (
+      ts.isElementAccessExpression(node) &&
+      node.expression.kind === ts.SyntaxKind.ThisKeyword
+    )
+      found = true;
+    else if (ts.isBindingElement(node) && (node.propertyName ?? node.name).getText() === field)
+      found = true;
+    else if (
+      node.kind === ts.SyntaxKind.ThisKeyword &&
+      !ts.isPropertyAccessExpression(node.parent) &&
+      !ts.isVariableDeclaration(node.parent)
+    )
+      found = true; // handed on whole
     ts.forEachChild(node, visit);
   };
   visit(method.body);
   return found;
 }
 
-const isEmpty = (body: ts.Statement): boolean => ts.isEmptyStatement(body) || (ts.isBlock(body) && body.statements.every(isEmpty)) || (ts.isForOfStatement(body) && isEmpty(body.statement));
+const isEmpty = (body: ts.Statement): boolean =>
+  ts.isEmptyStatement(body) ||
+  (ts.isBlock(body) && body.statements.every(isEmpty)) ||
+  (ts.isForOfStatement(body) && isEmpty(body.statement));
 
 function addLine(method: Method, member: Member, data: Record<string, string>): Suggestion<Id>[] {
   const name = member.owned.owner.dispose.methods[0];
-  if (member.owned.shape === "record" || name === undefined || (member.owned.shape === "many" && member.owned.nullable)) return [];
+  if (
+    member.owned.shape === "record" ||
+    name === undefined ||
+    (member.owned.shape === "many" && member.owned.nullable)
+  )
+    return [];
   const last = method.body.statements[method.body.statements.length - 1];
   const indent = last ? indentOf(last) : indentOf(method) + unitOf(method.getSourceFile());
-  const line = member.owned.shape === "many" ? `for (const value of this.${member.name}.values()) value.${name}();` : `this.${member.name}${member.inConstructor && !member.owned.nullable ? "" : "?"}.${name}();`;
+  const line =
+    member.owned.shape === "many"
+      ? `for (const value of this.${member.name}.values()) value.${name}();`
+      : `this.${member.name}${member.inConstructor && !member.owned.nullable ? "" : "?"}.${name}();`;
   const at = last ? last.getEnd() : method.body.getStart() + 1;
   const text = last ? `\n${indent}${line}` : `\n${indent}${line}\n${indentOf(method)}`;
-  return [{ messageId: "addLine", data, fix: (fixer) => fixer.insertTextAfterRange([at, at], text) }];
+  return [
+    { messageId: "addLine", data, fix: (fixer) => fixer.insertTextAfterRange([at, at], text) },
+  ];
 }

@@ -11,9 +11,19 @@ const test = suite("examples/char-transformer");
 
 function run(...args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, ["--import", "tsx", "--conditions=tenure:source", join(import.meta.dirname, "..", "main.ts"), ...args], (error, out, err) => {
-      resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err });
-    });
+    execFile(
+      process.execPath,
+      [
+        "--import",
+        "tsx",
+        "--conditions=tenure:source",
+        join(import.meta.dirname, "..", "main.ts"),
+        ...args,
+      ],
+      (error, out, err) => {
+        resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err });
+      },
+    );
   });
 }
 
@@ -34,7 +44,8 @@ test("bad numbers are refused", async () => {
 test("tales are deterministic and hold only known words", () => {
   assert.is(tales(5000, 3), tales(5000, 3));
   assert.not(tales(5000, 3) === tales(5000, 4));
-  for (const word of tales(5000, 3).split(/[\s.]+/)) assert.ok(word === "" || words.has(word), word);
+  for (const word of tales(5000, 3).split(/[\s.]+/))
+    assert.ok(word === "" || words.has(word), word);
 });
 
 test.run();

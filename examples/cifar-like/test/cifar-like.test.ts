@@ -12,14 +12,35 @@ const test = suite("examples/cifar-like");
 
 function run(...args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, ["--import", "tsx", "--conditions=tenure:source", join(import.meta.dirname, "..", "main.ts"), ...args], (error, out, err) => {
-      resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err });
-    });
+    execFile(
+      process.execPath,
+      [
+        "--import",
+        "tsx",
+        "--conditions=tenure:source",
+        join(import.meta.dirname, "..", "main.ts"),
+        ...args,
+      ],
+      (error, out, err) => {
+        resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err });
+      },
+    );
   });
 }
 
 test("learns without a leak, and the statistics serve in evaluation", async () => {
-  const { code, out, err } = await run("--limit", "450", "--tests", "100", "--epochs", "2", "--width", "4", "--batch", "30");
+  const { code, out, err } = await run(
+    "--limit",
+    "450",
+    "--tests",
+    "100",
+    "--epochs",
+    "2",
+    "--width",
+    "4",
+    "--batch",
+    "30",
+  );
   assert.is(code, 0, err);
   assert.match(out, /^0 tensors leaked, \d+ created$/m);
   const accuracy = Number(/test accuracy ([\d.]+) %/.exec(out)?.[1]);
@@ -30,7 +51,11 @@ test("learns without a leak, and the statistics serve in evaluation", async () =
 });
 
 test("bad options are refused before a device starts", async () => {
-  for (const [args, message] of [[["--epochs", "0"], /--epochs: expected a whole number of 1 or more, got 0/], [["--lr", "x"], /--lr: expected a positive number, got x/], [["--nope"], /Unknown option '--nope'/]] as const) {
+  for (const [args, message] of [
+    [["--epochs", "0"], /--epochs: expected a whole number of 1 or more, got 0/],
+    [["--lr", "x"], /--lr: expected a positive number, got x/],
+    [["--nope"], /Unknown option '--nope'/],
+  ] as const) {
     const { code, err } = await run(...args);
     assert.is(code, 1);
     assert.match(err, message);
@@ -45,11 +70,23 @@ test("images are deterministic, balanced, and colours say nothing about the kind
   for (let k = 0; k < names.length; k++) assert.is(labels.filter((l) => l === k).length, 40);
   // The mean of each kind in each channel lies near the mean of all: within four standard errors of 40 images with a spread of about 60.
   const mean = (of: (label: number) => boolean, c: number): number => {
-    let sum = 0, n = 0;
-    labels.forEach((label, i) => { if (of(label)) for (let p = 0; p < 1024; p++) { sum += pixels[(i * 3 + c) * 1024 + p]!; n++; } });
+    let sum = 0,
+      n = 0;
+    labels.forEach((label, i) => {
+      if (of(label))
+        for (let p = 0; p < 1024; p++) {
+          sum += pixels[(i * 3 + c) * 1024 + p]!;
+          n++;
+        }
+    });
     return sum / n;
   };
-  for (let c = 0; c < 3; c++) for (let k = 0; k < names.length; k++) assert.ok(Math.abs(mean((l) => l === k, c) - mean(() => true, c)) < 40, `${names[k]} in channel ${c}`);
+  for (let c = 0; c < 3; c++)
+    for (let k = 0; k < names.length; k++)
+      assert.ok(
+        Math.abs(mean((l) => l === k, c) - mean(() => true, c)) < 40,
+        `${names[k]} in channel ${c}`,
+      );
 });
 
 test.run();

@@ -11,11 +11,19 @@ import * as assert from "uvu/assert";
 
 const folder = join(import.meta.dirname, "..");
 
-function run(script: string, ...args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
+function run(
+  script: string,
+  ...args: readonly string[]
+): Promise<{ code: number; out: string; err: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, ["--import", "tsx", "--conditions=tenure:source", script, ...args], { cwd: folder }, (error, out, err) => {
-      resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err });
-    });
+    execFile(
+      process.execPath,
+      ["--import", "tsx", "--conditions=tenure:source", script, ...args],
+      { cwd: folder },
+      (error, out, err) => {
+        resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err });
+      },
+    );
   });
 }
 
@@ -28,7 +36,10 @@ test("trains, leaks nothing, and saved weights give the same accuracy again", as
     const file = join(temp, "weights.safetensors");
     const first = await run("main.ts", "--limit", "6400", "--epochs", "1", "--save", file);
     assert.is(first.code, 0, first.err);
-    assert.match(first.out, /^0 tensors leaked, \d+ created, \d+ disposed, 0 reclaimed by the garbage collector$/m);
+    assert.match(
+      first.out,
+      /^0 tensors leaked, \d+ created, \d+ disposed, 0 reclaimed by the garbage collector$/m,
+    );
     assert.ok(accuracy(first.out) > 85, first.out);
     const again = await run("main.ts", "--epochs", "0", "--load", file);
     assert.is(accuracy(again.out), accuracy(first.out));
@@ -58,7 +69,12 @@ test("without the scope the report names the leaking lines, and training still w
 });
 
 test("unknown options and values are refused with what is allowed", async () => {
-  for (const [args, message] of [[["--model", "gan"], /--model: expected mlp or cnn, got gan/], [["--epochs", "x"], /--epochs: expected a whole number/], [["--nope"], /Unknown option '--nope'/], [["--device", "tpu"], /--device: expected auto or gpu/]] as const) {
+  for (const [args, message] of [
+    [["--model", "gan"], /--model: expected mlp or cnn, got gan/],
+    [["--epochs", "x"], /--epochs: expected a whole number/],
+    [["--nope"], /Unknown option '--nope'/],
+    [["--device", "tpu"], /--device: expected auto or gpu/],
+  ] as const) {
     const { code, err } = await run("main.ts", ...args);
     assert.is(code, 1);
     assert.match(err, message);

@@ -16,15 +16,29 @@ export function repository(name: string): { git: string } | { missing: string } 
   if (existsSync(git)) return { git };
   try {
     mkdirSync(corpusDir, { recursive: true });
-    execFileSync("git", ["clone", "--quiet", "--bare", "--filter=blob:limit=1m", `https://github.com/${name}.git`, git], { stdio: ["ignore", "ignore", "pipe"], timeout: 240_000 });
+    execFileSync(
+      "git",
+      [
+        "clone",
+        "--quiet",
+        "--bare",
+        "--filter=blob:limit=1m",
+        `https://github.com/${name}.git`,
+        git,
+      ],
+      { stdio: ["ignore", "ignore", "pipe"], timeout: 240_000 },
+    );
     return { git };
   } catch (error) {
-    return { missing: `${name} is not in ${corpusDir} and could not be cloned (${error instanceof Error ? error.message.split("\n")[0] ?? "" : String(error)})` };
+    return {
+      missing: `${name} is not in ${corpusDir} and could not be cloned (${error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error)})`,
+    };
   }
 }
 
 /** The release of TF.js whose types a commit was written against, near enough. */
-export const releaseFor = (date: string): string => (date < "2019-03" ? "0.15.3" : date < "2020-06" ? "1.7.4" : "4.22.0");
+export const releaseFor = (date: string): string =>
+  date < "2019-03" ? "0.15.3" : date < "2020-06" ? "1.7.4" : "4.22.0";
 
 /** The type declarations of a TF.js release, installed on first use. */
 export function tfjsTypes(release: string): { modules: string } | { missing: string } {
@@ -35,7 +49,19 @@ export function tfjsTypes(release: string): { modules: string } | { missing: str
   if (present(inner)) return { modules: inner };
   try {
     mkdirSync(dirname(inner), { recursive: true });
-    execFileSync("npm", ["install", "--prefix", dirname(inner), "--no-save", "--ignore-scripts", `@tensorflow/tfjs@${release}`, "@types/node@20"], { stdio: ["ignore", "ignore", "pipe"], timeout: 240_000 });
+    execFileSync(
+      "npm",
+      [
+        "install",
+        "--prefix",
+        dirname(inner),
+        "--no-save",
+        "--ignore-scripts",
+        `@tensorflow/tfjs@${release}`,
+        "@types/node@20",
+      ],
+      { stdio: ["ignore", "ignore", "pipe"], timeout: 240_000 },
+    );
     return { modules: inner };
   } catch {
     return { missing: `the types of @tensorflow/tfjs ${release} could not be installed` };
@@ -43,20 +69,37 @@ export function tfjsTypes(release: string): { modules: string } | { missing: str
 }
 
 /** The author date of a commit, year-month-day. */
-export const dateOf = (folder: string, commit: string): string => git(folder, ["log", "-1", "--format=%as", commit]).toString().trim();
+export const dateOf = (folder: string, commit: string): string =>
+  git(folder, ["log", "-1", "--format=%as", commit]).toString().trim();
 
 const git = (folder: string, args: string[], input?: string): Buffer =>
-  execFileSync("git", ["-C", folder, ...args], { maxBuffer: 1 << 30, ...(input === undefined ? {} : { input }), stdio: ["pipe", "pipe", "ignore"] });
+  execFileSync("git", ["-C", folder, ...args], {
+    maxBuffer: 1 << 30,
+    ...(input === undefined ? {} : { input }),
+    stdio: ["pipe", "pipe", "ignore"],
+  });
 
 /** Writes the TypeScript files of a commit (below `folder`) to `target`; gives their paths. */
-export function materialise(repo: string, commit: string, folder: string, target: string): string[] {
-  const listed = git(repo, ["ls-tree", "-r", commit, "--", ...(folder === "" ? [] : [folder])]).toString().split("\n");
+export function materialise(
+  repo: string,
+  commit: string,
+  folder: string,
+  target: string,
+): string[] {
+  const listed = git(repo, ["ls-tree", "-r", commit, "--", ...(folder === "" ? [] : [folder])])
+    .toString()
+    .split("\n");
   const links: { id: string; path: string }[] = [];
   const wanted = listed.flatMap((line) => {
     const [meta, path] = line.split("\t");
     const id = meta?.split(" ")[2];
     if (id && path && meta.startsWith("120000")) links.push({ id, path });
-    return id && path && /\.(ts|tsx)$|(^|\/)package\.json$/.test(path) && !/(^|\/)(node_modules|dist|build)\//.test(path) ? [{ id, path }] : [];
+    return id &&
+      path &&
+      /\.(ts|tsx)$|(^|\/)package\.json$/.test(path) &&
+      !/(^|\/)(node_modules|dist|build)\//.test(path)
+      ? [{ id, path }]
+      : [];
   });
   if (wanted.length === 0) return [];
   const out = git(repo, ["cat-file", "--batch"], `${wanted.map((w) => w.id).join("\n")}\n`);
@@ -84,26 +127,59 @@ export function materialise(repo: string, commit: string, folder: string, target
 
 /** The source files a commit changed, tests and declarations left out. */
 export function changedSources(repo: string, commit: string): string[] {
-  const names = git(repo, ["diff-tree", "--no-commit-id", "--name-only", "-r", commit]).toString().split("\n");
+  const names = git(repo, ["diff-tree", "--no-commit-id", "--name-only", "-r", commit])
+    .toString()
+    .split("\n");
   return names.filter((n) => isSource(n));
 }
 export const isSource = (path: string): boolean =>
-  /\.tsx?$/.test(path) && !/\.d\.ts$|(_|\.)(test|spec)\.ts$|(^|\/)(tests?|demos?|test_util\w*|dist|examples?)\/|test_utils?\.ts$|_benchmark|(^|\/)version\.ts$/.test(path);
+  /\.tsx?$/.test(path) &&
+  !/\.d\.ts$|(_|\.)(test|spec)\.ts$|(^|\/)(tests?|demos?|test_util\w*|dist|examples?)\/|test_utils?\.ts$|_benchmark|(^|\/)version\.ts$/.test(
+    path,
+  );
 
 /** A tsconfig that compiles corpus sources loosely against today's TF.js types. */
-export function writeProject(target: string, modules: string, include: string[], name = "lint"): string {
+export function writeProject(
+  target: string,
+  modules: string,
+  include: string[],
+  name = "lint",
+): string {
   const path = join(target, `tsconfig.${name}.json`);
   // the methods of tensors, which later releases declare apart from the class
   const chainedDir = "@tensorflow/tfjs-core/dist/public/chained_ops";
-  const chained = existsSync(join(modules, chainedDir)) ? readdirSync(join(modules, chainedDir)).filter((f) => f.endsWith(".d.ts") && !f.includes("test")).map((f) => `node_modules/${chainedDir}/${f}`) : [];
+  const chained = existsSync(join(modules, chainedDir))
+    ? readdirSync(join(modules, chainedDir))
+        .filter((f) => f.endsWith(".d.ts") && !f.includes("test"))
+        .map((f) => `node_modules/${chainedDir}/${f}`)
+    : [];
   if (!existsSync(join(target, "node_modules"))) symlinkSync(modules, join(target, "node_modules"));
-  writeFileSync(path, JSON.stringify({
-    compilerOptions: {
-      target: "es2022", module: "esnext", moduleResolution: "bundler", lib: ["es2022", "dom", "dom.iterable"], types: [], strictNullChecks: true,
-      skipLibCheck: true, noEmit: true, allowJs: false, resolveJsonModule: true, experimentalDecorators: true, ignoreDeprecations: "6.0",
-      paths: { "dist/tfjs.esm.js": ["./node_modules/@tensorflow/tfjs/dist/index.d.ts"], "tfjs-image-recognition-base": ["./node_modules/@tensorflow/tfjs-core/dist/index.d.ts"], "*": ["./node_modules/*"] },
-    },
-    include, ...(chained.length > 0 ? { files: chained } : {}), exclude: ["node_modules", "**/dist"],
-  }));
+  writeFileSync(
+    path,
+    JSON.stringify({
+      compilerOptions: {
+        target: "es2022",
+        module: "esnext",
+        moduleResolution: "bundler",
+        lib: ["es2022", "dom", "dom.iterable"],
+        types: [],
+        strictNullChecks: true,
+        skipLibCheck: true,
+        noEmit: true,
+        allowJs: false,
+        resolveJsonModule: true,
+        experimentalDecorators: true,
+        ignoreDeprecations: "6.0",
+        paths: {
+          "dist/tfjs.esm.js": ["./node_modules/@tensorflow/tfjs/dist/index.d.ts"],
+          "tfjs-image-recognition-base": ["./node_modules/@tensorflow/tfjs-core/dist/index.d.ts"],
+          "*": ["./node_modules/*"],
+        },
+      },
+      include,
+      ...(chained.length > 0 ? { files: chained } : {}),
+      exclude: ["node_modules", "**/dist"],
+    }),
+  );
   return path;
 }

@@ -7,10 +7,24 @@ import parser from "@typescript-eslint/parser";
 import { Linter } from "eslint";
 import tenure from "eslint-plugin-tenure";
 
-export interface Report { file: string; line: number; column: number; rule: string; message: string; text: string }
+export interface Report {
+  file: string;
+  line: number;
+  column: number;
+  rule: string;
+  message: string;
+  text: string;
+}
 
 /** Our rules on files of one project (absolute paths). */
-export function lintFiles(project: string, files: readonly string[], preset: string, rules: Record<string, unknown> = tenure.configs.recommended.rules, plugins: Record<string, unknown> = { tenure }, keep = false): { reports: Report[]; fatal: string[]; lines: number; milliseconds: number } {
+export function lintFiles(
+  project: string,
+  files: readonly string[],
+  preset: string,
+  rules: Record<string, unknown> = tenure.configs.recommended.rules,
+  plugins: Record<string, unknown> = { tenure },
+  keep = false,
+): { reports: Report[]; fatal: string[]; lines: number; milliseconds: number } {
   const folder = dirname(project);
   const linter = new Linter({ cwd: folder });
   const reports: Report[] = [];
@@ -20,10 +34,30 @@ export function lintFiles(project: string, files: readonly string[], preset: str
   for (const file of files) {
     const code = readFileSync(file, "utf8");
     lines += code.split("\n").length;
-    const config = { files: ["**/*.ts", "**/*.tsx"], languageOptions: { parser, parserOptions: { project: [project], tsconfigRootDir: folder } }, plugins, settings: { tenure: { presets: [preset] } }, rules, linterOptions: { reportUnusedDisableDirectives: "off" } };
-    for (const m of linter.verify(code, [config] as never, { filename: file, allowInlineConfig: false })) {
-      if (m.fatal || m.ruleId === null) { fatal.push(`${file}: ${m.message}`); continue; }
-      reports.push({ file, line: m.line, column: m.column, rule: m.ruleId.replace("tenure/", ""), message: m.message, text: code.split("\n")[m.line - 1]?.trim() ?? "" });
+    const config = {
+      files: ["**/*.ts", "**/*.tsx"],
+      languageOptions: { parser, parserOptions: { project: [project], tsconfigRootDir: folder } },
+      plugins,
+      settings: { tenure: { presets: [preset] } },
+      rules,
+      linterOptions: { reportUnusedDisableDirectives: "off" },
+    };
+    for (const m of linter.verify(code, [config] as never, {
+      filename: file,
+      allowInlineConfig: false,
+    })) {
+      if (m.fatal || m.ruleId === null) {
+        fatal.push(`${file}: ${m.message}`);
+        continue;
+      }
+      reports.push({
+        file,
+        line: m.line,
+        column: m.column,
+        rule: m.ruleId.replace("tenure/", ""),
+        message: m.message,
+        text: code.split("\n")[m.line - 1]?.trim() ?? "",
+      });
     }
   }
   if (!keep) parser.clearCaches();

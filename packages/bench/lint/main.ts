@@ -11,12 +11,22 @@ import { Linter } from "eslint";
 import tenure from "eslint-plugin-tenure";
 import tseslint from "typescript-eslint";
 import { cases, heads, type Case } from "./cases.ts";
-import { changedSources, corpusDir, dateOf, materialise, releaseFor, repository, tfjsTypes, writeProject } from "./corpus.ts";
+import {
+  changedSources,
+  corpusDir,
+  dateOf,
+  materialise,
+  releaseFor,
+  repository,
+  tfjsTypes,
+  writeProject,
+} from "./corpus.ts";
 import { lintHead, type HeadResult } from "./heads.ts";
 import { lintFiles, type Report } from "./linting.ts";
 import { mutationScore } from "./mutation.ts";
 
-const percent = (part: number, whole: number): string => (whole === 0 ? "–" : `${String(Math.round((1000 * part) / whole) / 10)} %`);
+const percent = (part: number, whole: number): string =>
+  whole === 0 ? "–" : `${String(Math.round((1000 * part) / whole) / 10)} %`;
 
 export async function run(): Promise<string> {
   const out = [recall(), ...precision(), await mutationScore()];
@@ -28,13 +38,19 @@ export async function run(): Promise<string> {
 
 function recall(): string {
   const rows: string[] = [];
-  let caught = 0, tried = 0;
+  let caught = 0,
+    tried = 0;
   for (const one of cases) {
     const result = tryCase(one);
-    if (typeof result === "string") { rows.push(`| ${one.id} | ${one.repo} ${one.commit} | skipped: ${result} | |`); continue; }
+    if (typeof result === "string") {
+      rows.push(`| ${one.id} | ${one.repo} ${one.commit} | skipped: ${result} | |`);
+      continue;
+    }
     tried++;
     if (result.gone > 0) caught++;
-    rows.push(`| ${one.id} | ${one.repo} ${one.commit} | ${result.gone > 0 ? "caught" : "missed"} | ${String(result.before)} → ${String(result.after)} |`);
+    rows.push(
+      `| ${one.id} | ${one.repo} ${one.commit} | ${result.gone > 0 ? "caught" : "missed"} | ${String(result.before)} → ${String(result.after)} |`,
+    );
   }
   return `## Recall on known leak fixes\n\n${String(caught)} of ${String(tried)} caught (target 24 of 26): a report on the file before the fix is gone after it.\n\n| case | fix | result | reports |\n| --- | --- | --- | --- |\n${rows.join("\n")}`;
 }
@@ -42,7 +58,8 @@ function recall(): string {
 /** The folders of a repository that a changed file compiles with. */
 function foldersOf({ repo }: Case, sources: readonly string[]): string[] {
   const own = sources.map((s) => {
-    const parts = s.split("/"), at = parts.indexOf("src");
+    const parts = s.split("/"),
+      at = parts.indexOf("src");
     return parts.slice(0, at < 0 ? 1 : at + 1).join("/");
   });
   return [...new Set([...own, ...(repo === "tensorflow/tfjs-models" ? ["shared"] : [])])];
@@ -60,9 +77,25 @@ function tryCase(one: Case): { before: number; after: number; gone: number } | s
     const target = mkdtempSync(join(tmpdir(), "tenure-corpus-"));
     try {
       const written = folders.flatMap((f) => materialise(repo.git, revision, f, target));
-      for (const f of folders) materialise(repo.git, revision, f === "src" ? "package.json" : f.replace(/\/src$/, "/package.json"), target);
-      const project = writeProject(target, types.modules, folders.map((f) => `${f}/**/*.ts`));
-      found.push(lintFiles(project, sources.filter((s) => written.includes(s)).map((s) => join(target, s)), "tfjs").reports);
+      for (const f of folders)
+        materialise(
+          repo.git,
+          revision,
+          f === "src" ? "package.json" : f.replace(/\/src$/, "/package.json"),
+          target,
+        );
+      const project = writeProject(
+        target,
+        types.modules,
+        folders.map((f) => `${f}/**/*.ts`),
+      );
+      found.push(
+        lintFiles(
+          project,
+          sources.filter((s) => written.includes(s)).map((s) => join(target, s)),
+          "tfjs",
+        ).reports,
+      );
     } finally {
       rmSync(target, { recursive: true, force: true });
     }
@@ -70,7 +103,11 @@ function tryCase(one: Case): { before: number; after: number; gone: number } | s
   const key = (r: Report): string => `${r.rule}|${r.text}|${r.message.replace(/line \d+/g, "")}`;
   const [before = [], after = []] = found;
   const left = after.map(key);
-  const gone = before.filter((r) => { const i = left.indexOf(key(r)); if (i >= 0) left.splice(i, 1); return i < 0; });
+  const gone = before.filter((r) => {
+    const i = left.indexOf(key(r));
+    if (i >= 0) left.splice(i, 1);
+    return i < 0;
+  });
   return { before: before.length, after: after.length, gone: gone.length };
 }
 
@@ -79,25 +116,42 @@ function tryCase(one: Case): { before: number; after: number; gone: number } | s
 function verdicts(): Map<string, string> {
   const path = new URL("./verdicts.txt", import.meta.url);
   const rows = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
-  return new Map(rows.filter((r) => r !== "" && !r.startsWith("#")).map((r) => { const cut = r.lastIndexOf(":"); return [r.slice(0, cut), r.slice(cut + 1)] as const; }));
+  return new Map(
+    rows
+      .filter((r) => r !== "" && !r.startsWith("#"))
+      .map((r) => {
+        const cut = r.lastIndexOf(":");
+        return [r.slice(0, cut), r.slice(cut + 1)] as const;
+      }),
+  );
 }
 
 function precision(): string[] {
   const known = verdicts();
-  const rows: string[] = [], unjudged: string[] = [], costs: string[] = [];
-  let right = 0, wrong = 0;
+  const rows: string[] = [],
+    unjudged: string[] = [],
+    costs: string[] = [];
+  let right = 0,
+    wrong = 0;
   for (const { repo, commit } of heads) {
     const result = lintHead(repo, commit);
-    if ("missing" in result) { rows.push(`| ${repo} | skipped: ${result.missing} | | | |`); continue; }
-    let yes = 0, no = 0;
+    if ("missing" in result) {
+      rows.push(`| ${repo} | skipped: ${result.missing} | | | |`);
+      continue;
+    }
+    let yes = 0,
+      no = 0;
     for (const r of result.reports) {
       const verdict = known.get(`${repo}@${commit}:${r.file}:${String(r.line)}:${r.rule}`);
       if (verdict === "true") yes++;
       else if (verdict === "false") no++;
       else unjudged.push(`${repo}@${commit}:${r.file}:${String(r.line)}:${r.rule}`);
     }
-    right += yes; wrong += no;
-    rows.push(`| ${repo} ${commit} | ${String(result.files)} files, ${String(result.lines)} lines | ${String(result.reports.length)} | ${String(yes)} | ${String(no)} |`);
+    right += yes;
+    wrong += no;
+    rows.push(
+      `| ${repo} ${commit} | ${String(result.files)} files, ${String(result.lines)} lines | ${String(result.reports.length)} | ${String(yes)} | ${String(no)} |`,
+    );
     if (repo === "tensorflow/tfjs-models") costs.push(cost(result));
   }
   const memory = Math.round(process.memoryUsage().rss / 1048576);
@@ -109,8 +163,12 @@ function precision(): string[] {
 }
 
 /** Milliseconds of processor time so far: other work on the machine does not count. */
-const spentSoFar = (): number => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };
-const median = (list: readonly number[]): number => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)] ?? 0;
+const spentSoFar = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+};
+const median = (list: readonly number[]): number =>
+  [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)] ?? 0;
 
 /** Our rules beside two rules of typescript-eslint on the same files, each over a program of its own, in turns; and a long file after an edit. */
 function cost(head: HeadResult): string {
@@ -119,7 +177,11 @@ function cost(head: HeadResult): string {
   const measure = (rules: Record<string, unknown>, plugins: Record<string, unknown>): number => {
     let spent = 0;
     for (const { project, files } of biggest) {
-      const lint = (r: Record<string, unknown>, p: Record<string, unknown>): number => { const before = spentSoFar(); lintFiles(project, files, "tfjs", r, p, true); return spentSoFar() - before; };
+      const lint = (r: Record<string, unknown>, p: Record<string, unknown>): number => {
+        const before = spentSoFar();
+        lintFiles(project, files, "tfjs", r, p, true);
+        return spentSoFar() - before;
+      };
       lint({}, {});
       const without = lint({}, {});
       spent += lint(rules, plugins) - without;
@@ -128,15 +190,25 @@ function cost(head: HeadResult): string {
     return spent;
   };
   const files = biggest.reduce((n, p) => n + p.files.length, 0);
-  const row = (name: string, ms: number): string => `| ${name} | ${String(Math.round(ms))} | ${(ms / files).toFixed(1)} |`;
-  const ours: number[] = [], misused: number[] = [], floating: number[] = [];
+  const row = (name: string, ms: number): string =>
+    `| ${name} | ${String(Math.round(ms))} | ${(ms / files).toFixed(1)} |`;
+  const ours: number[] = [],
+    misused: number[] = [],
+    floating: number[] = [];
   for (let round = 0; round < 3; round++) {
     misused.push(measure({ "@typescript-eslint/no-misused-promises": "error" }, foreign));
     ours.push(measure(tenure.configs.recommended.rules, { tenure }));
     floating.push(measure({ "@typescript-eslint/no-floating-promises": "error" }, foreign));
   }
-  return `## Time\n\nProcessor time of the rules on ${String(files)} files, median of three rounds, parse and program taken off; each pays for its own type checking. Ours against no-misused-promises: ${(median(ours) / median(misused)).toFixed(2)} (target 1).\n\n| rules | ms | ms per file |\n| --- | --: | --: |\n`
-    + [row("tenure recommended (13 rules)", median(ours)), row("no-misused-promises", median(misused)), row("no-floating-promises", median(floating))].join("\n") + `\n\n${relint()}`;
+  return (
+    `## Time\n\nProcessor time of the rules on ${String(files)} files, median of three rounds, parse and program taken off; each pays for its own type checking. Ours against no-misused-promises: ${(median(ours) / median(misused)).toFixed(2)} (target 1).\n\n| rules | ms | ms per file |\n| --- | --: | --: |\n` +
+    [
+      row("tenure recommended (13 rules)", median(ours)),
+      row("no-misused-promises", median(misused)),
+      row("no-floating-promises", median(floating)),
+    ].join("\n") +
+    `\n\n${relint()}`
+  );
 }
 
 /** An edit, then a lint, ten times over, in the way an editor does it. */
@@ -144,17 +216,39 @@ function relint(): string {
   const target = join(corpusDir, "heads", "tensorflow+tfjs-models");
   const file = join(target, "speech-commands/src/browser_fft_recognizer.ts");
   const project = join(target, "tsconfig.speech-commands.json");
-  if (!existsSync(file) || !existsSync(project)) return "Re-lint after an edit: skipped, the file is not in the corpus.";
+  if (!existsSync(file) || !existsSync(project))
+    return "Re-lint after an edit: skipped, the file is not in the corpus.";
   const code = readFileSync(file, "utf8");
   const linter = new Linter({ cwd: dirname(project) });
   const lint = (text: string, rules: Record<string, unknown>): number => {
     const started = spentSoFar();
-    linter.verify(text, [{ files: ["**/*.ts"], languageOptions: { parser, parserOptions: { project: [project], tsconfigRootDir: dirname(project), disallowAutomaticSingleRunInference: true } }, plugins: { tenure }, settings: { tenure: { presets: ["tfjs"] } }, rules }] as never, { filename: file, allowInlineConfig: false });
+    linter.verify(
+      text,
+      [
+        {
+          files: ["**/*.ts"],
+          languageOptions: {
+            parser,
+            parserOptions: {
+              project: [project],
+              tsconfigRootDir: dirname(project),
+              disallowAutomaticSingleRunInference: true,
+            },
+          },
+          plugins: { tenure },
+          settings: { tenure: { presets: ["tfjs"] } },
+          rules,
+        },
+      ] as never,
+      { filename: file, allowInlineConfig: false },
+    );
     return spentSoFar() - started;
   };
-  const edited = (i: number): string => code.replace("async recognize(", `private edit${String(i)}(): void {}\n  async recognize(`);
+  const edited = (i: number): string =>
+    code.replace("async recognize(", `private edit${String(i)}(): void {}\n  async recognize(`);
   lint(code, tenure.configs.recommended.rules);
-  const whole: number[] = [], parse: number[] = [];
+  const whole: number[] = [],
+    parse: number[] = [];
   for (let i = 0; i < 10; i++) whole.push(lint(edited(i), tenure.configs.recommended.rules));
   for (let i = 0; i < 10; i++) parse.push(lint(edited(100 + i), {}));
   parser.clearCaches();

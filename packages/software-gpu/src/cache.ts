@@ -10,7 +10,17 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { constants, createReadStream, createWriteStream } from "node:fs";
-import { access, lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import {
+  access,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { createRequire } from "node:module";
 import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
@@ -56,22 +66,32 @@ export function readTar(archive: Uint8Array): TarFile[] {
   let at = 0;
   while (at + 512 <= archive.length && archive[at] !== 0) {
     // GNU archives use the bytes of the ustar prefix for times, so only "ustar\0" has one.
-    const prefix = text(at + 257, 8) === "ustar" && archive[at + 263] === 0x30 ? text(at + 345, 155) : "";
+    const prefix =
+      text(at + 257, 8) === "ustar" && archive[at + 263] === 0x30 ? text(at + 345, 155) : "";
     const name = prefix === "" ? text(at, 100) : `${prefix}/${text(at, 100)}`;
     const size = Number.parseInt(text(at + 124, 12).trim(), 8);
     const mode = Number.parseInt(text(at + 100, 8).trim(), 8);
     const type = String.fromCharCode(archive[at + 156] ?? 0);
     const start = at + 512;
     if (!Number.isSafeInteger(size) || start + size > archive.length) {
-      throw new SoftwareGpuError("unpack-failed", `readTar: expected a whole archive, got entry "${name}" of ${size} bytes at ${at} of ${archive.length}; reinstall the package`);
+      throw new SoftwareGpuError(
+        "unpack-failed",
+        `readTar: expected a whole archive, got entry "${name}" of ${size} bytes at ${at} of ${archive.length}; reinstall the package`,
+      );
     }
     if (type === "0" || type === "\0") {
       if (isAbsolute(name) || name.split("/").includes("..")) {
-        throw new SoftwareGpuError("unpack-failed", `readTar: expected a path inside the archive, got "${name}"; reinstall the package`);
+        throw new SoftwareGpuError(
+          "unpack-failed",
+          `readTar: expected a path inside the archive, got "${name}"; reinstall the package`,
+        );
       }
       files.push({ name, mode, bytes: archive.subarray(start, start + size) });
     } else if (type !== "5") {
-      throw new SoftwareGpuError("unpack-failed", `readTar: expected regular files and folders, got type "${type}" for "${name}"`);
+      throw new SoftwareGpuError(
+        "unpack-failed",
+        `readTar: expected regular files and folders, got type "${type}" for "${name}"`,
+      );
     }
     at = start + Math.ceil(size / 512) * 512;
   }
@@ -85,15 +105,29 @@ export async function findArchivePackage(caller: string): Promise<ArchivePackage
   try {
     entry = createRequire(import.meta.url).resolve("@sparticuz/chromium");
   } catch (error) {
-    throw new SoftwareGpuError("package-missing", `${caller}: expected the npm package @sparticuz/chromium, found none; ${remedy}`, { cause: error });
+    throw new SoftwareGpuError(
+      "package-missing",
+      `${caller}: expected the npm package @sparticuz/chromium, found none; ${remedy}`,
+      { cause: error },
+    );
   }
   for (let folder = dirname(entry); folder !== dirname(folder); folder = dirname(folder)) {
-    const manifest: unknown = await readFile(join(folder, "package.json"), "utf8").then(JSON.parse, () => undefined);
-    if (isRecord(manifest) && manifest["name"] === "@sparticuz/chromium" && typeof manifest["version"] === "string") {
+    const manifest: unknown = await readFile(join(folder, "package.json"), "utf8").then(
+      JSON.parse,
+      () => undefined,
+    );
+    if (
+      isRecord(manifest) &&
+      manifest["name"] === "@sparticuz/chromium" &&
+      typeof manifest["version"] === "string"
+    ) {
       return { bin: join(folder, "bin"), version: manifest["version"] };
     }
   }
-  throw new SoftwareGpuError("package-missing", `${caller}: expected a package.json above ${entry}, found none; ${remedy}`);
+  throw new SoftwareGpuError(
+    "package-missing",
+    `${caller}: expected a package.json above ${entry}, found none; ${remedy}`,
+  );
 }
 
 /** Folders to try for the cache, best first: `$XDG_CACHE_HOME`, `~/.cache`, a private folder of the temporary directory. */
@@ -115,7 +149,12 @@ export function cacheRoots(): string[] {
  * @param name first part of the folder's name
  * @param caller function named in errors
  */
-export async function unpackOnce(name: string, archives: readonly Archive[], caller: string, roots: readonly string[] = cacheRoots()): Promise<string> {
+export async function unpackOnce(
+  name: string,
+  archives: readonly Archive[],
+  caller: string,
+  roots: readonly string[] = cacheRoots(),
+): Promise<string> {
   const source = await findArchivePackage(caller);
   const key = `${name}-${source.version}-${await contentHash(source, archives, caller)}`;
   const tried: string[] = [];
@@ -156,7 +195,11 @@ async function isComplete(folder: string): Promise<boolean> {
 }
 
 /** Writes every file, then the manifest. */
-async function fill(folder: string, source: ArchivePackage, archives: readonly Archive[]): Promise<void> {
+async function fill(
+  folder: string,
+  source: ArchivePackage,
+  archives: readonly Archive[],
+): Promise<void> {
   await sweepStale(folder);
   const sizes: Record<string, number> = {};
   for (const { file, content } of archives) {
@@ -164,18 +207,32 @@ async function fill(folder: string, source: ArchivePackage, archives: readonly A
     if (content === "tar") {
       for (const entry of readTar(await promisify(brotliDecompress)(await readFile(packed)))) {
         sizes[entry.name] = entry.bytes.length;
-        await replaceFile(folder, entry.name, (path) => writeFile(path, entry.bytes, { mode: entry.mode }));
+        await replaceFile(folder, entry.name, (path) =>
+          writeFile(path, entry.bytes, { mode: entry.mode }),
+        );
       }
     } else {
-      await replaceFile(folder, content.executable, (path) => pipeline(createReadStream(packed), createBrotliDecompress(), createWriteStream(path, { mode: 0o755 })));
+      await replaceFile(folder, content.executable, (path) =>
+        pipeline(
+          createReadStream(packed),
+          createBrotliDecompress(),
+          createWriteStream(path, { mode: 0o755 }),
+        ),
+      );
       sizes[content.executable] = (await stat(join(folder, content.executable))).size;
     }
   }
-  await replaceFile(folder, MANIFEST, (path) => writeFile(path, `${JSON.stringify({ files: sizes }, undefined, 2)}\n`));
+  await replaceFile(folder, MANIFEST, (path) =>
+    writeFile(path, `${JSON.stringify({ files: sizes }, undefined, 2)}\n`),
+  );
 }
 
 /** Writes under a private name and renames, so that readers see the old file or the whole new one. */
-export async function replaceFile(folder: string, name: string, write: (path: string) => Promise<void>): Promise<void> {
+export async function replaceFile(
+  folder: string,
+  name: string,
+  write: (path: string) => Promise<void>,
+): Promise<void> {
   const final = join(folder, name);
   const partial = join(folder, `${PARTIAL}${process.pid}-${randomBytes(6).toString("hex")}`);
   await mkdir(dirname(final), { recursive: true });
@@ -194,20 +251,30 @@ async function sweepStale(folder: string): Promise<void> {
     if (!name.startsWith(PARTIAL)) continue;
     const path = join(folder, name);
     const found = await stat(path).catch(() => undefined);
-    if (found !== undefined && Date.now() - found.mtimeMs > STALE_MS) await rm(path, { force: true });
+    if (found !== undefined && Date.now() - found.mtimeMs > STALE_MS)
+      await rm(path, { force: true });
   }
 }
 
 /** First 12 hex digits of the SHA-256 over the packed archives. */
-async function contentHash(source: ArchivePackage, archives: readonly Archive[], caller: string): Promise<string> {
+async function contentHash(
+  source: ArchivePackage,
+  archives: readonly Archive[],
+  caller: string,
+): Promise<string> {
   const hash = createHash("sha256");
   for (const { file } of archives) {
     const packed = join(source.bin, file);
     try {
       await access(packed, constants.R_OK);
-      for await (const chunk of createReadStream(packed, { highWaterMark: 1 << 20 })) hash.update(chunk as Uint8Array);
+      for await (const chunk of createReadStream(packed, { highWaterMark: 1 << 20 }))
+        hash.update(chunk as Uint8Array);
     } catch (error) {
-      throw new SoftwareGpuError("package-missing", `${caller}: expected ${packed} to be readable, got ${messageOf(error)}; reinstall @sparticuz/chromium`, { cause: error });
+      throw new SoftwareGpuError(
+        "package-missing",
+        `${caller}: expected ${packed} to be readable, got ${messageOf(error)}; reinstall @sparticuz/chromium`,
+        { cause: error },
+      );
     }
   }
   return hash.digest("hex").slice(0, 12);

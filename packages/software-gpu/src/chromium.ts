@@ -64,12 +64,26 @@ export async function launchChromium(options: LaunchOptions = {}): Promise<Launc
   const executable = join(directory, EXECUTABLE);
   const environment = await workingEnvironment(executable, directory);
   const { chromium } = await import("playwright-core").catch((error: unknown) => {
-    throw new SoftwareGpuError("package-missing", `launchChromium: expected the npm package playwright-core, got ${messageOf(error)}; install it`, { cause: error });
+    throw new SoftwareGpuError(
+      "package-missing",
+      `launchChromium: expected the npm package playwright-core, got ${messageOf(error)}; install it`,
+      { cause: error },
+    );
   });
   const browser = await chromium
-    .launch({ executablePath: executable, args: [...FLAGS, ...(options.args ?? [])], ignoreDefaultArgs: ["--disable-gpu"], env: environment, headless: true })
+    .launch({
+      executablePath: executable,
+      args: [...FLAGS, ...(options.args ?? [])],
+      ignoreDefaultArgs: ["--disable-gpu"],
+      env: environment,
+      headless: true,
+    })
     .catch((error: unknown) => {
-      throw new SoftwareGpuError("browser-failed", `launchChromium: expected ${executable} to start, got ${messageOf(error)}`, { cause: error });
+      throw new SoftwareGpuError(
+        "browser-failed",
+        `launchChromium: expected ${executable} to start, got ${messageOf(error)}`,
+        { cause: error },
+      );
     });
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= browser.close());
@@ -77,23 +91,38 @@ export async function launchChromium(options: LaunchOptions = {}): Promise<Launc
 }
 
 /** The environment in which the executable starts: this process's, with the packaged libraries and fonts only where the system lacks its own. */
-async function workingEnvironment(executable: string, directory: string): Promise<Record<string, string>> {
+async function workingEnvironment(
+  executable: string,
+  directory: string,
+): Promise<Record<string, string>> {
   const environment: Record<string, string> = {};
-  for (const [name, value] of Object.entries(process.env)) if (value !== undefined) environment[name] = value;
-  if (!existsSync("/etc/fonts/fonts.conf")) environment["FONTCONFIG_FILE"] ??= await fontSettings(directory);
+  for (const [name, value] of Object.entries(process.env))
+    if (value !== undefined) environment[name] = value;
+  if (!existsSync("/etc/fonts/fonts.conf"))
+    environment["FONTCONFIG_FILE"] ??= await fontSettings(directory);
   const first = await startError(executable, environment);
   if (first === undefined) return environment;
   const libraries = join(directory, "lib");
   const own = environment["LD_LIBRARY_PATH"];
-  const extended = { ...environment, LD_LIBRARY_PATH: own === undefined ? libraries : `${libraries}:${own}` };
+  const extended = {
+    ...environment,
+    LD_LIBRARY_PATH: own === undefined ? libraries : `${libraries}:${own}`,
+  };
   const second = await startError(executable, extended);
   if (second === undefined) return extended;
-  throw new SoftwareGpuError("browser-failed", `launchChromium: expected ${executable} to start, got "${second}"; it needs glibc 2.34 or newer and a cache folder that is not mounted noexec; set XDG_CACHE_HOME`);
+  throw new SoftwareGpuError(
+    "browser-failed",
+    `launchChromium: expected ${executable} to start, got "${second}"; it needs glibc 2.34 or newer and a cache folder that is not mounted noexec; set XDG_CACHE_HOME`,
+  );
 }
 
 /** Writes font settings that name the packaged fonts; those of the archive name folders of another machine. */
 async function fontSettings(directory: string): Promise<string> {
-  const folders = [`<dir>${join(directory, "fonts")}</dir>`, "<dir>/usr/share/fonts</dir>", `<cachedir>${join(directory, "fonts-cache")}</cachedir>`];
+  const folders = [
+    `<dir>${join(directory, "fonts")}</dir>`,
+    "<dir>/usr/share/fonts</dir>",
+    `<cachedir>${join(directory, "fonts-cache")}</cachedir>`,
+  ];
   const text = `<?xml version="1.0"?>\n<!DOCTYPE fontconfig SYSTEM "fonts.dtd">\n<fontconfig>${folders.join("")}</fontconfig>\n`;
   await replaceFile(directory, "packaged-fonts.conf", (path) => writeFile(path, text));
   return join(directory, "packaged-fonts.conf");

@@ -22,7 +22,11 @@ const RTLD_NODELETE = 0x1000;
 /** Variables by which a user chooses a driver; the second is what loaders before 1.3.207 read. */
 const CHOICES = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"] as const;
 /** Variables that add, select or hide drivers and so could undo the choice. */
-const FILTERS = ["VK_ADD_DRIVER_FILES", "VK_LOADER_DRIVERS_SELECT", "VK_LOADER_DRIVERS_DISABLE"] as const;
+const FILTERS = [
+  "VK_ADD_DRIVER_FILES",
+  "VK_LOADER_DRIVERS_SELECT",
+  "VK_LOADER_DRIVERS_DISABLE",
+] as const;
 
 /** Options of {@link installSoftwareVulkan}. All but `force` exist for tests. */
 export interface InstallOptions {
@@ -55,20 +59,36 @@ export interface SoftwareVulkan {
  */
 export async function installSoftwareVulkan(options: InstallOptions = {}): Promise<SoftwareVulkan> {
   requirePlatform("installSoftwareVulkan", options.platform, options.arch);
-  const directory = await unpackOnce("swiftshader", [SWIFTSHADER], "installSoftwareVulkan", options.cacheRoots);
+  const directory = await unpackOnce(
+    "swiftshader",
+    [SWIFTSHADER],
+    "installSoftwareVulkan",
+    options.cacheRoots,
+  );
   const packaged = join(directory, ICD);
-  const chosen = CHOICES.map((name) => process.env[name]).find((value) => value !== undefined && value !== "");
+  const chosen = CHOICES.map((name) => process.env[name]).find(
+    (value) => value !== undefined && value !== "",
+  );
   const before = [...CHOICES, ...FILTERS].map((name) => [name, process.env[name]] as const);
   const byUser = options.force !== true && chosen !== undefined && chosen !== packaged;
   if (!byUser) {
     for (const name of CHOICES) process.env[name] = packaged;
-    if (options.force === true) for (const name of FILTERS) Reflect.deleteProperty(process.env, name);
+    if (options.force === true)
+      for (const name of FILTERS) Reflect.deleteProperty(process.env, name);
   }
   const restore = (): void => {
-    for (const [name, value] of before) if (value === undefined) Reflect.deleteProperty(process.env, name); else process.env[name] = value;
+    for (const [name, value] of before)
+      if (value === undefined) Reflect.deleteProperty(process.env, name);
+      else process.env[name] = value;
   };
   try {
-    return { icd: byUser ? chosen : packaged, chosenBy: byUser ? "user" : "package", loader: ensureLoader(join(directory, LOADER)), directory, restore };
+    return {
+      icd: byUser ? chosen : packaged,
+      chosenBy: byUser ? "user" : "package",
+      loader: ensureLoader(join(directory, LOADER)),
+      directory,
+      restore,
+    };
   } catch (error) {
     restore();
     throw error;
@@ -76,23 +96,35 @@ export async function installSoftwareVulkan(options: InstallOptions = {}): Promi
 }
 
 /** Whether the system has a Vulkan loader at all (the packaged one does not count); without one on Linux, asking for an adapter can only fail. True on platforms that need none. */
-export function hasSystemVulkan(): boolean { return process.platform !== "linux" || !packagedLoader && loadLibrary(LOADER) === undefined; }
+export function hasSystemVulkan(): boolean {
+  return process.platform !== "linux" || (!packagedLoader && loadLibrary(LOADER) === undefined);
+}
 
 /** Whether Vulkan is pointed at the packaged driver: by this thread, by the process that started this one, or by the main thread. */
 export function usesPackagedDriver(): boolean {
   const chosen = process.env[CHOICES[0]];
-  return chosen !== undefined && basename(chosen) === ICD && basename(dirname(chosen)).startsWith("swiftshader-");
+  return (
+    chosen !== undefined &&
+    basename(chosen) === ICD &&
+    basename(dirname(chosen)).startsWith("swiftshader-")
+  );
 }
 
 /** The packaged loader is in the process, where it answers to the system's name. */
 let packagedLoader = false;
 
 /** Throws on everything but Linux on x64, with what to install instead. Parameters are for tests. */
-export function requirePlatform(caller: string, platform: string = process.platform, arch: string = process.arch): void {
+export function requirePlatform(
+  caller: string,
+  platform: string = process.platform,
+  arch: string = process.arch,
+): void {
   if (platform === "linux" && arch === "x64") return;
   const remedy: Record<string, string> = {
-    linux: "install a Vulkan driver with the system's package manager, for example Mesa's software driver 24 or newer (Debian, Ubuntu: `apt install mesa-vulkan-drivers libvulkan1`; Fedora: `dnf install mesa-vulkan-drivers vulkan-loader`)",
-    darwin: "use the Metal adapter, which needs no installation; on a virtual machine without one there is no software fallback",
+    linux:
+      "install a Vulkan driver with the system's package manager, for example Mesa's software driver 24 or newer (Debian, Ubuntu: `apt install mesa-vulkan-drivers libvulkan1`; Fedora: `dnf install mesa-vulkan-drivers vulkan-loader`)",
+    darwin:
+      "use the Metal adapter, which needs no installation; on a virtual machine without one there is no software fallback",
     win32: "use the Direct3D 12 adapter, whose software form WARP is part of Windows",
   };
   throw new SoftwareGpuError(
@@ -122,7 +154,11 @@ function ensureLoader(packaged: string): "system" | "packaged" {
  */
 function loadLibrary(file: string): string | undefined {
   try {
-    process.dlopen({ exports: {} }, file, constants.dlopen.RTLD_NOW | constants.dlopen.RTLD_GLOBAL | RTLD_NODELETE);
+    process.dlopen(
+      { exports: {} },
+      file,
+      constants.dlopen.RTLD_NOW | constants.dlopen.RTLD_GLOBAL | RTLD_NODELETE,
+    );
     return undefined;
   } catch (error) {
     const message = messageOf(error);

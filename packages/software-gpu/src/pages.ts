@@ -29,7 +29,10 @@ export async function servePages(routes: Readonly<Record<string, PageRoute>>): P
       response.writeHead(404, { "content-type": "text/plain" }).end(`no page at ${path}\n`);
       return;
     }
-    const type = route.type.startsWith("text/") && !route.type.includes("charset") ? `${route.type}; charset=utf-8` : route.type;
+    const type =
+      route.type.startsWith("text/") && !route.type.includes("charset")
+        ? `${route.type}; charset=utf-8`
+        : route.type;
     response.writeHead(200, { "content-type": type, "cache-control": "no-store" }).end(route.body);
   });
   await new Promise<void>((resolve, reject) => {
@@ -40,7 +43,9 @@ export async function servePages(routes: Readonly<Record<string, PageRoute>>): P
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> =>
     (closed ??= new Promise((resolve) => {
-      server.close(() => { resolve(); });
+      server.close(() => {
+        resolve();
+      });
       server.closeAllConnections();
     }));
   return { url: `http://localhost:${port}`, close, [Symbol.asyncDispose]: close };

@@ -2,11 +2,19 @@
 import { readdirSync } from "node:fs";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { launchChromium, type LaunchedChromium, servePages, SoftwareGpuError } from "../src/chromium.ts";
+import {
+  launchChromium,
+  type LaunchedChromium,
+  servePages,
+  SoftwareGpuError,
+} from "../src/chromium.ts";
 import { emptyFolder } from "./helpers.ts";
 
 const temporary = emptyFolder();
-const chromium = suite<{ running?: LaunchedChromium; before?: string | undefined }>("launchChromium", {});
+const chromium = suite<{ running?: LaunchedChromium; before?: string | undefined }>(
+  "launchChromium",
+  {},
+);
 
 chromium.before(async (context) => {
   context.before = process.env["TMPDIR"];
@@ -26,7 +34,8 @@ function browserOf(context: { running?: LaunchedChromium }): LaunchedChromium["b
 }
 
 chromium("a page computes on the software adapter", async (context) => {
-  const code = "@group(0) @binding(0) var<storage, read_write> x: array<f32>; @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { x[id.x] = f32(id.x) * f32(id.x); }";
+  const code =
+    "@group(0) @binding(0) var<storage, read_write> x: array<f32>; @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { x[id.x] = f32(id.x) * f32(id.x); }";
   const script = `
     const adapter = await navigator.gpu.requestAdapter();
     const device = await adapter.requestDevice();
@@ -44,7 +53,13 @@ chromium("a page computes on the software adapter", async (context) => {
     await staging.mapAsync(GPUMapMode.READ);
     window.answer = { architecture: adapter.info.architecture, values: [...new Float32Array(staging.getMappedRange())] };
   `;
-  await using pages = await servePages({ "/": { type: "text/html", body: `<!doctype html><script type="module" src="/main.js"></script>` }, "/main.js": { type: "text/javascript", body: script } });
+  await using pages = await servePages({
+    "/": {
+      type: "text/html",
+      body: `<!doctype html><script type="module" src="/main.js"></script>`,
+    },
+    "/main.js": { type: "text/javascript", body: script },
+  });
   const page = await browserOf(context).newPage();
   const problems: string[] = [];
   page.on("pageerror", (error) => problems.push(error.message));
@@ -52,7 +67,10 @@ chromium("a page computes on the software adapter", async (context) => {
   const handle = await page.waitForFunction("window.answer", undefined, { timeout: 60_000 });
   const answer = (await handle.jsonValue()) as { architecture: string; values: number[] };
   assert.is(answer.architecture, "swiftshader");
-  assert.equal(answer.values, Array.from({ length: 256 }, (_, i) => i * i));
+  assert.equal(
+    answer.values,
+    Array.from({ length: 256 }, (_, i) => i * i),
+  );
   assert.equal(problems, []);
   await page.close();
 });
@@ -68,14 +86,24 @@ chromium("answers unknown paths with 404 and closes twice without harm", async (
 });
 
 chromium("leaves no profile behind", async ({ running }) => {
-  assert.is.not(readdirSync(temporary).filter((name) => name.startsWith("playwright")).length, 0, "the profile lies in the temporary folder while the browser runs");
+  assert.is.not(
+    readdirSync(temporary).filter((name) => name.startsWith("playwright")).length,
+    0,
+    "the profile lies in the temporary folder while the browser runs",
+  );
   await running?.close();
   await running?.close();
-  assert.equal(readdirSync(temporary).filter((name) => name.startsWith("playwright")), []);
+  assert.equal(
+    readdirSync(temporary).filter((name) => name.startsWith("playwright")),
+    [],
+  );
 });
 
 chromium("refuses other platforms by name", async () => {
-  const error = await launchChromium({ platform: "linux", arch: "arm64" }).then(() => undefined, (reason: unknown) => reason);
+  const error = await launchChromium({ platform: "linux", arch: "arm64" }).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
   assert.instance(error, SoftwareGpuError);
   assert.match((error as SoftwareGpuError).message, /^launchChromium: .*got linux on arm64/);
 });

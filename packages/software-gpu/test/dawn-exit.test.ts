@@ -24,7 +24,8 @@ const exit = suite("a process with a device ends");
 for (const [way, { code, prints, complains }] of Object.entries(WAYS)) {
   exit(way, async () => {
     const env: Record<string, string> = {};
-    for (const name of ["HOME", "XDG_CACHE_HOME", "TMPDIR"]) if (process.env[name] !== undefined) env[name] = process.env[name];
+    for (const name of ["HOME", "XDG_CACHE_HOME", "TMPDIR"])
+      if (process.env[name] !== undefined) env[name] = process.env[name];
     const ended = await runFixture("dawn-exit", [way], env);
     assert.is(ended.signal, null, ended.stderr);
     assert.is(ended.code, code, ended.stderr);

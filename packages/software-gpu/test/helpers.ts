@@ -27,16 +27,30 @@ export function emptyFolder(): string {
 }
 
 /** Runs a file of `fixtures/` to its end, or kills it after 60 seconds. `env` is the whole environment. */
-export function runFixture(name: string, args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+export function runFixture(
+  name: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<Ended> {
   const started = Date.now();
   const file = fileURLToPath(new URL(`fixtures/${name}.ts`, import.meta.url));
-  const child = spawn(process.execPath, ["--import", import.meta.resolve("tsx"), "--conditions=tenure:source", file, ...args], { env, stdio: ["ignore", "pipe", "pipe"], timeout: 60_000, killSignal: "SIGKILL" });
+  const child = spawn(
+    process.execPath,
+    ["--import", import.meta.resolve("tsx"), "--conditions=tenure:source", file, ...args],
+    { env, stdio: ["ignore", "pipe", "pipe"], timeout: 60_000, killSignal: "SIGKILL" },
+  );
   let stdout = "";
   let stderr = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => { stdout += text; });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => { stderr += text; });
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
   return new Promise((resolve, reject) => {
     child.once("error", reject);
-    child.once("close", (code, signal) => { resolve({ code, signal, stdout, stderr, ms: Date.now() - started }); });
+    child.once("close", (code, signal) => {
+      resolve({ code, signal, stdout, stderr, ms: Date.now() - started });
+    });
   });
 }

@@ -1,10 +1,24 @@
 /** The packaged driver: found from an empty environment, unpacked by several processes at once, repaired, and refused where it cannot work. */
-import { readdirSync, readFileSync, statSync, symlinkSync, truncateSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { readTar } from "../src/cache.ts";
-import { installSoftwareVulkan, SoftwareGpuError, type SoftwareVulkan, usesPackagedDriver } from "../src/index.ts";
+import {
+  installSoftwareVulkan,
+  SoftwareGpuError,
+  type SoftwareVulkan,
+  usesPackagedDriver,
+} from "../src/index.ts";
 import { emptyFolder, type Ended, runFixture } from "./helpers.ts";
 
 interface Found extends SoftwareVulkan {
@@ -24,7 +38,10 @@ function found(ended: Ended): Found {
 }
 
 /** Runs `body` with the given driver variables, then puts this process's own back. */
-async function withVariables(values: Partial<Record<(typeof VARIABLES)[number], string>>, body: () => Promise<void>): Promise<void> {
+async function withVariables(
+  values: Partial<Record<(typeof VARIABLES)[number], string>>,
+  body: () => Promise<void>,
+): Promise<void> {
   const saved = VARIABLES.map((name) => [name, process.env[name]] as const);
   const set = (name: string, value: string | undefined): void => {
     if (value === undefined) Reflect.deleteProperty(process.env, name);
@@ -64,9 +81,14 @@ install("works after a first search for an adapter, made without the driver", as
 
 install("four processes share a cold cache", async () => {
   const cache = emptyFolder();
-  const all = (await Promise.all([0, 1, 2, 3].map(() => runFixture("compute", [cache])))).map(found);
+  const all = (await Promise.all([0, 1, 2, 3].map(() => runFixture("compute", [cache])))).map(
+    found,
+  );
   assert.is(new Set(all.map(({ directory }) => directory)).size, 1);
-  assert.equal(readdirSync(all[0]?.directory ?? "").filter((name) => name.startsWith(".")), []);
+  assert.equal(
+    readdirSync(all[0]?.directory ?? "").filter((name) => name.startsWith(".")),
+    [],
+  );
 });
 
 install("the driver's manifest names its library relatively", async () => {
@@ -105,10 +127,17 @@ install("repairs a damaged cache and leaves a whole one alone", async () => {
 });
 
 install("restore() gives every driver variable its former value", async () => {
-  for (const former of [{}, { VK_DRIVER_FILES: "/nowhere/mine.json", VK_LOADER_DRIVERS_DISABLE: "*" }]) {
+  for (const former of [
+    {},
+    { VK_DRIVER_FILES: "/nowhere/mine.json", VK_LOADER_DRIVERS_DISABLE: "*" },
+  ]) {
     await withVariables(former, async () => {
-      const now = (): unknown[] => VARIABLES.map((name) => process.env[name]), before = now();
-      const { icd, restore } = await installSoftwareVulkan({ cacheRoots: [emptyFolder()], force: true });
+      const now = (): unknown[] => VARIABLES.map((name) => process.env[name]),
+        before = now();
+      const { icd, restore } = await installSoftwareVulkan({
+        cacheRoots: [emptyFolder()],
+        force: true,
+      });
       assert.equal(now(), [icd, icd, undefined]);
       assert.is(usesPackagedDriver(), true);
       restore();
@@ -127,7 +156,10 @@ install("sweeps what writers that died left behind, but not what is being writte
     writeFileSync(join(directory, ".partial-1-new"), "");
     unlinkSync(join(directory, "manifest.json"));
     await installSoftwareVulkan({ cacheRoots });
-    assert.equal(readdirSync(directory).filter((name) => name.startsWith(".")), [".partial-1-new"]);
+    assert.equal(
+      readdirSync(directory).filter((name) => name.startsWith(".")),
+      [".partial-1-new"],
+    );
   });
 });
 
@@ -136,7 +168,9 @@ install("goes on to the next folder when one cannot be written", async () => {
     const blocked = join(emptyFolder(), "file");
     writeFileSync(blocked, "");
     const good = emptyFolder();
-    assert.ok((await installSoftwareVulkan({ cacheRoots: [blocked, good] })).directory.startsWith(good));
+    assert.ok(
+      (await installSoftwareVulkan({ cacheRoots: [blocked, good] })).directory.startsWith(good),
+    );
     const error = await thrown(() => installSoftwareVulkan({ cacheRoots: [blocked] }));
     assert.is(error.code, "unpack-failed");
     assert.match(error.message, /expected a writable cache folder.*XDG_CACHE_HOME/);
@@ -151,7 +185,11 @@ install("does not trust a shared temporary folder that is a link", async () => {
     try {
       const shared = join(temporary, `tenure-cache-${process.getuid?.() ?? "user"}`);
       symlinkSync(emptyFolder(), shared);
-      assert.match((await thrown(() => installSoftwareVulkan({ cacheRoots: [join(shared, "tenure")] }))).message, /is not a folder that only this user can write/);
+      assert.match(
+        (await thrown(() => installSoftwareVulkan({ cacheRoots: [join(shared, "tenure")] })))
+          .message,
+        /is not a folder that only this user can write/,
+      );
     } finally {
       if (before === undefined) Reflect.deleteProperty(process.env, "TMPDIR");
       else process.env["TMPDIR"] = before;
@@ -169,22 +207,38 @@ install("respects the user's own driver, unless told to force", async () => {
       assert.is(process.env[name], "/my/driver.json");
     });
   }
-  await withVariables({ VK_DRIVER_FILES: "/my/driver.json", VK_LOADER_DRIVERS_DISABLE: "*" }, async () => {
-    const forced = await installSoftwareVulkan({ cacheRoots, force: true });
-    assert.is(forced.chosenBy, "package");
-    assert.is(process.env["VK_DRIVER_FILES"], forced.icd);
-    assert.is(process.env["VK_ICD_FILENAMES"], forced.icd);
-    assert.is(process.env["VK_LOADER_DRIVERS_DISABLE"], undefined);
-    assert.is((await installSoftwareVulkan({ cacheRoots })).chosenBy, "package", "its own choice is not the user's");
-  });
+  await withVariables(
+    { VK_DRIVER_FILES: "/my/driver.json", VK_LOADER_DRIVERS_DISABLE: "*" },
+    async () => {
+      const forced = await installSoftwareVulkan({ cacheRoots, force: true });
+      assert.is(forced.chosenBy, "package");
+      assert.is(process.env["VK_DRIVER_FILES"], forced.icd);
+      assert.is(process.env["VK_ICD_FILENAMES"], forced.icd);
+      assert.is(process.env["VK_LOADER_DRIVERS_DISABLE"], undefined);
+      assert.is(
+        (await installSoftwareVulkan({ cacheRoots })).chosenBy,
+        "package",
+        "its own choice is not the user's",
+      );
+    },
+  );
 });
 
 install("says exactly what is unsupported and what to install", async () => {
   const arm = await thrown(() => installSoftwareVulkan({ platform: "linux", arch: "arm64" }));
   assert.is(arm.code, "unsupported-platform");
-  assert.match(arm.message, /^installSoftwareVulkan: the packaged software adapter exists only for linux on x64, got linux on arm64; .*Mesa.*24.*mesa-vulkan-drivers/);
-  assert.match((await thrown(() => installSoftwareVulkan({ platform: "darwin", arch: "arm64" }))).message, /got darwin on arm64; use the Metal adapter/);
-  assert.match((await thrown(() => installSoftwareVulkan({ platform: "win32", arch: "x64" }))).message, /WARP/);
+  assert.match(
+    arm.message,
+    /^installSoftwareVulkan: the packaged software adapter exists only for linux on x64, got linux on arm64; .*Mesa.*24.*mesa-vulkan-drivers/,
+  );
+  assert.match(
+    (await thrown(() => installSoftwareVulkan({ platform: "darwin", arch: "arm64" }))).message,
+    /got darwin on arm64; use the Metal adapter/,
+  );
+  assert.match(
+    (await thrown(() => installSoftwareVulkan({ platform: "win32", arch: "x64" }))).message,
+    /WARP/,
+  );
 });
 
 install.run();
@@ -211,15 +265,29 @@ function join512(...blocks: Uint8Array[]): Uint8Array {
 }
 
 tar("reads files and skips folders", () => {
-  const files = readTar(join512(entry("lib/", "", "5"), entry("lib/a", "x".repeat(600)), entry("b", "")));
-  assert.equal(files.map(({ name, mode, bytes }) => [name, mode, bytes.length]), [["lib/a", 0o644, 600], ["b", 0o644, 0]]);
+  const files = readTar(
+    join512(entry("lib/", "", "5"), entry("lib/a", "x".repeat(600)), entry("b", "")),
+  );
+  assert.equal(
+    files.map(({ name, mode, bytes }) => [name, mode, bytes.length]),
+    [
+      ["lib/a", 0o644, 600],
+      ["b", 0o644, 0],
+    ],
+  );
 });
 
 tar("refuses links, paths that leave the folder and cut archives", () => {
-  assert.throws(() => readTar(join512(entry("a", "", "2"))), /expected regular files and folders, got type "2" for "a"/);
+  assert.throws(
+    () => readTar(join512(entry("a", "", "2"))),
+    /expected regular files and folders, got type "2" for "a"/,
+  );
   assert.throws(() => readTar(join512(entry("../a", "x"))), /expected a path inside the archive/);
   assert.throws(() => readTar(join512(entry("/a", "x"))), /expected a path inside the archive/);
-  assert.throws(() => readTar(entry("a", "x".repeat(600)).subarray(0, 900)), /expected a whole archive/);
+  assert.throws(
+    () => readTar(entry("a", "x".repeat(600)).subarray(0, 900)),
+    /expected a whole archive/,
+  );
 });
 
 tar.run();

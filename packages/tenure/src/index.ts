@@ -8,10 +8,42 @@ import "./tensor/why.ts";
 export { init, shutdown, sync, deviceInfo, type InitOptions } from "./runtime/execute.ts";
 export type { DeviceInfo } from "./device/acquire.ts";
 export { memory } from "./runtime/memory.ts";
-export { Tensor, type TensorLike, type NestedArray, type BackwardOptions } from "./tensor/tensor.ts";
+export {
+  Tensor,
+  type TensorLike,
+  type NestedArray,
+  type BackwardOptions,
+} from "./tensor/tensor.ts";
 export type { TensorData } from "./tensor/host.ts";
-export { arange, eye, full, linspace, manualSeed, oneHot, ones, rand, randint, randn, tensor, where, zeros, type CreateOptions, type TensorOptions } from "./tensor/create.ts";
-export { concat, embedding, gather, indexSelect, scatterAdd, sort, split, stack, topK, type Sorted } from "./tensor/indexing.ts";
+export {
+  arange,
+  eye,
+  full,
+  linspace,
+  manualSeed,
+  oneHot,
+  ones,
+  rand,
+  randint,
+  randn,
+  tensor,
+  where,
+  zeros,
+  type CreateOptions,
+  type TensorOptions,
+} from "./tensor/create.ts";
+export {
+  concat,
+  embedding,
+  gather,
+  indexSelect,
+  scatterAdd,
+  sort,
+  split,
+  stack,
+  topK,
+  type Sorted,
+} from "./tensor/indexing.ts";
 export { bernoulli, randperm } from "./tensor/random.ts";
 export { einsum } from "./tensor/einsum.ts";
 export { dot, logSumExp, norm, outer, std, varMean } from "./tensor/statistics.ts";
@@ -20,7 +52,14 @@ export { grad, valueAndGrad, type GradOptions } from "./autograd/grad.ts";
 export { checkpoint } from "./autograd/checkpoint.ts";
 export { detectAnomaly } from "./autograd/anomaly.ts";
 export { defineOp, type CustomKernel, type CustomOp } from "./tensor/custom.ts";
-export { DisposeScope, currentDisposeScope, newDisposeScope, newDisposeScope as NewDisposeScope, type Owned, type ScopeOptions } from "./ownership/scope.ts";
+export {
+  DisposeScope,
+  currentDisposeScope,
+  newDisposeScope,
+  newDisposeScope as NewDisposeScope,
+  type Owned,
+  type ScopeOptions,
+} from "./ownership/scope.ts";
 export { scoped, scopedAsync, tensors } from "./ownership/scoped.ts";
 export type { ScopeReport, SiteRow } from "./ownership/report.ts";
 export type { Delta, LiveRow, Mark, MemoryStatistics, Reason } from "./ownership/evidence.ts";
@@ -33,5 +72,16 @@ export type { DType, HostArray } from "./base/dtype.ts";
 export type { Shape } from "./base/shape.ts";
 export { setWarnSink } from "./base/env.ts";
 export {
-  ArgumentError, AsyncScopeError, DTypeError, DeviceError, DeviceLostError, DisposedError, GradError, NumericError, OutOfMemoryError, ScopeDisposedError, ShapeError, TenureError,
+  ArgumentError,
+  AsyncScopeError,
+  DTypeError,
+  DeviceError,
+  DeviceLostError,
+  DisposedError,
+  GradError,
+  NumericError,
+  OutOfMemoryError,
+  ScopeDisposedError,
+  ShapeError,
+  TenureError,
 } from "./base/errors.ts";

@@ -26,25 +26,44 @@ export type Comparable = Tensor | NestedArray | ArrayBufferView;
  * Checks that two arrays have the same shape and close elements. NaN matches NaN, infinities match themselves. A flat list on either side matches any shape.
  * @throws ShapeError, or TenureError naming the worst element
  */
-export async function assertClose(actual: Comparable, expected: Comparable, tolerance: Tolerance = 1e-5): Promise<void> {
-  const { rel = 0, abs = 0 } = typeof tolerance === "number" ? { rel: tolerance, abs: tolerance } : tolerance;
-  if (!(rel >= 0) || !(abs >= 0)) throw new ArgumentError("assertClose", "a tolerance of 0 or more", JSON.stringify(tolerance));
+export async function assertClose(
+  actual: Comparable,
+  expected: Comparable,
+  tolerance: Tolerance = 1e-5,
+): Promise<void> {
+  const { rel = 0, abs = 0 } =
+    typeof tolerance === "number" ? { rel: tolerance, abs: tolerance } : tolerance;
+  if (!(rel >= 0) || !(abs >= 0))
+    throw new ArgumentError("assertClose", "a tolerance of 0 or more", JSON.stringify(tolerance));
   const [a, b] = await Promise.all([elementsOf(actual), elementsOf(expected)]);
   const flat = a.shape.length === 1 || b.shape.length === 1;
-  if (flat ? a.values.length !== b.values.length : !sameShape(a.shape, b.shape)) throw new ShapeError("assertClose", formatShape(b.shape), formatShape(a.shape));
-  let worst = -1, most = 0, wrong = 0;
+  if (flat ? a.values.length !== b.values.length : !sameShape(a.shape, b.shape))
+    throw new ShapeError("assertClose", formatShape(b.shape), formatShape(a.shape));
+  let worst = -1,
+    most = 0,
+    wrong = 0;
   for (let i = 0; i < b.values.length; i++) {
-    const got = a.values[i]!, want = b.values[i]!;
-    if (Object.is(got, want) || got === want || Number.isNaN(got) && Number.isNaN(want)) continue;
+    const got = a.values[i]!,
+      want = b.values[i]!;
+    if (Object.is(got, want) || got === want || (Number.isNaN(got) && Number.isNaN(want))) continue;
     const excess = Math.abs(got - want) - (abs + rel * Math.abs(want));
     if (excess <= 0) continue;
     wrong++;
-    if (worst === -1 || excess > most) { worst = i; most = excess; }
+    if (worst === -1 || excess > most) {
+      worst = i;
+      most = excess;
+    }
   }
-  if (worst !== -1) throw new TenureError("assertClose", `expected ${b.values[worst]} at position ${worst} of ${formatShape(b.shape)}, got ${a.values[worst]}; ${wrong} of ${b.values.length} elements differ by more than ${abs} + ${rel}·|expected|`);
+  if (worst !== -1)
+    throw new TenureError(
+      "assertClose",
+      `expected ${b.values[worst]} at position ${worst} of ${formatShape(b.shape)}, got ${a.values[worst]}; ${wrong} of ${b.values.length} elements differ by more than ${abs} + ${rel}·|expected|`,
+    );
 }
 
-async function elementsOf(x: Comparable): Promise<{ values: ArrayLike<number>; shape: readonly number[] }> {
+async function elementsOf(
+  x: Comparable,
+): Promise<{ values: ArrayLike<number>; shape: readonly number[] }> {
   return x instanceof Tensor ? { values: await x.data(), shape: x.shape } : flatten(x);
 }
 
@@ -59,16 +78,26 @@ let installed: FileCheck | null = null;
  */
 export function installTestHooks(): FileCheck {
   if (installed !== null) return installed;
-  let before: Mark = memory.mark(), live = memory.stats().threadTotalLiveCount;
+  let before: Mark = memory.mark(),
+    live = memory.stats().threadTotalLiveCount;
   installed = async () => {
     const messages: string[] = [];
     const { device } = runtime;
     if (device !== null && device.lost === null) await device.idle();
-    for (const error of device?.errorLog.splice(0) ?? []) messages.push(`uncaptured device error: ${String(error)}`);
+    for (const error of device?.errorLog.splice(0) ?? [])
+      messages.push(`uncaptured device error: ${String(error)}`);
     device?.takeErrors();
-    const delta = memory.since(before), now = memory.stats().threadTotalLiveCount;
-    if (now > live) messages.push(`${now - live} tensors or containers are still alive: ${delta.toString()}`);
-    else if (delta.forgotten > 0) messages.push(`${delta.forgotten} tensors had to be reclaimed by the garbage collector: ${memory.reclaimed().map((r) => `${r.count} made at ${r.site}`).join(", ")}`);
+    const delta = memory.since(before),
+      now = memory.stats().threadTotalLiveCount;
+    if (now > live)
+      messages.push(`${now - live} tensors or containers are still alive: ${delta.toString()}`);
+    else if (delta.forgotten > 0)
+      messages.push(
+        `${delta.forgotten} tensors had to be reclaimed by the garbage collector: ${memory
+          .reclaimed()
+          .map((r) => `${r.count} made at ${r.site}`)
+          .join(", ")}`,
+      );
     before = memory.mark();
     live = now;
     return messages;

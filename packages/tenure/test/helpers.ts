@@ -25,14 +25,21 @@ export function takeDeviceErrors(): TenureError[] {
 }
 
 /** Runs `fn`, which must throw (or reject with) an error of class `type` whose text matches every pattern. */
-export async function rejects(fn: () => unknown, type: new (...args: never[]) => Error, ...patterns: readonly RegExp[]): Promise<void> {
+export async function rejects(
+  fn: () => unknown,
+  type: new (...args: never[]) => Error,
+  ...patterns: readonly RegExp[]
+): Promise<void> {
   let thrown: unknown;
   try {
     await fn();
   } catch (error) {
     thrown = error;
   }
-  if (!(thrown instanceof type)) throw new Error(`expected a ${type.name}, got ${thrown instanceof Error ? String(thrown) : "no error"}`);
+  if (!(thrown instanceof type))
+    throw new Error(
+      `expected a ${type.name}, got ${thrown instanceof Error ? String(thrown) : "no error"}`,
+    );
   for (const pattern of patterns) assert.match(thrown.message, pattern);
 }
 
@@ -45,7 +52,10 @@ export function golden(name: string, text: string): void {
     return;
   }
   const want = existsSync(file) ? readFileSync(file, "utf8") : "";
-  if (want !== text) throw new Error(`golden file ${name} differs; run with UPDATE_GOLDEN=1 and read the diff\n${text}`);
+  if (want !== text)
+    throw new Error(
+      `golden file ${name} differs; run with UPDATE_GOLDEN=1 and read the diff\n${text}`,
+    );
 }
 
 /** A small deterministic generator of numbers in [0, 1): mulberry32. */
@@ -66,7 +76,9 @@ export function numbers(n: number, seed: number, low = -2, high = 2): number[] {
 }
 
 /** Product of dimensions. */
-export function count(shape: readonly number[]): number { return shape.reduce((n, d) => n * d, 1); }
+export function count(shape: readonly number[]): number {
+  return shape.reduce((n, d) => n * d, 1);
+}
 
 /** Every index of a shape, row-major. */
 export function* indices(shape: readonly number[]): Generator<number[]> {
@@ -74,7 +86,10 @@ export function* indices(shape: readonly number[]): Generator<number[]> {
   const index = shape.map(() => 0);
   for (let k = 0; k < total; k++) {
     yield [...index];
-    for (let d = shape.length - 1; d >= 0; d--) { if (++index[d]! < shape[d]!) break; index[d] = 0; }
+    for (let d = shape.length - 1; d >= 0; d--) {
+      if (++index[d]! < shape[d]!) break;
+      index[d] = 0;
+    }
   }
 }
 

@@ -21,16 +21,29 @@ import { observer, runOp } from "../tensor/run.ts";
  */
 export async function detectAnomaly<T>(fn: () => T | Promise<T>): Promise<T> {
   checkFunction("detectAnomaly", fn);
-  const checks: { op: AnyOp; shape: string; dtype: string; site: string | undefined; finite: Promise<ArrayBuffer> }[] = [];
+  const checks: {
+    op: AnyOp;
+    shape: string;
+    dtype: string;
+    site: string | undefined;
+    finite: Promise<ArrayBuffer>;
+  }[] = [];
   const before = observer.current;
   const watch = (op: AnyOp, _: readonly TensorHandle[], outputs: readonly TensorHandle[]): void => {
     observer.current = null; // the checks themselves are not checked
     try {
       for (const out of outputs) {
         if (!isFloat(out.dtype) || out.layout.size === 0) continue;
-        const [finite] = runOp(isFiniteOp, [out], undefined), axes = out.layout.shape.map((__, i) => i);
+        const [finite] = runOp(isFiniteOp, [out], undefined),
+          axes = out.layout.shape.map((__, i) => i);
         const [verdict] = runOp(all, [finite!], { axes, keepDims: false });
-        checks.push({ op, shape: formatShape(out.layout.shape), dtype: out.dtype, site: formatSite(captureSite()), finite: readBytes(verdict!.storage, 0, 4) });
+        checks.push({
+          op,
+          shape: formatShape(out.layout.shape),
+          dtype: out.dtype,
+          site: formatSite(captureSite()),
+          finite: readBytes(verdict!.storage, 0, 4),
+        });
         finite!.discard();
         verdict!.discard();
       }
@@ -46,7 +59,13 @@ export async function detectAnomaly<T>(fn: () => T | Promise<T>): Promise<T> {
     observer.current = before;
   }
   for (const { op, shape, dtype, site, finite } of checks) {
-    if (new Uint32Array(await finite)[0] === 0) throw new NumericError(op.name, "a finite result", `NaN or infinity in ${dtype} ${shape}${site === undefined ? "" : `, called at ${site}`}`, "look at its inputs: a division by 0, the log of 0, or a learning rate that is too high");
+    if (new Uint32Array(await finite)[0] === 0)
+      throw new NumericError(
+        op.name,
+        "a finite result",
+        `NaN or infinity in ${dtype} ${shape}${site === undefined ? "" : `, called at ${site}`}`,
+        "look at its inputs: a division by 0, the log of 0, or a learning rate that is too high",
+      );
   }
   return result;
 }

@@ -23,7 +23,13 @@ const run: Run = (op, inputs, attrs, words) => call(op, inputs.map(asTensor), at
 
 /** Gradient rules see tensors as opaque values, hooks are the user's; here they are tensors again. */
 export function asTensor(value: unknown): Tensor {
-  if (!(value instanceof Tensor)) throw new ArgumentError("backward", "tensors from gradient rules and hooks", typeof value, "return a tensor");
+  if (!(value instanceof Tensor))
+    throw new ArgumentError(
+      "backward",
+      "tensors from gradient rules and hooks",
+      typeof value,
+      "return a tensor",
+    );
   return value;
 }
 
@@ -33,8 +39,13 @@ function recordedRun({ op: { name } }: GradNode): Run {
     try {
       return run(op, inputs, attrs, words);
     } catch (error) {
-      if (!(error instanceof GradError) || op.vjp !== undefined || error.op !== op.name) throw error;
-      throw new GradError(name, `expected to be differentiated no further, got createGraph: true, and its gradient (${op.name}) has none of its own; leave ${name} out of what is differentiated again`, { cause: error });
+      if (!(error instanceof GradError) || op.vjp !== undefined || error.op !== op.name)
+        throw error;
+      throw new GradError(
+        name,
+        `expected to be differentiated no further, got createGraph: true, and its gradient (${op.name}) has none of its own; leave ${name} out of what is differentiated again`,
+        { cause: error },
+      );
     }
   };
 }
@@ -43,10 +54,16 @@ function recordedRun({ op: { name } }: GradNode): Run {
 type Pending = Map<Gradient, Tensor>;
 
 /** @throws GradError when the root has no graph, the graph was freed, or a saved value was overwritten */
-export function backward(root: Tensor, gradient: Tensor | undefined, options: BackwardOptions): void {
+export function backward(
+  root: Tensor,
+  gradient: Tensor | undefined,
+  options: BackwardOptions,
+): void {
   using scope = newDisposeScope("backward");
   const leaves = propagate([root], gradient === undefined ? undefined : [gradient], options, scope);
-  labelled("calcGradient", null, () => { for (const [leaf, g] of leaves) accumulate(leaf, g); });
+  labelled("calcGradient", null, () => {
+    for (const [leaf, g] of leaves) accumulate(leaf, g);
+  });
 }
 
 interface PropagateOptions extends BackwardOptions {
@@ -65,18 +82,39 @@ export interface Wanted {
  * Gradients of `roots` with respect to every leaf and to the records in `wanted`. Tensors in the result belong to `scope`.
  * Without `seeds` each root must have one element.
  */
-export function propagate(roots: readonly Tensor[], seeds: readonly Tensor[] | undefined, options: PropagateOptions, scope: DisposeScope, wanted?: Wanted): Pending {
+export function propagate(
+  roots: readonly Tensor[],
+  seeds: readonly Tensor[] | undefined,
+  options: PropagateOptions,
+  scope: DisposeScope,
+  wanted?: Wanted,
+): Pending {
   const { retainGraph = options.createGraph === true, createGraph = false } = options;
-  const pending: Pending = new Map(), results: Pending = new Map();
-  const phase = labels.phase, layer = labels.layer, mode = gradMode.enabled, casts = castMode.enabled;
+  const pending: Pending = new Map(),
+    results: Pending = new Map();
+  const phase = labels.phase,
+    layer = labels.layer,
+    mode = gradMode.enabled,
+    casts = castMode.enabled;
   gradMode.enabled = createGraph;
   castMode.enabled = false; // gradients have the dtypes of what was recorded
   try {
     labels.phase = "calcDerivative";
-    roots.forEach((root, i) => { addTo(pending, rootRecord(root), seed(root, seeds?.[i]), scope); });
-    const nodes = reachable([...pending.keys()], wanted?.boundary === true ? wanted.records : undefined);
-    for (const node of nodes) if (node.consumed) throw new GradError("backward", `expected a graph that was not used yet, got one whose ${node.op.name} was freed by an earlier backward; pass { retainGraph: true } to the first one`);
-    for (const [record, g] of pending) if (record.node === null || wanted?.records.has(record) === true) results.set(record, g);
+    roots.forEach((root, i) => {
+      addTo(pending, rootRecord(root), seed(root, seeds?.[i]), scope);
+    });
+    const nodes = reachable(
+      [...pending.keys()],
+      wanted?.boundary === true ? wanted.records : undefined,
+    );
+    for (const node of nodes)
+      if (node.consumed)
+        throw new GradError(
+          "backward",
+          `expected a graph that was not used yet, got one whose ${node.op.name} was freed by an earlier backward; pass { retainGraph: true } to the first one`,
+        );
+    for (const [record, g] of pending)
+      if (record.node === null || wanted?.records.has(record) === true) results.set(record, g);
     for (const node of nodes) {
       const record = node.output!;
       if (record.hooks !== null) applyHooks(record, pending, results, scope);
@@ -87,9 +125,14 @@ export function propagate(roots: readonly Tensor[], seeds: readonly Tensor[] | u
       visit(node, g, pending, results, wanted, createGraph, scope);
       pending.delete(record);
       if (!results.has(record)) g.dispose();
-      if (!retainGraph) { node.releaseSaved(); node.consumed = true; }
+      if (!retainGraph) {
+        node.releaseSaved();
+        node.consumed = true;
+      }
     }
-    for (const record of results.keys()) if (record.node === null && record.hooks !== null) applyHooks(record, results, pending, scope);
+    for (const record of results.keys())
+      if (record.node === null && record.hooks !== null)
+        applyHooks(record, results, pending, scope);
     return results;
   } finally {
     labels.phase = phase;
@@ -101,17 +144,37 @@ export function propagate(roots: readonly Tensor[], seeds: readonly Tensor[] | u
 
 function rootRecord(root: Tensor): Gradient {
   const record = root[HANDLE].gradient;
-  if (record === null) throw new GradError("backward", `expected a tensor computed from one with requiresGrad, got ${root.toString()}; set requiresGrad on your parameters, and don't compute the loss inside noGrad`);
+  if (record === null)
+    throw new GradError(
+      "backward",
+      `expected a tensor computed from one with requiresGrad, got ${root.toString()}; set requiresGrad on your parameters, and don't compute the loss inside noGrad`,
+    );
   return record;
 }
 
 function seed(root: Tensor, given: Tensor | undefined): Tensor {
   if (given === undefined) {
-    if (root.size !== 1) throw new GradError("backward", `expected a loss with one element, got ${formatShape(root.shape)}; reduce it with sum() or mean(), or pass a gradient of that shape`);
+    if (root.size !== 1)
+      throw new GradError(
+        "backward",
+        `expected a loss with one element, got ${formatShape(root.shape)}; reduce it with sum() or mean(), or pass a gradient of that shape`,
+      );
     return call(fill, [], { shape: root.shape, dtype: root.dtype }, [f32Bits(1)]);
   }
-  if (given.dtype !== root.dtype) throw new DTypeError("backward", `a ${root.dtype} gradient`, given.dtype, "convert it with to()");
-  if (!sameShape(given.shape, root.shape)) throw new ShapeError("backward", `a gradient of shape ${formatShape(root.shape)}`, formatShape(given.shape), "reshape it");
+  if (given.dtype !== root.dtype)
+    throw new DTypeError(
+      "backward",
+      `a ${root.dtype} gradient`,
+      given.dtype,
+      "convert it with to()",
+    );
+  if (!sameShape(given.shape, root.shape))
+    throw new ShapeError(
+      "backward",
+      `a gradient of shape ${formatShape(root.shape)}`,
+      formatShape(given.shape),
+      "reshape it",
+    );
   return given.alias();
 }
 
@@ -124,8 +187,17 @@ function applyHooks(record: Gradient, from: Pending, also: Pending, scope: Dispo
     const answer: unknown = hook(before.alias());
     if (answer === undefined) continue;
     const replaced = asTensor(answer);
-    if (!sameShape(replaced.shape, before.shape)) throw new ShapeError("registerHook", `a gradient of shape ${formatShape(before.shape)}`, formatShape(replaced.shape), "return the same shape, or nothing");
-    const owned = temporaries.moveTo(scope, temporaries.contains(replaced) ? replaced : replaced.alias());
+    if (!sameShape(replaced.shape, before.shape))
+      throw new ShapeError(
+        "registerHook",
+        `a gradient of shape ${formatShape(before.shape)}`,
+        formatShape(replaced.shape),
+        "return the same shape, or nothing",
+      );
+    const owned = temporaries.moveTo(
+      scope,
+      temporaries.contains(replaced) ? replaced : replaced.alias(),
+    );
     from.set(record, owned);
     if (also.get(record) === before) also.set(record, owned);
     before.dispose();
@@ -134,19 +206,39 @@ function applyHooks(record: Gradient, from: Pending, also: Pending, scope: Dispo
 
 /** Nodes reachable from the records, newest first: every node comes before those it depends on. */
 function reachable(records: readonly Gradient[], boundary?: ReadonlySet<Gradient>): GradNode[] {
-  const seen = new Set<GradNode>(), stack: GradNode[] = [];
-  const push = (record: Gradient | null): void => { if (record?.node != null && !seen.has(record.node) && boundary?.has(record) !== true) { seen.add(record.node); stack.push(record.node); } };
+  const seen = new Set<GradNode>(),
+    stack: GradNode[] = [];
+  const push = (record: Gradient | null): void => {
+    if (record?.node != null && !seen.has(record.node) && boundary?.has(record) !== true) {
+      seen.add(record.node);
+      stack.push(record.node);
+    }
+  };
   records.forEach(push);
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) node.edges.forEach(push);
   return [...seen].sort((a, b) => b.id - a.id);
 }
 
 /** Runs one gradient rule and distributes its results. */
-function visit(node: GradNode, g: Tensor, pending: Pending, results: Pending, wanted: Wanted | undefined, createGraph: boolean, scope: DisposeScope): void {
+function visit(
+  node: GradNode,
+  g: Tensor,
+  pending: Pending,
+  results: Pending,
+  wanted: Wanted | undefined,
+  createGraph: boolean,
+  scope: DisposeScope,
+): void {
   using temporaries = newDisposeScope(`backward of ${node.op.name}`);
   const context: VjpContext<unknown> = {
-    grad: g, metas: node.metas, attrs: node.attrs, words: node.words, recorded: createGraph, run: createGraph ? recordedRun(node) : run,
-    input: (i) => wrap(restored(node.savedInputs[i]!, createGraph ? node.edges[i] ?? null : null, node.op)),
+    grad: g,
+    metas: node.metas,
+    attrs: node.attrs,
+    words: node.words,
+    recorded: createGraph,
+    run: createGraph ? recordedRun(node) : run,
+    input: (i) =>
+      wrap(restored(node.savedInputs[i]!, createGraph ? (node.edges[i] ?? null) : null, node.op)),
     output: () => wrap(restored(node.savedOutput!, createGraph ? node.output : null, node.op)),
     needs: (i) => node.edges[i] != null,
   };
@@ -156,8 +248,10 @@ function visit(node: GradNode, g: Tensor, pending: Pending, results: Pending, wa
     if (record === null || value === null) return;
     const fitted = fit(asTensor(value), node.metas[i]!);
     const asked = wanted?.records.has(record) === true;
-    const take = (t: Tensor): Tensor => temporaries.moveTo(scope, temporaries.contains(t) ? t : t.alias());
-    if (record.node !== null && !(asked && wanted.boundary)) addTo(pending, record, take(asked ? fitted.alias() : fitted), scope);
+    const take = (t: Tensor): Tensor =>
+      temporaries.moveTo(scope, temporaries.contains(t) ? t : t.alias());
+    if (record.node !== null && !(asked && wanted.boundary))
+      addTo(pending, record, take(asked ? fitted.alias() : fitted), scope);
     if (record.node === null || asked) addTo(results, record, take(fitted), scope);
   });
 }
@@ -167,7 +261,9 @@ function fit(value: Value, meta: Meta): Tensor {
   let g = value;
   if (!sameShape(g.shape, meta.shape)) {
     const pad = g.shape.length - meta.shape.length;
-    const axes = g.shape.map((_, i) => i).filter((i) => i < pad || meta.shape[i - pad] === 1 && g.shape[i] !== 1);
+    const axes = g.shape
+      .map((_, i) => i)
+      .filter((i) => i < pad || (meta.shape[i - pad] === 1 && g.shape[i] !== 1));
     g = run(sum, [g], { axes, keepDims: true });
     if (!sameShape(g.shape, meta.shape)) g = run(reshape, [g], { shape: meta.shape });
   }
@@ -178,7 +274,10 @@ function fit(value: Value, meta: Meta): Tensor {
 /** Adds to what a record has got so far. Takes over `g`, which belongs to `scope`. */
 function addTo(map: Pending, record: Gradient, g: Tensor, scope: DisposeScope): void {
   const before = map.get(record);
-  if (before === undefined) { map.set(record, g); return; }
+  if (before === undefined) {
+    map.set(record, g);
+    return;
+  }
   const total = scope.enter(() => before.add(g));
   before.dispose();
   g.dispose();
@@ -192,7 +291,11 @@ function accumulate(leaf: Gradient, g: Tensor): void {
   if (before !== null) {
     const old = wrap(new TensorHandle(before.storage, before.layout, before.dtype, null)); // whatever the user did to it
     result = old.add(g);
-  } else if (g[HANDLE].storage.refs > 1 || !g[HANDLE].layout.contiguous || g[HANDLE].storage.role !== "activation") {
+  } else if (
+    g[HANDLE].storage.refs > 1 ||
+    !g[HANDLE].layout.contiguous ||
+    g[HANDLE].storage.role !== "activation"
+  ) {
     result = call(copy, [g], undefined);
   }
   const { storage, layout, dtype } = result[HANDLE];

@@ -31,22 +31,32 @@ interface CheckpointAttrs {
 let recomputing = false;
 
 /** True while a checkpointed function runs for the second time: running statistics must not be updated again. */
-export function isRecomputing(): boolean { return recomputing; }
+export function isRecomputing(): boolean {
+  return recomputing;
+}
 
 /** Never recorded: it only carries the gradient rule. */
 const checkpointOp: OpDef<CheckpointAttrs> = {
-  name: "checkpoint", doc: "A function whose intermediates are computed again in the backward pass.", facts: { recomputable: false },
+  name: "checkpoint",
+  doc: "A function whose intermediates are computed again in the backward pass.",
+  facts: { recomputable: false },
   infer: () => [],
   vjp: ({ grad, attrs }: VjpContext<CheckpointAttrs>): (Value | null)[] => {
     const node = attrs.node.current!;
-    if (gradMode.enabled) throw new GradError("checkpoint", "expected a backward pass that is not recorded itself, got createGraph: true; leave the checkpoint out for second derivatives");
+    if (gradMode.enabled)
+      throw new GradError(
+        "checkpoint",
+        "expected a backward pass that is not recorded itself, got createGraph: true; leave the checkpoint out for second derivatives",
+      );
     const random = generatorState();
     using scope = newDisposeScope("checkpoint, second run");
     restoreGenerator(attrs.random);
     recomputing = true;
     let again: Tensor;
     try {
-      const inputs = attrs.inputs.map((record, i) => wrap(restored(node.savedInputs[i]!, record, checkpointOp)));
+      const inputs = attrs.inputs.map((record, i) =>
+        wrap(restored(node.savedInputs[i]!, record, checkpointOp)),
+      );
       again = enableGrad(() => autocast(() => attrs.fn(...inputs), { enabled: attrs.casts }));
     } finally {
       recomputing = false;
@@ -66,34 +76,65 @@ const checkpointOp: OpDef<CheckpointAttrs> = {
  * @param fn synchronous, returns one tensor; it must compute the same when called again
  * @throws GradError when `fn` returns anything but one tensor
  */
-export function checkpoint<A extends readonly Tensor[]>(fn: (...inputs: A) => Tensor, ...inputs: A): Tensor {
+export function checkpoint<A extends readonly Tensor[]>(
+  fn: (...inputs: A) => Tensor,
+  ...inputs: A
+): Tensor {
   checkFunction("checkpoint", fn, "pass checkpoint((x) => …, x)");
   return scoped((scope) => {
-    const random = generatorState(), handles = inputs.map((t) => live(t, "checkpoint"));
-    const saved = handles.map((h): Saved => ({ storage: h.storage, layout: h.layout, dtype: h.dtype, version: h.storage.version }));
+    const random = generatorState(),
+      handles = inputs.map((t) => live(t, "checkpoint"));
+    const saved = handles.map((h): Saved => ({
+      storage: h.storage,
+      layout: h.layout,
+      dtype: h.dtype,
+      version: h.storage.version,
+    }));
     const before = new GradNode(checkpointOp, null, [], [], [], [], null, "").id; // nodes of fn come after it
     const result: unknown = fn(...inputs);
-    if (!(result instanceof Tensor)) throw new GradError("checkpoint", "expected a function that returns one tensor, got something else; return the result, and read others from it");
+    if (!(result instanceof Tensor))
+      throw new GradError(
+        "checkpoint",
+        "expected a function that returns one tensor, got something else; return the result, and read others from it",
+      );
     const record = result[HANDLE].gradient;
-    if (record?.node == null || record.node.id <= before) return scope.contains(result) ? result : result.alias();
+    if (record?.node == null || record.node.id <= before)
+      return scope.contains(result) ? result : result.alias();
 
     // What the tape of fn rests on: its inputs and whatever else wants a gradient.
-    const known = new Map<Gradient, Meta>(), seen = new Set<GradNode>(), stack = [record.node];
+    const known = new Map<Gradient, Meta>(),
+      seen = new Set<GradNode>(),
+      stack = [record.node];
     for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
       if (seen.has(node)) continue;
       seen.add(node);
       node.edges.forEach((edge, i) => {
         if (edge === null) return;
-        if (edge.node !== null && edge.node.id > before) stack.push(edge.node); else known.set(edge, node.metas[i]!);
+        if (edge.node !== null && edge.node.id > before) stack.push(edge.node);
+        else known.set(edge, node.metas[i]!);
       });
     }
-    const own = handles.map((h) => (h.gradient !== null && known.has(h.gradient) ? h.gradient : null));
+    const own = handles.map((h) =>
+      h.gradient !== null && known.has(h.gradient) ? h.gradient : null,
+    );
     const others = [...known].filter(([edge]) => !own.includes(edge));
-    const metas = [...handles.map((h): Meta => ({ shape: h.layout.shape, dtype: h.dtype })), ...others.map(([, meta]) => meta)];
+    const metas = [
+      ...handles.map((h): Meta => ({ shape: h.layout.shape, dtype: h.dtype })),
+      ...others.map(([, meta]) => meta),
+    ];
     // An input given twice shares one record: only its first edge carries the gradient.
-    const edges = [...own.map((edge, i) => (own.indexOf(edge) === i ? edge : null)), ...others.map(([edge]) => edge)];
+    const edges = [
+      ...own.map((edge, i) => (own.indexOf(edge) === i ? edge : null)),
+      ...others.map(([edge]) => edge),
+    ];
     for (const s of saved) s.storage.retain();
-    const attrs: CheckpointAttrs = { fn: fn as unknown as CheckpointAttrs["fn"], inputs: own, random, casts: castMode.enabled, node: { current: null } };
+    const attrs: CheckpointAttrs = {
+      fn: fn as unknown as CheckpointAttrs["fn"],
+      inputs: own,
+      random,
+      casts: castMode.enabled,
+      node: { current: null },
+    };
     const node = new GradNode(checkpointOp, attrs, [], metas, edges, saved, null, currentLayer());
     attrs.node.current = node;
     const gradient = new Gradient(node);

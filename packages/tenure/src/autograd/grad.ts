@@ -22,37 +22,69 @@ export interface GradOptions {
  * The function that returns `fn`'s value and its gradients with respect to every float argument (null for the others).
  * `fn` must return a tensor with one element. Results belong to the caller's scope; everything else made inside is freed.
  */
-export function valueAndGrad<A extends readonly Tensor[]>(fn: (...args: A) => Tensor, options: GradOptions = {}): (...args: A) => { value: Tensor; grads: (Tensor | null)[] } {
+export function valueAndGrad<A extends readonly Tensor[]>(
+  fn: (...args: A) => Tensor,
+  options: GradOptions = {},
+): (...args: A) => { value: Tensor; grads: (Tensor | null)[] } {
   checkFunction("grad", fn, "pass (...tensors) => loss");
   checkOptions("grad", options, ["createGraph"]);
-  return (...args) => scoped((outer) => enableGrad(() => {
-    const inputs = args.map((a) => {
-      if (!(handleOf(a) instanceof TensorHandle)) throw new ArgumentError("grad", "tensors as arguments", describeValue(a), "make them with tensor(…)");
-      const h = a[HANDLE];
-      h.assertLive("grad");
-      if (options.createGraph === true && h.gradient !== null) return a.alias();
-      const leaf = a.dtype === "float32" || a.dtype === "float16" ? new Gradient(null) : null;
-      return wrap(new TensorHandle(h.storage, h.layout, h.dtype, leaf));
-    });
-    const value = fn(...(inputs as unknown as A));
-    if (!(value instanceof Tensor)) throw new GradError("grad", "expected a function that returns a tensor, got something else; return the loss");
-    const records = inputs.map((t) => t[HANDLE].gradient);
-    using scope = newDisposeScope("grad");
-    const found = value.requiresGrad ? propagate([value], undefined, options, scope, { records: new Set(records.filter((r) => r !== null)), boundary: false }) : new Map<Gradient, Tensor>();
-    const grads = records.map((record, i) => {
-      if (record === null) return null;
-      const g = found.get(record);
-      return g === undefined ? outer.enter(() => zeros(inputs[i]!.shape, { dtype: inputs[i]!.dtype })) : scope.moveTo(outer, scope.contains(g) ? g : g.alias());
-    });
-    return { value: options.createGraph === true ? value : outer.run(() => value.detach()), grads };
-  }));
+  return (...args) =>
+    scoped((outer) =>
+      enableGrad(() => {
+        const inputs = args.map((a) => {
+          if (!(handleOf(a) instanceof TensorHandle))
+            throw new ArgumentError(
+              "grad",
+              "tensors as arguments",
+              describeValue(a),
+              "make them with tensor(…)",
+            );
+          const h = a[HANDLE];
+          h.assertLive("grad");
+          if (options.createGraph === true && h.gradient !== null) return a.alias();
+          const leaf = a.dtype === "float32" || a.dtype === "float16" ? new Gradient(null) : null;
+          return wrap(new TensorHandle(h.storage, h.layout, h.dtype, leaf));
+        });
+        const value = fn(...(inputs as unknown as A));
+        if (!(value instanceof Tensor))
+          throw new GradError(
+            "grad",
+            "expected a function that returns a tensor, got something else; return the loss",
+          );
+        const records = inputs.map((t) => t[HANDLE].gradient);
+        using scope = newDisposeScope("grad");
+        const found = value.requiresGrad
+          ? propagate([value], undefined, options, scope, {
+              records: new Set(records.filter((r) => r !== null)),
+              boundary: false,
+            })
+          : new Map<Gradient, Tensor>();
+        const grads = records.map((record, i) => {
+          if (record === null) return null;
+          const g = found.get(record);
+          return g === undefined
+            ? outer.enter(() => zeros(inputs[i]!.shape, { dtype: inputs[i]!.dtype }))
+            : scope.moveTo(outer, scope.contains(g) ? g : g.alias());
+        });
+        return {
+          value: options.createGraph === true ? value : outer.run(() => value.detach()),
+          grads,
+        };
+      }),
+    );
 }
 
 /** Like `valueAndGrad` without the value; a single argument gives a single gradient. */
-export function grad<A extends readonly Tensor[]>(fn: (...args: A) => Tensor, options: GradOptions = {}): (...args: A) => A["length"] extends 1 ? Tensor : (Tensor | null)[] {
+export function grad<A extends readonly Tensor[]>(
+  fn: (...args: A) => Tensor,
+  options: GradOptions = {},
+): (...args: A) => A["length"] extends 1 ? Tensor : (Tensor | null)[] {
   const both = valueAndGrad(fn, options);
-  return (...args) => scoped(() => {
-    const { grads } = both(...args);
-    return (args.length === 1 ? grads[0] : grads) as A["length"] extends 1 ? Tensor : (Tensor | null)[];
-  });
+  return (...args) =>
+    scoped(() => {
+      const { grads } = both(...args);
+      return (args.length === 1 ? grads[0] : grads) as A["length"] extends 1
+        ? Tensor
+        : (Tensor | null)[];
+    });
 }

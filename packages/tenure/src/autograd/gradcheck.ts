@@ -18,7 +18,11 @@ export interface GradCheckOptions {
  * Checks the gradients of `fn` at the given points by central differences along a fixed random direction of the output.
  * @throws GradError naming the input and element that disagree
  */
-export async function gradcheck(fn: (...inputs: Tensor[]) => Tensor, points: readonly { readonly shape: readonly number[]; readonly values: readonly number[] }[], options: GradCheckOptions = {}): Promise<void> {
+export async function gradcheck(
+  fn: (...inputs: Tensor[]) => Tensor,
+  points: readonly { readonly shape: readonly number[]; readonly values: readonly number[] }[],
+  options: GradCheckOptions = {},
+): Promise<void> {
   checkFunction("gradcheck", fn, "pass (...tensors) => result");
   checkOptions("gradcheck", options, ["step", "tolerance"]);
   const { step = 1e-2, tolerance = 1e-2 } = options;
@@ -30,9 +34,14 @@ export async function gradcheck(fn: (...inputs: Tensor[]) => Tensor, points: rea
   const reads: Promise<ArrayLike<number>>[] = [];
   {
     using _ = newDisposeScope("gradcheck");
-    const inputs = points.map((p) => tensor(p.values as number[], { shape: p.shape, requiresGrad: true }));
+    const inputs = points.map((p) =>
+      tensor(p.values as number[], { shape: p.shape, requiresGrad: true }),
+    );
     weighted(fn(...inputs)).backward();
-    for (const input of inputs) reads.push(input.grad === null ? Promise.resolve(new Float32Array(input.size)) : input.grad.data());
+    for (const input of inputs)
+      reads.push(
+        input.grad === null ? Promise.resolve(new Float32Array(input.size)) : input.grad.data(),
+      );
   }
   const analytic = await Promise.all(reads);
   for (let k = 0; k < points.length; k++) {
@@ -41,15 +50,22 @@ export async function gradcheck(fn: (...inputs: Tensor[]) => Tensor, points: rea
       using _ = newDisposeScope("gradcheck");
       for (let i = 0; i < points[k]!.values.length; i++) {
         for (const sign of [1, -1]) {
-          const inputs = points.map((p, j) => tensor(p.values.map((v, at) => (j === k && at === i ? v + sign * step : v)), { shape: p.shape }));
+          const inputs = points.map((p, j) =>
+            tensor(
+              p.values.map((v, at) => (j === k && at === i ? v + sign * step : v)),
+              { shape: p.shape },
+            ),
+          );
           differences.push(weighted(fn(...inputs)).item());
         }
       }
     }
     const values = await Promise.all(differences);
     for (let i = 0; i < points[k]!.values.length; i++) {
-      const numeric = (values[2 * i]! - values[2 * i + 1]!) / (2 * step), got = analytic[k]![i]!;
-      if (!(Math.abs(got - numeric) <= tolerance * Math.max(1, Math.abs(numeric)))) throw new GradError("gradcheck", `expected d/d(input ${k})[${i}] = ${numeric}, got ${got}`);
+      const numeric = (values[2 * i]! - values[2 * i + 1]!) / (2 * step),
+        got = analytic[k]![i]!;
+      if (!(Math.abs(got - numeric) <= tolerance * Math.max(1, Math.abs(numeric))))
+        throw new GradError("gradcheck", `expected d/d(input ${k})[${i}] = ${numeric}, got ${got}`);
     }
   }
 }

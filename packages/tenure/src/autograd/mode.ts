@@ -10,7 +10,11 @@ import { castMode, gradMode } from "../tensor/tape.ts";
 function withMode<T>(op: string, mode: { enabled: boolean }, enabled: boolean, fn: () => T): T {
   if (typeof fn !== "function") checkFunction(op, fn);
   // A promise of a read may come out; an async function may not go in: what follows its first await would run in the caller's mode.
-  if (fn.constructor.name === "AsyncFunction") throw new AsyncScopeError(op, `expected a synchronous function, got an async one: after its first await it would run outside ${op}; wrap each synchronous part, and await the reads outside`);
+  if (fn.constructor.name === "AsyncFunction")
+    throw new AsyncScopeError(
+      op,
+      `expected a synchronous function, got an async one: after its first await it would run outside ${op}; wrap each synchronous part, and await the reads outside`,
+    );
   const before = mode.enabled;
   mode.enabled = enabled;
   try {
@@ -21,13 +25,19 @@ function withMode<T>(op: string, mode: { enabled: boolean }, enabled: boolean, f
 }
 
 /** Runs `fn` without recording gradients. `fn` may return a pending read. @throws AsyncScopeError for an async function */
-export function noGrad<T>(fn: () => T): T { return withMode("noGrad", gradMode, false, fn); }
+export function noGrad<T>(fn: () => T): T {
+  return withMode("noGrad", gradMode, false, fn);
+}
 
 /** Runs `fn` with gradients recorded, inside a `noGrad`. @throws AsyncScopeError for an async function */
-export function enableGrad<T>(fn: () => T): T { return withMode("enableGrad", gradMode, true, fn); }
+export function enableGrad<T>(fn: () => T): T {
+  return withMode("enableGrad", gradMode, true, fn);
+}
 
 /** Whether ops record gradients now. */
-export function isGradEnabled(): boolean { return gradMode.enabled; }
+export function isGradEnabled(): boolean {
+  return gradMode.enabled;
+}
 
 /**
  * Mixed precision, as torch.autocast: inside `fn`, matrix products, convolutions and attention take and give float16, while sums, losses, norms and exponentials
@@ -46,4 +56,6 @@ export function autocast<T>(fn: () => T, options: { readonly enabled?: boolean }
 }
 
 /** Whether autocast chooses dtypes now. */
-export function isAutocastEnabled(): boolean { return castMode.enabled; }
+export function isAutocastEnabled(): boolean {
+  return castMode.enabled;
+}

@@ -33,19 +33,29 @@ const table: Readonly<Record<DType, DTypeInfo>> = {
 export const dtypes: readonly DType[] = ["bool", "uint32", "int32", "float16", "float32"];
 
 /** Bytes of one element in device memory. */
-export function dtypeBytes(dtype: DType): number { return table[dtype].bytes; }
+export function dtypeBytes(dtype: DType): number {
+  return table[dtype].bytes;
+}
 
 /** The WGSL scalar type an element is stored as. */
-export function wgslType(dtype: DType): DTypeInfo["wgsl"] { return table[dtype].wgsl; }
+export function wgslType(dtype: DType): DTypeInfo["wgsl"] {
+  return table[dtype].wgsl;
+}
 
 /** Small integer for program signatures. */
-export function dtypeCode(dtype: DType): number { return table[dtype].code; }
+export function dtypeCode(dtype: DType): number {
+  return table[dtype].code;
+}
 
 /** Whether gradients can flow through the dtype. */
-export function isFloat(dtype: DType): boolean { return dtype === "float32" || dtype === "float16"; }
+export function isFloat(dtype: DType): boolean {
+  return dtype === "float32" || dtype === "float16";
+}
 
 /** The dtype both operands are converted to before an arithmetic op, as in PyTorch (bool < uint32 < int32 < float16 < float32). */
-export function promote(a: DType, b: DType): DType { return table[a].rank >= table[b].rank ? a : b; }
+export function promote(a: DType, b: DType): DType {
+  return table[a].rank >= table[b].rank ? a : b;
+}
 
 /** @throws DTypeError when `value` is not the name of a dtype. */
 export function checkDType(op: string, value: unknown): DType {

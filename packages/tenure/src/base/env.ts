@@ -12,22 +12,30 @@ interface ProcessLike {
 const host = (globalThis as { process?: ProcessLike }).process;
 
 /** The value of an environment variable; `undefined` in browsers. */
-export function env(name: string): string | undefined { return host?.env?.[name]; }
+export function env(name: string): string | undefined {
+  return host?.env?.[name];
+}
 
 /** True in Node, Bun and Deno's Node mode. */
 export const isNode: boolean = host?.versions?.node !== undefined;
 
 /** A Node built-in module without an import that bundlers would follow. */
-export function builtin<T>(name: string): T | undefined { return host?.getBuiltinModule?.(name) as T | undefined; }
+export function builtin<T>(name: string): T | undefined {
+  return host?.getBuiltinModule?.(name) as T | undefined;
+}
 
 /** Development checks are on unless `NODE_ENV` is `production`. */
 export const isDev: boolean = env("NODE_ENV") !== "production";
 
 type WarnSink = (message: string) => void;
-let sink: WarnSink = (message) => { console.warn(`tenure: ${message}`); };
+let sink: WarnSink = (message) => {
+  console.warn(`tenure: ${message}`);
+};
 
 /** Tells the developer something that is legal but surely not meant. */
-export function warn(message: string): void { sink(message); }
+export function warn(message: string): void {
+  sink(message);
+}
 
 /** Replaces where warnings go; returns the previous sink. Used by tests and by hosts with their own log. */
 export function setWarnSink(next: WarnSink): WarnSink {

@@ -52,7 +52,12 @@ export class DisposedError extends TenureError {
   /** The scope whose end disposed it, when one did. */
   readonly scope: string | undefined;
 
-  constructor(op: string, message: string, sites: { created: Site; disposed: Site }, about: { tensor: string; scope: string | undefined }) {
+  constructor(
+    op: string,
+    message: string,
+    sites: { created: Site; disposed: Site },
+    about: { tensor: string; scope: string | undefined },
+  ) {
     super(op, message);
     this.sites = sites;
     this.tensor = about.tensor;

@@ -22,7 +22,10 @@ export interface Layout {
 export function rowMajor(shape: Shape): number[] {
   const strides = new Array<number>(shape.length);
   let step = 1;
-  for (let i = shape.length - 1; i >= 0; i--) { strides[i] = step; step *= shape[i]!; }
+  for (let i = shape.length - 1; i >= 0; i--) {
+    strides[i] = step;
+    step *= shape[i]!;
+  }
   return strides;
 }
 
@@ -37,7 +40,10 @@ export function stridedLayout(shape: Shape, strides: readonly number[], offset: 
   const size = sizeOf(shape);
   if (size > 0) {
     for (let i = shape.length - 1, step = 1; i >= 0; i--) {
-      if (shape[i] !== 1 && strides[i] !== step) { contiguous = false; break; }
+      if (shape[i] !== 1 && strides[i] !== step) {
+        contiguous = false;
+        break;
+      }
       step *= shape[i]!;
     }
   }
@@ -47,12 +53,18 @@ export function stridedLayout(shape: Shape, strides: readonly number[], offset: 
 /** The same elements repeated to `shape` by stride 0, aligned at the right. The caller has checked that they broadcast. */
 export function broadcastLayout(layout: Layout, shape: Shape): Layout {
   const pad = shape.length - layout.shape.length;
-  const strides = shape.map((_, i) => (i < pad || layout.shape[i - pad] === 1 ? 0 : layout.strides[i - pad]!));
+  const strides = shape.map((_, i) =>
+    i < pad || layout.shape[i - pad] === 1 ? 0 : layout.strides[i - pad]!,
+  );
   return stridedLayout(shape, strides, layout.offset);
 }
 
 export function permuteLayout(layout: Layout, order: readonly number[]): Layout {
-  return stridedLayout(order.map((i) => layout.shape[i]!), order.map((i) => layout.strides[i]!), layout.offset);
+  return stridedLayout(
+    order.map((i) => layout.shape[i]!),
+    order.map((i) => layout.strides[i]!),
+    layout.offset,
+  );
 }
 
 /**
@@ -62,21 +74,35 @@ export function permuteLayout(layout: Layout, order: readonly number[]): Layout 
 export function reshapeLayout(layout: Layout, shape: Shape): Layout | undefined {
   if (layout.contiguous) return { ...contiguousLayout(shape), offset: layout.offset };
   if (layout.size === 0) return { ...contiguousLayout(shape), offset: layout.offset };
-  const oldDims: number[] = [], oldStrides: number[] = [];
-  layout.shape.forEach((d, i) => { if (d !== 1) { oldDims.push(d); oldStrides.push(layout.strides[i]!); } });
+  const oldDims: number[] = [],
+    oldStrides: number[] = [];
+  layout.shape.forEach((d, i) => {
+    if (d !== 1) {
+      oldDims.push(d);
+      oldStrides.push(layout.strides[i]!);
+    }
+  });
   const strides = new Array<number>(shape.length).fill(0);
-  let oi = 0, ni = 0;
+  let oi = 0,
+    ni = 0;
   while (oi < oldDims.length && ni < shape.length) {
-    let oldSize = oldDims[oi]!, newSize = shape[ni]!;
-    let oEnd = oi + 1, nEnd = ni + 1;
+    let oldSize = oldDims[oi]!,
+      newSize = shape[ni]!;
+    let oEnd = oi + 1,
+      nEnd = ni + 1;
     while (oldSize !== newSize) {
       if (oldSize < newSize) oldSize *= oldDims[oEnd++]!;
       else newSize *= shape[nEnd++]!;
     }
-    for (let k = oi; k < oEnd - 1; k++) if (oldStrides[k] !== oldStrides[k + 1]! * oldDims[k + 1]!) return undefined;
+    for (let k = oi; k < oEnd - 1; k++)
+      if (oldStrides[k] !== oldStrides[k + 1]! * oldDims[k + 1]!) return undefined;
     let step = oldStrides[oEnd - 1]!;
-    for (let k = nEnd - 1; k >= ni; k--) { strides[k] = step; step *= shape[k]!; }
-    oi = oEnd; ni = nEnd;
+    for (let k = nEnd - 1; k >= ni; k--) {
+      strides[k] = step;
+      step *= shape[k]!;
+    }
+    oi = oEnd;
+    ni = nEnd;
   }
   for (; ni < shape.length; ni++) strides[ni] = 1; // only dimensions of 1 are left
   return stridedLayout(shape, strides, layout.offset);
@@ -86,16 +112,41 @@ export function reshapeLayout(layout: Layout, shape: Shape): Layout | undefined 
  * `start ≤ i < end` by `step` along `axis`. Negative positions count from the end, as in NumPy; positions are clamped to the dimension.
  * @throws ShapeError when `step` is not a positive integer.
  */
-export function sliceLayout(op: string, layout: Layout, axis: number, start: number, end: number, step: number): Layout {
-  if (!Number.isInteger(step) || step < 1) throw new ShapeError(op, "a step that is a positive integer", String(step), "use flip() to go backwards");
-  if (!Number.isInteger(start) || !Number.isInteger(end)) throw new ShapeError(op, "integer positions", `${start}:${end}`, `of ${formatShape(layout.shape)}`);
+export function sliceLayout(
+  op: string,
+  layout: Layout,
+  axis: number,
+  start: number,
+  end: number,
+  step: number,
+): Layout {
+  if (!Number.isInteger(step) || step < 1)
+    throw new ShapeError(
+      op,
+      "a step that is a positive integer",
+      String(step),
+      "use flip() to go backwards",
+    );
+  if (!Number.isInteger(start) || !Number.isInteger(end))
+    throw new ShapeError(
+      op,
+      "integer positions",
+      `${start}:${end}`,
+      `of ${formatShape(layout.shape)}`,
+    );
   const dim = layout.shape[axis]!;
   const clamp = (p: number): number => Math.min(Math.max(p < 0 ? p + dim : p, 0), dim);
-  const from = clamp(start), to = Math.max(clamp(end), from);
-  const shape = layout.shape.slice(), strides = layout.strides.slice();
+  const from = clamp(start),
+    to = Math.max(clamp(end), from);
+  const shape = layout.shape.slice(),
+    strides = layout.strides.slice();
   shape[axis] = Math.ceil((to - from) / step);
   strides[axis] = layout.strides[axis]! * step;
-  return stridedLayout(shape, strides, layout.offset + (shape[axis] === 0 ? 0 : from * layout.strides[axis]!));
+  return stridedLayout(
+    shape,
+    strides,
+    layout.offset + (shape[axis] === 0 ? 0 : from * layout.strides[axis]!),
+  );
 }
 
 /**
@@ -103,7 +154,8 @@ export function sliceLayout(op: string, layout: Layout, axis: number, start: num
  * kernels then do the least index arithmetic. All layouts must have the same shape; at least one dimension remains.
  */
 export function collapse(layouts: readonly Layout[]): { shape: number[]; strides: number[][] } {
-  const shape: number[] = [], strides: number[][] = layouts.map(() => []);
+  const shape: number[] = [],
+    strides: number[][] = layouts.map(() => []);
   const first = layouts[0]!;
   for (let i = 0; i < first.shape.length; i++) {
     const d = first.shape[i]!;
@@ -112,13 +164,18 @@ export function collapse(layouts: readonly Layout[]): { shape: number[]; strides
     const mergeable = last >= 0 && layouts.every((l, k) => strides[k]![last] === l.strides[i]! * d);
     if (mergeable) {
       shape[last]! *= d;
-      layouts.forEach((l, k) => { strides[k]![last] = l.strides[i]!; });
+      layouts.forEach((l, k) => {
+        strides[k]![last] = l.strides[i]!;
+      });
     } else {
       shape.push(d);
       layouts.forEach((l, k) => strides[k]!.push(l.strides[i]!));
     }
   }
-  if (shape.length === 0) { shape.push(1); strides.forEach((s) => s.push(0)); }
+  if (shape.length === 0) {
+    shape.push(1);
+    strides.forEach((s) => s.push(0));
+  }
   return { shape, strides };
 }
 
@@ -127,7 +184,11 @@ export function refineShapes(a: Shape, b: Shape): number[] | undefined {
   if (sizeOf(a) !== sizeOf(b)) return undefined;
   if (sizeOf(a) <= 1) return [...a];
   const products = new Set<number>();
-  for (const shape of [a, b]) for (let i = shape.length - 1, step = 1; i >= 0; i--) { step *= shape[i]!; products.add(step); }
+  for (const shape of [a, b])
+    for (let i = shape.length - 1, step = 1; i >= 0; i--) {
+      step *= shape[i]!;
+      products.add(step);
+    }
   products.delete(1);
   const dims: number[] = [];
   let below = 1;
@@ -143,7 +204,8 @@ export function refineShapes(a: Shape, b: Shape): number[] | undefined {
 export function sameElements(a: Layout, b: Layout): boolean {
   if (a.size !== b.size || a.offset !== b.offset) return false;
   if (a.contiguous && b.contiguous) return true;
-  const x = merged(a), y = merged(b);
+  const x = merged(a),
+    y = merged(b);
   return x.length === y.length && x.every(([d, s], i) => d === y[i]![0] && s === y[i]![1]);
 }
 

@@ -14,7 +14,9 @@ export function sizeOf(shape: Shape): number {
 }
 
 /** `[2,3]`, as error messages and reports print a shape. */
-export function formatShape(shape: Shape): string { return `[${shape.join(",")}]`; }
+export function formatShape(shape: Shape): string {
+  return `[${shape.join(",")}]`;
+}
 
 export function sameShape(a: Shape, b: Shape): boolean {
   if (a === b) return true;
@@ -32,9 +34,15 @@ export function broadcastShapes(op: string, a: Shape, b: Shape): Shape {
   const rank = Math.max(a.length, b.length);
   const out = new Array<number>(rank);
   for (let i = 1; i <= rank; i++) {
-    const x = a[a.length - i] ?? 1, y = b[b.length - i] ?? 1;
+    const x = a[a.length - i] ?? 1,
+      y = b[b.length - i] ?? 1;
     if (x !== y && x !== 1 && y !== 1) {
-      throw new ShapeError(op, "shapes that broadcast together (equal from the right, or 1)", `${formatShape(a)} and ${formatShape(b)}`, "reshape or transpose one of them");
+      throw new ShapeError(
+        op,
+        "shapes that broadcast together (equal from the right, or 1)",
+        `${formatShape(a)} and ${formatShape(b)}`,
+        "reshape or transpose one of them",
+      );
     }
     out[rank - i] = x === 1 ? y : x;
   }
@@ -47,7 +55,12 @@ export function broadcastShapes(op: string, a: Shape, b: Shape): Shape {
  */
 export function normalizeAxis(op: string, axis: number, rank: number): number {
   if (!Number.isInteger(axis) || axis < -rank || axis >= rank) {
-    throw new ShapeError(op, rank === 0 ? "no axis for a scalar" : `an axis in [${-rank}, ${rank - 1}]`, String(axis), "count axes from 0, or from -1 backwards");
+    throw new ShapeError(
+      op,
+      rank === 0 ? "no axis for a scalar" : `an axis in [${-rank}, ${rank - 1}]`,
+      String(axis),
+      "count axes from 0, or from -1 backwards",
+    );
   }
   return axis < 0 ? axis + rank : axis;
 }
@@ -56,11 +69,25 @@ export function normalizeAxis(op: string, axis: number, rank: number): number {
  * The set of reduced axes, sorted; all axes when `axes` is undefined or null.
  * @throws ShapeError for an axis out of range or named twice.
  */
-export function normalizeAxes(op: string, axes: number | readonly number[] | null | undefined, rank: number): number[] {
+export function normalizeAxes(
+  op: string,
+  axes: number | readonly number[] | null | undefined,
+  rank: number,
+): number[] {
   if (axes === undefined || axes === null) return Array.from({ length: rank }, (_, i) => i);
-  if (typeof axes !== "number" && !(Array.isArray as (value: unknown) => boolean)(axes)) throw new ShapeError(op, "an axis or an array of axes", typeof axes, "pass for example 0, [0, 1], or nothing for all axes");
-  const list = (typeof axes === "number" ? [axes] : [...axes]).map((a) => normalizeAxis(op, a, rank)).sort((a, b) => a - b);
-  for (let i = 1; i < list.length; i++) if (list[i] === list[i - 1]) throw new ShapeError(op, "each axis once", `axis ${list[i]} twice`, "drop the duplicate");
+  if (typeof axes !== "number" && !(Array.isArray as (value: unknown) => boolean)(axes))
+    throw new ShapeError(
+      op,
+      "an axis or an array of axes",
+      typeof axes,
+      "pass for example 0, [0, 1], or nothing for all axes",
+    );
+  const list = (typeof axes === "number" ? [axes] : [...axes])
+    .map((a) => normalizeAxis(op, a, rank))
+    .sort((a, b) => a - b);
+  for (let i = 1; i < list.length; i++)
+    if (list[i] === list[i - 1])
+      throw new ShapeError(op, "each axis once", `axis ${list[i]} twice`, "drop the duplicate");
   return list;
 }
 
@@ -68,16 +95,27 @@ export function normalizeAxes(op: string, axes: number | readonly number[] | nul
 export function reducedShape(shape: Shape, axes: readonly number[], keepDims: boolean): Shape {
   const out: number[] = [];
   for (let i = 0, k = 0; i < shape.length; i++) {
-    if (axes[k] === i) { k++; if (keepDims) out.push(1); }
-    else out.push(shape[i]!);
+    if (axes[k] === i) {
+      k++;
+      if (keepDims) out.push(1);
+    } else out.push(shape[i]!);
   }
   return out;
 }
 
 /** @throws ShapeError unless every dimension is a non-negative integer small enough to index. */
 export function checkShape(op: string, shape: Shape): Shape {
-  if (!(Array.isArray as (value: unknown) => boolean)(shape)) throw new ShapeError(op, "an array of dimensions", typeof shape, "write for example [2, 3]");
-  for (const d of shape) if (!Number.isInteger(d) || d < 0) throw new ShapeError(op, "dimensions that are integers of 0 or more", formatShape(shape), "check how the shape was computed");
-  if (sizeOf(shape) > 0x7fff_ffff) throw new ShapeError(op, "at most 2^31 - 1 elements", formatShape(shape), "split the tensor");
+  if (!(Array.isArray as (value: unknown) => boolean)(shape))
+    throw new ShapeError(op, "an array of dimensions", typeof shape, "write for example [2, 3]");
+  for (const d of shape)
+    if (!Number.isInteger(d) || d < 0)
+      throw new ShapeError(
+        op,
+        "dimensions that are integers of 0 or more",
+        formatShape(shape),
+        "check how the shape was computed",
+      );
+  if (sizeOf(shape) > 0x7fff_ffff)
+    throw new ShapeError(op, "at most 2^31 - 1 elements", formatShape(shape), "split the tensor");
   return shape;
 }

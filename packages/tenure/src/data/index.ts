@@ -3,11 +3,41 @@
  */
 import "../base/polyfills.ts";
 export { parseIdx, type Idx, type IdxData } from "./idx.ts";
-export { ArrayDataset, DataLoader, type Batch, type Column, type DataLoaderOptions, type Dataset, type LoaderState } from "./loader.ts";
-export { collated, stackSamples, type Collated, type HostColumn, type SampleValue, type Samples } from "./samples.ts";
+export {
+  ArrayDataset,
+  DataLoader,
+  type Batch,
+  type Column,
+  type DataLoaderOptions,
+  type Dataset,
+  type LoaderState,
+} from "./loader.ts";
+export {
+  collated,
+  stackSamples,
+  type Collated,
+  type HostColumn,
+  type SampleValue,
+  type Samples,
+} from "./samples.ts";
 export type { HostTensor, Lossy } from "./elements.ts";
-export { fromSafetensors, readSafetensors, toSafetensors, type Safetensors, type SafetensorsOptions } from "./safetensors.ts";
+export {
+  fromSafetensors,
+  readSafetensors,
+  toSafetensors,
+  type Safetensors,
+  type SafetensorsOptions,
+} from "./safetensors.ts";
 export { parseNpy, parseNpz, type NpyOptions } from "./npy.ts";
 export {
-  loadCheckpoint, packCheckpoint, saveCheckpoint, unpackCheckpoint, type CheckpointParts, type LoadedCheckpoint, type SaveOptions, type SavedModel, type SavedNumbers, type SavedOptimizer,
+  loadCheckpoint,
+  packCheckpoint,
+  saveCheckpoint,
+  unpackCheckpoint,
+  type CheckpointParts,
+  type LoadedCheckpoint,
+  type SaveOptions,
+  type SavedModel,
+  type SavedNumbers,
+  type SavedOptimizer,
 } from "./checkpoint.ts";

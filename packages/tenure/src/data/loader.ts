@@ -45,35 +45,95 @@ export class ArrayDataset<K extends string> implements Dataset<Readonly<Record<K
   readonly #columns: readonly (readonly [K, Column, number])[];
 
   constructor(columns: Readonly<Record<K, Column>>) {
-    if (typeof columns !== "object" || (columns as unknown) === null) throw new ArgumentError("ArrayDataset", "columns by name", describeValue(columns), "pass { name: { data, shape }, … }");
+    if (typeof columns !== "object" || (columns as unknown) === null)
+      throw new ArgumentError(
+        "ArrayDataset",
+        "columns by name",
+        describeValue(columns),
+        "pass { name: { data, shape }, … }",
+      );
     this.#columns = (Object.entries(columns) as [K, Column][]).map(([name, column]) => {
       checkOptions("ArrayDataset", column, ["data", "shape", "dtype", "scale", "offset"]);
-      if (typeof (column.data as unknown) !== "object" || (column.data as unknown) === null || !Number.isSafeInteger(column.data.length)) throw new ArgumentError("ArrayDataset", `data in column ${name}`, describeValue(column.data), "pass { data: an array of numbers, shape: [] }");
-      if (!(Array.isArray as (value: unknown) => boolean)(column.shape) || column.shape.some((d) => !Number.isSafeInteger(d) || d < 0)) throw new ArgumentError("ArrayDataset", `the shape of one sample in column ${name}`, Array.isArray(column.shape) ? `[${column.shape.join(",")}]` : describeValue(column.shape), "pass [] for a number per sample");
-      for (const key of ["scale", "offset"] as const) if (column[key] !== undefined && typeof (column[key] as unknown) !== "number") throw new ArgumentError("ArrayDataset", `${key} of column ${name} to be a number`, describeValue(column[key]), "pass a plain number");
+      if (
+        typeof (column.data as unknown) !== "object" ||
+        (column.data as unknown) === null ||
+        !Number.isSafeInteger(column.data.length)
+      )
+        throw new ArgumentError(
+          "ArrayDataset",
+          `data in column ${name}`,
+          describeValue(column.data),
+          "pass { data: an array of numbers, shape: [] }",
+        );
+      if (
+        !(Array.isArray as (value: unknown) => boolean)(column.shape) ||
+        column.shape.some((d) => !Number.isSafeInteger(d) || d < 0)
+      )
+        throw new ArgumentError(
+          "ArrayDataset",
+          `the shape of one sample in column ${name}`,
+          Array.isArray(column.shape) ? `[${column.shape.join(",")}]` : describeValue(column.shape),
+          "pass [] for a number per sample",
+        );
+      for (const key of ["scale", "offset"] as const)
+        if (column[key] !== undefined && typeof (column[key] as unknown) !== "number")
+          throw new ArgumentError(
+            "ArrayDataset",
+            `${key} of column ${name} to be a number`,
+            describeValue(column[key]),
+            "pass a plain number",
+          );
       if (column.dtype !== undefined) checkDType("ArrayDataset", column.dtype);
       return [name, column, column.shape.reduce((n, d) => n * d, 1)] as const;
     });
     const counts = this.#columns.map(([name, { data }, size]) => {
-      if (size === 0 || data.length % size !== 0) throw new ArgumentError("ArrayDataset", `column ${name} to hold whole samples of ${size} elements`, `${data.length} elements`, "check the sample shape");
+      if (size === 0 || data.length % size !== 0)
+        throw new ArgumentError(
+          "ArrayDataset",
+          `column ${name} to hold whole samples of ${size} elements`,
+          `${data.length} elements`,
+          "check the sample shape",
+        );
       return data.length / size;
     });
     this.length = counts[0] ?? 0;
-    if (counts.some((n) => n !== this.length)) throw new ArgumentError("ArrayDataset", "columns with equally many samples", this.#columns.map(([name], i) => `${name}: ${counts[i]}`).join(", "), "check the sample shapes");
+    if (counts.some((n) => n !== this.length))
+      throw new ArgumentError(
+        "ArrayDataset",
+        "columns with equally many samples",
+        this.#columns.map(([name], i) => `${name}: ${counts[i]}`).join(", "),
+        "check the sample shapes",
+      );
   }
 
-  batch(indices: readonly number[]): Readonly<Record<K, Tensor>> { return this.load(indices)(); }
+  batch(indices: readonly number[]): Readonly<Record<K, Tensor>> {
+    return this.load(indices)();
+  }
 
   load(indices: readonly number[]): () => Readonly<Record<K, Tensor>> {
-    for (const i of indices) if (!Number.isInteger(i) || i < 0 || i >= this.length) throw new ArgumentError("ArrayDataset", `positions of ${this.length} samples`, describeValue(i), `count from 0 to ${this.length - 1}`);
-    const columns = this.#columns.map(([name, { data, shape, dtype = "float32", scale = 1, offset = 0 }, size]) => {
-      const out = dtype === "int32" || dtype === "bool" ? new Int32Array(indices.length * size) : dtype === "uint32" ? new Uint32Array(indices.length * size) : new Float32Array(indices.length * size);
-      for (let b = 0, at = 0; b < indices.length; b++) {
-        const from = indices[b]! * size;
-        for (let i = 0; i < size; i++) out[at++] = data[from + i]! * scale + offset;
-      }
-      return [name, { data: out, shape: [indices.length, ...shape], dtype }] as const;
-    });
+    for (const i of indices)
+      if (!Number.isInteger(i) || i < 0 || i >= this.length)
+        throw new ArgumentError(
+          "ArrayDataset",
+          `positions of ${this.length} samples`,
+          describeValue(i),
+          `count from 0 to ${this.length - 1}`,
+        );
+    const columns = this.#columns.map(
+      ([name, { data, shape, dtype = "float32", scale = 1, offset = 0 }, size]) => {
+        const out =
+          dtype === "int32" || dtype === "bool"
+            ? new Int32Array(indices.length * size)
+            : dtype === "uint32"
+              ? new Uint32Array(indices.length * size)
+              : new Float32Array(indices.length * size);
+        for (let b = 0, at = 0; b < indices.length; b++) {
+          const from = indices[b]! * size;
+          for (let i = 0; i < size; i++) out[at++] = data[from + i]! * scale + offset;
+        }
+        return [name, { data: out, shape: [indices.length, ...shape], dtype }] as const;
+      },
+    );
     return () => toTensors(Object.fromEntries(columns) as unknown as Record<K, HostColumn>);
   }
 }
@@ -116,15 +176,47 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
 
   constructor(dataset: Dataset<B>, options: DataLoaderOptions) {
     const source = dataset as Partial<Dataset<B>> | null | undefined;
-    if (typeof source?.batch !== "function" || !Number.isSafeInteger(source.length)) throw new ArgumentError("DataLoader", "a dataset with length and batch(indices)", describeValue(dataset), typeof (dataset as { get?: unknown } | null | undefined)?.get === "function" ? "wrap single samples: new DataLoader(collated(dataset), …)" : "pass for example an ArrayDataset");
-    if ((options as unknown) === undefined) throw new ArgumentError("DataLoader", "options with batchSize", "none", "pass { batchSize: 32 }");
+    if (typeof source?.batch !== "function" || !Number.isSafeInteger(source.length))
+      throw new ArgumentError(
+        "DataLoader",
+        "a dataset with length and batch(indices)",
+        describeValue(dataset),
+        typeof (dataset as { get?: unknown } | null | undefined)?.get === "function"
+          ? "wrap single samples: new DataLoader(collated(dataset), …)"
+          : "pass for example an ArrayDataset",
+      );
+    if ((options as unknown) === undefined)
+      throw new ArgumentError(
+        "DataLoader",
+        "options with batchSize",
+        "none",
+        "pass { batchSize: 32 }",
+      );
     checkOptions("DataLoader", options, ["batchSize", "shuffle", "seed", "dropLast", "prefetch"]);
     checkFlag("DataLoader", "shuffle", options.shuffle);
     checkFlag("DataLoader", "dropLast", options.dropLast);
     const { batchSize, shuffle = false, seed = 0, dropLast = false, prefetch = 2 } = options;
-    if (!Number.isInteger(batchSize) || batchSize < 1) throw new ArgumentError("DataLoader", "batchSize to be a positive integer", describeValue(batchSize), "pass for example { batchSize: 32 }");
-    if (!Number.isSafeInteger(seed)) throw new ArgumentError("DataLoader", "seed to be an integer", describeValue(seed), "pass for example { seed: 1 }");
-    if (!Number.isInteger(prefetch) || prefetch < 0) throw new ArgumentError("DataLoader", "prefetch to be a whole number of 0 or more", describeValue(prefetch), "pass 0 for none");
+    if (!Number.isInteger(batchSize) || batchSize < 1)
+      throw new ArgumentError(
+        "DataLoader",
+        "batchSize to be a positive integer",
+        describeValue(batchSize),
+        "pass for example { batchSize: 32 }",
+      );
+    if (!Number.isSafeInteger(seed))
+      throw new ArgumentError(
+        "DataLoader",
+        "seed to be an integer",
+        describeValue(seed),
+        "pass for example { seed: 1 }",
+      );
+    if (!Number.isInteger(prefetch) || prefetch < 0)
+      throw new ArgumentError(
+        "DataLoader",
+        "prefetch to be a whole number of 0 or more",
+        describeValue(prefetch),
+        "pass 0 for none",
+      );
     this.#dataset = dataset;
     this.#options = { batchSize, shuffle, seed, dropLast, prefetch };
   }
@@ -135,15 +227,29 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
     return this.#options.dropLast ? Math.floor(n) : Math.ceil(n);
   }
 
-  [Symbol.iterator](): Iterator<B, undefined> { return this.#begin((...args) => new SyncEpoch<B>(...args)); }
-  [Symbol.asyncIterator](): AsyncIterator<B, undefined> { return this.#begin((...args) => new AsyncEpoch<B>(this.#options.prefetch, ...args)); }
+  [Symbol.iterator](): Iterator<B, undefined> {
+    return this.#begin((...args) => new SyncEpoch<B>(...args));
+  }
+  [Symbol.asyncIterator](): AsyncIterator<B, undefined> {
+    return this.#begin((...args) => new AsyncEpoch<B>(this.#options.prefetch, ...args));
+  }
 
-  #begin<E extends Epoch<B>>(make: (dataset: Dataset<B>, batches: readonly (readonly number[])[], onEnd: () => void) => E): E {
-    if (this.#disposed) throw new TenureError("DataLoader", "expected a live loader, got one that was disposed; make a new one");
-    const { shuffle, seed, batchSize } = this.#options, order = Array.from({ length: this.#dataset.length }, (_, i) => i);
+  #begin<E extends Epoch<B>>(
+    make: (dataset: Dataset<B>, batches: readonly (readonly number[])[], onEnd: () => void) => E,
+  ): E {
+    if (this.#disposed)
+      throw new TenureError(
+        "DataLoader",
+        "expected a live loader, got one that was disposed; make a new one",
+      );
+    const { shuffle, seed, batchSize } = this.#options,
+      order = Array.from({ length: this.#dataset.length }, (_, i) => i);
     if (shuffle) shuffleInPlace(order, seed + this.#epoch);
     this.#epoch++;
-    const skipped = this.#skip, batches = Array.from({ length: this.length }, (_, i) => order.slice(i * batchSize, (i + 1) * batchSize)).slice(skipped);
+    const skipped = this.#skip,
+      batches = Array.from({ length: this.length }, (_, i) =>
+        order.slice(i * batchSize, (i + 1) * batchSize),
+      ).slice(skipped);
     this.#skip = 0;
     const epoch = make(this.#dataset, batches, () => {
       this.#open.delete(epoch);
@@ -157,9 +263,16 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
 
   /** Where the loader stands. Taken inside a loop, it counts the batch in hand as done: the next one is where to go on. */
   stateDict(): LoaderState {
-    const { seed, batchSize } = this.#options, given = this.#latest === null ? this.#skip : this.#latest.skipped + this.#latest.given, done = given >= this.length;
+    const { seed, batchSize } = this.#options,
+      given = this.#latest === null ? this.#skip : this.#latest.skipped + this.#latest.given,
+      done = given >= this.length;
     // A loop that had no batch yet, or a position loaded and not yet used, has not begun its epoch.
-    const begun = this.#latest !== null && given === 0 ? this.#epoch - 1 : this.#latest === null && this.#skip > 0 ? this.#epoch + 1 : this.#epoch;
+    const begun =
+      this.#latest !== null && given === 0
+        ? this.#epoch - 1
+        : this.#latest === null && this.#skip > 0
+          ? this.#epoch + 1
+          : this.#epoch;
     return { epoch: begun, position: done ? 0 : given, seed, batchSize };
   }
 
@@ -168,11 +281,36 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
    * @throws ArgumentError for numbers that are none, and for a position among batches of another size. Then nothing has changed.
    */
   loadStateDict(state: LoaderState): void {
-    const { epoch, position = 0, seed = this.#options.seed, batchSize = this.#options.batchSize } = (state as Partial<LoaderState> | null | undefined) ?? {}, fix = "pass what stateDict() gave";
-    if (!Number.isSafeInteger(epoch) || epoch! < 0) throw new ArgumentError("DataLoader", "an epoch of 0 or more", describeValue(epoch), fix);
-    if (!Number.isSafeInteger(seed)) throw new ArgumentError("DataLoader", "seed to be an integer", describeValue(seed), fix);
-    if (!Number.isSafeInteger(position) || position < 0 || position > this.length || position > 0 && epoch === 0) throw new ArgumentError("DataLoader", `a position among ${this.length} batches of an epoch that has begun`, describeValue(position), "check that the state belongs to this dataset");
-    if (position > 0 && batchSize !== this.#options.batchSize) throw new ArgumentError("DataLoader", `a state of batches of ${this.#options.batchSize}`, describeValue(batchSize), "make the loader with the same batchSize");
+    const {
+        epoch,
+        position = 0,
+        seed = this.#options.seed,
+        batchSize = this.#options.batchSize,
+      } = (state as Partial<LoaderState> | null | undefined) ?? {},
+      fix = "pass what stateDict() gave";
+    if (!Number.isSafeInteger(epoch) || epoch! < 0)
+      throw new ArgumentError("DataLoader", "an epoch of 0 or more", describeValue(epoch), fix);
+    if (!Number.isSafeInteger(seed))
+      throw new ArgumentError("DataLoader", "seed to be an integer", describeValue(seed), fix);
+    if (
+      !Number.isSafeInteger(position) ||
+      position < 0 ||
+      position > this.length ||
+      (position > 0 && epoch === 0)
+    )
+      throw new ArgumentError(
+        "DataLoader",
+        `a position among ${this.length} batches of an epoch that has begun`,
+        describeValue(position),
+        "check that the state belongs to this dataset",
+      );
+    if (position > 0 && batchSize !== this.#options.batchSize)
+      throw new ArgumentError(
+        "DataLoader",
+        `a state of batches of ${this.#options.batchSize}`,
+        describeValue(batchSize),
+        "make the loader with the same batchSize",
+      );
     this.#options = { ...this.#options, seed };
     this.#skip = position === this.length ? 0 : position;
     this.#epoch = this.#skip > 0 ? epoch! - 1 : epoch!;
@@ -180,8 +318,13 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
   }
 
   /** Frees the batches of loops still under way, and ends these loops. No new ones can begin. */
-  dispose(): void { this.#disposed = true; for (const epoch of [...this.#open]) epoch.end(); }
-  [Symbol.dispose](): void { this.dispose(); }
+  dispose(): void {
+    this.#disposed = true;
+    for (const epoch of [...this.#open]) epoch.end();
+  }
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
 }
 
 /** One walk through the data: an iterator, not a generator, because a generator's scope would leak into its consumer. */
@@ -207,8 +350,21 @@ abstract class Epoch<B extends Batch> {
     let batch: B | undefined;
     scoped(() => {
       const made = make() as B | null | undefined;
-      if (typeof made !== "object" || made === null || made instanceof Promise) throw new ArgumentError("DataLoader", "batches that are tensors by name", describeValue(made), "return { name: tensor, … } from the dataset's batch");
-      for (const [name, t] of Object.entries(made)) if (!(t instanceof Tensor)) throw new ArgumentError("DataLoader", `tensors in batches`, `${describeValue(t)} as ${name}`, "return { name: tensor, … } from the dataset's batch");
+      if (typeof made !== "object" || made === null || made instanceof Promise)
+        throw new ArgumentError(
+          "DataLoader",
+          "batches that are tensors by name",
+          describeValue(made),
+          "return { name: tensor, … } from the dataset's batch",
+        );
+      for (const [name, t] of Object.entries(made))
+        if (!(t instanceof Tensor))
+          throw new ArgumentError(
+            "DataLoader",
+            `tensors in batches`,
+            `${describeValue(t)} as ${name}`,
+            "return { name: tensor, … } from the dataset's batch",
+          );
       batch = made;
       return Object.values<Tensor>(made);
     }, "DataLoader");
@@ -248,7 +404,9 @@ class SyncEpoch<B extends Batch> extends Epoch<B> implements Iterator<B, undefin
     }
   }
 
-  return(): IteratorReturnResult<undefined> { return this.end(); }
+  return(): IteratorReturnResult<undefined> {
+    return this.end();
+  }
 }
 
 /** A batch's host work: begun by a timer, in a job of its own while the loop waits for the device, or at once when the loop wants it earlier. */
@@ -259,7 +417,9 @@ class Job<B extends Batch> {
 
   constructor(work: () => (() => B) | Promise<() => B>) {
     this.#work = work;
-    this.#timer = setTimeout(() => { this.begin().catch(() => undefined); }, 0); // a failure is told when the batch is asked for
+    this.#timer = setTimeout(() => {
+      this.begin().catch(() => undefined);
+    }, 0); // a failure is told when the batch is asked for
   }
 
   begin(): Promise<() => B> {
@@ -278,14 +438,20 @@ class AsyncEpoch<B extends Batch> extends Epoch<B> implements AsyncIterator<B, u
   readonly #jobs: Job<B>[] = [];
   #at = 0;
 
-  constructor(prefetch: number, dataset: Dataset<B>, batches: readonly (readonly number[])[], onEnd: () => void) {
+  constructor(
+    prefetch: number,
+    dataset: Dataset<B>,
+    batches: readonly (readonly number[])[],
+    onEnd: () => void,
+  ) {
     super(dataset, batches, onEnd);
     this.#prefetch = prefetch;
   }
 
   #enqueue(count: number): void {
     while (this.#jobs.length < count && this.#at < this.batches.length) {
-      const indices = this.batches[this.#at++]!, { dataset } = this;
+      const indices = this.batches[this.#at++]!,
+        { dataset } = this;
       this.#jobs.push(new Job(() => dataset.load?.(indices) ?? (() => dataset.batch(indices))));
     }
   }
@@ -308,7 +474,9 @@ class AsyncEpoch<B extends Batch> extends Epoch<B> implements AsyncIterator<B, u
     }
   }
 
-  async return(): Promise<IteratorReturnResult<undefined>> { return this.end(); }
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    return this.end();
+  }
 
   override end(): IteratorReturnResult<undefined> {
     for (const job of this.#jobs.splice(0)) job.cancel();

@@ -4,7 +4,16 @@
  */
 import { ArgumentError } from "../base/errors.ts";
 import { checkOptions, describeValue } from "../base/options.ts";
-import { type ElementType, type Fail, type HostData, type HostTensor, type Lossy, elementBytes, elementDType, readElements } from "./elements.ts";
+import {
+  type ElementType,
+  type Fail,
+  type HostData,
+  type HostTensor,
+  type Lossy,
+  elementBytes,
+  elementDType,
+  readElements,
+} from "./elements.ts";
 import { unzip } from "./zip.ts";
 
 export interface NpyOptions {
@@ -14,7 +23,20 @@ export interface NpyOptions {
   readonly lossy?: Lossy;
 }
 
-const types: Readonly<Record<string, ElementType>> = { f2: "F16", f4: "F32", f8: "F64", i1: "I8", i2: "I16", i4: "I32", i8: "I64", u1: "U8", u2: "U16", u4: "U32", u8: "U64", b1: "BOOL" };
+const types: Readonly<Record<string, ElementType>> = {
+  f2: "F16",
+  f4: "F32",
+  f8: "F64",
+  i1: "I8",
+  i2: "I16",
+  i4: "I32",
+  i8: "I64",
+  u1: "U8",
+  u2: "U16",
+  u4: "U32",
+  u8: "U64",
+  b1: "BOOL",
+};
 /** Six bytes that every file begins with. */
 const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
 
@@ -23,51 +45,113 @@ const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
  * @throws ArgumentError for a damaged file, and for arrays of objects, text or records
  */
 export function parseNpy(bytes: Uint8Array, options: NpyOptions = {}): HostTensor {
-  if (!((bytes as unknown) instanceof Uint8Array)) throw new ArgumentError("parseNpy", "the bytes of a file as a Uint8Array", describeValue(bytes), "pass for example await readFile(path)");
+  if (!((bytes as unknown) instanceof Uint8Array))
+    throw new ArgumentError(
+      "parseNpy",
+      "the bytes of a file as a Uint8Array",
+      describeValue(bytes),
+      "pass for example await readFile(path)",
+    );
   checkOptions("parseNpy", options, ["name", "lossy"]);
   const { name = "npy data", lossy = "round" } = options;
-  const fail: Fail = (expected, got, remedy = "check that the file is complete and an npy file") => { throw new ArgumentError("parseNpy", expected.includes(name) ? expected : `${expected} in ${name}`, got.slice(0, 200), remedy); };
-  if (bytes.length < 10 || magic.some((b, i) => bytes[i] !== b)) fail("an npy file", bytes.length >= 2 && bytes[0] === 0x50 && bytes[1] === 0x4b ? "a zip archive; read it with parseNpz" : `bytes ${[...bytes.subarray(0, 6)].map((b) => b.toString(16).padStart(2, "0")).join(" ")}`);
-  const version = bytes[6]!, view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const fail: Fail = (
+    expected,
+    got,
+    remedy = "check that the file is complete and an npy file",
+  ) => {
+    throw new ArgumentError(
+      "parseNpy",
+      expected.includes(name) ? expected : `${expected} in ${name}`,
+      got.slice(0, 200),
+      remedy,
+    );
+  };
+  if (bytes.length < 10 || magic.some((b, i) => bytes[i] !== b))
+    fail(
+      "an npy file",
+      bytes.length >= 2 && bytes[0] === 0x50 && bytes[1] === 0x4b
+        ? "a zip archive; read it with parseNpz"
+        : `bytes ${[...bytes.subarray(0, 6)].map((b) => b.toString(16).padStart(2, "0")).join(" ")}`,
+    );
+  const version = bytes[6]!,
+    view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (version < 1 || version > 3) fail("format version 1, 2 or 3", String(version));
   const prefix = version === 1 ? 10 : 12;
   if (bytes.length < prefix) fail("a header", "none");
-  const length = version === 1 ? view.getUint16(8, true) : view.getUint32(8, true), start = prefix + length;
+  const length = version === 1 ? view.getUint16(8, true) : view.getUint32(8, true),
+    start = prefix + length;
   if (start > bytes.length) fail(`a header of ${length} bytes`, `${bytes.length - prefix} bytes`);
-  const { descr, fortran, shape } = parseHeader(new TextDecoder(version === 3 ? "utf-8" : "latin1").decode(bytes.subarray(prefix, start)), fail);
-  const [, order = "", code = ""] = /^([<>|=])([a-z]\d+)$/.exec(descr) ?? [], type = Object.hasOwn(types, code) ? types[code] : undefined;
-  if (type === undefined) return fail("an array of numbers or bools", `dtype ${descr}`, "convert it in NumPy with astype");
-  const size = shape.reduce((n, d) => n * d, 1), expected = size * elementBytes(type);
-  if (!Number.isSafeInteger(expected) || bytes.length - start !== expected) fail(`${expected} bytes for shape [${shape.join(",")}]`, String(bytes.length - start));
-  const data = readElements(type, bytes.subarray(start), { littleEndian: order !== ">", lossy, what: name, fail });
+  const { descr, fortran, shape } = parseHeader(
+    new TextDecoder(version === 3 ? "utf-8" : "latin1").decode(bytes.subarray(prefix, start)),
+    fail,
+  );
+  const [, order = "", code = ""] = /^([<>|=])([a-z]\d+)$/.exec(descr) ?? [],
+    type = Object.hasOwn(types, code) ? types[code] : undefined;
+  if (type === undefined)
+    return fail(
+      "an array of numbers or bools",
+      `dtype ${descr}`,
+      "convert it in NumPy with astype",
+    );
+  const size = shape.reduce((n, d) => n * d, 1),
+    expected = size * elementBytes(type);
+  if (!Number.isSafeInteger(expected) || bytes.length - start !== expected)
+    fail(`${expected} bytes for shape [${shape.join(",")}]`, String(bytes.length - start));
+  const data = readElements(type, bytes.subarray(start), {
+    littleEndian: order !== ">",
+    lossy,
+    what: name,
+    fail,
+  });
   return { dtype: elementDType(type), shape, data: fortran ? toRowMajor(data, shape) : data };
 }
 
 /** The header is a Python dict literal with three known keys: read by pattern, never evaluated. */
-function parseHeader(text: string, fail: Fail): { descr: string; fortran: boolean; shape: number[] } {
+function parseHeader(
+  text: string,
+  fail: Fail,
+): { descr: string; fortran: boolean; shape: number[] } {
   const body = /^\{(.*)\}\s*$/s.exec(text)?.[1] ?? fail("a header { … }", text);
   const found = new Map<string, string>();
   let rest = body.trim();
   while (rest !== "") {
-    const [all, key, value] = /^'(descr|fortran_order|shape)'\s*:\s*('[^']*'|True|False|\([\d,\sL]*\)|\[.*\])\s*(?:,\s*|$)/s.exec(rest) ?? fail("a header of descr, fortran_order and shape", text);
+    const [all, key, value] =
+      /^'(descr|fortran_order|shape)'\s*:\s*('[^']*'|True|False|\([\d,\sL]*\)|\[.*\])\s*(?:,\s*|$)/s.exec(
+        rest,
+      ) ?? fail("a header of descr, fortran_order and shape", text);
     if (found.has(key!)) fail("each key once", key!);
     found.set(key!, value!);
     rest = rest.slice(all.length).trim();
   }
-  const [descr, fortran, dims] = ["descr", "fortran_order", "shape"].map((key) => found.get(key) ?? fail(`a header with ${key}`, text));
-  if (descr!.startsWith("[")) fail("an array of numbers", "an array of records", "save its fields one by one");
-  if (!descr!.startsWith("'") || !dims!.startsWith("(") || !/^(True|False)$/.test(fortran!)) fail("a dtype, an order and a shape", text);
-  const shape = dims!.slice(1, -1).split(",").map((d) => d.trim()).filter((d) => d !== "").map((d) => (/^\d+L?$/.test(d) ? Number.parseInt(d, 10) : fail("whole dimensions", dims!)));
-  if (shape.length > 32 || shape.some((d) => !Number.isSafeInteger(d))) fail("at most 32 countable dimensions", dims!);
+  const [descr, fortran, dims] = ["descr", "fortran_order", "shape"].map(
+    (key) => found.get(key) ?? fail(`a header with ${key}`, text),
+  );
+  if (descr!.startsWith("["))
+    fail("an array of numbers", "an array of records", "save its fields one by one");
+  if (!descr!.startsWith("'") || !dims!.startsWith("(") || !/^(True|False)$/.test(fortran!))
+    fail("a dtype, an order and a shape", text);
+  const shape = dims!
+    .slice(1, -1)
+    .split(",")
+    .map((d) => d.trim())
+    .filter((d) => d !== "")
+    .map((d) => (/^\d+L?$/.test(d) ? Number.parseInt(d, 10) : fail("whole dimensions", dims!)));
+  if (shape.length > 32 || shape.some((d) => !Number.isSafeInteger(d)))
+    fail("at most 32 countable dimensions", dims!);
   return { descr: descr!.slice(1, -1), fortran: fortran === "True", shape };
 }
 
 /** Elements stored first dimension fastest, put in row-major order. */
 function toRowMajor(data: HostData, shape: readonly number[]): HostData {
-  const out = data.slice(), index = shape.map(() => 0), steps = shape.map((_, i) => shape.slice(0, i).reduce((n, d) => n * d, 1));
+  const out = data.slice(),
+    index = shape.map(() => 0),
+    steps = shape.map((_, i) => shape.slice(0, i).reduce((n, d) => n * d, 1));
   for (let k = 0; k < data.length; k++) {
     out[k] = data[index.reduce((at, i, d) => at + i * steps[d]!, 0)]!;
-    for (let d = shape.length - 1; d >= 0; d--) { if (++index[d]! < shape[d]!) break; index[d] = 0; }
+    for (let d = shape.length - 1; d >= 0; d--) {
+      if (++index[d]! < shape[d]!) break;
+      index[d] = 0;
+    }
   }
   return out;
 }
@@ -77,9 +161,17 @@ function toRowMajor(data: HostData, shape: readonly number[]): HostData {
  * @param options also `maxBytes`: what all arrays together may take, 4 GiB by default
  * @throws ArgumentError for a damaged archive or array
  */
-export async function parseNpz(bytes: Uint8Array, options: NpyOptions & { readonly maxBytes?: number } = {}): Promise<Map<string, HostTensor>> {
+export async function parseNpz(
+  bytes: Uint8Array,
+  options: NpyOptions & { readonly maxBytes?: number } = {},
+): Promise<Map<string, HostTensor>> {
   checkOptions("parseNpz", options, ["name", "lossy", "maxBytes"]);
   const { name = "npz data", maxBytes, ...rest } = options;
   const files = await unzip(bytes, name, maxBytes);
-  return new Map(files.map((file) => [file.name.replace(/\.npy$/, ""), parseNpy(file.data, { ...rest, name: `${file.name} of ${name}` })]));
+  return new Map(
+    files.map((file) => [
+      file.name.replace(/\.npy$/, ""),
+      parseNpy(file.data, { ...rest, name: `${file.name} of ${name}` }),
+    ]),
+  );
 }

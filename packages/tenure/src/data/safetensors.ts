@@ -7,9 +7,25 @@ import { ArgumentError } from "../base/errors.ts";
 import { checkOptions, describeValue } from "../base/options.ts";
 import { toHalf } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type ElementType, type Fail, type HostTensor, type Lossy, elementBytes, elementDType, elementTypes, isElementType, readElements } from "./elements.ts";
+import {
+  type ElementType,
+  type Fail,
+  type HostTensor,
+  type Lossy,
+  elementBytes,
+  elementDType,
+  elementTypes,
+  isElementType,
+  readElements,
+} from "./elements.ts";
 
-const names: Readonly<Record<DType, ElementType>> = { float32: "F32", float16: "F16", int32: "I32", uint32: "U32", bool: "BOOL" };
+const names: Readonly<Record<DType, ElementType>> = {
+  float32: "F32",
+  float16: "F16",
+  int32: "I32",
+  uint32: "U32",
+  bool: "BOOL",
+};
 /** Bytes per element in a file: bools take one. */
 const fileBytes = (dtype: DType): number => (dtype === "bool" ? 1 : dtypeBytes(dtype));
 /** The published limit on headers. */
@@ -20,10 +36,19 @@ const maxDepth = 3;
 const maxRank = 64;
 
 /** The file's bytes. Reads are pinned at once, so the tensors may be disposed right after the call. */
-export async function toSafetensors(tensors: Iterable<readonly [string, Tensor]>, metadata?: Readonly<Record<string, string>>): Promise<Uint8Array<ArrayBuffer>> {
+export async function toSafetensors(
+  tensors: Iterable<readonly [string, Tensor]>,
+  metadata?: Readonly<Record<string, string>>,
+): Promise<Uint8Array<ArrayBuffer>> {
   const seen = new Set(["__metadata__"]);
   const list = [...tensors].map(([name, t]) => {
-    if (seen.has(name)) throw new ArgumentError("toSafetensors", "each name once", JSON.stringify(name), "rename one of them");
+    if (seen.has(name))
+      throw new ArgumentError(
+        "toSafetensors",
+        "each name once",
+        JSON.stringify(name),
+        "rename one of them",
+      );
     seen.add(name);
     return { name, dtype: t.dtype, shape: t.shape, size: t.size, data: t.data() };
   });
@@ -34,10 +59,13 @@ export async function toSafetensors(tensors: Iterable<readonly [string, Tensor]>
   const starts = list.map(({ name, dtype, shape, size }) => {
     const start = end;
     end += size * fileBytes(dtype);
-    entries.push(`${JSON.stringify(name)}:${JSON.stringify({ dtype: names[dtype], shape, data_offsets: [start, end] })}`);
+    entries.push(
+      `${JSON.stringify(name)}:${JSON.stringify({ dtype: names[dtype], shape, data_offsets: [start, end] })}`,
+    );
     return start;
   });
-  const json = new TextEncoder().encode(`{${entries.join(",")}}`), header = Math.ceil(json.length / 8) * 8;
+  const json = new TextEncoder().encode(`{${entries.join(",")}}`),
+    header = Math.ceil(json.length / 8) * 8;
   const out = new Uint8Array(8 + header + end);
   new DataView(out.buffer).setBigUint64(0, BigInt(header), true);
   out.fill(0x20, 8, 8 + header).set(json, 8);
@@ -57,59 +85,136 @@ export interface SafetensorsOptions {
 }
 
 /** A file's tensors and its free-form metadata. */
-export interface Safetensors { readonly tensors: Map<string, HostTensor>; readonly metadata: Readonly<Record<string, string>> }
+export interface Safetensors {
+  readonly tensors: Map<string, HostTensor>;
+  readonly metadata: Readonly<Record<string, string>>;
+}
 
 /**
  * The tensors of a file by name, copied out of `bytes`. BF16 and F64 become float32, 8, 16 and 64 bit integers int32 or uint32.
  * @throws ArgumentError for anything the format forbids (lengths, offsets that overlap or leave gaps, repeated names, unknown dtypes, sizes that don't match
  * shapes), and for numbers that the dtype they are read as does not hold
  */
-export function fromSafetensors(bytes: Uint8Array, options: string | SafetensorsOptions = {}): Map<string, HostTensor> { return readSafetensors(bytes, options).tensors; }
+export function fromSafetensors(
+  bytes: Uint8Array,
+  options: string | SafetensorsOptions = {},
+): Map<string, HostTensor> {
+  return readSafetensors(bytes, options).tensors;
+}
 
 /** Like `fromSafetensors`, with the metadata. */
-export function readSafetensors(bytes: Uint8Array, options: string | SafetensorsOptions = {}): Safetensors {
-  if (!((bytes as unknown) instanceof Uint8Array)) throw new ArgumentError("fromSafetensors", "the bytes of a file as a Uint8Array", describeValue(bytes), "pass for example await readFile(path)");
+export function readSafetensors(
+  bytes: Uint8Array,
+  options: string | SafetensorsOptions = {},
+): Safetensors {
+  if (!((bytes as unknown) instanceof Uint8Array))
+    throw new ArgumentError(
+      "fromSafetensors",
+      "the bytes of a file as a Uint8Array",
+      describeValue(bytes),
+      "pass for example await readFile(path)",
+    );
   if (typeof options !== "string") checkOptions("fromSafetensors", options, ["name", "lossy"]);
-  const { name = "safetensors data", lossy = "error" } = typeof options === "string" ? { name: options } : options;
-  const fail: Fail = (expected, got, remedy = "the file is damaged or not a safetensors file") => { throw new ArgumentError("fromSafetensors", `${expected} in ${name}`, got.length > 200 ? `${got.slice(0, 200)}…` : got, remedy); };
+  const { name = "safetensors data", lossy = "error" } =
+    typeof options === "string" ? { name: options } : options;
+  const fail: Fail = (expected, got, remedy = "the file is damaged or not a safetensors file") => {
+    throw new ArgumentError(
+      "fromSafetensors",
+      `${expected} in ${name}`,
+      got.length > 200 ? `${got.slice(0, 200)}…` : got,
+      remedy,
+    );
+  };
   if (bytes.length < 8) fail("at least 8 bytes", String(bytes.length));
-  if (bytes[0] === 0x50 && bytes[1] === 0x4b && bytes[2] === 3 && bytes[3] === 4) fail("a safetensors file", "a zip archive, as torch.save writes", "save it with safetensors.torch.save_file; read npz files with parseNpz");
+  if (bytes[0] === 0x50 && bytes[1] === 0x4b && bytes[2] === 3 && bytes[3] === 4)
+    fail(
+      "a safetensors file",
+      "a zip archive, as torch.save writes",
+      "save it with safetensors.torch.save_file; read npz files with parseNpz",
+    );
   const length = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true);
-  if (length > BigInt(maxHeader) || Number(length) > bytes.length - 8) fail(`a header within the file and ${maxHeader} bytes`, `${length} bytes of ${bytes.length}`);
-  const start = 8 + Number(length), header = parseHeader(bytes.subarray(8, start), fail);
+  if (length > BigInt(maxHeader) || Number(length) > bytes.length - 8)
+    fail(`a header within the file and ${maxHeader} bytes`, `${length} bytes of ${bytes.length}`);
+  const start = 8 + Number(length),
+    header = parseHeader(bytes.subarray(8, start), fail);
   const { __metadata__: metadata = {}, ...entries } = header;
-  if (!isObject(metadata) || Object.values(metadata).some((v) => typeof v !== "string")) return fail("metadata that maps names to strings", JSON.stringify(metadata));
-  const found = Object.entries(entries).map(([key, value]) => parseEntry(key, value, fail)).sort((a, b) => a.from - b.from || a.to - b.to);
+  if (!isObject(metadata) || Object.values(metadata).some((v) => typeof v !== "string"))
+    return fail("metadata that maps names to strings", JSON.stringify(metadata));
+  const found = Object.entries(entries)
+    .map(([key, value]) => parseEntry(key, value, fail))
+    .sort((a, b) => a.from - b.from || a.to - b.to);
   let at = 0;
   for (const { key, from, to } of found) {
-    if (from !== at) fail(`${key} to start at ${at}, where the tensor before it ends`, String(from));
+    if (from !== at)
+      fail(`${key} to start at ${at}, where the tensor before it ends`, String(from));
     at = to;
   }
   if (at !== bytes.length - start) fail(`${at} bytes of tensors`, `${bytes.length - start}`);
-  const tensors = new Map(found.map(({ key, type, shape, from, to }) => [key, { dtype: elementDType(type), shape, data: readElements(type, bytes.subarray(start + from, start + to), { lossy, what: `${key} of ${name}`, fail: (expected, got, remedy) => { throw new ArgumentError("fromSafetensors", expected, got, remedy); } }) }]));
+  const tensors = new Map(
+    found.map(({ key, type, shape, from, to }) => [
+      key,
+      {
+        dtype: elementDType(type),
+        shape,
+        data: readElements(type, bytes.subarray(start + from, start + to), {
+          lossy,
+          what: `${key} of ${name}`,
+          fail: (expected, got, remedy) => {
+            throw new ArgumentError("fromSafetensors", expected, got, remedy);
+          },
+        }),
+      },
+    ]),
+  );
   return { tensors, metadata: metadata as Record<string, string> };
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> { return typeof value === "object" && value !== null && !Array.isArray(value); }
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
 
-interface Entry { readonly key: string; readonly type: ElementType; readonly shape: readonly number[]; readonly from: number; readonly to: number }
+interface Entry {
+  readonly key: string;
+  readonly type: ElementType;
+  readonly shape: readonly number[];
+  readonly from: number;
+  readonly to: number;
+}
 
 function parseEntry(key: string, value: unknown, fail: Fail): Entry {
   if (!isObject(value)) return fail(`an object for ${key}`, JSON.stringify(value));
   const { dtype: type, shape, data_offsets: offsets } = value;
-  const counts = (list: unknown): list is readonly number[] => Array.isArray(list) && list.every((n) => typeof n === "number" && Number.isSafeInteger(n) && n >= 0 && !Object.is(n, -0));
-  if (!isElementType(type)) return fail(`a dtype of ${elementTypes.join(", ")} for ${key}`, JSON.stringify(type), "convert the tensor before saving it");
-  if (!counts(shape) || shape.length > maxRank) return fail(`a shape for ${key}`, JSON.stringify(shape));
-  if (!counts(offsets) || offsets.length !== 2) return fail(`two offsets for ${key}`, JSON.stringify(offsets));
+  const counts = (list: unknown): list is readonly number[] =>
+    Array.isArray(list) &&
+    list.every(
+      (n) => typeof n === "number" && Number.isSafeInteger(n) && n >= 0 && !Object.is(n, -0),
+    );
+  if (!isElementType(type))
+    return fail(
+      `a dtype of ${elementTypes.join(", ")} for ${key}`,
+      JSON.stringify(type),
+      "convert the tensor before saving it",
+    );
+  if (!counts(shape) || shape.length > maxRank)
+    return fail(`a shape for ${key}`, JSON.stringify(shape));
+  if (!counts(offsets) || offsets.length !== 2)
+    return fail(`two offsets for ${key}`, JSON.stringify(offsets));
   let size = 1;
-  for (const d of shape) { size *= d; if (!Number.isSafeInteger(size)) fail(`a countable number of elements for ${key}`, `[${shape.join(",")}]`); }
-  const [from, to] = offsets as readonly [number, number], bytes = size * elementBytes(type);
-  if (to - from !== bytes) fail(`${bytes} bytes for ${key} [${shape.join(",")}]`, String(to - from));
+  for (const d of shape) {
+    size *= d;
+    if (!Number.isSafeInteger(size))
+      fail(`a countable number of elements for ${key}`, `[${shape.join(",")}]`);
+  }
+  const [from, to] = offsets as readonly [number, number],
+    bytes = size * elementBytes(type);
+  if (to - from !== bytes)
+    fail(`${bytes} bytes for ${key} [${shape.join(",")}]`, String(to - from));
   return { key, type, shape, from, to };
 }
 
 function parseHeader(bytes: Uint8Array, fail: Fail): Readonly<Record<string, unknown>> {
-  if (bytes[0] !== 0x7b) fail("a header that begins with {", bytes.length === 0 ? "an empty one" : `byte ${bytes[0]}`);
+  if (bytes[0] !== 0x7b)
+    fail("a header that begins with {", bytes.length === 0 ? "an empty one" : `byte ${bytes[0]}`);
   let header: unknown;
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -128,21 +233,32 @@ function checkJson(text: string, fail: Fail): void {
   let atKey = false;
   for (let i = 0; i < text.length; i++) {
     switch (text.charCodeAt(i)) {
-      case 0x7b: case 0x5b: { // { [
+      case 0x7b:
+      case 0x5b: {
+        // { [
         const isList = text.charCodeAt(i) === 0x5b;
         open.push(isList ? null : new Set());
         atKey = !isList;
         if (open.length > maxDepth) fail(`a header of at most ${maxDepth} levels`, "more");
         break;
       }
-      case 0x7d: case 0x5d: open.pop(); atKey = false; break; // } ]
-      case 0x2c: atKey = open.at(-1) != null; break; // ,
-      case 0x22: { // "
+      case 0x7d:
+      case 0x5d:
+        open.pop();
+        atKey = false;
+        break; // } ]
+      case 0x2c:
+        atKey = open.at(-1) != null;
+        break; // ,
+      case 0x22: {
+        // "
         const from = i++;
-        while (i < text.length && text.charCodeAt(i) !== 0x22) i += text.charCodeAt(i) === 0x5c ? 2 : 1;
+        while (i < text.length && text.charCodeAt(i) !== 0x22)
+          i += text.charCodeAt(i) === 0x5c ? 2 : 1;
         if (!atKey) break;
         atKey = false;
-        const key = JSON.parse(text.slice(from, i + 1)) as string, names = open.at(-1)!;
+        const key = JSON.parse(text.slice(from, i + 1)) as string,
+          names = open.at(-1)!;
         if (names.has(key)) fail("each name once", JSON.stringify(key));
         names.add(key);
         break;

@@ -10,7 +10,11 @@ import { type TensorData, flatten } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** One field of all samples of a batch, in host memory. The shape's first dimension is the batch. */
-export interface HostColumn { readonly data: ArrayBufferView; readonly shape: readonly number[]; readonly dtype?: DType }
+export interface HostColumn {
+  readonly data: ArrayBufferView;
+  readonly shape: readonly number[];
+  readonly dtype?: DType;
+}
 
 /** Samples one at a time: what most datasets are at heart. `get` may read a file: `for await` asks for all samples of a batch at once. */
 export interface Samples<S> {
@@ -19,13 +23,18 @@ export interface Samples<S> {
 }
 
 /** A field of a sample: a number or bool, nested arrays, a typed array, or one with shape and dtype. */
-export type SampleValue = TensorData | { readonly data: TensorData; readonly shape?: readonly number[]; readonly dtype?: DType };
+export type SampleValue =
+  | TensorData
+  | { readonly data: TensorData; readonly shape?: readonly number[]; readonly dtype?: DType };
 
 /** @internal Uploads columns as tensors of the current scope. */
-export function toTensors<K extends string>(columns: Readonly<Record<K, HostColumn>>): Readonly<Record<K, Tensor>> {
+export function toTensors<K extends string>(
+  columns: Readonly<Record<K, HostColumn>>,
+): Readonly<Record<K, Tensor>> {
   const made: [string, Tensor][] = [];
   try {
-    for (const [name, { data, shape, dtype }] of Object.entries<HostColumn>(columns)) made.push([name, tensor(data, { shape, ...(dtype === undefined ? {} : { dtype }) })]);
+    for (const [name, { data, shape, dtype }] of Object.entries<HostColumn>(columns))
+      made.push([name, tensor(data, { shape, ...(dtype === undefined ? {} : { dtype }) })]);
   } catch (error) {
     for (const [, t] of made) t.dispose();
     throw error;
@@ -34,29 +43,57 @@ export function toTensors<K extends string>(columns: Readonly<Record<K, HostColu
 }
 
 function parts(value: SampleValue): { data: TensorData; shape?: readonly number[]; dtype?: DType } {
-  return typeof value === "object" && !Array.isArray(value) && !ArrayBuffer.isView(value) ? value as { data: TensorData; shape?: readonly number[]; dtype?: DType } : { data: value as TensorData };
+  return typeof value === "object" && !Array.isArray(value) && !ArrayBuffer.isView(value)
+    ? (value as { data: TensorData; shape?: readonly number[]; dtype?: DType })
+    : { data: value as TensorData };
 }
 
 /**
  * Stacks the fields of samples: numbers become [N], arrays [N, …]. Dtypes follow the data as in `tensor`, unless a field says another.
  * @throws ArgumentError for samples with different fields, ShapeError for fields of different shapes
  */
-export function stackSamples<S extends Readonly<Record<string, SampleValue>>>(samples: readonly S[]): Readonly<Record<keyof S & string, HostColumn>> {
+export function stackSamples<S extends Readonly<Record<string, SampleValue>>>(
+  samples: readonly S[],
+): Readonly<Record<keyof S & string, HostColumn>> {
   const first = samples[0];
   if (first === undefined) throw new ArgumentError("collate", "at least one sample", "none");
   const names = Object.keys(first);
   const columns = names.map((name) => {
-    let out: Float32Array | Int32Array | Uint32Array | Uint8Array | undefined, shape: readonly number[] = [], dtype: DType = "float32", at = 0;
+    let out: Float32Array | Int32Array | Uint32Array | Uint8Array | undefined,
+      shape: readonly number[] = [],
+      dtype: DType = "float32",
+      at = 0;
     for (const sample of samples) {
-      if (!Object.hasOwn(sample, name) || Object.keys(sample).length !== names.length) throw new ArgumentError("collate", `samples with the fields ${names.join(", ")}`, Object.keys(sample).join(", ") || "none", "pass a collate function of your own");
-      const { data, shape: given, dtype: wanted } = parts(sample[name]!), host = flatten(data), own = given ?? host.shape;
+      if (!Object.hasOwn(sample, name) || Object.keys(sample).length !== names.length)
+        throw new ArgumentError(
+          "collate",
+          `samples with the fields ${names.join(", ")}`,
+          Object.keys(sample).join(", ") || "none",
+          "pass a collate function of your own",
+        );
+      const { data, shape: given, dtype: wanted } = parts(sample[name]!),
+        host = flatten(data),
+        own = given ?? host.shape;
       if (out === undefined) {
         shape = own;
         dtype = wanted ?? host.dtype;
         const n = samples.length * host.values.length;
-        out = dtype === "int32" ? new Int32Array(n) : dtype === "uint32" ? new Uint32Array(n) : dtype === "bool" ? new Uint8Array(n) : new Float32Array(n);
+        out =
+          dtype === "int32"
+            ? new Int32Array(n)
+            : dtype === "uint32"
+              ? new Uint32Array(n)
+              : dtype === "bool"
+                ? new Uint8Array(n)
+                : new Float32Array(n);
       }
-      if (!sameShape(own, shape) || host.values.length !== shape.reduce((n, d) => n * d, 1)) throw new ShapeError("collate", `${name} of one shape, ${formatShape(shape)}`, formatShape(own), "pad or crop the samples, or pass a collate function of your own");
+      if (!sameShape(own, shape) || host.values.length !== shape.reduce((n, d) => n * d, 1))
+        throw new ShapeError(
+          "collate",
+          `${name} of one shape, ${formatShape(shape)}`,
+          formatShape(own),
+          "pad or crop the samples, or pass a collate function of your own",
+        );
       out.set(host.values, at);
       at += host.values.length;
     }
@@ -69,30 +106,51 @@ export function stackSamples<S extends Readonly<Record<string, SampleValue>>>(sa
 export interface Collated<K extends string> {
   readonly length: number;
   batch(indices: readonly number[]): Readonly<Record<K, Tensor>>;
-  load(indices: readonly number[]): (() => Readonly<Record<K, Tensor>>) | Promise<() => Readonly<Record<K, Tensor>>>;
+  load(
+    indices: readonly number[],
+  ): (() => Readonly<Record<K, Tensor>>) | Promise<() => Readonly<Record<K, Tensor>>>;
 }
 
 /** Samples as a dataset. Without `collate`, samples are records whose fields are stacked by `stackSamples`. Errors of `get` and `collate` reach the loop. */
-export function collated<S extends Readonly<Record<string, SampleValue>>>(samples: Samples<S>): Collated<keyof S & string>;
-export function collated<S, K extends string>(samples: Samples<S>, collate: (samples: readonly S[]) => Readonly<Record<K, HostColumn>>): Collated<K>;
-export function collated<S, K extends string>(samples: Samples<S>, collate?: (samples: readonly S[]) => Readonly<Record<K, HostColumn>>): Collated<K> {
-  const stack = collate ?? (stackSamples as unknown as (samples: readonly S[]) => Readonly<Record<K, HostColumn>>);
+export function collated<S extends Readonly<Record<string, SampleValue>>>(
+  samples: Samples<S>,
+): Collated<keyof S & string>;
+export function collated<S, K extends string>(
+  samples: Samples<S>,
+  collate: (samples: readonly S[]) => Readonly<Record<K, HostColumn>>,
+): Collated<K>;
+export function collated<S, K extends string>(
+  samples: Samples<S>,
+  collate?: (samples: readonly S[]) => Readonly<Record<K, HostColumn>>,
+): Collated<K> {
+  const stack =
+    collate ??
+    (stackSamples as unknown as (samples: readonly S[]) => Readonly<Record<K, HostColumn>>);
   const finish = (list: readonly S[]): (() => Readonly<Record<K, Tensor>>) => {
     const columns = stack(list);
     return () => toTensors(columns);
   };
   const load = (indices: readonly number[]): ReturnType<Collated<K>["load"]> => {
     const list = indices.map((i) => samples.get(i));
-    return list.some((s) => s instanceof Promise) ? Promise.all(list).then(finish) : finish(list as S[]);
+    return list.some((s) => s instanceof Promise)
+      ? Promise.all(list).then(finish)
+      : finish(list as S[]);
   };
   return {
-    get length() { return samples.length; },
+    get length() {
+      return samples.length;
+    },
     load,
     batch: (indices) => {
       const loaded = load(indices);
       if (typeof loaded === "function") return loaded();
       loaded.catch(() => undefined);
-      throw new ArgumentError("DataLoader", "samples that are there at once", "a promise", "loop with `for await (const batch of loader)`");
+      throw new ArgumentError(
+        "DataLoader",
+        "samples that are there at once",
+        "a promise",
+        "loop with `for await (const batch of loader)`",
+      );
     },
   };
 }

@@ -25,33 +25,69 @@ export interface DeviceInfo {
   readonly maxTensorBytes: number;
 }
 
-export interface Acquired { readonly device: GPUDevice; readonly info: DeviceInfo }
+export interface Acquired {
+  readonly device: GPUDevice;
+  readonly info: DeviceInfo;
+}
 
-interface WebGPUModule { create(flags: string[]): GPU; readonly globals: Record<string, unknown> }
-interface SoftwareModule { installSoftwareVulkan(options?: { force?: boolean }): Promise<{ restore: () => void }>; hasSystemVulkan(): boolean; usesPackagedDriver(): boolean }
+interface WebGPUModule {
+  create(flags: string[]): GPU;
+  readonly globals: Record<string, unknown>;
+}
+interface SoftwareModule {
+  installSoftwareVulkan(options?: { force?: boolean }): Promise<{ restore: () => void }>;
+  hasSystemVulkan(): boolean;
+  usesPackagedDriver(): boolean;
+}
 
 const choices: readonly string[] = ["auto", "gpu", "software", "null"] satisfies DeviceChoice[];
 const wantedFeatures: readonly GPUFeatureName[] = ["shader-f16", "timestamp-query", "subgroups"];
 const wantedLimits = [
-  "maxBufferSize", "maxStorageBufferBindingSize", "maxStorageBuffersPerShaderStage", "maxComputeWorkgroupStorageSize", "maxComputeInvocationsPerWorkgroup",
-  "maxComputeWorkgroupSizeX", "maxComputeWorkgroupSizeY", "maxComputeWorkgroupSizeZ", "maxComputeWorkgroupsPerDimension",
+  "maxBufferSize",
+  "maxStorageBufferBindingSize",
+  "maxStorageBuffersPerShaderStage",
+  "maxComputeWorkgroupStorageSize",
+  "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupSizeX",
+  "maxComputeWorkgroupSizeY",
+  "maxComputeWorkgroupSizeZ",
+  "maxComputeWorkgroupsPerDimension",
 ] as const;
 
 /** What was asked for: the option, else the environment variable `TENURE_DEVICE`, else `auto`. @throws ArgumentError for an unknown name. */
 export function deviceChoice(option: string | undefined): DeviceChoice {
   const choice = option ?? env("TENURE_DEVICE") ?? "auto";
-  if (!choices.includes(choice)) throw new ArgumentError("init", `device to be one of ${choices.join(", ")}`, describeValue(choice), option === undefined ? "correct the environment variable TENURE_DEVICE" : "correct the option");
+  if (!choices.includes(choice))
+    throw new ArgumentError(
+      "init",
+      `device to be one of ${choices.join(", ")}`,
+      describeValue(choice),
+      option === undefined
+        ? "correct the environment variable TENURE_DEVICE"
+        : "correct the option",
+    );
   return choice as DeviceChoice;
 }
 
 /** @throws DeviceLostError that lists what was tried and what to install. */
-export async function acquire(choice: DeviceChoice, powerPreference?: GPUPowerPreference): Promise<Acquired> {
+export async function acquire(
+  choice: DeviceChoice,
+  powerPreference?: GPUPowerPreference,
+): Promise<Acquired> {
   if (choice === "null") return open(nullGPU(), {}, "null device", "null");
   const tried: string[] = [];
-  const adapterOptions: GPURequestAdapterOptions = powerPreference === undefined ? {} : { powerPreference };
+  const adapterOptions: GPURequestAdapterOptions =
+    powerPreference === undefined ? {} : { powerPreference };
   const browser = (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu;
   if (browser !== undefined) {
-    const found = await attempt(tried, "navigator.gpu", () => open(browser, choice === "software" ? { ...adapterOptions, forceFallbackAdapter: true } : adapterOptions, "navigator.gpu", choice));
+    const found = await attempt(tried, "navigator.gpu", () =>
+      open(
+        browser,
+        choice === "software" ? { ...adapterOptions, forceFallbackAdapter: true } : adapterOptions,
+        "navigator.gpu",
+        choice,
+      ),
+    );
     if (found !== undefined) return found;
   } else if (isNode) {
     const webgpu = await load<WebGPUModule>("webgpu", tried);
@@ -59,26 +95,51 @@ export async function acquire(choice: DeviceChoice, powerPreference?: GPUPowerPr
       const found = await acquireInNode(webgpu, choice, adapterOptions, tried);
       if (found !== undefined) return found;
     }
-  } else tried.push("navigator.gpu: this browser has no WebGPU, or the page is not served over https or from localhost");
-  const remedy = !isNode || browser !== undefined ? "use a browser with WebGPU switched on, on a page served over https or from localhost"
-    : tried.some((t) => t.startsWith("webgpu:")) ? "`npm install webgpu`, which brings WebGPU to Node"
-    : choice === "gpu" ? 'install a Vulkan driver for your GPU, or accept a software adapter with device "auto"'
-    : "install a Vulkan driver for your GPU (or Mesa 24 and newer for a software one), or `npm install tenure-software-gpu` for the packaged software adapter";
-  throw new DeviceLostError("init", `expected a WebGPU device${choice === "auto" ? "" : ` of kind "${choice}"`}, got none; ${remedy}. Tried:\n${tried.map((t) => `  - ${t}`).join("\n")}`);
+  } else
+    tried.push(
+      "navigator.gpu: this browser has no WebGPU, or the page is not served over https or from localhost",
+    );
+  const remedy =
+    !isNode || browser !== undefined
+      ? "use a browser with WebGPU switched on, on a page served over https or from localhost"
+      : tried.some((t) => t.startsWith("webgpu:"))
+        ? "`npm install webgpu`, which brings WebGPU to Node"
+        : choice === "gpu"
+          ? 'install a Vulkan driver for your GPU, or accept a software adapter with device "auto"'
+          : "install a Vulkan driver for your GPU (or Mesa 24 and newer for a software one), or `npm install tenure-software-gpu` for the packaged software adapter";
+  throw new DeviceLostError(
+    "init",
+    `expected a WebGPU device${choice === "auto" ? "" : ` of kind "${choice}"`}, got none; ${remedy}. Tried:\n${tried.map((t) => `  - ${t}`).join("\n")}`,
+  );
 }
 
-async function acquireInNode(webgpu: WebGPUModule, choice: DeviceChoice, options: GPURequestAdapterOptions, tried: string[]): Promise<Acquired | undefined> {
-  for (const [name, value] of Object.entries(webgpu.globals)) if (!(name in globalThis)) Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+async function acquireInNode(
+  webgpu: WebGPUModule,
+  choice: DeviceChoice,
+  options: GPURequestAdapterOptions,
+  tried: string[],
+): Promise<Acquired | undefined> {
+  for (const [name, value] of Object.entries(webgpu.globals))
+    if (!(name in globalThis))
+      Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
   if (choice !== "software") {
     restoreDrivers?.();
     restoreDrivers = undefined;
   }
-  const software = choice === "gpu" ? undefined : await load<SoftwareModule>("tenure-software-gpu", tried);
+  const software =
+    choice === "gpu" ? undefined : await load<SoftwareModule>("tenure-software-gpu", tried);
   // Without a Vulkan loader on Linux, asking Dawn would only print a warning.
   const hopeless = software !== undefined && !software.hasSystemVulkan();
   if (hopeless) tried.push("system driver: no libvulkan.so.1 on this machine");
   if (choice !== "software" && !hopeless) {
-    const found = await attempt(tried, "system driver", () => open(keep(webgpu.create([])), options, software?.usesPackagedDriver() === true ? "packaged SwiftShader" : "system driver", choice));
+    const found = await attempt(tried, "system driver", () =>
+      open(
+        keep(webgpu.create([])),
+        options,
+        software?.usesPackagedDriver() === true ? "packaged SwiftShader" : "system driver",
+        choice,
+      ),
+    );
     if (found !== undefined) return found;
   }
   if (software === undefined) return undefined;
@@ -94,7 +155,10 @@ let restoreDrivers: (() => void) | undefined;
 
 // Dawn's instance must stay referenced: when it is collected, pending promises never settle.
 const kept: GPU[] = [];
-function keep(gpu: GPU): GPU { kept.push(gpu); return gpu; }
+function keep(gpu: GPU): GPU {
+  kept.push(gpu);
+  return gpu;
+}
 
 async function load<T>(specifier: string, tried: string[]): Promise<T | undefined> {
   try {
@@ -105,7 +169,11 @@ async function load<T>(specifier: string, tried: string[]): Promise<T | undefine
   }
 }
 
-async function attempt(tried: string[], what: string, fn: () => Promise<Acquired | string>): Promise<Acquired | undefined> {
+async function attempt(
+  tried: string[],
+  what: string,
+  fn: () => Promise<Acquired | string>,
+): Promise<Acquired | undefined> {
   try {
     const result = await fn();
     if (typeof result !== "string") return result;
@@ -116,20 +184,61 @@ async function attempt(tried: string[], what: string, fn: () => Promise<Acquired
   return undefined;
 }
 
-function firstLine(error: unknown): string { return (error instanceof Error ? error.message : String(error)).split("\n")[0]!; }
+function firstLine(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).split("\n")[0]!;
+}
 
-async function open(gpu: GPU, options: GPURequestAdapterOptions, source: string, choice: "null"): Promise<Acquired>;
-async function open(gpu: GPU, options: GPURequestAdapterOptions, source: string, choice: DeviceChoice): Promise<Acquired | string>;
-async function open(gpu: GPU, options: GPURequestAdapterOptions, source: string, choice: DeviceChoice): Promise<Acquired | string> {
+async function open(
+  gpu: GPU,
+  options: GPURequestAdapterOptions,
+  source: string,
+  choice: "null",
+): Promise<Acquired>;
+async function open(
+  gpu: GPU,
+  options: GPURequestAdapterOptions,
+  source: string,
+  choice: DeviceChoice,
+): Promise<Acquired | string>;
+async function open(
+  gpu: GPU,
+  options: GPURequestAdapterOptions,
+  source: string,
+  choice: DeviceChoice,
+): Promise<Acquired | string> {
   const adapter = await gpu.requestAdapter(options);
   if (adapter === null) return "no adapter";
   const { vendor, architecture, device, description } = adapter.info;
-  const name = description !== "" ? description : device !== "" ? device : `${vendor} ${architecture}`.trim();
-  const software = adapter.info.isFallbackAdapter || /swiftshader|llvmpipe|lavapipe|basic render/i.test(`${vendor} ${architecture} ${device} ${description}`);
-  if (choice === "gpu" && software) return `only the software adapter ${name}; ask for device "auto" to accept it`;
+  const name =
+    description !== "" ? description : device !== "" ? device : `${vendor} ${architecture}`.trim();
+  const software =
+    adapter.info.isFallbackAdapter ||
+    /swiftshader|llvmpipe|lavapipe|basic render/i.test(
+      `${vendor} ${architecture} ${device} ${description}`,
+    );
+  if (choice === "gpu" && software)
+    return `only the software adapter ${name}; ask for device "auto" to accept it`;
   const requiredFeatures = wantedFeatures.filter((f) => adapter.features.has(f));
   const requiredLimits = Object.fromEntries(wantedLimits.map((l) => [l, adapter.limits[l]]));
-  const gpuDevice = await adapter.requestDevice({ label: "tenure", requiredFeatures, requiredLimits });
-  const maxTensorBytes = Math.min(gpuDevice.limits.maxStorageBufferBindingSize, gpuDevice.limits.maxBufferSize);
-  return { device: gpuDevice, info: { kind: choice === "null" ? "null" : software ? "software" : "gpu", name, vendor, architecture, source, features: requiredFeatures, maxTensorBytes } };
+  const gpuDevice = await adapter.requestDevice({
+    label: "tenure",
+    requiredFeatures,
+    requiredLimits,
+  });
+  const maxTensorBytes = Math.min(
+    gpuDevice.limits.maxStorageBufferBindingSize,
+    gpuDevice.limits.maxBufferSize,
+  );
+  return {
+    device: gpuDevice,
+    info: {
+      kind: choice === "null" ? "null" : software ? "software" : "gpu",
+      name,
+      vendor,
+      architecture,
+      source,
+      features: requiredFeatures,
+      maxTensorBytes,
+    },
+  };
 }

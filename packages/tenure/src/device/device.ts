@@ -1,7 +1,12 @@
 /**
  * The device as the runtime sees it: buffers, pipelines, queue, staging, errors, capabilities, in one object per `init()`. Owns all of them and the GPUDevice.
  */
-import { DeviceError, DeviceLostError, OutOfMemoryError, type TenureError } from "../base/errors.ts";
+import {
+  DeviceError,
+  DeviceLostError,
+  OutOfMemoryError,
+  type TenureError,
+} from "../base/errors.ts";
 import type { DeviceCaps } from "../kernels/kernel.ts";
 import type { Acquired, DeviceInfo } from "./acquire.ts";
 import { BufferPool } from "./pool.ts";
@@ -45,11 +50,14 @@ export class Device {
     this.reads = new ReadRing(device);
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
-      this.report(toTenureError((event).error));
+      this.report(toTenureError(event.error));
     });
     void device.lost.then(({ reason, message }) => {
       this.pool.closed = true;
-      this.lost ??= new DeviceLostError("device", `expected a working device, got a lost one (${reason}: ${message}); call init() again and rebuild your tensors`);
+      this.lost ??= new DeviceLostError(
+        "device",
+        `expected a working device, got a lost one (${reason}: ${message}); call init() again and rebuild your tensors`,
+      );
       if (reason !== "destroyed") this.report(this.lost);
     });
   }
@@ -83,14 +91,17 @@ export class Device {
     try {
       encode();
     } finally {
-      verdict = this.gpu.popErrorScope().then(async (error) => {
-        if (error === null) return null;
-        await Promise.resolve(); // allocation failures are told first
-        if (this.#allocationFailure !== null) return this.#allocationFailure; // the reason behind the validation error, reported already
-        const refused = toTenureError(error);
-        this.report(refused);
-        return refused;
-      }, () => this.lost);
+      verdict = this.gpu.popErrorScope().then(
+        async (error) => {
+          if (error === null) return null;
+          await Promise.resolve(); // allocation failures are told first
+          if (this.#allocationFailure !== null) return this.#allocationFailure; // the reason behind the validation error, reported already
+          const refused = toTenureError(error);
+          this.report(refused);
+          return refused;
+        },
+        () => this.lost,
+      );
     }
     return verdict;
   }
@@ -101,15 +112,22 @@ export class Device {
     this.gpu.pushErrorScope("validation");
     this.gpu.pushErrorScope("out-of-memory");
     const buffer = this.gpu.createBuffer(descriptor);
-    const outOfMemory = this.gpu.popErrorScope(), invalid = this.gpu.popErrorScope();
-    this.#allocating = Promise.all([this.#allocating, outOfMemory, invalid]).then(([before, ...errors]) => {
-      const error = errors[0] ?? errors[1];
-      if (error === null) return before;
-      this.#allocationFailure = new OutOfMemoryError("allocate", `expected the device to have ${descriptor.size} bytes more than the ${this.pool.deviceBytes - descriptor.size} it holds, got "${error.message}"; free tensors or use smaller batches`);
-      this.report(this.#allocationFailure);
-      failed();
-      return before ?? this.#allocationFailure;
-    }, () => null);
+    const outOfMemory = this.gpu.popErrorScope(),
+      invalid = this.gpu.popErrorScope();
+    this.#allocating = Promise.all([this.#allocating, outOfMemory, invalid]).then(
+      ([before, ...errors]) => {
+        const error = errors[0] ?? errors[1];
+        if (error === null) return before;
+        this.#allocationFailure = new OutOfMemoryError(
+          "allocate",
+          `expected the device to have ${descriptor.size} bytes more than the ${this.pool.deviceBytes - descriptor.size} it holds, got "${error.message}"; free tensors or use smaller batches`,
+        );
+        this.report(this.#allocationFailure);
+        failed();
+        return before ?? this.#allocationFailure;
+      },
+      () => null,
+    );
     return buffer;
   }
 
@@ -123,11 +141,16 @@ export class Device {
   }
 
   /** Resolves once all work submitted so far has run. */
-  async idle(): Promise<void> { await this.gpu.queue.onSubmittedWorkDone(); }
+  async idle(): Promise<void> {
+    await this.gpu.queue.onSubmittedWorkDone();
+  }
 
   destroy(): void {
     this.pool.closed = true;
-    this.lost ??= new DeviceLostError("device", "expected a working device, got one that was shut down; call init() again and rebuild your tensors");
+    this.lost ??= new DeviceLostError(
+      "device",
+      "expected a working device, got one that was shut down; call init() again and rebuild your tensors",
+    );
     this.gpu.destroy();
   }
 }
@@ -136,6 +159,10 @@ export class Device {
 function toTenureError(error: GPUError): TenureError {
   const op = /"([A-Za-z_][\w+×]*) \[[^\]]*\]"/.exec(error.message)?.[1] ?? "device"; // joined ops: `add×2+relu`
   const kind = error.constructor.name;
-  if (kind === "GPUOutOfMemoryError") return new OutOfMemoryError(op, `expected the device to have room, got "${error.message}"; free tensors or use smaller batches`);
+  if (kind === "GPUOutOfMemoryError")
+    return new OutOfMemoryError(
+      op,
+      `expected the device to have room, got "${error.message}"; free tensors or use smaller batches`,
+    );
   return new DeviceError(op, `expected a valid command, got a ${kind}: ${error.message}`);
 }

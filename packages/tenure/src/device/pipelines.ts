@@ -18,20 +18,30 @@ export class PipelineCache {
   readonly #pipelines = new Map<string, CachedPipeline & { wgsl: string }>();
   readonly #layouts = new Map<string, { group: GPUBindGroupLayout; pipeline: GPUPipelineLayout }>();
 
-  constructor(device: GPUDevice) { this.#device = device; }
+  constructor(device: GPUDevice) {
+    this.#device = device;
+  }
 
   /** The pipeline of a kernel; `label` names the op in device errors. */
   get(kernel: Kernel, label: string): CachedPipeline {
     const known = this.#pipelines.get(kernel.key);
     if (known !== undefined) {
-      if (known.wgsl !== kernel.wgsl) throw internal(`two different shaders have the kernel key ${kernel.key}`);
+      if (known.wgsl !== kernel.wgsl)
+        throw internal(`two different shaders have the kernel key ${kernel.key}`);
       return known;
     }
     const layout = this.#layout(kernel);
     counters.shaderModules++;
     counters.pipelines++;
-    const module = this.#device.createShaderModule({ label: `${label} [${kernel.key}]`, code: kernel.wgsl });
-    const gpu = this.#device.createComputePipeline({ label: `${label} [${kernel.key}]`, layout: layout.pipeline, compute: { module, entryPoint: "main" } });
+    const module = this.#device.createShaderModule({
+      label: `${label} [${kernel.key}]`,
+      code: kernel.wgsl,
+    });
+    const gpu = this.#device.createComputePipeline({
+      label: `${label} [${kernel.key}]`,
+      layout: layout.pipeline,
+      compute: { module, entryPoint: "main" },
+    });
     const made = { id: this.#pipelines.size + 1, gpu, layout: layout.group, wgsl: kernel.wgsl };
     this.#pipelines.set(kernel.key, made);
     return made;
@@ -42,11 +52,21 @@ export class PipelineCache {
     const known = this.#layouts.get(key);
     if (known !== undefined) return known;
     const entries: GPUBindGroupLayoutEntry[] = kernel.bindings.map((access, binding) => ({
-      binding, visibility: GPUShaderStage.COMPUTE, buffer: { type: access === "read" ? "read-only-storage" : "storage" },
+      binding,
+      visibility: GPUShaderStage.COMPUTE,
+      buffer: { type: access === "read" ? "read-only-storage" : "storage" },
     }));
-    if (kernel.params.length > 0) entries.push({ binding: entries.length, visibility: GPUShaderStage.COMPUTE, buffer: { type: "uniform" } });
+    if (kernel.params.length > 0)
+      entries.push({
+        binding: entries.length,
+        visibility: GPUShaderStage.COMPUTE,
+        buffer: { type: "uniform" },
+      });
     const group = this.#device.createBindGroupLayout({ label: key, entries });
-    const made = { group, pipeline: this.#device.createPipelineLayout({ label: key, bindGroupLayouts: [group] }) };
+    const made = {
+      group,
+      pipeline: this.#device.createPipelineLayout({ label: key, bindGroupLayouts: [group] }),
+    };
     this.#layouts.set(key, made);
     return made;
   }

@@ -54,10 +54,14 @@ export class BufferPool {
   closed = false;
 
   /** `create` makes a buffer and calls `failed`, any time later, when the device could not. */
-  constructor(create: (descriptor: GPUBufferDescriptor, failed: () => void) => GPUBuffer) { this.#create = create; }
+  constructor(create: (descriptor: GPUBufferDescriptor, failed: () => void) => GPUBuffer) {
+    this.#create = create;
+  }
 
   /** Bytes on loan. */
-  get usedBytes(): number { return this.deviceBytes - this.freeBytes; }
+  get usedBytes(): number {
+    return this.deviceBytes - this.freeBytes;
+  }
 
   /** Lends a buffer of at least `bytes`; its contents are garbage. */
   acquire(bytes: number): PooledBuffer {
@@ -73,7 +77,15 @@ export class BufferPool {
       counters.buffers++;
       this.made++;
       const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
-      buffer = { id: this.#nextId++, pool: this, gpu: this.#create({ label: `tenure ${size}`, size, usage }, () => { this.#discard(buffer); }), bytes: size, lastUse: 0 };
+      buffer = {
+        id: this.#nextId++,
+        pool: this,
+        gpu: this.#create({ label: `tenure ${size}`, size, usage }, () => {
+          this.#discard(buffer);
+        }),
+        bytes: size,
+        lastUse: 0,
+      };
       this.#held.add(buffer.id);
       this.deviceBytes += size;
     }
@@ -86,18 +98,28 @@ export class BufferPool {
   /** Whether a buffer for `bytes` can only be made after free ones were destroyed. */
   isFull(bytes: number): boolean {
     const size = sizeClass(bytes);
-    return this.freeBytes > 0 && this.deviceBytes + size > this.softLimit && (this.#free.get(size)?.length ?? 0) === 0;
+    return (
+      this.freeBytes > 0 &&
+      this.deviceBytes + size > this.softLimit &&
+      (this.#free.get(size)?.length ?? 0) === 0
+    );
   }
 
   /** Whether the buffer of this id has not been destroyed. */
-  has(id: number): boolean { return this.#held.has(id); }
+  has(id: number): boolean {
+    return this.#held.has(id);
+  }
 
   /** Forgets a buffer that the device never made, wherever it is now. */
   #discard(buffer: PooledBuffer): void {
     if (!this.#held.delete(buffer.id)) return;
     this.deviceBytes -= buffer.bytes;
-    const free = this.#free.get(buffer.bytes), at = free?.indexOf(buffer) ?? -1;
-    if (at !== -1) { free!.splice(at, 1); this.freeBytes -= buffer.bytes; }
+    const free = this.#free.get(buffer.bytes),
+      at = free?.indexOf(buffer) ?? -1;
+    if (at !== -1) {
+      free!.splice(at, 1);
+      this.freeBytes -= buffer.bytes;
+    }
     buffer.gpu.destroy();
     this.generation++;
   }
@@ -128,7 +150,8 @@ export class BufferPool {
         freed += size;
         return false;
       });
-      if (stay.length === 0) this.#free.delete(size); else this.#free.set(size, stay);
+      if (stay.length === 0) this.#free.delete(size);
+      else this.#free.set(size, stay);
     }
     this.deviceBytes -= freed;
     this.freeBytes -= freed;

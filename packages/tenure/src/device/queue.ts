@@ -13,9 +13,17 @@ export class CommandQueue {
   #pipeline: GPUComputePipeline | null = null;
   #pending = 0;
 
-  constructor(device: GPUDevice) { this.#device = device; }
+  constructor(device: GPUDevice) {
+    this.#device = device;
+  }
 
-  dispatch(pipeline: GPUComputePipeline, group: GPUBindGroup, x: number, y: number, z: number): void {
+  dispatch(
+    pipeline: GPUComputePipeline,
+    group: GPUBindGroup,
+    x: number,
+    y: number,
+    z: number,
+  ): void {
     let pass = this.#pass;
     if (pass === null) {
       this.#encoder ??= this.#device.createCommandEncoder();
@@ -23,14 +31,23 @@ export class CommandQueue {
       this.#pipeline = null;
       counters.passes++;
     }
-    if (this.#pipeline !== pipeline) { pass.setPipeline(pipeline); this.#pipeline = pipeline; }
+    if (this.#pipeline !== pipeline) {
+      pass.setPipeline(pipeline);
+      this.#pipeline = pipeline;
+    }
     pass.setBindGroup(0, group);
     pass.dispatchWorkgroups(x, y, z);
     counters.dispatches++;
     if (++this.#pending >= submitEvery) this.submit();
   }
 
-  copy(source: GPUBuffer, sourceOffset: number, target: GPUBuffer, targetOffset: number, bytes: number): void {
+  copy(
+    source: GPUBuffer,
+    sourceOffset: number,
+    target: GPUBuffer,
+    targetOffset: number,
+    bytes: number,
+  ): void {
     this.#endPass();
     this.#encoder ??= this.#device.createCommandEncoder();
     this.#encoder.copyBufferToBuffer(source, sourceOffset, target, targetOffset, bytes);

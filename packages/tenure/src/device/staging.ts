@@ -8,7 +8,9 @@ import { sizeClass } from "./pool.ts";
 /** Uploads below this go through `queue.writeBuffer`, which is cheaper for small data. */
 const ringThreshold = 64 * 1024;
 /** Whether an upload of so many bytes is a copy in the command buffer, rather than a write of the queue. */
-export function isStaged(bytes: number): boolean { return bytes >= ringThreshold; }
+export function isStaged(bytes: number): boolean {
+  return bytes >= ringThreshold;
+}
 
 /** Upload buffers kept mapped per size class. When all are in flight, `writeBuffer` takes over. */
 const ringDepth = 3;
@@ -19,23 +21,37 @@ export class UploadRing {
   readonly #made = new Map<number, number>();
   bytes = 0;
 
-  constructor(device: GPUDevice) { this.#device = device; }
+  constructor(device: GPUDevice) {
+    this.#device = device;
+  }
 
   /**
    * Writes `data` (a multiple of 4 bytes) to `offset` in `target` before anything encoded later runs. `copy` encodes a buffer copy.
    * @returns a function to call after the submit that holds the copy, or undefined when nothing is left to do
    */
-  write(target: GPUBuffer, offset: number, data: Uint8Array<ArrayBuffer>, copy: (source: GPUBuffer, bytes: number) => void): (() => void) | undefined {
+  write(
+    target: GPUBuffer,
+    offset: number,
+    data: Uint8Array<ArrayBuffer>,
+    copy: (source: GPUBuffer, bytes: number) => void,
+  ): (() => void) | undefined {
     counters.uploadBytes += data.byteLength;
     const buffer = !isStaged(data.byteLength) ? undefined : this.#take(sizeClass(data.byteLength));
-    if (buffer === undefined) { this.#device.queue.writeBuffer(target, offset, data); return undefined; }
+    if (buffer === undefined) {
+      this.#device.queue.writeBuffer(target, offset, data);
+      return undefined;
+    }
     new Uint8Array(buffer.getMappedRange(0, data.byteLength)).set(data);
     buffer.unmap();
     copy(buffer, data.byteLength);
     return () => {
       buffer.mapAsync(GPUMapMode.WRITE).then(
-        () => { this.#mapped.get(buffer.size)!.push(buffer); },
-        () => { this.#forget(buffer); }, // device lost or shut down
+        () => {
+          this.#mapped.get(buffer.size)!.push(buffer);
+        },
+        () => {
+          this.#forget(buffer);
+        }, // device lost or shut down
       );
     };
   }
@@ -50,7 +66,12 @@ export class UploadRing {
     this.#made.set(size, made + 1);
     this.bytes += size;
     counters.buffers++;
-    return this.#device.createBuffer({ label: "tenure upload", size, usage: GPUBufferUsage.MAP_WRITE | GPUBufferUsage.COPY_SRC, mappedAtCreation: true });
+    return this.#device.createBuffer({
+      label: "tenure upload",
+      size,
+      usage: GPUBufferUsage.MAP_WRITE | GPUBufferUsage.COPY_SRC,
+      mappedAtCreation: true,
+    });
   }
 
   #forget(buffer: GPUBuffer): void {
@@ -62,7 +83,8 @@ export class UploadRing {
   /** Destroys the buffers that are idle. @returns bytes given back */
   trim(): number {
     const before = this.bytes;
-    for (const list of this.#mapped.values()) for (let b = list.pop(); b !== undefined; b = list.pop()) this.#forget(b);
+    for (const list of this.#mapped.values())
+      for (let b = list.pop(); b !== undefined; b = list.pop()) this.#forget(b);
     return before - this.bytes;
   }
 }
@@ -72,7 +94,9 @@ export class ReadRing {
   readonly #idle = new Map<number, GPUBuffer[]>();
   bytes = 0;
 
-  constructor(device: GPUDevice) { this.#device = device; }
+  constructor(device: GPUDevice) {
+    this.#device = device;
+  }
 
   /** A buffer of at least `bytes` that commands may copy into. */
   take(bytes: number): GPUBuffer {
@@ -81,7 +105,11 @@ export class ReadRing {
     if (idle !== undefined) return idle;
     counters.buffers++;
     this.bytes += size;
-    return this.#device.createBuffer({ label: "tenure read-back", size, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
+    return this.#device.createBuffer({
+      label: "tenure read-back",
+      size,
+      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+    });
   }
 
   /** Maps a buffer whose copies were submitted, hands its bytes to `use`, and keeps the buffer for the next read. `use` must copy what it wants. */
@@ -107,7 +135,11 @@ export class ReadRing {
   /** Destroys the buffers that are idle. @returns bytes given back */
   trim(): number {
     let freed = 0;
-    for (const list of this.#idle.values()) for (let b = list.pop(); b !== undefined; b = list.pop()) { freed += b.size; b.destroy(); }
+    for (const list of this.#idle.values())
+      for (let b = list.pop(); b !== undefined; b = list.pop()) {
+        freed += b.size;
+        b.destroy();
+      }
     this.bytes -= freed;
     return freed;
   }

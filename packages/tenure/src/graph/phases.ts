@@ -6,9 +6,13 @@
 import type { ProgramOp, Role } from "./program.ts";
 
 /** Ops with phases and layers made precise; `roles` are those of the storages. */
-export function withPhases(ops: readonly ProgramOp[], roles: (storage: number) => Role): ProgramOp[] {
+export function withPhases(
+  ops: readonly ProgramOp[],
+  roles: (storage: number) => Role,
+): ProgramOp[] {
   const owner = new Map<number, string>();
-  for (const op of ops) if (op.phase === "forward") for (const r of op.reads) if (!owner.has(r)) owner.set(r, op.layer);
+  for (const op of ops)
+    if (op.phase === "forward") for (const r of op.reads) if (!owner.has(r)) owner.set(r, op.layer);
   /** Per storage: what later ops of the backward pass read it for; null for several layers, or a layer that goes on to others. */
   const readers = new Map<number, string | null>();
   /** Gradients, and the layers of the updates that read them. */
@@ -20,16 +24,21 @@ export function withPhases(ops: readonly ProgramOp[], roles: (storage: number) =
     if (op.phase === "apply") {
       const layer = op.writes.map((w) => owner.get(w)).find((l) => l !== undefined) ?? op.layer;
       result[i] = { ...op, layer };
-      for (const r of op.reads) if (!gradients.has(r) && !op.writes.includes(r)) gradients.set(r, layer);
+      for (const r of op.reads)
+        if (!gradients.has(r) && !op.writes.includes(r)) gradients.set(r, layer);
       continue;
     }
     const applied = op.writes.map((w) => gradients.get(w)).find((l) => l !== undefined);
     const made = applied !== undefined || op.writes.some((w) => roles(w) === "grad");
-    const layer = op.layer === "" ? applied ?? "" : op.layer;
-    const others = op.writes.some((w) => { const reader = readers.get(w); return reader === null || reader !== undefined && reader !== layer; });
-    const derives = others || layer === "" && !made && op.phase === "calcDerivative";
+    const layer = op.layer === "" ? (applied ?? "") : op.layer;
+    const others = op.writes.some((w) => {
+      const reader = readers.get(w);
+      return reader === null || (reader !== undefined && reader !== layer);
+    });
+    const derives = others || (layer === "" && !made && op.phase === "calcDerivative");
     result[i] = { ...op, layer, phase: derives && !made ? "calcDerivative" : "calcGradient" };
-    for (const r of op.reads) readers.set(r, derives || readers.has(r) && readers.get(r) !== layer ? null : layer);
+    for (const r of op.reads)
+      readers.set(r, derives || (readers.has(r) && readers.get(r) !== layer) ? null : layer);
   }
   return result;
 }

@@ -17,7 +17,9 @@ export class Signature {
     this.words = bigger;
   }
 
-  clear(): void { this.length = 0; }
+  clear(): void {
+    this.length = 0;
+  }
 
   /** 32-bit FNV-1a over whole words, with a final mix. */
   hash(): number {
@@ -33,5 +35,7 @@ export class Signature {
     return true;
   }
 
-  snapshot(): Int32Array { return this.words.slice(0, this.length); }
+  snapshot(): Int32Array {
+    return this.words.slice(0, this.length);
+  }
 }

@@ -48,39 +48,97 @@ export interface AxisSpec {
 }
 
 export function axisKernel(spec: AxisSpec, caps: DeviceCaps): Kernel {
-  const { shape, axis, params } = spec, size = sizeOf(shape);
-  const part = (l: Layout, from: number, to: number): Layout => stridedLayout(shape.slice(from, to), l.strides.slice(from, to), 0);
+  const { shape, axis, params } = spec,
+    size = sizeOf(shape);
+  const part = (l: Layout, from: number, to: number): Layout =>
+    stridedLayout(shape.slice(from, to), l.strides.slice(from, to), 0);
   const layouts = spec.sources.map((s) => s.view.layout);
-  const outer = collapse(layouts.map((l) => part(l, 0, axis))), inner = collapse(layouts.map((l) => part(l, axis + 1, shape.length)));
+  const outer = collapse(layouts.map((l) => part(l, 0, axis))),
+    inner = collapse(layouts.map((l) => part(l, axis + 1, shape.length)));
   const last = inner.shape.length - 1;
-  const wide = size > 0 && inner.shape[last]! % 4 === 0 && spec.sources.every((s, k) => {
-    const l = layouts[k]!, own = inner.strides[k]!;
-    if (s.indices === true) return own[last] === 0;
-    return own[last] === 1 && l.offset % 4 === 0 && (l.strides[axis]! % 4 === 0) && own.slice(0, -1).every((x) => x % 4 === 0) && outer.strides[k]!.every((x) => x % 4 === 0);
-  });
+  const wide =
+    size > 0 &&
+    inner.shape[last]! % 4 === 0 &&
+    spec.sources.every((s, k) => {
+      const l = layouts[k]!,
+        own = inner.strides[k]!;
+      if (s.indices === true) return own[last] === 0;
+      return (
+        own[last] === 1 &&
+        l.offset % 4 === 0 &&
+        l.strides[axis]! % 4 === 0 &&
+        own.slice(0, -1).every((x) => x % 4 === 0) &&
+        outer.strides[k]!.every((x) => x % 4 === 0)
+      );
+    });
   const decls: StorageDecl[] = [
-    ...spec.sources.map((s): StorageDecl => ({ dtype: s.view.dtype, vec: wide && s.indices !== true, access: "read" })), { dtype: spec.dtype, vec: wide, access: "read_write" },
+    ...spec.sources.map((s): StorageDecl => ({
+      dtype: s.view.dtype,
+      vec: wide && s.indices !== true,
+      access: "read",
+    })),
+    { dtype: spec.dtype, vec: wide, access: "read_write" },
   ];
-  const innerShape = inner.shape.map((d, i) => (wide && i === last ? d / 4 : d)), innerSize = sizeOf(innerShape), total = wide ? size / 4 : size;
-  const names = { total: params.u32("total", total), inner: params.u32("inner", innerSize), dim: params.u32("dim", shape[axis]!) };
+  const innerShape = inner.shape.map((d, i) => (wide && i === last ? d / 4 : d)),
+    innerSize = sizeOf(innerShape),
+    total = wide ? size / 4 : size;
+  const names = {
+    total: params.u32("total", total),
+    inner: params.u32("inner", innerSize),
+    dim: params.u32("dim", shape[axis]!),
+  };
   const lines = [
-    `let id = (${flatWorkgroup}) * 64u + lane;`, `if (id >= ${names.total}) { return; }`,
-    `let n = id % ${names.inner};`, `let od = id / ${names.inner};`, `let d = od % ${names.dim};`, `let o = od / ${names.dim};`,
-    ...split("o", outer.shape, "oc", params), ...split("n", innerShape, "nc", params),
+    `let id = (${flatWorkgroup}) * 64u + lane;`,
+    `if (id >= ${names.total}) { return; }`,
+    `let n = id % ${names.inner};`,
+    `let od = id / ${names.inner};`,
+    `let d = od % ${names.dim};`,
+    `let o = od / ${names.dim};`,
+    ...split("o", outer.shape, "oc", params),
+    ...split("n", innerShape, "nc", params),
   ];
   const sources = layouts.map((l, k): SourceText => {
     const unit = decls[k]!.vec ? 4 : 1;
-    const place = [params.u32(`s${k}`, l.offset / unit), ...terms("oc", outer.strides[k]!, `s${k}o`, unit, params)];
+    const place = [
+      params.u32(`s${k}`, l.offset / unit),
+      ...terms("oc", outer.strides[k]!, `s${k}o`, unit, params),
+    ];
     // The innermost dimension counts loads already; an index repeats for four neighbours.
-    inner.strides[k]!.forEach((x, i) => { if (x !== 0) place.push(i === last && wide ? `nc${i}` : `nc${i} * ${params.u32(`s${k}n${i}`, x / unit)}`); });
+    inner.strides[k]!.forEach((x, i) => {
+      if (x !== 0)
+        place.push(
+          i === last && wide ? `nc${i}` : `nc${i} * ${params.u32(`s${k}n${i}`, x / unit)}`,
+        );
+    });
     lines.push(`let base${k} = ${place.join(" + ")};`);
-    const step = params.u32(`s${k}step`, l.strides[axis]! / unit), along = params.u32(`s${k}size`, l.shape[axis]!);
-    return { base: `base${k}`, step, size: along, load: (at) => `b${k}[base${k} + (${at}) * ${step}]` };
+    const step = params.u32(`s${k}step`, l.strides[axis]! / unit),
+      along = params.u32(`s${k}size`, l.shape[axis]!);
+    return {
+      base: `base${k}`,
+      step,
+      size: along,
+      load: (at) => `b${k}[base${k} + (${at}) * ${step}]`,
+    };
   });
-  const raw = wgslType(spec.dtype), type = spec.f32 === true ? "f32" : raw, stored = wide ? `vec4<${raw}>` : raw;
-  return makeKernel({
-    name: spec.name, storages: decls, params, helpers: spec.helpers ?? [], workgroupSize: [64, 1, 1], workgroups: gridOf(Math.ceil(total / 64), caps),
-    globals: `alias T = ${wide ? `vec4<${type}>` : type};\n${spec.globals ?? ""}`,
-    main: [...lines, "var r: T;", spec.body(sources), `b${spec.sources.length}[${spec.target === undefined ? "id" : `(o * ${names.dim} + ${spec.target}) * ${names.inner} + n`}] = ${type === raw ? "r" : `${stored}(r)`};`].join("\n"),
-  }, caps);
+  const raw = wgslType(spec.dtype),
+    type = spec.f32 === true ? "f32" : raw,
+    stored = wide ? `vec4<${raw}>` : raw;
+  return makeKernel(
+    {
+      name: spec.name,
+      storages: decls,
+      params,
+      helpers: spec.helpers ?? [],
+      workgroupSize: [64, 1, 1],
+      workgroups: gridOf(Math.ceil(total / 64), caps),
+      globals: `alias T = ${wide ? `vec4<${type}>` : type};\n${spec.globals ?? ""}`,
+      main: [
+        ...lines,
+        "var r: T;",
+        spec.body(sources),
+        `b${spec.sources.length}[${spec.target === undefined ? "id" : `(o * ${names.dim} + ${spec.target}) * ${names.inner} + n`}] = ${type === raw ? "r" : `${stored}(r)`};`,
+      ].join("\n"),
+    },
+    caps,
+  );
 }

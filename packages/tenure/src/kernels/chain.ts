@@ -7,7 +7,15 @@ import { broadcastLayout, collapse, contiguousLayout } from "../base/layout.ts";
 import type { Shape } from "../base/shape.ts";
 import type { View } from "./kernel.ts";
 import { split, terms } from "./indices.ts";
-import { type ComputeType, type Params, type StorageDecl, computeType, indent, loadElement, toStored } from "./wgsl.ts";
+import {
+  type ComputeType,
+  type Params,
+  type StorageDecl,
+  computeType,
+  indent,
+  loadElement,
+  toStored,
+} from "./wgsl.ts";
 
 /** A view read through one of the kernel's bindings. Several operands may share a binding. */
 export interface Operand {
@@ -23,7 +31,10 @@ export interface Output {
 }
 
 /** A per-call uniform. `index`: which of the call's scalars it is; its place in the list unless given. */
-export interface Scalar { readonly type: "f32" | "u32" | "i32"; readonly index?: number }
+export interface Scalar {
+  readonly type: "f32" | "u32" | "i32";
+  readonly index?: number;
+}
 
 /** What is done to one element. */
 export interface Chain {
@@ -69,16 +80,29 @@ export interface Around {
 }
 
 /** A chain as the WGSL function `name` from elements to one value or a struct. */
-export function chainFunction(f: { name: string; args: readonly string[]; types: readonly ComputeType[]; chain: Chain; params: Params }): string {
-  const { name, args, types, chain, params } = f, one = types.length === 1, head = name === "body" ? "" : name, struct = name === "body" ? "R" : `R_${name}`;
+export function chainFunction(f: {
+  name: string;
+  args: readonly string[];
+  types: readonly ComputeType[];
+  chain: Chain;
+  params: Params;
+}): string {
+  const { name, args, types, chain, params } = f,
+    one = types.length === 1,
+    head = name === "body" ? "" : name,
+    struct = name === "body" ? "R" : `R_${name}`;
   const lines = [
-    ...(chain.scalars ?? []).map((s, k) => `let s${k} = ${params.scalar(`${head}s${k}`, s.type, s.index ?? k)};`),
+    ...(chain.scalars ?? []).map(
+      (s, k) => `let s${k} = ${params.scalar(`${head}s${k}`, s.type, s.index ?? k)};`,
+    ),
     ...(chain.needsZero === true ? [`let zero = ${params.u32(`${head}zero`, 0)};`] : []),
     ...types.map((t, k) => `var r${k}: ${t};`),
     chain.body.trim(),
     one ? "return r0;" : `return ${struct}(${types.map((_, k) => `r${k}`).join(", ")});`,
   ];
-  const declared = one ? "" : `struct ${struct} { ${types.map((t, k) => `r${k}: ${t}`).join(", ")} }\n`;
+  const declared = one
+    ? ""
+    : `struct ${struct} { ${types.map((t, k) => `r${k}: ${t}`).join(", ")} }\n`;
   return `${chain.functions ?? ""}${declared}fn ${name}(${args.join(", ")}) -> ${one ? types[0]! : struct} {\n${indent(lines.join("\n"))}}\n`;
 }
 
@@ -93,28 +117,80 @@ export interface Finish {
 }
 
 /** `first`: the kernel's first free binding. Without a chain that is the result itself, contiguous. */
-export function finishing(after: Epilogue | undefined, dtype: DType, first: number, params: Params): Finish {
-  if (after === undefined) return { storages: [{ dtype, vec: false, access: "read_write" }], helpers: [], globals: "", store: (value, at) => `b${first}[${at}] = ${toStored(dtype, value)};` };
+export function finishing(
+  after: Epilogue | undefined,
+  dtype: DType,
+  first: number,
+  params: Params,
+): Finish {
+  if (after === undefined)
+    return {
+      storages: [{ dtype, vec: false, access: "read_write" }],
+      helpers: [],
+      globals: "",
+      store: (value, at) => `b${first}[${at}] = ${toStored(dtype, value)};`,
+    };
   const { operands, outputs, shape, bindings } = after;
-  const storages = bindings.map((access, b): StorageDecl => ({ access, vec: false, dtype: operands.find((o) => o.binding === b)?.view.dtype ?? outputs.find((o) => o.binding === b)!.dtype }));
-  const layouts = [...operands.map((o) => broadcastLayout(o.view.layout, shape)), ...outputs.map((o) => o.view?.layout ?? contiguousLayout(shape))];
-  const inOrder = layouts.map((l) => l.contiguous), uneven = layouts.filter((_, i) => !inOrder[i]!);
+  const storages = bindings.map((access, b): StorageDecl => ({
+    access,
+    vec: false,
+    dtype:
+      operands.find((o) => o.binding === b)?.view.dtype ??
+      outputs.find((o) => o.binding === b)!.dtype,
+  }));
+  const layouts = [
+    ...operands.map((o) => broadcastLayout(o.view.layout, shape)),
+    ...outputs.map((o) => o.view?.layout ?? contiguousLayout(shape)),
+  ];
+  const inOrder = layouts.map((l) => l.contiguous),
+    uneven = layouts.filter((_, i) => !inOrder[i]!);
   // Only views that are not simply in order need coordinates, so only they decide how the dimensions are merged.
-  const { shape: dims, strides } = uneven.length === 0 ? { shape: [], strides: [] } : collapse([...uneven, contiguousLayout(shape)]);
+  const { shape: dims, strides } =
+    uneven.length === 0
+      ? { shape: [], strides: [] }
+      : collapse([...uneven, contiguousLayout(shape)]);
   const index = layouts.map((l, i) => {
-    const parts = [...(l.offset === 0 ? [] : [params.u32(`eo${i}`, l.offset)]), ...(inOrder[i]! ? ["at"] : terms("e", strides[uneven.indexOf(l)]!, `et${i}_`, 1, params))];
+    const parts = [
+      ...(l.offset === 0 ? [] : [params.u32(`eo${i}`, l.offset)]),
+      ...(inOrder[i]! ? ["at"] : terms("e", strides[uneven.indexOf(l)]!, `et${i}_`, 1, params)),
+    ];
     return parts.length === 0 ? "0u" : parts.join(" + ");
   });
-  const wanted = index.join(" "), lines = dims.length === 0 ? [] : split("at", dims, "e", params).filter((line) => { const made = /^let (e\d+) /.exec(line)?.[1]; return made === undefined || new RegExp(`\\b${made}\\b`).test(wanted); });
-  const args = operands.map((o, i) => loadElement(storages[o.binding]!, first + o.binding, index[i]!)), types = outputs.map((o) => computeType(o.dtype));
-  lines.push(`let y = chain(${["a0", ...args, ...(after.needsIndex === true ? ["at"] : [])].join(", ")});`);
-  outputs.forEach((o, k) => lines.push(`b${first + o.binding}[${index[operands.length + k]!}] = ${toStored(o.dtype, types.length === 1 ? "y" : `y.r${k}`)};`));
+  const wanted = index.join(" "),
+    lines =
+      dims.length === 0
+        ? []
+        : split("at", dims, "e", params).filter((line) => {
+            const made = /^let (e\d+) /.exec(line)?.[1];
+            return made === undefined || new RegExp(`\\b${made}\\b`).test(wanted);
+          });
+  const args = operands.map((o, i) =>
+      loadElement(storages[o.binding]!, first + o.binding, index[i]!),
+    ),
+    types = outputs.map((o) => computeType(o.dtype));
+  lines.push(
+    `let y = chain(${["a0", ...args, ...(after.needsIndex === true ? ["at"] : [])].join(", ")});`,
+  );
+  outputs.forEach((o, k) =>
+    lines.push(
+      `b${first + o.binding}[${index[operands.length + k]!}] = ${toStored(o.dtype, types.length === 1 ? "y" : `y.r${k}`)};`,
+    ),
+  );
   const chain = chainFunction({
-    name: "chain", types, chain: after, params,
-    args: [`a0: ${computeType(dtype)}`, ...operands.map((o, i) => `a${i + 1}: ${computeType(o.view.dtype)}`), ...(after.needsIndex === true ? ["idx: u32"] : [])],
+    name: "chain",
+    types,
+    chain: after,
+    params,
+    args: [
+      `a0: ${computeType(dtype)}`,
+      ...operands.map((o, i) => `a${i + 1}: ${computeType(o.view.dtype)}`),
+      ...(after.needsIndex === true ? ["idx: u32"] : []),
+    ],
   });
   return {
-    storages, helpers: after.helpers ?? [], globals: `${chain}fn finish(a0: ${computeType(dtype)}, at: u32) {\n${indent(lines.join("\n"))}}\n`,
+    storages,
+    helpers: after.helpers ?? [],
+    globals: `${chain}fn finish(a0: ${computeType(dtype)}, at: u32) {\n${indent(lines.join("\n"))}}\n`,
     store: (value, at) => `finish(${value}, ${at});`,
   };
 }

@@ -11,7 +11,19 @@ import { type Layout, broadcastLayout, collapse, contiguousLayout } from "../bas
 import { type Shape, sizeOf } from "../base/shape.ts";
 import { type Chain, type Operand, type Output, chainFunction } from "./chain.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
-import { Params, type StorageDecl, computeType, flatWorkgroup, gridOf, indent, loadElement, loadVec4, makeKernel, toStored, vec4Type } from "./wgsl.ts";
+import {
+  Params,
+  type StorageDecl,
+  computeType,
+  flatWorkgroup,
+  gridOf,
+  indent,
+  loadElement,
+  loadVec4,
+  makeKernel,
+  toStored,
+  vec4Type,
+} from "./wgsl.ts";
 
 export type { Operand, Output } from "./chain.ts";
 
@@ -35,8 +47,14 @@ export function elementwiseKernel(spec: ElementwiseSpec, caps: DeviceCaps): Kern
   ];
   const { shape, strides } = collapse(layouts);
   const accesses = layouts.map((l, i): Access => ({
-    binding: i < spec.operands.length ? spec.operands[i]!.binding : spec.outputs[i - spec.operands.length]!.binding,
-    dtype: i < spec.operands.length ? spec.operands[i]!.view.dtype : spec.outputs[i - spec.operands.length]!.dtype,
+    binding:
+      i < spec.operands.length
+        ? spec.operands[i]!.binding
+        : spec.outputs[i - spec.operands.length]!.binding,
+    dtype:
+      i < spec.operands.length
+        ? spec.operands[i]!.view.dtype
+        : spec.outputs[i - spec.operands.length]!.dtype,
     offset: l.offset,
     strides: strides[i]!,
     linear: i >= spec.operands.length && spec.outputs[i - spec.operands.length]!.view === undefined,
@@ -47,11 +65,19 @@ export function elementwiseKernel(spec: ElementwiseSpec, caps: DeviceCaps): Kern
   const main = walk({ spec, params, shape, accesses, vector });
   const storages = storageDecls(spec.bindings, accesses, vector);
   const units = vector || shape.length === 1 ? Math.ceil(size / 4) : size;
-  return makeKernel({
-    name: spec.name, storages, params, helpers: spec.helpers ?? [], workgroupSize: [workgroup, 1, 1],
-    globals: bodyFunction(spec, params), main: main(storages),
-    workgroups: gridOf(Math.ceil(units / (workgroup * unitsPerInvocation(units, caps))), caps),
-  }, caps);
+  return makeKernel(
+    {
+      name: spec.name,
+      storages,
+      params,
+      helpers: spec.helpers ?? [],
+      workgroupSize: [workgroup, 1, 1],
+      globals: bodyFunction(spec, params),
+      main: main(storages),
+      workgroups: gridOf(Math.ceil(units / (workgroup * unitsPerInvocation(units, caps))), caps),
+    },
+    caps,
+  );
 }
 
 const workgroup = 64;
@@ -84,14 +110,24 @@ interface Walk {
 
 /** Whether four neighbours of the innermost dimension are one aligned vec4. */
 function aligned(a: Access): boolean {
-  return a.strides.at(-1) === 1 && a.offset % 4 === 0 && a.strides.slice(0, -1).every((s) => s % 4 === 0);
+  return (
+    a.strides.at(-1) === 1 && a.offset % 4 === 0 && a.strides.slice(0, -1).every((s) => s % 4 === 0)
+  );
 }
 
 /** A binding is declared as vec4 when all its views allow it: the end of a storage need not be a multiple of four elements. */
-function storageDecls(bindings: readonly ("read" | "read_write")[], accesses: readonly Access[], vector: boolean): StorageDecl[] {
+function storageDecls(
+  bindings: readonly ("read" | "read_write")[],
+  accesses: readonly Access[],
+  vector: boolean,
+): StorageDecl[] {
   return bindings.map((access, b) => {
     const here = accesses.filter((a) => a.binding === b);
-    return { access, dtype: here[0]?.dtype ?? "float32", vec: vector && here.length > 0 && here.every(aligned) };
+    return {
+      access,
+      dtype: here[0]?.dtype ?? "float32",
+      vec: vector && here.length > 0 && here.every(aligned),
+    };
   });
 }
 
@@ -99,16 +135,30 @@ function storageDecls(bindings: readonly ("read" | "read_write")[], accesses: re
  * Rank 1: each view has stride 1, stride 0 (loaded once, before the loop) or a constant step. Always four elements to a trip; what a multiple of
  * four leaves over is done singly after the loop.
  */
-function flatWalk({ spec, params, shape, accesses, vector }: Walk): (storages: readonly StorageDecl[]) => string {
-  const count = params.u32("count", Math.floor(shape[0]! / 4)), size = vector ? "" : params.u32("size", shape[0]!);
+function flatWalk({
+  spec,
+  params,
+  shape,
+  accesses,
+  vector,
+}: Walk): (storages: readonly StorageDecl[]) => string {
+  const count = params.u32("count", Math.floor(shape[0]! / 4)),
+    size = vector ? "" : params.u32("size", shape[0]!);
   return (storages) => {
     const before: string[] = [];
     const places = accesses.map((a, i) => {
-      const decl = storages[a.binding]!, step = a.strides[0]!;
+      const decl = storages[a.binding]!,
+        step = a.strides[0]!;
       if (a.linear) return { decl, offset: "", stride: "", once: false };
-      const offset = params.u32(`o${i}`, decl.vec ? a.offset / 4 : a.offset), once = step === 0 && i < spec.operands.length && decl.access === "read";
+      const offset = params.u32(`o${i}`, decl.vec ? a.offset / 4 : a.offset),
+        once = step === 0 && i < spec.operands.length && decl.access === "read";
       if (once) before.push(`let x${i} = ${loadElement(decl, a.binding, offset)};`);
-      return { decl, offset: `${offset} + `, stride: once || step === 1 ? "" : ` * ${params.u32(`t${i}`, step)}`, once };
+      return {
+        decl,
+        offset: `${offset} + `,
+        stride: once || step === 1 ? "" : ` * ${params.u32(`t${i}`, step)}`,
+        once,
+      };
     });
     const visitAll = (wide: boolean): string[] => {
       const visit = visitor(spec, wide);
@@ -120,28 +170,63 @@ function flatWalk({ spec, params, shape, accesses, vector }: Walk): (storages: r
       });
       return visit.text();
     };
-    const rest = vector ? [] : ["{", indent([`let i = ${count} * 4u + first;`, `if (i < ${size}) {`, indent(visitAll(false).join("\n")), "}"].join("\n")), "}"];
+    const rest = vector
+      ? []
+      : [
+          "{",
+          indent(
+            [
+              `let i = ${count} * 4u + first;`,
+              `if (i < ${size}) {`,
+              indent(visitAll(false).join("\n")),
+              "}",
+            ].join("\n"),
+          ),
+          "}",
+        ];
     return [...before, ...loop(count, visitAll(true)), ...rest].join("\n");
   };
 }
 
 /** Rank 2 and more: decompose the unit number once, innermost first, and step every view along. */
-function stridedWalk({ spec, params, shape, accesses, vector }: Walk): (storages: readonly StorageDecl[]) => string {
-  const rank = shape.length, inner = vector ? shape[rank - 1]! / 4 : shape[rank - 1]!;
+function stridedWalk({
+  spec,
+  params,
+  shape,
+  accesses,
+  vector,
+}: Walk): (storages: readonly StorageDecl[]) => string {
+  const rank = shape.length,
+    inner = vector ? shape[rank - 1]! / 4 : shape[rank - 1]!;
   const outer = shape.slice(0, -1).reduce((n, d) => n * d, 1);
   const count = params.u32("count", inner * outer);
-  const dims = shape.map((d, k) => (k === 0 ? "" : params.u32(`d${k}`, k === rank - 1 ? inner : d)));
+  const dims = shape.map((d, k) =>
+    k === 0 ? "" : params.u32(`d${k}`, k === rank - 1 ? inner : d),
+  );
   return (storages) => {
-    const lines: string[] = [`var rest = i;`], visit = visitor(spec, vector);
-    for (let k = rank - 1; k > 0; k--) lines.push(`let c${k} = rest % ${dims[k]};`, k > 1 ? `rest /= ${dims[k]};` : `let c0 = rest / ${dims[k]};`);
+    const lines: string[] = [`var rest = i;`],
+      visit = visitor(spec, vector);
+    for (let k = rank - 1; k > 0; k--)
+      lines.push(
+        `let c${k} = rest % ${dims[k]};`,
+        k > 1 ? `rest /= ${dims[k]};` : `let c0 = rest / ${dims[k]};`,
+      );
     accesses.forEach((a, i) => {
-      const decl = storages[a.binding]!, wide = decl.vec;
-      if (a.linear) { visit.linear(i, decl, a); return; }
+      const decl = storages[a.binding]!,
+        wide = decl.vec;
+      if (a.linear) {
+        visit.linear(i, decl, a);
+        return;
+      }
       const terms = [params.u32(`o${i}`, wide ? a.offset / 4 : a.offset)];
       a.strides.forEach((s, k) => {
         if (s === 0) return;
         const c = k === rank - 1 && vector && !wide ? `c${k} * 4u` : `c${k}`;
-        terms.push(k === rank - 1 && (wide || s === 1) ? c : `${c} * ${params.u32(`t${i}_${k}`, wide ? s / 4 : s)}`);
+        terms.push(
+          k === rank - 1 && (wide || s === 1)
+            ? c
+            : `${c} * ${params.u32(`t${i}_${k}`, wide ? s / 4 : s)}`,
+        );
       });
       const step = a.strides[rank - 1]!;
       if (wide) visit.vec4(i, decl, a, terms.join(" + "));
@@ -150,7 +235,14 @@ function stridedWalk({ spec, params, shape, accesses, vector }: Walk): (storages
         if (step === 0 && vector && i < spec.operands.length) {
           lines.push(`let x${i} = ${loadElement(decl, a.binding, `e${i}`)};`);
           visit.splat(i);
-        } else visit.each(i, decl, a, (k) => (k === 0 || step === 0 ? `e${i}` : step === 1 ? `e${i} + ${k}u` : `e${i} + ${k}u * p.t${i}_${rank - 1}`));
+        } else
+          visit.each(i, decl, a, (k) =>
+            k === 0 || step === 0
+              ? `e${i}`
+              : step === 1
+                ? `e${i} + ${k}u`
+                : `e${i} + ${k}u * p.t${i}_${rank - 1}`,
+          );
       }
     });
     return loop(count, [...lines, ...visit.text()]).join("\n");
@@ -171,23 +263,31 @@ function loop(count: string, body: readonly string[]): string[] {
 // === The body, once per element ===
 
 /** Collects loads, calls and stores of one unit (four elements, or one). */
-function visitor(spec: ElementwiseSpec, vector: boolean): {
+function visitor(
+  spec: ElementwiseSpec,
+  vector: boolean,
+): {
   splat(i: number): void;
   vec4(i: number, decl: StorageDecl, a: Access, index: string): void;
   each(i: number, decl: StorageDecl, a: Access, index: (k: number) => string): void;
   linear(i: number, decl: StorageDecl, a: Access): void;
   text(): string[];
 } {
-  const inputs = spec.operands.length, width = vector ? 4 : 1;
-  const loads: string[] = [], stores: string[] = [];
+  const inputs = spec.operands.length,
+    width = vector ? 4 : 1;
+  const loads: string[] = [],
+    stores: string[] = [];
   const argument: ((k: number) => string)[] = [];
-  const result = (k: number, i: number): string => (spec.outputs.length === 1 ? `y${k}` : `y${k}.r${i - inputs}`);
+  const result = (k: number, i: number): string =>
+    spec.outputs.length === 1 ? `y${k}` : `y${k}.r${i - inputs}`;
   return {
     linear(i, decl, a) {
       if (decl.vec) this.vec4(i, decl, a, "i");
       else this.each(i, decl, a, (k) => (vector ? `i * 4u + ${k}u` : "i"));
     },
-    splat: (i) => { argument[i] = () => `x${i}`; },
+    splat: (i) => {
+      argument[i] = () => `x${i}`;
+    },
     vec4: (i, decl, a, index) => {
       if (i < inputs) {
         loads.push(`let x${i} = ${loadVec4(decl, a.binding, index)};`);
@@ -199,9 +299,12 @@ function visitor(spec: ElementwiseSpec, vector: boolean): {
     },
     each: (i, decl, a, index) => {
       if (i < inputs) {
-        for (let k = 0; k < width; k++) loads.push(`let x${i}_${k} = ${loadElement(decl, a.binding, index(k))};`);
+        for (let k = 0; k < width; k++)
+          loads.push(`let x${i}_${k} = ${loadElement(decl, a.binding, index(k))};`);
         argument[i] = (k) => `x${i}_${k}`;
-      } else for (let k = 0; k < width; k++) stores.push(`b${a.binding}[${index(k)}] = ${toStored(decl.dtype, result(k, i))};`);
+      } else
+        for (let k = 0; k < width; k++)
+          stores.push(`b${a.binding}[${index(k)}] = ${toStored(decl.dtype, result(k, i))};`);
     },
     text: () => {
       const calls = Array.from({ length: width }, (_, k) => {
@@ -218,8 +321,16 @@ function visitor(spec: ElementwiseSpec, vector: boolean): {
 function bodyFunction(spec: ElementwiseSpec, params: Params): string {
   const args = spec.operands.map((o, i) => `a${i}: ${computeType(o.view.dtype)}`);
   if (spec.needsIndex === true) args.push("idx: u32");
-  return chainFunction({ name: "body", args, types: spec.outputs.map((o) => computeType(o.dtype)), chain: spec, params });
+  return chainFunction({
+    name: "body",
+    args,
+    types: spec.outputs.map((o) => computeType(o.dtype)),
+    chain: spec,
+    params,
+  });
 }
 
 /** A layout-only view, for callers that build operands by hand. */
-export function viewOf(layout: Layout, dtype: DType): View { return { layout, dtype }; }
+export function viewOf(layout: Layout, dtype: DType): View {
+  return { layout, dtype };
+}

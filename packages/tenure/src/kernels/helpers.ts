@@ -11,24 +11,46 @@ interface Helper {
   readonly uses?: readonly string[];
 }
 
-const f32Unary = (name: string, expr: string): string => `fn ${name}(x: f32) -> f32 { return ${expr}; }`;
+const f32Unary = (name: string, expr: string): string =>
+  `fn ${name}(x: f32) -> f32 { return ${expr}; }`;
 
 const library: Readonly<Record<string, Helper>> = {
   // --- special values: WGSL refuses NaN and infinity as constants, so they come from variables the compiler cannot fold ---
-  nan: { code: `var<private> nanBits: u32 = 0x7fc00000u;\nfn nan() -> f32 { return bitcast<f32>(nanBits); }` },
-  inf: { code: `var<private> infBits: u32 = 0x7f800000u;\nfn inf() -> f32 { return bitcast<f32>(infBits); }` },
-  isNan: { code: `fn isNan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }` },
-  isInf: { code: `fn isInf(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }` },
-  isFinite: { code: `fn isFinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }` },
+  nan: {
+    code: `var<private> nanBits: u32 = 0x7fc00000u;\nfn nan() -> f32 { return bitcast<f32>(nanBits); }`,
+  },
+  inf: {
+    code: `var<private> infBits: u32 = 0x7f800000u;\nfn inf() -> f32 { return bitcast<f32>(infBits); }`,
+  },
+  isNan: {
+    code: `fn isNan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }`,
+  },
+  isInf: {
+    code: `fn isInf(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }`,
+  },
+  isFinite: {
+    code: `fn isFinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }`,
+  },
   // --- a value as if it had been stored and loaded: what the compiler cannot see through it does not contract (a product and a sum into one rounding) ---
-  hold: { code: `fn hold(x: f32, zero: u32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ zero); }` },
+  hold: {
+    code: `fn hold(x: f32, zero: u32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ zero); }`,
+  },
   // --- order, NaN propagating ---
-  nanMax: { uses: ["isNan"], code: `fn nanMax(a: f32, b: f32) -> f32 { return select(select(max(a, b), b, isNan(b)), a, isNan(a)); }` },
-  nanMin: { uses: ["isNan"], code: `fn nanMin(a: f32, b: f32) -> f32 { return select(select(min(a, b), b, isNan(b)), a, isNan(a)); }` },
+  nanMax: {
+    uses: ["isNan"],
+    code: `fn nanMax(a: f32, b: f32) -> f32 { return select(select(max(a, b), b, isNan(b)), a, isNan(a)); }`,
+  },
+  nanMin: {
+    uses: ["isNan"],
+    code: `fn nanMin(a: f32, b: f32) -> f32 { return select(select(min(a, b), b, isNan(b)), a, isNan(a)); }`,
+  },
   relu: { uses: ["isNan"], code: f32Unary("relu", "select(max(x, 0.0), x, isNan(x))") },
   signOf: { uses: ["isNan"], code: f32Unary("signOf", "select(sign(x), x, isNan(x))") },
   // --- functions with domain or range trouble ---
-  tanhOf: { uses: ["isNan"], code: f32Unary("tanhOf", "select(tanh(clamp(x, -15.0, 15.0)), x, isNan(x))") },
+  tanhOf: {
+    uses: ["isNan"],
+    code: f32Unary("tanhOf", "select(tanh(clamp(x, -15.0, 15.0)), x, isNan(x))"),
+  },
   expOf: {
     uses: ["isNan", "inf"],
     code: `fn expOf(x: f32) -> f32 {
@@ -53,10 +75,13 @@ const library: Readonly<Record<string, Helper>> = {
   return select(log(x), x, isInf(x));
 }`,
   },
-  sqrtOf: { uses: ["isNan", "isInf", "nan"], code: `fn sqrtOf(x: f32) -> f32 {
+  sqrtOf: {
+    uses: ["isNan", "isInf", "nan"],
+    code: `fn sqrtOf(x: f32) -> f32 {
   if (x < 0.0) { return nan(); }
   return select(sqrt(x), x, isNan(x) || isInf(x));
-}` },
+}`,
+  },
   sigmoid: { uses: ["expOf"], code: f32Unary("sigmoid", "1.0 / (1.0 + expOf(-x))") },
   log1pOf: {
     uses: ["logOf"],
@@ -72,7 +97,10 @@ const library: Readonly<Record<string, Helper>> = {
   return expOf(x) - 1.0;
 }`,
   },
-  softplus: { uses: ["expOf", "log1pOf", "isNan"], code: f32Unary("softplus", "select(max(x, 0.0) + log1pOf(expOf(-abs(x))), x, isNan(x))") },
+  softplus: {
+    uses: ["expOf", "log1pOf", "isNan"],
+    code: f32Unary("softplus", "select(max(x, 0.0) + log1pOf(expOf(-abs(x))), x, isNan(x))"),
+  },
   powOf: {
     uses: ["isNan", "isInf", "nan", "inf"],
     code: `fn powOf(a: f32, b: f32) -> f32 {
@@ -121,10 +149,13 @@ const library: Readonly<Record<string, Helper>> = {
   return select(exp2(x), 0.0, x < -149.5);
 }`,
   },
-  log2Of: { uses: ["logOf", "isFinite"], code: `fn log2Of(x: f32) -> f32 {
+  log2Of: {
+    uses: ["logOf", "isFinite"],
+    code: `fn log2Of(x: f32) -> f32 {
   if (x > 0.0 && isFinite(x)) { return log2(x); }
   return logOf(x);
-}` },
+}`,
+  },
   // --- inverse trigonometry: the builtins are good to 2^-11 only; polynomials from Cephes (Moshier), good to an ulp or two ---
   atanOf: {
     uses: ["isNan"],
@@ -139,10 +170,12 @@ const library: Readonly<Record<string, Helper>> = {
   return select(y, -y, (bitcast<u32>(v) >> 31u) != 0u);
 }`,
   },
-  asinPositive: { code: `fn asinPositive(x: f32) -> f32 {
+  asinPositive: {
+    code: `fn asinPositive(x: f32) -> f32 {
   let z = x * x;
   return ((((0.042163199048 * z + 0.024181311049) * z + 0.045470025998) * z + 0.074953002686) * z + 0.16666752422) * z * x + x;
-}` },
+}`,
+  },
   asinOf: {
     uses: ["isNan", "nan", "asinPositive"],
     code: `fn asinOf(x: f32) -> f32 {
@@ -191,15 +224,24 @@ const library: Readonly<Record<string, Helper>> = {
 }`,
   },
   squared: { code: f32Unary("squared", "x * x") },
-  coshOf: { uses: ["expOf"], code: `fn coshOf(x: f32) -> f32 {
+  coshOf: {
+    uses: ["expOf"],
+    code: `fn coshOf(x: f32) -> f32 {
   let e = expOf(0.5 * abs(x));
   return (0.5 * e) * e + 0.5 * expOf(-abs(x));
-}` },
+}`,
+  },
   // --- activations with one text for value, slope and curvature ---
   gaussian: { uses: ["expOf"], code: f32Unary("gaussian", "0.3989423 * expOf(-0.5 * x * x)") },
-  gaussianCdf: { uses: ["erf"], code: f32Unary("gaussianCdf", "0.5 * (1.0 + erf(x * 0.70710677))") },
-  geluTanhOf: { uses: ["tanhOf"], code: `fn geluTanhOf(x: f32) -> f32 { return tanhOf(0.7978846 * (x + 0.044715 * x * x * x)); }
-fn geluTanhSlope(x: f32) -> f32 { return 0.7978846 * (1.0 + 0.134145 * x * x); }` },
+  gaussianCdf: {
+    uses: ["erf"],
+    code: f32Unary("gaussianCdf", "0.5 * (1.0 + erf(x * 0.70710677))"),
+  },
+  geluTanhOf: {
+    uses: ["tanhOf"],
+    code: `fn geluTanhOf(x: f32) -> f32 { return tanhOf(0.7978846 * (x + 0.044715 * x * x * x)); }
+fn geluTanhSlope(x: f32) -> f32 { return 0.7978846 * (1.0 + 0.134145 * x * x); }`,
+  },
   // --- division that rounds down, as Python and PyTorch's remainder: `%` is a - b·trunc(a / b), and division may be off by 2.5 units in the last place ---
   fmodOf: {
     uses: ["nan"],
@@ -241,25 +283,37 @@ fn turned(r: f32, b: f32) -> bool { return (bitcast<u32>(r) & 0x7fffffffu) != 0u
   return select(r, r + b, turned(r, b));
 }`,
   },
-  floorDivI: { code: `fn floorDivI(a: i32, b: i32) -> i32 {
+  floorDivI: {
+    code: `fn floorDivI(a: i32, b: i32) -> i32 {
   if (b == 0) { return 0; }
   let q = a / b;
   return select(q, q - 1, q * b != a && (a < 0) != (b < 0));
-}` },
-  floorModI: { code: `fn floorModI(a: i32, b: i32) -> i32 {
+}`,
+  },
+  floorModI: {
+    code: `fn floorModI(a: i32, b: i32) -> i32 {
   if (b == 0) { return 0; }
   let r = a % b;
   return select(r, r + b, r != 0 && (r < 0) != (b < 0));
-}` },
-  powI: { code: `fn powI(a: i32, b: i32) -> i32 {
+}`,
+  },
+  powI: {
+    code: `fn powI(a: i32, b: i32) -> i32 {
   if (b < 0) { return select(select(0, select(1, -1, (b & 1) != 0), a == -1), 1, a == 1); }
   var r = 1; var base = a; var n = u32(b);
   while (n > 0u) { if ((n & 1u) != 0u) { r *= base; } base *= base; n >>= 1u; }
   return r;
-}` },
+}`,
+  },
   // --- conversions with a defined answer for NaN and out-of-range values ---
-  toI32: { uses: ["isNan"], code: `fn toI32(x: f32) -> i32 { return select(select(i32(clamp(x, -2147483648.0, 2147483520.0)), 2147483647, x >= 2147483648.0), 0, isNan(x)); }` },
-  toU32: { uses: ["isNan"], code: `fn toU32(x: f32) -> u32 { return select(select(u32(clamp(x, 0.0, 4294967040.0)), 4294967295u, x >= 4294967296.0), 0u, isNan(x)); }` },
+  toI32: {
+    uses: ["isNan"],
+    code: `fn toI32(x: f32) -> i32 { return select(select(i32(clamp(x, -2147483648.0, 2147483520.0)), 2147483647, x >= 2147483648.0), 0, isNan(x)); }`,
+  },
+  toU32: {
+    uses: ["isNan"],
+    code: `fn toU32(x: f32) -> u32 { return select(select(u32(clamp(x, 0.0, 4294967040.0)), 4294967295u, x >= 4294967296.0), 0u, isNan(x)); }`,
+  },
   philox: { code: philoxWGSL },
   ...randomHelpers,
 };

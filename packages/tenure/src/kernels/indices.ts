@@ -10,12 +10,27 @@ export function split(index: string, shape: Shape, c: string, params: Params): s
   const lines = [`var ${c}rest = ${index};`];
   for (let k = shape.length - 1; k > 0; k--) {
     const d = params.u32(`${c}d${k}`, shape[k]!);
-    lines.push(`let ${c}${k} = ${c}rest % ${d};`, k > 1 ? `${c}rest /= ${d};` : `let ${c}0 = ${c}rest / ${d};`);
+    lines.push(
+      `let ${c}${k} = ${c}rest % ${d};`,
+      k > 1 ? `${c}rest /= ${d};` : `let ${c}0 = ${c}rest / ${d};`,
+    );
   }
   return lines;
 }
 
 /** `c_k * stride_k` for every stride that is not 0, strides in units of `unit` elements. */
-export function terms(c: string, strides: readonly number[], name: string, unit: number, params: Params): string[] {
-  return strides.flatMap((s, k) => (s === 0 ? [] : s === unit ? [`${c}${k}`] : [`${c}${k} * ${params.u32(`${name}${k}`, s / unit)}`]));
+export function terms(
+  c: string,
+  strides: readonly number[],
+  name: string,
+  unit: number,
+  params: Params,
+): string[] {
+  return strides.flatMap((s, k) =>
+    s === 0
+      ? []
+      : s === unit
+        ? [`${c}${k}`]
+        : [`${c}${k} * ${params.u32(`${name}${k}`, s / unit)}`],
+  );
 }

@@ -16,26 +16,65 @@ import { Params, type StorageDecl, flatWorkgroup, gridOf, makeKernel } from "./w
 export const pickLimit = 32;
 
 /** Groups to deal `length` candidates out to: few enough that each has many times `count` of them, and one when there are few to begin with. */
-export function pickGroups(length: number, count: number): number { return length <= 512 ? 1 : Math.floor(length / Math.max(256, 8 * count)); }
+export function pickGroups(length: number, count: number): number {
+  return length <= 512 ? 1 : Math.floor(length / Math.max(256, 8 * count));
+}
 
 /**
  * Bindings: input, [candidates (int32, input's shape off the axis),] positions (int32, contiguous): per group the first `count` of the candidates, or of all
  * positions, in order. The axis of the result is `groups · count` long. Every group must have `count` candidates.
  */
-export function pickKernel(spec: { input: View; candidates?: View; axis: number; count: number; groups: number; descending: boolean }, caps: DeviceCaps): Kernel {
-  const { input, candidates, axis } = spec, params = new Params(), views = [input, ...(candidates === undefined ? [] : [candidates])];
-  const result = contiguousLayout(input.layout.shape.map((d, i) => (i === axis ? spec.groups * spec.count : d))), layouts = [...views.map((v) => v.layout), result];
-  const off = (l: Layout): Layout => stridedLayout(l.shape.filter((_, i) => i !== axis), l.strides.filter((_, i) => i !== axis), l.offset);
-  const outer = collapse(layouts.map(off)), lines = sizeOf(outer.shape), out = views.length;
-  const count = `${spec.count}u`, groups = params.u32("groups", spec.groups), invocations = lines * spec.groups, total = params.u32("total", invocations);
+export function pickKernel(
+  spec: {
+    input: View;
+    candidates?: View;
+    axis: number;
+    count: number;
+    groups: number;
+    descending: boolean;
+  },
+  caps: DeviceCaps,
+): Kernel {
+  const { input, candidates, axis } = spec,
+    params = new Params(),
+    views = [input, ...(candidates === undefined ? [] : [candidates])];
+  const result = contiguousLayout(
+      input.layout.shape.map((d, i) => (i === axis ? spec.groups * spec.count : d)),
+    ),
+    layouts = [...views.map((v) => v.layout), result];
+  const off = (l: Layout): Layout =>
+    stridedLayout(
+      l.shape.filter((_, i) => i !== axis),
+      l.strides.filter((_, i) => i !== axis),
+      l.offset,
+    );
+  const outer = collapse(layouts.map(off)),
+    lines = sizeOf(outer.shape),
+    out = views.length;
+  const count = `${spec.count}u`,
+    groups = params.u32("groups", spec.groups),
+    invocations = lines * spec.groups,
+    total = params.u32("total", invocations);
   const length = params.u32("length", views.at(-1)!.layout.shape[axis]!);
-  const base = layouts.map((l, i) => `let base${i} = ${[params.u32(`o${i}`, l.offset), ...terms("k", outer.strides[i]!, `t${i}k`, 1, params)].join(" + ")};`);
-  const at = (i: number, place: string): string => `b${i}[base${i} + (${place}) * ${params.u32(`s${i}`, layouts[i]!.strides[axis]!)}]`;
-  const decls: StorageDecl[] = [...views.map((v): StorageDecl => ({ dtype: v.dtype, vec: false, access: "read" })), { dtype: "int32", vec: false, access: "read_write" }];
-  return makeKernel({
-    name: "pick", storages: decls, params, workgroupSize: [64, 1, 1], workgroups: gridOf(Math.ceil(invocations / 64), caps),
-    globals: `${keyFunction(input.dtype, spec.descending)}fn before(key: u32, place: u32, other: u32, there: u32) -> bool { return key < other || (key == other && place < there); }\n`,
-    main: `let id = (${flatWorkgroup}) * 64u + lane;
+  const base = layouts.map(
+    (l, i) =>
+      `let base${i} = ${[params.u32(`o${i}`, l.offset), ...terms("k", outer.strides[i]!, `t${i}k`, 1, params)].join(" + ")};`,
+  );
+  const at = (i: number, place: string): string =>
+    `b${i}[base${i} + (${place}) * ${params.u32(`s${i}`, layouts[i]!.strides[axis]!)}]`;
+  const decls: StorageDecl[] = [
+    ...views.map((v): StorageDecl => ({ dtype: v.dtype, vec: false, access: "read" })),
+    { dtype: "int32", vec: false, access: "read_write" },
+  ];
+  return makeKernel(
+    {
+      name: "pick",
+      storages: decls,
+      params,
+      workgroupSize: [64, 1, 1],
+      workgroups: gridOf(Math.ceil(invocations / 64), caps),
+      globals: `${keyFunction(input.dtype, spec.descending)}fn before(key: u32, place: u32, other: u32, there: u32) -> bool { return key < other || (key == other && place < there); }\n`,
+      main: `let id = (${flatWorkgroup}) * 64u + lane;
 if (id >= ${total}) { return; }
 let line = id / ${groups};
 let group = id % ${groups};
@@ -57,5 +96,7 @@ for (var j = group; j < ${length}; j += ${groups}) {
   held = min(held + 1u, ${count});
 }
 for (var i = 0u; i < ${count}; i++) { ${at(out, `group * ${count} + i`)} = i32(places[i]); }`,
-  }, caps);
+    },
+    caps,
+  );
 }

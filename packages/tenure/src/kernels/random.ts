@@ -25,7 +25,9 @@ fn philox(counter: vec4<u32>, key: vec2<u32>) -> vec4<u32> {
 }`;
 
 /** Helpers for bodies with `needsIndex`. `seed0, seed1` name the stream; `at` is the element's counter: `idx`, with the draw's number in `seed` or offset by the caller. */
-export const randomHelpers: Readonly<Record<string, { readonly code: string; readonly uses: readonly string[] }>> = {
+export const randomHelpers: Readonly<
+  Record<string, { readonly code: string; readonly uses: readonly string[] }>
+> = {
   randomBits: {
     uses: ["philox"],
     code: `fn randomBits(seed0: u32, seed1: u32, stream: u32, at: u32) -> u32 {
@@ -51,19 +53,30 @@ export const randomHelpers: Readonly<Record<string, { readonly code: string; rea
 // === The same in JavaScript, for tests and host-side draws ===
 
 function mulHi(a: number, b: number): number {
-  const al = a & 0xffff, ah = a >>> 16, bl = b & 0xffff, bh = b >>> 16;
-  const mid = ah * bl + ((al * bl) >>> 16), mid2 = al * bh + (mid & 0xffff);
+  const al = a & 0xffff,
+    ah = a >>> 16,
+    bl = b & 0xffff,
+    bh = b >>> 16;
+  const mid = ah * bl + ((al * bl) >>> 16),
+    mid2 = al * bh + (mid & 0xffff);
   return (ah * bh + Math.floor(mid / 65536) + Math.floor(mid2 / 65536)) >>> 0;
 }
 
 /** Philox 4x32-10 of one 128-bit counter under a 64-bit key; words are u32. */
-export function philox(counter: readonly [number, number, number, number], key: readonly [number, number]): [number, number, number, number] {
-  let [a, b, c, d] = counter, [k0, k1] = key;
+export function philox(
+  counter: readonly [number, number, number, number],
+  key: readonly [number, number],
+): [number, number, number, number] {
+  let [a, b, c, d] = counter,
+    [k0, k1] = key;
   for (let i = 0; i < 10; i++) {
-    const hx = mulHi(0xd2511f53, a), lx = Math.imul(0xd2511f53, a) >>> 0;
-    const hy = mulHi(0xcd9e8d57, c), ly = Math.imul(0xcd9e8d57, c) >>> 0;
+    const hx = mulHi(0xd2511f53, a),
+      lx = Math.imul(0xd2511f53, a) >>> 0;
+    const hy = mulHi(0xcd9e8d57, c),
+      ly = Math.imul(0xcd9e8d57, c) >>> 0;
     [a, b, c, d] = [(hy ^ b ^ k0) >>> 0, ly, (hx ^ d ^ k1) >>> 0, lx];
-    k0 = (k0 + 0x9e3779b9) >>> 0; k1 = (k1 + 0xbb67ae85) >>> 0;
+    k0 = (k0 + 0x9e3779b9) >>> 0;
+    k1 = (k1 + 0xbb67ae85) >>> 0;
   }
   return [a, b, c, d];
 }

@@ -5,16 +5,35 @@
  * Sums go through three levels of partial sums, so the error grows like the cube root of the length. Owns nothing.
  */
 import type { DType } from "../base/dtype.ts";
-import { type Layout, broadcastLayout, collapse, reshapeLayout, stridedLayout } from "../base/layout.ts";
+import {
+  type Layout,
+  broadcastLayout,
+  collapse,
+  reshapeLayout,
+  stridedLayout,
+} from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
 import { type Epilogue, type Operand, type Prologue, chainFunction, finishing } from "./chain.ts";
 import { split, terms } from "./indices.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import {
-  type ComputeType, Params, type StorageDecl, computeType, flatWorkgroup, gridOf, indent, infWord, loadElement, loadVec4, makeKernel, nanWord, negInfWord,
+  type ComputeType,
+  Params,
+  type StorageDecl,
+  computeType,
+  flatWorkgroup,
+  gridOf,
+  indent,
+  infWord,
+  loadElement,
+  loadVec4,
+  makeKernel,
+  nanWord,
+  negInfWord,
 } from "./wgsl.ts";
 
-export type ReduceOp = "sum" | "mean" | "max" | "min" | "prod" | "argMax" | "argMin" | "any" | "all";
+export type ReduceOp =
+  "sum" | "mean" | "max" | "min" | "prod" | "argMax" | "argMin" | "any" | "all";
 
 export interface ReduceSpec {
   readonly op: ReduceOp;
@@ -38,77 +57,154 @@ export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
   const layouts = operands.map((o) => broadcastLayout(o.view.layout, inShape));
   const reduced = inShape.map((_, i) => spec.axes.includes(i));
   // The order of accumulation is that of the input where it lies in memory, also when it is computed on the way: the same bits either way.
-  const alone = [pick(spec.input.layout, reduced, false), pick(spec.input.layout, reduced, true)].map((l) => collapse([l])), walk0 = alone[1]!;
-  const kept = collapse((layouts.length > 0 ? layouts : [spec.input.layout]).map((l) => pick(l, reduced, false))); // a chain may need no operand
-  const over = { shape: walk0.shape, strides: layouts.map((l) => along(pick(l, reduced, true), walk0.shape)) };
-  const outputs = sizeOf(kept.shape), length = sizeOf(over.shape);
-  const inner = over.shape.at(-1)!, outer = length === 0 ? 0 : length / inner;
+  const alone = [
+      pick(spec.input.layout, reduced, false),
+      pick(spec.input.layout, reduced, true),
+    ].map((l) => collapse([l])),
+    walk0 = alone[1]!;
+  const kept = collapse(
+    (layouts.length > 0 ? layouts : [spec.input.layout]).map((l) => pick(l, reduced, false)),
+  ); // a chain may need no operand
+  const over = {
+    shape: walk0.shape,
+    strides: layouts.map((l) => along(pick(l, reduced, true), walk0.shape)),
+  };
+  const outputs = sizeOf(kept.shape),
+    length = sizeOf(over.shape);
+  const inner = over.shape.at(-1)!,
+    outer = length === 0 ? 0 : length / inner;
 
-  const vector = inner % 4 === 0 && length > 0 && inFours(spec.input.layout.offset, alone[0]!.strides[0]!, walk0.strides[0]!);
+  const vector =
+    inner % 4 === 0 &&
+    length > 0 &&
+    inFours(spec.input.layout.offset, alone[0]!.strides[0]!, walk0.strides[0]!);
   const decls = storageDecls(operands, kept, over, layouts, vector);
   const innerUnits = vector ? inner / 4 : inner;
   const params = new Params();
   const acc = accumulator(spec, params, length, operands);
-  const tile = chooseTile({ outputs, outer, innerUnits, rowwise: walk0.strides[0]!.at(-1) === 1, caps });
+  const tile = chooseTile({
+    outputs,
+    outer,
+    innerUnits,
+    rowwise: walk0.strides[0]!.at(-1) === 1,
+    caps,
+  });
   const lanesOverOuter = tile.lanes > 1 && outer > innerUnits;
-  const names = { outputs: params.u32("outputs", outputs), outer: params.u32("outer", outer), inner: params.u32("inner", innerUnits) };
+  const names = {
+    outputs: params.u32("outputs", outputs),
+    outer: params.u32("outer", outer),
+    inner: params.u32("inner", innerUnits),
+  };
 
   // Where the operands of output `o` begin.
-  const start = [...split("o", kept.shape, "k", params), ...operands.map((_, i) => {
-    const unit = decls[operands[i]!.binding]!.vec ? 4 : 1;
-    return `let base${i} = ${sum([params.u32(`o${i}`, layouts[i]!.offset / unit), ...terms("k", kept.strides[i]!, `t${i}k`, unit, params)])};`;
-  })];
+  const start = [
+    ...split("o", kept.shape, "k", params),
+    ...operands.map((_, i) => {
+      const unit = decls[operands[i]!.binding]!.vec ? 4 : 1;
+      return `let base${i} = ${sum([params.u32(`o${i}`, layouts[i]!.offset / unit), ...terms("k", kept.strides[i]!, `t${i}k`, unit, params)])};`;
+    }),
+  ];
   // Where they stand after the outer reduced dimensions.
   const outerShape = over.shape.slice(0, -1);
-  const move = [...(outerShape.length > 0 ? split("u", outerShape, "v", params) : []), ...operands.map((_, i) => {
-    const unit = decls[operands[i]!.binding]!.vec ? 4 : 1;
-    return `let row${i} = ${sum([`base${i}`, ...terms("v", over.strides[i]?.slice(0, -1) ?? [], `t${i}v`, unit, params)])};`;
-  })];
+  const move = [
+    ...(outerShape.length > 0 ? split("u", outerShape, "v", params) : []),
+    ...operands.map((_, i) => {
+      const unit = decls[operands[i]!.binding]!.vec ? 4 : 1;
+      return `let row${i} = ${sum([`base${i}`, ...terms("v", over.strides[i]?.slice(0, -1) ?? [], `t${i}v`, unit, params)])};`;
+    }),
+  ];
 
-  const outerLoop = lanesOverOuter ? ["ly", `${tile.lanes}u`] : ["0u", "1u"], innerLoop = lanesOverOuter ? ["0u", "1u"] : ["ly", `${tile.lanes}u`];
+  const outerLoop = lanesOverOuter ? ["ly", `${tile.lanes}u`] : ["0u", "1u"],
+    innerLoop = lanesOverOuter ? ["0u", "1u"] : ["ly", `${tile.lanes}u`];
   const position = outerShape.length > 0 ? `u * ${names.inner}${vector ? " * 4u" : ""} + ` : "";
   const at = (k: number): string => `${position}${vector ? `j * 4u + ${k}u` : "j"}`;
-  const visit = elementLoads(spec, operands, decls, over.strides.map((s, i) => s?.at(-1) ?? jump(`jump${i}`, pick(layouts[i]!, reduced, true), params)), vector, position, params);
+  const visit = elementLoads(
+    spec,
+    operands,
+    decls,
+    over.strides.map(
+      (s, i) => s?.at(-1) ?? jump(`jump${i}`, pick(layouts[i]!, reduced, true), params),
+    ),
+    vector,
+    position,
+    params,
+  );
   const stride = `${innerLoop[1]}`;
   // Single elements go four to a statement as well: SwiftShader keeps variables in memory, and GPUs like loads in flight.
   const walk = (first: string, end: string): string[] => {
-    const step = (values: readonly string[]): string => indent([...visit.lines, ...acc.add(values, at)].join("\n"));
-    if (vector || acc.ordered) return [`for (var j = ${first}; j < ${end}; j += ${stride}) {`, step(visit.values("j")), "}"];
-    const four = [0, 1, 2, 3].map((n) => visit.values(n === 0 ? "j" : `(j + ${n * (lanesOverOuter ? 1 : tile.lanes)}u)`)[0]!);
+    const step = (values: readonly string[]): string =>
+      indent([...visit.lines, ...acc.add(values, at)].join("\n"));
+    if (vector || acc.ordered)
+      return [`for (var j = ${first}; j < ${end}; j += ${stride}) {`, step(visit.values("j")), "}"];
+    const four = [0, 1, 2, 3].map(
+      (n) => visit.values(n === 0 ? "j" : `(j + ${n * (lanesOverOuter ? 1 : tile.lanes)}u)`)[0]!,
+    );
     return [
-      `var j = ${first};`, `for (; j + ${3 * (lanesOverOuter ? 1 : tile.lanes)}u < ${end}; j += ${4 * (lanesOverOuter ? 1 : tile.lanes)}u) {`, step(four), "}",
-      `for (; j < ${end}; j += ${stride}) {`, step(visit.values("j")), "}",
+      `var j = ${first};`,
+      `for (; j + ${3 * (lanesOverOuter ? 1 : tile.lanes)}u < ${end}; j += ${4 * (lanesOverOuter ? 1 : tile.lanes)}u) {`,
+      step(four),
+      "}",
+      `for (; j < ${end}; j += ${stride}) {`,
+      step(visit.values("j")),
+      "}",
     ];
   };
   const block = 64 * (lanesOverOuter ? 1 : tile.lanes);
   const chunked = acc.blocked
     ? [
         `for (var c = ${innerLoop[0]}; c < ${names.inner}; c += ${block}u) {`,
-        indent(["var part = acc0();", `let end = min(c + ${block}u, ${names.inner});`, ...walk("c", "end"),
-          "level1 += part;", "parts += 1u;", "if (parts == 64u) { total += level1; level1 = acc0(); parts = 0u; }"].join("\n")),
+        indent(
+          [
+            "var part = acc0();",
+            `let end = min(c + ${block}u, ${names.inner});`,
+            ...walk("c", "end"),
+            "level1 += part;",
+            "parts += 1u;",
+            "if (parts == 64u) { total += level1; level1 = acc0(); parts = 0u; }",
+          ].join("\n"),
+        ),
         "}",
       ]
     : walk(innerLoop[0]!, names.inner);
-  const work = [...start, `for (var u = ${outerLoop[0]}; u < ${names.outer}; u += ${outerLoop[1]}) {`, indent([...move, ...chunked].join("\n")), "}", ...acc.close];
+  const work = [
+    ...start,
+    `for (var u = ${outerLoop[0]}; u < ${names.outer}; u += ${outerLoop[1]}) {`,
+    indent([...move, ...chunked].join("\n")),
+    "}",
+    ...acc.close,
+  ];
 
   const one = tile.lanes === 1;
-  const [ox, ly] = tile.outputsFast ? [`lane % ${tile.outputs}u`, `lane / ${tile.outputs}u`] : [`lane / ${tile.lanes}u`, `lane % ${tile.lanes}u`];
-  const finish = finishing(spec.after, spec.outDtype, decls.length, params), store = finish.store(acc.result, "o");
+  const [ox, ly] = tile.outputsFast
+    ? [`lane % ${tile.outputs}u`, `lane / ${tile.outputs}u`]
+    : [`lane / ${tile.lanes}u`, `lane % ${tile.lanes}u`];
+  const finish = finishing(spec.after, spec.outDtype, decls.length, params),
+    store = finish.store(acc.result, "o");
   const main = [
     `let o = (${flatWorkgroup}) * ${tile.outputs}u + ${tile.outputs === 1 ? "0u" : one ? "lane" : ox};`,
     one ? "const ly = 0u;" : `let ly = ${ly};`,
     ...acc.open,
-    `if (o < ${names.outputs}) {`, indent(work.join("\n")), "}",
-    ...(one ? [`if (o < ${names.outputs}) { ${store} }`] : [...acc.tree(tile), `if (ly == 0u && o < ${names.outputs}) { ${store} }`]),
+    `if (o < ${names.outputs}) {`,
+    indent(work.join("\n")),
+    "}",
+    ...(one
+      ? [`if (o < ${names.outputs}) { ${store} }`]
+      : [...acc.tree(tile), `if (ly == 0u && o < ${names.outputs}) { ${store} }`]),
   ].join("\n");
 
-  return makeKernel({
-    name: `reduce.${spec.op}`, params, helpers: [...(spec.before?.helpers ?? []), ...acc.helpers, ...finish.helpers],
-    storages: [...decls, ...finish.storages],
-    workgroupSize: [tile.outputs * tile.lanes, 1, 1],
-    globals: `${visit.globals}${acc.globals}${finish.globals}${one ? "" : acc.shared(tile.outputs * tile.lanes)}`,
-    main, workgroups: gridOf(Math.ceil(outputs / tile.outputs), caps),
-  }, caps);
+  return makeKernel(
+    {
+      name: `reduce.${spec.op}`,
+      params,
+      helpers: [...(spec.before?.helpers ?? []), ...acc.helpers, ...finish.helpers],
+      storages: [...decls, ...finish.storages],
+      workgroupSize: [tile.outputs * tile.lanes, 1, 1],
+      globals: `${visit.globals}${acc.globals}${finish.globals}${one ? "" : acc.shared(tile.outputs * tile.lanes)}`,
+      main,
+      workgroups: gridOf(Math.ceil(outputs / tile.outputs), caps),
+    },
+    caps,
+  );
 }
 
 /** The dimensions of a layout that are reduced (or kept). */
@@ -125,7 +221,12 @@ function along(l: Layout, shape: Shape): readonly number[] | null {
 
 /** Whether steps of four elements along the last stride can be loaded as vectors. */
 function inFours(offset: number, kept: readonly number[], over: readonly number[]): boolean {
-  return over.at(-1) === 1 && offset % 4 === 0 && over.slice(0, -1).every((s) => s % 4 === 0) && kept.every((s) => s % 4 === 0);
+  return (
+    over.at(-1) === 1 &&
+    offset % 4 === 0 &&
+    over.slice(0, -1).every((s) => s % 4 === 0) &&
+    kept.every((s) => s % 4 === 0)
+  );
 }
 
 // === Shape of the launch ===
@@ -139,46 +240,87 @@ export interface Tile {
   readonly outputsFast: boolean;
 }
 
-export function chooseTile(t: { outputs: number; outer: number; innerUnits: number; rowwise: boolean; caps: DeviceCaps }): Tile {
+export function chooseTile(t: {
+  outputs: number;
+  outer: number;
+  innerUnits: number;
+  rowwise: boolean;
+  caps: DeviceCaps;
+}): Tile {
   const threads = t.caps.software ? 64 : 256;
   const most = Math.max(t.outer, t.innerUnits); // loop that lanes divide
   let lanes: number;
-  if (t.caps.software) lanes = t.outputs >= 128 ? 1 : Math.min(pow2(64 / Math.max(t.outputs, 1)), pow2(most / 16));
+  if (t.caps.software)
+    lanes = t.outputs >= 128 ? 1 : Math.min(pow2(64 / Math.max(t.outputs, 1)), pow2(most / 16));
   else {
     lanes = Math.max(pow2(131072 / Math.max(t.outputs, 1)), t.rowwise ? 32 : 1);
     lanes = Math.min(lanes, threads, pow2(most / 2));
   }
-  const outputs = Math.min(threads / lanes, t.caps.software ? Math.max(pow2(t.outputs / 16), 4) : threads, 2 * pow2(t.outputs));
+  const outputs = Math.min(
+    threads / lanes,
+    t.caps.software ? Math.max(pow2(t.outputs / 16), 4) : threads,
+    2 * pow2(t.outputs),
+  );
   return { outputs, lanes, outputsFast: !t.rowwise };
 }
 
 /** The largest power of two that is at most `x`, and at least 1. */
-function pow2(x: number): number { return x < 2 ? 1 : 2 ** Math.floor(Math.log2(x)); }
+function pow2(x: number): number {
+  return x < 2 ? 1 : 2 ** Math.floor(Math.log2(x));
+}
 
 // === Loads ===
 
-function sum(parts: readonly string[]): string { return parts.join(" + "); }
+function sum(parts: readonly string[]): string {
+  return parts.join(" + ");
+}
 
-function storageDecls(operands: readonly Operand[], kept: { strides: number[][] }, over: { strides: readonly (readonly number[] | null)[] }, layouts: readonly Layout[], vector: boolean): StorageDecl[] {
+function storageDecls(
+  operands: readonly Operand[],
+  kept: { strides: number[][] },
+  over: { strides: readonly (readonly number[] | null)[] },
+  layouts: readonly Layout[],
+  vector: boolean,
+): StorageDecl[] {
   const count = operands.reduce((n, o) => Math.max(n, o.binding + 1), 0);
-  const fits = (i: number): boolean => { const o = over.strides[i]!; return o !== null && inFours(layouts[i]!.offset, kept.strides[i]!, o); };
+  const fits = (i: number): boolean => {
+    const o = over.strides[i]!;
+    return o !== null && inFours(layouts[i]!.offset, kept.strides[i]!, o);
+  };
   return Array.from({ length: count }, (_, b) => {
     const here = operands.flatMap((o, i) => (o.binding === b ? [i] : []));
-    return { access: "read", dtype: here.length > 0 ? operands[here[0]!]!.view.dtype : "float32", vec: vector && here.length > 0 && here.every(fits) };
+    return {
+      access: "read",
+      dtype: here.length > 0 ? operands[here[0]!]!.view.dtype : "float32",
+      vec: vector && here.length > 0 && here.every(fits),
+    };
   });
 }
 
 /** A WGSL function from a position among the reduced elements to where an operand has it, for operands whose dimensions do not merge as the input's do. */
-interface Jump { readonly name: string; readonly text: string }
+interface Jump {
+  readonly name: string;
+  readonly text: string;
+}
 
 function jump(name: string, l: Layout, params: Params): Jump {
-  const { shape, strides } = collapse([l]), lines = [...split("at", shape, `${name}x`, params), `return ${sum(terms(`${name}x`, strides[0]!, `${name}s`, 1, params))};`];
+  const { shape, strides } = collapse([l]),
+    lines = [
+      ...split("at", shape, `${name}x`, params),
+      `return ${sum(terms(`${name}x`, strides[0]!, `${name}s`, 1, params))};`,
+    ];
   return { name, text: `fn ${name}(at: u32) -> u32 {\n${indent(lines.join("\n"))}}\n` };
 }
 
 /** Lines that load one unit `j` as vectors, and the expressions of its mapped elements (of unit `j`, an expression, when loads are single). */
 function elementLoads(
-  spec: ReduceSpec, operands: readonly Operand[], decls: readonly StorageDecl[], steps: readonly (number | Jump)[], vector: boolean, position: string, params: Params,
+  spec: ReduceSpec,
+  operands: readonly Operand[],
+  decls: readonly StorageDecl[],
+  steps: readonly (number | Jump)[],
+  vector: boolean,
+  position: string,
+  params: Params,
 ): { lines: string[]; values: (j: string) => string[]; globals: string } {
   const lines: string[] = [];
   const argument = operands.map((o, i): ((k: number, j: string) => string) => {
@@ -188,15 +330,39 @@ function elementLoads(
       return (k) => `x${i}.${"xyzw"[k]!}`;
     }
     const s = steps[i]!;
-    if (typeof s !== "number") return (k, j) => loadElement(decl, o.binding, `row${i} + ${s.name}(${position}${vector ? `${j} * 4u + ${k}u` : j})`);
+    if (typeof s !== "number")
+      return (k, j) =>
+        loadElement(
+          decl,
+          o.binding,
+          `row${i} + ${s.name}(${position}${vector ? `${j} * 4u + ${k}u` : j})`,
+        );
     const factor = s === 0 || s === 1 ? "" : ` * ${params.u32(`s${i}inner`, s)}`;
-    return (k, j) => loadElement(decl, o.binding, s === 0 ? `row${i}` : `row${i} + ${vector ? `(j * 4u + ${k}u)` : j}${factor}`);
+    return (k, j) =>
+      loadElement(
+        decl,
+        o.binding,
+        s === 0 ? `row${i}` : `row${i} + ${vector ? `(j * 4u + ${k}u)` : j}${factor}`,
+      );
   });
   const ks = vector ? [0, 1, 2, 3] : [0];
-  if (spec.before === undefined) return { lines, values: (j) => ks.map((k) => argument[0]!(k, j)), globals: "" };
+  if (spec.before === undefined)
+    return { lines, values: (j) => ks.map((k) => argument[0]!(k, j)), globals: "" };
   const jumps = steps.map((s) => (typeof s === "number" ? "" : s.text)).join("");
-  const globals = jumps + chainFunction({ name: "body", args: operands.map((o, i) => `a${i}: ${computeType(o.view.dtype)}`), types: [computeType(spec.before.dtype)], chain: spec.before, params });
-  return { lines, values: (j) => ks.map((k) => `body(${argument.map((f) => f(k, j)).join(", ")})`), globals };
+  const globals =
+    jumps +
+    chainFunction({
+      name: "body",
+      args: operands.map((o, i) => `a${i}: ${computeType(o.view.dtype)}`),
+      types: [computeType(spec.before.dtype)],
+      chain: spec.before,
+      params,
+    });
+  return {
+    lines,
+    values: (j) => ks.map((k) => `body(${argument.map((f) => f(k, j)).join(", ")})`),
+    globals,
+  };
 }
 
 // === Accumulators ===
@@ -220,34 +386,86 @@ interface Accumulator {
   readonly result: string;
 }
 
-function accumulator(spec: ReduceSpec, params: Params, length: number, operands: readonly Operand[]): Accumulator {
-  const from = computeType(spec.before?.dtype ?? operands[0]!.view.dtype), to = computeType(spec.outDtype);
+function accumulator(
+  spec: ReduceSpec,
+  params: Params,
+  length: number,
+  operands: readonly Operand[],
+): Accumulator {
+  const from = computeType(spec.before?.dtype ?? operands[0]!.view.dtype),
+    to = computeType(spec.outDtype);
   if (spec.op === "argMax" || spec.op === "argMin") return argAccumulator(spec.op, from, to);
   if (spec.op === "any" || spec.op === "all") {
-    return simple({ type: "bool", from, to, identity: spec.op === "any" ? "false" : "true", join: (a, b) => `${a} ${spec.op === "any" ? "||" : "&&"} ${b}`, helpers: [] });
+    return simple({
+      type: "bool",
+      from,
+      to,
+      identity: spec.op === "any" ? "false" : "true",
+      join: (a, b) => `${a} ${spec.op === "any" ? "||" : "&&"} ${b}`,
+      helpers: [],
+    });
   }
   if (spec.op === "max" || spec.op === "min") {
-    const type = from === "bool" ? "u32" : from, isMax = spec.op === "max";
-    const words = { f32: isMax ? negInfWord : infWord, i32: isMax ? 0x80000000 : 0x7fffffff, u32: isMax ? 0 : 0xffffffff };
+    const type = from === "bool" ? "u32" : from,
+      isMax = spec.op === "max";
+    const words = {
+      f32: isMax ? negInfWord : infWord,
+      i32: isMax ? 0x80000000 : 0x7fffffff,
+      u32: isMax ? 0 : 0xffffffff,
+    };
     const identity = `bitcast<${type}>(${params.u32("identity", words[type])})`;
     const fn = type === "f32" ? (isMax ? "nanMax" : "nanMin") : spec.op;
-    return simple({ type, from, to, identity, join: (a, b) => `${fn}(${a}, ${b})`, helpers: type === "f32" ? [fn] : [] });
+    return simple({
+      type,
+      from,
+      to,
+      identity,
+      join: (a, b) => `${fn}(${a}, ${b})`,
+      helpers: type === "f32" ? [fn] : [],
+    });
   }
   const type = to === "bool" ? "u32" : to;
-  if (spec.op === "prod") return simple({ type, from, to, identity: `${type}(1)`, join: (a, b) => `${a} * ${b}`, helpers: [] });
+  if (spec.op === "prod")
+    return simple({
+      type,
+      from,
+      to,
+      identity: `${type}(1)`,
+      join: (a, b) => `${a} * ${b}`,
+      helpers: [],
+    });
   // The mean of nothing is NaN: it starts there.
-  const identity = spec.op === "mean" ? `bitcast<f32>(${params.u32("identity", length === 0 ? nanWord : 0)})` : `${type}(0)`;
+  const identity =
+    spec.op === "mean"
+      ? `bitcast<f32>(${params.u32("identity", length === 0 ? nanWord : 0)})`
+      : `${type}(0)`;
   const mean = spec.op === "mean" ? ` / ${params.f32("length", Math.max(length, 1))}` : "";
-  return { ...simple({ type, from, to, identity, join: (a, b) => `${a} + ${b}`, helpers: [] }), blocked: true, ...blockedText(type, from, identity), result: convert(`total${mean}`, type, to) };
+  return {
+    ...simple({ type, from, to, identity, join: (a, b) => `${a} + ${b}`, helpers: [] }),
+    blocked: true,
+    ...blockedText(type, from, identity),
+    result: convert(`total${mean}`, type, to),
+  };
 }
 
-function simple(a: { type: ComputeType; from: ComputeType; to: ComputeType; identity: string; join: (a: string, b: string) => string; helpers: readonly string[] }): Accumulator {
+function simple(a: {
+  type: ComputeType;
+  from: ComputeType;
+  to: ComputeType;
+  identity: string;
+  join: (a: string, b: string) => string;
+  helpers: readonly string[];
+}): Accumulator {
   return {
-    helpers: a.helpers, globals: "", blocked: false,
+    helpers: a.helpers,
+    globals: "",
+    blocked: false,
     open: [`var total: ${a.type} = ${a.identity};`],
     add: (values) => {
       const v = values.map((x) => convert(x, a.from, a.type));
-      return [`total = ${v.length === 1 ? a.join("total", v[0]!) : a.join("total", `(${a.join(`(${a.join(v[0]!, v[1]!)})`, `(${a.join(v[2]!, v[3]!)})`)})`)};`];
+      return [
+        `total = ${v.length === 1 ? a.join("total", v[0]!) : a.join("total", `(${a.join(`(${a.join(v[0]!, v[1]!)})`, `(${a.join(v[2]!, v[3]!)})`)})`)};`,
+      ];
     },
     close: [],
     shared: (n) => `var<workgroup> shared_: array<${a.type}, ${n}>;\n`,
@@ -255,7 +473,12 @@ function simple(a: { type: ComputeType; from: ComputeType; to: ComputeType; iden
       `let slot = ly * ${tile.outputs}u + (lane ${tile.outputsFast ? `% ${tile.outputs}u` : `/ ${tile.lanes}u`});`,
       "shared_[slot] = total;",
       `for (var reach = ${tile.lanes / 2}u; reach > 0u; reach >>= 1u) {`,
-      indent(["workgroupBarrier();", `if (ly < reach) { shared_[slot] = ${a.join("shared_[slot]", `shared_[slot + reach * ${tile.outputs}u]`)}; }`].join("\n")),
+      indent(
+        [
+          "workgroupBarrier();",
+          `if (ly < reach) { shared_[slot] = ${a.join("shared_[slot]", `shared_[slot + reach * ${tile.outputs}u]`)}; }`,
+        ].join("\n"),
+      ),
       "}",
       "total = shared_[slot];",
     ],
@@ -263,39 +486,57 @@ function simple(a: { type: ComputeType; from: ComputeType; to: ComputeType; iden
   };
 }
 
-function blockedText(type: ComputeType, from: ComputeType, identity: string): Pick<Accumulator, "globals" | "open" | "add" | "close"> {
+function blockedText(
+  type: ComputeType,
+  from: ComputeType,
+  identity: string,
+): Pick<Accumulator, "globals" | "open" | "add" | "close"> {
   return {
     globals: `fn acc0() -> ${type} { return ${identity}; }\n`,
     open: ["var total = acc0();", "var level1 = acc0();", "var parts = 0u;"],
     add: (values) => {
       const v = values.map((x) => convert(x, from, type));
-      return [v.length === 1 ? `part += ${v[0]!};` : `part += (${v[0]!} + ${v[1]!}) + (${v[2]!} + ${v[3]!});`];
+      return [
+        v.length === 1
+          ? `part += ${v[0]!};`
+          : `part += (${v[0]!} + ${v[1]!}) + (${v[2]!} + ${v[3]!});`,
+      ];
     },
     close: ["total += level1;"],
   };
 }
 
 function argAccumulator(op: "argMax" | "argMin", from: ComputeType, to: ComputeType): Accumulator {
-  const type = from === "bool" ? "u32" : from, cmp = op === "argMax" ? ">" : "<";
+  const type = from === "bool" ? "u32" : from,
+    cmp = op === "argMax" ? ">" : "<";
   const wins = type === "f32" ? `select(v ${cmp} bv, !isNan(bv), isNan(v))` : `v ${cmp} bv`;
   const ties = type === "f32" ? "(v == bv || (isNan(v) && isNan(bv)))" : "v == bv";
   return {
-    helpers: type === "f32" ? ["isNan"] : [], blocked: false, ordered: true,
+    helpers: type === "f32" ? ["isNan"] : [],
+    blocked: false,
+    ordered: true,
     globals: `const none = 0xffffffffu;\nfn better(v: ${type}, i: u32, bv: ${type}, bi: u32) -> bool {\n  if (i == none || bi == none) { return bi == none && i != none; }\n  return ${wins} || (${ties} && i < bi);\n}\n`,
     open: [`var best: ${type}; var bestAt = none;`],
-    add: (values, at) => values.flatMap((x, k) => [
-      `{ let v = ${convert(x, from, type)}; let i = ${at(k)}; if (better(v, i, best, bestAt)) { best = v; bestAt = i; } }`,
-    ]),
+    add: (values, at) =>
+      values.flatMap((x, k) => [
+        `{ let v = ${convert(x, from, type)}; let i = ${at(k)}; if (better(v, i, best, bestAt)) { best = v; bestAt = i; } }`,
+      ]),
     close: [],
-    shared: (n) => `var<workgroup> sharedValue: array<${type}, ${n}>;\nvar<workgroup> sharedAt: array<u32, ${n}>;\n`,
+    shared: (n) =>
+      `var<workgroup> sharedValue: array<${type}, ${n}>;\nvar<workgroup> sharedAt: array<u32, ${n}>;\n`,
     tree: (tile) => [
       `let slot = ly * ${tile.outputs}u + (lane ${tile.outputsFast ? `% ${tile.outputs}u` : `/ ${tile.lanes}u`});`,
       "sharedValue[slot] = best; sharedAt[slot] = bestAt;",
       `for (var reach = ${tile.lanes / 2}u; reach > 0u; reach >>= 1u) {`,
-      indent(["workgroupBarrier();", "if (ly < reach) {",
-        `  let other = slot + reach * ${tile.outputs}u;`,
-        "  if (better(sharedValue[other], sharedAt[other], sharedValue[slot], sharedAt[slot])) { sharedValue[slot] = sharedValue[other]; sharedAt[slot] = sharedAt[other]; }",
-        "}"].join("\n")),
+      indent(
+        [
+          "workgroupBarrier();",
+          "if (ly < reach) {",
+          `  let other = slot + reach * ${tile.outputs}u;`,
+          "  if (better(sharedValue[other], sharedAt[other], sharedValue[slot], sharedAt[slot])) { sharedValue[slot] = sharedValue[other]; sharedAt[slot] = sharedAt[other]; }",
+          "}",
+        ].join("\n"),
+      ),
       "}",
       "bestAt = sharedAt[slot];",
     ],
@@ -306,7 +547,8 @@ function argAccumulator(op: "argMax" | "argMin", from: ComputeType, to: ComputeT
 /** WGSL conversion between compute types; anything but zero is true. By bits for floats: `NaN != 0.0` is false on some adapters. */
 export function convert(value: string, from: ComputeType, to: ComputeType): string {
   if (from === to) return value;
-  if (to === "bool") return from === "f32" ? `((bitcast<u32>(${value}) << 1u) != 0u)` : `(${value} != ${from}(0))`;
+  if (to === "bool")
+    return from === "f32" ? `((bitcast<u32>(${value}) << 1u) != 0u)` : `(${value} != ${from}(0))`;
   if (from === "bool") return `select(${to}(0), ${to}(1), ${value})`;
   return `${to}(${value})`;
 }

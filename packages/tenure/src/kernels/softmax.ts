@@ -13,66 +13,171 @@ function maxAndSum(params: Params, keep: boolean): RowPass[] {
   const low = params.u32("negInf", negInfWord);
   params.u32("nan", nanWord);
   return [
-    { name: "m", identity: `bitcast<f32>(${low})`, join: (a, b) => `max(${a}, ${b})`, element: "a0", after: "if (!isFinite(m)) { m = bitcast<f32>(p.nan); }" },
-    { name: "z", identity: "0.0", join: (a, b) => `${a} + ${b}`, element: "expShifted(a0, m)", keep },
+    {
+      name: "m",
+      identity: `bitcast<f32>(${low})`,
+      join: (a, b) => `max(${a}, ${b})`,
+      element: "a0",
+      after: "if (!isFinite(m)) { m = bitcast<f32>(p.nan); }",
+    },
+    {
+      name: "z",
+      identity: "0.0",
+      join: (a, b) => `${a} + ${b}`,
+      element: "expShifted(a0, m)",
+      keep,
+    },
   ];
 }
 
 /** Bindings: input, output (contiguous, same shape and dtype). */
-export function softmaxKernel(spec: { input: View; axis: number; log: boolean; after?: Epilogue }, caps: DeviceCaps): Kernel {
-  const params = new Params(), { layout, dtype } = spec.input;
+export function softmaxKernel(
+  spec: { input: View; axis: number; log: boolean; after?: Epilogue },
+  caps: DeviceCaps,
+): Kernel {
+  const params = new Params(),
+    { layout, dtype } = spec.input;
   // On a CPU exp costs more than memory: keep the exponentials in the output instead of computing them twice.
   const keep = caps.software && !spec.log && dtype === "float32" && spec.after === undefined;
   const passes = maxAndSum(params, keep);
-  return rowKernel({
-    name: spec.log ? "logSoftmax" : "softmax", shape: layout.shape, axis: spec.axis, operands: [{ view: spec.input, binding: 0 }], inputs: 1, params, helpers: ["isFinite", "expShifted", "logOf"], ...rest(spec),
-    passes: [passes[0]!, { ...passes[1]!, after: spec.log ? "let shift = logOf(z);" : "let scale = 1.0 / z;" }],
-    output: { dtype, per: "element", value: spec.log ? "(a0 - m) - shift" : keep ? "y * scale" : "expShifted(a0, m) * scale" },
-  }, caps);
+  return rowKernel(
+    {
+      name: spec.log ? "logSoftmax" : "softmax",
+      shape: layout.shape,
+      axis: spec.axis,
+      operands: [{ view: spec.input, binding: 0 }],
+      inputs: 1,
+      params,
+      helpers: ["isFinite", "expShifted", "logOf"],
+      ...rest(spec),
+      passes: [
+        passes[0]!,
+        { ...passes[1]!, after: spec.log ? "let shift = logOf(z);" : "let scale = 1.0 / z;" },
+      ],
+      output: {
+        dtype,
+        per: "element",
+        value: spec.log ? "(a0 - m) - shift" : keep ? "y * scale" : "expShifted(a0, m) * scale",
+      },
+    },
+    caps,
+  );
 }
 
 /** Gradient of (log-)softmax from its output. Bindings: output, grad, result (contiguous). */
-export function softmaxBackwardKernel(spec: { output: View; grad: View; axis: number; log: boolean; after?: Epilogue }, caps: DeviceCaps): Kernel {
-  return rowKernel({
-    name: spec.log ? "logSoftmaxBackward" : "softmaxBackward", shape: spec.output.layout.shape, axis: spec.axis, inputs: 2, params: new Params(), helpers: spec.log ? ["expOf"] : [], ...rest(spec),
-    operands: [{ view: spec.output, binding: 0 }, { view: spec.grad, binding: 1 }],
-    passes: [{ name: "total", identity: "0.0", join: (a, b) => `${a} + ${b}`, element: spec.log ? "a1" : "a0 * a1" }],
-    output: { dtype: spec.output.dtype, per: "element", value: spec.log ? "a1 - expOf(a0) * total" : "a0 * (a1 - total)" },
-  }, caps);
+export function softmaxBackwardKernel(
+  spec: { output: View; grad: View; axis: number; log: boolean; after?: Epilogue },
+  caps: DeviceCaps,
+): Kernel {
+  return rowKernel(
+    {
+      name: spec.log ? "logSoftmaxBackward" : "softmaxBackward",
+      shape: spec.output.layout.shape,
+      axis: spec.axis,
+      inputs: 2,
+      params: new Params(),
+      helpers: spec.log ? ["expOf"] : [],
+      ...rest(spec),
+      operands: [
+        { view: spec.output, binding: 0 },
+        { view: spec.grad, binding: 1 },
+      ],
+      passes: [
+        {
+          name: "total",
+          identity: "0.0",
+          join: (a, b) => `${a} + ${b}`,
+          element: spec.log ? "a1" : "a0 * a1",
+        },
+      ],
+      output: {
+        dtype: spec.output.dtype,
+        per: "element",
+        value: spec.log ? "a1 - expOf(a0) * total" : "a0 * (a1 - total)",
+      },
+    },
+    caps,
+  );
 }
 
 /** Target classes: `classes` is C as a u32 expression. Without an ignored index nothing equals it. */
-function targetWords(params: Params, targets: DType, ignoreIndex: number | undefined): { ignored: string; valid: string } {
-  const on = params.u32("ignores", ignoreIndex === undefined ? 0 : 1), index = params.i32("ignored", ignoreIndex ?? 0);
-  return { ignored: `${on} == 1u && ${targets === "uint32" ? "bitcast<i32>(q0)" : "q0"} == ${index}`, valid: "u32(q0) < p.axisLength" };
+function targetWords(
+  params: Params,
+  targets: DType,
+  ignoreIndex: number | undefined,
+): { ignored: string; valid: string } {
+  const on = params.u32("ignores", ignoreIndex === undefined ? 0 : 1),
+    index = params.i32("ignored", ignoreIndex ?? 0);
+  return {
+    ignored: `${on} == 1u && ${targets === "uint32" ? "bitcast<i32>(q0)" : "q0"} == ${index}`,
+    valid: "u32(q0) < p.axisLength",
+  };
 }
 
 /**
  * Loss per row: −log softmax(logits)[target]. Bindings: logits [N, C], targets [N] (int32 or uint32), loss [N].
  * A target outside [0, C) gives NaN; one equal to `ignoreIndex` gives 0.
  */
-export function crossEntropyKernel(spec: { logits: View; targets: View; ignoreIndex?: number }, caps: DeviceCaps): Kernel {
-  const params = new Params(), { layout, dtype } = spec.logits;
-  const passes = maxAndSum(params, false), words = targetWords(params, spec.targets.dtype, spec.ignoreIndex);
-  return rowKernel({
-    name: "crossEntropy", shape: layout.shape, axis: 1, inputs: 2, params, helpers: ["isFinite", "expShifted", "logOf"],
-    operands: [{ view: spec.logits, binding: 0 }], rowOperands: [{ view: spec.targets, binding: 1 }], passes,
-    before: `let ignored = ${words.ignored};\nlet valid = ${words.valid};\nvar picked = bitcast<f32>(p.nan);\nif (row < p.rows && valid && !ignored) { let t = u32(q0);\n picked = element0(t); }`,
-    output: { dtype, per: "row", value: "select(logOf(z) - (picked - m), 0.0, ignored)" },
-  }, caps);
+export function crossEntropyKernel(
+  spec: { logits: View; targets: View; ignoreIndex?: number },
+  caps: DeviceCaps,
+): Kernel {
+  const params = new Params(),
+    { layout, dtype } = spec.logits;
+  const passes = maxAndSum(params, false),
+    words = targetWords(params, spec.targets.dtype, spec.ignoreIndex);
+  return rowKernel(
+    {
+      name: "crossEntropy",
+      shape: layout.shape,
+      axis: 1,
+      inputs: 2,
+      params,
+      helpers: ["isFinite", "expShifted", "logOf"],
+      operands: [{ view: spec.logits, binding: 0 }],
+      rowOperands: [{ view: spec.targets, binding: 1 }],
+      passes,
+      before: `let ignored = ${words.ignored};\nlet valid = ${words.valid};\nvar picked = bitcast<f32>(p.nan);\nif (row < p.rows && valid && !ignored) { let t = u32(q0);\n picked = element0(t); }`,
+      output: { dtype, per: "row", value: "select(logOf(z) - (picked - m), 0.0, ignored)" },
+    },
+    caps,
+  );
 }
 
 /** Gradient of `crossEntropyKernel`. Bindings: logits [N, C], targets [N], gradPerRow [N], result [N, C] (contiguous). */
-export function crossEntropyBackwardKernel(spec: { logits: View; targets: View; gradPerRow: View; ignoreIndex?: number }, caps: DeviceCaps): Kernel {
-  const params = new Params(), { layout, dtype } = spec.logits;
-  const passes = maxAndSum(params, caps.software && dtype === "float32"), words = targetWords(params, spec.targets.dtype, spec.ignoreIndex);
+export function crossEntropyBackwardKernel(
+  spec: { logits: View; targets: View; gradPerRow: View; ignoreIndex?: number },
+  caps: DeviceCaps,
+): Kernel {
+  const params = new Params(),
+    { layout, dtype } = spec.logits;
+  const passes = maxAndSum(params, caps.software && dtype === "float32"),
+    words = targetWords(params, spec.targets.dtype, spec.ignoreIndex);
   const e = passes[1]!.keep === true ? "y" : "expShifted(a0, m)";
-  return rowKernel({
-    name: "crossEntropyBackward", shape: layout.shape, axis: 1, inputs: 3, params, helpers: ["isFinite", "expShifted", "logOf"],
-    operands: [{ view: spec.logits, binding: 0 }], rowOperands: [{ view: spec.targets, binding: 1 }, { view: spec.gradPerRow, binding: 2 }],
-    before: `let ignored = ${words.ignored};\nlet valid = ${words.valid};\nlet t = u32(q0);`,
-    passes: [passes[0]!, { ...passes[1]!, after: "let scale = select(bitcast<f32>(p.nan), 1.0 / z, valid);" }],
-    output: { dtype, per: "element", value: `select(q1 * (${e} * scale - select(0.0, 1.0, at == t)), 0.0, ignored)` },
-  }, caps);
+  return rowKernel(
+    {
+      name: "crossEntropyBackward",
+      shape: layout.shape,
+      axis: 1,
+      inputs: 3,
+      params,
+      helpers: ["isFinite", "expShifted", "logOf"],
+      operands: [{ view: spec.logits, binding: 0 }],
+      rowOperands: [
+        { view: spec.targets, binding: 1 },
+        { view: spec.gradPerRow, binding: 2 },
+      ],
+      before: `let ignored = ${words.ignored};\nlet valid = ${words.valid};\nlet t = u32(q0);`,
+      passes: [
+        passes[0]!,
+        { ...passes[1]!, after: "let scale = select(bitcast<f32>(p.nan), 1.0 / z, valid);" },
+      ],
+      output: {
+        dtype,
+        per: "element",
+        value: `select(q1 * (${e} * scale - select(0.0, 1.0, at == t)), 0.0, ignored)`,
+      },
+    },
+    caps,
+  );
 }
-

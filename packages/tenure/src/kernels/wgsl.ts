@@ -23,9 +23,15 @@ export class Params {
   #words: number[] = [];
   #dynamic: { word: number; scalar: number }[] = [];
 
-  u32(name: string, value: number): string { return this.#add(name, "u32", value >>> 0); }
-  i32(name: string, value: number): string { return this.#add(name, "i32", i32Bits(value)); }
-  f32(name: string, value: number): string { return this.#add(name, "f32", f32Bits(value)); }
+  u32(name: string, value: number): string {
+    return this.#add(name, "u32", value >>> 0);
+  }
+  i32(name: string, value: number): string {
+    return this.#add(name, "i32", i32Bits(value));
+  }
+  f32(name: string, value: number): string {
+    return this.#add(name, "f32", f32Bits(value));
+  }
 
   /** A field that is filled at each execution from the op's per-call scalars. */
   scalar(name: string, type: "f32" | "u32" | "i32", index: number): string {
@@ -39,11 +45,17 @@ export class Params {
     return `p.${name}`;
   }
 
-  get words(): readonly number[] { return this.#words; }
-  get dynamic(): readonly { word: number; scalar: number }[] { return this.#dynamic; }
+  get words(): readonly number[] {
+    return this.#words;
+  }
+  get dynamic(): readonly { word: number; scalar: number }[] {
+    return this.#dynamic;
+  }
 
   declaration(binding: number): string {
-    return this.#fields.length === 0 ? "" : `struct Params { ${this.#fields.join(", ")} }\n@group(0) @binding(${binding}) var<uniform> p: Params;\n`;
+    return this.#fields.length === 0
+      ? ""
+      : `struct Params { ${this.#fields.join(", ")} }\n@group(0) @binding(${binding}) var<uniform> p: Params;\n`;
   }
 }
 
@@ -64,16 +76,26 @@ export function loadElement(decl: StorageDecl, binding: number, index: string): 
 /** WGSL that loads four elements at vector index `index` of a `vec` binding, in the compute type. */
 export function loadVec4(decl: StorageDecl, binding: number, index: string): string {
   const raw = `b${binding}[${index}]`;
-  return decl.dtype === "bool" ? `(${raw} != vec4<u32>())` : decl.dtype === "float16" ? `vec4<f32>(${raw})` : raw;
+  return decl.dtype === "bool"
+    ? `(${raw} != vec4<u32>())`
+    : decl.dtype === "float16"
+      ? `vec4<f32>(${raw})`
+      : raw;
 }
 
 /** WGSL that turns a computed value into what is stored. */
 export function toStored(dtype: DType, value: string): string {
-  return dtype === "bool" ? `select(0u, 1u, ${value})` : dtype === "float16" ? `f16(${value})` : value;
+  return dtype === "bool"
+    ? `select(0u, 1u, ${value})`
+    : dtype === "float16"
+      ? `f16(${value})`
+      : value;
 }
 
 /** The stored vector type, e.g. `vec4<f32>`. */
-export function vec4Type(dtype: DType): string { return `vec4<${wgslType(dtype)}>`; }
+export function vec4Type(dtype: DType): string {
+  return `vec4<${wgslType(dtype)}>`;
+}
 
 export interface ModuleSpec {
   /** Short readable name: the head of the key. */
@@ -92,12 +114,28 @@ export interface ModuleSpec {
 /** Puts a kernel together. The key is the name and a 64-bit hash of the text, so equal keys mean equal text by construction. */
 export function makeKernel(spec: ModuleSpec, caps: DeviceCaps): Kernel {
   const half = spec.storages.some((s) => s.dtype === "float16");
-  if (half && !caps.f16) throw new DTypeError(spec.name, "a device with shader-f16 for float16 tensors", "one without", "use float32 here");
-  const storages = spec.storages.map((s, i) =>
-    `@group(0) @binding(${i}) var<storage, ${s.access}> b${i}: array<${s.vec ? vec4Type(s.dtype) : wgslType(s.dtype)}>;\n`).join("");
-  const builtins = [["wg", "workgroup_id", "vec3<u32>"], ["grid", "num_workgroups", "vec3<u32>"], ["lane", "local_invocation_index", "u32"], ["lid", "local_invocation_id", "vec3<u32>"]] as const;
+  if (half && !caps.f16)
+    throw new DTypeError(
+      spec.name,
+      "a device with shader-f16 for float16 tensors",
+      "one without",
+      "use float32 here",
+    );
+  const storages = spec.storages
+    .map(
+      (s, i) =>
+        `@group(0) @binding(${i}) var<storage, ${s.access}> b${i}: array<${s.vec ? vec4Type(s.dtype) : wgslType(s.dtype)}>;\n`,
+    )
+    .join("");
+  const builtins = [
+    ["wg", "workgroup_id", "vec3<u32>"],
+    ["grid", "num_workgroups", "vec3<u32>"],
+    ["lane", "local_invocation_index", "u32"],
+    ["lid", "local_invocation_id", "vec3<u32>"],
+  ] as const;
   const used = builtins.filter(([name]) => new RegExp(`\\b${name}\\b`).test(spec.main));
-  const wgsl = `${half ? "enable f16;\n" : ""}${spec.params.declaration(spec.storages.length)}${storages}${helperText(spec.helpers ?? [])}${spec.globals ?? ""}` +
+  const wgsl =
+    `${half ? "enable f16;\n" : ""}${spec.params.declaration(spec.storages.length)}${storages}${helperText(spec.helpers ?? [])}${spec.globals ?? ""}` +
     `@compute @workgroup_size(${spec.workgroupSize.join(", ")})\nfn main(${used.map(([name, builtin, type]) => `@builtin(${builtin}) ${name}: ${type}`).join(", ")}) {\n${indent(spec.main)}}\n`;
   const dynamic = spec.params.dynamic;
   return {
@@ -123,16 +161,23 @@ export function gridOf(count: number, caps: DeviceCaps): [number, number, number
 export const flatWorkgroup = "wg.y * grid.x + wg.x";
 
 /** WGSL type and bit pattern of special f32 words for params. */
-export const nanWord = 0x7fc00000, infWord = 0x7f800000, negInfWord = 0xff800000;
+export const nanWord = 0x7fc00000,
+  infWord = 0x7f800000,
+  negInfWord = 0xff800000;
 
 /** Lines moved two spaces to the right, each ended. */
 export function indent(text: string, by = "  "): string {
-  return text.split("\n").filter((line) => line.trim() !== "").map((line) => `${by}${line}\n`).join("");
+  return text
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line) => `${by}${line}\n`)
+    .join("");
 }
 
 /** 64 bits of a string in hex: two 32-bit multiplicative lanes (cyrb). */
 export function hash64(text: string): string {
-  let a = 0xdeadbeef, b = 0x41c6ce57;
+  let a = 0xdeadbeef,
+    b = 0x41c6ce57;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
     a = Math.imul(a ^ c, 2654435761);

@@ -9,31 +9,83 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { Layer } from "./module.ts";
 
 /** x itself, as a fresh alias. */
-export class Identity extends Layer { forward(x: Tensor): Tensor { return x.alias(); } }
+export class Identity extends Layer {
+  forward(x: Tensor): Tensor {
+    return x.alias();
+  }
+}
 /** max(x, 0). */
-export class ReLU extends Layer { forward(x: Tensor): Tensor { return x.relu(); } }
+export class ReLU extends Layer {
+  forward(x: Tensor): Tensor {
+    return x.relu();
+  }
+}
 /** min(max(x, 0), 6). */
-export class ReLU6 extends Layer { forward(x: Tensor): Tensor { return x.clamp(0, 6); } }
+export class ReLU6 extends Layer {
+  forward(x: Tensor): Tensor {
+    return x.clamp(0, 6);
+  }
+}
 /** 1 / (1 + exp(-x)). */
-export class Sigmoid extends Layer { forward(x: Tensor): Tensor { return x.sigmoid(); } }
+export class Sigmoid extends Layer {
+  forward(x: Tensor): Tensor {
+    return x.sigmoid();
+  }
+}
 /** Hyperbolic tangent. */
-export class Tanh extends Layer { forward(x: Tensor): Tensor { return x.tanh(); } }
+export class Tanh extends Layer {
+  forward(x: Tensor): Tensor {
+    return x.tanh();
+  }
+}
 /** log(1 + exp(x)). */
-export class Softplus extends Layer { forward(x: Tensor): Tensor { return x.softplus(); } }
+export class Softplus extends Layer {
+  forward(x: Tensor): Tensor {
+    return x.softplus();
+  }
+}
 /** x / (1 + |x|). */
-export class Softsign extends Layer { forward(x: Tensor): Tensor { return scoped(() => x.div(x.abs().add(1))); } }
+export class Softsign extends Layer {
+  forward(x: Tensor): Tensor {
+    return scoped(() => x.div(x.abs().add(1)));
+  }
+}
 /** log(sigmoid(x)). */
-export class LogSigmoid extends Layer { forward(x: Tensor): Tensor { return x.logSigmoid(); } }
+export class LogSigmoid extends Layer {
+  forward(x: Tensor): Tensor {
+    return x.logSigmoid();
+  }
+}
 /** x · sigmoid(x) (Elfwing et al. 2017), also called swish. */
-export class SiLU extends Layer { forward(x: Tensor): Tensor { return x.silu(); } }
+export class SiLU extends Layer {
+  forward(x: Tensor): Tensor {
+    return x.silu();
+  }
+}
 /** x · tanh(softplus(x)) (Misra 2019). */
-export class Mish extends Layer { forward(x: Tensor): Tensor { return x.mish(); } }
+export class Mish extends Layer {
+  forward(x: Tensor): Tensor {
+    return x.mish();
+  }
+}
 /** Scaled exponential linear unit (Klambauer et al. 2017). */
-export class SELU extends Layer { forward(x: Tensor): Tensor { return x.selu(); } }
+export class SELU extends Layer {
+  forward(x: Tensor): Tensor {
+    return x.selu();
+  }
+}
 /** x · min(max(x + 3, 0), 6) / 6 (Howard et al. 2019). */
-export class Hardswish extends Layer { forward(x: Tensor): Tensor { return x.hardSwish(); } }
+export class Hardswish extends Layer {
+  forward(x: Tensor): Tensor {
+    return x.hardSwish();
+  }
+}
 /** min(max(x + 3, 0), 6) / 6. */
-export class Hardsigmoid extends Layer { forward(x: Tensor): Tensor { return x.hardSigmoid(); } }
+export class Hardsigmoid extends Layer {
+  forward(x: Tensor): Tensor {
+    return x.hardSigmoid();
+  }
+}
 
 /** x · Φ(x) (Hendrycks & Gimpel 2016), exact or by its tanh approximation. */
 export class GELU extends Layer {
@@ -42,40 +94,69 @@ export class GELU extends Layer {
     super();
     checkOptions("GELU", options, ["approximate"]);
     const { approximate = "none" } = options;
-    if (!["none", "tanh"].includes(approximate)) throw new ArgumentError("GELU", 'approximate to be "none" or "tanh"', describeValue(approximate), "leave it out for the exact function");
+    if (!["none", "tanh"].includes(approximate))
+      throw new ArgumentError(
+        "GELU",
+        'approximate to be "none" or "tanh"',
+        describeValue(approximate),
+        "leave it out for the exact function",
+      );
     this.#approximate = approximate;
   }
-  forward(x: Tensor): Tensor { return x.gelu(this.#approximate); }
+  forward(x: Tensor): Tensor {
+    return x.gelu(this.#approximate);
+  }
 }
 
 /** x above 0, α·(exp(x) - 1) below (Clevert et al. 2016). */
 export class ELU extends Layer {
   readonly #alpha: number;
-  constructor(alpha = 1) { super(); this.#alpha = alpha; }
-  forward(x: Tensor): Tensor { return x.elu(this.#alpha); }
+  constructor(alpha = 1) {
+    super();
+    this.#alpha = alpha;
+  }
+  forward(x: Tensor): Tensor {
+    return x.elu(this.#alpha);
+  }
 }
 
 /** x above 0, slope · x below. */
 export class LeakyReLU extends Layer {
   readonly #slope: number;
-  constructor(negativeSlope = 0.01) { super(); this.#slope = negativeSlope; }
-  forward(x: Tensor): Tensor { return x.leakyRelu(this.#slope); }
+  constructor(negativeSlope = 0.01) {
+    super();
+    this.#slope = negativeSlope;
+  }
+  forward(x: Tensor): Tensor {
+    return x.leakyRelu(this.#slope);
+  }
 }
 
 /** min(max(x, low), high). */
 export class Hardtanh extends Layer {
   readonly #bounds: readonly [number, number];
-  constructor(low = -1, high = 1) { super(); this.#bounds = [low, high]; }
-  forward(x: Tensor): Tensor { return x.clamp(...this.#bounds); }
+  constructor(low = -1, high = 1) {
+    super();
+    this.#bounds = [low, high];
+  }
+  forward(x: Tensor): Tensor {
+    return x.clamp(...this.#bounds);
+  }
 }
 
 /** x above 0, weight · x below, with one learned slope or one per channel (He et al. 2015). x [N, C, …]; weight [1] or [C]. */
 export class PReLU extends Layer {
   readonly weight: Tensor;
-  constructor(count = 1, start = 0.25) { super(); this.weight = this.parameter("weight", full([count], start)); }
+  constructor(count = 1, start = 0.25) {
+    super();
+    this.weight = this.parameter("weight", full([count], start));
+  }
   forward(x: Tensor): Tensor {
     return scoped(() => {
-      const slope = this.weight.size > 1 && x.rank > 2 ? this.weight.reshape(-1, ...Array<number>(x.rank - 2).fill(1)) : this.weight;
+      const slope =
+        this.weight.size > 1 && x.rank > 2
+          ? this.weight.reshape(-1, ...Array<number>(x.rank - 2).fill(1))
+          : this.weight;
       return x.relu().sub(slope.mul(x.neg().relu()));
     }, "PReLU");
   }
@@ -84,21 +165,34 @@ export class PReLU extends Layer {
 /** exp(x) / Σ exp(x) along an axis. */
 export class Softmax extends Layer {
   readonly #axis: number;
-  constructor(axis = -1) { super(); this.#axis = axis; }
-  forward(x: Tensor): Tensor { return x.softmax(this.#axis); }
+  constructor(axis = -1) {
+    super();
+    this.#axis = axis;
+  }
+  forward(x: Tensor): Tensor {
+    return x.softmax(this.#axis);
+  }
 }
 
 /** Logarithm of softmax along an axis. */
 export class LogSoftmax extends Layer {
   readonly #axis: number;
-  constructor(axis = -1) { super(); this.#axis = axis; }
-  forward(x: Tensor): Tensor { return x.logSoftmax(this.#axis); }
+  constructor(axis = -1) {
+    super();
+    this.#axis = axis;
+  }
+  forward(x: Tensor): Tensor {
+    return x.logSoftmax(this.#axis);
+  }
 }
 
 /** Halves a dimension: first half · sigmoid(second half) (Dauphin et al. 2017). */
 export class GLU extends Layer {
   readonly #axis: number;
-  constructor(axis = -1) { super(); this.#axis = axis; }
+  constructor(axis = -1) {
+    super();
+    this.#axis = axis;
+  }
   forward(x: Tensor): Tensor {
     return scoped(() => {
       const [a, b] = x.chunk(2, this.#axis);

@@ -26,8 +26,16 @@ export interface AttentionOptions {
  * @param query shape [..., L, E] @param key shape [..., S, E] @param value shape [..., S, F]
  * @returns shape [..., L, F]; a query that may attend to nothing gives zeros
  */
-export function scaledDotProductAttention(query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions = {}): Tensor {
-  return scoped(() => attend("scaledDotProductAttention", query, key, value, options).output, "scaledDotProductAttention");
+export function scaledDotProductAttention(
+  query: Tensor,
+  key: Tensor,
+  value: Tensor,
+  options: AttentionOptions = {},
+): Tensor {
+  return scoped(
+    () => attend("scaledDotProductAttention", query, key, value, options).output,
+    "scaledDotProductAttention",
+  );
 }
 
 /** What `attentionWithWeights` gives. */
@@ -39,20 +47,49 @@ export interface WeightedAttention {
 }
 
 /** `scaledDotProductAttention` with the weights that were given to the values, before dropout. */
-export function attentionWithWeights(query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions = {}): WeightedAttention {
-  return scoped(() => attend("attentionWithWeights", query, key, value, options), "attentionWithWeights");
+export function attentionWithWeights(
+  query: Tensor,
+  key: Tensor,
+  value: Tensor,
+  options: AttentionOptions = {},
+): WeightedAttention {
+  return scoped(
+    () => attend("attentionWithWeights", query, key, value, options),
+    "attentionWithWeights",
+  );
 }
 
-function attend(op: string, query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions): WeightedAttention {
+function attend(
+  op: string,
+  query: Tensor,
+  key: Tensor,
+  value: Tensor,
+  options: AttentionOptions,
+): WeightedAttention {
   checkOptions(op, options, ["mask", "causal", "dropout", "scale"]);
   const { mask, causal = false, dropout: p = 0, scale } = options;
   for (const t of [query, key, value]) live(t, op);
   if (mask != null) live(mask, op);
-  if (query.rank < 2 || key.rank < 2 || value.rank < 2 || query.shape.at(-1) !== key.shape.at(-1) || key.shape.at(-2) !== value.shape.at(-2)) {
-    throw new ShapeError(op, "query [..., L, E], key [..., S, E] and value [..., S, F]", `${formatShape(query.shape)}, ${formatShape(key.shape)} and ${formatShape(value.shape)}`, "check the order of heads and positions");
+  if (
+    query.rank < 2 ||
+    key.rank < 2 ||
+    value.rank < 2 ||
+    query.shape.at(-1) !== key.shape.at(-1) ||
+    key.shape.at(-2) !== value.shape.at(-2)
+  ) {
+    throw new ShapeError(
+      op,
+      "query [..., L, E], key [..., S, E] and value [..., S, F]",
+      `${formatShape(query.shape)}, ${formatShape(key.shape)} and ${formatShape(value.shape)}`,
+      "check the order of heads and positions",
+    );
   }
-  if (scale !== undefined && !Number.isFinite(scale)) throw new ArgumentError(op, "a finite scale", describeValue(scale), "leave it out for 1 / √E");
+  if (scale !== undefined && !Number.isFinite(scale))
+    throw new ArgumentError(op, "a finite scale", describeValue(scale), "leave it out for 1 / √E");
   const scores = query.matmul(key.transpose()); // [..., L, S]
-  const weights = call(attentionWeights, mask == null ? [scores] : [scores, mask], { scale: scale ?? 1 / Math.sqrt(query.shape.at(-1)!), causal });
+  const weights = call(attentionWeights, mask == null ? [scores] : [scores, mask], {
+    scale: scale ?? 1 / Math.sqrt(query.shape.at(-1)!),
+    causal,
+  });
   return { output: (p > 0 ? dropout(weights, p) : weights).matmul(value), weights }; // [..., L, F]
 }

@@ -5,27 +5,54 @@ import { ArgumentError, TenureError } from "../base/errors.ts";
 import { type AnyModule, Module } from "./module.ts";
 
 function checkModule(op: string, module: unknown): void {
-  if (!(module instanceof Module)) throw new ArgumentError(op, "modules", typeof module, "pass layers, for example new ReLU()");
+  if (!(module instanceof Module))
+    throw new ArgumentError(op, "modules", typeof module, "pass layers, for example new ReLU()");
 }
 
 /** Modules by number. Names are "0", "1", … as PyTorch's. */
-export class ModuleList<M extends AnyModule = Module> extends Module<never, never> implements Iterable<M> {
+export class ModuleList<M extends AnyModule = Module>
+  extends Module<never, never>
+  implements Iterable<M>
+{
   readonly #modules: M[] = [];
-  constructor(modules: Iterable<M> = []) { super(); for (const module of modules) this.push(module); }
+  constructor(modules: Iterable<M> = []) {
+    super();
+    for (const module of modules) this.push(module);
+  }
 
-  get length(): number { return this.#modules.length; }
-  [Symbol.iterator](): Iterator<M> { return this.#modules[Symbol.iterator](); }
+  get length(): number {
+    return this.#modules.length;
+  }
+  [Symbol.iterator](): Iterator<M> {
+    return this.#modules[Symbol.iterator]();
+  }
   /** The module at a position; negative positions count from the end. */
-  at(index: number): M | undefined { return this.#modules.at(index); }
+  at(index: number): M | undefined {
+    return this.#modules.at(index);
+  }
   /** Takes ownership of a module. */
-  push(module: M): this { checkModule("ModuleList", module); this.#modules.push(module); return this; }
+  push(module: M): this {
+    checkModule("ModuleList", module);
+    this.#modules.push(module);
+    return this;
+  }
 
-  override *children(): Generator<[name: string, module: AnyModule]> { for (const [i, module] of this.#modules.entries()) yield [String(i), module]; }
-  forward(): never { throw new TenureError("ModuleList", "expected its modules to be called one by one, got a call; loop over it in your forward"); }
+  override *children(): Generator<[name: string, module: AnyModule]> {
+    for (const [i, module] of this.#modules.entries()) yield [String(i), module];
+  }
+  forward(): never {
+    throw new TenureError(
+      "ModuleList",
+      "expected its modules to be called one by one, got a call; loop over it in your forward",
+    );
+  }
 }
 
 /** Modules by name. */
-export class ModuleDict<M extends AnyModule = Module> extends Module<never, never> implements Iterable<[string, M]> {
+export class ModuleDict<M extends AnyModule = Module>
+  extends Module<never, never>
+  implements Iterable<[string, M]>
+{
   readonly #modules = new Map<string, M>();
   constructor(modules: Readonly<Record<string, M>> | Iterable<readonly [string, M]> = {}) {
     super();
@@ -33,20 +60,39 @@ export class ModuleDict<M extends AnyModule = Module> extends Module<never, neve
     for (const [name, module] of entries) this.set(name, module);
   }
 
-  get size(): number { return this.#modules.size; }
-  [Symbol.iterator](): Iterator<[string, M]> { return this.#modules[Symbol.iterator](); }
-  keys(): IterableIterator<string> { return this.#modules.keys(); }
-  has(name: string): boolean { return this.#modules.has(name); }
-  get(name: string): M | undefined { return this.#modules.get(name); }
+  get size(): number {
+    return this.#modules.size;
+  }
+  [Symbol.iterator](): Iterator<[string, M]> {
+    return this.#modules[Symbol.iterator]();
+  }
+  keys(): IterableIterator<string> {
+    return this.#modules.keys();
+  }
+  has(name: string): boolean {
+    return this.#modules.has(name);
+  }
+  get(name: string): M | undefined {
+    return this.#modules.get(name);
+  }
   /** Takes ownership of a module. @throws ArgumentError for a name that is taken, empty or has a dot */
   set(name: string, module: M): this {
     checkModule("ModuleDict", module);
-    if (name === "" || name.includes(".")) throw new ArgumentError("ModuleDict", "a name without dots", JSON.stringify(name));
-    if (this.#modules.has(name)) throw new ArgumentError("ModuleDict", "a name that is not taken", JSON.stringify(name));
+    if (name === "" || name.includes("."))
+      throw new ArgumentError("ModuleDict", "a name without dots", JSON.stringify(name));
+    if (this.#modules.has(name))
+      throw new ArgumentError("ModuleDict", "a name that is not taken", JSON.stringify(name));
     this.#modules.set(name, module);
     return this;
   }
 
-  override *children(): Generator<[name: string, module: AnyModule]> { yield* this.#modules; }
-  forward(): never { throw new TenureError("ModuleDict", "expected its modules to be called by name, got a call; use get(name)"); }
+  override *children(): Generator<[name: string, module: AnyModule]> {
+    yield* this.#modules;
+  }
+  forward(): never {
+    throw new TenureError(
+      "ModuleDict",
+      "expected its modules to be called by name, got a call; use get(name)",
+    );
+  }
 }

@@ -14,12 +14,26 @@ import { defaultWeight, fanIn, uniform } from "./init.ts";
 import { Layer, Module } from "./module.ts";
 
 function checkCount(layer: string, what: string, value: number): void {
-  if (!Number.isInteger(value) || value < 1) throw new ArgumentError(layer, `${what} to be a positive integer`, describeValue(value), "pass how many there are");
+  if (!Number.isInteger(value) || value < 1)
+    throw new ArgumentError(
+      layer,
+      `${what} to be a positive integer`,
+      describeValue(value),
+      "pass how many there are",
+    );
 }
 
 function checkPair(layer: string, what: string, value: F.Pair): void {
   const list: unknown = typeof value === "number" ? [value, value] : value;
-  if (!Array.isArray(list) || list.length !== 2 || list.some((n) => !Number.isInteger(n) || n < 1)) throw new ArgumentError(layer, `${what} to be a positive integer or a pair of them`, Array.isArray(list) && typeof value !== "number" ? `[${list.join(",")}]` : describeValue(value), "pass for example 3");
+  if (!Array.isArray(list) || list.length !== 2 || list.some((n) => !Number.isInteger(n) || n < 1))
+    throw new ArgumentError(
+      layer,
+      `${what} to be a positive integer or a pair of them`,
+      Array.isArray(list) && typeof value !== "number"
+        ? `[${list.join(",")}]`
+        : describeValue(value),
+      "pass for example 3",
+    );
 }
 
 /** Layers one after the other. Owns and disposes them; intermediates are freed as soon as the next layer has them. */
@@ -27,12 +41,23 @@ export class Sequential extends Layer {
   readonly layers: readonly Module[];
   constructor(...layers: readonly Module[]) {
     super();
-    for (const layer of layers) if (!(layer instanceof Module)) throw new ArgumentError("Sequential", "modules", describeValue(layer), Array.isArray(layer) ? "spread the list: new Sequential(...layers)" : "pass layers, for example new ReLU()");
+    for (const layer of layers)
+      if (!(layer instanceof Module))
+        throw new ArgumentError(
+          "Sequential",
+          "modules",
+          describeValue(layer),
+          Array.isArray(layer)
+            ? "spread the list: new Sequential(...layers)"
+            : "pass layers, for example new ReLU()",
+        );
     this.layers = layers;
   }
 
   /** PyTorch's names: "0", "1", … */
-  override *children(): Generator<[name: string, module: Module]> { for (const [i, layer] of this.layers.entries()) yield [String(i), layer]; }
+  override *children(): Generator<[name: string, module: Module]> {
+    for (const [i, layer] of this.layers.entries()) yield [String(i), layer];
+  }
 
   forward(x: Tensor): Tensor {
     if (this.layers.length === 0) return x.alias();
@@ -57,9 +82,14 @@ export class Linear extends Layer {
     checkCount("Linear", "inFeatures", inFeatures);
     checkCount("Linear", "outFeatures", outFeatures);
     this.weight = this.parameter("weight", defaultWeight([outFeatures, inFeatures]));
-    this.bias = options.bias === false ? null : this.parameter("bias", uniform([outFeatures], 1 / Math.sqrt(inFeatures)));
+    this.bias =
+      options.bias === false
+        ? null
+        : this.parameter("bias", uniform([outFeatures], 1 / Math.sqrt(inFeatures)));
   }
-  forward(x: Tensor): Tensor { return F.linear(x, this.weight, this.bias); }
+  forward(x: Tensor): Tensor {
+    return F.linear(x, this.weight, this.bias);
+  }
 }
 
 /** x [N, C, H, W] → [N, O, P, Q]. weight [O, C/groups, R, S], bias [O]. */
@@ -67,35 +97,64 @@ export class Conv2d extends Layer {
   readonly weight: Tensor;
   readonly bias: Tensor | null;
   readonly #options: F.Conv2dOptions;
-  constructor(inChannels: number, outChannels: number, kernelSize: F.Pair, options: F.Conv2dOptions & { readonly bias?: boolean } = {}) {
+  constructor(
+    inChannels: number,
+    outChannels: number,
+    kernelSize: F.Pair,
+    options: F.Conv2dOptions & { readonly bias?: boolean } = {},
+  ) {
     super();
     checkOptions("Conv2d", options, ["bias", "stride", "padding", "dilation", "groups"]);
-    const { bias = true, ...rest } = options, groups = rest.groups ?? 1;
+    const { bias = true, ...rest } = options,
+      groups = rest.groups ?? 1;
     checkCount("Conv2d", "inChannels", inChannels);
     checkCount("Conv2d", "outChannels", outChannels);
     checkPair("Conv2d", "kernelSize", kernelSize);
-    if (inChannels % groups !== 0 || outChannels % groups !== 0) throw new ArgumentError("Conv2d", "groups that divide both channel counts", `${groups} for ${inChannels} and ${outChannels}`, "use a divisor of both");
+    if (inChannels % groups !== 0 || outChannels % groups !== 0)
+      throw new ArgumentError(
+        "Conv2d",
+        "groups that divide both channel counts",
+        `${groups} for ${inChannels} and ${outChannels}`,
+        "use a divisor of both",
+      );
     const shape = [outChannels, inChannels / groups, ...F.pair(kernelSize)];
     this.weight = this.parameter("weight", defaultWeight(shape));
-    this.bias = bias ? this.parameter("bias", uniform([outChannels], 1 / Math.sqrt(fanIn(shape)))) : null;
+    this.bias = bias
+      ? this.parameter("bias", uniform([outChannels], 1 / Math.sqrt(fanIn(shape))))
+      : null;
     this.#options = rest;
   }
-  forward(x: Tensor): Tensor { return F.conv2d(x, this.weight, this.bias, this.#options); }
+  forward(x: Tensor): Tensor {
+    return F.conv2d(x, this.weight, this.bias, this.#options);
+  }
 }
 
 /** Largest element of each window. */
 export class MaxPool2d extends Layer {
   readonly #kernel: F.Pair;
   readonly #options: F.PoolOptions;
-  constructor(kernelSize: F.Pair, options: F.PoolOptions = {}) { super(); checkOptions("MaxPool2d", options, ["stride", "padding", "ceilMode"]); checkPair("MaxPool2d", "kernelSize", kernelSize); this.#kernel = kernelSize; this.#options = options; }
-  forward(x: Tensor): Tensor { return F.maxPool2d(x, this.#kernel, this.#options); }
+  constructor(kernelSize: F.Pair, options: F.PoolOptions = {}) {
+    super();
+    checkOptions("MaxPool2d", options, ["stride", "padding", "ceilMode"]);
+    checkPair("MaxPool2d", "kernelSize", kernelSize);
+    this.#kernel = kernelSize;
+    this.#options = options;
+  }
+  forward(x: Tensor): Tensor {
+    return F.maxPool2d(x, this.#kernel, this.#options);
+  }
 }
 
 /** [N, …] → [N, product]. */
 export class Flatten extends Layer {
   readonly #start: number;
-  constructor(start = 1) { super(); this.#start = start; }
-  forward(x: Tensor): Tensor { return x.flatten(this.#start); }
+  constructor(start = 1) {
+    super();
+    this.#start = start;
+  }
+  forward(x: Tensor): Tensor {
+    return x.flatten(this.#start);
+  }
 }
 
 /** Zeroes elements with probability `p` while training. */
@@ -103,10 +162,18 @@ export class Dropout extends Layer {
   readonly p: number;
   constructor(p = 0.5) {
     super();
-    if (!(p >= 0 && p < 1)) throw new ArgumentError("Dropout", "a probability in [0, 1)", describeValue(p), "pass the share to drop, for example 0.5");
+    if (!(p >= 0 && p < 1))
+      throw new ArgumentError(
+        "Dropout",
+        "a probability in [0, 1)",
+        describeValue(p),
+        "pass the share to drop, for example 0.5",
+      );
     this.p = p;
   }
-  forward(x: Tensor): Tensor { return F.dropout(x, this.p, this.training); }
+  forward(x: Tensor): Tensor {
+    return F.dropout(x, this.p, this.training);
+  }
 }
 
 export interface EmbeddingOptions {
@@ -124,11 +191,25 @@ export class Embedding extends Module<[indices: Tensor]> {
     checkCount("Embedding", "numEmbeddings", numEmbeddings);
     checkCount("Embedding", "embeddingDim", embeddingDim);
     const padding = options.paddingIdx;
-    if (padding !== undefined && (!Number.isInteger(padding) || padding < -numEmbeddings || padding >= numEmbeddings)) throw new ArgumentError("Embedding", `a paddingIdx in [${-numEmbeddings}, ${numEmbeddings})`, String(padding));
+    if (
+      padding !== undefined &&
+      (!Number.isInteger(padding) || padding < -numEmbeddings || padding >= numEmbeddings)
+    )
+      throw new ArgumentError(
+        "Embedding",
+        `a paddingIdx in [${-numEmbeddings}, ${numEmbeddings})`,
+        String(padding),
+      );
     this.weight = this.parameter("weight", randn([numEmbeddings, embeddingDim]));
-    this.#padding = padding === undefined ? undefined : padding < 0 ? padding + numEmbeddings : padding;
+    this.#padding =
+      padding === undefined ? undefined : padding < 0 ? padding + numEmbeddings : padding;
     const row = this.#padding;
-    if (row !== undefined) noGrad(() => { scoped(() => { this.weight.select(0, row).zero_(); }); });
+    if (row !== undefined)
+      noGrad(() => {
+        scoped(() => {
+          this.weight.select(0, row).zero_();
+        });
+      });
   }
   forward(indices: Tensor): Tensor {
     if (this.#padding === undefined) return embedding(indices, this.weight);

@@ -24,12 +24,35 @@ export type LoadableState = ReadonlyMap<string, Loadable> | Readonly<Record<stri
 
 /** @throws ArgumentError for anything else */
 function entriesOf(state: LoadableState): ReadonlyMap<string, Loadable> {
-  if (typeof state !== "object" || (state as unknown) === null || Array.isArray(state) || (state as unknown) instanceof Tensor) throw new ArgumentError("loadStateDict", "tensors by name", describeValue(state), "pass what stateDict() gave, or what fromSafetensors read");
-  const map: ReadonlyMap<string, Loadable> = state instanceof Map ? state as ReadonlyMap<string, Loadable> : new Map(Object.entries(state as Readonly<Record<string, Loadable>>));
+  if (
+    typeof state !== "object" ||
+    (state as unknown) === null ||
+    Array.isArray(state) ||
+    (state as unknown) instanceof Tensor
+  )
+    throw new ArgumentError(
+      "loadStateDict",
+      "tensors by name",
+      describeValue(state),
+      "pass what stateDict() gave, or what fromSafetensors read",
+    );
+  const map: ReadonlyMap<string, Loadable> =
+    state instanceof Map
+      ? (state as ReadonlyMap<string, Loadable>)
+      : new Map(Object.entries(state as Readonly<Record<string, Loadable>>));
   for (const [name, entry] of map) {
-    if ((entry as unknown) instanceof Tensor) { live(entry as Tensor, "loadStateDict"); continue; }
+    if ((entry as unknown) instanceof Tensor) {
+      live(entry as Tensor, "loadStateDict");
+      continue;
+    }
     const { data, shape } = (entry as { data?: unknown; shape?: unknown } | null | undefined) ?? {};
-    if (!ArrayBuffer.isView(data) || !Array.isArray(shape)) throw new ArgumentError("loadStateDict", `a tensor, or { data: a typed array, shape }, for ${name}`, data === undefined ? describeValue(entry) : `data that is ${describeValue(data)}`, "convert it with new Float32Array(…)");
+    if (!ArrayBuffer.isView(data) || !Array.isArray(shape))
+      throw new ArgumentError(
+        "loadStateDict",
+        `a tensor, or { data: a typed array, shape }, for ${name}`,
+        data === undefined ? describeValue(entry) : `data that is ${describeValue(data)}`,
+        "convert it with new Float32Array(…)",
+      );
   }
   return map;
 }
@@ -37,7 +60,10 @@ function entriesOf(state: LoadableState): ReadonlyMap<string, Loadable> {
 /** All elements of the storage behind a handle, one after the other. */
 function elementsOf({ storage, layout, dtype }: TensorHandle): Tensor {
   const places = storage.bytes / dtypeBytes(dtype); // an odd number of float16 has one place more
-  const all = layout.contiguous && layout.offset === 0 && places - layout.size < 2 && dtype === "float16" ? layout.size : places;
+  const all =
+    layout.contiguous && layout.offset === 0 && places - layout.size < 2 && dtype === "float16"
+      ? layout.size
+      : places;
   return wrap(new TensorHandle(storage, contiguousLayout([all]), dtype, null));
 }
 
@@ -45,7 +71,9 @@ function elementsOf({ storage, layout, dtype }: TensorHandle): Tensor {
 export type AnyModule = Module<never, unknown>;
 
 /** Hears of every call while it is set: how `summary` learns the shapes. */
-const calls: { observe: ((module: AnyModule, args: readonly unknown[], result: unknown) => void) | null } = { observe: null };
+const calls: {
+  observe: ((module: AnyModule, args: readonly unknown[], result: unknown) => void) | null;
+} = { observe: null };
 
 /** @internal Runs `fn`; `observe` hears of every module called meanwhile, inner ones first. */
 export function observeCalls<T>(observe: NonNullable<typeof calls.observe>, fn: () => T): T {
@@ -59,7 +87,9 @@ export function observeCalls<T>(observe: NonNullable<typeof calls.observe>, fn: 
 }
 
 /** A module that hands back its argument gives an alias: caller and module may dispose their own. */
-function fresh<R>(result: R, args: readonly unknown[]): R { return result instanceof Tensor && args.includes(result) ? result.alias() : result; }
+function fresh<R>(result: R, args: readonly unknown[]): R {
+  return result instanceof Tensor && args.includes(result) ? result.alias() : result;
+}
 
 /**
  * Base of everything that has weights. Assign modules to fields and they are found (`#private` fields are not: use `registerModule`); register tensors with
@@ -68,7 +98,10 @@ function fresh<R>(result: R, args: readonly unknown[]): R { return result instan
  * `A` are the arguments of `forward` and `call`, `R` is what they give: a tensor from a tensor unless said otherwise, as in
  * `class Attention extends Module<[query: Tensor, key: Tensor, value: Tensor]>`.
  */
-export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Tensor> implements Disposable {
+export abstract class Module<
+  A extends readonly unknown[] = [x: Tensor],
+  R = Tensor,
+> implements Disposable {
   readonly #parameters = new Map<string, Tensor>();
   readonly #buffers = new Map<string, Tensor>();
   readonly #modules = new Map<string, AnyModule>();
@@ -82,7 +115,11 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
 
   /** Runs `forward` with recorded ops labelled by this module. Call this, not `forward`, from outside. */
   call(...args: A): R {
-    if (this.#disposed) throw new TenureError(this.constructor.name, "expected a live module, got one that was disposed; make a new one");
+    if (this.#disposed)
+      throw new TenureError(
+        this.constructor.name,
+        "expected a live module, got one that was disposed; make a new one",
+      );
     return labelled(null, this.#label(currentLayer()), () => {
       const result = fresh(this.forward(...args), args);
       calls.observe?.(this, args, result);
@@ -96,8 +133,12 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
   }
 
   /** True while training: dropout drops. */
-  get training(): boolean { return this.#training; }
-  get isDisposed(): boolean { return this.#disposed; }
+  get training(): boolean {
+    return this.#training;
+  }
+  get isDisposed(): boolean {
+    return this.#disposed;
+  }
 
   // === Owning ===
 
@@ -118,18 +159,52 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
 
   /** Takes a module as a child: for `#private` fields, which nothing outside can see, and for names that are no field's. `this.#net = this.registerModule("net", new Linear(2, 3))`. */
   protected registerModule<M extends AnyModule>(name: string, module: M): M {
-    if (!((module as unknown) instanceof Module)) throw new ArgumentError(this.constructor.name, `a module for ${describeValue(name)}`, describeValue(module), "pass a layer, for example new ReLU()");
-    if (typeof (name as unknown) !== "string" || name === "" || name.includes(".")) throw new ArgumentError(this.constructor.name, "a name without dots", describeValue(name), 'pass for example "encoder"');
-    if (this.#modules.has(name)) throw new ArgumentError(this.constructor.name, "a name that is not taken", JSON.stringify(name), "dispose the old module first");
+    if (!((module as unknown) instanceof Module))
+      throw new ArgumentError(
+        this.constructor.name,
+        `a module for ${describeValue(name)}`,
+        describeValue(module),
+        "pass a layer, for example new ReLU()",
+      );
+    if (typeof (name as unknown) !== "string" || name === "" || name.includes("."))
+      throw new ArgumentError(
+        this.constructor.name,
+        "a name without dots",
+        describeValue(name),
+        'pass for example "encoder"',
+      );
+    if (this.#modules.has(name))
+      throw new ArgumentError(
+        this.constructor.name,
+        "a name that is not taken",
+        JSON.stringify(name),
+        "dispose the old module first",
+      );
     this.#modules.set(name, module);
     return module;
   }
 
   #own(name: string, value: Tensor, slots: Map<string, Tensor>): void {
     const handle = live(value, this.constructor.name);
-    if (name === "" || name.includes(".")) throw new ArgumentError(this.constructor.name, "a name without dots", JSON.stringify(name), 'pass for example "weight"');
-    if (this.#parameters.has(name) || this.#buffers.has(name)) throw new ArgumentError(this.constructor.name, `a name that is not taken`, JSON.stringify(name), "dispose the old value first");
-    if (handle.keeper !== null) throw new TenureError(this.constructor.name, `expected a tensor nobody else keeps, got ${handle.describe()} of ${handle.keeper}; register an alias() to share it`);
+    if (name === "" || name.includes("."))
+      throw new ArgumentError(
+        this.constructor.name,
+        "a name without dots",
+        JSON.stringify(name),
+        'pass for example "weight"',
+      );
+    if (this.#parameters.has(name) || this.#buffers.has(name))
+      throw new ArgumentError(
+        this.constructor.name,
+        `a name that is not taken`,
+        JSON.stringify(name),
+        "dispose the old value first",
+      );
+    if (handle.keeper !== null)
+      throw new TenureError(
+        this.constructor.name,
+        `expected a tensor nobody else keeps, got ${handle.describe()} of ${handle.keeper}; register an alias() to share it`,
+      );
     detachHandle(handle);
     handle.keeper = this.constructor.name;
     if (value.name === "") value.name = name;
@@ -142,17 +217,23 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
   *children(): Generator<[name: string, module: AnyModule]> {
     for (const [name, value] of Object.entries(this) as [string, unknown][]) {
       if (value instanceof Module) yield [name, value];
-      else if (Array.isArray(value)) for (const [i, item] of (value as unknown[]).entries()) if (item instanceof Module) yield [`${name}.${i}`, item];
+      else if (Array.isArray(value))
+        for (const [i, item] of (value as unknown[]).entries())
+          if (item instanceof Module) yield [`${name}.${i}`, item];
     }
     yield* this.#modules;
   }
 
   /** This module ("") and all below it by dotted path. A module used twice appears once. */
-  *namedModules(prefix = "", seen: Set<AnyModule> = new Set()): Generator<[name: string, module: AnyModule]> {
+  *namedModules(
+    prefix = "",
+    seen: Set<AnyModule> = new Set(),
+  ): Generator<[name: string, module: AnyModule]> {
     if (seen.has(this)) return;
     seen.add(this);
     yield [prefix, this];
-    for (const [name, child] of this.children()) yield* child.namedModules(prefix === "" ? name : `${prefix}.${name}`, seen);
+    for (const [name, child] of this.children())
+      yield* child.namedModules(prefix === "" ? name : `${prefix}.${name}`, seen);
   }
 
   /** Parameters by dotted name, this module's first. Weights tied by `alias()` appear once, under their first name. Borrowed: the module keeps them. */
@@ -166,13 +247,17 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
     }
   }
   *#allParameters(): Generator<[name: string, parameter: Tensor]> {
-    for (const [path, module] of this.namedModules()) for (const [name, p] of module.#parameters) yield [path === "" ? name : `${path}.${name}`, p];
+    for (const [path, module] of this.namedModules())
+      for (const [name, p] of module.#parameters) yield [path === "" ? name : `${path}.${name}`, p];
   }
-  parameters(): Tensor[] { return [...this.namedParameters()].map(([, p]) => p); }
+  parameters(): Tensor[] {
+    return [...this.namedParameters()].map(([, p]) => p);
+  }
 
   /** Buffers by dotted name. */
   *namedBuffers(): Generator<[name: string, buffer: Tensor]> {
-    for (const [path, module] of this.namedModules()) for (const [name, b] of module.#buffers) yield [path === "" ? name : `${path}.${name}`, b];
+    for (const [path, module] of this.namedModules())
+      for (const [name, b] of module.#buffers) yield [path === "" ? name : `${path}.${name}`, b];
   }
 
   // === Mode and state ===
@@ -182,7 +267,9 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
     for (const [, module] of this.namedModules()) module.#training = on;
     return this;
   }
-  eval(): this { return this.train(false); }
+  eval(): this {
+    return this.train(false);
+  }
 
   /**
    * Converts all float parameters and buffers, here and below, to another float dtype, with the gradients they have. Values and tied weights stay tied, optimizers
@@ -190,13 +277,23 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
    * @throws DTypeError for a dtype that is no float, or float16 on a device without shader-f16; then nothing has changed
    */
   to(dtype: "float32" | "float16"): this {
-    if (!isFloat(checkDType("to", dtype))) throw new DTypeError("to", "float32 or float16 for a module", dtype, "convert single tensors with their to()");
+    if (!isFloat(checkDType("to", dtype)))
+      throw new DTypeError(
+        "to",
+        "float32 or float16 for a module",
+        dtype,
+        "convert single tensors with their to()",
+      );
     using _ = newDisposeScope("to");
-    const tensors = [...this.#allParameters(), ...this.namedBuffers()].map(([, t]) => t).filter((t) => isFloat(t.dtype) && t.dtype !== dtype);
+    const tensors = [...this.#allParameters(), ...this.namedBuffers()]
+      .map(([, t]) => t)
+      .filter((t) => isFloat(t.dtype) && t.dtype !== dtype);
     const converted = new Map<unknown, Tensor>();
-    for (const { [HANDLE]: h } of tensors) if (!converted.has(h.storage)) converted.set(h.storage, elementsOf(h).to(dtype)); // as a whole, so that views of it stay views
+    for (const { [HANDLE]: h } of tensors)
+      if (!converted.has(h.storage)) converted.set(h.storage, elementsOf(h).to(dtype)); // as a whole, so that views of it stay views
     for (const t of tensors) {
-      const before = t[HANDLE], { storage } = converted.get(before.storage)![HANDLE];
+      const before = t[HANDLE],
+        { storage } = converted.get(before.storage)![HANDLE];
       storage.role = before.storage.role;
       storage.leaf = before.storage.leaf;
       replaceHandle(t, new TensorHandle(storage, before.layout, dtype, before.gradient));
@@ -205,17 +302,24 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
     return this;
   }
   /** To float16. @throws DTypeError on a device without shader-f16 */
-  half(): this { return this.to("float16"); }
+  half(): this {
+    return this.to("float16");
+  }
   /** To float32. */
-  float(): this { return this.to("float32"); }
+  float(): this {
+    return this.to("float32");
+  }
 
   /** Drops the gradients of all parameters. */
-  zeroGrad(): void { for (const p of this.parameters()) p.grad = null; }
+  zeroGrad(): void {
+    for (const p of this.parameters()) p.grad = null;
+  }
 
   /** Fresh aliases of all parameters and buffers, owned by the current scope, outside the graph. */
   stateDict(): StateDict {
     const state: StateDict = new Map();
-    for (const [name, t] of [...this.#allParameters(), ...this.namedBuffers()]) state.set(name, t.detach());
+    for (const [name, t] of [...this.#allParameters(), ...this.namedBuffers()])
+      state.set(name, t.detach());
     return state;
   }
 
@@ -223,14 +327,32 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
    * Checks what `loadStateDict` would load, and changes nothing.
    * @throws ArgumentError listing missing and unexpected names (with `strict`, the default), ShapeError for a shape that differs
    */
-  checkStateDict(given: LoadableState, options: { readonly strict?: boolean } = {}): { missing: string[]; unexpected: string[] } {
+  checkStateDict(
+    given: LoadableState,
+    options: { readonly strict?: boolean } = {},
+  ): { missing: string[]; unexpected: string[] } {
     checkOptions("loadStateDict", options, ["strict"]);
-    const state = entriesOf(given), own = new Map([...this.#allParameters(), ...this.namedBuffers()]), fix = "check that the file belongs to this architecture";
-    const missing = [...own.keys()].filter((n) => !state.has(n)), unexpected = [...state.keys()].filter((n) => !own.has(n));
-    if (options.strict !== false && missing.length + unexpected.length > 0) throw new ArgumentError("loadStateDict", `exactly the names of this module`, `${missing.length > 0 ? `no ${missing.join(", ")}` : ""}${missing.length > 0 && unexpected.length > 0 ? "; " : ""}${unexpected.length > 0 ? `unknown ${unexpected.join(", ")}` : ""}`, fix);
+    const state = entriesOf(given),
+      own = new Map([...this.#allParameters(), ...this.namedBuffers()]),
+      fix = "check that the file belongs to this architecture";
+    const missing = [...own.keys()].filter((n) => !state.has(n)),
+      unexpected = [...state.keys()].filter((n) => !own.has(n));
+    if (options.strict !== false && missing.length + unexpected.length > 0)
+      throw new ArgumentError(
+        "loadStateDict",
+        `exactly the names of this module`,
+        `${missing.length > 0 ? `no ${missing.join(", ")}` : ""}${missing.length > 0 && unexpected.length > 0 ? "; " : ""}${unexpected.length > 0 ? `unknown ${unexpected.join(", ")}` : ""}`,
+        fix,
+      );
     for (const [name, target] of own) {
       const shape = state.get(name)?.shape;
-      if (shape !== undefined && !sameShape(shape, target.shape)) throw new ShapeError("loadStateDict", `${name} of shape ${formatShape(target.shape)}`, formatShape(shape), fix);
+      if (shape !== undefined && !sameShape(shape, target.shape))
+        throw new ShapeError(
+          "loadStateDict",
+          `${name} of shape ${formatShape(target.shape)}`,
+          formatShape(shape),
+          fix,
+        );
     }
     return { missing, unexpected };
   }
@@ -240,7 +362,10 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
    * @returns the names that were not in `state`, and those in it that the module does not have
    * @throws ArgumentError listing missing and unexpected names, ShapeError for a shape that differs
    */
-  loadStateDict(given: LoadableState, options: { readonly strict?: boolean } = {}): { missing: string[]; unexpected: string[] } {
+  loadStateDict(
+    given: LoadableState,
+    options: { readonly strict?: boolean } = {},
+  ): { missing: string[]; unexpected: string[] } {
     const state = entriesOf(given);
     const result = this.checkStateDict(state, options);
     using _ = newDisposeScope("loadStateDict");
@@ -248,9 +373,18 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
     const pairs = [...this.#allParameters(), ...this.namedBuffers()].flatMap(([name, target]) => {
       const source = state.get(name);
       if (source === undefined) return [];
-      return [[target, source instanceof Tensor ? source.detach() : tensor(source.data, { shape: source.shape, dtype: target.dtype })] as const];
+      return [
+        [
+          target,
+          source instanceof Tensor
+            ? source.detach()
+            : tensor(source.data, { shape: source.shape, dtype: target.dtype }),
+        ] as const,
+      ];
     });
-    noGrad(() => { for (const [target, source] of pairs) target.copy_(source); });
+    noGrad(() => {
+      for (const [target, source] of pairs) target.copy_(source);
+    });
     return result;
   }
 
@@ -271,7 +405,9 @@ export abstract class Module<A extends readonly unknown[] = [x: Tensor], R = Ten
     for (const t of [...this.#parameters.values(), ...this.#buffers.values()]) t.dispose();
     for (const [, child] of this.children()) child.dispose();
   }
-  [Symbol.dispose](): void { this.dispose(); }
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
 }
 
 /** Base of layers that take one tensor: anything else is refused before `forward`. */

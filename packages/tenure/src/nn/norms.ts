@@ -11,10 +11,23 @@ import { scoped } from "../ownership/scoped.ts";
 import { ones, zeros } from "../tensor/create.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { Layer } from "./module.ts";
-import { batchNorm, groupNorm, instanceNorm, layerNorm, rmsNorm, trackInstances } from "./normalization.ts";
+import {
+  batchNorm,
+  groupNorm,
+  instanceNorm,
+  layerNorm,
+  rmsNorm,
+  trackInstances,
+} from "./normalization.ts";
 
 function checkCount(layer: string, what: string, value: number): void {
-  if (!Number.isInteger(value) || value < 1) throw new ArgumentError(layer, `${what} to be a positive integer`, describeValue(value), "pass how many there are");
+  if (!Number.isInteger(value) || value < 1)
+    throw new ArgumentError(
+      layer,
+      `${what} to be a positive integer`,
+      describeValue(value),
+      "pass how many there are",
+    );
 }
 
 export interface BatchNormLayerOptions {
@@ -47,34 +60,69 @@ abstract class BatchNorm extends Layer {
   constructor(numFeatures: number, options: BatchNormLayerOptions = {}) {
     super();
     checkOptions(this.constructor.name, options, batchNormNames);
-    const { eps = 1e-5, momentum = 0.1, affine = true, trackRunningStats = true } = options, shape = [numFeatures];
+    const { eps = 1e-5, momentum = 0.1, affine = true, trackRunningStats = true } = options,
+      shape = [numFeatures];
     checkCount(this.constructor.name, "numFeatures", numFeatures);
-    if (momentum !== null && !(momentum >= 0 && momentum <= 1)) throw new ArgumentError(this.constructor.name, "a momentum in [0, 1] or null", describeValue(momentum), "pass for example 0.1");
+    if (momentum !== null && !(momentum >= 0 && momentum <= 1))
+      throw new ArgumentError(
+        this.constructor.name,
+        "a momentum in [0, 1] or null",
+        describeValue(momentum),
+        "pass for example 0.1",
+      );
     this.weight = affine ? this.parameter("weight", ones(shape)) : null;
     this.bias = affine ? this.parameter("bias", zeros(shape)) : null;
     this.runningMean = trackRunningStats ? this.buffer("running_mean", zeros(shape)) : null;
     this.runningVar = trackRunningStats ? this.buffer("running_var", ones(shape)) : null;
-    this.batches = trackRunningStats ? this.buffer("num_batches_tracked", zeros([], { dtype: "int32" })) : null;
+    this.batches = trackRunningStats
+      ? this.buffer("num_batches_tracked", zeros([], { dtype: "int32" }))
+      : null;
     this.#eps = eps;
     this.#momentum = momentum;
   }
 
   forward(x: Tensor): Tensor {
-    if (!this.ranks.includes(x.rank)) throw new ShapeError(this.constructor.name, `a tensor of rank ${this.ranks.join(" or ")}, [N, C, …]`, formatShape(x.shape), "add missing dimensions with unsqueeze");
-    const { weight, bias, runningMean, runningVar, training } = this, shared = { weight, bias, eps: this.#eps };
-    if (runningMean === null || runningVar === null) return batchNorm(x, { ...shared, training: true });
+    if (!this.ranks.includes(x.rank))
+      throw new ShapeError(
+        this.constructor.name,
+        `a tensor of rank ${this.ranks.join(" or ")}, [N, C, …]`,
+        formatShape(x.shape),
+        "add missing dimensions with unsqueeze",
+      );
+    const { weight, bias, runningMean, runningVar, training } = this,
+      shared = { weight, bias, eps: this.#eps };
+    if (runningMean === null || runningVar === null)
+      return batchNorm(x, { ...shared, training: true });
     if (!training) return batchNorm(x, { ...shared, runningMean, runningVar });
     if (isRecomputing()) return batchNorm(x, { ...shared, training: true }); // the first run has updated the statistics
-    noGrad(() => { this.batches!.add_(1).dispose(); });
-    if (this.#momentum !== null) return batchNorm(x, { ...shared, runningMean, runningVar, training, momentum: this.#momentum });
+    noGrad(() => {
+      this.batches!.add_(1).dispose();
+    });
+    if (this.#momentum !== null)
+      return batchNorm(x, {
+        ...shared,
+        runningMean,
+        runningVar,
+        training,
+        momentum: this.#momentum,
+      });
     return this.#averaged(x, shared);
   }
 
   /** The share of the new batch is 1 / batches, a number only the device knows: a full step into scratch tensors, then r += (s - r) / batches. */
-  #averaged(x: Tensor, shared: { weight: Tensor | null; bias: Tensor | null; eps: number }): Tensor {
+  #averaged(
+    x: Tensor,
+    shared: { weight: Tensor | null; bias: Tensor | null; eps: number },
+  ): Tensor {
     using scope = newDisposeScope("BatchNorm");
     const [mean, variance] = [zeros(this.runningMean!.shape), zeros(this.runningVar!.shape)];
-    const y = batchNorm(x, { ...shared, runningMean: mean, runningVar: variance, training: true, momentum: 1 });
+    const y = batchNorm(x, {
+      ...shared,
+      runningMean: mean,
+      runningVar: variance,
+      training: true,
+      momentum: 1,
+    });
     noGrad(() => {
       const share = this.batches!.float().reciprocal();
       this.runningMean!.add_(mean.sub(this.runningMean!).mul(share));
@@ -85,9 +133,13 @@ abstract class BatchNorm extends Layer {
 }
 
 /** Batch normalisation of x [N, C] or [N, C, L]. */
-export class BatchNorm1d extends BatchNorm { protected readonly ranks: readonly number[] = [2, 3]; }
+export class BatchNorm1d extends BatchNorm {
+  protected readonly ranks: readonly number[] = [2, 3];
+}
 /** Batch normalisation of x [N, C, H, W]. */
-export class BatchNorm2d extends BatchNorm { protected readonly ranks: readonly number[] = [4]; }
+export class BatchNorm2d extends BatchNorm {
+  protected readonly ranks: readonly number[] = [4];
+}
 
 /** Layer normalisation (Ba et al. 2016) of x [..., *normalizedShape]. weight and bias of the normalised shape. */
 export class LayerNorm extends Layer {
@@ -95,7 +147,14 @@ export class LayerNorm extends Layer {
   readonly bias: Tensor | null;
   readonly #shape: readonly number[];
   readonly #eps: number;
-  constructor(normalizedShape: number | readonly number[], options: { readonly eps?: number; readonly elementwiseAffine?: boolean; readonly bias?: boolean } = {}) {
+  constructor(
+    normalizedShape: number | readonly number[],
+    options: {
+      readonly eps?: number;
+      readonly elementwiseAffine?: boolean;
+      readonly bias?: boolean;
+    } = {},
+  ) {
     super();
     checkOptions("LayerNorm", options, ["eps", "elementwiseAffine", "bias"]);
     const { eps = 1e-5, elementwiseAffine = true, bias = true } = options;
@@ -105,7 +164,9 @@ export class LayerNorm extends Layer {
     this.weight = elementwiseAffine ? this.parameter("weight", ones(this.#shape)) : null;
     this.bias = elementwiseAffine && bias ? this.parameter("bias", zeros(this.#shape)) : null;
   }
-  forward(x: Tensor): Tensor { return layerNorm(x, this.#shape, this.weight, this.bias, this.#eps); }
+  forward(x: Tensor): Tensor {
+    return layerNorm(x, this.#shape, this.weight, this.bias, this.#eps);
+  }
 }
 
 /** Root mean square normalisation (Zhang & Sennrich 2019) of x [..., *normalizedShape]. weight of the normalised shape. */
@@ -113,15 +174,21 @@ export class RMSNorm extends Layer {
   readonly weight: Tensor | null;
   readonly #shape: readonly number[];
   readonly #eps: number | undefined;
-  constructor(normalizedShape: number | readonly number[], options: { readonly eps?: number; readonly elementwiseAffine?: boolean } = {}) {
+  constructor(
+    normalizedShape: number | readonly number[],
+    options: { readonly eps?: number; readonly elementwiseAffine?: boolean } = {},
+  ) {
     super();
     this.#shape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
     checkOptions("RMSNorm", options, ["eps", "elementwiseAffine"]);
     for (const d of this.#shape) checkCount("RMSNorm", "dimensions", d);
     this.#eps = options.eps;
-    this.weight = options.elementwiseAffine === false ? null : this.parameter("weight", ones(this.#shape));
+    this.weight =
+      options.elementwiseAffine === false ? null : this.parameter("weight", ones(this.#shape));
   }
-  forward(x: Tensor): Tensor { return rmsNorm(x, this.#shape, this.weight, this.#eps); }
+  forward(x: Tensor): Tensor {
+    return rmsNorm(x, this.#shape, this.weight, this.#eps);
+  }
 }
 
 /** Group normalisation (Wu & He 2018) of x [N, C, …]: channels in groups. weight [C], bias [C]. */
@@ -130,19 +197,31 @@ export class GroupNorm extends Layer {
   readonly bias: Tensor | null;
   readonly #groups: number;
   readonly #eps: number;
-  constructor(numGroups: number, numChannels: number, options: { readonly eps?: number; readonly affine?: boolean } = {}) {
+  constructor(
+    numGroups: number,
+    numChannels: number,
+    options: { readonly eps?: number; readonly affine?: boolean } = {},
+  ) {
     super();
     checkOptions("GroupNorm", options, ["eps", "affine"]);
     const { eps = 1e-5, affine = true } = options;
     checkCount("GroupNorm", "numGroups", numGroups);
     checkCount("GroupNorm", "numChannels", numChannels);
-    if (numChannels % numGroups !== 0) throw new ArgumentError("GroupNorm", `groups that divide ${numChannels} channels`, describeValue(numGroups), "use a divisor of the channels");
+    if (numChannels % numGroups !== 0)
+      throw new ArgumentError(
+        "GroupNorm",
+        `groups that divide ${numChannels} channels`,
+        describeValue(numGroups),
+        "use a divisor of the channels",
+      );
     this.#groups = numGroups;
     this.#eps = eps;
     this.weight = affine ? this.parameter("weight", ones([numChannels])) : null;
     this.bias = affine ? this.parameter("bias", zeros([numChannels])) : null;
   }
-  forward(x: Tensor): Tensor { return groupNorm(x, this.#groups, this.weight, this.bias, this.#eps); }
+  forward(x: Tensor): Tensor {
+    return groupNorm(x, this.#groups, this.weight, this.bias, this.#eps);
+  }
 }
 
 /** Options of instance norms: PyTorch's defaults are no weights and no running statistics. */
@@ -174,11 +253,18 @@ abstract class InstanceNorm extends Layer {
 
   constructor(numFeatures: number, options: InstanceNormOptions = {}) {
     super();
-    const name = this.constructor.name, shape = [numFeatures];
+    const name = this.constructor.name,
+      shape = [numFeatures];
     checkOptions(name, options, batchNormNames);
     const { eps = 1e-5, momentum = 0.1, affine = false, trackRunningStats = false } = options;
     checkCount(name, "numFeatures", numFeatures);
-    if (!(momentum >= 0 && momentum <= 1)) throw new ArgumentError(name, "a momentum in [0, 1]", describeValue(momentum), "pass for example 0.1");
+    if (!(momentum >= 0 && momentum <= 1))
+      throw new ArgumentError(
+        name,
+        "a momentum in [0, 1]",
+        describeValue(momentum),
+        "pass for example 0.1",
+      );
     this.#features = numFeatures;
     this.#eps = eps;
     this.#momentum = momentum;
@@ -186,21 +272,42 @@ abstract class InstanceNorm extends Layer {
     this.bias = affine ? this.parameter("bias", zeros(shape)) : null;
     this.runningMean = trackRunningStats ? this.buffer("running_mean", zeros(shape)) : null;
     this.runningVar = trackRunningStats ? this.buffer("running_var", ones(shape)) : null;
-    this.batches = trackRunningStats ? this.buffer("num_batches_tracked", zeros([], { dtype: "int32" })) : null;
+    this.batches = trackRunningStats
+      ? this.buffer("num_batches_tracked", zeros([], { dtype: "int32" }))
+      : null;
   }
 
   forward(x: Tensor): Tensor {
-    const single = x.rank === this.rank - 1, { weight, bias, runningMean, runningVar } = this;
-    if (!single && x.rank !== this.rank || x.shape[single ? 0 : 1] !== this.#features) throw new ShapeError(this.constructor.name, `a tensor [N, ${this.#features}, …] of rank ${this.rank}, or a single sample`, formatShape(x.shape), "check numFeatures");
+    const single = x.rank === this.rank - 1,
+      { weight, bias, runningMean, runningVar } = this;
+    if ((!single && x.rank !== this.rank) || x.shape[single ? 0 : 1] !== this.#features)
+      throw new ShapeError(
+        this.constructor.name,
+        `a tensor [N, ${this.#features}, …] of rank ${this.rank}, or a single sample`,
+        formatShape(x.shape),
+        "check numFeatures",
+      );
     return scoped(() => {
       const batch = single ? x.unsqueeze(0) : x;
       if (runningMean !== null && runningVar !== null) {
-        if (!this.training) { const y = batchNorm(batch, { runningMean, runningVar, weight, bias, eps: this.#eps }); return single ? y.squeeze(0) : y; }
-        if (!isRecomputing()) noGrad(() => { this.batches!.add_(1); });
+        if (!this.training) {
+          const y = batchNorm(batch, { runningMean, runningVar, weight, bias, eps: this.#eps });
+          return single ? y.squeeze(0) : y;
+        }
+        if (!isRecomputing())
+          noGrad(() => {
+            this.batches!.add_(1);
+          });
         trackInstances(batch, runningMean, runningVar, this.#momentum);
       }
       const values = batch.shape.slice(2).reduce((n, d) => n * d, 1);
-      if (values < 2) throw new ShapeError(this.constructor.name, "more than one value per channel and sample", formatShape(x.shape), "use a larger image");
+      if (values < 2)
+        throw new ShapeError(
+          this.constructor.name,
+          "more than one value per channel and sample",
+          formatShape(x.shape),
+          "use a larger image",
+        );
       const y = instanceNorm(batch, weight, bias, this.#eps);
       return single ? y.squeeze(0) : y;
     }, "InstanceNorm");
@@ -208,6 +315,10 @@ abstract class InstanceNorm extends Layer {
 }
 
 /** Instance normalisation of x [N, C, L] or [C, L]. */
-export class InstanceNorm1d extends InstanceNorm { protected readonly rank: number = 3; }
+export class InstanceNorm1d extends InstanceNorm {
+  protected readonly rank: number = 3;
+}
 /** Instance normalisation of x [N, C, H, W] or [C, H, W]. */
-export class InstanceNorm2d extends InstanceNorm { protected readonly rank: number = 4; }
+export class InstanceNorm2d extends InstanceNorm {
+  protected readonly rank: number = 4;
+}

@@ -31,7 +31,10 @@ export interface RecurrentOutput {
   readonly output: Tensor;
   readonly hidden: Tensor;
 }
-export interface LSTMState { readonly hidden: Tensor; readonly cell: Tensor }
+export interface LSTMState {
+  readonly hidden: Tensor;
+  readonly cell: Tensor;
+}
 export interface LSTMOutput extends RecurrentOutput {
   /** [D·L, N, H] */
   readonly cell: Tensor;
@@ -40,65 +43,154 @@ export interface LSTMOutput extends RecurrentOutput {
 /** States of one layer and direction, [N, H] each: the hidden one first. */
 type States = readonly Tensor[];
 
-abstract class Recurrent<S extends readonly unknown[], R> extends Module<[x: Tensor, ...state: S], R> {
+abstract class Recurrent<S extends readonly unknown[], R> extends Module<
+  [x: Tensor, ...state: S],
+  R
+> {
   readonly hiddenSize: number;
   readonly #options: Required<RecurrentOptions>;
   readonly #inputSize: number;
   readonly #gates: number;
   /** H, or the size it is projected to. */
   readonly #outputSize: number;
-  readonly #weights: { readonly ih: Tensor; readonly hh: Tensor; readonly bih: Tensor | null; readonly bhh: Tensor | null; readonly hr: Tensor | null }[] = [];
+  readonly #weights: {
+    readonly ih: Tensor;
+    readonly hh: Tensor;
+    readonly bih: Tensor | null;
+    readonly bhh: Tensor | null;
+    readonly hr: Tensor | null;
+  }[] = [];
 
-  constructor(name: string, inputSize: number, hiddenSize: number, gates: number, options: RecurrentOptions, projSize = 0) {
+  constructor(
+    name: string,
+    inputSize: number,
+    hiddenSize: number,
+    gates: number,
+    options: RecurrentOptions,
+    projSize = 0,
+  ) {
     super();
-    checkOptions(name, options, [...recurrentNames, ...(name === "RNN" ? ["nonlinearity"] : name === "LSTM" ? ["projSize"] : [])]);
-    this.#options = { numLayers: options.numLayers ?? 1, bias: options.bias ?? true, batchFirst: options.batchFirst ?? false, dropout: options.dropout ?? 0, bidirectional: options.bidirectional ?? false };
-    for (const [what, value] of [["inputSize", inputSize], ["hiddenSize", hiddenSize], ["numLayers", this.#options.numLayers]] as const) if (!Number.isInteger(value) || value < 1) throw new ArgumentError(name, `${what} to be a positive integer`, describeValue(value), "pass how many there are");
-    if (!(this.#options.dropout >= 0 && this.#options.dropout < 1)) throw new ArgumentError(name, "a dropout in [0, 1)", describeValue(this.#options.dropout), "pass the share to drop, for example 0.1");
-    if (!Number.isInteger(projSize) || projSize < 0 || projSize >= hiddenSize) throw new ArgumentError(name, `a projSize from 0 (none) to ${hiddenSize - 1}`, describeValue(projSize), "make it smaller than hiddenSize");
+    checkOptions(name, options, [
+      ...recurrentNames,
+      ...(name === "RNN" ? ["nonlinearity"] : name === "LSTM" ? ["projSize"] : []),
+    ]);
+    this.#options = {
+      numLayers: options.numLayers ?? 1,
+      bias: options.bias ?? true,
+      batchFirst: options.batchFirst ?? false,
+      dropout: options.dropout ?? 0,
+      bidirectional: options.bidirectional ?? false,
+    };
+    for (const [what, value] of [
+      ["inputSize", inputSize],
+      ["hiddenSize", hiddenSize],
+      ["numLayers", this.#options.numLayers],
+    ] as const)
+      if (!Number.isInteger(value) || value < 1)
+        throw new ArgumentError(
+          name,
+          `${what} to be a positive integer`,
+          describeValue(value),
+          "pass how many there are",
+        );
+    if (!(this.#options.dropout >= 0 && this.#options.dropout < 1))
+      throw new ArgumentError(
+        name,
+        "a dropout in [0, 1)",
+        describeValue(this.#options.dropout),
+        "pass the share to drop, for example 0.1",
+      );
+    if (!Number.isInteger(projSize) || projSize < 0 || projSize >= hiddenSize)
+      throw new ArgumentError(
+        name,
+        `a projSize from 0 (none) to ${hiddenSize - 1}`,
+        describeValue(projSize),
+        "make it smaller than hiddenSize",
+      );
     this.hiddenSize = hiddenSize;
     this.#outputSize = projSize > 0 ? projSize : hiddenSize;
     this.#inputSize = inputSize;
     this.#gates = gates;
-    const bound = 1 / Math.sqrt(hiddenSize), rows = gates * hiddenSize, own = (label: string, shape: readonly number[]): Tensor => this.parameter(label, uniform(shape, bound));
+    const bound = 1 / Math.sqrt(hiddenSize),
+      rows = gates * hiddenSize,
+      own = (label: string, shape: readonly number[]): Tensor =>
+        this.parameter(label, uniform(shape, bound));
     for (let layer = 0; layer < this.#options.numLayers; layer++) {
       for (let d = 0; d < this.#directions; d++) {
-        const suffix = `l${layer}${d === 1 ? "_reverse" : ""}`, inputs = layer === 0 ? inputSize : this.#outputSize * this.#directions;
+        const suffix = `l${layer}${d === 1 ? "_reverse" : ""}`,
+          inputs = layer === 0 ? inputSize : this.#outputSize * this.#directions;
         this.#weights.push({
-          ih: own(`weight_ih_${suffix}`, [rows, inputs]), hh: own(`weight_hh_${suffix}`, [rows, this.#outputSize]),
-          bih: this.#options.bias ? own(`bias_ih_${suffix}`, [rows]) : null, bhh: this.#options.bias ? own(`bias_hh_${suffix}`, [rows]) : null,
+          ih: own(`weight_ih_${suffix}`, [rows, inputs]),
+          hh: own(`weight_hh_${suffix}`, [rows, this.#outputSize]),
+          bih: this.#options.bias ? own(`bias_ih_${suffix}`, [rows]) : null,
+          bhh: this.#options.bias ? own(`bias_hh_${suffix}`, [rows]) : null,
           hr: projSize > 0 ? own(`weight_hr_${suffix}`, [projSize, hiddenSize]) : null,
         });
       }
     }
   }
 
-  get #directions(): number { return this.#options.bidirectional ? 2 : 1; }
+  get #directions(): number {
+    return this.#options.bidirectional ? 2 : 1;
+  }
 
   /** One step. @param fromInput [N, G·H] @param fromHidden [N, G·H] @returns the new states */
   protected abstract cell(fromInput: Tensor, fromHidden: Tensor, states: States): States;
 
   /** All layers. @param initial [D·L, N, H] per kind of state, or none for zeros @returns output and final states */
-  protected run(name: string, x: Tensor, kinds: number, initial: readonly Tensor[] | null): { output: Tensor; states: Tensor[] } {
+  protected run(
+    name: string,
+    x: Tensor,
+    kinds: number,
+    initial: readonly Tensor[] | null,
+  ): { output: Tensor; states: Tensor[] } {
     live(x, name);
-    const { batchFirst, numLayers, dropout: p } = this.#options, single = x.rank === 2;
-    if ((x.rank !== 2 && x.rank !== 3) || x.shape.at(-1) !== this.#inputSize) throw new ShapeError(name, `x ${batchFirst ? "[N, T" : "[T, N"}, ${this.#inputSize}] or [T, ${this.#inputSize}]`, formatShape(x.shape), "check inputSize and batchFirst");
+    const { batchFirst, numLayers, dropout: p } = this.#options,
+      single = x.rank === 2;
+    if ((x.rank !== 2 && x.rank !== 3) || x.shape.at(-1) !== this.#inputSize)
+      throw new ShapeError(
+        name,
+        `x ${batchFirst ? "[N, T" : "[T, N"}, ${this.#inputSize}] or [T, ${this.#inputSize}]`,
+        formatShape(x.shape),
+        "check inputSize and batchFirst",
+      );
     return scoped(() => {
       let sequence = single ? x.unsqueeze(1) : batchFirst ? x.transpose(0, 1) : x;
-      const [steps, samples] = [sequence.shape[0]!, sequence.shape[1]!], total = numLayers * this.#directions;
-      if (steps === 0) throw new ShapeError(name, "at least one step", formatShape(x.shape), "check the order of dimensions");
+      const [steps, samples] = [sequence.shape[0]!, sequence.shape[1]!],
+        total = numLayers * this.#directions;
+      if (steps === 0)
+        throw new ShapeError(
+          name,
+          "at least one step",
+          formatShape(x.shape),
+          "check the order of dimensions",
+        );
       // The hidden state may be projected; the cell's is not.
-      const sizes = Array.from({ length: kinds }, (_, k) => (k === 0 ? this.#outputSize : this.hiddenSize));
+      const sizes = Array.from({ length: kinds }, (_, k) =>
+        k === 0 ? this.#outputSize : this.hiddenSize,
+      );
       (initial ?? []).forEach((state, k) => {
         const wanted = single ? [total, sizes[k]!] : [total, samples, sizes[k]!];
-        if (formatShape(live(state, name).layout.shape) !== formatShape(wanted)) throw new ShapeError(name, `a state ${formatShape(wanted)}`, formatShape(state.shape), "one row per layer and direction");
+        if (formatShape(live(state, name).layout.shape) !== formatShape(wanted))
+          throw new ShapeError(
+            name,
+            `a state ${formatShape(wanted)}`,
+            formatShape(state.shape),
+            "one row per layer and direction",
+          );
       });
       const last: States[] = [];
       for (let layer = 0; layer < numLayers; layer++) {
         const outputs: Tensor[] = [];
         for (let d = 0; d < this.#directions; d++) {
           const at = layer * this.#directions + d;
-          const start = Array.from({ length: kinds }, (_, k) => (initial === null ? zeros([samples, sizes[k]!], { dtype: x.dtype }) : single ? initial[k]!.select(0, at).unsqueeze(0) : initial[k]!.select(0, at)));
+          const start = Array.from({ length: kinds }, (_, k) =>
+            initial === null
+              ? zeros([samples, sizes[k]!], { dtype: x.dtype })
+              : single
+                ? initial[k]!.select(0, at).unsqueeze(0)
+                : initial[k]!.select(0, at),
+          );
           const { output, states } = this.#sweep(sequence, at, start, d === 1);
           outputs.push(output);
           last.push(states);
@@ -106,22 +198,43 @@ abstract class Recurrent<S extends readonly unknown[], R> extends Module<[x: Ten
         sequence = outputs.length === 1 ? outputs[0]! : concat(outputs, 2);
         if (p > 0 && this.training && layer < numLayers - 1) sequence = dropout(sequence, p);
       }
-      const output = single ? sequence.squeeze(1) : batchFirst ? sequence.transpose(0, 1) : sequence;
-      const states = Array.from({ length: kinds }, (_, k) => { const all = stack(last.map((s) => s[k]!), 0); return single ? all.squeeze(1) : all; });
+      const output = single
+        ? sequence.squeeze(1)
+        : batchFirst
+          ? sequence.transpose(0, 1)
+          : sequence;
+      const states = Array.from({ length: kinds }, (_, k) => {
+        const all = stack(
+          last.map((s) => s[k]!),
+          0,
+        );
+        return single ? all.squeeze(1) : all;
+      });
       return { output, states };
     }, name);
   }
 
   /** One layer in one direction over [T, N, I]. */
-  #sweep(sequence: Tensor, at: number, start: States, backwards: boolean): { output: Tensor; states: States } {
-    const { ih, hh, bih, bhh, hr } = this.#weights[at]!, steps = sequence.shape[0]!;
+  #sweep(
+    sequence: Tensor,
+    at: number,
+    start: States,
+    backwards: boolean,
+  ): { output: Tensor; states: States } {
+    const { ih, hh, bih, bhh, hr } = this.#weights[at]!,
+      steps = sequence.shape[0]!;
     return scoped(() => {
-      const fromInput = linear(sequence, ih, bih), outputs: Tensor[] = []; // [T, N, G·H]
+      const fromInput = linear(sequence, ih, bih),
+        outputs: Tensor[] = []; // [T, N, G·H]
       let states = start;
       for (let i = 0; i < steps; i++) {
         const t = backwards ? steps - 1 - i : i;
         states = scoped(() => {
-          const [hidden, ...others] = this.cell(fromInput.select(0, t), linear(states[0]!, hh, bhh), states);
+          const [hidden, ...others] = this.cell(
+            fromInput.select(0, t),
+            linear(states[0]!, hh, bhh),
+            states,
+          );
           return [hr === null ? hidden! : linear(hidden!, hr), ...others];
         });
         outputs[t] = states[0]!;
@@ -131,19 +244,29 @@ abstract class Recurrent<S extends readonly unknown[], R> extends Module<[x: Ten
   }
 
   /** The gates of a step, [N, H] each. */
-  protected gatesOf(x: Tensor): Tensor[] { return x.chunk(this.#gates, 1); }
+  protected gatesOf(x: Tensor): Tensor[] {
+    return x.chunk(this.#gates, 1);
+  }
 }
 
 const recurrentNames = ["numLayers", "bias", "batchFirst", "dropout", "bidirectional"];
 
-export interface RNNOptions extends RecurrentOptions { readonly nonlinearity?: "tanh" | "relu" }
+export interface RNNOptions extends RecurrentOptions {
+  readonly nonlinearity?: "tanh" | "relu";
+}
 
 /** Elman's network (1990): h' = tanh(W_ih·x + b_ih + W_hh·h + b_hh). x [T, N, I] or [T, I]; `hidden` [D·L, N, H]. */
 export class RNN extends Recurrent<[hidden?: Tensor], RecurrentOutput> {
   readonly #relu: boolean;
   constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
     const nonlinearity = (options as RNNOptions | null)?.nonlinearity ?? "tanh";
-    if (!["tanh", "relu"].includes(nonlinearity)) throw new ArgumentError("RNN", 'nonlinearity to be "tanh" or "relu"', describeValue(nonlinearity), "leave it out for tanh"); // before there are weights
+    if (!["tanh", "relu"].includes(nonlinearity))
+      throw new ArgumentError(
+        "RNN",
+        'nonlinearity to be "tanh" or "relu"',
+        describeValue(nonlinearity),
+        "leave it out for tanh",
+      ); // before there are weights
     super("RNN", inputSize, hiddenSize, 1, options);
     this.#relu = nonlinearity === "relu";
   }
@@ -164,10 +287,17 @@ export interface LSTMOptions extends RecurrentOptions {
 
 /** Long short-term memory (Hochreiter & Schmidhuber 1997). x [T, N, I] or [T, I]; states [D·L, N, H], the hidden one [D·L, N, P] with a projection. */
 export class LSTM extends Recurrent<[state?: LSTMState], LSTMOutput> {
-  constructor(inputSize: number, hiddenSize: number, options: LSTMOptions = {}) { super("LSTM", inputSize, hiddenSize, 4, options, (options as LSTMOptions | null)?.projSize); }
+  constructor(inputSize: number, hiddenSize: number, options: LSTMOptions = {}) {
+    super("LSTM", inputSize, hiddenSize, 4, options, (options as LSTMOptions | null)?.projSize);
+  }
   forward(x: Tensor, state?: LSTMState): LSTMOutput {
     if (state !== undefined) checkOptions("LSTM", state, ["hidden", "cell", "output"]);
-    const { output, states } = this.run("LSTM", x, 2, state === undefined ? null : [state.hidden, state.cell]);
+    const { output, states } = this.run(
+      "LSTM",
+      x,
+      2,
+      state === undefined ? null : [state.hidden, state.cell],
+    );
     return { output, hidden: states[0]!, cell: states[1]! };
   }
   protected cell(fromInput: Tensor, fromHidden: Tensor, [, before]: States): States {
@@ -179,14 +309,19 @@ export class LSTM extends Recurrent<[state?: LSTMState], LSTMOutput> {
 
 /** Gated recurrent unit (Cho et al. 2014), with the reset gate after the product as in PyTorch. x [T, N, I] or [T, I]; `hidden` [D·L, N, H]. */
 export class GRU extends Recurrent<[hidden?: Tensor], RecurrentOutput> {
-  constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) { super("GRU", inputSize, hiddenSize, 3, options); }
+  constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
+    super("GRU", inputSize, hiddenSize, 3, options);
+  }
   forward(x: Tensor, hidden?: Tensor): RecurrentOutput {
     const { output, states } = this.run("GRU", x, 1, hidden === undefined ? null : [hidden]);
     return { output, hidden: states[0]! };
   }
   protected cell(fromInput: Tensor, fromHidden: Tensor, [before]: States): States {
-    const [ri, zi, ni] = this.gatesOf(fromInput), [rh, zh, nh] = this.gatesOf(fromHidden);
-    const reset = ri!.add(rh!).sigmoid(), keep = zi!.add(zh!).sigmoid(), fresh = ni!.add(reset.mul(nh!)).tanh();
+    const [ri, zi, ni] = this.gatesOf(fromInput),
+      [rh, zh, nh] = this.gatesOf(fromHidden);
+    const reset = ri!.add(rh!).sigmoid(),
+      keep = zi!.add(zh!).sigmoid(),
+      fresh = ni!.add(reset.mul(nh!)).tanh();
     return [fresh.add(keep.mul(before!.sub(fresh)))]; // (1 - z)·n + z·h
   }
 }

@@ -44,36 +44,82 @@ export interface SummaryOptions {
   readonly dtype?: DType | readonly DType[];
 }
 
-const isShape = (value: Shape | readonly Shape[]): value is Shape => value.every((d) => typeof d === "number");
+const isShape = (value: Shape | readonly Shape[]): value is Shape =>
+  value.every((d) => typeof d === "number");
 
 /**
  * @param inputShape the shape of the input, batch included; a list of shapes for modules of several tensors
  * @throws what the module throws for inputs of this shape
  */
-export function summary<A extends readonly unknown[]>(module: Module<A, unknown>, inputShape: Shape | readonly Shape[], options: SummaryOptions = {}): Summary {
+export function summary<A extends readonly unknown[]>(
+  module: Module<A, unknown>,
+  inputShape: Shape | readonly Shape[],
+  options: SummaryOptions = {},
+): Summary {
   checkOptions("summary", options, ["dtype"]);
-  if (!((module as unknown) instanceof Module)) throw new ArgumentError("summary", "a module", describeValue(module), "pass for example new Sequential(…)");
-  if (!(Array.isArray as (v: unknown) => boolean)(inputShape)) throw new ArgumentError("summary", "the shape of the input", describeValue(inputShape), "pass for example [1, 3, 32, 32]");
-  const shapes = isShape(inputShape) ? [inputShape] : inputShape, { dtype = "float32" } = options;
-  if (typeof dtype !== "string" && dtype.length !== shapes.length) throw new ArgumentError("summary", `a dtype for each of ${shapes.length} inputs`, String(dtype.length), "pass one for all, or one each");
-  const outputs = new Map<AnyModule, string>(), all = [...module.namedModules()], modes = all.map(([, m]) => m.training);
+  if (!((module as unknown) instanceof Module))
+    throw new ArgumentError(
+      "summary",
+      "a module",
+      describeValue(module),
+      "pass for example new Sequential(…)",
+    );
+  if (!(Array.isArray as (v: unknown) => boolean)(inputShape))
+    throw new ArgumentError(
+      "summary",
+      "the shape of the input",
+      describeValue(inputShape),
+      "pass for example [1, 3, 32, 32]",
+    );
+  const shapes = isShape(inputShape) ? [inputShape] : inputShape,
+    { dtype = "float32" } = options;
+  if (typeof dtype !== "string" && dtype.length !== shapes.length)
+    throw new ArgumentError(
+      "summary",
+      `a dtype for each of ${shapes.length} inputs`,
+      String(dtype.length),
+      "pass one for all, or one each",
+    );
+  const outputs = new Map<AnyModule, string>(),
+    all = [...module.namedModules()],
+    modes = all.map(([, m]) => m.training);
   module.eval();
   try {
     using _ = newDisposeScope("summary");
-    const inputs = shapes.map((shape, i) => zeros(shape, { dtype: typeof dtype === "string" ? dtype : dtype[i]! }));
-    noGrad(() => { observeCalls((called, _args, result) => { outputs.set(called, describe(result)); }, () => module.call(...inputs as unknown as A)); });
+    const inputs = shapes.map((shape, i) =>
+      zeros(shape, { dtype: typeof dtype === "string" ? dtype : dtype[i]! }),
+    );
+    noGrad(() => {
+      observeCalls(
+        (called, _args, result) => {
+          outputs.set(called, describe(result));
+        },
+        () => module.call(...(inputs as unknown as A)),
+      );
+    });
   } finally {
     // Children first: train() reaches down.
     for (let i = 0; i < all.length; i++) all[i]![1].train(modes[i]);
   }
-  const size = (tensors: readonly Tensor[]): number => tensors.reduce((n, t) => n + t.size, 0), bytesOf = (tensors: readonly Tensor[]): number => tensors.reduce((n, t) => n + t.size * dtypeBytes(t.dtype), 0);
+  const size = (tensors: readonly Tensor[]): number => tensors.reduce((n, t) => n + t.size, 0),
+    bytesOf = (tensors: readonly Tensor[]): number =>
+      tensors.reduce((n, t) => n + t.size * dtypeBytes(t.dtype), 0);
   const own = ownTensors(module);
   const rows = all.map(([name, m]): SummaryRow => ({
-    name: name === "" ? m.constructor.name : name, type: m.constructor.name, depth: name === "" ? 0 : name.split(".").length, output: outputs.get(m) ?? "–",
-    parameters: size(own.get(name)?.parameters ?? []), bytes: bytesOf([...own.get(name)?.parameters ?? [], ...own.get(name)?.buffers ?? []]),
+    name: name === "" ? m.constructor.name : name,
+    type: m.constructor.name,
+    depth: name === "" ? 0 : name.split(".").length,
+    output: outputs.get(m) ?? "–",
+    parameters: size(own.get(name)?.parameters ?? []),
+    bytes: bytesOf([...(own.get(name)?.parameters ?? []), ...(own.get(name)?.buffers ?? [])]),
   }));
-  const parameters = [...new Set(module.parameters())], buffers = [...new Set([...module.namedBuffers()].map(([, b]) => b))];
-  const totals = { parameters: size(parameters), trainable: size(parameters.filter((p) => p.requiresGrad)), bytes: bytesOf([...parameters, ...buffers]) };
+  const parameters = [...new Set(module.parameters())],
+    buffers = [...new Set([...module.namedBuffers()].map(([, b]) => b))];
+  const totals = {
+    parameters: size(parameters),
+    trainable: size(parameters.filter((p) => p.requiresGrad)),
+    bytes: bytesOf([...parameters, ...buffers]),
+  };
   return { rows, ...totals, toString: () => format(rows, totals) };
 }
 
@@ -81,7 +127,8 @@ export function summary<A extends readonly unknown[]>(module: Module<A, unknown>
 function ownTensors(module: AnyModule): Map<string, { parameters: Tensor[]; buffers: Tensor[] }> {
   const found = new Map<string, { parameters: Tensor[]; buffers: Tensor[] }>();
   const at = (name: string): { parameters: Tensor[]; buffers: Tensor[] } => {
-    const path = name.includes(".") ? name.slice(0, name.lastIndexOf(".")) : "", known = found.get(path) ?? { parameters: [], buffers: [] };
+    const path = name.includes(".") ? name.slice(0, name.lastIndexOf(".")) : "",
+      known = found.get(path) ?? { parameters: [], buffers: [] };
     found.set(path, known);
     return known;
   };
@@ -95,15 +142,37 @@ function describe(result: unknown): string {
   if (result instanceof Tensor) return formatShape(result.shape);
   if (Array.isArray(result)) return result.map(describe).join(" ");
   if (typeof result !== "object" || result === null) return typeof result;
-  return Object.entries(result).map(([name, value]) => `${name} ${describe(value)}`).join(" ");
+  return Object.entries(result)
+    .map(([name, value]) => `${name} ${describe(value)}`)
+    .join(" ");
 }
 
-function format(rows: readonly SummaryRow[], totals: { readonly parameters: number; readonly trainable: number; readonly bytes: number }): string {
+function format(
+  rows: readonly SummaryRow[],
+  totals: { readonly parameters: number; readonly trainable: number; readonly bytes: number },
+): string {
   const number = (n: number): string => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
-  const lines = rows.map((r) => [`${"  ".repeat(r.depth)}${r.depth === 0 ? r.type : `${r.name.split(".").at(-1)}: ${r.type}`}`, r.output, r.parameters === 0 ? "" : number(r.parameters), r.bytes === 0 ? "" : number(r.bytes)]);
-  const table = [["layer", "output", "parameters", "bytes"], ...lines], width = [0, 1, 2, 3].map((c) => Math.max(...table.map((line) => line[c]!.length)));
-  const text = table.map((line) => line.map((cell, c) => (c < 2 ? cell.padEnd(width[c]!) : cell.padStart(width[c]!))).join("  ").trimEnd());
+  const lines = rows.map((r) => [
+    `${"  ".repeat(r.depth)}${r.depth === 0 ? r.type : `${r.name.split(".").at(-1)}: ${r.type}`}`,
+    r.output,
+    r.parameters === 0 ? "" : number(r.parameters),
+    r.bytes === 0 ? "" : number(r.bytes),
+  ]);
+  const table = [["layer", "output", "parameters", "bytes"], ...lines],
+    width = [0, 1, 2, 3].map((c) => Math.max(...table.map((line) => line[c]!.length)));
+  const text = table.map((line) =>
+    line
+      .map((cell, c) => (c < 2 ? cell.padEnd(width[c]!) : cell.padStart(width[c]!)))
+      .join("  ")
+      .trimEnd(),
+  );
   const rule = "─".repeat(width.reduce((a, b) => a + b, 6));
   const rest = totals.parameters - totals.trainable;
-  return [text[0], rule, ...text.slice(1), rule, `${number(totals.parameters)} parameters${rest > 0 ? ` (${number(rest)} frozen)` : ""}, ${number(totals.bytes)} bytes`].join("\n");
+  return [
+    text[0],
+    rule,
+    ...text.slice(1),
+    rule,
+    `${number(totals.parameters)} parameters${rest > 0 ? ` (${number(rest)} frozen)` : ""}, ${number(totals.bytes)} bytes`,
+  ].join("\n");
 }

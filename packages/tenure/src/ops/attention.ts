@@ -10,21 +10,53 @@ import { scale } from "./elementwise.ts";
 import { type OpDef, defineOp } from "./op.ts";
 import { softmaxBackward } from "./reduce.ts";
 
-export interface AttentionAttrs { readonly scale: number; readonly causal: boolean }
+export interface AttentionAttrs {
+  readonly scale: number;
+  readonly causal: boolean;
+}
 
 /** Inputs: scores [..., L, S], and optionally a mask that broadcasts to them. */
 export const attentionWeights: OpDef<AttentionAttrs> = defineOp<AttentionAttrs>({
-  name: "attentionWeights", doc: "softmax over the last axis of scale·scores, with a mask (bool: what stays, float: added) and, if causal, no look ahead. Rows without any key are 0.", facts: { reduces: true }, saves: { output: true },
+  name: "attentionWeights",
+  doc: "softmax over the last axis of scale·scores, with a mask (bool: what stays, float: added) and, if causal, no look ahead. Rows without any key are 0.",
+  facts: { reduces: true },
+  saves: { output: true },
   infer: ([scores, mask]) => {
     const { shape } = scores!.layout;
-    if (!isFloat(scores!.dtype)) throw new DTypeError("attentionWeights", "float scores", scores!.dtype, "cast them to float32");
-    if (shape.length < 2) throw new ShapeError("attentionWeights", "scores [..., L, S]", formatShape(shape));
-    if (mask !== undefined && !isFloat(mask.dtype) && mask.dtype !== "bool") throw new DTypeError("scaledDotProductAttention", "a bool or float mask", mask.dtype, "compare it with 0");
-    if (mask !== undefined && !sameShape(broadcastShapes("scaledDotProductAttention", shape, mask.layout.shape), shape)) throw new ShapeError("scaledDotProductAttention", `a mask that broadcasts to the scores ${formatShape(shape)}`, formatShape(mask.layout.shape), "unsqueeze the heads dimension");
+    if (!isFloat(scores!.dtype))
+      throw new DTypeError(
+        "attentionWeights",
+        "float scores",
+        scores!.dtype,
+        "cast them to float32",
+      );
+    if (shape.length < 2)
+      throw new ShapeError("attentionWeights", "scores [..., L, S]", formatShape(shape));
+    if (mask !== undefined && !isFloat(mask.dtype) && mask.dtype !== "bool")
+      throw new DTypeError(
+        "scaledDotProductAttention",
+        "a bool or float mask",
+        mask.dtype,
+        "compare it with 0",
+      );
+    if (
+      mask !== undefined &&
+      !sameShape(broadcastShapes("scaledDotProductAttention", shape, mask.layout.shape), shape)
+    )
+      throw new ShapeError(
+        "scaledDotProductAttention",
+        `a mask that broadcasts to the scores ${formatShape(shape)}`,
+        formatShape(mask.layout.shape),
+        "unsqueeze the heads dimension",
+      );
     return [{ shape, dtype: scores!.dtype }];
   },
   key: (attrs) => [f32Bits(attrs.scale), attrs.causal ? 1 : 0],
-  kernel: ([scores, mask], _, attrs, caps) => attentionWeightsKernel({ ...attrs, scores: scores!, ...(mask === undefined ? {} : { mask }) }, caps),
+  kernel: ([scores, mask], _, attrs, caps) =>
+    attentionWeightsKernel(
+      { ...attrs, scores: scores!, ...(mask === undefined ? {} : { mask }) },
+      caps,
+    ),
   flops: ([scores]) => 6 * scores!.layout.size,
   vjp: ({ grad, output, metas, needs, attrs, run }) => {
     const g = run(softmaxBackward, [output(), grad], { axis: metas[0]!.shape.length - 1 });

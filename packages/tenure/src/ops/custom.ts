@@ -6,24 +6,45 @@ import type { DeviceCaps, Kernel, View } from "../kernels/kernel.ts";
 import { hash64 } from "../kernels/wgsl.ts";
 import type { Meta } from "./op.ts";
 
-interface Shader { readonly wgsl: string; readonly workgroups: readonly [number, number, number]; readonly params?: readonly number[] }
+interface Shader {
+  readonly wgsl: string;
+  readonly workgroups: readonly [number, number, number];
+  readonly params?: readonly number[];
+}
 
 /** @throws ArgumentError when the launch is larger than the device allows */
-export function customKernel(name: string, scalars: number, make: (inputs: readonly Meta[], output: Meta) => Shader): (inputs: readonly View[], outputs: readonly View[], attrs: unknown, caps: DeviceCaps) => Kernel {
+export function customKernel(
+  name: string,
+  scalars: number,
+  make: (inputs: readonly Meta[], output: Meta) => Shader,
+): (inputs: readonly View[], outputs: readonly View[], attrs: unknown, caps: DeviceCaps) => Kernel {
   const meta = (v: View): Meta => ({ shape: v.layout.shape, dtype: v.dtype });
   return (inputs, outputs, _, caps) => {
     let shader: Shader;
     try {
       shader = make(inputs.map(meta), meta(outputs[0]!));
     } catch (cause) {
-      throw new TenureError(name, `expected kernel() to return a shader, got ${String(cause)}`, { cause });
+      throw new TenureError(name, `expected kernel() to return a shader, got ${String(cause)}`, {
+        cause,
+      });
     }
     const { wgsl, workgroups, params = [] } = shader;
-    if (workgroups.some((n) => !Number.isInteger(n) || n < 0 || n > caps.maxWorkgroupsPerDimension)) throw new ArgumentError(name, `at most ${caps.maxWorkgroupsPerDimension} workgroups in each dimension`, workgroups.join("×"), "spread the launch over two dimensions");
+    if (workgroups.some((n) => !Number.isInteger(n) || n < 0 || n > caps.maxWorkgroupsPerDimension))
+      throw new ArgumentError(
+        name,
+        `at most ${caps.maxWorkgroupsPerDimension} workgroups in each dimension`,
+        workgroups.join("×"),
+        "spread the launch over two dimensions",
+      );
     return {
-      key: `${name}:${hash64(wgsl)}`, wgsl, workgroups, bindings: [...inputs.map(() => "read" as const), "read_write"],
+      key: `${name}:${hash64(wgsl)}`,
+      wgsl,
+      workgroups,
+      bindings: [...inputs.map(() => "read" as const), "read_write"],
       params: [...Array.from({ length: scalars }, () => 0), ...params],
-      ...(scalars === 0 ? {} : { dynamic: Array.from({ length: scalars }, (__, i) => ({ word: i, scalar: i })) }),
+      ...(scalars === 0
+        ? {}
+        : { dynamic: Array.from({ length: scalars }, (__, i) => ({ word: i, scalar: i })) }),
     };
   };
 }

@@ -20,7 +20,12 @@ export interface Meta {
 export type Value = Meta;
 
 /** Runs an op on values; how gradient rules compute. `words` are the op's per-call scalars as 32-bit words. */
-export type Run = <A>(op: OpDef<A>, inputs: readonly Value[], attrs: A, words?: readonly number[]) => Value;
+export type Run = <A>(
+  op: OpDef<A>,
+  inputs: readonly Value[],
+  attrs: A,
+  words?: readonly number[],
+) => Value;
 
 /** Declared facts: the only thing passes may look at. */
 export interface Facts {
@@ -90,7 +95,13 @@ export interface OpDef<A = undefined> {
   /** For elementwise ops. */
   expression?(inputs: readonly View[], attrs: A): Expression;
   /** For everything else. One op is one dispatch. `around` is given only where facts ask for it. */
-  kernel?(inputs: readonly View[], outputs: readonly View[], attrs: A, caps: DeviceCaps, around?: Around): Kernel;
+  kernel?(
+    inputs: readonly View[],
+    outputs: readonly View[],
+    attrs: A,
+    caps: DeviceCaps,
+    around?: Around,
+  ): Kernel;
   /** Inputs that must be contiguous for `kernel`; the others may have any strides. */
   readonly contiguousInputs?: readonly number[];
   /** Gradients of the inputs, null where none flows. Broadcast inputs are summed back by the caller. Where the pass is recorded, an op without a gradient is refused. */
@@ -108,7 +119,9 @@ export interface OpDef<A = undefined> {
 export type AnyOp = OpDef<any>;
 
 /** The chain behind a kernel, as a kernel's specification takes it. */
-export function after(around: Around | undefined): { readonly after?: Epilogue } { return around?.after === undefined ? {} : { after: around.after }; }
+export function after(around: Around | undefined): { readonly after?: Epilogue } {
+  return around?.after === undefined ? {} : { after: around.after };
+}
 
 const registry: AnyOp[] = [];
 const ids = new WeakMap<AnyOp, number>();
@@ -128,10 +141,16 @@ export function identify<A>(op: OpDef<A>): OpDef<A> {
 }
 
 /** A name that only this record has. */
-export function uniqueName(op: AnyOp): string { return op.id ?? op.name; }
+export function uniqueName(op: AnyOp): string {
+  return op.id ?? op.name;
+}
 
 /** Small positive integer that stands for the op in signatures. */
-export function opId(op: AnyOp): number { return ids.get(op)!; }
+export function opId(op: AnyOp): number {
+  return ids.get(op)!;
+}
 
 /** Every built-in op, for tests and generated tables. */
-export function allOps(): readonly AnyOp[] { return registry; }
+export function allOps(): readonly AnyOp[] {
+  return registry;
+}

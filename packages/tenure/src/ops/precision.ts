@@ -4,7 +4,18 @@
  */
 import { attentionWeights } from "./attention.ts";
 import { conv2d } from "./conv.ts";
-import { exp, expm1, log, log1p, pow, powScalar, reciprocal, rsqrt, softplus, square } from "./elementwise.ts";
+import {
+  exp,
+  expm1,
+  log,
+  log1p,
+  pow,
+  powScalar,
+  reciprocal,
+  rsqrt,
+  softplus,
+  square,
+} from "./elementwise.ts";
 import { erf, exp2, log10, log2, logSigmoid, sinh, cosh, tan, acos, asin } from "./math.ts";
 import { matmul } from "./matmul.ts";
 import { logSumExp, normalize, squaredDeviation, sumOfProducts } from "./normalize.ts";
@@ -13,15 +24,49 @@ import { crossEntropyRows, logSoftmax, mean, prod, softmax, sum } from "./reduce
 import { cumProd, cumSum } from "./scan.ts";
 
 const table = new Map<AnyOp, "float16" | "float32">();
-const declare = (dtype: "float16" | "float32", ops: readonly AnyOp[]): void => { for (const op of ops) table.set(op, dtype); };
+const declare = (dtype: "float16" | "float32", ops: readonly AnyOp[]): void => {
+  for (const op of ops) table.set(op, dtype);
+};
 
 // Products of matrices: half the traffic, and sums that stay in float32.
 declare("float16", [matmul, conv2d, attentionWeights]);
 // What overflows or loses its small terms in eleven bits.
 declare("float32", [
-  exp, exp2, expm1, log, log2, log10, log1p, pow, powScalar, square, reciprocal, rsqrt, softplus, logSigmoid, sinh, cosh, tan, asin, acos, erf,
-  sum, mean, prod, cumSum, cumProd, logSumExp, squaredDeviation, sumOfProducts, softmax, logSoftmax, crossEntropyRows, normalize,
+  exp,
+  exp2,
+  expm1,
+  log,
+  log2,
+  log10,
+  log1p,
+  pow,
+  powScalar,
+  square,
+  reciprocal,
+  rsqrt,
+  softplus,
+  logSigmoid,
+  sinh,
+  cosh,
+  tan,
+  asin,
+  acos,
+  erf,
+  sum,
+  mean,
+  prod,
+  cumSum,
+  cumProd,
+  logSumExp,
+  squaredDeviation,
+  sumOfProducts,
+  softmax,
+  logSoftmax,
+  crossEntropyRows,
+  normalize,
 ]);
 
 /** The dtype an op wants its float inputs in under autocast; undefined when it does not matter. */
-export function precisionOf(op: AnyOp): "float16" | "float32" | undefined { return table.get(op); }
+export function precisionOf(op: AnyOp): "float16" | "float32" | undefined {
+  return table.get(op);
+}

@@ -5,7 +5,15 @@
 import { f32Bits } from "../base/bits.ts";
 import { ArgumentError } from "../base/errors.ts";
 import { checkFlag, checkOptions, describeValue } from "../base/options.ts";
-import { adagradUpdate, adamUpdate, amsgradUpdate, lionUpdate, momentumUpdate, rmspropUpdate, sgdUpdate } from "../ops/optimizer.ts";
+import {
+  adagradUpdate,
+  adamUpdate,
+  amsgradUpdate,
+  lionUpdate,
+  momentumUpdate,
+  rmspropUpdate,
+  sgdUpdate,
+} from "../ops/optimizer.ts";
 import { type Tensor, update } from "../tensor/tensor.ts";
 import { Optimizer, type ParametersOf, checkNumber } from "./optimizer.ts";
 
@@ -15,7 +23,9 @@ const sign = (maximize: boolean): number => (maximize ? -1 : 1);
 /** Options without the `undefined`s a caller may pass, so that defaults win. */
 function given<O extends object>(op: string, options: O, names: readonly string[]): Partial<O> {
   checkOptions(op, options, names);
-  return Object.fromEntries(Object.entries(options).filter(([, v]) => v !== undefined)) as Partial<O>;
+  return Object.fromEntries(
+    Object.entries(options).filter(([, v]) => v !== undefined),
+  ) as Partial<O>;
 }
 
 export interface SGDOptions {
@@ -35,10 +45,30 @@ export class SGD extends Optimizer<Required<SGDOptions>> {
   protected readonly stateNames: readonly string[] = ["momentum_buffer"];
 
   constructor(parameters: ParametersOf<SGDOptions>, options: SGDOptions) {
-    super(parameters, { momentum: 0, dampening: 0, weightDecay: 0, nesterov: false, maximize: false, ...given("SGD", (options as SGDOptions | undefined) ?? {} as SGDOptions, ["lr", "momentum", "dampening", "weightDecay", "nesterov", "maximize"]) } as Required<SGDOptions>);
+    super(parameters, {
+      momentum: 0,
+      dampening: 0,
+      weightDecay: 0,
+      nesterov: false,
+      maximize: false,
+      ...given("SGD", (options as SGDOptions | undefined) ?? ({} as SGDOptions), [
+        "lr",
+        "momentum",
+        "dampening",
+        "weightDecay",
+        "nesterov",
+        "maximize",
+      ]),
+    } as Required<SGDOptions>);
   }
 
-  protected override check({ momentum, dampening, weightDecay, nesterov, maximize }: Required<SGDOptions>): void {
+  protected override check({
+    momentum,
+    dampening,
+    weightDecay,
+    nesterov,
+    maximize,
+  }: Required<SGDOptions>): void {
     checkFlag("SGD", "nesterov", nesterov);
     checkFlag("SGD", "maximize", maximize);
     checkNumber("SGD", "a momentum", momentum, 0, 1);
@@ -46,9 +76,21 @@ export class SGD extends Optimizer<Required<SGDOptions>> {
     checkNumber("SGD", "a weight decay", weightDecay, 0);
   }
 
-  protected update(p: Tensor, g: Tensor, step: number, { lr, momentum, dampening, weightDecay, nesterov, maximize }: Required<SGDOptions>): void {
-    if (momentum === 0) update(sgdUpdate, [p, g], undefined, bits([lr, weightDecay, sign(maximize)]));
-    else update(momentumUpdate, [p, g, this.state(p, "momentum_buffer")], { nesterov }, bits([lr, momentum, step === 1 ? 1 : 1 - dampening, weightDecay, sign(maximize)]));
+  protected update(
+    p: Tensor,
+    g: Tensor,
+    step: number,
+    { lr, momentum, dampening, weightDecay, nesterov, maximize }: Required<SGDOptions>,
+  ): void {
+    if (momentum === 0)
+      update(sgdUpdate, [p, g], undefined, bits([lr, weightDecay, sign(maximize)]));
+    else
+      update(
+        momentumUpdate,
+        [p, g, this.state(p, "momentum_buffer")],
+        { nesterov },
+        bits([lr, momentum, step === 1 ? 1 : 1 - dampening, weightDecay, sign(maximize)]),
+      );
   }
 }
 
@@ -66,7 +108,13 @@ export interface AdamOptions {
 const adamNames = ["lr", "betas", "eps", "weightDecay", "amsgrad", "maximize"];
 
 function checkBetas(op: string, betas: readonly [number, number]): void {
-  if (!(Array.isArray as (value: unknown) => boolean)(betas) || betas.length !== 2) throw new ArgumentError(op, "betas to be two numbers", describeValue(betas), "pass for example [0.9, 0.999]");
+  if (!(Array.isArray as (value: unknown) => boolean)(betas) || betas.length !== 2)
+    throw new ArgumentError(
+      op,
+      "betas to be two numbers",
+      describeValue(betas),
+      "pass for example [0.9, 0.999]",
+    );
   const [b1, b2] = betas;
   checkNumber(op, "beta1", b1, 0, 1);
   checkNumber(op, "beta2", b2, 0, 1);
@@ -79,10 +127,24 @@ export class Adam extends Optimizer<Required<AdamOptions>> {
   protected readonly decoupled: boolean = false;
 
   constructor(parameters: ParametersOf<AdamOptions>, options: AdamOptions = {}) {
-    super(parameters, { lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0, amsgrad: false, maximize: false, ...given("Adam", options, adamNames) });
+    super(parameters, {
+      lr: 1e-3,
+      betas: [0.9, 0.999],
+      eps: 1e-8,
+      weightDecay: 0,
+      amsgrad: false,
+      maximize: false,
+      ...given("Adam", options, adamNames),
+    });
   }
 
-  protected override check({ betas, eps, weightDecay, amsgrad, maximize }: Required<AdamOptions>): void {
+  protected override check({
+    betas,
+    eps,
+    weightDecay,
+    amsgrad,
+    maximize,
+  }: Required<AdamOptions>): void {
     checkBetas(this.constructor.name, betas);
     checkNumber(this.constructor.name, "eps", eps, 0);
     checkNumber(this.constructor.name, "a weight decay", weightDecay, 0);
@@ -90,10 +152,27 @@ export class Adam extends Optimizer<Required<AdamOptions>> {
     checkFlag(this.constructor.name, "maximize", maximize);
   }
 
-  protected update(p: Tensor, g: Tensor, step: number, { lr, betas: [b1, b2], eps, weightDecay, amsgrad, maximize }: Required<AdamOptions>): void {
-    const words = bits([lr / (1 - b1 ** step), b1, 1 - b1, b2, 1 - b2, eps, this.decoupled ? 0 : weightDecay, this.decoupled ? 1 - lr * weightDecay : 1, Math.sqrt(1 - b2 ** step), sign(maximize)]);
+  protected update(
+    p: Tensor,
+    g: Tensor,
+    step: number,
+    { lr, betas: [b1, b2], eps, weightDecay, amsgrad, maximize }: Required<AdamOptions>,
+  ): void {
+    const words = bits([
+      lr / (1 - b1 ** step),
+      b1,
+      1 - b1,
+      b2,
+      1 - b2,
+      eps,
+      this.decoupled ? 0 : weightDecay,
+      this.decoupled ? 1 - lr * weightDecay : 1,
+      Math.sqrt(1 - b2 ** step),
+      sign(maximize),
+    ]);
     const moments = [this.state(p, "exp_avg"), this.state(p, "exp_avg_sq")];
-    if (amsgrad) update(amsgradUpdate, [p, g, ...moments, this.state(p, "max_exp_avg_sq")], undefined, words);
+    if (amsgrad)
+      update(amsgradUpdate, [p, g, ...moments, this.state(p, "max_exp_avg_sq")], undefined, words);
     else update(adamUpdate, [p, g, ...moments], undefined, words);
   }
 }
@@ -101,7 +180,9 @@ export class Adam extends Optimizer<Required<AdamOptions>> {
 /** Adam with decoupled weight decay (Loshchilov & Hutter 2019). State: exp_avg, exp_avg_sq, and max_exp_avg_sq with amsgrad. */
 export class AdamW extends Adam {
   protected override readonly decoupled: boolean = true;
-  constructor(parameters: ParametersOf<AdamOptions>, options: AdamOptions = {}) { super(parameters, { weightDecay: 0.01, ...given("AdamW", options, adamNames) }); }
+  constructor(parameters: ParametersOf<AdamOptions>, options: AdamOptions = {}) {
+    super(parameters, { weightDecay: 0.01, ...given("AdamW", options, adamNames) });
+  }
 }
 
 export interface RMSpropOptions {
@@ -122,10 +203,34 @@ export class RMSprop extends Optimizer<Required<RMSpropOptions>> {
   protected readonly stateNames: readonly string[] = ["square_avg", "momentum_buffer", "grad_avg"];
 
   constructor(parameters: ParametersOf<RMSpropOptions>, options: RMSpropOptions = {}) {
-    super(parameters, { lr: 1e-2, alpha: 0.99, eps: 1e-8, weightDecay: 0, momentum: 0, centered: false, maximize: false, ...given("RMSprop", options, ["lr", "alpha", "eps", "weightDecay", "momentum", "centered", "maximize"]) });
+    super(parameters, {
+      lr: 1e-2,
+      alpha: 0.99,
+      eps: 1e-8,
+      weightDecay: 0,
+      momentum: 0,
+      centered: false,
+      maximize: false,
+      ...given("RMSprop", options, [
+        "lr",
+        "alpha",
+        "eps",
+        "weightDecay",
+        "momentum",
+        "centered",
+        "maximize",
+      ]),
+    });
   }
 
-  protected override check({ alpha, eps, weightDecay, momentum, centered, maximize }: Required<RMSpropOptions>): void {
+  protected override check({
+    alpha,
+    eps,
+    weightDecay,
+    momentum,
+    centered,
+    maximize,
+  }: Required<RMSpropOptions>): void {
     checkFlag("RMSprop", "centered", centered);
     checkFlag("RMSprop", "maximize", maximize);
     checkNumber("RMSprop", "an alpha", alpha, 0, 1);
@@ -134,10 +239,26 @@ export class RMSprop extends Optimizer<Required<RMSpropOptions>> {
     checkNumber("RMSprop", "a momentum", momentum, 0, 1);
   }
 
-  protected update(p: Tensor, g: Tensor, _: number, { lr, alpha, eps, weightDecay, momentum, centered, maximize }: Required<RMSpropOptions>): void {
-    const moves = momentum > 0, op = rmspropUpdate[moves ? (centered ? "both" : "momentum") : centered ? "centered" : "plain"];
-    const states = ["square_avg", ...(moves ? ["momentum_buffer"] : []), ...(centered ? ["grad_avg"] : [])].map((name) => this.state(p, name));
-    update(op, [p, g, ...states], undefined, bits([lr, alpha, 1 - alpha, eps, weightDecay, momentum, sign(maximize)]));
+  protected update(
+    p: Tensor,
+    g: Tensor,
+    _: number,
+    { lr, alpha, eps, weightDecay, momentum, centered, maximize }: Required<RMSpropOptions>,
+  ): void {
+    const moves = momentum > 0,
+      op =
+        rmspropUpdate[moves ? (centered ? "both" : "momentum") : centered ? "centered" : "plain"];
+    const states = [
+      "square_avg",
+      ...(moves ? ["momentum_buffer"] : []),
+      ...(centered ? ["grad_avg"] : []),
+    ].map((name) => this.state(p, name));
+    update(
+      op,
+      [p, g, ...states],
+      undefined,
+      bits([lr, alpha, 1 - alpha, eps, weightDecay, momentum, sign(maximize)]),
+    );
   }
 }
 
@@ -157,10 +278,31 @@ export class Adagrad extends Optimizer<Required<AdagradOptions>> {
   protected readonly stateNames: readonly string[] = ["sum"];
 
   constructor(parameters: ParametersOf<AdagradOptions>, options: AdagradOptions = {}) {
-    super(parameters, { lr: 1e-2, lrDecay: 0, weightDecay: 0, initialAccumulator: 0, eps: 1e-10, maximize: false, ...given("Adagrad", options, ["lr", "lrDecay", "weightDecay", "initialAccumulator", "eps", "maximize"]) });
+    super(parameters, {
+      lr: 1e-2,
+      lrDecay: 0,
+      weightDecay: 0,
+      initialAccumulator: 0,
+      eps: 1e-10,
+      maximize: false,
+      ...given("Adagrad", options, [
+        "lr",
+        "lrDecay",
+        "weightDecay",
+        "initialAccumulator",
+        "eps",
+        "maximize",
+      ]),
+    });
   }
 
-  protected override check({ lrDecay, weightDecay, initialAccumulator, eps, maximize }: Required<AdagradOptions>): void {
+  protected override check({
+    lrDecay,
+    weightDecay,
+    initialAccumulator,
+    eps,
+    maximize,
+  }: Required<AdagradOptions>): void {
     checkFlag("Adagrad", "maximize", maximize);
     checkNumber("Adagrad", "a learning rate decay", lrDecay, 0);
     checkNumber("Adagrad", "a weight decay", weightDecay, 0);
@@ -168,8 +310,18 @@ export class Adagrad extends Optimizer<Required<AdagradOptions>> {
     checkNumber("Adagrad", "eps", eps, 0);
   }
 
-  protected update(p: Tensor, g: Tensor, step: number, { lr, lrDecay, weightDecay, initialAccumulator, eps, maximize }: Required<AdagradOptions>): void {
-    update(adagradUpdate, [p, g, this.state(p, "sum", initialAccumulator)], undefined, bits([lr / (1 + (step - 1) * lrDecay), eps, weightDecay, sign(maximize)]));
+  protected update(
+    p: Tensor,
+    g: Tensor,
+    step: number,
+    { lr, lrDecay, weightDecay, initialAccumulator, eps, maximize }: Required<AdagradOptions>,
+  ): void {
+    update(
+      adagradUpdate,
+      [p, g, this.state(p, "sum", initialAccumulator)],
+      undefined,
+      bits([lr / (1 + (step - 1) * lrDecay), eps, weightDecay, sign(maximize)]),
+    );
   }
 }
 
@@ -185,7 +337,12 @@ export class Lion extends Optimizer<Required<LionOptions>> {
   protected readonly stateNames: readonly string[] = ["exp_avg"];
 
   constructor(parameters: ParametersOf<LionOptions>, options: LionOptions = {}) {
-    super(parameters, { lr: 1e-4, betas: [0.9, 0.99], weightDecay: 0, ...given("Lion", options, ["lr", "betas", "weightDecay"]) });
+    super(parameters, {
+      lr: 1e-4,
+      betas: [0.9, 0.99],
+      weightDecay: 0,
+      ...given("Lion", options, ["lr", "betas", "weightDecay"]),
+    });
   }
 
   protected override check({ betas, weightDecay }: Required<LionOptions>): void {
@@ -193,7 +350,17 @@ export class Lion extends Optimizer<Required<LionOptions>> {
     checkNumber("Lion", "a weight decay", weightDecay, 0);
   }
 
-  protected update(p: Tensor, g: Tensor, _: number, { lr, betas: [b1, b2], weightDecay }: Required<LionOptions>): void {
-    update(lionUpdate, [p, g, this.state(p, "exp_avg")], undefined, bits([lr, b1, 1 - b1, b2, 1 - b2, weightDecay]));
+  protected update(
+    p: Tensor,
+    g: Tensor,
+    _: number,
+    { lr, betas: [b1, b2], weightDecay }: Required<LionOptions>,
+  ): void {
+    update(
+      lionUpdate,
+      [p, g, this.state(p, "exp_avg")],
+      undefined,
+      bits([lr, b1, 1 - b1, b2, 1 - b2, weightDecay]),
+    );
   }
 }

@@ -33,19 +33,36 @@ export function clipGradNorm(parameters: Iterable<Tensor>, maxNorm: number, norm
   checkNumber("clipGradNorm", "a largest norm", maxNorm, 0);
   if (normType !== Infinity) checkNumber("clipGradNorm", "a norm type", normType, Number.MIN_VALUE);
   const list = [...new Set(parameters)];
-  return noGrad(() => scoped(() => {
-    let total: Tensor | null = null;
-    for (const p of list) {
-      if (!p.hasGrad) continue;
-      const g = p.grad!.to("float32");
-      const part = normType === 2 ? g.square().sum() : normType === Infinity ? g.size === 0 ? full([], 0) : g.abs().max() : normType === 1 ? g.abs().sum() : g.abs().pow(normType).sum();
-      total = total === null ? part : normType === Infinity ? total.maximum(part) : total.add(part);
-    }
-    if (total === null) return full([], 0);
-    const norm = normType === 2 ? total.sqrt() : normType === Infinity || normType === 1 ? total : total.pow(1 / normType);
-    eachGradient(list, (g) => call(clipByNorm, [g, norm], undefined, [f32Bits(maxNorm)]));
-    return norm;
-  }, "clipGradNorm"));
+  return noGrad(() =>
+    scoped(() => {
+      let total: Tensor | null = null;
+      for (const p of list) {
+        if (!p.hasGrad) continue;
+        const g = p.grad!.to("float32");
+        const part =
+          normType === 2
+            ? g.square().sum()
+            : normType === Infinity
+              ? g.size === 0
+                ? full([], 0)
+                : g.abs().max()
+              : normType === 1
+                ? g.abs().sum()
+                : g.abs().pow(normType).sum();
+        total =
+          total === null ? part : normType === Infinity ? total.maximum(part) : total.add(part);
+      }
+      if (total === null) return full([], 0);
+      const norm =
+        normType === 2
+          ? total.sqrt()
+          : normType === Infinity || normType === 1
+            ? total
+            : total.pow(1 / normType);
+      eachGradient(list, (g) => call(clipByNorm, [g, norm], undefined, [f32Bits(maxNorm)]));
+      return norm;
+    }, "clipGradNorm"),
+  );
 }
 
 /**
@@ -54,5 +71,9 @@ export function clipGradNorm(parameters: Iterable<Tensor>, maxNorm: number, norm
  */
 export function clipGradValue(parameters: Iterable<Tensor>, maxValue: number): void {
   checkNumber("clipGradValue", "a largest value", maxValue, 0);
-  noGrad(() => { eachGradient(new Set(parameters), (g) => call(clipByValue, [g], undefined, [f32Bits(maxValue)])); });
+  noGrad(() => {
+    eachGradient(new Set(parameters), (g) =>
+      call(clipByValue, [g], undefined, [f32Bits(maxValue)]),
+    );
+  });
 }

@@ -7,9 +7,15 @@ import { checkOptions, describeValue, needOptions } from "../base/options.ts";
 import { checkNumber } from "./optimizer.ts";
 
 /** A group as schedules see it: hyperparameters to be overwritten. */
-interface Rates { lr: number; momentum?: number; betas?: readonly [number, number] }
+interface Rates {
+  lr: number;
+  momentum?: number;
+  betas?: readonly [number, number];
+}
 /** What a schedule needs of an optimizer. */
-export interface Scheduled { readonly groups: readonly { lr: number }[] }
+export interface Scheduled {
+  readonly groups: readonly { lr: number }[];
+}
 
 /** What a schedule needs to continue. */
 export interface ScheduleState {
@@ -30,13 +36,25 @@ function initialRate(group: { lr: number }): number {
 }
 
 function whole(op: string, what: string, value: number, low = 1): number {
-  if (!Number.isSafeInteger(value) || value < low) throw new ArgumentError(op, `${what} that is a whole number of ${low} or more`, String(value), "pass an integer");
+  if (!Number.isSafeInteger(value) || value < low)
+    throw new ArgumentError(
+      op,
+      `${what} that is a whole number of ${low} or more`,
+      String(value),
+      "pass an integer",
+    );
   return value;
 }
 
 /** @throws ArgumentError for anything without parameter groups */
 function checkOptimizer(op: string, optimizer: Scheduled): void {
-  if (!Array.isArray((optimizer as Partial<Scheduled> | null | undefined)?.groups)) throw new ArgumentError(op, "an optimizer", describeValue(optimizer), "pass the optimizer whose rates it should set");
+  if (!Array.isArray((optimizer as Partial<Scheduled> | null | undefined)?.groups))
+    throw new ArgumentError(
+      op,
+      "an optimizer",
+      describeValue(optimizer),
+      "pass the optimizer whose rates it should set",
+    );
 }
 
 /** Base of all schedules. The rates of step 0 are set when it is made, those of step n after the nth call of `step`. */
@@ -55,15 +73,24 @@ export abstract class Schedule {
   abstract rate(step: number, base: number, group: number): number;
 
   /** Steps made. */
-  get steps(): number { return this.#steps; }
+  get steps(): number {
+    return this.#steps;
+  }
   /** The groups' rates now. */
-  get rates(): number[] { return this.#optimizer.groups.map((g) => g.lr); }
+  get rates(): number[] {
+    return this.#optimizer.groups.map((g) => g.lr);
+  }
 
   /** The next rates. Call it after `optimizer.step()`. */
-  step(): void { this.#steps++; this.apply(); }
+  step(): void {
+    this.#steps++;
+    this.apply();
+  }
 
   /** Sets the rates of the current step. Subclasses call it at the end of their constructor. */
-  protected apply(): void { this.applyTo(this.#optimizer, this.#steps, this.#base); }
+  protected apply(): void {
+    this.applyTo(this.#optimizer, this.#steps, this.#base);
+  }
 
   /** Sets the rates of a step on the groups. */
   protected applyTo(optimizer: Scheduled, step: number, base: readonly number[]): void {
@@ -75,14 +102,29 @@ export abstract class Schedule {
   }
 
   /** @internal For schedules made of others. */
-  static applied(schedule: Schedule, optimizer: Scheduled, step: number, base: readonly number[]): void { schedule.applyTo(optimizer, step, base); }
+  static applied(
+    schedule: Schedule,
+    optimizer: Scheduled,
+    step: number,
+    base: readonly number[],
+  ): void {
+    schedule.applyTo(optimizer, step, base);
+  }
 
-  stateDict(): ScheduleState { return { steps: this.#steps, base: this.#base }; }
+  stateDict(): ScheduleState {
+    return { steps: this.#steps, base: this.#base };
+  }
 
   /** Continues where `stateDict` was taken, and sets the rates. @throws ArgumentError for another number of groups */
   loadStateDict(state: ScheduleState): void {
     whole(this.constructor.name, "a number of steps", state.steps, 0);
-    if (state.base.length !== this.#base.length) throw new ArgumentError(this.constructor.name, `rates of ${this.#base.length} groups`, String(state.base.length), "check that the state belongs to this optimizer");
+    if (state.base.length !== this.#base.length)
+      throw new ArgumentError(
+        this.constructor.name,
+        `rates of ${this.#base.length} groups`,
+        String(state.base.length),
+        "check that the state belongs to this optimizer",
+      );
     this.#base = [...state.base];
     this.#steps = state.steps;
     this.apply();
@@ -92,43 +134,66 @@ export abstract class Schedule {
 /** base · f(step). PyTorch's LambdaLR. */
 export class LambdaLR extends Schedule {
   readonly #factor: (step: number, group: number) => number;
-  constructor(optimizer: Scheduled, factor: (step: number, group: number) => number) { super(optimizer); this.#factor = factor; this.apply(); }
-  rate(step: number, base: number, group: number): number { return base * this.#factor(step, group); }
+  constructor(optimizer: Scheduled, factor: (step: number, group: number) => number) {
+    super(optimizer);
+    this.#factor = factor;
+    this.apply();
+  }
+  rate(step: number, base: number, group: number): number {
+    return base * this.#factor(step, group);
+  }
 }
 
 /** Times `gamma` every `stepSize` steps. */
 export class StepLR extends Schedule {
   readonly #size: number;
   readonly #gamma: number;
-  constructor(optimizer: Scheduled, options: { readonly stepSize: number; readonly gamma?: number }) {
+  constructor(
+    optimizer: Scheduled,
+    options: { readonly stepSize: number; readonly gamma?: number },
+  ) {
     super(optimizer);
     needOptions("StepLR", options, ["stepSize", "gamma"]);
     this.#size = whole("StepLR", "a step size", options.stepSize);
     this.#gamma = checkNumber("StepLR", "a gamma", options.gamma ?? 0.1, 0);
     this.apply();
   }
-  rate(step: number, base: number): number { return base * this.#gamma ** Math.floor(step / this.#size); }
+  rate(step: number, base: number): number {
+    return base * this.#gamma ** Math.floor(step / this.#size);
+  }
 }
 
 /** Times `gamma` at each milestone; one named twice counts twice. */
 export class MultiStepLR extends Schedule {
   readonly #milestones: readonly number[];
   readonly #gamma: number;
-  constructor(optimizer: Scheduled, options: { readonly milestones: readonly number[]; readonly gamma?: number }) {
+  constructor(
+    optimizer: Scheduled,
+    options: { readonly milestones: readonly number[]; readonly gamma?: number },
+  ) {
     super(optimizer);
     needOptions("MultiStepLR", options, ["milestones", "gamma"]);
     this.#milestones = options.milestones.map((m) => whole("MultiStepLR", "a milestone", m, 0));
     this.#gamma = checkNumber("MultiStepLR", "a gamma", options.gamma ?? 0.1, 0);
     this.apply();
   }
-  rate(step: number, base: number): number { return base * this.#gamma ** this.#milestones.filter((m) => m <= step).length; }
+  rate(step: number, base: number): number {
+    return base * this.#gamma ** this.#milestones.filter((m) => m <= step).length;
+  }
 }
 
 /** Times `gamma` every step. */
 export class ExponentialLR extends Schedule {
   readonly #gamma: number;
-  constructor(optimizer: Scheduled, options: { readonly gamma: number }) { super(optimizer); needOptions("ExponentialLR", options, ["gamma"]); this.#gamma = checkNumber("ExponentialLR", "a gamma", options.gamma, 0); this.apply(); }
-  rate(step: number, base: number): number { return base * this.#gamma ** step; }
+  constructor(optimizer: Scheduled, options: { readonly gamma: number }) {
+    super(optimizer);
+    needOptions("ExponentialLR", options, ["gamma"]);
+    this.#gamma = checkNumber("ExponentialLR", "a gamma", options.gamma, 0);
+    this.apply();
+  }
+  rate(step: number, base: number): number {
+    return base * this.#gamma ** step;
+  }
 }
 
 /** Half a cosine from the base rate to `etaMin` in `tMax` steps, and back (Loshchilov & Hutter 2017, without restarts). */
@@ -142,7 +207,11 @@ export class CosineAnnealingLR extends Schedule {
     this.#etaMin = checkNumber("CosineAnnealingLR", "an etaMin", options.etaMin ?? 0, 0);
     this.apply();
   }
-  rate(step: number, base: number): number { return this.#etaMin + (base - this.#etaMin) * (1 + Math.cos(Math.PI * step / this.#tMax)) / 2; }
+  rate(step: number, base: number): number {
+    return (
+      this.#etaMin + ((base - this.#etaMin) * (1 + Math.cos((Math.PI * step) / this.#tMax))) / 2
+    );
+  }
 }
 
 /** A straight line from startFactor · base to endFactor · base in `totalIters` steps, then constant: linear warm-up. */
@@ -150,15 +219,38 @@ export class LinearLR extends Schedule {
   readonly #start: number;
   readonly #end: number;
   readonly #total: number;
-  constructor(optimizer: Scheduled, options: { readonly startFactor?: number; readonly endFactor?: number; readonly totalIters?: number } = {}) {
+  constructor(
+    optimizer: Scheduled,
+    options: {
+      readonly startFactor?: number;
+      readonly endFactor?: number;
+      readonly totalIters?: number;
+    } = {},
+  ) {
     super(optimizer);
     checkOptions("LinearLR", options, ["startFactor", "endFactor", "totalIters"]);
-    this.#start = checkNumber("LinearLR", "a startFactor", options.startFactor ?? 1 / 3, 0, 1 + Number.EPSILON);
-    this.#end = checkNumber("LinearLR", "an endFactor", options.endFactor ?? 1, 0, 1 + Number.EPSILON);
+    this.#start = checkNumber(
+      "LinearLR",
+      "a startFactor",
+      options.startFactor ?? 1 / 3,
+      0,
+      1 + Number.EPSILON,
+    );
+    this.#end = checkNumber(
+      "LinearLR",
+      "an endFactor",
+      options.endFactor ?? 1,
+      0,
+      1 + Number.EPSILON,
+    );
     this.#total = whole("LinearLR", "totalIters", options.totalIters ?? 5);
     this.apply();
   }
-  rate(step: number, base: number): number { return base * (this.#start + (this.#end - this.#start) * Math.min(step, this.#total) / this.#total); }
+  rate(step: number, base: number): number {
+    return (
+      base * (this.#start + ((this.#end - this.#start) * Math.min(step, this.#total)) / this.#total)
+    );
+  }
 }
 
 export interface OneCycleOptions {
@@ -188,33 +280,73 @@ export class OneCycleLR extends Schedule {
 
   constructor(optimizer: Scheduled, options: OneCycleOptions) {
     super(optimizer);
-    needOptions("OneCycleLR", options, ["maxLr", "totalSteps", "pctStart", "annealStrategy", "divFactor", "finalDivFactor", "threePhase", "cycleMomentum", "baseMomentum", "maxMomentum"]);
+    needOptions("OneCycleLR", options, [
+      "maxLr",
+      "totalSteps",
+      "pctStart",
+      "annealStrategy",
+      "divFactor",
+      "finalDivFactor",
+      "threePhase",
+      "cycleMomentum",
+      "baseMomentum",
+      "maxMomentum",
+    ]);
     this.#optimizer = optimizer;
-    this.#options = { pctStart: 0.3, annealStrategy: "cos", divFactor: 25, finalDivFactor: 1e4, threePhase: false, cycleMomentum: true, baseMomentum: 0.85, maxMomentum: 0.95, ...options };
+    this.#options = {
+      pctStart: 0.3,
+      annealStrategy: "cos",
+      divFactor: 25,
+      finalDivFactor: 1e4,
+      threePhase: false,
+      cycleMomentum: true,
+      baseMomentum: 0.85,
+      maxMomentum: 0.95,
+      ...options,
+    };
     whole("OneCycleLR", "totalSteps", this.#options.totalSteps);
     checkNumber("OneCycleLR", "a pctStart", this.#options.pctStart, 0, 1 + Number.EPSILON);
     const { maxLr } = options;
-    for (const lr of typeof maxLr === "number" ? [maxLr] : maxLr) checkNumber("OneCycleLR", "a maxLr", lr, 0);
-    if (typeof maxLr !== "number" && maxLr.length !== optimizer.groups.length) throw new ArgumentError("OneCycleLR", `one maxLr, or one for each of ${optimizer.groups.length} groups`, String(maxLr.length));
+    for (const lr of typeof maxLr === "number" ? [maxLr] : maxLr)
+      checkNumber("OneCycleLR", "a maxLr", lr, 0);
+    if (typeof maxLr !== "number" && maxLr.length !== optimizer.groups.length)
+      throw new ArgumentError(
+        "OneCycleLR",
+        `one maxLr, or one for each of ${optimizer.groups.length} groups`,
+        String(maxLr.length),
+      );
     this.apply();
   }
 
   /** Walks the phases: a value for their ends, and how far in between. */
   #at(step: number, ends: readonly number[]): number {
-    const { totalSteps, pctStart, threePhase, annealStrategy } = this.#options, rise = pctStart * totalSteps - 1;
-    if (step > totalSteps) throw new ArgumentError("OneCycleLR", `at most ${totalSteps} steps`, String(step), "give the number of steps you mean to make as totalSteps");
+    const { totalSteps, pctStart, threePhase, annealStrategy } = this.#options,
+      rise = pctStart * totalSteps - 1;
+    if (step > totalSteps)
+      throw new ArgumentError(
+        "OneCycleLR",
+        `at most ${totalSteps} steps`,
+        String(step),
+        "give the number of steps you mean to make as totalSteps",
+      );
     const stops = threePhase ? [0, rise, 2 * rise, totalSteps - 1] : [0, rise, totalSteps - 1];
     for (let k = 1; k < stops.length; k++) {
       if (step > stops[k]! && k < stops.length - 1) continue;
-      const t = (step - stops[k - 1]!) / (stops[k]! - stops[k - 1]!), from = ends[k - 1]!, to = ends[k]!;
-      return annealStrategy === "cos" ? to + (from - to) / 2 * (1 + Math.cos(Math.PI * t)) : from + (to - from) * t;
+      const t = (step - stops[k - 1]!) / (stops[k]! - stops[k - 1]!),
+        from = ends[k - 1]!,
+        to = ends[k]!;
+      return annealStrategy === "cos"
+        ? to + ((from - to) / 2) * (1 + Math.cos(Math.PI * t))
+        : from + (to - from) * t;
     }
     return ends.at(-1)!;
   }
 
   rate(step: number, _base: number, group: number): number {
-    const { maxLr, divFactor, finalDivFactor, threePhase } = this.#options, top = typeof maxLr === "number" ? maxLr : maxLr[group]!;
-    const start = top / divFactor, end = start / finalDivFactor;
+    const { maxLr, divFactor, finalDivFactor, threePhase } = this.#options,
+      top = typeof maxLr === "number" ? maxLr : maxLr[group]!;
+    const start = top / divFactor,
+      end = start / finalDivFactor;
     return this.#at(step, threePhase ? [start, top, start, end] : [start, top, end]);
   }
 
@@ -235,12 +367,23 @@ export class SequentialLR extends Schedule {
   readonly #parts: readonly Schedule[];
   readonly #milestones: readonly number[];
 
-  constructor(optimizer: Scheduled, parts: readonly Schedule[], options: { readonly milestones: readonly number[] }) {
+  constructor(
+    optimizer: Scheduled,
+    parts: readonly Schedule[],
+    options: { readonly milestones: readonly number[] },
+  ) {
     super(optimizer);
     needOptions("SequentialLR", options, ["milestones"]);
     const { milestones } = options;
-    if (parts.length === 0 || milestones.length !== parts.length - 1) throw new ArgumentError("SequentialLR", "one milestone between each two schedules", `${parts.length} schedules and ${milestones.length} milestones`);
-    milestones.forEach((m, i) => { whole("SequentialLR", "milestones in rising order", m, i === 0 ? 1 : milestones[i - 1]! + 1); });
+    if (parts.length === 0 || milestones.length !== parts.length - 1)
+      throw new ArgumentError(
+        "SequentialLR",
+        "one milestone between each two schedules",
+        `${parts.length} schedules and ${milestones.length} milestones`,
+      );
+    milestones.forEach((m, i) => {
+      whole("SequentialLR", "milestones in rising order", m, i === 0 ? 1 : milestones[i - 1]! + 1);
+    });
     this.#parts = parts;
     this.#milestones = milestones;
     this.apply(); // the parts have set rates of their own while they were made
@@ -284,24 +427,65 @@ export class ReduceLROnPlateau {
 
   constructor(optimizer: Scheduled, options: PlateauOptions = {}) {
     checkOptimizer("ReduceLROnPlateau", optimizer);
-    checkOptions("ReduceLROnPlateau", options, ["mode", "factor", "patience", "threshold", "cooldown", "minLr"]);
+    checkOptions("ReduceLROnPlateau", options, [
+      "mode",
+      "factor",
+      "patience",
+      "threshold",
+      "cooldown",
+      "minLr",
+    ]);
     this.#optimizer = optimizer;
-    this.#options = { mode: "min", factor: 0.1, patience: 10, threshold: 1e-4, cooldown: 0, minLr: 0, ...options };
+    this.#options = {
+      mode: "min",
+      factor: 0.1,
+      patience: 10,
+      threshold: 1e-4,
+      cooldown: 0,
+      minLr: 0,
+      ...options,
+    };
     checkNumber("ReduceLROnPlateau", "a factor", this.#options.factor, 0, 1);
   }
 
   /** Call once per epoch with the metric, a plain number that you have read. */
   step(metric: number): void {
-    const { mode, factor, patience, threshold, cooldown, minLr } = this.#options, best = this.#best;
-    if (typeof metric !== "number") throw new ArgumentError("ReduceLROnPlateau", "a number", typeof metric, "await loss.item() first");
-    if (best === null || (mode === "min" ? metric < best * (1 - threshold) : metric > best * (1 + threshold))) { this.#best = metric; this.#bad = 0; } else this.#bad++;
-    if (this.#wait > 0) { this.#wait--; this.#bad = 0; }
+    const { mode, factor, patience, threshold, cooldown, minLr } = this.#options,
+      best = this.#best;
+    if (typeof metric !== "number")
+      throw new ArgumentError(
+        "ReduceLROnPlateau",
+        "a number",
+        typeof metric,
+        "await loss.item() first",
+      );
+    if (
+      best === null ||
+      (mode === "min" ? metric < best * (1 - threshold) : metric > best * (1 + threshold))
+    ) {
+      this.#best = metric;
+      this.#bad = 0;
+    } else this.#bad++;
+    if (this.#wait > 0) {
+      this.#wait--;
+      this.#bad = 0;
+    }
     if (this.#bad <= patience) return;
     for (const group of this.#optimizer.groups) group.lr = Math.max(group.lr * factor, minLr);
     this.#wait = cooldown;
     this.#bad = 0;
   }
 
-  stateDict(): { readonly best: number | null; readonly bad: number; readonly wait: number } { return { best: this.#best, bad: this.#bad, wait: this.#wait }; }
-  loadStateDict(state: { readonly best: number | null; readonly bad: number; readonly wait: number }): void { this.#best = state.best; this.#bad = state.bad; this.#wait = state.wait; }
+  stateDict(): { readonly best: number | null; readonly bad: number; readonly wait: number } {
+    return { best: this.#best, bad: this.#bad, wait: this.#wait };
+  }
+  loadStateDict(state: {
+    readonly best: number | null;
+    readonly bad: number;
+    readonly wait: number;
+  }): void {
+    this.#best = state.best;
+    this.#bad = state.bad;
+    this.#wait = state.wait;
+  }
 }

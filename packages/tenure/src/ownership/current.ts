@@ -23,19 +23,31 @@ let top: Frame | null = null;
 /** Bottom-most scopes, under all jobs: `newDisposeScope({ root: true })`. */
 let roots: DisposeScope[] = [];
 
-interface AsyncVariable { run<T>(value: DisposeScope | null, fn: () => T): T; get(): DisposeScope | null | undefined }
+interface AsyncVariable {
+  run<T>(value: DisposeScope | null, fn: () => T): T;
+  get(): DisposeScope | null | undefined;
+}
 
 let asyncVariable: AsyncVariable | null | undefined;
 
 /** The host's async context, made at first need; null where there is none (browsers). */
 export function asyncContext(): AsyncVariable | null {
   if (asyncVariable !== undefined) return asyncVariable;
-  const native = (globalThis as { AsyncContext?: { Variable: new () => AsyncVariable } }).AsyncContext;
+  const native = (globalThis as { AsyncContext?: { Variable: new () => AsyncVariable } })
+    .AsyncContext;
   if (native !== undefined) return (asyncVariable = new native.Variable());
-  const hooks = builtin<{ AsyncLocalStorage: new () => { run<T>(value: DisposeScope | null, fn: () => T): T; getStore(): DisposeScope | null | undefined } }>("node:async_hooks");
+  const hooks = builtin<{
+    AsyncLocalStorage: new () => {
+      run<T>(value: DisposeScope | null, fn: () => T): T;
+      getStore(): DisposeScope | null | undefined;
+    };
+  }>("node:async_hooks");
   if (hooks === undefined) return (asyncVariable = null);
   const storage = new hooks.AsyncLocalStorage();
-  return (asyncVariable = { run: (value, fn) => storage.run(value, fn), get: () => storage.getStore() });
+  return (asyncVariable = {
+    run: (value, fn) => storage.run(value, fn),
+    get: () => storage.getStore(),
+  });
 }
 
 /** Set by scope.ts. */
@@ -73,7 +85,9 @@ function ambientScope(): DisposeScope | null {
   return roots.length === 0 ? null : roots[roots.length - 1]!;
 }
 
-function contextNow(): DisposeScope | null | undefined { return asyncVariable == null ? undefined : asyncVariable.get(); }
+function contextNow(): DisposeScope | null | undefined {
+  return asyncVariable == null ? undefined : asyncVariable.get();
+}
 
 /** Makes `scope` current for the rest of the job or until it ends. */
 export function pushFrame(scope: DisposeScope): void {
@@ -81,17 +95,26 @@ export function pushFrame(scope: DisposeScope): void {
   armCheckpoint();
 }
 
-export function addRoot(scope: DisposeScope): void { roots.push(scope); }
+export function addRoot(scope: DisposeScope): void {
+  roots.push(scope);
+}
 
 /** Takes a scope out of the frames and roots. @returns a scope opened inside it that is still open, or null */
 export function removeFrame(scope: DisposeScope): DisposeScope | null {
-  if (top !== null && top.scope === scope && !top.barrier) { top = top.below; return null; }
+  if (top !== null && top.scope === scope && !top.barrier) {
+    top = top.below;
+    return null;
+  }
   let inner: DisposeScope | null = null;
   for (let frame = top; frame !== null; frame = frame.below) {
-    if (inner === null && !frame.barrier && frame.scope?.isInside(scope) === true) inner = frame.scope;
+    if (inner === null && !frame.barrier && frame.scope?.isInside(scope) === true)
+      inner = frame.scope;
     const { below } = frame;
     // top … frame -> below -> rest   becomes   top … frame -> rest
-    if (below !== null && below.scope === scope && !below.barrier) { frame.below = below.below; return inner; }
+    if (below !== null && below.scope === scope && !below.barrier) {
+      frame.below = below.below;
+      return inner;
+    }
   }
   if (roots.length > 0) roots = roots.filter((s) => s !== scope);
   return null;
@@ -111,7 +134,8 @@ export function withScope<T>(scope: DisposeScope | null, fn: () => T): T {
 
 /** Like `withScope` for a function that goes on later: what it leaves open is put aside in `kept`, and is open again in the next segment. */
 export function segment<T>(scope: DisposeScope, kept: { frames: Frame | null }, fn: () => T): T {
-  const saved = top, base: Frame = { scope, below: null, barrier: true, context: contextNow() };
+  const saved = top,
+    base: Frame = { scope, below: null, barrier: true, context: contextNow() };
   top = base;
   putBack(kept.frames);
   kept.frames = null;
@@ -126,7 +150,11 @@ export function segment<T>(scope: DisposeScope, kept: { frames: Frame | null }, 
 }
 
 /** Runs `fn` under `scope` now and after every `await` inside it. Needs `asyncContext()`. */
-export function withAsyncScope<T>(context: AsyncVariable, scope: DisposeScope | null, fn: () => T): T {
+export function withAsyncScope<T>(
+  context: AsyncVariable,
+  scope: DisposeScope | null,
+  fn: () => T,
+): T {
   return context.run(scope, () => withScope(scope, fn));
 }
 
@@ -137,7 +165,11 @@ export function withAsyncScope<T>(context: AsyncVariable, scope: DisposeScope | 
 export function takeFrames(scope: DisposeScope): Frame | null {
   const context = contextNow();
   let above: Frame | null = null;
-  for (let frame = top; frame !== null && frame.context === context; above = frame, frame = frame.below) {
+  for (
+    let frame = top;
+    frame !== null && frame.context === context;
+    above = frame, frame = frame.below
+  ) {
     if (frame.barrier) return frame.scope === scope ? takeAbove(frame) : null;
     if (frame.scope !== scope) continue;
     // top … frame | below   becomes   taken: top … frame, and the job keeps: below
@@ -175,13 +207,21 @@ export function enterFrames(taken: Frame | null): void {
 }
 
 /** Ends a bracket opened with `enterFrames` in its own microtask: what is still open crossed a raw await. */
-export function leaveFrames(): void { suspendOpenFrames(); top = null; }
+export function leaveFrames(): void {
+  suspendOpenFrames();
+  top = null;
+}
 
 function suspendOpenFrames(): void {
-  for (let frame = top; frame !== null; frame = frame.below) if (frame.scope !== null && !frame.barrier) hooks.crossedAwait(frame.scope);
+  for (let frame = top; frame !== null; frame = frame.below)
+    if (frame.scope !== null && !frame.barrier) hooks.crossedAwait(frame.scope);
 }
 
 onCheckpoint(() => {
   if (top === null) return;
-  try { suspendOpenFrames(); } finally { top = null; }
+  try {
+    suspendOpenFrames();
+  } finally {
+    top = null;
+  }
 });

@@ -7,14 +7,24 @@ import { DisposedError } from "../base/errors.ts";
 import { suppressed } from "../base/polyfills.ts";
 import { log } from "./log.ts";
 import type { DisposeScope } from "./scope.ts";
-import { type Capture, captureSite, formatSite, refillSamples, sampleCreation, sampleDisposal, tracking } from "./site.ts";
+import {
+  type Capture,
+  captureSite,
+  formatSite,
+  refillSamples,
+  sampleCreation,
+  sampleDisposal,
+  tracking,
+} from "./site.ts";
 import { type LifetimeStatistics, containerStatistics } from "./statistics.ts";
 
 /** Property of a wrapper that leads to its handle. */
 export const HANDLE: unique symbol = Symbol("tenure.handle");
 
 /** A wrapper that is owned through a handle. */
-export interface HandleHolder { readonly [HANDLE]: Handle }
+export interface HandleHolder {
+  readonly [HANDLE]: Handle;
+}
 
 /** How a handle last left a scope alive, for reports. `noOuter`: moved out of a scope that had none around it. `orphaned`: the scopes around it had ended. */
 export type Departure = "moved" | "carried" | "detached" | "noOuter" | "orphaned";
@@ -58,7 +68,9 @@ export abstract class Handle {
   /** Which counters it belongs to. */
   abstract get statistics(): LifetimeStatistics;
 
-  get isLive(): boolean { return this.state === "live"; }
+  get isLive(): boolean {
+    return this.state === "live";
+  }
 
   /** Disposes by hand: unlinks, counts, releases. A second call does nothing, unless a strict scope owned it. */
   dispose(): void {
@@ -72,7 +84,8 @@ export abstract class Handle {
 
   /** Unlinks from scope and live list, counts, and releases. The only way a handle dies. */
   end(how: "disposed" | "finalized"): void {
-    const stats = this.statistics, { scope } = this;
+    const stats = this.statistics,
+      { scope } = this;
     if (how === "finalized") stats.finalized++;
     else if (scope !== null) stats.disposedInScopeCount++;
     else stats.disposedOutsideScopeCount++;
@@ -84,7 +97,14 @@ export abstract class Handle {
     unlinkLive(this);
     this.state = how;
     if (this.wrapper !== null) forget(this);
-    if (this.created !== null) log(how === "disposed" ? "dispose" : "finalize", this.id, this.bytes, this.describe(), this.created);
+    if (this.created !== null)
+      log(
+        how === "disposed" ? "dispose" : "finalize",
+        this.id,
+        this.bytes,
+        this.describe(),
+        this.created,
+      );
     this.release();
   }
 
@@ -99,8 +119,16 @@ export abstract class Handle {
     if (this.scope !== null) return `in ${this.scope.describe()}`;
     if (this.keeper !== null) return `kept by ${this.keeper}`;
     const at = formatSite(this.departedAt);
-    const how = this.departure === "detached" ? "detached" : this.departure === "orphaned" ? "moved out after the scopes around its own had ended"
-      : this.departure === null ? "made outside any scope" : this.departure === "carried" ? "carried into the place of a tensor without scope" : "moved out of the outermost scope";
+    const how =
+      this.departure === "detached"
+        ? "detached"
+        : this.departure === "orphaned"
+          ? "moved out after the scopes around its own had ended"
+          : this.departure === null
+            ? "made outside any scope"
+            : this.departure === "carried"
+              ? "carried into the place of a tensor without scope"
+              : "moved out of the outermost scope";
     return at === undefined ? how : `${how} at ${at}`;
   }
 
@@ -110,23 +138,41 @@ export abstract class Handle {
   }
 
   disposedError(op: string): DisposedError {
-    const created = formatSite(this.created), disposed = formatSite(this.disposedAt);
+    const created = formatSite(this.created),
+      disposed = formatSite(this.disposedAt);
     const by = this.disposedBy;
-    const how = this.state === "finalized" ? "was reclaimed by the garbage collector"
-      : by !== null ? `was disposed when ${by.describe()} ended`
-      : disposed !== undefined ? `was disposed at ${disposed}`
-      : "was disposed";
-    const hint = by !== null ? "; move it out with scope.moveToOuter(t) before the scope ends, or use t.alias()"
-      : disposed === undefined ? '; call memory.track("full") to see where' : "; dispose it after its last use, or keep a t.alias()";
+    const how =
+      this.state === "finalized"
+        ? "was reclaimed by the garbage collector"
+        : by !== null
+          ? `was disposed when ${by.describe()} ended`
+          : disposed !== undefined
+            ? `was disposed at ${disposed}`
+            : "was disposed";
+    const hint =
+      by !== null
+        ? "; move it out with scope.moveToOuter(t) before the scope ends, or use t.alias()"
+        : disposed === undefined
+          ? '; call memory.track("full") to see where'
+          : "; dispose it after its last use, or keep a t.alias()";
     const what = this.describe();
-    return new DisposedError(op, `expected a live tensor, got ${what}, which ${how}${created === undefined ? "" : ` (made at ${created})`}${hint}`, {
-      created, disposed: disposed ?? by?.endSite ?? by?.site,
-    }, { tensor: what, scope: by?.describe() });
+    return new DisposedError(
+      op,
+      `expected a live tensor, got ${what}, which ${how}${created === undefined ? "" : ` (made at ${created})`}${hint}`,
+      {
+        created,
+        disposed: disposed ?? by?.endSite ?? by?.site,
+      },
+      { tensor: what, scope: by?.describe() },
+    );
   }
 }
 
 /** Ends of the list of live handles. */
-export const live: { oldest: Handle | null; newest: Handle | null } = { oldest: null, newest: null };
+export const live: { oldest: Handle | null; newest: Handle | null } = {
+  oldest: null,
+  newest: null,
+};
 
 /** Counts a new handle, links it into `scope` and the live list, and gives its wrapper to the nursery. Called once per handle; `wrapper` is null for what its handle holds strongly. */
 export function register(handle: Handle, wrapper: object | null, scope: DisposeScope | null): void {
@@ -136,11 +182,14 @@ export function register(handle: Handle, wrapper: object | null, scope: DisposeS
     log("create", handle.id, handle.bytes, handle.describe(), handle.created);
   }
   stats.threadTotalLiveCount++;
-  if (scope !== null) { stats.createdInScopeCount++; scope.link(handle, true); }
-  else stats.createdOutsideScopeCount++;
+  if (scope !== null) {
+    stats.createdInScopeCount++;
+    scope.link(handle, true);
+  } else stats.createdOutsideScopeCount++;
   // oldest … newest <-> handle
   handle.olderLive = live.newest;
-  if (live.newest === null) live.oldest = handle; else live.newest.newerLive = handle;
+  if (live.newest === null) live.oldest = handle;
+  else live.newest.newerLive = handle;
   live.newest = handle;
   if (wrapper === null) return;
   nursery.push(wrapper);
@@ -150,8 +199,10 @@ export function register(handle: Handle, wrapper: object | null, scope: DisposeS
 
 function unlinkLive(h: Handle): void {
   // older <-> h <-> newer   becomes   older <-> newer
-  if (h.olderLive === null) live.oldest = h.newerLive; else h.olderLive.newerLive = h.newerLive;
-  if (h.newerLive === null) live.newest = h.olderLive; else h.newerLive.olderLive = h.olderLive;
+  if (h.olderLive === null) live.oldest = h.newerLive;
+  else h.olderLive.newerLive = h.newerLive;
+  if (h.newerLive === null) live.newest = h.olderLive;
+  else h.newerLive.olderLive = h.olderLive;
   h.olderLive = h.newerLive = null;
 }
 
@@ -164,7 +215,9 @@ let armed = false;
 const atCheckpoint: (() => void)[] = [];
 
 /** Runs `listener` at every checkpoint: once per job in which handles were made or scopes opened. */
-export function onCheckpoint(listener: () => void): void { atCheckpoint.push(listener); }
+export function onCheckpoint(listener: () => void): void {
+  atCheckpoint.push(listener);
+}
 
 /** Makes sure a checkpoint follows this job. */
 export function armCheckpoint(): void {
@@ -204,7 +257,10 @@ const registry = new FinalizationRegistry<Handle>((handle) => {
   if (reclaimable.length === 1) queueMicrotask(reclaim);
 });
 
-function forget(handle: Handle): void { registry.unregister(handle); handle.wrapper = null; }
+function forget(handle: Handle): void {
+  registry.unregister(handle);
+  handle.wrapper = null;
+}
 
 /** Tensors the garbage collector had to reclaim that have something in common. */
 export interface ReclaimedRow {
@@ -233,31 +289,58 @@ export function reclaim(): void {
     if (handle.state !== "live") continue;
     noteReclaimed(handle);
     handle.wrapper = null;
-    try { handle.end("finalized"); } catch (error) { failure = { error: failure === null ? error : suppressed(error, failure.error) }; }
+    try {
+      handle.end("finalized");
+    } catch (error) {
+      failure = { error: failure === null ? error : suppressed(error, failure.error) };
+    }
   }
   if (failure !== null) throw failure.error;
 }
 
 function noteReclaimed(handle: Handle): void {
   if (handle.scope === null) forgotten.count++;
-  const site = formatSite(handle.created) ?? "(site not recorded)", left = handle.scope === null ? formatSite(handle.departedAt) : undefined;
-  const how = handle.keeper !== null ? `kept by ${handle.keeper}, which was never disposed` : handle.scope !== null ? "dropped before its scope ended" : handle.departure !== null ? "detached, never disposed" : "dropped without dispose";
-  const key = `${site}|${how}|${left}`, row = reclaimed.get(key);
-  reclaimed.set(key, { site, how, left, count: (row?.count ?? 0) + 1, bytes: (row?.bytes ?? 0) + handle.bytes, example: row?.example ?? handle.describe() });
+  const site = formatSite(handle.created) ?? "(site not recorded)",
+    left = handle.scope === null ? formatSite(handle.departedAt) : undefined;
+  const how =
+    handle.keeper !== null
+      ? `kept by ${handle.keeper}, which was never disposed`
+      : handle.scope !== null
+        ? "dropped before its scope ended"
+        : handle.departure !== null
+          ? "detached, never disposed"
+          : "dropped without dispose";
+  const key = `${site}|${how}|${left}`,
+    row = reclaimed.get(key);
+  reclaimed.set(key, {
+    site,
+    how,
+    left,
+    count: (row?.count ?? 0) + 1,
+    bytes: (row?.bytes ?? 0) + handle.bytes,
+    example: row?.example ?? handle.describe(),
+  });
   for (const listener of onReclaim) listener(handle);
 }
 
 /** Calls `listener` for every handle the collector took, until the returned function is called. */
 export function watchReclaimed(listener: (handle: Handle) => void): () => void {
   onReclaim.push(listener);
-  return () => { onReclaim.splice(onReclaim.indexOf(listener), 1); };
+  return () => {
+    onReclaim.splice(onReclaim.indexOf(listener), 1);
+  };
 }
 
 /** What the garbage collector reclaimed, by line and reason, most first. */
-export function reclaimedRows(): ReclaimedRow[] { return [...reclaimed.values()].sort((a, b) => b.count - a.count); }
+export function reclaimedRows(): ReclaimedRow[] {
+  return [...reclaimed.values()].sort((a, b) => b.count - a.count);
+}
 
 /** Clears what `reclaimedRows` reports. */
-export function resetReclaimed(): void { reclaimed.clear(); forgotten.count = 0; }
+export function resetReclaimed(): void {
+  reclaimed.clear();
+  forgotten.count = 0;
+}
 
 // === Other disposables ===
 
@@ -265,7 +348,8 @@ const foreign = new WeakMap<object, Handle>();
 
 /** The handle behind a wrapper, or behind a disposable some scope was given; `undefined` for anything else. */
 export function handleOf(value: unknown): Handle | undefined {
-  if (typeof value !== "object" && typeof value !== "function" || value === null) return undefined;
+  if ((typeof value !== "object" && typeof value !== "function") || value === null)
+    return undefined;
   return (value as Partial<HandleHolder>)[HANDLE] ?? foreign.get(value);
 }
 
@@ -297,14 +381,22 @@ export class DisposableHandle extends Handle {
     this.#dispose = dispose;
   }
 
-  protected release(): void { foreign.delete(this.value); this.#dispose(); }
+  protected release(): void {
+    foreign.delete(this.value);
+    this.#dispose();
+  }
   describe(): string {
-    if (typeof this.value === "function") return `deferred call ${this.value.name || "(anonymous)"}`;
+    if (typeof this.value === "function")
+      return `deferred call ${this.value.name || "(anonymous)"}`;
     const { constructor } = this.value as { constructor?: { name?: string } }; // none on Object.create(null)
     return constructor?.name || "disposable";
   }
-  get bytes(): number { return 0; }
-  get statistics(): LifetimeStatistics { return containerStatistics; }
+  get bytes(): number {
+    return 0;
+  }
+  get statistics(): LifetimeStatistics {
+    return containerStatistics;
+  }
 
   /** Puts a disposable that no scope has seen into `scope`. */
   static into(scope: DisposeScope, value: object, dispose: () => void): DisposableHandle {

@@ -5,7 +5,8 @@
 import { type Capture, tracking } from "./site.ts";
 import { byteSource } from "./statistics.ts";
 
-export type EventKind = "create" | "dispose" | "finalize" | "open" | "close" | "suspend" | "outOfMemory";
+export type EventKind =
+  "create" | "dispose" | "finalize" | "open" | "close" | "suspend" | "outOfMemory";
 
 export interface LoggedEvent {
   readonly kind: EventKind;
@@ -33,21 +34,34 @@ let sinceLook = 0;
 let bytesSeen = { owned: 0, pool: 0, device: 0 };
 
 /** Writes one line. Bytes are looked up at every scope event and at every 16th handle event. */
-export function log(kind: EventKind, id: number, bytes: number, text: string, site: Capture | null): void {
+export function log(
+  kind: EventKind,
+  id: number,
+  bytes: number,
+  text: string,
+  site: Capture | null,
+): void {
   if (--sinceLook <= 0 || kind === "open" || kind === "close") {
     const { liveBytes, poolBytes, deviceBytes } = byteSource.read();
     bytesSeen = { owned: liveBytes, pool: poolBytes, device: deviceBytes };
     sinceLook = 16;
   }
   const event: LoggedEvent = { kind, at: performance.now(), id, bytes, text, site, ...bytesSeen };
-  if (ring.length < capacity) { ring.push(event); return; }
+  if (ring.length < capacity) {
+    ring.push(event);
+    return;
+  }
   ring[next] = event;
   next = (next + 1) % capacity;
   dropped++;
 }
 
 /** Everything that is still in the ring, oldest first, and how many events it has lost. */
-export function logged(): { readonly events: readonly LoggedEvent[]; readonly dropped: number; readonly level: string } {
+export function logged(): {
+  readonly events: readonly LoggedEvent[];
+  readonly dropped: number;
+  readonly level: string;
+} {
   return { events: [...ring.slice(next), ...ring.slice(0, next)], dropped, level: tracking.level };
 }
 

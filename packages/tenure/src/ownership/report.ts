@@ -31,14 +31,19 @@ export class SiteTally {
   rows(): SiteRow[] {
     const rows = new Map<string, { site: string; count: number; bytes: number }>();
     this.#captures.forEach((capture, i) => {
-      const site = formatSite(capture) ?? "(inside tenure)", row = rows.get(site) ?? { site, count: 0, bytes: 0 };
+      const site = formatSite(capture) ?? "(inside tenure)",
+        row = rows.get(site) ?? { site, count: 0, bytes: 0 };
       rows.set(site, { site, count: row.count + 1, bytes: row.bytes + this.#bytes[i]! });
     });
     return [...rows.values()].sort((a, b) => b.bytes - a.bytes || b.count - a.count);
   }
 }
 
-export interface SiteRow { readonly site: string; readonly count: number; readonly bytes: number }
+export interface SiteRow {
+  readonly site: string;
+  readonly count: number;
+  readonly bytes: number;
+}
 
 /** What happened in a scope so far. `created + attached = live + disposed + moved + detached + finalized`. */
 export interface ScopeReport {
@@ -68,10 +73,38 @@ export interface ScopeReport {
   toString(): string;
 }
 
-export function scopeReport(scope: { name: string; title: string; site: string | undefined; live: number; bytes: number; peakBytes: number }, tally: Tally, made: SiteTally | null): ScopeReport {
+export function scopeReport(
+  scope: {
+    name: string;
+    title: string;
+    site: string | undefined;
+    live: number;
+    bytes: number;
+    peakBytes: number;
+  },
+  tally: Tally,
+  made: SiteTally | null,
+): ScopeReport {
   const topSites = made?.rows().slice(0, 10) ?? [];
-  const { name, site, live, bytes, peakBytes, title } = scope, { created, attached, disposed, moved, detached, finalized } = tally;
+  const { name, site, live, bytes, peakBytes, title } = scope,
+    { created, attached, disposed, moved, detached, finalized } = tally;
   const head = `${title}: ${created} created, ${attached} attached, ${disposed} disposed, ${moved} moved, ${detached} detached, ${finalized} reclaimed, ${live} live (${bytes} bytes, peak ${peakBytes})`;
-  const text = [head, ...topSites.map((r) => `  ${r.count} × at ${r.site}, ${r.bytes} bytes`)].join("\n");
-  return { name, site, live, bytes, peakBytes, created, attached, disposed, moved, detached, finalized, topSites, toString: () => text };
+  const text = [head, ...topSites.map((r) => `  ${r.count} × at ${r.site}, ${r.bytes} bytes`)].join(
+    "\n",
+  );
+  return {
+    name,
+    site,
+    live,
+    bytes,
+    peakBytes,
+    created,
+    attached,
+    disposed,
+    moved,
+    detached,
+    finalized,
+    topSites,
+    toString: () => text,
+  };
 }

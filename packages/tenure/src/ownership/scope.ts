@@ -3,19 +3,56 @@
  * reverse order of registration, and is exact across `await` when entered through `run`, `wait` or `go`. Called by users and by library code.
  */
 import { isDev, warn } from "../base/env.ts";
-import { ArgumentError, AsyncScopeError, ScopeDisposedError, TenureError, internal } from "../base/errors.ts";
+import {
+  ArgumentError,
+  AsyncScopeError,
+  ScopeDisposedError,
+  TenureError,
+  internal,
+} from "../base/errors.ts";
 import { checkFlag, checkFunction, checkOptions, describeValue } from "../base/options.ts";
 import { suppressed } from "../base/polyfills.ts";
-import { type Frame, addRoot, asyncContext, currentScope, enterFrames, hooks, leaveFrames, pushFrame, removeFrame, segment, takeFrames, withAsyncScope, withScope } from "./current.ts";
-import { DisposableHandle, type Handle, type HandleHolder, handleOf, wrappersOf } from "./handle.ts";
+import {
+  type Frame,
+  addRoot,
+  asyncContext,
+  currentScope,
+  enterFrames,
+  hooks,
+  leaveFrames,
+  pushFrame,
+  removeFrame,
+  segment,
+  takeFrames,
+  withAsyncScope,
+  withScope,
+} from "./current.ts";
+import {
+  DisposableHandle,
+  type Handle,
+  type HandleHolder,
+  handleOf,
+  wrappersOf,
+} from "./handle.ts";
 import { log } from "./log.ts";
 import { type ScopeReport, SiteTally, Tally, scopeReport } from "./report.ts";
-import { type Capture, captureSite, formatSite, madeOutside, sampleScope, tracking } from "./site.ts";
+import {
+  type Capture,
+  captureSite,
+  formatSite,
+  madeOutside,
+  sampleScope,
+  tracking,
+} from "./site.ts";
 
 /** What a scope can own: tensors, modules, anything with `[Symbol.dispose]()`. */
 export type Owned = HandleHolder | Disposable;
 /** One argument comes back as itself, several as a tuple, none as undefined. */
-export type Returned<A extends readonly unknown[]> = A extends readonly [] ? undefined : A extends readonly [infer X] ? X : { [K in keyof A]: A[K] };
+export type Returned<A extends readonly unknown[]> = A extends readonly []
+  ? undefined
+  : A extends readonly [infer X]
+    ? X
+    : { [K in keyof A]: A[K] };
 
 /** Options of `newDisposeScope`. A string stands for `{ name }`. */
 export interface ScopeOptions {
@@ -76,28 +113,43 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     while (scope !== null && (scope.#disposed || scope.#suspended)) scope = scope.#outer;
     return (this.#outer = scope);
   }
-  get disposed(): boolean { return this.#disposed; }
+  get disposed(): boolean {
+    return this.#disposed;
+  }
   /** True after a raw `await` took the scope out of its job: it still owns and can be disposed, but is no longer current. */
-  get suspended(): boolean { return this.#suspended; }
+  get suspended(): boolean {
+    return this.#suspended;
+  }
   /** Entries owned now. */
-  get count(): number { return this.#count; }
+  get count(): number {
+    return this.#count;
+  }
   /** Device bytes the entries keep alive, counted once per entry. */
-  get bytes(): number { return this.#bytes; }
+  get bytes(): number {
+    return this.#bytes;
+  }
   /** Where it was opened, when tracking recorded it. */
-  get site(): string | undefined { return formatSite(this.#opened); }
+  get site(): string | undefined {
+    return formatSite(this.#opened);
+  }
   /** Where it ended, when tracking recorded it. */
-  get endSite(): string | undefined { return formatSite(this.#ended); }
+  get endSite(): string | undefined {
+    return formatSite(this.#ended);
+  }
 
   /** The tensors owned now, oldest first. */
   tensors(): ScopeTensor[] {
     this.#check("tensors");
     const handles: Handle[] = [];
-    for (let h = this.#oldest; h !== null; h = h.next) if (!(h instanceof DisposableHandle)) handles.push(h);
+    for (let h = this.#oldest; h !== null; h = h.next)
+      if (!(h instanceof DisposableHandle)) handles.push(h);
     return wrappersOf(handles) as ScopeTensor[];
   }
 
   /** Whether `thing` is owned by this very scope. False for a scope that ended. */
-  contains(thing: object): boolean { return !this.#disposed && handleOf(thing)?.scope === this; }
+  contains(thing: object): boolean {
+    return !this.#disposed && handleOf(thing)?.scope === this;
+  }
 
   /** `scope "step" (opened at train.ts:12:5)` */
   describe(): string {
@@ -105,11 +157,24 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     return `scope ${this.#title()}${site === undefined ? "" : ` (opened at ${site})`}`;
   }
 
-  #title(): string { return this.name === "" ? `#${this.id}` : `"${this.name}"`; }
+  #title(): string {
+    return this.name === "" ? `#${this.id}` : `"${this.name}"`;
+  }
 
   /** What happened in the scope so far; also after its end. */
   report(): ScopeReport {
-    return scopeReport({ name: this.name, title: this.describe(), site: this.site, live: this.#count, bytes: this.#bytes, peakBytes: this.#peakBytes }, this.#tally, this.#made);
+    return scopeReport(
+      {
+        name: this.name,
+        title: this.describe(),
+        site: this.site,
+        live: this.#count,
+        bytes: this.#bytes,
+        peakBytes: this.#peakBytes,
+      },
+      this.#tally,
+      this.#made,
+    );
   }
 
   // === Moving ===
@@ -122,11 +187,13 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     this.#check("attach");
     for (const thing of things) {
       const handle = handleOf(thing);
-      if (handle === undefined) disposable("attach", thing); else handle.assertLive("attach");
+      if (handle === undefined) disposable("attach", thing);
+      else handle.assertLive("attach");
     }
     for (const thing of things) {
       const handle = handleOf(thing);
-      if (handle === undefined) this.use(thing); else this.attachHandle(handle);
+      if (handle === undefined) this.use(thing);
+      else this.attachHandle(handle);
     }
     return returned(things);
   }
@@ -134,7 +201,8 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   /** Gives up ownership: nothing but the holder will dispose them. Things this scope does not own are left alone. @throws DisposedError for a dead tensor */
   detach<A extends readonly Owned[]>(...things: A): Returned<A> {
     this.#check("detach");
-    for (const handle of liveHandles("detach", things)) if (handle.scope === this) detachHandle(handle);
+    for (const handle of liveHandles("detach", things))
+      if (handle.scope === this) detachHandle(handle);
     return returned(things);
   }
 
@@ -148,7 +216,10 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     if (isDev) {
       for (const handle of handles) {
         if (handle.scope?.isInside(this) !== true) continue;
-        throw new TenureError("moveToOuter", `expected a tensor of ${this.describe()}, got ${handle.describe()} of ${handle.scope.describe()} nested inside it, where it would die; call moveToOuter on the inner scope first`);
+        throw new TenureError(
+          "moveToOuter",
+          `expected a tensor of ${this.describe()}, got ${handle.describe()} of ${handle.scope.describe()} nested inside it, where it would die; call moveToOuter on the inner scope first`,
+        );
       }
     }
     for (const handle of handles) if (handle.scope === this) this.moveHandleOut(handle);
@@ -161,7 +232,8 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     if (target !== null) target.#check("moveTo");
     for (const handle of liveHandles("moveTo", things)) {
       if (handle.scope !== this || target === this) continue;
-      if (target === null) detachHandle(handle); else moveHandle(handle, target);
+      if (target === null) detachHandle(handle);
+      else moveHandle(handle, target);
     }
     return returned(things);
   }
@@ -179,7 +251,10 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     for (const thing of keep) {
       const handle = handleOf(thing);
       if (handle?.scope === this) kept.add(handle);
-      else if (isDev) warn(`disposeEverythingBut: ${handle?.describe() ?? "a value"} is not owned by ${this.describe()}, so there is nothing to keep`);
+      else if (isDev)
+        warn(
+          `disposeEverythingBut: ${handle?.describe() ?? "a value"} is not owned by ${this.describe()}, so there is nothing to keep`,
+        );
     }
     this.#sweep(kept);
     return returned(keep);
@@ -191,14 +266,22 @@ export class DisposeScope implements Disposable, AsyncDisposable {
    */
   carry<T extends HandleHolder>(prev: HandleHolder, next: T): T {
     this.#check("carry");
-    const from = handleOf(prev), to = handleOf(next);
-    if (from === undefined || to === undefined) throw new ArgumentError("carry", "two tensors", "something else", "pass the old and the new value");
+    const from = handleOf(prev),
+      to = handleOf(next);
+    if (from === undefined || to === undefined)
+      throw new ArgumentError(
+        "carry",
+        "two tensors",
+        "something else",
+        "pass the old and the new value",
+      );
     from.assertLive("carry");
     to.assertLive("carry");
     if (from === to) return next;
     if (to.scope !== from.scope) {
       to.depart("carried");
-      if (from.scope === null) to.scope?.unlink(to, "moved"); else relink(to, from.scope);
+      if (from.scope === null) to.scope?.unlink(to, "moved");
+      else relink(to, from.scope);
       to.keeper = from.keeper;
       to.statistics.moved++;
     }
@@ -214,9 +297,15 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     this.#check("use");
     if (value === null || value === undefined) return value;
     const handle = handleOf(value);
-    if (handle !== undefined) { handle.assertLive("use"); this.attach(value); return value; }
+    if (handle !== undefined) {
+      handle.assertLive("use");
+      this.attach(value);
+      return value;
+    }
     const d = disposable("use", value);
-    DisposableHandle.into(this, d, () => { d[Symbol.dispose](); });
+    DisposableHandle.into(this, d, () => {
+      d[Symbol.dispose]();
+    });
     return value;
   }
 
@@ -224,8 +313,12 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   adopt<V>(value: V, free: (value: V) => void): V {
     this.#check("adopt");
     checkFunction("adopt", free, "pass the function that frees it");
-    const own = (typeof value === "object" && value !== null || typeof value === "function") && handleOf(value) === undefined;
-    DisposableHandle.into(this, own ? value : { adopted: value }, () => { free(value); });
+    const own =
+      ((typeof value === "object" && value !== null) || typeof value === "function") &&
+      handleOf(value) === undefined;
+    DisposableHandle.into(this, own ? value : { adopted: value }, () => {
+      free(value);
+    });
     return value;
   }
 
@@ -234,7 +327,11 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     this.#check("defer");
     checkFunction("defer", fn);
     // A fresh wrapper each time: the same function deferred twice runs twice.
-    DisposableHandle.into(this, Object.defineProperty(() => undefined, "name", { value: fn.name }), fn);
+    DisposableHandle.into(
+      this,
+      Object.defineProperty(() => undefined, "name", { value: fn.name }),
+      fn,
+    );
   }
 
   /** All contents in a new scope that is not current; this one ends empty. */
@@ -278,17 +375,38 @@ export class DisposeScope implements Disposable, AsyncDisposable {
    */
   wait<T>(promise: PromiseLike<T>): PromiseLike<T> {
     this.#check("wait");
-    const frames = takeFrames(this), about = { opened: this.site, scope: this.#title() };
+    const frames = takeFrames(this),
+      about = { opened: this.site, scope: this.#title() };
     let used = false;
-    const enter = (): void => { enterFrames(frames); };
+    const enter = (): void => {
+      enterFrames(frames);
+    };
     return {
-      then<R1, R2>(resolve?: ((value: T) => R1 | PromiseLike<R1>) | null, reject?: ((reason: unknown) => R2 | PromiseLike<R2>) | null): PromiseLike<R1 | R2> {
-        if (used) throw new AsyncScopeError("wait", "expected one await per wait(), got a second; call scope.wait(…) again, and wrap Promise.all(…) as a whole", about);
+      then<R1, R2>(
+        resolve?: ((value: T) => R1 | PromiseLike<R1>) | null,
+        reject?: ((reason: unknown) => R2 | PromiseLike<R2>) | null,
+      ): PromiseLike<R1 | R2> {
+        if (used)
+          throw new AsyncScopeError(
+            "wait",
+            "expected one await per wait(), got a second; call scope.wait(…) again, and wrap Promise.all(…) as a whole",
+            about,
+          );
         used = true;
         // Resolving the awaiting function with a value that is no thenable queues its continuation at once: nothing can run between these three microtasks.
         return Promise.resolve(promise).then(
-          (value) => { queueMicrotask(enter); const r = resolve?.(value); queueMicrotask(leaveFrames); return r as R1; },
-          (reason: unknown) => { queueMicrotask(enter); const r = reject?.(reason); queueMicrotask(leaveFrames); return r as R2; },
+          (value) => {
+            queueMicrotask(enter);
+            const r = resolve?.(value);
+            queueMicrotask(leaveFrames);
+            return r as R1;
+          },
+          (reason: unknown) => {
+            queueMicrotask(enter);
+            const r = reject?.(reason);
+            queueMicrotask(leaveFrames);
+            return r as R2;
+          },
         );
       },
     };
@@ -327,17 +445,27 @@ export class DisposeScope implements Disposable, AsyncDisposable {
    */
   dispose(): void {
     if (this.#disposed) {
-      if (this.strict) throw new ScopeDisposedError("dispose", `expected an open scope, got ${this.describe()}, which has ended already; dispose it once`, this.#sites(), this.#title());
+      if (this.strict)
+        throw new ScopeDisposedError(
+          "dispose",
+          `expected an open scope, got ${this.describe()}, which has ended already; dispose it once`,
+          this.#sites(),
+          this.#title(),
+        );
       return;
     }
     this.#disposed = true;
     if (tracking.all) this.#ended = captureSite();
     const inner = removeFrame(this);
-    if (inner !== null && isDev) warn(`${this.describe()} was disposed before ${inner.describe()}, which was opened inside it; end scopes in reverse order, with \`using\`. A generator that yields while its scope is open does this: end the scope before each yield`);
+    if (inner !== null && isDev)
+      warn(
+        `${this.describe()} was disposed before ${inner.describe()}, which was opened inside it; end scopes in reverse order, with \`using\`. A generator that yields while its scope is open does this: end the scope before each yield`,
+      );
     try {
       this.#sweep(null);
     } finally {
-      if (this.#opened !== null) log("close", this.id, this.#peakBytes, this.#title(), this.#opened);
+      if (this.#opened !== null)
+        log("close", this.id, this.#peakBytes, this.#title(), this.#opened);
       const after = this.#afterEnd;
       this.#afterEnd = null;
       if (after !== null) for (const listener of after) listener();
@@ -345,7 +473,9 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     }
   }
 
-  [Symbol.dispose](): void { this.dispose(); }
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
 
   /** Disposes, then waits until work submitted so far has finished. */
   async [Symbol.asyncDispose](): Promise<void> {
@@ -387,23 +517,30 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     handle.scope = this;
     handle.prev = this.#newest;
     handle.next = null;
-    if (this.#newest === null) this.#oldest = handle; else this.#newest.next = handle;
+    if (this.#newest === null) this.#oldest = handle;
+    else this.#newest.next = handle;
     this.#newest = handle;
     this.#count++;
     const { bytes } = handle;
     this.#bytes += bytes;
     if (this.#bytes > this.#peakBytes) this.#peakBytes = this.#bytes;
-    if (!made) { this.#tally.attached++; return; }
+    if (!made) {
+      this.#tally.attached++;
+      return;
+    }
     this.#tally.created++;
-    if (tracking.all && handle.created !== null) (this.#made ??= new SiteTally()).add(handle.created, bytes);
+    if (tracking.all && handle.created !== null)
+      (this.#made ??= new SiteTally()).add(handle.created, bytes);
   }
 
   /** Takes a handle of this scope out of the list, and counts how it went. */
   unlink(handle: Handle, how: keyof Tally): void {
     if (handle.scope !== this) throw internal("a handle was unlinked from a scope it is not in");
     // prev <-> handle <-> next   becomes   prev <-> next
-    if (handle.prev === null) this.#oldest = handle.next; else handle.prev.next = handle.next;
-    if (handle.next === null) this.#newest = handle.prev; else handle.next.prev = handle.prev;
+    if (handle.prev === null) this.#oldest = handle.next;
+    else handle.prev.next = handle.next;
+    if (handle.next === null) this.#newest = handle.prev;
+    else handle.next.prev = handle.prev;
     handle.prev = handle.next = null;
     handle.scope = null;
     this.#count--;
@@ -412,13 +549,18 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   }
 
   /** The handles owned now, oldest first. For checks. */
-  *handles(): Generator<Handle> { for (let h = this.#oldest; h !== null; h = h.next) yield h; }
+  *handles(): Generator<Handle> {
+    for (let h = this.#oldest; h !== null; h = h.next) yield h;
+  }
 
   /** Tells once that work ran on after the end. */
   noteOutlived(): void {
     if (this.#outlived) return;
     this.#outlived = true;
-    if (isDev) warn(`work outlived ${this.describe()}: what it makes belongs to the nearest scope still open; await the work inside the scope`);
+    if (isDev)
+      warn(
+        `work outlived ${this.describe()}: what it makes belongs to the nearest scope still open; await the work inside the scope`,
+      );
   }
 
   /**
@@ -430,23 +572,35 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     this.#suspended = true;
     if (this.#opened !== null) log("suspend", this.id, 0, this.#title(), this.#opened);
     const opened = this.#opened;
-    if (opened !== null) for (const h of [...this.handles()]) if (h.created !== null && madeOutside(opened, h.created)) this.moveHandleOut(h);
+    if (opened !== null)
+      for (const h of [...this.handles()])
+        if (h.created !== null && madeOutside(opened, h.created)) this.moveHandleOut(h);
     const told = warnedInProduction;
     warnedInProduction = true;
-    if (isDev || !told) warn(`an await was reached while ${this.describe()} was open, so it is suspended: it still owns its tensors, but what is made after the await is not in it. Write \`await scopedAsync(async () => …)\`, or \`await scope.wait(promise)\`, or close the scope before the await`);
+    if (isDev || !told)
+      warn(
+        `an await was reached while ${this.describe()} was open, so it is suspended: it still owns its tensors, but what is made after the await is not in it. Write \`await scopedAsync(async () => …)\`, or \`await scope.wait(promise)\`, or close the scope before the await`,
+      );
   }
 
   #sweep(keep: ReadonlySet<Handle> | null): void {
-    let failure: { error: unknown } | null = null, again = true;
+    let failure: { error: unknown } | null = null,
+      again = true;
     while (again) {
       again = false; // a disposer may add to a scope that stays open
       for (let handle = this.#newest; handle !== null;) {
-        if (keep?.has(handle) === true) { handle = handle.prev; continue; }
+        if (keep?.has(handle) === true) {
+          handle = handle.prev;
+          continue;
+        }
         const older: Handle | null = handle.prev;
         handle.disposedBy = this;
         // A disposer that throws has still been unlinked and counted, so the loop always advances.
-        try { handle.end("disposed"); }
-        catch (error) { failure = { error: failure === null ? error : suppressed(error, failure.error) }; }
+        try {
+          handle.end("disposed");
+        } catch (error) {
+          failure = { error: failure === null ? error : suppressed(error, failure.error) };
+        }
         again = true;
         handle = older === null || older.scope === this ? older : this.#newest; // it may have disposed or moved its neighbour
       }
@@ -454,13 +608,22 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     if (failure !== null) throw failure.error;
   }
 
-  #check(op: string): void { if (this.#disposed) throw this.#endedError(op); }
-
-  #endedError(op: string): ScopeDisposedError {
-    return new ScopeDisposedError(op, `expected an open scope, got ${this.describe()}, which has ended; open a new one`, this.#sites(), this.#title());
+  #check(op: string): void {
+    if (this.#disposed) throw this.#endedError(op);
   }
 
-  #sites(): { opened: string | undefined; disposed: string | undefined } { return { opened: this.site, disposed: this.endSite }; }
+  #endedError(op: string): ScopeDisposedError {
+    return new ScopeDisposedError(
+      op,
+      `expected an open scope, got ${this.describe()}, which has ended; open a new one`,
+      this.#sites(),
+      this.#title(),
+    );
+  }
+
+  #sites(): { opened: string | undefined; disposed: string | undefined } {
+    return { opened: this.site, disposed: this.endSite };
+  }
 }
 
 /** Told about every scope that ends, while somebody watches. */
@@ -470,10 +633,17 @@ let warnedInProduction = false;
 let settled: () => Promise<void> = () => Promise.resolve();
 
 /** Sets what `await using` waits for after the scope has been disposed. Called once by the runtime. */
-export function setSettled(wait: () => Promise<void>): void { settled = wait; }
+export function setSettled(wait: () => Promise<void>): void {
+  settled = wait;
+}
 
-hooks.nearestLive = (scope) => { scope.noteOutlived(); return scope.outer; };
-hooks.crossedAwait = (scope) => { scope.suspend(); };
+hooks.nearestLive = (scope) => {
+  scope.noteOutlived();
+  return scope.outer;
+};
+hooks.crossedAwait = (scope) => {
+  scope.suspend();
+};
 
 function checkScopeOptions(options: ScopeOptions): void {
   checkOptions("newDisposeScope", options, ["name", "root", "strict"]);
@@ -483,7 +653,7 @@ function checkScopeOptions(options: ScopeOptions): void {
 
 /** Opens a scope and makes it current until it ends. Use it with `using`. */
 export function newDisposeScope(options?: string | ScopeOptions): DisposeScope {
-  const o = typeof options === "string" ? { name: options } : options ?? {};
+  const o = typeof options === "string" ? { name: options } : (options ?? {});
   if (options !== undefined && typeof options !== "string") checkScopeOptions(options);
   const scope = new DisposeScope(o, currentScope());
   if (o.root === true) addRoot(scope);
@@ -492,7 +662,9 @@ export function newDisposeScope(options?: string | ScopeOptions): DisposeScope {
 }
 
 /** The scope that owns whatever is made now, or null. */
-export function currentDisposeScope(): DisposeScope | null { return currentScope(); }
+export function currentDisposeScope(): DisposeScope | null {
+  return currentScope();
+}
 
 // === Moves on handles, shared with Tensor's methods ===
 
@@ -503,7 +675,10 @@ function relink(handle: Handle, target: DisposeScope): void {
 }
 
 /** Takes a handle out of all scopes, counted. */
-export function detachHandle(handle: Handle, how: "detached" | "noOuter" | "orphaned" = "detached"): void {
+export function detachHandle(
+  handle: Handle,
+  how: "detached" | "noOuter" | "orphaned" = "detached",
+): void {
   if (handle.scope === null) return;
   handle.depart(how);
   handle.scope.unlink(handle, "detached");
@@ -523,16 +698,23 @@ export function moveHandleToOuter(handle: Handle): void {
   handle.assertLive("moveToOuter");
   const owner = handle.scope;
   if (owner === null) return;
-  if (isDev && owner !== currentScope()) warn(`${handle.describe()} moves out of ${owner.describe()}, which is not the current scope; scope.moveToOuter(t) says which scope it leaves`);
+  if (isDev && owner !== currentScope())
+    warn(
+      `${handle.describe()} moves out of ${owner.describe()}, which is not the current scope; scope.moveToOuter(t) says which scope it leaves`,
+    );
   owner.moveHandleOut(handle);
 }
 
 /** `t.moveTo(target)`: into a scope, or beside another handle's owner (nowhere when that has none). */
 export function moveHandleTo(handle: Handle, target: DisposeScope | Handle): void {
   handle.assertLive("moveTo");
-  if (target instanceof DisposeScope) { target.attachHandle(handle); return; }
+  if (target instanceof DisposeScope) {
+    target.attachHandle(handle);
+    return;
+  }
   target.assertLive("moveTo");
-  if (target.scope === null) detachHandle(handle); else target.scope.attachHandle(handle);
+  if (target.scope === null) detachHandle(handle);
+  else target.scope.attachHandle(handle);
 }
 
 /** The handles behind things, all checked before any is returned. Things without one are left out. */
@@ -541,7 +723,13 @@ function liveHandles(op: string, things: readonly unknown[]): Handle[] {
   for (const thing of things) {
     const handle = handleOf(thing);
     if (handle === undefined) {
-      if (typeof thing !== "object" && typeof thing !== "function" || thing === null) throw new ArgumentError(op, "tensors or other things a scope can own", describeValue(thing), "pass the tensor itself");
+      if ((typeof thing !== "object" && typeof thing !== "function") || thing === null)
+        throw new ArgumentError(
+          op,
+          "tensors or other things a scope can own",
+          describeValue(thing),
+          "pass the tensor itself",
+        );
       continue;
     }
     handle.assertLive(op);
@@ -552,20 +740,34 @@ function liveHandles(op: string, things: readonly unknown[]): Handle[] {
 
 /** Whether `await` would wait for it. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (typeof value === "object" && value !== null || typeof value === "function") && typeof (value as { then?: unknown }).then === "function";
+  return (
+    ((typeof value === "object" && value !== null) || typeof value === "function") &&
+    typeof (value as { then?: unknown }).then === "function"
+  );
 }
 
 function disposable(op: string, value: unknown): Disposable {
-  if (typeof (value as Partial<Disposable> | null | undefined)?.[Symbol.dispose] === "function") return value as Disposable;
-  throw new ArgumentError(op, "a tensor or an object with [Symbol.dispose]()", value === null ? "null" : typeof value, "use adopt(value, free) for anything else");
+  if (typeof (value as Partial<Disposable> | null | undefined)?.[Symbol.dispose] === "function")
+    return value as Disposable;
+  throw new ArgumentError(
+    op,
+    "a tensor or an object with [Symbol.dispose]()",
+    value === null ? "null" : typeof value,
+    "use adopt(value, free) for anything else",
+  );
 }
 
 /** What hosts without an async context say. */
 export function noAsyncContext(op: string, scope?: DisposeScope): AsyncScopeError {
-  return new AsyncScopeError(op, "expected a host with an async context (AsyncContext, or Node's AsyncLocalStorage), got none; use `await scope.wait(promise)`, `scope.go(function* …)`, or close the scope before each await",
-    scope === undefined ? undefined : { opened: scope.site, scope: scope.describe() });
+  return new AsyncScopeError(
+    op,
+    "expected a host with an async context (AsyncContext, or Node's AsyncLocalStorage), got none; use `await scope.wait(promise)`, `scope.go(function* …)`, or close the scope before each await",
+    scope === undefined ? undefined : { opened: scope.site, scope: scope.describe() },
+  );
 }
 
 function returned<A extends readonly unknown[]>(things: A): Returned<A> {
-  return (things.length === 1 ? things[0] : things.length === 0 ? undefined : things) as Returned<A>;
+  return (
+    things.length === 1 ? things[0] : things.length === 0 ? undefined : things
+  ) as Returned<A>;
 }

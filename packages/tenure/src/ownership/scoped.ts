@@ -23,11 +23,19 @@ export function scoped<T>(fn: (scope: DisposeScope) => T, name?: string): T {
     result = fn(scope);
     if (isThenable(result)) {
       Promise.resolve(result).catch(() => undefined);
-      throw new AsyncScopeError("scoped", "expected a function that returns a value, got one that returns a promise; use scopedAsync(async () => …)", { opened: scope.site, scope: scope.describe() });
+      throw new AsyncScopeError(
+        "scoped",
+        "expected a function that returns a value, got one that returns a promise; use scopedAsync(async () => …)",
+        { opened: scope.site, scope: scope.describe() },
+      );
     }
     escape(result, scope);
   } catch (error) {
-    try { endAfterFailure(scope); } catch (later) { throw suppressed(later, error); }
+    try {
+      endAfterFailure(scope);
+    } catch (later) {
+      throw suppressed(later, error);
+    }
     throw error;
   }
   scope.dispose();
@@ -38,7 +46,10 @@ export function scoped<T>(fn: (scope: DisposeScope) => T, name?: string): T {
  * `scoped` for async functions, exact across every `await` inside, whatever else runs meanwhile.
  * @throws AsyncScopeError (as a rejection) on hosts without an async context (browsers today): use `scope.wait(p)`, `scope.go(function* …)` or synchronous scopes.
  */
-export async function scopedAsync<T>(fn: (scope: DisposeScope) => Promise<T>, name?: string): Promise<T> {
+export async function scopedAsync<T>(
+  fn: (scope: DisposeScope) => Promise<T>,
+  name?: string,
+): Promise<T> {
   checkFunction("scopedAsync", fn, "pass async () => …");
   const context = asyncContext();
   if (context === null) throw noAsyncContext("scopedAsync");
@@ -48,7 +59,11 @@ export async function scopedAsync<T>(fn: (scope: DisposeScope) => Promise<T>, na
     result = await withAsyncScope(context, scope, () => fn(scope));
     escape(result, scope);
   } catch (error) {
-    try { endAfterFailure(scope); } catch (later) { throw suppressed(later, error); }
+    try {
+      endAfterFailure(scope);
+    } catch (later) {
+      throw suppressed(later, error);
+    }
     throw error;
   }
   scope.dispose();
@@ -60,15 +75,25 @@ export async function scopedAsync<T>(fn: (scope: DisposeScope) => Promise<T>, na
  * `isValue` calls a value (a pending read) is handed on at once. `moved` hears what moved out.
  * @throws AsyncScopeError for an asynchronous `fn` on hosts without an async context
  */
-export function scopedEither<T>(op: string, fn: () => T, isValue: (result: PromiseLike<unknown>) => boolean, moved: (handles: readonly Handle[]) => void): T {
-  const context = asyncContext(), scope = new DisposeScope({ name: op }, currentScope());
+export function scopedEither<T>(
+  op: string,
+  fn: () => T,
+  isValue: (result: PromiseLike<unknown>) => boolean,
+  moved: (handles: readonly Handle[]) => void,
+): T {
+  const context = asyncContext(),
+    scope = new DisposeScope({ name: op }, currentScope());
   const end = <R>(result: R): R => {
     moved(escape(result, scope));
     scope.dispose();
     return result;
   };
   const fail = (error: unknown): never => {
-    try { endAfterFailure(scope); } catch (later) { throw suppressed(later, error); }
+    try {
+      endAfterFailure(scope);
+    } catch (later) {
+      throw suppressed(later, error);
+    }
     throw error;
   };
   let result: T;
@@ -79,18 +104,27 @@ export function scopedEither<T>(op: string, fn: () => T, isValue: (result: Promi
       Promise.resolve(result).catch(() => undefined);
       throw noAsyncContext(op, scope);
     }
-  } catch (error) { return fail(error); }
+  } catch (error) {
+    return fail(error);
+  }
   return Promise.resolve(result).then(end, fail) as T;
 }
 
 /** The function may have ended its scope itself. */
-function endAfterFailure(scope: DisposeScope): void { if (!scope.disposed) scope.dispose(); }
+function endAfterFailure(scope: DisposeScope): void {
+  if (!scope.disposed) scope.dispose();
+}
 
 /** Moves the tensors reachable in `result` that belong to `scope`, or to a scope inside it, to the scope around it. */
 function escape(result: unknown, scope: DisposeScope): readonly Handle[] {
   const found: Handle[] = [];
   walk(result, new Set(), (handle) => {
-    if (handle.isLive && handle.scope !== null && (handle.scope === scope || handle.scope.isInside(scope))) found.push(handle);
+    if (
+      handle.isLive &&
+      handle.scope !== null &&
+      (handle.scope === scope || handle.scope.isInside(scope))
+    )
+      found.push(handle);
   });
   // Only now: had the walk thrown, nothing would have moved.
   for (const handle of found) scope.moveHandleOut(handle);
@@ -103,10 +137,23 @@ function walk(value: unknown, seen: Set<object>, visit: (handle: Handle) => void
   const handle = handleOf(value);
   if (handle !== undefined) visit(handle);
   const listed = (value as { [tensors]?: () => Iterable<unknown> })[tensors];
-  if (typeof listed === "function") { for (const t of listed.call(value)) walk(t, seen, visit); return; }
+  if (typeof listed === "function") {
+    for (const t of listed.call(value)) walk(t, seen, visit);
+    return;
+  }
   if (handle !== undefined) return;
-  if (Array.isArray(value) || value instanceof Set) { for (const item of value) walk(item, seen, visit); return; }
-  if (value instanceof Map) { for (const [key, item] of value) { walk(key, seen, visit); walk(item, seen, visit); } return; }
+  if (Array.isArray(value) || value instanceof Set) {
+    for (const item of value) walk(item, seen, visit);
+    return;
+  }
+  if (value instanceof Map) {
+    for (const [key, item] of value) {
+      walk(key, seen, visit);
+      walk(item, seen, visit);
+    }
+    return;
+  }
   const proto: unknown = Object.getPrototypeOf(value);
-  if (proto === Object.prototype || proto === null) for (const item of Object.values(value)) walk(item, seen, visit);
+  if (proto === Object.prototype || proto === null)
+    for (const item of Object.values(value)) walk(item, seen, visit);
 }

@@ -26,10 +26,15 @@ export function setTrackLevel(level: TrackLevel): void {
   tracking.all = rank >= 3;
 }
 
-export function isTrackLevel(value: unknown): value is TrackLevel { return (levels as readonly unknown[]).includes(value); }
+export function isTrackLevel(value: unknown): value is TrackLevel {
+  return (levels as readonly unknown[]).includes(value);
+}
 
 const wanted = env("TENURE_TRACK");
-if (wanted !== undefined && wanted !== "" && !isTrackLevel(wanted)) warn(`TENURE_TRACK: expected ${levels.join(", ")}, got ${JSON.stringify(wanted)}; correct the environment variable, which is ignored now`);
+if (wanted !== undefined && wanted !== "" && !isTrackLevel(wanted))
+  warn(
+    `TENURE_TRACK: expected ${levels.join(", ")}, got ${JSON.stringify(wanted)}; correct the environment variable, which is ignored now`,
+  );
 setTrackLevel(isTrackLevel(wanted) ? wanted : isDev ? "sampled" : "off");
 
 // === Sampling ===
@@ -38,7 +43,8 @@ const sampleEvery = 512 * 1024;
 let sinceSample = 0;
 
 /** Captures that the levels below `full` may spend at once, and per second: at 10 to 50 µs each, at most two percent of the time. */
-const burst = 2000, perSecond = 500;
+const burst = 2000,
+  perSecond = 500;
 let allowance = burst;
 let refilledAt = 0;
 
@@ -46,15 +52,22 @@ let refilledAt = 0;
 export function sampleCreation(bytes: number): boolean {
   if (tracking.all) return true;
   sinceSample += bytes;
-  if (sinceSample >= sampleEvery) { sinceSample = 0; return true; }
+  if (sinceSample >= sampleEvery) {
+    sinceSample = 0;
+    return true;
+  }
   return spend();
 }
 
 /** Whether a disposal by hand should record its site. Asked only when `tracking.samples`. */
-export function sampleDisposal(): boolean { return tracking.all || spend(); }
+export function sampleDisposal(): boolean {
+  return tracking.all || spend();
+}
 
 /** Whether a scope should record where it opens. Asked only when `tracking.scopes`. */
-export function sampleScope(): boolean { return tracking.all || spend(); }
+export function sampleScope(): boolean {
+  return tracking.all || spend();
+}
 
 function spend(): boolean {
   if (allowance < 1) return false;
@@ -83,8 +96,16 @@ export interface Capture {
 const depth = 16;
 let captures = new Map<string, Capture>();
 
-interface V8Error { stackTraceLimit: number; prepareStackTrace?: ((error: unknown, sites: readonly CallSite[]) => unknown) | undefined; captureStackTrace?: unknown }
-interface CallSite { getFileName(): string | null; getPosition?(): number; getLineNumber(): number | null }
+interface V8Error {
+  stackTraceLimit: number;
+  prepareStackTrace?: ((error: unknown, sites: readonly CallSite[]) => unknown) | undefined;
+  captureStackTrace?: unknown;
+}
+interface CallSite {
+  getFileName(): string | null;
+  getPosition?(): number;
+  getLineNumber(): number | null;
+}
 
 /**
  * Remembers the current stack. Formatting is the costly part, above all under source maps, so where V8 gives them, positions decide whether this very stack has
@@ -97,7 +118,8 @@ export function captureSite(): Capture {
   v8.stackTraceLimit = depth;
   try {
     v8.prepareStackTrace = fingerprint;
-    const key = String(new Error("site").stack), known = captures.get(key);
+    const key = String(new Error("site").stack),
+      known = captures.get(key);
     if (known !== undefined) return known;
     v8.prepareStackTrace = prepareStackTrace;
     return captured(new Error("site").stack ?? "", key);
@@ -130,7 +152,9 @@ function fingerprint(_error: unknown, sites: readonly CallSite[]): string {
 
 // Frames inside this package are machinery; the user's line is the first frame outside. Unbundled, the package is the folder two levels up from this file, in
 // `src` and in `dist` alike. In a bundle it is the bundle, as development servers make one per package; where that leaves nothing, the outermost frame is shown.
-const home = (import.meta.url ?? "").replace(/ownership\/site\.[jt]s(\?.*)?$/, "").replace(/^file:\/\//, "");
+const home = (import.meta.url ?? "")
+  .replace(/ownership\/site\.[jt]s(\?.*)?$/, "")
+  .replace(/^file:\/\//, "");
 const interned = new Map<string, string>();
 
 /** `file:line:column` of the first frame outside Tenure, or `undefined` when there is none. */
@@ -141,7 +165,10 @@ export function formatSite(capture: Capture | null): string | undefined {
 }
 
 /** One frame of user code. */
-export interface StackFrame { readonly place: string; readonly text: string }
+export interface StackFrame {
+  readonly place: string;
+  readonly text: string;
+}
 
 /** The frames outside Tenure and the host, innermost first. */
 export function formatStack(capture: Capture | null): StackFrame[] {
@@ -149,14 +176,19 @@ export function formatStack(capture: Capture | null): StackFrame[] {
   let outermost: StackFrame | undefined;
   for (const line of (capture?.stack ?? "").split("\n")) {
     const text = line.trim();
-    const at = /(?:\(|at (?:async )?|@)((?:file:\/\/|https?:\/\/|\/|[A-Za-z]:\\)[^\s()]*:\d+:\d+)\)?$/.exec(text);
+    const at =
+      /(?:\(|at (?:async )?|@)((?:file:\/\/|https?:\/\/|\/|[A-Za-z]:\\)[^\s()]*:\d+:\d+)\)?$/.exec(
+        text,
+      );
     const place = at?.[1]?.replace(/^file:\/\//, "");
     if (place === undefined) continue;
     const frame = { place: intern(place), text: intern(text) };
     outermost = frame;
     if (!place.startsWith(home)) frames.push(frame);
   }
-  return frames.length === 0 && outermost !== undefined && !home.endsWith("/") ? [outermost] : frames;
+  return frames.length === 0 && outermost !== undefined && !home.endsWith("/")
+    ? [outermost]
+    : frames;
 }
 
 /**
@@ -164,19 +196,28 @@ export function formatStack(capture: Capture | null): StackFrame[] {
  * from which they called it; whoever runs after it returned is at another position. False when a stack is cut short before that can be seen.
  */
 export function madeOutside(opened: Capture, made: Capture): boolean {
-  const [own, ...callers] = formatStack(opened), path = formatStack(made);
+  const [own, ...callers] = formatStack(opened),
+    path = formatStack(made);
   if (own === undefined) return false;
   const whole = (capture: Capture): boolean => capture.stack.split("\n").length <= depth;
   for (let i = 0; i < path.length; i++) {
-    const below = path.slice(i + 1), shared = Math.min(below.length, callers.length);
+    const below = path.slice(i + 1),
+      shared = Math.min(below.length, callers.length);
     const sameLength = below.length === callers.length || !whole(made) || !whole(opened);
-    if (sameLength && functionOf(path[i]!) === functionOf(own) && below.slice(0, shared).every((frame, k) => frame.text === callers[k]!.text)) return false;
+    if (
+      sameLength &&
+      functionOf(path[i]!) === functionOf(own) &&
+      below.slice(0, shared).every((frame, k) => frame.text === callers[k]!.text)
+    )
+      return false;
   }
   return whole(made);
 }
 
 /** Name and file of a frame. */
-function functionOf({ text, place }: StackFrame): string { return `${/^at (?:async )?(?:new )?(\S+) \(/.exec(text)?.[1] ?? ""}|${place.replace(/:\d+:\d+$/, "")}`; }
+function functionOf({ text, place }: StackFrame): string {
+  return `${/^at (?:async )?(?:new )?(\S+) \(/.exec(text)?.[1] ?? ""}|${place.replace(/:\d+:\d+$/, "")}`;
+}
 
 function intern(text: string): string {
   const known = interned.get(text);

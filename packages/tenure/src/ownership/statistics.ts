@@ -31,8 +31,17 @@ export interface LifetimeStatistics {
 
 function zero(): LifetimeStatistics {
   return {
-    createdOutsideScopeCount: 0, disposedOutsideScopeCount: 0, createdInScopeCount: 0, disposedInScopeCount: 0,
-    attachedToScopeCount: 0, detachedFromScopeCount: 0, threadTotalLiveCount: 0, moved: 0, carried: 0, orphaned: 0, finalized: 0,
+    createdOutsideScopeCount: 0,
+    disposedOutsideScopeCount: 0,
+    createdInScopeCount: 0,
+    disposedInScopeCount: 0,
+    attachedToScopeCount: 0,
+    detachedFromScopeCount: 0,
+    threadTotalLiveCount: 0,
+    moved: 0,
+    carried: 0,
+    orphaned: 0,
+    finalized: 0,
   };
 }
 
@@ -42,7 +51,10 @@ export const tensorStatistics: LifetimeStatistics = zero();
 export const containerStatistics: LifetimeStatistics = zero();
 
 /** Handles of each kind that were alive at the last reset: created before the counting began. */
-const before = new Map<LifetimeStatistics, number>([[tensorStatistics, 0], [containerStatistics, 0]]);
+const before = new Map<LifetimeStatistics, number>([
+  [tensorStatistics, 0],
+  [containerStatistics, 0],
+]);
 
 /** Sets every counter to zero except the number of live handles, which stays true (TorchSharp's goes negative after a reset). */
 export function resetStatistics(): void {
@@ -56,13 +68,20 @@ export function resetStatistics(): void {
 /** What the law of conservation leaves over: created - live - disposed - finalized. Zero, or a bug. */
 export function unaccounted(s: LifetimeStatistics): number {
   const created = (before.get(s) ?? 0) + s.createdInScopeCount + s.createdOutsideScopeCount;
-  return created - s.threadTotalLiveCount - s.disposedInScopeCount - s.disposedOutsideScopeCount - s.finalized;
+  return (
+    created -
+    s.threadTotalLiveCount -
+    s.disposedInScopeCount -
+    s.disposedOutsideScopeCount -
+    s.finalized
+  );
 }
 
 /** The sum of both kinds. */
 export function totalStatistics(): LifetimeStatistics {
   const sum = zero();
-  for (const key of Object.keys(sum) as (keyof LifetimeStatistics)[]) sum[key] = tensorStatistics[key] + containerStatistics[key];
+  for (const key of Object.keys(sum) as (keyof LifetimeStatistics)[])
+    sum[key] = tensorStatistics[key] + containerStatistics[key];
   return sum;
 }
 
@@ -85,4 +104,13 @@ export interface ByteStatistics {
 }
 
 /** Where the byte counts come from. Set by the runtime. */
-export const byteSource: { read: () => ByteStatistics } = { read: () => ({ liveBytes: 0, peakBytes: 0, storages: 0, poolBytes: 0, deviceBytes: 0, devicePeakBytes: 0 }) };
+export const byteSource: { read: () => ByteStatistics } = {
+  read: () => ({
+    liveBytes: 0,
+    peakBytes: 0,
+    storages: 0,
+    poolBytes: 0,
+    deviceBytes: 0,
+    devicePeakBytes: 0,
+  }),
+};

@@ -60,7 +60,9 @@ export function watch(callback: (drift: Drift) => void): Disposable {
     setTrackLevel("full");
     scopeEnded.observer = generationEnded;
   }
-  const own = (drift: Drift): void => { callback(drift); };
+  const own = (drift: Drift): void => {
+    callback(drift);
+  };
   watchers.add(own);
   return {
     [Symbol.dispose]() {
@@ -82,7 +84,10 @@ function generationEnded(scope: DisposeScope): void {
   if (ends.length > 0 && now.live < ends[ends.length - 1]!.live) ends.length = 0; // something was freed: begin again
   ends.push(now);
   if (ends.length > patience + 1) ends.shift();
-  if (loop.quiet > 0) { loop.quiet--; return; }
+  if (loop.quiet > 0) {
+    loop.quiet--;
+    return;
+  }
   if (ends.length <= patience || now.live - ends[0]!.live < patience / 2) return;
   loop.quiet = loop.interval;
   loop.interval *= 2; // the same loop is reported ever more seldom
@@ -90,16 +95,41 @@ function generationEnded(scope: DisposeScope): void {
   for (const watcher of watchers) watcher(drift);
 }
 
-function driftOf(scope: DisposeScope, site: string, ends: readonly { live: number; lastId: number }[]): Drift {
-  const generations = ends.length - 1, first = ends[0]!;
+function driftOf(
+  scope: DisposeScope,
+  site: string,
+  ends: readonly { live: number; lastId: number }[],
+): Drift {
+  const generations = ends.length - 1,
+    first = ends[0]!;
   const perGeneration = (ends[generations]!.live - first.live) / generations;
   const groups = new Map<string, DriftRow>();
   for (const handle of handlesAfter(first.lastId)) {
-    const made = formatSite(handle.created) ?? "(site not recorded)", escaped = handle.owner(), key = `${made}|${escaped}`, row = groups.get(key);
-    groups.set(key, { made, escaped, example: row?.example ?? handle.describe(), count: (row?.count ?? 0) + 1, bytes: (row?.bytes ?? 0) + handle.bytes });
+    const made = formatSite(handle.created) ?? "(site not recorded)",
+      escaped = handle.owner(),
+      key = `${made}|${escaped}`,
+      row = groups.get(key);
+    groups.set(key, {
+      made,
+      escaped,
+      example: row?.example ?? handle.describe(),
+      count: (row?.count ?? 0) + 1,
+      bytes: (row?.bytes ?? 0) + handle.bytes,
+    });
   }
   const rows = [...groups.values()].sort((a, b) => b.count - a.count || b.bytes - a.bytes);
   const bytesPerGeneration = Math.round(rows.reduce((n, r) => n + r.bytes, 0) / generations);
-  const text = [`${scope.name === "" ? site : `"${scope.name}" at ${site}`} leaks ${Number(perGeneration.toFixed(2))} tensors per generation (${bytesPerGeneration} bytes), over ${generations} generations`, ...rows.map((r) => `  ${r.count} × ${r.example}, made at ${r.made}, ${r.escaped}`)].join("\n");
-  return { site, name: scope.name, generations, perGeneration, bytesPerGeneration, rows, toString: () => text };
+  const text = [
+    `${scope.name === "" ? site : `"${scope.name}" at ${site}`} leaks ${Number(perGeneration.toFixed(2))} tensors per generation (${bytesPerGeneration} bytes), over ${generations} generations`,
+    ...rows.map((r) => `  ${r.count} × ${r.example}, made at ${r.made}, ${r.escaped}`),
+  ].join("\n");
+  return {
+    site,
+    name: scope.name,
+    generations,
+    perGeneration,
+    bytesPerGeneration,
+    rows,
+    toString: () => text,
+  };
 }

@@ -57,64 +57,138 @@ export interface Executable {
 export const checking = { plans: false };
 
 /** The IR of what was recorded. `granule`: bytes a buffer really takes for a request. A storage's index in the program is its local index. */
-export function buildProgram(open: Pick<OpenProgram, "locals" | "ops">, granule: (bytes: number) => number): Program {
-  const storages = open.locals.map((s): ProgramStorage => ({ id: `s${s.programIndex}`, bytes: granule(Math.max(s.bytes, 4)), role: s.role, pinned: s.refs > 0 }));
+export function buildProgram(
+  open: Pick<OpenProgram, "locals" | "ops">,
+  granule: (bytes: number) => number,
+): Program {
+  const storages = open.locals.map((s): ProgramStorage => ({
+    id: `s${s.programIndex}`,
+    bytes: granule(Math.max(s.bytes, 4)),
+    role: s.role,
+    pinned: s.refs > 0,
+  }));
   const ops = open.ops.map(({ op, inputs, outputs, attrs, phase, layer }): ProgramOp => {
-    const inplace = op.facts.inplaceOf ?? [], facts = fuseFacts({ op, inputs, outputs });
+    const inplace = op.facts.inplaceOf ?? [],
+      facts = fuseFacts({ op, inputs, outputs });
     const reads = unique(inputs.map((o) => o.storage.programIndex));
     // An in-place op reads its target too, even one that overwrites all of it: a view may cover only a part of the storage.
-    const writes = unique(outputs.map((o, k) => { if ((inplace[k] ?? -1) === -1 && reads.includes(o.storage.programIndex)) throw internal(`${op.name} writes an input it does not declare`); return o.storage.programIndex; }));
-    return { name: op.name, reads, writes, phase, layer, flops: op.flops?.(inputs, outputs, attrs) ?? outputs[0]!.layout.size, recomputable: op.facts.recomputable ?? true, ...(facts === undefined ? {} : { fuse: facts }) };
+    const writes = unique(
+      outputs.map((o, k) => {
+        if ((inplace[k] ?? -1) === -1 && reads.includes(o.storage.programIndex))
+          throw internal(`${op.name} writes an input it does not declare`);
+        return o.storage.programIndex;
+      }),
+    );
+    return {
+      name: op.name,
+      reads,
+      writes,
+      phase,
+      layer,
+      flops: op.flops?.(inputs, outputs, attrs) ?? outputs[0]!.layout.size,
+      recomputable: op.facts.recomputable ?? true,
+      ...(facts === undefined ? {} : { fuse: facts }),
+    };
   });
-  return new Program(storages, withPhases(ops, (s) => storages[s]!.role));
+  return new Program(
+    storages,
+    withPhases(ops, (s) => storages[s]!.role),
+  );
 }
 
-function unique(list: readonly number[]): number[] { return [...new Set(list)]; }
+function unique(list: readonly number[]): number[] {
+  return [...new Set(list)];
+}
 
 /** Plans and compiles a sealed program. @throws BudgetError when `options` ask for what no plan can do */
 export function compile(open: OpenProgram, device: Device, options: PlanOptions = {}): Executable {
   const words = open.signature.snapshot(); // before anything can throw: it is what the cache will compare
-  const issued = buildProgram(open, sizeClass), apart = { program: issued, ops: open.ops }, joined = options.fuse === false ? apart : fused(open.ops, issued, device.caps);
-  const plan = planJoined(joined.program, issued, options, { atEntry: (s) => open.locals[s]!.buffer !== null }), { program, ops } = plan.program === issued ? apart : joined;
+  const issued = buildProgram(open, sizeClass),
+    apart = { program: issued, ops: open.ops },
+    joined = options.fuse === false ? apart : fused(open.ops, issued, device.caps);
+  const plan = planJoined(joined.program, issued, options, {
+      atEntry: (s) => open.locals[s]!.buffer !== null,
+    }),
+    { program, ops } = plan.program === issued ? apart : joined;
   if (checking.plans || plan.extra.recomputedOps > 0 || plan.extra.swapIns > 0) plan.verify(); // wrong numbers would be worse than no plan, and the check takes less time than the planning
 
-  const dispatches: Dispatch[] = [], dispatchOf: number[] = [], params: number[] = [], dynamic: number[] = [];
+  const dispatches: Dispatch[] = [],
+    dispatchOf: number[] = [],
+    params: number[] = [],
+    dynamic: number[] = [];
   let ran = 0;
   for (const step of plan.steps) {
     const at = dispatchOf.push(-1) - 1;
     if (step.kind !== "dispatch" && step.kind !== "recompute") continue;
-    const recorded = ops[step.op!]!, places = placesOf(program.ops[step.op!]!, step);
+    const recorded = ops[step.op!]!,
+      places = placesOf(program.ops[step.op!]!, step);
     if (step.kind === "dispatch") ran += isFused(recorded) ? recorded.members.length : 1;
     const { kernel, operands } = lower(recorded, device.caps);
-    if (kernel.workgroups.some((n) => n > device.caps.maxWorkgroupsPerDimension)) throw internal(`${recorded.op.name} launches ${kernel.workgroups.join("×")} workgroups`);
+    if (kernel.workgroups.some((n) => n > device.caps.maxWorkgroupsPerDimension))
+      throw internal(`${recorded.op.name} launches ${kernel.workgroups.join("×")} workgroups`);
     if (kernel.workgroups.includes(0)) continue;
     const uniformOffset = params.length * 4;
-    kernel.dynamic?.forEach(({ word, scalar }) => dynamic.push(params.length + word, recorded.wordStart + scalar));
+    kernel.dynamic?.forEach(({ word, scalar }) =>
+      dynamic.push(params.length + word, recorded.wordStart + scalar),
+    );
     params.push(...kernel.params);
     while (params.length % 64 !== 0) params.push(0); // 256-byte offsets
     dispatchOf[at] = dispatches.length;
     dispatches.push({
-      name: recorded.op.name, pipeline: device.pipelines.get(kernel, recorded.op.name),
-      slots: operands.map((s) => places.get(s)!.slot), offsets: operands.map((s) => places.get(s)!.offset), sizes: operands.map((s) => bindingBytes(open.locals[s]!.bytes)),
-      uniformOffset, uniformBytes: kernel.params.length * 4, workgroups: kernel.workgroups, groups: [],
+      name: recorded.op.name,
+      pipeline: device.pipelines.get(kernel, recorded.op.name),
+      slots: operands.map((s) => places.get(s)!.slot),
+      offsets: operands.map((s) => places.get(s)!.offset),
+      sizes: operands.map((s) => bindingBytes(open.locals[s]!.bytes)),
+      uniformOffset,
+      uniformBytes: kernel.params.length * 4,
+      workgroups: kernel.workgroups,
+      groups: [],
     });
   }
   counters.eliminated += open.ops.length - ran;
   let uniforms: GPUBuffer | null = null;
   if (params.length > 0) {
     counters.buffers++;
-    uniforms = device.gpu.createBuffer({ label: "tenure params", size: params.length * 4, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
+    uniforms = device.gpu.createBuffer({
+      label: "tenure params",
+      size: params.length * 4,
+      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
+    });
   }
-  return { words, plan, dispatches, dispatchOf, inStretches: plan.steps.some((step) => step.kind !== "dispatch" && step.kind !== "recompute" && step.kind !== "release"), params: Uint32Array.from(params), uniforms, dynamic, stale: true, poolGeneration: device.pool.generation, lastUse: 0 };
+  return {
+    words,
+    plan,
+    dispatches,
+    dispatchOf,
+    inStretches: plan.steps.some(
+      (step) => step.kind !== "dispatch" && step.kind !== "recompute" && step.kind !== "release",
+    ),
+    params: Uint32Array.from(params),
+    uniforms,
+    dynamic,
+    stale: true,
+    poolGeneration: device.pool.generation,
+    lastUse: 0,
+  };
 }
 
 /** Where each storage of an op is during one step. */
-function placesOf(op: ProgramOp, { reads, writes, readOffsets, writeOffsets }: Step): Map<number, { slot: number; offset: number }> {
+function placesOf(
+  op: ProgramOp,
+  { reads, writes, readOffsets, writeOffsets }: Step,
+): Map<number, { slot: number; offset: number }> {
   const places = new Map<number, { slot: number; offset: number }>();
-  op.reads.forEach((s, k) => { places.set(s, { slot: reads![k]!, offset: readOffsets?.[k] ?? 0 }); });
-  op.writes.forEach((s, k) => { places.set(s, { slot: writes![k]!, offset: writeOffsets?.[k] ?? 0 }); });
+  op.reads.forEach((s, k) => {
+    places.set(s, { slot: reads![k]!, offset: readOffsets?.[k] ?? 0 });
+  });
+  op.writes.forEach((s, k) => {
+    places.set(s, { slot: writes![k]!, offset: writeOffsets?.[k] ?? 0 });
+  });
   return places;
 }
 
 /** Bytes a storage is bound with: vectors of four elements may reach past its end, and every buffer is a multiple of 16 long. */
-function bindingBytes(bytes: number): number { return Math.ceil(Math.max(bytes, 4) / 16) * 16; }
+function bindingBytes(bytes: number): number {
+  return Math.ceil(Math.max(bytes, 4) / 16) * 16;
+}

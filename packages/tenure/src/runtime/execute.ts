@@ -35,7 +35,13 @@ interface Runtime {
   /** A program whose plan waits for the host in between. Later flushes wait for its end. */
   running: Promise<void> | null;
 }
-export const runtime: Runtime = { device: null, flushEachOp: false, tracing: false, executor: null, running: null };
+export const runtime: Runtime = {
+  device: null,
+  flushEachOp: false,
+  tracing: false,
+  executor: null,
+  running: null,
+};
 
 /** Takes programs out of the executor's hands: a scheduler. */
 export interface Executor {
@@ -64,8 +70,24 @@ const announced = new Set<string>();
  */
 export async function init(options: InitOptions = {}): Promise<DeviceInfo> {
   checkOptions("init", options, ["device", "powerPreference", "flush"]);
-  if (options.flush !== undefined && options.flush !== "auto" && options.flush !== "eachOp") throw new ArgumentError("init", 'flush to be "auto" or "eachOp"', describeValue(options.flush), '"eachOp" is for debugging');
-  if (options.powerPreference !== undefined && options.powerPreference !== "low-power" && options.powerPreference !== "high-performance") throw new ArgumentError("init", 'powerPreference to be "low-power" or "high-performance"', describeValue(options.powerPreference), "leave it out to let the system choose");
+  if (options.flush !== undefined && options.flush !== "auto" && options.flush !== "eachOp")
+    throw new ArgumentError(
+      "init",
+      'flush to be "auto" or "eachOp"',
+      describeValue(options.flush),
+      '"eachOp" is for debugging',
+    );
+  if (
+    options.powerPreference !== undefined &&
+    options.powerPreference !== "low-power" &&
+    options.powerPreference !== "high-performance"
+  )
+    throw new ArgumentError(
+      "init",
+      'powerPreference to be "low-power" or "high-performance"',
+      describeValue(options.powerPreference),
+      "leave it out to let the system choose",
+    );
   const choice = deviceChoice(options.device);
   if (runtime.device !== null && runtime.device.lost !== null) await shutdown(); // a lost device is replaced
   if (options.flush !== undefined) runtime.flushEachOp = options.flush === "eachOp";
@@ -75,11 +97,19 @@ export async function init(options: InitOptions = {}): Promise<DeviceInfo> {
       announce(acquired.info);
       return acquired.info;
     });
-    initializing.catch(() => { initializing = null; });
+    initializing.catch(() => {
+      initializing = null;
+    });
     return initializing;
   }
   const info = await initializing;
-  if (options.device !== undefined && choice !== "auto" && choice !== info.kind) throw new ArgumentError("init", `the device that is in use (${info.kind}: ${info.name})`, `device "${choice}"`, "call shutdown() first");
+  if (options.device !== undefined && choice !== "auto" && choice !== info.kind)
+    throw new ArgumentError(
+      "init",
+      `the device that is in use (${info.kind}: ${info.name})`,
+      `device "${choice}"`,
+      "call shutdown() first",
+    );
   return info;
 }
 
@@ -87,7 +117,8 @@ function announce(info: DeviceInfo): void {
   const text = `tenure: running on ${info.name} (${info.kind}, ${info.source})`;
   if (announced.has(text)) return;
   announced.add(text);
-  if (isNode) console.error(text); else console.info(text); // eslint-disable-line no-console -- said once, on request of whoever called init()
+  if (isNode) console.error(text);
+  else console.info(text); // eslint-disable-line no-console -- said once, on request of whoever called init()
 }
 
 /** Gives the device back. Tensors that still live lose their contents and say so when used. Never needed before a process ends. */
@@ -98,8 +129,14 @@ export async function shutdown(): Promise<void> {
   const device = runtime.device;
   initializing = null;
   if (device === null) return;
-  rejectReads(new DeviceLostError("shutdown", "expected a device to read from, got none, since it was shut down; await your reads before shutdown()"));
-  for (const storage of program.locals) if (storage.buffer === null) storage.failure = contentsLost();
+  rejectReads(
+    new DeviceLostError(
+      "shutdown",
+      "expected a device to read from, got none, since it was shut down; await your reads before shutdown()",
+    ),
+  );
+  for (const storage of program.locals)
+    if (storage.buffer === null) storage.failure = contentsLost();
   program.clear();
   clearPlans();
   runtime.device = null;
@@ -109,15 +146,20 @@ export async function shutdown(): Promise<void> {
 /** @throws DeviceLostError before `init` has found a device, or after it was lost. */
 function requireDevice(op: string): Device {
   const { device } = runtime;
-  if (device === null) throw new DeviceLostError(op, "expected a device, got none; call `await init()` first");
+  if (device === null)
+    throw new DeviceLostError(op, "expected a device, got none; call `await init()` first");
   if (device.lost !== null) throw device.lost;
   return device;
 }
 
 /** Facts about the device; undefined before `init`. */
-export function deviceInfo(): DeviceInfo | undefined { return runtime.device?.info; }
+export function deviceInfo(): DeviceInfo | undefined {
+  return runtime.device?.info;
+}
 
-freeing.buffer = (buffer) => { if (!buffer.pool.closed) buffer.pool.release(buffer); };
+freeing.buffer = (buffer) => {
+  if (!buffer.pool.closed) buffer.pool.release(buffer);
+};
 
 // === Reads ===
 
@@ -133,12 +175,18 @@ const reads: PendingRead[] = [];
 
 /** Bytes of a storage as they will be once everything recorded so far has run. Pins the storage at once; flushes at the end of this job. */
 export function readBytes(storage: Storage, offset: number, bytes: number): Promise<ArrayBuffer> {
-  if (runtime.tracing) throw new TenureError("data", "expected to be called outside trace(), got a read inside: a traced program has shapes, but no values; read in the real step");
+  if (runtime.tracing)
+    throw new TenureError(
+      "data",
+      "expected to be called outside trace(), got a read inside: a traced program has shapes, but no values; read in the real step",
+    );
   const read = new Promise<ArrayBuffer>((resolve, reject) => {
     reads.push({ storage: storage.retain(), offset, bytes, resolve, reject });
     flushSoon();
   });
-  const back = (): void => { outstanding.delete(read); };
+  const back = (): void => {
+    outstanding.delete(read);
+  };
   outstanding.add(read);
   read.then(back, back);
   return read;
@@ -152,13 +200,17 @@ export function reading<T>(promise: Promise<T>): Promise<T> {
   if (runtime.executor !== null) promise.catch(() => undefined);
   return promise;
 }
-export function isReading(promise: PromiseLike<unknown>): boolean { return readings.has(promise); }
+export function isReading(promise: PromiseLike<unknown>): boolean {
+  return readings.has(promise);
+}
 
 /** Reads that were asked for and have not come back. */
 const outstanding = new Set<Promise<ArrayBuffer>>();
 
 /** Reads that pin a storage now; a read lets go once its copy is in the queue. */
-export function pendingReads(storage: Storage): number { return reads.filter((read) => read.storage === storage).length; }
+export function pendingReads(storage: Storage): number {
+  return reads.filter((read) => read.storage === storage).length;
+}
 
 /** Before a storage is overwritten: lets its pending reads find what it holds now in `copy()`, which is called only when there are any. */
 export function redirectReads(storage: Storage, copy: () => Storage): void {
@@ -172,7 +224,10 @@ export function redirectReads(storage: Storage, copy: () => Storage): void {
 }
 
 function rejectReads(error: unknown): void {
-  for (const read of reads.splice(0)) { read.storage.release(); read.reject(error); }
+  for (const read of reads.splice(0)) {
+    read.storage.release();
+    read.reject(error);
+  }
 }
 
 // === Flushing ===
@@ -185,7 +240,10 @@ export function flushSoon(): void {
   flushQueued = true;
   queueMicrotask(() => {
     flushQueued = false;
-    if (runtime.device !== null) { flush(); return; }
+    if (runtime.device !== null) {
+      flush();
+      return;
+    }
     init().then(flush, rejectReads);
   });
 }
@@ -200,22 +258,37 @@ export function stepEnded(): void {
   flushSoon();
 }
 
-function flushIfDevice(): void { if (runtime.device !== null) flush(); }
+function flushIfDevice(): void {
+  if (runtime.device !== null) flush();
+}
 
 let warnedUnflushed = false;
 
 /** Called before an op is recorded: keeps the open program within its limits. */
 export function keepWithinLimits(): void {
-  if (program.ops.length < limits.ops && program.pendingBytes < limits.pendingBytes || runtime.executor !== null) return;
-  if (runtime.device !== null) { flush(); return; }
-  if (!warnedUnflushed) warn(`${program.ops.length} ops are recorded and cannot run, because there is no device yet; call \`await init()\` before a loop that never awaits`);
+  if (
+    (program.ops.length < limits.ops && program.pendingBytes < limits.pendingBytes) ||
+    runtime.executor !== null
+  )
+    return;
+  if (runtime.device !== null) {
+    flush();
+    return;
+  }
+  if (!warnedUnflushed)
+    warn(
+      `${program.ops.length} ops are recorded and cannot run, because there is no device yet; call \`await init()\` before a loop that never awaits`,
+    );
   warnedUnflushed = true;
 }
 
 /** Runs everything recorded so far and starts the pending reads. Errors reach the reads and the next `sync()`; this never throws. */
 export function flush(): void {
-  if (runtime.tracing || program.isEmpty && reads.length === 0) return;
-  if (runtime.running !== null) { flushAfterwards(runtime.running); return; }
+  if (runtime.tracing || (program.isEmpty && reads.length === 0)) return;
+  if (runtime.running !== null) {
+    flushAfterwards(runtime.running);
+    return;
+  }
   let device: Device;
   try {
     device = requireDevice("flush");
@@ -226,12 +299,17 @@ export function flush(): void {
   const scheduled = runtime.executor !== null && !runtime.flushEachOp;
   if (scheduled && !program.isEmpty) {
     runtime.executor!.flush(device);
-    if (runtime.running !== null) { flushAfterwards(runtime.running); return; } // the reads
+    if (runtime.running !== null) {
+      flushAfterwards(runtime.running);
+      return;
+    } // the reads
   }
   counters.flushes++;
   device.pool.clock++;
   const submitted: (() => void)[] = [];
-  let written: readonly Storage[] = [], uploaded: readonly Storage[] = [], finish: ((verdict: Promise<TenureError | null>) => void) | undefined;
+  let written: readonly Storage[] = [],
+    uploaded: readonly Storage[] = [],
+    finish: ((verdict: Promise<TenureError | null>) => void) | undefined;
   const verdict = device.watch(() => {
     if (!scheduled && !program.isEmpty) {
       try {
@@ -252,7 +330,12 @@ export function flush(): void {
     if (failure === null) return;
     spoil(written, failure);
     // Uploads that went through the queue's own writes are there, unless their buffer never was.
-    spoil(uploaded.filter(({ bytes, buffer }) => isStaged(bytes) || buffer === null || !device.pool.has(buffer.id)), failure);
+    spoil(
+      uploaded.filter(
+        ({ bytes, buffer }) => isStaged(bytes) || buffer === null || !device.pool.has(buffer.id),
+      ),
+      failure,
+    );
   });
   if (device.pool.clock % trimEvery === 0) device.pool.trim(trimEvery);
 }
@@ -262,13 +345,17 @@ let flushingAfterwards = false;
 function flushAfterwards(running: Promise<void>): void {
   if (flushingAfterwards) return;
   flushingAfterwards = true;
-  void running.then(() => { flushingAfterwards = false; flush(); });
+  void running.then(() => {
+    flushingAfterwards = false;
+    flush();
+  });
 }
 
 /** Storages somebody owns that the program writes. */
 export function writtenBy(open: OpenProgram): Storage[] {
   const written: Storage[] = [];
-  for (const { outputs } of open.ops) for (const { storage } of outputs) if (storage.refs > 0) written.push(storage);
+  for (const { outputs } of open.ops)
+    for (const { storage } of outputs) if (storage.refs > 0) written.push(storage);
   return written;
 }
 
@@ -290,12 +377,24 @@ function runProgram(device: Device, open: OpenProgram, submitted: (() => void)[]
   fillSlots(device, exe, open, slotBuffers);
   upload(device, exe, open, slotBuffers, submitted);
   writeParams(device, exe, open.words);
-  for (const d of exe.dispatches) device.queue.dispatch(d.pipeline.gpu, bindGroup(device, exe, d, slotBuffers), d.workgroups[0], d.workgroups[1], d.workgroups[2]);
+  for (const d of exe.dispatches)
+    device.queue.dispatch(
+      d.pipeline.gpu,
+      bindGroup(device, exe, d, slotBuffers),
+      d.workgroups[0],
+      d.workgroups[1],
+      d.workgroups[2],
+    );
   handOver(device, exe, open, slotBuffers);
 }
 
 /** Gives every slot that is not late a buffer: the one its storage brings, or one from the pool. On return `buffers` holds them by slot, also those acquired before an error. */
-export function fillSlots(device: Device, { plan: { slots } }: Executable, { locals }: OpenProgram, buffers: SlotBuffers): void {
+export function fillSlots(
+  device: Device,
+  { plan: { slots } }: Executable,
+  { locals }: OpenProgram,
+  buffers: SlotBuffers,
+): void {
   for (let s = 0; s < slots.length; s++) {
     const slot = slots[s]!;
     if (slot.late === true) continue;
@@ -305,29 +404,47 @@ export function fillSlots(device: Device, { plan: { slots } }: Executable, { loc
 }
 
 /** Encodes the program's uploads, and makes the caches of bind groups fit the buffers there are. */
-export function upload(device: Device, exe: Executable, { uploads }: OpenProgram, buffers: Readonly<SlotBuffers>, submitted: (() => void)[]): void {
-  const { pool, queue } = device, { entrySlot } = exe.plan;
+export function upload(
+  device: Device,
+  exe: Executable,
+  { uploads }: OpenProgram,
+  buffers: Readonly<SlotBuffers>,
+  submitted: (() => void)[],
+): void {
+  const { pool, queue } = device,
+    { entrySlot } = exe.plan;
   for (const { storage, data } of uploads) {
     const slot = entrySlot[storage.programIndex]!;
     if (slot === -1) continue;
     const target = buffers[slot]!.gpu;
-    const done = device.uploads.write(target, 0, data, (source, bytes) => { queue.copy(source, 0, target, 0, bytes); });
+    const done = device.uploads.write(target, 0, data, (source, bytes) => {
+      queue.copy(source, 0, target, 0, bytes);
+    });
     if (done !== undefined) submitted.push(done);
   }
   if (exe.poolGeneration === pool.generation) return;
   // Buffers were destroyed since: groups that refer to them would keep them from being collected.
-  for (const { groups } of exe.dispatches) groups.splice(0, groups.length, ...groups.filter(({ ids }) => ids.every((id) => pool.has(id))));
+  for (const { groups } of exe.dispatches)
+    groups.splice(0, groups.length, ...groups.filter(({ ids }) => ids.every((id) => pool.has(id))));
   exe.poolGeneration = pool.generation;
 }
 
 /** Every slot's buffer goes to the storage that keeps it, or home. Leaves `buffers` empty. */
-export function handOver({ pool }: Device, { plan: { slots } }: Executable, { locals }: OpenProgram, buffers: SlotBuffers): void {
+export function handOver(
+  { pool }: Device,
+  { plan: { slots } }: Executable,
+  { locals }: OpenProgram,
+  buffers: SlotBuffers,
+): void {
   for (const { entry } of slots) if (entry !== -1) locals[entry]!.buffer = null;
   for (let s = 0; s < slots.length; s++) {
-    const { exit } = slots[s]!, buffer = buffers[s];
+    const { exit } = slots[s]!,
+      buffer = buffers[s];
     if (buffer === undefined) continue; // closed on the way
     // Where the host was waited for, an owner may have let go meanwhile.
-    if (exit === -1 || locals[exit]!.refs === 0 && !program.mentions(locals[exit]!)) pool.release(buffer); else locals[exit]!.buffer = buffer;
+    if (exit === -1 || (locals[exit]!.refs === 0 && !program.mentions(locals[exit]!)))
+      pool.release(buffer);
+    else locals[exit]!.buffer = buffer;
   }
   buffers.length = 0;
 }
@@ -335,7 +452,12 @@ export function handOver({ pool }: Device, { plan: { slots } }: Executable, { lo
 let nans = new Uint32Array(0);
 
 /** Lands after all submitted work and before whatever is submitted next. */
-export function poison(device: Device, { gpu, bytes: size }: PooledBuffer, offset = 0, bytes = size): void {
+export function poison(
+  device: Device,
+  { gpu, bytes: size }: PooledBuffer,
+  offset = 0,
+  bytes = size,
+): void {
   if (nans.byteLength < bytes) nans = new Uint32Array(bytes / 4).fill(0x7fc00000);
   device.gpu.queue.writeBuffer(gpu, offset, nans, 0, bytes / 4);
 }
@@ -344,22 +466,33 @@ export function poison(device: Device, { gpu, bytes: size }: PooledBuffer, offse
 export function writeParams(device: Device, exe: Executable, words: readonly number[]): void {
   const { params, dynamic, uniforms } = exe;
   if (uniforms === null) return;
-  let from = params.length, to = 0;
+  let from = params.length,
+    to = 0;
   for (let i = 0; i < dynamic.length; i += 2) {
-    const at = dynamic[i]!, word = words[dynamic[i + 1]!]!;
+    const at = dynamic[i]!,
+      word = words[dynamic[i + 1]!]!;
     if (params[at] === word >>> 0) continue;
     params[at] = word;
     if (at < from) from = at;
     if (at >= to) to = at + 1;
   }
-  if (exe.stale) { from = 0; to = params.length; exe.stale = false; }
+  if (exe.stale) {
+    from = 0;
+    to = params.length;
+    exe.stale = false;
+  }
   if (from < to) device.gpu.queue.writeBuffer(uniforms, from * 4, params, from, to - from);
 }
 
 /** Bind groups remembered per dispatch: a repeated program alternates between a few sets of buffers at most. */
 const groupsPerDispatch = 4;
 
-export function bindGroup(device: Device, exe: Executable, d: Dispatch, buffers: Readonly<SlotBuffers>): GPUBindGroup {
+export function bindGroup(
+  device: Device,
+  exe: Executable,
+  d: Dispatch,
+  buffers: Readonly<SlotBuffers>,
+): GPUBindGroup {
   const { slots, groups } = d;
   search: for (let g = groups.length - 1; g >= 0; g--) {
     const { ids, group } = groups[g]!;
@@ -367,8 +500,15 @@ export function bindGroup(device: Device, exe: Executable, d: Dispatch, buffers:
     return group;
   }
   counters.bindGroups++;
-  const entries: GPUBindGroupEntry[] = slots.map((slot, binding) => ({ binding, resource: { buffer: buffers[slot]!.gpu, offset: d.offsets[binding]!, size: d.sizes[binding]! } }));
-  if (d.uniformBytes > 0) entries.push({ binding: slots.length, resource: { buffer: exe.uniforms!, offset: d.uniformOffset, size: d.uniformBytes } });
+  const entries: GPUBindGroupEntry[] = slots.map((slot, binding) => ({
+    binding,
+    resource: { buffer: buffers[slot]!.gpu, offset: d.offsets[binding]!, size: d.sizes[binding]! },
+  }));
+  if (d.uniformBytes > 0)
+    entries.push({
+      binding: slots.length,
+      resource: { buffer: exe.uniforms!, offset: d.uniformOffset, size: d.uniformBytes },
+    });
   const group = device.gpu.createBindGroup({ label: d.name, layout: d.pipeline.layout, entries });
   if (groups.length === groupsPerDispatch) groups.shift();
   groups.push({ ids: slots.map((slot) => buffers[slot]!.id), group });
@@ -377,15 +517,28 @@ export function bindGroup(device: Device, exe: Executable, d: Dispatch, buffers:
 
 /** A program that could not run: what it should have written says so when used, buffers nobody owns go home, nothing else changes. */
 function abandon(device: Device, open: OpenProgram, cause: unknown): void {
-  const failure = cause instanceof TenureError ? cause : new TenureError("flush", `expected the recorded program to run, got ${String(cause)}`, { cause });
-  for (const buffer of slotBuffers) if (buffer !== undefined && !open.locals.some((s) => s.buffer === buffer)) device.pool.release(buffer);
+  const failure =
+    cause instanceof TenureError
+      ? cause
+      : new TenureError("flush", `expected the recorded program to run, got ${String(cause)}`, {
+          cause,
+        });
+  for (const buffer of slotBuffers)
+    if (buffer !== undefined && !open.locals.some((s) => s.buffer === buffer))
+      device.pool.release(buffer);
   slotBuffers.length = 0;
   for (const storage of open.locals) {
     if (storage.buffer === null) storage.failure ??= failure;
-    else if (storage.refs === 0) { device.pool.release(storage.buffer); storage.buffer = null; }
+    else if (storage.refs === 0) {
+      device.pool.release(storage.buffer);
+      storage.buffer = null;
+    }
   }
   spoil(writtenBy(open), failure);
-  spoil(open.uploads.map(({ storage }) => storage), failure);
+  spoil(
+    open.uploads.map(({ storage }) => storage),
+    failure,
+  );
   device.report(failure);
 }
 
@@ -412,18 +565,37 @@ function encodeReads(device: Device): ((verdict: Promise<TenureError | null>) =>
     if (length > 0) device.queue.copy(storage.buffer!.gpu, offset, staging, at, length);
     storage.release(); // the copy is in the queue: whoever reuses the buffer comes after it
   }
-  return (verdict) => { void settleReads(device, staging, total, pending, verdict); };
+  return (verdict) => {
+    void settleReads(device, staging, total, pending, verdict);
+  };
 }
 
-async function settleReads(device: Device, staging: GPUBuffer, total: number, pending: readonly (PendingRead & { at: number })[], verdict: Promise<TenureError | null>): Promise<void> {
+async function settleReads(
+  device: Device,
+  staging: GPUBuffer,
+  total: number,
+  pending: readonly (PendingRead & { at: number })[],
+  verdict: Promise<TenureError | null>,
+): Promise<void> {
   try {
     let parts: ArrayBuffer[] = [];
-    await device.reads.read(staging, total, (data) => { parts = pending.map(({ at, bytes }) => data.slice(at, at + bytes)); });
-    const error = await verdict ?? device.takeErrors();
+    await device.reads.read(staging, total, (data) => {
+      parts = pending.map(({ at, bytes }) => data.slice(at, at + bytes));
+    });
+    const error = (await verdict) ?? device.takeErrors();
     if (error !== undefined) throw error;
-    pending.forEach(({ resolve }, i) => { resolve(parts[i]!); });
+    pending.forEach(({ resolve }, i) => {
+      resolve(parts[i]!);
+    });
   } catch (error) {
-    const reason = device.takeErrors() ?? (error instanceof TenureError ? error : device.lost ?? new DeviceLostError("data", `expected a working device, got ${String(error)}`, { cause: error }));
+    const reason =
+      device.takeErrors() ??
+      (error instanceof TenureError
+        ? error
+        : (device.lost ??
+          new DeviceLostError("data", `expected a working device, got ${String(error)}`, {
+            cause: error,
+          })));
     for (const { reject } of pending) reject(reason);
   }
 }
@@ -432,7 +604,10 @@ async function settleReads(device: Device, staging: GPUBuffer, total: number, pe
 export async function sync(): Promise<void> {
   if (runtime.device === null) await init();
   flush();
-  while (runtime.running !== null) { await runtime.running; flush(); }
+  while (runtime.running !== null) {
+    await runtime.running;
+    flush();
+  }
   const device = requireDevice("sync");
   await device.idle();
   const error = device.takeErrors();

@@ -17,33 +17,88 @@ export interface FusedOp extends RecordedOp {
   readonly members: readonly RecordedOp[];
 }
 
-export function isFused(recorded: RecordedOp): recorded is FusedOp { return "group" in recorded; }
+export function isFused(recorded: RecordedOp): recorded is FusedOp {
+  return "group" in recorded;
+}
 
 /** Switch for tests and for looking at one op at a time: without it every op is a kernel of its own. */
 export const fusion = { enabled: true };
 
 /** What joining an op with others takes; undefined for an op that runs alone. */
-export function fuseFacts({ op, inputs, outputs }: Pick<RecordedOp, "op" | "inputs" | "outputs">): FuseFacts | undefined {
+export function fuseFacts({
+  op,
+  inputs,
+  outputs,
+}: Pick<RecordedOp, "op" | "inputs" | "outputs">): FuseFacts | undefined {
   // A float16 result is rounded when it is stored, which a value in a register is not.
   if ([...inputs, ...outputs].some((o) => o.dtype === "float16")) return undefined;
-  const { shape } = outputs[0]!.layout, access = ({ storage, dtype }: Operand, { strides, offset }: Layout): Access => ({ storage: storage.programIndex, type: dtype, strides, offset });
+  const { shape } = outputs[0]!.layout,
+    access = ({ storage, dtype }: Operand, { strides, offset }: Layout): Access => ({
+      storage: storage.programIndex,
+      type: dtype,
+      strides,
+      offset,
+    });
   const results = outputs.map((o) => access(o, o.layout));
   if (op.kernel === undefined) {
-    if (op.expression === undefined || outputs.some((o) => o.layout.shape.length !== shape.length || o.layout.shape.some((d, k) => d !== shape[k]!))) return undefined;
-    return { shape, map: true, operands: inputs.map((o) => access(o, broadcastLayout(o.layout, shape))), results, ...(op.facts.indexed === true ? { index: true } : {}) };
+    if (
+      op.expression === undefined ||
+      outputs.some(
+        (o) =>
+          o.layout.shape.length !== shape.length || o.layout.shape.some((d, k) => d !== shape[k]!),
+      )
+    )
+      return undefined;
+    return {
+      shape,
+      map: true,
+      operands: inputs.map((o) => access(o, broadcastLayout(o.layout, shape))),
+      results,
+      ...(op.facts.indexed === true ? { index: true } : {}),
+    };
   }
   const { epilogue = false, prologue, inplaceOf } = op.facts;
-  if (!epilogue || outputs.length !== 1 || inplaceOf !== undefined || !outputs[0]!.layout.contiguous || sizeOf(shape) === 0) return undefined;
+  if (
+    !epilogue ||
+    outputs.length !== 1 ||
+    inplaceOf !== undefined ||
+    !outputs[0]!.layout.contiguous ||
+    sizeOf(shape) === 0
+  )
+    return undefined;
   const computed = prologue === undefined ? undefined : inputs[prologue]!;
-  const alone = computed !== undefined && inputs.filter((o) => o.storage === computed.storage).length === 1;
-  return { shape, map: false, operands: alone ? [access(computed, computed.layout)] : [], results, ...(alone ? { over: computed.layout.shape } : {}), inputs: inputs.length };
+  const alone =
+    computed !== undefined && inputs.filter((o) => o.storage === computed.storage).length === 1;
+  return {
+    shape,
+    map: false,
+    operands: alone ? [access(computed, computed.layout)] : [],
+    results,
+    ...(alone ? { over: computed.layout.shape } : {}),
+    inputs: inputs.length,
+  };
 }
 
 /** The ops and the program to plan: as recorded, or with ops joined. `ops[i]` is what op `i` of the program does. */
-export function fused(ops: readonly RecordedOp[], program: Program, caps: DeviceCaps): { ops: readonly RecordedOp[]; program: Program } {
+export function fused(
+  ops: readonly RecordedOp[],
+  program: Program,
+  caps: DeviceCaps,
+): { ops: readonly RecordedOp[]; program: Program } {
   if (!fusion.enabled) return { ops, program };
   const { program: joined, groups } = fuse(program, { maxStorageBuffers: caps.maxStorageBuffers });
-  return { program: joined, ops: groups.map((group, i) => (group.members.length === 1 ? ops[group.members[0]!.op]! : standIn(group, group.members.map((m) => ops[m.op]!), joined.ops[i]!.name))) };
+  return {
+    program: joined,
+    ops: groups.map((group, i) =>
+      group.members.length === 1
+        ? ops[group.members[0]!.op]!
+        : standIn(
+            group,
+            group.members.map((m) => ops[m.op]!),
+            joined.ops[i]!.name,
+          ),
+    ),
+  };
 }
 
 /** A recorded op for a group. Its scalars are counted from those of the op that is no map, which knows them by its own numbers. */
@@ -52,7 +107,17 @@ function standIn(group: Group, members: readonly RecordedOp[], name: string): Fu
   const op: AnyOp = { name, doc: "Several ops in one kernel.", facts: {}, infer: () => [] };
   const own = new Set(members.flatMap((m) => m.outputs.map((o) => o.storage)));
   return {
-    op, group, members, inputs: members.flatMap((m) => m.inputs).filter((o) => !own.has(o.storage)), outputs: members.flatMap((m) => m.outputs).filter((o) => group.stored.includes(o.storage.programIndex)),
-    attrs: undefined, wordStart: main.wordStart, wordCount: main.wordCount, phase: main.phase, layer: main.layer,
+    op,
+    group,
+    members,
+    inputs: members.flatMap((m) => m.inputs).filter((o) => !own.has(o.storage)),
+    outputs: members
+      .flatMap((m) => m.outputs)
+      .filter((o) => group.stored.includes(o.storage.programIndex)),
+    attrs: undefined,
+    wordStart: main.wordStart,
+    wordCount: main.wordCount,
+    phase: main.phase,
+    layer: main.layer,
   };
 }

@@ -15,7 +15,10 @@ import { type FusedOp, isFused } from "./fusion.ts";
 import type { RecordedOp } from "./record.ts";
 
 /** A kernel and, per storage binding, the local index of the storage. */
-export interface Lowered { readonly kernel: Kernel; readonly operands: readonly number[] }
+export interface Lowered {
+  readonly kernel: Kernel;
+  readonly operands: readonly number[];
+}
 
 export function lower(recorded: RecordedOp, caps: DeviceCaps): Lowered {
   if (isFused(recorded)) return lowerGroup(recorded, caps);
@@ -23,20 +26,44 @@ export function lower(recorded: RecordedOp, caps: DeviceCaps): Lowered {
   if (op.kernel !== undefined) {
     const operands = [...inputs, ...outputs].map((o) => o.storage.programIndex);
     const kernel = op.kernel(inputs, outputs, attrs, caps);
-    if (kernel.bindings.length !== operands.length) throw internal(`${op.name} has ${operands.length} operands but its kernel ${kernel.bindings.length} bindings`);
+    if (kernel.bindings.length !== operands.length)
+      throw internal(
+        `${op.name} has ${operands.length} operands but its kernel ${kernel.bindings.length} bindings`,
+      );
     return { kernel, operands };
   }
   if (op.expression === undefined) throw internal(`${op.name} has no kernel`);
   const bound = new Bindings();
-  const ins = inputs.map((view) => ({ view, binding: bound.at(view.storage.programIndex, "read") }));
+  const ins = inputs.map((view) => ({
+    view,
+    binding: bound.at(view.storage.programIndex, "read"),
+  }));
   const inplace = op.facts.inplaceOf ?? [];
-  const outs = outputs.map((view, k) => ({ dtype: view.dtype, binding: bound.at(view.storage.programIndex, "read_write"), ...((inplace[k] ?? -1) === -1 ? {} : { view }) }));
-  if (bound.storages.length > caps.maxStorageBuffers) throw new DeviceError(op.name, `expected at most ${caps.maxStorageBuffers} different tensors in one op on this device, got ${bound.storages.length}; split the op`);
+  const outs = outputs.map((view, k) => ({
+    dtype: view.dtype,
+    binding: bound.at(view.storage.programIndex, "read_write"),
+    ...((inplace[k] ?? -1) === -1 ? {} : { view }),
+  }));
+  if (bound.storages.length > caps.maxStorageBuffers)
+    throw new DeviceError(
+      op.name,
+      `expected at most ${caps.maxStorageBuffers} different tensors in one op on this device, got ${bound.storages.length}; split the op`,
+    );
   const e = op.expression(inputs, attrs);
-  const kernel = elementwiseKernel({
-    shape: outputs[0]!.layout.shape, operands: ins, outputs: outs, bindings: bound.access, name: op.name, body: e.body,
-    ...(e.helpers === undefined ? {} : { helpers: e.helpers }), ...(e.scalars === undefined ? {} : { scalars: e.scalars }), ...(e.needsIndex === undefined ? {} : { needsIndex: e.needsIndex }),
-  }, caps);
+  const kernel = elementwiseKernel(
+    {
+      shape: outputs[0]!.layout.shape,
+      operands: ins,
+      outputs: outs,
+      bindings: bound.access,
+      name: op.name,
+      body: e.body,
+      ...(e.helpers === undefined ? {} : { helpers: e.helpers }),
+      ...(e.scalars === undefined ? {} : { scalars: e.scalars }),
+      ...(e.needsIndex === undefined ? {} : { needsIndex: e.needsIndex }),
+    },
+    caps,
+  );
   return { kernel, operands: bound.storages };
 }
 
@@ -47,8 +74,10 @@ class Bindings {
 
   at(storage: number, how: "read" | "read_write"): number {
     let at = this.storages.indexOf(storage);
-    if (at === -1) { at = this.storages.push(storage) - 1; this.access.push(how); }
-    else if (how === "read_write") this.access[at] = how;
+    if (at === -1) {
+      at = this.storages.push(storage) - 1;
+      this.access.push(how);
+    } else if (how === "read_write") this.access[at] = how;
     return at;
   }
 }
@@ -56,34 +85,73 @@ class Bindings {
 // === Groups ===
 
 /** A group as one kernel: its maps become functions that hand values on, before or behind the kernel of the op that is no map, or in an elementwise one. */
-function lowerGroup({ op: { name }, group, members, wordStart }: FusedOp, caps: DeviceCaps): Lowered {
-  const whole = group.members.findIndex((m) => m.side === "whole"), functions = new Functions();
-  const before = new ChainBuilder(functions, wordStart, 0), after = new ChainBuilder(functions, wordStart, whole === -1 ? 0 : 1);
+function lowerGroup(
+  { op: { name }, group, members, wordStart }: FusedOp,
+  caps: DeviceCaps,
+): Lowered {
+  const whole = group.members.findIndex((m) => m.side === "whole"),
+    functions = new Functions();
+  const before = new ChainBuilder(functions, wordStart, 0),
+    after = new ChainBuilder(functions, wordStart, whole === -1 ? 0 : 1);
   group.members.forEach((member, k) => {
-    if (k === whole) after.know(members[k]!.outputs[0]!.storage.programIndex, { text: "a0", dtype: members[k]!.outputs[0]!.dtype, layout: member.results[0]! });
+    if (k === whole)
+      after.know(members[k]!.outputs[0]!.storage.programIndex, {
+        text: "a0",
+        dtype: members[k]!.outputs[0]!.dtype,
+        layout: member.results[0]!,
+      });
     else (member.side === "before" ? before : after).take(member, members[k]!);
   });
-  if (whole === -1) return checked(name, { kernel: elementwiseKernel({ name, ...after.finish(group, group.stored) }, caps), operands: after.bound.storages }, caps);
-  const { op, inputs, outputs, attrs } = members[whole]!, computed = group.members.some((m) => m.side === "before"), result = outputs[0]!.storage.programIndex;
+  if (whole === -1)
+    return checked(
+      name,
+      {
+        kernel: elementwiseKernel({ name, ...after.finish(group, group.stored) }, caps),
+        operands: after.bound.storages,
+      },
+      caps,
+    );
+  const { op, inputs, outputs, attrs } = members[whole]!,
+    computed = group.members.some((m) => m.side === "before"),
+    result = outputs[0]!.storage.programIndex;
   const around: { -readonly [K in keyof Around]: Around[K] } = {};
   if (computed) around.before = before.prologue(inputs[op.facts.prologue!]!.storage.programIndex);
   // The functions stand in front of the first chain only: a kernel's text has them once.
   const alone = !group.members.some((m) => m.side === "after");
-  if (!alone) around.after = { ...after.finish(group, group.stored), ...(computed ? { functions: "" } : {}) };
-  const own = computed ? [...before.bound.storages, ...inputs.filter((_, i) => i !== op.facts.prologue).map((o) => o.storage.programIndex)] : inputs.map((o) => o.storage.programIndex);
-  const kernel = op.kernel!(inputs, outputs, attrs, caps, around), operands = [...own, ...(alone ? [result] : after.bound.storages)];
+  if (!alone)
+    around.after = { ...after.finish(group, group.stored), ...(computed ? { functions: "" } : {}) };
+  const own = computed
+    ? [
+        ...before.bound.storages,
+        ...inputs.filter((_, i) => i !== op.facts.prologue).map((o) => o.storage.programIndex),
+      ]
+    : inputs.map((o) => o.storage.programIndex);
+  const kernel = op.kernel!(inputs, outputs, attrs, caps, around),
+    operands = [...own, ...(alone ? [result] : after.bound.storages)];
   return checked(name, { kernel, operands }, caps);
 }
 
 /** What the scheduler promised of a group: a kernel that the device takes. */
-function checked(name: string, { kernel, operands }: Lowered, { maxStorageBuffers }: DeviceCaps): Lowered {
-  if (kernel.bindings.length !== operands.length) throw internal(`${name} has ${operands.length} operands but its kernel ${kernel.bindings.length} bindings`);
-  if (operands.length > maxStorageBuffers) throw internal(`${name} binds ${operands.length} buffers of ${maxStorageBuffers}`);
+function checked(
+  name: string,
+  { kernel, operands }: Lowered,
+  { maxStorageBuffers }: DeviceCaps,
+): Lowered {
+  if (kernel.bindings.length !== operands.length)
+    throw internal(
+      `${name} has ${operands.length} operands but its kernel ${kernel.bindings.length} bindings`,
+    );
+  if (operands.length > maxStorageBuffers)
+    throw internal(`${name} binds ${operands.length} buffers of ${maxStorageBuffers}`);
   return { kernel, operands };
 }
 
 /** A value in a register: the text that reads it. */
-interface Value { readonly text: string; readonly dtype: DType; readonly layout: Layout }
+interface Value {
+  readonly text: string;
+  readonly dtype: DType;
+  readonly layout: Layout;
+}
 
 /** One WGSL function for each different computation of a kernel, named after its op, so that what the driver says about it names the op too. */
 class Functions {
@@ -92,7 +160,10 @@ class Functions {
   text = "";
 
   add(name: string, args: readonly string[], types: readonly string[], body: string): string {
-    const inside = indent([...types.map((t, k) => `var r${k}: ${t};`), body.trim(), "return "].join("\n")).trimEnd(), signature = `${name}(${args.join(", ")}) -> ${types.join(", ")} ${inside}`;
+    const inside = indent(
+        [...types.map((t, k) => `var r${k}: ${t};`), body.trim(), "return "].join("\n"),
+      ).trimEnd(),
+      signature = `${name}(${args.join(", ")}) -> ${types.join(", ")} ${inside}`;
     const known = this.#names.get(signature);
     if (known !== undefined) return known;
     const stem = `op_${name.replace(/\W+/g, "_")}`;
@@ -100,7 +171,8 @@ class Functions {
     for (let n = 2; this.#taken.has(made); n++) made = `${stem}${n}`;
     this.#taken.add(made);
     this.#names.set(signature, made);
-    const one = types.length === 1, struct = one ? "" : `struct R_${made} { ${types.map((t, k) => `r${k}: ${t}`).join(", ")} }\n`;
+    const one = types.length === 1,
+      struct = one ? "" : `struct R_${made} { ${types.map((t, k) => `r${k}: ${t}`).join(", ")} }\n`;
     this.text += `${struct}fn ${made}(${args.join(", ")}) -> ${one ? types[0]! : `R_${made}`} {\n${inside} ${one ? "r0" : `R_${made}(${types.map((_, k) => `r${k}`).join(", ")})`};\n}\n`;
     return made;
   }
@@ -127,31 +199,70 @@ class ChainBuilder {
     this.#firstArgument = firstArgument;
   }
 
-  know(storage: number, value: Value): void { this.#values.set(storage, value); }
+  know(storage: number, value: Value): void {
+    this.#values.set(storage, value);
+  }
 
   take(member: Member, { op, inputs, outputs, attrs, wordStart }: RecordedOp): void {
     let e: Expression;
     try {
       e = op.expression!(inputs, attrs);
     } catch (cause) {
-      throw cause instanceof TenureError ? cause : new TenureError(op.name, `expected an expression, got ${String(cause)}`, { cause });
+      throw cause instanceof TenureError
+        ? cause
+        : new TenureError(op.name, `expected an expression, got ${String(cause)}`, { cause });
     }
-    if (e.needsIndex === true && op.facts.indexed !== true) throw internal(`${op.name} uses the number of the element, but does not declare it`);
-    const args = inputs.map((o, i) => this.#argument(o.storage.programIndex, o.dtype, member.operands[i]!)), scalars = e.scalars ?? [];
-    const params = [...inputs.map((o, i) => `a${i}: ${computeType(o.dtype)}`), ...scalars.map((s, k) => `s${k}: ${s.type}`)];
-    scalars.forEach((s, k) => { args.push(`s${this.#scalars.push({ type: s.type, index: wordStart + k - this.#wordStart }) - 1}`); });
-    if (e.needsIndex === true) { params.push("idx: u32"); args.push("idx"); this.#indexed = true; }
+    if (e.needsIndex === true && op.facts.indexed !== true)
+      throw internal(`${op.name} uses the number of the element, but does not declare it`);
+    const args = inputs.map((o, i) =>
+        this.#argument(o.storage.programIndex, o.dtype, member.operands[i]!),
+      ),
+      scalars = e.scalars ?? [];
+    const params = [
+      ...inputs.map((o, i) => `a${i}: ${computeType(o.dtype)}`),
+      ...scalars.map((s, k) => `s${k}: ${s.type}`),
+    ];
+    scalars.forEach((s, k) => {
+      args.push(
+        `s${this.#scalars.push({ type: s.type, index: wordStart + k - this.#wordStart }) - 1}`,
+      );
+    });
+    if (e.needsIndex === true) {
+      params.push("idx: u32");
+      args.push("idx");
+      this.#indexed = true;
+    }
     e.helpers?.forEach((h) => this.#helpers.add(h));
-    const made = this.#functions.add(op.name, params, outputs.map((o) => computeType(o.dtype)), e.body), name = `v${this.#lines.length}`;
+    const made = this.#functions.add(
+        op.name,
+        params,
+        outputs.map((o) => computeType(o.dtype)),
+        e.body,
+      ),
+      name = `v${this.#lines.length}`;
     this.#lines.push(`let ${name} = ${made}(${args.join(", ")});`);
-    outputs.forEach((o, k) => this.#values.set(o.storage.programIndex, { text: outputs.length === 1 ? name : `${name}.r${k}`, dtype: o.dtype, layout: member.results[k]! }));
+    outputs.forEach((o, k) =>
+      this.#values.set(o.storage.programIndex, {
+        text: outputs.length === 1 ? name : `${name}.r${k}`,
+        dtype: o.dtype,
+        layout: member.results[k]!,
+      }),
+    );
   }
 
   #argument(storage: number, dtype: DType, layout: Layout): string {
     const value = this.#values.get(storage);
     if (value !== undefined) return this.#held(value);
-    let at = this.#loads.findIndex((l) => l.storage === storage && l.layout.offset === layout.offset && l.layout.strides.every((s, k) => s === layout.strides[k]!));
-    if (at === -1) { at = this.#loads.push({ storage, dtype, layout }) - 1; this.bound.at(storage, "read"); }
+    let at = this.#loads.findIndex(
+      (l) =>
+        l.storage === storage &&
+        l.layout.offset === layout.offset &&
+        l.layout.strides.every((s, k) => s === layout.strides[k]!),
+    );
+    if (at === -1) {
+      at = this.#loads.push({ storage, dtype, layout }) - 1;
+      this.bound.at(storage, "read");
+    }
     return `a${at + this.#firstArgument}`;
   }
 
@@ -162,11 +273,22 @@ class ChainBuilder {
     return `hold(${text}, zero)`;
   }
 
-  #operands(): Operand[] { return this.#loads.map(({ storage, dtype, layout }) => ({ view: { layout, dtype }, binding: this.bound.at(storage, "read") })); }
+  #operands(): Operand[] {
+    return this.#loads.map(({ storage, dtype, layout }) => ({
+      view: { layout, dtype },
+      binding: this.bound.at(storage, "read"),
+    }));
+  }
 
   #chain(results: readonly string[]): Chain {
     const body = [...this.#lines, ...results.map((text, k) => `r${k} = ${text};`)].join("\n");
-    return { body, functions: this.#functions.text, helpers: this.#holds ? ["hold", ...this.#helpers] : [...this.#helpers], scalars: this.#scalars, ...(this.#holds ? { needsZero: true } : {}) };
+    return {
+      body,
+      functions: this.#functions.text,
+      helpers: this.#holds ? ["hold", ...this.#helpers] : [...this.#helpers],
+      scalars: this.#scalars,
+      ...(this.#holds ? { needsZero: true } : {}),
+    };
   }
 
   /** As a prologue that computes the value of `storage`. */
@@ -176,9 +298,29 @@ class ChainBuilder {
   }
 
   /** As an elementwise kernel or an epilogue that stores the values of `stored`. */
-  finish({ shape }: Group, stored: readonly number[]): Chain & { shape: readonly number[]; operands: Operand[]; outputs: Output[]; bindings: readonly ("read" | "read_write")[]; needsIndex?: boolean } {
+  finish(
+    { shape }: Group,
+    stored: readonly number[],
+  ): Chain & {
+    shape: readonly number[];
+    operands: Operand[];
+    outputs: Output[];
+    bindings: readonly ("read" | "read_write")[];
+    needsIndex?: boolean;
+  } {
     const values = stored.map((storage) => ({ storage, ...this.#values.get(storage)! }));
-    const outputs = values.map(({ storage, dtype, layout }): Output => ({ dtype, binding: this.bound.at(storage, "read_write"), ...(layout.contiguous && layout.offset === 0 ? {} : { view: { layout, dtype } }) }));
-    return { ...this.#chain(values.map((v) => v.text)), shape, operands: this.#operands(), outputs, bindings: this.bound.access, ...(this.#indexed ? { needsIndex: true } : {}) };
+    const outputs = values.map(({ storage, dtype, layout }): Output => ({
+      dtype,
+      binding: this.bound.at(storage, "read_write"),
+      ...(layout.contiguous && layout.offset === 0 ? {} : { view: { layout, dtype } }),
+    }));
+    return {
+      ...this.#chain(values.map((v) => v.text)),
+      shape,
+      operands: this.#operands(),
+      outputs,
+      bindings: this.bound.access,
+      ...(this.#indexed ? { needsIndex: true } : {}),
+    };
   }
 }

@@ -6,7 +6,21 @@ import { ArgumentError, OutOfMemoryError, outOfMemoryReport } from "../base/erro
 import { describeValue } from "../base/options.ts";
 import { type Counters, counters } from "../device/counters.ts";
 import { type BufferPool, allowance } from "../device/pool.ts";
-import { type Delta, type LiveRow, type Mark, type MemoryStatistics, type Reason, assertNoLeaks, liveRows, mark, reasons, since, stats, track, verify } from "../ownership/evidence.ts";
+import {
+  type Delta,
+  type LiveRow,
+  type Mark,
+  type MemoryStatistics,
+  type Reason,
+  assertNoLeaks,
+  liveRows,
+  mark,
+  reasons,
+  since,
+  stats,
+  track,
+  verify,
+} from "../ownership/evidence.ts";
 import { type ReclaimedRow, handleOf, reclaimedRows } from "../ownership/handle.ts";
 import { log } from "../ownership/log.ts";
 import { byteSource } from "../ownership/statistics.ts";
@@ -18,9 +32,12 @@ import { storageTotals } from "./storage.ts";
 byteSource.read = () => {
   const device = runtime.device;
   return {
-    liveBytes: storageTotals.liveBytes, peakBytes: storageTotals.peakBytes, storages: storageTotals.created - storageTotals.freed,
+    liveBytes: storageTotals.liveBytes,
+    peakBytes: storageTotals.peakBytes,
+    storages: storageTotals.created - storageTotals.freed,
     poolBytes: device?.pool.freeBytes ?? 0,
-    deviceBytes: device === null ? 0 : device.pool.deviceBytes + device.uploads.bytes + device.reads.bytes,
+    deviceBytes:
+      device === null ? 0 : device.pool.deviceBytes + device.uploads.bytes + device.reads.bytes,
     devicePeakBytes: device?.pool.peakBytes ?? 0,
   };
 };
@@ -30,8 +47,13 @@ byteSource.read = () => {
 /** What holds memory now: the totals, and the largest groups of live tensors. */
 function memoryReport(): string {
   const { liveBytes, storages, poolBytes, deviceBytes, devicePeakBytes } = byteSource.read();
-  const rows = liveRows().slice(0, 10).map((r) => `  ${r.count} × ${r.example}, ${r.bytes} bytes, made at ${r.key}`);
-  return [`${storages} storages own ${liveBytes} bytes; the device holds ${deviceBytes} bytes, ${poolBytes} of them free for reuse (peak in use ${devicePeakBytes})`, ...rows].join("\n");
+  const rows = liveRows()
+    .slice(0, 10)
+    .map((r) => `  ${r.count} × ${r.example}, ${r.bytes} bytes, made at ${r.key}`);
+  return [
+    `${storages} storages own ${liveBytes} bytes; the device holds ${deviceBytes} bytes, ${poolBytes} of them free for reuse (peak in use ${devicePeakBytes})`,
+    ...rows,
+  ].join("\n");
 }
 
 outOfMemoryReport.make = () => {
@@ -52,21 +74,40 @@ let exceeded = false;
  * much is reported once ("report", "trim"), or refused with OutOfMemoryError ("throw"): the flush fails, and reads of what it should have made reject with it.
  */
 function setBudget(bytes: number, on: BudgetAction): void {
-  if (!(bytes > 0)) throw new ArgumentError("setBudget", "a number of bytes above 0", String(bytes), "pass Infinity for no budget");
-  if (!actions.includes(on)) throw new ArgumentError("setBudget", '"report", "throw" or "trim"', JSON.stringify(on));
+  if (!(bytes > 0))
+    throw new ArgumentError(
+      "setBudget",
+      "a number of bytes above 0",
+      String(bytes),
+      "pass Infinity for no budget",
+    );
+  if (!actions.includes(on))
+    throw new ArgumentError("setBudget", '"report", "throw" or "trim"', JSON.stringify(on));
   exceeded = false;
-  allowance.ask = bytes === Infinity ? null : (pool, more) => { ask(pool, more, bytes, on); };
+  allowance.ask =
+    bytes === Infinity
+      ? null
+      : (pool, more) => {
+          ask(pool, more, bytes, on);
+        };
 }
 
 function ask(pool: BufferPool, more: number, budget: number, on: BudgetAction): void {
   const fits = (): boolean => pool.deviceBytes + more <= budget;
-  if (fits()) { exceeded = false; return; }
+  if (fits()) {
+    exceeded = false;
+    return;
+  }
   if (on !== "report") {
     pool.trim(); // the free buffers are in no unsubmitted work: slots are filled before anything is encoded
     if (fits()) return;
   }
   const text = `expected tensors to fit into the budget of ${budget} bytes, got ${pool.deviceBytes} in use and ${more} more`;
-  if (on === "throw") throw new OutOfMemoryError("setBudget", `${text}; free tensors, use smaller batches, or raise the budget`);
+  if (on === "throw")
+    throw new OutOfMemoryError(
+      "setBudget",
+      `${text}; free tensors, use smaller batches, or raise the budget`,
+    );
   if (!exceeded) warn(`${text}\n${memoryReport()}`);
   exceeded = true;
 }
@@ -102,11 +143,29 @@ export const memory: {
   /** Gives free buffers back to the device; resolves to the number of bytes. */
   trim(): Promise<number>;
 } = {
-  stats, live: liveRows, reclaimed: reclaimedRows, mark, since, assertNoLeaks, watch, track, verify, timelineHTML, chromeTrace, setBudget, trim,
+  stats,
+  live: liveRows,
+  reclaimed: reclaimedRows,
+  mark,
+  since,
+  assertNoLeaks,
+  watch,
+  track,
+  verify,
+  timelineHTML,
+  chromeTrace,
+  setBudget,
+  trim,
   debug: () => ({ ...counters }),
   why(tensor) {
     const handle = handleOf(tensor);
-    if (handle === undefined) throw new ArgumentError("why", "a tensor, or something a scope owns", describeValue(tensor), "pass the tensor itself");
+    if (handle === undefined)
+      throw new ArgumentError(
+        "why",
+        "a tensor, or something a scope owns",
+        describeValue(tensor),
+        "pass the tensor itself",
+      );
     return reasons(handle);
   },
 };

@@ -18,10 +18,17 @@ export class PlanCache {
   hits = 0;
   misses = 0;
 
-  constructor() { caches.add(this); }
+  constructor() {
+    caches.add(this);
+  }
 
   /** The executable for a sealed program that `accepts`, or what `make` compiles. One that is not accepted any more gives way, unless `make` returns it. */
-  find(device: Device, { signature }: OpenProgram, make: (former: Executable | undefined) => Executable, accepts?: (exe: Executable) => boolean): Executable {
+  find(
+    device: Device,
+    { signature }: OpenProgram,
+    make: (former: Executable | undefined) => Executable,
+    accepts?: (exe: Executable) => boolean,
+  ): Executable {
     const hash = signature.hash();
     const known = this.#plans.get(hash)?.find((exe) => signature.equals(exe.words));
     if (known !== undefined && accepts?.(known) !== false) {
@@ -37,7 +44,8 @@ export class PlanCache {
     if (made === known) return made;
     if (known !== undefined) this.#remove(hash, known);
     const list = this.#plans.get(hash);
-    if (list === undefined) this.#plans.set(hash, [made]); else list.push(made);
+    if (list === undefined) this.#plans.set(hash, [made]);
+    else list.push(made);
     this.#bytes += planBytes(made);
     while (this.#bytes > planCache.bytes && this.#plans.size > 1) this.#evict();
     return made;
@@ -45,13 +53,16 @@ export class PlanCache {
 
   #evict(): void {
     let oldest: { hash: number; exe: Executable } | undefined;
-    for (const [hash, list] of this.#plans) for (const exe of list) if (oldest === undefined || exe.lastUse < oldest.exe.lastUse) oldest = { hash, exe };
+    for (const [hash, list] of this.#plans)
+      for (const exe of list)
+        if (oldest === undefined || exe.lastUse < oldest.exe.lastUse) oldest = { hash, exe };
     if (oldest !== undefined) this.#remove(oldest.hash, oldest.exe);
   }
 
   #remove(hash: number, exe: Executable): void {
     const rest = this.#plans.get(hash)!.filter((p) => p !== exe);
-    if (rest.length === 0) this.#plans.delete(hash); else this.#plans.set(hash, rest);
+    if (rest.length === 0) this.#plans.delete(hash);
+    else this.#plans.set(hash, rest);
     exe.uniforms?.destroy(); // its last work was submitted by an earlier flush
     this.#bytes -= planBytes(exe);
   }
@@ -64,20 +75,33 @@ export class PlanCache {
   }
 
   /** Forgets all plans, for good. */
-  dispose(): void { this.clear(); caches.delete(this); }
+  dispose(): void {
+    this.clear();
+    caches.delete(this);
+  }
 
   /** All executables. */
-  *all(): Iterable<Executable> { for (const list of this.#plans.values()) yield* list; }
+  *all(): Iterable<Executable> {
+    for (const list of this.#plans.values()) yield* list;
+  }
 }
 
 /** About what a plan takes: its words, its params here and on the device, and 3 kB of heap per dispatch with its op, storages and bind groups (measured: 129 kB for 42). */
-function planBytes({ words, params, dispatches }: Executable): number { return words.byteLength + 2 * params.byteLength + 3072 * (1 + dispatches.length); }
+function planBytes({ words, params, dispatches }: Executable): number {
+  return words.byteLength + 2 * params.byteLength + 3072 * (1 + dispatches.length);
+}
 
 /** Drops all bind groups: some may refer to what was never made. */
-export function dropBindGroups(): void { for (const cache of caches) for (const { dispatches } of cache.all()) for (const { groups } of dispatches) groups.length = 0; }
+export function dropBindGroups(): void {
+  for (const cache of caches)
+    for (const { dispatches } of cache.all())
+      for (const { groups } of dispatches) groups.length = 0;
+}
 
 /** Forgets every plan of every cache: their device is gone. */
-export function clearPlans(): void { for (const cache of caches) cache.clear(); }
+export function clearPlans(): void {
+  for (const cache of caches) cache.clear();
+}
 
 /** Completes a program's signature with what ownership says now: who is owned, who has a buffer. Once per program, before it is looked up. */
 export function seal({ signature, locals }: OpenProgram): void {

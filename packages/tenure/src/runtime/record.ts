@@ -14,7 +14,9 @@ import type { TenureError } from "../base/errors.ts";
 import { type Storage, setUnreferenced } from "./storage.ts";
 
 /** A view of a storage: an op's operand. */
-export interface Operand extends View { readonly storage: Storage }
+export interface Operand extends View {
+  readonly storage: Storage;
+}
 
 /** One recorded op. */
 export interface RecordedOp {
@@ -30,7 +32,10 @@ export interface RecordedOp {
 }
 
 /** Host bytes to be placed in a storage before the first op. */
-export interface Upload { readonly storage: Storage; readonly data: Uint8Array<ArrayBuffer> }
+export interface Upload {
+  readonly storage: Storage;
+  readonly data: Uint8Array<ArrayBuffer>;
+}
 
 /** How much was recorded at some moment. */
 export interface ProgramMark {
@@ -58,7 +63,9 @@ export class OpenProgram {
   /** Bytes of storages mentioned but not resident: what the program may allocate at most. */
   pendingBytes = 0;
 
-  get isEmpty(): boolean { return this.ops.length === 0 && this.uploads.length === 0; }
+  get isEmpty(): boolean {
+    return this.ops.length === 0 && this.uploads.length === 0;
+  }
 
   local(storage: Storage): number {
     if (storage.programSerial === this.serial) return storage.programIndex;
@@ -71,12 +78,21 @@ export class OpenProgram {
 
   /** Where the program stands, to go back to. */
   mark(): ProgramMark {
-    return { ops: this.ops.length, uploads: this.uploads.length, locals: this.locals.length, words: this.words.length, undo: this.undo.length, signature: this.signature.length, pendingBytes: this.pendingBytes };
+    return {
+      ops: this.ops.length,
+      uploads: this.uploads.length,
+      locals: this.locals.length,
+      words: this.words.length,
+      undo: this.undo.length,
+      signature: this.signature.length,
+      pendingBytes: this.pendingBytes,
+    };
   }
 
   /** Forgets everything recorded since `mark`. Storages mentioned only since then are no longer mentioned; buffers nobody owns go home. */
   rollback(mark: ProgramMark): void {
-    for (const { outputs } of this.ops.splice(mark.ops)) for (const { storage } of outputs) storage.version--;
+    for (const { outputs } of this.ops.splice(mark.ops))
+      for (const { storage } of outputs) storage.version--;
     this.uploads.length = mark.uploads;
     this.words.length = mark.words;
     this.signature.length = mark.signature;
@@ -91,24 +107,38 @@ export class OpenProgram {
   }
 
   /** Runs what `whenDiscarded` was given, newest first, down to the first `from`. */
-  takeBack(from = 0): void { for (const undo of this.undo.splice(from).reverse()) undo(); }
+  takeBack(from = 0): void {
+    for (const undo of this.undo.splice(from).reverse()) undo();
+  }
 
   /** Runs `fn` with the storages' local indices as they are in this program, which was taken: others may have been recorded since. */
   reindexed<T>(fn: () => T): T {
     const now = this.locals.map((s) => [s.programSerial, s.programIndex] as const);
-    this.locals.forEach((s, i) => { s.programSerial = this.serial; s.programIndex = i; });
+    this.locals.forEach((s, i) => {
+      s.programSerial = this.serial;
+      s.programIndex = i;
+    });
     try {
       return fn();
     } finally {
-      this.locals.forEach((s, i) => { [s.programSerial, s.programIndex] = now[i]!; });
+      this.locals.forEach((s, i) => {
+        [s.programSerial, s.programIndex] = now[i]!;
+      });
     }
   }
 
-  mentions(storage: Storage): boolean { return storage.programSerial === this.serial; }
+  mentions(storage: Storage): boolean {
+    return storage.programSerial === this.serial;
+  }
 
   clear(): void {
     this.serial++;
-    this.ops.length = this.uploads.length = this.locals.length = this.words.length = this.undo.length = 0;
+    this.ops.length =
+      this.uploads.length =
+      this.locals.length =
+      this.words.length =
+      this.undo.length =
+        0;
     this.signature.clear();
     this.pendingBytes = 0;
   }
@@ -134,7 +164,10 @@ export function discardProgram(taken: OpenProgram, failure: TenureError): void {
   const lost = (storage: Storage): boolean => storage.refs > 0 && storage.buffer === null;
   for (const storage of taken.locals) {
     if (lost(storage)) storage.failure ??= failure;
-    else if (storage.refs === 0 && storage.buffer !== null && !program.mentions(storage)) { freeing.buffer(storage.buffer); storage.buffer = null; }
+    else if (storage.refs === 0 && storage.buffer !== null && !program.mentions(storage)) {
+      freeing.buffer(storage.buffer);
+      storage.buffer = null;
+    }
   }
   for (const { storage, data } of taken.uploads) {
     if (!lost(storage)) continue;
@@ -143,7 +176,10 @@ export function discardProgram(taken: OpenProgram, failure: TenureError): void {
   }
   for (const { op, inputs, outputs, attrs, wordStart, wordCount } of taken.ops) {
     if (inputs.length > 0 || !outputs.every((o) => lost(o.storage))) continue;
-    for (const { storage } of outputs) { storage.failure = null; storage.version--; } // counted again by `record`
+    for (const { storage } of outputs) {
+      storage.failure = null;
+      storage.version--;
+    } // counted again by `record`
     record(op, inputs, outputs, attrs, taken.words.slice(wordStart, wordStart + wordCount));
   }
 }
@@ -154,7 +190,13 @@ export const labels: { phase: Phase; layer: string } = { phase: "forward", layer
 const uploadOp = 0;
 
 /** Appends an op. The operands' storages must be live or mentioned by the open program. */
-export function record(op: AnyOp, inputs: readonly Operand[], outputs: readonly Operand[], attrs: unknown, words: readonly number[]): void {
+export function record(
+  op: AnyOp,
+  inputs: readonly Operand[],
+  outputs: readonly Operand[],
+  attrs: unknown,
+  words: readonly number[],
+): void {
   counters.recorded++;
   const { signature } = program;
   signature.push(opId(op));
@@ -168,7 +210,16 @@ export function record(op: AnyOp, inputs: readonly Operand[], outputs: readonly 
   }
   const wordStart = program.words.length;
   for (let i = 0; i < words.length; i++) program.words.push(words[i]!);
-  program.ops.push({ op, inputs, outputs, attrs, wordStart, wordCount: words.length, phase: labels.phase, layer: labels.layer });
+  program.ops.push({
+    op,
+    inputs,
+    outputs,
+    attrs,
+    wordStart,
+    wordCount: words.length,
+    phase: labels.phase,
+    layer: labels.layer,
+  });
 }
 
 /** Puts host bytes into a fresh storage. Takes ownership of `data`; it must not change afterwards. */
@@ -179,11 +230,15 @@ export function recordUpload(storage: Storage, data: Uint8Array<ArrayBuffer>): v
 }
 
 function pushOperand({ storage, layout, dtype }: Operand): void {
-  const { signature } = program, { shape } = layout;
+  const { signature } = program,
+    { shape } = layout;
   signature.push(program.local(storage));
   signature.push(dtypeCode(dtype) | (layout.contiguous ? 8 : 0) | (shape.length << 4));
   for (let k = 0; k < shape.length; k++) signature.push(shape[k]!);
-  if (layout.contiguous && layout.offset === 0) { signature.push(0); return; }
+  if (layout.contiguous && layout.offset === 0) {
+    signature.push(0);
+    return;
+  }
   signature.push(layout.offset + 1);
   if (!layout.contiguous) for (let k = 0; k < shape.length; k++) signature.push(layout.strides[k]!);
 }

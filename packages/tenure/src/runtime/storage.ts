@@ -14,11 +14,20 @@ let nextId = 1;
 export const storageTotals = { created: 0, freed: 0, liveBytes: 0, peakBytes: 0 };
 
 /** Called with a storage whose last reference went while a buffer or an open program still needs care. Set by the recorder. */
-let onUnreferenced: (storage: Storage) => void = () => { throw internal("no recorder"); };
-export function setUnreferenced(fn: (storage: Storage) => void): void { onUnreferenced = fn; }
+let onUnreferenced: (storage: Storage) => void = () => {
+  throw internal("no recorder");
+};
+export function setUnreferenced(fn: (storage: Storage) => void): void {
+  onUnreferenced = fn;
+}
 
 /** The error of a tensor whose device was shut down or lost. */
-export function contentsLost(): DeviceLostError { return new DeviceLostError("data", "expected a tensor with contents, got one whose device was shut down; make it again after init()"); }
+export function contentsLost(): DeviceLostError {
+  return new DeviceLostError(
+    "data",
+    "expected a tensor with contents, got one whose device was shut down; make it again after init()",
+  );
+}
 
 export class Storage {
   readonly id: number = nextId++;
@@ -46,7 +55,8 @@ export class Storage {
     this.role = role;
     storageTotals.created++;
     storageTotals.liveBytes += bytes;
-    if (storageTotals.liveBytes > storageTotals.peakBytes) storageTotals.peakBytes = storageTotals.liveBytes;
+    if (storageTotals.liveBytes > storageTotals.peakBytes)
+      storageTotals.peakBytes = storageTotals.liveBytes;
   }
 
   /** Why the contents are gone, null when they are not: the flush that should have computed them failed, or their device went away. */
@@ -58,9 +68,14 @@ export class Storage {
     return this.failure;
   }
 
-  get state(): "virtual" | "resident" | "freed" { return this.refs === 0 ? "freed" : this.buffer === null ? "virtual" : "resident"; }
+  get state(): "virtual" | "resident" | "freed" {
+    return this.refs === 0 ? "freed" : this.buffer === null ? "virtual" : "resident";
+  }
 
-  retain(): this { this.refs++; return this; }
+  retain(): this {
+    this.refs++;
+    return this;
+  }
 
   release(): void {
     if (this.refs <= 0) throw internal(`storage ${this.id} was released more often than retained`);

@@ -42,32 +42,69 @@ export class HostArrays {
 
   give(array: Uint8Array<ArrayBuffer>): void {
     const free = this.#free.get(array.byteLength);
-    if (free === undefined) this.#free.set(array.byteLength, [array]); else free.push(array);
+    if (free === undefined) this.#free.set(array.byteLength, [array]);
+    else free.push(array);
   }
 
-  clear(): void { this.#free.clear(); this.bytes = 0; }
+  clear(): void {
+    this.#free.clear();
+    this.bytes = 0;
+  }
 }
 
-interface HostCopy { readonly array: Uint8Array<ArrayBuffer>; readonly ready: Promise<void>; readonly staged: number; complete: boolean }
+interface HostCopy {
+  readonly array: Uint8Array<ArrayBuffer>;
+  readonly ready: Promise<void>;
+  readonly staged: number;
+  complete: boolean;
+}
 
 /**
  * Encodes and submits the steps of a plan. @returns what the device refused, or null
  * @param profile waits after each op, or at the end of each phase, and notes the time
  */
-export async function runStretches(device: Device, exe: Executable, buffers: SlotBuffers, host: HostArrays, profile: Profile, saveHostMemory: boolean, figures: RunFigures): Promise<TenureError | null> {
-  const { plan: { steps, program }, dispatches, dispatchOf } = exe, { queue } = device;
-  const copies = new Map<string, HostCopy>(), leaving = new Set<HostCopy>(), verdicts: Promise<TenureError | null>[] = [];
-  let staged = 0, held = 0, at = 0, since = performance.now(), drained = false;
+export async function runStretches(
+  device: Device,
+  exe: Executable,
+  buffers: SlotBuffers,
+  host: HostArrays,
+  profile: Profile,
+  saveHostMemory: boolean,
+  figures: RunFigures,
+): Promise<TenureError | null> {
+  const {
+      plan: { steps, program },
+      dispatches,
+      dispatchOf,
+    } = exe,
+    { queue } = device;
+  const copies = new Map<string, HostCopy>(),
+    leaving = new Set<HostCopy>(),
+    verdicts: Promise<TenureError | null>[] = [];
+  let staged = 0,
+    held = 0,
+    at = 0,
+    since = performance.now(),
+    drained = false;
 
   const swapOut = (storage: string, buffer: PooledBuffer, offset: number, bytes: number): void => {
     forget(copies.get(storage));
-    const staging = device.reads.take(bytes), array = host.take(bytes);
+    const staging = device.reads.take(bytes),
+      array = host.take(bytes);
     queue.copy(buffer.gpu, offset, staging, 0, bytes);
     queue.submit(); // mapped before more work is queued, or the map waits for that too
-    const ready = device.reads.read(staging, bytes, (data) => { array.set(new Uint8Array(data, 0, bytes)); });
+    const ready = device.reads.read(staging, bytes, (data) => {
+      array.set(new Uint8Array(data, 0, bytes));
+    });
     const copy: HostCopy = {
-      array, staged: sizeClass(bytes), complete: false,
-      ready: ready.finally(() => { copy.complete = true; leaving.delete(copy); staged -= copy.staged; }),
+      array,
+      staged: sizeClass(bytes),
+      complete: false,
+      ready: ready.finally(() => {
+        copy.complete = true;
+        leaving.delete(copy);
+        staged -= copy.staged;
+      }),
     };
     copy.ready.catch(() => undefined); // whoever waits for it hears of it
     copies.set(storage, copy);
@@ -79,7 +116,14 @@ export async function runStretches(device: Device, exe: Executable, buffers: Slo
   const forget = (copy: HostCopy | undefined): void => {
     if (copy === undefined) return;
     held -= copy.array.byteLength;
-    if (copy.complete) host.give(copy.array); else void copy.ready.then(() => { host.give(copy.array); }, () => undefined);
+    if (copy.complete) host.give(copy.array);
+    else
+      void copy.ready.then(
+        () => {
+          host.give(copy.array);
+        },
+        () => undefined,
+      );
   };
 
   /** Encodes steps until one has to wait. */
@@ -88,15 +132,33 @@ export async function runStretches(device: Device, exe: Executable, buffers: Slo
     for (; at < steps.length && wait === null; at++) {
       const { kind, op, storage, slot, bytes, offset = 0 } = steps[at]!;
       switch (kind) {
-        case "dispatch": case "recompute": {
+        case "dispatch":
+        case "recompute": {
           const d = dispatches[dispatchOf[at]!];
-          if (d !== undefined) queue.dispatch(d.pipeline.gpu, bindGroup(device, exe, d, buffers), d.workgroups[0], d.workgroups[1], d.workgroups[2]);
-          if (profile === "ops" || profile === "phases" && phaseAfter(at) !== program.ops[op!]!.phase) wait = () => clock(op!, kind);
+          if (d !== undefined)
+            queue.dispatch(
+              d.pipeline.gpu,
+              bindGroup(device, exe, d, buffers),
+              d.workgroups[0],
+              d.workgroups[1],
+              d.workgroups[2],
+            );
+          if (
+            profile === "ops" ||
+            (profile === "phases" && phaseAfter(at) !== program.ops[op!]!.phase)
+          )
+            wait = () => clock(op!, kind);
           break;
         }
         case "swapOut": {
-          const oldest = staged > 0 && staged + bytes! > stagingLimit ? leaving.values().next().value : undefined;
-          if (oldest !== undefined) { at--; wait = () => stall(oldest); } else swapOut(storage!, buffers[slot!]!, offset, bytes!);
+          const oldest =
+            staged > 0 && staged + bytes! > stagingLimit
+              ? leaving.values().next().value
+              : undefined;
+          if (oldest !== undefined) {
+            at--;
+            wait = () => stall(oldest);
+          } else swapOut(storage!, buffers[slot!]!, offset, bytes!);
           break;
         }
         case "wait": {
@@ -105,15 +167,28 @@ export async function runStretches(device: Device, exe: Executable, buffers: Slo
           break;
         }
         case "swapIn": {
-          const { array } = copies.get(storage!)!, target = buffers[slot!]!.gpu;
+          const { array } = copies.get(storage!)!,
+            target = buffers[slot!]!.gpu;
           queue.submit(); // the queue's own writes come after this, not before
-          const done = device.uploads.write(target, offset, array, (source, size) => { queue.copy(source, 0, target, offset, size); });
-          if (done !== undefined) { queue.submit(); done(); }
-          if (saveHostMemory) { forget(copies.get(storage!)); copies.delete(storage!); }
+          const done = device.uploads.write(target, offset, array, (source, size) => {
+            queue.copy(source, 0, target, offset, size);
+          });
+          if (done !== undefined) {
+            queue.submit();
+            done();
+          }
+          if (saveHostMemory) {
+            forget(copies.get(storage!));
+            copies.delete(storage!);
+          }
           break;
         }
         case "open":
-          if (!drained && device.pool.isFull(bytes!)) { at--; wait = drain; break; }
+          if (!drained && device.pool.isFull(bytes!)) {
+            at--;
+            wait = drain;
+            break;
+          }
           queue.submit(); // the pool may destroy free buffers
           buffers[slot!] = device.pool.acquire(bytes!);
           if (debugging.poison) poison(device, buffers[slot!]!);
@@ -124,7 +199,10 @@ export async function runStretches(device: Device, exe: Executable, buffers: Slo
           drained = false;
           break;
         case "release":
-          if (debugging.poison) { queue.submit(); poison(device, buffers[slot!]!, offset, bytes); }
+          if (debugging.poison) {
+            queue.submit();
+            poison(device, buffers[slot!]!, offset, bytes);
+          }
           break;
       }
     }
@@ -132,7 +210,8 @@ export async function runStretches(device: Device, exe: Executable, buffers: Slo
     return wait;
   };
   const phaseAfter = (t: number): string | undefined => {
-    for (let k = t + 1; k < steps.length; k++) if (steps[k]!.op !== undefined) return program.ops[steps[k]!.op!]!.phase;
+    for (let k = t + 1; k < steps.length; k++)
+      if (steps[k]!.op !== undefined) return program.ops[steps[k]!.op!]!.phase;
     return undefined;
   };
   /** Destroyed buffers stay with the device as long as it works with them. */
@@ -151,20 +230,38 @@ export async function runStretches(device: Device, exe: Executable, buffers: Slo
   };
   const clock = async (op: number, kind: string): Promise<void> => {
     await device.idle();
-    const now = performance.now(), { phase, name } = program.ops[op]!, seconds = (now - since) / 1000;
+    const now = performance.now(),
+      { phase, name } = program.ops[op]!,
+      seconds = (now - since) / 1000;
     since = now;
-    const add = (to: RunFigures["ops"], key: string): void => { const row = to.get(key) ?? { seconds: 0, count: 0 }; row.seconds += seconds; row.count++; to.set(key, row); };
+    const add = (to: RunFigures["ops"], key: string): void => {
+      const row = to.get(key) ?? { seconds: 0, count: 0 };
+      row.seconds += seconds;
+      row.count++;
+      to.set(key, row);
+    };
     add(figures.phases, phase);
     if (profile === "ops") add(figures.ops, kind === "recompute" ? `${name} (again)` : name);
   };
 
   while (at < steps.length) {
     const waits: (() => Promise<void>)[] = [];
-    verdicts.push(device.watch(() => { const wait = stretch(); if (wait !== null) waits.push(wait); }));
+    verdicts.push(
+      device.watch(() => {
+        const wait = stretch();
+        if (wait !== null) waits.push(wait);
+      }),
+    );
     for (const wait of waits) await wait();
   }
   // Copies nobody fetched again (parameters that stayed clean, say) end with the run.
-  for (const copy of copies.values()) { await copy.ready; forget(copy); }
-  for (const verdict of verdicts) { const refused = await verdict; if (refused !== null) return refused; }
+  for (const copy of copies.values()) {
+    await copy.ready;
+    forget(copy);
+  }
+  for (const verdict of verdicts) {
+    const refused = await verdict;
+    if (refused !== null) return refused;
+  }
   return null;
 }

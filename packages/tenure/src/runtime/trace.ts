@@ -15,7 +15,11 @@ import { type ProgramMark, program } from "./record.ts";
  * @param fn synchronous; it may train a step, but not read values
  */
 export function trace(fn: () => unknown): Program {
-  if (runtime.tracing) throw new TenureError("trace", "expected no trace inside another, got one; trace the functions one after the other");
+  if (runtime.tracing)
+    throw new TenureError(
+      "trace",
+      "expected no trace inside another, got one; trace the functions one after the other",
+    );
   if (runtime.device !== null) flush();
   const mark = program.mark();
   using _results = newDisposeScope("trace");
@@ -31,29 +35,63 @@ export function trace(fn: () => unknown): Program {
 
 /** What was recorded since `mark`, with storages numbered in order of their first use there. */
 function tracedSince(mark: ProgramMark): Program {
-  const whole = buildProgram(program, (bytes) => bytes), ops = whole.ops.slice(mark.ops), index = new Map<number, number>(), storages: ProgramStorage[] = [];
+  const whole = buildProgram(program, (bytes) => bytes),
+    ops = whole.ops.slice(mark.ops),
+    index = new Map<number, number>(),
+    storages: ProgramStorage[] = [];
   const made = new Set<number>();
   const local = (s: number, read: boolean): number => {
     let known = index.get(s);
     if (known !== undefined) return known;
     const { bytes, role, pinned } = whole.storages[s]!;
     // A value from before, which is neither parameter nor state, comes from outside.
-    index.set(s, known = storages.push({ id: `s${storages.length}`, bytes, role: read && !made.has(s) && (role === "activation" || role === "output") ? "input" : role, pinned }) - 1);
+    index.set(
+      s,
+      (known =
+        storages.push({
+          id: `s${storages.length}`,
+          bytes,
+          role:
+            read && !made.has(s) && (role === "activation" || role === "output") ? "input" : role,
+          pinned,
+        }) - 1),
+    );
     return known;
   };
   const renamed = ops.map((op): ProgramOp => {
     const reads = op.reads.map((r) => local(r, true));
     for (const w of op.writes) made.add(w);
-    const writes = op.writes.map((w) => local(w, false)), { fuse } = op, here = (a: Access): Access => ({ ...a, storage: index.get(a.storage)! });
-    return { ...op, reads, writes, ...(fuse === undefined ? {} : { fuse: { ...fuse, operands: fuse.operands.map(here), results: fuse.results.map(here) } }) };
+    const writes = op.writes.map((w) => local(w, false)),
+      { fuse } = op,
+      here = (a: Access): Access => ({ ...a, storage: index.get(a.storage)! });
+    return {
+      ...op,
+      reads,
+      writes,
+      ...(fuse === undefined
+        ? {}
+        : {
+            fuse: { ...fuse, operands: fuse.operands.map(here), results: fuse.results.map(here) },
+          }),
+    };
   });
   return new Program(storages, renamed);
 }
 
 function forget(mark: ProgramMark): void {
-  const failure = new TenureError("trace", "expected a tensor with contents, got one that was made inside trace(); make it again outside");
-  const fresh = new Set(program.ops.slice(mark.ops).flatMap((op) => op.outputs.map((o) => o.storage)));
+  const failure = new TenureError(
+    "trace",
+    "expected a tensor with contents, got one that was made inside trace(); make it again outside",
+  );
+  const fresh = new Set(
+    program.ops.slice(mark.ops).flatMap((op) => op.outputs.map((o) => o.storage)),
+  );
   for (const { storage } of program.uploads.slice(mark.uploads)) fresh.add(storage);
-  for (const storage of fresh) if (storage.buffer === null && !(program.mentions(storage) && storage.programIndex < mark.locals)) storage.failure = failure;
+  for (const storage of fresh)
+    if (
+      storage.buffer === null &&
+      !(program.mentions(storage) && storage.programIndex < mark.locals)
+    )
+      storage.failure = failure;
   program.rollback(mark);
 }

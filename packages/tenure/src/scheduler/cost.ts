@@ -13,10 +13,16 @@ export interface Rates {
   readonly inBytesPerSecond: number;
 }
 
-export const defaultRates: Rates = { flopsPerSecond: 1e12, outBytesPerSecond: 4e9, inBytesPerSecond: 4e9 };
+export const defaultRates: Rates = {
+  flopsPerSecond: 1e12,
+  outBytesPerSecond: 4e9,
+  inBytesPerSecond: 4e9,
+};
 
 /** Cost of running an op again, in flops. The small constant makes one op cheaper than two that compute as much. */
-export function opCost(op: ProgramOp): number { return op.flops + 1e-3; }
+export function opCost(op: ProgramOp): number {
+  return op.flops + 1e-3;
+}
 
 export interface Extra {
   recomputedOps: number;
@@ -30,14 +36,33 @@ export interface Extra {
 
 /** What the actions of a schedule do besides running every op once. */
 export function extraOf(program: Program, actions: readonly Action[], rates: Rates): Extra {
-  const extra: Extra = { recomputedOps: 0, recomputeFlops: 0, swapOuts: 0, swapIns: 0, swapOutBytes: 0, swapInBytes: 0, seconds: 0 };
+  const extra: Extra = {
+    recomputedOps: 0,
+    recomputeFlops: 0,
+    swapOuts: 0,
+    swapIns: 0,
+    swapOutBytes: 0,
+    swapInBytes: 0,
+    seconds: 0,
+  };
   let cost = 0;
   for (const { kind, op, storage } of actions) {
-    if (kind === "again") { extra.recomputedOps++; extra.recomputeFlops += program.ops[op]!.flops; cost += opCost(program.ops[op]!); }
-    else if (kind === "out") { extra.swapOuts++; extra.swapOutBytes += program.storages[storage]!.bytes; }
-    else if (kind === "in") { extra.swapIns++; extra.swapInBytes += program.storages[storage]!.bytes; }
+    if (kind === "again") {
+      extra.recomputedOps++;
+      extra.recomputeFlops += program.ops[op]!.flops;
+      cost += opCost(program.ops[op]!);
+    } else if (kind === "out") {
+      extra.swapOuts++;
+      extra.swapOutBytes += program.storages[storage]!.bytes;
+    } else if (kind === "in") {
+      extra.swapIns++;
+      extra.swapInBytes += program.storages[storage]!.bytes;
+    }
   }
-  extra.seconds = cost / rates.flopsPerSecond + extra.swapOutBytes / rates.outBytesPerSecond + extra.swapInBytes / rates.inBytesPerSecond;
+  extra.seconds =
+    cost / rates.flopsPerSecond +
+    extra.swapOutBytes / rates.outBytesPerSecond +
+    extra.swapInBytes / rates.inBytesPerSecond;
   return extra;
 }
 
@@ -53,4 +78,6 @@ export function bytesTouched(program: Program, op: ProgramOp): number {
 const cheapIntensity = 4;
 
 /** Whether an op costs little more than reading its inputs. */
-export function isCheap(program: Program, op: ProgramOp): boolean { return op.flops <= cheapIntensity * bytesTouched(program, op); }
+export function isCheap(program: Program, op: ProgramOp): boolean {
+  return op.flops <= cheapIntensity * bytesTouched(program, op);
+}

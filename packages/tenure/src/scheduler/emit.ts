@@ -9,7 +9,8 @@ import type { Action } from "./schedule.ts";
 /** One thing to do. */
 export interface Step {
   /** `wait`: the host copy of `storage` must be complete. `release`: the slot is free from here on. `open`: the slot gets a buffer. `close`: it has none from here on. */
-  readonly kind: "dispatch" | "recompute" | "swapIn" | "swapOut" | "wait" | "release" | "open" | "close";
+  readonly kind:
+    "dispatch" | "recompute" | "swapIn" | "swapOut" | "wait" | "release" | "open" | "close";
   /** Index of the op. */
   readonly op?: number;
   readonly storage?: string;
@@ -43,46 +44,101 @@ export interface Emitted {
   readonly entrySlot: number[];
 }
 
-export function emit({ storages, ops }: Program, actions: readonly Action[], items: readonly Item[], { slotOf = [], slots = [], inSlot, spans }: Placed): Emitted {
-  const made = slots.map((bytes): { bytes: number; entry: number; exit: number; late?: boolean } => ({ bytes, entry: -1, exit: -1 })), entrySlot = storages.map(() => -1);
-  const starts: number[][] = actions.map(() => []), ends: number[][] = actions.map(() => []);
-  const where = storages.map(() => -1), offset = storages.map(() => 0), offsetOf = (i: number): number => inSlot?.[i] ?? 0;
+export function emit(
+  { storages, ops }: Program,
+  actions: readonly Action[],
+  items: readonly Item[],
+  { slotOf = [], slots = [], inSlot, spans }: Placed,
+): Emitted {
+  const made = slots.map(
+      (bytes): { bytes: number; entry: number; exit: number; late?: boolean } => ({
+        bytes,
+        entry: -1,
+        exit: -1,
+      }),
+    ),
+    entrySlot = storages.map(() => -1);
+  const starts: number[][] = actions.map(() => []),
+    ends: number[][] = actions.map(() => []);
+  const where = storages.map(() => -1),
+    offset = storages.map(() => 0),
+    offsetOf = (i: number): number => inSlot?.[i] ?? 0;
   items.forEach((item, i) => {
     const slot = slotOf[i]!;
     if (item.entry) made[slot]!.entry = item.storage;
     if (item.exit) made[slot]!.exit = item.storage;
-    if (item.resident && (item.end > 0 || item.exit)) { entrySlot[item.storage] = slot; where[item.storage] = slot; }
+    if (item.resident && (item.end > 0 || item.exit)) {
+      entrySlot[item.storage] = slot;
+      where[item.storage] = slot;
+    }
     if (item.begin < item.end) starts[item.begin]!.push(i);
     if (item.exit) return;
     if (item.begin < item.end) ends[item.end - 1]!.push(i);
   });
-  const id = (s: number): string => storages[s]!.id, steps: Step[] = [], copied = new Set<number>();
-  const opens: number[][] = actions.map(() => []), closes: number[][] = actions.map(() => []);
-  const openOrClose = (kind: "open" | "close") => (slot: number): void => { steps.push({ kind, slot, bytes: made[slot]!.bytes }); };
+  const id = (s: number): string => storages[s]!.id,
+    steps: Step[] = [],
+    copied = new Set<number>();
+  const opens: number[][] = actions.map(() => []),
+    closes: number[][] = actions.map(() => []);
+  const openOrClose =
+    (kind: "open" | "close") =>
+    (slot: number): void => {
+      steps.push({ kind, slot, bytes: made[slot]!.bytes });
+    };
   if (spans !== undefined) {
-    const arrives = new Set(items.flatMap((item, i) => (item.entry || item.resident ? [slotOf[i]!] : [])));
+    const arrives = new Set(
+      items.flatMap((item, i) => (item.entry || item.resident ? [slotOf[i]!] : [])),
+    );
     spans.forEach(([from, to], slot) => {
-      if (!arrives.has(slot)) { made[slot]!.late = true; opens[from]!.push(slot); }
-      if (to === 0) openOrClose("close")(slot); else if (made[slot]!.exit === -1) closes[to - 1]!.push(slot);
+      if (!arrives.has(slot)) {
+        made[slot]!.late = true;
+        opens[from]!.push(slot);
+      }
+      if (to === 0) openOrClose("close")(slot);
+      else if (made[slot]!.exit === -1) closes[to - 1]!.push(slot);
     });
   }
-  const place = (storage: number, slot: number, at: number): Pick<Step, "storage" | "slot" | "bytes" | "offset"> => ({ storage: id(storage), slot, bytes: storages[storage]!.bytes, ...(at === 0 ? {} : { offset: at }) });
-  const release = (i: number): void => { const { storage } = items[i]!; steps.push({ kind: "release", ...place(storage, slotOf[i]!, offsetOf(i)) }); };
+  const place = (
+    storage: number,
+    slot: number,
+    at: number,
+  ): Pick<Step, "storage" | "slot" | "bytes" | "offset"> => ({
+    storage: id(storage),
+    slot,
+    bytes: storages[storage]!.bytes,
+    ...(at === 0 ? {} : { offset: at }),
+  });
+  const release = (i: number): void => {
+    const { storage } = items[i]!;
+    steps.push({ kind: "release", ...place(storage, slotOf[i]!, offsetOf(i)) });
+  };
   actions.forEach(({ kind, op, storage }, t) => {
     opens[t]!.forEach(openOrClose("open"));
-    for (const i of starts[t]!) { where[items[i]!.storage] = slotOf[i]!; offset[items[i]!.storage] = offsetOf(i); }
+    for (const i of starts[t]!) {
+      where[items[i]!.storage] = slotOf[i]!;
+      offset[items[i]!.storage] = offsetOf(i);
+    }
     if (kind === "out") {
       copied.add(storage);
       steps.push({ kind: "swapOut", ...place(storage, where[storage]!, offset[storage]!) });
     } else if (kind === "in") {
-      if (copied.delete(storage)) steps.push({ kind: "wait", storage: id(storage), bytes: storages[storage]!.bytes });
+      if (copied.delete(storage))
+        steps.push({ kind: "wait", storage: id(storage), bytes: storages[storage]!.bytes });
       steps.push({ kind: "swapIn", ...place(storage, where[storage]!, offset[storage]!) });
     } else {
       const { reads, writes } = ops[op]!;
       const moved = reads.some((r) => offset[r] !== 0) || writes.some((w) => offset[w] !== 0);
       steps.push({
-        kind: kind === "run" ? "dispatch" : "recompute", op, reads: reads.map((r) => where[r]!), writes: writes.map((w) => where[w]!),
-        ...(moved ? { readOffsets: reads.map((r) => offset[r]!), writeOffsets: writes.map((w) => offset[w]!) } : {}),
+        kind: kind === "run" ? "dispatch" : "recompute",
+        op,
+        reads: reads.map((r) => where[r]!),
+        writes: writes.map((w) => where[w]!),
+        ...(moved
+          ? {
+              readOffsets: reads.map((r) => offset[r]!),
+              writeOffsets: writes.map((w) => offset[w]!),
+            }
+          : {}),
       });
     }
     ends[t]!.forEach(release);

@@ -10,16 +10,26 @@ export interface LayerOrder {
   readonly calcGradient: number;
   readonly calcDerivative: number;
   /** The order with an apply slot per trainable layer. */
-  readonly order4: { readonly forward: number; readonly calcGradient: number; readonly calcDerivative: number; readonly applyGradient: number };
+  readonly order4: {
+    readonly forward: number;
+    readonly calcGradient: number;
+    readonly calcDerivative: number;
+    readonly applyGradient: number;
+  };
   readonly trainable: boolean;
 }
 
 /** Layers in order of their first forward op. */
 export function layerOrder(program: Program): LayerOrder[] {
   const names = new Map<string, boolean>();
-  for (const op of program.ops) if (op.phase === "forward" && op.layer !== "" && !names.has(op.layer)) names.set(op.layer, false);
-  for (const op of program.ops) if ((op.phase === "calcGradient" || op.phase === "apply") && names.has(op.layer)) names.set(op.layer, true);
-  const layers = [...names], n = layers.length;
+  for (const op of program.ops)
+    if (op.phase === "forward" && op.layer !== "" && !names.has(op.layer))
+      names.set(op.layer, false);
+  for (const op of program.ops)
+    if ((op.phase === "calcGradient" || op.phase === "apply") && names.has(op.layer))
+      names.set(op.layer, true);
+  const layers = [...names],
+    n = layers.length;
   const rows: LayerOrder[] = [];
   let k = n;
   for (let i = n - 1; i >= 0; i--) {
@@ -29,7 +39,14 @@ export function layerOrder(program: Program): LayerOrder[] {
     const calcDerivative = k;
     if (trainable) k++;
     const applyGradient = k++;
-    rows.unshift({ name, forward: i, calcGradient: 3 * n - 2 * i + 1, calcDerivative: 3 * n - 2 * i + 2, order4: { forward: i, calcGradient, calcDerivative, applyGradient }, trainable });
+    rows.unshift({
+      name,
+      forward: i,
+      calcGradient: 3 * n - 2 * i + 1,
+      calcDerivative: 3 * n - 2 * i + 2,
+      order4: { forward: i, calcGradient, calcDerivative, applyGradient },
+      trainable,
+    });
   }
   return rows;
 }

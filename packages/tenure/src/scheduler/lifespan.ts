@@ -8,17 +8,30 @@ import { ArgumentError } from "../base/errors.ts";
 import type { Program } from "../graph/program.ts";
 
 /** For each storage with a lifespan, the half-open range of op indices it must cover; null for the others. @throws ArgumentError for a lifespan that contradicts the program. */
-export function extensions(program: Program): ((readonly [number, number]) | null)[] {
-  if (program.storages.every((s) => s.lifespan === undefined)) return program.storages.map(() => null);
+export function extensions(program: Program): (readonly [number, number] | null)[] {
+  if (program.storages.every((s) => s.lifespan === undefined))
+    return program.storages.map(() => null);
   const owner: (string | undefined)[] = program.storages.map(() => undefined);
   for (const op of program.ops) for (const s of [...op.writes, ...op.reads]) owner[s] ??= op.layer;
-  return program.storages.map(({ id, lifespan, pinned }, s): (readonly [number, number]) | null => {
+  return program.storages.map(({ id, lifespan, pinned }, s): readonly [number, number] | null => {
     if (lifespan === undefined) return null;
     if (lifespan === "epoch" || lifespan === "max") return [0, program.ops.length];
-    if (pinned && lifespan !== "iteration") throw new ArgumentError("plan", `a lifespan of ${id} that agrees with its owner, who keeps it after the program`, JSON.stringify(lifespan), 'use "iteration", "epoch" or "max", or don\'t pin it');
-    let first = -1, last = -1;
+    if (pinned && lifespan !== "iteration")
+      throw new ArgumentError(
+        "plan",
+        `a lifespan of ${id} that agrees with its owner, who keeps it after the program`,
+        JSON.stringify(lifespan),
+        'use "iteration", "epoch" or "max", or don\'t pin it',
+      );
+    let first = -1,
+      last = -1;
     program.ops.forEach((op, i) => {
-      if (op.layer !== owner[s] || lifespan === "forward" && op.phase !== "forward" || lifespan === "backward" && op.phase === "forward") return;
+      if (
+        op.layer !== owner[s] ||
+        (lifespan === "forward" && op.phase !== "forward") ||
+        (lifespan === "backward" && op.phase === "forward")
+      )
+        return;
       if (first === -1) first = i;
       last = i + 1;
     });

@@ -18,18 +18,35 @@ export interface MirrorPlan {
  * @param candidates storages that may be dropped
  * @param cuts where a segment may end: any candidate, or only those in this set
  */
-export function mirrorPlan({ program }: Context, order: readonly number[], candidates: ReadonlySet<number>, thresholdBytes: number, cuts?: ReadonlySet<number>): MirrorPlan {
+export function mirrorPlan(
+  { program }: Context,
+  order: readonly number[],
+  candidates: ReadonlySet<number>,
+  thresholdBytes: number,
+  cuts?: ReadonlySet<number>,
+): MirrorPlan {
   const kept = new Set<number>();
-  let savedBytes = 0, local = 0, largest = 0, smallest = Infinity, lastStage: string | undefined, recomputing = true;
+  let savedBytes = 0,
+    local = 0,
+    largest = 0,
+    smallest = Infinity,
+    lastStage: string | undefined,
+    recomputing = true;
   for (const i of order) {
     const op = program.ops[i]!;
     if (op.phase !== "forward") continue;
     const made = op.writes.filter((w) => candidates.has(w));
     if (made.length === 0) continue;
     const bytes = made.reduce((sum, w) => sum + program.storages[w]!.bytes, 0);
-    const keep = (): void => { for (const w of made) kept.add(w); savedBytes += bytes; };
+    const keep = (): void => {
+      for (const w of made) kept.add(w);
+      savedBytes += bytes;
+    };
     local += bytes;
-    if (op.stage !== undefined && op.stage === lastStage) { if (!recomputing) keep(); continue; }
+    if (op.stage !== undefined && op.stage === lastStage) {
+      if (!recomputing) keep();
+      continue;
+    }
     if (cuts !== undefined && op.stage === undefined && !made.some((w) => cuts.has(w))) continue;
     recomputing = local <= thresholdBytes;
     if (!recomputing) {
@@ -40,18 +57,33 @@ export function mirrorPlan({ program }: Context, order: readonly number[], candi
     }
     lastStage = op.stage;
   }
-  return { thresholdBytes, kept, savedBytes, largestSegmentBytes: Math.max(largest, local), smallestSegmentBytes: Math.min(smallest, local) };
+  return {
+    thresholdBytes,
+    kept,
+    savedBytes,
+    largestSegmentBytes: Math.max(largest, local),
+    smallestSegmentBytes: Math.min(smallest, local),
+  };
 }
 
 /** Storages that are the only thing the rest of the forward pass needs, besides what is resident anyway: the narrow places between blocks. */
-export function narrowPlaces({ program, resident }: Context, order: readonly number[], candidates: ReadonlySet<number>): Set<number> {
-  const forward = order.filter((i) => program.ops[i]!.phase === "forward"), last = new Map<number, number>();
-  forward.forEach((i, at) => { for (const s of program.ops[i]!.reads) last.set(s, at); });
-  const live = new Set<number>(), narrow = new Set<number>();
+export function narrowPlaces(
+  { program, resident }: Context,
+  order: readonly number[],
+  candidates: ReadonlySet<number>,
+): Set<number> {
+  const forward = order.filter((i) => program.ops[i]!.phase === "forward"),
+    last = new Map<number, number>();
+  forward.forEach((i, at) => {
+    for (const s of program.ops[i]!.reads) last.set(s, at);
+  });
+  const live = new Set<number>(),
+    narrow = new Set<number>();
   const ends: number[][] = forward.map(() => []);
   for (const [s, at] of last) ends[at]!.push(s);
   forward.forEach((i, at) => {
-    for (const w of program.ops[i]!.writes) if (resident[w] !== true && (last.get(w) ?? -1) > at) live.add(w);
+    for (const w of program.ops[i]!.writes)
+      if (resident[w] !== true && (last.get(w) ?? -1) > at) live.add(w);
     for (const s of ends[at]!) live.delete(s);
     const only = live.size === 1 ? [...live][0]! : -1;
     if (only !== -1 && candidates.has(only)) narrow.add(only);
@@ -60,9 +92,14 @@ export function narrowPlaces({ program, resident }: Context, order: readonly num
 }
 
 /** memonger's search: three rounds that set the threshold from what the last plan saved, then a grid around it. Thresholds in bytes, to be tried with `mirrorPlan`. */
-export function searchThresholds(mirror: (thresholdBytes: number) => MirrorPlan, trials: number): number[] {
+export function searchThresholds(
+  mirror: (thresholdBytes: number) => MirrorPlan,
+  trials: number,
+): number[] {
   const tried: number[] = [];
-  let threshold = 0, least = Infinity, guess = 0;
+  let threshold = 0,
+    least = Infinity,
+    guess = 0;
   for (let k = 0; k < 3; k++) {
     tried.push(threshold);
     const { savedBytes, largestSegmentBytes, smallestSegmentBytes } = mirror(threshold);

@@ -31,35 +31,88 @@ export interface PlanOptions {
   readonly rates?: Partial<Rates>;
 }
 
-const known = ["budgetBytes", "prefetchBytes", "recompute", "swap", "placement", "saveHostMemory", "fuse", "maxStorageBytes", "rates"];
+const known = [
+  "budgetBytes",
+  "prefetchBytes",
+  "recompute",
+  "swap",
+  "placement",
+  "saveHostMemory",
+  "fuse",
+  "maxStorageBytes",
+  "rates",
+];
 
 /** @throws ArgumentError for unknown options and values that make no sense */
-export function resolveOptions(op: string, options: PlanOptions): Policy & { readonly placement: "slots" | "none"; readonly maxStorageBytes: number } {
-  const bytes = (name: "budgetBytes" | "prefetchBytes" | "maxStorageBytes", least: number): number | undefined => {
+export function resolveOptions(
+  op: string,
+  options: PlanOptions,
+): Policy & { readonly placement: "slots" | "none"; readonly maxStorageBytes: number } {
+  const bytes = (
+    name: "budgetBytes" | "prefetchBytes" | "maxStorageBytes",
+    least: number,
+  ): number | undefined => {
     const value = options[name];
-    if (value !== undefined && !(typeof value === "number" && value >= least)) throw new ArgumentError(op, `${name} to be a number of bytes${least > 0 ? " above 0" : ""}`, String(value));
+    if (value !== undefined && !(typeof value === "number" && value >= least))
+      throw new ArgumentError(
+        op,
+        `${name} to be a number of bytes${least > 0 ? " above 0" : ""}`,
+        String(value),
+      );
     return value;
   };
   const one = (name: "recompute" | "swap" | "placement", values: readonly string[]): void => {
     const value = options[name];
-    if (value !== undefined && !(typeof value === "string" && values.includes(value))) throw new ArgumentError(op, `${name} to be one of ${values.join(", ")}`, JSON.stringify(value) ?? "undefined");
+    if (value !== undefined && !(typeof value === "string" && values.includes(value)))
+      throw new ArgumentError(
+        op,
+        `${name} to be one of ${values.join(", ")}`,
+        JSON.stringify(value) ?? "undefined",
+      );
   };
-  for (const key of Object.keys(options)) if (!known.includes(key)) throw new ArgumentError(op, `the options ${known.join(", ")}`, JSON.stringify(key), "check the spelling");
-  const { recompute } = options, rates = options.rates ?? {};
+  for (const key of Object.keys(options))
+    if (!known.includes(key))
+      throw new ArgumentError(
+        op,
+        `the options ${known.join(", ")}`,
+        JSON.stringify(key),
+        "check the spelling",
+      );
+  const { recompute } = options,
+    rates = options.rates ?? {};
   if (typeof recompute === "object") {
     checkOptions(op, recompute, ["thresholdBytes"]);
-    if (!(recompute.thresholdBytes >= 0)) throw new ArgumentError(op, "thresholdBytes to be a number of bytes", String(recompute.thresholdBytes));
+    if (!(recompute.thresholdBytes >= 0))
+      throw new ArgumentError(
+        op,
+        "thresholdBytes to be a number of bytes",
+        String(recompute.thresholdBytes),
+      );
   } else one("recompute", ["off", "auto"]);
-  if (options.fuse !== undefined && typeof options.fuse !== "boolean") throw new ArgumentError(op, "fuse to be true or false", JSON.stringify(options.fuse));
+  if (options.fuse !== undefined && typeof options.fuse !== "boolean")
+    throw new ArgumentError(op, "fuse to be true or false", JSON.stringify(options.fuse));
   checkFlag(op, "saveHostMemory", options.saveHostMemory);
   checkOptions(op, rates, Object.keys(defaultRates));
-  for (const [name, rate] of Object.entries(rates)) if (!(typeof rate === "number" && rate > 0)) throw new ArgumentError(op, `${name} to be a rate above 0`, describeValue(rate), "pass what was measured, or leave it out");
+  for (const [name, rate] of Object.entries(rates))
+    if (!(typeof rate === "number" && rate > 0))
+      throw new ArgumentError(
+        op,
+        `${name} to be a rate above 0`,
+        describeValue(rate),
+        "pass what was measured, or leave it out",
+      );
   one("swap", ["off", "auto"]);
   one("placement", ["slots", "none"]);
-  const budgetBytes = bytes("budgetBytes", Number.MIN_VALUE) ?? Infinity, limited = budgetBytes !== Infinity;
+  const budgetBytes = bytes("budgetBytes", Number.MIN_VALUE) ?? Infinity,
+    limited = budgetBytes !== Infinity;
   return {
-    budgetBytes, prefetchBytes: bytes("prefetchBytes", 0) ?? Infinity, recompute: recompute ?? (limited ? "auto" : "off"), swap: options.swap ?? (limited ? "auto" : "off"),
-    placement: options.placement ?? "slots", saveHostMemory: options.saveHostMemory ?? false, maxStorageBytes: bytes("maxStorageBytes", Number.MIN_VALUE) ?? Infinity,
+    budgetBytes,
+    prefetchBytes: bytes("prefetchBytes", 0) ?? Infinity,
+    recompute: recompute ?? (limited ? "auto" : "off"),
+    swap: options.swap ?? (limited ? "auto" : "off"),
+    placement: options.placement ?? "slots",
+    saveHostMemory: options.saveHostMemory ?? false,
+    maxStorageBytes: bytes("maxStorageBytes", Number.MIN_VALUE) ?? Infinity,
     rates: { ...defaultRates, ...rates },
   };
 }

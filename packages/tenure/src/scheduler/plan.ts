@@ -42,7 +42,11 @@ export interface PlanReport {
   /** Bytes other placements of the same schedule would take. */
   readonly placements: Readonly<Record<string, number>>;
   /** memonger's plan info, when its plan is used. */
-  readonly mirror: { readonly thresholdBytes: number; readonly savedBytes: number; readonly largestSegmentBytes: number } | null;
+  readonly mirror: {
+    readonly thresholdBytes: number;
+    readonly savedBytes: number;
+    readonly largestSegmentBytes: number;
+  } | null;
 }
 
 /** The plan's own format, version 1. */
@@ -90,42 +94,88 @@ export class Plan {
   }
 
   /** Storages with bytes before the first step. */
-  get resident(): readonly boolean[] { return this.#parts.resident; }
+  get resident(): readonly boolean[] {
+    return this.#parts.resident;
+  }
   /** What it does besides running every op once. */
-  get extra(): Extra { return this.#parts.extra; }
+  get extra(): Extra {
+    return this.#parts.extra;
+  }
   /** How the schedule was found. */
-  get how(): string { return this.#parts.how; }
+  get how(): string {
+    return this.#parts.how;
+  }
   /** Of the ops that run, each once. */
-  get flops(): number { return this.steps.reduce((sum, s) => (s.kind === "dispatch" ? sum + this.program.ops[s.op!]!.flops : sum), 0); }
+  get flops(): number {
+    return this.steps.reduce(
+      (sum, s) => (s.kind === "dispatch" ? sum + this.program.ops[s.op!]!.flops : sum),
+      0,
+    );
+  }
 
   report(): PlanReport {
-    const { naiveBytes, lowerBoundBytes, extra, how, mirror, placements } = this.#parts, { plannedBytes, program, steps } = this;
-    const count = (kind: Step["kind"]): number => steps.reduce((n, s) => (s.kind === kind ? n + 1 : n), 0);
+    const { naiveBytes, lowerBoundBytes, extra, how, mirror, placements } = this.#parts,
+      { plannedBytes, program, steps } = this;
+    const count = (kind: Step["kind"]): number =>
+      steps.reduce((n, s) => (s.kind === kind ? n + 1 : n), 0);
     const ops = count("dispatch");
     return {
-      ops, dispatches: ops + count("recompute"), waves: wavesOf(steps), naiveBytes, plannedBytes, lowerBoundBytes, predictedPeakBytes: plannedBytes, efficiency: plannedBytes === 0 ? 1 : lowerBoundBytes / plannedBytes,
-      recomputedOps: extra.recomputedOps, recomputeFlops: extra.recomputeFlops, flops: this.flops,
-      swapInBytes: extra.swapInBytes, swapOutBytes: extra.swapOutBytes, swapIns: extra.swapIns, swapOuts: extra.swapOuts, stalls: count("wait"),
-      layers: layerOrder(program), how, placements: placements(), mirror,
+      ops,
+      dispatches: ops + count("recompute"),
+      waves: wavesOf(steps),
+      naiveBytes,
+      plannedBytes,
+      lowerBoundBytes,
+      predictedPeakBytes: plannedBytes,
+      efficiency: plannedBytes === 0 ? 1 : lowerBoundBytes / plannedBytes,
+      recomputedOps: extra.recomputedOps,
+      recomputeFlops: extra.recomputeFlops,
+      flops: this.flops,
+      swapInBytes: extra.swapInBytes,
+      swapOutBytes: extra.swapOutBytes,
+      swapIns: extra.swapIns,
+      swapOuts: extra.swapOuts,
+      stalls: count("wait"),
+      layers: layerOrder(program),
+      how,
+      placements: placements(),
+      mirror,
     };
   }
 
   /** The report as an engineer would paste it into a pull request. */
-  explain(): string { return explainReport(this.report(), this.program, this.slots.length, this.budgetBytes); }
+  explain(): string {
+    return explainReport(this.report(), this.program, this.slots.length, this.budgetBytes);
+  }
 
   toJSON(): PlanJSON {
     const id = (s: number): string | null => (s === -1 ? null : this.program.storages[s]!.id);
-    return { version: 1, program: this.program.toJSON(), slots: this.slots.map(({ bytes, entry, exit, late }) => ({ bytes, entry: id(entry), exit: id(exit), ...(late === true ? { late } : {}) })), steps: [...this.steps], report: this.report() };
+    return {
+      version: 1,
+      program: this.program.toJSON(),
+      slots: this.slots.map(({ bytes, entry, exit, late }) => ({
+        bytes,
+        entry: id(entry),
+        exit: id(exit),
+        ...(late === true ? { late } : {}),
+      })),
+      steps: [...this.steps],
+      report: this.report(),
+    };
   }
 
   /** Executes the plan symbolically against the program, trusting nothing the passes computed. @throws Error (internal) at the first breach */
-  verify(): void { verifyPlan(this); }
+  verify(): void {
+    verifyPlan(this);
+  }
 }
 
 function bytesOf({ slots, steps }: PlanParts): number {
-  let now = slots.reduce((sum, s) => (s.late === true ? sum : sum + s.bytes), 0), most = now;
+  let now = slots.reduce((sum, s) => (s.late === true ? sum : sum + s.bytes), 0),
+    most = now;
   for (const { kind, slot } of steps) {
-    if (kind === "open") now += slots[slot!]!.bytes; else if (kind === "close") now -= slots[slot!]!.bytes;
+    if (kind === "open") now += slots[slot!]!.bytes;
+    else if (kind === "close") now -= slots[slot!]!.bytes;
     if (now > most) most = now;
   }
   return most;
@@ -133,30 +183,65 @@ function bytesOf({ slots, steps }: PlanParts): number {
 
 /** `1.25 MB`, in decimal units. */
 export function formatBytes(bytes: number): string {
-  const [unit, size] = bytes >= 1e9 ? ["GB", 1e9] : bytes >= 1e6 ? ["MB", 1e6] : bytes >= 1e3 ? ["kB", 1e3] : ["bytes", 1];
+  const [unit, size] =
+    bytes >= 1e9
+      ? ["GB", 1e9]
+      : bytes >= 1e6
+        ? ["MB", 1e6]
+        : bytes >= 1e3
+          ? ["kB", 1e3]
+          : ["bytes", 1];
   return `${size === 1 ? bytes : (bytes / size).toFixed(2)} ${unit}`;
 }
 
-const percent = (part: number, whole: number): string => `${(whole === 0 ? 0 : (100 * part) / whole).toFixed(1)} %`;
+const percent = (part: number, whole: number): string =>
+  `${(whole === 0 ? 0 : (100 * part) / whole).toFixed(1)} %`;
 
 /** Shared with the runtime's scheduler, which has measured figures to add. */
-export function explainReport(r: PlanReport, program: Program, slots: number, budgetBytes: number): string {
+export function explainReport(
+  r: PlanReport,
+  program: Program,
+  slots: number,
+  budgetBytes: number,
+): string {
   const lines = [
     `memory   naive ${formatBytes(r.naiveBytes)} → planned ${formatBytes(r.plannedBytes)} (lower bound ${formatBytes(r.lowerBoundBytes)}, efficiency ${(100 * r.efficiency).toFixed(1)} %) in ${slots} slots`,
     `ops      ${r.ops} of ${program.ops.length} run in ${r.dispatches} dispatches and ${r.waves} waves, ${program.ops.length - r.ops} needed by nobody`,
     `schedule ${r.how}${budgetBytes === Infinity ? "" : `, budget ${formatBytes(budgetBytes)}`}`,
   ];
-  if (r.recomputedOps > 0) lines.push(`again    ${r.recomputedOps} ops, ${percent(r.recomputeFlops, r.flops)} more flops`);
-  if (r.mirror !== null) lines.push(`memonger threshold ${formatBytes(r.mirror.thresholdBytes)}: keeps ${formatBytes(r.mirror.savedBytes)}, largest segment ${formatBytes(r.mirror.largestSegmentBytes)}`);
-  if (r.swapIns + r.swapOuts > 0) lines.push(`swap     ${r.swapOuts} out (${formatBytes(r.swapOutBytes)}), ${r.swapIns} in (${formatBytes(r.swapInBytes)}), ${r.stalls} waits`);
-  lines.push(`placing  ${Object.entries(r.placements).map(([name, bytes]) => `${name} ${formatBytes(bytes)}`).join(", ")}`);
+  if (r.recomputedOps > 0)
+    lines.push(`again    ${r.recomputedOps} ops, ${percent(r.recomputeFlops, r.flops)} more flops`);
+  if (r.mirror !== null)
+    lines.push(
+      `memonger threshold ${formatBytes(r.mirror.thresholdBytes)}: keeps ${formatBytes(r.mirror.savedBytes)}, largest segment ${formatBytes(r.mirror.largestSegmentBytes)}`,
+    );
+  if (r.swapIns + r.swapOuts > 0)
+    lines.push(
+      `swap     ${r.swapOuts} out (${formatBytes(r.swapOutBytes)}), ${r.swapIns} in (${formatBytes(r.swapInBytes)}), ${r.stalls} waits`,
+    );
+  lines.push(
+    `placing  ${Object.entries(r.placements)
+      .map(([name, bytes]) => `${name} ${formatBytes(bytes)}`)
+      .join(", ")}`,
+  );
   const roles = new Map<string, { count: number; bytes: number }>();
-  for (const { role, bytes } of program.storages) { const row = roles.get(role) ?? { count: 0, bytes: 0 }; roles.set(role, { count: row.count + 1, bytes: row.bytes + bytes }); }
-  lines.push(`storages ${[...roles].map(([role, { count, bytes }]) => `${count} ${role} ${formatBytes(bytes)}`).join(", ")}`);
+  for (const { role, bytes } of program.storages) {
+    const row = roles.get(role) ?? { count: 0, bytes: 0 };
+    roles.set(role, { count: row.count + 1, bytes: row.bytes + bytes });
+  }
+  lines.push(
+    `storages ${[...roles].map(([role, { count, bytes }]) => `${count} ${role} ${formatBytes(bytes)}`).join(", ")}`,
+  );
   if (r.layers.length > 0) {
     const width = Math.max(5, ...r.layers.map((l) => l.name.length));
-    lines.push("", `${"layer".padEnd(width)}  forward  calcGradient  calcDerivative  |  with apply slots: gradient  derivative  apply`);
-    for (const l of r.layers) lines.push(`${l.name.padEnd(width)}  ${String(l.forward).padStart(7)}  ${String(l.calcGradient).padStart(12)}  ${String(l.calcDerivative).padStart(14)}  |  ${String(l.order4.calcGradient).padStart(26)}  ${String(l.order4.calcDerivative).padStart(10)}  ${l.trainable ? String(l.order4.applyGradient).padStart(5) : "    –"}`);
+    lines.push(
+      "",
+      `${"layer".padEnd(width)}  forward  calcGradient  calcDerivative  |  with apply slots: gradient  derivative  apply`,
+    );
+    for (const l of r.layers)
+      lines.push(
+        `${l.name.padEnd(width)}  ${String(l.forward).padStart(7)}  ${String(l.calcGradient).padStart(12)}  ${String(l.calcDerivative).padStart(14)}  |  ${String(l.order4.calcGradient).padStart(26)}  ${String(l.order4.calcDerivative).padStart(10)}  ${l.trainable ? String(l.order4.applyGradient).padStart(5) : "    –"}`,
+      );
   }
   return lines.join("\n");
 }

@@ -38,16 +38,34 @@ export interface Context {
 }
 
 /** Ops in order, each run once. */
-export function runsOf(order: readonly number[]): Action[] { return order.map((op) => ({ kind: "run", op, storage: -1 })); }
+export function runsOf(order: readonly number[]): Action[] {
+  return order.map((op) => ({ kind: "run", op, storage: -1 }));
+}
 
 /** A context without lifespans. */
-export function contextOf(program: Program): Context { return { program, resident: residentAtEntry(program), extended: program.storages.map(() => null) }; }
+export function contextOf(program: Program): Context {
+  return {
+    program,
+    resident: residentAtEntry(program),
+    extended: program.storages.map(() => null),
+  };
+}
 
 /** The residencies a schedule implies, in no particular order. @throws nothing: reading what is not there shows in `verify`. */
-export function segmentsOf({ program, resident, extended }: Context, actions: readonly Action[]): Segment[] {
-  const segments: Segment[] = [], n = program.storages.length;
-  const begin = new Int32Array(n).fill(-1), end = new Int32Array(n), entry = new Uint8Array(n);
-  for (let s = 0; s < n; s++) if (resident[s] === true) { begin[s] = 0; entry[s] = 1; }
+export function segmentsOf(
+  { program, resident, extended }: Context,
+  actions: readonly Action[],
+): Segment[] {
+  const segments: Segment[] = [],
+    n = program.storages.length;
+  const begin = new Int32Array(n).fill(-1),
+    end = new Int32Array(n),
+    entry = new Uint8Array(n);
+  for (let s = 0; s < n; s++)
+    if (resident[s] === true) {
+      begin[s] = 0;
+      entry[s] = 1;
+    }
   const close = (storage: number, exit: boolean, at: number): void => {
     if (begin[storage] === -1) return;
     segments.push({ storage, begin: begin[storage]!, end: at, entry: entry[storage] === 1, exit });
@@ -58,26 +76,54 @@ export function segmentsOf({ program, resident, extended }: Context, actions: re
     begin[storage] = at;
     end[storage] = at + 1;
   };
-  const needsOps = extended.some((e) => e !== null), at = needsOps ? new Int32Array(program.ops.length).fill(-1) : null;
+  const needsOps = extended.some((e) => e !== null),
+    at = needsOps ? new Int32Array(program.ops.length).fill(-1) : null;
   actions.forEach(({ kind, op, storage }, t) => {
-    if (kind === "out") { end[storage] = t + 1; return; }
-    if (kind === "in") { born(storage, t); return; }
+    if (kind === "out") {
+      end[storage] = t + 1;
+      return;
+    }
+    if (kind === "in") {
+      born(storage, t);
+      return;
+    }
     const { reads, writes } = program.ops[op]!;
     if (at !== null && kind === "run") at[op] = t;
     for (const r of reads) end[r] = t + 1;
-    for (const w of writes) if (reads.includes(w)) end[w] = t + 1; else born(w, t);
+    for (const w of writes)
+      if (reads.includes(w)) end[w] = t + 1;
+      else born(w, t);
   });
-  program.storages.forEach(({ pinned }, s) => { close(s, pinned, pinned ? actions.length : end[s]!); });
-  if (at !== null) extended.forEach((range, s) => { if (range !== null) widen(segments, s, range, at, actions.length); });
+  program.storages.forEach(({ pinned }, s) => {
+    close(s, pinned, pinned ? actions.length : end[s]!);
+  });
+  if (at !== null)
+    extended.forEach((range, s) => {
+      if (range !== null) widen(segments, s, range, at, actions.length);
+    });
   return segments;
 }
 
 /** Lets the residencies of a storage cover a range of ops: the first begins no later, the last ends no earlier, and there are no gaps between. */
-function widen(segments: Segment[], storage: number, [first, last]: readonly [number, number], at: Int32Array, length: number): void {
-  const own = segments.map((s, i) => ({ s, i })).filter(({ s }) => s.storage === storage).sort((a, b) => a.s.begin - b.s.begin);
+function widen(
+  segments: Segment[],
+  storage: number,
+  [first, last]: readonly [number, number],
+  at: Int32Array,
+  length: number,
+): void {
+  const own = segments
+    .map((s, i) => ({ s, i }))
+    .filter(({ s }) => s.storage === storage)
+    .sort((a, b) => a.s.begin - b.s.begin);
   if (own.length === 0) return;
-  let from = length, to = 0;
-  for (let op = first; op < last; op++) if (at[op] !== -1) { from = Math.min(from, at[op]!); to = Math.max(to, at[op]! + 1); }
+  let from = length,
+    to = 0;
+  for (let op = first; op < last; op++)
+    if (at[op] !== -1) {
+      from = Math.min(from, at[op]!);
+      to = Math.max(to, at[op]! + 1);
+    }
   if (first === 0) from = 0;
   if (last === at.length) to = length;
   own.forEach(({ s, i }, k) => {
@@ -87,7 +133,11 @@ function widen(segments: Segment[], storage: number, [first, last]: readonly [nu
 }
 
 /** Bytes resident at each position: the sum of the segments there. */
-export function liveCurve(program: Program, segments: readonly Segment[], length: number): Float64Array {
+export function liveCurve(
+  program: Program,
+  segments: readonly Segment[],
+  length: number,
+): Float64Array {
   const delta = new Float64Array(length + 1);
   for (const { storage, begin, end } of segments) {
     const { bytes } = program.storages[storage]!;
@@ -99,9 +149,20 @@ export function liveCurve(program: Program, segments: readonly Segment[], length
 }
 
 /** Most bytes live at one time: no placement can do with less. */
-export function livePeak(context: Context, actions: readonly Action[], segments: readonly Segment[] = segmentsOf(context, actions)): number {
+export function livePeak(
+  context: Context,
+  actions: readonly Action[],
+  segments: readonly Segment[] = segmentsOf(context, actions),
+): number {
   // Without actions, what is owned is resident all the same.
-  let most = actions.length === 0 ? segments.reduce((sum, s) => (s.exit ? sum + context.program.storages[s.storage]!.bytes : sum), 0) : 0;
-  for (const bytes of liveCurve(context.program, segments, actions.length)) if (bytes > most) most = bytes;
+  let most =
+    actions.length === 0
+      ? segments.reduce(
+          (sum, s) => (s.exit ? sum + context.program.storages[s.storage]!.bytes : sum),
+          0,
+        )
+      : 0;
+  for (const bytes of liveCurve(context.program, segments, actions.length))
+    if (bytes > most) most = bytes;
   return most;
 }

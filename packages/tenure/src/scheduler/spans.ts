@@ -16,16 +16,30 @@ export const openingSeconds = 1e-4;
  * A slot per residency, except that one follows another of equal size in the same slot when keeping it open in between fits into the budget.
  * @param length positions of the schedule
  */
-export function placeSpans(items: readonly Item[], length: number, budgetBytes: number): Placed & { readonly spans: readonly (readonly [number, number])[] } {
+export function placeSpans(
+  items: readonly Item[],
+  length: number,
+  budgetBytes: number,
+): Placed & { readonly spans: readonly (readonly [number, number])[] } {
   const curve = new Float64Array(length + 1);
   for (const { begin, end, bytes } of items) for (let t = begin; t < end; t++) curve[t]! += bytes;
-  const slots: number[] = [], spans: [number, number][] = [], slotOf = new Array<number>(items.length).fill(-1), closed = new Map<number, number[]>();
-  const waiting = items.map((_, i) => i).sort((a, b) => items[a]!.begin - items[b]!.begin || items[a]!.end - items[b]!.end);
+  const slots: number[] = [],
+    spans: [number, number][] = [],
+    slotOf = new Array<number>(items.length).fill(-1),
+    closed = new Map<number, number[]>();
+  const waiting = items
+    .map((_, i) => i)
+    .sort((a, b) => items[a]!.begin - items[b]!.begin || items[a]!.end - items[b]!.end);
   for (const i of waiting) {
-    const { begin, end, bytes, entry, exit } = items[i]!, same = closed.get(bytes) ?? [];
+    const { begin, end, bytes, entry, exit } = items[i]!,
+      same = closed.get(bytes) ?? [];
     if (same.length === 0) closed.set(bytes, same);
     // The one closed last: the gaps of all others contain its gap.
-    const latest = same.reduce((best, s) => (spans[s]![1] <= begin && (best === -1 || spans[s]![1] > spans[best]![1]) ? s : best), -1);
+    const latest = same.reduce(
+      (best, s) =>
+        spans[s]![1] <= begin && (best === -1 || spans[s]![1] > spans[best]![1]) ? s : best,
+      -1,
+    );
     let slot = -1;
     if (latest !== -1 && !entry && begin > 0) {
       const from = spans[latest]![1];
@@ -37,11 +51,22 @@ export function placeSpans(items: readonly Item[], length: number, budgetBytes: 
         spans[slot]![1] = end;
       }
     }
-    if (slot === -1) { slot = slots.push(bytes) - 1; spans.push([begin, end]); same.push(slot); }
+    if (slot === -1) {
+      slot = slots.push(bytes) - 1;
+      spans.push([begin, end]);
+      same.push(slot);
+    }
     if (exit) same.splice(same.indexOf(slot), 1); // its owner keeps it
     slotOf[i] = slot;
   }
-  return { name: "spans", bytes: spanBytes(items, curve), offsets: items.map(() => 0), slotOf, slots, spans };
+  return {
+    name: "spans",
+    bytes: spanBytes(items, curve),
+    offsets: items.map(() => 0),
+    slotOf,
+    slots,
+    spans,
+  };
 }
 
 /** Most bytes of open slots: before the first step those that arrive, whether or not anybody needs them. */

@@ -37,7 +37,9 @@ export class TensorHandle extends Handle implements Operand {
   }
 
   /** Ends a handle that no wrapper ever got and no counter has seen. */
-  discard(): void { this.release(); }
+  discard(): void {
+    this.release();
+  }
 
   setGradient(gradient: Gradient | null): void {
     gradient?.retain();
@@ -46,7 +48,13 @@ export class TensorHandle extends Handle implements Operand {
     this.version = this.storage.version;
   }
 
-  describe(): string { return `tensor${this.name === "" ? "" : ` "${this.name}"`} ${this.dtype} ${formatShape(this.layout.shape)}`; }
-  get bytes(): number { return this.storage.bytes; }
-  get statistics(): LifetimeStatistics { return tensorStatistics; }
+  describe(): string {
+    return `tensor${this.name === "" ? "" : ` "${this.name}"`} ${this.dtype} ${formatShape(this.layout.shape)}`;
+  }
+  get bytes(): number {
+    return this.storage.bytes;
+  }
+  get statistics(): LifetimeStatistics {
+    return tensorStatistics;
+  }
 }

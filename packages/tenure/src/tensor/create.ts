@@ -27,13 +27,20 @@ export interface TensorOptions extends CreateOptions {
   readonly shape?: Shape;
 }
 
-const createNames = ["dtype", "requiresGrad", "name"], tensorNames = [...createNames, "shape"];
+const createNames = ["dtype", "requiresGrad", "name"],
+  tensorNames = [...createNames, "shape"];
 
 function checkCreate(op: string, options: CreateOptions | undefined, names = createNames): void {
   if (options === undefined) return;
   checkOptions(op, options, names);
   checkFlag(op, "requiresGrad", options.requiresGrad);
-  if (options.name !== undefined && typeof (options.name as unknown) !== "string") throw new ArgumentError(op, "a name that is a string", describeValue(options.name), "pass a string");
+  if (options.name !== undefined && typeof (options.name as unknown) !== "string")
+    throw new ArgumentError(
+      op,
+      "a name that is a string",
+      describeValue(options.name),
+      "pass a string",
+    );
 }
 
 /**
@@ -43,7 +50,10 @@ function checkCreate(op: string, options: CreateOptions | undefined, names = cre
 function finish(t: Tensor, options: CreateOptions | undefined): Tensor {
   if (options?.name !== undefined) t.name = options.name;
   if (options?.requiresGrad === true) {
-    if (!isFloat(t.dtype)) { t.dispose(); throw new DTypeError("requiresGrad", "a float tensor", t.dtype, "cast it to float32"); }
+    if (!isFloat(t.dtype)) {
+      t.dispose();
+      throw new DTypeError("requiresGrad", "a float tensor", t.dtype, "cast it to float32");
+    }
     t[HANDLE].setGradient(new Gradient(null));
     t[HANDLE].storage.leaf = true;
     t.name = t.name; // names the gradient record too
@@ -60,51 +70,99 @@ export function tensor(data: TensorData, options?: TensorOptions): Tensor {
   checkCreate("tensor", options, tensorNames);
   const host = flatten(data);
   const dtype = options?.dtype === undefined ? host.dtype : checkDType("tensor", options.dtype);
-  const shape = options?.shape === undefined ? host.shape : resolveShape("tensor", options.shape, host.shape);
+  const shape =
+    options?.shape === undefined ? host.shape : resolveShape("tensor", options.shape, host.shape);
   checkGrad("tensor", dtype, options);
   return finish(wrap(uploadOp("tensor", { shape, dtype }, encode(host.values, dtype))), options);
 }
 
 /** Every element `value`. */
-export function full(shape: Shape, value: number, options?: CreateOptions): Tensor { return filled("full", shape, value, options); }
+export function full(shape: Shape, value: number, options?: CreateOptions): Tensor {
+  return filled("full", shape, value, options);
+}
 
-export function zeros(shape: Shape, options?: CreateOptions): Tensor { return filled("zeros", shape, 0, options); }
-export function ones(shape: Shape, options?: CreateOptions): Tensor { return filled("ones", shape, 1, options); }
+export function zeros(shape: Shape, options?: CreateOptions): Tensor {
+  return filled("zeros", shape, 0, options);
+}
+export function ones(shape: Shape, options?: CreateOptions): Tensor {
+  return filled("ones", shape, 1, options);
+}
 
-function filled(op: string, shape: Shape, value: number, options: CreateOptions | undefined): Tensor {
+function filled(
+  op: string,
+  shape: Shape,
+  value: number,
+  options: CreateOptions | undefined,
+): Tensor {
   checkShape(op, shape);
   checkCreate(op, options);
-  const dtype = checkDType(op, options?.dtype ?? "float32"), word = numberWord(op, value, dtype);
+  const dtype = checkDType(op, options?.dtype ?? "float32"),
+    word = numberWord(op, value, dtype);
   checkGrad(op, dtype, options);
   return finish(call(E.fill, [], { shape: [...shape], dtype }, [word]), options);
 }
 
 /** Before anything is made. */
 function checkGrad(op: string, dtype: DType, options: CreateOptions | undefined): void {
-  if (options?.requiresGrad === true && !isFloat(dtype)) throw new DTypeError(op, "a float dtype with requiresGrad", dtype, 'pass dtype: "float32"');
+  if (options?.requiresGrad === true && !isFloat(dtype))
+    throw new DTypeError(op, "a float dtype with requiresGrad", dtype, 'pass dtype: "float32"');
 }
 
 /** `start, start + step, …` below `end`; `arange(n)` counts from 0. int32 when all three are whole, else float32. */
 export function arange(start: number, end?: number, step = 1, options?: CreateOptions): Tensor {
   const [from, to] = end === undefined ? [0, start] : [start, end];
-  if (step === 0 || !Number.isFinite(step) || !Number.isFinite(from) || !Number.isFinite(to)) throw new ArgumentError("arange", "finite numbers and a step that is not 0", `${from}, ${to}, ${step}`, "use linspace for a number of points");
+  if (step === 0 || !Number.isFinite(step) || !Number.isFinite(from) || !Number.isFinite(to))
+    throw new ArgumentError(
+      "arange",
+      "finite numbers and a step that is not 0",
+      `${from}, ${to}, ${step}`,
+      "use linspace for a number of points",
+    );
   checkCreate("arange", options);
   const dtype = options?.dtype ?? ([from, to, step].every(Number.isInteger) ? "int32" : "float32");
-  if (checkDType("arange", dtype) === "bool") throw new DTypeError("arange", "a dtype of numbers", "bool", "cast the result");
+  if (checkDType("arange", dtype) === "bool")
+    throw new DTypeError("arange", "a dtype of numbers", "bool", "cast the result");
   const size = Math.max(0, Math.ceil((to - from) / step));
   if (size > 0) numberWord("arange", from + (size - 1) * step, dtype);
-  return finish(call(E.arange, [], { shape: [size], dtype }, [numberWord("arange", from, dtype), numberWord("arange", size > 1 ? step : 0, dtype)]), options);
+  return finish(
+    call(E.arange, [], { shape: [size], dtype }, [
+      numberWord("arange", from, dtype),
+      numberWord("arange", size > 1 ? step : 0, dtype),
+    ]),
+    options,
+  );
 }
 
 /** `count` numbers evenly spaced from `start` to `end`, both included. */
-export function linspace(start: number, end: number, count: number, options?: CreateOptions): Tensor {
-  if (!Number.isInteger(count) || count < 0) throw new ArgumentError("linspace", "a count of 0 or more", describeValue(count), "pass how many points you want");
-  if (!Number.isFinite(start) || !Number.isFinite(end)) throw new ArgumentError("linspace", "finite numbers", `${describeValue(start)} and ${describeValue(end)}`, "pass where to begin and to end");
+export function linspace(
+  start: number,
+  end: number,
+  count: number,
+  options?: CreateOptions,
+): Tensor {
+  if (!Number.isInteger(count) || count < 0)
+    throw new ArgumentError(
+      "linspace",
+      "a count of 0 or more",
+      describeValue(count),
+      "pass how many points you want",
+    );
+  if (!Number.isFinite(start) || !Number.isFinite(end))
+    throw new ArgumentError(
+      "linspace",
+      "finite numbers",
+      `${describeValue(start)} and ${describeValue(end)}`,
+      "pass where to begin and to end",
+    );
   checkCreate("linspace", options);
   const dtype = checkDType("linspace", options?.dtype ?? "float32");
-  if (!isFloat(dtype)) throw new DTypeError("linspace", "a float dtype", dtype, "use arange for integers");
+  if (!isFloat(dtype))
+    throw new DTypeError("linspace", "a float dtype", dtype, "use arange for integers");
   const step = count > 1 ? (end - start) / (count - 1) : 0;
-  return finish(call(E.arange, [], { shape: [count], dtype }, [f32Bits(start), f32Bits(step)]), options);
+  return finish(
+    call(E.arange, [], { shape: [count], dtype }, [f32Bits(start), f32Bits(step)]),
+    options,
+  );
 }
 
 /** The identity matrix [n, m]; square by default. */
@@ -112,28 +170,41 @@ export function eye(n: number, m: number = n, options?: CreateOptions): Tensor {
   checkShape("eye", [n, m]);
   checkCreate("eye", options);
   const dtype = checkDType("eye", options?.dtype ?? "float32");
-  const [rows] = runOp(E.arange, [], { shape: [n, 1], dtype: "int32" }, [0, 1]), [columns] = runOp(E.arange, [], { shape: [1, m], dtype: "int32" }, [0, 1]);
-  const [equal] = runOp(E.eq, [rows!, columns!], undefined), [out] = runOp(E.cast, [equal!], { dtype });
+  const [rows] = runOp(E.arange, [], { shape: [n, 1], dtype: "int32" }, [0, 1]),
+    [columns] = runOp(E.arange, [], { shape: [1, m], dtype: "int32" }, [0, 1]);
+  const [equal] = runOp(E.eq, [rows!, columns!], undefined),
+    [out] = runOp(E.cast, [equal!], { dtype });
   for (const h of [rows!, columns!, equal!]) h.discard();
   return finish(wrap(out!), options);
 }
 
 /** One-hot rows: [...] of class numbers → [..., classes]. A number out of range gives a row of zeros. */
 export function oneHot(indices: Tensor, classes: number, options?: CreateOptions): Tensor {
-  if (!Number.isInteger(classes) || classes < 1) throw new ArgumentError("oneHot", "a positive number of classes", describeValue(classes), "pass how many classes there are");
+  if (!Number.isInteger(classes) || classes < 1)
+    throw new ArgumentError(
+      "oneHot",
+      "a positive number of classes",
+      describeValue(classes),
+      "pass how many classes there are",
+    );
   checkCreate("oneHot", options);
   const h = live(indices, "oneHot");
-  if (isFloat(h.dtype) || h.dtype === "bool") throw new DTypeError("oneHot", "int32 or uint32 class numbers", h.dtype, "cast them");
+  if (isFloat(h.dtype) || h.dtype === "bool")
+    throw new DTypeError("oneHot", "int32 or uint32 class numbers", h.dtype, "cast them");
   const dtype = checkDType("oneHot", options?.dtype ?? "float32");
   const column = indices.reshape([...indices.shape, 1]);
-  const [range] = runOp(E.arange, [], { shape: [classes], dtype: h.dtype }, [0, 1]), [equal] = runOp(E.eq, [column[HANDLE], range!], undefined), [out] = runOp(E.cast, [equal!], { dtype });
+  const [range] = runOp(E.arange, [], { shape: [classes], dtype: h.dtype }, [0, 1]),
+    [equal] = runOp(E.eq, [column[HANDLE], range!], undefined),
+    [out] = runOp(E.cast, [equal!], { dtype });
   column.dispose();
   for (const handle of [range!, equal!]) handle.discard();
   return finish(wrap(out!), options);
 }
 
 /** Elements of `a` where `condition` is true, of `b` elsewhere; all three broadcast. */
-export function where(condition: Tensor, a: Tensor, b: Tensor): Tensor { return call(E.where, [condition, a, b], undefined); }
+export function where(condition: Tensor, a: Tensor, b: Tensor): Tensor {
+  return call(E.where, [condition, a, b], undefined);
+}
 
 // === Random numbers ===
 
@@ -142,17 +213,32 @@ manualSeed(Math.floor(Math.random() * 2 ** 32));
 
 /** Restarts the generator: the same seed gives the same numbers on every adapter. */
 export function manualSeed(seed: number): void {
-  if (!Number.isSafeInteger(seed) || seed < 0) throw new ArgumentError("manualSeed", "an integer of 0 or more", describeValue(seed), "pass for example 42");
+  if (!Number.isSafeInteger(seed) || seed < 0)
+    throw new ArgumentError(
+      "manualSeed",
+      "an integer of 0 or more",
+      describeValue(seed),
+      "pass for example 42",
+    );
   generator.low = seed >>> 0;
   generator.high = Math.floor(seed / 2 ** 32) >>> 0;
   generator.stream = 0;
 }
 
 /** Where the generator stands, to go back to by `restoreGenerator`: how a recomputed forward pass draws the same numbers. */
-export function generatorState(): Readonly<typeof generator> { return { ...generator }; }
-export function restoreGenerator(state: Readonly<typeof generator>): void { Object.assign(generator, state); }
+export function generatorState(): Readonly<typeof generator> {
+  return { ...generator };
+}
+export function restoreGenerator(state: Readonly<typeof generator>): void {
+  Object.assign(generator, state);
+}
 
-function rememberGenerator(): () => void { const before = generatorState(); return () => { restoreGenerator(before); }; }
+function rememberGenerator(): () => void {
+  const before = generatorState();
+  return () => {
+    restoreGenerator(before);
+  };
+}
 
 /** The scalars of the next random op. Taking them moves the generator on. */
 export function nextRandomWords(): readonly number[] {
@@ -160,36 +246,76 @@ export function nextRandomWords(): readonly number[] {
   return [generator.low, generator.high, generator.stream++ >>> 0];
 }
 
-function draw(op: string, shape: Shape, distribution: "uniform" | "normal", options: CreateOptions | undefined): Tensor {
+function draw(
+  op: string,
+  shape: Shape,
+  distribution: "uniform" | "normal",
+  options: CreateOptions | undefined,
+): Tensor {
   checkShape(op, shape);
   checkCreate(op, options);
   const dtype = checkDType(op, options?.dtype ?? "float32");
   if (!isFloat(dtype)) throw new DTypeError(op, "a float dtype", dtype, "use randint for integers");
-  return finish(call(E.random, [], { shape: [...shape], dtype, distribution }, nextRandomWords()), options);
+  return finish(
+    call(E.random, [], { shape: [...shape], dtype, distribution }, nextRandomWords()),
+    options,
+  );
 }
 
 /** Uniform draws from [0, 1). */
-export function rand(shape: Shape, options?: CreateOptions): Tensor { return draw("rand", shape, "uniform", options); }
+export function rand(shape: Shape, options?: CreateOptions): Tensor {
+  return draw("rand", shape, "uniform", options);
+}
 /** Draws from the standard normal distribution. */
-export function randn(shape: Shape, options?: CreateOptions): Tensor { return draw("randn", shape, "normal", options); }
+export function randn(shape: Shape, options?: CreateOptions): Tensor {
+  return draw("randn", shape, "normal", options);
+}
 
 /** Integers from [low, high), int32 by default. */
 export function randint(low: number, high: number, shape: Shape, options?: CreateOptions): Tensor {
-  if (!Number.isInteger(low) || !Number.isInteger(high) || high <= low) throw new ArgumentError("randint", "whole numbers with low < high", `${describeValue(low)} and ${describeValue(high)}`, "pass randint(low, high, shape); high itself is never drawn");
-  if (high - low > 2 ** 24) throw new ArgumentError("randint", "a range of at most 2^24", String(high - low), "combine two draws");
+  if (!Number.isInteger(low) || !Number.isInteger(high) || high <= low)
+    throw new ArgumentError(
+      "randint",
+      "whole numbers with low < high",
+      `${describeValue(low)} and ${describeValue(high)}`,
+      "pass randint(low, high, shape); high itself is never drawn",
+    );
+  if (high - low > 2 ** 24)
+    throw new ArgumentError(
+      "randint",
+      "a range of at most 2^24",
+      String(high - low),
+      "combine two draws",
+    );
   checkCreate("randint", options);
   const dtype = checkDType("randint", options?.dtype ?? "int32");
   checkShape("randint", shape);
   for (const bound of [low, high - 1]) numberWord("randint", bound, "int32");
-  const [unit] = runOp(E.random, [], { shape: [...shape], dtype: "float32", distribution: "uniform" }, nextRandomWords());
-  const [scaled] = runOp(E.mulScalar, [unit!], { dtype: "float32", reverse: false }, [f32Bits(high - low)]), [whole] = runOp(E.floor, [scaled!], undefined);
-  const [shifted] = runOp(E.cast, [whole!], { dtype: "int32" }), [moved] = runOp(E.addScalar, [shifted!], { dtype: "int32", reverse: false }, [low >>> 0]), [out] = runOp(E.cast, [moved!], { dtype });
+  const [unit] = runOp(
+    E.random,
+    [],
+    { shape: [...shape], dtype: "float32", distribution: "uniform" },
+    nextRandomWords(),
+  );
+  const [scaled] = runOp(E.mulScalar, [unit!], { dtype: "float32", reverse: false }, [
+      f32Bits(high - low),
+    ]),
+    [whole] = runOp(E.floor, [scaled!], undefined);
+  const [shifted] = runOp(E.cast, [whole!], { dtype: "int32" }),
+    [moved] = runOp(E.addScalar, [shifted!], { dtype: "int32", reverse: false }, [low >>> 0]),
+    [out] = runOp(E.cast, [moved!], { dtype });
   for (const h of [unit!, scaled!, whole!, shifted!, moved!]) h.discard();
   return finish(wrap(out!), options);
 }
 
 /** Zeroes elements with probability `p` and scales the rest by 1/(1-p). The gradient sees the same mask. */
 export function dropout(x: Tensor, p: number): Tensor {
-  if (!(p >= 0 && p < 1)) throw new ArgumentError("dropout", "a probability in [0, 1)", describeValue(p), "pass the share to drop, for example 0.5");
+  if (!(p >= 0 && p < 1))
+    throw new ArgumentError(
+      "dropout",
+      "a probability in [0, 1)",
+      describeValue(p),
+      "pass the share to drop, for example 0.5",
+    );
   return call(E.dropout, [x], undefined, [...nextRandomWords(), f32Bits(1 - p)]);
 }

@@ -11,17 +11,34 @@ import { runOp } from "./run.ts";
 import type { Tensor } from "./tensor.ts";
 
 /** Set by tensor.ts: a tensor for a fresh handle, owned by the current scope. */
-export const maker: { wrap: (handle: TensorHandle) => Tensor } = { wrap: () => { throw internal("the tensor class is not loaded"); } };
+export const maker: { wrap: (handle: TensorHandle) => Tensor } = {
+  wrap: () => {
+    throw internal("the tensor class is not loaded");
+  },
+};
 
 /** The live handle behind a tensor. @throws DisposedError; ArgumentError for anything that is no tensor */
 export function handleIn(op: string, t: Tensor): TensorHandle {
   const handle: Handle | undefined = handleOf(t);
-  if (!(handle instanceof TensorHandle)) throw new ArgumentError(op, "a tensor", describeValue(t), "make one with tensor(…)");
+  if (!(handle instanceof TensorHandle))
+    throw new ArgumentError(op, "a tensor", describeValue(t), "make one with tensor(…)");
   handle.assertLive(op);
   return handle;
 }
 
 /** Runs an op that has one result. */
-export function apply<A>(op: OpDef<A>, inputs: readonly Tensor[], attrs: A, words?: readonly number[]): Tensor {
-  return maker.wrap(runOp(op, inputs.map((t) => handleIn(op.name, t)), attrs, words)[0]!);
+export function apply<A>(
+  op: OpDef<A>,
+  inputs: readonly Tensor[],
+  attrs: A,
+  words?: readonly number[],
+): Tensor {
+  return maker.wrap(
+    runOp(
+      op,
+      inputs.map((t) => handleIn(op.name, t)),
+      attrs,
+      words,
+    )[0]!,
+  );
 }

@@ -9,7 +9,8 @@ import { describeValue } from "../base/options.ts";
 import type { NestedArray } from "./tensor.ts";
 
 /** What the integer dtypes hold. */
-export const integerRange: Readonly<Partial<Record<DType, readonly [low: number, high: number]>>> = { int32: [-0x8000_0000, 0x7fff_ffff], uint32: [0, 0xffff_ffff] };
+export const integerRange: Readonly<Partial<Record<DType, readonly [low: number, high: number]>>> =
+  { int32: [-0x8000_0000, 0x7fff_ffff], uint32: [0, 0xffff_ffff] };
 
 /** Whether the whole part of a number can be held. Floats and bools hold any. */
 export function fits(value: number, dtype: DType): boolean {
@@ -21,12 +22,18 @@ export function fits(value: number, dtype: DType): boolean {
 
 function outOfRange(op: string, dtype: DType, got: string): ArgumentError {
   const [low, high] = integerRange[dtype]!;
-  return new ArgumentError(op, `numbers from ${low} to ${high} for ${dtype}`, got, "use float32, or bring the numbers into range");
+  return new ArgumentError(
+    op,
+    `numbers from ${low} to ${high} for ${dtype}`,
+    got,
+    "use float32, or bring the numbers into range",
+  );
 }
 
 /** The word that carries a number into a kernel. @throws ArgumentError for anything but a number, and for one that an integer dtype does not hold */
 export function numberWord(op: string, value: number, dtype: DType): number {
-  if (typeof (value as unknown) !== "number") throw new ArgumentError(op, "a number", describeValue(value), "pass a plain number");
+  if (typeof (value as unknown) !== "number")
+    throw new ArgumentError(op, "a number", describeValue(value), "pass a plain number");
   if (!fits(value, dtype)) throw outOfRange(op, dtype, String(value));
   return dtypeWord(value, dtype);
 }
@@ -35,7 +42,11 @@ export function numberWord(op: string, value: number, dtype: DType): number {
 export type TensorData = number | boolean | readonly TensorData[] | ArrayBufferView;
 
 /** Data as flat numbers, with the shape it has by itself and the dtype it suggests. */
-export interface HostData { readonly values: ArrayLike<number>; readonly shape: readonly number[]; readonly dtype: DType }
+export interface HostData {
+  readonly values: ArrayLike<number>;
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+}
 
 /** @throws ShapeError for ragged arrays, ArgumentError for anything that holds no numbers. */
 export function flatten(data: TensorData): HostData {
@@ -44,37 +55,88 @@ export function flatten(data: TensorData): HostData {
   for (let level: unknown = data; Array.isArray(level); level = level[0]) shape.push(level.length);
   const size = shape.reduce((n, d) => n * d, 1);
   const values = new Float64Array(size);
-  let at = 0, bools = 0;
+  let at = 0,
+    bools = 0;
   const visit = (item: unknown, depth: number): void => {
     if (depth < shape.length) {
-      if (!Array.isArray(item) || item.length !== shape[depth]) throw new ShapeError("tensor", `nested arrays of one shape, ${formatShape(shape)}`, `${Array.isArray(item) ? `a row of ${item.length}` : typeof item} at depth ${depth}`, "make all rows equally long");
+      if (!Array.isArray(item) || item.length !== shape[depth])
+        throw new ShapeError(
+          "tensor",
+          `nested arrays of one shape, ${formatShape(shape)}`,
+          `${Array.isArray(item) ? `a row of ${item.length}` : typeof item} at depth ${depth}`,
+          "make all rows equally long",
+        );
       for (const child of item) visit(child, depth + 1);
     } else if (typeof item === "number") values[at++] = item;
-    else if (typeof item === "boolean") { values[at++] = item ? 1 : 0; bools++; }
-    else throw Array.isArray(item) ? new ShapeError("tensor", `nested arrays of one shape, ${formatShape(shape)}`, "a deeper array", "make all rows equally long") : new ArgumentError("tensor", "numbers or booleans", item === null ? "null" : typeof item, "convert the data first");
+    else if (typeof item === "boolean") {
+      values[at++] = item ? 1 : 0;
+      bools++;
+    } else
+      throw Array.isArray(item)
+        ? new ShapeError(
+            "tensor",
+            `nested arrays of one shape, ${formatShape(shape)}`,
+            "a deeper array",
+            "make all rows equally long",
+          )
+        : new ArgumentError(
+            "tensor",
+            "numbers or booleans",
+            item === null ? "null" : typeof item,
+            "convert the data first",
+          );
   };
   visit(data, 0);
   return { values, shape, dtype: size > 0 && bools === size ? "bool" : "float32" };
 }
 
 function fromView(view: ArrayBufferView): HostData {
-  const of = (dtype: DType): HostData => { const values = view as unknown as ArrayLike<number>; return { values, shape: [values.length], dtype }; };
+  const of = (dtype: DType): HostData => {
+    const values = view as unknown as ArrayLike<number>;
+    return { values, shape: [values.length], dtype };
+  };
   if (view instanceof Float32Array || view instanceof Float64Array) return of("float32");
-  if (view instanceof Int32Array || view instanceof Int16Array || view instanceof Int8Array) return of("int32");
-  if (view instanceof Uint32Array || view instanceof Uint16Array || view instanceof Uint8Array || view instanceof Uint8ClampedArray) return of("uint32");
-  throw new ArgumentError("tensor", "an array of 8, 16, 32 bit integers or floats", view.constructor.name, "convert it to a Float32Array");
+  if (view instanceof Int32Array || view instanceof Int16Array || view instanceof Int8Array)
+    return of("int32");
+  if (
+    view instanceof Uint32Array ||
+    view instanceof Uint16Array ||
+    view instanceof Uint8Array ||
+    view instanceof Uint8ClampedArray
+  )
+    return of("uint32");
+  throw new ArgumentError(
+    "tensor",
+    "an array of 8, 16, 32 bit integers or floats",
+    view.constructor.name,
+    "convert it to a Float32Array",
+  );
 }
 
 /** Whether every number of an array can be held as it is, told by its kind. */
 function surelyFits(values: ArrayLike<number>, dtype: DType): boolean {
-  if (integerRange[dtype] === undefined || values instanceof Uint8Array || values instanceof Uint16Array || values instanceof Uint8ClampedArray) return true;
-  return dtype === "uint32" ? values instanceof Uint32Array : values instanceof Int32Array || values instanceof Int16Array || values instanceof Int8Array;
+  if (
+    integerRange[dtype] === undefined ||
+    values instanceof Uint8Array ||
+    values instanceof Uint16Array ||
+    values instanceof Uint8ClampedArray
+  )
+    return true;
+  return dtype === "uint32"
+    ? values instanceof Uint32Array
+    : values instanceof Int32Array || values instanceof Int16Array || values instanceof Int8Array;
 }
 
 /** The device bytes of `values`, always a fresh copy, padded to 4 bytes. @throws ArgumentError for a number that an integer dtype does not hold */
-export function encode(values: ArrayLike<number>, dtype: DType, op = "tensor"): Uint8Array<ArrayBuffer> {
+export function encode(
+  values: ArrayLike<number>,
+  dtype: DType,
+  op = "tensor",
+): Uint8Array<ArrayBuffer> {
   const n = values.length;
-  if (!surelyFits(values, dtype)) for (let i = 0; i < n; i++) if (!fits(values[i]!, dtype)) throw outOfRange(op, dtype, `${values[i]} at position ${i}`);
+  if (!surelyFits(values, dtype))
+    for (let i = 0; i < n; i++)
+      if (!fits(values[i]!, dtype)) throw outOfRange(op, dtype, `${values[i]} at position ${i}`);
   if (dtype === "float16") {
     const out = new Uint16Array(Math.max(2, n + (n % 2)));
     for (let i = 0; i < n; i++) out[i] = toHalf(values[i]!);
@@ -83,10 +145,22 @@ export function encode(values: ArrayLike<number>, dtype: DType, op = "tensor"): 
   const length = Math.max(1, n);
   let out: Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint32Array<ArrayBuffer>;
   switch (dtype) {
-    case "float32": out = new Float32Array(length); out.set(values); break;
-    case "int32": out = new Int32Array(length); out.set(values); break;
-    case "uint32": out = new Uint32Array(length); out.set(values); break;
-    case "bool": out = new Uint32Array(length); for (let i = 0; i < n; i++) out[i] = values[i] !== 0 ? 1 : 0; break;
+    case "float32":
+      out = new Float32Array(length);
+      out.set(values);
+      break;
+    case "int32":
+      out = new Int32Array(length);
+      out.set(values);
+      break;
+    case "uint32":
+      out = new Uint32Array(length);
+      out.set(values);
+      break;
+    case "bool":
+      out = new Uint32Array(length);
+      for (let i = 0; i < n; i++) out[i] = values[i] !== 0 ? 1 : 0;
+      break;
   }
   return new Uint8Array(out.buffer);
 }
@@ -94,41 +168,57 @@ export function encode(values: ArrayLike<number>, dtype: DType, op = "tensor"): 
 /** Device bytes as the host array of a dtype. */
 export function decode(dtype: DType, bytes: ArrayBuffer, size: number): HostArray {
   switch (dtype) {
-    case "float32": return new Float32Array(bytes, 0, size);
-    case "int32": return new Int32Array(bytes, 0, size);
-    case "uint32": return new Uint32Array(bytes, 0, size);
-    case "bool": return Uint8Array.from(new Uint32Array(bytes, 0, size));
-    case "float16": return Float32Array.from(new Uint16Array(bytes, 0, size), fromHalf);
-    default: throw new DTypeError("data", "a known dtype", String(dtype satisfies never));
+    case "float32":
+      return new Float32Array(bytes, 0, size);
+    case "int32":
+      return new Int32Array(bytes, 0, size);
+    case "uint32":
+      return new Uint32Array(bytes, 0, size);
+    case "bool":
+      return Uint8Array.from(new Uint32Array(bytes, 0, size));
+    case "float16":
+      return Float32Array.from(new Uint16Array(bytes, 0, size), fromHalf);
+    default:
+      throw new DTypeError("data", "a known dtype", String(dtype satisfies never));
   }
 }
 
 /** IEEE 754 binary16 from a number, rounded to nearest even. */
 export function toHalf(value: number): number {
-  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0, m = Math.abs(value);
+  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0,
+    m = Math.abs(value);
   if (Number.isNaN(value)) return 0x7e00;
   if (m >= 65520) return sign | 0x7c00;
   if (m < 2 ** -14) return sign | roundEven(m * 2 ** 24); // subnormal; a carry becomes the smallest normal by itself
-  const e = Math.floor(Math.log2(m)), exponent = m < 2 ** e ? e - 1 : m >= 2 ** (e + 1) ? e + 1 : e;
+  const e = Math.floor(Math.log2(m)),
+    exponent = m < 2 ** e ? e - 1 : m >= 2 ** (e + 1) ? e + 1 : e;
   return sign | (((exponent + 15) << 10) + roundEven((m / 2 ** exponent - 1) * 1024));
 }
 
 function roundEven(x: number): number {
-  const low = Math.floor(x), rest = x - low;
-  return rest > 0.5 || rest === 0.5 && low % 2 === 1 ? low + 1 : low;
+  const low = Math.floor(x),
+    rest = x - low;
+  return rest > 0.5 || (rest === 0.5 && low % 2 === 1) ? low + 1 : low;
 }
 
 /** A number from IEEE 754 binary16. */
 export function fromHalf(bits: number): number {
-  const sign = (bits & 0x8000) === 0 ? 1 : -1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
+  const sign = (bits & 0x8000) === 0 ? 1 : -1,
+    exponent = (bits >> 10) & 31,
+    fraction = bits & 1023;
   if (exponent === 31) return fraction === 0 ? sign * Infinity : NaN;
-  return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+  return exponent === 0
+    ? sign * fraction * 2 ** -24
+    : sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
 export function nested(values: ArrayLike<number>, shape: Shape, dtype: DType): NestedArray {
   let at = 0;
   const build = (depth: number): NestedArray => {
-    if (depth === shape.length) { const v = values[at++]!; return dtype === "bool" ? v !== 0 : v; }
+    if (depth === shape.length) {
+      const v = values[at++]!;
+      return dtype === "bool" ? v !== 0 : v;
+    }
     return Array.from({ length: shape[depth]! }, () => build(depth + 1));
   };
   return build(0);
@@ -136,14 +226,15 @@ export function nested(values: ArrayLike<number>, shape: Shape, dtype: DType): N
 
 /** At most 6 entries per dimension, like NumPy. */
 export function preview(values: ArrayLike<number>, shape: Shape, dtype: DType): string {
-  const format = (v: number): string => (dtype === "bool" ? String(v !== 0) : Number.isInteger(v) ? String(v) : v.toPrecision(5));
+  const format = (v: number): string =>
+    dtype === "bool" ? String(v !== 0) : Number.isInteger(v) ? String(v) : v.toPrecision(5);
   const strides = shape.map((_, i) => shape.slice(i + 1).reduce((n, d) => n * d, 1));
   const build = (depth: number, at: number): string => {
     if (depth === shape.length) return format(values[at]!);
-    const n = shape[depth]!, indices = n <= 6 ? [...Array(n).keys()] : [0, 1, 2, -1, n - 3, n - 2, n - 1];
+    const n = shape[depth]!,
+      indices = n <= 6 ? [...Array(n).keys()] : [0, 1, 2, -1, n - 3, n - 2, n - 1];
     const parts = indices.map((i) => (i === -1 ? "…" : build(depth + 1, at + i * strides[depth]!)));
     return `[${parts.join(depth === shape.length - 1 ? ", " : `,\n${" ".repeat(depth + 1)}`)}]`;
   };
   return build(0, 0);
 }
-

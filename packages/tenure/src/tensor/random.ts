@@ -12,12 +12,14 @@ import type { Tensor } from "./tensor.ts";
 /** 1 with the probability each element gives, else 0; in the dtype of the probabilities. */
 export function bernoulli(probabilities: Tensor): Tensor {
   const { dtype, layout } = handleIn("bernoulli", probabilities);
-  if (!isFloat(dtype)) throw new DTypeError("bernoulli", "float probabilities", dtype, "cast them to float32");
+  if (!isFloat(dtype))
+    throw new DTypeError("bernoulli", "float probabilities", dtype, "cast them to float32");
   return scoped(() => rand(layout.shape).lt(probabilities).to(dtype), "bernoulli");
 }
 
 /** The numbers 0 … n - 1 in random order, int32. */
 export function randperm(n: number): Tensor {
-  if (!Number.isInteger(n) || n < 0 || n > 2 ** 24) throw new ArgumentError("randperm", "a whole number from 0 to 2^24", String(n));
+  if (!Number.isInteger(n) || n < 0 || n > 2 ** 24)
+    throw new ArgumentError("randperm", "a whole number from 0 to 2^24", String(n));
   return scoped(() => argSort(rand([n]), 0), "randperm");
 }

@@ -19,14 +19,21 @@ import { GradNode, Gradient, type Saved, castMode, gradMode } from "./tape.ts";
 const noWords: readonly number[] = [];
 
 /** Sees every op that computes, with its results, right after it was recorded. For anomaly detection; null costs nothing. */
-export const observer: { current: ((op: AnyOp, inputs: readonly TensorHandle[], outputs: readonly TensorHandle[]) => void) | null } = { current: null };
+export const observer: {
+  current:
+    ((op: AnyOp, inputs: readonly TensorHandle[], outputs: readonly TensorHandle[]) => void) | null;
+} = { current: null };
 
 /** A virtual storage for `meta`. @throws OutOfMemoryError, DTypeError when the device could never hold it. */
 export function allocate(op: string, { shape, dtype }: Meta, role: Role): Storage {
   const bytes = Math.max(4, Math.ceil((sizeOf(shape) * dtypeBytes(dtype)) / 4) * 4);
   const { device } = runtime;
   if (device !== null) {
-    if (bytes > device.info.maxTensorBytes) throw new OutOfMemoryError(op, `expected a tensor of at most ${device.info.maxTensorBytes} bytes on ${device.info.name}, got ${formatShape(shape)} ${dtype} with ${bytes} bytes; split it along a dimension`);
+    if (bytes > device.info.maxTensorBytes)
+      throw new OutOfMemoryError(
+        op,
+        `expected a tensor of at most ${device.info.maxTensorBytes} bytes on ${device.info.name}, got ${formatShape(shape)} ${dtype} with ${bytes} bytes; split it along a dimension`,
+      );
     if (dtype === "float16") requireHalf(op);
   }
   return new Storage(bytes, role);
@@ -35,15 +42,30 @@ export function allocate(op: string, { shape, dtype }: Meta, role: Role): Storag
 /** @throws DTypeError when there is a device and it has no float16 */
 export function requireHalf(op: string): void {
   const { device } = runtime;
-  if (device !== null && !device.caps.f16) throw new DTypeError(op, "a device with shader-f16 for float16 tensors", `${device.info.name} without it`, 'stay with float32, or choose another adapter with init({ device }); deviceInfo().features says "shader-f16" where it works');
+  if (device !== null && !device.caps.f16)
+    throw new DTypeError(
+      op,
+      "a device with shader-f16 for float16 tensors",
+      `${device.info.name} without it`,
+      'stay with float32, or choose another adapter with init({ device }); deviceInfo().features says "shader-f16" where it works',
+    );
 }
 
 function coversStorage({ layout, dtype, storage }: Operand): boolean {
-  return layout.contiguous && layout.offset === 0 && Math.ceil((layout.size * dtypeBytes(dtype)) / 4) * 4 === storage.bytes;
+  return (
+    layout.contiguous &&
+    layout.offset === 0 &&
+    Math.ceil((layout.size * dtypeBytes(dtype)) / 4) * 4 === storage.bytes
+  );
 }
 
 /** Runs an op on live handles. One result per output. */
-export function runOp(op: AnyOp, inputs: readonly TensorHandle[], attrs: unknown, words: readonly number[] = noWords): TensorHandle[] {
+export function runOp(
+  op: AnyOp,
+  inputs: readonly TensorHandle[],
+  attrs: unknown,
+  words: readonly number[] = noWords,
+): TensorHandle[] {
   const dtype = castMode.enabled ? precisionOf(op) : undefined;
   if (dtype === undefined) return runAs(op, inputs, attrs, words);
   const temporaries: TensorHandle[] = [];
@@ -54,14 +76,30 @@ export function runOp(op: AnyOp, inputs: readonly TensorHandle[], attrs: unknown
       temporaries.push(as!);
       return as!;
     });
-    return runAs(op, converted, attrs !== null && typeof attrs === "object" && "dtype" in attrs && attrs.dtype !== dtype && isFloat(attrs.dtype as DType) ? { ...attrs, dtype } : attrs, words);
+    return runAs(
+      op,
+      converted,
+      attrs !== null &&
+        typeof attrs === "object" &&
+        "dtype" in attrs &&
+        attrs.dtype !== dtype &&
+        isFloat(attrs.dtype as DType)
+        ? { ...attrs, dtype }
+        : attrs,
+      words,
+    );
   } finally {
     for (const t of temporaries) t.discard();
   }
 }
 
 /** Runs an op on inputs of the dtypes they have. */
-function runAs(op: AnyOp, inputs: readonly TensorHandle[], attrs: unknown, words: readonly number[]): TensorHandle[] {
+function runAs(
+  op: AnyOp,
+  inputs: readonly TensorHandle[],
+  attrs: unknown,
+  words: readonly number[],
+): TensorHandle[] {
   for (let i = 0; i < inputs.length; i++) {
     inputs[i]!.assertLive(op.name);
     const trouble = inputs[i]!.storage.trouble();
@@ -73,29 +111,56 @@ function runAs(op: AnyOp, inputs: readonly TensorHandle[], attrs: unknown, words
   const inplaceOf = op.facts.inplaceOf;
   if (inplaceOf !== undefined) checkInplace(op, inputs, inplaceOf);
   const wantsGrad = gradMode.enabled && isFloat(metas[0]!.dtype) && wantsGradient(op, inputs);
-  if (wantsGrad && op.vjp === undefined) throw new GradError(op.name, `expected inputs without gradients, got one with requiresGrad, and ${op.name} has no gradient; detach() it, or use noGrad(() => …)`);
+  if (wantsGrad && op.vjp === undefined)
+    throw new GradError(
+      op.name,
+      `expected inputs without gradients, got one with requiresGrad, and ${op.name} has no gradient; detach() it, or use noGrad(() => …)`,
+    );
   keepWithinLimits();
-  return op.view !== undefined ? [runView(op, inputs[0]!, metas[0]!, attrs, wantsGrad)] : runKernel(op, inputs, metas, attrs, words, wantsGrad);
+  return op.view !== undefined
+    ? [runView(op, inputs[0]!, metas[0]!, attrs, wantsGrad)]
+    : runKernel(op, inputs, metas, attrs, words, wantsGrad);
 }
 
-function runKernel(op: AnyOp, inputs: readonly TensorHandle[], metas: readonly Meta[], attrs: unknown, words: readonly number[], wantsGrad: boolean): TensorHandle[] {
+function runKernel(
+  op: AnyOp,
+  inputs: readonly TensorHandle[],
+  metas: readonly Meta[],
+  attrs: unknown,
+  words: readonly number[],
+  wantsGrad: boolean,
+): TensorHandle[] {
   const inplaceOf = op.facts.inplaceOf;
-  const fresh: (Storage | null)[] = metas.map((meta, k) => ((inplaceOf?.[k] ?? -1) === -1 ? allocate(op.name, meta, "activation") : null));
-  if (inplaceOf !== undefined) for (const i of inplaceOf) if (i !== -1) redirectReads(inputs[i]!.storage, () => duplicate(inputs[i]!.storage));
+  const fresh: (Storage | null)[] = metas.map((meta, k) =>
+    (inplaceOf?.[k] ?? -1) === -1 ? allocate(op.name, meta, "activation") : null,
+  );
+  if (inplaceOf !== undefined)
+    for (const i of inplaceOf)
+      if (i !== -1) redirectReads(inputs[i]!.storage, () => duplicate(inputs[i]!.storage));
   const operands = prepared(op, inputs);
   const saved = wantsGrad ? saveInputs(op, inputs) : null; // before an in-place write moves the version on
   const outputs = metas.map((meta, k): TensorHandle => {
     const storage = fresh[k] ?? null;
-    if (storage !== null) return new TensorHandle(storage, contiguousLayout(meta.shape), meta.dtype, null);
+    if (storage !== null)
+      return new TensorHandle(storage, contiguousLayout(meta.shape), meta.dtype, null);
     const target = inputs[inplaceOf![k]!]!;
     return new TensorHandle(target.storage, target.layout, target.dtype, target.gradient);
   });
   record(op, operands.list, outputs, attrs, words);
   for (const temporary of operands.temporaries) temporary.release();
   for (const out of outputs) out.version = out.storage.version;
-  if (inplaceOf !== undefined) for (let k = 0; k < outputs.length; k++) if (inplaceOf[k] !== -1) inputs[inplaceOf[k]!]!.version = outputs[k]!.version;
+  if (inplaceOf !== undefined)
+    for (let k = 0; k < outputs.length; k++)
+      if (inplaceOf[k] !== -1) inputs[inplaceOf[k]!]!.version = outputs[k]!.version;
   if (saved !== null) {
-    const gradient = tapeNode(op, inputs, attrs, words, saved, op.saves?.output === true ? save(outputs[0]!) : null);
+    const gradient = tapeNode(
+      op,
+      inputs,
+      attrs,
+      words,
+      saved,
+      op.saves?.output === true ? save(outputs[0]!) : null,
+    );
     outputs[0]!.setGradient(gradient);
     const target = inplaceOf?.[0] ?? -1;
     if (target !== -1) inputs[target]!.storage.tapedVersion = inputs[target]!.storage.version;
@@ -106,8 +171,15 @@ function runKernel(op: AnyOp, inputs: readonly TensorHandle[], metas: readonly M
   return outputs;
 }
 
-function runView(op: AnyOp, input: TensorHandle, meta: Meta, attrs: unknown, wantsGrad: boolean): TensorHandle {
-  let layout: Layout | undefined = op.view!(input.layout, attrs), storage = input.storage;
+function runView(
+  op: AnyOp,
+  input: TensorHandle,
+  meta: Meta,
+  attrs: unknown,
+  wantsGrad: boolean,
+): TensorHandle {
+  let layout: Layout | undefined = op.view!(input.layout, attrs),
+    storage = input.storage;
   let temporary: Storage | null = null;
   if (layout === undefined) {
     const whole = contiguous(input);
@@ -123,7 +195,11 @@ function runView(op: AnyOp, input: TensorHandle, meta: Meta, attrs: unknown, wan
 /** A contiguous copy of a view, recorded but not taped. The caller releases the one reference. */
 function contiguous(input: Operand): Operand {
   const layout = contiguousLayout(input.layout.shape);
-  const storage = allocate("copy", { shape: layout.shape, dtype: input.dtype }, "activation").retain();
+  const storage = allocate(
+    "copy",
+    { shape: layout.shape, dtype: input.dtype },
+    "activation",
+  ).retain();
   const output = { storage, layout, dtype: input.dtype };
   record(copy, [input], [output], undefined, noWords);
   return output;
@@ -131,13 +207,23 @@ function contiguous(input: Operand): Operand {
 
 /** A copy of all bytes of a storage, recorded but not taped. */
 function duplicate(storage: Storage): Storage {
-  const layout = contiguousLayout([storage.bytes / 4]), copied = new Storage(storage.bytes, "activation");
-  record(copy, [{ storage, layout, dtype: "uint32" }], [{ storage: copied, layout, dtype: "uint32" }], undefined, noWords);
+  const layout = contiguousLayout([storage.bytes / 4]),
+    copied = new Storage(storage.bytes, "activation");
+  record(
+    copy,
+    [{ storage, layout, dtype: "uint32" }],
+    [{ storage: copied, layout, dtype: "uint32" }],
+    undefined,
+    noWords,
+  );
   return copied;
 }
 
 /** Operands as the kernel needs them: contiguous where it says so, and apart from a target they overlap. */
-function prepared(op: AnyOp, inputs: readonly TensorHandle[]): { list: readonly Operand[]; temporaries: readonly Storage[] } {
+function prepared(
+  op: AnyOp,
+  inputs: readonly TensorHandle[],
+): { list: readonly Operand[]; temporaries: readonly Storage[] } {
   let list: Operand[] | null = null;
   const temporaries: Storage[] = [];
   const replace = (i: number): void => {
@@ -145,20 +231,33 @@ function prepared(op: AnyOp, inputs: readonly TensorHandle[]): { list: readonly 
     temporaries.push(whole.storage);
     (list ??= [...inputs])[i] = whole;
   };
-  if (op.contiguousInputs !== undefined) for (const i of op.contiguousInputs) if (!inputs[i]!.layout.contiguous) replace(i);
+  if (op.contiguousInputs !== undefined)
+    for (const i of op.contiguousInputs) if (!inputs[i]!.layout.contiguous) replace(i);
   const inplaceOf = op.facts.inplaceOf;
   if (inplaceOf !== undefined) {
     for (let i = 0; i < inputs.length; i++) {
       if (inplaceOf.includes(i)) continue;
       // t.add_(t.transpose()): the other view would be overwritten while it is read.
-      for (const target of inplaceOf) if (target !== -1 && inputs[i]!.storage === inputs[target]!.storage && !sameView(inputs[i]!.layout, inputs[target]!.layout)) { replace(i); break; }
+      for (const target of inplaceOf)
+        if (
+          target !== -1 &&
+          inputs[i]!.storage === inputs[target]!.storage &&
+          !sameView(inputs[i]!.layout, inputs[target]!.layout)
+        ) {
+          replace(i);
+          break;
+        }
     }
   }
   return { list: list ?? inputs, temporaries };
 }
 
 function sameView(a: Layout, b: Layout): boolean {
-  return a.offset === b.offset && a.shape.length === b.shape.length && a.shape.every((d, i) => d === b.shape[i] && (d === 1 || a.strides[i] === b.strides[i]));
+  return (
+    a.offset === b.offset &&
+    a.shape.length === b.shape.length &&
+    a.shape.every((d, i) => d === b.shape[i] && (d === 1 || a.strides[i] === b.strides[i]))
+  );
 }
 
 function wantsGradient(op: AnyOp, inputs: readonly TensorHandle[]): boolean {
@@ -169,38 +268,88 @@ function wantsGradient(op: AnyOp, inputs: readonly TensorHandle[]): boolean {
     if (input.version < input.storage.tapedVersion) throw leftBehind(op, input);
     if (input.gradient === null) continue;
     // A leaf is what its storage holds; a result is what its op computed.
-    if (input.gradient.node !== null && input.version !== input.storage.version) throw leftBehind(op, input);
+    if (input.gradient.node !== null && input.version !== input.storage.version)
+      throw leftBehind(op, input);
     wanted = true;
   }
   return wanted;
 }
 
 function leftBehind(op: AnyOp, input: TensorHandle): GradError {
-  return new GradError(op.name, `expected ${input.describe()} as it was recorded, got one whose storage another alias has changed in place; use the tensor the in-place op returned`);
+  return new GradError(
+    op.name,
+    `expected ${input.describe()} as it was recorded, got one whose storage another alias has changed in place; use the tensor the in-place op returned`,
+  );
 }
 
-function checkInplace(op: AnyOp, inputs: readonly TensorHandle[], inplaceOf: readonly number[]): void {
+function checkInplace(
+  op: AnyOp,
+  inputs: readonly TensorHandle[],
+  inplaceOf: readonly number[],
+): void {
   for (const i of inplaceOf) {
     if (i === -1) continue;
     const target = inputs[i]!;
-    if (gradMode.enabled && target.gradient !== null && target.gradient.node === null) throw new GradError(op.name, `expected a tensor that is not a leaf of the graph, got ${target.describe()} with requiresGrad; update it inside noGrad(() => …)`);
-    if (gradMode.enabled && target.storage.leaf && inputs.some((x) => x.gradient !== null)) throw new GradError(op.name, `expected a tensor of its own, got ${target.describe()}, a view of a leaf with requiresGrad; update it inside noGrad(() => …), or clone() it first`);
-    if (gradMode.enabled && target.gradient === null && op.vjp === undefined && inputs.some((x) => x.gradient !== null)) throw new GradError(op.name, "expected inputs without gradients, got one with requiresGrad; use noGrad(() => …)");
-    if (target.layout.size > 1 && target.layout.strides.some((s, k) => s === 0 && target.layout.shape[k]! > 1)) throw new ShapeError(op.name, "a target with a place for every element", `an expanded view ${formatShape(target.layout.shape)}`, "clone() it first");
+    if (gradMode.enabled && target.gradient !== null && target.gradient.node === null)
+      throw new GradError(
+        op.name,
+        `expected a tensor that is not a leaf of the graph, got ${target.describe()} with requiresGrad; update it inside noGrad(() => …)`,
+      );
+    if (gradMode.enabled && target.storage.leaf && inputs.some((x) => x.gradient !== null))
+      throw new GradError(
+        op.name,
+        `expected a tensor of its own, got ${target.describe()}, a view of a leaf with requiresGrad; update it inside noGrad(() => …), or clone() it first`,
+      );
+    if (
+      gradMode.enabled &&
+      target.gradient === null &&
+      op.vjp === undefined &&
+      inputs.some((x) => x.gradient !== null)
+    )
+      throw new GradError(
+        op.name,
+        "expected inputs without gradients, got one with requiresGrad; use noGrad(() => …)",
+      );
+    if (
+      target.layout.size > 1 &&
+      target.layout.strides.some((s, k) => s === 0 && target.layout.shape[k]! > 1)
+    )
+      throw new ShapeError(
+        op.name,
+        "a target with a place for every element",
+        `an expanded view ${formatShape(target.layout.shape)}`,
+        "clone() it first",
+      );
   }
 }
 
 function save(handle: Operand): Saved {
-  return { storage: handle.storage.retain(), layout: handle.layout, dtype: handle.dtype, version: handle.storage.version };
+  return {
+    storage: handle.storage.retain(),
+    layout: handle.layout,
+    dtype: handle.dtype,
+    version: handle.storage.version,
+  };
 }
 
 function saveInputs(op: AnyOp, inputs: readonly TensorHandle[]): (Saved | null)[] {
   return inputs.map((input, i) => (op.saves?.inputs?.includes(i) === true ? save(input) : null));
 }
 
-function tapeNode(op: AnyOp, inputs: readonly TensorHandle[], attrs: unknown, words: readonly number[], saved: (Saved | null)[], savedOutput: Saved | null): Gradient {
+function tapeNode(
+  op: AnyOp,
+  inputs: readonly TensorHandle[],
+  attrs: unknown,
+  words: readonly number[],
+  saved: (Saved | null)[],
+  savedOutput: Saved | null,
+): Gradient {
   const edges = inputs.map((x) => (isFloat(x.dtype) ? x.gradient : null));
-  const metas = inputs.map((x): Meta => ({ shape: x.layout.shape, dtype: x.dtype, columns: !x.layout.contiguous && x.layout.strides.at(-2) === 1 }));
+  const metas = inputs.map((x): Meta => ({
+    shape: x.layout.shape,
+    dtype: x.dtype,
+    columns: !x.layout.contiguous && x.layout.strides.at(-2) === 1,
+  }));
   const node = new GradNode(op, attrs, words, metas, edges, saved, savedOutput, labels.layer);
   const gradient = new Gradient(node);
   node.output = gradient;
@@ -210,14 +359,22 @@ function tapeNode(op: AnyOp, inputs: readonly TensorHandle[], attrs: unknown, wo
 /** A tensor with the bytes of `data`, which it takes over. */
 export function uploadOp(op: string, meta: Meta, data: Uint8Array<ArrayBuffer>): TensorHandle {
   keepWithinLimits();
-  const handle = new TensorHandle(allocate(op, meta, "input"), contiguousLayout(meta.shape), meta.dtype, null);
+  const handle = new TensorHandle(
+    allocate(op, meta, "input"),
+    contiguousLayout(meta.shape),
+    meta.dtype,
+    null,
+  );
   recordUpload(handle.storage, data);
   return handle;
 }
 
 /** A handle on what was saved, for gradient rules. @throws GradError when it was overwritten since. */
 export function restored(saved: Saved, gradient: Gradient | null, op: AnyOp): TensorHandle {
-  if (saved.version !== saved.storage.version) throw new GradError("backward", `expected the ${saved.dtype} ${formatShape(saved.layout.shape)} tensor that ${op.name} saved, got one that was changed in place since; use the op without underscore, or change it after backward()`);
+  if (saved.version !== saved.storage.version)
+    throw new GradError(
+      "backward",
+      `expected the ${saved.dtype} ${formatShape(saved.layout.shape)} tensor that ${op.name} saved, got one that was changed in place since; use the op without underscore, or change it after backward()`,
+    );
   return new TensorHandle(saved.storage, saved.layout, saved.dtype, gradient);
 }
-

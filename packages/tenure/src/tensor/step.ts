@@ -13,10 +13,14 @@ export { stepEnded } from "../runtime/execute.ts";
  * traced. Nothing else is ever discarded, so everywhere else this costs nothing.
  * @param remember called at once where it matters; returns what restores the state of now
  */
-export function whenDiscarded(remember: () => () => void): void { if (runtime.executor !== null || runtime.tracing) program.undo.push(remember()); }
+export function whenDiscarded(remember: () => () => void): void {
+  if (runtime.executor !== null || runtime.tracing) program.undo.push(remember());
+}
 
 /** The label ops get now. */
-export function currentLayer(): string { return labels.layer; }
+export function currentLayer(): string {
+  return labels.layer;
+}
 
 /** Runs `fn` with recorded ops labelled; null leaves a label as it is. */
 export function labelled<T>(phase: Phase | null, layer: string | null, fn: () => T): T {

@@ -44,7 +44,10 @@ export class Gradient {
     if (node !== null) node.refs++;
   }
 
-  retain(): this { this.refs++; return this; }
+  retain(): this {
+    this.refs++;
+    return this;
+  }
 
   release(): void {
     if (--this.refs > 0) return;
@@ -93,7 +96,16 @@ export class GradNode {
   /** Set once a backward pass has used and freed what was saved. */
   consumed = false;
 
-  constructor(op: AnyOp, attrs: unknown, words: readonly number[], metas: readonly Meta[], edges: readonly (Gradient | null)[], savedInputs: (Saved | null)[], savedOutput: Saved | null, layer: string) {
+  constructor(
+    op: AnyOp,
+    attrs: unknown,
+    words: readonly number[],
+    metas: readonly Meta[],
+    edges: readonly (Gradient | null)[],
+    savedInputs: (Saved | null)[],
+    savedOutput: Saved | null,
+    layer: string,
+  ) {
     this.op = op;
     this.attrs = attrs;
     this.words = words;

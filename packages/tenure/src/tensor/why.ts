@@ -14,35 +14,55 @@ declare module "../ownership/scope.ts" {
   interface ScopeTensor extends Tensor {}
 }
 
-reasonSources.push((handle) => (handle instanceof TensorHandle ? reasonsOf(handle.storage, handle) : []));
+reasonSources.push((handle) =>
+  handle instanceof TensorHandle ? reasonsOf(handle.storage, handle) : [],
+);
 
 function reasonsOf(storage: Storage, asked: Handle): Reason[] {
   const found: Reason[] = [];
   let explained = asked.isLive ? 1 : 0;
-  const nodes = new Set<GradNode>(), records = new Set<Gradient>();
+  const nodes = new Set<GradNode>(),
+    records = new Set<Gradient>();
   for (const root of liveHandles()) {
     if (!(root instanceof TensorHandle)) continue;
-    if (root.storage === storage && root !== asked) { explained++; found.push({ kind: "alias", text: `${root.describe()}, an alias ${root.owner()}` }); }
+    if (root.storage === storage && root !== asked) {
+      explained++;
+      found.push({ kind: "alias", text: `${root.describe()}, an alias ${root.owner()}` });
+    }
     const isIt = (saved: Saved | null): boolean => saved?.storage === storage;
     const stack = [root.gradient];
     for (let record = stack.pop(); record !== undefined; record = stack.pop()) {
       if (record === null || records.has(record)) continue;
       records.add(record);
-      if (isIt(record.grad)) { explained++; found.push({ kind: "gradient", text: `the gradient of ${record === root.gradient ? root.describe() : `a leaf below ${root.describe()}`}` }); }
+      if (isIt(record.grad)) {
+        explained++;
+        found.push({
+          kind: "gradient",
+          text: `the gradient of ${record === root.gradient ? root.describe() : `a leaf below ${root.describe()}`}`,
+        });
+      }
       const { node } = record;
       if (node === null || nodes.has(node)) continue;
       nodes.add(node);
       for (const saved of [...node.savedInputs, node.savedOutput]) {
         if (!isIt(saved)) continue;
         explained++;
-        found.push({ kind: "graph", text: `saved by ${node.op.name} for the backward pass of ${root.describe()}, ${root.owner()}` });
+        found.push({
+          kind: "graph",
+          text: `saved by ${node.op.name} for the backward pass of ${root.describe()}, ${root.owner()}`,
+        });
       }
       stack.push(...node.edges);
     }
   }
   const reads = pendingReads(storage);
-  if (reads > 0) found.push({ kind: "read", text: `${reads} pending read${reads === 1 ? "" : "s"}` });
+  if (reads > 0)
+    found.push({ kind: "read", text: `${reads} pending read${reads === 1 ? "" : "s"}` });
   const rest = storage.refs - explained - reads;
-  if (rest > 0) found.push({ kind: "unknown", text: `${rest} reference${rest === 1 ? "" : "s"} held by work under way` });
+  if (rest > 0)
+    found.push({
+      kind: "unknown",
+      text: `${rest} reference${rest === 1 ? "" : "s"} held by work under way`,
+    });
   return found;
 }

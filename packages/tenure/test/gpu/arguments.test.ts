@@ -4,8 +4,39 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { ArgumentError, TenureError, type Tensor, arange, eye, full, grad, init, linspace, memory, newDisposeScope, oneHot, ones, rand, randint, randn, tensor, valueAndGrad, zeros } from "tenure";
-import { ArrayDataset, DataLoader, fromSafetensors, loadCheckpoint, packCheckpoint, parseNpy, parseNpz, readSafetensors, saveCheckpoint, unpackCheckpoint } from "tenure/data";
+import {
+  ArgumentError,
+  TenureError,
+  type Tensor,
+  arange,
+  eye,
+  full,
+  grad,
+  init,
+  linspace,
+  memory,
+  newDisposeScope,
+  oneHot,
+  ones,
+  rand,
+  randint,
+  randn,
+  tensor,
+  valueAndGrad,
+  zeros,
+} from "tenure";
+import {
+  ArrayDataset,
+  DataLoader,
+  fromSafetensors,
+  loadCheckpoint,
+  packCheckpoint,
+  parseNpy,
+  parseNpz,
+  readSafetensors,
+  saveCheckpoint,
+  unpackCheckpoint,
+} from "tenure/data";
 import * as nn from "tenure/nn";
 import * as optim from "tenure/optim";
 import { gradcheck } from "tenure/testing";
@@ -25,45 +56,155 @@ const dataset = new ArrayDataset({ x: { data: [1, 2], shape: [] } });
 
 /** Every function that takes options: its name in errors, and a call with some. */
 const functions: readonly (readonly [string, (o: Options) => unknown])[] = [
-  ["init", (o) => init(o)], ["tensor", (o) => tensor([1], o)], ["zeros", (o) => zeros([1], o)], ["ones", (o) => ones([1], o)], ["full", (o) => full([1], 2, o)], ["arange", (o) => arange(0, 2, 1, o)],
-  ["linspace", (o) => linspace(0, 1, 2, o)], ["eye", (o) => eye(2, 2, o)], ["oneHot", (o) => oneHot(i(2), 3, o)], ["rand", (o) => rand([1], o)], ["randn", (o) => randn([1], o)], ["randint", (o) => randint(0, 2, [1], o)],
-  ["newDisposeScope", (o) => newDisposeScope(o)], ["live", (o) => memory.live(o)], ["backward", (o) => { p.sum().backward(undefined, o); }], ["grad", (o) => grad((x) => x.sum(), o)(p)], ["grad", (o) => valueAndGrad((x) => x.sum(), o)(p)],
+  ["init", (o) => init(o)],
+  ["tensor", (o) => tensor([1], o)],
+  ["zeros", (o) => zeros([1], o)],
+  ["ones", (o) => ones([1], o)],
+  ["full", (o) => full([1], 2, o)],
+  ["arange", (o) => arange(0, 2, 1, o)],
+  ["linspace", (o) => linspace(0, 1, 2, o)],
+  ["eye", (o) => eye(2, 2, o)],
+  ["oneHot", (o) => oneHot(i(2), 3, o)],
+  ["rand", (o) => rand([1], o)],
+  ["randn", (o) => randn([1], o)],
+  ["randint", (o) => randint(0, 2, [1], o)],
+  ["newDisposeScope", (o) => newDisposeScope(o)],
+  ["live", (o) => memory.live(o)],
+  [
+    "backward",
+    (o) => {
+      p.sum().backward(undefined, o);
+    },
+  ],
+  ["grad", (o) => grad((x) => x.sum(), o)(p)],
+  ["grad", (o) => valueAndGrad((x) => x.sum(), o)(p)],
   ["gradcheck", (o) => gradcheck((x) => x, [{ shape: [1], values: [1] }], o)],
-  ["conv1d", (o) => F.conv1d(f(1, 1, 4), f(1, 1, 2), null, o)], ["conv2d", (o) => F.conv2d(f(1, 1, 4, 4), f(1, 1, 2, 2), null, o)], ["convTranspose1d", (o) => F.convTranspose1d(f(1, 1, 4), f(1, 1, 2), null, o)],
-  ["convTranspose2d", (o) => F.convTranspose2d(f(1, 1, 4, 4), f(1, 1, 2, 2), null, o)], ["maxPool1d", (o) => F.maxPool1d(f(1, 1, 4), 2, o)], ["maxPool2d", (o) => F.maxPool2d(f(1, 1, 4, 4), 2, o)],
-  ["maxPool1dWithIndices", (o) => F.maxPool1dWithIndices(f(1, 1, 4), 2, o)], ["maxPool2dWithIndices", (o) => F.maxPool2dWithIndices(f(1, 1, 4, 4), 2, o)], ["avgPool1d", (o) => F.avgPool1d(f(1, 1, 4), 2, o)],
-  ["avgPool2d", (o) => F.avgPool2d(f(1, 1, 4, 4), 2, o)], ["upsample", (o) => F.upsample(f(1, 1, 4, 4), o)], ["batchNorm", (o) => F.batchNorm(f(2, 2), o)],
-  ["scaledDotProductAttention", (o) => F.scaledDotProductAttention(f(2, 2), f(2, 2), f(2, 2), o)], ["attentionWithWeights", (o) => F.attentionWithWeights(f(2, 2), f(2, 2), f(2, 2), o)],
-  ["crossEntropy", (o) => F.crossEntropy(f(2, 3), i(2), o)], ["nllLoss", (o) => F.nllLoss(f(2, 3), i(2), o)], ["bce", (o) => F.bce(f(2), f(2), o)], ["bceWithLogits", (o) => F.bceWithLogits(f(2), f(2), o)], ["klDiv", (o) => F.klDiv(f(2), f(2), o)],
-  ["huberLoss", (o) => F.huberLoss(f(2), f(2), o)], ["smoothL1Loss", (o) => F.smoothL1Loss(f(2), f(2), o)], ["cosineEmbedding", (o) => F.cosineEmbedding(f(2, 2), f(2, 2), f(2), o)],
-  ["kaimingNormal", (o) => nn.init.kaimingNormal([2, 2], o)], ["kaimingUniform", (o) => nn.init.kaimingUniform([2, 2], o)], ["truncNormal", (o) => nn.init.truncNormal([2], o)], ["summary", (o) => { using m = new nn.ReLU(); nn.summary(m, [1], o); }],
-  ["Linear", (o) => new nn.Linear(2, 2, o)], ["Conv1d", (o) => new nn.Conv1d(1, 1, 2, o)], ["Conv2d", (o) => new nn.Conv2d(1, 1, 2, o)], ["ConvTranspose1d", (o) => new nn.ConvTranspose1d(1, 1, 2, o)], ["ConvTranspose2d", (o) => new nn.ConvTranspose2d(1, 1, 2, o)],
-  ["MaxPool1d", (o) => new nn.MaxPool1d(2, o)], ["MaxPool2d", (o) => new nn.MaxPool2d(2, o)], ["AvgPool1d", (o) => new nn.AvgPool1d(2, o)], ["AvgPool2d", (o) => new nn.AvgPool2d(2, o)], ["Upsample", (o) => new nn.Upsample(o)],
-  ["BatchNorm1d", (o) => new nn.BatchNorm1d(2, o)], ["BatchNorm2d", (o) => new nn.BatchNorm2d(2, o)], ["InstanceNorm1d", (o) => new nn.InstanceNorm1d(2, o)], ["InstanceNorm2d", (o) => new nn.InstanceNorm2d(2, o)],
-  ["LayerNorm", (o) => new nn.LayerNorm(2, o)], ["RMSNorm", (o) => new nn.RMSNorm(2, o)], ["GroupNorm", (o) => new nn.GroupNorm(1, 2, o)], ["GELU", (o) => new nn.GELU(o)], ["Embedding", (o) => new nn.Embedding(2, 2, o)],
-  ["RNN", (o) => new nn.RNN(2, 2, o)], ["LSTM", (o) => new nn.LSTM(2, 2, o)], ["GRU", (o) => new nn.GRU(2, 2, o)], ["MultiheadAttention", (o) => new nn.MultiheadAttention(2, 1, o)],
-  ["TransformerEncoderLayer", (o) => new nn.TransformerEncoderLayer(2, 1, o)], ["TransformerDecoderLayer", (o) => new nn.TransformerDecoderLayer(2, 1, o)],
-  ["MSELoss", (o) => new nn.MSELoss(o)], ["L1Loss", (o) => new nn.L1Loss(o)], ["HuberLoss", (o) => new nn.HuberLoss(o)], ["SmoothL1Loss", (o) => new nn.SmoothL1Loss(o)], ["CrossEntropyLoss", (o) => new nn.CrossEntropyLoss(o)], ["NLLLoss", (o) => new nn.NLLLoss(o)],
-  ["BCELoss", (o) => new nn.BCELoss(o)], ["BCEWithLogitsLoss", (o) => new nn.BCEWithLogitsLoss(o)], ["KLDivLoss", (o) => new nn.KLDivLoss(o)], ["CosineEmbeddingLoss", (o) => new nn.CosineEmbeddingLoss(o)],
-  ["loadStateDict", (o) => { using m = new nn.ReLU(); m.loadStateDict({}, o); }],
-  ["SGD", (o) => new optim.SGD([p], o)], ["Adam", (o) => new optim.Adam([p], o)], ["AdamW", (o) => new optim.AdamW([p], o)], ["RMSprop", (o) => new optim.RMSprop([p], o)], ["Adagrad", (o) => new optim.Adagrad([p], o)], ["Lion", (o) => new optim.Lion([p], o)], ["GradScaler", (o) => new optim.GradScaler(o)],
-  ["StepLR", (o) => new optim.StepLR(optimizer, o)], ["MultiStepLR", (o) => new optim.MultiStepLR(optimizer, o)], ["ExponentialLR", (o) => new optim.ExponentialLR(optimizer, o)], ["CosineAnnealingLR", (o) => new optim.CosineAnnealingLR(optimizer, o)],
-  ["LinearLR", (o) => new optim.LinearLR(optimizer, o)], ["OneCycleLR", (o) => new optim.OneCycleLR(optimizer, o)], ["SequentialLR", (o) => new optim.SequentialLR(optimizer, [], o)], ["ReduceLROnPlateau", (o) => new optim.ReduceLROnPlateau(optimizer, o)],
-  ["DataLoader", (o) => new DataLoader(dataset, o)], ["ArrayDataset", (o) => new ArrayDataset({ x: o })], ["parseNpy", (o) => parseNpy(new Uint8Array(4), o)], ["parseNpz", (o) => parseNpz(new Uint8Array(4), o)],
-  ["saveCheckpoint", (o) => packCheckpoint({}, o)], ["saveCheckpoint", (o) => saveCheckpoint("/nowhere", {}, o)], ["saveCheckpoint", (o) => packCheckpoint(o)], ["loadCheckpoint", (o) => loadCheckpoint("/nowhere", {}, o)], ["loadCheckpoint", (o) => unpackCheckpoint(new Uint8Array(0), o)],
+  ["conv1d", (o) => F.conv1d(f(1, 1, 4), f(1, 1, 2), null, o)],
+  ["conv2d", (o) => F.conv2d(f(1, 1, 4, 4), f(1, 1, 2, 2), null, o)],
+  ["convTranspose1d", (o) => F.convTranspose1d(f(1, 1, 4), f(1, 1, 2), null, o)],
+  ["convTranspose2d", (o) => F.convTranspose2d(f(1, 1, 4, 4), f(1, 1, 2, 2), null, o)],
+  ["maxPool1d", (o) => F.maxPool1d(f(1, 1, 4), 2, o)],
+  ["maxPool2d", (o) => F.maxPool2d(f(1, 1, 4, 4), 2, o)],
+  ["maxPool1dWithIndices", (o) => F.maxPool1dWithIndices(f(1, 1, 4), 2, o)],
+  ["maxPool2dWithIndices", (o) => F.maxPool2dWithIndices(f(1, 1, 4, 4), 2, o)],
+  ["avgPool1d", (o) => F.avgPool1d(f(1, 1, 4), 2, o)],
+  ["avgPool2d", (o) => F.avgPool2d(f(1, 1, 4, 4), 2, o)],
+  ["upsample", (o) => F.upsample(f(1, 1, 4, 4), o)],
+  ["batchNorm", (o) => F.batchNorm(f(2, 2), o)],
+  ["scaledDotProductAttention", (o) => F.scaledDotProductAttention(f(2, 2), f(2, 2), f(2, 2), o)],
+  ["attentionWithWeights", (o) => F.attentionWithWeights(f(2, 2), f(2, 2), f(2, 2), o)],
+  ["crossEntropy", (o) => F.crossEntropy(f(2, 3), i(2), o)],
+  ["nllLoss", (o) => F.nllLoss(f(2, 3), i(2), o)],
+  ["bce", (o) => F.bce(f(2), f(2), o)],
+  ["bceWithLogits", (o) => F.bceWithLogits(f(2), f(2), o)],
+  ["klDiv", (o) => F.klDiv(f(2), f(2), o)],
+  ["huberLoss", (o) => F.huberLoss(f(2), f(2), o)],
+  ["smoothL1Loss", (o) => F.smoothL1Loss(f(2), f(2), o)],
+  ["cosineEmbedding", (o) => F.cosineEmbedding(f(2, 2), f(2, 2), f(2), o)],
+  ["kaimingNormal", (o) => nn.init.kaimingNormal([2, 2], o)],
+  ["kaimingUniform", (o) => nn.init.kaimingUniform([2, 2], o)],
+  ["truncNormal", (o) => nn.init.truncNormal([2], o)],
+  [
+    "summary",
+    (o) => {
+      using m = new nn.ReLU();
+      nn.summary(m, [1], o);
+    },
+  ],
+  ["Linear", (o) => new nn.Linear(2, 2, o)],
+  ["Conv1d", (o) => new nn.Conv1d(1, 1, 2, o)],
+  ["Conv2d", (o) => new nn.Conv2d(1, 1, 2, o)],
+  ["ConvTranspose1d", (o) => new nn.ConvTranspose1d(1, 1, 2, o)],
+  ["ConvTranspose2d", (o) => new nn.ConvTranspose2d(1, 1, 2, o)],
+  ["MaxPool1d", (o) => new nn.MaxPool1d(2, o)],
+  ["MaxPool2d", (o) => new nn.MaxPool2d(2, o)],
+  ["AvgPool1d", (o) => new nn.AvgPool1d(2, o)],
+  ["AvgPool2d", (o) => new nn.AvgPool2d(2, o)],
+  ["Upsample", (o) => new nn.Upsample(o)],
+  ["BatchNorm1d", (o) => new nn.BatchNorm1d(2, o)],
+  ["BatchNorm2d", (o) => new nn.BatchNorm2d(2, o)],
+  ["InstanceNorm1d", (o) => new nn.InstanceNorm1d(2, o)],
+  ["InstanceNorm2d", (o) => new nn.InstanceNorm2d(2, o)],
+  ["LayerNorm", (o) => new nn.LayerNorm(2, o)],
+  ["RMSNorm", (o) => new nn.RMSNorm(2, o)],
+  ["GroupNorm", (o) => new nn.GroupNorm(1, 2, o)],
+  ["GELU", (o) => new nn.GELU(o)],
+  ["Embedding", (o) => new nn.Embedding(2, 2, o)],
+  ["RNN", (o) => new nn.RNN(2, 2, o)],
+  ["LSTM", (o) => new nn.LSTM(2, 2, o)],
+  ["GRU", (o) => new nn.GRU(2, 2, o)],
+  ["MultiheadAttention", (o) => new nn.MultiheadAttention(2, 1, o)],
+  ["TransformerEncoderLayer", (o) => new nn.TransformerEncoderLayer(2, 1, o)],
+  ["TransformerDecoderLayer", (o) => new nn.TransformerDecoderLayer(2, 1, o)],
+  ["MSELoss", (o) => new nn.MSELoss(o)],
+  ["L1Loss", (o) => new nn.L1Loss(o)],
+  ["HuberLoss", (o) => new nn.HuberLoss(o)],
+  ["SmoothL1Loss", (o) => new nn.SmoothL1Loss(o)],
+  ["CrossEntropyLoss", (o) => new nn.CrossEntropyLoss(o)],
+  ["NLLLoss", (o) => new nn.NLLLoss(o)],
+  ["BCELoss", (o) => new nn.BCELoss(o)],
+  ["BCEWithLogitsLoss", (o) => new nn.BCEWithLogitsLoss(o)],
+  ["KLDivLoss", (o) => new nn.KLDivLoss(o)],
+  ["CosineEmbeddingLoss", (o) => new nn.CosineEmbeddingLoss(o)],
+  [
+    "loadStateDict",
+    (o) => {
+      using m = new nn.ReLU();
+      m.loadStateDict({}, o);
+    },
+  ],
+  ["SGD", (o) => new optim.SGD([p], o)],
+  ["Adam", (o) => new optim.Adam([p], o)],
+  ["AdamW", (o) => new optim.AdamW([p], o)],
+  ["RMSprop", (o) => new optim.RMSprop([p], o)],
+  ["Adagrad", (o) => new optim.Adagrad([p], o)],
+  ["Lion", (o) => new optim.Lion([p], o)],
+  ["GradScaler", (o) => new optim.GradScaler(o)],
+  ["StepLR", (o) => new optim.StepLR(optimizer, o)],
+  ["MultiStepLR", (o) => new optim.MultiStepLR(optimizer, o)],
+  ["ExponentialLR", (o) => new optim.ExponentialLR(optimizer, o)],
+  ["CosineAnnealingLR", (o) => new optim.CosineAnnealingLR(optimizer, o)],
+  ["LinearLR", (o) => new optim.LinearLR(optimizer, o)],
+  ["OneCycleLR", (o) => new optim.OneCycleLR(optimizer, o)],
+  ["SequentialLR", (o) => new optim.SequentialLR(optimizer, [], o)],
+  ["ReduceLROnPlateau", (o) => new optim.ReduceLROnPlateau(optimizer, o)],
+  ["DataLoader", (o) => new DataLoader(dataset, o)],
+  ["ArrayDataset", (o) => new ArrayDataset({ x: o })],
+  ["parseNpy", (o) => parseNpy(new Uint8Array(4), o)],
+  ["parseNpz", (o) => parseNpz(new Uint8Array(4), o)],
+  ["saveCheckpoint", (o) => packCheckpoint({}, o)],
+  ["saveCheckpoint", (o) => saveCheckpoint("/nowhere", {}, o)],
+  ["saveCheckpoint", (o) => packCheckpoint(o)],
+  ["loadCheckpoint", (o) => loadCheckpoint("/nowhere", {}, o)],
+  ["loadCheckpoint", (o) => unpackCheckpoint(new Uint8Array(0), o)],
 ];
 
 /** Those that read a string in another way. */
 const takesString = new Set(["newDisposeScope", "fromSafetensors"]);
 /** Those that say of an object without its parts what is missing. */
-const needed = ["Upsample", "upsample", "StepLR", "MultiStepLR", "ExponentialLR", "CosineAnnealingLR", "OneCycleLR", "SequentialLR"];
+const needed = [
+  "Upsample",
+  "upsample",
+  "StepLR",
+  "MultiStepLR",
+  "ExponentialLR",
+  "CosineAnnealingLR",
+  "OneCycleLR",
+  "SequentialLR",
+];
 
 /** What `fn` throws or rejects with; whatever it makes is freed. */
 async function thrownBy(fn: () => unknown): Promise<unknown> {
   using scope = newDisposeScope();
   try {
     const result = fn();
-    if (result instanceof Promise) return await scope.wait(result.then(() => undefined, (error: unknown) => error));
+    if (result instanceof Promise)
+      return await scope.wait(
+        result.then(
+          () => undefined,
+          (error: unknown) => error,
+        ),
+      );
     if (result instanceof nn.Module || result instanceof optim.Optimizer) result.dispose();
     return undefined;
   } catch (error) {
@@ -72,7 +213,10 @@ async function thrownBy(fn: () => unknown): Promise<unknown> {
 }
 
 function expectRefusal(what: string, name: string | null, error: unknown): void {
-  if (!(error instanceof TenureError)) throw new Error(`${what}: expected a typed error, got ${error instanceof Error ? error.stack : "no error"}`);
+  if (!(error instanceof TenureError))
+    throw new Error(
+      `${what}: expected a typed error, got ${error instanceof Error ? error.stack : "no error"}`,
+    );
   assert.match(error.message, /^[^:]+: expected .+, got .+; .+/s, `${what}: ${error.message}`);
   if (name !== null) assert.ok(error.message.startsWith(`${name}: `), `${what}: ${error.message}`);
 }
@@ -81,11 +225,29 @@ test("options that nobody knows, and options that are no object, are refused by 
   const before = memory.stats();
   for (const [name, call] of functions) {
     const wrong: unknown[] = [{ sttride: 2 }, 5, null, [], ...(takesString.has(name) ? [] : ["x"])];
-    for (const value of wrong) expectRefusal(`${name} with ${JSON.stringify(value)}`, name, await thrownBy(() => call(value as never)));
-    if (needed.includes(name)) expectRefusal(`${name} without options`, name, await thrownBy(() => call(undefined as never)));
+    for (const value of wrong)
+      expectRefusal(
+        `${name} with ${JSON.stringify(value)}`,
+        name,
+        await thrownBy(() => call(value as never)),
+      );
+    if (needed.includes(name))
+      expectRefusal(
+        `${name} without options`,
+        name,
+        await thrownBy(() => call(undefined as never)),
+      );
   }
-  expectRefusal("fromSafetensors", "fromSafetensors", await thrownBy(() => fromSafetensors(new Uint8Array(8), { lozzy: 1 } as never)));
-  expectRefusal("readSafetensors", "fromSafetensors", await thrownBy(() => readSafetensors(new Uint8Array(8), 3 as never)));
+  expectRefusal(
+    "fromSafetensors",
+    "fromSafetensors",
+    await thrownBy(() => fromSafetensors(new Uint8Array(8), { lozzy: 1 } as never)),
+  );
+  expectRefusal(
+    "readSafetensors",
+    "fromSafetensors",
+    await thrownBy(() => readSafetensors(new Uint8Array(8), 3 as never)),
+  );
   const misspelt = await thrownBy(() => new nn.LSTM(2, 2, { numlayers: 2 } as never));
   assert.match((misspelt as ArgumentError).message, /did you mean numLayers\?/);
   const after = memory.stats();
@@ -97,43 +259,139 @@ test("every module with options and every optimizer and schedule is in the table
   const named = new Set(functions.map(([name]) => name));
   for (const [name, value] of Object.entries({ ...nn, ...optim })) {
     if (typeof value !== "function" || !/^[A-Z]/.test(name) || value.length > 3) continue;
-    const text = Function.prototype.toString.call(value), head = /constructor\(([^)]*)\)/.exec(text)?.[1] ?? "";
-    if (/\boptions\b/.test(head) && !["Module", "Optimizer", "Schedule"].includes(name)) assert.ok(named.has(name), `no row for ${name}`);
+    const text = Function.prototype.toString.call(value),
+      head = /constructor\(([^)]*)\)/.exec(text)?.[1] ?? "";
+    if (/\boptions\b/.test(head) && !["Module", "Optimizer", "Schedule"].includes(name))
+      assert.ok(named.has(name), `no row for ${name}`);
   }
 });
 
 /** Every layer, and how many tensors it takes. */
-const layers: Readonly<Record<string, readonly [make: () => { call: (...args: never[]) => unknown; dispose: () => void }, tensors: number]>> = {
-  Linear: [() => new nn.Linear(2, 2), 1], Conv1d: [() => new nn.Conv1d(1, 1, 1), 1], Conv2d: [() => new nn.Conv2d(1, 1, 1), 1], ConvTranspose1d: [() => new nn.ConvTranspose1d(1, 1, 1), 1], ConvTranspose2d: [() => new nn.ConvTranspose2d(1, 1, 1), 1],
-  MaxPool1d: [() => new nn.MaxPool1d(1), 1], MaxPool2d: [() => new nn.MaxPool2d(1), 1], AvgPool1d: [() => new nn.AvgPool1d(1), 1], AvgPool2d: [() => new nn.AvgPool2d(1), 1],
-  AdaptiveAvgPool1d: [() => new nn.AdaptiveAvgPool1d(1), 1], AdaptiveAvgPool2d: [() => new nn.AdaptiveAvgPool2d(1), 1], AdaptiveMaxPool1d: [() => new nn.AdaptiveMaxPool1d(1), 1], AdaptiveMaxPool2d: [() => new nn.AdaptiveMaxPool2d(1), 1],
-  ConstantPad1d: [() => new nn.ConstantPad1d(1, 0), 1], ConstantPad2d: [() => new nn.ConstantPad2d(1, 0), 1], ZeroPad1d: [() => new nn.ZeroPad1d(1), 1], ZeroPad2d: [() => new nn.ZeroPad2d(1), 1],
-  ReflectionPad1d: [() => new nn.ReflectionPad1d(1), 1], ReflectionPad2d: [() => new nn.ReflectionPad2d(1), 1], ReplicationPad1d: [() => new nn.ReplicationPad1d(1), 1], ReplicationPad2d: [() => new nn.ReplicationPad2d(1), 1],
-  Upsample: [() => new nn.Upsample({ scaleFactor: 2 }), 1], Flatten: [() => new nn.Flatten(), 1], Dropout: [() => new nn.Dropout(), 1], Embedding: [() => new nn.Embedding(2, 2), 1],
-  BatchNorm1d: [() => new nn.BatchNorm1d(1), 1], BatchNorm2d: [() => new nn.BatchNorm2d(1), 1], InstanceNorm1d: [() => new nn.InstanceNorm1d(1), 1], InstanceNorm2d: [() => new nn.InstanceNorm2d(1), 1],
-  LayerNorm: [() => new nn.LayerNorm(1), 1], RMSNorm: [() => new nn.RMSNorm(1), 1], GroupNorm: [() => new nn.GroupNorm(1, 1), 1],
-  Identity: [() => new nn.Identity(), 1], ReLU: [() => new nn.ReLU(), 1], ReLU6: [() => new nn.ReLU6(), 1], Sigmoid: [() => new nn.Sigmoid(), 1], Tanh: [() => new nn.Tanh(), 1], Softplus: [() => new nn.Softplus(), 1], Softsign: [() => new nn.Softsign(), 1],
-  LogSigmoid: [() => new nn.LogSigmoid(), 1], SiLU: [() => new nn.SiLU(), 1], Mish: [() => new nn.Mish(), 1], SELU: [() => new nn.SELU(), 1], Hardswish: [() => new nn.Hardswish(), 1], Hardsigmoid: [() => new nn.Hardsigmoid(), 1], GELU: [() => new nn.GELU(), 1],
-  ELU: [() => new nn.ELU(), 1], LeakyReLU: [() => new nn.LeakyReLU(), 1], Hardtanh: [() => new nn.Hardtanh(), 1], PReLU: [() => new nn.PReLU(), 1], Softmax: [() => new nn.Softmax(), 1], LogSoftmax: [() => new nn.LogSoftmax(), 1], GLU: [() => new nn.GLU(), 1],
-  Sequential: [() => new nn.Sequential(), 1], RNN: [() => new nn.RNN(1, 1), 1], LSTM: [() => new nn.LSTM(1, 1), 1], GRU: [() => new nn.GRU(1, 1), 1],
-  MultiheadAttention: [() => new nn.MultiheadAttention(1, 1), 3], TransformerEncoderLayer: [() => new nn.TransformerEncoderLayer(1, 1, { dimFeedforward: 1 }), 1], TransformerDecoderLayer: [() => new nn.TransformerDecoderLayer(1, 1, { dimFeedforward: 1 }), 2],
-  TransformerEncoder: [() => new nn.TransformerEncoder(() => new nn.TransformerEncoderLayer(1, 1, { dimFeedforward: 1 }), 1), 1], TransformerDecoder: [() => new nn.TransformerDecoder(() => new nn.TransformerDecoderLayer(1, 1, { dimFeedforward: 1 }), 1), 2],
-  MSELoss: [() => new nn.MSELoss(), 2], L1Loss: [() => new nn.L1Loss(), 2], HuberLoss: [() => new nn.HuberLoss(), 2], SmoothL1Loss: [() => new nn.SmoothL1Loss(), 2], CrossEntropyLoss: [() => new nn.CrossEntropyLoss(), 2], NLLLoss: [() => new nn.NLLLoss(), 2],
-  BCELoss: [() => new nn.BCELoss(), 2], BCEWithLogitsLoss: [() => new nn.BCEWithLogitsLoss(), 2], KLDivLoss: [() => new nn.KLDivLoss(), 2], CosineEmbeddingLoss: [() => new nn.CosineEmbeddingLoss(), 3],
+const layers: Readonly<
+  Record<
+    string,
+    readonly [
+      make: () => { call: (...args: never[]) => unknown; dispose: () => void },
+      tensors: number,
+    ]
+  >
+> = {
+  Linear: [() => new nn.Linear(2, 2), 1],
+  Conv1d: [() => new nn.Conv1d(1, 1, 1), 1],
+  Conv2d: [() => new nn.Conv2d(1, 1, 1), 1],
+  ConvTranspose1d: [() => new nn.ConvTranspose1d(1, 1, 1), 1],
+  ConvTranspose2d: [() => new nn.ConvTranspose2d(1, 1, 1), 1],
+  MaxPool1d: [() => new nn.MaxPool1d(1), 1],
+  MaxPool2d: [() => new nn.MaxPool2d(1), 1],
+  AvgPool1d: [() => new nn.AvgPool1d(1), 1],
+  AvgPool2d: [() => new nn.AvgPool2d(1), 1],
+  AdaptiveAvgPool1d: [() => new nn.AdaptiveAvgPool1d(1), 1],
+  AdaptiveAvgPool2d: [() => new nn.AdaptiveAvgPool2d(1), 1],
+  AdaptiveMaxPool1d: [() => new nn.AdaptiveMaxPool1d(1), 1],
+  AdaptiveMaxPool2d: [() => new nn.AdaptiveMaxPool2d(1), 1],
+  ConstantPad1d: [() => new nn.ConstantPad1d(1, 0), 1],
+  ConstantPad2d: [() => new nn.ConstantPad2d(1, 0), 1],
+  ZeroPad1d: [() => new nn.ZeroPad1d(1), 1],
+  ZeroPad2d: [() => new nn.ZeroPad2d(1), 1],
+  ReflectionPad1d: [() => new nn.ReflectionPad1d(1), 1],
+  ReflectionPad2d: [() => new nn.ReflectionPad2d(1), 1],
+  ReplicationPad1d: [() => new nn.ReplicationPad1d(1), 1],
+  ReplicationPad2d: [() => new nn.ReplicationPad2d(1), 1],
+  Upsample: [() => new nn.Upsample({ scaleFactor: 2 }), 1],
+  Flatten: [() => new nn.Flatten(), 1],
+  Dropout: [() => new nn.Dropout(), 1],
+  Embedding: [() => new nn.Embedding(2, 2), 1],
+  BatchNorm1d: [() => new nn.BatchNorm1d(1), 1],
+  BatchNorm2d: [() => new nn.BatchNorm2d(1), 1],
+  InstanceNorm1d: [() => new nn.InstanceNorm1d(1), 1],
+  InstanceNorm2d: [() => new nn.InstanceNorm2d(1), 1],
+  LayerNorm: [() => new nn.LayerNorm(1), 1],
+  RMSNorm: [() => new nn.RMSNorm(1), 1],
+  GroupNorm: [() => new nn.GroupNorm(1, 1), 1],
+  Identity: [() => new nn.Identity(), 1],
+  ReLU: [() => new nn.ReLU(), 1],
+  ReLU6: [() => new nn.ReLU6(), 1],
+  Sigmoid: [() => new nn.Sigmoid(), 1],
+  Tanh: [() => new nn.Tanh(), 1],
+  Softplus: [() => new nn.Softplus(), 1],
+  Softsign: [() => new nn.Softsign(), 1],
+  LogSigmoid: [() => new nn.LogSigmoid(), 1],
+  SiLU: [() => new nn.SiLU(), 1],
+  Mish: [() => new nn.Mish(), 1],
+  SELU: [() => new nn.SELU(), 1],
+  Hardswish: [() => new nn.Hardswish(), 1],
+  Hardsigmoid: [() => new nn.Hardsigmoid(), 1],
+  GELU: [() => new nn.GELU(), 1],
+  ELU: [() => new nn.ELU(), 1],
+  LeakyReLU: [() => new nn.LeakyReLU(), 1],
+  Hardtanh: [() => new nn.Hardtanh(), 1],
+  PReLU: [() => new nn.PReLU(), 1],
+  Softmax: [() => new nn.Softmax(), 1],
+  LogSoftmax: [() => new nn.LogSoftmax(), 1],
+  GLU: [() => new nn.GLU(), 1],
+  Sequential: [() => new nn.Sequential(), 1],
+  RNN: [() => new nn.RNN(1, 1), 1],
+  LSTM: [() => new nn.LSTM(1, 1), 1],
+  GRU: [() => new nn.GRU(1, 1), 1],
+  MultiheadAttention: [() => new nn.MultiheadAttention(1, 1), 3],
+  TransformerEncoderLayer: [() => new nn.TransformerEncoderLayer(1, 1, { dimFeedforward: 1 }), 1],
+  TransformerDecoderLayer: [() => new nn.TransformerDecoderLayer(1, 1, { dimFeedforward: 1 }), 2],
+  TransformerEncoder: [
+    () =>
+      new nn.TransformerEncoder(
+        () => new nn.TransformerEncoderLayer(1, 1, { dimFeedforward: 1 }),
+        1,
+      ),
+    1,
+  ],
+  TransformerDecoder: [
+    () =>
+      new nn.TransformerDecoder(
+        () => new nn.TransformerDecoderLayer(1, 1, { dimFeedforward: 1 }),
+        1,
+      ),
+    2,
+  ],
+  MSELoss: [() => new nn.MSELoss(), 2],
+  L1Loss: [() => new nn.L1Loss(), 2],
+  HuberLoss: [() => new nn.HuberLoss(), 2],
+  SmoothL1Loss: [() => new nn.SmoothL1Loss(), 2],
+  CrossEntropyLoss: [() => new nn.CrossEntropyLoss(), 2],
+  NLLLoss: [() => new nn.NLLLoss(), 2],
+  BCELoss: [() => new nn.BCELoss(), 2],
+  BCEWithLogitsLoss: [() => new nn.BCEWithLogitsLoss(), 2],
+  KLDivLoss: [() => new nn.KLDivLoss(), 2],
+  CosineEmbeddingLoss: [() => new nn.CosineEmbeddingLoss(), 3],
 };
 
 test("every layer and loss is in the table", () => {
   const abstract = ["Module", "ModuleList", "ModuleDict"];
-  for (const [name, value] of Object.entries(nn)) if (typeof value === "function" && value.prototype instanceof nn.Module && !abstract.includes(name)) assert.ok(layers[name] !== undefined, `no row for ${name}`);
+  for (const [name, value] of Object.entries(nn))
+    if (
+      typeof value === "function" &&
+      value.prototype instanceof nn.Module &&
+      !abstract.includes(name)
+    )
+      assert.ok(layers[name] !== undefined, `no row for ${name}`);
 });
 
 for (const [name, [make, tensors]] of Object.entries(layers)) {
   test(`${name} of what is no tensor`, async () => {
-    const before = memory.stats().threadTotalLiveCount, layer = make();
+    const before = memory.stats().threadTotalLiveCount,
+      layer = make();
     for (const bad of [3, "x", null, undefined, {}, [1, 2]]) {
       for (let at = 0; at < tensors; at++) {
-        const args = Array.from({ length: tensors }, (_, k) => (k === at ? () => bad : () => (name === "CrossEntropyLoss" || name === "NLLLoss") && k === 1 ? i(1) : f(1, 1)));
-        expectRefusal(`${name}.call with ${JSON.stringify(bad)} as argument ${at}`, null, await thrownBy(() => layer.call(...args.map((a) => a()) as never[])));
+        const args = Array.from({ length: tensors }, (_, k) =>
+          k === at
+            ? () => bad
+            : () =>
+                (name === "CrossEntropyLoss" || name === "NLLLoss") && k === 1 ? i(1) : f(1, 1),
+        );
+        expectRefusal(
+          `${name}.call with ${JSON.stringify(bad)} as argument ${at}`,
+          null,
+          await thrownBy(() => layer.call(...(args.map((a) => a()) as never[]))),
+        );
       }
     }
     layer.dispose();
@@ -146,12 +404,30 @@ test("a constructor that throws frees what it had made", async () => {
   class Net extends nn.Module {
     readonly first: nn.Linear;
     readonly second: nn.Linear;
-    constructor() { super(); this.parameter("scale", ones([1])); this.first = new nn.Linear(2, 2); this.second = this.build(() => new nn.Linear(2, 0)); }
-    forward(x: Tensor): Tensor { return this.second.call(this.first.call(x)); }
+    constructor() {
+      super();
+      this.parameter("scale", ones([1]));
+      this.first = new nn.Linear(2, 2);
+      this.second = this.build(() => new nn.Linear(2, 0));
+    }
+    forward(x: Tensor): Tensor {
+      return this.second.call(this.first.call(x));
+    }
   }
   const broken: readonly (() => unknown)[] = [
-    () => new Net(), () => new nn.TransformerEncoderLayer(6, 4, { dimFeedforward: 2 }), () => new nn.TransformerDecoderLayer(6, 4, { dimFeedforward: 2 }), () => new nn.TransformerEncoderLayer(6, 2, { dimFeedforward: 0 }),
-    () => new nn.TransformerEncoder((k) => new nn.TransformerEncoderLayer(6, k === 0 ? 2 : 4, { dimFeedforward: 2 }), 2, new nn.LayerNorm(6)), () => new nn.MultiheadAttention(4, 2, { kdim: 0 }), () => new nn.LSTM(2, 3, { projSize: 3 }), () => new nn.RNN(2, 3, { nonlinearity: "gelu" as never }),
+    () => new Net(),
+    () => new nn.TransformerEncoderLayer(6, 4, { dimFeedforward: 2 }),
+    () => new nn.TransformerDecoderLayer(6, 4, { dimFeedforward: 2 }),
+    () => new nn.TransformerEncoderLayer(6, 2, { dimFeedforward: 0 }),
+    () =>
+      new nn.TransformerEncoder(
+        (k) => new nn.TransformerEncoderLayer(6, k === 0 ? 2 : 4, { dimFeedforward: 2 }),
+        2,
+        new nn.LayerNorm(6),
+      ),
+    () => new nn.MultiheadAttention(4, 2, { kdim: 0 }),
+    () => new nn.LSTM(2, 3, { projSize: 3 }),
+    () => new nn.RNN(2, 3, { nonlinearity: "gelu" as never }),
   ];
   for (const make of broken) assert.instance(await thrownBy(make), ArgumentError);
   const after = memory.stats();
@@ -162,19 +438,57 @@ test("a constructor that throws frees what it had made", async () => {
 test("registered modules are found, saved and disposed like fields", async () => {
   class Hidden extends nn.Module {
     readonly #net: nn.Linear;
-    constructor() { super(); this.#net = this.registerModule("net", new nn.Linear(2, 3)); }
-    forward(x: Tensor): Tensor { return this.#net.call(x); }
-    again(): void { this.registerModule("net", this.#net); }
-    named(name: unknown): void { this.registerModule(name as string, this.#net); }
-    wrong(): void { this.registerModule("other", 3 as never); }
+    constructor() {
+      super();
+      this.#net = this.registerModule("net", new nn.Linear(2, 3));
+    }
+    forward(x: Tensor): Tensor {
+      return this.#net.call(x);
+    }
+    again(): void {
+      this.registerModule("net", this.#net);
+    }
+    named(name: unknown): void {
+      this.registerModule(name as string, this.#net);
+    }
+    wrong(): void {
+      this.registerModule("other", 3 as never);
+    }
   }
-  const before = memory.stats().threadTotalLiveCount, hidden = new Hidden();
-  assert.equal([...hidden.namedParameters()].map(([name]) => name), ["net.weight", "net.bias"]);
-  for (const bad of [() => { hidden.again(); }, () => { hidden.named("a.b"); }, () => { hidden.named(""); }, () => { hidden.named(4); }, () => { hidden.wrong(); }]) expectRefusal("registerModule", "Hidden", await thrownBy(bad));
-  { using _ = newDisposeScope(); assert.equal(hidden.call(f(1, 2)).shape, [1, 3]); }
+  const before = memory.stats().threadTotalLiveCount,
+    hidden = new Hidden();
+  assert.equal(
+    [...hidden.namedParameters()].map(([name]) => name),
+    ["net.weight", "net.bias"],
+  );
+  for (const bad of [
+    () => {
+      hidden.again();
+    },
+    () => {
+      hidden.named("a.b");
+    },
+    () => {
+      hidden.named("");
+    },
+    () => {
+      hidden.named(4);
+    },
+    () => {
+      hidden.wrong();
+    },
+  ])
+    expectRefusal("registerModule", "Hidden", await thrownBy(bad));
+  {
+    using _ = newDisposeScope();
+    assert.equal(hidden.call(f(1, 2)).shape, [1, 3]);
+  }
   hidden.dispose();
   assert.is(memory.stats().threadTotalLiveCount, before);
 });
 
-test.after(() => { optimizer.dispose(); p.dispose(); });
+test.after(() => {
+  optimizer.dispose();
+  p.dispose();
+});
 test.run();

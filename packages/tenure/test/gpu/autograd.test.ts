@@ -4,18 +4,40 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { ArgumentError, AsyncScopeError, DTypeError, GradError, ShapeError, Tensor, defineOp, enableGrad, grad, isGradEnabled, memory, newDisposeScope, noGrad, ones, scoped, scopedAsync, sync, tensor, valueAndGrad, zeros } from "tenure";
+import {
+  ArgumentError,
+  AsyncScopeError,
+  DTypeError,
+  GradError,
+  ShapeError,
+  Tensor,
+  defineOp,
+  enableGrad,
+  grad,
+  isGradEnabled,
+  memory,
+  newDisposeScope,
+  noGrad,
+  ones,
+  scoped,
+  scopedAsync,
+  sync,
+  tensor,
+  valueAndGrad,
+  zeros,
+} from "tenure";
 import { assertClose, assertNoLeaks, gradcheck } from "tenure/testing";
 import { rejects, setup } from "../helpers.ts";
 
 await setup();
 const test = suite("autograd");
 
-const leaf = (values: number[], name?: string): Tensor => tensor(values, { requiresGrad: true, ...(name === undefined ? {} : { name }) });
+const leaf = (values: number[], name?: string): Tensor =>
+  tensor(values, { requiresGrad: true, ...(name === undefined ? {} : { name }) });
 /** The gradient of a leaf, read. */
 async function gradOf(x: Tensor): Promise<number[]> {
   using g = x.grad;
-  return g === null ? [] : [...await g.data()];
+  return g === null ? [] : [...(await g.data())];
 }
 
 // === Life of a graph ===
@@ -25,7 +47,10 @@ test("backward works after the scope of all intermediates has closed", async () 
   using loss = scoped(() => x.mul(x).exp().log().mul(2).sum());
   await sync(); // and after everything has run
   loss.backward();
-  assert.equal((await gradOf(x)).map((v) => Math.round(v * 1e3) / 1e3), [4, 8, 12]);
+  assert.equal(
+    (await gradOf(x)).map((v) => Math.round(v * 1e3) / 1e3),
+    [4, 8, 12],
+  );
 });
 
 test("a forward loop with gradients on is flat in handles and storages", () => {
@@ -60,7 +85,13 @@ test("backward frees what it used, and says so when it is asked again", async ()
   await sync();
   assert.is(memory.stats().storages, before + 2, "only the loss and the gradient are left");
   const kept = await gradOf(x);
-  await rejects(() => { loss.backward(); }, GradError, /^backward: expected a graph that was not used yet, got one whose \w+ was freed by an earlier backward; pass \{ retainGraph: true \}/);
+  await rejects(
+    () => {
+      loss.backward();
+    },
+    GradError,
+    /^backward: expected a graph that was not used yet, got one whose \w+ was freed by an earlier backward; pass \{ retainGraph: true \}/,
+  );
   assert.equal(await gradOf(x), kept, "the failed pass changed nothing");
 });
 
@@ -76,23 +107,36 @@ test("retainGraph allows another pass, which accumulates", async () => {
 test("two results that share a graph: the second backward says what was freed", async () => {
   using x = leaf([3]);
   using shared = x.exp();
-  using a = shared.square(), b = shared.sin();
+  using a = shared.square(),
+    b = shared.sin();
   a.backward();
-  await rejects(() => { b.backward(); }, GradError, /got one whose exp was freed/);
+  await rejects(
+    () => {
+      b.backward();
+    },
+    GradError,
+    /got one whose exp was freed/,
+  );
 });
 
 test("the graph goes with its results even if it is 20,000 ops deep, with and without backward", async () => {
   using x = leaf([1, -1]);
-  const before = memory.stats().storages, depth = 20_000;
+  const before = memory.stats().storages,
+    depth = 20_000;
   const chain = (): Tensor => {
     let y = x.alias();
-    for (let i = 0; i < depth; i++) { const next = i % 2 === 0 ? y.mul(-1) : y.add(0); y.dispose(); y = next; }
+    for (let i = 0; i < depth; i++) {
+      const next = i % 2 === 0 ? y.mul(-1) : y.add(0);
+      y.dispose();
+      y = next;
+    }
     return y;
   };
   chain().dispose();
   assert.is(memory.stats().storages, before, "without backward");
   {
-    using y = chain(), loss = y.sum();
+    using y = chain(),
+      loss = y.sum();
     loss.backward();
   }
   assert.equal(await gradOf(x), [1, 1]);
@@ -102,13 +146,22 @@ test("the graph goes with its results even if it is 20,000 ops deep, with and wi
 });
 
 test("a failing pass leaks nothing and touches no leaf", async () => {
-  using x = leaf([1, 2]), w = leaf([3, 4]);
+  using x = leaf([1, 2]),
+    w = leaf([3, 4]);
   await assertNoLeaks(async () => {
     using y = x.mul(w);
     using z = y.exp();
     using loss = scoped(() => z.mul(x).sum());
-    noGrad(() => { z.zero_().dispose(); });
-    await rejects(() => { loss.backward(); }, GradError, /^backward: expected the float32 \[2\] tensor that \w+ saved, got one that was changed in place since; use the op without underscore/);
+    noGrad(() => {
+      z.zero_().dispose();
+    });
+    await rejects(
+      () => {
+        loss.backward();
+      },
+      GradError,
+      /^backward: expected the float32 \[2\] tensor that \w+ saved, got one that was changed in place since; use the op without underscore/,
+    );
   });
   assert.not(x.hasGrad);
   assert.not(w.hasGrad);
@@ -120,34 +173,72 @@ test("shared subgraphs, diamonds and repeated operands", async () => {
   using x = leaf([2]);
   {
     using _ = newDisposeScope();
-    const a = x.mul(x), b = a.add(a), c = b.mul(a); // 2x⁴
+    const a = x.mul(x),
+      b = a.add(a),
+      c = b.mul(a); // 2x⁴
     c.add(x).add(x).sum().backward(); // 8x³ + 2
   }
   assert.equal(await gradOf(x), [66]);
-  await gradcheck((p, q) => { const s = p.mul(q).tanh(); return s.add(s.mul(p)).sub(s.sum()).mul(s.expand(2, 3)); }, [{ shape: [3], values: [0.1, -0.4, 0.7] }, { shape: [3], values: [1, 0.3, -0.6] }]);
-  await gradcheck((p) => p.matmul(p.transpose()).matmul(p), [{ shape: [2, 2], values: [0.5, -0.3, 0.8, 0.2] }]);
+  await gradcheck(
+    (p, q) => {
+      const s = p.mul(q).tanh();
+      return s.add(s.mul(p)).sub(s.sum()).mul(s.expand(2, 3));
+    },
+    [
+      { shape: [3], values: [0.1, -0.4, 0.7] },
+      { shape: [3], values: [1, 0.3, -0.6] },
+    ],
+  );
+  await gradcheck(
+    (p) => p.matmul(p.transpose()).matmul(p),
+    [{ shape: [2, 2], values: [0.5, -0.3, 0.8, 0.2] }],
+  );
 });
 
 test("gradients accumulate over passes until they are dropped", async () => {
   using x = leaf([1, 2]);
-  for (let i = 0; i < 3; i++) { using loss = scoped(() => x.mul(5).sum()); loss.backward(); }
+  for (let i = 0; i < 3; i++) {
+    using loss = scoped(() => x.mul(5).sum());
+    loss.backward();
+  }
   assert.equal(await gradOf(x), [15, 15]);
   x.grad = null;
   assert.not(x.hasGrad);
   assert.is(x.grad, null);
-  { using loss = scoped(() => x.mul(5).sum()); loss.backward(); }
+  {
+    using loss = scoped(() => x.mul(5).sum());
+    loss.backward();
+  }
   assert.equal(await gradOf(x), [5, 5]);
 });
 
 test("a gradient may be given for a result of any shape", async () => {
   using x = leaf([1, 2, 3]);
-  using y = x.square(), g = tensor([1, 0, -1]);
+  using y = x.square(),
+    g = tensor([1, 0, -1]);
   y.backward(g);
   assert.equal(await gradOf(x), [2, 0, -6]);
-  noGrad(() => { g.fill_(99).dispose(); });
+  noGrad(() => {
+    g.fill_(99).dispose();
+  });
   assert.equal(await gradOf(x), [2, 0, -6], "the leaf does not share the caller's tensor");
-  await rejects(() => { using z = x.mul(2); z.backward(); }, GradError, /^backward: expected a loss with one element, got \[3\]; reduce it with sum\(\) or mean\(\)/);
-  await rejects(() => { using z = x.mul(2), h = ones([2]); z.backward(h); }, ShapeError, /^backward: expected a gradient of shape \[3\], got \[2\]/);
+  await rejects(
+    () => {
+      using z = x.mul(2);
+      z.backward();
+    },
+    GradError,
+    /^backward: expected a loss with one element, got \[3\]; reduce it with sum\(\) or mean\(\)/,
+  );
+  await rejects(
+    () => {
+      using z = x.mul(2),
+        h = ones([2]);
+      z.backward(h);
+    },
+    ShapeError,
+    /^backward: expected a gradient of shape \[3\], got \[2\]/,
+  );
 });
 
 test("a leaf can be its own result", async () => {
@@ -157,19 +248,46 @@ test("a leaf can be its own result", async () => {
 });
 
 test("gradients of different leaves never share bytes", async () => {
-  using a = leaf([1, 2]), b = leaf([3, 4]), c = leaf([5, 6]);
-  { using loss = scoped(() => a.add(b).add(c.reshape(2, 1).transpose().reshape(2)).sum()); loss.backward(); }
+  using a = leaf([1, 2]),
+    b = leaf([3, 4]),
+    c = leaf([5, 6]);
+  {
+    using loss = scoped(() => a.add(b).add(c.reshape(2, 1).transpose().reshape(2)).sum());
+    loss.backward();
+  }
   const before = await Promise.all([gradOf(a), gradOf(b), gradOf(c)]);
-  assert.equal(before, [[1, 1], [1, 1], [1, 1]]);
-  { using g = a.grad!; noGrad(() => { g.mul_(7).dispose(); }); }
-  { using g = b.grad!; noGrad(() => { g.mul_(3).dispose(); }); }
-  assert.equal(await Promise.all([gradOf(a), gradOf(b), gradOf(c)]), [[7, 7], [3, 3], [1, 1]]);
+  assert.equal(before, [
+    [1, 1],
+    [1, 1],
+    [1, 1],
+  ]);
+  {
+    using g = a.grad!;
+    noGrad(() => {
+      g.mul_(7).dispose();
+    });
+  }
+  {
+    using g = b.grad!;
+    noGrad(() => {
+      g.mul_(3).dispose();
+    });
+  }
+  assert.equal(await Promise.all([gradOf(a), gradOf(b), gradOf(c)]), [
+    [7, 7],
+    [3, 3],
+    [1, 1],
+  ]);
 });
 
 test("the gradient is a fresh alias each time, and may be replaced", async () => {
   using x = leaf([1, 2], "w");
-  { using loss = scoped(() => x.sum()); loss.backward(); }
-  using g = x.grad!, h = x.grad!;
+  {
+    using loss = scoped(() => x.sum());
+    loss.backward();
+  }
+  using g = x.grad!,
+    h = x.grad!;
   assert.is.not(g, h);
   assert.is(g.name, "w.grad");
   assert.not(g.requiresGrad);
@@ -180,12 +298,28 @@ test("the gradient is a fresh alias each time, and may be replaced", async () =>
   mine.dispose();
   assert.equal(await gradOf(x), [8, 9]);
   using plain = tensor([1]);
-  await rejects(() => { plain.grad = plain; }, GradError, /^grad: expected a tensor with requiresGrad/);
+  await rejects(
+    () => {
+      plain.grad = plain;
+    },
+    GradError,
+    /^grad: expected a tensor with requiresGrad/,
+  );
 });
 
 test("gradients through views and broadcasts land where they belong", async () => {
-  using x = tensor([[1, 2, 3], [4, 5, 6]], { requiresGrad: true }), w = leaf([1, 10, 100]);
-  { using loss = scoped(() => x.slice(1, 1).mul(w.slice(0, 1)).select(0, 1).sum()); loss.backward(); }
+  using x = tensor(
+      [
+        [1, 2, 3],
+        [4, 5, 6],
+      ],
+      { requiresGrad: true },
+    ),
+    w = leaf([1, 10, 100]);
+  {
+    using loss = scoped(() => x.slice(1, 1).mul(w.slice(0, 1)).select(0, 1).sum());
+    loss.backward();
+  }
   assert.equal(await gradOf(x), [0, 0, 0, 0, 10, 100]);
   assert.equal(await gradOf(w), [0, 5, 6]);
   using gw = w.grad!;
@@ -195,7 +329,10 @@ test("gradients through views and broadcasts land where they belong", async () =
 test("an alias of a leaf is the same leaf", async () => {
   using x = leaf([2]);
   using same = x.alias();
-  { using loss = scoped(() => x.mul(same).sum()); loss.backward(); }
+  {
+    using loss = scoped(() => x.mul(same).sum());
+    loss.backward();
+  }
   assert.equal(await gradOf(x), [4]);
   assert.equal(await gradOf(same), [4]);
 });
@@ -204,23 +341,49 @@ test("an alias of a leaf is the same leaf", async () => {
 
 test("detach cuts, noGrad records nothing, enableGrad inside it does", async () => {
   using x = leaf([2]);
-  { using loss = scoped(() => x.mul(x.detach()).sum()); loss.backward(); }
+  {
+    using loss = scoped(() => x.mul(x.detach()).sum());
+    loss.backward();
+  }
   assert.equal(await gradOf(x), [2]);
   const before = memory.stats().storages;
   using y = noGrad(() => scoped(() => x.exp().square()));
   assert.not(y.requiresGrad);
   assert.is(memory.stats().storages, before + 1);
-  await rejects(() => { y.backward(); }, GradError, /^backward: expected a tensor computed from one with requiresGrad, got tensor float32 \[1\]; set requiresGrad on your parameters/);
+  await rejects(
+    () => {
+      y.backward();
+    },
+    GradError,
+    /^backward: expected a tensor computed from one with requiresGrad, got tensor float32 \[1\]; set requiresGrad on your parameters/,
+  );
   using z = noGrad(() => enableGrad(() => x.square()));
   assert.ok(z.requiresGrad);
   assert.ok(isGradEnabled());
-  assert.throws(() => noGrad(() => { throw new Error("mine"); }), /mine/);
+  assert.throws(
+    () =>
+      noGrad(() => {
+        throw new Error("mine");
+      }),
+    /mine/,
+  );
   assert.ok(isGradEnabled(), "also after an error");
 });
 
 test("modes refuse asynchronous functions", async () => {
-  await rejects(() => noGrad(async () => { await Promise.resolve(); }), AsyncScopeError, /^noGrad: expected a synchronous function/);
-  await rejects(() => enableGrad(async () => Promise.reject(new Error("hidden"))), AsyncScopeError, /^enableGrad/);
+  await rejects(
+    () =>
+      noGrad(async () => {
+        await Promise.resolve();
+      }),
+    AsyncScopeError,
+    /^noGrad: expected a synchronous function/,
+  );
+  await rejects(
+    () => enableGrad(async () => Promise.reject(new Error("hidden"))),
+    AsyncScopeError,
+    /^enableGrad/,
+  );
   assert.ok(isGradEnabled());
 });
 
@@ -230,7 +393,13 @@ test("requiresGrad can be switched on leaves only", async () => {
   assert.ok(x.isLeaf);
   using y = x.mul(2);
   assert.not(y.isLeaf);
-  await rejects(() => { y.requiresGrad = false; }, GradError, /^requiresGrad: expected a leaf, got tensor float32 \[1\], which an op made; use detach\(\)/);
+  await rejects(
+    () => {
+      y.requiresGrad = false;
+    },
+    GradError,
+    /^requiresGrad: expected a leaf, got tensor float32 \[1\], which an op made; use detach\(\)/,
+  );
   x.requiresGrad = false;
   using z = x.mul(2);
   assert.not(z.requiresGrad);
@@ -241,11 +410,15 @@ test("requiresGrad can be switched on leaves only", async () => {
 // === Functions of functions ===
 
 test("grad and valueAndGrad leave no trace but their results", async () => {
-  using a = leaf([1, 2]), k = tensor([3, 4], { dtype: "int32" }), unused = tensor([5]);
+  using a = leaf([1, 2]),
+    k = tensor([3, 4], { dtype: "int32" }),
+    unused = tensor([5]);
   const live = memory.stats();
   {
     using _ = newDisposeScope();
-    const { value, grads } = valueAndGrad((x: Tensor, n: Tensor, _unused: Tensor) => x.mul(n).square().sum())(a, k, unused);
+    const { value, grads } = valueAndGrad((x: Tensor, n: Tensor, _unused: Tensor) =>
+      x.mul(n).square().sum(),
+    )(a, k, unused);
     const reads = [value.data(), grads[0]!.data(), grads[2]!.data()];
     assert.is(grads[1], null, "integers have no gradient");
     const single = grad((x: Tensor) => x.exp().sum())(a);
@@ -265,61 +438,114 @@ test("grad and valueAndGrad leave no trace but their results", async () => {
 
 test("derivatives of derivatives", async () => {
   using x = tensor(0.7);
-  using third = grad((c: Tensor) => grad((b: Tensor) => grad((a: Tensor) => a.pow(5).add(a.sin()), { createGraph: true })(b), { createGraph: true })(c))(x);
+  using third = grad((c: Tensor) =>
+    grad((b: Tensor) => grad((a: Tensor) => a.pow(5).add(a.sin()), { createGraph: true })(b), {
+      createGraph: true,
+    })(c),
+  )(x);
   await assertClose(third, 60 * 0.7 ** 2 - Math.cos(0.7), 1e-3);
   using tie = tensor([1, 1, 2]);
-  using zero = grad((b: Tensor) => grad((a: Tensor) => a.max(), { createGraph: true })(b).sum())(tie);
+  using zero = grad((b: Tensor) => grad((a: Tensor) => a.max(), { createGraph: true })(b).sum())(
+    tie,
+  );
   await assertClose(zero, [0, 0, 0], 0);
 });
 
 test("a gradient nobody wrote is refused, not zero", async () => {
   using x = ones([4]);
-  const second = (b: Tensor): Tensor => grad((a: Tensor) => a.gelu().sum(), { createGraph: true })(b);
+  const second = (b: Tensor): Tensor =>
+    grad((a: Tensor) => a.gelu().sum(), { createGraph: true })(b);
   using fine = grad((b: Tensor) => second(b).sum())(x);
   assert.is(fine.size, 4);
-  await rejects(() => grad((c: Tensor) => grad((b: Tensor) => second(b).sum(), { createGraph: true })(c).sum())(x), GradError, /^geluBackward: expected to be differentiated no further, got createGraph: true, and its gradient \(geluCurvature\) has none of its own; leave geluBackward out/);
+  await rejects(
+    () =>
+      grad((c: Tensor) => grad((b: Tensor) => second(b).sum(), { createGraph: true })(c).sum())(x),
+    GradError,
+    /^geluBackward: expected to be differentiated no further, got createGraph: true, and its gradient \(geluCurvature\) has none of its own; leave geluBackward out/,
+  );
   x.requiresGrad = true;
-  await rejects(() => defineOp({ name: "oneWay", inputs: 1, expression: "r0 = a0;" })(x), GradError, /^oneWay: expected inputs without gradients, .* has no gradient; detach\(\) it/);
+  await rejects(
+    () => defineOp({ name: "oneWay", inputs: 1, expression: "r0 = a0;" })(x),
+    GradError,
+    /^oneWay: expected inputs without gradients, .* has no gradient; detach\(\) it/,
+  );
 });
 
 test("functions that cannot be differentiated are refused", async () => {
   using x = tensor([1, 2]);
   await rejects(() => grad((a: Tensor) => a.mul(2))(x), GradError, /one element/);
-  await rejects(() => grad((_: Tensor) => 3 as never)(x), GradError, /^grad: expected a function that returns a tensor/);
-  await rejects(() => grad((a: Tensor) => a.sum())(5 as never), ArgumentError, /^grad: expected tensors as arguments, got 5/);
-  await rejects(() => grad((_: Tensor) => { throw new RangeError("mine"); })(x), RangeError, /mine/);
+  await rejects(
+    () => grad((_: Tensor) => 3 as never)(x),
+    GradError,
+    /^grad: expected a function that returns a tensor/,
+  );
+  await rejects(
+    () => grad((a: Tensor) => a.sum())(5 as never),
+    ArgumentError,
+    /^grad: expected tensors as arguments, got 5/,
+  );
+  await rejects(
+    () =>
+      grad((_: Tensor) => {
+        throw new RangeError("mine");
+      })(x),
+    RangeError,
+    /mine/,
+  );
 });
 
 test("gradcheck finds a wrong gradient", async () => {
-  await rejects(() => gradcheck((x) => x.detach().mul(x), [{ shape: [2], values: [1, 2] }]), GradError, /^gradcheck: expected d\/d\(input 0\)\[0\]/);
+  await rejects(
+    () => gradcheck((x) => x.detach().mul(x), [{ shape: [2], values: [1, 2] }]),
+    GradError,
+    /^gradcheck: expected d\/d\(input 0\)\[0\]/,
+  );
 });
 
-test("an in-place op through another alias leaves older aliases undifferentiable, never wrong", () => scopedAsync(async () => {
-  const w = tensor([5], { requiresGrad: true }), u = tensor([1, 1], { requiresGrad: true }), x = zeros([2]);
-  x.slice(0, 0, 1).add_(w.mul(3));
-  await rejects(() => x.mul(u), GradError, /another alias has changed in place/);
-  const y = zeros([2]);
-  const changed = y.add_(w);
-  changed.mul(u).sum().backward();
-  assert.equal(await w.grad!.toArray(), [2]);
-  // A view of a leaf cannot be overwritten on the tape, a leaf's bytes can without.
-  await rejects(() => u.slice(0, 0, 1).mul_(w), GradError, /a view of a leaf/);
-  noGrad(() => u.mul_(2));
-  assert.equal(await u.mul(1).toArray(), [2, 2]);
-}));
+test("an in-place op through another alias leaves older aliases undifferentiable, never wrong", () =>
+  scopedAsync(async () => {
+    const w = tensor([5], { requiresGrad: true }),
+      u = tensor([1, 1], { requiresGrad: true }),
+      x = zeros([2]);
+    x.slice(0, 0, 1).add_(w.mul(3));
+    await rejects(() => x.mul(u), GradError, /another alias has changed in place/);
+    const y = zeros([2]);
+    const changed = y.add_(w);
+    changed.mul(u).sum().backward();
+    assert.equal(await w.grad!.toArray(), [2]);
+    // A view of a leaf cannot be overwritten on the tape, a leaf's bytes can without.
+    await rejects(() => u.slice(0, 0, 1).mul_(w), GradError, /a view of a leaf/);
+    noGrad(() => u.mul_(2));
+    assert.equal(await u.mul(1).toArray(), [2, 2]);
+  }));
 
-test("an accumulated gradient may be changed in place between passes", () => scopedAsync(async () => {
-  const w = tensor([1], { requiresGrad: true });
-  w.mul(2).sum().backward();
-  w.grad!.mul_(0.5);
-  w.mul(2).sum().backward();
-  assert.equal(await w.grad!.toArray(), [3]);
-}));
+test("an accumulated gradient may be changed in place between passes", () =>
+  scopedAsync(async () => {
+    const w = tensor([1], { requiresGrad: true });
+    w.mul(2).sum().backward();
+    w.grad!.mul_(0.5);
+    w.mul(2).sum().backward();
+    assert.equal(await w.grad!.toArray(), [3]);
+  }));
 
 test("a gradient of another dtype is refused, not reinterpreted", async () => {
-  using w = tensor([3, 4], { requiresGrad: true }), y = w.mul(2), whole = tensor(new Int32Array([1, 2]));
-  await rejects(() => { y.backward(whole); }, DTypeError, /^backward: expected a float32 gradient, got int32/);
-  await rejects(() => { w.grad = whole; }, DTypeError, /^grad: expected a float32 gradient, got int32/);
+  using w = tensor([3, 4], { requiresGrad: true }),
+    y = w.mul(2),
+    whole = tensor(new Int32Array([1, 2]));
+  await rejects(
+    () => {
+      y.backward(whole);
+    },
+    DTypeError,
+    /^backward: expected a float32 gradient, got int32/,
+  );
+  await rejects(
+    () => {
+      w.grad = whole;
+    },
+    DTypeError,
+    /^grad: expected a float32 gradient, got int32/,
+  );
   assert.not(w.hasGrad);
 });
 

@@ -43,11 +43,20 @@ const test = suite("in a browser");
 
 test("xor is learnt on navigator.gpu, every step but the first hits the plan cache, nothing leaks", async () => {
   const bundle = await build({
-    stdin: { contents: program, resolveDir: import.meta.dirname, loader: "ts" }, bundle: true, write: false, format: "esm", target: "esnext", platform: "browser",
-    conditions: ["tenure:source"], external: ["webgpu", "tenure-software-gpu"],
+    stdin: { contents: program, resolveDir: import.meta.dirname, loader: "ts" },
+    bundle: true,
+    write: false,
+    format: "esm",
+    target: "esnext",
+    platform: "browser",
+    conditions: ["tenure:source"],
+    external: ["webgpu", "tenure-software-gpu"],
   });
   await using pages = await servePages({
-    "/": { type: "text/html", body: '<!doctype html><script type="module" src="/main.js"></script>' },
+    "/": {
+      type: "text/html",
+      body: '<!doctype html><script type="module" src="/main.js"></script>',
+    },
     "/main.js": { type: "text/javascript", body: bundle.outputFiles[0]!.text },
   });
   await using chromium = await launchChromium();
@@ -56,7 +65,15 @@ test("xor is learnt on navigator.gpu, every step but the first hits the plan cac
   page.on("pageerror", (error) => problems.push(error.message));
   await page.goto(pages.url);
   await page.waitForFunction("window.run !== undefined");
-  const result = await page.evaluate<{ kind: string; source: string; losses: number[]; threadTotalLiveCount: number; finalized: number; planHits: number; planMisses: number }>("window.run()");
+  const result = await page.evaluate<{
+    kind: string;
+    source: string;
+    losses: number[];
+    threadTotalLiveCount: number;
+    finalized: number;
+    planHits: number;
+    planMisses: number;
+  }>("window.run()");
   assert.equal(problems, []);
   assert.is(result.source, "navigator.gpu");
   assert.ok(result.losses.at(-1)! < 0.05, `loss ${result.losses.at(-1)}`);

@@ -4,90 +4,128 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { DeviceError, OutOfMemoryError, type Tensor, defineOp, memory, ones, scopedAsync, sync, tensor } from "tenure";
+import {
+  DeviceError,
+  OutOfMemoryError,
+  type Tensor,
+  defineOp,
+  memory,
+  ones,
+  scopedAsync,
+  sync,
+  tensor,
+} from "tenure";
 import { Linear } from "tenure/nn";
 import { SGD } from "tenure/optim";
 import { runtime } from "../../src/runtime/execute.ts";
 import { rejects, setup, takeDeviceErrors } from "../helpers.ts";
 
 const test = suite("failed flushes");
-test.before(async () => { await setup(); });
+test.before(async () => {
+  await setup();
+});
 
-test("a shader that does not compile fails its flush, now and later", () => scopedAsync(async () => {
-  const before = ones([3]).mul(5);
-  assert.equal(await before.toArray(), [5, 5, 5]);
-  const bad = defineOp({ name: "bad", inputs: 1, expression: "r0 = nonsense(a0);" });
-  const b = bad(ones([3])), beside = ones([3]).mul(2);
-  await rejects(() => b.data(), DeviceError, /^fill\+bad: expected a valid command/);
-  await rejects(() => b.data(), DeviceError, /^fill\+bad: /);
-  await rejects(() => b.add(1), DeviceError, /^fill\+bad: /);
-  await rejects(() => beside.data(), DeviceError, /^fill\+bad: /); // same submit: it was not computed
-  assert.equal(await before.toArray(), [5, 5, 5]);
-  assert.equal(await ones([3]).mul(2).toArray(), [2, 2, 2]);
-  assert.ok(takeDeviceErrors().length > 0);
-}));
+test("a shader that does not compile fails its flush, now and later", () =>
+  scopedAsync(async () => {
+    const before = ones([3]).mul(5);
+    assert.equal(await before.toArray(), [5, 5, 5]);
+    const bad = defineOp({ name: "bad", inputs: 1, expression: "r0 = nonsense(a0);" });
+    const b = bad(ones([3])),
+      beside = ones([3]).mul(2);
+    await rejects(() => b.data(), DeviceError, /^fill\+bad: expected a valid command/);
+    await rejects(() => b.data(), DeviceError, /^fill\+bad: /);
+    await rejects(() => b.add(1), DeviceError, /^fill\+bad: /);
+    await rejects(() => beside.data(), DeviceError, /^fill\+bad: /); // same submit: it was not computed
+    assert.equal(await before.toArray(), [5, 5, 5]);
+    assert.equal(await ones([3]).mul(2).toArray(), [2, 2, 2]);
+    assert.ok(takeDeviceErrors().length > 0);
+  }));
 
-test("weights that an optimizer step lost can be loaded again", () => scopedAsync(async () => {
-  using model = new Linear(2, 2), optimizer = new SGD(model.parameters(), { lr: 0.1 });
-  const saved = new Map([["weight", { data: new Float32Array([1, 2, 3, 4]), shape: [2, 2] }], ["bias", { data: new Float32Array(2), shape: [2] }]]);
-  model.loadStateDict(saved);
-  await sync();
-  const broken = defineOp({ name: "broken", inputs: 1, expression: "r0 = nothing;" });
-  const loss = model.call(ones([1, 2])).sum();
-  loss.backward();
-  optimizer.step();
-  await rejects(() => broken(loss.detach()).item(), DeviceError, /broken: /);
-  await rejects(() => model.weight.data(), DeviceError, /broken: /);
-  model.loadStateDict(saved);
-  assert.equal(await model.weight.toArray(), [[1, 2], [3, 4]]);
-  takeDeviceErrors();
-}));
+test("weights that an optimizer step lost can be loaded again", () =>
+  scopedAsync(async () => {
+    using model = new Linear(2, 2),
+      optimizer = new SGD(model.parameters(), { lr: 0.1 });
+    const saved = new Map([
+      ["weight", { data: new Float32Array([1, 2, 3, 4]), shape: [2, 2] }],
+      ["bias", { data: new Float32Array(2), shape: [2] }],
+    ]);
+    model.loadStateDict(saved);
+    await sync();
+    const broken = defineOp({ name: "broken", inputs: 1, expression: "r0 = nothing;" });
+    const loss = model.call(ones([1, 2])).sum();
+    loss.backward();
+    optimizer.step();
+    await rejects(() => broken(loss.detach()).item(), DeviceError, /broken: /);
+    await rejects(() => model.weight.data(), DeviceError, /broken: /);
+    model.loadStateDict(saved);
+    assert.equal(await model.weight.toArray(), [
+      [1, 2],
+      [3, 4],
+    ]);
+    takeDeviceErrors();
+  }));
 
-test("a refused budget fails in-place updates too", () => scopedAsync(async () => {
-  await memory.trim();
-  const p = ones([4]);
-  await p.data();
-  memory.setBudget(memory.stats().deviceBytes + 1000, "throw");
-  p.add_(1);
-  const t = ones([1_000_000]);
-  const reads = await Promise.allSettled([t.data(), p.data()]);
-  memory.setBudget(Infinity, "trim");
-  for (const read of reads) assert.ok(read.status === "rejected" && read.reason instanceof OutOfMemoryError);
-  await rejects(() => p.data(), OutOfMemoryError);
-  p.fill_(3);
-  assert.equal(await p.toArray(), [3, 3, 3, 3]);
-  takeDeviceErrors();
-}));
+test("a refused budget fails in-place updates too", () =>
+  scopedAsync(async () => {
+    await memory.trim();
+    const p = ones([4]);
+    await p.data();
+    memory.setBudget(memory.stats().deviceBytes + 1000, "throw");
+    p.add_(1);
+    const t = ones([1_000_000]);
+    const reads = await Promise.allSettled([t.data(), p.data()]);
+    memory.setBudget(Infinity, "trim");
+    for (const read of reads)
+      assert.ok(read.status === "rejected" && read.reason instanceof OutOfMemoryError);
+    await rejects(() => p.data(), OutOfMemoryError);
+    p.fill_(3);
+    assert.equal(await p.toArray(), [3, 3, 3, 3]);
+    takeDeviceErrors();
+  }));
 
-test("one failed allocation fails one flush; its buffer is never lent again", () => scopedAsync(async () => {
-  const gpu = runtime.device!.gpu, size = 3 * 2 ** 20;
-  const made = gpu.createBuffer.bind(gpu);
-  let once = true;
-  gpu.createBuffer = (descriptor) => {
-    if (!once || descriptor.size !== size) return made(descriptor);
-    once = false;
-    return made({ ...descriptor, size: 2 ** 50 }); // the device cannot
-  };
-  const bytes = memory.stats().deviceBytes;
-  const outcomes: string[] = [];
-  try {
-    for (let i = 0; i < 3; i++) {
-      using t: Tensor = ones([size / 4]);
-      outcomes.push(await t.data().then((d) => String(d[0]), (error: unknown) => (error as Error).name));
+test("one failed allocation fails one flush; its buffer is never lent again", () =>
+  scopedAsync(async () => {
+    const gpu = runtime.device!.gpu,
+      size = 3 * 2 ** 20;
+    const made = gpu.createBuffer.bind(gpu);
+    let once = true;
+    gpu.createBuffer = (descriptor) => {
+      if (!once || descriptor.size !== size) return made(descriptor);
+      once = false;
+      return made({ ...descriptor, size: 2 ** 50 }); // the device cannot
+    };
+    const bytes = memory.stats().deviceBytes;
+    const outcomes: string[] = [];
+    try {
+      for (let i = 0; i < 3; i++) {
+        using t: Tensor = ones([size / 4]);
+        outcomes.push(
+          await t.data().then(
+            (d) => String(d[0]),
+            (error: unknown) => (error as Error).name,
+          ),
+        );
+      }
+    } finally {
+      gpu.createBuffer = made;
     }
-  } finally {
-    gpu.createBuffer = made;
-  }
-  assert.is(outcomes[0] === "1", false);
-  assert.equal(outcomes.slice(1), ["1", "1"]);
-  assert.ok(memory.stats().deviceBytes <= bytes + size + 2 * size); // the tensor and its staging, not the failed one
-  takeDeviceErrors();
-}));
+    assert.is(outcomes[0] === "1", false);
+    assert.equal(outcomes.slice(1), ["1", "1"]);
+    assert.ok(memory.stats().deviceBytes <= bytes + size + 2 * size); // the tensor and its staging, not the failed one
+    takeDeviceErrors();
+  }));
 
-test("a user's kernel that throws names its op", () => scopedAsync(async () => {
-  const throwing = defineOp({ name: "throwing", inputs: 1, kernel: () => { throw new Error("user bug"); } });
-  await rejects(() => throwing(tensor([1])).data(), Error, /throwing: .*user bug/);
-  takeDeviceErrors();
-}));
+test("a user's kernel that throws names its op", () =>
+  scopedAsync(async () => {
+    const throwing = defineOp({
+      name: "throwing",
+      inputs: 1,
+      kernel: () => {
+        throw new Error("user bug");
+      },
+    });
+    await rejects(() => throwing(tensor([1])).data(), Error, /throwing: .*user bug/);
+    takeDeviceErrors();
+  }));
 
 test.run();

@@ -3,24 +3,58 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { ArgumentError, DisposedError, ShapeError, Tensor, TenureError, memory, newDisposeScope, ones, randn, scoped, tensor, zeros, manualSeed } from "tenure";
-import { Conv2d, CrossEntropyLoss, Dropout, Flatten, Linear, MaxPool2d, Module, ReLU, Sequential, functional as F, init } from "tenure/nn";
+import {
+  ArgumentError,
+  DisposedError,
+  ShapeError,
+  Tensor,
+  TenureError,
+  memory,
+  newDisposeScope,
+  ones,
+  randn,
+  scoped,
+  tensor,
+  zeros,
+  manualSeed,
+} from "tenure";
+import {
+  Conv2d,
+  CrossEntropyLoss,
+  Dropout,
+  Flatten,
+  Linear,
+  MaxPool2d,
+  Module,
+  ReLU,
+  Sequential,
+  functional as F,
+  init,
+} from "tenure/nn";
 import { assertClose, assertNoLeaks, gradcheck } from "tenure/testing";
 import { count, numbers, rejects, setup } from "../helpers.ts";
 
 await setup();
 const test = suite("nn");
 
-const values = async (t: Tensor): Promise<number[]> => [...await t.data()];
+const values = async (t: Tensor): Promise<number[]> => [...(await t.data())];
 /** Reads a fresh tensor and frees it. */
-async function take(t: Tensor): Promise<number[]> { using owned = t; return await values(owned); }
+async function take(t: Tensor): Promise<number[]> {
+  using owned = t;
+  return await values(owned);
+}
 
 // === Layers ===
 
 test("Linear is x·Wᵀ + b, for vectors and batches", async () => {
-  using layer = new Linear(3, 2), x = tensor(numbers(12, 1), { shape: [2, 2, 3] });
+  using layer = new Linear(3, 2),
+    x = tensor(numbers(12, 1), { shape: [2, 2, 3] });
   const [w, b, xs] = await Promise.all([values(layer.weight), values(layer.bias!), values(x)]);
-  const want = Array.from({ length: 8 }, (_, i) => { const row = Math.floor(i / 2), o = i % 2; return b[o]! + [0, 1, 2].reduce((n, k) => n + xs[row * 3 + k]! * w[o * 3 + k]!, 0); });
+  const want = Array.from({ length: 8 }, (_, i) => {
+    const row = Math.floor(i / 2),
+      o = i % 2;
+    return b[o]! + [0, 1, 2].reduce((n, k) => n + xs[row * 3 + k]! * w[o * 3 + k]!, 0);
+  });
   using y = layer.call(x);
   assert.equal(y.shape, [2, 2, 2]);
   await assertClose(y, want);
@@ -29,63 +63,148 @@ test("Linear is x·Wᵀ + b, for vectors and batches", async () => {
   await assertClose(row, want.slice(0, 2));
   using bare = new Linear(3, 2, { bias: false });
   assert.is(bare.bias, null);
-  assert.equal([...bare.namedParameters()].map(([n]) => n), ["weight"]);
+  assert.equal(
+    [...bare.namedParameters()].map(([n]) => n),
+    ["weight"],
+  );
 });
 
 test("layers have PyTorch's shapes, ranges and names", async () => {
-  using net = new Sequential(new Conv2d(1, 8, 3, { padding: 1 }), new ReLU(), new MaxPool2d(2), new Flatten(), new Linear(8 * 4 * 4, 10));
-  assert.equal([...net.namedParameters()].map(([n, p]) => [n, p.shape]), [["0.weight", [8, 1, 3, 3]], ["0.bias", [8]], ["4.weight", [10, 128]], ["4.bias", [10]]]);
-  assert.equal([...net.namedModules()].map(([n, m]) => `${n}:${m.constructor.name}`), [":Sequential", "0:Conv2d", "1:ReLU", "2:MaxPool2d", "3:Flatten", "4:Linear"]);
-  const w = await values(net.parameters()[2]!), bound = 1 / Math.sqrt(128);
-  assert.ok(w.every((v) => Math.abs(v) <= bound) && Math.max(...w) > 0.95 * bound && Math.min(...w) < -0.95 * bound);
-  using x = randn([2, 1, 8, 8]), y = net.call(x);
+  using net = new Sequential(
+    new Conv2d(1, 8, 3, { padding: 1 }),
+    new ReLU(),
+    new MaxPool2d(2),
+    new Flatten(),
+    new Linear(8 * 4 * 4, 10),
+  );
+  assert.equal(
+    [...net.namedParameters()].map(([n, p]) => [n, p.shape]),
+    [
+      ["0.weight", [8, 1, 3, 3]],
+      ["0.bias", [8]],
+      ["4.weight", [10, 128]],
+      ["4.bias", [10]],
+    ],
+  );
+  assert.equal(
+    [...net.namedModules()].map(([n, m]) => `${n}:${m.constructor.name}`),
+    [":Sequential", "0:Conv2d", "1:ReLU", "2:MaxPool2d", "3:Flatten", "4:Linear"],
+  );
+  const w = await values(net.parameters()[2]!),
+    bound = 1 / Math.sqrt(128);
+  assert.ok(
+    w.every((v) => Math.abs(v) <= bound) &&
+      Math.max(...w) > 0.95 * bound &&
+      Math.min(...w) < -0.95 * bound,
+  );
+  using x = randn([2, 1, 8, 8]),
+    y = net.call(x);
   assert.equal(y.shape, [2, 10]);
   assert.ok(net.parameters().every((p) => p.requiresGrad && p.isLeaf));
   assert.is(net.parameters()[0]!.name, "weight");
 });
 
 test("gradients of whole networks", async () => {
-  await gradcheck((x, w, b) => F.linear(x, w, b).relu().square(), [{ shape: [2, 3], values: numbers(6, 2, 0.5, 1.5) }, { shape: [4, 3], values: numbers(12, 3, 0.2, 1) }, { shape: [4], values: numbers(4, 4, 0.1, 0.5) }], { tolerance: 2e-2 });
-  await gradcheck((x, w, b) => F.conv2d(x, w, b, { padding: 1, stride: 2 }), [{ shape: [1, 2, 3, 3], values: numbers(18, 5) }, { shape: [2, 2, 2, 2], values: numbers(16, 6) }, { shape: [2], values: numbers(2, 7) }], { tolerance: 2e-2 });
-  await gradcheck((x) => F.crossEntropy(x, tensor([1, 0, 2], { dtype: "int32" })), [{ shape: [3, 4], values: numbers(12, 8) }]);
-  await gradcheck((a, b) => F.mseLoss(a, b), [{ shape: [2, 3], values: numbers(6, 9) }, { shape: [2, 3], values: numbers(6, 10) }]);
-  await gradcheck((x) => F.avgPool2d(F.maxPool2d(x, 2), 2), [{ shape: [1, 1, 4, 4], values: Array.from({ length: 16 }, (_, i) => ((i * 7) % 16) / 8) }]);
+  await gradcheck(
+    (x, w, b) => F.linear(x, w, b).relu().square(),
+    [
+      { shape: [2, 3], values: numbers(6, 2, 0.5, 1.5) },
+      { shape: [4, 3], values: numbers(12, 3, 0.2, 1) },
+      { shape: [4], values: numbers(4, 4, 0.1, 0.5) },
+    ],
+    { tolerance: 2e-2 },
+  );
+  await gradcheck(
+    (x, w, b) => F.conv2d(x, w, b, { padding: 1, stride: 2 }),
+    [
+      { shape: [1, 2, 3, 3], values: numbers(18, 5) },
+      { shape: [2, 2, 2, 2], values: numbers(16, 6) },
+      { shape: [2], values: numbers(2, 7) },
+    ],
+    { tolerance: 2e-2 },
+  );
+  await gradcheck(
+    (x) => F.crossEntropy(x, tensor([1, 0, 2], { dtype: "int32" })),
+    [{ shape: [3, 4], values: numbers(12, 8) }],
+  );
+  await gradcheck(
+    (a, b) => F.mseLoss(a, b),
+    [
+      { shape: [2, 3], values: numbers(6, 9) },
+      { shape: [2, 3], values: numbers(6, 10) },
+    ],
+  );
+  await gradcheck(
+    (x) => F.avgPool2d(F.maxPool2d(x, 2), 2),
+    [{ shape: [1, 1, 4, 4], values: Array.from({ length: 16 }, (_, i) => ((i * 7) % 16) / 8) }],
+  );
 });
 
 test("conv2d with groups and dilation as a sum of products", async () => {
-  using x = tensor(numbers(2 * 4 * 25, 11), { shape: [2, 4, 5, 5] }), w = tensor(numbers(6 * 2 * 4, 12), { shape: [6, 2, 2, 2] });
+  using x = tensor(numbers(2 * 4 * 25, 11), { shape: [2, 4, 5, 5] }),
+    w = tensor(numbers(6 * 2 * 4, 12), { shape: [6, 2, 2, 2] });
   using y = F.conv2d(x, w, null, { groups: 2, dilation: 2, padding: [1, 0] });
   assert.equal(y.shape, [2, 6, 5, 3]);
-  const [xs, ws] = await Promise.all([values(x), values(w)]), want: number[] = [];
-  for (let n = 0; n < 2; n++) for (let o = 0; o < 6; o++) for (let i = 0; i < 5; i++) for (let j = 0; j < 3; j++) {
-    let sum = 0;
-    for (let c = 0; c < 2; c++) for (let u = 0; u < 2; u++) for (let v = 0; v < 2; v++) {
-      const r = i - 1 + 2 * u, s = j + 2 * v;
-      if (r >= 0 && r < 5 && s < 5) sum += xs[((n * 4 + Math.floor(o / 3) * 2 + c) * 5 + r) * 5 + s]! * ws[((o * 2 + c) * 2 + u) * 2 + v]!;
-    }
-    want.push(sum);
-  }
+  const [xs, ws] = await Promise.all([values(x), values(w)]),
+    want: number[] = [];
+  for (let n = 0; n < 2; n++)
+    for (let o = 0; o < 6; o++)
+      for (let i = 0; i < 5; i++)
+        for (let j = 0; j < 3; j++) {
+          let sum = 0;
+          for (let c = 0; c < 2; c++)
+            for (let u = 0; u < 2; u++)
+              for (let v = 0; v < 2; v++) {
+                const r = i - 1 + 2 * u,
+                  s = j + 2 * v;
+                if (r >= 0 && r < 5 && s < 5)
+                  sum +=
+                    xs[((n * 4 + Math.floor(o / 3) * 2 + c) * 5 + r) * 5 + s]! *
+                    ws[((o * 2 + c) * 2 + u) * 2 + v]!;
+              }
+          want.push(sum);
+        }
   await assertClose(y, want, 1e-4);
 });
 
 // === Losses ===
 
 test("cross entropy: mean, sum, none, and ignored rows", async () => {
-  using logits = tensor([[1, 2, 3], [1, 1, 1], [0, 5, 0]]), targets = tensor([2, 0, 1], { dtype: "int32" });
-  const row = (l: number[], t: number): number => Math.log(l.reduce((n, v) => n + Math.exp(v), 0)) - l[t]!;
-  const want = [row([1, 2, 3], 2), row([1, 1, 1], 0), row([0, 5, 0], 1)], mean = want.reduce((a, b) => a + b) / 3;
+  using logits = tensor([
+      [1, 2, 3],
+      [1, 1, 1],
+      [0, 5, 0],
+    ]),
+    targets = tensor([2, 0, 1], { dtype: "int32" });
+  const row = (l: number[], t: number): number =>
+    Math.log(l.reduce((n, v) => n + Math.exp(v), 0)) - l[t]!;
+  const want = [row([1, 2, 3], 2), row([1, 1, 1], 0), row([0, 5, 0], 1)],
+    mean = want.reduce((a, b) => a + b) / 3;
   assert.ok(Math.abs((await take(F.crossEntropy(logits, targets)))[0]! - mean) < 1e-5);
-  assert.ok(Math.abs((await take(F.crossEntropy(logits, targets, { reduction: "sum" })))[0]! - 3 * mean) < 1e-5);
+  assert.ok(
+    Math.abs((await take(F.crossEntropy(logits, targets, { reduction: "sum" })))[0]! - 3 * mean) <
+      1e-5,
+  );
   await assertClose(await take(F.crossEntropy(logits, targets, { reduction: "none" })), want);
-  assert.ok(Math.abs((await take(F.crossEntropy(logits, targets, { ignoreIndex: 0 })))[0]! - (want[0]! + want[2]!) / 2) < 1e-5);
+  assert.ok(
+    Math.abs(
+      (await take(F.crossEntropy(logits, targets, { ignoreIndex: 0 })))[0]! -
+        (want[0]! + want[2]!) / 2,
+    ) < 1e-5,
+  );
   using loss = new CrossEntropyLoss({ reduction: "sum" });
   assert.ok(Math.abs((await take(loss.call(logits, targets)))[0]! - 3 * mean) < 1e-5);
   using wrong = tensor([2, 3, -1], { dtype: "int32" });
-  assert.equal((await take(F.crossEntropy(logits, wrong, { reduction: "none" }))).map(Number.isNaN), [false, true, true], "a class that does not exist is NaN, not garbage");
+  assert.equal(
+    (await take(F.crossEntropy(logits, wrong, { reduction: "none" }))).map(Number.isNaN),
+    [false, true, true],
+    "a class that does not exist is NaN, not garbage",
+  );
 });
 
 test("mseLoss", async () => {
-  using a = tensor([1, 2, 3]), b = tensor([1, 4, 0]);
+  using a = tensor([1, 2, 3]),
+    b = tensor([1, 4, 0]);
   assert.ok(Math.abs((await take(F.mseLoss(a, b)))[0]! - 13 / 3) < 1e-5);
   assert.equal(await take(F.mseLoss(a, b, "sum")), [13]);
   assert.equal(await take(F.mseLoss(a, b, "none")), [0, 4, 9]);
@@ -94,9 +213,11 @@ test("mseLoss", async () => {
 // === Dropout and modes ===
 
 test("Dropout drops a share while training, keeps the mean, and is an alias otherwise", async () => {
-  using layer = new Dropout(0.25), x = ones([100, 100]);
+  using layer = new Dropout(0.25),
+    x = ones([100, 100]);
   manualSeed(5);
-  const first = await take(layer.call(x)), dropped = first.filter((v) => v === 0).length;
+  const first = await take(layer.call(x)),
+    dropped = first.filter((v) => v === 0).length;
   assert.ok(Math.abs(dropped - 2500) < 200, `${dropped} of 10000 dropped`);
   assert.ok(first.every((v) => v === 0 || Math.abs(v - 4 / 3) < 1e-6));
   const second = await take(layer.call(x));
@@ -121,18 +242,29 @@ test("train and eval reach every module below", () => {
 test("the gradient of dropout has the mask of its forward pass", async () => {
   using x = tensor(numbers(64, 13, 1, 2), { requiresGrad: true });
   using y = F.dropout(x, 0.5);
-  { using loss = y.sum(); loss.backward(); }
+  {
+    using loss = y.sum();
+    loss.backward();
+  }
   using g = x.grad!;
   const [ys, xs, gs] = await Promise.all([values(y), values(x), values(g)]);
-  ys.forEach((v, i) => { assert.is(gs[i], v === 0 ? 0 : 2); assert.ok(v === 0 || Math.abs(v - 2 * xs[i]!) < 1e-5); });
+  ys.forEach((v, i) => {
+    assert.is(gs[i], v === 0 ? 0 : 2);
+    assert.ok(v === 0 || Math.abs(v - 2 * xs[i]!) < 1e-5);
+  });
 });
 
 // === Initial values ===
 
 test("initial values have the promised spread", async () => {
   manualSeed(1);
-  const spread = (v: number[]): { mean: number; std: number } => { const mean = v.reduce((a, b) => a + b, 0) / v.length; return { mean, std: Math.sqrt(v.reduce((n, x) => n + (x - mean) ** 2, 0) / v.length) }; };
-  const he = spread(await take(init.kaimingNormal([64, 128]))), glorot = await take(init.xavierUniform([64, 128])), normal = spread(await take(init.normal([5000], 3, 2)));
+  const spread = (v: number[]): { mean: number; std: number } => {
+    const mean = v.reduce((a, b) => a + b, 0) / v.length;
+    return { mean, std: Math.sqrt(v.reduce((n, x) => n + (x - mean) ** 2, 0) / v.length) };
+  };
+  const he = spread(await take(init.kaimingNormal([64, 128]))),
+    glorot = await take(init.xavierUniform([64, 128])),
+    normal = spread(await take(init.normal([5000], 3, 2)));
   assert.ok(Math.abs(he.std - Math.sqrt(2 / 128)) < 0.005 && Math.abs(he.mean) < 0.005);
   assert.ok(Math.max(...glorot.map(Math.abs)) <= Math.sqrt(6 / 192));
   assert.ok(Math.abs(normal.mean - 3) < 0.15 && Math.abs(normal.std - 2) < 0.1);
@@ -143,10 +275,17 @@ test("initial values have the promised spread", async () => {
 test("a scope never frees weights; disposing the module frees them and its children", async () => {
   const before = memory.stats();
   const net = scoped(() => new Sequential(new Linear(2, 3), new Linear(3, 1)));
-  { using _ = newDisposeScope(); net.call(ones([4, 2])); }
+  {
+    using _ = newDisposeScope();
+    net.call(ones([4, 2]));
+  }
   const [p] = net.parameters();
   assert.is(memory.stats().threadTotalLiveCount, before.threadTotalLiveCount + 4);
-  await assertNoLeaks(async () => { using x = ones([4, 2]), y = net.call(x); await y.data(); });
+  await assertNoLeaks(async () => {
+    using x = ones([4, 2]),
+      y = net.call(x);
+    await y.data();
+  });
   net.dispose();
   assert.ok(net.isDisposed && p!.isDisposed && net.layers[1]!.isDisposed);
   net.dispose();
@@ -154,12 +293,19 @@ test("a scope never frees weights; disposing the module frees them and its child
   assert.is(after.threadTotalLiveCount, before.threadTotalLiveCount);
   assert.is(after.storages, before.storages);
   using x = ones([4, 2]);
-  await rejects(() => net.call(x), TenureError, /^Sequential: expected a live module, got one that was disposed/);
+  await rejects(
+    () => net.call(x),
+    TenureError,
+    /^Sequential: expected a live module, got one that was disposed/,
+  );
 });
 
 test("a scope that owns a module frees it", () => {
   const before = memory.stats().threadTotalLiveCount;
-  { using s = newDisposeScope(); s.use(new Linear(2, 2)); }
+  {
+    using s = newDisposeScope();
+    s.use(new Linear(2, 2));
+  }
   assert.is(memory.stats().threadTotalLiveCount, before);
 });
 
@@ -172,42 +318,103 @@ class Two extends Module {
     this.shift = this.parameter("shift", zeros([2]));
     this.scale = this.buffer("scale", ones([2]));
   }
-  forward(x: Tensor): Tensor { return scoped(() => this.branches.map((b) => b.call(x)).reduce((a, b) => a.add(b)).mul(this.scale).add(this.shift)); }
-  take(name: string, t: Tensor): Tensor { return this.parameter(name, t); }
+  forward(x: Tensor): Tensor {
+    return scoped(() =>
+      this.branches
+        .map((b) => b.call(x))
+        .reduce((a, b) => a.add(b))
+        .mul(this.scale)
+        .add(this.shift),
+    );
+  }
+  take(name: string, t: Tensor): Tensor {
+    return this.parameter(name, t);
+  }
 }
 
 test("modules of users: fields, arrays of modules, buffers", async () => {
   using net = new Two();
-  assert.equal([...net.namedParameters()].map(([n]) => n), ["shift", "branches.0.weight", "branches.0.bias", "branches.1.weight", "branches.1.bias"]);
-  assert.equal([...net.namedBuffers()].map(([n]) => n), ["scale"]);
+  assert.equal(
+    [...net.namedParameters()].map(([n]) => n),
+    ["shift", "branches.0.weight", "branches.0.bias", "branches.1.weight", "branches.1.bias"],
+  );
+  assert.equal(
+    [...net.namedBuffers()].map(([n]) => n),
+    ["scale"],
+  );
   assert.not(net.scale.requiresGrad);
   using x = ones([3, 2]);
-  { using loss = scoped(() => net.call(x).sum()); loss.backward(); }
+  {
+    using loss = scoped(() => net.call(x).sum());
+    loss.backward();
+  }
   assert.ok(net.parameters().every((p) => p.hasGrad));
   net.zeroGrad();
   assert.ok(net.parameters().every((p) => !p.hasGrad));
 });
 
 test("what cannot be registered is refused and stays with its owner", async () => {
-  using net = new Two(), t = zeros([1]);
-  await rejects(() => net.take("shift", t), ArgumentError, /^Two: expected a name that is not taken, got "shift"/);
-  await rejects(() => net.take("a.b", t), ArgumentError, /^Two: expected a name without dots, got "a\.b"/);
-  await rejects(() => net.take("other", net.shift), TenureError, /^Two: expected a tensor nobody else keeps, got tensor "shift" float32 \[2\] of Two; register an alias\(\) to share it/);
+  using net = new Two(),
+    t = zeros([1]);
+  await rejects(
+    () => net.take("shift", t),
+    ArgumentError,
+    /^Two: expected a name that is not taken, got "shift"/,
+  );
+  await rejects(
+    () => net.take("a.b", t),
+    ArgumentError,
+    /^Two: expected a name without dots, got "a\.b"/,
+  );
+  await rejects(
+    () => net.take("other", net.shift),
+    TenureError,
+    /^Two: expected a tensor nobody else keeps, got tensor "shift" float32 \[2\] of Two; register an alias\(\) to share it/,
+  );
   assert.not(t.isDisposed);
   const gone = zeros([1]);
   gone.dispose();
   await rejects(() => net.take("late", gone), DisposedError, /^Two: /);
-  await rejects(() => new Linear(0, 2), ArgumentError, /^Linear: expected inFeatures to be a positive integer, got 0/);
-  await rejects(() => new Conv2d(3, 4, 3, { groups: 2 }), ArgumentError, /^Conv2d: expected groups that divide both channel counts, got 2 for 3 and 4/);
-  await rejects(() => new Dropout(1), ArgumentError, /^Dropout: expected a probability in \[0, 1\), got 1/);
-  await rejects(() => new Sequential(3 as never), ArgumentError, /^Sequential: expected modules, got 3; pass layers/);
-  await rejects(() => new Sequential([gone] as never), ArgumentError, /^Sequential: expected modules, got an array; spread the list: new Sequential\(\.\.\.layers\)/);
+  await rejects(
+    () => new Linear(0, 2),
+    ArgumentError,
+    /^Linear: expected inFeatures to be a positive integer, got 0/,
+  );
+  await rejects(
+    () => new Conv2d(3, 4, 3, { groups: 2 }),
+    ArgumentError,
+    /^Conv2d: expected groups that divide both channel counts, got 2 for 3 and 4/,
+  );
+  await rejects(
+    () => new Dropout(1),
+    ArgumentError,
+    /^Dropout: expected a probability in \[0, 1\), got 1/,
+  );
+  await rejects(
+    () => new Sequential(3 as never),
+    ArgumentError,
+    /^Sequential: expected modules, got 3; pass layers/,
+  );
+  await rejects(
+    () => new Sequential([gone] as never),
+    ArgumentError,
+    /^Sequential: expected modules, got an array; spread the list: new Sequential\(\.\.\.layers\)/,
+  );
 });
 
 test("Sequential frees what its layers hand each other, and takes layers that return their input", async () => {
-  class Same extends Module { forward(x: Tensor): Tensor { return x; } }
+  class Same extends Module {
+    forward(x: Tensor): Tensor {
+      return x;
+    }
+  }
   using x = ones([2, 2]);
-  for (const net of [new Sequential(), new Sequential(new Same()), new Sequential(new ReLU(), new Same(), new Same(), new ReLU()), new Sequential(new ReLU(), new Same())]) {
+  for (const net of [
+    new Sequential(),
+    new Sequential(new Same()),
+    new Sequential(new ReLU(), new Same(), new Same(), new ReLU()),
+    new Sequential(new ReLU(), new Same()),
+  ]) {
     await assertNoLeaks(async () => {
       using y = net.call(x);
       assert.is.not(y, x);
@@ -221,17 +428,40 @@ test("Sequential frees what its layers hand each other, and takes layers that re
 // === Saving and loading ===
 
 test("state goes from one module to another, bit by bit", async () => {
-  using a = new Two(), b = new Two(), x = randn([3, 2]);
-  { using _ = newDisposeScope(); b.loadStateDict(a.stateDict()); }
-  using ya = a.call(x), yb = b.call(x);
+  using a = new Two(),
+    b = new Two(),
+    x = randn([3, 2]);
+  {
+    using _ = newDisposeScope();
+    b.loadStateDict(a.stateDict());
+  }
+  using ya = a.call(x),
+    yb = b.call(x);
   assert.equal(await values(ya), await values(yb));
   const state = await assertNoLeaks(async () => {
     using _ = newDisposeScope();
     const entries = [...a.stateDict()].map(([name, t]) => [name, t.shape, t.data()] as const);
     _.dispose();
-    return new Map(await Promise.all(entries.map(async ([name, shape, data]) => [name, { shape, data: await data as Float32Array }] as const)));
+    return new Map(
+      await Promise.all(
+        entries.map(
+          async ([name, shape, data]) =>
+            [name, { shape, data: (await data) as Float32Array }] as const,
+        ),
+      ),
+    );
   });
-  assert.equal([...state.keys()], ["shift", "branches.0.weight", "branches.0.bias", "branches.1.weight", "branches.1.bias", "scale"]);
+  assert.equal(
+    [...state.keys()],
+    [
+      "shift",
+      "branches.0.weight",
+      "branches.0.bias",
+      "branches.1.weight",
+      "branches.1.bias",
+      "scale",
+    ],
+  );
   using c = new Two();
   c.loadStateDict(state);
   using yc = c.call(x);
@@ -241,24 +471,62 @@ test("state goes from one module to another, bit by bit", async () => {
 
 test("a state that does not fit changes nothing", async () => {
   using net = new Two();
-  const all = async (): Promise<number[][]> => Promise.all([...net.parameters(), ...[...net.namedBuffers()].map(([, t]) => t)].map(values)), before = await all();
+  const all = async (): Promise<number[][]> =>
+      Promise.all([...net.parameters(), ...[...net.namedBuffers()].map(([, t]) => t)].map(values)),
+    before = await all();
   const fresh = (): Map<string, { data: Float32Array; shape: readonly number[] }> => {
-    const entries = [...net.namedParameters(), ...net.namedBuffers()].map(([n, p]) => [n, { data: new Float32Array(count(p.shape)).fill(9), shape: p.shape }] as const);
+    const entries = [...net.namedParameters(), ...net.namedBuffers()].map(
+      ([n, p]) => [n, { data: new Float32Array(count(p.shape)).fill(9), shape: p.shape }] as const,
+    );
     return new Map<string, { data: Float32Array; shape: readonly number[] }>(entries);
   };
   const live = memory.stats();
-  const missing = fresh(), extra = fresh(), shape = fresh(), short = fresh();
+  const missing = fresh(),
+    extra = fresh(),
+    shape = fresh(),
+    short = fresh();
   missing.delete("scale");
   extra.set("other", { data: new Float32Array(1), shape: [1] });
   shape.set("scale", { data: new Float32Array(4), shape: [2, 2] });
   short.set("scale", { data: new Float32Array(1), shape: [2] });
-  await rejects(() => { net.loadStateDict(missing); }, ArgumentError, /^loadStateDict: expected exactly the names of this module, got no scale/);
-  await rejects(() => { net.loadStateDict(extra); }, ArgumentError, /got unknown other/);
-  await rejects(() => { net.loadStateDict(shape); }, ShapeError, /^loadStateDict: expected scale of shape \[2\], got \[2,2\]/);
-  await rejects(() => { net.loadStateDict(short); }, ShapeError, /got \[2\] with 2/);
+  await rejects(
+    () => {
+      net.loadStateDict(missing);
+    },
+    ArgumentError,
+    /^loadStateDict: expected exactly the names of this module, got no scale/,
+  );
+  await rejects(
+    () => {
+      net.loadStateDict(extra);
+    },
+    ArgumentError,
+    /got unknown other/,
+  );
+  await rejects(
+    () => {
+      net.loadStateDict(shape);
+    },
+    ShapeError,
+    /^loadStateDict: expected scale of shape \[2\], got \[2,2\]/,
+  );
+  await rejects(
+    () => {
+      net.loadStateDict(short);
+    },
+    ShapeError,
+    /got \[2\] with 2/,
+  );
   const gone = zeros([2]);
   gone.dispose();
-  await rejects(() => { net.loadStateDict(new Map<string, Tensor | { data: Float32Array; shape: readonly number[] }>([...fresh(), ["scale", gone]])); }, DisposedError);
+  await rejects(() => {
+    net.loadStateDict(
+      new Map<string, Tensor | { data: Float32Array; shape: readonly number[] }>([
+        ...fresh(),
+        ["scale", gone],
+      ]),
+    );
+  }, DisposedError);
   assert.equal(await all(), before);
   const after = memory.stats();
   assert.is(after.threadTotalLiveCount, live.threadTotalLiveCount);
@@ -266,9 +534,16 @@ test("a state that does not fit changes nothing", async () => {
 });
 
 test("loading keeps recorded graphs honest", async () => {
-  using net = new Linear(2, 1), x = ones([1, 2]);
-  using y = net.call(x), loss = y.square();
-  net.loadStateDict(new Map([["weight", { data: new Float32Array(2), shape: [1, 2] }], ["bias", { data: new Float32Array(1), shape: [1] }]]));
+  using net = new Linear(2, 1),
+    x = ones([1, 2]);
+  using y = net.call(x),
+    loss = y.square();
+  net.loadStateDict(
+    new Map([
+      ["weight", { data: new Float32Array(2), shape: [1, 2] }],
+      ["bias", { data: new Float32Array(1), shape: [1] }],
+    ]),
+  );
   loss.backward(); // needs the input and the result, neither of which was loaded
   assert.ok(net.weight.hasGrad);
   assert.instance(net.weight, Tensor);

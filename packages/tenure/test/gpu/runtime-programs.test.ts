@@ -15,30 +15,91 @@ const test = suite("random programs");
 type Step =
   | { readonly kind: "make"; readonly seed: number }
   | { readonly kind: "unary"; readonly x: number; readonly op: "neg" | "relu" | "square" | "clone" }
-  | { readonly kind: "binary"; readonly x: number; readonly y: number; readonly op: "add" | "sub" | "maximum" | "matmul" }
-  | { readonly kind: "view"; readonly x: number; readonly op: "alias" | "transpose" | "row" | "flip" }
-  | { readonly kind: "write"; readonly x: number; readonly y: number; readonly op: "add_" | "sub_" | "copy_" | "fill_" | "addScalar_" }
+  | {
+      readonly kind: "binary";
+      readonly x: number;
+      readonly y: number;
+      readonly op: "add" | "sub" | "maximum" | "matmul";
+    }
+  | {
+      readonly kind: "view";
+      readonly x: number;
+      readonly op: "alias" | "transpose" | "row" | "flip";
+    }
+  | {
+      readonly kind: "write";
+      readonly x: number;
+      readonly y: number;
+      readonly op: "add_" | "sub_" | "copy_" | "fill_" | "addScalar_";
+    }
   | { readonly kind: "read" | "dispose"; readonly x: number }
   | { readonly kind: "tick" | "sync" };
 
 const nat = fc.nat(50);
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("make" as const), seed: nat }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("unary" as const), x: nat, op: fc.constantFrom("neg" as const, "relu" as const, "square" as const, "clone" as const) }) },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("binary" as const), x: nat, y: nat, op: fc.constantFrom("add" as const, "sub" as const, "maximum" as const, "matmul" as const) }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("view" as const), x: nat, op: fc.constantFrom("alias" as const, "transpose" as const, "row" as const, "flip" as const) }) },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("write" as const), x: nat, y: nat, op: fc.constantFrom("add_" as const, "sub_" as const, "copy_" as const, "fill_" as const, "addScalar_" as const) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant("unary" as const),
+      x: nat,
+      op: fc.constantFrom("neg" as const, "relu" as const, "square" as const, "clone" as const),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant("binary" as const),
+      x: nat,
+      y: nat,
+      op: fc.constantFrom("add" as const, "sub" as const, "maximum" as const, "matmul" as const),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant("view" as const),
+      x: nat,
+      op: fc.constantFrom("alias" as const, "transpose" as const, "row" as const, "flip" as const),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant("write" as const),
+      x: nat,
+      y: nat,
+      op: fc.constantFrom(
+        "add_" as const,
+        "sub_" as const,
+        "copy_" as const,
+        "fill_" as const,
+        "addScalar_" as const,
+      ),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("read" as const), x: nat }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("dispose" as const), x: nat }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("tick" as const, "sync" as const) }) },
 );
 
 /** An array in JavaScript with strides over shared elements: what a tensor ought to be. All are [2,2], or [1,2] for a row. */
-interface Model { readonly bytes: Float32Array; readonly offset: number; readonly rows: number; readonly strides: readonly [number, number] }
+interface Model {
+  readonly bytes: Float32Array;
+  readonly offset: number;
+  readonly rows: number;
+  readonly strides: readonly [number, number];
+}
 const size = (m: Model): number => m.rows * 2;
-const get = (m: Model, i: number): number => m.bytes[m.offset + Math.floor(i / 2) * m.strides[0] + (i % 2) * m.strides[1]]!;
+const get = (m: Model, i: number): number =>
+  m.bytes[m.offset + Math.floor(i / 2) * m.strides[0] + (i % 2) * m.strides[1]]!;
 const values = (m: Model): number[] => Array.from({ length: size(m) }, (_, i) => get(m, i));
-const fresh = (v: readonly number[]): Model => ({ bytes: Float32Array.from(v), offset: 0, rows: v.length / 2, strides: [2, 1] });
+const fresh = (v: readonly number[]): Model => ({
+  bytes: Float32Array.from(v),
+  offset: 0,
+  rows: v.length / 2,
+  strides: [2, 1],
+});
 /** The element of `m` that belongs to place `i` of a broadcast result with `rows` rows. */
 const spread = (m: Model, i: number): number => get(m, m.rows === 1 ? i % 2 : i);
 /** Keeps numbers small enough to be exact for ever. */
@@ -47,76 +108,174 @@ const wrap = (v: number): number => (Math.abs(v) > 4096 ? 0 : v);
 /** Runs a program on tensors and on the model at once. @returns what all reads gave and what they should have */
 async function run(steps: readonly Step[]): Promise<{ got: number[][]; want: number[][] }> {
   const scope = newDisposeScope({ name: "program", root: true });
-  const live: { t: Tensor; m: Model }[] = [], reads: Promise<Iterable<number>>[] = [], want: number[][] = [];
+  const live: { t: Tensor; m: Model }[] = [],
+    reads: Promise<Iterable<number>>[] = [],
+    want: number[][] = [];
   const pick = (n: number): { t: Tensor; m: Model } => live[n % live.length]!;
-  const add = (t: Tensor, m: Model): void => { live.push({ t, m }); };
-  const small = (t: Tensor): Tensor => { using a = t.abs(), far = a.gt(4096), keep = far.logicalNot(), f = keep.float(), out = t.mul(f); t.dispose(); return out.alias(); };
-  add(scope.run(() => tensor([1, 2, 3, 4], { shape: [2, 2] })), fresh([1, 2, 3, 4]));
+  const add = (t: Tensor, m: Model): void => {
+    live.push({ t, m });
+  };
+  const small = (t: Tensor): Tensor => {
+    using a = t.abs(),
+      far = a.gt(4096),
+      keep = far.logicalNot(),
+      f = keep.float(),
+      out = t.mul(f);
+    t.dispose();
+    return out.alias();
+  };
+  add(
+    scope.run(() => tensor([1, 2, 3, 4], { shape: [2, 2] })),
+    fresh([1, 2, 3, 4]),
+  );
   for (const s of steps) {
-    if (s.kind === "tick") { await Promise.resolve(); continue; }
-    if (s.kind === "sync") { await sync(); continue; }
+    if (s.kind === "tick") {
+      await Promise.resolve();
+      continue;
+    }
+    if (s.kind === "sync") {
+      await sync();
+      continue;
+    }
     scope.run(() => {
       switch (s.kind) {
-        case "make": { const v = [0, 1, 2, 3].map((k) => ((s.seed * 7 + k * 5) % 11) - 5); add(tensor(v, { shape: [2, 2] }), fresh(v)); break; }
+        case "make": {
+          const v = [0, 1, 2, 3].map((k) => ((s.seed * 7 + k * 5) % 11) - 5);
+          add(tensor(v, { shape: [2, 2] }), fresh(v));
+          break;
+        }
         case "unary": {
-          const { t, m } = pick(s.x), f = { neg: (v: number) => -v, relu: (v: number) => Math.max(v, 0), square: (v: number) => wrap(v * v), clone: (v: number) => v }[s.op];
+          const { t, m } = pick(s.x),
+            f = {
+              neg: (v: number) => -v,
+              relu: (v: number) => Math.max(v, 0),
+              square: (v: number) => wrap(v * v),
+              clone: (v: number) => v,
+            }[s.op];
           const out = t[s.op]();
           add(s.op === "square" ? small(out) : out, fresh(values(m).map(f)));
           break;
         }
         case "binary": {
-          const a = pick(s.x), b = pick(s.y);
+          const a = pick(s.x),
+            b = pick(s.y);
           if (s.op === "matmul") {
-            const v = Array.from({ length: size(a.m) }, (_, i) => { const r = Math.floor(i / 2), c = i % 2; return b.m.rows === 1 ? 0 : wrap(get(a.m, 2 * r) * get(b.m, c) + get(a.m, 2 * r + 1) * get(b.m, 2 + c)); });
+            const v = Array.from({ length: size(a.m) }, (_, i) => {
+              const r = Math.floor(i / 2),
+                c = i % 2;
+              return b.m.rows === 1
+                ? 0
+                : wrap(get(a.m, 2 * r) * get(b.m, c) + get(a.m, 2 * r + 1) * get(b.m, 2 + c));
+            });
             if (b.m.rows === 2) add(small(a.t.matmul(b.t)), fresh(v));
             break;
           }
-          const f = { add: (x: number, y: number) => wrap(x + y), sub: (x: number, y: number) => wrap(x - y), maximum: Math.max }[s.op];
-          const v = Array.from({ length: Math.max(size(a.m), size(b.m)) }, (_, i) => f(spread(a.m, i), spread(b.m, i)));
+          const f = {
+            add: (x: number, y: number) => wrap(x + y),
+            sub: (x: number, y: number) => wrap(x - y),
+            maximum: Math.max,
+          }[s.op];
+          const v = Array.from({ length: Math.max(size(a.m), size(b.m)) }, (_, i) =>
+            f(spread(a.m, i), spread(b.m, i)),
+          );
           add(s.op === "maximum" ? a.t.maximum(b.t) : small(a.t[s.op](b.t)), fresh(v));
           break;
         }
         case "view": {
           const { t, m } = pick(s.x);
           switch (s.op) {
-            case "alias": add(t.alias(), m); break;
-            case "transpose": if (m.rows === 2) add(t.transpose(), { ...m, strides: [m.strides[1], m.strides[0]] }); break;
-            case "row": { const k = s.x % m.rows; add(t.slice(0, k, k + 1), { ...m, offset: m.offset + k * m.strides[0], rows: 1 }); break; }
-            case "flip": if (m.rows === 2) { using v = t.permute(1, 0); add(v.permute(1, 0), m); } break;
+            case "alias":
+              add(t.alias(), m);
+              break;
+            case "transpose":
+              if (m.rows === 2) add(t.transpose(), { ...m, strides: [m.strides[1], m.strides[0]] });
+              break;
+            case "row": {
+              const k = s.x % m.rows;
+              add(t.slice(0, k, k + 1), { ...m, offset: m.offset + k * m.strides[0], rows: 1 });
+              break;
+            }
+            case "flip":
+              if (m.rows === 2) {
+                using v = t.permute(1, 0);
+                add(v.permute(1, 0), m);
+              }
+              break;
           }
           break;
         }
         case "write": {
-          const { t, m } = pick(s.x), b = pick(s.y);
-          if (size(b.m) > size(m) || [...values(m), ...values(b.m)].some((v) => Math.abs(v) > 1024)) break;
-          const right = Array.from({ length: size(m) }, (_, i) => spread(b.m, i)), left = values(m);
-          const next = { add_: (i: number) => left[i]! + right[i]!, sub_: (i: number) => left[i]! - right[i]!, copy_: (i: number) => right[i]!, fill_: () => s.y, addScalar_: (i: number) => left[i]! + 1 }[s.op];
-          noGrad(() => { (s.op === "fill_" ? t.fill_(s.y) : s.op === "addScalar_" ? t.add_(1) : t[s.op](b.t)).dispose(); });
-          left.map((_, i) => next(i)).forEach((v, i) => { m.bytes[m.offset + Math.floor(i / 2) * m.strides[0] + (i % 2) * m.strides[1]] = v; });
+          const { t, m } = pick(s.x),
+            b = pick(s.y);
+          if (size(b.m) > size(m) || [...values(m), ...values(b.m)].some((v) => Math.abs(v) > 1024))
+            break;
+          const right = Array.from({ length: size(m) }, (_, i) => spread(b.m, i)),
+            left = values(m);
+          const next = {
+            add_: (i: number) => left[i]! + right[i]!,
+            sub_: (i: number) => left[i]! - right[i]!,
+            copy_: (i: number) => right[i]!,
+            fill_: () => s.y,
+            addScalar_: (i: number) => left[i]! + 1,
+          }[s.op];
+          noGrad(() => {
+            (s.op === "fill_"
+              ? t.fill_(s.y)
+              : s.op === "addScalar_"
+                ? t.add_(1)
+                : t[s.op](b.t)
+            ).dispose();
+          });
+          left
+            .map((_, i) => next(i))
+            .forEach((v, i) => {
+              m.bytes[m.offset + Math.floor(i / 2) * m.strides[0] + (i % 2) * m.strides[1]] = v;
+            });
           break;
         }
-        case "read": { const { t, m } = pick(s.x); reads.push(t.data()); want.push(values(m)); break; }
-        case "tick": case "sync": break;
-        case "dispose": if (live.length > 1) { const [gone] = live.splice(s.x % live.length, 1); gone!.t.dispose(); } break;
+        case "read": {
+          const { t, m } = pick(s.x);
+          reads.push(t.data());
+          want.push(values(m));
+          break;
+        }
+        case "tick":
+        case "sync":
+          break;
+        case "dispose":
+          if (live.length > 1) {
+            const [gone] = live.splice(s.x % live.length, 1);
+            gone!.t.dispose();
+          }
+          break;
       }
     });
   }
-  for (const { t, m } of live) { reads.push(t.data()); want.push(values(m)); }
+  for (const { t, m } of live) {
+    reads.push(t.data());
+    want.push(values(m));
+  }
   scope.dispose();
-  return { got: (await Promise.all(reads)).map((r) => [...r].map((v) => v + 0)), want: want.map((w) => w.map((v) => v + 0)) };
+  return {
+    got: (await Promise.all(reads)).map((r) => [...r].map((v) => v + 0)),
+    want: want.map((w) => w.map((v) => v + 0)),
+  };
 }
 
 test("planned as a whole and op by op, programs give what arrays give", async () => {
   const before = memory.stats();
   try {
-    await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 40 }), async (steps) => {
-      await init({ flush: "auto" });
-      const planned = await run(steps);
-      assert.equal(planned.got, planned.want);
-      await init({ flush: "eachOp" });
-      const single = await run(steps);
-      assert.equal(single.got, planned.got);
-    }), { numRuns: 120, seed: 7, endOnFailure: false });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 40 }), async (steps) => {
+        await init({ flush: "auto" });
+        const planned = await run(steps);
+        assert.equal(planned.got, planned.want);
+        await init({ flush: "eachOp" });
+        const single = await run(steps);
+        assert.equal(single.got, planned.got);
+      }),
+      { numRuns: 120, seed: 7, endOnFailure: false },
+    );
   } finally {
     await init({ flush: "auto" });
   }

@@ -4,7 +4,21 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { DeviceError, TenureError, type Tensor, init, memory, newDisposeScope, noGrad, ones, scoped, scopedAsync, sync, tensor, zeros } from "tenure";
+import {
+  DeviceError,
+  TenureError,
+  type Tensor,
+  init,
+  memory,
+  newDisposeScope,
+  noGrad,
+  ones,
+  scoped,
+  scopedAsync,
+  sync,
+  tensor,
+  zeros,
+} from "tenure";
 import { Linear, type Module, ReLU, Sequential, functional as F } from "tenure/nn";
 import { Adam, type Optimizer, SGD } from "tenure/optim";
 import { assertClose } from "tenure/testing";
@@ -23,18 +37,34 @@ async function rise(fn: () => unknown): Promise<ReturnType<typeof memory.debug>>
   const before = memory.debug();
   await fn();
   const after = memory.debug();
-  return Object.fromEntries(Object.entries(after).map(([k, v]) => [k, v - before[k as keyof typeof before]])) as ReturnType<typeof memory.debug>;
+  return Object.fromEntries(
+    Object.entries(after).map(([k, v]) => [k, v - before[k as keyof typeof before]]),
+  ) as ReturnType<typeof memory.debug>;
 }
-const job = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+const job = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
 // === What runs ===
 
 test("nothing runs until somebody reads, and dead values never do", async () => {
   using a = tensor([1, 2, 3]);
-  const recorded = await rise(async () => { scoped(() => { a.exp().sin().sum(); }); await job(); });
+  const recorded = await rise(async () => {
+    scoped(() => {
+      a.exp().sin().sum();
+    });
+    await job();
+  });
   assert.is(recorded.recorded, 3);
   assert.is(recorded.flushes, 0);
-  const ran = await rise(async () => { using b = scoped(() => { a.tanh().log(); return a.add(1); }); await assertClose(b, [2, 3, 4], 0); });
+  const ran = await rise(async () => {
+    using b = scoped(() => {
+      a.tanh().log();
+      return a.add(1);
+    });
+    await assertClose(b, [2, 3, 4], 0);
+  });
   assert.is(ran.flushes, 1);
   assert.is(ran.dispatches, 1);
   assert.is(ran.eliminated, 5, "three of the program before, two of this one");
@@ -44,7 +74,13 @@ test("a value that an in-place op overwrites whole or nobody sees is not compute
   using a = tensor([1, 2, 3]);
   await sync();
   const ran = await rise(async () => {
-    using kept = scoped(() => { const b = a.mul(2); b.alias().add_(1); const c = a.mul(3); c.add_(1); return b; });
+    using kept = scoped(() => {
+      const b = a.mul(2);
+      b.alias().add_(1);
+      const c = a.mul(3);
+      c.add_(1);
+      return b;
+    });
     await assertClose(kept, [3, 5, 7], 0);
   });
   assert.is(ran.dispatches, 1);
@@ -53,7 +89,11 @@ test("a value that an in-place op overwrites whole or nobody sees is not compute
 
 test("reads of one job share a flush and a staging buffer; a read pins what it reads", async () => {
   const ran = await rise(async () => {
-    const reads = scoped(() => { const a = tensor([1, 2]), b = a.add(1); return [a.data(), b.data(), b.sum().item(), b.slice(0, 1).toArray()] as const; });
+    const reads = scoped(() => {
+      const a = tensor([1, 2]),
+        b = a.add(1);
+      return [a.data(), b.data(), b.sum().item(), b.slice(0, 1).toArray()] as const;
+    });
     const [a, b, sum, rest] = await Promise.all(reads);
     assert.equal([[...a], [...b], sum, rest], [[1, 2], [2, 3], 5, [3]]);
   });
@@ -65,7 +105,11 @@ test("eachOp runs every op at once", async () => {
   await init({ flush: "eachOp" });
   try {
     using a = tensor([1, 2]);
-    const ran = await rise(() => { scoped(() => { a.add(1).mul(2); }); });
+    const ran = await rise(() => {
+      scoped(() => {
+        a.add(1).mul(2);
+      });
+    });
     assert.is(ran.flushes, 2);
     assert.is(ran.dispatches, 2);
   } finally {
@@ -76,19 +120,22 @@ test("eachOp runs every op at once", async () => {
 test("size-0 tensors take part and launch nothing", async () => {
   const ran = await rise(async () => {
     using _ = newDisposeScope();
-    const a = zeros([0, 3]), read = [a.add(1).data(), a.sum().item(), a.matmul(zeros([3, 2])).data()] as const;
+    const a = zeros([0, 3]),
+      read = [a.add(1).data(), a.sum().item(), a.matmul(zeros([3, 2])).data()] as const;
     _.dispose();
-    assert.equal([...await read[0]], []);
+    assert.equal([...(await read[0])], []);
     assert.is(await read[1], 0);
-    assert.equal([...await read[2]], []);
+    assert.equal([...(await read[2])], []);
   });
   assert.is(ran.dispatches, 1, "the sum");
 });
 
 test("data of the host is copied when the tensor is made", async () => {
-  const shared = new Float32Array(new SharedArrayBuffer(8)), own = Float32Array.of(1, 2);
+  const shared = new Float32Array(new SharedArrayBuffer(8)),
+    own = Float32Array.of(1, 2);
   shared.set([5, 6]);
-  using a = tensor(own), b = tensor(shared);
+  using a = tensor(own),
+    b = tensor(shared);
   own.fill(0);
   shared.fill(0);
   await assertClose(a, [1, 2], 0);
@@ -102,11 +149,23 @@ test("a program is flushed when it exceeds a limit in ops or bytes", async () =>
   await sync();
   try {
     limits.ops = 10;
-    const ops = await rise(() => { using x = tensor([0]); let y = x.alias(); for (let i = 0; i < 35; i++) { const n = y.add(1); y.dispose(); y = n; } y.dispose(); });
+    const ops = await rise(() => {
+      using x = tensor([0]);
+      let y = x.alias();
+      for (let i = 0; i < 35; i++) {
+        const n = y.add(1);
+        y.dispose();
+        y = n;
+      }
+      y.dispose();
+    });
     assert.is(ops.flushes, 3);
     limits.ops = before.ops;
     limits.pendingBytes = 4096;
-    const bytes = await rise(() => { using _ = newDisposeScope(); for (let i = 0; i < 9; i++) zeros([256]).add(1); });
+    const bytes = await rise(() => {
+      using _ = newDisposeScope();
+      for (let i = 0; i < 9; i++) zeros([256]).add(1);
+    });
     assert.is(bytes.flushes, 4);
   } finally {
     Object.assign(limits, before);
@@ -119,12 +178,21 @@ const batch = 4;
 const images = Array.from({ length: 4 }, (_, k) => numbers(batch * 784, k, 0, 1));
 const labels = Int32Array.from({ length: batch }, (_, i) => (i * 3) % 10);
 
-function mlp(inputs = 784, hidden = 64): Sequential { return new Sequential(new Linear(inputs, hidden), new ReLU(), new Linear(hidden, 10)); }
+function mlp(inputs = 784, hidden = 64): Sequential {
+  return new Sequential(new Linear(inputs, hidden), new ReLU(), new Linear(hidden, 10));
+}
 
 /** One step. @returns the loss, pinned */
-function trainStep(model: Module, optimizer: Optimizer, i: number, read: boolean, inputs = 784): Promise<number> | undefined {
+function trainStep(
+  model: Module,
+  optimizer: Optimizer,
+  i: number,
+  read: boolean,
+  inputs = 784,
+): Promise<number> | undefined {
   using _ = newDisposeScope("step");
-  const x = tensor(images[i % images.length]!.slice(0, batch * inputs), { shape: [batch, inputs] }), y = tensor(labels);
+  const x = tensor(images[i % images.length]!.slice(0, batch * inputs), { shape: [batch, inputs] }),
+    y = tensor(labels);
   const loss = F.crossEntropy(model.call(x), y);
   optimizer.zeroGrad();
   loss.backward();
@@ -133,8 +201,12 @@ function trainStep(model: Module, optimizer: Optimizer, i: number, read: boolean
 }
 
 test("a step that is run again finds its plan; from the third on it creates nothing", async () => {
-  for (const make of [(m: Module) => new SGD(m.parameters(), { lr: 0.05, momentum: 0.9 }), (m: Module) => new Adam(m.parameters())]) {
-    using model = mlp(), optimizer = make(model);
+  for (const make of [
+    (m: Module) => new SGD(m.parameters(), { lr: 0.05, momentum: 0.9 }),
+    (m: Module) => new Adam(m.parameters()),
+  ]) {
+    using model = mlp(),
+      optimizer = make(model);
     for (let i = 0; i < 2; i++) await trainStep(model, optimizer, i, true);
     const losses: number[] = [];
     const later = await rise(async () => {
@@ -146,7 +218,8 @@ test("a step that is run again finds its plan; from the third on it creates noth
     assert.is(later.planMisses, 0);
     assert.is(later.planHits, 30);
     assert.is(later.flushes, 30);
-    for (const what of ["buffers", "pipelines", "bindGroups", "shaderModules"] as const) assert.is(later[what], 0, what);
+    for (const what of ["buffers", "pipelines", "bindGroups", "shaderModules"] as const)
+      assert.is(later[what], 0, what);
     assert.is(later.submits, 30);
     assert.is(later.eliminated % 30, 0);
     assert.ok(losses.at(-1)! < losses[0]!, `${losses[0]} fell to ${losses.at(-1)}`);
@@ -154,20 +227,37 @@ test("a step that is run again finds its plan; from the third on it creates noth
 });
 
 test("loops that never read are flushed per step and hit the cache too, synchronous ones included", async () => {
-  using model = mlp(), optimizer = new SGD(model.parameters(), { lr: 0.01, momentum: 0.9 });
+  using model = mlp(),
+    optimizer = new SGD(model.parameters(), { lr: 0.01, momentum: 0.9 });
   for (let i = 0; i < 3; i++) void trainStep(model, optimizer, i, false);
-  const inOneJob = await rise(() => { for (let i = 0; i < 10; i++) void trainStep(model, optimizer, i, false); });
+  const inOneJob = await rise(() => {
+    for (let i = 0; i < 10; i++) void trainStep(model, optimizer, i, false);
+  });
   assert.is(inOneJob.flushes, 10);
   assert.is(inOneJob.planHits, 10);
   assert.is(inOneJob.buffers + inOneJob.bindGroups + inOneJob.pipelines, 0);
-  const inJobs = await rise(async () => { for (let i = 0; i < 10; i++) { void trainStep(model, optimizer, i, false); await job(); } });
+  const inJobs = await rise(async () => {
+    for (let i = 0; i < 10; i++) {
+      void trainStep(model, optimizer, i, false);
+      await job();
+    }
+  });
   assert.is(inJobs.flushes, 10);
   assert.is(inJobs.planHits, 10);
   await sync();
 });
 
 test("the plan cache is bounded by bytes: a cycle of many small programs hits, and one that does not fit pushes out the oldest", async () => {
-  const cycle = async (count: number): Promise<void> => { for (let n = 1; n <= count; n++) { let read: Promise<number>; { using _ = newDisposeScope(); read = ones([n, 3]).add(1).sum().item(); } assert.is(await read, 6 * n); } };
+  const cycle = async (count: number): Promise<void> => {
+    for (let n = 1; n <= count; n++) {
+      let read: Promise<number>;
+      {
+        using _ = newDisposeScope();
+        read = ones([n, 3]).add(1).sum().item();
+      }
+      assert.is(await read, 6 * n);
+    }
+  };
   assert.is((await rise(() => cycle(300))).planMisses, 300);
   assert.is((await rise(() => cycle(300))).planHits, 300);
   const { bytes } = planCache;
@@ -175,7 +265,11 @@ test("the plan cache is bounded by bytes: a cycle of many small programs hits, a
     planCache.bytes = 2 ** 17;
     await cycle(301); // the first new plan pushes out what is too much
     await cycle(60);
-    assert.is((await rise(() => cycle(60))).planHits, 0, "the least recently used goes first, so a cycle too long never hits");
+    assert.is(
+      (await rise(() => cycle(60))).planHits,
+      0,
+      "the least recently used goes first, so a cycle too long never hits",
+    );
     assert.is((await rise(() => cycle(4))).planMisses, 4);
     assert.is((await rise(() => cycle(4))).planHits, 4, "what fits stays");
   } finally {
@@ -185,10 +279,24 @@ test("the plan cache is bounded by bytes: a cycle of many small programs hits, a
 
 test("2,000 steps keep exactly what 10 keep, and create nothing after the second", async () => {
   await memory.trim();
-  using model = mlp(100, 32), optimizer = new SGD(model.parameters(), { lr: 0.01, momentum: 0.9 });
-  const kept = (): Record<string, number> => { const s = memory.stats(); return { live: s.threadTotalLiveCount, storages: s.storages, bytes: s.liveBytes, device: s.deviceBytes, finalized: s.finalized }; };
-  const made = (): Record<string, number> => { const { buffers, pipelines, bindGroups, planMisses } = memory.debug(); return { buffers, pipelines, bindGroups, planMisses }; };
-  let after10 = {}, after2 = {};
+  using model = mlp(100, 32),
+    optimizer = new SGD(model.parameters(), { lr: 0.01, momentum: 0.9 });
+  const kept = (): Record<string, number> => {
+    const s = memory.stats();
+    return {
+      live: s.threadTotalLiveCount,
+      storages: s.storages,
+      bytes: s.liveBytes,
+      device: s.deviceBytes,
+      finalized: s.finalized,
+    };
+  };
+  const made = (): Record<string, number> => {
+    const { buffers, pipelines, bindGroups, planMisses } = memory.debug();
+    return { buffers, pipelines, bindGroups, planMisses };
+  };
+  let after10 = {},
+    after2 = {};
   for (let i = 1; i <= 2000; i++) {
     await trainStep(model, optimizer, i, true, 100);
     if (i === 2) after2 = made();
@@ -200,11 +308,16 @@ test("2,000 steps keep exactly what 10 keep, and create nothing after the second
 
 test("what is freed is reused: a loop over one shape holds one set of buffers", async () => {
   using a = zeros([64, 64]);
-  const once = async (): Promise<void> => { using b = scoped(() => a.add(1).exp().matmul(a).sum()); await b.item(); };
+  const once = async (): Promise<void> => {
+    using b = scoped(() => a.add(1).exp().matmul(a).sum());
+    await b.item();
+  };
   await once();
   await once();
   const device = memory.stats().deviceBytes;
-  const later = await rise(async () => { for (let i = 0; i < 20; i++) await once(); });
+  const later = await rise(async () => {
+    for (let i = 0; i < 20; i++) await once();
+  });
   assert.is(later.buffers, 0);
   assert.ok(memory.stats().deviceBytes <= device); // less, when what others left was trimmed meanwhile
 });
@@ -215,35 +328,57 @@ test("inside a flush, values that do not live at the same time share memory", as
   using x = zeros([1024, 16]);
   await sync();
   const wide = 1024 * 16 * 4;
-  using y = scoped(() => { let t = x.add(1); for (let i = 0; i < 20; i++) t = t.mul(1.01); return t.sum(); });
+  using y = scoped(() => {
+    let t = x.add(1);
+    for (let i = 0; i < 20; i++) t = t.mul(1.01);
+    return t.sum();
+  });
   await y.item();
   const taken = memory.stats().deviceBytes - before;
   assert.ok(taken <= 3 * wide + 16384, `${taken} bytes for 22 tensors of ${wide}`);
 });
 
 test("trim gives free buffers back, and work goes on", async () => {
-  { using a = zeros([256, 256]), b = a.add(1); await b.data(); }
+  {
+    using a = zeros([256, 256]),
+      b = a.add(1);
+    await b.data();
+  }
   assert.ok(memory.stats().poolBytes > 0);
-  const held = memory.stats().deviceBytes, given = await memory.trim();
+  const held = memory.stats().deviceBytes,
+    given = await memory.trim();
   assert.ok(given > 0);
   assert.is(memory.stats().deviceBytes, held - given);
   assert.is(memory.stats().poolBytes, 0);
-  using c = tensor([1, 2]), d = c.mul(2);
+  using c = tensor([1, 2]),
+    d = c.mul(2);
   await assertClose(d, [2, 4], 0);
 });
 
 // === Errors ===
 
-const unmakeable: OpDef = { ...E.neg, name: "unmakeable", expression: () => { throw new RangeError("no such kernel"); } };
-const invalid: OpDef = { ...E.neg, name: "invalid", expression: () => ({ body: "r0 = nonsense(a0);" }) };
+const unmakeable: OpDef = {
+  ...E.neg,
+  name: "unmakeable",
+  expression: () => {
+    throw new RangeError("no such kernel");
+  },
+};
+const invalid: OpDef = {
+  ...E.neg,
+  name: "invalid",
+  expression: () => ({ body: "r0 = nonsense(a0);" }),
+};
 const one = (op: OpDef, x: Tensor): Tensor => execute(op, [x], undefined, [])[0]!;
 
 test("an error in a flush reaches the reads and leaves other tensors as they were", async () => {
-  using a = tensor([1, 2]), b = a.mul(3);
+  using a = tensor([1, 2]),
+    b = a.mul(3);
   await sync();
   const before = memory.stats();
   await scopedAsync(async () => {
-    const bad = noGrad(() => one(unmakeable, a)), after = bad.add(1);
+    const bad = noGrad(() => one(unmakeable, a)),
+      after = bad.add(1);
     b.add_(1);
     const reads = [bad.data(), after.data()];
     for (const result of await Promise.allSettled(reads)) {
@@ -265,7 +400,11 @@ test("an error in a flush reaches the reads and leaves other tensors as they wer
   await sync();
   const now = memory.stats();
   assert.is(now.storages, before.storages + 1);
-  assert.is(now.deviceBytes - now.poolBytes, before.deviceBytes - before.poolBytes + 256, "buffers came home");
+  assert.is(
+    now.deviceBytes - now.poolBytes,
+    before.deviceBytes - before.poolBytes + 256,
+    "buffers came home",
+  );
 });
 
 test("what the driver refuses rejects the reads of that flush, names the op, and is over then", async () => {
@@ -289,7 +428,10 @@ test("sync reports an error nobody read", async () => {
 
 test("more bytes than the device can bind are refused when the op is called", () => {
   const most = runtime.device!.info.maxTensorBytes;
-  assert.throws(() => zeros([most / 4 + 1]), (e: Error) => e.name === "OutOfMemoryError" && e.message.includes(String(most)));
+  assert.throws(
+    () => zeros([most / 4 + 1]),
+    (e: Error) => e.name === "OutOfMemoryError" && e.message.includes(String(most)),
+  );
 });
 
 test.run();

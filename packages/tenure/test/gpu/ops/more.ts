@@ -8,5 +8,15 @@ import { indexingCases, indexingGrads } from "./indexing.ts";
 import { mathCases, mathGrads } from "./math.ts";
 import { normCases, normGrads } from "./norms.ts";
 
-export const moreCases: Readonly<Record<string, () => Case[]>> = { ...indexingCases, ...mathCases, ...normCases, ...imageCases };
-export const moreGrads: Readonly<Record<string, () => GradCase[]>> = { ...indexingGrads, ...mathGrads, ...normGrads, ...imageGrads };
+export const moreCases: Readonly<Record<string, () => Case[]>> = {
+  ...indexingCases,
+  ...mathCases,
+  ...normCases,
+  ...imageCases,
+};
+export const moreGrads: Readonly<Record<string, () => GradCase[]>> = {
+  ...indexingGrads,
+  ...mathGrads,
+  ...normGrads,
+  ...imageGrads,
+};

@@ -8,6 +8,7 @@ import "@tensorflow/tfjs-backend-cpu";
 import type {} from "@tensorflow/tfjs-core/dist/public/chained_ops/register_all_chained_ops.js";
 
 const require = createRequire(import.meta.url);
-for (const part of ["register_all_gradients.js", "public/chained_ops/register_all_chained_ops.js"]) require(`@tensorflow/tfjs-core/dist/${part}`);
+for (const part of ["register_all_gradients.js", "public/chained_ops/register_all_chained_ops.js"])
+  require(`@tensorflow/tfjs-core/dist/${part}`);
 await tf.setBackend("cpu");
 export { tf };

@@ -5,7 +5,9 @@ import { program } from "./program.ts";
 
 async function tasks(): Promise<unknown> {
   const warnings: string[] = [];
-  setWarnSink((w) => { warnings.push(w); });
+  setWarnSink((w) => {
+    warnings.push(w);
+  });
   await init({ device: "null" });
   memory.track("off");
   const result = await runTasks(10_000, false, 7);
@@ -16,9 +18,13 @@ async function tasks(): Promise<unknown> {
 /** What a browser without AsyncContext does with async bodies, and with a raw await. */
 async function limits(): Promise<string[]> {
   const seen: string[] = [];
-  setWarnSink((w) => { seen.push(w); });
+  setWarnSink((w) => {
+    seen.push(w);
+  });
   memory.track("full");
-  await scopedAsync(async () => 1).catch((e: unknown) => { seen.push(String(e)); });
+  await scopedAsync(async () => 1).catch((e: unknown) => {
+    seen.push(String(e));
+  });
   using s = newDisposeScope("native");
   s.run(() => zeros([1]));
   await Promise.resolve();

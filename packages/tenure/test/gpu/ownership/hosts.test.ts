@@ -15,27 +15,49 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { TaskResult } from "../../null/ownership/tasks.ts";
 
-const here = fileURLToPath(new URL(".", import.meta.url)), packageRoot = join(here, "../../..");
+const here = fileURLToPath(new URL(".", import.meta.url)),
+  packageRoot = join(here, "../../..");
 const tsc = join(createRequire(import.meta.url).resolve("typescript"), "../tsc.js");
 const run = promisify(execFile);
 
 const expected = [
-  "1 owned, current true, false", "current none", "second first; one < two < body", "tensor float32 [1]", "tensor float32 [1]", "false", "true", "deferred",
-  "[object Float32Array]", "after wait true", "holder graph graph", "gradient true", "0 live",
+  "1 owned, current true, false",
+  "current none",
+  "second first; one < two < body",
+  "tensor float32 [1]",
+  "tensor float32 [1]",
+  "false",
+  "true",
+  "deferred",
+  "[object Float32Array]",
+  "after wait true",
+  "holder graph graph",
+  "gradient true",
+  "0 live",
 ].join("\n");
 
 const test = suite("hosts and lowerings");
-let folder = "", chromium: LaunchedChromium | undefined;
+let folder = "",
+  chromium: LaunchedChromium | undefined;
 
 test.before(async () => {
   folder = mkdtempSync(join(tmpdir(), "tenure-built-"));
   const installed = join(folder, "node_modules/tenure");
   mkdirSync(installed, { recursive: true });
-  await run(process.execPath, [tsc, "-p", join(packageRoot, "tsconfig.build.json"), "--outDir", join(installed, "dist")]);
+  await run(process.execPath, [
+    tsc,
+    "-p",
+    join(packageRoot, "tsconfig.build.json"),
+    "--outDir",
+    join(installed, "dist"),
+  ]);
   cpSync(join(packageRoot, "package.json"), join(installed, "package.json"));
   cpSync(join(here, "program.ts"), join(folder, "program.ts"));
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-  writeFileSync(join(folder, "main.ts"), 'import { program } from "./program.js";\nconsole.log(await program());\n');
+  writeFileSync(
+    join(folder, "main.ts"),
+    'import { program } from "./program.js";\nconsole.log(await program());\n',
+  );
 });
 test.after(async () => {
   await chromium?.close();
@@ -48,9 +70,24 @@ async function inNode(file: string): Promise<string> {
 }
 
 test("the built package, types included, with `using` lowered by tsc for es2022", async () => {
-  const compilerOptions = { target: "es2022", module: "nodenext", moduleResolution: "nodenext", lib: ["es2023", "esnext.disposable", "dom"], types: [], strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, outDir: "out" };
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["main.ts"] }));
-  await run(process.execPath, [tsc, "-p", folder]).catch((error: unknown) => { throw new Error((error as { stdout: string }).stdout); });
+  const compilerOptions = {
+    target: "es2022",
+    module: "nodenext",
+    moduleResolution: "nodenext",
+    lib: ["es2023", "esnext.disposable", "dom"],
+    types: [],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: false,
+    outDir: "out",
+  };
+  writeFileSync(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({ compilerOptions, files: ["main.ts"] }),
+  );
+  await run(process.execPath, [tsc, "-p", folder]).catch((error: unknown) => {
+    throw new Error((error as { stdout: string }).stdout);
+  });
   for (const file of ["out/program.js", "node_modules/tenure/dist/autograd/backward.js"]) {
     const text = readFileSync(join(folder, file), "utf8");
     assert.match(text, "__addDisposableResource");
@@ -59,12 +96,27 @@ test("the built package, types included, with `using` lowered by tsc for es2022"
   assert.is(await inNode("out/main.js"), expected);
 });
 
-for (const [what, source] of [["the built package", false], ["the source", true]] as const) {
+for (const [what, source] of [
+  ["the built package", false],
+  ["the source", true],
+] as const) {
   test(`${what}, bundled and with \`using\` lowered by esbuild for node20, nothing shaken off that is needed`, async () => {
-    const entry = source ? join(here, "program.ts") : join(folder, "program.ts"), outfile = join(folder, source ? "source.mjs" : "built.mjs");
+    const entry = source ? join(here, "program.ts") : join(folder, "program.ts"),
+      outfile = join(folder, source ? "source.mjs" : "built.mjs");
     await esbuild.build({
-      stdin: { contents: `import { program } from ${JSON.stringify(entry)}; console.log(await program());`, resolveDir: folder, loader: "ts" },
-      bundle: true, platform: "node", format: "esm", target: "node20", outfile, conditions: source ? ["tenure:source"] : [], external: ["webgpu", "tenure-software-gpu"], logLevel: "silent",
+      stdin: {
+        contents: `import { program } from ${JSON.stringify(entry)}; console.log(await program());`,
+        resolveDir: folder,
+        loader: "ts",
+      },
+      bundle: true,
+      platform: "node",
+      format: "esm",
+      target: "node20",
+      outfile,
+      conditions: source ? ["tenure:source"] : [],
+      external: ["webgpu", "tenure-software-gpu"],
+      logLevel: "silent",
     });
     const text = readFileSync(outfile, "utf8");
     assert.match(text, "__callDispose");
@@ -74,16 +126,33 @@ for (const [what, source] of [["the built package", false], ["the source", true]
 }
 
 /** A page with `browser.ts`, its `using` untouched, on top of the built package or of the source. */
-async function withPage<T>(source: boolean, use: (call: (name: string) => Promise<unknown>, text: string) => Promise<T>): Promise<T> {
+async function withPage<T>(
+  source: boolean,
+  use: (call: (name: string) => Promise<unknown>, text: string) => Promise<T>,
+): Promise<T> {
   const { outputFiles } = await esbuild.build({
-    entryPoints: [join(here, "browser.ts")], bundle: true, platform: "browser", format: "esm", target: "esnext", write: false, conditions: source ? ["tenure:source"] : [],
-    external: ["webgpu", "tenure-software-gpu"], logLevel: "silent", ...(source ? {} : { alias: { tenure: join(folder, "node_modules/tenure/dist/index.js") } }),
+    entryPoints: [join(here, "browser.ts")],
+    bundle: true,
+    platform: "browser",
+    format: "esm",
+    target: "esnext",
+    write: false,
+    conditions: source ? ["tenure:source"] : [],
+    external: ["webgpu", "tenure-software-gpu"],
+    logLevel: "silent",
+    ...(source ? {} : { alias: { tenure: join(folder, "node_modules/tenure/dist/index.js") } }),
   });
   const text = outputFiles[0]!.text;
   chromium ??= await launchChromium();
-  await using pages = await servePages({ "/": { type: "text/html", body: "<!doctype html><script type=module src=/main.js></script>" }, "/main.js": { type: "text/javascript", body: text } });
-  const page = await chromium.browser.newPage(), errors: string[] = [];
-  page.on("pageerror", (error) => { errors.push(String(error)); });
+  await using pages = await servePages({
+    "/": { type: "text/html", body: "<!doctype html><script type=module src=/main.js></script>" },
+    "/main.js": { type: "text/javascript", body: text },
+  });
+  const page = await chromium.browser.newPage(),
+    errors: string[] = [];
+  page.on("pageerror", (error) => {
+    errors.push(String(error));
+  });
   await page.goto(`${pages.url}/`);
   await page.waitForFunction("globalThis.stack !== undefined");
   const result = await use((name) => page.evaluate(`${name}()`), text);
@@ -108,16 +177,31 @@ test("native using in Chromium, on the source untouched and on the built package
 });
 
 test("Chromium has no async context: async bodies are refused, a raw await is suspended, both with the ways out", async () => {
-  const [warning, ...rest] = await withPage(true, async (call) => (await call("limits")) as string[]);
-  assert.match(warning!, /^AsyncScopeError: scopedAsync: expected a host with an async context.*scope\.wait\(promise\).*scope\.go\(function\* …\)/);
-  assert.match(rest[0]!, /an await was reached while scope "native" \(opened at http.*main\.js:\d+:\d+\) was open/);
+  const [warning, ...rest] = await withPage(
+    true,
+    async (call) => (await call("limits")) as string[],
+  );
+  assert.match(
+    warning!,
+    /^AsyncScopeError: scopedAsync: expected a host with an async context.*scope\.wait\(promise\).*scope\.go\(function\* …\)/,
+  );
+  assert.match(
+    rest[0]!,
+    /an await was reached while scope "native" \(opened at http.*main\.js:\d+:\d+\) was open/,
+  );
   assert.is(rest[1], "suspended true, owns 1");
 });
 
 test("10,000 interleaved tasks in Chromium through wait, go and synchronous segments: not one tensor mis-owned", async () => {
-  const result = await withPage(true, async (call) => (await call("tasks")) as TaskResult & { warnings: string[] });
+  const result = await withPage(
+    true,
+    async (call) => (await call("tasks")) as TaskResult & { warnings: string[] },
+  );
   assert.equal([result.bad, result.warnings, result.live], [[], [], 0]);
-  assert.ok(result.tasks >= 10_000 && result.checks > 100_000 && result.rejected > 500, JSON.stringify(result));
+  assert.ok(
+    result.tasks >= 10_000 && result.checks > 100_000 && result.rejected > 500,
+    JSON.stringify(result),
+  );
 });
 
 test.run();

@@ -2,10 +2,26 @@
  * A user's program with every form of `using`. hosts.test.ts compiles it in several ways against several builds of the package and runs it in Node and in a
  * browser; it must say the same everywhere. Tests only.
  */
-import { DisposedError, type Tensor, currentDisposeScope, init, memory, newDisposeScope, scoped, shutdown, tensor, zeros } from "tenure";
+import {
+  DisposedError,
+  type Tensor,
+  currentDisposeScope,
+  init,
+  memory,
+  newDisposeScope,
+  scoped,
+  shutdown,
+  tensor,
+  zeros,
+} from "tenure";
 
 function log(list: string[], text: string, error?: Error): Disposable {
-  return { [Symbol.dispose]() { list.push(text); if (error !== undefined) throw error; } };
+  return {
+    [Symbol.dispose]() {
+      list.push(text);
+      if (error !== undefined) throw error;
+    },
+  };
 }
 
 /** Everything it saw, as text. */
@@ -29,16 +45,28 @@ export async function program(): Promise<string> {
     throw new Error("body");
   } catch (error) {
     const chain: string[] = [];
-    for (let e = error as Error & { error?: Error; suppressed?: Error } | undefined; e !== undefined; e = e.suppressed) chain.push(e.name === "SuppressedError" ? e.error!.message : e.message);
+    for (
+      let e = error as (Error & { error?: Error; suppressed?: Error }) | undefined;
+      e !== undefined;
+      e = e.suppressed
+    )
+      chain.push(e.name === "SuppressedError" ? e.error!.message : e.message);
     seen.push(`${order.join(" ")}; ${chain.join(" < ")}`);
   }
 
   for (using t of [zeros([1]), zeros([1])]) seen.push(t.toString());
-  const early = (): Tensor => { using s = newDisposeScope(); return s.detach(zeros([4])); };
+  const early = (): Tensor => {
+    using s = newDisposeScope();
+    return s.detach(zeros([4]));
+  };
   const kept = early();
   seen.push(String(kept.isDisposed));
   kept.dispose();
-  try { kept.add(1); } catch (error) { seen.push(String(error instanceof DisposedError)); }
+  try {
+    kept.add(1);
+  } catch (error) {
+    seen.push(String(error instanceof DisposedError));
+  }
 
   let read!: Promise<unknown>;
   {
@@ -55,7 +83,12 @@ export async function program(): Promise<string> {
   }
   const w = zeros([2], { requiresGrad: true });
   const y = scoped(() => w.mul(w).sum());
-  seen.push(memory.why(w).map((r) => r.kind).join(" "));
+  seen.push(
+    memory
+      .why(w)
+      .map((r) => r.kind)
+      .join(" "),
+  );
   y.backward();
   seen.push(`gradient ${w.hasGrad}`);
   w.dispose();

@@ -4,18 +4,32 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { memory } from "tenure";
-import { BudgetError, Scheduler, type SchedulerOptions, type SchedulerReport } from "tenure/scheduler";
+import {
+  BudgetError,
+  Scheduler,
+  type SchedulerOptions,
+  type SchedulerReport,
+} from "tenure/scheduler";
 import { runtime } from "../../../src/runtime/execute.ts";
 import { setup } from "../../helpers.ts";
 import { models } from "./models.ts";
 
 const test = suite("budget");
-test.before(async () => { await setup(); });
+test.before(async () => {
+  await setup();
+});
 
 /** Bits of the losses, gradients and parameters after some steps, and the last report. */
-interface Outcome { bits: string; report: SchedulerReport | null }
+interface Outcome {
+  bits: string;
+  report: SchedulerReport | null;
+}
 
-async function train(name: string, steps: number, options: SchedulerOptions | null): Promise<Outcome> {
+async function train(
+  name: string,
+  steps: number,
+  options: SchedulerOptions | null,
+): Promise<Outcome> {
   using t = models[name]!();
   using scheduler = options === null ? null : new Scheduler(options);
   const losses: number[] = [];
@@ -24,9 +38,17 @@ async function train(name: string, steps: number, options: SchedulerOptions | nu
     losses.push(await loss.item());
     if (scheduler === null) continue;
     const { predictedPeakBytes, measuredPeakBytes, budgetBytes } = scheduler.report();
-    assert.is(measuredPeakBytes, predictedPeakBytes, `${name}, step ${k}: measured peak is the predicted one`);
+    assert.is(
+      measuredPeakBytes,
+      predictedPeakBytes,
+      `${name}, step ${k}: measured peak is the predicted one`,
+    );
     assert.ok(measuredPeakBytes <= budgetBytes, `${name}, step ${k}: within the budget`);
-    if (budgetBytes !== Infinity) assert.ok(runtime.device!.pool.deviceBytes <= Math.max(budgetBytes, measuredPeakBytes), "free buffers don't break the budget either");
+    if (budgetBytes !== Infinity)
+      assert.ok(
+        runtime.device!.pool.deviceBytes <= Math.max(budgetBytes, measuredPeakBytes),
+        "free buffers don't break the budget either",
+      );
   }
   const tensors: string[] = [];
   for (const p of t.model.parameters()) {
@@ -38,7 +60,11 @@ async function train(name: string, steps: number, options: SchedulerOptions | nu
 }
 
 /** The least budget that every step works with. */
-async function leastBudget(name: string, steps: number, options: SchedulerOptions = {}): Promise<number> {
+async function leastBudget(
+  name: string,
+  steps: number,
+  options: SchedulerOptions = {},
+): Promise<number> {
   for (let budgetBytes = 1, tries = 0; ; tries++) {
     try {
       await train(name, steps, { ...options, budgetBytes });
@@ -53,14 +79,24 @@ async function leastBudget(name: string, steps: number, options: SchedulerOption
 
 for (const name of Object.keys(models)) {
   test(`${name}: predicted is measured, and bits are the same, with and without each pass`, async () => {
-    const steps = 3, plain = await train(name, steps, null), full = await train(name, steps, {});
+    const steps = 3,
+      plain = await train(name, steps, null),
+      full = await train(name, steps, {});
     assert.is(full.bits, plain.bits, "on");
-    const peak = full.report!.predictedPeakBytes, none = await train(name, steps, { placement: "none" });
+    const peak = full.report!.predictedPeakBytes,
+      none = await train(name, steps, { placement: "none" });
     assert.is(none.bits, plain.bits, "without recycling");
     assert.ok(none.report!.predictedPeakBytes > peak, "recycling lowers the peak");
-    assert.is((await train(name, steps, { recompute: { thresholdBytes: 20_000 } })).bits, plain.bits, "memonger");
+    assert.is(
+      (await train(name, steps, { recompute: { thresholdBytes: 20_000 } })).bits,
+      plain.bits,
+      "memonger",
+    );
     const budgetBytes = Math.floor((name === "GPT" ? 0.92 : name === "CNN" ? 0.94 : 0.9) * peak); // its kernels took away what would be cheap to compute again
-    for (const options of [{ budgetBytes, swap: "off" }, { budgetBytes, recompute: "off", saveHostMemory: name === "CNN" }] as const) {
+    for (const options of [
+      { budgetBytes, swap: "off" },
+      { budgetBytes, recompute: "off", saveHostMemory: name === "CNN" },
+    ] as const) {
       const { bits, report } = await train(name, steps, options);
       assert.is(bits, plain.bits, JSON.stringify(options));
       assert.ok(report!.recomputedOps + report!.swapOuts > 0, "something had to be done");
@@ -68,13 +104,21 @@ for (const name of Object.keys(models)) {
   });
 }
 
-for (const [name, steps] of [["MLP", 20], ["GPT", 5]] as const) {
+for (const [name, steps] of [
+  ["MLP", 20],
+  ["GPT", 5],
+] as const) {
   test(`${name}: ${steps} steps with dropout are the same at every budget from the least to the in-core peak`, async () => {
-    const plain = await train(name, steps, null), full = await train(name, 3, {}), least = await leastBudget(name, 3), peak = full.report!.predictedPeakBytes;
+    const plain = await train(name, steps, null),
+      full = await train(name, 3, {}),
+      least = await leastBudget(name, 3),
+      peak = full.report!.predictedPeakBytes;
     assert.ok(least < 0.88 * peak, `${least} of ${peak}`);
     for (let k = 0; k < 8; k++) {
       if (name === "GPT" && k % 3 !== 0) continue;
-      const { bits } = await train(name, steps, { budgetBytes: Math.round(least + (k * (peak - least)) / 7) });
+      const { bits } = await train(name, steps, {
+        budgetBytes: Math.round(least + (k * (peak - least)) / 7),
+      });
       assert.is(bits, plain.bits, `budget ${k} of 7`);
     }
   });
@@ -86,9 +130,16 @@ test("a budget that is too small is refused before anything runs, and nothing is
   const before = await bitsOf(t.model.parameters());
   const { dispatches } = memory.debug();
   let error: unknown;
-  try { await small.step(() => t.step()); } catch (caught) { error = caught; }
+  try {
+    await small.step(() => t.step());
+  } catch (caught) {
+    error = caught;
+  }
   assert.instance(error, BudgetError);
-  assert.match((error as Error).message, /^[\w+×]+: expected the step to fit into the budget of 100000 bytes, got one that needs at least \d+.*; pass budgetBytes of \d+ or more/);
+  assert.match(
+    (error as Error).message,
+    /^[\w+×]+: expected the step to fit into the budget of 100000 bytes, got one that needs at least \d+.*; pass budgetBytes of \d+ or more/,
+  );
   assert.is(memory.debug().dispatches, dispatches, "nothing ran");
   assert.equal(await bitsOf(t.model.parameters()), before, "the parameters are what they were");
   using enough = new Scheduler({ budgetBytes: 2 * (error as BudgetError).leastBytes });
@@ -98,26 +149,37 @@ test("a budget that is too small is refused before anything runs, and nothing is
 
 test("a device with less memory than the budget gets lower budgets, then a typed error", async () => {
   const full = await train("MLP", 2, {});
-  const peak = full.report!.predictedPeakBytes, plain = await train("MLP", 3, null);
+  const peak = full.report!.predictedPeakBytes,
+    plain = await train("MLP", 3, null);
   await memory.trim();
-  const { pool } = runtime.device!, elsewhere = pool.deviceBytes;
+  const { pool } = runtime.device!,
+    elsewhere = pool.deviceBytes;
   memory.setBudget(elsewhere + Math.floor(0.93 * peak), "throw"); // stands for the device's own limit
   try {
     const { bits, report } = await train("MLP", 3, { budgetBytes: 2 * peak });
     assert.is(bits, plain.bits);
-    assert.ok(report!.outOfMemory >= 1 && report!.outOfMemory <= 4, `lowered ${report!.outOfMemory} times`);
+    assert.ok(
+      report!.outOfMemory >= 1 && report!.outOfMemory <= 4,
+      `lowered ${report!.outOfMemory} times`,
+    );
     assert.ok(report!.budgetBytes < 2 * peak);
     await memory.trim();
     memory.setBudget(elsewhere + Math.floor(0.2 * peak), "throw");
     let error: unknown;
-    try { await train("MLP", 1, {}); } catch (caught) { error = caught; }
+    try {
+      await train("MLP", 1, {});
+    } catch (caught) {
+      error = caught;
+    }
     assert.match(String(error), /BudgetError|OutOfMemoryError/);
   } finally {
     memory.setBudget(Infinity, "report");
   }
 });
 
-async function bitsOf(tensors: Iterable<{ data(): Promise<{ buffer: ArrayBufferLike }> }>): Promise<string[]> {
+async function bitsOf(
+  tensors: Iterable<{ data(): Promise<{ buffer: ArrayBufferLike }> }>,
+): Promise<string[]> {
   const bits: string[] = [];
   for (const t of tensors) bits.push(Buffer.from((await t.data()).buffer).toString("base64"));
   return bits;

@@ -4,14 +4,31 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { AsyncScopeError, type DisposeScope, ScopeDisposedError, type Tensor, currentDisposeScope, memory, newDisposeScope, scoped, scopedAsync, sync, zeros } from "tenure";
+import {
+  AsyncScopeError,
+  type DisposeScope,
+  ScopeDisposedError,
+  type Tensor,
+  currentDisposeScope,
+  memory,
+  newDisposeScope,
+  scoped,
+  scopedAsync,
+  sync,
+  zeros,
+} from "tenure";
 import { rejectionOf, setup, sleep, takeWarnings, tick } from "./harness.ts";
 
 const test = suite("scopes across await");
 test.before(setup);
-test.after.each(() => { assert.is(currentDisposeScope(), null); assert.equal(takeWarnings(), []); memory.verify(); });
+test.after.each(() => {
+  assert.is(currentDisposeScope(), null);
+  assert.equal(takeWarnings(), []);
+  memory.verify();
+});
 
-const threeWaysOut = /scopedAsync\(async \(\) => …\).*scope\.wait\(promise\).*close the scope before the await/;
+const threeWaysOut =
+  /scopedAsync\(async \(\) => …\).*scope\.wait\(promise\).*close the scope before the await/;
 
 test("the classic bug: two interleaved functions keep their tensors apart", async () => {
   const task = async (ms: number): Promise<[Tensor, Tensor, DisposeScope]> => {
@@ -39,13 +56,24 @@ test("scopedAsync: results move to the caller's scope, a rejection lets nothing 
   let lost!: Tensor;
   {
     using outer = newDisposeScope("outer");
-    const reading = outer.wait(scopedAsync(async () => { await tick(); return { t: zeros([1]) }; }));
+    const reading = outer.wait(
+      scopedAsync(async () => {
+        await tick();
+        return { t: zeros([1]) };
+      }),
+    );
     assert.is(currentDisposeScope(), null); // put aside for the await
     const { t } = await reading;
     assert.is(currentDisposeScope(), outer);
     assert.ok(outer.contains(t));
     try {
-      await outer.wait(scopedAsync(async () => { lost = zeros([1]); await tick(); throw new Error("body"); }));
+      await outer.wait(
+        scopedAsync(async () => {
+          lost = zeros([1]);
+          await tick();
+          throw new Error("body");
+        }),
+      );
       assert.unreachable();
     } catch (error) {
       assert.is((error as Error).message, "body");
@@ -58,7 +86,26 @@ test("scopedAsync: results move to the caller's scope, a rejection lets nothing 
 test("calling an async function leaves the caller's ambient scope alone", () => {
   using outer = newDisposeScope();
   const calls: Promise<unknown>[] = [];
-  for (const start of [() => scopedAsync(async () => { await tick(); }), () => outer.run(async () => { await tick(); }), () => outer.go(function* () { using inner = newDisposeScope(); yield null; inner.dispose(); }), async () => { using s = newDisposeScope(); await s.wait(Promise.resolve()); }]) {
+  for (const start of [
+    () =>
+      scopedAsync(async () => {
+        await tick();
+      }),
+    () =>
+      outer.run(async () => {
+        await tick();
+      }),
+    () =>
+      outer.go(function* () {
+        using inner = newDisposeScope();
+        yield null;
+        inner.dispose();
+      }),
+    async () => {
+      using s = newDisposeScope();
+      await s.wait(Promise.resolve());
+    },
+  ]) {
     calls.push(Promise.resolve(start()));
     assert.is(currentDisposeScope(), outer);
   }
@@ -68,23 +115,37 @@ test("calling an async function leaves the caller's ambient scope alone", () => 
 test("run: a synchronous segment re-enters, hides the caller's frames, and gives them back whatever happens", () => {
   using target = newDisposeScope("target");
   using caller = newDisposeScope("caller");
-  const t = target.run(() => { assert.is(currentDisposeScope(), target); return zeros([1]); });
+  const t = target.run(() => {
+    assert.is(currentDisposeScope(), target);
+    return zeros([1]);
+  });
   assert.ok(target.contains(t));
-  assert.throws(() => target.run(() => { throw new Error("inside"); }), /^inside$/);
+  assert.throws(
+    () =>
+      target.run(() => {
+        throw new Error("inside");
+      }),
+    /^inside$/,
+  );
   assert.is(currentDisposeScope(), caller);
-  target.run(() => { caller.dispose(); assert.is(currentDisposeScope(), target); });
+  target.run(() => {
+    caller.dispose();
+    assert.is(currentDisposeScope(), target);
+  });
   assert.is(currentDisposeScope(), target); // the ended frame is skipped
 });
 
 test("run with an async function stays in the scope across its awaits", async () => {
   using outer = newDisposeScope("outer");
   const aside = scoped(() => newDisposeScope("aside").move());
-  await outer.wait(aside.run(async (s) => {
-    for (let i = 0; i < 3; i++) {
-      await sleep(1);
-      assert.ok(s.contains(zeros([1])));
-    }
-  }));
+  await outer.wait(
+    aside.run(async (s) => {
+      for (let i = 0; i < 3; i++) {
+        await sleep(1);
+        assert.ok(s.contains(zeros([1])));
+      }
+    }),
+  );
   assert.is(aside.count, 3);
   assert.is(outer.count, 0);
   aside.dispose();
@@ -101,7 +162,11 @@ test("wait keeps inner scopes too, skips those that ended meanwhile, and works i
     b.dispose();
     await waiting;
     assert.is(currentDisposeScope(), a);
-    try { await a.wait(Promise.reject(new Error("inner"))); } catch (e) { assert.is((e as Error).message, "inner"); }
+    try {
+      await a.wait(Promise.reject(new Error("inner")));
+    } catch (e) {
+      assert.is((e as Error).message, "inner");
+    }
     assert.is(currentDisposeScope(), a);
   }
   await scopedAsync(async (s) => {
@@ -131,21 +196,31 @@ test("go: yield for await, inner scopes kept, errors both ways, and the result m
     seen.push(yield Promise.resolve("a"));
     assert.is(currentDisposeScope(), inner);
     assert.ok(inner.contains(zeros([1])));
-    try { yield Promise.reject(new Error("b")); } catch (e) { seen.push((e as Error).message); }
+    try {
+      yield Promise.reject(new Error("b"));
+    } catch (e) {
+      seen.push((e as Error).message);
+    }
     seen.push(yield "not a promise");
     return zeros([1]);
   });
   assert.equal(seen, ["a", "b", "not a promise"]);
   assert.is(result.isDisposed, true); // it was in `inner`
   assert.is(scope.count, 0);
-  const failed = await rejectionOf(scope.go(function* () { yield sleep(1); throw new Error("body"); }));
+  const failed = await rejectionOf(
+    scope.go(function* () {
+      yield sleep(1);
+      throw new Error("body");
+    }),
+  );
   assert.is(failed.message, "body");
   scope.dispose();
 });
 
 test("go: when the scope ends meanwhile, the generator's own clean-up still runs", async () => {
   const scope = scoped(() => newDisposeScope("go").move());
-  let cleaned = false, inner!: DisposeScope;
+  let cleaned = false,
+    inner!: DisposeScope;
   const going = scope.go(function* () {
     try {
       inner = newDisposeScope("inner");
@@ -158,7 +233,14 @@ test("go: when the scope ends meanwhile, the generator's own clean-up still runs
   scope.dispose();
   assert.instance(await rejectionOf(going), ScopeDisposedError);
   assert.equal([cleaned, inner.disposed], [true, true]);
-  assert.instance(await rejectionOf(scope.go(function* () { yield 1; })), ScopeDisposedError);
+  assert.instance(
+    await rejectionOf(
+      scope.go(function* () {
+        yield 1;
+      }),
+    ),
+    ScopeDisposedError,
+  );
 });
 
 test("a raw await inside a using scope: suspended, named with its site and the three ways out, and safe", async () => {
@@ -168,14 +250,24 @@ test("a raw await inside a using scope: suspended, named with its site and the t
     before = zeros([1]);
     await sleep(2);
     after = zeros([1]);
-    assert.equal([s.contains(before), s.contains(after), s.suspended, currentDisposeScope()], [true, false, true, null]);
+    assert.equal(
+      [s.contains(before), s.contains(after), s.suspended, currentDisposeScope()],
+      [true, false, true, null],
+    );
   };
-  const other = async (): Promise<Tensor> => scopedAsync(async () => { await sleep(1); return zeros([1]); });
+  const other = async (): Promise<Tensor> =>
+    scopedAsync(async () => {
+      await sleep(1);
+      return zeros([1]);
+    });
   const [, t] = await Promise.all([offender(), other()]);
   assert.equal([before.isDisposed, after.isDisposed, t.isDisposed], [true, false, false]);
   const warnings = takeWarnings();
   assert.is(warnings.length, 1);
-  assert.match(warnings[0]!, /an await was reached while scope "raw" \(opened at .*async\.test\.ts:\d+:\d+\) was open, so it is suspended/);
+  assert.match(
+    warnings[0]!,
+    /an await was reached while scope "raw" \(opened at .*async\.test\.ts:\d+:\d+\) was open, so it is suspended/,
+  );
   assert.match(warnings[0]!, threeWaysOut);
   after.dispose();
   t.dispose();
@@ -197,7 +289,8 @@ test("what the caller makes in the same job, after the raw await, does not stay 
   u.dispose();
   {
     using outer = newDisposeScope("outer");
-    const again = outer.wait(Promise.all([offender(), offender()])), v = zeros([1]);
+    const again = outer.wait(Promise.all([offender(), offender()])),
+      v = zeros([1]);
     await again;
     assert.is(v.isDisposed, false);
     v.dispose();
@@ -209,8 +302,15 @@ test("a suspended scope does not own what other async contexts make before its c
   // The continuation of `early` is queued before the offender opens its scope, so it runs before the checkpoint does.
   let early!: Tensor;
   await scopedAsync(async (s) => {
-    const first = scopedAsync(async (own) => { await tick(); early = zeros([1]); assert.ok(own.contains(early)); });
-    const raw = (async () => { using _ = newDisposeScope("raw"); await first; })();
+    const first = scopedAsync(async (own) => {
+      await tick();
+      early = zeros([1]);
+      assert.ok(own.contains(early));
+    });
+    const raw = (async () => {
+      using _ = newDisposeScope("raw");
+      await first;
+    })();
     await Promise.all([first, raw]);
     assert.is(currentDisposeScope(), s);
   });
@@ -229,7 +329,10 @@ test("a raw await inside scopedAsync falls back to the async scope", async () =>
 });
 
 test("a generator that yields inside its scope: told when the scopes end out of order", () => {
-  const loader = function* (): Generator<Tensor> { using _ = newDisposeScope("loader"); for (let i = 0; i < 2; i++) yield zeros([1]); };
+  const loader = function* (): Generator<Tensor> {
+    using _ = newDisposeScope("loader");
+    for (let i = 0; i < 2; i++) yield zeros([1]);
+  };
   for (const t of loader()) {
     using _ = newDisposeScope("consumer");
     t.add(1);
@@ -240,12 +343,18 @@ test("a generator that yields inside its scope: told when the scopes end out of 
     using _ = newDisposeScope("consumer");
     it.next();
   }
-  assert.match(takeWarnings()[0]!, /scope "consumer".*was disposed before scope "loader".*A generator that yields/);
+  assert.match(
+    takeWarnings()[0]!,
+    /scope "consumer".*was disposed before scope "loader".*A generator that yields/,
+  );
   it.return(undefined);
 });
 
 test("an unfinished generator is suspended at the end of the job", async () => {
-  const it = (function* () { using s = newDisposeScope("generator"); yield s; })();
+  const it = (function* () {
+    using s = newDisposeScope("generator");
+    yield s;
+  })();
   const { value } = it.next() as { value: DisposeScope };
   await tick();
   await tick();
@@ -261,8 +370,15 @@ test("a root scope lies under all jobs and is exempt", async () => {
   await sleep(1);
   const t = zeros([1]);
   assert.ok(root.contains(t));
-  { using s = newDisposeScope(); assert.is(s.outer, root); assert.is(currentDisposeScope(), s); }
-  await scopedAsync(async (s) => { await tick(); assert.is(s.outer, root); });
+  {
+    using s = newDisposeScope();
+    assert.is(s.outer, root);
+    assert.is(currentDisposeScope(), s);
+  }
+  await scopedAsync(async (s) => {
+    await tick();
+    assert.is(s.outer, root);
+  });
   assert.is(currentDisposeScope(), root);
   root.dispose();
   assert.is(t.isDisposed, true);
@@ -272,10 +388,19 @@ test("work that outlives its scope goes to the nearest living one, and is told o
   let late!: Promise<Tensor[]>;
   const outer = scoped(() => newDisposeScope("outer").move());
   await outer.run(async () => {
-    await scopedAsync(async () => { late = (async () => { await sleep(3); return [zeros([1]), zeros([1])]; })(); await tick(); }, "short");
+    await scopedAsync(async () => {
+      late = (async () => {
+        await sleep(3);
+        return [zeros([1]), zeros([1])];
+      })();
+      await tick();
+    }, "short");
   });
   const made = await late;
-  assert.equal(made.map((t) => outer.contains(t)), [true, true]);
+  assert.equal(
+    made.map((t) => outer.contains(t)),
+    [true, true],
+  );
   const warnings = takeWarnings();
   assert.is(warnings.length, 1);
   assert.match(warnings[0]!, /work outlived scope "short"/);
@@ -299,7 +424,15 @@ test("when the outer scope died while the inner was waiting, what moves out is o
 
 test("a promise from scoped is refused, and its rejection is not left unhandled", async () => {
   let inside!: Tensor;
-  assert.throws(() => scoped(async () => { inside = zeros([1]); await tick(); throw new Error("later"); }), (e: Error) => e instanceof AsyncScopeError && e.message.includes("use scopedAsync"));
+  assert.throws(
+    () =>
+      scoped(async () => {
+        inside = zeros([1]);
+        await tick();
+        throw new Error("later");
+      }),
+    (e: Error) => e instanceof AsyncScopeError && e.message.includes("use scopedAsync"),
+  );
   assert.is(inside.isDisposed, true);
   await sleep(1);
   takeWarnings();
@@ -323,16 +456,23 @@ test("await using disposes, then waits for reads under way and submitted work", 
 test("a tensor may be disposed while its read is pending", async () => {
   const before = memory.stats().storages;
   let reading!: Promise<number>;
-  { using _ = newDisposeScope(); reading = zeros([1]).add(1).item(); }
+  {
+    using _ = newDisposeScope();
+    reading = zeros([1]).add(1).item();
+  }
   assert.is(memory.stats().storages, before + 1); // pinned by the read
-  assert.is(typeof await reading, "number");
+  assert.is(typeof (await reading), "number");
   assert.is(memory.stats().storages, before);
   await sync();
 });
 
 /** Runs a program in a process of its own, and reads what it prints as JSON. */
 async function elsewhere<T>(program: string, env: Record<string, string> = {}): Promise<T> {
-  const { stdout } = await promisify(execFile)(process.execPath, ["--import", "tsx", "--conditions=tenure:source", "--input-type=module", "-e", program], { cwd: import.meta.dirname, env: { ...process.env, ...env } });
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--import", "tsx", "--conditions=tenure:source", "--input-type=module", "-e", program],
+    { cwd: import.meta.dirname, env: { ...process.env, ...env } },
+  );
   return JSON.parse(stdout) as T;
 }
 
@@ -344,7 +484,11 @@ test("on a host without an async context, async bodies are refused, never silent
     const errors = await Promise.all([scopedAsync(async () => 1), s.run(async () => 1)].map((p) => p.then(() => "accepted", (e) => e.name + " " + e.message)));
     console.log(JSON.stringify([...errors, s.run(() => 7)]));
     s.dispose();`);
-  for (const text of [first, second]) assert.match(text, /^AsyncScopeError .*scope\.wait\(promise\).*scope\.go\(function\* …\).*close the scope before each await/);
+  for (const text of [first, second])
+    assert.match(
+      text,
+      /^AsyncScopeError .*scope\.wait\(promise\).*scope\.go\(function\* …\).*close the scope before each await/,
+    );
   assert.is(third, 7);
 });
 
@@ -360,12 +504,15 @@ test("AsyncContext is used where the host has it", async () => {
 });
 
 test("in production a raw await is told once, and nothing is tracked", async () => {
-  const seen = await elsewhere<unknown[]>(`
+  const seen = await elsewhere<unknown[]>(
+    `
     const { newDisposeScope, setWarnSink, zeros } = await import("tenure");
     const warnings = [];
     setWarnSink((w) => { warnings.push(w); });
     for (let i = 0; i < 3; i++) { const s = newDisposeScope("raw"); const t = zeros([1]); await null; s.dispose(); if (!t.isDisposed) warnings.push("lost"); }
-    console.log(JSON.stringify([warnings.length, /opened at/.test(warnings[0])]));`, { NODE_ENV: "production" });
+    console.log(JSON.stringify([warnings.length, /opened at/.test(warnings[0])]));`,
+    { NODE_ENV: "production" },
+  );
   assert.equal(seen, [1, false]);
 });
 

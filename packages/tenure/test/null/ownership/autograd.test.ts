@@ -2,7 +2,17 @@
 /** Lifetimes of the graph: it holds bytes, not handles, and lets go of them as soon as nobody can ask for a gradient any more. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { GradError, type Tensor, grad, memory, newDisposeScope, noGrad, ones, tensor, zeros } from "tenure";
+import {
+  GradError,
+  type Tensor,
+  grad,
+  memory,
+  newDisposeScope,
+  noGrad,
+  ones,
+  tensor,
+  zeros,
+} from "tenure";
 import { Linear, Module } from "tenure/nn";
 import { Adam } from "tenure/optim";
 import { DataLoader, ArrayDataset } from "tenure/data";
@@ -11,11 +21,16 @@ import { setup, takeWarnings } from "./harness.ts";
 const test = suite("lifetimes in autograd, modules, optimizers and loaders");
 test.before(setup);
 let before = memory.stats();
-test.before.each(() => { before = memory.stats(); });
+test.before.each(() => {
+  before = memory.stats();
+});
 test.after.each(() => {
   memory.verify();
   const after = memory.stats();
-  assert.equal([after.threadTotalLiveCount, after.storages, after.liveBytes], [before.threadTotalLiveCount, before.storages, before.liveBytes]);
+  assert.equal(
+    [after.threadTotalLiveCount, after.storages, after.liveBytes],
+    [before.threadTotalLiveCount, before.storages, before.liveBytes],
+  );
   assert.equal(takeWarnings(), []);
 });
 
@@ -38,7 +53,13 @@ test("a second backward without retainGraph is a clear error, with it it accumul
   const loss = w.mul(2).exp().sum();
   loss.backward(undefined, { retainGraph: true });
   loss.backward();
-  assert.throws(() => { loss.backward(); }, (e: Error) => e instanceof GradError && /freed by an earlier backward.*retainGraph: true/.test(e.message));
+  assert.throws(
+    () => {
+      loss.backward();
+    },
+    (e: Error) =>
+      e instanceof GradError && /freed by an earlier backward.*retainGraph: true/.test(e.message),
+  );
 });
 
 test("the graph goes with the last alias of its output", () => {
@@ -76,12 +97,22 @@ test("in noGrad nothing is saved", () => {
 
 test("p.grad is a fresh alias each time, and p.hasGrad makes none", () => {
   using w = ones([3], { requiresGrad: true });
-  { using _ = newDisposeScope(); w.mul(2).sum().backward(); }
+  {
+    using _ = newDisposeScope();
+    w.mul(2).sum().backward();
+  }
   const live = memory.stats().threadTotalLiveCount;
   assert.is(w.hasGrad, true);
   assert.is(memory.stats().threadTotalLiveCount, live);
-  { using a = w.grad, b = w.grad; assert.not(a === b); }
-  { using g = w.grad; assert.is(g?.isDisposed, false); }
+  {
+    using a = w.grad,
+      b = w.grad;
+    assert.not(a === b);
+  }
+  {
+    using g = w.grad;
+    assert.is(g?.isDisposed, false);
+  }
   assert.is(w.hasGrad, true);
   w.grad = null;
   assert.is(w.hasGrad, false);
@@ -92,7 +123,12 @@ test("a backward that fails leaves nothing behind", () => {
   using s = newDisposeScope();
   const y = w.exp();
   y.mul_(2);
-  assert.throws(() => { y.backward(); }, (e: Error) => e instanceof GradError); // not one element
+  assert.throws(
+    () => {
+      y.backward();
+    },
+    (e: Error) => e instanceof GradError,
+  ); // not one element
   assert.is(s.count, 2);
   assert.is(w.hasGrad, false);
 });
@@ -114,12 +150,25 @@ test("a parameter made inside a scope belongs to its module, in a user's module 
       this.weight = this.parameter("weight", ones([2]));
       this.calls = this.buffer("calls", zeros([1]));
     }
-    forward(x: Tensor): Tensor { return x.mul(this.weight); }
+    forward(x: Tensor): Tensor {
+      return x.mul(this.weight);
+    }
   }
   let scale!: Scale, linear!: Linear;
   const detached = memory.stats().detachedFromScopeCount;
-  { using _ = newDisposeScope(); scale = new Scale(); linear = new Linear(2, 2); }
-  assert.equal([scale.weight.isDisposed, scale.calls.isDisposed, linear.parameters().some((p) => p.isDisposed)], [false, false, false]);
+  {
+    using _ = newDisposeScope();
+    scale = new Scale();
+    linear = new Linear(2, 2);
+  }
+  assert.equal(
+    [
+      scale.weight.isDisposed,
+      scale.calls.isDisposed,
+      linear.parameters().some((p) => p.isDisposed),
+    ],
+    [false, false, false],
+  );
   assert.is(memory.stats().detachedFromScopeCount, detached + 4);
   assert.match(memory.why(scale.weight)[0]!.text, /kept by Scale/);
   assert.is(memory.why(scale.weight)[0]!.kind, "keeper");
@@ -141,17 +190,26 @@ test("optimizer state belongs to the optimizer, gradients to their parameters", 
     for (let i = 0; i < 3; i++) {
       using _ = newDisposeScope("step");
       optimizer.zeroGrad();
-      linear.call(ones([1, 2])).sum().backward();
+      linear
+        .call(ones([1, 2]))
+        .sum()
+        .backward();
       optimizer.step();
     }
     assert.ok(memory.live({ groupBy: "scope" }).some((r) => r.key === "kept by Adam"));
-    assert.is(linear.parameters().every((p) => p.hasGrad), true);
+    assert.is(
+      linear.parameters().every((p) => p.hasGrad),
+      true,
+    );
   }
   assert.not(memory.live({ groupBy: "scope" }).some((r) => r.key === "kept by Adam"));
 });
 
 test("a data loader's batches belong to the loader, whatever scopes are open", () => {
-  using loader = new DataLoader(new ArrayDataset({ x: { data: new Float32Array(8), shape: [2] } }), { batchSize: 2 });
+  using loader = new DataLoader(
+    new ArrayDataset({ x: { data: new Float32Array(8), shape: [2] } }),
+    { batchSize: 2 },
+  );
   let last!: Tensor;
   for (const { x } of loader) {
     using s = newDisposeScope();
@@ -163,7 +221,10 @@ test("a data loader's batches belong to the loader, whatever scopes are open", (
   {
     using s = newDisposeScope();
     s.use(loader);
-    for (const { x } of loader) { last = x; break; }
+    for (const { x } of loader) {
+      last = x;
+      break;
+    }
   }
   assert.is(last.isDisposed, true);
 });

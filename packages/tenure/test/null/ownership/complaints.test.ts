@@ -11,8 +11,14 @@ import { checking } from "../../../src/runtime/compile.ts";
 import { setup, takeWarnings } from "./harness.ts";
 
 const test = suite("complaints");
-test.before(async () => { await setup(); memory.track("off"); checking.plans = false; });
-test.after(() => { memory.track("sampled"); });
+test.before(async () => {
+  await setup();
+  memory.track("off");
+  checking.plans = false;
+});
+test.after(() => {
+  memory.track("sampled");
+});
 
 function books(): number[] {
   const s = memory.stats();
@@ -30,12 +36,21 @@ function tensorsIn(value: unknown): Tensor[] {
   if (value instanceof Tensor) return [value];
   if (value instanceof Map) return tensorsIn([...value.values()]);
   if (Array.isArray(value)) return value.flatMap(tensorsIn);
-  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype ? tensorsIn(Object.values(value)) : [];
+  return typeof value === "object" &&
+    value !== null &&
+    Object.getPrototypeOf(value) === Object.prototype
+    ? tensorsIn(Object.values(value))
+    : [];
 }
 
 test("hidden temporaries in a chain end with the scope", () => {
   leavesNothing(() => {
-    using labels = tensor([1, 0, 1]), scores = tensor([[0, 1], [1, 0], [0, 1]]);
+    using labels = tensor([1, 0, 1]),
+      scores = tensor([
+        [0, 1],
+        [1, 0],
+        [0, 1],
+      ]);
     using s = newDisposeScope();
     const accuracy = scores.argMax(1).eq(labels.to("int32")).to("float32").sum();
     assert.ok(s.contains(accuracy));
@@ -45,7 +60,24 @@ test("hidden temporaries in a chain end with the scope", () => {
 
 /** Arguments to try on a function; most do not fit most, which is the other half of the test. */
 function attempts(x: Tensor, other: Tensor, whole: Tensor): unknown[][] {
-  return [[], [other], [2], [0], [0, 1], [other, other], [whole], [0, whole], [0, whole, other], [[4]], [2, 2], ["float32"], [null, 1], [x, 0.5], [[1, 2]], [other.shape]];
+  return [
+    [],
+    [other],
+    [2],
+    [0],
+    [0, 1],
+    [other, other],
+    [whole],
+    [0, whole],
+    [0, whole, other],
+    [[4]],
+    [2, 2],
+    ["float32"],
+    [null, 1],
+    [x, 0.5],
+    [[1, 2]],
+    [other.shape],
+  ];
 }
 
 /** Calls with all kinds of arguments: what comes back is all that is new, and a call that throws leaves nothing. */
@@ -54,28 +86,59 @@ function checkCalls(name: string, call: (args: unknown[]) => unknown, args: unkn
   for (const a of args) {
     const before = books();
     let result: unknown;
-    try { result = call(a); } catch { assert.equal(books(), before, `${name} threw and left something`); continue; }
-    if (result instanceof Promise) { result.catch(() => undefined); continue; }
-    const given = new Set(tensorsIn(a)), made = new Set(tensorsIn(result).filter((t) => !given.has(t)));
+    try {
+      result = call(a);
+    } catch {
+      assert.equal(books(), before, `${name} threw and left something`);
+      continue;
+    }
+    if (result instanceof Promise) {
+      result.catch(() => undefined);
+      continue;
+    }
+    const given = new Set(tensorsIn(a)),
+      made = new Set(tensorsIn(result).filter((t) => !given.has(t)));
     if (made.size > 0) worked = true;
-    assert.is(books()[0]! - before[0]!, made.size, `${name} made ${books()[0]! - before[0]!} handles for ${made.size} results`);
+    assert.is(
+      books()[0]! - before[0]!,
+      made.size,
+      `${name} made ${books()[0]! - before[0]!} handles for ${made.size} results`,
+    );
     for (const t of made) t.dispose();
     assert.equal(books(), before, `${name} keeps something`);
   }
   return worked;
 }
 
-const apart = new Set(["constructor", "dispose", "backward", "registerHook", "moveTo", "moveToOuter", "detachFromScope", "data", "item", "toArray", "print", "toString"]);
+const apart = new Set([
+  "constructor",
+  "dispose",
+  "backward",
+  "registerHook",
+  "moveTo",
+  "moveToOuter",
+  "detachFromScope",
+  "data",
+  "item",
+  "toArray",
+  "print",
+  "toString",
+]);
 
 for (const requiresGrad of [false, true]) {
   test(`no method of Tensor leaks, whether it returns or throws${requiresGrad ? ", with gradients" : ""}`, () => {
     leavesNothing(() => {
-      const base = ones([2, 2], { requiresGrad }), x = requiresGrad ? base.mul(1) : base.alias(), other = ones([2, 2]), whole = zeros([2], { dtype: "int32" });
+      const base = ones([2, 2], { requiresGrad }),
+        x = requiresGrad ? base.mul(1) : base.alias(),
+        other = ones([2, 2]),
+        whole = zeros([2], { dtype: "int32" });
       let working = 0;
       for (const name of Object.getOwnPropertyNames(Tensor.prototype)) {
-        const method = Object.getOwnPropertyDescriptor(Tensor.prototype, name)?.value as ((...args: unknown[]) => unknown) | undefined;
+        const method = Object.getOwnPropertyDescriptor(Tensor.prototype, name)?.value as
+          ((...args: unknown[]) => unknown) | undefined;
         if (typeof method !== "function" || apart.has(name)) continue;
-        const own = (a: unknown[]): unknown => (name.endsWith("_") ? noGrad(() => method.apply(other, a)) : method.apply(x, a));
+        const own = (a: unknown[]): unknown =>
+          name.endsWith("_") ? noGrad(() => method.apply(other, a)) : method.apply(x, a);
         if (checkCalls(name, own, attempts(x, other, whole))) working++;
       }
       assert.ok(working > 80, `${working} methods worked`);
@@ -86,12 +149,43 @@ for (const requiresGrad of [false, true]) {
 
 test("no function of tenure and tenure/nn leaks, whether it returns or throws", () => {
   leavesNothing(() => {
-    const x = ones([2, 2]), other = ones([2, 2]), whole = zeros([2], { dtype: "int32" });
-    const functions = [...Object.entries(nn.functional), ...(["tensor", "zeros", "ones", "full", "arange", "linspace", "eye", "oneHot", "where", "rand", "randn", "randint", "concat", "stack"] as string[]).map((n) => [n, (tenure as Record<string, unknown>)[n]] as const)];
+    const x = ones([2, 2]),
+      other = ones([2, 2]),
+      whole = zeros([2], { dtype: "int32" });
+    const functions = [
+      ...Object.entries(nn.functional),
+      ...(
+        [
+          "tensor",
+          "zeros",
+          "ones",
+          "full",
+          "arange",
+          "linspace",
+          "eye",
+          "oneHot",
+          "where",
+          "rand",
+          "randn",
+          "randint",
+          "concat",
+          "stack",
+        ] as string[]
+      ).map((n) => [n, (tenure as Record<string, unknown>)[n]] as const),
+    ];
     let working = 0;
     for (const [name, fn] of functions) {
       if (typeof fn !== "function") continue;
-      if (checkCalls(name, (a) => (fn as (...args: unknown[]) => unknown)(...a), [...attempts(x, other, whole).map((a) => [x, ...a]), ...attempts(x, other, whole), [x, x, x], [[x, other]], [whole, 3]])) working++;
+      if (
+        checkCalls(name, (a) => (fn as (...args: unknown[]) => unknown)(...a), [
+          ...attempts(x, other, whole).map((a) => [x, ...a]),
+          ...attempts(x, other, whole),
+          [x, x, x],
+          [[x, other]],
+          [whole, 3],
+        ])
+      )
+        working++;
     }
     assert.ok(working > 12, `${working} functions worked`);
     for (const t of [x, other, whole]) t.dispose();
@@ -100,9 +194,16 @@ test("no function of tenure and tenure/nn leaks, whether it returns or throws", 
 
 test("a library function that returns its input returns an alias: disposing the output leaves the input alone", () => {
   using x = ones([2, 4]);
-  using sequential = new Sequential(), dropout = new Dropout(0.5);
+  using sequential = new Sequential(),
+    dropout = new Dropout(0.5);
   dropout.eval();
-  for (const out of [sequential.call(x), dropout.call(x), x.to("float32"), x.contiguous(), x.reshape(2, 4)]) {
+  for (const out of [
+    sequential.call(x),
+    dropout.call(x),
+    x.to("float32"),
+    x.contiguous(),
+    x.reshape(2, 4),
+  ]) {
     assert.not(out === x);
     out.dispose();
     assert.is(x.isDisposed, false);
@@ -112,15 +213,22 @@ test("a library function that returns its input returns an alias: disposing the 
 test("a model and its optimizer leave nothing, shared layers included, and saving leaks nothing", () => {
   leavesNothing(() => {
     const shared = new Linear(4, 4);
-    using a = new Sequential(shared, new ReLU()), b = new Sequential(shared, new Linear(4, 2));
+    using a = new Sequential(shared, new ReLU()),
+      b = new Sequential(shared, new Linear(4, 2));
     using optimizer = new Adam(new Set([...a.parameters(), ...b.parameters()]), { lr: 0.1 });
     for (let i = 0; i < 3; i++) {
       using _ = newDisposeScope();
-      b.call(a.call(ones([1, 4]))).sum().backward();
+      b.call(a.call(ones([1, 4])))
+        .sum()
+        .backward();
       optimizer.step();
     }
     const before = books();
-    for (let i = 0; i < 3; i++) { using _ = newDisposeScope(); optimizer.stateDict(); b.stateDict(); }
+    for (let i = 0; i < 3; i++) {
+      using _ = newDisposeScope();
+      optimizer.stateDict();
+      b.stateDict();
+    }
     assert.equal(books(), before);
   });
 });
@@ -130,7 +238,12 @@ test("making a parameter of a tensor does not leak the tensor", () => {
     using _ = newDisposeScope();
     using w = ones([3]);
     w.requiresGrad = true;
-    class Own extends nn.Module { readonly w = this.parameter("w", ones([3])); forward(x: Tensor): Tensor { return x.mul(this.w); } }
+    class Own extends nn.Module {
+      readonly w = this.parameter("w", ones([3]));
+      forward(x: Tensor): Tensor {
+        return x.mul(this.w);
+      }
+    }
     using own = new Own();
     assert.is(own.parameters().length, 1);
   });
@@ -139,21 +252,31 @@ test("making a parameter of a tensor does not leak the tensor", () => {
 test("device memory is in the statistics, does not grow with the number of shapes seen, and can be given back", async () => {
   await sync();
   await memory.trim();
-  const { deviceBytes } = memory.stats(), sizes = Array.from({ length: 400 }, (_, i) => 1000 + i);
-  for (const n of sizes) { using t = ones([n]); await t.data(); }
+  const { deviceBytes } = memory.stats(),
+    sizes = Array.from({ length: 400 }, (_, i) => 1000 + i);
+  for (const n of sizes) {
+    using t = ones([n]);
+    await t.data();
+  }
   const grown = memory.stats().deviceBytes - deviceBytes;
   assert.ok(grown < 30 * 1400 * 4, `400 shapes of 4 to 5.6 KB hold ${grown} bytes`);
   assert.ok(memory.stats().poolBytes > 0);
-  assert.ok(await memory.trim() > 0);
+  assert.ok((await memory.trim()) > 0);
   assert.is(memory.stats().poolBytes, 0);
 });
 
 test("cleaning up one model touches no other: there is no dispose-everything but a scope's own", () => {
   leavesNothing(() => {
     using first = new Linear(2, 2);
-    const kept = scoped((s) => { const second = s.use(new Linear(2, 2)); return second.call(ones([1, 2])); });
+    const kept = scoped((s) => {
+      const second = s.use(new Linear(2, 2));
+      return second.call(ones([1, 2]));
+    });
     assert.is(kept.isDisposed, false);
-    assert.is(first.parameters().some((p) => p.isDisposed), false);
+    assert.is(
+      first.parameters().some((p) => p.isDisposed),
+      false,
+    );
     using s = newDisposeScope();
     zeros([1]);
     s.disposeEverything();
@@ -166,7 +289,12 @@ test("keeping is per scope and exact: no global keep list grows", () => {
   leavesNothing(() => {
     using outer = newDisposeScope();
     const t = zeros([1]);
-    for (let i = 0; i < 100; i++) { using s = newDisposeScope(); s.attach(t); s.disposeEverythingBut(t); s.moveToOuter(t); }
+    for (let i = 0; i < 100; i++) {
+      using s = newDisposeScope();
+      s.attach(t);
+      s.disposeEverythingBut(t);
+      s.moveToOuter(t);
+    }
     assert.equal(outer.tensors(), [t]);
   });
 });
@@ -174,7 +302,12 @@ test("keeping is per scope and exact: no global keep list grows", () => {
 test("a loop with Momentum is flat", () => {
   using w = ones([2], { requiresGrad: true });
   using optimizer = new SGD([w], { lr: 0.1, momentum: 0.9 });
-  const step = (): void => { using _ = newDisposeScope(); w.square().sum().backward(); optimizer.step(); optimizer.zeroGrad(); };
+  const step = (): void => {
+    using _ = newDisposeScope();
+    w.square().sum().backward();
+    optimizer.step();
+    optimizer.zeroGrad();
+  };
   step();
   const before = books();
   for (let i = 0; i < 20; i++) step();

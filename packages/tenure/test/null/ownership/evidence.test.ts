@@ -4,7 +4,19 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { ArgumentError, type Drift, OutOfMemoryError, type Tensor, TenureError, memory, newDisposeScope, ones, scopedAsync, sync, zeros } from "tenure";
+import {
+  ArgumentError,
+  type Drift,
+  OutOfMemoryError,
+  type Tensor,
+  TenureError,
+  memory,
+  newDisposeScope,
+  ones,
+  scopedAsync,
+  sync,
+  zeros,
+} from "tenure";
 import { assertNoLeaks } from "tenure/testing";
 import { runtime } from "../../../src/runtime/execute.ts";
 import { clearLog } from "../../../src/ownership/log.ts";
@@ -12,8 +24,14 @@ import { rejectionOf, setup, sleep, takeWarnings, thrownBy, tick } from "./harne
 
 const test = suite("evidence");
 test.before(setup);
-test.before.each(() => { memory.track("full"); });
-test.after.each(() => { memory.track("sampled"); assert.equal(takeWarnings(), []); memory.verify(); });
+test.before.each(() => {
+  memory.track("full");
+});
+test.after.each(() => {
+  memory.track("sampled");
+  assert.equal(takeWarnings(), []);
+  memory.verify();
+});
 
 /** `evidence.test.ts:line` of a line of this file that contains a mark. */
 function lineOf(mark: string): RegExp {
@@ -29,17 +47,34 @@ test("track: off, scope, sampled, full; anything else is refused", () => {
     using s = newDisposeScope();
     const t = zeros([1]);
     t.dispose();
-    return [s.site, ...Object.values((thrownBy(() => t.add(1)) as unknown as { sites: Record<string, string | undefined> }).sites)];
+    return [
+      s.site,
+      ...Object.values(
+        (thrownBy(() => t.add(1)) as unknown as { sites: Record<string, string | undefined> })
+          .sites,
+      ),
+    ];
   };
   memory.track("off");
   assert.equal(sites(), [undefined, undefined, undefined]);
   memory.track("scope");
-  assert.equal(sites().map((s) => s !== undefined), [true, false, false]);
+  assert.equal(
+    sites().map((s) => s !== undefined),
+    [true, false, false],
+  );
   memory.track("sampled");
-  assert.equal(sites().map((s) => s !== undefined), [true, true, true]);
+  assert.equal(
+    sites().map((s) => s !== undefined),
+    [true, true, true],
+  );
   memory.track("full");
   for (const site of sites()) assert.match(site!, /evidence\.test\.ts:\d+:\d+$/);
-  assert.throws(() => { memory.track("loud" as "off"); }, (e: Error) => e instanceof ArgumentError && e.message.includes('"loud"'));
+  assert.throws(
+    () => {
+      memory.track("loud" as "off");
+    },
+    (e: Error) => e instanceof ArgumentError && e.message.includes('"loud"'),
+  );
 });
 
 test("sampled: always one per 512 KB, and small programs see everything", () => {
@@ -48,7 +83,10 @@ test("sampled: always one per 512 KB, and small programs see everything", () => 
   for (let i = 0; i < 5000; i++) zeros([1]).dispose(); // more than may be spent at once
   for (let i = 0; i < 32; i++) zeros([16 * 1024]);
   const recorded = memory.live().filter((r) => r.key !== "(site not recorded)");
-  assert.is(recorded.reduce((n, r) => n + r.count, 0), 4);
+  assert.is(
+    recorded.reduce((n, r) => n + r.count, 0),
+    4,
+  );
   assert.is(s.count, 32);
 });
 
@@ -57,13 +95,24 @@ test("sampled: always one per 512 KB, and small programs see everything", () => 
 test("live: by site, by scope, by shape, largest first", () => {
   using s = newDisposeScope("rows");
   const make = (): Tensor => zeros([1000]); // made here
-  const big = [make(), make()], kept = s.detach(zeros([10], { name: "k" }));
+  const big = [make(), make()],
+    kept = s.detach(zeros([10], { name: "k" }));
   const bySite = memory.live();
   assert.match(bySite[0]!.key, lineOf("made here"));
-  assert.equal([bySite[0]!.count, bySite[0]!.bytes, bySite[0]!.example], [2, 8000, "tensor float32 [1000]"]);
-  assert.ok(memory.live({ groupBy: "scope" }).some((r) => r.key.startsWith('scope "rows"') || r.key.startsWith('in scope "rows"')));
+  assert.equal(
+    [bySite[0]!.count, bySite[0]!.bytes, bySite[0]!.example],
+    [2, 8000, "tensor float32 [1000]"],
+  );
+  assert.ok(
+    memory
+      .live({ groupBy: "scope" })
+      .some((r) => r.key.startsWith('scope "rows"') || r.key.startsWith('in scope "rows"')),
+  );
   assert.ok(memory.live({ groupBy: "shape" }).some((r) => r.key === 'tensor "k" float32 [10]'));
-  assert.throws(() => memory.live({ groupBy: "color" as "site" }), (e: Error) => e instanceof ArgumentError);
+  assert.throws(
+    () => memory.live({ groupBy: "color" as "site" }),
+    (e: Error) => e instanceof ArgumentError,
+  );
   assert.is(big.length, 2);
   kept.dispose();
 });
@@ -77,23 +126,60 @@ test("mark and since: what was made in between and lives", () => {
   old.dispose();
   const d = memory.since(m);
   assert.equal([d.live, d.bytes, d.finalized, d.rows.length, d.rows[0]!.bytes], [0, 24, 0, 1, 28]);
-  assert.match(String(d), /^\+0 tensors, \+24 bytes, 0 reclaimed by the garbage collector\n {2}1 × tensor float32 \[7\], 28 bytes, made at .*evidence\.test\.ts/);
+  assert.match(
+    String(d),
+    /^\+0 tensors, \+24 bytes, 0 reclaimed by the garbage collector\n {2}1 × tensor float32 \[7\], 28 bytes, made at .*evidence\.test\.ts/,
+  );
   t.dispose();
 });
 
 test("assertNoLeaks: passes, names what leaked, works for async functions and leaves the level alone", async () => {
   memory.track("scope");
-  assert.is(assertNoLeaks(() => { using _ = newDisposeScope(); zeros([1]); return 7; }), 7);
+  assert.is(
+    assertNoLeaks(() => {
+      using _ = newDisposeScope();
+      zeros([1]);
+      return 7;
+    }),
+    7,
+  );
   let leaked!: Tensor;
-  const error = thrownBy(() => memory.assertNoLeaks(() => { leaked = zeros([3]); /* leaks */ }));
+  const error = thrownBy(() =>
+    memory.assertNoLeaks(() => {
+      leaked = zeros([3]); /* leaks */
+    }),
+  );
   assert.instance(error, TenureError);
-  assert.match(error.message, /\+1 tensors, \+12 bytes.*\n {2}1 × tensor float32 \[3\], 12 bytes, made at .*evidence\.test\.ts/);
+  assert.match(
+    error.message,
+    /\+1 tensors, \+12 bytes.*\n {2}1 × tensor float32 \[3\], 12 bytes, made at .*evidence\.test\.ts/,
+  );
   leaked.dispose();
-  assert.is(await memory.assertNoLeaks(async () => scopedAsync(async () => { zeros([1]); await sleep(1); return 8; })), 8);
-  const later = await rejectionOf(memory.assertNoLeaks(async () => { await tick(); leaked = zeros([4]); }));
+  assert.is(
+    await memory.assertNoLeaks(async () =>
+      scopedAsync(async () => {
+        zeros([1]);
+        await sleep(1);
+        return 8;
+      }),
+    ),
+    8,
+  );
+  const later = await rejectionOf(
+    memory.assertNoLeaks(async () => {
+      await tick();
+      leaked = zeros([4]);
+    }),
+  );
   assert.match(later.message, /\[4\]/);
   leaked.dispose();
-  assert.throws(() => memory.assertNoLeaks(() => { throw new Error("body"); }), /^body$/);
+  assert.throws(
+    () =>
+      memory.assertNoLeaks(() => {
+        throw new Error("body");
+      }),
+    /^body$/,
+  );
   using s = newDisposeScope();
   s.defer(() => undefined);
   assert.is(zeros([1]).isDisposed, false);
@@ -106,36 +192,64 @@ test("why: owner, aliases, graph, gradient, module, pending read, nobody", async
   using w = ones([2], { requiresGrad: true, name: "w" });
   const scope = newDisposeScope("owner"); // opened here
   const x = zeros([2], { name: "x" });
-  assert.equal(memory.why(x).map((r) => r.kind), ["scope"]);
+  assert.equal(
+    memory.why(x).map((r) => r.kind),
+    ["scope"],
+  );
   assert.match(texts(x)[0]!, /tensor "x" float32 \[2\], in scope "owner" \(opened at .*\)/);
   assert.match(texts(x)[0]!, lineOf("opened here"));
   const alias = scope.detach(x.alias()); // detached here
-  assert.equal(memory.why(x).map((r) => r.kind), ["scope", "alias"]);
+  assert.equal(
+    memory.why(x).map((r) => r.kind),
+    ["scope", "alias"],
+  );
   assert.match(texts(x)[1]!, /an alias detached at/);
   assert.match(texts(x)[1]!, lineOf("detached here"));
   assert.match(texts(alias)[0]!, /^holder: .*whoever holds it must dispose it$/);
   const y = scope.detach(w.mul(x));
   scope.dispose();
-  assert.equal(memory.why(x).map((r) => r.kind).sort(), ["alias", "graph"]); // the tensor is dead, its bytes are not
-  assert.ok(texts(x).some((t) => /saved by mul for the backward pass of tensor float32 \[2\], detached at/.test(t)));
+  assert.equal(
+    memory
+      .why(x)
+      .map((r) => r.kind)
+      .sort(),
+    ["alias", "graph"],
+  ); // the tensor is dead, its bytes are not
+  assert.ok(
+    texts(x).some((t) =>
+      /saved by mul for the backward pass of tensor float32 \[2\], detached at/.test(t),
+    ),
+  );
   const reading = alias.data();
   assert.ok(texts(alias).includes("read: 1 pending read"));
   await reading;
-  { using _ = newDisposeScope(); y.sum().backward(); }
+  {
+    using _ = newDisposeScope();
+    y.sum().backward();
+  }
   alias.dispose();
   y.dispose();
   assert.equal(memory.why(x), []);
   using g = w.grad!;
-  assert.ok(texts(g).some((t) => t === 'gradient: the gradient of tensor "w" float32 [2]'), texts(g).join("\n"));
-  assert.throws(() => memory.why({}), (e: Error) => e instanceof ArgumentError);
+  assert.ok(
+    texts(g).some((t) => t === 'gradient: the gradient of tensor "w" float32 [2]'),
+    texts(g).join("\n"),
+  );
+  assert.throws(
+    () => memory.why({}),
+    (e: Error) => e instanceof ArgumentError,
+  );
 });
 
 // === Watch ===
 
 test("watch: a loop that leaks is told with its line, the line that made what leaks, and how it escaped", () => {
-  const drifts: Drift[] = [], cache: Tensor[] = [];
+  const drifts: Drift[] = [],
+    cache: Tensor[] = [];
   {
-    using _ = memory.watch((d) => { drifts.push(d); });
+    using _ = memory.watch((d) => {
+      drifts.push(d);
+    });
     for (let i = 0; i < 40; i++) {
       using s = newDisposeScope("step"); // loop here
       const t = zeros([25]); // leak here
@@ -146,15 +260,32 @@ test("watch: a loop that leaks is told with its line, the line that made what le
   assert.is(drifts.length, 3); // after 8, 17 and 34 generations: ever more seldom
   const d = drifts[0]!;
   assert.match(d.site, lineOf("loop here"));
-  assert.equal([d.name, d.perGeneration, d.generations, d.bytesPerGeneration, d.rows.length], ["step", 2, 8, 200, 2]);
-  assert.ok(d.rows.some((r) => lineOf("leak here").test(r.made)) && d.rows.every((r) => lineOf("escape here").test(r.escaped) && r.escaped.startsWith("detached at") && r.count === 8));
-  assert.match(String(d), /^"step" at .*evidence\.test\.ts:\d+:\d+ leaks 2 tensors per generation \(200 bytes\), over 8 generations\n {2}8 × tensor float32 \[25\], made at .*, detached at/);
+  assert.equal(
+    [d.name, d.perGeneration, d.generations, d.bytesPerGeneration, d.rows.length],
+    ["step", 2, 8, 200, 2],
+  );
+  assert.ok(
+    d.rows.some((r) => lineOf("leak here").test(r.made)) &&
+      d.rows.every(
+        (r) =>
+          lineOf("escape here").test(r.escaped) &&
+          r.escaped.startsWith("detached at") &&
+          r.count === 8,
+      ),
+  );
+  assert.match(
+    String(d),
+    /^"step" at .*evidence\.test\.ts:\d+:\d+ leaks 2 tensors per generation \(200 bytes\), over 8 generations\n {2}8 × tensor float32 \[25\], made at .*, detached at/,
+  );
   for (const t of cache) t.dispose();
 });
 
 test("watch: a loop that is flat, or is cleaned up from time to time, is not told", () => {
-  const drifts: Drift[] = [], cache: Tensor[] = [];
-  using _ = memory.watch((d) => { drifts.push(d); });
+  const drifts: Drift[] = [],
+    cache: Tensor[] = [];
+  using _ = memory.watch((d) => {
+    drifts.push(d);
+  });
   for (let i = 0; i < 100; i++) {
     using s = newDisposeScope();
     cache.push(s.detach(zeros([1])));
@@ -174,7 +305,10 @@ test("a scope's report names the lines that made the most", () => {
   const { topSites } = s.report();
   assert.equal([topSites.length, topSites[0]!.count, topSites[0]!.bytes], [2, 3, 1200]);
   assert.match(topSites[0]!.site, lineOf("top site"));
-  assert.match(String(s.report()), /4 created, 0 attached, 4 disposed.*peak 1204\)\n {2}3 × at .*, 1200 bytes\n/);
+  assert.match(
+    String(s.report()),
+    /4 created, 0 attached, 4 disposed.*peak 1204\)\n {2}3 × at .*, 1200 bytes\n/,
+  );
 });
 
 // === Timeline ===
@@ -200,23 +334,42 @@ test("timelineHTML: one page that needs nothing else; chromeTrace: events that v
   const stacks = JSON.parse(/const stacks=(\[.*?\]);document/.exec(html)![1]!) as string[];
   assert.ok(stacks.some((s) => s.includes("evidence.test.ts")));
 
-  const { traceEvents } = JSON.parse(JSON.stringify(memory.chromeTrace())) as { traceEvents: { ph: string; name: string; ts: number; dur?: number; id?: number; tid: number; args?: Record<string, unknown> }[] };
+  const { traceEvents } = JSON.parse(JSON.stringify(memory.chromeTrace())) as {
+    traceEvents: {
+      ph: string;
+      name: string;
+      ts: number;
+      dur?: number;
+      id?: number;
+      tid: number;
+      args?: Record<string, unknown>;
+    }[];
+  };
   const scopes = traceEvents.filter((e) => e.ph === "X");
   assert.equal(scopes.map((e) => e.name).sort(), ['"</script><b>&"', '"inner"']);
   assert.not(scopes[0]!.tid === scopes[1]!.tid);
-  const begun = traceEvents.filter((e) => e.ph === "b"), ended = traceEvents.filter((e) => e.ph === "e");
+  const begun = traceEvents.filter((e) => e.ph === "b"),
+    ended = traceEvents.filter((e) => e.ph === "e");
   assert.equal(begun.map((e) => e.id).sort(), ended.map((e) => e.id).sort());
   assert.ok(begun.some((e) => e.args?.["bytes"] === 4000));
   assert.ok(traceEvents.some((e) => e.ph === "C" && Number(e.args?.["owned"]) > 0));
-  assert.equal(traceEvents.map((e) => e.ts), traceEvents.map((e) => e.ts).sort((a, b) => a - b));
+  assert.equal(
+    traceEvents.map((e) => e.ts),
+    traceEvents.map((e) => e.ts).sort((a, b) => a - b),
+  );
 });
 
-function await_(t: Tensor): void { void t.data(); }
+function await_(t: Tensor): void {
+  void t.data();
+}
 
 test("the log is a ring: it never grows, and says what it lost", () => {
   clearLog();
   for (let i = 0; i < 40_000; i++) zeros([1]).dispose();
-  assert.is(memory.chromeTrace().traceEvents.filter((e) => e.ph === "b" || e.ph === "e").length, 2 ** 16);
+  assert.is(
+    memory.chromeTrace().traceEvents.filter((e) => e.ph === "b" || e.ph === "e").length,
+    2 ** 16,
+  );
   assert.match(memory.timelineHTML(), /14464 older events were overwritten/);
   clearLog();
   assert.match(memory.timelineHTML(), /0 events/);
@@ -227,8 +380,14 @@ test("the log is a ring: it never grows, and says what it lost", () => {
 test("setBudget: report says it once, trim frees the pool first, throw refuses", async () => {
   await memory.trim();
   const { pool } = runtime.device!;
-  const used = pool.deviceBytes, made: Tensor[] = [];
-  const fill = async (bytes: number): Promise<Tensor> => { const t = ones([bytes / 4]); made.push(t); await t.data(); return t; };
+  const used = pool.deviceBytes,
+    made: Tensor[] = [];
+  const fill = async (bytes: number): Promise<Tensor> => {
+    const t = ones([bytes / 4]);
+    made.push(t);
+    await t.data();
+    return t;
+  };
   try {
     memory.setBudget(used + 1_000_000, "report");
     const a = await fill(600_000);
@@ -237,13 +396,19 @@ test("setBudget: report says it once, trim frees the pool first, throw refuses",
     await fill(600_000);
     const told = takeWarnings().filter((w) => w.includes("budget"));
     assert.is(told.length, 1);
-    assert.match(told[0]!, /expected tensors to fit into the budget of \d+ bytes, got \d+ in use and \d+ more\n\d+ storages own \d+ bytes; .*\n {2}\d+ × tensor float32 \[150000\], \d+ bytes, made at .*evidence\.test\.ts/);
+    assert.match(
+      told[0]!,
+      /expected tensors to fit into the budget of \d+ bytes, got \d+ in use and \d+ more\n\d+ storages own \d+ bytes; .*\n {2}\d+ × tensor float32 \[150000\], \d+ bytes, made at .*evidence\.test\.ts/,
+    );
     a.dispose();
     b.dispose();
 
     memory.setBudget(pool.deviceBytes, "trim");
     const c = await fill(300_000); // fits only when free buffers go
-    assert.equal(takeWarnings().filter((w) => w.includes("budget")), []);
+    assert.equal(
+      takeWarnings().filter((w) => w.includes("budget")),
+      [],
+    );
     assert.is(pool.freeBytes, 0);
     assert.is(c.isDisposed, false);
 
@@ -261,7 +426,18 @@ test("setBudget: report says it once, trim frees the pool first, throw refuses",
     memory.setBudget(Infinity, "report");
     for (const t of made) t.dispose();
   }
-  for (const [bytes, on] of [[0, "throw"], [-1, "throw"], [NaN, "trim"], [1, "shout"]] as const) assert.throws(() => { memory.setBudget(bytes, on as "throw"); }, (e: Error) => e instanceof ArgumentError);
+  for (const [bytes, on] of [
+    [0, "throw"],
+    [-1, "throw"],
+    [NaN, "trim"],
+    [1, "shout"],
+  ] as const)
+    assert.throws(
+      () => {
+        memory.setBudget(bytes, on as "throw");
+      },
+      (e: Error) => e instanceof ArgumentError,
+    );
   takeWarnings();
 });
 
@@ -285,11 +461,34 @@ test("a read that fails lets go of its storage", async () => {
 
 test("stats has TorchSharp's counters, ours, and bytes", () => {
   const s = memory.stats();
-  for (const key of ["createdOutsideScopeCount", "disposedOutsideScopeCount", "createdInScopeCount", "disposedInScopeCount", "attachedToScopeCount", "detachedFromScopeCount", "threadTotalLiveCount", "moved", "carried", "orphaned", "finalized"] as const) {
+  for (const key of [
+    "createdOutsideScopeCount",
+    "disposedOutsideScopeCount",
+    "createdInScopeCount",
+    "disposedInScopeCount",
+    "attachedToScopeCount",
+    "detachedFromScopeCount",
+    "threadTotalLiveCount",
+    "moved",
+    "carried",
+    "orphaned",
+    "finalized",
+  ] as const) {
     assert.is(s[key], s.tensor[key] + s.container[key]);
   }
-  for (const key of ["liveBytes", "peakBytes", "storages", "poolBytes", "deviceBytes", "devicePeakBytes"] as const) assert.ok(s[key] >= 0, key);
-  assert.match(String(s), /live, .* created, .* disposed, .* reclaimed by the garbage collector; .* bytes owned, .* on the device \(.* free for reuse\)/);
+  for (const key of [
+    "liveBytes",
+    "peakBytes",
+    "storages",
+    "poolBytes",
+    "deviceBytes",
+    "devicePeakBytes",
+  ] as const)
+    assert.ok(s[key] >= 0, key);
+  assert.match(
+    String(s),
+    /live, .* created, .* disposed, .* reclaimed by the garbage collector; .* bytes owned, .* on the device \(.* free for reuse\)/,
+  );
 });
 
 test.run();

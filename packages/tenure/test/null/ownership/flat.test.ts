@@ -13,8 +13,15 @@ import { debugging } from "../../../src/runtime/execute.ts";
 import { setup, sleep, takeWarnings } from "./harness.ts";
 
 const test = suite("long runs");
-test.before(async () => { await setup(); checking.plans = debugging.poison = false; memory.track("off"); });
-test.after(() => { memory.track("sampled"); assert.equal(takeWarnings(), []); });
+test.before(async () => {
+  await setup();
+  checking.plans = debugging.poison = false;
+  memory.track("off");
+});
+test.after(() => {
+  memory.track("sampled");
+  assert.equal(takeWarnings(), []);
+});
 
 function heap(): number {
   (globalThis as unknown as { gc: () => void }).gc();
@@ -24,7 +31,8 @@ function heap(): number {
 /** Milliseconds to end a scope with `n` aliases in it. */
 function endOf(n: number): number {
   using source = zeros([1]);
-  const s = newDisposeScope(), h = source[HANDLE];
+  const s = newDisposeScope(),
+    h = source[HANDLE];
   for (let i = 0; i < n; i++) new Tensor(new TensorHandle(h.storage, h.layout, h.dtype, null), s);
   const begun = performance.now();
   s.dispose();
@@ -35,13 +43,18 @@ test("a scope with 100,000 temporaries ends in linear time", () => {
   // The best of several: a busy machine slows some, quadratic work would slow all, a hundredfold.
   const best = (n: number): number => Math.min(...Array.from({ length: 9 }, () => endOf(n)));
   best(10_000);
-  const small = best(10_000), large = best(100_000);
-  assert.ok(large < small * 10 * 4 + 20, `10,000 took ${small.toFixed(2)} ms, 100,000 took ${large.toFixed(2)} ms`);
+  const small = best(10_000),
+    large = best(100_000);
+  assert.ok(
+    large < small * 10 * 4 + 20,
+    `10,000 took ${small.toFixed(2)} ms, 100,000 took ${large.toFixed(2)} ms`,
+  );
   memory.verify();
 });
 
 test("disposing 100,000 in any order is linear too: leaving a scope is O(1)", () => {
-  const s = newDisposeScope(), list: Tensor[] = [];
+  const s = newDisposeScope(),
+    list: Tensor[] = [];
   using source = zeros([1]);
   s.detach(source);
   for (let i = 0; i < 100_000; i++) list.push(source.alias());
@@ -57,7 +70,10 @@ test("disposing 100,000 in any order is linear too: leaving a scope is O(1)", ()
 test("a 5,000-step training loop is flat in handles, storages, bytes and heap", async () => {
   using net = new Sequential(new Linear(4, 8), new Linear(8, 1));
   using optimizer = new SGD(net.parameters(), { lr: 0.1, momentum: 0.9 });
-  const x = [[1, 2, 3, 4], [5, 6, 7, 8]];
+  const x = [
+    [1, 2, 3, 4],
+    [5, 6, 7, 8],
+  ];
   const step = async (): Promise<void> => {
     let loss: Promise<number>;
     {
@@ -76,7 +92,9 @@ test("a 5,000-step training loop is flat in handles, storages, bytes and heap", 
     return [s.threadTotalLiveCount, s.storages, s.liveBytes, s.deviceBytes, s.finalized];
   };
   for (let i = 0; i < 500; i++) await step();
-  const before = await measure(), heapBefore = heap(), { devicePeakBytes } = memory.stats();
+  const before = await measure(),
+    heapBefore = heap(),
+    { devicePeakBytes } = memory.stats();
   for (let i = 0; i < 5000; i++) await step();
   assert.equal(await measure(), before);
   assert.is(memory.stats().devicePeakBytes, devicePeakBytes);
@@ -89,25 +107,39 @@ test("forward only with gradients on, scopes across await, aliases of p.grad: fl
   w.detachFromScope();
   const forward = async (): Promise<void> => {
     await scopedAsync(async (s) => {
-      const y = tensor([[1, 2, 3, 4]]).matmul(w).relu().sum(); // its graph is dropped with it
+      const y = tensor([[1, 2, 3, 4]])
+        .matmul(w)
+        .relu()
+        .sum(); // its graph is dropped with it
       await y.item();
       s.use(y);
       if (w.hasGrad) await w.grad?.mul(2).data();
     });
   };
-  { using _ = newDisposeScope(); tensor([[1, 2, 3, 4]]).matmul(w).sum().backward(); }
+  {
+    using _ = newDisposeScope();
+    tensor([[1, 2, 3, 4]])
+      .matmul(w)
+      .sum()
+      .backward();
+  }
   for (let i = 0; i < 200; i++) await forward();
   await sleep(1);
   await sync();
-  const before = memory.stats(), heapBefore = heap();
+  const before = memory.stats(),
+    heapBefore = heap();
   for (let i = 0; i < 2000; i++) {
     await forward();
     if (i % 50 === 0) await sleep(0); // the null device answers at once, and JavaScript keeps what a WeakRef was made of until the microtasks end
   }
   await sync();
   await sleep(5);
-  const after = memory.stats(), grown = heap() - heapBefore;
-  assert.equal([after.threadTotalLiveCount, after.storages, after.liveBytes, after.finalized], [before.threadTotalLiveCount, before.storages, before.liveBytes, before.finalized]);
+  const after = memory.stats(),
+    grown = heap() - heapBefore;
+  assert.equal(
+    [after.threadTotalLiveCount, after.storages, after.liveBytes, after.finalized],
+    [before.threadTotalLiveCount, before.storages, before.liveBytes, before.finalized],
+  );
   assert.ok(grown < 600_000, `the heap grew by ${grown} bytes`);
 });
 

@@ -11,7 +11,9 @@ let warnings: string[] = [];
 export async function setup(): Promise<void> {
   checking.plans = true;
   debugging.poison = true;
-  setWarnSink((message) => { warnings.push(message); });
+  setWarnSink((message) => {
+    warnings.push(message);
+  });
   await init({ device: "null" });
   installTestHooks();
 }
@@ -23,10 +25,16 @@ export function takeWarnings(): string[] {
   return taken;
 }
 
-export function sleep(ms: number): Promise<void> { return new Promise((resolve) => { setTimeout(resolve, ms); }); }
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
 
 /** The next microtask. */
-export function tick(): Promise<void> { return Promise.resolve(); }
+export function tick(): Promise<void> {
+  return Promise.resolve();
+}
 
 /** Lets the garbage collector take what it can, and its callbacks run. */
 export async function collect(): Promise<void> {
@@ -50,7 +58,9 @@ export function thrownBy(fn: () => unknown): Error & Record<string, unknown> {
 }
 
 /** What a promise is rejected with. */
-export async function rejectionOf(promise: PromiseLike<unknown>): Promise<Error & Record<string, unknown>> {
+export async function rejectionOf(
+  promise: PromiseLike<unknown>,
+): Promise<Error & Record<string, unknown>> {
   try {
     await promise;
   } catch (error) {
@@ -63,7 +73,15 @@ export async function rejectionOf(promise: PromiseLike<unknown>): Promise<Error 
 export function counted(fn: () => void): number[] {
   const vector = (): number[] => {
     const s = memory.stats().tensor;
-    return [s.createdOutsideScopeCount, s.disposedOutsideScopeCount, s.createdInScopeCount, s.disposedInScopeCount, s.attachedToScopeCount, s.detachedFromScopeCount, s.threadTotalLiveCount];
+    return [
+      s.createdOutsideScopeCount,
+      s.disposedOutsideScopeCount,
+      s.createdInScopeCount,
+      s.disposedInScopeCount,
+      s.attachedToScopeCount,
+      s.detachedFromScopeCount,
+      s.threadTotalLiveCount,
+    ];
   };
   const before = vector();
   fn();

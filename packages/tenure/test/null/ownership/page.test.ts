@@ -6,16 +6,24 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 
 const test = suite("docs/ownership.md");
-const tests = fileURLToPath(new URL("../..", import.meta.url)), page = readFileSync(join(tests, "../../../docs/ownership.md"), "utf8");
+const tests = fileURLToPath(new URL("../..", import.meta.url)),
+  page = readFileSync(join(tests, "../../../docs/ownership.md"), "utf8");
 
 test("every complaint names a test that exists", () => {
-  const rows = page.split("## What people complain about elsewhere")[1]!.split("\n").filter((line) => line.startsWith("| ")).slice(2);
+  const rows = page
+    .split("## What people complain about elsewhere")[1]!
+    .split("\n")
+    .filter((line) => line.startsWith("| "))
+    .slice(2);
   assert.ok(rows.length >= 17);
   for (const row of rows) {
     const [, file, name] = /\| `([^`]+)` › (.+) \|$/.exec(row) ?? [];
     assert.ok(file !== undefined && existsSync(join(tests, file)), `no file in: ${row}`);
     const text = readFileSync(join(tests, file), "utf8");
-    assert.ok(text.includes(`"${name}"`) || text.includes(`\`${name}`), `${file} has no test "${name}"`);
+    assert.ok(
+      text.includes(`"${name}"`) || text.includes(`\`${name}`),
+      `${file} has no test "${name}"`,
+    );
   }
 });
 

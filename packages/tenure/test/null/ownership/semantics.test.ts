@@ -2,17 +2,46 @@
 /** The table of ownership semantics, row by row: what TorchSharp does and is kept, and its holes that are closed. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { DisposedError, NewDisposeScope, ScopeDisposedError, TenureError, type Tensor, currentDisposeScope, memory, newDisposeScope, ones, scoped, tensors, zeros } from "tenure";
+import {
+  DisposedError,
+  NewDisposeScope,
+  ScopeDisposedError,
+  TenureError,
+  type Tensor,
+  currentDisposeScope,
+  memory,
+  newDisposeScope,
+  ones,
+  scoped,
+  tensors,
+  zeros,
+} from "tenure";
 import { counted, setup, takeWarnings, thrownBy } from "./harness.ts";
 
 const test = suite("ownership semantics");
 test.before(setup);
-test.after.each(() => { assert.is(currentDisposeScope(), null); assert.equal(takeWarnings(), []); memory.verify(); });
+test.after.each(() => {
+  assert.is(currentDisposeScope(), null);
+  assert.equal(takeWarnings(), []);
+  memory.verify();
+});
 
 //                                                          createdOut, disposedOut, createdIn, disposedIn, attached, detached, live
 test("what is made belongs to the current scope, and to nobody without one", () => {
-  assert.equal(counted(() => { zeros([1]).dispose(); }), [1, 1, 0, 0, 0, 0, 0]);
-  assert.equal(counted(() => { using _ = newDisposeScope(); zeros([1]); zeros([1]); }), [0, 0, 2, 2, 0, 0, 0]);
+  assert.equal(
+    counted(() => {
+      zeros([1]).dispose();
+    }),
+    [1, 1, 0, 0, 0, 0, 0],
+  );
+  assert.equal(
+    counted(() => {
+      using _ = newDisposeScope();
+      zeros([1]);
+      zeros([1]);
+    }),
+    [0, 0, 2, 2, 0, 0, 0],
+  );
 });
 
 test("an op result, an alias and an in-place result are fresh handles in the current scope, never in the source's", () => {
@@ -42,19 +71,51 @@ test("a tensor is in one scope at most", () => {
 });
 
 test("attach: the same scope is a no-op, another one a move, none an adoption", () => {
-  assert.equal(counted(() => { using s = newDisposeScope(); s.attach(zeros([1])); }), [0, 0, 1, 1, 0, 0, 0]);
+  assert.equal(
+    counted(() => {
+      using s = newDisposeScope();
+      s.attach(zeros([1]));
+    }),
+    [0, 0, 1, 1, 0, 0, 0],
+  );
   const moved = memory.stats().moved;
-  assert.equal(counted(() => { using a = newDisposeScope(); const t = zeros([1]); using b = newDisposeScope(); b.attach(t); assert.is(a.count, 0); }), [0, 0, 1, 1, 1, 0, 0]);
+  assert.equal(
+    counted(() => {
+      using a = newDisposeScope();
+      const t = zeros([1]);
+      using b = newDisposeScope();
+      b.attach(t);
+      assert.is(a.count, 0);
+    }),
+    [0, 0, 1, 1, 1, 0, 0],
+  );
   assert.is(memory.stats().moved, moved + 1);
-  assert.equal(counted(() => { const t = zeros([1]); using s = newDisposeScope(); s.attach(t); }), [1, 0, 0, 1, 1, 0, 0]);
+  assert.equal(
+    counted(() => {
+      const t = zeros([1]);
+      using s = newDisposeScope();
+      s.attach(t);
+    }),
+    [1, 0, 0, 1, 1, 0, 0],
+  );
 });
 
 test("attaching or moving a disposed tensor throws, and moves nothing else", () => {
   using s = newDisposeScope("s");
-  const good = zeros([1]), dead = zeros([2, 3], { name: "w" });
+  const good = zeros([1]),
+    dead = zeros([2, 3], { name: "w" });
   dead.dispose();
   using other = newDisposeScope("other");
-  for (const attempt of [() => other.attach(good, dead), () => s.moveToOuter(good, dead), () => s.moveTo(other, good, dead), () => s.detach(good, dead), () => dead.moveTo(other), () => dead.moveToOuter(), () => dead.detachFromScope(), () => good.moveTo(dead)]) {
+  for (const attempt of [
+    () => other.attach(good, dead),
+    () => s.moveToOuter(good, dead),
+    () => s.moveTo(other, good, dead),
+    () => s.detach(good, dead),
+    () => dead.moveTo(other),
+    () => dead.moveToOuter(),
+    () => dead.detachFromScope(),
+    () => good.moveTo(dead),
+  ]) {
     const error = thrownBy(attempt);
     assert.instance(error, DisposedError);
     assert.match(error.message, 'tensor "w" float32 [2,3]');
@@ -63,20 +124,29 @@ test("attaching or moving a disposed tensor throws, and moves nothing else", () 
 });
 
 test("moveToOuter: into the enclosing scope, without one to nobody", () => {
-  assert.equal(counted(() => {
-    using outer = newDisposeScope();
-    {
-      using inner = newDisposeScope();
-      const t = inner.moveToOuter(zeros([1]));
-      assert.ok(outer.contains(t));
-    }
-    assert.is(outer.count, 1);
-  }), [0, 0, 1, 1, 0, 0, 0]);
-  assert.equal(counted(() => {
-    let t: Tensor;
-    { using s = newDisposeScope(); t = s.moveToOuter(zeros([1])); }
-    t.dispose();
-  }), [0, 1, 1, 0, 0, 1, 0]);
+  assert.equal(
+    counted(() => {
+      using outer = newDisposeScope();
+      {
+        using inner = newDisposeScope();
+        const t = inner.moveToOuter(zeros([1]));
+        assert.ok(outer.contains(t));
+      }
+      assert.is(outer.count, 1);
+    }),
+    [0, 0, 1, 1, 0, 0, 0],
+  );
+  assert.equal(
+    counted(() => {
+      let t: Tensor;
+      {
+        using s = newDisposeScope();
+        t = s.moveToOuter(zeros([1]));
+      }
+      t.dispose();
+    }),
+    [0, 1, 1, 0, 0, 1, 0],
+  );
 });
 
 test("scope.moveToOuter leaves what the scope does not own, and refuses what would die inside it", () => {
@@ -145,13 +215,36 @@ test("a dead scope refuses everything but contains and dispose", () => {
   const s = newDisposeScope({ name: "gone" });
   s.dispose();
   const t = zeros([1]);
-  for (const attempt of [() => s.attach(t), () => s.detach(t), () => s.moveToOuter(t), () => s.moveTo(null, t), () => { s.disposeEverything(); }, () => s.disposeEverythingBut(t), () => s.carry(t, t), () => s.use(t), () => s.adopt(1, () => undefined), () => { s.defer(() => undefined); }, () => s.move(), () => s.tensors(), () => s.run(() => 1), () => s.wait(Promise.resolve()), () => t.moveTo(s)]) {
+  for (const attempt of [
+    () => s.attach(t),
+    () => s.detach(t),
+    () => s.moveToOuter(t),
+    () => s.moveTo(null, t),
+    () => {
+      s.disposeEverything();
+    },
+    () => s.disposeEverythingBut(t),
+    () => s.carry(t, t),
+    () => s.use(t),
+    () => s.adopt(1, () => undefined),
+    () => {
+      s.defer(() => undefined);
+    },
+    () => s.move(),
+    () => s.tensors(),
+    () => s.run(() => 1),
+    () => s.wait(Promise.resolve()),
+    () => t.moveTo(s),
+  ]) {
     const error = thrownBy(attempt);
     assert.instance(error, ScopeDisposedError);
     assert.is(error["scope"], '"gone"');
   }
   using open = newDisposeScope();
-  assert.throws(() => open.moveTo(s, t), (e: Error) => e instanceof ScopeDisposedError);
+  assert.throws(
+    () => open.moveTo(s, t),
+    (e: Error) => e instanceof ScopeDisposedError,
+  );
   assert.is(s.contains(t), false);
   s.dispose();
   assert.is(s.disposed, true);
@@ -159,13 +252,16 @@ test("a dead scope refuses everything but contains and dispose", () => {
 });
 
 test("detach, and attach again", () => {
-  assert.equal(counted(() => {
-    using s = newDisposeScope();
-    const t = s.detach(zeros([1]));
-    assert.is(s.count, 0);
-    s.detach(t); // not in the scope: nothing
-    s.attach(t);
-  }), [0, 0, 1, 1, 1, 1, 0]);
+  assert.equal(
+    counted(() => {
+      using s = newDisposeScope();
+      const t = s.detach(zeros([1]));
+      assert.is(s.count, 0);
+      s.detach(t); // not in the scope: nothing
+      s.attach(t);
+    }),
+    [0, 0, 1, 1, 1, 1, 0],
+  );
 });
 
 test("disposeEverything keeps the scope open, disposeEverythingBut keeps its members for now", () => {
@@ -176,7 +272,10 @@ test("disposeEverything keeps the scope open, disposeEverythingBut keeps its mem
     const [a, b, c] = [zeros([1]), zeros([1]), zeros([1])];
     const kept = s.disposeEverythingBut(a, c);
     assert.equal(kept, [a, c]);
-    assert.equal([a, b, c].map((t) => t.isDisposed), [false, true, false]);
+    assert.equal(
+      [a, b, c].map((t) => t.isDisposed),
+      [false, true, false],
+    );
     assert.equal(s.tensors(), [a, c]);
     assert.is(s.disposeEverythingBut(foreign), foreign);
     assert.match(takeWarnings()[0]!, /is not owned by scope "s"/);
@@ -195,8 +294,16 @@ test("disposeEverything keeps the scope open, disposeEverythingBut keeps its mem
 test("a disposer may dispose or add neighbours while the scope is swept", () => {
   const order: string[] = [];
   using s = newDisposeScope();
-  const a = zeros([1], { name: "a" }), kept = zeros([1]);
-  s.defer(() => { a.dispose(); kept.alias(); s.defer(() => { order.push("late"); }); order.push("first"); });
+  const a = zeros([1], { name: "a" }),
+    kept = zeros([1]);
+  s.defer(() => {
+    a.dispose();
+    kept.alias();
+    s.defer(() => {
+      order.push("late");
+    });
+    order.push("first");
+  });
   const b = zeros([1]);
   s.disposeEverythingBut(kept);
   assert.equal(order, ["first", "late"]);
@@ -205,11 +312,16 @@ test("a disposer may dispose or add neighbours while the scope is swept", () => 
 });
 
 test("scopes disposed out of order: the inner one stays open and current, and finds the next outer", () => {
-  const outer = newDisposeScope("outer"), middle = newDisposeScope("middle"), inner = newDisposeScope("inner");
+  const outer = newDisposeScope("outer"),
+    middle = newDisposeScope("middle"),
+    inner = newDisposeScope("inner");
   const t = zeros([1]);
   middle.dispose();
   const [warning] = takeWarnings();
-  assert.match(warning!, /scope "middle" .*semantics\.test\.ts:\d+:\d+\) was disposed before scope "inner" .*semantics\.test\.ts/);
+  assert.match(
+    warning!,
+    /scope "middle" .*semantics\.test\.ts:\d+:\d+\) was disposed before scope "inner" .*semantics\.test\.ts/,
+  );
   assert.is(currentDisposeScope(), inner);
   assert.is(inner.outer, outer);
   inner.moveToOuter(t);
@@ -221,12 +333,30 @@ test("scopes disposed out of order: the inner one stays open and current, and fi
 });
 
 test("disposing twice does nothing and counts nothing, unless the scope is strict", () => {
-  assert.equal(counted(() => { const t = zeros([1]); t.dispose(); t.dispose(); t[Symbol.dispose](); }), [1, 1, 0, 0, 0, 0, 0]);
+  assert.equal(
+    counted(() => {
+      const t = zeros([1]);
+      t.dispose();
+      t.dispose();
+      t[Symbol.dispose]();
+    }),
+    [1, 1, 0, 0, 0, 0, 0],
+  );
   const strict = newDisposeScope({ name: "strict", strict: true });
   const t = zeros([1]);
   strict.dispose();
-  assert.throws(() => { strict.dispose(); }, (e: Error) => e instanceof ScopeDisposedError && e.message.includes("ended already"));
-  assert.throws(() => { t.dispose(); }, (e: Error) => e instanceof DisposedError);
+  assert.throws(
+    () => {
+      strict.dispose();
+    },
+    (e: Error) => e instanceof ScopeDisposedError && e.message.includes("ended already"),
+  );
+  assert.throws(
+    () => {
+      t.dispose();
+    },
+    (e: Error) => e instanceof DisposedError,
+  );
 });
 
 test("use after dispose says what it was, where it was made and who ended it; looking stays legal", () => {
@@ -234,13 +364,25 @@ test("use after dispose says what it was, where it was made and who ended it; lo
   t.dispose();
   const byHand = thrownBy(() => t.add(1));
   assert.instance(byHand, DisposedError);
-  assert.match(byHand.message, /^add: expected a live tensor, got tensor "w" float32 \[2,3\], which was disposed at .*semantics\.test\.ts:\d+:\d+ \(made at .*semantics\.test\.ts:\d+:\d+\); dispose it after its last use/);
+  assert.match(
+    byHand.message,
+    /^add: expected a live tensor, got tensor "w" float32 \[2,3\], which was disposed at .*semantics\.test\.ts:\d+:\d+ \(made at .*semantics\.test\.ts:\d+:\d+\); dispose it after its last use/,
+  );
   assert.is(byHand["tensor"], 'tensor "w" float32 [2,3]');
-  assert.equal([t.isDisposed, t.shape, t.dtype, t.size, t.name, String(t)], [true, [2, 3], "float32", 6, "w", 'tensor "w" float32 [2,3] (disposed)']);
+  assert.equal(
+    [t.isDisposed, t.shape, t.dtype, t.size, t.name, String(t)],
+    [true, [2, 3], "float32", 6, "w", 'tensor "w" float32 [2,3] (disposed)'],
+  );
   let escaped!: Tensor;
-  { using _ = newDisposeScope("step"); escaped = ones([1]); }
+  {
+    using _ = newDisposeScope("step");
+    escaped = ones([1]);
+  }
   const byScope = thrownBy(() => escaped.mul(2));
-  assert.match(byScope.message, /was disposed when scope "step" \(opened at .*semantics\.test\.ts:\d+:\d+\) ended .*moveToOuter\(t\)/);
+  assert.match(
+    byScope.message,
+    /was disposed when scope "step" \(opened at .*semantics\.test\.ts:\d+:\d+\) ended .*moveToOuter\(t\)/,
+  );
   assert.match(String(byScope["scope"]), /"step"/);
   const sites = byScope["sites"] as { created: string; disposed: string };
   assert.match(sites.created, /semantics\.test\.ts/);
@@ -249,7 +391,9 @@ test("use after dispose says what it was, where it was made and who ended it; lo
 
 test("an alias outlives its source, whose bytes go with the last alias", () => {
   const before = memory.stats();
-  const a = ones([256]), b = a.alias(), c = b.alias();
+  const a = ones([256]),
+    b = a.alias(),
+    c = b.alias();
   assert.is(memory.stats().liveBytes - before.liveBytes, 1024);
   a.dispose();
   b.dispose();
@@ -273,13 +417,28 @@ test("when the body throws, the scope frees all but what had left", () => {
   assert.ok(outer.contains(moved));
   detached.dispose();
   let result!: Tensor;
-  assert.throws(() => scoped(() => { result = zeros([1]); throw new Error("body"); }), /^body$/);
+  assert.throws(
+    () =>
+      scoped(() => {
+        result = zeros([1]);
+        throw new Error("body");
+      }),
+    /^body$/,
+  );
   assert.is(result.isDisposed, true);
 });
 
 test("scoped moves out what its result reaches: arrays, objects, Map, Set and [tensors]()", () => {
-  class Pair { readonly a = zeros([1]); readonly hidden = zeros([1]); [tensors](): Tensor[] { return [this.a]; } }
-  class Opaque { readonly t = zeros([1]); }
+  class Pair {
+    readonly a = zeros([1]);
+    readonly hidden = zeros([1]);
+    [tensors](): Tensor[] {
+      return [this.a];
+    }
+  }
+  class Opaque {
+    readonly t = zeros([1]);
+  }
   using outer = newDisposeScope();
   const mine = zeros([1]);
   let opaque!: Opaque, nested!: Tensor;
@@ -287,54 +446,106 @@ test("scoped moves out what its result reaches: arrays, objects, Map, Set and [t
     opaque = new Opaque();
     using inner = newDisposeScope();
     nested = zeros([1]);
-    const kept = { a: zeros([1]), list: [zeros([1]), [zeros([1])]], map: new Map([["k", zeros([1])]]), set: new Set([zeros([1])]), pair: new Pair(), opaque, mine, n: 3, nothing: null };
+    const kept = {
+      a: zeros([1]),
+      list: [zeros([1]), [zeros([1])]],
+      map: new Map([["k", zeros([1])]]),
+      set: new Set([zeros([1])]),
+      pair: new Pair(),
+      opaque,
+      mine,
+      n: 3,
+      nothing: null,
+    };
     inner.moveTo(s, kept.a);
     inner.moveToOuter(...inner.tensors());
     return kept;
   });
-  const out = [result.a, result.list[0] as Tensor, (result.list[1] as Tensor[])[0]!, result.map.get("k")!, [...result.set][0]!, result.pair.a];
+  const out = [
+    result.a,
+    result.list[0] as Tensor,
+    (result.list[1] as Tensor[])[0]!,
+    result.map.get("k")!,
+    [...result.set][0]!,
+    result.pair.a,
+  ];
   for (const t of out) assert.ok(outer.contains(t));
-  assert.equal([result.pair.hidden.isDisposed, opaque.t.isDisposed, nested.isDisposed, mine.isDisposed], [true, true, true, false]);
+  assert.equal(
+    [result.pair.hidden.isDisposed, opaque.t.isDisposed, nested.isDisposed, mine.isDisposed],
+    [true, true, true, false],
+  );
   assert.is(outer.count, out.length + 1);
-  const cycle: { t?: Tensor; self?: unknown } = scoped(() => { const c: { t?: Tensor; self?: unknown } = { t: zeros([1]) }; c.self = c; return c; });
+  const cycle: { t?: Tensor; self?: unknown } = scoped(() => {
+    const c: { t?: Tensor; self?: unknown } = { t: zeros([1]) };
+    c.self = c;
+    return c;
+  });
   assert.ok(outer.contains(cycle.t!));
 });
 
 test("when looking for tensors in the result throws, nothing escapes", () => {
   let first!: Tensor;
   using outer = newDisposeScope();
-  assert.throws(() => scoped(() => { first = zeros([1]); return [first, { [tensors]() { throw new Error("walk"); } }]; }), /^walk$/);
+  assert.throws(
+    () =>
+      scoped(() => {
+        first = zeros([1]);
+        return [
+          first,
+          {
+            [tensors]() {
+              throw new Error("walk");
+            },
+          },
+        ];
+      }),
+    /^walk$/,
+  );
   assert.is(first.isDisposed, true);
   assert.is(outer.count, 0);
 });
 
 test("carry: the new value takes the old one's place", () => {
   const { moved, carried } = memory.stats();
-  assert.equal(counted(() => {
-    using outer = newDisposeScope("outer");
-    let acc = zeros([1]);
-    for (let i = 0; i < 3; i++) {
-      using s = newDisposeScope("step");
-      const before = acc;
-      acc = s.carry(acc, acc.add(1));
-      assert.ok(outer.contains(acc));
-      assert.is(before.isDisposed, true);
-      assert.is(s.count, 0);
-    }
-    assert.is(outer.count, 1);
-  }), [0, 0, 4, 4, 0, 0, 0]);
+  assert.equal(
+    counted(() => {
+      using outer = newDisposeScope("outer");
+      let acc = zeros([1]);
+      for (let i = 0; i < 3; i++) {
+        using s = newDisposeScope("step");
+        const before = acc;
+        acc = s.carry(acc, acc.add(1));
+        assert.ok(outer.contains(acc));
+        assert.is(before.isDisposed, true);
+        assert.is(s.count, 0);
+      }
+      assert.is(outer.count, 1);
+    }),
+    [0, 0, 4, 4, 0, 0, 0],
+  );
   assert.equal([memory.stats().moved - moved, memory.stats().carried - carried], [3, 3]);
   let free = zeros([1]);
-  { using s = newDisposeScope(); free = s.carry(free, free.add(1)); assert.is(s.report().moved, 1); }
+  {
+    using s = newDisposeScope();
+    free = s.carry(free, free.add(1));
+    assert.is(s.report().moved, 1);
+  }
   assert.is(free.isDisposed, false);
-  { using s = newDisposeScope(); const same = zeros([1]); assert.is(s.carry(same, same), same); assert.is(same.isDisposed, false); }
+  {
+    using s = newDisposeScope();
+    const same = zeros([1]);
+    assert.is(s.carry(same, same), same);
+    assert.is(same.isDisposed, false);
+  }
   free.dispose();
 });
 
 test("when every scope around it has ended, what moves out is orphaned", () => {
   const { orphaned } = memory.stats();
-  const outer = newDisposeScope("outer"), inner = newDisposeScope("inner");
-  const a = zeros([1]), b = zeros([1]);
+  const outer = newDisposeScope("outer"),
+    inner = newDisposeScope("inner");
+  const a = zeros([1]),
+    b = zeros([1]);
   outer.dispose();
   takeWarnings();
   inner.moveToOuter(a);
@@ -352,9 +563,15 @@ test("names, order, options", () => {
   assert.is(s.name, "named");
   assert.is(currentDisposeScope(), s);
   const order = ["a", "b", "c"].map((name) => zeros([1], { name }));
-  assert.equal(s.tensors().map((t) => t.name), ["a", "b", "c"]);
+  assert.equal(
+    s.tensors().map((t) => t.name),
+    ["a", "b", "c"],
+  );
   assert.is(s.bytes, 12);
-  assert.equal(order.map((t) => s.contains(t)), [true, true, true]);
+  assert.equal(
+    order.map((t) => s.contains(t)),
+    [true, true, true],
+  );
   using inner = newDisposeScope();
   assert.is(inner.outer, s);
   assert.ok(inner.id > s.id);
@@ -369,8 +586,24 @@ test("a report adds up", () => {
   s.moveToOuter(zeros([1]));
   s.detach(zeros([1])).dispose();
   const r = s.report();
-  assert.equal([r.created, r.attached, r.disposed, r.moved, r.detached, r.finalized, r.live, r.bytes, r.peakBytes], [4, 1, 1, 1, 2, 0, 1, 16, 48]);
-  assert.match(String(r), /^scope "report" \(opened at .*\): 4 created, 1 attached, 1 disposed, 1 moved, 2 detached, 0 reclaimed, 1 live \(16 bytes, peak 48\)$/);
+  assert.equal(
+    [
+      r.created,
+      r.attached,
+      r.disposed,
+      r.moved,
+      r.detached,
+      r.finalized,
+      r.live,
+      r.bytes,
+      r.peakBytes,
+    ],
+    [4, 1, 1, 1, 2, 0, 1, 16, 48],
+  );
+  assert.match(
+    String(r),
+    /^scope "report" \(opened at .*\): 4 created, 1 attached, 1 disposed, 1 moved, 2 detached, 0 reclaimed, 1 live \(16 bytes, peak 48\)$/,
+  );
   s.dispose();
   assert.is(s.report().disposed, 2);
   assert.is(outer.count, 1);

@@ -8,16 +8,25 @@ import { setup, takeWarnings } from "./harness.ts";
 import { runTasks } from "./tasks.ts";
 
 const test = suite("interleaved tasks");
-test.before(async () => { await setup(); checking.plans = false; }); // the programs here are thousands of ops long, and not the subject
+test.before(async () => {
+  await setup();
+  checking.plans = false;
+}); // the programs here are thousands of ops long, and not the subject
 
-for (const [name, asyncContext] of [["through scopedAsync, run, wait and go", true], ["through wait, go and synchronous segments only", false]] as const) {
+for (const [name, asyncContext] of [
+  ["through scopedAsync, run, wait and go", true],
+  ["through wait, go and synchronous segments only", false],
+] as const) {
   test(`10,000 tasks ${name}: not one tensor mis-owned`, async () => {
     memory.track("off");
     const result = await runTasks(10_000, asyncContext);
     memory.track("sampled");
     assert.equal(result.bad, []);
     assert.is(result.live, 0);
-    assert.ok(result.tasks >= 10_000 && result.checks > 100_000 && result.rejected > 500, JSON.stringify(result));
+    assert.ok(
+      result.tasks >= 10_000 && result.checks > 100_000 && result.rejected > 500,
+      JSON.stringify(result),
+    );
     assert.equal(takeWarnings(), []);
     memory.verify();
   });

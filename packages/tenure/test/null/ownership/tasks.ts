@@ -2,7 +2,16 @@
  * Thousands of interleaved asynchronous tasks that nest scopes, sleep, reject and check at every step that what they made is theirs. Runs in Node and, bundled,
  * in a browser: where the host has no async context, tasks keep to `wait`, `go` and synchronous segments. Tests only.
  */
-import { type DisposeScope, type Tensor, currentDisposeScope, memory, newDisposeScope, scoped, scopedAsync, zeros } from "tenure";
+import {
+  type DisposeScope,
+  type Tensor,
+  currentDisposeScope,
+  memory,
+  newDisposeScope,
+  scoped,
+  scopedAsync,
+  zeros,
+} from "tenure";
 
 export interface TaskResult {
   readonly tasks: number;
@@ -30,10 +39,18 @@ export function random(seed: number): () => number {
 class Expected extends Error {}
 
 /** Runs `count` tasks and a few more, nested ones included, some hundreds at a time. */
-export async function runTasks(count: number, asyncContext: boolean, seed = 1, together = 500): Promise<TaskResult> {
-  const next = random(seed), bad: string[] = [];
+export async function runTasks(
+  count: number,
+  asyncContext: boolean,
+  seed = 1,
+  together = 500,
+): Promise<TaskResult> {
+  const next = random(seed),
+    bad: string[] = [];
   const before = memory.stats();
-  let checks = 0, rejected = 0, started = 0;
+  let checks = 0,
+    rejected = 0,
+    started = 0;
 
   const check = (good: boolean, what: string): void => {
     checks++;
@@ -43,7 +60,9 @@ export async function runTasks(count: number, asyncContext: boolean, seed = 1, t
     const r = next();
     if (r < 0.05) return Promise.reject(new Expected("sleep"));
     if (r < 0.5) return Promise.resolve();
-    return new Promise((resolve) => { setTimeout(resolve, r < 0.9 ? 0 : r * 3); });
+    return new Promise((resolve) => {
+      setTimeout(resolve, r < 0.9 ? 0 : r * 3);
+    });
   };
   /** Makes tensors and sees that they belong to `scope` and nobody else. */
   const make = (scope: DisposeScope, mine: Tensor[], what: string): void => {
@@ -55,9 +74,18 @@ export async function runTasks(count: number, asyncContext: boolean, seed = 1, t
     }
   };
   /** What a scope leaves behind: exactly `kept`. */
-  const ended = (scope: DisposeScope, mine: readonly Tensor[], kept: ReadonlySet<Tensor>, what: string): void => {
+  const ended = (
+    scope: DisposeScope,
+    mine: readonly Tensor[],
+    kept: ReadonlySet<Tensor>,
+    what: string,
+  ): void => {
     check(scope.disposed && scope.count === 0, `${what}: the scope did not end`);
-    for (const t of mine) check(t.isDisposed !== kept.has(t), `${what}: a tensor ${kept.has(t) ? "was lost" : "survived"}`);
+    for (const t of mine)
+      check(
+        t.isDisposed !== kept.has(t),
+        `${what}: a tensor ${kept.has(t) ? "was lost" : "survived"}`,
+      );
   };
 
   async function usingAndWait(depth: number): Promise<void> {
@@ -84,7 +112,8 @@ export async function runTasks(count: number, asyncContext: boolean, seed = 1, t
   }
 
   async function generator(depth: number): Promise<void> {
-    const scope = scoped(() => newDisposeScope().move()), mine: Tensor[] = [];
+    const scope = scoped(() => newDisposeScope().move()),
+      mine: Tensor[] = [];
     try {
       await scope.go(function* (s) {
         make(s, mine, "go");
@@ -96,7 +125,10 @@ export async function runTasks(count: number, asyncContext: boolean, seed = 1, t
         yield pause();
         make(inner, own, "go, inner resumed");
         if (depth > 0) yield task(depth - 1);
-        check(currentDisposeScope() === inner && own.every((t) => inner.contains(t)), "go: the inner scope was lost");
+        check(
+          currentDisposeScope() === inner && own.every((t) => inner.contains(t)),
+          "go: the inner scope was lost",
+        );
       });
     } finally {
       scope.dispose();
@@ -106,7 +138,8 @@ export async function runTasks(count: number, asyncContext: boolean, seed = 1, t
 
   async function contextual(depth: number): Promise<void> {
     const mine: Tensor[] = [];
-    let scope!: DisposeScope, kept: Tensor | null = null;
+    let scope!: DisposeScope,
+      kept: Tensor | null = null;
     try {
       kept = await scopedAsync(async (s) => {
         scope = s;
@@ -116,7 +149,10 @@ export async function runTasks(count: number, asyncContext: boolean, seed = 1, t
         if (depth > 0) await Promise.all([task(depth - 1), pause()]);
         make(s, mine, "scopedAsync, after a nested task");
         segment();
-        await s.run(async () => { await pause(); make(s, mine, "run"); });
+        await s.run(async () => {
+          await pause();
+          make(s, mine, "run");
+        });
         return next() < 0.5 ? mine[0]! : null;
       });
     } finally {
@@ -128,24 +164,45 @@ export async function runTasks(count: number, asyncContext: boolean, seed = 1, t
   /** A synchronous function that uses scopes as it likes. */
   function segment(): void {
     const ambient = currentDisposeScope();
-    const t = scoped((s) => { const mine: Tensor[] = []; make(s, mine, "scoped"); return mine[0]!; });
+    const t = scoped((s) => {
+      const mine: Tensor[] = [];
+      make(s, mine, "scoped");
+      return mine[0]!;
+    });
     check(currentDisposeScope() === ambient, "scoped: another ambient scope afterwards");
     t.dispose();
   }
 
   async function task(depth: number): Promise<void> {
     started++;
-    const ambient = currentDisposeScope(), r = next();
-    const work = r < (asyncContext ? 0.3 : 0.5) ? usingAndWait(depth) : r < (asyncContext ? 0.6 : 1) ? generator(depth) : contextual(depth);
+    const ambient = currentDisposeScope(),
+      r = next();
+    const work =
+      r < (asyncContext ? 0.3 : 0.5)
+        ? usingAndWait(depth)
+        : r < (asyncContext ? 0.6 : 1)
+          ? generator(depth)
+          : contextual(depth);
     check(currentDisposeScope() === ambient, "calling an async function changed the ambient scope");
-    try { await work; } catch (error) {
+    try {
+      await work;
+    } catch (error) {
       if (!(error instanceof Expected)) throw error;
       rejected++;
     }
   }
 
-  const worker = async (): Promise<void> => { while (started < count) await task(Math.floor(next() * 3)); };
+  const worker = async (): Promise<void> => {
+    while (started < count) await task(Math.floor(next() * 3));
+  };
   await Promise.all(Array.from({ length: together }, worker));
   const after = memory.stats();
-  return { tasks: started, checks, rejected, bad, live: after.threadTotalLiveCount - before.threadTotalLiveCount, orphaned: after.orphaned - before.orphaned };
+  return {
+    tasks: started,
+    checks,
+    rejected,
+    bad,
+    live: after.threadTotalLiveCount - before.threadTotalLiveCount,
+    orphaned: after.orphaned - before.orphaned,
+  };
 }
