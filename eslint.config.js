@@ -1,6 +1,7 @@
 /**
- * How this repository lints itself: typed, at typescript-eslint's strictest set, with the rules that only bring noise to numeric code switched off, each
- * with its reason. Run by `npm run check:lint`. The plugin for users of the library is a package of its own, in eslint-plugin/.
+ * How this repository lints itself: typed, at typescript-eslint's strictest set, with the rules
+ * that only bring noise to numeric code switched off, each with its reason. Run by `npm run
+ * check:lint`. The plugin for users of the library is a package of its own, in eslint-plugin/.
  */
 import { defineConfig, globalIgnores } from "eslint/config";
 import { register } from "tsx/esm/api";
@@ -28,7 +29,8 @@ export default defineConfig(
       parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
     },
     rules: {
-      // What the library's promises rest on. Most are in the set; they stand here so that nobody loses them by changing the set.
+      // What the library's promises rest on. Most are in the set; they stand here so that nobody
+      // loses them by changing the set.
       "@typescript-eslint/no-floating-promises": "error",
       "@typescript-eslint/no-misused-promises": "error",
       "@typescript-eslint/switch-exhaustiveness-check": [
@@ -49,17 +51,22 @@ export default defineConfig(
         { allowNumber: true, allowBoolean: true, allowNullish: true, allowArray: true },
       ],
       "@typescript-eslint/restrict-plus-operands": ["error", { allowNumberAndString: true }],
-      // noUncheckedIndexedAccess makes every typed-array read `number | undefined`; in a hot loop `!` is the right answer.
+      // noUncheckedIndexedAccess makes every typed-array read `number | undefined`; in a hot loop
+      // `!` is the right answer.
       "@typescript-eslint/no-non-null-assertion": "off",
       // `() => counter.add(1)` is clear and its result is nobody's business.
       "@typescript-eslint/no-confusing-void-expression": "off",
-      // An interface's other implementation may need the promise; tests and hooks often do not await.
+      // An interface's other implementation may need the promise; tests and hooks often do not
+      // await.
       "@typescript-eslint/require-await": "off",
-      // It does not see that a call in between changes a field, which is what states of handles, scopes and queues do all the time.
+      // It does not see that a call in between changes a field, which is what states of handles,
+      // scopes and queues do all the time.
       "@typescript-eslint/no-unnecessary-condition": "off",
-      // A type parameter that names what the caller gets, as in `scoped<T>(fn: () => T)`, may well occur once.
+      // A type parameter that names what the caller gets, as in `scoped<T>(fn: () => T)`, may well
+      // occur once.
       "@typescript-eslint/no-unnecessary-type-parameters": "off",
-      // `_` marks what a signature demands and a body ignores; `{ a, ...rest }` is how a field is left out.
+      // `_` marks what a signature demands and a body ignores; `{ a, ...rest }` is how a field is
+      // left out.
       "@typescript-eslint/no-unused-vars": [
         "error",
         {
@@ -108,7 +115,8 @@ export default defineConfig(
   },
   {
     files: ["eslint-plugin/**"],
-    // Syntax nodes are told apart by their written names, `node.type === "CallExpression"`, as everywhere in the ESLint world.
+    // Syntax nodes are told apart by their written names, `node.type === "CallExpression"`, as
+    // everywhere in the ESLint world.
     rules: { "@typescript-eslint/no-unsafe-enum-comparison": "off" },
   },
   {
@@ -116,7 +124,8 @@ export default defineConfig(
     rules: { eqeqeq: "error", "no-undef": "off", "no-unused-vars": "error" },
   },
   {
-    // The ownership protocol, as users of the library are held to it. Tests and benchmarks break it on purpose or measure what breaking it costs.
+    // The ownership protocol, as users of the library are held to it. Tests and benchmarks break it
+    // on purpose or measure what breaking it costs.
     ...tenure.configs.strict,
     files: ["packages/tenure/src/**/*.ts", "packages/software-gpu/src/**/*.ts", "examples/*/*.ts"],
   },

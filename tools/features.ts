@@ -1,7 +1,9 @@
 /**
- * Writes FEATURES.md: what there is, beside TorchSharp, TensorFlow.js and jax-js. Our side is read from the exports, the Tensor class and the op records; the
- * others' names come from tools/features/table.txt. Something of ours without a row is an error, and so is a row that names something we don't have. Run by
- * `npm run features`; tools/test/features.test.ts checks that the file is what this would write.
+ * Writes FEATURES.md: what there is, beside TorchSharp, TensorFlow.js and jax-js. Our side is read
+ * from the exports, the Tensor class and the op records; the others' names come from
+ * tools/features/table.txt. Something of ours without a row is an error, and so is a row that names
+ * something we don't have. Run by `npm run features`; tools/test/features.test.ts checks that the
+ * file is what this would write.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -70,7 +72,9 @@ function parseRow(line: string): Row {
   return { what, own: words(own), others: rest.slice(0, 3), records: words(rest[3] ?? "") };
 }
 
-/** `add` for `addScalar_`, `conv2d` for `conv2dBackwardInput`: records that belong to another one. */
+/**
+ * `add` for `addScalar_`, `conv2d` for `conv2dBackwardInput`: records that belong to another one.
+ */
 function stem(id: string): string {
   return id
     .replace(/_$/, "")
@@ -108,7 +112,10 @@ export function problems(text: string, { names, records }: Ours): string[] {
   return wrong;
 }
 
-/** What the records say of an op: how it is computed, whether gradients flow, whether there is an in-place form. */
+/**
+ * What the records say of an op: how it is computed, whether gradients flow, whether there is an
+ * in-place form.
+ */
 function facts(row: Row, { names, records }: Ours): string {
   const of = (name: string): AnyOp | undefined => records.find((r) => uniqueName(r) === name);
   const ids = [...row.own.map((n) => n.split(".").at(-1)!), ...row.records],

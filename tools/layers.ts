@@ -1,13 +1,17 @@
 /**
- * Checks who may import whom inside `packages/tenure/src` (type imports and `import()` included), that no files import each other in a circle, and that
- * the package needs nothing at run time. Prints one table of what the source amounts to. Run by `npm run check:layers`; owns nothing.
+ * Checks who may import whom inside `packages/tenure/src` (type imports and `import()` included),
+ * that no files import each other in a circle, and that the package needs nothing at run time.
+ * Prints one table of what the source amounts to. Run by `npm run check:layers`; owns nothing.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
-/** What a layer's files may import besides their own layer. `types`: only by `import type`. This table is the architecture: change it knowingly. */
+/**
+ * What a layer's files may import besides their own layer. `types`: only by `import type`. This
+ * table is the architecture: change it knowingly.
+ */
 export const LAYERS: Record<string, { imports: readonly string[]; types?: readonly string[] }> = {
   base: { imports: [] },
   ownership: { imports: ["base"] },
@@ -182,7 +186,10 @@ function exportedNames(statement: ts.Statement): number {
   return ts.isVariableStatement(statement) ? statement.declarationList.declarations.length : 1;
 }
 
-/** Groups of two and more files that reach each other, and files that import themselves (Tarjan's strongly connected components), each in import order. */
+/**
+ * Groups of two and more files that reach each other, and files that import themselves (Tarjan's
+ * strongly connected components), each in import order.
+ */
 function cycles(edges: ReadonlyMap<string, readonly string[]>): string[][] {
   const index = new Map<string, number>();
   const low = new Map<string, number>();

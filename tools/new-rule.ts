@@ -1,6 +1,8 @@
 /**
- * Starts a new lint rule, `npm run new:rule -- <name>` or `node --import tsx tools/new-rule.ts <name>`: writes the rule, its cases, its test and its
- * page, and says what is left to do. `--headers` rewrites the generated headers of all pages. The tests of the plugin import `pageHeader`.
+ * Starts a new lint rule, `npm run new:rule -- <name>` or `node --import tsx tools/new-rule.ts
+ * <name>`: writes the rule, its cases, its test and its page, and says what is left to do.
+ * `--headers` rewrites the generated headers of all pages. The tests of the plugin import
+ * `pageHeader`.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

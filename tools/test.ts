@@ -1,12 +1,14 @@
 /**
- * The test runner behind `npm test`: finds every `*.test.ts`, runs them in a few child processes and closes with the line `N passed, N failed`, alone.
- * It cannot pass by accident: a file without tests, a suite that was not run, a test that never settles, an early exit, a crash, a hang, a stray
- * rejection and a process that does not end by itself all count as failures. Owns its children and ends them when it ends.
+ * The test runner behind `npm test`: finds every `*.test.ts`, runs them in a few child processes
+ * and closes with the line `N passed, N failed`, alone. It cannot pass by accident: a file without
+ * tests, a suite that was not run, a test that never settles, an early exit, a crash, a hang, a
+ * stray rejection and a process that does not end by itself all count as failures. Owns its
+ * children and ends them when it ends.
  *
  *     npm test -- [part of a path]… [--jobs 2] [--timeout 300] [--exit-timeout 15] [--root folder] [--verbose]
  *
- * Files of one package share processes, so that a device is set up once. A file whose first line is `// node: --expose-gc` gets a process of its own
- * with these flags.
+ * Files of one package share processes, so that a device is set up once. A file whose first line is
+ * `// node: --expose-gc` gets a process of its own with these flags.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -96,7 +98,10 @@ function findTests(folder: string): string[] {
   return found;
 }
 
-/** Groups by package (`packages/tenure`, `tools`, …); files with flags of their own stay alone. Long batches first, so that no process ends far behind. */
+/**
+ * Groups by package (`packages/tenure`, `tools`, …); files with flags of their own stay alone. Long
+ * batches first, so that no process ends far behind.
+ */
 function batches(root: string, files: readonly string[]): Batch[] {
   const alone: Batch[] = [];
   const groups = new Map<string, string[]>();

@@ -1,5 +1,6 @@
 /**
- * All rules by name, in the order of the documentation. Used by `index.ts` and by the tests that hold rule, test and page together.
+ * All rules by name, in the order of the documentation. Used by `index.ts` and by the tests that
+ * hold rule, test and page together.
  */
 import type { TenureRule } from "./create-rule.ts";
 import { noLeakedTemporary } from "./rules/no-leaked-temporary.ts";

@@ -1,6 +1,7 @@
 /**
- * How every rule of this plugin is made: one typed `rule()` that adds the documentation link, asks for the shared analysis when the file has
- * been read, and turns "no types" or "wrong settings" into one message per file. Used by `rules/*.ts` and nothing else.
+ * How every rule of this plugin is made: one typed `rule()` that adds the documentation link, asks
+ * for the shared analysis when the file has been read, and turns "no types" or "wrong settings"
+ * into one message per file. Used by `rules/*.ts` and nothing else.
  */
 import { ESLintUtils, type JSONSchema, type TSESLint } from "@typescript-eslint/utils";
 import type ts from "typescript";

@@ -1,6 +1,6 @@
 /**
- * eslint-plugin-tenure: the plugin object with its rules and flat configs. This is what users import:
- * `import tenure from "eslint-plugin-tenure"; export default [tenure.configs.recommended];`
+ * eslint-plugin-tenure: the plugin object with its rules and flat configs. This is what users
+ * import: `import tenure from "eslint-plugin-tenure"; export default [tenure.configs.recommended];`
  */
 import type { TSESLint } from "@typescript-eslint/utils";
 import { rules } from "./all-rules.ts";

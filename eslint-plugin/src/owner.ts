@@ -1,8 +1,12 @@
 /**
- * The vocabulary of `settings.tenure` as types: specifiers, scopes, owners. Used by `settings.ts`, which validates them, by the presets,
- * which are written in them, and by every analysis file, which reads them.
+ * The vocabulary of `settings.tenure` as types: specifiers, scopes, owners. Used by `settings.ts`,
+ * which validates them, by the presets, which are written in them, and by every analysis file,
+ * which reads them.
  */
-/** Names a type or function: by name, optionally only from one package, file or the standard library. */
+/**
+ * Names a type or function: by name, optionally only from one package, file or the standard
+ * library.
+ */
 export interface Specifier {
   from?: "package" | "file" | "lib";
   package?: string;
@@ -12,7 +16,10 @@ export interface Specifier {
 /** A function by bare name (looked for in the owner's own package) or by specifier. */
 export type CalleeSpecifier = string | Specifier;
 
-/** How a scope is opened: a function taking a callback, a begin/end pair, or a value held by `using`. */
+/**
+ * How a scope is opened: a function taking a callback, a begin/end pair, or a value held by
+ * `using`.
+ */
 export type ScopeSettings =
   | {
       callee: CalleeSpecifier;
@@ -28,14 +35,19 @@ export interface OwnerSettings {
   /** The word messages use: "tensor", "buffer", "resource". */
   noun?: string;
   types: Specifier[] | { disposable: "sync" | "async" | "any" };
-  /** Packages, besides those of `types`, whose functions follow the same protocol; a trailing `*` matches a prefix. */
+  /**
+   * Packages, besides those of `types`, whose functions follow the same protocol; a trailing `*`
+   * matches a prefix.
+   */
   library?: string[];
   /** Members that identify the type when the package name does not (forks, workspaces). */
   brand?: string[];
   dispose?: { methods?: string[]; functions?: CalleeSpecifier[] };
   /** What a call returning the type gives when nothing better is known. */
   calls?: "fresh" | "identity" | "unknown";
-  /** Calls that give a fresh value although `calls` says otherwise; a trailing `*` matches a prefix. */
+  /**
+   * Calls that give a fresh value although `calls` says otherwise; a trailing `*` matches a prefix.
+   */
   fresh?: CalleeSpecifier[];
   /** Properties whose every read is a fresh value (`p.grad`). */
   freshProperties?: string[];
@@ -56,7 +68,9 @@ export interface OwnerSettings {
   managers?: string[];
   /** Values scopes never free although the type is owned (TF.js variables). */
   outsideScopes?: string[];
-  /** "protocol": inputs are borrowed and results fresh, by contract; "generic": no such contract. */
+  /**
+   * "protocol": inputs are borrowed and results fresh, by contract; "generic": no such contract.
+   */
   policy?: "protocol" | "scoped" | "generic";
 }
 
@@ -79,6 +93,9 @@ export interface ResolvedSettings {
   scopeInference: "program" | "file" | "off";
   exportedFunctions: "strict" | "assume-scoped";
   owners: Owner[];
-  /** What classes of the program follow that keep owned values in fields and free them: somebody must free their instances. Null where no owner has a protocol. */
+  /**
+   * What classes of the program follow that keep owned values in fields and free them: somebody
+   * must free their instances. Null where no owner has a protocol.
+   */
   holder: Owner | null;
 }

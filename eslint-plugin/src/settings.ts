@@ -1,6 +1,7 @@
 /**
- * `settings.tenure`: the shape users write, its validation and its resolution into owners. Used by every rule through
- * `analysis/session.ts`. Nothing here touches types or syntax; a mistake in the settings becomes one clear sentence, never a crash.
+ * `settings.tenure`: the shape users write, its validation and its resolution into owners. Used by
+ * every rule through `analysis/session.ts`. Nothing here touches types or syntax; a mistake in the
+ * settings becomes one clear sentence, never a crash.
  */
 import { disposable } from "./presets/disposable.ts";
 import { tenure } from "./presets/tenure.ts";
@@ -17,7 +18,10 @@ export const presets: Readonly<Record<string, readonly OwnerSettings[]>> = {
   webgpu,
 };
 
-/** A mistake in `settings.tenure`; its message names the setting, what was expected and what was found. */
+/**
+ * A mistake in `settings.tenure`; its message names the setting, what was expected and what was
+ * found.
+ */
 export class SettingsError extends Error {
   override name = "SettingsError";
 }
@@ -190,7 +194,10 @@ const disposerNames = [
 const cache = new WeakMap<object, ResolvedSettings>();
 const standard: TenureSettings = {};
 
-/** Validates and resolves; throws SettingsError. The default is the `tenure` preset with program-wide scope inference. */
+/**
+ * Validates and resolves; throws SettingsError. The default is the `tenure` preset with
+ * program-wide scope inference.
+ */
 export function resolveSettings(raw: unknown): ResolvedSettings {
   const settings = (raw ?? standard) as TenureSettings;
   const known = isRecord(settings) ? cache.get(settings) : undefined;

@@ -1,6 +1,6 @@
 /**
- * What the plugin says to bad input: no types, no parser, wrong settings, JavaScript, syntax errors elsewhere, strange and huge code. Always one
- * clear message per file at most, never a crash.
+ * What the plugin says to bad input: no types, no parser, wrong settings, JavaScript, syntax errors
+ * elsewhere, strange and huge code. Always one clear message per file at most, never a crash.
  */
 import { writeFileSync, mkdtempSync, rmSync, mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,8 @@
 /**
- * Reads the hand-written cases of `fixtures/cases/<rule>.txt` and tests them: every `// ~ text` marks a line on which the rule must report a
- * message with that text, `// ~other-rule text` one of another rule; nothing else may be reported. Then every fix and suggestion is applied,
- * must compile, must cure what it was offered for and must bring nothing new. Used by `rules/*.test.ts`.
+ * Reads the hand-written cases of `fixtures/cases/<rule>.txt` and tests them: every `// ~ text`
+ * marks a line on which the rule must report a message with that text, `// ~other-rule text` one of
+ * another rule; nothing else may be reported. Then every fix and suggestion is applied, must
+ * compile, must cure what it was offered for and must bring nothing new. Used by `rules/*.test.ts`.
  */
 import { readFileSync } from "node:fs";
 import { suite } from "uvu";
@@ -26,15 +27,13 @@ export function readCases(rule: string): Case[] {
     .map((part) => {
       const end = part.indexOf("\n");
       const code = header + part.slice(end + 1);
-      const expected = code
-        .split("\n")
-        .flatMap((line, i) =>
-          [...line.matchAll(/\/\/ ~([a-z-]*) ?(.*)$/g)].map((m) => ({
-            line: i + 1,
-            rule: m[1] === "" ? rule : (m[1] ?? rule),
-            text: m[2] ?? "",
-          })),
-        );
+      const expected = code.split("\n").flatMap((line, i) =>
+        [...line.matchAll(/\/\/ ~([a-z-]*) ?(.*)$/g)].map((m) => ({
+          line: i + 1,
+          rule: m[1] === "" ? rule : (m[1] ?? rule),
+          text: m[2] ?? "",
+        })),
+      );
       return { name: part.slice(0, end), code, expected };
     });
 }

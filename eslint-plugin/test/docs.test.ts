@@ -1,6 +1,6 @@
 /**
- * Holds rule, test, cases and page together, and lints the examples of every page: what is called incorrect must be reported by the rule, what is
- * called correct by no rule of `recommended`.
+ * Holds rule, test, cases and page together, and lints the examples of every page: what is called
+ * incorrect must be reported by the rule, what is called correct by no rule of `recommended`.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { suite } from "uvu";

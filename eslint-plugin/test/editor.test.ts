@@ -1,5 +1,6 @@
 /**
- * An editor's session over ESLint's Node API with `projectService`: open a file, edit it, look at the marks, take a suggestion, save, look again.
+ * An editor's session over ESLint's Node API with `projectService`: open a file, edit it, look at
+ * the marks, take a suggestion, save, look again.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,7 @@
 /**
- * Entry points over several packages of one workspace: a function that a package offers may be called by programs nobody sees, so that a scope around
- * each call site that can be seen proves nothing; a function that a package keeps to itself is what its call sites say.
+ * Entry points over several packages of one workspace: a function that a package offers may be
+ * called by programs nobody sees, so that a scope around each call site that can be seen proves
+ * nothing; a function that a package keeps to itself is what its call sites say.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * The presets for code that is not Tenure's: TF.js, anything disposable, WebGPU objects; and owners written by users. Each case says which rules
- * must report, in order of lines.
+ * The presets for code that is not Tenure's: TF.js, anything disposable, WebGPU objects; and owners
+ * written by users. Each case says which rules must report, in order of lines.
  */
 import { suite } from "uvu";
 import type { TenureSettings } from "../src/index.ts";

@@ -1,6 +1,7 @@
 /**
- * Every snippet of the article the protocol comes from, good and bad, written in Tenure's API: the bad ones are reported, the good ones are clean,
- * and the article's own rewrite of its example is the first suggestion, a dispose scope the second.
+ * Every snippet of the article the protocol comes from, good and bad, written in Tenure's API: the
+ * bad ones are reported, the good ones are clean, and the article's own rewrite of its example is
+ * the first suggestion, a dispose scope the second.
  */
 import { suite } from "uvu";
 import plugin from "../src/index.ts";

@@ -1,6 +1,7 @@
 /**
- * The test bench of the rules: ESLint's RuleTester under uvu, plus `lint()` and `check()` for tests that look at messages and fixes
- * themselves. Every typed test file lives in `fixtures/project`, whose stand-in types are in `fixtures/*.d.ts`.
+ * The test bench of the rules: ESLint's RuleTester under uvu, plus `lint()` and `check()` for tests
+ * that look at messages and fixes themselves. Every typed test file lives in `fixtures/project`,
+ * whose stand-in types are in `fixtures/*.d.ts`.
  */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -47,7 +48,8 @@ export function testerFor(name: string): { tester: RuleTester; run: () => void }
   };
 }
 
-// One file is linted thousands of times here: where CI=true, the parser would take each time but the first for a mere look at a fix, without types.
+// One file is linted thousands of times here: where CI=true, the parser would take each time but
+// the first for a mere look at a fix, without types.
 export const languageOptions = (): object => ({
   parser,
   parserOptions: {

@@ -1,6 +1,7 @@
 /**
- * The valid programs: real code over the real library that every rule of `recommended` must leave clean, and that must leave no tensor behind when it
- * runs. A sample of mutants shows that both halves can fail.
+ * The valid programs: real code over the real library that every rule of `recommended` must leave
+ * clean, and that must leave no tensor behind when it runs. A sample of mutants shows that both
+ * halves can fail.
  */
 import { suite } from "uvu";
 import {
@@ -42,7 +43,8 @@ export async function evaluate(predicted: Tensor, labels: Tensor): Promise<numbe
   assert.is(await leftBehind(program + runner), 3);
   for (const suggestion of message!.suggestions!.slice(0, 1))
     assert.ok(applied(program, suggestion).includes("using am"));
-  // a scope closes before the wait, so nothing is left at once; `using` in an async function is freed when it ends
+  // a scope closes before the wait, so nothing is left at once; `using` in an async function is
+  // freed when it ends
   assert.is(await leftBehind(applied(program, message!.suggestions![1]!) + runner), 0);
   const ended = `export let done: Promise<unknown> = Promise.resolve();\nexport function run(): void { { using p = tensor([[1, 2], [3, 4]]); using l = tensor([1, 0], { dtype: "int32" }); evaluateSync(p, l); } }\n`;
   const sync = applied(program, message!.suggestions![0]!)

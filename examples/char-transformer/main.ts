@@ -1,6 +1,7 @@
 /**
- * Trains a small GPT on tales made by a grammar, then lets it tell some of its own and counts how many of its words exist. The whole run is checked by
- * `assertNoLeaks`. `node --import tsx --conditions=tenure:source examples/char-transformer/main.ts [steps] [seed] [characters]`.
+ * Trains a small GPT on tales made by a grammar, then lets it tell some of its own and counts how
+ * many of its words exist. The whole run is checked by `assertNoLeaks`. `node --import tsx
+ * --conditions=tenure:source examples/char-transformer/main.ts [steps] [seed] [characters]`.
  */
 import { init, manualSeed, memory, newDisposeScope, noGrad, tensor } from "tenure";
 import { functional as F } from "tenure/nn";
@@ -46,7 +47,10 @@ function step(model: GPT, optimizer: AdamW, random: () => number): Promise<numbe
   return loss.item();
 }
 
-/** Continues `start` by `length` characters, drawn from the model's distribution sharpened by `temperature`. */
+/**
+ * Continues `start` by `length` characters, drawn from the model's distribution sharpened by
+ * `temperature`.
+ */
 async function sample(
   model: GPT,
   start: string,

@@ -1,6 +1,7 @@
 /**
- * A small GPT (Radford et al. 2019): token and position embeddings, blocks of causal self-attention and a two-layer network with residual connections, tied to
- * nothing but its own parameters. Letters: B batch, T characters of context, C channels, H heads, V characters in the vocabulary.
+ * A small GPT (Radford et al. 2019): token and position embeddings, blocks of causal self-attention
+ * and a two-layer network with residual connections, tied to nothing but its own parameters.
+ * Letters: B batch, T characters of context, C channels, H heads, V characters in the vocabulary.
  */
 import { type Tensor, embedding, scoped } from "tenure";
 import { Linear, Module, functional as F, init } from "tenure/nn";

@@ -1,6 +1,7 @@
 /**
- * The text the model learns: little tales told by a grammar, so the corpus needs no file, has no owner, and what the model writes can be judged: every word it
- * spells should be one of these. Deterministic for a seed. Host memory only.
+ * The text the model learns: little tales told by a grammar, so the corpus needs no file, has no
+ * owner, and what the model writes can be judged: every word it spells should be one of these.
+ * Deterministic for a seed. Host memory only.
  */
 
 const names = [

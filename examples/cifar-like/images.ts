@@ -1,13 +1,17 @@
 /**
- * The images the network learns: 32×32 in colour, a shape or a texture of one of ten kinds, anywhere, of any size and in any two colours, under noise. Colours
- * say nothing about the kind, so the network has to look at form. Deterministic for a seed. Host memory only.
+ * The images the network learns: 32×32 in colour, a shape or a texture of one of ten kinds,
+ * anywhere, of any size and in any two colours, under noise. Colours say nothing about the kind, so
+ * the network has to look at form. Deterministic for a seed. Host memory only.
  */
 import { ArrayDataset } from "tenure/data";
 
 /** Width and height. */
 export const side = 32;
 
-/** Whether the point (u, v) is painted, in units of the shape's radius from its centre; textures ignore where the shape ends. */
+/**
+ * Whether the point (u, v) is painted, in units of the shape's radius from its centre; textures
+ * ignore where the shape ends.
+ */
 const kinds: Readonly<Record<string, (u: number, v: number) => boolean>> = {
   disc: (u, v) => u * u + v * v < 1,
   square: (u, v) => Math.max(Math.abs(u), Math.abs(v)) < 0.85,

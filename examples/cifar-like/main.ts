@@ -1,6 +1,7 @@
 /**
- * Trains a residual network with batch norm on images it draws itself, and tests it on others. The whole run is checked by `assertNoLeaks`.
- * `npm run example:cifar-like -- --help` lists the options.
+ * Trains a residual network with batch norm on images it draws itself, and tests it on others. The
+ * whole run is checked by `assertNoLeaks`. `npm run example:cifar-like -- --help` lists the
+ * options.
  */
 import { parseArgs } from "node:util";
 import { type Tensor, init, manualSeed, memory, newDisposeScope, noGrad } from "tenure";

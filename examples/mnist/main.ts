@@ -1,6 +1,7 @@
 /**
- * Trains a network on the real MNIST images and shows that not one tensor leaks. The heart is `trainEpoch`: one dispose scope per step, the read awaited
- * outside of it. Run with `npm start -- --help`.
+ * Trains a network on the real MNIST images and shows that not one tensor leaks. The heart is
+ * `trainEpoch`: one dispose scope per step, the read awaited outside of it. Run with `npm start --
+ * --help`.
  */
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { type Tensor, init, manualSeed, newDisposeScope, noGrad } from "tenure";
@@ -29,7 +30,8 @@ async function trainEpoch(
   for (const { image, label } of loader) {
     let read: Promise<[number, number]>;
     {
-      using _scope = newDisposeScope("training step"); // everything made in here is freed at its end
+      // everything made in here is freed at its end
+      using _scope = newDisposeScope("training step");
       const logits = model.call(image);
       const loss = criterion.call(logits, label);
       optimizer.zeroGrad();
@@ -83,7 +85,8 @@ async function readWeights(file: string): Promise<ReturnType<typeof fromSafetens
 }
 
 async function run(options: Options): Promise<boolean> {
-  const weights = options.load === undefined ? undefined : await readWeights(options.load); // before the device starts
+  // before the device starts
+  const weights = options.load === undefined ? undefined : await readWeights(options.load);
   await init(options.device === undefined ? {} : { device: options.device });
   manualSeed(options.seed);
   const [training, testing] = await Promise.all([mnist("train", options.limit), mnist("t10k")]);

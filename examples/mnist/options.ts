@@ -1,5 +1,6 @@
 /**
- * The command line of the example: `npm start -- --model cnn --epochs 2 …`. Node's own parser reads it, this file checks the values.
+ * The command line of the example: `npm start -- --model cnn --epochs 2 …`. Node's own parser reads
+ * it, this file checks the values.
  */
 import { parseArgs } from "node:util";
 

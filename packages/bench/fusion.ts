@@ -1,6 +1,7 @@
 /**
- * Training steps with ops joined into kernels against the same steps with a kernel per op, and with a scheduler against without: dispatches, memory and time.
- * The three variants train one model in turns in one process; each ends with the loss on the host.
+ * Training steps with ops joined into kernels against the same steps with a kernel per op, and with
+ * a scheduler against without: dispatches, memory and time. The three variants train one model in
+ * turns in one process; each ends with the loss on the host.
  */
 import { type Tensor, init, manualSeed, memory, scoped, sync, tensor } from "tenure";
 import {
@@ -130,7 +131,10 @@ const trainings: Readonly<Record<string, () => Training>> = {
   },
 };
 
-/** `host`: milliseconds until the call returns. `cpu`: milliseconds of all threads of this process, which on a software adapter is what the step takes whatever else runs. */
+/**
+ * `host`: milliseconds until the call returns. `cpu`: milliseconds of all threads of this process,
+ * which on a software adapter is what the step takes whatever else runs.
+ */
 interface Figures {
   dispatches: number;
   peak: number;
@@ -187,7 +191,8 @@ async function measure(
     ...variant("scheduled", joined),
     ...variant("joined", null),
   };
-  for (let k = 0; k < 2; k++) for (const run of Object.values(variants)) await run(); // states of the optimizer, plans, pipelines
+  // states of the optimizer, plans, pipelines
+  for (let k = 0; k < 2; k++) for (const run of Object.values(variants)) await run();
   const rows: Record<string, Figures[]> = {};
   await sideBySide(
     rounds,

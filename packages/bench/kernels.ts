@@ -1,6 +1,7 @@
 /**
- * Times the kernels by themselves, each against a plain one-thread-per-output (softmax: per row) kernel in the same process: ratios travel between machines, times do not.
- * `run()` prints one markdown table. Private; not part of any package.
+ * Times the kernels by themselves, each against a plain one-thread-per-output (softmax: per row)
+ * kernel in the same process: ratios travel between machines, times do not. `run()` prints one
+ * markdown table. Private; not part of any package.
  */
 import { permuteLayout, contiguousLayout } from "../tenure/src/base/layout.ts";
 import { sizeOf } from "../tenure/src/base/shape.ts";
@@ -42,7 +43,10 @@ interface Case {
   readonly unit: "GFLOP/s" | "GB/s";
 }
 
-/** Median milliseconds of one dispatch of each kernel, in turns: enough in one pass that a sample lasts some 20 ms; what takes over a second is sampled once. */
+/**
+ * Median milliseconds of one dispatch of each kernel, in turns: enough in one pass that a sample
+ * lasts some 20 ms; what takes over a second is sampled once.
+ */
 async function time(
   gpu: Gpu,
   kernels: readonly Kernel[],
@@ -221,7 +225,10 @@ function poolCases(caps: DeviceCaps): Case[] {
   ];
 }
 
-/** What a transformer does beside matrix products: norms, attention weights, gradients of softmax and of slices. `rows` of `n` elements. */
+/**
+ * What a transformer does beside matrix products: norms, attention weights, gradients of softmax
+ * and of slices. `rows` of `n` elements.
+ */
 function rowCases(caps: DeviceCaps, rows: number, n: number): Case[] {
   const x = view([rows, n]),
     row = view([n]),

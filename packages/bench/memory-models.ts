@@ -1,5 +1,6 @@
 /**
- * The networks of the memory benchmark, from Tenure's own layers: ResNet-50 as torchvision has it, and residual networks of any depth. Traced, never run.
+ * The networks of the memory benchmark, from Tenure's own layers: ResNet-50 as torchvision has it,
+ * and residual networks of any depth. Traced, never run.
  */
 import { type Tensor, newDisposeScope, scoped, tensor, zeros } from "tenure";
 import { BatchNorm2d, Conv2d, Linear, MaxPool2d, Module, functional } from "tenure/nn";
@@ -119,7 +120,10 @@ export function resnet50(batch: number): Program {
   return stepOf(model, batch, 224);
 }
 
-/** About `layers` convolutions deep: bottlenecks of constant shape, as in the experiment of Chen et al. */
+/**
+ * About `layers` convolutions deep: bottlenecks of constant shape, as in the experiment of Chen et
+ * al.
+ */
 export function deepResidual(layers: number, batch: number): Program {
   const per = Math.floor(layers / 9);
   using model = new ResNet(

@@ -1,7 +1,8 @@
 /**
- * What planning does to the memory of a training step. The first tables are plans of traced programs, made without a GPU: ResNet-50 as in the SINGA paper's
- * measurement, the curve of memory against computing again, and residual networks of up to 1,000 layers. The last one trains for real under a budget.
- * "Activations" is everything but parameters and optimizer states.
+ * What planning does to the memory of a training step. The first tables are plans of traced
+ * programs, made without a GPU: ResNet-50 as in the SINGA paper's measurement, the curve of memory
+ * against computing again, and residual networks of up to 1,000 layers. The last one trains for
+ * real under a budget. "Activations" is everything but parameters and optimizer states.
  */
 import { type Tensor, init, manualSeed, randn, randint, shutdown } from "tenure";
 import { Dropout, Linear, Module, functional } from "tenure/nn";
@@ -34,7 +35,8 @@ const forwardFlops = ({ ops }: Program): number =>
 const stepFlops = ({ ops }: Program): number => ops.reduce((sum, op) => sum + op.flops, 0);
 
 /**
- * What a library holds that runs ops in issue order and frees each storage once the last op that mentions it has run: nothing here is shared with the planner.
+ * What a library holds that runs ops in issue order and frees each storage once the last op that
+ * mentions it has run: nothing here is shared with the planner.
  * @returns the most bytes held at one time, and the sum of all
  */
 function eager({ storages, ops }: Program): { peak: number; sum: number } {
@@ -70,7 +72,10 @@ function eager({ storages, ops }: Program): { peak: number; sum: number } {
   return { peak, sum };
 }
 
-/** Recomputed ops that are convolutions or matrix products: what does far more than reading its inputs. */
+/**
+ * Recomputed ops that are convolutions or matrix products: what does far more than reading its
+ * inputs.
+ */
 const heavy = ({ program, steps }: Plan): number =>
   steps.filter(
     (s) => s.kind === "recompute" && /conv|matmul|linear/i.test(program.ops[s.op!]!.name),
@@ -89,7 +94,10 @@ function within(program: Program, budgetBytes: number, fuse: boolean): Plan {
   }
 }
 
-/** MB that SINGA's graph needs for the same step (its pull request 626, ResNet-50 on an RTX 2080 Ti). */
+/**
+ * MB that SINGA's graph needs for the same step (its pull request 626, ResNet-50 on an RTX 2080
+ * Ti).
+ */
 const singa: Readonly<Record<number, number>> = { 16: 3105, 32: 6517 };
 
 /** Seconds of the processor for `fn`: other programs may share the machine. */
@@ -193,7 +201,10 @@ export function resnetTables(): string {
   )}`;
 }
 
-/** Depths of the residual networks (batch 8, 32×32, bottlenecks of 16 channels), and the share of activations that the first may keep. */
+/**
+ * Depths of the residual networks (batch 8, 32×32, bottlenecks of 16 channels), and the share of
+ * activations that the first may keep.
+ */
 const depths = [125, 250, 500, 1000],
   start = 0.3;
 
@@ -242,7 +253,10 @@ export function deepTable(): string {
 
 // === Training under a budget, for real ===
 
-/** A deep network whose activations are nearly all of its memory: residual blocks `x + dropout(relu(linear(x)))`. */
+/**
+ * A deep network whose activations are nearly all of its memory: residual blocks `x +
+ * dropout(relu(linear(x)))`.
+ */
 class Deep extends Module {
   readonly blocks: readonly Linear[];
   readonly drop = new Dropout(0.1);
@@ -275,7 +289,10 @@ interface Measured {
   readonly report: SchedulerReport;
 }
 
-/** Trains some steps, the first of which plan and measure; medians of the last, in seconds by the clock and of the processor. */
+/**
+ * Trains some steps, the first of which plan and measure; medians of the last, in seconds by the
+ * clock and of the processor.
+ */
 export async function train(options: SchedulerOptions, steps = 11, counted = 5): Promise<Measured> {
   manualSeed(7);
   using model = new Deep(16, 64, 10),

@@ -1,6 +1,7 @@
 /**
- * Host overhead: microseconds per recorded op, and per dispatch on a plan hit against raw WebGPU calls that encode the same dispatches with cached pipelines
- * and bind groups. Aims: 3 µs or less per recorded op, 1.5 times or less the raw calls.
+ * Host overhead: microseconds per recorded op, and per dispatch on a plan hit against raw WebGPU
+ * calls that encode the same dispatches with cached pipelines and bind groups. Aims: 3 µs or less
+ * per recorded op, 1.5 times or less the raw calls.
  */
 import { init, memory, newDisposeScope, sync, tensor, zeros } from "tenure";
 import { SGD } from "tenure/optim";

@@ -1,6 +1,8 @@
 /**
- * What owning a tensor costs: making its handle and wrapper, putting it into a scope or a `using`, and ending it, per tracking level, against making an empty
- * object and against a whole recorded op. `run()` returns one markdown table. Times are of one machine; the ratios travel. Private; not part of any package.
+ * What owning a tensor costs: making its handle and wrapper, putting it into a scope or a `using`,
+ * and ending it, per tracking level, against making an empty object and against a whole recorded
+ * op. `run()` returns one markdown table. Times are of one machine; the ratios travel. Private; not
+ * part of any package.
  */
 import { type TrackLevel, init, memory, newDisposeScope, shutdown, zeros } from "tenure";
 import { contiguousLayout } from "../tenure/src/base/layout.ts";
@@ -19,7 +21,10 @@ const layout = contiguousLayout([2, 3]);
 /** Keeps results from being optimised away. */
 export const sink: { value: unknown } = { value: null };
 
-/** Nanoseconds per repetition: the mean over many jobs, collection of garbage included, and the best of several such means. */
+/**
+ * Nanoseconds per repetition: the mean over many jobs, collection of garbage included, and the best
+ * of several such means.
+ */
 async function time(job: (n: number) => void, jobs: number, perJob = 1000): Promise<number> {
   let best = Infinity;
   for (let round = 0; round < 7; round++) {
@@ -54,7 +59,10 @@ export async function run(): Promise<string> {
   const empty = (n: number): void => {
     for (let i = 0; i < n; i++) sink.value = {};
   };
-  /** What a tensor is made of, owned by nobody: handle, wrapper-sized object, one reference taken and given back. */
+  /**
+   * What a tensor is made of, owned by nobody: handle, wrapper-sized object, one reference taken
+   * and given back.
+   */
   const bare = (n: number): void => {
     for (let i = 0; i < n; i++) {
       const h = new TensorHandle(storage, layout, "float32", null);

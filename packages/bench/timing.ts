@@ -1,5 +1,6 @@
 /**
- * Timing helpers of the benchmarks: variants are measured in turns, so that a slow moment of the machine hits all of them, and the median is reported.
+ * Timing helpers of the benchmarks: variants are measured in turns, so that a slow moment of the
+ * machine hits all of them, and the median is reported.
  */
 
 /** Median of a list. */
@@ -9,7 +10,9 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[mid]! : (sorted[mid - 1]! + sorted[mid]!) / 2;
 }
 
-/** Runs each variant once per round, in turns, and gives the median of each in the unit it returned. */
+/**
+ * Runs each variant once per round, in turns, and gives the median of each in the unit it returned.
+ */
 export async function sideBySide(
   rounds: number,
   variants: Readonly<Record<string, () => number | Promise<number>>>,

@@ -1,6 +1,7 @@
 /**
- * Runs one batch of test files in one child process and judges it. When the process dies, hangs or is stopped, the file at fault fails and the files
- * behind it run in a new process. Called by `tools/test.ts`. Owns the child and its process group until it has exited.
+ * Runs one batch of test files in one child process and judges it. When the process dies, hangs or
+ * is stopped, the file at fault fails and the files behind it run in a new process. Called by
+ * `tools/test.ts`. Owns the child and its process group until it has exited.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -94,7 +95,8 @@ async function runProcess(
   let open = newOpen(batch.files[0] ?? "", begun);
   let ended = false;
   let verdict = "";
-  // The last finished file is kept back until the process has exited: what happens at exit is its fault.
+  // The last finished file is kept back until the process has exited: what happens at exit is its
+  // fault.
   let heldBack: FileResult | undefined;
   const release = (): void => {
     if (heldBack !== undefined) onResult(heldBack);
@@ -191,7 +193,8 @@ async function runProcess(
 
   const status = signal === null ? `exit code ${code}` : `signal ${signal}`;
   if (!ended) {
-    // A process that dies between two files is the fault of the file before; with none before, of the first one.
+    // A process that dies between two files is the fault of the file before; with none before, of
+    // the first one.
     const text =
       verdict === "" ? `the process ended with ${status} during "${open.doing}"` : verdict;
     if (heldBack !== undefined && open.file === heldBack.file) {

@@ -1,9 +1,11 @@
 /**
- * The process that runs a batch of test files, one after the other: `child.ts <root> <file>…`. Started by `batch.ts`, which owns it and reads its reports.
- * It never calls `process.exit()` after the last file: that the process ends by itself is part of what is tested.
+ * The process that runs a batch of test files, one after the other: `child.ts <root> <file>…`.
+ * Started by `batch.ts`, which owns it and reads its reports. It never calls `process.exit()` after
+ * the last file: that the process ends by itself is part of what is tested.
  *
- * Libraries may add checks that run after each file: async functions in the array `globalThis.__tenureTestHooks`, called with the file's path; each
- * message they return is a failure of that file.
+ * Libraries may add checks that run after each file: async functions in the array
+ * `globalThis.__tenureTestHooks`, called with the file's path; each message they return is a
+ * failure of that file.
  */
 import { register } from "node:module";
 import { join } from "node:path";
@@ -11,7 +13,10 @@ import { performance } from "node:perf_hooks";
 import { pathToFileURL } from "node:url";
 import { describe, report } from "./protocol.ts";
 
-/** What uvu queues for each `run()`: returns its errors as text (or true), and how many tests passed, were skipped, and were to run. */
+/**
+ * What uvu queues for each `run()`: returns its errors as text (or true), and how many tests
+ * passed, were skipped, and were to run.
+ */
 type SuiteRun = () => Promise<
   [errors: string | true, passed: number, skipped: number, total: number]
 >;

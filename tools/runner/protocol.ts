@@ -1,6 +1,7 @@
 /**
- * What a test process tells the runner: one JSON object per line on file descriptor 3, written synchronously, so that everything said before a crash or
- * `process.exit()` arrives. `child.ts` and `uvu.ts` write, `batch.ts` reads. Owns nothing.
+ * What a test process tells the runner: one JSON object per line on file descriptor 3, written
+ * synchronously, so that everything said before a crash or `process.exit()` arrives. `child.ts` and
+ * `uvu.ts` write, `batch.ts` reads. Owns nothing.
  */
 import { writeSync } from "node:fs";
 
@@ -15,7 +16,10 @@ export type Report =
   | { kind: "pass" }
   /** Something failed that is not a test of its own, or one did: `text` is for people. */
   | { kind: "failure"; file: string; text: string; count: number }
-  /** All suites of the file reported, and so did the hooks. `failed` is the sum of all failures said before. */
+  /**
+   * All suites of the file reported, and so did the hooks. `failed` is the sum of all failures said
+   * before.
+   */
   | { kind: "done"; file: string; passed: number; skipped: number; ms: number }
   /** The event loop ran dry although a test has not settled. The process exits now. */
   | { kind: "stalled"; file: string; doing: string }

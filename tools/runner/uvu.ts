@@ -1,6 +1,7 @@
 /**
- * Stands in for `uvu` inside test processes: the same `suite` and `test`, which also count what a file registered and say which test is running. Test
- * files import "uvu" as ever; `child.ts` redirects the name to this file. The counters belong to the file that is being loaded and run.
+ * Stands in for `uvu` inside test processes: the same `suite` and `test`, which also count what a
+ * file registered and say which test is running. Test files import "uvu" as ever; `child.ts`
+ * redirects the name to this file. The counters belong to the file that is being loaded and run.
  */
 import { type Callback, suite as uvuSuite, type Test, test as uvuTest } from "uvu";
 import { describe, report } from "./protocol.ts";
@@ -22,7 +23,10 @@ export interface Registered {
 
 let registered: Registered = fresh();
 
-/** Forgets the previous file. Tests that it never ran are thrown away, so that they cannot appear under the next one. */
+/**
+ * Forgets the previous file. Tests that it never ran are thrown away, so that they cannot appear
+ * under the next one.
+ */
 export function beginFile(): Registered {
   for (const { drain } of registered.waiting.values()) drain();
   registered = fresh();

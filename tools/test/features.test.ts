@@ -1,5 +1,6 @@
 /**
- * FEATURES.md is what the exports, the op records and the table give, and a table that leaves something out or names what is not there is refused.
+ * FEATURES.md is what the exports, the op records and the table give, and a table that leaves
+ * something out or names what is not there is refused.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

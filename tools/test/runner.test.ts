@@ -1,6 +1,7 @@
 /**
- * The test runner against files that try to pass by accident (`fixtures/runner/`, one folder each): what it says about every one of them, and what it
- * exits with. Starts runners as child processes and waits for each.
+ * The test runner against files that try to pass by accident (`fixtures/runner/`, one folder each):
+ * what it says about every one of them, and what it exits with. Starts runners as child processes
+ * and waits for each.
  */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";

@@ -1,6 +1,7 @@
 /**
- * The analysis of one file, built on demand by whichever rule asks first and shared by all (keyed by the syntax tree). Rules read
- * `fresh` (where fresh values go), `problems` (what the dataflow found) and the session; nothing here reports anything.
+ * The analysis of one file, built on demand by whichever rule asks first and shared by all (keyed
+ * by the syntax tree). Rules read `fresh` (where fresh values go), `problems` (what the dataflow
+ * found) and the session; nothing here reports anything.
  */
 import {
   ESLintUtils,
@@ -66,8 +67,9 @@ const analyses = new WeakMap<object, FileAnalysis | string>();
 const told = new WeakSet<object>();
 
 /**
- * The analysis of the file a rule runs on, or a sentence saying why there is none (no types, wrong settings). The sentence is given to the
- * first rule that asks and `null` to the others, so that a file says it once.
+ * The analysis of the file a rule runs on, or a sentence saying why there is none (no types, wrong
+ * settings). The sentence is given to the first rule that asks and `null` to the others, so that a
+ * file says it once.
  */
 export function analyse(
   context: Readonly<TSESLint.RuleContext<string, readonly unknown[]>>,
@@ -96,7 +98,8 @@ function open(
   } catch {
     return noTypes(context);
   }
-  // typescript-eslint's stand-in for a second look at a file in a single run (`eslint --fix` where CI=true): a program of one file, in no folder, that resolves nothing.
+  // typescript-eslint's stand-in for a second look at a file in a single run (`eslint --fix` where
+  // CI=true): a program of one file, in no folder, that resolves nothing.
   if (services.program.getCurrentDirectory() === "") {
     return "tenure rules got no types for this file's second pass: in a single run, `parserOptions.project` gives them to the first alone; use `projectService: true`, or set `disallowAutomaticSingleRunInference: true`.";
   }

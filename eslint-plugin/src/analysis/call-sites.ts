@@ -1,6 +1,7 @@
 /**
- * Call sites: where in the program a function is called or handed on as a value. Names are indexed lazily, once per `ts.SourceFile`, so an
- * edit re-indexes one file; only names that are asked for are ever resolved. Used by `scope-context.ts` alone.
+ * Call sites: where in the program a function is called or handed on as a value. Names are indexed
+ * lazily, once per `ts.SourceFile`, so an edit re-indexes one file; only names that are asked for
+ * are ever resolved. Used by `scope-context.ts` alone.
  */
 import ts from "typescript";
 import type { CallLike, FunctionWithBody, Oracle } from "./oracle.ts";
@@ -35,7 +36,10 @@ function indexFile(file: ts.SourceFile): FileIndex {
   return index;
 }
 
-/** A name used for its value, not called and not declared: the function may then be called by anybody. */
+/**
+ * A name used for its value, not called and not declared: the function may then be called by
+ * anybody.
+ */
 function isValueUse(id: ts.Identifier): boolean {
   let node: ts.Node = id;
   if (ts.isPropertyAccessExpression(node.parent)) {
@@ -134,7 +138,10 @@ export function bindingOf(
     : undefined;
 }
 
-/** The declarations through which a function may be reached: itself, and for a method those it overrides or implements. */
+/**
+ * The declarations through which a function may be reached: itself, and for a method those it
+ * overrides or implements.
+ */
 function declarationsOf(oracle: Oracle, fn: FunctionWithBody): Set<ts.Node> {
   const own: ts.Node = ts.isConstructorDeclaration(fn) ? fn.parent : (bindingOf(fn) ?? fn);
   const targets = new Set<ts.Node>([own, fn]);
@@ -165,7 +172,10 @@ function addOverridden(
   }
 }
 
-/** Whether a method overrides something declared outside the program's own sources: a framework may call it. */
+/**
+ * Whether a method overrides something declared outside the program's own sources: a framework may
+ * call it.
+ */
 export function overridesForeign(oracle: Oracle, fn: FunctionWithBody): boolean {
   return [...declarationsOf(oracle, fn)].some((d) => d.getSourceFile().isDeclarationFile);
 }

@@ -1,6 +1,7 @@
 /**
- * Cells: the local variables the dataflow follows, one per declaration, or one per field for an object of owned fields, plus "places" such
- * as `this.w` or `vars[v]` which are only watched for use after dispose. Used by `events.ts` and `flow.ts`.
+ * Cells: the local variables the dataflow follows, one per declaration, or one per field for an
+ * object of owned fields, plus "places" such as `this.w` or `vars[v]` which are only watched for
+ * use after dispose. Used by `events.ts` and `flow.ts`.
  */
 import ts from "typescript";
 import { fateOf } from "./fate.ts";
@@ -152,14 +153,20 @@ export class Cells {
     return cell;
   }
 
-  /** Places whose meaning changes when a name is assigned (or, for "this", when anybody may have assigned a field). */
+  /**
+   * Places whose meaning changes when a name is assigned (or, for "this", when anybody may have
+   * assigned a field).
+   */
   placesMentioning(name: string): Cell[] {
     const word = new RegExp(`(^|[^\\w$.])${name.replace(/\$/g, "\\$")}($|[^\\w$])`);
     return [...this.places].filter(([key]) => word.test(key)).map(([, cell]) => cell);
   }
 }
 
-/** The places worth watching: mentioned twice at least, and handed to a call, given another name or asked to end in between. */
+/**
+ * The places worth watching: mentioned twice at least, and handed to a call, given another name or
+ * asked to end in between.
+ */
 function watchedPlaces(root: ts.Node): ReadonlySet<string> {
   const once = new Set<string>(),
     twice = new Set<string>(),

@@ -1,6 +1,7 @@
 /**
- * Conditions: what the edge between two segments says about a variable: null tests, `instanceof`, `isDisposed`, identity with another value.
- * ESLint's code paths fork but do not say why; the last node of the segment and the first of its successor do. Used by `flow.ts`.
+ * Conditions: what the edge between two segments says about a variable: null tests, `instanceof`,
+ * `isDisposed`, identity with another value. ESLint's code paths fork but do not say why; the last
+ * node of the segment and the first of its successor do. Used by `flow.ts`.
  */
 import ts from "typescript";
 import type { Segment } from "./events.ts";

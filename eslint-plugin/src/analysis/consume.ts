@@ -1,6 +1,7 @@
 /**
- * Consume: where each fresh value of a file goes: bound, returned, kept, dropped, or used once as a receiver, argument or operand and then
- * out of reach. One walk over the syntax of a file; the rules for temporaries, dropped results and escapes read its list.
+ * Consume: where each fresh value of a file goes: bound, returned, kept, dropped, or used once as a
+ * receiver, argument or operand and then out of reach. One walk over the syntax of a file; the
+ * rules for temporaries, dropped results and escapes read its list.
  */
 import ts from "typescript";
 import { callsDisposeSymbol, isDisposer } from "./disposes.ts";
@@ -10,7 +11,10 @@ import { hasBody, unwrap, type CallLike, type Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
 import { storesAlias } from "./takes.ts";
 
-/** What becomes of a fresh value. `leaked`: used once, then unreachable; `elements`: a container's elements are out of reach. */
+/**
+ * What becomes of a fresh value. `leaked`: used once, then unreachable; `elements`: a container's
+ * elements are out of reach.
+ */
 export type Outcome =
   | "bound"
   | "assigned"
@@ -54,7 +58,10 @@ export function freshValues(session: Session, file: ts.SourceFile): FreshValue[]
   return found;
 }
 
-/** Ownership of a call's result when the call makes it; calls that hand back their argument make nothing. */
+/**
+ * Ownership of a call's result when the call makes it; calls that hand back their argument make
+ * nothing.
+ */
 function freshCall(session: Session, call: CallLike): Owned | null {
   const owned = session.oracle.ownedAt(call);
   if (!owned || callFreshness(session, call) !== "fresh") return null;
@@ -197,7 +204,10 @@ function argumentOutcome(
   }
 }
 
-/** The expression a value is part of that no other expression contains: temporaries of one root are one report. */
+/**
+ * The expression a value is part of that no other expression contains: temporaries of one root are
+ * one report.
+ */
 export function rootExpression(node: ts.Expression): ts.Expression {
   let root: ts.Expression = node;
   for (
@@ -219,7 +229,10 @@ export function rootExpression(node: ts.Expression): ts.Expression {
   return root;
 }
 
-/** The piece of source a report marks: from the method or function name to the end of its call, never the whole chain. */
+/**
+ * The piece of source a report marks: from the method or function name to the end of its call,
+ * never the whole chain.
+ */
 export function markOf(node: ts.Expression): { start: number; end: number } {
   if (ts.isPropertyAccessExpression(node))
     return { start: node.name.getStart(), end: node.getEnd() };

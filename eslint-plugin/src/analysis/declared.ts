@@ -1,6 +1,8 @@
 /**
- * Declared types: what a call gives or a variable holds as far as declarations tell, without having the checker resolve the call, which would check every
- * argument first, or follow the flow to the variable. Most need no more. Used by `oracle.ts` alone, which asks the checker whenever this file does not know.
+ * Declared types: what a call gives or a variable holds as far as declarations tell, without having
+ * the checker resolve the call, which would check every argument first, or follow the flow to the
+ * variable. Most need no more. Used by `oracle.ts` alone, which asks the checker whenever this file
+ * does not know.
  */
 import ts from "typescript";
 
@@ -35,7 +37,10 @@ function instanceOf(checker: ts.TypeChecker, callee: ts.Symbol): ts.Type | null 
     : null;
 }
 
-/** What the page's own functions give that is decided by their arguments (`createElement(name)`): never something owned, and dear to find out. */
+/**
+ * What the page's own functions give that is decided by their arguments (`createElement(name)`):
+ * never something owned, and dear to find out.
+ */
 export function isPageFunction(
   call: ts.CallExpression | ts.NewExpression,
   callee: ts.Symbol,
@@ -53,7 +58,10 @@ export function isPageFunction(
 const plain =
   /^(\w*Array(Buffer)?|DataView|\w*Error|Date|RegExp|WeakMap|WeakSet|URL|AbortController|Intl)$/;
 
-/** The type of a variable or parameter by its annotation, or by a first value that settles it; null when only the flow tells, as for unions. */
+/**
+ * The type of a variable or parameter by its annotation, or by a first value that settles it; null
+ * when only the flow tells, as for unions.
+ */
 export function declaredVariable(
   checker: ts.TypeChecker,
   declaration: ts.Declaration,
@@ -102,7 +110,8 @@ function resultOf(checker: ts.TypeChecker, callee: ts.Symbol): ts.Type | null {
     } // functions with properties
     if (isImplementation(declaration, declarations)) continue;
     const type = resultOfOne(checker, declaration);
-    if (!type || (types[0] && types[0] !== type)) return null; // overloads that differ: the arguments decide
+    // overloads that differ: the arguments decide
+    if (!type || (types[0] && types[0] !== type)) return null;
     types.push(type);
   }
   return types[0] ?? null;

@@ -1,6 +1,7 @@
 /**
- * Verb "disposes": calls that free a value: its own `dispose()` (or the owner's word for it), `x[Symbol.dispose]()`, and free functions
- * such as `tf.dispose(x)`. Used by the effects, the dataflow and the member rule.
+ * Verb "disposes": calls that free a value: its own `dispose()` (or the owner's word for it),
+ * `x[Symbol.dispose]()`, and free functions such as `tf.dispose(x)`. Used by the effects, the
+ * dataflow and the member rule.
  */
 import ts from "typescript";
 import type { Fate } from "./fate.ts";
@@ -28,7 +29,10 @@ export function callsDisposeSymbol(fate: Fate): boolean {
   );
 }
 
-/** Whether a name reads like the end of something's life; functions so named may free what they are given. */
+/**
+ * Whether a name reads like the end of something's life; functions so named may free what they are
+ * given.
+ */
 export const soundsLikeDisposal = (name: string): boolean =>
   /^(_|#)?(dispose|free|release|destroy|cleanup|cleanUp|clear|close|reset|teardown|tearDown|unload|delete|consume|drop)/.test(
     name,

@@ -1,6 +1,7 @@
 /**
- * Events: one traversal of ESLint's steps (nodes and code-path events, the same list ESLint itself walks) turns every function into segments
- * with ownership events: own, use, dispose, escape, alias, set. `flow.ts` runs states over them. No rule sees this file.
+ * Events: one traversal of ESLint's steps (nodes and code-path events, the same list ESLint itself
+ * walks) turns every function into segments with ownership events: own, use, dispose, escape,
+ * alias, set. `flow.ts` runs states over them. No rule sees this file.
  */
 import type { TSESTree } from "@typescript-eslint/utils";
 import ts from "typescript";
@@ -292,7 +293,8 @@ class Reader {
       return; // what the other fields hold is not owned
     }
     if (cell.fields && fate.kind === "receiver") {
-      // a method called on a field's name is the field's own business: `out.age.dispose()` is a read of `age` first
+      // a method called on a field's name is the field's own business: `out.age.dispose()` is a
+      // read of `age` first
       return;
     }
     this.reference(frame, cell, id, fate);
@@ -323,9 +325,12 @@ class Reader {
 
   // ---- references ----
 
-  /** Turns one mention of a cell into events. `node` is the identifier or access that mentions it. */
+  /**
+   * Turns one mention of a cell into events. `node` is the identifier or access that mentions it.
+   */
   private reference(frame: Frame, cell: Cell, node: ts.Expression, fate: Fate, hops = 0): void {
-    if (fate.kind === "yielded") return this.all(cell, "escape", node); // at once: a generator may end at its `yield`
+    // at once: a generator may end at its `yield`
+    if (fate.kind === "yielded") return this.all(cell, "escape", node);
     if (fate.literal && fate.kind !== "argument")
       return this.all(cell, "escape", node, fate.node, frame);
     switch (fate.kind) {
@@ -365,7 +370,10 @@ class Reader {
     }
   }
 
-  /** One event for the cell, or for each of its fields; at the exit of `at` when given, else at once. */
+  /**
+   * One event for the cell, or for each of its fields; at the exit of `at` when given, else at
+   * once.
+   */
   private all(
     cell: Cell,
     kind: "use" | "dispose" | "escape" | "return",
@@ -407,7 +415,8 @@ class Reader {
     call: ts.CallExpression,
     member: string,
   ): void {
-    if (member === "push" || member === "unshift" || member === "set" || member === "add") return; // see `call`
+    // see `call`
+    if (member === "push" || member === "unshift" || member === "set" || member === "add") return;
     const first = call.arguments[0];
     const callback = first && unwrap(first);
     if ((member === "forEach" || member === "map") && callback) {
@@ -879,7 +888,10 @@ const hasNullArm = (node: ts.Expression): boolean =>
   (ts.isBinaryExpression(node) &&
     node.operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken);
 
-/** Whether a literal holds variables: who owns them then, the variable or the literal, only their later use tells. */
+/**
+ * Whether a literal holds variables: who owns them then, the variable or the literal, only their
+ * later use tells.
+ */
 function namesCells(frame: Frame, literal: ts.Expression): boolean {
   const values = ts.isArrayLiteralExpression(literal)
     ? literal.elements

@@ -1,7 +1,8 @@
 /**
- * Fate: where the value of an expression goes, found by climbing from the expression to the first construct that does something with it.
- * Wrappers that hand the value on unchanged (`as`, `!`, `await`, parentheses, `?:`, `??`, `,`) are transparent. Pure syntax; used by
- * every verb and by the dataflow.
+ * Fate: where the value of an expression goes, found by climbing from the expression to the first
+ * construct that does something with it. Wrappers that hand the value on unchanged (`as`, `!`,
+ * `await`, parentheses, `?:`, `??`, `,`) are transparent. Pure syntax; used by every verb and by
+ * the dataflow.
  */
 import ts from "typescript";
 import type { CallLike } from "./oracle.ts";
@@ -24,7 +25,9 @@ export interface Fate {
     | "called"
     | "spread"
     | "unknown";
-  /** The construct that receives the value: the call, declaration, assignment, return statement, … */
+  /**
+   * The construct that receives the value: the call, declaration, assignment, return statement, …
+   */
   node: ts.Node;
   /** The outermost expression that still has the value, below `node`. */
   top: ts.Expression;

@@ -1,7 +1,8 @@
 /**
- * Flow: runs ownership states over the segments of each function until nothing changes, then once more to collect what went wrong:
- * leaks, overwrites, uses and disposals after disposal, disposed parameters. A state is a set of possibilities per variable; what is only
- * possible together with "unknown" is never reported. Read by the rules through `analyse.ts`.
+ * Flow: runs ownership states over the segments of each function until nothing changes, then once
+ * more to collect what went wrong: leaks, overwrites, uses and disposals after disposal, disposed
+ * parameters. A state is a set of possibilities per variable; what is only possible together with
+ * "unknown" is never reported. Read by the rules through `analyse.ts`.
  */
 import ts from "typescript";
 import type { Cell } from "./cells.ts";
@@ -306,7 +307,8 @@ class Flow {
     for (const [cell, v] of state) {
       if (v.bits === (owned | escaped)) this.otherArm(segment, cell);
       if (!(v.bits & owned) || !leakIsSure(v.bits)) continue;
-      if (v.bits & disposed && cell.disposals > 1) continue; // disposed under several conditions, which may well be each other's opposite
+      // disposed under several conditions, which may well be each other's opposite
+      if (v.bits & disposed && cell.disposals > 1) continue;
       if (cell.fields || cell.kind === "using" || cell.kind === "place") continue;
       const always =
         !cell.seen.has("dispose") &&
@@ -381,8 +383,8 @@ function isLocalLife(site: Site): boolean {
 }
 
 /**
- * Owned alone, or owned where another path disposed. Together with null or "never ours" and a disposal elsewhere the two conditions may
- * well be the same one, so nothing is said.
+ * Owned alone, or owned where another path disposed. Together with null or "never ours" and a
+ * disposal elsewhere the two conditions may well be the same one, so nothing is said.
  */
 function leakIsSure(bits: number): boolean {
   if (bits & (unknown | escaped)) return false;

@@ -1,6 +1,7 @@
 /**
- * Verb "is fresh": whether the value of an expression is new and owned by the code that evaluates it. Reached through
- * `session.freshness`. Tags win over settings, settings over bodies, bodies over the owner's default.
+ * Verb "is fresh": whether the value of an expression is new and owned by the code that evaluates
+ * it. Reached through `session.freshness`. Tags win over settings, settings over bodies, bodies
+ * over the owner's default.
  */
 import ts from "typescript";
 import { isDisposer } from "./disposes.ts";
@@ -142,7 +143,10 @@ const isEmptyContainer = (node: ts.Expression): boolean =>
     (node.arguments ?? []).length === 0 &&
     /^(Map|Set|Array)$/.test(node.expression.getText()));
 
-/** A local list or table that starts empty is as fresh as what is put into it, as long as that is put nowhere else. */
+/**
+ * A local list or table that starts empty is as fresh as what is put into it, as long as that is
+ * put nowhere else.
+ */
 function filledFreshness(
   session: Session,
   declaration: ts.VariableDeclaration,
@@ -337,7 +341,10 @@ function returnsTypeParameter(callee: Callee): boolean {
 const looksLikeLookup = (name: string): boolean =>
   /^(get|lookup|find|peek|current)([A-Z]|$)/.test(name);
 
-/** The expression a keeping call (`keep(t)`, `t.moveToOuter()`, `scope.detach(t)`) hands back unchanged. */
+/**
+ * The expression a keeping call (`keep(t)`, `t.moveToOuter()`, `scope.detach(t)`) hands back
+ * unchanged.
+ */
 export function keptBy(
   session: Session,
   call: ts.CallExpression,
@@ -411,7 +418,10 @@ function builtinFreshness(session: Session, call: CallLike, callee: Callee): Fre
   }
 }
 
-/** What each turn of a `for … of` gets: from a generator with a body what it yields and lets go, from anything else what it holds. */
+/**
+ * What each turn of a `for … of` gets: from a generator with a body what it yields and lets go,
+ * from anything else what it holds.
+ */
 export function elementFreshness(session: Session, iterated: ts.Expression): Freshness {
   const call = unwrap(iterated);
   const callee = ts.isCallExpression(call) ? session.oracle.callee(call) : undefined;
@@ -434,7 +444,9 @@ function yieldedFreshness(session: Session, fn: FunctionWithBody): Freshness {
   return joinAll(found);
 }
 
-/** A yielded value is the consumer's when it is fresh and the generator does nothing else with it. */
+/**
+ * A yielded value is the consumer's when it is fresh and the generator does nothing else with it.
+ */
 function letGo(session: Session, value: ts.Expression, fn: FunctionWithBody): Freshness {
   const bare = unwrap(value);
   if (ts.isObjectLiteralExpression(bare) || ts.isArrayLiteralExpression(bare)) {
@@ -462,7 +474,9 @@ function letGo(session: Session, value: ts.Expression, fn: FunctionWithBody): Fr
   return only ? guarded(session, bare) : "unknown";
 }
 
-/** The join over every returned expression; generators and functions without returns give no answer. */
+/**
+ * The join over every returned expression; generators and functions without returns give no answer.
+ */
 export function resultFreshness(
   session: Session,
   fn: ts.FunctionLikeDeclaration & { body: ts.Node },

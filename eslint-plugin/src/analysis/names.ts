@@ -1,6 +1,7 @@
 /**
- * Name gates: cheap sets of names, read from source text once per file, that tell which of a thousand expressions are worth a question to the
- * checker: getters (whose reads may be fresh) and functions documented `@scoped`. Used by `is-fresh.ts` and the temporaries rule.
+ * Name gates: cheap sets of names, read from source text once per file, that tell which of a
+ * thousand expressions are worth a question to the checker: getters (whose reads may be fresh) and
+ * functions documented `@scoped`. Used by `is-fresh.ts` and the temporaries rule.
  */
 import type ts from "typescript";
 

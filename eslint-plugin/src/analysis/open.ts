@@ -1,6 +1,7 @@
 /**
- * Opens the analysis session of a program: wires oracle, summaries and scope context together, once per program and settings.
- * Used by `analyse.ts` for every linted file; all files of one program share the session and its caches.
+ * Opens the analysis session of a program: wires oracle, summaries and scope context together, once
+ * per program and settings. Used by `analyse.ts` for every linted file; all files of one program
+ * share the session and its caches.
  */
 import type ts from "typescript";
 import type { ResolvedSettings } from "../owner.ts";

@@ -1,13 +1,17 @@
 /**
- * The type oracle: every question to the TypeScript checker is asked here and nowhere else, so that a new checker API touches one file.
- * Used by all of `analysis/`. Answers are cached by `ts.Type`, by node and by declaration, per program.
+ * The type oracle: every question to the TypeScript checker is asked here and nowhere else, so that
+ * a new checker API touches one file. Used by all of `analysis/`. Answers are cached by `ts.Type`,
+ * by node and by declaration, per program.
  */
 import ts from "typescript";
 import type { CalleeSpecifier, Owner, ResolvedSettings, Specifier } from "../owner.ts";
 import { declaredResult, declaredVariable, isPageFunction } from "./declared.ts";
 import { readTags, type Tags } from "./tags.ts";
 
-/** What owning a value of some type means. `one`: a single value; `many`: array, map or set of them; `record`: an object with such fields. */
+/**
+ * What owning a value of some type means. `one`: a single value; `many`: array, map or set of them;
+ * `record`: an object with such fields.
+ */
 export interface Owned {
   owner: Owner;
   shape: "one" | "many" | "record";
@@ -227,7 +231,8 @@ export class Oracle {
       const found = this.owned(this.checker.getTypeOfSymbol(property), depth + 1);
       if (found) fields.set(found.owner, [...(fields.get(found.owner) ?? []), property.name]);
     }
-    const owner = this.settings.owners.find((o) => fields.has(o)); // of several families, the one named first
+    // of several families, the one named first
+    const owner = this.settings.owners.find((o) => fields.has(o));
     return owner
       ? { owner, shape: "record", nullable: false, fields: fields.get(owner) ?? [] }
       : null;
@@ -322,7 +327,9 @@ export class Oracle {
     return symbol;
   }
 
-  /** Compare by declaration, never by symbol: symbols seen through `this.x` are transient copies. */
+  /**
+   * Compare by declaration, never by symbol: symbols seen through `this.x` are transient copies.
+   */
   declarationAt(node: ts.Node): ts.Declaration | undefined {
     const symbol = this.symbolAt(node);
     return symbol?.valueDeclaration ?? symbol?.declarations?.[0];
@@ -474,7 +481,10 @@ export class Oracle {
     );
   }
 
-  /** Whether a callee is one of those an owner names. A bare name means: declared by the owner's library, not by the user's own code. */
+  /**
+   * Whether a callee is one of those an owner names. A bare name means: declared by the owner's
+   * library, not by the user's own code.
+   */
   is(callee: Callee, list: readonly CalleeSpecifier[], owner: Owner): boolean {
     if (callee.name === "") return false;
     for (const specifier of list) {
@@ -633,7 +643,10 @@ const inLibrary = (owner: Owner, name: string): boolean =>
   owner.library.some((l) => (l.endsWith("*") ? name.startsWith(l.slice(0, -1)) : l === name));
 
 const brandFiles = new WeakMap<ts.SourceFile, Map<Owner, boolean>>();
-/** A declaration file that itself declares a type of the owner's brand: the library in another dress. */
+/**
+ * A declaration file that itself declares a type of the owner's brand: the library in another
+ * dress.
+ */
 function declaresBrand(oracle: Oracle, file: ts.SourceFile, owner: Owner): boolean {
   const known = brandFiles.get(file)?.get(owner);
   if (known !== undefined) return known;

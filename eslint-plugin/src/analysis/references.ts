@@ -1,6 +1,7 @@
 /**
- * References: the identifiers inside a function or block that mean one local variable. Used by the summaries and the dataflow, which
- * ask for the same bodies again and again, so names are indexed once per body.
+ * References: the identifiers inside a function or block that mean one local variable. Used by the
+ * summaries and the dataflow, which ask for the same bodies again and again, so names are indexed
+ * once per body.
  */
 import ts from "typescript";
 import type { Oracle } from "./oracle.ts";

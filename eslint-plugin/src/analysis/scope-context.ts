@@ -1,7 +1,8 @@
 /**
- * Scope context: whether values made at a place belong to an open dispose scope. Scopes are dynamic, so a function is "in" when every call
- * site in the program is; exported functions nobody calls are entry points and "out". Callbacks count as called where their callee calls
- * them. Reached through `session.scopeAt`; `unknown` keeps rules silent.
+ * Scope context: whether values made at a place belong to an open dispose scope. Scopes are
+ * dynamic, so a function is "in" when every call site in the program is; exported functions nobody
+ * calls are entry points and "out". Callbacks count as called where their callee calls them.
+ * Reached through `session.scopeAt`; `unknown` keeps rules silent.
  */
 import ts from "typescript";
 import { bindingOf, callSitesOf, nameOf, overridesForeign } from "./call-sites.ts";
@@ -27,7 +28,8 @@ export class ScopeContext {
   private ofFunction(session: Session, fn: ts.SignatureDeclaration): ScopeState {
     const known = this.functions.get(fn);
     if (known) return known;
-    if (this.busy.has(fn)) return "in"; // a cycle adds no call from outside: neutral in the join below
+    // a cycle adds no call from outside: neutral in the join below
+    if (this.busy.has(fn)) return "in";
     this.busy.add(fn);
     let found: ScopeState = "unknown";
     try {
@@ -108,7 +110,9 @@ export class ScopeContext {
     return signature !== undefined && session.oracle.owned(signature.getReturnType()) !== null;
   }
 
-  /** A function in an object that an exported function returns is part of what the module offers. */
+  /**
+   * A function in an object that an exported function returns is part of what the module offers.
+   */
   private ofReturnedObject(session: Session, node: ts.Node): ScopeState {
     const maker = enclosingFunction(node) ?? node;
     const host = handedTo(maker);
@@ -116,7 +120,10 @@ export class ScopeContext {
     return session.settings.exportedFunctions === "strict" && isExported(maker) ? "out" : "unknown";
   }
 
-  /** A function expression with no name that is not handed to a call: returned, stored, in a literal. */
+  /**
+   * A function expression with no name that is not handed to a call: returned, stored, in a
+   * literal.
+   */
   private ofAnonymous(session: Session, fn: FunctionWithBody): ScopeState {
     if (isHandler(fn)) return "out";
     if (ts.isReturnStatement(fn.parent) && !this.givesOwned(session, fn))
@@ -138,7 +145,10 @@ function isHandler(fn: ts.Node): boolean {
   );
 }
 
-/** Behind an `await` of an async callback that something unknown calls: a synchronous scope around that call is gone by now. */
+/**
+ * Behind an `await` of an async callback that something unknown calls: a synchronous scope around
+ * that call is gone by now.
+ */
 function afterAwait(session: Session, node: ts.Node, fn: ts.SignatureDeclaration): boolean {
   const host = handedTo(fn);
   if (
@@ -181,7 +191,10 @@ function boundary(node: ts.Node): ts.Node | undefined {
   return undefined;
 }
 
-/** Whether code outside its package calls a function, or could: a function that the package exports, a method that another package calls. */
+/**
+ * Whether code outside its package calls a function, or could: a function that the package exports,
+ * a method that another package calls.
+ */
 function isOffered(session: Session, fn: FunctionWithBody, sites: readonly ts.Node[]): boolean {
   const { oracle } = session;
   if (!isExported(fn) || overridesForeign(oracle, fn)) return false;
@@ -213,7 +226,10 @@ const isObjectMember = (fn: ts.Node): boolean =>
   ts.isObjectLiteralExpression(fn.parent) ||
   bindingOf(fn)?.kind === ts.SyntaxKind.PropertyAssignment;
 
-/** Whether code outside the program can name a function: exported itself, or a non-private member of an exported class. */
+/**
+ * Whether code outside the program can name a function: exported itself, or a non-private member of
+ * an exported class.
+ */
 export function isExported(fn: ts.Node): boolean {
   const holder: ts.Node =
     ts.isArrowFunction(fn) || ts.isFunctionExpression(fn) ? (bindingOf(fn) ?? fn) : fn;

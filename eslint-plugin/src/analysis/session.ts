@@ -1,12 +1,16 @@
 /**
- * The session: one object through which the verbs of `analysis/` reach the oracle and each other without importing each other.
- * Created once per program and settings by `analysis/open.ts`; everything in it is lazy and cached.
+ * The session: one object through which the verbs of `analysis/` reach the oracle and each other
+ * without importing each other. Created once per program and settings by `analysis/open.ts`;
+ * everything in it is lazy and cached.
  */
 import type ts from "typescript";
 import type { ResolvedSettings } from "../owner.ts";
 import type { CallLike, FunctionWithBody, Oracle } from "./oracle.ts";
 
-/** Who owns the value of an expression: `fresh`, this code; `borrowed`, somebody else; `mixed`, it depends on the path; `unknown`, no telling. */
+/**
+ * Who owns the value of an expression: `fresh`, this code; `borrowed`, somebody else; `mixed`, it
+ * depends on the path; `unknown`, no telling.
+ */
 export type Freshness = "fresh" | "borrowed" | "mixed" | "unknown";
 
 /** What a call does to one argument. `identity`: the call's result is the argument itself. */
@@ -20,7 +24,10 @@ export interface ParameterEffect {
   /** For function parameters: how the function calls them. */
   calls: CallMode | null;
 }
-/** `scoped`: inside a scope the function opens; `inline`: before the function returns; `later`: after it has returned. */
+/**
+ * `scoped`: inside a scope the function opens; `inline`: before the function returns; `later`:
+ * after it has returned.
+ */
 export type CallMode = "scoped" | "inline" | "later";
 
 export interface Summary {
@@ -36,7 +43,10 @@ export interface Session {
   readonly settings: ResolvedSettings;
   freshness(expression: ts.Expression): Freshness;
   summary(fn: FunctionWithBody): Summary;
-  /** What a call does to one of its arguments (or to an element of an array or object literal argument). */
+  /**
+   * What a call does to one of its arguments (or to an element of an array or object literal
+   * argument).
+   */
   effect(call: CallLike, argument: ts.Node): Effect;
   /** How a call runs a callback given as an argument. */
   callback(call: CallLike, argument: ts.Node): CallMode | "unknown";

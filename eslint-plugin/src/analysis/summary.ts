@@ -1,7 +1,8 @@
 /**
- * Function summaries: what a function does to each parameter (borrows, disposes, stores, returns, calls) and whether its result is fresh.
- * Read from bodies only, on demand, once per declaration; recursion answers "borrows, fresh" until the outer question is settled.
- * Reached through `session.summary`.
+ * Function summaries: what a function does to each parameter (borrows, disposes, stores, returns,
+ * calls) and whether its result is fresh. Read from bodies only, on demand, once per declaration;
+ * recursion answers "borrows, fresh" until the outer question is settled. Reached through
+ * `session.summary`.
  */
 import ts from "typescript";
 import { callsDisposeSymbol, disposesArguments, isDisposer } from "./disposes.ts";
@@ -198,7 +199,8 @@ function noteArgument(
     return;
   }
   const mode = session.callback(call, id);
-  if (mode !== "unknown") effect.calls = mergeModes(effect.calls, mode); // stored, perhaps to be called in a scope
+  // stored, perhaps to be called in a scope
+  if (mode !== "unknown") effect.calls = mergeModes(effect.calls, mode);
 }
 
 function noteAssigned(
@@ -259,7 +261,10 @@ const rank: Record<CallMode, number> = { scoped: 0, inline: 1, later: 2 };
 const mergeModes = (a: CallMode | null, b: CallMode): CallMode =>
   a === null || rank[b] > rank[a] ? b : a;
 
-/** How the body calls a function parameter: inside a scope it opens, inline, or from a closure that runs later. */
+/**
+ * How the body calls a function parameter: inside a scope it opens, inline, or from a closure that
+ * runs later.
+ */
 function callMode(session: Session, fn: FunctionWithBody, call: ts.Node): CallMode {
   let mode: CallMode = lexicallyScoped(session, call, fn) ? "scoped" : "inline";
   let closure = enclosingFunction(call);
@@ -347,7 +352,10 @@ export function opensScope(session: Session, expression: ts.Expression): boolean
   );
 }
 
-/** Whether a nested function runs only while its maker runs, so that what it captures does not outlive it. */
+/**
+ * Whether a nested function runs only while its maker runs, so that what it captures does not
+ * outlive it.
+ */
 function inlineIn(session: Session, closure: ts.SignatureDeclaration): boolean {
   const host = handedTo(closure);
   return host !== undefined && ["inline", "scoped"].includes(callbackMode(session, host, closure));

@@ -1,6 +1,7 @@
 /**
- * JSDoc tags that state ownership where no body can be read: `@fresh`, `@borrowed`, `@takes name`, `@borrows name`, `@scoped`, `@keeps`.
- * They survive in `.d.ts` files and cost nothing at run time. Read by `oracle.ts`, obeyed by the verbs beside it.
+ * JSDoc tags that state ownership where no body can be read: `@fresh`, `@borrowed`, `@takes name`,
+ * `@borrows name`, `@scoped`, `@keeps`. They survive in `.d.ts` files and cost nothing at run time.
+ * Read by `oracle.ts`, obeyed by the verbs beside it.
  */
 import ts from "typescript";
 

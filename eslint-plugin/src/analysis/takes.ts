@@ -1,6 +1,7 @@
 /**
- * Verb "takes": what a call does to one argument. Tags and settings first, then the callee's body, then what the owner says about
- * calls nothing is known of. Reached through `session.effect`; unsure is `unknown`, and rules stay silent on it.
+ * Verb "takes": what a call does to one argument. Tags and settings first, then the callee's body,
+ * then what the owner says about calls nothing is known of. Reached through `session.effect`;
+ * unsure is `unknown`, and rules stay silent on it.
  */
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
@@ -195,7 +196,9 @@ function builtinMode(call: CallLike, callee: Callee): "inline" | "later" | "unkn
     : "unknown";
 }
 
-/** A function expression's own fate: the call it is handed to, when it is handed to one directly. */
+/**
+ * A function expression's own fate: the call it is handed to, when it is handed to one directly.
+ */
 export function handedTo(fn: ts.Node): ts.CallExpression | ts.NewExpression | undefined {
   if (!ts.isArrowFunction(fn) && !ts.isFunctionExpression(fn)) return undefined;
   const fate = fateOf(fn);

@@ -1,6 +1,7 @@
 /**
- * Hoist: pulls the temporaries of one expression out into variables, in evaluation order, just before their statement: the rewrite the
- * author of the seed did by hand. Refused wherever it would move a call out of a place that is evaluated lazily, later or repeatedly.
+ * Hoist: pulls the temporaries of one expression out into variables, in evaluation order, just
+ * before their statement: the rewrite the author of the seed did by hand. Refused wherever it would
+ * move a call out of a place that is evaluated lazily, later or repeatedly.
  */
 import ts from "typescript";
 import type { Fix } from "../create-rule.ts";
@@ -59,7 +60,10 @@ export function hoist(
     : null;
 }
 
-/** A returned promise that is not awaited would outlive the `using` of a resource that does not pin its reads. */
+/**
+ * A returned promise that is not awaited would outlive the `using` of a resource that does not pin
+ * its reads.
+ */
 function leavesUnread(
   session: Session,
   first: FreshValue,
@@ -143,7 +147,10 @@ function arrowFix(
   return (fixer) => fixer.replaceTextRange([root.getStart(), root.getEnd()], text);
 }
 
-/** Statements before which the expression may be evaluated without changing when or how often it runs. */
+/**
+ * Statements before which the expression may be evaluated without changing when or how often it
+ * runs.
+ */
 function statementAllows(statement: ts.Statement, root: ts.Expression): boolean {
   const slot = slotOf(statement);
   if (ts.isVariableStatement(statement)) return slot === "block";
@@ -200,7 +207,10 @@ const lazyOperators = new Set([
   ts.SyntaxKind.QuestionQuestionEqualsToken,
 ]);
 
-/** Whether something with an effect is evaluated before a value and would come after it once hoisted. */
+/**
+ * Whether something with an effect is evaluated before a value and would come after it once
+ * hoisted.
+ */
 function somethingBefore(values: readonly FreshValue[], scope: ts.Node): boolean {
   const hoisted = new Set<ts.Node>(values.map((v) => v.node));
   const last = Math.max(...values.map((v) => v.node.getStart()));

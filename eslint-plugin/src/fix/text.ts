@@ -1,5 +1,6 @@
 /**
- * Text helpers of the fixes: indentation, free names, the statement a node stands in, imports. Pure syntax; used by the files beside it.
+ * Text helpers of the fixes: indentation, free names, the statement a node stands in, imports. Pure
+ * syntax; used by the files beside it.
  */
 import ts from "typescript";
 
@@ -36,7 +37,10 @@ export function statementOf(node: ts.Node): ts.Statement | undefined {
   return undefined;
 }
 
-/** Where a statement stands: a block that takes more statements, a single-statement place that needs braces, or a switch case. */
+/**
+ * Where a statement stands: a block that takes more statements, a single-statement place that needs
+ * braces, or a switch case.
+ */
 export function slotOf(statement: ts.Statement): "block" | "single" | "case" {
   const parent = statement.parent;
   if (ts.isBlock(parent) || ts.isSourceFile(parent) || ts.isModuleBlock(parent)) return "block";
@@ -139,12 +143,18 @@ export const isJump = (node: ts.Node): boolean =>
   ts.isReturnStatement(node) ||
   (ts.isForOfStatement(node) && node.awaitModifier !== undefined);
 
-/** Indents every line but the first by one unit more; template literals are left alone by not indenting at all when there is one. */
+/**
+ * Indents every line but the first by one unit more; template literals are left alone by not
+ * indenting at all when there is one.
+ */
 export function shift(text: string, unit: string): string {
   return text.includes("`") ? text : text.replace(/\n(?=[^\n])/g, `\n${unit}`);
 }
 
-/** How a file can name an export of a module: already imported, through a namespace, or with an edit that imports it. */
+/**
+ * How a file can name an export of a module: already imported, through a namespace, or with an edit
+ * that imports it.
+ */
 export function importName(
   file: ts.SourceFile,
   name: string,

@@ -1,6 +1,7 @@
 /**
- * Wrap: puts an expression or its statement into a dispose scope: `scoped(() => …)`, a `using scope = newDisposeScope()` block, or the
- * owner's own words (`tf.tidy`). Refused where `await`, `yield` or a jump would have to cross a callback. Used by the leak rules.
+ * Wrap: puts an expression or its statement into a dispose scope: `scoped(() => …)`, a `using scope
+ * = newDisposeScope()` block, or the owner's own words (`tf.tidy`). Refused where `await`, `yield`
+ * or a jump would have to cross a callback. Used by the leak rules.
  */
 import ts from "typescript";
 import type { Fix } from "../create-rule.ts";
@@ -65,7 +66,10 @@ export function nameIn(
   return found && { local: found.local, edits: found.edit ? [found.edit] : [] };
 }
 
-/** Whether a module imported by the file exports the name itself (a fork, a relative path, a facade). */
+/**
+ * Whether a module imported by the file exports the name itself (a fork, a relative path, a
+ * facade).
+ */
 function exportsName(
   session: Session,
   file: ts.SourceFile,
@@ -137,7 +141,10 @@ export function wrapInScope(session: Session, root: ts.Expression, owner: Owner)
   ]);
 }
 
-/** `x = <chain>` with an owned result: only the right side goes into the scope, which moves the result out. */
+/**
+ * `x = <chain>` with an owned result: only the right side goes into the scope, which moves the
+ * result out.
+ */
 const assignedPart = (root: ts.Expression): ts.Expression =>
   ts.isBinaryExpression(root) && root.operatorToken.kind === ts.SyntaxKind.EqualsToken
     ? root.right
@@ -191,7 +198,10 @@ function wrapStatement(
   ]);
 }
 
-/** Reads are pinned, so the scope closes before the wait: `let item; { using scope = …; item = chain.item(); } … await item`. */
+/**
+ * Reads are pinned, so the scope closes before the wait: `let item; { using scope = …; item =
+ * chain.item(); } … await item`.
+ */
 function wrapAwaited(
   session: Session,
   statement: ts.Statement,
@@ -279,8 +289,9 @@ function openBefore(
 }
 
 /**
- * A fix that opens a scope before a variable's declaration and moves what the block returns out of it: overwritten values then die with the scope.
- * Only where nothing else leaves the block, and nothing in it waits.
+ * A fix that opens a scope before a variable's declaration and moves what the block returns out of
+ * it: overwritten values then die with the scope. Only where nothing else leaves the block, and
+ * nothing in it waits.
  */
 export function scopeFromHere(session: Session, declaration: ts.Node, owner: Owner): Fix | null {
   const statement = statementOf(declaration);
@@ -317,7 +328,8 @@ export function scopeFromHere(session: Session, declaration: ts.Node, owner: Own
     if (!ts.isReturnStatement(n) || !n.expression) return false;
     const value = n.expression;
     if (!session.oracle.ownedAt(value))
-      return ts.isIdentifier(value) && session.oracle.declarationAt(value) === declaration; // known to be null here
+      // known to be null here
+      return ts.isIdentifier(value) && session.oracle.declarationAt(value) === declaration;
     if (
       session.oracle.ownedAt(value)?.shape !== "one" ||
       session.freshness(value) === "borrowed" ||
@@ -360,7 +372,10 @@ function isLocalTo(
   );
 }
 
-/** A fix that opens a scope at the top of the function around a node, when nothing owned leaves it and nothing in it waits. */
+/**
+ * A fix that opens a scope at the top of the function around a node, when nothing owned leaves it
+ * and nothing in it waits.
+ */
 export function wrapFunctionBody(session: Session, node: ts.Node, owner: Owner): Fix | null {
   const fn = enclosingFunction(node);
   if (!fn || !hasBody(fn) || !ts.isBlock(fn.body) || fn.asteriskToken || node.pos < fn.body.pos)

@@ -1,6 +1,7 @@
 /**
- * The `tenure` preset: what the analysis must know about Tenure's own API. Used by `settings.ts`; it is the default.
- * The brand recognises the type in forks and workspaces, where the package name alone would not.
+ * The `tenure` preset: what the analysis must know about Tenure's own API. Used by `settings.ts`;
+ * it is the default. The brand recognises the type in forks and workspaces, where the package name
+ * alone would not.
  */
 import type { OwnerSettings } from "../owner.ts";
 
@@ -57,7 +58,8 @@ export const tenure: readonly OwnerSettings[] = [
     policy: "protocol",
   },
   {
-    // Modules and optimizers own tensors and are no tensors: nothing but their own `dispose()` frees them, and who is handed one may keep it.
+    // Modules and optimizers own tensors and are no tensors: nothing but their own `dispose()`
+    // frees them, and who is handed one may keep it.
     noun: "module",
     types: [
       { from: "package", package: "tenure", name: ["Module", "Optimizer", "DataLoader"] },

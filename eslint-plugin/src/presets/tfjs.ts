@@ -1,6 +1,7 @@
 /**
- * The `tfjs` preset: tensors of TensorFlow.js, `tf.tidy` and engine scopes. Used by `settings.ts`. TF.js tensors have no
- * `[Symbol.dispose]`, so suggestions here speak of `tidy` and `dispose()`, not of `using`.
+ * The `tfjs` preset: tensors of TensorFlow.js, `tf.tidy` and engine scopes. Used by `settings.ts`.
+ * TF.js tensors have no `[Symbol.dispose]`, so suggestions here speak of `tidy` and `dispose()`,
+ * not of `using`.
  */
 import type { OwnerSettings, Specifier } from "../owner.ts";
 

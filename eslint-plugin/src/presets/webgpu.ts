@@ -1,6 +1,7 @@
 /**
- * The `webgpu` preset: buffers, textures, query sets and devices of the WebGPU API, freed by `destroy()`. Used by `settings.ts`.
- * WebGPU has no scopes; `getCurrentTexture()` lends a texture that the canvas keeps.
+ * The `webgpu` preset: buffers, textures, query sets and devices of the WebGPU API, freed by
+ * `destroy()`. Used by `settings.ts`. WebGPU has no scopes; `getCurrentTexture()` lends a texture
+ * that the canvas keeps.
  */
 import type { OwnerSettings } from "../owner.ts";
 

@@ -1,6 +1,7 @@
 /**
- * Rule `no-async-in-scope`: dispose scopes are current for one synchronous stretch. An async callback in a sync scope function, an `await` in a
- * block that holds a `using` scope, and a `yield` across one all run the rest outside the scope, or the consumer inside it.
+ * Rule `no-async-in-scope`: dispose scopes are current for one synchronous stretch. An async
+ * callback in a sync scope function, an `await` in a block that holds a `using` scope, and a
+ * `yield` across one all run the rest outside the scope, or the consumer inside it.
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
@@ -147,7 +148,8 @@ function checkWait(
   report: (f: Finding<Id>) => void,
 ): void {
   const fn = enclosingFunction(node);
-  if (!fn || (ts.isAwaitExpression(node) && waits(node.expression))) return; // top-level await belongs to long-lived root scopes
+  // top-level await belongs to long-lived root scopes
+  if (!fn || (ts.isAwaitExpression(node) && waits(node.expression))) return;
   const statement = heldScope(file, node);
   if (!statement) return;
   const line = String(file.file.getLineAndCharacterOfPosition(statement.getStart()).line + 1);
@@ -160,7 +162,10 @@ function checkWait(
   });
 }
 
-/** The `using scope` statement still open at a node of the same function; `{ root: true }` scopes are made for waiting. */
+/**
+ * The `using scope` statement still open at a node of the same function; `{ root: true }` scopes
+ * are made for waiting.
+ */
 function heldScope(file: FileAnalysis, node: ts.Node): ts.VariableStatement | undefined {
   for (let current = node; current.parent as ts.Node | undefined; current = current.parent) {
     if (ts.isFunctionLike(current)) return undefined;

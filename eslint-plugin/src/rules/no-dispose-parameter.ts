@@ -1,6 +1,7 @@
 /**
- * Rule `no-dispose-parameter`: a function disposes of an input, or declares one with `using`. Inputs belong to the caller. Functions that are
- * meant to take ownership say so with `@takes name`, or are named after disposal.
+ * Rule `no-dispose-parameter`: a function disposes of an input, or declares one with `using`.
+ * Inputs belong to the caller. Functions that are meant to take ownership say so with `@takes
+ * name`, or are named after disposal.
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
@@ -119,7 +120,8 @@ function exempt(file: FileAnalysis, fn: ts.SignatureDeclaration, name: string): 
   if (called === undefined) return true;
   const tags = file.session.oracle.tags(fn);
   const index = fn.parameters.findIndex((p) => ts.isIdentifier(p.name) && p.name.text === name);
-  if (hasBody(fn) && file.session.summary(fn).parameters[index]?.stores) return true; // a sink: it keeps what it does not dispose
+  // a sink: it keeps what it does not dispose
+  if (hasBody(fn) && file.session.summary(fn).parameters[index]?.stores) return true;
   return tags.keeps || tags.takes.includes(name) || soundsLikeDisposal(called);
 }
 

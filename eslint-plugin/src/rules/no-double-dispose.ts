@@ -1,5 +1,6 @@
 /**
- * Rule `no-double-dispose`: a value is disposed although it already was on every path that leads here, or although `using` will do it.
+ * Rule `no-double-dispose`: a value is disposed although it already was on every path that leads
+ * here, or although `using` will do it.
  */
 import ts from "typescript";
 import { lineOf, rule, spanOf, type Suggestion } from "../create-rule.ts";

@@ -1,6 +1,7 @@
 /**
- * Rule `no-dropped-element`: an element of a container is removed without being disposed (`delete o[k]`, `map.delete(k)`, `xs.length = 0`, a
- * dropped `xs.pop()`), or a temporary array is only mapped over.
+ * Rule `no-dropped-element`: an element of a container is removed without being disposed (`delete
+ * o[k]`, `map.delete(k)`, `xs.length = 0`, a dropped `xs.pop()`), or a temporary array is only
+ * mapped over.
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
@@ -86,7 +87,9 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
   },
 });
 
-/** `x.split(2)[0]`, `sort(x).indices`, `const [a] = pair()`: one of several fresh values is taken. */
+/**
+ * `x.split(2)[0]`, `sort(x).indices`, `const [a] = pair()`: one of several fresh values is taken.
+ */
 function checkPicked(
   file: FileAnalysis,
   value: FreshValue,
@@ -181,7 +184,10 @@ function naming(
 }
 
 const splits = /^(split|unbind|unstack|chunk|tensorSplit|meshgrid|varMean|moments|topK|sort)$/i;
-/** Whether an access takes one element of an array that has more: a pair, what a splitting function gives, or any element but the first. */
+/**
+ * Whether an access takes one element of an array that has more: a pair, what a splitting function
+ * gives, or any element but the first.
+ */
 function isElementOfSeveral(file: FileAnalysis, node: ts.Expression, fate: Fate): boolean {
   const access = fate.node;
   const index =
@@ -366,7 +372,10 @@ function cleared(file: FileAnalysis, node: ts.BinaryExpression): Found | null {
   };
 }
 
-/** Fields and module variables hold what they contain; a local list may well be a view of something else. */
+/**
+ * Fields and module variables hold what they contain; a local list may well be a view of something
+ * else.
+ */
 function holds(file: FileAnalysis, container: ts.Expression): boolean {
   if (ts.isPropertyAccessExpression(container))
     return container.expression.kind === ts.SyntaxKind.ThisKeyword;
@@ -380,7 +389,10 @@ function holds(file: FileAnalysis, container: ts.Expression): boolean {
   );
 }
 
-/** Whether the function mentions the element or the container elsewhere: it may have been disposed or taken out there. */
+/**
+ * Whether the function mentions the element or the container elsewhere: it may have been disposed
+ * or taken out there.
+ */
 function mentionedElsewhere(node: ts.Node, container: ts.Expression): boolean {
   const root: ts.Node = enclosingFunction(node) ?? node.getSourceFile();
   const wanted = container.getText();

@@ -1,6 +1,7 @@
 /**
- * Rule `no-dropped-result`: a statement makes a fresh value and drops it. In-place methods count too: `t.add_(x)` writes into `t` and
- * returns a fresh alias of it, which holds the memory until it is disposed.
+ * Rule `no-dropped-result`: a statement makes a fresh value and drops it. In-place methods count
+ * too: `t.add_(x)` writes into `t` and returns a fresh alias of it, which holds the memory until it
+ * is disposed.
  */
 import { labelOf, markOf } from "../analysis/consume.ts";
 import { rule, type Suggestion } from "../create-rule.ts";

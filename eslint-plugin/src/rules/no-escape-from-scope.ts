@@ -1,6 +1,7 @@
 /**
- * Rule `no-escape-from-scope`: a value made inside a lexically visible scope is put where it outlives the scope (an outer variable, a field, an
- * outer container, the result of a `using scope` body) without `moveToOuter`, `detach` or `keep`. The scope will free it under its holder.
+ * Rule `no-escape-from-scope`: a value made inside a lexically visible scope is put where it
+ * outlives the scope (an outer variable, a field, an outer container, the result of a `using scope`
+ * body) without `moveToOuter`, `detach` or `keep`. The scope will free it under its holder.
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
@@ -59,7 +60,10 @@ const exemptType = (file: FileAnalysis, value: FreshValue): boolean => {
   return symbol !== undefined && value.owned.owner.outsideScopes.includes(symbol.name);
 };
 
-/** The innermost scope opened around a node in its own function, or by a scope function the node's callback is handed to. */
+/**
+ * The innermost scope opened around a node in its own function, or by a scope function the node's
+ * callback is handed to.
+ */
 function openScope(file: FileAnalysis, node: ts.Node): OpenScope | null {
   for (let current = node; current.parent as ts.Node | undefined; current = current.parent) {
     const { parent } = current;
@@ -167,7 +171,10 @@ const lineStart = (file: FileAnalysis, scope: OpenScope): number =>
   (/^\s*(?:\/\/.*\n\s*|\/\*[\s\S]*?\*\/\s*)*/.exec(file.file.text.slice(scope.from))?.[0].length ??
     0);
 
-/** Whether the value itself is moved, detached or kept, in the same expression or by the function that makes it. */
+/**
+ * Whether the value itself is moved, detached or kept, in the same expression or by the function
+ * that makes it.
+ */
 function moved(file: FileAnalysis, value: FreshValue): boolean {
   const first = fateOf(value.node);
   const { body } = ts.isPropertyAccessExpression(value.node)
@@ -179,7 +186,9 @@ function moved(file: FileAnalysis, value: FreshValue): boolean {
   return file.session.effect(first.node as ts.CallExpression, value.node) === "identity";
 }
 
-/** Whether a body, or one it calls, keeps what it makes: `const c = t.clone(); keep(c); return c;`. */
+/**
+ * Whether a body, or one it calls, keeps what it makes: `const c = t.clone(); keep(c); return c;`.
+ */
 function keepsInside(file: FileAnalysis, value: FreshValue, body: ts.Node, depth: number): boolean {
   const { owner } = value.owned;
   const visit = (node: ts.Node): boolean => {
@@ -258,7 +267,10 @@ function rootOf(node: ts.Expression): ts.Expression {
   return root;
 }
 
-/** Mentioned again inside the scope as something moved, kept, disposed or returned: somebody has thought about it. */
+/**
+ * Mentioned again inside the scope as something moved, kept, disposed or returned: somebody has
+ * thought about it.
+ */
 function rescued(file: FileAnalysis, left: ts.Identifier, scope: OpenScope): boolean {
   const declaration = file.session.oracle.declarationAt(left);
   const name = declaration && (declaration as ts.NamedDeclaration).name;

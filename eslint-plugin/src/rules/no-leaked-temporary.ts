@@ -1,6 +1,7 @@
 /**
- * Rule `no-leaked-temporary`: intermediates of chains, arguments and reads that nobody can dispose any more. One report per expression,
- * naming them all; the first suggestion is the hand-written cure, the second a scope.
+ * Rule `no-leaked-temporary`: intermediates of chains, arguments and reads that nobody can dispose
+ * any more. One report per expression, naming them all; the first suggestion is the hand-written
+ * cure, the second a scope.
  */
 import ts from "typescript";
 import { rootExpression, labelOf, markOf, type FreshValue } from "../analysis/consume.ts";

@@ -1,6 +1,7 @@
 /**
- * Rule `no-overwritten-tensor`: a variable or field that owns a value is given another one, and the first is lost. Locals come from the
- * dataflow; fields are reported only for the unmistakable `this.x = this.x.op(…)`.
+ * Rule `no-overwritten-tensor`: a variable or field that owns a value is given another one, and the
+ * first is lost. Locals come from the dataflow; fields are reported only for the unmistakable
+ * `this.x = this.x.op(…)`.
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
@@ -88,7 +89,9 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
   },
 });
 
-/** `xs.reduce((sum, x) => sum.add(x))`: each turn makes a value, and nobody disposes the one before. */
+/**
+ * `xs.reduce((sum, x) => sum.add(x))`: each turn makes a value, and nobody disposes the one before.
+ */
 function foldsThatLose(file: FileAnalysis): ts.CallExpression[] {
   const { session } = file,
     found: ts.CallExpression[] = [];
@@ -174,14 +177,18 @@ function fieldOverwrites(file: FileAnalysis): ts.BinaryExpression[] {
     }
     if (mentions(right, name) === 0 || file.session.freshness(right) !== "fresh") return;
     const fn = enclosingFunction(node);
-    if (fn && mentions(fn, name) > mentions(right, name) + 1) return; // other mentions may dispose or keep it
+    // other mentions may dispose or keep it
+    if (fn && mentions(fn, name) > mentions(right, name) + 1) return;
     found.push(node);
   };
   visit(file.file);
   return found;
 }
 
-/** `const old = this.x; … this.x = fresh;` where `old` is only looked at, and nothing else names the field. */
+/**
+ * `const old = this.x; … this.x = fresh;` where `old` is only looked at, and nothing else names the
+ * field.
+ */
 function lostAlias(file: FileAnalysis, node: ts.BinaryExpression, field: string): boolean {
   const fn = enclosingFunction(node);
   if (!fn || mentions(fn, field) !== 2 || file.session.freshness(node.right) !== "fresh")

@@ -1,6 +1,7 @@
 /**
- * Rule `no-return-input`: a function that otherwise returns fresh values returns a parameter, a field or a table element itself. The caller
- * then cannot know whether to dispose the result; the protocol is to return a fresh alias.
+ * Rule `no-return-input`: a function that otherwise returns fresh values returns a parameter, a
+ * field or a table element itself. The caller then cannot know whether to dispose the result; the
+ * protocol is to return a fresh alias.
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
@@ -85,7 +86,8 @@ function checkFunction(
   const fresh = tags.fresh || values.some((v) => session.freshness(v) === "fresh");
   const promised =
     owner.policy === "protocol" && /^(forward|call)$/.test(name) && ts.isMethodDeclaration(fn);
-  if (!fresh && !promised) return; // a function that only hands back its input is an identity, and callers see that
+  // a function that only hands back its input is an identity, and callers see that
+  if (!fresh && !promised) return;
   if (owner.policy === "scoped" && session.scopeAt(fn.body) !== "out") return;
   for (const value of values) {
     const kind = kindOf(file, value, fn);

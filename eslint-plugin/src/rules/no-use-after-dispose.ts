@@ -1,6 +1,7 @@
 /**
- * Rule `no-use-after-dispose`: a value is read, returned or captured after it was disposed on every path that leads here, through aliases
- * and stable places such as `vars[v]` too; and a `using` variable is returned, which disposes it before the caller sees it.
+ * Rule `no-use-after-dispose`: a value is read, returned or captured after it was disposed on every
+ * path that leads here, through aliases and stable places such as `vars[v]` too; and a `using`
+ * variable is returned, which disposes it before the caller sees it.
  */
 import type { TSESLint } from "@typescript-eslint/utils";
 import ts from "typescript";

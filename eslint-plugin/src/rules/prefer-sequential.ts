@@ -1,6 +1,6 @@
 /**
- * Rule `prefer-sequential`: a `forward` that only passes its input through the class's own layers, one after the other. `Sequential` does that
- * and disposes every intermediate.
+ * Rule `prefer-sequential`: a `forward` that only passes its input through the class's own layers,
+ * one after the other. `Sequential` does that and disposes every intermediate.
  */
 import ts from "typescript";
 import { unwrap } from "../analysis/oracle.ts";

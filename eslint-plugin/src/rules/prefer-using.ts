@@ -1,5 +1,6 @@
 /**
- * Rule `prefer-using`: `dispose()` as the last word of a block, or alone in a `finally`, is what `using` does, also when something throws.
+ * Rule `prefer-using`: `dispose()` as the last word of a block, or alone in a `finally`, is what
+ * `using` does, also when something throws.
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
@@ -122,7 +123,10 @@ function leaves(file: FileAnalysis, id: ts.Identifier, methods: readonly string[
   );
 }
 
-/** Only other disposals come after it. Order among them changes from first-in to last-in, which no disposal can see. */
+/**
+ * Only other disposals come after it. Order among them changes from first-in to last-in, which no
+ * disposal can see.
+ */
 function isTail(file: FileAnalysis, block: ts.Block, call: ts.ExpressionStatement): boolean {
   return block.statements.slice(block.statements.indexOf(call) + 1).every((s) => {
     if (

@@ -1,6 +1,7 @@
 /**
- * Rule `require-disposal`: a variable is given a fresh value that is not disposed, returned or handed on, on all paths or on some. Where the
- * value provably stays in its block, `const` becomes `using` by autofix; otherwise the cure is a suggestion.
+ * Rule `require-disposal`: a variable is given a fresh value that is not disposed, returned or
+ * handed on, on all paths or on some. Where the value provably stays in its block, `const` becomes
+ * `using` by autofix; otherwise the cure is a suggestion.
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
@@ -97,7 +98,9 @@ function listOf({ site }: Leak): ts.VariableStatement | undefined {
     : undefined;
 }
 
-/** Proved: owned once, only borrowed afterwards, never captured by anything that outlives the block. */
+/**
+ * Proved: owned once, only borrowed afterwards, never captured by anything that outlives the block.
+ */
 function canBecomeUsing(file: FileAnalysis, leak: Leak): boolean {
   const { cell } = leak;
   if (cell.owned.shape !== "one" || !listOf(leak) || !cell.declaration || !cell.name) return false;

@@ -1,6 +1,7 @@
 /**
- * Rule `require-member-disposal`: a class that stores fresh values in its fields must dispose each of them in its `dispose()`, and must have
- * one. Fields given from outside, and classes whose base manages their fields (modules), are left alone.
+ * Rule `require-member-disposal`: a class that stores fresh values in its fields must dispose each
+ * of them in its `dispose()`, and must have one. Fields given from outside, and classes whose base
+ * manages their fields (modules), are left alone.
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
@@ -140,7 +141,10 @@ function checkEmpty(
   }
 }
 
-/** Fields assigned a fresh value anywhere in the class, and containers in fields that one is put into. */
+/**
+ * Fields assigned a fresh value anywhere in the class, and containers in fields that one is put
+ * into.
+ */
 function ownedMembers(file: FileAnalysis, node: ts.ClassLikeDeclaration): Member[] {
   const found = new Map<string, Member>();
   const shared = new Set<string>();
@@ -233,7 +237,10 @@ const innermost = (value: ts.Expression): ts.Expression => unwrap(value);
 const isStatic = (member: ts.Declaration): boolean =>
   (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static) !== 0;
 
-/** Whether the field is also put into a list, a table or somebody else's hands, which may do the disposing. */
+/**
+ * Whether the field is also put into a list, a table or somebody else's hands, which may do the
+ * disposing.
+ */
 function sharedElsewhere(
   file: FileAnalysis,
   node: ts.ClassLikeDeclaration,
@@ -315,7 +322,8 @@ function mentions(method: Method, field: string): boolean {
   let found = false;
   const visit = (node: ts.Node): void => {
     if (found) return;
-    if (ts.isForOfStatement(node) && isEmpty(node.statement)) return; // looks at them and does nothing
+    // looks at them and does nothing
+    if (ts.isForOfStatement(node) && isEmpty(node.statement)) return;
     if (ts.isPropertyAccessExpression(node) && node.name.text === field) found = true;
     else if (
       ts.isElementAccessExpression(node) &&

@@ -1,6 +1,6 @@
 /**
- * Rule `require-scope-pairing`: a scope that is opened must be closed on every path: `newDisposeScope()` by `using`, a begin/end pair with the
- * end in `finally`.
+ * Rule `require-scope-pairing`: a scope that is opened must be closed on every path:
+ * `newDisposeScope()` by `using`, a begin/end pair with the end in `finally`.
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
@@ -108,7 +108,10 @@ function handedOn(file: FileAnalysis, id: ts.Identifier, depth = 0): boolean {
     fate.literal !== null
   );
 }
-/** Whether a function that is given a scope may close or keep it: not when its body shows that it only uses it. */
+/**
+ * Whether a function that is given a scope may close or keep it: not when its body shows that it
+ * only uses it.
+ */
 function mayClose(
   file: FileAnalysis,
   call: ts.CallExpression,
@@ -140,7 +143,10 @@ const disposes = (id: ts.Identifier): boolean => {
 const disposedInFinally = (id: ts.Identifier): boolean => disposes(id) && inFinally(id);
 
 const inFinally = (node: ts.Node): boolean => inPart(node, (attempt) => attempt.finallyBlock);
-/** An end in `catch`, beside the one that the undisturbed path reaches, is `finally` written by hand. */
+/**
+ * An end in `catch`, beside the one that the undisturbed path reaches, is `finally` written by
+ * hand.
+ */
 const inCatch = (node: ts.Node): boolean => inPart(node, (attempt) => attempt.catchClause);
 function inPart(node: ts.Node, part: (attempt: ts.TryStatement) => ts.Node | undefined): boolean {
   for (
@@ -153,7 +159,10 @@ function inPart(node: ts.Node, part: (attempt: ts.TryStatement) => ts.Node | und
   return false;
 }
 
-/** `run(() => begin(), () => end(), …)` and `beforeEach(begin); afterEach(end)`: another callback of the same function or file closes it. */
+/**
+ * `run(() => begin(), () => end(), …)` and `beforeEach(begin); afterEach(end)`: another callback of
+ * the same function or file closes it.
+ */
 function endedBeside(fn: ts.Node, end: string): boolean {
   const host = handedTo(fn);
   return (

@@ -1,6 +1,7 @@
 /**
- * Every way a fresh tensor is used, tried in every kind of place it can stand in: functions, methods, callbacks, loops, scopes opened by block,
- * callback or caller. What must be reported follows from two facts only, written down per way and per place; the analysis is not asked.
+ * Every way a fresh tensor is used, tried in every kind of place it can stand in: functions,
+ * methods, callbacks, loops, scopes opened by block, callback or caller. What must be reported
+ * follows from two facts only, written down per way and per place; the analysis is not asked.
  */
 import { suite } from "uvu";
 import plugin from "../../src/index.ts";
@@ -642,7 +643,10 @@ const kept: Tensor[] = []; function adopt(t: Tensor) { kept.push(t); }
 const table: Tensor[] = []; const index = new Map<number, Tensor>(); const slot: { value?: Tensor } = {};
 `;
 
-/** All ways in one place form one file, each with names of its own; a file has one default export, so that place is linted way by way. */
+/**
+ * All ways in one place form one file, each with names of its own; a file has one default export,
+ * so that place is linted way by way.
+ */
 function lintPlace(place: Place, chosen: Way[]): string[][] {
   const names = /\b(f|h|g|M|B|twice|inScope)\b/g;
   const pieces = chosen.map((way, i) =>

@@ -1,5 +1,6 @@
 /**
- * Tests of the rule `no-use-after-dispose`: the hand-written cases of `fixtures/cases/no-use-after-dispose.txt`, with every fix applied.
+ * Tests of the rule `no-use-after-dispose`: the hand-written cases of
+ * `fixtures/cases/no-use-after-dispose.txt`, with every fix applied.
  */
 import { testCases } from "../cases.ts";
 

@@ -1,5 +1,6 @@
 /**
- * The example as a user runs it, for a few steps: it trains, tells a little, and leaks nothing; and its tales hold only the words it says they do.
+ * The example as a user runs it, for a few steps: it trains, tells a little, and leaks nothing; and
+ * its tales hold only the words it says they do.
  */
 import { execFile } from "node:child_process";
 import { join } from "node:path";

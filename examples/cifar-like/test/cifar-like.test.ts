@@ -1,6 +1,6 @@
 /**
- * The example as a user runs it, small: it learns, gathers statistics that serve in evaluation, leaks nothing, and refuses bad options; and its images are what
- * they are said to be.
+ * The example as a user runs it, small: it learns, gathers statistics that serve in evaluation,
+ * leaks nothing, and refuses bad options; and its images are what they are said to be.
  */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
@@ -68,7 +68,8 @@ test("images are deterministic, balanced, and colours say nothing about the kind
   assert.equal(draw(400, 3).pixels, pixels);
   assert.not.equal(draw(400, 4).pixels, pixels);
   for (let k = 0; k < names.length; k++) assert.is(labels.filter((l) => l === k).length, 40);
-  // The mean of each kind in each channel lies near the mean of all: within four standard errors of 40 images with a spread of about 60.
+  // The mean of each kind in each channel lies near the mean of all: within four standard errors of
+  // 40 images with a spread of about 60.
   const mean = (of: (label: number) => boolean, c: number): number => {
     let sum = 0,
       n = 0;

@@ -1,6 +1,6 @@
 /**
- * The example as a user runs it, in processes of its own: it trains, saves and loads, refuses bad options, and when the scope is taken out of its loop it says
- * which line leaks and still trains.
+ * The example as a user runs it, in processes of its own: it trains, saves and loads, refuses bad
+ * options, and when the scope is taken out of its loop it says which line leaks and still trains.
  */
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,5 +1,6 @@
 /**
- * The 26 known leak fixes of the development corpus and the heads whose precision is judged. Used by `main.ts`.
+ * The 26 known leak fixes of the development corpus and the heads whose precision is judged. Used
+ * by `main.ts`.
  */
 export interface Case {
   id: string;

@@ -1,6 +1,7 @@
 /**
- * The development corpus of the lint bench: public repositories with known leak fixes, read from bare git folders under `.cache/lint-corpus`
- * (or `TENURE_LINT_CORPUS`), cloned there when the network allows. Nothing of them is ever written into this repository. Used by `main.ts`.
+ * The development corpus of the lint bench: public repositories with known leak fixes, read from
+ * bare git folders under `.cache/lint-corpus` (or `TENURE_LINT_CORPUS`), cloned there when the
+ * network allows. Nothing of them is ever written into this repository. Used by `main.ts`.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";

@@ -1,5 +1,6 @@
 /**
- * Lints whole heads of the corpus, one project per package of the repository. Used by `main.ts` and when verdicts are written.
+ * Lints whole heads of the corpus, one project per package of the repository. Used by `main.ts` and
+ * when verdicts are written.
  */
 import { existsSync, readdirSync, rmSync, mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
 /**
- * Runs ESLint's Linter over files of a project for the lint bench: once with our rules, once with others, with time per rule. Used by `main.ts`.
+ * Runs ESLint's Linter over files of a project for the lint bench: once with our rules, once with
+ * others, with time per rule. Used by `main.ts`.
  */
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";

@@ -1,7 +1,9 @@
 /**
- * `npm run bench -- lint`: what the lint plugin finds on public code and what it costs. Recall on known leak fixes, precision against the checked-in
- * verdicts (`verdicts.txt`), time and memory beside two rules everybody knows, re-lint of a long file after an edit, and a mutation score on programs
- * of this repository. Corpus code is read from `.cache/lint-corpus` and never copied into the repository; what cannot be had is skipped with its reason.
+ * `npm run bench -- lint`: what the lint plugin finds on public code and what it costs. Recall on
+ * known leak fixes, precision against the checked-in verdicts (`verdicts.txt`), time and memory
+ * beside two rules everybody knows, re-lint of a long file after an edit, and a mutation score on
+ * programs of this repository. Corpus code is read from `.cache/lint-corpus` and never copied into
+ * the repository; what cannot be had is skipped with its reason.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -170,7 +172,10 @@ const spentSoFar = (): number => {
 const median = (list: readonly number[]): number =>
   [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)] ?? 0;
 
-/** Our rules beside two rules of typescript-eslint on the same files, each over a program of its own, in turns; and a long file after an edit. */
+/**
+ * Our rules beside two rules of typescript-eslint on the same files, each over a program of its
+ * own, in turns; and a long file after an edit.
+ */
 function cost(head: HeadResult): string {
   const biggest = [...head.projects].sort((a, b) => b.files.length - a.files.length).slice(0, 3);
   const foreign = { "@typescript-eslint": tseslint.plugin };

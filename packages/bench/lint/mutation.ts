@@ -1,7 +1,9 @@
 /**
- * Mutation score: in clean sources of this repository one `using`, disposal or scope at a time is taken out. Each mutant is run on the null device to see
- * whether it really leaves tensors behind, and linted with `strict`, as `npm run check` does, to see whether that is reported. The sources are the
- * library itself, exercised by `workload.ts`, the examples, run as they are, and the valid programs of the plugin's tests. Used by `main.ts`.
+ * Mutation score: in clean sources of this repository one `using`, disposal or scope at a time is
+ * taken out. Each mutant is run on the null device to see whether it really leaves tensors behind,
+ * and linted with `strict`, as `npm run check` does, to see whether that is reported. The sources
+ * are the library itself, exercised by `workload.ts`, the examples, run as they are, and the valid
+ * programs of the plugin's tests. Used by `main.ts`.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -108,7 +110,8 @@ export async function leftBehind(text: string): Promise<number> {
       const before = memory.stats().threadTotalLiveCount;
       run();
       const left = memory.stats().threadTotalLiveCount - before;
-      await new Promise((done) => setImmediate(done)); // an open scope is noticed and set aside before the next program
+      // an open scope is noticed and set aside before the next program
+      await new Promise((done) => setImmediate(done));
       return left;
     },
   );
@@ -165,7 +168,10 @@ const subjects = (): Subject[] => [
   },
 ];
 
-/** How many tensors a subject leaves behind with one file changed; an error means the mutant does not run, which is no leak. */
+/**
+ * How many tensors a subject leaves behind with one file changed; an error means the mutant does
+ * not run, which is no leak.
+ */
 async function leftBySubject({ entry }: Subject, mutant: Mutant | null): Promise<number> {
   const { outputFiles } = await build({
     stdin: {
@@ -264,7 +270,9 @@ export function lintValid(file: string, text: string): string[] {
 export const validPrograms = (): string[] => readdirSync(folder).filter((f) => f.endsWith(".ts"));
 export const readValid = (file: string): string => readFileSync(join(folder, file), "utf8");
 
-/** Lints files of this repository as `npm run check:lint` does, each with another text than it has. */
+/**
+ * Lints files of this repository as `npm run check:lint` does, each with another text than it has.
+ */
 class Repository {
   readonly #options: ts.CompilerOptions;
   readonly #names: string[];

@@ -1,6 +1,8 @@
 /**
- * Runs as much of the library as calls for tensors, outside of any scope, and frees what it is given: on unchanged sources every section leaves nothing
- * behind. `mutation.ts` bundles it with one source changed and looks at what is left. The null device computes nothing, so only ownership is exercised.
+ * Runs as much of the library as calls for tensors, outside of any scope, and frees what it is
+ * given: on unchanged sources every section leaves nothing behind. `mutation.ts` bundles it with
+ * one source changed and looks at what is left. The null device computes nothing, so only ownership
+ * is exercised.
  */
 import {
   type Tensor,
@@ -386,11 +388,15 @@ export const sections: Readonly<Record<string, () => unknown>> = {
     await saved;
   },
   async gradcheck() {
-    await gradcheck((a) => a.mul(a), [{ shape: [2], values: [1, 2] }]).catch(() => undefined); // the null device's numbers do not agree, and need not
+    // the null device's numbers do not agree, and need not
+    await gradcheck((a) => a.mul(a), [{ shape: [2], values: [1, 2] }]).catch(() => undefined);
   },
 };
 
-/** What each section leaves behind: tensors still alive or found by the garbage collector; -1 for one that threw. */
+/**
+ * What each section leaves behind: tensors still alive or found by the garbage collector; -1 for
+ * one that threw.
+ */
 export async function run(only?: string): Promise<Record<string, number>> {
   await init({ device: "null" });
   const left: Record<string, number> = {};

@@ -1,9 +1,11 @@
 /**
- * Unpacks archives of `@sparticuz/chromium` into a per-user cache folder, once per package version and content. Called by `index.ts` and
- * `chromium.ts`. The files belong to the user's cache: nothing here deletes a finished file, so a driver mapped by another process stays valid.
+ * Unpacks archives of `@sparticuz/chromium` into a per-user cache folder, once per package version
+ * and content. Called by `index.ts` and `chromium.ts`. The files belong to the user's cache:
+ * nothing here deletes a finished file, so a driver mapped by another process stays valid.
  *
- * Any number of processes may unpack at the same time, without a lock: each file is written under a name of its own and renamed over the final
- * name, every process writes the same bytes, and the manifest that declares the folder complete is renamed last.
+ * Any number of processes may unpack at the same time, without a lock: each file is written under a
+ * name of its own and renamed over the final name, every process writes the same bytes, and the
+ * manifest that declares the folder complete is renamed last.
  *
  *     swiftshader-147.0.2-1a2b3c4d5e6f/   libvulkan.so.1   manifest.json            ← complete
  *                                         .partial-4711-0-libvk_swiftshader.so      ← somebody else is writing; swept after a day
@@ -55,7 +57,10 @@ export interface TarFile {
   readonly bytes: Uint8Array;
 }
 
-/** Reads the regular files of an uncompressed ustar or GNU archive. Folders are skipped; links, long names and paths that leave the folder are refused. */
+/**
+ * Reads the regular files of an uncompressed ustar or GNU archive. Folders are skipped; links, long
+ * names and paths that leave the folder are refused.
+ */
 export function readTar(archive: Uint8Array): TarFile[] {
   const files: TarFile[] = [];
   const text = (start: number, length: number): string => {
@@ -130,7 +135,10 @@ export async function findArchivePackage(caller: string): Promise<ArchivePackage
   );
 }
 
-/** Folders to try for the cache, best first: `$XDG_CACHE_HOME`, `~/.cache`, a private folder of the temporary directory. */
+/**
+ * Folders to try for the cache, best first: `$XDG_CACHE_HOME`, `~/.cache`, a private folder of the
+ * temporary directory.
+ */
 export function cacheRoots(): string[] {
   const roots: string[] = [];
   const xdg = process.env["XDG_CACHE_HOME"];
@@ -145,7 +153,8 @@ export function cacheRoots(): string[] {
 }
 
 /**
- * Returns a folder that holds the files of `archives`, unpacking them first when no complete folder exists or when one of its files has the wrong size.
+ * Returns a folder that holds the files of `archives`, unpacking them first when no complete folder
+ * exists or when one of its files has the wrong size.
  * @param name first part of the folder's name
  * @param caller function named in errors
  */
@@ -227,7 +236,9 @@ async function fill(
   );
 }
 
-/** Writes under a private name and renames, so that readers see the old file or the whole new one. */
+/**
+ * Writes under a private name and renames, so that readers see the old file or the whole new one.
+ */
 export async function replaceFile(
   folder: string,
   name: string,
@@ -280,7 +291,10 @@ async function contentHash(
   return hash.digest("hex").slice(0, 12);
 }
 
-/** The temporary directory is shared: there the cache lives in a folder named after the user, and only if nobody else can write to it. */
+/**
+ * The temporary directory is shared: there the cache lives in a folder named after the user, and
+ * only if nobody else can write to it.
+ */
 function privateTemporary(): string {
   return join(tmpdir(), `tenure-cache-${process.getuid?.() ?? "user"}`);
 }

@@ -1,6 +1,8 @@
 /**
- * A headless Chromium with working WebGPU on SwiftShader, from npm packages alone. Called by browser tests and benchmarks; `tenure` itself never loads
- * this file. The unpacked browser belongs to the user's cache folder, the process and its empty profile to the returned object until `close()`.
+ * A headless Chromium with working WebGPU on SwiftShader, from npm packages alone. Called by
+ * browser tests and benchmarks; `tenure` itself never loads this file. The unpacked browser belongs
+ * to the user's cache folder, the process and its empty profile to the returned object until
+ * `close()`.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -15,7 +17,10 @@ export { SoftwareGpuError, type SoftwareGpuErrorCode } from "./errors.ts";
 export { type PageRoute, type PageServer, servePages } from "./pages.ts";
 
 const EXECUTABLE = "chromium";
-/** The browser looks for its graphics libraries beside its executable. The two small archives are for systems without NSS, and without fonts. */
+/**
+ * The browser looks for its graphics libraries beside its executable. The two small archives are
+ * for systems without NSS, and without fonts.
+ */
 const ARCHIVES: readonly Archive[] = [
   { file: "chromium.br", content: { executable: EXECUTABLE } },
   SWIFTSHADER,
@@ -57,7 +62,10 @@ export interface LaunchedChromium extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Unpacks Chromium on first use (about 200 MB in the user's cache folder) and starts it with a new, empty profile. */
+/**
+ * Unpacks Chromium on first use (about 200 MB in the user's cache folder) and starts it with a new,
+ * empty profile.
+ */
 export async function launchChromium(options: LaunchOptions = {}): Promise<LaunchedChromium> {
   requirePlatform("launchChromium", options.platform, options.arch);
   const directory = await unpackOnce("chromium", ARCHIVES, "launchChromium", options.cacheRoots);
@@ -90,7 +98,10 @@ export async function launchChromium(options: LaunchOptions = {}): Promise<Launc
   return { browser, executable, close, [Symbol.asyncDispose]: close };
 }
 
-/** The environment in which the executable starts: this process's, with the packaged libraries and fonts only where the system lacks its own. */
+/**
+ * The environment in which the executable starts: this process's, with the packaged libraries and
+ * fonts only where the system lacks its own.
+ */
 async function workingEnvironment(
   executable: string,
   directory: string,
@@ -116,7 +127,10 @@ async function workingEnvironment(
   );
 }
 
-/** Writes font settings that name the packaged fonts; those of the archive name folders of another machine. */
+/**
+ * Writes font settings that name the packaged fonts; those of the archive name folders of another
+ * machine.
+ */
 async function fontSettings(directory: string): Promise<string> {
   const folders = [
     `<dir>${join(directory, "fonts")}</dir>`,

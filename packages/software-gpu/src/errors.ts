@@ -1,6 +1,6 @@
 /**
- * The one error type of this package. Thrown by every exported function when software WebGPU cannot be provided; the library's `init()` shows its
- * text to the user. Owns nothing.
+ * The one error type of this package. Thrown by every exported function when software WebGPU cannot
+ * be provided; the library's `init()` shows its text to the user. Owns nothing.
  */
 
 /** What went wrong, for callers that react instead of only printing. */

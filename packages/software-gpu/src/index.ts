@@ -1,9 +1,12 @@
 /**
- * Makes a software Vulkan driver (SwiftShader, from inside the npm package `@sparticuz/chromium`) available to WebGPU in this very process, with nothing
- * installed on the system. The device layer of `tenure` calls it when no adapter is found, or when software was asked for. The files belong to the user's
- * cache folder; the environment variables belong to the process until `restore()`, the loaded library until it ends.
+ * Makes a software Vulkan driver (SwiftShader, from inside the npm package `@sparticuz/chromium`)
+ * available to WebGPU in this very process, with nothing installed on the system. The device layer
+ * of `tenure` calls it when no adapter is found, or when software was asked for. The files belong
+ * to the user's cache folder; the environment variables belong to the process until `restore()`,
+ * the loaded library until it ends.
  *
- * Order matters: call this first, then `create([])` of the `webgpu` module and `requestAdapter()`. A `create([])` that found nothing before does no harm.
+ * Order matters: call this first, then `create([])` of the `webgpu` module and `requestAdapter()`.
+ * A `create([])` that found nothing before does no harm.
  */
 import { constants } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -12,7 +15,10 @@ import { messageOf, SoftwareGpuError } from "./errors.ts";
 
 export { SoftwareGpuError, type SoftwareGpuErrorCode } from "./errors.ts";
 
-/** Libraries of the driver: libvk_swiftshader.so, its manifest (which names the library relatively), and the Vulkan loader. */
+/**
+ * Libraries of the driver: libvk_swiftshader.so, its manifest (which names the library relatively),
+ * and the Vulkan loader.
+ */
 export const SWIFTSHADER: Archive = { file: "swiftshader.tar.br", content: "tar" };
 
 const ICD = "vk_swiftshader_icd.json";
@@ -30,7 +36,10 @@ const FILTERS = [
 
 /** Options of {@link installSoftwareVulkan}. All but `force` exist for tests. */
 export interface InstallOptions {
-  /** Choose SwiftShader even where the user named another driver in `VK_DRIVER_FILES` or `VK_ICD_FILENAMES`. */
+  /**
+   * Choose SwiftShader even where the user named another driver in `VK_DRIVER_FILES` or
+   * `VK_ICD_FILENAMES`.
+   */
   readonly force?: boolean;
   readonly platform?: string;
   readonly arch?: string;
@@ -48,14 +57,18 @@ export interface SoftwareVulkan {
   readonly loader: "system" | "packaged";
   /** Folder with the unpacked driver. */
   readonly directory: string;
-  /** Gives the driver variables the values they had before this call. Adapters and devices found in between go on working; a search for others sees the system's drivers again. */
+  /**
+   * Gives the driver variables the values they had before this call. Adapters and devices found in
+   * between go on working; a search for others sees the system's drivers again.
+   */
   readonly restore: () => void;
 }
 
 /**
- * Unpacks SwiftShader, points the Vulkan loader at it and, where the system has no Vulkan loader, loads the packaged one. Safe to call again, and from
- * several processes at once. In a worker thread it takes effect only if the main thread called it first or the worker shares its environment
- * (`env: SHARE_ENV`), because the loader reads the environment of the process.
+ * Unpacks SwiftShader, points the Vulkan loader at it and, where the system has no Vulkan loader,
+ * loads the packaged one. Safe to call again, and from several processes at once. In a worker
+ * thread it takes effect only if the main thread called it first or the worker shares its
+ * environment (`env: SHARE_ENV`), because the loader reads the environment of the process.
  */
 export async function installSoftwareVulkan(options: InstallOptions = {}): Promise<SoftwareVulkan> {
   requirePlatform("installSoftwareVulkan", options.platform, options.arch);
@@ -95,12 +108,18 @@ export async function installSoftwareVulkan(options: InstallOptions = {}): Promi
   }
 }
 
-/** Whether the system has a Vulkan loader at all (the packaged one does not count); without one on Linux, asking for an adapter can only fail. True on platforms that need none. */
+/**
+ * Whether the system has a Vulkan loader at all (the packaged one does not count); without one on
+ * Linux, asking for an adapter can only fail. True on platforms that need none.
+ */
 export function hasSystemVulkan(): boolean {
   return process.platform !== "linux" || (!packagedLoader && loadLibrary(LOADER) === undefined);
 }
 
-/** Whether Vulkan is pointed at the packaged driver: by this thread, by the process that started this one, or by the main thread. */
+/**
+ * Whether Vulkan is pointed at the packaged driver: by this thread, by the process that started
+ * this one, or by the main thread.
+ */
 export function usesPackagedDriver(): boolean {
   const chosen = process.env[CHOICES[0]];
   return (
@@ -113,7 +132,9 @@ export function usesPackagedDriver(): boolean {
 /** The packaged loader is in the process, where it answers to the system's name. */
 let packagedLoader = false;
 
-/** Throws on everything but Linux on x64, with what to install instead. Parameters are for tests. */
+/**
+ * Throws on everything but Linux on x64, with what to install instead. Parameters are for tests.
+ */
 export function requirePlatform(
   caller: string,
   platform: string = process.platform,
@@ -148,8 +169,8 @@ function ensureLoader(packaged: string): "system" | "packaged" {
 }
 
 /**
- * Loads a shared library for the rest of the process. Node refuses everything that is no addon, but only after the system loaded it: that refusal is
- * success here.
+ * Loads a shared library for the rest of the process. Node refuses everything that is no addon, but
+ * only after the system loaded it: that refusal is success here.
  * @returns why the system could not load it
  */
 function loadLibrary(file: string): string | undefined {

@@ -1,6 +1,6 @@
 /**
- * A tiny web server on this machine's loopback address, for pages that need a secure context (WebGPU does). Called by browser tests. Owns its socket and
- * connections until `close()`.
+ * A tiny web server on this machine's loopback address, for pages that need a secure context
+ * (WebGPU does). Called by browser tests. Owns its socket and connections until `close()`.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -20,7 +20,10 @@ export interface PageServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Serves `routes` by exact path, `/` for example, on a port that the system picks. Everything else is a 404. Borrows `routes`: later changes are seen. */
+/**
+ * Serves `routes` by exact path, `/` for example, on a port that the system picks. Everything else
+ * is a 404. Borrows `routes`: later changes are seen.
+ */
 export async function servePages(routes: Readonly<Record<string, PageRoute>>): Promise<PageServer> {
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? "/", "http://localhost").pathname;

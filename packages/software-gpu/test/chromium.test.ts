@@ -1,4 +1,7 @@
-/** The headless Chromium: computes on WebGPU, starts empty, leaves nothing behind. The browser is started in the first test and closed in the last. */
+/**
+ * The headless Chromium: computes on WebGPU, starts empty, leaves nothing behind. The browser is
+ * started in the first test and closed in the last.
+ */
 import { readdirSync } from "node:fs";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";

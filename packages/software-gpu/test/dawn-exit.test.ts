@@ -1,4 +1,7 @@
-/** How processes with a WebGPU device end: by themselves, with the right code, without a crash. A new version of `webgpu` must pass this before it is used. */
+/**
+ * How processes with a WebGPU device end: by themselves, with the right code, without a crash. A
+ * new version of `webgpu` must pass this before it is used.
+ */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { runFixture } from "./helpers.ts";

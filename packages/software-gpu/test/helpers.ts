@@ -1,4 +1,7 @@
-/** Child processes and throw-away folders for the tests of this package. Each test waits for its processes; folders are removed when the test process ends. */
+/**
+ * Child processes and throw-away folders for the tests of this package. Each test waits for its
+ * processes; folders are removed when the test process ends.
+ */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,7 +29,10 @@ export function emptyFolder(): string {
   return folder;
 }
 
-/** Runs a file of `fixtures/` to its end, or kills it after 60 seconds. `env` is the whole environment. */
+/**
+ * Runs a file of `fixtures/` to its end, or kills it after 60 seconds. `env` is the whole
+ * environment.
+ */
 export function runFixture(
   name: string,
   args: readonly string[],

@@ -1,4 +1,7 @@
-/** The packaged driver: found from an empty environment, unpacked by several processes at once, repaired, and refused where it cannot work. */
+/**
+ * The packaged driver: found from an empty environment, unpacked by several processes at once,
+ * repaired, and refused where it cannot work.
+ */
 import {
   readdirSync,
   readFileSync,

@@ -1,5 +1,6 @@
 /**
- * Everything users import from `tenure/scheduler`: planning programs, from JSON or traced, with and without a GPU. Named re-exports only.
+ * Everything users import from `tenure/scheduler`: planning programs, from JSON or traced, with and
+ * without a GPU. Named re-exports only.
  */
 export {
   Program,

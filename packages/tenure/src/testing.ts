@@ -1,6 +1,7 @@
 /**
- * Everything users import from `tenure/testing`: checks for tests of code that makes tensors. `installTestHooks` adds a check after every test file; under
- * another runner, call the function it returns when a file is done. Borrows what it is given and owns nothing.
+ * Everything users import from `tenure/testing`: checks for tests of code that makes tensors.
+ * `installTestHooks` adds a check after every test file; under another runner, call the function it
+ * returns when a file is done. Borrows what it is given and owns nothing.
  */
 import "./base/polyfills.ts";
 import "./autograd/backward.ts";
@@ -16,14 +17,18 @@ import { type NestedArray, Tensor } from "./tensor/tensor.ts";
 export { gradcheck, type GradCheckOptions } from "./autograd/gradcheck.ts";
 export { assertNoLeaks } from "./ownership/evidence.ts";
 
-/** How far apart two numbers may lie: `|actual - expected| <= abs + rel·|expected|`. A plain number is both. */
+/**
+ * How far apart two numbers may lie: `|actual - expected| <= abs + rel·|expected|`. A plain number
+ * is both.
+ */
 export type Tolerance = number | { readonly rel?: number; readonly abs?: number };
 
 /** What `assertClose` compares. */
 export type Comparable = Tensor | NestedArray | ArrayBufferView;
 
 /**
- * Checks that two arrays have the same shape and close elements. NaN matches NaN, infinities match themselves. A flat list on either side matches any shape.
+ * Checks that two arrays have the same shape and close elements. NaN matches NaN, infinities match
+ * themselves. A flat list on either side matches any shape.
  * @throws ShapeError, or TenureError naming the worst element
  */
 export async function assertClose(
@@ -73,8 +78,9 @@ export type FileCheck = () => Promise<string[]>;
 let installed: FileCheck | null = null;
 
 /**
- * Adds checks that run after each test file: the device reported no error, no tensor of the file is alive, and the garbage collector had to reclaim none.
- * Installs once per process. @returns the check, for test runners other than Tenure's
+ * Adds checks that run after each test file: the device reported no error, no tensor of the file is
+ * alive, and the garbage collector had to reclaim none. Installs once per process. @returns the
+ * check, for test runners other than Tenure's
  */
 export function installTestHooks(): FileCheck {
   if (installed !== null) return installed;

@@ -1,5 +1,6 @@
 /**
- * What the tests of this package share: a device with every check switched on, plain float64 references, views of all kinds, golden files. Tests only.
+ * What the tests of this package share: a device with every check switched on, plain float64
+ * references, views of all kinds, golden files. Tests only.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -10,7 +11,10 @@ import { installTestHooks } from "tenure/testing";
 import { checking } from "../src/runtime/compile.ts";
 import { debugging, runtime } from "../src/runtime/execute.ts";
 
-/** A device, with all plans verified, recycled buffers poisoned, and leak and error checks after the file. */
+/**
+ * A device, with all plans verified, recycled buffers poisoned, and leak and error checks after the
+ * file.
+ */
 export async function setup(): Promise<DeviceInfo> {
   checking.plans = true;
   debugging.poison = true;
@@ -24,7 +28,10 @@ export function takeDeviceErrors(): TenureError[] {
   return runtime.device?.errorLog.splice(0) ?? [];
 }
 
-/** Runs `fn`, which must throw (or reject with) an error of class `type` whose text matches every pattern. */
+/**
+ * Runs `fn`, which must throw (or reject with) an error of class `type` whose text matches every
+ * pattern.
+ */
 export async function rejects(
   fn: () => unknown,
   type: new (...args: never[]) => Error,

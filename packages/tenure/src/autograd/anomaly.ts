@@ -1,6 +1,7 @@
 /**
- * Finding the op that made the first NaN or infinity, forward or backward. Every float result is reduced to one truth value on the device while `fn` runs;
- * nothing is read before it has ended. Called by users whose loss went wrong.
+ * Finding the op that made the first NaN or infinity, forward or backward. Every float result is
+ * reduced to one truth value on the device while `fn` runs; nothing is read before it has ended.
+ * Called by users whose loss went wrong.
  */
 import { isFloat } from "../base/dtype.ts";
 import { NumericError } from "../base/errors.ts";
@@ -17,7 +18,8 @@ import { observer, runOp } from "../tensor/run.ts";
 /**
  * Runs `fn` (also an async one) and checks every result on the way.
  * @returns what `fn` returns
- * @throws NumericError naming the first op whose result is not finite, its shape and the line that called it
+ * @throws NumericError naming the first op whose result is not finite, its shape and the line that
+ *   called it
  */
 export async function detectAnomaly<T>(fn: () => T | Promise<T>): Promise<T> {
   checkFunction("detectAnomaly", fn);

@@ -1,6 +1,8 @@
 /**
- * The backward pass: nodes reachable from the root, newest first, each handing gradients to the records of its inputs. What a node saved is freed as soon as
- * it was used. All temporaries live in scopes of their own: whatever throws, nothing leaks and no leaf is half updated. Called by `Tensor.backward` and `grad`.
+ * The backward pass: nodes reachable from the root, newest first, each handing gradients to the
+ * records of its inputs. What a node saved is freed as soon as it was used. All temporaries live in
+ * scopes of their own: whatever throws, nothing leaks and no leaf is half updated. Called by
+ * `Tensor.backward` and `grad`.
  */
 import { isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, GradError, ShapeError } from "../base/errors.ts";
@@ -21,7 +23,9 @@ import { type BackwardOptions, Tensor, call, engine, wrap } from "../tensor/tens
 
 const run: Run = (op, inputs, attrs, words) => call(op, inputs.map(asTensor), attrs, words);
 
-/** Gradient rules see tensors as opaque values, hooks are the user's; here they are tensors again. */
+/**
+ * Gradient rules see tensors as opaque values, hooks are the user's; here they are tensors again.
+ */
 export function asTensor(value: unknown): Tensor {
   if (!(value instanceof Tensor))
     throw new ArgumentError(
@@ -33,7 +37,10 @@ export function asTensor(value: unknown): Tensor {
   return value;
 }
 
-/** Runs ops of a recorded pass. One without a gradient would end the graph there, so the op whose gradient needs it says so. */
+/**
+ * Runs ops of a recorded pass. One without a gradient would end the graph there, so the op whose
+ * gradient needs it says so.
+ */
 function recordedRun({ op: { name } }: GradNode): Run {
   return (op, inputs, attrs, words) => {
     try {
@@ -53,7 +60,10 @@ function recordedRun({ op: { name } }: GradNode): Run {
 /** Gradients under way, by the record they belong to. */
 type Pending = Map<Gradient, Tensor>;
 
-/** @throws GradError when the root has no graph, the graph was freed, or a saved value was overwritten */
+/**
+ * @throws GradError when the root has no graph, the graph was freed, or a saved value was
+ *   overwritten
+ */
 export function backward(
   root: Tensor,
   gradient: Tensor | undefined,
@@ -79,8 +89,8 @@ export interface Wanted {
 }
 
 /**
- * Gradients of `roots` with respect to every leaf and to the records in `wanted`. Tensors in the result belong to `scope`.
- * Without `seeds` each root must have one element.
+ * Gradients of `roots` with respect to every leaf and to the records in `wanted`. Tensors in the
+ * result belong to `scope`. Without `seeds` each root must have one element.
  */
 export function propagate(
   roots: readonly Tensor[],
@@ -284,12 +294,16 @@ function addTo(map: Pending, record: Gradient, g: Tensor, scope: DisposeScope): 
   map.set(record, total);
 }
 
-/** Adds `g` to a leaf's gradient. The leaf keeps its own reference; a gradient that shares bytes with anything else is copied first. */
+/**
+ * Adds `g` to a leaf's gradient. The leaf keeps its own reference; a gradient that shares bytes
+ * with anything else is copied first.
+ */
 function accumulate(leaf: Gradient, g: Tensor): void {
   const before = leaf.grad;
   let result = g;
   if (before !== null) {
-    const old = wrap(new TensorHandle(before.storage, before.layout, before.dtype, null)); // whatever the user did to it
+    // whatever the user did to it
+    const old = wrap(new TensorHandle(before.storage, before.layout, before.dtype, null));
     result = old.add(g);
   } else if (
     g[HANDLE].storage.refs > 1 ||

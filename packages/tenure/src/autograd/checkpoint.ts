@@ -1,6 +1,8 @@
 /**
- * Checkpointing: keep a function's inputs instead of its intermediates, and run it again in the backward pass (Griewank & Walther 2000; Chen et al. 2016,
- * arXiv 1604.06174). The tape of the first run is looked at and dropped before anything has run, so it never costs memory. Called by users and by nn.
+ * Checkpointing: keep a function's inputs instead of its intermediates, and run it again in the
+ * backward pass (Griewank & Walther 2000; Chen et al. 2016, arXiv 1604.06174). The tape of the
+ * first run is looked at and dropped before anything has run, so it never costs memory. Called by
+ * users and by nn.
  */
 import { GradError } from "../base/errors.ts";
 import { checkFunction } from "../base/options.ts";
@@ -20,7 +22,10 @@ import { autocast, enableGrad } from "./mode.ts";
 /** What a checkpoint's node remembers besides its inputs, which it saves like any op. */
 interface CheckpointAttrs {
   readonly fn: (...inputs: Tensor[]) => Tensor;
-  /** The inputs' records, kept by the node's edges. Its further edges are what `fn` reached by itself, parameters for example. */
+  /**
+   * The inputs' records, kept by the node's edges. Its further edges are what `fn` reached by
+   * itself, parameters for example.
+   */
   readonly inputs: readonly (Gradient | null)[];
   readonly random: ReturnType<typeof generatorState>;
   /** Whether autocast was on. */
@@ -30,7 +35,10 @@ interface CheckpointAttrs {
 
 let recomputing = false;
 
-/** True while a checkpointed function runs for the second time: running statistics must not be updated again. */
+/**
+ * True while a checkpointed function runs for the second time: running statistics must not be
+ * updated again.
+ */
 export function isRecomputing(): boolean {
   return recomputing;
 }
@@ -72,7 +80,8 @@ const checkpointOp: OpDef<CheckpointAttrs> = {
 };
 
 /**
- * `fn(...inputs)`, without keeping what `fn` computes on the way for the backward pass: it runs again there, with the same random numbers.
+ * `fn(...inputs)`, without keeping what `fn` computes on the way for the backward pass: it runs
+ * again there, with the same random numbers.
  * @param fn synchronous, returns one tensor; it must compute the same when called again
  * @throws GradError when `fn` returns anything but one tensor
  */
@@ -90,7 +99,8 @@ export function checkpoint<A extends readonly Tensor[]>(
       dtype: h.dtype,
       version: h.storage.version,
     }));
-    const before = new GradNode(checkpointOp, null, [], [], [], [], null, "").id; // nodes of fn come after it
+    // nodes of fn come after it
+    const before = new GradNode(checkpointOp, null, [], [], [], [], null, "").id;
     const result: unknown = fn(...inputs);
     if (!(result instanceof Tensor))
       throw new GradError(

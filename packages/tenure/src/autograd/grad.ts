@@ -1,5 +1,6 @@
 /**
- * Functional autograd: gradients of a function instead of a graph. Called by users; leaves `t.grad` of every tensor alone.
+ * Functional autograd: gradients of a function instead of a graph. Called by users; leaves `t.grad`
+ * of every tensor alone.
  */
 import { ArgumentError, GradError } from "../base/errors.ts";
 import { checkFunction, checkOptions, describeValue } from "../base/options.ts";
@@ -19,8 +20,9 @@ export interface GradOptions {
 }
 
 /**
- * The function that returns `fn`'s value and its gradients with respect to every float argument (null for the others).
- * `fn` must return a tensor with one element. Results belong to the caller's scope; everything else made inside is freed.
+ * The function that returns `fn`'s value and its gradients with respect to every float argument
+ * (null for the others). `fn` must return a tensor with one element. Results belong to the caller's
+ * scope; everything else made inside is freed.
  */
 export function valueAndGrad<A extends readonly Tensor[]>(
   fn: (...args: A) => Tensor,

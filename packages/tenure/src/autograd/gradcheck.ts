@@ -1,5 +1,6 @@
 /**
- * Comparing gradients with finite differences: the test of every differentiable op. Called by tests of Tenure and of libraries on top.
+ * Comparing gradients with finite differences: the test of every differentiable op. Called by tests
+ * of Tenure and of libraries on top.
  */
 import { GradError } from "../base/errors.ts";
 import { checkFunction, checkOptions } from "../base/options.ts";
@@ -15,7 +16,8 @@ export interface GradCheckOptions {
 }
 
 /**
- * Checks the gradients of `fn` at the given points by central differences along a fixed random direction of the output.
+ * Checks the gradients of `fn` at the given points by central differences along a fixed random
+ * direction of the output.
  * @throws GradError naming the input and element that disagree
  */
 export async function gradcheck(

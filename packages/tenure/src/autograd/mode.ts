@@ -1,6 +1,6 @@
 /**
- * Switching the tape off and on, and mixed precision on and off. A mode is a fact of the running job: functions passed here must be synchronous. Called by users
- * and by optimizers.
+ * Switching the tape off and on, and mixed precision on and off. A mode is a fact of the running
+ * job: functions passed here must be synchronous. Called by users and by optimizers.
  */
 import { AsyncScopeError } from "../base/errors.ts";
 import { checkFlag, checkFunction, checkOptions } from "../base/options.ts";
@@ -9,7 +9,8 @@ import { castMode, gradMode } from "../tensor/tape.ts";
 
 function withMode<T>(op: string, mode: { enabled: boolean }, enabled: boolean, fn: () => T): T {
   if (typeof fn !== "function") checkFunction(op, fn);
-  // A promise of a read may come out; an async function may not go in: what follows its first await would run in the caller's mode.
+  // A promise of a read may come out; an async function may not go in: what follows its first await
+  // would run in the caller's mode.
   if (fn.constructor.name === "AsyncFunction")
     throw new AsyncScopeError(
       op,
@@ -24,12 +25,18 @@ function withMode<T>(op: string, mode: { enabled: boolean }, enabled: boolean, f
   }
 }
 
-/** Runs `fn` without recording gradients. `fn` may return a pending read. @throws AsyncScopeError for an async function */
+/**
+ * Runs `fn` without recording gradients. `fn` may return a pending read. @throws AsyncScopeError
+ * for an async function
+ */
 export function noGrad<T>(fn: () => T): T {
   return withMode("noGrad", gradMode, false, fn);
 }
 
-/** Runs `fn` with gradients recorded, inside a `noGrad`. @throws AsyncScopeError for an async function */
+/**
+ * Runs `fn` with gradients recorded, inside a `noGrad`. @throws AsyncScopeError for an async
+ * function
+ */
 export function enableGrad<T>(fn: () => T): T {
   return withMode("enableGrad", gradMode, true, fn);
 }
@@ -40,9 +47,11 @@ export function isGradEnabled(): boolean {
 }
 
 /**
- * Mixed precision, as torch.autocast: inside `fn`, matrix products, convolutions and attention take and give float16, while sums, losses, norms and exponentials
- * stay in float32. Parameters stay float32 and so do their gradients; train with a `GradScaler`, because small gradients vanish in float16 on the way. Call it
- * around the forward pass and the loss; `backward()` computes each op as it was recorded.
+ * Mixed precision, as torch.autocast: inside `fn`, matrix products, convolutions and attention take
+ * and give float16, while sums, losses, norms and exponentials stay in float32. Parameters stay
+ * float32 and so do their gradients; train with a `GradScaler`, because small gradients vanish in
+ * float16 on the way. Call it around the forward pass and the loss; `backward()` computes each op
+ * as it was recorded.
  * @param options `enabled: false` switches it off, also inside another autocast
  * @throws DTypeError on a device without shader-f16, AsyncScopeError for an async function
  */

@@ -1,5 +1,6 @@
 /**
- * Numbers as the 32-bit words that uniforms hold. Used by kernels' params and by ops' per-call scalars. Owns nothing.
+ * Numbers as the 32-bit words that uniforms hold. Used by kernels' params and by ops' per-call
+ * scalars. Owns nothing.
  */
 const scratch = new DataView(new ArrayBuffer(4));
 

@@ -1,13 +1,17 @@
 /**
- * Element types: their byte size, WGSL spelling and the promotion rule for mixed operands. Used by every layer; owns nothing.
- * `bool` is stored as one u32 per element (0 or 1), since WGSL has no host-shareable bool.
+ * Element types: their byte size, WGSL spelling and the promotion rule for mixed operands. Used by
+ * every layer; owns nothing. `bool` is stored as one u32 per element (0 or 1), since WGSL has no
+ * host-shareable bool.
  */
 import { DTypeError } from "./errors.ts";
 
 /** The element types a tensor can have. */
 export type DType = "float32" | "float16" | "int32" | "uint32" | "bool";
 
-/** Host array that holds elements of a dtype as they come back from the device. `float16` is read back widened to float32. */
+/**
+ * Host array that holds elements of a dtype as they come back from the device. `float16` is read
+ * back widened to float32.
+ */
 export type HostArray = Float32Array | Int32Array | Uint32Array | Uint8Array;
 
 interface DTypeInfo {
@@ -52,7 +56,10 @@ export function isFloat(dtype: DType): boolean {
   return dtype === "float32" || dtype === "float16";
 }
 
-/** The dtype both operands are converted to before an arithmetic op, as in PyTorch (bool < uint32 < int32 < float16 < float32). */
+/**
+ * The dtype both operands are converted to before an arithmetic op, as in PyTorch (bool < uint32 <
+ * int32 < float16 < float32).
+ */
 export function promote(a: DType, b: DType): DType {
   return table[a].rank >= table[b].rank ? a : b;
 }

@@ -1,6 +1,7 @@
 /**
- * The few facts about the host that Tenure reads: environment variables, development mode, built-in modules. Bundlers see no import.
- * Called by ownership (async context, development checks) and device (choice of adapter). Owns nothing.
+ * The few facts about the host that Tenure reads: environment variables, development mode, built-in
+ * modules. Bundlers see no import. Called by ownership (async context, development checks) and
+ * device (choice of adapter). Owns nothing.
  */
 interface ProcessLike {
   readonly env?: Record<string, string | undefined>;
@@ -37,7 +38,10 @@ export function warn(message: string): void {
   sink(message);
 }
 
-/** Replaces where warnings go; returns the previous sink. Used by tests and by hosts with their own log. */
+/**
+ * Replaces where warnings go; returns the previous sink. Used by tests and by hosts with their own
+ * log.
+ */
 export function setWarnSink(next: WarnSink): WarnSink {
   const previous = sink;
   sink = next;

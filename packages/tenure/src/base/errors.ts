@@ -1,6 +1,7 @@
 /**
- * Every error Tenure throws. Text is always `op: expected X, got Y; do Z`, with the parts also as fields, so that a caller can react to them.
- * A message that begins with `internal:` is a bug in Tenure. Owns nothing.
+ * Every error Tenure throws. Text is always `op: expected X, got Y; do Z`, with the parts also as
+ * fields, so that a caller can react to them. A message that begins with `internal:` is a bug in
+ * Tenure. Owns nothing.
  */
 
 /** Root of all errors thrown by Tenure. */
@@ -110,7 +111,10 @@ export const outOfMemoryReport: { make: () => string } = { make: () => "" };
 
 /** The device had no room for an allocation. */
 export class OutOfMemoryError extends TenureError {
-  /** What held memory at that moment: owned, pooled and device bytes, and the largest groups of live tensors by the line that made them. */
+  /**
+   * What held memory at that moment: owned, pooled and device bytes, and the largest groups of live
+   * tensors by the line that made them.
+   */
   readonly report: string = outOfMemoryReport.make();
 }
 /** The device was lost, shut down or could not be had. */

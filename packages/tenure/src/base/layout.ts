@@ -1,11 +1,15 @@
 /**
- * Layout: how a tensor's elements lie in its storage (shape, strides, offset, all in elements). Views share a storage and differ only in layout.
- * Pure values, never mutated; read by ops, kernels and runtime. Owns nothing.
+ * Layout: how a tensor's elements lie in its storage (shape, strides, offset, all in elements).
+ * Views share a storage and differ only in layout. Pure values, never mutated; read by ops, kernels
+ * and runtime. Owns nothing.
  */
 import { ShapeError } from "./errors.ts";
 import { type Shape, formatShape, sizeOf } from "./shape.ts";
 
-/** Geometry of a view. Element `i` lies at `offset + Σ i[k]·strides[k]` of the storage. A stride of 0 repeats. */
+/**
+ * Geometry of a view. Element `i` lies at `offset + Σ i[k]·strides[k]` of the storage. A stride of
+ * 0 repeats.
+ */
 export interface Layout {
   readonly shape: Shape;
   /** One stride per dimension, in elements. */
@@ -50,7 +54,10 @@ export function stridedLayout(shape: Shape, strides: readonly number[], offset: 
   return { shape, strides, offset, size, contiguous };
 }
 
-/** The same elements repeated to `shape` by stride 0, aligned at the right. The caller has checked that they broadcast. */
+/**
+ * The same elements repeated to `shape` by stride 0, aligned at the right. The caller has checked
+ * that they broadcast.
+ */
 export function broadcastLayout(layout: Layout, shape: Shape): Layout {
   const pad = shape.length - layout.shape.length;
   const strides = shape.map((_, i) =>
@@ -68,8 +75,9 @@ export function permuteLayout(layout: Layout, order: readonly number[]): Layout 
 }
 
 /**
- * The layout of `shape` over the same elements in the same order, or `undefined` when strides cannot express it and a copy is needed.
- * Dimensions are grouped greedily: a group of old dimensions that is contiguous within itself can be split any way.
+ * The layout of `shape` over the same elements in the same order, or `undefined` when strides
+ * cannot express it and a copy is needed. Dimensions are grouped greedily: a group of old
+ * dimensions that is contiguous within itself can be split any way.
  */
 export function reshapeLayout(layout: Layout, shape: Shape): Layout | undefined {
   if (layout.contiguous) return { ...contiguousLayout(shape), offset: layout.offset };
@@ -109,7 +117,8 @@ export function reshapeLayout(layout: Layout, shape: Shape): Layout | undefined 
 }
 
 /**
- * `start ≤ i < end` by `step` along `axis`. Negative positions count from the end, as in NumPy; positions are clamped to the dimension.
+ * `start ≤ i < end` by `step` along `axis`. Negative positions count from the end, as in NumPy;
+ * positions are clamped to the dimension.
  * @throws ShapeError when `step` is not a positive integer.
  */
 export function sliceLayout(
@@ -150,8 +159,9 @@ export function sliceLayout(
 }
 
 /**
- * The same view with neighbouring dimensions merged wherever every given layout allows it, and dimensions of 1 dropped:
- * kernels then do the least index arithmetic. All layouts must have the same shape; at least one dimension remains.
+ * The same view with neighbouring dimensions merged wherever every given layout allows it, and
+ * dimensions of 1 dropped: kernels then do the least index arithmetic. All layouts must have the
+ * same shape; at least one dimension remains.
  */
 export function collapse(layouts: readonly Layout[]): { shape: number[]; strides: number[][] } {
   const shape: number[] = [],
@@ -179,7 +189,10 @@ export function collapse(layouts: readonly Layout[]): { shape: number[]; strides
   return { shape, strides };
 }
 
-/** The coarsest shape whose dimensions split those of both: every layout over either has one over it. `undefined` when there is none, or the sizes differ. */
+/**
+ * The coarsest shape whose dimensions split those of both: every layout over either has one over
+ * it. `undefined` when there is none, or the sizes differ.
+ */
 export function refineShapes(a: Shape, b: Shape): number[] | undefined {
   if (sizeOf(a) !== sizeOf(b)) return undefined;
   if (sizeOf(a) <= 1) return [...a];
@@ -200,7 +213,10 @@ export function refineShapes(a: Shape, b: Shape): number[] | undefined {
   return dims;
 }
 
-/** Whether two layouts over shapes of one size visit the same elements of a storage in the same order. */
+/**
+ * Whether two layouts over shapes of one size visit the same elements of a storage in the same
+ * order.
+ */
 export function sameElements(a: Layout, b: Layout): boolean {
   if (a.size !== b.size || a.offset !== b.offset) return false;
   if (a.contiguous && b.contiguous) return true;
@@ -209,7 +225,10 @@ export function sameElements(a: Layout, b: Layout): boolean {
   return x.length === y.length && x.every(([d, s], i) => d === y[i]![0] && s === y[i]![1]);
 }
 
-/** Dimensions and strides of a layout with neighbours merged wherever possible: equal walks have equal lists. */
+/**
+ * Dimensions and strides of a layout with neighbours merged wherever possible: equal walks have
+ * equal lists.
+ */
 function merged(layout: Layout): [size: number, stride: number][] {
   const { shape, strides } = collapse([layout]);
   return shape.map((d, i) => [d, strides[0]![i]!]);

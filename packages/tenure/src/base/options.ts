@@ -1,6 +1,7 @@
 /**
- * Checks of what comes in from outside TypeScript: options objects with misspelt names, callbacks that are none, values told in words. Pure functions, called
- * where the public API begins; they cost nothing where no options are passed.
+ * Checks of what comes in from outside TypeScript: options objects with misspelt names, callbacks
+ * that are none, values told in words. Pure functions, called where the public API begins; they
+ * cost nothing where no options are passed.
  */
 import { ArgumentError } from "./errors.ts";
 
@@ -77,7 +78,10 @@ export function checkFlag(op: string, name: string, value: unknown): void {
     );
 }
 
-/** The name that was surely meant: the same but for case and underscores, its initials (learningRate for lr), or two letters away. */
+/**
+ * The name that was surely meant: the same but for case and underscores, its initials (learningRate
+ * for lr), or two letters away.
+ */
 export function closest(key: string, names: readonly string[]): string | undefined {
   const plain = (s: string): string => s.replace(/[^A-Za-z0-9]/g, "").toLowerCase();
   const initials = key

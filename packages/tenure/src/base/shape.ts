@@ -1,5 +1,6 @@
 /**
- * Shape arithmetic: sizes, broadcasting, axis normalisation. Pure functions on number arrays, called by every op's `infer`. Owns nothing.
+ * Shape arithmetic: sizes, broadcasting, axis normalisation. Pure functions on number arrays,
+ * called by every op's `infer`. Owns nothing.
  */
 import { ShapeError } from "./errors.ts";
 
@@ -26,7 +27,8 @@ export function sameShape(a: Shape, b: Shape): boolean {
 }
 
 /**
- * The shape two operands broadcast to, by NumPy's rule: align at the right, a dimension of 1 stretches.
+ * The shape two operands broadcast to, by NumPy's rule: align at the right, a dimension of 1
+ * stretches.
  * @throws ShapeError when a pair of dimensions differs and neither is 1.
  */
 export function broadcastShapes(op: string, a: Shape, b: Shape): Shape {

@@ -1,6 +1,8 @@
 /**
- * Checkpoints: one safetensors file with everything a training run needs to continue bit by bit. A model's tensors have their PyTorch names, so PyTorch loads
- * the same file. Written atomically, in Node; elsewhere use `toSafetensors` and the host's own storage. Borrows what it saves and owns nothing.
+ * Checkpoints: one safetensors file with everything a training run needs to continue bit by bit. A
+ * model's tensors have their PyTorch names, so PyTorch loads the same file. Written atomically, in
+ * Node; elsewhere use `toSafetensors` and the host's own storage. Borrows what it saves and owns
+ * nothing.
  */
 import { builtin } from "../base/env.ts";
 import { ArgumentError, TenureError } from "../base/errors.ts";
@@ -36,7 +38,9 @@ export interface CheckpointParts {
   readonly optimizer?: SavedOptimizer;
   readonly schedule?: SavedNumbers;
   readonly loader?: SavedNumbers;
-  /** Where the random generator stands; true by default, if anything but the model is in the file. */
+  /**
+   * Where the random generator stands; true by default, if anything but the model is in the file.
+   */
   readonly random?: boolean;
 }
 
@@ -90,7 +94,10 @@ function checkParts(op: string, parts: CheckpointParts): void {
   needOptions(op, parts, ["model", "optimizer", "schedule", "loader", "random"]);
 }
 
-/** The bytes of a checkpoint: what `saveCheckpoint` writes. Reads are pinned at once: later steps do not change what is saved. */
+/**
+ * The bytes of a checkpoint: what `saveCheckpoint` writes. Reads are pinned at once: later steps do
+ * not change what is saved.
+ */
 export function packCheckpoint(
   parts: CheckpointParts,
   options: SaveOptions = {},
@@ -133,9 +140,11 @@ export function packCheckpoint(
 let saves = 0;
 
 /**
- * Writes a checkpoint atomically: to a file beside it, flushed to the disk, then renamed over `path`. A crash leaves the old file or the new one, never a part.
- * What is saved is the state at the moment of the call, whatever runs while it is written.
- * @throws ArgumentError for names that clash, TenureError in hosts without files, and what the file system says
+ * Writes a checkpoint atomically: to a file beside it, flushed to the disk, then renamed over
+ * `path`. A crash leaves the old file or the new one, never a part. What is saved is the state at
+ * the moment of the call, whatever runs while it is written.
+ * @throws ArgumentError for names that clash, TenureError in hosts without files, and what the file
+ *   system says
  */
 export async function saveCheckpoint(
   path: string,
@@ -168,7 +177,8 @@ export interface LoadedCheckpoint {
 }
 
 /**
- * Loads bytes of a checkpoint into the given parts. Everything is checked first: on an error nothing has changed.
+ * Loads bytes of a checkpoint into the given parts. Everything is checked first: on an error
+ * nothing has changed.
  * @throws ArgumentError for a damaged file, one that lacks a part, and one of another architecture
  */
 export function unpackCheckpoint(
@@ -199,7 +209,8 @@ export function unpackCheckpoint(
   parts.model?.checkStateDict?.(model);
   parts.optimizer?.checkStateDict?.(optimizer);
   const before = parts.schedule?.stateDict();
-  parts.schedule?.loadStateDict(numbers.schedule as never); // plain numbers: they refuse before they change
+  // plain numbers: they refuse before they change
+  parts.schedule?.loadStateDict(numbers.schedule as never);
   try {
     parts.loader?.loadStateDict(numbers.loader as never);
   } catch (error) {
@@ -263,8 +274,10 @@ function parseNumbers(text: string | undefined, name: string): Numbers {
 }
 
 /**
- * Reads a checkpoint, or any safetensors file (PyTorch's included), into the given parts. Everything is checked first: on an error nothing has changed.
- * @throws ArgumentError for a damaged file, one that lacks a part, and one of another architecture; TenureError in hosts without files
+ * Reads a checkpoint, or any safetensors file (PyTorch's included), into the given parts.
+ * Everything is checked first: on an error nothing has changed.
+ * @throws ArgumentError for a damaged file, one that lacks a part, and one of another architecture;
+ *   TenureError in hosts without files
  */
 export async function loadCheckpoint(
   path: string,

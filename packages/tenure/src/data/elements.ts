@@ -1,6 +1,7 @@
 /**
- * Elements of files as host arrays that tensors are made from: every number format that PyTorch and NumPy write, converted to the nearest of Tenure's dtypes.
- * What a conversion would change is an error, never a surprise. Called by the readers here; results belong to the caller.
+ * Elements of files as host arrays that tensors are made from: every number format that PyTorch and
+ * NumPy write, converted to the nearest of Tenure's dtypes. What a conversion would change is an
+ * error, never a surprise. Called by the readers here; results belong to the caller.
  */
 import type { DType } from "../base/dtype.ts";
 import { fromHalf } from "../tensor/host.ts";
@@ -93,7 +94,10 @@ function hostArray(dtype: DType, size: number): HostData {
         : new Float32Array(size);
 }
 
-/** Converts the elements in `bytes`, always into fresh memory. Integers out of the dtype's range fail; float64 follows `lossy`, but never becomes infinite. */
+/**
+ * Converts the elements in `bytes`, always into fresh memory. Integers out of the dtype's range
+ * fail; float64 follows `lossy`, but never becomes infinite.
+ */
 export function readElements(
   type: ElementType,
   bytes: Uint8Array,

@@ -1,5 +1,6 @@
 /**
- * The idx format of the original MNIST files: a magic number, dimensions, big-endian elements. Host memory only; the result belongs to the caller.
+ * The idx format of the original MNIST files: a magic number, dimensions, big-endian elements. Host
+ * memory only; the result belongs to the caller.
  */
 import { ArgumentError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";

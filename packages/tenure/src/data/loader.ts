@@ -1,6 +1,7 @@
 /**
- * Datasets and the loader that feeds batches to a training loop. A batch belongs to the loader: it is freed when the next one is asked for, when the loop ends
- * and when the loader is disposed, whatever scopes are open. Keep a tensor longer with `alias()`.
+ * Datasets and the loader that feeds batches to a training loop. A batch belongs to the loader: it
+ * is freed when the next one is asked for, when the loop ends and when the loader is disposed,
+ * whatever scopes are open. Keep a tensor longer with `alias()`.
  */
 import { type DType, checkDType } from "../base/dtype.ts";
 import { ArgumentError, TenureError } from "../base/errors.ts";
@@ -21,8 +22,9 @@ export interface Dataset<B extends Batch = Batch> {
   /** The given samples as tensors. They may be made in any scope: the loader takes them. */
   batch(indices: readonly number[]): B;
   /**
-   * The host's part of `batch`, for loops that prefetch: gathers the samples now, or soon, and gives a function that makes the tensors when their turn comes.
-   * Makes no tensors itself. Without it, `for await` calls `batch` when it is time.
+   * The host's part of `batch`, for loops that prefetch: gathers the samples now, or soon, and
+   * gives a function that makes the tensors when their turn comes. Makes no tensors itself. Without
+   * it, `for await` calls `batch` when it is time.
    */
   load?(indices: readonly number[]): (() => B) | Promise<() => B>;
 }
@@ -162,7 +164,10 @@ export interface LoaderState {
   readonly batchSize?: number;
 }
 
-/** Batches of a dataset. Each `for … of` or `for await … of` is one epoch; the second kind loads the next batches while the device computes. */
+/**
+ * Batches of a dataset. Each `for … of` or `for await … of` is one epoch; the second kind loads the
+ * next batches while the device computes.
+ */
 export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B>, Disposable {
   readonly #dataset: Dataset<B>;
   #options: Required<DataLoaderOptions>;
@@ -261,7 +266,10 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
     return epoch;
   }
 
-  /** Where the loader stands. Taken inside a loop, it counts the batch in hand as done: the next one is where to go on. */
+  /**
+   * Where the loader stands. Taken inside a loop, it counts the batch in hand as done: the next one
+   * is where to go on.
+   */
   stateDict(): LoaderState {
     const { seed, batchSize } = this.#options,
       given = this.#latest === null ? this.#skip : this.#latest.skipped + this.#latest.given,
@@ -277,8 +285,10 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
   }
 
   /**
-   * The next loop gives the batches that came next when `stateDict` was taken: the rest of an epoch left half way, else a new one. Ends no loop under way.
-   * @throws ArgumentError for numbers that are none, and for a position among batches of another size. Then nothing has changed.
+   * The next loop gives the batches that came next when `stateDict` was taken: the rest of an epoch
+   * left half way, else a new one. Ends no loop under way.
+   * @throws ArgumentError for numbers that are none, and for a position among batches of another
+   *   size. Then nothing has changed.
    */
   loadStateDict(state: LoaderState): void {
     const {
@@ -327,7 +337,10 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
   }
 }
 
-/** One walk through the data: an iterator, not a generator, because a generator's scope would leak into its consumer. */
+/**
+ * One walk through the data: an iterator, not a generator, because a generator's scope would leak
+ * into its consumer.
+ */
 abstract class Epoch<B extends Batch> {
   protected readonly dataset: Dataset<B>;
   protected readonly batches: readonly (readonly number[])[];
@@ -345,7 +358,10 @@ abstract class Epoch<B extends Batch> {
     this.#onEnd = onEnd;
   }
 
-  /** Makes a batch and takes it for the loop; the one before is gone by now. Whatever else `make` makes, or leaves when it throws, is freed. */
+  /**
+   * Makes a batch and takes it for the loop; the one before is gone by now. Whatever else `make`
+   * makes, or leaves when it throws, is freed.
+   */
   protected take(make: () => B): IteratorYieldResult<B> {
     let batch: B | undefined;
     scoped(() => {
@@ -409,7 +425,10 @@ class SyncEpoch<B extends Batch> extends Epoch<B> implements Iterator<B, undefin
   }
 }
 
-/** A batch's host work: begun by a timer, in a job of its own while the loop waits for the device, or at once when the loop wants it earlier. */
+/**
+ * A batch's host work: begun by a timer, in a job of its own while the loop waits for the device,
+ * or at once when the loop wants it earlier.
+ */
 class Job<B extends Batch> {
   readonly #timer: ReturnType<typeof setTimeout>;
   readonly #work: () => (() => B) | Promise<() => B>;

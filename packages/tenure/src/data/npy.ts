@@ -1,6 +1,6 @@
 /**
- * NumPy's npy and npz files, read into host memory: numbers of every size and byte order, C and Fortran order. Strict, because a file is untrusted input.
- * Results belong to the caller.
+ * NumPy's npy and npz files, read into host memory: numbers of every size and byte order, C and
+ * Fortran order. Strict, because a file is untrusted input. Results belong to the caller.
  */
 import { ArgumentError } from "../base/errors.ts";
 import { checkOptions, describeValue } from "../base/options.ts";
@@ -19,7 +19,10 @@ import { unzip } from "./zip.ts";
 export interface NpyOptions {
   /** What errors call the data. */
   readonly name?: string;
-  /** float64 numbers, NumPy's default: "round" to the nearest float32 (default), or "error" for those that float32 does not hold exactly. */
+  /**
+   * float64 numbers, NumPy's default: "round" to the nearest float32 (default), or "error" for
+   * those that float32 does not hold exactly.
+   */
   readonly lossy?: Lossy;
 }
 
@@ -41,7 +44,8 @@ const types: Readonly<Record<string, ElementType>> = {
 const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
 
 /**
- * The array of an npy file (format versions 1, 2 and 3). float64 is rounded to float32 unless told otherwise; 64-bit integers must fit 32 bits.
+ * The array of an npy file (format versions 1, 2 and 3). float64 is rounded to float32 unless told
+ * otherwise; 64-bit integers must fit 32 bits.
  * @throws ArgumentError for a damaged file, and for arrays of objects, text or records
  */
 export function parseNpy(bytes: Uint8Array, options: NpyOptions = {}): HostTensor {
@@ -157,7 +161,8 @@ function toRowMajor(data: HostData, shape: readonly number[]): HostData {
 }
 
 /**
- * The arrays of an npz file by name, without the `.npy` ending. Compressed archives need the host's DecompressionStream (Node 20 and every browser have it).
+ * The arrays of an npz file by name, without the `.npy` ending. Compressed archives need the host's
+ * DecompressionStream (Node 20 and every browser have it).
  * @param options also `maxBytes`: what all arrays together may take, 4 GiB by default
  * @throws ArgumentError for a damaged archive or array
  */

@@ -1,6 +1,7 @@
 /**
- * The safetensors format: an 8-byte length, a JSON header, raw little-endian tensors. Writing reads tensors back from the device; reading is strict, because a
- * file is untrusted input, and gives host arrays that `loadStateDict` takes. The bytes belong to the caller.
+ * The safetensors format: an 8-byte length, a JSON header, raw little-endian tensors. Writing reads
+ * tensors back from the device; reading is strict, because a file is untrusted input, and gives
+ * host arrays that `loadStateDict` takes. The bytes belong to the caller.
  */
 import { type DType, dtypeBytes } from "../base/dtype.ts";
 import { ArgumentError } from "../base/errors.ts";
@@ -35,7 +36,9 @@ const maxDepth = 3;
 /** More dimensions than any tensor has. */
 const maxRank = 64;
 
-/** The file's bytes. Reads are pinned at once, so the tensors may be disposed right after the call. */
+/**
+ * The file's bytes. Reads are pinned at once, so the tensors may be disposed right after the call.
+ */
 export async function toSafetensors(
   tensors: Iterable<readonly [string, Tensor]>,
   metadata?: Readonly<Record<string, string>>,
@@ -52,7 +55,8 @@ export async function toSafetensors(
     seen.add(name);
     return { name, dtype: t.dtype, shape: t.shape, size: t.size, data: t.data() };
   });
-  // Widest elements first, as the reference writer does: every tensor then starts at a multiple of its element size, which readers that map files need.
+  // Widest elements first, as the reference writer does: every tensor then starts at a multiple of
+  // its element size, which readers that map files need.
   list.sort((a, b) => fileBytes(b.dtype) - fileBytes(a.dtype));
   const entries = metadata === undefined ? [] : [`"__metadata__":${JSON.stringify(metadata)}`];
   let end = 0;
@@ -80,7 +84,10 @@ export async function toSafetensors(
 export interface SafetensorsOptions {
   /** What errors call the data. */
   readonly name?: string;
-  /** float64 numbers that float32 does not hold exactly: "error" (default), or "round" to the nearest. */
+  /**
+   * float64 numbers that float32 does not hold exactly: "error" (default), or "round" to the
+   * nearest.
+   */
   readonly lossy?: Lossy;
 }
 
@@ -91,9 +98,11 @@ export interface Safetensors {
 }
 
 /**
- * The tensors of a file by name, copied out of `bytes`. BF16 and F64 become float32, 8, 16 and 64 bit integers int32 or uint32.
- * @throws ArgumentError for anything the format forbids (lengths, offsets that overlap or leave gaps, repeated names, unknown dtypes, sizes that don't match
- * shapes), and for numbers that the dtype they are read as does not hold
+ * The tensors of a file by name, copied out of `bytes`. BF16 and F64 become float32, 8, 16 and 64
+ * bit integers int32 or uint32.
+ * @throws ArgumentError for anything the format forbids (lengths, offsets that overlap or leave
+ *   gaps, repeated names, unknown dtypes, sizes that don't match shapes), and for numbers that the
+ *   dtype they are read as does not hold
  */
 export function fromSafetensors(
   bytes: Uint8Array,
@@ -227,7 +236,10 @@ function parseHeader(bytes: Uint8Array, fail: Fail): Readonly<Record<string, unk
   return isObject(header) ? header : fail("a JSON object", typeof header);
 }
 
-/** What `JSON.parse` lets pass: repeated names, of which it keeps the last, and nesting without end. Runs before it, on text that may not be JSON at all. */
+/**
+ * What `JSON.parse` lets pass: repeated names, of which it keeps the last, and nesting without end.
+ * Runs before it, on text that may not be JSON at all.
+ */
 function checkJson(text: string, fail: Fail): void {
   const open: (Set<string> | null)[] = []; // names seen in an object, null for a list
   let atKey = false;

@@ -1,6 +1,7 @@
 /**
- * Datasets of single samples: `get(i)` gives one, `collate` puts a list of them into the columns of a batch. Host memory only until a batch's turn comes; the
- * tensors belong to the loader that asks for them.
+ * Datasets of single samples: `get(i)` gives one, `collate` puts a list of them into the columns of
+ * a batch. Host memory only until a batch's turn comes; the tensors belong to the loader that asks
+ * for them.
  */
 import type { DType } from "../base/dtype.ts";
 import { ArgumentError, ShapeError } from "../base/errors.ts";
@@ -9,20 +10,27 @@ import { tensor } from "../tensor/create.ts";
 import { type TensorData, flatten } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-/** One field of all samples of a batch, in host memory. The shape's first dimension is the batch. */
+/**
+ * One field of all samples of a batch, in host memory. The shape's first dimension is the batch.
+ */
 export interface HostColumn {
   readonly data: ArrayBufferView;
   readonly shape: readonly number[];
   readonly dtype?: DType;
 }
 
-/** Samples one at a time: what most datasets are at heart. `get` may read a file: `for await` asks for all samples of a batch at once. */
+/**
+ * Samples one at a time: what most datasets are at heart. `get` may read a file: `for await` asks
+ * for all samples of a batch at once.
+ */
 export interface Samples<S> {
   readonly length: number;
   get(index: number): S | Promise<S>;
 }
 
-/** A field of a sample: a number or bool, nested arrays, a typed array, or one with shape and dtype. */
+/**
+ * A field of a sample: a number or bool, nested arrays, a typed array, or one with shape and dtype.
+ */
 export type SampleValue =
   | TensorData
   | { readonly data: TensorData; readonly shape?: readonly number[]; readonly dtype?: DType };
@@ -49,8 +57,10 @@ function parts(value: SampleValue): { data: TensorData; shape?: readonly number[
 }
 
 /**
- * Stacks the fields of samples: numbers become [N], arrays [N, …]. Dtypes follow the data as in `tensor`, unless a field says another.
- * @throws ArgumentError for samples with different fields, ShapeError for fields of different shapes
+ * Stacks the fields of samples: numbers become [N], arrays [N, …]. Dtypes follow the data as in
+ * `tensor`, unless a field says another.
+ * @throws ArgumentError for samples with different fields, ShapeError for fields of different
+ *   shapes
  */
 export function stackSamples<S extends Readonly<Record<string, SampleValue>>>(
   samples: readonly S[],
@@ -111,7 +121,10 @@ export interface Collated<K extends string> {
   ): (() => Readonly<Record<K, Tensor>>) | Promise<() => Readonly<Record<K, Tensor>>>;
 }
 
-/** Samples as a dataset. Without `collate`, samples are records whose fields are stacked by `stackSamples`. Errors of `get` and `collate` reach the loop. */
+/**
+ * Samples as a dataset. Without `collate`, samples are records whose fields are stacked by
+ * `stackSamples`. Errors of `get` and `collate` reach the loop.
+ */
 export function collated<S extends Readonly<Record<string, SampleValue>>>(
   samples: Samples<S>,
 ): Collated<keyof S & string>;

@@ -1,6 +1,7 @@
 /**
- * Just enough of a zip reader for npz files: stored and deflated entries by the central directory, with sizes and checksums verified. No encryption, no
- * archives in parts. Host memory only; entries belong to the caller.
+ * Just enough of a zip reader for npz files: stored and deflated entries by the central directory,
+ * with sizes and checksums verified. No encryption, no archives in parts. Host memory only; entries
+ * belong to the caller.
  */
 import { ArgumentError } from "../base/errors.ts";
 
@@ -15,7 +16,8 @@ export interface ZipEntry {
 
 /**
  * All files of an archive, unpacked.
- * @param limit bytes that all files together may have: what protects against archives that unpack without end
+ * @param limit bytes that all files together may have: what protects against archives that unpack
+ *   without end
  * @throws ArgumentError for anything but a sound archive of stored and deflated files
  */
 export async function unzip(
@@ -133,7 +135,10 @@ function safe(value: bigint, fail: FailZip): number {
     : fail("sizes and offsets within the file", String(value));
 }
 
-/** Sizes and offset of an entry; those that say 0xffffffff stand, in this order, in the zip64 extra field. */
+/**
+ * Sizes and offset of an entry; those that say 0xffffffff stand, in this order, in the zip64 extra
+ * field.
+ */
 function wide(
   view: DataView,
   values: readonly [number, number, number],

@@ -1,6 +1,8 @@
 /**
- * Finding a device: `navigator.gpu` in browsers, the `webgpu` package in Node, the packaged software adapter where no driver works, or the null device.
- * The only file that names `webgpu` or `tenure-software-gpu`, both loaded dynamically. Called by `init()`; the caller owns the device it gets.
+ * Finding a device: `navigator.gpu` in browsers, the `webgpu` package in Node, the packaged
+ * software adapter where no driver works, or the null device. The only file that names `webgpu` or
+ * `tenure-software-gpu`, both loaded dynamically. Called by `init()`; the caller owns the device it
+ * gets.
  */
 import { env, isNode } from "../base/env.ts";
 import { ArgumentError, DeviceLostError } from "../base/errors.ts";
@@ -17,7 +19,9 @@ export interface DeviceInfo {
   readonly name: string;
   readonly vendor: string;
   readonly architecture: string;
-  /** How it was reached: `navigator.gpu`, `system driver`, `packaged SwiftShader` or `null device`. */
+  /**
+   * How it was reached: `navigator.gpu`, `system driver`, `packaged SwiftShader` or `null device`.
+   */
   readonly source: string;
   /** Granted optional features that Tenure uses. */
   readonly features: readonly string[];
@@ -54,7 +58,10 @@ const wantedLimits = [
   "maxComputeWorkgroupsPerDimension",
 ] as const;
 
-/** What was asked for: the option, else the environment variable `TENURE_DEVICE`, else `auto`. @throws ArgumentError for an unknown name. */
+/**
+ * What was asked for: the option, else the environment variable `TENURE_DEVICE`, else `auto`.
+ * @throws ArgumentError for an unknown name.
+ */
 export function deviceChoice(option: string | undefined): DeviceChoice {
   const choice = option ?? env("TENURE_DEVICE") ?? "auto";
   if (!choices.includes(choice))
@@ -150,7 +157,10 @@ async function acquireInNode(
   });
 }
 
-/** Undoes the choice of the packaged driver, which stays in the environment for worker threads, so that the system's drivers are found again. */
+/**
+ * Undoes the choice of the packaged driver, which stays in the environment for worker threads, so
+ * that the system's drivers are found again.
+ */
 let restoreDrivers: (() => void) | undefined;
 
 // Dawn's instance must stay referenced: when it is collected, pending promises never settle.

@@ -1,6 +1,6 @@
 /**
- * What the device layer and the runtime did, as plain counters: the evidence that a plan hit creates nothing. Written by device/ and runtime/, read through
- * `memory.debug()` and by tests.
+ * What the device layer and the runtime did, as plain counters: the evidence that a plan hit
+ * creates nothing. Written by device/ and runtime/, read through `memory.debug()` and by tests.
  */
 export const counters = {
   /** GPU buffers created, staging included. */

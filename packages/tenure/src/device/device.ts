@@ -1,5 +1,6 @@
 /**
- * The device as the runtime sees it: buffers, pipelines, queue, staging, errors, capabilities, in one object per `init()`. Owns all of them and the GPUDevice.
+ * The device as the runtime sees it: buffers, pipelines, queue, staging, errors, capabilities, in
+ * one object per `init()`. Owns all of them and the GPUDevice.
  */
 import {
   DeviceError,
@@ -73,7 +74,10 @@ export class Device {
     if (at !== -1) this.#errors.splice(at, 1);
   }
 
-  /** The first error the driver reported since the last call, with the others as its `errors` field; undefined when there is none. */
+  /**
+   * The first error the driver reported since the last call, with the others as its `errors` field;
+   * undefined when there is none.
+   */
   takeErrors(): TenureError | undefined {
     if (this.#errors.length === 0) return undefined;
     const [first, ...others] = this.#errors.splice(0);
@@ -81,8 +85,9 @@ export class Device {
   }
 
   /**
-   * Runs `encode`, which records and submits work, and watches it: the promise resolves to what the device refused, or null. A refused submit does nothing at
-   * all, so whatever it should have written is not there.
+   * Runs `encode`, which records and submits work, and watches it: the promise resolves to what the
+   * device refused, or null. A refused submit does nothing at all, so whatever it should have
+   * written is not there.
    */
   watch(encode: () => void): Promise<TenureError | null> {
     this.#allocationFailure = null;
@@ -95,7 +100,8 @@ export class Device {
         async (error) => {
           if (error === null) return null;
           await Promise.resolve(); // allocation failures are told first
-          if (this.#allocationFailure !== null) return this.#allocationFailure; // the reason behind the validation error, reported already
+          // the reason behind the validation error, reported already
+          if (this.#allocationFailure !== null) return this.#allocationFailure;
           const refused = toTenureError(error);
           this.report(refused);
           return refused;
@@ -107,7 +113,10 @@ export class Device {
   }
   #allocationFailure: OutOfMemoryError | null = null;
 
-  /** A failed allocation becomes an OutOfMemoryError at the next read or sync, instead of a validation mystery. */
+  /**
+   * A failed allocation becomes an OutOfMemoryError at the next read or sync, instead of a
+   * validation mystery.
+   */
   #createBuffer(descriptor: GPUBufferDescriptor, failed: () => void): GPUBuffer {
     this.gpu.pushErrorScope("validation");
     this.gpu.pushErrorScope("out-of-memory");
@@ -133,7 +142,10 @@ export class Device {
 
   #allocating: Promise<OutOfMemoryError | null> = Promise.resolve(null);
 
-  /** What became of the buffers made since the last call: the first failure, or null when the device has them all. */
+  /**
+   * What became of the buffers made since the last call: the first failure, or null when the device
+   * has them all.
+   */
   async allocated(): Promise<OutOfMemoryError | null> {
     const result = this.#allocating;
     this.#allocating = Promise.resolve(null);
@@ -155,9 +167,13 @@ export class Device {
   }
 }
 
-/** Labels are `op [kernel key]`, so the driver's text names the op; the first label found becomes the error's op. */
+/**
+ * Labels are `op [kernel key]`, so the driver's text names the op; the first label found becomes
+ * the error's op.
+ */
 function toTenureError(error: GPUError): TenureError {
-  const op = /"([A-Za-z_][\w+×]*) \[[^\]]*\]"/.exec(error.message)?.[1] ?? "device"; // joined ops: `add×2+relu`
+  // joined ops: `add×2+relu`
+  const op = /"([A-Za-z_][\w+×]*) \[[^\]]*\]"/.exec(error.message)?.[1] ?? "device";
   const kind = error.constructor.name;
   if (kind === "GPUOutOfMemoryError")
     return new OutOfMemoryError(

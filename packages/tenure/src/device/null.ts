@@ -1,6 +1,8 @@
 /**
- * The null device: accepts every command, counts bytes, computes nothing; read-backs are zeros. For planners, shapes and ownership tests on machines without
- * any driver. It implements the part of WebGPU that Tenure uses, so everything above it is the same code. Owns host memory only while a buffer is mapped.
+ * The null device: accepts every command, counts bytes, computes nothing; read-backs are zeros. For
+ * planners, shapes and ownership tests on machines without any driver. It implements the part of
+ * WebGPU that Tenure uses, so everything above it is the same code. Owns host memory only while a
+ * buffer is mapped.
  */
 function buffer({ size, label, mappedAtCreation }: GPUBufferDescriptor): GPUBuffer {
   let mapped = mappedAtCreation === true;

@@ -1,6 +1,6 @@
 /**
- * Compiled shaders, keyed by kernel key; bind group layouts, keyed by the access pattern. Filled on plan-cache misses, only read on hits. Owns the pipelines;
- * they live as long as the device.
+ * Compiled shaders, keyed by kernel key; bind group layouts, keyed by the access pattern. Filled on
+ * plan-cache misses, only read on hits. Owns the pipelines; they live as long as the device.
  */
 import { internal } from "../base/errors.ts";
 import type { Kernel } from "../kernels/kernel.ts";

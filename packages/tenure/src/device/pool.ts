@@ -1,7 +1,8 @@
 /**
- * The buffer pool: every storage buffer comes from here and comes back here. Free lists by size class; the buffer with the lowest number is handed out first,
- * so a repeated program gets the same buffers and its cached bind groups keep hitting. Used by the runtime only. The pool owns every GPUBuffer it made;
- * borrowers hold a `PooledBuffer` between `acquire` and `release`.
+ * The buffer pool: every storage buffer comes from here and comes back here. Free lists by size
+ * class; the buffer with the lowest number is handed out first, so a repeated program gets the same
+ * buffers and its cached bind groups keep hitting. Used by the runtime only. The pool owns every
+ * GPUBuffer it made; borrowers hold a `PooledBuffer` between `acquire` and `release`.
  */
 import { counters } from "./counters.ts";
 
@@ -18,14 +19,20 @@ export interface PooledBuffer {
   lastUse: number;
 }
 
-/** Bytes a buffer for `bytes` really takes: eight classes per power of two, so at most 12.5 % more, never less than 256. */
+/**
+ * Bytes a buffer for `bytes` really takes: eight classes per power of two, so at most 12.5 % more,
+ * never less than 256.
+ */
 export function sizeClass(bytes: number): number {
   if (bytes <= 256) return 256;
   const granule = 2 ** (Math.floor(Math.log2(bytes - 1)) - 3);
   return Math.max(256, Math.ceil(bytes / granule) * granule);
 }
 
-/** Asked before the pool makes a buffer: may trim the pool, or throw to refuse. Set by whoever keeps a budget. */
+/**
+ * Asked before the pool makes a buffer: may trim the pool, or throw to refuse. Set by whoever keeps
+ * a budget.
+ */
 export const allowance: { ask: ((pool: BufferPool, bytes: number) => void) | null } = { ask: null };
 
 export class BufferPool {
@@ -72,7 +79,8 @@ export class BufferPool {
       buffer = free.pop()!;
       this.freeBytes -= size;
     } else {
-      if (this.deviceBytes + size > this.softLimit) this.trim(); // the free buffers are in no unsubmitted work: slots are filled before anything is encoded
+      // the free buffers are in no unsubmitted work: slots are filled before anything is encoded
+      if (this.deviceBytes + size > this.softLimit) this.trim();
       allowance.ask?.(this, size);
       counters.buffers++;
       this.made++;
@@ -124,7 +132,10 @@ export class BufferPool {
     this.generation++;
   }
 
-  /** Takes a buffer back. Work already recorded on the queue may still use it: the queue is in order, so the next borrower's work comes after. */
+  /**
+   * Takes a buffer back. Work already recorded on the queue may still use it: the queue is in
+   * order, so the next borrower's work comes after.
+   */
   release(buffer: PooledBuffer): void {
     if (!this.#held.has(buffer.id)) return; // discarded meanwhile
     let free = this.#free.get(buffer.bytes);
@@ -137,7 +148,8 @@ export class BufferPool {
   }
 
   /**
-   * Destroys free buffers that were not handed out in the last `idle` flushes. Call after submitting: an unsubmitted encoder must not refer to them.
+   * Destroys free buffers that were not handed out in the last `idle` flushes. Call after
+   * submitting: an unsubmitted encoder must not refer to them.
    * @returns bytes given back to the device
    */
   trim(idle = 0): number {

@@ -1,9 +1,13 @@
 /**
- * The command queue: dispatches and copies are batched into as few passes and submits as their order allows. Used by the executor. Owns the open encoder.
+ * The command queue: dispatches and copies are batched into as few passes and submits as their
+ * order allows. Used by the executor. Owns the open encoder.
  */
 import { counters } from "./counters.ts";
 
-/** Dispatches after which a submit goes out, so that the device starts early and watchdogs stay calm. */
+/**
+ * Dispatches after which a submit goes out, so that the device starts early and watchdogs stay
+ * calm.
+ */
 const submitEvery = 256;
 
 export class CommandQueue {

@@ -1,13 +1,17 @@
 /**
- * Staging rings: persistent mappable buffers for upload and read-back. Fresh staging buffers cost 10 to 100 times a reused one, so they are kept by size class.
- * Used by the executor. The rings own their buffers; a caller owns a mapped one only between `take` and `give`.
+ * Staging rings: persistent mappable buffers for upload and read-back. Fresh staging buffers cost
+ * 10 to 100 times a reused one, so they are kept by size class. Used by the executor. The rings own
+ * their buffers; a caller owns a mapped one only between `take` and `give`.
  */
 import { counters } from "./counters.ts";
 import { sizeClass } from "./pool.ts";
 
 /** Uploads below this go through `queue.writeBuffer`, which is cheaper for small data. */
 const ringThreshold = 64 * 1024;
-/** Whether an upload of so many bytes is a copy in the command buffer, rather than a write of the queue. */
+/**
+ * Whether an upload of so many bytes is a copy in the command buffer, rather than a write of the
+ * queue.
+ */
 export function isStaged(bytes: number): boolean {
   return bytes >= ringThreshold;
 }
@@ -26,8 +30,10 @@ export class UploadRing {
   }
 
   /**
-   * Writes `data` (a multiple of 4 bytes) to `offset` in `target` before anything encoded later runs. `copy` encodes a buffer copy.
-   * @returns a function to call after the submit that holds the copy, or undefined when nothing is left to do
+   * Writes `data` (a multiple of 4 bytes) to `offset` in `target` before anything encoded later
+   * runs. `copy` encodes a buffer copy.
+   * @returns a function to call after the submit that holds the copy, or undefined when nothing is
+   *   left to do
    */
   write(
     target: GPUBuffer,
@@ -112,7 +118,10 @@ export class ReadRing {
     });
   }
 
-  /** Maps a buffer whose copies were submitted, hands its bytes to `use`, and keeps the buffer for the next read. `use` must copy what it wants. */
+  /**
+   * Maps a buffer whose copies were submitted, hands its bytes to `use`, and keeps the buffer for
+   * the next read. `use` must copy what it wants.
+   */
   async read(buffer: GPUBuffer, bytes: number, use: (data: ArrayBuffer) => void): Promise<void> {
     try {
       await buffer.mapAsync(GPUMapMode.READ, 0, bytes);

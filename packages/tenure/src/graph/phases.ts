@@ -1,7 +1,9 @@
 /**
- * Phases and layers as NNTrainer names them, from what ops read and write. The tape knows in which layer's backward step an op was recorded, but not what for:
- * an op that makes a parameter's gradient, or whose results reach no other layer's backward step, computes gradients; the others derive. An update belongs to
- * the layer whose forward pass first reads the parameter, and what was recorded for its gradient outside any layer goes with it. Pure.
+ * Phases and layers as NNTrainer names them, from what ops read and write. The tape knows in which
+ * layer's backward step an op was recorded, but not what for: an op that makes a parameter's
+ * gradient, or whose results reach no other layer's backward step, computes gradients; the others
+ * derive. An update belongs to the layer whose forward pass first reads the parameter, and what was
+ * recorded for its gradient outside any layer goes with it. Pure.
  */
 import type { ProgramOp, Role } from "./program.ts";
 
@@ -13,7 +15,10 @@ export function withPhases(
   const owner = new Map<number, string>();
   for (const op of ops)
     if (op.phase === "forward") for (const r of op.reads) if (!owner.has(r)) owner.set(r, op.layer);
-  /** Per storage: what later ops of the backward pass read it for; null for several layers, or a layer that goes on to others. */
+  /**
+   * Per storage: what later ops of the backward pass read it for; null for several layers, or a
+   * layer that goes on to others.
+   */
   const readers = new Map<number, string | null>();
   /** Gradients, and the layers of the updates that read them. */
   const gradients = new Map<number, string>();

@@ -1,6 +1,7 @@
 /**
- * The one IR: a program is a list of ops over storages, in issue order. Made by the runtime's recorder or read from JSON; consumed by scheduler passes,
- * which never see a GPU. Pure data, immutable once built; owns no memory.
+ * The one IR: a program is a list of ops over storages, in issue order. Made by the runtime's
+ * recorder or read from JSON; consumed by scheduler passes, which never see a GPU. Pure data,
+ * immutable once built; owns no memory.
  */
 import { ArgumentError } from "../base/errors.ts";
 
@@ -22,7 +23,10 @@ export interface ProgramStorage {
   readonly lifespan?: Lifespan;
 }
 
-/** How an op reads or writes a storage, element by element: element `i` of the op's shape lies at `offset + Σ i[k]·strides[k]` of the storage. */
+/**
+ * How an op reads or writes a storage, element by element: element `i` of the op's shape lies at
+ * `offset + Σ i[k]·strides[k]` of the storage.
+ */
 export interface Access {
   /** Index into `storages`; its id in JSON. */
   readonly storage: number;
@@ -37,9 +41,15 @@ export interface Access {
 export interface FuseFacts {
   /** Of the results, which have all the same. */
   readonly shape: readonly number[];
-  /** Each element of a result depends on the operands' elements at its place alone. Other ops compute their one result as a whole; chains can follow it. */
+  /**
+   * Each element of a result depends on the operands' elements at its place alone. Other ops
+   * compute their one result as a whole; chains can follow it.
+   */
   readonly map: boolean;
-  /** Of a map: every operand, over `shape`. Of another op: at most one, that it can have computed on the way, over `over`. */
+  /**
+   * Of a map: every operand, over `shape`. Of another op: at most one, that it can have computed on
+   * the way, over `over`.
+   */
   readonly operands: readonly Access[];
   /** Of maps, anywhere; the result of another op is whole and in order. */
   readonly results: readonly Access[];
@@ -51,7 +61,10 @@ export interface FuseFacts {
   readonly index?: boolean;
 }
 
-/** One op. A storage in both `reads` and `writes` is updated in place; one in `writes` alone is overwritten whole. */
+/**
+ * One op. A storage in both `reads` and `writes` is updated in place; one in `writes` alone is
+ * overwritten whole.
+ */
 export interface ProgramOp {
   readonly name: string;
   /** Indices into `storages`, each once. */
@@ -62,7 +75,10 @@ export interface ProgramOp {
   readonly flops: number;
   /** Running it again on the same inputs gives the same bits and has no other effect. */
   readonly recomputable: boolean;
-  /** Ops of one named stage are kept or recomputed together (memonger's `mirror_stage`); every op is its own stage unless named. */
+  /**
+   * Ops of one named stage are kept or recomputed together (memonger's `mirror_stage`); every op is
+   * its own stage unless named.
+   */
   readonly stage?: string;
   readonly fuse?: FuseFacts;
 }
@@ -145,7 +161,10 @@ const lifespans: readonly string[] = [
   "max",
 ] satisfies Lifespan[];
 
-/** For each storage, whether it holds bytes before the first op: its first use reads it, or it is never used but comes from outside. */
+/**
+ * For each storage, whether it holds bytes before the first op: its first use reads it, or it is
+ * never used but comes from outside.
+ */
 export function residentAtEntry(program: Program): boolean[] {
   const resident: (boolean | undefined)[] = program.storages.map(() => undefined);
   for (const op of program.ops) {

@@ -1,6 +1,8 @@
 /**
- * Structural identity of a program: a growing list of 32-bit words in which the recorder writes everything a plan depends on. Equal words mean an equal plan;
- * the hash only finds the candidates, the words decide. Used by the recorder and the plan cache. Owns its own array, reused from flush to flush.
+ * Structural identity of a program: a growing list of 32-bit words in which the recorder writes
+ * everything a plan depends on. Equal words mean an equal plan; the hash only finds the candidates,
+ * the words decide. Used by the recorder and the plan cache. Owns its own array, reused from flush
+ * to flush.
  */
 export class Signature {
   words: Int32Array<ArrayBuffer> = new Int32Array(1024);

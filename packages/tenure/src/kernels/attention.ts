@@ -1,11 +1,15 @@
 /**
- * The middle of attention: scaled scores, masked, through softmax, in one dispatch. Rows with nothing left to attend to are zeros. Built on rows.ts; owns nothing.
+ * The middle of attention: scaled scores, masked, through softmax, in one dispatch. Rows with
+ * nothing left to attend to are zeros. Built on rows.ts; owns nothing.
  */
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { rowKernel } from "./rows.ts";
 import { Params, negInfWord } from "./wgsl.ts";
 
-/** Bindings: scores [..., L, S], [mask (bool: what stays; float: added) that broadcasts,] weights (contiguous). Causal: query i sees keys 0 … i. */
+/**
+ * Bindings: scores [..., L, S], [mask (bool: what stays; float: added) that broadcasts,] weights
+ * (contiguous). Causal: query i sees keys 0 … i.
+ */
 export function attentionWeightsKernel(
   spec: { scores: View; mask?: View; scale: number; causal: boolean },
   caps: DeviceCaps,
@@ -22,7 +26,8 @@ export function attentionWeightsKernel(
       : mask.dtype === "bool"
         ? `select(${low}, ${scaled}, a1)`
         : `${scaled} + a1`;
-  // On a CPU exp costs more than memory: keep the exponentials in the output instead of computing them twice.
+  // On a CPU exp costs more than memory: keep the exponentials in the output instead of computing
+  // them twice.
   const keep = caps.software && scores.dtype === "float32";
   const value = `(${spec.causal ? `select(${low}, ${masked}, at <= query)` : masked})`;
   return rowKernel(

@@ -1,7 +1,8 @@
 /**
- * One dispatch for ops that move elements along one axis: concat, gather, scatter-add, flip. The dimensions before and after the axis are merged as far as
- * all operands allow; each invocation makes one output element, or four neighbours when the innermost dimension allows it. Callers give the text that finds
- * the element. Generators only; owns nothing.
+ * One dispatch for ops that move elements along one axis: concat, gather, scatter-add, flip. The
+ * dimensions before and after the axis are merged as far as all operands allow; each invocation
+ * makes one output element, or four neighbours when the innermost dimension allows it. Callers give
+ * the text that finds the element. Generators only; owns nothing.
  */
 import { type DType, wgslType } from "../base/dtype.ts";
 import { type Layout, collapse, stridedLayout } from "../base/layout.ts";
@@ -10,7 +11,10 @@ import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { split, terms } from "./indices.ts";
 import { type Params, type StorageDecl, flatWorkgroup, gridOf, makeKernel } from "./wgsl.ts";
 
-/** An input of an axis op. Away from the axis it is read at the output's position; what lies beyond its own size there is never touched. */
+/**
+ * An input of an axis op. Away from the axis it is read at the output's position; what lies beyond
+ * its own size there is never touched.
+ */
 export interface Source {
   readonly view: View;
   /** Holds positions, not elements: read one at a time, and the same for four neighbours. */
@@ -41,7 +45,9 @@ export interface AxisSpec {
   /** Module-scope text. */
   readonly globals?: string;
   readonly params: Params;
-  /** Statements that assign `r` (type `T`), from `d`, the position along the axis, and the sources. */
+  /**
+   * Statements that assign `r` (type `T`), from `d`, the position along the axis, and the sources.
+   */
   readonly body: (sources: readonly SourceText[]) => string;
   /** Where along the axis the result goes, an expression; `d` itself when absent. */
   readonly target?: string;

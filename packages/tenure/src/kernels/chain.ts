@@ -1,6 +1,7 @@
 /**
- * Chains of elementwise computations as text: the body of an elementwise kernel, and what other kernels put before their loads and behind their results.
- * Called by the generators in this folder and, to put chains together, by the runtime's lowering. Owns nothing.
+ * Chains of elementwise computations as text: the body of an elementwise kernel, and what other
+ * kernels put before their loads and behind their results. Called by the generators in this folder
+ * and, to put chains together, by the runtime's lowering. Owns nothing.
  */
 import type { DType } from "../base/dtype.ts";
 import { broadcastLayout, collapse, contiguousLayout } from "../base/layout.ts";
@@ -23,14 +24,20 @@ export interface Operand {
   readonly binding: number;
 }
 
-/** Where a result goes: all of a fresh contiguous storage, or into `view` (whose shape is the kernel's). */
+/**
+ * Where a result goes: all of a fresh contiguous storage, or into `view` (whose shape is the
+ * kernel's).
+ */
 export interface Output {
   readonly dtype: DType;
   readonly binding: number;
   readonly view?: View;
 }
 
-/** A per-call uniform. `index`: which of the call's scalars it is; its place in the list unless given. */
+/**
+ * A per-call uniform. `index`: which of the call's scalars it is; its place in the list unless
+ * given.
+ */
 export interface Scalar {
   readonly type: "f32" | "u32" | "i32";
   readonly index?: number;
@@ -39,8 +46,9 @@ export interface Scalar {
 /** What is done to one element. */
 export interface Chain {
   /**
-   * WGSL statements. In scope: `a0, a1, …` (f32, i32, u32 or bool; float16 arrives as f32), scalars `s0, s1, …`, `idx` where the number of the element is
-   * asked for, `zero` where it is. They assign every `r0, r1, …`, declared as vars of the outputs' compute types.
+   * WGSL statements. In scope: `a0, a1, …` (f32, i32, u32 or bool; float16 arrives as f32), scalars
+   * `s0, s1, …`, `idx` where the number of the element is asked for, `zero` where it is. They
+   * assign every `r0, r1, …`, declared as vars of the outputs' compute types.
    */
   readonly body: string;
   /** Module-scope functions that the body calls. */
@@ -55,13 +63,19 @@ export interface Chain {
 
 /** Computes the elements of a kernel's input from others, while it reads them. */
 export interface Prologue extends Chain {
-  /** Broadcast to the input's shape. Bindings count from 0; the kernel's further bindings come after the highest. */
+  /**
+   * Broadcast to the input's shape. Bindings count from 0; the kernel's further bindings come after
+   * the highest.
+   */
   readonly operands: readonly Operand[];
   /** Dtype of `r0`, as if it had been stored. */
   readonly dtype: DType;
 }
 
-/** Takes each element of a kernel's result, `a0`, further before anything is stored; `a1, a2, …` are its operands. */
+/**
+ * Takes each element of a kernel's result, `a0`, further before anything is stored; `a1, a2, …` are
+ * its operands.
+ */
 export interface Epilogue extends Chain {
   /** Shape of the result. Every operand is broadcast to it. */
   readonly shape: Shape;
@@ -112,11 +126,16 @@ export interface Finish {
   readonly storages: readonly StorageDecl[];
   readonly helpers: readonly string[];
   readonly globals: string;
-  /** A statement that stores `value`, of the result's compute type, as element number `at` of the row-major result. */
+  /**
+   * A statement that stores `value`, of the result's compute type, as element number `at` of the
+   * row-major result.
+   */
   readonly store: (value: string, at: string) => string;
 }
 
-/** `first`: the kernel's first free binding. Without a chain that is the result itself, contiguous. */
+/**
+ * `first`: the kernel's first free binding. Without a chain that is the result itself, contiguous.
+ */
 export function finishing(
   after: Epilogue | undefined,
   dtype: DType,
@@ -144,7 +163,8 @@ export function finishing(
   ];
   const inOrder = layouts.map((l) => l.contiguous),
     uneven = layouts.filter((_, i) => !inOrder[i]!);
-  // Only views that are not simply in order need coordinates, so only they decide how the dimensions are merged.
+  // Only views that are not simply in order need coordinates, so only they decide how the
+  // dimensions are merged.
   const { shape: dims, strides } =
     uneven.length === 0
       ? { shape: [], strides: [] }

@@ -1,12 +1,17 @@
 /**
- * 2-D convolution and its two gradients, NCHW with OIHW weights, any strides in memory, with stride, padding, dilation and groups.
- * Direct: no im2col, so no memory beyond operands and result. Sizes are parameters; the window is part of the structure and is unrolled.
+ * 2-D convolution and its two gradients, NCHW with OIHW weights, any strides in memory, with
+ * stride, padding, dilation and groups. Direct: no im2col, so no memory beyond operands and result.
+ * Sizes are parameters; the window is part of the structure and is unrolled.
  *
- *   forward           a tile of output channels × pixels of a row per invocation; an input row is loaded once for all taps of a kernel row
- *   backward input    the same kernel on the gradient with flipped weights (stride 1), or a gather over the taps that hit (stride > 1)
- *   backward weight   a workgroup per (channels, kernel row); its invocations share the pixels of the whole batch and meet once in workgroup memory
+ *   forward a tile of output channels × pixels of a row per invocation; an input row is loaded once
+ *   for all taps of a kernel row
+ *   backward input the same kernel on the gradient with flipped weights (stride 1), or a gather
+ *   over the taps that hit (stride > 1)
+ *   backward weight a workgroup per (channels, kernel row); its invocations share the pixels of the
+ *   whole batch and meet once in workgroup memory
  *
- * Letters: N batch, C input channels, O output channels, H × W input, P × Q output, R × S kernel. Owns nothing.
+ * Letters: N batch, C input channels, O output channels, H × W input, P × Q output, R × S kernel.
+ * Owns nothing.
  */
 import type { Layout } from "../base/layout.ts";
 import { type Epilogue, finishing } from "./chain.ts";
@@ -79,7 +84,10 @@ export function conv2dKernel(
   );
 }
 
-/** Gradient for the input. Bindings: grad [N, O, P, Q], weight [O, C / groups, R, S], result `inputShape` [N, C, H, W] (contiguous). */
+/**
+ * Gradient for the input. Bindings: grad [N, O, P, Q], weight [O, C / groups, R, S], result
+ * `inputShape` [N, C, H, W] (contiguous).
+ */
 export function conv2dBackwardInputKernel(
   spec: ConvWindow & {
     readonly grad: View;
@@ -142,12 +150,17 @@ interface Direct {
   readonly dilation: readonly [number, number];
   /** May be negative for a flipped window. */
   readonly padding: readonly [number, number];
-  /** Tap (r, s) of output (p, q) reads source ((p + pad − r·dil) / stride, …) where that divides. */
+  /**
+   * Tap (r, s) of output (p, q) reads source ((p + pad − r·dil) / stride, …) where that divides.
+   */
   readonly transposed: boolean;
   readonly after: Epilogue | undefined;
 }
 
-/** Pixels of a row per invocation: the size that wastes least at the end of the row, so that an exact one needs no guards. */
+/**
+ * Pixels of a row per invocation: the size that wastes least at the end of the row, so that an
+ * exact one needs no guards.
+ */
 function pixelTile(columns: number, caps: DeviceCaps): number {
   if (!caps.software) return 4;
   const waste = (t: number): number => Math.ceil(columns / t) * t - columns;
@@ -167,7 +180,8 @@ function directKernel(d: Direct, caps: DeviceCaps): Kernel {
     { dtype: d.weight.dtype, vec: false, access: "read" },
     ...finish.storages,
   ];
-  // Loads cost far more than products on a CPU: a wide tile there, one with fewer registers on a GPU.
+  // Loads cost far more than products on a CPU: a wide tile there, one with fewer registers on a
+  // GPU.
   const channels = d.channelsOut >= 4 ? 4 : d.channelsOut >= 2 ? 2 : 1,
     pixels = pixelTile(d.columns, caps);
   const exact = d.columns % pixels === 0;
@@ -197,7 +211,8 @@ function directKernel(d: Direct, caps: DeviceCaps): Kernel {
 
   const pixel = Array.from({ length: pixels }, (_, q) => q);
 
-  // A row of taps. One statement per accumulator: SwiftShader keeps variables in memory, so each assignment is a load and a store.
+  // A row of taps. One statement per accumulator: SwiftShader keeps variables in memory, so each
+  // assignment is a load and a store.
   const tapRow: string[] = [];
   const unroll = S <= 7;
   const weights = (column: string, tag: string): string[] =>
@@ -249,7 +264,8 @@ function directKernel(d: Direct, caps: DeviceCaps): Kernel {
         `if (t >= 0x80000000u || t % ${sh}u != 0u || y >= ${f.H}) { continue; }`,
       ]
     : [`let y = top + r * ${dh}u;`, `if (y >= ${f.H}) { continue; }`];
-  const u32 = (v: number): string => `${v >>> 0}u`; // wraps below zero, as the arithmetic around it does
+  // wraps below zero, as the arithmetic around it does
+  const u32 = (v: number): string => `${v >>> 0}u`;
 
   const main = [
     `let id = (wg.y * grid.x + wg.x) * 64u + lane;`,
@@ -322,8 +338,9 @@ function directKernel(d: Direct, caps: DeviceCaps): Kernel {
 // === Backward weight ===
 
 /**
- * Gradient for the weight. Bindings: input [N, C, H, W], grad [N, O, P, Q], result `weightShape` [O, C / groups, R, S] (contiguous).
- * Sums per row of pixels, then per invocation, then over the workgroup: short chains, one fixed order.
+ * Gradient for the weight. Bindings: input [N, C, H, W], grad [N, O, P, Q], result `weightShape`
+ * [O, C / groups, R, S] (contiguous). Sums per row of pixels, then per invocation, then over the
+ * workgroup: short chains, one fixed order.
  */
 export function conv2dBackwardWeightKernel(
   spec: ConvWindow & {
@@ -350,7 +367,8 @@ export function conv2dBackwardWeightKernel(
   const Og = O / groups,
     taps = S <= 7 ? S : 1;
   const work = (tile: number): number => groups * Math.ceil(Og / tile) * Cg * R * (S / taps);
-  // On a CPU few invocations are enough, and barriers cost more than idle lanes (to compile, too): narrow the tile until there are some.
+  // On a CPU few invocations are enough, and barriers cost more than idle lanes (to compile, too):
+  // narrow the tile until there are some.
   const channels = [4, 2].find((t) => Og >= t && (!caps.software || work(t) >= 32)) ?? 1,
     solo = caps.software && work(channels) >= 16;
   const lanes =

@@ -1,9 +1,12 @@
 /**
- * One dispatch for any per-element computation: the caller gives WGSL statements from `a0, a1, …` to `r0, r1, …`, this file finds the fastest legal
- * way to visit the elements. Fused chains come through here too. Generators only: bindings are filled by the executor, nothing is owned.
+ * One dispatch for any per-element computation: the caller gives WGSL statements from `a0, a1, …`
+ * to `r0, r1, …`, this file finds the fastest legal way to visit the elements. Fused chains come
+ * through here too. Generators only: bindings are filled by the executor, nothing is owned.
  *
- *   flat      every view is contiguous or one repeated element  →  four elements per trip, one load when aligned, several trips when large
- *   strided   anything else  →  one index decomposition per run of four along the innermost dimension, vec4 where the view allows it
+ *   flat every view is contiguous or one repeated element → four elements per trip, one load when
+ *   aligned, several trips when large
+ *   strided anything else → one index decomposition per run of four along the innermost dimension,
+ *   vec4 where the view allows it
  *   scattered innermost dimension no multiple of 4  →  the same, one element at a time
  */
 import type { DType } from "../base/dtype.ts";
@@ -115,7 +118,10 @@ function aligned(a: Access): boolean {
   );
 }
 
-/** A binding is declared as vec4 when all its views allow it: the end of a storage need not be a multiple of four elements. */
+/**
+ * A binding is declared as vec4 when all its views allow it: the end of a storage need not be a
+ * multiple of four elements.
+ */
 function storageDecls(
   bindings: readonly ("read" | "read_write")[],
   accesses: readonly Access[],
@@ -132,8 +138,9 @@ function storageDecls(
 }
 
 /**
- * Rank 1: each view has stride 1, stride 0 (loaded once, before the loop) or a constant step. Always four elements to a trip; what a multiple of
- * four leaves over is done singly after the loop.
+ * Rank 1: each view has stride 1, stride 0 (loaded once, before the loop) or a constant step.
+ * Always four elements to a trip; what a multiple of four leaves over is done singly after the
+ * loop.
  */
 function flatWalk({
   spec,

@@ -1,7 +1,9 @@
 /**
- * Moving elements along an axis by position or by index: concat, flip, gather, and scatter-add, which is its gradient. Scatter-add is a gather too: an output
- * element collects what was sent to it, in order of position, so its bits never depend on timing. It scans all indices of its line, or, for long lines, finds
- * them by binary search in an order made by sort.ts. Indices may be negative (from the end); one out of range reads NaN (0 for integers) and adds nothing.
+ * Moving elements along an axis by position or by index: concat, flip, gather, and scatter-add,
+ * which is its gradient. Scatter-add is a gather too: an output element collects what was sent to
+ * it, in order of position, so its bits never depend on timing. It scans all indices of its line,
+ * or, for long lines, finds them by binary search in an order made by sort.ts. Indices may be
+ * negative (from the end); one out of range reads NaN (0 for integers) and adds nothing.
  */
 import { type Layout, broadcastLayout, stridedLayout } from "../base/layout.ts";
 import { isFloat } from "../base/dtype.ts";
@@ -75,7 +77,10 @@ function position(value: string, size: string, indices: View): string[] {
       ];
 }
 
-/** Bindings: input, indices, output (contiguous, shape of the indices). Off the axis the indices may be smaller than the input. */
+/**
+ * Bindings: input, indices, output (contiguous, shape of the indices). Off the axis the indices may
+ * be smaller than the input.
+ */
 export function gatherKernel(
   spec: { input: View; indices: View; axis: number },
   caps: DeviceCaps,
@@ -104,8 +109,9 @@ export function gatherKernel(
 }
 
 /**
- * Bindings: start, indices, [order,] source, output (contiguous, shape of start): start plus, at each position, every source element whose index says so.
- * Start, indices and source have equal dimensions off the axis. `order` sorts the indices along the axis.
+ * Bindings: start, indices, [order,] source, output (contiguous, shape of start): start plus, at
+ * each position, every source element whose index says so. Start, indices and source have equal
+ * dimensions off the axis. `order` sorts the indices along the axis.
  */
 export function scatterAddKernel(
   spec: { start: View; indices: View; order?: View; source: View; axis: number },
@@ -137,7 +143,8 @@ export function scatterAddKernel(
     ),
     "}",
   ];
-  // The indices in order: those equal to `key` begin at the lower bound. A position has two names, d and d - size.
+  // The indices in order: those equal to `key` begin at the lower bound. A position has two names,
+  // d and d - size.
   const search = (x: SourceText, i: SourceText, p: SourceText, v: SourceText): string[] => {
     const unsigned = indices.dtype === "uint32",
       keyAt = (at: string): string => i.load(`u32(${p.load(at)})`);

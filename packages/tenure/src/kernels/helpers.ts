@@ -1,6 +1,7 @@
 /**
- * WGSL functions that bodies ask for by name. They exist because builtins differ between adapters: `max` swallows NaN, `tanh` overflows, `log(-2)`
- * and `pow(-2, 3)` are undefined in WGSL. Every function here gives PyTorch's answer on every adapter. Text only; owns nothing.
+ * WGSL functions that bodies ask for by name. They exist because builtins differ between adapters:
+ * `max` swallows NaN, `tanh` overflows, `log(-2)` and `pow(-2, 3)` are undefined in WGSL. Every
+ * function here gives PyTorch's answer on every adapter. Text only; owns nothing.
  */
 import { internal } from "../base/errors.ts";
 import { philoxWGSL, randomHelpers } from "./random.ts";
@@ -15,7 +16,8 @@ const f32Unary = (name: string, expr: string): string =>
   `fn ${name}(x: f32) -> f32 { return ${expr}; }`;
 
 const library: Readonly<Record<string, Helper>> = {
-  // --- special values: WGSL refuses NaN and infinity as constants, so they come from variables the compiler cannot fold ---
+  // --- special values: WGSL refuses NaN and infinity as constants, so they come from variables the
+  // compiler cannot fold ---
   nan: {
     code: `var<private> nanBits: u32 = 0x7fc00000u;\nfn nan() -> f32 { return bitcast<f32>(nanBits); }`,
   },
@@ -31,7 +33,8 @@ const library: Readonly<Record<string, Helper>> = {
   isFinite: {
     code: `fn isFinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }`,
   },
-  // --- a value as if it had been stored and loaded: what the compiler cannot see through it does not contract (a product and a sum into one rounding) ---
+  // --- a value as if it had been stored and loaded: what the compiler cannot see through it does
+  // not contract (a product and a sum into one rounding) ---
   hold: {
     code: `fn hold(x: f32, zero: u32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ zero); }`,
   },
@@ -156,7 +159,8 @@ const library: Readonly<Record<string, Helper>> = {
   return logOf(x);
 }`,
   },
-  // --- inverse trigonometry: the builtins are good to 2^-11 only; polynomials from Cephes (Moshier), good to an ulp or two ---
+  // --- inverse trigonometry: the builtins are good to 2^-11 only; polynomials from Cephes
+  // (Moshier), good to an ulp or two ---
   atanOf: {
     uses: ["isNan"],
     code: `fn atanOf(v: f32) -> f32 {
@@ -242,7 +246,8 @@ const library: Readonly<Record<string, Helper>> = {
     code: `fn geluTanhOf(x: f32) -> f32 { return tanhOf(0.7978846 * (x + 0.044715 * x * x * x)); }
 fn geluTanhSlope(x: f32) -> f32 { return 0.7978846 * (1.0 + 0.134145 * x * x); }`,
   },
-  // --- division that rounds down, as Python and PyTorch's remainder: `%` is a - b·trunc(a / b), and division may be off by 2.5 units in the last place ---
+  // --- division that rounds down, as Python and PyTorch's remainder: `%` is a - b·trunc(a / b),
+  // and division may be off by 2.5 units in the last place ---
   fmodOf: {
     uses: ["nan"],
     code: `fn fmodOf(a: f32, b: f32) -> f32 { // exact: long division of the mantissas, eight bits at a time

@@ -1,5 +1,6 @@
 /**
- * Index arithmetic as text: coordinates from an element number, offsets from coordinates. Called by the generators in this folder; owns nothing.
+ * Index arithmetic as text: coordinates from an element number, offsets from coordinates. Called by
+ * the generators in this folder; owns nothing.
  */
 import type { Shape } from "../base/shape.ts";
 import type { Params } from "./wgsl.ts";

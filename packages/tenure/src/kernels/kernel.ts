@@ -1,13 +1,20 @@
 /**
- * The contract between ops and the device: a kernel generator is a pure function from views to one compute shader and its launch.
- * Generators are called when a plan is compiled, never on a plan hit. They own no memory: bindings are filled by the executor.
+ * The contract between ops and the device: a kernel generator is a pure function from views to one
+ * compute shader and its launch. Generators are called when a plan is compiled, never on a plan
+ * hit. They own no memory: bindings are filled by the executor.
  */
 import type { DType } from "../base/dtype.ts";
 import type { Layout } from "../base/layout.ts";
 
-/** What a generator may adapt to. Part of a plan's identity, so the same program on another adapter is compiled anew. */
+/**
+ * What a generator may adapt to. Part of a plan's identity, so the same program on another adapter
+ * is compiled anew.
+ */
 export interface DeviceCaps {
-  /** Runs on the CPU (SwiftShader, lavapipe): workgroup memory and barriers are slow, big register tiles good. */
+  /**
+   * Runs on the CPU (SwiftShader, lavapipe): workgroup memory and barriers are slow, big register
+   * tiles good.
+   */
   readonly software: boolean;
   /** `shader-f16` was granted. */
   readonly f16: boolean;
@@ -27,18 +34,32 @@ export interface View {
   readonly dtype: DType;
 }
 
-/** One compute shader and its launch. Entry point `main`; storage buffers are `@group(0) @binding(0…)`, params come last as a uniform struct. */
+/**
+ * One compute shader and its launch. Entry point `main`; storage buffers are `@group(0)
+ * @binding(0…)`, params come last as a uniform struct.
+ */
 export interface Kernel {
-  /** Equal keys mean equal `wgsl`: the pipeline cache is keyed by it. Holds structure only, never sizes that live in `params`. */
+  /**
+   * Equal keys mean equal `wgsl`: the pipeline cache is keyed by it. Holds structure only, never
+   * sizes that live in `params`.
+   */
   readonly key: string;
   readonly wgsl: string;
   /** Access of each storage binding, in order. */
   readonly bindings: readonly ("read" | "read_write")[];
-  /** 32-bit words of the uniform struct at binding `bindings.length`; empty when there is none. f32 fields hold their bits. */
+  /**
+   * 32-bit words of the uniform struct at binding `bindings.length`; empty when there is none. f32
+   * fields hold their bits.
+   */
   readonly params: readonly number[];
-  /** Words of `params` that are filled at each execution: `scalar` indexes the op's per-call scalars (already as 32-bit words). */
+  /**
+   * Words of `params` that are filled at each execution: `scalar` indexes the op's per-call scalars
+   * (already as 32-bit words).
+   */
   readonly dynamic?: readonly { readonly word: number; readonly scalar: number }[];
-  /** Workgroups, each at most `maxWorkgroupsPerDimension`. `[0,0,0]` means there is nothing to do. */
+  /**
+   * Workgroups, each at most `maxWorkgroupsPerDimension`. `[0,0,0]` means there is nothing to do.
+   */
   readonly workgroups: readonly [number, number, number];
 }
 

@@ -1,8 +1,10 @@
 /**
- * Batched matrix product of any two strided views, [..., M, K] × [..., K, N] → contiguous [..., M, N], accumulated in f32 (integers in their own type).
- * Transposed views cost nothing: which dimension is contiguous is part of the structure, strides are parameters.
+ * Batched matrix product of any two strided views, [..., M, K] × [..., K, N] → contiguous [..., M,
+ * N], accumulated in f32 (integers in their own type). Transposed views cost nothing: which
+ * dimension is contiguous is part of the structure, strides are parameters.
  *
- *   registers  software adapters, small products: each invocation keeps a tile of the output in registers and reads both operands from storage
+ *   registers software adapters, small products: each invocation keeps a tile of the output in
+ *   registers and reads both operands from storage
  *   tiles      GPUs: a workgroup stages blocks of both operands in workgroup memory
  *   rows       few rows or columns: lanes of a workgroup split K
  *
@@ -33,7 +35,9 @@ export interface MatmulSpec {
   readonly after?: Epilogue;
 }
 
-/** Shape of the product; batch dimensions broadcast. The caller has checked that the operands fit. */
+/**
+ * Shape of the product; batch dimensions broadcast. The caller has checked that the operands fit.
+ */
 export function matmulShape(a: Shape, b: Shape): number[] {
   const ab = a.slice(0, -2),
     bb = b.slice(0, -2),
@@ -77,7 +81,10 @@ interface Problem {
   readonly k: number;
   readonly batchShape: readonly number[];
   readonly batches: number;
-  /** Rows of the output; columns of the output. Swapped operands (see below) have their bindings swapped too. */
+  /**
+   * Rows of the output; columns of the output. Swapped operands (see below) have their bindings
+   * swapped too.
+   */
   readonly a: Side;
   readonly b: Side;
   readonly after: Epilogue | undefined;
@@ -113,7 +120,8 @@ function problem({ a, b, after }: MatmulSpec): Problem {
   };
   let sa = side(la, 0, la.strides.at(-2)!, la.strides.at(-1)!, merged.strides[0]!, m);
   let sb = side(lb, 1, lb.strides.at(-1)!, lb.strides.at(-2)!, merged.strides[1]!, n);
-  // A column times a matrix is the transposed problem: [M, K]·[K, 1] = ([1, K]·[K, M])ᵀ, and a single row or column lies the same either way.
+  // A column times a matrix is the transposed problem: [M, K]·[K, 1] = ([1, K]·[K, M])ᵀ, and a
+  // single row or column lies the same either way.
   if (n === 1 && m > 1) {
     [m, n] = [n, m];
     [sa, sb] = [sb, sa];
@@ -183,8 +191,9 @@ function stride(
 // === Registers ===
 
 /**
- * Each invocation computes `tm × tn` outputs from registers. Loads beyond the edge are clamped to the last row or column, stores are guarded:
- * no branch inside the loop. Measured on SwiftShader and lavapipe: 4 × 8 is the largest tile that does not spill.
+ * Each invocation computes `tm × tn` outputs from registers. Loads beyond the edge are clamped to
+ * the last row or column, stores are guarded: no branch inside the loop. Measured on SwiftShader
+ * and lavapipe: 4 × 8 is the largest tile that does not spill.
  */
 function registerKernel(p: Problem, caps: DeviceCaps): Kernel {
   const params = new Params();
@@ -272,7 +281,8 @@ function registerKernel(p: Problem, caps: DeviceCaps): Kernel {
           ? load(p.b, `colB${q} + ${bk(k)}`)
           : `${vec}(${[0, 1, 2, 3].map((c) => load(p.b, `colB${4 * q + c} + ${bk(k)}`)).join(", ")})`;
       }
-  // One statement per accumulator: SwiftShader keeps variables in memory, so each assignment is a load and a store.
+  // One statement per accumulator: SwiftShader keeps variables in memory, so each assignment is a
+  // load and a store.
   const steps = Array.from({ length: step }, (_, kk) => kk);
   for (const kk of steps)
     for (let q = 0; q < quads; q++) inner.push(`let v${kk}_${q} = ${bv[kk]![q]!};`);
@@ -282,7 +292,8 @@ function registerKernel(p: Problem, caps: DeviceCaps): Kernel {
   });
 
   const store: string[] = [];
-  // A wide load clamped at the edge has shifted rows: they are stored where they were loaded from, with equal values.
+  // A wide load clamped at the edge has shifted rows: they are stored where they were loaded from,
+  // with equal values.
   const shifted = wideA && p.a.wide === "mn";
   const n0 =
     wideB && p.b.wide === "mn"
@@ -341,7 +352,10 @@ function registerKernel(p: Problem, caps: DeviceCaps): Kernel {
 
 // === Workgroup memory ===
 
-/** 64 × 64 outputs by 256 invocations of 4 × 4, K in blocks of 16. Threads that load neighbouring elements are neighbours along the contiguous dimension. */
+/**
+ * 64 × 64 outputs by 256 invocations of 4 × 4, K in blocks of 16. Threads that load neighbouring
+ * elements are neighbours along the contiguous dimension.
+ */
 function tiledKernel(p: Problem, caps: DeviceCaps): Kernel {
   const params = new Params(),
     type = computeType(p.dtype),
@@ -493,7 +507,10 @@ function tiledKernel(p: Problem, caps: DeviceCaps): Kernel {
 
 // === Few rows ===
 
-/** One output per `lanes` invocations, which split K and meet in workgroup memory. Neighbouring threads read along the contiguous dimension of the large operand. */
+/**
+ * One output per `lanes` invocations, which split K and meet in workgroup memory. Neighbouring
+ * threads read along the contiguous dimension of the large operand.
+ */
 function rowsKernel(p: Problem, caps: DeviceCaps): Kernel {
   const params = new Params(),
     type = computeType(p.dtype),

@@ -1,6 +1,7 @@
 /**
- * Layer and RMS normalisation along an axis with scale and shift, their gradient, and log-sum-exp: a row is read a few times and written once, in one dispatch.
- * Variance is the mean squared distance from the mean, never a difference of large numbers. Built on rows.ts; owns nothing.
+ * Layer and RMS normalisation along an axis with scale and shift, their gradient, and log-sum-exp:
+ * a row is read a few times and written once, in one dispatch. Variance is the mean squared
+ * distance from the mean, never a difference of large numbers. Built on rows.ts; owns nothing.
  */
 import type { Epilogue } from "./chain.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
@@ -23,7 +24,10 @@ function moments(params: Params, eps: number, rms: boolean): RowPass[] {
     : [total("m", "a0", "m = m / f32(p.axisLength);"), total("v", "(a0 - m) * (a0 - m)", scale)];
 }
 
-/** Bindings: input, [weight, [bias,]] output (contiguous). Weight and bias broadcast to the input's shape. */
+/**
+ * Bindings: input, [weight, [bias,]] output (contiguous). Weight and bias broadcast to the input's
+ * shape.
+ */
 export function normalizeKernel(
   spec: { inputs: readonly View[]; axis: number; eps: number; rms: boolean; after?: Epilogue },
   caps: DeviceCaps,
@@ -51,7 +55,10 @@ export function normalizeKernel(
   );
 }
 
-/** Gradient for the input, in three sweeps: Σ x and Σ g, then the sums that need the mean. Bindings: input, grad, [weight,] result (contiguous). */
+/**
+ * Gradient for the input, in three sweeps: Σ x and Σ g, then the sums that need the mean. Bindings:
+ * input, grad, [weight,] result (contiguous).
+ */
 export function normalizeBackwardKernel(
   spec: { inputs: readonly View[]; axis: number; eps: number; rms: boolean; after?: Epilogue },
   caps: DeviceCaps,
@@ -94,7 +101,10 @@ export function normalizeBackwardKernel(
   );
 }
 
-/** log Σ exp along an axis. Bindings: input, output (one value per row). Rows of nothing but −infinity give −infinity. */
+/**
+ * log Σ exp along an axis. Bindings: input, output (one value per row). Rows of nothing but
+ * −infinity give −infinity.
+ */
 export function logSumExpKernel(
   spec: { input: View; axis: number; after?: Epilogue },
   caps: DeviceCaps,

@@ -1,6 +1,6 @@
 /**
- * A tensor with a border around it: constant, mirrored without the edge, or the edge repeated. Every output element finds its source by itself; one dispatch for
- * all dimensions. Owns nothing.
+ * A tensor with a border around it: constant, mirrored without the edge, or the edge repeated.
+ * Every output element finds its source by itself; one dispatch for all dimensions. Owns nothing.
  */
 import { sizeOf } from "../base/shape.ts";
 import { wgslType } from "../base/dtype.ts";
@@ -9,7 +9,10 @@ import { Params, flatWorkgroup, gridOf, indent, makeKernel } from "./wgsl.ts";
 
 export type PadMode = "constant" | "reflect" | "replicate";
 
-/** Bindings: input, output (contiguous). `before[i]` elements are added in front of dimension i. Scalar 0: the constant, in the stored type (f32 for float16). */
+/**
+ * Bindings: input, output (contiguous). `before[i]` elements are added in front of dimension i.
+ * Scalar 0: the constant, in the stored type (f32 for float16).
+ */
 export function padKernel(
   spec: { input: View; output: View; before: readonly number[]; mode: PadMode },
   caps: DeviceCaps,

@@ -1,7 +1,9 @@
 /**
- * The first few elements of an axis in order, without sorting the rest: the axis is dealt out to groups as cards are, one invocation keeps a sorted list of the best of
- * its group, and what the groups keep goes through the same kernel again until one group is left. Neighbouring invocations read neighbouring elements. In
- * the same order as sort.ts, so equal elements come by position. Owns nothing.
+ * The first few elements of an axis in order, without sorting the rest: the axis is dealt out to
+ * groups as cards are, one invocation keeps a sorted list of the best of its group, and what the
+ * groups keep goes through the same kernel again until one group is left. Neighbouring invocations
+ * read neighbouring elements. In the same order as sort.ts, so equal elements come by position.
+ * Owns nothing.
  *
  *     positions   0 1 2 3 4 5 6 7 8        group 0: 0 3 6   group 1: 1 4 7   group 2: 2 5 8
  */
@@ -12,17 +14,23 @@ import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { keyFunction } from "./sort.ts";
 import { Params, type StorageDecl, flatWorkgroup, gridOf, makeKernel } from "./wgsl.ts";
 
-/** Longest list that is kept: beyond it, keeping it in order costs as much as sorting everything. */
+/**
+ * Longest list that is kept: beyond it, keeping it in order costs as much as sorting everything.
+ */
 export const pickLimit = 32;
 
-/** Groups to deal `length` candidates out to: few enough that each has many times `count` of them, and one when there are few to begin with. */
+/**
+ * Groups to deal `length` candidates out to: few enough that each has many times `count` of them,
+ * and one when there are few to begin with.
+ */
 export function pickGroups(length: number, count: number): number {
   return length <= 512 ? 1 : Math.floor(length / Math.max(256, 8 * count));
 }
 
 /**
- * Bindings: input, [candidates (int32, input's shape off the axis),] positions (int32, contiguous): per group the first `count` of the candidates, or of all
- * positions, in order. The axis of the result is `groups · count` long. Every group must have `count` candidates.
+ * Bindings: input, [candidates (int32, input's shape off the axis),] positions (int32, contiguous):
+ * per group the first `count` of the candidates, or of all positions, in order. The axis of the
+ * result is `groups · count` long. Every group must have `count` candidates.
  */
 export function pickKernel(
   spec: {

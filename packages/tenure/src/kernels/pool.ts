@@ -1,6 +1,7 @@
 /**
- * Max and average pooling over NCHW images of any strides, and their gradients as gathers: each input position looks at the windows that cover it, so
- * nothing is written twice and nothing needs clearing first. Windows are part of the structure, sizes are parameters. Owns nothing.
+ * Max and average pooling over NCHW images of any strides, and their gradients as gathers: each
+ * input position looks at the windows that cover it, so nothing is written twice and nothing needs
+ * clearing first. Windows are part of the structure, sizes are parameters. Owns nothing.
  */
 import type { DType } from "../base/dtype.ts";
 import { type Epilogue, finishing } from "./chain.ts";
@@ -20,9 +21,15 @@ import {
 export interface PoolWindow {
   readonly kernel: readonly [number, number];
   readonly stride: readonly [number, number];
-  /** At most half the kernel. Never a maximum; counted as zeros by the average unless `countIncludePad` is false. */
+  /**
+   * At most half the kernel. Never a maximum; counted as zeros by the average unless
+   * `countIncludePad` is false.
+   */
   readonly padding: readonly [number, number];
-  /** Windows may reach past the end, as long as they begin before it. The average then counts what lies within the padding. */
+  /**
+   * Windows may reach past the end, as long as they begin before it. The average then counts what
+   * lies within the padding.
+   */
   readonly ceil?: boolean;
 }
 
@@ -55,7 +62,10 @@ export function maxPool2dKernel(
   }));
 }
 
-/** Bindings: input, output (int32, contiguous): where in its plane, row-major, the first maximum of each window lies. */
+/**
+ * Bindings: input, output (int32, contiguous): where in its plane, row-major, the first maximum of
+ * each window lies.
+ */
 export function maxPool2dIndicesKernel(
   spec: PoolWindow & { readonly input: View },
   caps: DeviceCaps,
@@ -87,7 +97,10 @@ export function avgPool2dKernel(
   }));
 }
 
-/** Cells of the window at py, px that lie within the padded image: all of them, unless windows may reach past it. */
+/**
+ * Cells of the window at py, px that lie within the padded image: all of them, unless windows may
+ * reach past it.
+ */
 function area({ kernel, stride, padding, ceil }: PoolWindow, H: string, W: string): string {
   if (ceil !== true) return `${kernel[0] * kernel[1]}.0`;
   const length = (at: string, i: 0 | 1, size: string): string =>
@@ -95,7 +108,10 @@ function area({ kernel, stride, padding, ceil }: PoolWindow, H: string, W: strin
   return `(${length("py", 0, H)} * ${length("px", 1, W)})`;
 }
 
-/** Bindings: input, grad (shape of the output), result (contiguous, shape of the input). The first maximum of a window takes its gradient. */
+/**
+ * Bindings: input, grad (shape of the output), result (contiguous, shape of the input). The first
+ * maximum of a window takes its gradient.
+ */
 export function maxPool2dBackwardKernel(
   spec: PoolWindow & { readonly input: View; readonly grad: View; readonly after?: Epilogue },
   caps: DeviceCaps,
@@ -117,7 +133,8 @@ export function maxPool2dBackwardKernel(
       return {
         helpers: ["isNan"],
         open: [`let plane = ${x!.base};`, `let mine = ${x!.load("plane", "y", "x")};`],
-        // This position wins when nothing before it in the window is as large and nothing after it is larger.
+        // This position wins when nothing before it in the window is as large and nothing after it
+        // is larger.
         visit: [
           "var wins = true;",
           `for (var r = 0u; r < ${R}u; r++) {`,
@@ -147,7 +164,10 @@ export function maxPool2dBackwardKernel(
   );
 }
 
-/** Windows that tile the input, the usual case: an invocation per window writes the whole window. Cells past the last window are zeros. */
+/**
+ * Windows that tile the input, the usual case: an invocation per window writes the whole window.
+ * Cells past the last window are zeros.
+ */
 function maxCellsKernel(
   spec: PoolWindow & { readonly input: View; readonly grad: View; readonly after?: Epilogue },
   caps: DeviceCaps,

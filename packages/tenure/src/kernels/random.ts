@@ -1,10 +1,14 @@
 /**
- * Counter-based random numbers: Philox 4x32-10 (Salmon et al., 2011), the generator of PyTorch's CUDA and JAX's kin. A draw is a pure function of
- * (seed, counter), so the same seed gives the same integers on every adapter, in any order, and a recomputed dropout repeats its mask.
- * The WGSL and the plain twin below are checked against each other and against published vectors. Owns nothing.
+ * Counter-based random numbers: Philox 4x32-10 (Salmon et al., 2011), the generator of PyTorch's
+ * CUDA and JAX's kin. A draw is a pure function of (seed, counter), so the same seed gives the same
+ * integers on every adapter, in any order, and a recomputed dropout repeats its mask. The WGSL and
+ * the plain twin below are checked against each other and against published vectors. Owns nothing.
  */
 
-/** WGSL: `philox(counter: vec4<u32>, key: vec2<u32>) -> vec4<u32>`. 32×32→64 products are made from 16-bit halves. */
+/**
+ * WGSL: `philox(counter: vec4<u32>, key: vec2<u32>) -> vec4<u32>`. 32×32→64 products are made from
+ * 16-bit halves.
+ */
 export const philoxWGSL = `fn mulHiLo(a: u32, b: u32) -> vec2<u32> {
   let al = a & 0xffffu; let ah = a >> 16u; let bl = b & 0xffffu; let bh = b >> 16u;
   let low = al * bl;
@@ -24,7 +28,10 @@ fn philox(counter: vec4<u32>, key: vec2<u32>) -> vec4<u32> {
   return c;
 }`;
 
-/** Helpers for bodies with `needsIndex`. `seed0, seed1` name the stream; `at` is the element's counter: `idx`, with the draw's number in `seed` or offset by the caller. */
+/**
+ * Helpers for bodies with `needsIndex`. `seed0, seed1` name the stream; `at` is the element's
+ * counter: `idx`, with the draw's number in `seed` or offset by the caller.
+ */
 export const randomHelpers: Readonly<
   Record<string, { readonly code: string; readonly uses: readonly string[] }>
 > = {
@@ -81,7 +88,9 @@ export function philox(
   return [a, b, c, d];
 }
 
-/** Twin of the WGSL `randomUniform`: exactly equal on every adapter, in [0, 1) with 24 random bits. */
+/**
+ * Twin of the WGSL `randomUniform`: exactly equal on every adapter, in [0, 1) with 24 random bits.
+ */
 export function randomUniform(seed: readonly [number, number], stream: number, at: number): number {
   return (philox([at, stream, 0, 0], seed)[0] >>> 8) * 2 ** -24;
 }

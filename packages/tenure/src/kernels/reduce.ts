@@ -1,8 +1,10 @@
 /**
- * Reductions over any axes of any strided view, in one dispatch and in one fixed order per shape (same bits on every run).
- * A workgroup is a rectangle of `outputs × lanes`: lanes share one output and meet in a tree in workgroup memory. One lane is "a thread per output",
- * one output is "a workgroup per output". Neighbouring threads take neighbouring memory: outputs when the kept axis is innermost, lanes when the reduced one is.
- * Sums go through three levels of partial sums, so the error grows like the cube root of the length. Owns nothing.
+ * Reductions over any axes of any strided view, in one dispatch and in one fixed order per shape
+ * (same bits on every run). A workgroup is a rectangle of `outputs × lanes`: lanes share one output
+ * and meet in a tree in workgroup memory. One lane is "a thread per output", one output is "a
+ * workgroup per output". Neighbouring threads take neighbouring memory: outputs when the kept axis
+ * is innermost, lanes when the reduced one is. Sums go through three levels of partial sums, so the
+ * error grows like the cube root of the length. Owns nothing.
  */
 import type { DType } from "../base/dtype.ts";
 import {
@@ -41,22 +43,27 @@ export interface ReduceSpec {
   readonly input: View;
   /** Sorted, not negative; empty means nothing is reduced. */
   readonly axes: readonly number[];
-  /** Dtype of the contiguous output, the last binding. Sums accumulate in f32, or in i32/u32 when this is an integer. */
+  /**
+   * Dtype of the contiguous output, the last binding. Sums accumulate in f32, or in i32/u32 when
+   * this is an integer.
+   */
   readonly outDtype: DType;
   readonly before?: Prologue;
   readonly after?: Epilogue;
 }
 
 /**
- * One output per kept position, row-major. `argMax`/`argMin` give the first position in row-major order of the reduced axes; NaN counts as the extreme.
- * Nothing to reduce gives the identity: 0, 1, ∓infinity, false/true; NaN for `mean`.
+ * One output per kept position, row-major. `argMax`/`argMin` give the first position in row-major
+ * order of the reduced axes; NaN counts as the extreme. Nothing to reduce gives the identity: 0, 1,
+ * ∓infinity, false/true; NaN for `mean`.
  */
 export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
   const inShape = spec.input.layout.shape;
   const operands = spec.before?.operands ?? [{ view: spec.input, binding: 0 }];
   const layouts = operands.map((o) => broadcastLayout(o.view.layout, inShape));
   const reduced = inShape.map((_, i) => spec.axes.includes(i));
-  // The order of accumulation is that of the input where it lies in memory, also when it is computed on the way: the same bits either way.
+  // The order of accumulation is that of the input where it lies in memory, also when it is
+  // computed on the way: the same bits either way.
   const alone = [
       pick(spec.input.layout, reduced, false),
       pick(spec.input.layout, reduced, true),
@@ -130,7 +137,8 @@ export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
     params,
   );
   const stride = `${innerLoop[1]}`;
-  // Single elements go four to a statement as well: SwiftShader keeps variables in memory, and GPUs like loads in flight.
+  // Single elements go four to a statement as well: SwiftShader keeps variables in memory, and GPUs
+  // like loads in flight.
   const walk = (first: string, end: string): string[] => {
     const step = (values: readonly string[]): string =>
       indent([...visit.lines, ...acc.add(values, at)].join("\n"));
@@ -213,7 +221,10 @@ function pick(l: Layout, reduced: readonly boolean[], which: boolean): Layout {
   return stridedLayout(l.shape.filter(keep), l.strides.filter(keep), l.offset);
 }
 
-/** Strides of a layout over `shape`, into which the dimensions it has were merged; null where it cannot be walked that way. */
+/**
+ * Strides of a layout over `shape`, into which the dimensions it has were merged; null where it
+ * cannot be walked that way.
+ */
 function along(l: Layout, shape: Shape): readonly number[] | null {
   if (sizeOf(shape) <= 1) return shape.map(() => 0);
   return reshapeLayout(l, shape)?.strides ?? null;
@@ -236,7 +247,9 @@ export interface Tile {
   readonly outputs: number;
   /** Threads that share one output; a power of two. */
   readonly lanes: number;
-  /** Neighbouring threads take neighbouring outputs rather than neighbouring elements of one output. */
+  /**
+   * Neighbouring threads take neighbouring outputs rather than neighbouring elements of one output.
+   */
   readonly outputsFast: boolean;
 }
 
@@ -297,7 +310,10 @@ function storageDecls(
   });
 }
 
-/** A WGSL function from a position among the reduced elements to where an operand has it, for operands whose dimensions do not merge as the input's do. */
+/**
+ * A WGSL function from a position among the reduced elements to where an operand has it, for
+ * operands whose dimensions do not merge as the input's do.
+ */
 interface Jump {
   readonly name: string;
   readonly text: string;
@@ -312,7 +328,10 @@ function jump(name: string, l: Layout, params: Params): Jump {
   return { name, text: `fn ${name}(at: u32) -> u32 {\n${indent(lines.join("\n"))}}\n` };
 }
 
-/** Lines that load one unit `j` as vectors, and the expressions of its mapped elements (of unit `j`, an expression, when loads are single). */
+/**
+ * Lines that load one unit `j` as vectors, and the expressions of its mapped elements (of unit `j`,
+ * an expression, when loads are single).
+ */
 function elementLoads(
   spec: ReduceSpec,
   operands: readonly Operand[],
@@ -544,7 +563,10 @@ function argAccumulator(op: "argMax" | "argMin", from: ComputeType, to: ComputeT
   };
 }
 
-/** WGSL conversion between compute types; anything but zero is true. By bits for floats: `NaN != 0.0` is false on some adapters. */
+/**
+ * WGSL conversion between compute types; anything but zero is true. By bits for floats: `NaN !=
+ * 0.0` is false on some adapters.
+ */
 export function convert(value: string, from: ComputeType, to: ComputeType): string {
   if (from === to) return value;
   if (to === "bool")

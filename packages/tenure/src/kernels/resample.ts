@@ -1,6 +1,7 @@
 /**
- * Images of another size: nearest, bilinear, and adaptive averages. Each dimension has a weight for every pair of output and input position, zero but for a few
- * neighbours; the gradient gathers with the same weights, so it is exact and written once. Owns nothing.
+ * Images of another size: nearest, bilinear, and adaptive averages. Each dimension has a weight for
+ * every pair of output and input position, zero but for a few neighbours; the gradient gathers with
+ * the same weights, so it is exact and written once. Owns nothing.
  */
 import { f32Bits } from "../base/bits.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
@@ -14,13 +15,17 @@ import {
   toStored,
 } from "./wgsl.ts";
 
-/** The scaled modes step by a given ratio of input to output pixels rather than by that of the sizes. */
+/**
+ * The scaled modes step by a given ratio of input to output pixels rather than by that of the
+ * sizes.
+ */
 export type ResampleMode =
   "nearest" | "nearestScaled" | "bilinear" | "bilinearScaled" | "bilinearCorners" | "average";
 
 /**
- * WGSL per mode, for one dimension of `size` inputs and `count` outputs, `k` inputs per output: the inputs `low … high` of output p, the weight of a pair,
- * and the outputs `begin … end` (exclusive) that may use input y.
+ * WGSL per mode, for one dimension of `size` inputs and `count` outputs, `k` inputs per output: the
+ * inputs `low … high` of output p, the weight of a pair, and the outputs `begin … end` (exclusive)
+ * that may use input y.
  */
 function weights(mode: ResampleMode): string {
   const source =
@@ -30,7 +35,8 @@ function weights(mode: ResampleMode): string {
         ? "max((f32(p) + 0.5) * k - 0.5, 0.0)"
         : "f32(p) * f32(size - 1u) / f32(max(count, 2u) - 1u)";
   const ratio = mode === "bilinearScaled" ? "k" : "f32(size) / f32(count)",
-    last = mode === "bilinearScaled" ? "select(0u, count, y == size - 1u)" : "0u"; // the last pixel serves all positions beyond it
+    // the last pixel serves all positions beyond it
+    last = mode === "bilinearScaled" ? "select(0u, count, y == size - 1u)" : "0u";
   switch (mode) {
     case "nearest":
       return `fn low(p: u32, size: u32, count: u32, k: f32) -> u32 { return p * size / count; }
@@ -69,7 +75,10 @@ fn end(y: u32, size: u32, count: u32, k: f32) -> u32 { return min(max(u32((f32(y
   }
 }
 
-/** Forward: input [N, C, H, W] → result [N, C, P, Q]. Backward: grad [N, C, P, Q] → result [N, C, H, W]. Bindings: source, result (contiguous). */
+/**
+ * Forward: input [N, C, H, W] → result [N, C, P, Q]. Backward: grad [N, C, P, Q] → result [N, C, H,
+ * W]. Bindings: source, result (contiguous).
+ */
 export function resampleKernel(
   spec: {
     source: View;

@@ -1,6 +1,7 @@
 /**
- * Kernels that go over each row several times: softmax, losses, norms. A row is the run of elements along one axis; per row a few accumulations are made
- * one after the other (each may use the results before it), then either every element or one value per row is written. One dispatch.
+ * Kernels that go over each row several times: softmax, losses, norms. A row is the run of elements
+ * along one axis; per row a few accumulations are made one after the other (each may use the
+ * results before it), then either every element or one value per row is written. One dispatch.
  * Launch as in reduce.ts: a workgroup is `rows × lanes`. Owns nothing.
  */
 import type { DType } from "../base/dtype.ts";
@@ -37,11 +38,17 @@ export interface RowPass {
   /** WGSL of the start value and of joining two partial results `a` and `b`. */
   readonly identity: string;
   readonly join: (a: string, b: string) => string;
-  /** WGSL expression of one element's contribution, from `a0, a1, …` (elements), `q0, …` (row values) and earlier results. */
+  /**
+   * WGSL expression of one element's contribution, from `a0, a1, …` (elements), `q0, …` (row
+   * values) and earlier results.
+   */
   readonly element: string;
   /** Statements once per row after the result is known. */
   readonly after?: string;
-  /** The contribution is also stored as the output element; later passes read it back as `y`. For element outputs of float32. */
+  /**
+   * The contribution is also stored as the output element; later passes read it back as `y`. For
+   * element outputs of float32.
+   */
   readonly keep?: boolean;
 }
 
@@ -56,19 +63,30 @@ export interface RowSpec {
   /** Access of the inputs' bindings. The output comes last. */
   readonly inputs: number;
   readonly passes: readonly RowPass[];
-  /** Element: a contiguous output of `shape`. Row: one value per row. `value` is an f32 expression; `at: u32` is the position along the axis. */
+  /**
+   * Element: a contiguous output of `shape`. Row: one value per row. `value` is an f32 expression;
+   * `at: u32` is the position along the axis.
+   */
   readonly output: {
     readonly dtype: DType;
     readonly per: "element" | "row";
     readonly value: string;
   };
-  /** How many elements the passes look at from the row's beginning, an u32 expression; the ones behind them must contribute nothing. All when absent. */
+  /**
+   * How many elements the passes look at from the row's beginning, an u32 expression; the ones
+   * behind them must contribute nothing. All when absent.
+   */
   readonly reach?: string;
-  /** Statements once per row before the first pass. `at0(i)`-style reads are `element0(i)` of operand 0 at position `i`. */
+  /**
+   * Statements once per row before the first pass. `at0(i)`-style reads are `element0(i)` of
+   * operand 0 at position `i`.
+   */
   readonly before?: string;
   readonly helpers?: readonly string[];
   readonly params: Params;
-  /** Takes each output further; its bindings come in place of the output's. No pass may `keep` then. */
+  /**
+   * Takes each output further; its bindings come in place of the output's. No pass may `keep` then.
+   */
   readonly after?: Epilogue;
 }
 
@@ -332,7 +350,10 @@ function without<T>(list: readonly T[], index: number): T[] {
   return list.filter((_, i) => i !== index);
 }
 
-/** Replaces `elementN(index)` by a load of operand N at that position of the row. The index may hold no parentheses. */
+/**
+ * Replaces `elementN(index)` by a load of operand N at that position of the row. The index may hold
+ * no parentheses.
+ */
 function inlineElements(
   text: string,
   spec: RowSpec,

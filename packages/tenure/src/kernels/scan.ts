@@ -1,6 +1,7 @@
 /**
- * Running sums and products along an axis, forwards or backwards. A line is walked by one invocation; long lines of sums are cut into one chunk per lane, whose
- * totals meet in workgroup memory. The order of additions depends on the shape only. Owns nothing.
+ * Running sums and products along an axis, forwards or backwards. A line is walked by one
+ * invocation; long lines of sums are cut into one chunk per lane, whose totals meet in workgroup
+ * memory. The order of additions depends on the shape only. Owns nothing.
  */
 import { type Layout, collapse, stridedLayout } from "../base/layout.ts";
 import { sizeOf } from "../base/shape.ts";
@@ -27,7 +28,10 @@ interface ScanSpec {
   readonly dtype: DType;
   readonly reverse: boolean;
   readonly start: string;
-  /** WGSL of the next state from `h`, and of the value stored, from `h` after it. `v(k, at)` is input `k` at a position of the line; `j` is the current one. */
+  /**
+   * WGSL of the next state from `h`, and of the value stored, from `h` after it. `v(k, at)` is
+   * input `k` at a position of the line; `j` is the current one.
+   */
   readonly next: (v: (k: number, at: string) => string) => string;
   readonly value: (v: (k: number, at: string) => string) => string;
   /** The state is a sum of what each position adds: chunks can be summed apart. */
@@ -76,8 +80,8 @@ export function cumProdKernel(
 }
 
 /**
- * Gradient of the running product, exact where elements are 0: dx[k] = out[k-1] · R[k] with R[k] = g[k] + x[k+1]·R[k+1].
- * Bindings: input, output of cumProd, grad, result (contiguous).
+ * Gradient of the running product, exact where elements are 0: dx[k] = out[k-1] · R[k] with R[k] =
+ * g[k] + x[k+1]·R[k+1]. Bindings: input, output of cumProd, grad, result (contiguous).
  */
 export function cumProdBackwardKernel(
   spec: { input: View; output: View; grad: View; axis: number },

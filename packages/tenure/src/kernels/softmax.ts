@@ -1,6 +1,7 @@
 /**
- * Softmax, log-softmax and cross entropy with their gradients, along any axis of any strided view; stable by subtracting the row's maximum.
- * A row that holds NaN or +infinity, or nothing but −infinity, is NaN throughout, as in PyTorch. Built on rows.ts; owns nothing.
+ * Softmax, log-softmax and cross entropy with their gradients, along any axis of any strided view;
+ * stable by subtracting the row's maximum. A row that holds NaN or +infinity, or nothing but
+ * −infinity, is NaN throughout, as in PyTorch. Built on rows.ts; owns nothing.
  */
 import type { Epilogue } from "./chain.ts";
 import type { DType } from "../base/dtype.ts";
@@ -8,7 +9,10 @@ import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { type RowPass, rest, rowKernel } from "./rows.ts";
 import { Params, nanWord, negInfWord } from "./wgsl.ts";
 
-/** Maximum and Σ exp(x − maximum) of a row. NaN elements reach the sum by themselves; `max` may lose them. */
+/**
+ * Maximum and Σ exp(x − maximum) of a row. NaN elements reach the sum by themselves; `max` may lose
+ * them.
+ */
 function maxAndSum(params: Params, keep: boolean): RowPass[] {
   const low = params.u32("negInf", negInfWord);
   params.u32("nan", nanWord);
@@ -37,7 +41,8 @@ export function softmaxKernel(
 ): Kernel {
   const params = new Params(),
     { layout, dtype } = spec.input;
-  // On a CPU exp costs more than memory: keep the exponentials in the output instead of computing them twice.
+  // On a CPU exp costs more than memory: keep the exponentials in the output instead of computing
+  // them twice.
   const keep = caps.software && !spec.log && dtype === "float32" && spec.after === undefined;
   const passes = maxAndSum(params, keep);
   return rowKernel(
@@ -100,7 +105,9 @@ export function softmaxBackwardKernel(
   );
 }
 
-/** Target classes: `classes` is C as a u32 expression. Without an ignored index nothing equals it. */
+/**
+ * Target classes: `classes` is C as a u32 expression. Without an ignored index nothing equals it.
+ */
 function targetWords(
   params: Params,
   targets: DType,
@@ -115,8 +122,8 @@ function targetWords(
 }
 
 /**
- * Loss per row: −log softmax(logits)[target]. Bindings: logits [N, C], targets [N] (int32 or uint32), loss [N].
- * A target outside [0, C) gives NaN; one equal to `ignoreIndex` gives 0.
+ * Loss per row: −log softmax(logits)[target]. Bindings: logits [N, C], targets [N] (int32 or
+ * uint32), loss [N]. A target outside [0, C) gives NaN; one equal to `ignoreIndex` gives 0.
  */
 export function crossEntropyKernel(
   spec: { logits: View; targets: View; ignoreIndex?: number },
@@ -144,7 +151,10 @@ export function crossEntropyKernel(
   );
 }
 
-/** Gradient of `crossEntropyKernel`. Bindings: logits [N, C], targets [N], gradPerRow [N], result [N, C] (contiguous). */
+/**
+ * Gradient of `crossEntropyKernel`. Bindings: logits [N, C], targets [N], gradPerRow [N], result
+ * [N, C] (contiguous).
+ */
 export function crossEntropyBackwardKernel(
   spec: { logits: View; targets: View; gradPerRow: View; ignoreIndex?: number },
   caps: DeviceCaps,

@@ -1,14 +1,19 @@
 /**
- * The stable order of the elements along an axis, without workgroup memory or barriers. Short blocks are sorted by counting, for each element, how many come
- * before it; then pairs of sorted blocks are merged, each element finding its place in the other block by binary search. One dispatch for the blocks and one
- * per doubling. NaN counts as the largest value, as in PyTorch; -0 equals 0. Owns nothing.
+ * The stable order of the elements along an axis, without workgroup memory or barriers. Short
+ * blocks are sorted by counting, for each element, how many come before it; then pairs of sorted
+ * blocks are merged, each element finding its place in the other block by binary search. One
+ * dispatch for the blocks and one per doubling. NaN counts as the largest value, as in PyTorch; -0
+ * equals 0. Owns nothing.
  */
 import type { DType } from "../base/dtype.ts";
 import { axisKernel } from "./axis.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { Params, indent } from "./wgsl.ts";
 
-/** Elements of a block that is sorted by counting: about as many comparisons each as the merges up to some thousand elements take. */
+/**
+ * Elements of a block that is sorted by counting: about as many comparisons each as the merges up
+ * to some thousand elements take.
+ */
 export const sortBlock = 32;
 
 /** A WGSL function from a raw element to a u32 that sorts alike. */
@@ -31,7 +36,10 @@ export function keyFunction(dtype: DType, descending: boolean): string {
   }
 }
 
-/** Bindings: input, order (int32, contiguous, same shape): positions along the axis that sort each block of `sortBlock` elements. */
+/**
+ * Bindings: input, order (int32, contiguous, same shape): positions along the axis that sort each
+ * block of `sortBlock` elements.
+ */
 export function sortBlocksKernel(
   spec: { input: View; axis: number; descending: boolean },
   caps: DeviceCaps,
@@ -69,7 +77,10 @@ export function sortBlocksKernel(
   );
 }
 
-/** Bindings: input, order, result (int32, contiguous): merges neighbouring sorted blocks of `width` elements. */
+/**
+ * Bindings: input, order, result (int32, contiguous): merges neighbouring sorted blocks of `width`
+ * elements.
+ */
 export function mergeBlocksKernel(
   spec: { input: View; order: View; axis: number; descending: boolean; width: number },
   caps: DeviceCaps,
@@ -96,7 +107,8 @@ export function mergeBlocksKernel(
           `let mine = keyOf(${x!.load("u32(place0)")});`,
           `let pair = d / (2u * ${width}) * 2u * ${width};`,
           `let left = d < pair + ${width};`,
-          // How many of the other block come before this element: equal ones only when they are on the left.
+          // How many of the other block come before this element: equal ones only when they are on
+          // the left.
           `var low = min(select(pair, pair + ${width}, left), ${x!.size});`,
           `let begin = low;`,
           `var high = min(low + ${width}, ${x!.size});`,

@@ -1,12 +1,16 @@
 /**
- * Zeros with a tensor placed at every `step`-th position along one axis: the gradient of a slice. Every output element is written. Owns nothing.
+ * Zeros with a tensor placed at every `step`-th position along one axis: the gradient of a slice.
+ * Every output element is written. Owns nothing.
  */
 import { wgslType } from "../base/dtype.ts";
 import { sizeOf } from "../base/shape.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { Params, flatWorkgroup, gridOf, makeKernel, vec4Type } from "./wgsl.ts";
 
-/** Bindings: input [outer, count, inner] (contiguous), output [outer, dim, inner]. Position `from + k·step` of the axis takes input `k`. */
+/**
+ * Bindings: input [outer, count, inner] (contiguous), output [outer, dim, inner]. Position `from +
+ * k·step` of the axis takes input `k`.
+ */
 export function unsliceKernel(
   spec: { input: View; output: View; axis: number; from: number; step: number },
   caps: DeviceCaps,

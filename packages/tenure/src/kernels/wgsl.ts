@@ -1,6 +1,7 @@
 /**
- * What every generator shares: the uniform struct, storage declarations, typed loads and stores, and launches of more than 65,535 workgroups.
- * Called by the generators in this folder only. Text and numbers; owns nothing.
+ * What every generator shares: the uniform struct, storage declarations, typed loads and stores,
+ * and launches of more than 65,535 workgroups. Called by the generators in this folder only. Text
+ * and numbers; owns nothing.
  */
 import { type DType, wgslType } from "../base/dtype.ts";
 import { DTypeError } from "../base/errors.ts";
@@ -9,7 +10,10 @@ import { type DeviceCaps, type Kernel, f32Bits, i32Bits } from "./kernel.ts";
 
 export { helperText } from "./helpers.ts";
 
-/** A type a body computes in. float16 is computed in f32 and rounded when stored; bool is a WGSL bool. */
+/**
+ * A type a body computes in. float16 is computed in f32 and rounded when stored; bool is a WGSL
+ * bool.
+ */
 export type ComputeType = "f32" | "i32" | "u32" | "bool";
 
 /** The type a body sees for elements of `dtype`. */
@@ -17,7 +21,10 @@ export function computeType(dtype: DType): ComputeType {
   return dtype === "bool" ? "bool" : dtype === "float16" ? "f32" : (wgslType(dtype) as ComputeType);
 }
 
-/** Collects the fields of a kernel's uniform struct; each method returns the WGSL expression that reads the field. */
+/**
+ * Collects the fields of a kernel's uniform struct; each method returns the WGSL expression that
+ * reads the field.
+ */
 export class Params {
   #fields: string[] = [];
   #words: number[] = [];
@@ -62,18 +69,26 @@ export class Params {
 /** One storage binding `b0, b1, …`: what it holds and how it is accessed. */
 export interface StorageDecl {
   readonly dtype: DType;
-  /** Declared as `array<vec4<T>>`; the caller has checked that every offset and size is a multiple of 4. */
+  /**
+   * Declared as `array<vec4<T>>`; the caller has checked that every offset and size is a multiple
+   * of 4.
+   */
   readonly vec: boolean;
   readonly access: "read" | "read_write";
 }
 
-/** WGSL that loads element `index` (an expression) of a scalar binding, converted to the compute type. */
+/**
+ * WGSL that loads element `index` (an expression) of a scalar binding, converted to the compute
+ * type.
+ */
 export function loadElement(decl: StorageDecl, binding: number, index: string): string {
   const raw = `b${binding}[${index}]`;
   return decl.dtype === "bool" ? `(${raw} != 0u)` : decl.dtype === "float16" ? `f32(${raw})` : raw;
 }
 
-/** WGSL that loads four elements at vector index `index` of a `vec` binding, in the compute type. */
+/**
+ * WGSL that loads four elements at vector index `index` of a `vec` binding, in the compute type.
+ */
 export function loadVec4(decl: StorageDecl, binding: number, index: string): string {
   const raw = `b${binding}[${index}]`;
   return decl.dtype === "bool"
@@ -106,12 +121,18 @@ export interface ModuleSpec {
   readonly workgroupSize: readonly [number, number, number];
   /** Module-scope text: functions, workgroup variables. */
   readonly globals?: string;
-  /** Statements of `main`. In scope: `wg` (workgroup id, vec3), `grid` (workgroups, vec3), `lane` (local index), `lid` (local id, vec3). */
+  /**
+   * Statements of `main`. In scope: `wg` (workgroup id, vec3), `grid` (workgroups, vec3), `lane`
+   * (local index), `lid` (local id, vec3).
+   */
   readonly main: string;
   readonly workgroups: readonly [number, number, number];
 }
 
-/** Puts a kernel together. The key is the name and a 64-bit hash of the text, so equal keys mean equal text by construction. */
+/**
+ * Puts a kernel together. The key is the name and a 64-bit hash of the text, so equal keys mean
+ * equal text by construction.
+ */
 export function makeKernel(spec: ModuleSpec, caps: DeviceCaps): Kernel {
   const half = spec.storages.some((s) => s.dtype === "float16");
   if (half && !caps.f16)
@@ -148,7 +169,10 @@ export function makeKernel(spec: ModuleSpec, caps: DeviceCaps): Kernel {
   };
 }
 
-/** A one-dimensional launch folded over x and y where it exceeds the limit. The kernel's index is `wg.y * grid.x + wg.x` and must be checked. */
+/**
+ * A one-dimensional launch folded over x and y where it exceeds the limit. The kernel's index is
+ * `wg.y * grid.x + wg.x` and must be checked.
+ */
 export function gridOf(count: number, caps: DeviceCaps): [number, number, number] {
   if (count === 0) return [0, 0, 0];
   const max = caps.maxWorkgroupsPerDimension;

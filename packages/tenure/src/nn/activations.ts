@@ -144,7 +144,10 @@ export class Hardtanh extends Layer {
   }
 }
 
-/** x above 0, weight · x below, with one learned slope or one per channel (He et al. 2015). x [N, C, …]; weight [1] or [C]. */
+/**
+ * x above 0, weight · x below, with one learned slope or one per channel (He et al. 2015). x [N, C,
+ * …]; weight [1] or [C].
+ */
 export class PReLU extends Layer {
   readonly weight: Tensor;
   constructor(count = 1, start = 0.25) {

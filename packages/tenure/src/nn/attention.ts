@@ -1,6 +1,7 @@
 /**
- * Scaled dot product attention as a function on tensors: two matrix products with one fused op for scale, mask and softmax between them. Results belong to the
- * current scope; scores and weights are freed here, or kept by autograd.
+ * Scaled dot product attention as a function on tensors: two matrix products with one fused op for
+ * scale, mask and softmax between them. Results belong to the current scope; scores and weights are
+ * freed here, or kept by autograd.
  */
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import { checkOptions, describeValue } from "../base/options.ts";

@@ -1,5 +1,6 @@
 /**
- * Containers that hold modules without running them: lists and dictionaries of layers whose order of use is the user's. They own and dispose what they hold.
+ * Containers that hold modules without running them: lists and dictionaries of layers whose order
+ * of use is the user's. They own and dispose what they hold.
  */
 import { ArgumentError, TenureError } from "../base/errors.ts";
 import { type AnyModule, Module } from "./module.ts";
@@ -75,7 +76,9 @@ export class ModuleDict<M extends AnyModule = Module>
   get(name: string): M | undefined {
     return this.#modules.get(name);
   }
-  /** Takes ownership of a module. @throws ArgumentError for a name that is taken, empty or has a dot */
+  /**
+   * Takes ownership of a module. @throws ArgumentError for a name that is taken, empty or has a dot
+   */
   set(name: string, module: M): this {
     checkModule("ModuleDict", module);
     if (name === "" || name.includes("."))

@@ -1,5 +1,6 @@
 /**
- * Stateless layers and losses as functions on tensors; the module classes are thin over them. Results belong to the current scope; intermediates are freed here.
+ * Stateless layers and losses as functions on tensors; the module classes are thin over them.
+ * Results belong to the current scope; intermediates are freed here.
  */
 import { ShapeError } from "../base/errors.ts";
 import { checkOptions } from "../base/options.ts";
@@ -50,7 +51,9 @@ export function pair(value: Pair): readonly [number, number] {
   return typeof value === "number" ? [value, value] : value;
 }
 
-/** x [..., in] → [..., out] with weight [out, in] and bias [out]: x·Wᵀ + b, as PyTorch lays it out. */
+/**
+ * x [..., in] → [..., out] with weight [out, in] and bias [out]: x·Wᵀ + b, as PyTorch lays it out.
+ */
 export function linear(x: Tensor, weight: Tensor, bias?: Tensor | null): Tensor {
   const { shape } = live(x, "linear").layout,
     wanted = live(weight, "linear").layout.shape;
@@ -118,7 +121,10 @@ export function maxPool2d(x: Tensor, kernel: Pair, options: PoolOptions = {}): T
   return call(C.maxPool2d, [x], windowOf(kernel, options));
 }
 
-/** `maxPool2d`, and where in its plane of H·W pixels each maximum lies (int32, row-major, the first of equal ones). */
+/**
+ * `maxPool2d`, and where in its plane of H·W pixels each maximum lies (int32, row-major, the first
+ * of equal ones).
+ */
 export function maxPool2dWithIndices(
   x: Tensor,
   kernel: Pair,

@@ -1,6 +1,7 @@
 /**
- * Convolutions, pooling, borders and resampling beyond the two-dimensional basics. One dimension is two with a height of 1: views, no copies. Results belong to
- * the current scope, intermediates are freed here.
+ * Convolutions, pooling, borders and resampling beyond the two-dimensional basics. One dimension is
+ * two with a height of 1: views, no copies. Results belong to the current scope, intermediates are
+ * freed here.
  */
 import { f32Bits } from "../base/bits.ts";
 import { isFloat } from "../base/dtype.ts";
@@ -77,7 +78,10 @@ export interface ConvTranspose2dOptions {
   readonly groups?: number;
 }
 
-/** x [N, C, H, W], weight [C, O/groups, R, S], bias [O] → [N, O, P, Q] with P = (H - 1)·stride - 2·padding + dilation·(R - 1) + outputPadding + 1. The gradient of conv2d as a layer. */
+/**
+ * x [N, C, H, W], weight [C, O/groups, R, S], bias [O] → [N, O, P, Q] with P = (H - 1)·stride -
+ * 2·padding + dilation·(R - 1) + outputPadding + 1. The gradient of conv2d as a layer.
+ */
 export function convTranspose2d(
   x: Tensor,
   weight: Tensor,
@@ -273,7 +277,10 @@ export function adaptiveAvgPool1d(x: Tensor, size: number): Tensor {
   return flat("adaptiveAvgPool1d", x, (image) => adaptiveAvgPool2d(image, [1, size]));
 }
 
-/** Positions of an axis in `count` bins that cover it evenly, the last one of a bin repeated to the length of the longest. */
+/**
+ * Positions of an axis in `count` bins that cover it evenly, the last one of a bin repeated to the
+ * length of the longest.
+ */
 function bins(
   size: number,
   count: number,
@@ -302,7 +309,9 @@ function binMax(x: Tensor, axis: number, count: number): Tensor {
   return windows.gather(axis + 1, windows.argMax(axis + 1, true)).squeeze(axis + 1);
 }
 
-/** x [N, C, H, W] → [N, C, P, Q]: the largest of the pixels under each. `null` keeps a dimension. */
+/**
+ * x [N, C, H, W] → [N, C, P, Q]: the largest of the pixels under each. `null` keeps a dimension.
+ */
 export function adaptiveMaxPool2d(
   x: Tensor,
   size: number | readonly [number | null, number | null],
@@ -344,14 +353,19 @@ export function adaptiveMaxPool1d(x: Tensor, size: number): Tensor {
 export interface UpsampleOptions {
   /** Rows and columns of the result; or `scaleFactor`. */
   readonly size?: Pair;
-  /** The result has ⌊H · factor⌋ rows; positions step by exactly 1 / factor, as in PyTorch, also where that is not the ratio of the sizes. */
+  /**
+   * The result has ⌊H · factor⌋ rows; positions step by exactly 1 / factor, as in PyTorch, also
+   * where that is not the ratio of the sizes.
+   */
   readonly scaleFactor?: Pair;
   readonly mode?: "nearest" | "bilinear" | "linear";
   /** Bilinear: the corner pixels' centres stay where they are. */
   readonly alignCorners?: boolean;
 }
 
-/** x [N, C, H, W] (or [N, C, L], mode nearest or linear) at another size; also known as interpolate. */
+/**
+ * x [N, C, H, W] (or [N, C, L], mode nearest or linear) at another size; also known as interpolate.
+ */
 export function upsample(x: Tensor, options: UpsampleOptions): Tensor {
   needOptions("upsample", options, ["size", "scaleFactor", "mode", "alignCorners"]);
   live(x, "upsample");
@@ -416,8 +430,9 @@ export function upsample(x: Tensor, options: UpsampleOptions): Tensor {
 }
 
 /**
- * A border around the last dimensions, given from the last one backwards as in PyTorch: [left, right, top, bottom, …].
- * Negative constant borders cut off. Modes reflect and replicate take any dimensions.
+ * A border around the last dimensions, given from the last one backwards as in PyTorch: [left,
+ * right, top, bottom, …]. Negative constant borders cut off. Modes reflect and replicate take any
+ * dimensions.
  */
 export function pad(
   x: Tensor,

@@ -1,6 +1,7 @@
 /**
- * Initial values of weights, as PyTorch draws them: each function gives a new tensor of a shape. Results belong to the current scope until a module takes them;
- * `noGrad(() => p.copy_(init.xavierNormal(p.shape)))` draws an existing parameter anew.
+ * Initial values of weights, as PyTorch draws them: each function gives a new tensor of a shape.
+ * Results belong to the current scope until a module takes them; `noGrad(() =>
+ * p.copy_(init.xavierNormal(p.shape)))` draws an existing parameter anew.
  */
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import { checkOptions, describeValue } from "../base/options.ts";
@@ -90,7 +91,10 @@ function kaimingStd(op: string, shape: readonly number[], options: KaimingOption
   );
 }
 
-/** The default of PyTorch's Linear and Conv weights: kaiming_uniform_(a = √5), which is uniform in ±1/√fanIn. */
+/**
+ * The default of PyTorch's Linear and Conv weights: kaiming_uniform_(a = √5), which is uniform in
+ * ±1/√fanIn.
+ */
 export function defaultWeight(shape: readonly number[]): Tensor {
   return uniform(shape, 1 / Math.sqrt(Math.max(1, fanIn(shape))));
 }
@@ -116,8 +120,10 @@ export function xavierNormal(shape: readonly number[], scale = 1): Tensor {
 }
 
 /**
- * Normal, but every draw beyond `low` or `high` drawn again. Eight tries, then clamped: at PyTorch's default of two standard deviations one draw in 10^10 needs it.
- * @throws ArgumentError unless low < high and the interval lies within five standard deviations of the mean on one side
+ * Normal, but every draw beyond `low` or `high` drawn again. Eight tries, then clamped: at
+ * PyTorch's default of two standard deviations one draw in 10^10 needs it.
+ * @throws ArgumentError unless low < high and the interval lies within five standard deviations of
+ *   the mean on one side
  */
 export function truncNormal(
   shape: readonly number[],
@@ -149,8 +155,9 @@ export function truncNormal(
 }
 
 /**
- * Orthonormal rows (or columns, if there are more rows) of a matrix [rows, …], times `scale` (Saxe et al. 2014), evenly distributed: the orthogonal part of a
- * normal matrix, found on the device by Newton and Schulz's iteration X ← 1.5·X - 0.5·X·Xᵀ·X.
+ * Orthonormal rows (or columns, if there are more rows) of a matrix [rows, …], times `scale` (Saxe
+ * et al. 2014), evenly distributed: the orthogonal part of a normal matrix, found on the device by
+ * Newton and Schulz's iteration X ← 1.5·X - 0.5·X·Xᵀ·X.
  * @throws ShapeError for fewer than two dimensions
  */
 export function orthogonal(shape: readonly number[], scale = 1): Tensor {
@@ -169,7 +176,8 @@ export function orthogonal(shape: readonly number[], scale = 1): Tensor {
     scoped(() => {
       const start = randn([small, large]);
       let x = start.div(start.square().sum().sqrt());
-      // The smallest singular value may be a millionth of the largest: each step multiplies it by 1.5.
+      // The smallest singular value may be a millionth of the largest: each step multiplies it by
+      // 1.5.
       for (let i = 0; i < 48; i++)
         x = scoped(() => x.mul(1.5).sub(x.matmul(x.transpose()).matmul(x).mul(0.5)));
       return (rows <= columns ? x : x.transpose()).mul(scale).reshape(shape);

@@ -1,5 +1,6 @@
 /**
- * The layers. Each owns its weights and frees its intermediates; `Sequential` frees what its layers hand to each other. Names and layouts are PyTorch's.
+ * The layers. Each owns its weights and frees its intermediates; `Sequential` frees what its layers
+ * hand to each other. Names and layouts are PyTorch's.
  */
 import { ArgumentError } from "../base/errors.ts";
 import { checkOptions, describeValue } from "../base/options.ts";
@@ -36,7 +37,10 @@ function checkPair(layer: string, what: string, value: F.Pair): void {
     );
 }
 
-/** Layers one after the other. Owns and disposes them; intermediates are freed as soon as the next layer has them. */
+/**
+ * Layers one after the other. Owns and disposes them; intermediates are freed as soon as the next
+ * layer has them.
+ */
 export class Sequential extends Layer {
   readonly layers: readonly Module[];
   constructor(...layers: readonly Module[]) {
@@ -68,7 +72,8 @@ export class Sequential extends Layer {
       if (out !== x && out !== next && scope.contains(out)) out.dispose();
       out = next;
     }
-    return scope.moveToOuter(scope.contains(out) ? out : out.alias()); // a layer may hand back what is not its own
+    // a layer may hand back what is not its own
+    return scope.moveToOuter(scope.contains(out) ? out : out.alias());
   }
 }
 

@@ -1,6 +1,8 @@
 /**
- * Losses as functions on tensors and as modules over them, with PyTorch's names, defaults and formulas. A result belongs to the current scope; intermediates are
- * freed here. A module owns the class weights it is given. `input` and `target` must have one shape: broadcasting a loss is nearly always a mistake.
+ * Losses as functions on tensors and as modules over them, with PyTorch's names, defaults and
+ * formulas. A result belongs to the current scope; intermediates are freed here. A module owns the
+ * class weights it is given. `input` and `target` must have one shape: broadcasting a loss is
+ * nearly always a mistake.
  */
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { checkOptions, describeValue } from "../base/options.ts";
@@ -62,14 +64,20 @@ export function l1Loss(input: Tensor, target: Tensor, reduction: Reduction = "me
   return scoped(() => reduceLoss("l1Loss", input.sub(target).abs(), reduction), "l1Loss");
 }
 
-/** d²/2 where |d| < bend, bend·(|d| - bend/2) beyond: with m = min(|d|, bend), both are m·(|d| - m/2). */
+/**
+ * d²/2 where |d| < bend, bend·(|d| - bend/2) beyond: with m = min(|d|, bend), both are m·(|d| -
+ * m/2).
+ */
 function bent(input: Tensor, target: Tensor, bend: number): Tensor {
   const distance = input.sub(target).abs(),
     near = distance.minimum(bend);
   return near.mul(distance.sub(near.mul(0.5)));
 }
 
-/** Quadratic up to `delta`, linear beyond (Huber 1964): d²/2, then delta·(|d| - delta/2). @throws ArgumentError unless delta is positive */
+/**
+ * Quadratic up to `delta`, linear beyond (Huber 1964): d²/2, then delta·(|d| - delta/2). @throws
+ * ArgumentError unless delta is positive
+ */
 export function huberLoss(
   input: Tensor,
   target: Tensor,
@@ -88,7 +96,10 @@ export function huberLoss(
   return scoped(() => reduceLoss("huberLoss", bent(input, target, delta), reduction), "huberLoss");
 }
 
-/** Huber's loss divided by `beta` (Girshick 2015): slopes of 1 beyond it. A beta of 0 gives l1. @throws ArgumentError for a negative beta */
+/**
+ * Huber's loss divided by `beta` (Girshick 2015): slopes of 1 beyond it. A beta of 0 gives l1.
+ * @throws ArgumentError for a negative beta
+ */
 export function smoothL1Loss(
   input: Tensor,
   target: Tensor,
@@ -201,8 +212,10 @@ function finishRows(
 /**
  * Cross entropy of scores with class numbers: -log softmax(logits)[target], averaged over rows.
  * @param logits [N, C], [N, C, …] or [C]
- * @param targets class numbers [N], [N, …] or [] (int32 or uint32), or probabilities of the logits' shape
- * @throws ShapeError for targets or weights that do not fit, ArgumentError for a smoothing outside [0, 1]. A target out of range gives NaN.
+ * @param targets class numbers [N], [N, …] or [] (int32 or uint32), or probabilities of the logits'
+ *   shape
+ * @throws ShapeError for targets or weights that do not fit, ArgumentError for a smoothing outside
+ *   [0, 1]. A target out of range gives NaN.
  */
 export function crossEntropy(
   logits: Tensor,
@@ -311,12 +324,17 @@ export interface BinaryOptions extends LossOptions {
   readonly weight?: Tensor | null;
 }
 
-/** log p, but -100 at 0, so that certain mistakes stay finite (as in PyTorch); no gradient there. */
+/**
+ * log p, but -100 at 0, so that certain mistakes stay finite (as in PyTorch); no gradient there.
+ */
 function boundedLog(p: Tensor): Tensor {
   return where(p.gt(0), p.maximum(1.2e-38).log().maximum(-100), zeros([]).sub(100));
 }
 
-/** -(t·log p + (1 - t)·log(1 - p)) for probabilities p. Prefer `bceWithLogits`, which is exact for sure predictions. */
+/**
+ * -(t·log p + (1 - t)·log(1 - p)) for probabilities p. Prefer `bceWithLogits`, which is exact for
+ *  sure predictions.
+ */
 export function bce(input: Tensor, target: Tensor, options: BinaryOptions = {}): Tensor {
   checkOptions("bce", options, ["reduction", "weight"]);
   const { weight, reduction = "mean" } = options;
@@ -331,7 +349,10 @@ export function bce(input: Tensor, target: Tensor, options: BinaryOptions = {}):
   }, "bce");
 }
 
-/** Binary cross entropy of scores: (1 - t)·x + (1 + (posWeight - 1)·t)·log(1 + exp(-x)). `posWeight` broadcasts: a factor per class for positives. */
+/**
+ * Binary cross entropy of scores: (1 - t)·x + (1 + (posWeight - 1)·t)·log(1 + exp(-x)). `posWeight`
+ * broadcasts: a factor per class for positives.
+ */
 export function bceWithLogits(
   input: Tensor,
   target: Tensor,
@@ -358,7 +379,10 @@ export interface KLDivOptions {
   readonly logTarget?: boolean;
 }
 
-/** Kullback-Leibler divergence from log-probabilities `input` to probabilities `target`: t·(log t - input), 0 where t is 0. */
+/**
+ * Kullback-Leibler divergence from log-probabilities `input` to probabilities `target`: t·(log t -
+ * input), 0 where t is 0.
+ */
 export function klDiv(input: Tensor, target: Tensor, options: KLDivOptions = {}): Tensor {
   checkOptions("klDiv", options, ["reduction", "logTarget"]);
   const { reduction = "mean", logTarget = false } = options;
@@ -382,7 +406,8 @@ function cosine(a: Tensor, b: Tensor): Tensor {
 }
 
 /**
- * 1 - cos for pairs that belong together (target 1), max(0, cos - margin) for those that don't (target -1).
+ * 1 - cos for pairs that belong together (target 1), max(0, cos - margin) for those that don't
+ * (target -1).
  * @param a, b [N, D] or [D]
  * @param target [N] or [] of 1 and -1
  */
@@ -528,7 +553,10 @@ export class BCELoss extends Module<Pair> {
   }
 }
 
-/** `bceWithLogits` as a module. Takes ownership of `weight` and `posWeight`, which becomes the buffer pos_weight. */
+/**
+ * `bceWithLogits` as a module. Takes ownership of `weight` and `posWeight`, which becomes the
+ * buffer pos_weight.
+ */
 export class BCEWithLogitsLoss extends Module<Pair> {
   readonly weight: Tensor | null;
   readonly posWeight: Tensor | null;

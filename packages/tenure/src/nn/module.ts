@@ -1,6 +1,7 @@
 /**
- * `Module`: owns parameters, buffers and child modules. A parameter belongs to its module whatever scope was current when it was made, so a scope never frees
- * weights; disposing the module frees them and all children. Subclassed by users and by the layers here.
+ * `Module`: owns parameters, buffers and child modules. A parameter belongs to its module whatever
+ * scope was current when it was made, so a scope never frees weights; disposing the module frees
+ * them and all children. Subclassed by users and by the layers here.
  */
 import { checkDType, dtypeBytes, isFloat } from "../base/dtype.ts";
 import { contiguousLayout } from "../base/layout.ts";
@@ -86,17 +87,20 @@ export function observeCalls<T>(observe: NonNullable<typeof calls.observe>, fn: 
   }
 }
 
-/** A module that hands back its argument gives an alias: caller and module may dispose their own. */
+/**
+ * A module that hands back its argument gives an alias: caller and module may dispose their own.
+ */
 function fresh<R>(result: R, args: readonly unknown[]): R {
   return result instanceof Tensor && args.includes(result) ? result.alias() : result;
 }
 
 /**
- * Base of everything that has weights. Assign modules to fields and they are found (`#private` fields are not: use `registerModule`); register tensors with
- * `parameter` and `buffer`.
+ * Base of everything that has weights. Assign modules to fields and they are found (`#private`
+ * fields are not: use `registerModule`); register tensors with `parameter` and `buffer`.
  *
- * `A` are the arguments of `forward` and `call`, `R` is what they give: a tensor from a tensor unless said otherwise, as in
- * `class Attention extends Module<[query: Tensor, key: Tensor, value: Tensor]>`.
+ * `A` are the arguments of `forward` and `call`, `R` is what they give: a tensor from a tensor
+ * unless said otherwise, as in `class Attention extends Module<[query: Tensor, key: Tensor, value:
+ * Tensor]>`.
  */
 export abstract class Module<
   A extends readonly unknown[] = [x: Tensor],
@@ -107,13 +111,18 @@ export abstract class Module<
   readonly #modules = new Map<string, AnyModule>();
   #training = true;
   #disposed = false;
-  /** Dotted path in the module tree, known once the outermost module has run; labels recorded ops. */
+  /**
+   * Dotted path in the module tree, known once the outermost module has run; labels recorded ops.
+   */
   #path = "";
 
   /** The computation. Results belong to the caller's scope. */
   abstract forward(...args: A): R;
 
-  /** Runs `forward` with recorded ops labelled by this module. Call this, not `forward`, from outside. */
+  /**
+   * Runs `forward` with recorded ops labelled by this module. Call this, not `forward`, from
+   * outside.
+   */
   call(...args: A): R {
     if (this.#disposed)
       throw new TenureError(
@@ -142,7 +151,10 @@ export abstract class Module<
 
   // === Owning ===
 
-  /** Takes a tensor as a parameter: it leaves its scope, belongs to the module, and gets `requiresGrad`. */
+  /**
+   * Takes a tensor as a parameter: it leaves its scope, belongs to the module, and gets
+   * `requiresGrad`.
+   */
   protected parameter(name: string, value: Tensor): Tensor {
     this.#own(name, value, this.#parameters);
     value.requiresGrad = true;
@@ -157,7 +169,10 @@ export abstract class Module<
     return value;
   }
 
-  /** Takes a module as a child: for `#private` fields, which nothing outside can see, and for names that are no field's. `this.#net = this.registerModule("net", new Linear(2, 3))`. */
+  /**
+   * Takes a module as a child: for `#private` fields, which nothing outside can see, and for names
+   * that are no field's. `this.#net = this.registerModule("net", new Linear(2, 3))`.
+   */
   protected registerModule<M extends AnyModule>(name: string, module: M): M {
     if (!((module as unknown) instanceof Module))
       throw new ArgumentError(
@@ -213,7 +228,10 @@ export abstract class Module<
 
   // === Finding ===
 
-  /** Child modules by field name, in order of assignment, then the registered ones. Arrays of modules count by index. `#private` fields cannot be seen: register those. */
+  /**
+   * Child modules by field name, in order of assignment, then the registered ones. Arrays of
+   * modules count by index. `#private` fields cannot be seen: register those.
+   */
   *children(): Generator<[name: string, module: AnyModule]> {
     for (const [name, value] of Object.entries(this) as [string, unknown][]) {
       if (value instanceof Module) yield [name, value];
@@ -236,7 +254,10 @@ export abstract class Module<
       yield* child.namedModules(prefix === "" ? name : `${prefix}.${name}`, seen);
   }
 
-  /** Parameters by dotted name, this module's first. Weights tied by `alias()` appear once, under their first name. Borrowed: the module keeps them. */
+  /**
+   * Parameters by dotted name, this module's first. Weights tied by `alias()` appear once, under
+   * their first name. Borrowed: the module keeps them.
+   */
   *namedParameters(): Generator<[name: string, parameter: Tensor]> {
     const seen = new Set<unknown>();
     for (const [name, p] of this.#allParameters()) {
@@ -272,9 +293,12 @@ export abstract class Module<
   }
 
   /**
-   * Converts all float parameters and buffers, here and below, to another float dtype, with the gradients they have. Values and tied weights stay tied, optimizers
-   * keep working on the same tensors: one that holds float16 parameters keeps float32 masters of them. An `alias()` from before keeps the old values.
-   * @throws DTypeError for a dtype that is no float, or float16 on a device without shader-f16; then nothing has changed
+   * Converts all float parameters and buffers, here and below, to another float dtype, with the
+   * gradients they have. Values and tied weights stay tied, optimizers keep working on the same
+   * tensors: one that holds float16 parameters keeps float32 masters of them. An `alias()` from
+   * before keeps the old values.
+   * @throws DTypeError for a dtype that is no float, or float16 on a device without shader-f16;
+   *   then nothing has changed
    */
   to(dtype: "float32" | "float16"): this {
     if (!isFloat(checkDType("to", dtype)))
@@ -290,7 +314,8 @@ export abstract class Module<
       .filter((t) => isFloat(t.dtype) && t.dtype !== dtype);
     const converted = new Map<unknown, Tensor>();
     for (const { [HANDLE]: h } of tensors)
-      if (!converted.has(h.storage)) converted.set(h.storage, elementsOf(h).to(dtype)); // as a whole, so that views of it stay views
+      // as a whole, so that views of it stay views
+      if (!converted.has(h.storage)) converted.set(h.storage, elementsOf(h).to(dtype));
     for (const t of tensors) {
       const before = t[HANDLE],
         { storage } = converted.get(before.storage)![HANDLE];
@@ -325,7 +350,8 @@ export abstract class Module<
 
   /**
    * Checks what `loadStateDict` would load, and changes nothing.
-   * @throws ArgumentError listing missing and unexpected names (with `strict`, the default), ShapeError for a shape that differs
+   * @throws ArgumentError listing missing and unexpected names (with `strict`, the default),
+   *   ShapeError for a shape that differs
    */
   checkStateDict(
     given: LoadableState,
@@ -358,7 +384,8 @@ export abstract class Module<
   }
 
   /**
-   * Overwrites parameters and buffers in place; shapes must match, and names unless `strict` is false. Checks everything before it changes anything.
+   * Overwrites parameters and buffers in place; shapes must match, and names unless `strict` is
+   * false. Checks everything before it changes anything.
    * @returns the names that were not in `state`, and those in it that the module does not have
    * @throws ArgumentError listing missing and unexpected names, ShapeError for a shape that differs
    */
@@ -369,7 +396,8 @@ export abstract class Module<
     const state = entriesOf(given);
     const result = this.checkStateDict(state, options);
     using _ = newDisposeScope("loadStateDict");
-    // All sources exist before the first target is touched: a disposed tensor or data of another length changes nothing.
+    // All sources exist before the first target is touched: a disposed tensor or data of another
+    // length changes nothing.
     const pairs = [...this.#allParameters(), ...this.namedBuffers()].flatMap(([name, target]) => {
       const source = state.get(name);
       if (source === undefined) return [];
@@ -388,7 +416,10 @@ export abstract class Module<
     return result;
   }
 
-  /** Runs a part of a constructor. When it throws, nobody gets the module, so what it owns by then is freed: `this.build(() => { this.a = new Linear(2, 3); … })`. */
+  /**
+   * Runs a part of a constructor. When it throws, nobody gets the module, so what it owns by then
+   * is freed: `this.build(() => { this.a = new Linear(2, 3); … })`.
+   */
   protected build<T>(make: () => T): T {
     try {
       return make();

@@ -1,5 +1,6 @@
 /**
- * Normalisations as functions on tensors. Results belong to the current scope, intermediates are freed here; running statistics are updated in place.
+ * Normalisations as functions on tensors. Results belong to the current scope, intermediates are
+ * freed here; running statistics are updated in place.
  */
 import { f32Bits } from "../base/bits.ts";
 import { ArgumentError, ShapeError } from "../base/errors.ts";
@@ -65,7 +66,10 @@ function overLast(
   }, op);
 }
 
-/** x [..., *normalizedShape]: each slice scaled to mean 0 and variance 1, times weight plus bias (both of the normalised shape). */
+/**
+ * x [..., *normalizedShape]: each slice scaled to mean 0 and variance 1, times weight plus bias
+ * (both of the normalised shape).
+ */
 export function layerNorm(
   x: Tensor,
   normalizedShape: number | readonly number[],
@@ -76,7 +80,10 @@ export function layerNorm(
   return overLast("layerNorm", x, normalizedShape, eps, false, weight, bias);
 }
 
-/** x [..., *normalizedShape]: each slice divided by the root of its mean square, times weight. PyTorch's default eps is float32's epsilon. */
+/**
+ * x [..., *normalizedShape]: each slice divided by the root of its mean square, times weight.
+ * PyTorch's default eps is float32's epsilon.
+ */
 export function rmsNorm(
   x: Tensor,
   normalizedShape: number | readonly number[],
@@ -127,7 +134,10 @@ function affine(
     : call(addcmul, [perChannel(bias, x.rank), x, w], undefined, [f32Bits(1)]);
 }
 
-/** x [N, C, …]: channels in groups; each group of each sample scaled to mean 0 and variance 1, then weight and bias per channel. */
+/**
+ * x [N, C, …]: channels in groups; each group of each sample scaled to mean 0 and variance 1, then
+ * weight and bias per channel.
+ */
 export function groupNorm(
   x: Tensor,
   groups: number,
@@ -159,7 +169,10 @@ export function groupNorm(
   );
 }
 
-/** x [N, C, …]: each channel of each sample scaled to mean 0 and variance 1, then weight and bias per channel. */
+/**
+ * x [N, C, …]: each channel of each sample scaled to mean 0 and variance 1, then weight and bias
+ * per channel.
+ */
 export function instanceNorm(
   x: Tensor,
   weight?: Tensor | null,
@@ -171,8 +184,9 @@ export function instanceNorm(
 }
 
 /**
- * Moves running statistics [C] towards those of the instances in x [N, C, …]: means over N of each instance's mean and unbiased variance, as PyTorch's InstanceNorm
- * keeps them. Not recorded by autograd.
+ * Moves running statistics [C] towards those of the instances in x [N, C, …]: means over N of each
+ * instance's mean and unbiased variance, as PyTorch's InstanceNorm keeps them. Not recorded by
+ * autograd.
  */
 export function trackInstances(
   x: Tensor,
@@ -209,7 +223,10 @@ export interface BatchNormOptions {
   readonly eps?: number;
 }
 
-/** x [N, C, …]: each channel scaled by its statistics over the batch (training) or by the running ones, then weight and bias per channel. */
+/**
+ * x [N, C, …]: each channel scaled by its statistics over the batch (training) or by the running
+ * ones, then weight and bias per channel.
+ */
 export function batchNorm(x: Tensor, options: BatchNormOptions = {}): Tensor {
   checkOptions("batchNorm", options, [
     "runningMean",
@@ -252,7 +269,8 @@ export function batchNorm(x: Tensor, options: BatchNormOptions = {}): Tensor {
         return [perChannel(runningMean!, x.rank), perChannel(runningVar!, x.rank)] as const;
       const m = x.mean(axes, true),
         v = call(squaredDeviation, [x, m], { axes, keepDims: true }, [f32Bits(1 / count)]);
-      if (isRecomputing()) return [m, v] as const; // a checkpoint's second run: the first has updated the statistics
+      // a checkpoint's second run: the first has updated the statistics
+      if (isRecomputing()) return [m, v] as const;
       if (runningMean != null)
         update(runningAverage, [runningMean, m.reshape(-1)], undefined, [
           f32Bits(momentum),

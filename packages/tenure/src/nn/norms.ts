@@ -1,5 +1,6 @@
 /**
- * Normalising layers. Weights are parameters, running statistics buffers, with PyTorch's names; the functions in normalization.ts compute.
+ * Normalising layers. Weights are parameters, running statistics buffers, with PyTorch's names; the
+ * functions in normalization.ts compute.
  */
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import { checkOptions, describeValue } from "../base/options.ts";
@@ -32,7 +33,9 @@ function checkCount(layer: string, what: string, value: number): void {
 
 export interface BatchNormLayerOptions {
   readonly eps?: number;
-  /** How far running statistics move towards the batch's; null for the plain average of all batches. */
+  /**
+   * How far running statistics move towards the batch's; null for the plain average of all batches.
+   */
   readonly momentum?: number | null;
   /** Learned weight and bias. */
   readonly affine?: boolean;
@@ -43,8 +46,9 @@ export interface BatchNormLayerOptions {
 const batchNormNames = ["eps", "momentum", "affine", "trackRunningStats"];
 
 /**
- * Batch normalisation (Ioffe & Szegedy 2015). Parameters weight [C] and bias [C]; buffers running_mean [C], running_var [C] and num_batches_tracked [], updated
- * in place while training and left alone in evaluation.
+ * Batch normalisation (Ioffe & Szegedy 2015). Parameters weight [C] and bias [C]; buffers
+ * running_mean [C], running_var [C] and num_batches_tracked [], updated in place while training and
+ * left alone in evaluation.
  */
 abstract class BatchNorm extends Layer {
   readonly weight: Tensor | null;
@@ -94,7 +98,8 @@ abstract class BatchNorm extends Layer {
     if (runningMean === null || runningVar === null)
       return batchNorm(x, { ...shared, training: true });
     if (!training) return batchNorm(x, { ...shared, runningMean, runningVar });
-    if (isRecomputing()) return batchNorm(x, { ...shared, training: true }); // the first run has updated the statistics
+    // the first run has updated the statistics
+    if (isRecomputing()) return batchNorm(x, { ...shared, training: true });
     noGrad(() => {
       this.batches!.add_(1).dispose();
     });
@@ -109,7 +114,10 @@ abstract class BatchNorm extends Layer {
     return this.#averaged(x, shared);
   }
 
-  /** The share of the new batch is 1 / batches, a number only the device knows: a full step into scratch tensors, then r += (s - r) / batches. */
+  /**
+   * The share of the new batch is 1 / batches, a number only the device knows: a full step into
+   * scratch tensors, then r += (s - r) / batches.
+   */
   #averaged(
     x: Tensor,
     shared: { weight: Tensor | null; bias: Tensor | null; eps: number },
@@ -141,7 +149,10 @@ export class BatchNorm2d extends BatchNorm {
   protected readonly ranks: readonly number[] = [4];
 }
 
-/** Layer normalisation (Ba et al. 2016) of x [..., *normalizedShape]. weight and bias of the normalised shape. */
+/**
+ * Layer normalisation (Ba et al. 2016) of x [..., *normalizedShape]. weight and bias of the
+ * normalised shape.
+ */
 export class LayerNorm extends Layer {
   readonly weight: Tensor | null;
   readonly bias: Tensor | null;
@@ -169,7 +180,10 @@ export class LayerNorm extends Layer {
   }
 }
 
-/** Root mean square normalisation (Zhang & Sennrich 2019) of x [..., *normalizedShape]. weight of the normalised shape. */
+/**
+ * Root mean square normalisation (Zhang & Sennrich 2019) of x [..., *normalizedShape]. weight of
+ * the normalised shape.
+ */
 export class RMSNorm extends Layer {
   readonly weight: Tensor | null;
   readonly #shape: readonly number[];
@@ -236,8 +250,9 @@ export interface InstanceNormOptions {
 }
 
 /**
- * Instance normalisation (Ulyanov et al. 2016): each channel of each sample scaled to mean 0 and variance 1. Parameters weight [C] and bias [C] if affine; buffers
- * running_mean [C], running_var [C] and num_batches_tracked [] if tracked.
+ * Instance normalisation (Ulyanov et al. 2016): each channel of each sample scaled to mean 0 and
+ * variance 1. Parameters weight [C] and bias [C] if affine; buffers running_mean [C], running_var
+ * [C] and num_batches_tracked [] if tracked.
  */
 abstract class InstanceNorm extends Layer {
   readonly weight: Tensor | null;

@@ -1,8 +1,10 @@
 /**
- * Recurrent layers: plain RNN, LSTM and GRU, with PyTorch's formulas, gate order and parameter names, several layers, both directions. Each owns its weights; the
- * input's share of all time steps is one matrix product, the rest one step at a time, with every intermediate freed here.
+ * Recurrent layers: plain RNN, LSTM and GRU, with PyTorch's formulas, gate order and parameter
+ * names, several layers, both directions. Each owns its weights; the input's share of all time
+ * steps is one matrix product, the rest one step at a time, with every intermediate freed here.
  *
- * Shapes: T steps, N samples, I inputs, H hidden, D directions, L layers. G gates stacked in a weight: 1 for RNN, 4 for LSTM (i, f, g, o), 3 for GRU (r, z, n).
+ * Shapes: T steps, N samples, I inputs, H hidden, D directions, L layers. G gates stacked in a
+ * weight: 1 for RNN, 4 for LSTM (i, f, g, o), 3 for GRU (r, z, n).
  */
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import { checkOptions, describeValue } from "../base/options.ts";
@@ -25,7 +27,10 @@ export interface RecurrentOptions {
   readonly bidirectional?: boolean;
 }
 
-/** What a pass gives. `hidden` [D·L, N, H] is the state after the last step (for the reverse direction: after the first). */
+/**
+ * What a pass gives. `hidden` [D·L, N, H] is the state after the last step (for the reverse
+ * direction: after the first).
+ */
 export interface RecurrentOutput {
   /** [T, N, D·H], or batch first. */
   readonly output: Tensor;
@@ -137,7 +142,10 @@ abstract class Recurrent<S extends readonly unknown[], R> extends Module<
   /** One step. @param fromInput [N, G·H] @param fromHidden [N, G·H] @returns the new states */
   protected abstract cell(fromInput: Tensor, fromHidden: Tensor, states: States): States;
 
-  /** All layers. @param initial [D·L, N, H] per kind of state, or none for zeros @returns output and final states */
+  /**
+   * All layers. @param initial [D·L, N, H] per kind of state, or none for zeros @returns output and
+   * final states
+   */
   protected run(
     name: string,
     x: Tensor,
@@ -255,7 +263,10 @@ export interface RNNOptions extends RecurrentOptions {
   readonly nonlinearity?: "tanh" | "relu";
 }
 
-/** Elman's network (1990): h' = tanh(W_ih·x + b_ih + W_hh·h + b_hh). x [T, N, I] or [T, I]; `hidden` [D·L, N, H]. */
+/**
+ * Elman's network (1990): h' = tanh(W_ih·x + b_ih + W_hh·h + b_hh). x [T, N, I] or [T, I]; `hidden`
+ * [D·L, N, H].
+ */
 export class RNN extends Recurrent<[hidden?: Tensor], RecurrentOutput> {
   readonly #relu: boolean;
   constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
@@ -281,11 +292,17 @@ export class RNN extends Recurrent<[hidden?: Tensor], RecurrentOutput> {
 }
 
 export interface LSTMOptions extends RecurrentOptions {
-  /** Projects the hidden state to this size P after every step (Sak et al. 2014), by weight_hr [P, H]: output and `hidden` then have P features. 0 for none. */
+  /**
+   * Projects the hidden state to this size P after every step (Sak et al. 2014), by weight_hr [P,
+   * H]: output and `hidden` then have P features. 0 for none.
+   */
   readonly projSize?: number;
 }
 
-/** Long short-term memory (Hochreiter & Schmidhuber 1997). x [T, N, I] or [T, I]; states [D·L, N, H], the hidden one [D·L, N, P] with a projection. */
+/**
+ * Long short-term memory (Hochreiter & Schmidhuber 1997). x [T, N, I] or [T, I]; states [D·L, N,
+ * H], the hidden one [D·L, N, P] with a projection.
+ */
 export class LSTM extends Recurrent<[state?: LSTMState], LSTMOutput> {
   constructor(inputSize: number, hiddenSize: number, options: LSTMOptions = {}) {
     super("LSTM", inputSize, hiddenSize, 4, options, (options as LSTMOptions | null)?.projSize);
@@ -307,7 +324,10 @@ export class LSTM extends Recurrent<[state?: LSTMState], LSTMOutput> {
   }
 }
 
-/** Gated recurrent unit (Cho et al. 2014), with the reset gate after the product as in PyTorch. x [T, N, I] or [T, I]; `hidden` [D·L, N, H]. */
+/**
+ * Gated recurrent unit (Cho et al. 2014), with the reset gate after the product as in PyTorch. x
+ * [T, N, I] or [T, I]; `hidden` [D·L, N, H].
+ */
 export class GRU extends Recurrent<[hidden?: Tensor], RecurrentOutput> {
   constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
     super("GRU", inputSize, hiddenSize, 3, options);

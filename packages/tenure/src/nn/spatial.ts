@@ -1,6 +1,7 @@
 /**
- * Layers over space beside Conv2d and MaxPool2d: convolution of sequences, transposed convolution, pooling, adaptive pooling, borders and resampling. Those with weights
- * own them, in PyTorch's layouts; the functions in images.ts compute.
+ * Layers over space beside Conv2d and MaxPool2d: convolution of sequences, transposed convolution,
+ * pooling, adaptive pooling, borders and resampling. Those with weights own them, in PyTorch's
+ * layouts; the functions in images.ts compute.
  */
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import { checkOptions, describeValue, needOptions } from "../base/options.ts";
@@ -99,8 +100,9 @@ export interface ConvTranspose2dOptions extends F.Conv2dOptions {
 }
 
 /**
- * Transposed convolution: the gradient of Conv2d for its input. x [N, C, H, W] → [N, O, P, Q] with P = (H - 1)·stride - 2·padding + dilation·(R - 1) +
- * outputPadding + 1. weight [C, O/groups, R, S], bias [O].
+ * Transposed convolution: the gradient of Conv2d for its input. x [N, C, H, W] → [N, O, P, Q] with
+ * P = (H - 1)·stride - 2·padding + dilation·(R - 1) + outputPadding + 1. weight [C, O/groups, R,
+ * S], bias [O].
  */
 export class ConvTranspose2d extends Layer {
   readonly weight: Tensor;
@@ -151,7 +153,10 @@ export interface ConvTranspose1dOptions extends Conv1dOptions {
   readonly outputPadding?: number;
 }
 
-/** Transposed convolution of x [N, C, L] → [N, O, Q] with Q = (L - 1)·stride - 2·padding + dilation·(K - 1) + outputPadding + 1. weight [C, O/groups, K], bias [O]. */
+/**
+ * Transposed convolution of x [N, C, L] → [N, O, Q] with Q = (L - 1)·stride - 2·padding +
+ * dilation·(K - 1) + outputPadding + 1. weight [C, O/groups, K], bias [O].
+ */
 export class ConvTranspose1d extends Layer {
   readonly weight: Tensor;
   readonly bias: Tensor | null;
@@ -251,7 +256,10 @@ export class AvgPool2d extends Layer {
 
 // === Size ===
 
-/** Means over as many bins as the result has positions, whatever the image's size: [N, C, H, W] → [N, C, P, Q]. 1 is the global average. */
+/**
+ * Means over as many bins as the result has positions, whatever the image's size: [N, C, H, W] →
+ * [N, C, P, Q]. 1 is the global average.
+ */
 export class AdaptiveAvgPool2d extends Layer {
   readonly #size: readonly [number, number];
   constructor(outputSize: F.Pair) {
@@ -431,7 +439,10 @@ function checkValue(layer: string, value: number): number {
 
 // === Resampling ===
 
-/** Another size for x [N, C, H, W], or [N, C, L], by the nearest pixel or by linear interpolation, with torch.nn.Upsample's positions. */
+/**
+ * Another size for x [N, C, H, W], or [N, C, L], by the nearest pixel or by linear interpolation,
+ * with torch.nn.Upsample's positions.
+ */
 export class Upsample extends Layer {
   readonly #options: UpsampleOptions;
   constructor(options: UpsampleOptions) {

@@ -1,6 +1,7 @@
 /**
- * `summary`: a table of a module's layers, what they give and what they hold. It runs the module on zeros in evaluation mode without gradients and frees
- * everything it made, so that nobody needs the results and nothing is computed. Called by users; borrows the module.
+ * `summary`: a table of a module's layers, what they give and what they hold. It runs the module on
+ * zeros in evaluation mode without gradients and frees everything it made, so that nobody needs the
+ * results and nothing is computed. Called by users; borrows the module.
  */
 import { type DType, dtypeBytes } from "../base/dtype.ts";
 import { ArgumentError } from "../base/errors.ts";
@@ -40,7 +41,9 @@ export interface Summary {
 }
 
 export interface SummaryOptions {
-  /** Dtype of the inputs: "int32" for layers that begin with an embedding. One for all, or one each. */
+  /**
+   * Dtype of the inputs: "int32" for layers that begin with an embedding. One for all, or one each.
+   */
   readonly dtype?: DType | readonly DType[];
 }
 
@@ -48,7 +51,8 @@ const isShape = (value: Shape | readonly Shape[]): value is Shape =>
   value.every((d) => typeof d === "number");
 
 /**
- * @param inputShape the shape of the input, batch included; a list of shapes for modules of several tensors
+ * @param inputShape the shape of the input, batch included; a list of shapes for modules of several
+ *   tensors
  * @throws what the module throws for inputs of this shape
  */
 export function summary<A extends readonly unknown[]>(

@@ -1,6 +1,7 @@
 /**
- * Attention over several heads and the layers of transformers (Vaswani et al. 2017), with PyTorch's parameter names and weight layouts: the projections of
- * queries, keys and values are one weight `in_proj_weight` [3·E, E]. Each module owns its weights and frees its intermediates.
+ * Attention over several heads and the layers of transformers (Vaswani et al. 2017), with PyTorch's
+ * parameter names and weight layouts: the projections of queries, keys and values are one weight
+ * `in_proj_weight` [3·E, E]. Each module owns its weights and frees its intermediates.
  *
  * Shapes: N samples, L queries, S keys, E features, H heads, D = E / H.
  */
@@ -32,7 +33,10 @@ export interface AttentionMasks {
 export interface AttentionOutput {
   /** The query's shape. */
   readonly output: Tensor;
-  /** [N, L, S], the mean over the heads; [N, H, L, S] with `averageWeights: false`; without N for a single sample. */
+  /**
+   * [N, L, S], the mean over the heads; [N, H, L, S] with `averageWeights: false`; without N for a
+   * single sample.
+   */
   readonly weights: Tensor;
 }
 
@@ -58,9 +62,11 @@ export interface MultiheadAttentionOptions {
 }
 
 /**
- * softmax(Q·Kᵀ / √D)·V in every head. call(query, key, value, options) with query [L, N, E], key and value [S, N, E] (or batch first, or without N) gives the
- * query's shape; with `needWeights: true`, the output and the weights. Parameters in_proj_weight [3·E, E], in_proj_bias [3·E], out_proj.weight [E, E],
- * out_proj.bias [E]. With keys or values of other sizes: q_proj_weight [E, E], k_proj_weight [E, kdim] and v_proj_weight [E, vdim] instead of the first.
+ * softmax(Q·Kᵀ / √D)·V in every head. call(query, key, value, options) with query [L, N, E], key
+ * and value [S, N, E] (or batch first, or without N) gives the query's shape; with `needWeights:
+ * true`, the output and the weights. Parameters in_proj_weight [3·E, E], in_proj_bias [3·E],
+ * out_proj.weight [E, E], out_proj.bias [E]. With keys or values of other sizes: q_proj_weight [E,
+ * E], k_proj_weight [E, kdim] and v_proj_weight [E, vdim] instead of the first.
  */
 export class MultiheadAttention extends Module<
   [query: Tensor, key: Tensor, value: Tensor, options?: AttentionMasks & WeightOptions]
@@ -257,7 +263,10 @@ export class MultiheadAttention extends Module<
     return [part(query, 0, 1), part(key, 1, 1), part(value, 2, 1)];
   }
 
-  /** Both masks as the op takes them: bools for what stays, or numbers to add; broadcast to [N, H, L, S]. */
+  /**
+   * Both masks as the op takes them: bools for what stays, or numbers to add; broadcast to [N, H,
+   * L, S].
+   */
   #mask({ mask, keyPaddingMask }: AttentionMasks, n: number, l: number, s: number): Tensor | null {
     if (
       mask != null &&
@@ -387,8 +396,9 @@ abstract class TransformerLayer<A extends readonly unknown[]> extends Module<A> 
 }
 
 /**
- * Self-attention and a feed-forward network, each with a residual sum and a normalisation. x [L, N, E] (or batch first, or [L, E]) → the same shape.
- * Children self_attn, linear1, linear2, norm1, norm2.
+ * Self-attention and a feed-forward network, each with a residual sum and a normalisation. x [L, N,
+ * E] (or batch first, or [L, E]) → the same shape. Children self_attn, linear1, linear2, norm1,
+ * norm2.
  */
 export class TransformerEncoderLayer extends TransformerLayer<
   [x: Tensor, options?: AttentionMasks]
@@ -437,8 +447,9 @@ export interface DecoderOptions {
 }
 
 /**
- * Self-attention, attention to an encoder's output, and a feed-forward network. x [L, N, E] and memory [S, N, E] (or batch first, or without N) → the shape of x.
- * Children self_attn, multihead_attn, linear1, linear2, norm1, norm2, norm3.
+ * Self-attention, attention to an encoder's output, and a feed-forward network. x [L, N, E] and
+ * memory [S, N, E] (or batch first, or without N) → the shape of x. Children self_attn,
+ * multihead_attn, linear1, linear2, norm1, norm2, norm3.
  */
 export class TransformerDecoderLayer extends TransformerLayer<
   [x: Tensor, memory: Tensor, options?: DecoderOptions]
@@ -490,7 +501,10 @@ export class TransformerDecoderLayer extends TransformerLayer<
   }
 }
 
-/** Layers made one by one; a norm is owned too. When one cannot be made, those before it and the norm are freed. */
+/**
+ * Layers made one by one; a norm is owned too. When one cannot be made, those before it and the
+ * norm are freed.
+ */
 abstract class TransformerStack<
   L extends AnyModule,
   A extends readonly unknown[],
@@ -533,7 +547,10 @@ abstract class TransformerStack<
   }
 }
 
-/** Encoder layers one after the other, made by a function, and a last normalisation if given, which the stack then owns. Children layers.0 …, norm. */
+/**
+ * Encoder layers one after the other, made by a function, and a last normalisation if given, which
+ * the stack then owns. Children layers.0 …, norm.
+ */
 export class TransformerEncoder extends TransformerStack<
   TransformerEncoderLayer,
   [x: Tensor, options?: AttentionMasks]
@@ -551,7 +568,10 @@ export class TransformerEncoder extends TransformerStack<
   }
 }
 
-/** Decoder layers one after the other over one memory, made by a function, and a last normalisation if given, which the stack then owns. Children layers.0 …, norm. */
+/**
+ * Decoder layers one after the other over one memory, made by a function, and a last normalisation
+ * if given, which the stack then owns. Children layers.0 …, norm.
+ */
 export class TransformerDecoder extends TransformerStack<
   TransformerDecoderLayer,
   [x: Tensor, memory: Tensor, options?: DecoderOptions]

@@ -1,5 +1,6 @@
 /**
- * Attention weights: scale, mask and softmax of scores as one op. Called through the runtime's door.
+ * Attention weights: scale, mask and softmax of scores as one op. Called through the runtime's
+ * door.
  */
 import { f32Bits } from "../base/bits.ts";
 import { isFloat } from "../base/dtype.ts";
@@ -60,6 +61,7 @@ export const attentionWeights: OpDef<AttentionAttrs> = defineOp<AttentionAttrs>(
   flops: ([scores]) => 6 * scores!.layout.size,
   vjp: ({ grad, output, metas, needs, attrs, run }) => {
     const g = run(softmaxBackward, [output(), grad], { axis: metas[0]!.shape.length - 1 });
-    return [needs(0) ? scale(run, g, attrs.scale) : null, g].slice(0, metas.length); // the mask's share is summed to its shape by the caller
+    // the mask's share is summed to its shape by the caller
+    return [needs(0) ? scale(run, g, attrs.scale) : null, g].slice(0, metas.length);
   },
 });

@@ -1,5 +1,6 @@
 /**
- * Convolution and pooling over NCHW images, with their gradients. One dispatch each. Called through the runtime's door.
+ * Convolution and pooling over NCHW images, with their gradients. One dispatch each. Called through
+ * the runtime's door.
  */
 import { isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
@@ -117,7 +118,9 @@ const windowOf = ({ stride, padding, dilation, groups }: ConvWindow): ConvWindow
   groups,
 });
 
-/** grad [N, O, P, Q], weight [O, C / groups, R, S] → [N, C, H, W]: also the transposed convolution. */
+/**
+ * grad [N, O, P, Q], weight [O, C / groups, R, S] → [N, C, H, W]: also the transposed convolution.
+ */
 export const conv2dBackwardInput: OpDef<WithShape> = defineOp<WithShape>({
   name: "conv2dBackwardInput",
   doc: "Gradient of conv2d for its input, from the output's gradient and the weight.",

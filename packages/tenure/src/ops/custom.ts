@@ -1,5 +1,6 @@
 /**
- * Turns a user's shader into a kernel of ours: bindings by position, params behind them, the key from the text. Called through `defineOp` in tensor/.
+ * Turns a user's shader into a kernel of ours: bindings by position, params behind them, the key
+ * from the text. Called through `defineOp` in tensor/.
  */
 import { ArgumentError, TenureError } from "../base/errors.ts";
 import type { DeviceCaps, Kernel, View } from "../kernels/kernel.ts";

@@ -1,6 +1,7 @@
 /**
- * Elementwise ops: one WGSL expression each, with its gradient. Binary ops broadcast; their scalar forms take the number as a per-call uniform, so a learning
- * rate that changes does not change the program. Called through the runtime's door; records own nothing.
+ * Elementwise ops: one WGSL expression each, with its gradient. Binary ops broadcast; their scalar
+ * forms take the number as a per-call uniform, so a learning rate that changes does not change the
+ * program. Called through the runtime's door; records own nothing.
  */
 import { type DType, dtypeCode, isFloat, promote } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";
@@ -68,7 +69,10 @@ export function castHelpers(to: ComputeType, from: ComputeType): string[] {
   return to === "i32" ? ["toI32"] : to === "u32" ? ["toU32"] : to === "bool" ? ["isNan"] : [];
 }
 
-/** `let x = …; let y = …;` converting the operands to type `to`, then the result converted from it to the output's type. */
+/**
+ * `let x = …; let y = …;` converting the operands to type `to`, then the result converted from it
+ * to the output's type.
+ */
 export function typed(
   inputs: readonly View[],
   to: ComputeType,
@@ -213,7 +217,10 @@ export const assign: OpDef = defineOp({
 
 export interface UnaryDef {
   readonly doc: string;
-  /** `same`: result has the input's dtype. `float`: integers become float32 first. `bool`: a truth value. */
+  /**
+   * `same`: result has the input's dtype. `float`: integers become float32 first. `bool`: a truth
+   * value.
+   */
   readonly kind: "same" | "float" | "bool";
   /** In terms of `x`. Per compute type where they differ. */
   readonly expr: string | ((type: ComputeType) => string);
@@ -452,7 +459,10 @@ export const logicalNot: OpDef = unary("logicalNot", {
 
 export interface BinaryDef {
   readonly doc: string;
-  /** `arithmetic`: the promoted dtype. `float`: always a float. `compare`: bool, compared in the promoted type. `logical`: bool of bools. */
+  /**
+   * `arithmetic`: the promoted dtype. `float`: always a float. `compare`: bool, compared in the
+   * promoted type. `logical`: bool of bools.
+   */
   readonly kind: "arithmetic" | "float" | "compare" | "logical";
   readonly expr: string | ((type: ComputeType) => string);
   readonly helpers?: readonly string[];
@@ -940,7 +950,10 @@ export const random: OpDef<RandomAttrs> = defineOp<RandomAttrs>({
   }),
 });
 
-/** Scalars: seed (two words), stream, keep probability. The gradient draws the same mask again from the same scalars. */
+/**
+ * Scalars: seed (two words), stream, keep probability. The gradient draws the same mask again from
+ * the same scalars.
+ */
 export const dropout: OpDef = defineOp({
   name: "dropout",
   doc: "Zeroes elements at random and scales the rest by 1/keep, so that the mean stays.",

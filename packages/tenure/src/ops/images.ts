@@ -1,6 +1,6 @@
 /**
- * Borders and resampling. Each is the other's gradient's inverse in shape: padding's gradient cuts and folds, resampling's gathers with the same weights. Called
- * through the runtime's door.
+ * Borders and resampling. Each is the other's gradient's inverse in shape: padding's gradient cuts
+ * and folds, resampling's gathers with the same weights. Called through the runtime's door.
  */
 import { f32Bits } from "../base/bits.ts";
 import { isFloat } from "../base/dtype.ts";
@@ -94,7 +94,10 @@ function fold(
 
 // === Resampling ===
 
-/** `size`: rows and columns of the result. `scale`: small pixels per large one in both directions, for the scaled modes. */
+/**
+ * `size`: rows and columns of the result. `scale`: small pixels per large one in both directions,
+ * for the scaled modes.
+ */
 export interface ResampleAttrs {
   readonly size: readonly [number, number];
   readonly mode: ResampleMode;

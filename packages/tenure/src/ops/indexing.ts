@@ -1,6 +1,8 @@
 /**
- * Joining, picking by index, and scattering back. `gather` and `scatterAdd` are each other's gradient, so both differentiate any number of times. Indices are
- * int32 or uint32; negative ones count from the end; one out of range reads NaN (0 in integer tensors) and scatters nowhere. Called through the runtime's door.
+ * Joining, picking by index, and scattering back. `gather` and `scatterAdd` are each other's
+ * gradient, so both differentiate any number of times. Indices are int32 or uint32; negative ones
+ * count from the end; one out of range reads NaN (0 in integer tensors) and scatters nowhere.
+ * Called through the runtime's door.
  */
 import type { DType } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
@@ -149,7 +151,10 @@ export const pick: OpDef<PickAttrs> = defineOp<PickAttrs>({
   flops: ([x, candidates]) => (candidates ?? x!).layout.size,
 });
 
-/** The first `count` positions in the stable order along an axis, int32. Sorts everything only for many of them. */
+/**
+ * The first `count` positions in the stable order along an axis, int32. Sorts everything only for
+ * many of them.
+ */
 export function firstOf<V extends Value>(run: RunOf<V>, x: V, attrs: SortAttrs, count: number): V {
   const { axis } = attrs,
     size = x.shape[axis]!;
@@ -181,7 +186,10 @@ export function orderOf<V extends Value>(run: RunOf<V>, x: V, attrs: SortAttrs):
 /** Up to this many indices along the axis, scatter-add looks at all of them instead of sorting. */
 const scanLimit = 64;
 
-/** Inputs: x; indices of the same rank, not larger than x off the axis. Output: shape of the indices. */
+/**
+ * Inputs: x; indices of the same rank, not larger than x off the axis. Output: shape of the
+ * indices.
+ */
 export const gather: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
   name: "gather",
   doc: "x at indices along one axis: out[i][j] = x[i][indices[i][j]] for the last axis of a matrix.",

@@ -1,6 +1,7 @@
 /**
- * More elementwise ops: inverse and hyperbolic functions, activations with their slopes, clamping, masking, and the three-operand forms optimizers like. Built
- * with the tools of elementwise.ts; called through the runtime's door; records own nothing.
+ * More elementwise ops: inverse and hyperbolic functions, activations with their slopes, clamping,
+ * masking, and the three-operand forms optimizers like. Built with the tools of elementwise.ts;
+ * called through the runtime's door; records own nothing.
  */
 import { f32Bits, fromBits } from "../base/bits.ts";
 import { type DType, dtypeCode, isFloat } from "../base/dtype.ts";

@@ -1,5 +1,6 @@
 /**
- * The matrix product: batched, broadcast over leading dimensions, transposed views for free. Called through the runtime's door.
+ * The matrix product: batched, broadcast over leading dimensions, transposed views for free. Called
+ * through the runtime's door.
  */
 import { isFloat } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";

@@ -1,6 +1,6 @@
 /**
- * Normalisations and the sums they rest on. Layer and RMS norm are one dispatch each way; batch norm is two reductions and one elementwise op each way. Called
- * through the runtime's door.
+ * Normalisations and the sums they rest on. Layer and RMS norm are one dispatch each way; batch
+ * norm is two reductions and one elementwise op each way. Called through the runtime's door.
  */
 import { f32Bits, fromBits } from "../base/bits.ts";
 import { type DType, isFloat } from "../base/dtype.ts";
@@ -218,7 +218,10 @@ export const normalize: OpDef<NormAttrs> = defineOp<NormAttrs>({
     ].slice(0, metas.length),
 });
 
-/** The gradient of a normalisation for its input, from ops that have gradients: root·(g - mean(g) - y·mean(g·y)) with y normalised; without the first mean for rms. */
+/**
+ * The gradient of a normalisation for its input, from ops that have gradients: root·(g - mean(g) -
+ * y·mean(g·y)) with y normalised; without the first mean for rms.
+ */
 function centredGrad(
   run: Run,
   g: Value,
@@ -270,7 +273,10 @@ function normalizeAgain(
 
 // === Batch norm ===
 
-/** `axes` are those the statistics were taken over; `training`: mean and variance are x's own, so the gradient goes through them. */
+/**
+ * `axes` are those the statistics were taken over; `training`: mean and variance are x's own, so
+ * the gradient goes through them.
+ */
 export interface BatchNormAttrs {
   readonly axes: readonly number[];
   readonly training: boolean;
@@ -303,7 +309,9 @@ const batchNormScaleGrad: OpDef<BatchNormAttrs> = defineOp<BatchNormAttrs>({
   flops: ([g]) => 5 * g!.layout.size,
 });
 
-/** Inputs: grad, x, mean, variance, Σ grad, Σ grad·normalised x, [weight]. Scalars: eps, 1 / count. */
+/**
+ * Inputs: grad, x, mean, variance, Σ grad, Σ grad·normalised x, [weight]. Scalars: eps, 1 / count.
+ */
 const batchNormBackward: OpDef = defineOp({
   name: "batchNormBackward",
   doc: "Gradient of batch norm in training for its input.",
@@ -315,7 +323,9 @@ const batchNormBackward: OpDef = defineOp({
   }),
 });
 
-/** Inputs: x, mean, variance, [weight, [bias]], all but x of a shape that broadcasts. Scalar: eps. */
+/**
+ * Inputs: x, mean, variance, [weight, [bias]], all but x of a shape that broadcasts. Scalar: eps.
+ */
 export const batchNorm: OpDef<BatchNormAttrs> = defineOp<BatchNormAttrs>({
   name: "batchNorm",
   doc: "(x - mean) / sqrt(variance + eps)·weight + bias, with mean and variance given.",
@@ -356,7 +366,10 @@ function batchNormVjp(context: VjpContext<BatchNormAttrs>): readonly (Value | nu
   return [forInput, null, null, tilt, flat].slice(0, metas.length);
 }
 
-/** batchNormVjp from ops that have gradients. In training, mean and variance are computed from x again: the gradient's gradient goes through them too. */
+/**
+ * batchNormVjp from ops that have gradients. In training, mean and variance are computed from x
+ * again: the gradient's gradient goes through them too.
+ */
 function batchNormAgain({
   grad,
   input,

@@ -1,6 +1,7 @@
 /**
- * What an op is: one record of shape rule, gradient rule, computation and declared facts. Recording, autograd, the scheduler and the tests read records;
- * nothing anywhere switches on an op's name. Records are made once at import and live for ever; they own no memory.
+ * What an op is: one record of shape rule, gradient rule, computation and declared facts.
+ * Recording, autograd, the scheduler and the tests read records; nothing anywhere switches on an
+ * op's name. Records are made once at import and live for ever; they own no memory.
  */
 import type { DType } from "../base/dtype.ts";
 import type { Layout } from "../base/layout.ts";
@@ -12,14 +13,20 @@ import type { DeviceCaps, Kernel, View } from "../kernels/kernel.ts";
 export interface Meta {
   readonly shape: Shape;
   readonly dtype: DType;
-  /** Lies in memory column by column: its last two dimensions are those of a row-major matrix, swapped. */
+  /**
+   * Lies in memory column by column: its last two dimensions are those of a row-major matrix,
+   * swapped.
+   */
   readonly columns?: boolean;
 }
 
 /** A tensor as gradient rules see it: opaque, but for its meta. */
 export type Value = Meta;
 
-/** Runs an op on values; how gradient rules compute. `words` are the op's per-call scalars as 32-bit words. */
+/**
+ * Runs an op on values; how gradient rules compute. `words` are the op's per-call scalars as 32-bit
+ * words.
+ */
 export type Run = <A>(
   op: OpDef<A>,
   inputs: readonly Value[],
@@ -66,7 +73,10 @@ export interface VjpContext<A> {
   readonly attrs: A;
   readonly words: readonly number[];
   readonly run: Run;
-  /** The pass is recorded to be differentiated again: only ops that have gradients themselves may touch saved values and `grad`. */
+  /**
+   * The pass is recorded to be differentiated again: only ops that have gradients themselves may
+   * touch saved values and `grad`.
+   */
   readonly recorded: boolean;
 }
 
@@ -90,7 +100,10 @@ export interface OpDef<A = undefined> {
   infer(inputs: readonly View[], attrs: A): readonly Meta[];
   /** Everything in `attrs` that the computation depends on, as 32-bit words. */
   key?(attrs: A): readonly number[];
-  /** For views: the layout of the result over the input's storage, or undefined when it needs a contiguous input. */
+  /**
+   * For views: the layout of the result over the input's storage, or undefined when it needs a
+   * contiguous input.
+   */
   view?(input: Layout, attrs: A): Layout | undefined;
   /** For elementwise ops. */
   expression?(inputs: readonly View[], attrs: A): Expression;
@@ -104,7 +117,10 @@ export interface OpDef<A = undefined> {
   ): Kernel;
   /** Inputs that must be contiguous for `kernel`; the others may have any strides. */
   readonly contiguousInputs?: readonly number[];
-  /** Gradients of the inputs, null where none flows. Broadcast inputs are summed back by the caller. Where the pass is recorded, an op without a gradient is refused. */
+  /**
+   * Gradients of the inputs, null where none flows. Broadcast inputs are summed back by the caller.
+   * Where the pass is recorded, an op without a gradient is refused.
+   */
   vjp?(context: VjpContext<A>): readonly (Value | null)[];
   /** What `vjp` needs later; nothing else is kept alive. */
   readonly saves?: { readonly inputs?: readonly number[]; readonly output?: boolean };
@@ -114,7 +130,10 @@ export interface OpDef<A = undefined> {
   readonly inplace?: OpDef<A>;
 }
 
-/** An op as registries and recorders hold it. `never` because nobody may call it without knowing its attrs. */
+/**
+ * An op as registries and recorders hold it. `never` because nobody may call it without knowing its
+ * attrs.
+ */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- existential type: a record for some A
 export type AnyOp = OpDef<any>;
 

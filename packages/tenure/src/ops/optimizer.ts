@@ -1,6 +1,7 @@
 /**
- * Optimizer updates: one kernel per parameter that reads the gradient and overwrites parameter and state in place. Step-dependent numbers are per-call
- * scalars, so the plan never changes with them. Called by optim through the runtime's door.
+ * Optimizer updates: one kernel per parameter that reads the gradient and overwrites parameter and
+ * state in place. Step-dependent numbers are per-call scalars, so the plan never changes with them.
+ * Called by optim through the runtime's door.
  */
 import { ShapeError } from "../base/errors.ts";
 import { formatShape, sameShape, sizeOf } from "../base/shape.ts";
@@ -37,7 +38,10 @@ export const sgdUpdate: OpDef = defineOp({
   expression: () => ({ body: "r0 = a0 - s0 * (s2 * a1 + s1 * a0);", scalars: f32(3) }),
 });
 
-/** Inputs: parameter, gradient, velocity. Scalars: learning rate, momentum, dampening factor (1 - dampening), weight decay, sign. */
+/**
+ * Inputs: parameter, gradient, velocity. Scalars: learning rate, momentum, dampening factor (1 -
+ * dampening), weight decay, sign.
+ */
 export const momentumUpdate: OpDef<{ nesterov: boolean }> = defineOp<{ nesterov: boolean }>({
   name: "momentumUpdate",
   doc: "v = momentum·v + (1 - dampening)·g; p -= lr·v, or lr·(g + momentum·v) with Nesterov. As torch.optim.SGD.",
@@ -73,8 +77,9 @@ function adam(name: string, amsgrad: boolean): OpDef {
 }
 
 /**
- * Inputs: parameter, gradient, first moment, second moment. Scalars: lr / (1 - beta1^t), beta1, 1 - beta1, beta2, 1 - beta2, eps, decay added to the gradient,
- * factor on the parameter (1 - lr·decay when decoupled), sqrt(1 - beta2^t), sign: all of them computed in double precision by the caller.
+ * Inputs: parameter, gradient, first moment, second moment. Scalars: lr / (1 - beta1^t), beta1, 1 -
+ * beta1, beta2, 1 - beta2, eps, decay added to the gradient, factor on the parameter (1 - lr·decay
+ * when decoupled), sqrt(1 - beta2^t), sign: all of them computed in double precision by the caller.
  */
 export const adamUpdate: OpDef = adam("adamUpdate", false);
 /** As `adamUpdate`, with the largest second moment as the fifth input. */
@@ -106,8 +111,9 @@ function rmsprop(name: string, momentum: boolean, centered: boolean): OpDef {
 }
 
 /**
- * Inputs: parameter, gradient, mean square, then the velocity if `momentum` and the mean gradient if `centered`: one record for each of the four.
- * Scalars: lr, alpha, 1 - alpha, eps, weight decay, momentum, sign.
+ * Inputs: parameter, gradient, mean square, then the velocity if `momentum` and the mean gradient
+ * if `centered`: one record for each of the four. Scalars: lr, alpha, 1 - alpha, eps, weight decay,
+ * momentum, sign.
  */
 export const rmspropUpdate: {
   readonly plain: OpDef;
@@ -133,7 +139,10 @@ export const adagradUpdate: OpDef = defineOp({
   }),
 });
 
-/** Inputs: parameter, gradient, momentum. Scalars: lr, beta1, 1 - beta1, beta2, 1 - beta2, weight decay. */
+/**
+ * Inputs: parameter, gradient, momentum. Scalars: lr, beta1, 1 - beta1, beta2, 1 - beta2, weight
+ * decay.
+ */
 export const lionUpdate: OpDef = defineOp({
   name: "lionUpdate",
   doc: "p -= lr·(sign(β1·m + (1 - β1)·g) + decay·p); m = β2·m + (1 - β2)·g. Lion (Chen et al. 2023).",

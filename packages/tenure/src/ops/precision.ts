@@ -1,6 +1,8 @@
 /**
- * What autocast does to each op: which are worth computing from float16, and which need the range or the digits of float32. Every kernel accumulates in float32
- * anyway; this is about what is stored between them. The lists are those of torch.amp. Ops that are in neither take what they get, the wider of their operands.
+ * What autocast does to each op: which are worth computing from float16, and which need the range
+ * or the digits of float32. Every kernel accumulates in float32 anyway; this is about what is
+ * stored between them. The lists are those of torch.amp. Ops that are in neither take what they
+ * get, the wider of their operands.
  */
 import { attentionWeights } from "./attention.ts";
 import { conv2d } from "./conv.ts";

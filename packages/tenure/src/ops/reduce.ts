@@ -1,5 +1,6 @@
 /**
- * Reductions over axes, and the row-wise ops built like them: softmax, log-softmax, cross entropy. One dispatch each. Called through the runtime's door.
+ * Reductions over axes, and the row-wise ops built like them: softmax, log-softmax, cross entropy.
+ * One dispatch each. Called through the runtime's door.
  */
 import { type DType, isFloat } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";

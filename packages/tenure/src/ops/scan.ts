@@ -55,7 +55,10 @@ export const cumProd: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
   },
 });
 
-/** The gradient of cumProd from ops that have gradients: for each element, products in which 1 stands in its place, exact at zeros. n² numbers per line of n. */
+/**
+ * The gradient of cumProd from ops that have gradients: for each element, products in which 1
+ * stands in its place, exact at zeros. n² numbers per line of n.
+ */
 function productsOfOthers(run: Run, x: Value, grad: Value, axis: number): Value {
   const { shape } = x,
     n = shape[axis]!,

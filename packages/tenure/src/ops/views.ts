@@ -1,5 +1,6 @@
 /**
- * Views: other layouts over the same storage. They cost nothing and are recorded nowhere; only their gradients may compute. Called through the runtime's door.
+ * Views: other layouts over the same storage. They cost nothing and are recorded nowhere; only
+ * their gradients may compute. Called through the runtime's door.
  */
 import { ShapeError } from "../base/errors.ts";
 import {
@@ -22,9 +23,13 @@ import { type OpDef, defineOp } from "./op.ts";
 
 const view = { viewOf: 0 } as const;
 
-/** A shape with at most one -1, filled in so that it holds `size` elements. @throws ShapeError when it cannot. */
+/**
+ * A shape with at most one -1, filled in so that it holds `size` elements. @throws ShapeError when
+ * it cannot.
+ */
 export function resolveShape(op: string, shape: readonly number[], from: Shape): Shape {
-  if (!(Array.isArray as (value: unknown) => boolean)(shape)) checkShape(op, shape); // says what is wrong
+  // says what is wrong
+  if (!(Array.isArray as (value: unknown) => boolean)(shape)) checkShape(op, shape);
   const size = sizeOf(from),
     hole = shape.indexOf(-1);
   if (hole === -1) {

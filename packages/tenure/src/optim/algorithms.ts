@@ -1,6 +1,7 @@
 /**
- * The update rules. Hyperparameters, defaults, formulas and names of states are PyTorch's. Called by training loops through `step`; each rule borrows the
- * parameter and its gradient and asks the base class for its state.
+ * The update rules. Hyperparameters, defaults, formulas and names of states are PyTorch's. Called
+ * by training loops through `step`; each rule borrows the parameter and its gradient and asks the
+ * base class for its state.
  */
 import { f32Bits } from "../base/bits.ts";
 import { ArgumentError } from "../base/errors.ts";
@@ -40,7 +41,10 @@ export interface SGDOptions {
   readonly maximize?: boolean;
 }
 
-/** Stochastic gradient descent with momentum (Polyak 1964; Sutskever et al. 2013 for Nesterov). State: momentum_buffer. */
+/**
+ * Stochastic gradient descent with momentum (Polyak 1964; Sutskever et al. 2013 for Nesterov).
+ * State: momentum_buffer.
+ */
 export class SGD extends Optimizer<Required<SGDOptions>> {
   protected readonly stateNames: readonly string[] = ["momentum_buffer"];
 
@@ -120,7 +124,10 @@ function checkBetas(op: string, betas: readonly [number, number]): void {
   checkNumber(op, "beta2", b2, 0, 1);
 }
 
-/** Adam (Kingma & Ba 2015). Weight decay is added to the gradient. State: exp_avg, exp_avg_sq, and max_exp_avg_sq with amsgrad. */
+/**
+ * Adam (Kingma & Ba 2015). Weight decay is added to the gradient. State: exp_avg, exp_avg_sq, and
+ * max_exp_avg_sq with amsgrad.
+ */
 export class Adam extends Optimizer<Required<AdamOptions>> {
   protected readonly stateNames: readonly string[] = ["exp_avg", "exp_avg_sq", "max_exp_avg_sq"];
   /** AdamW decays parameters directly instead. */
@@ -177,7 +184,10 @@ export class Adam extends Optimizer<Required<AdamOptions>> {
   }
 }
 
-/** Adam with decoupled weight decay (Loshchilov & Hutter 2019). State: exp_avg, exp_avg_sq, and max_exp_avg_sq with amsgrad. */
+/**
+ * Adam with decoupled weight decay (Loshchilov & Hutter 2019). State: exp_avg, exp_avg_sq, and
+ * max_exp_avg_sq with amsgrad.
+ */
 export class AdamW extends Adam {
   protected override readonly decoupled: boolean = true;
   constructor(parameters: ParametersOf<AdamOptions>, options: AdamOptions = {}) {
@@ -198,7 +208,10 @@ export interface RMSpropOptions {
   readonly maximize?: boolean;
 }
 
-/** RMSprop (Hinton 2012, lecture 6; centered: Graves 2013). State: square_avg, momentum_buffer, grad_avg. */
+/**
+ * RMSprop (Hinton 2012, lecture 6; centered: Graves 2013). State: square_avg, momentum_buffer,
+ * grad_avg.
+ */
 export class RMSprop extends Optimizer<Required<RMSpropOptions>> {
   protected readonly stateNames: readonly string[] = ["square_avg", "momentum_buffer", "grad_avg"];
 
@@ -332,7 +345,10 @@ export interface LionOptions {
   readonly weightDecay?: number;
 }
 
-/** Lion (Chen et al. 2023): the sign of a momentum. Take a learning rate 3 to 10 times below Adam's. State: exp_avg. */
+/**
+ * Lion (Chen et al. 2023): the sign of a momentum. Take a learning rate 3 to 10 times below Adam's.
+ * State: exp_avg.
+ */
 export class Lion extends Optimizer<Required<LionOptions>> {
   protected readonly stateNames: readonly string[] = ["exp_avg"];
 

@@ -1,5 +1,6 @@
 /**
- * Clipping gradients between `backward` and `step`, in place and without reading anything back. Called by training loops. Gradients stay their parameters'.
+ * Clipping gradients between `backward` and `step`, in place and without reading anything back.
+ * Called by training loops. Gradients stay their parameters'.
  */
 import { f32Bits } from "../base/bits.ts";
 import { noGrad } from "../autograd/mode.ts";
@@ -10,7 +11,10 @@ import { labelled } from "../tensor/step.ts";
 import { type Tensor, call } from "../tensor/tensor.ts";
 import { checkNumber } from "./optimizer.ts";
 
-/** Runs `fn` on every gradient there is. The parameter takes what an in-place op made of it: the same bytes, at their new version. */
+/**
+ * Runs `fn` on every gradient there is. The parameter takes what an in-place op made of it: the
+ * same bytes, at their new version.
+ */
 function eachGradient(parameters: Iterable<Tensor>, fn: (gradient: Tensor) => Tensor): void {
   for (const p of parameters) {
     if (!p.hasGrad) continue;
@@ -23,8 +27,9 @@ function eachGradient(parameters: Iterable<Tensor>, fn: (gradient: Tensor) => Te
 }
 
 /**
- * Scales all gradients together so that their norm, taken over all of them as one vector, is at most `maxNorm` (Pascanu et al. 2013; torch.nn.utils.clip_grad_norm_).
- * A gradient tensor that you assigned yourself is changed too: it is the same bytes.
+ * Scales all gradients together so that their norm, taken over all of them as one vector, is at
+ * most `maxNorm` (Pascanu et al. 2013; torch.nn.utils.clip_grad_norm_). A gradient tensor that you
+ * assigned yourself is changed too: it is the same bytes.
  * @param normType 1, 2 (default), any positive number, or Infinity
  * @returns the norm before clipping, 0-d float32, owned by the current scope; 0 without gradients
  * @throws ArgumentError for a norm that is negative or NaN
@@ -66,7 +71,8 @@ export function clipGradNorm(parameters: Iterable<Tensor>, maxNorm: number, norm
 }
 
 /**
- * Clamps every element of every gradient to [-maxValue, maxValue]; NaN stays NaN (torch.nn.utils.clip_grad_value_).
+ * Clamps every element of every gradient to [-maxValue, maxValue]; NaN stays NaN
+ * (torch.nn.utils.clip_grad_value_).
  * @throws ArgumentError for a value that is negative or NaN
  */
 export function clipGradValue(parameters: Iterable<Tensor>, maxValue: number): void {

@@ -1,7 +1,9 @@
 /**
- * Optimizers: they own their state tensors, borrow parameters, and update both in place with one kernel per parameter. Scalars that change from step to step
- * are per-call inputs, so a schedule never compiles anything. A float16 parameter has a float32 master here, which the rule updates and the parameter is the
- * rounding of: steps smaller than half a digit of float16 add up instead of getting lost. Called by training loops.
+ * Optimizers: they own their state tensors, borrow parameters, and update both in place with one
+ * kernel per parameter. Scalars that change from step to step are per-call inputs, so a schedule
+ * never compiles anything. A float16 parameter has a float32 master here, which the rule updates
+ * and the parameter is the rounding of: steps smaller than half a digit of float16 add up instead
+ * of getting lost. Called by training loops.
  */
 import { ArgumentError, GradError, TenureError } from "../base/errors.ts";
 import { checkOptions, describeValue } from "../base/options.ts";
@@ -35,7 +37,10 @@ export function checkNumber(
   return value;
 }
 
-/** Parameters that share hyperparameters. The numbers may be changed between steps; the list of parameters stays. */
+/**
+ * Parameters that share hyperparameters. The numbers may be changed between steps; the list of
+ * parameters stays.
+ */
 export type ParameterGroup<O> = { readonly parameters: readonly Tensor[] } & {
   -readonly [K in keyof O]: O[K];
 };
@@ -136,7 +141,9 @@ export abstract class Optimizer<
     for (const group of this.#groups) (group as { lr: number }).lr = value;
   }
 
-  /** Adds parameters with hyperparameters of their own, for example layers that are unfrozen later. */
+  /**
+   * Adds parameters with hyperparameters of their own, for example layers that are unfrozen later.
+   */
   addGroup(spec: GroupSpec<O>): void {
     const name = this.constructor.name;
     if (
@@ -197,14 +204,18 @@ export abstract class Optimizer<
     this.#parameters = [...this.#parameters, ...parameters];
   }
 
-  /** Checks the hyperparameters of a new group. Called by the constructor: fields of a subclass are not set yet. @throws ArgumentError */
+  /**
+   * Checks the hyperparameters of a new group. Called by the constructor: fields of a subclass are
+   * not set yet. @throws ArgumentError
+   */
   protected check(_options: O): void {
     /* nothing to check */
   }
 
   /**
-   * Updates one parameter in place from its gradient, which is borrowed. `step` counts this parameter's updates from 1. For a float16 parameter it gets the
-   * float32 master and a float32 gradient.
+   * Updates one parameter in place from its gradient, which is borrowed. `step` counts this
+   * parameter's updates from 1. For a float16 parameter it gets the float32 master and a float32
+   * gradient.
    */
   protected abstract update(parameter: Tensor, gradient: Tensor, step: number, options: O): void;
 
@@ -255,7 +266,10 @@ export abstract class Optimizer<
     });
   }
 
-  /** The float32 master of a float16 parameter. Where somebody else has written the parameter since, it follows. */
+  /**
+   * The float32 master of a float16 parameter. Where somebody else has written the parameter since,
+   * it follows.
+   */
   #master(p: Tensor): Tensor {
     const known = this.#state.get(p)?.get(masterName),
       { version } = p[HANDLE].storage;
@@ -275,7 +289,10 @@ export abstract class Optimizer<
     for (const p of this.#parameters) p.grad = null;
   }
 
-  /** A float32 state tensor of the parameter's shape, every element `initial` at first. Belongs to the optimizer. */
+  /**
+   * A float32 state tensor of the parameter's shape, every element `initial` at first. Belongs to
+   * the optimizer.
+   */
   protected state(parameter: Tensor, name: string, initial = 0): Tensor {
     const p = this.#parameterOf.get(parameter) ?? parameter;
     return this.#state.get(p)?.get(name) ?? this.#keep(p, name, full(p.shape, initial));
@@ -301,7 +318,10 @@ export abstract class Optimizer<
   /** Names of the state tensors this optimizer may keep per parameter. */
   protected abstract readonly stateNames: readonly string[];
 
-  /** All that is needed to continue bit by bit. The tensors are fresh aliases, owned by the current scope. */
+  /**
+   * All that is needed to continue bit by bit. The tensors are fresh aliases, owned by the current
+   * scope.
+   */
   stateDict(): OptimizerState<O> {
     const tensors = new Map<string, Tensor>();
     this.#parameters.forEach((p, i) => {
@@ -389,11 +409,15 @@ export abstract class Optimizer<
     }
   }
 
-  /** Continues where `stateDict` was taken. @throws ArgumentError for state that does not belong here, before anything changes */
+  /**
+   * Continues where `stateDict` was taken. @throws ArgumentError for state that does not belong
+   * here, before anything changes
+   */
   loadStateDict(state: LoadableState<O>): void {
     this.checkStateDict(state);
     using _ = newDisposeScope("loadStateDict");
-    // All sources exist before the first state is touched: a disposed tensor or data of another length changes nothing.
+    // All sources exist before the first state is touched: a disposed tensor or data of another
+    // length changes nothing.
     const sources = new Map(
       [...state.tensors].map(([key, source]) => {
         return [
@@ -418,7 +442,8 @@ export abstract class Optimizer<
           if (source !== undefined)
             (name === masterName ? this.#master(p) : this.state(p, name)).copy_(source);
         }
-        this.#seen.delete(p); // whichever of module and optimizer is loaded first: what fits the parameter stays
+        // whichever of module and optimizer is loaded first: what fits the parameter stays
+        this.#seen.delete(p);
         this.#counts.set(p, state.counts?.[i] ?? state.steps);
       });
     });

@@ -1,6 +1,8 @@
 /**
- * Loss scaling for training in float16 (Micikevicius et al. 2018; torch.amp.GradScaler): small gradients are multiplied away from zero and divided again in
- * float32, and a step whose gradients overflowed is skipped. Called by training loops. It owns one flag per optimizer between `unscale` and `step`.
+ * Loss scaling for training in float16 (Micikevicius et al. 2018; torch.amp.GradScaler): small
+ * gradients are multiplied away from zero and divided again in float32, and a step whose gradients
+ * overflowed is skipped. Called by training loops. It owns one flag per optimizer between `unscale`
+ * and `step`.
  */
 import { ArgumentError, TenureError } from "../base/errors.ts";
 import { checkFlag, checkOptions, describeValue } from "../base/options.ts";
@@ -114,7 +116,8 @@ export class GradScaler implements Disposable {
   }
 
   /**
-   * Divides the gradients of the optimizer's parameters by the scale, in float32, for example to clip them before the step. `step` does it otherwise.
+   * Divides the gradients of the optimizer's parameters by the scale, in float32, for example to
+   * clip them before the step. `step` does it otherwise.
    * @throws TenureError when they were divided already
    */
   unscale(optimizer: Stepping): void {
@@ -141,8 +144,9 @@ export class GradScaler implements Disposable {
   }
 
   /**
-   * Updates the parameters if all gradients are finite, which it reads back: one number. The read is issued at once; the update follows when it has come, so
-   * leave the gradients alone until the promise has settled.
+   * Updates the parameters if all gradients are finite, which it reads back: one number. The read
+   * is issued at once; the update follows when it has come, so leave the gradients alone until the
+   * promise has settled.
    * @returns whether the step was taken
    */
   async step(optimizer: Stepping): Promise<boolean> {
@@ -167,7 +171,10 @@ export class GradScaler implements Disposable {
     return good;
   }
 
-  /** Adapts the scale to what happened since the last update. Call it once per iteration, after the steps have settled. */
+  /**
+   * Adapts the scale to what happened since the last update. Call it once per iteration, after the
+   * steps have settled.
+   */
   update(): void {
     const { steps, overflow } = this.#sinceUpdate,
       { growthFactor, backoffFactor, growthInterval } = this.#options;

@@ -1,6 +1,8 @@
 /**
- * Learning rate schedules: each computes the rate of every parameter group from the step number in closed form, with PyTorch's names and formulas. They borrow
- * the optimizer, own nothing on the device, and their state is a handful of numbers. Called by training loops, once per step or per epoch.
+ * Learning rate schedules: each computes the rate of every parameter group from the step number in
+ * closed form, with PyTorch's names and formulas. They borrow the optimizer, own nothing on the
+ * device, and their state is a handful of numbers. Called by training loops, once per step or per
+ * epoch.
  */
 import { ArgumentError } from "../base/errors.ts";
 import { checkOptions, describeValue, needOptions } from "../base/options.ts";
@@ -25,7 +27,10 @@ export interface ScheduleState {
   readonly base: readonly number[];
 }
 
-/** What each group began with, and the rate a schedule last gave it: a schedule made on top of another starts where the first did, unless you set a rate in between. */
+/**
+ * What each group began with, and the rate a schedule last gave it: a schedule made on top of
+ * another starts where the first did, unless you set a rate in between.
+ */
 const begun = new WeakMap<object, { readonly initial: number; last: number }>();
 
 function initialRate(group: { lr: number }): number {
@@ -57,7 +62,10 @@ function checkOptimizer(op: string, optimizer: Scheduled): void {
     );
 }
 
-/** Base of all schedules. The rates of step 0 are set when it is made, those of step n after the nth call of `step`. */
+/**
+ * Base of all schedules. The rates of step 0 are set when it is made, those of step n after the nth
+ * call of `step`.
+ */
 export abstract class Schedule {
   readonly #optimizer: Scheduled;
   #base: readonly number[];
@@ -115,7 +123,10 @@ export abstract class Schedule {
     return { steps: this.#steps, base: this.#base };
   }
 
-  /** Continues where `stateDict` was taken, and sets the rates. @throws ArgumentError for another number of groups */
+  /**
+   * Continues where `stateDict` was taken, and sets the rates. @throws ArgumentError for another
+   * number of groups
+   */
   loadStateDict(state: ScheduleState): void {
     whole(this.constructor.name, "a number of steps", state.steps, 0);
     if (state.base.length !== this.#base.length)
@@ -196,7 +207,10 @@ export class ExponentialLR extends Schedule {
   }
 }
 
-/** Half a cosine from the base rate to `etaMin` in `tMax` steps, and back (Loshchilov & Hutter 2017, without restarts). */
+/**
+ * Half a cosine from the base rate to `etaMin` in `tMax` steps, and back (Loshchilov & Hutter 2017,
+ * without restarts).
+ */
 export class CosineAnnealingLR extends Schedule {
   readonly #tMax: number;
   readonly #etaMin: number;
@@ -214,7 +228,10 @@ export class CosineAnnealingLR extends Schedule {
   }
 }
 
-/** A straight line from startFactor · base to endFactor · base in `totalIters` steps, then constant: linear warm-up. */
+/**
+ * A straight line from startFactor · base to endFactor · base in `totalIters` steps, then constant:
+ * linear warm-up.
+ */
 export class LinearLR extends Schedule {
   readonly #start: number;
   readonly #end: number;
@@ -273,7 +290,10 @@ export interface OneCycleOptions {
   readonly maxMomentum?: number;
 }
 
-/** One cycle up and down (Smith & Topin 2018), as torch.optim.lr_scheduler.OneCycleLR. Rates are set from `maxLr`; the optimizer's own do not matter. */
+/**
+ * One cycle up and down (Smith & Topin 2018), as torch.optim.lr_scheduler.OneCycleLR. Rates are set
+ * from `maxLr`; the optimizer's own do not matter.
+ */
 export class OneCycleLR extends Schedule {
   readonly #options: Required<OneCycleOptions>;
   readonly #optimizer: Scheduled;
@@ -362,7 +382,10 @@ export class OneCycleLR extends Schedule {
   }
 }
 
-/** One schedule after the other: the next takes over at each milestone and counts from 0. The parts must share the optimizer; step only this one. */
+/**
+ * One schedule after the other: the next takes over at each milestone and counts from 0. The parts
+ * must share the optimizer; step only this one.
+ */
 export class SequentialLR extends Schedule {
   readonly #parts: readonly Schedule[];
   readonly #milestones: readonly number[];
@@ -417,7 +440,10 @@ export interface PlateauOptions {
   readonly minLr?: number;
 }
 
-/** Cuts the rates when a metric you report stops improving. PyTorch's ReduceLROnPlateau with a relative threshold. */
+/**
+ * Cuts the rates when a metric you report stops improving. PyTorch's ReduceLROnPlateau with a
+ * relative threshold.
+ */
 export class ReduceLROnPlateau {
   readonly #optimizer: Scheduled;
   readonly #options: Required<PlateauOptions>;

@@ -1,21 +1,34 @@
 /**
- * Which scope is current. Within one job: a linked list of frames, pushed when a scope opens and unlinked when it ends. Across `await`: the host's async
- * context (AsyncContext, or Node's AsyncLocalStorage), entered by `scope.run`. A frame that is still open at its job's microtask checkpoint has crossed an
- * `await`: it is suspended, so the ambient scope of other code is never wrong. Called by scopes and by everything that makes handles. Frames own nothing.
+ * Which scope is current. Within one job: a linked list of frames, pushed when a scope opens and
+ * unlinked when it ends. Across `await`: the host's async context (AsyncContext, or Node's
+ * AsyncLocalStorage), entered by `scope.run`. A frame that is still open at its job's microtask
+ * checkpoint has crossed an `await`: it is suspended, so the ambient scope of other code is never
+ * wrong. Called by scopes and by everything that makes handles. Frames own nothing.
  */
 import { builtin } from "../base/env.ts";
 import { armCheckpoint, onCheckpoint } from "./handle.ts";
 import type { DisposeScope } from "./scope.ts";
 
-/** One entry of the current job's stack. Frames are for currency; `scope.outer` is for ownership. */
+/**
+ * One entry of the current job's stack. Frames are for currency; `scope.outer` is for ownership.
+ */
 export interface Frame {
-  /** The scope that is current while this frame is on top; null hides everything below (a barrier without scope). */
+  /**
+   * The scope that is current while this frame is on top; null hides everything below (a barrier
+   * without scope).
+   */
   readonly scope: DisposeScope | null;
   /** The frame below; null at the base and below a barrier. */
   below: Frame | null;
-  /** A frame of `scope.run`: not the user's opening, so it is never reported as having crossed an await. */
+  /**
+   * A frame of `scope.run`: not the user's opening, so it is never reported as having crossed an
+   * await.
+   */
   readonly barrier: boolean;
-  /** The async context it was pushed in; undefined while the host's is not in use. In any other context the frame does not count. */
+  /**
+   * The async context it was pushed in; undefined while the host's is not in use. In any other
+   * context the frame does not count.
+   */
   readonly context: DisposeScope | null | undefined;
 }
 
@@ -62,7 +75,8 @@ export const hooks: {
 export function currentScope(): DisposeScope | null {
   const frame = top;
   if (frame === null) return ambientScope();
-  // A frame left open by a raw await is still here until its job's checkpoint; other contexts that run in between do not see it.
+  // A frame left open by a raw await is still here until its job's checkpoint; other contexts that
+  // run in between do not see it.
   if (asyncVariable != null && asyncVariable.get() !== frame.context) return ambientScope();
   const { scope } = frame;
   if (scope !== null && scope.disposed) return skipEnded(frame);
@@ -99,7 +113,10 @@ export function addRoot(scope: DisposeScope): void {
   roots.push(scope);
 }
 
-/** Takes a scope out of the frames and roots. @returns a scope opened inside it that is still open, or null */
+/**
+ * Takes a scope out of the frames and roots. @returns a scope opened inside it that is still open,
+ * or null
+ */
 export function removeFrame(scope: DisposeScope): DisposeScope | null {
   if (top !== null && top.scope === scope && !top.barrier) {
     top = top.below;
@@ -120,19 +137,26 @@ export function removeFrame(scope: DisposeScope): DisposeScope | null {
   return null;
 }
 
-/** Runs `fn` with exactly `scope` current (null: no scope), hiding the caller's frames; the caller finds its own frames again whatever happens. */
+/**
+ * Runs `fn` with exactly `scope` current (null: no scope), hiding the caller's frames; the caller
+ * finds its own frames again whatever happens.
+ */
 export function withScope<T>(scope: DisposeScope | null, fn: () => T): T {
   const saved = top;
   top = { scope, below: null, barrier: true, context: contextNow() };
   try {
     return fn();
   } finally {
-    suspendOpenFrames(); // opened inside and still open: they crossed an await of `fn`, or were forgotten
+    // opened inside and still open: they crossed an await of `fn`, or were forgotten
+    suspendOpenFrames();
     top = saved;
   }
 }
 
-/** Like `withScope` for a function that goes on later: what it leaves open is put aside in `kept`, and is open again in the next segment. */
+/**
+ * Like `withScope` for a function that goes on later: what it leaves open is put aside in `kept`,
+ * and is open again in the next segment.
+ */
 export function segment<T>(scope: DisposeScope, kept: { frames: Frame | null }, fn: () => T): T {
   const saved = top,
     base: Frame = { scope, below: null, barrier: true, context: contextNow() };
@@ -159,8 +183,9 @@ export function withAsyncScope<T>(
 }
 
 /**
- * Takes the frames that a function opened, from the top down to and including `scope`'s, off the job for a later `enterFrames`. Where `scope` is current
- * without a frame of its own (inside `run`, or in an async context), these are the frames above it. Null when there are none.
+ * Takes the frames that a function opened, from the top down to and including `scope`'s, off the
+ * job for a later `enterFrames`. Where `scope` is current without a frame of its own (inside `run`,
+ * or in an async context), these are the frames above it. Null when there are none.
  */
 export function takeFrames(scope: DisposeScope): Frame | null {
   const context = contextNow();
@@ -200,13 +225,19 @@ function putBack(taken: Frame | null): void {
   top = taken;
 }
 
-/** Puts taken frames on the stack of a job that has just begun: whatever is still open there crossed a raw await of an earlier job. */
+/**
+ * Puts taken frames on the stack of a job that has just begun: whatever is still open there crossed
+ * a raw await of an earlier job.
+ */
 export function enterFrames(taken: Frame | null): void {
   suspendOpenFrames();
   top = taken;
 }
 
-/** Ends a bracket opened with `enterFrames` in its own microtask: what is still open crossed a raw await. */
+/**
+ * Ends a bracket opened with `enterFrames` in its own microtask: what is still open crossed a raw
+ * await.
+ */
 export function leaveFrames(): void {
   suspendOpenFrames();
   top = null;

@@ -1,5 +1,6 @@
 /**
- * Evidence: what lives, who owns it, what was dropped. Reads the ownership layer's lists and counters and changes nothing. Called by users through `memory`.
+ * Evidence: what lives, who owns it, what was dropped. Reads the ownership layer's lists and
+ * counters and changes nothing. Called by users through `memory`.
  */
 import { ArgumentError, TenureError, internal } from "../base/errors.ts";
 import {
@@ -63,7 +64,10 @@ export interface LiveRow {
   readonly example: string;
 }
 
-/** What is alive now, largest group first. `site` groups by the line that made it, as far as tracking recorded it. */
+/**
+ * What is alive now, largest group first. `site` groups by the line that made it, as far as
+ * tracking recorded it.
+ */
 export function liveRows(
   options: { readonly groupBy?: "site" | "scope" | "shape" } = {},
 ): LiveRow[] {
@@ -170,8 +174,9 @@ function formatRow(r: LiveRow): string {
 }
 
 /**
- * Runs `fn` and checks that it leaves no more tensors alive than before and that none it made was left to the garbage collector.
- * Accepts async functions. A tensor in the result counts: dispose it, or return numbers.
+ * Runs `fn` and checks that it leaves no more tensors alive than before and that none it made was
+ * left to the garbage collector. Accepts async functions. A tensor in the result counts: dispose
+ * it, or return numbers.
  * @throws TenureError listing what leaked and where it was made
  */
 export function assertNoLeaks<T>(fn: () => T): T {
@@ -220,7 +225,10 @@ export function assertNoLeaks<T>(fn: () => T): T {
   return result;
 }
 
-/** Checks the books: the counters against each other, against the list of live handles, and against the list of every scope. @throws an internal error */
+/**
+ * Checks the books: the counters against each other, against the list of live handles, and against
+ * the list of every scope. @throws an internal error
+ */
 export function verify(): void {
   const alive = new Map<LifetimeStatistics, number>([
       [tensorStatistics, 0],
@@ -281,8 +289,9 @@ export function track(level: TrackLevel): void {
 /** One thing that keeps a tensor or its bytes alive. */
 export interface Reason {
   /**
-   * `scope`, `keeper`, `holder`: what owns this very handle. `alias`: another handle on the same bytes. `graph`: saved for a backward pass. `gradient`: it is
-   * a leaf's accumulated gradient. `read`: a read has not come back. `unknown`: references that nobody claims.
+   * `scope`, `keeper`, `holder`: what owns this very handle. `alias`: another handle on the same
+   * bytes. `graph`: saved for a backward pass. `gradient`: it is a leaf's accumulated gradient.
+   * `read`: a read has not come back. `unknown`: references that nobody claims.
    */
   readonly kind:
     "scope" | "keeper" | "holder" | "alias" | "graph" | "gradient" | "read" | "unknown";

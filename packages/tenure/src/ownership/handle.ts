@@ -1,7 +1,9 @@
 /**
- * Handles: the unit of ownership. A wrapper the user sees (a `Tensor`, say) holds its handle strongly; the handle reaches the wrapper only weakly, so that
- * the garbage collector can tell that a wrapper was dropped. A handle is linked into at most one scope's list. Tensors subclass `Handle`; any other
- * `Disposable` gets a `DisposableHandle`. Who owns the resource behind a handle: the handle, until `release()` is called once.
+ * Handles: the unit of ownership. A wrapper the user sees (a `Tensor`, say) holds its handle
+ * strongly; the handle reaches the wrapper only weakly, so that the garbage collector can tell that
+ * a wrapper was dropped. A handle is linked into at most one scope's list. Tensors subclass
+ * `Handle`; any other `Disposable` gets a `DisposableHandle`. Who owns the resource behind a
+ * handle: the handle, until `release()` is called once.
  */
 import { DisposedError } from "../base/errors.ts";
 import { suppressed } from "../base/polyfills.ts";
@@ -26,12 +28,18 @@ export interface HandleHolder {
   readonly [HANDLE]: Handle;
 }
 
-/** How a handle last left a scope alive, for reports. `noOuter`: moved out of a scope that had none around it. `orphaned`: the scopes around it had ended. */
+/**
+ * How a handle last left a scope alive, for reports. `noOuter`: moved out of a scope that had none
+ * around it. `orphaned`: the scopes around it had ended.
+ */
 export type Departure = "moved" | "carried" | "detached" | "noOuter" | "orphaned";
 
 let nextId = 1;
 
-/** One owner's claim. Live handles also form one intrusive list, oldest to newest, which makes leak reports possible without a Set. */
+/**
+ * One owner's claim. Live handles also form one intrusive list, oldest to newest, which makes leak
+ * reports possible without a Set.
+ */
 export abstract class Handle {
   readonly id: number = nextId++;
   /** The scope that will dispose this handle, or null when nobody but its holder will. */
@@ -61,7 +69,9 @@ export abstract class Handle {
 
   /** Gives back the resource. Called exactly once, by the ownership layer only. */
   protected abstract release(): void;
-  /** One line for reports and errors, for example `tensor "w" float32 [3,4]`. Valid after disposal. */
+  /**
+   * One line for reports and errors, for example `tensor "w" float32 [3,4]`. Valid after disposal.
+   */
   abstract describe(): string;
   /** Device bytes this handle alone would keep alive; 0 for anything that is no tensor. */
   abstract get bytes(): number;
@@ -72,7 +82,10 @@ export abstract class Handle {
     return this.state === "live";
   }
 
-  /** Disposes by hand: unlinks, counts, releases. A second call does nothing, unless a strict scope owned it. */
+  /**
+   * Disposes by hand: unlinks, counts, releases. A second call does nothing, unless a strict scope
+   * owned it.
+   */
   dispose(): void {
     if (this.state !== "live") {
       if (this.strict) throw this.disposedError("dispose");
@@ -114,7 +127,10 @@ export abstract class Handle {
     this.departedAt = tracking.all ? captureSite() : null;
   }
 
-  /** Who will end it, for reports: `in scope "step" (opened at …)`, `kept by Linear`, `detached at …`. */
+  /**
+   * Who will end it, for reports: `in scope "step" (opened at …)`, `kept by Linear`, `detached at
+   * …`.
+   */
   owner(): string {
     if (this.scope !== null) return `in ${this.scope.describe()}`;
     if (this.keeper !== null) return `kept by ${this.keeper}`;
@@ -174,7 +190,10 @@ export const live: { oldest: Handle | null; newest: Handle | null } = {
   newest: null,
 };
 
-/** Counts a new handle, links it into `scope` and the live list, and gives its wrapper to the nursery. Called once per handle; `wrapper` is null for what its handle holds strongly. */
+/**
+ * Counts a new handle, links it into `scope` and the live list, and gives its wrapper to the
+ * nursery. Called once per handle; `wrapper` is null for what its handle holds strongly.
+ */
 export function register(handle: Handle, wrapper: object | null, scope: DisposeScope | null): void {
   const stats = handle.statistics;
   if (tracking.samples && sampleCreation(handle.bytes)) {
@@ -207,14 +226,17 @@ function unlinkLive(h: Handle): void {
 }
 
 // === Nursery and garbage-collected fallback ===
-// Wrappers made in this job are held strongly until its microtask checkpoint; those that died young never touch the FinalizationRegistry.
+// Wrappers made in this job are held strongly until its microtask checkpoint; those that died young
+// never touch the FinalizationRegistry.
 
 let nursery: object[] = [];
 let compactAt = 4096;
 let armed = false;
 const atCheckpoint: (() => void)[] = [];
 
-/** Runs `listener` at every checkpoint: once per job in which handles were made or scopes opened. */
+/**
+ * Runs `listener` at every checkpoint: once per job in which handles were made or scopes opened.
+ */
 export function onCheckpoint(listener: () => void): void {
   atCheckpoint.push(listener);
 }
@@ -244,7 +266,10 @@ function checkpoint(): void {
   }
 }
 
-/** Drops the wrappers of handles that already died, so that a long synchronous job does not hold them. */
+/**
+ * Drops the wrappers of handles that already died, so that a long synchronous job does not hold
+ * them.
+ */
 function compactNursery(): void {
   nursery = nursery.filter((w) => (w as HandleHolder)[HANDLE].state === "live");
   compactAt = Math.max(4096, nursery.length * 2);
@@ -269,7 +294,10 @@ export interface ReclaimedRow {
   readonly count: number;
   /** Bytes of their storages, aliases counted each. */
   readonly bytes: number;
-  /** What went wrong: `dropped without dispose`, `detached, never disposed`, `kept by Linear, which was never disposed`. Harmless: `dropped before its scope ended`. */
+  /**
+   * What went wrong: `dropped without dispose`, `detached, never disposed`, `kept by Linear, which
+   * was never disposed`. Harmless: `dropped before its scope ended`.
+   */
   readonly how: string;
   /** Where they left their scope, when they did and tracking recorded it. */
   readonly left: string | undefined;
@@ -282,7 +310,10 @@ export const forgotten = { count: 0 };
 const reclaimed = new Map<string, ReclaimedRow>();
 const onReclaim: ((handle: Handle) => void)[] = [];
 
-/** Ends the handles whose wrappers the collector took. Counted, and grouped by the line that dropped them when that is known. */
+/**
+ * Ends the handles whose wrappers the collector took. Counted, and grouped by the line that dropped
+ * them when that is known.
+ */
 export function reclaim(): void {
   let failure: { error: unknown } | null = null;
   for (let handle = reclaimable.pop(); handle !== undefined; handle = reclaimable.pop()) {
@@ -346,7 +377,10 @@ export function resetReclaimed(): void {
 
 const foreign = new WeakMap<object, Handle>();
 
-/** The handle behind a wrapper, or behind a disposable some scope was given; `undefined` for anything else. */
+/**
+ * The handle behind a wrapper, or behind a disposable some scope was given; `undefined` for
+ * anything else.
+ */
 export function handleOf(value: unknown): Handle | undefined {
   if ((typeof value !== "object" && typeof value !== "function") || value === null)
     return undefined;
@@ -370,7 +404,10 @@ export function wrappersOf(handles: readonly Handle[]): object[] {
   return wrappers;
 }
 
-/** Any `Disposable` or callback owned by a scope. The scope holds it strongly: it is only as alive as its owner. */
+/**
+ * Any `Disposable` or callback owned by a scope. The scope holds it strongly: it is only as alive
+ * as its owner.
+ */
 export class DisposableHandle extends Handle {
   readonly value: object;
   readonly #dispose: () => void;
@@ -388,7 +425,8 @@ export class DisposableHandle extends Handle {
   describe(): string {
     if (typeof this.value === "function")
       return `deferred call ${this.value.name || "(anonymous)"}`;
-    const { constructor } = this.value as { constructor?: { name?: string } }; // none on Object.create(null)
+    // none on Object.create(null)
+    const { constructor } = this.value as { constructor?: { name?: string } };
     return constructor?.name || "disposable";
   }
   get bytes(): number {

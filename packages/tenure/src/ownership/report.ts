@@ -1,5 +1,6 @@
 /**
- * What a scope counts about itself, and the report made of it. Written by scope.ts, read by users through `scope.report()`. Owns numbers and captures.
+ * What a scope counts about itself, and the report made of it. Written by scope.ts, read by users
+ * through `scope.report()`. Owns numbers and captures.
  */
 import { type Capture, formatSite } from "./site.ts";
 
@@ -45,7 +46,10 @@ export interface SiteRow {
   readonly bytes: number;
 }
 
-/** What happened in a scope so far. `created + attached = live + disposed + moved + detached + finalized`. */
+/**
+ * What happened in a scope so far. `created + attached = live + disposed + moved + detached +
+ * finalized`.
+ */
 export interface ScopeReport {
   readonly name: string;
   /** Where it was opened, when tracking recorded it. */

@@ -1,6 +1,8 @@
 /**
- * Dispose scopes: TorchSharp's `DisposeScope` with its holes closed. A scope owns handles (tensors and any `Disposable`), frees what does not leave it in
- * reverse order of registration, and is exact across `await` when entered through `run`, `wait` or `go`. Called by users and by library code.
+ * Dispose scopes: TorchSharp's `DisposeScope` with its holes closed. A scope owns handles (tensors
+ * and any `Disposable`), frees what does not leave it in reverse order of registration, and is
+ * exact across `await` when entered through `run`, `wait` or `go`. Called by users and by library
+ * code.
  */
 import { isDev, warn } from "../base/env.ts";
 import {
@@ -58,7 +60,10 @@ export type Returned<A extends readonly unknown[]> = A extends readonly []
 export interface ScopeOptions {
   /** For reports and errors. */
   readonly name?: string;
-  /** Lies under all jobs until disposed: for test hooks, components, a REPL. Exempt from the check for raw awaits. */
+  /**
+   * Lies under all jobs until disposed: for test hooks, components, a REPL. Exempt from the check
+   * for raw awaits.
+   */
   readonly root?: boolean;
   /** Disposing the scope twice throws instead of doing nothing. */
   readonly strict?: boolean;
@@ -107,7 +112,10 @@ export class DisposeScope implements Disposable, AsyncDisposable {
 
   // === Looking ===
 
-  /** The nearest enclosing scope that is still alive, and not suspended: what a suspended scope frees, and when, is its own matter. */
+  /**
+   * The nearest enclosing scope that is still alive, and not suspended: what a suspended scope
+   * frees, and when, is its own matter.
+   */
   get outer(): DisposeScope | null {
     let scope = this.#outer;
     while (scope !== null && (scope.#disposed || scope.#suspended)) scope = scope.#outer;
@@ -116,7 +124,10 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   get disposed(): boolean {
     return this.#disposed;
   }
-  /** True after a raw `await` took the scope out of its job: it still owns and can be disposed, but is no longer current. */
+  /**
+   * True after a raw `await` took the scope out of its job: it still owns and can be disposed, but
+   * is no longer current.
+   */
   get suspended(): boolean {
     return this.#suspended;
   }
@@ -181,7 +192,8 @@ export class DisposeScope implements Disposable, AsyncDisposable {
 
   /**
    * Takes ownership of things, from whichever scope has them.
-   * @throws DisposedError for a dead tensor, ScopeDisposedError when this scope has ended. Checks everything before it moves anything.
+   * @throws DisposedError for a dead tensor, ScopeDisposedError when this scope has ended. Checks
+   *   everything before it moves anything.
    */
   attach<A extends readonly Owned[]>(...things: A): Returned<A> {
     this.#check("attach");
@@ -198,7 +210,10 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     return returned(things);
   }
 
-  /** Gives up ownership: nothing but the holder will dispose them. Things this scope does not own are left alone. @throws DisposedError for a dead tensor */
+  /**
+   * Gives up ownership: nothing but the holder will dispose them. Things this scope does not own
+   * are left alone. @throws DisposedError for a dead tensor
+   */
   detach<A extends readonly Owned[]>(...things: A): Returned<A> {
     this.#check("detach");
     for (const handle of liveHandles("detach", things))
@@ -207,7 +222,8 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Hands things of this scope to the enclosing one; without an enclosing scope they are detached. Things this scope does not own are left alone.
+   * Hands things of this scope to the enclosing one; without an enclosing scope they are detached.
+   * Things this scope does not own are left alone.
    * @throws DisposedError for a dead tensor
    */
   moveToOuter<A extends readonly Owned[]>(...things: A): Returned<A> {
@@ -226,7 +242,10 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     return returned(things);
   }
 
-  /** Hands things of this scope to `target`; null detaches them. @throws DisposedError for a dead tensor, ScopeDisposedError for a scope that has ended */
+  /**
+   * Hands things of this scope to `target`; null detaches them. @throws DisposedError for a dead
+   * tensor, ScopeDisposedError for a scope that has ended
+   */
   moveTo<A extends readonly Owned[]>(target: DisposeScope | null, ...things: A): Returned<A> {
     this.#check("moveTo");
     if (target !== null) target.#check("moveTo");
@@ -238,13 +257,19 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     return returned(things);
   }
 
-  /** Frees everything owned now; the scope stays open. All disposers run, errors are chained as SuppressedError. */
+  /**
+   * Frees everything owned now; the scope stays open. All disposers run, errors are chained as
+   * SuppressedError.
+   */
   disposeEverything(): void {
     this.#check("disposeEverything");
     this.#sweep(null);
   }
 
-  /** Frees everything owned now but `keep`, which stays until the scope ends. Things owned elsewhere are left alone. */
+  /**
+   * Frees everything owned now but `keep`, which stays until the scope ends. Things owned elsewhere
+   * are left alone.
+   */
   disposeEverythingBut<A extends readonly Owned[]>(...keep: A): Returned<A> {
     this.#check("disposeEverythingBut");
     const kept = new Set<Handle>();
@@ -261,7 +286,8 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   }
 
   /**
-   * The loop-carried value: `acc = scope.carry(acc, acc.add(x))`. `next` takes the place of `prev`, in whichever scope that was, and `prev` is disposed.
+   * The loop-carried value: `acc = scope.carry(acc, acc.add(x))`. `next` takes the place of `prev`,
+   * in whichever scope that was, and `prev` is disposed.
    * @throws DisposedError when either is dead.
    */
   carry<T extends HandleHolder>(prev: HandleHolder, next: T): T {
@@ -292,7 +318,10 @@ export class DisposeScope implements Disposable, AsyncDisposable {
 
   // === Any Disposable, as in DisposableStack ===
 
-  /** Owns a disposable. `null` and `undefined` pass through. @throws ArgumentError when it has no `[Symbol.dispose]`. */
+  /**
+   * Owns a disposable. `null` and `undefined` pass through. @throws ArgumentError when it has no
+   * `[Symbol.dispose]`.
+   */
   use<D extends Owned | null | undefined>(value: D): D {
     this.#check("use");
     if (value === null || value === undefined) return value;
@@ -346,8 +375,10 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   // === Being current ===
 
   /**
-   * Runs `fn` with this scope current. An async `fn` stays in the scope across its awaits where the host has an async context (Node, Bun, Deno).
-   * @throws AsyncScopeError (as a rejection) for an async `fn` on a host without one; use `wait`, `go` or synchronous segments there.
+   * Runs `fn` with this scope current. An async `fn` stays in the scope across its awaits where the
+   * host has an async context (Node, Bun, Deno).
+   * @throws AsyncScopeError (as a rejection) for an async `fn` on a host without one; use `wait`,
+   *   `go` or synchronous segments there.
    */
   run<T>(fn: (scope: this) => T): T {
     this.#check("run");
@@ -356,13 +387,17 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     if (context !== null) return withAsyncScope(context, this, () => fn(this));
     const result = withScope(this, () => fn(this));
     if (isThenable(result)) {
-      Promise.resolve(result).catch(() => undefined); // its own failure is hidden by ours, which is thrown first
+      // its own failure is hidden by ours, which is thrown first
+      Promise.resolve(result).catch(() => undefined);
       return Promise.reject(noAsyncContext("run", this)) as T;
     }
     return result;
   }
 
-  /** `run` for a function that is known to be synchronous: never touches the host's async context, which makes every later `await` of the process slower. */
+  /**
+   * `run` for a function that is known to be synchronous: never touches the host's async context,
+   * which makes every later `await` of the process slower.
+   */
   enter<T>(fn: () => T): T {
     this.#check("enter");
     checkFunction("enter", fn);
@@ -370,8 +405,9 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   }
 
   /**
-   * `await scope.wait(p)`: waits with this scope exact on both sides, on every host. Call it on the outermost scope the function opened; inner scopes are
-   * put back too. The result is for one `await` only.
+   * `await scope.wait(p)`: waits with this scope exact on both sides, on every host. Call it on the
+   * outermost scope the function opened; inner scopes are put back too. The result is for one
+   * `await` only.
    */
   wait<T>(promise: PromiseLike<T>): PromiseLike<T> {
     this.#check("wait");
@@ -393,7 +429,8 @@ export class DisposeScope implements Disposable, AsyncDisposable {
             about,
           );
         used = true;
-        // Resolving the awaiting function with a value that is no thenable queues its continuation at once: nothing can run between these three microtasks.
+        // Resolving the awaiting function with a value that is no thenable queues its continuation
+        // at once: nothing can run between these three microtasks.
         return Promise.resolve(promise).then(
           (value) => {
             queueMicrotask(enter);
@@ -413,8 +450,9 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Drives a generator whose `yield` stands for `await`: this scope, and the scopes the generator opened inside it, are current in every segment, on every host.
-   * When the scope ends meanwhile, the generator's next `yield` throws ScopeDisposedError, so that its own clean-up runs.
+   * Drives a generator whose `yield` stands for `await`: this scope, and the scopes the generator
+   * opened inside it, are current in every segment, on every host. When the scope ends meanwhile,
+   * the generator's next `yield` throws ScopeDisposedError, so that its own clean-up runs.
    */
   async go<T>(fn: (scope: this) => Generator<unknown, T>): Promise<T> {
     this.#check("go");
@@ -440,8 +478,9 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   // === Ending ===
 
   /**
-   * Frees everything, newest first, and leaves the stack. All disposers run; their errors come out as one SuppressedError chain. A second call does nothing,
-   * or throws when the scope is strict. As in DisposableStack, the scope has ended for its disposers already: they cannot add to it.
+   * Frees everything, newest first, and leaves the stack. All disposers run; their errors come out
+   * as one SuppressedError chain. A second call does nothing, or throws when the scope is strict.
+   * As in DisposableStack, the scope has ended for its disposers already: they cannot add to it.
    */
   dispose(): void {
     if (this.#disposed) {
@@ -564,8 +603,9 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Marks the scope as taken out of its job by a raw await. What others made in the same job after its function had given way came into it by mistake: as far
-   * as stacks were recorded that can be seen, and it is handed on.
+   * Marks the scope as taken out of its job by a raw await. What others made in the same job after
+   * its function had given way came into it by mistake: as far as stacks were recorded that can be
+   * seen, and it is handed on.
    */
   suspend(): void {
     if (this.#suspended || this.#disposed) return;
@@ -602,7 +642,8 @@ export class DisposeScope implements Disposable, AsyncDisposable {
           failure = { error: failure === null ? error : suppressed(error, failure.error) };
         }
         again = true;
-        handle = older === null || older.scope === this ? older : this.#newest; // it may have disposed or moved its neighbour
+        // it may have disposed or moved its neighbour
+        handle = older === null || older.scope === this ? older : this.#newest;
       }
     }
     if (failure !== null) throw failure.error;
@@ -632,7 +673,9 @@ export const scopeEnded: { observer: ((scope: DisposeScope) => void) | null } = 
 let warnedInProduction = false;
 let settled: () => Promise<void> = () => Promise.resolve();
 
-/** Sets what `await using` waits for after the scope has been disposed. Called once by the runtime. */
+/**
+ * Sets what `await using` waits for after the scope has been disposed. Called once by the runtime.
+ */
 export function setSettled(wait: () => Promise<void>): void {
   settled = wait;
 }
@@ -705,7 +748,9 @@ export function moveHandleToOuter(handle: Handle): void {
   owner.moveHandleOut(handle);
 }
 
-/** `t.moveTo(target)`: into a scope, or beside another handle's owner (nowhere when that has none). */
+/**
+ * `t.moveTo(target)`: into a scope, or beside another handle's owner (nowhere when that has none).
+ */
 export function moveHandleTo(handle: Handle, target: DisposeScope | Handle): void {
   handle.assertLive("moveTo");
   if (target instanceof DisposeScope) {
@@ -717,7 +762,9 @@ export function moveHandleTo(handle: Handle, target: DisposeScope | Handle): voi
   else target.scope.attachHandle(handle);
 }
 
-/** The handles behind things, all checked before any is returned. Things without one are left out. */
+/**
+ * The handles behind things, all checked before any is returned. Things without one are left out.
+ */
 function liveHandles(op: string, things: readonly unknown[]): Handle[] {
   const handles: Handle[] = [];
   for (const thing of things) {

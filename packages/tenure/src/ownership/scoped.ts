@@ -1,5 +1,6 @@
 /**
- * `scoped` and `scopedAsync`: a scope around a function, from which the result moves out. Called by users and by library code.
+ * `scoped` and `scopedAsync`: a scope around a function, from which the result moves out. Called by
+ * users and by library code.
  */
 import { AsyncScopeError } from "../base/errors.ts";
 import { checkFunction } from "../base/options.ts";
@@ -8,12 +9,16 @@ import { asyncContext, currentScope, withAsyncScope, withScope } from "./current
 import { type Handle, handleOf } from "./handle.ts";
 import { DisposeScope, isThenable, newDisposeScope, noAsyncContext } from "./scope.ts";
 
-/** Property under which an object lists the tensors it owns, so that `scoped` can move them out with it. */
+/**
+ * Property under which an object lists the tensors it owns, so that `scoped` can move them out with
+ * it.
+ */
 export const tensors: unique symbol = Symbol.for("tenure.tensors");
 
 /**
- * Runs `fn` in a scope of its own; tensors in its result (also in arrays, plain objects, Map, Set, and objects with `[tensors]()`) move to the caller's scope.
- * When `fn` throws, nothing escapes. @throws AsyncScopeError when `fn` returns a promise: use `scopedAsync`.
+ * Runs `fn` in a scope of its own; tensors in its result (also in arrays, plain objects, Map, Set,
+ * and objects with `[tensors]()`) move to the caller's scope. When `fn` throws, nothing escapes.
+ * @throws AsyncScopeError when `fn` returns a promise: use `scopedAsync`.
  */
 export function scoped<T>(fn: (scope: DisposeScope) => T, name?: string): T {
   if (typeof fn !== "function") checkFunction("scoped", fn);
@@ -44,7 +49,8 @@ export function scoped<T>(fn: (scope: DisposeScope) => T, name?: string): T {
 
 /**
  * `scoped` for async functions, exact across every `await` inside, whatever else runs meanwhile.
- * @throws AsyncScopeError (as a rejection) on hosts without an async context (browsers today): use `scope.wait(p)`, `scope.go(function* …)` or synchronous scopes.
+ * @throws AsyncScopeError (as a rejection) on hosts without an async context (browsers today): use
+ *   `scope.wait(p)`, `scope.go(function* …)` or synchronous scopes.
  */
 export async function scopedAsync<T>(
   fn: (scope: DisposeScope) => Promise<T>,
@@ -71,8 +77,9 @@ export async function scopedAsync<T>(
 }
 
 /**
- * Runs `fn`, synchronous or not, in a scope of its own, from which the result moves out. A synchronous `fn` has ended when this returns; a promise that
- * `isValue` calls a value (a pending read) is handed on at once. `moved` hears what moved out.
+ * Runs `fn`, synchronous or not, in a scope of its own, from which the result moves out. A
+ * synchronous `fn` has ended when this returns; a promise that `isValue` calls a value (a pending
+ * read) is handed on at once. `moved` hears what moved out.
  * @throws AsyncScopeError for an asynchronous `fn` on hosts without an async context
  */
 export function scopedEither<T>(
@@ -115,7 +122,10 @@ function endAfterFailure(scope: DisposeScope): void {
   if (!scope.disposed) scope.dispose();
 }
 
-/** Moves the tensors reachable in `result` that belong to `scope`, or to a scope inside it, to the scope around it. */
+/**
+ * Moves the tensors reachable in `result` that belong to `scope`, or to a scope inside it, to the
+ * scope around it.
+ */
 function escape(result: unknown, scope: DisposeScope): readonly Handle[] {
   const found: Handle[] = [];
   walk(result, new Set(), (handle) => {

@@ -1,15 +1,17 @@
 /**
- * Sites: where in the user's code something happened, as a stack that is taken and formatted at once: a stack that is not formatted yet keeps every `this` on
- * it alive, which would hide dropped tensors from the garbage collector. Equal stacks are one object. Called by handles and scopes according to the tracking
- * level. Owns strings only.
+ * Sites: where in the user's code something happened, as a stack that is taken and formatted at
+ * once: a stack that is not formatted yet keeps every `this` on it alive, which would hide dropped
+ * tensors from the garbage collector. Equal stacks are one object. Called by handles and scopes
+ * according to the tracking level. Owns strings only.
  */
 import { env, isDev, warn } from "../base/env.ts";
 
 /**
  * How much evidence is kept.
- * - `off`: none. - `scope`: where scopes open. - `sampled`: also where tensors are made and disposed, one per 512 KB allocated and some others.
- * - `full`: every one of them. Below `full` at most 2,000 stacks are taken at once and 500 a second, so that small programs see everything and hot loops pay
- * next to nothing.
+ * - `off`: none. - `scope`: where scopes open. - `sampled`: also where tensors are made and
+ *   disposed, one per 512 KB allocated and some others.
+ * - `full`: every one of them. Below `full` at most 2,000 stacks are taken at once and 500 a
+ *   second, so that small programs see everything and hot loops pay next to nothing.
  */
 export type TrackLevel = "off" | "scope" | "sampled" | "full";
 
@@ -42,7 +44,10 @@ setTrackLevel(isTrackLevel(wanted) ? wanted : isDev ? "sampled" : "off");
 const sampleEvery = 512 * 1024;
 let sinceSample = 0;
 
-/** Captures that the levels below `full` may spend at once, and per second: at 10 to 50 µs each, at most two percent of the time. */
+/**
+ * Captures that the levels below `full` may spend at once, and per second: at 10 to 50 µs each, at
+ * most two percent of the time.
+ */
 const burst = 2000,
   perSecond = 500;
 let allowance = burst;
@@ -75,7 +80,10 @@ function spend(): boolean {
   return true;
 }
 
-/** Grants captures for the time that has passed. Called once per job, and looks at the clock only when some were spent. */
+/**
+ * Grants captures for the time that has passed. Called once per job, and looks at the clock only
+ * when some were spent.
+ */
 export function refillSamples(): void {
   if (allowance > burst - 1) return;
   const now = performance.now();
@@ -108,8 +116,8 @@ interface CallSite {
 }
 
 /**
- * Remembers the current stack. Formatting is the costly part, above all under source maps, so where V8 gives them, positions decide whether this very stack has
- * been formatted before.
+ * Remembers the current stack. Formatting is the costly part, above all under source maps, so where
+ * V8 gives them, positions decide whether this very stack has been formatted before.
  */
 export function captureSite(): Capture {
   const v8 = Error as unknown as V8Error;
@@ -130,7 +138,8 @@ export function captureSite(): Capture {
 }
 
 function captured(stack: string, key: string | null): Capture {
-  if (captures.size > 20_000) captures = new Map(); // stacks without end: forget, and keep what is in use
+  // stacks without end: forget, and keep what is in use
+  if (captures.size > 20_000) captures = new Map();
   const capture = captures.get(key ?? stack) ?? { stack };
   captures.set(key ?? stack, capture);
   return capture;
@@ -150,8 +159,10 @@ function fingerprint(_error: unknown, sites: readonly CallSite[]): string {
   return key;
 }
 
-// Frames inside this package are machinery; the user's line is the first frame outside. Unbundled, the package is the folder two levels up from this file, in
-// `src` and in `dist` alike. In a bundle it is the bundle, as development servers make one per package; where that leaves nothing, the outermost frame is shown.
+// Frames inside this package are machinery; the user's line is the first frame outside. Unbundled,
+// the package is the folder two levels up from this file, in `src` and in `dist` alike. In a bundle
+// it is the bundle, as development servers make one per package; where that leaves nothing, the
+// outermost frame is shown.
 const home = (import.meta.url ?? "")
   .replace(/ownership\/site\.[jt]s(\?.*)?$/, "")
   .replace(/^file:\/\//, "");
@@ -192,8 +203,10 @@ export function formatStack(capture: Capture | null): StackFrame[] {
 }
 
 /**
- * Whether something was made outside the call that opened a scope. The call's own frame stands right above the frames of its callers, at the very positions
- * from which they called it; whoever runs after it returned is at another position. False when a stack is cut short before that can be seen.
+ * Whether something was made outside the call that opened a scope. The call's own frame stands
+ * right above the frames of its callers, at the very positions from which they called it; whoever
+ * runs after it returned is at another position. False when a stack is cut short before that can be
+ * seen.
  */
 export function madeOutside(opened: Capture, made: Capture): boolean {
   const [own, ...callers] = formatStack(opened),

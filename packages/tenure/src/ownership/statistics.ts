@@ -1,6 +1,7 @@
 /**
- * The counters of TorchSharp's `ThreadDisposeScopeStatistics`, per kind of entry, with ours beside them. One per realm.
- * Written by handles and scopes only; read through `memory.stats()`. Law: created = live + disposed + finalized, at every moment.
+ * The counters of TorchSharp's `ThreadDisposeScopeStatistics`, per kind of entry, with ours beside
+ * them. One per realm. Written by handles and scopes only; read through `memory.stats()`. Law:
+ * created = live + disposed + finalized, at every moment.
  */
 
 /** Lifetime counters since start or the last `reset()`. */
@@ -25,7 +26,10 @@ export interface LifetimeStatistics {
   carried: number;
   /** Handles detached because no scope above theirs was alive any more. */
   orphaned: number;
-  /** Handles reclaimed by the garbage collector instead of their owner: each is a leak that was forgiven. */
+  /**
+   * Handles reclaimed by the garbage collector instead of their owner: each is a leak that was
+   * forgiven.
+   */
   finalized: number;
 }
 
@@ -56,7 +60,10 @@ const before = new Map<LifetimeStatistics, number>([
   [containerStatistics, 0],
 ]);
 
-/** Sets every counter to zero except the number of live handles, which stays true (TorchSharp's goes negative after a reset). */
+/**
+ * Sets every counter to zero except the number of live handles, which stays true (TorchSharp's goes
+ * negative after a reset).
+ */
 export function resetStatistics(): void {
   for (const s of before.keys()) {
     const alive = s.threadTotalLiveCount;
@@ -65,7 +72,9 @@ export function resetStatistics(): void {
   }
 }
 
-/** What the law of conservation leaves over: created - live - disposed - finalized. Zero, or a bug. */
+/**
+ * What the law of conservation leaves over: created - live - disposed - finalized. Zero, or a bug.
+ */
 export function unaccounted(s: LifetimeStatistics): number {
   const created = (before.get(s) ?? 0) + s.createdInScopeCount + s.createdOutsideScopeCount;
   return (

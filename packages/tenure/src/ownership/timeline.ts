@@ -1,6 +1,7 @@
 /**
- * The event log drawn: a single HTML file that needs nothing else (bytes by line over time; owned, pooled and device bytes; scopes as lanes; click for the
- * stack), and the same as a Chrome trace. Called through `memory.timelineHTML()` and `memory.chromeTrace()`. Reads the log, owns nothing.
+ * The event log drawn: a single HTML file that needs nothing else (bytes by line over time; owned,
+ * pooled and device bytes; scopes as lanes; click for the stack), and the same as a Chrome trace.
+ * Called through `memory.timelineHTML()` and `memory.chromeTrace()`. Reads the log, owns nothing.
  */
 import { type LoggedEvent, logged } from "./log.ts";
 import { type Capture, formatSite, formatStack } from "./site.ts";

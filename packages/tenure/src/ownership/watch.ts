@@ -1,6 +1,8 @@
 /**
- * Drift: scopes opened at the same line are generations of one loop, and a loop whose every generation leaves more tensors alive than the last one leaks. Told
- * with the lines that made them and how they left. Runs at the end of scopes while somebody watches. Owns a few numbers per line that opens scopes.
+ * Drift: scopes opened at the same line are generations of one loop, and a loop whose every
+ * generation leaves more tensors alive than the last one leaks. Told with the lines that made them
+ * and how they left. Runs at the end of scopes while somebody watches. Owns a few numbers per line
+ * that opens scopes.
  */
 import { checkFunction } from "../base/options.ts";
 import { handlesAfter } from "./evidence.ts";
@@ -41,7 +43,10 @@ export interface Drift {
 const patience = 8;
 
 interface Generations {
-  /** Live tensors at the end of the last generations, and the newest handle then: at most `patience + 1`, oldest first. */
+  /**
+   * Live tensors at the end of the last generations, and the newest handle then: at most `patience
+   * + 1`, oldest first.
+   */
   readonly ends: { live: number; lastId: number }[];
   /** Generations still to come before the same loop is reported again. */
   quiet: number;
@@ -52,7 +57,10 @@ const watchers = new Set<(drift: Drift) => void>();
 const loops = new Map<string, Generations>();
 let levelBefore = tracking.level;
 
-/** Tells `callback` about loops that leak, until disposed. Tracking is "full" meanwhile: for finding leaks, not for production. */
+/**
+ * Tells `callback` about loops that leak, until disposed. Tracking is "full" meanwhile: for finding
+ * leaks, not for production.
+ */
 export function watch(callback: (drift: Drift) => void): Disposable {
   checkFunction("watch", callback, "pass (drift) => …");
   if (watchers.size === 0) {
@@ -81,7 +89,8 @@ function generationEnded(scope: DisposeScope): void {
   if (loop === undefined) loops.set(site, (loop = { ends: [], quiet: 0, interval: patience }));
   const { ends } = loop;
   const now = { live: tensorStatistics.threadTotalLiveCount, lastId: live.newest?.id ?? 0 };
-  if (ends.length > 0 && now.live < ends[ends.length - 1]!.live) ends.length = 0; // something was freed: begin again
+  // something was freed: begin again
+  if (ends.length > 0 && now.live < ends[ends.length - 1]!.live) ends.length = 0;
   ends.push(now);
   if (ends.length > patience + 1) ends.shift();
   if (loop.quiet > 0) {

@@ -1,7 +1,8 @@
 /**
- * From an open program to something the executor can run again and again: the IR is built and planned by the scheduler, kernels are generated, pipelines
- * compiled, and the sizes of every dispatch written into one uniform buffer. Called on a plan-cache miss only. An `Executable` owns its uniform buffer;
- * its slots are filled with pooled buffers at each execution.
+ * From an open program to something the executor can run again and again: the IR is built and
+ * planned by the scheduler, kernels are generated, pipelines compiled, and the sizes of every
+ * dispatch written into one uniform buffer. Called on a plan-cache miss only. An `Executable` owns
+ * its uniform buffer; its slots are filled with pooled buffers at each execution.
  */
 import { internal } from "../base/errors.ts";
 import { Program, type ProgramOp, type ProgramStorage } from "../graph/program.ts";
@@ -29,7 +30,10 @@ export interface Dispatch {
   readonly uniformOffset: number;
   readonly uniformBytes: number;
   readonly workgroups: readonly [number, number, number];
-  /** Bind groups made so far, by the ids of the buffers in the slots; a handful at most, newest last. */
+  /**
+   * Bind groups made so far, by the ids of the buffers in the slots; a handful at most, newest
+   * last.
+   */
   readonly groups: { ids: readonly number[]; group: GPUBindGroup }[];
 }
 
@@ -40,12 +44,17 @@ export interface Executable {
   readonly dispatches: readonly Dispatch[];
   /** For each step of the plan, its dispatch; -1 for steps that are none. */
   readonly dispatchOf: readonly number[];
-  /** Whether values go to the host and back, or buffers come and go: then it cannot run in one go. */
+  /**
+   * Whether values go to the host and back, or buffers come and go: then it cannot run in one go.
+   */
   readonly inStretches: boolean;
   /** Params of all dispatches as they were last written to `uniforms`. */
   readonly params: Uint32Array<ArrayBuffer>;
   readonly uniforms: GPUBuffer | null;
-  /** Words of `params` that come from per-call scalars: (word, index into the program's words), pairwise. */
+  /**
+   * Words of `params` that come from per-call scalars: (word, index into the program's words),
+   * pairwise.
+   */
   readonly dynamic: readonly number[];
   /** Set while `params` is newer than `uniforms`. */
   stale: boolean;
@@ -56,7 +65,10 @@ export interface Executable {
 /** Whether plans are re-derived and checked after every compilation; tests switch it on. */
 export const checking = { plans: false };
 
-/** The IR of what was recorded. `granule`: bytes a buffer really takes for a request. A storage's index in the program is its local index. */
+/**
+ * The IR of what was recorded. `granule`: bytes a buffer really takes for a request. A storage's
+ * index in the program is its local index.
+ */
 export function buildProgram(
   open: Pick<OpenProgram, "locals" | "ops">,
   granule: (bytes: number) => number,
@@ -71,7 +83,8 @@ export function buildProgram(
     const inplace = op.facts.inplaceOf ?? [],
       facts = fuseFacts({ op, inputs, outputs });
     const reads = unique(inputs.map((o) => o.storage.programIndex));
-    // An in-place op reads its target too, even one that overwrites all of it: a view may cover only a part of the storage.
+    // An in-place op reads its target too, even one that overwrites all of it: a view may cover
+    // only a part of the storage.
     const writes = unique(
       outputs.map((o, k) => {
         if ((inplace[k] ?? -1) === -1 && reads.includes(o.storage.programIndex))
@@ -100,9 +113,13 @@ function unique(list: readonly number[]): number[] {
   return [...new Set(list)];
 }
 
-/** Plans and compiles a sealed program. @throws BudgetError when `options` ask for what no plan can do */
+/**
+ * Plans and compiles a sealed program. @throws BudgetError when `options` ask for what no plan can
+ * do
+ */
 export function compile(open: OpenProgram, device: Device, options: PlanOptions = {}): Executable {
-  const words = open.signature.snapshot(); // before anything can throw: it is what the cache will compare
+  // before anything can throw: it is what the cache will compare
+  const words = open.signature.snapshot();
   const issued = buildProgram(open, sizeClass),
     apart = { program: issued, ops: open.ops },
     joined = options.fuse === false ? apart : fused(open.ops, issued, device.caps);
@@ -110,7 +127,8 @@ export function compile(open: OpenProgram, device: Device, options: PlanOptions 
       atEntry: (s) => open.locals[s]!.buffer !== null,
     }),
     { program, ops } = plan.program === issued ? apart : joined;
-  if (checking.plans || plan.extra.recomputedOps > 0 || plan.extra.swapIns > 0) plan.verify(); // wrong numbers would be worse than no plan, and the check takes less time than the planning
+  // wrong numbers would be worse than no plan, and the check takes less time than the planning
+  if (checking.plans || plan.extra.recomputedOps > 0 || plan.extra.swapIns > 0) plan.verify();
 
   const dispatches: Dispatch[] = [],
     dispatchOf: number[] = [],
@@ -188,7 +206,10 @@ function placesOf(
   return places;
 }
 
-/** Bytes a storage is bound with: vectors of four elements may reach past its end, and every buffer is a multiple of 16 long. */
+/**
+ * Bytes a storage is bound with: vectors of four elements may reach past its end, and every buffer
+ * is a multiple of 16 long.
+ */
 function bindingBytes(bytes: number): number {
   return Math.ceil(Math.max(bytes, 4) / 16) * 16;
 }

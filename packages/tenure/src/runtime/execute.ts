@@ -1,7 +1,9 @@
 /**
- * Flushing: the open program meets the plan cache, slots are filled with buffers, dispatches and copies are encoded and submitted, reads come back. Also the
- * life of the device: `init`, `shutdown`, `sync`. Called by the tensor layer and by users. On a plan hit nothing is created: no WGSL, pipeline, bind group or
- * buffer. The runtime owns the device and the cached plans; storages own their buffers as soon as a flush has given them one.
+ * Flushing: the open program meets the plan cache, slots are filled with buffers, dispatches and
+ * copies are encoded and submitted, reads come back. Also the life of the device: `init`,
+ * `shutdown`, `sync`. Called by the tensor layer and by users. On a plan hit nothing is created: no
+ * WGSL, pipeline, bind group or buffer. The runtime owns the device and the cached plans; storages
+ * own their buffers as soon as a flush has given them one.
  */
 import { ArgumentError, DeviceLostError, TenureError } from "../base/errors.ts";
 import { isNode, warn } from "../base/env.ts";
@@ -18,7 +20,10 @@ import { PlanCache, clearPlans, dropBindGroups, seal } from "./plans.ts";
 import { type OpenProgram, freeing, program } from "./record.ts";
 import { type Storage, contentsLost } from "./storage.ts";
 
-/** Switches for tests. `poison` fills buffers that come from the pool with NaN, so that nothing can rely on what a former owner left there. */
+/**
+ * Switches for tests. `poison` fills buffers that come from the pool with NaN, so that nothing can
+ * rely on what a former owner left there.
+ */
 export const debugging = { poison: false };
 /** Limits of an open program; it is flushed when it exceeds one. */
 export const limits = { ops: 4096, pendingBytes: 2 ** 31 };
@@ -45,7 +50,9 @@ export const runtime: Runtime = {
 
 /** Takes programs out of the executor's hands: a scheduler. */
 export interface Executor {
-  /** Takes the open program and runs it, now or, with `runtime.running` set, later. Never throws. */
+  /**
+   * Takes the open program and runs it, now or, with `runtime.running` set, later. Never throws.
+   */
   flush(device: Device): void;
 }
 
@@ -54,7 +61,10 @@ const plans = new PlanCache();
 // === The device's life ===
 
 export interface InitOptions {
-  /** `auto` (default; also the environment variable TENURE_DEVICE): the best device that works. `gpu`: refuse software. `software`: the packaged one. `null`: count, don't compute. */
+  /**
+   * `auto` (default; also the environment variable TENURE_DEVICE): the best device that works.
+   * `gpu`: refuse software. `software`: the packaged one. `null`: count, don't compute.
+   */
   readonly device?: "auto" | "gpu" | "software" | "null";
   readonly powerPreference?: "low-power" | "high-performance";
   /** `eachOp` runs every op at once, for debugging: same engine, no batching. */
@@ -65,8 +75,10 @@ let initializing: Promise<DeviceInfo> | null = null;
 const announced = new Set<string>();
 
 /**
- * Finds a device. Optional: the first read does it with the defaults. Calling it again returns the same device.
- * @throws DeviceLostError when there is none, saying what was tried and what to install; ArgumentError for unknown options or a second, different device.
+ * Finds a device. Optional: the first read does it with the defaults. Calling it again returns the
+ * same device.
+ * @throws DeviceLostError when there is none, saying what was tried and what to install;
+ *   ArgumentError for unknown options or a second, different device.
  */
 export async function init(options: InitOptions = {}): Promise<DeviceInfo> {
   checkOptions("init", options, ["device", "powerPreference", "flush"]);
@@ -89,7 +101,8 @@ export async function init(options: InitOptions = {}): Promise<DeviceInfo> {
       "leave it out to let the system choose",
     );
   const choice = deviceChoice(options.device);
-  if (runtime.device !== null && runtime.device.lost !== null) await shutdown(); // a lost device is replaced
+  // a lost device is replaced
+  if (runtime.device !== null && runtime.device.lost !== null) await shutdown();
   if (options.flush !== undefined) runtime.flushEachOp = options.flush === "eachOp";
   if (initializing === null) {
     initializing = acquire(choice, options.powerPreference).then((acquired) => {
@@ -121,7 +134,10 @@ function announce(info: DeviceInfo): void {
   else console.info(text); // eslint-disable-line no-console -- said once, on request of whoever called init()
 }
 
-/** Gives the device back. Tensors that still live lose their contents and say so when used. Never needed before a process ends. */
+/**
+ * Gives the device back. Tensors that still live lose their contents and say so when used. Never
+ * needed before a process ends.
+ */
 export async function shutdown(): Promise<void> {
   if (initializing === null) return;
   await initializing.catch(() => undefined);
@@ -173,7 +189,10 @@ interface PendingRead {
 
 const reads: PendingRead[] = [];
 
-/** Bytes of a storage as they will be once everything recorded so far has run. Pins the storage at once; flushes at the end of this job. */
+/**
+ * Bytes of a storage as they will be once everything recorded so far has run. Pins the storage at
+ * once; flushes at the end of this job.
+ */
 export function readBytes(storage: Storage, offset: number, bytes: number): Promise<ArrayBuffer> {
   if (runtime.tracing)
     throw new TenureError(
@@ -194,7 +213,10 @@ export function readBytes(storage: Storage, offset: number, bytes: number): Prom
 
 /** Promises of host data: what `data()` and its like return. */
 const readings = new WeakSet<object>();
-/** Marks a promise as that of a read, which goes on without the code that asked for it. A step that fails says so itself: its reads need nobody to hear them. */
+/**
+ * Marks a promise as that of a read, which goes on without the code that asked for it. A step that
+ * fails says so itself: its reads need nobody to hear them.
+ */
 export function reading<T>(promise: Promise<T>): Promise<T> {
   readings.add(promise);
   if (runtime.executor !== null) promise.catch(() => undefined);
@@ -212,7 +234,10 @@ export function pendingReads(storage: Storage): number {
   return reads.filter((read) => read.storage === storage).length;
 }
 
-/** Before a storage is overwritten: lets its pending reads find what it holds now in `copy()`, which is called only when there are any. */
+/**
+ * Before a storage is overwritten: lets its pending reads find what it holds now in `copy()`, which
+ * is called only when there are any.
+ */
 export function redirectReads(storage: Storage, copy: () => Storage): void {
   let fresh: Storage | null = null;
   for (const read of reads) {
@@ -249,8 +274,9 @@ export function flushSoon(): void {
 }
 
 /**
- * Marks the end of a training step: the program is flushed when the current scope ends, or with this job. Steps then are programs of equal structure,
- * whether or not anybody reads, and the intermediates are already unowned when they are planned.
+ * Marks the end of a training step: the program is flushed when the current scope ends, or with
+ * this job. Steps then are programs of equal structure, whether or not anybody reads, and the
+ * intermediates are already unowned when they are planned.
  */
 export function stepEnded(): void {
   if (runtime.executor !== null) return; // its step ends later
@@ -282,7 +308,10 @@ export function keepWithinLimits(): void {
   warnedUnflushed = true;
 }
 
-/** Runs everything recorded so far and starts the pending reads. Errors reach the reads and the next `sync()`; this never throws. */
+/**
+ * Runs everything recorded so far and starts the pending reads. Errors reach the reads and the next
+ * `sync()`; this never throws.
+ */
 export function flush(): void {
   if (runtime.tracing || (program.isEmpty && reads.length === 0)) return;
   if (runtime.running !== null) {
@@ -359,7 +388,10 @@ export function writtenBy(open: OpenProgram): Storage[] {
   return written;
 }
 
-/** What a refused program should have written is not there: every later use says why, until it is overwritten whole. */
+/**
+ * What a refused program should have written is not there: every later use says why, until it is
+ * overwritten whole.
+ */
 export function spoil(written: readonly Storage[], failure: TenureError): void {
   for (const storage of written) storage.failure = failure;
   dropBindGroups();
@@ -388,7 +420,10 @@ function runProgram(device: Device, open: OpenProgram, submitted: (() => void)[]
   handOver(device, exe, open, slotBuffers);
 }
 
-/** Gives every slot that is not late a buffer: the one its storage brings, or one from the pool. On return `buffers` holds them by slot, also those acquired before an error. */
+/**
+ * Gives every slot that is not late a buffer: the one its storage brings, or one from the pool. On
+ * return `buffers` holds them by slot, also those acquired before an error.
+ */
 export function fillSlots(
   device: Device,
   { plan: { slots } }: Executable,
@@ -462,7 +497,10 @@ export function poison(
   device.gpu.queue.writeBuffer(gpu, offset, nans, 0, bytes / 4);
 }
 
-/** Brings the uniform buffer up to date with this call's scalars, writing only the range that changed. */
+/**
+ * Brings the uniform buffer up to date with this call's scalars, writing only the range that
+ * changed.
+ */
 export function writeParams(device: Device, exe: Executable, words: readonly number[]): void {
   const { params, dynamic, uniforms } = exe;
   if (uniforms === null) return;
@@ -484,7 +522,10 @@ export function writeParams(device: Device, exe: Executable, words: readonly num
   if (from < to) device.gpu.queue.writeBuffer(uniforms, from * 4, params, from, to - from);
 }
 
-/** Bind groups remembered per dispatch: a repeated program alternates between a few sets of buffers at most. */
+/**
+ * Bind groups remembered per dispatch: a repeated program alternates between a few sets of buffers
+ * at most.
+ */
 const groupsPerDispatch = 4;
 
 export function bindGroup(
@@ -515,7 +556,10 @@ export function bindGroup(
   return group;
 }
 
-/** A program that could not run: what it should have written says so when used, buffers nobody owns go home, nothing else changes. */
+/**
+ * A program that could not run: what it should have written says so when used, buffers nobody owns
+ * go home, nothing else changes.
+ */
 function abandon(device: Device, open: OpenProgram, cause: unknown): void {
   const failure =
     cause instanceof TenureError
@@ -542,7 +586,9 @@ function abandon(device: Device, open: OpenProgram, cause: unknown): void {
   device.report(failure);
 }
 
-/** Encodes all pending reads into one staging buffer. The returned function maps it, once submitted. */
+/**
+ * Encodes all pending reads into one staging buffer. The returned function maps it, once submitted.
+ */
 function encodeReads(device: Device): ((verdict: Promise<TenureError | null>) => void) | undefined {
   const pending: (PendingRead & { at: number })[] = [];
   let total = 0;
@@ -600,7 +646,10 @@ async function settleReads(
   }
 }
 
-/** Runs everything recorded so far and waits until the device has finished it. @throws the first device error since the last read or sync. */
+/**
+ * Runs everything recorded so far and waits until the device has finished it. @throws the first
+ * device error since the last read or sync.
+ */
 export async function sync(): Promise<void> {
   if (runtime.device === null) await init();
   flush();
@@ -614,7 +663,8 @@ export async function sync(): Promise<void> {
   if (error !== undefined) throw error;
 }
 
-// `await using` waits for reads under way, each of which reports its own errors, and for submitted work, if a device is there.
+// `await using` waits for reads under way, each of which reports its own errors, and for submitted
+// work, if a device is there.
 setSettled(async () => {
   await Promise.allSettled(outstanding);
   if (runtime.device !== null) await sync();

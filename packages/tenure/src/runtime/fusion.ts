@@ -1,6 +1,7 @@
 /**
- * Between the recorder and the scheduler's `fuse`: says of each recorded op what joining it takes, and puts the recorded ops of a group in the place of one.
- * Called by compile.ts on a plan-cache miss, and by tracing. Owns nothing.
+ * Between the recorder and the scheduler's `fuse`: says of each recorded op what joining it takes,
+ * and puts the recorded ops of a group in the place of one. Called by compile.ts on a plan-cache
+ * miss, and by tracing. Owns nothing.
  */
 import { type Layout, broadcastLayout } from "../base/layout.ts";
 import { sizeOf } from "../base/shape.ts";
@@ -21,7 +22,9 @@ export function isFused(recorded: RecordedOp): recorded is FusedOp {
   return "group" in recorded;
 }
 
-/** Switch for tests and for looking at one op at a time: without it every op is a kernel of its own. */
+/**
+ * Switch for tests and for looking at one op at a time: without it every op is a kernel of its own.
+ */
 export const fusion = { enabled: true };
 
 /** What joining an op with others takes; undefined for an op that runs alone. */
@@ -79,7 +82,10 @@ export function fuseFacts({
   };
 }
 
-/** The ops and the program to plan: as recorded, or with ops joined. `ops[i]` is what op `i` of the program does. */
+/**
+ * The ops and the program to plan: as recorded, or with ops joined. `ops[i]` is what op `i` of the
+ * program does.
+ */
 export function fused(
   ops: readonly RecordedOp[],
   program: Program,
@@ -101,7 +107,10 @@ export function fused(
   };
 }
 
-/** A recorded op for a group. Its scalars are counted from those of the op that is no map, which knows them by its own numbers. */
+/**
+ * A recorded op for a group. Its scalars are counted from those of the op that is no map, which
+ * knows them by its own numbers.
+ */
 function standIn(group: Group, members: readonly RecordedOp[], name: string): FusedOp {
   const main = members[group.members.findIndex((m) => m.side === "whole")] ?? members.at(-1)!;
   const op: AnyOp = { name, doc: "Several ops in one kernel.", facts: {}, infer: () => [] };

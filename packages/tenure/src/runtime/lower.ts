@@ -1,6 +1,7 @@
 /**
- * From a recorded op to its kernel: what the op's own generator makes, the elementwise kernel of its expression with every storage bound once, or one kernel for
- * a group of ops. Called by compile.ts on a plan-cache miss. Owns nothing.
+ * From a recorded op to its kernel: what the op's own generator makes, the elementwise kernel of
+ * its expression with every storage bound once, or one kernel for a group of ops. Called by
+ * compile.ts on a plan-cache miss. Owns nothing.
  */
 import type { DType } from "../base/dtype.ts";
 import { DeviceError, TenureError, internal } from "../base/errors.ts";
@@ -67,7 +68,10 @@ export function lower(recorded: RecordedOp, caps: DeviceCaps): Lowered {
   return { kernel, operands: bound.storages };
 }
 
-/** One binding per storage: WebGPU refuses a buffer that is bound twice in a dispatch that writes it. */
+/**
+ * One binding per storage: WebGPU refuses a buffer that is bound twice in a dispatch that writes
+ * it.
+ */
 class Bindings {
   readonly storages: number[] = [];
   readonly access: ("read" | "read_write")[] = [];
@@ -84,7 +88,10 @@ class Bindings {
 
 // === Groups ===
 
-/** A group as one kernel: its maps become functions that hand values on, before or behind the kernel of the op that is no map, or in an elementwise one. */
+/**
+ * A group as one kernel: its maps become functions that hand values on, before or behind the kernel
+ * of the op that is no map, or in an elementwise one.
+ */
 function lowerGroup(
   { op: { name }, group, members, wordStart }: FusedOp,
   caps: DeviceCaps,
@@ -153,7 +160,10 @@ interface Value {
   readonly layout: Layout;
 }
 
-/** One WGSL function for each different computation of a kernel, named after its op, so that what the driver says about it names the op too. */
+/**
+ * One WGSL function for each different computation of a kernel, named after its op, so that what
+ * the driver says about it names the op too.
+ */
 class Functions {
   readonly #names = new Map<string, string>();
   readonly #taken = new Set<string>();
@@ -192,7 +202,10 @@ class ChainBuilder {
   #indexed = false;
   #holds = false;
 
-  /** `wordStart`: where the kernel's own scalars begin. `firstArgument`: how many arguments come before the operands. */
+  /**
+   * `wordStart`: where the kernel's own scalars begin. `firstArgument`: how many arguments come
+   * before the operands.
+   */
   constructor(functions: Functions, wordStart: number, firstArgument: number) {
     this.#functions = functions;
     this.#wordStart = wordStart;
@@ -266,7 +279,10 @@ class ChainBuilder {
     return `a${at + this.#firstArgument}`;
   }
 
-  /** A value as the next op would load it: with the bits that storing it leaves, whatever the compiler would make of both ops together. */
+  /**
+   * A value as the next op would load it: with the bits that storing it leaves, whatever the
+   * compiler would make of both ops together.
+   */
   #held({ text, dtype }: Value): string {
     if (computeType(dtype) !== "f32") return text;
     this.#holds = true;

@@ -1,5 +1,6 @@
 /**
- * `memory`: counters, live tensors, leak checks, tracking, budgets, under one name. Puts the ownership layer's evidence beside the device's bytes.
+ * `memory`: counters, live tensors, leak checks, tracking, budgets, under one name. Puts the
+ * ownership layer's evidence beside the device's bytes.
  */
 import { warn } from "../base/env.ts";
 import { ArgumentError, OutOfMemoryError, outOfMemoryReport } from "../base/errors.ts";
@@ -70,8 +71,10 @@ const actions: readonly unknown[] = ["report", "throw", "trim"];
 let exceeded = false;
 
 /**
- * Limits the bytes of tensor buffers on the device. A buffer that would exceed it first costs the pool its free buffers ("trim", "throw"). What is still too
- * much is reported once ("report", "trim"), or refused with OutOfMemoryError ("throw"): the flush fails, and reads of what it should have made reject with it.
+ * Limits the bytes of tensor buffers on the device. A buffer that would exceed it first costs the
+ * pool its free buffers ("trim", "throw"). What is still too much is reported once ("report",
+ * "trim"), or refused with OutOfMemoryError ("throw"): the flush fails, and reads of what it should
+ * have made reject with it.
  */
 function setBudget(bytes: number, on: BudgetAction): void {
   if (!(bytes > 0))
@@ -99,7 +102,8 @@ function ask(pool: BufferPool, more: number, budget: number, on: BudgetAction): 
     return;
   }
   if (on !== "report") {
-    pool.trim(); // the free buffers are in no unsubmitted work: slots are filled before anything is encoded
+    // the free buffers are in no unsubmitted work: slots are filled before anything is encoded
+    pool.trim();
     if (fits()) return;
   }
   const text = `expected tensors to fit into the budget of ${budget} bytes, got ${pool.deviceBytes} in use and ${more} more`;
@@ -117,7 +121,10 @@ export const memory: {
   stats(): MemoryStatistics;
   /** What is alive, in groups. */
   live(options?: { readonly groupBy?: "site" | "scope" | "shape" }): LiveRow[];
-  /** Why a tensor's bytes are alive: its owner, aliases, autograd, modules, pending reads. Empty when they are not. */
+  /**
+   * Why a tensor's bytes are alive: its owner, aliases, autograd, modules, pending reads. Empty
+   * when they are not.
+   */
   why(tensor: object): Reason[];
   /** What the garbage collector had to reclaim, by line and reason. */
   reclaimed(): ReclaimedRow[];
@@ -126,11 +133,17 @@ export const memory: {
   since(m: Mark): Delta;
   /** Throws when `fn` leaves tensors behind. */
   assertNoLeaks: typeof assertNoLeaks;
-  /** Calls back with every loop that leaves more tensors alive in each generation. Dispose the result to stop. */
+  /**
+   * Calls back with every loop that leaves more tensors alive in each generation. Dispose the
+   * result to stop.
+   */
   watch(callback: (drift: Drift) => void): Disposable;
   /** How much evidence is kept: "off", "scope", "sampled" or "full". */
   track: typeof track;
-  /** Checks created = live + disposed + reclaimed, and every list against every counter. Throws when the books are wrong, which is a bug in Tenure. */
+  /**
+   * Checks created = live + disposed + reclaimed, and every list against every counter. Throws when
+   * the books are wrong, which is a bug in Tenure.
+   */
   verify(): void;
   /** Everything logged so far as one HTML page that needs nothing else. */
   timelineHTML(): string;

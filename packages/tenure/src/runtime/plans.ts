@@ -1,13 +1,18 @@
 /**
- * The plan cache: executables by the structure of the program they run. A flush computes a hash over the program's signature, compares words, and on a hit plans
- * nothing. Used by the executor, which has one for everything outside schedulers, and by each scheduler, which has its own. A cache owns its executables.
+ * The plan cache: executables by the structure of the program they run. A flush computes a hash
+ * over the program's signature, compares words, and on a hit plans nothing. Used by the executor,
+ * which has one for everything outside schedulers, and by each scheduler, which has its own. A
+ * cache owns its executables.
  */
 import { counters } from "../device/counters.ts";
 import type { Device } from "../device/device.ts";
 import type { Executable } from "./compile.ts";
 import type { OpenProgram } from "./record.ts";
 
-/** Bytes of plans kept in one cache, by `planBytes`; the least recently used goes first. A cycle of some thousand small programs, as of sequences of every length, fits. */
+/**
+ * Bytes of plans kept in one cache, by `planBytes`; the least recently used goes first. A cycle of
+ * some thousand small programs, as of sequences of every length, fits.
+ */
 export const planCache = { bytes: 2 ** 28 };
 
 const caches = new Set<PlanCache>();
@@ -22,7 +27,10 @@ export class PlanCache {
     caches.add(this);
   }
 
-  /** The executable for a sealed program that `accepts`, or what `make` compiles. One that is not accepted any more gives way, unless `make` returns it. */
+  /**
+   * The executable for a sealed program that `accepts`, or what `make` compiles. One that is not
+   * accepted any more gives way, unless `make` returns it.
+   */
   find(
     device: Device,
     { signature }: OpenProgram,
@@ -86,7 +94,10 @@ export class PlanCache {
   }
 }
 
-/** About what a plan takes: its words, its params here and on the device, and 3 kB of heap per dispatch with its op, storages and bind groups (measured: 129 kB for 42). */
+/**
+ * About what a plan takes: its words, its params here and on the device, and 3 kB of heap per
+ * dispatch with its op, storages and bind groups (measured: 129 kB for 42).
+ */
 function planBytes({ words, params, dispatches }: Executable): number {
   return words.byteLength + 2 * params.byteLength + 3072 * (1 + dispatches.length);
 }
@@ -103,7 +114,10 @@ export function clearPlans(): void {
   for (const cache of caches) cache.clear();
 }
 
-/** Completes a program's signature with what ownership says now: who is owned, who has a buffer. Once per program, before it is looked up. */
+/**
+ * Completes a program's signature with what ownership says now: who is owned, who has a buffer.
+ * Once per program, before it is looked up.
+ */
 export function seal({ signature, locals }: OpenProgram): void {
   for (const storage of locals) {
     signature.push((storage.refs > 0 ? 1 : 0) | (storage.buffer === null ? 0 : 2));

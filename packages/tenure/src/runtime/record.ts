@@ -1,7 +1,9 @@
 /**
- * The open program: ops are appended in issue order, nothing is allocated and nothing runs. While recording, every fact a plan depends on is also written
- * into the program's signature, so that a flush finds its plan by comparing words. Called by the tensor layer through `record` and `recordUpload`, and by
- * the executor, which takes the program and leaves an empty one. Owns no storage: mentioning one does not keep it alive.
+ * The open program: ops are appended in issue order, nothing is allocated and nothing runs. While
+ * recording, every fact a plan depends on is also written into the program's signature, so that a
+ * flush finds its plan by comparing words. Called by the tensor layer through `record` and
+ * `recordUpload`, and by the executor, which takes the program and leaves an empty one. Owns no
+ * storage: mentioning one does not keep it alive.
  */
 import { dtypeCode } from "../base/dtype.ts";
 import type { Phase } from "../graph/program.ts";
@@ -57,7 +59,10 @@ export class OpenProgram {
   readonly locals: Storage[] = [];
   /** Per-call scalars of all ops, one after the other. */
   readonly words: number[] = [];
-  /** What takes back, newest last, what the host remembers of recording this program: see `whenDiscarded` in tensor/step.ts. */
+  /**
+   * What takes back, newest last, what the host remembers of recording this program: see
+   * `whenDiscarded` in tensor/step.ts.
+   */
   readonly undo: (() => void)[] = [];
   readonly signature = new Signature();
   /** Bytes of storages mentioned but not resident: what the program may allocate at most. */
@@ -89,7 +94,10 @@ export class OpenProgram {
     };
   }
 
-  /** Forgets everything recorded since `mark`. Storages mentioned only since then are no longer mentioned; buffers nobody owns go home. */
+  /**
+   * Forgets everything recorded since `mark`. Storages mentioned only since then are no longer
+   * mentioned; buffers nobody owns go home.
+   */
   rollback(mark: ProgramMark): void {
     for (const { outputs } of this.ops.splice(mark.ops))
       for (const { storage } of outputs) storage.version--;
@@ -111,7 +119,10 @@ export class OpenProgram {
     for (const undo of this.undo.splice(from).reverse()) undo();
   }
 
-  /** Runs `fn` with the storages' local indices as they are in this program, which was taken: others may have been recorded since. */
+  /**
+   * Runs `fn` with the storages' local indices as they are in this program, which was taken: others
+   * may have been recorded since.
+   */
   reindexed<T>(fn: () => T): T {
     const now = this.locals.map((s) => [s.programSerial, s.programIndex] as const);
     this.locals.forEach((s, i) => {
@@ -147,7 +158,10 @@ export class OpenProgram {
 /** The one open program of the realm. */
 export let program = new OpenProgram();
 
-/** Takes the open program, to be run while the next one is recorded. Local indices of its storages hold until the next op is recorded. */
+/**
+ * Takes the open program, to be run while the next one is recorded. Local indices of its storages
+ * hold until the next op is recorded.
+ */
 export function takeProgram(): OpenProgram {
   const taken = program;
   program = new OpenProgram();
@@ -156,8 +170,9 @@ export function takeProgram(): OpenProgram {
 }
 
 /**
- * Gives up a program that was taken and did not run. What it would have updated is as before. What it would have made says `failure` when it is used; only
- * uploads, and ops that need no input (the zeros of an optimizer's state, say), are recorded again for those who still own them.
+ * Gives up a program that was taken and did not run. What it would have updated is as before. What
+ * it would have made says `failure` when it is used; only uploads, and ops that need no input (the
+ * zeros of an optimizer's state, say), are recorded again for those who still own them.
  */
 export function discardProgram(taken: OpenProgram, failure: TenureError): void {
   taken.takeBack();
@@ -222,7 +237,9 @@ export function record(
   });
 }
 
-/** Puts host bytes into a fresh storage. Takes ownership of `data`; it must not change afterwards. */
+/**
+ * Puts host bytes into a fresh storage. Takes ownership of `data`; it must not change afterwards.
+ */
 export function recordUpload(storage: Storage, data: Uint8Array<ArrayBuffer>): void {
   program.signature.push(uploadOp);
   program.signature.push(program.local(storage));
@@ -246,7 +263,8 @@ function pushOperand({ storage, layout, dtype }: Operand): void {
 /** How a buffer goes home; set by the executor once there is a device. */
 export const freeing: { buffer: (buffer: PooledBuffer) => void } = { buffer: () => undefined };
 
-// A storage the open program mentions may still be read or written by it: the flush recycles its buffer. Any other is freed at once.
+// A storage the open program mentions may still be read or written by it: the flush recycles its
+// buffer. Any other is freed at once.
 setUnreferenced((storage) => {
   if (storage.buffer === null || program.mentions(storage)) return;
   freeing.buffer(storage.buffer);

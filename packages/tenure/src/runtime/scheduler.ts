@@ -1,7 +1,9 @@
 /**
- * The scheduler: a byte budget and policies for the programs recorded inside `step(fn)`. Users call `step`, `report`, `explain`. The first step of some structure is
- * recorded and planned, later ones find their plan; whatever differs is planned anew, so results never depend on what a step did before. A scheduler owns its
- * plans and its host copies; tensors belong to whom they belonged before, and slots come from the device's pool and go back after each step.
+ * The scheduler: a byte budget and policies for the programs recorded inside `step(fn)`. Users call
+ * `step`, `report`, `explain`. The first step of some structure is recorded and planned, later ones
+ * find their plan; whatever differs is planned anew, so results never depend on what a step did
+ * before. A scheduler owns its plans and its host copies; tensors belong to whom they belonged
+ * before, and slots come from the device's pool and go back after each step.
  *
  *     step(fn)   record fn ─► end its scope ─► plan under the budget ─► give slots buffers ─► run, swap, recompute ─► results to the caller's scope
  */
@@ -37,11 +39,17 @@ import { type OpenProgram, discardProgram, program, takeProgram } from "./record
 import { HostArrays, type Profile, type RunFigures, runStretches } from "./stretch.ts";
 
 export interface SchedulerOptions extends PlanOptions {
-  /** Times each op, or each phase of the step, for `explain()`. The device waits for the host then, so steps are slower. */
+  /**
+   * Times each op, or each phase of the step, for `explain()`. The device waits for the host then,
+   * so steps are slower.
+   */
   readonly profile?: Profile;
 }
 
-/** What the last step that ran amounted to: the plan, and what was measured. Of a step that reads split, the program with the highest peak. */
+/**
+ * What the last step that ran amounted to: the plan, and what was measured. Of a step that reads
+ * split, the program with the highest peak.
+ */
 export interface SchedulerReport extends PlanReport {
   /** Everything resident: the plan's slots, and tensors that the step did not touch. */
   readonly predictedPeakBytes: number;
@@ -55,11 +63,17 @@ export interface SchedulerReport extends PlanReport {
   readonly stagingBytes: number;
   readonly hostBytes: number;
   readonly planCache: { readonly hits: number; readonly misses: number };
-  /** Steps so far; programs they were split into by reads, beyond one each; steps that, after some had found their plan, had a structure of their own. */
+  /**
+   * Steps so far; programs they were split into by reads, beyond one each; steps that, after some
+   * had found their plan, had a structure of their own.
+   */
   readonly steps: number;
   readonly splits: number;
   readonly offSchedule: number;
-  /** Plans made again because measured rates or stalls said so, and because the device had less memory than the budget. */
+  /**
+   * Plans made again because measured rates or stalls said so, and because the device had less
+   * memory than the budget.
+   */
   readonly replans: number;
   readonly outOfMemory: number;
   /** Seconds by phase and by op in the last step; empty unless `profile` asks for them. */
@@ -146,10 +160,14 @@ export class Scheduler implements Disposable {
   }
 
   /**
-   * Runs `fn` in a dispose scope of its own, records its ops, plans them under the budget, and executes the plan. Tensors in the result (also in arrays, plain
-   * objects, Map and Set) move to the caller's scope. A read that `fn` awaits works, but splits the program in two, with everything its scope owns kept.
-   * When `fn` throws, or no plan fits, nothing has run: parameters, step counts of optimizers and the random generator are what they were, what `fn` made is released.
-   * @throws BudgetError naming the op that needs most and the least budget that works; OutOfMemoryError when the device has no room for any plan tried
+   * Runs `fn` in a dispose scope of its own, records its ops, plans them under the budget, and
+   * executes the plan. Tensors in the result (also in arrays, plain objects, Map and Set) move to
+   * the caller's scope. A read that `fn` awaits works, but splits the program in two, with
+   * everything its scope owns kept. When `fn` throws, or no plan fits, nothing has run: parameters,
+   * step counts of optimizers and the random generator are what they were, what `fn` made is
+   * released.
+   * @throws BudgetError naming the op that needs most and the least budget that works;
+   *   OutOfMemoryError when the device has no room for any plan tried
    */
   async step<T>(fn: () => T | Promise<T>): Promise<T> {
     checkFunction("step", fn, "pass () => { …forward, backward, optimizer.step()… }");
@@ -211,16 +229,21 @@ export class Scheduler implements Disposable {
         for (const handle of moved) if (handle.isLive) handle.dispose(); // nobody gets them
         throw failure;
       }
-      if (!this.#calibrated) await this.#calibrate(runtime.device!); // after the step: nothing may come between its call and its recording
+      // after the step: nothing may come between its call and its recording
+      if (!this.#calibrated) await this.#calibrate(runtime.device!);
       runtime.executor = null;
       return await result;
     } finally {
       runtime.executor = null;
-      if (this.#runs.length === 0) this.#runs = former; // nothing ran: reports are of the last step that did
+      // nothing ran: reports are of the last step that did
+      if (this.#runs.length === 0) this.#runs = former;
     }
   }
 
-  /** What was recorded before the step has a program of its own, so that steps have equal structure. Uploads go along: they are the step's inputs. */
+  /**
+   * What was recorded before the step has a program of its own, so that steps have equal structure.
+   * Uploads go along: they are the step's inputs.
+   */
   #before(): void {
     program.undo.length = 0; // of an earlier step that recorded nothing
     if (program.ops.length === 0) return;
@@ -389,7 +412,10 @@ export class Scheduler implements Disposable {
     return this.#rates.flopsPerSecond ?? defaultRates.flopsPerSecond;
   }
 
-  /** Whether measurements say that another plan would do better: the device computes much faster or slower than was thought, or another window is to be tried. */
+  /**
+   * Whether measurements say that another plan would do better: the device computes much faster or
+   * slower than was thought, or another window is to be tried.
+   */
   #wantsAnother(exe: Executable, experience: Experience): boolean {
     const { flopsPerSecond } = experience,
       now = this.#flopsPerSecond,
@@ -417,7 +443,8 @@ export class Scheduler implements Disposable {
   ): OutOfMemoryError | null {
     try {
       fillSlots(device, exe, work, buffers);
-      if (device.pool.deviceBytes > this.#budgetBytes) device.pool.trim(); // free buffers count for the device
+      // free buffers count for the device
+      if (device.pool.deviceBytes > this.#budgetBytes) device.pool.trim();
       return null;
     } catch (error) {
       this.#empty(device, exe, buffers);
@@ -426,7 +453,10 @@ export class Scheduler implements Disposable {
     }
   }
 
-  /** Where buffers come and go, whether the device has room for all that will be there at one time: nothing may be refused halfway. Asked once per plan. */
+  /**
+   * Where buffers come and go, whether the device has room for all that will be there at one time:
+   * nothing may be refused halfway. Asked once per plan.
+   */
   async #probe(device: Device, exe: Executable): Promise<OutOfMemoryError | null> {
     const {
         plan: { slots, plannedBytes },
@@ -568,7 +598,10 @@ export class Scheduler implements Disposable {
 
   // === Measuring ===
 
-  /** Bytes per second to the host and back, by a copy each; the first of each only warms up. The buffer is no tensor's, like staging: budgets don't count it. */
+  /**
+   * Bytes per second to the host and back, by a copy each; the first of each only warms up. The
+   * buffer is no tensor's, like staging: budgets don't count it.
+   */
   async #calibrate(device: Device): Promise<void> {
     this.#calibrated = true;
     const bytes = 2 ** 20,
@@ -614,7 +647,10 @@ export class Scheduler implements Disposable {
     };
   }
 
-  /** What a timed run says of the device's speed and of the window. The first run of a plan also compiles and is left out. */
+  /**
+   * What a timed run says of the device's speed and of the window. The first run of a plan also
+   * compiles and is left out.
+   */
   #learn(exe: Executable, seconds: number, figures: RunFigures): void {
     const experience = this.#experience.get(exe)!;
     if (experience.runs === 0) return;
@@ -674,7 +710,10 @@ export class Scheduler implements Disposable {
     };
   }
 
-  /** The report as an engineer would paste it into a pull request. @throws TenureError before the first step */
+  /**
+   * The report as an engineer would paste it into a pull request. @throws TenureError before the
+   * first step
+   */
   explain(): string {
     const { exe, others, figures } = this.#largest("explain"),
       r = this.report();

@@ -1,7 +1,9 @@
 /**
- * Storage: reference-counted device bytes, perhaps not allocated yet. Virtual until the flush that first needs it, resident while it has a buffer, freed when
- * the last reference goes. References come from tensor handles, autograd nodes, module slots and pending reads; the open program holds none, which is how a
- * flush knows what nobody owns any more. Made by the recorder's door; the buffer belongs to the storage and goes back to the pool with it.
+ * Storage: reference-counted device bytes, perhaps not allocated yet. Virtual until the flush that
+ * first needs it, resident while it has a buffer, freed when the last reference goes. References
+ * come from tensor handles, autograd nodes, module slots and pending reads; the open program holds
+ * none, which is how a flush knows what nobody owns any more. Made by the recorder's door; the
+ * buffer belongs to the storage and goes back to the pool with it.
  */
 import { internal } from "../base/errors.ts";
 import { DeviceLostError, type TenureError } from "../base/errors.ts";
@@ -13,7 +15,10 @@ let nextId = 1;
 /** Live totals, for `memory.stats()`. */
 export const storageTotals = { created: 0, freed: 0, liveBytes: 0, peakBytes: 0 };
 
-/** Called with a storage whose last reference went while a buffer or an open program still needs care. Set by the recorder. */
+/**
+ * Called with a storage whose last reference went while a buffer or an open program still needs
+ * care. Set by the recorder.
+ */
 let onUnreferenced: (storage: Storage) => void = () => {
   throw internal("no recorder");
 };
@@ -40,7 +45,10 @@ export class Storage {
   buffer: PooledBuffer | null = null;
   /** Counts in-place writes, so that autograd notices when a saved value was overwritten. */
   version = 0;
-  /** Version after the last in-place write that autograd recorded: an alias that is older stands for a value nobody can differentiate any more. */
+  /**
+   * Version after the last in-place write that autograd recorded: an alias that is older stands for
+   * a value nobody can differentiate any more.
+   */
   tapedVersion = 0;
   /** Holds a leaf that wants gradients: autograd cannot record in-place writes to it. */
   leaf = false;
@@ -59,7 +67,10 @@ export class Storage {
       storageTotals.peakBytes = storageTotals.liveBytes;
   }
 
-  /** Why the contents are gone, null when they are not: the flush that should have computed them failed, or their device went away. */
+  /**
+   * Why the contents are gone, null when they are not: the flush that should have computed them
+   * failed, or their device went away.
+   */
   trouble(): TenureError | null {
     if (this.buffer?.pool.closed === true) {
       this.buffer = null;

@@ -1,7 +1,8 @@
 /**
- * Running a plan whose values go to the host and back, or whose parts are timed: its steps are encoded in stretches, between which the host is waited for. Called
- * by schedulers only; programs that need no waiting are run by execute.ts in one go. Host copies belong to the run; their arrays are kept for the next one. Staging
- * buffers come from the device's rings and go back there.
+ * Running a plan whose values go to the host and back, or whose parts are timed: its steps are
+ * encoded in stretches, between which the host is waited for. Called by schedulers only; programs
+ * that need no waiting are run by execute.ts in one go. Host copies belong to the run; their arrays
+ * are kept for the next one. Staging buffers come from the device's rings and go back there.
  */
 import type { TenureError } from "../base/errors.ts";
 import type { Device } from "../device/device.ts";
@@ -10,10 +11,15 @@ import type { PooledBuffer } from "../device/pool.ts";
 import type { Executable } from "./compile.ts";
 import { type SlotBuffers, bindGroup, debugging, poison } from "./execute.ts";
 
-/** Copies under way to the host may hold so many bytes of staging, or one copy if that is larger. */
+/**
+ * Copies under way to the host may hold so many bytes of staging, or one copy if that is larger.
+ */
 const stagingLimit = 64 * 2 ** 20;
 
-/** How closely a run is timed: not at all, by phase, by op. Timing makes the device wait for the host. */
+/**
+ * How closely a run is timed: not at all, by phase, by op. Timing makes the device wait for the
+ * host.
+ */
 export type Profile = "off" | "phases" | "ops";
 
 /** What a run took. */

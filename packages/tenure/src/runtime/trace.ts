@@ -1,6 +1,8 @@
 /**
- * Tracing: a function is recorded, shapes only, and forgotten again. Needs no device. Called by users who want to plan before they run. What the function made
- * never gets contents; tensors that outlive it (gradients, say) say so when they are used. Optimizers and the random generator are as they were before.
+ * Tracing: a function is recorded, shapes only, and forgotten again. Needs no device. Called by
+ * users who want to plan before they run. What the function made never gets contents; tensors that
+ * outlive it (gradients, say) say so when they are used. Optimizers and the random generator are as
+ * they were before.
  */
 import { TenureError } from "../base/errors.ts";
 import { type Access, Program, type ProgramOp, type ProgramStorage } from "../graph/program.ts";
@@ -11,7 +13,8 @@ import { flush, runtime } from "./execute.ts";
 import { type ProgramMark, program } from "./record.ts";
 
 /**
- * The program that `fn` records. Results of `fn` count as owned, and so does everything that modules, optimizers and the caller still own afterwards.
+ * The program that `fn` records. Results of `fn` count as owned, and so does everything that
+ * modules, optimizers and the caller still own afterwards.
  * @param fn synchronous; it may train a step, but not read values
  */
 export function trace(fn: () => unknown): Program {

@@ -1,6 +1,7 @@
 /**
- * Planners that pack one arena: NNTrainer's three, and first fit by size. WebGPU cannot run them (one buffer may not be bound read-only and writable in a
- * dispatch); reports show them beside the slots that do run, and tests hold all to the same check. Pure.
+ * Planners that pack one arena: NNTrainer's three, and first fit by size. WebGPU cannot run them
+ * (one buffer may not be bound read-only and writable in a dispatch); reports show them beside the
+ * slots that do run, and tests hold all to the same check. Pure.
  */
 import { type Item, type Placed, type Planner, overlap } from "./place.ts";
 
@@ -25,7 +26,10 @@ const basic: Planner = (items) => {
   );
 };
 
-/** A stack in order of begin and end: what expired is popped from its top, or reused in the middle by an item of exactly its size. */
+/**
+ * A stack in order of begin and end: what expired is popped from its top, or reused in the middle
+ * by an item of exactly its size.
+ */
 function stack(items: readonly Item[], chosen: readonly number[], offsets: number[]): void {
   const order = [...chosen].sort(
     (a, b) => items[a]!.begin - items[b]!.begin || items[a]!.end - items[b]!.end,
@@ -59,7 +63,10 @@ const v1: Planner = (items) => {
   return finish("v1", items, offsets);
 };
 
-/** V1 for all but weight gradients; those lie behind it, largest first, merged wherever half-open intervals do not meet (NNTrainer's own test misses cases). */
+/**
+ * V1 for all but weight gradients; those lie behind it, largest first, merged wherever half-open
+ * intervals do not meet (NNTrainer's own test misses cases).
+ */
 const v2: Planner = (items) => {
   const offsets = new Array<number>(items.length).fill(0);
   stack(

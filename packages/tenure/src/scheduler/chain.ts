@@ -1,12 +1,15 @@
 /**
- * Optimal recomputation on chains by dynamic programming (Griewank & Walther's Revolve for equal steps; Beaumont et al. 2019, arXiv 1911.13214, for unequal
- * ones). A chain is a forward pass with narrow places, each the only thing the rest needs, and a backward pass that visits the stages between them in reverse.
+ * Optimal recomputation on chains by dynamic programming (Griewank & Walther's Revolve for equal
+ * steps; Beaumont et al. 2019, arXiv 1911.13214, for unequal ones). A chain is a forward pass with
+ * narrow places, each the only thing the rest needs, and a backward pass that visits the stages
+ * between them in reverse.
  *
  *     stages      1     2     3     4        groups of backward ops: group k reads boundary k-1, the values inside stage k, perhaps boundary k
  *              0 --- 1 --- 2 --- 3 ---
  *
- * `Rev(i, j, m)`: the least cost of running groups j … i+1 with boundary i resident and m bytes besides; choices are to run on to a boundary s, keep it, reverse
- * behind it, then before it; or to keep all of stage i+1 and reverse behind it. Pure.
+ * `Rev(i, j, m)`: the least cost of running groups j … i+1 with boundary i resident and m bytes
+ * besides; choices are to run on to a boundary s, keep it, reverse behind it, then before it; or to
+ * keep all of stage i+1 and reverse behind it. Pure.
  */
 import type { Program } from "../graph/program.ts";
 import { opCost } from "./cost.ts";
@@ -23,7 +26,10 @@ export interface ChainPlan {
 interface Stage {
   /** All forward ops, in order. */
   readonly ops: readonly number[];
-  /** Ops needed to make the boundary, and to make everything the backward group reads (and the boundary). */
+  /**
+   * Ops needed to make the boundary, and to make everything the backward group reads (and the
+   * boundary).
+   */
   readonly toBoundary: readonly number[];
   readonly toAll: readonly number[];
   readonly toNeeded: readonly number[];
@@ -37,7 +43,10 @@ const maxWork = 4e7;
 /** Steps of memory that are told apart, unless all sizes are multiples of fewer. */
 const maxLevels = 800;
 
-/** Plans from the least memory to the most, each cheaper than the one before; null when the program is no chain. */
+/**
+ * Plans from the least memory to the most, each cheaper than the one before; null when the program
+ * is no chain.
+ */
 export function chainPlans(
   context: Context,
   order: readonly number[],
@@ -84,7 +93,8 @@ function splitChain(
   });
   const n = ranges.length;
 
-  // The lowest stage that a new value of a storage would change: it must run no more when the storage is written.
+  // The lowest stage that a new value of a storage would change: it must run no more when the
+  // storage is written.
   const limit = new Map<number, number>();
   ranges.forEach((ops, k) => {
     for (const i of ops)
@@ -150,7 +160,10 @@ function splitChain(
   };
 }
 
-/** Positions behind which the rest of the forward pass needs one value only; the last value may be one that only the backward pass needs. */
+/**
+ * Positions behind which the rest of the forward pass needs one value only; the last value may be
+ * one that only the backward pass needs.
+ */
 function cutsOf(
   program: Program,
   resident: readonly boolean[],
@@ -248,7 +261,10 @@ function solve(
       (sum, s) => (s.begin < at && s.end > at ? sum + program.storages[s.storage]!.bytes : sum),
       0,
     );
-  /** Most bytes while a group runs: what is no candidate, values inside the stage and its boundary up to their last use. */
+  /**
+   * Most bytes while a group runs: what is no candidate, values inside the stage and its boundary
+   * up to their last use.
+   */
   const groupBytes = stages.map((s, k) => {
     const mine = new Set(needs[k]!.boundary ? [...needs[k]!.inside, s.boundary] : needs[k]!.inside),
       last = new Map<number, number>();
@@ -329,7 +345,8 @@ function solve(
     Wneeded = u(neededPeak),
     M = Math.ceil(most / unit) + 1;
 
-  // table[((e·n + i)·(n+1) + j)·(M+1) + m]; choice: 0 none, 1 keep stage i+1, 2 + 2s + e' stop at boundary s.
+  // table[((e·n + i)·(n+1) + j)·(M+1) + m]; choice: 0 none, 1 keep stage i+1, 2 + 2s + e' stop at
+  // boundary s.
   const at = (e: number, i: number, j: number, m: number): number =>
     ((e * n + i) * (n + 1) + j) * (M + 1) + m;
   const table = new Float64Array(2 * n * (n + 1) * (M + 1)).fill(Infinity),

@@ -1,6 +1,7 @@
 /**
- * Choosing a schedule: every way we know to run a program with less memory is tried at amounts of memory that depend on the program alone, and the cheapest
- * whose placement fits into the budget wins. Since the candidates don't depend on the budget, a bigger budget never costs more. Pure.
+ * Choosing a schedule: every way we know to run a program with less memory is tried at amounts of
+ * memory that depend on the program alone, and the cheapest whose placement fits into the budget
+ * wins. Since the candidates don't depend on the budget, a bigger budget never costs more. Pure.
  */
 import { BudgetError } from "./errors.ts";
 import { chainPlans, gcd } from "./chain.ts";
@@ -32,10 +33,16 @@ export interface Policy {
   readonly rates: Rates;
 }
 
-/** Bytes a candidate takes once placed. `thorough`: by an exact search too, however far from the budget. */
+/**
+ * Bytes a candidate takes once placed. `thorough`: by an exact search too, however far from the
+ * budget.
+ */
 export type PlacedBytes = (c: Candidate, thorough?: boolean) => number;
 
-/** Bytes a candidate takes with buffers that come and go, and the seconds that costs; neither depends on the budget. Null where they may not. */
+/**
+ * Bytes a candidate takes with buffers that come and go, and the seconds that costs; neither
+ * depends on the budget. Null where they may not.
+ */
 export type FleetingBytes = (
   c: Candidate,
 ) => { readonly bytes: number; readonly seconds: number } | null;
@@ -189,7 +196,10 @@ export function searchMirrors(
   );
 }
 
-/** Recomputation of cheap ops only, when it lowers the peak: elementwise values are folded again into what reads them. */
+/**
+ * Recomputation of cheap ops only, when it lowers the peak: elementwise values are folded again
+ * into what reads them.
+ */
 function cheapFold(
   context: Context,
   order: readonly number[],
@@ -222,7 +232,10 @@ function cheapFold(
   return least.peak < base.peak && placedBytes(least) < placedBytes(base) ? least : base;
 }
 
-/** Cheap values on the way to others don't stay, but are computed once more; null when that would be far too many. */
+/**
+ * Cheap values on the way to others don't stay, but are computed once more; null when that would be
+ * far too many.
+ */
 function withFleeting(
   context: Context,
   order: readonly number[],
@@ -252,7 +265,8 @@ export function recomputeFamily(
     { program } = context,
     many = order.length > manyOps;
 
-  // What a value costs to make again, per byte: ops below a limit may run again, the others' results are kept or cut.
+  // What a value costs to make again, per byte: ops below a limit may run again, the others'
+  // results are kept or cut.
   const writers = writersOf(program, order),
     price = (op: number): number =>
       opCost(program.ops[op]!) /
@@ -356,7 +370,10 @@ function without(all: ReadonlySet<number>, less: ReadonlySet<number>): Set<numbe
 
 // === Swap ===
 
-/** Schedules with swaps, at levels of memory between the least that can work and what the program needs in core. */
+/**
+ * Schedules with swaps, at levels of memory between the least that can work and what the program
+ * needs in core.
+ */
 function swapFamily(
   context: Context,
   bases: readonly Candidate[],

@@ -1,6 +1,6 @@
 /**
- * What a schedule costs beyond the program itself: seconds of recomputation and of transfers, by rates that can be measured. Decides between recomputing and
- * swapping, and between plans. Pure.
+ * What a schedule costs beyond the program itself: seconds of recomputation and of transfers, by
+ * rates that can be measured. Decides between recomputing and swapping, and between plans. Pure.
  */
 import type { Program, ProgramOp } from "../graph/program.ts";
 import type { Action } from "./schedule.ts";
@@ -19,7 +19,10 @@ export const defaultRates: Rates = {
   inBytesPerSecond: 4e9,
 };
 
-/** Cost of running an op again, in flops. The small constant makes one op cheaper than two that compute as much. */
+/**
+ * Cost of running an op again, in flops. The small constant makes one op cheaper than two that
+ * compute as much.
+ */
 export function opCost(op: ProgramOp): number {
   return op.flops + 1e-3;
 }
@@ -74,7 +77,10 @@ export function bytesTouched(program: Program, op: ProgramOp): number {
   return bytes;
 }
 
-/** Flops per byte below which an op is bound by memory: elementwise work, small reductions. Convolutions and matrix products of any size that matters lie above. */
+/**
+ * Flops per byte below which an op is bound by memory: elementwise work, small reductions.
+ * Convolutions and matrix products of any size that matters lie above.
+ */
 const cheapIntensity = 4;
 
 /** Whether an op costs little more than reading its inputs. */

@@ -1,6 +1,7 @@
 /**
- * The last pass: a schedule and its placement become the list of steps an executor follows. Each dispatch says in which slots its operands are; memory is
- * released right behind the last step that needs it. Pure.
+ * The last pass: a schedule and its placement become the list of steps an executor follows. Each
+ * dispatch says in which slots its operands are; memory is released right behind the last step that
+ * needs it. Pure.
  */
 import type { Program } from "../graph/program.ts";
 import type { Item, Placed } from "./place.ts";
@@ -8,7 +9,10 @@ import type { Action } from "./schedule.ts";
 
 /** One thing to do. */
 export interface Step {
-  /** `wait`: the host copy of `storage` must be complete. `release`: the slot is free from here on. `open`: the slot gets a buffer. `close`: it has none from here on. */
+  /**
+   * `wait`: the host copy of `storage` must be complete. `release`: the slot is free from here on.
+   * `open`: the slot gets a buffer. `close`: it has none from here on.
+   */
   readonly kind:
     "dispatch" | "recompute" | "swapIn" | "swapOut" | "wait" | "release" | "open" | "close";
   /** Index of the op. */
@@ -33,14 +37,18 @@ export interface Slot {
   readonly late?: boolean;
   /** The storage that brings the buffer along at entry, or -1. */
   readonly entry: number;
-  /** The storage that keeps the buffer after the program, or -1: it goes back to where it came from. */
+  /**
+   * The storage that keeps the buffer after the program, or -1: it goes back to where it came from.
+   */
   readonly exit: number;
 }
 
 export interface Emitted {
   readonly steps: Step[];
   readonly slots: Slot[];
-  /** Slot that holds each storage before the first step; -1 when nobody needs what it holds then. */
+  /**
+   * Slot that holds each storage before the first step; -1 when nobody needs what it holds then.
+   */
   readonly entrySlot: number[];
 }
 

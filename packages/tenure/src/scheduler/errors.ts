@@ -1,6 +1,6 @@
 /**
- * The error of a budget that cannot work, thrown before anything runs. Carries what a caller needs to react: the op that asks for most, and the least budget
- * that would do.
+ * The error of a budget that cannot work, thrown before anything runs. Carries what a caller needs
+ * to react: the op that asks for most, and the least budget that would do.
  */
 import { OutOfMemoryError } from "../base/errors.ts";
 

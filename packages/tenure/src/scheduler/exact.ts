@@ -1,6 +1,8 @@
 /**
- * The best recomputation of a small program, by search: states are how far the program got and which values are resident, steps run the next op, run an
- * earlier one again, or forget a value. Finds the whole front of cost against memory. For programs of a few ops, and as a yardstick for the rest. Pure.
+ * The best recomputation of a small program, by search: states are how far the program got and
+ * which values are resident, steps run the next op, run an earlier one again, or forget a value.
+ * Finds the whole front of cost against memory. For programs of a few ops, and as a yardstick for
+ * the rest. Pure.
  */
 import { opCost } from "./cost.ts";
 import { type Action, type Context, livePeak } from "./schedule.ts";
@@ -9,7 +11,10 @@ const maxOps = 10,
   maxBits = 20,
   maxStates = 60_000;
 
-/** Schedules from the least memory to the most, each cheaper than the one before; null when the program is too large. */
+/**
+ * Schedules from the least memory to the most, each cheaper than the one before; null when the
+ * program is too large.
+ */
 export function exactPlans(
   context: Context,
   order: readonly number[],
@@ -49,7 +54,8 @@ function cheapest(
   const final = mask(used.filter((s) => program.storages[s]!.pinned));
   const sum = (m: number): number =>
     bytes.reduce((total, b, k) => (((m >> k) & 1) === 1 ? total + b : total), 0);
-  // An op may run again while its inputs have the versions it saw: none of them is written in between.
+  // An op may run again while its inputs have the versions it saw: none of them is written in
+  // between.
   const mayRun = (a: number, p: number): boolean =>
     program.ops[order[a]!]!.writes.every((w) => candidates.has(w)) &&
     (writes.slice(a + 1, p).reduce((m, w) => m | w, 0) & reads[a]!) === 0;

@@ -1,7 +1,9 @@
 /**
- * Which ops run as one kernel. Elementwise ops (maps) join along the values they hand on; a chain of them may come before a reduction, which then computes its
- * input on the way, or follow a reduction, matrix product or convolution, at the place of each result. Inside a kernel a value is a register: it needs no memory
- * when nobody else reads it and nobody owns it. Results have the same bits as op by op. Looks at declared facts and layouts only, never at names. Pure; called
+ * Which ops run as one kernel. Elementwise ops (maps) join along the values they hand on; a chain
+ * of them may come before a reduction, which then computes its input on the way, or follow a
+ * reduction, matrix product or convolution, at the place of each result. Inside a kernel a value is
+ * a register: it needs no memory when nobody else reads it and nobody owns it. Results have the
+ * same bits as op by op. Looks at declared facts and layouts only, never at names. Pure; called
  * before a program is planned.
  *
  *     conv ─► +bias ─► relu ─► pool          conv+add+relu ─► pool
@@ -34,11 +36,17 @@ export interface Member {
   /** Where its operands and results lie, over the shape of its side; one for each of its facts. */
   readonly operands: readonly Layout[];
   readonly results: readonly Layout[];
-  /** `before`: it computes the operand of the whole op. `whole`: no map, computed as its own kernel does. `after`: any other map. */
+  /**
+   * `before`: it computes the operand of the whole op. `whole`: no map, computed as its own kernel
+   * does. `after`: any other map.
+   */
   readonly side: "before" | "whole" | "after";
 }
 
-/** What one op of the new program consists of. Members are in issue order; a lone op is a group of one, without layouts. */
+/**
+ * What one op of the new program consists of. Members are in issue order; a lone op is a group of
+ * one, without layouts.
+ */
 export interface Group {
   readonly members: readonly Member[];
   /** Shape that the results are computed over, and the operand on the way. */
@@ -48,7 +56,10 @@ export interface Group {
   readonly stored: readonly number[];
 }
 
-/** `groups[i]` is what op `i` of `program` does. Storages keep their indices; those that need no memory any more are just not mentioned. */
+/**
+ * `groups[i]` is what op `i` of `program` does. Storages keep their indices; those that need no
+ * memory any more are just not mentioned.
+ */
 export interface Fused {
   readonly program: Program;
   readonly groups: readonly Group[];
@@ -61,7 +72,10 @@ export interface FuseLimits {
   readonly maxOps?: number;
 }
 
-/** Joins ops where a value then needs no memory, and also where it only saves a kernel and a read. The most bytes live at one time never grow. */
+/**
+ * Joins ops where a value then needs no memory, and also where it only saves a kernel and a read.
+ * The most bytes live at one time never grow.
+ */
 export function fuse(program: Program, limits: FuseLimits = {}): Fused {
   return new Fusion(program, limits).joinWhereValuesVanish().joinReaders().result();
 }
@@ -72,7 +86,10 @@ interface Candidate {
   readonly gone: number;
 }
 
-/** What the forward pass computes stays there: moved to its reader in the backward pass it would keep its own inputs in memory until then. */
+/**
+ * What the forward pass computes stays there: moved to its reader in the backward pass it would
+ * keep its own inputs in memory until then.
+ */
 const pass = (phase: Phase): string => (phase === "forward" ? phase : "backward");
 
 /** A group under construction, and what the kernel reads and writes. */
@@ -91,7 +108,10 @@ class Fusion {
   readonly #mentions: readonly (readonly number[])[];
   readonly #mayVanish: readonly boolean[];
   readonly #before: ReadonlyMap<number, readonly number[]>;
-  /** Group of each op, members of each group in issue order, and groups in an order that every dependency agrees with. */
+  /**
+   * Group of each op, members of each group in issue order, and groups in an order that every
+   * dependency agrees with.
+   */
   #groupOf: number[];
   #members: (readonly number[])[];
   #drafts: (Draft | null)[];
@@ -142,8 +162,9 @@ class Fusion {
   }
 
   /**
-   * Joins an op with the one that made its operand: the value is written all the same, but not read back. Updates stay apart from gradients that are kept: they
-   * are a phase of their own, which reports time and order.
+   * Joins an op with the one that made its operand: the value is written all the same, but not read
+   * back. Updates stay apart from gradients that are kept: they are a phase of their own, which
+   * reports time and order.
    */
   joinReaders(): this {
     const writer = new Map<number, number>(),
@@ -162,7 +183,10 @@ class Fusion {
     return this.#joinAll(candidates);
   }
 
-  /** Joins in order whatever can be joined. Where the peak grows, halves the candidates until those that raise it stand alone, and leaves them apart. */
+  /**
+   * Joins in order whatever can be joined. Where the peak grows, halves the candidates until those
+   * that raise it stand alone, and leaves them apart.
+   */
   #joinAll(candidates: readonly Candidate[]): this {
     const saved = [
       this.#groupOf.slice(),
@@ -181,7 +205,10 @@ class Fusion {
       : this.#joinAll(candidates.slice(0, half)).#joinAll(candidates.slice(half));
   }
 
-  /** Makes one group of the groups of `ops`, if one kernel can do what they do and nothing else lies between them. */
+  /**
+   * Makes one group of the groups of `ops`, if one kernel can do what they do and nothing else lies
+   * between them.
+   */
   #join({ ops, gone }: Candidate): boolean {
     const { ops: all } = this.#program,
       groups = new Set(ops.map((i) => this.#groupOf[i]!));
@@ -203,7 +230,10 @@ class Fusion {
     return true;
   }
 
-  /** The groups of the region spanned by `groups` that must come before them; null when one of them would have to come after as well. */
+  /**
+   * The groups of the region spanned by `groups` that must come before them; null when one of them
+   * would have to come after as well.
+   */
   #between(groups: ReadonlySet<number>): Set<number> | null {
     const first = Math.min(...[...groups].map((g) => this.#rank[g]!)),
       earlier = new Set<number>(),
@@ -224,7 +254,10 @@ class Fusion {
     return earlier;
   }
 
-  /** The merged group goes as early as what it depends on allows: a result takes the place of the value that is gone, and operands are done with sooner. */
+  /**
+   * The merged group goes as early as what it depends on allows: a result takes the place of the
+   * value that is gone, and operands are done with sooner.
+   */
   #replace(
     groups: ReadonlySet<number>,
     members: readonly number[],
@@ -306,7 +339,10 @@ function peakOf(program: Program): number {
   return livePeak(context, runsOf(orderOps(context)));
 }
 
-/** The op that stands for a group. Its layer and phase are those of the op that is no map, or of the last. */
+/**
+ * The op that stands for a group. Its layer and phase are those of the op that is no map, or of the
+ * last.
+ */
 function merged(ops: readonly ProgramOp[], draft: Draft): ProgramOp {
   const main = ops.find((o) => o.fuse?.map === false) ?? ops.at(-1)!,
     { stage: named } = main;
@@ -342,7 +378,9 @@ interface Value {
   readonly uniform: boolean;
 }
 
-/** Tries to make one kernel of some ops: lays their operands over one shape and looks for conflicts. */
+/**
+ * Tries to make one kernel of some ops: lays their operands over one shape and looks for conflicts.
+ */
 class Drafting {
   readonly #program: Program;
   readonly #ops: readonly number[];
@@ -484,7 +522,10 @@ class Drafting {
     return { operands, results: [layout], small: false };
   }
 
-  /** Lays a map's operands and results over the side's elements, its dimensions in the order that its operands in registers have theirs. */
+  /**
+   * Lays a map's operands and results over the side's elements, its dimensions in the order that
+   * its operands in registers have theirs.
+   */
   #placeMap(
     facts: FuseFacts,
     side: Member["side"],
@@ -549,7 +590,10 @@ class Drafting {
     return { operands, results, small };
   }
 
-  /** Whether all uses of storages that the kernel writes concern the same element at the same place, so that loading first and storing last changes nothing. */
+  /**
+   * Whether all uses of storages that the kernel writes concern the same element at the same place,
+   * so that loading first and storing last changes nothing.
+   */
   #inOrder(): boolean {
     const types = new Map<number, string>();
     for (const { storage, type, layout, side } of this.#loads) {
@@ -570,7 +614,10 @@ class Drafting {
     return true;
   }
 
-  /** Storage buffers the kernel binds: one for each storage, but the op that is no map binds its own inputs apart. */
+  /**
+   * Storage buffers the kernel binds: one for each storage, but the op that is no map binds its own
+   * inputs apart.
+   */
   #bindings(stored: readonly number[], computed: boolean): number {
     const of = (sides: readonly Member["side"][]): Set<number> =>
       new Set(this.#loads.filter((l) => sides.includes(l.side)).map((l) => l.storage));
@@ -581,7 +628,10 @@ class Drafting {
   }
 }
 
-/** The order of the dimensions of `layout` in which it visits the elements as `like` does; null when there is none. */
+/**
+ * The order of the dimensions of `layout` in which it visits the elements as `like` does; null when
+ * there is none.
+ */
 function reordered(layout: Layout, like: Layout): number[] | null {
   if (layout.size !== like.size || layout.offset !== like.offset) return null;
   const left = layout.shape

@@ -1,6 +1,8 @@
 /**
- * The execution order of layers, for reports: when each layer runs forward, computes its gradients, computes its derivative and applies its update, as slots of
- * one clock. `order3` counts as NNTrainer's patch of 2021 did, three slots for each layer; `order4` as it does today, where a frozen layer takes one slot.
+ * The execution order of layers, for reports: when each layer runs forward, computes its gradients,
+ * computes its derivative and applies its update, as slots of one clock. `order3` counts as
+ * NNTrainer's patch of 2021 did, three slots for each layer; `order4` as it does today, where a
+ * frozen layer takes one slot.
  */
 import type { Program } from "../graph/program.ts";
 

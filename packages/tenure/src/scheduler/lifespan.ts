@@ -1,13 +1,18 @@
 /**
- * Lifespans: how long a storage must stay valid at least, as NNTrainer lets a layer ask for its tensors. They only ever extend what the uses of a storage say.
+ * Lifespans: how long a storage must stay valid at least, as NNTrainer lets a layer ask for its
+ * tensors. They only ever extend what the uses of a storage say.
  *
- *   forward, backward, iteration   while its owning layer runs its forward ops, its backward ops, any of its ops
+ *   forward, backward, iteration while its owning layer runs its forward ops, its backward ops, any
+ *   of its ops
  *   epoch, max                     the whole program; no other storage gets its memory
  */
 import { ArgumentError } from "../base/errors.ts";
 import type { Program } from "../graph/program.ts";
 
-/** For each storage with a lifespan, the half-open range of op indices it must cover; null for the others. @throws ArgumentError for a lifespan that contradicts the program. */
+/**
+ * For each storage with a lifespan, the half-open range of op indices it must cover; null for the
+ * others. @throws ArgumentError for a lifespan that contradicts the program.
+ */
 export function extensions(program: Program): (readonly [number, number] | null)[] {
   if (program.storages.every((s) => s.lifespan === undefined))
     return program.storages.map(() => null);

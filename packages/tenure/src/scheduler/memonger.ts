@@ -1,6 +1,7 @@
 /**
- * memonger's mirror plan (Chen et al. 2016, arXiv 1604.06174): walk the forward pass, keep one value whenever the bytes since the last kept one exceed a
- * threshold, recompute the others. Stages may be named by ops: the values of a named stage are kept or recomputed together. Pure.
+ * memonger's mirror plan (Chen et al. 2016, arXiv 1604.06174): walk the forward pass, keep one
+ * value whenever the bytes since the last kept one exceed a threshold, recompute the others. Stages
+ * may be named by ops: the values of a named stage are kept or recomputed together. Pure.
  */
 import type { Context } from "./schedule.ts";
 
@@ -66,7 +67,10 @@ export function mirrorPlan(
   };
 }
 
-/** Storages that are the only thing the rest of the forward pass needs, besides what is resident anyway: the narrow places between blocks. */
+/**
+ * Storages that are the only thing the rest of the forward pass needs, besides what is resident
+ * anyway: the narrow places between blocks.
+ */
 export function narrowPlaces(
   { program, resident }: Context,
   order: readonly number[],
@@ -91,7 +95,10 @@ export function narrowPlaces(
   return narrow;
 }
 
-/** memonger's search: three rounds that set the threshold from what the last plan saved, then a grid around it. Thresholds in bytes, to be tried with `mirrorPlan`. */
+/**
+ * memonger's search: three rounds that set the threshold from what the last plan saved, then a grid
+ * around it. Thresholds in bytes, to be tried with `mirrorPlan`.
+ */
 export function searchThresholds(
   mirror: (thresholdBytes: number) => MirrorPlan,
   trials: number,

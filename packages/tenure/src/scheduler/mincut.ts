@@ -1,6 +1,7 @@
 /**
- * What to keep for the backward pass at the least bytes when some ops may run again: a minimum cut between what is resident anyway and what the backward pass
- * reads, over the values of the forward pass (as torch.compile partitions joint graphs). Maximum flow by Dinic. Pure.
+ * What to keep for the backward pass at the least bytes when some ops may run again: a minimum cut
+ * between what is resident anyway and what the backward pass reads, over the values of the forward
+ * pass (as torch.compile partitions joint graphs). Maximum flow by Dinic. Pure.
  */
 import type { Context } from "./schedule.ts";
 import { writersOf } from "./recompute.ts";
@@ -21,7 +22,8 @@ export function cheapestKept(
   const writers = writersOf(program, order),
     list = [...candidates],
     index = new Map(list.map((s, k) => [s, k]));
-  // Nodes: 0 source, 1 sink, then two per candidate: where its value is made, and where it is available to the backward pass.
+  // Nodes: 0 source, 1 sink, then two per candidate: where its value is made, and where it is
+  // available to the backward pass.
   const net = new Flow(2 + 2 * list.length);
   const made = (k: number): number => 2 + 2 * k,
     there = (k: number): number => 3 + 2 * k;
@@ -38,7 +40,8 @@ export function cheapestKept(
     }
     for (const r of program.ops[op]!.reads) {
       const from = index.get(r);
-      // Inputs that stay resident for the backward pass anyway cost nothing; others would have to be kept longer: their bytes.
+      // Inputs that stay resident for the backward pass anyway cost nothing; others would have to
+      // be kept longer: their bytes.
       if (from !== undefined) net.add(there(from), made(k), Infinity);
       else if (!wanted.has(r) && program.storages[r]!.role === "activation")
         net.add(0, made(k), program.storages[r]!.bytes);

@@ -10,20 +10,30 @@ import { type Rates, defaultRates } from "./cost.ts";
 export interface PlanOptions {
   /** Most bytes resident at any time. None unless given. */
   readonly budgetBytes?: number;
-  /** How far ahead values are fetched from the host, in bytes of arrays touched in between; 1.5 times the budget unless given. */
+  /**
+   * How far ahead values are fetched from the host, in bytes of arrays touched in between; 1.5
+   * times the budget unless given.
+   */
   readonly prefetchBytes?: number;
   /**
-   * `off`: never. `auto` (the default with a budget): as needed; without a budget, ops that cost little more than reading their inputs.
-   * `{ thresholdBytes }`: memonger's plan, which keeps one value whenever that many bytes lie since the last.
+   * `off`: never. `auto` (the default with a budget): as needed; without a budget, ops that cost
+   * little more than reading their inputs. `{ thresholdBytes }`: memonger's plan, which keeps one
+   * value whenever that many bytes lie since the last.
    */
   readonly recompute?: "off" | "auto" | { readonly thresholdBytes: number };
-  /** `auto` (the default with a budget): values move to the host when that is cheaper than computing them again. */
+  /**
+   * `auto` (the default with a budget): values move to the host when that is cheaper than computing
+   * them again.
+   */
   readonly swap?: "off" | "auto";
   /** `slots`: storages share buffers over time. `none`: each has its own. */
   readonly placement?: "slots" | "none";
   /** Host memory holds one copy of what was swapped: it is dropped when the value comes back. */
   readonly saveHostMemory?: boolean;
-  /** Joins elementwise ops with each other and with reductions, matrix products and convolutions; needs ops with `fuse` facts, which traced programs have. */
+  /**
+   * Joins elementwise ops with each other and with reductions, matrix products and convolutions;
+   * needs ops with `fuse` facts, which traced programs have.
+   */
   readonly fuse?: boolean;
   /** Largest buffer the device allows. */
   readonly maxStorageBytes?: number;

@@ -1,14 +1,16 @@
 /**
- * Which ops run, and in which order. Ops whose effect nobody can observe are dropped. Weight updates move right behind the last op they depend on, where
- * NNTrainer applies them, and gradients that free more than they make before derivatives, unless that raises the peak: the gradients of different layers then
- * share memory, and inputs go sooner. Pure; the first pass.
+ * Which ops run, and in which order. Ops whose effect nobody can observe are dropped. Weight
+ * updates move right behind the last op they depend on, where NNTrainer applies them, and gradients
+ * that free more than they make before derivatives, unless that raises the peak: the gradients of
+ * different layers then share memory, and inputs go sooner. Pure; the first pass.
  */
 import type { Program } from "../graph/program.ts";
 import { type Context, livePeak, runsOf } from "./schedule.ts";
 
 /**
- * Indices of the ops whose effect somebody can observe, in issue order. An op is needed when it writes a storage that is pinned or read later;
- * a whole overwrite (written, not read) ends the need for older values.
+ * Indices of the ops whose effect somebody can observe, in issue order. An op is needed when it
+ * writes a storage that is pinned or read later; a whole overwrite (written, not read) ends the
+ * need for older values.
  */
 export function neededOps(program: Program): number[] {
   const wanted = program.storages.map((s) => s.pinned);
@@ -23,7 +25,10 @@ export function neededOps(program: Program): number[] {
   return needed.reverse();
 }
 
-/** For each op of `order`, the ops it must come after: writers of what it reads (RAW), readers (WAR) and writers (WAW) of what it writes. */
+/**
+ * For each op of `order`, the ops it must come after: writers of what it reads (RAW), readers (WAR)
+ * and writers (WAW) of what it writes.
+ */
 export function dependencies(program: Program, order: readonly number[]): Map<number, number[]> {
   const writer = new Map<number, number>(),
     readers = new Map<number, number[]>(),
@@ -68,7 +73,10 @@ export function orderOps(context: Context): number[] {
   );
 }
 
-/** Gradient ops that, moved behind the last op they depend on, free at least as many bytes there as they write. */
+/**
+ * Gradient ops that, moved behind the last op they depend on, free at least as many bytes there as
+ * they write.
+ */
 function gradientsThatFree(program: Program, order: readonly number[]): Set<number> {
   const { storages, ops } = program,
     before = dependencies(program, order),
@@ -109,7 +117,8 @@ function moveEarly(
     place = new Map<number, number>(),
     step = 0.5 ** 20,
     rootless = new Set<number>();
-  // An op's place: its own number, or for updates just behind the last op it depends on. Sorting is stable, so equal places keep issue order.
+  // An op's place: its own number, or for updates just behind the last op it depends on. Sorting is
+  // stable, so equal places keep issue order.
   order.forEach((i, at) => {
     const after = before.get(i)!.filter((d) => !rootless.has(d));
     if (!may(i)) place.set(i, at);

@@ -1,6 +1,8 @@
 /**
- * Independent ops next to each other, so that the device can overlap them: it waits between two dispatches of which one needs what the other made, or writes
- * where the other reads, and not between others. A wave is a run of dispatches without such a wait. Called with orders that are otherwise final; pure.
+ * Independent ops next to each other, so that the device can overlap them: it waits between two
+ * dispatches of which one needs what the other made, or writes where the other reads, and not
+ * between others. A wave is a run of dispatches without such a wait. Called with orders that are
+ * otherwise final; pure.
  *
  *     a ─► b        a | b c | d   in the order a b c d: 3 waves
  *     c ─► d        a c | b d     in the order a c b d: 2 waves
@@ -36,7 +38,10 @@ function countWaves(dispatches: Iterable<Touches>): number {
   return count;
 }
 
-/** Waves of a plan, by the buffers that its dispatches share. Copies to and from the host end a wave, and so do buffers that come and go. */
+/**
+ * Waves of a plan, by the buffers that its dispatches share. Copies to and from the host end a
+ * wave, and so do buffers that come and go.
+ */
 export function wavesOf(steps: readonly Step[]): number {
   let count = 0,
     run: Touches[] = [];
@@ -50,14 +55,20 @@ export function wavesOf(steps: readonly Step[]): number {
   return count + countWaves(run);
 }
 
-/** Ops among which independent ones are looked for: the wider, the more are found, and the more memory they take together. */
+/**
+ * Ops among which independent ones are looked for: the wider, the more are found, and the more
+ * memory they take together.
+ */
 export const widths: readonly number[] = [64, 24, 8];
 /** The least worth looking at. */
 const narrowest = 8;
 /** Ops from which an order stays as it is: looking takes too long. */
 const manyOps = 2500;
 
-/** An order with fewer waves and no higher peak; the same where there is none. Forward ops stay before the others. */
+/**
+ * An order with fewer waves and no higher peak; the same where there is none. Forward ops stay
+ * before the others.
+ */
 export function overlapped(
   context: Context,
   order: readonly number[],
@@ -101,7 +112,10 @@ function wavesIn(program: Program, ops: readonly number[]): number {
   return countWaves(ops.map((i) => program.ops[i]!));
 }
 
-/** Ops behind those they depend on, and otherwise as early as possible: in levels, each in the order given. */
+/**
+ * Ops behind those they depend on, and otherwise as early as possible: in levels, each in the order
+ * given.
+ */
 function byLevel(ops: readonly number[], before: ReadonlyMap<number, readonly number[]>): number[] {
   const level = new Map<number, number>();
   for (const i of ops)

@@ -1,5 +1,6 @@
 /**
- * The passes in order: reads as a table of contents. Called by the runtime on a plan-cache miss, and by anyone with a program read from JSON; pure, needs no GPU.
+ * The passes in order: reads as a table of contents. Called by the runtime on a plan-cache miss,
+ * and by anyone with a program read from JSON; pure, needs no GPU.
  */
 import { type Program, residentAtEntry } from "../graph/program.ts";
 import { arenaPlanners } from "./arena.ts";
@@ -33,11 +34,17 @@ import { validate } from "./validate.ts";
 
 /** How a plan is asked for by those who have more than a program. */
 export interface PlanInputs {
-  /** Storages that arrive with a buffer of their own; the default is all that are resident at entry. Uploads are resident but bring no buffer. */
+  /**
+   * Storages that arrive with a buffer of their own; the default is all that are resident at entry.
+   * Uploads are resident but bring no buffer.
+   */
   readonly atEntry?: (storage: number) => boolean;
 }
 
-/** Plans a program. @throws BudgetError when no plan fits into the budget; ArgumentError for a program or options that contradict themselves */
+/**
+ * Plans a program. @throws BudgetError when no plan fits into the budget; ArgumentError for a
+ * program or options that contradict themselves
+ */
 export function planProgram(
   program: Program,
   options: PlanOptions = {},
@@ -54,8 +61,9 @@ export function planProgram(
 }
 
 /**
- * Plans a program whose ops were joined; under a budget that asks for more than that, also as it was before, where single values can be dropped that kernels of
- * several ops hold together. The cheaper plan wins. Its `program` says which it is.
+ * Plans a program whose ops were joined; under a budget that asks for more than that, also as it
+ * was before, where single values can be dropped that kernels of several ops hold together. The
+ * cheaper plan wins. Its `program` says which it is.
  */
 export function planJoined(
   joined: Program,
@@ -91,7 +99,10 @@ export function plan(program: Program, options: PlanOptions = {}): Plan {
     : planProgram(program, options); // chains become one op
 }
 
-/** memonger's search with the planner's own peak as cost: the plan of the threshold, in bytes, that needs least memory. */
+/**
+ * memonger's search with the planner's own peak as cost: the plan of the threshold, in bytes, that
+ * needs least memory.
+ */
 export function searchPlan(program: Program, options: { readonly trials?: number } = {}): Plan {
   validate(program, Infinity);
   const { rates } = resolveOptions("searchPlan", {});
@@ -153,16 +164,19 @@ function build(
       seconds: items.reduce((sum, i) => (i.entry ? sum : sum + openingSeconds), 0),
     };
   };
-  const first = chooser(context, order, (c, thorough) => place(c, thorough).result.bytes, fleeting); // recompute and swap, under the budget
+  // recompute and swap, under the budget
+  const first = chooser(context, order, (c, thorough) => place(c, thorough).result.bytes, fleeting);
   const emitOf = (c: Candidate): Emitted => {
     const { items, result } = place(c);
     return emit(program, c.actions, items, result);
   };
   const chosen =
-    place(first).result.bytes > budgetBytes ? first : besideEachOther(context, first, emitOf); // independent ops
+    // independent ops
+    place(first).result.bytes > budgetBytes ? first : besideEachOther(context, first, emitOf);
   const { items, result: kept } = place(chosen); // who shares a buffer
   const spans = kept.bytes > budgetBytes ? fleeting(chosen) : null,
-    result = spans === null ? kept : placeSpans(items, chosen.actions.length, budgetBytes); // which buffers come and go
+    // which buffers come and go
+    result = spans === null ? kept : placeSpans(items, chosen.actions.length, budgetBytes);
   const emitted = emit(program, chosen.actions, items, result); // what to do, step by step
   const used = segmentsOf(context, runsOf(order)).filter(
     (s) => s.begin < s.end || brings(s.storage),
@@ -202,7 +216,10 @@ function build(
   });
 }
 
-/** The schedule with independent ops next to each other, where that takes no more memory and buffers that are shared don't tie them together again. */
+/**
+ * The schedule with independent ops next to each other, where that takes no more memory and buffers
+ * that are shared don't tie them together again.
+ */
 function besideEachOther(
   context: Context,
   chosen: Candidate,
@@ -222,7 +239,10 @@ function besideEachOther(
   return chosen;
 }
 
-/** What has to be placed: every residency, and the buffers of storages that are overwritten whole before anybody reads them. */
+/**
+ * What has to be placed: every residency, and the buffers of storages that are overwritten whole
+ * before anybody reads them.
+ */
 function itemsOf(
   context: Context,
   { actions }: Candidate,

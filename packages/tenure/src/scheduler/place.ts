@@ -1,7 +1,9 @@
 /**
- * Placement: which residencies share memory. Every planner here sees the same items and answers with offsets, checked by the same `checkPlacement`. The ones
- * that make slots are what runs: a slot is one GPU buffer, its tenants never overlap in time (WebGPU forbids one buffer bound both read-only and writable in a
- * dispatch, so sharing is over time only). The others pack one arena, as NNTrainer and TFLite do, and stand beside them for comparison. Pure.
+ * Placement: which residencies share memory. Every planner here sees the same items and answers
+ * with offsets, checked by the same `checkPlacement`. The ones that make slots are what runs: a
+ * slot is one GPU buffer, its tenants never overlap in time (WebGPU forbids one buffer bound both
+ * read-only and writable in a dispatch, so sharing is over time only). The others pack one arena,
+ * as NNTrainer and TFLite do, and stand beside them for comparison. Pure.
  */
 import { internal } from "../base/errors.ts";
 
@@ -19,7 +21,10 @@ export interface Item {
   readonly exit: boolean;
   /** A weight's gradient, which V2 treats apart. */
   readonly gradient: boolean;
-  /** Items that some op writes while it reads this one, or reads while it writes this one: never in one buffer with it. */
+  /**
+   * Items that some op writes while it reads this one, or reads while it writes this one: never in
+   * one buffer with it.
+   */
   readonly apart?: ReadonlySet<number>;
 }
 
@@ -46,7 +51,10 @@ export function overlap(a: Item, b: Item): boolean {
   return a.begin < b.end && b.begin < a.end && a.begin < a.end && b.begin < b.end;
 }
 
-/** Checks that no two items share memory while both live, and that everything fits. @throws Error (internal) at the first breach. */
+/**
+ * Checks that no two items share memory while both live, and that everything fits. @throws Error
+ * (internal) at the first breach.
+ */
 export function checkPlacement(items: readonly Item[], placed: Placed): void {
   const order = items.map((_, i) => i).sort((a, b) => items[a]!.begin - items[b]!.begin);
   const live: number[] = [];
@@ -155,7 +163,10 @@ function openSlots(slots: readonly OpenSlot[], items: readonly Item[]): number[]
   );
 }
 
-/** Whether an item may live in a slot at all: a buffer that arrived has its size, and one that stays has its owner's. */
+/**
+ * Whether an item may live in a slot at all: a buffer that arrived has its size, and one that stays
+ * has its owner's.
+ */
 function takes(
   slot: { readonly bytes: number; readonly exit: boolean; readonly fixed: boolean },
   item: Item,
@@ -166,7 +177,10 @@ function takes(
   return !item.exit || slot.bytes === item.bytes;
 }
 
-/** Distance in positions to the nearest tenant, Infinity when one overlaps. Tenants are sorted by time and not empty. */
+/**
+ * Distance in positions to the nearest tenant, Infinity when one overlaps. Tenants are sorted by
+ * time and not empty.
+ */
 function gapTo(slot: OpenSlot, item: Item, items: readonly Item[]): number {
   const { tenants } = slot;
   let low = 0,
@@ -217,8 +231,10 @@ const tightest: Choose = (item, free) => {
 };
 
 /**
- * As they begin, into the smallest free slot that is large enough, else the largest, which grows. One pass over time, so programs of any length are placed.
- * @param waste how much larger a slot may be than its tenant, as a factor; slots don't grow when it is given
+ * As they begin, into the smallest free slot that is large enough, else the largest, which grows.
+ * One pass over time, so programs of any length are placed.
+ * @param waste how much larger a slot may be than its tenant, as a factor; slots don't grow when it
+ *   is given
  */
 function packInOrder(name: string, items: readonly Item[], waste = Infinity): Placed {
   const slots: OpenSlot[] = [],
@@ -295,7 +311,8 @@ function own(items: readonly Item[]): Placed {
 export const slotPlanners: Readonly<
   Record<"bySize" | "byBreadth" | "inOrder" | "alike" | "shared" | "own", Planner>
 > = {
-  // Largest first, into the slot whose nearest tenant is closest in time (Pisarchyk & Lee 2001.03288).
+  // Largest first, into the slot whose nearest tenant is closest in time (Pisarchyk & Lee
+  // 2001.03288).
   bySize: (items) =>
     packSlots(
       "bySize",
@@ -304,7 +321,8 @@ export const slotPlanners: Readonly<
       false,
       closest,
     ),
-  // Positions by live bytes, their items by size; the smallest slot that is large enough, else the largest, which grows.
+  // Positions by live bytes, their items by size; the smallest slot that is large enough, else the
+  // largest, which grows.
   byBreadth: (items) => {
     const live = new Float64Array(items.reduce((most, i) => Math.max(most, i.begin, i.end), 0) + 1);
     for (const { begin, end, bytes } of items)
@@ -344,8 +362,10 @@ export const bindingAlignment = 256;
 const aligned = (bytes: number): number => Math.ceil(bytes / bindingAlignment) * bindingAlignment;
 
 /**
- * Slots that hold several small tenants side by side, where an old large one was: largest first, into the smallest gap of any slot. Items of one op of which one
- * is written never share a buffer, since WebGPU refuses a buffer that is bound read-only and writable in one dispatch; what stays has its buffer alone.
+ * Slots that hold several small tenants side by side, where an old large one was: largest first,
+ * into the smallest gap of any slot. Items of one op of which one is written never share a buffer,
+ * since WebGPU refuses a buffer that is bound read-only and writable in one dispatch; what stays
+ * has its buffer alone.
  *
  *     slot 0   |######### a #########|== b ==|== c ==|  |######### d #########|     over time; b and c lie at different offsets
  */
@@ -401,7 +421,10 @@ function packShared(items: readonly Item[], by: (a: Item, b: Item) => number): P
   return { ...placed, offsets: placed.offsets.map((start, i) => start + at[i]!), inSlot: at };
 }
 
-/** The smallest gap of a slot that an item fits into during its whole life. Uploads and what stays lie at the front, and what stays lies alone. */
+/**
+ * The smallest gap of a slot that an item fits into during its whole life. Uploads and what stays
+ * lie at the front, and what stays lies alone.
+ */
 function gapIn(
   slot: OpenSlot,
   item: Item,
@@ -429,7 +452,10 @@ function gapIn(
   return best;
 }
 
-/** Items up to which the quadratic planners are tried, and up to which those are that take time with each slot. */
+/**
+ * Items up to which the quadratic planners are tried, and up to which those are that take time with
+ * each slot.
+ */
 const manyItems = 2500,
   veryManyItems = 8000;
 
@@ -444,7 +470,10 @@ export function sharingPlanners(items: readonly Item[]): Planner[] {
   ];
 }
 
-/** The best of all slot planners, and an exact search when that does not fit into the budget and the items are few. */
+/**
+ * The best of all slot planners, and an exact search when that does not fit into the budget and the
+ * items are few.
+ */
 export function placeSlots(items: readonly Item[], budgetBytes = Infinity, lowerBound = 0): Placed {
   const [first, ...others] = sharingPlanners(items);
   let best = first!(items);
@@ -458,14 +487,20 @@ export function placeSlots(items: readonly Item[], budgetBytes = Infinity, lower
     : best;
 }
 
-/** An exact search is tried when the best planner misses the budget by no more than this factor, and the items are few. */
+/**
+ * An exact search is tried when the best planner misses the budget by no more than this factor, and
+ * the items are few.
+ */
 const tight = 1.25;
 export const fewItems = 64;
 
 /** Steps an exact search may take. */
 const searchSteps = 2000;
 
-/** Depth-first search over all ways to share slots, largest items first, so that slots never grow; cut where the sum is no better than the best known. */
+/**
+ * Depth-first search over all ways to share slots, largest items first, so that slots never grow;
+ * cut where the sum is no better than the best known.
+ */
 export function searchSlots(items: readonly Item[], best: Placed): Placed {
   const order = sorted(
     items,

@@ -1,6 +1,7 @@
 /**
- * A plan: what a program becomes after the passes. Immutable; cached by the runtime, printed for people, checked by `verify`. Owns no memory: its slots are
- * numbers until an executor fills them with buffers.
+ * A plan: what a program becomes after the passes. Immutable; cached by the runtime, printed for
+ * people, checked by `verify`. Owns no memory: its slots are numbers until an executor fills them
+ * with buffers.
  */
 import type { Program, ProgramJSON } from "../graph/program.ts";
 import type { Extra } from "./cost.ts";
@@ -16,7 +17,10 @@ export interface PlanReport {
   /** Ops of the program that run. */
   readonly ops: number;
   readonly dispatches: number;
-  /** Runs of dispatches that the device can overlap: none of a run touches a buffer that another writes. */
+  /**
+   * Runs of dispatches that the device can overlap: none of a run touches a buffer that another
+   * writes.
+   */
   readonly waves: number;
   /** As if nothing shared memory. */
   readonly naiveBytes: number;
@@ -76,7 +80,9 @@ export class Plan {
   readonly program: Program;
   readonly steps: readonly Step[];
   readonly slots: readonly Slot[];
-  /** Slot that holds each storage before the first step; -1 when nobody needs what it holds then. */
+  /**
+   * Slot that holds each storage before the first step; -1 when nobody needs what it holds then.
+   */
   readonly entrySlot: readonly number[];
   readonly budgetBytes: number;
   readonly #parts: PlanParts;
@@ -164,7 +170,10 @@ export class Plan {
     };
   }
 
-  /** Executes the plan symbolically against the program, trusting nothing the passes computed. @throws Error (internal) at the first breach */
+  /**
+   * Executes the plan symbolically against the program, trusting nothing the passes computed.
+   * @throws Error (internal) at the first breach
+   */
   verify(): void {
     verifyPlan(this);
   }

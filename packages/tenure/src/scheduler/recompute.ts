@@ -1,7 +1,8 @@
 /**
- * Recomputation: given the storages not to be kept for the backward pass, the schedule that computes them again. Clones are inserted right before the first
- * backward op that needs them, inputs first, and never hoisted; once recomputed, a value stays until its last use. Pure; the policies in memonger.ts,
- * mincut.ts, chain.ts and exact.ts decide what to drop.
+ * Recomputation: given the storages not to be kept for the backward pass, the schedule that
+ * computes them again. Clones are inserted right before the first backward op that needs them,
+ * inputs first, and never hoisted; once recomputed, a value stays until its last use. Pure; the
+ * policies in memonger.ts, mincut.ts, chain.ts and exact.ts decide what to drop.
  *
  *     forward  a b c d          kept: b        backward needs c, d:   b is there -> c again -> d again
  */
@@ -16,8 +17,8 @@ export function writersOf(program: Program, order: readonly number[]): number[][
 }
 
 /**
- * Storages that may be dropped and computed again: made whole by one recomputable forward op, not kept by anybody, read after the forward pass or needed to
- * recompute one that is.
+ * Storages that may be dropped and computed again: made whole by one recomputable forward op, not
+ * kept by anybody, read after the forward pass or needed to recompute one that is.
  */
 export function droppable(
   { program, resident, extended }: Context,
@@ -36,9 +37,10 @@ export function droppable(
 }
 
 /**
- * The schedule in which `dropped` storages are recomputed after the forward pass. A storage whose inputs were overwritten in the meantime cannot be: it is
- * kept, and removed from `dropped`.
- * @param fleeting dropped storages that, computed on the way to another, don't stay for their own use but are computed once more
+ * The schedule in which `dropped` storages are recomputed after the forward pass. A storage whose
+ * inputs were overwritten in the meantime cannot be: it is kept, and removed from `dropped`.
+ * @param fleeting dropped storages that, computed on the way to another, don't stay for their own
+ *   use but are computed once more
  */
 export function rematerialise(
   context: Context,
@@ -72,7 +74,10 @@ function attempt(
   const unchanged = (op: number): boolean =>
     program.ops[op]!.reads.every((r, k) => version[r] === saw[op]![k]);
 
-  /** Emits the ops that bring `storage` back, inputs first, with a stack of its own: chains are as deep as networks. */
+  /**
+   * Emits the ops that bring `storage` back, inputs first, with a stack of its own: chains are as
+   * deep as networks.
+   */
   const bringBack = (storage: number): { op: number } | null => {
     const stack = [storage];
     while (stack.length > 0) {

@@ -1,14 +1,18 @@
 /**
- * A schedule: what runs, in order, as the passes hand it to each other. An action runs an op (for the first time, or again) or moves a storage to the host or
- * back. Nothing says when memory is freed: a value is resident from the action that brings it (its birth) to the last action that needs it before the next
- * birth. So recomputing or fetching a value is all it takes to end its earlier residency. Pure; everything else in this folder builds on it.
+ * A schedule: what runs, in order, as the passes hand it to each other. An action runs an op (for
+ * the first time, or again) or moves a storage to the host or back. Nothing says when memory is
+ * freed: a value is resident from the action that brings it (its birth) to the last action that
+ * needs it before the next birth. So recomputing or fetching a value is all it takes to end its
+ * earlier residency. Pure; everything else in this folder builds on it.
  *
  *     birth        last read          birth (again, or in)      last read
  *     |-------------------|  not resident  |----------------------|
  */
 import { type Program, residentAtEntry } from "../graph/program.ts";
 
-/** `run`: op for the first time. `again`: recomputation. `out`, `in`: a copy to the host, and back. */
+/**
+ * `run`: op for the first time. `again`: recomputation. `out`, `in`: a copy to the host, and back.
+ */
 export interface Action {
   readonly kind: "run" | "again" | "out" | "in";
   /** Index of the op; -1 for copies. */
@@ -17,7 +21,10 @@ export interface Action {
   readonly storage: number;
 }
 
-/** One residency of a storage: positions in a schedule, `begin` inclusive, `end` exclusive, `begin <= end`; empty when it holds bytes at entry that nobody uses. */
+/**
+ * One residency of a storage: positions in a schedule, `begin` inclusive, `end` exclusive, `begin
+ * <= end`; empty when it holds bytes at entry that nobody uses.
+ */
 export interface Segment {
   readonly storage: number;
   readonly begin: number;
@@ -33,7 +40,10 @@ export interface Context {
   readonly program: Program;
   /** Per storage: holds bytes before the first op. */
   readonly resident: readonly boolean[];
-  /** Per storage: ops between which it must be resident whatever its uses say, as a half-open range of op indices; null for none. */
+  /**
+   * Per storage: ops between which it must be resident whatever its uses say, as a half-open range
+   * of op indices; null for none.
+   */
   readonly extended: readonly (readonly [number, number] | null)[];
 }
 
@@ -51,7 +61,10 @@ export function contextOf(program: Program): Context {
   };
 }
 
-/** The residencies a schedule implies, in no particular order. @throws nothing: reading what is not there shows in `verify`. */
+/**
+ * The residencies a schedule implies, in no particular order. @throws nothing: reading what is not
+ * there shows in `verify`.
+ */
 export function segmentsOf(
   { program, resident, extended }: Context,
   actions: readonly Action[],
@@ -104,7 +117,10 @@ export function segmentsOf(
   return segments;
 }
 
-/** Lets the residencies of a storage cover a range of ops: the first begins no later, the last ends no earlier, and there are no gaps between. */
+/**
+ * Lets the residencies of a storage cover a range of ops: the first begins no later, the last ends
+ * no earlier, and there are no gaps between.
+ */
 function widen(
   segments: Segment[],
   storage: number,

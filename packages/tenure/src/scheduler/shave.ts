@@ -1,6 +1,8 @@
 /**
- * Shaving peaks: where most memory is used, a value that waits for its next use is forgotten and computed again right before it, cheapest per byte first, again
- * and again until nothing helps (as XLA's rematerialization pass does). Works on any schedule without swaps, so it polishes what the other passes find. Pure.
+ * Shaving peaks: where most memory is used, a value that waits for its next use is forgotten and
+ * computed again right before it, cheapest per byte first, again and again until nothing helps (as
+ * XLA's rematerialization pass does). Works on any schedule without swaps, so it polishes what the
+ * other passes find. Pure.
  *
  *     a ------- a is not used here, memory peaks ------- a used          again: inputs of a are there, or are made again on the way
  *     a used |            not resident            | again a, used
@@ -20,7 +22,8 @@ interface Offer {
 }
 
 /**
- * Ever smaller schedules, by half a percent at least, the last the smallest; empty when nothing can be shaved.
+ * Ever smaller schedules, by half a percent at least, the last the smallest; empty when nothing can
+ * be shaved.
  * @param candidates storages that may be forgotten, each made whole by one op
  * @param producer for each storage the op that makes it, or -1
  * @param cost of running an op again
@@ -65,7 +68,10 @@ export function shave(
   return found;
 }
 
-/** The schedule without the recomputations that its peak does not ask for: greedy searches make some that later ones replace. Dearest first. */
+/**
+ * The schedule without the recomputations that its peak does not ask for: greedy searches make some
+ * that later ones replace. Dearest first.
+ */
 export function takeBack(
   context: Context,
   actions: readonly Action[],

@@ -1,8 +1,10 @@
 /**
- * Buffers that come and go: the placement for budgets that no set of buffers kept for the whole program meets. A slot is opened right before its first tenant
- * arrives and closed right behind its last, so what is resident is exactly what is live, and parameters that wait on the host make room for activations of any
- * size. It costs making buffers while the program runs, and waiting for the device to let the old ones go; so it is only used where that is cheaper than
- * computing or moving more. Pure.
+ * Buffers that come and go: the placement for budgets that no set of buffers kept for the whole
+ * program meets. A slot is opened right before its first tenant arrives and closed right behind its
+ * last, so what is resident is exactly what is live, and parameters that wait on the host make room
+ * for activations of any size. It costs making buffers while the program runs, and waiting for the
+ * device to let the old ones go; so it is only used where that is cheaper than computing or moving
+ * more. Pure.
  *
  *     slot 0   |== w ==|                         |== w ==|        closed while w is on the host
  *     slot 1            |######### a #########|                   in its place
@@ -13,7 +15,8 @@ import type { Item, Placed } from "./place.ts";
 export const openingSeconds = 1e-4;
 
 /**
- * A slot per residency, except that one follows another of equal size in the same slot when keeping it open in between fits into the budget.
+ * A slot per residency, except that one follows another of equal size in the same slot when keeping
+ * it open in between fits into the budget.
  * @param length positions of the schedule
  */
 export function placeSpans(
@@ -69,7 +72,10 @@ export function placeSpans(
   };
 }
 
-/** Most bytes of open slots: before the first step those that arrive, whether or not anybody needs them. */
+/**
+ * Most bytes of open slots: before the first step those that arrive, whether or not anybody needs
+ * them.
+ */
 function spanBytes(items: readonly Item[], curve: Float64Array): number {
   let most = 0;
   for (const { bytes, entry, resident } of items) if (entry || resident) most += bytes;

@@ -1,9 +1,12 @@
 /**
- * Swapping under a byte budget, after NNabla's SwapInOutScheduler: values leave for the host when the budget needs their room and come back before their next
- * use. A swap-out is only issued when the room was really needed (NNabla cancels it otherwise), right behind the value's last use; a value whose host copy is
- * still good is dropped without a transfer; what is never used again is freed on last use (preclear). Victims are those used farthest in the future, which on
- * chains is the least possible. Swap-ins move to earlier ops while their bytes and those of the window, measured in bytes of arrays, allow it; one that would
- * break the budget is stopped, and the plan made again without it. Pure.
+ * Swapping under a byte budget, after NNabla's SwapInOutScheduler: values leave for the host when
+ * the budget needs their room and come back before their next use. A swap-out is only issued when
+ * the room was really needed (NNabla cancels it otherwise), right behind the value's last use; a
+ * value whose host copy is still good is dropped without a transfer; what is never used again is
+ * freed on last use (preclear). Victims are those used farthest in the future, which on chains is
+ * the least possible. Swap-ins move to earlier ops while their bytes and those of the window,
+ * measured in bytes of arrays, allow it; one that would break the budget is stopped, and the plan
+ * made again without it. Pure.
  */
 import { BudgetError } from "./errors.ts";
 import { type Action, type Context, liveCurve, segmentsOf } from "./schedule.ts";
@@ -13,11 +16,17 @@ export interface SwapOptions {
   readonly budgetBytes: number;
   /** How far ahead of its use a value may be fetched, in bytes of arrays touched in between. */
   readonly prefetchBytes: number;
-  /** Drop the host copy when a value comes back: host memory holds one copy, and leaving again costs a transfer. */
+  /**
+   * Drop the host copy when a value comes back: host memory holds one copy, and leaving again costs
+   * a transfer.
+   */
   readonly saveHostMemory: boolean;
 }
 
-/** The schedule with copies to the host and back. @throws BudgetError naming the op that needs more than the budget */
+/**
+ * The schedule with copies to the host and back. @throws BudgetError naming the op that needs more
+ * than the budget
+ */
 export function insertSwaps(
   context: Context,
   actions: readonly Action[],
@@ -54,7 +63,10 @@ function demand(
     for (const s of writes) if (!reads.includes(s)) uses[s]!.push({ at, birth: true });
   });
   const next = new Int32Array(program.storages.length);
-  /** When the value in `s` is needed again: a position, n for the end of the program, Infinity for never. */
+  /**
+   * When the value in `s` is needed again: a position, n for the end of the program, Infinity for
+   * never.
+   */
   const nextNeed = (s: number): number => {
     const use = uses[s]![next[s]!];
     return use === undefined
@@ -205,7 +217,10 @@ function prefetch(
   return list;
 }
 
-/** Replaces swaps by recomputation where that is cheaper and the op's inputs are resident when the value has to be back. */
+/**
+ * Replaces swaps by recomputation where that is cheaper and the op's inputs are resident when the
+ * value has to be back.
+ */
 export function preferRecompute(
   context: Context,
   actions: readonly Action[],

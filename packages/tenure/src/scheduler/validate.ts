@@ -1,11 +1,15 @@
 /**
- * What a program from outside must satisfy before it is planned: every value is written before it is read, and nothing is too large for the device. The format
- * itself was checked by `programFromJSON`. Pure.
+ * What a program from outside must satisfy before it is planned: every value is written before it
+ * is read, and nothing is too large for the device. The format itself was checked by
+ * `programFromJSON`. Pure.
  */
 import { ArgumentError, OutOfMemoryError } from "../base/errors.ts";
 import type { Program } from "../graph/program.ts";
 
-/** @throws ArgumentError for a read that comes before every write, OutOfMemoryError for a storage over `maxStorageBytes` */
+/**
+ * @throws ArgumentError for a read that comes before every write, OutOfMemoryError for a storage
+ *   over `maxStorageBytes`
+ */
 export function validate({ storages, ops }: Program, maxStorageBytes: number): void {
   for (const { id, bytes } of storages) {
     if (!(Number.isSafeInteger(bytes) && bytes > 0))

@@ -1,14 +1,17 @@
 /**
- * The checker: executes a plan symbolically against the original program. It calls no planner helper: residency, versions and bytes are derived here again,
- * from the program and the list of steps alone. Every plan in every test goes through it.
+ * The checker: executes a plan symbolically against the original program. It calls no planner
+ * helper: residency, versions and bytes are derived here again, from the program and the list of
+ * steps alone. Every plan in every test goes through it.
  */
 import { internal } from "../base/errors.ts";
 import { residentAtEntry } from "../graph/program.ts";
 import type { Plan } from "./plan.ts";
 
 /**
- * Checks that every read finds the version the program would have seen, slots hold one value at a time, no dispatch binds one buffer under two names, host copies
- * are complete before they come back, resident bytes never exceed the budget, and what somebody owns is in place at the end. @throws Error (internal)
+ * Checks that every read finds the version the program would have seen, slots hold one value at a
+ * time, no dispatch binds one buffer under two names, host copies are complete before they come
+ * back, resident bytes never exceed the budget, and what somebody owns is in place at the end.
+ * @throws Error (internal)
  */
 export function verifyPlan({
   program,
@@ -76,7 +79,8 @@ export function verifyPlan({
   if (openBytes > budgetBytes) fail(`the slots are larger than the budget of ${budgetBytes} bytes`);
   storages.forEach((s, i) => {
     if (resident[i] !== true) return;
-    if (entrySlot[i] === -1 || entrySlot[i] === undefined) return; // nobody needs it: a read would notice
+    // nobody needs it: a read would notice
+    if (entrySlot[i] === -1 || entrySlot[i] === undefined) return;
     bytesIn(entrySlot[i], 0, i, `entry of ${s.id}`, initial(i));
   });
   slots.forEach(({ entry, late, bytes: size }, k) => {
@@ -124,7 +128,8 @@ export function verifyPlan({
           heldAt(slot, offset)!.value = made(i, w);
         } else bytesIn(slot, offset, w, label, made(i, w));
       });
-      // One buffer, one kind of access: what is written shares its buffer with nothing that is only read.
+      // One buffer, one kind of access: what is written shares its buffer with nothing that is only
+      // read.
       op.writes.forEach((w, k) => {
         op.reads.forEach((r, j) => {
           if (!op.writes.includes(r) && step.reads![j] === step.writes![k])

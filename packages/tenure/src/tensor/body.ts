@@ -1,6 +1,7 @@
 /**
- * The handle behind a `Tensor`: one reference on a storage, a layout over it, and one on the gradient record when it is differentiable. Made by run.ts,
- * wrapped by tensor.ts; a handle that is never wrapped must be `discard`ed.
+ * The handle behind a `Tensor`: one reference on a storage, a layout over it, and one on the
+ * gradient record when it is differentiable. Made by run.ts, wrapped by tensor.ts; a handle that is
+ * never wrapped must be `discard`ed.
  */
 import type { DType } from "../base/dtype.ts";
 import type { Layout } from "../base/layout.ts";
@@ -17,7 +18,10 @@ export class TensorHandle extends Handle implements Operand {
   readonly dtype: DType;
   /** Shared by all aliases of a differentiable value; null when no gradient is wanted. */
   gradient: Gradient | null;
-  /** Version of the storage at which `gradient` describes it: an in-place op through another alias leaves this one behind. */
+  /**
+   * Version of the storage at which `gradient` describes it: an in-place op through another alias
+   * leaves this one behind.
+   */
   version: number;
   name = "";
 

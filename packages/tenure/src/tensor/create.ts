@@ -1,6 +1,7 @@
 /**
- * Making tensors from host data, constants and random numbers. Results belong to the current scope like any other. The random generator is counter-based:
- * `manualSeed` sets the key, each call takes the next stream, so the same seed gives the same numbers on every adapter.
+ * Making tensors from host data, constants and random numbers. Results belong to the current scope
+ * like any other. The random generator is counter-based: `manualSeed` sets the key, each call takes
+ * the next stream, so the same seed gives the same numbers on every adapter.
  */
 import { type DType, checkDType, isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError } from "../base/errors.ts";
@@ -62,9 +63,10 @@ function finish(t: Tensor, options: CreateOptions | undefined): Tensor {
 }
 
 /**
- * A tensor from a number, nested arrays or a typed array, copied at once.
- * The dtype follows the data unless given: numbers are float32, booleans bool, integer arrays int32 or uint32.
- * @throws ShapeError for ragged arrays or a shape that does not fit, ArgumentError for data that holds no numbers
+ * A tensor from a number, nested arrays or a typed array, copied at once. The dtype follows the
+ * data unless given: numbers are float32, booleans bool, integer arrays int32 or uint32.
+ * @throws ShapeError for ragged arrays or a shape that does not fit, ArgumentError for data that
+ *   holds no numbers
  */
 export function tensor(data: TensorData, options?: TensorOptions): Tensor {
   checkCreate("tensor", options, tensorNames);
@@ -108,7 +110,10 @@ function checkGrad(op: string, dtype: DType, options: CreateOptions | undefined)
     throw new DTypeError(op, "a float dtype with requiresGrad", dtype, 'pass dtype: "float32"');
 }
 
-/** `start, start + step, …` below `end`; `arange(n)` counts from 0. int32 when all three are whole, else float32. */
+/**
+ * `start, start + step, …` below `end`; `arange(n)` counts from 0. int32 when all three are whole,
+ * else float32.
+ */
 export function arange(start: number, end?: number, step = 1, options?: CreateOptions): Tensor {
   const [from, to] = end === undefined ? [0, start] : [start, end];
   if (step === 0 || !Number.isFinite(step) || !Number.isFinite(from) || !Number.isFinite(to))
@@ -178,7 +183,10 @@ export function eye(n: number, m: number = n, options?: CreateOptions): Tensor {
   return finish(wrap(out!), options);
 }
 
-/** One-hot rows: [...] of class numbers → [..., classes]. A number out of range gives a row of zeros. */
+/**
+ * One-hot rows: [...] of class numbers → [..., classes]. A number out of range gives a row of
+ * zeros.
+ */
 export function oneHot(indices: Tensor, classes: number, options?: CreateOptions): Tensor {
   if (!Number.isInteger(classes) || classes < 1)
     throw new ArgumentError(
@@ -225,7 +233,10 @@ export function manualSeed(seed: number): void {
   generator.stream = 0;
 }
 
-/** Where the generator stands, to go back to by `restoreGenerator`: how a recomputed forward pass draws the same numbers. */
+/**
+ * Where the generator stands, to go back to by `restoreGenerator`: how a recomputed forward pass
+ * draws the same numbers.
+ */
 export function generatorState(): Readonly<typeof generator> {
   return { ...generator };
 }
@@ -308,7 +319,10 @@ export function randint(low: number, high: number, shape: Shape, options?: Creat
   return finish(wrap(out!), options);
 }
 
-/** Zeroes elements with probability `p` and scales the rest by 1/(1-p). The gradient sees the same mask. */
+/**
+ * Zeroes elements with probability `p` and scales the rest by 1/(1-p). The gradient sees the same
+ * mask.
+ */
 export function dropout(x: Tensor, p: number): Tensor {
   if (!(p >= 0 && p < 1))
     throw new ArgumentError(

@@ -1,6 +1,6 @@
 /**
- * Ops of users: a WGSL expression or kernel with a shape rule and a gradient, recorded, differentiated and owned like a built-in. Called by users and by
- * libraries on top.
+ * Ops of users: a WGSL expression or kernel with a shape rule and a gradient, recorded,
+ * differentiated and owned like a built-in. Called by users and by libraries on top.
  */
 import type { DType } from "../base/dtype.ts";
 import { f32Bits, fromBits } from "../base/bits.ts";
@@ -14,8 +14,9 @@ import { Tensor, call } from "./tensor.ts";
 /** What a user's kernel looks like: a whole shader for given shapes. */
 export interface CustomKernel {
   /**
-   * WGSL with entry point `main`. Storage buffers are `@group(0) @binding(0…)`: the inputs (`read`), then the output (`read_write`); params come after them as
-   * a uniform struct of 32-bit words. Every output element must be written; inputs are contiguous.
+   * WGSL with entry point `main`. Storage buffers are `@group(0) @binding(0…)`: the inputs
+   * (`read`), then the output (`read_write`); params come after them as a uniform struct of 32-bit
+   * words. Every output element must be written; inputs are contiguous.
    */
   readonly wgsl: string;
   /** At most 65535 in each dimension. */
@@ -29,15 +30,26 @@ export interface CustomOp {
   readonly doc?: string;
   /** Number of tensors it takes. */
   readonly inputs: number;
-  /** Number of plain numbers it takes with each call, after the tensors: uniforms, so changing them compiles nothing. */
+  /**
+   * Number of plain numbers it takes with each call, after the tensors: uniforms, so changing them
+   * compiles nothing.
+   */
   readonly scalars?: number;
-  /** Shape and dtype of the result; unless given, the first input's dtype and, for an expression, the shape all inputs broadcast to. */
+  /**
+   * Shape and dtype of the result; unless given, the first input's dtype and, for an expression,
+   * the shape all inputs broadcast to.
+   */
   infer?(inputs: readonly Meta[]): { readonly shape: Shape; readonly dtype: DType };
-  /** Elementwise: WGSL statements from `a0, a1, …` and scalars `s0, …` to `r0`. Inputs have the result's shape or broadcast to it. */
+  /**
+   * Elementwise: WGSL statements from `a0, a1, …` and scalars `s0, …` to `r0`. Inputs have the
+   * result's shape or broadcast to it.
+   */
   readonly expression?: string;
   /** Anything else. */
   kernel?(inputs: readonly Meta[], output: Meta): CustomKernel;
-  /** Gradients of the inputs (null for none), computed with tensors. Temporaries are freed for you. */
+  /**
+   * Gradients of the inputs (null for none), computed with tensors. Temporaries are freed for you.
+   */
   vjp?(context: {
     readonly grad: Tensor;
     readonly inputs: readonly Tensor[];
@@ -46,7 +58,9 @@ export interface CustomOp {
   }): readonly (Tensor | null)[];
 }
 
-/** Defines an op once; the result records it. @throws ArgumentError for a definition that can't work */
+/**
+ * Defines an op once; the result records it. @throws ArgumentError for a definition that can't work
+ */
 export function defineOp(spec: CustomOp): (...args: readonly (Tensor | number)[]) => Tensor {
   if (typeof spec !== "object" || (spec as unknown) === null)
     throw new ArgumentError(

@@ -1,6 +1,7 @@
 /**
- * How functions on tensors reach the runtime without importing the class: they check handles and run records here, and the class lends its constructor. Tensor
- * methods can then be written in other files. Called within this folder and by layers above; results belong to the current scope.
+ * How functions on tensors reach the runtime without importing the class: they check handles and
+ * run records here, and the class lends its constructor. Tensor methods can then be written in
+ * other files. Called within this folder and by layers above; results belong to the current scope.
  */
 import { ArgumentError, internal } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";
@@ -17,7 +18,10 @@ export const maker: { wrap: (handle: TensorHandle) => Tensor } = {
   },
 };
 
-/** The live handle behind a tensor. @throws DisposedError; ArgumentError for anything that is no tensor */
+/**
+ * The live handle behind a tensor. @throws DisposedError; ArgumentError for anything that is no
+ * tensor
+ */
 export function handleIn(op: string, t: Tensor): TensorHandle {
   const handle: Handle | undefined = handleOf(t);
   if (!(handle instanceof TensorHandle))

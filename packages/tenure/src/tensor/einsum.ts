@@ -1,6 +1,7 @@
 /**
- * Einstein sums of any number of tensors, two at a time from the left: diagonals and lone letters first, then one batched matrix product per pair. Transposes
- * are views. Called by users; results belong to the current scope, intermediates are freed here.
+ * Einstein sums of any number of tensors, two at a time from the left: diagonals and lone letters
+ * first, then one batched matrix product per pair. Transposes are views. Called by users; results
+ * belong to the current scope, intermediates are freed here.
  */
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import { formatShape, sizeOf } from "../base/shape.ts";
@@ -84,7 +85,10 @@ function parse(
   return { terms, output };
 }
 
-/** The diagonal of every letter that a tensor repeats: a view, apart from the copy that makes it contiguous. */
+/**
+ * The diagonal of every letter that a tensor repeats: a view, apart from the copy that makes it
+ * contiguous.
+ */
 function diagonal({ tensor, letters }: Named): Named {
   const twice = letters.findIndex((l, i) => letters.indexOf(l) !== i);
   if (twice === -1) return { tensor, letters };
@@ -109,7 +113,10 @@ function reduceTo({ tensor, letters }: Named, needed: ReadonlySet<string>): Name
     : { tensor: tensor.sum(gone), letters: letters.filter((l) => needed.has(l)) };
 }
 
-/** One batched product of two: letters in both and needed later are the batch, letters in both and not needed are summed over. */
+/**
+ * One batched product of two: letters in both and needed later are the batch, letters in both and
+ * not needed are summed over.
+ */
 function product(
   a: Named,
   b: Named,
@@ -136,8 +143,9 @@ function product(
 }
 
 /**
- * The sum of products that an equation names: "ij,jk->ik" is a matrix product, "bii->bi" a diagonal, "i,j->ij" an outer product. `...` stands for any leading
- * dimensions, which broadcast. Without "->", letters that occur once remain, in alphabetical order.
+ * The sum of products that an equation names: "ij,jk->ik" is a matrix product, "bii->bi" a
+ * diagonal, "i,j->ij" an outer product. `...` stands for any leading dimensions, which broadcast.
+ * Without "->", letters that occur once remain, in alphabetical order.
  */
 export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor {
   if (operands.length === 0) throw new ArgumentError("einsum", "at least one tensor", "none");

@@ -1,5 +1,6 @@
 /**
- * Host side of tensors: typed arrays to bytes and back, nested arrays, printing. Pure functions on host memory, called by creation and reads.
+ * Host side of tensors: typed arrays to bytes and back, nested arrays, printing. Pure functions on
+ * host memory, called by creation and reads.
  */
 import type { DType, HostArray } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
@@ -30,7 +31,10 @@ function outOfRange(op: string, dtype: DType, got: string): ArgumentError {
   );
 }
 
-/** The word that carries a number into a kernel. @throws ArgumentError for anything but a number, and for one that an integer dtype does not hold */
+/**
+ * The word that carries a number into a kernel. @throws ArgumentError for anything but a number,
+ * and for one that an integer dtype does not hold
+ */
 export function numberWord(op: string, value: number, dtype: DType): number {
   if (typeof (value as unknown) !== "number")
     throw new ArgumentError(op, "a number", describeValue(value), "pass a plain number");
@@ -127,7 +131,10 @@ function surelyFits(values: ArrayLike<number>, dtype: DType): boolean {
     : values instanceof Int32Array || values instanceof Int16Array || values instanceof Int8Array;
 }
 
-/** The device bytes of `values`, always a fresh copy, padded to 4 bytes. @throws ArgumentError for a number that an integer dtype does not hold */
+/**
+ * The device bytes of `values`, always a fresh copy, padded to 4 bytes. @throws ArgumentError for a
+ * number that an integer dtype does not hold
+ */
 export function encode(
   values: ArrayLike<number>,
   dtype: DType,
@@ -189,7 +196,8 @@ export function toHalf(value: number): number {
     m = Math.abs(value);
   if (Number.isNaN(value)) return 0x7e00;
   if (m >= 65520) return sign | 0x7c00;
-  if (m < 2 ** -14) return sign | roundEven(m * 2 ** 24); // subnormal; a carry becomes the smallest normal by itself
+  // subnormal; a carry becomes the smallest normal by itself
+  if (m < 2 ** -14) return sign | roundEven(m * 2 ** 24);
   const e = Math.floor(Math.log2(m)),
     exponent = m < 2 ** e ? e - 1 : m >= 2 ** (e + 1) ? e + 1 : e;
   return sign | (((exponent + 15) << 10) + roundEven((m / 2 ** exponent - 1) * 1024));

@@ -1,6 +1,7 @@
 /**
- * Joining, splitting, picking and reordering, named as in PyTorch. Splits are views; everything else is one dispatch or a few. Methods of `Tensor` and exports
- * of the package; results belong to the current scope, intermediates are freed here.
+ * Joining, splitting, picking and reordering, named as in PyTorch. Splits are views; everything
+ * else is one dispatch or a few. Methods of `Tensor` and exports of the package; results belong to
+ * the current scope, intermediates are freed here.
  */
 import { promote } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
@@ -23,7 +24,10 @@ export interface Sorted {
 /** Inputs of one dispatch: every device binds 8 buffers, one is the result. */
 const joined = 7;
 
-/** Tensors one after the other along an axis; mixed dtypes are promoted. @throws ShapeError when they differ elsewhere */
+/**
+ * Tensors one after the other along an axis; mixed dtypes are promoted. @throws ShapeError when
+ * they differ elsewhere
+ */
 export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
   I.checkSome("concat", tensors.length);
   const rank = handleIn("concat", tensors[0]!).layout.shape.length,
@@ -70,7 +74,10 @@ export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
   );
 }
 
-/** Views of `size` positions each (the last may be shorter), or of the sizes given, which must add up. */
+/**
+ * Views of `size` positions each (the last may be shorter), or of the sizes given, which must add
+ * up.
+ */
 export function split(x: Tensor, sizes: number | readonly number[], axis = 0): Tensor[] {
   const { shape } = handleIn("split", x).layout,
     at = normalizeAxis("split", axis, shape.length),
@@ -134,7 +141,10 @@ function checkIndex(op: string, indices: Tensor): void {
     throw new DTypeError(op, "int32 or uint32 indices", dtype, 'cast them with to("int32")');
 }
 
-/** Rows of the first axis by indices of any shape: x [V, ...], indices [...] → [...indices, ...rest]. */
+/**
+ * Rows of the first axis by indices of any shape: x [V, ...], indices [...] → [...indices,
+ * ...rest].
+ */
 export function index(x: Tensor, indices: Tensor): Tensor {
   checkIndex("index", indices);
   if (handleIn("index", x).layout.shape.length === 0)
@@ -157,7 +167,10 @@ export function indexSelect(x: Tensor, axis: number, indices: Tensor): Tensor {
   });
 }
 
-/** Rows of a table [V, D] by indices of any shape: [...indices, D]. The gradient adds up rows in a fixed order. */
+/**
+ * Rows of a table [V, D] by indices of any shape: [...indices, D]. The gradient adds up rows in a
+ * fixed order.
+ */
 export function embedding(indices: Tensor, weight: Tensor): Tensor {
   checkIndex("embedding", indices);
   if (handleIn("embedding", weight).layout.shape.length !== 2)
@@ -170,7 +183,10 @@ export function embedding(indices: Tensor, weight: Tensor): Tensor {
   return index(weight, indices);
 }
 
-/** `out[i][j] = x[i][indices[i][j]]` along the last axis of a matrix; likewise for any axis and rank. */
+/**
+ * `out[i][j] = x[i][indices[i][j]]` along the last axis of a matrix; likewise for any axis and
+ * rank.
+ */
 export function gather(x: Tensor, axis: number, indices: Tensor): Tensor {
   checkIndex("gather", indices);
   return apply(I.gather, [x, indices], {
@@ -178,7 +194,10 @@ export function gather(x: Tensor, axis: number, indices: Tensor): Tensor {
   });
 }
 
-/** x plus each element of `source` at its index along an axis. Equal indices add up in a fixed order. Indices may be smaller than source and x off the axis. */
+/**
+ * x plus each element of `source` at its index along an axis. Equal indices add up in a fixed
+ * order. Indices may be smaller than source and x off the axis.
+ */
 export function scatterAdd(x: Tensor, axis: number, indices: Tensor, source: Tensor): Tensor {
   checkIndex("scatterAdd", indices);
   const { shape } = handleIn("scatterAdd", x).layout,
@@ -230,7 +249,10 @@ export function argSort(x: Tensor, axis = -1, descending = false): Tensor {
   return scoped(() => I.orderOf(apply, x, { axis: at, descending }), "argSort");
 }
 
-/** Elements of an axis in order, and where they were. Stable; NaN counts as the largest value. The gradient goes back to where they were. */
+/**
+ * Elements of an axis in order, and where they were. Stable; NaN counts as the largest value. The
+ * gradient goes back to where they were.
+ */
 export function sort(x: Tensor, axis = -1, descending = false): Sorted {
   return scoped(() => {
     const indices = argSort(x, axis, descending);
@@ -268,7 +290,10 @@ export function flip(x: Tensor, axes: number | readonly number[]): Tensor {
   return scoped(() => list.reduce((t, axis) => apply(I.flip, [t], { axis }), x.alias()), "flip");
 }
 
-/** Elements moved on by `shifts` along axes, from the end back to the beginning. Without axes: of the flattened tensor. */
+/**
+ * Elements moved on by `shifts` along axes, from the end back to the beginning. Without axes: of
+ * the flattened tensor.
+ */
 export function roll(
   x: Tensor,
   shifts: number | readonly number[],
@@ -311,7 +336,9 @@ export function roll(
 
 // === Repeating ===
 
-/** The tensor `counts[i]` times along dimension i; counts beyond its rank add dimensions in front. */
+/**
+ * The tensor `counts[i]` times along dimension i; counts beyond its rank add dimensions in front.
+ */
 export function repeat(x: Tensor, counts: readonly number[]): Tensor {
   const { shape } = handleIn("repeat", x).layout;
   if (counts.length < shape.length || counts.some((n) => !Number.isInteger(n) || n < 0))

@@ -1,5 +1,6 @@
 /**
- * Random choices from the counter-based generator of create.ts: the same seed gives the same choices on every adapter. Results belong to the current scope.
+ * Random choices from the counter-based generator of create.ts: the same seed gives the same
+ * choices on every adapter. Results belong to the current scope.
  */
 import { isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError } from "../base/errors.ts";

@@ -1,6 +1,7 @@
 /**
- * The one door between tensors and the runtime: shapes are checked, outputs get virtual storages, the op is recorded, and a node is put on the tape. Called by
- * tensor.ts only. If anything is wrong it throws before anything was made. The handles it returns belong to the caller, unregistered.
+ * The one door between tensors and the runtime: shapes are checked, outputs get virtual storages,
+ * the op is recorded, and a node is put on the tape. Called by tensor.ts only. If anything is wrong
+ * it throws before anything was made. The handles it returns belong to the caller, unregistered.
  */
 import { type DType, dtypeBytes, isFloat } from "../base/dtype.ts";
 import { DTypeError, GradError, OutOfMemoryError, ShapeError } from "../base/errors.ts";
@@ -18,13 +19,19 @@ import { GradNode, Gradient, type Saved, castMode, gradMode } from "./tape.ts";
 
 const noWords: readonly number[] = [];
 
-/** Sees every op that computes, with its results, right after it was recorded. For anomaly detection; null costs nothing. */
+/**
+ * Sees every op that computes, with its results, right after it was recorded. For anomaly
+ * detection; null costs nothing.
+ */
 export const observer: {
   current:
     ((op: AnyOp, inputs: readonly TensorHandle[], outputs: readonly TensorHandle[]) => void) | null;
 } = { current: null };
 
-/** A virtual storage for `meta`. @throws OutOfMemoryError, DTypeError when the device could never hold it. */
+/**
+ * A virtual storage for `meta`. @throws OutOfMemoryError, DTypeError when the device could never
+ * hold it.
+ */
 export function allocate(op: string, { shape, dtype }: Meta, role: Role): Storage {
   const bytes = Math.max(4, Math.ceil((sizeOf(shape) * dtypeBytes(dtype)) / 4) * 4);
   const { device } = runtime;
@@ -138,7 +145,8 @@ function runKernel(
     for (const i of inplaceOf)
       if (i !== -1) redirectReads(inputs[i]!.storage, () => duplicate(inputs[i]!.storage));
   const operands = prepared(op, inputs);
-  const saved = wantsGrad ? saveInputs(op, inputs) : null; // before an in-place write moves the version on
+  // before an in-place write moves the version on
+  const saved = wantsGrad ? saveInputs(op, inputs) : null;
   const outputs = metas.map((meta, k): TensorHandle => {
     const storage = fresh[k] ?? null;
     if (storage !== null)
@@ -164,7 +172,8 @@ function runKernel(
     outputs[0]!.setGradient(gradient);
     const target = inplaceOf?.[0] ?? -1;
     if (target !== -1) inputs[target]!.storage.tapedVersion = inputs[target]!.storage.version;
-    if (target !== -1) inputs[target]!.setGradient(gradient); // the tensor is now the op's result, under this handle too
+    // the tensor is now the op's result, under this handle too
+    if (target !== -1) inputs[target]!.setGradient(gradient);
   }
   observer.current?.(op, inputs, outputs);
   if (runtime.flushEachOp && runtime.device !== null) flush();
@@ -219,7 +228,10 @@ function duplicate(storage: Storage): Storage {
   return copied;
 }
 
-/** Operands as the kernel needs them: contiguous where it says so, and apart from a target they overlap. */
+/**
+ * Operands as the kernel needs them: contiguous where it says so, and apart from a target they
+ * overlap.
+ */
 function prepared(
   op: AnyOp,
   inputs: readonly TensorHandle[],
@@ -369,7 +381,9 @@ export function uploadOp(op: string, meta: Meta, data: Uint8Array<ArrayBuffer>):
   return handle;
 }
 
-/** A handle on what was saved, for gradient rules. @throws GradError when it was overwritten since. */
+/**
+ * A handle on what was saved, for gradient rules. @throws GradError when it was overwritten since.
+ */
 export function restored(saved: Saved, gradient: Gradient | null, op: AnyOp): TensorHandle {
   if (saved.version !== saved.storage.version)
     throw new GradError(

@@ -1,6 +1,6 @@
 /**
- * Statistics, norms and small products composed from reductions: methods of `Tensor` and exports of the package. Intermediates are no larger than results;
- * results belong to the current scope.
+ * Statistics, norms and small products composed from reductions: methods of `Tensor` and exports of
+ * the package. Intermediates are no larger than results; results belong to the current scope.
  */
 import { f32Bits } from "../base/bits.ts";
 import { isFloat, promote } from "../base/dtype.ts";
@@ -58,7 +58,10 @@ export function std(x: Tensor, axes?: Axes, correction = 1, keepDims = false): T
   );
 }
 
-/** (Σ |x|^p)^(1/p) over axes; the largest or smallest magnitude for p = ±Infinity, the number of elements that are not 0 for p = 0. */
+/**
+ * (Σ |x|^p)^(1/p) over axes; the largest or smallest magnitude for p = ±Infinity, the number of
+ * elements that are not 0 for p = 0.
+ */
 export function norm(x: Tensor, p = 2, axes?: Axes, keepDims = false): Tensor {
   const { dtype } = handleIn("norm", x),
     list = axesOf("norm", x, axes);

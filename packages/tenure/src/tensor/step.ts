@@ -1,6 +1,6 @@
 /**
- * What layers above tensors may say to the recorder: which part of a training step ops belong to, that a step has ended, and how to take back one that never
- * ran. Called by nn, optim and autograd.
+ * What layers above tensors may say to the recorder: which part of a training step ops belong to,
+ * that a step has ended, and how to take back one that never ran. Called by nn, optim and autograd.
  */
 import type { Phase } from "../graph/program.ts";
 import { runtime } from "../runtime/execute.ts";
@@ -9,8 +9,9 @@ import { labels, program } from "../runtime/record.ts";
 export { stepEnded } from "../runtime/execute.ts";
 
 /**
- * Takes back what the host counts while it records (steps of optimizers, random streams) if that is discarded: because a scheduler's step failed, or was only
- * traced. Nothing else is ever discarded, so everywhere else this costs nothing.
+ * Takes back what the host counts while it records (steps of optimizers, random streams) if that is
+ * discarded: because a scheduler's step failed, or was only traced. Nothing else is ever discarded,
+ * so everywhere else this costs nothing.
  * @param remember called at once where it matters; returns what restores the state of now
  */
 export function whenDiscarded(remember: () => () => void): void {

@@ -1,7 +1,9 @@
 /**
- * The tape: what autograd remembers. A differentiable value has a `Gradient` record, shared by all its aliases; a result's record leads to the node of the op
- * that made it, the node to the records of its inputs. Nodes hold references on saved *storages*, never on handles, so closing a scope cannot break a backward
- * pass, and dropping the last handle of a result frees its whole graph at once. Written by run.ts, read by autograd/. Everything is reference-counted.
+ * The tape: what autograd remembers. A differentiable value has a `Gradient` record, shared by all
+ * its aliases; a result's record leads to the node of the op that made it, the node to the records
+ * of its inputs. Nodes hold references on saved *storages*, never on handles, so closing a scope
+ * cannot break a backward pass, and dropping the last handle of a result frees its whole graph at
+ * once. Written by run.ts, read by autograd/. Everything is reference-counted.
  */
 import type { DType } from "../base/dtype.ts";
 import type { Layout } from "../base/layout.ts";
@@ -11,7 +13,10 @@ import type { Storage } from "../runtime/storage.ts";
 /** Whether ops record nodes now. Changed only through noGrad and enableGrad. */
 export const gradMode = { enabled: true };
 
-/** Whether ops choose the dtype of their float inputs now. Changed only through autocast, and off in a backward pass. */
+/**
+ * Whether ops choose the dtype of their float inputs now. Changed only through autocast, and off in
+ * a backward pass.
+ */
 export const castMode = { enabled: false };
 
 /** A storage seen through a layout, kept alive by one reference. */
@@ -23,7 +28,10 @@ export interface Saved {
   readonly version: number;
 }
 
-/** Sees a gradient, and may return another of the same shape in its place. Typed by tensor.ts, which knows what it is called with. */
+/**
+ * Sees a gradient, and may return another of the same shape in its place. Typed by tensor.ts, which
+ * knows what it is called with.
+ */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the tape does not know Tensor
 export type GradientHook = (gradient: any) => any;
 

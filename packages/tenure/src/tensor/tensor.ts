@@ -1,6 +1,8 @@
 /**
- * `Tensor`: what users hold. An alias of a storage with its own handle; every op returns a fresh one, owned by the current scope or by whoever declares it with
- * `using`. Methods check and record, nothing runs until somebody reads. All tensors come from `wrap`, everything computed goes through `call`.
+ * `Tensor`: what users hold. An alias of a storage with its own handle; every op returns a fresh
+ * one, owned by the current scope or by whoever declares it with `using`. Methods check and record,
+ * nothing runs until somebody reads. All tensors come from `wrap`, everything computed goes through
+ * `call`.
  */
 import { f32Bits } from "../base/bits.ts";
 import {
@@ -41,7 +43,10 @@ type Axes = number | readonly number[] | null;
 
 /** Extra arguments of `backward`. */
 export interface BackwardOptions {
-  /** Keep what the graph saved, so that backward can run again. For second derivatives see `grad(fn, { createGraph: true })`. */
+  /**
+   * Keep what the graph saved, so that backward can run again. For second derivatives see `grad(fn,
+   * { createGraph: true })`.
+   */
   readonly retainGraph?: boolean;
 }
 
@@ -101,7 +106,10 @@ export class Tensor implements Disposable {
 
   // === Ownership ===
 
-  /** Another handle on the same storage, owned by the current scope. Differentiable identity is shared. */
+  /**
+   * Another handle on the same storage, owned by the current scope. Differentiable identity is
+   * shared.
+   */
   alias(): this {
     const h = live(this, "alias");
     const other = new TensorHandle(h.storage, h.layout, h.dtype, h.gradient);
@@ -110,7 +118,10 @@ export class Tensor implements Disposable {
     return wrap(other) as this;
   }
 
-  /** Ends this handle. The bytes go when no other handle, graph node or read needs them. A second call does nothing. */
+  /**
+   * Ends this handle. The bytes go when no other handle, graph node or read needs them. A second
+   * call does nothing.
+   */
   dispose(): void {
     this[HANDLE].dispose();
   }
@@ -147,9 +158,9 @@ export class Tensor implements Disposable {
   // === Reading ===
 
   /**
-   * The elements in row-major order. Pins the storage at once, so the tensor may be disposed right after the call.
-   * float16 comes back as Float32Array, bool as Uint8Array of 0 and 1.
-   * Rejects with DisposedError, or with the device's error.
+   * The elements in row-major order. Pins the storage at once, so the tensor may be disposed right
+   * after the call. float16 comes back as Float32Array, bool as Uint8Array of 0 and 1. Rejects with
+   * DisposedError, or with the device's error.
    */
   data(): Promise<HostArray> {
     return reading(this.#data());
@@ -213,7 +224,9 @@ export class Tensor implements Disposable {
   get requiresGrad(): boolean {
     return this[HANDLE].gradient !== null;
   }
-  /** Only leaves can be switched. @throws GradError for a computed tensor, DTypeError for integers */
+  /**
+   * Only leaves can be switched. @throws GradError for a computed tensor, DTypeError for integers
+   */
   set requiresGrad(wanted: boolean) {
     const h = live(this, "requiresGrad");
     if (typeof (wanted as unknown) !== "boolean")
@@ -244,7 +257,9 @@ export class Tensor implements Disposable {
   get hasGrad(): boolean {
     return this[HANDLE].gradient?.grad != null;
   }
-  /** A fresh alias of the accumulated gradient, owned by the current scope; null when there is none. */
+  /**
+   * A fresh alias of the accumulated gradient, owned by the current scope; null when there is none.
+   */
   get grad(): Tensor | null {
     const grad = live(this, "grad").gradient?.grad ?? null;
     if (grad === null) return null;
@@ -252,7 +267,10 @@ export class Tensor implements Disposable {
     handle.name = this.name === "" ? "" : `${this.name}.grad`;
     return wrap(handle);
   }
-  /** Replaces or (null) drops the accumulated gradient. The tensor keeps its own reference. A float16 tensor may have a float32 gradient. */
+  /**
+   * Replaces or (null) drops the accumulated gradient. The tensor keeps its own reference. A
+   * float16 tensor may have a float32 gradient.
+   */
   set grad(value: Tensor | null) {
     const h = live(this, "grad");
     if (h.gradient === null)
@@ -282,15 +300,19 @@ export class Tensor implements Disposable {
     });
   }
 
-  /** The same storage outside the graph: no gradient flows through the result. For leaving a dispose scope see `detachFromScope`. */
+  /**
+   * The same storage outside the graph: no gradient flows through the result. For leaving a dispose
+   * scope see `detachFromScope`.
+   */
   detach(): Tensor {
     const h = live(this, "detach");
     return wrap(new TensorHandle(h.storage, h.layout, h.dtype, null));
   }
 
   /**
-   * Calls `hook` with this tensor's gradient in every backward pass, once it is complete. What it returns takes the gradient's place; the gradient itself is
-   * freed afterwards, so keep an `alias()`. Disposing the result removes the hook.
+   * Calls `hook` with this tensor's gradient in every backward pass, once it is complete. What it
+   * returns takes the gradient's place; the gradient itself is freed afterwards, so keep an
+   * `alias()`. Disposing the result removes the hook.
    */
   registerHook(hook: (gradient: Tensor) => Tensor | undefined): Disposable {
     const { gradient } = live(this, "registerHook");
@@ -309,9 +331,11 @@ export class Tensor implements Disposable {
   }
 
   /**
-   * Accumulates the gradients of this tensor into every leaf with `requiresGrad` that it was computed from.
+   * Accumulates the gradients of this tensor into every leaf with `requiresGrad` that it was
+   * computed from.
    * @param gradient of the same shape; may be left out for a single element
-   * @throws GradError when there is no graph, or it was freed by an earlier backward without `retainGraph`
+   * @throws GradError when there is no graph, or it was freed by an earlier backward without
+   *   `retainGraph`
    */
   backward(gradient?: Tensor, options: BackwardOptions = {}): void {
     live(this, "backward");
@@ -682,7 +706,9 @@ export class Tensor implements Disposable {
     return unary(E.sqrt.inplace!, this);
   }
 
-  /** Another dtype. The same dtype gives an alias. NaN becomes 0 in integers, floats are truncated. */
+  /**
+   * Another dtype. The same dtype gives an alias. NaN becomes 0 in integers, floats are truncated.
+   */
   to(dtype: DType): Tensor {
     return dtype === live(this, "to").dtype
       ? this.alias()
@@ -872,7 +898,10 @@ export class Tensor implements Disposable {
   unbind(axis = 0): Tensor[] {
     return X.unbind(this, axis);
   }
-  /** Rows of the first axis by int32 or uint32 indices of any shape; negative ones count from the end, one out of range gives NaN. */
+  /**
+   * Rows of the first axis by int32 or uint32 indices of any shape; negative ones count from the
+   * end, one out of range gives NaN.
+   */
   index(indices: Tensor): Tensor {
     return X.index(this, indices);
   }
@@ -880,11 +909,17 @@ export class Tensor implements Disposable {
   indexSelect(axis: number, indices: Tensor): Tensor {
     return X.indexSelect(this, axis, indices);
   }
-  /** `out[i][j] = this[i][indices[i][j]]` along the last axis of a matrix; likewise for any axis and rank. */
+  /**
+   * `out[i][j] = this[i][indices[i][j]]` along the last axis of a matrix; likewise for any axis and
+   * rank.
+   */
   gather(axis: number, indices: Tensor): Tensor {
     return X.gather(this, axis, indices);
   }
-  /** Plus each element of `source` at its index along an axis; equal indices add up in a fixed order. */
+  /**
+   * Plus each element of `source` at its index along an axis; equal indices add up in a fixed
+   * order.
+   */
   scatterAdd(axis: number, indices: Tensor, source: Tensor): Tensor {
     return X.scatterAdd(this, axis, indices, source);
   }
@@ -904,11 +939,17 @@ export class Tensor implements Disposable {
   flip(...axes: readonly number[] | [readonly number[]]): Tensor {
     return X.flip(this, dims(axes));
   }
-  /** Elements moved on along axes, from the end back to the beginning. Without axes: of the flattened tensor. */
+  /**
+   * Elements moved on along axes, from the end back to the beginning. Without axes: of the
+   * flattened tensor.
+   */
   roll(shifts: number | readonly number[], axes?: number | readonly number[]): Tensor {
     return X.roll(this, shifts, axes);
   }
-  /** The tensor so many times along each dimension; more counts than dimensions add dimensions in front. */
+  /**
+   * The tensor so many times along each dimension; more counts than dimensions add dimensions in
+   * front.
+   */
   repeat(...counts: readonly number[] | [readonly number[]]): Tensor {
     return X.repeat(this, dims(counts));
   }
@@ -931,7 +972,10 @@ export class Tensor implements Disposable {
 
   // === Linear algebra ===
 
-  /** [..., M, K] × [..., K, N] → [..., M, N]; leading dimensions broadcast. A vector counts as one row on the left, one column on the right, which then goes away. */
+  /**
+   * [..., M, K] × [..., K, N] → [..., M, N]; leading dimensions broadcast. A vector counts as one
+   * row on the left, one column on the right, which then goes away.
+   */
   matmul(other: Tensor): Tensor {
     return live(this, "matmul").layout.shape.length > 1 &&
       live(other, "matmul").layout.shape.length > 1
@@ -963,7 +1007,10 @@ export class Tensor implements Disposable {
   }
 }
 
-/** The live handle behind a tensor. @throws DisposedError; ArgumentError for anything that is no tensor */
+/**
+ * The live handle behind a tensor. @throws DisposedError; ArgumentError for anything that is no
+ * tensor
+ */
 export function live(t: Tensor, op: string): TensorHandle {
   const handle: Handle | undefined = handleOf(t);
   if (!(handle instanceof TensorHandle))
@@ -979,8 +1026,9 @@ export function wrap(handle: TensorHandle): Tensor {
 maker.wrap = wrap;
 
 /**
- * @internal Lets a tensor that no scope owns stand for another storage, as a module does that changes the dtype of its parameters. Takes over `handle`; the old
- * one ends, but what was recorded with it keeps its meaning.
+ * @internal Lets a tensor that no scope owns stand for another storage, as a module does that
+ *   changes the dtype of its parameters. Takes over `handle`; the old one ends, but what was
+ *   recorded with it keeps its meaning.
  */
 export function replaceHandle(t: Tensor, handle: TensorHandle): void {
   const before = t[HANDLE];
@@ -1036,7 +1084,10 @@ function binary(op: OpDef, a: Tensor, b: TensorLike, inplace = false): Tensor {
   ]);
 }
 
-/** What an op with a number computes in: floats stay, integers stay with whole numbers, anything else becomes float32. @throws ArgumentError for a whole number that the integers do not hold */
+/**
+ * What an op with a number computes in: floats stay, integers stay with whole numbers, anything
+ * else becomes float32. @throws ArgumentError for a whole number that the integers do not hold
+ */
 export function scalarDType(op: AnyOp, dtype: DType, value: number): DType {
   if (typeof value !== "number")
     throw new ArgumentError(

@@ -1,6 +1,6 @@
 /**
- * What keeps a tensor's bytes alive besides its own handle: aliases, autograd, pending reads. Read through `memory.why(t)`; a walk over everything alive, for
- * debugging. Owns nothing.
+ * What keeps a tensor's bytes alive besides its own handle: aliases, autograd, pending reads. Read
+ * through `memory.why(t)`; a walk over everything alive, for debugging. Owns nothing.
  */
 import { type Reason, liveHandles, reasonSources } from "../ownership/evidence.ts";
 import type { Handle } from "../ownership/handle.ts";

@@ -1,5 +1,6 @@
 /**
- * detectAnomaly names the op that made the first NaN or infinity, forward and backward, and leaves nothing behind.
+ * detectAnomaly names the op that made the first NaN or infinity, forward and backward, and leaves
+ * nothing behind.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";

@@ -1,6 +1,8 @@
 /**
- * What every public function says of options it does not know, and every layer of arguments that are no tensors: a typed error that names the function, what it
- * expected, what came and what to do; never a TypeError from inside, never silence. Nothing is left behind. A new layer or loss without a row fails.
+ * What every public function says of options it does not know, and every layer of arguments that
+ * are no tensors: a typed error that names the function, what it expected, what came and what to
+ * do; never a TypeError from inside, never silence. Nothing is left behind. A new layer or loss
+ * without a row fails.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";

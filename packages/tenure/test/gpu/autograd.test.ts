@@ -1,6 +1,6 @@
 /**
- * Autograd: how long graphs live and what frees them, accumulation, modes, functional gradients, depth, sharing. Values of single gradients are in
- * ops/gradients.test.ts.
+ * Autograd: how long graphs live and what frees them, accumulation, modes, functional gradients,
+ * depth, sharing. Values of single gradients are in ops/gradients.test.ts.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";

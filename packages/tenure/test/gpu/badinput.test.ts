@@ -1,6 +1,6 @@
 /**
- * What users get wrong: misspelt options, arguments of another kind, numbers out of range. Each is refused with a typed error that says what to do, and nothing
- * is made, leaked or changed.
+ * What users get wrong: misspelt options, arguments of another kind, numbers out of range. Each is
+ * refused with a typed error that says what to do, and nothing is made, leaked or changed.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";

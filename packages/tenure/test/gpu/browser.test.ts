@@ -1,5 +1,6 @@
 /**
- * The same sources in a browser: bundled untouched (native `using`), a network trains in headless Chromium on `navigator.gpu`, and nothing leaks.
+ * The same sources in a browser: bundled untouched (native `using`), a network trains in headless
+ * Chromium on `navigator.gpu`, and nothing leaks.
  */
 import { build } from "esbuild";
 import { launchChromium, servePages } from "tenure-software-gpu/chromium";

@@ -1,5 +1,6 @@
 /**
- * Checkpointed functions, gradient hooks and ops of users: same gradients as without, nothing kept, nothing leaked.
+ * Checkpointed functions, gradient hooks and ops of users: same gradients as without, nothing kept,
+ * nothing leaked.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";

@@ -1,6 +1,7 @@
 /**
- * When the device refuses a flush, or a program cannot be compiled or allocated, everything that flush should have written says so at every later use, until it
- * is overwritten whole; everything else goes on. Nothing is ever silently wrong.
+ * When the device refuses a flush, or a program cannot be compiled or allocated, everything that
+ * flush should have written says so at every later use, until it is overwritten whole; everything
+ * else goes on. Nothing is ever silently wrong.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -35,7 +36,8 @@ test("a shader that does not compile fails its flush, now and later", () =>
     await rejects(() => b.data(), DeviceError, /^fill\+bad: expected a valid command/);
     await rejects(() => b.data(), DeviceError, /^fill\+bad: /);
     await rejects(() => b.add(1), DeviceError, /^fill\+bad: /);
-    await rejects(() => beside.data(), DeviceError, /^fill\+bad: /); // same submit: it was not computed
+    // same submit: it was not computed
+    await rejects(() => beside.data(), DeviceError, /^fill\+bad: /);
     assert.equal(await before.toArray(), [5, 5, 5]);
     assert.equal(await ones([3]).mul(2).toArray(), [2, 2, 2]);
     assert.ok(takeDeviceErrors().length > 0);
@@ -111,7 +113,8 @@ test("one failed allocation fails one flush; its buffer is never lent again", ()
     }
     assert.is(outcomes[0] === "1", false);
     assert.equal(outcomes.slice(1), ["1", "1"]);
-    assert.ok(memory.stats().deviceBytes <= bytes + size + 2 * size); // the tensor and its staging, not the failed one
+    // the tensor and its staging, not the failed one
+    assert.ok(memory.stats().deviceBytes <= bytes + size + 2 * size);
     takeDeviceErrors();
   }));
 

@@ -1,6 +1,7 @@
 /**
- * Ops joined into kernels against the same ops one by one: random graphs with their gradients, training steps, how many kernels run, what a repeated step
- * creates, who is named when one of several joined ops fails, and the text of the kernels.
+ * Ops joined into kernels against the same ops one by one: random graphs with their gradients,
+ * training steps, how many kernels run, what a repeated step creates, who is named when one of
+ * several joined ops fails, and the text of the kernels.
  */
 import fc from "fast-check";
 import { suite } from "uvu";
@@ -64,7 +65,8 @@ const bits = (list: readonly Float32Array[]): string =>
 // === Training steps ===
 
 /** Dispatches a step may take at most, of how many apart: what is joined today. */
-const steps: Readonly<Record<string, number>> = { MLP: 39, CNN: 33, ResNet: 67, GPT: 76 }; // of 58, 42, 90, 101
+// of 58, 42, 90, 101
+const steps: Readonly<Record<string, number>> = { MLP: 39, CNN: 33, ResNet: 67, GPT: 76 };
 
 for (const name of Object.keys(steps)) {
   test(`${name}: a step has the same bits in fewer kernels, and creates nothing when it is run again`, async () => {
@@ -110,7 +112,10 @@ for (const name of Object.keys(steps)) {
 
 type Node = readonly [kind: number, a: number, b: number];
 
-/** Builds a graph from numbers, all values [4, 6] or what reductions leave. @returns the loss and the last value */
+/**
+ * Builds a graph from numbers, all values [4, 6] or what reductions leave. @returns the loss and
+ * the last value
+ */
 function build(nodes: readonly Node[], x: Tensor, w: Tensor, row: Tensor): Tensor {
   const live: Tensor[] = [x, x.mul(row)];
   const pick = (k: number): Tensor => live[live.length - 1 - (k % Math.min(live.length, 4))]!;

@@ -1,5 +1,6 @@
 /**
- * Layers and losses against plain references with their gradients, and modules as owners: names, modes, saving and loading, and who frees what.
+ * Layers and losses against plain references with their gradients, and modules as owners: names,
+ * modes, saving and loading, and who frees what.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";

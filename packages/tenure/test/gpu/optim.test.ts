@@ -1,6 +1,7 @@
 /**
- * Optimizers as part of training: ten steps against plain arithmetic, stopping and going on bit by bit, whom parameters and state belong to, tied weights,
- * and what is refused. The formulas of every rule are in optim/rules.test.ts.
+ * Optimizers as part of training: ten steps against plain arithmetic, stopping and going on bit by
+ * bit, whom parameters and state belong to, tied weights, and what is refused. The formulas of
+ * every rule are in optim/rules.test.ts.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";

@@ -1,6 +1,7 @@
 /**
- * Mixed precision: autocast, float16 modules with float32 masters, loss scaling. What computes in float16 runs where the adapter has shader-f16 and must be
- * refused where it has not; loss scaling is checked in float32 everywhere.
+ * Mixed precision: autocast, float16 modules with float32 masters, loss scaling. What computes in
+ * float16 runs where the adapter has shader-f16 and must be refused where it has not; loss scaling
+ * is checked in float32 everywhere.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -210,7 +211,8 @@ either(
   async () => {
     manualSeed(5);
     using model = network();
-    using optimizer = new AdamW(model.parameters(), { lr: 0.01 }); // before: it works on the same tensors
+    // before: it works on the same tensors
+    using optimizer = new AdamW(model.parameters(), { lr: 0.01 });
     using scaler = new GradScaler({ initialScale: 2 ** 30 }); // overflows at first
     assert.is(model.half(), model);
     assert.ok(model.parameters().every((p) => p.dtype === "float16" && p.requiresGrad && p.isLeaf));

@@ -1,7 +1,8 @@
 // node: --expose-gc
 /**
- * The device's life: what init takes and refuses, the null device, shutting down and starting again, pool and staging rings, and that a process ends by
- * itself whatever its user does. In a process of its own, since it takes the device away.
+ * The device's life: what init takes and refuses, the null device, shutting down and starting
+ * again, pool and staging rings, and that a process ends by itself whatever its user does. In a
+ * process of its own, since it takes the device away.
  */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";

@@ -1,6 +1,7 @@
 /**
- * Random programs against a plain model: ops, aliases, views, in-place writes, reads and disposals in any order must give the same bits as arrays in
- * JavaScript, whether every op is flushed alone or the program is planned as a whole. Arithmetic is on small integers, so it is exact.
+ * Random programs against a plain model: ops, aliases, views, in-place writes, reads and disposals
+ * in any order must give the same bits as arrays in JavaScript, whether every op is flushed alone
+ * or the program is planned as a whole. Arithmetic is on small integers, so it is exact.
  */
 import fc from "fast-check";
 import { suite } from "uvu";
@@ -83,7 +84,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("tick" as const, "sync" as const) }) },
 );
 
-/** An array in JavaScript with strides over shared elements: what a tensor ought to be. All are [2,2], or [1,2] for a row. */
+/**
+ * An array in JavaScript with strides over shared elements: what a tensor ought to be. All are
+ * [2,2], or [1,2] for a row.
+ */
 interface Model {
   readonly bytes: Float32Array;
   readonly offset: number;
@@ -105,7 +109,10 @@ const spread = (m: Model, i: number): number => get(m, m.rows === 1 ? i % 2 : i)
 /** Keeps numbers small enough to be exact for ever. */
 const wrap = (v: number): number => (Math.abs(v) > 4096 ? 0 : v);
 
-/** Runs a program on tensors and on the model at once. @returns what all reads gave and what they should have */
+/**
+ * Runs a program on tensors and on the model at once. @returns what all reads gave and what they
+ * should have
+ */
 async function run(steps: readonly Step[]): Promise<{ got: number[][]; want: number[][] }> {
   const scope = newDisposeScope({ name: "program", root: true });
   const live: { t: Tensor; m: Model }[] = [],

@@ -1,6 +1,7 @@
 /**
- * The recorded program at work: what runs and what does not, when it is flushed, which plans are found again, what a training loop creates and keeps, and
- * what an error in a flush does to the others.
+ * The recorded program at work: what runs and what does not, when it is flushed, which plans are
+ * found again, what a training loop creates and keeps, and what an error in a flush does to the
+ * others.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -319,7 +320,8 @@ test("what is freed is reused: a loop over one shape holds one set of buffers", 
     for (let i = 0; i < 20; i++) await once();
   });
   assert.is(later.buffers, 0);
-  assert.ok(memory.stats().deviceBytes <= device); // less, when what others left was trimmed meanwhile
+  // less, when what others left was trimmed meanwhile
+  assert.ok(memory.stats().deviceBytes <= device);
 });
 
 test("inside a flush, values that do not live at the same time share memory", async () => {

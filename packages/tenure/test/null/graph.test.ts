@@ -1,5 +1,6 @@
 /**
- * The IR: reading and writing program JSON, what a reader refuses, which storages are there at the start, the printed form, and program signatures.
+ * The IR: reading and writing program JSON, what a reader refuses, which storages are there at the
+ * start, the printed form, and program signatures.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";

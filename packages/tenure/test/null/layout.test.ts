@@ -1,5 +1,6 @@
 /**
- * Layouts as pure arithmetic: every view is compared with the list of storage positions it must visit, on random chains of views.
+ * Layouts as pure arithmetic: every view is compared with the list of storage positions it must
+ * visit, on random chains of views.
  */
 import fc from "fast-check";
 import { suite } from "uvu";

@@ -1,7 +1,8 @@
 // node: --expose-gc
 /**
- * Mixed precision without a GPU: which dtypes autocast, float16 modules and their optimizers record, what state they keep, and that nothing leaks. The null
- * device has every feature, since it computes nothing.
+ * Mixed precision without a GPU: which dtypes autocast, float16 modules and their optimizers
+ * record, what state they keep, and that nothing leaks. The null device has every feature, since it
+ * computes nothing.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";

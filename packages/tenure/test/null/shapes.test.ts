@@ -1,5 +1,6 @@
 /**
- * Shape and dtype rules as pure functions: broadcasting, axes, promotion, and the numbers that host and device exchange.
+ * Shape and dtype rules as pure functions: broadcasting, axes, promotion, and the numbers that host
+ * and device exchange.
  */
 import fc from "fast-check";
 import { suite } from "uvu";

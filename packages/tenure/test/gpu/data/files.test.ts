@@ -1,5 +1,6 @@
 /**
- * Files: safetensors built byte by byte as PyTorch writes them, and hostile ones; npy and npz as NumPy writes them, and damaged ones.
+ * Files: safetensors built byte by byte as PyTorch writes them, and hostile ones; npy and npz as
+ * NumPy writes them, and damaged ones.
  */
 import { deflateRawSync } from "node:zlib";
 import { suite } from "uvu";

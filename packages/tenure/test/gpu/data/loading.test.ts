@@ -1,5 +1,6 @@
 /**
- * Loaders that load ahead, datasets of single samples, and checkpoints: what a training run needs to go on exactly where it was.
+ * Loaders that load ahead, datasets of single samples, and checkpoints: what a training run needs
+ * to go on exactly where it was.
  */
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -71,7 +72,8 @@ for (const ahead of [false, true]) {
     assertNoLeaks(async () => {
       const make = (seed: number): DataLoader<{ readonly x: Tensor; readonly y: Tensor }> =>
         new DataLoader(dataset(10), { batchSize: 3, shuffle: true, seed });
-      // Saved after every batch of two epochs of four: what follows is what the loop itself saw next.
+      // Saved after every batch of two epochs of four: what follows is what the loop itself saw
+      // next.
       using loader = make(5);
       const seen: number[][] = [],
         states: string[] = [JSON.stringify(loader.stateDict())];

@@ -1,5 +1,6 @@
 /**
- * Two archives as NumPy 2.4 wrote them, base64: what the readers of npy and npz are tested on. Tests only.
+ * Two archives as NumPy 2.4 wrote them, base64: what the readers of npy and npz are tested on.
+ * Tests only.
  */
 
 /** `np.savez_compressed` of arrays of many dtypes; the values stand in the test. */

@@ -1,5 +1,6 @@
 /**
- * float16 kernels on Dawn's null backend, which has shader-f16 and compiles and validates WGSL but computes nothing: software adapters here lack the feature.
+ * float16 kernels on Dawn's null backend, which has shader-f16 and compiles and validates WGSL but
+ * computes nothing: software adapters here lack the feature.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -62,7 +63,10 @@ const device = await adapter.requestDevice({ requiredFeatures: ["shader-f16"] })
 
 const h = (shape: readonly number[]): ReturnType<typeof view> => view(shape, "float16");
 
-/** Moving, sorting, accumulating and normalising, in sizes that take four elements at a time and in sizes that don't. */
+/**
+ * Moving, sorting, accumulating and normalising, in sizes that take four elements at a time and in
+ * sizes that don't.
+ */
 function moving(caps: DeviceCaps): Kernel[] {
   const i = (shape: readonly number[]): ReturnType<typeof view> => view(shape, "int32");
   return [

@@ -1,6 +1,7 @@
 /**
- * Runs one Kernel on raw WebGPU: no runtime in between, so a wrong answer is the generator's. Outputs are filled with NaN beforehand, buffers are
- * exactly as long as their data, and any validation error fails the run. Tests only.
+ * Runs one Kernel on raw WebGPU: no runtime in between, so a wrong answer is the generator's.
+ * Outputs are filled with NaN beforehand, buffers are exactly as long as their data, and any
+ * validation error fails the run. Tests only.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
@@ -209,8 +210,10 @@ export function dispatch(gpu: Gpu, kernel: Kernel, group: GPUBindGroup, times = 
 }
 
 /**
- * Runs a kernel. `buffers` has one entry per binding: data to upload, or a dtype and length to be filled with NaN (or 0xffffffff for integers).
- * @returns the contents of the bindings named in `read` (default: every read_write binding), in order.
+ * Runs a kernel. `buffers` has one entry per binding: data to upload, or a dtype and length to be
+ * filled with NaN (or 0xffffffff for integers).
+ * @returns the contents of the bindings named in `read` (default: every read_write binding), in
+ *   order.
  */
 export async function run(
   kernel: Kernel,
@@ -294,7 +297,10 @@ export function elements(data: ArrayLike<number>, l: Layout): number[] {
   return out;
 }
 
-/** Fails unless every element is within `rel·|want| + abs`, NaN matching NaN and infinities themselves. */
+/**
+ * Fails unless every element is within `rel·|want| + abs`, NaN matching NaN and infinities
+ * themselves.
+ */
 export function close(
   got: ArrayLike<number>,
   want: ArrayLike<number>,

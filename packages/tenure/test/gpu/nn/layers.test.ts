@@ -1,6 +1,7 @@
 /**
- * Layers against plain float64 references and PyTorch's documented formulas and parameter names: normalisation with its running statistics, embedding,
- * activations, containers, initial values, summaries. Every module is checked for leaks.
+ * Layers against plain float64 references and PyTorch's documented formulas and parameter names:
+ * normalisation with its running statistics, embedding, activations, containers, initial values,
+ * summaries. Every module is checked for leaks.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -27,7 +28,9 @@ const test = suite("layers");
 
 const sum = (v: readonly number[]): number => v.reduce((x, y) => x + y, 0);
 const values = async (t: Tensor): Promise<number[]> => [...(await t.data())];
-/** Runs `fn` with a module, in a scope, and checks that only the module stays, until it is disposed. */
+/**
+ * Runs `fn` with a module, in a scope, and checks that only the module stays, until it is disposed.
+ */
 function withModule<M extends Disposable>(
   make: () => M,
   fn: (module: M) => Promise<void> | void,

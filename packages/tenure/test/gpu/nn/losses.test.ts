@@ -1,5 +1,6 @@
 /**
- * Losses against PyTorch's documented formulas in float64: every option, their gradients, and who owns class weights.
+ * Losses against PyTorch's documented formulas in float64: every option, their gradients, and who
+ * owns class weights.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";

@@ -1,5 +1,6 @@
 /**
- * Recurrent layers and transformers against plain float64 references written from PyTorch's documented formulas, with PyTorch's parameter names and shapes.
+ * Recurrent layers and transformers against plain float64 references written from PyTorch's
+ * documented formulas, with PyTorch's parameter names and shapes.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -446,7 +447,8 @@ test("attention: masks of all kinds", () =>
           ),
         ),
       );
-      await assertClose(attention.call(tq, tq, tq, { causal: true }), self, 1e-5); // one product for the three projections
+      // one product for the three projections
+      await assertClose(attention.call(tq, tq, tq, { causal: true }), self, 1e-5);
       await assertClose(
         attention.call(tq.select(1, 0), tk.select(1, 0), tv.select(1, 0)),
         attend(w, sampleOf(q, L, 0), sampleOf(k, S, 0), sampleOf(v, S, 0), HEADS, none).flat(),

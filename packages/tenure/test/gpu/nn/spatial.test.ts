@@ -1,5 +1,6 @@
 /**
- * Layers over space against float64 loops written from PyTorch's documented formulas, and their gradients.
+ * Layers over space against float64 loops written from PyTorch's documented formulas, and their
+ * gradients.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -281,7 +282,8 @@ test("pooling", async () => {
 });
 
 test("pooling past the end, and where the maxima were", async () => {
-  // torch: x = 0 … 4 with kernel 2, stride 2: floor gives [1, 3], ceil adds the lone 4; the mean of the last window has one element to count.
+  // torch: x = 0 … 4 with kernel 2, stride 2: floor gives [1, 3], ceil adds the lone 4; the mean of
+  // the last window has one element to count.
   await check(
     () => new MaxPool1d(2, { ceilMode: true }),
     [1, 1, 5],

@@ -1,5 +1,6 @@
 /**
- * In-place ops and views: a tensor may be its own operand, under any view; all views of a storage see a change; what cannot be meant is refused.
+ * In-place ops and views: a tensor may be its own operand, under any view; all views of a storage
+ * see a change; what cannot be meant is refused.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";

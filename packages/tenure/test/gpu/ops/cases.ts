@@ -1,6 +1,7 @@
 /**
- * What every op of the registry is tested on: inputs, attributes, and the result a plain reference gives. `casesOf` knows an op by its name only, so an op
- * that is added without a case here fails the tests. Pure host code.
+ * What every op of the registry is tested on: inputs, attributes, and the result a plain reference
+ * gives. `casesOf` knows an op by its name only, so an op that is added without a case here fails
+ * the tests. Pure host code.
  */
 import { type DType, isFloat, promote } from "../../../src/base/dtype.ts";
 import { sameShape } from "../../../src/base/shape.ts";
@@ -134,13 +135,19 @@ function mixed(dtype: DType, seed: number): number[] {
   return [...specials(dtype), ...samples(dtype, 15, seed)];
 }
 
-/** A list as a matrix of three columns: what a view of it looks like. The last one or two random numbers may fall off. */
+/**
+ * A list as a matrix of three columns: what a view of it looks like. The last one or two random
+ * numbers may fall off.
+ */
 function matrix(values: readonly number[], dtype: DType): Host {
   const rows = Math.floor(values.length / 3);
   return host([rows, 3], values.slice(0, 3 * rows), dtype);
 }
 
-/** Floats go through a strided view, everything else lies flat. `thorough`: every kind of view and size; the generator of kernels is the same for all ops, so one is enough. */
+/**
+ * Floats go through a strided view, everything else lies flat. `thorough`: every kind of view and
+ * size; the generator of kernels is the same for all ops, so one is enough.
+ */
 function unaryCases(ref: Reference, inplace: boolean, thorough: boolean): Case[] {
   const cases: Case[] = [];
   for (const dtype of inplace
@@ -658,7 +665,9 @@ const convs: readonly { x: readonly number[]; w: readonly number[]; window: Wind
   },
 ];
 
-/** Calls `visit` for every product of the convolution: flat positions of input, weight and output. */
+/**
+ * Calls `visit` for every product of the convolution: flat positions of input, weight and output.
+ */
 function convolve(
   x: readonly number[],
   w: readonly number[],
@@ -1608,7 +1617,10 @@ const smallConv: Readonly<
   },
 };
 
-/** The gradient checks of a differentiable op, or undefined when nobody wrote any. In-place twins share those of their base. */
+/**
+ * The gradient checks of a differentiable op, or undefined when nobody wrote any. In-place twins
+ * share those of their base.
+ */
 export function gradCasesOf(name: string): readonly GradCase[] | undefined {
   if (otherGrads[name] !== undefined) return otherGrads[name]();
   if (moreGrads[name] !== undefined) return moreGrads[name]();

@@ -1,5 +1,6 @@
 /**
- * The elementwise ops in float64 and integer JavaScript: what every one of them must compute, and on which arguments. A table for the op tests.
+ * The elementwise ops in float64 and integer JavaScript: what every one of them must compute, and
+ * on which arguments. A table for the op tests.
  */
 import type { DType } from "../../../src/base/dtype.ts";
 import { numbers } from "../../helpers.ts";
@@ -10,7 +11,10 @@ export interface Reference {
   readonly float: (...x: number[]) => number;
   readonly int?: (...x: number[]) => number;
   readonly uint?: (...x: number[]) => number;
-  /** `same`: the dtype arithmetic gives. `float`: always a float. `bool`: a truth value computed in the promoted type. `truth`: of the operands as truth values. */
+  /**
+   * `same`: the dtype arithmetic gives. `float`: always a float. `bool`: a truth value computed in
+   * the promoted type. `truth`: of the operands as truth values.
+   */
   readonly kind: "same" | "float" | "bool" | "truth";
   /** Relative tolerance; 0 compares exactly. */
   readonly rel?: number;
@@ -147,7 +151,8 @@ export const unary: Readonly<Record<string, Reference>> = {
     smooth: true,
   },
   reciprocal: { kind: "float", float: (x) => 1 / x, rel: 1e-5, range: [[0.5, 2]], smooth: true },
-  sin: { kind: "float", float: Math.sin, abs: 5e-4, without: large, smooth: true }, // WGSL bounds the error to 2^-11, within [-π, π] only
+  // WGSL bounds the error to 2^-11, within [-π, π] only
+  sin: { kind: "float", float: Math.sin, abs: 5e-4, without: large, smooth: true },
   cos: { kind: "float", float: Math.cos, abs: 5e-4, without: large, smooth: true },
   tanh: { kind: "float", float: Math.tanh, abs: 1e-5, smooth: true },
   sigmoid: { kind: "float", float: (x) => 1 / (1 + Math.exp(-x)), rel: 3e-5, smooth: true },

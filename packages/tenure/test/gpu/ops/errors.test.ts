@@ -1,5 +1,6 @@
 /**
- * Bad shapes, dtypes and arguments: a typed error that names the op, what it expected, what it got and what to do, thrown at once, with nothing left behind.
+ * Bad shapes, dtypes and arguments: a typed error that names the op, what it expected, what it got
+ * and what to do, thrown at once, with nothing left behind.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -37,7 +38,10 @@ const f = (...shape: number[]): Tensor => zeros(shape);
 const i = (...shape: number[]): Tensor => zeros(shape, { dtype: "int32" });
 const b = (...shape: number[]): Tensor => zeros(shape, { dtype: "bool" });
 
-/** What is wrong, the error it must be, and what the text must say: op, expectation, what came, remedy. */
+/**
+ * What is wrong, the error it must be, and what the text must say: op, expectation, what came,
+ * remedy.
+ */
 const table: readonly (readonly [string, () => unknown, ErrorType, RegExp])[] = [
   [
     "add",

@@ -1,6 +1,7 @@
 /**
- * The functions composed from ops, with TF.js on the CPU as the oracle for values and gradients where it has them, and plain JavaScript where it has not.
- * Both sides compute in float32: tolerances are 1e-4 of the largest sums, exact for what only moves elements.
+ * The functions composed from ops, with TF.js on the CPU as the oracle for values and gradients
+ * where it has them, and plain JavaScript where it has not. Both sides compute in float32:
+ * tolerances are 1e-4 of the largest sums, exact for what only moves elements.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -809,7 +810,8 @@ test("random choices: the same for the same seed, and fair", async () => {
 test("topK agrees with the stable sort, however it picks, and its gradient goes back to what was picked", async () => {
   await scopedAsync(async () => {
     const n = 30_000,
-      values = numbers(2 * n, 77, -50, 50).map((v, i) => (i === 12_345 ? NaN : Math.round(v))); // many ties
+      // many ties
+      values = numbers(2 * n, 77, -50, 50).map((v, i) => (i === 12_345 ? NaN : Math.round(v)));
     const x = tensor(values, { shape: [2, n] });
     for (const [k, largest] of [
       [1, true],

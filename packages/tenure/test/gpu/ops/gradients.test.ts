@@ -1,6 +1,7 @@
 /**
- * The gradient of every differentiable op against finite differences: plain, through views that are not contiguous, in place, and once more for second
- * derivatives. A differentiable op without a case fails.
+ * The gradient of every differentiable op against finite differences: plain, through views that are
+ * not contiguous, in place, and once more for second derivatives. A differentiable op without a
+ * case fails.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -51,7 +52,10 @@ const options = (c: GradCase): { step?: number; tolerance?: number } => ({
   ...(c.tolerance === undefined ? {} : { tolerance: c.tolerance }),
 });
 
-/** The cases for second derivatives: those that ask for it, else one. None may be silent: right numbers, or an error that names the op. */
+/**
+ * The cases for second derivatives: those that ask for it, else one. None may be silent: right
+ * numbers, or an error that names the op.
+ */
 function twice(cases: readonly GradCase[]): readonly GradCase[] {
   const asked = cases.filter((c) => c.second === true);
   return asked.length > 0 ? asked : cases.slice(-1);

@@ -1,6 +1,7 @@
 /**
- * Every op of the registry in float16: it must give what it gives in float32 for the same (already rounded) inputs, rounded once. That holds only if nothing
- * inside is accumulated or kept in float16. Where the adapter has no shader-f16, float16 tensors must be refused, by name.
+ * Every op of the registry in float16: it must give what it gives in float32 for the same (already
+ * rounded) inputs, rounded once. That holds only if nothing inside is accumulated or kept in
+ * float16. Where the adapter has no shader-f16, float16 tensors must be refused, by name.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -25,7 +26,10 @@ const inHalf = (attrs: unknown): unknown =>
     ? { ...attrs, dtype: "float16" }
     : attrs;
 
-/** One rounding to nearest is half a unit in the last place; a device may round the other way, and may flush what is below the smallest normal number. */
+/**
+ * One rounding to nearest is half a unit in the last place; a device may round the other way, and
+ * may flush what is below the smallest normal number.
+ */
 const rel = 2 ** -10,
   abs = 2 ** -14;
 

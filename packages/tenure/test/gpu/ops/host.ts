@@ -1,5 +1,6 @@
 /**
- * Tensors on the host in float64, and the device tensors that hold the same elements under different strides. Used by the op tests only.
+ * Tensors on the host in float64, and the device tensors that hold the same elements under
+ * different strides. Used by the op tests only.
  */
 import type { DType } from "../../../src/base/dtype.ts";
 import { HANDLE } from "../../../src/ownership/handle.ts";
@@ -16,7 +17,10 @@ export interface Host {
   readonly values: readonly number[];
 }
 
-/** How a device tensor holds its elements. `expanded` needs elements that repeat along the first axis. */
+/**
+ * How a device tensor holds its elements. `expanded` needs elements that repeat along the first
+ * axis.
+ */
 export type ViewKind = "plain" | "transposed" | "sliced" | "offset" | "expanded";
 
 export function host(

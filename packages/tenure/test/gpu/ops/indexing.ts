@@ -1,5 +1,6 @@
 /**
- * Cases of the ops that join, pick, scatter, sort and accumulate along an axis: what each must compute, element by element, in plain JavaScript.
+ * Cases of the ops that join, pick, scatter, sort and accumulate along an axis: what each must
+ * compute, element by element, in plain JavaScript.
  */
 import type { DType } from "../../../src/base/dtype.ts";
 import { sortBlock } from "../../../src/kernels/sort.ts";
@@ -199,7 +200,9 @@ const before = (a: number, b: number, descending: boolean): number => {
   return descending ? -up : up;
 };
 
-/** Positions that sort an axis within blocks of `width` elements; stable, as JavaScript's sort is. */
+/**
+ * Positions that sort an axis within blocks of `width` elements; stable, as JavaScript's sort is.
+ */
 function orderReference(x: Host, axis: number, descending: boolean, width = Infinity): Host {
   const size = x.shape[axis]!,
     out = Array<number>(x.values.length).fill(0);

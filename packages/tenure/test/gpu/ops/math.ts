@@ -1,6 +1,7 @@
 /**
- * What the ops of ops/math.ts must compute: references for the plain functions, cases for those that take numbers. Tolerances are what the adapters' exp, log
- * and sin leave of float32, times the function's own slope.
+ * What the ops of ops/math.ts must compute: references for the plain functions, cases for those
+ * that take numbers. Tolerances are what the adapters' exp, log and sin leave of float32, times the
+ * function's own slope.
  */
 import { f32Bits } from "../../../src/base/bits.ts";
 import { broadcastAt, count, indices, numbers } from "../../helpers.ts";

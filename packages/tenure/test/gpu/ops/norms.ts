@@ -1,6 +1,7 @@
 /**
- * Cases of products over axes, statistics, normalisations and attention weights, from their definitions in float64. Gradients that are ops of their own are
- * compared with the chain rule written out.
+ * Cases of products over axes, statistics, normalisations and attention weights, from their
+ * definitions in float64. Gradients that are ops of their own are compared with the chain rule
+ * written out.
  */
 import { f32Bits } from "../../../src/base/bits.ts";
 import { broadcastAt, count, indices, numbers } from "../../helpers.ts";
@@ -453,7 +454,8 @@ export const normGrads: Readonly<Record<string, () => GradCase[]>> = {
         attrs: { axis: 1, eps: 0.1, rms },
       })),
     ),
-  // Mean and variance are given here, so only evaluation's gradient is that of the op alone; training is checked through the function.
+  // Mean and variance are given here, so only evaluation's gradient is that of the op alone;
+  // training is checked through the function.
   batchNorm: () => [
     {
       label: "evaluation",

@@ -1,6 +1,7 @@
 /**
- * TF.js on its CPU backend, ready to be asked for values and gradients. Its package for Node leaves out gradients and methods on tensors; they register
- * themselves with the one engine when these modules are loaded.
+ * TF.js on its CPU backend, ready to be asked for values and gradients. Its package for Node leaves
+ * out gradients and methods on tensors; they register themselves with the one engine when these
+ * modules are loaded.
  */
 import { createRequire } from "node:module";
 import * as tf from "@tensorflow/tfjs-core";

@@ -1,6 +1,7 @@
 /**
- * Every op of the registry against a plain float64 reference, on random and special values, through every kind of view, in every dtype it takes. In-place ops
- * are also checked to change exactly what their target shows. An op without a case fails.
+ * Every op of the registry against a plain float64 reference, on random and special values, through
+ * every kind of view, in every dtype it takes. In-place ops are also checked to change exactly what
+ * their target shows. An op without a case fails.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";

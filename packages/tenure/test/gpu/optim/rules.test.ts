@@ -1,6 +1,6 @@
 /**
- * Update rules against PyTorch's documented formulas in float64, parameter groups, saving and resuming bit by bit, and that nothing that changes per step misses
- * the plan cache.
+ * Update rules against PyTorch's documented formulas in float64, parameter groups, saving and
+ * resuming bit by bit, and that nothing that changes per step misses the plan cache.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -33,7 +33,9 @@ const test = suite("update rules");
 
 const start = numbers(6, 1),
   steps = 4;
-/** The gradient at a step: not a function of the parameter, so that the reference needs no graph. */
+/**
+ * The gradient at a step: not a function of the parameter, so that the reference needs no graph.
+ */
 const gradient = (step: number): number[] => numbers(6, 10 + step);
 
 /** One number's trajectory in float64. `state` starts empty. */
@@ -216,7 +218,8 @@ for (const [name, make, rule] of cases) {
       const read = p.data();
       optimizer.dispose();
       p.dispose();
-      // Centered variances subtract nearly equal numbers; float32 keeps some five digits of the quotient.
+      // Centered variances subtract nearly equal numbers; float32 keeps some five digits of the
+      // quotient.
       await assertClose(await read, reference(rule), { rel: 2e-5, abs: 2e-5 });
     });
   });

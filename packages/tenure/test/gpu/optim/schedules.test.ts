@@ -1,5 +1,6 @@
 /**
- * Schedules against PyTorch's documented numbers and closed forms, and clipping against a float64 reference.
+ * Schedules against PyTorch's documented numbers and closed forms, and clipping against a float64
+ * reference.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";

@@ -1,6 +1,8 @@
 /**
- * One program, everywhere: the built package with `using` lowered by TypeScript and by esbuild in Node, and with native `using` in Chromium, where ten thousand
- * interleaved tasks run as well. The package is built once, into a temporary folder; the browser is started in the first test that needs it.
+ * One program, everywhere: the built package with `using` lowered by TypeScript and by esbuild in
+ * Node, and with native `using` in Chromium, where ten thousand interleaved tasks run as well. The
+ * package is built once, into a temporary folder; the browser is started in the first test that
+ * needs it.
  */
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -125,7 +127,9 @@ for (const [what, source] of [
   });
 }
 
-/** A page with `browser.ts`, its `using` untouched, on top of the built package or of the source. */
+/**
+ * A page with `browser.ts`, its `using` untouched, on top of the built package or of the source.
+ */
 async function withPage<T>(
   source: boolean,
   use: (call: (name: string) => Promise<unknown>, text: string) => Promise<T>,

@@ -1,6 +1,7 @@
 /**
- * A user's program with every form of `using`. hosts.test.ts compiles it in several ways against several builds of the package and runs it in Node and in a
- * browser; it must say the same everywhere. Tests only.
+ * A user's program with every form of `using`. hosts.test.ts compiles it in several ways against
+ * several builds of the package and runs it in Node and in a browser; it must say the same
+ * everywhere. Tests only.
  */
 import {
   DisposedError,

@@ -1,4 +1,7 @@
-/** Reads and ownership on a real queue: what is disposed under a read arrives all the same, whoever reuses the bytes meanwhile. */
+/**
+ * Reads and ownership on a real queue: what is disposed under a read arrives all the same, whoever
+ * reuses the bytes meanwhile.
+ */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { memory, newDisposeScope, scopedAsync, sync, tensor } from "tenure";

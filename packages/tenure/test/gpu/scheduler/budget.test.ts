@@ -1,5 +1,6 @@
 /**
- * Training under a budget, for real: the peak that was predicted is the peak that was measured, and every result has the same bits as without a scheduler.
+ * Training under a budget, for real: the peak that was predicted is the peak that was measured, and
+ * every result has the same bits as without a scheduler.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -92,7 +93,8 @@ for (const name of Object.keys(models)) {
       plain.bits,
       "memonger",
     );
-    const budgetBytes = Math.floor((name === "GPT" ? 0.92 : name === "CNN" ? 0.94 : 0.9) * peak); // its kernels took away what would be cheap to compute again
+    // its kernels took away what would be cheap to compute again
+    const budgetBytes = Math.floor((name === "GPT" ? 0.92 : name === "CNN" ? 0.94 : 0.9) * peak);
     for (const options of [
       { budgetBytes, swap: "off" },
       { budgetBytes, recompute: "off", saveHostMemory: name === "CNN" },
@@ -154,7 +156,8 @@ test("a device with less memory than the budget gets lower budgets, then a typed
   await memory.trim();
   const { pool } = runtime.device!,
     elsewhere = pool.deviceBytes;
-  memory.setBudget(elsewhere + Math.floor(0.93 * peak), "throw"); // stands for the device's own limit
+  // stands for the device's own limit
+  memory.setBudget(elsewhere + Math.floor(0.93 * peak), "throw");
   try {
     const { bits, report } = await train("MLP", 3, { budgetBytes: 2 * peak });
     assert.is(bits, plain.bits);

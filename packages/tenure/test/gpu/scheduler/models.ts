@@ -1,5 +1,6 @@
 /**
- * Training steps that the scheduler's tests run: an MLP with dropout, a CNN with batch norm, a ResNet block network, a GPT block. Small, with activations that dominate.
+ * Training steps that the scheduler's tests run: an MLP with dropout, a CNN with batch norm, a
+ * ResNet block network, a GPT block. Small, with activations that dominate.
  */
 import { type Tensor, manualSeed, tensor } from "tenure";
 import {

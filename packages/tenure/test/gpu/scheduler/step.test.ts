@@ -1,5 +1,6 @@
 /**
- * What may happen in and around a step: results, reads, async functions, exceptions, other shapes and orders, profiles, reports.
+ * What may happen in and around a step: results, reads, async functions, exceptions, other shapes
+ * and orders, profiles, reports.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";

@@ -1,5 +1,8 @@
 // node: --expose-gc
-/** Which scope is current across await: exact through scopedAsync, run, wait and go; suspended and named for a raw await; never another function's. */
+/**
+ * Which scope is current across await: exact through scopedAsync, run, wait and go; suspended and
+ * named for a raw await; never another function's.
+ */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { suite } from "uvu";
@@ -282,7 +285,8 @@ test("what the caller makes in the same job, after the raw await, does not stay 
     return [a, b].map((t) => s.contains(t));
   };
   const offending = offender();
-  const [t, u] = [zeros([1]), helper()]; // lands in "raw" for now: nothing has told Tenure of the await yet
+  // lands in "raw" for now: nothing has told Tenure of the await yet
+  const [t, u] = [zeros([1]), helper()];
   assert.equal(await offending, [true, true]);
   assert.equal([t.isDisposed, u.isDisposed], [false, false]);
   t.dispose();
@@ -299,7 +303,8 @@ test("what the caller makes in the same job, after the raw await, does not stay 
 });
 
 test("a suspended scope does not own what other async contexts make before its checkpoint", async () => {
-  // The continuation of `early` is queued before the offender opens its scope, so it runs before the checkpoint does.
+  // The continuation of `early` is queued before the offender opens its scope, so it runs before
+  // the checkpoint does.
   let early!: Tensor;
   await scopedAsync(async (s) => {
     const first = scopedAsync(async (own) => {

@@ -1,5 +1,8 @@
 // node: --expose-gc
-/** Lifetimes of the graph: it holds bytes, not handles, and lets go of them as soon as nobody can ask for a gradient any more. */
+/**
+ * Lifetimes of the graph: it holds bytes, not handles, and lets go of them as soon as nobody can
+ * ask for a gradient any more.
+ */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import {

@@ -1,5 +1,8 @@
 // node: --expose-gc
-/** The fallback: what nobody disposed is reclaimed, counted, and grouped by the line that dropped it; scopes do not switch it off. */
+/**
+ * The fallback: what nobody disposed is reclaimed, counted, and grouped by the line that dropped
+ * it; scopes do not switch it off.
+ */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { type Tensor, memory, newDisposeScope, scoped, zeros } from "tenure";

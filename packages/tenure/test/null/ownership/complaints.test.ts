@@ -1,5 +1,8 @@
 // node: --expose-gc
-/** What users of other libraries complain about, as far as no other file of this folder tests it already; docs/ownership.md has the whole list. */
+/**
+ * What users of other libraries complain about, as far as no other file of this folder tests it
+ * already; docs/ownership.md has the whole list.
+ */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import * as tenure from "tenure";
@@ -80,7 +83,10 @@ function attempts(x: Tensor, other: Tensor, whole: Tensor): unknown[][] {
   ];
 }
 
-/** Calls with all kinds of arguments: what comes back is all that is new, and a call that throws leaves nothing. */
+/**
+ * Calls with all kinds of arguments: what comes back is all that is new, and a call that throws
+ * leaves nothing.
+ */
 function checkCalls(name: string, call: (args: unknown[]) => unknown, args: unknown[][]): boolean {
   let worked = false;
   for (const a of args) {

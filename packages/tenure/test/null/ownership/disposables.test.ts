@@ -1,5 +1,8 @@
 // node: --expose-gc
-/** Scopes own any Disposable: use, adopt, defer, move, as DisposableStack does, with every disposer run and every error kept. */
+/**
+ * Scopes own any Disposable: use, adopt, defer, move, as DisposableStack does, with every disposer
+ * run and every error kept.
+ */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import {

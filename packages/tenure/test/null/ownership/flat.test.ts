@@ -1,5 +1,8 @@
 // node: --expose-gc
-/** Long runs: scopes end in linear time, training loops are flat in handles, storages, bytes and heap, with the garbage collector never needed. */
+/**
+ * Long runs: scopes end in linear time, training loops are flat in handles, storages, bytes and
+ * heap, with the garbage collector never needed.
+ */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { memory, newDisposeScope, scopedAsync, sync, tensor, zeros } from "tenure";
@@ -99,7 +102,8 @@ test("a 5,000-step training loop is flat in handles, storages, bytes and heap", 
   assert.equal(await measure(), before);
   assert.is(memory.stats().devicePeakBytes, devicePeakBytes);
   const grown = heap() - heapBefore;
-  assert.ok(grown < 700_000, `the heap grew by ${grown} bytes in 5,000 steps`); // compiled code and its statistics; one kept handle per step would be ten times that
+  // compiled code and its statistics; one kept handle per step would be ten times that
+  assert.ok(grown < 700_000, `the heap grew by ${grown} bytes in 5,000 steps`);
 });
 
 test("forward only with gradients on, scopes across await, aliases of p.grad: flat as well", async () => {
@@ -130,7 +134,9 @@ test("forward only with gradients on, scopes across await, aliases of p.grad: fl
     heapBefore = heap();
   for (let i = 0; i < 2000; i++) {
     await forward();
-    if (i % 50 === 0) await sleep(0); // the null device answers at once, and JavaScript keeps what a WeakRef was made of until the microtasks end
+    // the null device answers at once, and JavaScript keeps what a WeakRef was made of until the
+    // microtasks end
+    if (i % 50 === 0) await sleep(0);
   }
   await sync();
   await sleep(5);

@@ -1,4 +1,7 @@
-/** What the ownership tests share: the null device, captured warnings, time and the garbage collector. Tests only. */
+/**
+ * What the ownership tests share: the null device, captured warnings, time and the garbage
+ * collector. Tests only.
+ */
 import { type DisposeScope, init, memory, setWarnSink } from "tenure";
 import { installTestHooks } from "tenure/testing";
 import { checking } from "../../../src/runtime/compile.ts";
@@ -69,7 +72,10 @@ export async function rejectionOf(
   throw new Error("expected a rejection, got none");
 }
 
-/** How TorchSharp's counters change while `fn` runs: createdOut, disposedOut, createdIn, disposedIn, attached, detached, live. */
+/**
+ * How TorchSharp's counters change while `fn` runs: createdOut, disposedOut, createdIn, disposedIn,
+ * attached, detached, live.
+ */
 export function counted(fn: () => void): number[] {
   const vector = (): number[] => {
     const s = memory.stats().tensor;

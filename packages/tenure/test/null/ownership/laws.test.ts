@@ -1,5 +1,8 @@
 // node: --expose-gc
-/** The laws of ownership, checked after every step of random programs against a model that knows nothing but sets. */
+/**
+ * The laws of ownership, checked after every step of random programs against a model that knows
+ * nothing but sets.
+ */
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -329,7 +332,9 @@ function runSync(m: Model, steps: readonly Step[]): void {
   }
 }
 
-/** The same with awaits: raw ones where scopedAsync made the scope, `scope.wait` where `using` did. */
+/**
+ * The same with awaits: raw ones where scopedAsync made the scope, `scope.wait` where `using` did.
+ */
 async function runAsync(m: Model, steps: readonly Step[]): Promise<void> {
   for (const step of steps) {
     const ambient = currentDisposeScope();

@@ -1,5 +1,8 @@
 // node: --expose-gc
-/** The table of ownership semantics, row by row: what TorchSharp does and is kept, and its holes that are closed. */
+/**
+ * The table of ownership semantics, row by row: what TorchSharp does and is kept, and its holes
+ * that are closed.
+ */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import {
@@ -26,7 +29,7 @@ test.after.each(() => {
   memory.verify();
 });
 
-//                                                          createdOut, disposedOut, createdIn, disposedIn, attached, detached, live
+// createdOut, disposedOut, createdIn, disposedIn, attached, detached, live
 test("what is made belongs to the current scope, and to nobody without one", () => {
   assert.equal(
     counted(() => {

@@ -1,5 +1,8 @@
 // node: --expose-gc
-/** Ten thousand interleaved tasks in Node, with and without the host's async context. The same tasks run in Chromium, in test/gpu/ownership. */
+/**
+ * Ten thousand interleaved tasks in Node, with and without the host's async context. The same tasks
+ * run in Chromium, in test/gpu/ownership.
+ */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { memory } from "tenure";

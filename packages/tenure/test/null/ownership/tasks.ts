@@ -1,6 +1,7 @@
 /**
- * Thousands of interleaved asynchronous tasks that nest scopes, sleep, reject and check at every step that what they made is theirs. Runs in Node and, bundled,
- * in a browser: where the host has no async context, tasks keep to `wait`, `go` and synchronous segments. Tests only.
+ * Thousands of interleaved asynchronous tasks that nest scopes, sleep, reject and check at every
+ * step that what they made is theirs. Runs in Node and, bundled, in a browser: where the host has
+ * no async context, tasks keep to `wait`, `go` and synchronous segments. Tests only.
  */
 import {
   type DisposeScope,

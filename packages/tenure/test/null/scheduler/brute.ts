@@ -1,12 +1,13 @@
 /**
- * What the planner is measured against: the least number of recomputed flops under a byte budget by trying everything, and Griewank's formula for chains.
- * Shares no code with the passes. Tests only.
+ * What the planner is measured against: the least number of recomputed flops under a byte budget by
+ * trying everything, and Griewank's formula for chains. Shares no code with the passes. Tests only.
  */
 import type { Program } from "../../../src/graph/program.ts";
 
 /**
- * Least flops of recomputation with which the program runs in issue order and never more than `budget` bytes live; Infinity when it cannot. Only for programs
- * whose storages are written once or updated in place.
+ * Least flops of recomputation with which the program runs in issue order and never more than
+ * `budget` bytes live; Infinity when it cannot. Only for programs whose storages are written once
+ * or updated in place.
  */
 export function leastRecompute({ storages, ops }: Program, budget: number): number {
   const n = storages.length,
@@ -79,7 +80,10 @@ function firstIsRead(ops: Program["ops"], s: number): boolean {
   return ops.find((o) => o.reads.includes(s) || o.writes.includes(s))?.reads.includes(s) === true;
 }
 
-/** Griewank & Walther: steps run beyond the first sweep to reverse a chain of `length` steps with `snapshots` places for states, the initial one included. */
+/**
+ * Griewank & Walther: steps run beyond the first sweep to reverse a chain of `length` steps with
+ * `snapshots` places for states, the initial one included.
+ */
 export function revolve(length: number, snapshots: number): number {
   if (length <= 1) return 0;
   let r = 0;
@@ -95,7 +99,8 @@ function choose(n: number, k: number): number {
 }
 
 /**
- * Least transfers, to the host and back, with which a program of single-assignment values runs in issue order within `budget` live bytes; Infinity when it cannot.
+ * Least transfers, to the host and back, with which a program of single-assignment values runs in
+ * issue order within `budget` live bytes; Infinity when it cannot.
  */
 export function leastSwaps({ storages, ops }: Program, budget: number): number {
   const bits = (list: readonly number[]): number => list.reduce((m, s) => m | (1 << s), 0);

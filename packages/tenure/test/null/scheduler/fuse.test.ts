@@ -1,6 +1,7 @@
 /**
- * Joining ops into kernels, without a GPU: random programs over views of all kinds are run element by element, op by op and then kernel by kernel as the
- * groups say, threads in any order. Both must give the same. The oracle knows layouts and nothing of the pass.
+ * Joining ops into kernels, without a GPU: random programs over views of all kinds are run element
+ * by element, op by op and then kernel by kernel as the groups say, threads in any order. Both must
+ * give the same. The oracle knows layouts and nothing of the pass.
  */
 import fc from "fast-check";
 import { suite } from "uvu";
@@ -30,7 +31,10 @@ interface Tensor {
   readonly layout: Layout;
 }
 
-/** Collects ops with facts. A whole op without `over` reads its inputs anywhere, as a matrix product does; one with `over` reduces the axes marked in `axes`. */
+/**
+ * Collects ops with facts. A whole op without `over` reads its inputs anywhere, as a matrix product
+ * does; one with `over` reduces the axes marked in `axes`.
+ */
 class Recorder extends Builder {
   readonly axes = new Map<number, readonly boolean[]>();
 
@@ -141,7 +145,10 @@ const shapes: readonly (readonly number[])[] = [
   [],
 ];
 
-/** Random programs over small tensors: views, broadcasts, writes in place through views, reductions, products. */
+/**
+ * Random programs over small tensors: views, broadcasts, writes in place through views, reductions,
+ * products.
+ */
 const programs: fc.Arbitrary<{ program: Program; axes: ReadonlyMap<number, readonly boolean[]> }> =
   fc
     .array(fc.tuple(fc.nat(12), fc.nat(99), fc.nat(99), fc.nat(99), fc.boolean()), {
@@ -327,7 +334,10 @@ function reference(program: Program, axes: ReadonlyMap<number, readonly boolean[
   return memory;
 }
 
-/** One kernel: every thread loads what it needs, computes, and stores at once, in the order of `shuffle`. */
+/**
+ * One kernel: every thread loads what it needs, computes, and stores at once, in the order of
+ * `shuffle`.
+ */
 function kernel(
   program: Program,
   { members, shape, over, stored }: Group,
@@ -604,7 +614,8 @@ test("an update in place is the end of what computes it, once its parameter has 
     g = r.whole([x, x], [4, 4]);
   r.whole([x, w], [4, 4], true);
   r.map([g], { target: w, phase: "apply" });
-  // The forward product must see the old parameter; the update belongs to another phase than the op that made its gradient, so it stays apart.
+  // The forward product must see the old parameter; the update belongs to another phase than the op
+  // that made its gradient, so it stays apart.
   assert.equal(names(r.build()), ["whole0: s0 -> s2", "whole1: s0 s1 -> s3", "map2: s1 s2 -> s1"]);
   const ops = r.ops.map((o) => ({
     ...o,

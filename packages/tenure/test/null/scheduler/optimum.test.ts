@@ -1,5 +1,6 @@
 /**
- * The planner against known optima: chains for every length and memory, brute force on small programs, placements against their bounds.
+ * The planner against known optima: chains for every length and memory, brute force on small
+ * programs, placements against their bounds.
  */
 import fc from "fast-check";
 import { suite } from "uvu";
@@ -38,7 +39,8 @@ const fits = (program: Program, budgetBytes: number, what: "recompute" | "swap")
 test("chains: as few recomputations as Griewank's formula, for every length and memory", () => {
   for (let n = 1; n <= 24; n++) {
     const program = chain(n);
-    // One place for the resident input, which is the first snapshot; three for the gradients and the value at hand.
+    // One place for the resident input, which is the first snapshot; three for the gradients and
+    // the value at hand.
     for (let units = 4; units <= n + 4; units++)
       assert.is(
         fits(program, units * 1024, "recompute"),
@@ -150,7 +152,8 @@ test("random programs of up to 8 ops agree with brute force", () => {
         const least = leastRecompute(program, budget),
           got = fits(program, budget, "recompute");
         if (least > 0 && least < Infinity) tight++;
-        // Slots of unequal sizes may need more than live bytes: then more is recomputed, or the plan refused. Never less.
+        // Slots of unequal sizes may need more than live bytes: then more is recomputed, or the
+        // plan refused. Never less.
         if (equal) assert.is(got, least, `budget ${budget}`);
         else assert.ok(got >= least - 1e-9, `budget ${budget}: ${got} < ${least}`);
         if (got > least) assert.not(equal);

@@ -1,5 +1,6 @@
 /**
- * Independent ops next to each other: orders keep to what depends on what, never need more memory, and never have more waves.
+ * Independent ops next to each other: orders keep to what depends on what, never need more memory,
+ * and never have more waves.
  */
 import fc from "fast-check";
 import { suite } from "uvu";

@@ -1,6 +1,7 @@
 /**
- * The planner on thousands of random programs, without a GPU: plans compute what the program computes, keep within bounds and budgets, and pass the checker,
- * which notices every way of breaking one. The oracles here share no code with the passes.
+ * The planner on thousands of random programs, without a GPU: plans compute what the program
+ * computes, keep within bounds and budgets, and pass the checker, which notices every way of
+ * breaking one. The oracles here share no code with the passes.
  */
 import fc from "fast-check";
 import { suite } from "uvu";
@@ -266,7 +267,8 @@ test("updates move behind their gradients when that saves memory", () => {
 });
 
 test("a layer never runs again once its parameters are updated, at any budget", () => {
-  // The gradient of a bias needs nothing of its layer: the update could come before the layer runs again.
+  // The gradient of a bias needs nothing of its layer: the update could come before the layer runs
+  // again.
   for (const n of [4, 9, 16]) {
     const b = new Builder(),
       one = 1024,

@@ -1,5 +1,6 @@
 /**
- * Programs for planner tests: random ones of every shape, training steps with a forward and a backward pass, chains. Tests only.
+ * Programs for planner tests: random ones of every shape, training steps with a forward and a
+ * backward pass, chains. Tests only.
  */
 import fc from "fast-check";
 import {
@@ -42,7 +43,10 @@ export class Builder {
   }
 }
 
-/** Well-formed programs without any structure: in-place writes, whole overwrites, values nobody needs. */
+/**
+ * Well-formed programs without any structure: in-place writes, whole overwrites, values nobody
+ * needs.
+ */
 export const anyPrograms: fc.Arbitrary<Program> = fc
   .record({
     resident: fc.integer({ min: 0, max: 4 }),
@@ -81,7 +85,10 @@ export const anyPrograms: fc.Arbitrary<Program> = fc
     return b.build();
   });
 
-/** Training steps: a random forward graph with skips, its backward pass, updates in place. Nobody but the forward pass reads a bias, so it is updated before its layer's values are read again. */
+/**
+ * Training steps: a random forward graph with skips, its backward pass, updates in place. Nobody
+ * but the forward pass reads a bias, so it is updated before its layer's values are read again.
+ */
 export function trainingPrograms(maxLayers: number, minLayers = 1): fc.Arbitrary<Program> {
   return fc
     .record({
@@ -196,8 +203,8 @@ export function trainingPrograms(maxLayers: number, minLayers = 1): fc.Arbitrary
 }
 
 /**
- * A chain of `n` unit ops and its reversal: `b_k` reads the gradient and what op `k` read (or also what it wrote).
- * Everything has one unit of memory; the input is resident.
+ * A chain of `n` unit ops and its reversal: `b_k` reads the gradient and what op `k` read (or also
+ * what it wrote). Everything has one unit of memory; the input is resident.
  */
 export function chain(
   n: number,
@@ -224,7 +231,9 @@ export function chain(
   return b.build();
 }
 
-/** Runs a program on numbers: each op writes a mix of what it reads. Final value of each storage. */
+/**
+ * Runs a program on numbers: each op writes a mix of what it reads. Final value of each storage.
+ */
 export function interpret(program: Program): number[] {
   const value = program.storages.map((_, i) => initial(i));
   for (const [i, o] of program.ops.entries()) {
@@ -238,7 +247,10 @@ function initial(i: number): number {
   return ((i + 1) * 1000003) % 65521;
 }
 
-/** Runs the steps of a plan on slots of numbers, which are spoilt when they are released. Final value of each pinned storage. */
+/**
+ * Runs the steps of a plan on slots of numbers, which are spoilt when they are released. Final
+ * value of each pinned storage.
+ */
 export function execute({
   program,
   steps,

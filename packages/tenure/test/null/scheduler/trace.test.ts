@@ -1,5 +1,6 @@
 /**
- * Tracing without a device: what is recorded is what a step does, nothing of it runs or stays, and the program can be planned.
+ * Tracing without a device: what is recorded is what a step does, nothing of it runs or stays, and
+ * the program can be planned.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
