@@ -16,7 +16,7 @@ import {
   type SchedulerReport,
   plan,
 } from "tenure/scheduler";
-import { fuse } from "../tenure/src/scheduler/fuse.ts";
+import { fuse } from "../tenure/src/planner/passes/fuse.ts";
 import { deepResidual, resnet50 } from "./memory-models.ts";
 import { median, table } from "./timing.ts";
 

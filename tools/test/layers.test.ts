@@ -52,10 +52,10 @@ for (const [what, text] of Object.entries(upward)) {
   layers(`refuses ${what} against the direction`, () => {
     assert.equal(
       breaches({
-        "scheduler/fuse.ts": text,
+        "planner/fuse.ts": text,
         "tensor/tensor.ts": "export const x = 1; export type X = 1;",
       }),
-      ["scheduler/fuse.ts: imports tensor/tensor.ts, which layer scheduler may not"],
+      ["planner/fuse.ts: imports tensor/tensor.ts, which layer planner may not"],
     );
   });
 }

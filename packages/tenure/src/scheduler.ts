@@ -15,11 +15,11 @@ export {
   type ProgramStorage,
   type Role,
 } from "./graph/program.ts";
-export { plan, searchPlan } from "./scheduler/pipeline.ts";
-export { Plan, type PlanJSON, type PlanReport, type Slot, type Step } from "./scheduler/plan.ts";
-export type { PlanOptions } from "./scheduler/options.ts";
-export type { LayerOrder } from "./scheduler/layers.ts";
-export type { Rates } from "./scheduler/cost.ts";
-export { BudgetError } from "./scheduler/errors.ts";
+export { plan, searchPlan } from "./planner/pipeline.ts";
+export { Plan, type PlanJSON, type PlanReport, type Slot, type Step } from "./planner/plan.ts";
+export type { PlanOptions } from "./planner/plan-options.ts";
+export type { LayerOrder } from "./planner/layer-order.ts";
+export type { Rates } from "./planner/cost.ts";
+export { BudgetError } from "./planner/budget-error.ts";
 export { trace } from "./runtime/trace.ts";
 export { Scheduler, type SchedulerOptions, type SchedulerReport } from "./runtime/scheduler.ts";

@@ -8,7 +8,7 @@ import { sizeOf } from "../base/shape.ts";
 import type { Access, FuseFacts, Program } from "../graph/program.ts";
 import type { DeviceCaps } from "../kernels/kernel.ts";
 import type { AnyOp } from "../ops/op.ts";
-import { type Group, fuse } from "../scheduler/fuse.ts";
+import { type Group, fuse } from "../planner/passes/fuse.ts";
 import type { Operand, RecordedOp } from "./record.ts";
 
 /** Several recorded ops that run as one. */

@@ -15,10 +15,10 @@ import type { PooledBuffer } from "../device/pool.ts";
 import type { Handle } from "../ownership/handle.ts";
 import { isThenable } from "../ownership/scope.ts";
 import { scopedEither } from "../ownership/scoped.ts";
-import { type Rates, defaultRates } from "../scheduler/cost.ts";
-import { BudgetError } from "../scheduler/errors.ts";
-import { type PlanOptions, resolveOptions } from "../scheduler/options.ts";
-import { type PlanReport, explainReport, formatBytes } from "../scheduler/plan.ts";
+import { type Rates, defaultRates } from "../planner/cost.ts";
+import { BudgetError } from "../planner/budget-error.ts";
+import { type PlanOptions, resolveOptions } from "../planner/plan-options.ts";
+import { type PlanReport, explainReport, formatBytes } from "../planner/plan.ts";
 import { type Executable, compile } from "./compile.ts";
 import {
   type SlotBuffers,

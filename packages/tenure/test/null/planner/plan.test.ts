@@ -16,15 +16,15 @@ import {
   programFromJSON,
   searchPlan,
 } from "tenure/scheduler";
-import { chainPlans } from "../../../src/scheduler/chain.ts";
-import { recomputeFamily } from "../../../src/scheduler/choose.ts";
-import { defaultRates, opCost } from "../../../src/scheduler/cost.ts";
-import { orderOps } from "../../../src/scheduler/order.ts";
-import { planProgram } from "../../../src/scheduler/pipeline.ts";
-import { droppable, rematerialise } from "../../../src/scheduler/recompute.ts";
-import { type Action, contextOf, livePeak } from "../../../src/scheduler/schedule.ts";
-import { takeBack } from "../../../src/scheduler/shave.ts";
-import { verifyPlan } from "../../../src/scheduler/verify.ts";
+import { chainPlans } from "../../../src/planner/passes/rotor.ts";
+import { recomputeFamily } from "../../../src/planner/passes/choose.ts";
+import { defaultRates, opCost } from "../../../src/planner/cost.ts";
+import { orderOps } from "../../../src/planner/passes/order.ts";
+import { planProgram } from "../../../src/planner/pipeline.ts";
+import { droppable, rematerialise } from "../../../src/planner/passes/recompute.ts";
+import { type Action, contextOf, livePeak } from "../../../src/planner/schedule.ts";
+import { takeBack } from "../../../src/planner/passes/shave.ts";
+import { verifyPlan } from "../../../src/planner/verify.ts";
 import { golden, rejects } from "../../helpers.ts";
 import {
   Builder,

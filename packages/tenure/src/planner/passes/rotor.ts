@@ -11,10 +11,10 @@
  * besides; choices are to run on to a boundary s, keep it, reverse behind it, then before it; or to
  * keep all of stage i+1 and reverse behind it. Pure.
  */
-import type { Program } from "../graph/program.ts";
-import { opCost } from "./cost.ts";
+import type { Program } from "../../graph/program.ts";
+import { opCost } from "../cost.ts";
 import { dependencies } from "./order.ts";
-import { type Action, type Context, liveCurve, runsOf, segmentsOf } from "./schedule.ts";
+import { type Action, type Context, liveCurve, runsOf, segmentsOf } from "../schedule.ts";
 
 /** A plan for one amount of memory. */
 export interface ChainPlan {

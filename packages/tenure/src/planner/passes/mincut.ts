@@ -3,7 +3,7 @@
  * between what is resident anyway and what the backward pass reads, over the values of the forward
  * pass (as torch.compile partitions joint graphs). Maximum flow by Dinic. Pure.
  */
-import type { Context } from "./schedule.ts";
+import type { Context } from "../schedule.ts";
 import { writersOf } from "./recompute.ts";
 
 /**

@@ -4,8 +4,8 @@
  * Finds the whole front of cost against memory. For programs of a few ops, and as a yardstick for
  * the rest. Pure.
  */
-import { opCost } from "./cost.ts";
-import { type Action, type Context, livePeak } from "./schedule.ts";
+import { opCost } from "../cost.ts";
+import { type Action, type Context, livePeak } from "../schedule.ts";
 
 const maxOps = 10,
   maxBits = 20,

@@ -7,9 +7,9 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { plan } from "tenure/scheduler";
 import type { Program } from "../../../src/graph/program.ts";
-import { dependencies, orderOps } from "../../../src/scheduler/order.ts";
-import { overlapped, wavesOf, widths } from "../../../src/scheduler/overlap.ts";
-import { contextOf, livePeak, runsOf } from "../../../src/scheduler/schedule.ts";
+import { dependencies, orderOps } from "../../../src/planner/passes/order.ts";
+import { overlapped, wavesOf, widths } from "../../../src/planner/passes/overlap.ts";
+import { contextOf, livePeak, runsOf } from "../../../src/planner/schedule.ts";
 import { Builder, anyPrograms, trainingPrograms } from "./programs.ts";
 
 const test = suite("overlap");

@@ -6,14 +6,14 @@ import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { plan } from "tenure/scheduler";
-import { arenaPlanners } from "../../../src/scheduler/arena.ts";
+import { arenaPlanners } from "../../../src/planner/place/arena.ts";
 import {
   type Item,
   checkPlacement,
   placeSlots,
   searchSlots,
   slotPlanners,
-} from "../../../src/scheduler/place.ts";
+} from "../../../src/planner/place/place.ts";
 import { leastRecompute, leastSwaps, revolve } from "./brute.ts";
 import { Builder, chain } from "./programs.ts";
 import type { Program } from "../../../src/graph/program.ts";

@@ -7,8 +7,8 @@
  *     a ------- a is not used here, memory peaks ------- a used          again: inputs of a are there, or are made again on the way
  *     a used |            not resident            | again a, used
  */
-import type { ProgramOp } from "../graph/program.ts";
-import { type Action, type Context, liveCurve, segmentsOf } from "./schedule.ts";
+import type { ProgramOp } from "../../graph/program.ts";
+import { type Action, type Context, liveCurve, segmentsOf } from "../schedule.ts";
 
 /** How many ops may be run again to bring one value back. */
 const maxDepth = 8;

@@ -10,8 +10,8 @@ import {
   type Role,
   programFromJSON,
 } from "../../../src/graph/program.ts";
-import type { Plan } from "../../../src/scheduler/plan.ts";
-import type { Action } from "../../../src/scheduler/schedule.ts";
+import type { Plan } from "../../../src/planner/plan.ts";
+import type { Action } from "../../../src/planner/schedule.ts";
 
 export function programOf(storages: readonly ProgramStorage[], ops: readonly ProgramOp[]): Program {
   return programFromJSON(new Program(storages, ops).toJSON());

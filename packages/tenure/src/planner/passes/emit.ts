@@ -3,9 +3,9 @@
  * dispatch says in which slots its operands are; memory is released right behind the last step that
  * needs it. Pure.
  */
-import type { Program } from "../graph/program.ts";
-import type { Item, Placed } from "./place.ts";
-import type { Action } from "./schedule.ts";
+import type { Program } from "../../graph/program.ts";
+import type { Item, Placed } from "../place/place.ts";
+import type { Action } from "../schedule.ts";
 
 /** One thing to do. */
 export interface Step {

@@ -3,15 +3,15 @@
  * memory that depend on the program alone, and the cheapest whose placement fits into the budget
  * wins. Since the candidates don't depend on the budget, a bigger budget never costs more. Pure.
  */
-import { BudgetError } from "./errors.ts";
-import { chainPlans, gcd } from "./chain.ts";
-import { type Extra, type Rates, bytesTouched, extraOf, isCheap, opCost } from "./cost.ts";
+import { BudgetError } from "../budget-error.ts";
+import { chainPlans, gcd } from "./rotor.ts";
+import { type Extra, type Rates, bytesTouched, extraOf, isCheap, opCost } from "../cost.ts";
 import { exactPlans } from "./exact.ts";
 import { type MirrorPlan, mirrorPlan, narrowPlaces, searchThresholds } from "./memonger.ts";
 import { cheapestKept } from "./mincut.ts";
 import { droppable, rematerialise, writersOf } from "./recompute.ts";
 import { shave, takeBack } from "./shave.ts";
-import { type Action, type Context, liveCurve, livePeak, runsOf, segmentsOf } from "./schedule.ts";
+import { type Action, type Context, liveCurve, livePeak, runsOf, segmentsOf } from "../schedule.ts";
 import { insertSwaps, preferRecompute } from "./swap.ts";
 
 /** A schedule under consideration. */

@@ -3,7 +3,7 @@
  */
 import { ArgumentError } from "../base/errors.ts";
 import { checkFlag, checkOptions, describeValue } from "../base/options.ts";
-import type { Policy } from "./choose.ts";
+import type { Policy } from "./passes/choose.ts";
 import { type Rates, defaultRates } from "./cost.ts";
 
 /** What `plan` and `Scheduler` take. */

@@ -3,7 +3,7 @@
  * value whenever the bytes since the last kept one exceed a threshold, recompute the others. Stages
  * may be named by ops: the values of a named stage are kept or recomputed together. Pure.
  */
-import type { Context } from "./schedule.ts";
+import type { Context } from "../schedule.ts";
 
 export interface MirrorPlan {
   readonly thresholdBytes: number;

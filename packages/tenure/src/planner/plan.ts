@@ -5,12 +5,12 @@
  */
 import type { Program, ProgramJSON } from "../graph/program.ts";
 import type { Extra } from "./cost.ts";
-import type { Emitted, Slot, Step } from "./emit.ts";
-import { type LayerOrder, layerOrder } from "./layers.ts";
-import { wavesOf } from "./overlap.ts";
+import type { Emitted, Slot, Step } from "./passes/emit.ts";
+import { type LayerOrder, layerOrder } from "./layer-order.ts";
+import { wavesOf } from "./passes/overlap.ts";
 import { verifyPlan } from "./verify.ts";
 
-export type { Slot, Step } from "./emit.ts";
+export type { Slot, Step } from "./passes/emit.ts";
 
 /** What a plan amounts to. Bytes are of everything the program touches. */
 export interface PlanReport {

@@ -6,8 +6,8 @@
  *
  *     forward  a b c d          kept: b        backward needs c, d:   b is there -> c again -> d again
  */
-import type { Program } from "../graph/program.ts";
-import type { Action, Context } from "./schedule.ts";
+import type { Program } from "../../graph/program.ts";
+import type { Action, Context } from "../schedule.ts";
 
 /** Ops that write each storage, in the order given. */
 export function writersOf(program: Program, order: readonly number[]): number[][] {

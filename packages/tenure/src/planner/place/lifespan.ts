@@ -6,8 +6,8 @@
  *   of its ops
  *   epoch, max                     the whole program; no other storage gets its memory
  */
-import { ArgumentError } from "../base/errors.ts";
-import type { Program } from "../graph/program.ts";
+import { ArgumentError } from "../../base/errors.ts";
+import type { Program } from "../../graph/program.ts";
 
 /**
  * For each storage with a lifespan, the half-open range of op indices it must cover; null for the

@@ -7,10 +7,10 @@
  *     a ─► b        a | b c | d   in the order a b c d: 3 waves
  *     c ─► d        a c | b d     in the order a c b d: 2 waves
  */
-import type { Program } from "../graph/program.ts";
+import type { Program } from "../../graph/program.ts";
 import type { Step } from "./emit.ts";
 import { dependencies } from "./order.ts";
-import { type Context, livePeak, runsOf } from "./schedule.ts";
+import { type Context, livePeak, runsOf } from "../schedule.ts";
 
 /** What a dispatch touches: storages of a program, or slots of a plan. */
 interface Touches {

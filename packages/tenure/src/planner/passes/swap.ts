@@ -8,8 +8,8 @@
  * measured in bytes of arrays, allow it; one that would break the budget is stopped, and the plan
  * made again without it. Pure.
  */
-import { BudgetError } from "./errors.ts";
-import { type Action, type Context, liveCurve, segmentsOf } from "./schedule.ts";
+import { BudgetError } from "../budget-error.ts";
+import { type Action, type Context, liveCurve, segmentsOf } from "../schedule.ts";
 
 export interface SwapOptions {
   /** Most bytes resident at any action. */

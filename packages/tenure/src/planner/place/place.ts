@@ -5,7 +5,7 @@
  * read-only and writable in a dispatch, so sharing is over time only). The others pack one arena,
  * as NNTrainer and TFLite do, and stand beside them for comparison. Pure.
  */
-import { internal } from "../base/errors.ts";
+import { internal } from "../../base/errors.ts";
 
 /** A residency to be placed: positions `begin` inclusive, `end` exclusive. */
 export interface Item {

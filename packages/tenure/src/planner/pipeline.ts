@@ -3,21 +3,21 @@
  * and by anyone with a program read from JSON; pure, needs no GPU.
  */
 import { type Program, residentAtEntry } from "../graph/program.ts";
-import { arenaPlanners } from "./arena.ts";
+import { arenaPlanners } from "./place/arena.ts";
 import {
   type Candidate,
   type FleetingBytes,
   type PlacedBytes,
   choose,
   searchMirrors,
-} from "./choose.ts";
-import { type Emitted, emit } from "./emit.ts";
-import { BudgetError } from "./errors.ts";
-import { fuse } from "./fuse.ts";
-import { extensions } from "./lifespan.ts";
-import { type PlanOptions, resolveOptions } from "./options.ts";
-import { orderOps } from "./order.ts";
-import { overlapped, wavesOf, widths } from "./overlap.ts";
+} from "./passes/choose.ts";
+import { type Emitted, emit } from "./passes/emit.ts";
+import { BudgetError } from "./budget-error.ts";
+import { fuse } from "./passes/fuse.ts";
+import { extensions } from "./place/lifespan.ts";
+import { type PlanOptions, resolveOptions } from "./plan-options.ts";
+import { orderOps } from "./passes/order.ts";
+import { overlapped, wavesOf, widths } from "./passes/overlap.ts";
 import {
   type Item,
   type Placed,
@@ -26,10 +26,10 @@ import {
   searchSlots,
   sharingPlanners,
   slotPlanners,
-} from "./place.ts";
+} from "./place/place.ts";
 import { Plan } from "./plan.ts";
 import { type Context, livePeak, runsOf, segmentsOf } from "./schedule.ts";
-import { openingSeconds, placeSpans } from "./spans.ts";
+import { openingSeconds, placeSpans } from "./place/spans.ts";
 import { validate } from "./validate.ts";
 
 /** How a plan is asked for by those who have more than a program. */

@@ -4,8 +4,8 @@
  * that free more than they make before derivatives, unless that raises the peak: the gradients of
  * different layers then share memory, and inputs go sooner. Pure; the first pass.
  */
-import type { Program } from "../graph/program.ts";
-import { type Context, livePeak, runsOf } from "./schedule.ts";
+import type { Program } from "../../graph/program.ts";
+import { type Context, livePeak, runsOf } from "../schedule.ts";
 
 /**
  * Indices of the ops whose effect somebody can observe, in issue order. An op is needed when it

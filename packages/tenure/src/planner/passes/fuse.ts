@@ -16,8 +16,8 @@ import {
   reshapeLayout,
   sameElements,
   stridedLayout,
-} from "../base/layout.ts";
-import { type Shape, sizeOf } from "../base/shape.ts";
+} from "../../base/layout.ts";
+import { type Shape, sizeOf } from "../../base/shape.ts";
 import {
   type Access,
   type FuseFacts,
@@ -25,9 +25,9 @@ import {
   Program,
   type ProgramOp,
   residentAtEntry,
-} from "../graph/program.ts";
+} from "../../graph/program.ts";
 import { dependencies, neededOps, orderOps } from "./order.ts";
-import { contextOf, livePeak, runsOf } from "./schedule.ts";
+import { contextOf, livePeak, runsOf } from "../schedule.ts";
 
 /** One op of a kernel. */
 export interface Member {

@@ -19,7 +19,7 @@ import {
   stridedLayout,
 } from "../../../src/base/layout.ts";
 import { sizeOf } from "../../../src/base/shape.ts";
-import { type Fused, type Group, fuse, joinedName } from "../../../src/scheduler/fuse.ts";
+import { type Fused, type Group, fuse, joinedName } from "../../../src/planner/passes/fuse.ts";
 import { Builder } from "./programs.ts";
 
 const test = suite("fusing");
