@@ -4,6 +4,7 @@
  * `--headers` rewrites the generated headers of all pages. The tests of the plugin import
  * `pageHeader`.
  */
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { rules } from "../eslint-plugin/src/all-rules.ts";
@@ -44,11 +45,18 @@ export const withHeader = (name: string, page: string): string => {
 };
 
 function rewriteHeaders(): void {
-  for (const name of Object.keys(rules)) {
+  const paths = Object.keys(rules).map((name) => {
     const path = at(`docs/rules/${name}.md`);
     const page = existsSync(path) ? readFileSync(path, "utf8") : "";
     writeFileSync(path, withHeader(name, page));
-  }
+    return path;
+  });
+  format(paths);
+}
+
+/** Formats what was written, as `npm run check` asks for. */
+function format(paths: readonly string[]): void {
+  execFileSync("npx", ["prettier", "--write", "--log-level", "warn", ...paths], { cwd: at("..") });
 }
 
 function start(name: string): void {
@@ -66,6 +74,7 @@ function start(name: string): void {
     writeFileSync(at(path), text);
     console.log(`wrote eslint-plugin/${path}`);
   }
+  format(Object.keys(files).map(at));
   console.log(`Now add it to eslint-plugin/src/all-rules.ts and run this tool with --headers.`);
 }
 
