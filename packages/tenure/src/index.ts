@@ -1,9 +1,7 @@
 /**
  * Everything users import from `tenure`. Named re-exports only.
  */
-import "./base/polyfills.ts";
-import "./autograd/backward.ts";
-import "./tensor/why.ts";
+import "./compose.ts";
 
 export { init, shutdown, sync, deviceInfo, type InitOptions } from "./runtime/execute.ts";
 export type { DeviceInfo } from "./device/acquire.ts";

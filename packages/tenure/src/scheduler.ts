@@ -2,6 +2,8 @@
  * Everything users import from `tenure/scheduler`: planning programs, from JSON or traced, with and
  * without a GPU. Named re-exports only.
  */
+import "./compose.ts";
+
 export {
   Program,
   programFromJSON,

@@ -3,9 +3,7 @@
  * `installTestHooks` adds a check after every test file; under another runner, call the function it
  * returns when a file is done. Borrows what it is given and owns nothing.
  */
-import "./base/polyfills.ts";
-import "./autograd/backward.ts";
-import "./tensor/why.ts";
+import "./compose.ts";
 import { ArgumentError, ShapeError, TenureError } from "./base/errors.ts";
 import { formatShape, sameShape } from "./base/shape.ts";
 import type { Mark } from "./ownership/evidence.ts";

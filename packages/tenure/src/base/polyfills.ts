@@ -1,13 +1,18 @@
 /**
- * `Symbol.dispose` and `Symbol.asyncDispose` for hosts that lack them. Imported first by every
- * entry point, because lowered `using` looks them up when it runs. The fallback names are the ones
- * esbuild's and TypeScript's lowering agree on. Owns nothing.
+ * `Symbol.dispose` and `Symbol.asyncDispose` for hosts that lack them. Loaded first, by compose.ts,
+ * because classes and lowered `using` look them up. The fallback names are the ones esbuild's and
+ * TypeScript's lowering agree on. Owns nothing.
  */
-const symbols = Symbol as { dispose?: symbol; asyncDispose?: symbol };
-if (symbols.dispose === undefined)
-  Object.defineProperty(Symbol, "dispose", { value: Symbol.for("Symbol.dispose") });
-if (symbols.asyncDispose === undefined)
-  Object.defineProperty(Symbol, "asyncDispose", { value: Symbol.for("Symbol.asyncDispose") });
+
+function polyfill(): readonly string[] {
+  const missing = (["dispose", "asyncDispose"] as const).filter((name) => !(name in Symbol));
+  for (const name of missing)
+    Object.defineProperty(Symbol, name, { value: Symbol.for(`Symbol.${name}`) });
+  return missing;
+}
+
+/** Names of the symbols this host lacked. */
+export const polyfilled: readonly string[] = polyfill();
 
 /**
  * Chains an error thrown while another was already on its way, as `SuppressedError` does (newest

@@ -1,7 +1,8 @@
 /**
  * Everything users import from `tenure/data`.
  */
-import "../base/polyfills.ts";
+import "../compose.ts";
+
 export { parseIdx, type Idx, type IdxData } from "./idx.ts";
 export {
   ArrayDataset,

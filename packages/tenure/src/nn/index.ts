@@ -1,7 +1,8 @@
 /**
  * Everything users import from `tenure/nn`.
  */
-import "../base/polyfills.ts";
+import "../compose.ts";
+
 export { Module, type AnyModule, type LoadableState, type StateDict } from "./module.ts";
 export {
   Conv2d,

@@ -1,7 +1,8 @@
 /**
  * Everything users import from `tenure/optim`.
  */
-import "../base/polyfills.ts";
+import "../compose.ts";
+
 export {
   Optimizer,
   type GroupSpec,

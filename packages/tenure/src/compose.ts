@@ -1,0 +1,36 @@
+/**
+ * Builds the library out of its layers and installs the result: the only file with an effect on
+ * import, and the only wiring. Every entry point imports it first.
+ *
+ * How a layer's state gets in: the layer exports a class (`Ledger`, `Runtime`, `TensorState`) and an
+ * accessor that reads the current instance (`ledger()`, `runtime()`, `tensorState()`). The class is
+ * constructed here. What it needs of a layer above it is a constructor argument, passed as a
+ * function, which is not called before everything is built. No layer touches its state while its
+ * module loads, and no module fills in another's variable.
+ */
+import { polyfilled } from "./base/polyfills.ts";
+import { setCurrent } from "./base/realm.ts";
+import { Ledger } from "./ownership/ledger.ts";
+import { Runtime } from "./runtime/runtime.ts";
+import { TensorState } from "./tensor/state.ts";
+import "./autograd/backward.ts";
+import "./tensor/why.ts";
+
+/** One Tenure: everything that changes, by layer. */
+export interface Instance {
+  /** Names of the symbols this host lacked and the library added. */
+  readonly polyfilled: readonly string[];
+  readonly ledger: Ledger;
+  readonly runtime: Runtime;
+  readonly tensors: TensorState;
+}
+
+/** Builds an instance whose parts know only each other. */
+export function compose(): Instance {
+  const runtime = new Runtime();
+  const ledger = new Ledger({ settled: () => runtime.settled() });
+  const tensors = new TensorState();
+  return { polyfilled, ledger, runtime, tensors };
+}
+
+setCurrent(compose());
