@@ -4,15 +4,8 @@
 import "../compose.ts";
 
 export { parseIdx, type Idx, type IdxData } from "./idx.ts";
-export {
-  ArrayDataset,
-  DataLoader,
-  type Batch,
-  type Column,
-  type DataLoaderOptions,
-  type Dataset,
-  type LoaderState,
-} from "./loader.ts";
+export { ArrayDataset, type Batch, type Column, type Dataset } from "./dataset.ts";
+export { DataLoader, type DataLoaderOptions, type LoaderState } from "./loader.ts";
 export {
   collated,
   stackSamples,
@@ -41,4 +34,4 @@ export {
   type SavedModel,
   type SavedNumbers,
   type SavedOptimizer,
-} from "./checkpoint.ts";
+} from "./checkpointfile.ts";

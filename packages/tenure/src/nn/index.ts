@@ -5,16 +5,6 @@ import "../compose.ts";
 
 export { Module, type AnyModule, type LoadableState, type StateDict } from "./module.ts";
 export {
-  Conv2d,
-  Dropout,
-  Embedding,
-  Flatten,
-  Linear,
-  MaxPool2d,
-  Sequential,
-  type EmbeddingOptions,
-} from "./layers.ts";
-export {
   ELU,
   GELU,
   GLU,
@@ -36,69 +26,27 @@ export {
   Softplus,
   Softsign,
   Tanh,
-} from "./activations.ts";
+} from "./layers/activation.ts";
 export {
-  AdaptiveAvgPool1d,
-  AdaptiveAvgPool2d,
-  AdaptiveMaxPool1d,
-  AdaptiveMaxPool2d,
-  AvgPool1d,
-  AvgPool2d,
-  ConstantPad1d,
-  ConstantPad2d,
+  MultiheadAttention,
+  type AttentionMasks,
+  type AttentionOutput,
+  type MultiheadAttentionOptions,
+} from "./layers/attention.ts";
+export { ModuleDict, ModuleList, Sequential } from "./layers/containers.ts";
+export {
   Conv1d,
+  Conv2d,
   ConvTranspose1d,
   ConvTranspose2d,
-  MaxPool1d,
-  ReflectionPad1d,
-  ReflectionPad2d,
-  ReplicationPad1d,
-  ReplicationPad2d,
-  Upsample,
-  ZeroPad1d,
-  ZeroPad2d,
-  type AvgPoolOptions,
   type Conv1dOptions,
   type ConvTranspose1dOptions,
   type ConvTranspose2dOptions,
-  type Pool1dOptions,
-} from "./spatial.ts";
-export { ModuleDict, ModuleList } from "./containers.ts";
-export {
-  BatchNorm1d,
-  BatchNorm2d,
-  GroupNorm,
-  InstanceNorm1d,
-  InstanceNorm2d,
-  LayerNorm,
-  RMSNorm,
-  type BatchNormLayerOptions,
-  type InstanceNormOptions,
-} from "./norms.ts";
-export {
-  GRU,
-  LSTM,
-  RNN,
-  type LSTMOptions,
-  type LSTMOutput,
-  type LSTMState,
-  type RNNOptions,
-  type RecurrentOptions,
-  type RecurrentOutput,
-} from "./recurrent.ts";
-export {
-  MultiheadAttention,
-  TransformerDecoder,
-  TransformerDecoderLayer,
-  TransformerEncoder,
-  TransformerEncoderLayer,
-  type Activation,
-  type AttentionOutput,
-  type AttentionMasks,
-  type DecoderOptions,
-  type MultiheadAttentionOptions,
-  type TransformerLayerOptions,
-} from "./transformer.ts";
+} from "./layers/conv.ts";
+export { Dropout } from "./layers/dropout.ts";
+export { Embedding, type EmbeddingOptions } from "./layers/embedding.ts";
+export { Flatten } from "./layers/flatten.ts";
+export { Linear } from "./layers/linear.ts";
 export {
   BCELoss,
   BCEWithLogitsLoss,
@@ -110,7 +58,61 @@ export {
   MSELoss,
   NLLLoss,
   SmoothL1Loss,
-} from "./losses.ts";
+} from "./layers/loss.ts";
+export {
+  BatchNorm1d,
+  BatchNorm2d,
+  GroupNorm,
+  InstanceNorm1d,
+  InstanceNorm2d,
+  LayerNorm,
+  RMSNorm,
+  type BatchNormLayerOptions,
+  type InstanceNormOptions,
+} from "./layers/norm.ts";
+export {
+  ConstantPad1d,
+  ConstantPad2d,
+  ReflectionPad1d,
+  ReflectionPad2d,
+  ReplicationPad1d,
+  ReplicationPad2d,
+  ZeroPad1d,
+  ZeroPad2d,
+} from "./layers/pad.ts";
+export {
+  AdaptiveAvgPool1d,
+  AdaptiveAvgPool2d,
+  AdaptiveMaxPool1d,
+  AdaptiveMaxPool2d,
+  AvgPool1d,
+  AvgPool2d,
+  MaxPool1d,
+  MaxPool2d,
+  type AvgPoolOptions,
+} from "./layers/pool.ts";
+export type { Pool1dOptions } from "./functional/pool.ts";
+export {
+  GRU,
+  LSTM,
+  RNN,
+  type LSTMOptions,
+  type LSTMOutput,
+  type LSTMState,
+  type RNNOptions,
+  type RecurrentOptions,
+  type RecurrentOutput,
+} from "./layers/recurrent.ts";
+export {
+  TransformerDecoder,
+  TransformerDecoderLayer,
+  TransformerEncoder,
+  TransformerEncoderLayer,
+  type Activation,
+  type DecoderOptions,
+  type TransformerLayerOptions,
+} from "./layers/transformer.ts";
+export { Upsample } from "./layers/upsample.ts";
 export { summary, type Summary, type SummaryOptions, type SummaryRow } from "./summary.ts";
-export * as functional from "./functional.ts";
+export * as functional from "./functional/index.ts";
 export * as init from "./init.ts";

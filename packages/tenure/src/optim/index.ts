@@ -12,34 +12,22 @@ export {
   type ParameterGroup,
   type ParametersOf,
 } from "./optimizer.ts";
-export {
-  Adagrad,
-  Adam,
-  AdamW,
-  Lion,
-  RMSprop,
-  SGD,
-  type AdagradOptions,
-  type AdamOptions,
-  type LionOptions,
-  type RMSpropOptions,
-  type SGDOptions,
-} from "./algorithms.ts";
+export { Adagrad, type AdagradOptions } from "./adagrad.ts";
+export { Adam, AdamW, type AdamOptions } from "./adam.ts";
+export { Lion, type LionOptions } from "./lion.ts";
+export { RMSprop, type RMSpropOptions } from "./rmsprop.ts";
+export { SGD, type SGDOptions } from "./sgd.ts";
 export { clipGradNorm, clipGradValue } from "./clip.ts";
 export { GradScaler, type GradScalerOptions, type GradScalerState } from "./scaler.ts";
+export { Schedule, type ScheduleState, type Scheduled } from "./schedules/base.ts";
 export {
   CosineAnnealingLR,
   ExponentialLR,
   LambdaLR,
   LinearLR,
   MultiStepLR,
-  OneCycleLR,
-  ReduceLROnPlateau,
-  Schedule,
-  SequentialLR,
   StepLR,
-  type OneCycleOptions,
-  type PlateauOptions,
-  type ScheduleState,
-  type Scheduled,
-} from "./schedules.ts";
+} from "./schedules/decay.ts";
+export { OneCycleLR, type OneCycleOptions } from "./schedules/onecycle.ts";
+export { ReduceLROnPlateau, type PlateauOptions } from "./schedules/plateau.ts";
+export { SequentialLR } from "./schedules/sequential.ts";

@@ -20,7 +20,7 @@ import {
 import { fromSafetensors, packCheckpoint } from "tenure/data";
 import * as nn from "tenure/nn";
 import { assertClose, assertNoLeaks, gradcheck } from "tenure/testing";
-import { batchNorm } from "../../../src/nn/normalization.ts";
+import { batchNorm } from "../../../src/nn/functional/norm.ts";
 import { numbers, rejects, setup } from "../../helpers.ts";
 
 await setup();

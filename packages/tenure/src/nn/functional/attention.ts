@@ -3,13 +3,13 @@
  * scale, mask and softmax between them. Results belong to the current scope; scores and weights are
  * freed here, or kept by autograd.
  */
-import { ArgumentError, ShapeError } from "../base/errors.ts";
-import { checkOptions, describeValue } from "../base/options.ts";
-import { formatShape } from "../base/shape.ts";
-import { attentionWeights } from "../ops/attention.ts";
-import { scoped } from "../ownership/scoped.ts";
-import { dropout } from "../tensor/create.ts";
-import { type Tensor, call, live } from "../tensor/tensor.ts";
+import { ArgumentError, ShapeError } from "../../base/errors.ts";
+import { checkOptions, describeValue } from "../../base/options.ts";
+import { formatShape } from "../../base/shape.ts";
+import { attentionWeights } from "../../ops/attention.ts";
+import { scoped } from "../../ownership/scoped.ts";
+import { dropout } from "../../tensor/create.ts";
+import { type Tensor, call, live } from "../../tensor/tensor.ts";
 
 export interface AttentionOptions {
   /** Broadcasts to [..., L, S]. bool: true may be attended to. float: added to the scores. */

@@ -6,16 +6,17 @@
  * Shapes: T steps, N samples, I inputs, H hidden, D directions, L layers. G gates stacked in a
  * weight: 1 for RNN, 4 for LSTM (i, f, g, o), 3 for GRU (r, z, n).
  */
-import { ArgumentError, ShapeError } from "../base/errors.ts";
-import { checkOptions, describeValue } from "../base/options.ts";
-import { formatShape } from "../base/shape.ts";
-import { scoped } from "../ownership/scoped.ts";
-import { zeros } from "../tensor/create.ts";
-import { concat, stack } from "../tensor/indexing.ts";
-import { type Tensor, live } from "../tensor/tensor.ts";
-import { dropout, linear } from "./functional.ts";
-import { uniform } from "./init.ts";
-import { Module } from "./module.ts";
+import { ArgumentError, ShapeError } from "../../base/errors.ts";
+import { checkOptions, describeValue } from "../../base/options.ts";
+import { formatShape } from "../../base/shape.ts";
+import { dropout } from "../functional/dropout.ts";
+import { linear } from "../functional/linear.ts";
+import { uniform } from "../init.ts";
+import { Module } from "../module.ts";
+import { scoped } from "../../ownership/scoped.ts";
+import { zeros } from "../../tensor/create.ts";
+import { concat, stack } from "../../tensor/indexing.ts";
+import { type Tensor, live } from "../../tensor/tensor.ts";
 
 export interface RecurrentOptions {
   readonly numLayers?: number;
@@ -36,10 +37,12 @@ export interface RecurrentOutput {
   readonly output: Tensor;
   readonly hidden: Tensor;
 }
+
 export interface LSTMState {
   readonly hidden: Tensor;
   readonly cell: Tensor;
 }
+
 export interface LSTMOutput extends RecurrentOutput {
   /** [D·L, N, H] */
   readonly cell: Tensor;

@@ -1,9 +1,53 @@
 /**
- * Containers that hold modules without running them: lists and dictionaries of layers whose order
- * of use is the user's. They own and dispose what they hold.
+ * Containers of modules. `Sequential` runs its layers one after the other and frees what they hand to
+ * each other; lists and dictionaries hold modules whose order of use is the user's. They own and
+ * dispose what they hold.
  */
-import { ArgumentError, TenureError } from "../base/errors.ts";
-import { type AnyModule, Module } from "./module.ts";
+import { ArgumentError, TenureError } from "../../base/errors.ts";
+import { describeValue } from "../../base/options.ts";
+import { type AnyModule, Layer, Module } from "../module.ts";
+import { newDisposeScope } from "../../ownership/scope.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+
+/**
+ * Layers one after the other. Owns and disposes them; intermediates are freed as soon as the next
+ * layer has them.
+ */
+export class Sequential extends Layer {
+  readonly layers: readonly Module[];
+  constructor(...layers: readonly Module[]) {
+    super();
+    for (const layer of layers)
+      if (!(layer instanceof Module))
+        throw new ArgumentError(
+          "Sequential",
+          "modules",
+          describeValue(layer),
+          Array.isArray(layer)
+            ? "spread the list: new Sequential(...layers)"
+            : "pass layers, for example new ReLU()",
+        );
+    this.layers = layers;
+  }
+
+  /** PyTorch's names: "0", "1", … */
+  override *children(): Generator<[name: string, module: Module]> {
+    for (const [i, layer] of this.layers.entries()) yield [String(i), layer];
+  }
+
+  forward(x: Tensor): Tensor {
+    if (this.layers.length === 0) return x.alias();
+    using scope = newDisposeScope("Sequential");
+    let out = x;
+    for (const layer of this.layers) {
+      const next = layer.call(out);
+      if (out !== x && out !== next && scope.contains(out)) out.dispose();
+      out = next;
+    }
+    // a layer may hand back what is not its own
+    return scope.moveToOuter(scope.contains(out) ? out : out.alias());
+  }
+}
 
 function checkModule(op: string, module: unknown): void {
   if (!(module instanceof Module))

@@ -2,18 +2,18 @@
  * Normalisations as functions on tensors. Results belong to the current scope, intermediates are
  * freed here; running statistics are updated in place.
  */
-import { f32Bits } from "../base/bits.ts";
-import { ArgumentError, ShapeError } from "../base/errors.ts";
-import { checkOptions, describeValue } from "../base/options.ts";
-import { formatShape, sizeOf } from "../base/shape.ts";
-import { isRecomputing } from "../autograd/checkpoint.ts";
-import { noGrad } from "../autograd/mode.ts";
-import { addcmul } from "../ops/math.ts";
-import { batchNorm as batchNormOp, normalize, squaredDeviation } from "../ops/normalize.ts";
-import { runningAverage } from "../ops/optimizer.ts";
-import { newDisposeScope } from "../ownership/scope.ts";
-import { scoped } from "../ownership/scoped.ts";
-import { type Tensor, call, live, update } from "../tensor/tensor.ts";
+import { f32Bits } from "../../base/bits.ts";
+import { ArgumentError, ShapeError } from "../../base/errors.ts";
+import { checkOptions, describeValue } from "../../base/options.ts";
+import { formatShape, sizeOf } from "../../base/shape.ts";
+import { isRecomputing } from "../../autograd/checkpoint.ts";
+import { noGrad } from "../../autograd/mode.ts";
+import { addcmul } from "../../ops/math.ts";
+import { batchNorm as batchNormOp, normalize, squaredDeviation } from "../../ops/normalize.ts";
+import { runningAverage } from "../../ops/optimizer.ts";
+import { newDisposeScope } from "../../ownership/scope.ts";
+import { scoped } from "../../ownership/scoped.ts";
+import { type Tensor, call, live, update } from "../../tensor/tensor.ts";
 
 function overLast(
   op: string,

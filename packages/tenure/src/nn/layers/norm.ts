@@ -1,17 +1,13 @@
 /**
  * Normalising layers. Weights are parameters, running statistics buffers, with PyTorch's names; the
- * functions in normalization.ts compute.
+ * functions in functional/norm.ts compute.
  */
-import { ArgumentError, ShapeError } from "../base/errors.ts";
-import { checkOptions, describeValue } from "../base/options.ts";
-import { formatShape } from "../base/shape.ts";
-import { isRecomputing } from "../autograd/checkpoint.ts";
-import { noGrad } from "../autograd/mode.ts";
-import { newDisposeScope } from "../ownership/scope.ts";
-import { scoped } from "../ownership/scoped.ts";
-import { ones, zeros } from "../tensor/create.ts";
-import type { Tensor } from "../tensor/tensor.ts";
-import { Layer } from "./module.ts";
+import { ArgumentError, ShapeError } from "../../base/errors.ts";
+import { checkOptions, describeValue } from "../../base/options.ts";
+import { formatShape } from "../../base/shape.ts";
+import { isRecomputing } from "../../autograd/checkpoint.ts";
+import { noGrad } from "../../autograd/mode.ts";
+import { checkCount } from "../checks.ts";
 import {
   batchNorm,
   groupNorm,
@@ -19,17 +15,12 @@ import {
   layerNorm,
   rmsNorm,
   trackInstances,
-} from "./normalization.ts";
-
-function checkCount(layer: string, what: string, value: number): void {
-  if (!Number.isInteger(value) || value < 1)
-    throw new ArgumentError(
-      layer,
-      `${what} to be a positive integer`,
-      describeValue(value),
-      "pass how many there are",
-    );
-}
+} from "../functional/norm.ts";
+import { Layer } from "../module.ts";
+import { newDisposeScope } from "../../ownership/scope.ts";
+import { scoped } from "../../ownership/scoped.ts";
+import { ones, zeros } from "../../tensor/create.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 
 export interface BatchNormLayerOptions {
   readonly eps?: number;
@@ -144,6 +135,7 @@ abstract class BatchNorm extends Layer {
 export class BatchNorm1d extends BatchNorm {
   protected readonly ranks: readonly number[] = [2, 3];
 }
+
 /** Batch normalisation of x [N, C, H, W]. */
 export class BatchNorm2d extends BatchNorm {
   protected readonly ranks: readonly number[] = [4];
@@ -333,6 +325,7 @@ abstract class InstanceNorm extends Layer {
 export class InstanceNorm1d extends InstanceNorm {
   protected readonly rank: number = 3;
 }
+
 /** Instance normalisation of x [N, C, H, W] or [C, H, W]. */
 export class InstanceNorm2d extends InstanceNorm {
   protected readonly rank: number = 4;

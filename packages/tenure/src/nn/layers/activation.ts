@@ -1,12 +1,13 @@
 /**
- * Activations as modules. They own nothing; `call` gives a fresh tensor in the current scope.
+ * Activations as modules. They own nothing, but for the slope of PReLU; `call` gives a fresh tensor in
+ * the current scope.
  */
-import { ArgumentError } from "../base/errors.ts";
-import { checkOptions, describeValue } from "../base/options.ts";
-import { scoped } from "../ownership/scoped.ts";
-import { full } from "../tensor/create.ts";
-import type { Tensor } from "../tensor/tensor.ts";
-import { Layer } from "./module.ts";
+import { ArgumentError } from "../../base/errors.ts";
+import { checkOptions, describeValue } from "../../base/options.ts";
+import { Layer } from "../module.ts";
+import { scoped } from "../../ownership/scoped.ts";
+import { full } from "../../tensor/create.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 
 /** x itself, as a fresh alias. */
 export class Identity extends Layer {
@@ -14,72 +15,84 @@ export class Identity extends Layer {
     return x.alias();
   }
 }
+
 /** max(x, 0). */
 export class ReLU extends Layer {
   forward(x: Tensor): Tensor {
     return x.relu();
   }
 }
+
 /** min(max(x, 0), 6). */
 export class ReLU6 extends Layer {
   forward(x: Tensor): Tensor {
     return x.clamp(0, 6);
   }
 }
+
 /** 1 / (1 + exp(-x)). */
 export class Sigmoid extends Layer {
   forward(x: Tensor): Tensor {
     return x.sigmoid();
   }
 }
+
 /** Hyperbolic tangent. */
 export class Tanh extends Layer {
   forward(x: Tensor): Tensor {
     return x.tanh();
   }
 }
+
 /** log(1 + exp(x)). */
 export class Softplus extends Layer {
   forward(x: Tensor): Tensor {
     return x.softplus();
   }
 }
+
 /** x / (1 + |x|). */
 export class Softsign extends Layer {
   forward(x: Tensor): Tensor {
     return scoped(() => x.div(x.abs().add(1)));
   }
 }
+
 /** log(sigmoid(x)). */
 export class LogSigmoid extends Layer {
   forward(x: Tensor): Tensor {
     return x.logSigmoid();
   }
 }
+
 /** x · sigmoid(x) (Elfwing et al. 2017), also called swish. */
 export class SiLU extends Layer {
   forward(x: Tensor): Tensor {
     return x.silu();
   }
 }
+
 /** x · tanh(softplus(x)) (Misra 2019). */
 export class Mish extends Layer {
   forward(x: Tensor): Tensor {
     return x.mish();
   }
 }
+
 /** Scaled exponential linear unit (Klambauer et al. 2017). */
 export class SELU extends Layer {
   forward(x: Tensor): Tensor {
     return x.selu();
   }
 }
+
 /** x · min(max(x + 3, 0), 6) / 6 (Howard et al. 2019). */
 export class Hardswish extends Layer {
   forward(x: Tensor): Tensor {
     return x.hardSwish();
   }
 }
+
 /** min(max(x + 3, 0), 6) / 6. */
 export class Hardsigmoid extends Layer {
   forward(x: Tensor): Tensor {

@@ -1,0 +1,11 @@
+/**
+ * Dropout as a function on tensors. The result belongs to the current scope.
+ */
+import { dropout as drop } from "../../tensor/create.ts";
+import { type Tensor, live } from "../../tensor/tensor.ts";
+
+/** Zeroes elements with probability `p` while training; otherwise an alias. */
+export function dropout(x: Tensor, p = 0.5, training = true): Tensor {
+  live(x, "dropout");
+  return training && p > 0 ? drop(x, p) : x.alias();
+}

@@ -1,0 +1,29 @@
+/**
+ * The affine map of `Linear`, as a function on tensors. The result belongs to the current scope;
+ * intermediates are freed here.
+ */
+import { ShapeError } from "../../base/errors.ts";
+import { formatShape } from "../../base/shape.ts";
+import { scoped } from "../../ownership/scoped.ts";
+import { type Tensor, live } from "../../tensor/tensor.ts";
+
+/**
+ * x [..., in] → [..., out] with weight [out, in] and bias [out]: x·Wᵀ + b, as PyTorch lays it out.
+ */
+export function linear(x: Tensor, weight: Tensor, bias?: Tensor | null): Tensor {
+  const { shape } = live(x, "linear").layout,
+    wanted = live(weight, "linear").layout.shape;
+  if (wanted.length === 2 && shape.at(-1) !== wanted[1])
+    throw new ShapeError(
+      "linear",
+      `an input [..., ${wanted[1]}] for weight ${formatShape(wanted)}`,
+      formatShape(shape),
+      "check the layer's inFeatures, or flatten the input first",
+    );
+  return scoped(() => {
+    const rows = x.rank === 1 ? x.unsqueeze(0) : x;
+    const y = rows.matmul(weight.transpose());
+    const out = bias == null ? y : y.add(bias);
+    return x.rank === 1 ? out.squeeze(0) : out;
+  }, "linear");
+}

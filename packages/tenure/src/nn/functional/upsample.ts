@@ -1,0 +1,89 @@
+/**
+ * Resampling images and sequences to another size, as a function on tensors. The result belongs to the
+ * current scope.
+ */
+import { ArgumentError, ShapeError } from "../../base/errors.ts";
+import { describeValue, needOptions } from "../../base/options.ts";
+import { formatShape } from "../../base/shape.ts";
+import { type Pair, flat, pair } from "./spatial.ts";
+import { resample } from "../../ops/images.ts";
+import { type Tensor, call, live } from "../../tensor/tensor.ts";
+
+export interface UpsampleOptions {
+  /** Rows and columns of the result; or `scaleFactor`. */
+  readonly size?: Pair;
+  /**
+   * The result has ⌊H · factor⌋ rows; positions step by exactly 1 / factor, as in PyTorch, also
+   * where that is not the ratio of the sizes.
+   */
+  readonly scaleFactor?: Pair;
+  readonly mode?: "nearest" | "bilinear" | "linear";
+  /** Bilinear: the corner pixels' centres stay where they are. */
+  readonly alignCorners?: boolean;
+}
+
+/**
+ * x [N, C, H, W] (or [N, C, L], mode nearest or linear) at another size; also known as interpolate.
+ */
+export function upsample(x: Tensor, options: UpsampleOptions): Tensor {
+  needOptions("upsample", options, ["size", "scaleFactor", "mode", "alignCorners"]);
+  live(x, "upsample");
+  const { size, scaleFactor, mode = "nearest", alignCorners = false } = options;
+  if ((size === undefined) === (scaleFactor === undefined))
+    throw new ArgumentError(
+      "upsample",
+      "either a size or a scaleFactor",
+      size === undefined ? "neither" : "both",
+      "pass { size: [rows, columns] } or { scaleFactor: 2 }",
+    );
+  if (!["nearest", "bilinear", "linear"].includes(mode))
+    throw new ArgumentError(
+      "upsample",
+      'mode to be "nearest", "bilinear" or "linear"',
+      describeValue(mode),
+      "cubic and area are not there: adaptiveAvgPool2d averages",
+    );
+  if (pair((size ?? scaleFactor)!).some((n) => !(n > 0 && Number.isFinite(n))))
+    throw new ArgumentError(
+      "upsample",
+      "a positive size or factor",
+      String(size ?? scaleFactor),
+      "pass for example { scaleFactor: 2 }",
+    );
+  if (x.rank === 3) {
+    const to = size ?? scaleFactor!;
+    if (typeof to !== "number")
+      throw new ArgumentError(
+        "upsample",
+        "one number for a tensor [N, C, L]",
+        describeValue(to),
+        "pass a plain number",
+      );
+    return flat("upsample", x, (image) =>
+      upsample(image, {
+        mode,
+        alignCorners,
+        ...(size === undefined ? { scaleFactor: [1, to] } : { size: [1, to] }),
+      }),
+    );
+  }
+  if (x.rank !== 4)
+    throw new ShapeError(
+      "upsample",
+      "images [N, C, H, W] or sequences [N, C, L]",
+      formatShape(x.shape),
+      "add missing dimensions with unsqueeze",
+    );
+  const factor = size === undefined ? pair(scaleFactor!) : null,
+    to = factor?.map((f, i) => Math.floor(x.shape[2 + i]! * f)) ?? pair(size!),
+    plain = mode === "nearest" ? ("nearest" as const) : ("bilinear" as const);
+  if (mode !== "nearest" && alignCorners)
+    return call(resample, [x], { size: [to[0], to[1]], mode: "bilinearCorners" });
+  const exact = factor === null || factor.every((f, i) => to[i] === x.shape[2 + i]! * f);
+  return call(resample, [x], {
+    size: [to[0], to[1]],
+    ...(exact
+      ? { mode: plain }
+      : { mode: `${plain}Scaled` as const, scale: [1 / factor[0], 1 / factor[1]] as const }),
+  });
+}

@@ -1,0 +1,17 @@
+/**
+ * Flattening dimensions as a layer. It owns nothing.
+ */
+import { Layer } from "../module.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+
+/** [N, …] → [N, product]. */
+export class Flatten extends Layer {
+  readonly #start: number;
+  constructor(start = 1) {
+    super();
+    this.#start = start;
+  }
+  forward(x: Tensor): Tensor {
+    return x.flatten(this.#start);
+  }
+}

@@ -1,0 +1,297 @@
+/**
+ * The layers of transformers (Vaswani et al. 2017), with PyTorch's parameter names. Each module owns
+ * its weights and frees its intermediates.
+ *
+ * Shapes: N samples, L queries, S keys, E features.
+ */
+import { ArgumentError } from "../../base/errors.ts";
+import { checkFunction, checkOptions, describeValue } from "../../base/options.ts";
+import { checkDropout } from "../checks.ts";
+import { dropout } from "../functional/dropout.ts";
+import { type AttentionMasks, MultiheadAttention, maskNames } from "./attention.ts";
+import { ModuleList } from "./containers.ts";
+import { Linear } from "./linear.ts";
+import { LayerNorm } from "./norm.ts";
+import { type AnyModule, Module } from "../module.ts";
+import { scoped } from "../../ownership/scoped.ts";
+import { type Tensor, live } from "../../tensor/tensor.ts";
+
+/** Children by PyTorch's names; those that a constructor that threw never made are left out. */
+function* named(
+  list: readonly (readonly [name: string, module: AnyModule | undefined])[],
+): Generator<[name: string, module: AnyModule]> {
+  for (const [name, module] of list) if (module !== undefined) yield [name, module];
+}
+
+/** "relu", "gelu" or any function. */
+export type Activation = "relu" | "gelu" | ((x: Tensor) => Tensor);
+
+export interface TransformerLayerOptions {
+  /** Width of the inner linear layer. */
+  readonly dimFeedforward?: number;
+  readonly dropout?: number;
+  readonly activation?: Activation;
+  readonly layerNormEps?: number;
+  readonly batchFirst?: boolean;
+  /** Normalises before each part rather than after it. */
+  readonly normFirst?: boolean;
+  readonly bias?: boolean;
+}
+
+const layerNames = [
+  "dimFeedforward",
+  "dropout",
+  "activation",
+  "layerNormEps",
+  "batchFirst",
+  "normFirst",
+  "bias",
+];
+
+/** What encoder and decoder layers share: the feed-forward part and residual sums. */
+abstract class TransformerLayer<A extends readonly unknown[]> extends Module<A> {
+  readonly linear1: Linear;
+  readonly linear2: Linear;
+  readonly #dropout: number;
+  readonly #activation: Activation;
+  readonly #normFirst: boolean;
+
+  constructor(dModel: number, options: TransformerLayerOptions) {
+    super();
+    checkOptions(new.target.name, options, layerNames);
+    const {
+      dimFeedforward = 2048,
+      dropout: p = 0.1,
+      activation = "relu",
+      normFirst = false,
+      bias = true,
+    } = options;
+    checkDropout(new.target.name, p);
+    if (typeof activation !== "function" && activation !== "relu" && activation !== "gelu")
+      throw new ArgumentError(
+        new.target.name,
+        'activation to be "relu", "gelu" or a function',
+        describeValue(activation),
+        "pass (x) => x.silu() for others",
+      );
+    this.linear1 = new Linear(dModel, dimFeedforward, { bias });
+    this.linear2 = this.build(() => new Linear(dimFeedforward, dModel, { bias }));
+    this.#dropout = p;
+    this.#activation = activation;
+    this.#normFirst = normFirst;
+  }
+
+  /** x + dropout(part(norm(x))), or norm(x + dropout(part(x))). */
+  protected residual(x: Tensor, norm: LayerNorm, part: (x: Tensor) => Tensor): Tensor {
+    const drop = (y: Tensor): Tensor => dropout(y, this.#dropout, this.training);
+    return scoped(() =>
+      this.#normFirst ? x.add(drop(part(norm.call(x)))) : norm.call(x.add(drop(part(x)))),
+    );
+  }
+
+  protected feedForward(x: Tensor): Tensor {
+    const inner = this.linear1.call(x),
+      activation = this.#activation;
+    const y =
+      typeof activation === "function"
+        ? activation(inner)
+        : activation === "gelu"
+          ? inner.gelu()
+          : inner.relu();
+    return this.linear2.call(dropout(y, this.#dropout, this.training));
+  }
+}
+
+/**
+ * Self-attention and a feed-forward network, each with a residual sum and a normalisation. x [L, N,
+ * E] (or batch first, or [L, E]) → the same shape. Children self_attn, linear1, linear2, norm1,
+ * norm2.
+ */
+export class TransformerEncoderLayer extends TransformerLayer<
+  [x: Tensor, options?: AttentionMasks]
+> {
+  readonly selfAttention: MultiheadAttention;
+  readonly norm1: LayerNorm;
+  readonly norm2: LayerNorm;
+  constructor(dModel: number, numHeads: number, options: TransformerLayerOptions = {}) {
+    super(dModel, options);
+    const { dropout: p = 0.1, batchFirst = false, bias = true, layerNormEps: eps = 1e-5 } = options;
+    this.selfAttention = this.build(
+      () => new MultiheadAttention(dModel, numHeads, { dropout: p, batchFirst, bias }),
+    );
+    this.norm1 = new LayerNorm(dModel, { eps, bias });
+    this.norm2 = new LayerNorm(dModel, { eps, bias });
+  }
+  override children(): Generator<[name: string, module: AnyModule]> {
+    return named([
+      ["self_attn", this.selfAttention],
+      ["linear1", this.linear1],
+      ["linear2", this.linear2],
+      ["norm1", this.norm1],
+      ["norm2", this.norm2],
+    ]);
+  }
+  forward(x: Tensor, options: AttentionMasks = {}): Tensor {
+    checkOptions("TransformerEncoderLayer", options, maskNames);
+    live(x, "TransformerEncoderLayer");
+    return scoped(
+      () =>
+        this.residual(
+          this.residual(x, this.norm1, (y) => this.selfAttention.call(y, y, y, options)),
+          this.norm2,
+          (y) => this.feedForward(y),
+        ),
+      "TransformerEncoderLayer",
+    );
+  }
+}
+
+export interface DecoderOptions {
+  /** For the attention of the targets to themselves. */
+  readonly self?: AttentionMasks;
+  /** For the attention to the memory. */
+  readonly cross?: AttentionMasks;
+}
+
+/**
+ * Self-attention, attention to an encoder's output, and a feed-forward network. x [L, N, E] and
+ * memory [S, N, E] (or batch first, or without N) → the shape of x. Children self_attn,
+ * multihead_attn, linear1, linear2, norm1, norm2, norm3.
+ */
+export class TransformerDecoderLayer extends TransformerLayer<
+  [x: Tensor, memory: Tensor, options?: DecoderOptions]
+> {
+  readonly selfAttention: MultiheadAttention;
+  readonly crossAttention: MultiheadAttention;
+  readonly norm1: LayerNorm;
+  readonly norm2: LayerNorm;
+  readonly norm3: LayerNorm;
+  constructor(dModel: number, numHeads: number, options: TransformerLayerOptions = {}) {
+    super(dModel, options);
+    const { dropout: p = 0.1, batchFirst = false, bias = true, layerNormEps: eps = 1e-5 } = options;
+    this.selfAttention = this.build(
+      () => new MultiheadAttention(dModel, numHeads, { dropout: p, batchFirst, bias }),
+    );
+    this.crossAttention = new MultiheadAttention(dModel, numHeads, {
+      dropout: p,
+      batchFirst,
+      bias,
+    });
+    this.norm1 = new LayerNorm(dModel, { eps, bias });
+    this.norm2 = new LayerNorm(dModel, { eps, bias });
+    this.norm3 = new LayerNorm(dModel, { eps, bias });
+  }
+  override children(): Generator<[name: string, module: AnyModule]> {
+    return named([
+      ["self_attn", this.selfAttention],
+      ["multihead_attn", this.crossAttention],
+      ["linear1", this.linear1],
+      ["linear2", this.linear2],
+      ["norm1", this.norm1],
+      ["norm2", this.norm2],
+      ["norm3", this.norm3],
+    ]);
+  }
+  forward(x: Tensor, memory: Tensor, options: DecoderOptions = {}): Tensor {
+    checkOptions("TransformerDecoderLayer", options, ["self", "cross"]);
+    live(x, "TransformerDecoderLayer");
+    live(memory, "TransformerDecoderLayer");
+    return scoped(() => {
+      const first = this.residual(x, this.norm1, (y) =>
+        this.selfAttention.call(y, y, y, options.self),
+      );
+      const second = this.residual(first, this.norm2, (y) =>
+        this.crossAttention.call(y, memory, memory, options.cross),
+      );
+      return this.residual(second, this.norm3, (y) => this.feedForward(y));
+    }, "TransformerDecoderLayer");
+  }
+}
+
+/**
+ * Layers made one by one; a norm is owned too. When one cannot be made, those before it and the
+ * norm are freed.
+ */
+abstract class TransformerStack<
+  L extends AnyModule,
+  A extends readonly unknown[],
+> extends Module<A> {
+  readonly layers: ModuleList<L>;
+  readonly norm: LayerNorm | null;
+  constructor(make: (index: number) => L, numLayers: number, norm: LayerNorm | null) {
+    super();
+    checkFunction(new.target.name, make, "pass (i) => new TransformerEncoderLayer(…)");
+    if (!Number.isInteger(numLayers) || numLayers < 1)
+      throw new ArgumentError(
+        new.target.name,
+        "numLayers to be a positive integer",
+        describeValue(numLayers),
+        "pass how many layers there are",
+      );
+    this.norm = norm;
+    this.layers = new ModuleList<L>();
+    this.build(() => {
+      for (let i = 0; i < numLayers; i++) this.layers.push(make(i));
+    });
+  }
+  override *children(): Generator<[name: string, module: AnyModule]> {
+    yield ["layers", this.layers];
+    if (this.norm !== null) yield ["norm", this.norm];
+  }
+
+  /** Runs the layers, freeing what each hands to the next, and the norm. */
+  protected through(name: string, x: Tensor, run: (layer: L, x: Tensor) => Tensor): Tensor {
+    live(x, name);
+    return scoped(() => {
+      let out = x.alias();
+      for (const layer of this.layers) {
+        const next = run(layer, out);
+        out.dispose();
+        out = next;
+      }
+      return this.norm === null ? out : this.norm.call(out);
+    }, name);
+  }
+}
+
+/**
+ * Encoder layers one after the other, made by a function, and a last normalisation if given, which
+ * the stack then owns. Children layers.0 …, norm.
+ */
+export class TransformerEncoder extends TransformerStack<
+  TransformerEncoderLayer,
+  [x: Tensor, options?: AttentionMasks]
+> {
+  constructor(
+    make: (index: number) => TransformerEncoderLayer,
+    numLayers: number,
+    norm: LayerNorm | null = null,
+  ) {
+    super(make, numLayers, norm);
+  }
+  forward(x: Tensor, options: AttentionMasks = {}): Tensor {
+    checkOptions("TransformerEncoder", options, maskNames);
+    return this.through("TransformerEncoder", x, (layer, y) => layer.call(y, options));
+  }
+}
+
+/**
+ * Decoder layers one after the other over one memory, made by a function, and a last normalisation
+ * if given, which the stack then owns. Children layers.0 …, norm.
+ */
+export class TransformerDecoder extends TransformerStack<
+  TransformerDecoderLayer,
+  [x: Tensor, memory: Tensor, options?: DecoderOptions]
+> {
+  constructor(
+    make: (index: number) => TransformerDecoderLayer,
+    numLayers: number,
+    norm: LayerNorm | null = null,
+  ) {
+    super(make, numLayers, norm);
+  }
+  forward(x: Tensor, memory: Tensor, options: DecoderOptions = {}): Tensor {
+    checkOptions("TransformerDecoder", options, ["self", "cross"]);
+    return this.through("TransformerDecoder", x, (layer, y) => layer.call(y, memory, options));
+  }
+}
