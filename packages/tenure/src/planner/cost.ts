@@ -50,14 +50,14 @@ export function extraOf(program: Program, actions: readonly Action[], rates: Rat
   };
   let cost = 0;
   for (const { kind, op, storage } of actions) {
-    if (kind === "again") {
+    if (kind === "recompute") {
       extra.recomputedOps++;
       extra.recomputeFlops += program.ops[op]!.flops;
       cost += opCost(program.ops[op]!);
-    } else if (kind === "out") {
+    } else if (kind === "swapOut") {
       extra.swapOuts++;
       extra.swapOutBytes += program.storages[storage]!.bytes;
-    } else if (kind === "in") {
+    } else if (kind === "swapIn") {
       extra.swapIns++;
       extra.swapInBytes += program.storages[storage]!.bytes;
     }

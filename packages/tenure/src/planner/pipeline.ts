@@ -225,7 +225,7 @@ function besideEachOther(
   chosen: Candidate,
   emitOf: (c: Candidate) => Emitted,
 ): Candidate {
-  if (chosen.actions.some((a) => a.kind !== "run")) return chosen;
+  if (chosen.actions.some((a) => a.kind !== "dispatch")) return chosen;
   const order = chosen.actions.map((a) => a.op),
     emitted = emitOf(chosen),
     bytes = ({ slots }: Emitted): number => slots.reduce((sum, s) => sum + s.bytes, 0);

@@ -1,20 +1,21 @@
 /**
  * A schedule: what runs, in order, as the passes hand it to each other. An action runs an op (for
- * the first time, or again) or moves a storage to the host or back. Nothing says when memory is
+ * the first time, or once more) or moves a storage to the host or back. Nothing says when memory is
  * freed: a value is resident from the action that brings it (its birth) to the last action that
  * needs it before the next birth. So recomputing or fetching a value is all it takes to end its
  * earlier residency. Pure; everything else in this folder builds on it.
  *
- *     birth        last read          birth (again, or in)      last read
+ *     birth        last read          birth (recompute, swapIn)   last read
  *     |-------------------|  not resident  |----------------------|
  */
 import { type Program, residentAtEntry } from "../graph/program.ts";
 
 /**
- * `run`: op for the first time. `again`: recomputation. `out`, `in`: a copy to the host, and back.
+ * `dispatch`: an op for the first time. `recompute`: the same op once more. `swapOut`, `swapIn`: a
+ * copy to the host, and back. Plans have steps of the same kinds.
  */
 export interface Action {
-  readonly kind: "run" | "again" | "out" | "in";
+  readonly kind: "dispatch" | "recompute" | "swapOut" | "swapIn";
   /** Index of the op; -1 for copies. */
   readonly op: number;
   /** Index of the storage; -1 for ops. */
@@ -49,7 +50,7 @@ export interface Context {
 
 /** Ops in order, each run once. */
 export function runsOf(order: readonly number[]): Action[] {
-  return order.map((op) => ({ kind: "run", op, storage: -1 }));
+  return order.map((op) => ({ kind: "dispatch", op, storage: -1 }));
 }
 
 /** A context without lifespans. */
@@ -92,16 +93,16 @@ export function segmentsOf(
   const needsOps = extended.some((e) => e !== null),
     at = needsOps ? new Int32Array(program.ops.length).fill(-1) : null;
   actions.forEach(({ kind, op, storage }, t) => {
-    if (kind === "out") {
+    if (kind === "swapOut") {
       end[storage] = t + 1;
       return;
     }
-    if (kind === "in") {
+    if (kind === "swapIn") {
       born(storage, t);
       return;
     }
     const { reads, writes } = program.ops[op]!;
-    if (at !== null && kind === "run") at[op] = t;
+    if (at !== null && kind === "dispatch") at[op] = t;
     for (const r of reads) end[r] = t + 1;
     for (const w of writes)
       if (reads.includes(w)) end[w] = t + 1;

@@ -126,10 +126,10 @@ export function emit(
       where[items[i]!.storage] = slotOf[i]!;
       offset[items[i]!.storage] = offsetOf(i);
     }
-    if (kind === "out") {
+    if (kind === "swapOut") {
       copied.add(storage);
       steps.push({ kind: "swapOut", ...place(storage, where[storage]!, offset[storage]!) });
-    } else if (kind === "in") {
+    } else if (kind === "swapIn") {
       if (copied.delete(storage))
         steps.push({ kind: "wait", storage: id(storage), bytes: storages[storage]!.bytes });
       steps.push({ kind: "swapIn", ...place(storage, where[storage]!, offset[storage]!) });
@@ -137,7 +137,7 @@ export function emit(
       const { reads, writes } = ops[op]!;
       const moved = reads.some((r) => offset[r] !== 0) || writes.some((w) => offset[w] !== 0);
       steps.push({
-        kind: kind === "run" ? "dispatch" : "recompute",
+        kind,
         op,
         reads: reads.map((r) => where[r]!),
         writes: writes.map((w) => where[w]!),

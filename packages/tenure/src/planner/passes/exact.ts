@@ -132,8 +132,8 @@ function cheapest(
   function trace(end: State): Action[] {
     const actions: Action[] = [];
     for (let s: State = end; s.from !== null; s = s.from) {
-      if (s.again >= 0) actions.push({ kind: "again", op: order[s.again]!, storage: -1 });
-      else if (s.again === -1) actions.push({ kind: "run", op: order[s.p - 1]!, storage: -1 });
+      if (s.again >= 0) actions.push({ kind: "recompute", op: order[s.again]!, storage: -1 });
+      else if (s.again === -1) actions.push({ kind: "dispatch", op: order[s.p - 1]!, storage: -1 });
     }
     return actions.reverse();
   }

@@ -93,7 +93,7 @@ function attempt(
         continue;
       }
       if (!unchanged(op)) return { op };
-      actions.push({ kind: "again", op, storage: -1 });
+      actions.push({ kind: "recompute", op, storage: -1 });
       for (const w of program.ops[op]!.writes) {
         again[w] = 1;
         brought.push(w);
@@ -113,7 +113,7 @@ function attempt(
       }
     }
     saw[i] = Int32Array.from(op.reads, (r) => version[r]!);
-    actions.push({ kind: "run", op: i, storage: -1 });
+    actions.push({ kind: "dispatch", op: i, storage: -1 });
     for (const w of op.writes) version[w]!++;
     for (const s of brought.splice(0))
       if (fleeting?.has(s) === true && !op.reads.includes(s)) again[s] = 0;

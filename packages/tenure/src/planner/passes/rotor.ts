@@ -423,12 +423,12 @@ function solve(
       const list = firstPass.has(k) ? ops : stages[k]!.ops;
       firstPass.add(k);
       for (const op of list) {
-        actions.push({ kind: ran.has(op) ? "again" : "run", op, storage: -1 });
+        actions.push({ kind: ran.has(op) ? "recompute" : "dispatch", op, storage: -1 });
         ran.add(op);
       }
     };
     const group = (k: number): void => {
-      for (const op of stages[k]!.group) actions.push({ kind: "run", op, storage: -1 });
+      for (const op of stages[k]!.group) actions.push({ kind: "dispatch", op, storage: -1 });
     };
     const visit = (i: number, j: number, m: number, e: number): void => {
       if (j === i + 1) {

@@ -46,7 +46,7 @@ export function shave(
     if (offer === null) break;
     const next = [
         ...now.slice(0, offer.at),
-        ...offer.ops.map((op): Action => ({ kind: "again", op, storage: -1 })),
+        ...offer.ops.map((op): Action => ({ kind: "recompute", op, storage: -1 })),
         ...now.slice(offer.at),
       ],
       nextCurve = curveOf(context, next);
@@ -84,7 +84,7 @@ export function takeBack(
   const touched: number[][] = program.storages.map(() => []),
     again: number[] = [];
   actions.forEach(({ kind, op }, t) => {
-    if (kind === "again") again.push(t);
+    if (kind === "recompute") again.push(t);
     for (const s of new Set([...program.ops[op]!.reads, ...program.ops[op]!.writes]))
       touched[s]!.push(t);
   });
@@ -140,14 +140,14 @@ function cheapestAt(
     ranAt = new Int32Array(program.ops.length).fill(-1);
   actions.forEach(({ kind, op }, t) => {
     const { reads, writes } = program.ops[op]!;
-    if (kind === "run") ranAt[op] = t;
+    if (kind === "dispatch") ranAt[op] = t;
     for (const r of reads) touched[r]!.push(t);
     for (const w of writes) {
       if (!reads.includes(w)) {
         touched[w]!.push(t);
         (births[w] ??= new Set()).add(t);
       }
-      if (kind === "run") (changed[w] ??= []).push(t);
+      if (kind === "dispatch") (changed[w] ??= []).push(t);
     }
   });
   const after = (s: number, t: number): number => {

@@ -168,13 +168,13 @@ function demand(
 }
 
 function merge(actions: readonly Action[], { first, before, after }: Moves): Action[] {
-  const merged = first.map((storage): Action => ({ kind: "out", op: -1, storage }));
+  const merged = first.map((storage): Action => ({ kind: "swapOut", op: -1, storage }));
   actions.forEach((action, t) => {
-    for (const storage of before[t]!) merged.push({ kind: "in", op: -1, storage });
+    for (const storage of before[t]!) merged.push({ kind: "swapIn", op: -1, storage });
     merged.push(action);
-    for (const storage of after[t]!) merged.push({ kind: "out", op: -1, storage });
+    for (const storage of after[t]!) merged.push({ kind: "swapOut", op: -1, storage });
   });
-  for (const storage of before[actions.length]!) merged.push({ kind: "in", op: -1, storage });
+  for (const storage of before[actions.length]!) merged.push({ kind: "swapIn", op: -1, storage });
   return merged;
 }
 
@@ -186,18 +186,19 @@ function prefetch(
 ): Action[] {
   const { program } = context,
     list = [...actions];
-  if (!list.some((a) => a.kind === "in") || prefetchBytes <= 0) return list;
+  if (!list.some((a) => a.kind === "swapIn") || prefetchBytes <= 0) return list;
   const live = [...liveCurve(program, segmentsOf(context, list), list.length)];
   for (let t = 0; t < list.length; t++) {
-    if (list[t]!.kind !== "in") continue;
+    if (list[t]!.kind !== "swapIn") continue;
     const { storage } = list[t]!,
       { bytes } = program.storages[storage]!;
     let at = t,
       window = bytes;
     while (at > 0) {
       const earlier = list[at - 1]!;
-      if (earlier.kind === "in" || (earlier.kind === "out" && earlier.storage === storage)) break;
-      if (earlier.kind !== "out") {
+      if (earlier.kind === "swapIn" || (earlier.kind === "swapOut" && earlier.storage === storage))
+        break;
+      if (earlier.kind !== "swapOut") {
         const { reads, writes } = program.ops[earlier.op]!;
         if (reads.includes(storage) || writes.includes(storage)) break;
         for (const s of new Set([...reads, ...writes])) window += program.storages[s]!.bytes;
@@ -231,7 +232,7 @@ export function preferRecompute(
   const { program } = context,
     producer = new Map<number, number>();
   for (const { kind, op } of actions)
-    if (kind === "run") for (const w of program.ops[op]!.writes) producer.set(w, op);
+    if (kind === "dispatch") for (const w of program.ops[op]!.writes) producer.set(w, op);
   const segments = segmentsOf(context, actions),
     residency: { begin: number; end: number }[][] = program.storages.map(() => []);
   for (const s of segments) residency[s.storage]!.push(s);
@@ -241,8 +242,8 @@ export function preferRecompute(
   const uses = new Map<Action, number>(),
     latest = new Map<number, Action>();
   for (const action of actions) {
-    if (action.kind === "out") latest.set(action.storage, action);
-    const out = action.kind === "in" ? latest.get(action.storage) : undefined;
+    if (action.kind === "swapOut") latest.set(action.storage, action);
+    const out = action.kind === "swapIn" ? latest.get(action.storage) : undefined;
     if (out !== undefined) uses.set(out, (uses.get(out) ?? 0) + 1);
   }
   const list: Action[] = [],
@@ -250,8 +251,8 @@ export function preferRecompute(
     dropped = new Set<Action>();
   actions.forEach((action, t) => {
     const { kind, op, storage } = action;
-    if (kind === "out") lastOut.set(storage, action);
-    if (kind === "in" && candidates.has(storage)) {
+    if (kind === "swapOut") lastOut.set(storage, action);
+    if (kind === "swapIn" && candidates.has(storage)) {
       const made = producer.get(storage),
         out = lastOut.get(storage);
       if (
@@ -269,12 +270,12 @@ export function preferRecompute(
         );
         if (there && recomputeSeconds(made) < swapSeconds(bytes)) {
           dropped.add(out);
-          list.push({ kind: "again", op: made, storage: -1 });
+          list.push({ kind: "recompute", op: made, storage: -1 });
           return;
         }
       }
     }
-    if (kind === "run") {
+    if (kind === "dispatch") {
       saw.set(
         op,
         program.ops[op]!.reads.map((r) => version[r]!),

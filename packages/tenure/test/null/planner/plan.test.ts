@@ -340,11 +340,12 @@ test("recomputations the peak does not ask for are taken back", () => {
         order = orderOps(context),
         actions = rematerialise(context, order, new Set(droppable(context, order)));
       const less = takeBack(context, actions, opCost),
-        again = (list: readonly Action[]): number => list.filter((a) => a.kind === "again").length;
+        again = (list: readonly Action[]): number =>
+          list.filter((a) => a.kind === "recompute").length;
       assert.ok(livePeak(context, less) <= livePeak(context, actions));
       assert.equal(
-        less.filter((a) => a.kind === "run"),
-        actions.filter((a) => a.kind === "run"),
+        less.filter((a) => a.kind === "dispatch"),
+        actions.filter((a) => a.kind === "dispatch"),
       );
       assert.ok(seesTheSame(program, less) && again(less) <= again(actions));
       if (again(less) < again(actions)) fewer++;
@@ -365,9 +366,13 @@ test("recomputations the peak does not ask for are taken back", () => {
   b.op([a, c], [g], { phase: "calcDerivative" });
   const program = b.build(),
     context = contextOf(program),
-    run = (op: number, kind: "run" | "again" = "run"): Action => ({ kind, op, storage: -1 });
+    run = (op: number, kind: Action["kind"] = "dispatch"): Action => ({ kind, op, storage: -1 });
   assert.equal(
-    takeBack(context, [run(0), run(1), run(2), run(1, "again"), run(2, "again"), run(3)], opCost),
+    takeBack(
+      context,
+      [run(0), run(1), run(2), run(1, "recompute"), run(2, "recompute"), run(3)],
+      opCost,
+    ),
     [run(0), run(1), run(2), run(3)],
   );
 });

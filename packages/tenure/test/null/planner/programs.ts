@@ -294,7 +294,7 @@ export function seesTheSame(program: Program, actions: readonly Action[]): boole
   return actions.every(({ kind, op }) => {
     if (op === -1) return true;
     const { reads, writes } = program.ops[op]!;
-    if (kind === "again") return reads.every((r, k) => version[r] === saw.get(op)?.[k]);
+    if (kind === "recompute") return reads.every((r, k) => version[r] === saw.get(op)?.[k]);
     saw.set(
       op,
       reads.map((r) => version[r]!),
