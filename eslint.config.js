@@ -88,7 +88,7 @@ export default defineConfig(
   },
   {
     // Programs for people at a terminal, and children whose output is read by a test.
-    files: ["tools/**", "examples/**", "packages/bench/**", "**/test/**"],
+    files: ["tools/**", "examples/**", "packages/bench/**", "eslint-plugin/bench/**", "**/test/**"],
     rules: { "no-console": "off" },
   },
   {

@@ -4,13 +4,7 @@
  * halves can fail.
  */
 import { suite } from "uvu";
-import {
-  leftBehind,
-  lintValid,
-  mutantsOf,
-  readValid,
-  validPrograms,
-} from "../../packages/bench/lint/mutation.ts";
+import { leftBehind, lintValid, mutantsOf, readValid, validPrograms } from "../bench/mutation.ts";
 import { applied, assert, lint } from "./tester.ts";
 
 const test = suite("valid programs");

@@ -11,9 +11,9 @@ import { pathToFileURL } from "node:url";
 
 const here = import.meta.dirname;
 
-/** Files and folders that export `run`, by name. */
+/** Files and folders that export `run`, by name; the lint bench lives with the plugin. */
 async function available(): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
+  const found = new Map([["lint", join(here, "../../eslint-plugin/bench/main.ts")]]);
   for (const entry of await readdir(here, { withFileTypes: true })) {
     if (entry.isFile() && entry.name.endsWith(".ts") && entry.name !== "main.ts")
       found.set(entry.name.slice(0, -3), join(here, entry.name));

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export const root = fileURLToPath(new URL("../../../", import.meta.url));
+export const root = fileURLToPath(new URL("../../", import.meta.url));
 export const corpusDir = process.env["TENURE_LINT_CORPUS"] ?? join(root, ".cache", "lint-corpus");
 
 /** The git folder of a repository, or a sentence saying why it cannot be had. */
