@@ -1,0 +1,161 @@
+/**
+ * Checks a source tree against the map in `table.ts`. Called by `tools/layers.ts`; pure functions
+ * of the tree.
+ */
+import { posix } from "node:path";
+import ts from "typescript";
+import { type Import, importsOf, resolveImport } from "../imports.ts";
+import { cycles } from "./cycles.ts";
+import {
+  BEHIND_THE_DOOR,
+  COMMON_NAMES,
+  DOOR,
+  layerOf,
+  LAYERS,
+  ROOT,
+  SAME_FAMILIES,
+  WIRING,
+} from "./table.ts";
+
+/** A source tree: path (with `/`, relative to `src`) → text. */
+export type SourceTree = ReadonlyMap<string, string>;
+
+/** What a layer amounts to. */
+export interface LayerRow {
+  readonly layer: string;
+  readonly files: number;
+  readonly lines: number;
+}
+
+/** What the check found. */
+export interface LayerReport {
+  /** One line per breach. */
+  readonly breaches: string[];
+  readonly rows: readonly LayerRow[];
+}
+
+/** Checks a source tree, and what its package.json says it needs. */
+export function checkLayers(
+  files: SourceTree,
+  manifest: { dependencies?: Record<string, string> } = {},
+): LayerReport {
+  const valueEdges = new Map<string, string[]>();
+  const allEdges = new Map<string, string[]>();
+  const breaches = Object.keys(manifest.dependencies ?? {}).map(
+    (name) => `package.json: depends on ${name}, but the package has no runtime dependencies`,
+  );
+  const add = (edges: Map<string, string[]>, from: string, to: string): void => {
+    edges.set(from, [...(edges.get(from) ?? []), to]);
+  };
+  for (const [file, text] of files) {
+    const source = ts.createSourceFile(file, text, ts.ScriptTarget.ESNext, true);
+    breaches.push(...placeBreaches(file), ...doorBreaches(file, source));
+    for (const each of importsOf(source)) {
+      const path = resolveImport(file, each.target);
+      breaches.push(...importBreaches(files, file, each, path));
+      if (!each.target.startsWith(".") || !files.has(path)) continue;
+      add(allEdges, file, path);
+      if (each.kind !== "type") add(valueEdges, file, path);
+    }
+  }
+  breaches.push(...circleBreaches(valueEdges, allEdges), ...nameBreaches([...files.keys()]));
+  return { breaches, rows: rowsOf(files) };
+}
+
+function placeBreaches(file: string): string[] {
+  const layer = layerOf(file);
+  return layer === ROOT || LAYERS[layer] !== undefined
+    ? []
+    : [`${file}: folder ${layer} is not in the table of tools/layers/table.ts`];
+}
+
+/** Names of guarded packages outside the file that may name them. */
+function doorBreaches(file: string, source: ts.SourceFile): string[] {
+  if (file === DOOR) return [];
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isStringLiteralLike(node) && BEHIND_THE_DOOR.has(node.text))
+      found.push(`${file}: names ${node.text}, which only ${DOOR} may`);
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+/** Why an import, which leads to `path` where it is relative, is not allowed. */
+function importBreaches(files: SourceTree, file: string, each: Import, path: string): string[] {
+  const { target, kind } = each;
+  if (!target.startsWith(".")) {
+    const problem = externalBreach(file, target, kind);
+    return problem === undefined ? [] : [`${file}: imports ${target}, ${problem}`];
+  }
+  if (!files.has(path)) return [`${file}: imports ${target}, which does not exist in src`];
+  const layer = layerOf(file);
+  const to = layerOf(path);
+  const rule = LAYERS[layer];
+  if (layer === ROOT || to === layer || rule === undefined || rule.imports.includes(to)) return [];
+  if (path === WIRING && file.endsWith("index.ts")) return [];
+  if (rule.types?.includes(to) !== true)
+    return [`${file}: imports ${path}, which layer ${layer} may not`];
+  if (kind === "type") return [];
+  return [
+    `${file}: imports ${path}, of which layer ${layer} may import only types, with \`import type\``,
+  ];
+}
+
+/** Why a file may not import something from outside the source, if it may not. */
+function externalBreach(file: string, target: string, kind: Import["kind"]): string | undefined {
+  if (BEHIND_THE_DOOR.has(target))
+    return kind === "value" && file === DOOR
+      ? "which must be dynamic: `await import(…)`"
+      : undefined; // elsewhere it is a breach by its name
+  if (!target.startsWith("node:")) return "but the package has no runtime dependencies";
+  return kind === "value"
+    ? "which browsers do not have; use `import type` or `await import(…)`"
+    : undefined;
+}
+
+/** Circles of imports, and those that only types close. */
+function circleBreaches(
+  valueEdges: ReadonlyMap<string, string[]>,
+  allEdges: ReadonlyMap<string, string[]>,
+): string[] {
+  const circles = cycles(valueEdges);
+  const already = new Set(circles.flat());
+  const typed = cycles(allEdges).filter((circle) => !circle.every((file) => already.has(file)));
+  return [
+    ...circles.map((circle) => `${circle.join(" → ")} → ${circle[0]}: import each other`),
+    ...typed.map((circle) => `${circle.join(", ")}: refer to each other's types in a circle`),
+  ];
+}
+
+/** File names that mean something else in another folder. */
+function nameBreaches(files: readonly string[]): string[] {
+  const byName = new Map<string, string[]>();
+  for (const file of files) {
+    const name = posix.basename(file);
+    byName.set(name, [...(byName.get(name) ?? []), file]);
+  }
+  const found: string[] = [];
+  for (const [name, paths] of byName) {
+    const families = paths.map((path) =>
+      SAME_FAMILIES.find((folder) => path.startsWith(`${folder}/`)),
+    );
+    const oneFamily = !families.includes(undefined) && new Set(families).size === paths.length;
+    if (paths.length > 1 && !oneFamily && COMMON_NAMES[name] === undefined)
+      found.push(`${paths.join(", ")}: the same file name for different things`);
+  }
+  return found;
+}
+
+function rowsOf(files: SourceTree): LayerRow[] {
+  const rows = new Map<string, LayerRow>();
+  for (const [file, text] of files) {
+    const layer = layerOf(file);
+    const row = rows.get(layer) ?? { layer, files: 0, lines: 0 };
+    const lines = row.lines + text.trimEnd().split("\n").length;
+    rows.set(layer, { layer, files: row.files + 1, lines });
+  }
+  const order = [...Object.keys(LAYERS), ROOT];
+  return [...rows.values()].sort((a, b) => order.indexOf(a.layer) - order.indexOf(b.layer));
+}

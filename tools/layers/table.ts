@@ -1,0 +1,58 @@
+/**
+ * The map of `packages/tenure/src`: which folders there are, what each may import, and which
+ * folders may use the same file names. Read by the layer check. Owns nothing.
+ */
+
+/** What a layer's files may import besides their own layer. */
+export interface LayerRule {
+  readonly imports: readonly string[];
+  /** Only by `import type`. */
+  readonly types?: readonly string[];
+}
+
+/** The layers, lowest first. This table is the architecture: change it knowingly. */
+export const LAYERS: Readonly<Record<string, LayerRule>> = {
+  base: { imports: [] },
+  ownership: { imports: ["base"] },
+  graph: { imports: ["base"] },
+  kernels: { imports: ["base"] },
+  ops: { imports: ["base", "kernels"] },
+  planner: { imports: ["base", "graph"] },
+  device: { imports: ["base"], types: ["kernels"] },
+  runtime: { imports: ["base", "ownership", "graph", "kernels", "ops", "planner", "device"] },
+  tensor: { imports: ["base", "ownership", "graph", "ops", "runtime"] },
+  autograd: { imports: ["base", "ownership", "graph", "ops", "runtime", "tensor"] },
+  nn: { imports: ["base", "ownership", "ops", "tensor", "autograd"] },
+  optim: { imports: ["base", "ownership", "ops", "tensor", "autograd"] },
+  data: { imports: ["base", "ownership", "tensor", "autograd"] },
+};
+
+/** Files beside the folders: the entry points. They may import anything, nobody may import them. */
+export const ROOT = "(entry points)";
+
+/** Wires the layers together. Every entry point imports it, the folders' `index.ts` included. */
+export const WIRING = "compose.ts";
+
+/** The only file that may name the packages behind it, and only inside `import()`. */
+export const DOOR = "device/acquire.ts";
+/** Packages that bring a device. */
+export const BEHIND_THE_DOOR: ReadonlySet<string> = new Set(["webgpu", "tenure-software-gpu"]);
+
+/** Folders that speak of the same things, so the same file name means the same family of ops. */
+export const SAME_FAMILIES: readonly string[] = [
+  "kernels",
+  "ops",
+  "tensor/methods",
+  "nn/functional",
+  "nn/layers",
+];
+
+/** File names with the same meaning in every folder, and which. */
+export const COMMON_NAMES: Readonly<Record<string, string>> = {
+  "index.ts": "the entry point of its folder",
+};
+
+/** The layer that a path below `src` belongs to. */
+export function layerOf(file: string): string {
+  return file.includes("/") ? file.slice(0, file.indexOf("/")) : ROOT;
+}
