@@ -1,5 +1,5 @@
 /**
- * Training steps with ops joined into kernels against the same steps with a kernel per op, and with
+ * Training steps with ops fused into kernels against the same steps with a kernel per op, and with
  * a scheduler against without: dispatches, memory and time. The three variants train one model in
  * turns in one process; each ends with the loss on the host.
  */
@@ -145,7 +145,7 @@ interface Figures {
 
 async function measure(
   name: string,
-): Promise<{ about: string; of: Record<"apart" | "joined" | "scheduled", Figures> }> {
+): Promise<{ about: string; of: Record<"unfused" | "fused" | "scheduled", Figures> }> {
   manualSeed(1);
   const { about, model, optimizer, x, y, classes } = trainings[name]!();
   const step = (): Tensor =>
@@ -157,8 +157,8 @@ async function measure(
       optimizer.step();
       return loss;
     });
-  using apart = new Scheduler({ fuse: false });
-  using joined = new Scheduler();
+  using unfused = new Scheduler({ fuse: false });
+  using fused = new Scheduler();
   const of = {} as Record<string, Figures>;
   const variant = (
     key: string,
@@ -187,9 +187,9 @@ async function measure(
     return { [key]: run };
   };
   const variants = {
-    ...variant("apart", apart),
-    ...variant("scheduled", joined),
-    ...variant("joined", null),
+    ...variant("unfused", unfused),
+    ...variant("scheduled", fused),
+    ...variant("fused", null),
   };
   // states of the optimizer, plans, pipelines
   for (let k = 0; k < 2; k++) for (const run of Object.values(variants)) await run();
@@ -220,6 +220,33 @@ async function measure(
   return { about, of };
 }
 
+const fusionHead = [
+  "training step",
+  "dispatches unfused",
+  "fused",
+  "",
+  "peak unfused, MB",
+  "fused",
+  "ms unfused",
+  "fused",
+  "CPU ms unfused",
+  "fused",
+  "speed by CPU",
+];
+const schedulerHead = [
+  "training step",
+  "dispatches off",
+  "on",
+  "host off, ms",
+  "on",
+  "ms off",
+  "on",
+  "CPU ms off",
+  "on",
+  "on / off by CPU",
+];
+
+/** Both tables, of every training step there is. */
 export async function run(): Promise<string> {
   const info = await init(),
     rows: string[][] = [],
@@ -230,42 +257,44 @@ export async function run(): Promise<string> {
   for (const name of Object.keys(trainings)) {
     const {
       about,
-      of: { apart, joined, scheduled },
+      of: { unfused, fused, scheduled },
     } = await measure(name);
     abouts.push(`${name}: ${about}.`);
     rows.push([
       name,
-      String(apart.dispatches),
+      String(unfused.dispatches),
       String(scheduled.dispatches),
-      less(apart.dispatches, scheduled.dispatches),
-      (apart.peak / 1e6).toFixed(2),
+      less(unfused.dispatches, scheduled.dispatches),
+      (unfused.peak / 1e6).toFixed(2),
       (scheduled.peak / 1e6).toFixed(2),
-      ms(apart.seconds),
+      ms(unfused.seconds),
       ms(scheduled.seconds),
-      apart.cpu.toFixed(1),
+      unfused.cpu.toFixed(1),
       scheduled.cpu.toFixed(1),
-      `${(apart.cpu / scheduled.cpu).toFixed(2)} ×`,
+      `${(unfused.cpu / scheduled.cpu).toFixed(2)} ×`,
     ]);
     sched.push([
       name,
-      String(joined.dispatches),
+      String(fused.dispatches),
       String(scheduled.dispatches),
-      joined.host.toFixed(2),
+      fused.host.toFixed(2),
       scheduled.host.toFixed(2),
-      ms(joined.seconds),
+      ms(fused.seconds),
       ms(scheduled.seconds),
-      joined.cpu.toFixed(1),
+      fused.cpu.toFixed(1),
       scheduled.cpu.toFixed(1),
-      (scheduled.cpu / joined.cpu).toFixed(3),
+      (scheduled.cpu / fused.cpu).toFixed(3),
     ]);
   }
-  return `${info.name} (${info.kind}, ${info.source}). Medians of ${rounds} rounds, variants in turns. ${abouts.join(" ")}
-
-A kernel per op against joined ops, both under a scheduler without a budget:
-
-${table(["training step", "dispatches apart", "joined", "", "peak apart, MB", "joined", "ms apart", "joined", "CPU ms apart", "joined", "speed by CPU"], rows)}
-
-Without a scheduler and with one, ops joined in both. Host: milliseconds until the call returns. CPU: of all threads of the process, the software adapter's among them; it does not depend on what else the machine runs.
-
-${table(["training step", "dispatches off", "on", "host off, ms", "on", "ms off", "on", "CPU ms off", "on", "on / off by CPU"], sched)}`;
+  return [
+    `${info.name} (${info.kind}, ${info.source}). Medians of ${rounds} rounds, variants in ` +
+      "turns. " +
+      abouts.join(" "),
+    "A kernel per op against fused ops, both under a scheduler without a budget:",
+    table(fusionHead, rows),
+    "Without a scheduler and with one, ops fused in both. Host: milliseconds until the call " +
+      "returns. CPU: of all threads of the process, the software adapter's among them; it does " +
+      "not depend on what else the machine runs.",
+    table(schedulerHead, sched),
+  ].join("\n\n");
 }

@@ -26,7 +26,10 @@ async function available(): Promise<Map<string, string>> {
 function versions(): string {
   const require = createRequire(import.meta.url);
   const { version } = require("webgpu/package.json") as { version: string };
-  return `Node ${process.versions.node}, webgpu ${version}, ${cpus().length} × ${cpus()[0]?.model.trim() ?? "unknown processor"}`;
+  return (
+    `Node ${process.versions.node}, webgpu ${version}, ${cpus().length} × ` +
+    (cpus()[0]?.model.trim() ?? "unknown processor")
+  );
 }
 
 const args = process.argv.slice(2),

@@ -115,6 +115,7 @@ function stepOf(model: Module, batch: number, size: number): Program {
   return trace(step);
 }
 
+/** A training step of ResNet-50 on 224×224 images with SGD and momentum, traced. */
 export function resnet50(batch: number): Program {
   using model = new ResNet([3, 4, 6, 3], { imageNet: true, width: 64, classes: 1000 });
   return stepOf(model, batch, 224);

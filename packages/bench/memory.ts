@@ -108,97 +108,118 @@ function timed<T>(fn: () => T): { result: T; seconds: number } {
   return { result, seconds: (user + system) / 1e6 };
 }
 
+const unlimitedHead = [
+  "batch and plan",
+  "trace s",
+  "plan s",
+  "(a)",
+  "(b)",
+  "(c)",
+  "planned",
+  "against (b)",
+  "against (c)",
+  "ops again",
+  "of them conv or matmul",
+  "forward flops again",
+];
+const shareHead = [
+  "batch",
+  "planned MB",
+  "activations MB",
+  "share",
+  "more forward flops",
+  "more flops of the step",
+  "ops again",
+  "of them conv or matmul",
+  "buffers made on the way",
+  "plan s",
+  "schedule",
+];
+
+/** Plans of a program without a budget, in three ways, as rows of the first table. */
+function unlimited(batch: number, program: Program, tracing: number): string[][] {
+  const { peak, sum } = eager(program),
+    forward = forwardFlops(program);
+  return (
+    [
+      ["issue order", { recompute: "off" }],
+      ["cheap ops again", { recompute: "auto" }],
+      ["fused, cheap ops again", { recompute: "auto", fuse: true }],
+    ] as const
+  ).map(([how, options]) => {
+    const { result: planned, seconds } = timed(() => plan(program, options)),
+      { plannedBytes, extra } = planned,
+      published = singa[batch]! * 1e6;
+    planned.verify();
+    return [
+      `${batch}, ${how}`,
+      tracing.toFixed(2),
+      seconds.toFixed(2),
+      mb(sum),
+      mb(peak),
+      mb(published),
+      mb(plannedBytes),
+      `−${percent(peak - plannedBytes, peak)}`,
+      `−${percent(published - plannedBytes, published)}`,
+      String(extra.recomputedOps),
+      String(heavy(planned)),
+      percent(extra.recomputeFlops, forward),
+    ];
+  });
+}
+
+/** A plan that may keep a share of the activations, as a row of the second table. */
+function underShare(batch: number, program: Program, share: number): string[] {
+  const { peak } = eager(program),
+    fixed = fixedBytes(program);
+  const { result: tight, seconds } = timed(() =>
+      within(program, fixed + share * (peak - fixed), true),
+    ),
+    {
+      plannedBytes,
+      extra: { recomputeFlops, recomputedOps },
+    } = tight,
+    activations = plannedBytes - fixed;
+  tight.verify();
+  return [
+    String(batch),
+    mb(plannedBytes),
+    mb(activations),
+    (activations / (peak - fixed)).toFixed(3),
+    percent(recomputeFlops, forwardFlops(program)),
+    percent(recomputeFlops, stepFlops(program)),
+    String(recomputedOps),
+    String(heavy(tight)),
+    String(tight.steps.filter((t) => t.kind === "open").length),
+    seconds.toFixed(1),
+    tight.how,
+  ];
+}
+
+const shares: Readonly<Record<number, readonly number[]>> = {
+  16: [0.7, 0.5, 0.4, 0.3, 0.25, 0.2, 0.17],
+  32: [0.5, 0.3, 0.253, 0.25, 0.2],
+};
+
+/** ResNet-50 without a budget, and what memory costs in computing under one. */
 export function resnetTables(): string {
   const rows: string[][] = [],
     curve: string[][] = [];
   for (const batch of [16, 32]) {
-    const { result: program, seconds: tracing } = timed(() => resnet50(batch)),
-      { peak, sum } = eager(program),
-      fixed = fixedBytes(program),
-      forward = forwardFlops(program);
-    for (const [how, options] of [
-      ["issue order", { recompute: "off" }],
-      ["cheap ops again", { recompute: "auto" }],
-      ["joined, cheap ops again", { recompute: "auto", fuse: true }],
-    ] as const) {
-      const { result: planned, seconds } = timed(() => plan(program, options)),
-        { plannedBytes, extra } = planned,
-        published = singa[batch]! * 1e6;
-      planned.verify();
-      rows.push([
-        `${batch}, ${how}`,
-        tracing.toFixed(2),
-        seconds.toFixed(2),
-        mb(sum),
-        mb(peak),
-        mb(published),
-        mb(plannedBytes),
-        `−${percent(peak - plannedBytes, peak)}`,
-        `−${percent(published - plannedBytes, published)}`,
-        String(extra.recomputedOps),
-        String(heavy(planned)),
-        percent(extra.recomputeFlops, forward),
-      ]);
-    }
-    for (const share of batch === 16
-      ? [0.7, 0.5, 0.4, 0.3, 0.25, 0.2, 0.17]
-      : [0.5, 0.3, 0.253, 0.25, 0.2]) {
-      const { result: tight, seconds } = timed(() =>
-          within(program, fixed + share * (peak - fixed), true),
-        ),
-        {
-          plannedBytes,
-          extra: { recomputeFlops, recomputedOps },
-        } = tight,
-        activations = plannedBytes - fixed;
-      tight.verify();
-      curve.push([
-        String(batch),
-        mb(plannedBytes),
-        mb(activations),
-        (activations / (peak - fixed)).toFixed(3),
-        percent(recomputeFlops, forward),
-        percent(recomputeFlops, stepFlops(program)),
-        String(recomputedOps),
-        String(heavy(tight)),
-        String(tight.steps.filter((t) => t.kind === "open").length),
-        seconds.toFixed(1),
-        tight.how,
-      ]);
-    }
+    const { result: program, seconds: tracing } = timed(() => resnet50(batch));
+    rows.push(...unlimited(batch, program, tracing));
+    for (const share of shares[batch]!) curve.push(underShare(batch, program, share));
   }
-  return `## ResNet-50, 224×224, SGD with momentum\n\nMB. (a) nothing is recycled; (b) issue order, freed when the last reference goes; (c) what SINGA's graph needed. No budget is given. Seconds are of the processor.\n\n${table(
-    [
-      "batch and plan",
-      "trace s",
-      "plan s",
-      "(a)",
-      "(b)",
-      "(c)",
-      "planned",
-      "against (b)",
-      "against (c)",
-      "ops again",
-      "of them conv or matmul",
-      "forward flops again",
-    ],
-    rows,
-  )}\n\n## Memory against computing again\n\nResNet-50 under a budget, without swaps, on a device of 0.05 Tflop/s. The share is activations over those of (b).\n\n${table(
-    [
-      "batch",
-      "planned MB",
-      "activations MB",
-      "share",
-      "more forward flops",
-      "more flops of the step",
-      "ops again",
-      "of them conv or matmul",
-      "buffers made on the way",
-      "plan s",
-      "schedule",
-    ],
-    curve,
-  )}`;
+  return [
+    "## ResNet-50, 224×224, SGD with momentum",
+    "MB. (a) nothing is recycled; (b) issue order, freed when the last reference goes; (c) what " +
+      "SINGA's graph needed. No budget is given. Seconds are of the processor.",
+    table(unlimitedHead, rows),
+    "## Memory against computing again",
+    "ResNet-50 under a budget, without swaps, on a device of 0.05 Tflop/s. The share is " +
+      "activations over those of (b).",
+    table(shareHead, curve),
+  ].join("\n\n");
 }
 
 /**
@@ -208,6 +229,13 @@ export function resnetTables(): string {
 const depths = [125, 250, 500, 1000],
   start = 0.3;
 
+const deepTitle = [
+  "## Residual networks of up to 1,000 layers",
+  "Activations in MB, batch 8, 32×32 images. Published (Chen et al. 2016): 48 to 7 GB, a share " +
+    "of 0.146, for about 30 % more time of the step.",
+].join("\n\n");
+
+/** Activations of deep networks that keep a share of the first one's, and what that costs. */
 export function deepTable(): string {
   const rows: string[][] = [];
   for (const depth of depths) {
@@ -235,7 +263,7 @@ export function deepTable(): string {
       seconds.toFixed(1),
     ]);
   }
-  return `## Residual networks of up to 1,000 layers\n\nActivations in MB, batch 8, 32×32 images. Published (Chen et al. 2016): 48 to 7 GB, a share of 0.146, for about 30 % more time of the step.\n\n${table(
+  return `${deepTitle}\n\n${table(
     [
       "layers",
       "ops",
@@ -322,6 +350,7 @@ export async function train(options: SchedulerOptions, steps = 11, counted = 5):
   return { losses, seconds: median(seconds), cpu: median(cpu), report: scheduler.report() };
 }
 
+/** Peaks and times of training under parts of the in-core peak. */
 export async function trainingTable(): Promise<string> {
   const { name } = await init(),
     inCore = await train({}),
@@ -367,7 +396,15 @@ export async function trainingTable(): Promise<string> {
       }
     }
   }
-  return `## Training under a budget, measured\n\n${name}. A residual network of 16 linear layers with dropout, batch 2048 × 64, SGD with momentum; budgets as parts of the in-core peak of ${mb(peak)} MB. Measured peaks equal the predicted ones, and losses have the same bits in every row. Medians of 5 steps. The processor is the adapter too, so its time is what the work costs, and the clock adds what waits.\n\n${table(
+  const title = [
+    "## Training under a budget, measured",
+    `${name}. A residual network of 16 linear layers with dropout, batch 2048 × 64, SGD with ` +
+      `momentum; budgets as parts of the in-core peak of ${mb(peak)} MB. Measured peaks equal ` +
+      "the predicted ones, and losses have the same bits in every row. Medians of 5 steps. The " +
+      "processor is the adapter too, so its time is what the work costs, and the clock adds " +
+      "what waits.",
+  ];
+  return `${title.join("\n\n")}\n\n${table(
     [
       "budget",
       "what may be done",
@@ -386,6 +423,7 @@ export async function trainingTable(): Promise<string> {
   )}`;
 }
 
+/** All three tables. */
 export async function run(): Promise<string> {
   await init({ device: "null" });
   const planned = [resnetTables(), deepTable()];

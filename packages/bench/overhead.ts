@@ -3,7 +3,7 @@
  * calls that encode the same dispatches with cached pipelines and bind groups. Aims: 3 µs or less
  * per recorded op, 1.5 times or less the raw calls.
  */
-import { init, memory, newDisposeScope, sync, tensor, zeros } from "tenure";
+import { type TrackLevel, init, memory, newDisposeScope, sync, tensor, zeros } from "tenure";
 import { SGD } from "tenure/optim";
 import { Linear, ReLU, Sequential, functional } from "tenure/nn";
 import { runtime, flush } from "../tenure/src/runtime/execute.ts";
@@ -20,35 +20,30 @@ function host(fn: () => void): number {
   return (performance.now() - start) * 1000;
 }
 
-export async function run(): Promise<string> {
-  const info = await init();
-  const device = runtime.device!;
-  const x = zeros([64]),
-    w = zeros([64]),
-    leaf = tensor(new Float32Array(64), { requiresGrad: true });
-  await sync();
-
-  // The same dispatches by hand: one pipeline, two bind groups that swap source and target.
-  const usage = GPUBufferUsage.STORAGE;
-  const [a, b] = [0, 1].map(() => device.gpu.createBuffer({ size: 256, usage })) as [
-    GPUBuffer,
-    GPUBuffer,
-  ];
-  const module = device.gpu.createShaderModule({
-    code: "@group(0) @binding(0) var<storage, read> a: array<f32>; @group(0) @binding(1) var<storage, read_write> b: array<f32>; @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) { b[id.x] = a[id.x] + 1.0; }",
+/** The same dispatches by hand: one pipeline, two bind groups that swap source and target. */
+function rawCalls(device: GPUDevice): () => void {
+  const buffer = (): GPUBuffer => device.createBuffer({ size: 256, usage: GPUBufferUsage.STORAGE });
+  const a = buffer(),
+    b = buffer();
+  const module = device.createShaderModule({
+    code: `@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read_write> b: array<f32>;
+@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  b[id.x] = a[id.x] + 1.0;
+}`,
   });
-  const pipeline = device.gpu.createComputePipeline({ layout: "auto", compute: { module } });
+  const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
   const groups = [
     [a, b],
     [b, a],
   ].map((pair) =>
-    device.gpu.createBindGroup({
+    device.createBindGroup({
       layout: pipeline.getBindGroupLayout(0),
       entries: pair.map((buffer, binding) => ({ binding, resource: { buffer } })),
     }),
   );
-  const raw = (): void => {
-    const encoder = device.gpu.createCommandEncoder(),
+  return () => {
+    const encoder = device.createCommandEncoder(),
       pass = encoder.beginComputePass();
     for (let i = 0; i < chain; i++) {
       pass.setPipeline(pipeline);
@@ -56,35 +51,35 @@ export async function run(): Promise<string> {
       pass.dispatchWorkgroups(1);
     }
     pass.end();
-    device.gpu.queue.submit([encoder.finish()]);
+    device.queue.submit([encoder.finish()]);
   };
+}
 
-  const record = (start: typeof x): number => {
+/** Host microseconds per op of recording a chain, and per dispatch of a flush and of raw calls. */
+async function micro(raw: () => void): Promise<Record<string, number>> {
+  using x = zeros([64]);
+  using w = zeros([64]);
+  using leaf = tensor(new Float32Array(64), { requiresGrad: true });
+  await sync();
+  const record = async (start: typeof x): Promise<number> => {
     let t = start;
-    return (
-      host(() => {
-        using _scope = newDisposeScope();
-        for (let i = 0; i < chain; i++) t = (i & 1) === 0 ? t.add(w) : t.mul(w);
-      }) / chain
-    );
-  };
-  const level = (name: "off" | "sampled" | "full") => async (): Promise<number> => {
-    memory.track(name);
-    const us = record(x);
+    const us = host(() => {
+      using _scope = newDisposeScope();
+      for (let i = 0; i < chain; i++) t = (i & 1) === 0 ? t.add(w) : t.mul(w);
+    });
     await sync();
-    return us;
+    return us / chain;
   };
-  fusion.enabled = false; // as many dispatches as ops: a joined chain would be seven
-  const micro = await sideBySide(60, {
-    off: level("off"),
-    sampled: level("sampled"),
-    full: level("full"),
-    taped: async () => {
-      memory.track("off");
-      const us = record(leaf);
-      await sync();
-      return us;
-    },
+  const level = (name: TrackLevel, start: typeof x) => (): Promise<number> => {
+    memory.track(name);
+    return record(start);
+  };
+  fusion.enabled = false; // as many dispatches as ops: a fused chain would be seven
+  const result = await sideBySide(60, {
+    off: level("off", x),
+    sampled: level("sampled", x),
+    full: level("full", x),
+    taped: level("off", leaf),
     hit: async () => {
       memory.track("off");
       let out = x.alias();
@@ -106,15 +101,20 @@ export async function run(): Promise<string> {
       return us;
     },
   });
-
   fusion.enabled = true;
+  return result;
+}
 
-  // A training step as users write it: everything from the first op to the submit, per dispatch.
-  const model = new Sequential(new Linear(32, 32), new ReLU(), new Linear(32, 10)),
-    optimizer = new SGD(model.parameters(), { lr: 0.1, momentum: 0.9 });
-  const images = zeros([8, 32]),
-    labels = tensor(new Int32Array(8));
-  const step = await sideBySide(60, {
+/**
+ * A training step as users write it: everything from the first op to the submit, in microseconds
+ * per dispatch.
+ */
+async function trainingStep(): Promise<number> {
+  using model = new Sequential(new Linear(32, 32), new ReLU(), new Linear(32, 10));
+  using optimizer = new SGD(model.parameters(), { lr: 0.1, momentum: 0.9 });
+  using images = zeros([8, 32]);
+  using labels = tensor(new Int32Array(8));
+  const { step } = await sideBySide(60, {
     step: async () => {
       const before = memory.debug();
       const us = host(() => {
@@ -128,41 +128,40 @@ export async function run(): Promise<string> {
       return us / (after.dispatches - before.dispatches);
     },
   });
-  for (const d of [model, optimizer, images, labels, x, w, leaf]) d.dispose();
+  return step!;
+}
+
+/** The table of host overhead. */
+export async function run(): Promise<string> {
+  const info = await init();
+  const us = await micro(rawCalls(runtime.device!.gpu));
+  const step = await trainingStep();
   memory.track("sampled");
   if (!program.isEmpty) await sync();
 
-  const us = (n: number): string => n.toFixed(2);
-  return `${info.name} (${info.kind}, ${info.source}). Host time only; medians of 60 rounds, variants in turns; chains of ${chain} ops on 64 elements.\n\n${table(
-    ["per op", "µs", "ratio"],
-    [
-      ["record + dispose, tracking off", us(micro["off"]!), ""],
+  const row = (what: string, value: number, unit?: "off" | "raw"): string[] => [
+    what,
+    value.toFixed(2),
+    unit === undefined ? "" : `${(value / us[unit]!).toFixed(2)} × ${unit}`,
+  ];
+  return (
+    `${info.name} (${info.kind}, ${info.source}). Host time only; medians of 60 rounds, ` +
+    `variants in turns; chains of ${chain} ops on 64 elements.\n\n` +
+    table(
+      ["per op", "µs", "ratio"],
       [
-        "record + dispose, tracking sampled (default in development)",
-        us(micro["sampled"]!),
-        `${(micro["sampled"]! / micro["off"]!).toFixed(2)} × off`,
+        row("record + dispose, tracking off", us["off"]!),
+        row("record + dispose, tracking sampled (default in development)", us["sampled"]!, "off"),
+        row("record + dispose, tracking full", us["full"]!, "off"),
+        row("record + tape + dispose, tracking off", us["taped"]!, "off"),
+        row("flush on a plan hit, per dispatch", us["hit"]!, "raw"),
+        ["raw WebGPU calls, per dispatch", us["raw"]!.toFixed(2), "1"],
+        row(
+          "whole training step (record, tape, backward, optimizer, flush), per dispatch",
+          step,
+          "raw",
+        ),
       ],
-      [
-        "record + dispose, tracking full",
-        us(micro["full"]!),
-        `${(micro["full"]! / micro["off"]!).toFixed(2)} × off`,
-      ],
-      [
-        "record + tape + dispose, tracking off",
-        us(micro["taped"]!),
-        `${(micro["taped"]! / micro["off"]!).toFixed(2)} × off`,
-      ],
-      [
-        "flush on a plan hit, per dispatch",
-        us(micro["hit"]!),
-        `${(micro["hit"]! / micro["raw"]!).toFixed(2)} × raw`,
-      ],
-      ["raw WebGPU calls, per dispatch", us(micro["raw"]!), "1"],
-      [
-        "whole training step (record, tape, backward, optimizer, flush), per dispatch",
-        us(step["step"]!),
-        `${(step["step"]! / micro["raw"]!).toFixed(2)} × raw`,
-      ],
-    ],
-  )}`;
+    )
+  );
 }

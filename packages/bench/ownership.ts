@@ -45,109 +45,124 @@ async function time(job: (n: number) => void, jobs: number, perJob = 1000): Prom
   return best;
 }
 
-export async function run(): Promise<string> {
-  await shutdown();
-  await init({ device: "null" });
-  const { ops, pendingBytes } = limits;
-  limits.ops = limits.pendingBytes = Infinity;
-  const storage = new Storage(24, "activation").retain(),
-    params = { dtype: "float32", reverse: false } as const,
-    words = [f32Bits(1)];
-  using x = zeros([2, 3]);
-  const handle = x[HANDLE];
+type Variant = (n: number) => void;
 
-  const empty = (n: number): void => {
-    for (let i = 0; i < n; i++) sink.value = {};
-  };
-  /**
-   * What a tensor is made of, owned by nobody: handle, wrapper-sized object, one reference taken
-   * and given back.
-   */
-  const bare = (n: number): void => {
-    for (let i = 0; i < n; i++) {
-      const h = new TensorHandle(storage, layout, "float32", null);
-      sink.value = { handle: h };
-      h.discard();
-    }
-  };
-  const inScope = (n: number): void => {
-    const s = newDisposeScope();
-    for (let i = 0; i < n; i++)
-      sink.value = new Tensor(new TensorHandle(storage, layout, "float32", null), currentScope());
-    s.dispose();
-  };
-  const withUsing = (n: number): void => {
-    for (let i = 0; i < n; i++) {
-      using t = new Tensor(new TensorHandle(storage, layout, "float32", null), currentScope());
-      sink.value = t;
-    }
-  };
-  /** In small scopes, as training steps have them: 10 tensors each. */
-  const smallScopes = (n: number): void => {
-    for (let i = 0; i < n; i += 10) {
-      using _ = newDisposeScope();
-      for (let k = 0; k < 10; k++)
-        sink.value = new Tensor(new TensorHandle(storage, layout, "float32", null), currentScope());
-    }
-  };
+/** Ways to create, own and dispose `n` tensors, and what a bare object costs beside them. */
+function variants(storage: Storage): Record<
+  "empty" | "bare" | "inScope" | "withUsing" | "smallScopes" | "surviving",
+  Variant
+> & {
+  end: () => void;
+} {
+  const made = (): Tensor =>
+    new Tensor(new TensorHandle(storage, layout, "float32", null), currentScope());
   const survivors: Tensor[] = [];
-  /** Alive at the end of their job, disposed in the next. */
-  const surviving = (n: number): void => {
-    for (const t of survivors) t.dispose();
-    survivors.length = 0;
-    for (let i = 0; i < n; i++)
-      survivors.push(
-        new Tensor(new TensorHandle(storage, layout, "float32", null), currentScope()),
-      );
+  const end = (): void => {
+    for (const t of survivors.splice(0)) t.dispose();
   };
-  const opAlone = (n: number): void => {
+  return {
+    empty: (n) => {
+      for (let i = 0; i < n; i++) sink.value = {};
+    },
+    // What a tensor is made of, owned by nobody: handle, wrapper-sized object, one reference taken
+    // and given back.
+    bare: (n) => {
+      for (let i = 0; i < n; i++) {
+        const h = new TensorHandle(storage, layout, "float32", null);
+        sink.value = { handle: h };
+        h.discard();
+      }
+    },
+    inScope: (n) => {
+      const s = newDisposeScope();
+      for (let i = 0; i < n; i++) sink.value = made();
+      s.dispose();
+    },
+    withUsing: (n) => {
+      for (let i = 0; i < n; i++) {
+        using t = made();
+        sink.value = t;
+      }
+    },
+    // In small scopes, as training steps have them: 10 tensors each.
+    smallScopes: (n) => {
+      for (let i = 0; i < n; i += 10) {
+        using _ = newDisposeScope();
+        for (let k = 0; k < 10; k++) sink.value = made();
+      }
+    },
+    // Alive at the end of their job, disposed in the next.
+    surviving: (n) => {
+      end();
+      for (let i = 0; i < n; i++) survivors.push(made());
+    },
+    end,
+  };
+}
+
+/** Nanoseconds of recording an addition: without an owner, and in a scope. */
+async function recording(handle: TensorHandle): Promise<[unowned: number, owned: number]> {
+  const params = { dtype: "float32", reverse: false } as const,
+    words = [f32Bits(1)];
+  const unowned = (n: number): void => {
     for (let i = 0; i < n; i++)
       for (const out of runOp(addScalar, [handle], params, words)) out.discard();
   };
-  const opOwned = (n: number): void => {
+  const owned = (n: number): void => {
     const s = newDisposeScope();
     for (let i = 0; i < n; i++)
       sink.value = new Tensor(runOp(addScalar, [handle], params, words)[0]!, currentScope());
     s.dispose();
   };
+  return [await time(unowned, 500, 100), await time(owned, 500, 100)];
+}
 
-  const object = await time(empty, 200),
-    body = await time(bare, 200);
+/** The table of what ownership costs, on the adapter that computes nothing. */
+export async function run(): Promise<string> {
+  await shutdown();
+  await init({ device: "null" });
+  const { ops, pendingBytes } = limits;
+  limits.ops = limits.pendingBytes = Infinity;
+  const storage = new Storage(24, "activation").retain();
+  using x = zeros([2, 3]);
+  const way = variants(storage);
+
+  const object = await time(way.empty, 200),
+    body = await time(way.bare, 200);
   const rows: string[] = [];
-  for (const level of [
-    "off",
-    "scope",
-    "sampled",
-    "full",
-  ] as const satisfies readonly TrackLevel[]) {
+  const levels = ["off", "scope", "sampled", "full"] as const satisfies readonly TrackLevel[];
+  for (const level of levels) {
     memory.track(level);
     const jobs = level === "full" ? 3 : 200;
     const cells = [
-      await time(inScope, jobs),
-      await time(smallScopes, jobs),
-      await time(withUsing, jobs),
-      await time(surviving, jobs),
+      await time(way.inScope, jobs),
+      await time(way.smallScopes, jobs),
+      await time(way.withUsing, jobs),
+      await time(way.surviving, jobs),
     ];
     rows.push(
-      `| ${level} | ${cells.map((ns) => ns.toFixed(0)).join(" | ")} | ${(cells[0]! - body).toFixed(0)} | ${(cells[0]! / object).toFixed(1)} |`,
+      `| ${level} | ${cells.map((ns) => ns.toFixed(0)).join(" | ")} | ` +
+        `${(cells[0]! - body).toFixed(0)} | ${(cells[0]! / object).toFixed(1)} |`,
     );
   }
   memory.track("off");
-  const alone = await time(opAlone, 500, 100),
-    owned = await time(opOwned, 500, 100);
+  const [alone, owned] = await recording(x[HANDLE]);
   memory.track("sampled");
-  for (const t of survivors) t.dispose();
+  way.end();
   storage.release();
   Object.assign(limits, { ops, pendingBytes });
   await shutdown();
 
-  return `| tracking | one scope of 1,000 | scopes of 10 | \`using\` each | outlives its job | beyond the bare handle | × empty object |
-| --- | --: | --: | --: | --: | --: | --: |
-${rows.join("\n")}
-
-Nanoseconds per tensor for create + own + dispose, no op run. Empty object ${object.toFixed(1)} ns, bare handle ${body.toFixed(0)} ns.
-Recording an addition: ${alone.toFixed(0)} ns without owner, ${owned.toFixed(0)} ns in a scope, tracking off: ${(owned - alone).toFixed(0)} ns for ownership.
-Node ${process.version}, ${process.arch}.`;
+  return [
+    "| tracking | one scope of 1,000 | scopes of 10 | `using` each | outlives its job | " +
+      "beyond the bare handle | × empty object |",
+    "| --- | --: | --: | --: | --: | --: | --: |",
+    ...rows,
+    "",
+    "Nanoseconds per tensor for create + own + dispose, no op run. " +
+      `Empty object ${object.toFixed(1)} ns, bare handle ${body.toFixed(0)} ns.`,
+    `Recording an addition: ${alone.toFixed(0)} ns without owner, ${owned.toFixed(0)} ns in a ` +
+      `scope, tracking off: ${(owned - alone).toFixed(0)} ns for ownership.`,
+    `Node ${process.version}, ${process.arch}.`,
+  ].join("\n");
 }
-
-if (import.meta.url === `file://${process.argv[1]}`) console.log(await run());

@@ -1,0 +1,41 @@
+/**
+ * One kernel to be timed, and the plain kernel it is compared with. Read by the other files here.
+ */
+import type { Kernel } from "../../tenure/src/kernels/kernel.ts";
+
+/** A kernel to be timed, with the buffers it takes and the work it does. */
+export interface Case {
+  readonly name: string;
+  readonly kernel: Kernel;
+  readonly naive?: Kernel;
+  /** Elements per binding, the output last. */
+  readonly sizes: readonly number[];
+  /** Work done, and the unit it is reported in per second. */
+  readonly work: number;
+  readonly unit: "GFLOP/s" | "GB/s";
+}
+
+/** A kernel written by hand: `body` runs for every `i < count`. */
+export function naive(inputs: number, count: number, body: string): Kernel {
+  const storages = Array.from(
+    { length: inputs + 1 },
+    (_, i) =>
+      `
+        @group(0) @binding(${i}) var<storage, ${i === inputs ? "read_write" : "read"}> b${i}: array<f32>;
+      `,
+  ).join("\n");
+  const wgsl = `${storages}\n@compute @workgroup_size(64) fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let i = (wg.y * grid.x + wg.x) * 64u + lane;
+  if (i >= ${count}u) { return; }
+  ${body}
+}`;
+  const groups = Math.ceil(count / 64),
+    y = Math.ceil(groups / 65535);
+  return {
+    key: wgsl,
+    wgsl,
+    bindings: [...Array.from({ length: inputs }, () => "read" as const), "read_write"],
+    params: [],
+    workgroups: [Math.ceil(groups / y), y, 1],
+  };
+}
