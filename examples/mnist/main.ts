@@ -76,10 +76,11 @@ async function readWeights(file: string): Promise<ReturnType<typeof fromSafetens
   try {
     bytes = await readFile(file);
   } catch (error) {
-    throw new Error(
-      `--load: expected a readable file, got ${file}; ${(error as { code?: string }).code === "ENOENT" ? "there is none of that name: write one with --save first" : (error as Error).message}`,
-      { cause: error },
-    );
+    const missing = (error as { code?: string }).code === "ENOENT";
+    const why = missing
+      ? "there is none of that name: write one with --save first"
+      : (error as Error).message;
+    throw new Error(`--load: expected a readable file, got ${file}; ${why}`, { cause: error });
   }
   return fromSafetensors(bytes, file);
 }
@@ -91,7 +92,8 @@ async function run(options: Options): Promise<boolean> {
   manualSeed(options.seed);
   const [training, testing] = await Promise.all([mnist("train", options.limit), mnist("t10k")]);
   console.log(
-    `MNIST: ${training.length} training images, ${testing.length} test images; ${options.model}, ${options.epochs} epochs, batches of ${options.batch}`,
+    `MNIST: ${training.length} training images, ${testing.length} test images; ` +
+      `${options.model}, ${options.epochs} epochs, batches of ${options.batch}`,
   );
   {
     using model = options.model === "cnn" ? cnn() : mlp();
@@ -110,7 +112,8 @@ async function run(options: Options): Promise<boolean> {
     const table = await evaluate(model, tests);
     const correct = table.reduce((n, row, d) => n + row[d]!, 0);
     console.log(
-      `\ntest accuracy ${((100 * correct) / testing.length).toFixed(2)} %\n\n${confusionTable(table)}\n`,
+      `\ntest accuracy ${((100 * correct) / testing.length).toFixed(2)} %\n\n` +
+        `${confusionTable(table)}\n`,
     );
     if (options.save !== undefined) {
       let bytes: ReturnType<typeof toSafetensors>;

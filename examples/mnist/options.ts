@@ -4,6 +4,7 @@
  */
 import { parseArgs } from "node:util";
 
+/** What the command line says. */
 export interface Options {
   readonly model: "mlp" | "cnn";
   readonly epochs: number;
@@ -18,6 +19,7 @@ export interface Options {
   readonly load: string | undefined;
 }
 
+/** What `--help` prints. */
 export const usage = `Trains a network on MNIST.
 
   npm start -- [options]

@@ -27,7 +27,11 @@ export class Progress {
       full = Math.round((width * step) / this.#total);
     const rate = images / ((now - this.#start) / 1000),
       s = memory.stats();
-    const line = `${this.#label} ${"█".repeat(full)}${"░".repeat(width - full)} ${step}/${this.#total}  loss ${loss.toFixed(4)}  accuracy ${(100 * accuracy).toFixed(2)} %  ${rate.toFixed(0)} images/s  ${s.threadTotalLiveCount} tensors  GPU ${mb(s.deviceBytes)} (peak in use ${mb(s.devicePeakBytes)})`;
+    const line =
+      `${this.#label} ${"█".repeat(full)}${"░".repeat(width - full)} ${step}/${this.#total}  ` +
+      `loss ${loss.toFixed(4)}  accuracy ${(100 * accuracy).toFixed(2)} %  ${rate.toFixed(0)} ` +
+      `images/s  ${s.threadTotalLiveCount} tensors  GPU ${mb(s.deviceBytes)} (peak in use ` +
+      `${mb(s.devicePeakBytes)})`;
     process.stdout.write(terminal ? `\r\x1b[2K${line}${last ? "\n" : ""}` : `${line}\n`);
   }
 }
@@ -48,7 +52,8 @@ export function leakReport(): boolean {
     disposed = s.disposedInScopeCount + s.disposedOutsideScopeCount;
   const leaked = s.threadTotalLiveCount + s.finalized;
   console.log(
-    `${leaked} tensors leaked, ${created} created, ${disposed} disposed, ${s.finalized} reclaimed by the garbage collector`,
+    `${leaked} tensors leaked, ${created} created, ${disposed} disposed, ${s.finalized} ` +
+      "reclaimed by the garbage collector",
   );
   for (const { site, count } of memory.reclaimed())
     console.log(`  ${count} dropped without dispose, made at ${site}`);

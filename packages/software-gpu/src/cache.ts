@@ -8,7 +8,8 @@
  * manifest that declares the folder complete is renamed last.
  *
  *     swiftshader-147.0.2-1a2b3c4d5e6f/   libvulkan.so.1   manifest.json            ← complete
- *                                         .partial-4711-0-libvk_swiftshader.so      ← somebody else is writing; swept after a day
+ *                                         .partial-4711-0-libvk_swiftshader.so
+ *                                         ↑ somebody else is writing; swept after a day
  */
 import { createHash, randomBytes } from "node:crypto";
 import { constants, createReadStream, createWriteStream } from "node:fs";
@@ -81,7 +82,8 @@ export function readTar(archive: Uint8Array): TarFile[] {
     if (!Number.isSafeInteger(size) || start + size > archive.length) {
       throw new SoftwareGpuError(
         "unpack-failed",
-        `readTar: expected a whole archive, got entry "${name}" of ${size} bytes at ${at} of ${archive.length}; reinstall the package`,
+        `readTar: expected a whole archive, got entry "${name}" of ${size} bytes at ${at} of ` +
+          `${archive.length}; reinstall the package`,
       );
     }
     if (type === "0" || type === "\0") {
@@ -183,7 +185,8 @@ export async function unpackOnce(
   }
   throw new SoftwareGpuError(
     "unpack-failed",
-    `${caller}: expected a writable cache folder with room for the unpacked files, got ${tried.join("; ")}; set XDG_CACHE_HOME to a folder that you can write`,
+    `${caller}: expected a writable cache folder with room for the unpacked files, got ` +
+      `${tried.join("; ")}; set XDG_CACHE_HOME to a folder that you can write`,
   );
 }
 
@@ -283,7 +286,8 @@ async function contentHash(
     } catch (error) {
       throw new SoftwareGpuError(
         "package-missing",
-        `${caller}: expected ${packed} to be readable, got ${messageOf(error)}; reinstall @sparticuz/chromium`,
+        `${caller}: expected ${packed} to be readable, got ${messageOf(error)}; reinstall ` +
+          "@sparticuz/chromium",
         { cause: error },
       );
     }

@@ -74,7 +74,8 @@ export async function launchChromium(options: LaunchOptions = {}): Promise<Launc
   const { chromium } = await import("playwright-core").catch((error: unknown) => {
     throw new SoftwareGpuError(
       "package-missing",
-      `launchChromium: expected the npm package playwright-core, got ${messageOf(error)}; install it`,
+      `launchChromium: expected the npm package playwright-core, got ${messageOf(error)}; ` +
+        "install it",
       { cause: error },
     );
   });
@@ -123,7 +124,8 @@ async function workingEnvironment(
   if (second === undefined) return extended;
   throw new SoftwareGpuError(
     "browser-failed",
-    `launchChromium: expected ${executable} to start, got "${second}"; it needs glibc 2.34 or newer and a cache folder that is not mounted noexec; set XDG_CACHE_HOME`,
+    `launchChromium: expected ${executable} to start, got "${second}"; it needs glibc 2.34 ` +
+      "or newer and a cache folder that is not mounted noexec; set XDG_CACHE_HOME",
   );
 }
 
@@ -137,7 +139,9 @@ async function fontSettings(directory: string): Promise<string> {
     "<dir>/usr/share/fonts</dir>",
     `<cachedir>${join(directory, "fonts-cache")}</cachedir>`,
   ];
-  const text = `<?xml version="1.0"?>\n<!DOCTYPE fontconfig SYSTEM "fonts.dtd">\n<fontconfig>${folders.join("")}</fontconfig>\n`;
+  const text =
+    `<?xml version="1.0"?>\n<!DOCTYPE fontconfig SYSTEM "fonts.dtd">\n` +
+    `<fontconfig>${folders.join("")}</fontconfig>\n`;
   await replaceFile(directory, "packaged-fonts.conf", (path) => writeFile(path, text));
   return join(directory, "packaged-fonts.conf");
 }

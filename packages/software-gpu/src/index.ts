@@ -143,14 +143,18 @@ export function requirePlatform(
   if (platform === "linux" && arch === "x64") return;
   const remedy: Record<string, string> = {
     linux:
-      "install a Vulkan driver with the system's package manager, for example Mesa's software driver 24 or newer (Debian, Ubuntu: `apt install mesa-vulkan-drivers libvulkan1`; Fedora: `dnf install mesa-vulkan-drivers vulkan-loader`)",
+      "install a Vulkan driver with the system's package manager, for example Mesa's " +
+      "software driver 24 or newer (Debian, Ubuntu: `apt install mesa-vulkan-drivers " +
+      "libvulkan1`; Fedora: `dnf install mesa-vulkan-drivers vulkan-loader`)",
     darwin:
-      "use the Metal adapter, which needs no installation; on a virtual machine without one there is no software fallback",
+      "use the Metal adapter, which needs no installation; on a virtual machine without one " +
+      "there is no software fallback",
     win32: "use the Direct3D 12 adapter, whose software form WARP is part of Windows",
   };
   throw new SoftwareGpuError(
     "unsupported-platform",
-    `${caller}: the packaged software adapter exists only for linux on x64, got ${platform} on ${arch}; ${remedy[platform] ?? "use a machine with a WebGPU adapter"}`,
+    `${caller}: the packaged software adapter exists only for linux on x64, got ${platform} ` +
+      `on ${arch}; ${remedy[platform] ?? "use a machine with a WebGPU adapter"}`,
   );
 }
 
@@ -164,7 +168,9 @@ function ensureLoader(packaged: string): "system" | "packaged" {
   if (packagedLoader) return "packaged";
   throw new SoftwareGpuError(
     "loader-failed",
-    `installSoftwareVulkan: expected to load ${packaged}, got "${own}" (the system has none: "${system}"); the package needs glibc and a cache folder that is not mounted noexec; set XDG_CACHE_HOME, or install libvulkan1`,
+    `installSoftwareVulkan: expected to load ${packaged}, got "${own}" (the system has none: ` +
+      `"${system}"); the package needs glibc and a cache folder that is not mounted noexec; ` +
+      "set XDG_CACHE_HOME, or install libvulkan1",
   );
 }
 

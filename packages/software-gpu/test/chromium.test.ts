@@ -38,23 +38,30 @@ function browserOf(context: { running?: LaunchedChromium }): LaunchedChromium["b
 
 chromium("a page computes on the software adapter", async (context) => {
   const code =
-    "@group(0) @binding(0) var<storage, read_write> x: array<f32>; @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { x[id.x] = f32(id.x) * f32(id.x); }";
+    "@group(0) @binding(0) var<storage, read_write> x: array<f32>; @compute " +
+    "@workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { x[id.x] = " +
+    "f32(id.x) * f32(id.x); }";
   const script = `
     const adapter = await navigator.gpu.requestAdapter();
     const device = await adapter.requestDevice();
-    const data = device.createBuffer({ size: 1024, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC });
-    const staging = device.createBuffer({ size: 1024, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
-    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module: device.createShaderModule({ code: ${JSON.stringify(code)} }) } });
+    const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
+    const data = device.createBuffer({ size: 1024, usage: STORAGE | COPY_SRC });
+    const staging = device.createBuffer({ size: 1024, usage: MAP_READ | COPY_DST });
+    const module = device.createShaderModule({ code: ${JSON.stringify(code)} });
+    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const encoder = device.createCommandEncoder();
     const pass = encoder.beginComputePass();
     pass.setPipeline(pipeline);
-    pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries: [{ binding: 0, resource: { buffer: data } }] }));
+    const entries = [{ binding: 0, resource: { buffer: data } }];
+    const layout = pipeline.getBindGroupLayout(0);
+    pass.setBindGroup(0, device.createBindGroup({ layout, entries }));
     pass.dispatchWorkgroups(4);
     pass.end();
     encoder.copyBufferToBuffer(data, 0, staging, 0, 1024);
     device.queue.submit([encoder.finish()]);
     await staging.mapAsync(GPUMapMode.READ);
-    window.answer = { architecture: adapter.info.architecture, values: [...new Float32Array(staging.getMappedRange())] };
+    const values = [...new Float32Array(staging.getMappedRange())];
+    window.answer = { architecture: adapter.info.architecture, values };
   `;
   await using pages = await servePages({
     "/": {

@@ -232,7 +232,10 @@ install("says exactly what is unsupported and what to install", async () => {
   assert.is(arm.code, "unsupported-platform");
   assert.match(
     arm.message,
-    /^installSoftwareVulkan: the packaged software adapter exists only for linux on x64, got linux on arm64; .*Mesa.*24.*mesa-vulkan-drivers/,
+    new RegExp(
+      "^installSoftwareVulkan: the packaged software adapter exists only for linux on x64, " +
+        "got linux on arm64; .*Mesa.*24.*mesa-vulkan-drivers",
+    ),
   );
   assert.match(
     (await thrown(() => installSoftwareVulkan({ platform: "darwin", arch: "arm64" }))).message,
