@@ -47,7 +47,15 @@ export async function rejects(
     throw new Error(
       `expected a ${type.name}, got ${thrown instanceof Error ? String(thrown) : "no error"}`,
     );
-  for (const pattern of patterns) assert.match(thrown.message, pattern);
+  for (const expected of patterns) assert.match(thrown.message, expected);
+}
+
+/**
+ * A pattern whose text goes on over several lines: a line break and the indentation after it stand
+ * for one space, and backslashes are the pattern's own.
+ */
+export function pattern(text: TemplateStringsArray): RegExp {
+  return new RegExp(text.raw.join("").replace(/\n\s*/g, " "));
 }
 
 /** Compares text with a file in test/golden; `UPDATE_GOLDEN=1` writes it. */

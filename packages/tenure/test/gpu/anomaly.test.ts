@@ -5,7 +5,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { NumericError, detectAnomaly, newDisposeScope, tensor } from "tenure";
-import { rejects, setup } from "../helpers.ts";
+import { pattern, rejects, setup } from "../helpers.ts";
 
 const test = suite("anomalies");
 test.before(async () => {
@@ -22,7 +22,8 @@ test("the first op with NaN or infinity is named, with its line", async () => {
   await rejects(
     bad,
     NumericError,
-    /^log: expected a finite result, got NaN or infinity in float32 \[3\], called at .*anomaly\.test\.ts:\d+/,
+    pattern`^log: expected a finite result, got NaN or infinity in float32 \[3\], called at
+      .*anomaly\.test\.ts:\d+`,
   );
 });
 

@@ -29,7 +29,7 @@ import { ArrayDataset, DataLoader, fromSafetensors, parseIdx, toSafetensors } fr
 import { Conv2d, CrossEntropyLoss, Dropout, Linear, Module, functional as F } from "tenure/nn";
 import { Adam, SGD, StepLR } from "tenure/optim";
 import { checkOptions, closest } from "../../src/base/options.ts";
-import { setup } from "../helpers.ts";
+import { pattern, setup } from "../helpers.ts";
 
 await setup();
 const test = suite("bad input");
@@ -48,7 +48,8 @@ const cases: readonly (readonly [what: string, run: () => unknown, kind: Kind, t
     "tensor's options",
     () => tensor([1], bad({ requires_grad: true })),
     ArgumentError,
-    /^tensor: expected the options dtype, requiresGrad, name, shape, got "requires_grad"; did you mean requiresGrad\?/,
+    pattern`^tensor: expected the options dtype, requiresGrad, name, shape, got "requires_grad";
+      did you mean requiresGrad\?`,
   ],
   [
     "options that are a string",
@@ -422,7 +423,8 @@ const cases: readonly (readonly [what: string, run: () => unknown, kind: Kind, t
       tensor([1]).expand(3).mul_(2);
     },
     ShapeError,
-    /^mul_: expected a target with a place for every element, got an expanded view \[3\]; clone\(\) it first/,
+    pattern`^mul_: expected a target with a place for every element, got an expanded view \[3\];
+      clone\(\) it first`,
   ],
   [
     "randint",

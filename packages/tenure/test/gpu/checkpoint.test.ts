@@ -61,7 +61,7 @@ test("gradients, dropout included, are bit-equal with and without checkpoint", a
 });
 
 for (const momentum of [0.1, null]) {
-  test(`running statistics move once, not again in the second run (momentum ${momentum})`, async () => {
+  test(`running statistics move once, not in the second run (momentum ${momentum})`, async () => {
     const run = async (wrap: boolean): Promise<number[][]> => {
       manualSeed(11);
       using block = new Sequential(new Linear(3, 4), new BatchNorm1d(4, { momentum }), new ReLU());
@@ -181,7 +181,7 @@ test("hooks see complete gradients and may replace them", () =>
     );
   }));
 
-test("an elementwise op of a user is recorded, differentiated and owned like a built-in", async () => {
+test("an elementwise op of a user is recorded, differentiated and owned like others", async () => {
   const squash = defineOp({
     name: "squash",
     inputs: 2,
@@ -220,7 +220,9 @@ test("a kernel of a user runs with its own launch and params", () =>
 @group(0) @binding(0) var<storage, read> x: array<f32>;
 @group(0) @binding(1) var<storage, read_write> y: array<f32>;
 @group(0) @binding(2) var<uniform> p: P;
-@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) { if (id.x < p.n) { y[id.x] = x[p.n - 1u - id.x]; } }`,
+@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  if (id.x < p.n) { y[id.x] = x[p.n - 1u - id.x]; }
+}`,
         workgroups: [Math.ceil(x!.shape[0]! / 64), 1, 1],
         params: [x!.shape[0]!],
       }),

@@ -33,7 +33,7 @@ import {
   init,
 } from "tenure/nn";
 import { assertClose, assertNoLeaks, gradcheck } from "tenure/testing";
-import { count, numbers, rejects, setup } from "../helpers.ts";
+import { count, numbers, pattern, rejects, setup } from "../helpers.ts";
 
 await setup();
 const test = suite("nn");
@@ -213,7 +213,7 @@ test("mseLoss", async () => {
 
 // === Dropout and modes ===
 
-test("Dropout drops a share while training, keeps the mean, and is an alias otherwise", async () => {
+test("Dropout drops a share in training, keeps the mean, and is an alias otherwise", async () => {
   using layer = new Dropout(0.25),
     x = ones([100, 100]);
   manualSeed(5);
@@ -370,7 +370,8 @@ test("what cannot be registered is refused and stays with its owner", async () =
   await rejects(
     () => net.take("other", net.shift),
     TenureError,
-    /^Two: expected a tensor nobody else keeps, got tensor "shift" float32 \[2\] of Two; register an alias\(\) to share it/,
+    pattern`^Two: expected a tensor nobody else keeps, got tensor "shift" float32 \[2\] of Two;
+      register an alias\(\) to share it`,
   );
   assert.not(t.isDisposed);
   const gone = zeros([1]);
@@ -403,7 +404,7 @@ test("what cannot be registered is refused and stays with its owner", async () =
   );
 });
 
-test("Sequential frees what its layers hand each other, and takes layers that return their input", async () => {
+test("Sequential frees what layers hand on, and takes ones that return their input", async () => {
   class Same extends Module {
     forward(x: Tensor): Tensor {
       return x;

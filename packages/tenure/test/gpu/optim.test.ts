@@ -19,7 +19,7 @@ import {
 import { Linear, Module, ReLU, Sequential, functional as F } from "tenure/nn";
 import { Adam, AdamW, type Optimizer, SGD } from "tenure/optim";
 import { assertClose, assertNoLeaks } from "tenure/testing";
-import { numbers, rejects, setup } from "../helpers.ts";
+import { numbers, pattern, rejects, setup } from "../helpers.ts";
 
 await setup();
 const test = suite("optim");
@@ -165,7 +165,7 @@ test("loading a state without tensors forgets the old ones", async () => {
   assert.equal(await weights(two), await weights(one));
 });
 
-test("training learns, holds no more than it must, and everything goes with its owners", async () => {
+test("training learns, holds no more than it must, and all goes with its owners", async () => {
   const before = memory.stats();
   const model = net(),
     optimizer = new Adam(model.parameters(), { lr: 0.05 }) as unknown as Optimizer;
@@ -235,7 +235,7 @@ class Tied extends Module {
   }
 }
 
-test("tied weights are one parameter: one gradient, one update, seen under both names", async () => {
+test("tied weights are one parameter: one gradient, one update, under both names", async () => {
   using model = new Tied();
   using optimizer = new SGD(model.parameters(), { lr: 0.1 });
   assert.is(optimizer.parameters.length, 1);
@@ -277,7 +277,8 @@ test("what is no parameter, number or state is refused", async () => {
   await rejects(
     () => new SGD([plain], { lr: 1 }),
     GradError,
-    /^SGD: expected parameters that are leaves with requiresGrad.*leave frozen ones out with filter\(\(p\) => p\.requiresGrad\), and addGroup\(\) them/,
+    pattern`^SGD: expected parameters that are leaves with requiresGrad.*leave frozen ones out
+      with filter\(\(p\) => p\.requiresGrad\), and addGroup\(\) them`,
   );
   await rejects(
     () => new Adam([computed]),
@@ -306,7 +307,8 @@ test("what is no parameter, number or state is refused", async () => {
       adam_.loadStateDict({ steps: 1, tensors: new Map([["0.momentum_buffer", plain]]) });
     },
     ArgumentError,
-    /^loadStateDict: expected state of 1 parameters with exp_avg, exp_avg_sq, max_exp_avg_sq, got 0\.momentum_buffer/,
+    pattern`^loadStateDict: expected state of 1 parameters with exp_avg, exp_avg_sq,
+      max_exp_avg_sq, got 0\.momentum_buffer`,
   );
   await rejects(
     () => {

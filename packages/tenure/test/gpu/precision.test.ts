@@ -24,7 +24,7 @@ import {
 import { BatchNorm1d, GELU, LayerNorm, Linear, Sequential, functional as F } from "tenure/nn";
 import { Adam, AdamW, GradScaler, type Optimizer, SGD, clipGradNorm } from "tenure/optim";
 import { assertClose } from "tenure/testing";
-import { rejects, setup } from "../helpers.ts";
+import { pattern, rejects, setup } from "../helpers.ts";
 
 await setup();
 const test = suite("mixed precision");
@@ -42,7 +42,8 @@ function either(name: string, half: () => Promise<unknown>, refused: () => unkno
       await rejects(
         refused,
         DTypeError,
-        /expected a device with shader-f16 for float16 tensors, got .+ without it; stay with float32, or choose another adapter with init\(\{ device \}\)/,
+        pattern`expected a device with shader-f16 for float16 tensors, got .+ without it; stay
+          with float32, or choose another adapter with init\(\{ device \}\)`,
       );
     }),
   );
@@ -350,7 +351,7 @@ either(
   },
 );
 
-test("a module refuses dtypes that are no float, and is unchanged where float16 is refused", async () => {
+test("a module refuses dtypes that are no float, and stays where float16 is refused", async () => {
   await assertNoLeaks(async () => {
     using model = network();
     await rejects(
@@ -440,7 +441,8 @@ test("gradients are unscaled once; options are checked", () =>
       await rejects(
         () => scaler.unscale(optimizer),
         TenureError,
-        /^GradScaler: expected gradients that are still scaled, got ones that unscale\(\) has divided/,
+        pattern`^GradScaler: expected gradients that are still scaled, got ones that unscale\(\)
+          has divided`,
       );
       await assertClose(clipGradNorm([p], 5), 10);
       await scaler.step(optimizer);

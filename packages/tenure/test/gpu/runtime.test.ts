@@ -227,7 +227,7 @@ test("a step that is run again finds its plan; from the third on it creates noth
   }
 });
 
-test("loops that never read are flushed per step and hit the cache too, synchronous ones included", async () => {
+test("loops that never read are flushed per step and hit the cache", async () => {
   using model = mlp(),
     optimizer = new SGD(model.parameters(), { lr: 0.01, momentum: 0.9 });
   for (let i = 0; i < 3; i++) void trainStep(model, optimizer, i, false);
@@ -248,7 +248,7 @@ test("loops that never read are flushed per step and hit the cache too, synchron
   await sync();
 });
 
-test("the plan cache is bounded by bytes: a cycle of many small programs hits, and one that does not fit pushes out the oldest", async () => {
+test("the plan cache is bounded by bytes: a big program pushes out the oldest", async () => {
   const cycle = async (count: number): Promise<void> => {
     for (let n = 1; n <= count; n++) {
       let read: Promise<number>;
@@ -409,7 +409,7 @@ test("an error in a flush reaches the reads and leaves other tensors as they wer
   );
 });
 
-test("what the driver refuses rejects the reads of that flush, names the op, and is over then", async () => {
+test("what the driver refuses rejects the reads of that flush and names the op", async () => {
   using a = tensor([1, 2]);
   using bad = one(invalid, a);
   await rejects(() => bad.data(), DeviceError, /^invalid: expected a valid command/);

@@ -83,11 +83,13 @@ test("storages that are there at the start", () => {
 test("the printed form", () => {
   assert.is(
     formatProgram(programFromJSON(example())),
-    "   0 relu1            forward        net.0      x -> y\n   1 sgd              apply          net.0      w y -> w",
+    "   0 relu1            forward        net.0      x -> y\n   1 sgd              apply     " +
+      "     net.0      w y -> w",
   );
 });
 
-type Change = (json: any) => unknown; // eslint-disable-line @typescript-eslint/no-explicit-any -- broken on purpose
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- broken on purpose
+type Change = (json: any) => unknown;
 const broken: readonly (readonly [string, Change, RegExp])[] = [
   ["no object", () => 3, /expected an object, got 3/],
   ["null", () => null, /expected an object, got null/],

@@ -39,7 +39,9 @@ const refused = (bytes: Uint8Array, ...patterns: RegExp[]): Promise<void> =>
 test("a file as safetensors.torch.save_file lays it out", () => {
   // Sorted by dtype size, then name; header padded with spaces to a multiple of 8.
   let header =
-    '{"__metadata__":{"format":"pt"},"fc.bias":{"dtype":"F32","shape":[2],"data_offsets":[8,16]},"bn.num_batches_tracked":{"dtype":"I64","shape":[],"data_offsets":[0,8]},"fc.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[16,40]}}';
+    '{"__metadata__":{"format":"pt"},"fc.bias":{"dtype":"F32","shape":[2],"data_offsets":[8,' +
+    '16]},"bn.num_batches_tracked":{"dtype":"I64","shape":[],"data_offsets":[0,8]},' +
+    '"fc.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[16,40]}}';
   header += " ".repeat((8 - (header.length % 8)) % 8);
   const data = [
     ...bytesOf(BigInt64Array.of(5n)),
@@ -163,7 +165,11 @@ test("numbers that would change are refused", async () => {
 
 test("scalars, empty tensors and odd names", () => {
   const header =
-    '{"s":{"dtype":"F32","shape":[],"data_offsets":[0,4]},"e":{"dtype":"F32","shape":[0,7],"data_offsets":[4,4]},"":{"dtype":"U8","shape":[1],"data_offsets":[4,5]},"e0":{"dtype":"I64","shape":[3,0],"data_offsets":[0,0]},"__proto__":{"dtype":"U8","shape":[1],"data_offsets":[5,6]},"\\u00e9\\n":{"dtype":"U8","shape":[1],"data_offsets":[6,7]}}';
+    '{"s":{"dtype":"F32","shape":[],"data_offsets":[0,4]},"e":{"dtype":"F32","shape":[0,7],' +
+    '"data_offsets":[4,4]},"":{"dtype":"U8","shape":[1],"data_offsets":[4,5]},' +
+    '"e0":{"dtype":"I64","shape":[3,0],"data_offsets":[0,0]},"__proto__":{"dtype":"U8",' +
+    '"shape":[1],"data_offsets":[5,6]},"\\u00e9\\n":{"dtype":"U8","shape":[1],' +
+    '"data_offsets":[6,7]}}';
   const tensors = fromSafetensors(file(header, [0, 0, 128, 63, 9, 8, 7]));
   assert.equal(tensors.get("s"), { dtype: "float32", shape: [], data: Float32Array.of(1) });
   assert.equal(tensors.get("e"), { dtype: "float32", shape: [0, 7], data: new Float32Array(0) });
@@ -200,7 +206,8 @@ test("hostile headers", async () => {
   await refused(invalid, /a JSON header/); // not UTF-8
   await refused(
     file(
-      `{"t":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"t":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`,
+      `{"t":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"t":{"dtype":"U8","shape":[1],` +
+        `"data_offsets":[0,1]}}`,
       [1],
     ),
     /each name once/,
@@ -208,7 +215,8 @@ test("hostile headers", async () => {
   );
   await refused(
     file(
-      `{"t":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"\\u0074":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`,
+      `{"t":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"\\u0074":{"dtype":"U8",` +
+        `"shape":[1],"data_offsets":[1,2]}}`,
       [1, 2],
     ),
     /each name once/,
@@ -260,7 +268,8 @@ test("hostile headers", async () => {
   ); // a hole
   await refused(
     file(
-      '{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}',
+      '{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],' +
+        '"data_offsets":[1,3]}}',
       [0, 0, 0],
     ),
     /b to start at 2/,

@@ -120,7 +120,8 @@ function entropyRows(
 for (const labelSmoothing of [0, 0.2])
   for (const weight of [null, weights])
     for (const ignoreIndex of [null, 0, -100]) {
-      test(`cross entropy: smoothing ${labelSmoothing}, ${weight === null ? "no weights" : "weights"}, ignoring ${ignoreIndex}`, async () => {
+      const how = `${weight === null ? "no weights" : "weights"}, ignoring ${ignoreIndex}`;
+      test(`cross entropy: smoothing ${labelSmoothing}, ${how}`, async () => {
         const { losses, counts } = entropyRows(labelSmoothing, weight, ignoreIndex),
           targets = labels.slice(0, 3);
         await assertNoLeaks(async () => {

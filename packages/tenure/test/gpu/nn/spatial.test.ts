@@ -99,7 +99,7 @@ for (const [stride, padding, dilation, groups, outputPadding] of [
   [2, 1, 1, 2, 1],
   [[2, 3], [1, 0], [2, 1], 1, [1, 2]],
 ] as const) {
-  test(`ConvTranspose2d, stride ${String(stride)}, padding ${String(padding)}, groups ${groups}`, () => {
+  test(`ConvTranspose2d: stride ${stride}, padding ${padding}, groups ${groups}`, () => {
     const two = (v: number | readonly number[]): readonly number[] =>
       typeof v === "number" ? [v, v] : v;
     const C = 4,

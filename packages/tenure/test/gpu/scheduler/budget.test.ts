@@ -12,7 +12,7 @@ import {
   type SchedulerReport,
 } from "tenure/scheduler";
 import { runtime } from "../../../src/runtime/execute.ts";
-import { setup } from "../../helpers.ts";
+import { pattern, setup } from "../../helpers.ts";
 import { models } from "./models.ts";
 
 const test = suite("budget");
@@ -79,7 +79,7 @@ async function leastBudget(
 }
 
 for (const name of Object.keys(models)) {
-  test(`${name}: predicted is measured, and bits are the same, with and without each pass`, async () => {
+  test(`${name}: predicted is measured, bits are the same, whatever is left out`, async () => {
     const steps = 3,
       plain = await train(name, steps, null),
       full = await train(name, steps, {});
@@ -110,7 +110,7 @@ for (const [name, steps] of [
   ["MLP", 20],
   ["GPT", 5],
 ] as const) {
-  test(`${name}: ${steps} steps with dropout are the same at every budget from the least to the in-core peak`, async () => {
+  test(`${name}: ${steps} steps with dropout are the same at every budget`, async () => {
     const plain = await train(name, steps, null),
       full = await train(name, 3, {}),
       least = await leastBudget(name, 3),
@@ -126,7 +126,7 @@ for (const [name, steps] of [
   });
 }
 
-test("a budget that is too small is refused before anything runs, and nothing is lost", async () => {
+test("a budget too small is refused before anything runs, and nothing is lost", async () => {
   using t = models["MLP"]!();
   using small = new Scheduler({ budgetBytes: 100_000 });
   const before = await bitsOf(t.model.parameters());
@@ -140,7 +140,8 @@ test("a budget that is too small is refused before anything runs, and nothing is
   assert.instance(error, BudgetError);
   assert.match(
     (error as Error).message,
-    /^[\w+×]+: expected the step to fit into the budget of 100000 bytes, got one that needs at least \d+.*; pass budgetBytes of \d+ or more/,
+    pattern`^[\w+×]+: expected the step to fit into the budget of 100000 bytes, got one that
+      needs at least \d+.*; pass budgetBytes of \d+ or more`,
   );
   assert.is(memory.debug().dispatches, dispatches, "nothing ran");
   assert.equal(await bitsOf(t.model.parameters()), before, "the parameters are what they were");
@@ -149,7 +150,7 @@ test("a budget that is too small is refused before anything runs, and nothing is
   assert.ok(Number.isFinite(await loss.item()), "the same model and optimizer go on");
 });
 
-test("a device with less memory than the budget gets lower budgets, then a typed error", async () => {
+test("a device with less memory than the budget gets lower ones, then a typed error", async () => {
   const full = await train("MLP", 2, {});
   const peak = full.report!.predictedPeakBytes,
     plain = await train("MLP", 3, null);
