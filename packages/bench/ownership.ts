@@ -6,7 +6,7 @@
  */
 import { type TrackLevel, init, memory, newDisposeScope, shutdown, zeros } from "tenure";
 import { contiguousLayout } from "../tenure/src/base/layout.ts";
-import { addScalar } from "../tenure/src/ops/elementwise.ts";
+import { addScalar } from "../tenure/src/ops/arithmetic.ts";
 import { f32Bits } from "../tenure/src/kernels/kernel.ts";
 import { limits } from "../tenure/src/runtime/execute.ts";
 import { program } from "../tenure/src/runtime/record.ts";

@@ -8,7 +8,7 @@ import { NumericError } from "../base/errors.ts";
 import { checkFunction } from "../base/options.ts";
 import { formatShape } from "../base/shape.ts";
 import { captureSite, formatSite } from "../ownership/site.ts";
-import { isFiniteOp } from "../ops/elementwise.ts";
+import { isFiniteOp } from "../ops/comparison.ts";
 import type { AnyOp } from "../ops/op.ts";
 import { all } from "../ops/reduce.ts";
 import { readBytes } from "../runtime/execute.ts";

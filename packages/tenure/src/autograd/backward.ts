@@ -9,7 +9,8 @@ import { ArgumentError, DTypeError, GradError, ShapeError } from "../base/errors
 import { formatShape, sameShape } from "../base/shape.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import { type DisposeScope, newDisposeScope } from "../ownership/scope.ts";
-import { cast, copy, fill } from "../ops/elementwise.ts";
+import { cast, copy } from "../ops/casting.ts";
+import { fill } from "../ops/creation.ts";
 import type { Meta, Run, Value, VjpContext } from "../ops/op.ts";
 import { sum } from "../ops/reduce.ts";
 import { reshape } from "../ops/views.ts";

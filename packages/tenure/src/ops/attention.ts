@@ -7,7 +7,7 @@ import { isFloat } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";
 import { broadcastShapes, formatShape, sameShape } from "../base/shape.ts";
 import { attentionWeightsKernel } from "../kernels/attention.ts";
-import { scale } from "./elementwise.ts";
+import { scale } from "./arithmetic.ts";
 import { type OpDef, defineOp } from "./op.ts";
 import { softmaxBackward } from "./reduce.ts";
 

@@ -8,7 +8,7 @@ import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { formatShape } from "../base/shape.ts";
 import { type PadMode, padKernel } from "../kernels/pad.ts";
 import { type ResampleMode, resampleKernel } from "../kernels/resample.ts";
-import { add } from "./elementwise.ts";
+import { add } from "./arithmetic.ts";
 import { flip } from "./indexing.ts";
 import { type OpDef, type Run, type Value, defineOp } from "./op.ts";
 import { sum } from "./reduce.ts";

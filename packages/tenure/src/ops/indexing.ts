@@ -17,7 +17,8 @@ import {
 import type { View } from "../kernels/kernel.ts";
 import { pickGroups, pickKernel, pickLimit } from "../kernels/pick.ts";
 import { mergeBlocksKernel, sortBlock, sortBlocksKernel } from "../kernels/sort.ts";
-import { constant, copy } from "./elementwise.ts";
+import { constant } from "./creation.ts";
+import { copy } from "./casting.ts";
 import { type OpDef, type Run, type Value, defineOp } from "./op.ts";
 import type { AxisAttrs } from "./reduce.ts";
 import { expand, reshape, slice, unslice } from "./views.ts";

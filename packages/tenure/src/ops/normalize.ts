@@ -16,7 +16,9 @@ import {
 import type { View } from "../kernels/kernel.ts";
 import { logSumExpKernel, normalizeBackwardKernel, normalizeKernel } from "../kernels/normalize.ts";
 import { reduceKernel } from "../kernels/reduce.ts";
-import { exp, mul, mul2, mulScalar, neg, rsqrt, addConst, scale, sub } from "./elementwise.ts";
+import { exp } from "./exponentials.ts";
+import { mul, mul2, mulScalar, neg, addConst, scale, sub } from "./arithmetic.ts";
+import { rsqrt } from "./powers.ts";
 import { type OpDef, type Run, type Value, type VjpContext, after, defineOp } from "./op.ts";
 import { type AxisAttrs, type ReduceAttrs, mean, stretch, sum } from "./reduce.ts";
 

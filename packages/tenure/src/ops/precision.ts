@@ -6,19 +6,11 @@
  */
 import { attentionWeights } from "./attention.ts";
 import { conv2d } from "./conv.ts";
-import {
-  exp,
-  expm1,
-  log,
-  log1p,
-  pow,
-  powScalar,
-  reciprocal,
-  rsqrt,
-  softplus,
-  square,
-} from "./elementwise.ts";
-import { erf, exp2, log10, log2, logSigmoid, sinh, cosh, tan, acos, asin } from "./math.ts";
+import { exp, expm1, log, log1p, erf, exp2, log10, log2 } from "./exponentials.ts";
+import { pow, powScalar, reciprocal, rsqrt } from "./powers.ts";
+import { softplus, logSigmoid } from "./activations.ts";
+import { square } from "./arithmetic.ts";
+import { sinh, cosh, tan, acos, asin } from "./trigonometry.ts";
 import { matmul } from "./matmul.ts";
 import { logSumExp, normalize, squaredDeviation, sumOfProducts } from "./normalize.ts";
 import type { AnyOp } from "./op.ts";

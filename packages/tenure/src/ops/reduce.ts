@@ -13,20 +13,11 @@ import {
   softmaxBackwardKernel,
   softmaxKernel,
 } from "../kernels/softmax.ts";
-import {
-  cast,
-  constant,
-  div,
-  eq,
-  exp,
-  fill,
-  mul,
-  mulScalar,
-  ne,
-  neg,
-  sub,
-  where,
-} from "./elementwise.ts";
+import { cast } from "./casting.ts";
+import { constant, fill } from "./creation.ts";
+import { div, mul, mulScalar, neg, sub } from "./arithmetic.ts";
+import { eq, ne, where } from "./comparison.ts";
+import { exp } from "./exponentials.ts";
 import { type OpDef, after, type Run, type Value, type VjpContext, defineOp } from "./op.ts";
 import { expand, reshape } from "./views.ts";
 

@@ -3,8 +3,10 @@
  */
 import { type DType, isFloat } from "../base/dtype.ts";
 import { cumProdBackwardKernel, cumProdKernel, cumSumKernel } from "../kernels/scan.ts";
-import { arange, constant, eq, mul, where } from "./elementwise.ts";
-import { band } from "./math.ts";
+import { arange, constant } from "./creation.ts";
+import { eq, where } from "./comparison.ts";
+import { mul } from "./arithmetic.ts";
+import { band } from "./masking.ts";
 import { type OpDef, type Run, type Value, defineOp } from "./op.ts";
 import { type AxisAttrs, sum } from "./reduce.ts";
 import { expand, permute, reshape } from "./views.ts";

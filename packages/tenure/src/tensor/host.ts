@@ -5,7 +5,7 @@
 import type { DType, HostArray } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape } from "../base/shape.ts";
-import { dtypeWord } from "../ops/elementwise.ts";
+import { dtypeWord } from "../ops/typing.ts";
 import { describeValue } from "../base/options.ts";
 import type { NestedArray } from "./tensor.ts";
 

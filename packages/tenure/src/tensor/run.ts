@@ -7,7 +7,7 @@ import { type DType, dtypeBytes, isFloat } from "../base/dtype.ts";
 import { DTypeError, GradError, OutOfMemoryError, ShapeError } from "../base/errors.ts";
 import { type Layout, contiguousLayout } from "../base/layout.ts";
 import { formatShape, sizeOf } from "../base/shape.ts";
-import { cast, copy } from "../ops/elementwise.ts";
+import { cast, copy } from "../ops/casting.ts";
 import type { AnyOp, Meta } from "../ops/op.ts";
 import { precisionOf } from "../ops/precision.ts";
 import { flush, keepWithinLimits, redirectReads, runtime } from "../runtime/execute.ts";

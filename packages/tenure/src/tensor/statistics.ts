@@ -6,7 +6,7 @@ import { f32Bits } from "../base/bits.ts";
 import { isFloat, promote } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { formatShape, normalizeAxes, sizeOf } from "../base/shape.ts";
-import { rootOrZero } from "../ops/math.ts";
+import { rootOrZero } from "../ops/powers.ts";
 import * as N from "../ops/normalize.ts";
 import { prod as prodOp } from "../ops/reduce.ts";
 import { scoped } from "../ownership/scoped.ts";

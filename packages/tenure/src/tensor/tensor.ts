@@ -22,7 +22,7 @@ import { scoped } from "../ownership/scoped.ts";
 import { DisposeScope, detachHandle, moveHandleTo, moveHandleToOuter } from "../ownership/scope.ts";
 import * as E from "../ops/elementwise.ts";
 import type { AnyOp, OpDef } from "../ops/op.ts";
-import * as M from "../ops/math.ts";
+import * as M from "../ops/elementwise.ts";
 import { matmul } from "../ops/matmul.ts";
 import * as R from "../ops/reduce.ts";
 import * as V from "../ops/views.ts";

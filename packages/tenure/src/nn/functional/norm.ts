@@ -8,7 +8,7 @@ import { checkOptions, describeValue } from "../../base/options.ts";
 import { formatShape, sizeOf } from "../../base/shape.ts";
 import { isRecomputing } from "../../autograd/checkpoint.ts";
 import { noGrad } from "../../autograd/mode.ts";
-import { addcmul } from "../../ops/math.ts";
+import { addcmul } from "../../ops/ternary.ts";
 import { batchNorm as batchNormOp, normalize, squaredDeviation } from "../../ops/normalize.ts";
 import { runningAverage } from "../../ops/optimizer.ts";
 import { newDisposeScope } from "../../ownership/scope.ts";

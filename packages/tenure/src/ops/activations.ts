@@ -1,0 +1,204 @@
+/**
+ * Activations of neural networks with their slopes, and with the second derivatives that gradients of
+ * gradients need. Called through the runtime's door; records own nothing.
+ */
+import { broadcastShapes } from "../base/shape.ts";
+import { mul2, neg, oneMinus, square } from "./arithmetic.ts";
+import { binary, unary, withInplace } from "./builders.ts";
+import { type OpDef, defineOp } from "./op.ts";
+import { floatOf, ofType, typed } from "./typing.ts";
+
+export const tanh: OpDef = unary("tanh", {
+  doc: "Hyperbolic tangent.",
+  kind: "float",
+  expr: "tanhOf(x)",
+  helpers: ["tanhOf"],
+  saves: "output",
+  vjp: (c, g) => mul2(c.run, g, oneMinus(c.run, c.run(square, [c.output()], undefined))),
+});
+
+export const sigmoid: OpDef = unary("sigmoid", {
+  doc: "1 / (1 + exp(-x)).",
+  kind: "float",
+  expr: "sigmoid(x)",
+  helpers: ["sigmoid"],
+  saves: "output",
+  vjp: (c, g) => mul2(c.run, g, mul2(c.run, c.output(), oneMinus(c.run, c.output()))),
+});
+
+export const softplus: OpDef = unary("softplus", {
+  doc: "log(1 + exp(x)), without overflow.",
+  kind: "float",
+  expr: "softplus(x)",
+  helpers: ["softplus"],
+  saves: "input",
+  vjp: (c, g) => mul2(c.run, g, c.run(sigmoid, [c.input(0)], undefined)),
+});
+
+export const relu: OpDef = unary("relu", {
+  doc: "max(x, 0); NaN stays NaN.",
+  kind: "same",
+  expr: ofType("relu(x)", "max(x, 0)", "x"),
+  helpers: ["relu"],
+  saves: "output",
+  vjp: (c, g) => c.run(gate, [g, c.output()], undefined),
+});
+
+/** g where y is above 0: relu's gradient by its output. */
+const gate: OpDef = binary("gate", {
+  doc: "a where b is not <= 0, else 0: relu's gradient from its output.",
+  kind: "arithmetic",
+  expr: (t) => `select(x, ${t}(0), y <= ${t}(0))`,
+  saves: { inputs: [1] },
+  vjp: (c, g) => [c.run(gate, [g, c.input(1)], undefined), null],
+});
+
+export const logSigmoid: OpDef = unary("logSigmoid", {
+  doc: "log(1 / (1 + exp(-x))), without overflow.",
+  kind: "float",
+  expr: "(-softplus(-x))",
+  helpers: ["softplus"],
+  saves: "input",
+  vjp: (c, g) => mul2(c.run, g, c.run(sigmoid, [c.run(neg, [c.input(0)], undefined)], undefined)),
+});
+
+interface ActivationDef {
+  readonly doc: string;
+  /** In terms of `x` and the numbers `s0, …`. */
+  readonly value: string;
+  readonly slope: string;
+  readonly curvature: string;
+  readonly helpers?: readonly string[];
+  readonly scalars?: number;
+}
+
+/** A function of one variable with its first two derivatives, each one dispatch. */
+function activation(name: string, def: ActivationDef): OpDef {
+  const scalars = Array.from({ length: def.scalars ?? 0 }, () => ({ type: "f32" as const })),
+    helpers = def.helpers ?? [];
+  const times = (suffix: string, what: string, expr: string, vjp?: OpDef["vjp"]): OpDef =>
+    defineOp({
+      name: `${name}${suffix}`,
+      doc: `${what} of ${name} at a, times b.`,
+      facts: { elementwise: true },
+      infer: ([x, g]) => [
+        {
+          shape: broadcastShapes(name, x!.layout.shape, g!.layout.shape),
+          dtype: floatOf(g!.dtype),
+        },
+      ],
+      expression: (inputs) =>
+        typed(
+          inputs,
+          "f32",
+          { from: "f32", dtype: floatOf(inputs[1]!.dtype) },
+          `(y * (${expr}))`,
+          helpers,
+          { scalars },
+        ),
+      ...(vjp === undefined ? {} : { vjp, saves: { inputs: [0, 1] } }),
+    });
+  const curved = times("Curvature", "Second derivative", def.curvature);
+  const backward: OpDef = times(
+    "Backward",
+    "Derivative",
+    def.slope,
+    ({ grad, input, needs, words, run }) => [
+      needs(0) ? mul2(run, grad, run(curved, [input(0), input(1)], undefined, words)) : null,
+      needs(1) ? run(backward, [input(0), grad], undefined, words) : null,
+    ],
+  );
+  const record: OpDef = {
+    name,
+    doc: def.doc,
+    facts: { elementwise: true },
+    saves: { inputs: [0] },
+    infer: ([x]) => [{ shape: x!.layout.shape, dtype: floatOf(x!.dtype) }],
+    expression: (inputs) =>
+      typed(
+        inputs,
+        "f32",
+        { from: "f32", dtype: floatOf(inputs[0]!.dtype) },
+        `(${def.value})`,
+        helpers,
+        { scalars },
+      ),
+    vjp: ({ grad, input, words, run }) => [run(backward, [input(0), grad], undefined, words)],
+  };
+  return withInplace(record);
+}
+
+export const gelu: OpDef = activation("gelu", {
+  doc: "x·Φ(x) with the Gaussian's cumulative distribution.",
+  value: "x * gaussianCdf(x)",
+  slope: "gaussianCdf(x) + x * gaussian(x)",
+  curvature: "gaussian(x) * (2.0 - x * x)",
+  helpers: ["gaussian", "gaussianCdf"],
+});
+
+export const geluTanh: OpDef = activation("geluTanh", {
+  doc: "gelu by the tanh formula of its paper.",
+  value: "0.5 * x * (1.0 + geluTanhOf(x))",
+  helpers: ["geluTanhOf"],
+  slope:
+    "0.5 * (1.0 + geluTanhOf(x)) + 0.5 * x * (1.0 - geluTanhOf(x) * geluTanhOf(x)) * geluTanhSlope(x)",
+  curvature:
+    "(1.0 - geluTanhOf(x) * geluTanhOf(x)) * (geluTanhSlope(x) + x * (0.10703222 * x - geluTanhOf(x) * geluTanhSlope(x) * geluTanhSlope(x)))",
+});
+
+export const silu: OpDef = activation("silu", {
+  doc: "x·sigmoid(x), also called swish.",
+  value: "x * sigmoid(x)",
+  slope: "sigmoid(x) * (1.0 + x * (1.0 - sigmoid(x)))",
+  curvature: "sigmoid(x) * (1.0 - sigmoid(x)) * (2.0 + x * (1.0 - 2.0 * sigmoid(x)))",
+  helpers: ["sigmoid"],
+});
+
+export const mish: OpDef = activation("mish", {
+  doc: "x·tanh(softplus(x)).",
+  value: "x * tanhOf(softplus(x))",
+  helpers: ["tanhOf", "softplus", "sigmoid", "squared"],
+  slope: "tanhOf(softplus(x)) + x * sigmoid(x) * (1.0 - squared(tanhOf(softplus(x))))",
+  curvature:
+    "sigmoid(x) * (1.0 - squared(tanhOf(softplus(x)))) * (2.0 + x * (1.0 - sigmoid(x) - 2.0 * tanhOf(softplus(x)) * sigmoid(x)))",
+});
+
+export const elu: OpDef = activation("elu", {
+  doc: "x above 0, alpha·(exp(x) - 1) below.",
+  value: "select(s0 * expm1Of(x), x, x > 0.0)",
+  slope: "select(s0 * expOf(x), 1.0, x > 0.0)",
+  curvature: "select(s0 * expOf(x), 0.0, x > 0.0)",
+  helpers: ["expm1Of", "expOf"],
+  scalars: 1,
+});
+
+export const selu: OpDef = activation("selu", {
+  doc: "Scaled elu that keeps mean 0 and variance 1.",
+  value: "1.050701 * select(1.6732632 * expm1Of(x), x, x > 0.0)",
+  slope: "1.050701 * select(1.6732632 * expOf(x), 1.0, x > 0.0)",
+  curvature: "1.050701 * select(1.6732632 * expOf(x), 0.0, x > 0.0)",
+  helpers: ["expm1Of", "expOf"],
+});
+
+export const leakyRelu: OpDef = activation("leakyRelu", {
+  doc: "x above 0, slope·x below.",
+  value: "select(s0 * x, x, x > 0.0)",
+  slope: "select(s0, 1.0, x > 0.0)",
+  curvature: "0.0 * x",
+  scalars: 1,
+});
+
+export const hardSwish: OpDef = activation("hardSwish", {
+  doc: "x·min(max(x + 3, 0), 6) / 6.",
+  value: "x * clamp(x + 3.0, 0.0, 6.0) / 6.0",
+  slope: "select(select((2.0 * x + 3.0) / 6.0, 1.0, x >= 3.0), 0.0, x <= -3.0)",
+  curvature: "select(0.0, 0.33333334, abs(x) < 3.0)",
+});
+
+export const hardSigmoid: OpDef = activation("hardSigmoid", {
+  doc: "min(max(x + 3, 0), 6) / 6.",
+  value: "select(clamp(x + 3.0, 0.0, 6.0) / 6.0, x, isNan(x))",
+  slope: "select(0.0, 0.16666667, abs(x) < 3.0)",
+  curvature: "0.0 * x",
+  helpers: ["isNan"],
+});

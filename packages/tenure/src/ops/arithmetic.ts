@@ -1,0 +1,111 @@
+/**
+ * Sums, differences, products and quotients of tensors and numbers, and the short forms in which
+ * gradient rules write them. Called through the runtime's door; records own nothing.
+ */
+import { f32Bits } from "../kernels/kernel.ts";
+import { type ScalarAttrs, binary, scalarForm, unary } from "./builders.ts";
+import type { OpDef, Run, Value, VjpContext } from "./op.ts";
+import { ofType } from "./typing.ts";
+
+export const zeroGrad = (c: VjpContext<undefined>, g: Value): Value =>
+  c.run(mulScalar, [g], { dtype: g.dtype, reverse: false }, [f32Bits(0)]);
+
+/** g·k for a number k. */
+export const scale = (run: Run, g: Value, k: number): Value =>
+  run(mulScalar, [g], { dtype: g.dtype, reverse: false }, [f32Bits(k)]);
+
+export const mul2 = (run: Run, a: Value, b: Value): Value => run(mul, [a, b], undefined);
+
+export const neg: OpDef = unary("neg", {
+  doc: "-x.",
+  kind: "same",
+  expr: ofType("-x", "-x", "(0u - x)"),
+  vjp: (c, g) => c.run(neg, [g], undefined),
+});
+
+export const square: OpDef = unary("square", {
+  doc: "x·x.",
+  kind: "same",
+  expr: "(x * x)",
+  saves: "input",
+  vjp: (c, g) => scale(c.run, mul2(c.run, g, c.input(0)), 2),
+});
+
+export const add: OpDef = binary("add", {
+  doc: "a + b.",
+  kind: "arithmetic",
+  expr: "(x + y)",
+  vjp: (_, g) => [g, g],
+});
+
+export const sub: OpDef = binary("sub", {
+  doc: "a - b.",
+  kind: "arithmetic",
+  expr: "(x - y)",
+  vjp: (c, g) => [g, c.needs(1) ? c.run(neg, [g], undefined) : null],
+});
+
+export const mul: OpDef = binary("mul", {
+  doc: "a · b, elementwise.",
+  kind: "arithmetic",
+  expr: "(x * y)",
+  saves: { inputs: [0, 1] },
+  vjp: (c, g) => [
+    c.needs(0) ? mul2(c.run, g, c.input(1)) : null,
+    c.needs(1) ? mul2(c.run, g, c.input(0)) : null,
+  ],
+});
+
+export const div: OpDef = binary("div", {
+  doc: "a / b; integers give float32.",
+  kind: "float",
+  expr: "(x / y)",
+  saves: { inputs: [1], output: true },
+  vjp: (c, g) => {
+    const q = c.run(div, [g, c.input(1)], undefined);
+    return [q, c.needs(1) ? c.run(neg, [mul2(c.run, q, c.output())], undefined) : null];
+  },
+});
+
+const same = (c: VjpContext<ScalarAttrs>): ScalarAttrs => ({ dtype: c.grad.dtype, reverse: false });
+
+export const addScalar: OpDef<ScalarAttrs> = scalarForm(add, {
+  kind: "arithmetic",
+  expr: "(x + y)",
+  vjp: ({ grad }) => [grad],
+});
+
+export const subScalar: OpDef<ScalarAttrs> = scalarForm(sub, {
+  kind: "arithmetic",
+  expr: "(x - y)",
+  vjp: ({ grad, attrs, run }) => [attrs.reverse ? run(neg, [grad], undefined) : grad],
+});
+
+export const mulScalar: OpDef<ScalarAttrs> = scalarForm(mul, {
+  kind: "arithmetic",
+  expr: "(x * y)",
+  vjp: (c) => [c.run(mulScalar, [c.grad], same(c), c.words)],
+});
+
+export const divScalar: OpDef<ScalarAttrs> = scalarForm(div, {
+  kind: "float",
+  expr: "(x / y)",
+  saves: { inputs: [0], output: true },
+  vjp: (c) => [
+    c.attrs.reverse
+      ? c.run(
+          neg,
+          [mul2(c.run, c.grad, c.run(div, [c.output(), c.input(0)], undefined))],
+          undefined,
+        )
+      : c.run(divScalar, [c.grad], same(c), c.words),
+  ],
+});
+
+export function addConst(run: Run, x: Value, k: number): Value {
+  return run(addScalar, [x], { dtype: x.dtype, reverse: false }, [f32Bits(k)]);
+}
+
+export function oneMinus(run: Run, x: Value): Value {
+  return run(subScalar, [x], { dtype: x.dtype, reverse: true }, [f32Bits(1)]);
+}

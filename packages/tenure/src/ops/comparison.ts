@@ -1,0 +1,120 @@
+/**
+ * Truth values: comparisons, logic, tests for NaN and infinity, and the choice between two tensors by a
+ * condition. Called through the runtime's door; records own nothing.
+ */
+import { promote } from "../base/dtype.ts";
+import { broadcastShapes } from "../base/shape.ts";
+import { computeType } from "../kernels/wgsl.ts";
+import { binary, scalarForm, unary } from "./builders.ts";
+import { constant } from "./creation.ts";
+import { type OpDef, defineOp } from "./op.ts";
+import { castHelpers, casts, ofType } from "./typing.ts";
+
+export const isNaNOp: OpDef = unary("isNaN", {
+  doc: "Whether x is NaN, tested by its bits.",
+  kind: "bool",
+  expr: ofType("isNan(x)", "false"),
+  helpers: ["isNan"],
+});
+
+export const isFiniteOp: OpDef = unary("isFinite", {
+  doc: "Whether x is neither NaN nor infinite.",
+  kind: "bool",
+  expr: ofType("isFinite(x)", "true"),
+  helpers: ["isFinite"],
+});
+
+export const logicalNot: OpDef = unary("logicalNot", {
+  doc: "True where x is 0 or false.",
+  kind: "bool",
+  expr: (t) => (t === "bool" ? "!x" : `!${casts.bool("x", t)}`),
+  helpers: ["isNan"],
+});
+
+const compare = (name: string, doc: string, operator: string): OpDef =>
+  binary(name, { doc, kind: "compare", expr: `(x ${operator} y)` });
+
+export const eq: OpDef = compare("eq", "a equals b; NaN equals nothing.", "==");
+
+/** Written as a negation: `x != x` is folded to false on some adapters. */
+export const ne: OpDef = binary("ne", {
+  doc: "a differs from b; NaN differs from everything.",
+  kind: "compare",
+  expr: "!(x == y)",
+});
+
+export const lt: OpDef = compare("lt", "a is below b.", "<");
+
+export const le: OpDef = compare("le", "a is at most b.", "<=");
+
+export const gt: OpDef = compare("gt", "a is above b.", ">");
+
+export const ge: OpDef = compare("ge", "a is at least b.", ">=");
+
+export const logicalAnd: OpDef = binary("logicalAnd", {
+  doc: "Both are true or not 0.",
+  kind: "logical",
+  expr: "(x && y)",
+});
+
+export const logicalOr: OpDef = binary("logicalOr", {
+  doc: "Either is true or not 0.",
+  kind: "logical",
+  expr: "(x || y)",
+});
+
+export const logicalXor: OpDef = binary("logicalXor", {
+  doc: "Exactly one is true or not 0.",
+  kind: "logical",
+  expr: "(x != y)",
+});
+
+for (const [op, expr] of [
+  [eq, "(x == y)"],
+  [ne, "!(x == y)"],
+  [lt, "(x < y)"],
+  [le, "(x <= y)"],
+  [gt, "(x > y)"],
+  [ge, "(x >= y)"],
+] as const)
+  scalarForm(op, { kind: "compare", expr });
+
+export const where: OpDef = defineOp({
+  name: "where",
+  doc: "b where the condition a is true (not 0), else c; all three broadcast.",
+  facts: { elementwise: true },
+  saves: { inputs: [0] },
+  infer: ([c, a, b]) => [
+    {
+      shape: broadcastShapes(
+        "where",
+        c!.layout.shape,
+        broadcastShapes("where", a!.layout.shape, b!.layout.shape),
+      ),
+      dtype: promote(a!.dtype, b!.dtype),
+    },
+  ],
+  expression: ([c, a, b]) => {
+    const type = computeType(promote(a!.dtype, b!.dtype)),
+      [tc, ta, tb] = [computeType(c!.dtype), computeType(a!.dtype), computeType(b!.dtype)];
+    return {
+      body: `r0 = select(${casts[type]("a2", tb)}, ${casts[type]("a1", ta)}, ${casts.bool("a0", tc)});`,
+      helpers: [...castHelpers("bool", tc), ...castHelpers(type, ta), ...castHelpers(type, tb)],
+    };
+  },
+  vjp: (c) => {
+    const zero = constant(c.run, 0, c.grad.dtype);
+    return [
+      null,
+      c.needs(1) ? c.run(where, [c.input(0), c.grad, zero], undefined) : null,
+      c.needs(2) ? c.run(where, [c.input(0), zero, c.grad], undefined) : null,
+    ];
+  },
+});
+
+export const isInf: OpDef = unary("isInf", {
+  doc: "Whether x is infinite.",
+  kind: "bool",
+  expr: ofType("isInf(x)", "false"),
+  helpers: ["isInf"],
+});

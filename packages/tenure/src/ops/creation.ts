@@ -1,0 +1,47 @@
+/**
+ * Tensors from nothing: one number everywhere, or an arithmetic progression. Called through the
+ * runtime's door; records own nothing.
+ */
+import { type DType, dtypeCode } from "../base/dtype.ts";
+import { computeType } from "../kernels/wgsl.ts";
+import { type OpDef, type Run, type Value, defineOp } from "./op.ts";
+import { dtypeWord, scalarType } from "./typing.ts";
+
+/** A constant of a value's shape by broadcasting: a 0-d tensor. */
+export function constant(run: Run, value: number, dtype: DType = "float32"): Value {
+  return run(fill, [], { shape: [], dtype }, [dtypeWord(value, dtype)]);
+}
+
+export interface FillAttrs {
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+}
+
+export const fill: OpDef<FillAttrs> = defineOp<FillAttrs>({
+  name: "fill",
+  doc: "Every element the same number. No inputs.",
+  facts: { elementwise: true },
+  infer: (_, { shape, dtype }) => [{ shape, dtype }],
+  key: ({ shape, dtype }) => [dtypeCode(dtype), ...shape],
+  expression: (_, { dtype }) => ({
+    body: computeType(dtype) === "bool" ? "r0 = s0 != 0u;" : "r0 = s0;",
+    scalars: [{ type: scalarType(dtype) }],
+  }),
+});
+
+/** `start + i·step`. */
+export const arange: OpDef<FillAttrs> = defineOp<FillAttrs>({
+  name: "arange",
+  doc: "start + i·step at linear position i. No inputs.",
+  facts: { elementwise: true, indexed: true },
+  infer: (_, { shape, dtype }) => [{ shape, dtype }],
+  key: ({ shape, dtype }) => [dtypeCode(dtype), ...shape],
+  expression: (_, { dtype }) => {
+    const t = scalarType(dtype);
+    return {
+      body: `r0 = s0 + ${t}(idx) * s1;`,
+      scalars: [{ type: t }, { type: t }],
+      needsIndex: true,
+    };
+  },
+});

@@ -1,0 +1,88 @@
+/**
+ * Exponentials and logarithms, and the error function. Called through the runtime's door; records own
+ * nothing.
+ */
+import { addConst, div, mul2, neg, scale, square } from "./arithmetic.ts";
+import { unary } from "./builders.ts";
+import type { OpDef } from "./op.ts";
+
+export const exp: OpDef = unary("exp", {
+  doc: "e to the x.",
+  kind: "float",
+  expr: "expOf(x)",
+  helpers: ["expOf"],
+  saves: "output",
+  vjp: (c, g) => mul2(c.run, g, c.output()),
+});
+
+export const expm1: OpDef = unary("expm1", {
+  doc: "exp(x) - 1, accurate near 0.",
+  kind: "float",
+  expr: "expm1Of(x)",
+  helpers: ["expm1Of"],
+  saves: "output",
+  vjp: (c, g) => mul2(c.run, g, addConst(c.run, c.output(), 1)),
+});
+
+export const log: OpDef = unary("log", {
+  doc: "Natural logarithm; NaN below 0.",
+  kind: "float",
+  expr: "logOf(x)",
+  helpers: ["logOf"],
+  saves: "input",
+  vjp: (c, g) => c.run(div, [g, c.input(0)], undefined),
+});
+
+export const log1p: OpDef = unary("log1p", {
+  doc: "log(1 + x), accurate near 0.",
+  kind: "float",
+  expr: "log1pOf(x)",
+  helpers: ["log1pOf"],
+  saves: "input",
+  vjp: (c, g) => c.run(div, [g, addConst(c.run, c.input(0), 1)], undefined),
+});
+
+export const erf: OpDef = unary("erf", {
+  doc: "The error function.",
+  kind: "float",
+  expr: "erf(x)",
+  helpers: ["erf"],
+  saves: "input",
+  vjp: (c, g) =>
+    scale(
+      c.run,
+      mul2(
+        c.run,
+        g,
+        c.run(exp, [c.run(neg, [c.run(square, [c.input(0)], undefined)], undefined)], undefined),
+      ),
+      2 / Math.sqrt(Math.PI),
+    ),
+});
+
+export const exp2: OpDef = unary("exp2", {
+  doc: "2 to the x.",
+  kind: "float",
+  expr: "exp2Of(x)",
+  helpers: ["exp2Of"],
+  saves: "output",
+  vjp: (c, g) => scale(c.run, mul2(c.run, g, c.output()), Math.LN2),
+});
+
+export const log2: OpDef = unary("log2", {
+  doc: "Logarithm to base 2; NaN below 0.",
+  kind: "float",
+  expr: "log2Of(x)",
+  helpers: ["log2Of"],
+  saves: "input",
+  vjp: (c, g) => scale(c.run, c.run(div, [g, c.input(0)], undefined), Math.LOG2E),
+});
+
+export const log10: OpDef = unary("log10", {
+  doc: "Logarithm to base 10; NaN below 0.",
+  kind: "float",
+  expr: "(logOf(x) * 0.43429448)",
+  helpers: ["logOf"],
+  saves: "input",
+  vjp: (c, g) => scale(c.run, c.run(div, [g, c.input(0)], undefined), Math.LOG10E),
+});

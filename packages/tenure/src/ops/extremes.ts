@@ -1,0 +1,111 @@
+/**
+ * The larger and the smaller of two, and values kept within bounds. Called through the runtime's door;
+ * records own nothing.
+ */
+import { type DType, dtypeCode, isFloat } from "../base/dtype.ts";
+import { computeType } from "../kernels/wgsl.ts";
+import { mul2 } from "./arithmetic.ts";
+import { type ScalarAttrs, binary, scalarForm, withInplace } from "./builders.ts";
+import { fill } from "./creation.ts";
+import { type OpDef, type Value, defineOp } from "./op.ts";
+import { castHelpers, casts, ofType } from "./typing.ts";
+
+/** 1 where the first wins, 1/2 on a tie, 0 else: how maximum and minimum share their gradient. */
+const wins: OpDef = binary("wins", {
+  doc: "1 where a > b, 1/2 where equal, 0 elsewhere.",
+  kind: "float",
+  expr: "select(select(0.0, 1.0, x > y || isNan(x)), 0.5, x == y)",
+  helpers: ["isNan"],
+  vjp: () => [null, null],
+});
+
+export const maximum: OpDef = binary("maximum", {
+  doc: "The larger of a and b; NaN wins. A tie shares the gradient.",
+  kind: "arithmetic",
+  expr: ofType("nanMax(x, y)", "max(x, y)"),
+  helpers: ["nanMax"],
+  saves: { inputs: [0, 1] },
+  vjp: (c, g) => [
+    mul2(c.run, g, c.run(wins, [c.input(0), c.input(1)], undefined)),
+    mul2(c.run, g, c.run(wins, [c.input(1), c.input(0)], undefined)),
+  ],
+});
+
+export const minimum: OpDef = binary("minimum", {
+  doc: "The smaller of a and b; NaN wins. A tie shares the gradient.",
+  kind: "arithmetic",
+  expr: ofType("nanMin(x, y)", "min(x, y)"),
+  helpers: ["nanMin"],
+  saves: { inputs: [0, 1] },
+  vjp: (c, g) => [
+    mul2(c.run, g, c.run(wins, [c.input(1), c.input(0)], undefined)),
+    mul2(c.run, g, c.run(wins, [c.input(0), c.input(1)], undefined)),
+  ],
+});
+
+const shareScalar =
+  (reverse: (x: Value, n: Value) => readonly [Value, Value]): OpDef<ScalarAttrs>["vjp"] =>
+  (c) => {
+    const number = c.run(fill, [], { shape: [], dtype: "float32" }, c.words);
+    return [mul2(c.run, c.grad, c.run(wins, reverse(c.input(0), number), undefined))];
+  };
+
+export const maximumScalar: OpDef<ScalarAttrs> = scalarForm(maximum, {
+  kind: "arithmetic",
+  expr: ofType("nanMax(x, y)", "max(x, y)"),
+  helpers: ["nanMax"],
+  saves: { inputs: [0] },
+  vjp: shareScalar((x, n) => [x, n])!,
+});
+
+export const minimumScalar: OpDef<ScalarAttrs> = scalarForm(minimum, {
+  kind: "arithmetic",
+  expr: ofType("nanMin(x, y)", "min(x, y)"),
+  helpers: ["nanMin"],
+  saves: { inputs: [0] },
+  vjp: shareScalar((x, n) => [n, x])!,
+});
+
+export interface DTypeAttrs {
+  readonly dtype: DType;
+}
+
+const clampBackward: OpDef = defineOp({
+  name: "clampBackward",
+  doc: "b where a lies within the bounds, else 0.",
+  facts: { elementwise: true },
+  saves: { inputs: [0] },
+  infer: ([x, g]) => [{ shape: x!.layout.shape, dtype: g!.dtype }],
+  expression: () => ({
+    body: "r0 = select(0.0, a1, a0 >= s0 && a0 <= s1);",
+    scalars: [{ type: "f32" }, { type: "f32" }],
+  }),
+  vjp: ({ grad, input, words, run }) => [
+    null,
+    run(clampBackward, [input(0), grad], undefined, words),
+  ],
+});
+
+/** Scalars: lower and upper bound in `dtype`, which the op computes in. */
+export const clamp: OpDef<DTypeAttrs> = withInplace<DTypeAttrs>({
+  name: "clamp",
+  doc: "x kept within two bounds; NaN stays NaN. No gradient outside them.",
+  facts: { elementwise: true },
+  saves: { inputs: [0] },
+  infer: ([x], { dtype }) => [{ shape: x!.layout.shape, dtype }],
+  key: ({ dtype }) => [dtypeCode(dtype)],
+  expression: ([x], { dtype }) => {
+    const type = computeType(dtype),
+      from = computeType(x!.dtype),
+      float = type === "f32",
+      scalar = type === "bool" ? "u32" : type;
+    return {
+      body: `let x = ${casts[type]("a0", from)};\nr0 = ${float ? "nanMin(nanMax(x, s0), s1)" : "min(max(x, s0), s1)"};`,
+      helpers: [...(float ? ["nanMin", "nanMax"] : []), ...castHelpers(type, from)],
+      scalars: [{ type: scalar }, { type: scalar }],
+    };
+  },
+  vjp: ({ grad, input, metas, words, run }) => [
+    isFloat(metas[0]!.dtype) ? run(clampBackward, [input(0), grad], undefined, words) : null,
+  ],
+});

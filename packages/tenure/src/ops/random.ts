@@ -1,0 +1,54 @@
+/**
+ * Counter-based random numbers: draws and dropout that a program replays exactly. Called through the
+ * runtime's door; records own nothing.
+ */
+import { type DType, dtypeCode, isFloat } from "../base/dtype.ts";
+import { DTypeError } from "../base/errors.ts";
+import { type OpDef, defineOp } from "./op.ts";
+
+export interface RandomAttrs {
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+  readonly distribution: "uniform" | "normal";
+}
+
+/** Scalars: seed (two words) and stream. Element `i` is a pure function of seed, stream and `i`. */
+export const random: OpDef<RandomAttrs> = defineOp<RandomAttrs>({
+  name: "random",
+  doc: "Independent draws from [0, 1) or the standard normal. No inputs.",
+  facts: { elementwise: true, random: true, indexed: true },
+  infer: (_, { shape, dtype }) => [{ shape, dtype }],
+  key: ({ shape, dtype, distribution }) => [
+    dtypeCode(dtype),
+    distribution === "normal" ? 1 : 0,
+    ...shape,
+  ],
+  expression: (_, { distribution }) => ({
+    body: `r0 = ${distribution === "normal" ? "randomNormal" : "randomUniform"}(s0, s1, s2, idx);`,
+    helpers: [distribution === "normal" ? "randomNormal" : "randomUniform"],
+    scalars: [{ type: "u32" }, { type: "u32" }, { type: "u32" }],
+    needsIndex: true,
+  }),
+});
+
+/**
+ * Scalars: seed (two words), stream, keep probability. The gradient draws the same mask again from
+ * the same scalars.
+ */
+export const dropout: OpDef = defineOp({
+  name: "dropout",
+  doc: "Zeroes elements at random and scales the rest by 1/keep, so that the mean stays.",
+  facts: { elementwise: true, random: true, indexed: true },
+  infer: ([x]) => {
+    if (!isFloat(x!.dtype))
+      throw new DTypeError("dropout", "a float tensor", x!.dtype, "cast it to float32");
+    return [{ shape: x!.layout.shape, dtype: x!.dtype }];
+  },
+  expression: () => ({
+    body: "r0 = select(0.0, a0 / s3, randomUniform(s0, s1, s2, idx) < s3);",
+    helpers: ["randomUniform"],
+    scalars: [{ type: "u32" }, { type: "u32" }, { type: "u32" }, { type: "f32" }],
+    needsIndex: true,
+  }),
+  vjp: ({ grad, run, words }) => [run(dropout, [grad], undefined, words)],
+});

@@ -1,0 +1,110 @@
+/**
+ * Whole numbers, signs and remainders: functions whose gradient is 0 or 1 almost everywhere. Called
+ * through the runtime's door; records own nothing.
+ */
+import { mul2, neg, scale, zeroGrad } from "./arithmetic.ts";
+import { type ScalarAttrs, binary, scalarForm, unary } from "./builders.ts";
+import type { OpDef } from "./op.ts";
+import { ofType } from "./typing.ts";
+
+export const abs: OpDef = unary("abs", {
+  doc: "Absolute value. Gradient 0 at 0.",
+  kind: "same",
+  expr: ofType("abs(x)", "abs(x)", "x"),
+  saves: "input",
+  vjp: (c, g) => mul2(c.run, g, c.run(sign, [c.input(0)], undefined)),
+});
+
+export const sign: OpDef = unary("sign", {
+  doc: "-1, 0 or 1; NaN stays NaN.",
+  kind: "same",
+  expr: ofType("signOf(x)", "sign(x)", "min(x, 1u)"),
+  helpers: ["signOf"],
+  vjp: zeroGrad,
+});
+
+export const floor: OpDef = unary("floor", {
+  doc: "Largest integer not above x.",
+  kind: "same",
+  expr: ofType("floor(x)", "x"),
+  vjp: zeroGrad,
+});
+
+export const ceil: OpDef = unary("ceil", {
+  doc: "Smallest integer not below x.",
+  kind: "same",
+  expr: ofType("ceil(x)", "x"),
+  vjp: zeroGrad,
+});
+
+export const round: OpDef = unary("round", {
+  doc: "Nearest integer, halves to even.",
+  kind: "same",
+  expr: ofType("round(x)", "x"),
+  vjp: zeroGrad,
+});
+
+export const mod: OpDef = binary("mod", {
+  doc: "Remainder with the divisor's sign, as Python's %. 0 for integer division by 0.",
+  kind: "arithmetic",
+  expr: ofType("floorMod(x, y)", "floorModI(x, y)", "select(x % max(y, 1u), 0u, y == 0u)"),
+  helpers: ["floorMod", "floorModI"],
+  saves: { inputs: [0, 1] },
+  vjp: (c, g) => [
+    g,
+    c.needs(1)
+      ? c.run(
+          neg,
+          [mul2(c.run, g, c.run(floorDiv, [c.input(0), c.input(1)], undefined))],
+          undefined,
+        )
+      : null,
+  ],
+});
+
+export const floorDiv: OpDef = binary("floorDiv", {
+  doc: "Quotient rounded down. 0 for integer division by 0.",
+  kind: "arithmetic",
+  expr: ofType("floorDiv(x, y)", "floorDivI(x, y)", "select(x / max(y, 1u), 0u, y == 0u)"),
+  helpers: ["floorDiv", "floorDivI"],
+  vjp: (c, g) => {
+    const z = scale(c.run, g, 0);
+    return [z, z];
+  },
+});
+
+export const modScalar: OpDef<ScalarAttrs> = scalarForm(mod, {
+  kind: "arithmetic",
+  expr: ofType("floorMod(x, y)", "floorModI(x, y)", "select(x % max(y, 1u), 0u, y == 0u)"),
+  helpers: ["floorMod", "floorModI"],
+  saves: { inputs: [0] },
+  vjp: (c) => [
+    c.attrs.reverse
+      ? c.run(
+          neg,
+          [
+            mul2(
+              c.run,
+              c.grad,
+              c.run(floorDivScalar, [c.input(0)], { dtype: c.attrs.dtype, reverse: true }, c.words),
+            ),
+          ],
+          undefined,
+        )
+      : c.grad,
+  ],
+});
+
+export const floorDivScalar: OpDef<ScalarAttrs> = scalarForm(floorDiv, {
+  kind: "arithmetic",
+  expr: ofType("floorDiv(x, y)", "floorDivI(x, y)", "select(x / max(y, 1u), 0u, y == 0u)"),
+  helpers: ["floorDiv", "floorDivI"],
+  vjp: ({ grad, run }) => [scale(run, grad, 0)],
+});
+
+export const trunc: OpDef = unary("trunc", {
+  doc: "The whole part of x.",
+  kind: "same",
+  expr: ofType("trunc(x)", "x"),
+  vjp: zeroGrad,
+});

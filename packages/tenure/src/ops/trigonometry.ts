@@ -1,0 +1,101 @@
+/**
+ * Trigonometric and hyperbolic functions and their inverses. Called through the runtime's door;
+ * records own nothing.
+ */
+import { add, addConst, div, mul2, neg, oneMinus, square } from "./arithmetic.ts";
+import { binary, unary } from "./builders.ts";
+import type { OpDef, Value, VjpContext } from "./op.ts";
+import { rsqrt } from "./powers.ts";
+
+export const sin: OpDef = unary("sin", {
+  doc: "Sine, in radians.",
+  kind: "float",
+  expr: "sin(x)",
+  saves: "input",
+  vjp: (c, g) => mul2(c.run, g, c.run(cos, [c.input(0)], undefined)),
+});
+
+export const cos: OpDef = unary("cos", {
+  doc: "Cosine, in radians.",
+  kind: "float",
+  expr: "cos(x)",
+  saves: "input",
+  vjp: (c, g) => c.run(neg, [mul2(c.run, g, c.run(sin, [c.input(0)], undefined))], undefined),
+});
+
+export const tan: OpDef = unary("tan", {
+  doc: "Tangent, in radians.",
+  kind: "float",
+  expr: "(sin(x) / cos(x))",
+  saves: "output",
+  vjp: (c, g) => mul2(c.run, g, addConst(c.run, c.run(square, [c.output()], undefined), 1)),
+});
+
+const rootOfOneMinusSquare = (c: VjpContext<undefined>): Value =>
+  c.run(rsqrt, [oneMinus(c.run, c.run(square, [c.input(0)], undefined))], undefined);
+
+export const asin: OpDef = unary("asin", {
+  doc: "Arc sine; NaN outside [-1, 1].",
+  kind: "float",
+  expr: "asinOf(x)",
+  helpers: ["asinOf"],
+  saves: "input",
+  vjp: (c, g) => mul2(c.run, g, rootOfOneMinusSquare(c)),
+});
+
+export const acos: OpDef = unary("acos", {
+  doc: "Arc cosine; NaN outside [-1, 1].",
+  kind: "float",
+  expr: "acosOf(x)",
+  helpers: ["acosOf"],
+  saves: "input",
+  vjp: (c, g) => c.run(neg, [mul2(c.run, g, rootOfOneMinusSquare(c))], undefined),
+});
+
+export const atan: OpDef = unary("atan", {
+  doc: "Arc tangent.",
+  kind: "float",
+  expr: "atanOf(x)",
+  helpers: ["atanOf"],
+  saves: "input",
+  vjp: (c, g) =>
+    c.run(div, [g, addConst(c.run, c.run(square, [c.input(0)], undefined), 1)], undefined),
+});
+
+export const sinh: OpDef = unary("sinh", {
+  doc: "Hyperbolic sine.",
+  kind: "float",
+  expr: "sinhOf(x)",
+  helpers: ["sinhOf"],
+  saves: "input",
+  vjp: (c, g) => mul2(c.run, g, c.run(cosh, [c.input(0)], undefined)),
+});
+
+export const cosh: OpDef = unary("cosh", {
+  doc: "Hyperbolic cosine.",
+  kind: "float",
+  expr: "coshOf(x)",
+  helpers: ["coshOf"],
+  saves: "input",
+  vjp: (c, g) => mul2(c.run, g, c.run(sinh, [c.input(0)], undefined)),
+});
+
+export const atan2: OpDef = binary("atan2", {
+  doc: "Angle of the point (b, a) from the positive first axis, in (-π, π].",
+  kind: "float",
+  expr: "atan2Of(x, y)",
+  helpers: ["atan2Of"],
+  saves: { inputs: [0, 1] },
+  vjp: (c, g) => {
+    const [y, x] = [c.input(0), c.input(1)],
+      scaled = c.run(
+        div,
+        [g, c.run(add, [c.run(square, [x], undefined), c.run(square, [y], undefined)], undefined)],
+        undefined,
+      );
+    return [
+      c.needs(0) ? mul2(c.run, scaled, x) : null,
+      c.needs(1) ? c.run(neg, [mul2(c.run, scaled, y)], undefined) : null,
+    ];
+  },
+});
