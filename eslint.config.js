@@ -88,7 +88,14 @@ export default defineConfig(
   },
   {
     // Programs for people at a terminal, and children whose output is read by a test.
-    files: ["tools/**", "examples/**", "packages/bench/**", "eslint-plugin/bench/**", "**/test/**"],
+    files: [
+      "tools/**",
+      "examples/**",
+      "packages/bench/**",
+      "packages/reliability/**",
+      "eslint-plugin/bench/**",
+      "**/test/**",
+    ],
     rules: { "no-console": "off" },
   },
   {

@@ -1,0 +1,117 @@
+/**
+ * `npm run reliability -- faults`: every call of every kind that a three-step training run makes at
+ * the device boundary fails once, without a scheduler, in one, and in one under a budget. Prints a
+ * table by kind and every point that ended badly.
+ */
+import { create, globals } from "webgpu";
+import { installSoftwareVulkan } from "tenure-software-gpu";
+import { BudgetError } from "tenure/scheduler";
+import { type FaultKind, FaultPoint, faultKinds, faultyGPU } from "./device.ts";
+import { type Injector, type Reference, type Verdict, inject, reference } from "./run.ts";
+import { type Mode, Training, steps } from "./training.ts";
+
+/** What to run. */
+export interface FaultOptions {
+  /** Every n-th point of each kind; 1 for all. */
+  readonly every?: number;
+  readonly modes?: readonly Mode[];
+  readonly kinds?: readonly FaultKind[];
+  /** Told of each verdict. */
+  readonly onVerdict?: (verdict: Verdict) => void;
+}
+
+/** Makes the packaged software adapter the realm's `navigator.gpu`, behind the injector. */
+async function install(): Promise<Injector> {
+  await installSoftwareVulkan({ force: true });
+  Object.assign(globalThis, globals);
+  const injector: Injector = { point: new FaultPoint() };
+  const gpu = faultyGPU(create([]), () => injector.point);
+  const navigator: object = globalThis.navigator ?? {};
+  Object.defineProperty(navigator, "gpu", { value: gpu, configurable: true });
+  Object.defineProperty(globalThis, "navigator", { value: navigator, configurable: true });
+  return injector;
+}
+
+/** The smallest budget, in twentieths of the peak without one, under which the run works. */
+async function tightBudget(injector: Injector): Promise<number> {
+  await reference(injector, "scheduler");
+  let peak = 0;
+  {
+    using training = new Training("scheduler");
+    await training.step(0);
+    await training.step(1);
+    peak = training.peakBytes();
+  }
+  for (let part = 8; part <= 20; part++) {
+    const budgetBytes = Math.ceil((peak * part) / 20);
+    try {
+      using training = new Training("budget", budgetBytes);
+      for (let k = 0; k < steps; k++) await training.step(k);
+      return budgetBytes;
+    } catch (error) {
+      if (!(error instanceof BudgetError)) throw error;
+    }
+  }
+  return peak;
+}
+
+/** Injects faults. @returns all verdicts */
+export async function injectFaults(options: FaultOptions = {}): Promise<Verdict[]> {
+  const { every = 1, modes = ["plain", "scheduler", "budget"], kinds = faultKinds } = options;
+  const injector = await install();
+  const budget = modes.includes("budget") ? await tightBudget(injector) : undefined;
+  const verdicts: Verdict[] = [];
+  for (const mode of modes) {
+    const wanted = await reference(injector, mode, mode === "budget" ? budget : undefined);
+    for (const kind of kinds)
+      for (const at of points(wanted, kind, every)) {
+        const verdict = await inject(injector, wanted, kind, at);
+        verdicts.push(verdict);
+        options.onVerdict?.(verdict);
+      }
+  }
+  return verdicts;
+}
+
+function* points(wanted: Reference, kind: FaultKind, every: number): Generator<number> {
+  const last = wanted.point.chances(kind);
+  for (let at = 1; at <= last; at += every) yield at;
+}
+
+/** One row for each kind, and below the table every point that ended badly. */
+export function faultTable(verdicts: readonly Verdict[]): string {
+  const rows = ["| mode | fault | points | ended badly |", "| --- | --- | ---: | ---: |"];
+  const modes = [...new Set(verdicts.map(({ mode }) => mode))];
+  for (const mode of modes)
+    for (const kind of faultKinds) {
+      const these = verdicts.filter((v) => v.mode === mode && v.kind === kind && v.fired);
+      const bad = these.filter(({ problems }) => problems.length > 0).length;
+      if (these.length > 0) rows.push(`| ${mode} | ${kind} | ${these.length} | ${bad} |`);
+    }
+  const fired = verdicts.filter((v) => v.fired);
+  const bad = fired.filter(({ problems }) => problems.length > 0);
+  rows.push(`| all | | ${fired.length} | ${bad.length} |`, "");
+  for (const { mode, kind, at, problems } of bad)
+    rows.push(`- ${mode}, ${kind}, call ${at}: ${problems.join(" · ")}`);
+  return rows.join("\n");
+}
+
+/** For `npm run reliability`. */
+export async function run(args: {
+  readonly every: number;
+  readonly mode: string | undefined;
+  readonly kind: string | undefined;
+}): Promise<string> {
+  const { mode, kind } = args;
+  const all: readonly Mode[] = ["plain", "scheduler", "budget"];
+  const verdicts = await injectFaults({
+    every: args.every,
+    modes: all.filter((m) => mode === undefined || m === mode),
+    kinds: faultKinds.filter((k) => kind === undefined || k.includes(kind)),
+    onVerdict: (v) => {
+      if (v.problems.length > 0)
+        console.error(`${v.mode}, ${v.kind}, call ${v.at}: ${v.problems.join(" · ")}`);
+    },
+  });
+  return faultTable(verdicts);
+}
