@@ -1,6 +1,6 @@
 /**
- * What a loader takes batches from, and the dataset over arrays in host memory. The tensors of a batch
- * belong to the loader that asks for them; the arrays stay the caller's.
+ * What a loader takes batches from, and the dataset over arrays in host memory. The tensors of a
+ * batch belong to the loader that asks for them; the arrays stay the caller's.
  */
 import { type DType, checkDType } from "../base/dtype.ts";
 import { ArgumentError } from "../base/errors.ts";

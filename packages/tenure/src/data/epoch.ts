@@ -1,6 +1,6 @@
 /**
- * One walk through a dataset, as the loader hands it to a `for` loop. It owns the batch it gave last and
- * frees it when the next one is asked for, or when the walk ends.
+ * One walk through a dataset, as the loader hands it to a `for` loop. It owns the batch it gave
+ * last and frees it when the next one is asked for, or when the walk ends.
  */
 import { ArgumentError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";

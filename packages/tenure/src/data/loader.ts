@@ -1,7 +1,7 @@
 /**
- * The loader that feeds batches of a dataset to a training loop. A batch belongs to the loader: it is
- * freed when the next one is asked for, when the loop ends and when the loader is disposed, whatever
- * scopes are open. Keep a tensor longer with `alias()`.
+ * The loader that feeds batches of a dataset to a training loop. A batch belongs to the loader: it
+ * is freed when the next one is asked for, when the loop ends and when the loader is disposed,
+ * whatever scopes are open. Keep a tensor longer with `alias()`.
  */
 import { ArgumentError, TenureError } from "../base/errors.ts";
 import { checkFlag, checkOptions, describeValue } from "../base/options.ts";

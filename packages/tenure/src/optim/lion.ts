@@ -1,6 +1,6 @@
 /**
- * Lion, with the formulas of its paper. Called through `step`; borrows the parameter and its gradient
- * and asks the base class for its state.
+ * Lion, with the formulas of its paper. Called through `step`; borrows the parameter and its
+ * gradient and asks the base class for its state.
  */
 import { lionUpdate } from "../ops/optimizer.ts";
 import { type ParametersOf, Optimizer, checkNumber } from "./optimizer.ts";

@@ -1,6 +1,7 @@
 /**
- * Stochastic gradient descent, with PyTorch's hyperparameters, defaults, formulas and names of states.
- * Called through `step`; borrows the parameter and its gradient and asks the base class for its state.
+ * Stochastic gradient descent, with PyTorch's hyperparameters, defaults, formulas and names of
+ * states. Called through `step`; borrows the parameter and its gradient and asks the base class for
+ * its state.
  */
 import { checkFlag } from "../base/options.ts";
 import { momentumUpdate, sgdUpdate } from "../ops/optimizer.ts";

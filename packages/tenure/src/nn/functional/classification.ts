@@ -1,7 +1,7 @@
 /**
- * Losses of class scores as functions on tensors: cross entropy with class numbers or probabilities as
- * targets, and its second half, the negative log-likelihood. PyTorch's names, defaults and formulas.
- * A result belongs to the current scope; intermediates are freed here.
+ * Losses of class scores as functions on tensors: cross entropy with class numbers or probabilities
+ * as targets, and its second half, the negative log-likelihood. PyTorch's names, defaults and
+ * formulas. A result belongs to the current scope; intermediates are freed here.
  */
 import { isFloat } from "../../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../../base/errors.ts";

@@ -1,7 +1,7 @@
 /**
- * Convolutions of sequences and images, plain and transposed, as functions on tensors. One dimension is
- * two with a height of 1: views, no copies. Results belong to the current scope, intermediates are
- * freed here.
+ * Convolutions of sequences and images, plain and transposed, as functions on tensors. One
+ * dimension is two with a height of 1: views, no copies. Results belong to the current scope,
+ * intermediates are freed here.
  */
 import * as C from "../../ops/conv.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../../base/errors.ts";

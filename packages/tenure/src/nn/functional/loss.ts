@@ -1,7 +1,7 @@
 /**
- * Losses that compare element by element, as functions on tensors, with PyTorch's names, defaults and
- * formulas. A result belongs to the current scope; intermediates are freed here. `input` and `target`
- * must have one shape: broadcasting a loss is nearly always a mistake.
+ * Losses that compare element by element, as functions on tensors, with PyTorch's names, defaults
+ * and formulas. A result belongs to the current scope; intermediates are freed here. `input` and
+ * `target` must have one shape: broadcasting a loss is nearly always a mistake.
  */
 import { ArgumentError, ShapeError } from "../../base/errors.ts";
 import { checkOptions, describeValue } from "../../base/options.ts";

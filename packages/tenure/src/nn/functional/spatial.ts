@@ -1,6 +1,6 @@
 /**
- * What functions over space share: sizes for one or both directions, and sequences [N, C, L] seen as
- * images of height 1, without copies.
+ * What functions over space share: sizes for one or both directions, and sequences [N, C, L] seen
+ * as images of height 1, without copies.
  */
 import { ShapeError } from "../../base/errors.ts";
 import { formatShape } from "../../base/shape.ts";

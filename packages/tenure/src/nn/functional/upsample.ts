@@ -1,6 +1,6 @@
 /**
- * Resampling images and sequences to another size, as a function on tensors. The result belongs to the
- * current scope.
+ * Resampling images and sequences to another size, as a function on tensors. The result belongs to
+ * the current scope.
  */
 import { ArgumentError, ShapeError } from "../../base/errors.ts";
 import { describeValue, needOptions } from "../../base/options.ts";

@@ -1,6 +1,6 @@
 /**
- * Activations as modules. They own nothing, but for the slope of PReLU; `call` gives a fresh tensor in
- * the current scope.
+ * Activations as modules. They own nothing, but for the slope of PReLU; `call` gives a fresh tensor
+ * in the current scope.
  */
 import { ArgumentError } from "../../base/errors.ts";
 import { checkOptions, describeValue } from "../../base/options.ts";

@@ -1,7 +1,7 @@
 /**
  * Attention over several heads (Vaswani et al. 2017), with PyTorch's parameter names and weight
- * layouts: the projections of queries, keys and values are one weight `in_proj_weight` [3·E, E]. The
- * module owns its weights and frees its intermediates.
+ * layouts: the projections of queries, keys and values are one weight `in_proj_weight` [3·E, E].
+ * The module owns its weights and frees its intermediates.
  *
  * Shapes: N samples, L queries, S keys, E features, H heads, D = E / H.
  */

@@ -1,6 +1,6 @@
 /**
- * Containers of modules. `Sequential` runs its layers one after the other and frees what they hand to
- * each other; lists and dictionaries hold modules whose order of use is the user's. They own and
+ * Containers of modules. `Sequential` runs its layers one after the other and frees what they hand
+ * to each other; lists and dictionaries hold modules whose order of use is the user's. They own and
  * dispose what they hold.
  */
 import { ArgumentError, TenureError } from "../../base/errors.ts";

@@ -1,5 +1,6 @@
 /**
- * Borders as layers: constant, reflected and replicated. They own nothing; functional/pad.ts computes.
+ * Borders as layers: constant, reflected and replicated. They own nothing; functional/pad.ts
+ * computes.
  */
 import { ArgumentError, ShapeError } from "../../base/errors.ts";
 import { describeValue } from "../../base/options.ts";

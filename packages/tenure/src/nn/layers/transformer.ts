@@ -1,6 +1,6 @@
 /**
- * The layers of transformers (Vaswani et al. 2017), with PyTorch's parameter names. Each module owns
- * its weights and frees its intermediates.
+ * The layers of transformers (Vaswani et al. 2017), with PyTorch's parameter names. Each module
+ * owns its weights and frees its intermediates.
  *
  * Shapes: N samples, L queries, S keys, E features.
  */

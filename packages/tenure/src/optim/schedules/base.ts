@@ -1,7 +1,7 @@
 /**
- * The base of learning rate schedules: each computes the rate of every parameter group from the step
- * number in closed form. Schedules borrow the optimizer, own nothing on the device, and their state is
- * a handful of numbers. Called by training loops, once per step or per epoch.
+ * The base of learning rate schedules: each computes the rate of every parameter group from the
+ * step number in closed form. Schedules borrow the optimizer, own nothing on the device, and their
+ * state is a handful of numbers. Called by training loops, once per step or per epoch.
  */
 import { ArgumentError } from "../../base/errors.ts";
 import { describeValue } from "../../base/options.ts";

@@ -1,7 +1,7 @@
 /**
  * Schedules whose rate is the first one times a factor of the step number, with PyTorch's names and
- * formulas: constant factors, milestones, cosines, lines, and functions of the user's. They borrow the
- * optimizer and own nothing.
+ * formulas: constant factors, milestones, cosines, lines, and functions of the user's. They borrow
+ * the optimizer and own nothing.
  */
 import { checkOptions, needOptions } from "../../base/options.ts";
 import { checkNumber } from "../optimizer.ts";
