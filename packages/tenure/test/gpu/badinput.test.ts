@@ -28,7 +28,8 @@ import {
 import { ArrayDataset, DataLoader, fromSafetensors, parseIdx, toSafetensors } from "tenure/data";
 import { Conv2d, CrossEntropyLoss, Dropout, Linear, Module, functional as F } from "tenure/nn";
 import { Adam, SGD, StepLR } from "tenure/optim";
-import { checkOptions, closest } from "../../src/base/options.ts";
+import { checkOptions } from "../../src/base/options.ts";
+import { closest } from "../../src/base/spelling.ts";
 import { pattern, setup } from "../helpers.ts";
 
 await setup();
