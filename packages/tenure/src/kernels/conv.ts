@@ -14,7 +14,7 @@
  * Owns nothing.
  */
 import type { Layout } from "../base/layout.ts";
-import { type Epilogue, finishing } from "./chain.ts";
+import { type Epilogue, finishing } from "./fused.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { Params, type StorageDecl, gridOf, indent, loadElement, makeKernel } from "./wgsl.ts";
 

@@ -10,10 +10,10 @@
  *   scattered innermost dimension no multiple of 4  →  the same, one element at a time
  */
 import type { DType } from "../base/dtype.ts";
-import { type Layout, broadcastLayout, collapse, contiguousLayout } from "../base/layout.ts";
+import { broadcastLayout, collapse, contiguousLayout } from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
-import { type Chain, type Operand, type Output, chainFunction } from "./chain.ts";
-import type { DeviceCaps, Kernel, View } from "./kernel.ts";
+import { type Chain, type Operand, type Output, chainFunction } from "./fused.ts";
+import type { DeviceCaps, Kernel } from "./kernel.ts";
 import {
   Params,
   type StorageDecl,
@@ -28,7 +28,7 @@ import {
   vec4Type,
 } from "./wgsl.ts";
 
-export type { Operand, Output } from "./chain.ts";
+export type { Operand, Output } from "./fused.ts";
 
 export interface ElementwiseSpec extends Chain {
   readonly shape: Shape;
@@ -335,9 +335,4 @@ function bodyFunction(spec: ElementwiseSpec, params: Params): string {
     chain: spec,
     params,
   });
-}
-
-/** A layout-only view, for callers that build operands by hand. */
-export function viewOf(layout: Layout, dtype: DType): View {
-  return { layout, dtype };
 }

@@ -4,7 +4,7 @@
  * function here gives PyTorch's answer on every adapter. Text only; owns nothing.
  */
 import { internal } from "../base/errors.ts";
-import { philoxWGSL, randomHelpers } from "./random.ts";
+import { philoxWGSL, randomHelpers } from "./philox.ts";
 
 interface Helper {
   readonly code: string;

@@ -12,7 +12,7 @@
  */
 import { type Layout, broadcastLayout, collapse, stridedLayout } from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
-import { type Epilogue, type Finish, finishing } from "./chain.ts";
+import { type Epilogue, type Finish, finishing } from "./fused.ts";
 import { split, terms } from "./indices.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import {

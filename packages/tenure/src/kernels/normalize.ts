@@ -3,7 +3,7 @@
  * a row is read a few times and written once, in one dispatch. Variance is the mean squared
  * distance from the mean, never a difference of large numbers. Built on rows.ts; owns nothing.
  */
-import type { Epilogue } from "./chain.ts";
+import type { Epilogue } from "./fused.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { type RowPass, rest, rowKernel } from "./rows.ts";
 import { Params, negInfWord } from "./wgsl.ts";

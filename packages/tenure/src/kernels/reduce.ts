@@ -15,7 +15,7 @@ import {
   stridedLayout,
 } from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
-import { type Epilogue, type Operand, type Prologue, chainFunction, finishing } from "./chain.ts";
+import { type Epilogue, type Operand, type Prologue, chainFunction, finishing } from "./fused.ts";
 import { split, terms } from "./indices.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import {

@@ -5,15 +5,9 @@
  * Launch as in reduce.ts: a workgroup is `rows × lanes`. Owns nothing.
  */
 import type { DType } from "../base/dtype.ts";
-import {
-  type Layout,
-  broadcastLayout,
-  collapse,
-  contiguousLayout,
-  stridedLayout,
-} from "../base/layout.ts";
+import { broadcastLayout, collapse, contiguousLayout, stridedLayout } from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
-import { type Epilogue, type Operand, finishing } from "./chain.ts";
+import { type Epilogue, type Operand, finishing } from "./fused.ts";
 import type { DeviceCaps, Kernel } from "./kernel.ts";
 import { split, terms } from "./indices.ts";
 import { chooseTile } from "./reduce.ts";
@@ -370,9 +364,4 @@ function inlineElements(
       along[i] === 0 ? `base${i}` : `base${i} + (${index})${step[i]!}`,
     );
   });
-}
-
-/** Layout of one value per row. */
-export function rowLayout(shape: Shape, axis: number): Layout {
-  return contiguousLayout(without(shape, axis));
 }

@@ -3,7 +3,7 @@
  * stable by subtracting the row's maximum. A row that holds NaN or +infinity, or nothing but
  * −infinity, is NaN throughout, as in PyTorch. Built on rows.ts; owns nothing.
  */
-import type { Epilogue } from "./chain.ts";
+import type { Epilogue } from "./fused.ts";
 import type { DType } from "../base/dtype.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { type RowPass, rest, rowKernel } from "./rows.ts";

@@ -9,7 +9,7 @@ import { broadcastShapes, formatShape, sameShape } from "../base/shape.ts";
 import { attentionWeightsKernel } from "../kernels/attention.ts";
 import { scale } from "./arithmetic.ts";
 import { type OpDef, defineOp } from "./op.ts";
-import { softmaxBackward } from "./reduce.ts";
+import { softmaxBackward } from "./softmax.ts";
 
 export interface AttentionAttrs {
   readonly scale: number;

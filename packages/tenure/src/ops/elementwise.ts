@@ -11,7 +11,7 @@ export * from "./exponentials.ts";
 export * from "./extremes.ts";
 export * from "./masking.ts";
 export * from "./powers.ts";
-export * from "./random.ts";
+export * from "./draws.ts";
 export * from "./rounding.ts";
 export * from "./ternary.ts";
 export * from "./trigonometry.ts";

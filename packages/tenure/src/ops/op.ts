@@ -6,7 +6,7 @@
 import type { DType } from "../base/dtype.ts";
 import type { Layout } from "../base/layout.ts";
 import type { Shape } from "../base/shape.ts";
-import type { Around, Epilogue } from "../kernels/chain.ts";
+import type { Around, Epilogue } from "../kernels/fused.ts";
 import type { DeviceCaps, Kernel, View } from "../kernels/kernel.ts";
 
 /** Shape and dtype of a result. */

@@ -12,9 +12,11 @@ import { softplus, logSigmoid } from "./activations.ts";
 import { square } from "./arithmetic.ts";
 import { sinh, cosh, tan, acos, asin } from "./trigonometry.ts";
 import { matmul } from "./matmul.ts";
-import { logSumExp, normalize, squaredDeviation, sumOfProducts } from "./normalize.ts";
+import { logSumExp, squaredDeviation, sumOfProducts } from "./sums.ts";
+import { normalize } from "./normalize.ts";
 import type { AnyOp } from "./op.ts";
-import { crossEntropyRows, logSoftmax, mean, prod, softmax, sum } from "./reduce.ts";
+import { crossEntropyRows, logSoftmax, softmax } from "./softmax.ts";
+import { mean, prod, sum } from "./reduce.ts";
 import { cumProd, cumSum } from "./scan.ts";
 
 const table = new Map<AnyOp, "float16" | "float32">();

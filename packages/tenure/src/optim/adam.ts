@@ -3,7 +3,7 @@
  * through `step`; borrow the parameter and its gradient and ask the base class for their state.
  */
 import { checkFlag } from "../base/options.ts";
-import { adamUpdate, amsgradUpdate } from "../ops/optimizer.ts";
+import { adamUpdate, amsgradUpdate } from "../ops/updates.ts";
 import { type ParametersOf, Optimizer, checkNumber } from "./optimizer.ts";
 import { bits, checkBetas, given, sign } from "./scalars.ts";
 import { type Tensor, update } from "../tensor/tensor.ts";

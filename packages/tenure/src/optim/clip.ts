@@ -5,7 +5,7 @@
 import { f32Bits } from "../base/bits.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { scoped } from "../ownership/scoped.ts";
-import { clipByNorm, clipByValue } from "../ops/optimizer.ts";
+import { clipByNorm, clipByValue } from "../ops/updates.ts";
 import { full } from "../tensor/create.ts";
 import { labelled } from "../tensor/step.ts";
 import { type Tensor, call } from "../tensor/tensor.ts";

@@ -2,7 +2,7 @@
  * Lion, with the formulas of its paper. Called through `step`; borrows the parameter and its
  * gradient and asks the base class for its state.
  */
-import { lionUpdate } from "../ops/optimizer.ts";
+import { lionUpdate } from "../ops/updates.ts";
 import { type ParametersOf, Optimizer, checkNumber } from "./optimizer.ts";
 import { bits, checkBetas, given } from "./scalars.ts";
 import { type Tensor, update } from "../tensor/tensor.ts";

@@ -11,7 +11,7 @@ import { formatShape, sameShape } from "../base/shape.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import { detachHandle, newDisposeScope } from "../ownership/scope.ts";
-import { followParameter } from "../ops/optimizer.ts";
+import { followParameter } from "../ops/updates.ts";
 import { full, tensor } from "../tensor/create.ts";
 import { labelled, stepEnded, whenDiscarded } from "../tensor/step.ts";
 import { Tensor, update } from "../tensor/tensor.ts";

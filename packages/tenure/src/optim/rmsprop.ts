@@ -3,7 +3,7 @@
  * `step`; borrows the parameter and its gradient and asks the base class for its state.
  */
 import { checkFlag } from "../base/options.ts";
-import { rmspropUpdate } from "../ops/optimizer.ts";
+import { rmspropUpdate } from "../ops/updates.ts";
 import { type ParametersOf, Optimizer, checkNumber } from "./optimizer.ts";
 import { bits, given, sign } from "./scalars.ts";
 import { type Tensor, update } from "../tensor/tensor.ts";

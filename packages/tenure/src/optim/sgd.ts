@@ -4,7 +4,7 @@
  * its state.
  */
 import { checkFlag } from "../base/options.ts";
-import { momentumUpdate, sgdUpdate } from "../ops/optimizer.ts";
+import { momentumUpdate, sgdUpdate } from "../ops/updates.ts";
 import { type ParametersOf, Optimizer, checkNumber } from "./optimizer.ts";
 import { bits, given, sign } from "./scalars.ts";
 import { type Tensor, update } from "../tensor/tensor.ts";

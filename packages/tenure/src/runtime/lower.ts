@@ -6,7 +6,7 @@
 import type { DType } from "../base/dtype.ts";
 import { DeviceError, TenureError, internal } from "../base/errors.ts";
 import type { Layout } from "../base/layout.ts";
-import type { Around, Chain, Operand, Output, Scalar } from "../kernels/chain.ts";
+import type { Around, Chain, Operand, Output, Scalar } from "../kernels/fused.ts";
 import { elementwiseKernel } from "../kernels/elementwise.ts";
 import type { DeviceCaps, Kernel } from "../kernels/kernel.ts";
 import { computeType, indent } from "../kernels/wgsl.ts";

@@ -8,7 +8,7 @@ import { ArgumentError, internal } from "../base/errors.ts";
 import { checkOptions, describeValue } from "../base/options.ts";
 import { type Shape, broadcastShapes } from "../base/shape.ts";
 import { type Meta, type OpDef, type Value, identify } from "../ops/op.ts";
-import { customKernel } from "../ops/custom.ts";
+import { customKernel } from "../ops/shader.ts";
 import { Tensor, call } from "./tensor.ts";
 
 /** What a user's kernel looks like: a whole shader for given shapes. */

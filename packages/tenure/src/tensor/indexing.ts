@@ -6,7 +6,9 @@
 import { promote } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape, normalizeAxes, normalizeAxis } from "../base/shape.ts";
-import * as I from "../ops/indexing.ts";
+import * as J from "../ops/concat.ts";
+import * as I from "../ops/gather.ts";
+import * as S from "../ops/sorting.ts";
 import { cumProd as cumProdOp, cumSum as cumSumOp } from "../ops/scan.ts";
 import { unslice } from "../ops/views.ts";
 import { scoped } from "../ownership/scoped.ts";
@@ -29,7 +31,7 @@ const joined = 7;
  * they differ elsewhere
  */
 export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
-  I.checkSome("concat", tensors.length);
+  J.checkSome("concat", tensors.length);
   const rank = handleIn("concat", tensors[0]!).layout.shape.length,
     at = normalizeAxis("concat", axis, rank);
   for (const t of tensors)
@@ -45,15 +47,15 @@ export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
     let list = tensors.map((t) => t.to(dtype));
     while (list.length > joined)
       list = Array.from({ length: Math.ceil(list.length / joined) }, (_, k) =>
-        apply(I.concat, list.slice(k * joined, (k + 1) * joined), { axis: at }),
+        apply(J.concat, list.slice(k * joined, (k + 1) * joined), { axis: at }),
       );
-    return apply(I.concat, list, { axis: at });
+    return apply(J.concat, list, { axis: at });
   }, "concat");
 }
 
 /** Tensors of one shape along a new axis. */
 export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
-  I.checkSome("stack", tensors.length);
+  J.checkSome("stack", tensors.length);
   const first = handleIn("stack", tensors[0]!).layout.shape,
     at = normalizeAxis("stack", axis, first.length + 1);
   for (const t of tensors)
@@ -246,7 +248,7 @@ export function argSort(x: Tensor, axis = -1, descending = false): Tensor {
   if (shape.length === 0)
     return scoped(() => argSort(x.reshape(1), 0, descending).reshape(), "argSort");
   const at = normalizeAxis("argSort", axis, shape.length);
-  return scoped(() => I.orderOf(apply, x, { axis: at, descending }), "argSort");
+  return scoped(() => S.orderOf(apply, x, { axis: at, descending }), "argSort");
 }
 
 /**
@@ -279,7 +281,7 @@ export function topK(x: Tensor, k: number, axis = -1, largest = true): Sorted {
       "take fewer elements, or another axis",
     );
   return scoped(() => {
-    const indices = I.firstOf(apply, x, { axis: at, descending: largest }, k);
+    const indices = S.firstOf(apply, x, { axis: at, descending: largest }, k);
     return { values: gather(x, at, indices), indices };
   }, "topK");
 }
@@ -287,7 +289,7 @@ export function topK(x: Tensor, k: number, axis = -1, largest = true): Sorted {
 /** Elements in reverse order along each of the axes. */
 export function flip(x: Tensor, axes: number | readonly number[]): Tensor {
   const list = normalizeAxes("flip", axes, handleIn("flip", x).layout.shape.length);
-  return scoped(() => list.reduce((t, axis) => apply(I.flip, [t], { axis }), x.alias()), "flip");
+  return scoped(() => list.reduce((t, axis) => apply(J.flip, [t], { axis }), x.alias()), "flip");
 }
 
 /**

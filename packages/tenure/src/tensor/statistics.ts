@@ -7,7 +7,7 @@ import { isFloat, promote } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { formatShape, normalizeAxes, sizeOf } from "../base/shape.ts";
 import { rootOrZero } from "../ops/powers.ts";
-import * as N from "../ops/normalize.ts";
+import * as N from "../ops/sums.ts";
 import { prod as prodOp } from "../ops/reduce.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { apply, handleIn } from "./door.ts";

@@ -25,6 +25,7 @@ import type { AnyOp, OpDef } from "../ops/op.ts";
 import * as M from "../ops/elementwise.ts";
 import { matmul } from "../ops/matmul.ts";
 import * as R from "../ops/reduce.ts";
+import { logSoftmax, softmax } from "../ops/softmax.ts";
 import * as V from "../ops/views.ts";
 import { readBytes, reading } from "../runtime/execute.ts";
 import { TensorHandle } from "./body.ts";
@@ -786,10 +787,10 @@ export class Tensor implements Disposable {
     return S.logSumExp(this, axes, keepDims);
   }
   softmax(axis = -1): Tensor {
-    return call(R.softmax, [this], { axis: normalizeAxis("softmax", axis, this.rank) });
+    return call(softmax, [this], { axis: normalizeAxis("softmax", axis, this.rank) });
   }
   logSoftmax(axis = -1): Tensor {
-    return call(R.logSoftmax, [this], { axis: normalizeAxis("logSoftmax", axis, this.rank) });
+    return call(logSoftmax, [this], { axis: normalizeAxis("logSoftmax", axis, this.rank) });
   }
 
   // === Shape: views, no copies unless said ===

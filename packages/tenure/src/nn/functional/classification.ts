@@ -8,7 +8,7 @@ import { ArgumentError, DTypeError, ShapeError } from "../../base/errors.ts";
 import { checkOptions, describeValue } from "../../base/options.ts";
 import { formatShape, sameShape } from "../../base/shape.ts";
 import { type LossOptions, type Reduction, checkSame, reduceLoss } from "./loss.ts";
-import { crossEntropyRows } from "../../ops/reduce.ts";
+import { crossEntropyRows } from "../../ops/softmax.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { oneHot, where, zeros } from "../../tensor/create.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";

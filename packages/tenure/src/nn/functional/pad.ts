@@ -6,7 +6,7 @@ import { f32Bits } from "../../base/bits.ts";
 import { ArgumentError } from "../../base/errors.ts";
 import { describeValue } from "../../base/options.ts";
 import { dtypeWord } from "../../ops/typing.ts";
-import { pad as padOp } from "../../ops/images.ts";
+import { pad as padOp } from "../../ops/pad.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
 

@@ -2,13 +2,13 @@
  * Pooling over windows of a fixed size, and over as many bins as the result has positions, as
  * functions on tensors. Results belong to the current scope, intermediates are freed here.
  */
-import * as C from "../../ops/conv.ts";
+import * as C from "../../ops/pooling.ts";
 import { isFloat } from "../../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../../base/errors.ts";
 import { checkOptions } from "../../base/options.ts";
 import { formatShape } from "../../base/shape.ts";
 import { type Pair, flat, pair } from "./spatial.ts";
-import { resample } from "../../ops/images.ts";
+import { resample } from "../../ops/resample.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { tensor } from "../../tensor/create.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";

@@ -6,7 +6,7 @@ import { ArgumentError, ShapeError } from "../../base/errors.ts";
 import { describeValue, needOptions } from "../../base/options.ts";
 import { formatShape } from "../../base/shape.ts";
 import { type Pair, flat, pair } from "./spatial.ts";
-import { resample } from "../../ops/images.ts";
+import { resample } from "../../ops/resample.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
 
 export interface UpsampleOptions {

@@ -10,7 +10,7 @@ import {
 import { sizeOf } from "../../../src/base/shape.ts";
 import { elementwiseKernel } from "../../../src/kernels/elementwise.ts";
 import { f32Bits } from "../../../src/kernels/kernel.ts";
-import { philox, randomNormal, randomUniform } from "../../../src/kernels/random.ts";
+import { philox, randomNormal, randomUniform } from "../../../src/kernels/philox.ts";
 import { close, elements, golden, openGpu, random, randomData, run, view } from "./harness.ts";
 
 const test = suite("elementwise");

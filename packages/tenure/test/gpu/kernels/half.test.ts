@@ -32,7 +32,7 @@ import {
   avgPool2dKernel,
   maxPool2dBackwardKernel,
   maxPool2dKernel,
-} from "../../../src/kernels/pool.ts";
+} from "../../../src/kernels/pooling.ts";
 import { reduceKernel } from "../../../src/kernels/reduce.ts";
 import { resampleKernel } from "../../../src/kernels/resample.ts";
 import { cumProdBackwardKernel, cumProdKernel, cumSumKernel } from "../../../src/kernels/scan.ts";

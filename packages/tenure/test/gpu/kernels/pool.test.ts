@@ -8,7 +8,7 @@ import {
   maxPool2dBackwardKernel,
   maxPool2dKernel,
   poolShape,
-} from "../../../src/kernels/pool.ts";
+} from "../../../src/kernels/pooling.ts";
 import { close, elements, golden, openGpu, randomData, run, view } from "./harness.ts";
 
 const test = suite("pool");

@@ -9,7 +9,7 @@ import {
   sliceLayout,
 } from "../../../src/base/layout.ts";
 import { sizeOf } from "../../../src/base/shape.ts";
-import type { Prologue } from "../../../src/kernels/chain.ts";
+import type { Prologue } from "../../../src/kernels/fused.ts";
 import { type ReduceOp, reduceKernel } from "../../../src/kernels/reduce.ts";
 import {
   type Data,

@@ -6,7 +6,7 @@
 import { type DType, isFloat, promote } from "../../../src/base/dtype.ts";
 import { sameShape } from "../../../src/base/shape.ts";
 import { f32Bits } from "../../../src/base/bits.ts";
-import { randomNormal, randomUniform } from "../../../src/kernels/random.ts";
+import { randomNormal, randomUniform } from "../../../src/kernels/philox.ts";
 import { broadcastAt, count, indices, numbers } from "../../helpers.ts";
 import { type Reference, binary, samples, specials, unary, withScalar } from "./elementwise.ts";
 import { type Host, type ViewKind, at, build, host, store } from "./host.ts";

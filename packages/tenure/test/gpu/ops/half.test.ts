@@ -9,7 +9,7 @@ import { DTypeError, type Tensor, deviceInfo, newDisposeScope, noGrad, tensor } 
 import { isFloat } from "../../../src/base/dtype.ts";
 import { fromHalf, toHalf } from "../../../src/tensor/host.ts";
 import { allOps, uniqueName } from "../../../src/ops/op.ts";
-import "../../../src/ops/optimizer.ts";
+import "../../../src/ops/updates.ts";
 import { rejects, setup } from "../../helpers.ts";
 import { type Case, casesOf } from "./cases.ts";
 import { type Host, execute, upload } from "./host.ts";

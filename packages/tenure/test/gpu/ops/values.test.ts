@@ -8,7 +8,7 @@ import * as assert from "uvu/assert";
 import { newDisposeScope, noGrad } from "tenure";
 import { assertClose } from "tenure/testing";
 import { type AnyOp, allOps, uniqueName } from "../../../src/ops/op.ts";
-import "../../../src/ops/optimizer.ts";
+import "../../../src/ops/updates.ts";
 import { setup } from "../../helpers.ts";
 import { type Case, casesOf } from "./cases.ts";
 import { type ViewKind, execute, upload } from "./host.ts";

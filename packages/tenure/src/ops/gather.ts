@@ -1,188 +1,26 @@
 /**
- * Joining, picking by index, and scattering back. `gather` and `scatterAdd` are each other's
- * gradient, so both differentiate any number of times. Indices are int32 or uint32; negative ones
- * count from the end; one out of range reads NaN (0 in integer tensors) and scatters nowhere.
- * Called through the runtime's door.
+ * Picking by index and scattering back. `gather` and `scatterAdd` are each other's gradient, so both
+ * differentiate any number of times. Indices are int32 or uint32; negative ones count from the end;
+ * one out of range reads NaN (0 in integer tensors) and scatters nowhere. Called through the runtime's
+ * door; records own nothing.
  */
 import type { DType } from "../base/dtype.ts";
-import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
+import { DTypeError, ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape, sameShape } from "../base/shape.ts";
-import {
-  alongAxis,
-  concatKernel,
-  flipKernel,
-  gatherKernel,
-  scatterAddKernel,
-} from "../kernels/gather.ts";
+import { alongAxis, gatherKernel, scatterAddKernel } from "../kernels/gather.ts";
 import type { View } from "../kernels/kernel.ts";
-import { pickGroups, pickKernel, pickLimit } from "../kernels/pick.ts";
-import { mergeBlocksKernel, sortBlock, sortBlocksKernel } from "../kernels/sort.ts";
+import { withSize } from "./concat.ts";
 import { constant } from "./creation.ts";
-import { copy } from "./casting.ts";
 import { type OpDef, type Run, type Value, defineOp } from "./op.ts";
 import type { AxisAttrs } from "./reduce.ts";
-import { expand, reshape, slice, unslice } from "./views.ts";
-
-/** Runs ops on gradient values or on tensors. */
-export type RunOf<V extends Value> = <A>(
-  op: OpDef<A>,
-  inputs: readonly V[],
-  attrs: A,
-  words?: readonly number[],
-) => V;
+import { type RunOf, orderOf } from "./sorting.ts";
+import { expand, reshape, unslice } from "./views.ts";
 
 /** @throws DTypeError unless the view holds positions. */
 function checkIndices(op: string, v: View): void {
   if (v.dtype !== "int32" && v.dtype !== "uint32")
     throw new DTypeError(op, "int32 or uint32 indices", v.dtype, 'cast them with to("int32")');
 }
-
-/** `shape` with another size along an axis. */
-function withSize(shape: Shape, axis: number, size: number): number[] {
-  return shape.map((d, i) => (i === axis ? size : d));
-}
-
-// === Joining ===
-
-/** Inputs of one dtype that differ along the axis only; at most as many as the device binds. */
-export const concat: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
-  name: "concat",
-  doc: "Tensors one after the other along an axis.",
-  facts: {},
-  infer: (inputs, { axis }) => {
-    const first = inputs[0]!;
-    for (const v of inputs) {
-      if (v.dtype !== first.dtype)
-        throw new DTypeError(
-          "concat",
-          "tensors of one dtype",
-          `${first.dtype} and ${v.dtype}`,
-          "cast them first",
-        );
-      if (!sameShape(withSize(v.layout.shape, axis, 0), withSize(first.layout.shape, axis, 0)))
-        throw new ShapeError(
-          "concat",
-          `shapes that differ along axis ${axis} only`,
-          `${formatShape(first.layout.shape)} and ${formatShape(v.layout.shape)}`,
-          "check the axis",
-        );
-    }
-    return [
-      {
-        shape: withSize(
-          first.layout.shape,
-          axis,
-          inputs.reduce((n, v) => n + v.layout.shape[axis]!, 0),
-        ),
-        dtype: first.dtype,
-      },
-    ];
-  },
-  key: ({ axis }) => [axis],
-  kernel: (inputs, [y], { axis }, caps) =>
-    concatKernel({ inputs, shape: y!.layout.shape, axis }, caps),
-  vjp: ({ grad, metas, needs, attrs: { axis }, run }) => {
-    let at = 0;
-    return metas.map((m, i) => {
-      const start = at;
-      at += m.shape[axis]!;
-      return needs(i) ? run(slice, [grad], { axis, start, end: at, step: 1 }) : null;
-    });
-  },
-});
-
-export const flip: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
-  name: "flip",
-  doc: "Elements in reverse order along an axis.",
-  facts: {},
-  infer: ([x]) => [{ shape: x!.layout.shape, dtype: x!.dtype }],
-  key: ({ axis }) => [axis],
-  kernel: ([x], _, { axis }, caps) => flipKernel({ input: x!, axis }, caps),
-  vjp: ({ grad, attrs, run }) => [run(flip, [grad], attrs)],
-});
-
-// === Order ===
-
-export interface SortAttrs {
-  readonly axis: number;
-  readonly descending: boolean;
-}
-
-/** Sorted within blocks of `sortBlock` elements; `mergeBlocks` does the rest. */
-export const sortBlocks: OpDef<SortAttrs> = defineOp<SortAttrs>({
-  name: "sortBlocks",
-  doc: "Positions along an axis that sort each block of 32 elements, stable; NaN counts as largest.",
-  facts: {},
-  infer: ([x]) => [{ shape: x!.layout.shape, dtype: "int32" }],
-  key: ({ axis, descending }) => [axis, descending ? 1 : 0],
-  kernel: ([x], _, { axis, descending }, caps) =>
-    sortBlocksKernel({ input: x!, axis, descending }, caps),
-  flops: ([x], _, { axis }) => x!.layout.size * Math.min(x!.layout.shape[axis]!, sortBlock),
-});
-
-export const mergeBlocks: OpDef<SortAttrs & { readonly width: number }> = defineOp<
-  SortAttrs & { readonly width: number }
->({
-  name: "mergeBlocks",
-  doc: "Merges pairs of sorted blocks: inputs are the elements and their positions in order within blocks of a width.",
-  facts: {},
-  infer: ([x]) => [{ shape: x!.layout.shape, dtype: "int32" }],
-  key: ({ axis, descending, width }) => [axis, descending ? 1 : 0, width],
-  kernel: ([x, order], _, attrs, caps) =>
-    mergeBlocksKernel({ ...attrs, input: x!, order: order! }, caps),
-  flops: ([x], _, { width }) => x!.layout.size * Math.ceil(Math.log2(width)),
-});
-
-export interface PickAttrs extends SortAttrs {
-  readonly count: number;
-  readonly groups: number;
-}
-
-/** Inputs: x, and the candidates' positions unless all are. */
-export const pick: OpDef<PickAttrs> = defineOp<PickAttrs>({
-  name: "pick",
-  doc: "Positions of the first few of each group of an axis in sorted order, stable; NaN counts as largest. Candidate j belongs to group j mod groups.",
-  facts: {},
-  infer: ([x], { axis, count, groups }) => [
-    { shape: withSize(x!.layout.shape, axis, count * groups), dtype: "int32" },
-  ],
-  key: ({ axis, descending, count, groups }) => [axis, descending ? 1 : 0, count, groups],
-  kernel: ([x, candidates], _, attrs, caps) =>
-    pickKernel({ ...attrs, input: x!, ...(candidates === undefined ? {} : { candidates }) }, caps),
-  flops: ([x, candidates]) => (candidates ?? x!).layout.size,
-});
-
-/**
- * The first `count` positions in the stable order along an axis, int32. Sorts everything only for
- * many of them.
- */
-export function firstOf<V extends Value>(run: RunOf<V>, x: V, attrs: SortAttrs, count: number): V {
-  const { axis } = attrs,
-    size = x.shape[axis]!;
-  if (count === 0 || count > pickLimit)
-    return run(
-      copy,
-      [run(slice, [orderOf(run, x, attrs)], { axis, start: 0, end: count, step: 1 })],
-      undefined,
-    );
-  let groups = pickGroups(size, count),
-    best = run(pick, [x], { ...attrs, count, groups });
-  while (groups > 1) {
-    groups = pickGroups(groups * count, count);
-    best = run(pick, [x, best], { ...attrs, count, groups });
-  }
-  return best;
-}
-
-/** The stable order along an axis: int32 positions. */
-export function orderOf<V extends Value>(run: RunOf<V>, x: V, attrs: SortAttrs): V {
-  let order = run(sortBlocks, [x], attrs);
-  for (let width = sortBlock; width < x.shape[attrs.axis]!; width *= 2)
-    order = run(mergeBlocks, [x, order], { ...attrs, width });
-  return order;
-}
-
-// === By index ===
 
 /** Up to this many indices along the axis, scatter-add looks at all of them instead of sorting. */
 const scanLimit = 64;
@@ -372,8 +210,3 @@ export const take: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
     ];
   },
 });
-
-/** @throws ArgumentError unless there is something to join. */
-export function checkSome(op: string, count: number): void {
-  if (count === 0) throw new ArgumentError(op, "at least one tensor", "an empty list");
-}

@@ -4,7 +4,7 @@
  * clearing first. Windows are part of the structure, sizes are parameters. Owns nothing.
  */
 import type { DType } from "../base/dtype.ts";
-import { type Epilogue, finishing } from "./chain.ts";
+import { type Epilogue, finishing } from "./fused.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import {
   Params,

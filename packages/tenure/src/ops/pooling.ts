@@ -1,0 +1,160 @@
+/**
+ * Max and average pooling over NCHW images, with their gradients. One dispatch each. Called through the
+ * runtime's door; records own nothing.
+ */
+import { ArgumentError, ShapeError } from "../base/errors.ts";
+import { type Shape, formatShape } from "../base/shape.ts";
+import type { View } from "../kernels/kernel.ts";
+import {
+  type PoolWindow,
+  avgPool2dBackwardKernel,
+  avgPool2dKernel,
+  maxPool2dBackwardKernel,
+  maxPool2dIndicesKernel,
+  maxPool2dKernel,
+  poolShape,
+} from "../kernels/pooling.ts";
+import { checkFloat } from "./conv.ts";
+import { gather } from "./gather.ts";
+import { type OpDef, after, defineOp } from "./op.ts";
+import { reshape } from "./views.ts";
+
+export type { PoolWindow } from "../kernels/pooling.ts";
+
+function inferPool(
+  op: string,
+  x: View | undefined,
+  w: PoolWindow,
+): { shape: Shape; dtype: View["dtype"] }[] {
+  const { shape } = x!.layout;
+  checkFloat(op, x);
+  if (shape.length !== 4)
+    throw new ShapeError(
+      op,
+      "images [N, C, H, W]",
+      formatShape(shape),
+      "add missing dimensions with unsqueeze",
+    );
+  if (
+    w.kernel.some((n) => !Number.isInteger(n) || n < 1) ||
+    w.stride.some((n) => !Number.isInteger(n) || n < 1)
+  )
+    throw new ArgumentError(
+      op,
+      "a kernel and a stride of 1 or more",
+      `${w.kernel.join("×")} and ${w.stride.join("×")}`,
+      "pass one whole number, or a pair [vertical, horizontal]",
+    );
+  if (w.padding.some((n, i) => !Number.isInteger(n) || n < 0 || 2 * n > w.kernel[i]!))
+    throw new ArgumentError(
+      op,
+      "a padding of at most half the kernel",
+      w.padding.join("×"),
+      "use a smaller padding or a larger kernel",
+    );
+  const out = poolShape(shape, w);
+  if (out[2] < 1 || out[3] < 1)
+    throw new ShapeError(
+      op,
+      `an image at least as large as the ${w.kernel.join("×")} window`,
+      formatShape(shape),
+      "use a smaller kernel",
+    );
+  return [{ shape: out, dtype: x!.dtype }];
+}
+
+const poolKey = (w: PoolWindow): number[] => [
+  ...w.kernel,
+  ...w.stride,
+  ...w.padding,
+  w.ceil === true ? 1 : 0,
+];
+
+const poolOf = ({ kernel, stride, padding, ceil }: PoolWindow): PoolWindow => ({
+  kernel,
+  stride,
+  padding,
+  ...(ceil === undefined ? {} : { ceil }),
+});
+
+export const maxPool2dIndices: OpDef<PoolWindow> = defineOp<PoolWindow>({
+  name: "maxPool2dIndices",
+  doc: "Where in its plane, row-major, the first maximum of each window lies; NaN wins.",
+  facts: { reduces: true },
+  infer: ([x], attrs) => [{ shape: inferPool("maxPool2d", x, attrs)[0]!.shape, dtype: "int32" }],
+  key: poolKey,
+  kernel: ([x], _, attrs, caps) => maxPool2dIndicesKernel({ ...attrs, input: x! }, caps),
+  flops: (_, [y], w) => y!.layout.size * w.kernel[0] * w.kernel[1],
+});
+
+const maxPool2dBackward: OpDef<PoolWindow> = defineOp<PoolWindow>({
+  name: "maxPool2dBackward",
+  doc: "Gradient of maxPool2d from its input and the output's gradient.",
+  facts: { epilogue: true },
+  saves: { inputs: [0] },
+  infer: ([x]) => [{ shape: x!.layout.shape, dtype: x!.dtype }],
+  key: poolKey,
+  kernel: ([x, g], _, attrs, caps, around) =>
+    maxPool2dBackwardKernel({ ...attrs, ...after(around), input: x!, grad: g! }, caps),
+  vjp: ({ grad, input, metas, needs, attrs, run }) => {
+    if (!needs(1)) return [null, null];
+    // Each window picks from the place that took its gradient.
+    const { shape } = metas[1]!,
+      plane = (s: Shape): Shape => [s[0]!, s[1]!, s[2]! * s[3]!],
+      places = run(reshape, [run(maxPool2dIndices, [input(0)], attrs)], { shape: plane(shape) });
+    return [
+      null,
+      run(
+        reshape,
+        [
+          run(gather, [run(reshape, [grad], { shape: plane(metas[0]!.shape) }), places], {
+            axis: 2,
+          }),
+        ],
+        { shape },
+      ),
+    ];
+  },
+});
+
+export const maxPool2d: OpDef<PoolWindow> = defineOp<PoolWindow>({
+  name: "maxPool2d",
+  doc: "Largest element of each window; NaN wins, padding never does. The first maximum takes the gradient.",
+  facts: { reduces: true },
+  saves: { inputs: [0] },
+  infer: ([x], attrs) => inferPool("maxPool2d", x, attrs),
+  key: poolKey,
+  kernel: ([x], _, attrs, caps) => maxPool2dKernel({ ...attrs, input: x! }, caps),
+  flops: (_, [y], w) => y!.layout.size * w.kernel[0] * w.kernel[1],
+  vjp: ({ grad, input, attrs, run }) => [run(maxPool2dBackward, [input(0), grad], attrs)],
+});
+
+type AvgPool = PoolWindow & { readonly countIncludePad: boolean };
+
+const avgPool2dBackward: OpDef<AvgPool & { readonly shape: Shape }> = defineOp<
+  AvgPool & { readonly shape: Shape }
+>({
+  name: "avgPool2dBackward",
+  doc: "Gradient of avgPool2d from the output's gradient.",
+  facts: { epilogue: true },
+  infer: ([g], { shape }) => [{ shape, dtype: g!.dtype }],
+  key: (attrs) => [...poolKey(attrs), attrs.countIncludePad ? 1 : 0, ...attrs.shape],
+  kernel: ([g], _, { shape, ...attrs }, caps, around) =>
+    avgPool2dBackwardKernel({ ...attrs, ...after(around), grad: g!, inputShape: shape }, caps),
+  vjp: ({ grad, attrs, run }) => [
+    run(avgPool2d, [grad], { ...poolOf(attrs), countIncludePad: attrs.countIncludePad }),
+  ],
+});
+
+export const avgPool2d: OpDef<AvgPool> = defineOp<AvgPool>({
+  name: "avgPool2d",
+  doc: "Mean of each window, padding counted as zeros unless countIncludePad is false.",
+  facts: { reduces: true },
+  infer: ([x], attrs) => inferPool("avgPool2d", x, attrs),
+  key: (attrs) => [...poolKey(attrs), attrs.countIncludePad ? 1 : 0],
+  kernel: ([x], _, attrs, caps) => avgPool2dKernel({ ...attrs, input: x! }, caps),
+  flops: (_, [y], w) => y!.layout.size * w.kernel[0] * w.kernel[1],
+  vjp: ({ grad, metas, attrs, run }) => [
+    run(avgPool2dBackward, [grad], { ...attrs, shape: metas[0]!.shape }),
+  ],
+});
