@@ -1,0 +1,286 @@
+/**
+ * The formats that the library reads from strangers: how to make a sound file, how to damage it by
+ * its structure, how to read it. Used by `main.ts`. Files belong to the caller.
+ */
+import { deflateRawSync } from "node:zlib";
+import { Linear } from "tenure/nn";
+import { Adam } from "tenure/optim";
+import {
+  fromSafetensors,
+  packCheckpoint,
+  parseIdx,
+  parseNpy,
+  parseNpz,
+  unpackCheckpoint,
+} from "tenure/data";
+import { plan, programFromJSON, trace } from "tenure/scheduler";
+import { newDisposeScope, ones } from "tenure";
+import type { Random } from "../random.ts";
+import { mutateBytes, mutateJson } from "./mutate.ts";
+
+/** One format. */
+export interface Format {
+  readonly name: string;
+  /** Host bytes that reading may take, as a multiple of the file, beside 1 MiB. */
+  readonly factor: number;
+  /** A file that nobody has seen, most of them damaged. */
+  make(random: Random): Uint8Array;
+  /** Reads it: gives anything, or throws. */
+  read(bytes: Uint8Array): unknown;
+}
+
+const encoder = new TextEncoder();
+
+function concat(...parts: readonly Uint8Array[]): Uint8Array {
+  return Uint8Array.from(parts.flatMap((part) => [...part]));
+}
+
+function shapeOf(random: Random): number[] {
+  return Array.from({ length: random.int(4) }, () => random.int(5));
+}
+
+function elements(shape: readonly number[], bytes: number, random: Random): Uint8Array {
+  const size = shape.reduce((n, d) => n * d, 1);
+  return Uint8Array.from({ length: size * bytes }, () => random.int(256));
+}
+
+// === npy and npz ===
+
+const descrs = [
+  ["<f4", 4],
+  [">f4", 4],
+  ["<f8", 8],
+  ["<f2", 2],
+  ["<i8", 8],
+  ["|u1", 1],
+  ["|b1", 1],
+  ["<i4", 4],
+] as const;
+
+function npy(random: Random): Uint8Array {
+  const shape = shapeOf(random);
+  const [descr, bytes] = random.pick(descrs);
+  const order = random.chance(0.3) ? "True" : "False";
+  const dims = shape.length === 1 ? `${String(shape[0])},` : shape.join(", ");
+  let header = `{'descr': '${descr}', 'fortran_order': ${order}, 'shape': (${dims}), }`;
+  if (random.chance(0.3)) header = mutateText(header, random);
+  header = `${header.padEnd(Math.ceil((header.length + 11) / 16) * 16 - 11)}\n`;
+  const length = header.length;
+  const prefix = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0, length & 255, (length >> 8) & 255];
+  return concat(Uint8Array.from(prefix), encoder.encode(header), elements(shape, bytes, random));
+}
+
+const pieces = ["'", "(", ")", ",", "L", "9".repeat(30), " ", "}", "{", "True", "\n", "[", "é"];
+
+function mutateText(text: string, random: Random): string {
+  const at = random.int(text.length);
+  return text.slice(0, at) + random.pick(pieces) + text.slice(at + random.int(4));
+}
+
+interface ZipNumbers {
+  readonly crc: number;
+  readonly packed: number;
+  readonly size: number;
+}
+
+function crc(bytes: Uint8Array): number {
+  let c = 0xffff_ffff;
+  for (const byte of bytes) {
+    c ^= byte;
+    for (let k = 0; k < 8; k++) c = (c & 1) !== 0 ? 0xedb8_8320 ^ (c >>> 1) : c >>> 1;
+  }
+  return (c ^ 0xffff_ffff) >>> 0;
+}
+
+/** An archive of one to three arrays, whose directory may lie. */
+function npz(random: Random): Uint8Array {
+  const locals: Uint8Array[] = [];
+  const directory: Uint8Array[] = [];
+  let offset = 0;
+  const count = 1 + random.int(3);
+  for (let k = 0; k < count; k++) {
+    const data = random.chance(0.1) ? new Uint8Array(100_000) : npy(random);
+    const deflated = random.chance(0.6);
+    const packed = deflated ? new Uint8Array(deflateRawSync(data)) : data;
+    const lie = random.chance(0.15) ? random.pick([0, 1, 0x7fff_ffff, 0xffff_fff0]) : data.length;
+    const numbers = { crc: crc(data), packed: packed.length, size: lie };
+    const name = encoder.encode(random.chance(0.1) ? "a.npy" : `a${k}.npy`);
+    const local = concat(zipHeader(0x04034b50, deflated, numbers, name, 0), name, packed);
+    directory.push(concat(zipHeader(0x02014b50, deflated, numbers, name, offset), name));
+    locals.push(local);
+    offset += local.length;
+  }
+  const entries = concat(...directory);
+  const end = new DataView(new ArrayBuffer(22));
+  end.setUint32(0, 0x06054b50, true);
+  end.setUint16(8, count, true);
+  end.setUint16(10, count, true);
+  end.setUint32(12, entries.length, true);
+  end.setUint32(16, offset, true);
+  return concat(...locals, entries, new Uint8Array(end.buffer));
+}
+
+function zipHeader(
+  signature: number,
+  deflated: boolean,
+  { crc: sum, packed, size }: ZipNumbers,
+  name: Uint8Array,
+  offset: number,
+): Uint8Array {
+  const central = signature === 0x02014b50;
+  const view = new DataView(new ArrayBuffer(central ? 46 : 30));
+  const at = central ? 10 : 8;
+  view.setUint32(0, signature, true);
+  view.setUint16(at, deflated ? 8 : 0, true);
+  view.setUint32(at + 6, sum, true);
+  view.setUint32(at + 10, packed, true);
+  view.setUint32(at + 14, size, true);
+  view.setUint16(at + 18, name.length, true);
+  if (central) view.setUint32(42, offset, true);
+  return new Uint8Array(view.buffer);
+}
+
+// === idx ===
+
+const idxTypes = [
+  [0x08, 1],
+  [0x09, 1],
+  [0x0b, 2],
+  [0x0c, 4],
+  [0x0d, 4],
+  [0x0e, 8],
+] as const;
+
+function idx(random: Random): Uint8Array {
+  const shape = [1 + random.int(4), ...shapeOf(random)];
+  const [type, bytes] = random.pick(idxTypes);
+  const head = new DataView(new ArrayBuffer(4 + 4 * shape.length));
+  head.setUint8(2, type);
+  head.setUint8(3, shape.length);
+  for (const [k, d] of shape.entries()) head.setUint32(4 + 4 * k, d);
+  return concat(new Uint8Array(head.buffer), elements(shape, bytes, random));
+}
+
+// === safetensors and checkpoints ===
+
+/** A safetensors file of a header that may be any JSON. */
+function withHeader(header: unknown, body: Uint8Array): Uint8Array {
+  const text = encoder.encode(JSON.stringify(header) ?? "");
+  const head = new DataView(new ArrayBuffer(8));
+  head.setBigUint64(0, BigInt(text.length), true);
+  return concat(new Uint8Array(head.buffer), text, body);
+}
+
+function safetensors(random: Random): Uint8Array {
+  const header: Record<string, unknown> = {};
+  const bodies: Uint8Array[] = [];
+  let at = 0;
+  if (random.chance(0.3)) header["__metadata__"] = { made: "by a test" };
+  for (let k = 0; k < random.int(4); k++) {
+    const shape = shapeOf(random);
+    const [dtype, bytes] = random.pick([
+      ["F32", 4],
+      ["F16", 2],
+      ["I64", 8],
+      ["BOOL", 1],
+    ] as const);
+    const body = elements(shape, bytes, random);
+    header[`t${k}`] = { dtype, shape, data_offsets: [at, at + body.length] };
+    bodies.push(body);
+    at += body.length;
+  }
+  const damaged = random.chance(0.5) ? mutateJson(header, random) : header;
+  return withHeader(damaged, concat(...bodies));
+}
+
+/** A checkpoint that the library wrote itself, and what is in its header. */
+async function soundCheckpoint(): Promise<Uint8Array> {
+  using model = new Linear(3, 2);
+  using optimizer = new Adam(model.parameters(), { lr: 0.1 });
+  {
+    using _ = newDisposeScope("one step");
+    model
+      .call(ones([1, 3]))
+      .sum()
+      .backward();
+    optimizer.step();
+  }
+  return packCheckpoint({ model, optimizer }, { extra: { epoch: 1 } });
+}
+
+function checkpointFormat(sound: Uint8Array): Format {
+  const length = Number(new DataView(sound.buffer, sound.byteOffset).getBigUint64(0, true));
+  const text = new TextDecoder().decode(sound.subarray(8, 8 + length));
+  const header = JSON.parse(text) as { __metadata__: { tenure: string } };
+  const body = sound.subarray(8 + length);
+  return {
+    name: "checkpoint JSON",
+    factor: 32,
+    make(random) {
+      const inner = mutateJson(JSON.parse(header.__metadata__.tenure), random);
+      const outer = { ...header, __metadata__: { tenure: JSON.stringify(inner) ?? "" } };
+      const damaged = random.chance(0.2) ? mutateJson(outer, random) : outer;
+      const file = withHeader(damaged, body);
+      return random.chance(0.1) ? mutateBytes(file, random) : file;
+    },
+    async read(bytes) {
+      using model = new Linear(3, 2);
+      using optimizer = new Adam(model.parameters(), { lr: 0.1 });
+      return unpackCheckpoint(bytes, { model, optimizer });
+    },
+  };
+}
+
+// === programs ===
+
+async function programFormat(): Promise<Format> {
+  using model = new Linear(3, 2);
+  const program = await trace(() => {
+    const y = model
+      .call(ones([1, 3]))
+      .relu()
+      .sum();
+    y.backward();
+    return y;
+  });
+  const sound: unknown = JSON.parse(JSON.stringify(program));
+  return {
+    name: "program JSON",
+    factor: 64,
+    make: (random) => encoder.encode(JSON.stringify(mutateJson(sound, random)) ?? "null"),
+    read(bytes) {
+      const read = programFromJSON(JSON.parse(new TextDecoder().decode(bytes)));
+      return plan(read, {}).verify();
+    },
+  };
+}
+
+function binary(
+  name: string,
+  factor: number,
+  make: (r: Random) => Uint8Array,
+  read: Format["read"],
+): Format {
+  return {
+    name,
+    factor,
+    make: (random) => {
+      const sound = make(random);
+      return random.chance(0.85) ? mutateBytes(sound, random) : sound;
+    },
+    read,
+  };
+}
+
+/** All formats. `init` has run. */
+export async function formats(): Promise<Format[]> {
+  return [
+    binary("safetensors", 32, safetensors, (bytes) => fromSafetensors(bytes)),
+    binary("npy", 32, npy, (bytes) => parseNpy(bytes)),
+    // Deflate shrinks at most 1,032 times.
+    binary("npz", 1100, npz, (bytes) => parseNpz(bytes)),
+    binary("idx", 16, idx, (bytes) => parseIdx(bytes)),
+    checkpointFormat(await soundCheckpoint()),
+    await programFormat(),
+  ];
+}
