@@ -30,7 +30,7 @@ export function ours(): Ours {
   const all = (prefix: string, module: object): string[] =>
     Object.keys(module).map((name) => prefix + name);
   const names = [
-    ...Object.getOwnPropertyNames(core.Tensor.prototype).map((name) => `t.${name}`),
+    ...methodNames(core.Tensor.prototype).map((name) => `t.${name}`),
     ...all("", core),
     ...all("nn.", nn),
     ...all("F.", nn.functional),
@@ -41,6 +41,14 @@ export function ours(): Ours {
     ...all("testing.", testing),
   ];
   return { names: new Set(names), records: allOps() };
+}
+
+/** Methods and properties of a class and of those it extends, each once, the base's first. */
+function methodNames(prototype: object): string[] {
+  const base: unknown = Object.getPrototypeOf(prototype);
+  const inherited =
+    typeof base === "object" && base !== null && base !== Object.prototype ? methodNames(base) : [];
+  return [...new Set([...inherited, ...Object.getOwnPropertyNames(prototype)])];
 }
 
 /** The text of the data file. */

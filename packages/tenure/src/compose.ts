@@ -8,12 +8,12 @@
  * function, which is not called before everything is built. No layer touches its state while its
  * module loads, and no module fills in another's variable.
  */
+import { backward } from "./autograd/backward.ts";
 import { polyfilled } from "./base/polyfills.ts";
 import { setCurrent } from "./base/realm.ts";
 import { Ledger } from "./ownership/ledger.ts";
 import { Runtime } from "./runtime/runtime.ts";
 import { TensorState } from "./tensor/state.ts";
-import "./autograd/backward.ts";
 import "./tensor/why.ts";
 
 /** One Tenure: everything that changes, by layer. */
@@ -29,7 +29,7 @@ export interface Instance {
 export function compose(): Instance {
   const runtime = new Runtime();
   const ledger = new Ledger({ settled: () => runtime.settled() });
-  const tensors = new TensorState();
+  const tensors = new TensorState({ backward });
   return { polyfilled, ledger, runtime, tensors };
 }
 

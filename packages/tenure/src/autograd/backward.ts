@@ -17,12 +17,23 @@ import { reshape } from "../ops/views.ts";
 import { f32Bits } from "../base/bits.ts";
 import { labels } from "../runtime/record.ts";
 import { TensorHandle } from "../tensor/body.ts";
-import { restored } from "../tensor/run.ts";
+import { only } from "../tensor/call.ts";
+import { restored, runOp } from "../tensor/run.ts";
 import { labelled } from "../tensor/step.ts";
 import { type GradNode, type Gradient, castMode, gradMode } from "../tensor/tape.ts";
-import { type BackwardOptions, Tensor, call, engine, wrap } from "../tensor/tensor.ts";
+import { type BackwardOptions, Tensor, call, live, wrap } from "../tensor/tensor.ts";
 
-const run: Run = (op, inputs, attrs, words) => call(op, inputs.map(asTensor), attrs, words);
+const run: Run = (op, inputs, attrs, words) =>
+  wrap(
+    only(
+      runOp(
+        op,
+        inputs.map((value) => live(asTensor(value), op.name)),
+        attrs,
+        words,
+      ),
+    ),
+  );
 
 /**
  * Gradient rules see tensors as opaque values, hooks are the user's; here they are tensors again.
@@ -66,12 +77,12 @@ type Pending = Map<Gradient, Tensor>;
  *   overwritten
  */
 export function backward(
-  root: Tensor,
-  gradient: Tensor | undefined,
+  root: TensorHandle,
+  gradient: TensorHandle | null,
   options: BackwardOptions,
 ): void {
   using scope = newDisposeScope("backward");
-  const leaves = propagate([root], gradient === undefined ? undefined : [gradient], options, scope);
+  const leaves = propagate([root], gradient === null ? undefined : [gradient], options, scope);
   labelled("calcGradient", null, () => {
     for (const [leaf, g] of leaves) accumulate(leaf, g);
   });
@@ -94,8 +105,8 @@ export interface Wanted {
  * result belong to `scope`. Without `seeds` each root must have one element.
  */
 export function propagate(
-  roots: readonly Tensor[],
-  seeds: readonly Tensor[] | undefined,
+  roots: readonly TensorHandle[],
+  seeds: readonly TensorHandle[] | undefined,
   options: PropagateOptions,
   scope: DisposeScope,
   wanted?: Wanted,
@@ -153,24 +164,24 @@ export function propagate(
   }
 }
 
-function rootRecord(root: Tensor): Gradient {
-  const record = root[HANDLE].gradient;
+function rootRecord(root: TensorHandle): Gradient {
+  const record = root.gradient;
   if (record === null)
     throw new GradError(
       "backward",
-      `expected a tensor computed from one with requiresGrad, got ${root.toString()}; set requiresGrad on your parameters, and don't compute the loss inside noGrad`,
+      `expected a tensor computed from one with requiresGrad, got ${root.describe()}${root.isLive ? "" : " (disposed)"}; set requiresGrad on your parameters, and don't compute the loss inside noGrad`,
     );
   return record;
 }
 
-function seed(root: Tensor, given: Tensor | undefined): Tensor {
+function seed(root: TensorHandle, given: TensorHandle | undefined): Tensor {
   if (given === undefined) {
-    if (root.size !== 1)
+    if (root.layout.size !== 1)
       throw new GradError(
         "backward",
-        `expected a loss with one element, got ${formatShape(root.shape)}; reduce it with sum() or mean(), or pass a gradient of that shape`,
+        `expected a loss with one element, got ${formatShape(root.layout.shape)}; reduce it with sum() or mean(), or pass a gradient of that shape`,
       );
-    return call(fill, [], { shape: root.shape, dtype: root.dtype }, [f32Bits(1)]);
+    return asTensor(run(fill, [], { shape: root.layout.shape, dtype: root.dtype }, [f32Bits(1)]));
   }
   if (given.dtype !== root.dtype)
     throw new DTypeError(
@@ -179,14 +190,15 @@ function seed(root: Tensor, given: Tensor | undefined): Tensor {
       given.dtype,
       "convert it with to()",
     );
-  if (!sameShape(given.shape, root.shape))
+  if (!sameShape(given.layout.shape, root.layout.shape))
     throw new ShapeError(
       "backward",
-      `a gradient of shape ${formatShape(root.shape)}`,
-      formatShape(given.shape),
+      `a gradient of shape ${formatShape(root.layout.shape)}`,
+      formatShape(given.layout.shape),
       "reshape it",
     );
-  return given.alias();
+  given.assertLive("backward");
+  return wrap(given.alias());
 }
 
 /** Lets hooks see, and replace, a gradient that is complete. */
@@ -317,5 +329,3 @@ function accumulate(leaf: Gradient, g: Tensor): void {
   storage.role = "grad";
   leaf.setGrad({ storage: storage.retain(), layout, dtype, version: storage.version });
 }
-
-engine.backward = backward;

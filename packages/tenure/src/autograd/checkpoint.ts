@@ -71,7 +71,10 @@ const checkpointOp: OpDef<CheckpointAttrs> = {
       restoreGenerator(random);
     }
     const records = new Set(node.edges.filter((e) => e !== null));
-    const found = propagate([again], [asTensor(grad)], {}, scope, { records, boundary: true });
+    const found = propagate([again[HANDLE]], [asTensor(grad)[HANDLE]], {}, scope, {
+      records,
+      boundary: true,
+    });
     return node.edges.map((edge) => {
       const g = edge === null ? undefined : found.get(edge);
       return g === undefined ? null : scope.moveToOuter(g.alias());

@@ -56,7 +56,7 @@ export function valueAndGrad<A extends readonly Tensor[]>(
         const records = inputs.map((t) => t[HANDLE].gradient);
         using scope = newDisposeScope("grad");
         const found = value.requiresGrad
-          ? propagate([value], undefined, options, scope, {
+          ? propagate([value[HANDLE]], undefined, options, scope, {
               records: new Set(records.filter((r) => r !== null)),
               boundary: false,
             })

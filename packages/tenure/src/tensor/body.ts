@@ -40,6 +40,14 @@ export class TensorHandle extends Handle implements Operand {
     this.gradient?.release();
   }
 
+  /** Another handle on the same value, which no wrapper has got yet. */
+  alias(): TensorHandle {
+    const other = new TensorHandle(this.storage, this.layout, this.dtype, this.gradient);
+    other.version = this.version;
+    other.name = this.name;
+    return other;
+  }
+
   /** Ends a handle that no wrapper ever got and no counter has seen. */
   discard(): void {
     this.release();

@@ -13,7 +13,9 @@ import { Gradient } from "./tape.ts";
 import { whenDiscarded } from "./step.ts";
 import { runOp, uploadOp } from "./run.ts";
 import { type TensorData, encode, flatten, numberWord } from "./host.ts";
-import { type Tensor, call, live, wrap } from "./tensor.ts";
+import { call, live, only } from "./call.ts";
+import { type Tensor, wrap } from "./tensor.ts";
+import type { OpDef } from "../ops/op.ts";
 import { resolveShape } from "../ops/views.ts";
 import { HANDLE } from "../ownership/handle.ts";
 
@@ -90,6 +92,11 @@ export function ones(shape: Shape, options?: CreateOptions): Tensor {
   return filled("ones", shape, 1, options);
 }
 
+/** Runs an op without inputs. */
+function made<A>(op: OpDef<A>, attrs: A, words: readonly number[]): Tensor {
+  return wrap(only(runOp(op, [], attrs, words)));
+}
+
 function filled(
   op: string,
   shape: Shape,
@@ -101,7 +108,7 @@ function filled(
   const dtype = checkDType(op, options?.dtype ?? "float32"),
     word = numberWord(op, value, dtype);
   checkGrad(op, dtype, options);
-  return finish(call(E.fill, [], { shape: [...shape], dtype }, [word]), options);
+  return finish(made(E.fill, { shape: [...shape], dtype }, [word]), options);
 }
 
 /** Before anything is made. */
@@ -130,7 +137,7 @@ export function arange(start: number, end?: number, step = 1, options?: CreateOp
   const size = Math.max(0, Math.ceil((to - from) / step));
   if (size > 0) numberWord("arange", from + (size - 1) * step, dtype);
   return finish(
-    call(E.arange, [], { shape: [size], dtype }, [
+    made(E.arange, { shape: [size], dtype }, [
       numberWord("arange", from, dtype),
       numberWord("arange", size > 1 ? step : 0, dtype),
     ]),
@@ -165,7 +172,7 @@ export function linspace(
     throw new DTypeError("linspace", "a float dtype", dtype, "use arange for integers");
   const step = count > 1 ? (end - start) / (count - 1) : 0;
   return finish(
-    call(E.arange, [], { shape: [count], dtype }, [f32Bits(start), f32Bits(step)]),
+    made(E.arange, { shape: [count], dtype }, [f32Bits(start), f32Bits(step)]),
     options,
   );
 }
@@ -268,7 +275,7 @@ function draw(
   const dtype = checkDType(op, options?.dtype ?? "float32");
   if (!isFloat(dtype)) throw new DTypeError(op, "a float dtype", dtype, "use randint for integers");
   return finish(
-    call(E.random, [], { shape: [...shape], dtype, distribution }, nextRandomWords()),
+    made(E.random, { shape: [...shape], dtype, distribution }, nextRandomWords()),
     options,
   );
 }

@@ -6,7 +6,7 @@
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import { formatShape, sizeOf } from "../base/shape.ts";
 import { scoped } from "../ownership/scoped.ts";
-import { handleIn } from "./door.ts";
+import { live } from "./call.ts";
 import type { Tensor } from "./tensor.ts";
 
 /** A tensor whose dimensions have names, one each. */
@@ -43,7 +43,7 @@ function parse(
     );
   const terms = parts.map((part, k) => {
     const pieces = part.split("..."),
-      rank = handleIn("einsum", operands[k]!).layout.shape.length,
+      rank = live(operands[k]!, "einsum").layout.shape.length,
       named = pieces.join("").length;
     if (pieces.length > 2 || pieces.join("").includes("."))
       throw new ArgumentError("einsum", "at most one ... per tensor", JSON.stringify(part));

@@ -7,7 +7,9 @@ import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape } from "../base/shape.ts";
 import { dtypeWord } from "../ops/typing.ts";
 import { describeValue } from "../base/options.ts";
-import type { NestedArray } from "./tensor.ts";
+
+/** Nested arrays of numbers, as `toArray` gives them. */
+export type NestedArray = number | boolean | NestedArray[];
 
 /** What the integer dtypes hold. */
 export const integerRange: Readonly<Partial<Record<DType, readonly [low: number, high: number]>>> =

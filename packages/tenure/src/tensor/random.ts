@@ -6,13 +6,12 @@ import { isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError } from "../base/errors.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { rand } from "./create.ts";
-import { handleIn } from "./door.ts";
-import { argSort } from "./indexing.ts";
+import { live } from "./call.ts";
 import type { Tensor } from "./tensor.ts";
 
 /** 1 with the probability each element gives, else 0; in the dtype of the probabilities. */
 export function bernoulli(probabilities: Tensor): Tensor {
-  const { dtype, layout } = handleIn("bernoulli", probabilities);
+  const { dtype, layout } = live(probabilities, "bernoulli");
   if (!isFloat(dtype))
     throw new DTypeError("bernoulli", "float probabilities", dtype, "cast them to float32");
   return scoped(() => rand(layout.shape).lt(probabilities).to(dtype), "bernoulli");
@@ -22,5 +21,5 @@ export function bernoulli(probabilities: Tensor): Tensor {
 export function randperm(n: number): Tensor {
   if (!Number.isInteger(n) || n < 0 || n > 2 ** 24)
     throw new ArgumentError("randperm", "a whole number from 0 to 2^24", String(n));
-  return scoped(() => argSort(rand([n]), 0), "randperm");
+  return scoped(() => rand([n]).argSort(0), "randperm");
 }

@@ -19,6 +19,15 @@ export const gradMode = { enabled: true };
  */
 export const castMode = { enabled: false };
 
+/** Extra arguments of `backward`. */
+export interface BackwardOptions {
+  /**
+   * Keep what the graph saved, so that backward can run again. For second derivatives see `grad(fn,
+   * { createGraph: true })`.
+   */
+  readonly retainGraph?: boolean;
+}
+
 /** A storage seen through a layout, kept alive by one reference. */
 export interface Saved {
   readonly storage: Storage;

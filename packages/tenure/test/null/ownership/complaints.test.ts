@@ -131,6 +131,22 @@ const apart = new Set([
   "toString",
 ]);
 
+/** The methods of a class and of those it extends, by name; accessors are undefined. */
+function methodsOf(prototype: object): Map<string, ((...args: unknown[]) => unknown) | undefined> {
+  const base: unknown = Object.getPrototypeOf(prototype);
+  const methods =
+    typeof base === "object" && base !== null && base !== Object.prototype
+      ? methodsOf(base)
+      : new Map<string, ((...args: unknown[]) => unknown) | undefined>();
+  for (const name of Object.getOwnPropertyNames(prototype))
+    methods.set(
+      name,
+      Object.getOwnPropertyDescriptor(prototype, name)?.value as
+        ((...args: unknown[]) => unknown) | undefined,
+    );
+  return methods;
+}
+
 for (const requiresGrad of [false, true]) {
   test(`no method of Tensor leaks, whether it returns or throws${requiresGrad ? ", with gradients" : ""}`, () => {
     leavesNothing(() => {
@@ -139,9 +155,7 @@ for (const requiresGrad of [false, true]) {
         other = ones([2, 2]),
         whole = zeros([2], { dtype: "int32" });
       let working = 0;
-      for (const name of Object.getOwnPropertyNames(Tensor.prototype)) {
-        const method = Object.getOwnPropertyDescriptor(Tensor.prototype, name)?.value as
-          ((...args: unknown[]) => unknown) | undefined;
+      for (const [name, method] of methodsOf(Tensor.prototype)) {
         if (typeof method !== "function" || apart.has(name)) continue;
         const own = (a: unknown[]): unknown =>
           name.endsWith("_") ? noGrad(() => method.apply(other, a)) : method.apply(x, a);

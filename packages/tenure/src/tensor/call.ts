@@ -1,0 +1,69 @@
+/**
+ * How functions and methods on tensors run ops: `live` turns a tensor into an operand, `call` runs
+ * an op and gives the result the kind of its inputs. Neither knows the class `Tensor`, which is made
+ * of methods that call them. Called within this folder and by the layers above; results belong to
+ * the current scope.
+ */
+import { ArgumentError, internal } from "../base/errors.ts";
+import { describeValue } from "../base/options.ts";
+import { type HANDLE, type Handle, handleOf } from "../ownership/handle.ts";
+import type { OpDef } from "../ops/op.ts";
+import { TensorHandle } from "./body.ts";
+import { runOp } from "./run.ts";
+
+/** Property of a tensor that makes another of its kind. */
+export const WRAP: unique symbol = Symbol("tenure.wrap");
+
+/** A tensor, as far as ops are concerned. */
+export interface Wrapping {
+  readonly [HANDLE]: TensorHandle;
+  /** A tensor for a fresh handle, owned by the current scope. */
+  [WRAP](handle: TensorHandle): this;
+}
+
+/**
+ * The live handle behind a tensor. @throws DisposedError; ArgumentError for anything that is no
+ * tensor
+ */
+export function live(t: Wrapping, op: string): TensorHandle {
+  const handle: Handle | undefined = handleOf(t);
+  if (!(handle instanceof TensorHandle))
+    throw new ArgumentError(op, "a tensor", describeValue(t), "make one with tensor(…)");
+  handle.assertLive(op);
+  return handle;
+}
+
+/** Runs an op that has one result, on one input or more. */
+export function call<A, T extends Wrapping>(
+  op: OpDef<A>,
+  inputs: readonly T[],
+  attrs: A,
+  words?: readonly number[],
+): T {
+  const [first] = inputs;
+  if (first === undefined) throw internal(`${op.name} was called without inputs`);
+  const out = only(runOp(op, operands(op.name, inputs), attrs, words));
+  return first[WRAP](out);
+}
+
+/** Runs an in-place op for its effect; its results are dropped. */
+export function update<A>(
+  op: OpDef<A>,
+  inputs: readonly Wrapping[],
+  attrs: A,
+  words?: readonly number[],
+): void {
+  for (const out of runOp(op, operands(op.name, inputs), attrs, words)) out.discard();
+}
+
+/** The one result of an op. */
+export function only([result]: readonly TensorHandle[]): TensorHandle {
+  if (result === undefined) throw internal("an op without results was asked for one");
+  return result;
+}
+
+function operands(op: string, inputs: readonly Wrapping[]): TensorHandle[] {
+  const list = new Array<TensorHandle>(inputs.length);
+  for (let i = 0; i < inputs.length; i++) list[i] = live(inputs[i]!, op);
+  return list;
+}

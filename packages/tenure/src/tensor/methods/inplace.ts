@@ -1,0 +1,198 @@
+/**
+ * Ops that overwrite their tensor, as methods with a `_` at the end. Each returns a fresh tensor on
+ * the same storage.
+ */
+import { f32Bits } from "../../base/bits.ts";
+import * as E from "../../ops/elementwise.ts";
+import { WRAP, call, live, only } from "../call.ts";
+import { numberWord } from "../host.ts";
+import { runOp } from "../run.ts";
+import { binaryInPlace, inPlace } from "./arithmetic.ts";
+import { MathMethods, bounded } from "./math.ts";
+
+/** Updates in place. */
+export abstract class InPlaceMethods extends MathMethods {
+  /** In place: this + other. */
+  add_(other: this | number): this {
+    return binaryInPlace(E.add, this, other);
+  }
+
+  /** In place: this - other. */
+  sub_(other: this | number): this {
+    return binaryInPlace(E.sub, this, other);
+  }
+
+  /** In place: this · other, elementwise. */
+  mul_(other: this | number): this {
+    return binaryInPlace(E.mul, this, other);
+  }
+
+  /** In place: True division: integers give float32. */
+  div_(other: this | number): this {
+    return binaryInPlace(E.div, this, other);
+  }
+
+  /** In place: this to the exponent, with PyTorch's answers for negative, zero and infinite arguments. */
+  pow_(exponent: this | number): this {
+    return binaryInPlace(E.pow, this, exponent);
+  }
+
+  /** In place: Remainder with the divisor's sign. */
+  mod_(other: this | number): this {
+    return binaryInPlace(E.mod, this, other);
+  }
+
+  /** In place: Quotient rounded down. 0 for integer division by 0. */
+  floorDiv_(other: this | number): this {
+    return binaryInPlace(E.floorDiv, this, other);
+  }
+
+  /** Overwrites the elements with another tensor's, broadcast and converted. */
+  copy_(source: this): this {
+    return call(E.assign, [this, source], undefined);
+  }
+
+  /** Overwrites every element with a number. */
+  fill_(value: number): this {
+    const target = live(this, "fill_"),
+      { dtype } = target,
+      source = only(runOp(E.fill, [], { shape: [], dtype }, [numberWord("fill_", value, dtype)]));
+    try {
+      return this[WRAP](only(runOp(E.assign, [target, source], undefined)));
+    } finally {
+      source.discard();
+    }
+  }
+
+  /** In place: every element 0. */
+  zero_(): this {
+    return this.fill_(0);
+  }
+
+  /** In place: -x. */
+  neg_(): this {
+    return call(inPlace(E.neg), [this], undefined);
+  }
+
+  /** In place: Absolute value. Gradient 0 at 0. */
+  abs_(): this {
+    return call(inPlace(E.abs), [this], undefined);
+  }
+
+  /** In place: -1, 0 or 1; NaN stays NaN. */
+  sign_(): this {
+    return call(inPlace(E.sign), [this], undefined);
+  }
+
+  /** In place: e to the x. */
+  exp_(): this {
+    return call(inPlace(E.exp), [this], undefined);
+  }
+
+  /** In place: exp(x) - 1, accurate near 0. */
+  expm1_(): this {
+    return call(inPlace(E.expm1), [this], undefined);
+  }
+
+  /** In place: Natural logarithm; NaN below 0. */
+  log_(): this {
+    return call(inPlace(E.log), [this], undefined);
+  }
+
+  /** In place: log(1 + x), accurate near 0. */
+  log1p_(): this {
+    return call(inPlace(E.log1p), [this], undefined);
+  }
+
+  /** In place: Square root; NaN below 0. */
+  sqrt_(): this {
+    return call(inPlace(E.sqrt), [this], undefined);
+  }
+
+  /** In place: 1 / sqrt(x). */
+  rsqrt_(): this {
+    return call(inPlace(E.rsqrt), [this], undefined);
+  }
+
+  /** In place: x·x. */
+  square_(): this {
+    return call(inPlace(E.square), [this], undefined);
+  }
+
+  /** In place: 1 / x. */
+  reciprocal_(): this {
+    return call(inPlace(E.reciprocal), [this], undefined);
+  }
+
+  /** In place: Sine, in radians. */
+  sin_(): this {
+    return call(inPlace(E.sin), [this], undefined);
+  }
+
+  /** In place: Cosine, in radians. */
+  cos_(): this {
+    return call(inPlace(E.cos), [this], undefined);
+  }
+
+  /** In place: Hyperbolic tangent. */
+  tanh_(): this {
+    return call(inPlace(E.tanh), [this], undefined);
+  }
+
+  /** In place: 1 / (1 + exp(-x)). */
+  sigmoid_(): this {
+    return call(inPlace(E.sigmoid), [this], undefined);
+  }
+
+  /** In place: max(x, 0); NaN stays NaN. */
+  relu_(): this {
+    return call(inPlace(E.relu), [this], undefined);
+  }
+
+  /** In place: Largest integer not above x. */
+  floor_(): this {
+    return call(inPlace(E.floor), [this], undefined);
+  }
+
+  /** In place: Smallest integer not below x. */
+  ceil_(): this {
+    return call(inPlace(E.ceil), [this], undefined);
+  }
+
+  /** In place: Halves go to the even neighbour. */
+  round_(): this {
+    return call(inPlace(E.round), [this], undefined);
+  }
+
+  /** In place: The whole part. */
+  trunc_(): this {
+    return call(inPlace(E.trunc), [this], undefined);
+  }
+
+  /** In place: kept within bounds; either may be left out (null). NaN stays NaN. */
+  clamp_(min?: number | null, max?: number | null): this {
+    return bounded(this, min, max, true);
+  }
+
+  /** In place: `value` where the mask is true. */
+  maskedFill_(mask: this, value: number): this {
+    return call(inPlace(E.maskedFill), [this, mask], undefined, [
+      numberWord("maskedFill_", value, this.dtype),
+    ]);
+  }
+
+  /** In place: this + weight·(end - this). */
+  lerp_(end: this, weight: number): this {
+    return call(inPlace(E.lerp), [this, end], undefined, [f32Bits(weight)]);
+  }
+
+  /** In place: this + value·a·b. */
+  addcmul_(a: this, b: this, value = 1): this {
+    return call(inPlace(E.addcmul), [this, a, b], undefined, [f32Bits(value)]);
+  }
+
+  /** In place: this + value·a / b. */
+  addcdiv_(a: this, b: this, value = 1): this {
+    return call(inPlace(E.addcdiv), [this, a, b], undefined, [f32Bits(value)]);
+  }
+}

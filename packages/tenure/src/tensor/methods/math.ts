@@ -1,0 +1,354 @@
+/**
+ * Functions of one element at a time as methods: exponentials, trigonometry, activations, bounds.
+ */
+import { f32Bits } from "../../base/bits.ts";
+import { type DType, checkDType, isFloat, promote } from "../../base/dtype.ts";
+import { ArgumentError, DTypeError } from "../../base/errors.ts";
+import { describeValue } from "../../base/options.ts";
+import { scoped } from "../../ownership/scoped.ts";
+import * as E from "../../ops/elementwise.ts";
+import { type Wrapping, call, live } from "../call.ts";
+import { numberWord } from "../host.ts";
+import { ArithmeticMethods, inPlace, scalarDType } from "./arithmetic.ts";
+
+/** Elementwise functions and conversions. */
+export abstract class MathMethods extends ArithmeticMethods {
+  /** -x. */
+  neg(): this {
+    return call(E.neg, [this], undefined);
+  }
+
+  /** Absolute value. Gradient 0 at 0. */
+  abs(): this {
+    return call(E.abs, [this], undefined);
+  }
+
+  /** -1, 0 or 1; NaN stays NaN. */
+  sign(): this {
+    return call(E.sign, [this], undefined);
+  }
+
+  /** e to the x. */
+  exp(): this {
+    return call(E.exp, [this], undefined);
+  }
+
+  /** exp(x) - 1, accurate near 0. */
+  expm1(): this {
+    return call(E.expm1, [this], undefined);
+  }
+
+  /** Natural logarithm; NaN below 0. */
+  log(): this {
+    return call(E.log, [this], undefined);
+  }
+
+  /** log(1 + x), accurate near 0. */
+  log1p(): this {
+    return call(E.log1p, [this], undefined);
+  }
+
+  /** Square root; NaN below 0. */
+  sqrt(): this {
+    return call(E.sqrt, [this], undefined);
+  }
+
+  /** 1 / sqrt(x). */
+  rsqrt(): this {
+    return call(E.rsqrt, [this], undefined);
+  }
+
+  /** x·x. */
+  square(): this {
+    return call(E.square, [this], undefined);
+  }
+
+  /** 1 / x. */
+  reciprocal(): this {
+    return call(E.reciprocal, [this], undefined);
+  }
+
+  /** Sine, in radians. */
+  sin(): this {
+    return call(E.sin, [this], undefined);
+  }
+
+  /** Cosine, in radians. */
+  cos(): this {
+    return call(E.cos, [this], undefined);
+  }
+
+  /** Hyperbolic tangent. */
+  tanh(): this {
+    return call(E.tanh, [this], undefined);
+  }
+
+  /** 1 / (1 + exp(-x)). */
+  sigmoid(): this {
+    return call(E.sigmoid, [this], undefined);
+  }
+
+  /** log(1 + exp(x)), without overflow. */
+  softplus(): this {
+    return call(E.softplus, [this], undefined);
+  }
+
+  /** max(x, 0); NaN stays NaN. */
+  relu(): this {
+    return call(E.relu, [this], undefined);
+  }
+
+  /** Largest integer not above x. */
+  floor(): this {
+    return call(E.floor, [this], undefined);
+  }
+
+  /** Smallest integer not below x. */
+  ceil(): this {
+    return call(E.ceil, [this], undefined);
+  }
+
+  /** Halves go to the even neighbour. */
+  round(): this {
+    return call(E.round, [this], undefined);
+  }
+
+  /** Whether x is NaN, tested by its bits. */
+  isNaN(): this {
+    return call(E.isNaNOp, [this], undefined);
+  }
+
+  /** Whether x is neither NaN nor infinite. */
+  isFinite(): this {
+    return call(E.isFiniteOp, [this], undefined);
+  }
+
+  /** Whether x is infinite. */
+  isInf(): this {
+    return call(E.isInf, [this], undefined);
+  }
+
+  /** The whole part. */
+  trunc(): this {
+    return call(E.trunc, [this], undefined);
+  }
+
+  /** The error function. */
+  erf(): this {
+    return call(E.erf, [this], undefined);
+  }
+
+  /** 2 to the x. */
+  exp2(): this {
+    return call(E.exp2, [this], undefined);
+  }
+
+  /** Logarithm to base 2; NaN below 0. */
+  log2(): this {
+    return call(E.log2, [this], undefined);
+  }
+
+  /** Logarithm to base 10; NaN below 0. */
+  log10(): this {
+    return call(E.log10, [this], undefined);
+  }
+
+  /** Tangent, in radians. */
+  tan(): this {
+    return call(E.tan, [this], undefined);
+  }
+
+  /** Arc sine; NaN outside [-1, 1]. */
+  asin(): this {
+    return call(E.asin, [this], undefined);
+  }
+
+  /** Arc cosine; NaN outside [-1, 1]. */
+  acos(): this {
+    return call(E.acos, [this], undefined);
+  }
+
+  /** Arc tangent. */
+  atan(): this {
+    return call(E.atan, [this], undefined);
+  }
+
+  /** Hyperbolic sine. */
+  sinh(): this {
+    return call(E.sinh, [this], undefined);
+  }
+
+  /** Hyperbolic cosine. */
+  cosh(): this {
+    return call(E.cosh, [this], undefined);
+  }
+
+  /** Angle of the point (other, this), in (-π, π]. */
+  atan2(other: this): this {
+    return call(E.atan2, [this, other], undefined);
+  }
+
+  /** log(1 / (1 + exp(-x))), without overflow. */
+  logSigmoid(): this {
+    return call(E.logSigmoid, [this], undefined);
+  }
+
+  /** x·Φ(x), or its approximation by tanh. */
+  gelu(approximate: "none" | "tanh" = "none"): this {
+    return call(approximate === "tanh" ? E.geluTanh : E.gelu, [this], undefined);
+  }
+
+  /** x·sigmoid(x), also called swish. */
+  silu(): this {
+    return call(E.silu, [this], undefined);
+  }
+
+  /** x·tanh(softplus(x)). */
+  mish(): this {
+    return call(E.mish, [this], undefined);
+  }
+
+  /** x above 0, alpha·(exp(x) - 1) below. */
+  elu(alpha = 1): this {
+    return call(E.elu, [this], undefined, [f32Bits(alpha)]);
+  }
+
+  /** Scaled elu that keeps mean 0 and variance 1. */
+  selu(): this {
+    return call(E.selu, [this], undefined);
+  }
+
+  /** x above 0, slope·x below. */
+  leakyRelu(slope = 0.01): this {
+    return call(E.leakyRelu, [this], undefined, [f32Bits(slope)]);
+  }
+
+  /** x·min(max(x + 3, 0), 6) / 6. */
+  hardSwish(): this {
+    return call(E.hardSwish, [this], undefined);
+  }
+
+  /** min(max(x + 3, 0), 6) / 6. */
+  hardSigmoid(): this {
+    return call(E.hardSigmoid, [this], undefined);
+  }
+
+  /** Kept within bounds; either may be left out (null). NaN stays NaN. */
+  clamp(min?: number | null, max?: number | null): this {
+    return bounded(this, min, max, false);
+  }
+
+  /** `value` where the mask is true, this tensor elsewhere. */
+  maskedFill(mask: this, value: number): this {
+    return call(E.maskedFill, [this, mask], undefined, [
+      numberWord("maskedFill", value, this.dtype),
+    ]);
+  }
+
+  /** Zeros above a diagonal of each matrix; positive ones lie above the main one. */
+  tril(diagonal = 0): this {
+    return banded(this, false, diagonal);
+  }
+
+  /** Zeros below a diagonal of each matrix. */
+  triu(diagonal = 0): this {
+    return banded(this, true, diagonal);
+  }
+
+  /** this + weight·(end - this). */
+  lerp(end: this, weight: this | number): this {
+    return typeof weight === "number"
+      ? call(E.lerp, [this, end], undefined, [f32Bits(weight)])
+      : scoped(() => call(E.addcmul, [this, weight, end.sub(this)], undefined, [f32Bits(1)]));
+  }
+
+  /** this + value·a·b. */
+  addcmul(a: this, b: this, value = 1): this {
+    return call(E.addcmul, [this, a, b], undefined, [f32Bits(value)]);
+  }
+
+  /** this + value·a / b. */
+  addcdiv(a: this, b: this, value = 1): this {
+    return call(E.addcdiv, [this, a, b], undefined, [f32Bits(value)]);
+  }
+
+  /**
+   * Another dtype. The same dtype gives an alias. NaN becomes 0 in integers, floats are truncated.
+   */
+  to(dtype: DType): this {
+    return dtype === live(this, "to").dtype
+      ? this.alias()
+      : call(E.cast, [this], { dtype: checkDType("to", dtype) });
+  }
+
+  /** `to("float32")`. */
+  float(): this {
+    return this.to("float32");
+  }
+
+  /** float16. @throws DTypeError on a device without shader-f16 */
+  half(): this {
+    return this.to("float16");
+  }
+
+  /** `to("int32")`. */
+  int(): this {
+    return this.to("int32");
+  }
+
+  /** `to("bool")`. */
+  bool(): this {
+    return this.to("bool");
+  }
+
+  /** The same elements, contiguous in a storage of their own. */
+  clone(): this {
+    return call(E.copy, [this], undefined);
+  }
+
+  /** An alias if the elements lie in row-major order, else a copy. */
+  contiguous(): this {
+    return live(this, "contiguous").layout.contiguous ? this.alias() : this.clone();
+  }
+}
+
+export function bounded<T extends Wrapping>(
+  x: T,
+  min: number | null | undefined,
+  max: number | null | undefined,
+  inplace: boolean,
+): T {
+  const { dtype: own } = live(x, "clamp"),
+    given = [min, max].filter((v) => typeof v === "number");
+  if (given.length === 0)
+    throw new ArgumentError(
+      "clamp",
+      "a lower or an upper bound",
+      "neither",
+      "pass clamp(min, max), null for none",
+    );
+  const dtype = given.map((v) => scalarDType(E.clamp, own, v)).reduce(promote);
+  const [low, high] = isFloat(dtype)
+    ? [-Infinity, Infinity]
+    : dtype === "uint32"
+      ? [0, 0xffffffff]
+      : [-0x80000000, 0x7fffffff];
+  if (inplace && own === "bool")
+    throw new DTypeError("clamp_", "numbers", "bool", "cast to int32 first");
+  return call(inplace ? inPlace(E.clamp) : E.clamp, [x], { dtype }, [
+    E.dtypeWord(min ?? low, dtype),
+    E.dtypeWord(max ?? high, dtype),
+  ]);
+}
+
+function banded<T extends Wrapping>(x: T, upper: boolean, diagonal: number): T {
+  const { shape } = live(x, upper ? "triu" : "tril").layout;
+  if (!Number.isInteger(diagonal))
+    throw new ArgumentError(
+      upper ? "triu" : "tril",
+      "a whole number for the diagonal",
+      describeValue(diagonal),
+      "0 is the main diagonal",
+    );
+  return call(E.band, [x], { upper }, [shape.at(-2) ?? 0, shape.at(-1) ?? 0, diagonal >>> 0]);
+}

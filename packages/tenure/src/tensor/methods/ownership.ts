@@ -1,0 +1,119 @@
+/**
+ * What every tensor has: facts that stay readable after disposal, and the methods by which it is
+ * owned. The bottom of the chain of classes that `Tensor` is made of; each family of methods extends
+ * the one before it, so that an editor shows them all on `Tensor`.
+ */
+import type { DType } from "../../base/dtype.ts";
+import { ArgumentError } from "../../base/errors.ts";
+import { describeValue } from "../../base/options.ts";
+import type { Shape } from "../../base/shape.ts";
+import { HANDLE, register } from "../../ownership/handle.ts";
+import {
+  DisposeScope,
+  detachHandle,
+  moveHandleTo,
+  moveHandleToOuter,
+} from "../../ownership/scope.ts";
+import type { TensorHandle } from "../body.ts";
+import { WRAP, type Wrapping, live } from "../call.ts";
+
+/** Facts and ownership. */
+export abstract class OwnershipMethods implements Disposable, Wrapping {
+  /** @internal */
+  readonly [HANDLE]: TensorHandle;
+
+  /** @internal Registers the handle with the current scope. */
+  constructor(handle: TensorHandle, scope: DisposeScope | null) {
+    this[HANDLE] = handle;
+    register(handle, this, scope);
+  }
+
+  /** @internal A tensor for a fresh handle, owned by the current scope. */
+  abstract [WRAP](handle: TensorHandle): this;
+
+  /** Dimensions, outermost first. */
+  get shape(): Shape {
+    return this[HANDLE].layout.shape;
+  }
+
+  /** What kind of number the elements are. */
+  get dtype(): DType {
+    return this[HANDLE].dtype;
+  }
+
+  /** Number of elements. */
+  get size(): number {
+    return this[HANDLE].layout.size;
+  }
+
+  /** Number of dimensions. */
+  get rank(): number {
+    return this[HANDLE].layout.shape.length;
+  }
+
+  /** Whether this handle has ended. The storage may live on under others. */
+  get isDisposed(): boolean {
+    return !this[HANDLE].isLive;
+  }
+
+  /** Shown in errors and reports. */
+  get name(): string {
+    return this[HANDLE].name;
+  }
+  set name(name: string) {
+    this[HANDLE].name = name;
+    if (this[HANDLE].gradient !== null) this[HANDLE].gradient.name = name;
+  }
+
+  /** `tensor "w" float32 [2,3]`. Contents need `await t.toArray()`. */
+  toString(): string {
+    return `${this[HANDLE].describe()}${this.isDisposed ? " (disposed)" : ""}`;
+  }
+
+  /**
+   * Another handle on the same storage, owned by the current scope. Differentiable identity is
+   * shared.
+   */
+  alias(): this {
+    return this[WRAP](live(this, "alias").alias());
+  }
+
+  /**
+   * Ends this handle. The bytes go when no other handle, graph node or read needs them. A second
+   * call does nothing.
+   */
+  dispose(): void {
+    this[HANDLE].dispose();
+  }
+
+  /** `dispose`, at the end of the block of a `using` declaration. */
+  [Symbol.dispose](): void {
+    this[HANDLE].dispose();
+  }
+
+  /** Hands the tensor to the scope around the one that owns it now. */
+  moveToOuter(): this {
+    moveHandleToOuter(this[HANDLE]);
+    return this;
+  }
+
+  /** Hands the tensor to a scope, or to whoever owns another tensor (nobody, if nobody does). */
+  moveTo(target: DisposeScope | this): this {
+    if (!(target instanceof OwnershipMethods) && !(target instanceof DisposeScope))
+      throw new ArgumentError(
+        "moveTo",
+        "a dispose scope or a tensor",
+        describeValue(target),
+        "pass the scope that should own it; detachFromScope() takes it out of all",
+      );
+    moveHandleTo(this[HANDLE], target instanceof OwnershipMethods ? target[HANDLE] : target);
+    return this;
+  }
+
+  /** Takes the tensor out of its scope: only you dispose it now. (`detach()` is autograd's.) */
+  detachFromScope(): this {
+    this[HANDLE].assertLive("detachFromScope");
+    detachHandle(this[HANDLE]);
+    return this;
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * Reshaping, reordering of dimensions and slicing as methods: views, no copies unless said.
+ */
+import { ArgumentError, ShapeError } from "../../base/errors.ts";
+import { formatShape, normalizeAxis } from "../../base/shape.ts";
+import * as V from "../../ops/views.ts";
+import { WRAP, call, live, only } from "../call.ts";
+import { runOp } from "../run.ts";
+import { InPlaceMethods } from "./inplace.ts";
+
+/** Views of the same elements. */
+export abstract class ShapeMethods extends InPlaceMethods {
+  /** One dimension may be -1. Copies only when strides cannot express the shape. */
+  reshape(...shape: readonly number[] | [readonly number[]]): this {
+    return call(V.reshape, [this], { shape: dims(shape) });
+  }
+
+  /** Merges dimensions from `start` to `end` (inclusive) into one. */
+  flatten(start = 0, end = -1): this {
+    const { shape, rank } = this;
+    if (rank === 0) return this.reshape(1);
+    const a = normalizeAxis("flatten", start, rank),
+      b = normalizeAxis("flatten", end, rank);
+    if (b < a)
+      throw new ShapeError(
+        "flatten",
+        "a start that is not after the end",
+        `${start} and ${end}`,
+        "swap them",
+      );
+    const merged = shape.slice(a, b + 1).reduce((n, d) => n * d, 1);
+    return this.reshape([...shape.slice(0, a), merged, ...shape.slice(b + 1)]);
+  }
+
+  /** Swaps two dimensions; the last two by default. */
+  transpose(a = -2, b = -1): this {
+    const { rank } = this,
+      order = Array.from({ length: rank }, (_, i) => i);
+    const x = normalizeAxis("transpose", a, rank),
+      y = normalizeAxis("transpose", b, rank);
+    order[x] = y;
+    order[y] = x;
+    return this.permute(order);
+  }
+
+  /** Dimensions in the given order. */
+  permute(...order: readonly number[] | [readonly number[]]): this {
+    return call(V.permute, [this], {
+      order: dims(order).map((d) => normalizeAxis("permute", d, this.rank)),
+    });
+  }
+
+  /** Repeats dimensions of 1 without copying. */
+  expand(...shape: readonly number[] | [readonly number[]]): this {
+    return call(V.expand, [this], { shape: dims(shape) });
+  }
+
+  /** A dimension of 1 at `axis`. */
+  unsqueeze(axis: number): this {
+    const at = normalizeAxis("unsqueeze", axis, this.rank + 1);
+    return this.reshape([...this.shape.slice(0, at), 1, ...this.shape.slice(at)]);
+  }
+
+  /** Without the dimensions of 1; without just one of them when `axis` is given. */
+  squeeze(axis?: number): this {
+    if (axis === undefined) return this.reshape(this.shape.filter((d) => d !== 1));
+    const at = normalizeAxis("squeeze", axis, this.rank);
+    if (this.shape[at] !== 1)
+      throw new ShapeError(
+        "squeeze",
+        "a dimension of 1",
+        `${this.shape[at]} at axis ${axis} of ${formatShape(this.shape)}`,
+        "leave the axis out to drop all of them",
+      );
+    return this.reshape(this.shape.filter((_, i) => i !== at));
+  }
+
+  /** Positions `start ≤ i < end` by `step` along an axis; negative positions count from the end. */
+  slice(axis: number, start = 0, end = Number.MAX_SAFE_INTEGER, step = 1): this {
+    return call(V.slice, [this], {
+      axis: normalizeAxis("slice", axis, this.rank),
+      start,
+      end: Math.min(end, 0x7fff_ffff),
+      step,
+    });
+  }
+
+  /** One position along an axis, which goes away. */
+  select(axis: number, index: number): this {
+    const at = normalizeAxis("select", axis, this.rank),
+      dim = this.shape[at]!;
+    if (!Number.isInteger(index) || index < -dim || index >= dim)
+      throw new ShapeError(
+        "select",
+        `an index in [${-dim}, ${dim - 1}]`,
+        String(index),
+        "check the axis",
+      );
+    const from = index < 0 ? index + dim : index;
+    const row = only(
+      runOp(V.slice, [live(this, "select")], {
+        axis: at,
+        start: from,
+        end: from + 1,
+        step: 1,
+      }),
+    );
+    const out = only(runOp(V.reshape, [row], { shape: this.shape.filter((_, i) => i !== at) }));
+    row.discard();
+    return this[WRAP](out);
+  }
+
+  /** Views of `size` positions each along an axis, or of the sizes given. */
+  split(sizes: number | readonly number[], axis = 0): this[] {
+    const { shape } = live(this, "split").layout,
+      at = normalizeAxis("split", axis, shape.length),
+      dim = shape[at]!;
+    if (typeof sizes === "number") {
+      if (!Number.isInteger(sizes) || sizes < 1)
+        throw new ArgumentError(
+          "split",
+          "a size of 1 or more",
+          String(sizes),
+          "pass how many positions each part has",
+        );
+      return Array.from({ length: Math.max(1, Math.ceil(dim / sizes)) }, (_, k) =>
+        this.slice(at, k * sizes, Math.min((k + 1) * sizes, dim)),
+      );
+    }
+    if (
+      sizes.some((n) => !Number.isInteger(n) || n < 0) ||
+      sizes.reduce((n, s) => n + s, 0) !== dim
+    )
+      throw new ShapeError(
+        "split",
+        `sizes that add up to ${dim}`,
+        formatShape(sizes),
+        `axis ${axis} of ${formatShape(shape)}`,
+      );
+    let end = 0;
+    return sizes.map((n) => this.slice(at, end, (end += n)));
+  }
+
+  /** At most `count` views of equal size along an axis. */
+  chunk(count: number, axis = 0): this[] {
+    const { shape } = live(this, "chunk").layout,
+      at = normalizeAxis("chunk", axis, shape.length);
+    if (!Number.isInteger(count) || count < 1)
+      throw new ArgumentError(
+        "chunk",
+        "a count of 1 or more",
+        String(count),
+        "pass how many parts you want",
+      );
+    return this.split(Math.max(1, Math.ceil(shape[at]! / count)), at);
+  }
+
+  /** A view of each position along an axis, which goes away. */
+  unbind(axis = 0): this[] {
+    const { shape } = live(this, "unbind").layout,
+      at = normalizeAxis("unbind", axis, shape.length);
+    return Array.from({ length: shape[at]! }, (_, i) => this.select(at, i));
+  }
+}
+
+/** `f(2, 3)` and `f([2, 3])` alike. */
+export function dims(list: readonly number[] | readonly [readonly number[]]): readonly number[] {
+  return Array.isArray(list[0]) ? (list[0] as readonly number[]) : (list as readonly number[]);
+}
