@@ -205,7 +205,7 @@ async function soundCheckpoint(): Promise<Uint8Array> {
       .backward();
     optimizer.step();
   }
-  return packCheckpoint({ model, optimizer }, { extra: { epoch: 1 } });
+  return await packCheckpoint({ model, optimizer }, { extra: { epoch: 1 } });
 }
 
 function checkpointFormat(sound: Uint8Array): Format {
@@ -223,7 +223,7 @@ function checkpointFormat(sound: Uint8Array): Format {
       const file = withHeader(damaged, body);
       return random.chance(0.1) ? mutateBytes(file, random) : file;
     },
-    async read(bytes) {
+    read(bytes) {
       using model = new Linear(3, 2);
       using optimizer = new Adam(model.parameters(), { lr: 0.1 });
       return unpackCheckpoint(bytes, { model, optimizer });
@@ -233,9 +233,9 @@ function checkpointFormat(sound: Uint8Array): Format {
 
 // === programs ===
 
-async function programFormat(): Promise<Format> {
+function programFormat(): Format {
   using model = new Linear(3, 2);
-  const program = await trace(() => {
+  const program = trace(() => {
     const y = model
       .call(ones([1, 3]))
       .relu()
@@ -281,6 +281,6 @@ export async function formats(): Promise<Format[]> {
     binary("npz", 1100, npz, (bytes) => parseNpz(bytes)),
     binary("idx", 16, idx, (bytes) => parseIdx(bytes)),
     checkpointFormat(await soundCheckpoint()),
-    await programFormat(),
+    programFormat(),
   ];
 }

@@ -149,7 +149,8 @@ function damage(holder: Record<string, unknown>, key: string, random: Random): v
       if (!Array.isArray(holder)) define(holder, random.pick(keys), value);
       return;
     case 2:
-      if (Array.isArray(value)) value.push(...value.slice(0, 3), random.pick(values));
+      if (Array.isArray(value))
+        value.push(...(value as unknown[]).slice(0, 3), random.pick(values));
       return;
     case 3:
       if (typeof value === "number") define(holder, key, value + random.int(5) - 2);
