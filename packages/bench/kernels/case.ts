@@ -17,14 +17,16 @@ export interface Case {
 
 /** A kernel written by hand: `body` runs for every `i < count`. */
 export function naive(inputs: number, count: number, body: string): Kernel {
-  const storages = Array.from(
-    { length: inputs + 1 },
-    (_, i) =>
-      `
-        @group(0) @binding(${i}) var<storage, ${i === inputs ? "read_write" : "read"}> b${i}: array<f32>;
-      `,
-  ).join("\n");
-  const wgsl = `${storages}\n@compute @workgroup_size(64) fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  const storages = Array.from({ length: inputs + 1 }, (_, i) => {
+    const access = i === inputs ? "read_write" : "read";
+    return `@group(0) @binding(${i}) var<storage, ${access}> b${i}: array<f32>;`;
+  });
+  const wgsl = `${storages.join("\n")}
+@compute @workgroup_size(64) fn main(
+  @builtin(workgroup_id) wg: vec3<u32>,
+  @builtin(num_workgroups) grid: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+) {
   let i = (wg.y * grid.x + wg.x) * 64u + lane;
   if (i >= ${count}u) { return; }
   ${body}

@@ -69,7 +69,10 @@ export function convCases(
   const taps = (inner: string): string =>
     `for (var r = 0u; r < ${R}u; r++) { for (var s = 0u; s < ${S}u; s++) { ${inner} } }`;
   const pixel = `let x = i % ${W}u; let y = i / ${W}u % ${H}u;`,
-    inside = `if (v < ${H}u && u < ${W}u)`;
+    inside = `if (v < ${H}u && u < ${W}u)`,
+    weightAt = `b1[((o * ${C}u + c) * ${R}u + r) * ${S}u + s]`;
+  const pixelOf = (channels: number, c: string): string =>
+    `b0[((n * ${channels}u + ${c}) * ${H}u + v) * ${W}u + u]`;
   return [
     {
       name: `conv2d ${label}`,
@@ -80,7 +83,13 @@ export function convCases(
       naive: naive(
         2,
         no,
-        `${pixel} let o = i / ${H * W}u % ${O}u; let n = i / ${O * H * W}u; var t = 0.0; for (var c = 0u; c < ${C}u; c++) { ${taps(`let v = y + r - ${pad}u; let u = x + s - ${pad}u; ${inside} { t += b0[((n * ${C}u + c) * ${H}u + v) * ${W}u + u] * b1[((o * ${C}u + c) * ${R}u + r) * ${S}u + s]; }`)} } b2[i] = t;`,
+        `${pixel} let o = i / ${H * W}u % ${O}u; let n = i / ${O * H * W}u;
+        var t = 0.0;
+        for (var c = 0u; c < ${C}u; c++) { ${taps(
+          `let v = y + r - ${pad}u; let u = x + s - ${pad}u;
+          ${inside} { t += ${pixelOf(C, "c")} * ${weightAt}; }`,
+        )} }
+        b2[i] = t;`,
       ),
     },
     {
@@ -92,7 +101,13 @@ export function convCases(
       naive: naive(
         2,
         nx,
-        `${pixel} let c = i / ${H * W}u % ${C}u; let n = i / ${C * H * W}u; var t = 0.0; for (var o = 0u; o < ${O}u; o++) { ${taps(`let v = y + ${pad}u - r; let u = x + ${pad}u - s; ${inside} { t += b0[((n * ${O}u + o) * ${H}u + v) * ${W}u + u] * b1[((o * ${C}u + c) * ${R}u + r) * ${S}u + s]; }`)} } b2[i] = t;`,
+        `${pixel} let c = i / ${H * W}u % ${C}u; let n = i / ${C * H * W}u;
+        var t = 0.0;
+        for (var o = 0u; o < ${O}u; o++) { ${taps(
+          `let v = y + ${pad}u - r; let u = x + ${pad}u - s;
+          ${inside} { t += ${pixelOf(O, "o")} * ${weightAt}; }`,
+        )} }
+        b2[i] = t;`,
       ),
     },
     {
@@ -104,14 +119,20 @@ export function convCases(
       naive: naive(
         2,
         nw,
-        `
-          let s = i % ${S}u; let r = i / ${S}u % ${R}u; let c = i / ${R * S}u % ${C}u;
-          let o = i / ${C * R * S}u; var t = 0.0; for (var n = 0u; n < ${x[0]}u; n++) {
-          for (var y = 0u; y < ${H}u; y++) { for (var x = 0u; x < ${W}u; x++) {
-          let v = y + r - ${pad}u; let u = x + s - ${pad}u; ${inside} {
-          t += b0[((n * ${C}u + c) * ${H}u + v) * ${W}u + u] * b1[((n * ${O}u + o) * ${H}u + y) * ${W}u + x];
-          } } } } b2[i] = t;
-        `,
+        `let s = i % ${S}u; let r = i / ${S}u % ${R}u;
+        let c = i / ${R * S}u % ${C}u; let o = i / ${C * R * S}u;
+        var t = 0.0;
+        for (var n = 0u; n < ${x[0]}u; n++) {
+          for (var y = 0u; y < ${H}u; y++) {
+            for (var x = 0u; x < ${W}u; x++) {
+              let v = y + r - ${pad}u; let u = x + s - ${pad}u;
+              ${inside} {
+                t += ${pixelOf(C, "c")} * b1[((n * ${O}u + o) * ${H}u + y) * ${W}u + x];
+              }
+            }
+          }
+        }
+        b2[i] = t;`,
       ),
     },
   ];

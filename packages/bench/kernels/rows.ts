@@ -113,7 +113,11 @@ export const sumCase = (
   naive: naive(
     1,
     shape[1 - axis]!,
-    `var s = 0.0; for (var k = 0u; k < ${shape[axis]}u; k++) { s += b0[${axis === 0 ? `k * ${shape[1]}u + i` : `i * ${shape[1]}u + k`}]; } b1[i] = s;`,
+    `var s = 0.0;
+    for (var k = 0u; k < ${shape[axis]}u; k++) {
+      s += b0[${axis === 0 ? `k * ${shape[1]}u + i` : `i * ${shape[1]}u + k`}];
+    }
+    b1[i] = s;`,
   ),
 });
 
