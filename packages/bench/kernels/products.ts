@@ -47,25 +47,13 @@ export function matmulCase(
   };
 }
 
-/** A convolution and its two gradients. */
-export function convCases(
-  caps: DeviceCaps,
-  x: readonly [number, number, number, number],
-  w: readonly [number, number, number, number],
-): Case[] {
-  const pad = (w[2] - 1) / 2,
-    o = { stride: [1, 1], padding: [pad, pad], dilation: [1, 1], groups: 1 } as const,
-    out = convShape(x, w, o);
+type Shape = readonly [number, number, number, number];
+
+/** The three as loops over taps and channels, of a thread per element. */
+function naiveConv(x: Shape, w: Shape): Record<"output" | "input" | "weight", string> {
   const [, C, H, W] = x,
     [O, , R, S] = w,
-    nx = sizeOf(x),
-    nw = sizeOf(w),
-    no = sizeOf(out),
-    work = 2 * no * C * R * S,
-    label = `[${x.join()}] × [${w.join()}]`;
-  const input = view(x),
-    weight = view(w),
-    grad = view(out);
+    pad = (R - 1) / 2;
   const taps = (inner: string): string =>
     `for (var r = 0u; r < ${R}u; r++) { for (var s = 0u; s < ${S}u; s++) { ${inner} } }`;
   const pixel = `let x = i % ${W}u; let y = i / ${W}u % ${H}u;`,
@@ -73,53 +61,22 @@ export function convCases(
     weightAt = `b1[((o * ${C}u + c) * ${R}u + r) * ${S}u + s]`;
   const pixelOf = (channels: number, c: string): string =>
     `b0[((n * ${channels}u + ${c}) * ${H}u + v) * ${W}u + u]`;
-  return [
-    {
-      name: `conv2d ${label}`,
-      sizes: [nx, nw, no],
-      work,
-      unit: "GFLOP/s",
-      kernel: conv2dKernel({ ...o, input, weight }, caps),
-      naive: naive(
-        2,
-        no,
-        `${pixel} let o = i / ${H * W}u % ${O}u; let n = i / ${O * H * W}u;
+  return {
+    output: `${pixel} let o = i / ${H * W}u % ${O}u; let n = i / ${O * H * W}u;
         var t = 0.0;
         for (var c = 0u; c < ${C}u; c++) { ${taps(
           `let v = y + r - ${pad}u; let u = x + s - ${pad}u;
           ${inside} { t += ${pixelOf(C, "c")} * ${weightAt}; }`,
         )} }
         b2[i] = t;`,
-      ),
-    },
-    {
-      name: `conv2d backward input ${label}`,
-      sizes: [no, nw, nx],
-      work,
-      unit: "GFLOP/s",
-      kernel: conv2dBackwardInputKernel({ ...o, grad, weight, inputShape: x }, caps),
-      naive: naive(
-        2,
-        nx,
-        `${pixel} let c = i / ${H * W}u % ${C}u; let n = i / ${C * H * W}u;
+    input: `${pixel} let c = i / ${H * W}u % ${C}u; let n = i / ${C * H * W}u;
         var t = 0.0;
         for (var o = 0u; o < ${O}u; o++) { ${taps(
           `let v = y + ${pad}u - r; let u = x + ${pad}u - s;
           ${inside} { t += ${pixelOf(O, "o")} * ${weightAt}; }`,
         )} }
         b2[i] = t;`,
-      ),
-    },
-    {
-      name: `conv2d backward weight ${label}`,
-      sizes: [nx, no, nw],
-      work,
-      unit: "GFLOP/s",
-      kernel: conv2dBackwardWeightKernel({ ...o, input, grad, weightShape: w }, caps),
-      naive: naive(
-        2,
-        nw,
-        `let s = i % ${S}u; let r = i / ${S}u % ${R}u;
+    weight: `let s = i % ${S}u; let r = i / ${S}u % ${R}u;
         let c = i / ${R * S}u % ${C}u; let o = i / ${C * R * S}u;
         var t = 0.0;
         for (var n = 0u; n < ${x[0]}u; n++) {
@@ -133,7 +90,49 @@ export function convCases(
           }
         }
         b2[i] = t;`,
-      ),
+  };
+}
+
+/** A convolution and its two gradients. */
+export function convCases(caps: DeviceCaps, x: Shape, w: Shape): Case[] {
+  const pad = (w[2] - 1) / 2,
+    o = { stride: [1, 1], padding: [pad, pad], dilation: [1, 1], groups: 1 } as const,
+    out = convShape(x, w, o);
+  const [, C] = x,
+    [, , R, S] = w,
+    nx = sizeOf(x),
+    nw = sizeOf(w),
+    no = sizeOf(out),
+    work = 2 * no * C * R * S,
+    label = `[${x.join()}] × [${w.join()}]`;
+  const input = view(x),
+    weight = view(w),
+    grad = view(out);
+  const plain = naiveConv(x, w);
+  return [
+    {
+      name: `conv2d ${label}`,
+      sizes: [nx, nw, no],
+      work,
+      unit: "GFLOP/s",
+      kernel: conv2dKernel({ ...o, input, weight }, caps),
+      naive: naive(2, no, plain.output),
+    },
+    {
+      name: `conv2d backward input ${label}`,
+      sizes: [no, nw, nx],
+      work,
+      unit: "GFLOP/s",
+      kernel: conv2dBackwardInputKernel({ ...o, grad, weight, inputShape: x }, caps),
+      naive: naive(2, nx, plain.input),
+    },
+    {
+      name: `conv2d backward weight ${label}`,
+      sizes: [nx, no, nw],
+      work,
+      unit: "GFLOP/s",
+      kernel: conv2dBackwardWeightKernel({ ...o, input, grad, weightShape: w }, caps),
+      naive: naive(2, nw, plain.weight),
     },
   ];
 }
