@@ -93,6 +93,9 @@ function importBreaches(files: SourceTree, file: string, each: Import, path: str
   const layer = layerOf(file);
   const to = layerOf(path);
   const rule = LAYERS[layer];
+  const door = rule?.doors?.[to];
+  if (door !== undefined && file !== door)
+    return [`${file}: imports ${path}, which layer ${layer} reaches only through ${door}`];
   if (layer === ROOT || to === layer || rule === undefined || rule.imports.includes(to)) return [];
   if (path === WIRING && file.endsWith("index.ts")) return [];
   if (rule.types?.includes(to) !== true)

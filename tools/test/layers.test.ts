@@ -155,6 +155,17 @@ layers("only the door names the guarded packages, inside import()", () => {
   }
 });
 
+layers("the tensor layer reaches the runtime through one file", () => {
+  const runtime = { "runtime/flush.ts": "export const flush = 1;" };
+  const text = `export { flush } from "../runtime/flush.ts";`;
+  assert.equal(breaches({ ...runtime, "tensor/dispatch.ts": text }), []);
+  for (const other of [text, `import type { flush } from "../runtime/flush.ts"; flush;`])
+    assert.equal(breaches({ ...runtime, "tensor/run.ts": other }), [
+      "tensor/run.ts: imports runtime/flush.ts, which layer tensor reaches only through tensor/dispatch.ts",
+    ]);
+  assert.equal(breaches({ ...runtime, "autograd/backward.ts": text }).length, 1);
+});
+
 layers("needs nothing at run time, and nothing that browsers lack", () => {
   assert.equal(breaches({}, { "left-pad": "1" }), [
     "package.json: depends on left-pad, but the package has no runtime dependencies",

@@ -44,7 +44,7 @@ export {
 } from "./tensor/indexing.ts";
 export { bernoulli, randperm } from "./tensor/random.ts";
 export { einsum } from "./tensor/einsum.ts";
-export { dot, logSumExp, norm, outer, std, varMean } from "./tensor/statistics.ts";
+export { dot, logSumExp, norm, outer, std, varMean } from "./tensor/reductions.ts";
 export { autocast, enableGrad, isAutocastEnabled, isGradEnabled, noGrad } from "./autograd/mode.ts";
 export { grad, valueAndGrad, type GradOptions } from "./autograd/grad.ts";
 export { checkpoint } from "./autograd/checkpoint.ts";

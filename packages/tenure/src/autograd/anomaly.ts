@@ -11,8 +11,8 @@ import { captureSite, formatSite } from "../ownership/site.ts";
 import { isFiniteOp } from "../ops/comparison.ts";
 import type { AnyOp } from "../ops/op.ts";
 import { all } from "../ops/reduce.ts";
-import { readBytes } from "../runtime/execute.ts";
 import type { TensorHandle } from "../tensor/body.ts";
+import { readBytes } from "../tensor/dispatch.ts";
 import { observer, runOp } from "../tensor/run.ts";
 
 /**

@@ -4,7 +4,7 @@
  */
 import { AsyncScopeError } from "../base/errors.ts";
 import { checkFlag, checkFunction, checkOptions } from "../base/options.ts";
-import { requireHalf } from "../tensor/run.ts";
+import { requireHalf } from "../tensor/dispatch.ts";
 import { castMode, gradMode } from "../tensor/tape.ts";
 
 function withMode<T>(op: string, mode: { enabled: boolean }, enabled: boolean, fn: () => T): T {

@@ -8,8 +8,7 @@ import type { Layout } from "../base/layout.ts";
 import { formatShape } from "../base/shape.ts";
 import { Handle } from "../ownership/handle.ts";
 import { type LifetimeStatistics, tensorStatistics } from "../ownership/statistics.ts";
-import type { Operand } from "../runtime/record.ts";
-import type { Storage } from "../runtime/storage.ts";
+import type { Operand, Storage } from "./dispatch.ts";
 import type { Gradient } from "./tape.ts";
 
 export class TensorHandle extends Handle implements Operand {

@@ -7,8 +7,8 @@ import { formatShape, normalizeAxis } from "../base/shape.ts";
 import { checkSome } from "../ops/concat.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { live } from "./call.ts";
-import { checkIndex } from "./methods/indexing.ts";
-import { type SortedOf, concatenate } from "./methods/order.ts";
+import { checkIndex } from "./methods/gather.ts";
+import { type SortedOf, concatenate } from "./methods/rearrange.ts";
 import type { Tensor } from "./tensor.ts";
 
 /** Values with the positions they came from. */

@@ -1,20 +1,27 @@
 /**
- * The one door between tensors and the runtime: shapes are checked, outputs get virtual storages,
- * the op is recorded, and a node is put on the tape. Called by tensor.ts only. If anything is wrong
+ * Running an op on handles: shapes are checked, outputs get virtual storages, the op is recorded
+ * through dispatch.ts, and a node is put on the tape. Called by call.ts. If anything is wrong
  * it throws before anything was made. The handles it returns belong to the caller, unregistered.
  */
 import { type DType, dtypeBytes, isFloat } from "../base/dtype.ts";
-import { DTypeError, GradError, OutOfMemoryError, ShapeError } from "../base/errors.ts";
+import { GradError, ShapeError } from "../base/errors.ts";
 import { type Layout, contiguousLayout } from "../base/layout.ts";
-import { formatShape, sizeOf } from "../base/shape.ts";
+import { formatShape } from "../base/shape.ts";
 import { cast, copy } from "../ops/casting.ts";
 import type { AnyOp, Meta } from "../ops/op.ts";
 import { precisionOf } from "../ops/precision.ts";
-import { flush, keepWithinLimits, redirectReads, runtime } from "../runtime/execute.ts";
-import { type Operand, labels, record, recordUpload } from "../runtime/record.ts";
-import { Storage } from "../runtime/storage.ts";
-import type { Role } from "../graph/program.ts";
 import { TensorHandle } from "./body.ts";
+import {
+  type Operand,
+  Storage,
+  allocate,
+  keepWithinLimits,
+  labels,
+  opRecorded,
+  record,
+  recordUpload,
+  redirectReads,
+} from "./dispatch.ts";
 import { GradNode, Gradient, type Saved, castMode, gradMode } from "./tape.ts";
 
 const noWords: readonly number[] = [];
@@ -27,36 +34,6 @@ export const observer: {
   current:
     ((op: AnyOp, inputs: readonly TensorHandle[], outputs: readonly TensorHandle[]) => void) | null;
 } = { current: null };
-
-/**
- * A virtual storage for `meta`. @throws OutOfMemoryError, DTypeError when the device could never
- * hold it.
- */
-export function allocate(op: string, { shape, dtype }: Meta, role: Role): Storage {
-  const bytes = Math.max(4, Math.ceil((sizeOf(shape) * dtypeBytes(dtype)) / 4) * 4);
-  const { device } = runtime;
-  if (device !== null) {
-    if (bytes > device.info.maxTensorBytes)
-      throw new OutOfMemoryError(
-        op,
-        `expected a tensor of at most ${device.info.maxTensorBytes} bytes on ${device.info.name}, got ${formatShape(shape)} ${dtype} with ${bytes} bytes; split it along a dimension`,
-      );
-    if (dtype === "float16") requireHalf(op);
-  }
-  return new Storage(bytes, role);
-}
-
-/** @throws DTypeError when there is a device and it has no float16 */
-export function requireHalf(op: string): void {
-  const { device } = runtime;
-  if (device !== null && !device.caps.f16)
-    throw new DTypeError(
-      op,
-      "a device with shader-f16 for float16 tensors",
-      `${device.info.name} without it`,
-      'stay with float32, or choose another adapter with init({ device }); deviceInfo().features says "shader-f16" where it works',
-    );
-}
 
 function coversStorage({ layout, dtype, storage }: Operand): boolean {
   return (
@@ -176,7 +153,7 @@ function runKernel(
     if (target !== -1) inputs[target]!.setGradient(gradient);
   }
   observer.current?.(op, inputs, outputs);
-  if (runtime.flushEachOp && runtime.device !== null) flush();
+  opRecorded();
   return outputs;
 }
 

@@ -3,20 +3,9 @@
  * that a step has ended, and how to take back one that never ran. Called by nn, optim and autograd.
  */
 import type { Phase } from "../graph/program.ts";
-import { runtime } from "../runtime/execute.ts";
-import { labels, program } from "../runtime/record.ts";
+import { labels } from "./dispatch.ts";
 
-export { stepEnded } from "../runtime/execute.ts";
-
-/**
- * Takes back what the host counts while it records (steps of optimizers, random streams) if that is
- * discarded: because a scheduler's step failed, or was only traced. Nothing else is ever discarded,
- * so everywhere else this costs nothing.
- * @param remember called at once where it matters; returns what restores the state of now
- */
-export function whenDiscarded(remember: () => () => void): void {
-  if (runtime.executor !== null || runtime.tracing) program.undo.push(remember());
-}
+export { stepEnded, whenDiscarded } from "./dispatch.ts";
 
 /** The label ops get now. */
 export function currentLayer(): string {

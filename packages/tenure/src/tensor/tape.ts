@@ -8,7 +8,7 @@
 import type { DType } from "../base/dtype.ts";
 import type { Layout } from "../base/layout.ts";
 import type { AnyOp, Meta } from "../ops/op.ts";
-import type { Storage } from "../runtime/storage.ts";
+import type { Storage } from "./dispatch.ts";
 
 /** Whether ops record nodes now. Changed only through noGrad and enableGrad. */
 export const gradMode = { enabled: true };

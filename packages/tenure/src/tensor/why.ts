@@ -4,9 +4,8 @@
  */
 import { type Reason, liveHandles, reasonSources } from "../ownership/evidence.ts";
 import type { Handle } from "../ownership/handle.ts";
-import { pendingReads } from "../runtime/execute.ts";
-import type { Storage } from "../runtime/storage.ts";
 import { TensorHandle } from "./body.ts";
+import { type Storage, pendingReads } from "./dispatch.ts";
 import type { GradNode, Gradient, Saved } from "./tape.ts";
 import type { Tensor } from "./tensor.ts";
 

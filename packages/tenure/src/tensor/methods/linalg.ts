@@ -8,10 +8,10 @@ import { matmul } from "../../ops/matmul.ts";
 import { sumOfProducts } from "../../ops/sums.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { call, live } from "../call.ts";
-import { OrderMethods } from "./order.ts";
+import { RearrangeMethods } from "./rearrange.ts";
 
 /** Linear algebra. */
-export abstract class LinalgMethods extends OrderMethods {
+export abstract class LinalgMethods extends RearrangeMethods {
   /**
    * [..., M, K] × [..., K, N] → [..., M, N]; leading dimensions broadcast. A vector counts as one
    * row on the left, one column on the right, which then goes away.

@@ -14,13 +14,13 @@ import type { OpDef } from "../../ops/op.ts";
 import * as R from "../../ops/reduce.ts";
 import { logSoftmax, softmax } from "../../ops/softmax.ts";
 import { type Wrapping, call, live } from "../call.ts";
-import { ShapeMethods } from "./shape.ts";
+import { ViewMethods } from "./views.ts";
 
 /** One axis, several, or all of them. Negative ones count from the end. */
 export type Axes = number | readonly number[] | null;
 
 /** Reductions over axes. */
-export abstract class ReduceMethods extends ShapeMethods {
+export abstract class ReduceMethods extends ViewMethods {
   /** Sum over axes; bools count. */
   sum(axes?: Axes, keepDims = false): this {
     return reduce(R.sum, this, axes, keepDims);

@@ -9,7 +9,7 @@ import { runOp } from "../run.ts";
 import { InPlaceMethods } from "./inplace.ts";
 
 /** Views of the same elements. */
-export abstract class ShapeMethods extends InPlaceMethods {
+export abstract class ViewMethods extends InPlaceMethods {
   /** One dimension may be -1. Copies only when strides cannot express the shape. */
   reshape(...shape: readonly number[] | [readonly number[]]): this {
     return call(V.reshape, [this], { shape: dims(shape) });

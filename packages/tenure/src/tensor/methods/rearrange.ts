@@ -10,8 +10,8 @@ import { firstOf, orderOf } from "../../ops/sorting.ts";
 import { cumProd, cumSum } from "../../ops/scan.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { call, live } from "../call.ts";
-import { IndexMethods } from "./indexing.ts";
-import { dims } from "./shape.ts";
+import { GatherMethods } from "./gather.ts";
+import { dims } from "./views.ts";
 
 /** Values with the positions they came from. */
 export interface SortedOf<T> {
@@ -23,7 +23,7 @@ export interface SortedOf<T> {
 const joined = 7;
 
 /** Tensors one after the other along an axis, in the dtype that holds them all. */
-export function concatenate<T extends IndexMethods>(tensors: readonly T[], axis: number): T {
+export function concatenate<T extends GatherMethods>(tensors: readonly T[], axis: number): T {
   const dtype = tensors.map((t) => t.dtype).reduce(promote);
   return scoped(() => {
     let list = tensors.map((t) => t.to(dtype));
@@ -36,7 +36,7 @@ export function concatenate<T extends IndexMethods>(tensors: readonly T[], axis:
 }
 
 /** Elements in another order, or more than once. */
-export abstract class OrderMethods extends IndexMethods {
+export abstract class RearrangeMethods extends GatherMethods {
   /** Elements of an axis in order, and where they were. Stable; NaN counts as the largest value. */
   sort(axis = -1, descending = false): SortedOf<this> {
     return scoped(() => {

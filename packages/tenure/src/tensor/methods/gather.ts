@@ -11,7 +11,7 @@ import { type Wrapping, call, live } from "../call.ts";
 import { ReduceMethods } from "./reduce.ts";
 
 /** Elements by their positions. */
-export abstract class IndexMethods extends ReduceMethods {
+export abstract class GatherMethods extends ReduceMethods {
   /**
    * Rows of the first axis by int32 or uint32 indices of any shape; negative ones count from the
    * end, one out of range gives NaN.
