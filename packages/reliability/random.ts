@@ -35,4 +35,9 @@ export class Random {
   chance(p: number): boolean {
     return this.next() < p;
   }
+
+  /** A stream of its own, which this one decides. */
+  fork(): Random {
+    return new Random(Math.floor(this.next() * 2 ** 32));
+  }
 }
