@@ -1,13 +1,14 @@
 /**
- * Runs one batch of test files in one child process and judges it. When the process dies, hangs or
- * is stopped, the file at fault fails and the files behind it run in a new process. Called by
- * `tools/test.ts`. Owns the child and its process group until it has exited.
+ * Runs one batch of test files in one child process, watched by a clock. When the process dies,
+ * hangs or is stopped, the file at fault fails and the files behind it run in a new process. Called
+ * by `run.ts`. Owns the child and its process group until it has exited.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { type Report, REPORT_FD } from "./protocol.ts";
+import { type FileResult, Trial } from "./trial.ts";
 
 /** Files that share a process. */
 export interface Batch {
@@ -16,20 +17,11 @@ export interface Batch {
   readonly files: readonly string[];
   /** Node flags beyond the usual ones. */
   readonly flags: readonly string[];
+  /** Run only tests whose name contains one of these; all, when there are none. */
+  readonly names: readonly string[];
 }
 
-/** How one file ended. */
-export interface FileResult {
-  readonly file: string;
-  readonly passed: number;
-  readonly failed: number;
-  readonly skipped: number;
-  readonly ms: number;
-  readonly failures: readonly string[];
-  /** What the process printed while this file ran, as far as the pipes tell. */
-  readonly output: string;
-}
-
+/** How long a process may take. */
 export interface BatchLimits {
   /** A process that reports nothing for so long is killed. */
   readonly silenceMs: number;
@@ -57,186 +49,87 @@ export async function runBatch(
     left = left.slice(await runProcess({ ...batch, files: left }, limits, onResult));
 }
 
-/** What is known of the file that is running. */
-interface Open {
-  file: string;
-  doing: string;
-  passes: number;
-  failures: string[];
-  failed: number;
-  output: string;
-  started: number;
-}
-
 /** One process. Returns how many files of the batch are finished, at least one. */
 async function runProcess(
   batch: Batch,
   limits: BatchLimits,
   onResult: (result: FileResult) => void,
 ): Promise<number> {
-  const begun = Date.now();
-  const args = [
-    "--import",
-    TSX,
-    "--conditions=tenure:source",
-    ...batch.flags,
-    CHILD,
-    batch.root,
-    ...batch.files,
-  ];
-  const child = spawn(process.execPath, args, {
-    cwd: batch.root,
-    stdio: ["ignore", "pipe", "pipe", "pipe"],
-    detached: true,
-  });
+  const trial = new Trial(batch.files[0] ?? "", Date.now(), onResult);
+  const child = start(batch);
   running.add(child);
-
-  let finished = 0;
-  let open = newOpen(batch.files[0] ?? "", begun);
-  let ended = false;
-  let verdict = "";
-  // The last finished file is kept back until the process has exited: what happens at exit is its
-  // fault.
-  let heldBack: FileResult | undefined;
-  const release = (): void => {
-    if (heldBack !== undefined) onResult(heldBack);
-    heldBack = undefined;
-  };
-
-  let watchdog: NodeJS.Timeout | undefined;
-  const expectNews = (ms: number, text: () => string): void => {
-    clearTimeout(watchdog);
-    watchdog = setTimeout(() => {
-      verdict = text();
-      kill(child);
-    }, ms);
-  };
+  const silence = limits.silenceMs / 1000;
+  const exit = limits.exitMs / 1000;
+  const watchdog = new Watchdog((text) => {
+    trial.verdict = text;
+    kill(child);
+  });
   const expectReport = (): void => {
-    expectNews(
-      limits.silenceMs,
-      () =>
-        `hung: no news for ${limits.silenceMs / 1000} s during "${open.doing}"; the process was killed`,
-    );
+    const hung = (): string =>
+      `hung: no news for ${silence} s during "${trial.doing}"; the process was killed`;
+    watchdog.expectNews(limits.silenceMs, hung);
   };
-
-  const take = (message: Report): void => {
-    if (!ended) expectReport();
-    switch (message.kind) {
-      case "file":
-        release();
-        open = newOpen(message.file, Date.now());
-        break;
-      case "start":
-        open.doing = message.name;
-        break;
-      case "pass":
-        open.passes++;
-        break;
-      case "failure":
-        open.failures.push(message.text);
-        open.failed += message.count;
-        break;
-      case "done":
-        finished++;
-        heldBack = {
-          file: message.file,
-          passed: message.passed,
-          failed: open.failed,
-          skipped: message.skipped,
-          ms: message.ms,
-          failures: open.failures,
-          output: open.output,
-        };
-        open = newOpen(message.file, Date.now());
-        open.doing = "after the last test";
-        break;
-      case "stalled":
-        verdict = `never settled: nothing is left to wait for, but "${message.doing === "loading" ? open.doing : message.doing}" has not ended`;
-        break;
-      case "end":
-        ended = true;
-        expectNews(
-          limits.exitMs,
-          () =>
-            `the process did not exit by itself within ${limits.exitMs / 1000} s after its last test`,
-        );
-        break;
-      case "held":
-        open.failures.push(
-          `still holding the process after the last test: ${message.resources.join(", ")}`,
-        );
-        break;
-    }
-  };
+  const late = (): string =>
+    `the process did not exit by itself within ${exit} s after its last test`;
 
   expectReport();
   const lines = createInterface({ input: child.stdio[REPORT_FD] as Readable });
   lines.on("line", (line) => {
-    take(JSON.parse(line) as Report);
+    const message = JSON.parse(line) as Report;
+    if (!trial.ended) expectReport();
+    trial.take(message);
+    if (message.kind === "end") watchdog.expectNews(limits.exitMs, late);
   });
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding("utf8").on("data", (text: string) => {
-      open.output += text;
+      trial.hear(text);
     });
   const linesClosed = new Promise((resolve) => lines.once("close", resolve));
-  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>(
-    (resolve, reject) => {
-      child.once("error", reject);
-      child.once("close", (...status) => {
-        resolve(status);
-      });
-    },
-  );
+  const [code, signal] = await closed(child);
   await linesClosed;
-  clearTimeout(watchdog);
+  watchdog.stop();
   running.delete(child);
+  return trial.close(code, signal);
+}
 
-  const status = signal === null ? `exit code ${code}` : `signal ${signal}`;
-  if (!ended) {
-    // A process that dies between two files is the fault of the file before; with none before, of
-    // the first one.
-    const text =
-      verdict === "" ? `the process ended with ${status} during "${open.doing}"` : verdict;
-    if (heldBack !== undefined && open.file === heldBack.file) {
-      onResult(withFailure(heldBack, text, open));
-      return finished;
-    }
-    release();
-    onResult({
-      file: open.file,
-      passed: open.passes,
-      failed: open.failed + 1,
-      skipped: 0,
-      ms: Date.now() - open.started,
-      failures: [...open.failures, text],
-      output: open.output,
+function start({ root, files, flags, names }: Batch): ChildProcess {
+  const args = ["--import", TSX, "--conditions=tenure:source", ...flags];
+  return spawn(process.execPath, [...args, CHILD, root, JSON.stringify(names), ...files], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
+    detached: true,
+  });
+}
+
+function closed(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (...status) => {
+      resolve(status);
     });
-    return finished + 1;
+  });
+}
+
+/** Calls when nothing was heard for too long. */
+class Watchdog {
+  #timer: NodeJS.Timeout | undefined;
+  readonly #bark: (text: string) => void;
+
+  constructor(bark: (text: string) => void) {
+    this.#bark = bark;
   }
-  const atExit =
-    verdict !== ""
-      ? verdict
-      : code !== 0
-        ? `all tests reported, then the process ended with ${status}`
-        : "";
-  if (heldBack !== undefined)
-    onResult(atExit !== "" || open.failed > 0 ? withFailure(heldBack, atExit, open) : heldBack);
-  return finished;
-}
 
-/** Adds what went wrong after a file was done. */
-function withFailure(result: FileResult, text: string, after: Open): FileResult {
-  const failures = [...result.failures, ...after.failures, ...(text === "" ? [] : [text])];
-  return {
-    ...result,
-    failed: result.failed + after.failed + (text === "" ? 0 : 1),
-    failures,
-    output: result.output + after.output,
-  };
-}
+  /** Waits anew; `text` says what was waited for in vain. */
+  expectNews(ms: number, text: () => string): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#bark(text());
+    }, ms);
+  }
 
-function newOpen(file: string, started: number): Open {
-  return { file, doing: "loading", passes: 0, failures: [], failed: 0, output: "", started };
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
 }
 
 /** Kills the child and what it started. */

@@ -1,5 +1,6 @@
 /**
- * The process that runs a batch of test files, one after the other: `child.ts <root> <file>…`.
+ * The process that runs a batch of test files, one after the other: `child.ts <root> <names> <file>…`,
+ * where `<names>` is a JSON list of parts of names, empty for all tests.
  * Started by `batch.ts`, which owns it and reads its reports. It never calls `process.exit()` after
  * the last file: that the process ends by itself is part of what is tested.
  *
@@ -12,6 +13,7 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { pathToFileURL } from "node:url";
 import { describe, report } from "./protocol.ts";
+import type { Registered } from "./uvu.ts";
 
 /**
  * What uvu queues for each `run()`: returns its errors as text (or true), and how many tests
@@ -34,7 +36,7 @@ const shared = globalThis as typeof globalThis & {
 /** How long a process may live after its last file before it says what holds it. */
 const GRACE_MS = 2_000;
 
-const [root = "", ...files] = process.argv.slice(2);
+const [root = "", names = "[]", ...files] = process.argv.slice(2);
 let current = "";
 let doing = "loading";
 let ended = false;
@@ -60,7 +62,8 @@ void main().catch((error: unknown) => {
 });
 
 async function main(): Promise<void> {
-  const { beginFile } = await import("./uvu.ts");
+  const { beginFile, wantNames } = await import("./uvu.ts");
+  wantNames(JSON.parse(names) as string[]);
   for (const [index, file] of files.entries()) await runFile(file, index, beginFile);
   ended = true;
   report({ kind: "end" });
@@ -69,11 +72,7 @@ async function main(): Promise<void> {
   }, GRACE_MS).unref();
 }
 
-async function runFile(
-  file: string,
-  index: number,
-  beginFile: typeof import("./uvu.ts").beginFile,
-): Promise<void> {
+async function runFile(file: string, index: number, beginFile: () => Registered): Promise<void> {
   const started = performance.now();
   const queue: SuiteRun[] = [];
   current = file;
@@ -83,41 +82,61 @@ async function runFile(
   (shared.UVU_QUEUE ??= [])[index] = queue;
   shared.UVU_INDEX = index;
 
-  let loaded = false;
+  const loaded = await load(file);
+  const waiting = [...found.waiting.values()];
+  const neverRun = waiting.reduce((sum, { tests }) => sum + tests, 0);
+  if (loaded) judgeRegistered(found);
+  const { passed, total, skipped } = await runSuites(queue);
+  for (const text of found.hookFailures) fail(text);
+  if (found.only > 0) fail(`.only hides ${found.tests - found.only} tests; remove it`);
+  else if (total + neverRun !== found.tests)
+    fail(`${found.tests} tests were registered, ${total + neverRun} reported`);
+  await runFileHooks(file);
+  report({
+    kind: "done",
+    file,
+    passed,
+    skipped: Math.max(skipped, found.skipped),
+    unnamed: found.unnamed,
+    ms: performance.now() - started,
+  });
+}
+
+async function load(file: string): Promise<boolean> {
   try {
     await import(pathToFileURL(join(root, file)).href);
-    loaded = true;
+    return true;
   } catch (error) {
     fail(`failed to load: ${describe(error)}`);
+    return false;
   }
-  const neverRun = [...found.waiting.values()];
-  if (loaded) {
-    for (const { name, tests } of neverRun)
-      fail(`${name}: ${tests} registered, but run() was never called`, tests);
-    if (found.tests === 0) fail("registers no test");
-  }
+}
 
-  let passed = 0;
-  let total = 0;
-  let skipped = 0;
+/** Fails for tests that nobody will run, and where there are none. */
+function judgeRegistered({ waiting, tests: all, unnamed }: Registered): void {
+  for (const { name, tests } of waiting.values())
+    fail(`${name}: ${tests} registered, but run() was never called`, tests);
+  if (all + unnamed === 0) fail("registers no test");
+}
+
+async function runSuites(queue: readonly SuiteRun[]) {
+  const sums = { passed: 0, total: 0, skipped: 0 };
   for (const run of queue) {
     try {
       const [errors, ok, left, all] = await run();
-      passed += ok;
-      total += all;
-      skipped += left;
+      sums.passed += ok;
+      sums.total += all;
+      sums.skipped += left;
       if (errors !== true) fail(errors, Math.max(1, all - ok));
       else if (ok < all) fail(`${all - ok} of ${all} tests of a suite did not report`, all - ok);
     } catch (error) {
       fail(`a suite ended with ${describe(error)}`);
     }
   }
-  for (const text of found.hookFailures) fail(text);
-  const reported = total + neverRun.reduce((sum, { tests }) => sum + tests, 0);
-  if (found.only > 0) fail(`.only hides ${found.tests - found.only} tests; remove it`);
-  else if (reported !== found.tests)
-    fail(`${found.tests} tests were registered, ${reported} reported`);
+  return sums;
+}
 
+async function runFileHooks(file: string): Promise<void> {
   doing = "checks after the file";
   report({ kind: "start", name: doing });
   for (const hook of shared.__tenureTestHooks ?? []) {
@@ -127,13 +146,6 @@ async function runFile(
       fail(`a check after the file ended with ${describe(error)}`);
     }
   }
-  report({
-    kind: "done",
-    file,
-    passed,
-    skipped: Math.max(skipped, found.skipped),
-    ms: performance.now() - started,
-  });
 }
 
 function fail(text: string, count = 1): void {
@@ -156,6 +168,7 @@ function quietUvu(): void {
 /** Lets every `import … from "uvu"` but that of the stand-in itself reach the stand-in. */
 function redirectUvu(): void {
   const standIn = JSON.stringify(new URL("./uvu.ts", import.meta.url).href);
-  const hooks = `export const resolve = (name, context, next) => next(name === "uvu" && context.parentURL !== ${standIn} ? ${standIn} : name, context);`;
+  const hooks = `export const resolve = (name, context, next) =>
+    next(name === "uvu" && context.parentURL !== ${standIn} ? ${standIn} : name, context);`;
   register(`data:text/javascript,${encodeURIComponent(hooks)}`);
 }

@@ -1,12 +1,14 @@
 /**
  * What a test process tells the runner: one JSON object per line on file descriptor 3, written
  * synchronously, so that everything said before a crash or `process.exit()` arrives. `child.ts` and
- * `uvu.ts` write, `batch.ts` reads. Owns nothing.
+ * `uvu.ts` write, `batch.ts` reads, `trial.ts` judges. Owns nothing.
  */
 import { writeSync } from "node:fs";
 
+/** The file descriptor that reports are written to. */
 export const REPORT_FD = 3;
 
+/** One thing that a test process tells. */
 export type Report =
   /** The file is about to be loaded. */
   | { kind: "file"; file: string }
@@ -20,7 +22,15 @@ export type Report =
    * All suites of the file reported, and so did the hooks. `failed` is the sum of all failures said
    * before.
    */
-  | { kind: "done"; file: string; passed: number; skipped: number; ms: number }
+  | {
+      kind: "done";
+      file: string;
+      passed: number;
+      skipped: number;
+      /** Tests that were left out because of their names. */
+      unnamed: number;
+      ms: number;
+    }
   /** The event loop ran dry although a test has not settled. The process exits now. */
   | { kind: "stalled"; file: string; doing: string }
   /** All files of this process are done; it must now exit by itself. */

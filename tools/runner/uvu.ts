@@ -15,6 +15,8 @@ export interface Registered {
   /** How many of them came through `.only`, and through `.skip`. */
   only: number;
   skipped: number;
+  /** Tests left out because no wanted name is part of theirs. They are in no other count. */
+  unnamed: number;
   /** Suites with tests for which `run()` was not called, by name. */
   waiting: Map<object, { name: string; tests: number; drain: () => void }>;
   /** Failures of `before`, `after` and of their `each` forms, which uvu does not always report. */
@@ -22,6 +24,12 @@ export interface Registered {
 }
 
 let registered: Registered = fresh();
+let wanted: readonly string[] = [];
+
+/** From now on registers only tests whose name contains one of these; all, when there are none. */
+export function wantNames(names: readonly string[]): void {
+  wanted = names.map((name) => name.toLowerCase());
+}
 
 /**
  * Forgets the previous file. Tests that it never ran are thrown away, so that they cannot appear
@@ -33,76 +41,51 @@ export function beginFile(): Registered {
   return registered;
 }
 
+/** uvu's `suite`, counted. */
 export function suite<T = Context>(title = "", context?: T): Test<T> {
   return counted(context === undefined ? uvuSuite<T>(title) : uvuSuite<T>(title, context), title);
 }
 
+/** uvu's `test`, counted. */
 export const test: Test = counted(uvuTest, "");
 
 export { exec } from "uvu";
 
 function fresh(): Registered {
-  return { tests: 0, only: 0, skipped: 0, waiting: new Map(), hookFailures: [] };
+  return { tests: 0, only: 0, skipped: 0, unnamed: 0, waiting: new Map(), hookFailures: [] };
 }
 
 /** Wraps one suite of uvu. */
 function counted<T>(inner: Test<T>, title: string): Test<T> {
   const label = (name: string): string => (title === "" ? name : `${title} › ${name}`);
-  const note = (kind: "tests" | "only"): void => {
-    registered.tests++;
-    if (kind === "only") registered.only++;
-    const before = registered.waiting.get(inner)?.tests ?? 0;
-    registered.waiting.set(inner, {
-      name: title === "" ? "test" : title,
-      tests: before + 1,
-      drain: () => {
-        inner.run();
-      },
-    });
+  const add = (name: string, handler: Callback<T>, kind: "all" | "only"): void => {
+    if (!isWanted(label(name))) {
+      registered.unnamed++;
+      return;
+    }
+    noteTest(inner, title, kind);
+    const watched = watchTest(label(name), handler);
+    if (kind === "only") inner.only(name, watched);
+    else inner(name, watched);
   };
-  const watched =
-    (name: string, handler: Callback<T>): Callback<T> =>
-    async (state) => {
-      report({ kind: "start", name: label(name) });
-      try {
-        await handler(state);
-      } catch (error) {
-        // uvu reads `stack` of whatever was thrown and gives up when there is none.
-        throw error instanceof Error && typeof error.stack === "string"
-          ? error
-          : new Error(describe(error), { cause: error });
-      }
-      report({ kind: "pass" });
-    };
   const hook =
-    (name: string, add: (callback: Callback<T>) => void) =>
+    (name: string, register: (callback: Callback<T>) => void) =>
     (handler: Callback<T>): void => {
-      add(async (state) => {
-        report({ kind: "start", name: label(name) });
-        try {
-          await handler(state);
-        } catch (error) {
-          registered.hookFailures.push(`${label(name)}: ${describe(error)}`);
-          throw error;
-        }
-      });
+      register(watchHook(label(name), handler));
     };
-
-  const wrapped = (name: string, handler: Callback<T>): void => {
-    note("tests");
-    inner(name, watched(name, handler));
-  };
-  const only = (name: string, handler: Callback<T>): void => {
-    note("only");
-    inner.only(name, watched(name, handler));
-  };
-  const skip = (): void => {
+  const skip = (name?: string): void => {
+    if (name !== undefined && !isWanted(label(name))) {
+      registered.unnamed++;
+      return;
+    }
     registered.skipped++;
     inner.skip();
   };
   const run = (): void => {
+    // A suite of which nothing is wanted is not set up either.
+    const empty = wanted.length > 0 && !registered.waiting.has(inner);
     registered.waiting.delete(inner);
-    inner.run();
+    if (!empty) inner.run();
   };
   const before = Object.assign(hook("before", inner.before), {
     each: hook("before.each", (callback) => {
@@ -114,5 +97,59 @@ function counted<T>(inner: Test<T>, title: string): Test<T> {
       inner.after.each(callback);
     }),
   });
-  return Object.assign(wrapped, { only, skip, run, before, after });
+  const all = (name: string, handler: Callback<T>): void => {
+    add(name, handler, "all");
+  };
+  const only = (name: string, handler: Callback<T>): void => {
+    add(name, handler, "only");
+  };
+  return Object.assign(all, { only, skip, run, before, after });
+}
+
+function isWanted(label: string): boolean {
+  const name = label.toLowerCase();
+  return wanted.length === 0 || wanted.some((part) => name.includes(part));
+}
+
+/** Counts a test that is given to a suite. */
+function noteTest<T>(inner: Test<T>, title: string, kind: "all" | "only"): void {
+  registered.tests++;
+  if (kind === "only") registered.only++;
+  const before = registered.waiting.get(inner)?.tests ?? 0;
+  registered.waiting.set(inner, {
+    name: title === "" ? "test" : title,
+    tests: before + 1,
+    drain: () => {
+      inner.run();
+    },
+  });
+}
+
+/** A test that says when it starts and when it passes. */
+function watchTest<T>(label: string, handler: Callback<T>): Callback<T> {
+  return async (state) => {
+    report({ kind: "start", name: label });
+    try {
+      await handler(state);
+    } catch (error) {
+      // uvu reads `stack` of whatever was thrown and gives up when there is none.
+      throw error instanceof Error && typeof error.stack === "string"
+        ? error
+        : new Error(describe(error), { cause: error });
+    }
+    report({ kind: "pass" });
+  };
+}
+
+/** A hook that says when it starts, and whose failure is kept. */
+function watchHook<T>(label: string, handler: Callback<T>): Callback<T> {
+  return async (state) => {
+    report({ kind: "start", name: label });
+    try {
+      await handler(state);
+    } catch (error) {
+      registered.hookFailures.push(`${label}: ${describe(error)}`);
+      throw error;
+    }
+  };
 }

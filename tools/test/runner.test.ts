@@ -49,6 +49,7 @@ fixtures.before(async (context) => {
 
 const expected: Record<string, { passed: number; failed: number; says?: RegExp }> = {
   passing: { passed: 3, failed: 0 },
+  named: { passed: 4, failed: 0 },
   flags: { passed: 1, failed: 0 },
   failing: {
     passed: 1,
@@ -112,6 +113,12 @@ fixtures("files of one process neither hide nor touch each other", ({ all }) => 
   assert.match(about(all, "mixed/d-passes.test.ts"), /^✓ .* 2 passed {2}\d/);
 });
 
+fixtures("the slowest files are listed, before the tally", ({ all }) => {
+  const at = all.lines.findIndex((line) => /^slowest files, of \d+ s in all:$/.test(line));
+  assert.match(all.lines[at + 1] ?? "", /^ +1\d\.\d s {2}hangs\/hangs\.test\.ts$/);
+  assert.ok(at < all.lines.length - 2);
+});
+
 fixtures("the sums are right and the run fails", ({ all }) => {
   const cases = Object.values(expected);
   const passed = cases.reduce((sum, each) => sum + each.passed, 3);
@@ -130,11 +137,39 @@ command("passes, with the tally alone on the last line", async () => {
   assert.is(run.code, 0);
 });
 
-command("fails when no file matches", async () => {
-  const run = await runner("--root", FIXTURES, "no-such-name");
-  assert.match(run.lines[0] ?? "", /no test file matches no-such-name; \d+ files have other names/);
-  assert.is(run.lines.at(-1), "0 passed, 0 failed");
-  assert.is(run.code, 1);
+command("runs tests by name, counts only those, and sets up no other suite", async () => {
+  const run = await runner("--root", FIXTURES, "named/", "of the second");
+  assert.match(about(run, "named/named.test.ts"), /^✓ .* 1 passed {2}\d/);
+  const text = run.lines.join("\n");
+  assert.match(text, /set up the second/);
+  assert.not.match(text, /set up the first/);
+  assert.match(text, /\n1 files, 3 tests have other names\n/);
+  assert.is(run.lines.at(-1), "1 passed, 0 failed");
+  assert.is(run.code, 0);
+});
+
+command("a name may be that of a suite, and made when the file is loaded", async () => {
+  const suite = await runner("--root", FIXTURES, "named/", "--name", "FIRST ›");
+  assert.is(suite.lines.at(-1), "2 passed, 0 failed");
+  const made = await runner("--root", FIXTURES, "--name", "number 2", "named/");
+  assert.is(made.lines.at(-1), "1 passed, 0 failed");
+});
+
+command("files of which no test is wanted are not mentioned", async () => {
+  const run = await runner("--root", FIXTURES, "named/", "passing/", "of the second");
+  assert.not.ok(run.lines.some((line) => line.includes("passing.test.ts")));
+  assert.is(run.lines.at(-1), "1 passed, 0 failed");
+});
+
+command("fails when no file and no name matches", async () => {
+  const path = await runner("--root", FIXTURES, "no/such-path");
+  assert.is(path.lines[0], "no test file has such a path");
+  assert.is(path.lines.at(-1), "0 passed, 0 failed");
+  assert.is(path.code, 1);
+  const name = await runner("--root", FIXTURES, "passing/", "no such name");
+  assert.match(name.lines[0] ?? "", /no test is called no such name/);
+  assert.is(name.lines.at(-1), "0 passed, 0 failed");
+  assert.is(name.code, 1);
 });
 
 command("refuses unknown options", async () => {
