@@ -4,7 +4,8 @@
  * are ever resolved. Used by `scope-context.ts` alone.
  */
 import ts from "typescript";
-import type { CallLike, FunctionWithBody, Oracle } from "./oracle.ts";
+import type { Oracle } from "./oracle.ts";
+import type { CallLike, FunctionWithBody } from "./syntax.ts";
 
 interface FileIndex {
   calls: Map<string, CallLike[]>;
@@ -161,13 +162,10 @@ function addOverridden(
   if (depth > 6) return;
   for (const clause of holder.heritageClauses ?? []) {
     for (const base of clause.types) {
-      const type = oracle.checker.getTypeAtLocation(base);
-      for (const declaration of type.getProperty(name)?.declarations ?? [])
-        targets.add(declaration);
-      const parent = type.symbol?.declarations?.find(
-        (d) => ts.isClassLike(d) || ts.isInterfaceDeclaration(d),
-      ) as ts.ClassLikeDeclaration | undefined;
-      if (parent && parent !== holder) addOverridden(oracle, parent, name, targets, depth + 1);
+      const { members, holder: parent } = oracle.inherited(base, name);
+      for (const declaration of members) targets.add(declaration);
+      const isClass = parent && (ts.isClassLike(parent) || ts.isInterfaceDeclaration(parent));
+      if (isClass && parent !== holder) addOverridden(oracle, parent, name, targets, depth + 1);
     }
   }
 }

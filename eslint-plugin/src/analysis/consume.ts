@@ -7,7 +7,8 @@ import ts from "typescript";
 import { callsDisposeSymbol, isDisposer } from "./disposes.ts";
 import { fateOf, type Fate } from "./fate.ts";
 import { callFreshness, keptBy, readIsFresh, returnedArgument } from "./is-fresh.ts";
-import { hasBody, unwrap, type CallLike, type Owned } from "./oracle.ts";
+import type { Owned } from "./oracle.ts";
+import { hasBody, unwrap, type CallLike } from "./syntax.ts";
 import type { Session } from "./session.ts";
 import { storesAlias } from "./takes.ts";
 

@@ -5,13 +5,14 @@
  * does not know.
  */
 import ts from "typescript";
+import type { Checker } from "./checker.ts";
 
 type Signature = ts.FunctionDeclaration | ts.MethodDeclaration | ts.MethodSignature;
-const known = new WeakMap<ts.TypeChecker, WeakMap<ts.Symbol, ts.Type | null>>();
+const known = new WeakMap<Checker, WeakMap<ts.Symbol, ts.Type | null>>();
 
 /** The type of a call's result by its callee's declaration; null when that does not settle it. */
 export function declaredResult(
-  checker: ts.TypeChecker,
+  checker: Checker,
   call: ts.CallExpression | ts.NewExpression,
   callee: ts.Symbol,
 ): ts.Type | null {
@@ -27,13 +28,13 @@ export function declaredResult(
   return found;
 }
 
-function instanceOf(checker: ts.TypeChecker, callee: ts.Symbol): ts.Type | null {
+function instanceOf(checker: Checker, callee: ts.Symbol): ts.Type | null {
   const [only] = callee.declarations ?? [];
   return only &&
     callee.declarations?.length === 1 &&
     ts.isClassDeclaration(only) &&
     only.typeParameters === undefined
-    ? checker.getDeclaredTypeOfSymbol(callee)
+    ? checker.instanceOf(callee)
     : null;
 }
 
@@ -63,7 +64,7 @@ const plain =
  * when only the flow tells, as for unions.
  */
 export function declaredVariable(
-  checker: ts.TypeChecker,
+  checker: Checker,
   declaration: ts.Declaration,
   ofCall: (call: ts.CallExpression | ts.NewExpression) => ts.Type | null,
 ): ts.Type | null {
@@ -79,7 +80,7 @@ export function declaredVariable(
     return null;
   if (!ts.isIdentifier(declaration.name)) return null;
   const { type, initializer } = declaration;
-  if (type) return settled(checker.getTypeFromTypeNode(type));
+  if (type) return settled(checker.annotated(type));
   if (!initializer || !ts.isVariableDeclaration(declaration)) return null;
   let value = initializer;
   while (ts.isParenthesizedExpression(value) || ts.isNonNullExpression(value))
@@ -100,7 +101,7 @@ const settled = (type: ts.Type): ts.Type | null =>
     ? null
     : type;
 
-function resultOf(checker: ts.TypeChecker, callee: ts.Symbol): ts.Type | null {
+function resultOf(checker: Checker, callee: ts.Symbol): ts.Type | null {
   const { declarations = [] } = callee;
   const types: ts.Type[] = [];
   for (const declaration of declarations) {
@@ -123,7 +124,7 @@ const isSignature = (node: ts.Node): node is Signature =>
 const isImplementation = (node: Signature, all: readonly ts.Declaration[]): boolean =>
   all.length > 1 && !ts.isMethodSignature(node) && node.body !== undefined;
 
-function resultOfOne(checker: ts.TypeChecker, declaration: Signature): ts.Type | null {
+function resultOfOne(checker: Checker, declaration: Signature): ts.Type | null {
   const { type } = declaration;
   if (!type) return null;
   if (type.kind === ts.SyntaxKind.ThisType) return null;
@@ -137,13 +138,13 @@ function resultOfOne(checker: ts.TypeChecker, declaration: Signature): ts.Type |
     // `<T extends Tensor>(x: T): T` gives a tensor of some kind
     const { constraint } = parameter;
     if (!constraint || mentionsParameter(constraint, declaration)) return null;
-    const bound = checker.getTypeFromTypeNode(constraint);
+    const bound = checker.annotated(constraint);
     return bound.isClassOrInterface() ||
       (bound as Partial<ts.TypeReference>).target?.isClassOrInterface() === true
       ? bound
       : null;
   }
-  return mentionsParameter(type, declaration) ? null : checker.getTypeFromTypeNode(type);
+  return mentionsParameter(type, declaration) ? null : checker.annotated(type);
 }
 
 /** Whether a type depends on a type parameter of its function or class, or on `this`. */

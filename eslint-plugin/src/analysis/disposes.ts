@@ -5,7 +5,8 @@
  */
 import ts from "typescript";
 import type { Fate } from "./fate.ts";
-import type { CallLike, Owned } from "./oracle.ts";
+import type { Owned } from "./oracle.ts";
+import type { CallLike } from "./syntax.ts";
 import type { Session } from "./session.ts";
 
 /** Whether a method name frees the receiver. */

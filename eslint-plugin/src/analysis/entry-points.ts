@@ -23,22 +23,24 @@ function collect(oracle: Oracle): ReadonlySet<ts.Node> {
   for (const folder of folders) {
     for (const entry of entriesOf(folder)) {
       const file = oracle.program.getSourceFile(entry);
-      const symbol =
-        file && !file.isDeclarationFile ? oracle.checker.getSymbolAtLocation(file) : undefined;
-      if (symbol) exportsOf(oracle, symbol, declarations, 0);
+      if (file && !file.isDeclarationFile)
+        addExports(oracle, oracle.exportsOf(file), declarations, 0);
     }
   }
   return declarations;
 }
 
-/** Everything a module exports, through `export * as name` too. */
-function exportsOf(oracle: Oracle, module: ts.Symbol, into: Set<ts.Node>, depth: number): void {
-  for (const exported of oracle.checker.getExportsOfModule(module)) {
-    const symbol =
-      exported.flags & ts.SymbolFlags.Alias ? oracle.checker.getAliasedSymbol(exported) : exported;
-    if (symbol.flags & ts.SymbolFlags.ValueModule) {
-      if (depth < 2) exportsOf(oracle, symbol, into, depth + 1);
-    } else for (const declaration of symbol.declarations ?? []) into.add(declaration);
+/** Adds what a module exports, through `export * as name` too. */
+function addExports(
+  oracle: Oracle,
+  symbols: readonly ts.Symbol[],
+  into: Set<ts.Node>,
+  depth: number,
+): void {
+  for (const symbol of symbols) {
+    if (!(symbol.flags & ts.SymbolFlags.ValueModule))
+      for (const declaration of symbol.declarations ?? []) into.add(declaration);
+    else if (depth < 2) addExports(oracle, oracle.membersOf(symbol), into, depth + 1);
   }
 }
 

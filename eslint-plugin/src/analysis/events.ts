@@ -9,7 +9,7 @@ import { Cells, type Cell } from "./cells.ts";
 import { callsDisposeSymbol, disposesArguments, isDisposer } from "./disposes.ts";
 import { fateOf, returnsOf, type Fate } from "./fate.ts";
 import { elementFreshness, keptBy } from "./is-fresh.ts";
-import { hasBody, unwrap, type CallLike } from "./oracle.ts";
+import { hasBody, unwrap, type CallLike } from "./syntax.ts";
 import { referencesTo } from "./references.ts";
 import type { Freshness, Session } from "./session.ts";
 import { handedTo, storesAlias } from "./takes.ts";

@@ -5,7 +5,7 @@
  * the dataflow.
  */
 import ts from "typescript";
-import type { CallLike } from "./oracle.ts";
+import type { CallLike } from "./syntax.ts";
 
 export interface Fate {
   kind:

@@ -7,14 +7,8 @@ import ts from "typescript";
 import { isDisposer } from "./disposes.ts";
 import { enclosingFunction, fateOf, returnsOf } from "./fate.ts";
 import { nameGates } from "./names.ts";
-import {
-  hasBody,
-  unwrap,
-  type Callee,
-  type CallLike,
-  type FunctionWithBody,
-  type Owned,
-} from "./oracle.ts";
+import type { Callee, Owned } from "./oracle.ts";
+import { hasBody, unwrap, type CallLike, type FunctionWithBody } from "./syntax.ts";
 import { referencesTo } from "./references.ts";
 import type { Freshness, Session } from "./session.ts";
 

@@ -8,7 +8,7 @@ import ts from "typescript";
 import { bindingOf, callSitesOf, nameOf, overridesForeign } from "./call-sites.ts";
 import { offered } from "./entry-points.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
-import { hasBody, unwrap, type CallLike, type FunctionWithBody } from "./oracle.ts";
+import { hasBody, unwrap, type CallLike, type FunctionWithBody } from "./syntax.ts";
 import type { ScopeState, Session } from "./session.ts";
 import { lexicallyScoped } from "./summary.ts";
 import { handedTo } from "./takes.ts";
@@ -106,8 +106,7 @@ export class ScopeContext {
   }
 
   private givesOwned(session: Session, fn: FunctionWithBody): boolean {
-    const signature = session.oracle.checker.getSignatureFromDeclaration(fn);
-    return signature !== undefined && session.oracle.owned(signature.getReturnType()) !== null;
+    return session.oracle.ownedResult(fn) !== null;
   }
 
   /**

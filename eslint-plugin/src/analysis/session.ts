@@ -5,7 +5,8 @@
  */
 import type ts from "typescript";
 import type { ResolvedSettings } from "../owner.ts";
-import type { CallLike, FunctionWithBody, Oracle } from "./oracle.ts";
+import type { Oracle } from "./oracle.ts";
+import type { CallLike, FunctionWithBody } from "./syntax.ts";
 
 /**
  * Who owns the value of an expression: `fresh`, this code; `borrowed`, somebody else; `mixed`, it

@@ -8,7 +8,7 @@ import ts from "typescript";
 import { callsDisposeSymbol, disposesArguments, isDisposer } from "./disposes.ts";
 import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { resultFreshness } from "./is-fresh.ts";
-import type { CallLike, FunctionWithBody } from "./oracle.ts";
+import type { CallLike, FunctionWithBody } from "./syntax.ts";
 import { boundNames, referencesTo } from "./references.ts";
 import type { CallMode, ParameterEffect, Session, Summary } from "./session.ts";
 import { callbackMode, handedTo, storesAlias } from "./takes.ts";

@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 
+/** What the tags of one declaration say. */
 export interface Tags {
   /** The result is a fresh value the caller must dispose. */
   fresh: boolean;
@@ -19,6 +20,16 @@ export interface Tags {
   /** Parameters the function only looks at. */
   borrows: readonly string[];
 }
+
+/** The tags of a declaration that has none. */
+export const noTags: Tags = {
+  fresh: false,
+  borrowed: false,
+  scoped: false,
+  keeps: false,
+  takes: [],
+  borrows: [],
+};
 
 const words = new Set(["fresh", "borrowed", "scoped", "keeps", "takes", "borrows"]);
 

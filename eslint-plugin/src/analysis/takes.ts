@@ -8,7 +8,8 @@ import type { Owner } from "../owner.ts";
 import { disposesArguments } from "./disposes.ts";
 import { argumentOf, fateOf } from "./fate.ts";
 import { keptBy } from "./is-fresh.ts";
-import { hasBody, unwrap, type Callee, type CallLike, type Owned } from "./oracle.ts";
+import type { Callee, Owned } from "./oracle.ts";
+import { hasBody, unwrap, type CallLike } from "./syntax.ts";
 import type { Effect, ParameterEffect, Session } from "./session.ts";
 
 const storing = new Set(["push", "unshift", "splice", "set", "add", "fill", "concat", "resolve"]);

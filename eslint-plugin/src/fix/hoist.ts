@@ -72,7 +72,7 @@ function leavesUnread(
 ): boolean {
   if (first.owned.owner.policy === "protocol") return false;
   if (!arrow && !ts.isReturnStatement(root.parent)) return false;
-  return session.oracle.checker.getTypeAtLocation(root).getProperty("then") !== undefined;
+  return session.oracle.isPromise(root);
 }
 
 function declarations(

@@ -8,7 +8,7 @@ import type { Fix } from "../create-rule.ts";
 import type { Owner } from "../owner.ts";
 import type { Session } from "../analysis/session.ts";
 import { enclosingFunction } from "../analysis/fate.ts";
-import { hasBody } from "../analysis/oracle.ts";
+import { hasBody } from "../analysis/syntax.ts";
 import { storesAlias } from "../analysis/takes.ts";
 import {
   contains,
@@ -79,11 +79,8 @@ function exportsName(
   const declaration = file.statements
     .filter(ts.isImportDeclaration)
     .find((d) => ts.isStringLiteral(d.moduleSpecifier) && d.moduleSpecifier.text === specifier);
-  const symbol =
-    declaration && session.oracle.checker.getSymbolAtLocation(declaration.moduleSpecifier);
   return (
-    symbol !== undefined &&
-    session.oracle.checker.getExportsOfModule(symbol).some((e) => e.name === name)
+    declaration !== undefined && session.oracle.moduleExports(declaration.moduleSpecifier, name)
   );
 }
 
@@ -91,8 +88,6 @@ export const apply =
   (edits: readonly Edit[]): Fix =>
   (fixer) =>
     edits.map((e) => fixer.replaceTextRange([e.start, e.end], e.text));
-const isPromise = (session: Session, node: ts.Node): boolean =>
-  session.oracle.checker.getTypeAtLocation(node).getProperty("then") !== undefined;
 
 /** A fix that gives the temporaries below `root` a scope of their own, or null. */
 export function wrapInScope(session: Session, root: ts.Expression, owner: Owner): Fix | null {
@@ -113,7 +108,7 @@ export function wrapInScope(session: Session, root: ts.Expression, owner: Owner)
   ) {
     return wrapStatement(session, statement, owner, words);
   }
-  if (isPromise(session, root)) {
+  if (session.oracle.isPromise(root)) {
     return statement && ts.isReturnStatement(statement) && slotOf(statement) === "block"
       ? openBefore(session, statement, owner, words)
       : null;
@@ -388,8 +383,7 @@ export function wrapFunctionBody(session: Session, node: ts.Node, owner: Owner):
     )
   )
     return null;
-  const signature = session.oracle.checker.getSignatureFromDeclaration(fn);
-  if (!signature || session.oracle.owned(signature.getReturnType())) return null;
+  if (session.oracle.ownedResult(fn)) return null;
   if (
     contains(
       fn.body,

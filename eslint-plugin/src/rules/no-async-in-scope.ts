@@ -6,7 +6,7 @@
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { enclosingFunction } from "../analysis/fate.ts";
-import { hasBody, unwrap } from "../analysis/oracle.ts";
+import { hasBody, unwrap } from "../analysis/syntax.ts";
 import { opensScope } from "../analysis/summary.ts";
 import { rule, type Finding } from "../create-rule.ts";
 
@@ -75,17 +75,14 @@ function checkCallback(
   if (!found) return;
   const fn = hasBody(callback) ? callback : namedBody(file, callback);
   if (found.scope.async) {
-    if (
-      ts.isExpressionStatement(call.parent) &&
-      oracle.checker.getTypeAtLocation(call).getProperty("then")
-    )
+    if (ts.isExpressionStatement(call.parent) && oracle.isPromise(call))
       report({ mark: name(call), messageId: "dropped", data: { name: callee.name } });
     if (forbidRaw && fn) rawAwaits(file, fn, report);
     return;
   }
   const isAsync = fn
     ? (ts.getCombinedModifierFlags(fn) & ts.ModifierFlags.Async) !== 0
-    : returnsPromise(file, callback);
+    : file.session.oracle.givesPromise(callback);
   if (fn?.asteriskToken) {
     report({ mark: name(call), messageId: "generator", data: { name: callee.name } });
     return;
@@ -112,11 +109,6 @@ function namedBody(
       ? unwrap(declaration.initializer)
       : undefined;
   return hasBody(value) ? value : undefined;
-}
-
-function returnsPromise(file: FileAnalysis, node: ts.Expression): boolean {
-  const signature = file.session.oracle.checker.getTypeAtLocation(node).getCallSignatures()[0];
-  return signature?.getReturnType().symbol?.name === "Promise";
 }
 
 function rawAwaits(

@@ -8,7 +8,7 @@ import type { FileAnalysis } from "../analysis/analyse.ts";
 import { bindingOf, nameOf } from "../analysis/call-sites.ts";
 import { soundsLikeDisposal } from "../analysis/disposes.ts";
 import { enclosingFunction } from "../analysis/fate.ts";
-import { hasBody } from "../analysis/oracle.ts";
+import { hasBody } from "../analysis/syntax.ts";
 import { bodyEffect } from "../analysis/summary.ts";
 import { handedTo } from "../analysis/takes.ts";
 import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";

@@ -208,14 +208,7 @@ function isElementOfSeveral(file: FileAnalysis, node: ts.Expression, fate: Fate)
   if (ts.isNumericLiteral(index) && index.text !== "0") return true;
   const call = ts.isCallExpression(node) ? node.expression : node;
   const name = ts.isPropertyAccessExpression(call) ? call.name.text : call.getText();
-  return splits.test(name) || tupleLength(file, node) > 1;
-}
-
-function tupleLength(file: FileAnalysis, node: ts.Expression): number {
-  const type = file.session.oracle.checker.getTypeAtLocation(node);
-  return file.session.oracle.checker.isTupleType(type)
-    ? file.session.oracle.checker.getTypeArguments(type as ts.TypeReference).length
-    : 0;
+  return splits.test(name) || file.session.oracle.tupleLength(node) > 1;
 }
 
 interface Lost {
@@ -240,7 +233,7 @@ function unnamed(
           .map((field, at) => ({ label: `\`${field}\``, field, at }))
       : [];
   }
-  const length = owned.shape === "many" ? tupleLength(file, node) : 0;
+  const length = owned.shape === "many" ? file.session.oracle.tupleLength(node) : 0;
   return Array.from({ length }, (_, i) => i)
     .filter((i) => {
       const e = pattern.elements[i];
@@ -329,8 +322,7 @@ function removed(file: FileAnalysis, call: ts.CallExpression): Found | null {
         ),
       },
     };
-  const type = file.session.oracle.checker.getTypeAtLocation(container).symbol?.name;
-  if (type !== "Map") return null;
+  if (file.session.oracle.typeName(container) !== "Map") return null;
   const key = call.arguments[0]?.getText() ?? "";
   return {
     container,

@@ -63,8 +63,7 @@ export const noDroppedResult = rule<Id, { allow: string[] }>({
         });
       }
       const method = owned.owner.dispose.methods[0];
-      const promised =
-        file.session.oracle.checker.getTypeAtLocation(whole).getProperty("then") !== undefined;
+      const promised = file.session.oracle.isPromise(whole);
       if (plain && method !== undefined && owned.shape === "one" && !owned.nullable && !promised) {
         const bare =
           ts.isCallExpression(whole) ||

@@ -54,11 +54,8 @@ export const noEscapeFromScope = rule<Id, Record<string, never>>({
   },
 });
 
-const exemptType = (file: FileAnalysis, value: FreshValue): boolean => {
-  const symbol = file.session.oracle.checker.getTypeAtLocation(value.node).symbol as
-    ts.Symbol | undefined;
-  return symbol !== undefined && value.owned.owner.outsideScopes.includes(symbol.name);
-};
+const exemptType = (file: FileAnalysis, value: FreshValue): boolean =>
+  value.owned.owner.outsideScopes.includes(file.session.oracle.typeName(value.node));
 
 /**
  * The innermost scope opened around a node in its own function, or by a scope function the node's

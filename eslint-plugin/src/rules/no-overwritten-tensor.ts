@@ -7,7 +7,7 @@ import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
 import { enclosingFunction, fateOf } from "../analysis/fate.ts";
-import { hasBody, unwrap, type CallLike } from "../analysis/oracle.ts";
+import { hasBody, unwrap, type CallLike } from "../analysis/syntax.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { lineOf, rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, Names, slotOf, unitOf } from "../fix/text.ts";

@@ -3,7 +3,7 @@
  * one after the other. `Sequential` does that and disposes every intermediate.
  */
 import ts from "typescript";
-import { unwrap } from "../analysis/oracle.ts";
+import { unwrap } from "../analysis/syntax.ts";
 import { rule } from "../create-rule.ts";
 
 type Id = "sequential";

@@ -7,7 +7,8 @@ import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { markOf } from "../analysis/consume.ts";
 import { fateOf } from "../analysis/fate.ts";
-import { unwrap, type CallLike, type Owned } from "../analysis/oracle.ts";
+import type { Owned } from "../analysis/oracle.ts";
+import { unwrap, type CallLike } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
 
@@ -106,8 +107,7 @@ function checkEmpty(
   if (
     !other ||
     all.every(does) ||
-    (members.length === 0 &&
-      !file.session.oracle.owned(file.session.oracle.checker.getTypeAtLocation(node)))
+    (members.length === 0 && !file.session.oracle.ownedInstance(node))
   )
     return;
   const call = (to: Method): string => {
@@ -269,21 +269,11 @@ function sharedElsewhere(
 }
 
 /** Whether a base class owns the values in the fields. */
-function managed(
+const managed = (
   file: FileAnalysis,
   node: ts.ClassLikeDeclaration,
   managers: readonly string[],
-): boolean {
-  let type: ts.Type | undefined = file.session.oracle.checker.getTypeAtLocation(node);
-  for (let hops = 0; type && hops < 10; hops++) {
-    if (managers.includes(type.symbol?.name ?? "")) return true;
-    const target: ts.Type = (type as Partial<ts.TypeReference>).target ?? type;
-    type = target.isClassOrInterface()
-      ? file.session.oracle.checker.getBaseTypes(target)[0]
-      : undefined;
-  }
-  return false;
-}
+): boolean => file.session.oracle.ancestors(node).some((name) => managers.includes(name));
 
 type Method = ts.MethodDeclaration & { body: ts.Block };
 

@@ -1,0 +1,104 @@
+/**
+ * Callees: what a call calls: its name, its declaration, its body where the program has one, its
+ * ownership tags. Used by the oracle alone, which keeps the answers.
+ */
+import ts from "typescript";
+import type { Owner } from "../owner.ts";
+import {
+  calleeNameNode,
+  hasBody,
+  unwrap,
+  unwrapCallee,
+  type CallLike,
+  type FunctionWithBody,
+} from "./syntax.ts";
+import { noTags, type Tags } from "./tags.ts";
+
+/** A call as resolved: its name, what it refers to, and its body where the program has one. */
+export interface Callee {
+  name: string;
+  receiver: ts.Expression | undefined;
+  declaration: ts.Declaration | undefined;
+  body: FunctionWithBody | undefined;
+  tags: Tags;
+  package: string;
+  /** Declared in TypeScript's own library files. */
+  builtin: boolean;
+  /** Declared as a member of an owned type. */
+  member: Owner | undefined;
+}
+
+/** What resolving a callee needs to know of the program. */
+export interface CalleeContext {
+  symbolAt(node: ts.Node): ts.Symbol | undefined;
+  declarationAt(node: ts.Node): ts.Declaration | undefined;
+  tags(declaration: ts.Node): Tags;
+  packageOf(file: ts.SourceFile): string;
+  isBuiltin(file: ts.SourceFile): boolean;
+  memberOwner(declaration: ts.Declaration): Owner | undefined;
+}
+
+/** What a call calls. */
+export function resolveCallee(context: CalleeContext, call: CallLike): Callee {
+  const target = unwrapCallee(call.expression);
+  const name = calleeNameNode(call);
+  const isAccess = ts.isPropertyAccessExpression(target) || ts.isElementAccessExpression(target);
+  const symbol = name && context.symbolAt(name);
+  let declarations = symbol?.declarations ?? [];
+  if (ts.isNewExpression(call)) declarations = constructors(context, declarations);
+  const body = hasBody(target) ? target : declarations.map(bodyOf).find((b) => b !== undefined);
+  const declaration = body ?? symbol?.valueDeclaration ?? declarations[0];
+  const file = declaration?.getSourceFile();
+  return {
+    name: name?.text ?? "",
+    receiver: isAccess ? target.expression : undefined,
+    declaration,
+    body,
+    tags: declarations.map((d) => context.tags(d)).find((t) => t !== noTags) ?? noTags,
+    package: file ? context.packageOf(file) : "",
+    builtin: file ? context.isBuiltin(file) : false,
+    member: declaration && context.memberOwner(declaration),
+  };
+}
+
+/** The constructors that `new` runs, inherited ones too. */
+function constructors(
+  context: CalleeContext,
+  declarations: readonly ts.Declaration[],
+): ts.Declaration[] {
+  const found = declarations.flatMap((declaration) =>
+    ts.isClassLike(declaration) ? [constructorOf(context, declaration, 0)] : [],
+  );
+  return found.length > 0 ? found : [...declarations];
+}
+
+function constructorOf(
+  context: CalleeContext,
+  node: ts.ClassLikeDeclaration,
+  hops: number,
+): ts.Declaration {
+  const own = node.members.find((m) => ts.isConstructorDeclaration(m) && m.body !== undefined);
+  if (own) return own;
+  const base = node.heritageClauses?.find((h) => h.token === ts.SyntaxKind.ExtendsKeyword)?.types[0]
+    ?.expression;
+  const parent =
+    base && context.declarationAt(ts.isPropertyAccessExpression(base) ? base.name : base);
+  return parent && ts.isClassLike(parent) && hops < 8
+    ? constructorOf(context, parent, hops + 1)
+    : node;
+}
+
+/** The body of a function, or of the function a constant holds. */
+function bodyOf(declaration: ts.Declaration): FunctionWithBody | undefined {
+  if (hasBody(declaration)) return declaration;
+  const isVariable = ts.isVariableDeclaration(declaration);
+  if (
+    !isVariable &&
+    !ts.isPropertyDeclaration(declaration) &&
+    !ts.isPropertyAssignment(declaration)
+  )
+    return undefined;
+  if (isVariable && !(ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const)) return undefined;
+  const value = declaration.initializer && unwrap(declaration.initializer);
+  return hasBody(value) ? value : undefined;
+}

@@ -1,0 +1,112 @@
+/**
+ * The checker: every question to TypeScript's type checker is asked here and nowhere else, so that
+ * a new checker API touches one file. The oracle and its parts hold the one instance of a program;
+ * rules speak to the oracle.
+ */
+import ts from "typescript";
+
+/** What the analysis may ask TypeScript about types and symbols. */
+export class Checker {
+  /** The program the answers are about. */
+  readonly program: ts.Program;
+  readonly #checker: ts.TypeChecker;
+  readonly #symbols = new WeakMap<ts.Node, ts.Symbol | null>();
+
+  constructor(program: ts.Program) {
+    this.program = program;
+    this.#checker = program.getTypeChecker();
+  }
+
+  // ---- types ----
+
+  /** The type of an expression or name where it stands. */
+  typeAt(node: ts.Node): ts.Type {
+    return this.#checker.getTypeAtLocation(node);
+  }
+  /** The same without null and undefined. */
+  presentTypeAt(node: ts.Node): ts.Type {
+    return this.#checker.getNonNullableType(this.typeAt(node));
+  }
+  /** The type a type annotation names. */
+  annotated(node: ts.TypeNode): ts.Type {
+    return this.#checker.getTypeFromTypeNode(node);
+  }
+  /** The type of a property or variable symbol. */
+  typeOf(symbol: ts.Symbol): ts.Type {
+    return this.#checker.getTypeOfSymbol(symbol);
+  }
+  /** The instance type of a class symbol. */
+  instanceOf(symbol: ts.Symbol): ts.Type {
+    return this.#checker.getDeclaredTypeOfSymbol(symbol);
+  }
+  /** What a type parameter is bound to extend. */
+  boundOf(type: ts.Type): ts.Type | undefined {
+    return this.#checker.getBaseConstraintOfType(type);
+  }
+  /** The type arguments of a reference such as `Map<K, V>`. */
+  argumentsOf(type: ts.Type): readonly ts.Type[] {
+    return this.#checker.getTypeArguments(type as ts.TypeReference);
+  }
+  /** The classes and interfaces a class or interface extends, through a reference to it too. */
+  basesOf(type: ts.Type): readonly ts.Type[] {
+    const target: ts.Type = (type as Partial<ts.TypeReference>).target ?? type;
+    return target.isClassOrInterface() ? this.#checker.getBaseTypes(target) : [];
+  }
+  /** Whether a type is an array or a tuple. */
+  isList(type: ts.Type): boolean {
+    return this.#checker.isArrayType(type) || this.#checker.isTupleType(type);
+  }
+  /** Whether a type is a tuple. */
+  isTuple(type: ts.Type): boolean {
+    return this.#checker.isTupleType(type);
+  }
+  /** What a function gives back. */
+  resultOf(fn: ts.SignatureDeclaration): ts.Type | undefined {
+    return this.#checker.getSignatureFromDeclaration(fn)?.getReturnType();
+  }
+  /** A type as the user would write it at a node, for messages and inserted annotations. */
+  textOf(node: ts.Node): string {
+    return this.written(this.typeAt(node), node);
+  }
+  /** The result of a function as the user would write it, or nothing when there is none. */
+  resultText(fn: ts.SignatureDeclaration): string | undefined {
+    const type = this.resultOf(fn);
+    return type && this.written(type, fn);
+  }
+
+  private written(type: ts.Type, at: ts.Node): string {
+    return this.#checker.typeToString(type, at, ts.TypeFormatFlags.NoTruncation);
+  }
+
+  // ---- names ----
+
+  /** The symbol a name refers to, through imports. */
+  symbolAt(node: ts.Node): ts.Symbol | undefined {
+    const known = this.#symbols.get(node);
+    if (known !== undefined) return known ?? undefined;
+    const symbol =
+      ts.isShorthandPropertyAssignment(node.parent) && node.parent.name === node
+        ? this.#checker.getShorthandAssignmentValueSymbol(node.parent)
+        : this.#checker.getSymbolAtLocation(node);
+    const found = symbol && this.throughAlias(symbol);
+    this.#symbols.set(node, found ?? null);
+    return found;
+  }
+
+  /** The symbols a module exports, aliases resolved. */
+  exportsOf(module: ts.Symbol): ts.Symbol[] {
+    return this.#checker.getExportsOfModule(module).map((s) => this.throughAlias(s));
+  }
+  /** The names a module exports. */
+  exportedNames(module: ts.Symbol): string[] {
+    return this.#checker.getExportsOfModule(module).map((s) => s.name);
+  }
+  /** The module symbol of a file, or of the module an import or export names. */
+  moduleAt(node: ts.SourceFile | ts.Expression): ts.Symbol | undefined {
+    return this.#checker.getSymbolAtLocation(node);
+  }
+
+  private throughAlias(symbol: ts.Symbol): ts.Symbol {
+    return symbol.flags & ts.SymbolFlags.Alias ? this.#checker.getAliasedSymbol(symbol) : symbol;
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * Packages: where a declaration comes from and whether a specifier of the settings names it. Reads
+ * package.json files, once per folder. Used by the oracle and by `ownership.ts`.
+ */
+import ts from "typescript";
+import type { Owner, Specifier } from "../owner.ts";
+
+interface Package {
+  name: string;
+  folder: string;
+}
+
+/** The npm packages of a program's files. */
+export class Packages {
+  readonly #program: ts.Program;
+  readonly #known = new Map<string, Package>();
+
+  constructor(program: ts.Program) {
+    this.#program = program;
+  }
+
+  /** Whether a file is TypeScript's own library, or Node's. */
+  isBuiltin(file: ts.SourceFile): boolean {
+    return (
+      this.#program.isSourceFileDefaultLibrary(file) ||
+      /[\\/]node_modules[\\/]@types[\\/]node[\\/]/.test(file.fileName)
+    );
+  }
+
+  /** The npm package a file belongs to: its nearest package.json, found once per folder. */
+  nameOf(file: ts.SourceFile): string {
+    return this.#at(folderOf(file)).name;
+  }
+
+  /** The folder of that package.json; empty when there is none. */
+  folderOf(file: ts.SourceFile): string {
+    return this.#at(folderOf(file)).folder;
+  }
+
+  #at(folder: string): Package {
+    const known = this.#known.get(folder);
+    if (known !== undefined) return known;
+    const name = nameIn(ts.sys.readFile(`${folder}/package.json`));
+    const above = folder.replace(/[\\/][^\\/]*$/, "");
+    const goesUp = name === "" && above !== folder && above !== "";
+    const found = goesUp ? this.#at(above) : { name, folder: name === "" ? "" : folder };
+    this.#known.set(folder, found);
+    return found;
+  }
+
+  /** Whether a specifier names something called `name` that `file` declares. */
+  matches(specifier: Specifier, name: string, file: ts.SourceFile): boolean {
+    const names = typeof specifier.name === "string" ? [specifier.name] : specifier.name;
+    if (!names.some((n) => nameMatches(n, name))) return false;
+    if (specifier.from === "lib") return this.isBuiltin(file);
+    if (specifier.from === "file" || specifier.path !== undefined) {
+      return specifier.path === undefined
+        ? !file.isDeclarationFile
+        : file.fileName.endsWith(specifier.path.replace(/^\.\//, ""));
+    }
+    if (specifier.package === undefined) return true;
+    const found = this.nameOf(file);
+    return (
+      found === specifier.package ||
+      found === `@types/${specifier.package.replace(/^@/, "").replace("/", "__")}` ||
+      ambientModules(file).includes(specifier.package)
+    );
+  }
+
+  /** Whether a file belongs to the library of an owner, by package or by ambient module. */
+  isOfLibrary(owner: Owner, file: ts.SourceFile): boolean {
+    return (
+      inLibrary(owner, this.nameOf(file)) || ambientModules(file).some((m) => inLibrary(owner, m))
+    );
+  }
+}
+
+const folderOf = (file: ts.SourceFile): string => file.fileName.replace(/[\\/][^\\/]*$/, "");
+
+/** The name a package.json gives; a broken one names nothing, and the folder above may. */
+function nameIn(text: string | undefined): string {
+  if (text === undefined) return "";
+  try {
+    const { name } = JSON.parse(text) as { name?: unknown };
+    return typeof name === "string" ? name : "";
+  } catch {
+    return "";
+  }
+}
+
+/** Whether a name is the one a setting gives; a trailing `*` stands for more words. */
+export function nameMatches(pattern: string, name: string): boolean {
+  if (!pattern.endsWith("*")) return pattern === name;
+  const rest = name.slice(pattern.length - 1);
+  return name.startsWith(pattern.slice(0, -1)) && !/^[a-z]/.test(rest);
+}
+
+const inLibrary = (owner: Owner, name: string): boolean =>
+  (Array.isArray(owner.types) && owner.types.some((s) => s.package === name)) ||
+  owner.library.some((l) => (l.endsWith("*") ? name.startsWith(l.slice(0, -1)) : l === name));
+
+const ambient = new WeakMap<ts.SourceFile, string[]>();
+function ambientModules(file: ts.SourceFile): string[] {
+  let found = ambient.get(file);
+  if (!found) {
+    found = file.statements
+      .filter(ts.isModuleDeclaration)
+      .map((m) => m.name)
+      .filter(ts.isStringLiteral)
+      .map((n) => n.text);
+    ambient.set(file, found);
+  }
+  return found;
+}

@@ -1,0 +1,124 @@
+/**
+ * Syntax: small questions about nodes that need no types: what has a body, what a wrapper holds,
+ * what a literal contains. Used everywhere in the plugin; owns nothing.
+ */
+import ts from "typescript";
+
+/** A function, method, accessor, constructor or arrow whose body can be read. */
+export type FunctionWithBody = ts.FunctionLikeDeclaration & { body: ts.Node };
+/** A call or a `new`. */
+export type CallLike = ts.CallExpression | ts.NewExpression;
+
+/** Functions, methods, accessors, constructors and arrows that have a body. */
+export const hasBody = (node: ts.Node | undefined): node is FunctionWithBody =>
+  node !== undefined &&
+  ts.isFunctionLike(node) &&
+  (node as Partial<FunctionWithBody>).body !== undefined;
+
+/** Looks through parentheses, `as`, `satisfies`, `!` and `await`. */
+export function unwrap(node: ts.Expression): ts.Expression {
+  while (
+    ts.isParenthesizedExpression(node) ||
+    ts.isAsExpression(node) ||
+    ts.isSatisfiesExpression(node) ||
+    ts.isNonNullExpression(node) ||
+    ts.isTypeAssertionExpression(node) ||
+    ts.isAwaitExpression(node)
+  )
+    node = node.expression;
+  return node;
+}
+
+/** Looks through parentheses, `as` and `!` around what a call calls. */
+export function unwrapCallee(node: ts.Expression): ts.Expression {
+  while (
+    ts.isParenthesizedExpression(node) ||
+    ts.isNonNullExpression(node) ||
+    ts.isAsExpression(node)
+  )
+    node = node.expression;
+  return node;
+}
+
+/** The name a call is made by: `f` of `f(x)`, `g` of `a.b.g(x)`. */
+export function calleeNameNode(call: CallLike): ts.Identifier | ts.MemberName | undefined {
+  const target = unwrapCallee(call.expression);
+  if (ts.isPropertyAccessExpression(target)) return target.name;
+  return ts.isIdentifier(target) ? target : undefined;
+}
+
+/** `null` and `undefined` as written. */
+export const isNullish = (node: ts.Expression): boolean =>
+  node.kind === ts.SyntaxKind.NullKeyword || (ts.isIdentifier(node) && node.text === "undefined");
+
+/** The values an array or object literal (or pattern) is written with, spreads left out. */
+export function valuesOf(
+  literal: ts.ArrayLiteralExpression | ts.ObjectLiteralExpression,
+): ts.Expression[] {
+  if (ts.isArrayLiteralExpression(literal)) return [...literal.elements];
+  return literal.properties.flatMap((property): ts.Expression[] => {
+    if (ts.isPropertyAssignment(property)) return [property.initializer];
+    return ts.isShorthandPropertyAssignment(property) ? [property.name] : [];
+  });
+}
+
+/** `[]`, `new Map()`, `new Set()`, `new Array()`: a container that starts with nothing in it. */
+export const isEmptyContainer = (node: ts.Expression): boolean =>
+  (ts.isArrayLiteralExpression(node) && node.elements.length === 0) ||
+  (ts.isNewExpression(node) &&
+    (node.arguments ?? []).length === 0 &&
+    /^(Map|Set|Array)$/.test(node.expression.getText()));
+
+/** Whether a declaration list is `using` or `await using`; both share flag bits with `const`. */
+export function isUsingList(list: ts.VariableDeclarationList): boolean {
+  const kind = list.flags & ts.NodeFlags.AwaitUsing;
+  return kind === ts.NodeFlags.Using || kind === ts.NodeFlags.AwaitUsing;
+}
+
+/** Whether a variable is declared with `using` or `await using`. */
+export const isUsing = (declaration: ts.Node): boolean =>
+  ts.isVariableDeclaration(declaration) &&
+  ts.isVariableDeclarationList(declaration.parent) &&
+  isUsingList(declaration.parent);
+
+/** Whether an assignment operator writes what stands at its left. */
+const assigns = (operator: ts.SyntaxKind): boolean =>
+  operator >= ts.SyntaxKind.FirstAssignment && operator <= ts.SyntaxKind.LastAssignment;
+
+/** Whether an expression is assigned to rather than read. */
+export function isTarget(node: ts.Node): boolean {
+  const { parent } = node;
+  if (ts.isBinaryExpression(parent))
+    return parent.left === node && assigns(parent.operatorToken.kind);
+  if (ts.isArrayLiteralExpression(parent))
+    return (
+      ts.isBinaryExpression(parent.parent) &&
+      parent.parent.left === parent &&
+      parent.parent.operatorToken.kind === ts.SyntaxKind.EqualsToken
+    );
+  return (
+    (ts.isForOfStatement(parent) || ts.isForInStatement(parent)) && parent.initializer === node
+  );
+}
+
+/** The name or `this` that a chain of accesses starts from. */
+export function rootOf(node: ts.Expression): ts.Expression {
+  let root = node;
+  while (
+    ts.isPropertyAccessExpression(root) ||
+    ts.isElementAccessExpression(root) ||
+    ts.isNonNullExpression(root)
+  )
+    root = root.expression;
+  return root;
+}
+
+/** Whether a node stands inside another, or is it. */
+export function within(node: ts.Node, ancestor: ts.Node): boolean {
+  let current: ts.Node | undefined = node;
+  while (current) {
+    if (current === ancestor) return true;
+    current = current.parent as ts.Node | undefined;
+  }
+  return false;
+}
