@@ -5,7 +5,8 @@
  */
 import type { Epilogue } from "./fused.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
-import { type RowPass, rest, rowKernel } from "./rows.ts";
+import { rest, rowKernel } from "./rows.ts";
+import type { RowPass } from "./sweeps.ts";
 import { Params, negInfWord } from "./wgsl.ts";
 
 const total = (name: string, element: string, after?: string): RowPass => ({

@@ -6,7 +6,8 @@
 import type { Epilogue } from "./fused.ts";
 import type { DType } from "../base/dtype.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
-import { type RowPass, rest, rowKernel } from "./rows.ts";
+import { rest, rowKernel } from "./rows.ts";
+import type { RowPass } from "./sweeps.ts";
 import { Params, nanWord, negInfWord } from "./wgsl.ts";
 
 /**
