@@ -3,10 +3,10 @@ import { permuteLayout, contiguousLayout } from "../../tenure/src/base/layout.ts
 import { sizeOf } from "../../tenure/src/base/shape.ts";
 import {
   conv2dBackwardInputKernel,
-  conv2dBackwardWeightKernel,
   conv2dKernel,
   convShape,
 } from "../../tenure/src/kernels/conv.ts";
+import { conv2dBackwardWeightKernel } from "../../tenure/src/kernels/conv-weight.ts";
 import type { DeviceCaps } from "../../tenure/src/kernels/kernel.ts";
 import { matmulKernel } from "../../tenure/src/kernels/matmul.ts";
 import { view } from "../../tenure/test/gpu/kernels/harness.ts";

@@ -2,6 +2,7 @@
  * The middle of attention: scaled scores, masked, through softmax, in one dispatch. Rows with
  * nothing left to attend to are zeros. Built on rows.ts; owns nothing.
  */
+import { at } from "../base/access.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { rowKernel } from "./rows.ts";
 import { Params, negInfWord } from "./wgsl.ts";
@@ -45,7 +46,7 @@ export function attentionWeightsKernel(
       ...(spec.causal
         ? {
             reach: "min(query + 1u, p.axisLength)",
-            before: `let query = row % ${params.u32("queries", shape[axis - 1]!)};`,
+            before: `let query = row % ${params.u32("queries", at(shape, axis - 1))};`,
           }
         : {}),
       passes: [

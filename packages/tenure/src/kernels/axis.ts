@@ -4,6 +4,7 @@
  * makes one output element, or four neighbours when the innermost dimension allows it. Callers give
  * the text that finds the element. Generators only; owns nothing.
  */
+import { at } from "../base/access.ts";
 import { type DType, wgslType } from "../base/dtype.ts";
 import { type Layout, collapse, stridedLayout } from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
@@ -64,17 +65,17 @@ export function axisKernel(spec: AxisSpec, caps: DeviceCaps): Kernel {
   const last = inner.shape.length - 1;
   const wide =
     size > 0 &&
-    inner.shape[last]! % 4 === 0 &&
+    at(inner.shape, last) % 4 === 0 &&
     spec.sources.every((s, k) => {
-      const l = layouts[k]!,
-        own = inner.strides[k]!;
+      const l = at(layouts, k),
+        own = at(inner.strides, k);
       if (s.indices === true) return own[last] === 0;
       return (
         own[last] === 1 &&
         l.offset % 4 === 0 &&
-        l.strides[axis]! % 4 === 0 &&
+        at(l.strides, axis) % 4 === 0 &&
         own.slice(0, -1).every((x) => x % 4 === 0) &&
-        outer.strides[k]!.every((x) => x % 4 === 0)
+        at(outer.strides, k).every((x) => x % 4 === 0)
       );
     });
   const decls: StorageDecl[] = [
@@ -91,7 +92,7 @@ export function axisKernel(spec: AxisSpec, caps: DeviceCaps): Kernel {
   const names = {
     total: params.u32("total", total),
     inner: params.u32("inner", innerSize),
-    dim: params.u32("dim", shape[axis]!),
+    dim: params.u32("dim", at(shape, axis)),
   };
   const lines = [
     `let id = (${flatWorkgroup}) * 64u + lane;`,
@@ -104,21 +105,21 @@ export function axisKernel(spec: AxisSpec, caps: DeviceCaps): Kernel {
     ...split("n", innerShape, "nc", params),
   ];
   const sources = layouts.map((l, k): SourceText => {
-    const unit = decls[k]!.vec ? 4 : 1;
+    const unit = at(decls, k).vec ? 4 : 1;
     const place = [
       params.u32(`s${k}`, l.offset / unit),
-      ...terms("oc", outer.strides[k]!, `s${k}o`, unit, params),
+      ...terms("oc", at(outer.strides, k), `s${k}o`, unit, params),
     ];
     // The innermost dimension counts loads already; an index repeats for four neighbours.
-    inner.strides[k]!.forEach((x, i) => {
+    at(inner.strides, k).forEach((x, i) => {
       if (x !== 0)
         place.push(
           i === last && wide ? `nc${i}` : `nc${i} * ${params.u32(`s${k}n${i}`, x / unit)}`,
         );
     });
     lines.push(`let base${k} = ${place.join(" + ")};`);
-    const step = params.u32(`s${k}step`, l.strides[axis]! / unit),
-      along = params.u32(`s${k}size`, l.shape[axis]!);
+    const step = params.u32(`s${k}step`, at(l.strides, axis) / unit),
+      along = params.u32(`s${k}size`, at(l.shape, axis));
     return {
       base: `base${k}`,
       step,
@@ -142,7 +143,8 @@ export function axisKernel(spec: AxisSpec, caps: DeviceCaps): Kernel {
         ...lines,
         "var r: T;",
         spec.body(sources),
-        `b${spec.sources.length}[${spec.target === undefined ? "id" : `(o * ${names.dim} + ${spec.target}) * ${names.inner} + n`}] = ${type === raw ? "r" : `${stored}(r)`};`,
+        `b${spec.sources.length}[${spec.target === undefined ? "id" : `(o * ${names.dim} + ${spec.target}) * ${names.inner} + n`}] ` +
+          `= ${type === raw ? "r" : `${stored}(r)`};`,
       ].join("\n"),
     },
     caps,

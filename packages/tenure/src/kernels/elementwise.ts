@@ -9,6 +9,7 @@
  *   vec4 where the view allows it
  *   scattered innermost dimension no multiple of 4  →  the same, one element at a time
  */
+import { at } from "../base/access.ts";
 import type { DType } from "../base/dtype.ts";
 import { broadcastLayout, collapse, contiguousLayout } from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
@@ -52,18 +53,19 @@ export function elementwiseKernel(spec: ElementwiseSpec, caps: DeviceCaps): Kern
   const accesses = layouts.map((l, i): Access => ({
     binding:
       i < spec.operands.length
-        ? spec.operands[i]!.binding
-        : spec.outputs[i - spec.operands.length]!.binding,
+        ? at(spec.operands, i).binding
+        : at(spec.outputs, i - spec.operands.length).binding,
     dtype:
       i < spec.operands.length
-        ? spec.operands[i]!.view.dtype
-        : spec.outputs[i - spec.operands.length]!.dtype,
+        ? at(spec.operands, i).view.dtype
+        : at(spec.outputs, i - spec.operands.length).dtype,
     offset: l.offset,
-    strides: strides[i]!,
-    linear: i >= spec.operands.length && spec.outputs[i - spec.operands.length]!.view === undefined,
+    strides: at(strides, i),
+    linear:
+      i >= spec.operands.length && at(spec.outputs, i - spec.operands.length).view === undefined,
   }));
   const params = new Params();
-  const vector = shape[shape.length - 1]! % 4 === 0 && size > 0;
+  const vector = at(shape, shape.length - 1) % 4 === 0 && size > 0;
   const walk = shape.length === 1 ? flatWalk : stridedWalk;
   const main = walk({ spec, params, shape, accesses, vector });
   const storages = storageDecls(spec.bindings, accesses, vector);
@@ -149,13 +151,13 @@ function flatWalk({
   accesses,
   vector,
 }: Walk): (storages: readonly StorageDecl[]) => string {
-  const count = params.u32("count", Math.floor(shape[0]! / 4)),
-    size = vector ? "" : params.u32("size", shape[0]!);
+  const count = params.u32("count", Math.floor(at(shape, 0) / 4)),
+    size = vector ? "" : params.u32("size", at(shape, 0));
   return (storages) => {
     const before: string[] = [];
     const places = accesses.map((a, i) => {
-      const decl = storages[a.binding]!,
-        step = a.strides[0]!;
+      const decl = at(storages, a.binding),
+        step = at(a.strides, 0);
       if (a.linear) return { decl, offset: "", stride: "", once: false };
       const offset = params.u32(`o${i}`, decl.vec ? a.offset / 4 : a.offset),
         once = step === 0 && i < spec.operands.length && decl.access === "read";
@@ -170,7 +172,7 @@ function flatWalk({
     const visitAll = (wide: boolean): string[] => {
       const visit = visitor(spec, wide);
       accesses.forEach((a, i) => {
-        const { decl, offset, stride, once } = places[i]!;
+        const { decl, offset, stride, once } = at(places, i);
         if (once) visit.splat(i);
         else if (decl.vec) visit.vec4(i, decl, a, `${offset}i`);
         else visit.each(i, decl, a, (k) => `${offset}${wide ? `(i * 4u + ${k}u)` : "i"}${stride}`);
@@ -204,7 +206,7 @@ function stridedWalk({
   vector,
 }: Walk): (storages: readonly StorageDecl[]) => string {
   const rank = shape.length,
-    inner = vector ? shape[rank - 1]! / 4 : shape[rank - 1]!;
+    inner = vector ? at(shape, rank - 1) / 4 : at(shape, rank - 1);
   const outer = shape.slice(0, -1).reduce((n, d) => n * d, 1);
   const count = params.u32("count", inner * outer);
   const dims = shape.map((d, k) =>
@@ -219,7 +221,7 @@ function stridedWalk({
         k > 1 ? `rest /= ${dims[k]};` : `let c0 = rest / ${dims[k]};`,
       );
     accesses.forEach((a, i) => {
-      const decl = storages[a.binding]!,
+      const decl = at(storages, a.binding),
         wide = decl.vec;
       if (a.linear) {
         visit.linear(i, decl, a);
@@ -235,7 +237,7 @@ function stridedWalk({
             : `${c} * ${params.u32(`t${i}_${k}`, wide ? s / 4 : s)}`,
         );
       });
-      const step = a.strides[rank - 1]!;
+      const step = at(a.strides, rank - 1);
       if (wide) visit.vec4(i, decl, a, terms.join(" + "));
       else {
         lines.push(`let e${i} = ${terms.join(" + ")};`);
@@ -298,7 +300,7 @@ function visitor(
     vec4: (i, decl, a, index) => {
       if (i < inputs) {
         loads.push(`let x${i} = ${loadVec4(decl, a.binding, index)};`);
-        argument[i] = (k) => `x${i}.${"xyzw"[k]!}`;
+        argument[i] = (k) => `x${i}.${"xyzw".charAt(k)}`;
       } else {
         const parts = [0, 1, 2, 3].map((k) => toStored(decl.dtype, result(k, i)));
         stores.push(`b${a.binding}[${index}] = ${vec4Type(decl.dtype)}(${parts.join(", ")});`);

@@ -3,6 +3,7 @@
  * kernels put before their loads and behind their results. Called by the generators in this folder
  * and, to put chains together, by the runtime's lowering. Owns nothing.
  */
+import { at } from "../base/access.ts";
 import type { DType } from "../base/dtype.ts";
 import { broadcastLayout, collapse, contiguousLayout } from "../base/layout.ts";
 import type { Shape } from "../base/shape.ts";
@@ -117,7 +118,10 @@ export function chainFunction(f: {
   const declared = one
     ? ""
     : `struct ${struct} { ${types.map((t, k) => `r${k}: ${t}`).join(", ")} }\n`;
-  return `${chain.functions ?? ""}${declared}fn ${name}(${args.join(", ")}) -> ${one ? types[0]! : struct} {\n${indent(lines.join("\n"))}}\n`;
+  return (
+    `${chain.functions ?? ""}${declared}fn ${name}(${args.join(", ")}) -> ` +
+    `${one ? at(types, 0) : struct} {\n${indent(lines.join("\n"))}}\n`
+  );
 }
 
 /** How a kernel stores its result. */
@@ -162,7 +166,7 @@ export function finishing(
     ...outputs.map((o) => o.view?.layout ?? contiguousLayout(shape)),
   ];
   const inOrder = layouts.map((l) => l.contiguous),
-    uneven = layouts.filter((_, i) => !inOrder[i]!);
+    uneven = layouts.filter((_, i) => !at(inOrder, i));
   // Only views that are not simply in order need coordinates, so only they decide how the
   // dimensions are merged.
   const { shape: dims, strides } =
@@ -172,7 +176,9 @@ export function finishing(
   const index = layouts.map((l, i) => {
     const parts = [
       ...(l.offset === 0 ? [] : [params.u32(`eo${i}`, l.offset)]),
-      ...(inOrder[i]! ? ["at"] : terms("e", strides[uneven.indexOf(l)]!, `et${i}_`, 1, params)),
+      ...(at(inOrder, i)
+        ? ["at"]
+        : terms("e", at(strides, uneven.indexOf(l)), `et${i}_`, 1, params)),
     ];
     return parts.length === 0 ? "0u" : parts.join(" + ");
   });
@@ -185,7 +191,7 @@ export function finishing(
             return made === undefined || new RegExp(`\\b${made}\\b`).test(wanted);
           });
   const args = operands.map((o, i) =>
-      loadElement(storages[o.binding]!, first + o.binding, index[i]!),
+      loadElement(at(storages, o.binding), first + o.binding, at(index, i)),
     ),
     types = outputs.map((o) => computeType(o.dtype));
   lines.push(
@@ -193,7 +199,8 @@ export function finishing(
   );
   outputs.forEach((o, k) =>
     lines.push(
-      `b${first + o.binding}[${index[operands.length + k]!}] = ${toStored(o.dtype, types.length === 1 ? "y" : `y.r${k}`)};`,
+      `b${first + o.binding}[${at(index, operands.length + k)}] = ` +
+        `${toStored(o.dtype, types.length === 1 ? "y" : `y.r${k}`)};`,
     ),
   );
   const chain = chainFunction({
@@ -210,7 +217,9 @@ export function finishing(
   return {
     storages,
     helpers: after.helpers ?? [],
-    globals: `${chain}fn finish(a0: ${computeType(dtype)}, at: u32) {\n${indent(lines.join("\n"))}}\n`,
+    globals:
+      `${chain}fn finish(a0: ${computeType(dtype)}, at: u32) {\n` +
+      `${indent(lines.join("\n"))}}\n`,
     store: (value, at) => `finish(${value}, ${at});`,
   };
 }

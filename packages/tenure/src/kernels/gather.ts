@@ -5,6 +5,7 @@
  * or, for long lines, finds them by binary search in an order made by sort.ts. Indices may be
  * negative (from the end); one out of range reads NaN (0 for integers) and adds nothing.
  */
+import { at } from "../base/access.ts";
 import { type Layout, broadcastLayout, stridedLayout } from "../base/layout.ts";
 import { isFloat } from "../base/dtype.ts";
 import { type Shape } from "../base/shape.ts";
@@ -20,7 +21,7 @@ export function concatKernel(
   const params = new Params();
   let end = 0;
   const ends = spec.inputs.map((v, k) =>
-    params.u32(`end${k}`, (end += v.layout.shape[spec.axis]!)),
+    params.u32(`end${k}`, (end += at(v.layout.shape, spec.axis))),
   );
   return axisKernel(
     {
@@ -28,13 +29,14 @@ export function concatKernel(
       shape: spec.shape,
       axis: spec.axis,
       sources: spec.inputs.map((view) => ({ view })),
-      dtype: spec.inputs[0]!.dtype,
+      dtype: at(spec.inputs, 0).dtype,
       params,
       body: (s) =>
         s
           .map(
             (x, k) =>
-              `${k > 0 ? "else " : ""}${k < s.length - 1 ? `if (d < ${ends[k]}) ` : ""}{ r = ${x.load(k === 0 ? "d" : `d - ${ends[k - 1]}`)}; }`,
+              `${k > 0 ? "else " : ""}${k < s.length - 1 ? `if (d < ${ends[k]}) ` : ""}{ r ` +
+              `= ${x.load(k === 0 ? "d" : `d - ${ends[k - 1]}`)}; }`,
           )
           .join("\n"),
     },
@@ -61,8 +63,8 @@ export function flipKernel(spec: { input: View; axis: number }, caps: DeviceCaps
 /** The layout of a list of indices as if it had `shape`, whose axis it runs along. */
 export function alongAxis(indices: Layout, shape: Shape, axis: number): Layout {
   return stridedLayout(
-    shape.map((d, i) => (i === axis ? indices.shape[0]! : d)),
-    shape.map((_, i) => (i === axis ? indices.strides[0]! : 0)),
+    shape.map((d, i) => (i === axis ? at(indices.shape, 0) : d)),
+    shape.map((_, i) => (i === axis ? at(indices.strides, 0) : 0)),
     indices.offset,
   );
 }
@@ -124,7 +126,7 @@ export function scatterAddKernel(
     dtype: v.dtype,
     layout: broadcastLayout(
       v.layout,
-      shape.map((d, i) => (i === axis ? v.layout.shape[axis]! : d)),
+      shape.map((d, i) => (i === axis ? at(v.layout.shape, axis) : d)),
     ),
   });
   const sources = [
@@ -182,8 +184,10 @@ export function scatterAddKernel(
       params,
       body: (s) =>
         [
-          `r = T(${s[0]!.load("d")});`,
-          ...(order === undefined ? scan(s[0]!, s[1]!, s[2]!) : search(s[0]!, s[1]!, s[2]!, s[3]!)),
+          `r = T(${at(s, 0).load("d")});`,
+          ...(order === undefined
+            ? scan(at(s, 0), at(s, 1), at(s, 2))
+            : search(at(s, 0), at(s, 1), at(s, 2), at(s, 3))),
         ].join("\n"),
     },
     caps,

@@ -19,10 +19,14 @@ const library: Readonly<Record<string, Helper>> = {
   // --- special values: WGSL refuses NaN and infinity as constants, so they come from variables the
   // compiler cannot fold ---
   nan: {
-    code: `var<private> nanBits: u32 = 0x7fc00000u;\nfn nan() -> f32 { return bitcast<f32>(nanBits); }`,
+    code:
+      "var<private> nanBits: u32 = 0x7fc00000u;\n" +
+      "fn nan() -> f32 { return bitcast<f32>(nanBits); }",
   },
   inf: {
-    code: `var<private> infBits: u32 = 0x7f800000u;\nfn inf() -> f32 { return bitcast<f32>(infBits); }`,
+    code:
+      "var<private> infBits: u32 = 0x7f800000u;\n" +
+      "fn inf() -> f32 { return bitcast<f32>(infBits); }",
   },
   isNan: {
     code: `fn isNan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }`,
@@ -41,11 +45,15 @@ const library: Readonly<Record<string, Helper>> = {
   // --- order, NaN propagating ---
   nanMax: {
     uses: ["isNan"],
-    code: `fn nanMax(a: f32, b: f32) -> f32 { return select(select(max(a, b), b, isNan(b)), a, isNan(a)); }`,
+    code:
+      "fn nanMax(a: f32, b: f32) -> f32 { return select(select(max(a, b), b, isNan(b)), a, " +
+      "isNan(a)); }",
   },
   nanMin: {
     uses: ["isNan"],
-    code: `fn nanMin(a: f32, b: f32) -> f32 { return select(select(min(a, b), b, isNan(b)), a, isNan(a)); }`,
+    code:
+      "fn nanMin(a: f32, b: f32) -> f32 { return select(select(min(a, b), b, isNan(b)), a, " +
+      "isNan(a)); }",
   },
   relu: { uses: ["isNan"], code: f32Unary("relu", "select(max(x, 0.0), x, isNan(x))") },
   signOf: { uses: ["isNan"], code: f32Unary("signOf", "select(sign(x), x, isNan(x))") },
@@ -95,8 +103,10 @@ const library: Readonly<Record<string, Helper>> = {
   },
   expm1Of: {
     uses: ["expOf"],
-    code: `fn expm1Of(x: f32) -> f32 {
-  if (abs(x) < 0.05) { return x * (1.0 + x * (0.5 + x * (0.16666667 + x * (0.041666668 + x * 0.008333334)))); }
+    code:
+      `fn expm1Of(x: f32) -> f32 {
+  if (abs(x) < 0.05) { return x * (1.0 + x * (0.5 + x * (0.16666667 + x * (0.041666668 + x ` +
+      `* 0.008333334)))); }
   return expOf(x) - 1.0;
 }`,
   },
@@ -106,7 +116,8 @@ const library: Readonly<Record<string, Helper>> = {
   },
   powOf: {
     uses: ["isNan", "isInf", "nan", "inf"],
-    code: `fn powOf(a: f32, b: f32) -> f32 {
+    code:
+      `fn powOf(a: f32, b: f32) -> f32 {
   if (b == 0.0 || a == 1.0) { return 1.0; }
   if (isNan(a)) { return a; }
   if (isNan(b)) { return b; }
@@ -123,7 +134,8 @@ const library: Readonly<Record<string, Helper>> = {
   else if (whole && abs(b) <= 4.0) {
     let m2 = m * m;
     let n = u32(abs(b));
-    r = select(1.0, m, (n & 1u) != 0u) * select(1.0, m2, (n & 2u) != 0u) * select(1.0, m2 * m2, (n & 4u) != 0u);
+    r = select(1.0, m, (n & 1u) != 0u) * select(1.0, m2, (n & 2u) != 0u) * select(1.0, m2 * ` +
+      `m2, (n & 4u) != 0u);
     if (b < 0.0) { r = 1.0 / r; }
   } else { r = pow(m, b); }
   return select(r, -r, odd && (bitcast<u32>(a) >> 31u) != 0u);
@@ -131,16 +143,20 @@ const library: Readonly<Record<string, Helper>> = {
   },
   erf: {
     uses: ["isNan"],
-    code: `fn erf(x: f32) -> f32 {
+    code:
+      `fn erf(x: f32) -> f32 {
   if (isNan(x)) { return x; }
   let z = abs(x);
   if (z < 0.5) {
     let q = x * x;
-    return x * (1.1283792 + q * (-0.37612638 + q * (0.11283791 + q * (-0.026866171 + q * (0.0052239776 - q * 0.00085483270)))));
+    return x * (1.1283792 + q * (-0.37612638 + q * (0.11283791 + q * (-0.026866171 + q * ` +
+      `(0.0052239776 - q * 0.00085483270)))));
   }
   if (z > 4.0) { return sign(x); }
   let t = 1.0 / (1.0 + 0.5 * z);
-  let poly = -1.26551223 + t * (1.00002368 + t * (0.37409196 + t * (0.09678418 + t * (-0.18628806 + t * (0.27886807 + t * (-1.13520398 + t * (1.48851587 + t * (-0.82215223 + t * 0.17087277))))))));
+  let poly = -1.26551223 + t * (1.00002368 + t * (0.37409196 + t * (0.09678418 + t * ` +
+      "(-0.18628806 + t * (0.27886807 + t * (-1.13520398 + t * (1.48851587 + t * " +
+      `(-0.82215223 + t * 0.17087277))))))));
   return sign(x) * (1.0 - t * exp(-z * z + poly));
 }`,
   },
@@ -163,30 +179,36 @@ const library: Readonly<Record<string, Helper>> = {
   // (Moshier), good to an ulp or two ---
   atanOf: {
     uses: ["isNan"],
-    code: `fn atanOf(v: f32) -> f32 {
+    code:
+      `fn atanOf(v: f32) -> f32 {
   if (isNan(v)) { return v; }
   var x = abs(v);
   var y = 0.0;
   if (x > 2.4142135) { y = 1.5707964; x = -1.0 / x; }
   else if (x > 0.41421357) { y = 0.78539819; x = (x - 1.0) / (x + 1.0); }
   let z = x * x;
-  y += (((0.0805374449538 * z - 0.138776856032) * z + 0.199777106478) * z - 0.333329491539) * z * x + x;
+  y += (((0.0805374449538 * z - 0.138776856032) * z + 0.199777106478) * z - 0.333329491539) ` +
+      `* z * x + x;
   return select(y, -y, (bitcast<u32>(v) >> 31u) != 0u);
 }`,
   },
   asinPositive: {
-    code: `fn asinPositive(x: f32) -> f32 {
+    code:
+      `fn asinPositive(x: f32) -> f32 {
   let z = x * x;
-  return ((((0.042163199048 * z + 0.024181311049) * z + 0.045470025998) * z + 0.074953002686) * z + 0.16666752422) * z * x + x;
+  return ((((0.042163199048 * z + 0.024181311049) * z + 0.045470025998) * z + ` +
+      `0.074953002686) * z + 0.16666752422) * z * x + x;
 }`,
   },
   asinOf: {
     uses: ["isNan", "nan", "asinPositive"],
-    code: `fn asinOf(x: f32) -> f32 {
+    code:
+      `fn asinOf(x: f32) -> f32 {
   if (isNan(x)) { return x; }
   let a = abs(x);
   if (a > 1.0) { return nan(); }
-  let y = select(asinPositive(a), 1.5707964 - 2.0 * asinPositive(sqrt(max(0.5 * (1.0 - a), 0.0))), a > 0.5);
+  let y = select(asinPositive(a), 1.5707964 - 2.0 * asinPositive(sqrt(max(0.5 * (1.0 - a), ` +
+      `0.0))), a > 0.5);
   return select(y, -y, x < 0.0);
 }`,
   },
@@ -250,7 +272,9 @@ fn geluTanhSlope(x: f32) -> f32 { return 0.7978846 * (1.0 + 0.134145 * x * x); }
   // and division may be off by 2.5 units in the last place ---
   fmodOf: {
     uses: ["nan"],
-    code: `fn fmodOf(a: f32, b: f32) -> f32 { // exact: long division of the mantissas, eight bits at a time
+    code:
+      "fn fmodOf(a: f32, b: f32) -> f32 { // exact: long division of the mantissas, " +
+      `eight bits at a time
   let sign = bitcast<u32>(a) & 0x80000000u;
   let x = bitcast<u32>(a) & 0x7fffffffu;
   let y = bitcast<u32>(b) & 0x7fffffffu;
@@ -267,9 +291,11 @@ fn geluTanhSlope(x: f32) -> f32 { return 0.7978846 * (1.0 + 0.134145 * x * x); }
   if (r == 0u) { return bitcast<f32>(sign); }
   let up = min(countLeadingZeros(r) - 8u, e - 1u);
   r = r << up;
-  return bitcast<f32>(sign | select(r, ((e - up) << 23u) | (r & 0x7fffffu), r >= 0x800000u));
+  return bitcast<f32>(sign | select(r, ((e - up) << 23u) | (r & 0x7fffffu), r >= ` +
+      `0x800000u));
 }
-fn turned(r: f32, b: f32) -> bool { return (bitcast<u32>(r) & 0x7fffffffu) != 0u && ((bitcast<u32>(r) ^ bitcast<u32>(b)) >> 31u) != 0u; }`,
+fn turned(r: f32, b: f32) -> bool { return (bitcast<u32>(r) & 0x7fffffffu) != 0u && ` +
+      "((bitcast<u32>(r) ^ bitcast<u32>(b)) >> 31u) != 0u; }",
   },
   floorDiv: {
     uses: ["fmodOf"],
@@ -313,11 +339,15 @@ fn turned(r: f32, b: f32) -> bool { return (bitcast<u32>(r) & 0x7fffffffu) != 0u
   // --- conversions with a defined answer for NaN and out-of-range values ---
   toI32: {
     uses: ["isNan"],
-    code: `fn toI32(x: f32) -> i32 { return select(select(i32(clamp(x, -2147483648.0, 2147483520.0)), 2147483647, x >= 2147483648.0), 0, isNan(x)); }`,
+    code:
+      "fn toI32(x: f32) -> i32 { return select(select(i32(clamp(x, -2147483648.0, " +
+      "2147483520.0)), 2147483647, x >= 2147483648.0), 0, isNan(x)); }",
   },
   toU32: {
     uses: ["isNan"],
-    code: `fn toU32(x: f32) -> u32 { return select(select(u32(clamp(x, 0.0, 4294967040.0)), 4294967295u, x >= 4294967296.0), 0u, isNan(x)); }`,
+    code:
+      "fn toU32(x: f32) -> u32 { return select(select(u32(clamp(x, 0.0, 4294967040.0)), " +
+      "4294967295u, x >= 4294967296.0), 0u, isNan(x)); }",
   },
   philox: { code: philoxWGSL },
   ...randomHelpers,
@@ -337,5 +367,5 @@ export function helperText(names: readonly string[]): string {
     wanted.add(name);
   };
   [...names].sort().forEach(add);
-  return [...wanted].map((name) => `${library[name]!.code}\n`).join("");
+  return [...wanted].map((name) => `${library[name]?.code ?? ""}\n`).join("");
 }

@@ -2,6 +2,7 @@
  * Index arithmetic as text: coordinates from an element number, offsets from coordinates. Called by
  * the generators in this folder; owns nothing.
  */
+import { at } from "../base/access.ts";
 import type { Shape } from "../base/shape.ts";
 import type { Params } from "./wgsl.ts";
 
@@ -10,7 +11,7 @@ export function split(index: string, shape: Shape, c: string, params: Params): s
   if (shape.length === 1) return [`let ${c}0 = ${index};`];
   const lines = [`var ${c}rest = ${index};`];
   for (let k = shape.length - 1; k > 0; k--) {
-    const d = params.u32(`${c}d${k}`, shape[k]!);
+    const d = params.u32(`${c}d${k}`, at(shape, k));
     lines.push(
       `let ${c}${k} = ${c}rest % ${d};`,
       k > 1 ? `${c}rest /= ${d};` : `let ${c}0 = ${c}rest / ${d};`,

@@ -10,6 +10,7 @@
  *
  * Letters: M rows of the output, N columns, K summed, B batch. Owns nothing.
  */
+import { at, last } from "../base/access.ts";
 import { type Layout, broadcastLayout, collapse, stridedLayout } from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
 import { type Epilogue, type Finish, finishing } from "./fused.ts";
@@ -47,7 +48,7 @@ export function matmulShape(a: Shape, b: Shape): number[] {
       y = bb[i - (rank - bb.length)] ?? 1;
     return x === 1 ? y : x;
   });
-  return [...batch, a.at(-2)!, b.at(-1)!];
+  return [...batch, at(a, a.length - 2), last(b)];
 }
 
 /** Bindings: a, b, output (contiguous). With K = 0 the output is zeros. */
@@ -93,9 +94,9 @@ interface Problem {
 function problem({ a, b, after }: MatmulSpec): Problem {
   const shape = matmulShape(a.layout.shape, b.layout.shape),
     batch = shape.slice(0, -2);
-  let m = shape.at(-2)!,
-    n = shape.at(-1)!;
-  const k = a.layout.shape.at(-1)!;
+  let m = at(shape, shape.length - 2),
+    n = last(shape);
+  const k = last(a.layout.shape);
   const la = broadcastLayout(a.layout, [...batch, m, k]),
     lb = broadcastLayout(b.layout, [...batch, k, n]);
   const cut = (l: Layout): Layout =>
@@ -118,8 +119,22 @@ function problem({ a, b, after }: MatmulSpec): Problem {
           : "none";
     return { layout: l, binding, outer, inner, batch: strides, wide };
   };
-  let sa = side(la, 0, la.strides.at(-2)!, la.strides.at(-1)!, merged.strides[0]!, m);
-  let sb = side(lb, 1, lb.strides.at(-1)!, lb.strides.at(-2)!, merged.strides[1]!, n);
+  let sa = side(
+    la,
+    0,
+    at(la.strides, la.strides.length - 2),
+    last(la.strides),
+    at(merged.strides, 0),
+    m,
+  );
+  let sb = side(
+    lb,
+    1,
+    last(lb.strides),
+    at(lb.strides, lb.strides.length - 2),
+    at(merged.strides, 1),
+    n,
+  );
   // A column times a matrix is the transposed problem: [M, K]·[K, 1] = ([1, K]·[K, M])ᵀ, and a
   // single row or column lies the same either way.
   if (n === 1 && m > 1) {
@@ -163,8 +178,11 @@ function storages(
 /** Lines that set `baseA` and `baseB` (in units of the declared loads) from `batch`. */
 function batchBases(p: Problem, decls: readonly StorageDecl[], params: Params): string[] {
   const base = (name: string, s: Side): string => {
-    const unit = decls[s.binding]!.vec ? 4 : 1;
-    return `let base${name} = ${[params.u32(`offset${name}`, s.layout.offset / unit), ...terms("q", s.batch, `batch${name}`, unit, params)].join(" + ")};`;
+    const unit = at(decls, s.binding).vec ? 4 : 1;
+    return (
+      `let base${name} = ` +
+      `${[params.u32(`offset${name}`, s.layout.offset / unit), ...terms("q", s.batch, `batch${name}`, unit, params)].join(" + ")};`
+    );
   };
   return [
     ...(p.batches > 1
@@ -222,9 +240,9 @@ function registerKernel(p: Problem, caps: DeviceCaps): Kernel {
   const bn = stride(params, "bn", p.b.outer, p.b.wide === "mn" && wideB ? 1 : ub),
     bk = stride(params, "bk", p.b.inner, p.b.wide === "k" && wideB ? 1 : ub);
   const load = (s: Side, index: string): string =>
-    decls[s.binding]!.vec
-      ? loadVec4(decls[s.binding]!, s.binding, index)
-      : loadElement(decls[s.binding]!, s.binding, index);
+    at(decls, s.binding).vec
+      ? loadVec4(at(decls, s.binding), s.binding, index)
+      : loadElement(at(decls, s.binding), s.binding, index);
   const rowsOf = Array.from({ length: tm }, (_, i) => i),
     columns = Array.from({ length: tn }, (_, j) => j),
     vec = `vec4<${type}>`;
@@ -251,7 +269,7 @@ function registerKernel(p: Problem, caps: DeviceCaps): Kernel {
   if (wideA && p.a.wide === "k")
     rowsOf.forEach((i) => {
       inner.push(`let a${i} = ${load(p.a, `rowA${i} + ${quadK}`)};`);
-      for (let kk = 0; kk < step; kk++) av[kk]![i] = `a${i}.${"xyzw"[kk]!}`;
+      for (let kk = 0; kk < step; kk++) at(av, kk)[i] = `a${i}.${"xyzw".charAt(kk)}`;
     });
   else
     for (let kk = 0; kk < step; kk++) {
@@ -259,25 +277,25 @@ function registerKernel(p: Problem, caps: DeviceCaps): Kernel {
       if (wideA) {
         inner.push(`let a_${kk} = ${load(p.a, `rowA + ${ak(k)}`)};`);
         rowsOf.forEach((i) => {
-          av[kk]![i] = `a_${kk}.${"xyzw"[i]!}`;
+          at(av, kk)[i] = `a_${kk}.${"xyzw".charAt(i)}`;
         });
       } else
         rowsOf.forEach((i) => {
           inner.push(`let a${i}_${kk} = ${load(p.a, `rowA${i} + ${ak(k)}`)};`);
-          av[kk]![i] = `a${i}_${kk}`;
+          at(av, kk)[i] = `a${i}_${kk}`;
         });
     }
   if (wideB && p.b.wide === "k") {
     columns.forEach((j) => inner.push(`let b_${j} = ${load(p.b, `colB${j} + ${quadK}`)};`));
     for (let kk = 0; kk < step; kk++)
       for (let q = 0; q < quads; q++)
-        bv[kk]![q] =
-          `${vec}(${[0, 1, 2, 3].map((c) => `b_${4 * q + c}.${"xyzw"[kk]!}`).join(", ")})`;
+        at(bv, kk)[q] =
+          `${vec}(${[0, 1, 2, 3].map((c) => `b_${4 * q + c}.${"xyzw".charAt(kk)}`).join(", ")})`;
   } else
     for (let kk = 0; kk < step; kk++)
       for (let q = 0; q < quads; q++) {
         const k = step === 1 ? "k" : `(k + ${kk}u)`;
-        bv[kk]![q] = wideB
+        at(bv, kk)[q] = wideB
           ? load(p.b, `colB${q} + ${bk(k)}`)
           : `${vec}(${[0, 1, 2, 3].map((c) => load(p.b, `colB${4 * q + c} + ${bk(k)}`)).join(", ")})`;
       }
@@ -285,10 +303,12 @@ function registerKernel(p: Problem, caps: DeviceCaps): Kernel {
   // load and a store.
   const steps = Array.from({ length: step }, (_, kk) => kk);
   for (const kk of steps)
-    for (let q = 0; q < quads; q++) inner.push(`let v${kk}_${q} = ${bv[kk]![q]!};`);
+    for (let q = 0; q < quads; q++) inner.push(`let v${kk}_${q} = ${at(at(bv, kk), q)};`);
   rowsOf.forEach((i) => {
     for (let q = 0; q < quads; q++)
-      inner.push(`c${i}_${q} += ${steps.map((kk) => `${av[kk]![i]!} * v${kk}_${q}`).join(" + ")};`);
+      inner.push(
+        `c${i}_${q} += ${steps.map((kk) => `${at(at(av, kk), i)} * v${kk}_${q}`).join(" + ")};`,
+      );
   });
 
   const store: string[] = [];
@@ -305,12 +325,14 @@ function registerKernel(p: Problem, caps: DeviceCaps): Kernel {
     for (let q = 0; q < quads; q++) {
       if (wideOut)
         lines.push(
-          `if (n0 + ${4 * q}u < ${N}) { b2[(at + ${n0(q)}) / 4u] = ${p.dtype === "float16" ? `vec4<f16>(c${i}_${q})` : `c${i}_${q}`}; }`,
+          `if (n0 + ${4 * q}u < ${N}) { b2[(at + ${n0(q)}) / 4u] = ` +
+            `${p.dtype === "float16" ? `vec4<f16>(c${i}_${q})` : `c${i}_${q}`}; }`,
         );
       else
         for (let c = 0; c < 4; c++)
           lines.push(
-            `if (n0 + ${4 * q + c}u < ${N}) { ${finish.store(`c${i}_${q}.${"xyzw"[c]!}`, `at + n0 + ${4 * q + c}u`)} }`,
+            `if (n0 + ${4 * q + c}u < ${N}) { ` +
+              `${finish.store(`c${i}_${q}.${"xyzw".charAt(c)}`, `at + n0 + ${4 * q + c}u`)} }`,
           );
     }
     store.push(`if (m0 + ${i}u < ${M}) {`, indent(lines.join("\n")), "}");
@@ -380,7 +402,7 @@ function tiledKernel(p: Problem, caps: DeviceCaps): Kernel {
 
   // Stages a block [BK][64] of one side: element (k, x) at k * 64 + x, as quads along x.
   const stage = (name: "A" | "B", s: Side, size: string, origin: string): string[] => {
-    const decl = decls[s.binding]!;
+    const decl = at(decls, s.binding);
     if (s.wide === "none") {
       const ox = stride(params, `${name}x`, s.outer, 1),
         ok = stride(params, `${name}k`, s.inner, 1);
@@ -396,7 +418,8 @@ function tiledKernel(p: Problem, caps: DeviceCaps): Kernel {
               : `let x = slot % 64u; let kk = slot / 64u;`,
             `let gx = ${origin} + x; let gk = k0 + kk;`,
             `var v = ${type}();`,
-            `if (gx < ${size} && gk < ${K}) { v = ${loadElement(decl, s.binding, `base${name} + ${ox("gx")} + ${ok("gk")}`)}; }`,
+            `if (gx < ${size} && gk < ${K}) { v = ` +
+              `${loadElement(decl, s.binding, `base${name} + ${ox("gx")} + ${ok("gk")}`)}; }`,
             `tile${name}[kk * 16u + x / 4u][x % 4u] = v;`,
           ].join("\n"),
         ),
@@ -412,7 +435,8 @@ function tiledKernel(p: Problem, caps: DeviceCaps): Kernel {
             `let kk = lane / 16u; let x = lane % 16u;`,
             `let gx = ${origin} + x * 4u; let gk = k0 + kk;`,
             `var v = ${vec}();`,
-            `if (gx < ${size} && gk < ${K}) { v = ${loadVec4(decl, s.binding, `base${name} + gx / 4u + ${ok("gk")}`)}; }`,
+            `if (gx < ${size} && gk < ${K}) { v = ` +
+              `${loadVec4(decl, s.binding, `base${name} + gx / 4u + ${ok("gk")}`)}; }`,
             `tile${name}[lane] = v;`,
           ].join("\n"),
         ),
@@ -427,9 +451,10 @@ function tiledKernel(p: Problem, caps: DeviceCaps): Kernel {
           `let kq = lane % 4u; let x = lane / 4u;`,
           `let gx = ${origin} + x; let gk = k0 + kq * 4u;`,
           `var v = ${vec}();`,
-          `if (gx < ${size} && gk < ${K}) { v = ${loadVec4(decl, s.binding, `base${name} + ${ox("gx")} + gk / 4u`)}; }`,
+          `if (gx < ${size} && gk < ${K}) { v = ` +
+            `${loadVec4(decl, s.binding, `base${name} + ${ox("gx")} + gk / 4u`)}; }`,
           ...[0, 1, 2, 3].map(
-            (c) => `tile${name}[(kq * 4u + ${c}u) * 16u + x / 4u][x % 4u] = v.${"xyzw"[c]!};`,
+            (c) => `tile${name}[(kq * 4u + ${c}u) * 16u + x / 4u][x % 4u] = v.${"xyzw".charAt(c)};`,
           ),
         ].join("\n"),
       ),
@@ -446,7 +471,7 @@ function tiledKernel(p: Problem, caps: DeviceCaps): Kernel {
     else
       for (let c = 0; c < 4; c++)
         lines.push(
-          `if (n + ${c}u < ${N}) { ${finish.store(`c${i}.${"xyzw"[c]!}`, `at + ${c}u`)} }`,
+          `if (n + ${c}u < ${N}) { ${finish.store(`c${i}.${"xyzw".charAt(c)}`, `at + ${c}u`)} }`,
         );
     return [
       `{`,
@@ -479,7 +504,7 @@ function tiledKernel(p: Problem, caps: DeviceCaps): Kernel {
           [
             "let a = tileA[kk * 16u + ty];",
             "let b = tileB[kk * 16u + tx];",
-            ...rows4.map((i) => `c${i} += a.${"xyzw"[i]!} * b;`),
+            ...rows4.map((i) => `c${i} += a.${"xyzw".charAt(i)} * b;`),
           ].join("\n"),
         ),
         "}",
@@ -498,7 +523,9 @@ function tiledKernel(p: Problem, caps: DeviceCaps): Kernel {
       workgroupSize: [threads, 1, 1],
       main,
       helpers: finish.helpers,
-      globals: `${finish.globals}var<workgroup> tileA: array<${vec}, ${(BK * BM) / 4}>;\nvar<workgroup> tileB: array<${vec}, ${(BK * BN) / 4}>;\n`,
+      globals:
+        `${finish.globals}var<workgroup> tileA: array<${vec}, ${(BK * BM) / 4}>;\n` +
+        `var<workgroup> tileB: array<${vec}, ${(BK * BN) / 4}>;\n`,
       workgroups: p.m * p.n === 0 ? [0, 0, 0] : gridOf(tilesM * tilesN * p.batches, caps),
     },
     caps,
@@ -548,7 +575,9 @@ function rowsKernel(p: Problem, caps: DeviceCaps): Kernel {
         ...batchBases(p, decls, params),
         `let rowA = baseA + ${am("m")};`,
         `let colB = baseB + ${bn("n")};`,
-        `for (var k = part; k < ${K}; k += ${lanes}u) { sum += ${loadElement(decls[p.a.binding]!, p.a.binding, `rowA + ${ak("k")}`)} * ${loadElement(decls[p.b.binding]!, p.b.binding, `colB + ${bk("k")}`)}; }`,
+        `for (var k = part; k < ${K}; k += ${lanes}u) { sum += ` +
+          `${loadElement(at(decls, p.a.binding), p.a.binding, `rowA + ${ak("k")}`)} * ` +
+          `${loadElement(at(decls, p.b.binding), p.b.binding, `colB + ${bk("k")}`)}; }`,
       ].join("\n"),
     ),
     "}",
@@ -557,7 +586,8 @@ function rowsKernel(p: Problem, caps: DeviceCaps): Kernel {
     indent(
       [
         "workgroupBarrier();",
-        `if (part < reach) { partial[part * ${group}u + slot] += partial[(part + reach) * ${group}u + slot]; }`,
+        `if (part < reach) { partial[part * ${group}u + slot] += partial[(part + reach) * ` +
+          `${group}u + slot]; }`,
       ].join("\n"),
     ),
     "}",

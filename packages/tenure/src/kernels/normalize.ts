@@ -49,7 +49,9 @@ export function normalizeKernel(
       output: {
         dtype: x!.dtype,
         per: "element",
-        value: `${centered} * scale${weight === undefined ? "" : " * a1"}${bias === undefined ? "" : " + a2"}`,
+        value:
+          `${centered} * ` +
+          `scale${weight === undefined ? "" : " * a1"}${bias === undefined ? "" : " + a2"}`,
       },
     },
     caps,
@@ -89,7 +91,8 @@ export function normalizeBackwardKernel(
           "spread",
           `${d} * ${d}`,
           `${g} * ${d}`,
-          `spread = spread / ${n};\nlet scale = 1.0 / sqrt(spread.x + ${params.f32("eps", spec.eps)});\nlet tilt = spread.y * scale * scale;`,
+          `spread = spread / ${n};\nlet scale = 1.0 / sqrt(spread.x + ` +
+            `${params.f32("eps", spec.eps)});\nlet tilt = spread.y * scale * scale;`,
         ),
       ],
       output: {

@@ -2,6 +2,7 @@
  * A tensor with a border around it: constant, mirrored without the edge, or the edge repeated.
  * Every output element finds its source by itself; one dispatch for all dimensions. Owns nothing.
  */
+import { at } from "../base/access.ts";
 import { sizeOf } from "../base/shape.ts";
 import { wgslType } from "../base/dtype.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
@@ -32,10 +33,10 @@ export function padKernel(
     `var at = ${params.u32("offset", input.layout.offset)};`,
   ];
   for (let k = shape.length - 1; k >= 0; k--) {
-    const d = params.u32(`d${k}`, shape[k]!),
-      n = params.i32(`n${k}`, input.layout.shape[k]!),
-      b = params.i32(`b${k}`, before[k]!),
-      s = params.u32(`s${k}`, input.layout.strides[k]!);
+    const d = params.u32(`d${k}`, at(shape, k)),
+      n = params.i32(`n${k}`, at(input.layout.shape, k)),
+      b = params.i32(`b${k}`, at(before, k)),
+      s = params.u32(`s${k}`, at(input.layout.strides, k));
     lines.push(
       "{",
       indent(

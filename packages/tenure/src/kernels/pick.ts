@@ -7,6 +7,7 @@
  *
  *     positions   0 1 2 3 4 5 6 7 8        group 0: 0 3 6   group 1: 1 4 7   group 2: 2 5 8
  */
+import { at, last } from "../base/access.ts";
 import { type Layout, collapse, contiguousLayout, stridedLayout } from "../base/layout.ts";
 import { sizeOf } from "../base/shape.ts";
 import { split, terms } from "./indices.ts";
@@ -63,13 +64,14 @@ export function pickKernel(
     groups = params.u32("groups", spec.groups),
     invocations = lines * spec.groups,
     total = params.u32("total", invocations);
-  const length = params.u32("length", views.at(-1)!.layout.shape[axis]!);
+  const length = params.u32("length", at(last(views).layout.shape, axis));
   const base = layouts.map(
     (l, i) =>
-      `let base${i} = ${[params.u32(`o${i}`, l.offset), ...terms("k", outer.strides[i]!, `t${i}k`, 1, params)].join(" + ")};`,
+      `let base${i} = ` +
+      `${[params.u32(`o${i}`, l.offset), ...terms("k", at(outer.strides, i), `t${i}k`, 1, params)].join(" + ")};`,
   );
-  const at = (i: number, place: string): string =>
-    `b${i}[base${i} + (${place}) * ${params.u32(`s${i}`, layouts[i]!.strides[axis]!)}]`;
+  const elementAt = (i: number, place: string): string =>
+    `b${i}[base${i} + (${place}) * ${params.u32(`s${i}`, at(at(layouts, i).strides, axis))}]`;
   const decls: StorageDecl[] = [
     ...views.map((v): StorageDecl => ({ dtype: v.dtype, vec: false, access: "read" })),
     { dtype: "int32", vec: false, access: "read_write" },
@@ -81,8 +83,12 @@ export function pickKernel(
       params,
       workgroupSize: [64, 1, 1],
       workgroups: gridOf(Math.ceil(invocations / 64), caps),
-      globals: `${keyFunction(input.dtype, spec.descending)}fn before(key: u32, place: u32, other: u32, there: u32) -> bool { return key < other || (key == other && place < there); }\n`,
-      main: `let id = (${flatWorkgroup}) * 64u + lane;
+      globals:
+        `${keyFunction(input.dtype, spec.descending)}fn before(key: u32, place: u32, other: ` +
+        "u32, there: u32) -> bool { return key < other || (key == other && place < there); " +
+        "}\n",
+      main:
+        `let id = (${flatWorkgroup}) * 64u + lane;
 if (id >= ${total}) { return; }
 let line = id / ${groups};
 let group = id % ${groups};
@@ -91,9 +97,10 @@ var keys: array<u32, ${spec.count}>;
 var places: array<u32, ${spec.count}>;
 var held = 0u;
 for (var j = group; j < ${length}; j += ${groups}) {
-  let place = ${candidates === undefined ? "j" : `u32(${at(1, "j")})`};
-  let key = keyOf(${at(0, "place")});
-  if (held == ${count} && !before(key, place, keys[${spec.count - 1}], places[${spec.count - 1}])) { continue; }
+  let place = ${candidates === undefined ? "j" : `u32(${elementAt(1, "j")})`};
+  let key = keyOf(${elementAt(0, "place")});
+  if (held == ${count} && !before(key, place, keys[${spec.count - 1}], ` +
+        `places[${spec.count - 1}])) { continue; }
   var i = min(held, ${spec.count - 1}u);
   for (; i > 0u && before(key, place, keys[i - 1u], places[i - 1u]); i--) {
     keys[i] = keys[i - 1u];
@@ -103,7 +110,8 @@ for (var j = group; j < ${length}; j += ${groups}) {
   places[i] = place;
   held = min(held + 1u, ${count});
 }
-for (var i = 0u; i < ${count}; i++) { ${at(out, `group * ${count} + i`)} = i32(places[i]); }`,
+for (var i = 0u; i < ${count}; i++) { ${elementAt(out, `group * ${count} + i`)} = ` +
+        "i32(places[i]); }",
     },
     caps,
   );

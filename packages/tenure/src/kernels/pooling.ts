@@ -3,6 +3,7 @@
  * input position looks at the windows that cover it, so nothing is written twice and nothing needs
  * clearing first. Windows are part of the structure, sizes are parameters. Owns nothing.
  */
+import { at } from "../base/access.ts";
 import type { DType } from "../base/dtype.ts";
 import { type Epilogue, finishing } from "./fused.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
@@ -40,14 +41,14 @@ export function poolShape(
 ): [number, number, number, number] {
   const size = (i: 0 | 1): number => {
     const [length, pad, steps] = [
-      input[2 + i]!,
+      at(input, 2 + i),
       w.padding[i],
-      (input[2 + i]! + 2 * w.padding[i] - w.kernel[i]) / w.stride[i],
+      (at(input, 2 + i) + 2 * w.padding[i] - w.kernel[i]) / w.stride[i],
     ];
     if (w.ceil !== true) return Math.floor(steps) + 1;
     return Math.ceil(steps) * w.stride[i] >= length + pad ? Math.ceil(steps) : Math.ceil(steps) + 1;
   };
-  return [input[0]!, input[1]!, size(0), size(1)];
+  return [at(input, 0), at(input, 1), size(0), size(1)];
 }
 
 /** Bindings: input, output (contiguous). NaN counts as the maximum. */
@@ -77,7 +78,9 @@ export function maxPool2dIndicesKernel(
     ["isNan"],
     (params, _, W) => ({
       open: `var best = bitcast<f32>(${params.u32("low", negInfWord)});\nvar found = -1;`,
-      visit: `if (found < 0 || (!isNan(best) && (v > best || isNan(v)))) { best = v; found = i32(y * ${W} + x); }`,
+      visit:
+        "if (found < 0 || (!isNan(best) && (v > best || isNan(v)))) { best = v; found = " +
+        `i32(y * ${W} + x); }`,
       result: "found",
     }),
     "int32",
@@ -104,7 +107,8 @@ export function avgPool2dKernel(
 function area({ kernel, stride, padding, ceil }: PoolWindow, H: string, W: string): string {
   if (ceil !== true) return `${kernel[0] * kernel[1]}.0`;
   const length = (at: string, i: 0 | 1, size: string): string =>
-    `f32(min(${at} * ${stride[i]}u + ${kernel[i]}u, ${size} + ${2 * padding[i]}u) - ${at} * ${stride[i]}u)`;
+    `f32(min(${at} * ${stride[i]}u + ${kernel[i]}u, ${size} + ${2 * padding[i]}u) - ${at} ` +
+    `* ${stride[i]}u)`;
   return `(${length("py", 0, H)} * ${length("px", 1, W)})`;
 }
 
@@ -150,7 +154,8 @@ export function maxPool2dBackwardKernel(
                   `let other = ${x!.load("plane", "wy", "wx")};`,
                   "let before = wy < y || (wy == y && wx < x);",
                   "if (isNan(mine)) { if (before && isNan(other)) { wins = false; } }",
-                  "else if (isNan(other) || other > mine || (before && other == mine)) { wins = false; }",
+                  "else if (isNan(other) || other > mine || (before && other == mine)) { " +
+                    "wins = false; }",
                 ].join("\n"),
               ),
               "}",
@@ -188,8 +193,8 @@ function maxCellsKernel(
     w = params.u32("W", W),
     p = params.u32("P", P),
     q = params.u32("Q", Q);
-  const x = imageView(params, "x", spec.input, 0, decls[0]!),
-    g = imageView(params, "g", spec.grad, 1, decls[1]!),
+  const x = imageView(params, "x", spec.input, 0, at(decls, 0)),
+    g = imageView(params, "g", spec.grad, 1, at(decls, 1)),
     cell = Array.from({ length: R * S }, (_, i) => i);
   const main = [
     ...decompose(
@@ -216,7 +221,9 @@ function maxCellsKernel(
           .slice(1)
           .map(
             (i) =>
-              `{ let v = ${x.at(`corner + ${Math.floor(i / S)}u * ${x.y} + ${i % S}u * ${x.x}`)}; if (!isNan(best) && (v > best || isNan(v))) { best = v; winner = ${i}u; } }`,
+              "{ let v = " +
+              `${x.at(`corner + ${Math.floor(i / S)}u * ${x.y} + ${i % S}u * ${x.x}`)}; if ` +
+              `(!isNan(best) && (v > best || isNan(v))) { best = v; winner = ${i}u; } }`,
           ),
         ...cell.map((i) =>
           finish.store(
@@ -230,7 +237,8 @@ function maxCellsKernel(
     indent(
       [
         `for (var r = 0u; r < min(${R}u, ${h} - y); r++) {`,
-        `  for (var s = 0u; s < min(${S}u, ${w} - x); s++) { ${finish.store("0.0", `out + r * ${w} + s`)} }`,
+        `  for (var s = 0u; s < min(${S}u, ${w} - x); s++) { ` +
+          `${finish.store("0.0", `out + r * ${w} + s`)} }`,
         "}",
       ].join("\n"),
     ),
@@ -280,8 +288,9 @@ export function avgPool2dBackwardKernel(
         pad: number,
         size: string,
       ): string =>
-        `let ${name} = f32(min(i32(${at} * ${stride}u) - ${pad} + ${kernel}, i32(${size})) - max(i32(${at} * ${stride}u) - ${pad}, 0));`;
-      const value = f.views[0]!.load(f.views[0]!.base, "py", "px");
+        `let ${name} = f32(min(i32(${at} * ${stride}u) - ${pad} + ${kernel}, i32(${size})) ` +
+        `- max(i32(${at} * ${stride}u) - ${pad}, 0));`;
+      const value = at(f.views, 0).load(at(f.views, 0).base, "py", "px");
       return {
         helpers: [],
         open: [],
@@ -321,8 +330,8 @@ function imageView(
   const strides = v.layout.strides.map((s, i) => params.u32(`${name}${i}`, s));
   return {
     base: `(${params.u32(name, v.layout.offset)} + n * ${strides[0]} + c * ${strides[1]})`,
-    y: strides[2]!,
-    x: strides[3]!,
+    y: at(strides, 2),
+    x: at(strides, 3),
     at: (index) => loadElement(decl, binding, index),
     load: (base, y, x) =>
       loadElement(decl, binding, `${base} + ${y} * ${strides[2]} + ${x} * ${strides[3]}`),
@@ -365,10 +374,10 @@ function forward(
     { dtype: spec.input.dtype, vec: false, access: "read" },
     { dtype, vec: false, access: "read_write" },
   ];
-  const H = params.u32("H", shape[2]!),
-    W = params.u32("W", shape[3]!),
+  const H = params.u32("H", at(shape, 2)),
+    W = params.u32("W", at(shape, 3)),
     t = text(params, H, W),
-    x = imageView(params, "x", spec.input, 0, decls[0]!);
+    x = imageView(params, "x", spec.input, 0, at(decls, 0));
   const [R, S] = spec.kernel,
     [ph, pw] = spec.padding,
     [sh, sw] = spec.stride;
@@ -380,7 +389,9 @@ function forward(
           ...Array.from(
             { length: R * S },
             (_, i) =>
-              `{ let v = ${x.at(`corner + ${Math.floor(i / S)}u * ${x.y} + ${i % S}u * ${x.x}`)}; ${t.visit.replace("\n", " ")} }`,
+              "{ let v = " +
+              `${x.at(`corner + ${Math.floor(i / S)}u * ${x.y} + ${i % S}u * ${x.x}`)}; ` +
+              `${t.visit.replace("\n", " ")} }`,
           ),
         ]
       : [
@@ -448,7 +459,7 @@ function backward(
     [N, C, H, W] = inputShape as [number, number, number, number],
     total = N * C * H * W,
     [, , P, Q] = poolShape(inputShape, spec);
-  const finish = finishing(after, inputs[0]!.dtype, inputs.length, params);
+  const finish = finishing(after, at(inputs, 0).dtype, inputs.length, params);
   const decls: StorageDecl[] = [
     ...inputs.map((v): StorageDecl => ({ dtype: v.dtype, vec: false, access: "read" })),
     ...finish.storages,
@@ -456,7 +467,9 @@ function backward(
   const f = {
     H: params.u32("H", H),
     W: params.u32("W", W),
-    views: inputs.map((v, i) => imageView(params, "xg"[i + 2 - inputs.length]!, v, i, decls[i]!)),
+    views: inputs.map((v, i) =>
+      imageView(params, at("xg", i + 2 - inputs.length), v, i, at(decls, i)),
+    ),
   };
   const t = text(f),
     [R, S] = spec.kernel,

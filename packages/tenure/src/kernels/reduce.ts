@@ -6,6 +6,7 @@
  * is innermost, lanes when the reduced one is. Sums go through three levels of partial sums, so the
  * error grows like the cube root of the length. Owns nothing.
  */
+import { at, last } from "../base/access.ts";
 import type { DType } from "../base/dtype.ts";
 import {
   type Layout,
@@ -15,28 +16,22 @@ import {
   stridedLayout,
 } from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
+import { type ReduceOp, accumulator } from "./accumulators.ts";
 import { type Epilogue, type Operand, type Prologue, chainFunction, finishing } from "./fused.ts";
 import { split, terms } from "./indices.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
-import { type Tile, chooseTile } from "./tile.ts";
+import { chooseTile } from "./tile.ts";
 import {
-  type ComputeType,
   Params,
   type StorageDecl,
   computeType,
   flatWorkgroup,
   gridOf,
   indent,
-  infWord,
   loadElement,
   loadVec4,
   makeKernel,
-  nanWord,
-  negInfWord,
 } from "./wgsl.ts";
-
-export type ReduceOp =
-  "sum" | "mean" | "max" | "min" | "prod" | "argMax" | "argMin" | "any" | "all";
 
 export interface ReduceSpec {
   readonly op: ReduceOp;
@@ -69,7 +64,7 @@ export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
       pick(spec.input.layout, reduced, false),
       pick(spec.input.layout, reduced, true),
     ].map((l) => collapse([l])),
-    walk0 = alone[1]!;
+    walk0 = at(alone, 1);
   const kept = collapse(
     (layouts.length > 0 ? layouts : [spec.input.layout]).map((l) => pick(l, reduced, false)),
   ); // a chain may need no operand
@@ -79,13 +74,13 @@ export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
   };
   const outputs = sizeOf(kept.shape),
     length = sizeOf(over.shape);
-  const inner = over.shape.at(-1)!,
+  const inner = last(over.shape),
     outer = length === 0 ? 0 : length / inner;
 
   const vector =
     inner % 4 === 0 &&
     length > 0 &&
-    inFours(spec.input.layout.offset, alone[0]!.strides[0]!, walk0.strides[0]!);
+    inFours(spec.input.layout.offset, at(at(alone, 0).strides, 0), at(walk0.strides, 0));
   const decls = storageDecls(operands, kept, over, layouts, vector);
   const innerUnits = vector ? inner / 4 : inner;
   const params = new Params();
@@ -94,7 +89,7 @@ export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
     outputs,
     outer,
     innerUnits,
-    rowwise: walk0.strides[0]!.at(-1) === 1,
+    rowwise: at(walk0.strides, 0).at(-1) === 1,
     caps,
   });
   const lanesOverOuter = tile.lanes > 1 && outer > innerUnits;
@@ -108,8 +103,11 @@ export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
   const start = [
     ...split("o", kept.shape, "k", params),
     ...operands.map((_, i) => {
-      const unit = decls[operands[i]!.binding]!.vec ? 4 : 1;
-      return `let base${i} = ${sum([params.u32(`o${i}`, layouts[i]!.offset / unit), ...terms("k", kept.strides[i]!, `t${i}k`, unit, params)])};`;
+      const unit = at(decls, at(operands, i).binding).vec ? 4 : 1;
+      return (
+        `let base${i} = ` +
+        `${sum([params.u32(`o${i}`, at(layouts, i).offset / unit), ...terms("k", at(kept.strides, i), `t${i}k`, unit, params)])};`
+      );
     }),
   ];
   // Where they stand after the outer reduced dimensions.
@@ -117,21 +115,24 @@ export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
   const move = [
     ...(outerShape.length > 0 ? split("u", outerShape, "v", params) : []),
     ...operands.map((_, i) => {
-      const unit = decls[operands[i]!.binding]!.vec ? 4 : 1;
-      return `let row${i} = ${sum([`base${i}`, ...terms("v", over.strides[i]?.slice(0, -1) ?? [], `t${i}v`, unit, params)])};`;
+      const unit = at(decls, at(operands, i).binding).vec ? 4 : 1;
+      return (
+        `let row${i} = ` +
+        `${sum([`base${i}`, ...terms("v", over.strides[i]?.slice(0, -1) ?? [], `t${i}v`, unit, params)])};`
+      );
     }),
   ];
 
   const outerLoop = lanesOverOuter ? ["ly", `${tile.lanes}u`] : ["0u", "1u"],
     innerLoop = lanesOverOuter ? ["0u", "1u"] : ["ly", `${tile.lanes}u`];
   const position = outerShape.length > 0 ? `u * ${names.inner}${vector ? " * 4u" : ""} + ` : "";
-  const at = (k: number): string => `${position}${vector ? `j * 4u + ${k}u` : "j"}`;
+  const positionOf = (k: number): string => `${position}${vector ? `j * 4u + ${k}u` : "j"}`;
   const visit = elementLoads(
     spec,
     operands,
     decls,
     over.strides.map(
-      (s, i) => s?.at(-1) ?? jump(`jump${i}`, pick(layouts[i]!, reduced, true), params),
+      (s, i) => s?.at(-1) ?? jump(`jump${i}`, pick(at(layouts, i), reduced, true), params),
     ),
     vector,
     position,
@@ -142,15 +143,16 @@ export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
   // like loads in flight.
   const walk = (first: string, end: string): string[] => {
     const step = (values: readonly string[]): string =>
-      indent([...visit.lines, ...acc.add(values, at)].join("\n"));
+      indent([...visit.lines, ...acc.add(values, positionOf)].join("\n"));
     if (vector || acc.ordered)
       return [`for (var j = ${first}; j < ${end}; j += ${stride}) {`, step(visit.values("j")), "}"];
-    const four = [0, 1, 2, 3].map(
-      (n) => visit.values(n === 0 ? "j" : `(j + ${n * (lanesOverOuter ? 1 : tile.lanes)}u)`)[0]!,
+    const four = [0, 1, 2, 3].map((n) =>
+      at(visit.values(n === 0 ? "j" : `(j + ${n * (lanesOverOuter ? 1 : tile.lanes)}u)`), 0),
     );
     return [
       `var j = ${first};`,
-      `for (; j + ${3 * (lanesOverOuter ? 1 : tile.lanes)}u < ${end}; j += ${4 * (lanesOverOuter ? 1 : tile.lanes)}u) {`,
+      `for (; j + ${3 * (lanesOverOuter ? 1 : tile.lanes)}u < ${end}; j += ` +
+        `${4 * (lanesOverOuter ? 1 : tile.lanes)}u) {`,
       step(four),
       "}",
       `for (; j < ${end}; j += ${stride}) {`,
@@ -174,7 +176,7 @@ export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
         ),
         "}",
       ]
-    : walk(innerLoop[0]!, names.inner);
+    : walk(at(innerLoop, 0), names.inner);
   const work = [
     ...start,
     `for (var u = ${outerLoop[0]}; u < ${names.outer}; u += ${outerLoop[1]}) {`,
@@ -190,7 +192,8 @@ export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
   const finish = finishing(spec.after, spec.outDtype, decls.length, params),
     store = finish.store(acc.result, "o");
   const main = [
-    `let o = (${flatWorkgroup}) * ${tile.outputs}u + ${tile.outputs === 1 ? "0u" : one ? "lane" : ox};`,
+    `let o = (${flatWorkgroup}) * ${tile.outputs}u + ` +
+      `${tile.outputs === 1 ? "0u" : one ? "lane" : ox};`,
     one ? "const ly = 0u;" : `let ly = ${ly};`,
     ...acc.open,
     `if (o < ${names.outputs}) {`,
@@ -241,8 +244,6 @@ function inFours(offset: number, kept: readonly number[], over: readonly number[
   );
 }
 
-// === Loads ===
-
 function sum(parts: readonly string[]): string {
   return parts.join(" + ");
 }
@@ -256,14 +257,14 @@ function storageDecls(
 ): StorageDecl[] {
   const count = operands.reduce((n, o) => Math.max(n, o.binding + 1), 0);
   const fits = (i: number): boolean => {
-    const o = over.strides[i]!;
-    return o !== null && inFours(layouts[i]!.offset, kept.strides[i]!, o);
+    const o = at(over.strides, i);
+    return o !== null && inFours(at(layouts, i).offset, at(kept.strides, i), o);
   };
   return Array.from({ length: count }, (_, b) => {
     const here = operands.flatMap((o, i) => (o.binding === b ? [i] : []));
     return {
       access: "read",
-      dtype: here.length > 0 ? operands[here[0]!]!.view.dtype : "float32",
+      dtype: here.length > 0 ? at(operands, at(here, 0)).view.dtype : "float32",
       vec: vector && here.length > 0 && here.every(fits),
     };
   });
@@ -282,7 +283,7 @@ function jump(name: string, l: Layout, params: Params): Jump {
   const { shape, strides } = collapse([l]),
     lines = [
       ...split("at", shape, `${name}x`, params),
-      `return ${sum(terms(`${name}x`, strides[0]!, `${name}s`, 1, params))};`,
+      `return ${sum(terms(`${name}x`, at(strides, 0), `${name}s`, 1, params))};`,
     ];
   return { name, text: `fn ${name}(at: u32) -> u32 {\n${indent(lines.join("\n"))}}\n` };
 }
@@ -302,12 +303,12 @@ function elementLoads(
 ): { lines: string[]; values: (j: string) => string[]; globals: string } {
   const lines: string[] = [];
   const argument = operands.map((o, i): ((k: number, j: string) => string) => {
-    const decl = decls[o.binding]!;
+    const decl = at(decls, o.binding);
     if (decl.vec) {
       lines.push(`let x${i} = ${loadVec4(decl, o.binding, `row${i} + j`)};`);
-      return (k) => `x${i}.${"xyzw"[k]!}`;
+      return (k) => `x${i}.${"xyzw".charAt(k)}`;
     }
-    const s = steps[i]!;
+    const s = at(steps, i);
     if (typeof s !== "number")
       return (k, j) =>
         loadElement(
@@ -325,7 +326,7 @@ function elementLoads(
   });
   const ks = vector ? [0, 1, 2, 3] : [0];
   if (spec.before === undefined)
-    return { lines, values: (j) => ks.map((k) => argument[0]!(k, j)), globals: "" };
+    return { lines, values: (j) => ks.map((k) => at(argument, 0)(k, j)), globals: "" };
   const jumps = steps.map((s) => (typeof s === "number" ? "" : s.text)).join("");
   const globals =
     jumps +
@@ -341,195 +342,4 @@ function elementLoads(
     values: (j) => ks.map((k) => `body(${argument.map((f) => f(k, j)).join(", ")})`),
     globals,
   };
-}
-
-// === Accumulators ===
-
-interface Accumulator {
-  readonly helpers: readonly string[];
-  readonly globals: string;
-  /** Goes through blocks of 64: `part`, `level1`, `total`. */
-  readonly blocked: boolean;
-  /** Elements must come in order of position, one at a time. */
-  readonly ordered?: boolean;
-  readonly open: readonly string[];
-  /** Lines that take in the elements `values`, the k-th at position `at(k)`. */
-  add(values: readonly string[], at: (k: number) => string): string[];
-  readonly close: readonly string[];
-  /** Workgroup memory of `n` accumulators. */
-  shared(n: number): string;
-  /** Lines that leave the whole in lane 0. */
-  tree(tile: Tile): string[];
-  /** The output value in the output's compute type. */
-  readonly result: string;
-}
-
-function accumulator(
-  spec: ReduceSpec,
-  params: Params,
-  length: number,
-  operands: readonly Operand[],
-): Accumulator {
-  const from = computeType(spec.before?.dtype ?? operands[0]!.view.dtype),
-    to = computeType(spec.outDtype);
-  if (spec.op === "argMax" || spec.op === "argMin") return argAccumulator(spec.op, from, to);
-  if (spec.op === "any" || spec.op === "all") {
-    return simple({
-      type: "bool",
-      from,
-      to,
-      identity: spec.op === "any" ? "false" : "true",
-      join: (a, b) => `${a} ${spec.op === "any" ? "||" : "&&"} ${b}`,
-      helpers: [],
-    });
-  }
-  if (spec.op === "max" || spec.op === "min") {
-    const type = from === "bool" ? "u32" : from,
-      isMax = spec.op === "max";
-    const words = {
-      f32: isMax ? negInfWord : infWord,
-      i32: isMax ? 0x80000000 : 0x7fffffff,
-      u32: isMax ? 0 : 0xffffffff,
-    };
-    const identity = `bitcast<${type}>(${params.u32("identity", words[type])})`;
-    const fn = type === "f32" ? (isMax ? "nanMax" : "nanMin") : spec.op;
-    return simple({
-      type,
-      from,
-      to,
-      identity,
-      join: (a, b) => `${fn}(${a}, ${b})`,
-      helpers: type === "f32" ? [fn] : [],
-    });
-  }
-  const type = to === "bool" ? "u32" : to;
-  if (spec.op === "prod")
-    return simple({
-      type,
-      from,
-      to,
-      identity: `${type}(1)`,
-      join: (a, b) => `${a} * ${b}`,
-      helpers: [],
-    });
-  // The mean of nothing is NaN: it starts there.
-  const identity =
-    spec.op === "mean"
-      ? `bitcast<f32>(${params.u32("identity", length === 0 ? nanWord : 0)})`
-      : `${type}(0)`;
-  const mean = spec.op === "mean" ? ` / ${params.f32("length", Math.max(length, 1))}` : "";
-  return {
-    ...simple({ type, from, to, identity, join: (a, b) => `${a} + ${b}`, helpers: [] }),
-    blocked: true,
-    ...blockedText(type, from, identity),
-    result: convert(`total${mean}`, type, to),
-  };
-}
-
-function simple(a: {
-  type: ComputeType;
-  from: ComputeType;
-  to: ComputeType;
-  identity: string;
-  join: (a: string, b: string) => string;
-  helpers: readonly string[];
-}): Accumulator {
-  return {
-    helpers: a.helpers,
-    globals: "",
-    blocked: false,
-    open: [`var total: ${a.type} = ${a.identity};`],
-    add: (values) => {
-      const v = values.map((x) => convert(x, a.from, a.type));
-      return [
-        `total = ${v.length === 1 ? a.join("total", v[0]!) : a.join("total", `(${a.join(`(${a.join(v[0]!, v[1]!)})`, `(${a.join(v[2]!, v[3]!)})`)})`)};`,
-      ];
-    },
-    close: [],
-    shared: (n) => `var<workgroup> shared_: array<${a.type}, ${n}>;\n`,
-    tree: (tile) => [
-      `let slot = ly * ${tile.outputs}u + (lane ${tile.outputsFast ? `% ${tile.outputs}u` : `/ ${tile.lanes}u`});`,
-      "shared_[slot] = total;",
-      `for (var reach = ${tile.lanes / 2}u; reach > 0u; reach >>= 1u) {`,
-      indent(
-        [
-          "workgroupBarrier();",
-          `if (ly < reach) { shared_[slot] = ${a.join("shared_[slot]", `shared_[slot + reach * ${tile.outputs}u]`)}; }`,
-        ].join("\n"),
-      ),
-      "}",
-      "total = shared_[slot];",
-    ],
-    result: convert("total", a.type, a.to),
-  };
-}
-
-function blockedText(
-  type: ComputeType,
-  from: ComputeType,
-  identity: string,
-): Pick<Accumulator, "globals" | "open" | "add" | "close"> {
-  return {
-    globals: `fn acc0() -> ${type} { return ${identity}; }\n`,
-    open: ["var total = acc0();", "var level1 = acc0();", "var parts = 0u;"],
-    add: (values) => {
-      const v = values.map((x) => convert(x, from, type));
-      return [
-        v.length === 1
-          ? `part += ${v[0]!};`
-          : `part += (${v[0]!} + ${v[1]!}) + (${v[2]!} + ${v[3]!});`,
-      ];
-    },
-    close: ["total += level1;"],
-  };
-}
-
-function argAccumulator(op: "argMax" | "argMin", from: ComputeType, to: ComputeType): Accumulator {
-  const type = from === "bool" ? "u32" : from,
-    cmp = op === "argMax" ? ">" : "<";
-  const wins = type === "f32" ? `select(v ${cmp} bv, !isNan(bv), isNan(v))` : `v ${cmp} bv`;
-  const ties = type === "f32" ? "(v == bv || (isNan(v) && isNan(bv)))" : "v == bv";
-  return {
-    helpers: type === "f32" ? ["isNan"] : [],
-    blocked: false,
-    ordered: true,
-    globals: `const none = 0xffffffffu;\nfn better(v: ${type}, i: u32, bv: ${type}, bi: u32) -> bool {\n  if (i == none || bi == none) { return bi == none && i != none; }\n  return ${wins} || (${ties} && i < bi);\n}\n`,
-    open: [`var best: ${type}; var bestAt = none;`],
-    add: (values, at) =>
-      values.flatMap((x, k) => [
-        `{ let v = ${convert(x, from, type)}; let i = ${at(k)}; if (better(v, i, best, bestAt)) { best = v; bestAt = i; } }`,
-      ]),
-    close: [],
-    shared: (n) =>
-      `var<workgroup> sharedValue: array<${type}, ${n}>;\nvar<workgroup> sharedAt: array<u32, ${n}>;\n`,
-    tree: (tile) => [
-      `let slot = ly * ${tile.outputs}u + (lane ${tile.outputsFast ? `% ${tile.outputs}u` : `/ ${tile.lanes}u`});`,
-      "sharedValue[slot] = best; sharedAt[slot] = bestAt;",
-      `for (var reach = ${tile.lanes / 2}u; reach > 0u; reach >>= 1u) {`,
-      indent(
-        [
-          "workgroupBarrier();",
-          "if (ly < reach) {",
-          `  let other = slot + reach * ${tile.outputs}u;`,
-          "  if (better(sharedValue[other], sharedAt[other], sharedValue[slot], sharedAt[slot])) { sharedValue[slot] = sharedValue[other]; sharedAt[slot] = sharedAt[other]; }",
-          "}",
-        ].join("\n"),
-      ),
-      "}",
-      "bestAt = sharedAt[slot];",
-    ],
-    result: to === "u32" ? "bestAt" : convert("bestAt", "u32", to),
-  };
-}
-
-/**
- * WGSL conversion between compute types; anything but zero is true. By bits for floats: `NaN !=
- * 0.0` is false on some adapters.
- */
-export function convert(value: string, from: ComputeType, to: ComputeType): string {
-  if (from === to) return value;
-  if (to === "bool")
-    return from === "f32" ? `((bitcast<u32>(${value}) << 1u) != 0u)` : `(${value} != ${from}(0))`;
-  if (from === "bool") return `select(${to}(0), ${to}(1), ${value})`;
-  return `${to}(${value})`;
 }

@@ -13,6 +13,7 @@ import type { DeviceCaps, Kernel } from "./kernel.ts";
 import { split } from "./indices.ts";
 import { chooseTile } from "./tile.ts";
 import {
+  type RowSpec,
   type Sweep,
   inlineElements,
   passLines,

@@ -3,12 +3,13 @@
  * invocation; long lines of sums are cut into one chunk per lane, whose totals meet in workgroup
  * memory. The order of additions depends on the shape only. Owns nothing.
  */
+import { at } from "../base/access.ts";
 import { type Layout, collapse, stridedLayout } from "../base/layout.ts";
 import { sizeOf } from "../base/shape.ts";
 import type { DType } from "../base/dtype.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { split, terms } from "./indices.ts";
-import { convert } from "./reduce.ts";
+import { convert } from "./accumulators.ts";
 import {
   Params,
   type StorageDecl,
@@ -107,8 +108,8 @@ export function cumProdBackwardKernel(
 function scanKernel(spec: ScanSpec, caps: DeviceCaps): Kernel {
   const params = new Params(),
     { axis } = spec,
-    shape = spec.inputs[0]!.layout.shape,
-    length = shape[axis]!,
+    shape = at(spec.inputs, 0).layout.shape,
+    length = at(shape, axis),
     type = computeType(spec.dtype);
   const without = <T>(list: readonly T[]): T[] => list.filter((_, i) => i !== axis);
   const rest = without(shape),
@@ -136,16 +137,18 @@ function scanKernel(spec: ScanSpec, caps: DeviceCaps): Kernel {
   const base = [
     ...layouts.map(
       (l, k) =>
-        `let base${k} = ${[params.u32(`o${k}`, l.offset), ...terms("c", merged.strides[k]!, `t${k}c`, 1, params)].join(" + ")};`,
+        `let base${k} = ` +
+        `${[params.u32(`o${k}`, l.offset), ...terms("c", at(merged.strides, k), `t${k}c`, 1, params)].join(" + ")};`,
     ),
-    `let baseOut = ${["0u", ...terms("c", merged.strides[out]!, "toc", 1, params)].join(" + ")};`,
+    "let baseOut = " +
+      `${["0u", ...terms("c", at(merged.strides, out), "toc", 1, params)].join(" + ")};`,
   ];
-  const steps = layouts.map((l, k) => params.u32(`step${k}`, l.strides[axis]!)),
+  const steps = layouts.map((l, k) => params.u32(`step${k}`, at(l.strides, axis))),
     outStep = params.u32("stepOut", innerSize);
-  const load = (k: number, at: string): string =>
+  const load = (k: number, position: string): string =>
     convert(
-      loadElement(decls[k]!, k, `base${k} + (${at}) * ${steps[k]}`),
-      computeType(decls[k]!.dtype),
+      loadElement(at(decls, k), k, `base${k} + (${position}) * ${steps[k]}`),
+      computeType(at(decls, k).dtype),
       type,
     );
   const walk = (body: readonly string[]): string[] => [
@@ -186,7 +189,8 @@ function scanKernel(spec: ScanSpec, caps: DeviceCaps): Kernel {
           indent(
             [
               `var before = ${spec.start};`,
-              `for (var k = 0u; k < ${lanes}u; k++) { let own = sums[k]; sums[k] = before; before += own; }`,
+              `for (var k = 0u; k < ${lanes}u; k++) { let own = sums[k]; sums[k] = before; ` +
+                "before += own; }",
             ].join("\n"),
           ),
           "}",

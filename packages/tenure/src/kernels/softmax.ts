@@ -3,6 +3,7 @@
  * stable by subtracting the row's maximum. A row that holds NaN or +infinity, or nothing but
  * −infinity, is NaN throughout, as in PyTorch. Built on rows.ts; owns nothing.
  */
+import { at } from "../base/access.ts";
 import type { Epilogue } from "./fused.ts";
 import type { DType } from "../base/dtype.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
@@ -57,8 +58,8 @@ export function softmaxKernel(
       helpers: ["isFinite", "expShifted", "logOf"],
       ...rest(spec),
       passes: [
-        passes[0]!,
-        { ...passes[1]!, after: spec.log ? "let shift = logOf(z);" : "let scale = 1.0 / z;" },
+        at(passes, 0),
+        { ...at(passes, 1), after: spec.log ? "let shift = logOf(z);" : "let scale = 1.0 / z;" },
       ],
       output: {
         dtype,
@@ -145,7 +146,10 @@ export function crossEntropyKernel(
       operands: [{ view: spec.logits, binding: 0 }],
       rowOperands: [{ view: spec.targets, binding: 1 }],
       passes,
-      before: `let ignored = ${words.ignored};\nlet valid = ${words.valid};\nvar picked = bitcast<f32>(p.nan);\nif (row < p.rows && valid && !ignored) { let t = u32(q0);\n picked = element0(t); }`,
+      before:
+        `let ignored = ${words.ignored};\nlet valid = ${words.valid};\n` +
+        "var picked = bitcast<f32>(p.nan);\nif (row < p.rows && valid && !ignored) { let t = " +
+        "u32(q0);\n picked = element0(t); }",
       output: { dtype, per: "row", value: "select(logOf(z) - (picked - m), 0.0, ignored)" },
     },
     caps,
@@ -164,7 +168,7 @@ export function crossEntropyBackwardKernel(
     { layout, dtype } = spec.logits;
   const passes = maxAndSum(params, caps.software && dtype === "float32"),
     words = targetWords(params, spec.targets.dtype, spec.ignoreIndex);
-  const e = passes[1]!.keep === true ? "y" : "expShifted(a0, m)";
+  const e = at(passes, 1).keep === true ? "y" : "expShifted(a0, m)";
   return rowKernel(
     {
       name: "crossEntropyBackward",
@@ -180,8 +184,8 @@ export function crossEntropyBackwardKernel(
       ],
       before: `let ignored = ${words.ignored};\nlet valid = ${words.valid};\nlet t = u32(q0);`,
       passes: [
-        passes[0]!,
-        { ...passes[1]!, after: "let scale = select(bitcast<f32>(p.nan), 1.0 / z, valid);" },
+        at(passes, 0),
+        { ...at(passes, 1), after: "let scale = select(bitcast<f32>(p.nan), 1.0 / z, valid);" },
       ],
       output: {
         dtype,

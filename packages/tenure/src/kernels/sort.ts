@@ -117,7 +117,8 @@ export function mergeBlocksKernel(
             [
               "let middle = (low + high) / 2u;",
               `let other = keyOf(${x!.load(`u32(${order!.load("middle")})`)});`,
-              "if (other < mine || (other == mine && !left)) { low = middle + 1u; } else { high = middle; }",
+              "if (other < mine || (other == mine && !left)) { low = middle + 1u; } else { " +
+                "high = middle; }",
             ].join("\n"),
           ),
           "}",

@@ -62,7 +62,8 @@ export class Params {
   declaration(binding: number): string {
     return this.#fields.length === 0
       ? ""
-      : `struct Params { ${this.#fields.join(", ")} }\n@group(0) @binding(${binding}) var<uniform> p: Params;\n`;
+      : `struct Params { ${this.#fields.join(", ")} }\n` +
+          `@group(0) @binding(${binding}) var<uniform> p: Params;\n`;
   }
 }
 
@@ -145,7 +146,8 @@ export function makeKernel(spec: ModuleSpec, caps: DeviceCaps): Kernel {
   const storages = spec.storages
     .map(
       (s, i) =>
-        `@group(0) @binding(${i}) var<storage, ${s.access}> b${i}: array<${s.vec ? vec4Type(s.dtype) : wgslType(s.dtype)}>;\n`,
+        `@group(0) @binding(${i}) var<storage, ${s.access}> b${i}: ` +
+        `array<${s.vec ? vec4Type(s.dtype) : wgslType(s.dtype)}>;\n`,
     )
     .join("");
   const builtins = [
@@ -157,7 +159,10 @@ export function makeKernel(spec: ModuleSpec, caps: DeviceCaps): Kernel {
   const used = builtins.filter(([name]) => new RegExp(`\\b${name}\\b`).test(spec.main));
   const wgsl =
     `${half ? "enable f16;\n" : ""}${spec.params.declaration(spec.storages.length)}${storages}${helperText(spec.helpers ?? [])}${spec.globals ?? ""}` +
-    `@compute @workgroup_size(${spec.workgroupSize.join(", ")})\nfn main(${used.map(([name, builtin, type]) => `@builtin(${builtin}) ${name}: ${type}`).join(", ")}) {\n${indent(spec.main)}}\n`;
+    `@compute @workgroup_size(${spec.workgroupSize.join(", ")})\n` +
+    "fn " +
+    `main(${used.map(([name, builtin, type]) => `@builtin(${builtin}) ${name}: ${type}`).join(", ")}) ` +
+    `{\n${indent(spec.main)}}\n`;
   const dynamic = spec.params.dynamic;
   return {
     key: `${spec.name}:${hash64(wgsl)}`,

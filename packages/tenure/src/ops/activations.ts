@@ -8,6 +8,7 @@ import { binary, unary, withInplace } from "./builders.ts";
 import { type OpDef, defineOp } from "./op.ts";
 import { floatOf, ofType, typed } from "./typing.ts";
 
+/** Hyperbolic tangent. */
 export const tanh: OpDef = unary("tanh", {
   doc: "Hyperbolic tangent.",
   kind: "float",
@@ -17,6 +18,7 @@ export const tanh: OpDef = unary("tanh", {
   vjp: (c, g) => mul2(c.run, g, oneMinus(c.run, c.run(square, [c.output()], undefined))),
 });
 
+/** 1 / (1 + exp(-x)). */
 export const sigmoid: OpDef = unary("sigmoid", {
   doc: "1 / (1 + exp(-x)).",
   kind: "float",
@@ -26,6 +28,7 @@ export const sigmoid: OpDef = unary("sigmoid", {
   vjp: (c, g) => mul2(c.run, g, mul2(c.run, c.output(), oneMinus(c.run, c.output()))),
 });
 
+/** log(1 + exp(x)), without overflow. */
 export const softplus: OpDef = unary("softplus", {
   doc: "log(1 + exp(x)), without overflow.",
   kind: "float",
@@ -35,6 +38,7 @@ export const softplus: OpDef = unary("softplus", {
   vjp: (c, g) => mul2(c.run, g, c.run(sigmoid, [c.input(0)], undefined)),
 });
 
+/** max(x, 0); NaN stays NaN. */
 export const relu: OpDef = unary("relu", {
   doc: "max(x, 0); NaN stays NaN.",
   kind: "same",
@@ -53,6 +57,7 @@ const gate: OpDef = binary("gate", {
   vjp: (c, g) => [c.run(gate, [g, c.input(1)], undefined), null],
 });
 
+/** log(1 / (1 + exp(-x))), without overflow. */
 export const logSigmoid: OpDef = unary("logSigmoid", {
   doc: "log(1 / (1 + exp(-x))), without overflow.",
   kind: "float",
@@ -128,6 +133,7 @@ function activation(name: string, def: ActivationDef): OpDef {
   return withInplace(record);
 }
 
+/** x·Φ(x) with the Gaussian's cumulative distribution. */
 export const gelu: OpDef = activation("gelu", {
   doc: "x·Φ(x) with the Gaussian's cumulative distribution.",
   value: "x * gaussianCdf(x)",
@@ -136,16 +142,20 @@ export const gelu: OpDef = activation("gelu", {
   helpers: ["gaussian", "gaussianCdf"],
 });
 
+/** Gelu by the tanh formula of its paper. */
 export const geluTanh: OpDef = activation("geluTanh", {
   doc: "gelu by the tanh formula of its paper.",
   value: "0.5 * x * (1.0 + geluTanhOf(x))",
   helpers: ["geluTanhOf"],
   slope:
-    "0.5 * (1.0 + geluTanhOf(x)) + 0.5 * x * (1.0 - geluTanhOf(x) * geluTanhOf(x)) * geluTanhSlope(x)",
+    "0.5 * (1.0 + geluTanhOf(x)) + 0.5 * x * (1.0 - geluTanhOf(x) * geluTanhOf(x)) * " +
+    "geluTanhSlope(x)",
   curvature:
-    "(1.0 - geluTanhOf(x) * geluTanhOf(x)) * (geluTanhSlope(x) + x * (0.10703222 * x - geluTanhOf(x) * geluTanhSlope(x) * geluTanhSlope(x)))",
+    "(1.0 - geluTanhOf(x) * geluTanhOf(x)) * (geluTanhSlope(x) + x * (0.10703222 * x - " +
+    "geluTanhOf(x) * geluTanhSlope(x) * geluTanhSlope(x)))",
 });
 
+/** x·sigmoid(x), also called swish. */
 export const silu: OpDef = activation("silu", {
   doc: "x·sigmoid(x), also called swish.",
   value: "x * sigmoid(x)",
@@ -154,15 +164,18 @@ export const silu: OpDef = activation("silu", {
   helpers: ["sigmoid"],
 });
 
+/** x·tanh(softplus(x)). */
 export const mish: OpDef = activation("mish", {
   doc: "x·tanh(softplus(x)).",
   value: "x * tanhOf(softplus(x))",
   helpers: ["tanhOf", "softplus", "sigmoid", "squared"],
   slope: "tanhOf(softplus(x)) + x * sigmoid(x) * (1.0 - squared(tanhOf(softplus(x))))",
   curvature:
-    "sigmoid(x) * (1.0 - squared(tanhOf(softplus(x)))) * (2.0 + x * (1.0 - sigmoid(x) - 2.0 * tanhOf(softplus(x)) * sigmoid(x)))",
+    "sigmoid(x) * (1.0 - squared(tanhOf(softplus(x)))) * (2.0 + x * (1.0 - sigmoid(x) - " +
+    "2.0 * tanhOf(softplus(x)) * sigmoid(x)))",
 });
 
+/** x above 0, alpha·(exp(x) - 1) below. */
 export const elu: OpDef = activation("elu", {
   doc: "x above 0, alpha·(exp(x) - 1) below.",
   value: "select(s0 * expm1Of(x), x, x > 0.0)",
@@ -172,6 +185,7 @@ export const elu: OpDef = activation("elu", {
   scalars: 1,
 });
 
+/** Scaled elu that keeps mean 0 and variance 1. */
 export const selu: OpDef = activation("selu", {
   doc: "Scaled elu that keeps mean 0 and variance 1.",
   value: "1.050701 * select(1.6732632 * expm1Of(x), x, x > 0.0)",
@@ -180,6 +194,7 @@ export const selu: OpDef = activation("selu", {
   helpers: ["expm1Of", "expOf"],
 });
 
+/** x above 0, slope·x below. */
 export const leakyRelu: OpDef = activation("leakyRelu", {
   doc: "x above 0, slope·x below.",
   value: "select(s0 * x, x, x > 0.0)",
@@ -188,6 +203,7 @@ export const leakyRelu: OpDef = activation("leakyRelu", {
   scalars: 1,
 });
 
+/** x·min(max(x + 3, 0), 6) / 6. */
 export const hardSwish: OpDef = activation("hardSwish", {
   doc: "x·min(max(x + 3, 0), 6) / 6.",
   value: "x * clamp(x + 3.0, 0.0, 6.0) / 6.0",
@@ -195,6 +211,7 @@ export const hardSwish: OpDef = activation("hardSwish", {
   curvature: "select(0.0, 0.33333334, abs(x) < 3.0)",
 });
 
+/** Min(max(x + 3, 0), 6) / 6. */
 export const hardSigmoid: OpDef = activation("hardSigmoid", {
   doc: "min(max(x + 3, 0), 6) / 6.",
   value: "select(clamp(x + 3.0, 0.0, 6.0) / 6.0, x, isNan(x))",

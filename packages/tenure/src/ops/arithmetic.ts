@@ -16,6 +16,7 @@ export const scale = (run: Run, g: Value, k: number): Value =>
 
 export const mul2 = (run: Run, a: Value, b: Value): Value => run(mul, [a, b], undefined);
 
+/** -x. */
 export const neg: OpDef = unary("neg", {
   doc: "-x.",
   kind: "same",
@@ -23,6 +24,7 @@ export const neg: OpDef = unary("neg", {
   vjp: (c, g) => c.run(neg, [g], undefined),
 });
 
+/** x·x. */
 export const square: OpDef = unary("square", {
   doc: "x·x.",
   kind: "same",
@@ -31,6 +33,7 @@ export const square: OpDef = unary("square", {
   vjp: (c, g) => scale(c.run, mul2(c.run, g, c.input(0)), 2),
 });
 
+/** a + b. */
 export const add: OpDef = binary("add", {
   doc: "a + b.",
   kind: "arithmetic",
@@ -38,6 +41,7 @@ export const add: OpDef = binary("add", {
   vjp: (_, g) => [g, g],
 });
 
+/** a - b. */
 export const sub: OpDef = binary("sub", {
   doc: "a - b.",
   kind: "arithmetic",
@@ -45,6 +49,7 @@ export const sub: OpDef = binary("sub", {
   vjp: (c, g) => [g, c.needs(1) ? c.run(neg, [g], undefined) : null],
 });
 
+/** a · b, elementwise. */
 export const mul: OpDef = binary("mul", {
   doc: "a · b, elementwise.",
   kind: "arithmetic",
@@ -56,6 +61,7 @@ export const mul: OpDef = binary("mul", {
   ],
 });
 
+/** a / b; integers give float32. */
 export const div: OpDef = binary("div", {
   doc: "a / b; integers give float32.",
   kind: "float",

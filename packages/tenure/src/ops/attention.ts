@@ -19,7 +19,9 @@ export interface AttentionAttrs {
 /** Inputs: scores [..., L, S], and optionally a mask that broadcasts to them. */
 export const attentionWeights: OpDef<AttentionAttrs> = defineOp<AttentionAttrs>({
   name: "attentionWeights",
-  doc: "softmax over the last axis of scale·scores, with a mask (bool: what stays, float: added) and, if causal, no look ahead. Rows without any key are 0.",
+  doc:
+    "softmax over the last axis of scale·scores, with a mask (bool: what stays, float: " +
+    "added) and, if causal, no look ahead. Rows without any key are 0.",
   facts: { reduces: true },
   saves: { output: true },
   infer: ([scores, mask]) => {

@@ -23,7 +23,9 @@ export interface BatchNormAttrs {
 /** Inputs: grad, x, mean, variance. Scalar: eps. */
 const batchNormScaleGrad: OpDef<BatchNormAttrs> = defineOp<BatchNormAttrs>({
   name: "batchNormScaleGrad",
-  doc: "Σ grad·(x - mean) / sqrt(variance + eps) over axes, kept as 1: the gradient of batch norm's weight.",
+  doc:
+    "Σ grad·(x - mean) / sqrt(variance + eps) over axes, kept as 1: the gradient of batch " +
+    "norm's weight.",
   facts: { reduces: true, epilogue: true },
   infer: ([g], { axes }) => [{ shape: reducedShape(g!.layout.shape, axes, true), dtype: g!.dtype }],
   key: ({ axes }) => axes,
@@ -56,7 +58,9 @@ const batchNormBackward: OpDef = defineOp({
   facts: { elementwise: true },
   infer: ([g]) => [{ shape: g!.layout.shape, dtype: g!.dtype }],
   expression: (inputs) => ({
-    body: `let k = 1.0 / sqrt(a3 + s0);\nr0 = ${inputs.length > 6 ? "a6 * " : ""}k * (a0 - s1 * (a4 + (a1 - a2) * k * a5));`,
+    body:
+      `let k = 1.0 / sqrt(a3 + s0);\nr0 = ${inputs.length > 6 ? "a6 * " : ""}k * (a0 - s1 * ` +
+      "(a4 + (a1 - a2) * k * a5));",
     scalars: [{ type: "f32" }, { type: "f32" }],
   }),
 });
@@ -72,7 +76,9 @@ export const batchNorm: OpDef<BatchNormAttrs> = defineOp<BatchNormAttrs>({
   infer: (inputs) => inferNorm("batchNorm", inputs),
   key: ({ axes, training }) => [training ? 1 : 0, ...axes],
   expression: (inputs) => ({
-    body: `r0 = (a0 - a1) / sqrt(a2 + s0)${inputs.length > 3 ? " * a3" : ""}${inputs.length > 4 ? " + a4" : ""};`,
+    body:
+      "r0 = (a0 - a1) / sqrt(a2 + " +
+      `s0)${inputs.length > 3 ? " * a3" : ""}${inputs.length > 4 ? " + a4" : ""};`,
     scalars: [{ type: "f32" }],
   }),
   vjp: batchNormVjp,

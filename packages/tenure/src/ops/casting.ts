@@ -11,9 +11,15 @@ import { mulScalar } from "./arithmetic.ts";
 import { type OpDef, defineOp } from "./op.ts";
 import { castHelpers, casts, typed } from "./typing.ts";
 
+/**
+ * Converts elements to another dtype; NaN becomes 0 in integers, floats are truncated toward zero
+ * and clamped to range.
+ */
 export const cast: OpDef<{ dtype: DType }> = defineOp<{ dtype: DType }>({
   name: "cast",
-  doc: "Converts elements to another dtype; NaN becomes 0 in integers, floats are truncated toward zero and clamped to range.",
+  doc:
+    "Converts elements to another dtype; NaN becomes 0 in integers, floats are truncated " +
+    "toward zero and clamped to range.",
   facts: { elementwise: true },
   infer: ([x], { dtype }) => [{ shape: x!.layout.shape, dtype }],
   key: ({ dtype }) => [dtypeCode(dtype)],
@@ -26,6 +32,7 @@ export const cast: OpDef<{ dtype: DType }> = defineOp<{ dtype: DType }>({
   ],
 });
 
+/** The same elements, contiguous in a storage of their own. */
 export const copy: OpDef = defineOp({
   name: "copy",
   doc: "The same elements, contiguous in a storage of their own.",

@@ -10,6 +10,7 @@ import { constant } from "./creation.ts";
 import { type OpDef, defineOp } from "./op.ts";
 import { castHelpers, casts, ofType } from "./typing.ts";
 
+/** Whether x is NaN, tested by its bits. */
 export const isNaNOp: OpDef = unary("isNaN", {
   doc: "Whether x is NaN, tested by its bits.",
   kind: "bool",
@@ -17,6 +18,7 @@ export const isNaNOp: OpDef = unary("isNaN", {
   helpers: ["isNan"],
 });
 
+/** Whether x is neither NaN nor infinite. */
 export const isFiniteOp: OpDef = unary("isFinite", {
   doc: "Whether x is neither NaN nor infinite.",
   kind: "bool",
@@ -24,6 +26,7 @@ export const isFiniteOp: OpDef = unary("isFinite", {
   helpers: ["isFinite"],
 });
 
+/** True where x is 0 or false. */
 export const logicalNot: OpDef = unary("logicalNot", {
   doc: "True where x is 0 or false.",
   kind: "bool",
@@ -34,6 +37,7 @@ export const logicalNot: OpDef = unary("logicalNot", {
 const compare = (name: string, doc: string, operator: string): OpDef =>
   binary(name, { doc, kind: "compare", expr: `(x ${operator} y)` });
 
+/** a equals b; NaN equals nothing. */
 export const eq: OpDef = compare("eq", "a equals b; NaN equals nothing.", "==");
 
 /** Written as a negation: `x != x` is folded to false on some adapters. */
@@ -43,26 +47,33 @@ export const ne: OpDef = binary("ne", {
   expr: "!(x == y)",
 });
 
+/** a is below b. */
 export const lt: OpDef = compare("lt", "a is below b.", "<");
 
+/** a is at most b. */
 export const le: OpDef = compare("le", "a is at most b.", "<=");
 
+/** a is above b. */
 export const gt: OpDef = compare("gt", "a is above b.", ">");
 
+/** a is at least b. */
 export const ge: OpDef = compare("ge", "a is at least b.", ">=");
 
+/** Both are true or not 0. */
 export const logicalAnd: OpDef = binary("logicalAnd", {
   doc: "Both are true or not 0.",
   kind: "logical",
   expr: "(x && y)",
 });
 
+/** Either is true or not 0. */
 export const logicalOr: OpDef = binary("logicalOr", {
   doc: "Either is true or not 0.",
   kind: "logical",
   expr: "(x || y)",
 });
 
+/** Exactly one is true or not 0. */
 export const logicalXor: OpDef = binary("logicalXor", {
   doc: "Exactly one is true or not 0.",
   kind: "logical",
@@ -79,6 +90,7 @@ for (const [op, expr] of [
 ] as const)
   scalarForm(op, { kind: "compare", expr });
 
+/** b where the condition a is true (not 0), else c; all three broadcast. */
 export const where: OpDef = defineOp({
   name: "where",
   doc: "b where the condition a is true (not 0), else c; all three broadcast.",
@@ -98,7 +110,9 @@ export const where: OpDef = defineOp({
     const type = computeType(promote(a!.dtype, b!.dtype)),
       [tc, ta, tb] = [computeType(c!.dtype), computeType(a!.dtype), computeType(b!.dtype)];
     return {
-      body: `r0 = select(${casts[type]("a2", tb)}, ${casts[type]("a1", ta)}, ${casts.bool("a0", tc)});`,
+      body:
+        `r0 = select(${casts[type]("a2", tb)}, ${casts[type]("a1", ta)}, ` +
+        `${casts.bool("a0", tc)});`,
       helpers: [...castHelpers("bool", tc), ...castHelpers(type, ta), ...castHelpers(type, tb)],
     };
   },
@@ -112,6 +126,7 @@ export const where: OpDef = defineOp({
   },
 });
 
+/** Whether x is infinite. */
 export const isInf: OpDef = unary("isInf", {
   doc: "Whether x is infinite.",
   kind: "bool",

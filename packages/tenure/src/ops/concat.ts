@@ -61,6 +61,7 @@ export const concat: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
   },
 });
 
+/** Elements in reverse order along an axis. */
 export const flip: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
   name: "flip",
   doc: "Elements in reverse order along an axis.",

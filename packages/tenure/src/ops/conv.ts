@@ -8,10 +8,10 @@ import { type Shape, formatShape, sizeOf } from "../base/shape.ts";
 import {
   type ConvWindow,
   conv2dBackwardInputKernel,
-  conv2dBackwardWeightKernel,
   conv2dKernel,
   convShape,
 } from "../kernels/conv.ts";
+import { conv2dBackwardWeightKernel } from "../kernels/conv-weight.ts";
 import type { View } from "../kernels/kernel.ts";
 import { type OpDef, after, defineOp } from "./op.ts";
 
@@ -32,7 +32,9 @@ const windowKey = (w: ConvWindow): number[] => [...w.stride, ...w.padding, ...w.
 /** Input [N, C, H, W], weight [O, C / groups, R, S] → [N, O, P, Q]. */
 export const conv2d: OpDef<ConvWindow> = defineOp<ConvWindow>({
   name: "conv2d",
-  doc: "Cross-correlation of [N, C, H, W] with [O, C/groups, R, S], with stride, zero padding, dilation and groups.",
+  doc:
+    "Cross-correlation of [N, C, H, W] with [O, C/groups, R, S], with stride, zero padding, " +
+    "dilation and groups.",
   facts: { epilogue: true },
   saves: { inputs: [0, 1] },
   infer: ([x, w], attrs) => {
@@ -57,7 +59,8 @@ export const conv2d: OpDef<ConvWindow> = defineOp<ConvWindow>({
     if (a[1] !== b[1]! * groups)
       throw new ShapeError(
         "conv2d",
-        `an input with ${b[1]! * groups} channels for weight ${formatShape(b)} and ${groups} groups`,
+        `an input with ${b[1]! * groups} channels for weight ${formatShape(b)} and ` +
+          `${groups} groups`,
         formatShape(a),
         "check the layer's inChannels",
       );
@@ -77,7 +80,8 @@ export const conv2d: OpDef<ConvWindow> = defineOp<ConvWindow>({
     if (shape[2] < 1 || shape[3] < 1)
       throw new ShapeError(
         "conv2d",
-        `an image at least as large as the ${b[2]}×${b[3]} window (dilation ${attrs.dilation.join("×")}, padding ${attrs.padding.join("×")})`,
+        `an image at least as large as the ${b[2]}×${b[3]} window (dilation ` +
+          `${attrs.dilation.join("×")}, padding ${attrs.padding.join("×")})`,
         formatShape(a),
         "add padding or use a smaller kernel",
       );

@@ -17,6 +17,7 @@ export interface FillAttrs {
   readonly dtype: DType;
 }
 
+/** Every element the same number. No inputs. */
 export const fill: OpDef<FillAttrs> = defineOp<FillAttrs>({
   name: "fill",
   doc: "Every element the same number. No inputs.",

@@ -6,6 +6,7 @@ import { addConst, div, mul2, neg, scale, square } from "./arithmetic.ts";
 import { unary } from "./builders.ts";
 import type { OpDef } from "./op.ts";
 
+/** e to the x. */
 export const exp: OpDef = unary("exp", {
   doc: "e to the x.",
   kind: "float",
@@ -15,6 +16,7 @@ export const exp: OpDef = unary("exp", {
   vjp: (c, g) => mul2(c.run, g, c.output()),
 });
 
+/** exp(x) - 1, accurate near 0. */
 export const expm1: OpDef = unary("expm1", {
   doc: "exp(x) - 1, accurate near 0.",
   kind: "float",
@@ -24,6 +26,7 @@ export const expm1: OpDef = unary("expm1", {
   vjp: (c, g) => mul2(c.run, g, addConst(c.run, c.output(), 1)),
 });
 
+/** Natural logarithm; NaN below 0. */
 export const log: OpDef = unary("log", {
   doc: "Natural logarithm; NaN below 0.",
   kind: "float",
@@ -33,6 +36,7 @@ export const log: OpDef = unary("log", {
   vjp: (c, g) => c.run(div, [g, c.input(0)], undefined),
 });
 
+/** log(1 + x), accurate near 0. */
 export const log1p: OpDef = unary("log1p", {
   doc: "log(1 + x), accurate near 0.",
   kind: "float",
@@ -42,6 +46,7 @@ export const log1p: OpDef = unary("log1p", {
   vjp: (c, g) => c.run(div, [g, addConst(c.run, c.input(0), 1)], undefined),
 });
 
+/** The error function. */
 export const erf: OpDef = unary("erf", {
   doc: "The error function.",
   kind: "float",
@@ -60,6 +65,7 @@ export const erf: OpDef = unary("erf", {
     ),
 });
 
+/** 2 to the x. */
 export const exp2: OpDef = unary("exp2", {
   doc: "2 to the x.",
   kind: "float",
@@ -69,6 +75,7 @@ export const exp2: OpDef = unary("exp2", {
   vjp: (c, g) => scale(c.run, mul2(c.run, g, c.output()), Math.LN2),
 });
 
+/** Logarithm to base 2; NaN below 0. */
 export const log2: OpDef = unary("log2", {
   doc: "Logarithm to base 2; NaN below 0.",
   kind: "float",
@@ -78,6 +85,7 @@ export const log2: OpDef = unary("log2", {
   vjp: (c, g) => scale(c.run, c.run(div, [g, c.input(0)], undefined), Math.LOG2E),
 });
 
+/** Logarithm to base 10; NaN below 0. */
 export const log10: OpDef = unary("log10", {
   doc: "Logarithm to base 10; NaN below 0.",
   kind: "float",

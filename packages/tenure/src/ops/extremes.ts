@@ -19,6 +19,7 @@ const wins: OpDef = binary("wins", {
   vjp: () => [null, null],
 });
 
+/** The larger of a and b; NaN wins. A tie shares the gradient. */
 export const maximum: OpDef = binary("maximum", {
   doc: "The larger of a and b; NaN wins. A tie shares the gradient.",
   kind: "arithmetic",
@@ -31,6 +32,7 @@ export const maximum: OpDef = binary("maximum", {
   ],
 });
 
+/** The smaller of a and b; NaN wins. A tie shares the gradient. */
 export const minimum: OpDef = binary("minimum", {
   doc: "The smaller of a and b; NaN wins. A tie shares the gradient.",
   kind: "arithmetic",
@@ -100,7 +102,9 @@ export const clamp: OpDef<DTypeAttrs> = withInplace<DTypeAttrs>({
       float = type === "f32",
       scalar = type === "bool" ? "u32" : type;
     return {
-      body: `let x = ${casts[type]("a0", from)};\nr0 = ${float ? "nanMin(nanMax(x, s0), s1)" : "min(max(x, s0), s1)"};`,
+      body:
+        `let x = ${casts[type]("a0", from)};\nr0 = ` +
+        `${float ? "nanMin(nanMax(x, s0), s1)" : "min(max(x, s0), s1)"};`,
       helpers: [...(float ? ["nanMin", "nanMax"] : []), ...castHelpers(type, from)],
       scalars: [{ type: scalar }, { type: scalar }],
     };

@@ -31,7 +31,9 @@ const scanLimit = 64;
  */
 export const gather: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
   name: "gather",
-  doc: "x at indices along one axis: out[i][j] = x[i][indices[i][j]] for the last axis of a matrix.",
+  doc:
+    "x at indices along one axis: out[i][j] = x[i][indices[i][j]] for the last axis of a " +
+    "matrix.",
   facts: {},
   saves: { inputs: [1] },
   infer: ([x, indices], { axis }) => {
@@ -121,7 +123,9 @@ function inferScatter(
 /** Inputs: start, indices, source. */
 export const scatterAdd: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
   name: "scatterAdd",
-  doc: "start plus each source element at its index along an axis; equal indices add up in order of position, deterministically.",
+  doc:
+    "start plus each source element at its index along an axis; equal indices add up in " +
+    "order of position, deterministically.",
   facts: { reduces: true },
   saves: { inputs: [1] },
   infer: ([start, indices, source], { axis }) =>
@@ -140,7 +144,9 @@ export const scatterAdd: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
 /** Inputs: start, indices, their order along the axis, source. */
 export const scatterAddSorted: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
   name: "scatterAddSorted",
-  doc: "scatterAdd with the order of the indices given, for many of them: each position finds its own by binary search.",
+  doc:
+    "scatterAdd with the order of the indices given, for many of them: each position finds " +
+    "its own by binary search.",
   facts: { reduces: true },
   saves: { inputs: [1] },
   infer: ([start, indices, , source], { axis }) =>

@@ -50,7 +50,10 @@ export const band: OpDef<{ readonly upper: boolean }> = defineOp<{ readonly uppe
   expression: ([x], { upper }) => {
     const type = computeType(x!.dtype);
     return {
-      body: `let column = i32(idx % s1);\nlet row = i32((idx / s1) % s0);\nr0 = select(${type === "bool" ? "false" : `${type}(0)`}, a0, column - row ${upper ? ">=" : "<="} s2);`,
+      body:
+        "let column = i32(idx % s1);\nlet row = i32((idx / s1) % s0);\n" +
+        `r0 = select(${type === "bool" ? "false" : `${type}(0)`}, a0, column - row ` +
+        `${upper ? ">=" : "<="} s2);`,
       scalars: [{ type: "u32" }, { type: "u32" }, { type: "i32" }],
       needsIndex: true,
     };

@@ -49,7 +49,9 @@ const normalizeBackward: OpDef<NormAttrs> = defineOp<NormAttrs>({
 /** Inputs: x, and optionally weight, and bias. */
 export const normalize: OpDef<NormAttrs> = defineOp<NormAttrs>({
   name: "normalize",
-  doc: "Each row along an axis scaled to mean 0 and variance 1 (or only to mean square 1), times a weight, plus a bias.",
+  doc:
+    "Each row along an axis scaled to mean 0 and variance 1 (or only to mean square 1), " +
+    "times a weight, plus a bias.",
   facts: { reduces: true, epilogue: true },
   saves: { inputs: [0, 1] },
   infer: (inputs) => inferNorm("normalize", inputs),

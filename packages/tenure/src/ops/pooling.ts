@@ -77,6 +77,7 @@ const poolOf = ({ kernel, stride, padding, ceil }: PoolWindow): PoolWindow => ({
   ...(ceil === undefined ? {} : { ceil }),
 });
 
+/** Where in its plane, row-major, the first maximum of each window lies; NaN wins. */
 export const maxPool2dIndices: OpDef<PoolWindow> = defineOp<PoolWindow>({
   name: "maxPool2dIndices",
   doc: "Where in its plane, row-major, the first maximum of each window lies; NaN wins.",
@@ -117,9 +118,15 @@ const maxPool2dBackward: OpDef<PoolWindow> = defineOp<PoolWindow>({
   },
 });
 
+/**
+ * Largest element of each window; NaN wins, padding never does. The first maximum takes the
+ * gradient.
+ */
 export const maxPool2d: OpDef<PoolWindow> = defineOp<PoolWindow>({
   name: "maxPool2d",
-  doc: "Largest element of each window; NaN wins, padding never does. The first maximum takes the gradient.",
+  doc:
+    "Largest element of each window; NaN wins, padding never does. The first maximum takes " +
+    "the gradient.",
   facts: { reduces: true },
   saves: { inputs: [0] },
   infer: ([x], attrs) => inferPool("maxPool2d", x, attrs),
@@ -146,6 +153,7 @@ const avgPool2dBackward: OpDef<AvgPool & { readonly shape: Shape }> = defineOp<
   ],
 });
 
+/** Mean of each window, padding counted as zeros unless countIncludePad is false. */
 export const avgPool2d: OpDef<AvgPool> = defineOp<AvgPool>({
   name: "avgPool2d",
   doc: "Mean of each window, padding counted as zeros unless countIncludePad is false.",

@@ -10,6 +10,7 @@ import { log } from "./exponentials.ts";
 import type { OpDef, Value } from "./op.ts";
 import { ofType } from "./typing.ts";
 
+/** Square root; NaN below 0. */
 export const sqrt: OpDef = unary("sqrt", {
   doc: "Square root; NaN below 0.",
   kind: "float",
@@ -19,6 +20,7 @@ export const sqrt: OpDef = unary("sqrt", {
   vjp: (c, g) => scale(c.run, c.run(div, [g, c.output()], undefined), 0.5),
 });
 
+/** 1 / sqrt(x). */
 export const rsqrt: OpDef = unary("rsqrt", {
   doc: "1 / sqrt(x).",
   kind: "float",
@@ -33,6 +35,7 @@ export const rsqrt: OpDef = unary("rsqrt", {
     ),
 });
 
+/** 1 / x. */
 export const reciprocal: OpDef = unary("reciprocal", {
   doc: "1 / x.",
   kind: "float",
@@ -41,6 +44,7 @@ export const reciprocal: OpDef = unary("reciprocal", {
   vjp: (c, g) => c.run(neg, [mul2(c.run, g, c.run(square, [c.output()], undefined))], undefined),
 });
 
+/** a to the b, with PyTorch's answers for negative, zero and infinite arguments. */
 export const pow: OpDef = binary("pow", {
   doc: "a to the b, with PyTorch's answers for negative, zero and infinite arguments.",
   kind: "arithmetic",
@@ -77,7 +81,9 @@ const powGrad: OpDef = binary("powGrad", {
 
 /** out·log(a), and 0 where out is 0. */
 const powLog: OpDef = binary("powLog", {
-  doc: "a^b·log(a): the derivative of pow by its exponent, from output and base; 0 where the output is 0.",
+  doc:
+    "a^b·log(a): the derivative of pow by its exponent, from output and base; 0 where the " +
+    "output is 0.",
   kind: "float",
   expr: "select(x * logOf(y), 0.0, x == 0.0)",
   helpers: ["logOf"],

@@ -5,7 +5,8 @@ import { type DType, isFloat } from "../base/dtype.ts";
 import { ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape, reducedShape, sizeOf } from "../base/shape.ts";
 import { f32Bits } from "../kernels/kernel.ts";
-import { type ReduceOp, reduceKernel } from "../kernels/reduce.ts";
+import type { ReduceOp } from "../kernels/accumulators.ts";
+import { reduceKernel } from "../kernels/reduce.ts";
 import { div, mul, mulScalar } from "./arithmetic.ts";
 import { cast } from "./casting.ts";
 import { eq, where } from "./comparison.ts";
@@ -82,12 +83,14 @@ function extremeVjp({
   return [run(div, [run(mul, [hit, stretch(run, grad, shape, axes)], undefined), ties], undefined)];
 }
 
+/** Sum over axes; bools count. */
 export const sum: OpDef<ReduceAttrs> = reduction("sum", {
   doc: "Sum over axes; bools count.",
   outDtype: summed,
   vjp: ({ grad, metas, attrs, run }) => [stretch(run, grad, metas[0]!.shape, attrs.axes)],
 });
 
+/** Mean over axes; integers give float32, an empty reduction NaN. */
 export const mean: OpDef<ReduceAttrs> = reduction("mean", {
   doc: "Mean over axes; integers give float32, an empty reduction NaN.",
   outDtype: averaged,
@@ -105,6 +108,7 @@ export const mean: OpDef<ReduceAttrs> = reduction("mean", {
   },
 });
 
+/** Product over axes. Where a factor is 0, the gradient is the product of the others. */
 export const prod: OpDef<ReduceAttrs> = reduction("prod", {
   doc: "Product over axes. Where a factor is 0, the gradient is the product of the others.",
   outDtype: summed,
@@ -143,6 +147,7 @@ export const prod: OpDef<ReduceAttrs> = reduction("prod", {
   },
 });
 
+/** Largest element over axes; NaN wins. Ties share the gradient. */
 export const max: OpDef<ReduceAttrs> = reduction("max", {
   doc: "Largest element over axes; NaN wins. Ties share the gradient.",
   outDtype: summed,
@@ -151,6 +156,7 @@ export const max: OpDef<ReduceAttrs> = reduction("max", {
   vjp: extremeVjp,
 });
 
+/** Smallest element over axes; NaN wins. Ties share the gradient. */
 export const min: OpDef<ReduceAttrs> = reduction("min", {
   doc: "Smallest element over axes; NaN wins. Ties share the gradient.",
   outDtype: summed,
@@ -159,23 +165,27 @@ export const min: OpDef<ReduceAttrs> = reduction("min", {
   vjp: extremeVjp,
 });
 
+/** Row-major position of the first largest element over axes; NaN counts as largest. */
 export const argMax: OpDef<ReduceAttrs> = reduction("argMax", {
   doc: "Row-major position of the first largest element over axes; NaN counts as largest.",
   outDtype: () => "int32",
   needsElements: true,
 });
 
+/** Row-major position of the first smallest element over axes; NaN counts as smallest. */
 export const argMin: OpDef<ReduceAttrs> = reduction("argMin", {
   doc: "Row-major position of the first smallest element over axes; NaN counts as smallest.",
   outDtype: () => "int32",
   needsElements: true,
 });
 
+/** Whether some element over axes is true (not 0). */
 export const any: OpDef<ReduceAttrs> = reduction("any", {
   doc: "Whether some element over axes is true (not 0).",
   outDtype: () => "bool",
 });
 
+/** Whether every element over axes is true (not 0). */
 export const all: OpDef<ReduceAttrs> = reduction("all", {
   doc: "Whether every element over axes is true (not 0).",
   outDtype: () => "bool",

@@ -86,9 +86,14 @@ function resampling(
   });
 }
 
+/**
+ * Images [N, C, H, W] of another size: the nearest pixel, bilinear between pixels, or the mean of
+ * the pixels under each.
+ */
 export const resample: OpDef<ResampleAttrs> = resampling(
   "resample",
-  "Images [N, C, H, W] of another size: the nearest pixel, bilinear between pixels, or the mean of the pixels under each.",
+  "Images [N, C, H, W] of another size: the nearest pixel, bilinear between pixels, or the " +
+    "mean of the pixels under each.",
   false,
   () => resampleBackward,
 );

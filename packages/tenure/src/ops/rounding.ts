@@ -7,6 +7,7 @@ import { type ScalarAttrs, binary, scalarForm, unary } from "./builders.ts";
 import type { OpDef } from "./op.ts";
 import { ofType } from "./typing.ts";
 
+/** Absolute value. Gradient 0 at 0. */
 export const abs: OpDef = unary("abs", {
   doc: "Absolute value. Gradient 0 at 0.",
   kind: "same",
@@ -15,6 +16,7 @@ export const abs: OpDef = unary("abs", {
   vjp: (c, g) => mul2(c.run, g, c.run(sign, [c.input(0)], undefined)),
 });
 
+/** -1, 0 or 1; NaN stays NaN. */
 export const sign: OpDef = unary("sign", {
   doc: "-1, 0 or 1; NaN stays NaN.",
   kind: "same",
@@ -23,6 +25,7 @@ export const sign: OpDef = unary("sign", {
   vjp: zeroGrad,
 });
 
+/** Largest integer not above x. */
 export const floor: OpDef = unary("floor", {
   doc: "Largest integer not above x.",
   kind: "same",
@@ -30,6 +33,7 @@ export const floor: OpDef = unary("floor", {
   vjp: zeroGrad,
 });
 
+/** Smallest integer not below x. */
 export const ceil: OpDef = unary("ceil", {
   doc: "Smallest integer not below x.",
   kind: "same",
@@ -37,6 +41,7 @@ export const ceil: OpDef = unary("ceil", {
   vjp: zeroGrad,
 });
 
+/** Nearest integer, halves to even. */
 export const round: OpDef = unary("round", {
   doc: "Nearest integer, halves to even.",
   kind: "same",
@@ -44,6 +49,7 @@ export const round: OpDef = unary("round", {
   vjp: zeroGrad,
 });
 
+/** Remainder with the divisor's sign, as Python's %. 0 for integer division by 0. */
 export const mod: OpDef = binary("mod", {
   doc: "Remainder with the divisor's sign, as Python's %. 0 for integer division by 0.",
   kind: "arithmetic",
@@ -62,6 +68,7 @@ export const mod: OpDef = binary("mod", {
   ],
 });
 
+/** Quotient rounded down. 0 for integer division by 0. */
 export const floorDiv: OpDef = binary("floorDiv", {
   doc: "Quotient rounded down. 0 for integer division by 0.",
   kind: "arithmetic",
@@ -102,6 +109,7 @@ export const floorDivScalar: OpDef<ScalarAttrs> = scalarForm(floorDiv, {
   vjp: ({ grad, run }) => [scale(run, grad, 0)],
 });
 
+/** The whole part of x. */
 export const trunc: OpDef = unary("trunc", {
   doc: "The whole part of x.",
   kind: "same",

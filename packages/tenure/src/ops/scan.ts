@@ -31,7 +31,9 @@ export const cumSum: OpDef<AxisAttrs & { readonly reverse: boolean }> = defineOp
 
 const cumProdBackward: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
   name: "cumProdBackward",
-  doc: "Gradient of cumProd from its input, its output and the output's gradient; exact where elements are 0.",
+  doc:
+    "Gradient of cumProd from its input, its output and the output's gradient; exact where " +
+    "elements are 0.",
   facts: { reduces: true },
   infer: ([x]) => [{ shape: x!.layout.shape, dtype: x!.dtype }],
   key: ({ axis }) => [axis],
@@ -39,6 +41,7 @@ const cumProdBackward: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
     cumProdBackwardKernel({ input: x!, output: y!, grad: g!, axis }, caps),
 });
 
+/** Product of all elements up to each position of an axis. */
 export const cumProd: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
   name: "cumProd",
   doc: "Product of all elements up to each position of an axis.",

@@ -71,12 +71,14 @@ function softmaxLike(
   return { forward, backward };
 }
 
+/** exp(x) / Σ exp(x) along an axis, without overflow. */
 export const { forward: softmax, backward: softmaxBackward } = softmaxLike(
   "softmax",
   false,
   "exp(x) / Σ exp(x) along an axis, without overflow.",
 );
 
+/** log of softmax along an axis, without overflow or loss of small values. */
 export const { forward: logSoftmax } = softmaxLike(
   "logSoftmax",
   true,
@@ -157,7 +159,9 @@ const crossEntropyBackward: OpDef<CrossEntropyAttrs> = defineOp<CrossEntropyAttr
 /** Inputs: logits [N, C], targets [N] of class numbers. Output [N]. */
 export const crossEntropyRows: OpDef<CrossEntropyAttrs> = defineOp<CrossEntropyAttrs>({
   name: "crossEntropyRows",
-  doc: "-log softmax(logits)[target] per row; NaN for a target out of range, 0 for the ignored one.",
+  doc:
+    "-log softmax(logits)[target] per row; NaN for a target out of range, 0 for the ignored " +
+    "one.",
   facts: { reduces: true },
   saves: { inputs: [0, 1] },
   infer: ([logits, targets]) => {

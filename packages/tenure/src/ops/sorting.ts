@@ -25,7 +25,9 @@ export interface SortAttrs {
 /** Sorted within blocks of `sortBlock` elements; `mergeBlocks` does the rest. */
 export const sortBlocks: OpDef<SortAttrs> = defineOp<SortAttrs>({
   name: "sortBlocks",
-  doc: "Positions along an axis that sort each block of 32 elements, stable; NaN counts as largest.",
+  doc:
+    "Positions along an axis that sort each block of 32 elements, stable; NaN counts as " +
+    "largest.",
   facts: {},
   infer: ([x]) => [{ shape: x!.layout.shape, dtype: "int32" }],
   key: ({ axis, descending }) => [axis, descending ? 1 : 0],
@@ -34,11 +36,17 @@ export const sortBlocks: OpDef<SortAttrs> = defineOp<SortAttrs>({
   flops: ([x], _, { axis }) => x!.layout.size * Math.min(x!.layout.shape[axis]!, sortBlock),
 });
 
+/**
+ * Merges pairs of sorted blocks: inputs are the elements and their positions in order within blocks
+ * of a width.
+ */
 export const mergeBlocks: OpDef<SortAttrs & { readonly width: number }> = defineOp<
   SortAttrs & { readonly width: number }
 >({
   name: "mergeBlocks",
-  doc: "Merges pairs of sorted blocks: inputs are the elements and their positions in order within blocks of a width.",
+  doc:
+    "Merges pairs of sorted blocks: inputs are the elements and their positions in order " +
+    "within blocks of a width.",
   facts: {},
   infer: ([x]) => [{ shape: x!.layout.shape, dtype: "int32" }],
   key: ({ axis, descending, width }) => [axis, descending ? 1 : 0, width],
@@ -55,7 +63,9 @@ export interface PickAttrs extends SortAttrs {
 /** Inputs: x, and the candidates' positions unless all are. */
 export const pick: OpDef<PickAttrs> = defineOp<PickAttrs>({
   name: "pick",
-  doc: "Positions of the first few of each group of an axis in sorted order, stable; NaN counts as largest. Candidate j belongs to group j mod groups.",
+  doc:
+    "Positions of the first few of each group of an axis in sorted order, stable; NaN counts " +
+    "as largest. Candidate j belongs to group j mod groups.",
   facts: {},
   infer: ([x], { axis, count, groups }) => [
     { shape: withSize(x!.layout.shape, axis, count * groups), dtype: "int32" },

@@ -130,6 +130,7 @@ export const squaredDeviation: OpDef<ReduceAttrs> = defineOp<ReduceAttrs>({
   },
 });
 
+/** log Σ exp(x) along an axis, without overflow. */
 export const logSumExp: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
   name: "logSumExp",
   doc: "log Σ exp(x) along an axis, without overflow.",

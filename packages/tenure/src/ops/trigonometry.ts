@@ -7,6 +7,7 @@ import { binary, unary } from "./builders.ts";
 import type { OpDef, Value, VjpContext } from "./op.ts";
 import { rsqrt } from "./powers.ts";
 
+/** Sine, in radians. */
 export const sin: OpDef = unary("sin", {
   doc: "Sine, in radians.",
   kind: "float",
@@ -15,6 +16,7 @@ export const sin: OpDef = unary("sin", {
   vjp: (c, g) => mul2(c.run, g, c.run(cos, [c.input(0)], undefined)),
 });
 
+/** Cosine, in radians. */
 export const cos: OpDef = unary("cos", {
   doc: "Cosine, in radians.",
   kind: "float",
@@ -23,6 +25,7 @@ export const cos: OpDef = unary("cos", {
   vjp: (c, g) => c.run(neg, [mul2(c.run, g, c.run(sin, [c.input(0)], undefined))], undefined),
 });
 
+/** Tangent, in radians. */
 export const tan: OpDef = unary("tan", {
   doc: "Tangent, in radians.",
   kind: "float",
@@ -34,6 +37,7 @@ export const tan: OpDef = unary("tan", {
 const rootOfOneMinusSquare = (c: VjpContext<undefined>): Value =>
   c.run(rsqrt, [oneMinus(c.run, c.run(square, [c.input(0)], undefined))], undefined);
 
+/** Arc sine; NaN outside [-1, 1]. */
 export const asin: OpDef = unary("asin", {
   doc: "Arc sine; NaN outside [-1, 1].",
   kind: "float",
@@ -43,6 +47,7 @@ export const asin: OpDef = unary("asin", {
   vjp: (c, g) => mul2(c.run, g, rootOfOneMinusSquare(c)),
 });
 
+/** Arc cosine; NaN outside [-1, 1]. */
 export const acos: OpDef = unary("acos", {
   doc: "Arc cosine; NaN outside [-1, 1].",
   kind: "float",
@@ -52,6 +57,7 @@ export const acos: OpDef = unary("acos", {
   vjp: (c, g) => c.run(neg, [mul2(c.run, g, rootOfOneMinusSquare(c))], undefined),
 });
 
+/** Arc tangent. */
 export const atan: OpDef = unary("atan", {
   doc: "Arc tangent.",
   kind: "float",
@@ -62,6 +68,7 @@ export const atan: OpDef = unary("atan", {
     c.run(div, [g, addConst(c.run, c.run(square, [c.input(0)], undefined), 1)], undefined),
 });
 
+/** Hyperbolic sine. */
 export const sinh: OpDef = unary("sinh", {
   doc: "Hyperbolic sine.",
   kind: "float",
@@ -71,6 +78,7 @@ export const sinh: OpDef = unary("sinh", {
   vjp: (c, g) => mul2(c.run, g, c.run(cosh, [c.input(0)], undefined)),
 });
 
+/** Hyperbolic cosine. */
 export const cosh: OpDef = unary("cosh", {
   doc: "Hyperbolic cosine.",
   kind: "float",
@@ -80,6 +88,7 @@ export const cosh: OpDef = unary("cosh", {
   vjp: (c, g) => mul2(c.run, g, c.run(sinh, [c.input(0)], undefined)),
 });
 
+/** Angle of the point (b, a) from the positive first axis, in (-π, π]. */
 export const atan2: OpDef = binary("atan2", {
   doc: "Angle of the point (b, a) from the positive first axis, in (-π, π].",
   kind: "float",

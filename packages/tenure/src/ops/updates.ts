@@ -44,12 +44,17 @@ export const sgdUpdate: OpDef = defineOp({
  */
 export const momentumUpdate: OpDef<{ nesterov: boolean }> = defineOp<{ nesterov: boolean }>({
   name: "momentumUpdate",
-  doc: "v = momentum·v + (1 - dampening)·g; p -= lr·v, or lr·(g + momentum·v) with Nesterov. As torch.optim.SGD.",
+  doc:
+    "v = momentum·v + (1 - dampening)·g; p -= lr·v, or lr·(g + momentum·v) with Nesterov. As " +
+    "torch.optim.SGD.",
   facts: { elementwise: true, inplaceOf: [0, 2], recomputable: false },
   infer: (inputs) => inferUpdate("momentumUpdate", inputs, [0, 2]),
   key: ({ nesterov }) => [nesterov ? 1 : 0],
   expression: (_, { nesterov }) => ({
-    body: `let g = s4 * a1 + s3 * a0;\nlet v = s1 * a2 + s2 * g;\nr0 = a0 - s0 * ${nesterov ? "(g + s1 * v)" : "v"};\nr1 = v;`,
+    body:
+      "let g = s4 * a1 + s3 * a0;\nlet v = s1 * a2 + s2 * g;\n" +
+      `r0 = a0 - s0 * ${nesterov ? "(g + s1 * v)" : "v"};\n` +
+      "r1 = v;",
     scalars: f32(5),
   }),
 });
@@ -69,7 +74,10 @@ function adam(name: string, amsgrad: boolean): OpDef {
   ].join("\n");
   return defineOp({
     name,
-    doc: `Adam (Kingma & Ba 2015) and, with decoupled decay, AdamW (Loshchilov & Hutter 2019)${amsgrad ? ", divided by the largest second moment so far (Reddi et al. 2018)" : ""}; bias-corrected as in PyTorch.`,
+    doc:
+      "Adam (Kingma & Ba 2015) and, with decoupled decay, AdamW (Loshchilov & Hutter " +
+      `2019)${amsgrad ? ", divided by the largest second moment so far (Reddi et al. 2018)" : ""}; ` +
+      "bias-corrected as in PyTorch.",
     facts: { elementwise: true, inplaceOf, recomputable: false },
     infer: (inputs) => inferUpdate(name, inputs, inplaceOf),
     expression: () => ({ body, scalars: f32(10), ...(amsgrad ? { helpers: ["nanMax"] } : {}) }),
@@ -103,7 +111,9 @@ function rmsprop(name: string, momentum: boolean, centered: boolean): OpDef {
     moves = momentum ? " u = momentum·u + g / (sqrt(v) + eps) in place of the quotient." : "";
   return defineOp({
     name,
-    doc: `v = α·v + (1 - α)·g²; p -= lr·g / (sqrt(v) + eps).${means}${moves} As torch.optim.RMSprop.`,
+    doc:
+      `v = α·v + (1 - α)·g²; p -= lr·g / (sqrt(v) + eps).${means}${moves} As ` +
+      "torch.optim.RMSprop.",
     facts: { elementwise: true, inplaceOf, recomputable: false },
     infer: (inputs) => inferUpdate(name, inputs, inplaceOf),
     expression: () => ({ body, scalars: f32(7) }),
@@ -134,7 +144,9 @@ export const adagradUpdate: OpDef = defineOp({
   facts: { elementwise: true, inplaceOf: [0, 2], recomputable: false },
   infer: (inputs) => inferUpdate("adagradUpdate", inputs, [0, 2]),
   expression: () => ({
-    body: "let g = s3 * a1 + s2 * a0;\nlet v = a2 + g * g;\nr0 = a0 - s0 * g / (sqrt(v) + s1);\nr1 = v;",
+    body:
+      "let g = s3 * a1 + s2 * a0;\nlet v = a2 + g * g;\n" +
+      "r0 = a0 - s0 * g / (sqrt(v) + s1);\nr1 = v;",
     scalars: f32(4),
   }),
 });
@@ -145,7 +157,9 @@ export const adagradUpdate: OpDef = defineOp({
  */
 export const lionUpdate: OpDef = defineOp({
   name: "lionUpdate",
-  doc: "p -= lr·(sign(β1·m + (1 - β1)·g) + decay·p); m = β2·m + (1 - β2)·g. Lion (Chen et al. 2023).",
+  doc:
+    "p -= lr·(sign(β1·m + (1 - β1)·g) + decay·p); m = β2·m + (1 - β2)·g. Lion (Chen et al. " +
+    "2023).",
   facts: { elementwise: true, inplaceOf: [0, 2], recomputable: false },
   infer: (inputs) => inferUpdate("lionUpdate", inputs, [0, 2]),
   expression: () => ({
@@ -158,7 +172,9 @@ export const lionUpdate: OpDef = defineOp({
 /** Inputs: the float32 master of a float16 parameter, and the parameter. */
 export const followParameter: OpDef = defineOp({
   name: "followParameter",
-  doc: "Takes over elements of the float16 second input that are not the rounding of the first: somebody wrote them.",
+  doc:
+    "Takes over elements of the float16 second input that are not the rounding of the first: " +
+    "somebody wrote them.",
   facts: { elementwise: true, inplaceOf: [0], recomputable: false },
   infer: (inputs) => inferUpdate("followParameter", inputs, [0]),
   expression: ([, parameter]) => ({
@@ -171,7 +187,9 @@ export const followParameter: OpDef = defineOp({
 /** Inputs: gradient, total norm (one element). Scalar: largest norm. */
 export const clipByNorm: OpDef = defineOp({
   name: "clipByNorm",
-  doc: "Scales the first input by max / (norm + 1e-6) where that is below 1; a norm of NaN makes all NaN. As torch.nn.utils.clip_grad_norm_.",
+  doc:
+    "Scales the first input by max / (norm + 1e-6) where that is below 1; a norm of NaN " +
+    "makes all NaN. As torch.nn.utils.clip_grad_norm_.",
   facts: { elementwise: true, inplaceOf: [0], recomputable: false },
   infer: ([g, norm]) => {
     if (sizeOf(norm!.layout.shape) !== 1)

@@ -59,9 +59,15 @@ export function resolveShape(op: string, shape: readonly number[], from: Shape):
   return shape.map((d) => (d === -1 ? size / rest : d));
 }
 
+/**
+ * The same elements in row-major order under another shape. Copies only when strides cannot express
+ * it.
+ */
 export const reshape: OpDef<{ shape: Shape }> = defineOp<{ shape: Shape }>({
   name: "reshape",
-  doc: "The same elements in row-major order under another shape. Copies only when strides cannot express it.",
+  doc:
+    "The same elements in row-major order under another shape. Copies only when strides " +
+    "cannot express it.",
   facts: view,
   infer: ([x], { shape }) => [
     { shape: resolveShape("reshape", shape, x!.layout.shape), dtype: x!.dtype },
@@ -70,6 +76,7 @@ export const reshape: OpDef<{ shape: Shape }> = defineOp<{ shape: Shape }>({
   vjp: ({ grad, metas, run }) => [run(reshape, [grad], { shape: metas[0]!.shape })],
 });
 
+/** Dimensions in another order. */
 export const permute: OpDef<{ order: readonly number[] }> = defineOp<{ order: readonly number[] }>({
   name: "permute",
   doc: "Dimensions in another order.",
@@ -92,6 +99,7 @@ export const permute: OpDef<{ order: readonly number[] }> = defineOp<{ order: re
   },
 });
 
+/** Dimensions of 1 repeated to `shape` without copying. */
 export const expand: OpDef<{ shape: Shape }> = defineOp<{ shape: Shape }>({
   name: "expand",
   doc: "Dimensions of 1 repeated to `shape` without copying.",
@@ -118,9 +126,14 @@ export interface SliceAttrs {
   readonly step: number;
 }
 
+/**
+ * Positions start, start + step, … below end along one axis; negative positions count from the end.
+ */
 export const slice: OpDef<SliceAttrs> = defineOp<SliceAttrs>({
   name: "slice",
-  doc: "Positions start, start + step, … below end along one axis; negative positions count from the end.",
+  doc:
+    "Positions start, start + step, … below end along one axis; negative positions count " +
+    "from the end.",
   facts: view,
   infer: ([x], attrs) => [{ shape: sliceOf(x!.layout, attrs).shape, dtype: x!.dtype }],
   view: (layout, attrs) => sliceOf(layout, attrs),

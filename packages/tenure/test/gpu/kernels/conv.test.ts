@@ -5,10 +5,10 @@ import { sizeOf } from "../../../src/base/shape.ts";
 import {
   type ConvWindow,
   conv2dBackwardInputKernel,
-  conv2dBackwardWeightKernel,
   conv2dKernel,
   convShape,
 } from "../../../src/kernels/conv.ts";
+import { conv2dBackwardWeightKernel } from "../../../src/kernels/conv-weight.ts";
 import { close, elements, golden, openGpu, random, randomData, run, view } from "./harness.ts";
 
 const test = suite("conv");

@@ -6,11 +6,8 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { permuteLayout, contiguousLayout } from "../../../src/base/layout.ts";
 import { attentionWeightsKernel } from "../../../src/kernels/attention.ts";
-import {
-  conv2dBackwardInputKernel,
-  conv2dBackwardWeightKernel,
-  conv2dKernel,
-} from "../../../src/kernels/conv.ts";
+import { conv2dBackwardInputKernel, conv2dKernel } from "../../../src/kernels/conv.ts";
+import { conv2dBackwardWeightKernel } from "../../../src/kernels/conv-weight.ts";
 import { elementwiseKernel } from "../../../src/kernels/elementwise.ts";
 import {
   concatKernel,

@@ -10,7 +10,8 @@ import {
 } from "../../../src/base/layout.ts";
 import { sizeOf } from "../../../src/base/shape.ts";
 import type { Prologue } from "../../../src/kernels/fused.ts";
-import { type ReduceOp, reduceKernel } from "../../../src/kernels/reduce.ts";
+import type { ReduceOp } from "../../../src/kernels/accumulators.ts";
+import { reduceKernel } from "../../../src/kernels/reduce.ts";
 import {
   type Data,
   close,

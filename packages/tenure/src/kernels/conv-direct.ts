@@ -1,0 +1,276 @@
+/**
+ * The direct convolution that the forward pass and the gradient for the input share: an invocation
+ * makes a tile of output channels × pixels of a row. An input row is loaded once for all taps of a
+ * kernel row. Called by conv.ts. Owns nothing.
+ */
+import { at } from "../base/access.ts";
+import { type Epilogue, type Finish, finishing } from "./fused.ts";
+import type { DeviceCaps, Kernel, View } from "./kernel.ts";
+import { Params, type StorageDecl, gridOf, indent, loadElement, makeKernel } from "./wgsl.ts";
+
+/** A window that slides over images. */
+export interface Direct {
+  readonly name: string;
+  /** What the window slides over, [N, groups · channelsIn, height, width]. */
+  readonly source: View;
+  readonly weight: View;
+  readonly groups: number;
+  /** Per group. */
+  readonly channelsIn: number;
+  readonly channelsOut: number;
+  readonly weightOffset: number;
+  /** Strides of (out channel, in channel, row, column) and of a whole group. */
+  readonly weightStrides: readonly [number, number, number, number];
+  readonly weightGroup: number;
+  /** Size of the result. */
+  readonly rows: number;
+  readonly columns: number;
+  readonly kernel: readonly [number, number];
+  readonly stride: readonly [number, number];
+  readonly dilation: readonly [number, number];
+  /** May be negative for a flipped window. */
+  readonly padding: readonly [number, number];
+  /**
+   * Tap (r, s) of output (p, q) reads source ((p + pad − r·dil) / stride, …) where that divides.
+   */
+  readonly transposed: boolean;
+  readonly after: Epilogue | undefined;
+}
+
+/**
+ * Pixels of a row per invocation: the size that wastes least at the end of the row, so that an
+ * exact one needs no guards.
+ */
+export function pixelTile(columns: number, caps: DeviceCaps): number {
+  if (!caps.software) return 4;
+  const waste = (t: number): number => Math.ceil(columns / t) * t - columns;
+  return [8, 7, 6, 5, 4].reduce((best, t) => (waste(t) < waste(best) ? t : best));
+}
+
+/** The kernel of a direct convolution. Bindings: source, weight, result (contiguous). */
+export function directKernel(d: Direct, caps: DeviceCaps): Kernel {
+  const t = planTile(d, caps);
+  const { f, each, pixel, finish } = t;
+  const [sh, sw] = d.stride;
+  // Wraps below zero, as the arithmetic around it does.
+  const u32 = (v: number): string => `${v >>> 0}u`;
+  const main = [
+    `let id = (wg.y * grid.x + wg.x) * 64u + lane;`,
+    `if (id >= ${f.total}) { return; }`,
+    `let q0 = (id % ${f.columnTiles}) * ${pixel.length}u;`,
+    `var rest = id / ${f.columnTiles};`,
+    `let p0 = rest % ${f.rows};`,
+    `rest /= ${f.rows};`,
+    `let o0 = (rest % ${f.channelTiles}) * ${each.length}u;`,
+    `rest /= ${f.channelTiles};`,
+    `let group = rest % ${f.groups};`,
+    `let n = rest / ${f.groups};`,
+    ...(d.transposed
+      ? []
+      : [
+          `let top = p0 * ${sh}u - ${u32(d.padding[0])};`,
+          `let left = q0 * ${sw}u - ${u32(d.padding[1])};`,
+        ]),
+    `let image = ${f.source} + n * ${at(f.xs, 0)} + group * ${f.channelsIn} * ${at(f.xs, 1)};`,
+    ...each.map((o) => {
+      const channel = `min(o0 + ${o}u, ${f.channelsOut} - 1u)`;
+      return `let filter${o} = ${f.weight} + group * ${f.wg} + ${channel} * ${at(f.ws, 0)};`;
+    }),
+    ...each.flatMap((o) => pixel.map((q) => `var c${o}_${q} = 0.0;`)),
+    `for (var c = 0u; c < ${f.channelsIn}; c++) {`,
+    indent(kernelRows(t).join("\n")),
+    "}",
+    ...storeTile(t),
+  ].join("\n");
+  return makeKernel(
+    {
+      name: d.name,
+      storages: t.decls,
+      params: t.params,
+      workgroupSize: [64, 1, 1],
+      main,
+      helpers: finish.helpers,
+      globals: finish.globals,
+      workgroups: gridOf(Math.ceil(t.total / 64), caps),
+    },
+    caps,
+  );
+}
+
+/** The tile of an invocation, and the WGSL expressions of everything that is a parameter. */
+interface DirectTile {
+  readonly d: Direct;
+  readonly params: Params;
+  readonly finish: Finish;
+  readonly decls: readonly StorageDecl[];
+  /** Numbers of the tile's output channels, and of its pixels. */
+  readonly each: readonly number[];
+  readonly pixel: readonly number[];
+  /** Rows are a whole number of tiles long. */
+  readonly exact: boolean;
+  readonly total: number;
+  readonly f: Readonly<Record<FieldName, string>> & {
+    /** Strides of the source and of the weight. */
+    readonly xs: readonly string[];
+    readonly ws: readonly string[];
+  };
+}
+
+type FieldName =
+  | "total"
+  | "columnTiles"
+  | "rows"
+  | "columns"
+  | "channelTiles"
+  | "groups"
+  | "channelsIn"
+  | "channelsOut"
+  | "H"
+  | "W"
+  | "source"
+  | "weight"
+  | "wg";
+
+function planTile(d: Direct, caps: DeviceCaps): DirectTile {
+  const params = new Params();
+  const [N, , H, W] = d.source.layout.shape as [number, number, number, number];
+  const finish = finishing(d.after, d.source.dtype, 2, params);
+  // Loads cost far more than products on a CPU: a wide tile there, one with fewer registers on a
+  // GPU.
+  const channels = d.channelsOut >= 4 ? 4 : d.channelsOut >= 2 ? 2 : 1;
+  const pixels = pixelTile(d.columns, caps);
+  const columnTiles = Math.ceil(d.columns / pixels);
+  const channelTiles = Math.ceil(d.channelsOut / channels);
+  const total = N * d.groups * channelTiles * d.rows * columnTiles;
+  return {
+    d,
+    params,
+    finish,
+    decls: [
+      { dtype: d.source.dtype, vec: false, access: "read" },
+      { dtype: d.weight.dtype, vec: false, access: "read" },
+      ...finish.storages,
+    ],
+    each: Array.from({ length: channels }, (_, o) => o),
+    pixel: Array.from({ length: pixels }, (_, q) => q),
+    exact: d.columns % pixels === 0,
+    total,
+    f: {
+      total: params.u32("total", total),
+      columnTiles: params.u32("columnTiles", columnTiles),
+      rows: params.u32("rows", d.rows),
+      columns: params.u32("columns", d.columns),
+      channelTiles: params.u32("channelTiles", channelTiles),
+      groups: params.u32("groups", d.groups),
+      channelsIn: params.u32("channelsIn", d.channelsIn),
+      channelsOut: params.u32("channelsOut", d.channelsOut),
+      H: params.u32("H", H),
+      W: params.u32("W", W),
+      source: params.u32("source", d.source.layout.offset),
+      weight: params.u32("weight", d.weightOffset),
+      xs: d.source.layout.strides.map((v, i) => params.u32(`xs${i}`, v)),
+      ws: d.weightStrides.map((v, i) => params.u32(`ws${i}`, v)),
+      wg: params.u32("wgroup", d.weightGroup),
+    },
+  };
+}
+
+/** The loop over the rows of the window. */
+function kernelRows(t: DirectTile): string[] {
+  const { d, f, each } = t;
+  const [sh] = d.stride;
+  const [dh] = d.dilation;
+  const rowOf = d.transposed
+    ? [
+        `let t = p0 + ${d.padding[0]}u - r * ${dh}u;`,
+        `let y = t / ${sh}u;`,
+        `if (t >= 0x80000000u || t % ${sh}u != 0u || y >= ${f.H}) { continue; }`,
+      ]
+    : [`let y = top + r * ${dh}u;`, `if (y >= ${f.H}) { continue; }`];
+  const body = [
+    ...rowOf,
+    `let row = image + c * ${at(f.xs, 1)} + y * ${at(f.xs, 2)};`,
+    ...each.map((o) => `let wrow${o} = filter${o} + c * ${at(f.ws, 1)} + r * ${at(f.ws, 2)};`),
+    ...(!d.transposed && d.kernel[1] <= 7 ? unrolledTaps(t) : loopedTaps(t)),
+  ];
+  return [`for (var r = 0u; r < ${d.kernel[0]}u; r++) {`, indent(body.join("\n")), "}"];
+}
+
+/** An element of the source's row at a column, 0 outside. */
+function sourceAt({ decls, f }: DirectTile, column: string, condition: string): string {
+  const index = `row + min(${column}, ${f.W} - 1u) * ${at(f.xs, 3)}`;
+  return `select(0.0, ${loadElement(at(decls, 0), 0, index)}, ${condition})`;
+}
+
+/** The weights of one column of the window, one per output channel. */
+function weightsAt({ decls, each }: DirectTile, column: string, tag: string): string[] {
+  return each.map(
+    (o) => `let w${o}_${tag} = ${loadElement(at(decls, 1), 1, `wrow${o} + ${column}`)};`,
+  );
+}
+
+/**
+ * A row of taps written out. One statement per accumulator: SwiftShader keeps variables in memory,
+ * so each assignment is a load and a store.
+ */
+function unrolledTaps(t: DirectTile): string[] {
+  const { d, f, each, pixel } = t;
+  const [, S] = d.kernel;
+  const [, sw] = d.stride;
+  const [, dw] = d.dilation;
+  const taps = Array.from({ length: S }, (_, k) => k);
+  const wanted = new Set(taps.flatMap((k) => pixel.map((q) => q * sw + k * dw)));
+  const lines = [...wanted]
+    .sort((a, b) => a - b)
+    .map((e) => `let x${e} = ${sourceAt(t, `left + ${e}u`, `left + ${e}u < ${f.W}`)};`);
+  for (const k of taps)
+    lines.push(...weightsAt(t, k === 0 ? "0u" : `${k}u * ${at(f.ws, 3)}`, `${k}`));
+  for (const o of each)
+    for (const q of pixel) {
+      const terms = taps.map((k) => `x${q * sw + k * dw} * w${o}_${k}`);
+      lines.push(`c${o}_${q} += ${terms.join(" + ")};`);
+    }
+  return lines;
+}
+
+/** A row of taps as a loop, for wide windows and for those that are gathered through. */
+function loopedTaps(t: DirectTile): string[] {
+  const { d, f, each, pixel } = t;
+  const [, S] = d.kernel;
+  const [, sw] = d.stride;
+  const [, dw] = d.dilation;
+  const load = (q: number): string[] => {
+    if (!d.transposed)
+      return [
+        `let i${q} = left + ${q * sw}u + k * ${dw}u;`,
+        `let x${q} = ${sourceAt(t, `i${q}`, `i${q} < ${f.W}`)};`,
+      ];
+    const hit = `t${q} < 0x80000000u && t${q} % ${sw}u == 0u && i${q} < ${f.W}`;
+    return [
+      `let t${q} = q0 + ${q}u + ${d.padding[1]}u - k * ${dw}u;`,
+      `let i${q} = t${q} / ${sw}u;`,
+      `let x${q} = ${sourceAt(t, `i${q}`, hit)};`,
+    ];
+  };
+  const body = [
+    ...pixel.flatMap(load),
+    ...weightsAt(t, `k * ${at(f.ws, 3)}`, "k"),
+    ...each.flatMap((o) => pixel.map((q) => `c${o}_${q} += x${q} * w${o}_k;`)),
+  ];
+  return [`for (var k = 0u; k < ${S}u; k++) {`, indent(body.join("\n")), "}"];
+}
+
+/** Stores the tile, guarded at the edges. */
+function storeTile({ f, each, pixel, exact, finish }: DirectTile): string[] {
+  return each.flatMap((o) => {
+    const image = `(n * ${f.groups} + group) * ${f.channelsOut} + o0 + ${o}u`;
+    const lines = [
+      `let at = ((${image}) * ${f.rows} + p0) * ${f.columns} + q0;`,
+      ...pixel.map((q) => {
+        const guard = exact ? "" : `if (q0 + ${q}u < ${f.columns}) `;
+        return `${guard}{ ${finish.store(`c${o}_${q}`, `at + ${q}u`)} }`;
+      }),
+    ];
+    return [`if (o0 + ${o}u < ${f.channelsOut}) {`, indent(lines.join("\n")), "}"];
+  });
+}
