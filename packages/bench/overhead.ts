@@ -6,9 +6,7 @@
 import { type TrackLevel, init, memory, newDisposeScope, sync, tensor, zeros } from "tenure";
 import { SGD } from "tenure/optim";
 import { Linear, ReLU, Sequential, functional } from "tenure/nn";
-import { runtime, flush } from "../tenure/src/runtime/execute.ts";
-import { fusion } from "../tenure/src/runtime/fusion.ts";
-import { program } from "../tenure/src/runtime/record.ts";
+import { runtime } from "../tenure/src/runtime/runtime.ts";
 import { sideBySide, table } from "./timing.ts";
 
 const chain = 200;
@@ -74,7 +72,7 @@ async function micro(raw: () => void): Promise<Record<string, number>> {
     memory.track(name);
     return record(start);
   };
-  fusion.enabled = false; // as many dispatches as ops: a fused chain would be seven
+  runtime().settings.fuse = false; // as many dispatches as ops: a fused chain would be seven
   const result = await sideBySide(60, {
     off: level("off", x),
     sampled: level("sampled", x),
@@ -90,7 +88,10 @@ async function micro(raw: () => void): Promise<Record<string, number>> {
         out.dispose();
         out = scope.detach(t);
       }
-      const us = host(flush) / chain;
+      const us =
+        host(() => {
+          runtime().submission.flush();
+        }) / chain;
       await sync();
       out.dispose();
       return us;
@@ -101,7 +102,7 @@ async function micro(raw: () => void): Promise<Record<string, number>> {
       return us;
     },
   });
-  fusion.enabled = true;
+  runtime().settings.fuse = true;
   return result;
 }
 
@@ -134,10 +135,10 @@ async function trainingStep(): Promise<number> {
 /** The table of host overhead. */
 export async function run(): Promise<string> {
   const info = await init();
-  const us = await micro(rawCalls(runtime.device!.gpu));
+  const us = await micro(rawCalls(runtime().device!.gpu));
   const step = await trainingStep();
   memory.track("sampled");
-  if (!program.isEmpty) await sync();
+  if (!runtime().recorder.program.isEmpty) await sync();
 
   const row = (what: string, value: number, unit?: "off" | "raw"): string[] => [
     what,

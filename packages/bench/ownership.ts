@@ -8,11 +8,10 @@ import { type TrackLevel, init, memory, newDisposeScope, shutdown, zeros } from 
 import { contiguousLayout } from "../tenure/src/base/layout.ts";
 import { addScalar } from "../tenure/src/ops/arithmetic.ts";
 import { f32Bits } from "../tenure/src/kernels/kernel.ts";
-import { limits } from "../tenure/src/runtime/execute.ts";
-import { program } from "../tenure/src/runtime/record.ts";
+import { runtime } from "../tenure/src/runtime/runtime.ts";
 import { currentScope } from "../tenure/src/ownership/current.ts";
 import { HANDLE } from "../tenure/src/ownership/handle.ts";
-import { Storage } from "../tenure/src/runtime/storage.ts";
+import type { Storage } from "../tenure/src/runtime/storage.ts";
 import { TensorHandle } from "../tenure/src/tensor/body.ts";
 import { runOp } from "../tenure/src/tensor/run.ts";
 import { Tensor } from "../tenure/src/tensor/tensor.ts";
@@ -34,7 +33,8 @@ async function time(job: (n: number) => void, jobs: number, perJob = 1000): Prom
       job(perJob);
       await Promise.resolve(); // the checkpoint
       spent += performance.now() - begun;
-      program.clear(); // recording is timed, running is not
+      const { recorder } = runtime();
+      recorder.recycle(recorder.take()); // recording is timed, running is not
       if (i % 20 === 19)
         await new Promise((resolve) => {
           setTimeout(resolve, 0);
@@ -121,9 +121,10 @@ async function recording(handle: TensorHandle): Promise<[unowned: number, owned:
 export async function run(): Promise<string> {
   await shutdown();
   await init({ device: "null" });
-  const { ops, pendingBytes } = limits;
-  limits.ops = limits.pendingBytes = Infinity;
-  const storage = new Storage(24, "activation").retain();
+  const { settings, recorder } = runtime();
+  const { maxOps, maxPendingBytes } = settings;
+  settings.maxOps = settings.maxPendingBytes = Infinity;
+  const storage = recorder.storage(24, "activation").retain();
   using x = zeros([2, 3]);
   const way = variants(storage);
 
@@ -150,7 +151,7 @@ export async function run(): Promise<string> {
   memory.track("sampled");
   way.end();
   storage.release();
-  Object.assign(limits, { ops, pendingBytes });
+  Object.assign(settings, { maxOps, maxPendingBytes });
   await shutdown();
 
   return [

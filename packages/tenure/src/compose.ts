@@ -23,14 +23,19 @@ export interface Instance {
   readonly ledger: Ledger;
   readonly runtime: Runtime;
   readonly tensors: TensorState;
+  /** What holds memory now: the report of every OutOfMemoryError. */
+  readonly memoryReport: () => string;
 }
 
 /** Builds an instance whose parts know only each other. */
 export function compose(): Instance {
   const runtime = new Runtime();
-  const ledger = new Ledger({ settled: () => runtime.settled() });
+  const ledger = new Ledger({
+    settled: () => runtime.settled(),
+    bytes: () => runtime.bytesInUse(),
+  });
   const tensors = new TensorState({ backward });
-  return { polyfilled, ledger, runtime, tensors };
+  return { polyfilled, ledger, runtime, tensors, memoryReport: () => runtime.outOfMemory() };
 }
 
 setCurrent(compose());

@@ -3,7 +3,7 @@
  */
 import "./compose.ts";
 
-export { init, shutdown, sync, deviceInfo, type InitOptions } from "./runtime/execute.ts";
+export { init, shutdown, sync, deviceInfo, type InitOptions } from "./runtime/lifecycle.ts";
 export type { DeviceInfo } from "./device/acquire.ts";
 export { memory } from "./runtime/memory.ts";
 export {

@@ -7,7 +7,7 @@ import "./compose.ts";
 import { ArgumentError, ShapeError, TenureError } from "./base/errors.ts";
 import { formatShape, sameShape } from "./base/shape.ts";
 import type { Mark } from "./ownership/evidence.ts";
-import { runtime } from "./runtime/execute.ts";
+import { runtime } from "./runtime/runtime.ts";
 import { memory } from "./runtime/memory.ts";
 import { flatten } from "./tensor/host.ts";
 import { type NestedArray, Tensor } from "./tensor/tensor.ts";
@@ -86,7 +86,7 @@ export function installTestHooks(): FileCheck {
     live = memory.stats().threadTotalLiveCount;
   installed = async () => {
     const messages: string[] = [];
-    const { device } = runtime;
+    const { device } = runtime();
     if (device !== null && device.lost === null) await device.idle();
     for (const error of device?.errorLog.splice(0) ?? [])
       messages.push(`uncaptured device error: ${String(error)}`);

@@ -8,24 +8,25 @@ import { fileURLToPath } from "node:url";
 import * as assert from "uvu/assert";
 import { type DeviceInfo, type TenureError, init } from "tenure";
 import { installTestHooks } from "tenure/testing";
-import { checking } from "../src/runtime/compile.ts";
-import { debugging, runtime } from "../src/runtime/execute.ts";
+import { runtime } from "../src/runtime/runtime.ts";
 
 /**
  * A device, with all plans verified, recycled buffers poisoned, and leak and error checks after the
  * file.
  */
 export async function setup(): Promise<DeviceInfo> {
-  checking.plans = true;
-  debugging.poison = true;
+  const { settings } = runtime();
+  settings.verifyPlans = true;
+  settings.poison = true;
   installTestHooks();
   return init();
 }
 
 /** Takes what the device complained about, for tests that make it complain. */
 export function takeDeviceErrors(): TenureError[] {
-  runtime.device?.takeErrors();
-  return runtime.device?.errorLog.splice(0) ?? [];
+  const { device } = runtime();
+  device?.takeErrors();
+  return device?.errorLog.splice(0) ?? [];
 }
 
 /**

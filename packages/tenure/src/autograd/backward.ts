@@ -15,7 +15,7 @@ import type { Meta, Run, Value, VjpContext } from "../ops/op.ts";
 import { sum } from "../ops/reduce.ts";
 import { reshape } from "../ops/views.ts";
 import { f32Bits } from "../base/bits.ts";
-import { labels } from "../tensor/dispatch.ts";
+import { labels as currentLabels } from "../tensor/dispatch.ts";
 import { TensorHandle } from "../tensor/body.ts";
 import { only } from "../tensor/call.ts";
 import { restored, runOp } from "../tensor/run.ts";
@@ -114,6 +114,7 @@ export function propagate(
   const { retainGraph = options.createGraph === true, createGraph = false } = options;
   const pending: Pending = new Map(),
     results: Pending = new Map();
+  const labels = currentLabels();
   const phase = labels.phase,
     layer = labels.layer,
     mode = gradMode.enabled,

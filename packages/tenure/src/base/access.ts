@@ -30,3 +30,9 @@ export function append<K, V>(map: Map<K, V[]>, key: K, value: V): void {
   if (list === undefined) map.set(key, [value]);
   else list.push(value);
 }
+
+/** A value that is there by construction. @throws Error (internal) otherwise */
+export function defined<T>(value: T | undefined): T {
+  if (value === undefined) throw internal("a value is missing that must be there");
+  return value;
+}

@@ -3,6 +3,7 @@
  * fields, so that a caller can react to them. A message that begins with `internal:` is a bug in
  * Tenure. Owns nothing.
  */
+import { current } from "./realm.ts";
 
 /** Root of all errors thrown by Tenure. */
 export class TenureError extends Error {
@@ -106,16 +107,13 @@ export class GradError extends TenureError {}
 
 // === Device ===
 
-/** Makes the report that every OutOfMemoryError carries. Set by the runtime. */
-export const outOfMemoryReport: { make: () => string } = { make: () => "" };
-
 /** The device had no room for an allocation. */
 export class OutOfMemoryError extends TenureError {
   /**
    * What held memory at that moment: owned, pooled and device bytes, and the largest groups of live
    * tensors by the line that made them.
    */
-  readonly report: string = outOfMemoryReport.make();
+  readonly report: string = current<{ memoryReport(): string }>().memoryReport();
 }
 /** The device was lost, shut down or could not be had. */
 export class DeviceLostError extends TenureError {}

@@ -4,8 +4,6 @@
  * reads its own part through an accessor of its own (`ledger()`, `runtime()`, …). No other module
  * keeps anything that changes. Owns the instance until another one replaces it.
  */
-import { internal } from "./errors.ts";
-
 let instance: object | null = null;
 
 /**
@@ -14,7 +12,7 @@ let instance: object | null = null;
  * @throws internal before compose.ts has run
  */
 export function current<T extends object>(): T {
-  if (instance === null) throw internal("an entry point does not import compose.ts");
+  if (instance === null) throw new Error("internal: an entry point does not import compose.ts");
   return instance as T;
 }
 

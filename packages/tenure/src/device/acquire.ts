@@ -29,6 +29,7 @@ export interface DeviceInfo {
   readonly maxTensorBytes: number;
 }
 
+/** A device that was found. */
 export interface Acquired {
   readonly device: GPUDevice;
   readonly info: DeviceInfo;
@@ -76,98 +77,100 @@ export function deviceChoice(option: string | undefined): DeviceChoice {
   return choice as DeviceChoice;
 }
 
-/** @throws DeviceLostError that lists what was tried and what to install. */
-export async function acquire(
-  choice: DeviceChoice,
-  powerPreference?: GPUPowerPreference,
-): Promise<Acquired> {
-  if (choice === "null") return open(nullGPU(), {}, "null device", "null");
-  const tried: string[] = [];
-  const adapterOptions: GPURequestAdapterOptions =
-    powerPreference === undefined ? {} : { powerPreference };
-  const browser = (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu;
-  if (browser !== undefined) {
-    const found = await attempt(tried, "navigator.gpu", () =>
-      open(
-        browser,
-        choice === "software" ? { ...adapterOptions, forceFallbackAdapter: true } : adapterOptions,
-        "navigator.gpu",
-        choice,
-      ),
+/** Finds devices, and keeps alive what they depend on. One per runtime. */
+export class DeviceFinder {
+  /**
+   * Undoes the choice of the packaged driver, which stays in the environment for worker threads, so
+   * that the system's drivers are found again.
+   */
+  #restoreDrivers: (() => void) | undefined;
+  /** Dawn's instances: once one is collected, its pending promises never settle. */
+  readonly #kept: GPU[] = [];
+
+  /** @throws DeviceLostError that lists what was tried and what to install. */
+  async acquire(choice: DeviceChoice, powerPreference?: GPUPowerPreference): Promise<Acquired> {
+    if (choice === "null") return open(nullGPU(), {}, "null device", "null");
+    const tried: string[] = [];
+    const adapterOptions: GPURequestAdapterOptions =
+      powerPreference === undefined ? {} : { powerPreference };
+    const browser = (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu;
+    if (browser !== undefined) {
+      const found = await attempt(tried, "navigator.gpu", () =>
+        open(
+          browser,
+          choice === "software"
+            ? { ...adapterOptions, forceFallbackAdapter: true }
+            : adapterOptions,
+          "navigator.gpu",
+          choice,
+        ),
+      );
+      if (found !== undefined) return found;
+    } else if (isNode) {
+      const webgpu = await load<WebGPUModule>("webgpu", tried);
+      if (webgpu !== undefined) {
+        const found = await this.#acquireInNode(webgpu, choice, adapterOptions, tried);
+        if (found !== undefined) return found;
+      }
+    } else
+      tried.push(
+        "navigator.gpu: this browser has no WebGPU, or the page is not served over https or from localhost",
+      );
+    const remedy =
+      !isNode || browser !== undefined
+        ? "use a browser with WebGPU switched on, on a page served over https or from localhost"
+        : tried.some((t) => t.startsWith("webgpu:"))
+          ? "`npm install webgpu`, which brings WebGPU to Node"
+          : choice === "gpu"
+            ? 'install a Vulkan driver for your GPU, or accept a software adapter with device "auto"'
+            : "install a Vulkan driver for your GPU (or Mesa 24 and newer for a software one), or `npm install tenure-software-gpu` for the packaged software adapter";
+    throw new DeviceLostError(
+      "init",
+      `expected a WebGPU device${choice === "auto" ? "" : ` of kind "${choice}"`}, got none; ${remedy}. Tried:\n${tried.map((t) => `  - ${t}`).join("\n")}`,
     );
-    if (found !== undefined) return found;
-  } else if (isNode) {
-    const webgpu = await load<WebGPUModule>("webgpu", tried);
-    if (webgpu !== undefined) {
-      const found = await acquireInNode(webgpu, choice, adapterOptions, tried);
+  }
+
+  async #acquireInNode(
+    webgpu: WebGPUModule,
+    choice: DeviceChoice,
+    options: GPURequestAdapterOptions,
+    tried: string[],
+  ): Promise<Acquired | undefined> {
+    for (const [name, value] of Object.entries(webgpu.globals))
+      if (!(name in globalThis))
+        Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+    if (choice !== "software") {
+      this.#restoreDrivers?.();
+      this.#restoreDrivers = undefined;
+    }
+    const software =
+      choice === "gpu" ? undefined : await load<SoftwareModule>("tenure-software-gpu", tried);
+    // Without a Vulkan loader on Linux, asking Dawn would only print a warning.
+    const hopeless = software !== undefined && !software.hasSystemVulkan();
+    if (hopeless) tried.push("system driver: no libvulkan.so.1 on this machine");
+    if (choice !== "software" && !hopeless) {
+      const found = await attempt(tried, "system driver", () =>
+        open(
+          this.#keep(webgpu.create([])),
+          options,
+          software?.usesPackagedDriver() === true ? "packaged SwiftShader" : "system driver",
+          choice,
+        ),
+      );
       if (found !== undefined) return found;
     }
-  } else
-    tried.push(
-      "navigator.gpu: this browser has no WebGPU, or the page is not served over https or from localhost",
-    );
-  const remedy =
-    !isNode || browser !== undefined
-      ? "use a browser with WebGPU switched on, on a page served over https or from localhost"
-      : tried.some((t) => t.startsWith("webgpu:"))
-        ? "`npm install webgpu`, which brings WebGPU to Node"
-        : choice === "gpu"
-          ? 'install a Vulkan driver for your GPU, or accept a software adapter with device "auto"'
-          : "install a Vulkan driver for your GPU (or Mesa 24 and newer for a software one), or `npm install tenure-software-gpu` for the packaged software adapter";
-  throw new DeviceLostError(
-    "init",
-    `expected a WebGPU device${choice === "auto" ? "" : ` of kind "${choice}"`}, got none; ${remedy}. Tried:\n${tried.map((t) => `  - ${t}`).join("\n")}`,
-  );
-}
-
-async function acquireInNode(
-  webgpu: WebGPUModule,
-  choice: DeviceChoice,
-  options: GPURequestAdapterOptions,
-  tried: string[],
-): Promise<Acquired | undefined> {
-  for (const [name, value] of Object.entries(webgpu.globals))
-    if (!(name in globalThis))
-      Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
-  if (choice !== "software") {
-    restoreDrivers?.();
-    restoreDrivers = undefined;
+    if (software === undefined) return undefined;
+    return attempt(tried, "packaged SwiftShader", async () => {
+      const { restore } = await software.installSoftwareVulkan({ force: true });
+      this.#restoreDrivers ??= restore;
+      return open(this.#keep(webgpu.create([])), options, "packaged SwiftShader", choice);
+    });
   }
-  const software =
-    choice === "gpu" ? undefined : await load<SoftwareModule>("tenure-software-gpu", tried);
-  // Without a Vulkan loader on Linux, asking Dawn would only print a warning.
-  const hopeless = software !== undefined && !software.hasSystemVulkan();
-  if (hopeless) tried.push("system driver: no libvulkan.so.1 on this machine");
-  if (choice !== "software" && !hopeless) {
-    const found = await attempt(tried, "system driver", () =>
-      open(
-        keep(webgpu.create([])),
-        options,
-        software?.usesPackagedDriver() === true ? "packaged SwiftShader" : "system driver",
-        choice,
-      ),
-    );
-    if (found !== undefined) return found;
+
+  #keep(gpu: GPU): GPU {
+    this.#kept.push(gpu);
+    return gpu;
   }
-  if (software === undefined) return undefined;
-  return attempt(tried, "packaged SwiftShader", async () => {
-    const { restore } = await software.installSoftwareVulkan({ force: true });
-    restoreDrivers ??= restore;
-    return open(keep(webgpu.create([])), options, "packaged SwiftShader", choice);
-  });
-}
-
-/**
- * Undoes the choice of the packaged driver, which stays in the environment for worker threads, so
- * that the system's drivers are found again.
- */
-let restoreDrivers: (() => void) | undefined;
-
-// Dawn's instance must stay referenced: when it is collected, pending promises never settle.
-const kept: GPU[] = [];
-function keep(gpu: GPU): GPU {
-  kept.push(gpu);
-  return gpu;
 }
 
 async function load<T>(specifier: string, tried: string[]): Promise<T | undefined> {

@@ -1,23 +1,28 @@
 /**
  * What the device layer and the runtime did, as plain counters: the evidence that a plan hit
- * creates nothing. Written by device/ and runtime/, read through `memory.debug()` and by tests.
+ * creates nothing. Written by device/ and runtime/, read through `memory.debug()` and by tests. One
+ * per runtime.
  */
-export const counters = {
+
+/** Counts since the runtime was made; they only rise. */
+export class CounterSet {
   /** GPU buffers created, staging included. */
-  buffers: 0,
-  pipelines: 0,
-  bindGroups: 0,
-  shaderModules: 0,
-  dispatches: 0,
-  passes: 0,
-  submits: 0,
-  flushes: 0,
-  planHits: 0,
-  planMisses: 0,
+  buffers = 0;
+  pipelines = 0;
+  bindGroups = 0;
+  shaderModules = 0;
+  dispatches = 0;
+  passes = 0;
+  submits = 0;
+  flushes = 0;
+  planHits = 0;
+  planMisses = 0;
   /** Ops recorded, and those among them that no one needed and that never ran. */
-  recorded: 0,
-  eliminated: 0,
-  uploadBytes: 0,
-  readBytes: 0,
-};
-export type Counters = Readonly<typeof counters>;
+  recorded = 0;
+  eliminated = 0;
+  uploadBytes = 0;
+  readBytes = 0;
+}
+
+/** The counters as users see them. */
+export type Counters = Readonly<CounterSet>;

@@ -10,11 +10,18 @@ import {
 } from "../base/errors.ts";
 import type { DeviceCaps } from "../kernels/kernel.ts";
 import type { Acquired, DeviceInfo } from "./acquire.ts";
-import { BufferPool } from "./pool.ts";
+import type { CounterSet } from "./counters.ts";
+import { BufferPool, type PoolOptions } from "./pool.ts";
 import { PipelineCache } from "./pipelines.ts";
 import { CommandQueue } from "./queue.ts";
 import { ReadRing, UploadRing } from "./staging.ts";
 
+/** What a device shares with its runtime. */
+export interface DeviceOptions extends Pick<PoolOptions, "allow"> {
+  readonly counters: CounterSet;
+}
+
+/** A device and everything made on it. */
 export class Device {
   readonly gpu: GPUDevice;
   readonly info: DeviceInfo;
@@ -30,7 +37,8 @@ export class Device {
   readonly errorLog: TenureError[] = [];
   lost: DeviceLostError | null = null;
 
-  constructor({ device, info }: Acquired) {
+  constructor({ device, info }: Acquired, options: DeviceOptions) {
+    const { counters } = options;
     this.gpu = device;
     this.info = info;
     const { limits, features } = device;
@@ -44,11 +52,14 @@ export class Device {
       maxWorkgroupsPerDimension: limits.maxComputeWorkgroupsPerDimension,
       maxStorageBuffers: limits.maxStorageBuffersPerShaderStage,
     };
-    this.pool = new BufferPool((descriptor, failed) => this.#createBuffer(descriptor, failed));
-    this.pipelines = new PipelineCache(device);
-    this.queue = new CommandQueue(device);
-    this.uploads = new UploadRing(device);
-    this.reads = new ReadRing(device);
+    this.pool = new BufferPool({
+      ...options,
+      create: (descriptor, failed) => this.#createBuffer(descriptor, failed),
+    });
+    this.pipelines = new PipelineCache(device, counters);
+    this.queue = new CommandQueue(device, counters);
+    this.uploads = new UploadRing(device, counters);
+    this.reads = new ReadRing(device, counters);
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
       this.report(toTenureError(event.error));
@@ -157,6 +168,7 @@ export class Device {
     await this.gpu.queue.onSubmittedWorkDone();
   }
 
+  /** Gives the device back, with everything made on it. */
   destroy(): void {
     this.pool.closed = true;
     this.lost ??= new DeviceLostError(
@@ -172,7 +184,7 @@ export class Device {
  * the error's op.
  */
 function toTenureError(error: GPUError): TenureError {
-  // joined ops: `add×2+relu`
+  // fused ops: `add×2+relu`
   const op = /"([A-Za-z_][\w+×]*) \[[^\]]*\]"/.exec(error.message)?.[1] ?? "device";
   const kind = error.constructor.name;
   if (kind === "GPUOutOfMemoryError")

@@ -4,8 +4,9 @@
  */
 import { internal } from "../base/errors.ts";
 import type { Kernel } from "../kernels/kernel.ts";
-import { counters } from "./counters.ts";
+import type { CounterSet } from "./counters.ts";
 
+/** A compiled kernel. */
 export interface CachedPipeline {
   /** Stands for the pipeline in cache keys. */
   readonly id: number;
@@ -13,13 +14,16 @@ export interface CachedPipeline {
   readonly layout: GPUBindGroupLayout;
 }
 
+/** The pipelines of one device. */
 export class PipelineCache {
   readonly #device: GPUDevice;
+  readonly #counters: CounterSet;
   readonly #pipelines = new Map<string, CachedPipeline & { wgsl: string }>();
   readonly #layouts = new Map<string, { group: GPUBindGroupLayout; pipeline: GPUPipelineLayout }>();
 
-  constructor(device: GPUDevice) {
+  constructor(device: GPUDevice, counters: CounterSet) {
     this.#device = device;
+    this.#counters = counters;
   }
 
   /** The pipeline of a kernel; `label` names the op in device errors. */
@@ -31,8 +35,8 @@ export class PipelineCache {
       return known;
     }
     const layout = this.#layout(kernel);
-    counters.shaderModules++;
-    counters.pipelines++;
+    this.#counters.shaderModules++;
+    this.#counters.pipelines++;
     const module = this.#device.createShaderModule({
       label: `${label} [${kernel.key}]`,
       code: kernel.wgsl,

@@ -4,7 +4,7 @@
  * buffers and its cached bind groups keep hitting. Used by the runtime only. The pool owns every
  * GPUBuffer it made; borrowers hold a `PooledBuffer` between `acquire` and `release`.
  */
-import { counters } from "./counters.ts";
+import type { CounterSet } from "./counters.ts";
 
 /** A buffer on loan or free. */
 export interface PooledBuffer {
@@ -29,14 +29,20 @@ export function sizeClass(bytes: number): number {
   return Math.max(256, Math.ceil(bytes / granule) * granule);
 }
 
-/**
- * Asked before the pool makes a buffer: may trim the pool, or throw to refuse. Set by whoever keeps
- * a budget.
- */
-export const allowance: { ask: ((pool: BufferPool, bytes: number) => void) | null } = { ask: null };
+/** What a pool is made of. */
+export interface PoolOptions {
+  readonly counters: CounterSet;
+  /** Makes a buffer and calls `failed`, any time later, when the device could not. */
+  readonly create: (descriptor: GPUBufferDescriptor, failed: () => void) => GPUBuffer;
+  /** Asked before the pool makes a buffer: may trim the pool, or throw to refuse. */
+  readonly allow?: (pool: BufferPool, bytes: number) => void;
+}
 
+/** The buffers of one device. */
 export class BufferPool {
-  readonly #create: (descriptor: GPUBufferDescriptor, failed: () => void) => GPUBuffer;
+  readonly #counters: CounterSet;
+  readonly #allow: PoolOptions["allow"];
+  readonly #create: PoolOptions["create"];
   readonly #free = new Map<number, PooledBuffer[]>();
   /** Ids of the buffers the pool made and still holds. */
   readonly #held = new Set<number>();
@@ -60,9 +66,10 @@ export class BufferPool {
   /** Set when the device is gone, and all buffers with it. */
   closed = false;
 
-  /** `create` makes a buffer and calls `failed`, any time later, when the device could not. */
-  constructor(create: (descriptor: GPUBufferDescriptor, failed: () => void) => GPUBuffer) {
+  constructor({ counters, create, allow }: PoolOptions) {
+    this.#counters = counters;
     this.#create = create;
+    this.#allow = allow;
   }
 
   /** Bytes on loan. */
@@ -81,8 +88,8 @@ export class BufferPool {
     } else {
       // the free buffers are in no unsubmitted work: slots are filled before anything is encoded
       if (this.deviceBytes + size > this.softLimit) this.trim();
-      allowance.ask?.(this, size);
-      counters.buffers++;
+      this.#allow?.(this, size);
+      this.#counters.buffers++;
       this.made++;
       const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
       buffer = {
@@ -137,7 +144,7 @@ export class BufferPool {
    * order, so the next borrower's work comes after.
    */
   release(buffer: PooledBuffer): void {
-    if (!this.#held.has(buffer.id)) return; // discarded meanwhile
+    if (this.closed || !this.#held.has(buffer.id)) return; // gone meanwhile
     let free = this.#free.get(buffer.bytes);
     if (free === undefined) this.#free.set(buffer.bytes, (free = []));
     // Kept sorted by falling id: pop() hands out the lowest.

@@ -2,7 +2,7 @@
  * The command queue: dispatches and copies are batched into as few passes and submits as their
  * order allows. Used by the executor. Owns the open encoder.
  */
-import { counters } from "./counters.ts";
+import type { CounterSet } from "./counters.ts";
 
 /**
  * Dispatches after which a submit goes out, so that the device starts early and watchdogs stay
@@ -10,17 +10,21 @@ import { counters } from "./counters.ts";
  */
 const submitEvery = 256;
 
+/** The queue of one device, with the commands not yet submitted. */
 export class CommandQueue {
   readonly #device: GPUDevice;
+  readonly #counters: CounterSet;
   #encoder: GPUCommandEncoder | null = null;
   #pass: GPUComputePassEncoder | null = null;
   #pipeline: GPUComputePipeline | null = null;
   #pending = 0;
 
-  constructor(device: GPUDevice) {
+  constructor(device: GPUDevice, counters: CounterSet) {
     this.#device = device;
+    this.#counters = counters;
   }
 
+  /** Encodes one dispatch. */
   dispatch(
     pipeline: GPUComputePipeline,
     group: GPUBindGroup,
@@ -33,7 +37,7 @@ export class CommandQueue {
       this.#encoder ??= this.#device.createCommandEncoder();
       pass = this.#pass = this.#encoder.beginComputePass();
       this.#pipeline = null;
-      counters.passes++;
+      this.#counters.passes++;
     }
     if (this.#pipeline !== pipeline) {
       pass.setPipeline(pipeline);
@@ -41,10 +45,11 @@ export class CommandQueue {
     }
     pass.setBindGroup(0, group);
     pass.dispatchWorkgroups(x, y, z);
-    counters.dispatches++;
+    this.#counters.dispatches++;
     if (++this.#pending >= submitEvery) this.submit();
   }
 
+  /** Encodes one copy. */
   copy(
     source: GPUBuffer,
     sourceOffset: number,
@@ -57,6 +62,7 @@ export class CommandQueue {
     this.#encoder.copyBufferToBuffer(source, sourceOffset, target, targetOffset, bytes);
   }
 
+  /** Sends what is encoded to the device; nothing when there is nothing. */
   submit(): void {
     this.#endPass();
     this.#pending = 0;
@@ -64,7 +70,7 @@ export class CommandQueue {
     const commands = this.#encoder.finish();
     this.#encoder = null;
     this.#device.queue.submit([commands]);
-    counters.submits++;
+    this.#counters.submits++;
   }
 
   #endPass(): void {

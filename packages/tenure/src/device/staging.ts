@@ -3,7 +3,7 @@
  * 10 to 100 times a reused one, so they are kept by size class. Used by the executor. The rings own
  * their buffers; a caller owns a mapped one only between `take` and `give`.
  */
-import { counters } from "./counters.ts";
+import type { CounterSet } from "./counters.ts";
 import { sizeClass } from "./pool.ts";
 
 /** Uploads below this go through `queue.writeBuffer`, which is cheaper for small data. */
@@ -19,14 +19,17 @@ export function isStaged(bytes: number): boolean {
 /** Upload buffers kept mapped per size class. When all are in flight, `writeBuffer` takes over. */
 const ringDepth = 3;
 
+/** Mapped buffers on the way to the device. */
 export class UploadRing {
   readonly #device: GPUDevice;
+  readonly #counters: CounterSet;
   readonly #mapped = new Map<number, GPUBuffer[]>();
   readonly #made = new Map<number, number>();
   bytes = 0;
 
-  constructor(device: GPUDevice) {
+  constructor(device: GPUDevice, counters: CounterSet) {
     this.#device = device;
+    this.#counters = counters;
   }
 
   /**
@@ -41,7 +44,7 @@ export class UploadRing {
     data: Uint8Array<ArrayBuffer>,
     copy: (source: GPUBuffer, bytes: number) => void,
   ): (() => void) | undefined {
-    counters.uploadBytes += data.byteLength;
+    this.#counters.uploadBytes += data.byteLength;
     const buffer = !isStaged(data.byteLength) ? undefined : this.#take(sizeClass(data.byteLength));
     if (buffer === undefined) {
       this.#device.queue.writeBuffer(target, offset, data);
@@ -71,7 +74,7 @@ export class UploadRing {
     if (made >= ringDepth) return undefined;
     this.#made.set(size, made + 1);
     this.bytes += size;
-    counters.buffers++;
+    this.#counters.buffers++;
     return this.#device.createBuffer({
       label: "tenure upload",
       size,
@@ -95,13 +98,16 @@ export class UploadRing {
   }
 }
 
+/** Buffers on the way back, mapped when their copies are done. */
 export class ReadRing {
   readonly #device: GPUDevice;
+  readonly #counters: CounterSet;
   readonly #idle = new Map<number, GPUBuffer[]>();
   bytes = 0;
 
-  constructor(device: GPUDevice) {
+  constructor(device: GPUDevice, counters: CounterSet) {
     this.#device = device;
+    this.#counters = counters;
   }
 
   /** A buffer of at least `bytes` that commands may copy into. */
@@ -109,7 +115,7 @@ export class ReadRing {
     const size = sizeClass(bytes);
     const idle = this.#idle.get(size)?.pop();
     if (idle !== undefined) return idle;
-    counters.buffers++;
+    this.#counters.buffers++;
     this.bytes += size;
     return this.#device.createBuffer({
       label: "tenure read-back",
@@ -130,7 +136,7 @@ export class ReadRing {
       buffer.destroy();
       throw error;
     }
-    counters.readBytes += bytes;
+    this.#counters.readBytes += bytes;
     try {
       use(buffer.getMappedRange(0, bytes));
     } finally {

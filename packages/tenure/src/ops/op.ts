@@ -143,30 +143,16 @@ export function after(around: Around | undefined): { readonly after?: Epilogue }
 }
 
 const registry: AnyOp[] = [];
-const ids = new WeakMap<AnyOp, number>();
-
-let nextId = 1;
 
 /** Registers a built-in record and returns it. */
 export function defineOp<A = undefined>(op: OpDef<A>): OpDef<A> {
   registry.push(op);
-  return identify(op);
-}
-
-/** Gives a record its identity without listing it among the built-in ones: for ops of users. */
-export function identify<A>(op: OpDef<A>): OpDef<A> {
-  ids.set(op, nextId++);
   return op;
 }
 
 /** A name that only this record has. */
 export function uniqueName(op: AnyOp): string {
   return op.id ?? op.name;
-}
-
-/** Small positive integer that stands for the op in signatures. */
-export function opId(op: AnyOp): number {
-  return ids.get(op)!;
 }
 
 /** Every built-in op, for tests and generated tables. */

@@ -18,13 +18,13 @@ import { type TrackLevel, formatSite, isTrackLevel, setTrackLevel, tracking } fr
 import {
   type ByteStatistics,
   type LifetimeStatistics,
-  byteSource,
   containerStatistics,
   resetStatistics,
   tensorStatistics,
   totalStatistics,
   unaccounted,
 } from "./statistics.ts";
+import { ledger } from "./ledger.ts";
 
 export interface MemoryStatistics extends LifetimeStatistics, ByteStatistics {
   readonly tensor: Readonly<LifetimeStatistics>;
@@ -36,7 +36,7 @@ export interface MemoryStatistics extends LifetimeStatistics, ByteStatistics {
 
 export function stats(): MemoryStatistics {
   const total = totalStatistics(),
-    bytes = byteSource.read();
+    bytes = ledger().bytes();
   const created = total.createdInScopeCount + total.createdOutsideScopeCount,
     disposed = total.disposedInScopeCount + total.disposedOutsideScopeCount;
   return {
@@ -143,7 +143,7 @@ export function mark(): Mark {
     live: tensorStatistics.threadTotalLiveCount,
     finalized: tensorStatistics.finalized,
     forgotten: forgotten.count,
-    liveBytes: byteSource.read().liveBytes,
+    liveBytes: ledger().bytes().liveBytes,
   };
 }
 
@@ -151,7 +151,7 @@ export function since(m: Mark): Delta {
   const young = rows(handlesAfter(m.lastId), "site");
   const delta = {
     live: tensorStatistics.threadTotalLiveCount - m.live,
-    bytes: byteSource.read().liveBytes - m.liveBytes,
+    bytes: ledger().bytes().liveBytes - m.liveBytes,
     finalized: tensorStatistics.finalized - m.finalized,
     forgotten: forgotten.count - m.forgotten,
     rows: young,

@@ -4,7 +4,7 @@
  * drawn by timeline.ts. Owns only text and captures, never a handle.
  */
 import { type Capture, tracking } from "./site.ts";
-import { byteSource } from "./statistics.ts";
+import { ledger } from "./ledger.ts";
 
 export type EventKind =
   "create" | "dispose" | "finalize" | "open" | "close" | "suspend" | "outOfMemory";
@@ -43,7 +43,7 @@ export function log(
   site: Capture | null,
 ): void {
   if (--sinceLook <= 0 || kind === "open" || kind === "close") {
-    const { liveBytes, poolBytes, deviceBytes } = byteSource.read();
+    const { liveBytes, poolBytes, deviceBytes } = ledger().bytes();
     bytesSeen = { owned: liveBytes, pool: poolBytes, device: deviceBytes };
     sinceLook = 16;
   }

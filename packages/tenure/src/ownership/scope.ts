@@ -38,6 +38,7 @@ import {
 } from "./handle.ts";
 import { log } from "./log.ts";
 import { type ScopeReport, SiteTally, Tally, scopeReport } from "./report.ts";
+import { ledger } from "./ledger.ts";
 import {
   type Capture,
   captureSite,
@@ -519,7 +520,7 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   /** Disposes, then waits until work submitted so far has finished. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.dispose();
-    await settled();
+    await ledger().settled();
   }
 
   // === For the rest of Tenure ===
@@ -671,14 +672,6 @@ export class DisposeScope implements Disposable, AsyncDisposable {
 export const scopeEnded: { observer: ((scope: DisposeScope) => void) | null } = { observer: null };
 
 let warnedInProduction = false;
-let settled: () => Promise<void> = () => Promise.resolve();
-
-/**
- * Sets what `await using` waits for after the scope has been disposed. Called once by the runtime.
- */
-export function setSettled(wait: () => Promise<void>): void {
-  settled = wait;
-}
 
 hooks.nearestLive = (scope) => {
   scope.noteOutlived();

@@ -111,15 +111,3 @@ export interface ByteStatistics {
   /** Most bytes of storage buffers in use at one time. */
   readonly devicePeakBytes: number;
 }
-
-/** Where the byte counts come from. Set by the runtime. */
-export const byteSource: { read: () => ByteStatistics } = {
-  read: () => ({
-    liveBytes: 0,
-    peakBytes: 0,
-    storages: 0,
-    poolBytes: 0,
-    deviceBytes: 0,
-    devicePeakBytes: 0,
-  }),
-};

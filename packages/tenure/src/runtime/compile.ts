@@ -4,10 +4,11 @@
  * dispatch written into one uniform buffer. Called on a plan-cache miss only. An `Executable` owns
  * its uniform buffer; its slots are filled with pooled buffers at each execution.
  */
+import { at, defined, lookup } from "../base/access.ts";
 import { internal } from "../base/errors.ts";
 import { Program, type ProgramOp, type ProgramStorage } from "../graph/program.ts";
 import { withPhases } from "../graph/phases.ts";
-import { counters } from "../device/counters.ts";
+import type { CounterSet } from "../device/counters.ts";
 import type { Device } from "../device/device.ts";
 import type { CachedPipeline } from "../device/pipelines.ts";
 import { sizeClass } from "../device/pool.ts";
@@ -16,7 +17,8 @@ import type { PlanOptions } from "../planner/plan-options.ts";
 import type { Plan, Step } from "../planner/plan.ts";
 import { fused, fuseFacts, isFused } from "./fusion.ts";
 import { lower } from "./lower.ts";
-import type { OpenProgram } from "./record.ts";
+import type { OpenProgram, RecordedOp } from "./open-program.ts";
+import type { Settings } from "./settings.ts";
 
 /** One dispatch of an executable. */
 export interface Dispatch {
@@ -37,6 +39,7 @@ export interface Dispatch {
   readonly groups: { ids: readonly number[]; group: GPUBindGroup }[];
 }
 
+/** A plan with its kernels. */
 export interface Executable {
   /** What the program must look like to be run by this plan. */
   readonly words: Int32Array;
@@ -47,12 +50,12 @@ export interface Executable {
   /**
    * Whether values go to the host and back, or buffers come and go: then it cannot run in one go.
    */
-  readonly inStretches: boolean;
+  readonly inSegments: boolean;
   /** Params of all dispatches as they were last written to `uniforms`. */
   readonly params: Uint32Array<ArrayBuffer>;
   readonly uniforms: GPUBuffer | null;
   /**
-   * Words of `params` that come from per-call scalars: (word, index into the program's words),
+   * Words of `params` that come from per-call scalars: (word, index among the program's scalars),
    * pairwise.
    */
   readonly dynamic: readonly number[];
@@ -61,9 +64,6 @@ export interface Executable {
   poolGeneration: number;
   lastUse: number;
 }
-
-/** Whether plans are re-derived and checked after every compilation; tests switch it on. */
-export const checking = { plans: false };
 
 /**
  * The IR of what was recorded. `granule`: bytes a buffer really takes for a request. A storage's
@@ -98,14 +98,14 @@ export function buildProgram(
       writes,
       phase,
       layer,
-      flops: op.flops?.(inputs, outputs, attrs) ?? outputs[0]!.layout.size,
+      flops: op.flops?.(inputs, outputs, attrs) ?? at(outputs, 0).layout.size,
       recomputable: op.facts.recomputable ?? true,
       ...(facts === undefined ? {} : { fuse: facts }),
     };
   });
   return new Program(
     storages,
-    withPhases(ops, (s) => storages[s]!.role),
+    withPhases(ops, (s) => at(storages, s).role),
   );
 }
 
@@ -113,82 +113,126 @@ function unique(list: readonly number[]): number[] {
   return [...new Set(list)];
 }
 
-/**
- * Plans and compiles a sealed program. @throws BudgetError when `options` ask for what no plan can
- * do
- */
-export function compile(open: OpenProgram, device: Device, options: PlanOptions = {}): Executable {
-  // before anything can throw: it is what the cache will compare
-  const words = open.signature.snapshot();
-  const issued = buildProgram(open, sizeClass),
-    apart = { program: issued, ops: open.ops },
-    joined = options.fuse === false ? apart : fused(open.ops, issued, device.caps);
-  const plan = planJoined(joined.program, issued, options, {
-      atEntry: (s) => open.locals[s]!.buffer !== null,
-    }),
-    { program, ops } = plan.program === issued ? apart : joined;
-  // wrong numbers would be worse than no plan, and the check takes less time than the planning
-  if (checking.plans || plan.extra.recomputedOps > 0 || plan.extra.swapIns > 0) plan.verify();
+/** Compiles for one runtime. */
+export class Compiler {
+  readonly #settings: Settings;
+  readonly #counters: CounterSet;
 
-  const dispatches: Dispatch[] = [],
-    dispatchOf: number[] = [],
-    params: number[] = [],
-    dynamic: number[] = [];
+  constructor(settings: Settings, counters: CounterSet) {
+    this.#settings = settings;
+    this.#counters = counters;
+  }
+
+  /**
+   * Plans and compiles a sealed program. @throws BudgetError when `options` ask for what no plan can
+   * do
+   */
+  compile(open: OpenProgram, device: Device, options: PlanOptions = {}): Executable {
+    // before anything can throw: it is what the cache will compare
+    const words = open.signature.snapshot();
+    const { plan, ops } = this.#plan(open, device, options);
+    const { dispatches, dispatchOf, params, dynamic, ran } = emitDispatches(
+      open,
+      device,
+      plan,
+      ops,
+    );
+    this.#counters.eliminated += open.ops.length - ran;
+    return {
+      words,
+      plan,
+      dispatches,
+      dispatchOf,
+      inSegments: plan.steps.some(
+        ({ kind }) => kind !== "dispatch" && kind !== "recompute" && kind !== "release",
+      ),
+      params: Uint32Array.from(params),
+      uniforms: params.length === 0 ? null : this.#uniforms(device, params.length * 4),
+      dynamic,
+      stale: true,
+      poolGeneration: device.pool.generation,
+      lastUse: 0,
+    };
+  }
+
+  /** The plan, and the recorded or fused op behind each op of its program. */
+  #plan(
+    open: OpenProgram,
+    device: Device,
+    options: PlanOptions,
+  ): { plan: Plan; ops: readonly RecordedOp[] } {
+    const { fuse, verifyPlans } = this.#settings;
+    const issued = buildProgram(open, sizeClass);
+    const unfused = { program: issued, ops: open.ops };
+    const candidate =
+      fuse && options.fuse !== false ? fused(open.ops, issued, device.caps) : unfused;
+    const plan = planJoined(candidate.program, issued, options, {
+      atEntry: (s) => at(open.locals, s).buffer !== null,
+    });
+    // wrong numbers would be worse than no plan, and the check takes less time than the planning
+    if (verifyPlans || plan.extra.recomputedOps > 0 || plan.extra.swapIns > 0) plan.verify();
+    return { plan, ops: plan.program === issued ? unfused.ops : candidate.ops };
+  }
+
+  #uniforms(device: Device, size: number): GPUBuffer {
+    this.#counters.buffers++;
+    return device.gpu.createBuffer({
+      label: "tenure params",
+      size,
+      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
+    });
+  }
+}
+
+/** The dispatches of a plan, with their params one after the other. */
+interface Emitted {
+  readonly dispatches: Dispatch[];
+  readonly dispatchOf: number[];
+  readonly params: number[];
+  readonly dynamic: number[];
+  /** Recorded ops that run. */
+  readonly ran: number;
+}
+
+function emitDispatches(
+  open: OpenProgram,
+  device: Device,
+  { steps, program }: Plan,
+  ops: readonly RecordedOp[],
+): Emitted {
+  const dispatches: Dispatch[] = [];
+  const params: number[] = [];
+  const dynamic: number[] = [];
   let ran = 0;
-  for (const step of plan.steps) {
-    const at = dispatchOf.push(-1) - 1;
-    if (step.kind !== "dispatch" && step.kind !== "recompute") continue;
-    const recorded = ops[step.op!]!,
-      places = placesOf(program.ops[step.op!]!, step);
+  const dispatchOf = steps.map((step) => {
+    if (step.op === undefined || (step.kind !== "dispatch" && step.kind !== "recompute")) return -1;
+    const recorded = at(ops, step.op);
     if (step.kind === "dispatch") ran += isFused(recorded) ? recorded.members.length : 1;
     const { kernel, operands } = lower(recorded, device.caps);
     if (kernel.workgroups.some((n) => n > device.caps.maxWorkgroupsPerDimension))
       throw internal(`${recorded.op.name} launches ${kernel.workgroups.join("×")} workgroups`);
-    if (kernel.workgroups.includes(0)) continue;
+    if (kernel.workgroups.includes(0)) return -1;
+    const places = placesOf(at(program.ops, step.op), step);
     const uniformOffset = params.length * 4;
-    kernel.dynamic?.forEach(({ word, scalar }) =>
-      dynamic.push(params.length + word, recorded.wordStart + scalar),
-    );
+    for (const { word, scalar } of kernel.dynamic ?? [])
+      dynamic.push(params.length + word, recorded.scalarStart + scalar);
     params.push(...kernel.params);
     while (params.length % 64 !== 0) params.push(0); // 256-byte offsets
-    dispatchOf[at] = dispatches.length;
-    dispatches.push({
-      name: recorded.op.name,
-      pipeline: device.pipelines.get(kernel, recorded.op.name),
-      slots: operands.map((s) => places.get(s)!.slot),
-      offsets: operands.map((s) => places.get(s)!.offset),
-      sizes: operands.map((s) => bindingBytes(open.locals[s]!.bytes)),
-      uniformOffset,
-      uniformBytes: kernel.params.length * 4,
-      workgroups: kernel.workgroups,
-      groups: [],
-    });
-  }
-  counters.eliminated += open.ops.length - ran;
-  let uniforms: GPUBuffer | null = null;
-  if (params.length > 0) {
-    counters.buffers++;
-    uniforms = device.gpu.createBuffer({
-      label: "tenure params",
-      size: params.length * 4,
-      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
-    });
-  }
-  return {
-    words,
-    plan,
-    dispatches,
-    dispatchOf,
-    inStretches: plan.steps.some(
-      (step) => step.kind !== "dispatch" && step.kind !== "recompute" && step.kind !== "release",
-    ),
-    params: Uint32Array.from(params),
-    uniforms,
-    dynamic,
-    stale: true,
-    poolGeneration: device.pool.generation,
-    lastUse: 0,
-  };
+    return (
+      dispatches.push({
+        name: recorded.op.name,
+        pipeline: device.pipelines.get(kernel, recorded.op.name),
+        slots: operands.map((s) => lookup(places, s).slot),
+        offsets: operands.map((s) => lookup(places, s).offset),
+        sizes: operands.map((s) => bindingBytes(at(open.locals, s).bytes)),
+        uniformOffset,
+        uniformBytes: kernel.params.length * 4,
+        workgroups: kernel.workgroups,
+        groups: [],
+      }) - 1
+    );
+  });
+  return { dispatches, dispatchOf, params, dynamic, ran };
 }
 
 /** Where each storage of an op is during one step. */
@@ -197,12 +241,10 @@ function placesOf(
   { reads, writes, readOffsets, writeOffsets }: Step,
 ): Map<number, { slot: number; offset: number }> {
   const places = new Map<number, { slot: number; offset: number }>();
-  op.reads.forEach((s, k) => {
-    places.set(s, { slot: reads![k]!, offset: readOffsets?.[k] ?? 0 });
-  });
-  op.writes.forEach((s, k) => {
-    places.set(s, { slot: writes![k]!, offset: writeOffsets?.[k] ?? 0 });
-  });
+  for (const [k, s] of op.reads.entries())
+    places.set(s, { slot: at(defined(reads), k), offset: readOffsets?.[k] ?? 0 });
+  for (const [k, s] of op.writes.entries())
+    places.set(s, { slot: at(defined(writes), k), offset: writeOffsets?.[k] ?? 0 });
   return places;
 }
 

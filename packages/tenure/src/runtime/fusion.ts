@@ -1,5 +1,5 @@
 /**
- * Between the recorder and the scheduler's `fuse`: says of each recorded op what joining it takes,
+ * Between the recorder and the scheduler's `fuse`: says of each recorded op what fusing it takes,
  * and puts the recorded ops of a group in the place of one. Called by compile.ts on a plan-cache
  * miss, and by tracing. Owns nothing.
  */
@@ -9,7 +9,7 @@ import type { Access, FuseFacts, Program } from "../graph/program.ts";
 import type { DeviceCaps } from "../kernels/kernel.ts";
 import type { AnyOp } from "../ops/op.ts";
 import { type Group, fuse } from "../planner/passes/fuse.ts";
-import type { Operand, RecordedOp } from "./record.ts";
+import type { Operand, RecordedOp } from "./open-program.ts";
 
 /** Several recorded ops that run as one. */
 export interface FusedOp extends RecordedOp {
@@ -18,16 +18,12 @@ export interface FusedOp extends RecordedOp {
   readonly members: readonly RecordedOp[];
 }
 
+/** Whether an op stands for several. */
 export function isFused(recorded: RecordedOp): recorded is FusedOp {
   return "group" in recorded;
 }
 
-/**
- * Switch for tests and for looking at one op at a time: without it every op is a kernel of its own.
- */
-export const fusion = { enabled: true };
-
-/** What joining an op with others takes; undefined for an op that runs alone. */
+/** What fusing an op with others takes; undefined for an op that runs alone. */
 export function fuseFacts({
   op,
   inputs,
@@ -83,7 +79,7 @@ export function fuseFacts({
 }
 
 /**
- * The ops and the program to plan: as recorded, or with ops joined. `ops[i]` is what op `i` of the
+ * The ops and the program to plan: as recorded, or with ops fused. `ops[i]` is what op `i` of the
  * program does.
  */
 export function fused(
@@ -91,17 +87,16 @@ export function fused(
   program: Program,
   caps: DeviceCaps,
 ): { ops: readonly RecordedOp[]; program: Program } {
-  if (!fusion.enabled) return { ops, program };
-  const { program: joined, groups } = fuse(program, { maxStorageBuffers: caps.maxStorageBuffers });
+  const { program: planned, groups } = fuse(program, { maxStorageBuffers: caps.maxStorageBuffers });
   return {
-    program: joined,
+    program: planned,
     ops: groups.map((group, i) =>
       group.members.length === 1
         ? ops[group.members[0]!.op]!
         : standIn(
             group,
             group.members.map((m) => ops[m.op]!),
-            joined.ops[i]!.name,
+            planned.ops[i]!.name,
           ),
     ),
   };
@@ -124,8 +119,8 @@ function standIn(group: Group, members: readonly RecordedOp[], name: string): Fu
       .flatMap((m) => m.outputs)
       .filter((o) => group.stored.includes(o.storage.programIndex)),
     attrs: undefined,
-    wordStart: main.wordStart,
-    wordCount: main.wordCount,
+    scalarStart: main.scalarStart,
+    scalarCount: main.scalarCount,
     phase: main.phase,
     layer: main.layer,
   };

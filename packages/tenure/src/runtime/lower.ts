@@ -13,7 +13,7 @@ import { computeType, indent } from "../kernels/wgsl.ts";
 import type { Expression } from "../ops/op.ts";
 import type { Group, Member } from "../planner/passes/fuse.ts";
 import { type FusedOp, isFused } from "./fusion.ts";
-import type { RecordedOp } from "./record.ts";
+import type { RecordedOp } from "./open-program.ts";
 
 /** A kernel and, per storage binding, the local index of the storage. */
 export interface Lowered {
@@ -21,6 +21,7 @@ export interface Lowered {
   readonly operands: readonly number[];
 }
 
+/** The kernel of a recorded op, or of a group of them. */
 export function lower(recorded: RecordedOp, caps: DeviceCaps): Lowered {
   if (isFused(recorded)) return lowerGroup(recorded, caps);
   const { op, inputs, outputs, attrs } = recorded;
@@ -93,13 +94,13 @@ class Bindings {
  * of the op that is no map, or in an elementwise one.
  */
 function lowerGroup(
-  { op: { name }, group, members, wordStart }: FusedOp,
+  { op: { name }, group, members, scalarStart }: FusedOp,
   caps: DeviceCaps,
 ): Lowered {
   const whole = group.members.findIndex((m) => m.side === "whole"),
     functions = new Functions();
-  const before = new ChainBuilder(functions, wordStart, 0),
-    after = new ChainBuilder(functions, wordStart, whole === -1 ? 0 : 1);
+  const before = new ChainBuilder(functions, scalarStart, 0),
+    after = new ChainBuilder(functions, scalarStart, whole === -1 ? 0 : 1);
   group.members.forEach((member, k) => {
     if (k === whole)
       after.know(members[k]!.outputs[0]!.storage.programIndex, {
@@ -192,7 +193,7 @@ class Functions {
 class ChainBuilder {
   readonly bound = new Bindings();
   readonly #functions: Functions;
-  readonly #wordStart: number;
+  readonly #scalarStart: number;
   readonly #firstArgument: number;
   readonly #values = new Map<number, Value>();
   readonly #loads: { storage: number; dtype: DType; layout: Layout }[] = [];
@@ -203,12 +204,12 @@ class ChainBuilder {
   #holds = false;
 
   /**
-   * `wordStart`: where the kernel's own scalars begin. `firstArgument`: how many arguments come
+   * `scalarStart`: where the kernel's own scalars begin. `firstArgument`: how many arguments come
    * before the operands.
    */
-  constructor(functions: Functions, wordStart: number, firstArgument: number) {
+  constructor(functions: Functions, scalarStart: number, firstArgument: number) {
     this.#functions = functions;
-    this.#wordStart = wordStart;
+    this.#scalarStart = scalarStart;
     this.#firstArgument = firstArgument;
   }
 
@@ -216,7 +217,7 @@ class ChainBuilder {
     this.#values.set(storage, value);
   }
 
-  take(member: Member, { op, inputs, outputs, attrs, wordStart }: RecordedOp): void {
+  take(member: Member, { op, inputs, outputs, attrs, scalarStart }: RecordedOp): void {
     let e: Expression;
     try {
       e = op.expression!(inputs, attrs);
@@ -237,7 +238,7 @@ class ChainBuilder {
     ];
     scalars.forEach((s, k) => {
       args.push(
-        `s${this.#scalars.push({ type: s.type, index: wordStart + k - this.#wordStart }) - 1}`,
+        `s${this.#scalars.push({ type: s.type, index: scalarStart + k - this.#scalarStart }) - 1}`,
       );
     });
     if (e.needsIndex === true) {

@@ -1,15 +1,262 @@
 /**
- * The runtime: the device, what is recorded for it, and everything that runs it. One per instance
- * of the library, made by compose.ts and read through `runtime()`. Owns the device and the plans.
+ * The runtime: the device, what is recorded for it, and everything that runs it, each in a class of
+ * its own and wired here. One per instance of the library, made by compose.ts and read through
+ * `runtime()`. Owns the device and the plans.
+ *
+ *     tensor layer ─► Recorder ─► Submission ─► Execution ─► Device
+ *                        Reads ───────┘   ▲
+ *                                ExecutionPolicy: DirectPolicy, or a scheduler's
  */
+import { ArgumentError, DeviceLostError, TenureError } from "../base/errors.ts";
+import { checkOptions, describeValue } from "../base/options.ts";
 import { current } from "../base/realm.ts";
+import { type DeviceInfo, deviceChoice } from "../device/acquire.ts";
+import { CounterSet } from "../device/counters.ts";
+import type { Device } from "../device/device.ts";
+import { liveRows } from "../ownership/evidence.ts";
+import { log } from "../ownership/log.ts";
+import type { ByteStatistics } from "../ownership/statistics.ts";
+import { Compiler } from "./compile.ts";
+import { DeviceLife, noDevice } from "./device-life.ts";
+import { DirectPolicy } from "./direct-policy.ts";
+import { Poison } from "./execution/slots.ts";
+import { MemoryBudget } from "./memory-budget.ts";
+import { PlanCaches } from "./plan-cache.ts";
+import { Reads } from "./reads.ts";
+import { Recorder } from "./recorder.ts";
+import { Settings } from "./settings.ts";
+import { type Storage, contentsLost } from "./storage.ts";
+import { Submission } from "./submission.ts";
+
+/** What `init` takes. */
+export interface InitOptions {
+  /**
+   * `auto` (default; also the environment variable TENURE_DEVICE): the best device that works.
+   * `gpu`: refuse software. `software`: the packaged one. `null`: count, don't compute.
+   */
+  readonly device?: "auto" | "gpu" | "software" | "null";
+  readonly powerPreference?: "low-power" | "high-performance";
+  /** `eachOp` runs every op at once, for debugging: same engine, no batching. */
+  readonly flush?: "auto" | "eachOp";
+}
 
 /** Device, recorder, reads, plans and flags. */
 export class Runtime {
-  /** Resolves once reads under way and submitted work are done. */
-  settled(): Promise<void> {
-    return Promise.resolve();
+  readonly settings: Settings = new Settings();
+  readonly counters: CounterSet = new CounterSet();
+  readonly recorder: Recorder = new Recorder(this.counters);
+  readonly caches: PlanCaches = new PlanCaches(this.settings, this.counters);
+  readonly compiler: Compiler = new Compiler(this.settings, this.counters);
+  readonly reads: Reads = new Reads();
+  readonly budget: MemoryBudget = new MemoryBudget(() => this.memoryReport());
+  readonly submission: Submission;
+  readonly #life: DeviceLife;
+
+  constructor() {
+    this.#life = new DeviceLife({
+      counters: this.counters,
+      allow: (pool, more) => {
+        this.budget.allow(pool, more);
+      },
+    });
+    this.submission = new Submission({
+      tools: {
+        recorder: this.recorder,
+        caches: this.caches,
+        settings: this.settings,
+        counters: this.counters,
+        poison: new Poison(),
+        rejectReads: (of, reason) => this.reads.reject(reason, of),
+      },
+      reads: this.reads,
+      direct: new DirectPolicy(this.caches.open(), this.compiler),
+      device: () => this.#life.device,
+      connect: () => this.init(),
+      missing: () => noDevice("flush"),
+    });
   }
+
+  /** The device; null before one was found. */
+  get device(): Device | null {
+    return this.#life.device;
+  }
+
+  // === The device's life ===
+
+  /**
+   * Finds a device. Optional: the first read does it with the defaults. Calling it again returns
+   * the same device.
+   * @throws DeviceLostError when there is none, saying what was tried and what to install;
+   *   ArgumentError for unknown options or a second, different device.
+   */
+  async init(options: InitOptions = {}): Promise<DeviceInfo> {
+    checkInitOptions(options);
+    const choice = deviceChoice(options.device);
+    // a lost device is replaced
+    if (this.device !== null && this.device.lost !== null) await this.shutdown();
+    if (options.flush !== undefined) this.settings.flushEachOp = options.flush === "eachOp";
+    return this.#life.find(choice, options.device !== undefined, options.powerPreference);
+  }
+
+  /**
+   * Gives the device back. Tensors that still live lose their contents and say so when used. Never
+   * needed before a process ends.
+   */
+  async shutdown(): Promise<void> {
+    if (!this.#life.hasBegun) return;
+    await this.#life.found();
+    await this.submission.quiet();
+    const device = this.#life.end();
+    if (device === null) return;
+    this.reads.reject(
+      new DeviceLostError(
+        "shutdown",
+        "expected a device to read from, got none, since it was shut down; " +
+          "await your reads before shutdown()",
+      ),
+    );
+    const work = this.recorder.take();
+    for (const storage of work.locals)
+      if (storage.buffer === null) storage.failure = contentsLost();
+    this.recorder.recycle(work);
+    this.caches.clear();
+    device.destroy();
+  }
+
+  /**
+   * Runs everything recorded so far and waits until the device has finished it. @throws the first
+   * device error since the last read or sync.
+   */
+  async sync(): Promise<void> {
+    if (this.device === null) await this.init();
+    this.submission.flush();
+    while (this.submission.isBusy) {
+      await this.submission.quiet();
+      this.submission.flush();
+    }
+    const device = this.#life.require("sync");
+    await device.idle();
+    const error = device.takeErrors();
+    if (error !== undefined) throw error;
+  }
+
+  /** Destroys free buffers and idle staging. @returns bytes given back to the device */
+  async trim(): Promise<number> {
+    const { device } = this;
+    if (device === null) return 0;
+    await this.sync();
+    return device.pool.trim() + device.uploads.trim() + device.reads.trim();
+  }
+
+  /**
+   * Resolves once reads under way, each of which reports its own errors, and submitted work are
+   * done: what `await using` waits for.
+   */
+  async settled(): Promise<void> {
+    await this.reads.settled();
+    if (this.device !== null) await this.sync();
+  }
+
+  // === Recording and reading ===
+
+  /**
+   * Takes back what the host counts while it records (steps of optimizers, random streams) if that
+   * is discarded: because a scheduler's step failed, or was only traced. Nothing else is ever
+   * discarded with it, so everywhere else this costs nothing.
+   * @param remember called at once where it matters; returns what restores the state of now
+   */
+  whenDiscarded(remember: () => () => void): void {
+    if (this.submission.policy !== null || this.recorder.tracing)
+      this.recorder.program.undo.push(remember());
+  }
+
+  /**
+   * Bytes of a storage as they will be once everything recorded so far has run. Pins the storage at
+   * once; flushes at the end of this job.
+   */
+  readBytes(storage: Storage, offset: number, bytes: number): Promise<ArrayBuffer> {
+    if (this.recorder.tracing)
+      throw new TenureError(
+        "data",
+        "expected to be called outside trace(), got a read inside: " +
+          "a traced program has shapes, but no values; read in the real step",
+      );
+    const read = this.reads.ask(storage, offset, bytes);
+    this.submission.flushSoon();
+    return read;
+  }
+
+  /**
+   * Marks a promise as that of a read, which goes on without the code that asked for it. A step
+   * that fails says so itself: its reads need nobody to hear them.
+   */
+  reading<T>(promise: Promise<T>): Promise<T> {
+    this.reads.mark(promise);
+    if (this.submission.policy !== null) promise.catch(() => undefined);
+    return promise;
+  }
+
+  // === Telling ===
+
+  /** Bytes and storages, for `memory.stats()`. */
+  bytesInUse(): ByteStatistics {
+    const { created, freed, liveBytes, peakBytes } = this.recorder.storages;
+    const { device } = this;
+    const storages = created - freed;
+    if (device === null)
+      return { liveBytes, peakBytes, storages, poolBytes: 0, deviceBytes: 0, devicePeakBytes: 0 };
+    const { pool, uploads, reads } = device;
+    return {
+      liveBytes,
+      peakBytes,
+      storages,
+      poolBytes: pool.freeBytes,
+      deviceBytes: pool.deviceBytes + uploads.bytes + reads.bytes,
+      devicePeakBytes: pool.peakBytes,
+    };
+  }
+
+  /** What holds memory now: the totals, and the largest groups of live tensors. */
+  memoryReport(): string {
+    const { liveBytes, storages, poolBytes, deviceBytes, devicePeakBytes } = this.bytesInUse();
+    const rows = liveRows()
+      .slice(0, 10)
+      .map((r) => `  ${r.count} × ${r.example}, ${r.bytes} bytes, made at ${r.key}`);
+    return [
+      `${storages} storages own ${liveBytes} bytes; the device holds ${deviceBytes} bytes, ` +
+        `${poolBytes} of them free for reuse (peak in use ${devicePeakBytes})`,
+      ...rows,
+    ].join("\n");
+  }
+
+  /** The report that an OutOfMemoryError carries; also an event in the log. */
+  outOfMemory(): string {
+    log("outOfMemory", 0, 0, "out of memory", null);
+    return this.memoryReport();
+  }
+}
+
+function checkInitOptions(options: InitOptions): void {
+  checkOptions("init", options, ["device", "powerPreference", "flush"]);
+  const { flush, powerPreference } = options;
+  if (flush !== undefined && flush !== "auto" && flush !== "eachOp")
+    throw new ArgumentError(
+      "init",
+      'flush to be "auto" or "eachOp"',
+      describeValue(flush),
+      '"eachOp" is for debugging',
+    );
+  if (
+    powerPreference !== undefined &&
+    powerPreference !== "low-power" &&
+    powerPreference !== "high-performance"
+  )
+    throw new ArgumentError(
+      "init",
+      'powerPreference to be "low-power" or "high-performance"',
+      describeValue(powerPreference),
+      "leave it out to let the system choose",
+    );
 }
 
 /** The runtime of the current instance. */

@@ -2,29 +2,13 @@
  * Storage: reference-counted device bytes, perhaps not allocated yet. Virtual until the flush that
  * first needs it, resident while it has a buffer, freed when the last reference goes. References
  * come from tensor handles, autograd nodes, module slots and pending reads; the open program holds
- * none, which is how a flush knows what nobody owns any more. Made by the recorder's door; the
- * buffer belongs to the storage and goes back to the pool with it.
+ * none, which is how a flush knows what nobody owns any more. Made by the recorder; the buffer
+ * belongs to the storage and goes back to the pool with it.
  */
 import { internal } from "../base/errors.ts";
 import { DeviceLostError, type TenureError } from "../base/errors.ts";
 import type { Role } from "../graph/program.ts";
 import type { PooledBuffer } from "../device/pool.ts";
-
-let nextId = 1;
-
-/** Live totals, for `memory.stats()`. */
-export const storageTotals = { created: 0, freed: 0, liveBytes: 0, peakBytes: 0 };
-
-/**
- * Called with a storage whose last reference went while a buffer or an open program still needs
- * care. Set by the recorder.
- */
-let onUnreferenced: (storage: Storage) => void = () => {
-  throw internal("no recorder");
-};
-export function setUnreferenced(fn: (storage: Storage) => void): void {
-  onUnreferenced = fn;
-}
 
 /** The error of a tensor whose device was shut down or lost. */
 export function contentsLost(): DeviceLostError {
@@ -34,8 +18,23 @@ export function contentsLost(): DeviceLostError {
   );
 }
 
+/** What all storages of a runtime share: their numbers, their totals, and who hears of their end. */
+export class StorageBooks {
+  created = 0;
+  freed = 0;
+  liveBytes = 0;
+  peakBytes = 0;
+  /** Called with a storage whose last reference went: its buffer still needs care. */
+  readonly unreferenced: (storage: Storage) => void;
+
+  constructor(unreferenced: (storage: Storage) => void) {
+    this.unreferenced = unreferenced;
+  }
+}
+
+/** Bytes on the device, or a promise of them. */
 export class Storage {
-  readonly id: number = nextId++;
+  readonly id: number;
   /** Bytes of the elements, rounded up to 4. */
   readonly bytes: number;
   role: Role;
@@ -57,14 +56,15 @@ export class Storage {
   programIndex = -1;
   /** Set when the flush that should have computed it failed: every later use reports this. */
   failure: TenureError | null = null;
+  readonly #books: StorageBooks;
 
-  constructor(bytes: number, role: Role) {
+  constructor(books: StorageBooks, bytes: number, role: Role) {
+    this.#books = books;
+    this.id = ++books.created;
     this.bytes = bytes;
     this.role = role;
-    storageTotals.created++;
-    storageTotals.liveBytes += bytes;
-    if (storageTotals.liveBytes > storageTotals.peakBytes)
-      storageTotals.peakBytes = storageTotals.liveBytes;
+    books.liveBytes += bytes;
+    if (books.liveBytes > books.peakBytes) books.peakBytes = books.liveBytes;
   }
 
   /**
@@ -79,20 +79,31 @@ export class Storage {
     return this.failure;
   }
 
+  /** Whether it waits for its flush, has its bytes, or is gone. */
   get state(): "virtual" | "resident" | "freed" {
-    return this.refs === 0 ? "freed" : this.buffer === null ? "virtual" : "resident";
+    if (this.refs === 0) return "freed";
+    return this.buffer === null ? "virtual" : "resident";
   }
 
+  /** Adds a reference. */
   retain(): this {
     this.refs++;
     return this;
   }
 
+  /** Takes a reference back; with the last one the bytes are freed. */
   release(): void {
     if (this.refs <= 0) throw internal(`storage ${this.id} was released more often than retained`);
     if (--this.refs > 0) return;
-    storageTotals.freed++;
-    storageTotals.liveBytes -= this.bytes;
-    onUnreferenced(this);
+    this.#books.freed++;
+    this.#books.liveBytes -= this.bytes;
+    this.#books.unreferenced(this);
+  }
+
+  /** Gives the buffer back to its pool; work already submitted may still use it. */
+  freeBuffer(): void {
+    if (this.buffer === null) return;
+    this.buffer.pool.release(this.buffer);
+    this.buffer = null;
   }
 }

@@ -9,8 +9,8 @@ import { type Access, Program, type ProgramOp, type ProgramStorage } from "../gr
 import { newDisposeScope } from "../ownership/scope.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { buildProgram } from "./compile.ts";
-import { flush, runtime } from "./execute.ts";
-import { type ProgramMark, program } from "./record.ts";
+import type { OpenProgram, ProgramMark } from "./open-program.ts";
+import { runtime } from "./runtime.ts";
 
 /**
  * The program that `fn` records. Results of `fn` count as owned, and so does everything that
@@ -18,26 +18,28 @@ import { type ProgramMark, program } from "./record.ts";
  * @param fn synchronous; it may train a step, but not read values
  */
 export function trace(fn: () => unknown): Program {
-  if (runtime.tracing)
+  const { recorder, submission, device } = runtime();
+  if (recorder.tracing)
     throw new TenureError(
       "trace",
       "expected no trace inside another, got one; trace the functions one after the other",
     );
-  if (runtime.device !== null) flush();
+  if (device !== null) submission.flush();
+  const { program } = recorder;
   const mark = program.mark();
   using _results = newDisposeScope("trace");
-  runtime.tracing = true;
+  recorder.tracing = true;
   try {
     scoped(fn, "trace");
-    return tracedSince(mark);
+    return tracedSince(program, mark);
   } finally {
-    forget(mark);
-    runtime.tracing = false;
+    forget(program, mark);
+    recorder.tracing = false;
   }
 }
 
 /** What was recorded since `mark`, with storages numbered in order of their first use there. */
-function tracedSince(mark: ProgramMark): Program {
+function tracedSince(program: OpenProgram, mark: ProgramMark): Program {
   const whole = buildProgram(program, (bytes) => bytes),
     ops = whole.ops.slice(mark.ops),
     index = new Map<number, number>(),
@@ -81,7 +83,7 @@ function tracedSince(mark: ProgramMark): Program {
   return new Program(storages, renamed);
 }
 
-function forget(mark: ProgramMark): void {
+function forget(program: OpenProgram, mark: ProgramMark): void {
   const failure = new TenureError(
     "trace",
     "expected a tensor with contents, got one that was made inside trace(); make it again outside",

@@ -7,7 +7,7 @@ import { f32Bits, fromBits } from "../base/bits.ts";
 import { ArgumentError, internal } from "../base/errors.ts";
 import { checkOptions, describeValue } from "../base/options.ts";
 import { type Shape, broadcastShapes } from "../base/shape.ts";
-import { type Meta, type OpDef, type Value, identify } from "../ops/op.ts";
+import { type Meta, type OpDef, type Value } from "../ops/op.ts";
 import { customKernel } from "../ops/shader.ts";
 import { Tensor, call } from "./tensor.ts";
 
@@ -112,7 +112,7 @@ export function defineOp(spec: CustomOp): (...args: readonly (Tensor | number)[]
     views: readonly { readonly layout: { readonly shape: Shape }; readonly dtype: DType }[],
   ): Meta[] => views.map((v) => ({ shape: v.layout.shape, dtype: v.dtype }));
   const types = Array.from({ length: scalars }, () => ({ type: "f32" as const }));
-  const op: OpDef = identify({
+  const op: OpDef = {
     name,
     doc: spec.doc ?? "Defined by the user.",
     facts: expression === undefined ? {} : { elementwise: true },
@@ -147,7 +147,7 @@ export function defineOp(spec: CustomOp): (...args: readonly (Tensor | number)[]
               scalars: c.words.map(fromBits),
             }),
         }),
-  });
+  };
   return (...args) => {
     const tensors = args.slice(0, inputs),
       numbers = args.slice(inputs);

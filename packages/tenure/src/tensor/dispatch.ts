@@ -7,21 +7,16 @@ import { dtypeBytes } from "../base/dtype.ts";
 import { DTypeError, OutOfMemoryError } from "../base/errors.ts";
 import { formatShape, sizeOf } from "../base/shape.ts";
 import type { Role } from "../graph/program.ts";
-import type { Meta } from "../ops/op.ts";
-import { flush, runtime } from "../runtime/execute.ts";
-import { program } from "../runtime/record.ts";
-import { Storage } from "../runtime/storage.ts";
+import type { AnyOp, Meta } from "../ops/op.ts";
+import type { Operand } from "../runtime/open-program.ts";
+import type { Labels } from "../runtime/recorder.ts";
+import { runtime } from "../runtime/runtime.ts";
+import type { Storage } from "../runtime/storage.ts";
 
-export {
-  keepWithinLimits,
-  pendingReads,
-  readBytes,
-  reading,
-  redirectReads,
-  stepEnded,
-} from "../runtime/execute.ts";
-export { type Operand, labels, record, recordUpload } from "../runtime/record.ts";
-export { Storage } from "../runtime/storage.ts";
+export type { Operand } from "../runtime/open-program.ts";
+export type { Storage } from "../runtime/storage.ts";
+
+// === Storages ===
 
 /**
  * A virtual storage for `meta`. @throws OutOfMemoryError, DTypeError when the device could never
@@ -29,41 +24,116 @@ export { Storage } from "../runtime/storage.ts";
  */
 export function allocate(op: string, { shape, dtype }: Meta, role: Role): Storage {
   const bytes = Math.max(4, Math.ceil((sizeOf(shape) * dtypeBytes(dtype)) / 4) * 4);
-  const { device } = runtime;
+  const { device, recorder } = runtime();
   if (device !== null) {
     if (bytes > device.info.maxTensorBytes)
       throw new OutOfMemoryError(
         op,
-        `expected a tensor of at most ${device.info.maxTensorBytes} bytes on ${device.info.name}, got ${formatShape(shape)} ${dtype} with ${bytes} bytes; split it along a dimension`,
+        `expected a tensor of at most ${device.info.maxTensorBytes} bytes ` +
+          `on ${device.info.name}, got ${formatShape(shape)} ${dtype} with ${bytes} bytes; ` +
+          "split it along a dimension",
       );
     if (dtype === "float16") requireHalf(op);
   }
-  return new Storage(bytes, role);
+  return recorder.storage(bytes, role);
+}
+
+/** A virtual storage as large as another. */
+export function allocateLike({ bytes }: Storage): Storage {
+  return runtime().recorder.storage(bytes, "activation");
 }
 
 /** @throws DTypeError when there is a device and it has no float16 */
 export function requireHalf(op: string): void {
-  const { device } = runtime;
+  const { device } = runtime();
   if (device !== null && !device.caps.f16)
     throw new DTypeError(
       op,
       "a device with shader-f16 for float16 tensors",
       `${device.info.name} without it`,
-      'stay with float32, or choose another adapter with init({ device }); deviceInfo().features says "shader-f16" where it works',
+      "stay with float32, or choose another adapter with init({ device }); " +
+        'deviceInfo().features says "shader-f16" where it works',
     );
+}
+
+// === Recording ===
+
+/** Labels put on recorded ops: which part of a training step, and which layer. */
+export function labels(): Labels {
+  return runtime().recorder.labels;
+}
+
+/** Called before an op is recorded: keeps the open program within its limits. */
+export function keepWithinLimits(): void {
+  runtime().submission.keepWithinLimits();
+}
+
+/** Appends an op. The operands' storages must be live or mentioned by the open program. */
+export function record(
+  op: AnyOp,
+  inputs: readonly Operand[],
+  outputs: readonly Operand[],
+  attrs: unknown,
+  scalars: readonly number[],
+): void {
+  runtime().recorder.record(op, inputs, outputs, attrs, scalars);
+}
+
+/**
+ * Puts host bytes into a fresh storage. Takes ownership of `data`; it must not change afterwards.
+ */
+export function recordUpload(storage: Storage, data: Uint8Array<ArrayBuffer>): void {
+  runtime().recorder.recordUpload(storage, data);
 }
 
 /** Called after an op was recorded: runs it when ops run one by one. */
 export function opRecorded(): void {
-  if (runtime.flushEachOp && runtime.device !== null) flush();
+  const { settings, device, submission } = runtime();
+  if (settings.flushEachOp && device !== null) submission.flush();
+}
+
+/**
+ * Marks the end of a training step: what it recorded is flushed when the current scope ends, or
+ * with this job.
+ */
+export function stepEnded(): void {
+  runtime().submission.stepEnded();
 }
 
 /**
  * Takes back what the host counts while it records (steps of optimizers, random streams) if that is
- * discarded: because a scheduler's step failed, or was only traced. Nothing else is ever discarded,
- * so everywhere else this costs nothing.
+ * discarded: because a scheduler's step failed, or was only traced. Nothing else is ever discarded
+ * with it, so everywhere else this costs nothing.
  * @param remember called at once where it matters; returns what restores the state of now
  */
 export function whenDiscarded(remember: () => () => void): void {
-  if (runtime.executor !== null || runtime.tracing) program.undo.push(remember());
+  runtime().whenDiscarded(remember);
+}
+
+// === Reading ===
+
+/**
+ * Bytes of a storage as they will be once everything recorded so far has run. Pins the storage at
+ * once; flushes at the end of this job.
+ */
+export function readBytes(storage: Storage, offset: number, bytes: number): Promise<ArrayBuffer> {
+  return runtime().readBytes(storage, offset, bytes);
+}
+
+/** Marks a promise as that of a read, which goes on without the code that asked for it. */
+export function reading<T>(promise: Promise<T>): Promise<T> {
+  return runtime().reading(promise);
+}
+
+/** Reads that pin a storage now. */
+export function pendingReads(storage: Storage): number {
+  return runtime().reads.pinning(storage);
+}
+
+/**
+ * Before a storage is overwritten: lets its pending reads find what it holds now in `copy()`, which
+ * is called only when there are any.
+ */
+export function redirectReads(storage: Storage, copy: () => Storage): void {
+  runtime().reads.redirect(storage, copy);
 }

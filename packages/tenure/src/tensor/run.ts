@@ -13,8 +13,9 @@ import { precisionOf } from "../ops/precision.ts";
 import { TensorHandle } from "./body.ts";
 import {
   type Operand,
-  Storage,
+  type Storage,
   allocate,
+  allocateLike,
   keepWithinLimits,
   labels,
   opRecorded,
@@ -194,7 +195,7 @@ function contiguous(input: Operand): Operand {
 /** A copy of all bytes of a storage, recorded but not taped. */
 function duplicate(storage: Storage): Storage {
   const layout = contiguousLayout([storage.bytes / 4]),
-    copied = new Storage(storage.bytes, "activation");
+    copied = allocateLike(storage);
   record(
     copy,
     [{ storage, layout, dtype: "uint32" }],
@@ -339,7 +340,7 @@ function tapeNode(
     dtype: x.dtype,
     columns: !x.layout.contiguous && x.layout.strides.at(-2) === 1,
   }));
-  const node = new GradNode(op, attrs, words, metas, edges, saved, savedOutput, labels.layer);
+  const node = new GradNode(op, attrs, words, metas, edges, saved, savedOutput, labels().layer);
   const gradient = new Gradient(node);
   node.output = gradient;
   return gradient;

@@ -9,18 +9,19 @@ export { stepEnded, whenDiscarded } from "./dispatch.ts";
 
 /** The label ops get now. */
 export function currentLayer(): string {
-  return labels.layer;
+  return labels().layer;
 }
 
 /** Runs `fn` with recorded ops labelled; null leaves a label as it is. */
 export function labelled<T>(phase: Phase | null, layer: string | null, fn: () => T): T {
-  const before = { ...labels };
-  if (phase !== null) labels.phase = phase;
-  if (layer !== null) labels.layer = layer;
+  const now = labels();
+  const before = { ...now };
+  if (phase !== null) now.phase = phase;
+  if (layer !== null) now.layer = layer;
   try {
     return fn();
   } finally {
-    labels.phase = before.phase;
-    labels.layer = before.layer;
+    now.phase = before.phase;
+    now.layer = before.layer;
   }
 }

@@ -25,10 +25,9 @@ import type { DeviceCaps } from "../../src/kernels/kernel.ts";
 import * as E from "../../src/ops/elementwise.ts";
 import { type OpDef, allOps } from "../../src/ops/op.ts";
 import { buildProgram } from "../../src/runtime/compile.ts";
-import { fused, fusion, isFused } from "../../src/runtime/fusion.ts";
+import { fused, isFused } from "../../src/runtime/fusion.ts";
 import { lower } from "../../src/runtime/lower.ts";
-import { clearPlans } from "../../src/runtime/plans.ts";
-import { program } from "../../src/runtime/record.ts";
+import { runtime } from "../../src/runtime/runtime.ts";
 import { golden, numbers, rejects, setup, takeDeviceErrors } from "../helpers.ts";
 import { execute } from "./ops/host.ts";
 import { models } from "./scheduler/models.ts";
@@ -39,14 +38,14 @@ const test = suite("fusion");
 /** Runs `fn` with every op a kernel of its own. */
 async function apart<T>(fn: () => Promise<T>): Promise<T> {
   await sync();
-  clearPlans(); // equal programs would find the plans of the other kind
-  fusion.enabled = false;
+  runtime().caches.clear(); // equal programs would find the plans of the other kind
+  runtime().settings.fuse = false;
   try {
     return await fn();
   } finally {
     await sync();
-    clearPlans();
-    fusion.enabled = true;
+    runtime().caches.clear();
+    runtime().settings.fuse = true;
   }
 }
 
@@ -390,17 +389,17 @@ function textOf(fn: () => Tensor, caps: Partial<DeviceCaps> = {}): string {
     maxStorageBuffers: 8,
     ...caps,
   };
-  const mark = program.mark();
+  const mark = runtime().recorder.program.mark();
   using _kept = scoped(fn);
   const { ops } = fused(
-      program.ops,
-      buildProgram(program, (bytes) => bytes),
+      runtime().recorder.program.ops,
+      buildProgram(runtime().recorder.program, (bytes) => bytes),
       all,
     ),
     groups = ops.filter(isFused);
   assert.is(groups.length, 1);
   const text = lower(groups[0]!, all).kernel.wgsl;
-  program.rollback(mark);
+  runtime().recorder.program.rollback(mark);
   return `// ${groups[0]!.op.name}\n${text}`;
 }
 

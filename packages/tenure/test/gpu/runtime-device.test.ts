@@ -24,8 +24,9 @@ import {
 } from "tenure";
 import { assertClose } from "tenure/testing";
 import { deviceChoice } from "../../src/device/acquire.ts";
+import { CounterSet } from "../../src/device/counters.ts";
 import { BufferPool, sizeClass } from "../../src/device/pool.ts";
-import { runtime } from "../../src/runtime/execute.ts";
+import { runtime } from "../../src/runtime/runtime.ts";
 import { pattern, rejects, setup } from "../helpers.ts";
 
 const info = await setup();
@@ -136,7 +137,7 @@ test("after shutdown tensors say that their contents are gone, on a new device t
     b = a.add(a);
   await assertClose(b, [2, 4], 0);
   assert.is(memory.stats().deviceBytes - memory.stats().poolBytes > 0, true);
-  assert.equal(runtime.device?.errorLog, []);
+  assert.equal(runtime().device?.errorLog, []);
 });
 
 test("a software adapter in between does not hide the system's drivers", async () => {
@@ -170,8 +171,8 @@ test("a software adapter in between does not hide the system's drivers", async (
 test("a lost device rejects reads, and init replaces it", async () => {
   using x = tensor([1, 2]);
   await sync();
-  runtime.device!.gpu.destroy();
-  while (runtime.device!.lost === null)
+  runtime().device!.gpu.destroy();
+  while (runtime().device!.lost === null)
     await new Promise((resolve) => {
       setImmediate(resolve);
     });
@@ -227,7 +228,7 @@ test("size classes waste at most an eighth", () => {
 
 test("the pool lends, takes back, reuses the oldest first and trims what is idle", () => {
   const made: { size: number; destroyed: boolean }[] = [];
-  const pool = new BufferPool(({ size }) => {
+  const create = ({ size }: GPUBufferDescriptor): GPUBuffer => {
     const b = {
       size,
       destroyed: false,
@@ -237,7 +238,8 @@ test("the pool lends, takes back, reuses the oldest first and trims what is idle
     };
     made.push(b);
     return b as unknown as GPUBuffer;
-  });
+  };
+  const pool = new BufferPool({ counters: new CounterSet(), create });
   const a = pool.acquire(1000),
     b = pool.acquire(1000),
     c = pool.acquire(5000);

@@ -4,7 +4,15 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { ArgumentError, type Tensor, newDisposeScope, scopedAsync, sync, tensor } from "tenure";
+import {
+  ArgumentError,
+  type Tensor,
+  memory,
+  newDisposeScope,
+  scopedAsync,
+  sync,
+  tensor,
+} from "tenure";
 import {
   Adagrad,
   Adam,
@@ -17,7 +25,6 @@ import {
   SGD,
 } from "tenure/optim";
 import { assertClose, assertNoLeaks } from "tenure/testing";
-import { counters } from "../../../src/device/counters.ts";
 import { numbers, rejects, setup } from "../../helpers.ts";
 
 await setup();
@@ -351,9 +358,9 @@ test("a changing rate misses no plan", () =>
           optimizer.step();
         }
         await sync();
-        if (t === 3) misses = counters.planMisses;
+        if (t === 3) misses = memory.debug().planMisses;
       }
-      assert.is(counters.planMisses, misses);
+      assert.is(memory.debug().planMisses, misses);
     }
   }));
 

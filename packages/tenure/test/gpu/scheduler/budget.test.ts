@@ -11,7 +11,7 @@ import {
   type SchedulerOptions,
   type SchedulerReport,
 } from "tenure/scheduler";
-import { runtime } from "../../../src/runtime/execute.ts";
+import { runtime } from "../../../src/runtime/runtime.ts";
 import { pattern, setup } from "../../helpers.ts";
 import { models } from "./models.ts";
 
@@ -47,7 +47,7 @@ async function train(
     assert.ok(measuredPeakBytes <= budgetBytes, `${name}, step ${k}: within the budget`);
     if (budgetBytes !== Infinity)
       assert.ok(
-        runtime.device!.pool.deviceBytes <= Math.max(budgetBytes, measuredPeakBytes),
+        runtime().device!.pool.deviceBytes <= Math.max(budgetBytes, measuredPeakBytes),
         "free buffers don't break the budget either",
       );
   }
@@ -155,7 +155,7 @@ test("a device with less memory than the budget gets lower ones, then a typed er
   const peak = full.report!.predictedPeakBytes,
     plain = await train("MLP", 3, null);
   await memory.trim();
-  const { pool } = runtime.device!,
+  const { pool } = runtime().device!,
     elsewhere = pool.deviceBytes;
   // stands for the device's own limit
   memory.setBudget(elsewhere + Math.floor(0.93 * peak), "throw");

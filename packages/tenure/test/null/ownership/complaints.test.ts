@@ -10,14 +10,14 @@ import { Tensor, memory, newDisposeScope, noGrad, ones, scoped, sync, tensor, ze
 import * as nn from "tenure/nn";
 import { Dropout, Linear, ReLU, Sequential } from "tenure/nn";
 import { Adam, SGD } from "tenure/optim";
-import { checking } from "../../../src/runtime/compile.ts";
+import { runtime } from "../../../src/runtime/runtime.ts";
 import { setup, takeWarnings } from "./harness.ts";
 
 const test = suite("complaints");
 test.before(async () => {
   await setup();
   memory.track("off");
-  checking.plans = false;
+  runtime().settings.verifyPlans = false;
 });
 test.after(() => {
   memory.track("sampled");

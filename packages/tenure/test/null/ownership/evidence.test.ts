@@ -18,7 +18,7 @@ import {
   zeros,
 } from "tenure";
 import { assertNoLeaks } from "tenure/testing";
-import { runtime } from "../../../src/runtime/execute.ts";
+import { runtime } from "../../../src/runtime/runtime.ts";
 import { clearLog } from "../../../src/ownership/log.ts";
 import { rejectionOf, setup, sleep, takeWarnings, thrownBy, tick } from "./harness.ts";
 
@@ -379,7 +379,7 @@ test("the log is a ring: it never grows, and says what it lost", () => {
 
 test("setBudget: report says it once, trim frees the pool first, throw refuses", async () => {
   await memory.trim();
-  const { pool } = runtime.device!;
+  const { pool } = runtime().device!;
   const used = pool.deviceBytes,
     made: Tensor[] = [];
   const fill = async (bytes: number): Promise<Tensor> => {
@@ -420,8 +420,8 @@ test("setBudget: report says it once, trim frees the pool first, throw refuses",
     assert.match(String(error["report"]), /storages own.*\n.*made at .*evidence\.test\.ts/);
     assert.is(memory.stats().deviceBytes, before.deviceBytes);
     assert.match(memory.timelineHTML(), /<title>out of memory<\/title>/);
-    runtime.device!.takeErrors();
-    runtime.device!.errorLog.length = 0;
+    runtime().device!.takeErrors();
+    runtime().device!.errorLog.length = 0;
   } finally {
     memory.setBudget(Infinity, "report");
     for (const t of made) t.dispose();
@@ -445,14 +445,14 @@ test("a read that fails lets go of its storage", async () => {
   await memory.trim();
   const before = memory.stats().storages;
   try {
-    memory.setBudget(runtime.device!.pool.deviceBytes + 1000, "throw");
+    memory.setBudget(runtime().device!.pool.deviceBytes + 1000, "throw");
     using t = ones([1_000_000]);
     await rejectionOf(t.data()); // tensors, unlike scopes, may be held across await
   } finally {
     memory.setBudget(Infinity, "report");
   }
-  runtime.device!.takeErrors();
-  runtime.device!.errorLog.length = 0;
+  runtime().device!.takeErrors();
+  runtime().device!.errorLog.length = 0;
   assert.is(memory.stats().storages, before);
   takeWarnings();
 });

@@ -11,14 +11,13 @@ import { SGD } from "tenure/optim";
 import { TensorHandle } from "../../../src/tensor/body.ts";
 import { Tensor } from "../../../src/tensor/tensor.ts";
 import { HANDLE } from "../../../src/ownership/handle.ts";
-import { checking } from "../../../src/runtime/compile.ts";
-import { debugging } from "../../../src/runtime/execute.ts";
+import { runtime } from "../../../src/runtime/runtime.ts";
 import { setup, sleep, takeWarnings } from "./harness.ts";
 
 const test = suite("long runs");
 test.before(async () => {
   await setup();
-  checking.plans = debugging.poison = false;
+  runtime().settings.verifyPlans = runtime().settings.poison = false;
   memory.track("off");
 });
 test.after(() => {

@@ -4,16 +4,15 @@
  */
 import { type DisposeScope, init, memory, setWarnSink } from "tenure";
 import { installTestHooks } from "tenure/testing";
-import { checking } from "../../../src/runtime/compile.ts";
-import { debugging } from "../../../src/runtime/execute.ts";
+import { runtime } from "../../../src/runtime/runtime.ts";
 
 /** Warnings since the last `takeWarnings`. */
 let warnings: string[] = [];
 
 /** The null device, with plans verified, warnings captured and leak checks after the file. */
 export async function setup(): Promise<void> {
-  checking.plans = true;
-  debugging.poison = true;
+  runtime().settings.verifyPlans = true;
+  runtime().settings.poison = true;
   setWarnSink((message) => {
     warnings.push(message);
   });

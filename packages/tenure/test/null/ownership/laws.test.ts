@@ -18,7 +18,7 @@ import {
   zeros,
 } from "tenure";
 import { HANDLE } from "../../../src/ownership/handle.ts";
-import { pendingReads } from "../../../src/runtime/execute.ts";
+import { runtime } from "../../../src/runtime/runtime.ts";
 import type { Storage } from "../../../src/runtime/storage.ts";
 import { setup, takeWarnings } from "./harness.ts";
 
@@ -195,7 +195,7 @@ class Model {
       bytes += storage.bytes;
       assert.is(
         storage.refs,
-        handles + pendingReads(storage),
+        handles + runtime().reads.pinning(storage),
         "a storage's count is its handles and pins",
       );
     }

@@ -6,14 +6,14 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { memory } from "tenure";
-import { checking } from "../../../src/runtime/compile.ts";
+import { runtime } from "../../../src/runtime/runtime.ts";
 import { setup, takeWarnings } from "./harness.ts";
 import { runTasks } from "./tasks.ts";
 
 const test = suite("interleaved tasks");
 test.before(async () => {
   await setup();
-  checking.plans = false;
+  runtime().settings.verifyPlans = false;
 }); // the programs here are thousands of ops long, and not the subject
 
 for (const [name, asyncContext] of [

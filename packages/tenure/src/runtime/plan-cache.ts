@@ -1,30 +1,33 @@
 /**
- * The plan cache: executables by the structure of the program they run. A flush computes a hash
- * over the program's signature, compares words, and on a hit plans nothing. Used by the executor,
- * which has one for everything outside schedulers, and by each scheduler, which has its own. A
- * cache owns its executables.
+ * The plan caches: executables by the structure of the program they run. A flush computes a hash
+ * over the program's signature, compares words, and on a hit plans nothing. Used by the runtime,
+ * which has one cache for everything outside schedulers, and by each scheduler, which has its own.
+ * A cache owns its executables.
  */
-import { counters } from "../device/counters.ts";
+import type { CounterSet } from "../device/counters.ts";
 import type { Device } from "../device/device.ts";
 import type { Executable } from "./compile.ts";
-import type { OpenProgram } from "./record.ts";
+import type { OpenProgram } from "./open-program.ts";
+import type { Settings } from "./settings.ts";
 
-/**
- * Bytes of plans kept in one cache, by `planBytes`; the least recently used goes first. A cycle of
- * some thousand small programs, as of sequences of every length, fits.
- */
-export const planCache = { bytes: 2 ** 28 };
+/** What a cache may keep, and what it counts. */
+export interface PlanCacheOptions {
+  readonly settings: Settings;
+  readonly counters: CounterSet;
+  /** Called when the cache is given up. */
+  readonly disposed: (cache: PlanCache) => void;
+}
 
-const caches = new Set<PlanCache>();
-
+/** Executables by the signature of the program they run. */
 export class PlanCache {
+  readonly #options: PlanCacheOptions;
   readonly #plans = new Map<number, Executable[]>();
   #bytes = 0;
   hits = 0;
   misses = 0;
 
-  constructor() {
-    caches.add(this);
+  constructor(options: PlanCacheOptions) {
+    this.#options = options;
   }
 
   /**
@@ -37,6 +40,7 @@ export class PlanCache {
     make: (former: Executable | undefined) => Executable,
     accepts?: (exe: Executable) => boolean,
   ): Executable {
+    const { counters, settings } = this.#options;
     const hash = signature.hash();
     const known = this.#plans.get(hash)?.find((exe) => signature.equals(exe.words));
     if (known !== undefined && accepts?.(known) !== false) {
@@ -55,7 +59,7 @@ export class PlanCache {
     if (list === undefined) this.#plans.set(hash, [made]);
     else list.push(made);
     this.#bytes += planBytes(made);
-    while (this.#bytes > planCache.bytes && this.#plans.size > 1) this.#evict();
+    while (this.#bytes > settings.planCacheBytes && this.#plans.size > 1) this.#evict();
     return made;
   }
 
@@ -68,7 +72,7 @@ export class PlanCache {
   }
 
   #remove(hash: number, exe: Executable): void {
-    const rest = this.#plans.get(hash)!.filter((p) => p !== exe);
+    const rest = (this.#plans.get(hash) ?? []).filter((other) => other !== exe);
     if (rest.length === 0) this.#plans.delete(hash);
     else this.#plans.set(hash, rest);
     exe.uniforms?.destroy(); // its last work was submitted by an earlier flush
@@ -77,7 +81,7 @@ export class PlanCache {
 
   /** Forgets all plans. */
   clear(): void {
-    for (const list of this.#plans.values()) for (const exe of list) exe.uniforms?.destroy();
+    for (const exe of this.all()) exe.uniforms?.destroy();
     this.#plans.clear();
     this.#bytes = 0;
   }
@@ -85,7 +89,7 @@ export class PlanCache {
   /** Forgets all plans, for good. */
   dispose(): void {
     this.clear();
-    caches.delete(this);
+    this.#options.disposed(this);
   }
 
   /** All executables. */
@@ -94,24 +98,47 @@ export class PlanCache {
   }
 }
 
+/** Every plan cache of a runtime. */
+export class PlanCaches {
+  readonly #caches = new Set<PlanCache>();
+  readonly #options: PlanCacheOptions;
+
+  constructor(settings: Settings, counters: CounterSet) {
+    this.#options = {
+      settings,
+      counters,
+      disposed: (cache) => {
+        this.#caches.delete(cache);
+      },
+    };
+  }
+
+  /** A new, empty cache. */
+  open(): PlanCache {
+    const cache = new PlanCache(this.#options);
+    this.#caches.add(cache);
+    return cache;
+  }
+
+  /** Drops all bind groups: some may refer to what was never made. */
+  dropBindGroups(): void {
+    for (const cache of this.#caches)
+      for (const { dispatches } of cache.all())
+        for (const { groups } of dispatches) groups.length = 0;
+  }
+
+  /** Forgets every plan of every cache: their device is gone. */
+  clear(): void {
+    for (const cache of this.#caches) cache.clear();
+  }
+}
+
 /**
- * About what a plan takes: its words, its params here and on the device, and 3 kB of heap per
+ * About what a plan takes: its words, its uniforms here and on the device, and 3 kB of heap per
  * dispatch with its op, storages and bind groups (measured: 129 kB for 42).
  */
 function planBytes({ words, params, dispatches }: Executable): number {
   return words.byteLength + 2 * params.byteLength + 3072 * (1 + dispatches.length);
-}
-
-/** Drops all bind groups: some may refer to what was never made. */
-export function dropBindGroups(): void {
-  for (const cache of caches)
-    for (const { dispatches } of cache.all())
-      for (const { groups } of dispatches) groups.length = 0;
-}
-
-/** Forgets every plan of every cache: their device is gone. */
-export function clearPlans(): void {
-  for (const cache of caches) cache.clear();
 }
 
 /**

@@ -1,0 +1,95 @@
+/**
+ * The life of the device: found at the first need, announced once, given back by `shutdown`. Used by
+ * the runtime, which owns it. Owns the device and the finder that keeps its driver alive.
+ */
+import { isNode } from "../base/env.ts";
+import { ArgumentError, DeviceLostError } from "../base/errors.ts";
+import { type DeviceChoice, DeviceFinder, type DeviceInfo } from "../device/acquire.ts";
+import { Device, type DeviceOptions } from "../device/device.ts";
+
+/** The device of a runtime, or its absence. */
+export class DeviceLife {
+  device: Device | null = null;
+  readonly #options: DeviceOptions;
+  readonly #finder = new DeviceFinder();
+  #finding: Promise<DeviceInfo> | null = null;
+  readonly #announced = new Set<string>();
+
+  constructor(options: DeviceOptions) {
+    this.#options = options;
+  }
+
+  /** Whether there is a device, or soon will be. */
+  get hasBegun(): boolean {
+    return this.#finding !== null;
+  }
+
+  /**
+   * Finds a device, or returns the one there is. `choice`: what to look for; `insists`: whether the
+   * caller asked for it by name. @throws DeviceLostError when there is none, ArgumentError when
+   * there is another one
+   */
+  async find(
+    choice: DeviceChoice,
+    insists: boolean,
+    powerPreference?: GPUPowerPreference,
+  ): Promise<DeviceInfo> {
+    if (this.#finding === null) {
+      const finding = this.#acquire(choice, powerPreference);
+      this.#finding = finding;
+      finding.catch(() => {
+        this.#finding = null;
+      });
+      return finding;
+    }
+    const info = await this.#finding;
+    if (insists && choice !== "auto" && choice !== info.kind)
+      throw new ArgumentError(
+        "init",
+        `the device that is in use (${info.kind}: ${info.name})`,
+        `device "${choice}"`,
+        "call shutdown() first",
+      );
+    return info;
+  }
+
+  async #acquire(choice: DeviceChoice, powerPreference?: GPUPowerPreference): Promise<DeviceInfo> {
+    const acquired = await this.#finder.acquire(choice, powerPreference);
+    this.device = new Device(acquired, this.#options);
+    this.#announce(acquired.info);
+    return acquired.info;
+  }
+
+  #announce({ name, kind, source }: DeviceInfo): void {
+    const text = `tenure: running on ${name} (${kind}, ${source})`;
+    if (this.#announced.has(text)) return;
+    this.#announced.add(text);
+    if (isNode) console.error(text);
+    else console.info(text); // eslint-disable-line no-console -- said once, on request of whoever called init()
+  }
+
+  /** Resolves once a search under way has ended, with or without a device. */
+  async found(): Promise<void> {
+    await this.#finding?.catch(() => undefined);
+  }
+
+  /** Forgets the device, for the next `find`. @returns it */
+  end(): Device | null {
+    const { device } = this;
+    this.#finding = null;
+    this.device = null;
+    return device;
+  }
+
+  /** The device. @throws DeviceLostError before one was found, or after it was lost */
+  require(op: string): Device {
+    if (this.device === null) throw noDevice(op);
+    if (this.device.lost !== null) throw this.device.lost;
+    return this.device;
+  }
+}
+
+/** The error of work that came before a device. */
+export function noDevice(op: string): DeviceLostError {
+  return new DeviceLostError(op, "expected a device, got none; call `await init()` first");
+}

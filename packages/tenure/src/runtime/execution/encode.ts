@@ -1,0 +1,122 @@
+/**
+ * Encoding: uploads, uniforms and dispatches of a plan onto the device's queue. On a plan hit
+ * nothing is created: a bind group is made only for buffers that a dispatch has not met lately.
+ * Called by executions. Bind groups belong to the plan's dispatches.
+ */
+import { at } from "../../base/access.ts";
+import { internal } from "../../base/errors.ts";
+import type { CounterSet } from "../../device/counters.ts";
+import type { Device } from "../../device/device.ts";
+import type { Dispatch, Executable } from "../compile.ts";
+import type { OpenProgram } from "../open-program.ts";
+import { type SlotBuffers, bufferIn } from "./slots.ts";
+
+/**
+ * Bind groups remembered per dispatch: a repeated program alternates between a few sets of buffers
+ * at most.
+ */
+const groupsPerDispatch = 4;
+
+/**
+ * Encodes the program's uploads, and makes the caches of bind groups fit the buffers there are.
+ * @param submitted gets what is to be called after the next submit
+ */
+export function encodeUploads(
+  device: Device,
+  exe: Executable,
+  { uploads }: OpenProgram,
+  buffers: Readonly<SlotBuffers>,
+  submitted: (() => void)[],
+): void {
+  const { pool, queue } = device;
+  for (const { local, data } of uploads) {
+    const slot = exe.plan.entrySlot[local] ?? -1;
+    if (slot === -1) continue;
+    const target = bufferIn(buffers, slot).gpu;
+    const done = device.uploads.write(target, 0, data, (source, bytes) => {
+      queue.copy(source, 0, target, 0, bytes);
+    });
+    if (done !== undefined) submitted.push(done);
+  }
+  if (exe.poolGeneration === pool.generation) return;
+  // Buffers were destroyed since: groups that refer to them would keep them from being collected.
+  for (const { groups } of exe.dispatches)
+    groups.splice(0, groups.length, ...groups.filter(({ ids }) => ids.every((id) => pool.has(id))));
+  exe.poolGeneration = pool.generation;
+}
+
+/**
+ * Brings the uniform buffer up to date with this call's scalars, writing only the range that
+ * changed.
+ */
+export function writeUniforms(device: Device, exe: Executable, scalars: readonly number[]): void {
+  const { params, dynamic, uniforms } = exe;
+  if (uniforms === null) return;
+  let from = params.length;
+  let to = 0;
+  for (let i = 0; i < dynamic.length; i += 2) {
+    const at = dynamic[i]!;
+    const scalar = scalars[dynamic[i + 1]!]!;
+    if (params[at] === scalar >>> 0) continue;
+    params[at] = scalar;
+    if (at < from) from = at;
+    if (at >= to) to = at + 1;
+  }
+  if (exe.stale) {
+    from = 0;
+    to = params.length;
+    exe.stale = false;
+  }
+  if (from < to) device.gpu.queue.writeBuffer(uniforms, from * 4, params, from, to - from);
+}
+
+/** Encodes one dispatch of a plan. */
+export function encodeDispatch(
+  device: Device,
+  counters: CounterSet,
+  exe: Executable,
+  dispatch: Dispatch,
+  buffers: Readonly<SlotBuffers>,
+): void {
+  const [x, y, z] = dispatch.workgroups;
+  const group = bindGroup(device, counters, exe, dispatch, buffers);
+  device.queue.dispatch(dispatch.pipeline.gpu, group, x, y, z);
+}
+
+function bindGroup(
+  device: Device,
+  counters: CounterSet,
+  exe: Executable,
+  dispatch: Dispatch,
+  buffers: Readonly<SlotBuffers>,
+): GPUBindGroup {
+  const { slots, groups } = dispatch;
+  search: for (let g = groups.length - 1; g >= 0; g--) {
+    const { ids, group } = groups[g]!;
+    for (let i = 0; i < slots.length; i++) if (buffers[slots[i]!]?.id !== ids[i]) continue search;
+    return group;
+  }
+  counters.bindGroups++;
+  const { offsets, sizes, uniformOffset, uniformBytes } = dispatch;
+  const entries = slots.map((slot, binding): GPUBindGroupEntry => ({
+    binding,
+    resource: {
+      buffer: bufferIn(buffers, slot).gpu,
+      offset: at(offsets, binding),
+      size: at(sizes, binding),
+    },
+  }));
+  if (uniformBytes > 0) {
+    if (exe.uniforms === null)
+      throw internal(`${dispatch.name} has uniforms, but its plan has none`);
+    entries.push({
+      binding: slots.length,
+      resource: { buffer: exe.uniforms, offset: uniformOffset, size: uniformBytes },
+    });
+  }
+  const { layout } = dispatch.pipeline;
+  const group = device.gpu.createBindGroup({ label: dispatch.name, layout, entries });
+  if (groups.length === groupsPerDispatch) groups.shift();
+  groups.push({ ids: slots.map((slot) => bufferIn(buffers, slot).id), group });
+  return group;
+}

@@ -1,0 +1,314 @@
+/**
+ * One run of one program: the only way a plan is executed.
+ *
+ *     prepare   find the plan ─► fill the slots          nothing has changed when this fails
+ *     encode    upload ─► uniforms ─► one segment        once, if nothing waits; else until the end
+ *     settle    hand over ─► what the device refused is spoiled
+ *
+ * Two rules say what a failure leaves. A program that did not run leaves everything it would have
+ * updated as it was; what it would have made says why, and uploads are recorded again. A program
+ * that ran, if only in part, spoils what it writes, and nothing else. Called by the submission. Owns
+ * the buffers in the plan's slots while it runs.
+ */
+import { OutOfMemoryError, TenureError, internal } from "../../base/errors.ts";
+import type { CounterSet } from "../../device/counters.ts";
+import type { Device } from "../../device/device.ts";
+import type { PooledBuffer } from "../../device/pool.ts";
+import { isStaged } from "../../device/staging.ts";
+import type { Executable } from "../compile.ts";
+import type { OpenProgram } from "../open-program.ts";
+import { type PlanCaches, seal } from "../plan-cache.ts";
+import type { Recorder } from "../recorder.ts";
+import type { Settings } from "../settings.ts";
+import type { Storage } from "../storage.ts";
+import { encodeUploads, writeUniforms } from "./encode.ts";
+import { RunFigures } from "./figures.ts";
+import type { ExecutionPolicy } from "./policy.ts";
+import { Segments, type Wait } from "./segments.ts";
+import {
+  type Poison,
+  type SlotBuffers,
+  emptySlots,
+  fillSlots,
+  handOver,
+  takeOver,
+} from "./slots.ts";
+
+/** What all executions of a runtime share. */
+export interface ExecutionTools {
+  readonly recorder: Recorder;
+  readonly caches: PlanCaches;
+  readonly settings: Settings;
+  readonly counters: CounterSet;
+  readonly poison: Poison;
+  /** Rejects the pending reads of storages whose program did not run. */
+  readonly rejectReads: (of: ReadonlySet<Storage>, reason: TenureError) => number;
+}
+
+/** What a program writes that somebody owns, as it was when its run began. */
+interface Affected {
+  readonly written: readonly Storage[];
+  readonly uploaded: readonly Storage[];
+}
+
+/** Runs one program. */
+export class Execution {
+  readonly #tools: ExecutionTools;
+  readonly #device: Device;
+  readonly #policy: ExecutionPolicy;
+  readonly #work: OpenProgram;
+  readonly #buffers: SlotBuffers = [];
+  readonly #figures = new RunFigures();
+  readonly #submitted: (() => void)[] = [];
+  #plan: Executable | null = null;
+  #segments: Segments | null = null;
+  #refused: OutOfMemoryError | null = null;
+  #affected: Affected = { written: [], uploaded: [] };
+
+  constructor(tools: ExecutionTools, device: Device, policy: ExecutionPolicy, work: OpenProgram) {
+    this.#tools = tools;
+    this.#device = device;
+    this.#policy = policy;
+    this.#work = work;
+  }
+
+  get #exe(): Executable {
+    if (this.#plan === null) throw internal("a program runs before it was prepared");
+    return this.#plan;
+  }
+
+  /**
+   * Finds the plan and fills its slots. @returns whether it runs at once, runs with waits, or was
+   * given up because it cannot run
+   */
+  prepare(): "at once" | "with waits" | "failed" {
+    const device = this.#device;
+    const policy = this.#policy;
+    try {
+      for (const { failure } of this.#work.locals) if (failure !== null) throw failure;
+      seal(this.#work);
+      const exe = (this.#plan = policy.choose(device, this.#work));
+      const { made } = device.pool;
+      if (policy.replans) void device.allocated(); // what failed before is not this program's
+      this.#refused = this.#fill();
+      if (this.#refused !== null && !policy.replans) throw this.#refused;
+      const asks = policy.replans && (this.#refused !== null || device.pool.made !== made);
+      const waits = exe.inSegments || policy.profile !== "off" || policy.isTimed(exe);
+      return asks || waits ? "with waits" : "at once";
+    } catch (error) {
+      this.#giveUp(error);
+      return "failed";
+    }
+  }
+
+  /** Encodes a program that runs at once. Never throws. Call inside `device.watch`. */
+  encode(): void {
+    try {
+      if (this.#begin() !== null) throw internal("a program waits that was to run at once");
+      this.#handOver();
+      this.#policy.ran(this.#device, this.#exe, this.#figures, null);
+    } catch (error) {
+      this.#break(error);
+    }
+  }
+
+  /** To be called once what `encode` encoded is submitted. */
+  settle(verdict: Promise<TenureError | null>): void {
+    for (const done of this.#submitted.splice(0)) done();
+    this.#tools.recorder.recycle(this.#work);
+    void verdict.then((refused) => {
+      if (refused !== null) this.#spoil(refused);
+    });
+  }
+
+  /** Runs a program that waits: for the verdict on new buffers, for copies, for times. */
+  async run(): Promise<void> {
+    try {
+      await this.#allocate();
+    } catch (error) {
+      this.#giveUp(error);
+      return;
+    }
+    try {
+      const failure = await this.#runSegments();
+      if (failure === null) return;
+      this.#spoil(failure);
+      this.#policy.failed(this.#device, failure);
+    } catch (error) {
+      this.#break(error);
+    }
+  }
+
+  // === Memory ===
+
+  /** Fills the slots. @returns what the pool refused; then no slot is filled */
+  #fill(): OutOfMemoryError | null {
+    const { settings, poison } = this.#tools;
+    const device = this.#device;
+    const spread = (buffer: PooledBuffer): void => {
+      poison.spread(device, buffer);
+    };
+    try {
+      fillSlots(device, this.#exe, this.#work, this.#buffers, settings.poison ? spread : null);
+      // free buffers count for the device
+      if (device.pool.deviceBytes > device.pool.softLimit) device.pool.trim();
+      return null;
+    } catch (error) {
+      emptySlots(device, this.#exe, this.#buffers);
+      if (error instanceof OutOfMemoryError) return error;
+      throw error;
+    }
+  }
+
+  /** Makes sure that the device has all buffers, with other plans as long as there are some. */
+  async #allocate(): Promise<void> {
+    const device = this.#device;
+    const policy = this.#policy;
+    if (!policy.replans) return;
+    let refused = this.#refused ?? (await device.allocated()) ?? (await this.#probe());
+    while (refused !== null) {
+      emptySlots(device, this.#exe, this.#buffers);
+      device.forget(refused);
+      device.pool.trim();
+      const [exe, why] = [this.#exe, refused];
+      this.#plan = this.#work.reindexed(() => policy.replan(device, this.#work, exe, why));
+      refused = this.#fill() ?? (await device.allocated()) ?? (await this.#probe());
+    }
+  }
+
+  /**
+   * Where buffers come and go, whether the device has room for all that will be there at one time:
+   * nothing may be refused halfway. Asked once per plan.
+   */
+  async #probe(): Promise<OutOfMemoryError | null> {
+    const { pool } = this.#device;
+    const { slots, plannedBytes } = this.#exe.plan;
+    const late = slots.filter((slot) => slot.late === true);
+    if (late.length === 0 || !this.#policy.isNew(this.#exe)) return null;
+    const { highWater } = pool;
+    const probes: PooledBuffer[] = [];
+    const most = Math.max(...late.map(({ bytes }) => bytes));
+    let left = slots.reduce((rest, s) => (s.late === true ? rest : rest - s.bytes), plannedBytes);
+    let refused: OutOfMemoryError | null = null;
+    try {
+      for (; left > 0; left -= most) probes.push(pool.acquire(Math.min(left, most)));
+    } catch (error) {
+      if (!(error instanceof OutOfMemoryError)) throw error;
+      refused = error;
+    }
+    refused ??= await this.#device.allocated();
+    for (const probe of probes) pool.release(probe);
+    pool.trim();
+    pool.highWater = highWater;
+    return refused;
+  }
+
+  // === Running ===
+
+  /** Takes the buffers over and encodes everything up to the first wait. */
+  #begin(): Wait | null {
+    const { settings, counters, poison } = this.#tools;
+    const { profile, host, saveHostMemory } = this.#policy;
+    const device = this.#device;
+    const exe = this.#exe;
+    this.#affected = {
+      written: this.#work.written(),
+      uploaded: this.#work.uploads.map(({ storage }) => storage),
+    };
+    takeOver(exe, this.#work);
+    this.#segments = new Segments({
+      device,
+      counters,
+      exe,
+      buffers: this.#buffers,
+      figures: this.#figures,
+      profile,
+      host,
+      saveHostMemory,
+      poison: settings.poison ? poison : null,
+    });
+    encodeUploads(device, exe, this.#work, this.#buffers, this.#submitted);
+    writeUniforms(device, exe, this.#work.scalars);
+    return this.#segments.encode();
+  }
+
+  /** @returns what the device refused, or null */
+  async #runSegments(): Promise<TenureError | null> {
+    const device = this.#device;
+    const timed = this.#policy.isTimed(this.#exe);
+    if (timed) await device.idle();
+    const start = performance.now();
+    const verdicts: Promise<TenureError | null>[] = [];
+    const encode = (segment: () => Wait | null): Wait | null => {
+      let wait: Wait | null = null;
+      verdicts.push(
+        device.watch(() => {
+          wait = segment();
+          device.queue.submit();
+        }),
+      );
+      return wait;
+    };
+    let wait = encode(() => this.#begin());
+    for (const done of this.#submitted.splice(0)) done();
+    while (wait !== null) {
+      await wait();
+      wait = encode(() => this.#segments?.encode() ?? null);
+    }
+    await this.#segments?.end();
+    let refused: TenureError | null = null;
+    for (const verdict of verdicts) refused ??= await verdict;
+    if (timed) await device.idle();
+    const seconds = timed ? (performance.now() - start) / 1000 : null;
+    this.#policy.ran(device, this.#exe, this.#figures, seconds);
+    this.#handOver();
+    return refused;
+  }
+
+  #handOver(): void {
+    const { program } = this.#tools.recorder;
+    handOver(this.#device, this.#exe, this.#work, this.#buffers, program);
+  }
+
+  // === Failures ===
+
+  /** Ends a program that did not run: it leaves everything it would have updated as it was. */
+  #giveUp(error: unknown): void {
+    const failure = this.#asFailure(error);
+    const { recorder, rejectReads } = this.#tools;
+    const writes = new Set(this.#work.written());
+    for (const { storage } of this.#work.uploads) writes.add(storage);
+    this.#policy.failed(this.#device, failure);
+    if (rejectReads(writes, failure) > 0) this.#device.forget(failure);
+    recorder.discard(this.#work, failure);
+  }
+
+  /** Ends a program that ran in part. */
+  #break(error: unknown): void {
+    const failure = this.#asFailure(error);
+    this.#handOver();
+    this.#spoil(failure);
+    this.#policy.failed(this.#device, failure);
+  }
+
+  /**
+   * What a refused program should have written is not there: every later use says why, until it is
+   * overwritten whole. Uploads that went through the queue's own writes are there, unless their
+   * buffer never was.
+   */
+  #spoil(failure: TenureError): void {
+    const { pool } = this.#device;
+    const { written, uploaded } = this.#affected;
+    for (const storage of written) storage.failure = failure;
+    for (const storage of uploaded)
+      if (isStaged(storage.bytes) || storage.buffer === null || !pool.has(storage.buffer.id))
+        storage.failure = failure;
+    this.#tools.caches.dropBindGroups();
+  }
+
+  #asFailure(error: unknown): TenureError {
+    if (error instanceof TenureError) return error;
+    const message = `expected the recorded program to run, got ${String(error)}`;
+    return new TenureError(this.#policy.op, message, { cause: error });
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * What a run took: waits, host memory, and seconds by phase and op where they were asked for.
+ * Written while a plan's segments run, read by whoever chose the plan. Owns nothing.
+ */
+
+/**
+ * How closely a run is timed: not at all, by phase, by op. Timing makes the device wait for the
+ * host.
+ */
+export type Profile = "off" | "phases" | "ops";
+
+/** How often something ran, and how long that took. */
+export interface Timing {
+  seconds: number;
+  count: number;
+}
+
+/** What a run took. */
+export class RunFigures {
+  /** Waits for the host that really waited, and for how long, in seconds. */
+  stalls = 0;
+  stallSeconds = 0;
+  /** Most bytes of host copies at one time. */
+  hostBytes = 0;
+  /** Seconds by phase and by op, with how often it ran; empty unless profiled. */
+  readonly phases: Map<string, Timing> = new Map<string, Timing>();
+  readonly ops: Map<string, Timing> = new Map<string, Timing>();
+
+  /** Waits, and counts the wait. */
+  async stall(until: Promise<unknown>): Promise<void> {
+    const before = performance.now();
+    await until;
+    this.stalls++;
+    this.stallSeconds += (performance.now() - before) / 1000;
+  }
+}
+
+/** Adds one run to a row. */
+export function addTiming(rows: Map<string, Timing>, key: string, seconds: number): void {
+  const row = rows.get(key);
+  if (row === undefined) rows.set(key, { seconds, count: 1 });
+  else {
+    row.seconds += seconds;
+    row.count++;
+  }
+}

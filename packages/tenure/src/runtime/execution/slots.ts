@@ -1,0 +1,103 @@
+/**
+ * The slots of a plan and the buffers in them: filled before a run, handed over after it. Called by
+ * an execution, which owns the buffers in between.
+ */
+import { internal } from "../../base/errors.ts";
+import type { Device } from "../../device/device.ts";
+import type { PooledBuffer } from "../../device/pool.ts";
+import type { Executable } from "../compile.ts";
+import type { OpenProgram } from "../open-program.ts";
+import type { Storage } from "../storage.ts";
+
+/** Buffers by slot; none where a slot is not open. */
+export type SlotBuffers = (PooledBuffer | undefined)[];
+
+/** The buffer in an open slot. */
+export function bufferIn(buffers: Readonly<SlotBuffers>, slot: number): PooledBuffer {
+  const buffer = buffers[slot];
+  if (buffer === undefined) throw internal(`slot ${slot} is used while it is not open`);
+  return buffer;
+}
+
+function localOf({ locals }: OpenProgram, index: number): Storage {
+  const storage = locals[index];
+  if (storage === undefined)
+    throw internal(`a plan names storage ${index}, which its program lacks`);
+  return storage;
+}
+
+/**
+ * Gives every slot that is not late a buffer: the one its storage brings, or one from the pool,
+ * which `fresh` sees. On return `buffers` holds them by slot, also those acquired before an error.
+ */
+export function fillSlots(
+  device: Device,
+  { plan: { slots } }: Executable,
+  work: OpenProgram,
+  buffers: SlotBuffers,
+  fresh: ((buffer: PooledBuffer) => void) | null,
+): void {
+  for (const [s, slot] of slots.entries()) {
+    if (slot.late === true) continue;
+    if (slot.entry === -1) {
+      const buffer = device.pool.acquire(slot.bytes);
+      buffers[s] = buffer;
+      fresh?.(buffer);
+    } else buffers[s] = localOf(work, slot.entry).buffer ?? undefined;
+  }
+}
+
+/** Sends what `fillSlots` took from the pool home again. */
+export function emptySlots(
+  { pool }: Device,
+  { plan: { slots } }: Executable,
+  buffers: SlotBuffers,
+): void {
+  for (const [s, slot] of slots.entries()) {
+    const buffer = buffers[s];
+    if (buffer !== undefined && slot.entry === -1) pool.release(buffer);
+  }
+  buffers.length = 0;
+}
+
+/** Takes the buffers from the storages that brought them: they are the run's until it ends. */
+export function takeOver({ plan: { slots } }: Executable, work: OpenProgram): void {
+  for (const { entry } of slots) if (entry !== -1) localOf(work, entry).buffer = null;
+}
+
+/**
+ * Every slot's buffer goes to the storage that keeps it, or home. Where the host was waited for, an
+ * owner may have let go meanwhile, unless `open`, the program recorded since, mentions the storage.
+ */
+export function handOver(
+  { pool }: Device,
+  { plan: { slots } }: Executable,
+  work: OpenProgram,
+  buffers: SlotBuffers,
+  open: OpenProgram,
+): void {
+  for (const [s, { exit }] of slots.entries()) {
+    const buffer = buffers[s];
+    if (buffer === undefined) continue; // closed on the way
+    const keeper = exit === -1 ? null : localOf(work, exit);
+    if (keeper === null || (keeper.refs === 0 && !open.mentions(keeper))) pool.release(buffer);
+    else keeper.buffer = buffer;
+  }
+  buffers.length = 0;
+}
+
+/** Overwrites buffers with NaN, for tests. */
+export class Poison {
+  #nans = new Uint32Array(0);
+
+  /** Lands after all submitted work and before whatever is submitted next. */
+  spread(
+    device: Device,
+    { gpu, bytes: size }: PooledBuffer,
+    offset = 0,
+    bytes: number = size,
+  ): void {
+    if (this.#nans.byteLength < bytes) this.#nans = new Uint32Array(bytes / 4).fill(0x7fc00000);
+    device.gpu.queue.writeBuffer(gpu, offset, this.#nans, 0, bytes / 4);
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * `init`, `shutdown`, `sync` and `deviceInfo` as users call them. The runtime owns the device.
+ */
+import type { DeviceInfo } from "../device/acquire.ts";
+import { type InitOptions, runtime } from "./runtime.ts";
+
+export type { InitOptions } from "./runtime.ts";
+
+/**
+ * Finds a device. Optional: the first read does it with the defaults. Calling it again returns the
+ * same device.
+ * @throws DeviceLostError when there is none, saying what was tried and what to install;
+ *   ArgumentError for unknown options or a second, different device.
+ */
+export function init(options: InitOptions = {}): Promise<DeviceInfo> {
+  return runtime().init(options);
+}
+
+/**
+ * Gives the device back. Tensors that still live lose their contents and say so when used. Never
+ * needed before a process ends.
+ */
+export function shutdown(): Promise<void> {
+  return runtime().shutdown();
+}
+
+/**
+ * Runs everything recorded so far and waits until the device has finished it. @throws the first
+ * device error since the last read or sync.
+ */
+export function sync(): Promise<void> {
+  return runtime().sync();
+}
+
+/** Facts about the device; undefined before `init`. */
+export function deviceInfo(): DeviceInfo | undefined {
+  return runtime().device?.info;
+}

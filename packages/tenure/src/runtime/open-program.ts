@@ -1,0 +1,168 @@
+/**
+ * A program while it is recorded: ops in issue order, uploads, the storages they mention, and the
+ * signature by which a flush finds its plan. Written by the recorder, run by an execution. Owns no
+ * storage: mentioning one does not keep it alive.
+ */
+import { Signature } from "../graph/signature.ts";
+import type { Phase } from "../graph/program.ts";
+import type { View } from "../kernels/kernel.ts";
+import type { AnyOp } from "../ops/op.ts";
+import type { Storage } from "./storage.ts";
+
+/** A view of a storage: an op's operand. */
+export interface Operand extends View {
+  readonly storage: Storage;
+}
+
+/** One recorded op. */
+export interface RecordedOp {
+  readonly op: AnyOp;
+  readonly inputs: readonly Operand[];
+  readonly outputs: readonly Operand[];
+  readonly attrs: unknown;
+  /** Where the op's per-call scalars begin among the program's, and how many they are. */
+  readonly scalarStart: number;
+  readonly scalarCount: number;
+  readonly phase: Phase;
+  readonly layer: string;
+}
+
+/** Host bytes to be placed in a storage before the first op. */
+export interface Upload {
+  readonly storage: Storage;
+  /** The storage's index in the program. */
+  readonly local: number;
+  readonly data: Uint8Array<ArrayBuffer>;
+}
+
+/** How much was recorded at some moment. */
+export interface ProgramMark {
+  readonly ops: number;
+  readonly uploads: number;
+  readonly locals: number;
+  readonly scalars: number;
+  readonly undo: number;
+  readonly signature: number;
+  readonly pendingBytes: number;
+}
+
+/** Everything recorded since the last flush. */
+export class OpenProgram {
+  serial: number;
+  readonly ops: RecordedOp[] = [];
+  readonly uploads: Upload[] = [];
+  /** Storages by local index, in order of first mention. */
+  readonly locals: Storage[] = [];
+  /** Per-call scalars of all ops, one after the other. */
+  readonly scalars: number[] = [];
+  /**
+   * What takes back, newest last, what the host remembers of recording this program: see
+   * `whenDiscarded` in runtime.ts.
+   */
+  readonly undo: (() => void)[] = [];
+  readonly signature: Signature = new Signature();
+  /** Bytes of storages mentioned but not resident: what the program may allocate at most. */
+  pendingBytes = 0;
+
+  constructor(serial: number) {
+    this.serial = serial;
+  }
+
+  /** Whether nothing was recorded. */
+  get isEmpty(): boolean {
+    return this.ops.length === 0 && this.uploads.length === 0;
+  }
+
+  /** The index of a storage, given to it at its first mention. */
+  local(storage: Storage): number {
+    if (storage.programSerial === this.serial) return storage.programIndex;
+    storage.programSerial = this.serial;
+    storage.programIndex = this.locals.length;
+    this.locals.push(storage);
+    if (storage.buffer === null) this.pendingBytes += storage.bytes;
+    return storage.programIndex;
+  }
+
+  /** Whether the program reads or writes the storage. */
+  mentions(storage: Storage): boolean {
+    return storage.programSerial === this.serial;
+  }
+
+  /** Storages somebody owns that the program's ops write. */
+  written(): Storage[] {
+    const written: Storage[] = [];
+    for (const { outputs } of this.ops)
+      for (const { storage } of outputs) if (storage.refs > 0) written.push(storage);
+    return written;
+  }
+
+  /** Where the program stands, to go back to. */
+  mark(): ProgramMark {
+    return {
+      ops: this.ops.length,
+      uploads: this.uploads.length,
+      locals: this.locals.length,
+      scalars: this.scalars.length,
+      undo: this.undo.length,
+      signature: this.signature.length,
+      pendingBytes: this.pendingBytes,
+    };
+  }
+
+  /**
+   * Forgets everything recorded since `mark`. Storages mentioned only since then are no longer
+   * mentioned; buffers nobody owns go home.
+   */
+  rollback(mark: ProgramMark): void {
+    for (const { outputs } of this.ops.splice(mark.ops))
+      for (const { storage } of outputs) storage.version--;
+    this.uploads.length = mark.uploads;
+    this.scalars.length = mark.scalars;
+    this.signature.length = mark.signature;
+    this.pendingBytes = mark.pendingBytes;
+    for (const storage of this.locals.splice(mark.locals)) {
+      storage.programSerial = 0;
+      if (storage.refs === 0) storage.freeBuffer();
+    }
+    this.takeBack(mark.undo);
+  }
+
+  /** Runs what `whenDiscarded` was given, newest first, down to the first `from`. */
+  takeBack(from = 0): void {
+    for (const undo of this.undo.splice(from).reverse()) undo();
+  }
+
+  /**
+   * Runs `fn` with the storages' local indices as they are in this program, which was taken: others
+   * may have been recorded since.
+   */
+  reindexed<T>(fn: () => T): T {
+    const now = this.locals.map((s) => ({ serial: s.programSerial, index: s.programIndex }));
+    this.locals.forEach((storage, i) => {
+      storage.programSerial = this.serial;
+      storage.programIndex = i;
+    });
+    try {
+      return fn();
+    } finally {
+      now.forEach(({ serial, index }, i) => {
+        const storage = this.locals[i];
+        if (storage === undefined) return;
+        storage.programSerial = serial;
+        storage.programIndex = index;
+      });
+    }
+  }
+
+  /** Makes it an empty program with another serial number. */
+  reset(serial: number): void {
+    this.serial = serial;
+    this.ops.length = 0;
+    this.uploads.length = 0;
+    this.locals.length = 0;
+    this.scalars.length = 0;
+    this.undo.length = 0;
+    this.signature.clear();
+    this.pendingBytes = 0;
+  }
+}

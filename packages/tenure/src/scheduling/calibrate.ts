@@ -1,0 +1,54 @@
+/**
+ * Measures how fast bytes go to the host and back, for the planner's choice between recomputing and
+ * swapping. Called once per scheduler that may swap. The buffer is no tensor's, like staging:
+ * budgets don't count it; it is destroyed at the end.
+ */
+import type { Device } from "../device/device.ts";
+import type { Rates } from "../planner/cost.ts";
+
+const bytes = 2 ** 20;
+/** Copies in each direction; the first only warms up. */
+const tries = 3;
+
+/** Bytes per second to the host and back, by copies; null when there is no room to measure in. */
+export async function measureCopies(
+  device: Device,
+): Promise<Pick<Rates, "outBytesPerSecond" | "inBytesPerSecond"> | null> {
+  const data = new Uint8Array(bytes);
+  device.gpu.pushErrorScope("out-of-memory");
+  const buffer = device.gpu.createBuffer({
+    label: "tenure rates",
+    size: bytes,
+    usage: GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
+  });
+  if ((await device.gpu.popErrorScope()) !== null) return null;
+  const out = await bestSeconds(device, async () => {
+    const staging = device.reads.take(bytes);
+    device.queue.copy(buffer, 0, staging, 0, bytes);
+    device.queue.submit();
+    await device.reads.read(staging, bytes, (mapped) => {
+      data.set(new Uint8Array(mapped, 0, bytes));
+    });
+  });
+  const back = await bestSeconds(device, () => {
+    const done = device.uploads.write(buffer, 0, data, (source, size) => {
+      device.queue.copy(source, 0, buffer, 0, size);
+    });
+    device.queue.submit();
+    done?.();
+  });
+  buffer.destroy();
+  return { outBytesPerSecond: bytes / out, inBytesPerSecond: bytes / back };
+}
+
+async function bestSeconds(device: Device, fn: () => void | Promise<void>): Promise<number> {
+  let best = Infinity;
+  for (let k = 0; k < tries; k++) {
+    await device.idle();
+    const start = performance.now();
+    await fn();
+    await device.idle();
+    best = Math.min(best, (performance.now() - start) / 1000);
+  }
+  return Math.max(best, 1e-6);
+}

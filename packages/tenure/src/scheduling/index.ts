@@ -1,0 +1,28 @@
+/**
+ * Everything users import from `tenure/scheduler`: planning programs, from JSON or traced, with and
+ * without a GPU. Named re-exports only.
+ */
+import "../compose.ts";
+
+export {
+  Program,
+  programFromJSON,
+  formatProgram,
+  type Lifespan,
+  type Access,
+  type FuseFacts,
+  type Phase,
+  type ProgramJSON,
+  type ProgramOp,
+  type ProgramStorage,
+  type Role,
+} from "../graph/program.ts";
+export { plan, searchPlan } from "../planner/pipeline.ts";
+export { Plan, type PlanJSON, type PlanReport, type Slot, type Step } from "../planner/plan.ts";
+export type { PlanOptions } from "../planner/plan-options.ts";
+export type { LayerOrder } from "../planner/layer-order.ts";
+export type { Rates } from "../planner/cost.ts";
+export { BudgetError } from "../planner/budget-error.ts";
+export { trace } from "../runtime/trace.ts";
+export { Scheduler, type SchedulerOptions } from "./scheduler.ts";
+export type { SchedulerReport } from "./step-report.ts";

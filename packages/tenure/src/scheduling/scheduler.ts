@@ -1,0 +1,246 @@
+/**
+ * The scheduler that users hold: a byte budget and policies for the programs recorded inside
+ * `step(fn)`. The first step of some structure is recorded and planned, later ones find their plan;
+ * whatever differs is planned anew, so results never depend on what a step did before. It chooses
+ * and learns; the runtime runs. A scheduler owns its plans and its host copies; tensors belong to
+ * whom they belonged before, and slots come from the device's pool and go back after each step.
+ *
+ *     step(fn)   record fn ─► end its scope ─► choose a plan ─► execute it
+ *                                              results to the caller's scope ◄─┘
+ */
+import { ArgumentError, DisposedError, TenureError } from "../base/errors.ts";
+import { checkFunction, checkOptions } from "../base/options.ts";
+import type { Handle } from "../ownership/handle.ts";
+import { isThenable } from "../ownership/scope.ts";
+import { scopedEither } from "../ownership/scoped.ts";
+import { type PlanOptions, resolveOptions } from "../planner/plan-options.ts";
+import type { Profile } from "../runtime/execution/figures.ts";
+import { type Runtime, runtime } from "../runtime/runtime.ts";
+import { measureCopies } from "./calibrate.ts";
+import {
+  type Run,
+  type SchedulerReport,
+  explainRun,
+  largestRun,
+  predictedPeak,
+  secondsOf,
+} from "./step-report.ts";
+import { StepPolicy } from "./step-policy.ts";
+
+/** What a scheduler takes: how to plan, and what to measure. */
+export interface SchedulerOptions extends PlanOptions {
+  /**
+   * Times each op, or each phase of the step, for `explain()`. The device waits for the host then,
+   * so steps are slower.
+   */
+  readonly profile?: Profile;
+}
+
+const optionNames = [
+  "budgetBytes",
+  "prefetchBytes",
+  "recompute",
+  "swap",
+  "placement",
+  "saveHostMemory",
+  "fuse",
+  "maxStorageBytes",
+  "rates",
+  "profile",
+];
+
+/** Runs training steps under a byte budget. */
+export class Scheduler implements Disposable {
+  readonly #runtime: Runtime;
+  readonly #policy: StepPolicy;
+  /** Whether the rates of copies are known, or not needed. */
+  #calibrated: boolean;
+  #disposed = false;
+  #steps = 0;
+  #splits = 0;
+
+  /** @throws ArgumentError for unknown options and values that make no sense */
+  constructor(options: SchedulerOptions = {}) {
+    checkOptions("Scheduler", options, optionNames);
+    const { profile = "off", ...plan } = options;
+    if (!["off", "phases", "ops"].includes(profile))
+      throw new ArgumentError(
+        "Scheduler",
+        'profile to be "off", "phases" or "ops"',
+        JSON.stringify(profile),
+      );
+    const { budgetBytes, swap, saveHostMemory } = resolveOptions("Scheduler", plan);
+    this.#runtime = runtime();
+    const { caches, compiler } = this.#runtime;
+    const plans = caches.open();
+    this.#policy = new StepPolicy({ plans, compiler, plan, budgetBytes, profile, saveHostMemory });
+    this.#calibrated = swap === "off" || budgetBytes === Infinity || plan.rates !== undefined;
+  }
+
+  /**
+   * Runs `fn` in a dispose scope of its own, records its ops, plans them under the budget, and
+   * executes the plan. Tensors in the result (also in arrays, plain objects, Map and Set) move to
+   * the caller's scope. A read that `fn` awaits works, but splits the program in two, with
+   * everything its scope owns kept. When `fn` throws, or no plan fits, nothing has run: parameters,
+   * step counts of optimizers and the random generator are what they were, what `fn` made is
+   * released.
+   * @throws BudgetError naming the op that needs most and the least budget that works;
+   *   OutOfMemoryError when the device has no room for any plan tried
+   */
+  async step<T>(fn: () => T | Promise<T>): Promise<T> {
+    checkFunction("step", fn, "pass () => { …forward, backward, optimizer.step()… }");
+    this.#checkFree();
+    const { submission, recorder, reads } = this.#runtime;
+    const isRead = (promise: PromiseLike<unknown>): boolean => reads.isMarked(promise);
+    const policy = this.#policy;
+    submission.policy = policy;
+    let former: Run[] = [];
+    try {
+      // nothing may come between a call of `step` and its recording, unless it must be waited for
+      if (this.#runtime.device === null) await this.#runtime.init();
+      if (submission.isBusy) await submission.quiet();
+      this.#flushBefore();
+      former = policy.begin();
+      let moved: readonly Handle[] = [];
+      let result: T | Promise<T>;
+      try {
+        result = scopedEither("step", fn, isRead, (handles) => {
+          moved = handles;
+        });
+        if (isThenable(result) && !isRead(result)) result = await result;
+      } catch (error) {
+        this.#giveUp(error);
+        throw error;
+      }
+      if (isThenable(result)) result.then(undefined, () => undefined); // heard below
+      if (submission.isBusy) await submission.quiet();
+      if (!recorder.program.isEmpty) submission.flush();
+      if (submission.isBusy) await submission.quiet();
+      this.#steps++;
+      if (policy.runs.length > 1) this.#splits += policy.runs.length - 1;
+      const { failure } = policy;
+      if (failure !== null) {
+        for (const handle of moved) if (handle.isLive) handle.dispose(); // nobody gets them
+        throw failure;
+      }
+      await this.#calibrate();
+      submission.policy = null;
+      return await result;
+    } finally {
+      submission.policy = null;
+      // nothing ran: reports are of the last step that did
+      if (policy.runs.length === 0) policy.runs = former;
+    }
+  }
+
+  #checkFree(): void {
+    if (this.#disposed)
+      throw new DisposedError(
+        "step",
+        "expected a live scheduler, got one that was disposed; make a new one",
+        { created: undefined, disposed: undefined },
+        { tensor: "scheduler", scope: undefined },
+      );
+    const { submission, recorder } = this.#runtime;
+    if (submission.policy !== null)
+      throw new TenureError(
+        "step",
+        "expected no step inside another, or beside it, got one while another is under way; " +
+          "await the first, or call the inner function directly",
+      );
+    if (recorder.tracing)
+      throw new TenureError(
+        "step",
+        "expected no step inside trace(), got one; trace the function itself",
+      );
+  }
+
+  /**
+   * What was recorded before the step has a program of its own, so that steps have equal structure.
+   * Uploads go along: they are the step's inputs.
+   */
+  #flushBefore(): void {
+    const { submission, recorder } = this.#runtime;
+    recorder.program.undo.length = 0; // of an earlier step that recorded nothing
+    if (recorder.program.ops.length === 0) return;
+    submission.policy = null;
+    submission.flush();
+    submission.policy = this.#policy;
+  }
+
+  /** Gives up what a function recorded that threw. */
+  #giveUp(cause: unknown): void {
+    const { recorder } = this.#runtime;
+    const message =
+      "expected a tensor with contents, got one made in a step that threw before it ran; " +
+      "make it again";
+    recorder.discard(recorder.take(), new TenureError("step", message, { cause }));
+  }
+
+  /** Measures the rates of copies, once. */
+  async #calibrate(): Promise<void> {
+    const { device } = this.#runtime;
+    if (this.#calibrated || device === null) return;
+    this.#calibrated = true;
+    const { learning } = this.#policy;
+    const measured = await measureCopies(device);
+    if (measured !== null) learning.rates = { ...learning.rates, ...measured };
+  }
+
+  // === Telling ===
+
+  /** Figures of the last step. @throws TenureError before the first */
+  report(): SchedulerReport {
+    const run = this.#largest("report");
+    const { exe, figures, measured } = run;
+    const { budgetBytes, plans, offSchedule, replanned, outOfMemory } = this.#policy;
+    const { device } = this.#runtime;
+    return {
+      ...exe.plan.report(),
+      predictedPeakBytes: predictedPeak(run),
+      measuredPeakBytes: measured,
+      budgetBytes,
+      stalls: figures.stalls,
+      stallSeconds: figures.stallSeconds,
+      stagingBytes: device === null ? 0 : device.uploads.bytes + device.reads.bytes,
+      hostBytes: figures.hostBytes,
+      planCache: { hits: plans.hits, misses: plans.misses },
+      steps: this.#steps,
+      splits: this.#splits,
+      offSchedule,
+      replans: replanned,
+      outOfMemory,
+      phaseSeconds: secondsOf(figures.phases),
+      opSeconds: secondsOf(figures.ops),
+    };
+  }
+
+  /**
+   * The report as an engineer would paste it into a pull request. @throws TenureError before the
+   * first step
+   */
+  explain(): string {
+    return explainRun(this.#largest("explain"), this.report());
+  }
+
+  #largest(op: string): Run {
+    const largest = largestRun(this.#policy.runs);
+    if (largest === undefined)
+      throw new TenureError(
+        op,
+        "expected a step that has run, got none; await scheduler.step(fn) first",
+      );
+    return largest;
+  }
+
+  /** Frees plans and host copies. A second call does nothing. */
+  dispose(): void {
+    this.#disposed = true;
+    this.#policy.dispose();
+  }
+
+  /** Frees plans and host copies, at the end of a `using`. */
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}

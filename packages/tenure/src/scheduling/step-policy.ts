@@ -1,0 +1,206 @@
+/**
+ * How programs run in a scheduler's step: a plan per structure under the budget, made again when
+ * measurements or the device say so. Asked and told by executions; it runs nothing. Owns the
+ * scheduler's plans and its arrays for host copies.
+ */
+import { OutOfMemoryError, type TenureError } from "../base/errors.ts";
+import type { Device } from "../device/device.ts";
+import { BudgetError } from "../planner/budget-error.ts";
+import type { PlanOptions } from "../planner/plan-options.ts";
+import type { Compiler, Executable } from "../runtime/compile.ts";
+import type { Profile, RunFigures } from "../runtime/execution/figures.ts";
+import { HostArrays } from "../runtime/execution/host-copies.ts";
+import type { ExecutionPolicy } from "../runtime/execution/policy.ts";
+import type { OpenProgram } from "../runtime/open-program.ts";
+import type { PlanCache } from "../runtime/plan-cache.ts";
+import { type Experience, Learning } from "./experience.ts";
+import type { Run } from "./step-report.ts";
+
+/** Times the budget is lowered for one program when the device has no room. */
+const retries = 4;
+
+/** What a policy is made of. */
+export interface StepPolicyOptions {
+  readonly plans: PlanCache;
+  readonly compiler: Compiler;
+  readonly plan: PlanOptions;
+  readonly budgetBytes: number;
+  readonly profile: Profile;
+  readonly saveHostMemory: boolean;
+}
+
+/** A scheduler's choices. */
+export class StepPolicy implements ExecutionPolicy {
+  readonly op = "step";
+  readonly replans = true;
+  readonly profile: Profile;
+  readonly saveHostMemory: boolean;
+  readonly host: HostArrays = new HostArrays();
+  readonly plans: PlanCache;
+  readonly learning: Learning;
+  budgetBytes: number;
+  /** Programs of the step under way that ran, and what became of the first that did not. */
+  runs: Run[] = [];
+  failure: TenureError | null = null;
+  offSchedule = 0;
+  replanned = 0;
+  outOfMemory = 0;
+  readonly #compiler: Compiler;
+  readonly #options: PlanOptions;
+  readonly #limited: boolean;
+  /** Of the program under way: bytes of other tensors, and how often memory was refused. */
+  #others = 0;
+  #refusals = 0;
+
+  constructor({ plans, compiler, plan, budgetBytes, profile, saveHostMemory }: StepPolicyOptions) {
+    this.plans = plans;
+    this.profile = profile;
+    this.saveHostMemory = saveHostMemory;
+    this.budgetBytes = budgetBytes;
+    this.learning = new Learning(plan);
+    this.#compiler = compiler;
+    this.#options = plan;
+    this.#limited = budgetBytes !== Infinity;
+  }
+
+  /** Begins a step. @returns the runs of the one before */
+  begin(): Run[] {
+    const former = this.runs;
+    this.runs = [];
+    this.failure = null;
+    return former;
+  }
+
+  /** The plan for a program, from the cache or made under what the budget leaves. */
+  choose(device: Device, work: OpenProgram): Executable {
+    const brought = work.locals.reduce((sum, { buffer }) => sum + (buffer?.bytes ?? 0), 0);
+    this.#others = device.pool.usedBytes - brought;
+    this.#refusals = 0;
+    const exe = this.#find(device, work);
+    this.#watchPool(device);
+    return exe;
+  }
+
+  /** Lowers the budget and plans again. */
+  replan(device: Device, work: OpenProgram, exe: Executable): Executable {
+    if (++this.#refusals > retries)
+      throw new OutOfMemoryError(
+        "step",
+        `expected the device to have room for a budget of ${this.budgetBytes} bytes, ` +
+          `got none after ${retries} lower ones; free tensors, or make the batch smaller`,
+      );
+    this.outOfMemory++;
+    const needed = exe.plan.plannedBytes + this.#others;
+    this.budgetBytes = Math.floor(0.875 * Math.min(this.budgetBytes, needed));
+    const next = this.#find(device, work);
+    this.#watchPool(device);
+    return next;
+  }
+
+  /** Whether there is something to learn from a run. */
+  isTimed(exe: Executable): boolean {
+    return this.#limited && this.learning.wantsTiming(exe);
+  }
+
+  /** Whether the plan has never run. */
+  isNew(exe: Executable): boolean {
+    return this.learning.of(exe).runs === 0;
+  }
+
+  /** Learns from a run, and keeps it for the report. */
+  ran({ pool }: Device, exe: Executable, figures: RunFigures, seconds: number | null): void {
+    this.learning.ran(exe, figures, seconds);
+    this.runs.push({ exe, others: this.#others, figures, measured: pool.highWater });
+    pool.softLimit = Infinity;
+  }
+
+  /** Keeps the first failure of the step, which rejects with it. */
+  failed({ pool }: Device, failure: TenureError): void {
+    this.failure ??= failure;
+    pool.softLimit = Infinity;
+  }
+
+  /** Frees plans and host copies. */
+  dispose(): void {
+    this.plans.dispose();
+    this.host.clear();
+  }
+
+  #watchPool({ pool }: Device): void {
+    pool.highWater = pool.usedBytes;
+    pool.softLimit = this.budgetBytes;
+  }
+
+  #find(device: Device, work: OpenProgram): Executable {
+    const available = this.budgetBytes - this.#others;
+    const { misses } = this.plans;
+    let again = false;
+    const exe = this.plans.find(
+      device,
+      work,
+      (former) => {
+        again = former !== undefined;
+        if (former === undefined) return this.#plan(device, work, available);
+        try {
+          return this.#plan(device, work, available, this.learning.of(former));
+        } catch (error) {
+          if (!(error instanceof BudgetError) || former.plan.plannedBytes > available) throw error;
+          this.learning.keep(former);
+          again = false;
+          return former;
+        }
+      },
+      (known) => this.#isGood(known, available),
+    );
+    if (again) this.replanned++;
+    else if (this.plans.misses > misses && this.plans.hits > 0) this.offSchedule++;
+    return exe;
+  }
+
+  /** Whether a plan fits into what is available, and nothing better is to be expected. */
+  #isGood(exe: Executable, available: number): boolean {
+    const { plannedBytes, extra } = exe.plan;
+    if (plannedBytes > available || this.learning.wantsAnother(exe)) return false;
+    return this.learning.of(exe).available >= available * 0.9 || extra.seconds === 0;
+  }
+
+  #plan(device: Device, work: OpenProgram, available: number, former?: Experience): Executable {
+    const { maxStorageBufferBindingSize, maxBufferSize } = device.gpu.limits;
+    const room = Math.max(1, available);
+    const prefetchBytes = (this.#options.prefetchBytes ?? 1.5 * room) * (former?.window ?? 1);
+    const options: PlanOptions = {
+      ...this.#options,
+      rates: this.learning.rates,
+      maxStorageBytes: Math.min(
+        this.#options.maxStorageBytes ?? Infinity,
+        maxStorageBufferBindingSize,
+        maxBufferSize,
+      ),
+      ...(this.budgetBytes === Infinity ? {} : { budgetBytes: room, prefetchBytes }),
+    };
+    const exe = this.#compile(device, work, options);
+    this.learning.begin(exe, available, former);
+    return exe;
+  }
+
+  /** Compiles; an error about the budget speaks of the whole of it. */
+  #compile(device: Device, work: OpenProgram, options: PlanOptions): Executable {
+    try {
+      return this.#compiler.compile(work, device, options);
+    } catch (error) {
+      if (!(error instanceof BudgetError)) throw error;
+      const others = this.#others;
+      const least = error.leastBytes + others;
+      const outside = others === 0 ? "" : `, ${others} of them for tensors the step does not touch`;
+      throw new BudgetError(
+        error.op,
+        `expected the step to fit into the budget of ${this.budgetBytes} bytes, ` +
+          `got one that needs at least ${least}${outside}: at ${error.op} most is needed; ` +
+          `pass budgetBytes of ${least} or more, allow both recompute and swap, ` +
+          "or make the batch smaller",
+        this.budgetBytes,
+        least,
+      );
+    }
+  }
+}
