@@ -2,11 +2,10 @@
  * One walk through a dataset, as the loader hands it to a `for` loop. It owns the batch it gave
  * last and frees it when the next one is asked for, or when the walk ends.
  */
-import { ArgumentError } from "../base/errors.ts";
+import { ArgumentError, internal } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";
 import type { Batch, Dataset } from "./dataset.ts";
-import { HANDLE } from "../ownership/handle.ts";
-import { detachHandle } from "../ownership/scope.ts";
+import { adopt } from "../tensor/keep.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
@@ -57,13 +56,11 @@ export abstract class Epoch<B extends Batch> {
       batch = made;
       return Object.values<Tensor>(made);
     }, "DataLoader");
-    for (const t of Object.values<Tensor>(batch!)) {
-      detachHandle(t[HANDLE]);
-      t[HANDLE].keeper = "DataLoader";
-    }
-    this.#current = batch!;
+    if (batch === undefined) throw internal("a batch that was not made");
+    for (const t of Object.values<Tensor>(batch)) adopt(t, "DataLoader");
+    this.#current = batch;
     this.given++;
-    return { done: false, value: batch! };
+    return { done: false, value: batch };
   }
 
   protected free(): void {

@@ -3,7 +3,8 @@
  */
 import "../compose.ts";
 
-export { Module, type AnyModule, type LoadableState, type StateDict } from "./module.ts";
+export { Module, type AnyModule } from "./module.ts";
+export type { LoadableState, StateDict } from "./state.ts";
 export {
   ELU,
   GELU,

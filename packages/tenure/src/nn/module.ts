@@ -3,70 +3,31 @@
  * scope was current when it was made, so a scope never frees weights; disposing the module frees
  * them and all children. Subclassed by users and by the layers here.
  */
-import { checkDType, dtypeBytes, isFloat } from "../base/dtype.ts";
-import { contiguousLayout } from "../base/layout.ts";
-import { ArgumentError, DTypeError, ShapeError, TenureError } from "../base/errors.ts";
-import { checkOptions, describeValue } from "../base/options.ts";
-import { formatShape, sameShape } from "../base/shape.ts";
+import { checkDType, isFloat } from "../base/dtype.ts";
+import { ArgumentError, DTypeError, TenureError } from "../base/errors.ts";
+import { type OptionTable, describeValue, readOptions } from "../base/options.ts";
 import { noGrad } from "../autograd/mode.ts";
-import { HANDLE } from "../ownership/handle.ts";
-import { detachHandle, newDisposeScope } from "../ownership/scope.ts";
-import { TensorHandle } from "../tensor/body.ts";
+import { newDisposeScope } from "../ownership/scope.ts";
 import { tensor } from "../tensor/create.ts";
+import { adopt, convertInPlace, identityOf } from "../tensor/keep.ts";
 import { currentLayer, labelled } from "../tensor/step.ts";
-import { Tensor, live, replaceHandle, wrap } from "../tensor/tensor.ts";
+import { Tensor, live } from "../tensor/tensor.ts";
+import {
+  type LoadableState,
+  type StateDict,
+  type StateDifference,
+  checkState,
+  entriesOf,
+} from "./state.ts";
 
-/** A module's values by dotted name, as `stateDict` returns and `loadStateDict` takes them. */
-export type StateDict = Map<string, Tensor>;
-
-type Loadable = Tensor | { readonly data: ArrayBufferView; readonly shape: readonly number[] };
-/** Values to load: tensors, or host arrays as a file gives them, in a map or a plain object. */
-export type LoadableState = ReadonlyMap<string, Loadable> | Readonly<Record<string, Loadable>>;
-
-/** @throws ArgumentError for anything else */
-function entriesOf(state: LoadableState): ReadonlyMap<string, Loadable> {
-  if (
-    typeof state !== "object" ||
-    (state as unknown) === null ||
-    Array.isArray(state) ||
-    (state as unknown) instanceof Tensor
-  )
-    throw new ArgumentError(
-      "loadStateDict",
-      "tensors by name",
-      describeValue(state),
-      "pass what stateDict() gave, or what fromSafetensors read",
-    );
-  const map: ReadonlyMap<string, Loadable> =
-    state instanceof Map
-      ? (state as ReadonlyMap<string, Loadable>)
-      : new Map(Object.entries(state as Readonly<Record<string, Loadable>>));
-  for (const [name, entry] of map) {
-    if ((entry as unknown) instanceof Tensor) {
-      live(entry as Tensor, "loadStateDict");
-      continue;
-    }
-    const { data, shape } = (entry as { data?: unknown; shape?: unknown } | null | undefined) ?? {};
-    if (!ArrayBuffer.isView(data) || !Array.isArray(shape))
-      throw new ArgumentError(
-        "loadStateDict",
-        `a tensor, or { data: a typed array, shape }, for ${name}`,
-        data === undefined ? describeValue(entry) : `data that is ${describeValue(data)}`,
-        "convert it with new Float32Array(…)",
-      );
-  }
-  return map;
+/** Options of `loadStateDict`. */
+interface LoadOptions {
+  /** Refuses missing and unexpected names; true by default. */
+  readonly strict?: boolean;
 }
-
-/** All elements of the storage behind a handle, one after the other. */
-function elementsOf({ storage, layout, dtype }: TensorHandle): Tensor {
-  const places = storage.bytes / dtypeBytes(dtype); // an odd number of float16 has one place more
-  const all =
-    layout.contiguous && layout.offset === 0 && places - layout.size < 2 && dtype === "float16"
-      ? layout.size
-      : places;
-  return wrap(new TensorHandle(storage, contiguousLayout([all]), dtype, null));
-}
+const loadOptions = {
+  strict: { type: "flag", default: true },
+} satisfies OptionTable<LoadOptions>;
 
 /** A module of any arguments and result: what containers of modules hold. */
 export type AnyModule = Module<never, unknown>;
@@ -145,6 +106,7 @@ export abstract class Module<
   get training(): boolean {
     return this.#training;
   }
+  /** Whether `dispose` was called. */
   get isDisposed(): boolean {
     return this.#disposed;
   }
@@ -156,16 +118,14 @@ export abstract class Module<
    * `requiresGrad`.
    */
   protected parameter(name: string, value: Tensor): Tensor {
-    this.#own(name, value, this.#parameters);
+    this.#own(name, value, this.#parameters, "param");
     value.requiresGrad = true;
-    value[HANDLE].storage.role = "param";
     return value;
   }
 
   /** Takes a tensor as a buffer: saved and moved with the module, but not trained. */
   protected buffer(name: string, value: Tensor): Tensor {
-    this.#own(name, value, this.#buffers);
-    value[HANDLE].storage.role = "state";
+    this.#own(name, value, this.#buffers, "state");
     return value;
   }
 
@@ -199,29 +159,22 @@ export abstract class Module<
     return module;
   }
 
-  #own(name: string, value: Tensor, slots: Map<string, Tensor>): void {
-    const handle = live(value, this.constructor.name);
+  #own(name: string, value: Tensor, slots: Map<string, Tensor>, role: "param" | "state"): void {
+    const { keeper } = live(value, this.constructor.name);
+    const refuse = (expected: string, remedy: string): never => {
+      throw new ArgumentError(this.constructor.name, expected, JSON.stringify(name), remedy);
+    };
     if (name === "" || name.includes("."))
-      throw new ArgumentError(
-        this.constructor.name,
-        "a name without dots",
-        JSON.stringify(name),
-        'pass for example "weight"',
-      );
+      refuse("a name without dots", 'pass for example "weight"');
     if (this.#parameters.has(name) || this.#buffers.has(name))
-      throw new ArgumentError(
-        this.constructor.name,
-        `a name that is not taken`,
-        JSON.stringify(name),
-        "dispose the old value first",
-      );
-    if (handle.keeper !== null)
+      refuse("a name that is not taken", "dispose the old value first");
+    if (keeper !== null)
       throw new TenureError(
         this.constructor.name,
-        `expected a tensor nobody else keeps, got ${handle.describe()} of ${handle.keeper}; register an alias() to share it`,
+        `expected a tensor nobody else keeps, got ${live(value, name).describe()} of ${keeper}; ` +
+          "register an alias() to share it",
       );
-    detachHandle(handle);
-    handle.keeper = this.constructor.name;
+    adopt(value, this.constructor.name, role);
     if (value.name === "") value.name = name;
     slots.set(name, value);
   }
@@ -261,9 +214,9 @@ export abstract class Module<
   *namedParameters(): Generator<[name: string, parameter: Tensor]> {
     const seen = new Set<unknown>();
     for (const [name, p] of this.#allParameters()) {
-      const { gradient } = p[HANDLE]; // shared by aliases
-      if (gradient !== null && seen.has(gradient)) continue;
-      seen.add(gradient);
+      const identity = identityOf(p);
+      if (identity !== null && seen.has(identity)) continue;
+      seen.add(identity);
       yield [name, p];
     }
   }
@@ -271,6 +224,7 @@ export abstract class Module<
     for (const [path, module] of this.namedModules())
       for (const [name, p] of module.#parameters) yield [path === "" ? name : `${path}.${name}`, p];
   }
+  /** Parameters, in the order of `namedParameters`. Borrowed: the module keeps them. */
   parameters(): Tensor[] {
     return [...this.namedParameters()].map(([, p]) => p);
   }
@@ -281,6 +235,11 @@ export abstract class Module<
       for (const [name, b] of module.#buffers) yield [path === "" ? name : `${path}.${name}`, b];
   }
 
+  /** All that `stateDict` saves: parameters, tied ones under each name, and buffers. */
+  #values(): [name: string, value: Tensor][] {
+    return [...this.#allParameters(), ...this.namedBuffers()];
+  }
+
   // === Mode and state ===
 
   /** Sets training mode here and below. */
@@ -288,6 +247,7 @@ export abstract class Module<
     for (const [, module] of this.namedModules()) module.#training = on;
     return this;
   }
+  /** Sets evaluation mode here and below: dropout passes through, batch norm uses averages. */
   eval(): this {
     return this.train(false);
   }
@@ -309,21 +269,14 @@ export abstract class Module<
         "convert single tensors with their to()",
       );
     using _ = newDisposeScope("to");
-    const tensors = [...this.#allParameters(), ...this.namedBuffers()]
+    const tensors = this.#values()
       .map(([, t]) => t)
       .filter((t) => isFloat(t.dtype) && t.dtype !== dtype);
-    const converted = new Map<unknown, Tensor>();
-    for (const { [HANDLE]: h } of tensors)
-      // as a whole, so that views of it stay views
-      if (!converted.has(h.storage)) converted.set(h.storage, elementsOf(h).to(dtype));
-    for (const t of tensors) {
-      const before = t[HANDLE],
-        { storage } = converted.get(before.storage)![HANDLE];
-      storage.role = before.storage.role;
-      storage.leaf = before.storage.leaf;
-      replaceHandle(t, new TensorHandle(storage, before.layout, dtype, before.gradient));
+    convertInPlace(tensors, dtype);
+    for (const p of this.parameters()) {
+      const { grad } = p;
+      if (grad !== null) p.grad = grad.to(dtype);
     }
-    for (const p of this.parameters()) if (p.hasGrad) p.grad = p.grad!.to(dtype);
     return this;
   }
   /** To float16. @throws DTypeError on a device without shader-f16 */
@@ -343,8 +296,7 @@ export abstract class Module<
   /** Fresh aliases of all parameters and buffers, owned by the current scope, outside the graph. */
   stateDict(): StateDict {
     const state: StateDict = new Map();
-    for (const [name, t] of [...this.#allParameters(), ...this.namedBuffers()])
-      state.set(name, t.detach());
+    for (const [name, t] of this.#values()) state.set(name, t.detach());
     return state;
   }
 
@@ -353,34 +305,9 @@ export abstract class Module<
    * @throws ArgumentError listing missing and unexpected names (with `strict`, the default),
    *   ShapeError for a shape that differs
    */
-  checkStateDict(
-    given: LoadableState,
-    options: { readonly strict?: boolean } = {},
-  ): { missing: string[]; unexpected: string[] } {
-    checkOptions("loadStateDict", options, ["strict"]);
-    const state = entriesOf(given),
-      own = new Map([...this.#allParameters(), ...this.namedBuffers()]),
-      fix = "check that the file belongs to this architecture";
-    const missing = [...own.keys()].filter((n) => !state.has(n)),
-      unexpected = [...state.keys()].filter((n) => !own.has(n));
-    if (options.strict !== false && missing.length + unexpected.length > 0)
-      throw new ArgumentError(
-        "loadStateDict",
-        `exactly the names of this module`,
-        `${missing.length > 0 ? `no ${missing.join(", ")}` : ""}${missing.length > 0 && unexpected.length > 0 ? "; " : ""}${unexpected.length > 0 ? `unknown ${unexpected.join(", ")}` : ""}`,
-        fix,
-      );
-    for (const [name, target] of own) {
-      const shape = state.get(name)?.shape;
-      if (shape !== undefined && !sameShape(shape, target.shape))
-        throw new ShapeError(
-          "loadStateDict",
-          `${name} of shape ${formatShape(target.shape)}`,
-          formatShape(shape),
-          fix,
-        );
-    }
-    return { missing, unexpected };
+  checkStateDict(given: LoadableState, options: LoadOptions = {}): StateDifference {
+    const { strict } = readOptions("loadStateDict", options, loadOptions);
+    return checkState(entriesOf(given), new Map(this.#values()), strict);
   }
 
   /**
@@ -389,27 +316,22 @@ export abstract class Module<
    * @returns the names that were not in `state`, and those in it that the module does not have
    * @throws ArgumentError listing missing and unexpected names, ShapeError for a shape that differs
    */
-  loadStateDict(
-    given: LoadableState,
-    options: { readonly strict?: boolean } = {},
-  ): { missing: string[]; unexpected: string[] } {
+  loadStateDict(given: LoadableState, options: LoadOptions = {}): StateDifference {
     const state = entriesOf(given);
     const result = this.checkStateDict(state, options);
     using _ = newDisposeScope("loadStateDict");
     // All sources exist before the first target is touched: a disposed tensor or data of another
     // length changes nothing.
-    const pairs = [...this.#allParameters(), ...this.namedBuffers()].flatMap(([name, target]) => {
+    const pairs: [target: Tensor, source: Tensor][] = [];
+    for (const [name, target] of this.#values()) {
       const source = state.get(name);
-      if (source === undefined) return [];
-      return [
-        [
-          target,
-          source instanceof Tensor
-            ? source.detach()
-            : tensor(source.data, { shape: source.shape, dtype: target.dtype }),
-        ] as const,
-      ];
-    });
+      if (source === undefined) continue;
+      const given =
+        source instanceof Tensor
+          ? source.detach()
+          : tensor(source.data, { shape: source.shape, dtype: target.dtype });
+      pairs.push([target, given]);
+    }
     noGrad(() => {
       for (const [target, source] of pairs) target.copy_(source);
     });
@@ -436,6 +358,7 @@ export abstract class Module<
     for (const t of [...this.#parameters.values(), ...this.#buffers.values()]) t.dispose();
     for (const [, child] of this.children()) child.dispose();
   }
+  /** `using model = …` frees the module. */
   [Symbol.dispose](): void {
     this.dispose();
   }

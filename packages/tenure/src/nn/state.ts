@@ -1,0 +1,98 @@
+/**
+ * What `stateDict` gives and `loadStateDict` takes: a module's values by dotted name, and the checks
+ * of a state before anything is changed. Called by `Module`; owns nothing.
+ */
+import { ArgumentError, ShapeError } from "../base/errors.ts";
+import { describeValue } from "../base/options.ts";
+import { formatShape, sameShape } from "../base/shape.ts";
+import { Tensor, live } from "../tensor/tensor.ts";
+
+/** A module's values by dotted name, as `stateDict` returns and `loadStateDict` takes them. */
+export type StateDict = Map<string, Tensor>;
+
+/** One value to load. */
+type Loadable = Tensor | { readonly data: ArrayBufferView; readonly shape: readonly number[] };
+/** Values to load: tensors, or host arrays as a file gives them, in a map or a plain object. */
+export type LoadableState = ReadonlyMap<string, Loadable> | Readonly<Record<string, Loadable>>;
+
+/** The values of a state by name. @throws ArgumentError for what is none */
+export function entriesOf(state: LoadableState): ReadonlyMap<string, Loadable> {
+  if (
+    typeof state !== "object" ||
+    (state as unknown) === null ||
+    Array.isArray(state) ||
+    (state as unknown) instanceof Tensor
+  )
+    throw new ArgumentError(
+      "loadStateDict",
+      "tensors by name",
+      describeValue(state),
+      "pass what stateDict() gave, or what fromSafetensors read",
+    );
+  const map: ReadonlyMap<string, Loadable> =
+    state instanceof Map
+      ? (state as ReadonlyMap<string, Loadable>)
+      : new Map(Object.entries(state as Readonly<Record<string, Loadable>>));
+  for (const [name, entry] of map) checkEntry(name, entry);
+  return map;
+}
+
+function checkEntry(name: string, entry: unknown): void {
+  if (entry instanceof Tensor) {
+    live(entry, "loadStateDict");
+    return;
+  }
+  const { data, shape } = (entry as { data?: unknown; shape?: unknown } | null | undefined) ?? {};
+  if (ArrayBuffer.isView(data) && Array.isArray(shape)) return;
+  throw new ArgumentError(
+    "loadStateDict",
+    `a tensor, or { data: a typed array, shape }, for ${name}`,
+    data === undefined ? describeValue(entry) : `data that is ${describeValue(data)}`,
+    "convert it with new Float32Array(…)",
+  );
+}
+
+/** Names that only one of a module and a state has. */
+export interface StateDifference {
+  /** Names of the module that the state lacks. */
+  missing: string[];
+  /** Names of the state that the module does not have. */
+  unexpected: string[];
+}
+
+/**
+ * Compares a state with a module's own values.
+ * @throws ArgumentError listing missing and unexpected names if `strict`, ShapeError for a shape
+ *   that differs
+ */
+export function checkState(
+  state: ReadonlyMap<string, Loadable>,
+  own: ReadonlyMap<string, Tensor>,
+  strict: boolean,
+): StateDifference {
+  const remedy = "check that the file belongs to this architecture";
+  const missing = [...own.keys()].filter((name) => !state.has(name));
+  const unexpected = [...state.keys()].filter((name) => !own.has(name));
+  const problems = [
+    ...(missing.length > 0 ? [`no ${missing.join(", ")}`] : []),
+    ...(unexpected.length > 0 ? [`unknown ${unexpected.join(", ")}`] : []),
+  ];
+  if (strict && problems.length > 0)
+    throw new ArgumentError(
+      "loadStateDict",
+      "exactly the names of this module",
+      problems.join("; "),
+      remedy,
+    );
+  for (const [name, target] of own) {
+    const shape = state.get(name)?.shape;
+    if (shape === undefined || sameShape(shape, target.shape)) continue;
+    throw new ShapeError(
+      "loadStateDict",
+      `${name} of shape ${formatShape(target.shape)}`,
+      formatShape(shape),
+      remedy,
+    );
+  }
+  return { missing, unexpected };
+}

@@ -1,0 +1,63 @@
+/**
+ * Tensors that an object keeps for longer than any scope: parameters and buffers of a module, the
+ * state of an optimizer, the batch of a loader. Called by those objects, which then dispose what
+ * they keep. The only place outside this folder's engine that touches what lies behind a tensor.
+ */
+import { dtypeBytes } from "../base/dtype.ts";
+import { contiguousLayout } from "../base/layout.ts";
+import { HANDLE } from "../ownership/handle.ts";
+import { detachHandle, newDisposeScope } from "../ownership/scope.ts";
+import { TensorHandle } from "./body.ts";
+import { type Tensor, replaceHandle, wrap } from "./tensor.ts";
+
+/**
+ * Takes a tensor out of its scope: from now on it belongs to `keeper`, which error messages and
+ * reports name. `role` tells the scheduler what its bytes are for.
+ */
+export function adopt(t: Tensor, keeper: string, role?: "param" | "state"): Tensor {
+  const handle = t[HANDLE];
+  detachHandle(handle);
+  handle.keeper = keeper;
+  if (role !== undefined) handle.storage.role = role;
+  return t;
+}
+
+/** Counts the writes to a tensor's bytes, whichever alias they went through. */
+export function writesTo(t: Tensor): number {
+  return t[HANDLE].storage.version;
+}
+
+/** What aliases of one differentiable tensor share: tied weights have one identity. */
+export function identityOf(t: Tensor): unknown {
+  return t[HANDLE].gradient;
+}
+
+/**
+ * Converts tensors that nobody's scope owns to another float dtype. Each stays what it was to its
+ * users, with its gradient record; views of one storage become views of one converted storage.
+ */
+export function convertInPlace(tensors: readonly Tensor[], dtype: "float32" | "float16"): void {
+  using _ = newDisposeScope("to");
+  // Everything is converted before the first tensor changes: a device without float16 throws here.
+  const converted = new Map<unknown, TensorHandle>();
+  for (const { [HANDLE]: handle } of tensors)
+    if (!converted.has(handle.storage))
+      converted.set(handle.storage, elementsOf(handle).to(dtype)[HANDLE]);
+  for (const t of tensors) {
+    const before = t[HANDLE];
+    const after = converted.get(before.storage);
+    if (after === undefined) continue;
+    after.storage.role = before.storage.role;
+    after.storage.leaf = before.storage.leaf;
+    replaceHandle(t, new TensorHandle(after.storage, before.layout, dtype, before.gradient));
+  }
+}
+
+/** All elements of the storage behind a handle, one after the other. */
+function elementsOf({ storage, layout, dtype }: TensorHandle): Tensor {
+  const places = storage.bytes / dtypeBytes(dtype);
+  // An odd number of float16 elements has one place more.
+  const whole = layout.contiguous && layout.offset === 0 && places - layout.size < 2;
+  const count = whole && dtype === "float16" ? layout.size : places;
+  return wrap(new TensorHandle(storage, contiguousLayout([count]), dtype, null));
+}
