@@ -2,58 +2,48 @@
  * Adagrad, with PyTorch's hyperparameters, defaults, formulas and names of states. Called through
  * `step`; borrows the parameter and its gradient and asks the base class for its state.
  */
-import { checkFlag } from "../base/options.ts";
+import { type OptionTable, checkValues, readOptions } from "../base/options.ts";
 import { adagradUpdate } from "../ops/updates.ts";
-import { type ParametersOf, Optimizer, checkNumber } from "./optimizer.ts";
-import { bits, given, sign } from "./scalars.ts";
+import type { ParametersOf } from "./groups.ts";
+import { Optimizer } from "./optimizer.ts";
+import { amount, bits, decay, learningRate, off, sign } from "./scalars.ts";
 import { type Tensor, update } from "../tensor/tensor.ts";
 
+/** Hyperparameters of `Adagrad`. */
 export interface AdagradOptions {
+  /** Learning rate; 0.01 by default. */
   readonly lr?: number;
+  /** The rate of step n is lr / (1 + (n - 1) · lrDecay). */
   readonly lrDecay?: number;
+  /** Added to the gradient: decay · parameter. */
   readonly weightDecay?: number;
   /** What the sums of squares start at. */
   readonly initialAccumulator?: number;
+  /** Added to the root of the sum; 1e-10 by default. */
   readonly eps?: number;
   /** Climbs: steps along the gradient instead of against it. */
   readonly maximize?: boolean;
 }
+
+const adagradOptions = {
+  lr: { ...learningRate, default: 1e-2 },
+  lrDecay: { ...amount, what: "a learning rate decay", default: 0 },
+  weightDecay: decay,
+  initialAccumulator: { ...amount, what: "an initial accumulator", default: 0 },
+  eps: { ...amount, default: 1e-10 },
+  maximize: off,
+} satisfies OptionTable<AdagradOptions>;
 
 /** Adagrad (Duchi et al. 2011). State: sum. */
 export class Adagrad extends Optimizer<Required<AdagradOptions>> {
   protected readonly stateNames: readonly string[] = ["sum"];
 
   constructor(parameters: ParametersOf<AdagradOptions>, options: AdagradOptions = {}) {
-    super(parameters, {
-      lr: 1e-2,
-      lrDecay: 0,
-      weightDecay: 0,
-      initialAccumulator: 0,
-      eps: 1e-10,
-      maximize: false,
-      ...given("Adagrad", options, [
-        "lr",
-        "lrDecay",
-        "weightDecay",
-        "initialAccumulator",
-        "eps",
-        "maximize",
-      ]),
-    });
+    super(parameters, readOptions("Adagrad", options, adagradOptions));
   }
 
-  protected override check({
-    lrDecay,
-    weightDecay,
-    initialAccumulator,
-    eps,
-    maximize,
-  }: Required<AdagradOptions>): void {
-    checkFlag("Adagrad", "maximize", maximize);
-    checkNumber("Adagrad", "a learning rate decay", lrDecay, 0);
-    checkNumber("Adagrad", "a weight decay", weightDecay, 0);
-    checkNumber("Adagrad", "an initial accumulator", initialAccumulator, 0);
-    checkNumber("Adagrad", "eps", eps, 0);
+  protected override check(options: Required<AdagradOptions>): void {
+    checkValues(this.constructor.name, options, adagradOptions);
   }
 
   protected update(

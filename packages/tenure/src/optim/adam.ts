@@ -2,16 +2,22 @@
  * Adam and AdamW, with PyTorch's hyperparameters, defaults, formulas and names of states. Called
  * through `step`; borrow the parameter and its gradient and ask the base class for their state.
  */
-import { checkFlag } from "../base/options.ts";
+import { type OptionTable, checkValues, readOptions } from "../base/options.ts";
 import { adamUpdate, amsgradUpdate } from "../ops/updates.ts";
-import { type ParametersOf, Optimizer, checkNumber } from "./optimizer.ts";
-import { bits, checkBetas, given, sign } from "./scalars.ts";
+import type { ParametersOf } from "./groups.ts";
+import { Optimizer } from "./optimizer.ts";
+import { amount, betas, bits, decay, learningRate, off, sign } from "./scalars.ts";
 import { type Tensor, update } from "../tensor/tensor.ts";
 
+/** Hyperparameters of `Adam` and `AdamW`. */
 export interface AdamOptions {
+  /** Learning rate; 1e-3 by default. */
   readonly lr?: number;
+  /** Shares of the old first and second moment; [0.9, 0.999] by default. */
   readonly betas?: readonly [number, number];
+  /** Added to the root of the second moment; 1e-8 by default. */
   readonly eps?: number;
+  /** 0 by default for Adam, 0.01 for AdamW. */
   readonly weightDecay?: number;
   /** Divides by the largest second moment so far (Reddi et al. 2018), so that steps never grow. */
   readonly amsgrad?: boolean;
@@ -19,7 +25,19 @@ export interface AdamOptions {
   readonly maximize?: boolean;
 }
 
-const adamNames = ["lr", "betas", "eps", "weightDecay", "amsgrad", "maximize"];
+const adamOptions = {
+  lr: { ...learningRate, default: 1e-3 },
+  betas: { ...betas, default: [0.9, 0.999] },
+  eps: { ...amount, default: 1e-8 },
+  weightDecay: decay,
+  amsgrad: off,
+  maximize: off,
+} satisfies OptionTable<AdamOptions>;
+
+const adamWOptions = {
+  ...adamOptions,
+  weightDecay: { ...decay, default: 0.01 },
+} satisfies OptionTable<AdamOptions>;
 
 /**
  * Adam (Kingma & Ba 2015). Weight decay is added to the gradient. State: exp_avg, exp_avg_sq, and
@@ -31,29 +49,11 @@ export class Adam extends Optimizer<Required<AdamOptions>> {
   protected readonly decoupled: boolean = false;
 
   constructor(parameters: ParametersOf<AdamOptions>, options: AdamOptions = {}) {
-    super(parameters, {
-      lr: 1e-3,
-      betas: [0.9, 0.999],
-      eps: 1e-8,
-      weightDecay: 0,
-      amsgrad: false,
-      maximize: false,
-      ...given("Adam", options, adamNames),
-    });
+    super(parameters, readOptions("Adam", options, adamOptions));
   }
 
-  protected override check({
-    betas,
-    eps,
-    weightDecay,
-    amsgrad,
-    maximize,
-  }: Required<AdamOptions>): void {
-    checkBetas(this.constructor.name, betas);
-    checkNumber(this.constructor.name, "eps", eps, 0);
-    checkNumber(this.constructor.name, "a weight decay", weightDecay, 0);
-    checkFlag(this.constructor.name, "amsgrad", amsgrad);
-    checkFlag(this.constructor.name, "maximize", maximize);
+  protected override check(options: Required<AdamOptions>): void {
+    checkValues(this.constructor.name, options, adamOptions);
   }
 
   protected update(
@@ -62,7 +62,7 @@ export class Adam extends Optimizer<Required<AdamOptions>> {
     step: number,
     { lr, betas: [b1, b2], eps, weightDecay, amsgrad, maximize }: Required<AdamOptions>,
   ): void {
-    const words = bits([
+    const scalars = bits([
       lr / (1 - b1 ** step),
       b1,
       1 - b1,
@@ -76,8 +76,13 @@ export class Adam extends Optimizer<Required<AdamOptions>> {
     ]);
     const moments = [this.state(p, "exp_avg"), this.state(p, "exp_avg_sq")];
     if (amsgrad)
-      update(amsgradUpdate, [p, g, ...moments, this.state(p, "max_exp_avg_sq")], undefined, words);
-    else update(adamUpdate, [p, g, ...moments], undefined, words);
+      update(
+        amsgradUpdate,
+        [p, g, ...moments, this.state(p, "max_exp_avg_sq")],
+        undefined,
+        scalars,
+      );
+    else update(adamUpdate, [p, g, ...moments], undefined, scalars);
   }
 }
 
@@ -88,6 +93,6 @@ export class Adam extends Optimizer<Required<AdamOptions>> {
 export class AdamW extends Adam {
   protected override readonly decoupled: boolean = true;
   constructor(parameters: ParametersOf<AdamOptions>, options: AdamOptions = {}) {
-    super(parameters, { weightDecay: 0.01, ...given("AdamW", options, adamNames) });
+    super(parameters, readOptions("AdamW", options, adamWOptions));
   }
 }

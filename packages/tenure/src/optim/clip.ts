@@ -3,13 +3,16 @@
  * Called by training loops. Gradients stay their parameters'.
  */
 import { f32Bits } from "../base/bits.ts";
+import { checkArgument } from "../base/options.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { clipByNorm, clipByValue } from "../ops/updates.ts";
 import { full } from "../tensor/create.ts";
 import { labelled } from "../tensor/step.ts";
 import { type Tensor, call } from "../tensor/tensor.ts";
-import { checkNumber } from "./optimizer.ts";
+
+/** What a bound may be. */
+const limit = { type: "number", range: "[0, Infinity)" } as const;
 
 /**
  * Runs `fn` on every gradient there is. The parameter takes what an in-place op made of it: the
@@ -17,9 +20,9 @@ import { checkNumber } from "./optimizer.ts";
  */
 function eachGradient(parameters: Iterable<Tensor>, fn: (gradient: Tensor) => Tensor): void {
   for (const p of parameters) {
-    if (!p.hasGrad) continue;
     labelled("apply", p.name, () => {
-      using g = p.grad!;
+      using g = p.grad;
+      if (g === null) return;
       using changed = fn(g);
       p.grad = changed;
     });
@@ -35,39 +38,40 @@ function eachGradient(parameters: Iterable<Tensor>, fn: (gradient: Tensor) => Te
  * @throws ArgumentError for a norm that is negative or NaN
  */
 export function clipGradNorm(parameters: Iterable<Tensor>, maxNorm: number, normType = 2): Tensor {
-  checkNumber("clipGradNorm", "a largest norm", maxNorm, 0);
-  if (normType !== Infinity) checkNumber("clipGradNorm", "a norm type", normType, Number.MIN_VALUE);
+  checkArgument("clipGradNorm", "a largest norm", maxNorm, limit);
+  checkArgument("clipGradNorm", "a norm type", normType, {
+    type: "number",
+    range: "(0, Infinity]",
+  });
   const list = [...new Set(parameters)];
   return noGrad(() =>
     scoped(() => {
-      let total: Tensor | null = null;
-      for (const p of list) {
-        if (!p.hasGrad) continue;
-        const g = p.grad!.to("float32");
-        const part =
-          normType === 2
-            ? g.square().sum()
-            : normType === Infinity
-              ? g.size === 0
-                ? full([], 0)
-                : g.abs().max()
-              : normType === 1
-                ? g.abs().sum()
-                : g.abs().pow(normType).sum();
-        total =
-          total === null ? part : normType === Infinity ? total.maximum(part) : total.add(part);
-      }
-      if (total === null) return full([], 0);
-      const norm =
-        normType === 2
-          ? total.sqrt()
-          : normType === Infinity || normType === 1
-            ? total
-            : total.pow(1 / normType);
+      const norm = totalNorm(list, normType);
       eachGradient(list, (g) => call(clipByNorm, [g, norm], undefined, [f32Bits(maxNorm)]));
       return norm;
     }, "clipGradNorm"),
   );
+}
+
+/** The norm of all gradients as one vector: Σ |g|^p, to the power 1 / p. 0 without gradients. */
+function totalNorm(parameters: readonly Tensor[], p: number): Tensor {
+  let total: Tensor | null = null;
+  for (const { grad } of parameters) {
+    if (grad === null) continue;
+    const part = normPart(grad.to("float32"), p);
+    if (total === null) total = part;
+    else total = p === Infinity ? total.maximum(part) : total.add(part);
+  }
+  if (total === null) return full([], 0);
+  if (p === 2) return total.sqrt();
+  return p === 1 || p === Infinity ? total : total.pow(1 / p);
+}
+
+/** What one gradient adds to the norm, before the root; the largest element for p = Infinity. */
+function normPart(g: Tensor, p: number): Tensor {
+  if (p === 2) return g.square().sum();
+  if (p === Infinity) return g.size === 0 ? full([], 0) : g.abs().max();
+  return (p === 1 ? g.abs() : g.abs().pow(p)).sum();
 }
 
 /**
@@ -76,7 +80,7 @@ export function clipGradNorm(parameters: Iterable<Tensor>, maxNorm: number, norm
  * @throws ArgumentError for a value that is negative or NaN
  */
 export function clipGradValue(parameters: Iterable<Tensor>, maxValue: number): void {
-  checkNumber("clipGradValue", "a largest value", maxValue, 0);
+  checkArgument("clipGradValue", "a largest value", maxValue, limit);
   noGrad(() => {
     eachGradient(new Set(parameters), (g) =>
       call(clipByValue, [g], undefined, [f32Bits(maxValue)]),

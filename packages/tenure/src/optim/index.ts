@@ -3,15 +3,9 @@
  */
 import "../compose.ts";
 
-export {
-  Optimizer,
-  type GroupSpec,
-  type HostState,
-  type LoadableState,
-  type OptimizerState,
-  type ParameterGroup,
-  type ParametersOf,
-} from "./optimizer.ts";
+export { Optimizer } from "./optimizer.ts";
+export type { GroupSpec, ParameterGroup, ParametersOf } from "./groups.ts";
+export type { HostState, LoadableState, OptimizerState } from "./state.ts";
 export { Adagrad, type AdagradOptions } from "./adagrad.ts";
 export { Adam, AdamW, type AdamOptions } from "./adam.ts";
 export { Lion, type LionOptions } from "./lion.ts";

@@ -3,16 +3,27 @@
  * gradient and asks the base class for its state.
  */
 import { lionUpdate } from "../ops/updates.ts";
-import { type ParametersOf, Optimizer, checkNumber } from "./optimizer.ts";
-import { bits, checkBetas, given } from "./scalars.ts";
+import { type OptionTable, checkValues, readOptions } from "../base/options.ts";
+import type { ParametersOf } from "./groups.ts";
+import { Optimizer } from "./optimizer.ts";
+import { betas, bits, decay, learningRate } from "./scalars.ts";
 import { type Tensor, update } from "../tensor/tensor.ts";
 
+/** Hyperparameters of `Lion`. */
 export interface LionOptions {
+  /** Learning rate; 1e-4 by default. */
   readonly lr?: number;
+  /** Shares of the momentum in the step and in what stays of it; [0.9, 0.99] by default. */
   readonly betas?: readonly [number, number];
   /** Decoupled, as AdamW's. */
   readonly weightDecay?: number;
 }
+
+const lionOptions = {
+  lr: { ...learningRate, default: 1e-4 },
+  betas: { ...betas, default: [0.9, 0.99] },
+  weightDecay: decay,
+} satisfies OptionTable<LionOptions>;
 
 /**
  * Lion (Chen et al. 2023): the sign of a momentum. Take a learning rate 3 to 10 times below Adam's.
@@ -22,17 +33,11 @@ export class Lion extends Optimizer<Required<LionOptions>> {
   protected readonly stateNames: readonly string[] = ["exp_avg"];
 
   constructor(parameters: ParametersOf<LionOptions>, options: LionOptions = {}) {
-    super(parameters, {
-      lr: 1e-4,
-      betas: [0.9, 0.99],
-      weightDecay: 0,
-      ...given("Lion", options, ["lr", "betas", "weightDecay"]),
-    });
+    super(parameters, readOptions("Lion", options, lionOptions));
   }
 
-  protected override check({ betas, weightDecay }: Required<LionOptions>): void {
-    checkBetas("Lion", betas);
-    checkNumber("Lion", "a weight decay", weightDecay, 0);
+  protected override check(options: Required<LionOptions>): void {
+    checkValues(this.constructor.name, options, lionOptions);
   }
 
   protected update(

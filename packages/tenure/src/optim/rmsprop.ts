@@ -2,24 +2,40 @@
  * RMSprop, with PyTorch's hyperparameters, defaults, formulas and names of states. Called through
  * `step`; borrows the parameter and its gradient and asks the base class for its state.
  */
-import { checkFlag } from "../base/options.ts";
+import { type OptionTable, checkValues, readOptions } from "../base/options.ts";
 import { rmspropUpdate } from "../ops/updates.ts";
-import { type ParametersOf, Optimizer, checkNumber } from "./optimizer.ts";
-import { bits, given, sign } from "./scalars.ts";
+import type { ParametersOf } from "./groups.ts";
+import { Optimizer } from "./optimizer.ts";
+import { amount, bits, decay, learningRate, off, share, sign } from "./scalars.ts";
 import { type Tensor, update } from "../tensor/tensor.ts";
 
+/** Hyperparameters of `RMSprop`. */
 export interface RMSpropOptions {
+  /** Learning rate; 0.01 by default. */
   readonly lr?: number;
   /** Share of the old mean square. */
   readonly alpha?: number;
+  /** Added to the root; 1e-8 by default. */
   readonly eps?: number;
+  /** Added to the gradient: decay · parameter. */
   readonly weightDecay?: number;
+  /** Share of the velocity that stays from step to step. */
   readonly momentum?: number;
   /** Divides by the deviation from the mean gradient instead of the mean square. */
   readonly centered?: boolean;
   /** Climbs: steps along the gradient instead of against it. */
   readonly maximize?: boolean;
 }
+
+const rmspropOptions = {
+  lr: { ...learningRate, default: 1e-2 },
+  alpha: { ...share, what: "an alpha", default: 0.99 },
+  eps: { ...amount, default: 1e-8 },
+  weightDecay: decay,
+  momentum: { ...share, what: "a momentum", default: 0 },
+  centered: off,
+  maximize: off,
+} satisfies OptionTable<RMSpropOptions>;
 
 /**
  * RMSprop (Hinton 2012, lecture 6; centered: Graves 2013). State: square_avg, momentum_buffer,
@@ -29,40 +45,11 @@ export class RMSprop extends Optimizer<Required<RMSpropOptions>> {
   protected readonly stateNames: readonly string[] = ["square_avg", "momentum_buffer", "grad_avg"];
 
   constructor(parameters: ParametersOf<RMSpropOptions>, options: RMSpropOptions = {}) {
-    super(parameters, {
-      lr: 1e-2,
-      alpha: 0.99,
-      eps: 1e-8,
-      weightDecay: 0,
-      momentum: 0,
-      centered: false,
-      maximize: false,
-      ...given("RMSprop", options, [
-        "lr",
-        "alpha",
-        "eps",
-        "weightDecay",
-        "momentum",
-        "centered",
-        "maximize",
-      ]),
-    });
+    super(parameters, readOptions("RMSprop", options, rmspropOptions));
   }
 
-  protected override check({
-    alpha,
-    eps,
-    weightDecay,
-    momentum,
-    centered,
-    maximize,
-  }: Required<RMSpropOptions>): void {
-    checkFlag("RMSprop", "centered", centered);
-    checkFlag("RMSprop", "maximize", maximize);
-    checkNumber("RMSprop", "an alpha", alpha, 0, 1);
-    checkNumber("RMSprop", "eps", eps, 0);
-    checkNumber("RMSprop", "a weight decay", weightDecay, 0);
-    checkNumber("RMSprop", "a momentum", momentum, 0, 1);
+  protected override check(options: Required<RMSpropOptions>): void {
+    checkValues(this.constructor.name, options, rmspropOptions);
   }
 
   protected update(
@@ -71,9 +58,8 @@ export class RMSprop extends Optimizer<Required<RMSpropOptions>> {
     _: number,
     { lr, alpha, eps, weightDecay, momentum, centered, maximize }: Required<RMSpropOptions>,
   ): void {
-    const moves = momentum > 0,
-      op =
-        rmspropUpdate[moves ? (centered ? "both" : "momentum") : centered ? "centered" : "plain"];
+    const moves = momentum > 0;
+    const op = rmspropUpdate[variant(moves, centered)];
     const states = [
       "square_avg",
       ...(moves ? ["momentum_buffer"] : []),
@@ -86,4 +72,10 @@ export class RMSprop extends Optimizer<Required<RMSpropOptions>> {
       bits([lr, alpha, 1 - alpha, eps, weightDecay, momentum, sign(maximize)]),
     );
   }
+}
+
+/** Which of the four kernels a group needs. */
+function variant(moves: boolean, centered: boolean): keyof typeof rmspropUpdate {
+  if (moves) return centered ? "both" : "momentum";
+  return centered ? "centered" : "plain";
 }

@@ -5,14 +5,14 @@
  * and `step`.
  */
 import { ArgumentError, TenureError } from "../base/errors.ts";
-import { checkFlag, checkOptions, describeValue } from "../base/options.ts";
+import { type OptionTable, checkArgument, describeValue, readOptions } from "../base/options.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { newDisposeScope } from "../ownership/scope.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { labelled } from "../tensor/step.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { checkNumber } from "./optimizer.ts";
 
+/** Options of `GradScaler`, with PyTorch's defaults. */
 export interface GradScalerOptions {
   /** What losses are multiplied by at first. */
   readonly initialScale?: number;
@@ -20,16 +20,30 @@ export interface GradScalerOptions {
   readonly growthFactor?: number;
   /** … and shrinks by this one at each overflow. */
   readonly backoffFactor?: number;
+  /** Steps without an overflow before the scale grows. */
   readonly growthInterval?: number;
   /** Off, everything passes through: the same loop trains in float32. */
   readonly enabled?: boolean;
 }
 
+const positive = { type: "number", range: "(0, Infinity)" } as const;
+const scalerOptions = {
+  initialScale: { ...positive, what: "an initial scale", default: 65536 },
+  growthFactor: { type: "number", range: "[1, Infinity)", what: "a growth factor", default: 2 },
+  backoffFactor: { type: "number", range: "(0, 1)", what: "a backoff factor", default: 0.5 },
+  growthInterval: { type: "integer", range: "[1, Infinity)", default: 2000 },
+  enabled: { type: "flag", default: true },
+} satisfies OptionTable<GradScalerOptions>;
+
 /** Plain numbers: what a checkpoint keeps. */
 export interface GradScalerState {
+  /** What losses are multiplied by. */
   readonly scale: number;
+  /** Steps without an overflow since the scale last changed. */
   readonly growthTracker: number;
+  /** Steps that were taken. */
   readonly taken: number;
+  /** Steps that were left out because of an overflow. */
   readonly skipped: number;
 }
 
@@ -66,33 +80,8 @@ export class GradScaler implements Disposable {
   #sinceUpdate = { steps: 0, overflow: false };
 
   constructor(options: GradScalerOptions = {}) {
-    checkOptions("GradScaler", options, [
-      "initialScale",
-      "growthFactor",
-      "backoffFactor",
-      "growthInterval",
-      "enabled",
-    ]);
-    checkFlag("GradScaler", "enabled", options.enabled);
-    const {
-      initialScale = 65536,
-      growthFactor = 2,
-      backoffFactor = 0.5,
-      growthInterval = 2000,
-      enabled = true,
-    } = options;
-    checkNumber("GradScaler", "an initial scale", initialScale, Number.MIN_VALUE);
-    checkNumber("GradScaler", "a growth factor", growthFactor, 1);
-    checkNumber("GradScaler", "a backoff factor", backoffFactor, Number.MIN_VALUE, 1);
-    if (!Number.isSafeInteger(growthInterval) || growthInterval < 1)
-      throw new ArgumentError(
-        "GradScaler",
-        "a growth interval of 1 or more steps",
-        describeValue(growthInterval),
-        "PyTorch's default is 2000",
-      );
-    this.#options = { initialScale, growthFactor, backoffFactor, growthInterval, enabled };
-    this.#scale = initialScale;
+    this.#options = readOptions("GradScaler", options, scalerOptions);
+    this.#scale = this.#options.initialScale;
   }
 
   /** What losses are multiplied by now; 1 when switched off. */
@@ -125,16 +114,18 @@ export class GradScaler implements Disposable {
     if (this.#finite.has(optimizer))
       throw new TenureError(
         "GradScaler",
-        "expected gradients that are still scaled, got ones that unscale() has divided; call it once before step()",
+        "expected gradients that are still scaled, got ones that unscale() has divided; " +
+          "call it once before step()",
       );
     using scope = newDisposeScope("unscale");
     noGrad(() => {
       let finite: Tensor | null = null;
       for (const p of optimizer.parameters) {
-        if (!p.hasGrad) continue;
         labelled("apply", p.name, () => {
-          const g = p.grad!.to("float32").mul(1 / this.#scale),
-            good = g.isFinite().all();
+          const scaled = p.grad;
+          if (scaled === null) return;
+          const g = scaled.to("float32").mul(1 / this.#scale);
+          const good = g.isFinite().all();
           p.grad = g;
           finite = finite === null ? good : finite.logicalAnd(good);
         });
@@ -189,6 +180,7 @@ export class GradScaler implements Disposable {
     this.#tracker = 0;
   }
 
+  /** What `loadStateDict` continues from: plain numbers. */
   stateDict(): GradScalerState {
     return {
       scale: this.#scale,
@@ -207,15 +199,9 @@ export class GradScaler implements Disposable {
         describeValue(state),
         "pass { scale, growthTracker, taken, skipped }",
       );
-    checkNumber("GradScaler", "a scale", state.scale, Number.MIN_VALUE);
+    checkArgument("GradScaler", "a scale", state.scale, positive);
     for (const name of ["growthTracker", "taken", "skipped"] as const)
-      if (!Number.isSafeInteger(state[name]) || state[name] < 0)
-        throw new ArgumentError(
-          "GradScaler",
-          `a number of steps for ${name}`,
-          describeValue(state[name]),
-          "pass what stateDict() gave",
-        );
+      checkArgument("GradScaler", name, state[name], { type: "integer", range: "[0, Infinity)" });
     this.#scale = state.scale;
     this.#tracker = state.growthTracker;
     this.#taken = state.taken;
@@ -227,6 +213,7 @@ export class GradScaler implements Disposable {
     for (const flag of this.#finite.values()) flag.dispose();
     this.#finite.clear();
   }
+  /** `using scaler = …` frees the flags. */
   [Symbol.dispose](): void {
     this.dispose();
   }

@@ -3,23 +3,37 @@
  * states. Called through `step`; borrows the parameter and its gradient and asks the base class for
  * its state.
  */
-import { checkFlag } from "../base/options.ts";
+import { type OptionTable, checkValues, readOptions } from "../base/options.ts";
 import { momentumUpdate, sgdUpdate } from "../ops/updates.ts";
-import { type ParametersOf, Optimizer, checkNumber } from "./optimizer.ts";
-import { bits, given, sign } from "./scalars.ts";
+import type { ParametersOf } from "./groups.ts";
+import { Optimizer } from "./optimizer.ts";
+import { bits, decay, learningRate, off, share, sign } from "./scalars.ts";
 import { type Tensor, update } from "../tensor/tensor.ts";
 
+/** Hyperparameters of `SGD`. */
 export interface SGDOptions {
+  /** Learning rate. */
   readonly lr: number;
+  /** Share of the velocity that stays from step to step. */
   readonly momentum?: number;
   /** The new gradient's share in the velocity is 1 - dampening, from the second step on. */
   readonly dampening?: number;
   /** Added to the gradient: decay · parameter. */
   readonly weightDecay?: number;
+  /** Looks ahead: steps by the gradient plus momentum · the new velocity. */
   readonly nesterov?: boolean;
   /** Climbs: steps along the gradient instead of against it. */
   readonly maximize?: boolean;
 }
+
+const sgdOptions = {
+  lr: learningRate,
+  momentum: { ...share, what: "a momentum", default: 0 },
+  dampening: { ...share, what: "a dampening", default: 0 },
+  weightDecay: decay,
+  nesterov: off,
+  maximize: off,
+} satisfies OptionTable<SGDOptions>;
 
 /**
  * Stochastic gradient descent with momentum (Polyak 1964; Sutskever et al. 2013 for Nesterov).
@@ -29,35 +43,12 @@ export class SGD extends Optimizer<Required<SGDOptions>> {
   protected readonly stateNames: readonly string[] = ["momentum_buffer"];
 
   constructor(parameters: ParametersOf<SGDOptions>, options: SGDOptions) {
-    super(parameters, {
-      momentum: 0,
-      dampening: 0,
-      weightDecay: 0,
-      nesterov: false,
-      maximize: false,
-      ...given("SGD", (options as SGDOptions | undefined) ?? ({} as SGDOptions), [
-        "lr",
-        "momentum",
-        "dampening",
-        "weightDecay",
-        "nesterov",
-        "maximize",
-      ]),
-    } as Required<SGDOptions>);
+    const given = (options as SGDOptions | undefined) ?? ({} as SGDOptions);
+    super(parameters, readOptions("SGD", given, sgdOptions));
   }
 
-  protected override check({
-    momentum,
-    dampening,
-    weightDecay,
-    nesterov,
-    maximize,
-  }: Required<SGDOptions>): void {
-    checkFlag("SGD", "nesterov", nesterov);
-    checkFlag("SGD", "maximize", maximize);
-    checkNumber("SGD", "a momentum", momentum, 0, 1);
-    checkNumber("SGD", "a dampening", dampening, 0, 1);
-    checkNumber("SGD", "a weight decay", weightDecay, 0);
+  protected override check(options: Required<SGDOptions>): void {
+    checkValues(this.constructor.name, options, sgdOptions);
   }
 
   protected update(

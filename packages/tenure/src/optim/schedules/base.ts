@@ -4,10 +4,21 @@
  * state is a handful of numbers. Called by training loops, once per step or per epoch.
  */
 import { ArgumentError } from "../../base/errors.ts";
-import { describeValue } from "../../base/options.ts";
+import { type OptionRow, checkArgument, describeValue } from "../../base/options.ts";
+
+/** A number of steps. */
+export const steps = { type: "integer", range: "[0, Infinity)" } as const satisfies OptionRow;
+/** A number of steps of at least one. */
+export const positiveSteps = {
+  type: "integer",
+  range: "[1, Infinity)",
+} as const satisfies OptionRow;
+/** A factor or a rate that only has to be 0 or more. */
+export const factor = { type: "number", range: "[0, Infinity)" } as const satisfies OptionRow;
 
 /** What a schedule needs of an optimizer. */
 export interface Scheduled {
+  /** Its parameter groups, whose rates are to be set. */
   readonly groups: readonly { lr: number }[];
 }
 
@@ -30,17 +41,6 @@ function initialRate(group: { lr: number }): number {
   if (known !== undefined && known.last === group.lr) return known.initial;
   begun.set(group, { initial: group.lr, last: group.lr });
   return group.lr;
-}
-
-export function whole(op: string, what: string, value: number, low = 1): number {
-  if (!Number.isSafeInteger(value) || value < low)
-    throw new ArgumentError(
-      op,
-      `${what} that is a whole number of ${low} or more`,
-      String(value),
-      "pass an integer",
-    );
-  return value;
 }
 
 /** @throws ArgumentError for anything without parameter groups */
@@ -111,6 +111,7 @@ export abstract class Schedule {
     schedule.applyTo(optimizer, step, base);
   }
 
+  /** What `loadStateDict` continues from: plain numbers. */
   stateDict(): ScheduleState {
     return { steps: this.#steps, base: this.#base };
   }
@@ -120,7 +121,7 @@ export abstract class Schedule {
    * number of groups
    */
   loadStateDict(state: ScheduleState): void {
-    whole(this.constructor.name, "a number of steps", state.steps, 0);
+    checkArgument(this.constructor.name, "a number of steps", state.steps, steps);
     if (state.base.length !== this.#base.length)
       throw new ArgumentError(
         this.constructor.name,

@@ -3,9 +3,8 @@
  * formulas: constant factors, milestones, cosines, lines, and functions of the user's. They borrow
  * the optimizer and own nothing.
  */
-import { checkOptions, needOptions } from "../../base/options.ts";
-import { checkNumber } from "../optimizer.ts";
-import { type Scheduled, Schedule, whole } from "./base.ts";
+import { type OptionTable, checkArgument, readOptions } from "../../base/options.ts";
+import { Schedule, type Scheduled, factor, positiveSteps, steps } from "./base.ts";
 
 /** base · f(step). PyTorch's LambdaLR. */
 export class LambdaLR extends Schedule {
@@ -20,18 +19,28 @@ export class LambdaLR extends Schedule {
   }
 }
 
+/** Options of `StepLR`. */
+interface StepOptions {
+  /** Steps between two cuts. */
+  readonly stepSize: number;
+  /** Factor of a cut; 0.1 by default. */
+  readonly gamma?: number;
+}
+const gamma = { ...factor, what: "a gamma", default: 0.1 } as const;
+const stepOptions = {
+  stepSize: { ...positiveSteps, what: "a step size", required: true },
+  gamma,
+} satisfies OptionTable<StepOptions>;
+
 /** Times `gamma` every `stepSize` steps. */
 export class StepLR extends Schedule {
   readonly #size: number;
   readonly #gamma: number;
-  constructor(
-    optimizer: Scheduled,
-    options: { readonly stepSize: number; readonly gamma?: number },
-  ) {
+  constructor(optimizer: Scheduled, options: StepOptions) {
     super(optimizer);
-    needOptions("StepLR", options, ["stepSize", "gamma"]);
-    this.#size = whole("StepLR", "a step size", options.stepSize);
-    this.#gamma = checkNumber("StepLR", "a gamma", options.gamma ?? 0.1, 0);
+    const { stepSize, gamma } = readOptions("StepLR", options, stepOptions);
+    this.#size = stepSize;
+    this.#gamma = gamma;
     this.apply();
   }
   rate(step: number, base: number): number {
@@ -39,18 +48,28 @@ export class StepLR extends Schedule {
   }
 }
 
+/** Options of `MultiStepLR`. */
+interface MilestoneOptions {
+  /** Steps at which the rate is cut. */
+  readonly milestones: readonly number[];
+  /** Factor of a cut; 0.1 by default. */
+  readonly gamma?: number;
+}
+const milestoneOptions = {
+  milestones: { type: "any", required: true },
+  gamma,
+} satisfies OptionTable<MilestoneOptions>;
+
 /** Times `gamma` at each milestone; one named twice counts twice. */
 export class MultiStepLR extends Schedule {
   readonly #milestones: readonly number[];
   readonly #gamma: number;
-  constructor(
-    optimizer: Scheduled,
-    options: { readonly milestones: readonly number[]; readonly gamma?: number },
-  ) {
+  constructor(optimizer: Scheduled, options: MilestoneOptions) {
     super(optimizer);
-    needOptions("MultiStepLR", options, ["milestones", "gamma"]);
-    this.#milestones = options.milestones.map((m) => whole("MultiStepLR", "a milestone", m, 0));
-    this.#gamma = checkNumber("MultiStepLR", "a gamma", options.gamma ?? 0.1, 0);
+    const { milestones, gamma } = readOptions("MultiStepLR", options, milestoneOptions);
+    for (const m of milestones) checkArgument("MultiStepLR", "a milestone", m, steps);
+    this.#milestones = [...milestones];
+    this.#gamma = gamma;
     this.apply();
   }
   rate(step: number, base: number): number {
@@ -58,19 +77,39 @@ export class MultiStepLR extends Schedule {
   }
 }
 
+/** Options of `ExponentialLR`. */
+interface ExponentialOptions {
+  /** Factor of every step. */
+  readonly gamma: number;
+}
+const exponentialOptions = {
+  gamma: { ...factor, what: "a gamma", required: true },
+} satisfies OptionTable<ExponentialOptions>;
+
 /** Times `gamma` every step. */
 export class ExponentialLR extends Schedule {
   readonly #gamma: number;
-  constructor(optimizer: Scheduled, options: { readonly gamma: number }) {
+  constructor(optimizer: Scheduled, options: ExponentialOptions) {
     super(optimizer);
-    needOptions("ExponentialLR", options, ["gamma"]);
-    this.#gamma = checkNumber("ExponentialLR", "a gamma", options.gamma, 0);
+    this.#gamma = readOptions("ExponentialLR", options, exponentialOptions).gamma;
     this.apply();
   }
   rate(step: number, base: number): number {
     return base * this.#gamma ** step;
   }
 }
+
+/** Options of `CosineAnnealingLR`. */
+interface CosineOptions {
+  /** Steps from the base rate to the lowest. */
+  readonly tMax: number;
+  /** The lowest rate; 0 by default. */
+  readonly etaMin?: number;
+}
+const cosineOptions = {
+  tMax: { ...positiveSteps, what: "a tMax", required: true },
+  etaMin: { ...factor, what: "an etaMin", default: 0 },
+} satisfies OptionTable<CosineOptions>;
 
 /**
  * Half a cosine from the base rate to `etaMin` in `tMax` steps, and back (Loshchilov & Hutter 2017,
@@ -79,19 +118,33 @@ export class ExponentialLR extends Schedule {
 export class CosineAnnealingLR extends Schedule {
   readonly #tMax: number;
   readonly #etaMin: number;
-  constructor(optimizer: Scheduled, options: { readonly tMax: number; readonly etaMin?: number }) {
+  constructor(optimizer: Scheduled, options: CosineOptions) {
     super(optimizer);
-    needOptions("CosineAnnealingLR", options, ["tMax", "etaMin"]);
-    this.#tMax = whole("CosineAnnealingLR", "a tMax", options.tMax);
-    this.#etaMin = checkNumber("CosineAnnealingLR", "an etaMin", options.etaMin ?? 0, 0);
+    const { tMax, etaMin } = readOptions("CosineAnnealingLR", options, cosineOptions);
+    this.#tMax = tMax;
+    this.#etaMin = etaMin;
     this.apply();
   }
   rate(step: number, base: number): number {
-    return (
-      this.#etaMin + ((base - this.#etaMin) * (1 + Math.cos((Math.PI * step) / this.#tMax))) / 2
-    );
+    const height = 1 + Math.cos((Math.PI * step) / this.#tMax);
+    return this.#etaMin + ((base - this.#etaMin) * height) / 2;
   }
 }
+
+/** Options of `LinearLR`. */
+interface LinearOptions {
+  /** Factor of step 0; 1/3 by default. */
+  readonly startFactor?: number;
+  /** Factor of the last step; 1 by default. */
+  readonly endFactor?: number;
+  /** Steps from the first factor to the last; 5 by default. */
+  readonly totalIters?: number;
+}
+const linearOptions = {
+  startFactor: { type: "number", range: "[0, 1]", what: "a startFactor", default: 1 / 3 },
+  endFactor: { type: "number", range: "[0, 1]", what: "an endFactor", default: 1 },
+  totalIters: { ...positiveSteps, default: 5 },
+} satisfies OptionTable<LinearOptions>;
 
 /**
  * A straight line from startFactor · base to endFactor · base in `totalIters` steps, then constant:
@@ -101,36 +154,16 @@ export class LinearLR extends Schedule {
   readonly #start: number;
   readonly #end: number;
   readonly #total: number;
-  constructor(
-    optimizer: Scheduled,
-    options: {
-      readonly startFactor?: number;
-      readonly endFactor?: number;
-      readonly totalIters?: number;
-    } = {},
-  ) {
+  constructor(optimizer: Scheduled, options: LinearOptions = {}) {
     super(optimizer);
-    checkOptions("LinearLR", options, ["startFactor", "endFactor", "totalIters"]);
-    this.#start = checkNumber(
-      "LinearLR",
-      "a startFactor",
-      options.startFactor ?? 1 / 3,
-      0,
-      1 + Number.EPSILON,
-    );
-    this.#end = checkNumber(
-      "LinearLR",
-      "an endFactor",
-      options.endFactor ?? 1,
-      0,
-      1 + Number.EPSILON,
-    );
-    this.#total = whole("LinearLR", "totalIters", options.totalIters ?? 5);
+    const { startFactor, endFactor, totalIters } = readOptions("LinearLR", options, linearOptions);
+    this.#start = startFactor;
+    this.#end = endFactor;
+    this.#total = totalIters;
     this.apply();
   }
   rate(step: number, base: number): number {
-    return (
-      base * (this.#start + ((this.#end - this.#start) * Math.min(step, this.#total)) / this.#total)
-    );
+    const done = Math.min(step, this.#total) / this.#total;
+    return base * (this.#start + (this.#end - this.#start) * done);
   }
 }

@@ -3,9 +3,9 @@
  * optimizer and owns nothing.
  */
 import { ArgumentError } from "../../base/errors.ts";
-import { needOptions } from "../../base/options.ts";
-import { checkNumber } from "../optimizer.ts";
-import { type Scheduled, Schedule, whole } from "./base.ts";
+import { at } from "../../base/access.ts";
+import { type OptionTable, checkArgument, readOptions } from "../../base/options.ts";
+import { Schedule, type Scheduled, factor, positiveSteps } from "./base.ts";
 
 /** A group as schedules see it: hyperparameters to be overwritten. */
 interface Rates {
@@ -14,6 +14,7 @@ interface Rates {
   betas?: readonly [number, number];
 }
 
+/** Options of `OneCycleLR`, with PyTorch's defaults. */
 export interface OneCycleOptions {
   /** The peak: one number, or one per group. */
   readonly maxLr: number | readonly number[];
@@ -21,6 +22,7 @@ export interface OneCycleOptions {
   readonly totalSteps: number;
   /** Share of the steps spent rising. */
   readonly pctStart?: number;
+  /** The shape of rise and fall: half a cosine (default), or a line. */
   readonly annealStrategy?: "cos" | "linear";
   /** The cycle begins at maxLr / divFactor … */
   readonly divFactor?: number;
@@ -30,9 +32,24 @@ export interface OneCycleOptions {
   readonly threePhase?: boolean;
   /** Moves momentum (or beta1) the other way, where the optimizer has one. */
   readonly cycleMomentum?: boolean;
+  /** Momentum at the peak of the rate. */
   readonly baseMomentum?: number;
+  /** Momentum at both ends. */
   readonly maxMomentum?: number;
 }
+
+const oneCycleOptions = {
+  maxLr: { type: "any", required: true },
+  totalSteps: { ...positiveSteps, required: true },
+  pctStart: { type: "number", range: "[0, 1]", what: "a pctStart", default: 0.3 },
+  annealStrategy: { type: "choice", of: ["cos", "linear"], default: "cos" },
+  divFactor: { ...factor, default: 25 },
+  finalDivFactor: { ...factor, default: 1e4 },
+  threePhase: { type: "flag", default: false },
+  cycleMomentum: { type: "flag", default: true },
+  baseMomentum: { ...factor, default: 0.85 },
+  maxMomentum: { ...factor, default: 0.95 },
+} satisfies OptionTable<OneCycleOptions>;
 
 /**
  * One cycle up and down (Smith & Topin 2018), as torch.optim.lr_scheduler.OneCycleLR. Rates are set
@@ -44,35 +61,11 @@ export class OneCycleLR extends Schedule {
 
   constructor(optimizer: Scheduled, options: OneCycleOptions) {
     super(optimizer);
-    needOptions("OneCycleLR", options, [
-      "maxLr",
-      "totalSteps",
-      "pctStart",
-      "annealStrategy",
-      "divFactor",
-      "finalDivFactor",
-      "threePhase",
-      "cycleMomentum",
-      "baseMomentum",
-      "maxMomentum",
-    ]);
     this.#optimizer = optimizer;
-    this.#options = {
-      pctStart: 0.3,
-      annealStrategy: "cos",
-      divFactor: 25,
-      finalDivFactor: 1e4,
-      threePhase: false,
-      cycleMomentum: true,
-      baseMomentum: 0.85,
-      maxMomentum: 0.95,
-      ...options,
-    };
-    whole("OneCycleLR", "totalSteps", this.#options.totalSteps);
-    checkNumber("OneCycleLR", "a pctStart", this.#options.pctStart, 0, 1 + Number.EPSILON);
-    const { maxLr } = options;
+    this.#options = readOptions("OneCycleLR", options, oneCycleOptions);
+    const { maxLr } = this.#options;
     for (const lr of typeof maxLr === "number" ? [maxLr] : maxLr)
-      checkNumber("OneCycleLR", "a maxLr", lr, 0);
+      checkArgument("OneCycleLR", "a maxLr", lr, factor);
     if (typeof maxLr !== "number" && maxLr.length !== optimizer.groups.length)
       throw new ArgumentError(
         "OneCycleLR",
@@ -94,21 +87,18 @@ export class OneCycleLR extends Schedule {
         "give the number of steps you mean to make as totalSteps",
       );
     const stops = threePhase ? [0, rise, 2 * rise, totalSteps - 1] : [0, rise, totalSteps - 1];
-    for (let k = 1; k < stops.length; k++) {
-      if (step > stops[k]! && k < stops.length - 1) continue;
-      const t = (step - stops[k - 1]!) / (stops[k]! - stops[k - 1]!),
-        from = ends[k - 1]!,
-        to = ends[k]!;
-      return annealStrategy === "cos"
-        ? to + ((from - to) / 2) * (1 + Math.cos(Math.PI * t))
-        : from + (to - from) * t;
-    }
-    return ends.at(-1)!;
+    const later = stops.findIndex((stop, k) => k > 0 && step <= stop);
+    const k = later === -1 ? stops.length - 1 : later;
+    const [start, stop, from, to] = [at(stops, k - 1), at(stops, k), at(ends, k - 1), at(ends, k)];
+    const t = (step - start) / (stop - start);
+    return annealStrategy === "cos"
+      ? to + ((from - to) / 2) * (1 + Math.cos(Math.PI * t))
+      : from + (to - from) * t;
   }
 
   rate(step: number, _base: number, group: number): number {
     const { maxLr, divFactor, finalDivFactor, threePhase } = this.#options,
-      top = typeof maxLr === "number" ? maxLr : maxLr[group]!;
+      top = typeof maxLr === "number" ? maxLr : at(maxLr, group);
     const start = top / divFactor,
       end = start / finalDivFactor;
     return this.#at(step, threePhase ? [start, top, start, end] : [start, top, end]);

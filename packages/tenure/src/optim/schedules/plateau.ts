@@ -2,12 +2,14 @@
  * Rates that follow a metric the training loop reports. Borrows the optimizer and owns nothing.
  */
 import { ArgumentError } from "../../base/errors.ts";
-import { checkOptions } from "../../base/options.ts";
-import { checkNumber } from "../optimizer.ts";
-import { type Scheduled, checkOptimizer } from "./base.ts";
+import { type OptionTable, readOptions } from "../../base/options.ts";
+import { type Scheduled, checkOptimizer, factor, steps } from "./base.ts";
 
+/** Options of `ReduceLROnPlateau`, with PyTorch's defaults. */
 export interface PlateauOptions {
+  /** Whether a smaller metric is better, or a larger one. */
   readonly mode?: "min" | "max";
+  /** What the rates are multiplied by at a cut. */
   readonly factor?: number;
   /** Reports without improvement that are let pass. */
   readonly patience?: number;
@@ -15,8 +17,28 @@ export interface PlateauOptions {
   readonly threshold?: number;
   /** Reports to wait after a cut before counting again. */
   readonly cooldown?: number;
+  /** No rate falls below it. */
   readonly minLr?: number;
 }
+
+/** Where a schedule on plateaus stands. */
+interface PlateauState {
+  /** The best metric so far. */
+  readonly best: number | null;
+  /** Reports without improvement since the best or the last cut. */
+  readonly bad: number;
+  /** Reports left to wait after a cut. */
+  readonly wait: number;
+}
+
+const plateauOptions = {
+  mode: { type: "choice", of: ["min", "max"], default: "min" },
+  factor: { type: "number", range: "[0, 1)", what: "a factor", default: 0.1 },
+  patience: { ...steps, default: 10 },
+  threshold: { ...factor, default: 1e-4 },
+  cooldown: { ...steps, default: 0 },
+  minLr: { ...factor, default: 0 },
+} satisfies OptionTable<PlateauOptions>;
 
 /**
  * Cuts the rates when a metric you report stops improving. PyTorch's ReduceLROnPlateau with a
@@ -31,31 +53,14 @@ export class ReduceLROnPlateau {
 
   constructor(optimizer: Scheduled, options: PlateauOptions = {}) {
     checkOptimizer("ReduceLROnPlateau", optimizer);
-    checkOptions("ReduceLROnPlateau", options, [
-      "mode",
-      "factor",
-      "patience",
-      "threshold",
-      "cooldown",
-      "minLr",
-    ]);
     this.#optimizer = optimizer;
-    this.#options = {
-      mode: "min",
-      factor: 0.1,
-      patience: 10,
-      threshold: 1e-4,
-      cooldown: 0,
-      minLr: 0,
-      ...options,
-    };
-    checkNumber("ReduceLROnPlateau", "a factor", this.#options.factor, 0, 1);
+    this.#options = readOptions("ReduceLROnPlateau", options, plateauOptions);
   }
 
   /** Call once per epoch with the metric, a plain number that you have read. */
   step(metric: number): void {
-    const { mode, factor, patience, threshold, cooldown, minLr } = this.#options,
-      best = this.#best;
+    const { mode, factor, patience, threshold, cooldown, minLr } = this.#options;
+    const best = this.#best;
     if (typeof metric !== "number")
       throw new ArgumentError(
         "ReduceLROnPlateau",
@@ -63,10 +68,8 @@ export class ReduceLROnPlateau {
         typeof metric,
         "await loss.item() first",
       );
-    if (
-      best === null ||
-      (mode === "min" ? metric < best * (1 - threshold) : metric > best * (1 + threshold))
-    ) {
+    const bound = (best ?? 0) * (mode === "min" ? 1 - threshold : 1 + threshold);
+    if (best === null || (mode === "min" ? metric < bound : metric > bound)) {
       this.#best = metric;
       this.#bad = 0;
     } else this.#bad++;
@@ -80,14 +83,12 @@ export class ReduceLROnPlateau {
     this.#bad = 0;
   }
 
-  stateDict(): { readonly best: number | null; readonly bad: number; readonly wait: number } {
+  /** What `loadStateDict` continues from: plain numbers. */
+  stateDict(): PlateauState {
     return { best: this.#best, bad: this.#bad, wait: this.#wait };
   }
-  loadStateDict(state: {
-    readonly best: number | null;
-    readonly bad: number;
-    readonly wait: number;
-  }): void {
+  /** Continues where `stateDict` was taken. */
+  loadStateDict(state: PlateauState): void {
     this.#best = state.best;
     this.#bad = state.bad;
     this.#wait = state.wait;

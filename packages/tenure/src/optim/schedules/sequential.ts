@@ -2,8 +2,9 @@
  * Schedules one after the other. Borrows the optimizer and its parts, and owns nothing.
  */
 import { ArgumentError } from "../../base/errors.ts";
-import { needOptions } from "../../base/options.ts";
-import { type Scheduled, Schedule, whole } from "./base.ts";
+import { at } from "../../base/access.ts";
+import { checkArgument, readOptions } from "../../base/options.ts";
+import { Schedule, type Scheduled } from "./base.ts";
 
 /**
  * One schedule after the other: the next takes over at each milestone and counts from 0. The parts
@@ -19,17 +20,23 @@ export class SequentialLR extends Schedule {
     options: { readonly milestones: readonly number[] },
   ) {
     super(optimizer);
-    needOptions("SequentialLR", options, ["milestones"]);
-    const { milestones } = options;
+    const { milestones } = readOptions("SequentialLR", options, {
+      milestones: { type: "any", required: true },
+    });
     if (parts.length === 0 || milestones.length !== parts.length - 1)
       throw new ArgumentError(
         "SequentialLR",
         "one milestone between each two schedules",
         `${parts.length} schedules and ${milestones.length} milestones`,
       );
-    milestones.forEach((m, i) => {
-      whole("SequentialLR", "milestones in rising order", m, i === 0 ? 1 : milestones[i - 1]! + 1);
-    });
+    let before = 0;
+    for (const m of milestones) {
+      checkArgument("SequentialLR", "milestones in rising order", m, {
+        type: "integer",
+        range: `[${before + 1}, Infinity)`,
+      });
+      before = m;
+    }
     this.#parts = parts;
     this.#milestones = milestones;
     this.apply(); // the parts have set rates of their own while they were made
@@ -37,7 +44,8 @@ export class SequentialLR extends Schedule {
 
   #part(step: number): [part: Schedule, step: number] {
     const k = this.#milestones.filter((m) => m <= step).length;
-    return [this.#parts[k]!, step - (k === 0 ? 0 : this.#milestones[k - 1]!)];
+    const begun = k === 0 ? 0 : at(this.#milestones, k - 1);
+    return [at(this.#parts, k), step - begun];
   }
 
   rate(step: number, base: number, group: number): number {
