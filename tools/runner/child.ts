@@ -91,7 +91,7 @@ async function runFile(file: string, index: number, beginFile: () => Registered)
   if (found.only > 0) fail(`.only hides ${found.tests - found.only} tests; remove it`);
   else if (total + neverRun !== found.tests)
     fail(`${found.tests} tests were registered, ${total + neverRun} reported`);
-  await runFileHooks(file);
+  if (found.tests > 0 || found.unnamed === 0) await runFileHooks(file);
   report({
     kind: "done",
     file,

@@ -58,11 +58,13 @@ function fresh(): Registered {
 /** Wraps one suite of uvu. */
 function counted<T>(inner: Test<T>, title: string): Test<T> {
   const label = (name: string): string => (title === "" ? name : `${title} › ${name}`);
+  let group = { tests: 0 };
   const add = (name: string, handler: Callback<T>, kind: "all" | "only"): void => {
     if (!isWanted(label(name))) {
       registered.unnamed++;
       return;
     }
+    group.tests++;
     noteTest(inner, title, kind);
     const watched = watchTest(label(name), handler);
     if (kind === "only") inner.only(name, watched);
@@ -71,7 +73,7 @@ function counted<T>(inner: Test<T>, title: string): Test<T> {
   const hook =
     (name: string, register: (callback: Callback<T>) => void) =>
     (handler: Callback<T>): void => {
-      register(watchHook(label(name), handler));
+      register(watchHook(label(name), handler, group));
     };
   const skip = (name?: string): void => {
     if (name !== undefined && !isWanted(label(name))) {
@@ -82,10 +84,9 @@ function counted<T>(inner: Test<T>, title: string): Test<T> {
     inner.skip();
   };
   const run = (): void => {
-    // A suite of which nothing is wanted is not set up either.
-    const empty = wanted.length > 0 && !registered.waiting.has(inner);
     registered.waiting.delete(inner);
-    if (!empty) inner.run();
+    group = { tests: 0 };
+    inner.run();
   };
   const before = Object.assign(hook("before", inner.before), {
     each: hook("before.each", (callback) => {
@@ -141,13 +142,24 @@ function watchTest<T>(label: string, handler: Callback<T>): Callback<T> {
   };
 }
 
-/** A hook that says when it starts, and whose failure is kept. */
-function watchHook<T>(label: string, handler: Callback<T>): Callback<T> {
+/**
+ * A hook that says when it starts, and whose failure is kept. In a group without wanted tests
+ * nothing is set up; what follows them still runs, as it may free what the file made while loading,
+ * and may fail for want of the set-up.
+ */
+function watchHook<T>(
+  label: string,
+  handler: Callback<T>,
+  group: { readonly tests: number },
+): Callback<T> {
   return async (state) => {
+    const isUnwanted = wanted.length > 0 && group.tests === 0;
+    if (isUnwanted && label.endsWith("before")) return;
     report({ kind: "start", name: label });
     try {
       await handler(state);
     } catch (error) {
+      if (isUnwanted) return;
       registered.hookFailures.push(`${label}: ${describe(error)}`);
       throw error;
     }

@@ -143,6 +143,7 @@ command("runs tests by name, counts only those, and sets up no other suite", asy
   const text = run.lines.join("\n");
   assert.match(text, /set up the second/);
   assert.not.match(text, /set up the first/);
+  assert.match(text, /clean up the first/);
   assert.match(text, /\n1 files, 3 tests have other names\n/);
   assert.is(run.lines.at(-1), "1 passed, 0 failed");
   assert.is(run.code, 0);
