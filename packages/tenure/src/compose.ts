@@ -14,7 +14,7 @@ import { setCurrent } from "./base/realm.ts";
 import { Ledger } from "./ownership/ledger.ts";
 import { Runtime } from "./runtime/runtime.ts";
 import { TensorState } from "./tensor/state.ts";
-import "./tensor/why.ts";
+import { reasonsBesides } from "./tensor/why.ts";
 
 /** One Tenure: everything that changes, by layer. */
 export interface Instance {
@@ -33,6 +33,7 @@ export function compose(): Instance {
   const ledger = new Ledger({
     settled: () => runtime.settled(),
     bytes: () => runtime.bytesInUse(),
+    reasons: reasonsBesides,
   });
   const tensors = new TensorState({ backward });
   return { polyfilled, ledger, runtime, tensors, memoryReport: () => runtime.outOfMemory() };

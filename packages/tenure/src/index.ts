@@ -55,13 +55,13 @@ export {
   currentDisposeScope,
   newDisposeScope,
   newDisposeScope as NewDisposeScope,
-  type Owned,
   type ScopeOptions,
 } from "./ownership/scope.ts";
+export type { Owned } from "./ownership/owned.ts";
 export { scoped, scopedAsync, tensors } from "./ownership/scoped.ts";
 export type { ScopeReport, SiteRow } from "./ownership/report.ts";
 export type { Delta, LiveRow, Mark, MemoryStatistics, Reason } from "./ownership/evidence.ts";
-export type { ReclaimedRow } from "./ownership/handle.ts";
+export type { ReclaimedRow } from "./ownership/reclaimed.ts";
 export type { LifetimeStatistics } from "./ownership/statistics.ts";
 export type { ChromeTrace } from "./ownership/timeline.ts";
 export type { Drift, DriftRow } from "./ownership/watch.ts";

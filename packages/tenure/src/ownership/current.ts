@@ -6,20 +6,31 @@
  * wrong. Called by scopes and by everything that makes handles. Frames own nothing.
  */
 import { builtin } from "../base/env.ts";
-import { armCheckpoint, onCheckpoint } from "./handle.ts";
-import type { DisposeScope } from "./scope.ts";
+import { current } from "../base/realm.ts";
+
+/** What frames need to know of a scope. */
+export interface FrameScope<S> {
+  readonly disposed: boolean;
+  /** The nearest scope around it that still takes handles. */
+  readonly outer: S | null;
+  isInside(scope: S): boolean;
+  /** It was still open when its job, or the function it was opened in, gave way. */
+  suspend(): void;
+  /** Work finds that the scope it ran under has ended. */
+  noteOutlived(): void;
+}
 
 /**
  * One entry of the current job's stack. Frames are for currency; `scope.outer` is for ownership.
  */
-export interface Frame {
+export interface Frame<S> {
   /**
    * The scope that is current while this frame is on top; null hides everything below (a barrier
    * without scope).
    */
-  readonly scope: DisposeScope | null;
+  readonly scope: S | null;
   /** The frame below; null at the base and below a barrier. */
-  below: Frame | null;
+  below: Frame<S> | null;
   /**
    * A frame of `scope.run`: not the user's opening, so it is never reported as having crossed an
    * await.
@@ -29,230 +40,244 @@ export interface Frame {
    * The async context it was pushed in; undefined while the host's is not in use. In any other
    * context the frame does not count.
    */
-  readonly context: DisposeScope | null | undefined;
+  readonly context: S | null | undefined;
 }
 
-let top: Frame | null = null;
-/** Bottom-most scopes, under all jobs: `newDisposeScope({ root: true })`. */
-let roots: DisposeScope[] = [];
-
-interface AsyncVariable {
-  run<T>(value: DisposeScope | null, fn: () => T): T;
-  get(): DisposeScope | null | undefined;
+/** The host's async context. */
+export interface AsyncVariable<S> {
+  run<T>(value: S | null, fn: () => T): T;
+  get(): S | null | undefined;
 }
 
-let asyncVariable: AsyncVariable | null | undefined;
-
-/** The host's async context, made at first need; null where there is none (browsers). */
-export function asyncContext(): AsyncVariable | null {
-  if (asyncVariable !== undefined) return asyncVariable;
-  const native = (globalThis as { AsyncContext?: { Variable: new () => AsyncVariable } })
+function hostVariable<S>(): AsyncVariable<S> | null {
+  const native = (globalThis as { AsyncContext?: { Variable: new () => AsyncVariable<S> } })
     .AsyncContext;
-  if (native !== undefined) return (asyncVariable = new native.Variable());
+  if (native !== undefined) return new native.Variable();
   const hooks = builtin<{
     AsyncLocalStorage: new () => {
-      run<T>(value: DisposeScope | null, fn: () => T): T;
-      getStore(): DisposeScope | null | undefined;
+      run<T>(value: S | null, fn: () => T): T;
+      getStore(): S | null | undefined;
     };
   }>("node:async_hooks");
-  if (hooks === undefined) return (asyncVariable = null);
+  if (hooks === undefined) return null;
   const storage = new hooks.AsyncLocalStorage();
-  return (asyncVariable = {
+  return {
     run: (value, fn) => storage.run(value, fn),
     get: () => storage.getStore(),
-  });
+  };
 }
 
-/** Set by scope.ts. */
-export const hooks: {
-  /** Work finds that the scope it ran under has ended: who owns what it makes now? */
-  nearestLive: (scope: DisposeScope) => DisposeScope | null;
-  /** A scope was still open when its job, or the function it was opened in, gave way. */
-  crossedAwait: (scope: DisposeScope) => void;
-} = { nearestLive: (s) => s, crossedAwait: () => undefined };
+/** The frames of the job that runs now, and the scopes under all jobs. */
+export class Frames<S extends FrameScope<S>> {
+  #top: Frame<S> | null = null;
+  /** Bottom-most scopes, under all jobs: `newDisposeScope({ root: true })`. */
+  #roots: S[] = [];
+  #variable: AsyncVariable<S> | null | undefined;
+  readonly #armCheckpoint: () => void;
 
-/** The scope that owns whatever is made now, or null. */
-export function currentScope(): DisposeScope | null {
-  const frame = top;
-  if (frame === null) return ambientScope();
-  // A frame left open by a raw await is still here until its job's checkpoint; other contexts that
-  // run in between do not see it.
-  if (asyncVariable != null && asyncVariable.get() !== frame.context) return ambientScope();
-  const { scope } = frame;
-  if (scope !== null && scope.disposed) return skipEnded(frame);
-  return scope;
-}
-
-/** A scope may end while its frame is put aside: by `wait`, or below a barrier. */
-function skipEnded(ended: Frame): DisposeScope | null {
-  if (ended.barrier) return ended.scope!.outer; // a barrier stays until its function returns
-  top = ended.below;
-  return currentScope();
-}
-
-function ambientScope(): DisposeScope | null {
-  if (asyncVariable != null) {
-    const scope = asyncVariable.get();
-    if (scope === null) return null; // an explicit barrier without a scope
-    if (scope !== undefined) return scope.disposed ? hooks.nearestLive(scope) : scope;
+  /** `armCheckpoint` makes sure that `endJob` is called once this job is over. */
+  constructor(armCheckpoint: () => void) {
+    this.#armCheckpoint = armCheckpoint;
   }
-  return roots.length === 0 ? null : roots[roots.length - 1]!;
-}
 
-function contextNow(): DisposeScope | null | undefined {
-  return asyncVariable == null ? undefined : asyncVariable.get();
-}
+  /** The scope that owns whatever is made now, or null. */
+  current(): S | null {
+    const frame = this.#top;
+    if (frame === null) return this.#ambient();
+    // A frame left open by a raw await is still here until its job's checkpoint; other contexts that
+    // run in between do not see it.
+    if (this.#variable != null && this.#variable.get() !== frame.context) return this.#ambient();
+    const { scope } = frame;
+    if (scope !== null && scope.disposed) return this.#skipEnded(frame);
+    return scope;
+  }
 
-/** Makes `scope` current for the rest of the job or until it ends. */
-export function pushFrame(scope: DisposeScope): void {
-  top = { scope, below: top, barrier: false, context: contextNow() };
-  armCheckpoint();
-}
+  /** A scope may end while its frame is put aside: by `wait`, or below a barrier. */
+  #skipEnded(ended: Frame<S>): S | null {
+    // a barrier stays until its function returns
+    if (ended.barrier) return ended.scope === null ? null : ended.scope.outer;
+    this.#top = ended.below;
+    return this.current();
+  }
 
-export function addRoot(scope: DisposeScope): void {
-  roots.push(scope);
-}
+  /** The host's async context, made at first need; null where there is none (browsers). */
+  asyncContext(): AsyncVariable<S> | null {
+    if (this.#variable === undefined) this.#variable = hostVariable<S>();
+    return this.#variable;
+  }
 
-/**
- * Takes a scope out of the frames and roots. @returns a scope opened inside it that is still open,
- * or null
- */
-export function removeFrame(scope: DisposeScope): DisposeScope | null {
-  if (top !== null && top.scope === scope && !top.barrier) {
-    top = top.below;
+  #outlived(scope: S): S | null {
+    scope.noteOutlived();
+    return scope.outer;
+  }
+
+  #ambient(): S | null {
+    if (this.#variable != null) {
+      const scope = this.#variable.get();
+      if (scope === null) return null; // an explicit barrier without a scope
+      if (scope !== undefined) return scope.disposed ? this.#outlived(scope) : scope;
+    }
+    return this.#roots.at(-1) ?? null;
+  }
+
+  #context(): S | null | undefined {
+    return this.#variable == null ? undefined : this.#variable.get();
+  }
+
+  /** Makes `scope` current for the rest of the job or until it ends. */
+  push(scope: S): void {
+    this.#top = { scope, below: this.#top, barrier: false, context: this.#context() };
+    this.#armCheckpoint();
+  }
+
+  /** Lays a scope under all jobs. */
+  addRoot(scope: S): void {
+    this.#roots.push(scope);
+  }
+
+  /**
+   * Takes a scope out of the frames and roots. @returns a scope opened inside it that is still open,
+   * or null
+   */
+  remove(scope: S): S | null {
+    if (this.#top !== null && this.#top.scope === scope && !this.#top.barrier) {
+      this.#top = this.#top.below;
+      return null;
+    }
+    let inner: S | null = null;
+    for (let frame = this.#top; frame !== null; frame = frame.below) {
+      if (inner === null && !frame.barrier && frame.scope?.isInside(scope) === true)
+        inner = frame.scope;
+      const { below } = frame;
+      // top … frame -> below -> rest   becomes   top … frame -> rest
+      if (below !== null && below.scope === scope && !below.barrier) {
+        frame.below = below.below;
+        return inner;
+      }
+    }
+    if (this.#roots.length > 0) this.#roots = this.#roots.filter((s) => s !== scope);
     return null;
   }
-  let inner: DisposeScope | null = null;
-  for (let frame = top; frame !== null; frame = frame.below) {
-    if (inner === null && !frame.barrier && frame.scope?.isInside(scope) === true)
-      inner = frame.scope;
-    const { below } = frame;
-    // top … frame -> below -> rest   becomes   top … frame -> rest
-    if (below !== null && below.scope === scope && !below.barrier) {
-      frame.below = below.below;
-      return inner;
+
+  /**
+   * Runs `fn` with exactly `scope` current (null: no scope), hiding the caller's frames; the caller
+   * finds its own frames again whatever happens.
+   */
+  within<T>(scope: S | null, fn: () => T): T {
+    const saved = this.#top;
+    this.#top = { scope, below: null, barrier: true, context: this.#context() };
+    try {
+      return fn();
+    } finally {
+      // opened inside and still open: they crossed an await of `fn`, or were forgotten
+      this.#suspendOpen();
+      this.#top = saved;
     }
   }
-  if (roots.length > 0) roots = roots.filter((s) => s !== scope);
-  return null;
-}
 
-/**
- * Runs `fn` with exactly `scope` current (null: no scope), hiding the caller's frames; the caller
- * finds its own frames again whatever happens.
- */
-export function withScope<T>(scope: DisposeScope | null, fn: () => T): T {
-  const saved = top;
-  top = { scope, below: null, barrier: true, context: contextNow() };
-  try {
-    return fn();
-  } finally {
-    // opened inside and still open: they crossed an await of `fn`, or were forgotten
-    suspendOpenFrames();
-    top = saved;
+  /**
+   * Like `within` for a function that goes on later: what it leaves open is put aside in `kept`,
+   * and is open again in the next segment.
+   */
+  segment<T>(scope: S, kept: { frames: Frame<S> | null }, fn: () => T): T {
+    const saved = this.#top,
+      base: Frame<S> = { scope, below: null, barrier: true, context: this.#context() };
+    this.#top = base;
+    this.#putBack(kept.frames);
+    kept.frames = null;
+    try {
+      const result = fn();
+      kept.frames = this.#takeAbove(base);
+      return result;
+    } finally {
+      this.#suspendOpen(); // nothing, unless `fn` threw
+      this.#top = saved;
+    }
   }
-}
 
-/**
- * Like `withScope` for a function that goes on later: what it leaves open is put aside in `kept`,
- * and is open again in the next segment.
- */
-export function segment<T>(scope: DisposeScope, kept: { frames: Frame | null }, fn: () => T): T {
-  const saved = top,
-    base: Frame = { scope, below: null, barrier: true, context: contextNow() };
-  top = base;
-  putBack(kept.frames);
-  kept.frames = null;
-  try {
-    const result = fn();
-    kept.frames = takeAbove(base);
-    return result;
-  } finally {
-    suspendOpenFrames(); // nothing, unless `fn` threw
-    top = saved;
+  /** Runs `fn` under `scope` now and after every `await` inside it. Needs `asyncContext()`. */
+  withinAsync<T>(context: AsyncVariable<S>, scope: S | null, fn: () => T): T {
+    return context.run(scope, () => this.within(scope, fn));
   }
-}
 
-/** Runs `fn` under `scope` now and after every `await` inside it. Needs `asyncContext()`. */
-export function withAsyncScope<T>(
-  context: AsyncVariable,
-  scope: DisposeScope | null,
-  fn: () => T,
-): T {
-  return context.run(scope, () => withScope(scope, fn));
-}
+  /**
+   * Takes the frames that a function opened, from the top down to and including `scope`'s, off the
+   * job for a later `enter`. Where `scope` is current without a frame of its own (inside `run`,
+   * or in an async context), these are the frames above it. Null when there are none.
+   */
+  take(scope: S): Frame<S> | null {
+    const context = this.#context();
+    let above: Frame<S> | null = null;
+    for (
+      let frame = this.#top;
+      frame !== null && frame.context === context;
+      above = frame, frame = frame.below
+    ) {
+      if (frame.barrier) return frame.scope === scope ? this.#takeAbove(frame) : null;
+      if (frame.scope !== scope) continue;
+      // top … frame | below   becomes   taken: top … frame, and the job keeps: below
+      const taken = this.#top;
+      this.#top = frame.below;
+      frame.below = null;
+      return taken;
+    }
+    return above !== null && this.#ambient() === scope ? this.#takeAbove(above.below) : null;
+  }
 
-/**
- * Takes the frames that a function opened, from the top down to and including `scope`'s, off the
- * job for a later `enterFrames`. Where `scope` is current without a frame of its own (inside `run`,
- * or in an async context), these are the frames above it. Null when there are none.
- */
-export function takeFrames(scope: DisposeScope): Frame | null {
-  const context = contextNow();
-  let above: Frame | null = null;
-  for (
-    let frame = top;
-    frame !== null && frame.context === context;
-    above = frame, frame = frame.below
-  ) {
-    if (frame.barrier) return frame.scope === scope ? takeAbove(frame) : null;
-    if (frame.scope !== scope) continue;
-    // top … frame | below   becomes   taken: top … frame, and the job keeps: below
-    const taken = top;
-    top = frame.below;
-    frame.below = null;
+  /** Takes all frames above `base` off the job. */
+  #takeAbove(base: Frame<S> | null): Frame<S> | null {
+    const taken = this.#top;
+    if (taken === base || taken === null) return null;
+    let last = taken;
+    while (last.below !== null && last.below !== base) last = last.below;
+    last.below = null;
+    this.#top = base;
     return taken;
   }
-  return above !== null && ambientScope() === scope ? takeAbove(above.below) : null;
-}
 
-/** Takes all frames above `base` off the job. */
-function takeAbove(base: Frame | null): Frame | null {
-  if (top === base) return null;
-  const taken = top!;
-  let last = taken;
-  while (last.below !== base) last = last.below!;
-  last.below = null;
-  top = base;
-  return taken;
-}
-
-function putBack(taken: Frame | null): void {
-  if (taken === null) return;
-  let last = taken;
-  while (last.below !== null) last = last.below;
-  last.below = top;
-  top = taken;
-}
-
-/**
- * Puts taken frames on the stack of a job that has just begun: whatever is still open there crossed
- * a raw await of an earlier job.
- */
-export function enterFrames(taken: Frame | null): void {
-  suspendOpenFrames();
-  top = taken;
-}
-
-/**
- * Ends a bracket opened with `enterFrames` in its own microtask: what is still open crossed a raw
- * await.
- */
-export function leaveFrames(): void {
-  suspendOpenFrames();
-  top = null;
-}
-
-function suspendOpenFrames(): void {
-  for (let frame = top; frame !== null; frame = frame.below)
-    if (frame.scope !== null && !frame.barrier) hooks.crossedAwait(frame.scope);
-}
-
-onCheckpoint(() => {
-  if (top === null) return;
-  try {
-    suspendOpenFrames();
-  } finally {
-    top = null;
+  #putBack(taken: Frame<S> | null): void {
+    if (taken === null) return;
+    let last = taken;
+    while (last.below !== null) last = last.below;
+    last.below = this.#top;
+    this.#top = taken;
   }
-});
+
+  /**
+   * Puts taken frames on the stack of a job that has just begun: whatever is still open there crossed
+   * a raw await of an earlier job.
+   */
+  enter(taken: Frame<S> | null): void {
+    this.#suspendOpen();
+    this.#top = taken;
+  }
+
+  /**
+   * Ends a bracket opened with `enter` in its own microtask: what is still open crossed a raw
+   * await.
+   */
+  leave(): void {
+    this.#suspendOpen();
+    this.#top = null;
+  }
+
+  #suspendOpen(): void {
+    for (let frame = this.#top; frame !== null; frame = frame.below)
+      if (frame.scope !== null && !frame.barrier) frame.scope.suspend();
+  }
+
+  /** The job is over: what is still open has crossed an await. */
+  endJob(): void {
+    if (this.#top === null) return;
+    try {
+      this.#suspendOpen();
+    } finally {
+      this.#top = null;
+    }
+  }
+}
+
+/** The frames of the current instance, of whatever kind of scopes they are. */
+export function frames<S extends FrameScope<S>>(): Frames<S> {
+  return current<{ readonly ledger: { readonly frames: Frames<S> } }>().ledger.frames;
+}

@@ -2,30 +2,20 @@
  * Evidence: what lives, who owns it, what was dropped. Reads the ownership layer's lists and
  * counters and changes nothing. Called by users through `memory`.
  */
-import { ArgumentError, TenureError, internal } from "../base/errors.ts";
-import {
-  type Handle,
-  DisposableHandle,
-  forgotten,
-  live,
-  reclaim,
-  resetReclaimed,
-  watchReclaimed,
-} from "./handle.ts";
+import { ArgumentError, TenureError } from "../base/errors.ts";
 import { checkOptions } from "../base/options.ts";
-import type { DisposeScope } from "./scope.ts";
-import { type TrackLevel, formatSite, isTrackLevel, setTrackLevel, tracking } from "./site.ts";
-import {
-  type ByteStatistics,
-  type LifetimeStatistics,
-  containerStatistics,
-  resetStatistics,
-  tensorStatistics,
-  totalStatistics,
-  unaccounted,
-} from "./statistics.ts";
-import { ledger } from "./ledger.ts";
+import { verify } from "./audit.ts";
+import { type Handle, handles } from "./handle.ts";
+import { type Reason, ledger } from "./ledger.ts";
+import { handlesAfter } from "./live.ts";
+import { type TrackLevel, isTrackLevel, sites } from "./site.ts";
+import { formatSite } from "./stack.ts";
+import { type ByteStatistics, type LifetimeStatistics, statistics } from "./statistics.ts";
 
+export { verify } from "./audit.ts";
+export type { Reason } from "./ledger.ts";
+
+/** Counters and bytes, as `memory.stats()` gives them. */
 export interface MemoryStatistics extends LifetimeStatistics, ByteStatistics {
   readonly tensor: Readonly<LifetimeStatistics>;
   readonly container: Readonly<LifetimeStatistics>;
@@ -34,21 +24,22 @@ export interface MemoryStatistics extends LifetimeStatistics, ByteStatistics {
   reset(): void;
 }
 
+/** Counters of the ownership layer, and bytes as the runtime counts them. */
 export function stats(): MemoryStatistics {
-  const total = totalStatistics(),
+  const total = statistics().total(),
     bytes = ledger().bytes();
   const created = total.createdInScopeCount + total.createdOutsideScopeCount,
     disposed = total.disposedInScopeCount + total.disposedOutsideScopeCount;
   return {
     ...total,
     ...bytes,
-    tensor: { ...tensorStatistics },
-    container: { ...containerStatistics },
+    tensor: { ...statistics().tensor },
+    container: { ...statistics().container },
     toString: () =>
       `${total.threadTotalLiveCount} live, ${created} created, ${disposed} disposed, ${total.finalized} reclaimed by the garbage collector; ${bytes.liveBytes} bytes owned, ${bytes.deviceBytes} on the device (${bytes.poolBytes} free for reuse)`,
     reset: () => {
-      resetStatistics();
-      resetReclaimed();
+      statistics().reset();
+      ledger().reclaimed.reset();
     },
   };
 }
@@ -106,14 +97,6 @@ function rows(handles: readonly Handle[], groupBy: "site" | "scope" | "shape"): 
     .sort((a, b) => b.bytes - a.bytes || b.count - a.count);
 }
 
-/** Live tensor handles younger than `after`. */
-export function handlesAfter(after: number | null): Handle[] {
-  const list: Handle[] = [];
-  for (let h = live.newest; h !== null && (after === null || h.id > after); h = h.olderLive)
-    if (!(h instanceof DisposableHandle)) list.push(h);
-  return list;
-}
-
 /** A moment to compare with. */
 export interface Mark {
   readonly lastId: number;
@@ -137,23 +120,25 @@ export interface Delta {
   toString(): string;
 }
 
+/** This moment. */
 export function mark(): Mark {
   return {
-    lastId: live.newest?.id ?? 0,
-    live: tensorStatistics.threadTotalLiveCount,
-    finalized: tensorStatistics.finalized,
-    forgotten: forgotten.count,
+    lastId: handles().newest?.id ?? 0,
+    live: statistics().tensor.threadTotalLiveCount,
+    finalized: statistics().tensor.finalized,
+    forgotten: ledger().reclaimed.forgotten,
     liveBytes: ledger().bytes().liveBytes,
   };
 }
 
+/** What changed since a moment. */
 export function since(m: Mark): Delta {
   const young = rows(handlesAfter(m.lastId), "site");
   const delta = {
-    live: tensorStatistics.threadTotalLiveCount - m.live,
+    live: statistics().tensor.threadTotalLiveCount - m.live,
     bytes: ledger().bytes().liveBytes - m.liveBytes,
-    finalized: tensorStatistics.finalized - m.finalized,
-    forgotten: forgotten.count - m.forgotten,
+    finalized: statistics().tensor.finalized - m.finalized,
+    forgotten: ledger().reclaimed.forgotten - m.forgotten,
     rows: young,
   };
   return {
@@ -181,18 +166,18 @@ function formatRow(r: LiveRow): string {
  */
 export function assertNoLeaks<T>(fn: () => T): T {
   const before = mark(),
-    level = tracking.level;
+    { level } = sites();
   let dropped = 0;
-  const unwatch = watchReclaimed((handle) => {
+  const unwatch = ledger().reclaimed.watch((handle) => {
     if (handle.id > before.lastId && handle.scope === null) dropped++;
   });
-  setTrackLevel("full");
+  sites().setLevel("full");
   const restore = (): void => {
     unwatch();
-    setTrackLevel(level);
+    sites().setLevel(level);
   };
   const finish = (): void => {
-    reclaim();
+    handles().reclaim();
     restore();
     verify();
     const delta = since(before);
@@ -225,53 +210,6 @@ export function assertNoLeaks<T>(fn: () => T): T {
   return result;
 }
 
-/**
- * Checks the books: the counters against each other, against the list of live handles, and against
- * the list of every scope. @throws an internal error
- */
-export function verify(): void {
-  const alive = new Map<LifetimeStatistics, number>([
-      [tensorStatistics, 0],
-      [containerStatistics, 0],
-    ]),
-    perScope = new Map<DisposeScope, Handle[]>();
-  for (let h = live.oldest, older: Handle | null = null; h !== null; older = h, h = h.newerLive) {
-    if (!h.isLive || h.olderLive !== older)
-      throw internal(`the list of live handles is broken at ${h.describe()}`);
-    alive.set(h.statistics, alive.get(h.statistics)! + 1);
-    if (h.scope === null) continue;
-    if (h.scope.disposed)
-      throw internal(`${h.describe()} is owned by ${h.scope.describe()}, which has ended`);
-    const members = perScope.get(h.scope);
-    if (members === undefined) perScope.set(h.scope, [h]);
-    else members.push(h);
-  }
-  for (const [statistics, count] of alive) {
-    const kind = statistics === tensorStatistics ? "tensors" : "containers",
-      rest = unaccounted(statistics);
-    if (rest !== 0)
-      throw internal(`created ${kind} differ from live, disposed and reclaimed ones by ${rest}`);
-    if (count !== statistics.threadTotalLiveCount)
-      throw internal(
-        `${statistics.threadTotalLiveCount} ${kind} are counted as live, ${count} are listed`,
-      );
-  }
-  for (const [scope, members] of perScope) {
-    const listed = new Set(scope.handles());
-    const bytes = members.reduce((n, h) => n + h.bytes, 0);
-    if (
-      listed.size !== scope.count ||
-      members.length !== scope.count ||
-      !members.every((h) => listed.has(h))
-    )
-      throw internal(
-        `${scope.describe()} counts ${scope.count} entries, lists ${listed.size}, and ${members.length} name it as their owner`,
-      );
-    if (bytes !== scope.bytes)
-      throw internal(`${scope.describe()} counts ${scope.bytes} bytes, its entries have ${bytes}`);
-  }
-}
-
 /** How much evidence is kept from now on. @throws ArgumentError for an unknown level */
 export function track(level: TrackLevel): void {
   if (!isTrackLevel(level))
@@ -281,41 +219,20 @@ export function track(level: TrackLevel): void {
       JSON.stringify(level),
       "pass one of them",
     );
-  setTrackLevel(level);
+  sites().setLevel(level);
 }
 
 // === Why is it alive? ===
 
-/** One thing that keeps a tensor or its bytes alive. */
-export interface Reason {
-  /**
-   * `scope`, `keeper`, `holder`: what owns this very handle. `alias`: another handle on the same
-   * bytes. `graph`: saved for a backward pass. `gradient`: it is a leaf's accumulated gradient.
-   * `read`: a read has not come back. `unknown`: references that nobody claims.
-   */
-  readonly kind:
-    "scope" | "keeper" | "holder" | "alias" | "graph" | "gradient" | "read" | "unknown";
-  readonly text: string;
-}
-
-/** Who else knows of reasons: the runtime (reads), the tensor layer (aliases, the graph). */
-export const reasonSources: ((handle: Handle) => Reason[])[] = [];
-
 /** What keeps the bytes of `handle` alive, its own owner first. Empty when nothing does. */
 export function reasons(handle: Handle): Reason[] {
-  const own: Reason[] = !handle.isLive
-    ? []
-    : [
-        {
-          kind: handle.scope !== null ? "scope" : handle.keeper !== null ? "keeper" : "holder",
-          text: `${handle.describe()}, ${handle.owner()}${handle.scope === null && handle.keeper === null ? "; whoever holds it must dispose it" : ""}`,
-        },
-      ];
-  return [...own, ...reasonSources.flatMap((source) => source(handle))];
+  const others = ledger().reasons(handle);
+  return handle.isLive ? [ownReason(handle), ...others] : others;
 }
 
-/** Live tensor handles, newest first. */
-export function* liveHandles(): Generator<Handle> {
-  for (let h = live.newest; h !== null; h = h.olderLive)
-    if (!(h instanceof DisposableHandle)) yield h;
+function ownReason(handle: Handle): Reason {
+  const text = `${handle.describe()}, ${handle.owner()}`;
+  if (handle.scope !== null) return { kind: "scope", text };
+  if (handle.keeper !== null) return { kind: "keeper", text };
+  return { kind: "holder", text: `${text}; whoever holds it must dispose it` };
 }

@@ -7,18 +7,12 @@
  */
 import { DisposedError } from "../base/errors.ts";
 import { suppressed } from "../base/polyfills.ts";
+import { current } from "../base/realm.ts";
 import { log } from "./log.ts";
-import type { DisposeScope } from "./scope.ts";
-import {
-  type Capture,
-  captureSite,
-  formatSite,
-  refillSamples,
-  sampleCreation,
-  sampleDisposal,
-  tracking,
-} from "./site.ts";
-import { type LifetimeStatistics, containerStatistics } from "./statistics.ts";
+import type { Reclaimed } from "./reclaimed.ts";
+import { type Capture, captureSite, sites } from "./site.ts";
+import { formatSite } from "./stack.ts";
+import type { LifetimeStatistics } from "./statistics.ts";
 
 /** Property of a wrapper that leads to its handle. */
 export const HANDLE: unique symbol = Symbol("tenure.handle");
@@ -34,16 +28,47 @@ export interface HandleHolder {
  */
 export type Departure = "moved" | "carried" | "detached" | "noOuter" | "orphaned";
 
-let nextId = 1;
+/** Departures in words, for a handle that nobody owns now. */
+const left: Readonly<Record<Departure, string>> = {
+  detached: "detached",
+  orphaned: "moved out after the scopes around its own had ended",
+  carried: "carried into the place of a tensor without scope",
+  moved: "moved out of the outermost scope",
+  noOuter: "moved out of the outermost scope",
+};
+
+/** What a handle needs of the scope that owns it. */
+export interface Owner {
+  /** Disposing it, or what it owned, a second time throws. */
+  readonly strict: boolean;
+  readonly disposed: boolean;
+  /** Where it was opened and where it ended, when tracking recorded it. */
+  readonly site: string | undefined;
+  readonly endSite: string | undefined;
+  /** One line for reports and errors. */
+  describe(): string;
+  isInside(scope: Owner): boolean;
+  /** Entries and bytes owned now, and the entries themselves. */
+  readonly count: number;
+  readonly bytes: number;
+  handles(): Iterable<Handle>;
+  link(handle: Handle, made: boolean): void;
+  unlink(handle: Handle, how: Farewell): void;
+  attachHandle(handle: Handle): void;
+  moveHandleOut(handle: Handle): void;
+}
+
+/** How an entry of a scope goes. */
+export type Farewell = "disposed" | "finalized" | "moved" | "detached";
 
 /**
  * One owner's claim. Live handles also form one intrusive list, oldest to newest, which makes leak
  * reports possible without a Set.
  */
 export abstract class Handle {
-  readonly id: number = nextId++;
+  readonly id: number = handles().nextId();
   /** The scope that will dispose this handle, or null when nobody but its holder will. */
-  scope: DisposeScope | null = null;
+  scope: Owner | null = null;
   /** Neighbours in the scope's list. */
   prev: Handle | null = null;
   next: Handle | null = null;
@@ -63,7 +88,7 @@ export abstract class Handle {
   /** Where it was disposed by hand, when tracking recorded it. */
   disposedAt: Capture | null = null;
   /** The scope that disposed it, when a scope did. */
-  disposedBy: DisposeScope | null = null;
+  disposedBy: Owner | null = null;
   /** Set once the wrapper has outlived its first job; until then the nursery holds it. */
   wrapper: WeakRef<object> | null = null;
 
@@ -91,7 +116,8 @@ export abstract class Handle {
       if (this.strict) throw this.disposedError("dispose");
       return;
     }
-    if (tracking.samples && sampleDisposal()) this.disposedAt = captureSite();
+    const known = sites();
+    if (known.samples && known.sampleDisposal()) this.disposedAt = known.capture();
     this.end("disposed");
   }
 
@@ -107,9 +133,10 @@ export abstract class Handle {
       this.strict = scope.strict;
       scope.unlink(this, how);
     }
-    unlinkLive(this);
+    const table = handles();
+    table.unlink(this);
     this.state = how;
-    if (this.wrapper !== null) forget(this);
+    if (this.wrapper !== null) table.forget(this);
     if (this.created !== null)
       log(
         how === "disposed" ? "dispose" : "finalize",
@@ -124,7 +151,7 @@ export abstract class Handle {
   /** Remembers how it leaves its scope alive. */
   depart(how: Departure): void {
     this.departure = how;
-    this.departedAt = tracking.all ? captureSite() : null;
+    this.departedAt = sites().all ? captureSite() : null;
   }
 
   /**
@@ -135,16 +162,7 @@ export abstract class Handle {
     if (this.scope !== null) return `in ${this.scope.describe()}`;
     if (this.keeper !== null) return `kept by ${this.keeper}`;
     const at = formatSite(this.departedAt);
-    const how =
-      this.departure === "detached"
-        ? "detached"
-        : this.departure === "orphaned"
-          ? "moved out after the scopes around its own had ended"
-          : this.departure === null
-            ? "made outside any scope"
-            : this.departure === "carried"
-              ? "carried into the place of a tensor without scope"
-              : "moved out of the outermost scope";
+    const how = this.departure === null ? "made outside any scope" : left[this.departure];
     return at === undefined ? how : `${how} at ${at}`;
   }
 
@@ -153,28 +171,16 @@ export abstract class Handle {
     if (this.state !== "live") throw this.disposedError(op);
   }
 
+  /** The error of whoever uses it after its end. */
   disposedError(op: string): DisposedError {
     const created = formatSite(this.created),
-      disposed = formatSite(this.disposedAt);
-    const by = this.disposedBy;
-    const how =
-      this.state === "finalized"
-        ? "was reclaimed by the garbage collector"
-        : by !== null
-          ? `was disposed when ${by.describe()} ended`
-          : disposed !== undefined
-            ? `was disposed at ${disposed}`
-            : "was disposed";
-    const hint =
-      by !== null
-        ? "; move it out with scope.moveToOuter(t) before the scope ends, or use t.alias()"
-        : disposed === undefined
-          ? '; call memory.track("full") to see where'
-          : "; dispose it after its last use, or keep a t.alias()";
-    const what = this.describe();
+      disposed = formatSite(this.disposedAt),
+      by = this.disposedBy,
+      what = this.describe(),
+      made = created === undefined ? "" : ` (made at ${created})`;
     return new DisposedError(
       op,
-      `expected a live tensor, got ${what}, which ${how}${created === undefined ? "" : ` (made at ${created})`}${hint}`,
+      `expected a live tensor, got ${what}, which ${this.#ending(disposed)}${made}; ${this.#remedy(disposed)}`,
       {
         created,
         disposed: disposed ?? by?.endSite ?? by?.site,
@@ -182,22 +188,177 @@ export abstract class Handle {
       { tensor: what, scope: by?.describe() },
     );
   }
+
+  #ending(disposed: string | undefined): string {
+    if (this.state === "finalized") return "was reclaimed by the garbage collector";
+    if (this.disposedBy !== null) return `was disposed when ${this.disposedBy.describe()} ended`;
+    return disposed === undefined ? "was disposed" : `was disposed at ${disposed}`;
+  }
+
+  #remedy(disposed: string | undefined): string {
+    if (this.disposedBy !== null)
+      return "move it out with scope.moveToOuter(t) before the scope ends, or use t.alias()";
+    return disposed === undefined
+      ? 'call memory.track("full") to see where'
+      : "dispose it after its last use, or keep a t.alias()";
+  }
 }
 
-/** Ends of the list of live handles. */
-export const live: { oldest: Handle | null; newest: Handle | null } = {
-  oldest: null,
-  newest: null,
-};
+/** What the table of handles needs of the rest of the ledger. */
+export interface HandleTableOptions {
+  /** Called once per job in which handles were made or scopes opened, when the job is over. */
+  readonly atCheckpoint: () => void;
+  /** Hears of every handle the garbage collector took. */
+  readonly reclaimed: Reclaimed;
+}
+
+/** Wrappers made in one job after which those that died already are dropped. */
+const compactEvery = 4096;
+
+/**
+ * All live handles, oldest to newest, and the wrappers the garbage collector may take. Wrappers made
+ * in this job are held strongly until its microtask checkpoint (the nursery); those that died young
+ * never touch the FinalizationRegistry.
+ */
+export class HandleTable {
+  oldest: Handle | null = null;
+  newest: Handle | null = null;
+  /** Handles of disposables that are no wrappers. */
+  readonly foreign = new WeakMap<object, Handle>();
+  readonly #atCheckpoint: () => void;
+  readonly #reclaimed: Reclaimed;
+  #lastId = 0;
+  #nursery: object[] = [];
+  #compactAt = compactEvery;
+  #armed = false;
+  readonly #reclaimable: Handle[] = [];
+  // Passive on purpose: the callback may run between any two jobs, so it only queues.
+  readonly #registry = new FinalizationRegistry<Handle>((handle) => {
+    this.#reclaimable.push(handle);
+    if (this.#reclaimable.length === 1)
+      queueMicrotask(() => {
+        this.reclaim();
+      });
+  });
+
+  constructor({ atCheckpoint, reclaimed }: HandleTableOptions) {
+    this.#atCheckpoint = atCheckpoint;
+    this.#reclaimed = reclaimed;
+  }
+
+  /** A number no other handle has. */
+  nextId(): number {
+    return ++this.#lastId;
+  }
+
+  /** Appends a new handle to the list. */
+  link(handle: Handle): void {
+    // oldest … newest <-> handle
+    handle.olderLive = this.newest;
+    if (this.newest === null) this.oldest = handle;
+    else this.newest.newerLive = handle;
+    this.newest = handle;
+  }
+
+  /** Takes a handle that ends out of the list. */
+  unlink(h: Handle): void {
+    // older <-> h <-> newer   becomes   older <-> newer
+    if (h.olderLive === null) this.oldest = h.newerLive;
+    else h.olderLive.newerLive = h.newerLive;
+    if (h.newerLive === null) this.newest = h.olderLive;
+    else h.newerLive.olderLive = h.olderLive;
+    h.olderLive = h.newerLive = null;
+  }
+
+  /** Holds a fresh wrapper until its job is over. */
+  nurse(wrapper: object): void {
+    this.#nursery.push(wrapper);
+    if (!this.#armed) this.armCheckpoint();
+    else if (this.#nursery.length >= this.#compactAt) this.#compact();
+  }
+
+  /** The wrapper of a handle that was made in this job. */
+  young(): Map<Handle, object> {
+    return new Map(this.#nursery.map((w) => [(w as HandleHolder)[HANDLE], w]));
+  }
+
+  /** Makes sure a checkpoint follows this job. */
+  armCheckpoint(): void {
+    if (this.#armed) return;
+    this.#armed = true;
+    queueMicrotask(() => {
+      this.#checkpoint();
+    });
+  }
+
+  #checkpoint(): void {
+    this.#armed = false;
+    try {
+      this.#atCheckpoint();
+    } finally {
+      const young = this.#nursery;
+      this.#nursery = [];
+      this.#compactAt = compactEvery;
+      for (const wrapper of young) {
+        const handle = (wrapper as HandleHolder)[HANDLE];
+        if (handle.state !== "live") continue;
+        handle.wrapper = new WeakRef(wrapper);
+        this.#registry.register(wrapper, handle, handle);
+      }
+    }
+  }
+
+  /**
+   * Drops the wrappers of handles that already died, so that a long synchronous job does not hold
+   * them.
+   */
+  #compact(): void {
+    this.#nursery = this.#nursery.filter((w) => (w as HandleHolder)[HANDLE].state === "live");
+    this.#compactAt = Math.max(compactEvery, this.#nursery.length * 2);
+  }
+
+  /** The handle has ended: the collector need not watch its wrapper any more. */
+  forget(handle: Handle): void {
+    this.#registry.unregister(handle);
+    handle.wrapper = null;
+  }
+
+  /**
+   * Ends the handles whose wrappers the collector took. Counted, and grouped by the line that dropped
+   * them when that is known.
+   */
+  reclaim(): void {
+    let failure: { error: unknown } | null = null;
+    const list = this.#reclaimable;
+    for (let handle = list.pop(); handle !== undefined; handle = list.pop()) {
+      if (handle.state !== "live") continue;
+      this.#reclaimed.note(handle);
+      handle.wrapper = null;
+      try {
+        handle.end("finalized");
+      } catch (error) {
+        failure = { error: failure === null ? error : suppressed(error, failure.error) };
+      }
+    }
+    if (failure !== null) throw failure.error;
+  }
+}
+
+/** The handles of the current instance. */
+export function handles(): HandleTable {
+  return current<{ readonly ledger: { readonly handles: HandleTable } }>().ledger.handles;
+}
 
 /**
  * Counts a new handle, links it into `scope` and the live list, and gives its wrapper to the
  * nursery. Called once per handle; `wrapper` is null for what its handle holds strongly.
  */
-export function register(handle: Handle, wrapper: object | null, scope: DisposeScope | null): void {
-  const stats = handle.statistics;
-  if (tracking.samples && sampleCreation(handle.bytes)) {
-    handle.created = captureSite();
+export function register(handle: Handle, wrapper: object | null, scope: Owner | null): void {
+  const stats = handle.statistics,
+    known = sites(),
+    table = handles();
+  if (known.samples && known.sampleCreation(handle.bytes)) {
+    handle.created = known.capture();
     log("create", handle.id, handle.bytes, handle.describe(), handle.created);
   }
   stats.threadTotalLiveCount++;
@@ -205,177 +366,9 @@ export function register(handle: Handle, wrapper: object | null, scope: DisposeS
     stats.createdInScopeCount++;
     scope.link(handle, true);
   } else stats.createdOutsideScopeCount++;
-  // oldest … newest <-> handle
-  handle.olderLive = live.newest;
-  if (live.newest === null) live.oldest = handle;
-  else live.newest.newerLive = handle;
-  live.newest = handle;
-  if (wrapper === null) return;
-  nursery.push(wrapper);
-  if (!armed) armCheckpoint();
-  else if (nursery.length >= compactAt) compactNursery();
+  table.link(handle);
+  if (wrapper !== null) table.nurse(wrapper);
 }
-
-function unlinkLive(h: Handle): void {
-  // older <-> h <-> newer   becomes   older <-> newer
-  if (h.olderLive === null) live.oldest = h.newerLive;
-  else h.olderLive.newerLive = h.newerLive;
-  if (h.newerLive === null) live.newest = h.olderLive;
-  else h.newerLive.olderLive = h.olderLive;
-  h.olderLive = h.newerLive = null;
-}
-
-// === Nursery and garbage-collected fallback ===
-// Wrappers made in this job are held strongly until its microtask checkpoint; those that died young
-// never touch the FinalizationRegistry.
-
-let nursery: object[] = [];
-let compactAt = 4096;
-let armed = false;
-const atCheckpoint: (() => void)[] = [];
-
-/**
- * Runs `listener` at every checkpoint: once per job in which handles were made or scopes opened.
- */
-export function onCheckpoint(listener: () => void): void {
-  atCheckpoint.push(listener);
-}
-
-/** Makes sure a checkpoint follows this job. */
-export function armCheckpoint(): void {
-  if (armed) return;
-  armed = true;
-  queueMicrotask(checkpoint);
-}
-
-function checkpoint(): void {
-  armed = false;
-  try {
-    for (const listener of atCheckpoint) listener();
-  } finally {
-    refillSamples();
-    const young = nursery;
-    nursery = [];
-    compactAt = 4096;
-    for (const wrapper of young) {
-      const handle = (wrapper as HandleHolder)[HANDLE];
-      if (handle.state !== "live") continue;
-      handle.wrapper = new WeakRef(wrapper);
-      registry.register(wrapper, handle, handle);
-    }
-  }
-}
-
-/**
- * Drops the wrappers of handles that already died, so that a long synchronous job does not hold
- * them.
- */
-function compactNursery(): void {
-  nursery = nursery.filter((w) => (w as HandleHolder)[HANDLE].state === "live");
-  compactAt = Math.max(4096, nursery.length * 2);
-}
-
-const reclaimable: Handle[] = [];
-// Passive on purpose: the callback may run between any two jobs, so it only queues.
-const registry = new FinalizationRegistry<Handle>((handle) => {
-  reclaimable.push(handle);
-  if (reclaimable.length === 1) queueMicrotask(reclaim);
-});
-
-function forget(handle: Handle): void {
-  registry.unregister(handle);
-  handle.wrapper = null;
-}
-
-/** Tensors the garbage collector had to reclaim that have something in common. */
-export interface ReclaimedRow {
-  /** The line that made them, as far as tracking recorded it. */
-  readonly site: string;
-  readonly count: number;
-  /** Bytes of their storages, aliases counted each. */
-  readonly bytes: number;
-  /**
-   * What went wrong: `dropped without dispose`, `detached, never disposed`, `kept by Linear, which
-   * was never disposed`. Harmless: `dropped before its scope ended`.
-   */
-  readonly how: string;
-  /** Where they left their scope, when they did and tracking recorded it. */
-  readonly left: string | undefined;
-  /** One of them, described. */
-  readonly example: string;
-}
-
-/** Handles reclaimed so far that no open scope would have freed. */
-export const forgotten = { count: 0 };
-const reclaimed = new Map<string, ReclaimedRow>();
-const onReclaim: ((handle: Handle) => void)[] = [];
-
-/**
- * Ends the handles whose wrappers the collector took. Counted, and grouped by the line that dropped
- * them when that is known.
- */
-export function reclaim(): void {
-  let failure: { error: unknown } | null = null;
-  for (let handle = reclaimable.pop(); handle !== undefined; handle = reclaimable.pop()) {
-    if (handle.state !== "live") continue;
-    noteReclaimed(handle);
-    handle.wrapper = null;
-    try {
-      handle.end("finalized");
-    } catch (error) {
-      failure = { error: failure === null ? error : suppressed(error, failure.error) };
-    }
-  }
-  if (failure !== null) throw failure.error;
-}
-
-function noteReclaimed(handle: Handle): void {
-  if (handle.scope === null) forgotten.count++;
-  const site = formatSite(handle.created) ?? "(site not recorded)",
-    left = handle.scope === null ? formatSite(handle.departedAt) : undefined;
-  const how =
-    handle.keeper !== null
-      ? `kept by ${handle.keeper}, which was never disposed`
-      : handle.scope !== null
-        ? "dropped before its scope ended"
-        : handle.departure !== null
-          ? "detached, never disposed"
-          : "dropped without dispose";
-  const key = `${site}|${how}|${left}`,
-    row = reclaimed.get(key);
-  reclaimed.set(key, {
-    site,
-    how,
-    left,
-    count: (row?.count ?? 0) + 1,
-    bytes: (row?.bytes ?? 0) + handle.bytes,
-    example: row?.example ?? handle.describe(),
-  });
-  for (const listener of onReclaim) listener(handle);
-}
-
-/** Calls `listener` for every handle the collector took, until the returned function is called. */
-export function watchReclaimed(listener: (handle: Handle) => void): () => void {
-  onReclaim.push(listener);
-  return () => {
-    onReclaim.splice(onReclaim.indexOf(listener), 1);
-  };
-}
-
-/** What the garbage collector reclaimed, by line and reason, most first. */
-export function reclaimedRows(): ReclaimedRow[] {
-  return [...reclaimed.values()].sort((a, b) => b.count - a.count);
-}
-
-/** Clears what `reclaimedRows` reports. */
-export function resetReclaimed(): void {
-  reclaimed.clear();
-  forgotten.count = 0;
-}
-
-// === Other disposables ===
-
-const foreign = new WeakMap<object, Handle>();
 
 /**
  * The handle behind a wrapper, or behind a disposable some scope was given; `undefined` for
@@ -384,63 +377,5 @@ const foreign = new WeakMap<object, Handle>();
 export function handleOf(value: unknown): Handle | undefined {
   if ((typeof value !== "object" && typeof value !== "function") || value === null)
     return undefined;
-  return (value as Partial<HandleHolder>)[HANDLE] ?? foreign.get(value);
-}
-
-/** The wrappers of live handles, in order; those that nobody holds any more are left out. */
-export function wrappersOf(handles: readonly Handle[]): object[] {
-  let young: Map<Handle, object> | undefined;
-  const wrappers: object[] = [];
-  for (const handle of handles) {
-    let wrapper: object | undefined;
-    if (handle instanceof DisposableHandle) wrapper = handle.value;
-    else if (handle.wrapper !== null) wrapper = handle.wrapper.deref();
-    else {
-      young ??= new Map(nursery.map((w) => [(w as HandleHolder)[HANDLE], w]));
-      wrapper = young.get(handle);
-    }
-    if (wrapper !== undefined) wrappers.push(wrapper);
-  }
-  return wrappers;
-}
-
-/**
- * Any `Disposable` or callback owned by a scope. The scope holds it strongly: it is only as alive
- * as its owner.
- */
-export class DisposableHandle extends Handle {
-  readonly value: object;
-  readonly #dispose: () => void;
-
-  constructor(value: object, dispose: () => void) {
-    super();
-    this.value = value;
-    this.#dispose = dispose;
-  }
-
-  protected release(): void {
-    foreign.delete(this.value);
-    this.#dispose();
-  }
-  describe(): string {
-    if (typeof this.value === "function")
-      return `deferred call ${this.value.name || "(anonymous)"}`;
-    // none on Object.create(null)
-    const { constructor } = this.value as { constructor?: { name?: string } };
-    return constructor?.name || "disposable";
-  }
-  get bytes(): number {
-    return 0;
-  }
-  get statistics(): LifetimeStatistics {
-    return containerStatistics;
-  }
-
-  /** Puts a disposable that no scope has seen into `scope`. */
-  static into(scope: DisposeScope, value: object, dispose: () => void): DisposableHandle {
-    const handle = new DisposableHandle(value, dispose);
-    foreign.set(value, handle);
-    register(handle, null, scope);
-    return handle;
-  }
+  return (value as Partial<HandleHolder>)[HANDLE] ?? handles().foreign.get(value);
 }

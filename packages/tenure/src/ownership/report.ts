@@ -2,7 +2,8 @@
  * What a scope counts about itself, and the report made of it. Written by scope.ts, read by users
  * through `scope.report()`. Owns numbers and captures.
  */
-import { type Capture, formatSite } from "./site.ts";
+import type { Capture } from "./site.ts";
+import { formatSite } from "./stack.ts";
 
 /** Comings and goings of a scope. */
 export class Tally {

@@ -5,57 +5,20 @@
  * code.
  */
 import { isDev, warn } from "../base/env.ts";
-import {
-  ArgumentError,
-  AsyncScopeError,
-  ScopeDisposedError,
-  TenureError,
-  internal,
-} from "../base/errors.ts";
-import { checkFlag, checkFunction, checkOptions, describeValue } from "../base/options.ts";
-import { suppressed } from "../base/polyfills.ts";
-import {
-  type Frame,
-  addRoot,
-  asyncContext,
-  currentScope,
-  enterFrames,
-  hooks,
-  leaveFrames,
-  pushFrame,
-  removeFrame,
-  segment,
-  takeFrames,
-  withAsyncScope,
-  withScope,
-} from "./current.ts";
-import {
-  DisposableHandle,
-  type Handle,
-  type HandleHolder,
-  handleOf,
-  wrappersOf,
-} from "./handle.ts";
+import { ArgumentError, ScopeDisposedError, TenureError } from "../base/errors.ts";
+import { checkFlag, checkFunction, checkOptions } from "../base/options.ts";
+import { current } from "../base/realm.ts";
+import { driveIn, refuseAsync, waitIn } from "./crossing.ts";
+import { frames } from "./current.ts";
+import { DisposableHandle, wrappersOf } from "./disposable.ts";
+import { Entries } from "./entries.ts";
+import { type Farewell, type Handle, type HandleHolder, type Owner, handleOf } from "./handle.ts";
 import { log } from "./log.ts";
-import { type ScopeReport, SiteTally, Tally, scopeReport } from "./report.ts";
-import { ledger } from "./ledger.ts";
-import {
-  type Capture,
-  captureSite,
-  formatSite,
-  madeOutside,
-  sampleScope,
-  tracking,
-} from "./site.ts";
-
-/** What a scope can own: tensors, modules, anything with `[Symbol.dispose]()`. */
-export type Owned = HandleHolder | Disposable;
-/** One argument comes back as itself, several as a tuple, none as undefined. */
-export type Returned<A extends readonly unknown[]> = A extends readonly []
-  ? undefined
-  : A extends readonly [infer X]
-    ? X
-    : { [K in keyof A]: A[K] };
+import { detachHandle, moveHandle, relink } from "./moves.ts";
+import { type Owned, type Returned, disposable, liveHandles, returned } from "./owned.ts";
+import { type ScopeReport, scopeReport } from "./report.ts";
+import { type Capture, captureSite, sites } from "./site.ts";
+import { formatSite, madeOutside } from "./stack.ts";
 
 /** Options of `newDisposeScope`. A string stands for `{ name }`. */
 export interface ScopeOptions {
@@ -73,11 +36,40 @@ export interface ScopeOptions {
 /** What `scope.tensors()` lists; the tensor layer says what that is. */
 export interface ScopeTensor {}
 
-let nextScopeId = 1;
+/** What scopes remember together. */
+export class Scopes {
+  /** Resolves once reads under way and submitted work are done: what `await using` waits for. */
+  readonly settled: () => Promise<void>;
+  /** Told about every scope that ends, while somebody watches. */
+  onEnd: ((scope: DisposeScope) => void) | null = null;
+  #lastId = 0;
+  #suspendedBefore = false;
+
+  constructor(settled: () => Promise<void>) {
+    this.settled = settled;
+  }
+
+  /** A number no other scope has. */
+  nextId(): number {
+    return ++this.#lastId;
+  }
+
+  /** Whether no scope was suspended before: said once in production. */
+  firstSuspension(): boolean {
+    const first = !this.#suspendedBefore;
+    this.#suspendedBefore = true;
+    return first;
+  }
+}
+
+/** The common memory of scopes in the current instance. */
+export function scopes(): Scopes {
+  return current<{ readonly ledger: { readonly scopes: Scopes } }>().ledger.scopes;
+}
 
 /** Owns what is made while it is current. Open one with `using s = newDisposeScope()`. */
-export class DisposeScope implements Disposable, AsyncDisposable {
-  readonly id: number = nextScopeId++;
+export class DisposeScope implements Disposable, AsyncDisposable, Owner {
+  readonly id: number = scopes().nextId();
   readonly name: string;
   /** Disposing it, or what it owned, a second time throws. */
   readonly strict: boolean;
@@ -91,14 +83,7 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   #suspended = false;
   /** Work that ran on after the end was reported. */
   #outlived = false;
-  #oldest: Handle | null = null;
-  #newest: Handle | null = null;
-  #count = 0;
-  #bytes = 0;
-  #peakBytes = 0;
-  readonly #tally = new Tally();
-  /** What was made here, by line; only at the highest tracking level. */
-  #made: SiteTally | null = null;
+  readonly #entries = new Entries();
   #afterEnd: (() => void)[] | null = null;
 
   /** Use `newDisposeScope()`, which also makes the scope current. */
@@ -107,7 +92,8 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     this.strict = options.strict ?? false;
     this.#outer = outer;
     this.#nested = outer !== null;
-    this.#opened = tracking.scopes && sampleScope() ? captureSite() : null;
+    const known = sites();
+    this.#opened = known.scopes && known.sampleScope() ? known.capture() : null;
     if (this.#opened !== null) log("open", this.id, 0, this.#title(), this.#opened);
   }
 
@@ -134,11 +120,11 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   }
   /** Entries owned now. */
   get count(): number {
-    return this.#count;
+    return this.#entries.count;
   }
   /** Device bytes the entries keep alive, counted once per entry. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#entries.bytes;
   }
   /** Where it was opened, when tracking recorded it. */
   get site(): string | undefined {
@@ -152,10 +138,8 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   /** The tensors owned now, oldest first. */
   tensors(): ScopeTensor[] {
     this.#check("tensors");
-    const handles: Handle[] = [];
-    for (let h = this.#oldest; h !== null; h = h.next)
-      if (!(h instanceof DisposableHandle)) handles.push(h);
-    return wrappersOf(handles) as ScopeTensor[];
+    const owned = [...this.#entries].filter((h) => !(h instanceof DisposableHandle));
+    return wrappersOf(owned) as ScopeTensor[];
   }
 
   /** Whether `thing` is owned by this very scope. False for a scope that ended. */
@@ -180,12 +164,12 @@ export class DisposeScope implements Disposable, AsyncDisposable {
         name: this.name,
         title: this.describe(),
         site: this.site,
-        live: this.#count,
-        bytes: this.#bytes,
-        peakBytes: this.#peakBytes,
+        live: this.#entries.count,
+        bytes: this.#entries.bytes,
+        peakBytes: this.#entries.peakBytes,
       },
-      this.#tally,
-      this.#made,
+      this.#entries.tally,
+      this.#entries.made,
     );
   }
 
@@ -264,7 +248,7 @@ export class DisposeScope implements Disposable, AsyncDisposable {
    */
   disposeEverything(): void {
     this.#check("disposeEverything");
-    this.#sweep(null);
+    this.#entries.sweep(this, null);
   }
 
   /**
@@ -282,7 +266,7 @@ export class DisposeScope implements Disposable, AsyncDisposable {
           `disposeEverythingBut: ${handle?.describe() ?? "a value"} is not owned by ${this.describe()}, so there is nothing to keep`,
         );
     }
-    this.#sweep(kept);
+    this.#entries.sweep(this, kept);
     return returned(keep);
   }
 
@@ -368,7 +352,7 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   move(): DisposeScope {
     this.#check("move");
     const moved = new DisposeScope({ name: this.name, strict: this.strict }, this.outer);
-    while (this.#oldest !== null) moveHandle(this.#oldest, moved);
+    for (let h = this.#entries.oldest; h !== null; h = this.#entries.oldest) moveHandle(h, moved);
     this.dispose();
     return moved;
   }
@@ -384,15 +368,11 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   run<T>(fn: (scope: this) => T): T {
     this.#check("run");
     checkFunction("run", fn);
-    const context = asyncContext();
-    if (context !== null) return withAsyncScope(context, this, () => fn(this));
-    const result = withScope(this, () => fn(this));
-    if (isThenable(result)) {
-      // its own failure is hidden by ours, which is thrown first
-      Promise.resolve(result).catch(() => undefined);
-      return Promise.reject(noAsyncContext("run", this)) as T;
-    }
-    return result;
+    const own = frames<DisposeScope>(),
+      context = own.asyncContext();
+    if (context !== null) return own.withinAsync(context, this, () => fn(this));
+    const result = own.within(this, () => fn(this));
+    return refuseAsync("run", result, this);
   }
 
   /**
@@ -402,7 +382,7 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   enter<T>(fn: () => T): T {
     this.#check("enter");
     checkFunction("enter", fn);
-    return withScope(this, fn);
+    return frames<DisposeScope>().within(this, fn);
   }
 
   /**
@@ -412,42 +392,7 @@ export class DisposeScope implements Disposable, AsyncDisposable {
    */
   wait<T>(promise: PromiseLike<T>): PromiseLike<T> {
     this.#check("wait");
-    const frames = takeFrames(this),
-      about = { opened: this.site, scope: this.#title() };
-    let used = false;
-    const enter = (): void => {
-      enterFrames(frames);
-    };
-    return {
-      then<R1, R2>(
-        resolve?: ((value: T) => R1 | PromiseLike<R1>) | null,
-        reject?: ((reason: unknown) => R2 | PromiseLike<R2>) | null,
-      ): PromiseLike<R1 | R2> {
-        if (used)
-          throw new AsyncScopeError(
-            "wait",
-            "expected one await per wait(), got a second; call scope.wait(…) again, and wrap Promise.all(…) as a whole",
-            about,
-          );
-        used = true;
-        // Resolving the awaiting function with a value that is no thenable queues its continuation
-        // at once: nothing can run between these three microtasks.
-        return Promise.resolve(promise).then(
-          (value) => {
-            queueMicrotask(enter);
-            const r = resolve?.(value);
-            queueMicrotask(leaveFrames);
-            return r as R1;
-          },
-          (reason: unknown) => {
-            queueMicrotask(enter);
-            const r = reject?.(reason);
-            queueMicrotask(leaveFrames);
-            return r as R2;
-          },
-        );
-      },
-    };
+    return waitIn<DisposeScope, T>(this, promise, { opened: this.site, scope: this.#title() });
   }
 
   /**
@@ -458,22 +403,11 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   async go<T>(fn: (scope: this) => Generator<unknown, T>): Promise<T> {
     this.#check("go");
     checkFunction("go", fn, "pass function* () { … }");
-    const kept: { frames: Frame | null } = { frames: null };
-    const generator = withScope(this, () => fn(this));
-    let step = segment(this, kept, () => generator.next());
-    while (step.done !== true) {
-      let resume: () => IteratorResult<unknown, T>;
-      try {
-        const value = await (step.value as Promise<unknown>);
-        resume = () => generator.next(value);
-      } catch (error) {
-        resume = () => generator.throw(error);
-      }
-      if (this.#disposed) resume = () => generator.throw(this.#endedError("go"));
-      step = segment(this, kept, resume);
-    }
-    segment(this, kept, () => undefined); // what it left open has crossed its end
-    return step.value;
+    return driveIn<DisposeScope, T>(
+      this,
+      () => fn(this),
+      () => this.#endedError("go"),
+    );
   }
 
   // === Ending ===
@@ -495,21 +429,21 @@ export class DisposeScope implements Disposable, AsyncDisposable {
       return;
     }
     this.#disposed = true;
-    if (tracking.all) this.#ended = captureSite();
-    const inner = removeFrame(this);
+    if (sites().all) this.#ended = captureSite();
+    const inner = frames<DisposeScope>().remove(this);
     if (inner !== null && isDev)
       warn(
         `${this.describe()} was disposed before ${inner.describe()}, which was opened inside it; end scopes in reverse order, with \`using\`. A generator that yields while its scope is open does this: end the scope before each yield`,
       );
     try {
-      this.#sweep(null);
+      this.#entries.sweep(this, null);
     } finally {
       if (this.#opened !== null)
-        log("close", this.id, this.#peakBytes, this.#title(), this.#opened);
+        log("close", this.id, this.#entries.peakBytes, this.#title(), this.#opened);
       const after = this.#afterEnd;
       this.#afterEnd = null;
       if (after !== null) for (const listener of after) listener();
-      if (scopeEnded.observer !== null) scopeEnded.observer(this);
+      scopes().onEnd?.(this);
     }
   }
 
@@ -520,7 +454,7 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   /** Disposes, then waits until work submitted so far has finished. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.dispose();
-    await ledger().settled();
+    await scopes().settled();
   }
 
   // === For the rest of Tenure ===
@@ -531,7 +465,8 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     if (!this.#afterEnd.includes(listener)) this.#afterEnd.push(listener);
   }
 
-  isInside(scope: DisposeScope): boolean {
+  /** Whether it was opened inside `scope`. */
+  isInside(scope: object): boolean {
     for (let s = this.#outer; s !== null; s = s.#outer) if (s === scope) return true;
     return false;
   }
@@ -553,44 +488,17 @@ export class DisposeScope implements Disposable, AsyncDisposable {
 
   /** Appends a handle that is in no scope. */
   link(handle: Handle, made: boolean): void {
-    // oldest … newest <-> handle
-    handle.scope = this;
-    handle.prev = this.#newest;
-    handle.next = null;
-    if (this.#newest === null) this.#oldest = handle;
-    else this.#newest.next = handle;
-    this.#newest = handle;
-    this.#count++;
-    const { bytes } = handle;
-    this.#bytes += bytes;
-    if (this.#bytes > this.#peakBytes) this.#peakBytes = this.#bytes;
-    if (!made) {
-      this.#tally.attached++;
-      return;
-    }
-    this.#tally.created++;
-    if (tracking.all && handle.created !== null)
-      (this.#made ??= new SiteTally()).add(handle.created, bytes);
+    this.#entries.link(handle, this, made);
   }
 
   /** Takes a handle of this scope out of the list, and counts how it went. */
-  unlink(handle: Handle, how: keyof Tally): void {
-    if (handle.scope !== this) throw internal("a handle was unlinked from a scope it is not in");
-    // prev <-> handle <-> next   becomes   prev <-> next
-    if (handle.prev === null) this.#oldest = handle.next;
-    else handle.prev.next = handle.next;
-    if (handle.next === null) this.#newest = handle.prev;
-    else handle.next.prev = handle.prev;
-    handle.prev = handle.next = null;
-    handle.scope = null;
-    this.#count--;
-    this.#bytes -= handle.bytes;
-    this.#tally[how]++;
+  unlink(handle: Handle, how: Farewell): void {
+    this.#entries.unlink(handle, this, how);
   }
 
   /** The handles owned now, oldest first. For checks. */
-  *handles(): Generator<Handle> {
-    for (let h = this.#oldest; h !== null; h = h.next) yield h;
+  handles(): Iterable<Handle> {
+    return this.#entries;
   }
 
   /** Tells once that work ran on after the end. */
@@ -614,40 +522,12 @@ export class DisposeScope implements Disposable, AsyncDisposable {
     if (this.#opened !== null) log("suspend", this.id, 0, this.#title(), this.#opened);
     const opened = this.#opened;
     if (opened !== null)
-      for (const h of [...this.handles()])
+      for (const h of [...this.#entries])
         if (h.created !== null && madeOutside(opened, h.created)) this.moveHandleOut(h);
-    const told = warnedInProduction;
-    warnedInProduction = true;
-    if (isDev || !told)
+    if (scopes().firstSuspension() || isDev)
       warn(
         `an await was reached while ${this.describe()} was open, so it is suspended: it still owns its tensors, but what is made after the await is not in it. Write \`await scopedAsync(async () => …)\`, or \`await scope.wait(promise)\`, or close the scope before the await`,
       );
-  }
-
-  #sweep(keep: ReadonlySet<Handle> | null): void {
-    let failure: { error: unknown } | null = null,
-      again = true;
-    while (again) {
-      again = false; // a disposer may add to a scope that stays open
-      for (let handle = this.#newest; handle !== null;) {
-        if (keep?.has(handle) === true) {
-          handle = handle.prev;
-          continue;
-        }
-        const older: Handle | null = handle.prev;
-        handle.disposedBy = this;
-        // A disposer that throws has still been unlinked and counted, so the loop always advances.
-        try {
-          handle.end("disposed");
-        } catch (error) {
-          failure = { error: failure === null ? error : suppressed(error, failure.error) };
-        }
-        again = true;
-        // it may have disposed or moved its neighbour
-        handle = older === null || older.scope === this ? older : this.#newest;
-      }
-    }
-    if (failure !== null) throw failure.error;
   }
 
   #check(op: string): void {
@@ -668,19 +548,6 @@ export class DisposeScope implements Disposable, AsyncDisposable {
   }
 }
 
-/** Told about every scope that ends, while somebody watches. */
-export const scopeEnded: { observer: ((scope: DisposeScope) => void) | null } = { observer: null };
-
-let warnedInProduction = false;
-
-hooks.nearestLive = (scope) => {
-  scope.noteOutlived();
-  return scope.outer;
-};
-hooks.crossedAwait = (scope) => {
-  scope.suspend();
-};
-
 function checkScopeOptions(options: ScopeOptions): void {
   checkOptions("newDisposeScope", options, ["name", "root", "strict"]);
   checkFlag("newDisposeScope", "root", options.root);
@@ -692,8 +559,8 @@ export function newDisposeScope(options?: string | ScopeOptions): DisposeScope {
   const o = typeof options === "string" ? { name: options } : (options ?? {});
   if (options !== undefined && typeof options !== "string") checkScopeOptions(options);
   const scope = new DisposeScope(o, currentScope());
-  if (o.root === true) addRoot(scope);
-  else pushFrame(scope);
+  if (o.root === true) frames<DisposeScope>().addRoot(scope);
+  else frames<DisposeScope>().push(scope);
   return scope;
 }
 
@@ -702,112 +569,7 @@ export function currentDisposeScope(): DisposeScope | null {
   return currentScope();
 }
 
-// === Moves on handles, shared with Tensor's methods ===
-
-function relink(handle: Handle, target: DisposeScope): void {
-  if (handle.scope !== null) handle.scope.unlink(handle, "moved");
-  handle.keeper = null;
-  target.link(handle, false);
-}
-
-/** Takes a handle out of all scopes, counted. */
-export function detachHandle(
-  handle: Handle,
-  how: "detached" | "noOuter" | "orphaned" = "detached",
-): void {
-  if (handle.scope === null) return;
-  handle.depart(how);
-  handle.scope.unlink(handle, "detached");
-  handle.statistics.detachedFromScopeCount++;
-  if (how === "orphaned") handle.statistics.orphaned++;
-}
-
-/** Moves a handle to `target`, which is open. */
-function moveHandle(handle: Handle, target: DisposeScope): void {
-  if (handle.scope !== null) handle.statistics.moved++;
-  handle.depart("moved");
-  relink(handle, target);
-}
-
-/** `t.moveToOuter()`: one level up from the scope that owns it now; nothing when no scope does. */
-export function moveHandleToOuter(handle: Handle): void {
-  handle.assertLive("moveToOuter");
-  const owner = handle.scope;
-  if (owner === null) return;
-  if (isDev && owner !== currentScope())
-    warn(
-      `${handle.describe()} moves out of ${owner.describe()}, which is not the current scope; scope.moveToOuter(t) says which scope it leaves`,
-    );
-  owner.moveHandleOut(handle);
-}
-
-/**
- * `t.moveTo(target)`: into a scope, or beside another handle's owner (nowhere when that has none).
- */
-export function moveHandleTo(handle: Handle, target: DisposeScope | Handle): void {
-  handle.assertLive("moveTo");
-  if (target instanceof DisposeScope) {
-    target.attachHandle(handle);
-    return;
-  }
-  target.assertLive("moveTo");
-  if (target.scope === null) detachHandle(handle);
-  else target.scope.attachHandle(handle);
-}
-
-/**
- * The handles behind things, all checked before any is returned. Things without one are left out.
- */
-function liveHandles(op: string, things: readonly unknown[]): Handle[] {
-  const handles: Handle[] = [];
-  for (const thing of things) {
-    const handle = handleOf(thing);
-    if (handle === undefined) {
-      if ((typeof thing !== "object" && typeof thing !== "function") || thing === null)
-        throw new ArgumentError(
-          op,
-          "tensors or other things a scope can own",
-          describeValue(thing),
-          "pass the tensor itself",
-        );
-      continue;
-    }
-    handle.assertLive(op);
-    handles.push(handle);
-  }
-  return handles;
-}
-
-/** Whether `await` would wait for it. */
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    ((typeof value === "object" && value !== null) || typeof value === "function") &&
-    typeof (value as { then?: unknown }).then === "function"
-  );
-}
-
-function disposable(op: string, value: unknown): Disposable {
-  if (typeof (value as Partial<Disposable> | null | undefined)?.[Symbol.dispose] === "function")
-    return value as Disposable;
-  throw new ArgumentError(
-    op,
-    "a tensor or an object with [Symbol.dispose]()",
-    value === null ? "null" : typeof value,
-    "use adopt(value, free) for anything else",
-  );
-}
-
-/** What hosts without an async context say. */
-export function noAsyncContext(op: string, scope?: DisposeScope): AsyncScopeError {
-  return new AsyncScopeError(
-    op,
-    "expected a host with an async context (AsyncContext, or Node's AsyncLocalStorage), got none; use `await scope.wait(promise)`, `scope.go(function* …)`, or close the scope before each await",
-    scope === undefined ? undefined : { opened: scope.site, scope: scope.describe() },
-  );
-}
-
-function returned<A extends readonly unknown[]>(things: A): Returned<A> {
-  return (
-    things.length === 1 ? things[0] : things.length === 0 ? undefined : things
-  ) as Returned<A>;
+/** `currentDisposeScope`, as the library calls it. */
+export function currentScope(): DisposeScope | null {
+  return frames<DisposeScope>().current();
 }

@@ -5,9 +5,11 @@
 import { AsyncScopeError } from "../base/errors.ts";
 import { checkFunction } from "../base/options.ts";
 import { suppressed } from "../base/polyfills.ts";
-import { asyncContext, currentScope, withAsyncScope, withScope } from "./current.ts";
+import { noAsyncContext } from "./crossing.ts";
+import { frames } from "./current.ts";
 import { type Handle, handleOf } from "./handle.ts";
-import { DisposeScope, isThenable, newDisposeScope, noAsyncContext } from "./scope.ts";
+import { isThenable } from "./owned.ts";
+import { DisposeScope, currentScope, newDisposeScope } from "./scope.ts";
 
 /**
  * Property under which an object lists the tensors it owns, so that `scoped` can move them out with
@@ -57,12 +59,13 @@ export async function scopedAsync<T>(
   name?: string,
 ): Promise<T> {
   checkFunction("scopedAsync", fn, "pass async () => …");
-  const context = asyncContext();
+  const own = frames<DisposeScope>(),
+    context = own.asyncContext();
   if (context === null) throw noAsyncContext("scopedAsync");
   const scope = new DisposeScope(name === undefined ? {} : { name }, currentScope());
   let result: T;
   try {
-    result = await withAsyncScope(context, scope, () => fn(scope));
+    result = await own.withinAsync(context, scope, () => fn(scope));
     escape(result, scope);
   } catch (error) {
     try {
@@ -88,7 +91,8 @@ export function scopedEither<T>(
   isValue: (result: PromiseLike<unknown>) => boolean,
   moved: (handles: readonly Handle[]) => void,
 ): T {
-  const context = asyncContext(),
+  const own = frames<DisposeScope>(),
+    context = own.asyncContext(),
     scope = new DisposeScope({ name: op }, currentScope());
   const end = <R>(result: R): R => {
     moved(escape(result, scope));
@@ -105,7 +109,7 @@ export function scopedEither<T>(
   };
   let result: T;
   try {
-    result = context === null ? withScope(scope, fn) : withAsyncScope(context, scope, fn);
+    result = context === null ? own.within(scope, fn) : own.withinAsync(context, scope, fn);
     if (!isThenable(result) || isValue(result)) return end(result);
     if (context === null) {
       Promise.resolve(result).catch(() => undefined);

@@ -1,8 +1,9 @@
 /**
  * The counters of TorchSharp's `ThreadDisposeScopeStatistics`, per kind of entry, with ours beside
- * them. One per realm. Written by handles and scopes only; read through `memory.stats()`. Law:
+ * them. One per instance. Written by handles and scopes only; read through `memory.stats()`. Law:
  * created = live + disposed + finalized, at every moment.
  */
+import { current } from "../base/realm.ts";
 
 /** Lifetime counters since start or the last `reset()`. */
 export interface LifetimeStatistics {
@@ -49,49 +50,56 @@ function zero(): LifetimeStatistics {
   };
 }
 
-/** Counters of tensor handles. */
-export const tensorStatistics: LifetimeStatistics = zero();
-/** Counters of everything else a scope was given: modules, loaders, callbacks. */
-export const containerStatistics: LifetimeStatistics = zero();
+/** The counters of both kinds of entries. */
+export class Statistics {
+  /** Counters of tensor handles. */
+  readonly tensor: LifetimeStatistics = zero();
+  /** Counters of everything else a scope was given: modules, loaders, callbacks. */
+  readonly container: LifetimeStatistics = zero();
+  /** Handles of each kind that were alive at the last reset: created before the counting began. */
+  readonly #before = new Map<LifetimeStatistics, number>([
+    [this.tensor, 0],
+    [this.container, 0],
+  ]);
 
-/** Handles of each kind that were alive at the last reset: created before the counting began. */
-const before = new Map<LifetimeStatistics, number>([
-  [tensorStatistics, 0],
-  [containerStatistics, 0],
-]);
+  /**
+   * Sets every counter to zero except the number of live handles, which stays true (TorchSharp's
+   * goes negative after a reset).
+   */
+  reset(): void {
+    for (const s of this.#before.keys()) {
+      const alive = s.threadTotalLiveCount;
+      Object.assign(s, zero(), { threadTotalLiveCount: alive });
+      this.#before.set(s, alive);
+    }
+  }
 
-/**
- * Sets every counter to zero except the number of live handles, which stays true (TorchSharp's goes
- * negative after a reset).
- */
-export function resetStatistics(): void {
-  for (const s of before.keys()) {
-    const alive = s.threadTotalLiveCount;
-    Object.assign(s, zero(), { threadTotalLiveCount: alive });
-    before.set(s, alive);
+  /**
+   * What the law of conservation leaves over: created - live - disposed - finalized. Zero, or a bug.
+   */
+  unaccounted(s: LifetimeStatistics): number {
+    const created = (this.#before.get(s) ?? 0) + s.createdInScopeCount + s.createdOutsideScopeCount;
+    return (
+      created -
+      s.threadTotalLiveCount -
+      s.disposedInScopeCount -
+      s.disposedOutsideScopeCount -
+      s.finalized
+    );
+  }
+
+  /** The sum of both kinds. */
+  total(): LifetimeStatistics {
+    const sum = zero();
+    for (const key of Object.keys(sum) as (keyof LifetimeStatistics)[])
+      sum[key] = this.tensor[key] + this.container[key];
+    return sum;
   }
 }
 
-/**
- * What the law of conservation leaves over: created - live - disposed - finalized. Zero, or a bug.
- */
-export function unaccounted(s: LifetimeStatistics): number {
-  const created = (before.get(s) ?? 0) + s.createdInScopeCount + s.createdOutsideScopeCount;
-  return (
-    created -
-    s.threadTotalLiveCount -
-    s.disposedInScopeCount -
-    s.disposedOutsideScopeCount -
-    s.finalized
-  );
-}
-
-/** The sum of both kinds. */
-export function totalStatistics(): LifetimeStatistics {
-  const sum = zero();
-  for (const key of Object.keys(sum) as (keyof LifetimeStatistics)[])
-    sum[key] = tensorStatistics[key] + containerStatistics[key];
-  return sum;
+/** The counters of the current instance. */
+export function statistics(): Statistics {
+  return current<{ readonly ledger: { readonly statistics: Statistics } }>().ledger.statistics;
 }
 
 // === Bytes ===

@@ -3,8 +3,9 @@
  * pooled and device bytes; scopes as lanes; click for the stack), and the same as a Chrome trace.
  * Called through `memory.timelineHTML()` and `memory.chromeTrace()`. Reads the log, owns nothing.
  */
-import { type LoggedEvent, logged } from "./log.ts";
-import { type Capture, formatSite, formatStack } from "./site.ts";
+import { type LoggedEvent, eventLog } from "./log.ts";
+import { type Capture, sites } from "./site.ts";
+import { formatSite, formatStack } from "./stack.ts";
 
 /** A scope's life, on a lane where it overlaps no other. */
 interface Span {
@@ -110,7 +111,8 @@ const colors = [
 
 /** One self-contained page. */
 export function timelineHTML(): string {
-  const { events, dropped, level } = logged();
+  const { events, dropped } = eventLog().read(),
+    { level } = sites();
   const first = events[0]?.at ?? 0,
     last = Math.max(first + 1e-3, events[events.length - 1]?.at ?? 0),
     step = (last - first) / (points - 1);
@@ -240,7 +242,7 @@ export interface ChromeTrace {
 
 /** The log in the Trace Event Format: write it to a file as JSON. */
 export function chromeTrace(): ChromeTrace {
-  const { events } = logged(),
+  const { events } = eventLog().read(),
     last = events[events.length - 1]?.at ?? 0;
   const out: TraceEvent[] = spans(events, last).map((s) => ({
     name: s.name,

@@ -5,11 +5,13 @@
  * that opens scopes.
  */
 import { checkFunction } from "../base/options.ts";
-import { handlesAfter } from "./evidence.ts";
-import { live } from "./handle.ts";
-import { type DisposeScope, scopeEnded } from "./scope.ts";
-import { formatSite, setTrackLevel, tracking } from "./site.ts";
-import { tensorStatistics } from "./statistics.ts";
+import { current } from "../base/realm.ts";
+import { handles } from "./handle.ts";
+import { handlesAfter } from "./live.ts";
+import { type DisposeScope, scopes } from "./scope.ts";
+import { type TrackLevel, sites } from "./site.ts";
+import { formatSite } from "./stack.ts";
+import { statistics } from "./statistics.ts";
 
 /** Tensors that a loop leaves behind, of one kind. */
 export interface DriftRow {
@@ -53,9 +55,66 @@ interface Generations {
   interval: number;
 }
 
-const watchers = new Set<(drift: Drift) => void>();
-const loops = new Map<string, Generations>();
-let levelBefore = tracking.level;
+/** Who watches, and what is known of each loop meanwhile. */
+export class DriftWatch {
+  readonly #watchers = new Set<(drift: Drift) => void>();
+  readonly #loops = new Map<string, Generations>();
+  #levelBefore: TrackLevel = "off";
+
+  /** Tells `callback` about loops that leak, until disposed. */
+  add(callback: (drift: Drift) => void): Disposable {
+    if (this.#watchers.size === 0) this.#begin();
+    const own = (drift: Drift): void => {
+      callback(drift);
+    };
+    this.#watchers.add(own);
+    return {
+      [Symbol.dispose]: () => {
+        if (this.#watchers.delete(own) && this.#watchers.size === 0) this.#end();
+      },
+    };
+  }
+
+  #begin(): void {
+    this.#levelBefore = sites().level;
+    sites().setLevel("full");
+    scopes().onEnd = (scope) => {
+      this.#generationEnded(scope);
+    };
+  }
+
+  #end(): void {
+    scopes().onEnd = null;
+    this.#loops.clear();
+    sites().setLevel(this.#levelBefore);
+  }
+
+  #generationEnded(scope: DisposeScope): void {
+    const { site } = scope;
+    if (site === undefined) return;
+    let loop = this.#loops.get(site);
+    if (loop === undefined)
+      this.#loops.set(site, (loop = { ends: [], quiet: 0, interval: patience }));
+    const { ends } = loop;
+    const now = {
+      live: statistics().tensor.threadTotalLiveCount,
+      lastId: handles().newest?.id ?? 0,
+    };
+    // something was freed: begin again
+    if (now.live < (ends.at(-1)?.live ?? 0)) ends.length = 0;
+    ends.push(now);
+    if (ends.length > patience + 1) ends.shift();
+    if (loop.quiet > 0) {
+      loop.quiet--;
+      return;
+    }
+    if (ends.length <= patience || now.live - (ends[0]?.live ?? 0) < patience / 2) return;
+    loop.quiet = loop.interval;
+    loop.interval *= 2; // the same loop is reported ever more seldom
+    const drift = driftOf(scope, site, ends);
+    for (const watcher of this.#watchers) watcher(drift);
+  }
+}
 
 /**
  * Tells `callback` about loops that leak, until disposed. Tracking is "full" meanwhile: for finding
@@ -63,45 +122,7 @@ let levelBefore = tracking.level;
  */
 export function watch(callback: (drift: Drift) => void): Disposable {
   checkFunction("watch", callback, "pass (drift) => …");
-  if (watchers.size === 0) {
-    levelBefore = tracking.level;
-    setTrackLevel("full");
-    scopeEnded.observer = generationEnded;
-  }
-  const own = (drift: Drift): void => {
-    callback(drift);
-  };
-  watchers.add(own);
-  return {
-    [Symbol.dispose]() {
-      if (!watchers.delete(own) || watchers.size > 0) return;
-      scopeEnded.observer = null;
-      loops.clear();
-      setTrackLevel(levelBefore);
-    },
-  };
-}
-
-function generationEnded(scope: DisposeScope): void {
-  const { site } = scope;
-  if (site === undefined) return;
-  let loop = loops.get(site);
-  if (loop === undefined) loops.set(site, (loop = { ends: [], quiet: 0, interval: patience }));
-  const { ends } = loop;
-  const now = { live: tensorStatistics.threadTotalLiveCount, lastId: live.newest?.id ?? 0 };
-  // something was freed: begin again
-  if (ends.length > 0 && now.live < ends[ends.length - 1]!.live) ends.length = 0;
-  ends.push(now);
-  if (ends.length > patience + 1) ends.shift();
-  if (loop.quiet > 0) {
-    loop.quiet--;
-    return;
-  }
-  if (ends.length <= patience || now.live - ends[0]!.live < patience / 2) return;
-  loop.quiet = loop.interval;
-  loop.interval *= 2; // the same loop is reported ever more seldom
-  const drift = driftOf(scope, site, ends);
-  for (const watcher of watchers) watcher(drift);
+  return current<{ readonly ledger: { readonly drift: DriftWatch } }>().ledger.drift.add(callback);
 }
 
 function driftOf(
@@ -110,8 +131,9 @@ function driftOf(
   ends: readonly { live: number; lastId: number }[],
 ): Drift {
   const generations = ends.length - 1,
-    first = ends[0]!;
-  const perGeneration = (ends[generations]!.live - first.live) / generations;
+    [first = { live: 0, lastId: 0 }] = ends,
+    last = ends.at(-1) ?? first,
+    perGeneration = (last.live - first.live) / generations;
   const groups = new Map<string, DriftRow>();
   for (const handle of handlesAfter(first.lastId)) {
     const made = formatSite(handle.created) ?? "(site not recorded)",

@@ -20,7 +20,8 @@ import {
   track,
   verify,
 } from "../ownership/evidence.ts";
-import { type ReclaimedRow, handleOf, reclaimedRows } from "../ownership/handle.ts";
+import { handleOf } from "../ownership/handle.ts";
+import { type ReclaimedRow, reclaimedRows } from "../ownership/reclaimed.ts";
 import { type ChromeTrace, chromeTrace, timelineHTML } from "../ownership/timeline.ts";
 import { type Drift, watch } from "../ownership/watch.ts";
 import type { BudgetAction } from "./memory-budget.ts";

@@ -11,7 +11,7 @@
 import { ArgumentError, DisposedError, TenureError } from "../base/errors.ts";
 import { checkFunction, checkOptions } from "../base/options.ts";
 import type { Handle } from "../ownership/handle.ts";
-import { isThenable } from "../ownership/scope.ts";
+import { isThenable } from "../ownership/owned.ts";
 import { scopedEither } from "../ownership/scoped.ts";
 import { type PlanOptions, resolveOptions } from "../planner/plan-options.ts";
 import type { Profile } from "../runtime/execution/figures.ts";

@@ -7,7 +7,7 @@ import type { DType } from "../base/dtype.ts";
 import type { Layout } from "../base/layout.ts";
 import { formatShape } from "../base/shape.ts";
 import { Handle } from "../ownership/handle.ts";
-import { type LifetimeStatistics, tensorStatistics } from "../ownership/statistics.ts";
+import { type LifetimeStatistics, statistics } from "../ownership/statistics.ts";
 import type { Operand, Storage } from "./dispatch.ts";
 import type { Gradient } from "./tape.ts";
 
@@ -66,6 +66,6 @@ export class TensorHandle extends Handle implements Operand {
     return this.storage.bytes;
   }
   get statistics(): LifetimeStatistics {
-    return tensorStatistics;
+    return statistics().tensor;
   }
 }

@@ -6,7 +6,8 @@
 import { dtypeBytes } from "../base/dtype.ts";
 import { contiguousLayout } from "../base/layout.ts";
 import { HANDLE } from "../ownership/handle.ts";
-import { detachHandle, newDisposeScope } from "../ownership/scope.ts";
+import { detachHandle } from "../ownership/moves.ts";
+import { newDisposeScope } from "../ownership/scope.ts";
 import { TensorHandle } from "./body.ts";
 import { type Tensor, replaceHandle, wrap } from "./tensor.ts";
 

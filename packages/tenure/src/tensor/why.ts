@@ -2,7 +2,8 @@
  * What keeps a tensor's bytes alive besides its own handle: aliases, autograd, pending reads. Read
  * through `memory.why(t)`; a walk over everything alive, for debugging. Owns nothing.
  */
-import { type Reason, liveHandles, reasonSources } from "../ownership/evidence.ts";
+import type { Reason } from "../ownership/ledger.ts";
+import { liveHandles } from "../ownership/live.ts";
 import type { Handle } from "../ownership/handle.ts";
 import { TensorHandle } from "./body.ts";
 import { type Storage, pendingReads } from "./dispatch.ts";
@@ -13,9 +14,10 @@ declare module "../ownership/scope.ts" {
   interface ScopeTensor extends Tensor {}
 }
 
-reasonSources.push((handle) =>
-  handle instanceof TensorHandle ? reasonsOf(handle.storage, handle) : [],
-);
+/** What keeps the bytes of a tensor's handle alive besides that handle. */
+export function reasonsBesides(handle: Handle): Reason[] {
+  return handle instanceof TensorHandle ? reasonsOf(handle.storage, handle) : [];
+}
 
 function reasonsOf(storage: Storage, asked: Handle): Reason[] {
   const found: Reason[] = [];

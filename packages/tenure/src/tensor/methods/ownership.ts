@@ -8,12 +8,8 @@ import { ArgumentError } from "../../base/errors.ts";
 import { describeValue } from "../../base/options.ts";
 import type { Shape } from "../../base/shape.ts";
 import { HANDLE, register } from "../../ownership/handle.ts";
-import {
-  DisposeScope,
-  detachHandle,
-  moveHandleTo,
-  moveHandleToOuter,
-} from "../../ownership/scope.ts";
+import { detachHandle, moveHandleTo, moveHandleToOuter } from "../../ownership/moves.ts";
+import { DisposeScope } from "../../ownership/scope.ts";
 import type { TensorHandle } from "../body.ts";
 import { WRAP, type Wrapping, live } from "../call.ts";
 

@@ -19,7 +19,7 @@ import {
 } from "tenure";
 import { assertNoLeaks } from "tenure/testing";
 import { runtime } from "../../../src/runtime/runtime.ts";
-import { clearLog } from "../../../src/ownership/log.ts";
+import { eventLog } from "../../../src/ownership/log.ts";
 import { rejectionOf, setup, sleep, takeWarnings, thrownBy, tick } from "./harness.ts";
 
 const test = suite("evidence");
@@ -314,7 +314,7 @@ test("a scope's report names the lines that made the most", () => {
 // === Timeline ===
 
 test("timelineHTML: one page that needs nothing else; chromeTrace: events that viewers read", async () => {
-  clearLog();
+  eventLog().clear();
   {
     using _ = newDisposeScope("</script><b>&");
     const t = ones([1000]).add(1);
@@ -364,14 +364,14 @@ function await_(t: Tensor): void {
 }
 
 test("the log is a ring: it never grows, and says what it lost", () => {
-  clearLog();
+  eventLog().clear();
   for (let i = 0; i < 40_000; i++) zeros([1]).dispose();
   assert.is(
     memory.chromeTrace().traceEvents.filter((e) => e.ph === "b" || e.ph === "e").length,
     2 ** 16,
   );
   assert.match(memory.timelineHTML(), /14464 older events were overwritten/);
-  clearLog();
+  eventLog().clear();
   assert.match(memory.timelineHTML(), /0 events/);
 });
 

@@ -1,0 +1,78 @@
+/**
+ * Captured stacks as text: which of their frames is the user's line, and whether something was made
+ * inside a call. Called by reports, errors and the timeline. Owns nothing.
+ */
+import { type Capture, depth, sites } from "./site.ts";
+
+// Frames inside this package are machinery; the user's line is the first frame outside. Unbundled,
+// the package is the folder two levels up from this file, in `src` and in `dist` alike. In a bundle
+// it is the bundle, as development servers make one per package; where that leaves nothing, the
+// outermost frame is shown.
+const home = (import.meta.url ?? "")
+  .replace(/ownership\/stack\.[jt]s(\?.*)?$/, "")
+  .replace(/^file:\/\//, "");
+
+/** `file:line:column` of the first frame outside Tenure, or `undefined` when there is none. */
+export function formatSite(capture: Capture | null): string | undefined {
+  if (capture === null) return undefined;
+  if (capture.place === undefined) capture.place = formatStack(capture)[0]?.place ?? null;
+  return capture.place ?? undefined;
+}
+
+/** One frame of user code. */
+export interface StackFrame {
+  readonly place: string;
+  readonly text: string;
+}
+
+/** The frames outside Tenure and the host, innermost first. */
+export function formatStack(capture: Capture | null): StackFrame[] {
+  const frames: StackFrame[] = [],
+    known = sites();
+  let outermost: StackFrame | undefined;
+  for (const line of (capture?.stack ?? "").split("\n")) {
+    const text = line.trim();
+    const at =
+      /(?:\(|at (?:async )?|@)((?:file:\/\/|https?:\/\/|\/|[A-Za-z]:\\)[^\s()]*:\d+:\d+)\)?$/.exec(
+        text,
+      );
+    const place = at?.[1]?.replace(/^file:\/\//, "");
+    if (place === undefined) continue;
+    const frame = { place: known.intern(place), text: known.intern(text) };
+    outermost = frame;
+    if (!place.startsWith(home)) frames.push(frame);
+  }
+  return frames.length === 0 && outermost !== undefined && !home.endsWith("/")
+    ? [outermost]
+    : frames;
+}
+
+/**
+ * Whether something was made outside the call that opened a scope. The call's own frame stands
+ * right above the frames of its callers, at the very positions from which they called it; whoever
+ * runs after it returned is at another position. False when a stack is cut short before that can be
+ * seen.
+ */
+export function madeOutside(opened: Capture, made: Capture): boolean {
+  const [own, ...callers] = formatStack(opened),
+    path = formatStack(made);
+  if (own === undefined) return false;
+  const whole = (capture: Capture): boolean => capture.stack.split("\n").length <= depth;
+  for (let i = 0; i < path.length; i++) {
+    const below = path.slice(i + 1),
+      shared = Math.min(below.length, callers.length);
+    const sameLength = below.length === callers.length || !whole(made) || !whole(opened);
+    if (
+      sameLength &&
+      functionOf(path[i]!) === functionOf(own) &&
+      below.slice(0, shared).every((frame, k) => frame.text === callers[k]!.text)
+    )
+      return false;
+  }
+  return whole(made);
+}
+
+/** Name and file of a frame. */
+function functionOf({ text, place }: StackFrame): string {
+  return `${/^at (?:async )?(?:new )?(\S+) \(/.exec(text)?.[1] ?? ""}|${place.replace(/:\d+:\d+$/, "")}`;
+}
