@@ -15,8 +15,8 @@
  *
  *     const { batchSize, shuffle } = readOptions("DataLoader", options, loaderOptions);
  *
- * `{ batchSize: 0 }` then says `DataLoader: expected batchSize to be a positive integer, got 0; pass
- * an integer`, and `{ batchsize: 1 }` asks whether batchSize was meant.
+ * `{ batchSize: 0 }` then says `DataLoader: expected batchSize to be a positive integer, got 0;
+ * pass an integer`, and `{ batchsize: 1 }` asks whether batchSize was meant.
  */
 import { ArgumentError, internal } from "./errors.ts";
 import { closest } from "./spelling.ts";

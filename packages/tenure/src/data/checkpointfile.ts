@@ -84,7 +84,8 @@ function fileSystem(op: string): FileSystem {
   if (fs === undefined)
     throw new TenureError(
       op,
-      "expected a host with files, got one without; use toSafetensors and fromSafetensors with the host's own storage",
+      "expected a host with files, got one without; " +
+        "use toSafetensors and fromSafetensors with the host's own storage",
     );
   return fs.promises;
 }

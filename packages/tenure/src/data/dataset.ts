@@ -4,7 +4,8 @@
  */
 import { type DType, checkDType } from "../base/dtype.ts";
 import { ArgumentError } from "../base/errors.ts";
-import { checkOptions, describeValue } from "../base/options.ts";
+import { type OptionTable, checkArgument, checkOptions, describeValue } from "../base/options.ts";
+import { sizeOf } from "../base/shape.ts";
 import { type HostColumn, toTensors } from "./samples.ts";
 import { type Tensor } from "../tensor/tensor.ts";
 
@@ -51,38 +52,8 @@ export class ArrayDataset<K extends string> implements Dataset<Readonly<Record<K
         "pass { name: { data, shape }, … }",
       );
     this.#columns = (Object.entries(columns) as [K, Column][]).map(([name, column]) => {
-      checkOptions("ArrayDataset", column, ["data", "shape", "dtype", "scale", "offset"]);
-      if (
-        typeof (column.data as unknown) !== "object" ||
-        (column.data as unknown) === null ||
-        !Number.isSafeInteger(column.data.length)
-      )
-        throw new ArgumentError(
-          "ArrayDataset",
-          `data in column ${name}`,
-          describeValue(column.data),
-          "pass { data: an array of numbers, shape: [] }",
-        );
-      if (
-        !(Array.isArray as (value: unknown) => boolean)(column.shape) ||
-        column.shape.some((d) => !Number.isSafeInteger(d) || d < 0)
-      )
-        throw new ArgumentError(
-          "ArrayDataset",
-          `the shape of one sample in column ${name}`,
-          Array.isArray(column.shape) ? `[${column.shape.join(",")}]` : describeValue(column.shape),
-          "pass [] for a number per sample",
-        );
-      for (const key of ["scale", "offset"] as const)
-        if (column[key] !== undefined && typeof (column[key] as unknown) !== "number")
-          throw new ArgumentError(
-            "ArrayDataset",
-            `${key} of column ${name} to be a number`,
-            describeValue(column[key]),
-            "pass a plain number",
-          );
-      if (column.dtype !== undefined) checkDType("ArrayDataset", column.dtype);
-      return [name, column, column.shape.reduce((n, d) => n * d, 1)] as const;
+      checkColumn(name, column);
+      return [name, column, sizeOf(column.shape)] as const;
     });
     const counts = this.#columns.map(([name, { data }, size]) => {
       if (size === 0 || data.length % size !== 0)
@@ -119,12 +90,7 @@ export class ArrayDataset<K extends string> implements Dataset<Readonly<Record<K
         );
     const columns = this.#columns.map(
       ([name, { data, shape, dtype = "float32", scale = 1, offset = 0 }, size]) => {
-        const out =
-          dtype === "int32" || dtype === "bool"
-            ? new Int32Array(indices.length * size)
-            : dtype === "uint32"
-              ? new Uint32Array(indices.length * size)
-              : new Float32Array(indices.length * size);
+        const out = hostArray(dtype, indices.length * size);
         for (let b = 0, at = 0; b < indices.length; b++) {
           const from = indices[b]! * size;
           for (let i = 0; i < size; i++) out[at++] = data[from + i]! * scale + offset;
@@ -134,4 +100,43 @@ export class ArrayDataset<K extends string> implements Dataset<Readonly<Record<K
     );
     return () => toTensors(Object.fromEntries(columns) as unknown as Record<K, HostColumn>);
   }
+}
+
+const columnOptions = {
+  data: { type: "any" },
+  shape: { type: "any" },
+  dtype: { type: "any", check: checkDType },
+  scale: { type: "number", remedy: "pass a plain number" },
+  offset: { type: "number", remedy: "pass a plain number" },
+} satisfies OptionTable<Column>;
+
+/** @throws ArgumentError for what is no column; DTypeError for a dtype that does not exist */
+function checkColumn(name: string, column: Column): void {
+  const { scale, offset, dtype } = columnOptions;
+  checkOptions("ArrayDataset", column, Object.keys(columnOptions));
+  const { data, shape } = column as { readonly data: unknown; readonly shape: unknown };
+  if (!Number.isSafeInteger((data as { length?: unknown } | null | undefined)?.length))
+    throw new ArgumentError(
+      "ArrayDataset",
+      `data in column ${name}`,
+      describeValue(data),
+      "pass { data: an array of numbers, shape: [] }",
+    );
+  if (!Array.isArray(shape) || shape.some((d) => !Number.isSafeInteger(d) || d < 0))
+    throw new ArgumentError(
+      "ArrayDataset",
+      `the shape of one sample in column ${name}`,
+      Array.isArray(shape) ? `[${shape.join(",")}]` : describeValue(shape),
+      "pass [] for a number per sample",
+    );
+  const rows = { scale, offset, dtype };
+  for (const key of ["scale", "offset", "dtype"] as const)
+    if (column[key] !== undefined)
+      checkArgument("ArrayDataset", `${key} of column ${name}`, column[key], rows[key]);
+}
+
+/** A typed array for elements of a dtype; bools as integers. */
+function hostArray(dtype: DType, length: number): Int32Array | Uint32Array | Float32Array {
+  if (dtype === "int32" || dtype === "bool") return new Int32Array(length);
+  return dtype === "uint32" ? new Uint32Array(length) : new Float32Array(length);
 }

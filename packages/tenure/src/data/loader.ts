@@ -3,22 +3,40 @@
  * is freed when the next one is asked for, when the loop ends and when the loader is disposed,
  * whatever scopes are open. Keep a tensor longer with `alias()`.
  */
+import { at } from "../base/access.ts";
 import { ArgumentError, TenureError } from "../base/errors.ts";
-import { checkFlag, checkOptions, describeValue } from "../base/options.ts";
+import { type OptionTable, checkArgument, describeValue, readOptions } from "../base/options.ts";
 import type { Batch, Dataset } from "./dataset.ts";
 import { AsyncEpoch, type Epoch, SyncEpoch } from "./epoch.ts";
 
+/** Options of `DataLoader`. */
 export interface DataLoaderOptions {
   /** Samples per batch. */
   readonly batchSize: number;
   /** Another order each epoch, decided by `seed`. */
   readonly shuffle?: boolean;
+  /** What decides the orders; 0 by default. */
   readonly seed?: number;
   /** Leave out a last batch that is not full: all steps then have the same plan. */
   readonly dropLast?: boolean;
   /** Batches that `for await` loads ahead while the device works; 2 by default, 0 for none. */
   readonly prefetch?: number;
 }
+
+/** A number of things. */
+const count = { type: "integer", range: "[0, Infinity)" } as const;
+const loaderOptions = {
+  batchSize: {
+    type: "integer",
+    range: "[1, Infinity)",
+    required: true,
+    remedy: "pass for example { batchSize: 32 }",
+  },
+  shuffle: { type: "flag", default: false },
+  seed: { type: "integer", default: 0, remedy: "pass for example { seed: 1 }" },
+  dropLast: { type: "flag", default: false },
+  prefetch: { type: "integer", range: "[0, Infinity)", default: 2, remedy: "pass 0 for none" },
+} satisfies OptionTable<DataLoaderOptions>;
 
 /** Where a loader stands: plain numbers. */
 export interface LoaderState {
@@ -58,40 +76,8 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
           ? "wrap single samples: new DataLoader(collated(dataset), …)"
           : "pass for example an ArrayDataset",
       );
-    if ((options as unknown) === undefined)
-      throw new ArgumentError(
-        "DataLoader",
-        "options with batchSize",
-        "none",
-        "pass { batchSize: 32 }",
-      );
-    checkOptions("DataLoader", options, ["batchSize", "shuffle", "seed", "dropLast", "prefetch"]);
-    checkFlag("DataLoader", "shuffle", options.shuffle);
-    checkFlag("DataLoader", "dropLast", options.dropLast);
-    const { batchSize, shuffle = false, seed = 0, dropLast = false, prefetch = 2 } = options;
-    if (!Number.isInteger(batchSize) || batchSize < 1)
-      throw new ArgumentError(
-        "DataLoader",
-        "batchSize to be a positive integer",
-        describeValue(batchSize),
-        "pass for example { batchSize: 32 }",
-      );
-    if (!Number.isSafeInteger(seed))
-      throw new ArgumentError(
-        "DataLoader",
-        "seed to be an integer",
-        describeValue(seed),
-        "pass for example { seed: 1 }",
-      );
-    if (!Number.isInteger(prefetch) || prefetch < 0)
-      throw new ArgumentError(
-        "DataLoader",
-        "prefetch to be a whole number of 0 or more",
-        describeValue(prefetch),
-        "pass 0 for none",
-      );
     this.#dataset = dataset;
-    this.#options = { batchSize, shuffle, seed, dropLast, prefetch };
+    this.#options = readOptions("DataLoader", options, loaderOptions);
   }
 
   /** Batches per epoch. */
@@ -143,12 +129,9 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
       given = this.#latest === null ? this.#skip : this.#latest.skipped + this.#latest.given,
       done = given >= this.length;
     // A loop that had no batch yet, or a position loaded and not yet used, has not begun its epoch.
-    const begun =
-      this.#latest !== null && given === 0
-        ? this.#epoch - 1
-        : this.#latest === null && this.#skip > 0
-          ? this.#epoch + 1
-          : this.#epoch;
+    let begun = this.#epoch;
+    if (this.#latest !== null && given === 0) begun--;
+    if (this.#latest === null && this.#skip > 0) begun++;
     return { epoch: begun, position: done ? 0 : given, seed, batchSize };
   }
 
@@ -159,39 +142,30 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
    *   size. Then nothing has changed.
    */
   loadStateDict(state: LoaderState): void {
-    const {
-        epoch,
-        position = 0,
-        seed = this.#options.seed,
-        batchSize = this.#options.batchSize,
-      } = (state as Partial<LoaderState> | null | undefined) ?? {},
-      fix = "pass what stateDict() gave";
-    if (!Number.isSafeInteger(epoch) || epoch! < 0)
-      throw new ArgumentError("DataLoader", "an epoch of 0 or more", describeValue(epoch), fix);
-    if (!Number.isSafeInteger(seed))
-      throw new ArgumentError("DataLoader", "seed to be an integer", describeValue(seed), fix);
-    if (
-      !Number.isSafeInteger(position) ||
-      position < 0 ||
-      position > this.length ||
-      (position > 0 && epoch === 0)
-    )
+    const known = this.#options;
+    const given = (state as Partial<LoaderState> | null | undefined) ?? {};
+    const { epoch = NaN, position = 0, seed = known.seed, batchSize = known.batchSize } = given;
+    const remedy = "pass what stateDict() gave";
+    checkArgument("DataLoader", "an epoch", epoch, { ...count, remedy });
+    checkArgument("DataLoader", "seed", seed, { type: "integer", remedy });
+    const within = Number.isSafeInteger(position) && position >= 0 && position <= this.length;
+    if (!within || (position > 0 && epoch === 0))
       throw new ArgumentError(
         "DataLoader",
         `a position among ${this.length} batches of an epoch that has begun`,
         describeValue(position),
         "check that the state belongs to this dataset",
       );
-    if (position > 0 && batchSize !== this.#options.batchSize)
+    if (position > 0 && batchSize !== known.batchSize)
       throw new ArgumentError(
         "DataLoader",
-        `a state of batches of ${this.#options.batchSize}`,
+        `a state of batches of ${known.batchSize}`,
         describeValue(batchSize),
         "make the loader with the same batchSize",
       );
     this.#options = { ...this.#options, seed };
     this.#skip = position === this.length ? 0 : position;
-    this.#epoch = this.#skip > 0 ? epoch! - 1 : epoch!;
+    this.#epoch = this.#skip > 0 ? epoch - 1 : epoch;
     this.#latest = null;
   }
 
@@ -218,6 +192,6 @@ function shuffleInPlace(list: number[], seed: number): void {
   };
   for (let i = list.length - 1; i > 0; i--) {
     const j = Math.floor(next() * (i + 1));
-    [list[i], list[j]] = [list[j]!, list[i]!];
+    [list[i], list[j]] = [at(list, j), at(list, i)];
   }
 }

@@ -75,7 +75,7 @@ export function parseNpy(bytes: Uint8Array, options: NpyOptions = {}): HostTenso
       "an npy file",
       bytes.length >= 2 && bytes[0] === 0x50 && bytes[1] === 0x4b
         ? "a zip archive; read it with parseNpz"
-        : `bytes ${[...bytes.subarray(0, 6)].map((b) => b.toString(16).padStart(2, "0")).join(" ")}`,
+        : `bytes ${Array.from(bytes.subarray(0, 6), hex).join(" ")}`,
     );
   const version = bytes[6]!,
     view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -110,6 +110,18 @@ export function parseNpy(bytes: Uint8Array, options: NpyOptions = {}): HostTenso
   return { dtype: elementDType(type), shape, data: fortran ? toRowMajor(data, shape) : data };
 }
 
+/** A byte in two digits. */
+function hex(byte: number): string {
+  return byte.toString(16).padStart(2, "0");
+}
+
+/** One entry of the header, and the comma after it. */
+const headerEntry = new RegExp(
+  "^'(descr|fortran_order|shape)'\\s*:\\s*" +
+    "('[^']*'|True|False|\\([\\d,\\sL]*\\)|\\[.*\\])\\s*(?:,\\s*|$)",
+  "s",
+);
+
 /** The header is a Python dict literal with three known keys: read by pattern, never evaluated. */
 function parseHeader(
   text: string,
@@ -120,9 +132,7 @@ function parseHeader(
   let rest = body.trim();
   while (rest !== "") {
     const [all, key, value] =
-      /^'(descr|fortran_order|shape)'\s*:\s*('[^']*'|True|False|\([\d,\sL]*\)|\[.*\])\s*(?:,\s*|$)/s.exec(
-        rest,
-      ) ?? fail("a header of descr, fortran_order and shape", text);
+      headerEntry.exec(rest) ?? fail("a header of descr, fortran_order and shape", text);
     if (found.has(key!)) fail("each key once", key!);
     found.set(key!, value!);
     rest = rest.slice(all.length).trim();

@@ -63,9 +63,8 @@ export async function toSafetensors(
   const starts = list.map(({ name, dtype, shape, size }) => {
     const start = end;
     end += size * fileBytes(dtype);
-    entries.push(
-      `${JSON.stringify(name)}:${JSON.stringify({ dtype: names[dtype], shape, data_offsets: [start, end] })}`,
-    );
+    const entry = { dtype: names[dtype], shape, data_offsets: [start, end] };
+    entries.push(`${JSON.stringify(name)}:${JSON.stringify(entry)}`);
     return start;
   });
   const json = new TextEncoder().encode(`{${entries.join(",")}}`),

@@ -1,33 +1,44 @@
 /**
  * Checks that constructors of layers share.
  */
-import type * as F from "./functional/index.ts";
 import { ArgumentError } from "../base/errors.ts";
-import { describeValue } from "../base/options.ts";
+import { type OptionRow, checkArgument, describeValue } from "../base/options.ts";
+import type { Pair } from "./functional/spatial.ts";
 
+/** The row of a number of features, channels, layers, … */
+export const count = {
+  type: "integer",
+  range: "[1, Infinity)",
+  remedy: "pass how many there are",
+} as const satisfies OptionRow;
+
+/** The row of a probability to drop. */
+export const dropoutShare = {
+  type: "number",
+  range: "[0, 1)",
+  what: "a dropout",
+  remedy: "pass the share to drop, for example 0.1",
+} as const satisfies OptionRow;
+
+/** @throws ArgumentError unless `value` is a positive integer */
 export function checkCount(layer: string, what: string, value: number): void {
-  if (!Number.isInteger(value) || value < 1)
-    throw new ArgumentError(
-      layer,
-      `${what} to be a positive integer`,
-      describeValue(value),
-      "pass how many there are",
-    );
+  checkArgument(layer, what, value, count);
 }
 
-export function checkPair(layer: string, what: string, value: F.Pair): void {
+/** @throws ArgumentError unless `value` is a positive integer or a pair of them */
+export function checkPair(layer: string, what: string, value: Pair): void {
   const list: unknown = typeof value === "number" ? [value, value] : value;
-  if (!Array.isArray(list) || list.length !== 2 || list.some((n) => !Number.isInteger(n) || n < 1))
-    throw new ArgumentError(
-      layer,
-      `${what} to be a positive integer or a pair of them`,
-      Array.isArray(list) && typeof value !== "number"
-        ? `[${list.join(",")}]`
-        : describeValue(value),
-      "pass for example 3",
-    );
+  const fits = Array.isArray(list) && list.length === 2;
+  if (fits && list.every((n) => Number.isInteger(n) && n >= 1)) return;
+  throw new ArgumentError(
+    layer,
+    `${what} to be a positive integer or a pair of them`,
+    Array.isArray(value) ? `[${value.join(",")}]` : describeValue(value),
+    "pass for example 3",
+  );
 }
 
+/** @throws ArgumentError unless the counts are positive and the groups divide both of channels */
 export function checkChannels(
   layer: string,
   inChannels: number,
@@ -37,21 +48,16 @@ export function checkChannels(
   checkCount(layer, "inChannels", inChannels);
   checkCount(layer, "outChannels", outChannels);
   checkCount(layer, "groups", groups);
-  if (inChannels % groups !== 0 || outChannels % groups !== 0)
-    throw new ArgumentError(
-      layer,
-      "groups that divide both channel counts",
-      `${groups} for ${inChannels} and ${outChannels}`,
-      "use a divisor of both",
-    );
+  if (inChannels % groups === 0 && outChannels % groups === 0) return;
+  throw new ArgumentError(
+    layer,
+    "groups that divide both channel counts",
+    `${groups} for ${inChannels} and ${outChannels}`,
+    "use a divisor of both",
+  );
 }
 
+/** @throws ArgumentError unless `p` is a share that leaves something */
 export function checkDropout(op: string, p: number): void {
-  if (!(p >= 0 && p < 1))
-    throw new ArgumentError(
-      op,
-      "a dropout in [0, 1)",
-      describeValue(p),
-      "pass the share to drop, for example 0.1",
-    );
+  checkArgument(op, "dropout", p, dropoutShare);
 }

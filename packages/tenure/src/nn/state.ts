@@ -1,6 +1,6 @@
 /**
- * What `stateDict` gives and `loadStateDict` takes: a module's values by dotted name, and the checks
- * of a state before anything is changed. Called by `Module`; owns nothing.
+ * What `stateDict` gives and `loadStateDict` takes: a module's values by dotted name, and the
+ * checks of a state before anything is changed. Called by `Module`; owns nothing.
  */
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";

@@ -172,11 +172,12 @@ function format(
   );
   const rule = "─".repeat(width.reduce((a, b) => a + b, 6));
   const rest = totals.parameters - totals.trainable;
+  const frozen = rest > 0 ? ` (${number(rest)} frozen)` : "";
   return [
     text[0],
     rule,
     ...text.slice(1),
     rule,
-    `${number(totals.parameters)} parameters${rest > 0 ? ` (${number(rest)} frozen)` : ""}, ${number(totals.bytes)} bytes`,
+    `${number(totals.parameters)} parameters${frozen}, ${number(totals.bytes)} bytes`,
   ].join("\n");
 }

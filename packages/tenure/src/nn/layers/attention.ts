@@ -200,7 +200,8 @@ export class MultiheadAttention extends Module<
       )
         throw new ShapeError(
           "MultiheadAttention",
-          `a ${what} ${this.#batchFirst ? "[N, L" : "[L, N"}, ${this.#sizes[i]}] or [L, ${this.#sizes[i]}]`,
+          `a ${what} ${this.#batchFirst ? "[N, L" : "[L, N"}, ${this.#sizes[i]}] ` +
+            `or [L, ${this.#sizes[i]}]`,
           formatShape(t.shape),
           "check embedDim, kdim, vdim and batchFirst",
         );
@@ -230,9 +231,10 @@ export class MultiheadAttention extends Module<
           causal: options.causal ?? false,
           dropout: this.training ? this.#dropout : 0,
         };
+      // [N, H, L, D] and [N, H, L, S]
       const { output: each, weights } = needWeights
         ? attentionWithWeights(...parts, how)
-        : { output: scaledDotProductAttention(...parts, how), weights: null }; // [N, H, L, D], [N, H, L, S]
+        : { output: scaledDotProductAttention(...parts, how), weights: null };
       const out = this.outProj.call(each.transpose(1, 2).reshape(n, l, e)),
         output = single ? out.squeeze(0) : this.#batchFirst ? out : out.transpose(0, 1);
       if (weights === null) return output;
