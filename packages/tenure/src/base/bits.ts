@@ -20,3 +20,9 @@ export function fromBits(word: number): number {
 export function i32Bits(value: number): number {
   return value >>> 0;
 }
+
+/** The greatest integer that divides both; of 0 and a number, that number. */
+export function greatestCommonDivisor(a: number, b: number): number {
+  while (b > 0) [a, b] = [b, a % b];
+  return a;
+}

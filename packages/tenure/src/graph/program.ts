@@ -3,6 +3,7 @@
  * recorder or read from JSON; consumed by scheduler passes, which never see a GPU. Pure data,
  * immutable once built; owns no memory.
  */
+import { at } from "../base/access.ts";
 import { ArgumentError } from "../base/errors.ts";
 
 /** What a storage is to the program. */
@@ -132,6 +133,23 @@ export class Program {
       })),
     };
   }
+}
+
+/** An op of a program, by its index. @throws Error (internal) when there is none */
+export function opAt(program: Pick<Program, "ops">, op: number): ProgramOp {
+  return at(program.ops, op);
+}
+
+/** A storage of a program, by its index. @throws Error (internal) when there is none */
+export function storageAt(program: Pick<Program, "storages">, storage: number): ProgramStorage {
+  return at(program.storages, storage);
+}
+
+/** Bytes of some storages together. */
+export function bytesOf(program: Pick<Program, "storages">, storages: Iterable<number>): number {
+  let bytes = 0;
+  for (const storage of storages) bytes += storageAt(program, storage).bytes;
+  return bytes;
 }
 
 function withIds(fuse: FuseFacts, id: (i: number) => string): FuseFactsJSON {

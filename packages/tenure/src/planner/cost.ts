@@ -2,9 +2,10 @@
  * What a schedule costs beyond the program itself: seconds of recomputation and of transfers, by
  * rates that can be measured. Decides between recomputing and swapping, and between plans. Pure.
  */
-import type { Program, ProgramOp } from "../graph/program.ts";
+import { bytesOf, opAt, type Program, type ProgramOp, storageAt } from "../graph/program.ts";
 import type { Action } from "./schedule.ts";
 
+/** What a device does per second. */
 export interface Rates {
   /** Floating-point operations per second that typical kernels reach. */
   readonly flopsPerSecond: number;
@@ -13,6 +14,7 @@ export interface Rates {
   readonly inBytesPerSecond: number;
 }
 
+/** Rates of a device that nobody has measured. */
 export const defaultRates: Rates = {
   flopsPerSecond: 1e12,
   outBytesPerSecond: 4e9,
@@ -27,6 +29,7 @@ export function opCost(op: ProgramOp): number {
   return op.flops + 1e-3;
 }
 
+/** What a schedule does besides running every op once, and the seconds that takes. */
 export interface Extra {
   recomputedOps: number;
   recomputeFlops: number;
@@ -52,14 +55,14 @@ export function extraOf(program: Program, actions: readonly Action[], rates: Rat
   for (const { kind, op, storage } of actions) {
     if (kind === "recompute") {
       extra.recomputedOps++;
-      extra.recomputeFlops += program.ops[op]!.flops;
-      cost += opCost(program.ops[op]!);
+      extra.recomputeFlops += opAt(program, op).flops;
+      cost += opCost(opAt(program, op));
     } else if (kind === "swapOut") {
       extra.swapOuts++;
-      extra.swapOutBytes += program.storages[storage]!.bytes;
+      extra.swapOutBytes += storageAt(program, storage).bytes;
     } else if (kind === "swapIn") {
       extra.swapIns++;
-      extra.swapInBytes += program.storages[storage]!.bytes;
+      extra.swapInBytes += storageAt(program, storage).bytes;
     }
   }
   extra.seconds =
@@ -70,11 +73,8 @@ export function extraOf(program: Program, actions: readonly Action[], rates: Rat
 }
 
 /** Bytes an op touches. */
-export function bytesTouched(program: Program, op: ProgramOp): number {
-  let bytes = 0;
-  for (const r of op.reads) bytes += program.storages[r]!.bytes;
-  for (const w of op.writes) if (!op.reads.includes(w)) bytes += program.storages[w]!.bytes;
-  return bytes;
+export function bytesTouched(program: Program, op: Pick<ProgramOp, "reads" | "writes">): number {
+  return bytesOf(program, new Set([...op.reads, ...op.writes]));
 }
 
 /**
@@ -84,6 +84,7 @@ export function bytesTouched(program: Program, op: ProgramOp): number {
 const cheapIntensity = 4;
 
 /** Whether an op costs little more than reading its inputs. */
-export function isCheap(program: Program, op: ProgramOp): boolean {
+export function isCheap(program: Program, i: number): boolean {
+  const op = opAt(program, i);
   return op.flops <= cheapIntensity * bytesTouched(program, op);
 }

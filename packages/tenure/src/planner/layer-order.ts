@@ -6,6 +6,7 @@
  */
 import type { Program } from "../graph/program.ts";
 
+/** When one layer runs what. */
 export interface LayerOrder {
   readonly name: string;
   readonly forward: number;
@@ -30,25 +31,26 @@ export function layerOrder(program: Program): LayerOrder[] {
   for (const op of program.ops)
     if ((op.phase === "calcGradient" || op.phase === "apply") && names.has(op.layer))
       names.set(op.layer, true);
-  const layers = [...names],
-    n = layers.length;
-  const rows: LayerOrder[] = [];
-  let k = n;
-  for (let i = n - 1; i >= 0; i--) {
-    const [name, trainable] = layers[i]!;
-    const calcGradient = k;
-    if (trainable) k++;
-    const calcDerivative = k;
-    if (trainable) k++;
-    const applyGradient = k++;
-    rows.unshift({
-      name,
-      forward: i,
-      calcGradient: 3 * n - 2 * i + 1,
-      calcDerivative: 3 * n - 2 * i + 2,
-      order4: { forward: i, calcGradient, calcDerivative, applyGradient },
-      trainable,
-    });
-  }
-  return rows;
+  // The backward pass begins behind the last layer's forward slot, and goes from the last to the
+  // first.
+  const n = names.size;
+  let slot = n;
+  const rows = [...names].map(([name, trainable], i) => ({ name, trainable, i })).reverse();
+  return rows
+    .map(({ name, trainable, i }): LayerOrder => {
+      const calcGradient = slot;
+      if (trainable) slot++;
+      const calcDerivative = slot;
+      if (trainable) slot++;
+      const applyGradient = slot++;
+      return {
+        name,
+        forward: i,
+        calcGradient: 3 * n - 2 * i + 1,
+        calcDerivative: 3 * n - 2 * i + 2,
+        order4: { forward: i, calcGradient, calcDerivative, applyGradient },
+        trainable,
+      };
+    })
+    .reverse();
 }

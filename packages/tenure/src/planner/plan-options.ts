@@ -3,7 +3,6 @@
  */
 import { ArgumentError } from "../base/errors.ts";
 import { checkFlag, checkOptions, describeValue } from "../base/options.ts";
-import type { Policy } from "./passes/choose.ts";
 import { type Rates, defaultRates } from "./cost.ts";
 
 /** What `plan` and `Scheduler` take. */
@@ -31,7 +30,7 @@ export interface PlanOptions {
   /** Host memory holds one copy of what was swapped: it is dropped when the value comes back. */
   readonly saveHostMemory?: boolean;
   /**
-   * Joins elementwise ops with each other and with reductions, matrix products and convolutions;
+   * Fuses elementwise ops with each other and with reductions, matrix products and convolutions;
    * needs ops with `fuse` facts, which traced programs have.
    */
   readonly fuse?: boolean;
@@ -39,6 +38,18 @@ export interface PlanOptions {
   readonly maxStorageBytes?: number;
   /** Measured rates of the device. */
   readonly rates?: Partial<Rates>;
+}
+
+/** Options that were checked and completed: what the passes go by. */
+export interface Policy {
+  readonly budgetBytes: number;
+  readonly prefetchBytes: number;
+  readonly recompute: "off" | "auto" | { readonly thresholdBytes: number };
+  readonly swap: "off" | "auto";
+  readonly placement: "slots" | "none";
+  readonly saveHostMemory: boolean;
+  readonly maxStorageBytes: number;
+  readonly rates: Rates;
 }
 
 const known = [
@@ -54,10 +65,7 @@ const known = [
 ];
 
 /** @throws ArgumentError for unknown options and values that make no sense */
-export function resolveOptions(
-  op: string,
-  options: PlanOptions,
-): Policy & { readonly placement: "slots" | "none"; readonly maxStorageBytes: number } {
+export function resolveOptions(op: string, options: PlanOptions): Policy {
   const bytes = (
     name: "budgetBytes" | "prefetchBytes" | "maxStorageBytes",
     least: number,

@@ -3,55 +3,14 @@
  * people, checked by `verify`. Owns no memory: its slots are numbers until an executor fills them
  * with buffers.
  */
-import type { Program, ProgramJSON } from "../graph/program.ts";
+import { at } from "../base/access.ts";
+import { opAt, type Program, type ProgramJSON, storageAt } from "../graph/program.ts";
 import type { Extra } from "./cost.ts";
-import type { Emitted, Slot, Step } from "./passes/emit.ts";
-import { type LayerOrder, layerOrder } from "./layer-order.ts";
-import { wavesOf } from "./passes/overlap.ts";
+import { layerOrder } from "./layer-order.ts";
+import { type PlanReport, explainReport } from "./report.ts";
+import type { Emitted, Slot, Step } from "./steps.ts";
 import { verifyPlan } from "./verify.ts";
-
-export type { Slot, Step } from "./passes/emit.ts";
-
-/** What a plan amounts to. Bytes are of everything the program touches. */
-export interface PlanReport {
-  /** Ops of the program that run. */
-  readonly ops: number;
-  readonly dispatches: number;
-  /**
-   * Runs of dispatches that the device can overlap: none of a run touches a buffer that another
-   * writes.
-   */
-  readonly waves: number;
-  /** As if nothing shared memory. */
-  readonly naiveBytes: number;
-  /** All slots that have buffers at one time, at most. */
-  readonly plannedBytes: number;
-  /** Most bytes live at one time in this schedule. */
-  readonly lowerBoundBytes: number;
-  readonly predictedPeakBytes: number;
-  /** lowerBoundBytes / plannedBytes. */
-  readonly efficiency: number;
-  readonly recomputedOps: number;
-  readonly recomputeFlops: number;
-  readonly flops: number;
-  readonly swapInBytes: number;
-  readonly swapOutBytes: number;
-  readonly swapIns: number;
-  readonly swapOuts: number;
-  /** Waits for copies to the host. */
-  readonly stalls: number;
-  readonly layers: readonly LayerOrder[];
-  /** How the schedule was found. */
-  readonly how: string;
-  /** Bytes other placements of the same schedule would take. */
-  readonly placements: Readonly<Record<string, number>>;
-  /** memonger's plan info, when its plan is used. */
-  readonly mirror: {
-    readonly thresholdBytes: number;
-    readonly savedBytes: number;
-    readonly largestSegmentBytes: number;
-  } | null;
-}
+import { wavesOf } from "./waves.ts";
 
 /** The plan's own format, version 1. */
 export interface PlanJSON {
@@ -76,14 +35,19 @@ export interface PlanParts extends Emitted {
   readonly placements: () => Record<string, number>;
 }
 
+/** The steps that run a program in some slots of memory, and what is known of them. */
 export class Plan {
+  /** The program it runs: the one that was planned, or that one with ops fused. */
   readonly program: Program;
+  /** What to do, in order. */
   readonly steps: readonly Step[];
+  /** The buffers it needs. */
   readonly slots: readonly Slot[];
   /**
    * Slot that holds each storage before the first step; -1 when nobody needs what it holds then.
    */
   readonly entrySlot: readonly number[];
+  /** Most bytes it may take; Infinity without a budget. */
   readonly budgetBytes: number;
   readonly #parts: PlanParts;
   /** Most bytes of slots that have buffers at one time. */
@@ -96,7 +60,7 @@ export class Plan {
     this.entrySlot = parts.entrySlot;
     this.budgetBytes = parts.budgetBytes;
     this.#parts = parts;
-    this.plannedBytes = bytesOf(parts);
+    this.plannedBytes = mostBytes(parts);
   }
 
   /** Storages with bytes before the first step. */
@@ -113,15 +77,16 @@ export class Plan {
   }
   /** Of the ops that run, each once. */
   get flops(): number {
-    return this.steps.reduce(
-      (sum, s) => (s.kind === "dispatch" ? sum + this.program.ops[s.op!]!.flops : sum),
-      0,
-    );
+    let flops = 0;
+    for (const { kind, op } of this.steps)
+      if (kind === "dispatch" && op !== undefined) flops += opAt(this.program, op).flops;
+    return flops;
   }
 
+  /** Its figures, some of which are computed on each call. */
   report(): PlanReport {
-    const { naiveBytes, lowerBoundBytes, extra, how, mirror, placements } = this.#parts,
-      { plannedBytes, program, steps } = this;
+    const { naiveBytes, lowerBoundBytes, extra, how, mirror, placements } = this.#parts;
+    const { plannedBytes, program, steps } = this;
     const count = (kind: Step["kind"]): number =>
       steps.reduce((n, s) => (s.kind === kind ? n + 1 : n), 0);
     const ops = count("dispatch");
@@ -154,8 +119,9 @@ export class Plan {
     return explainReport(this.report(), this.program, this.slots.length, this.budgetBytes);
   }
 
+  /** Everything in the plan's own format, for tools and for comparison. */
   toJSON(): PlanJSON {
-    const id = (s: number): string | null => (s === -1 ? null : this.program.storages[s]!.id);
+    const id = (s: number): string | null => (s === -1 ? null : storageAt(this.program, s).id);
     return {
       version: 1,
       program: this.program.toJSON(),
@@ -179,78 +145,14 @@ export class Plan {
   }
 }
 
-function bytesOf({ slots, steps }: PlanParts): number {
-  let now = slots.reduce((sum, s) => (s.late === true ? sum : sum + s.bytes), 0),
-    most = now;
-  for (const { kind, slot } of steps) {
-    if (kind === "open") now += slots[slot!]!.bytes;
-    else if (kind === "close") now -= slots[slot!]!.bytes;
+/** Most bytes of slots that have buffers at one time. */
+function mostBytes({ slots, steps }: Emitted): number {
+  let now = slots.reduce((sum, s) => (s.late === true ? sum : sum + s.bytes), 0);
+  let most = now;
+  for (const { kind, slot = -1 } of steps) {
+    if (kind === "open") now += at(slots, slot).bytes;
+    else if (kind === "close") now -= at(slots, slot).bytes;
     if (now > most) most = now;
   }
   return most;
-}
-
-/** `1.25 MB`, in decimal units. */
-export function formatBytes(bytes: number): string {
-  const [unit, size] =
-    bytes >= 1e9
-      ? ["GB", 1e9]
-      : bytes >= 1e6
-        ? ["MB", 1e6]
-        : bytes >= 1e3
-          ? ["kB", 1e3]
-          : ["bytes", 1];
-  return `${size === 1 ? bytes : (bytes / size).toFixed(2)} ${unit}`;
-}
-
-const percent = (part: number, whole: number): string =>
-  `${(whole === 0 ? 0 : (100 * part) / whole).toFixed(1)} %`;
-
-/** Shared with the runtime's scheduler, which has measured figures to add. */
-export function explainReport(
-  r: PlanReport,
-  program: Program,
-  slots: number,
-  budgetBytes: number,
-): string {
-  const lines = [
-    `memory   naive ${formatBytes(r.naiveBytes)} → planned ${formatBytes(r.plannedBytes)} (lower bound ${formatBytes(r.lowerBoundBytes)}, efficiency ${(100 * r.efficiency).toFixed(1)} %) in ${slots} slots`,
-    `ops      ${r.ops} of ${program.ops.length} run in ${r.dispatches} dispatches and ${r.waves} waves, ${program.ops.length - r.ops} needed by nobody`,
-    `schedule ${r.how}${budgetBytes === Infinity ? "" : `, budget ${formatBytes(budgetBytes)}`}`,
-  ];
-  if (r.recomputedOps > 0)
-    lines.push(`again    ${r.recomputedOps} ops, ${percent(r.recomputeFlops, r.flops)} more flops`);
-  if (r.mirror !== null)
-    lines.push(
-      `memonger threshold ${formatBytes(r.mirror.thresholdBytes)}: keeps ${formatBytes(r.mirror.savedBytes)}, largest segment ${formatBytes(r.mirror.largestSegmentBytes)}`,
-    );
-  if (r.swapIns + r.swapOuts > 0)
-    lines.push(
-      `swap     ${r.swapOuts} out (${formatBytes(r.swapOutBytes)}), ${r.swapIns} in (${formatBytes(r.swapInBytes)}), ${r.stalls} waits`,
-    );
-  lines.push(
-    `placing  ${Object.entries(r.placements)
-      .map(([name, bytes]) => `${name} ${formatBytes(bytes)}`)
-      .join(", ")}`,
-  );
-  const roles = new Map<string, { count: number; bytes: number }>();
-  for (const { role, bytes } of program.storages) {
-    const row = roles.get(role) ?? { count: 0, bytes: 0 };
-    roles.set(role, { count: row.count + 1, bytes: row.bytes + bytes });
-  }
-  lines.push(
-    `storages ${[...roles].map(([role, { count, bytes }]) => `${count} ${role} ${formatBytes(bytes)}`).join(", ")}`,
-  );
-  if (r.layers.length > 0) {
-    const width = Math.max(5, ...r.layers.map((l) => l.name.length));
-    lines.push(
-      "",
-      `${"layer".padEnd(width)}  forward  calcGradient  calcDerivative  |  with apply slots: gradient  derivative  apply`,
-    );
-    for (const l of r.layers)
-      lines.push(
-        `${l.name.padEnd(width)}  ${String(l.forward).padStart(7)}  ${String(l.calcGradient).padStart(12)}  ${String(l.calcDerivative).padStart(14)}  |  ${String(l.order4.calcGradient).padStart(26)}  ${String(l.order4.calcDerivative).padStart(10)}  ${l.trainable ? String(l.order4.applyGradient).padStart(5) : "    –"}`,
-      );
-  }
-  return lines.join("\n");
 }

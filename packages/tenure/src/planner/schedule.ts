@@ -8,7 +8,8 @@
  *     birth        last read          birth (recompute, swapIn)   last read
  *     |-------------------|  not resident  |----------------------|
  */
-import { type Program, residentAtEntry } from "../graph/program.ts";
+import { at } from "../base/access.ts";
+import { bytesOf, opAt, type Program, residentAtEntry, storageAt } from "../graph/program.ts";
 
 /**
  * `dispatch`: an op for the first time. `recompute`: the same op once more. `swapOut`, `swapIn`: a
@@ -70,52 +71,78 @@ export function segmentsOf(
   { program, resident, extended }: Context,
   actions: readonly Action[],
 ): Segment[] {
-  const segments: Segment[] = [],
-    n = program.storages.length;
-  const begin = new Int32Array(n).fill(-1),
-    end = new Int32Array(n),
-    entry = new Uint8Array(n);
-  for (let s = 0; s < n; s++)
-    if (resident[s] === true) {
-      begin[s] = 0;
-      entry[s] = 1;
-    }
-  const close = (storage: number, exit: boolean, at: number): void => {
-    if (begin[storage] === -1) return;
-    segments.push({ storage, begin: begin[storage]!, end: at, entry: entry[storage] === 1, exit });
-    entry[storage] = 0;
-  };
-  const born = (storage: number, at: number): void => {
-    close(storage, false, end[storage]!);
-    begin[storage] = at;
-    end[storage] = at + 1;
-  };
-  const needsOps = extended.some((e) => e !== null),
-    at = needsOps ? new Int32Array(program.ops.length).fill(-1) : null;
+  const residencies = new Residencies(resident);
+  // Where each op runs, when lifespans ask for it.
+  const ranAt = extended.some((e) => e !== null)
+    ? new Int32Array(program.ops.length).fill(-1)
+    : null;
   actions.forEach(({ kind, op, storage }, t) => {
     if (kind === "swapOut") {
-      end[storage] = t + 1;
+      residencies.use(storage, t);
       return;
     }
     if (kind === "swapIn") {
-      born(storage, t);
+      residencies.begin(storage, t);
       return;
     }
-    const { reads, writes } = program.ops[op]!;
-    if (at !== null && kind === "dispatch") at[op] = t;
-    for (const r of reads) end[r] = t + 1;
+    const { reads, writes } = opAt(program, op);
+    if (ranAt !== null && kind === "dispatch") ranAt[op] = t;
+    for (const r of reads) residencies.use(r, t);
     for (const w of writes)
-      if (reads.includes(w)) end[w] = t + 1;
-      else born(w, t);
+      if (reads.includes(w)) residencies.use(w, t);
+      else residencies.begin(w, t);
   });
   program.storages.forEach(({ pinned }, s) => {
-    close(s, pinned, pinned ? actions.length : end[s]!);
+    residencies.finish(s, pinned ? actions.length : null);
   });
-  if (at !== null)
-    extended.forEach((range, s) => {
-      if (range !== null) widen(segments, s, range, at, actions.length);
-    });
+  const { segments } = residencies;
+  if (ranAt === null) return segments;
+  extended.forEach((range, s) => {
+    if (range !== null) widen(segments, s, range, ranAt, actions.length);
+  });
   return segments;
+}
+
+/** The residencies of all storages while a schedule is walked through. */
+class Residencies {
+  readonly segments: Segment[] = [];
+  /** Of the residency at hand: where it begins, -1 before the first; and the end of its last use. */
+  readonly #begin: Int32Array;
+  readonly #end: Int32Array;
+  readonly #entry: Uint8Array;
+
+  constructor(resident: readonly boolean[]) {
+    this.#begin = new Int32Array(resident.length).fill(-1);
+    this.#end = new Int32Array(resident.length);
+    this.#entry = new Uint8Array(resident.length);
+    resident.forEach((here, s) => {
+      if (!here) return;
+      this.#begin[s] = 0;
+      this.#entry[s] = 1;
+    });
+  }
+
+  use(storage: number, t: number): void {
+    this.#end[storage] = t + 1;
+  }
+
+  begin(storage: number, t: number): void {
+    this.#close(storage, false, this.#end[storage]!);
+    this.#begin[storage] = t;
+    this.#end[storage] = t + 1;
+  }
+
+  /** @param exit the end of the schedule, when somebody keeps the storage */
+  finish(storage: number, exit: number | null): void {
+    this.#close(storage, exit !== null, exit ?? this.#end[storage]!);
+  }
+
+  #close(storage: number, exit: boolean, end: number): void {
+    const begin = this.#begin[storage]!;
+    if (begin === -1) return;
+    this.segments.push({ storage, begin, end, entry: this.#entry[storage] === 1, exit });
+    this.#entry[storage] = 0;
+  }
 }
 
 /**
@@ -126,26 +153,27 @@ function widen(
   segments: Segment[],
   storage: number,
   [first, last]: readonly [number, number],
-  at: Int32Array,
+  ranAt: Int32Array,
   length: number,
 ): void {
   const own = segments
-    .map((s, i) => ({ s, i }))
-    .filter(({ s }) => s.storage === storage)
-    .sort((a, b) => a.s.begin - b.s.begin);
+    .map((segment, i) => ({ segment, i }))
+    .filter(({ segment }) => segment.storage === storage)
+    .sort((a, b) => a.segment.begin - b.segment.begin);
   if (own.length === 0) return;
-  let from = length,
-    to = 0;
-  for (let op = first; op < last; op++)
-    if (at[op] !== -1) {
-      from = Math.min(from, at[op]!);
-      to = Math.max(to, at[op]! + 1);
-    }
+  let from = length;
+  let to = 0;
+  for (const t of ranAt.subarray(first, last)) {
+    if (t === -1) continue;
+    from = Math.min(from, t);
+    to = Math.max(to, t + 1);
+  }
   if (first === 0) from = 0;
-  if (last === at.length) to = length;
-  own.forEach(({ s, i }, k) => {
-    const next = own[k + 1]?.s.begin ?? Math.max(s.end, to);
-    segments[i] = { ...s, begin: k === 0 ? Math.min(s.begin, from) : s.begin, end: next };
+  if (last === ranAt.length) to = length;
+  own.forEach(({ segment, i }, k) => {
+    const begin = k === 0 ? Math.min(segment.begin, from) : segment.begin;
+    const end = own[k + 1]?.segment.begin ?? Math.max(segment.end, to);
+    segments[i] = { ...segment, begin, end };
   });
 }
 
@@ -155,30 +183,38 @@ export function liveCurve(
   segments: readonly Segment[],
   length: number,
 ): Float64Array {
-  const delta = new Float64Array(length + 1);
+  const curve = new Float64Array(length + 1);
   for (const { storage, begin, end } of segments) {
-    const { bytes } = program.storages[storage]!;
-    delta[begin]! += bytes;
-    delta[end]! -= bytes;
+    const { bytes } = storageAt(program, storage);
+    curve[begin]! += bytes;
+    curve[end]! -= bytes;
   }
-  for (let t = 1; t <= length; t++) delta[t]! += delta[t - 1]!;
-  return delta;
+  for (let t = 1; t <= length; t++) curve[t]! += curve[t - 1]!;
+  return curve;
+}
+
+/** Bytes resident at each position of a schedule. */
+export function curveOf(context: Context, actions: readonly Action[]): Float64Array {
+  return liveCurve(context.program, segmentsOf(context, actions), actions.length);
+}
+
+/** Where a curve is highest first, and how high. */
+export function highest(curve: Float64Array): { readonly at: number; readonly bytes: number } {
+  let top = 0;
+  for (let t = 1; t < curve.length; t++) if (curve[t]! > curve[top]!) top = t;
+  return { at: top, bytes: at(curve, top) };
 }
 
 /** Most bytes live at one time: no placement can do with less. */
-export function livePeak(
-  context: Context,
-  actions: readonly Action[],
-  segments: readonly Segment[] = segmentsOf(context, actions),
-): number {
+export function livePeak(context: Context, actions: readonly Action[]): number {
+  const segments = segmentsOf(context, actions);
   // Without actions, what is owned is resident all the same.
-  let most =
-    actions.length === 0
-      ? segments.reduce(
-          (sum, s) => (s.exit ? sum + context.program.storages[s.storage]!.bytes : sum),
-          0,
-        )
-      : 0;
+  let most = 0;
+  if (actions.length === 0)
+    most = bytesOf(
+      context.program,
+      segments.filter((s) => s.exit).map((s) => s.storage),
+    );
   for (const bytes of liveCurve(context.program, segments, actions.length))
     if (bytes > most) most = bytes;
   return most;

@@ -12,9 +12,10 @@ import type { CounterSet } from "../device/counters.ts";
 import type { Device } from "../device/device.ts";
 import type { CachedPipeline } from "../device/pipelines.ts";
 import { sizeClass } from "../device/pool.ts";
-import { planJoined } from "../planner/pipeline.ts";
+import { planFused } from "../planner/pipeline.ts";
 import type { PlanOptions } from "../planner/plan-options.ts";
-import type { Plan, Step } from "../planner/plan.ts";
+import type { Plan } from "../planner/plan.ts";
+import type { Step } from "../planner/steps.ts";
 import { fused, fuseFacts, isFused } from "./fusion.ts";
 import { lower } from "./lower.ts";
 import type { OpenProgram, RecordedOp } from "./open-program.ts";
@@ -166,7 +167,7 @@ export class Compiler {
     const unfused = { program: issued, ops: open.ops };
     const candidate =
       fuse && options.fuse !== false ? fused(open.ops, issued, device.caps) : unfused;
-    const plan = planJoined(candidate.program, issued, options, {
+    const plan = planFused(candidate.program, issued, options, {
       atEntry: (s) => at(open.locals, s).buffer !== null,
     });
     // wrong numbers would be worse than no plan, and the check takes less time than the planning

@@ -3,154 +3,184 @@
  * dispatch says in which slots its operands are; memory is released right behind the last step that
  * needs it. Pure.
  */
-import type { Program } from "../../graph/program.ts";
-import type { Item, Placed } from "../place/place.ts";
+import { at } from "../../base/access.ts";
+import { opAt, type Program, storageAt } from "../../graph/program.ts";
+import type { Item, Placed } from "../place/items.ts";
 import type { Action } from "../schedule.ts";
+import { type PlanState, chosenOf, placementOf } from "../state.ts";
+import type { Emitted, Step } from "../steps.ts";
 
-/** One thing to do. */
-export interface Step {
-  /**
-   * `wait`: the host copy of `storage` must be complete. `release`: the slot is free from here on.
-   * `open`: the slot gets a buffer. `close`: it has none from here on.
-   */
-  readonly kind:
-    "dispatch" | "recompute" | "swapIn" | "swapOut" | "wait" | "release" | "open" | "close";
-  /** Index of the op. */
-  readonly op?: number;
-  readonly storage?: string;
-  readonly slot?: number;
-  readonly bytes?: number;
-  /** Where in the slot, when it is not at its start. */
-  readonly offset?: number;
-  /** Slots of the op's reads, and of its writes, in the program's order. */
-  readonly reads?: readonly number[];
-  readonly writes?: readonly number[];
-  /** Offsets in these slots; absent when all are 0. */
-  readonly readOffsets?: readonly number[];
-  readonly writeOffsets?: readonly number[];
+/** The pass: sets the steps. */
+export function emitSteps(state: PlanState): PlanState {
+  const { items, placed } = placementOf(state);
+  const { actions } = chosenOf(state);
+  return { ...state, emitted: emit(state.context.program, actions, items, placed) };
 }
 
-/** One buffer. */
-export interface Slot {
-  readonly bytes: number;
-  /** Has no buffer before its `open` step. */
-  readonly late?: boolean;
-  /** The storage that brings the buffer along at entry, or -1. */
-  readonly entry: number;
-  /**
-   * The storage that keeps the buffer after the program, or -1: it goes back to where it came from.
-   */
-  readonly exit: number;
-}
-
-export interface Emitted {
-  readonly steps: Step[];
-  readonly slots: Slot[];
-  /**
-   * Slot that holds each storage before the first step; -1 when nobody needs what it holds then.
-   */
-  readonly entrySlot: number[];
-}
-
+/** The steps of a schedule whose items were placed in slots. */
 export function emit(
-  { storages, ops }: Program,
+  program: Program,
   actions: readonly Action[],
   items: readonly Item[],
-  { slotOf = [], slots = [], inSlot, spans }: Placed,
+  placed: Placed,
 ): Emitted {
-  const made = slots.map(
-      (bytes): { bytes: number; entry: number; exit: number; late?: boolean } => ({
-        bytes,
-        entry: -1,
-        exit: -1,
-      }),
-    ),
-    entrySlot = storages.map(() => -1);
-  const starts: number[][] = actions.map(() => []),
-    ends: number[][] = actions.map(() => []);
-  const where = storages.map(() => -1),
-    offset = storages.map(() => 0),
-    offsetOf = (i: number): number => inSlot?.[i] ?? 0;
-  items.forEach((item, i) => {
-    const slot = slotOf[i]!;
-    if (item.entry) made[slot]!.entry = item.storage;
-    if (item.exit) made[slot]!.exit = item.storage;
-    if (item.resident && (item.end > 0 || item.exit)) {
-      entrySlot[item.storage] = slot;
-      where[item.storage] = slot;
-    }
-    if (item.begin < item.end) starts[item.begin]!.push(i);
-    if (item.exit) return;
-    if (item.begin < item.end) ends[item.end - 1]!.push(i);
-  });
-  const id = (s: number): string => storages[s]!.id,
-    steps: Step[] = [],
-    copied = new Set<number>();
-  const opens: number[][] = actions.map(() => []),
-    closes: number[][] = actions.map(() => []);
-  const openOrClose =
-    (kind: "open" | "close") =>
-    (slot: number): void => {
-      steps.push({ kind, slot, bytes: made[slot]!.bytes });
-    };
-  if (spans !== undefined) {
-    const arrives = new Set(
-      items.flatMap((item, i) => (item.entry || item.resident ? [slotOf[i]!] : [])),
-    );
-    spans.forEach(([from, to], slot) => {
-      if (!arrives.has(slot)) {
-        made[slot]!.late = true;
-        opens[from]!.push(slot);
-      }
-      if (to === 0) openOrClose("close")(slot);
-      else if (made[slot]!.exit === -1) closes[to - 1]!.push(slot);
-    });
+  return new Emission(program, actions, items, placed).run();
+}
+
+/** A slot while the steps are written. */
+interface SlotInProgress {
+  readonly bytes: number;
+  entry: number;
+  exit: number;
+  late?: boolean;
+}
+
+/** What happens at each position of the schedule, besides its action. */
+interface Events {
+  /** Items whose live range begins, or ends. */
+  readonly begins: number[];
+  readonly ends: number[];
+  /** Slots that get a buffer, or lose it. */
+  readonly opens: number[];
+  readonly closes: number[];
+}
+
+class Emission {
+  readonly #program: Program;
+  readonly #actions: readonly Action[];
+  readonly #items: readonly Item[];
+  readonly #placed: Placed;
+  readonly #slots: SlotInProgress[];
+  readonly #events: Events[];
+  readonly #entrySlot: number[];
+  /** Slot of each storage at the position at hand, and offset in it. */
+  readonly #slot: number[];
+  readonly #offset: number[];
+  /** Storages with a copy on its way to the host. */
+  readonly #copied = new Set<number>();
+  readonly #steps: Step[] = [];
+
+  constructor(
+    program: Program,
+    actions: readonly Action[],
+    items: readonly Item[],
+    placed: Placed,
+  ) {
+    this.#program = program;
+    this.#actions = actions;
+    this.#items = items;
+    this.#placed = placed;
+    this.#slots = (placed.slots ?? []).map((bytes) => ({ bytes, entry: -1, exit: -1 }));
+    this.#events = actions.map(() => ({ begins: [], ends: [], opens: [], closes: [] }));
+    this.#entrySlot = program.storages.map(() => -1);
+    this.#slot = program.storages.map(() => -1);
+    this.#offset = program.storages.map(() => 0);
   }
-  const place = (
+
+  run(): Emitted {
+    for (const [i, item] of this.#items.entries()) this.#arrange(item, i);
+    this.#arrangeTransients();
+    for (const [t, action] of this.#actions.entries()) {
+      const { begins, ends, opens, closes } = at(this.#events, t);
+      for (const slot of opens) this.#openOrClose("open", slot);
+      for (const i of begins) {
+        const { storage } = at(this.#items, i);
+        this.#slot[storage] = this.#slotOf(i);
+        this.#offset[storage] = this.#offsetOf(i);
+      }
+      this.#act(action);
+      for (const i of ends) this.#release(i);
+      for (const slot of closes) this.#openOrClose("close", slot);
+    }
+    return { steps: this.#steps, slots: this.#slots, entrySlot: this.#entrySlot };
+  }
+
+  #slotOf(i: number): number {
+    return at(this.#placed.slotOf ?? [], i);
+  }
+
+  #offsetOf(i: number): number {
+    return this.#placed.inSlot?.[i] ?? 0;
+  }
+
+  /** Notes who brings and keeps an item's slot, and when the item is there. */
+  #arrange(item: Item, i: number): void {
+    const number = this.#slotOf(i);
+    const slot = at(this.#slots, number);
+    if (item.entry) slot.entry = item.storage;
+    if (item.exit) slot.exit = item.storage;
+    if (item.resident && (item.end > 0 || item.exit)) {
+      this.#entrySlot[item.storage] = number;
+      this.#slot[item.storage] = number;
+    }
+    if (item.begin >= item.end) return;
+    at(this.#events, item.begin).begins.push(i);
+    if (!item.exit) at(this.#events, item.end - 1).ends.push(i);
+  }
+
+  /** Notes when slots that come and go do so. */
+  #arrangeTransients(): void {
+    const { spans } = this.#placed;
+    if (spans === undefined) return;
+    const arrive = new Set(
+      this.#items.flatMap((item, i) => (item.entry || item.resident ? [this.#slotOf(i)] : [])),
+    );
+    for (const [number, [from, to]] of spans.entries()) {
+      const slot = at(this.#slots, number);
+      if (!arrive.has(number)) {
+        slot.late = true;
+        at(this.#events, from).opens.push(number);
+      }
+      if (to === 0) this.#openOrClose("close", number);
+      else if (slot.exit === -1) at(this.#events, to - 1).closes.push(number);
+    }
+  }
+
+  #act({ kind, op, storage }: Action): void {
+    if (kind === "dispatch" || kind === "recompute") {
+      this.#run(kind, op);
+      return;
+    }
+    if (kind === "swapOut") this.#copied.add(storage);
+    else if (this.#copied.delete(storage)) {
+      const { id, bytes } = storageAt(this.#program, storage);
+      this.#steps.push({ kind: "wait", storage: id, bytes });
+    }
+    const place = this.#place(storage, at(this.#slot, storage), at(this.#offset, storage));
+    this.#steps.push({ kind, ...place });
+  }
+
+  #run(kind: "dispatch" | "recompute", op: number): void {
+    const { reads, writes } = opAt(this.#program, op);
+    const step = {
+      kind,
+      op,
+      reads: reads.map((r) => at(this.#slot, r)),
+      writes: writes.map((w) => at(this.#slot, w)),
+    };
+    const readOffsets = reads.map((r) => at(this.#offset, r));
+    const writeOffsets = writes.map((w) => at(this.#offset, w));
+    const moved = [...readOffsets, ...writeOffsets].some((offset) => offset !== 0);
+    this.#steps.push(moved ? { ...step, readOffsets, writeOffsets } : step);
+  }
+
+  #release(i: number): void {
+    const { storage } = at(this.#items, i);
+    const place = this.#place(storage, this.#slotOf(i), this.#offsetOf(i));
+    this.#steps.push({ kind: "release", ...place });
+  }
+
+  #openOrClose(kind: "open" | "close", slot: number): void {
+    this.#steps.push({ kind, slot, bytes: at(this.#slots, slot).bytes });
+  }
+
+  #place(
     storage: number,
     slot: number,
-    at: number,
-  ): Pick<Step, "storage" | "slot" | "bytes" | "offset"> => ({
-    storage: id(storage),
-    slot,
-    bytes: storages[storage]!.bytes,
-    ...(at === 0 ? {} : { offset: at }),
-  });
-  const release = (i: number): void => {
-    const { storage } = items[i]!;
-    steps.push({ kind: "release", ...place(storage, slotOf[i]!, offsetOf(i)) });
-  };
-  actions.forEach(({ kind, op, storage }, t) => {
-    opens[t]!.forEach(openOrClose("open"));
-    for (const i of starts[t]!) {
-      where[items[i]!.storage] = slotOf[i]!;
-      offset[items[i]!.storage] = offsetOf(i);
-    }
-    if (kind === "swapOut") {
-      copied.add(storage);
-      steps.push({ kind: "swapOut", ...place(storage, where[storage]!, offset[storage]!) });
-    } else if (kind === "swapIn") {
-      if (copied.delete(storage))
-        steps.push({ kind: "wait", storage: id(storage), bytes: storages[storage]!.bytes });
-      steps.push({ kind: "swapIn", ...place(storage, where[storage]!, offset[storage]!) });
-    } else {
-      const { reads, writes } = ops[op]!;
-      const moved = reads.some((r) => offset[r] !== 0) || writes.some((w) => offset[w] !== 0);
-      steps.push({
-        kind,
-        op,
-        reads: reads.map((r) => where[r]!),
-        writes: writes.map((w) => where[w]!),
-        ...(moved
-          ? {
-              readOffsets: reads.map((r) => offset[r]!),
-              writeOffsets: writes.map((w) => offset[w]!),
-            }
-          : {}),
-      });
-    }
-    ends[t]!.forEach(release);
-    closes[t]!.forEach(openOrClose("close"));
-  });
-  return { steps, slots: made, entrySlot };
+    offset: number,
+  ): Pick<Step, "storage" | "slot" | "bytes" | "offset"> {
+    const { id, bytes } = storageAt(this.#program, storage);
+    const place = { storage: id, slot, bytes };
+    return offset === 0 ? place : { ...place, offset };
+  }
 }

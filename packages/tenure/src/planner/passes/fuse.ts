@@ -26,7 +26,8 @@ import {
   type ProgramOp,
   residentAtEntry,
 } from "../../graph/program.ts";
-import { dependencies, neededOps, orderOps } from "./order.ts";
+import { dependencies, neededOps } from "../dependencies.ts";
+import { orderOps } from "./order.ts";
 import { contextOf, livePeak, runsOf } from "../schedule.ts";
 
 /** One op of a kernel. */

@@ -1,76 +1,37 @@
 /**
- * Which ops run, and in which order. Ops whose effect nobody can observe are dropped. Weight
- * updates move right behind the last op they depend on, where NNTrainer applies them, and gradients
- * that free more than they make before derivatives, unless that raises the peak: the gradients of
- * different layers then share memory, and inputs go sooner. Pure; the first pass.
+ * The first pass: which ops run, and in which order. Ops whose effect nobody can observe are
+ * dropped. Weight updates move right behind the last op they depend on, where NNTrainer applies
+ * them, and gradients that free more than they make before derivatives, unless that raises the
+ * peak: the gradients of different layers then share memory, and inputs go sooner. Pure.
  */
-import type { Program } from "../../graph/program.ts";
+import { append, lookup } from "../../base/access.ts";
+import { bytesOf, opAt, type Program, storageAt } from "../../graph/program.ts";
+import { dependencies, neededOps } from "../dependencies.ts";
 import { type Context, livePeak, runsOf } from "../schedule.ts";
+import type { PlanState } from "../state.ts";
 
-/**
- * Indices of the ops whose effect somebody can observe, in issue order. An op is needed when it
- * writes a storage that is pinned or read later; a whole overwrite (written, not read) ends the
- * need for older values.
- */
-export function neededOps(program: Program): number[] {
-  const wanted = program.storages.map((s) => s.pinned);
-  const needed: number[] = [];
-  for (let i = program.ops.length - 1; i >= 0; i--) {
-    const op = program.ops[i]!;
-    if (!op.writes.some((w) => wanted[w])) continue;
-    needed.push(i);
-    for (const w of op.writes) if (!op.reads.includes(w)) wanted[w] = false;
-    for (const r of op.reads) wanted[r] = true;
-  }
-  return needed.reverse();
-}
-
-/**
- * For each op of `order`, the ops it must come after: writers of what it reads (RAW), readers (WAR)
- * and writers (WAW) of what it writes.
- */
-export function dependencies(program: Program, order: readonly number[]): Map<number, number[]> {
-  const writer = new Map<number, number>(),
-    readers = new Map<number, number[]>(),
-    result = new Map<number, number[]>();
-  for (const i of order) {
-    const { reads, writes } = program.ops[i]!,
-      before = new Set<number>();
-    for (const s of [...reads, ...writes]) {
-      const w = writer.get(s);
-      if (w !== undefined) before.add(w);
-    }
-    for (const w of writes) for (const r of readers.get(w) ?? []) before.add(r);
-    before.delete(i);
-    result.set(i, [...before]);
-    for (const r of reads) {
-      const list = readers.get(r);
-      if (list === undefined) readers.set(r, [i]);
-      else list.push(i);
-    }
-    for (const w of writes) {
-      writer.set(w, i);
-      readers.set(w, []);
-    }
-  }
-  return result;
+/** The pass: sets the order. */
+export function putInOrder(state: PlanState): PlanState {
+  return { ...state, order: orderOps(state.context) };
 }
 
 /** The order in which the needed ops run. */
 export function orderOps(context: Context): number[] {
-  const { program } = context,
-    order = neededOps(program);
-  if (!order.some((i) => program.ops[i]!.phase === "apply")) return order;
-  const update = (i: number): boolean => program.ops[i]!.phase === "apply",
-    gradient = gradientsThatFree(program, order);
-  const early = [update, (i: number): boolean => update(i) || gradient.has(i)].map((may) =>
-    moveEarly(program, order, may),
-  );
-  return early.reduce(
-    (best, next) =>
-      livePeak(context, runsOf(next)) <= livePeak(context, runsOf(best)) ? next : best,
-    order,
-  );
+  const { program } = context;
+  const issued = neededOps(program);
+  const isUpdate = (i: number): boolean => opAt(program, i).phase === "apply";
+  if (!issued.some(isUpdate)) return issued;
+  const gradients = gradientsThatFree(program, issued);
+  let best = issued;
+  let least = livePeak(context, runsOf(issued));
+  for (const mayMove of [isUpdate, (i: number) => isUpdate(i) || gradients.has(i)]) {
+    const moved = moveEarly(program, issued, mayMove);
+    const peak = livePeak(context, runsOf(moved));
+    if (peak > least) continue;
+    best = moved;
+    least = peak;
+  }
+  return best;
 }
 
 /**
@@ -78,60 +39,51 @@ export function orderOps(context: Context): number[] {
  * they write.
  */
 function gradientsThatFree(program: Program, order: readonly number[]): Set<number> {
-  const { storages, ops } = program,
-    before = dependencies(program, order),
-    at = new Map(order.map((i, k) => [i, k])),
-    readers = new Map<number, number[]>();
-  for (const i of order)
-    for (const r of ops[i]!.reads) {
-      const list = readers.get(r);
-      if (list === undefined) readers.set(r, [i]);
-      else list.push(i);
-    }
-  const bytes = (list: readonly number[]): number =>
-    list.reduce((sum, s) => sum + storages[s]!.bytes, 0);
-  return new Set(
-    order.filter((i) => {
-      const { phase, reads, writes } = ops[i]!;
-      if (phase !== "calcGradient") return false;
-      const place = Math.max(-1, ...before.get(i)!.map((d) => at.get(d)!));
-      return (
-        bytes(
-          reads.filter(
-            (r) =>
-              !storages[r]!.pinned && readers.get(r)!.every((o) => o === i || at.get(o)! <= place),
-          ),
-        ) >= bytes(writes)
-      );
-    }),
-  );
+  const before = dependencies(program, order);
+  const position = new Map(order.map((i, k) => [i, k]));
+  const readers = new Map<number, number[]>();
+  for (const i of order) for (const r of opAt(program, i).reads) append(readers, r, i);
+  const frees = (i: number): boolean => {
+    const { phase, reads, writes } = opAt(program, i);
+    if (phase !== "calcGradient") return false;
+    const place = Math.max(-1, ...lookup(before, i).map((d) => lookup(position, d)));
+    const done = (r: number): boolean =>
+      !storageAt(program, r).pinned &&
+      lookup(readers, r).every((o) => o === i || lookup(position, o) <= place);
+    return bytesOf(program, reads.filter(done)) >= bytesOf(program, writes);
+  };
+  return new Set(order.filter(frees));
 }
 
 /** Ops that may move do so, right behind the last op they depend on. */
 function moveEarly(
   program: Program,
   order: readonly number[],
-  may: (op: number) => boolean,
+  mayMove: (op: number) => boolean,
 ): number[] {
-  const before = dependencies(program, order),
-    place = new Map<number, number>(),
-    step = 0.5 ** 20,
-    rootless = new Set<number>();
+  const before = dependencies(program, order);
+  const step = 0.5 ** 20;
   // An op's place: its own number, or for updates just behind the last op it depends on. Sorting is
   // stable, so equal places keep issue order.
-  order.forEach((i, at) => {
-    const after = before.get(i)!.filter((d) => !rootless.has(d));
-    if (!may(i)) place.set(i, at);
-    else if (before.get(i)!.length === 0)
-      rootless.add(i); // a state's first value: made when it is needed
-    else place.set(i, Math.max(-1, ...after.map((d) => place.get(d)!)) + step);
+  const place = new Map<number, number>();
+  /** First values of states, which depend on nothing: made when they are needed. */
+  const rootless = new Set<number>();
+  order.forEach((i, own) => {
+    const after = lookup(before, i);
+    if (!mayMove(i)) place.set(i, own);
+    else if (after.length === 0) rootless.add(i);
+    else {
+      const places = after.filter((d) => !rootless.has(d)).map((d) => lookup(place, d));
+      place.set(i, Math.max(-1, ...places) + step);
+    }
   });
   for (const i of order)
-    for (const d of before.get(i)!)
-      if (rootless.has(d))
-        place.set(d, Math.min(place.get(d) ?? Infinity, place.get(i)! - step / 2));
-  order.forEach((i, at) => {
-    if (!place.has(i)) place.set(i, at);
+    for (const d of lookup(before, i)) {
+      if (!rootless.has(d)) continue;
+      place.set(d, Math.min(place.get(d) ?? Infinity, lookup(place, i) - step / 2));
+    }
+  order.forEach((i, own) => {
+    if (!place.has(i)) place.set(i, own);
   });
-  return [...order].sort((a, b) => place.get(a)! - place.get(b)!);
+  return [...order].sort((a, b) => lookup(place, a) - lookup(place, b));
 }

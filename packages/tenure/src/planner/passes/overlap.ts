@@ -1,58 +1,46 @@
 /**
- * Independent ops next to each other, so that the device can overlap them: it waits between two
- * dispatches of which one needs what the other made, or writes where the other reads, and not
- * between others. A wave is a run of dispatches without such a wait. Called with orders that are
- * otherwise final; pure.
- *
- *     a ─► b        a | b c | d   in the order a b c d: 3 waves
- *     c ─► d        a c | b d     in the order a c b d: 2 waves
+ * The pass that moves independent ops next to each other, so that the device can overlap them, where
+ * that takes no more memory. It works on the chosen schedule, whose order is otherwise final, and
+ * only when every op runs once and nothing is swapped. Pure.
  */
-import type { Program } from "../../graph/program.ts";
-import type { Step } from "./emit.ts";
-import { dependencies } from "./order.ts";
+import { lookup } from "../../base/access.ts";
+import { opAt, type Program } from "../../graph/program.ts";
+import type { Candidate } from "../candidate.ts";
+import { dependencies } from "../dependencies.ts";
 import { type Context, livePeak, runsOf } from "../schedule.ts";
+import { type PlanState, chosenOf } from "../state.ts";
+import type { Emitted } from "../steps.ts";
+import { countWaves, wavesOf } from "../waves.ts";
+import { emit } from "./emit.ts";
 
-/** What a dispatch touches: storages of a program, or slots of a plan. */
-interface Touches {
-  readonly reads: readonly number[];
-  readonly writes: readonly number[];
-}
-
-function countWaves(dispatches: Iterable<Touches>): number {
-  const read = new Set<number>(),
-    written = new Set<number>();
-  let count = 0;
-  for (const { reads, writes } of dispatches) {
-    if (
-      count === 0 ||
-      reads.some((r) => written.has(r)) ||
-      writes.some((w) => written.has(w) || read.has(w))
-    ) {
-      count++;
-      read.clear();
-      written.clear();
-    }
-    for (const r of reads) read.add(r);
-    for (const w of writes) written.add(w);
-  }
-  return count;
+/** The pass: the chosen schedule with fewer waves, or as it was. */
+export function runSideBySide(state: PlanState): PlanState {
+  const chosen = chosenOf(state);
+  const fits = state.placements.bytes(chosen) <= state.policy.budgetBytes;
+  return fits ? { ...state, chosen: sideBySide(state, chosen) } : state;
 }
 
 /**
- * Waves of a plan, by the buffers that its dispatches share. Copies to and from the host end a
- * wave, and so do buffers that come and go.
+ * The schedule with independent ops next to each other, where that takes no more memory and buffers
+ * that are shared don't tie them together again.
  */
-export function wavesOf(steps: readonly Step[]): number {
-  let count = 0,
-    run: Touches[] = [];
-  for (const { kind, reads = [], writes = [] } of steps) {
-    if (kind === "dispatch" || kind === "recompute") run.push({ reads, writes });
-    else if (kind !== "release") {
-      count += countWaves(run);
-      run = [];
-    }
+function sideBySide({ context, placements }: PlanState, chosen: Candidate): Candidate {
+  if (chosen.actions.some((a) => a.kind !== "dispatch")) return chosen;
+  const emitted = (c: Candidate): Emitted => {
+    const { items, placed } = placements.of(c);
+    return emit(context.program, c.actions, items, placed);
+  };
+  const bytes = ({ slots }: Emitted): number => slots.reduce((sum, s) => sum + s.bytes, 0);
+  const order = chosen.actions.map((a) => a.op);
+  const before = emitted(chosen);
+  for (const width of widths) {
+    const actions = runsOf(overlapped(context, order, width));
+    if (actions.every(({ op }, k) => op === order[k])) continue;
+    const other = { ...chosen, actions };
+    const after = emitted(other);
+    if (bytes(after) <= bytes(before) && wavesOf(after.steps) < wavesOf(before.steps)) return other;
   }
-  return count + countWaves(run);
+  return chosen;
 }
 
 /**
@@ -75,19 +63,17 @@ export function overlapped(
   width: number,
 ): readonly number[] {
   if (order.length > manyOps) return order;
-  const { program } = context,
-    before = dependencies(program, order),
-    most = livePeak(context, runsOf(order));
+  const { program } = context;
+  const before = dependencies(program, order);
+  const most = livePeak(context, runsOf(order));
   let best = [...order];
   const improve = (from: number, to: number): void => {
-    const ops = best.slice(from, to),
-      levelled = byLevel(ops, before);
+    const ops = best.slice(from, to);
+    const levelled = byLevel(ops, before);
     if (wavesIn(program, levelled) >= wavesIn(program, ops)) return;
     const tried = [...best.slice(0, from), ...levelled, ...best.slice(to)];
-    if (
-      wavesIn(program, tried) < wavesIn(program, best) &&
-      livePeak(context, runsOf(tried)) <= most
-    ) {
+    const fewer = wavesIn(program, tried) < wavesIn(program, best);
+    if (fewer && livePeak(context, runsOf(tried)) <= most) {
       best = tried;
       return;
     }
@@ -96,20 +82,19 @@ export function overlapped(
     improve(from, middle);
     improve(middle, to);
   };
-  const isForward = (at: number): boolean => program.ops[order[at]!]!.phase === "forward";
-  for (let from = 0, to = 0; from < order.length; from = to) {
-    for (
-      to = from + 1;
-      to < order.length && to - from < width && isForward(to) === isForward(from);
-      to++
-    );
+  const forward = order.map((i) => opAt(program, i).phase === "forward");
+  let from = 0;
+  while (from < order.length) {
+    let to = from + 1;
+    while (to < order.length && to - from < width && forward[to] === forward[from]) to++;
     improve(from, to);
+    from = to;
   }
   return best;
 }
 
 function wavesIn(program: Program, ops: readonly number[]): number {
-  return countWaves(ops.map((i) => program.ops[i]!));
+  return countWaves(ops.map((i) => opAt(program, i)));
 }
 
 /**
@@ -119,6 +104,6 @@ function wavesIn(program: Program, ops: readonly number[]): number {
 function byLevel(ops: readonly number[], before: ReadonlyMap<number, readonly number[]>): number[] {
   const level = new Map<number, number>();
   for (const i of ops)
-    level.set(i, Math.max(0, ...before.get(i)!.map((d) => (level.get(d) ?? -1) + 1)));
-  return [...ops].sort((a, b) => level.get(a)! - level.get(b)!);
+    level.set(i, Math.max(0, ...lookup(before, i).map((d) => (level.get(d) ?? -1) + 1)));
+  return [...ops].sort((a, b) => lookup(level, a) - lookup(level, b));
 }

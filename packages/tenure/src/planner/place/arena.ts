@@ -3,27 +3,24 @@
  * (one buffer may not be bound read-only and writable in a dispatch); reports show them beside the
  * slots that do run, and tests hold all to the same check. Pure.
  */
-import { type Item, type Placed, type Planner, overlap } from "./place.ts";
+import { at, last } from "../../base/access.ts";
+import { type Item, type Placed, type Placer, duration, indices, overlap } from "./items.ts";
 
 const finish = (name: string, items: readonly Item[], offsets: readonly number[]): Placed => ({
   name,
   offsets,
-  bytes: items.reduce((top, item, i) => Math.max(top, offsets[i]! + item.bytes), 0),
+  bytes: items.reduce((top, item, i) => Math.max(top, at(offsets, i) + item.bytes), 0),
 });
-const length = (i: Item): number => i.end - i.begin;
 
 /** No reuse: one behind the other. */
-const basic: Planner = (items) => {
+const basic: Placer = (items) => {
   let top = 0;
-  return finish(
-    "basic",
-    items,
-    items.map(({ bytes }) => {
-      const at = top;
-      top += bytes;
-      return at;
-    }),
-  );
+  const offsets = items.map(({ bytes }) => {
+    const offset = top;
+    top += bytes;
+    return offset;
+  });
+  return finish("basic", items, offsets);
 };
 
 /**
@@ -31,35 +28,31 @@ const basic: Planner = (items) => {
  * by an item of exactly its size.
  */
 function stack(items: readonly Item[], chosen: readonly number[], offsets: number[]): void {
-  const order = [...chosen].sort(
-    (a, b) => items[a]!.begin - items[b]!.begin || items[a]!.end - items[b]!.end,
-  );
+  const order = [...chosen].sort((a, b) => {
+    const first = at(items, a);
+    const second = at(items, b);
+    return first.begin - second.begin || first.end - second.end;
+  });
   const placed: number[] = []; // by rising offset
   for (const i of order) {
-    const item = items[i]!,
-      expired = (j: number): boolean => items[j]!.end <= item.begin;
-    while (placed.length > 0 && expired(placed.at(-1)!)) placed.pop();
-    let at = -1;
-    for (let k = placed.length - 1; k >= 0 && at === -1; k--)
-      if (expired(placed[k]!) && items[placed[k]!]!.bytes === item.bytes) at = k;
-    if (at !== -1) {
-      offsets[i] = offsets[placed[at]!]!;
-      placed[at] = i;
+    const item = at(items, i);
+    const expired = (j: number): boolean => at(items, j).end <= item.begin;
+    while (placed.length > 0 && expired(last(placed))) placed.pop();
+    const reused = placed.findLastIndex((j) => expired(j) && at(items, j).bytes === item.bytes);
+    if (reused !== -1) {
+      offsets[i] = at(offsets, at(placed, reused));
+      placed[reused] = i;
       continue;
     }
     const top = placed.at(-1);
-    offsets[i] = top === undefined ? 0 : offsets[top]! + items[top]!.bytes;
+    offsets[i] = top === undefined ? 0 : at(offsets, top) + at(items, top).bytes;
     placed.push(i);
   }
 }
 
-const v1: Planner = (items) => {
-  const offsets = new Array<number>(items.length).fill(0);
-  stack(
-    items,
-    items.map((_, i) => i),
-    offsets,
-  );
+const v1: Placer = (items) => {
+  const offsets = items.map(() => 0);
+  stack(items, indices(items), offsets);
   return finish("v1", items, offsets);
 };
 
@@ -67,87 +60,83 @@ const v1: Planner = (items) => {
  * V1 for all but weight gradients; those lie behind it, largest first, merged wherever half-open
  * intervals do not meet (NNTrainer's own test misses cases).
  */
-const v2: Planner = (items) => {
-  const offsets = new Array<number>(items.length).fill(0);
-  stack(
-    items,
-    items.map((_, i) => i).filter((i) => !items[i]!.gradient),
-    offsets,
-  );
-  let top = items.reduce(
-    (most, item, i) => (item.gradient ? most : Math.max(most, offsets[i]! + item.bytes)),
-    0,
-  );
-  const groups: { offset: number; members: number[] }[] = [];
-  for (const i of items
-    .map((_, k) => k)
-    .filter((k) => items[k]!.gradient)
-    .sort((a, b) => items[b]!.bytes - items[a]!.bytes)) {
-    const group = groups.find((g) => !g.members.some((m) => overlap(items[m]!, items[i]!)));
-    if (group === undefined) {
-      groups.push({ offset: top, members: [i] });
-      offsets[i] = top;
-      top += items[i]!.bytes;
-    } else {
-      group.members.push(i);
+const v2: Placer = (items) => {
+  const offsets = items.map(() => 0);
+  const isGradient = (i: number): boolean => at(items, i).gradient;
+  const others = indices(items).filter((i) => !isGradient(i));
+  stack(items, others, offsets);
+  let top = others.reduce((most, i) => Math.max(most, at(offsets, i) + at(items, i).bytes), 0);
+  const gradients = indices(items)
+    .filter(isGradient)
+    .sort((a, b) => at(items, b).bytes - at(items, a).bytes);
+  const groups: { offset: number; members: Item[] }[] = [];
+  for (const i of gradients) {
+    const item = at(items, i);
+    const group = groups.find((g) => !g.members.some((m) => overlap(m, item)));
+    if (group !== undefined) {
+      group.members.push(item);
       offsets[i] = group.offset;
+      continue;
     }
+    groups.push({ offset: top, members: [item] });
+    offsets[i] = top;
+    top += item.bytes;
   }
   return finish("v2", items, offsets);
 };
 
-/** The first gap that fits, among what overlaps in time. */
-function firstFit(
+/** The first gap that fits, or the smallest, among what overlaps in time. */
+function fitGaps(
+  name: string,
   items: readonly Item[],
   order: readonly number[],
-  name: string,
-  best: boolean,
+  which: "first" | "smallest",
 ): Placed {
-  const offsets = new Array<number>(items.length).fill(0),
-    placed: number[] = []; // by rising offset
+  const offsets = items.map(() => 0);
+  const placed: number[] = []; // by rising offset
   for (const i of order) {
-    const item = items[i]!;
-    let from = 0,
-      at = -1,
-      room = Infinity;
+    const item = at(items, i);
+    let from = 0;
+    let found = -1;
+    let room = Infinity;
     for (const j of placed) {
-      if (!overlap(items[j]!, item)) continue;
-      const gap = offsets[j]! - from;
+      const other = at(items, j);
+      if (!overlap(other, item)) continue;
+      const offset = at(offsets, j);
+      const gap = offset - from;
       if (gap >= item.bytes && gap < room) {
-        at = from;
+        found = from;
         room = gap;
-        if (!best) break;
+        if (which === "first") break;
       }
-      from = Math.max(from, offsets[j]! + items[j]!.bytes);
+      from = Math.max(from, offset + other.bytes);
     }
-    offsets[i] = at === -1 ? from : at;
+    const offset = found === -1 ? from : found;
+    offsets[i] = offset;
     let k = placed.length;
-    while (k > 0 && offsets[placed[k - 1]!]! > offsets[i]) k--;
+    while (k > 0 && at(offsets, at(placed, k - 1)) > offset) k--;
     placed.splice(k, 0, i);
   }
   return finish(name, items, offsets);
 }
 
-const v3: Planner = (items) =>
-  firstFit(
-    items,
-    items.map((_, i) => i).sort((a, b) => items[a]!.begin - items[b]!.begin),
-    "v3",
-    false,
-  );
+const v3: Placer = (items) => {
+  const order = indices(items).sort((a, b) => at(items, a).begin - at(items, b).begin);
+  return fitGaps("v3", items, order, "first");
+};
 
 /** Largest first, smallest gap that fits (TFLite, XLA). */
-const arena: Planner = (items) =>
-  firstFit(
-    items,
-    items
-      .map((_, i) => i)
-      .sort((a, b) => items[b]!.bytes - items[a]!.bytes || length(items[b]!) - length(items[a]!)),
-    "arena",
-    true,
-  );
+const arena: Placer = (items) => {
+  const order = indices(items).sort((a, b) => {
+    const first = at(items, a);
+    const second = at(items, b);
+    return second.bytes - first.bytes || duration(second) - duration(first);
+  });
+  return fitGaps("arena", items, order, "smallest");
+};
 
-export const arenaPlanners: Readonly<Record<"basic" | "v1" | "v2" | "v3" | "arena", Planner>> = {
+/** Planners by the names that reports give them. */
+export const arenaPlanners: Readonly<Record<"basic" | "v1" | "v2" | "v3" | "arena", Placer>> = {
   basic,
   v1,
   v2,

@@ -7,7 +7,7 @@
  *   epoch, max                     the whole program; no other storage gets its memory
  */
 import { ArgumentError } from "../../base/errors.ts";
-import type { Program } from "../../graph/program.ts";
+import type { Program, ProgramOp } from "../../graph/program.ts";
 
 /**
  * For each storage with a lifespan, the half-open range of op indices it must cover; null for the
@@ -28,18 +28,10 @@ export function extensions(program: Program): (readonly [number, number] | null)
         JSON.stringify(lifespan),
         'use "iteration", "epoch" or "max", or don\'t pin it',
       );
-    let first = -1,
-      last = -1;
-    program.ops.forEach((op, i) => {
-      if (
-        op.layer !== owner[s] ||
-        (lifespan === "forward" && op.phase !== "forward") ||
-        (lifespan === "backward" && op.phase === "forward")
-      )
-        return;
-      if (first === -1) first = i;
-      last = i + 1;
-    });
-    return first === -1 ? null : [first, last];
+    const covers = ({ layer, phase }: ProgramOp): boolean =>
+      layer === owner[s] &&
+      (lifespan === "iteration" || (lifespan === "forward") === (phase === "forward"));
+    const first = program.ops.findIndex(covers);
+    return first === -1 ? null : [first, program.ops.findLastIndex(covers) + 1];
   });
 }

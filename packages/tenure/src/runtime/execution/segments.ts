@@ -6,7 +6,7 @@
 import { at, defined } from "../../base/access.ts";
 import type { CounterSet } from "../../device/counters.ts";
 import type { Device } from "../../device/device.ts";
-import type { Step } from "../../planner/plan.ts";
+import type { Step } from "../../planner/steps.ts";
 import type { Executable } from "../compile.ts";
 import { encodeDispatch } from "./encode.ts";
 import { type Profile, type RunFigures, addTiming } from "./figures.ts";

@@ -7,13 +7,10 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { plan } from "tenure/scheduler";
 import { arenaPlanners } from "../../../src/planner/place/arena.ts";
-import {
-  type Item,
-  checkPlacement,
-  placeSlots,
-  searchSlots,
-  slotPlanners,
-} from "../../../src/planner/place/place.ts";
+import { checkPlacement } from "../../../src/planner/place/check-placement.ts";
+import type { Item } from "../../../src/planner/place/items.ts";
+import { placeSlots, slotPlanners } from "../../../src/planner/place/place.ts";
+import { searchSlots } from "../../../src/planner/place/search.ts";
 import { leastRecompute, leastSwaps, revolve } from "./brute.ts";
 import { Builder, chain } from "./programs.ts";
 import type { Program } from "../../../src/graph/program.ts";

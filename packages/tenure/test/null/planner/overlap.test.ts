@@ -7,8 +7,10 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { plan } from "tenure/scheduler";
 import type { Program } from "../../../src/graph/program.ts";
-import { dependencies, orderOps } from "../../../src/planner/passes/order.ts";
-import { overlapped, wavesOf, widths } from "../../../src/planner/passes/overlap.ts";
+import { dependencies } from "../../../src/planner/dependencies.ts";
+import { orderOps } from "../../../src/planner/passes/order.ts";
+import { wavesOf } from "../../../src/planner/waves.ts";
+import { overlapped, widths } from "../../../src/planner/passes/overlap.ts";
 import { contextOf, livePeak, runsOf } from "../../../src/planner/schedule.ts";
 import { Builder, anyPrograms, trainingPrograms } from "./programs.ts";
 

@@ -16,14 +16,14 @@ import {
   programFromJSON,
   searchPlan,
 } from "tenure/scheduler";
-import { chainPlans } from "../../../src/planner/passes/rotor.ts";
-import { recomputeFamily } from "../../../src/planner/passes/choose.ts";
+import { chainPlans } from "../../../src/planner/recompute/chain-plans.ts";
+import { recomputeFamily } from "../../../src/planner/recompute/family.ts";
 import { defaultRates, opCost } from "../../../src/planner/cost.ts";
 import { orderOps } from "../../../src/planner/passes/order.ts";
 import { planProgram } from "../../../src/planner/pipeline.ts";
-import { droppable, rematerialise } from "../../../src/planner/passes/recompute.ts";
+import { droppable, rematerialise } from "../../../src/planner/recompute/rematerialise.ts";
 import { type Action, contextOf, livePeak } from "../../../src/planner/schedule.ts";
-import { takeBack } from "../../../src/planner/passes/shave.ts";
+import { takeBack } from "../../../src/planner/recompute/take-back.ts";
 import { verifyPlan } from "../../../src/planner/verify.ts";
 import { golden, rejects } from "../../helpers.ts";
 import {

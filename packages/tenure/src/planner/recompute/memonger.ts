@@ -3,8 +3,11 @@
  * value whenever the bytes since the last kept one exceed a threshold, recompute the others. Stages
  * may be named by ops: the values of a named stage are kept or recomputed together. Pure.
  */
+import { at } from "../../base/access.ts";
+import { bytesOf, opAt } from "../../graph/program.ts";
 import type { Context } from "../schedule.ts";
 
+/** What one threshold keeps, and how large the segments between are. */
 export interface MirrorPlan {
   readonly thresholdBytes: number;
   readonly kept: ReadonlySet<number>;
@@ -27,18 +30,18 @@ export function mirrorPlan(
   cuts?: ReadonlySet<number>,
 ): MirrorPlan {
   const kept = new Set<number>();
-  let savedBytes = 0,
-    local = 0,
-    largest = 0,
-    smallest = Infinity,
-    lastStage: string | undefined,
-    recomputing = true;
+  let savedBytes = 0;
+  let local = 0; // bytes since the last value that was kept
+  let largest = 0;
+  let smallest = Infinity;
+  let lastStage: string | undefined;
+  let recomputing = true;
   for (const i of order) {
-    const op = program.ops[i]!;
+    const op = opAt(program, i);
     if (op.phase !== "forward") continue;
     const made = op.writes.filter((w) => candidates.has(w));
     if (made.length === 0) continue;
-    const bytes = made.reduce((sum, w) => sum + program.storages[w]!.bytes, 0);
+    const bytes = bytesOf(program, made);
     const keep = (): void => {
       for (const w of made) kept.add(w);
       savedBytes += bytes;
@@ -76,22 +79,19 @@ export function narrowPlaces(
   order: readonly number[],
   candidates: ReadonlySet<number>,
 ): Set<number> {
-  const forward = order.filter((i) => program.ops[i]!.phase === "forward"),
-    last = new Map<number, number>();
-  forward.forEach((i, at) => {
-    for (const s of program.ops[i]!.reads) last.set(s, at);
-  });
-  const live = new Set<number>(),
-    narrow = new Set<number>();
+  const forward = order.map((i) => opAt(program, i)).filter(({ phase }) => phase === "forward");
+  const lastRead = new Map<number, number>();
+  for (const [k, { reads }] of forward.entries()) for (const s of reads) lastRead.set(s, k);
   const ends: number[][] = forward.map(() => []);
-  for (const [s, at] of last) ends[at]!.push(s);
-  forward.forEach((i, at) => {
-    for (const w of program.ops[i]!.writes)
-      if (resident[w] !== true && (last.get(w) ?? -1) > at) live.add(w);
-    for (const s of ends[at]!) live.delete(s);
-    const only = live.size === 1 ? [...live][0]! : -1;
-    if (only !== -1 && candidates.has(only)) narrow.add(only);
-  });
+  for (const [s, k] of lastRead) at(ends, k).push(s);
+  const live = new Set<number>();
+  const narrow = new Set<number>();
+  for (const [k, { writes }] of forward.entries()) {
+    for (const w of writes) if (resident[w] !== true && (lastRead.get(w) ?? -1) > k) live.add(w);
+    for (const s of at(ends, k)) live.delete(s);
+    const [only, another] = live;
+    if (only !== undefined && another === undefined && candidates.has(only)) narrow.add(only);
+  }
   return narrow;
 }
 
@@ -104,9 +104,9 @@ export function searchThresholds(
   trials: number,
 ): number[] {
   const tried: number[] = [];
-  let threshold = 0,
-    least = Infinity,
-    guess = 0;
+  let threshold = 0;
+  let least = Infinity;
+  let guess = 0;
   for (let k = 0; k < 3; k++) {
     tried.push(threshold);
     const { savedBytes, largestSegmentBytes, smallestSegmentBytes } = mirror(threshold);

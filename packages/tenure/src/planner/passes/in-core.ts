@@ -1,0 +1,26 @@
+/**
+ * The pass that runs every op once and keeps everything: the schedule that all others are measured
+ * against. A threshold given by the user makes it memonger's plan instead. Pure.
+ */
+import { type Candidate, candidateOf } from "../candidate.ts";
+import { mirrored } from "../recompute/mirrors.ts";
+import { runsOf } from "../schedule.ts";
+import type { PlanState } from "../state.ts";
+
+/** The pass: the first candidate, chosen at once when nothing asks for another. */
+export function runInCore(state: PlanState): PlanState {
+  const { policy, context, order } = state;
+  const base =
+    typeof policy.recompute === "object"
+      ? mirrored(context, order, policy.recompute.thresholdBytes, policy.rates)
+      : candidateOf(context, policy.rates, "in core", runsOf(order));
+  return { ...state, candidates: [base], chosen: suffices(state, base) ? base : null };
+}
+
+function suffices({ policy, placements }: PlanState, base: Candidate): boolean {
+  if (policy.budgetBytes === Infinity) return policy.recompute !== "auto";
+  const { budgetBytes } = policy;
+  return (
+    base.extra.seconds === 0 && base.peak <= budgetBytes && placements.bytes(base) <= budgetBytes
+  );
+}

@@ -1,0 +1,51 @@
+/**
+ * From the decisions of the dynamic program to a schedule: stages run, are kept or run again, and
+ * backward groups run behind them. Called by chain-plans.ts for the plans that are used. Pure.
+ */
+import { at } from "../../base/access.ts";
+import type { Action } from "../schedule.ts";
+import type { Rotor } from "./rotor.ts";
+import type { Stage } from "./stages.ts";
+
+/** The schedule for an amount of memory, in units. */
+export function expandChain(rotor: Rotor, stages: readonly Stage[], memory: number): Action[] {
+  const actions: Action[] = [];
+  const ran = new Set<number>();
+  const firstPass = new Set<number>();
+  const run = (k: number, part: (stage: Stage) => readonly number[]): void => {
+    // The first time, the whole stage runs: somebody may want its other results.
+    const stage = at(stages, k);
+    const ops = firstPass.has(k) ? part(stage) : stage.ops;
+    firstPass.add(k);
+    for (const op of ops) {
+      actions.push({ kind: ran.has(op) ? "recompute" : "dispatch", op, storage: -1 });
+      ran.add(op);
+    }
+  };
+  const reverse = (k: number): void => {
+    for (const op of at(stages, k).group) actions.push({ kind: "dispatch", op, storage: -1 });
+  };
+  const visit = (i: number, j: number, m: number, e: number): void => {
+    if (j === i + 1) {
+      const { inside, readsBoundary } = at(stages, i);
+      if (!firstPass.has(i) || inside.size > 0 || (readsBoundary && e === 0))
+        run(i, (s) => s.toNeeded);
+      reverse(i);
+      return;
+    }
+    const choice = rotor.choice(e, i, j, m);
+    if (choice.kind === "keepStage") {
+      run(i, (s) => s.toAll);
+      visit(i + 1, j, rotor.besideStage(i, m), e);
+      reverse(i);
+      return;
+    }
+    const { stage, held } = choice;
+    const after = rotor.withBoundary(e, j, m);
+    for (let k = i; k < stage; k++) run(k, (s) => s.toBoundary);
+    visit(stage, j, rotor.besideBoundary(stage, m), e);
+    visit(i, stage, held ? rotor.besideBoundary(stage, after) : after, held ? 1 : 0);
+  };
+  visit(0, stages.length, memory, 0);
+  return actions;
+}

@@ -1,0 +1,129 @@
+/**
+ * Optimal recomputation on chains by dynamic programming (Griewank & Walther's Revolve for equal
+ * steps; Beaumont et al. 2019, arXiv 1911.13214, for unequal ones, whose program is called Rotor).
+ *
+ * `Rev(i, j, m)`: the least cost of running the backward groups j … i+1 with boundary i resident and
+ * m units of memory besides; choices are to run on to a boundary s, keep it, reverse behind it, then
+ * before it; or to keep all of stage i+1 and reverse behind it. Called by chain-plans.ts. Pure.
+ */
+import { at } from "../../base/access.ts";
+import type { StageBytes, StageCosts } from "./stage-costs.ts";
+import type { Stage } from "./stages.ts";
+
+/** What to do with the first stage of a range. */
+export type Choice =
+  | { readonly kind: "keepStage" }
+  /** Run on to a boundary; `held`: boundary j stays resident for what is before. */
+  | { readonly kind: "runTo"; readonly stage: number; readonly held: boolean };
+
+/**
+ * The table of the dynamic program. Cells are `Rev(i, j, m)`, twice: `e` is 1 when boundary j is
+ * resident beside m.
+ */
+export class Rotor {
+  readonly #stages: readonly Stage[];
+  readonly #units: StageBytes;
+  readonly #costs: StageCosts;
+  readonly #levels: number;
+  readonly #table: Float64Array;
+  /** 0 none, 1 keep the stage, 2 + 2s + e run on to boundary s. */
+  readonly #choice: Int16Array;
+
+  constructor(stages: readonly Stage[], units: StageBytes, costs: StageCosts, levels: number) {
+    const n = stages.length;
+    this.#stages = stages;
+    this.#units = units;
+    this.#costs = costs;
+    this.#levels = levels;
+    this.#table = new Float64Array(2 * n * (n + 1) * (levels + 1)).fill(Infinity);
+    this.#choice = new Int16Array(this.#table.length);
+  }
+
+  #cell(e: number, i: number, j: number, m: number): number {
+    const n = this.#stages.length;
+    return ((e * n + i) * (n + 1) + j) * (this.#levels + 1) + Math.min(m, this.#levels);
+  }
+
+  /** The least cost; Infinity when it cannot be done in that memory. */
+  cost(e: number, i: number, j: number, m: number): number {
+    return m < 0 ? Infinity : this.#table[this.#cell(e, i, j, m)]!;
+  }
+
+  /** How the least cost is reached, for ranges of several stages. */
+  choice(e: number, i: number, j: number, m: number): Choice {
+    const which = at(this.#choice, this.#cell(e, i, j, m));
+    if (which === 1) return { kind: "keepStage" };
+    return { kind: "runTo", stage: (which - 2) >> 1, held: (which & 1) === 1 };
+  }
+
+  /** Units that are free before stage i when what is kept of it is, and its boundary. */
+  besideStage(i: number, m: number): number {
+    return m - at(this.#units.inside, i) - at(this.#units.boundary, i);
+  }
+
+  /** Units that are free beside the boundary of a stage. */
+  besideBoundary(stage: number, m: number): number {
+    return m - at(this.#units.boundary, stage - 1);
+  }
+
+  /** Units there are when boundary j is not needed beside them any more. */
+  withBoundary(e: number, j: number, m: number): number {
+    return e === 1 ? m + at(this.#units.boundary, j - 1) : m;
+  }
+
+  /** Computes all cells, shorter ranges first. */
+  fill(): void {
+    const n = this.#stages.length;
+    for (let length = 1; length <= n; length++)
+      for (let i = 0; i + length <= n; i++)
+        for (let e = 0; e < 2; e++)
+          for (let m = 0; m <= this.#levels; m++) {
+            if (length > 1) this.#decide(e, i, i + length, m);
+            else this.#table[this.#cell(e, i, i + 1, m)] = this.#lastStage(i, m, e);
+          }
+  }
+
+  /** One stage alone; `e`: its boundary is resident beside m. */
+  #lastStage(k: number, m: number, e: number): number {
+    const { inside, readsBoundary } = at(this.#stages, k);
+    const { group, pending, toNeeded } = this.#units;
+    const room = this.withBoundary(e, k + 1, m);
+    if (at(group, k) > room) return Infinity;
+    if (inside.size === 0 && (e === 1 || !readsBoundary)) return 0;
+    return at(toNeeded, k) + at(pending, k) <= room ? at(this.#costs.toNeeded, k) : Infinity;
+  }
+
+  #decide(e: number, i: number, j: number, m: number): void {
+    const { boundary, inside, group, pending, toBoundary, toAll } = this.#units;
+    const after = e === 1 ? m + boundary[j - 1]! : m;
+    let best = Infinity;
+    let which = 0;
+    if (toAll[i]! + pending[j - 1]! <= m && group[i]! <= after) {
+      const rest = this.cost(e, i + 1, j, m - inside[i]! - boundary[i]!);
+      best = this.#costs.toAll[i]! + rest;
+      if (best < Infinity) which = 1;
+    }
+    let run = 0;
+    for (let s = i + 1; s < j; s++) {
+      const before = s - 1 > i ? boundary[s - 2]! : 0;
+      if (before + toBoundary[s - 1]! + pending[j - 1]! > m) break;
+      run += this.#costs.toBoundary[s - 1]!;
+      const kept = boundary[s - 1]!;
+      const behind = run + this.cost(e, s, j, m - kept);
+      if (behind >= best) continue;
+      const dropped = behind + this.cost(0, i, s, after);
+      const held = behind + this.cost(1, i, s, after - kept);
+      if (dropped < best) {
+        best = dropped;
+        which = 2 + 2 * s;
+      }
+      if (held < best) {
+        best = held;
+        which = 3 + 2 * s;
+      }
+    }
+    const cell = this.#cell(e, i, j, m);
+    this.#table[cell] = best;
+    this.#choice[cell] = which;
+  }
+}
