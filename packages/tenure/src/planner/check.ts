@@ -8,7 +8,7 @@ import { opAt, type Program, storageAt } from "../graph/program.ts";
 import type { Candidate } from "./candidate.ts";
 import { checkPlacement } from "./place/check-placement.ts";
 import { type Context, livePeak, runsOf } from "./schedule.ts";
-import { type PlanState, chosenOf } from "./state.ts";
+import { type PlanState, chosenOf } from "./plan-state.ts";
 import { verifyPlan } from "./verify.ts";
 
 /** @throws Error (internal), naming the pass, for the first thing that is wrong */

@@ -4,8 +4,8 @@
  */
 import { opAt } from "../graph/program.ts";
 import type { Candidate } from "./candidate.ts";
-import { formatBytes } from "./report.ts";
-import type { PlanState } from "./state.ts";
+import { formatBytes } from "./plan-report.ts";
+import type { PlanState } from "./plan-state.ts";
 
 /** Candidates that are listed. */
 const mostListed = 20;

@@ -17,13 +17,13 @@ import { chooseLeast, tryThresholds } from "./passes/search-mirrors.ts";
 import { trySwap } from "./passes/swap.ts";
 import { arenaPlanners } from "./place/arena.ts";
 import type { Item } from "./place/items.ts";
-import { sharingPlanners } from "./place/place.ts";
+import { sharingPlanners } from "./place/slot-planners.ts";
 import { Plan } from "./plan.ts";
 import { type PlanOptions, resolveOptions } from "./plan-options.ts";
 import type { MirrorPlan } from "./recompute/memonger.ts";
-import type { PlanReport } from "./report.ts";
+import type { PlanReport } from "./plan-report.ts";
 import { livePeak, runsOf, segmentsOf } from "./schedule.ts";
-import { type Pass, type PlanState, chosenOf, initialState, placementOf } from "./state.ts";
+import { type Pass, type PlanState, chosenOf, initialState, placementOf } from "./plan-state.ts";
 import { validate } from "./validate.ts";
 
 /** What a program goes through. */

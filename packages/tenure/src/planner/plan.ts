@@ -7,7 +7,7 @@ import { at } from "../base/access.ts";
 import { opAt, type Program, type ProgramJSON, storageAt } from "../graph/program.ts";
 import type { Extra } from "./cost.ts";
 import { layerOrder } from "./layer-order.ts";
-import { type PlanReport, explainReport } from "./report.ts";
+import { type PlanReport, explainReport } from "./plan-report.ts";
 import type { Emitted, Slot, Step } from "./steps.ts";
 import { verifyPlan } from "./verify.ts";
 import { wavesOf } from "./waves.ts";

@@ -8,7 +8,8 @@ import { sizeOf } from "../base/shape.ts";
 import type { Access, FuseFacts, Program } from "../graph/program.ts";
 import type { DeviceCaps } from "../kernels/kernel.ts";
 import type { AnyOp } from "../ops/op.ts";
-import { type Group, fuse } from "../planner/passes/fuse.ts";
+import type { Group } from "../planner/fuse/group.ts";
+import { fuse } from "../planner/passes/fuse.ts";
 import type { Operand, RecordedOp } from "./open-program.ts";
 
 /** Several recorded ops that run as one. */

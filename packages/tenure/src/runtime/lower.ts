@@ -11,7 +11,7 @@ import { elementwiseKernel } from "../kernels/elementwise.ts";
 import type { DeviceCaps, Kernel } from "../kernels/kernel.ts";
 import { computeType, indent } from "../kernels/wgsl.ts";
 import type { Expression } from "../ops/op.ts";
-import type { Group, Member } from "../planner/passes/fuse.ts";
+import type { Group, Member } from "../planner/fuse/group.ts";
 import { type FusedOp, isFused } from "./fusion.ts";
 import type { RecordedOp } from "./open-program.ts";
 

@@ -19,7 +19,7 @@ export {
 } from "../graph/program.ts";
 export { plan, searchPlan } from "../planner/pipeline.ts";
 export { Plan, type PlanJSON } from "../planner/plan.ts";
-export type { PlanReport } from "../planner/report.ts";
+export type { PlanReport } from "../planner/plan-report.ts";
 export type { Slot, Step } from "../planner/steps.ts";
 export type { PlanOptions } from "../planner/plan-options.ts";
 export type { LayerOrder } from "../planner/layer-order.ts";

@@ -8,7 +8,7 @@ import { type Candidate, pareto } from "../candidate.ts";
 import { bytesTouched } from "../cost.ts";
 import { internal } from "../../base/errors.ts";
 import { curveOf, highest } from "../schedule.ts";
-import type { PlanState } from "../state.ts";
+import type { PlanState } from "../plan-state.ts";
 
 /** Ops up to which every candidate is placed. */
 const fewOps = 500;

@@ -7,7 +7,7 @@ import { at } from "../../base/access.ts";
 import { opAt, type Program, storageAt } from "../../graph/program.ts";
 import type { Item, Placed } from "../place/items.ts";
 import type { Action } from "../schedule.ts";
-import { type PlanState, chosenOf, placementOf } from "../state.ts";
+import { type PlanState, chosenOf, placementOf } from "../plan-state.ts";
 import type { Emitted, Step } from "../steps.ts";
 
 /** The pass: sets the steps. */

@@ -5,7 +5,7 @@
 import { type Candidate, candidateOf } from "../candidate.ts";
 import { mirrored } from "../recompute/mirrors.ts";
 import { runsOf } from "../schedule.ts";
-import type { PlanState } from "../state.ts";
+import type { PlanState } from "../plan-state.ts";
 
 /** The pass: the first candidate, chosen at once when nothing asks for another. */
 export function runInCore(state: PlanState): PlanState {

@@ -8,7 +8,7 @@ import { append, lookup } from "../../base/access.ts";
 import { bytesOf, opAt, type Program, storageAt } from "../../graph/program.ts";
 import { dependencies, neededOps } from "../dependencies.ts";
 import { type Context, livePeak, runsOf } from "../schedule.ts";
-import type { PlanState } from "../state.ts";
+import type { PlanState } from "../plan-state.ts";
 
 /** The pass: sets the order. */
 export function putInOrder(state: PlanState): PlanState {

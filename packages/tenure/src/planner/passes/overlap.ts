@@ -8,7 +8,7 @@ import { opAt, type Program } from "../../graph/program.ts";
 import type { Candidate } from "../candidate.ts";
 import { dependencies } from "../dependencies.ts";
 import { type Context, livePeak, runsOf } from "../schedule.ts";
-import { type PlanState, chosenOf } from "../state.ts";
+import { type PlanState, chosenOf } from "../plan-state.ts";
 import type { Emitted } from "../steps.ts";
 import { countWaves, wavesOf } from "../waves.ts";
 import { emit } from "./emit.ts";

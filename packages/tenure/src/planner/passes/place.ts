@@ -3,7 +3,7 @@
  * budget, which come and go. Pure; the planners are in place/.
  */
 import { placeSpans } from "../place/spans.ts";
-import { type PlanState, chosenOf } from "../state.ts";
+import { type PlanState, chosenOf } from "../plan-state.ts";
 
 /** The pass: sets the placement of the chosen schedule, and adds what transient buffers cost. */
 export function placeChosen(state: PlanState): PlanState {

@@ -8,7 +8,7 @@ import { isCheap } from "../cost.ts";
 import { recomputeFamily, shaved, withTransients } from "../recompute/family.ts";
 import { cheapestKept } from "../recompute/mincut.ts";
 import { droppable, onlyWriter, rematerialise } from "../recompute/rematerialise.ts";
-import type { PlanState } from "../state.ts";
+import type { PlanState } from "../plan-state.ts";
 
 /** The pass: more candidates under a budget; without one, the cheap recomputation if it helps. */
 export function tryRecompute(state: PlanState): PlanState {

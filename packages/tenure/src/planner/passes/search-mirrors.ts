@@ -5,7 +5,7 @@
 import { internal } from "../../base/errors.ts";
 import { leastBy } from "../candidate.ts";
 import { searchMirrors } from "../recompute/mirrors.ts";
-import type { PlanState } from "../state.ts";
+import type { PlanState } from "../plan-state.ts";
 
 /** A pass that tries thresholds; as many as `trials` says in its last round. */
 export function tryThresholds(trials: number): (state: PlanState) => PlanState {

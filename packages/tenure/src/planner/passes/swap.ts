@@ -8,7 +8,7 @@ import { type Candidate, candidateOf, pareto, spread } from "../candidate.ts";
 import { opCost } from "../cost.ts";
 import { opAt } from "../../graph/program.ts";
 import { droppable } from "../recompute/rematerialise.ts";
-import type { PlanState } from "../state.ts";
+import type { PlanState } from "../plan-state.ts";
 import { levelsFor } from "../swap/levels.ts";
 import { insertSwaps } from "../swap/offload.ts";
 import { preferRecompute } from "../swap/prefer-recompute.ts";

@@ -1,10 +1,10 @@
 /**
  * The slot planner that works as an allocator does: items as they begin, each into a slot that is
- * free by then. One pass over time, so programs of any length are placed. Called by place.ts. Pure.
+ * free by then. One pass over time, so programs of any length are placed. Called by slot-planners.ts. Pure.
  */
 import { at, last } from "../../base/access.ts";
 import { type Item, type Placed, sorted } from "./items.ts";
-import { type OpenSlot, slotted, takes } from "./slots.ts";
+import { type OpenSlot, slotted, takes } from "./open-slots.ts";
 
 /**
  * As they begin, into the smallest free slot that is large enough, else the largest, which grows.

@@ -1,10 +1,10 @@
 /**
  * Slot planners that take items in a given order and pick a slot for each: largest first, or
- * position by position. Called by place.ts, which keeps the best. Pure.
+ * position by position. Called by slot-planners.ts, which keeps the best. Pure.
  */
 import { at } from "../../base/access.ts";
 import { type Item, type Placed, duration, sorted } from "./items.ts";
-import { arrivals, gapTo, openSlots, slotted, takes } from "./slots.ts";
+import { arrivals, gapTo, openSlots, slotted, takes } from "./open-slots.ts";
 
 /** A slot that is free for an item's time, and how far its nearest tenant is away. */
 interface FreeSlot {

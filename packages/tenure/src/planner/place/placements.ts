@@ -6,7 +6,7 @@
 import type { Candidate } from "../candidate.ts";
 import type { Context } from "../schedule.ts";
 import { type Item, type Placed, itemsOf } from "./items.ts";
-import { placeSlots, slotPlanners } from "./place.ts";
+import { placeSlots, slotPlanners } from "./slot-planners.ts";
 import { fewItems, searchSlots } from "./search.ts";
 import { openingSeconds, placeSpans } from "./spans.ts";
 

@@ -1,10 +1,10 @@
 /**
  * An exact search over all ways to share slots, for few items and budgets that the other planners
- * miss by little. Called by place.ts and when no budget is met. Pure.
+ * miss by little. Called by slot-planners.ts and when no budget is met. Pure.
  */
 import { at } from "../../base/access.ts";
 import { type Item, type Placed, duration, overlap, sorted } from "./items.ts";
-import { slotted, takes } from "./slots.ts";
+import { slotted, takes } from "./open-slots.ts";
 
 /** Items up to which the search is worth its time. */
 export const fewItems = 64;

@@ -1,7 +1,7 @@
 /**
  * The slot planner that puts several small tenants side by side where an old large one was. Items of
  * one op of which one is written never share a buffer, since WebGPU refuses a buffer that is bound
- * read-only and writable in one dispatch; what stays has its buffer alone. Called by place.ts. Pure.
+ * read-only and writable in one dispatch; what stays has its buffer alone. Called by slot-planners.ts. Pure.
  *
  *     slot 0   |######### a #########|== b ==|== c ==|  |######### d #########|
  *
@@ -9,7 +9,7 @@
  */
 import { at } from "../../base/access.ts";
 import { type Item, type Placed, duration, overlap, sorted } from "./items.ts";
-import { type OpenSlot, arrivals, openSlots, slotted, takes } from "./slots.ts";
+import { type OpenSlot, arrivals, openSlots, slotted, takes } from "./open-slots.ts";
 
 /** WebGPU's alignment of bindings inside a buffer. */
 export const bindingAlignment = 256;

@@ -19,7 +19,9 @@ import {
   stridedLayout,
 } from "../../../src/base/layout.ts";
 import { sizeOf } from "../../../src/base/shape.ts";
-import { type Fused, type Group, fuse, joinedName } from "../../../src/planner/passes/fuse.ts";
+import type { Fused, Group } from "../../../src/planner/fuse/group.ts";
+import { fusedName } from "../../../src/planner/fuse/merge.ts";
+import { fuse } from "../../../src/planner/passes/fuse.ts";
 import { Builder } from "./programs.ts";
 
 const test = suite("fusing");
@@ -726,7 +728,7 @@ test("facts survive the journey through JSON, and wrong ones are named", () => {
 });
 
 test("names are joined with repetitions counted; shapes are refined where one splits the other", () => {
-  assert.is(joinedName(["matmul", "add", "add", "relu", "add"]), "matmul+add×2+relu+add");
+  assert.is(fusedName(["matmul", "add", "add", "relu", "add"]), "matmul+add×2+relu+add");
   assert.equal(refineShapes([2, 12], [24]), [2, 12]);
   assert.equal(refineShapes([2, 12], [6, 4]), [2, 3, 4]);
   assert.equal(refineShapes([1, 4, 1], [4]), [4]);

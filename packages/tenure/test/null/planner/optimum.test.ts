@@ -9,7 +9,7 @@ import { plan } from "tenure/scheduler";
 import { arenaPlanners } from "../../../src/planner/place/arena.ts";
 import { checkPlacement } from "../../../src/planner/place/check-placement.ts";
 import type { Item } from "../../../src/planner/place/items.ts";
-import { placeSlots, slotPlanners } from "../../../src/planner/place/place.ts";
+import { placeSlots, slotPlanners } from "../../../src/planner/place/slot-planners.ts";
 import { searchSlots } from "../../../src/planner/place/search.ts";
 import { leastRecompute, leastSwaps, revolve } from "./brute.ts";
 import { Builder, chain } from "./programs.ts";

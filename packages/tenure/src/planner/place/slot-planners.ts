@@ -10,7 +10,7 @@ import type { Item, Placed, Placer } from "./items.ts";
 import { packByBreadth, packBySize } from "./pack.ts";
 import { fewItems, searchSlots } from "./search.ts";
 import { packSideBySide } from "./side-by-side.ts";
-import { slotted } from "./slots.ts";
+import { slotted } from "./open-slots.ts";
 
 /** Every storage keeps memory of its own. */
 function own(items: readonly Item[]): Placed {

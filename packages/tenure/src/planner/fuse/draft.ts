@@ -1,0 +1,333 @@
+/**
+ * One kernel of several ops: lays their operands over one shape and looks for conflicts. Inside the
+ * kernel a value is a register, so it must be read exactly where it was computed. Called by the fuse
+ * pass for each set of ops it thinks of. Looks at declared facts and layouts only. Pure.
+ */
+import { at } from "../../base/access.ts";
+import {
+  type Layout,
+  permuteLayout,
+  refineShapes,
+  reshapeLayout,
+  sameElements,
+  stridedLayout,
+} from "../../base/layout.ts";
+import { type Shape, sizeOf } from "../../base/shape.ts";
+import { type Access, type FuseFacts, opAt, type Program } from "../../graph/program.ts";
+import type { KernelDraft, Member, Side } from "./group.ts";
+
+/** An op of the kernel, with its facts and its side. */
+interface Part {
+  readonly op: number;
+  readonly facts: FuseFacts;
+  readonly side: Side;
+}
+
+/** Where the operands and results of a part lie. */
+interface Placed {
+  readonly operands: readonly Layout[];
+  readonly results: readonly Layout[];
+  /** It computes one number, which every thread repeats. */
+  readonly small: boolean;
+}
+
+/** What is known of a value while it is in a register. */
+interface Value {
+  readonly layout: Layout;
+  readonly type: string;
+  readonly side: Side;
+  /** The same number at every place, so it does not matter where it is read. */
+  readonly uniform: boolean;
+}
+
+/** A storage that the kernel loads from. */
+interface Load {
+  readonly storage: number;
+  readonly layout: Layout;
+  readonly type: string;
+  readonly side: Side;
+}
+
+/**
+ * What one kernel of some ops would be; null when there can be none.
+ * @param ops in issue order, all with facts
+ * @param vanishes whether a storage needs no memory when the kernel has its value in a register
+ */
+export function draftKernel(
+  program: Program,
+  ops: readonly number[],
+  vanishes: (storage: number) => boolean,
+  maxStorageBuffers: number,
+): KernelDraft | null {
+  const parts = partsOf(program, ops);
+  if (parts === null) return null;
+  const drafting = new Drafting(program, parts);
+  const shape = drafting.place();
+  if (shape === null) return null;
+  const stored = [...drafting.values.keys()].filter((s) => !vanishes(s));
+  if (!drafting.mayStore(stored) || !drafting.loadsComeFirst()) return null;
+  const members = drafting.members(shape);
+  if (members === null || drafting.bindings(stored) > maxStorageBuffers) return null;
+  const reads = [...new Set(drafting.loads.map((l) => l.storage))];
+  return { members, shape, over: drafting.over, stored, reads, writes: stored };
+}
+
+/** Each op with its side; null when two of them are no maps, or one says nothing of itself. */
+function partsOf(program: Program, ops: readonly number[]): Part[] | null {
+  const facts: FuseFacts[] = [];
+  for (const op of ops) {
+    const own = opAt(program, op).fuse;
+    if (own === undefined) return null;
+    facts.push(own);
+  }
+  const whole = facts.findIndex((f) => !f.map);
+  if (facts.some((f, k) => !f.map && k !== whole)) return null;
+  const before = whole === -1 ? new Set<number>() : makersOf(facts, whole);
+  const sideOf = (k: number): Side => {
+    if (k === whole) return "whole";
+    return before.has(k) ? "before" : "after";
+  };
+  return ops.map((op, k) => ({ op, facts: at(facts, k), side: sideOf(k) }));
+}
+
+/** The ops that compute the operands of one of them, however indirectly. */
+function makersOf(facts: readonly FuseFacts[], wanted: number): Set<number> {
+  const makers = facts.map(() => new Set<number>());
+  const writer = new Map<number, number>();
+  for (const [k, { operands, results }] of facts.entries()) {
+    for (const { storage } of operands) {
+      const maker = writer.get(storage);
+      if (maker !== undefined) at(makers, k).add(maker);
+    }
+    for (const { storage } of results) writer.set(storage, k);
+  }
+  const found = new Set<number>();
+  const visit = (k: number): void => {
+    for (const maker of at(makers, k)) {
+      if (found.has(maker)) continue;
+      found.add(maker);
+      visit(maker);
+    }
+  };
+  visit(wanted);
+  return found;
+}
+
+class Drafting {
+  readonly #program: Program;
+  readonly #parts: readonly Part[];
+  readonly #whole: FuseFacts | undefined;
+  /** Elements of the results. */
+  readonly #size: number;
+  readonly #placed: Placed[] = [];
+  /** Shape of the operand that is computed on the way. */
+  readonly over: Shape;
+  /** The latest result in each storage. */
+  readonly values = new Map<number, Value>();
+  /** What the kernel loads. */
+  readonly loads: Load[] = [];
+
+  constructor(program: Program, parts: readonly Part[]) {
+    this.#program = program;
+    this.#parts = parts;
+    this.#whole = parts.find((p) => p.side === "whole")?.facts;
+    this.over = this.#whole?.over ?? [];
+    this.#size =
+      this.#whole === undefined
+        ? Math.max(...parts.map((p) => sizeOf(p.facts.shape)))
+        : sizeOf(this.#whole.shape);
+  }
+
+  /** Lays out all ops, and returns the shape that their results refine; null when they conflict. */
+  place(): Shape | null {
+    let shape = this.#whole?.shape;
+    for (const part of this.#parts) {
+      const placed = part.side === "whole" ? this.#placeWhole(part) : this.#placeMap(part);
+      if (placed === null) return null;
+      this.#placed.push(placed);
+      if (part.side !== "after" || placed.small) continue;
+      const own = at(placed.results, 0).shape;
+      shape = shape === undefined ? own : refineShapes(shape, own);
+      if (shape === undefined) return null;
+    }
+    return shape ?? [];
+  }
+
+  /** The op that is no map: it may compute one operand on the way, and reads the others anywhere. */
+  #placeWhole({ op, facts }: Part): Placed | null {
+    const [operand] = facts.operands;
+    const operands: Layout[] = [];
+    for (const storage of opAt(this.#program, op).reads) {
+      const value = this.values.get(storage);
+      if (operand?.storage === storage) {
+        const layout = stridedLayout(this.over, operand.strides, operand.offset);
+        operands.push(layout);
+        if (!this.#take(operand, layout, "whole")) return null;
+      } else if (value !== undefined) return null;
+      else this.loads.push({ storage, layout: stridedLayout([], [], 0), type: "", side: "whole" });
+    }
+    const { storage, type, strides, offset } = at(facts.results, 0);
+    const layout = stridedLayout(facts.shape, strides, offset);
+    if (this.values.has(storage)) return null;
+    this.values.set(storage, { layout, type, side: "whole", uniform: false });
+    return { operands, results: [layout], small: false };
+  }
+
+  /**
+   * Notes that an operand is read: from a register where it lies as the value does, from memory
+   * otherwise. False when the register holds other elements.
+   */
+  #take({ storage, type }: Access, layout: Layout, side: Side): boolean {
+    const value = this.values.get(storage);
+    if (value === undefined) {
+      this.loads.push({ storage, layout, type, side });
+      return true;
+    }
+    if (value.type !== type) return false;
+    return value.uniform || sameElements(value.layout, layout);
+  }
+
+  /**
+   * Lays a map's operands and results over the side's elements, its dimensions in the order that
+   * its operands in registers have theirs.
+   */
+  #placeMap({ facts, side }: Part): Placed | null {
+    const small = sizeOf(facts.shape) !== (side === "before" ? sizeOf(this.over) : this.#size);
+    const uniform = this.#isUniform(facts);
+    const order = small ? undefined : this.#orderOf(facts);
+    if (order === null || (small && !uniform)) return null;
+    if (facts.index === true && (order !== undefined || side === "before")) return null;
+    const lay = (a: Access): Layout => {
+      const layout = stridedLayout(facts.shape, a.strides, a.offset);
+      return order === undefined ? layout : permuteLayout(layout, order);
+    };
+    const operands = facts.operands.map(lay);
+    for (const [k, operand] of facts.operands.entries()) {
+      const value = this.values.get(operand.storage);
+      if (!this.#take(operand, at(operands, k), side)) return null;
+      if (value?.side === "before" && side === "after") return null;
+    }
+    const updates = (storage: number): boolean => facts.operands.some((o) => o.storage === storage);
+    const results = facts.results.map(lay);
+    for (const [k, { storage, type }] of facts.results.entries()) {
+      const layout = at(results, k);
+      const was = this.values.get(storage);
+      const same =
+        was === undefined ||
+        (was.type === type && was.side === side && sameElements(was.layout, layout));
+      // A result in place must go exactly where what it replaces was.
+      if (!same || (small && updates(storage))) return null;
+      // In place it may be a part of the storage only, so elsewhere in it there is something else.
+      this.values.set(storage, { layout, type, side, uniform: uniform && !updates(storage) });
+    }
+    return { operands, results, small };
+  }
+
+  /** Whether a map computes the same number at every place. */
+  #isUniform({ index, operands, shape }: FuseFacts): boolean {
+    if (index === true) return false;
+    return operands.every(({ storage, strides }) => {
+      const value = this.values.get(storage);
+      return value?.uniform ?? strides.every((s, d) => s === 0 || at(shape, d) <= 1);
+    });
+  }
+
+  /**
+   * The order of a map's dimensions in which it visits elements as its first operand in a register
+   * that lies otherwise; undefined when there is no such operand, null when no order does.
+   */
+  #orderOf({ operands, shape }: FuseFacts): number[] | undefined | null {
+    for (const { storage, strides, offset } of operands) {
+      const value = this.values.get(storage);
+      if (value === undefined || value.uniform) continue;
+      const layout = stridedLayout(shape, strides, offset);
+      if (!sameElements(value.layout, layout)) return reordered(layout, value.layout);
+    }
+    return undefined;
+  }
+
+  /** Whether all values that need memory are results, one for each element. */
+  mayStore(stored: readonly number[]): boolean {
+    return stored.every((s) => {
+      const value = this.values.get(s);
+      return value?.side !== "before" && value?.layout.size === this.#size;
+    });
+  }
+
+  /**
+   * Whether all uses of storages that the kernel writes concern the same element at the same place,
+   * so that loading first and storing last changes nothing.
+   */
+  loadsComeFirst(): boolean {
+    const types = new Map<number, string>();
+    for (const { storage, type, layout, side } of this.loads) {
+      if (side !== "whole") {
+        if ((types.get(storage) ?? type) !== type) return false;
+        types.set(storage, type);
+      }
+      const value = this.values.get(storage);
+      if (value === undefined) continue;
+      if (side !== "after" || value.side !== "after") return false;
+      if (value.type !== type || !sameElements(value.layout, layout)) return false;
+    }
+    return true;
+  }
+
+  /** The members, laid out over the shape of their side; null when a layout cannot be. */
+  members(shape: Shape): Member[] | null {
+    const members: Member[] = [];
+    for (const [k, { op, side }] of this.#parts.entries()) {
+      const { operands, results, small } = at(this.#placed, k);
+      const space = side === "before" ? this.over : shape;
+      const laid = (layouts: readonly Layout[]): Layout[] =>
+        layouts.flatMap((l) => (side === "whole" ? l : (layOver(l, space, small) ?? [])));
+      const member = { op, side, operands: laid(operands), results: laid(results) };
+      if (member.operands.length < operands.length || member.results.length < results.length)
+        return null;
+      members.push(member);
+    }
+    return members;
+  }
+
+  /**
+   * Storage buffers the kernel binds: one for each storage, but the op that is no map binds its own
+   * inputs by itself.
+   */
+  bindings(stored: readonly number[]): number {
+    const loaded = (side: Side): Set<number> =>
+      new Set(this.loads.filter((l) => l.side === side).map((l) => l.storage));
+    const after = new Set([...loaded("after"), ...stored]).size;
+    if (this.#whole === undefined) return after;
+    const computed = this.#parts.some((p) => p.side === "before");
+    return after + (computed ? loaded("before").size - 1 : 0) + (this.#whole.inputs ?? 1);
+  }
+}
+
+/** A layout over the shape of a side; a small one repeats its number. */
+function layOver(layout: Layout, space: Shape, small: boolean): Layout | undefined {
+  if (!small) return reshapeLayout(layout, space);
+  return stridedLayout(
+    space,
+    space.map(() => 0),
+    layout.offset,
+  );
+}
+
+/**
+ * The order of the dimensions of `layout` in which it visits the elements as `like` does; null when
+ * there is none.
+ */
+function reordered(layout: Layout, like: Layout): number[] | null {
+  if (layout.size !== like.size || layout.offset !== like.offset) return null;
+  const left = layout.shape
+    .map((length, dimension) => ({ length, stride: layout.strides[dimension], dimension }))
+    .filter(({ length }) => length !== 1);
+  const order: number[] = [];
+  for (const [k, length] of like.shape.entries()) {
+    if (length === 1) continue;
+    const found = left.findIndex((d) => d.length === length && d.stride === like.strides[k]);
+    if (found === -1) return null;
+    for (const { dimension } of left.splice(found, 1)) order.push(dimension);
+  }
+  return left.length === 0 ? order : null;
+}
