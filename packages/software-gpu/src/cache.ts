@@ -156,7 +156,7 @@ export function cacheRoots(): string[] {
 
 /**
  * Returns a folder that holds the files of `archives`, unpacking them first when no complete folder
- * exists or when one of its files has the wrong size.
+ * exists or when one of its files is not what was written.
  * @param name first part of the folder's name
  * @param caller function named in errors
  */
@@ -173,7 +173,7 @@ export async function unpackOnce(
     const folder = join(root, key);
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      await refuseForeign(root);
+      for (const part of trustedParts(root, folder)) await refuseForeign(part);
       if (await isComplete(folder)) return folder;
       await fill(folder, source, archives);
       if (await isComplete(folder)) return folder;
@@ -190,20 +190,41 @@ export async function unpackOnce(
   );
 }
 
-/** Whether the manifest is there and every file it names has its size. */
+/** What the manifest says of one file. */
+interface Fingerprint {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/**
+ * Whether the manifest is there and every file it names has the contents that were written. The
+ * contents are read, not only their size: what is in the folder is going to be executed.
+ */
 async function isComplete(folder: string): Promise<boolean> {
   try {
     const manifest: unknown = JSON.parse(await readFile(join(folder, MANIFEST), "utf8"));
     if (!isRecord(manifest) || !isRecord(manifest["files"])) return false;
-    const sizes = Object.entries(manifest["files"]);
-    for (const [file, size] of sizes) {
-      const found = await stat(join(folder, file));
-      if (!found.isFile() || found.size !== size) return false;
+    const files = Object.entries(manifest["files"]);
+    for (const [file, wanted] of files) {
+      const path = join(folder, file);
+      const found = await lstat(path);
+      if (!found.isFile() || !isRecord(wanted) || found.size !== wanted["bytes"]) return false;
+      if ((await fingerprint(path)).sha256 !== wanted["sha256"]) return false;
     }
-    return sizes.length > 0;
+    return files.length > 0;
   } catch {
     return false;
   }
+}
+
+async function fingerprint(path: string): Promise<Fingerprint> {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
+    hash.update(chunk as Uint8Array);
+    bytes += (chunk as Uint8Array).length;
+  }
+  return { bytes, sha256: hash.digest("hex") };
 }
 
 /** Writes every file, then the manifest. */
@@ -213,12 +234,13 @@ async function fill(
   archives: readonly Archive[],
 ): Promise<void> {
   await sweepStale(folder);
-  const sizes: Record<string, number> = {};
+  const files: Record<string, Fingerprint> = {};
   for (const { file, content } of archives) {
     const packed = join(source.bin, file);
     if (content === "tar") {
       for (const entry of readTar(await promisify(brotliDecompress)(await readFile(packed)))) {
-        sizes[entry.name] = entry.bytes.length;
+        const sha256 = createHash("sha256").update(entry.bytes).digest("hex");
+        files[entry.name] = { bytes: entry.bytes.length, sha256 };
         await replaceFile(folder, entry.name, (path) =>
           writeFile(path, entry.bytes, { mode: entry.mode }),
         );
@@ -231,11 +253,11 @@ async function fill(
           createWriteStream(path, { mode: 0o755 }),
         ),
       );
-      sizes[content.executable] = (await stat(join(folder, content.executable))).size;
+      files[content.executable] = await fingerprint(join(folder, content.executable));
     }
   }
   await replaceFile(folder, MANIFEST, (path) =>
-    writeFile(path, `${JSON.stringify({ files: sizes }, undefined, 2)}\n`),
+    writeFile(path, `${JSON.stringify({ files }, undefined, 2)}\n`),
   );
 }
 
@@ -303,14 +325,22 @@ function privateTemporary(): string {
   return join(tmpdir(), `tenure-cache-${process.getuid?.() ?? "user"}`);
 }
 
-/** Libraries from a folder that another user controls must not be loaded. */
-async function refuseForeign(root: string): Promise<void> {
+/** The folders on the way to a cache that nobody else may own or write to. */
+function trustedParts(root: string, folder: string): string[] {
   const base = privateTemporary();
-  if (!root.startsWith(base)) return;
-  const found = await lstat(base);
-  if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0) {
-    throw new Error(`${base} is not a folder that only this user can write`);
-  }
+  return root.startsWith(base) ? [base, root, folder] : [root, folder];
+}
+
+/**
+ * Libraries from a folder that another user owns or can write to must not be loaded. Windows has no
+ * such modes: there a user's folders are closed to others by default.
+ */
+async function refuseForeign(folder: string): Promise<void> {
+  const user = process.getuid?.();
+  if (user === undefined) return;
+  const found = await lstat(folder);
+  if (!found.isDirectory() || found.uid !== user || (found.mode & 0o022) !== 0)
+    throw new Error(`${folder} is not a folder that only this user can write`);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

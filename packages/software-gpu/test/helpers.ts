@@ -31,20 +31,25 @@ export function emptyFolder(): string {
 
 /**
  * Runs a file of `fixtures/` to its end, or kills it after 60 seconds. `env` is the whole
- * environment.
+ * environment, `fileBlocks` the size in blocks beyond which no file of the child can grow.
  */
 export function runFixture(
   name: string,
   args: readonly string[],
   env: Record<string, string> = {},
+  fileBlocks?: number,
 ): Promise<Ended> {
   const started = Date.now();
   const file = fileURLToPath(new URL(`fixtures/${name}.ts`, import.meta.url));
-  const child = spawn(
-    process.execPath,
-    ["--import", import.meta.resolve("tsx"), "--conditions=tenure:source", file, ...args],
-    { env, stdio: ["ignore", "pipe", "pipe"], timeout: 60_000, killSignal: "SIGKILL" },
-  );
+  const tsx = ["--import", import.meta.resolve("tsx"), "--conditions=tenure:source"];
+  const command = [process.execPath, ...tsx, file, ...args];
+  const limit = fileBlocks === undefined ? "" : `ulimit -f ${fileBlocks}; `;
+  const child = spawn("/bin/sh", ["-c", `${limit}exec "$@"`, "sh", ...command], {
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: 60_000,
+    killSignal: "SIGKILL",
+  });
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

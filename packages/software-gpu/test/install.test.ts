@@ -3,6 +3,7 @@
  * repaired, and refused where it cannot work.
  */
 import {
+  chmodSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -127,6 +128,43 @@ install("repairs a damaged cache and leaves a whole one alone", async () => {
   });
   const parts = emptyFolder();
   found(await runFixture("compute", [parts]));
+});
+
+install("repairs a file of the right size and other contents before it is loaded", async () => {
+  await withVariables({}, async () => {
+    const cacheRoots = [emptyFolder()];
+    const { directory } = await installSoftwareVulkan({ cacheRoots });
+    const driver = join(directory, "libvk_swiftshader.so");
+    const sound = readFileSync(driver);
+    const damaged = Buffer.from(sound);
+    damaged[damaged.length >> 1] = (damaged[damaged.length >> 1] ?? 0) ^ 1;
+    writeFileSync(driver, damaged);
+    await installSoftwareVulkan({ cacheRoots });
+    assert.ok(readFileSync(driver).equals(sound));
+  });
+});
+
+install("loads nothing from a folder that others can write to", async () => {
+  await withVariables({}, async () => {
+    const open = emptyFolder();
+    const { directory } = await installSoftwareVulkan({ cacheRoots: [open] });
+    for (const folder of [directory, open]) {
+      chmodSync(folder, 0o777);
+      const error = await thrown(() => installSoftwareVulkan({ cacheRoots: [open] }));
+      assert.match(error.message, /is not a folder that only this user can write/);
+      chmodSync(folder, 0o700);
+    }
+    await installSoftwareVulkan({ cacheRoots: [open] });
+  });
+});
+
+install("fails cleanly where the disk is full, and goes on once there is room", async () => {
+  const cache = emptyFolder();
+  // A limit on file sizes refuses writes as a full disk does.
+  const refused = await runFixture("compute", [cache], {}, 64);
+  assert.match(refused.stderr, /expected a writable cache folder with room/);
+  assert.is(refused.signal, null);
+  found(await runFixture("compute", [cache]));
 });
 
 install("restore() gives every driver variable its former value", async () => {
