@@ -92,10 +92,10 @@ function stem(id: string): string {
 
 /** Everything that is wrong: names that do not exist, exports and records without a row. */
 export function problems(text: string, { names, records }: Ours): string[] {
-  const wrong: string[] = [],
-    claimed = new Set<string>(),
-    stems = new Set<string>(),
-    known = new Set(records.map(uniqueName));
+  const wrong: string[] = [];
+  const claimed = new Set<string>();
+  const stems = new Set<string>();
+  const known = new Set(records.map(uniqueName));
   for (const line of text.split("\n")) {
     if (line === "" || line.startsWith("#")) continue;
     const row: Row = line.startsWith("- ")
@@ -106,7 +106,7 @@ export function problems(text: string, { names, records }: Ours): string[] {
       if (!names.has(name)) wrong.push(`${name}, in the row "${row.what}", does not exist`);
       claimed.add(name);
       if (names.has(`${name}_`)) claimed.add(`${name}_`); // the same, in place
-      stems.add(name.split(".").at(-1)!);
+      stems.add(lastPart(name));
     }
     for (const record of row.records) {
       if (!known.has(record))
@@ -120,75 +120,81 @@ export function problems(text: string, { names, records }: Ours): string[] {
   return wrong;
 }
 
+/** `add` of `t.add`. */
+function lastPart(name: string): string {
+  return name.slice(name.lastIndexOf(".") + 1);
+}
+
 /**
  * What the records say of an op: how it is computed, whether gradients flow, whether there is an
  * in-place form.
  */
 function facts(row: Row, { names, records }: Ours): string {
-  const of = (name: string): AnyOp | undefined => records.find((r) => uniqueName(r) === name);
-  const ids = [...row.own.map((n) => n.split(".").at(-1)!), ...row.records],
-    own = ids.map(of).filter((r) => r !== undefined);
+  const of = (names: readonly string[]): AnyOp[] =>
+    names.flatMap((name) => records.find((record) => uniqueName(record) === name) ?? []);
+  const main = of(row.own.map(lastPart));
+  const own = [...main, ...of(row.records)];
   if (own.length === 0) return "";
-  const every = (test: (r: AnyOp) => boolean): boolean => own.every(test);
-  const kind = every((r) => r.facts.elementwise === true)
-    ? "elementwise"
-    : every((r) => r.view !== undefined)
-      ? "view"
-      : every((r) => r.facts.reduces === true)
-        ? "reduction"
-        : "kernel";
-  const main = row.own.map((n) => of(n.split(".").at(-1)!)).filter((r) => r !== undefined);
-  const gradient = main.length > 0 && main.every((r) => r.vjp !== undefined),
-    inplace = row.own.filter((n) => names.has(`${n}_`));
-  return [
-    kind,
-    ...(gradient ? ["gradient"] : []),
-    ...(inplace.length === 0
-      ? []
-      : [
-          inplace.length === row.own.length
-            ? "in place"
-            : `in place ${inplace.map((n) => n.split(".").at(-1)).join(" ")}`,
-        ]),
-  ].join(", ");
+  const found = [kindOf(own)];
+  if (main.length > 0 && main.every((record) => record.vjp !== undefined)) found.push("gradient");
+  const inplace = row.own.filter((name) => names.has(`${name}_`));
+  if (inplace.length > 0)
+    found.push(
+      inplace.length === row.own.length
+        ? "in place"
+        : `in place ${inplace.map(lastPart).join(" ")}`,
+    );
+  return found.join(", ");
 }
 
-const code = (names: readonly string[]): string =>
-  names.map((n) => (remark(n) ? n.slice(1, -1) : `\`${n}\``)).join(" ");
+/** How all of some records are computed. */
+function kindOf(records: readonly AnyOp[]): string {
+  if (records.every((record) => record.facts.elementwise === true)) return "elementwise";
+  if (records.every((record) => record.view !== undefined)) return "view";
+  if (records.every((record) => record.facts.reduces === true)) return "reduction";
+  return "kernel";
+}
+
+function code(names: readonly string[]): string {
+  return names.map((name) => (remark(name) ? name.slice(1, -1) : `\`${name}\``)).join(" ");
+}
+
 /** Others' names are separated by commas and may carry a remark in parentheses. */
 function foreign(cell: string): string {
-  return cell === ""
-    ? ""
-    : cell
-        .split(/,(?![^(]*\))/)
-        .map((part) => {
-          const [, name = "", note = ""] = /^([^(]*)(\(.*\))?$/.exec(part.trim())!;
-          const plain = name.trim();
-          return [plain === "" ? "" : /[ …]/.test(plain) ? plain : `\`${plain}\``, note]
-            .filter((s) => s !== "")
-            .join(" ");
-        })
-        .join(" ");
+  if (cell === "") return "";
+  const parts = cell.split(/,(?![^(]*\))/).map((part) => {
+    const [, name = "", note = ""] = /^([^(]*)(\(.*\))?$/.exec(part.trim()) ?? [];
+    const plain = name.trim();
+    const isName = plain !== "" && !/[ …]/.test(plain);
+    return [isName ? `\`${plain}\`` : plain, note].filter((text) => text !== "").join(" ");
+  });
+  return parts.join(" ");
 }
+
+const INTRODUCTION = [
+  "# Features",
+  "",
+  "<!-- Written by `npm run features` from the exports, the op records " +
+    "and tools/features/table.txt. -->",
+  "",
+  "What there is, beside what TorchSharp 0.107, TensorFlow.js 4.22 and jax-js 0.1.23 " +
+    "call the same thing. An empty cell means: not there, as far as their sources say.",
+  "`t.` is a method of a tensor (`t.add_` works in place), `F.` is `functional` and `init.` is " +
+    "`init` of `tenure/nn`; the other prefixes are the entry points. The column *computed* is",
+  "read from the op records: one dispatch unless fused with others; *gradient* means that the " +
+    "record has a gradient rule. Functions and layers without a record are composed of others.",
+];
 
 /** The whole page. @throws Error listing what is wrong with the table */
 export function features(text: string, library: Ours): string {
   const wrong = problems(text, library);
   if (wrong.length > 0)
     throw new Error(
-      `features: tools/features/table.txt does not fit the library:\n${wrong.map((w) => `  ${w}`).join("\n")}`,
+      `features: tools/features/table.txt does not fit the library:\n  ${wrong.join("\n  ")}`,
     );
-  const lines = [
-    "# Features",
-    "",
-    "<!-- Written by `npm run features` from the exports, the op records and tools/features/table.txt. -->",
-    "",
-    "What there is, beside what TorchSharp 0.107, TensorFlow.js 4.22 and jax-js 0.1.23 call the same thing. An empty cell means: not there, as far as their sources say.",
-    "`t.` is a method of a tensor (`t.add_` works in place), `F.` is `functional` and `init.` is `init` of `tenure/nn`; the other prefixes are the entry points. The column *computed* is",
-    "read from the op records: one dispatch unless fused with others; *gradient* means that the record has a gradient rule. Functions and layers without a record are composed of others.",
-  ];
-  let rows = 0,
-    here = 0;
+  const lines = [...INTRODUCTION];
+  let rows = 0;
+  let here = 0;
   for (const line of text.split("\n")) {
     if (line.startsWith("# ")) {
       lines.push(
@@ -204,17 +210,15 @@ export function features(text: string, library: Ours): string {
     const row = parseRow(line);
     rows++;
     if (row.own.length > 0) here++;
-    lines.push(
-      `| ${row.what} | ${code(row.own)} | ${facts(row, library)} | ${row.others.map(foreign).join(" | ")} |`.replace(
-        / +\|/g,
-        " |",
-      ),
-    );
+    const cells = [row.what, code(row.own), facts(row, library), ...row.others.map(foreign)];
+    lines.push(`| ${cells.join(" | ")} |`.replace(/ +\|/g, " |"));
   }
   const visible = library.records.filter((r) => stem(uniqueName(r)) === uniqueName(r)).length;
   lines.push(
     "",
-    `${here} of ${rows} rows are filled by Tenure. Behind them are ${library.records.length} op records, ${visible} of them neither gradients nor other forms of an op.`,
+    `${here} of ${rows} rows are filled by Tenure. ` +
+      `Behind them are ${library.records.length} op records, ` +
+      `${visible} of them neither gradients nor other forms of an op.`,
     "",
   );
   return lines.join("\n");

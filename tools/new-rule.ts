@@ -62,20 +62,83 @@ function format(paths: readonly string[]): void {
 function start(name: string): void {
   if (!/^[a-z]+(-[a-z]+)+$/.test(name))
     throw new Error(`new-rule: a rule's name is words joined by dashes, got "${name}"`);
-  const constant = name.replace(/-([a-z])/g, (_, c: string) => c.toUpperCase());
   const files: Record<string, string> = {
-    [`src/rules/${name}.ts`]: `/**\n * Rule \`${name}\`: what it reports and why.\n */\nimport { rule } from "../create-rule.ts";\n\nexport const ${constant} = rule<"found", Record<string, never>>({\n  name: "${name}",\n  description: "Disallow …",\n  type: "problem",\n  config: "all",\n  messages: { found: "…" },\n  defaults: {},\n  check(file, _options, report) {\n    for (const value of file.fresh) if (value.outcome === "unknown") report({ mark: { start: value.node.getStart(), end: value.node.getEnd() }, messageId: "found" });\n  },\n});\n`,
-    [`test/rules/${name}.test.ts`]: `/**\n * Tests of the rule \`${name}\`: the hand-written cases of \`fixtures/cases/${name}.txt\`, with every fix applied.\n */\nimport { testCases } from "../cases.ts";\n\ntestCases("${name}");\n`,
-    [`test/fixtures/cases/${name}.txt`]: `//// a case that is fine\nexport function f(a: Tensor) { console.log(a.size); }\n`,
-    [`docs/rules/${name}.md`]: `# tenure/${name}\n\n${end}\n\nWhy.\n\n## Incorrect\n\n\`\`\`ts\n\`\`\`\n\n## Correct\n\n\`\`\`ts\n\`\`\`\n\n## Options\n\nNone.\n\n## When not to use it\n`,
+    [`src/rules/${name}.ts`]: ruleText(name),
+    [`test/rules/${name}.test.ts`]: testText(name),
+    [`test/fixtures/cases/${name}.txt`]: CASES,
+    [`docs/rules/${name}.md`]: pageText(name),
   };
   for (const [path, text] of Object.entries(files)) {
     if (existsSync(at(path))) throw new Error(`new-rule: eslint-plugin/${path} exists already`);
     writeFileSync(at(path), text);
     console.log(`wrote eslint-plugin/${path}`);
   }
-  format(Object.keys(files).map(at));
-  console.log(`Now add it to eslint-plugin/src/all-rules.ts and run this tool with --headers.`);
+  console.log("Now add it to eslint-plugin/src/all-rules.ts and run this tool with --headers.");
+}
+
+function ruleText(name: string): string {
+  const constant = name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return `/**
+ * Rule \`${name}\`: what it reports and why.
+ */
+import { rule } from "../create-rule.ts";
+
+/** The rule \`${name}\`. */
+export const ${constant} = rule<"found", Record<string, never>>({
+  name: "${name}",
+  description: "Disallow …",
+  type: "problem",
+  config: "all",
+  messages: { found: "…" },
+  defaults: {},
+  check(file, _options, report) {
+    for (const { node, outcome } of file.fresh) {
+      if (outcome !== "unknown") continue;
+      report({ mark: { start: node.getStart(), end: node.getEnd() }, messageId: "found" });
+    }
+  },
+});
+`;
+}
+
+function testText(name: string): string {
+  return `/**
+ * Tests of the rule \`${name}\`: the hand-written cases of
+ * \`fixtures/cases/${name}.txt\`, with every fix applied.
+ */
+import { testCases } from "../cases.ts";
+
+testCases("${name}");
+`;
+}
+
+const CASES = `//// a case that is fine
+export function f(a: Tensor) { console.log(a.size); }
+`;
+
+function pageText(name: string): string {
+  return `# tenure/${name}
+
+${end}
+
+Why.
+
+## Incorrect
+
+\`\`\`ts
+\`\`\`
+
+## Correct
+
+\`\`\`ts
+\`\`\`
+
+## Options
+
+None.
+
+## When not to use it
+`;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

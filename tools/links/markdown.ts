@@ -14,7 +14,7 @@ export interface Mention {
 export interface Page {
   /** Targets of links and images that are not on the web: `docs/lint.md#rules`, `#rules`. */
   readonly links: readonly Mention[];
-  /** Everything between backticks outside of code blocks. */
+  /** Everything between backticks outside of code blocks, and paths of sources in pictures. */
   readonly names: readonly Mention[];
   /** Scripts in `npm run x`, in the text and in code blocks. */
   readonly scripts: readonly Mention[];
@@ -42,6 +42,7 @@ export function readPage(text: string): Page {
     else if (mark?.startsWith(fence)) fence = "";
     else if (fence === "") {
       add(names, /`([^`]+)`/g);
+      add(names, /(?<![\w`./-])((?:[\w-]+\/)+[\w.-]+\.ts)\b(?!`)/g);
       add(links, /\]\((?!\w+:)<?([^)\s>]+)/g);
       add(links, /^\[[^\]]+\]:\s+(?!\w+:)(\S+)/g);
       const heading = /^#{1,6}\s+(.*)/.exec(line)?.[1];

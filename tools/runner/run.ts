@@ -1,7 +1,7 @@
 /**
  * Runs a selection of tests in a few processes at once, prints each file as it ends and closes with
- * the tally. Called by `tools/test.ts` and, again and again, by `watch.ts`. Owns no process: `batch.ts`
- * does.
+ * the tally. Called by `tools/test.ts` and, again and again, by `watch.ts`. Owns no process:
+ * `batch.ts` does.
  */
 import { type BatchLimits, runBatch } from "./batch.ts";
 import { batches, type Selection } from "./select.ts";

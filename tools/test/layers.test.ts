@@ -161,7 +161,8 @@ layers("the tensor layer reaches the runtime through one file", () => {
   assert.equal(breaches({ ...runtime, "tensor/dispatch.ts": text }), []);
   for (const other of [text, `import type { flush } from "../runtime/flush.ts"; flush;`])
     assert.equal(breaches({ ...runtime, "tensor/run.ts": other }), [
-      "tensor/run.ts: imports runtime/flush.ts, which layer tensor reaches only through tensor/dispatch.ts",
+      "tensor/run.ts: imports runtime/flush.ts, " +
+        "which layer tensor reaches only through tensor/dispatch.ts",
     ]);
   assert.equal(breaches({ ...runtime, "autograd/backward.ts": text }).length, 1);
 });

@@ -40,6 +40,7 @@ links("names of files and folders in backticks exist", () => {
   for (const name of ["gone.ts", "nn/linear.ts", "docs/gone", "layer/", "inear.ts", "docs/*.ts"])
     assert.equal(dead(`\`${name}\``), [`README.md:1 names ${name}, which does not exist`]);
   assert.equal(dead("```ts\nimport `gone.ts` [x](gone.md)\n```\n"), [], "code blocks are examples");
+  assert.is(dead("    add ─► nn/gone.ts ─► layers/linear.ts").length, 1, "in a picture");
   assert.is(dead("```ts\n```\n`gone.ts`").length, 1, "what follows a code block is none");
 });
 
