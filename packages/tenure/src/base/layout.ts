@@ -66,6 +66,7 @@ export function broadcastLayout(layout: Layout, shape: Shape): Layout {
   return stridedLayout(shape, strides, layout.offset);
 }
 
+/** The dimensions of a layout in another order: dimension i of the result is `order[i]`. */
 export function permuteLayout(layout: Layout, order: readonly number[]): Layout {
   return stridedLayout(
     order.map((i) => layout.shape[i]!),

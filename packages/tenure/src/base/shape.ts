@@ -19,6 +19,7 @@ export function formatShape(shape: Shape): string {
   return `[${shape.join(",")}]`;
 }
 
+/** Whether two shapes have the same dimensions. */
 export function sameShape(a: Shape, b: Shape): boolean {
   if (a === b) return true;
   if (a.length !== b.length) return false;

@@ -44,6 +44,7 @@ export interface CheckpointParts {
   readonly random?: boolean;
 }
 
+/** What goes into a checkpoint beside the parts. */
 export interface SaveOptions {
   /** Anything that JSON holds: epoch, best loss, settings. */
   readonly extra?: unknown;

@@ -12,6 +12,7 @@ export interface HostTensor {
   readonly shape: readonly number[];
   readonly data: HostData;
 }
+/** Elements in host memory; bools are bytes. */
 export type HostData = Float32Array | Int32Array | Uint32Array | Uint8Array;
 
 /** Number formats, by their safetensors names. */
@@ -66,6 +67,7 @@ const elements: Readonly<Record<ElementType, Element>> = {
 
 /** Names of all formats. */
 export const elementTypes: readonly ElementType[] = Object.keys(elements) as ElementType[];
+/** Whether a safetensors name is one of a known number format. */
 export function isElementType(name: unknown): name is ElementType {
   return typeof name === "string" && Object.hasOwn(elements, name);
 }

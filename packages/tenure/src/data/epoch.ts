@@ -76,6 +76,7 @@ export abstract class Epoch<B extends Batch> {
   }
 }
 
+/** A walk that makes each batch when it is asked for. */
 export class SyncEpoch<B extends Batch> extends Epoch<B> implements Iterator<B, undefined> {
   #at = 0;
 
@@ -122,6 +123,7 @@ class Job<B extends Batch> {
   }
 }
 
+/** A walk that loads the next batches while the device computes. */
 export class AsyncEpoch<B extends Batch> extends Epoch<B> implements AsyncIterator<B, undefined> {
   readonly #prefetch: number;
   readonly #jobs: Job<B>[] = [];

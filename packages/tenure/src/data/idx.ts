@@ -5,8 +5,10 @@
 import { ArgumentError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";
 
+/** Elements of an idx file, in the type that its header names. */
 export type IdxData =
   Uint8Array | Int8Array | Int16Array | Int32Array | Float32Array | Float64Array;
+/** An idx file in host memory: shape, and elements in row-major order. */
 export interface Idx {
   readonly shape: readonly number[];
   readonly data: IdxData;

@@ -16,6 +16,7 @@ import {
 } from "./elements.ts";
 import { unzip } from "./zip.ts";
 
+/** Options of `parseNpy` and `parseNpz`. */
 export interface NpyOptions {
   /** What errors call the data. */
   readonly name?: string;

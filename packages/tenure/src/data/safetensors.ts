@@ -80,6 +80,7 @@ export async function toSafetensors(
   return out;
 }
 
+/** Options of `fromSafetensors` and `readSafetensors`. */
 export interface SafetensorsOptions {
   /** What errors call the data. */
   readonly name?: string;

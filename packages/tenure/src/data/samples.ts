@@ -128,6 +128,7 @@ export interface Collated<K extends string> {
 export function collated<S extends Readonly<Record<string, SampleValue>>>(
   samples: Samples<S>,
 ): Collated<keyof S & string>;
+/** Samples of any kind as a dataset, stacked by `collate`. */
 export function collated<S, K extends string>(
   samples: Samples<S>,
   collate: (samples: readonly S[]) => Readonly<Record<K, HostColumn>>,

@@ -41,6 +41,7 @@ export function fanOut(shape: readonly number[]): number {
   return (shape[0] ?? 1) * shape.slice(2).reduce((n, d) => n * d, 1);
 }
 
+/** What follows a weight, as `gain` and Kaiming's initial values know it. */
 export type Nonlinearity = "linear" | "conv" | "sigmoid" | "tanh" | "relu" | "leakyRelu" | "selu";
 
 /** The factor that keeps the variance through a nonlinearity, as torch.nn.init.calculate_gain. */
@@ -68,6 +69,7 @@ export function gain(nonlinearity: Nonlinearity, slope = 0.01): number {
   }
 }
 
+/** Options of `kaimingNormal` and `kaimingUniform`. */
 export interface KaimingOptions {
   /** Negative slope, for leakyRelu. */
   readonly a?: number;

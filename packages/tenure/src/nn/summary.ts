@@ -29,6 +29,7 @@ export interface SummaryRow {
   readonly bytes: number;
 }
 
+/** What `summary` gives: the rows of the table and their totals. */
 export interface Summary {
   readonly rows: readonly SummaryRow[];
   /** Numbers in all parameters, each counted once. */
@@ -40,6 +41,7 @@ export interface Summary {
   toString(): string;
 }
 
+/** Options of `summary`. */
 export interface SummaryOptions {
   /**
    * Dtype of the inputs: "int32" for layers that begin with an embedding. One for all, or one each.

@@ -11,6 +11,7 @@ import { scoped } from "../../ownership/scoped.ts";
 import { dropout } from "../../tensor/create.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
 
+/** Options of attention. Letters: L queries, S keys, E features. */
 export interface AttentionOptions {
   /** Broadcasts to [..., L, S]. bool: true may be attended to. float: added to the scores. */
   readonly mask?: Tensor | null;

@@ -13,6 +13,7 @@ import { scoped } from "../../ownership/scoped.ts";
 import { oneHot, where, zeros } from "../../tensor/create.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
 
+/** Options of losses with class numbers as targets. C classes. */
 export interface ClassOptions extends LossOptions {
   /** One factor per class, [C]. A mean is then divided by the weights of the targets. */
   readonly weight?: Tensor | null;
@@ -20,6 +21,7 @@ export interface ClassOptions extends LossOptions {
   readonly ignoreIndex?: number;
 }
 
+/** Options of `crossEntropy`. */
 export interface CrossEntropyOptions extends ClassOptions {
   /** This share of each target is spread evenly over all classes (Szegedy et al. 2016). */
   readonly labelSmoothing?: number;

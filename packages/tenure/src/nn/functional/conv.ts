@@ -11,6 +11,7 @@ import { type Pair, flat, pair } from "./spatial.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
 
+/** Options of `conv2d`, in pixels; one number counts for both directions. */
 export interface Conv2dOptions {
   readonly stride?: Pair;
   readonly padding?: Pair;
@@ -37,6 +38,7 @@ export function conv2d(
   }, "conv2d");
 }
 
+/** Options of `conv1d`, in positions. */
 export interface Conv1dOptions {
   readonly stride?: number;
   readonly padding?: number;
@@ -72,6 +74,7 @@ export function conv1d(
   });
 }
 
+/** Options of `convTranspose2d`, in pixels; one number counts for both directions. */
 export interface ConvTranspose2dOptions {
   readonly stride?: Pair;
   readonly padding?: Pair;
@@ -80,26 +83,8 @@ export interface ConvTranspose2dOptions {
   readonly groups?: number;
 }
 
-/**
- * x [N, C, H, W], weight [C, O/groups, R, S], bias [O] → [N, O, P, Q] with P = (H - 1)·stride -
- * 2·padding + dilation·(R - 1) + outputPadding + 1. The gradient of conv2d as a layer.
- */
-export function convTranspose2d(
-  x: Tensor,
-  weight: Tensor,
-  bias?: Tensor | null,
-  options: ConvTranspose2dOptions = {},
-): Tensor {
-  const op = "convTranspose2d",
-    names = ["stride", "padding", "outputPadding", "dilation", "groups"];
-  checkOptions(op, options, names);
-  live(x, op);
-  live(weight, op);
-  const stride = pair(options.stride ?? 1),
-    padding = pair(options.padding ?? 0),
-    extra = pair(options.outputPadding ?? 0),
-    dilation = pair(options.dilation ?? 1),
-    groups = options.groups ?? 1;
+/** @throws ShapeError, DTypeError and ArgumentError unless input, weight and groups fit together */
+function checkTransposed(op: string, x: Tensor, weight: Tensor, groups: number): void {
   if (x.rank !== 4 || weight.rank !== 4)
     throw new ShapeError(
       op,
@@ -128,6 +113,29 @@ export function convTranspose2d(
       describeValue(groups),
       "use a divisor of both channel counts",
     );
+}
+
+/**
+ * x [N, C, H, W], weight [C, O/groups, R, S], bias [O] → [N, O, P, Q] with P = (H - 1)·stride -
+ * 2·padding + dilation·(R - 1) + outputPadding + 1. The gradient of conv2d as a layer.
+ */
+export function convTranspose2d(
+  x: Tensor,
+  weight: Tensor,
+  bias?: Tensor | null,
+  options: ConvTranspose2dOptions = {},
+): Tensor {
+  const op = "convTranspose2d",
+    names = ["stride", "padding", "outputPadding", "dilation", "groups"];
+  checkOptions(op, options, names);
+  live(x, op);
+  live(weight, op);
+  checkTransposed(op, x, weight, options.groups ?? 1);
+  const stride = pair(options.stride ?? 1),
+    padding = pair(options.padding ?? 0),
+    extra = pair(options.outputPadding ?? 0),
+    dilation = pair(options.dilation ?? 1),
+    groups = options.groups ?? 1;
   for (const [what, values, least] of [
     ["stride", stride, 1],
     ["padding", padding, 0],
@@ -168,6 +176,7 @@ export function convTranspose2d(
   }, op);
 }
 
+/** Options of `convTranspose1d`, in positions. */
 export interface ConvTranspose1dOptions extends Conv1dOptions {
   readonly outputPadding?: number;
 }

@@ -10,8 +10,10 @@ import { scoped } from "../../ownership/scoped.ts";
 import { where, zeros } from "../../tensor/create.ts";
 import { type Tensor, live } from "../../tensor/tensor.ts";
 
+/** What becomes of the losses of single elements. */
 export type Reduction = "mean" | "sum" | "none";
 
+/** Options of every loss. */
 export interface LossOptions {
   readonly reduction?: Reduction;
 }
@@ -35,6 +37,7 @@ export function reduceLoss(op: string, losses: Tensor, reduction: Reduction): Te
   }
 }
 
+/** @throws ShapeError unless both tensors have one shape */
 export function checkSame(op: string, input: Tensor, target: Tensor): void {
   live(input, op);
   live(target, op);
@@ -121,6 +124,7 @@ export function smoothL1Loss(
   );
 }
 
+/** Options of binary losses. */
 export interface BinaryOptions extends LossOptions {
   /** Factor per element, broadcast. */
   readonly weight?: Tensor | null;
@@ -174,6 +178,7 @@ export function bceWithLogits(
   }, "bceWithLogits");
 }
 
+/** Options of `klDiv`. */
 export interface KLDivOptions {
   /** "batchMean" divides the sum by the first dimension: the divergence as defined. */
   readonly reduction?: Reduction | "batchMean";

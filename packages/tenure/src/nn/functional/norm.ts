@@ -211,6 +211,7 @@ export function trackInstances(
   });
 }
 
+/** Options of `batchNorm`. C channels. */
 export interface BatchNormOptions {
   /** [C]; used in evaluation, updated in place in training. */
   readonly runningMean?: Tensor | null;

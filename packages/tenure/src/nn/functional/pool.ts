@@ -13,6 +13,7 @@ import { scoped } from "../../ownership/scoped.ts";
 import { tensor } from "../../tensor/create.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
 
+/** Options of pooling over images, in pixels; one number counts for both directions. */
 export interface PoolOptions {
   readonly stride?: Pair;
   readonly padding?: Pair;
@@ -68,6 +69,7 @@ export function avgPool2d(
   });
 }
 
+/** Options of pooling over sequences, in positions. */
 export interface Pool1dOptions {
   readonly stride?: number;
   readonly padding?: number;

@@ -10,6 +10,7 @@ import { type Tensor, live } from "../../tensor/tensor.ts";
 /** One number for both directions, or (vertical, horizontal). */
 export type Pair = number | readonly [number, number];
 
+/** The pair that one number or a pair stands for. */
 export function pair(value: Pair): readonly [number, number] {
   return typeof value === "number" ? [value, value] : value;
 }

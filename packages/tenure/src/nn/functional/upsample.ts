@@ -9,6 +9,7 @@ import { type Pair, flat, pair } from "./spatial.ts";
 import { resample } from "../../ops/resample.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
 
+/** Options of `upsample`: either `size` or `scaleFactor` is needed. */
 export interface UpsampleOptions {
   /** Rows and columns of the result; or `scaleFactor`. */
   readonly size?: Pair;

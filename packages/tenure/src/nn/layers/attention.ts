@@ -19,6 +19,7 @@ import { scoped } from "../../ownership/scoped.ts";
 import { full, where, zeros } from "../../tensor/create.ts";
 import { type Tensor, live } from "../../tensor/tensor.ts";
 
+/** What is hidden from attention. N samples, H heads, L queries, S keys. */
 export interface AttentionMasks {
   /** [L, S] or [N·H, L, S]. Bools: true is hidden; floats are added to the scores. */
   readonly mask?: Tensor | null;
@@ -46,8 +47,10 @@ interface WeightOptions {
   readonly averageWeights?: boolean;
 }
 
+/** Names of the options in `AttentionMasks`. */
 export const maskNames = ["mask", "keyPaddingMask", "causal"];
 
+/** Options of `MultiheadAttention`. E features. */
 export interface MultiheadAttentionOptions {
   /** Of the weights, while training. */
   readonly dropout?: number;

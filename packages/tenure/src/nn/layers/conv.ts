@@ -48,6 +48,7 @@ export class Conv2d extends Layer {
   }
 }
 
+/** Options of `Conv1d`, in positions. */
 export interface Conv1dOptions {
   readonly stride?: number;
   readonly padding?: number;
@@ -85,6 +86,7 @@ export class Conv1d extends Layer {
   }
 }
 
+/** Options of `ConvTranspose2d`, in pixels. */
 export interface ConvTranspose2dOptions extends F.Conv2dOptions {
   /** Rows and columns added at the bottom and right of the result; below the stride. */
   readonly outputPadding?: F.Pair;
@@ -140,6 +142,7 @@ export class ConvTranspose2d extends Layer {
   }
 }
 
+/** Options of `ConvTranspose1d`, in positions. */
 export interface ConvTranspose1dOptions extends Conv1dOptions {
   /** Positions added at the end of the result; below the stride. */
   readonly outputPadding?: number;

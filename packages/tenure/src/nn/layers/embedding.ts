@@ -11,6 +11,7 @@ import { randn, where } from "../../tensor/create.ts";
 import { embedding } from "../../tensor/indexing.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
+/** Options of `Embedding`. */
 export interface EmbeddingOptions {
   /** This row stays zero: it starts so and gets no gradient. */
   readonly paddingIdx?: number;

@@ -22,6 +22,7 @@ import { scoped } from "../../ownership/scoped.ts";
 import { ones, zeros } from "../../tensor/create.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
+/** Options of batch norms, with PyTorch's defaults. */
 export interface BatchNormLayerOptions {
   readonly eps?: number;
   /**

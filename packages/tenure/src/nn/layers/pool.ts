@@ -32,6 +32,7 @@ export class MaxPool2d extends Layer {
   }
 }
 
+/** What average pooling has beside the options of every pooling. */
 export interface AvgPoolOptions {
   readonly countIncludePad?: boolean;
 }

@@ -18,6 +18,7 @@ import { zeros } from "../../tensor/create.ts";
 import { concat, stack } from "../../tensor/indexing.ts";
 import { type Tensor, live } from "../../tensor/tensor.ts";
 
+/** Options of every recurrent layer, with PyTorch's defaults. */
 export interface RecurrentOptions {
   readonly numLayers?: number;
   readonly bias?: boolean;
@@ -38,11 +39,13 @@ export interface RecurrentOutput {
   readonly hidden: Tensor;
 }
 
+/** What an LSTM hands from step to step: hidden state [D·L, N, H or P] and cell [D·L, N, H]. */
 export interface LSTMState {
   readonly hidden: Tensor;
   readonly cell: Tensor;
 }
 
+/** What a pass of an LSTM gives. */
 export interface LSTMOutput extends RecurrentOutput {
   /** [D·L, N, H] */
   readonly cell: Tensor;
@@ -262,6 +265,7 @@ abstract class Recurrent<S extends readonly unknown[], R> extends Module<
 
 const recurrentNames = ["numLayers", "bias", "batchFirst", "dropout", "bidirectional"];
 
+/** Options of `RNN`. */
 export interface RNNOptions extends RecurrentOptions {
   readonly nonlinearity?: "tanh" | "relu";
 }
@@ -294,6 +298,7 @@ export class RNN extends Recurrent<[hidden?: Tensor], RecurrentOutput> {
   }
 }
 
+/** Options of `LSTM`. */
 export interface LSTMOptions extends RecurrentOptions {
   /**
    * Projects the hidden state to this size P after every step (Sak et al. 2014), by weight_hr [P,

@@ -26,6 +26,7 @@ function* named(
 /** "relu", "gelu" or any function. */
 export type Activation = "relu" | "gelu" | ((x: Tensor) => Tensor);
 
+/** Options of encoder and decoder layers, with PyTorch's defaults. */
 export interface TransformerLayerOptions {
   /** Width of the inner linear layer. */
   readonly dimFeedforward?: number;
@@ -146,6 +147,7 @@ export class TransformerEncoderLayer extends TransformerLayer<
   }
 }
 
+/** Masks of a decoder layer's two attentions. */
 export interface DecoderOptions {
   /** For the attention of the targets to themselves. */
   readonly self?: AttentionMasks;
