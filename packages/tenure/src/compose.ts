@@ -13,7 +13,7 @@ import { polyfilled } from "./base/polyfills.ts";
 import { setCurrent } from "./base/realm.ts";
 import { Ledger } from "./ownership/ledger.ts";
 import { Runtime } from "./runtime/runtime.ts";
-import { TensorState } from "./tensor/state.ts";
+import { TensorState } from "./tensor/tensor-state.ts";
 import { reasonsBesides } from "./tensor/why.ts";
 
 /** One Tenure: everything that changes, by layer. */

@@ -18,7 +18,6 @@ export {
   eye,
   full,
   linspace,
-  manualSeed,
   oneHot,
   ones,
   rand,
@@ -42,6 +41,7 @@ export {
   topK,
   type Sorted,
 } from "./tensor/indexing.ts";
+export { manualSeed } from "./tensor/generator.ts";
 export { bernoulli, randperm } from "./tensor/random.ts";
 export { einsum } from "./tensor/einsum.ts";
 export { dot, logSumExp, norm, outer, std, varMean } from "./tensor/reductions.ts";

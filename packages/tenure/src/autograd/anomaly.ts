@@ -14,7 +14,8 @@ import type { AnyOp } from "../ops/op.ts";
 import { all } from "../ops/reduce.ts";
 import type { TensorHandle } from "../tensor/body.ts";
 import { readBytes } from "../tensor/dispatch.ts";
-import { observer, runOp } from "../tensor/run.ts";
+import { runOp } from "../tensor/run.ts";
+import { tensorState } from "../tensor/tensor-state.ts";
 
 /**
  * Runs `fn` (also an async one) and checks every result on the way.
@@ -31,9 +32,10 @@ export async function detectAnomaly<T>(fn: () => T | Promise<T>): Promise<T> {
     site: string | undefined;
     finite: Promise<ArrayBuffer>;
   }[] = [];
-  const before = observer.current;
+  const state = tensorState(),
+    before = state.observer;
   const watch = (op: AnyOp, _: readonly TensorHandle[], outputs: readonly TensorHandle[]): void => {
-    observer.current = null; // the checks themselves are not checked
+    state.observer = null; // the checks themselves are not checked
     try {
       for (const out of outputs) {
         if (!isFloat(out.dtype) || out.layout.size === 0) continue;
@@ -51,15 +53,15 @@ export async function detectAnomaly<T>(fn: () => T | Promise<T>): Promise<T> {
         verdict!.discard();
       }
     } finally {
-      observer.current = watch;
+      state.observer = watch;
     }
   };
-  observer.current = watch;
+  state.observer = watch;
   let result: T;
   try {
     result = await fn();
   } finally {
-    observer.current = before;
+    state.observer = before;
   }
   for (const { op, shape, dtype, site, finite } of checks) {
     if (new Uint32Array(await finite)[0] === 0)

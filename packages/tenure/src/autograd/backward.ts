@@ -20,7 +20,7 @@ import { TensorHandle } from "../tensor/body.ts";
 import { only } from "../tensor/call.ts";
 import { restored, runOp } from "../tensor/run.ts";
 import { labelled } from "../tensor/step.ts";
-import { type GradNode, type Gradient, castMode, gradMode } from "../tensor/tape.ts";
+import { type GradNode, type Gradient, tape } from "../tensor/tape.ts";
 import { type BackwardOptions, Tensor, call, live, wrap } from "../tensor/tensor.ts";
 
 const run: Run = (op, inputs, attrs, words) =>
@@ -117,6 +117,7 @@ export function propagate(
   const labels = currentLabels();
   const phase = labels.phase,
     layer = labels.layer,
+    { gradMode, castMode } = tape(),
     mode = gradMode.enabled,
     casts = castMode.enabled;
   gradMode.enabled = createGraph;

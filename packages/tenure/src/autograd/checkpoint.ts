@@ -11,9 +11,9 @@ import { newDisposeScope } from "../ownership/scope.ts";
 import { scoped } from "../ownership/scoped.ts";
 import type { Meta, OpDef, Value, VjpContext } from "../ops/op.ts";
 import { TensorHandle } from "../tensor/body.ts";
-import { generatorState, restoreGenerator } from "../tensor/create.ts";
+import { generatorState, restoreGenerator } from "../tensor/generator.ts";
 import { restored } from "../tensor/run.ts";
-import { GradNode, Gradient, type Saved, castMode, gradMode } from "../tensor/tape.ts";
+import { GradNode, Gradient, type Saved, tape } from "../tensor/tape.ts";
 import { Tensor, live, wrap } from "../tensor/tensor.ts";
 import { currentLayer } from "../tensor/step.ts";
 import { asTensor, propagate } from "./backward.ts";
@@ -33,14 +33,12 @@ interface CheckpointAttrs {
   readonly node: { current: GradNode | null };
 }
 
-let recomputing = false;
-
 /**
  * True while a checkpointed function runs for the second time: running statistics must not be
  * updated again.
  */
 export function isRecomputing(): boolean {
-  return recomputing;
+  return tape().recomputing;
 }
 
 /** Never recorded: it only carries the gradient rule. */
@@ -51,7 +49,7 @@ const checkpointOp: OpDef<CheckpointAttrs> = {
   infer: () => [],
   vjp: ({ grad, attrs }: VjpContext<CheckpointAttrs>): (Value | null)[] => {
     const node = attrs.node.current!;
-    if (gradMode.enabled)
+    if (tape().gradMode.enabled)
       throw new GradError(
         "checkpoint",
         "expected a backward pass that is not recorded itself, got createGraph: true; leave the checkpoint out for second derivatives",
@@ -59,7 +57,7 @@ const checkpointOp: OpDef<CheckpointAttrs> = {
     const random = generatorState();
     using scope = newDisposeScope("checkpoint, second run");
     restoreGenerator(attrs.random);
-    recomputing = true;
+    tape().recomputing = true;
     let again: Tensor;
     try {
       const inputs = attrs.inputs.map((record, i) =>
@@ -67,7 +65,7 @@ const checkpointOp: OpDef<CheckpointAttrs> = {
       );
       again = enableGrad(() => autocast(() => attrs.fn(...inputs), { enabled: attrs.casts }));
     } finally {
-      recomputing = false;
+      tape().recomputing = false;
       restoreGenerator(random);
     }
     const records = new Set(node.edges.filter((e) => e !== null));
@@ -145,7 +143,7 @@ export function checkpoint<A extends readonly Tensor[]>(
       fn: fn as unknown as CheckpointAttrs["fn"],
       inputs: own,
       random,
-      casts: castMode.enabled,
+      casts: tape().castMode.enabled,
       node: { current: null },
     };
     const node = new GradNode(checkpointOp, attrs, [], metas, edges, saved, null, currentLayer());

@@ -5,9 +5,9 @@
 import { AsyncScopeError } from "../base/errors.ts";
 import { checkFlag, checkFunction, checkOptions } from "../base/options.ts";
 import { requireHalf } from "../tensor/dispatch.ts";
-import { castMode, gradMode } from "../tensor/tape.ts";
+import { type Mode, tape } from "../tensor/tape.ts";
 
-function withMode<T>(op: string, mode: { enabled: boolean }, enabled: boolean, fn: () => T): T {
+function withMode<T>(op: string, mode: Mode, enabled: boolean, fn: () => T): T {
   if (typeof fn !== "function") checkFunction(op, fn);
   // A promise of a read may come out; an async function may not go in: what follows its first await
   // would run in the caller's mode.
@@ -30,7 +30,7 @@ function withMode<T>(op: string, mode: { enabled: boolean }, enabled: boolean, f
  * for an async function
  */
 export function noGrad<T>(fn: () => T): T {
-  return withMode("noGrad", gradMode, false, fn);
+  return withMode("noGrad", tape().gradMode, false, fn);
 }
 
 /**
@@ -38,12 +38,12 @@ export function noGrad<T>(fn: () => T): T {
  * function
  */
 export function enableGrad<T>(fn: () => T): T {
-  return withMode("enableGrad", gradMode, true, fn);
+  return withMode("enableGrad", tape().gradMode, true, fn);
 }
 
 /** Whether ops record gradients now. */
 export function isGradEnabled(): boolean {
-  return gradMode.enabled;
+  return tape().gradMode.enabled;
 }
 
 /**
@@ -61,10 +61,10 @@ export function autocast<T>(fn: () => T, options: { readonly enabled?: boolean }
   checkFlag("autocast", "enabled", options.enabled);
   const enabled = options.enabled ?? true;
   if (enabled) requireHalf("autocast");
-  return withMode("autocast", castMode, enabled, fn);
+  return withMode("autocast", tape().castMode, enabled, fn);
 }
 
 /** Whether autocast chooses dtypes now. */
 export function isAutocastEnabled(): boolean {
-  return castMode.enabled;
+  return tape().castMode.enabled;
 }

@@ -8,7 +8,7 @@ import { builtin } from "../base/env.ts";
 import { ArgumentError, TenureError } from "../base/errors.ts";
 import { checkOptions, needOptions } from "../base/options.ts";
 import { newDisposeScope } from "../ownership/scope.ts";
-import { generatorState, restoreGenerator } from "../tensor/create.ts";
+import { type GeneratorState, generatorState, restoreGenerator } from "../tensor/generator.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { HostTensor } from "./elements.ts";
 import { type SafetensorsOptions, readSafetensors, toSafetensors } from "./safetensors.ts";
@@ -224,7 +224,7 @@ export function unpackCheckpoint(
   if (parts.schedule !== undefined && parts.optimizer !== undefined)
     parts.schedule.loadStateDict(numbers.schedule as never); // its rates win
   if (parts.random !== false && numbers.random !== undefined)
-    restoreGenerator(numbers.random as ReturnType<typeof generatorState>);
+    restoreGenerator(numbers.random as GeneratorState);
   return {
     extra: numbers.extra,
     metadata: Object.fromEntries(Object.entries(metadata).filter(([key]) => key !== metadataKey)),

@@ -10,7 +10,7 @@ import { type Shape, checkShape } from "../base/shape.ts";
 import * as E from "../ops/elementwise.ts";
 import { f32Bits } from "../base/bits.ts";
 import { Gradient } from "./tape.ts";
-import { whenDiscarded } from "./step.ts";
+import { nextRandomWords } from "./generator.ts";
 import { runOp, uploadOp } from "./run.ts";
 import { type TensorData, encode, flatten, numberWord } from "./host.ts";
 import { call, live, only } from "./call.ts";
@@ -222,47 +222,6 @@ export function where(condition: Tensor, a: Tensor, b: Tensor): Tensor {
 }
 
 // === Random numbers ===
-
-const generator = { low: 0, high: 0, stream: 0 };
-manualSeed(Math.floor(Math.random() * 2 ** 32));
-
-/** Restarts the generator: the same seed gives the same numbers on every adapter. */
-export function manualSeed(seed: number): void {
-  if (!Number.isSafeInteger(seed) || seed < 0)
-    throw new ArgumentError(
-      "manualSeed",
-      "an integer of 0 or more",
-      describeValue(seed),
-      "pass for example 42",
-    );
-  generator.low = seed >>> 0;
-  generator.high = Math.floor(seed / 2 ** 32) >>> 0;
-  generator.stream = 0;
-}
-
-/**
- * Where the generator stands, to go back to by `restoreGenerator`: how a recomputed forward pass
- * draws the same numbers.
- */
-export function generatorState(): Readonly<typeof generator> {
-  return { ...generator };
-}
-export function restoreGenerator(state: Readonly<typeof generator>): void {
-  Object.assign(generator, state);
-}
-
-function rememberGenerator(): () => void {
-  const before = generatorState();
-  return () => {
-    restoreGenerator(before);
-  };
-}
-
-/** The scalars of the next random op. Taking them moves the generator on. */
-export function nextRandomWords(): readonly number[] {
-  whenDiscarded(rememberGenerator);
-  return [generator.low, generator.high, generator.stream++ >>> 0];
-}
 
 function draw(
   op: string,

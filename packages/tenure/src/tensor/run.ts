@@ -23,18 +23,10 @@ import {
   recordUpload,
   redirectReads,
 } from "./dispatch.ts";
-import { GradNode, Gradient, type Saved, castMode, gradMode } from "./tape.ts";
+import { tensorState } from "./tensor-state.ts";
+import { GradNode, Gradient, type Saved, tape } from "./tape.ts";
 
 const noWords: readonly number[] = [];
-
-/**
- * Sees every op that computes, with its results, right after it was recorded. For anomaly
- * detection; null costs nothing.
- */
-export const observer: {
-  current:
-    ((op: AnyOp, inputs: readonly TensorHandle[], outputs: readonly TensorHandle[]) => void) | null;
-} = { current: null };
 
 function coversStorage({ layout, dtype, storage }: Operand): boolean {
   return (
@@ -51,7 +43,7 @@ export function runOp(
   attrs: unknown,
   words: readonly number[] = noWords,
 ): TensorHandle[] {
-  const dtype = castMode.enabled ? precisionOf(op) : undefined;
+  const dtype = tape().castMode.enabled ? precisionOf(op) : undefined;
   if (dtype === undefined) return runAs(op, inputs, attrs, words);
   const temporaries: TensorHandle[] = [];
   try {
@@ -95,7 +87,8 @@ function runAs(
   const metas = op.infer(inputs, attrs);
   const inplaceOf = op.facts.inplaceOf;
   if (inplaceOf !== undefined) checkInplace(op, inputs, inplaceOf);
-  const wantsGrad = gradMode.enabled && isFloat(metas[0]!.dtype) && wantsGradient(op, inputs);
+  const wantsGrad =
+    tape().gradMode.enabled && isFloat(metas[0]!.dtype) && wantsGradient(op, inputs);
   if (wantsGrad && op.vjp === undefined)
     throw new GradError(
       op.name,
@@ -153,7 +146,7 @@ function runKernel(
     // the tensor is now the op's result, under this handle too
     if (target !== -1) inputs[target]!.setGradient(gradient);
   }
-  observer.current?.(op, inputs, outputs);
+  tensorState().observer?.(op, inputs, outputs);
   opRecorded();
   return outputs;
 }
@@ -280,18 +273,18 @@ function checkInplace(
   for (const i of inplaceOf) {
     if (i === -1) continue;
     const target = inputs[i]!;
-    if (gradMode.enabled && target.gradient !== null && target.gradient.node === null)
+    if (tape().gradMode.enabled && target.gradient !== null && target.gradient.node === null)
       throw new GradError(
         op.name,
         `expected a tensor that is not a leaf of the graph, got ${target.describe()} with requiresGrad; update it inside noGrad(() => …)`,
       );
-    if (gradMode.enabled && target.storage.leaf && inputs.some((x) => x.gradient !== null))
+    if (tape().gradMode.enabled && target.storage.leaf && inputs.some((x) => x.gradient !== null))
       throw new GradError(
         op.name,
         `expected a tensor of its own, got ${target.describe()}, a view of a leaf with requiresGrad; update it inside noGrad(() => …), or clone() it first`,
       );
     if (
-      gradMode.enabled &&
+      tape().gradMode.enabled &&
       target.gradient === null &&
       op.vjp === undefined &&
       inputs.some((x) => x.gradient !== null)

@@ -7,17 +7,38 @@
  */
 import type { DType } from "../base/dtype.ts";
 import type { Layout } from "../base/layout.ts";
+import { current } from "../base/realm.ts";
 import type { AnyOp, Meta } from "../ops/op.ts";
 import type { Storage } from "./dispatch.ts";
 
-/** Whether ops record nodes now. Changed only through noGrad and enableGrad. */
-export const gradMode = { enabled: true };
+/** A switch that holds for the running job. */
+export interface Mode {
+  enabled: boolean;
+}
 
-/**
- * Whether ops choose the dtype of their float inputs now. Changed only through autocast, and off in
- * a backward pass.
- */
-export const castMode = { enabled: false };
+/** What autograd remembers besides the graph itself, which the results hold. */
+export class Tape {
+  /** Whether ops record nodes now. Changed only through noGrad and enableGrad. */
+  readonly gradMode: Mode = { enabled: true };
+  /**
+   * Whether ops choose the dtype of their float inputs now. Changed only through autocast, and off
+   * in a backward pass.
+   */
+  readonly castMode: Mode = { enabled: false };
+  /** True while a checkpointed function runs for the second time. */
+  recomputing = false;
+  #lastNodeId = 0;
+
+  /** A number above those of all nodes so far. */
+  nextNodeId(): number {
+    return ++this.#lastNodeId;
+  }
+}
+
+/** The tape of the current instance. */
+export function tape(): Tape {
+  return current<{ readonly tensors: { readonly tape: Tape } }>().tensors.tape;
+}
 
 /** Extra arguments of `backward`. */
 export interface BackwardOptions {
@@ -61,26 +82,30 @@ export class Gradient {
     if (node !== null) node.refs++;
   }
 
+  /** Adds one reference. */
   retain(): this {
     this.refs++;
     return this;
   }
 
+  /** Lets go of one reference; with the last one, of the graph below. */
   release(): void {
-    if (--this.refs > 0) return;
-    unreferenced.push(this);
-    if (releasing) return;
+    const unreferenced: Gradient[] = [];
+    this.releaseInto(unreferenced);
     // A list, not recursion: graphs are as deep as the user's loops.
-    releasing = true;
-    for (let g = unreferenced.pop(); g !== undefined; g = unreferenced.pop()) g.#free();
-    releasing = false;
+    for (let g = unreferenced.pop(); g !== undefined; g = unreferenced.pop()) g.#free(unreferenced);
   }
 
-  #free(): void {
+  /** Lets go of one reference; with the last one, the record joins those to be freed. */
+  releaseInto(unreferenced: Gradient[]): void {
+    if (--this.refs <= 0) unreferenced.push(this);
+  }
+
+  #free(unreferenced: Gradient[]): void {
     this.setGrad(null);
     const { node } = this;
     this.node = null;
-    if (node !== null && --node.refs === 0) node.free();
+    if (node !== null && --node.refs === 0) node.free(unreferenced);
   }
 
   /** Replaces the accumulated gradient. Takes over the reference held by `grad`. */
@@ -90,14 +115,10 @@ export class Gradient {
   }
 }
 
-const unreferenced: Gradient[] = [];
-let releasing = false;
-let nextNodeId = 1;
-
 /** One recorded differentiable op. */
 export class GradNode {
   /** Rises with recording order: a node comes after everything it depends on. */
-  readonly id: number = nextNodeId++;
+  readonly id: number = tape().nextNodeId();
   readonly op: AnyOp;
   readonly attrs: unknown;
   readonly words: readonly number[];
@@ -142,8 +163,9 @@ export class GradNode {
     this.savedOutput = null;
   }
 
-  free(): void {
+  /** Nobody leads here any more: lets go of everything. */
+  free(unreferenced: Gradient[]): void {
     this.releaseSaved();
-    for (const edge of this.edges) edge?.release();
+    for (const edge of this.edges) edge?.releaseInto(unreferenced);
   }
 }

@@ -18,7 +18,7 @@ import { readBytes, reading } from "./dispatch.ts";
 import { type NestedArray, decode, nested, preview } from "./host.ts";
 import { LinalgMethods } from "./methods/linalg.ts";
 import { runOp } from "./run.ts";
-import { tensorState } from "./state.ts";
+import { tensorState } from "./tensor-state.ts";
 import { type BackwardOptions, Gradient } from "./tape.ts";
 
 export { call, live, update } from "./call.ts";

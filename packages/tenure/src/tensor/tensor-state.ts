@@ -3,8 +3,10 @@
  * instance of the library, made by compose.ts and read through `tensorState()`. Owns no tensor.
  */
 import { current } from "../base/realm.ts";
+import type { AnyOp } from "../ops/op.ts";
 import type { TensorHandle } from "./body.ts";
-import type { BackwardOptions } from "./tape.ts";
+import { Generator } from "./generator.ts";
+import { type BackwardOptions, Tape } from "./tape.ts";
 
 /** What the tensor layer needs of autograd above it. */
 export interface TensorStateOptions {
@@ -16,9 +18,23 @@ export interface TensorStateOptions {
   ) => void;
 }
 
+/** Sees an op that was recorded, and its results. */
+export type OpObserver = (
+  op: AnyOp,
+  inputs: readonly TensorHandle[],
+  outputs: readonly TensorHandle[],
+) => void;
+
 /** Modes, tape and generator. */
 export class TensorState {
   readonly backward: TensorStateOptions["backward"];
+  readonly tape: Tape = new Tape();
+  readonly generator: Generator = new Generator();
+  /**
+   * Sees every op that computes, with its results, right after it was recorded. For anomaly
+   * detection; null costs nothing.
+   */
+  observer: OpObserver | null = null;
 
   constructor({ backward }: TensorStateOptions) {
     this.backward = backward;
