@@ -7,6 +7,7 @@ import { internal } from "../base/errors.ts";
 import { opAt, type Program, storageAt } from "../graph/program.ts";
 import type { Candidate } from "./candidate.ts";
 import { checkPlacement } from "./place/check-placement.ts";
+import { slotted } from "./place/open-slots.ts";
 import { type Context, livePeak, runsOf } from "./schedule.ts";
 import { type PlanState, chosenOf } from "./plan-state.ts";
 import { verifyPlan } from "./verify.ts";
@@ -18,8 +19,11 @@ export function checkState(pass: string, state: PlanState): void {
   checkSchedule(`${pass}: the order`, context, runsOf(order));
   for (const candidate of schedules) checkCandidate(pass, context, order, candidate);
   if (placement !== null) {
-    checkPlacement(placement.items, placement.placed);
-    if (placement.placed.bytes < chosenOf(state).peak)
+    const { items, placed } = placement;
+    const { name, slots = [], slotOf = [], spans } = placed;
+    // Slots that come and go share no memory with each other, whatever their offsets.
+    checkPlacement(items, spans === undefined ? placed : slotted(name, slots, slotOf));
+    if (placed.bytes < chosenOf(state).peak)
       throw internal(`${pass}: a placement takes less than what is live at one time`);
   }
   if (emitted !== null)

@@ -18,6 +18,7 @@ import type { Plan } from "../planner/plan.ts";
 import type { Step } from "../planner/steps.ts";
 import { fused, fuseFacts, isFused } from "./fusion.ts";
 import { lower } from "./lower.ts";
+import { passWatcher } from "./planning.ts";
 import type { OpenProgram, RecordedOp } from "./open-program.ts";
 import type { Settings } from "./settings.ts";
 
@@ -169,6 +170,7 @@ export class Compiler {
       fuse && options.fuse !== false ? fused(open.ops, issued, device.caps) : unfused;
     const plan = planFused(candidate.program, issued, options, {
       atEntry: (s) => at(open.locals, s).buffer !== null,
+      ...passWatcher(),
     });
     // wrong numbers would be worse than no plan, and the check takes less time than the planning
     if (verifyPlans || plan.extra.recomputedOps > 0 || plan.extra.swapIns > 0) plan.verify();

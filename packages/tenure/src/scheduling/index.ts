@@ -17,7 +17,7 @@ export {
   type ProgramStorage,
   type Role,
 } from "../graph/program.ts";
-export { plan, searchPlan } from "../planner/pipeline.ts";
+export { plan, searchPlan } from "../runtime/planning.ts";
 export { Plan, type PlanJSON } from "../planner/plan.ts";
 export type { PlanReport } from "../planner/plan-report.ts";
 export type { Slot, Step } from "../planner/steps.ts";
