@@ -22,6 +22,7 @@ export const LAYERS: Readonly<Record<string, LayerRule>> = {
   planner: { imports: ["base", "graph"] },
   device: { imports: ["base"], types: ["kernels"] },
   runtime: { imports: ["base", "ownership", "graph", "kernels", "ops", "planner", "device"] },
+  debug: { imports: ["runtime"] },
   scheduling: { imports: ["base", "ownership", "graph", "planner", "device", "runtime"] },
   tensor: {
     imports: ["base", "ownership", "graph", "ops", "runtime"],

@@ -6,6 +6,8 @@ import "./compose.ts";
 export { init, shutdown, sync, deviceInfo, type InitOptions } from "./runtime/lifecycle.ts";
 export type { DeviceInfo } from "./device/acquire.ts";
 export { memory } from "./runtime/memory.ts";
+export { debug } from "./debug/inspect.ts";
+export type { KernelRecord, MissRecord, PlanRecord, UnfusedRecord } from "./runtime/inspector.ts";
 export {
   Tensor,
   type TensorLike,

@@ -13,10 +13,13 @@ import type { Device } from "../device/device.ts";
 import type { CachedPipeline } from "../device/pipelines.ts";
 import { sizeClass } from "../device/pool.ts";
 import { planFused } from "../planner/pipeline.ts";
+import type { Kernel } from "../kernels/kernel.ts";
+import type { Unfused } from "../planner/fuse/group.ts";
 import type { PlanOptions } from "../planner/plan-options.ts";
 import type { Plan } from "../planner/plan.ts";
 import type { Step } from "../planner/steps.ts";
 import { fused, fuseFacts, isFused } from "./fusion.ts";
+import type { Inspector, KernelRecord, UnfusedRecord } from "./inspector.ts";
 import { lower } from "./lower.ts";
 import { passWatcher } from "./planning.ts";
 import type { OpenProgram, RecordedOp } from "./open-program.ts";
@@ -119,10 +122,12 @@ function unique(list: readonly number[]): number[] {
 export class Compiler {
   readonly #settings: Settings;
   readonly #counters: CounterSet;
+  readonly #inspector: Inspector;
 
-  constructor(settings: Settings, counters: CounterSet) {
+  constructor(settings: Settings, counters: CounterSet, inspector: Inspector) {
     this.#settings = settings;
     this.#counters = counters;
+    this.#inspector = inspector;
   }
 
   /**
@@ -132,14 +137,20 @@ export class Compiler {
   compile(open: OpenProgram, device: Device, options: PlanOptions = {}): Executable {
     // before anything can throw: it is what the cache will compare
     const words = open.signature.snapshot();
-    const { plan, ops } = this.#plan(open, device, options);
-    const { dispatches, dispatchOf, params, dynamic, ran } = emitDispatches(
+    const { plan, ops, issued, unfused } = this.#plan(open, device, options);
+    const { dispatches, dispatchOf, params, dynamic, ran, kernels } = emitDispatches(
       open,
       device,
       plan,
       ops,
     );
     this.#counters.eliminated += open.ops.length - ran;
+    this.#inspector.planned({
+      ops: issued.ops.map((op) => op.name),
+      kernels,
+      unfused: () => unfused().map((pair) => namedPair(issued, pair)),
+      report: () => plan.report(),
+    });
     return {
       words,
       plan,
@@ -162,19 +173,24 @@ export class Compiler {
     open: OpenProgram,
     device: Device,
     options: PlanOptions,
-  ): { plan: Plan; ops: readonly RecordedOp[] } {
+  ): {
+    plan: Plan;
+    ops: readonly RecordedOp[];
+    issued: Program;
+    unfused: () => readonly Unfused[];
+  } {
     const { fuse, verifyPlans } = this.#settings;
     const issued = buildProgram(open, sizeClass);
-    const unfused = { program: issued, ops: open.ops };
-    const candidate =
-      fuse && options.fuse !== false ? fused(open.ops, issued, device.caps) : unfused;
+    const alone = { program: issued, ops: open.ops, unfused: () => [] };
+    const candidate = fuse && options.fuse !== false ? fused(open.ops, issued, device.caps) : alone;
     const plan = planFused(candidate.program, issued, options, {
       atEntry: (s) => at(open.locals, s).buffer !== null,
       ...passWatcher(),
     });
     // wrong numbers would be worse than no plan, and the check takes less time than the planning
     if (verifyPlans || plan.extra.recomputedOps > 0 || plan.extra.swapIns > 0) plan.verify();
-    return { plan, ops: plan.program === issued ? unfused.ops : candidate.ops };
+    const { ops, unfused } = plan.program === issued ? alone : candidate;
+    return { plan, ops, issued, unfused };
   }
 
   #uniforms(device: Device, size: number): GPUBuffer {
@@ -195,6 +211,7 @@ interface Emitted {
   readonly dynamic: number[];
   /** Recorded ops that run. */
   readonly ran: number;
+  readonly kernels: readonly KernelRecord[];
 }
 
 function emitDispatches(
@@ -206,6 +223,7 @@ function emitDispatches(
   const dispatches: Dispatch[] = [];
   const params: number[] = [];
   const dynamic: number[] = [];
+  const kernels: KernelRecord[] = [];
   let ran = 0;
   const dispatchOf = steps.map((step) => {
     if (step.op === undefined || (step.kind !== "dispatch" && step.kind !== "recompute")) return -1;
@@ -215,6 +233,7 @@ function emitDispatches(
     if (kernel.workgroups.some((n) => n > device.caps.maxWorkgroupsPerDimension))
       throw internal(`${recorded.op.name} launches ${kernel.workgroups.join("×")} workgroups`);
     if (kernel.workgroups.includes(0)) return -1;
+    kernels.push(kernelRecord(recorded, kernel));
     const places = placesOf(at(program.ops, step.op), step);
     const uniformOffset = params.length * 4;
     for (const { word, scalar } of kernel.dynamic ?? [])
@@ -235,7 +254,20 @@ function emitDispatches(
       }) - 1
     );
   });
-  return { dispatches, dispatchOf, params, dynamic, ran };
+  return { dispatches, dispatchOf, params, dynamic, ran, kernels };
+}
+
+/** What people see of a kernel. */
+function kernelRecord(recorded: RecordedOp, { key, wgsl, workgroups }: Kernel): KernelRecord {
+  const { name } = recorded.op;
+  const ops = isFused(recorded) ? recorded.members.map((m) => m.op.name) : [name];
+  return { name, ops, key, wgsl, workgroups };
+}
+
+/** Two unfused ops with their names. */
+function namedPair({ ops }: Program, { maker, reader, reason }: Unfused): UnfusedRecord {
+  const named = (op: number): { op: number; name: string } => ({ op, name: at(ops, op).name });
+  return { maker: named(maker), reader: named(reader), reason };
 }
 
 /** Where each storage of an op is during one step. */

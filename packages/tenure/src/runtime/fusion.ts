@@ -8,7 +8,7 @@ import { sizeOf } from "../base/shape.ts";
 import type { Access, FuseFacts, Program } from "../graph/program.ts";
 import type { DeviceCaps } from "../kernels/kernel.ts";
 import type { AnyOp } from "../ops/op.ts";
-import type { Group } from "../planner/fuse/group.ts";
+import type { Group, Unfused } from "../planner/fuse/group.ts";
 import { fuse } from "../planner/passes/fuse.ts";
 import type { Operand, RecordedOp } from "./open-program.ts";
 
@@ -87,10 +87,15 @@ export function fused(
   ops: readonly RecordedOp[],
   program: Program,
   caps: DeviceCaps,
-): { ops: readonly RecordedOp[]; program: Program } {
-  const { program: planned, groups } = fuse(program, { maxStorageBuffers: caps.maxStorageBuffers });
+): { ops: readonly RecordedOp[]; program: Program; unfused: () => readonly Unfused[] } {
+  const {
+    program: planned,
+    groups,
+    unfused,
+  } = fuse(program, { maxStorageBuffers: caps.maxStorageBuffers });
   return {
     program: planned,
+    unfused,
     ops: groups.map((group, i) =>
       group.members.length === 1
         ? ops[group.members[0]!.op]!
@@ -122,6 +127,7 @@ function standIn(group: Group, members: readonly RecordedOp[], name: string): Fu
     attrs: undefined,
     scalarStart: main.scalarStart,
     scalarCount: main.scalarCount,
+    signatureStart: main.signatureStart,
     phase: main.phase,
     layer: main.layer,
   };

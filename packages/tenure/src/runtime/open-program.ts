@@ -23,6 +23,8 @@ export interface RecordedOp {
   /** Where the op's per-call scalars begin among the program's, and how many they are. */
   readonly scalarStart: number;
   readonly scalarCount: number;
+  /** Where its words begin in the program's signature. */
+  readonly signatureStart: number;
   readonly phase: Phase;
   readonly layer: string;
 }

@@ -7,6 +7,7 @@
 import type { CounterSet } from "../device/counters.ts";
 import type { Device } from "../device/device.ts";
 import type { Executable } from "./compile.ts";
+import type { Inspector } from "./inspector.ts";
 import type { OpenProgram } from "./open-program.ts";
 import type { Settings } from "./settings.ts";
 
@@ -14,6 +15,7 @@ import type { Settings } from "./settings.ts";
 export interface PlanCacheOptions {
   readonly settings: Settings;
   readonly counters: CounterSet;
+  readonly inspector: Inspector;
   /** Called when the cache is given up. */
   readonly disposed: (cache: PlanCache) => void;
 }
@@ -36,11 +38,12 @@ export class PlanCache {
    */
   find(
     device: Device,
-    { signature }: OpenProgram,
+    program: OpenProgram,
     make: (former: Executable | undefined) => Executable,
     accepts?: (exe: Executable) => boolean,
   ): Executable {
-    const { counters, settings } = this.#options;
+    const { counters, settings, inspector } = this.#options;
+    const { signature } = program;
     const hash = signature.hash();
     const known = this.#plans.get(hash)?.find((exe) => signature.equals(exe.words));
     if (known !== undefined && accepts?.(known) !== false) {
@@ -51,6 +54,7 @@ export class PlanCache {
     }
     counters.planMisses++;
     this.misses++;
+    inspector.missed(program, this.all());
     const made = make(known);
     made.lastUse = device.pool.clock;
     if (made === known) return made;
@@ -103,10 +107,11 @@ export class PlanCaches {
   readonly #caches = new Set<PlanCache>();
   readonly #options: PlanCacheOptions;
 
-  constructor(settings: Settings, counters: CounterSet) {
+  constructor(settings: Settings, counters: CounterSet, inspector: Inspector) {
     this.#options = {
       settings,
       counters,
+      inspector,
       disposed: (cache) => {
         this.#caches.delete(cache);
       },

@@ -10,6 +10,7 @@ import type { CounterSet } from "../device/counters.ts";
 import type { Phase, Role } from "../graph/program.ts";
 import type { Signature } from "../graph/signature.ts";
 import type { AnyOp } from "../ops/op.ts";
+import type { Inspector } from "./inspector.ts";
 import { OpenProgram, type Operand } from "./open-program.ts";
 import { Storage, StorageBooks } from "./storage.ts";
 
@@ -32,6 +33,7 @@ export class Recorder {
   /** While set, what is recorded is only looked at: nothing is flushed. */
   tracing = false;
   readonly #counters: CounterSet;
+  readonly #inspector: Inspector;
   readonly #opIds = new WeakMap<AnyOp, number>();
   #lastOpId = uploadId;
   #serial = 1;
@@ -39,8 +41,9 @@ export class Recorder {
   /** An empty program whose arrays have grown already. */
   #spare: OpenProgram | null = null;
 
-  constructor(counters: CounterSet) {
+  constructor(counters: CounterSet, inspector: Inspector) {
     this.#counters = counters;
+    this.#inspector = inspector;
   }
 
   /** The one open program. */
@@ -64,6 +67,7 @@ export class Recorder {
     this.#counters.recorded++;
     const program = this.#program;
     const { signature } = program;
+    const signatureStart = signature.length;
     signature.push(this.#opId(op));
     const key = op.key?.(attrs);
     if (key !== undefined) for (let i = 0; i < key.length; i++) signature.push(key[i]!);
@@ -82,9 +86,11 @@ export class Recorder {
       attrs,
       scalarStart,
       scalarCount: scalars.length,
+      signatureStart,
       phase: this.labels.phase,
       layer: this.labels.layer,
     });
+    if (this.#inspector.showsOps) this.#inspector.recorded(op.name, inputs, outputs);
   }
 
   /**

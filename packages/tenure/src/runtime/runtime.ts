@@ -20,6 +20,7 @@ import { Compiler } from "./compile.ts";
 import { DeviceLife, noDevice } from "./device-life.ts";
 import { DirectPolicy } from "./direct-policy.ts";
 import { Poison } from "./execution/slots.ts";
+import { Inspector } from "./inspector.ts";
 import { MemoryBudget } from "./memory-budget.ts";
 import { PlanCaches } from "./plan-cache.ts";
 import { Reads } from "./reads.ts";
@@ -44,9 +45,11 @@ export interface InitOptions {
 export class Runtime {
   readonly settings: Settings = new Settings();
   readonly counters: CounterSet = new CounterSet();
-  readonly recorder: Recorder = new Recorder(this.counters);
-  readonly caches: PlanCaches = new PlanCaches(this.settings, this.counters);
-  readonly compiler: Compiler = new Compiler(this.settings, this.counters);
+  /** What was planned, compiled and missed last, for whoever wants to look. */
+  readonly inspector: Inspector = new Inspector();
+  readonly recorder: Recorder = new Recorder(this.counters, this.inspector);
+  readonly caches: PlanCaches = new PlanCaches(this.settings, this.counters, this.inspector);
+  readonly compiler: Compiler = new Compiler(this.settings, this.counters, this.inspector);
   readonly reads: Reads = new Reads();
   readonly budget: MemoryBudget = new MemoryBudget(() => this.memoryReport());
   readonly submission: Submission;

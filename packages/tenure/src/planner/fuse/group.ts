@@ -48,6 +48,16 @@ export interface KernelDraft extends Group {
 export interface Fused {
   readonly program: Program;
   readonly groups: readonly Group[];
+  /** Why values are still handed from kernel to kernel; worked out when it is asked for. */
+  readonly unfused: () => readonly Unfused[];
+}
+
+/** Two ops, one of which reads what the other makes, that stayed in kernels of their own. */
+export interface Unfused {
+  /** Indices into the ops of the program before. */
+  readonly maker: number;
+  readonly reader: number;
+  readonly reason: string;
 }
 
 /** What one kernel may be. */

@@ -15,7 +15,7 @@ import { append, at, lookup } from "../../base/access.ts";
 import { opAt, type Phase, Program, type ProgramOp, residentAtEntry } from "../../graph/program.ts";
 import { dependencies, neededOps } from "../dependencies.ts";
 import { draftKernel } from "../fuse/draft.ts";
-import type { Fused, FuseLimits, Group, KernelDraft } from "../fuse/group.ts";
+import type { Fused, FuseLimits, Group, KernelDraft, Unfused } from "../fuse/group.ts";
 import { mergedOp } from "../fuse/merge.ts";
 import { contextOf, livePeak, runsOf } from "../schedule.ts";
 import { orderOps } from "./order.ts";
@@ -156,15 +156,20 @@ class Fusion {
     if (groups.size < 2) return false;
     const together = [...groups].flatMap((g) => at(members, g)).sort((a, b) => a - b);
     if (!this.#mayShareKernel(together)) return false;
-    const inside = new Set(together);
-    const vanishes = (s: number): boolean =>
-      this.#mayVanish[s] === true && lookup(this.#mentions, s).every((i) => inside.has(i));
-    const draft = draftKernel(this.#program, together, vanishes, this.#maxStorageBuffers);
+    const draft = this.#draft(together, this.#maxStorageBuffers);
     if (draft === null || (gone !== -1 && draft.writes.includes(gone))) return false;
     const earlier = this.#between(groups);
     if (earlier === null) return false;
     this.#replace(groups, together, draft, earlier);
     return true;
+  }
+
+  /** What one kernel of these ops would be; null when there can be none. */
+  #draft(together: readonly number[], maxStorageBuffers: number): KernelDraft | null {
+    const inside = new Set(together);
+    const vanishes = (s: number): boolean =>
+      this.#mayVanish[s] === true && lookup(this.#mentions, s).every((i) => inside.has(i));
+    return draftKernel(this.#program, together, vanishes, maxStorageBuffers);
   }
 
   /** Few enough ops, all with facts, of one direction and one named stage. */
@@ -248,7 +253,48 @@ class Fusion {
         ops.push(mergedOp(merged, draft));
       }
     }
-    return { program: new Program(storages, ops), groups };
+    return { program: new Program(storages, ops), groups, unfused: () => this.#unfused() };
+  }
+
+  /** Every reader of a value that another kernel makes, with the reason. */
+  #unfused(): Unfused[] {
+    const { groupOf } = this.#groups;
+    const writer = new Map<number, number>();
+    const pairs: Unfused[] = [];
+    for (const reader of this.#needed) {
+      const { reads, writes } = opAt(this.#program, reader);
+      for (const storage of reads) {
+        const maker = writer.get(storage);
+        if (maker !== undefined && groupOf[maker] !== groupOf[reader])
+          pairs.push({ maker, reader, reason: this.#reason(maker, reader) });
+      }
+      for (const w of writes) writer.set(w, reader);
+    }
+    return pairs;
+  }
+
+  /** Which of the conditions of `#fuseOne` the kernels of two ops do not meet. */
+  #reason(maker: number, reader: number): string {
+    const { groupOf, members } = this.#groups;
+    const groups = new Set([at(groupOf, maker), at(groupOf, reader)]);
+    const together = [...groups].flatMap((g) => at(members, g)).sort((a, b) => a - b);
+    const [a, b] = [opAt(this.#program, maker), opAt(this.#program, reader)];
+    for (const { fuse: facts, name } of [a, b])
+      if (facts === undefined) return `${name} can only run as a kernel of its own`;
+    if (together.length > this.#maxOps) return `a kernel holds at most ${this.#maxOps} ops`;
+    if (a.stage !== b.stage) return "they belong to different stages of a step";
+    if (!this.#mayShareKernel(together)) return `${a.phase} and ${b.phase} do not share kernels`;
+    const whole = together
+      .map((i) => opAt(this.#program, i))
+      .filter(({ fuse: facts }) => facts?.map !== true)
+      .map(({ name }) => name);
+    if (whole.length > 1) return `${whole.join(" and ")} both need a kernel of their own`;
+    if (this.#draft(together, this.#maxStorageBuffers) === null)
+      return this.#draft(together, Infinity) === null
+        ? "their shapes or layouts do not fit one kernel"
+        : `one kernel binds at most ${this.#maxStorageBuffers} buffers`;
+    if (this.#between(groups) === null) return "another kernel has to run between them";
+    return "it would save no memory, or more bytes would be live at one time";
   }
 
   /** Storages that are registers of a kernel now. */
