@@ -14,6 +14,12 @@ import { runOp } from "./run.ts";
 /** Property of a tensor that makes another of its kind. */
 export const WRAP: unique symbol = Symbol("tenure.wrap");
 
+/**
+ * Property of every tensor, under a name that all copies of the library share: how one copy knows
+ * the tensors of another, with which it shares nothing.
+ */
+export const BRAND: unique symbol = Symbol.for("tenure.tensor");
+
 /** A tensor, as far as ops are concerned. */
 export interface Wrapping {
   readonly [HANDLE]: TensorHandle;
@@ -27,10 +33,20 @@ export interface Wrapping {
  */
 export function live(t: Wrapping, op: string): TensorHandle {
   const handle: Handle | undefined = handleOf(t);
-  if (!(handle instanceof TensorHandle))
-    throw new ArgumentError(op, "a tensor", describeValue(t), "make one with tensor(…)");
+  if (!(handle instanceof TensorHandle)) throw noTensor(t, op);
   handle.assertLive(op);
   return handle;
+}
+
+function noTensor(value: unknown, op: string): ArgumentError {
+  return typeof value === "object" && value !== null && BRAND in value
+    ? new ArgumentError(
+        op,
+        "a tensor of this copy of tenure",
+        "one that another copy made",
+        "load the package once: `npm ls tenure` lists the copies, `npm dedupe` joins them",
+      )
+    : new ArgumentError(op, "a tensor", describeValue(value), "make one with tensor(…)");
 }
 
 /** Runs an op that has one result, on one input or more. */

@@ -11,7 +11,7 @@ import { HANDLE, register } from "../../ownership/handle.ts";
 import { detachHandle, moveHandleTo, moveHandleToOuter } from "../../ownership/moves.ts";
 import { DisposeScope } from "../../ownership/scope.ts";
 import type { TensorHandle } from "../body.ts";
-import { WRAP, type Wrapping, live } from "../call.ts";
+import { BRAND, WRAP, type Wrapping, live } from "../call.ts";
 
 /** Facts and ownership. */
 export abstract class OwnershipMethods implements Disposable, Wrapping {
@@ -22,6 +22,11 @@ export abstract class OwnershipMethods implements Disposable, Wrapping {
   constructor(handle: TensorHandle, scope: DisposeScope | null) {
     this[HANDLE] = handle;
     register(handle, this, scope);
+  }
+
+  /** @internal Known to other copies of the library. */
+  get [BRAND](): true {
+    return true;
   }
 
   /** @internal A tensor for a fresh handle, owned by the current scope. */

@@ -131,6 +131,23 @@ const apart = new Set([
   "toString",
 ]);
 
+test("a tensor of another copy of the library is refused by name", () => {
+  const brand = Symbol.for("tenure.tensor");
+  const x = ones([2]);
+  assert.ok(Reflect.has(x, brand));
+  const foreign = { [brand]: true } as unknown as Tensor;
+  for (const use of [() => x.add(foreign), () => tenure.concat([x, foreign])])
+    assert.throws(
+      use,
+      (error: unknown) =>
+        error instanceof tenure.ArgumentError &&
+        /expected a tensor of this copy of tenure, got one that another copy made/.test(
+          error.message,
+        ),
+    );
+  x.dispose();
+});
+
 /** The methods of a class and of those it extends, by name; accessors are undefined. */
 function methodsOf(prototype: object): Map<string, ((...args: unknown[]) => unknown) | undefined> {
   const base: unknown = Object.getPrototypeOf(prototype);
