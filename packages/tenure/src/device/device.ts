@@ -11,7 +11,7 @@ import {
 import type { DeviceCaps } from "../kernels/kernel.ts";
 import type { Acquired, DeviceInfo } from "./acquire.ts";
 import type { CounterSet } from "./counters.ts";
-import { BufferPool, type PoolOptions } from "./pool.ts";
+import { BufferPool, type PoolOptions } from "./buffer-pool.ts";
 import { PipelineCache } from "./pipelines.ts";
 import { CommandQueue } from "./queue.ts";
 import { ReadRing, UploadRing } from "./staging.ts";

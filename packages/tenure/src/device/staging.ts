@@ -4,7 +4,7 @@
  * their buffers; a caller owns a mapped one only between `take` and `give`.
  */
 import type { CounterSet } from "./counters.ts";
-import { sizeClass } from "./pool.ts";
+import { sizeClass } from "./buffer-pool.ts";
 
 /** Uploads below this go through `queue.writeBuffer`, which is cheaper for small data. */
 const ringThreshold = 64 * 1024;

@@ -4,7 +4,7 @@
 import "../compose.ts";
 
 export { Module, type AnyModule } from "./module.ts";
-export type { LoadableState, StateDict } from "./state.ts";
+export type { LoadableState, StateDict } from "./state-dict.ts";
 export {
   ELU,
   GELU,

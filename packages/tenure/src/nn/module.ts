@@ -18,7 +18,7 @@ import {
   type StateDifference,
   checkState,
   entriesOf,
-} from "./state.ts";
+} from "./state-dict.ts";
 
 /** Options of `loadStateDict`. */
 interface LoadOptions {

@@ -7,7 +7,7 @@ import { followParameter } from "../ops/updates.ts";
 import { writesTo } from "../tensor/keep.ts";
 import { whenDiscarded } from "../tensor/step.ts";
 import { type Tensor, update } from "../tensor/tensor.ts";
-import type { StateSlots } from "./slots.ts";
+import type { StateSlots } from "./state-tensors.ts";
 
 /** Name of the state that holds a float16 parameter in float32. */
 export const masterName = "master_param";

@@ -22,7 +22,7 @@ import {
 } from "./groups.ts";
 import { Masters, masterName } from "./masters.ts";
 import { learningRate } from "./scalars.ts";
-import { StateSlots } from "./slots.ts";
+import { StateSlots } from "./state-tensors.ts";
 import { type LoadableState, type OptimizerState, checkState } from "./state.ts";
 
 /** Base of all optimizers. `O`: the hyperparameters of a group. */

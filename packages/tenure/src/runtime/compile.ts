@@ -11,7 +11,7 @@ import { withPhases } from "../graph/phases.ts";
 import type { CounterSet } from "../device/counters.ts";
 import type { Device } from "../device/device.ts";
 import type { CachedPipeline } from "../device/pipelines.ts";
-import { sizeClass } from "../device/pool.ts";
+import { sizeClass } from "../device/buffer-pool.ts";
 import { planFused } from "../planner/pipeline.ts";
 import type { Kernel } from "../kernels/kernel.ts";
 import type { Unfused } from "../planner/fuse/group.ts";

@@ -4,7 +4,7 @@
  */
 import { warn } from "../base/env.ts";
 import { ArgumentError, OutOfMemoryError } from "../base/errors.ts";
-import type { BufferPool } from "../device/pool.ts";
+import type { BufferPool } from "../device/buffer-pool.ts";
 
 /** What happens when the buffers of tensors would exceed the budget. */
 export type BudgetAction = "report" | "throw" | "trim";

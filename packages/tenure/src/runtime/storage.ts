@@ -8,7 +8,7 @@
 import { internal } from "../base/errors.ts";
 import { DeviceLostError, type TenureError } from "../base/errors.ts";
 import type { Role } from "../graph/program.ts";
-import type { PooledBuffer } from "../device/pool.ts";
+import type { PooledBuffer } from "../device/buffer-pool.ts";
 
 /** The error of a tensor whose device was shut down or lost. */
 export function contentsLost(): DeviceLostError {

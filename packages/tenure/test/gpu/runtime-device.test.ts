@@ -25,7 +25,7 @@ import {
 import { assertClose } from "tenure/testing";
 import { deviceChoice } from "../../src/device/acquire.ts";
 import { CounterSet } from "../../src/device/counters.ts";
-import { BufferPool, sizeClass } from "../../src/device/pool.ts";
+import { BufferPool, sizeClass } from "../../src/device/buffer-pool.ts";
 import { runtime } from "../../src/runtime/runtime.ts";
 import { pattern, rejects, setup } from "../helpers.ts";
 

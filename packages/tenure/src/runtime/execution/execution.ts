@@ -13,7 +13,7 @@
 import { OutOfMemoryError, TenureError, internal } from "../../base/errors.ts";
 import type { CounterSet } from "../../device/counters.ts";
 import type { Device } from "../../device/device.ts";
-import type { PooledBuffer } from "../../device/pool.ts";
+import type { PooledBuffer } from "../../device/buffer-pool.ts";
 import { isStaged } from "../../device/staging.ts";
 import type { Executable } from "../compile.ts";
 import type { OpenProgram } from "../open-program.ts";

@@ -6,7 +6,7 @@
  */
 import { internal } from "../../base/errors.ts";
 import type { Device } from "../../device/device.ts";
-import { type PooledBuffer, sizeClass } from "../../device/pool.ts";
+import { type PooledBuffer, sizeClass } from "../../device/buffer-pool.ts";
 
 /**
  * Copies under way to the host may hold so many bytes of staging, or one copy if that is larger.
