@@ -1,10 +1,9 @@
 /**
  * The one IR: a program is a list of ops over storages, in issue order. Made by the runtime's
- * recorder or read from JSON; consumed by scheduler passes, which never see a GPU. Pure data,
+ * recorder or read from JSON; consumed by the planner, which never see a GPU. Pure data,
  * immutable once built; owns no memory.
  */
 import { at } from "../base/access.ts";
-import { ArgumentError } from "../base/errors.ts";
 
 /** What a storage is to the program. */
 export type Role = "input" | "param" | "state" | "activation" | "grad" | "output";
@@ -31,14 +30,14 @@ export interface ProgramStorage {
 export interface Access {
   /** Index into `storages`; its id in JSON. */
   readonly storage: number;
-  /** Elements of one storage are joined only where both sides name the same type. */
+  /** Elements of one storage are fused only where both sides name the same type. */
   readonly type: string;
   /** One stride per dimension, in elements; 0 repeats. */
   readonly strides: readonly number[];
   readonly offset: number;
 }
 
-/** What joining an op with others into one kernel takes. An op without it runs alone. */
+/** What fusing an op with others into one kernel takes. An op without it runs alone. */
 export interface FuseFacts {
   /** Of the results, which have all the same. */
   readonly shape: readonly number[];
@@ -89,6 +88,7 @@ export type FuseFactsJSON = Omit<FuseFacts, "operands" | "results"> & {
   readonly operands: readonly AccessJSON[];
   readonly results: readonly AccessJSON[];
 };
+/** An access with the id of its storage. */
 export type AccessJSON = Omit<Access, "storage"> & { readonly storage: string };
 
 /** Program JSON, version 1: ids in place of indices. */
@@ -121,7 +121,7 @@ export class Program {
 
   /** The public format, version 1: `programFromJSON` makes an equal program from it. */
   toJSON(): ProgramJSON {
-    const id = (i: number): string => this.storages[i]!.id;
+    const id = (i: number): string => storageAt(this, i).id;
     return {
       version: 1,
       storages: this.storages.map((s) => ({ ...s })),
@@ -157,28 +157,6 @@ function withIds(fuse: FuseFacts, id: (i: number) => string): FuseFactsJSON {
   return { ...fuse, operands: fuse.operands.map(named), results: fuse.results.map(named) };
 }
 
-const roles: readonly string[] = [
-  "input",
-  "param",
-  "state",
-  "activation",
-  "grad",
-  "output",
-] satisfies Role[];
-const phases: readonly string[] = [
-  "forward",
-  "calcGradient",
-  "calcDerivative",
-  "apply",
-] satisfies Phase[];
-const lifespans: readonly string[] = [
-  "forward",
-  "backward",
-  "iteration",
-  "epoch",
-  "max",
-] satisfies Lifespan[];
-
 /**
  * For each storage, whether it holds bytes before the first op: its first use reads it, or it is
  * never used but comes from outside.
@@ -194,169 +172,12 @@ export function residentAtEntry(program: Program): boolean[] {
   );
 }
 
-/** @throws ArgumentError naming the first field that is missing, mistyped or refers to nothing. */
-export function programFromJSON(json: unknown): Program {
-  const fail = (expected: string, got: unknown): never => {
-    throw new ArgumentError(
-      "programFromJSON",
-      expected,
-      JSON.stringify(got) ?? "undefined",
-      "see the program format, version 1",
-    );
-  };
-  const record = (value: unknown, what: string): Record<string, unknown> =>
-    typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : fail(what, value);
-  const list = (value: unknown, what: string): unknown[] =>
-    Array.isArray(value) ? value : fail(what, value);
-  const root = record(json, "an object");
-  if (root["version"] !== 1) fail("version 1", root["version"]);
-  const index = new Map<string, number>();
-  const storages = list(root["storages"], "an array `storages`").map((value, i): ProgramStorage => {
-    const { id, bytes, role, pinned, lifespan } = record(value, "a storage object");
-    if (typeof id !== "string" || index.has(id))
-      return fail("a storage `id` that is a string and unique", id);
-    if (typeof bytes !== "number" || !Number.isSafeInteger(bytes) || bytes <= 0)
-      return fail(`bytes of storage ${id} to be a positive integer`, bytes);
-    if (!isOne<Role>(role, roles))
-      return fail(`role of storage ${id} to be one of ${roles.join(", ")}`, role);
-    if (pinned !== undefined && typeof pinned !== "boolean")
-      return fail(`pinned of storage ${id} to be true or false`, pinned);
-    if (lifespan !== undefined && !isOne<Lifespan>(lifespan, lifespans))
-      return fail(`lifespan of storage ${id} to be one of ${lifespans.join(", ")}`, lifespan);
-    index.set(id, i);
-    return {
-      id,
-      bytes,
-      role,
-      pinned: pinned === true,
-      ...(lifespan === undefined ? {} : { lifespan }),
-    };
-  });
-  const ops = list(root["ops"], "an array `ops`").map((value, i): ProgramOp => {
-    const { name, reads, writes, phase, layer, flops, recomputable, stage, fuse } = record(
-      value,
-      "an op object",
-    );
-    if (typeof name !== "string") return fail(`name of op ${i} to be a string`, name);
-    const refs = (ids: unknown): number[] => [
-      ...new Set(
-        list(ids, `op ${i} ${name} to list storages`).map(
-          (id) =>
-            (typeof id === "string" ? index.get(id) : undefined) ??
-            fail(`op ${i} ${name} to name existing storages`, id),
-        ),
-      ),
-    ];
-    if (!isOne<Phase>(phase, phases))
-      return fail(`phase of op ${i} ${name} to be one of ${phases.join(", ")}`, phase);
-    if (flops !== undefined && (typeof flops !== "number" || !(flops >= 0) || flops === Infinity))
-      return fail(`flops of op ${i} ${name} to be a number of 0 or more`, flops);
-    if (recomputable !== undefined && typeof recomputable !== "boolean")
-      return fail(`recomputable of op ${i} ${name} to be true or false`, recomputable);
-    if (layer !== undefined && typeof layer !== "string")
-      return fail(`layer of op ${i} ${name} to be a string`, layer);
-    if (stage !== undefined && typeof stage !== "string")
-      return fail(`stage of op ${i} ${name} to be a string`, stage);
-    const op = {
-      name,
-      reads: refs(reads),
-      writes: refs(writes),
-      phase,
-      layer: layer ?? "",
-      flops: flops ?? 0,
-      recomputable: recomputable === true,
-      ...(stage === undefined ? {} : { stage }),
-    };
-    return fuse === undefined ? op : { ...op, fuse: factsOf(fuse, op) };
-  });
-  return new Program(storages, ops);
-
-  function factsOf(
-    value: unknown,
-    { name, reads, writes }: Pick<ProgramOp, "name" | "reads" | "writes">,
-  ): FuseFacts {
-    const {
-      shape,
-      map,
-      operands,
-      results,
-      over,
-      inputs,
-      index: numbered,
-    } = record(value, `fuse of ${name} to be an object`);
-    const numbers = (list_: unknown, what: string, least: number): number[] =>
-      list(list_, `${what} of ${name} to be an array`).map((n) =>
-        typeof n === "number" && Number.isSafeInteger(n) && n >= least
-          ? n
-          : fail(`${what} of ${name} to be integers of ${least} or more`, n),
-      );
-    const size = numbers(shape, "fuse.shape", 0),
-      through = over === undefined ? undefined : numbers(over, "fuse.over", 0);
-    const accesses = (
-      value_: unknown,
-      what: string,
-      rank: number,
-      among: readonly number[],
-    ): Access[] =>
-      list(value_, `fuse.${what} of ${name} to be an array`).map((entry) => {
-        const { storage, type, strides, offset } = record(
-            entry,
-            `fuse.${what} of ${name} to hold objects`,
-          ),
-          at = typeof storage === "string" ? index.get(storage) : undefined;
-        if (at === undefined || !among.includes(at))
-          return fail(`fuse.${what} of ${name} to name storages the op uses`, storage);
-        if (typeof type !== "string")
-          return fail(`types in fuse.${what} of ${name} to be strings`, type);
-        const steps = numbers(strides, `strides in fuse.${what}`, 0);
-        if (steps.length !== rank)
-          return fail(`${rank} strides in fuse.${what} of ${name}`, strides);
-        return {
-          storage: at,
-          type,
-          strides: steps,
-          offset: numbers([offset], `offsets in fuse.${what}`, 0)[0]!,
-        };
-      });
-    if (typeof map !== "boolean") return fail(`fuse.map of ${name} to be true or false`, map);
-    if (numbered !== undefined && typeof numbered !== "boolean")
-      return fail(`fuse.index of ${name} to be true or false`, numbered);
-    const facts = {
-      shape: size,
-      map,
-      operands: accesses(operands, "operands", map ? size.length : (through?.length ?? 0), reads),
-      results: accesses(results, "results", size.length, writes),
-      ...(through === undefined ? {} : { over: through }),
-      ...(inputs === undefined ? {} : { inputs: numbers([inputs], "fuse.inputs", 0)[0]! }),
-      ...(numbered === undefined ? {} : { index: numbered }),
-    };
-    if (!map && (facts.operands.length > 1 || facts.results.length !== 1))
-      return fail(
-        `fuse of ${name}, which is no map, to have one result and at most one operand`,
-        value,
-      );
-    if (
-      writes.some((w) => !facts.results.some((r) => r.storage === w)) ||
-      (map && reads.some((r) => !facts.operands.some((o) => o.storage === r)))
-    )
-      return fail(`fuse of ${name} to say how it uses every storage`, value);
-    return facts;
-  }
-}
-
-function isOne<T extends string>(value: unknown, known: readonly string[]): value is T {
-  return typeof value === "string" && known.includes(value);
-}
-
 /** One line per op, for logs and golden files: `3 matmul forward net.0  s1 s2 -> s4`. */
 export function formatProgram(program: Program): string {
-  const id = (i: number): string => program.storages[i]!.id;
-  return program.ops
-    .map(
-      (op, i) =>
-        `${String(i).padStart(4)} ${op.name.padEnd(16)} ${op.phase.padEnd(14)} ${op.layer.padEnd(10)} ${op.reads.map(id).join(" ")} -> ${op.writes.map(id).join(" ")}`,
-    )
-    .join("\n");
+  const ids = (list: readonly number[]): string =>
+    list.map((s) => storageAt(program, s).id).join(" ");
+  const line = ({ name, phase, layer, reads, writes }: ProgramOp, i: number): string =>
+    `${String(i).padStart(4)} ${name.padEnd(16)} ${phase.padEnd(14)} ${layer.padEnd(10)} ` +
+    `${ids(reads)} -> ${ids(writes)}`;
+  return program.ops.map(line).join("\n");
 }

@@ -6,7 +6,6 @@ import "../compose.ts";
 
 export {
   Program,
-  programFromJSON,
   formatProgram,
   type Lifespan,
   type Access,
@@ -17,6 +16,7 @@ export {
   type ProgramStorage,
   type Role,
 } from "../graph/program.ts";
+export { programFromJSON } from "../graph/from-json.ts";
 export { plan, searchPlan } from "../runtime/planning.ts";
 export { Plan, type PlanJSON } from "../planner/plan.ts";
 export type { PlanReport } from "../planner/plan-report.ts";

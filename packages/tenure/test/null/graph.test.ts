@@ -5,12 +5,8 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { ArgumentError } from "../../src/base/errors.ts";
-import {
-  type ProgramJSON,
-  formatProgram,
-  programFromJSON,
-  residentAtEntry,
-} from "../../src/graph/program.ts";
+import { type ProgramJSON, formatProgram, residentAtEntry } from "../../src/graph/program.ts";
+import { programFromJSON } from "../../src/graph/from-json.ts";
 import { Signature } from "../../src/graph/signature.ts";
 
 const test = suite("graph");

@@ -8,11 +8,12 @@ import {
   type ProgramOp,
   type ProgramStorage,
   type Role,
-  programFromJSON,
 } from "../../../src/graph/program.ts";
+import { programFromJSON } from "../../../src/graph/from-json.ts";
 import type { Plan } from "../../../src/planner/plan.ts";
 import type { Action } from "../../../src/planner/schedule.ts";
 
+/** A program that went through its public format, as one from outside does. */
 export function programOf(storages: readonly ProgramStorage[], ops: readonly ProgramOp[]): Program {
   return programFromJSON(new Program(storages, ops).toJSON());
 }
