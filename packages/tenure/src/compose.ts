@@ -1,6 +1,8 @@
 /**
  * Builds the library out of its layers and installs the result: the only file with an effect on
- * import, and the only wiring. Every entry point imports it first.
+ * import, and the only wiring. Every entry point imports it first; package.json names both it and
+ * the entry points in `sideEffects`, or bundlers would look through an entry point at what it
+ * re-exports and lose the import.
  *
  * How a layer's state gets in: the layer exports a class (`Ledger`, `Runtime`, `TensorState`) and an
  * accessor that reads the current instance (`ledger()`, `runtime()`, `tensorState()`). The class is

@@ -1,0 +1,168 @@
+/**
+ * Every subpath alone, and all of them together, bundled as applications bundle them, do what they
+ * do unbundled: the one module with an effect on import builds the whole library. Runs on the
+ * device that computes nothing.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { bundlers, runBundle } from "./bundlers.ts";
+
+const test = suite("bundles");
+const folder = mkdtempSync(join(tmpdir(), "tenure-bundles-"));
+const device = process.env["TENURE_DEVICE"];
+test.before(() => {
+  process.env["TENURE_DEVICE"] = "null";
+});
+test.after(() => {
+  if (device === undefined) delete process.env["TENURE_DEVICE"];
+  else process.env["TENURE_DEVICE"] = device;
+  rmSync(folder, { recursive: true });
+});
+
+/** One training step, with data from a loader and without a word of `tenure` itself. */
+const training = `
+  const images = new ArrayDataset({
+    x: { data: new Float32Array(8), shape: [2] },
+    y: { data: new Float32Array(4), shape: [1] },
+  });
+  const model = new nn.Sequential(new nn.Linear(2, 3), new nn.ReLU(), new nn.Linear(3, 1));
+  const optimizer = new Adam(model.parameters());
+  let loss;
+  for await (const { x, y } of new DataLoader(images, { batchSize: 2 })) {
+    loss = nn.functional.mseLoss(model.call(x), y);
+    optimizer.zeroGrad();
+    loss.backward();
+    optimizer.step();
+  }
+  await loss.item();
+`;
+const trainingImports = `
+  import * as nn from "tenure/nn";
+  import { Adam } from "tenure/optim";
+  import { ArrayDataset, DataLoader } from "tenure/data";
+`;
+
+/** Programs by what they import; each returns what is told beside it. */
+const programs: Readonly<Record<string, { readonly text: string; readonly result: unknown }>> = {
+  tenure: {
+    text: `
+      import { tensor, memory, sync } from "tenure";
+      export async function run() {
+        const x = tensor([1, 2, 3], { requiresGrad: true });
+        x.mul(2).sum().backward();
+        await x.grad.data();
+        await sync();
+        return memory.stats().threadTotalLiveCount > 0;
+      }`,
+    result: true,
+  },
+  "tenure/nn": {
+    text: `
+      import { Linear } from "tenure/nn";
+      export async function run() {
+        const layer = new Linear(2, 3);
+        const weight = await layer.weight.data();
+        layer.dispose();
+        return weight.length;
+      }`,
+    result: 6,
+  },
+  "tenure/optim": {
+    text: `
+      import { SGD } from "tenure/optim";
+      export async function run() {
+        try { new SGD([], { lr: -1 }); } catch (error) { return /at least one parameter/.test(error.message); }
+      }`,
+    result: true,
+  },
+  "tenure/data": {
+    text: `
+      import { ArrayDataset, DataLoader } from "tenure/data";
+      export async function run() {
+        const rows = new ArrayDataset({ x: { data: new Float32Array(6), shape: [2] } });
+        const shapes = [];
+        for await (const { x } of new DataLoader(rows, { batchSize: 2 })) {
+          shapes.push(x.shape);
+          await x.data();
+        }
+        return shapes;
+      }`,
+    result: [
+      [2, 2],
+      [1, 2],
+    ],
+  },
+  "tenure/scheduler": {
+    text: `
+      import { Scheduler, BudgetError, plan, programFromJSON } from "tenure/scheduler";
+      export async function run() {
+        const program = programFromJSON({
+          version: 1,
+          storages: [
+            { id: "a", bytes: 1024, role: "input", pinned: true },
+            { id: "b", bytes: 1024, role: "output", pinned: true },
+          ],
+          ops: [{
+            name: "copy", reads: ["a"], writes: ["b"],
+            phase: "forward", layer: "", flops: 1, recomputable: true,
+          }],
+        });
+        const scheduler = new Scheduler();
+        await scheduler.step(() => 1);
+        scheduler.dispose();
+        try { plan(program, { budgetBytes: 16 }); } catch (error) {
+          return [error instanceof BudgetError, /storages own/.test(error.report)];
+        }
+      }`,
+    result: [true, true],
+  },
+  "tenure/testing": {
+    text: `
+      import { assertClose } from "tenure/testing";
+      export async function run() {
+        await assertClose([1, 2], [1, 2]);
+        return assertClose([1, 2], [1, 3]).catch((error) => error.op);
+      }`,
+    result: "assertClose",
+  },
+  "tenure/nn, optim and data": {
+    text: `
+      ${trainingImports}
+      export async function run() {
+        ${training}
+        return optimizer.groups.length;
+      }`,
+    result: 1,
+  },
+  "all of them": {
+    text: `
+      ${trainingImports}
+      import { memory, tensor } from "tenure";
+      import { Scheduler } from "tenure/scheduler";
+      import { assertNoLeaks } from "tenure/testing";
+      export async function run() {
+        ${training}
+        const scheduler = new Scheduler();
+        await scheduler.step(() => {
+          optimizer.zeroGrad();
+          model.call(tensor([[1, 2]])).sum().backward();
+          optimizer.step();
+        });
+        return [scheduler.report().steps, typeof assertNoLeaks, memory.debug().planMisses > 0];
+      }`,
+    result: [1, "function", true],
+  },
+};
+
+for (const [bundler, bundle] of Object.entries(bundlers))
+  for (const [name, { text, result }] of Object.entries(programs))
+    test(`${name}, bundled with ${bundler}, runs`, async () => {
+      const file = join(folder, `${bundler}-${name.replace(/\W+/g, "-")}.mjs`);
+      await bundle(text, file);
+      assert.equal(await runBundle(file), result);
+    });
+
+test.run();
