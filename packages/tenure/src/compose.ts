@@ -10,8 +10,10 @@
  * function, which is not called before everything is built. No layer touches its state while its
  * module loads, and no module fills in another's variable.
  */
-import { backward } from "./autograd/backward.ts";
+// first: every class with a dispose method looks its symbol up while its module loads
 import { polyfilled } from "./base/polyfills.ts";
+import { backward } from "./autograd/backward.ts";
+import { Warnings } from "./base/env.ts";
 import { setCurrent } from "./base/realm.ts";
 import { Ledger } from "./ownership/ledger.ts";
 import { Runtime } from "./runtime/runtime.ts";
@@ -22,6 +24,7 @@ import { reasonsBesides } from "./tensor/why.ts";
 export interface Instance {
   /** Names of the symbols this host lacked and the library added. */
   readonly polyfilled: readonly string[];
+  readonly warnings: Warnings;
   readonly ledger: Ledger;
   readonly runtime: Runtime;
   readonly tensors: TensorState;
@@ -38,7 +41,14 @@ export function compose(): Instance {
     reasons: reasonsBesides,
   });
   const tensors = new TensorState({ backward });
-  return { polyfilled, ledger, runtime, tensors, memoryReport: () => runtime.outOfMemory() };
+  return {
+    polyfilled,
+    warnings: new Warnings(),
+    ledger,
+    runtime,
+    tensors,
+    memoryReport: () => runtime.outOfMemory(),
+  };
 }
 
 setCurrent(compose());

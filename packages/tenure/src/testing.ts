@@ -73,18 +73,17 @@ async function elementsOf(
 /** A check after a test file: one message per thing that is wrong, none when all is well. */
 export type FileCheck = () => Promise<string[]>;
 
-let installed: FileCheck | null = null;
-
 /**
  * Adds checks that run after each test file: the device reported no error, no tensor of the file is
  * alive, and the garbage collector had to reclaim none. Installs once per process. @returns the
  * check, for test runners other than Tenure's
  */
 export function installTestHooks(): FileCheck {
-  if (installed !== null) return installed;
+  const { settings } = runtime();
+  if (settings.fileCheck !== null) return settings.fileCheck;
   let before: Mark = memory.mark(),
     live = memory.stats().threadTotalLiveCount;
-  installed = async () => {
+  const check: FileCheck = async () => {
     const messages: string[] = [];
     const { device } = runtime();
     if (device !== null && device.lost === null) await device.idle();
@@ -107,6 +106,7 @@ export function installTestHooks(): FileCheck {
     return messages;
   };
   const hooks = globalThis as { __tenureTestHooks?: FileCheck[] };
-  (hooks.__tenureTestHooks ??= []).push(installed);
-  return installed;
+  (hooks.__tenureTestHooks ??= []).push(check);
+  settings.fileCheck = check;
+  return check;
 }

@@ -3,6 +3,8 @@
  * modules. Bundlers see no import. Called by ownership (async context, development checks) and
  * device (choice of adapter). Owns nothing.
  */
+import { current } from "./realm.ts";
+
 interface ProcessLike {
   readonly env?: Record<string, string | undefined>;
   readonly versions?: { readonly node?: string };
@@ -29,13 +31,21 @@ export function builtin<T>(name: string): T | undefined {
 export const isDev: boolean = env("NODE_ENV") !== "production";
 
 type WarnSink = (message: string) => void;
-let sink: WarnSink = (message) => {
-  console.warn(`tenure: ${message}`);
-};
+
+/** Where warnings go. One per instance of the library. */
+export class Warnings {
+  sink: WarnSink = (message) => {
+    console.warn(`tenure: ${message}`);
+  };
+}
+
+function warnings(): Warnings {
+  return current<{ readonly warnings: Warnings }>().warnings;
+}
 
 /** Tells the developer something that is legal but surely not meant. */
 export function warn(message: string): void {
-  sink(message);
+  warnings().sink(message);
 }
 
 /**
@@ -43,7 +53,8 @@ export function warn(message: string): void {
  * log.
  */
 export function setWarnSink(next: WarnSink): WarnSink {
-  const previous = sink;
-  sink = next;
+  const now = warnings();
+  const previous = now.sink;
+  now.sink = next;
   return previous;
 }

@@ -139,8 +139,6 @@ export function packCheckpoint(
   return toSafetensors(tensors, metadata);
 }
 
-let saves = 0;
-
 /**
  * Writes a checkpoint atomically: to a file beside it, flushed to the disk, then renamed over
  * `path`. A crash leaves the old file or the new one, never a part. What is saved is the state at
@@ -155,7 +153,7 @@ export async function saveCheckpoint(
 ): Promise<void> {
   const fs = fileSystem("saveCheckpoint"),
     bytes = await packCheckpoint(parts, options),
-    temporary = `${path}.${saves++}-${Math.random().toString(36).slice(2)}.part`;
+    temporary = `${path}.${crypto.randomUUID()}.part`;
   try {
     const file = await fs.open(temporary, "wx");
     try {

@@ -11,6 +11,7 @@ import { newDisposeScope } from "../ownership/scope.ts";
 import { tensor } from "../tensor/create.ts";
 import { adopt, convertInPlace, identityOf } from "../tensor/keep.ts";
 import { currentLayer, labelled } from "../tensor/step.ts";
+import { tensorState } from "../tensor/tensor-state.ts";
 import { Tensor, live } from "../tensor/tensor.ts";
 import {
   type LoadableState,
@@ -32,19 +33,20 @@ const loadOptions = {
 /** A module of any arguments and result: what containers of modules hold. */
 export type AnyModule = Module<never, unknown>;
 
-/** Hears of every call while it is set: how `summary` learns the shapes. */
-const calls: {
-  observe: ((module: AnyModule, args: readonly unknown[], result: unknown) => void) | null;
-} = { observe: null };
-
 /** @internal Runs `fn`; `observe` hears of every module called meanwhile, inner ones first. */
-export function observeCalls<T>(observe: NonNullable<typeof calls.observe>, fn: () => T): T {
-  const before = calls.observe;
-  calls.observe = observe;
+export function observeCalls<T>(
+  observe: (module: AnyModule, args: readonly unknown[], result: unknown) => void,
+  fn: () => T,
+): T {
+  const state = tensorState();
+  const before = state.moduleObserver;
+  state.moduleObserver = (module, args, result) => {
+    if (module instanceof Module) observe(module, args, result);
+  };
   try {
     return fn();
   } finally {
-    calls.observe = before;
+    state.moduleObserver = before;
   }
 }
 
@@ -92,7 +94,7 @@ export abstract class Module<
       );
     return labelled(null, this.#label(currentLayer()), () => {
       const result = fresh(this.forward(...args), args);
-      calls.observe?.(this, args, result);
+      tensorState().moduleObserver?.(this, args, result);
       return result;
     });
   }

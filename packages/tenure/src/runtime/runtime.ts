@@ -19,7 +19,7 @@ import type { ByteStatistics } from "../ownership/statistics.ts";
 import { Compiler } from "./compile.ts";
 import { DeviceLife, noDevice } from "./device-life.ts";
 import { DirectPolicy } from "./direct-policy.ts";
-import { Poison } from "./execution/slots.ts";
+import { Poison } from "./execution/slot-buffers.ts";
 import { Inspector } from "./inspector.ts";
 import { MemoryBudget } from "./memory-budget.ts";
 import { PlanCaches } from "./plan-cache.ts";

@@ -25,4 +25,6 @@ export class Settings {
    * small programs, as of sequences of every length, fits.
    */
   planCacheBytes: number = 2 ** 28;
+  /** The check that `tenure/testing` runs after each test file, once it is installed. */
+  fileCheck: (() => Promise<string[]>) | null = null;
 }

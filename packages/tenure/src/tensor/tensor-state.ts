@@ -25,6 +25,9 @@ export type OpObserver = (
   outputs: readonly TensorHandle[],
 ) => void;
 
+/** Sees a module that was called, with its arguments and its result. */
+export type ModuleObserver = (module: object, args: readonly unknown[], result: unknown) => void;
+
 /** Modes, tape and generator. */
 export class TensorState {
   readonly backward: TensorStateOptions["backward"];
@@ -35,6 +38,8 @@ export class TensorState {
    * detection; null costs nothing.
    */
   observer: OpObserver | null = null;
+  /** Hears of every call of a module while it is set: how `summary` learns the shapes. */
+  moduleObserver: ModuleObserver | null = null;
 
   constructor({ backward }: TensorStateOptions) {
     this.backward = backward;

@@ -9,7 +9,7 @@ import type { CounterSet } from "../../device/counters.ts";
 import type { Device } from "../../device/device.ts";
 import type { Dispatch, Executable } from "../compile.ts";
 import type { OpenProgram } from "../open-program.ts";
-import { type SlotBuffers, bufferIn } from "./slots.ts";
+import { type SlotBuffers, bufferIn } from "./slot-buffers.ts";
 
 /**
  * Bind groups remembered per dispatch: a repeated program alternates between a few sets of buffers

@@ -32,7 +32,7 @@ import {
   fillSlots,
   handOver,
   takeOver,
-} from "./slots.ts";
+} from "./slot-buffers.ts";
 
 /** What all executions of a runtime share. */
 export interface ExecutionTools {

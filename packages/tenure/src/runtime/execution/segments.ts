@@ -11,7 +11,7 @@ import type { Executable } from "../compile.ts";
 import { encodeDispatch } from "./encode.ts";
 import { type Profile, type RunFigures, addTiming } from "./figures.ts";
 import { type HostArrays, type HostCopy, HostCopies } from "./host-copies.ts";
-import { type Poison, type SlotBuffers, bufferIn } from "./slots.ts";
+import { type Poison, type SlotBuffers, bufferIn } from "./slot-buffers.ts";
 
 /** A wait between two segments. */
 export type Wait = () => Promise<void>;
