@@ -22,7 +22,12 @@ export class CounterSet {
   eliminated = 0;
   uploadBytes = 0;
   readBytes = 0;
+
+  /** The counts as they are now. */
+  now(): Counters {
+    return Object.assign({}, this);
+  }
 }
 
 /** The counters as users see them. */
-export type Counters = Readonly<CounterSet>;
+export type Counters = Readonly<Omit<CounterSet, "now">>;

@@ -41,7 +41,7 @@ export function observeCalls<T>(
   const state = tensorState();
   const before = state.moduleObserver;
   state.moduleObserver = (module, args, result) => {
-    if (module instanceof Module) observe(module, args, result);
+    if (module instanceof Module) observe(module as AnyModule, args, result);
   };
   try {
     return fn();

@@ -88,7 +88,7 @@ export const memory: {
     runtime().budget.set(bytes, on);
   },
   trim: () => runtime().trim(),
-  debug: () => ({ ...runtime().counters }),
+  debug: () => runtime().counters.now(),
   why(tensor) {
     const handle = handleOf(tensor);
     if (handle === undefined)
