@@ -60,7 +60,9 @@ export async function assertClose(
   if (worst !== -1)
     throw new TenureError(
       "assertClose",
-      `expected ${b.values[worst]} at position ${worst} of ${formatShape(b.shape)}, got ${a.values[worst]}; ${wrong} of ${b.values.length} elements differ by more than ${abs} + ${rel}·|expected|`,
+      `expected ${b.values[worst]} at position ${worst} of ${formatShape(b.shape)}, ` +
+        `got ${a.values[worst]}; ${wrong} of ${b.values.length} elements differ ` +
+        `by more than ${abs} + ${rel}·|expected|`,
     );
 }
 

@@ -114,19 +114,15 @@ export class DeviceFinder {
       }
     } else
       tried.push(
-        "navigator.gpu: this browser has no WebGPU, or the page is not served over https or from localhost",
+        "navigator.gpu: this browser has no WebGPU, " +
+          "or the page is not served over https or from localhost",
       );
-    const remedy =
-      !isNode || browser !== undefined
-        ? "use a browser with WebGPU switched on, on a page served over https or from localhost"
-        : tried.some((t) => t.startsWith("webgpu:"))
-          ? "`npm install webgpu`, which brings WebGPU to Node"
-          : choice === "gpu"
-            ? 'install a Vulkan driver for your GPU, or accept a software adapter with device "auto"'
-            : "install a Vulkan driver for your GPU (or Mesa 24 and newer for a software one), or `npm install tenure-software-gpu` for the packaged software adapter";
+    const kind = choice === "auto" ? "" : ` of kind "${choice}"`;
+    const remedy = remedyFor(choice, tried, isNode && browser === undefined);
     throw new DeviceLostError(
       "init",
-      `expected a WebGPU device${choice === "auto" ? "" : ` of kind "${choice}"`}, got none; ${remedy}. Tried:\n${tried.map((t) => `  - ${t}`).join("\n")}`,
+      `expected a WebGPU device${kind}, got none; ${remedy}. Tried:\n` +
+        tried.map((t) => `  - ${t}`).join("\n"),
     );
   }
 
@@ -171,6 +167,22 @@ export class DeviceFinder {
     this.#kept.push(gpu);
     return gpu;
   }
+}
+
+/** What to do where no device was found. */
+function remedyFor(choice: DeviceChoice, tried: readonly string[], inNode: boolean): string {
+  if (!inNode)
+    return "use a browser with WebGPU switched on, on a page served over https or from localhost";
+  if (tried.some((t) => t.startsWith("webgpu:")))
+    return "`npm install webgpu`, which brings WebGPU to Node";
+  if (choice === "gpu")
+    return (
+      "install a Vulkan driver for your GPU, " + 'or accept a software adapter with device "auto"'
+    );
+  return (
+    "install a Vulkan driver for your GPU (or Mesa 24 and newer for a software one), " +
+    "or `npm install tenure-software-gpu` for the packaged software adapter"
+  );
 }
 
 async function load<T>(specifier: string, tried: string[]): Promise<T | undefined> {

@@ -68,7 +68,8 @@ export class Device {
       this.pool.closed = true;
       this.lost ??= new DeviceLostError(
         "device",
-        `expected a working device, got a lost one (${reason}: ${message}); call init() again and rebuild your tensors`,
+        `expected a working device, got a lost one (${reason}: ${message}); ` +
+          "call init() again and rebuild your tensors",
       );
       if (reason !== "destroyed") this.report(this.lost);
     });
@@ -140,7 +141,9 @@ export class Device {
         if (error === null) return before;
         this.#allocationFailure = new OutOfMemoryError(
           "allocate",
-          `expected the device to have ${descriptor.size} bytes more than the ${this.pool.deviceBytes - descriptor.size} it holds, got "${error.message}"; free tensors or use smaller batches`,
+          `expected the device to have ${descriptor.size} bytes more than the ` +
+            `${this.pool.deviceBytes - descriptor.size} it holds, got "${error.message}"; ` +
+            "free tensors or use smaller batches",
         );
         this.report(this.#allocationFailure);
         failed();
@@ -173,7 +176,8 @@ export class Device {
     this.pool.closed = true;
     this.lost ??= new DeviceLostError(
       "device",
-      "expected a working device, got one that was shut down; call init() again and rebuild your tensors",
+      "expected a working device, got one that was shut down; " +
+        "call init() again and rebuild your tensors",
     );
     this.gpu.destroy();
   }
@@ -190,7 +194,8 @@ function toTenureError(error: GPUError): TenureError {
   if (kind === "GPUOutOfMemoryError")
     return new OutOfMemoryError(
       op,
-      `expected the device to have room, got "${error.message}"; free tensors or use smaller batches`,
+      `expected the device to have room, got "${error.message}"; ` +
+        "free tensors or use smaller batches",
     );
   return new DeviceError(op, `expected a valid command, got a ${kind}: ${error.message}`);
 }

@@ -131,8 +131,8 @@ export class Compiler {
   }
 
   /**
-   * Plans and compiles a sealed program. @throws BudgetError when `options` ask for what no plan can
-   * do
+   * Plans and compiles a sealed program. @throws BudgetError when `options` ask for what no plan
+   * can do
    */
   compile(open: OpenProgram, device: Device, options: PlanOptions = {}): Executable {
     // before anything can throw: it is what the cache will compare

@@ -1,6 +1,6 @@
 /**
- * The life of the device: found at the first need, announced once, given back by `shutdown`. Used by
- * the runtime, which owns it. Owns the device and the finder that keeps its driver alive.
+ * The life of the device: found at the first need, announced once, given back by `shutdown`. Used
+ * by the runtime, which owns it. Owns the device and the finder that keeps its driver alive.
  */
 import { isNode } from "../base/env.ts";
 import { ArgumentError, DeviceLostError } from "../base/errors.ts";
@@ -65,7 +65,8 @@ export class DeviceLife {
     if (this.#announced.has(text)) return;
     this.#announced.add(text);
     if (isNode) console.error(text);
-    else console.info(text); // eslint-disable-line no-console -- said once, on request of whoever called init()
+    // eslint-disable-next-line no-console -- said once, on request of whoever called init()
+    else console.info(text);
   }
 
   /** Resolves once a search under way has ended, with or without a device. */

@@ -30,7 +30,8 @@ export function lower(recorded: RecordedOp, caps: DeviceCaps): Lowered {
     const kernel = op.kernel(inputs, outputs, attrs, caps);
     if (kernel.bindings.length !== operands.length)
       throw internal(
-        `${op.name} has ${operands.length} operands but its kernel ${kernel.bindings.length} bindings`,
+        `${op.name} has ${operands.length} operands ` +
+          `but its kernel ${kernel.bindings.length} bindings`,
       );
     return { kernel, operands };
   }
@@ -49,7 +50,8 @@ export function lower(recorded: RecordedOp, caps: DeviceCaps): Lowered {
   if (bound.storages.length > caps.maxStorageBuffers)
     throw new DeviceError(
       op.name,
-      `expected at most ${caps.maxStorageBuffers} different tensors in one op on this device, got ${bound.storages.length}; split the op`,
+      `expected at most ${caps.maxStorageBuffers} different tensors in one op on this device, ` +
+        `got ${bound.storages.length}; split the op`,
     );
   const e = op.expression(inputs, attrs);
   const kernel = elementwiseKernel(
@@ -184,7 +186,9 @@ class Functions {
     this.#names.set(signature, made);
     const one = types.length === 1,
       struct = one ? "" : `struct R_${made} { ${types.map((t, k) => `r${k}: ${t}`).join(", ")} }\n`;
-    this.text += `${struct}fn ${made}(${args.join(", ")}) -> ${one ? types[0]! : `R_${made}`} {\n${inside} ${one ? "r0" : `R_${made}(${types.map((_, k) => `r${k}`).join(", ")})`};\n}\n`;
+    const type = one ? types[0]! : `R_${made}`;
+    const result = one ? "r0" : `R_${made}(${types.map((_, k) => `r${k}`).join(", ")})`;
+    this.text += `${struct}fn ${made}(${args.join(", ")}) -> ${type} {\n${inside} ${result};\n}\n`;
     return made;
   }
 }

@@ -14,11 +14,12 @@ import type { PooledBuffer } from "../device/buffer-pool.ts";
 export function contentsLost(): DeviceLostError {
   return new DeviceLostError(
     "data",
-    "expected a tensor with contents, got one whose device was shut down; make it again after init()",
+    "expected a tensor with contents, got one whose device was shut down; " +
+      "make it again after init()",
   );
 }
 
-/** What all storages of a runtime share: their numbers, their totals, and who hears of their end. */
+/** What all storages of a runtime share: numbers, totals, and who hears of their end. */
 export class StorageBooks {
   created = 0;
   freed = 0;

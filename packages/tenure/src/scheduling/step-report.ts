@@ -1,6 +1,6 @@
 /**
- * What a scheduler tells about its last step: figures for programs, and a text for people. Called by
- * the scheduler. Owns nothing.
+ * What a scheduler tells about its last step: figures for programs, and a text for people. Called
+ * by the scheduler. Owns nothing.
  */
 import { type PlanReport, explainReport, formatBytes } from "../planner/plan-report.ts";
 import type { Executable } from "../runtime/compile.ts";

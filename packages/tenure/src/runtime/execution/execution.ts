@@ -7,8 +7,8 @@
  *
  * Two rules say what a failure leaves. A program that did not run leaves everything it would have
  * updated as it was; what it would have made says why, and uploads are recorded again. A program
- * that ran, if only in part, spoils what it writes, and nothing else. Called by the submission. Owns
- * the buffers in the plan's slots while it runs.
+ * that ran, if only in part, spoils what it writes, and nothing else. Called by the submission.
+ * Owns the buffers in the plan's slots while it runs.
  */
 import { OutOfMemoryError, TenureError, internal } from "../../base/errors.ts";
 import type { CounterSet } from "../../device/counters.ts";
