@@ -60,7 +60,110 @@ const library: Readonly<Record<string, Helper>> = {
   // --- functions with domain or range trouble ---
   tanhOf: {
     uses: ["isNan"],
-    code: f32Unary("tanhOf", "select(tanh(clamp(x, -15.0, 15.0)), x, isNan(x))"),
+    code: `fn tanhOf(x: f32) -> f32 {
+  let z = x * x;
+  if (z < 0.09) {
+    return x + x * z * (((0.021869 * z - 0.0539683) * z + 0.1333333) * z - 0.33333334);
+  }
+  return select(tanh(clamp(x, -15.0, 15.0)), x, isNan(x));
+}`,
+  },
+  // --- sine and cosine: WGSL promises no more than 2^-11, and that only in [-π, π] ---
+  /** The upper half of a product of 64 bits. */
+  mulHigh: {
+    code: `fn mulHigh(a: u32, b: u32) -> u32 {
+  let m = (a >> 16u) * (b & 0xffffu) + (((a & 0xffffu) * (b & 0xffffu)) >> 16u);
+  let n = (a & 0xffffu) * (b >> 16u) + (m & 0xffffu);
+  return (a >> 16u) * (b >> 16u) + (m >> 16u) + (n >> 16u);
+}`,
+  },
+  /**
+   * x - k·π/2 in [-π/4, π/4], and k modulo 4: in three parts (Cody & Waite 1980) as long as k is
+   * small, by the bits of 2/π that matter (Payne & Hanek 1983) beyond.
+   */
+  quarterTurns: {
+    uses: ["mulHigh", "isFinite", "nan"],
+    code: `struct Turned { rest: f32, quarter: u32 }
+fn quarterTurns(x: f32) -> Turned {
+  if (!isFinite(x)) { return Turned(nan(), 0u); }
+  if (abs(x) < 8000.0) {
+    let k = round(x * 0.63661975);
+    let rest = ((x - k * 1.5703125) - k * 4.8375129699707e-4) - k * 7.5497899549e-8;
+    return Turned(rest, u32(i32(k)) & 3u);
+  }
+  var twoOverPi = array<u32, 6>(
+    0x3c439041u, 0xdb629599u, 0xf534ddc0u, 0xfc2757d1u, 0x4e441529u, 0xa2f9836eu);
+  let bits = bitcast<u32>(x);
+  let mantissa = (bits << 8u) | 0x80000000u;
+  let exponent = ((bits >> 23u) & 0xffu) - 128u;
+  var product: array<u32, 7>;
+  var carry = 0u;
+  for (var i = 0u; i < 6u; i++) {
+    let low = twoOverPi[i] * mantissa;
+    product[i] = low + carry;
+    carry = mulHigh(twoOverPi[i], mantissa) + select(0u, 1u, product[i] < low);
+  }
+  product[6] = carry;
+  let at = 4u - (exponent >> 5u);
+  let shift = exponent & 31u;
+  var high = product[at + 2u];
+  var low = product[at + 1u];
+  if (shift != 0u) {
+    high = (high << shift) | (low >> (32u - shift));
+    low = (low << shift) | (product[at] >> (32u - shift));
+  }
+  var quarter = high >> 30u;
+  high = (high << 2u) | (low >> 30u);
+  low = low << 2u;
+  var negative = (bits >> 31u) == 1u;
+  if ((high >> 31u) == 1u) {
+    quarter++;
+    low = 0u - low;
+    high = ~high + select(0u, 1u, low == 0u);
+    quarter = select(quarter, 0u - quarter, negative);
+    negative = !negative;
+  } else {
+    quarter = select(quarter, 0u - quarter, negative);
+  }
+  let part = f32(high) * 2.3283064e-10 + f32(low) * 5.421011e-20;
+  return Turned(select(part, -part, negative) * 1.5707964, quarter & 3u);
+}`,
+  },
+  /** Sine and cosine in [-π/4, π/4] (Cephes). */
+  sinCosNear: {
+    code: `fn sinNear(x: f32) -> f32 {
+  let z = x * x;
+  return x + x * z * ((-1.9515296e-4 * z + 8.332161e-3) * z - 0.16666655);
+}
+fn cosNear(x: f32) -> f32 {
+  let z = x * x;
+  return 1.0 - 0.5 * z + z * z * ((2.4433157e-5 * z - 1.3887316e-3) * z + 0.041666646);
+}`,
+  },
+  sinOf: {
+    uses: ["quarterTurns", "sinCosNear"],
+    code: `fn sinOf(x: f32) -> f32 {
+  let t = quarterTurns(x);
+  let y = select(sinNear(t.rest), cosNear(t.rest), (t.quarter & 1u) == 1u);
+  return select(y, -y, t.quarter > 1u);
+}`,
+  },
+  cosOf: {
+    uses: ["quarterTurns", "sinCosNear"],
+    code: `fn cosOf(x: f32) -> f32 {
+  let t = quarterTurns(x);
+  let y = select(cosNear(t.rest), sinNear(t.rest), (t.quarter & 1u) == 1u);
+  return select(y, -y, t.quarter == 1u || t.quarter == 2u);
+}`,
+  },
+  tanOf: {
+    uses: ["quarterTurns", "sinCosNear"],
+    code: `fn tanOf(x: f32) -> f32 {
+  let t = quarterTurns(x);
+  let s = sinNear(t.rest);
+  let c = cosNear(t.rest);
+  return select(s / c, -c / s, (t.quarter & 1u) == 1u);
+}`,
   },
   expOf: {
     uses: ["isNan", "inf"],

@@ -11,7 +11,8 @@ import { rsqrt } from "./powers.ts";
 export const sin: OpDef = unary("sin", {
   doc: "Sine, in radians.",
   kind: "float",
-  expr: "sin(x)",
+  expr: "sinOf(x)",
+  helpers: ["sinOf"],
   saves: "input",
   vjp: (c, g) => mul2(c.run, g, c.run(cos, [c.input(0)], undefined)),
 });
@@ -20,7 +21,8 @@ export const sin: OpDef = unary("sin", {
 export const cos: OpDef = unary("cos", {
   doc: "Cosine, in radians.",
   kind: "float",
-  expr: "cos(x)",
+  expr: "cosOf(x)",
+  helpers: ["cosOf"],
   saves: "input",
   vjp: (c, g) => c.run(neg, [mul2(c.run, g, c.run(sin, [c.input(0)], undefined))], undefined),
 });
@@ -29,7 +31,8 @@ export const cos: OpDef = unary("cos", {
 export const tan: OpDef = unary("tan", {
   doc: "Tangent, in radians.",
   kind: "float",
-  expr: "(sin(x) / cos(x))",
+  expr: "tanOf(x)",
+  helpers: ["tanOf"],
   saves: "output",
   vjp: (c, g) => mul2(c.run, g, addConst(c.run, c.run(square, [c.output()], undefined), 1)),
 });

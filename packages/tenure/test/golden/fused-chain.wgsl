@@ -6,7 +6,13 @@ struct Params { count: u32, d1: u32, s0: f32, zero: u32, o0: u32, t0_0: u32, o1:
 @group(0) @binding(2) var<storage, read_write> b2: array<vec4<f32>>;
 fn hold(x: f32, zero: u32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ zero); }
 fn isNan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
-fn tanhOf(x: f32) -> f32 { return select(tanh(clamp(x, -15.0, 15.0)), x, isNan(x)); }
+fn tanhOf(x: f32) -> f32 {
+  let z = x * x;
+  if (z < 0.09) {
+    return x + x * z * (((0.021869 * z - 0.0539683) * z + 0.1333333) * z - 0.33333334);
+  }
+  return select(tanh(clamp(x, -15.0, 15.0)), x, isNan(x));
+}
 fn op_mul(a0: f32, s0: f32) -> f32 {
   var r0: f32;
   let x = a0;
