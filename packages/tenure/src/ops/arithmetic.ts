@@ -37,6 +37,7 @@ export const square: OpDef = unary("square", {
 export const add: OpDef = binary("add", {
   doc: "a + b.",
   kind: "arithmetic",
+  ofBools: true,
   expr: "(x + y)",
   vjp: (_, g) => [g, g],
 });
@@ -53,6 +54,7 @@ export const sub: OpDef = binary("sub", {
 export const mul: OpDef = binary("mul", {
   doc: "a · b, elementwise.",
   kind: "arithmetic",
+  ofBools: true,
   expr: "(x * y)",
   saves: { inputs: [0, 1] },
   vjp: (c, g) => [

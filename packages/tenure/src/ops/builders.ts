@@ -115,6 +115,8 @@ export interface BinaryDef {
    * promoted type. `logical`: bool of bools.
    */
   readonly kind: "arithmetic" | "float" | "compare" | "logical";
+  /** Two bools give a bool (not an int32): the sum is "or", the product "and". */
+  readonly ofBools?: boolean;
   readonly expr: string | ((type: ComputeType) => string);
   readonly helpers?: readonly string[];
   readonly saves?: { readonly inputs?: readonly number[]; readonly output?: boolean };
@@ -123,13 +125,14 @@ export interface BinaryDef {
 
 /** The type a binary op computes in, and its result. */
 function binaryTypes(
-  kind: BinaryDef["kind"],
+  { kind, ofBools = false }: Pick<BinaryDef, "kind" | "ofBools">,
   a: DType,
   b: DType,
 ): { type: ComputeType; from: ComputeType; dtype: DType } {
   if (kind === "logical") return { type: "bool", from: "bool", dtype: "bool" };
   if (kind === "compare")
     return { type: computeType(arithmeticOf(a, b)), from: "bool", dtype: "bool" };
+  if (ofBools && a === "bool" && b === "bool") return { type: "i32", from: "i32", dtype: "bool" };
   const dtype = kind === "float" ? floatOf(promote(a, b)) : arithmeticOf(a, b);
   return { type: computeType(dtype), from: computeType(dtype), dtype };
 }
@@ -143,11 +146,11 @@ export function binary(name: string, def: BinaryDef): OpDef {
     infer: ([a, b]) => [
       {
         shape: broadcastShapes(name, a!.layout.shape, b!.layout.shape),
-        dtype: binaryTypes(def.kind, a!.dtype, b!.dtype).dtype,
+        dtype: binaryTypes(def, a!.dtype, b!.dtype).dtype,
       },
     ],
     expression: (inputs) => {
-      const { type, from, dtype } = binaryTypes(def.kind, inputs[0]!.dtype, inputs[1]!.dtype);
+      const { type, from, dtype } = binaryTypes(def, inputs[0]!.dtype, inputs[1]!.dtype);
       return typed(
         inputs,
         type,
@@ -162,7 +165,7 @@ export function binary(name: string, def: BinaryDef): OpDef {
   // In place, the result is stored in the target's dtype, whatever the promotion says.
   const twin = withInplace(record);
   (twin.inplace as { expression: OpDef["expression"] }).expression = (inputs) => {
-    const { type, from } = binaryTypes(def.kind, inputs[0]!.dtype, inputs[1]!.dtype);
+    const { type, from } = binaryTypes(def, inputs[0]!.dtype, inputs[1]!.dtype);
     return typed(
       inputs,
       type,

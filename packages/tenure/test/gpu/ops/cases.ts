@@ -63,6 +63,7 @@ function typesOf(
   if (kind === "bool")
     return { compute: dtypes.length > 1 && p === "bool" ? "int32" : p, out: "bool" };
   const same = p === "bool" ? "int32" : p;
+  if (kind === "sum" && p === "bool" && dtypes.length > 1) return { compute: same, out: "bool" };
   const out = kind === "float" && !isFloat(same) ? "float32" : same;
   return { compute: out, out };
 }

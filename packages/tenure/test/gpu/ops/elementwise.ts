@@ -12,10 +12,10 @@ export interface Reference {
   readonly int?: (...x: number[]) => number;
   readonly uint?: (...x: number[]) => number;
   /**
-   * `same`: the dtype arithmetic gives. `float`: always a float. `bool`: a truth value computed in
+   * `same`: the dtype arithmetic gives. `sum`: that too, but two bools give a bool. `float`: always a float. `bool`: a truth value computed in
    * the promoted type. `truth`: of the operands as truth values.
    */
-  readonly kind: "same" | "float" | "bool" | "truth";
+  readonly kind: "same" | "sum" | "float" | "bool" | "truth";
   /** Relative tolerance; 0 compares exactly. */
   readonly rel?: number;
   readonly abs?: number;
@@ -210,7 +210,7 @@ const compare = (f: (a: number, b: number) => boolean): Reference => ({
   float: (a, b) => Number(f(a, b)),
 });
 const extreme = (f: (a: number, b: number) => number): Reference => ({
-  kind: "same",
+  kind: "sum",
   float: f,
   rel: 0,
   range: [
@@ -222,7 +222,7 @@ const extreme = (f: (a: number, b: number) => number): Reference => ({
 export const binary: Readonly<Record<string, Reference>> = {
   ...moreBinary,
   add: {
-    kind: "same",
+    kind: "sum",
     float: (a, b) => a + b,
     int: (a, b) => (a + b) | 0,
     uint: (a, b) => (a + b) >>> 0,
@@ -238,7 +238,7 @@ export const binary: Readonly<Record<string, Reference>> = {
     smooth: true,
   },
   mul: {
-    kind: "same",
+    kind: "sum",
     float: (a, b) => a * b,
     int: (a, b) => Math.imul(a, b),
     uint: (a, b) => Math.imul(a, b) >>> 0,
