@@ -23,6 +23,7 @@ const wins: OpDef = binary("wins", {
 export const maximum: OpDef = binary("maximum", {
   doc: "The larger of a and b; NaN wins. A tie shares the gradient.",
   kind: "arithmetic",
+  ofBools: true,
   expr: ofType("nanMax(x, y)", "max(x, y)"),
   helpers: ["nanMax"],
   saves: { inputs: [0, 1] },
@@ -36,6 +37,7 @@ export const maximum: OpDef = binary("maximum", {
 export const minimum: OpDef = binary("minimum", {
   doc: "The smaller of a and b; NaN wins. A tie shares the gradient.",
   kind: "arithmetic",
+  ofBools: true,
   expr: ofType("nanMin(x, y)", "min(x, y)"),
   helpers: ["nanMin"],
   saves: { inputs: [0, 1] },
@@ -72,30 +74,44 @@ export interface DTypeAttrs {
   readonly dtype: DType;
 }
 
-const clampBackward: OpDef = defineOp({
+/** Whether the bounds themselves are left out, as for hard activations. */
+interface BoundsAttrs {
+  readonly open: boolean;
+}
+
+const clampBackward: OpDef<BoundsAttrs | undefined> = defineOp<BoundsAttrs | undefined>({
   name: "clampBackward",
   doc: "b where a lies within the bounds, else 0.",
+  key: (attrs) => [attrs?.open === true ? 1 : 0],
   facts: { elementwise: true },
   saves: { inputs: [0] },
   infer: ([x, g]) => [{ shape: x!.layout.shape, dtype: g!.dtype }],
-  expression: () => ({
-    body: "r0 = select(0.0, a1, a0 >= s0 && a0 <= s1);",
-    scalars: [{ type: "f32" }, { type: "f32" }],
-  }),
-  vjp: ({ grad, input, words, run }) => [
+  expression: (_, attrs) => {
+    const within = attrs?.open === true ? "a0 > s0 && a0 < s1" : "a0 >= s0 && a0 <= s1";
+    return {
+      body: `r0 = select(0.0, a1, ${within});`,
+      scalars: [{ type: "f32" }, { type: "f32" }],
+    };
+  },
+  vjp: ({ grad, input, attrs, words, run }) => [
     null,
-    run(clampBackward, [input(0), grad], undefined, words),
+    run(clampBackward, [input(0), grad], attrs, words),
   ],
 });
 
+/** `open`: no gradient at the bounds themselves. */
+export interface ClampAttrs extends DTypeAttrs {
+  readonly open?: boolean;
+}
+
 /** Scalars: lower and upper bound in `dtype`, which the op computes in. */
-export const clamp: OpDef<DTypeAttrs> = withInplace<DTypeAttrs>({
+export const clamp: OpDef<ClampAttrs> = withInplace<ClampAttrs>({
   name: "clamp",
   doc: "x kept within two bounds; NaN stays NaN. No gradient outside them.",
   facts: { elementwise: true },
   saves: { inputs: [0] },
   infer: ([x], { dtype }) => [{ shape: x!.layout.shape, dtype }],
-  key: ({ dtype }) => [dtypeCode(dtype)],
+  key: ({ dtype, open = false }) => [dtypeCode(dtype) * 2 + (open ? 1 : 0)],
   expression: ([x], { dtype }) => {
     const type = computeType(dtype),
       from = computeType(x!.dtype),
@@ -109,7 +125,7 @@ export const clamp: OpDef<DTypeAttrs> = withInplace<DTypeAttrs>({
       scalars: [{ type: scalar }, { type: scalar }],
     };
   },
-  vjp: ({ grad, input, metas, words, run }) => [
-    isFloat(metas[0]!.dtype) ? run(clampBackward, [input(0), grad], undefined, words) : null,
+  vjp: ({ grad, input, metas, attrs: { open = false }, words, run }) => [
+    isFloat(metas[0]!.dtype) ? run(clampBackward, [input(0), grad], { open }, words) : null,
   ],
 });

@@ -2,12 +2,21 @@
  * Activations as modules. They own nothing, but for the slope of PReLU; `call` gives a fresh tensor
  * in the current scope.
  */
+import { f32Bits } from "../../base/bits.ts";
+import { isFloat } from "../../base/dtype.ts";
 import { ArgumentError } from "../../base/errors.ts";
 import { checkOptions, describeValue } from "../../base/options.ts";
+import { clamp } from "../../ops/extremes.ts";
 import { Layer } from "../module.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { full } from "../../tensor/create.ts";
-import type { Tensor } from "../../tensor/tensor.ts";
+import { type Tensor, call } from "../../tensor/tensor.ts";
+
+/** x kept within bounds, at which the gradient is 0 as it is outside. */
+const within = (x: Tensor, low: number, high: number): Tensor =>
+  isFloat(x.dtype)
+    ? call(clamp, [x], { dtype: x.dtype, open: true }, [f32Bits(low), f32Bits(high)])
+    : x.clamp(low, high);
 
 /** x itself, as a fresh alias. */
 export class Identity extends Layer {
@@ -26,7 +35,7 @@ export class ReLU extends Layer {
 /** min(max(x, 0), 6). */
 export class ReLU6 extends Layer {
   forward(x: Tensor): Tensor {
-    return x.clamp(0, 6);
+    return within(x, 0, 6);
   }
 }
 
@@ -153,7 +162,7 @@ export class Hardtanh extends Layer {
     this.#bounds = [low, high];
   }
   forward(x: Tensor): Tensor {
-    return x.clamp(...this.#bounds);
+    return within(x, ...this.#bounds);
   }
 }
 
