@@ -17,7 +17,7 @@ import { type Tensor, call, live } from "../../tensor/tensor.ts";
 export interface ClassOptions extends LossOptions {
   /** One factor per class, [C]. A mean is then divided by the weights of the targets. */
   readonly weight?: Tensor | null;
-  /** Rows with this target count neither in the loss nor in the mean. */
+  /** Rows with this target (-100 if not given) count neither in the loss nor in the mean. */
   readonly ignoreIndex?: number;
 }
 
@@ -25,6 +25,14 @@ export interface ClassOptions extends LossOptions {
 export interface CrossEntropyOptions extends ClassOptions {
   /** This share of each target is spread evenly over all classes (Szegedy et al. 2016). */
   readonly labelSmoothing?: number;
+}
+
+/** The target that PyTorch ignores when nothing else is said. */
+const IGNORED = -100;
+
+/** The target whose rows are left out; null where the dtype cannot hold it. */
+function ignored(targets: Tensor, given: number | undefined): number | null {
+  return given ?? (targets.dtype === "int32" ? IGNORED : null);
 }
 
 /** [N, C, …] → [N·…, C]. */
@@ -76,7 +84,8 @@ function rowWeights(
   classes: number,
   { weight, ignoreIndex }: ClassOptions,
 ): Tensor | null {
-  const counted = ignoreIndex === undefined ? null : targets.ne(ignoreIndex).float();
+  const left = ignored(targets, ignoreIndex),
+    counted = left === null ? null : targets.ne(left).float();
   if (weight == null) return counted;
   const own = oneHot(targets, classes).mul(weight).sum(1);
   return counted === null ? own : own.mul(counted);
@@ -124,14 +133,15 @@ export function crossEntropy(
   return scoped(() => {
     const rows = classRows(logits),
       classes = rows.shape[1]!,
-      labels = targets.rank === 1 ? targets : targets.reshape(-1);
-    const entropy = call(crossEntropyRows, [rows, labels], { ignoreIndex }),
+      labels = targets.rank === 1 ? targets : targets.reshape(-1),
+      left = ignored(labels, ignoreIndex);
+    const entropy = call(crossEntropyRows, [rows, labels], { ignoreIndex: left ?? undefined }),
       weights = rowWeights(labels, classes, options);
     let losses = weight == null ? entropy : entropy.mul(weights!);
     if (labelSmoothing > 0) {
       const log = rows.logSoftmax(1).neg(),
         even = weight == null ? log.mean(1) : log.mul(weight).sum(1).div(classes);
-      const spread = ignoreIndex === undefined ? even : even.mul(labels.ne(ignoreIndex).float());
+      const spread = left === null ? even : even.mul(labels.ne(left).float());
       losses = losses.mul(1 - labelSmoothing).add(spread.mul(labelSmoothing));
     }
     return finishRows("crossEntropy", losses, weights, reduction, targets.shape);
