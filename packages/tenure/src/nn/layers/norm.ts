@@ -302,10 +302,6 @@ abstract class InstanceNorm extends Layer {
           const y = batchNorm(batch, { runningMean, runningVar, weight, bias, eps: this.#eps });
           return single ? y.squeeze(0) : y;
         }
-        if (!isRecomputing())
-          noGrad(() => {
-            this.batches!.add_(1);
-          });
         trackInstances(batch, runningMean, runningVar, this.#momentum);
       }
       const values = batch.shape.slice(2).reduce((n, d) => n * d, 1);

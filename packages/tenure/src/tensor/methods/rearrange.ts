@@ -11,6 +11,7 @@ import { cumProd, cumSum } from "../../ops/scan.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { call, live } from "../call.ts";
 import { GatherMethods } from "./gather.ts";
+import { alongAxis } from "./reduce.ts";
 import { dims } from "./views.ts";
 
 /** Values with the positions they came from. */
@@ -188,16 +189,13 @@ export abstract class RearrangeMethods extends GatherMethods {
 
   /** Sum of all elements up to each position of an axis. */
   cumSum(axis: number): this {
-    return call(cumSum, [this], {
-      axis: normalizeAxis("cumSum", axis, live(this, "cumSum").layout.shape.length),
-      reverse: false,
-    });
+    return alongAxis("cumSum", this, axis, (x, at) =>
+      call(cumSum, [x], { axis: at, reverse: false }),
+    );
   }
 
   /** Product of all elements up to each position of an axis. */
   cumProd(axis: number): this {
-    return call(cumProd, [this], {
-      axis: normalizeAxis("cumProd", axis, live(this, "cumProd").layout.shape.length),
-    });
+    return alongAxis("cumProd", this, axis, (x, at) => call(cumProd, [x], { axis: at }));
   }
 }

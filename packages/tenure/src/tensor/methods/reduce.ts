@@ -120,12 +120,12 @@ export abstract class ReduceMethods extends ViewMethods {
 
   /** exp(x) / Σ exp(x) along an axis, without overflow. */
   softmax(axis = -1): this {
-    return call(softmax, [this], { axis: normalizeAxis("softmax", axis, this.rank) });
+    return alongAxis("softmax", this, axis, (x, at) => call(softmax, [x], { axis: at }));
   }
 
   /** log of softmax along an axis, without overflow or loss of small values. */
   logSoftmax(axis = -1): this {
-    return call(logSoftmax, [this], { axis: normalizeAxis("logSoftmax", axis, this.rank) });
+    return alongAxis("logSoftmax", this, axis, (x, at) => call(logSoftmax, [x], { axis: at }));
   }
 }
 
@@ -139,6 +139,19 @@ function oneAxis(op: string, axis: number | null | undefined): number | null | u
       "leave it out for the flattened tensor, or flatten the axes first",
     );
   return axis;
+}
+
+/** Runs an op that goes along one axis; a scalar counts as a row of one, on axis 0 or -1. */
+export function alongAxis<T extends ViewMethods>(
+  op: string,
+  x: T,
+  axis: number,
+  run: (x: T, axis: number) => T,
+): T {
+  const { shape } = live(x, op).layout;
+  if (shape.length > 0) return run(x, normalizeAxis(op, axis, shape.length));
+  const at = normalizeAxis(op, axis, 1);
+  return scoped(() => run(x.unsqueeze(0), at).reshape([]), op);
 }
 
 function reduce<T extends Wrapping>(
