@@ -40,6 +40,9 @@ const plateauOptions = {
   minLr: { ...factor, default: 0 },
 } satisfies OptionTable<PlateauOptions>;
 
+/** A rate that would fall by no more than this stays, as in PyTorch. */
+const LEAST = 1e-8;
+
 /**
  * Cuts the rates when a metric you report stops improving. PyTorch's ReduceLROnPlateau with a
  * relative threshold.
@@ -78,7 +81,10 @@ export class ReduceLROnPlateau {
       this.#bad = 0;
     }
     if (this.#bad <= patience) return;
-    for (const group of this.#optimizer.groups) group.lr = Math.max(group.lr * factor, minLr);
+    for (const group of this.#optimizer.groups) {
+      const lower = Math.max(group.lr * factor, minLr);
+      if (group.lr - lower > LEAST) group.lr = lower;
+    }
     this.#wait = cooldown;
     this.#bad = 0;
   }
