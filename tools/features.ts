@@ -15,6 +15,7 @@ import * as optim from "tenure/optim";
 import * as scheduler from "tenure/scheduler";
 import * as testing from "tenure/testing";
 import { type AnyOp, allOps, uniqueName } from "../packages/tenure/src/ops/op.ts";
+import { deliberate } from "../packages/tenure/test/oracle/deliberate.ts";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 
@@ -213,6 +214,17 @@ export function features(text: string, library: Ours): string {
     const cells = [row.what, code(row.own), facts(row, library), ...row.others.map(foreign)];
     lines.push(`| ${cells.join(" | ")} |`.replace(/ +\|/g, " |"));
   }
+  lines.push(
+    "",
+    "## Where answers differ from PyTorch",
+    "",
+    "The numeric oracle (packages/tenure/test/oracle) compares " +
+      "forward values and gradients with PyTorch's; these differ on purpose.",
+    "",
+    "| | why |",
+    "| --- | --- |",
+    ...deliberate.map(({ what, reason }) => `| ${what} | ${reason} |`),
+  );
   const visible = library.records.filter((r) => stem(uniqueName(r)) === uniqueName(r)).length;
   lines.push(
     "",
