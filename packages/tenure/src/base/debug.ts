@@ -1,6 +1,7 @@
 /**
- * What a developer asked to look at: the words in the environment variable `TENURE_DEBUG`, separated
- * by commas or spaces. Called by whoever has something to show under a word. Owns nothing.
+ * What a developer asked to look at: the words in the environment variable `TENURE_DEBUG`,
+ * separated by commas or spaces. Called by whoever has something to show under a word. Owns
+ * nothing.
  */
 import { env } from "./env.ts";
 

@@ -1,6 +1,7 @@
 /**
  * Checks between the passes: whatever the state says so far must be right. Tests run it after each
- * pass; it knows the program and what schedules mean, and trusts nothing that a pass computed. Pure.
+ * pass; it knows the program and what schedules mean, and trusts nothing that a pass computed.
+ * Pure.
  */
 import { at } from "../base/access.ts";
 import { internal } from "../base/errors.ts";

@@ -1,6 +1,6 @@
 /**
- * The planner's state after a pass, as text: what the pass found or decided. Called by whoever shows
- * passes to developers (`TENURE_DEBUG=passes`). Pure; nothing here prints.
+ * The planner's state after a pass, as text: what the pass found or decided. Called by whoever
+ * shows passes to developers (`TENURE_DEBUG=passes`). Pure; nothing here prints.
  */
 import { opAt } from "../graph/program.ts";
 import type { Candidate } from "./candidate.ts";

@@ -106,7 +106,9 @@ export function segmentsOf(
 /** The residencies of all storages while a schedule is walked through. */
 class Residencies {
   readonly segments: Segment[] = [];
-  /** Of the residency at hand: where it begins, -1 before the first; and the end of its last use. */
+  /**
+   * Of the residency at hand: where it begins, -1 before the first; and the end of its last use.
+   */
   readonly #begin: Int32Array;
   readonly #end: Int32Array;
   readonly #entry: Uint8Array;

@@ -31,7 +31,9 @@ function fail(text: string): never {
   throw internal(`plan: ${text}`);
 }
 
-/** What the program does in issue order: which value each op reads, and the last of each storage. */
+/**
+ * What the program does in issue order: which value each op reads, and the last of each storage.
+ */
 interface Reference {
   readonly sees: readonly (readonly string[])[];
   readonly final: readonly (string | undefined)[];

@@ -1,7 +1,7 @@
 /**
  * One kernel of several ops: lays their operands over one shape and looks for conflicts. Inside the
- * kernel a value is a register, so it must be read exactly where it was computed. Called by the fuse
- * pass for each set of ops it thinks of. Looks at declared facts and layouts only. Pure.
+ * kernel a value is a register, so it must be read exactly where it was computed. Called by the
+ * fuse pass for each set of ops it thinks of. Looks at declared facts and layouts only. Pure.
  */
 import { at } from "../../base/access.ts";
 import {
@@ -153,7 +153,9 @@ class Drafting {
     return shape ?? [];
   }
 
-  /** The op that is no map: it may compute one operand on the way, and reads the others anywhere. */
+  /**
+   * The op that is no map: it may compute one operand on the way, and reads the others anywhere.
+   */
   #placeWhole({ op, facts }: Part): Placed | null {
     const [operand] = facts.operands;
     const operands: Layout[] = [];

@@ -1,10 +1,10 @@
 /**
- * Which ops run as one kernel. Elementwise ops (maps) fuse along the values they hand on; a chain of
- * them may come before a reduction, which then computes its input on the way, or follow a reduction,
- * matrix product or convolution, at the place of each result. Inside a kernel a value is a register:
- * it needs no memory when nobody else reads it and nobody owns it. Results have the same bits as op
- * by op. Looks at declared facts and layouts only, never at names. Pure; called before a program is
- * planned.
+ * Which ops run as one kernel. Elementwise ops (maps) fuse along the values they hand on; a chain
+ * of them may come before a reduction, which then computes its input on the way, or follow a
+ * reduction, matrix product or convolution, at the place of each result. Inside a kernel a value is
+ * a register: it needs no memory when nobody else reads it and nobody owns it. Results have the
+ * same bits as op by op. Looks at declared facts and layouts only, never at names. Pure; called
+ * before a program is planned.
  *
  *     conv ─► +bias ─► relu ─► pool     becomes     conv+add+relu ─► pool
  *              a        b                                   b

@@ -1,7 +1,7 @@
 /**
- * The pass that moves independent ops next to each other, so that the device can overlap them, where
- * that takes no more memory. It works on the chosen schedule, whose order is otherwise final, and
- * only when every op runs once and nothing is swapped. Pure.
+ * The pass that moves independent ops next to each other, so that the device can overlap them,
+ * where that takes no more memory. It works on the chosen schedule, whose order is otherwise final,
+ * and only when every op runs once and nothing is swapped. Pure.
  */
 import { lookup } from "../../base/access.ts";
 import { opAt, type Program } from "../../graph/program.ts";

@@ -1,6 +1,7 @@
 /**
  * The slot planner that works as an allocator does: items as they begin, each into a slot that is
- * free by then. One pass over time, so programs of any length are placed. Called by slot-planners.ts. Pure.
+ * free by then. One pass over time, so programs of any length are placed. Called by
+ * slot-planners.ts. Pure.
  */
 import { at, last } from "../../base/access.ts";
 import { type Item, type Placed, sorted } from "./items.ts";

@@ -17,7 +17,9 @@ export interface OpenSlot {
   fixed: boolean;
 }
 
-/** Slots for the items that arrive with buffers, and which slot each item got; -1 for the others. */
+/**
+ * Slots for the items that arrive with buffers, and which slot each item got; -1 for the others.
+ */
 export function arrivals(items: readonly Item[]): { slots: OpenSlot[]; slotOf: number[] } {
   const slots: OpenSlot[] = [];
   const slotOf = items.map(({ bytes, begin, end, entry, exit }, i) => {

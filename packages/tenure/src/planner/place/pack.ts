@@ -16,7 +16,10 @@ interface FreeSlot {
 /** How a planner picks one of the free slots; -1 for a new one. */
 type PickSlot = (item: Item, free: readonly FreeSlot[]) => number;
 
-/** Largest first, into the slot whose nearest tenant is closest in time (Pisarchyk & Lee 2001.03288). */
+/**
+ * Largest first, into the slot whose nearest tenant is closest in time (Pisarchyk & Lee
+ * 2001.03288).
+ */
 export function packBySize(items: readonly Item[]): Placed {
   const order = sorted(items, (a, b) => b.bytes - a.bytes || duration(b) - duration(a));
   return pack("bySize", items, order, false, closest);

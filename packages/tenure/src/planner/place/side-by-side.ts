@@ -1,7 +1,8 @@
 /**
- * The slot planner that puts several small tenants side by side where an old large one was. Items of
- * one op of which one is written never share a buffer, since WebGPU refuses a buffer that is bound
- * read-only and writable in one dispatch; what stays has its buffer alone. Called by slot-planners.ts. Pure.
+ * The slot planner that puts several small tenants side by side where an old large one was. Items
+ * of one op of which one is written never share a buffer, since WebGPU refuses a buffer that is
+ * bound read-only and writable in one dispatch; what stays has its buffer alone. Called by
+ * slot-planners.ts. Pure.
  *
  *     slot 0   |######### a #########|== b ==|== c ==|  |######### d #########|
  *

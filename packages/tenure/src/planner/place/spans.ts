@@ -1,10 +1,10 @@
 /**
  * Transient buffers: the placement for budgets that no set of buffers kept for the whole program
- * meets. A slot is opened right before its first tenant arrives and closed right behind its last, so
- * what is resident is exactly what is live, and parameters that wait on the host make room for
+ * meets. A slot is opened right before its first tenant arrives and closed right behind its last,
+ * so what is resident is exactly what is live, and parameters that wait on the host make room for
  * activations of any size. It costs making buffers while the program runs, and waiting for the
- * device to let the old ones go; so it is only used where that is cheaper than recomputing or moving
- * more. Pure.
+ * device to let the old ones go; so it is only used where that is cheaper than recomputing or
+ * moving more. Pure.
  *
  *     slot 0   |== w ==|                         |== w ==|        closed while w is on the host
  *     slot 1            |######### a #########|                   in its place

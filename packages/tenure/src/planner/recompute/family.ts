@@ -1,7 +1,7 @@
 /**
- * The family of schedules with recomputation: every way we know, from exact search on small programs
- * through optimal chains and minimum cuts to shaving, at amounts of memory that depend on the
- * program alone. Called by the recompute pass. Pure.
+ * The family of schedules with recomputation: every way we know, from exact search on small
+ * programs through optimal chains and minimum cuts to shaving, at amounts of memory that depend on
+ * the program alone. Called by the recompute pass. Pure.
  */
 import { at, lookup } from "../../base/access.ts";
 import { bytesOf, opAt } from "../../graph/program.ts";

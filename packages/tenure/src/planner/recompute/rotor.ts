@@ -2,9 +2,10 @@
  * Optimal recomputation on chains by dynamic programming (Griewank & Walther's Revolve for equal
  * steps; Beaumont et al. 2019, arXiv 1911.13214, for unequal ones, whose program is called Rotor).
  *
- * `Rev(i, j, m)`: the least cost of running the backward groups j … i+1 with boundary i resident and
- * m units of memory besides; choices are to run on to a boundary s, keep it, reverse behind it, then
- * before it; or to keep all of stage i+1 and reverse behind it. Called by chain-plans.ts. Pure.
+ * `Rev(i, j, m)`: the least cost of running the backward groups j … i+1 with boundary i resident
+ * and m units of memory besides; choices are to run on to a boundary s, keep it, reverse behind it,
+ * then before it; or to keep all of stage i+1 and reverse behind it. Called by chain-plans.ts.
+ * Pure.
  */
 import { at } from "../../base/access.ts";
 import type { StageBytes, StageCosts } from "./stage-costs.ts";

@@ -1,6 +1,6 @@
 /**
- * Chains: a forward pass with narrow places, each the only thing the rest needs, and a backward pass
- * that visits the stages between them in reverse. Called by chain-plans.ts. Pure.
+ * Chains: a forward pass with narrow places, each the only thing the rest needs, and a backward
+ * pass that visits the stages between them in reverse. Called by chain-plans.ts. Pure.
  *
  *     stages      1     2     3     4
  *              0 --- 1 --- 2 --- 3 ---
@@ -177,8 +177,8 @@ interface Group {
 }
 
 /**
- * Backward ops to groups, whose numbers must not rise again; updates wait until their stage is done.
- * Null when that cannot be.
+ * Backward ops to groups, whose numbers must not rise again; updates wait until their stage is
+ * done. Null when that cannot be.
  */
 function groupsOf(
   program: Program,

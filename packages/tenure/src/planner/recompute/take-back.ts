@@ -1,6 +1,6 @@
 /**
- * Taking recomputations back that a schedule's peak does not ask for: greedy searches make some that
- * later ones replace. Called on every schedule of the recompute family. Pure.
+ * Taking recomputations back that a schedule's peak does not ask for: greedy searches make some
+ * that later ones replace. Called on every schedule of the recompute family. Pure.
  */
 import { at, lookup } from "../../base/access.ts";
 import { opAt, type ProgramOp, storageAt } from "../../graph/program.ts";

@@ -1,7 +1,7 @@
 /**
  * Moves fetches to earlier places, so that they can overlap with ops: as far as the budget and the
- * window, measured in bytes of arrays touched in between, allow. A fetch that would break the budget
- * stops there. Called behind offload.ts. Pure.
+ * window, measured in bytes of arrays touched in between, allow. A fetch that would break the
+ * budget stops there. Called behind offload.ts. Pure.
  */
 import { at } from "../../base/access.ts";
 import { bytesOf, opAt, storageAt } from "../../graph/program.ts";
