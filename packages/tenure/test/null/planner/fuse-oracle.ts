@@ -1,6 +1,6 @@
 /**
- * Runs programs element by element, op by op and then kernel by kernel as groups say, threads in any
- * order. Knows layouts and nothing of the pass. Tests only.
+ * Runs programs element by element, op by op and then kernel by kernel as groups say, threads in
+ * any order. Knows layouts and nothing of the pass. Tests only.
  */
 import * as assert from "uvu/assert";
 import { type FuseFacts, type Program } from "tenure/scheduler";

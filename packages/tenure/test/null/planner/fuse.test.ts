@@ -84,11 +84,13 @@ test("there are never more kernels or bytes, and the arithmetic stays", () => {
 
 // === By hand ===
 
-const names = (program: Program, limits = {}): string[] =>
-  fuse(program, limits).program.ops.map(
-    (o) =>
-      `${o.name}: ${o.reads.map((r) => program.storages[r]!.id).join(" ")} -> ${o.writes.map((w) => program.storages[w]!.id).join(" ")}`,
+const names = (program: Program, limits = {}): string[] => {
+  const ids = (list: readonly number[]): string =>
+    list.map((s) => program.storages[s]!.id).join(" ");
+  return fuse(program, limits).program.ops.map(
+    ({ name, reads, writes }) => `${name}: ${ids(reads)} -> ${ids(writes)}`,
   );
+};
 
 test("a chain is one kernel, and nothing on the way needs memory", () => {
   const r = new Recorder(),
@@ -290,7 +292,7 @@ test("facts survive the journey through JSON, and wrong ones are named", () => {
   );
 });
 
-test("names are joined with repetitions counted; shapes are refined where one splits the other", () => {
+test("names count repetitions; shapes are refined where one splits the other", () => {
   assert.is(fusedName(["matmul", "add", "add", "relu", "add"]), "matmul+add×2+relu+add");
   assert.equal(refineShapes([2, 12], [24]), [2, 12]);
   assert.equal(refineShapes([2, 12], [6, 4]), [2, 3, 4]);

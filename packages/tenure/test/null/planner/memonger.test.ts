@@ -81,79 +81,50 @@ test("named stages are kept or recomputed together", () => {
 
 // === Lifespans ===
 
+/** A layer that runs twice forward and once backward, whose first result has a lifespan. */
+function withLifespan(lifespan?: string): Program {
+  const base = { role: "activation", pinned: false };
+  const op = (name: string, read: string, write: string, layer: string, phase = "forward") => ({
+    name,
+    reads: [read],
+    writes: [write],
+    phase,
+    layer,
+    flops: 1,
+    recomputable: true,
+  });
+  return programFromJSON({
+    version: 1,
+    storages: [
+      { id: "x", bytes: 100, role: "input", pinned: true },
+      { id: "y", bytes: 100, ...base, ...(lifespan === undefined ? {} : { lifespan }) },
+      { id: "z", bytes: 100, ...base },
+      { id: "u", bytes: 100, ...base },
+      { id: "v", bytes: 100, ...base },
+      { id: "o", bytes: 100, role: "output", pinned: true },
+    ],
+    ops: [
+      op("f", "x", "y", "a"),
+      op("g", "y", "z", "b"),
+      op("h", "z", "u", "a"),
+      op("k", "u", "v", "a", "calcDerivative"),
+      op("l", "v", "o", "b", "calcDerivative"),
+    ],
+  });
+}
+
 test("lifespans only extend", () => {
-  const make = (lifespan?: string): Program => {
-    const base = { role: "activation", pinned: false };
-    return programFromJSON({
-      version: 1,
-      storages: [
-        { id: "x", bytes: 100, role: "input", pinned: true },
-        { id: "y", bytes: 100, ...base, ...(lifespan === undefined ? {} : { lifespan }) },
-        { id: "z", bytes: 100, ...base },
-        { id: "u", bytes: 100, ...base },
-        { id: "v", bytes: 100, ...base },
-        { id: "o", bytes: 100, role: "output", pinned: true },
-      ],
-      ops: [
-        {
-          name: "f",
-          reads: ["x"],
-          writes: ["y"],
-          phase: "forward",
-          layer: "a",
-          flops: 1,
-          recomputable: true,
-        },
-        {
-          name: "g",
-          reads: ["y"],
-          writes: ["z"],
-          phase: "forward",
-          layer: "b",
-          flops: 1,
-          recomputable: true,
-        },
-        {
-          name: "h",
-          reads: ["z"],
-          writes: ["u"],
-          phase: "forward",
-          layer: "a",
-          flops: 1,
-          recomputable: true,
-        },
-        {
-          name: "k",
-          reads: ["u"],
-          writes: ["v"],
-          phase: "calcDerivative",
-          layer: "a",
-          flops: 1,
-          recomputable: true,
-        },
-        {
-          name: "l",
-          reads: ["v"],
-          writes: ["o"],
-          phase: "calcDerivative",
-          layer: "b",
-          flops: 1,
-          recomputable: true,
-        },
-      ],
-    });
-  };
   const released = (p: Program): number =>
     check(p)
       .steps.filter((s) => s.op !== undefined || (s.kind === "release" && s.storage === "y"))
       .findIndex((s) => s.kind === "release");
-  assert.is(released(make()), 2);
-  assert.is(released(make("forward")), 3);
-  assert.is(released(make("backward")), 4);
-  assert.is(released(make("iteration")), 4);
-  assert.is(released(make("epoch")), 5);
-  assert.is(released(make("max")), 5);
-  assert.is(plan(make("max"), { budgetBytes: 400 }).report().recomputedOps, 0);
+  assert.is(released(withLifespan()), 2);
+  assert.is(released(withLifespan("forward")), 3);
+  assert.is(released(withLifespan("backward")), 4);
+  assert.is(released(withLifespan("iteration")), 4);
+  assert.is(released(withLifespan("epoch")), 5);
+  assert.is(released(withLifespan("max")), 5);
+  assert.is(plan(withLifespan("max"), { budgetBytes: 400 }).report().recomputedOps, 0);
   fc.assert(
     fc.property(
       trainingPrograms(10),

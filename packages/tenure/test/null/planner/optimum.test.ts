@@ -161,7 +161,7 @@ test("random programs of up to 8 ops agree with brute force", () => {
   assert.ok(tight > 30, `only ${tight} budgets needed recomputation`);
 });
 
-test("random programs of up to 8 ops: never fewer transfers than brute force, and as few on equal values", () => {
+test("up to 8 random ops: no fewer transfers than brute force, as few on equal values", () => {
   fc.assert(
     fc.property(small, ({ program, equal }) => {
       const peak = plan(program).report().lowerBoundBytes;

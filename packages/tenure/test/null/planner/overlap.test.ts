@@ -64,7 +64,7 @@ test("two chains run side by side", () => {
   assert.equal(plan(program, { placement: "none" }).report().waves, 2);
 });
 
-test("of random programs: the same dependencies, no higher peak, no more waves, forward ops first", () => {
+test("random programs: same dependencies, no higher peak, no more waves, forward first", () => {
   let fewer = 0;
   fc.assert(
     fc.property(

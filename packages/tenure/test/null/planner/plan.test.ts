@@ -1,6 +1,7 @@
 /**
  * The planner on thousands of random programs, without a GPU: plans compute what the program
- * computes, keep within bounds and budgets, and pass the checker. The oracles here share no code with the passes.
+ * computes, keep within bounds and budgets, and pass the checker. The oracles here share no code
+ * with the passes.
  */
 import fc from "fast-check";
 import { suite } from "uvu";

@@ -1,5 +1,6 @@
 /**
- * Programs of ops with facts: collected by hand, and random ones over views of all kinds. Tests only.
+ * Programs of ops with facts: collected by hand, and random ones over views of all kinds. Tests
+ * only.
  */
 import fc from "fast-check";
 import { type Access, type Program } from "tenure/scheduler";
@@ -15,6 +16,7 @@ import {
 import { sizeOf } from "../../../src/base/shape.ts";
 import { Builder } from "./programs.ts";
 
+/** A view of a storage. */
 export interface Tensor {
   readonly storage: number;
   readonly layout: Layout;
