@@ -35,6 +35,8 @@ interface Value {
   at: ts.Node | undefined;
 }
 type State = Map<Cell, Value>;
+/** States grow from round to round; a function that takes more is left alone. */
+const mostRounds = 200;
 const noSites: ReadonlySet<Site> = new Set();
 const value = (bits: number, sites = noSites, link?: Cell, at?: ts.Node): Value => ({
   bits,
@@ -81,16 +83,22 @@ class Flow {
 
   run(exceptions: boolean): Problem[] {
     const { segments } = this.paths;
-    for (let round = 0, changed = true; changed && round < 12; round++) {
-      changed = false;
-      for (const segment of segments) if (this.update(segment)) changed = true;
-    }
+    if (!this.settle()) return []; // unknown, and unknown is silent
     this.reporting = true;
     for (const segment of segments) this.transfer(segment, this.inState(segment));
     for (const segment of this.paths.returned)
       if (exceptions || !segment.yields) this.leaks(segment);
     if (exceptions) for (const segment of this.paths.thrown) this.leaks(segment);
     return this.problems;
+  }
+
+  /** Runs the segments until no state changes; false when that takes too long. */
+  private settle(): boolean {
+    for (let round = 0; round < mostRounds; round++) {
+      const changed = this.paths.segments.filter((segment) => this.update(segment));
+      if (changed.length === 0) return true;
+    }
+    return false;
   }
 
   private update(segment: Segment): boolean {

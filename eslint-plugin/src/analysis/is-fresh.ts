@@ -13,8 +13,11 @@ import { referencesTo } from "./references.ts";
 import type { Freshness, Session } from "./session.ts";
 
 /** Joins what two paths give. */
-export const joinFreshness = (a: Freshness, b: Freshness): Freshness =>
-  a === b ? a : a === "unknown" || b === "unknown" ? "unknown" : "mixed";
+export function joinFreshness(a: Freshness, b: Freshness): Freshness {
+  if (a === b || b === "never") return a;
+  if (a === "never") return b;
+  return a === "unknown" || b === "unknown" ? "unknown" : "mixed";
+}
 const joinAll = (all: readonly Freshness[]): Freshness =>
   all.length === 0 ? "unknown" : all.reduce(joinFreshness);
 
@@ -227,15 +230,15 @@ function bindingFreshness(session: Session, element: ts.BindingElement): Freshne
     : "borrowed";
 }
 
-const busy = new WeakSet<ts.Node>();
-/** `x = x.add(y)` in terms of itself must end. */
+/** `x = x.add(y)` in terms of itself must end, and adds nothing to what else `x` is given. */
 function guarded(session: Session, value: ts.Expression): Freshness {
-  if (busy.has(value)) return "fresh";
-  busy.add(value);
+  const { expressions } = session.asking;
+  if (expressions.has(value)) return "never";
+  expressions.add(value);
   try {
     return freshness(session, value);
   } finally {
-    busy.delete(value);
+    expressions.delete(value);
   }
 }
 

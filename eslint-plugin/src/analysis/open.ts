@@ -8,27 +8,32 @@ import type { ResolvedSettings } from "../owner.ts";
 import { freshness } from "./is-fresh.ts";
 import { Oracle } from "./oracle.ts";
 import { ScopeContext } from "./scope-context.ts";
-import type { Session } from "./session.ts";
+import type { Freshness, Session } from "./session.ts";
 import { Summaries } from "./summary.ts";
 import { callbackMode, effectOf } from "./takes.ts";
 
 const sessions = new WeakMap<ts.Program, Map<ResolvedSettings, Session>>();
 
+/** The session of a program and settings. */
 export function openSession(program: ts.Program, settings: ResolvedSettings): Session {
   const known = sessions.get(program)?.get(settings);
   if (known) return known;
-  const summaries = new Summaries();
-  const scopes = new ScopeContext();
+  const summaries = new Summaries(() => session);
+  const scopes = new ScopeContext(() => session);
   const session: Session = {
     oracle: new Oracle(program, settings),
     settings,
-    freshness: (expression) => freshness(session, expression),
-    summary: (fn) => summaries.of(session, fn),
+    asking: { expressions: new Set() },
+    freshness: (expression) => settled(freshness(session, expression)),
+    summary: (fn) => summaries.of(fn),
     effect: (call, argument) => effectOf(session, call, argument),
     callback: (call, argument) => callbackMode(session, call, argument),
-    scopeAt: (node) => scopes.at(session, node),
+    scopeAt: (node) => scopes.at(node),
   };
   const map = sessions.get(program) ?? new Map<ResolvedSettings, Session>();
   sessions.set(program, map.set(settings, session));
   return session;
 }
+
+/** An expression that never has a value is not worth a word. */
+const settled = (found: Freshness): Freshness => (found === "never" ? "unknown" : found);

@@ -8,40 +8,42 @@ import ts from "typescript";
 import { bindingOf, callSitesOf, nameOf, overridesForeign } from "./call-sites.ts";
 import { offered } from "./entry-points.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
+import { Fixpoint } from "./fixpoint.ts";
 import { hasBody, unwrap, type CallLike, type FunctionWithBody } from "./syntax.ts";
 import type { ScopeState, Session } from "./session.ts";
 import { lexicallyScoped } from "./summary.ts";
 import { handedTo } from "./takes.ts";
 
+/** Answers where scopes are open, for one session. */
 export class ScopeContext {
-  private readonly functions = new WeakMap<ts.Node, ScopeState>();
-  private readonly busy = new Set<ts.Node>();
+  readonly #solver: Fixpoint<FunctionWithBody, ScopeState | "never">;
+  readonly #session: () => Session;
 
-  at(session: Session, node: ts.Node): ScopeState {
+  constructor(session: () => Session) {
+    this.#session = session;
+    this.#solver = new Fixpoint({
+      bottom: () => "never",
+      compute: (fn) => this.compute(session(), fn),
+      same: (a, b) => a === b,
+      unknown: () => "unknown",
+    });
+  }
+
+  /** Whether values made at a node belong to an open scope. */
+  at(node: ts.Node): ScopeState {
+    const found = this.stateAt(this.#session(), node);
+    return found === "never" ? "unknown" : found; // called by itself alone
+  }
+
+  private stateAt(session: Session, node: ts.Node): ScopeState | "never" {
     const fn = boundary(node);
     if (lexicallyScoped(session, node, undefined)) return "in";
     if (!fn || !ts.isFunctionLike(fn)) return "out";
-    const found = this.ofFunction(session, fn);
+    const found = hasBody(fn) ? this.#solver.get(fn) : "unknown";
     return found === "unknown" && afterAwait(session, node, fn) ? "out" : found;
   }
 
-  private ofFunction(session: Session, fn: ts.SignatureDeclaration): ScopeState {
-    const known = this.functions.get(fn);
-    if (known) return known;
-    // a cycle adds no call from outside: neutral in the join below
-    if (this.busy.has(fn)) return "in";
-    this.busy.add(fn);
-    let found: ScopeState = "unknown";
-    try {
-      if (hasBody(fn)) found = this.compute(session, fn);
-    } finally {
-      this.busy.delete(fn);
-    }
-    if (this.busy.size === 0 || found !== "in") this.functions.set(fn, found);
-    return found;
-  }
-
-  private compute(session: Session, fn: FunctionWithBody): ScopeState {
+  private compute(session: Session, fn: FunctionWithBody): ScopeState | "never" {
     if (session.oracle.tags(fn).scoped) return "in";
     const host = handedTo(fn);
     if (host) return this.ofCallback(session, host, fn);
@@ -50,21 +52,21 @@ export class ScopeContext {
   }
 
   /** The state inside a function handed directly to a call. */
-  private ofCallback(session: Session, host: CallLike, fn: ts.Node): ScopeState {
+  private ofCallback(session: Session, host: CallLike, fn: ts.Node): ScopeState | "never" {
     const mode = session.callback(host, fn);
     if (mode === "scoped") return "in";
-    if (mode === "inline") return this.at(session, host);
+    if (mode === "inline") return this.stateAt(session, host);
     return mode === "later" ? "out" : "unknown";
   }
 
-  private ofNamed(session: Session, fn: FunctionWithBody): ScopeState {
+  private ofNamed(session: Session, fn: FunctionWithBody): ScopeState | "never" {
     const { oracle, settings } = session;
     if (nameOf(fn) === undefined) return this.ofAnonymous(session, fn);
     const sites = callSitesOf(oracle, fn, settings.scopeInference === "file" ? "file" : "program");
     const inTest = isTestFile(fn.getSourceFile());
     const counts = (node: ts.Node): boolean =>
       !within(node, fn) && (inTest || !isTestFile(node.getSourceFile()));
-    const states = sites.calls.filter(counts).map((c) => this.at(session, c));
+    const states = sites.calls.filter(counts).map((c) => this.stateAt(session, c));
     for (const value of sites.values.filter(counts)) states.push(this.ofValue(session, value));
     if (states.includes("out")) return "out";
     if (
@@ -80,6 +82,7 @@ export class ScopeContext {
         settings.scopeInference === "program";
       return entry && !states.includes("in") ? "out" : "unknown";
     }
+    if (states.length > 0 && states.every((state) => state === "never")) return "never";
     if (states.length > 0)
       return settings.scopeInference === "file" && isExported(fn) ? "unknown" : "in";
     if (ts.isGetAccessor(fn) || ts.isSetAccessor(fn)) return "unknown";
@@ -89,7 +92,7 @@ export class ScopeContext {
   }
 
   /** A function used as a value: where it is handed to decides. */
-  private ofValue(session: Session, value: ts.Node): ScopeState {
+  private ofValue(session: Session, value: ts.Node): ScopeState | "never" {
     const expression =
       ts.isPropertyAccessExpression(value.parent) && value.parent.name === value
         ? value.parent
@@ -101,7 +104,7 @@ export class ScopeContext {
     if (fate.kind !== "argument" || fate.literal) return "unknown";
     const mode = session.callback(fate.node as CallLike, expression);
     if (mode === "scoped") return "in";
-    if (mode === "inline") return this.at(session, fate.node);
+    if (mode === "inline") return this.stateAt(session, fate.node);
     return mode === "later" ? "out" : "unknown";
   }
 

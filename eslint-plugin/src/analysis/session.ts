@@ -10,9 +10,10 @@ import type { CallLike, FunctionWithBody } from "./syntax.ts";
 
 /**
  * Who owns the value of an expression: `fresh`, this code; `borrowed`, somebody else; `mixed`, it
- * depends on the path; `unknown`, no telling.
+ * depends on the path; `unknown`, no telling; `never`, nothing yet: a recursive call while its group
+ * is being solved.
  */
-export type Freshness = "fresh" | "borrowed" | "mixed" | "unknown";
+export type Freshness = "fresh" | "borrowed" | "mixed" | "unknown" | "never";
 
 /** What a call does to one argument. `identity`: the call's result is the argument itself. */
 export type Effect = "borrows" | "takes" | "disposes" | "identity" | "unknown";
@@ -42,6 +43,8 @@ export type ScopeState = "in" | "out" | "unknown";
 export interface Session {
   readonly oracle: Oracle;
   readonly settings: ResolvedSettings;
+  /** Expressions whose freshness is being asked for in the function at hand. */
+  readonly asking: { expressions: Set<ts.Node> };
   freshness(expression: ts.Expression): Freshness;
   summary(fn: FunctionWithBody): Summary;
   /**

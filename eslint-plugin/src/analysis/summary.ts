@@ -1,52 +1,72 @@
 /**
  * Function summaries: what a function does to each parameter (borrows, disposes, stores, returns,
- * calls) and whether its result is fresh. Read from bodies only, on demand, once per declaration;
- * recursion answers "borrows, fresh" until the outer question is settled. Reached through
+ * calls) and whether its result is fresh. Read from bodies only, on demand; functions that call each
+ * other are solved together by `fixpoint.ts`, and what does not settle is unknown. Reached through
  * `session.summary`.
  */
 import ts from "typescript";
 import { callsDisposeSymbol, disposesArguments, isDisposer } from "./disposes.ts";
 import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
+import { Fixpoint } from "./fixpoint.ts";
 import { resultFreshness } from "./is-fresh.ts";
 import type { CallLike, FunctionWithBody } from "./syntax.ts";
 import { boundNames, referencesTo } from "./references.ts";
 import type { CallMode, ParameterEffect, Session, Summary } from "./session.ts";
 import { callbackMode, handedTo, storesAlias } from "./takes.ts";
 
-const pending: Summary = { result: "fresh", parameters: [] };
-const maxDepth = 12;
-
-/** Builds summaries for one session; the cache lives as long as the program. */
+/** Builds the summaries of one session; they live as long as the program. */
 export class Summaries {
-  private readonly known = new WeakMap<ts.Node, Summary>();
-  private depth = 0;
+  readonly #solver: Fixpoint<FunctionWithBody, Summary>;
 
-  of(session: Session, fn: FunctionWithBody): Summary {
-    const found = this.known.get(fn);
-    if (found) return found;
-    if (this.depth >= maxDepth) return pending;
-    this.known.set(fn, pending);
-    this.depth++;
-    try {
-      const tags = session.oracle.tags(fn);
-      const result = tags.fresh
-        ? "fresh"
-        : tags.borrowed
-          ? "borrowed"
-          : resultFreshness(session, fn);
-      const summary: Summary = {
-        result,
-        parameters: fn.parameters.map((p) =>
-          parameterEffect(session, fn, p, tags.takes, tags.borrows),
-        ),
-      };
-      this.known.set(fn, summary);
-      return summary;
-    } finally {
-      this.depth--;
-    }
+  constructor(session: () => Session) {
+    this.#solver = new Fixpoint({
+      bottom: () => ({ result: "never", parameters: [] }),
+      compute: (fn) => summarise(session(), fn),
+      same: sameSummary,
+      unknown: (fn) => ({
+        result: "unknown",
+        parameters: fn.parameters.map(() => ({ ...untouched, stores: true, returns: true })),
+      }),
+    });
+  }
+
+  /** The summary of a function; an estimate while a group of recursive functions is solved. */
+  of(fn: FunctionWithBody): Summary {
+    return this.#solver.get(fn);
   }
 }
+
+const untouched: ParameterEffect = { disposes: false, stores: false, returns: false, calls: null };
+
+function summarise(session: Session, fn: FunctionWithBody): Summary {
+  const outer = session.asking.expressions;
+  session.asking.expressions = new Set(); // what the caller asks about is no business of the body
+  try {
+    const tags = session.oracle.tags(fn);
+    const parameters = fn.parameters.map((p) =>
+      parameterEffect(session, fn, p, tags.takes, tags.borrows),
+    );
+    if (tags.fresh) return { result: "fresh", parameters };
+    if (tags.borrowed) return { result: "borrowed", parameters };
+    return { result: resultFreshness(session, fn), parameters };
+  } finally {
+    session.asking.expressions = outer;
+  }
+}
+
+const sameSummary = (a: Summary, b: Summary): boolean =>
+  a.result === b.result &&
+  a.parameters.length === b.parameters.length &&
+  a.parameters.every((effect, i) => {
+    const other = b.parameters[i];
+    return (
+      other !== undefined &&
+      effect.disposes === other.disposes &&
+      effect.stores === other.stores &&
+      effect.returns === other.returns &&
+      effect.calls === other.calls
+    );
+  });
 
 /** What a body does to a parameter, whatever its tags say. */
 export const bodyEffect = (
@@ -62,7 +82,7 @@ function parameterEffect(
   takes: readonly string[],
   borrows: readonly string[],
 ): ParameterEffect {
-  const effect: ParameterEffect = { disposes: false, stores: false, returns: false, calls: null };
+  const effect: ParameterEffect = { ...untouched };
   const name = ts.isIdentifier(parameter.name) ? parameter.name.text : "";
   if (borrows.includes(name)) return effect;
   if (takes.includes(name)) return { ...effect, stores: true };
