@@ -10,7 +10,7 @@ import type { Linter } from "eslint";
 import { applied, assert, everyRule, fixed, lint, typeErrors } from "./tester.ts";
 
 const header = `import { Tensor, DisposeScope, checkpoint, concat, newDisposeScope, noGrad, oneHot, randn, scoped, scopedAsync, stack, sync, tensor, where, zeros } from "tenure";
-import { Linear, Module, Parameter } from "tenure/nn";
+import { Linear, Module } from "tenure/nn";
 `;
 
 export interface Case {

@@ -8,18 +8,17 @@ import type { OwnerSettings } from "../owner.ts";
 export const tenure: readonly OwnerSettings[] = [
   {
     noun: "tensor",
-    types: [{ from: "package", package: "tenure", name: ["Tensor", "Parameter"] }],
+    types: [{ from: "package", package: "tenure", name: ["Tensor"] }],
     brand: ["moveToOuter", "detachFromScope", "isDisposed", "alias"],
     dispose: { methods: ["dispose"], functions: [] },
     calls: "fresh",
     fresh: ["carry", "call", "forward", "stateDict"],
     freshProperties: ["grad"],
-    borrows: ["tensors", "parameters", "namedParameters", "buffers", "namedBuffers"],
+    borrows: ["tensors", "parameters", "parameter", "buffer", "namedParameters", "namedBuffers"],
     takes: [
       { callee: "carry", args: [0, 1] },
-      { callee: "registerParameter", args: [1] },
-      { callee: "registerBuffer", args: [1] },
-      { callee: "Parameter", args: [0] },
+      { callee: "parameter", args: [1] },
+      { callee: "buffer", args: [1] },
     ],
     args: "borrow",
     keep: {
