@@ -24,7 +24,7 @@ function graph(rows: Record<string, [number, ...string[]]>): Map<string, Key> {
 
 /** Asks for every key in the given order; each answer is the union over what it reaches. */
 function unions(keys: Map<string, Key>, order: readonly string[]): Record<string, number> {
-  const solver = new Fixpoint<Key, number>({
+  const solver: Fixpoint<Key, number> = new Fixpoint({
     bottom: () => 0,
     compute: (key) => key.calls.reduce((bits, c) => bits | solver.get(keys.get(c)!), key.own),
     same: (a, b) => a === b,

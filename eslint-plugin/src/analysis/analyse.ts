@@ -12,9 +12,10 @@ import type ts from "typescript";
 import type { ResolvedSettings } from "../owner.ts";
 import { resolveSettings } from "../settings.ts";
 import { freshValues, type FreshValue } from "./consume.ts";
-import { readPaths, type FunctionPaths, type Traversable } from "./events.ts";
+import type { FunctionPaths } from "./events.ts";
 import { problemsOf, type Problem } from "./flow.ts";
 import { openSession } from "./open.ts";
+import { readPaths, type Traversable } from "./paths.ts";
 import type { Session } from "./session.ts";
 
 export class FileAnalysis {

@@ -11,7 +11,9 @@ export interface Fact {
   id: ts.Identifier;
   /** For `out.age`: the field of the record `id` names. */
   field?: string;
-  is: "null" | "present" | "disposed" | "undisposed" | "other" | "same";
+  is: "null" | "present" | "disposed" | "undisposed" | "other" | "same" | "distinct";
+  /** For `distinct`: the name of the value it is not. */
+  from?: ts.Identifier;
 }
 
 /** The facts that hold when control passes from one segment to the next. */
@@ -129,6 +131,7 @@ function comparison({ left, right, operatorToken }: ts.BinaryExpression, truth: 
     if (!ts.isIdentifier(one) || one.text === "undefined") continue;
     if (empty) facts.push({ id: one, is: same ? "null" : "present" });
     else if (same) facts.push({ id: one, is: "same" });
+    else if (ts.isIdentifier(other)) facts.push({ id: one, is: "distinct", from: other });
   }
   return facts;
 }

@@ -4,13 +4,13 @@
  * rules for temporaries, dropped results and escapes read its list.
  */
 import ts from "typescript";
-import { callsDisposeSymbol, isDisposer } from "./disposes.ts";
-import { fateOf, type Fate } from "./fate.ts";
-import { callFreshness, keptBy, readIsFresh, returnedArgument } from "./is-fresh.ts";
+import type { Fate } from "./fate.ts";
+import { callFreshness, readIsFresh, returnedArgument } from "./is-fresh.ts";
+import { keptBy } from "./keeps.ts";
+import { transferOf, type Transfer } from "./mention.ts";
 import type { Owned } from "./oracle.ts";
 import { hasBody, unwrap, type CallLike } from "./syntax.ts";
 import type { Session } from "./session.ts";
-import { storesAlias } from "./takes.ts";
 
 /**
  * What becomes of a fresh value. `leaked`: used once, then unreachable; `elements`: a container's
@@ -80,82 +80,52 @@ export function outcomeOf(
   owned: Owned,
   hops = 0,
 ): { outcome: Outcome; fate: Fate } {
-  const fate = fateOf(expression);
-  const done = (outcome: Outcome): { outcome: Outcome; fate: Fate } => ({ outcome, fate });
-  switch (fate.kind) {
-    case "dropped":
-      return done("dropped");
-    case "bound":
-      return done(fate.literal ? "unknown" : "bound");
-    case "assigned":
-      return done(
-        storesAlias(owned.owner, (fate.node as ts.BinaryExpression).left) ? "leaked" : "assigned",
-      );
-    case "returned":
-    case "yielded":
-      return done("returned");
-    case "thrown":
-    case "field":
-      return done("kept");
-    case "operand":
-      return done(ts.isForInStatement(fate.node) ? "unknown" : "leaked");
-    case "iterated":
-      return done("iterated");
-    case "read":
-      return done(readOutcome(owned, fate));
-    case "element":
-      return done(callsDisposeSymbol(fate) ? "kept" : "unknown");
-    case "receiver":
-      return receiverOutcome(session, owned, fate, hops);
-    case "argument":
-      return argumentOutcome(session, expression, fate, hops);
+  const found = transferOf(session, expression, owned, true);
+  const { effect, fate, next } = found;
+  if (effect === "moves" || effect === "passes") {
+    const handed = next && (effect === "moves" ? owned : session.oracle.ownedAt(next));
+    if (!next || !handed || hops >= 8) return { outcome: "unknown", fate };
+    const end = outcomeOf(session, next, handed, hops + 1);
+    return isKept(session, next, handed, effect) ? keptOutcome(end) : end;
+  }
+  return { outcome: outcomeAt(session, found), fate };
+}
+
+/** What the effect of its one mention makes of a value that has no name. */
+function outcomeAt(session: Session, { effect, fate }: Transfer): Outcome {
+  switch (effect) {
+    case "borrows":
+    case "nothing":
+      return fate.kind === "element" ? "unknown" : "leaked";
+    case "drops":
+      return "dropped";
+    case "disposes":
+    case "takes":
+      return "kept";
+    case "stores":
+      return fate.kind === "assigned" ? "assigned" : "kept";
+    case "returns":
+      return "returned";
+    case "aliases":
+      if (fate.kind === "assigned") return "assigned";
+      return fate.literal ? "unknown" : "bound";
+    case "visits":
+      return fate.kind === "iterated" ? "iterated" : visitedOutcome(session, fate);
     default:
-      return done("unknown");
+      return "unknown";
   }
 }
 
-function readOutcome(owned: Owned, fate: Fate): Outcome {
-  return owned.shape === "one" && !isPromiseMember(fate.member) ? "leaked" : "unknown";
-}
-const isPromiseMember = (name: string): boolean =>
-  name === "then" || name === "catch" || name === "finally";
-
-function receiverOutcome(
+/** Whether a call that gives the value back also gives it to another owner. */
+function isKept(
   session: Session,
+  call: ts.Expression,
   owned: Owned,
-  fate: Fate,
-  hops: number,
-): { outcome: Outcome; fate: Fate } {
-  const call = fate.node as ts.CallExpression;
-  if (isDisposer(owned, fate.member)) return { outcome: "kept", fate };
-  if (isPromiseMember(fate.member)) return { outcome: "unknown", fate };
-  if (owned.owner.keep.methods.includes(fate.member))
-    return hops < 8
-      ? keptOutcome(outcomeOf(session, call, owned, hops + 1))
-      : { outcome: "unknown", fate };
-  const callee = session.oracle.callee(call);
-  if (owned.shape === "one") {
-    if (callee.member === owned.owner)
-      return {
-        outcome:
-          callee.tags.takes.length > 0 || callee.tags.keeps
-            ? "unknown"
-            : receiverKept(session, call),
-        fate,
-      };
-    return {
-      outcome:
-        owned.owner.policy === "generic" && owned.owner.args === "transfer"
-          ? "unknown"
-          : callee.declaration
-            ? "leaked"
-            : "unknown",
-      fate,
-    };
-  }
-  if (!callee.builtin || !(fate.member === "map" || fate.member === "forEach"))
-    return { outcome: "unknown", fate };
-  return { outcome: elementsOutcome(session, call), fate };
+  effect: "moves" | "passes",
+): boolean {
+  if (effect === "moves") return true;
+  if (!ts.isCallExpression(call)) return false;
+  return keptBy(session, call, session.oracle.callee(call), owned) !== undefined;
 }
 
 /** A value given to another owner need not be held by this code too. */
@@ -164,45 +134,15 @@ const keptOutcome = (found: { outcome: Outcome; fate: Fate }): { outcome: Outcom
     ? { ...found, outcome: "kept" }
     : found;
 
-/** A builder or fluent disposable that returns itself is not a temporary. */
-function receiverKept(session: Session, call: ts.CallExpression): Outcome {
-  const result = session.oracle.ownedAt(call);
-  return result && callFreshness(session, call) !== "fresh" ? "unknown" : "leaked";
-}
-
-function elementsOutcome(session: Session, call: ts.CallExpression): Outcome {
-  const first = call.arguments[0];
-  const fn = first && unwrap(first);
-  if (!fn || !hasBody(fn)) return "unknown";
-  const effect = session.summary(fn).parameters[0];
+/** A temporary array that is only gone through: its elements are out of reach afterwards. */
+function visitedOutcome(session: Session, fate: Fate): Outcome {
+  const call = fate.node as ts.CallExpression;
+  if (!session.oracle.callee(call).builtin) return "unknown";
+  const [first] = call.arguments;
+  const callback = first && unwrap(first);
+  const effect = hasBody(callback) ? session.summary(callback).parameters[0] : undefined;
   if (!effect || effect.disposes || effect.stores || effect.returns) return "unknown";
   return "elements";
-}
-
-function argumentOutcome(
-  session: Session,
-  expression: ts.Expression,
-  fate: Fate,
-  hops: number,
-): { outcome: Outcome; fate: Fate } {
-  const call = fate.node as CallLike;
-  switch (session.effect(call, expression)) {
-    case "borrows":
-      return { outcome: "leaked", fate };
-    case "takes":
-    case "disposes":
-      return { outcome: "kept", fate };
-    case "identity": {
-      const owned = session.oracle.ownedAt(call);
-      if (!owned || hops >= 8) return { outcome: "unknown", fate };
-      const next = outcomeOf(session, call, owned, hops + 1);
-      return ts.isCallExpression(call) && keptBy(session, call, session.oracle.callee(call), owned)
-        ? keptOutcome(next)
-        : next;
-    }
-    default:
-      return { outcome: "unknown", fate };
-  }
 }
 
 /**

@@ -6,7 +6,7 @@
  */
 import ts from "typescript";
 import type { Cell } from "./cells.ts";
-import { factsBetween } from "./conditions.ts";
+import { factsBetween, type Fact } from "./conditions.ts";
 import type { Event, FunctionPaths, Segment, Site } from "./events.ts";
 
 /** Possibilities, one bit each. */
@@ -132,9 +132,13 @@ class Flow {
     const facts = factsBetween(from, to);
     if (facts.length === 0) return out;
     const state = new Map(out);
-    for (const { id, is, field } of facts) {
+    for (const { id, is, field, from: other } of facts) {
       const cell = this.paths.cells.at(id);
       if (!cell) continue;
+      if (is === "distinct") {
+        if (other) apart(state, cell, this.paths.cells.at(other));
+        continue;
+      }
       const named =
         field === undefined
           ? [cell, ...(cell.fields?.values() ?? [])]
@@ -277,7 +281,9 @@ class Flow {
     if (certain && cell.kind === "parameter" && v.bits === none && !cell.label.includes("."))
       this.report({ kind: "dispose-parameter", node, cell });
     for (const target of this.linked(state, cell)) {
-      if (certain && target !== cell && target.kind === "parameter") {
+      // a name that may also hold a value of its own is disposed under some condition
+      const alias = target !== cell && target.kind === "parameter" && !(v.bits & owned);
+      if (certain && alias) {
         const inner = state.get(target);
         if (inner?.bits === none) this.report({ kind: "dispose-parameter", node, cell: target });
       }
@@ -378,6 +384,13 @@ function sameCall(a: ts.Node, b: ts.Node): boolean {
   return call !== undefined && call === callOf(b);
 }
 
+/** Where two names mean different values, neither is the other's: `if (t !== a) t.dispose()`. */
+function apart(state: State, cell: Cell, other: Cell | undefined): void {
+  const v = state.get(cell);
+  if (v && other && v.link === other)
+    state.set(cell, { ...v, link: undefined, bits: v.bits & owned ? v.bits & ~none : v.bits });
+}
+
 /** Variables at module level live as long as the program; nobody expects them to be freed. */
 function isLocalLife(site: Site): boolean {
   const at = site.cell.declaration;
@@ -399,10 +412,7 @@ function leakIsSure(bits: number): boolean {
   return !(bits & disposed) || !(bits & (nil | none));
 }
 
-function keepBits(
-  bits: number,
-  fact: "null" | "present" | "disposed" | "undisposed" | "other" | "same",
-): number {
+function keepBits(bits: number, fact: Exclude<Fact["is"], "distinct">): number {
   switch (fact) {
     case "null":
       return bits & (nil | unknown | none | escaped);

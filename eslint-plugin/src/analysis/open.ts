@@ -5,12 +5,14 @@
  */
 import type ts from "typescript";
 import type { ResolvedSettings } from "../owner.ts";
+import { effectOf } from "./argument.ts";
+import { callbackMode } from "./callbacks.ts";
 import { freshness } from "./is-fresh.ts";
 import { Oracle } from "./oracle.ts";
 import { ScopeContext } from "./scope-context.ts";
-import type { Freshness, Session } from "./session.ts";
+import type { Session } from "./session.ts";
 import { Summaries } from "./summary.ts";
-import { callbackMode, effectOf } from "./takes.ts";
+import { transferOf } from "./mention.ts";
 
 const sessions = new WeakMap<ts.Program, Map<ResolvedSettings, Session>>();
 
@@ -24,8 +26,9 @@ export function openSession(program: ts.Program, settings: ResolvedSettings): Se
     oracle: new Oracle(program, settings),
     settings,
     asking: { expressions: new Set() },
-    freshness: (expression) => settled(freshness(session, expression)),
+    freshness: (expression) => freshness(session, expression),
     summary: (fn) => summaries.of(fn),
+    transfer: (node) => transferOf(session, node),
     effect: (call, argument) => effectOf(session, call, argument),
     callback: (call, argument) => callbackMode(session, call, argument),
     scopeAt: (node) => scopes.at(node),
@@ -34,6 +37,3 @@ export function openSession(program: ts.Program, settings: ResolvedSettings): Se
   sessions.set(program, map.set(settings, session));
   return session;
 }
-
-/** An expression that never has a value is not worth a word. */
-const settled = (found: Freshness): Freshness => (found === "never" ? "unknown" : found);

@@ -204,8 +204,21 @@ export class Oracle {
     const known = this.#callees.get(call);
     if (known) return known;
     const found = resolveCallee(this, call);
+    found.member ??= this.#inheritedFrom(found);
     this.#callees.set(call, found);
     return found;
+  }
+
+  /** The owner of a receiver whose method the library declares in a class above the owned one. */
+  #inheritedFrom({ receiver, declaration }: Callee): Owner | undefined {
+    const holder = declaration?.parent;
+    if (!receiver || !holder || !(ts.isClassLike(holder) || ts.isInterfaceDeclaration(holder)))
+      return undefined;
+    const owned = this.ownedAt(receiver);
+    if (owned?.shape !== "one" || typeNames(owned.owner).length === 0) return undefined;
+    return this.#packages.isOfLibrary(owned.owner, holder.getSourceFile())
+      ? owned.owner
+      : undefined;
   }
 
   /** The owner whose type declares a member, when that type is a single owned value. */

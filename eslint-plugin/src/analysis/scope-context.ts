@@ -5,14 +5,14 @@
  * Reached through `session.scopeAt`; `unknown` keeps rules silent.
  */
 import ts from "typescript";
+import { handedTo } from "./callbacks.ts";
 import { bindingOf, callSitesOf, nameOf, overridesForeign } from "./call-sites.ts";
 import { offered } from "./entry-points.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { Fixpoint } from "./fixpoint.ts";
-import { hasBody, unwrap, type CallLike, type FunctionWithBody } from "./syntax.ts";
+import { hasBody, unwrap, type CallLike, type FunctionWithBody, within } from "./syntax.ts";
 import type { ScopeState, Session } from "./session.ts";
-import { lexicallyScoped } from "./summary.ts";
-import { handedTo } from "./takes.ts";
+import { lexicallyScoped } from "./open-scopes.ts";
 
 /** Answers where scopes are open, for one session. */
 export class ScopeContext {
@@ -210,15 +210,6 @@ const runsInScope = (session: Session, call: CallLike): boolean =>
   session.settings.owners.some((o) =>
     session.oracle.is(session.oracle.callee(call), o.runsInScope, o),
   );
-
-function within(node: ts.Node, ancestor: ts.Node): boolean {
-  let current: ts.Node | undefined = node;
-  while (current) {
-    if (current === ancestor) return true;
-    current = current.parent;
-  }
-  return false;
-}
 
 /** Tests call everything from anywhere and say nothing about how a library is used. */
 const isTestFile = (file: ts.SourceFile): boolean =>

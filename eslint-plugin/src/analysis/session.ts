@@ -6,7 +6,9 @@
 import type ts from "typescript";
 import type { ResolvedSettings } from "../owner.ts";
 import type { Oracle } from "./oracle.ts";
+import type { Transfer } from "./mention.ts";
 import type { CallLike, FunctionWithBody } from "./syntax.ts";
+import type { Effect } from "./transfer.ts";
 
 /**
  * Who owns the value of an expression: `fresh`, this code; `borrowed`, somebody else; `mixed`, it
@@ -14,9 +16,6 @@ import type { CallLike, FunctionWithBody } from "./syntax.ts";
  * is being solved.
  */
 export type Freshness = "fresh" | "borrowed" | "mixed" | "unknown" | "never";
-
-/** What a call does to one argument. `identity`: the call's result is the argument itself. */
-export type Effect = "borrows" | "takes" | "disposes" | "identity" | "unknown";
 
 /** What a function does to one of its parameters, over all paths. */
 export interface ParameterEffect {
@@ -47,6 +46,8 @@ export interface Session {
   readonly asking: { expressions: Set<ts.Node> };
   freshness(expression: ts.Expression): Freshness;
   summary(fn: FunctionWithBody): Summary;
+  /** What a mention of an owned value does to it. */
+  transfer(node: ts.Expression): Transfer;
   /**
    * What a call does to one of its arguments (or to an element of an array or object literal
    * argument).

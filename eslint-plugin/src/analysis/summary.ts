@@ -5,14 +5,15 @@
  * `session.summary`.
  */
 import ts from "typescript";
-import { callsDisposeSymbol, disposesArguments, isDisposer } from "./disposes.ts";
+import { callbackMode, handedTo } from "./callbacks.ts";
 import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { Fixpoint } from "./fixpoint.ts";
-import { resultFreshness } from "./is-fresh.ts";
+import { resultFreshness } from "./fresh-results.ts";
+import type { Transfer } from "./mention.ts";
 import type { CallLike, FunctionWithBody } from "./syntax.ts";
+import { lexicallyScoped } from "./open-scopes.ts";
 import { boundNames, referencesTo } from "./references.ts";
 import type { CallMode, ParameterEffect, Session, Summary } from "./session.ts";
-import { callbackMode, handedTo, storesAlias } from "./takes.ts";
 
 /** Builds the summaries of one session; they live as long as the program. */
 export class Summaries {
@@ -103,7 +104,7 @@ function follow(
 ): void {
   for (const id of referencesTo(session.oracle, declaration, name, fn)) {
     if (effect.stores && effect.disposes) return;
-    note(session, fn, id, fateOf(id), effect, hops);
+    note(session, fn, id, effect, hops);
   }
 }
 
@@ -111,116 +112,123 @@ function note(
   session: Session,
   fn: FunctionWithBody,
   id: ts.Identifier,
-  fate: Fate,
   effect: ParameterEffect,
   hops: number,
 ): void {
-  const owned = session.oracle.ownedAt(id);
   const closure = enclosingFunction(id);
-  if (
-    closure !== fn &&
-    closure &&
-    fate.kind !== "called" &&
-    owned &&
-    escapesInClosure(session, fn, closure)
-  )
+  const owned = session.oracle.ownedAt(id);
+  const { kind, node } = fateOf(id);
+  if (kind === "called") {
+    effect.calls = mergeModes(effect.calls, callMode(session, fn, node));
+    return;
+  }
+  if (closure !== fn && closure && owned && escapesInClosure(session, fn, closure))
     effect.stores = true;
+  if (owned || kind !== "argument") {
+    noteTransfer(session, fn, id, session.transfer(id), effect, hops);
+    return;
+  }
+  const mode = session.callback(node as CallLike, id);
+  // unknown: stored, perhaps to be called in a scope
+  if (mode !== "unknown") effect.calls = mergeModes(effect.calls, mode);
+}
+
+/** Adds one mention of an owned value to what the function does to its parameter. */
+function noteTransfer(
+  session: Session,
+  fn: FunctionWithBody,
+  id: ts.Identifier,
+  found: Transfer,
+  effect: ParameterEffect,
+  hops: number,
+): void {
+  const { fate, next } = found;
   switch (fate.kind) {
-    case "called":
-      effect.calls = mergeModes(effect.calls, callMode(session, fn, fate.node));
-      return;
-    case "receiver":
-      if (owned && isDisposer(owned, fate.member)) effect.disposes = true;
-      else noteReceiver(session, fate, effect);
-      return;
-    case "element":
-      if (owned && callsDisposeSymbol(fate)) effect.disposes = true;
-      else noteElement(session, fate, effect);
-      return;
-    case "argument":
-      noteArgument(session, id, fate, effect);
-      return;
+    case "bound":
+      return noteBound(session, fn, fate, effect, hops);
+    case "iterated":
+      return noteLoop(session, fn, fate.node as ts.ForOfStatement, effect, hops);
     case "returned":
-      if (closure === fn || (closure && inlineIn(session, closure))) effect.returns = true;
-      else effect.stores = true;
+      return noteReturn(session, fn, id, effect);
+    case "assigned":
+      if (found.effect !== "borrows") noteAssigned(session, fn, fate, effect, hops);
       return;
-    case "yielded":
-    case "field":
-    case "thrown":
+    default:
+      break;
+  }
+  switch (found.effect) {
+    case "disposes":
+      effect.disposes = true;
+      return;
+    case "returns": // yielded
+    case "takes":
+    case "stores":
       effect.stores = true;
       return;
-    case "assigned":
-      noteAssigned(session, fn, fate, effect, hops);
+    case "moves":
+    case "passes":
+      if (next && fateOf(next).kind === "returned") effect.returns = true;
       return;
-    case "bound":
-      noteBound(session, fn, fate, effect, hops);
+    case "visits":
+      noteVisits(session, fate.node as ts.CallExpression, effect);
       return;
-    case "iterated":
-      noteLoop(session, fn, fate.node as ts.ForOfStatement, effect, hops);
+    case "enters":
+      if (fate.kind === "element" && next) noteElement(session, next, effect);
       return;
     case "unknown":
-      if (owned) effect.stores = true;
+      if (fate.kind === "argument" || fate.kind === "unknown")
+        effect.stores ||= isOwned(session, id);
       return;
     default:
       return;
   }
 }
 
-/** `xs.forEach(x => x.dispose())` and friends dispose of what the array holds. */
-function noteReceiver(session: Session, fate: Fate, effect: ParameterEffect): void {
-  const call = fate.node as ts.CallExpression;
-  if (fate.member === "moveToOuter" || fate.member === "moveTo") {
-    const up = fateOf(call);
-    if (up.kind === "returned") effect.returns = true;
-  }
-  for (const argument of call.arguments) {
-    if (!ts.isArrowFunction(argument) && !ts.isFunctionExpression(argument)) continue;
-    if (!["forEach", "map"].includes(fate.member)) continue;
-    const inner = session.summary(argument).parameters[0];
-    if (inner?.disposes) effect.disposes = true;
-    if (inner?.stores) effect.stores = true;
-  }
-}
+const isOwned = (session: Session, id: ts.Identifier): boolean =>
+  session.oracle.ownedAt(id) !== null;
 
-function noteElement(session: Session, fate: Fate, effect: ParameterEffect): void {
-  const access = fate.node as ts.ElementAccessExpression;
-  const owned = session.oracle.ownedAt(access);
-  if (!owned) return;
-  const inner = fateOf(access);
-  if (inner.kind === "receiver" && isDisposer(owned, inner.member)) effect.disposes = true;
-  if (inner.kind === "argument") {
-    const handed = disposesArguments(session, inner.node as CallLike, owned)
-      ? "disposes"
-      : session.effect(inner.node as CallLike, access);
-    if (handed === "disposes") effect.disposes = true;
-    else if (handed === "takes") effect.stores = true;
-  }
-  if (inner.kind === "returned") effect.returns = true;
-  if (
-    inner.kind === "field" ||
-    inner.kind === "yielded" ||
-    (inner.kind === "assigned" && !ts.isIdentifier((inner.node as ts.BinaryExpression).left))
-  )
-    effect.stores = true;
-}
-
-function noteArgument(
+function noteReturn(
   session: Session,
+  fn: FunctionWithBody,
   id: ts.Identifier,
-  fate: Fate,
   effect: ParameterEffect,
 ): void {
-  const call = fate.node as CallLike;
-  if (session.oracle.ownedAt(id)) {
-    const inner = session.effect(call, id);
-    if (inner === "disposes") effect.disposes = true;
-    else if (inner === "takes" || inner === "unknown") effect.stores = true;
-    else if (inner === "identity" && fateOf(call).kind === "returned") effect.returns = true;
-    return;
+  const closure = enclosingFunction(id);
+  if (closure === fn || (closure && inlineIn(session, closure))) effect.returns = true;
+  else effect.stores = true;
+}
+
+/** `xs.forEach(x => x.dispose())` and friends do to all what the callback does to one. */
+function noteVisits(session: Session, call: ts.CallExpression, effect: ParameterEffect): void {
+  const [callback] = call.arguments;
+  if (!callback || !(ts.isArrowFunction(callback) || ts.isFunctionExpression(callback))) return;
+  const inner = session.summary(callback).parameters[0];
+  if (inner?.disposes) effect.disposes = true;
+  if (inner?.stores) effect.stores = true;
+}
+
+/** What happens to one element happens to the container. */
+function noteElement(session: Session, access: ts.Expression, effect: ParameterEffect): void {
+  const found = session.transfer(access);
+  const { left } = found.fate.node as Partial<ts.BinaryExpression>;
+  switch (found.effect) {
+    case "disposes":
+      effect.disposes = true;
+      return;
+    case "returns":
+      if (found.fate.kind === "returned") effect.returns = true;
+      else effect.stores = true;
+      return;
+    case "takes":
+    case "stores":
+      effect.stores = true;
+      return;
+    case "aliases":
+      if (found.fate.kind === "assigned" && left && !ts.isIdentifier(left)) effect.stores = true;
+      return;
+    default:
+      return;
   }
-  const mode = session.callback(call, id);
-  // stored, perhaps to be called in a scope
-  if (mode !== "unknown") effect.calls = mergeModes(effect.calls, mode);
 }
 
 function noteAssigned(
@@ -231,7 +239,6 @@ function noteAssigned(
   hops: number,
 ): void {
   const { left } = fate.node as ts.BinaryExpression;
-  if (session.settings.owners.some((o) => storesAlias(o, left))) return;
   if (!ts.isIdentifier(left)) {
     effect.stores = true;
     return;
@@ -296,80 +303,6 @@ function callMode(session: Session, fn: FunctionWithBody, call: ts.Node): CallMo
     closure = enclosingFunction(host ?? closure);
   }
   return mode;
-}
-
-/** Whether a `using` scope of the same function is open at a node. */
-export function lexicallyScoped(
-  session: Session,
-  node: ts.Node,
-  stop: ts.Node | undefined,
-): boolean {
-  let current = node;
-  while ((current.parent as ts.Node | undefined) && current !== stop) {
-    const parent = current.parent;
-    if (
-      (ts.isBlock(parent) ||
-        ts.isSourceFile(parent) ||
-        ts.isCaseOrDefaultClause(parent) ||
-        ts.isModuleBlock(parent)) &&
-      opensBefore(session, parent.statements, current)
-    )
-      return true;
-    if (ts.isFunctionLike(current)) return false;
-    current = parent;
-  }
-  return false;
-}
-
-function opensBefore(
-  session: Session,
-  statements: readonly ts.Statement[],
-  until: ts.Node,
-): boolean {
-  let open = 0;
-  for (const statement of statements) {
-    if (statement === until || statement.pos >= until.pos) break;
-    open = Math.max(0, open + opens(session, statement));
-  }
-  return open > 0;
-}
-
-/** +1 when a statement opens a scope for the rest of its block, -1 when it ends one. */
-export function opens(session: Session, statement: ts.Statement): number {
-  if (ts.isVariableStatement(statement))
-    return statement.declarationList.declarations.some(
-      (d) => d.initializer && opensScope(session, d.initializer),
-    )
-      ? 1
-      : 0;
-  if (!ts.isExpressionStatement(statement)) return 0;
-  const call = statement.expression;
-  if (!ts.isCallExpression(call)) return 0;
-  const { name } = session.oracle.callee(call);
-  for (const owner of session.settings.owners) {
-    for (const scope of owner.scopes) {
-      if (!("begin" in scope)) continue;
-      if (scope.begin === name) return 1;
-      if (scope.end === name) return -1;
-    }
-  }
-  return 0;
-}
-
-/** Whether an expression opens a scope object (`newDisposeScope()`), held by `using` or not. */
-export function opensScope(session: Session, expression: ts.Expression): boolean {
-  let call: ts.Expression = expression;
-  while (
-    ts.isParenthesizedExpression(call) ||
-    ts.isAsExpression(call) ||
-    ts.isNonNullExpression(call)
-  )
-    call = call.expression;
-  if (!ts.isCallExpression(call)) return false;
-  const callee = session.oracle.callee(call);
-  return session.settings.owners.some((o) =>
-    o.scopes.some((s) => "using" in s && session.oracle.is(callee, [s.using], o)),
-  );
 }
 
 /**

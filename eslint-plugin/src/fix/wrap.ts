@@ -9,7 +9,7 @@ import type { Owner } from "../owner.ts";
 import type { Session } from "../analysis/session.ts";
 import { enclosingFunction } from "../analysis/fate.ts";
 import { hasBody } from "../analysis/syntax.ts";
-import { storesAlias } from "../analysis/takes.ts";
+import { storesAlias } from "../analysis/keeps.ts";
 import {
   contains,
   importName,

@@ -7,7 +7,7 @@ import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { enclosingFunction } from "../analysis/fate.ts";
 import { hasBody, unwrap } from "../analysis/syntax.ts";
-import { opensScope } from "../analysis/summary.ts";
+import { isRootScope, opensScope } from "../analysis/open-scopes.ts";
 import { rule, type Finding } from "../create-rule.ts";
 
 type Id =
@@ -175,9 +175,7 @@ function heldScope(file: FileAnalysis, node: ts.Node): ts.VariableStatement | un
       if (
         statement.declarationList.declarations.some(
           (d) =>
-            d.initializer &&
-            opensScope(file.session, d.initializer) &&
-            !/root:\s*true/.test(d.initializer.getText()),
+            d.initializer && opensScope(file.session, d.initializer) && !isRootScope(d.initializer),
         )
       )
         return statement;

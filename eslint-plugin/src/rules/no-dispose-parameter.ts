@@ -10,7 +10,7 @@ import { soundsLikeDisposal } from "../analysis/disposes.ts";
 import { enclosingFunction } from "../analysis/fate.ts";
 import { hasBody } from "../analysis/syntax.ts";
 import { bodyEffect } from "../analysis/summary.ts";
-import { handedTo } from "../analysis/takes.ts";
+import { handedTo } from "../analysis/callbacks.ts";
 import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
 import { slotOf, statementOf } from "../fix/text.ts";
 

@@ -6,11 +6,12 @@
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { markOf, type FreshValue } from "../analysis/consume.ts";
-import { isDisposer } from "../analysis/disposes.ts";
+import { puts } from "../analysis/containers.ts";
 import { enclosingFunction, fateOf } from "../analysis/fate.ts";
 import { referencesTo } from "../analysis/references.ts";
-import { opensScope } from "../analysis/summary.ts";
-import { handedTo } from "../analysis/takes.ts";
+import { isRootScope, opensScope } from "../analysis/open-scopes.ts";
+import { rootOf } from "../analysis/syntax.ts";
+import { handedTo } from "../analysis/callbacks.ts";
 import { rule, type Finding, type Fix, type Suggestion } from "../create-rule.ts";
 import { apply, nameIn } from "../fix/wrap.ts";
 
@@ -112,9 +113,7 @@ function holdsScope(file: FileAnalysis, statement: ts.Statement): boolean {
     (statement.declarationList.flags & ts.NodeFlags.Using) !== 0 &&
     statement.declarationList.declarations.some(
       (d) =>
-        d.initializer &&
-        opensScope(file.session, d.initializer) &&
-        !/root:\s*true/.test(d.initializer.getText()),
+        d.initializer && opensScope(file.session, d.initializer) && !isRootScope(d.initializer),
     )
   );
 }
@@ -180,7 +179,7 @@ function moved(file: FileAnalysis, value: FreshValue): boolean {
   if (body && keepsInside(file, value, body, 0)) return true;
   if (first.kind === "receiver") return value.owned.owner.keep.methods.includes(first.member);
   if (first.kind !== "argument") return false;
-  return file.session.effect(first.node as ts.CallExpression, value.node) === "identity";
+  return file.session.effect(first.node as ts.CallExpression, value.node) === "passes";
 }
 
 /**
@@ -253,17 +252,6 @@ function assignedOut(
     : null;
 }
 
-function rootOf(node: ts.Expression): ts.Expression {
-  let root = node;
-  while (
-    ts.isPropertyAccessExpression(root) ||
-    ts.isElementAccessExpression(root) ||
-    ts.isNonNullExpression(root)
-  )
-    root = root.expression;
-  return root;
-}
-
 /**
  * Mentioned again inside the scope as something moved, kept, disposed or returned: somebody has
  * thought about it.
@@ -273,16 +261,10 @@ function rescued(file: FileAnalysis, left: ts.Identifier, scope: OpenScope): boo
   const name = declaration && (declaration as ts.NamedDeclaration).name;
   if (!declaration || !name || !ts.isIdentifier(name)) return true;
   return referencesTo(file.session.oracle, declaration, name, scope.region).some((id) => {
-    const fate = fateOf(id);
-    const owned = file.session.oracle.ownedAt(id);
-    if (!owned) return false;
-    if (fate.kind === "receiver")
-      return owned.owner.keep.methods.includes(fate.member) || isDisposer(owned, fate.member);
-    if (fate.kind === "returned") return true;
+    const { effect, fate } = file.session.transfer(id);
+    if (effect === "moves" || effect === "disposes" || fate.kind === "returned") return true;
     return (
-      fate.kind === "argument" &&
-      ts.isCallExpression(fate.node) &&
-      ["identity", "takes", "unknown", "disposes"].includes(file.session.effect(fate.node, id))
+      fate.kind === "argument" && effect !== "borrows" && file.session.oracle.ownedAt(id) !== null
     );
   });
 }
@@ -363,7 +345,7 @@ function pushedOut(
   const target = call.expression;
   if (
     !ts.isPropertyAccessExpression(target) ||
-    !["push", "unshift", "set", "add"].includes(target.name.text) ||
+    !puts(target.name.text) ||
     !file.session.oracle.callee(call).builtin
   )
     return null;

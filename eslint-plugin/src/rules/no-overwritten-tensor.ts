@@ -6,8 +6,9 @@
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
-import { enclosingFunction, fateOf } from "../analysis/fate.ts";
-import { hasBody, unwrap, type CallLike } from "../analysis/syntax.ts";
+import { enclosingFunction } from "../analysis/fate.ts";
+import { hasBody, unwrap } from "../analysis/syntax.ts";
+import { onlyLooksAt } from "../analysis/transfer.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { lineOf, rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, Names, slotOf, unitOf } from "../fix/text.ts";
@@ -207,18 +208,9 @@ function lostAlias(file: FileAnalysis, node: ts.BinaryExpression, field: string)
   visit(fn);
   const declaration = alias;
   if (!declaration || !ts.isIdentifier(declaration.name)) return false;
-  return referencesTo(file.session.oracle, declaration, declaration.name, fn).every((id) => {
-    const fate = fateOf(id);
-    const owned = file.session.oracle.ownedAt(id);
-    if (fate.kind === "read" || fate.kind === "operand") return true;
-    if (fate.kind === "receiver")
-      return (
-        owned !== null &&
-        !owned.owner.dispose.methods.includes(fate.member) &&
-        !owned.owner.keep.methods.includes(fate.member)
-      );
-    return fate.kind === "argument" && file.session.effect(fate.node as CallLike, id) === "borrows";
-  });
+  return referencesTo(file.session.oracle, declaration, declaration.name, fn).every((id) =>
+    onlyLooksAt(file.session.transfer(id).effect),
+  );
 }
 
 function mentions(root: ts.Node, field: string): number {

@@ -7,7 +7,7 @@ import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { returnsOf } from "../analysis/fate.ts";
 import { hasBody, unwrap, type FunctionWithBody } from "../analysis/syntax.ts";
-import { handedTo } from "../analysis/takes.ts";
+import { handedTo } from "../analysis/callbacks.ts";
 import { rule, spanOf, type Finding } from "../create-rule.ts";
 
 type Id = "input" | "stored" | "alias" | "freshBorrowed";

@@ -6,6 +6,7 @@ import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { fateOf } from "../analysis/fate.ts";
 import { referencesTo } from "../analysis/references.ts";
+import { onlyLooksAt } from "../analysis/transfer.ts";
 import { rule, type Finding } from "../create-rule.ts";
 import { indentOf } from "../fix/text.ts";
 
@@ -109,18 +110,9 @@ const isDisposal = (id: ts.Identifier, methods: readonly string[]): boolean => {
 
 /** Returned, stored, captured or handed to something that takes it: not this block's to end. */
 function leaves(file: FileAnalysis, id: ts.Identifier, methods: readonly string[]): boolean {
-  const fate = fateOf(id);
-  if (fate.kind === "receiver")
-    return (
-      !methods.includes(fate.member) &&
-      (file.session.oracle.ownedAt(id)?.owner.keep.methods.includes(fate.member) ?? true)
-    );
-  if (fate.kind === "read" || fate.kind === "operand") return false;
-  return (
-    fate.kind !== "argument" ||
-    !ts.isCallExpression(fate.node) ||
-    file.session.effect(fate.node, id) !== "borrows"
-  );
+  const { effect, fate } = file.session.transfer(id);
+  if (fate.kind === "receiver" && methods.includes(fate.member)) return false;
+  return !onlyLooksAt(effect);
 }
 
 /**

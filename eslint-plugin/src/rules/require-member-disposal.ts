@@ -6,9 +6,9 @@
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { markOf } from "../analysis/consume.ts";
-import { fateOf } from "../analysis/fate.ts";
+import { putValues, puts } from "../analysis/containers.ts";
 import type { Owned } from "../analysis/oracle.ts";
-import { unwrap, type CallLike } from "../analysis/syntax.ts";
+import { isEmptyContainer, isNullish, unwrap } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
 
@@ -160,18 +160,11 @@ function ownedMembers(file: FileAnalysis, node: ts.ClassLikeDeclaration): Member
     if (!owned) return;
     const state = file.session.freshness(value);
     const bare = unwrap(value);
-    if (
-      bare.kind === ts.SyntaxKind.NullKeyword ||
-      (ts.isArrayLiteralExpression(bare) && bare.elements.length === 0) ||
-      (ts.isNewExpression(bare) &&
-        (bare.arguments ?? []).length === 0 &&
-        /^(Map|Set|Array)$/.test(bare.expression.getText()))
-    )
-      return;
+    if (isNullish(bare) || isEmptyContainer(bare)) return;
     if (state === "fresh") {
       if (!found.has(name))
         found.set(name, { name, at, owned, inConstructor: ts.isConstructorDeclaration(place) });
-    } else if (state !== "unknown") shared.add(name);
+    } else if (state !== "unknown" && state !== "never") shared.add(name);
   };
   const visit = (inner: ts.Node, place: ts.Node): void => {
     if (ts.isClassLike(inner)) return;
@@ -211,11 +204,7 @@ function putInto(
   call: ts.CallExpression,
 ): { field: string; values: readonly ts.Expression[]; owned: Owned } | undefined {
   const target = call.expression;
-  if (
-    !ts.isPropertyAccessExpression(target) ||
-    !["push", "unshift", "set", "add"].includes(target.name.text)
-  )
-    return undefined;
+  if (!ts.isPropertyAccessExpression(target) || !puts(target.name.text)) return undefined;
   const container = target.expression;
   if (
     !ts.isPropertyAccessExpression(container) ||
@@ -227,7 +216,7 @@ function putInto(
   return owned?.shape === "many"
     ? {
         field: container.name.text,
-        values: target.name.text === "set" ? call.arguments.slice(1) : [...call.arguments],
+        values: putValues(target.name.text, call.arguments),
         owned,
       }
     : undefined;
@@ -254,13 +243,10 @@ function sharedElsewhere(
       inner.expression.kind === ts.SyntaxKind.ThisKeyword &&
       inner.name.text === field
     ) {
-      const fate = fateOf(inner);
-      if (fate.literal && fate.kind !== "argument") found = true;
-      else if (fate.kind === "argument")
-        found = !["borrows", "identity"].includes(
-          file.session.effect(fate.node as CallLike, inner),
-        );
-      else if (fate.kind === "assigned" || fate.kind === "field") found = true;
+      const { effect, fate } = file.session.transfer(inner);
+      const handedOn = fate.kind === "argument" && effect !== "borrows" && effect !== "passes";
+      const renamed = fate.kind === "assigned" || fate.kind === "field";
+      if (handedOn || renamed || (fate.literal && fate.kind !== "argument")) found = true;
     }
     ts.forEachChild(inner, visit);
   };

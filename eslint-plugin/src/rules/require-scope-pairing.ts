@@ -6,8 +6,8 @@ import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { argumentOf, enclosingFunction, fateOf } from "../analysis/fate.ts";
 import { referencesTo } from "../analysis/references.ts";
-import { opensScope } from "../analysis/summary.ts";
-import { handedTo } from "../analysis/takes.ts";
+import { isRootScope, opensScope } from "../analysis/open-scopes.ts";
+import { handedTo } from "../analysis/callbacks.ts";
 import { rule, type Finding } from "../create-rule.ts";
 
 type Id = "noUsing" | "dropped" | "noEnd" | "endNotFinally";
@@ -65,7 +65,7 @@ function checkOpener(
   const list = declaration.parent;
   if (!ts.isVariableDeclarationList(list) || isUsing(list)) return;
   const root: ts.Node = enclosingFunction(declaration) ?? file.file;
-  if (root === file.file && /root:\s*true/.test(call.getText())) return;
+  if (root === file.file && isRootScope(call)) return;
   const uses = referencesTo(file.session.oracle, declaration, declaration.name, root);
   if (uses.some((id) => handedOn(file, id)) || uses.some((id) => disposedInFinally(id))) return;
   const keyword = list.getFirstToken();

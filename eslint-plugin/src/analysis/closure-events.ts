@@ -1,0 +1,67 @@
+/**
+ * Closure events: what a nested function does to the variables of the function around it, when it
+ * is made. Used by `paths.ts` when the nested function ends.
+ */
+import ts from "typescript";
+import { handedTo } from "./callbacks.ts";
+import type { Frame, Verb } from "./events.ts";
+import { fateOf } from "./fate.ts";
+import { effectInside, transferOf } from "./mention.ts";
+import { referencesTo } from "./references.ts";
+import type { Session } from "./session.ts";
+import { isTarget } from "./syntax.ts";
+import { onlyLooksAt } from "./transfer.ts";
+
+/** Adds what a nested function does to the variables of the frame around it. */
+export function captured(session: Session, frame: Frame, fn: ts.Node): void {
+  if (frame.cells.names.size === 0) return;
+  const mode = modeOf(session, frame, fn);
+  for (const cell of frame.cells.all) {
+    if (!cell.declaration || !cell.name || cell.label.includes(".")) continue;
+    const ids = referencesTo(session.oracle, cell.declaration, cell.name, fn);
+    const [first] = ids;
+    if (!first) continue;
+    if (mode === "outlives") {
+      frame.all(cell, "escape", fn);
+      continue;
+    }
+    const verb = worst(ids.map((id) => captureVerb(session, id)));
+    if (mode === "inline") frame.all(cell, verb, first, undefined, verb !== "dispose");
+    else if (verb !== "use") frame.all(cell, "escape", fn);
+    else cell.seen.add("use");
+  }
+}
+
+/** `inline`: runs where it stands; `helper`: called by name only; `outlives`: anything else. */
+function modeOf(session: Session, frame: Frame, fn: ts.Node): "inline" | "helper" | "outlives" {
+  const host = handedTo(fn);
+  if (!host) return isHelper(session, frame, fn) ? "helper" : "outlives";
+  const mode = session.callback(host, fn);
+  return mode === "inline" || mode === "scoped" ? "inline" : "outlives";
+}
+
+function worst(verbs: readonly Verb[]): Verb {
+  if (verbs.includes("escape")) return "escape";
+  return verbs.includes("dispose") ? "dispose" : "use";
+}
+
+function captureVerb(session: Session, id: ts.Identifier): Verb {
+  const owned = session.oracle.ownedAt(id);
+  if (!owned || isTarget(id)) return "escape";
+  const found = transferOf(session, id, owned);
+  if (owned.shape === "record" && found.fate.kind !== "argument") return "escape";
+  const effect = effectInside(session, found);
+  if (effect === "disposes" && found.effect !== "enters") return "dispose";
+  return onlyLooksAt(effect) ? "use" : "escape";
+}
+
+/** A local function that is only ever called, from the function that made it. */
+function isHelper(session: Session, frame: Frame, fn: ts.Node): boolean {
+  const holder = ts.isVariableDeclaration(fn.parent) ? fn.parent : undefined;
+  const declaration = ts.isFunctionDeclaration(fn) ? fn : holder;
+  const name = declaration?.name;
+  if (!declaration || !name || !ts.isIdentifier(name)) return false;
+  return referencesTo(session.oracle, declaration, name, frame.root).every(
+    (id) => fateOf(id).kind === "called",
+  );
+}

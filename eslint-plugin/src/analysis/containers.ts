@@ -1,0 +1,54 @@
+/**
+ * Containers and other built-in functions by name: what the methods of arrays, maps and sets do to
+ * the values they hold, and what the functions of the standard library do to an argument. The one
+ * place where such names are listed; `transfer.ts` reads it.
+ */
+
+/**
+ * What a method does to the values of its container. `receives`: puts its arguments in; `visits`:
+ * calls back for each; `reads`: looks at them.
+ */
+export type ContainerMethod = "receives" | "visits" | "reads" | "unknown";
+
+const methods: Readonly<Record<ContainerMethod, readonly string[]>> = {
+  receives: ["push", "unshift", "set", "add"],
+  visits: ["forEach", "map"],
+  reads: ["some", "every", "includes", "indexOf", "join", "has", "keys", "findIndex"],
+  unknown: [],
+};
+
+/** What a standard function does to an argument, `passes` being: hands it back. */
+const functions = {
+  takes: ["push", "unshift", "splice", "set", "add", "fill", "concat", "resolve"],
+  passes: ["all", "from", "of", "assign", "values", "entries", "race", "freeze"],
+  borrows: [
+    ...["log", "error", "warn", "info", "debug", "table", "assert"],
+    ...["isArray", "keys", "stringify", "includes", "indexOf", "has", "is"],
+  ],
+} as const;
+
+const lookup = <T extends string>(table: Readonly<Record<T, readonly string[]>>): Map<string, T> =>
+  new Map(
+    (Object.keys(table) as T[]).flatMap((key) => table[key].map((name) => [name, key] as const)),
+  );
+const methodByName = lookup(methods);
+const functionByName = lookup(functions);
+
+/** What a method of an array, map or set does to the values in it. */
+export const containerMethod = (name: string): ContainerMethod =>
+  methodByName.get(name) ?? "unknown";
+
+/** What a function of the standard library does to an argument. */
+export const builtinArgument = (name: string): "takes" | "passes" | "borrows" | "unknown" =>
+  functionByName.get(name) ?? "unknown";
+
+/** Whether a method puts its arguments into its container. */
+export const puts = (name: string): boolean => containerMethod(name) === "receives";
+
+/** The arguments of such a method that become values: a map's key does not. */
+export const putValues = <T>(method: string, args: readonly T[]): readonly T[] =>
+  method === "set" ? args.slice(1) : args;
+
+/** `then`, `catch` and `finally` belong to the promise, not to what it gives. */
+export const isPromiseMember = (name: string): boolean =>
+  name === "then" || name === "catch" || name === "finally";

@@ -1,0 +1,61 @@
+/**
+ * Keeping: what the owner's settings say about calls that hand a value back: those that keep or
+ * move it, those that run a callback in a scope and give its result; and about properties that keep
+ * an alias. Used by the verbs and by the table of `transfer.ts`.
+ */
+import ts from "typescript";
+import type { Owner } from "../owner.ts";
+import type { Callee, Owned } from "./oracle.ts";
+import type { Session } from "./session.ts";
+import { hasBody, unwrap } from "./syntax.ts";
+
+/**
+ * The expression a keeping call (`keep(t)`, `t.moveToOuter()`, `scope.detach(t)`) hands back
+ * unchanged.
+ */
+export function keptBy(
+  session: Session,
+  call: ts.CallExpression,
+  callee: Callee,
+  { owner }: Owned,
+): ts.Expression | undefined {
+  const { oracle } = session;
+  if (
+    callee.receiver &&
+    owner.keep.methods.includes(callee.name) &&
+    oracle.ownedAt(callee.receiver)?.owner === owner
+  )
+    return callee.receiver;
+  const first = call.arguments[0];
+  if (
+    first &&
+    owner.keep.functions.length > 0 &&
+    oracle.ownedAt(first)?.owner === owner &&
+    oracle.is(callee, owner.keep.functions, owner)
+  )
+    return first;
+  return undefined;
+}
+
+/** The callback of a scope function that moves its result out, or of one that runs it inline. */
+export function scopeCallback(
+  session: Session,
+  call: ts.CallExpression,
+  callee: Callee,
+  { owner }: Owned,
+): ts.Expression | undefined {
+  const functions = call.arguments.filter((a) => hasBody(unwrap(a)));
+  const last = functions[functions.length - 1];
+  if (!last) return undefined;
+  const scopes = owner.scopes.flatMap((s) =>
+    "callee" in s && s.movesResultOut !== false ? [s.callee] : [],
+  );
+  return session.oracle.is(callee, scopes, owner) ||
+    session.oracle.is(callee, owner.runsInline, owner)
+    ? last
+    : undefined;
+}
+
+/** `p.grad = g`: a property whose every read is fresh keeps an alias of what it is given. */
+export const storesAlias = (owner: Owner, left: ts.Expression): boolean =>
+  ts.isPropertyAccessExpression(left) && owner.freshProperties.includes(left.name.text);

@@ -1,0 +1,207 @@
+/**
+ * Mention events: what each mention of a followed variable, field or place does to it, as events.
+ * What the mention does is decided by the table in `transfer.ts`; here it is only said when that
+ * happens and to which cell. Used by `paths.ts` and `value-events.ts`.
+ */
+import ts from "typescript";
+import type { Cell } from "./cells.ts";
+import { disposesArguments } from "./disposes.ts";
+import type { Frame, Verb } from "./events.ts";
+import { fateOf, type Fate } from "./fate.ts";
+import { keptBy } from "./keeps.ts";
+import { effectInside, transferOf, type Transfer } from "./mention.ts";
+import { referencesTo } from "./references.ts";
+import type { Session } from "./session.ts";
+import { hasBody, isTarget, isUsingList, unwrap, type CallLike } from "./syntax.ts";
+import { onlyLooksAt } from "./transfer.ts";
+
+/** Events of a name that mentions a cell. */
+export function identifierEvents(session: Session, frame: Frame, id: ts.Identifier): void {
+  const cell = frame.cells.at(id);
+  if (!cell || cell.name === id) return;
+  const fate = fateOf(id);
+  if (cell.fields && fate.kind === "read") {
+    const access = fate.node as ts.PropertyAccessExpression;
+    const field = cell.fields.get(fate.member);
+    if (field) mentionEvents(session, frame, field, access);
+    return; // what the other fields hold is not owned
+  }
+  // `out.age.dispose()` is a read of `age` first
+  if (cell.fields && fate.kind === "receiver") return;
+  mentionEvents(session, frame, cell, id);
+}
+
+/** Events of an access such as `this.w` or `vars[v]` that mentions a place. */
+export function placeEvents(
+  session: Session,
+  frame: Frame,
+  access: ts.PropertyAccessExpression | ts.ElementAccessExpression,
+): void {
+  const base = access.expression;
+  if (
+    ts.isPropertyAccessExpression(access) &&
+    ts.isIdentifier(base) &&
+    frame.cells.at(base)?.fields
+  )
+    return;
+  if (ts.isCallExpression(access.parent) && access.parent.expression === access) return;
+  const cell = frame.cells.place(access);
+  if (!cell) return;
+  const { kind } = fateOf(access);
+  if (kind === "receiver" || kind === "argument" || kind === "bound" || kind === "read")
+    mentionEvents(session, frame, cell, access);
+}
+
+/** Turns one mention of a cell into events; `node` is the expression that mentions it. */
+export function mentionEvents(
+  session: Session,
+  frame: Frame,
+  cell: Cell,
+  node: ts.Expression,
+): void {
+  follow(session, frame, cell, node, transferOf(session, node, cell.owned), 0);
+}
+
+function follow(
+  session: Session,
+  frame: Frame,
+  cell: Cell,
+  node: ts.Expression,
+  found: Transfer,
+  hops: number,
+): void {
+  const { effect, fate } = found;
+  // at once: a generator may end at its `yield`
+  if (fate.kind === "yielded") return frame.all(cell, "escape", node);
+  if (fate.literal && fate.kind !== "argument") return frame.all(cell, "escape", node, fate.node);
+  switch (effect) {
+    case "nothing":
+    case "drops":
+    case "receives": // see `callEvents`
+      return;
+    case "borrows":
+      if (cell.owned.shape === "one" || fate.kind !== "receiver")
+        return frame.all(cell, "use", node);
+      return frame.all(cell, "use", node, fate.node);
+    case "disposes":
+      return disposal(session, frame, cell, node, fate);
+    case "returns":
+      return frame.all(cell, "return", node);
+    case "enters":
+      return frame.all(cell, entering(session, found), node);
+    case "visits":
+      return visits(session, frame, cell, node, fate);
+    case "aliases":
+      return aliases(frame, cell, node, fate);
+    case "passes": {
+      const call = fate.node as ts.CallExpression;
+      const kept = keptBy(session, call, session.oracle.callee(call), cell.owned) !== undefined;
+      if (kept || fate.literal || hops > 4) return frame.all(cell, "escape", node, call);
+      return follow(session, frame, cell, node, transferOf(session, call, cell.owned), hops + 1);
+    }
+    case "moves":
+    case "takes":
+    case "stores":
+    case "unknown":
+      return frame.all(cell, "escape", node, atCall(fate));
+  }
+}
+
+/** What a call does it does when it is made, after its arguments were read. */
+const atCall = (fate: Fate): ts.Node | undefined =>
+  fate.kind === "receiver" || fate.kind === "argument" ? fate.node : undefined;
+
+function disposal(
+  session: Session,
+  frame: Frame,
+  cell: Cell,
+  node: ts.Expression,
+  fate: Fate,
+): void {
+  if (fate.kind === "element") return frame.all(cell, "dispose", node, fate.node.parent);
+  if (fate.kind !== "argument") return frame.all(cell, "dispose", node, fate.node);
+  const call = fate.node as CallLike;
+  // a function that disposes its parameter may do so on some paths only
+  const certain = disposesArguments(session, call, cell.owned);
+  frame.all(cell, fate.conditional ? "escape" : "dispose", node, call, certain);
+}
+
+/** A mention of one of several values: only looking at it leaves the container as it was. */
+function entering(session: Session, found: Transfer): Verb {
+  return onlyLooksAt(effectInside(session, found)) ? "use" : "escape";
+}
+
+function visits(session: Session, frame: Frame, cell: Cell, node: ts.Expression, fate: Fate): void {
+  if (fate.kind === "iterated") return iterated(session, frame, cell, node, fate);
+  const call = fate.node as ts.CallExpression;
+  const [first] = call.arguments;
+  const callback = first && unwrap(first);
+  const effect = hasBody(callback) ? session.summary(callback).parameters[0] : undefined;
+  if (effect?.disposes) return frame.all(cell, "dispose", node, call);
+  const mayKeep = !effect || effect.stores || effect.returns;
+  frame.all(cell, mayKeep ? "escape" : "use", node, call);
+}
+
+function aliases(frame: Frame, cell: Cell, node: ts.Expression, fate: Fate): void {
+  if (fate.kind === "assigned") return assigned(frame, cell, node, fate);
+  const declaration = fate.node;
+  if (!ts.isVariableDeclaration(declaration)) return frame.all(cell, "escape", node);
+  const target = ts.isIdentifier(declaration.name) ? frame.cells.of(declaration) : undefined;
+  if (!target || fate.conditional) return frame.all(cell, "escape", node, declaration);
+  if (target.kind === "using") {
+    const kind = cell.kind === "parameter" ? "dispose" : "escape";
+    return frame.all(cell, kind, node, declaration);
+  }
+  link(frame, cell, target, declaration);
+}
+
+function assigned(frame: Frame, cell: Cell, node: ts.Expression, fate: Fate): void {
+  const assignment = fate.node as ts.BinaryExpression;
+  const target = ts.isIdentifier(assignment.left) ? frame.cells.at(assignment.left) : undefined;
+  if (target === cell) return;
+  if (!target || fate.conditional || target.kind === "using")
+    return frame.all(cell, "escape", node, assignment);
+  link(frame, cell, target, assignment);
+}
+
+function link(frame: Frame, from: Cell, cell: Cell, at: ts.Node): void {
+  frame.later(at, { kind: "alias", cell, from, node: at });
+  for (const [name, field] of from.fields ?? []) {
+    const target = cell.fields?.get(name);
+    if (target) frame.later(at, { kind: "alias", cell: target, from: field, node: at });
+  }
+}
+
+function iterated(
+  session: Session,
+  frame: Frame,
+  cell: Cell,
+  node: ts.Expression,
+  fate: Fate,
+): void {
+  const loop = fate.node as ts.ForOfStatement;
+  const list = loop.initializer;
+  if (!ts.isVariableDeclarationList(list)) return frame.all(cell, "escape", node, loop);
+  if (isUsingList(list)) return frame.all(cell, "dispose", node, loop);
+  frame.all(cell, loopVerb(session, loop, list), node, loop);
+}
+
+/** What the body of a loop does to the values it goes through. */
+function loopVerb(
+  session: Session,
+  loop: ts.ForOfStatement,
+  list: ts.VariableDeclarationList,
+): Verb {
+  let verb: Verb = "use";
+  for (const declaration of list.declarations) {
+    if (!ts.isIdentifier(declaration.name)) return "escape";
+    for (const id of referencesTo(session.oracle, declaration, declaration.name, loop.statement)) {
+      const found = transferOf(session, id);
+      const effect = effectInside(session, found);
+      if (effect === "disposes") return "dispose";
+      const staysHere = onlyLooksAt(effect) || found.fate.kind === "receiver";
+      if (!staysHere && !isTarget(id)) verb = "escape";
+    }
+  }
+  return verb;
+}

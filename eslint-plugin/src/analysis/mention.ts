@@ -1,0 +1,120 @@
+/**
+ * Mentions: describes an expression that has an owned value for the table in `transfer.ts`, and
+ * gives the effect together with where the value went. Reached through `session.transfer`.
+ */
+import ts from "typescript";
+import { containerMethod, isPromiseMember } from "./containers.ts";
+import { callsDisposeSymbol, isDisposer } from "./disposes.ts";
+import { fateOf, type Fate } from "./fate.ts";
+import { callFreshness } from "./is-fresh.ts";
+import type { Owned } from "./oracle.ts";
+import type { Session } from "./session.ts";
+import { isTarget, type CallLike } from "./syntax.ts";
+import { transfer, type Effect, type Mention } from "./transfer.ts";
+import { storesAlias } from "./keeps.ts";
+
+/** What a mention does to the value, and the construct that does it. */
+export interface Transfer {
+  effect: Effect;
+  fate: Fate;
+  /**
+   * For `passes` and `moves`: the call, which gives the same value. For `enters`: the access, which
+   * is a mention of the value inside.
+   */
+  next: ts.Expression | undefined;
+}
+
+/**
+ * The effect of one mention.
+ *
+ * @param owned what the mention owns; asked for when not given
+ * @param temporary whether `node` makes the value, rather than naming it
+ */
+export function transferOf(
+  session: Session,
+  node: ts.Expression,
+  owned: Owned | null = session.oracle.ownedAt(node),
+  temporary = false,
+): Transfer {
+  const fate = fateOf(node);
+  if (!owned) return { effect: "unknown", fate, next: undefined };
+  const effect = transfer(describe(session, node, fate, owned, temporary));
+  const leadsOn = effect === "passes" || effect === "moves" || effect === "enters";
+  return { effect, fate, next: leadsOn ? (fate.node as ts.Expression) : undefined };
+}
+
+function describe(
+  session: Session,
+  node: ts.Expression,
+  fate: Fate,
+  owned: Owned,
+  temporary: boolean,
+): Mention {
+  const { owner } = owned;
+  return {
+    fate,
+    shape: owned.shape,
+    temporary,
+    get target() {
+      return isTarget(node);
+    },
+    disposer: isDisposer(owned, fate.member),
+    keeper: owner.keep.methods.includes(fate.member),
+    safe: owner.safeAfterDispose.includes(fate.member),
+    promise: isPromiseMember(fate.member),
+    symbolDispose: callsDisposeSymbol(fate),
+    container: containerMethod(fate.member),
+    get chained() {
+      const call = fate.node as ts.CallExpression;
+      return temporary
+        ? mayKeepReceiver(session, call, owned)
+        : mayGiveItself(session, call, owned);
+    },
+    get left() {
+      const { left } = fate.node as ts.BinaryExpression;
+      if (storesAlias(owner, left)) return "alias";
+      return ts.isIdentifier(left) ? "name" : "place";
+    },
+    get inner() {
+      return ts.isPropertyAccessExpression(fate.node) && session.oracle.ownedAt(fate.node) !== null;
+    },
+    get keys() {
+      return ts.isForInStatement(fate.node);
+    },
+    get argument() {
+      return session.effect(fate.node as CallLike, node);
+    },
+  };
+}
+
+/** A fluent method of a resource that may give the resource itself. */
+function mayGiveItself(session: Session, call: ts.CallExpression, { owner }: Owned): boolean {
+  return (
+    owner.policy === "generic" &&
+    owner.args === "transfer" &&
+    session.oracle.ownedAt(call)?.owner === owner &&
+    fateOf(call).kind !== "dropped"
+  );
+}
+
+/** A method called on a temporary: builders keep or return it, strangers do who knows what. */
+function mayKeepReceiver(session: Session, call: ts.CallExpression, { owner }: Owned): boolean {
+  const callee = session.oracle.callee(call);
+  if (callee.member !== owner)
+    return (owner.policy === "generic" && owner.args === "transfer") || !callee.declaration;
+  if (callee.tags.takes.length > 0 || callee.tags.keeps) return true;
+  return session.oracle.ownedAt(call) !== null && callFreshness(session, call) !== "fresh";
+}
+
+/**
+ * The effect on a value inside a container or record, with the container's own when the expression
+ * does not speak of what is inside.
+ */
+export function effectInside(session: Session, found: Transfer): Effect {
+  if (found.effect !== "enters" || !found.next) return found.effect;
+  const inner = session.oracle.ownedAt(found.next);
+  if (isTarget(found.next)) return "nothing";
+  if (inner) return effectInside(session, transferOf(session, found.next, inner));
+  const { kind } = fateOf(found.next);
+  return kind === "operand" || kind === "read" ? "nothing" : "unknown";
+}

@@ -1,0 +1,213 @@
+/**
+ * Paths: one traversal of ESLint's steps (nodes and code-path events, the same list ESLint itself
+ * walks) turns every function into segments with ownership events. Used by `analyse.ts`; `flow.ts`
+ * runs states over the result.
+ */
+import type { TSESTree } from "@typescript-eslint/utils";
+import ts from "typescript";
+import { Cells } from "./cells.ts";
+import { captured } from "./closure-events.ts";
+import { Frame, type FunctionPaths, type Segment } from "./events.ts";
+import { identifierEvents, placeEvents } from "./mention-events.ts";
+import type { Session } from "./session.ts";
+import { assignmentEvents, callEvents, declaratorEvents } from "./value-events.ts";
+
+interface RawSegment {
+  id: string;
+  reachable: boolean;
+  prevSegments: RawSegment[];
+  nextSegments: RawSegment[];
+}
+interface RawPath {
+  initialSegment: RawSegment;
+  returnedSegments: RawSegment[];
+  thrownSegments: RawSegment[];
+}
+interface Step {
+  kind?: number;
+  type?: string;
+  target: unknown;
+  phase?: number;
+  args: unknown[];
+}
+
+/** ESLint's source code, as far as it is needed here. */
+export interface Traversable {
+  traverse(): Iterable<unknown>;
+}
+type NodeMap = { get(node: TSESTree.Node): ts.Node | undefined };
+
+/** Reads the whole file once and gives the paths of each function that has anything to follow. */
+export function readPaths(session: Session, source: Traversable, map: NodeMap): FunctionPaths[] {
+  const reader = new PathReader(session, map);
+  for (const step of source.traverse()) reader.step(step as Step);
+  return reader.done;
+}
+
+/** A frame with ESLint's own segments beside ours. */
+interface Reading {
+  frame: Frame;
+  path: RawPath;
+  raw: Map<string, RawSegment>;
+}
+
+class PathReader {
+  readonly done: FunctionPaths[] = [];
+  readonly #stack: Reading[] = [];
+  readonly #session: Session;
+  readonly #map: NodeMap;
+  #reading: Reading | undefined;
+
+  constructor(session: Session, map: NodeMap) {
+    this.#session = session;
+    this.#map = map;
+  }
+
+  step(step: Step): void {
+    if (typeof step.target !== "string")
+      return this.#visit(step.target as TSESTree.Node, step.phase === 1);
+    const [first, second] = step.args;
+    switch (step.target) {
+      case "onCodePathStart":
+        this.#start(first as RawPath, second as TSESTree.Node);
+        break;
+      case "onCodePathEnd":
+        this.#end();
+        break;
+      case "onCodePathSegmentStart":
+      case "onUnreachableCodePathSegmentStart":
+        this.#enter(first as RawSegment);
+        break;
+      case "onCodePathSegmentEnd":
+      case "onUnreachableCodePathSegmentEnd":
+        this.#leave(first as RawSegment);
+        break;
+    }
+  }
+
+  // ---- code paths ----
+
+  #start(path: RawPath, node: TSESTree.Node): void {
+    if (this.#reading) this.#stack.push(this.#reading);
+    const root = this.#map.get(node);
+    if (!root) throw new Error(`internal: no TypeScript node for ${node.type}`);
+    const cells = new Cells(this.#session.oracle, root);
+    this.#reading = { path, frame: new Frame(root, cells), raw: new Map() };
+  }
+
+  #enter(raw: RawSegment): void {
+    if (!this.#reading || !raw.reachable) return;
+    const { frame } = this.#reading;
+    let segment = frame.segments.get(raw.id);
+    if (!segment) {
+      segment = emptySegment(raw.id);
+      frame.segments.set(raw.id, segment);
+      this.#reading.raw.set(raw.id, raw);
+    }
+    frame.current.add(segment);
+    frame.fresh.push(segment);
+  }
+
+  #leave(raw: RawSegment): void {
+    const segment = this.#reading?.frame.segments.get(raw.id);
+    if (segment) this.#reading?.frame.current.delete(segment);
+  }
+
+  #end(): void {
+    const reading = this.#reading;
+    if (!reading) return;
+    const { frame, path } = reading;
+    const ours = (list: readonly RawSegment[]): Segment[] =>
+      list.flatMap((s) => frame.segments.get(s.id) ?? []);
+    for (const [id, segment] of frame.segments) {
+      const raw = reading.raw.get(id);
+      if (!raw) continue;
+      segment.previous = ours(raw.prevSegments);
+      segment.forks = raw.nextSegments.length > 1;
+    }
+    const initial = frame.segments.get(path.initialSegment.id);
+    if (initial && frame.cells.all.length > 0) {
+      this.done.push({
+        root: frame.root,
+        cells: frame.cells,
+        segments: [...frame.segments.values()],
+        initial,
+        returned: ours(path.returnedSegments),
+        thrown: ours(path.thrownSegments),
+      });
+    }
+    this.#reading = this.#stack.pop();
+    if (this.#reading) captured(this.#session, this.#reading.frame, frame.root);
+  }
+
+  // ---- nodes ----
+
+  #visit(node: TSESTree.Node, entering: boolean): void {
+    const reading = this.#reading;
+    if (!reading) return;
+    const { frame } = reading;
+    if (entering) {
+      if (frame.fresh.length === 0) return;
+      const at = this.#map.get(node);
+      for (const segment of frame.fresh) segment.first ??= at;
+      frame.fresh.length = 0;
+      return;
+    }
+    const { cells } = frame;
+    const isAccess = node.type === "MemberExpression";
+    if (cells.names.size === 0 && !isAccess && cells.all.length === 0) return;
+    const at = this.#map.get(node);
+    if (!at) return;
+    for (const segment of frame.current) segment.last = at;
+    this.#exit(reading, node, at);
+  }
+
+  #exit({ frame, raw }: Reading, node: TSESTree.Node, at: ts.Node): void {
+    switch (node.type) {
+      case "Identifier":
+        if (ts.isIdentifier(at)) identifierEvents(this.#session, frame, at);
+        return;
+      case "MemberExpression":
+        if (ts.isPropertyAccessExpression(at) || ts.isElementAccessExpression(at))
+          placeEvents(this.#session, frame, at);
+        return;
+      case "VariableDeclarator":
+        if (ts.isVariableDeclaration(at)) declaratorEvents(this.#session, frame, at);
+        break;
+      case "AssignmentExpression":
+        if (ts.isBinaryExpression(at)) assignmentEvents(this.#session, frame, at);
+        break;
+      case "CallExpression":
+      case "NewExpression":
+        if (ts.isCallExpression(at) || ts.isNewExpression(at)) callEvents(this.#session, frame, at);
+        break;
+      case "AwaitExpression":
+        frame.forget("this", at);
+        break;
+      case "YieldExpression":
+        for (const segment of frame.current)
+          for (const before of raw.get(segment.id)?.prevSegments ?? []) {
+            const left = frame.segments.get(before.id);
+            if (left) left.yields = true;
+          }
+        break;
+      case "ReturnStatement":
+        for (const segment of frame.current) segment.returns = at;
+        break;
+      default:
+        break;
+    }
+    frame.leave(at);
+  }
+}
+
+const emptySegment = (id: string): Segment => ({
+  id,
+  events: [],
+  previous: [],
+  forks: false,
+  first: undefined,
+  last: undefined,
+  returns: undefined,
+  yields: false,
+});

@@ -1,0 +1,262 @@
+/**
+ * Value events: what a declaration, an assignment or a call gives to the variables that are
+ * followed: something fresh to own, another name for something, nothing. Used by `paths.ts`.
+ */
+import ts from "typescript";
+import type { Cell } from "./cells.ts";
+import { puts } from "./containers.ts";
+import type { Frame } from "./events.ts";
+import { fateOf } from "./fate.ts";
+import { elementFreshness } from "./fresh-results.ts";
+import { keptBy } from "./keeps.ts";
+import { mentionEvents } from "./mention-events.ts";
+import type { Freshness, Session } from "./session.ts";
+import { isNullish, unwrap, valuesOf, type CallLike } from "./syntax.ts";
+
+function give(
+  session: Session,
+  frame: Frame,
+  cell: Cell,
+  value: ts.Expression,
+  node: ts.Node,
+  declares: boolean,
+): void {
+  if (cell.kind === "using") return;
+  const bare = unwrap(value);
+  if (isNullish(bare)) return frame.set(cell, "null", node);
+  if (ts.isIdentifier(bare) && frame.cells.at(bare)) return; // an alias event is pending
+  if (ts.isBinaryExpression(bare) && bare.operatorToken.kind === ts.SyntaxKind.EqualsToken)
+    return frame.set(cell, "unknown", node); // `a = b = value`
+  if (
+    (ts.isPropertyAccessExpression(bare) || ts.isElementAccessExpression(bare)) &&
+    aliasesCell(frame, bare)
+  )
+    return;
+  if (ts.isCallExpression(bare) && keptBy(session, bare, session.oracle.callee(bare), cell.owned))
+    return frame.set(cell, "unknown", node);
+  const found = session.freshness(value);
+  if (!cell.fields && namesCells(frame, bare)) return frame.set(cell, "unknown", node);
+  if (cell.fields) return giveFields(session, frame, cell, bare, found, node, declares);
+  if (ts.isArrayLiteralExpression(bare) && bare.elements.length === 0)
+    return frame.set(cell, "none", node);
+  if (found === "fresh")
+    return frame.own(
+      cell,
+      value,
+      node,
+      declares,
+      session.oracle.ownedAt(value)?.nullable === true || hasNullArm(bare),
+    );
+  setUnowned(frame, cell, found ?? "unknown", node);
+}
+
+function aliasesCell(
+  frame: Frame,
+  access: ts.PropertyAccessExpression | ts.ElementAccessExpression,
+): boolean {
+  if (
+    ts.isPropertyAccessExpression(access) &&
+    ts.isIdentifier(access.expression) &&
+    frame.cells.at(access.expression)?.fields?.has(access.name.text)
+  )
+    return true;
+  return frame.cells.place(access) !== undefined;
+}
+
+function giveFields(
+  session: Session,
+  frame: Frame,
+  cell: Cell,
+  value: ts.Expression,
+  found: Freshness,
+  node: ts.Node,
+  declares: boolean,
+): void {
+  const literal = ts.isObjectLiteralExpression(value) ? value : undefined;
+  for (const [name, field] of cell.fields ?? []) {
+    const property = literal?.properties.find(
+      (p) => p.name && ts.isIdentifier(p.name) && p.name.text === name,
+    );
+    const inner = property && ts.isPropertyAssignment(property) ? property.initializer : undefined;
+    const named = inner !== undefined && ts.isIdentifier(unwrap(inner));
+    const state = literal ? (inner && !named ? session.freshness(inner) : "unknown") : found;
+    const at = inner ?? value;
+    if (state === "fresh") frame.own(field, at, node, declares, false);
+    else setUnowned(frame, field, state, node);
+  }
+  frame.set(cell, "none", node);
+}
+
+/** Events of a variable declaration, with or without a first value. */
+export function declaratorEvents(
+  session: Session,
+  frame: Frame,
+  declaration: ts.VariableDeclaration,
+): void {
+  if (ts.isIdentifier(declaration.name)) frame.forget(declaration.name.text, declaration);
+  if (ts.isIdentifier(declaration.name)) {
+    const cell = frame.cells.of(declaration);
+    if (!cell) return;
+    if (declaration.initializer)
+      return give(session, frame, cell, declaration.initializer, declaration, true);
+    if (ts.isForOfStatement(declaration.parent.parent))
+      return loopVariable(session, frame, cell, declaration.parent.parent, declaration);
+    return frame.set(cell, "null", declaration);
+  }
+  const source =
+    declaration.initializer ??
+    (ts.isForOfStatement(declaration.parent.parent)
+      ? declaration.parent.parent.expression
+      : undefined);
+  if (source) destructure(session, frame, declaration.name, source, declaration);
+}
+
+function loopVariable(
+  session: Session,
+  frame: Frame,
+  cell: Cell,
+  loop: ts.ForOfStatement,
+  node: ts.Node,
+): void {
+  const fresh =
+    cell.kind !== "using" &&
+    ts.isCallExpression(unwrap(loop.expression)) &&
+    elementFreshness(session, loop.expression) === "fresh";
+  if (fresh) frame.own(cell, loop.expression, node, true, cell.owned.nullable);
+  else frame.set(cell, "none", node);
+}
+
+function destructure(
+  session: Session,
+  frame: Frame,
+  pattern: ts.BindingPattern,
+  source: ts.Expression,
+  node: ts.Node,
+): void {
+  const bare = unwrap(source);
+  const literal =
+    ts.isArrayLiteralExpression(bare) ||
+    (ts.isCallExpression(bare) && session.oracle.callee(bare).builtin)
+      ? bare
+      : undefined;
+  const found =
+    literal && ts.isArrayLiteralExpression(literal)
+      ? undefined
+      : ts.isForOfStatement(node.parent.parent)
+        ? elementFreshness(session, source)
+        : session.freshness(source);
+  const ownsSource = ts.isIdentifier(bare) ? frame.cells.at(bare) : undefined;
+  pattern.elements.forEach((element, index) => {
+    if (!ts.isBindingElement(element)) return;
+    if (!ts.isIdentifier(element.name))
+      return destructure(session, frame, element.name, source, node);
+    const cell = frame.cells.of(element);
+    if (!cell || cell.kind === "using") return;
+    const part =
+      literal && ts.isArrayLiteralExpression(literal) ? literal.elements[index] : undefined;
+    if (part) return give(session, frame, cell, part, node, true);
+    const moved =
+      ownsSource !== undefined &&
+      !element.dotDotDotToken &&
+      ownsSource.kind === "local" &&
+      ownsSource.seen.has("own");
+    if ((found === "fresh" || moved) && !element.initializer && !element.dotDotDotToken)
+      frame.own(cell, source, node, true, cell.owned.nullable);
+    else setUnowned(frame, cell, found ?? "unknown", node);
+  });
+}
+
+/** Events of an assignment. */
+export function assignmentEvents(session: Session, frame: Frame, node: ts.BinaryExpression): void {
+  const { left } = node;
+  if (ts.isIdentifier(left)) frame.forget(left.text, node);
+  if (ts.isPropertyAccessExpression(left) || ts.isElementAccessExpression(left))
+    return assignPlace(session, frame, left, node);
+  if (ts.isArrayLiteralExpression(left) || ts.isObjectLiteralExpression(left))
+    return assignPattern(session, frame, left, node);
+  const cell = ts.isIdentifier(left) ? frame.cells.at(left) : undefined;
+  if (!cell) return;
+  if (node.operatorToken.kind !== ts.SyntaxKind.EqualsToken) return frame.all(cell, "escape", node);
+  give(session, frame, cell, node.right, node, false);
+  const fate = fateOf(node); // `set(key, t = fresh())` hands on what it assigns
+  if (fate.kind !== "dropped" && fate.kind !== "unknown") mentionEvents(session, frame, cell, node);
+}
+
+function assignPlace(
+  session: Session,
+  frame: Frame,
+  left: ts.PropertyAccessExpression | ts.ElementAccessExpression,
+  node: ts.BinaryExpression,
+): void {
+  const base = ts.isIdentifier(left.expression) ? frame.cells.at(left.expression) : undefined;
+  if (base) {
+    const field = ts.isPropertyAccessExpression(left)
+      ? base.fields?.get(left.name.text)
+      : undefined;
+    if (field) return give(session, frame, field, node.right, node, false);
+    const found = session.freshness(node.right);
+    if (base.kind === "local" && found === "fresh")
+      return frame.own(base, node.right, node, true, false);
+    return frame.all(base, "escape", node);
+  }
+  const place = frame.cells.place(left);
+  if (place) frame.set(place, "none", node);
+}
+
+function assignPattern(
+  session: Session,
+  frame: Frame,
+  left: ts.ArrayLiteralExpression | ts.ObjectLiteralExpression,
+  node: ts.BinaryExpression,
+): void {
+  const fresh =
+    session.freshness(node.right) === "fresh" && !ts.isArrayLiteralExpression(unwrap(node.right));
+  for (const target of valuesOf(left)) {
+    const cell = ts.isIdentifier(target) ? frame.cells.at(target) : undefined;
+    if (!cell) continue;
+    if (fresh) frame.own(cell, node.right, node, false, false);
+    else frame.set(cell, "unknown", node);
+  }
+}
+
+/** Events of a call beyond its mentions: what it may change, what it puts into a container. */
+export function callEvents(session: Session, frame: Frame, call: CallLike): void {
+  const target = call.expression;
+  if (ts.isPropertyAccessExpression(target) && target.expression.kind === ts.SyntaxKind.ThisKeyword)
+    frame.forget("this", call);
+  if (!ts.isPropertyAccessExpression(target) || !ts.isIdentifier(target.expression)) return;
+  if (!puts(target.name.text)) return;
+  const cell = frame.cells.at(target.expression);
+  if (!cell || cell.owned.shape !== "many") return;
+  for (const argument of call.arguments ?? []) {
+    if (!session.oracle.ownedAt(argument)) continue;
+    const bare = unwrap(argument);
+    const moved = ts.isIdentifier(bare) ? frame.cells.at(bare) : undefined;
+    if (moved?.kind === "local" || session.freshness(argument) === "fresh") {
+      if (cell.kind === "local") frame.own(cell, argument, call, true, false);
+    } else frame.all(cell, "escape", call);
+  }
+}
+
+const hasNullArm = (node: ts.Expression): boolean =>
+  (ts.isConditionalExpression(node) &&
+    (isNullish(unwrap(node.whenTrue)) || isNullish(unwrap(node.whenFalse)))) ||
+  (ts.isBinaryExpression(node) &&
+    node.operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken);
+
+/**
+ * Whether a literal holds variables: who owns them then, the variable or the literal, only their
+ * later use tells.
+ */
+function namesCells(frame: Frame, literal: ts.Expression): boolean {
+  if (!ts.isArrayLiteralExpression(literal) && !ts.isObjectLiteralExpression(literal)) return false;
+  return valuesOf(literal).some((v) => {
+    const bare = unwrap(v);
+    return ts.isIdentifier(bare) && frame.cells.at(bare) !== undefined;
+  });
+}
+
+/** The cell holds something that is not, or perhaps not, its own to free. */
+const setUnowned = (frame: Frame, cell: Cell, found: Freshness, node: ts.Node): void => {
+  frame.set(cell, found === "borrowed" ? "none" : "unknown", node);
+};
