@@ -32,7 +32,8 @@ export function pageHeader(name: string): string {
     "",
     `${meta.docs.description}.`,
     "",
-    `💼 On in ${configs}. 💭 Needs type information.${fixes.length > 0 ? ` ${fixes.join(" ")}` : ""}`,
+    `💼 On in ${configs}. 💭 Needs type ` +
+      `information.${fixes.length > 0 ? ` ${fixes.join(" ")}` : ""}`,
     "",
     end,
   ].join("\n");

@@ -2,11 +2,13 @@
  * The 26 known leak fixes of the development corpus and the heads whose precision is judged. Used
  * by `main.ts`.
  */
+/** A leak fix: repository and commit. */
 export interface Case {
   id: string;
   repo: string;
   commit: string;
 }
+/** The fixes the plugin was developed with. */
 export const cases: readonly Case[] = [
   ...[
     "25505619",

@@ -8,7 +8,9 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+/** The root of this repository. */
 export const root = fileURLToPath(new URL("../../", import.meta.url));
+/** Where the repositories of the corpus lie. */
 export const corpusDir = process.env["TENURE_LINT_CORPUS"] ?? join(root, ".cache", "lint-corpus");
 
 /** The git folder of a repository, or a sentence saying why it cannot be had. */
@@ -32,7 +34,9 @@ export function repository(name: string): { git: string } | { missing: string } 
     return { git };
   } catch (error) {
     return {
-      missing: `${name} is not in ${corpusDir} and could not be cloned (${error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error)})`,
+      missing:
+        `${name} is not in ${corpusDir} and could not be cloned ` +
+        `(${error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error)})`,
     };
   }
 }
@@ -133,6 +137,7 @@ export function changedSources(repo: string, commit: string): string[] {
     .split("\n");
   return names.filter((n) => isSource(n));
 }
+/** Whether a path is a source file, tests and declarations left out. */
 export const isSource = (path: string): boolean =>
   /\.tsx?$/.test(path) &&
   !/\.d\.ts$|(_|\.)(test|spec)\.ts$|(^|\/)(tests?|demos?|test_util\w*|dist|examples?)\/|test_utils?\.ts$|_benchmark|(^|\/)version\.ts$/.test(

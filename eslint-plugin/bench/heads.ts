@@ -16,6 +16,7 @@ import {
 } from "./corpus.ts";
 import { lintFiles, type Report } from "./linting.ts";
 
+/** What linting one head gave. */
 export interface HeadResult {
   reports: Report[];
   files: number;

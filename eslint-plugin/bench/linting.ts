@@ -8,6 +8,7 @@ import parser from "@typescript-eslint/parser";
 import { Linter } from "eslint";
 import tenure from "eslint-plugin-tenure";
 
+/** One report, with the source line it stands on. */
 export interface Report {
   file: string;
   line: number;

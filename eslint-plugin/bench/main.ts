@@ -30,6 +30,7 @@ import { mutationScore } from "./mutation.ts";
 const percent = (part: number, whole: number): string =>
   whole === 0 ? "–" : `${String(Math.round((1000 * part) / whole) / 10)} %`;
 
+/** Runs the bench and gives its tables as Markdown. */
 export async function run(): Promise<string> {
   const out = [recall(), ...precision(), await mutationScore()];
   parser.clearCaches();
@@ -51,10 +52,16 @@ function recall(): string {
     tried++;
     if (result.gone > 0) caught++;
     rows.push(
-      `| ${one.id} | ${one.repo} ${one.commit} | ${result.gone > 0 ? "caught" : "missed"} | ${String(result.before)} → ${String(result.after)} |`,
+      `| ${one.id} | ${one.repo} ${one.commit} | ` +
+        `${result.gone > 0 ? "caught" : "missed"} | ${String(result.before)} → ` +
+        `${String(result.after)} |`,
     );
   }
-  return `## Recall on known leak fixes\n\n${String(caught)} of ${String(tried)} caught (target 24 of 26): a report on the file before the fix is gone after it.\n\n| case | fix | result | reports |\n| --- | --- | --- | --- |\n${rows.join("\n")}`;
+  return (
+    `## Recall on known leak fixes\n\n${String(caught)} of ${String(tried)} caught (target ` +
+    "24 of 26): a report on the file before the fix is gone after it.\n\n| case | fix | " +
+    `result | reports |\n| --- | --- | --- | --- |\n${rows.join("\n")}`
+  );
 }
 
 /** The folders of a repository that a changed file compiles with. */
@@ -152,13 +159,17 @@ function precision(): string[] {
     right += yes;
     wrong += no;
     rows.push(
-      `| ${repo} ${commit} | ${String(result.files)} files, ${String(result.lines)} lines | ${String(result.reports.length)} | ${String(yes)} | ${String(no)} |`,
+      `| ${repo} ${commit} | ${String(result.files)} files, ${String(result.lines)} ` +
+        `lines | ${String(result.reports.length)} | ${String(yes)} | ${String(no)} |`,
     );
     if (repo === "tensorflow/tfjs-models") costs.push(cost(result));
   }
   const memory = Math.round(process.memoryUsage().rss / 1048576);
   return [
-    `## Precision on public heads\n\n${percent(right, right + wrong)} of ${String(right + wrong)} judged reports are true (target 85 %).${unjudged.length > 0 ? ` Not judged: ${unjudged.join(", ")}` : ""}\n\n| head | size | reports | true | false |\n| --- | --- | --: | --: | --: |\n${rows.join("\n")}`,
+    `## Precision on public heads\n\n${percent(right, right + wrong)} of ` +
+      `${String(right + wrong)} judged reports are true (target 85 ` +
+      `%).${unjudged.length > 0 ? ` Not judged: ${unjudged.join(", ")}` : ""}\n\n| head | ` +
+      `size | reports | true | false |\n| --- | --- | --: | --: | --: |\n${rows.join("\n")}`,
     ...costs,
     `Peak resident memory of this process so far: ${String(memory)} MB.`,
   ];
@@ -206,7 +217,10 @@ function cost(head: HeadResult): string {
     floating.push(measure({ "@typescript-eslint/no-floating-promises": "error" }, foreign));
   }
   return (
-    `## Time\n\nProcessor time of the rules on ${String(files)} files, median of three rounds, parse and program taken off; each pays for its own type checking. Ours against no-misused-promises: ${(median(ours) / median(misused)).toFixed(2)} (target 1).\n\n| rules | ms | ms per file |\n| --- | --: | --: |\n` +
+    `## Time\n\nProcessor time of the rules on ${String(files)} files, median of three ` +
+    "rounds, parse and program taken off; each pays for its own type checking. Ours " +
+    `against no-misused-promises: ${(median(ours) / median(misused)).toFixed(2)} (target ` +
+    "1).\n\n| rules | ms | ms per file |\n| --- | --: | --: |\n" +
     [
       row("tenure recommended (13 rules)", median(ours)),
       row("no-misused-promises", median(misused)),
@@ -257,5 +271,9 @@ function relint(): string {
   for (let i = 0; i < 10; i++) whole.push(lint(edited(i), tenure.configs.recommended.rules));
   for (let i = 0; i < 10; i++) parse.push(lint(edited(100 + i), {}));
   parser.clearCaches();
-  return `Warm re-lint of ${String(code.split("\n").length)} lines after an edit: ${String(Math.round(median(whole)))} ms of processor time, of which ${String(Math.round(median(parse)))} ms parse and program (target 200 ms).`;
+  return (
+    `Warm re-lint of ${String(code.split("\n").length)} lines after an edit: ` +
+    `${String(Math.round(median(whole)))} ms of processor time, of which ` +
+    `${String(Math.round(median(parse)))} ms parse and program (target 200 ms).`
+  );
 }

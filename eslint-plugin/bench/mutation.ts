@@ -175,7 +175,9 @@ const subjects = (): Subject[] => [
 async function leftBySubject({ entry }: Subject, mutant: Mutant | null): Promise<number> {
   const { outputFiles } = await build({
     stdin: {
-      contents: `import { parentPort } from "node:worker_threads";\n${entry}\nparentPort.postMessage(await run());`,
+      contents:
+        `import { parentPort } from "node:worker_threads";\n${entry}\n` +
+        "parentPort.postMessage(await run());",
       resolveDir: import.meta.dirname,
       loader: "ts",
     },
@@ -267,7 +269,9 @@ export function lintValid(file: string, text: string): string[] {
   return say(linter.verify(text, [config] as never, { filename: join(folder, file) }));
 }
 
+/** The names of the valid programs. */
 export const validPrograms = (): string[] => readdirSync(folder).filter((f) => f.endsWith(".ts"));
+/** The text of a valid program. */
 export const readValid = (file: string): string => readFileSync(join(folder, file), "utf8");
 
 /**
@@ -322,6 +326,7 @@ class Repository {
 
 // ---- the score ----
 
+/** A deletion and what came of it. */
 export interface Judged {
   subject: string;
   file: string;
@@ -362,7 +367,8 @@ export async function judge(
     const before = await leftBySubject(subject, null);
     if (before !== 0)
       throw new Error(
-        `${subject.name}: expected unchanged sources to leave nothing behind, got ${String(before)}`,
+        `${subject.name}: expected unchanged sources to leave nothing behind, got ` +
+          `${String(before)}`,
       );
     for (const file of subject.files) {
       const text = readFileSync(file, "utf8");
@@ -385,14 +391,21 @@ export async function mutationScore(): Promise<string> {
   const rows = [...new Set(all.map((j) => j.subject))].map((name) => {
     const own = leaking.filter((j) => j.subject === name),
       seen = own.filter((j) => j.verdict === "reported").length;
-    return `| ${name} | ${String(all.filter((j) => j.subject === name).length)} | ${String(own.length)} | ${String(seen)} | ${share(seen, own.length)} |`;
+    return (
+      `| ${name} | ${String(all.filter((j) => j.subject === name).length)} | ` +
+      `${String(own.length)} | ${String(seen)} | ${share(seen, own.length)} |`
+    );
   });
   const list = leaking.map(
     (j) =>
       `${j.file}:${String(j.line)}:${j.what}:${j.verdict}${j.says === "" ? "" : ` (${j.says})`}`,
   );
   return (
-    `## Mutation score\n\n${share(reported.length, leaking.length)}: of ${String(leaking.length)} deletions that leave tensors behind at run time, ${String(reported.length)} are reported by \`strict\` (target 90 %). ` +
-    `${String(all.length - leaking.length)} further deletions leave nothing behind when they are run.\n\n| sources | deletions | leaking | reported | share |\n| --- | --: | --: | --: | --: |\n${rows.join("\n")}\n\n\`\`\`\n${list.join("\n")}\n\`\`\``
+    `## Mutation score\n\n${share(reported.length, leaking.length)}: of ` +
+    `${String(leaking.length)} deletions that leave tensors behind at run time, ` +
+    `${String(reported.length)} are reported by \`strict\` (target 90 %). ` +
+    `${String(all.length - leaking.length)} further deletions leave nothing behind when ` +
+    "they are run.\n\n| sources | deletions | leaking | reported | share |\n| --- | --: " +
+    `| --: | --: | --: |\n${rows.join("\n")}\n\n\`\`\`\n${list.join("\n")}\n\`\`\``
   );
 }

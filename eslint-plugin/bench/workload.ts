@@ -110,6 +110,7 @@ function optimise(
   optimizer.dispose();
 }
 
+/** What is run, by name; each section leaves nothing behind. */
 export const sections: Readonly<Record<string, () => unknown>> = {
   losses() {
     const F = nn.functional;

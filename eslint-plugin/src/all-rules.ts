@@ -19,6 +19,7 @@ import { noDroppedElement } from "./rules/no-dropped-element.ts";
 import { preferUsing } from "./rules/prefer-using.ts";
 import { preferSequential } from "./rules/prefer-sequential.ts";
 
+/** Every rule by its name. */
 export const rules: Readonly<Record<string, TenureRule>> = {
   "no-leaked-temporary": noLeakedTemporary,
   "no-dropped-result": noDroppedResult,

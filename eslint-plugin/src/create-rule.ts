@@ -7,15 +7,18 @@ import { ESLintUtils, type JSONSchema, type TSESLint } from "@typescript-eslint/
 import type ts from "typescript";
 import { analyse, type FileAnalysis } from "./analysis/analyse.ts";
 
+/** What the documentation of a rule says of it. */
 export interface RuleDocs {
   /** In which configs the rule is on. */
   config: "recommended" | "strict" | "all";
   /** Checked by `docs/rules/*.md`'s generated header. */
   requiresTypeChecking: true;
 }
+/** Edits that a fix or suggestion makes. */
 export type Fix = (
   fixer: TSESLint.RuleFixer,
 ) => TSESLint.RuleFix | readonly TSESLint.RuleFix[] | null;
+/** A cure that the editor offers. */
 export interface Suggestion<Id extends string> {
   messageId: Id;
   data?: Record<string, string>;
@@ -31,6 +34,7 @@ export interface Finding<Id extends string> {
   suggest?: readonly Suggestion<Id>[];
 }
 
+/** What a rule is made of. */
 export interface RuleSpec<Id extends string, Options extends Record<string, unknown>> {
   name: string;
   description: string;
@@ -44,6 +48,7 @@ export interface RuleSpec<Id extends string, Options extends Record<string, unkn
   defaults: Options;
   check(file: FileAnalysis, options: Options, report: (finding: Finding<Id>) => void): void;
 }
+/** A rule as ESLint takes it. */
 export type TenureRule = TSESLint.RuleModule<string, [Record<string, unknown>?], RuleDocs> & {
   name: string;
 };
@@ -54,6 +59,7 @@ export const docsUrl = (name: string): string =>
 
 const create = ESLintUtils.RuleCreator<RuleDocs>(docsUrl);
 
+/** Makes a rule: adds the link to its page, options and the shared analysis. */
 export function rule<Id extends string, Options extends Record<string, unknown>>(
   spec: RuleSpec<Id, Options>,
 ): TenureRule {
@@ -95,7 +101,10 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
               loc: { line: 1, column: 0 },
               messageId: "setup",
               data: {
-                text: `tenure/${spec.name} cannot follow expressions that are nested this deeply (${error.message}); split the longest chain or list of this file, or leave the file out.`,
+                text:
+                  `tenure/${spec.name} cannot follow expressions that are nested this ` +
+                  `deeply (${error.message}); split the longest chain or list of this ` +
+                  "file, or leave the file out.",
               },
             });
           }

@@ -16,6 +16,7 @@ export interface TenureConfig {
   plugins: Record<string, unknown>;
   rules: Record<string, "error" | "warn" | "off">;
 }
+/** The plugin object that ESLint takes. */
 export interface TenurePlugin {
   meta: { name: string; version: string; namespace: string };
   rules: Record<string, TSESLint.RuleModule<string, readonly unknown[], RuleDocs>>;

@@ -11,6 +11,7 @@ import type { Owner, OwnerSettings, ResolvedSettings, TenureSettings } from "./o
 
 export type * from "./owner.ts";
 
+/** The presets by name. */
 export const presets: Readonly<Record<string, readonly OwnerSettings[]>> = {
   tenure,
   tfjs,
@@ -67,7 +68,8 @@ const shape =
       const check = fields[key];
       if (!check)
         throw new SettingsError(
-          `settings.tenure${path}: unknown setting "${key}"; known: ${Object.keys(fields).join(", ")}`,
+          `settings.tenure${path}: unknown setting "${key}"; known: ` +
+            `${Object.keys(fields).join(", ")}`,
         );
       check(value[key], `${path}.${key}`);
     }
@@ -137,7 +139,8 @@ const presetName: Check = (value, path) => {
   text(value, path);
   if (!Object.hasOwn(presets, value as string)) {
     throw new SettingsError(
-      `settings.tenure${path}: unknown preset ${show(value)}; known presets: ${Object.keys(presets).join(", ")}`,
+      `settings.tenure${path}: unknown preset ${show(value)}; known presets: ` +
+        `${Object.keys(presets).join(", ")}`,
     );
   }
 };

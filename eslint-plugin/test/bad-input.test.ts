@@ -22,7 +22,9 @@ import {
 } from "./tester.ts";
 
 const test = suite("bad input");
-const chain = `import type { Tensor } from "tenure";\nexport function f(a: Tensor) { return a.add(1).sum(); }\n`;
+const chain =
+  `import type { Tensor } from "tenure";\nexport function f(a: Tensor) { return ` +
+  "a.add(1).sum(); }\n";
 
 test("no type information: one message, not fifteen", () => {
   const found = lint(chain, { languageOptions: { parser } });
@@ -32,24 +34,28 @@ test("no type information: one message, not fifteen", () => {
     /need type information; set `languageOptions\.parserOptions\.projectService: true`/,
   );
 });
-test("the second pass over a file in a single run, where the parser gives a program without types", () => {
-  const singleRun = {
-    parser,
-    parserOptions: { project: "./tsconfig.json", tsconfigRootDir: projectDir },
-  };
-  process.env["TSESTREE_SINGLE_RUN"] = "true";
-  try {
-    lint(chain, { languageOptions: singleRun });
-    const found = lint(chain, { languageOptions: singleRun });
-    assert.is(found.length, 1);
-    assert.match(
-      found[0]!.message,
-      /use `projectService: true`, or set `disallowAutomaticSingleRunInference: true`/,
-    );
-  } finally {
-    delete process.env["TSESTREE_SINGLE_RUN"];
-  }
-});
+test(
+  "the second pass over a file in a single run, where the parser gives a program without " +
+    "types",
+  () => {
+    const singleRun = {
+      parser,
+      parserOptions: { project: "./tsconfig.json", tsconfigRootDir: projectDir },
+    };
+    process.env["TSESTREE_SINGLE_RUN"] = "true";
+    try {
+      lint(chain, { languageOptions: singleRun });
+      const found = lint(chain, { languageOptions: singleRun });
+      assert.is(found.length, 1);
+      assert.match(
+        found[0]!.message,
+        /use `projectService: true`, or set `disallowAutomaticSingleRunInference: true`/,
+      );
+    } finally {
+      delete process.env["TSESTREE_SINGLE_RUN"];
+    }
+  },
+);
 test("no TypeScript parser", () => {
   const found = lint("export const f = (a) => a.add(1).sum();\n", {
     languageOptions: {},
@@ -72,16 +78,16 @@ test("a file outside the project is the parser's to report", () => {
 
 test("a message names few of many temporaries", () => {
   const [message] = lint(
-    `import type { Tensor } from "tenure"; export function f(a: Tensor) { return a${".neg()".repeat(40)}; }`,
+    `import type { Tensor } from "tenure"; export function f(a: Tensor) { return ` +
+      `a${".neg()".repeat(40)}; }`,
   );
   assert.match(message!.message, /^(`neg\(\)`, ){4}`neg\(\)` and 34 more are never disposed/);
 });
 test("a fix keeps the line ends of the file", () => {
-  const code =
-    `import type { Tensor } from "tenure";\nexport async function f(a: Tensor) {\n  const unused = a.log();\n  return await a.neg().exp().sum().item();\n}\n`.replaceAll(
-      "\n",
-      "\r\n",
-    );
+  const code = (
+    `import type { Tensor } from "tenure";\nexport async function f(a: Tensor) {\n  ` +
+    "const unused = a.log();\n  return await a.neg().exp().sum().item();\n}\n"
+  ).replaceAll("\n", "\r\n");
   const found = lint(code);
   assert.equal(
     found.map((m) => m.ruleId),
@@ -150,7 +156,10 @@ test("a file outside the project, which the project service takes in by itself",
     writeFileSync(join(dir, "src/a.ts"), "export const a = 1;\n");
     writeFileSync(
       join(dir, "script.ts"),
-      `class Tensor { add(x: number): Tensor { return this; } get isDisposed() { return false; } alias() { return this; } moveToOuter() { return this; } detachFromScope() { return this; } dispose() {} [Symbol.dispose]() {} }\nexport function f(a: Tensor) { a.add(1); }\n`,
+      "class Tensor { add(x: number): Tensor { return this; } get isDisposed() { return " +
+        "false; } alias() { return this; } moveToOuter() { return this; } " +
+        "detachFromScope() { return this; } dispose() {} [Symbol.dispose]() {} }\nexport " +
+        "function f(a: Tensor) { a.add(1); }\n",
     );
     writeFileSync(join(dir, "other.ts"), "export const b = 1;\n");
     const eslint = new ESLint({
@@ -209,11 +218,14 @@ test("a syntax error elsewhere in the program, and a broken package.json", async
     writeFileSync(join(dir, "src/broken.ts"), "export function helper( { return x.add(1)\n");
     writeFileSync(
       join(dir, "src/tenure.d.ts"),
-      `declare module "tenure" { export class Tensor { add(x: number): Tensor; sum(): Tensor; size: number; alias(): Tensor; isDisposed: boolean; moveToOuter(): this; detachFromScope(): this; dispose(): void; [Symbol.dispose](): void } }`,
+      `declare module "tenure" { export class Tensor { add(x: number): Tensor; sum(): ` +
+        "Tensor; size: number; alias(): Tensor; isDisposed: boolean; moveToOuter(): this; " +
+        "detachFromScope(): this; dispose(): void; [Symbol.dispose](): void } }",
     );
     writeFileSync(
       join(dir, "src/good.ts"),
-      `import type { Tensor } from "tenure";\nimport { helper } from "./broken.ts";\nexport function f(a: Tensor) { helper(a.add(1)); return a.add(1).sum(); }\n`,
+      `import type { Tensor } from "tenure";\nimport { helper } from "./broken.ts";\n` +
+        "export function f(a: Tensor) { helper(a.add(1)); return a.add(1).sum(); }\n",
     );
     const eslint = new ESLint({
       cwd: dir,

@@ -13,12 +13,14 @@ const header = `import { Tensor, DisposeScope, checkpoint, concat, newDisposeSco
 import { Linear, Module } from "tenure/nn";
 `;
 
+/** One hand-written case. */
 export interface Case {
   name: string;
   code: string;
   expected: { line: number; rule: string; text: string }[];
 }
 
+/** The cases of a rule. */
 export function readCases(rule: string): Case[] {
   const text = readFileSync(new URL(`./fixtures/cases/${rule}.txt`, import.meta.url), "utf8");
   return text
@@ -42,6 +44,7 @@ export function readCases(rule: string): Case[] {
 const style = ["prefer-using", "prefer-sequential"];
 const idOf = (m: Linter.LintMessage): string => (m.ruleId ?? "fatal").replace("tenure/", "");
 
+/** Tests the cases of a rule and every fix offered for them. */
 export function testCases(rule: string): void {
   const test = suite(rule);
   const rules = Object.fromEntries(
@@ -88,7 +91,8 @@ export function tryFixes(code: string, rules: Record<string, unknown>): void {
         list.filter((m) => idOf(m) === id).length;
       assert.ok(
         count(after, idOf(message)) < count(before, idOf(message)),
-        `"${suggestion.desc}" cures ${message.message}\n${out}\n${after.map((m) => m.message).join("\n")}`,
+        `"${suggestion.desc}" cures ${message.message}\n${out}\n` +
+          `${after.map((m) => m.message).join("\n")}`,
       );
       // leaving an input to its caller may show that the caller forgets it
       const revealed =

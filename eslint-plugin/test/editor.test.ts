@@ -34,7 +34,9 @@ test("open, edit, mark, fix, clean", async () => {
       readFileSync(new URL("./fixtures/tenure.d.ts", import.meta.url), "utf8"),
     );
     const path = join(dir, "train.ts");
-    const start = `import { newDisposeScope, type Tensor } from "tenure";\n\nexport async function accuracy(predicted: Tensor, labels: Tensor): Promise<number> {\n  return 0;\n}\n`;
+    const start =
+      `import { newDisposeScope, type Tensor } from "tenure";\n\nexport async function ` +
+      "accuracy(predicted: Tensor, labels: Tensor): Promise<number> {\n  return 0;\n}\n";
     writeFileSync(path, start);
     writeFileSync(
       join(dir, "main.ts"),
@@ -60,7 +62,8 @@ test("open, edit, mark, fix, clean", async () => {
     assert.equal(await lint(start), [], "opened clean");
     const typed = start.replace(
       "return 0;",
-      "let total = 0;\n  total += await predicted.argMax(1).eq(labels).sum().item();\n  const unused = predicted.neg();\n  return total;",
+      "let total = 0;\n  total += await predicted.argMax(1).eq(labels).sum().item();\n  " +
+        "const unused = predicted.neg();\n  return total;",
     );
     const marks = await lint(typed);
     const lines = typed.split("\n");
@@ -97,7 +100,9 @@ test("open, edit, mark, fix, clean", async () => {
     assert.equal(await lint(done), [], "and clean again");
 
     // a caller elsewhere changes the answer for a helper here
-    const helper = `${done}function helper(x: Tensor): Tensor { return x.neg().exp(); }\nexport function outside(x: Tensor): Tensor { return helper(x); }\n`;
+    const helper =
+      `${done}function helper(x: Tensor): Tensor { return x.neg().exp(); }\nexport ` +
+      "function outside(x: Tensor): Tensor { return helper(x); }\n";
     assert.equal(
       (await lint(helper)).map((m) => m.ruleId),
       ["tenure/no-leaked-temporary"],

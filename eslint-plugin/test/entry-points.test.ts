@@ -14,9 +14,12 @@ import type { TenureSettings } from "../src/index.ts";
 import { assert } from "./tester.ts";
 
 const test = suite("entry points");
-const norm = `import type { Tensor } from "tenure";\nexport function norm(x: Tensor): Tensor { return x.mul(x).sum(); }\n`;
+const norm =
+  `import type { Tensor } from "tenure";\nexport function norm(x: Tensor): Tensor { return ` +
+  "x.mul(x).sum(); }\n";
 const caller = (from: string): string =>
-  `import { scoped, type Tensor } from "tenure";\nimport { norm } from "${from}";\nexport function run(x: Tensor): Tensor { return scoped(() => norm(x)); }\n`;
+  `import { scoped, type Tensor } from "tenure";\nimport { norm } from "${from}";\n` +
+  "export function run(x: Tensor): Tensor { return scoped(() => norm(x)); }\n";
 
 /** Lints one file of a workspace written for the occasion; gives the rules that reported. */
 function lintOne(files: Record<string, string>, file: string, settings?: TenureSettings): string[] {
@@ -105,9 +108,14 @@ for (const [what, offer] of Object.entries({
 test("a method that another package calls is an entry point", () => {
   const files = {
     "packages/maths/package.json": `{ "name": "maths" }`,
-    "packages/maths/src/norm.ts": `import type { Tensor } from "tenure";\nexport class Norm { of(x: Tensor): Tensor { return x.mul(x).sum(); } }\n`,
+    "packages/maths/src/norm.ts":
+      `import type { Tensor } from "tenure";\nexport class Norm { of(x: Tensor): Tensor { ` +
+      "return x.mul(x).sum(); } }\n",
     "packages/app/package.json": `{ "name": "app" }`,
-    "packages/app/src/index.ts": `import { scoped, type Tensor } from "tenure";\nimport { Norm } from "../../maths/src/norm.ts";\nexport function run(n: Norm, x: Tensor): Tensor { return scoped(() => n.of(x)); }\n`,
+    "packages/app/src/index.ts":
+      `import { scoped, type Tensor } from "tenure";\nimport { Norm } from ` +
+      `"../../maths/src/norm.ts";\nexport function run(n: Norm, x: Tensor): Tensor { ` +
+      "return scoped(() => n.of(x)); }\n",
   };
   assert.equal(lintOne(files, "packages/maths/src/norm.ts"), ["no-leaked-temporary"]);
 });
@@ -122,7 +130,9 @@ test("without a package.json the call sites decide", () => {
 });
 test("entries that lead nowhere offer nothing", () => {
   const files = {
-    "package.json": `{ "name": "app", "main": "src/missing.ts", "exports": { "./*": "./src/*.ts", "./none": null } }`,
+    "package.json":
+      `{ "name": "app", "main": "src/missing.ts", "exports": { "./*": "./src/*.ts", ` +
+      `"./none": null } }`,
     "src/norm.ts": norm,
     "src/index.ts": caller("./norm.ts"),
   };

@@ -33,7 +33,9 @@ function check(
   });
 }
 
-const tf = `import * as tf from "@tensorflow/tfjs-core";\nimport { GraphModel } from "@tensorflow/tfjs-converter";\n`;
+const tf =
+  `import * as tf from "@tensorflow/tfjs-core";\nimport { GraphModel } from ` +
+  `"@tensorflow/tfjs-converter";\n`;
 const tfjs = (name: string, code: string, expected: string[]): void => {
   check(`tfjs: ${name}`, { presets: ["tfjs"] }, tf, code, expected);
 };
@@ -50,32 +52,40 @@ tfjs(
 );
 tfjs(
   "helper only in tidy",
-  `function h(a: tf.Tensor) { return a.add(a).mul(a); }\nexport function f(a: tf.Tensor) { return tf.tidy(() => h(a)); }`,
+  "function h(a: tf.Tensor) { return a.add(a).mul(a); }\nexport function f(a: tf.Tensor) " +
+    "{ return tf.tidy(() => h(a)); }",
   [],
 );
 tfjs(
   "helper in tidy and out",
-  `function h(a: tf.Tensor) { return a.add(a).mul(a); }\nexport function f(a: tf.Tensor) { return [tf.tidy(() => h(a)), h(a)]; }`,
+  "function h(a: tf.Tensor) { return a.add(a).mul(a); }\nexport function f(a: tf.Tensor) " +
+    "{ return [tf.tidy(() => h(a)), h(a)]; }",
   [T],
 );
 tfjs(
   "warm-up with a temporary",
-  `export class M { constructor(private readonly model: GraphModel) {} async load() { const r = await this.model.executeAsync(tf.zeros([1])); await r.data(); r.dispose(); } }`,
+  "export class M { constructor(private readonly model: GraphModel) {} async load() { " +
+    "const r = await this.model.executeAsync(tf.zeros([1])); await r.data(); r.dispose(); " +
+    "} }",
   [T],
 );
 tfjs(
   "warm-up, cured",
-  `export class M { constructor(private readonly model: GraphModel) {} async load() { const z = tf.zeros([1]); const r = await this.model.executeAsync(z); await r.data(); r.dispose(); z.dispose(); } }`,
+  "export class M { constructor(private readonly model: GraphModel) {} async load() { " +
+    "const z = tf.zeros([1]); const r = await this.model.executeAsync(z); await r.data(); " +
+    "r.dispose(); z.dispose(); } }",
   [],
 );
 tfjs(
   "result never disposed",
-  `export async function f(m: GraphModel, a: tf.Tensor) { const out = m.predict(a);\n return await out.data(); }`,
+  "export async function f(m: GraphModel, a: tf.Tensor) { const out = m.predict(a);\n " +
+    "return await out.data(); }",
   [R],
 );
 tfjs(
   "early return",
-  `export function f(ok: boolean) { const t = tf.zeros([2]);\n if (!ok) return null; const d = t.dataSync(); t.dispose(); return d; }`,
+  "export function f(ok: boolean) { const t = tf.zeros([2]);\n if (!ok) return null; " +
+    "const d = t.dataSync(); t.dispose(); return d; }",
   [R],
 );
 tfjs(
@@ -85,7 +95,9 @@ tfjs(
 );
 tfjs(
   "residual blocks",
-  `function residual(x: tf.Tensor) { return tf.tidy(() => x.add(x)); }\nexport function f(x: tf.Tensor) { let o = residual(x);\n o = residual(o);\n o = residual(o); return o; }`,
+  "function residual(x: tf.Tensor) { return tf.tidy(() => x.add(x)); }\nexport function " +
+    "f(x: tf.Tensor) { let o = residual(x);\n o = residual(o);\n o = residual(o); return " +
+    "o; }",
   [O, O],
 );
 tfjs(
@@ -95,48 +107,57 @@ tfjs(
 );
 tfjs(
   "dispose of a list, one missing",
-  `export function f(a: tf.Tensor) { const x = a.square();\n const y = a.mean(); tf.dispose([x]); return y.dataSync(); }`,
+  "export function f(a: tf.Tensor) { const x = a.square();\n const y = a.mean(); " +
+    "tf.dispose([x]); return y.dataSync(); }",
   [R],
 );
 tfjs(
   "split mapped",
-  `export function f(a: tf.Tensor) { return tf.concat(tf.split(a, 2).map((t) => t.dataSync()).map((d) => tf.tensor(d))); }`,
+  "export function f(a: tf.Tensor) { return tf.concat(tf.split(a, 2).map((t) => " +
+    "t.dataSync()).map((d) => tf.tensor(d))); }",
   ["no-dropped-element", T],
 );
 tfjs(
   "moments half disposed",
-  `export function f(a: tf.Tensor) { const m = tf.moments(a); const v = m.mean.dataSync(); m.mean.dispose(); return v; }`,
+  "export function f(a: tf.Tensor) { const m = tf.moments(a); const v = " +
+    "m.mean.dataSync(); m.mean.dispose(); return v; }",
   [R],
 );
 tfjs(
   "moments disposed",
-  `export function f(a: tf.Tensor) { const { mean, variance } = tf.moments(a); const v = mean.dataSync(); mean.dispose(); variance.dispose(); return v; }`,
+  "export function f(a: tf.Tensor) { const { mean, variance } = tf.moments(a); const v = " +
+    "mean.dataSync(); mean.dispose(); variance.dispose(); return v; }",
   [],
 );
 tfjs(
   "alias used after dispose",
-  `export function f(vars: tf.NamedTensorMap) { for (const v in vars) { const tmp = vars[v]!; vars[v]!.dispose();\n vars[v] = tmp.square(); } }`,
+  "export function f(vars: tf.NamedTensorMap) { for (const v in vars) { const tmp = " +
+    "vars[v]!; vars[v]!.dispose();\n vars[v] = tmp.square(); } }",
   [X],
 );
 tfjs(
   "keep in tidy",
-  `export class M { private w: tf.Tensor | null = null; set(a: tf.Tensor) { tf.tidy(() => { this.w = tf.keep(a.square()); }); } dispose() { this.w?.dispose(); } }`,
+  "export class M { private w: tf.Tensor | null = null; set(a: tf.Tensor) { tf.tidy(() " +
+    "=> { this.w = tf.keep(a.square()); }); } dispose() { this.w?.dispose(); } }",
   [],
 );
 tfjs(
   "stored from tidy without keep",
-  `export class M { private w: tf.Tensor | null = null; set(a: tf.Tensor) { tf.tidy(() => {\n this.w = a.square(); }); } dispose() { this.w?.dispose(); } }`,
+  "export class M { private w: tf.Tensor | null = null; set(a: tf.Tensor) { tf.tidy(() " +
+    "=> {\n this.w = a.square(); }); } dispose() { this.w?.dispose(); } }",
   [E],
 );
 tfjs(
   "variables outlive tidy",
-  `export class M { private w: tf.Tensor | null = null; set() { tf.tidy(() => { this.w = tf.variable(tf.zeros([1])); }); } dispose() { this.w?.dispose(); } }`,
+  "export class M { private w: tf.Tensor | null = null; set() { tf.tidy(() => { this.w = " +
+    "tf.variable(tf.zeros([1])); }); } dispose() { this.w?.dispose(); } }",
   [],
 );
 tfjs("a variable's initial value", `export const w = tf.variable(tf.zeros([1]));`, [T]);
 tfjs(
   "engine scope in finally",
-  `export function f(a: tf.Tensor) { tf.engine().startScope(); try { return a.square().dataSync(); } finally { tf.engine().endScope(); } }`,
+  "export function f(a: tf.Tensor) { tf.engine().startScope(); try { return " +
+    "a.square().dataSync(); } finally { tf.engine().endScope(); } }",
   [],
 );
 tfjs(
@@ -146,7 +167,8 @@ tfjs(
 );
 tfjs(
   "engine scope not in finally",
-  `export function f(a: tf.Tensor) { tf.engine().startScope(); a.square();\n tf.engine().endScope(); }`,
+  "export function f(a: tf.Tensor) { tf.engine().startScope(); a.square();\n " +
+    "tf.engine().endScope(); }",
   [P],
 );
 tfjs(
@@ -171,7 +193,8 @@ tfjs(
 );
 tfjs(
   "returned input inside tidy only",
-  `function h(x: tf.Tensor) { if (x.rank === 2) return x; return x.square(); }\nexport function f(x: tf.Tensor) { return tf.tidy(() => h(x).square()); }`,
+  "function h(x: tf.Tensor) { if (x.rank === 2) return x; return x.square(); }\nexport " +
+    "function f(x: tf.Tensor) { return tf.tidy(() => h(x).square()); }",
   [],
 );
 tfjs(
@@ -181,7 +204,9 @@ tfjs(
 );
 
 test("tfjs suggestions speak of dispose and tidy", () => {
-  const code = `${tf}export function f(a: tf.Tensor) {\n  const n = a.add(a).sum().dataSync()[0];\n  return n;\n}\n`;
+  const code =
+    `${tf}export function f(a: tf.Tensor) {\n  const n = a.add(a).sum().dataSync()[0];\n  ` +
+    "return n;\n}\n";
   const [message] = lint(code, {
     settings: { presets: ["tfjs"] },
     rules: plugin.configs.recommended.rules,
@@ -189,7 +214,8 @@ test("tfjs suggestions speak of dispose and tidy", () => {
   const [hoisted, wrapped] = message!.suggestions!.map((s) => applied(code, s));
   assert.ok(
     hoisted?.includes(
-      "  const add = a.add(a);\n  const sum = add.sum();\n  const n = sum.dataSync()[0];\n  sum.dispose();\n  add.dispose();\n",
+      "  const add = a.add(a);\n  const sum = add.sum();\n  const n = " +
+        "sum.dataSync()[0];\n  sum.dispose();\n  add.dispose();\n",
     ),
     hoisted,
   );
@@ -206,7 +232,11 @@ test("tfjs suggestions speak of dispose and tidy", () => {
   }
 });
 
-const io = `class Handle implements Disposable { read(): string { return "x"; } again(): this { return this; } [Symbol.dispose](): void { console.log("gone"); } }\nfunction openHandle(): Handle { return new Handle(); }\ndeclare function getHandle(): Handle; declare function keepHandle(h: Handle): void;\n`;
+const io =
+  `class Handle implements Disposable { read(): string { return "x"; } again(): this { ` +
+  `return this; } [Symbol.dispose](): void { console.log("gone"); } }\nfunction ` +
+  "openHandle(): Handle { return new Handle(); }\ndeclare function getHandle(): Handle; " +
+  "declare function keepHandle(h: Handle): void;\n";
 const disposable = (name: string, code: string, expected: string[]): void => {
   check(`disposable: ${name}`, { presets: ["disposable"] }, io, code, expected);
 };
@@ -233,57 +263,72 @@ disposable(
 );
 disposable(
   "timers and iterators are left alone",
-  `export function f(xs: number[]) { const i = xs.values(); const t = setTimeout(() => undefined, 1); return [i, t].length; }`,
+  "export function f(xs: number[]) { const i = xs.values(); const t = setTimeout(() => " +
+    "undefined, 1); return [i, t].length; }",
   [],
 );
 disposable("returned using", `export function f() { using h = openHandle(); return h; }`, [X]);
 disposable(
   "async disposables",
-  `declare class S implements AsyncDisposable { [Symbol.asyncDispose](): Promise<void>; n: number }\ndeclare function openStream(): Promise<S>;\nexport async function f() { await using s = await openStream(); return s.n; }`,
+  "declare class S implements AsyncDisposable { [Symbol.asyncDispose](): Promise<void>; " +
+    "n: number }\ndeclare function openStream(): Promise<S>;\nexport async function f() { " +
+    "await using s = await openStream(); return s.n; }",
   [],
 );
 disposable(
   "async disposables forgotten",
-  `declare class S implements AsyncDisposable { [Symbol.asyncDispose](): Promise<void>; n: number }\ndeclare function openStream(): Promise<S>;\nexport async function f() { const s = await openStream(); return s.n; }`,
+  "declare class S implements AsyncDisposable { [Symbol.asyncDispose](): Promise<void>; " +
+    "n: number }\ndeclare function openStream(): Promise<S>;\nexport async function f() { " +
+    "const s = await openStream(); return s.n; }",
   [R],
 );
 
-const gpu =
-  `interface GPUBuffer { destroy(): void; size: number } interface GPUTexture { destroy(): void; width: number; createView(): object }\ninterface GPUDevice { createBuffer(d: object): GPUBuffer; createTexture(d: object): GPUTexture; queue: GPUQueue; destroy(): void } interface GPUQueue { writeBuffer(b: GPUBuffer, o: number, d: object): void }\ninterface GPUCanvasContext { getCurrentTexture(): GPUTexture }\n`.replaceAll(
-    "interface ",
-    "interface ",
-  );
+const gpu = (
+  "interface GPUBuffer { destroy(): void; size: number } interface GPUTexture { " +
+  "destroy(): void; width: number; createView(): object }\ninterface GPUDevice { " +
+  "createBuffer(d: object): GPUBuffer; createTexture(d: object): GPUTexture; queue: " +
+  "GPUQueue; destroy(): void } interface GPUQueue { writeBuffer(b: GPUBuffer, o: number, " +
+  "d: object): void }\ninterface GPUCanvasContext { getCurrentTexture(): GPUTexture }\n"
+).replaceAll("interface ", "interface ");
 const webgpu = (name: string, code: string, expected: string[]): void => {
   check(`webgpu: ${name}`, { presets: ["webgpu"] }, `export {};\n${gpu}`, code, expected);
 };
 webgpu(
   "buffer never destroyed",
-  `export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4 }); d.queue.writeBuffer(b, 0, {}); }`,
+  "export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4 }); " +
+    "d.queue.writeBuffer(b, 0, {}); }",
   [R],
 );
 webgpu(
   "buffer destroyed",
-  `export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4 }); d.queue.writeBuffer(b, 0, {}); b.destroy(); }`,
+  "export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4 }); " +
+    "d.queue.writeBuffer(b, 0, {}); b.destroy(); }",
   [],
 );
 webgpu(
   "the canvas keeps its texture",
-  `export function f(c: GPUCanvasContext) { const t = c.getCurrentTexture(); return t.createView(); }`,
+  "export function f(c: GPUCanvasContext) { const t = c.getCurrentTexture(); return " +
+    "t.createView(); }",
   [],
 );
 webgpu(
   "buffer written after destroy",
-  `export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4 }); b.destroy();\n d.queue.writeBuffer(b, 0, {}); }`,
+  "export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4 }); " +
+    "b.destroy();\n d.queue.writeBuffer(b, 0, {}); }",
   [X],
 );
 webgpu("buffer dropped", `export function f(d: GPUDevice) { d.createBuffer({ size: 4 }); }`, [D]);
 webgpu(
   "texture overwritten",
-  `export function f(d: GPUDevice) { let t = d.createTexture({}); t = d.createTexture({}); t.destroy(); }`,
+  "export function f(d: GPUDevice) { let t = d.createTexture({}); t = " +
+    "d.createTexture({}); t.destroy(); }",
   [O],
 );
 
-const own = `declare class Blob3 { free(): void; size: number; plus(b: Blob3): Blob3 }\ndeclare function makeBlob(): Blob3; declare function theBlob(): Blob3; declare function install(b: Blob3): void; declare function withScope<T>(f: () => T): T;\n`;
+const own =
+  "declare class Blob3 { free(): void; size: number; plus(b: Blob3): Blob3 }\ndeclare " +
+  "function makeBlob(): Blob3; declare function theBlob(): Blob3; declare function " +
+  "install(b: Blob3): void; declare function withScope<T>(f: () => T): T;\n";
 const owners: TenureSettings = {
   owners: [
     {
@@ -327,14 +372,16 @@ check(
   "scopeInference: off sees no callers",
   { scopeInference: "off" },
   `import { scoped, type Tensor } from "tenure";\n`,
-  `function h(a: Tensor) { return a.add(1).sum(); }\nexport function f(a: Tensor) { return scoped(() => h(a)); }`,
+  "function h(a: Tensor) { return a.add(1).sum(); }\nexport function f(a: Tensor) { " +
+    "return scoped(() => h(a)); }",
   [T],
 );
 check(
   "scopeInference: file sees callers in the file",
   { scopeInference: "file" },
   `import { scoped, type Tensor } from "tenure";\n`,
-  `function h(a: Tensor) { return a.add(1).sum(); }\nexport function f(a: Tensor) { return scoped(() => h(a)); }`,
+  "function h(a: Tensor) { return a.add(1).sum(); }\nexport function f(a: Tensor) { " +
+    "return scoped(() => h(a)); }",
   [],
 );
 

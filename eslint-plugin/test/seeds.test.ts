@@ -8,7 +8,9 @@ import plugin from "../src/index.ts";
 import { applied, assert, lines, lint, typeErrors } from "./tester.ts";
 
 const test = suite("seed snippets");
-const head = `import { newDisposeScope, tensor, zeros, type Tensor } from "tenure";\nimport { Linear, Module, Sequential } from "tenure/nn";\n`;
+const head =
+  `import { newDisposeScope, tensor, zeros, type Tensor } from "tenure";\nimport { Linear, ` +
+  `Module, Sequential } from "tenure/nn";\n`;
 const recommended = plugin.configs.recommended.rules;
 const report = (code: string): string[] =>
   lint(head + code, { rules: recommended }).map((m) =>
@@ -34,7 +36,8 @@ test("the example: first suggestion is the author's rewrite, second a scope", ()
   );
   assert.is(
     message.message,
-    '`argMax(1)`, `eq(labels)`, `sum()`, `to("float32")` are never disposed; hoist them into `using`, or open a scope.',
+    '`argMax(1)`, `eq(labels)`, `sum()`, `to("float32")` are never disposed; hoist them ' +
+      "into `using`, or open a scope.",
   );
   assert.equal(message.suggestions?.map((s) => s.desc).slice(0, 2), [
     "Hoist into `using` variables.",
@@ -76,23 +79,29 @@ test("the example: first suggestion is the author's rewrite, second a scope", ()
 });
 
 test("without await the scope is a block, as in the article", () => {
-  const code = `export function f(predicted: Tensor, labels: Tensor): void {\n  console.log(predicted.argMax(1).eq(labels).sum().size);\n}\n`;
+  const code =
+    "export function f(predicted: Tensor, labels: Tensor): void {\n  " +
+    "console.log(predicted.argMax(1).eq(labels).sum().size);\n}\n";
   const [message] = lint(head + code, { rules: recommended });
   assert.is(
     applied(head + code, message!.suggestions![1]!).slice(head.length),
-    `export function f(predicted: Tensor, labels: Tensor): void {\n  {\n    using scope = newDisposeScope();\n    console.log(predicted.argMax(1).eq(labels).sum().size);\n  }\n}\n`,
+    "export function f(predicted: Tensor, labels: Tensor): void {\n  {\n    using scope " +
+      "= newDisposeScope();\n    console.log(predicted.argMax(1).eq(labels).sum().size);\n " +
+      " }\n}\n",
   );
 });
 
 const snippets: [name: string, code: string, expected: string[]][] = [
   [
     "flatten returning an alias",
-    `export function flatten(input: Tensor): Tensor { if (input.shape.length === 1) return input.alias(); else return input.reshape([input.size]); }`,
+    "export function flatten(input: Tensor): Tensor { if (input.shape.length === 1) " +
+      "return input.alias(); else return input.reshape([input.size]); }",
     [],
   ],
   [
     "flatten returning its input",
-    `export function flatten(input: Tensor): Tensor { if (input.shape.length === 1) return input; else return input.reshape([input.size]); }`,
+    "export function flatten(input: Tensor): Tensor { if (input.shape.length === 1) " +
+      "return input; else return input.reshape([input.size]); }",
     ["no-return-input"],
   ],
   [
@@ -102,12 +111,14 @@ const snippets: [name: string, code: string, expected: string[]][] = [
   ],
   [
     "function 1: alias of a table element",
-    `const table: Tensor[] = []; export function f1(today: boolean): Tensor { return today ? table[4]!.alias() : table[5]!.alias(); }`,
+    "const table: Tensor[] = []; export function f1(today: boolean): Tensor { return " +
+      "today ? table[4]!.alias() : table[5]!.alias(); }",
     [],
   ],
   [
     "function 1 without alias, one arm fresh",
-    `const table: Tensor[] = []; export function f1(today: boolean): Tensor { return today ? table[4]! : zeros([1]); }`,
+    "const table: Tensor[] = []; export function f1(today: boolean): Tensor { return " +
+      "today ? table[4]! : zeros([1]); }",
     ["no-return-input"],
   ],
   [
@@ -122,7 +133,8 @@ const snippets: [name: string, code: string, expected: string[]][] = [
   ],
   [
     "function 3: use",
-    `export function f3(input: Tensor): Tensor { using one = tensor(1); using tmp = input.add(one); return tmp.add(one); }`,
+    "export function f3(input: Tensor): Tensor { using one = tensor(1); using tmp = " +
+      "input.add(one); return tmp.add(one); }",
     [],
   ],
   [
@@ -132,22 +144,27 @@ const snippets: [name: string, code: string, expected: string[]][] = [
   ],
   [
     "function 4: two uses",
-    `export function f4(input: Tensor): Tensor { using tmp1 = input.add(1); using tmp2 = input.add(1); return tmp2.add(tmp1); }`,
+    "export function f4(input: Tensor): Tensor { using tmp1 = input.add(1); using tmp2 = " +
+      "input.add(1); return tmp2.add(tmp1); }",
     [],
   ],
   [
     "function 5: branches",
-    `export function f5(go: boolean, input: Tensor): Tensor { if (go) { using t1 = input.add(1); using t2 = t1.add(1); return t2.add(1); } else return input.alias(); }`,
+    "export function f5(go: boolean, input: Tensor): Tensor { if (go) { using t1 = " +
+      "input.add(1); using t2 = t1.add(1); return t2.add(1); } else return input.alias(); }",
     [],
   ],
   [
     "function 5 in place",
-    `export function f5(go: boolean, input: Tensor): Tensor { if (go) { using t1 = input.add_(1); using t2 = input.add_(1); return t2.add(t1); } else return input.alias(); }`,
+    "export function f5(go: boolean, input: Tensor): Tensor { if (go) { using t1 = " +
+      "input.add_(1); using t2 = input.add_(1); return t2.add(t1); } else return " +
+      "input.alias(); }",
     [],
   ],
   [
     "function 5 in place, results forgotten",
-    `export function f5(go: boolean, input: Tensor): Tensor { if (go) { input.add_(1); input.add_(1); return input.add(1); } else return input.alias(); }`,
+    "export function f5(go: boolean, input: Tensor): Tensor { if (go) { input.add_(1); " +
+      "input.add_(1); return input.add(1); } else return input.alias(); }",
     ["no-dropped-result", "no-dropped-result"],
   ],
   [
@@ -157,62 +174,77 @@ const snippets: [name: string, code: string, expected: string[]][] = [
   ],
   [
     "technique 3: a scope around it",
-    `export async function f(p: Tensor, l: Tensor) { let item; { using d = newDisposeScope(); item = p.argMax(1).eq(l).sum().item(); } return await item; }`,
+    "export async function f(p: Tensor, l: Tensor) { let item; { using d = " +
+      "newDisposeScope(); item = p.argMax(1).eq(l).sum().item(); } return await item; }",
     [],
   ],
   [
     "scopes are dynamic: a helper called in one",
-    `function helper(x: Tensor): Tensor { return x.neg().exp(); }\nexport function f(x: Tensor) { using d = newDisposeScope(); console.log(helper(x).size); }`,
+    "function helper(x: Tensor): Tensor { return x.neg().exp(); }\nexport function f(x: " +
+      "Tensor) { using d = newDisposeScope(); console.log(helper(x).size); }",
     [],
   ],
   [
     "scopes are dynamic: the same helper called without",
-    `function helper(x: Tensor): Tensor { return x.neg().exp(); }\nexport function f(x: Tensor) { using y = helper(x); console.log(y.size); }`,
+    "function helper(x: Tensor): Tensor { return x.neg().exp(); }\nexport function f(x: " +
+      "Tensor) { using y = helper(x); console.log(y.size); }",
     ["no-leaked-temporary"],
   ],
   [
     "overwriting without scopes",
-    `export function f(xs: Tensor[]): Tensor { let t = zeros([1]); for (const x of xs) { using l = x.log(); t = t.add(l); } return t; }`,
+    "export function f(xs: Tensor[]): Tensor { let t = zeros([1]); for (const x of xs) { " +
+      "using l = x.log(); t = t.add(l); } return t; }",
     ["no-overwritten-tensor"],
   ],
   [
     "overwriting in an inner scope",
-    `export function f(xs: Tensor[]) { using d0 = newDisposeScope(); let t = zeros([1]); for (const x of xs) { using d1 = newDisposeScope(); t = t.add(x.log()); } console.log(t.size); }`,
+    "export function f(xs: Tensor[]) { using d0 = newDisposeScope(); let t = zeros([1]); " +
+      "for (const x of xs) { using d1 = newDisposeScope(); t = t.add(x.log()); } " +
+      "console.log(t.size); }",
     ["no-escape-from-scope"],
   ],
   [
     "overwriting, moved to the outer scope",
-    `export function f(xs: Tensor[]) { using d0 = newDisposeScope(); let t = zeros([1]); for (const x of xs) { using d1 = newDisposeScope(); t = t.add(x.log()).moveToOuter(); } console.log(t.size); }`,
+    "export function f(xs: Tensor[]) { using d0 = newDisposeScope(); let t = zeros([1]); " +
+      "for (const x of xs) { using d1 = newDisposeScope(); t = " +
+      "t.add(x.log()).moveToOuter(); } console.log(t.size); }",
     [],
   ],
   [
     "overwriting with fewer scopes",
-    `export function f(xs: Tensor[]) { using d0 = newDisposeScope(); let t = zeros([1]); for (const x of xs) t = t.add(x.log()); console.log(t.size); }`,
+    "export function f(xs: Tensor[]) { using d0 = newDisposeScope(); let t = zeros([1]); " +
+      "for (const x of xs) t = t.add(x.log()); console.log(t.size); }",
     [],
   ],
   [
     "returned from a scope",
-    `export function foo(xs: Tensor[]): Tensor { using d0 = newDisposeScope(); let t = zeros([1]); for (const x of xs) t = t.add(x.log()); return t.moveToOuter(); }`,
+    "export function foo(xs: Tensor[]): Tensor { using d0 = newDisposeScope(); let t = " +
+      "zeros([1]); for (const x of xs) t = t.add(x.log()); return t.moveToOuter(); }",
     [],
   ],
   [
     "returned from a scope, not moved",
-    `export function foo(): Tensor { using d0 = newDisposeScope(); const t = zeros([1]); return t; }`,
+    "export function foo(): Tensor { using d0 = newDisposeScope(); const t = zeros([1]); " +
+      "return t; }",
     ["no-escape-from-scope"],
   ],
   [
     "detached from a scope",
-    `export function foo(): Tensor { using d0 = newDisposeScope(); const t = zeros([1]); return t.detachFromScope(); }`,
+    "export function foo(): Tensor { using d0 = newDisposeScope(); const t = zeros([1]); " +
+      "return t.detachFromScope(); }",
     [],
   ],
   [
     "Sequential",
-    `export const net = new Sequential(new Linear(1, 2), new Linear(2, 3)); export function run(x: Tensor): Tensor { return net.forward(x); }`,
+    "export const net = new Sequential(new Linear(1, 2), new Linear(2, 3)); export " +
+      "function run(x: Tensor): Tensor { return net.forward(x); }",
     [],
   ],
   [
     "a library function without a scope",
-    `export class Net extends Module { private readonly a = new Linear(1, 2); forward(x: Tensor): Tensor { return this.a.forward(x.neg()); } }\nexport function run(n: Net, x: Tensor): Tensor { return n.forward(x); }`,
+    "export class Net extends Module { private readonly a = new Linear(1, 2); forward(x: " +
+      "Tensor): Tensor { return this.a.forward(x.neg()); } }\nexport function run(n: Net, " +
+      "x: Tensor): Tensor { return n.forward(x); }",
     ["no-leaked-temporary"],
   ],
 ];

@@ -7,7 +7,9 @@ import { resolveSettings, SettingsError } from "../src/index.ts";
 import { assert, lines, lint } from "./tester.ts";
 
 const test = suite("settings");
-const chain = `import type { Tensor } from "tenure";\nexport function f(a: Tensor) { return a.add(1).sum(); }\n`;
+const chain =
+  `import type { Tensor } from "tenure";\nexport function f(a: Tensor) { return ` +
+  "a.add(1).sum(); }\n";
 
 const wrong: [settings: unknown, message: RegExp][] = [
   [

@@ -16,23 +16,29 @@ const strange: [name: string, code: string][] = [
   ],
   [
     "type errors",
-    `import type { Tensor } from "tenure"; export function f(a: Tensor) { const t: number = a.add("x").nothing(); return t.dispose(); }`,
+    `import type { Tensor } from "tenure"; export function f(a: Tensor) { const t: ` +
+      `number = a.add("x").nothing(); return t.dispose(); }`,
   ],
   [
     "a function that calls itself",
-    `import type { Tensor } from "tenure"; export function f(a: Tensor): Tensor { return f(f(a)); }`,
+    `import type { Tensor } from "tenure"; export function f(a: Tensor): Tensor { return ` +
+      "f(f(a)); }",
   ],
   [
     "two functions that call each other",
-    `import type { Tensor } from "tenure"; export function f(a: Tensor, n: number): Tensor { return n > 0 ? g(a, n - 1) : a.neg(); } export function g(a: Tensor, n: number): Tensor { return f(a, n); }`,
+    `import type { Tensor } from "tenure"; export function f(a: Tensor, n: number): ` +
+      "Tensor { return n > 0 ? g(a, n - 1) : a.neg(); } export function g(a: Tensor, n: " +
+      "number): Tensor { return f(a, n); }",
   ],
   [
     "a variable defined by itself",
-    `import type { Tensor } from "tenure"; export function f(a: Tensor) { let x = a.neg(); x = x; x = ((x)); return x; }`,
+    `import type { Tensor } from "tenure"; export function f(a: Tensor) { let x = ` +
+      "a.neg(); x = x; x = ((x)); return x; }",
   ],
   [
     "two variables defined by each other",
-    `import type { Tensor } from "tenure"; export function f(a: Tensor) { let x = a.neg(); let y = x; for (;;) { x = y; y = x; if (y.size) break; } return x; }`,
+    `import type { Tensor } from "tenure"; export function f(a: Tensor) { let x = ` +
+      "a.neg(); let y = x; for (;;) { x = y; y = x; if (y.size) break; } return x; }",
   ],
   ["a class that extends itself", `class A extends A { dispose() {} } export { A };`],
   [
@@ -45,11 +51,13 @@ const strange: [name: string, code: string][] = [
   ],
   [
     "a type that contains itself",
-    `interface N { next: N; value: import("tenure").Tensor } export function f(n: N) { return n.next.next.value; }`,
+    `interface N { next: N; value: import("tenure").Tensor } export function f(n: N) { ` +
+      "return n.next.next.value; }",
   ],
   [
     "a recursive callback",
-    `import type { Tensor } from "tenure"; export const y = (f: (g: unknown) => Tensor) => f((x: any) => y(x)(x));`,
+    `import type { Tensor } from "tenure"; export const y = (f: (g: unknown) => Tensor) ` +
+      "=> f((x: any) => y(x)(x));",
   ],
   [
     "a getter that reads itself",
@@ -57,44 +65,58 @@ const strange: [name: string, code: string][] = [
   ],
   [
     "every exit at once",
-    `import type { Tensor } from "tenure"; export function f(a: Tensor) { l: for (;;) { try { const t = a.neg(); if (t.size) continue l; else break l; } catch { return 1; } finally { if (a.size) return 2; } } return 3; }`,
+    `import type { Tensor } from "tenure"; export function f(a: Tensor) { l: for (;;) { ` +
+      "try { const t = a.neg(); if (t.size) continue l; else break l; } catch { return 1; " +
+      "} finally { if (a.size) return 2; } } return 3; }",
   ],
   [
     "labels and nested finally",
-    `import type { Tensor } from "tenure"; export function f(a: Tensor) { a1: { try { try { const t = a.neg(); t.dispose(); break a1; } finally { console.log(1); } } finally { console.log(2); } } }`,
+    `import type { Tensor } from "tenure"; export function f(a: Tensor) { a1: { try { ` +
+      "try { const t = a.neg(); t.dispose(); break a1; } finally { console.log(1); } } " +
+      "finally { console.log(2); } } }",
   ],
   [
     "destructuring in all forms",
-    `import { zeros, type Tensor } from "tenure"; export function f({ a, b: [c, { d = zeros([1]) } = {}] = [] as never, ...r }: any) { let x: Tensor, y: Tensor; [x, y] = [zeros([1]), zeros([2])]; ({ x, y } = { x, y }); return [x, y, a, c, d, r]; }`,
+    `import { zeros, type Tensor } from "tenure"; export function f({ a, b: [c, { d = ` +
+      "zeros([1]) } = {}] = [] as never, ...r }: any) { let x: Tensor, y: Tensor; [x, y] = " +
+      "[zeros([1]), zeros([2])]; ({ x, y } = { x, y }); return [x, y, a, c, d, r]; }",
   ],
   [
     "decorators, enums and namespaces",
-    `declare const d: any; enum E { A } namespace N { export const t = 1; } @d class C { @d m(@d p: number) { return p + E.A + N.t; } } export { C };`,
+    "declare const d: any; enum E { A } namespace N { export const t = 1; } @d class C { " +
+      "@d m(@d p: number) { return p + E.A + N.t; } } export { C };",
   ],
   [
     "satisfies, as const and non-null",
-    `import { zeros } from "tenure"; export const o = { a: zeros([1]) as unknown as never } satisfies object; export const n = o!.a!;`,
+    `import { zeros } from "tenure"; export const o = { a: zeros([1]) as unknown as ` +
+      "never } satisfies object; export const n = o!.a!;",
   ],
   [
     "generators and async generators",
-    `import type { Tensor } from "tenure"; export async function* g(a: Tensor) { yield* h(a); for await (const x of g(a)) yield x; } function* h(a: Tensor) { const t = yield a.neg(); return t; }`,
+    `import type { Tensor } from "tenure"; export async function* g(a: Tensor) { yield* ` +
+      "h(a); for await (const x of g(a)) yield x; } function* h(a: Tensor) { const t = " +
+      "yield a.neg(); return t; }",
   ],
   [
     "class static blocks and private names",
-    `import { zeros } from "tenure"; export class A { static #t = zeros([1]); static { A.#t.add(1).sum(); } #m() { return A.#t; } n() { return this.#m(); } }`,
+    `import { zeros } from "tenure"; export class A { static #t = zeros([1]); static { ` +
+      "A.#t.add(1).sum(); } #m() { return A.#t; } n() { return this.#m(); } }",
   ],
   [
     "optional calls of all kinds",
-    `import type { Tensor } from "tenure"; export function f(a?: { b?: () => Tensor | null }) { return a?.b?.()?.add(1)?.sum()?.["size"]; }`,
+    `import type { Tensor } from "tenure"; export function f(a?: { b?: () => Tensor | ` +
+      `null }) { return a?.b?.()?.add(1)?.sum()?.["size"]; }`,
   ],
   ["tagged templates and regexes", "declare const t: any; export const x = t`a${1}b`.exec(/a/u);"],
   [
     "new without parentheses",
-    `declare class A { add(x: number): A } export const x = new A; export const y = new A().add(1);`,
+    "declare class A { add(x: number): A } export const x = new A; export const y = new " +
+      "A().add(1);",
   ],
   [
     "a computed Symbol.dispose",
-    `export class A { [Symbol.dispose]() {} } export function f() { const a = new A(); a[Symbol.dispose](); return a; }`,
+    "export class A { [Symbol.dispose]() {} } export function f() { const a = new A(); " +
+      "a[Symbol.dispose](); return a; }",
   ],
 ];
 for (const [name, code] of strange) {
@@ -126,31 +148,37 @@ const timed = (code: string, limit: number): void => {
 };
 test("a chain of 300 calls", () => {
   timed(
-    `import type { Tensor } from "tenure"; export function f(a: Tensor) { return a${repeat(300, () => ".neg()")}; }`,
+    `import type { Tensor } from "tenure"; export function f(a: Tensor) { return ` +
+      `a${repeat(300, () => ".neg()")}; }`,
     15_000,
   );
 });
 test("200 branches in a row", () => {
   timed(
-    `import type { Tensor } from "tenure"; export function f(a: Tensor, n: number) { let t = a.neg();\n${repeat(200, (i) => `if (n > ${String(i)}) { const p = t; t = t.add(${String(i)}); p.dispose(); }\n`)} return t; }`,
+    `import type { Tensor } from "tenure"; export function f(a: Tensor, n: number) { let ` +
+      "t = a.neg();\n" +
+      `${repeat(200, (i) => `if (n > ${String(i)}) { const p = t; t = t.add(${String(i)}); p.dispose(); }\n`)} return t; }`,
     15_000,
   );
 });
 test("60 nested blocks", () => {
   timed(
-    `import type { Tensor } from "tenure"; export function f(a: Tensor, n: number) { ${repeat(60, (i) => `if (n > ${String(i)}) { const t${String(i)} = a.neg(); `)} ${repeat(60, (i) => `t${String(59 - i)}.dispose(); } `)} }`,
+    `import type { Tensor } from "tenure"; export function f(a: Tensor, n: number) { ` +
+      `${repeat(60, (i) => `if (n > ${String(i)}) { const t${String(i)} = a.neg(); `)} ${repeat(60, (i) => `t${String(59 - i)}.dispose(); } `)} }`,
     15_000,
   );
 });
 test("400 functions that call each other", () => {
   timed(
-    `import type { Tensor } from "tenure";\n${repeat(400, (i) => `function f${String(i)}(a: Tensor): Tensor { return f${String((i + 1) % 400)}(a.neg()); }\n`)}export { f0 };`,
+    `import type { Tensor } from "tenure";\n` +
+      `${repeat(400, (i) => `function f${String(i)}(a: Tensor): Tensor { return f${String((i + 1) % 400)}(a.neg()); }\n`)}export { f0 };`,
     15_000,
   );
 });
 test("a function of 500 variables", () => {
   timed(
-    `import type { Tensor } from "tenure"; export function f(a: Tensor) {\n${repeat(500, (i) => `const t${String(i)} = a.add(${String(i)});\n`)}}`,
+    `import type { Tensor } from "tenure"; export function f(a: Tensor) {\n` +
+      `${repeat(500, (i) => `const t${String(i)} = a.add(${String(i)});\n`)}}`,
     20_000,
   );
 });

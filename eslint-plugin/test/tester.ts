@@ -13,7 +13,9 @@ import * as assert from "uvu/assert";
 import plugin from "../src/index.ts";
 import type { TenureSettings } from "../src/index.ts";
 
+/** The folder whose tsconfig.json types the cases. */
 export const projectDir = fileURLToPath(new URL("./fixtures/project/", import.meta.url));
+/** The file that every case stands in for. */
 export const filename = `${projectDir}file.ts`;
 
 /** A RuleTester whose cases become tests of one uvu suite. */
@@ -61,6 +63,7 @@ export const languageOptions = (): object => ({
 
 const linter = new Linter({ cwd: projectDir });
 
+/** How a text is linted. */
 export interface LintOptions {
   settings?: TenureSettings | Record<string, unknown>;
   rules?: Record<string, unknown>;
@@ -68,6 +71,7 @@ export interface LintOptions {
   languageOptions?: object;
 }
 
+/** Every rule, on. */
 export const everyRule: Record<string, unknown> = plugin.configs.all.rules;
 
 /** Lints one text with the given rules (all of them by default). */
@@ -137,7 +141,8 @@ export function typeErrors(code: string): string[] {
   const all = [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)];
   return all.map(
     (d) =>
-      `${String(file ? file.getLineAndCharacterOfPosition(d.start ?? 0).line + 1 : 0)}: ${ts.flattenDiagnosticMessageText(d.messageText, " ")}`,
+      `${String(file ? file.getLineAndCharacterOfPosition(d.start ?? 0).line + 1 : 0)}: ` +
+      `${ts.flattenDiagnosticMessageText(d.messageText, " ")}`,
   );
 }
 

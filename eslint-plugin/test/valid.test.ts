@@ -33,14 +33,19 @@ export async function evaluate(predicted: Tensor, labels: Tensor): Promise<numbe
 }
 `;
   const [message] = lint(program).filter((m) => m.ruleId === "tenure/no-leaked-temporary");
-  const runner = `export function run(): void { using p = tensor([[1, 2], [3, 4]]); using l = tensor([1, 0], { dtype: "int32" }); void evaluate(p, l).catch(() => undefined); }\n`;
+  const runner =
+    "export function run(): void { using p = tensor([[1, 2], [3, 4]]); using l = " +
+    `tensor([1, 0], { dtype: "int32" }); void evaluate(p, l).catch(() => undefined); }\n`;
   assert.is(await leftBehind(program + runner), 3);
   for (const suggestion of message!.suggestions!.slice(0, 1))
     assert.ok(applied(program, suggestion).includes("using am"));
   // a scope closes before the wait, so nothing is left at once; `using` in an async function is
   // freed when it ends
   assert.is(await leftBehind(applied(program, message!.suggestions![1]!) + runner), 0);
-  const ended = `export let done: Promise<unknown> = Promise.resolve();\nexport function run(): void { { using p = tensor([[1, 2], [3, 4]]); using l = tensor([1, 0], { dtype: "int32" }); evaluateSync(p, l); } }\n`;
+  const ended =
+    "export let done: Promise<unknown> = Promise.resolve();\nexport function run(): void { " +
+    `{ using p = tensor([[1, 2], [3, 4]]); using l = tensor([1, 0], { dtype: "int32" }); ` +
+    "evaluateSync(p, l); } }\n";
   const sync = applied(program, message!.suggestions![0]!)
     .replace("async function evaluate", "function evaluateSync")
     .replace("Promise<number>", "number")

@@ -18,6 +18,7 @@ import { openSession } from "./open.ts";
 import { readPaths, type Traversable } from "./paths.ts";
 import type { Session } from "./session.ts";
 
+/** What is known of one file; every part is found when it is first asked for. */
 export class FileAnalysis {
   readonly session: Session;
   readonly file: ts.SourceFile;
@@ -102,7 +103,11 @@ function open(
   // typescript-eslint's stand-in for a second look at a file in a single run (`eslint --fix` where
   // CI=true): a program of one file, in no folder, that resolves nothing.
   if (services.program.getCurrentDirectory() === "") {
-    return "tenure rules got no types for this file's second pass: in a single run, `parserOptions.project` gives them to the first alone; use `projectService: true`, or set `disallowAutomaticSingleRunInference: true`.";
+    return (
+      "tenure rules got no types for this file's second pass: in a single run, " +
+      "`parserOptions.project` gives them to the first alone; use `projectService: true`, " +
+      "or set `disallowAutomaticSingleRunInference: true`."
+    );
   }
   const file = services.esTreeNodeToTSNodeMap.get(context.sourceCode.ast);
   return new FileAnalysis(
@@ -119,7 +124,8 @@ function noTypes(context: Readonly<TSESLint.RuleContext<string, readonly unknown
   const isScript = /\.[cm]?jsx?$/.test(context.filename);
   if (services?.esTreeNodeToTSNodeMap === undefined) {
     return (
-      "tenure rules read types, and this file was not parsed by @typescript-eslint/parser; set `languageOptions.parser`" +
+      "tenure rules read types, and this file was not parsed by " +
+      "@typescript-eslint/parser; set `languageOptions.parser`" +
       (isScript
         ? ', or limit the tenure config to TypeScript files with `files: ["**/*.ts"]`'
         : "") +
@@ -129,7 +135,8 @@ function noTypes(context: Readonly<TSESLint.RuleContext<string, readonly unknown
   return (
     "tenure rules need type information; set `languageOptions.parserOptions.projectService: true`" +
     (isScript
-      ? " and include JavaScript in the project with `allowJs`, or limit the tenure config to TypeScript files"
+      ? " and include JavaScript in the project with `allowJs`, or limit the tenure config " +
+        "to TypeScript files"
       : "") +
     "."
   );

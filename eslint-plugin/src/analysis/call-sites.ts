@@ -67,6 +67,7 @@ function isValueUse(id: ts.Identifier): boolean {
   );
 }
 
+/** Where a function is called, and where its name is used as a value. */
 export interface CallSites {
   calls: readonly CallLike[];
   values: readonly ts.Node[];

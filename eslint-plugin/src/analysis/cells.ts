@@ -8,6 +8,7 @@ import { fateOf } from "./fate.ts";
 import type { Oracle, Owned } from "./oracle.ts";
 import { boundNames, referencesTo } from "./references.ts";
 
+/** A variable, a field of one, or a place that the dataflow follows. */
 export interface Cell {
   index: number;
   /** How messages call it: `t`, `out.age`, `vars[v]`. */

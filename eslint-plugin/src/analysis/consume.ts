@@ -27,6 +27,7 @@ export type Outcome =
   | "iterated"
   | "unknown";
 
+/** A fresh value and where it goes. */
 export interface FreshValue {
   /** The call, `new` or property read that makes the value. */
   node: ts.CallExpression | ts.NewExpression | ts.PropertyAccessExpression;

@@ -7,6 +7,7 @@
 import ts from "typescript";
 import type { CallLike } from "./syntax.ts";
 
+/** Where the value of an expression goes. */
 export interface Fate {
   kind:
     | "dropped"
@@ -40,6 +41,7 @@ export interface Fate {
   member: string;
 }
 
+/** The first construct above an expression that does something with its value. */
 export function fateOf(start: ts.Expression): Fate {
   const fate: Fate = {
     kind: "unknown",
@@ -67,6 +69,31 @@ const settle = (fate: Fate, kind: Fate["kind"], node: ts.Node, member = ""): nul
   fate.member = member;
   return null;
 };
+
+/** Constructs that settle a fate by themselves. */
+const ends: ReadonlyMap<ts.SyntaxKind, Fate["kind"]> = new Map([
+  [ts.SyntaxKind.VariableDeclaration, "bound"],
+  [ts.SyntaxKind.Parameter, "bound"],
+  [ts.SyntaxKind.BindingElement, "bound"],
+  [ts.SyntaxKind.PropertyDeclaration, "field"],
+  [ts.SyntaxKind.ExportAssignment, "field"],
+  [ts.SyntaxKind.ExpressionStatement, "dropped"],
+  [ts.SyntaxKind.VoidExpression, "dropped"],
+  [ts.SyntaxKind.ReturnStatement, "returned"],
+  [ts.SyntaxKind.ArrowFunction, "returned"],
+  [ts.SyntaxKind.YieldExpression, "yielded"],
+  [ts.SyntaxKind.ThrowStatement, "thrown"],
+  [ts.SyntaxKind.TemplateSpan, "operand"],
+  [ts.SyntaxKind.PrefixUnaryExpression, "operand"],
+  [ts.SyntaxKind.PostfixUnaryExpression, "operand"],
+  [ts.SyntaxKind.TypeOfExpression, "operand"],
+  [ts.SyntaxKind.IfStatement, "operand"],
+  [ts.SyntaxKind.WhileStatement, "operand"],
+  [ts.SyntaxKind.DoStatement, "operand"],
+  [ts.SyntaxKind.SwitchStatement, "operand"],
+  [ts.SyntaxKind.CaseClause, "operand"],
+  [ts.SyntaxKind.ForInStatement, "operand"],
+]);
 
 /** One step: the parent expression that has the same value, or null once the fate is settled. */
 function climb(node: ts.Expression, parent: ts.Node, fate: Fate): ts.Expression | null {
@@ -111,49 +138,16 @@ function climb(node: ts.Expression, parent: ts.Node, fate: Fate): ts.Expression 
     case ts.SyntaxKind.CallExpression:
     case ts.SyntaxKind.NewExpression:
       return settleArgument(node, parent, fate);
-    case ts.SyntaxKind.VariableDeclaration:
-    case ts.SyntaxKind.Parameter:
-    case ts.SyntaxKind.BindingElement:
-      return settle(fate, "bound", parent);
-    case ts.SyntaxKind.PropertyDeclaration:
-    case ts.SyntaxKind.ExportAssignment:
-      return settle(fate, "field", parent);
-    case ts.SyntaxKind.ExpressionStatement:
-    case ts.SyntaxKind.VoidExpression:
-      return settle(fate, "dropped", parent);
-    case ts.SyntaxKind.ReturnStatement:
-      return settle(fate, "returned", parent);
-    case ts.SyntaxKind.ArrowFunction:
-      return settle(fate, "returned", parent);
-    case ts.SyntaxKind.YieldExpression:
-      return settle(fate, "yielded", parent);
-    case ts.SyntaxKind.ThrowStatement:
-      return settle(fate, "thrown", parent);
-    case ts.SyntaxKind.ForOfStatement:
-      return settle(
-        fate,
-        (parent as ts.ForOfStatement).expression === node ? "iterated" : "unknown",
-        parent,
-      );
-    case ts.SyntaxKind.ForStatement:
-      return settle(
-        fate,
-        (parent as ts.ForStatement).condition === node ? "operand" : "dropped",
-        parent,
-      );
-    case ts.SyntaxKind.TemplateSpan:
-    case ts.SyntaxKind.PrefixUnaryExpression:
-    case ts.SyntaxKind.PostfixUnaryExpression:
-    case ts.SyntaxKind.TypeOfExpression:
-    case ts.SyntaxKind.IfStatement:
-    case ts.SyntaxKind.WhileStatement:
-    case ts.SyntaxKind.DoStatement:
-    case ts.SyntaxKind.SwitchStatement:
-    case ts.SyntaxKind.CaseClause:
-    case ts.SyntaxKind.ForInStatement:
-      return settle(fate, "operand", parent);
+    case ts.SyntaxKind.ForOfStatement: {
+      const iterated = (parent as ts.ForOfStatement).expression === node;
+      return settle(fate, iterated ? "iterated" : "unknown", parent);
+    }
+    case ts.SyntaxKind.ForStatement: {
+      const tested = (parent as ts.ForStatement).condition === node;
+      return settle(fate, tested ? "operand" : "dropped", parent);
+    }
     default:
-      return settle(fate, "unknown", parent);
+      return settle(fate, ends.get(parent.kind) ?? "unknown", parent);
   }
 }
 

@@ -17,6 +17,7 @@ export const none = 1,
   nil = 16,
   unknown = 32;
 
+/** Something wrong that the dataflow found. */
 export type Problem =
   /** A fresh value nobody disposes, on every path (`always`) or on the one that ends at `exit`. */
   | { kind: "leak"; site: Site; always: boolean; exit: ts.Node | undefined; cell: Cell }

@@ -31,6 +31,7 @@ export interface ParameterEffect {
  */
 export type CallMode = "scoped" | "inline" | "later";
 
+/** What calling a function does and gives. */
 export interface Summary {
   result: Freshness;
   parameters: readonly ParameterEffect[];
@@ -39,6 +40,7 @@ export interface Summary {
 /** Whether tensors created at a place belong to an open scope. `unknown` makes rules silent. */
 export type ScopeState = "in" | "out" | "unknown";
 
+/** The analysis of one program under one set of settings. */
 export interface Session {
   readonly oracle: Oracle;
   readonly settings: ResolvedSettings;

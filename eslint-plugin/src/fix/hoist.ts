@@ -97,7 +97,8 @@ function declarations(
       (e) => !edits.some((o) => o !== e && o.start <= e.start && o.end >= e.end),
     );
     lines.push(
-      `${using ? (kind ?? "using") : "const"} ${name} = ${textWith(file, inner.getStart(), inner.getEnd(), nested)};`,
+      `${using ? (kind ?? "using") : "const"} ${name} = ` +
+        `${textWith(file, inner.getStart(), inner.getEnd(), nested)};`,
     );
     edits.push({ start: carrier.getStart(), end: carrier.getEnd(), text: name });
     given.push(name);
@@ -143,7 +144,8 @@ function arrowFix(
       ? root.expression
       : root;
   const body = textWith(file, inner.getStart(), inner.getEnd(), edits);
-  const text = `{\n${[...lines, `return ${body};`].map((l) => indent + unit + l).join("\n")}\n${indent}}`;
+  const text =
+    `{\n${[...lines, `return ${body};`].map((l) => indent + unit + l).join("\n")}\n` + `${indent}}`;
   return (fixer) => fixer.replaceTextRange([root.getStart(), root.getEnd()], text);
 }
 

@@ -49,8 +49,11 @@ export function slotOf(statement: ts.Statement): "block" | "single" | "case" {
 
 const reserved = new Set(
   (
-    "break case catch class const continue debugger default delete do else enum export extends false finally for function if import in instanceof " +
-    "new null return super switch this throw true try typeof var void while with let static yield await async implements interface package private protected public arguments eval undefined"
+    "break case catch class const continue debugger default delete do else enum export " +
+    "extends false finally for function if import in instanceof " +
+    "new null return super switch this throw true try typeof var void while with let " +
+    "static yield await async implements interface package private protected public " +
+    "arguments eval undefined"
   ).split(" "),
 );
 /** What people call the results of some methods; all others are named after the method. */

@@ -51,6 +51,7 @@ export interface Named {
   local: string;
   edits: Edit[];
 }
+/** How a file can write a name of the library, importing it when needed; null when it cannot. */
 export function nameIn(
   session: Session,
   file: ts.SourceFile,
@@ -84,6 +85,7 @@ function exportsName(
   );
 }
 
+/** A fix that makes several edits at once. */
 export const apply =
   (edits: readonly Edit[]): Fix =>
   (fixer) =>

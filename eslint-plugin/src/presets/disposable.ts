@@ -5,6 +5,7 @@
  */
 import type { OwnerSettings } from "../owner.ts";
 
+/** Anything that is disposable. */
 export const disposable: readonly OwnerSettings[] = [
   {
     noun: "resource",

@@ -5,6 +5,7 @@
  */
 import type { OwnerSettings } from "../owner.ts";
 
+/** Tensors, modules and optimizers of Tenure. */
 export const tenure: readonly OwnerSettings[] = [
   {
     noun: "tensor",

@@ -17,6 +17,7 @@ const types: Specifier[] = packages.map((name) => ({
   name: ["Tensor", "Variable"],
 }));
 
+/** Tensors and variables of TensorFlow.js. */
 export const tfjs: readonly OwnerSettings[] = [
   {
     noun: "tensor",

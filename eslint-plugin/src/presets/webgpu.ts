@@ -5,6 +5,7 @@
  */
 import type { OwnerSettings } from "../owner.ts";
 
+/** What a WebGPU device makes. */
 export const webgpu: readonly OwnerSettings[] = [
   {
     noun: "GPU object",

@@ -13,6 +13,7 @@ import { rule, type Finding } from "../create-rule.ts";
 type Id =
   "asyncCallback" | "asyncCallbackNoAlternative" | "await" | "yield" | "generator" | "dropped";
 
+/** Disallow async code in a synchronous dispose scope. */
 export const noAsyncInScope = rule<Id, { rawAwaitInScopedAsync: "allow" | "forbid" }>({
   name: "no-async-in-scope",
   description: "Disallow async code in a synchronous dispose scope",
@@ -20,24 +21,31 @@ export const noAsyncInScope = rule<Id, { rawAwaitInScopedAsync: "allow" | "forbi
   config: "recommended",
   messages: {
     asyncCallback:
-      "`{{ name }}` opens a synchronous scope, which is gone at the first `await` of this callback; use `{{ other }}`.",
+      "`{{ name }}` opens a synchronous scope, which is gone at the first `await` of " +
+      "this callback; use `{{ other }}`.",
     asyncCallbackNoAlternative:
-      "`{{ name }}` opens a synchronous scope, which is gone at the first `await` of this callback; wait outside it.",
+      "`{{ name }}` opens a synchronous scope, which is gone at the first `await` of " +
+      "this callback; wait outside it.",
     await:
-      "The scope of line {{ line }} is not current after this `await`; close it before waiting (reads are pinned), or use `await {{ scope }}.wait(…)`.",
+      "The scope of line {{ line }} is not current after this `await`; close it before " +
+      "waiting (reads are pinned), or use `await {{ scope }}.wait(…)`.",
     yield:
-      "The scope of line {{ line }} stays open across this `yield`, so the consumer's {{ noun }}s land in it; close it before yielding.",
+      "The scope of line {{ line }} stays open across this `yield`, so the consumer's {{ " +
+      "noun }}s land in it; close it before yielding.",
     generator:
-      "`{{ name }}` cannot hold a scope over a generator; its body runs after the scope has closed.",
+      "`{{ name }}` cannot hold a scope over a generator; its body runs after the scope " +
+      "has closed.",
     dropped:
-      "`{{ name }}` returns a promise that is not awaited; its scope outlives this statement and errors are lost.",
+      "`{{ name }}` returns a promise that is not awaited; its scope outlives this " +
+      "statement and errors are lost.",
   },
   options: {
     rawAwaitInScopedAsync: {
       type: "string",
       enum: ["allow", "forbid"],
       description:
-        "`forbid` where no async context exists (browsers): then only `await scope.wait(…)` is exact.",
+        "`forbid` where no async context exists (browsers): then only `await " +
+        "scope.wait(…)` is exact.",
     },
   },
   defaults: { rawAwaitInScopedAsync: "allow" },

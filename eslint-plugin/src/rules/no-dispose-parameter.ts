@@ -17,6 +17,7 @@ import { slotOf, statementOf } from "../fix/text.ts";
 type Id =
   "parameter" | "remove" | "dropUsing" | "onlyBorrows" | "stores" | "noParameter" | "keepsNothing";
 
+/** Disallow disposing an input of a function. */
 export const noDisposeParameter = rule<Id, Record<string, never>>({
   name: "no-dispose-parameter",
   description: "Disallow disposing an input of a function",
@@ -25,17 +26,22 @@ export const noDisposeParameter = rule<Id, Record<string, never>>({
   hasSuggestions: true,
   messages: {
     parameter:
-      "`{{ name }}` is an input and belongs to the caller; leave it alone, or document the function with `@takes {{ name }}`.",
+      "`{{ name }}` is an input and belongs to the caller; leave it alone, or document " +
+      "the function with `@takes {{ name }}`.",
     remove: "Remove the disposal.",
     dropUsing: "Declare it with `const`.",
     onlyBorrows:
-      "`@takes {{ name }}` says this function disposes or stores `{{ name }}`, but its body only looks at it, so callers who hand it over leak it; remove the tag, or dispose it.",
+      "`@takes {{ name }}` says this function disposes or stores `{{ name }}`, but its " +
+      "body only looks at it, so callers who hand it over leak it; remove the tag, or " +
+      "dispose it.",
     stores:
-      "`@borrows {{ name }}` says this function only looks at `{{ name }}`, but its body stores it; store an alias, or document it with `@takes {{ name }}`.",
+      "`@borrows {{ name }}` says this function only looks at `{{ name }}`, but its body " +
+      "stores it; store an alias, or document it with `@takes {{ name }}`.",
     noParameter:
       "`@{{ tag }} {{ name }}` names no parameter of this function; it has {{ parameters }}.",
     keepsNothing:
-      "`@keeps` says this function stores what it is given, but its body stores nothing; remove the tag.",
+      "`@keeps` says this function stores what it is given, but its body stores nothing; " +
+      "remove the tag.",
   },
   defaults: {},
   check(file, _options, report) {

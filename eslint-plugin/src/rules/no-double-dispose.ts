@@ -8,6 +8,7 @@ import { slotOf, statementOf } from "../fix/text.ts";
 
 type Id = "twice" | "using" | "remove";
 
+/** Disallow disposing a tensor twice. */
 export const noDoubleDispose = rule<Id, { allowIdempotent: boolean }>({
   name: "no-double-dispose",
   description: "Disallow disposing a tensor twice",
@@ -17,7 +18,8 @@ export const noDoubleDispose = rule<Id, { allowIdempotent: boolean }>({
   messages: {
     twice: "`{{ name }}` was already disposed on line {{ line }}.",
     using:
-      "`{{ name }}` is declared with `using`, which disposes it at the end of the block; this disposal makes it two.",
+      "`{{ name }}` is declared with `using`, which disposes it at the end of the block; " +
+      "this disposal makes it two.",
     remove: "Remove this disposal.",
   },
   options: {

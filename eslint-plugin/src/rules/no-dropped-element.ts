@@ -24,6 +24,7 @@ type Id =
   | "disposeFirst"
   | "disposeAll";
 
+/** Disallow removing tensors from containers without disposing them. */
 export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
   name: "no-dropped-element",
   description: "Disallow removing tensors from containers without disposing them",
@@ -36,11 +37,14 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
       "The {{ noun }}s in `{{ name }}` are dropped without being disposed; dispose them first.",
     popped: "The {{ noun }} taken out by `{{ name }}` is dropped; dispose it.",
     mapped:
-      "The {{ noun }}s made by `{{ name }}` are only looked at here and never disposed; bind the array and dispose its elements.",
+      "The {{ noun }}s made by `{{ name }}` are only looked at here and never disposed; " +
+      "bind the array and dispose its elements.",
     picked:
-      "Of the {{ noun }}s that `{{ name }}` makes this takes one, and nobody can dispose the others; bind them all.",
+      "Of the {{ noun }}s that `{{ name }}` makes this takes one, and nobody can dispose " +
+      "the others; bind them all.",
     unpacked:
-      "`{{ name }}` makes {{ noun }}s that get no name here ({{ lost }}), so nobody can dispose them; name and dispose them.",
+      "`{{ name }}` makes {{ noun }}s that get no name here ({{ lost }}), so nobody can " +
+      "dispose them; name and dispose them.",
     nameThem: "Give {{ lost }} a name and dispose it at once.",
     wrap: "Wrap in a dispose scope.",
     disposeFirst: "Dispose it first.",

@@ -10,6 +10,7 @@ import ts from "typescript";
 
 type Id = "dropped" | "droppedInPlace" | "useUsing" | "useDispose";
 
+/** Disallow statements that drop a fresh tensor. */
 export const noDroppedResult = rule<Id, { allow: string[] }>({
   name: "no-dropped-result",
   description: "Disallow statements that drop a fresh tensor",
@@ -18,9 +19,11 @@ export const noDroppedResult = rule<Id, { allow: string[] }>({
   hasSuggestions: true,
   messages: {
     dropped:
-      "The {{ noun }} made by `{{ name }}` is dropped without being disposed; bind it with `using`, or dispose it.",
+      "The {{ noun }} made by `{{ name }}` is dropped without being disposed; bind it " +
+      "with `using`, or dispose it.",
     droppedInPlace:
-      "`{{ name }}` works in place but returns a fresh alias, and it is dropped without being disposed; bind it with `using`, or dispose it.",
+      "`{{ name }}` works in place but returns a fresh alias, and it is dropped without " +
+      "being disposed; bind it with `using`, or dispose it.",
     useUsing: "Bind it with `{{ kind }}`.",
     useDispose: "Dispose it at once.",
   },

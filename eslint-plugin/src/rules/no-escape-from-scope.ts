@@ -25,6 +25,7 @@ interface OpenScope {
   movesResultOut: boolean;
 }
 
+/** Disallow letting a tensor outlive the scope that will free it. */
 export const noEscapeFromScope = rule<Id, Record<string, never>>({
   name: "no-escape-from-scope",
   description: "Disallow letting a tensor outlive the scope that will free it",

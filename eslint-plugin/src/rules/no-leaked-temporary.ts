@@ -13,6 +13,7 @@ import { wrapFunctionBody, wrapInScope } from "../fix/wrap.ts";
 
 type Id = "leaked" | "scopedCallee" | "hoist" | "hoistDispose" | "wrap" | "wrapBody";
 
+/** Disallow intermediate tensors that nobody can dispose. */
 export const noLeakedTemporary = rule<Id, { reportEach: boolean }>({
   name: "no-leaked-temporary",
   description: "Disallow intermediate tensors that nobody can dispose",
@@ -23,7 +24,8 @@ export const noLeakedTemporary = rule<Id, { reportEach: boolean }>({
     leaked:
       "{{ names }} {{ verb }} never disposed; hoist {{ them }} into {{ holder }}, or open a scope.",
     scopedCallee:
-      "`{{ name }}` leaves temporaries to its caller's scope (`@scoped`), and none is open here; open one.",
+      "`{{ name }}` leaves temporaries to its caller's scope (`@scoped`), and none is " +
+      "open here; open one.",
     hoist: "Hoist into `using` variables.",
     hoistDispose: "Hoist into variables and dispose them afterwards.",
     wrap: "Wrap in a dispose scope.",

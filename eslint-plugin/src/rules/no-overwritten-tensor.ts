@@ -16,6 +16,7 @@ import { scopeFromHere, wrapInScope } from "../fix/wrap.ts";
 
 type Id = "overwritten" | "field" | "reduced" | "keepPrevious" | "scope" | "wrap";
 
+/** Disallow assigning over a tensor that is still owned. */
 export const noOverwrittenTensor = rule<Id, Record<string, never>>({
   name: "no-overwritten-tensor",
   description: "Disallow assigning over a tensor that is still owned",
@@ -24,11 +25,14 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
   hasSuggestions: true,
   messages: {
     overwritten:
-      "This assignment loses the {{ noun }} `{{ variable }}` got on line {{ line }}, which is not disposed; dispose it first.",
+      "This assignment loses the {{ noun }} `{{ variable }}` got on line {{ line }}, " +
+      "which is not disposed; dispose it first.",
     field:
-      "This assignment loses the {{ noun }} `{{ variable }}` held before, which is not disposed; dispose it afterwards.",
+      "This assignment loses the {{ noun }} `{{ variable }}` held before, which is not " +
+      "disposed; dispose it afterwards.",
     reduced:
-      "`{{ name }}` makes a new {{ noun }} from the last one in every turn and loses that; fold in a loop that disposes it, or open a scope.",
+      "`{{ name }}` makes a new {{ noun }} from the last one in every turn and loses " +
+      "that; fold in a loop that disposes it, or open a scope.",
     wrap: "Wrap in a dispose scope.",
     scope: "Open a dispose scope before `{{ variable }}` and move the result out of it.",
     keepPrevious: "Keep the previous {{ noun }} and dispose it after the assignment.",

@@ -12,6 +12,7 @@ import { rule, spanOf, type Finding } from "../create-rule.ts";
 
 type Id = "input" | "stored" | "alias" | "freshBorrowed";
 
+/** Disallow returning an input or a stored tensor where a fresh one is expected. */
 export const noReturnInput = rule<Id, { identities: string[] }>({
   name: "no-return-input",
   description: "Disallow returning an input or a stored tensor where a fresh one is expected",
@@ -20,12 +21,15 @@ export const noReturnInput = rule<Id, { identities: string[] }>({
   hasSuggestions: true,
   messages: {
     input:
-      "`{{ name }}` belongs to the caller, but callers of `{{ fn }}` dispose what it returns; return a fresh alias: `{{ name }}.{{ alias }}()`.",
+      "`{{ name }}` belongs to the caller, but callers of `{{ fn }}` dispose what it " +
+      "returns; return a fresh alias: `{{ name }}.{{ alias }}()`.",
     stored:
-      "`{{ name }}` stays stored here, but callers of `{{ fn }}` dispose what it returns; return a fresh alias: `{{ name }}.{{ alias }}()`.",
+      "`{{ name }}` stays stored here, but callers of `{{ fn }}` dispose what it " +
+      "returns; return a fresh alias: `{{ name }}.{{ alias }}()`.",
     alias: "Return `{{ name }}.{{ alias }}()`.",
     freshBorrowed:
-      "`{{ fn }}` is documented `@borrowed`, so nobody disposes what it returns, but this {{ noun }} is fresh; store it, or document the function with `@fresh`.",
+      "`{{ fn }}` is documented `@borrowed`, so nobody disposes what it returns, but " +
+      "this {{ noun }} is fresh; store it, or document the function with `@fresh`.",
   },
   options: {
     identities: {

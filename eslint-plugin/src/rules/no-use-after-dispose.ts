@@ -22,6 +22,7 @@ type Id =
   | "useUsing"
   | "keepAlive";
 
+/** Disallow using a tensor after it was disposed. */
 export const noUseAfterDispose = rule<Id, Record<string, never>>({
   name: "no-use-after-dispose",
   description: "Disallow using a tensor after it was disposed",
@@ -32,7 +33,8 @@ export const noUseAfterDispose = rule<Id, Record<string, never>>({
     used: "`{{ name }}` was disposed on line {{ line }}; using it throws.",
     returned: "`{{ name }}` was disposed on line {{ line }}; the caller gets a dead {{ noun }}.",
     returnedUsing:
-      "`{{ name }}` is declared with `using`, so it is disposed before the caller gets it; return `{{ name }}.{{ alias }}()`, or declare it with `const`.",
+      "`{{ name }}` is declared with `using`, so it is disposed before the caller gets " +
+      "it; return `{{ name }}.{{ alias }}()`, or declare it with `const`.",
     returnAlias: "Return `{{ name }}.{{ alias }}()`.",
     dropUsing: "Declare it with `const`.",
     disposeLater: "Dispose it after its last use.",

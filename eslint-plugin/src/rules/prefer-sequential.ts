@@ -8,6 +8,7 @@ import { rule } from "../create-rule.ts";
 
 type Id = "sequential";
 
+/** Prefer `Sequential` to a `forward` that only chains layers. */
 export const preferSequential = rule<Id, { minimumLayers: number }>({
   name: "prefer-sequential",
   description: "Prefer `Sequential` to a `forward` that only chains layers",
@@ -15,7 +16,8 @@ export const preferSequential = rule<Id, { minimumLayers: number }>({
   config: "all",
   messages: {
     sequential:
-      "`{{ name }}` only chains {{ count }} layers; a `Sequential` does that and frees each intermediate.",
+      "`{{ name }}` only chains {{ count }} layers; a `Sequential` does that and frees " +
+      "each intermediate.",
   },
   options: {
     minimumLayers: {

@@ -12,6 +12,7 @@ import { indentOf } from "../fix/text.ts";
 
 type Id = "endOfBlock" | "finally";
 
+/** Prefer `using` to disposing at the end of a block or in `finally`. */
 export const preferUsing = rule<Id, Record<string, never>>({
   name: "prefer-using",
   description: "Prefer `using` to disposing at the end of a block or in `finally`",
@@ -20,7 +21,8 @@ export const preferUsing = rule<Id, Record<string, never>>({
   fixable: true,
   messages: {
     endOfBlock:
-      "`{{ name }}` is disposed at the end of its block, but not when an earlier call throws; declare it with `using`.",
+      "`{{ name }}` is disposed at the end of its block, but not when an earlier call " +
+      "throws; declare it with `using`.",
     finally: "This `finally` only disposes `{{ name }}`; declare it with `using`.",
   },
   defaults: {},

@@ -15,23 +15,28 @@ import { indentOf, shift, slotOf, unitOf } from "../fix/text.ts";
 type Id = "never" | "elements" | "sometimes" | "sometimesEnd" | "useUsing" | "tryFinally";
 type Leak = Extract<Problem, { kind: "leak" }>;
 
+/** Require every variable that holds a fresh tensor to be disposed, returned or moved on every path. */
 export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
   name: "require-disposal",
   description:
-    "Require every variable that holds a fresh tensor to be disposed, returned or moved on every path",
+    "Require every variable that holds a fresh tensor to be disposed, returned or moved " +
+    "on every path",
   type: "problem",
   config: "recommended",
   fixable: true,
   hasSuggestions: true,
   messages: {
     never:
-      "`{{ variable }}` is never disposed, returned or moved to an owner; declare it with `using`, or dispose it.",
+      "`{{ variable }}` is never disposed, returned or moved to an owner; declare it " +
+      "with `using`, or dispose it.",
     elements:
       "The {{ noun }}s in `{{ variable }}` are never disposed, returned or moved to an owner.",
     sometimes:
-      "`{{ variable }}` is not disposed when line {{ line }} {{ how }}; declare it with `using`, or dispose it there too.",
+      "`{{ variable }}` is not disposed when line {{ line }} {{ how }}; declare it with " +
+      "`using`, or dispose it there too.",
     sometimesEnd:
-      "`{{ variable }}` is not disposed on every path; declare it with `using`, or dispose it on the others too.",
+      "`{{ variable }}` is not disposed on every path; declare it with `using`, or " +
+      "dispose it on the others too.",
     useUsing: "Declare it with `using`.",
     tryFinally: "Dispose it in a `finally` block.",
   },
@@ -184,6 +189,9 @@ function finallyFix(leak: Leak): Fix | null {
   const indent = indentOf(statement),
     unit = unitOf(block.getSourceFile());
   const body = shift(block.getSourceFile().text.slice(first.getStart(), last.getEnd()), unit);
-  const text = `try {\n${indent}${unit}${body}\n${indent}} finally {\n${indent}${unit}${cell.label}${cell.owned.nullable ? "?" : ""}.${method}();\n${indent}}`;
+  const text =
+    `try {\n${indent}${unit}${body}\n${indent}} finally {\n` +
+    `${indent}${unit}${cell.label}${cell.owned.nullable ? "?" : ""}.${method}();\n` +
+    `${indent}}`;
   return (fixer) => fixer.replaceTextRange([first.getStart(), last.getEnd()], text);
 }

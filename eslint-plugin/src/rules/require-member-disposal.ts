@@ -14,6 +14,7 @@ import { indentOf, unitOf } from "../fix/text.ts";
 
 type Id = "forgotten" | "noDispose" | "empty" | "addLine" | "callOther";
 
+/** Require classes to dispose the tensors they own. */
 export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
   name: "require-member-disposal",
   description: "Require classes to dispose the tensors they own",

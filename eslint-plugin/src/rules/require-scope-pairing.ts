@@ -12,6 +12,7 @@ import { rule, type Finding } from "../create-rule.ts";
 
 type Id = "noUsing" | "dropped" | "noEnd" | "endNotFinally";
 
+/** Require every opened dispose scope to be closed on every path. */
 export const requireScopePairing = rule<Id, Record<string, never>>({
   name: "require-scope-pairing",
   description: "Require every opened dispose scope to be closed on every path",
@@ -20,7 +21,8 @@ export const requireScopePairing = rule<Id, Record<string, never>>({
   fixable: true,
   messages: {
     noUsing:
-      "`{{ name }}` is opened without `using`, so an error leaves it open and current; declare it with `using`.",
+      "`{{ name }}` is opened without `using`, so an error leaves it open and current; " +
+      "declare it with `using`.",
     dropped: "This scope is opened and dropped; hold it with `using`.",
     noEnd: "`{{ begin }}` has no matching `{{ end }}` in this function.",
     endNotFinally: "`{{ end }}` is skipped when something throws; call it in a `finally` block.",

@@ -51,7 +51,8 @@ export const places: Place[] = [
     name: "private method called from a method",
     state: "out",
     code: (c) =>
-      `export class M { async go(${params}) { unknownSink(await this.run(a, b, n)); } private async run(${params}) { ${c} } }`,
+      `export class M { async go(${params}) { unknownSink(await this.run(a, b, n)); } ` +
+      `private async run(${params}) { ${c} } }`,
   },
   {
     name: "static method",
@@ -155,7 +156,8 @@ export const places: Place[] = [
     sync: true,
     noReturn: true,
     code: (c) =>
-      `function h(${params}) { ${c} }\nexport function f(${params}) { h(a, b, n); scoped(() => { h(a, b, n); }); }`,
+      `function h(${params}) { ${c} }\nexport function f(${params}) { h(a, b, n); ` +
+      "scoped(() => { h(a, b, n); }); }",
   },
   {
     name: "recursive helper",
@@ -168,7 +170,8 @@ export const places: Place[] = [
     name: "after a closed scope block",
     state: "out",
     code: (c) =>
-      `export async function f(${params}) { { using z = newDisposeScope(); console.log(z.count); } ${c} }`,
+      `export async function f(${params}) { { using z = newDisposeScope(); ` +
+      `console.log(z.count); } ${c} }`,
   },
   {
     name: "callback of a helper that calls it at once",
@@ -176,7 +179,8 @@ export const places: Place[] = [
     sync: true,
     noReturn: true,
     code: (c) =>
-      `function twice(g: () => void) { g(); g(); }\nexport function f(${params}) { twice(() => { ${c} }); }`,
+      `function twice(g: () => void) { g(); g(); }\nexport function f(${params}) { ` +
+      `twice(() => { ${c} }); }`,
   },
 
   {
@@ -199,7 +203,8 @@ export const places: Place[] = [
     sync: true,
     noReturn: true,
     code: (c) =>
-      `export function f(${params}) { using z = newDisposeScope(); if (n > 0) { for (const k of [1, 2]) { ${c} } } }`,
+      `export function f(${params}) { using z = newDisposeScope(); if (n > 0) { for ` +
+      `(const k of [1, 2]) { ${c} } } }`,
   },
   {
     name: "scoped callback",
@@ -211,7 +216,8 @@ export const places: Place[] = [
     name: "scopedAsync callback",
     state: "in",
     code: (c) =>
-      `export async function f(${params}) { unknownSink(await scopedAsync(async () => { ${c} })); }`,
+      `export async function f(${params}) { unknownSink(await scopedAsync(async () => { ` +
+      `${c} })); }`,
   },
   {
     name: "noGrad in scoped",
@@ -242,7 +248,8 @@ export const places: Place[] = [
     sync: true,
     noReturn: true,
     code: (c) =>
-      `function h(${params}) { ${c} }\nexport function f(${params}) { scoped(() => { h(a, b, n); }); }`,
+      `function h(${params}) { ${c} }\nexport function f(${params}) { scoped(() => { ` +
+      "h(a, b, n); }); }",
   },
   {
     name: "helper called after using scope",
@@ -250,7 +257,8 @@ export const places: Place[] = [
     sync: true,
     noReturn: true,
     code: (c) =>
-      `function h(${params}) { ${c} }\nexport function f(${params}) { using z = newDisposeScope(); h(a, b, n); }`,
+      `function h(${params}) { ${c} }\nexport function f(${params}) { using z = ` +
+      "newDisposeScope(); h(a, b, n); }",
   },
   {
     name: "helper of a helper in a scope",
@@ -258,7 +266,8 @@ export const places: Place[] = [
     sync: true,
     noReturn: true,
     code: (c) =>
-      `function h(${params}) { ${c} }\nfunction g(${params}) { h(a, b, n); }\nexport function f(${params}) { scoped(() => { g(a, b, n); }); }`,
+      `function h(${params}) { ${c} }\nfunction g(${params}) { h(a, b, n); }\nexport ` +
+      `function f(${params}) { scoped(() => { g(a, b, n); }); }`,
   },
   {
     name: "recursive helper in a scope",
@@ -266,7 +275,8 @@ export const places: Place[] = [
     sync: true,
     noReturn: true,
     code: (c) =>
-      `function h(${params}) { if (n > 0) h(a, b, n - 1); ${c} }\nexport function f(${params}) { scoped(() => { h(a, b, n); }); }`,
+      `function h(${params}) { if (n > 0) h(a, b, n - 1); ${c} }\nexport function ` +
+      `f(${params}) { scoped(() => { h(a, b, n); }); }`,
   },
   {
     name: "method called only in a scope",
@@ -274,7 +284,8 @@ export const places: Place[] = [
     sync: true,
     noReturn: true,
     code: (c) =>
-      `class M { run(${params}) { ${c} } }\nexport function f(${params}) { const m = new M(); scoped(() => { m.run(a, b, n); }); }`,
+      `class M { run(${params}) { ${c} } }\nexport function f(${params}) { const m = new ` +
+      "M(); scoped(() => { m.run(a, b, n); }); }",
   },
   {
     name: "override called through its base in a scope",
@@ -282,7 +293,9 @@ export const places: Place[] = [
     sync: true,
     noReturn: true,
     code: (c) =>
-      `abstract class B { abstract run(${params}): void }\nclass M extends B { run(${params}) { ${c} } }\nexport function f(m: B, ${params}) { scoped(() => { m.run(a, b, n); }); unknownSink(new M()); }`,
+      `abstract class B { abstract run(${params}): void }\nclass M extends B { ` +
+      `run(${params}) { ${c} } }\nexport function f(m: B, ${params}) { scoped(() => { ` +
+      "m.run(a, b, n); }); unknownSink(new M()); }",
   },
   {
     name: "helper handed to scoped",
@@ -297,7 +310,8 @@ export const places: Place[] = [
     sync: true,
     noReturn: true,
     code: (c) =>
-      `function inScope(g: () => void) { scoped(() => { g(); }); }\nexport function f(${params}) { inScope(() => { ${c} }); }`,
+      "function inScope(g: () => void) { scoped(() => { g(); }); }\nexport function " +
+      `f(${params}) { inScope(() => { ${c} }); }`,
   },
   {
     name: "callback of an unknown function",
