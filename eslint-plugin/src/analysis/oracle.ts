@@ -67,7 +67,7 @@ export class Oracle {
     const isName = ts.isVariableDeclaration(id.parent) && id.parent.name === id;
     const declaration = isName ? id.parent : this.declarationAt(id);
     if (!declaration) return null;
-    return declaredVariable(this.#checker, declaration as ts.Declaration, (call) => {
+    return declaredVariable(this.#checker, declaration, (call) => {
       const symbol = this.#calleeSymbol(call);
       return symbol ? declaredResult(this.#checker, call, symbol) : null;
     });

@@ -118,7 +118,7 @@ export function within(node: ts.Node, ancestor: ts.Node): boolean {
   let current: ts.Node | undefined = node;
   while (current) {
     if (current === ancestor) return true;
-    current = current.parent as ts.Node | undefined;
+    current = current.parent;
   }
   return false;
 }
