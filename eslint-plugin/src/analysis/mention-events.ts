@@ -87,8 +87,11 @@ function follow(
       return disposal(session, frame, cell, node, fate);
     case "returns":
       return frame.all(cell, "return", node);
-    case "enters":
-      return frame.all(cell, entering(session, found), node);
+    case "enters": {
+      const inside = effectInside(session, found);
+      if (inside === "nothing") return;
+      return frame.all(cell, onlyLooksAt(inside) ? "use" : "escape", node);
+    }
     case "visits":
       return visits(session, frame, cell, node, fate);
     case "aliases":
@@ -124,11 +127,6 @@ function disposal(
   // a function that disposes its parameter may do so on some paths only
   const certain = disposesArguments(session, call, cell.owned);
   frame.all(cell, fate.conditional ? "escape" : "dispose", node, call, certain);
-}
-
-/** A mention of one of several values: only looking at it leaves the container as it was. */
-function entering(session: Session, found: Transfer): Verb {
-  return onlyLooksAt(effectInside(session, found)) ? "use" : "escape";
 }
 
 function visits(session: Session, frame: Frame, cell: Cell, node: ts.Expression, fate: Fate): void {
