@@ -16,7 +16,7 @@ await setup();
 const test = suite("oracle");
 const all = process.env["TENURE_ORACLE"] === "all";
 /** Of the cases of a call, one in so many is run unless all are. */
-const SHARE = 6;
+const SHARE = 12;
 
 const reasonFor = (c: OracleCase): boolean => deliberate.some((d) => d.cases.test(c.name));
 
