@@ -62,7 +62,9 @@ function recordedRun({ op: { name } }: GradNode): Run {
         throw error;
       throw new GradError(
         name,
-        `expected to be differentiated no further, got createGraph: true, and its gradient (${op.name}) has none of its own; leave ${name} out of what is differentiated again`,
+        "expected to be differentiated no further, got createGraph: true, " +
+          `and its gradient (${op.name}) has none of its own; ` +
+          `leave ${name} out of what is differentiated again`,
         { cause: error },
       );
     }
@@ -135,7 +137,8 @@ export function propagate(
       if (node.consumed)
         throw new GradError(
           "backward",
-          `expected a graph that was not used yet, got one whose ${node.op.name} was freed by an earlier backward; pass { retainGraph: true } to the first one`,
+          `expected a graph that was not used yet, got one whose ${node.op.name} was freed ` +
+            "by an earlier backward; pass { retainGraph: true } to the first one",
         );
     for (const [record, g] of pending)
       if (record.node === null || wanted?.records.has(record) === true) results.set(record, g);
@@ -171,7 +174,9 @@ function rootRecord(root: TensorHandle): Gradient {
   if (record === null)
     throw new GradError(
       "backward",
-      `expected a tensor computed from one with requiresGrad, got ${root.describe()}${root.isLive ? "" : " (disposed)"}; set requiresGrad on your parameters, and don't compute the loss inside noGrad`,
+      "expected a tensor computed from one with requiresGrad, " +
+        `got ${root.describe()}${root.isLive ? "" : " (disposed)"}; ` +
+        "set requiresGrad on your parameters, and don't compute the loss inside noGrad",
     );
   return record;
 }
@@ -181,7 +186,8 @@ function seed(root: TensorHandle, given: TensorHandle | undefined): Tensor {
     if (root.layout.size !== 1)
       throw new GradError(
         "backward",
-        `expected a loss with one element, got ${formatShape(root.layout.shape)}; reduce it with sum() or mean(), or pass a gradient of that shape`,
+        `expected a loss with one element, got ${formatShape(root.layout.shape)}; ` +
+          "reduce it with sum() or mean(), or pass a gradient of that shape",
       );
     return asTensor(run(fill, [], { shape: root.layout.shape, dtype: root.dtype }, [f32Bits(1)]));
   }

@@ -52,7 +52,8 @@ const checkpointOp: OpDef<CheckpointAttrs> = {
     if (tape().gradMode.enabled)
       throw new GradError(
         "checkpoint",
-        "expected a backward pass that is not recorded itself, got createGraph: true; leave the checkpoint out for second derivatives",
+        "expected a backward pass that is not recorded itself, got createGraph: true; " +
+          "leave the checkpoint out for second derivatives",
       );
     const random = generatorState();
     using scope = newDisposeScope("checkpoint, second run");
@@ -106,7 +107,8 @@ export function checkpoint<A extends readonly Tensor[]>(
     if (!(result instanceof Tensor))
       throw new GradError(
         "checkpoint",
-        "expected a function that returns one tensor, got something else; return the result, and read others from it",
+        "expected a function that returns one tensor, got something else; " +
+          "return the result, and read others from it",
       );
     const record = result[HANDLE].gradient;
     if (record?.node == null || record.node.id <= before)

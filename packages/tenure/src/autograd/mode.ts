@@ -14,7 +14,8 @@ function withMode<T>(op: string, mode: Mode, enabled: boolean, fn: () => T): T {
   if (fn.constructor.name === "AsyncFunction")
     throw new AsyncScopeError(
       op,
-      `expected a synchronous function, got an async one: after its first await it would run outside ${op}; wrap each synchronous part, and await the reads outside`,
+      "expected a synchronous function, got an async one: after its first await it would " +
+        `run outside ${op}; wrap each synchronous part, and await the reads outside`,
     );
   const before = mode.enabled;
   mode.enabled = enabled;

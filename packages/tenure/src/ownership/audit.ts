@@ -56,7 +56,8 @@ function verifyScope(scope: Owner, members: readonly Handle[]): void {
     !members.every((h) => own.has(h))
   )
     throw internal(
-      `${scope.describe()} counts ${scope.count} entries, lists ${own.size}, and ${members.length} name it as their owner`,
+      `${scope.describe()} counts ${scope.count} entries, lists ${own.size}, ` +
+        `and ${members.length} name it as their owner`,
     );
   const bytes = members.reduce((n, h) => n + h.bytes, 0);
   if (bytes !== scope.bytes)

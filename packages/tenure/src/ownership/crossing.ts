@@ -35,7 +35,8 @@ export function waitIn<S extends FrameScope<S>, T>(
       if (used)
         throw new AsyncScopeError(
           "wait",
-          "expected one await per wait(), got a second; call scope.wait(…) again, and wrap Promise.all(…) as a whole",
+          "expected one await per wait(), got a second; call scope.wait(…) again, " +
+            "and wrap Promise.all(…) as a whole",
           about,
         );
       used = true;
@@ -91,7 +92,9 @@ export async function driveIn<S extends FrameScope<S>, T>(
 export function noAsyncContext(op: string, scope?: Described): AsyncScopeError {
   return new AsyncScopeError(
     op,
-    "expected a host with an async context (AsyncContext, or Node's AsyncLocalStorage), got none; use `await scope.wait(promise)`, `scope.go(function* …)`, or close the scope before each await",
+    "expected a host with an async context (AsyncContext, or Node's AsyncLocalStorage), " +
+      "got none; use `await scope.wait(promise)`, `scope.go(function* …)`, " +
+      "or close the scope before each await",
     scope === undefined ? undefined : { opened: scope.site, scope: scope.describe() },
   );
 }

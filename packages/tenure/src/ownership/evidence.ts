@@ -36,7 +36,10 @@ export function stats(): MemoryStatistics {
     tensor: { ...statistics().tensor },
     container: { ...statistics().container },
     toString: () =>
-      `${total.threadTotalLiveCount} live, ${created} created, ${disposed} disposed, ${total.finalized} reclaimed by the garbage collector; ${bytes.liveBytes} bytes owned, ${bytes.deviceBytes} on the device (${bytes.poolBytes} free for reuse)`,
+      `${total.threadTotalLiveCount} live, ${created} created, ${disposed} disposed, ` +
+      `${total.finalized} reclaimed by the garbage collector; ` +
+      `${bytes.liveBytes} bytes owned, ${bytes.deviceBytes} on the device ` +
+      `(${bytes.poolBytes} free for reuse)`,
     reset: () => {
       statistics().reset();
       ledger().reclaimed.reset();
@@ -145,7 +148,8 @@ export function since(m: Mark): Delta {
     ...delta,
     toString: () =>
       [
-        `${signed(delta.live)} tensors, ${signed(delta.bytes)} bytes, ${delta.finalized} reclaimed by the garbage collector`,
+        `${signed(delta.live)} tensors, ${signed(delta.bytes)} bytes, ` +
+          `${delta.finalized} reclaimed by the garbage collector`,
         ...young.map(formatRow),
       ].join("\n"),
   };
@@ -184,7 +188,8 @@ export function assertNoLeaks<T>(fn: () => T): T {
     if (delta.live > 0 || dropped > 0)
       throw new TenureError(
         "assertNoLeaks",
-        `expected every tensor made inside to be disposed, got ${delta.toString()}; declare them with \`using\`, or open a dispose scope`,
+        `expected every tensor made inside to be disposed, got ${delta.toString()}; ` +
+          "declare them with `using`, or open a dispose scope",
       );
   };
   let result: T;

@@ -180,7 +180,8 @@ export abstract class Handle {
       made = created === undefined ? "" : ` (made at ${created})`;
     return new DisposedError(
       op,
-      `expected a live tensor, got ${what}, which ${this.#ending(disposed)}${made}; ${this.#remedy(disposed)}`,
+      `expected a live tensor, got ${what}, which ${this.#ending(disposed)}${made}; ` +
+        `${this.#remedy(disposed)}`,
       {
         created,
         disposed: disposed ?? by?.endSite ?? by?.site,

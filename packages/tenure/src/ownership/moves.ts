@@ -43,7 +43,8 @@ export function moveHandleToOuter(handle: Handle): void {
   if (owner === null) return;
   if (isDev && owner !== frames<Standing>().current())
     warn(
-      `${handle.describe()} moves out of ${owner.describe()}, which is not the current scope; scope.moveToOuter(t) says which scope it leaves`,
+      `${handle.describe()} moves out of ${owner.describe()}, which is not the current ` +
+        "scope; scope.moveToOuter(t) says which scope it leaves",
     );
   owner.moveHandleOut(handle);
 }

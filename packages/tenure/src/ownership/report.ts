@@ -93,7 +93,10 @@ export function scopeReport(
   const topSites = made?.rows().slice(0, 10) ?? [];
   const { name, site, live, bytes, peakBytes, title } = scope,
     { created, attached, disposed, moved, detached, finalized } = tally;
-  const head = `${title}: ${created} created, ${attached} attached, ${disposed} disposed, ${moved} moved, ${detached} detached, ${finalized} reclaimed, ${live} live (${bytes} bytes, peak ${peakBytes})`;
+  const head =
+    `${title}: ${created} created, ${attached} attached, ${disposed} disposed, ` +
+    `${moved} moved, ${detached} detached, ${finalized} reclaimed, ` +
+    `${live} live (${bytes} bytes, peak ${peakBytes})`;
   const text = [head, ...topSites.map((r) => `  ${r.count} × at ${r.site}, ${r.bytes} bytes`)].join(
     "\n",
   );

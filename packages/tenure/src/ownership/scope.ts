@@ -219,7 +219,9 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
         if (handle.scope?.isInside(this) !== true) continue;
         throw new TenureError(
           "moveToOuter",
-          `expected a tensor of ${this.describe()}, got ${handle.describe()} of ${handle.scope.describe()} nested inside it, where it would die; call moveToOuter on the inner scope first`,
+          `expected a tensor of ${this.describe()}, got ${handle.describe()} of ` +
+            `${handle.scope.describe()} nested inside it, where it would die; ` +
+            "call moveToOuter on the inner scope first",
         );
       }
     }
@@ -263,7 +265,8 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
       if (handle?.scope === this) kept.add(handle);
       else if (isDev)
         warn(
-          `disposeEverythingBut: ${handle?.describe() ?? "a value"} is not owned by ${this.describe()}, so there is nothing to keep`,
+          `disposeEverythingBut: ${handle?.describe() ?? "a value"} is not owned by ` +
+            `${this.describe()}, so there is nothing to keep`,
         );
     }
     this.#entries.sweep(this, kept);
@@ -422,7 +425,8 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
       if (this.strict)
         throw new ScopeDisposedError(
           "dispose",
-          `expected an open scope, got ${this.describe()}, which has ended already; dispose it once`,
+          `expected an open scope, got ${this.describe()}, which has ended already; ` +
+            "dispose it once",
           this.#sites(),
           this.#title(),
         );
@@ -433,7 +437,10 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
     const inner = frames<DisposeScope>().remove(this);
     if (inner !== null && isDev)
       warn(
-        `${this.describe()} was disposed before ${inner.describe()}, which was opened inside it; end scopes in reverse order, with \`using\`. A generator that yields while its scope is open does this: end the scope before each yield`,
+        `${this.describe()} was disposed before ${inner.describe()}, ` +
+          "which was opened inside it; end scopes in reverse order, with `using`. " +
+          "A generator that yields while its scope is open does this: " +
+          "end the scope before each yield",
       );
     try {
       this.#entries.sweep(this, null);
@@ -507,7 +514,8 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
     this.#outlived = true;
     if (isDev)
       warn(
-        `work outlived ${this.describe()}: what it makes belongs to the nearest scope still open; await the work inside the scope`,
+        `work outlived ${this.describe()}: what it makes belongs to the nearest scope still ` +
+          "open; await the work inside the scope",
       );
   }
 
@@ -526,7 +534,10 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
         if (h.created !== null && madeOutside(opened, h.created)) this.moveHandleOut(h);
     if (scopes().firstSuspension() || isDev)
       warn(
-        `an await was reached while ${this.describe()} was open, so it is suspended: it still owns its tensors, but what is made after the await is not in it. Write \`await scopedAsync(async () => …)\`, or \`await scope.wait(promise)\`, or close the scope before the await`,
+        `an await was reached while ${this.describe()} was open, so it is suspended: ` +
+          "it still owns its tensors, but what is made after the await is not in it. " +
+          "Write `await scopedAsync(async () => …)`, or `await scope.wait(promise)`, " +
+          "or close the scope before the await",
       );
   }
 

@@ -32,7 +32,8 @@ export function scoped<T>(fn: (scope: DisposeScope) => T, name?: string): T {
       Promise.resolve(result).catch(() => undefined);
       throw new AsyncScopeError(
         "scoped",
-        "expected a function that returns a value, got one that returns a promise; use scopedAsync(async () => …)",
+        "expected a function that returns a value, got one that returns a promise; " +
+          "use scopedAsync(async () => …)",
         { opened: scope.site, scope: scope.describe() },
       );
     }

@@ -29,7 +29,8 @@ function levelAtStart(): TrackLevel {
   if (isTrackLevel(wanted)) return wanted;
   if (wanted !== undefined && wanted !== "")
     warn(
-      `TENURE_TRACK: expected ${levels.join(", ")}, got ${JSON.stringify(wanted)}; correct the environment variable, which is ignored now`,
+      `TENURE_TRACK: expected ${levels.join(", ")}, got ${JSON.stringify(wanted)}; ` +
+        "correct the environment variable, which is ignored now",
     );
   return isDev ? "sampled" : "off";
 }

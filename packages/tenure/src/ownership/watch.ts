@@ -151,7 +151,9 @@ function driftOf(
   const rows = [...groups.values()].sort((a, b) => b.count - a.count || b.bytes - a.bytes);
   const bytesPerGeneration = Math.round(rows.reduce((n, r) => n + r.bytes, 0) / generations);
   const text = [
-    `${scope.name === "" ? site : `"${scope.name}" at ${site}`} leaks ${Number(perGeneration.toFixed(2))} tensors per generation (${bytesPerGeneration} bytes), over ${generations} generations`,
+    `${scope.name === "" ? site : `"${scope.name}" at ${site}`} leaks ` +
+      `${Number(perGeneration.toFixed(2))} tensors per generation (${bytesPerGeneration} ` +
+      `bytes), over ${generations} generations`,
     ...rows.map((r) => `  ${r.count} × ${r.example}, made at ${r.made}, ${r.escaped}`),
   ].join("\n");
   return {

@@ -60,7 +60,10 @@ export class TensorHandle extends Handle implements Operand {
   }
 
   describe(): string {
-    return `tensor${this.name === "" ? "" : ` "${this.name}"`} ${this.dtype} ${formatShape(this.layout.shape)}`;
+    return (
+      `tensor${this.name === "" ? "" : ` "${this.name}"`} ${this.dtype} ` +
+      `${formatShape(this.layout.shape)}`
+    );
   }
   get bytes(): number {
     return this.storage.bytes;

@@ -92,7 +92,8 @@ function runAs(
   if (wantsGrad && op.vjp === undefined)
     throw new GradError(
       op.name,
-      `expected inputs without gradients, got one with requiresGrad, and ${op.name} has no gradient; detach() it, or use noGrad(() => …)`,
+      "expected inputs without gradients, got one with requiresGrad, " +
+        `and ${op.name} has no gradient; detach() it, or use noGrad(() => …)`,
     );
   keepWithinLimits();
   return op.view !== undefined
@@ -261,7 +262,8 @@ function wantsGradient(op: AnyOp, inputs: readonly TensorHandle[]): boolean {
 function leftBehind(op: AnyOp, input: TensorHandle): GradError {
   return new GradError(
     op.name,
-    `expected ${input.describe()} as it was recorded, got one whose storage another alias has changed in place; use the tensor the in-place op returned`,
+    `expected ${input.describe()} as it was recorded, got one whose storage another alias ` +
+      "has changed in place; use the tensor the in-place op returned",
   );
 }
 
@@ -276,12 +278,15 @@ function checkInplace(
     if (tape().gradMode.enabled && target.gradient !== null && target.gradient.node === null)
       throw new GradError(
         op.name,
-        `expected a tensor that is not a leaf of the graph, got ${target.describe()} with requiresGrad; update it inside noGrad(() => …)`,
+        `expected a tensor that is not a leaf of the graph, got ${target.describe()} with ` +
+          "requiresGrad; update it inside noGrad(() => …)",
       );
     if (tape().gradMode.enabled && target.storage.leaf && inputs.some((x) => x.gradient !== null))
       throw new GradError(
         op.name,
-        `expected a tensor of its own, got ${target.describe()}, a view of a leaf with requiresGrad; update it inside noGrad(() => …), or clone() it first`,
+        `expected a tensor of its own, got ${target.describe()}, ` +
+          "a view of a leaf with requiresGrad; update it inside noGrad(() => …), " +
+          "or clone() it first",
       );
     if (
       tape().gradMode.enabled &&
@@ -359,7 +364,9 @@ export function restored(saved: Saved, gradient: Gradient | null, op: AnyOp): Te
   if (saved.version !== saved.storage.version)
     throw new GradError(
       "backward",
-      `expected the ${saved.dtype} ${formatShape(saved.layout.shape)} tensor that ${op.name} saved, got one that was changed in place since; use the op without underscore, or change it after backward()`,
+      `expected the ${saved.dtype} ${formatShape(saved.layout.shape)} tensor that ` +
+        `${op.name} saved, got one that was changed in place since; ` +
+        "use the op without underscore, or change it after backward()",
     );
   return new TensorHandle(saved.storage, saved.layout, saved.dtype, gradient);
 }

@@ -201,7 +201,8 @@ export class Tensor extends LinalgMethods {
     if (gradient === null)
       throw new GradError(
         "registerHook",
-        `expected a tensor with requiresGrad, got ${this.toString()}; set requiresGrad = true first`,
+        `expected a tensor with requiresGrad, got ${this.toString()}; ` +
+          "set requiresGrad = true first",
       );
     checkFunction("registerHook", hook, "pass (gradient) => …");
     (gradient.hooks ??= new Set()).add(hook);

@@ -50,7 +50,9 @@ function reasonsOf(storage: Storage, asked: Handle): Reason[] {
         explained++;
         found.push({
           kind: "graph",
-          text: `saved by ${node.op.name} for the backward pass of ${root.describe()}, ${root.owner()}`,
+          text:
+            `saved by ${node.op.name} for the backward pass of ${root.describe()}, ` +
+            `${root.owner()}`,
         });
       }
       stack.push(...node.edges);

@@ -70,7 +70,8 @@ export abstract class GatherMethods extends ReduceMethods {
     ) {
       throw new ShapeError(
         "scatterAdd",
-        `indices of rank ${shape.length}, no larger than the source and, off axis ${axis}, than ${formatShape(shape)}`,
+        `indices of rank ${shape.length}, no larger than the source and, off axis ${axis}, ` +
+          `than ${formatShape(shape)}`,
         `${formatShape(small)} and ${formatShape(source.shape)}`,
         "check the axis",
       );
