@@ -9,7 +9,7 @@ import { contiguousLayout } from "../tenure/src/base/layout.ts";
 import { addScalar } from "../tenure/src/ops/arithmetic.ts";
 import { f32Bits } from "../tenure/src/kernels/kernel.ts";
 import { runtime } from "../tenure/src/runtime/runtime.ts";
-import { currentScope } from "../tenure/src/ownership/scope.ts";
+import { currentScope } from "../tenure/src/ownership/open.ts";
 import { HANDLE } from "../tenure/src/ownership/handle.ts";
 import type { Storage } from "../tenure/src/runtime/storage.ts";
 import { TensorHandle } from "../tenure/src/tensor/body.ts";

@@ -52,20 +52,19 @@ export { grad, valueAndGrad, type GradOptions } from "./autograd/grad.ts";
 export { checkpoint } from "./autograd/checkpoint.ts";
 export { detectAnomaly } from "./autograd/anomaly.ts";
 export { defineOp, type CustomKernel, type CustomOp } from "./tensor/custom.ts";
+export { DisposeScope, type ScopeOptions } from "./ownership/scope.ts";
 export {
-  DisposeScope,
   currentDisposeScope,
   newDisposeScope,
   newDisposeScope as NewDisposeScope,
-  type ScopeOptions,
-} from "./ownership/scope.ts";
+} from "./ownership/open.ts";
 export type { Owned } from "./ownership/owned.ts";
 export { scoped, scopedAsync, tensors } from "./ownership/scoped.ts";
 export type { ScopeReport, SiteRow } from "./ownership/report.ts";
 export type { Delta, LiveRow, Mark, MemoryStatistics, Reason } from "./ownership/evidence.ts";
 export type { ReclaimedRow } from "./ownership/reclaimed.ts";
 export type { LifetimeStatistics } from "./ownership/statistics.ts";
-export type { ChromeTrace } from "./ownership/timeline.ts";
+export type { ChromeTrace } from "./ownership/chrome-trace.ts";
 export type { Drift, DriftRow } from "./ownership/watch.ts";
 export type { TrackLevel } from "./ownership/site.ts";
 export type { DType, HostArray } from "./base/dtype.ts";

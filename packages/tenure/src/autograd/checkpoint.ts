@@ -7,7 +7,7 @@
 import { GradError } from "../base/errors.ts";
 import { checkFunction } from "../base/options.ts";
 import { HANDLE } from "../ownership/handle.ts";
-import { newDisposeScope } from "../ownership/scope.ts";
+import { newDisposeScope } from "../ownership/open.ts";
 import { scoped } from "../ownership/scoped.ts";
 import type { Meta, OpDef, Value, VjpContext } from "../ops/op.ts";
 import { TensorHandle } from "../tensor/body.ts";

@@ -5,7 +5,7 @@
 import { ArgumentError, GradError } from "../base/errors.ts";
 import { checkFunction, checkOptions, describeValue } from "../base/options.ts";
 import { HANDLE, handleOf } from "../ownership/handle.ts";
-import { newDisposeScope } from "../ownership/scope.ts";
+import { newDisposeScope } from "../ownership/open.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { TensorHandle } from "../tensor/body.ts";
 import { zeros } from "../tensor/create.ts";

@@ -4,7 +4,7 @@
  */
 import { GradError } from "../base/errors.ts";
 import { checkFunction, checkOptions } from "../base/options.ts";
-import { newDisposeScope } from "../ownership/scope.ts";
+import { newDisposeScope } from "../ownership/open.ts";
 import { tensor } from "../tensor/create.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 

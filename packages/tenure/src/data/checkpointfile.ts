@@ -7,7 +7,7 @@
 import { builtin } from "../base/env.ts";
 import { ArgumentError, TenureError } from "../base/errors.ts";
 import { checkOptions, needOptions } from "../base/options.ts";
-import { newDisposeScope } from "../ownership/scope.ts";
+import { newDisposeScope } from "../ownership/open.ts";
 import { type GeneratorState, generatorState, restoreGenerator } from "../tensor/generator.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { HostTensor } from "./elements.ts";

@@ -7,7 +7,7 @@ import { checkDType, isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, TenureError } from "../base/errors.ts";
 import { type OptionTable, describeValue, readOptions } from "../base/options.ts";
 import { noGrad } from "../autograd/mode.ts";
-import { newDisposeScope } from "../ownership/scope.ts";
+import { newDisposeScope } from "../ownership/open.ts";
 import { tensor } from "../tensor/create.ts";
 import { adopt, convertInPlace, identityOf } from "../tensor/keep.ts";
 import { currentLayer, labelled } from "../tensor/step.ts";

@@ -8,7 +8,7 @@ import { ArgumentError } from "../base/errors.ts";
 import { checkOptions, describeValue } from "../base/options.ts";
 import { type Shape, formatShape } from "../base/shape.ts";
 import { noGrad } from "../autograd/mode.ts";
-import { newDisposeScope } from "../ownership/scope.ts";
+import { newDisposeScope } from "../ownership/open.ts";
 import { zeros } from "../tensor/create.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { type AnyModule, Module, observeCalls } from "./module.ts";

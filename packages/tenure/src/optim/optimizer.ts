@@ -9,7 +9,7 @@ import { TenureError } from "../base/errors.ts";
 import { at } from "../base/access.ts";
 import { checkArgument, checkOptions } from "../base/options.ts";
 import { noGrad } from "../autograd/mode.ts";
-import { newDisposeScope } from "../ownership/scope.ts";
+import { newDisposeScope } from "../ownership/open.ts";
 import { full, tensor } from "../tensor/create.ts";
 import { labelled, stepEnded, whenDiscarded } from "../tensor/step.ts";
 import { Tensor } from "../tensor/tensor.ts";

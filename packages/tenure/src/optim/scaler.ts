@@ -7,7 +7,7 @@
 import { ArgumentError, TenureError } from "../base/errors.ts";
 import { type OptionTable, checkArgument, describeValue, readOptions } from "../base/options.ts";
 import { noGrad } from "../autograd/mode.ts";
-import { newDisposeScope } from "../ownership/scope.ts";
+import { newDisposeScope } from "../ownership/open.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { labelled } from "../tensor/step.ts";
 import type { Tensor } from "../tensor/tensor.ts";

@@ -2,7 +2,7 @@
  * Handles of things that are no tensors: modules, loaders, callbacks. Made by scopes that were given
  * them.
  */
-import { Handle, type Owner, handles, register } from "./handle.ts";
+import { Handle, type Owner, handleOf, handles, register } from "./handle.ts";
 import { type LifetimeStatistics, statistics } from "./statistics.ts";
 
 /**
@@ -38,11 +38,34 @@ export class DisposableHandle extends Handle {
   }
 
   /** Puts a disposable that no scope has seen into `scope`. */
-  static into(scope: Owner, value: object, dispose: () => void): DisposableHandle {
+  static use(scope: Owner, value: Disposable): void {
+    DisposableHandle.#into(scope, value, () => {
+      value[Symbol.dispose]();
+    });
+  }
+
+  /** Puts any value into `scope`, together with the function that frees it. */
+  static adopt<V>(scope: Owner, value: V, free: (value: V) => void): void {
+    // what has a handle of its own, and what is no object, needs an object to stand for it
+    const own =
+      ((typeof value === "object" && value !== null) || typeof value === "function") &&
+      handleOf(value) === undefined;
+    DisposableHandle.#into(scope, own ? value : { adopted: value }, () => {
+      free(value);
+    });
+  }
+
+  /** Has `scope` call `fn` when it ends. */
+  static defer(scope: Owner, fn: () => void): void {
+    // A fresh function each time: the same one deferred twice runs twice.
+    const call = Object.defineProperty(() => undefined, "name", { value: fn.name });
+    DisposableHandle.#into(scope, call, fn);
+  }
+
+  static #into(scope: Owner, value: object, dispose: () => void): void {
     const handle = new DisposableHandle(value, dispose);
     handles().foreign.set(value, handle);
     register(handle, null, scope);
-    return handle;
   }
 }
 

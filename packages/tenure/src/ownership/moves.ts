@@ -11,7 +11,7 @@ interface Standing extends Owner, FrameScope<Standing> {
 }
 
 /** Puts a handle into a scope, out of the one it is in. */
-export function relink(handle: Handle, target: Owner): void {
+function relink(handle: Handle, target: Owner): void {
   if (handle.scope !== null) handle.scope.unlink(handle, "moved");
   handle.keeper = null;
   target.link(handle, false);
@@ -34,6 +34,22 @@ export function moveHandle(handle: Handle, target: Owner): void {
   if (handle.scope !== null) handle.statistics.moved++;
   handle.depart("moved");
   relink(handle, target);
+}
+
+/** `scope.carry(from, to)`: `to` takes the place of `from`, which is disposed. */
+export function carryHandle(from: Handle, to: Handle): void {
+  from.assertLive("carry");
+  to.assertLive("carry");
+  if (from === to) return;
+  if (to.scope !== from.scope) {
+    to.depart("carried");
+    if (from.scope === null) to.scope?.unlink(to, "moved");
+    else relink(to, from.scope);
+    to.keeper = from.keeper;
+    to.statistics.moved++;
+  }
+  to.statistics.carried++;
+  from.dispose();
 }
 
 /** `t.moveToOuter()`: one level up from the scope that owns it now; nothing when no scope does. */

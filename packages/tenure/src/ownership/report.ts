@@ -41,6 +41,7 @@ export class SiteTally {
   }
 }
 
+/** What one line made in a scope. */
 export interface SiteRow {
   readonly site: string;
   readonly count: number;
@@ -78,23 +79,26 @@ export interface ScopeReport {
   toString(): string;
 }
 
+/** What the list of a scope's entries counts. */
+interface Counts {
+  readonly count: number;
+  readonly bytes: number;
+  readonly peakBytes: number;
+  readonly tally: Tally;
+  readonly made: SiteTally | null;
+}
+
+/** A scope's report, from what it is and what its list of entries counted. */
 export function scopeReport(
-  scope: {
-    name: string;
-    title: string;
-    site: string | undefined;
-    live: number;
-    bytes: number;
-    peakBytes: number;
-  },
-  tally: Tally,
-  made: SiteTally | null,
+  scope: { readonly name: string; readonly site: string | undefined; describe(): string },
+  entries: Counts,
 ): ScopeReport {
-  const topSites = made?.rows().slice(0, 10) ?? [];
-  const { name, site, live, bytes, peakBytes, title } = scope,
-    { created, attached, disposed, moved, detached, finalized } = tally;
+  const { name, site } = scope;
+  const { count: live, bytes, peakBytes } = entries;
+  const { created, attached, disposed, moved, detached, finalized } = entries.tally;
+  const topSites = entries.made?.rows().slice(0, 10) ?? [];
   const head =
-    `${title}: ${created} created, ${attached} attached, ${disposed} disposed, ` +
+    `${scope.describe()}: ${created} created, ${attached} attached, ${disposed} disposed, ` +
     `${moved} moved, ${detached} detached, ${finalized} reclaimed, ` +
     `${live} live (${bytes} bytes, peak ${peakBytes})`;
   const text = [head, ...topSites.map((r) => `  ${r.count} × at ${r.site}, ${r.bytes} bytes`)].join(

@@ -4,19 +4,28 @@
  * exact across `await` when entered through `run`, `wait` or `go`. Called by users and by library
  * code.
  */
-import { isDev, warn } from "../base/env.ts";
-import { ArgumentError, ScopeDisposedError, TenureError } from "../base/errors.ts";
-import { checkFlag, checkFunction, checkOptions } from "../base/options.ts";
-import { current } from "../base/realm.ts";
+import { isDev } from "../base/env.ts";
+import { checkFunction } from "../base/options.ts";
+import {
+  ended,
+  endedAlready,
+  notTwoTensors,
+  warnNothingToKeep,
+  warnOutOfOrder,
+  warnOutlived,
+  warnSuspended,
+  wouldDieInside,
+} from "./complaints.ts";
 import { driveIn, refuseAsync, waitIn } from "./crossing.ts";
 import { frames } from "./current.ts";
 import { DisposableHandle, wrappersOf } from "./disposable.ts";
 import { Entries } from "./entries.ts";
 import { type Farewell, type Handle, type HandleHolder, type Owner, handleOf } from "./handle.ts";
 import { log } from "./log.ts";
-import { detachHandle, moveHandle, relink } from "./moves.ts";
+import { carryHandle, detachHandle, moveHandle } from "./moves.ts";
 import { type Owned, type Returned, disposable, liveHandles, returned } from "./owned.ts";
 import { type ScopeReport, scopeReport } from "./report.ts";
+import { scopes } from "./scopes.ts";
 import { type Capture, captureSite, sites } from "./site.ts";
 import { formatSite, madeOutside } from "./stack.ts";
 
@@ -35,37 +44,6 @@ export interface ScopeOptions {
 
 /** What `scope.tensors()` lists; the tensor layer says what that is. */
 export interface ScopeTensor {}
-
-/** What scopes remember together. */
-export class Scopes {
-  /** Resolves once reads under way and submitted work are done: what `await using` waits for. */
-  readonly settled: () => Promise<void>;
-  /** Told about every scope that ends, while somebody watches. */
-  onEnd: ((scope: DisposeScope) => void) | null = null;
-  #lastId = 0;
-  #suspendedBefore = false;
-
-  constructor(settled: () => Promise<void>) {
-    this.settled = settled;
-  }
-
-  /** A number no other scope has. */
-  nextId(): number {
-    return ++this.#lastId;
-  }
-
-  /** Whether no scope was suspended before: said once in production. */
-  firstSuspension(): boolean {
-    const first = !this.#suspendedBefore;
-    this.#suspendedBefore = true;
-    return first;
-  }
-}
-
-/** The common memory of scopes in the current instance. */
-export function scopes(): Scopes {
-  return current<{ readonly ledger: { readonly scopes: Scopes } }>().ledger.scopes;
-}
 
 /** Owns what is made while it is current. Open one with `using s = newDisposeScope()`. */
 export class DisposeScope implements Disposable, AsyncDisposable, Owner {
@@ -159,18 +137,7 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
 
   /** What happened in the scope so far; also after its end. */
   report(): ScopeReport {
-    return scopeReport(
-      {
-        name: this.name,
-        title: this.describe(),
-        site: this.site,
-        live: this.#entries.count,
-        bytes: this.#entries.bytes,
-        peakBytes: this.#entries.peakBytes,
-      },
-      this.#entries.tally,
-      this.#entries.made,
-    );
+    return scopeReport(this, this.#entries);
   }
 
   // === Moving ===
@@ -215,15 +182,8 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
     this.#check("moveToOuter");
     const handles = liveHandles("moveToOuter", things);
     if (isDev) {
-      for (const handle of handles) {
-        if (handle.scope?.isInside(this) !== true) continue;
-        throw new TenureError(
-          "moveToOuter",
-          `expected a tensor of ${this.describe()}, got ${handle.describe()} of ` +
-            `${handle.scope.describe()} nested inside it, where it would die; ` +
-            "call moveToOuter on the inner scope first",
-        );
-      }
+      for (const handle of handles)
+        if (handle.scope?.isInside(this) === true) throw wouldDieInside(this, handle, handle.scope);
     }
     for (const handle of handles) if (handle.scope === this) this.moveHandleOut(handle);
     return returned(things);
@@ -263,11 +223,7 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
     for (const thing of keep) {
       const handle = handleOf(thing);
       if (handle?.scope === this) kept.add(handle);
-      else if (isDev)
-        warn(
-          `disposeEverythingBut: ${handle?.describe() ?? "a value"} is not owned by ` +
-            `${this.describe()}, so there is nothing to keep`,
-        );
+      else if (isDev) warnNothingToKeep(this, handle);
     }
     this.#entries.sweep(this, kept);
     return returned(keep);
@@ -280,27 +236,10 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
    */
   carry<T extends HandleHolder>(prev: HandleHolder, next: T): T {
     this.#check("carry");
-    const from = handleOf(prev),
-      to = handleOf(next);
-    if (from === undefined || to === undefined)
-      throw new ArgumentError(
-        "carry",
-        "two tensors",
-        "something else",
-        "pass the old and the new value",
-      );
-    from.assertLive("carry");
-    to.assertLive("carry");
-    if (from === to) return next;
-    if (to.scope !== from.scope) {
-      to.depart("carried");
-      if (from.scope === null) to.scope?.unlink(to, "moved");
-      else relink(to, from.scope);
-      to.keeper = from.keeper;
-      to.statistics.moved++;
-    }
-    to.statistics.carried++;
-    from.dispose();
+    const from = handleOf(prev);
+    const to = handleOf(next);
+    if (from === undefined || to === undefined) throw notTwoTensors();
+    carryHandle(from, to);
     return next;
   }
 
@@ -319,10 +258,7 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
       this.attach(value);
       return value;
     }
-    const d = disposable("use", value);
-    DisposableHandle.into(this, d, () => {
-      d[Symbol.dispose]();
-    });
+    DisposableHandle.use(this, disposable("use", value));
     return value;
   }
 
@@ -330,12 +266,7 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
   adopt<V>(value: V, free: (value: V) => void): V {
     this.#check("adopt");
     checkFunction("adopt", free, "pass the function that frees it");
-    const own =
-      ((typeof value === "object" && value !== null) || typeof value === "function") &&
-      handleOf(value) === undefined;
-    DisposableHandle.into(this, own ? value : { adopted: value }, () => {
-      free(value);
-    });
+    DisposableHandle.adopt(this, value, free);
     return value;
   }
 
@@ -343,12 +274,7 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
   defer(fn: () => void): void {
     this.#check("defer");
     checkFunction("defer", fn);
-    // A fresh wrapper each time: the same function deferred twice runs twice.
-    DisposableHandle.into(
-      this,
-      Object.defineProperty(() => undefined, "name", { value: fn.name }),
-      fn,
-    );
+    DisposableHandle.defer(this, fn);
   }
 
   /** All contents in a new scope that is not current; this one ends empty. */
@@ -371,8 +297,8 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
   run<T>(fn: (scope: this) => T): T {
     this.#check("run");
     checkFunction("run", fn);
-    const own = frames<DisposeScope>(),
-      context = own.asyncContext();
+    const own = frames<DisposeScope>();
+    const context = own.asyncContext();
     if (context !== null) return own.withinAsync(context, this, () => fn(this));
     const result = own.within(this, () => fn(this));
     return refuseAsync("run", result, this);
@@ -409,7 +335,7 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
     return driveIn<DisposeScope, T>(
       this,
       () => fn(this),
-      () => this.#endedError("go"),
+      () => ended("go", this, this.#title()),
     );
   }
 
@@ -422,26 +348,13 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
    */
   dispose(): void {
     if (this.#disposed) {
-      if (this.strict)
-        throw new ScopeDisposedError(
-          "dispose",
-          `expected an open scope, got ${this.describe()}, which has ended already; ` +
-            "dispose it once",
-          this.#sites(),
-          this.#title(),
-        );
+      if (this.strict) throw endedAlready(this, this.#title());
       return;
     }
     this.#disposed = true;
     if (sites().all) this.#ended = captureSite();
     const inner = frames<DisposeScope>().remove(this);
-    if (inner !== null && isDev)
-      warn(
-        `${this.describe()} was disposed before ${inner.describe()}, ` +
-          "which was opened inside it; end scopes in reverse order, with `using`. " +
-          "A generator that yields while its scope is open does this: " +
-          "end the scope before each yield",
-      );
+    if (inner !== null && isDev) warnOutOfOrder(this, inner);
     try {
       this.#entries.sweep(this, null);
     } finally {
@@ -512,11 +425,7 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
   noteOutlived(): void {
     if (this.#outlived) return;
     this.#outlived = true;
-    if (isDev)
-      warn(
-        `work outlived ${this.describe()}: what it makes belongs to the nearest scope still ` +
-          "open; await the work inside the scope",
-      );
+    if (isDev) warnOutlived(this);
   }
 
   /**
@@ -532,55 +441,10 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
     if (opened !== null)
       for (const h of [...this.#entries])
         if (h.created !== null && madeOutside(opened, h.created)) this.moveHandleOut(h);
-    if (scopes().firstSuspension() || isDev)
-      warn(
-        `an await was reached while ${this.describe()} was open, so it is suspended: ` +
-          "it still owns its tensors, but what is made after the await is not in it. " +
-          "Write `await scopedAsync(async () => …)`, or `await scope.wait(promise)`, " +
-          "or close the scope before the await",
-      );
+    if (scopes().firstSuspension() || isDev) warnSuspended(this);
   }
 
   #check(op: string): void {
-    if (this.#disposed) throw this.#endedError(op);
+    if (this.#disposed) throw ended(op, this, this.#title());
   }
-
-  #endedError(op: string): ScopeDisposedError {
-    return new ScopeDisposedError(
-      op,
-      `expected an open scope, got ${this.describe()}, which has ended; open a new one`,
-      this.#sites(),
-      this.#title(),
-    );
-  }
-
-  #sites(): { opened: string | undefined; disposed: string | undefined } {
-    return { opened: this.site, disposed: this.endSite };
-  }
-}
-
-function checkScopeOptions(options: ScopeOptions): void {
-  checkOptions("newDisposeScope", options, ["name", "root", "strict"]);
-  checkFlag("newDisposeScope", "root", options.root);
-  checkFlag("newDisposeScope", "strict", options.strict);
-}
-
-/** Opens a scope and makes it current until it ends. Use it with `using`. */
-export function newDisposeScope(options?: string | ScopeOptions): DisposeScope {
-  const o = typeof options === "string" ? { name: options } : (options ?? {});
-  if (options !== undefined && typeof options !== "string") checkScopeOptions(options);
-  const scope = new DisposeScope(o, currentScope());
-  if (o.root === true) frames<DisposeScope>().addRoot(scope);
-  else frames<DisposeScope>().push(scope);
-  return scope;
-}
-
-/** The scope that owns whatever is made now, or null. */
-export function currentDisposeScope(): DisposeScope | null {
-  return currentScope();
-}
-
-/** `currentDisposeScope`, as the library calls it. */
-export function currentScope(): DisposeScope | null {
-  return frames<DisposeScope>().current();
 }

@@ -9,7 +9,8 @@ import { noAsyncContext } from "./crossing.ts";
 import { frames } from "./current.ts";
 import { type Handle, handleOf } from "./handle.ts";
 import { isThenable } from "./owned.ts";
-import { DisposeScope, currentScope, newDisposeScope } from "./scope.ts";
+import { DisposeScope } from "./scope.ts";
+import { currentScope, newDisposeScope } from "./open.ts";
 
 /**
  * Property under which an object lists the tensors it owns, so that `scoped` can move them out with

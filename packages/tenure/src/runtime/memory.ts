@@ -22,7 +22,8 @@ import {
 } from "../ownership/evidence.ts";
 import { handleOf } from "../ownership/handle.ts";
 import { type ReclaimedRow, reclaimedRows } from "../ownership/reclaimed.ts";
-import { type ChromeTrace, chromeTrace, timelineHTML } from "../ownership/timeline.ts";
+import { type ChromeTrace, chromeTrace } from "../ownership/chrome-trace.ts";
+import { timelineHTML } from "../ownership/timeline-page.ts";
 import { type Drift, watch } from "../ownership/watch.ts";
 import type { BudgetAction } from "./memory-budget.ts";
 import { runtime } from "./runtime.ts";

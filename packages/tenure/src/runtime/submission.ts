@@ -6,7 +6,7 @@
 import { warn } from "../base/env.ts";
 import type { DeviceLostError } from "../base/errors.ts";
 import type { Device } from "../device/device.ts";
-import { currentScope } from "../ownership/scope.ts";
+import { currentScope } from "../ownership/open.ts";
 import { Execution, type ExecutionTools } from "./execution/execution.ts";
 import type { ExecutionPolicy } from "./execution/policy.ts";
 import type { Reads, ReadsSubmitted } from "./reads.ts";

@@ -6,7 +6,7 @@
  */
 import { TenureError } from "../base/errors.ts";
 import { type Access, Program, type ProgramOp, type ProgramStorage } from "../graph/program.ts";
-import { newDisposeScope } from "../ownership/scope.ts";
+import { newDisposeScope } from "../ownership/open.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { buildProgram } from "./compile.ts";
 import type { OpenProgram, ProgramMark } from "./open-program.ts";

@@ -7,7 +7,7 @@ import { dtypeBytes } from "../base/dtype.ts";
 import { contiguousLayout } from "../base/layout.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import { detachHandle } from "../ownership/moves.ts";
-import { newDisposeScope } from "../ownership/scope.ts";
+import { newDisposeScope } from "../ownership/open.ts";
 import { TensorHandle } from "./body.ts";
 import { type Tensor, replaceHandle, wrap } from "./tensor.ts";
 

@@ -10,7 +10,7 @@ import { ArgumentError, DTypeError, GradError, ShapeError } from "../base/errors
 import { checkFunction, checkOptions, describeValue } from "../base/options.ts";
 import { formatShape } from "../base/shape.ts";
 import { HANDLE, handleOf, register } from "../ownership/handle.ts";
-import { currentScope } from "../ownership/scope.ts";
+import { currentScope } from "../ownership/open.ts";
 import { copy as copyOp } from "../ops/casting.ts";
 import { TensorHandle } from "./body.ts";
 import { WRAP, live, only } from "./call.ts";

@@ -13,7 +13,7 @@ import { batchNorm as batchNormOp } from "../../ops/batch-norm.ts";
 import { normalize } from "../../ops/normalize.ts";
 import { squaredDeviation } from "../../ops/sums.ts";
 import { runningAverage } from "../../ops/updates.ts";
-import { newDisposeScope } from "../../ownership/scope.ts";
+import { newDisposeScope } from "../../ownership/open.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { type Tensor, call, live, update } from "../../tensor/tensor.ts";
 

@@ -6,7 +6,7 @@
 import { ArgumentError, TenureError } from "../../base/errors.ts";
 import { describeValue } from "../../base/options.ts";
 import { type AnyModule, Layer, Module } from "../module.ts";
-import { newDisposeScope } from "../../ownership/scope.ts";
+import { newDisposeScope } from "../../ownership/open.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /**

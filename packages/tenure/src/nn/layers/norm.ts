@@ -17,7 +17,7 @@ import {
   trackInstances,
 } from "../functional/norm.ts";
 import { Layer } from "../module.ts";
-import { newDisposeScope } from "../../ownership/scope.ts";
+import { newDisposeScope } from "../../ownership/open.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { ones, zeros } from "../../tensor/create.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
