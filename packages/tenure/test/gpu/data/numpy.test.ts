@@ -7,7 +7,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { ArgumentError } from "tenure";
 import { parseNpy, parseNpz } from "tenure/data";
-import { crc32 } from "../../../src/data/zip.ts";
+import { crc32 } from "../../../src/data/crc32.ts";
 import { rejects, setup } from "../../helpers.ts";
 import { compressed, stored } from "./numpy.ts";
 
