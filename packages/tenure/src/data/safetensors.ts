@@ -34,10 +34,10 @@ const fileBytes = (dtype: DType): number => (dtype === "bool" ? 1 : dtypeBytes(d
 /** The published limit on headers. */
 const maxHeader = 100_000_000;
 /**
- * A header is an object of objects of lists. A tensor takes about twelve marks: room for 170,000
- * tensors, which take a third of a second to read.
+ * A header is an object of objects of lists. A tensor takes about twelve marks: room for 85,000
+ * tensors, which take less than a second to read.
  */
-const limits = { depth: 3, marks: 2 ** 21 } as const;
+const limits = { depth: 3, marks: 2 ** 20 } as const;
 /** More dimensions than any tensor has. */
 const maxRank = 64;
 

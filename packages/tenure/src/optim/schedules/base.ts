@@ -138,7 +138,7 @@ export abstract class Schedule {
    */
   checkStateDict(state: ScheduleState): void {
     const name = this.constructor.name;
-    const { steps: made, base } = (state as Partial<ScheduleState> | null | undefined) ?? {};
+    const { steps: made, base } = state ?? {};
     checkArgument(name, "a number of steps", made, {
       ...steps,
       remedy: "pass what stateDict() gave",
