@@ -150,7 +150,7 @@ test("numbers of an optimizer that are none are refused, and change nothing", ()
     using optimizer = new Adam(model.parameters(), { lr: 0.5 });
     const before = await values(model.parameters()[0]!);
     const bad = async (pattern: RegExp, change: (numbers: never) => string | undefined) => {
-      const damaged = withNumbers(file, change as (numbers: Record<string, unknown>) => void);
+      const damaged = withNumbers(file, change as (numbers: Record<string, unknown>) => undefined);
       await rejects(() => unpackCheckpoint(damaged, { model, optimizer }), ArgumentError, pattern);
       assert.equal(await values(model.parameters()[0]!), before);
       assert.equal([optimizer.lr, optimizer.steps], [0.5, 0]);
@@ -202,8 +202,8 @@ test("whichever part does not fit, none is loaded", () =>
     );
     await bad(large, /numbers from -2147483648 to 2147483647/);
     type Numbers = Record<"schedule" | "loader", Record<string, unknown>>;
-    const change = (fn: (numbers: Numbers) => void) =>
-      withNumbers(file, fn as unknown as (numbers: Record<string, unknown>) => void);
+    const change = (fn: (numbers: Numbers) => undefined) =>
+      withNumbers(file, fn as unknown as (numbers: Record<string, unknown>) => undefined);
     await bad(
       change((numbers) => void (numbers.loader["epoch"] = "1")),
       /an epoch/,
