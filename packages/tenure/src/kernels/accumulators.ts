@@ -9,7 +9,7 @@ import type { Operand, Prologue } from "./fused.ts";
 import type { Tile } from "./tile.ts";
 import {
   type ComputeType,
-  Params,
+  type Params,
   computeType,
   indent,
   infWord,
@@ -120,8 +120,8 @@ function simple(a: {
     add: (values) => {
       const v = values.map((x) => convert(x, a.from, a.type));
       const pair = (i: number): string => `(${a.join(at(v, i), at(v, i + 1))})`;
-      const joined = v.length === 1 ? at(v, 0) : `(${a.join(pair(0), pair(2))})`;
-      return [`total = ${a.join("total", joined)};`];
+      const all = v.length === 1 ? at(v, 0) : `(${a.join(pair(0), pair(2))})`;
+      return [`total = ${a.join("total", all)};`];
     },
     close: [],
     shared: (n) => `var<workgroup> shared_: array<${a.type}, ${n}>;\n`,

@@ -50,7 +50,7 @@ interface Plan {
   readonly bk: (index: string) => string;
 }
 
-/** Statements before they are used, and the expressions they make, by step of K and then by part. */
+/** Statements to come first, and the expressions they make, by step of K and then by part. */
 interface Loads {
   readonly lines: readonly string[];
   readonly values: readonly (readonly string[])[];

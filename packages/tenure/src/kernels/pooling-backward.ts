@@ -15,7 +15,7 @@ import {
 } from "./pool-window.ts";
 import { Params, type StorageDecl, gridOf, indent, makeKernel } from "./wgsl.ts";
 
-/** Statements that add a window's gradient to `sum` if the position at y, x is its first maximum. */
+/** Statements that add the gradient of a window whose first maximum is the position at y, x. */
 function addIfMaximum(w: PoolWindow, f: Field, x: ImageView, g: ImageView): string[] {
   const {
     kernel: [R, S],

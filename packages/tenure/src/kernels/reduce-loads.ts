@@ -55,7 +55,7 @@ export interface ElementLoads {
   readonly globals: string;
 }
 
-/** Loads of the elements of one unit, put through the chain before the reduction if there is one. */
+/** Loads of the elements of one unit, put through the chain before the reduction if any. */
 export function elementLoads(spec: LoadSpec): ElementLoads {
   const { before, operands, decls, steps, vector, position, params } = spec;
   const lines: string[] = [];

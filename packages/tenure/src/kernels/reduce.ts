@@ -189,18 +189,20 @@ interface Visit extends ElementLoads {
  */
 function walkLines(plan: Plan, visit: Visit, first: string, end: string): string[] {
   const { acc, tile, extent } = plan;
-  const apart = plan.lanesOverOuter ? 1 : tile.lanes;
+  const spacing = plan.lanesOverOuter ? 1 : tile.lanes;
   const add = (values: readonly string[]): string =>
     indent([...visit.lines, ...acc.add(values, visit.positionOf)].join("\n"));
   if (extent.vector || acc.ordered === true)
-    return [`for (var j = ${first}; j < ${end}; j += ${apart}u) {`, add(visit.values("j")), "}"];
-  const four = [0, 1, 2, 3].map((n) => at(visit.values(n === 0 ? "j" : `(j + ${n * apart}u)`), 0));
+    return [`for (var j = ${first}; j < ${end}; j += ${spacing}u) {`, add(visit.values("j")), "}"];
+  const four = [0, 1, 2, 3].map((n) =>
+    at(visit.values(n === 0 ? "j" : `(j + ${n * spacing}u)`), 0),
+  );
   return [
     `var j = ${first};`,
-    `for (; j + ${3 * apart}u < ${end}; j += ${4 * apart}u) {`,
+    `for (; j + ${3 * spacing}u < ${end}; j += ${4 * spacing}u) {`,
     add(four),
     "}",
-    `for (; j < ${end}; j += ${apart}u) {`,
+    `for (; j < ${end}; j += ${spacing}u) {`,
     add(visit.values("j")),
     "}",
   ];
