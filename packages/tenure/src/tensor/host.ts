@@ -245,11 +245,11 @@ export function fromHalf(bits: number): number {
     exponent = (bits >> 10) & 31,
     fraction = bits & 1023;
   if (exponent === 31) return fraction === 0 ? sign * Infinity : NaN;
-  return exponent === 0
-    ? sign * fraction * 2 ** -24
-    : sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
+/** Values in row-major order as nested arrays; booleans for `bool`. */
 export function nested(values: ArrayLike<number>, shape: Shape, dtype: DType): NestedArray {
   let at = 0;
   const build = (depth: number): NestedArray => {
