@@ -16,7 +16,7 @@ import type { Device } from "../../device/device.ts";
 import type { PooledBuffer } from "../../device/buffer-pool.ts";
 import { isStaged } from "../../device/staging.ts";
 import type { Executable } from "../compile.ts";
-import type { OpenProgram } from "../open-program.ts";
+import type { Lane, OpenProgram } from "../open-program.ts";
 import { type PlanCaches, seal } from "../plan-cache.ts";
 import type { Recorder } from "../recorder.ts";
 import type { Settings } from "../settings.ts";
@@ -42,7 +42,7 @@ export interface ExecutionTools {
   readonly counters: CounterSet;
   readonly poison: Poison;
   /** Rejects the pending reads of storages whose program did not run. */
-  readonly rejectReads: (of: ReadonlySet<Storage>, reason: TenureError) => number;
+  readonly rejectReads: (of: ReadonlySet<Storage>, reason: TenureError, lane: Lane) => number;
 }
 
 /** What a program writes that somebody owns, as it was when its run began. */
@@ -266,8 +266,10 @@ export class Execution {
   }
 
   #handOver(): void {
-    const { program } = this.#tools.recorder;
-    handOver(this.#device, this.#exe, this.#work, this.#buffers, program);
+    const { recorder } = this.#tools;
+    const mentioned = (storage: Storage): boolean => recorder.lanes.mention(storage, this.#work);
+    handOver(this.#device, this.#exe, this.#work, this.#buffers, mentioned);
+    recorder.ended(this.#work);
   }
 
   // === Failures ===
@@ -279,7 +281,7 @@ export class Execution {
     const writes = new Set(this.#work.written());
     for (const { storage } of this.#work.uploads) writes.add(storage);
     this.#policy.failed(this.#device, failure);
-    if (rejectReads(writes, failure) > 0) this.#device.forget(failure);
+    if (rejectReads(writes, failure, this.#work.lane) > 0) this.#device.forget(failure);
     recorder.discard(this.#work, failure);
   }
 
