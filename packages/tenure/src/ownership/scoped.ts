@@ -168,7 +168,7 @@ function insideOf(value: object, isHandle: boolean): Iterable<unknown> {
   if (typeof listed === "function") return listed.call(value);
   if (isHandle) return [];
   if (Array.isArray(value) || value instanceof Set) return value as Iterable<unknown>;
-  if (value instanceof Map) return [...value].flat();
+  if (value instanceof Map) return [...(value as Map<unknown, unknown>)].flat();
   const proto: unknown = Object.getPrototypeOf(value);
-  return proto === Object.prototype || proto === null ? Object.values(value) : [];
+  return proto === Object.prototype || proto === null ? Object.values<unknown>(value) : [];
 }
