@@ -170,5 +170,5 @@ function insideOf(value: object, isHandle: boolean): Iterable<unknown> {
   if (Array.isArray(value) || value instanceof Set) return value as Iterable<unknown>;
   if (value instanceof Map) return [...(value as Map<unknown, unknown>)].flat();
   const proto: unknown = Object.getPrototypeOf(value);
-  return proto === Object.prototype || proto === null ? Object.values<unknown>(value) : [];
+  return proto === Object.prototype || proto === null ? (Object.values(value) as unknown[]) : [];
 }
