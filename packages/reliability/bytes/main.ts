@@ -136,7 +136,8 @@ export function bytesTable(rows: readonly BytesRow[]): string {
     const { format, inputs, accepted, refused, slowestMs, multiple, problems } = row;
     const most = `${Math.max(0, multiple).toFixed(1)} × the file`;
     lines.push(
-      `| ${format} | ${inputs} | ${accepted} | ${refused} | ${slowestMs.toFixed(0)} ms | ${most} | ${problems.length} |`,
+      `| ${format} | ${inputs} | ${accepted} | ${refused} | ` +
+        `${slowestMs.toFixed(0)} ms | ${most} | ${problems.length} |`,
     );
   }
   for (const { format, problems } of rows)
