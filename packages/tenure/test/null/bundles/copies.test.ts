@@ -1,6 +1,7 @@
 /**
  * Two copies of the library in one process, as a package manager may leave them: neither takes the
- * other's tensors, and each has its own scopes and counts. Runs on the device that computes nothing.
+ * other's tensors, and each has its own scopes and counts. Runs on the device that computes
+ * nothing.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
