@@ -35,11 +35,14 @@ export interface Group {
   readonly stored: readonly number[];
 }
 
-/** A group of several ops, and what its kernel reads and writes. */
-export interface KernelDraft extends Group {
+/** What the kernel of several ops reads and writes. */
+export interface KernelOutline {
   readonly reads: readonly number[];
   readonly writes: readonly number[];
 }
+
+/** A group of several ops, and what its kernel reads and writes. */
+export interface KernelDraft extends Group, KernelOutline {}
 
 /**
  * `groups[i]` is what op `i` of `program` does. Storages keep their indices; those that need no
