@@ -29,8 +29,11 @@ export interface Variety {
 
 const vocabulary = 32;
 const width = 16;
-/** Of the record. */
-const wide: Variety = { batchSizes: 200, lengths: 512 };
+/** What there is of them by `--mode`; in `few`, caches are full after some thousand steps. */
+const varieties: Readonly<Record<string, Variety>> = {
+  many: { batchSizes: 200, lengths: 512 },
+  few: { batchSizes: 8, lengths: 16 },
+};
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
@@ -106,7 +109,7 @@ class Soaking implements Disposable {
 }
 
 /** Runs `count` steps. @returns the books at the end of each tenth */
-export async function soak(count: number, seed: number, variety = wide): Promise<Sample[]> {
+export async function soak(count: number, seed: number, variety: Variety): Promise<Sample[]> {
   await init();
   using soaking = new Soaking(seed, variety);
   const samples: Sample[] = [];
@@ -146,9 +149,18 @@ export function growth(samples: readonly Sample[]): string[] {
 }
 
 /** For `npm run reliability`. */
-export async function run({ count = 100_000, seed }: HarnessOptions): Promise<string> {
-  const samples = await soak(count, seed);
+export async function run({
+  count = 100_000,
+  seed,
+  mode = "many",
+}: HarnessOptions): Promise<string> {
+  const variety = varieties[mode];
+  if (variety === undefined)
+    throw new Error(`soak: expected a mode of ${Object.keys(varieties).join(", ")}, got ${mode}`);
+  const samples = await soak(count, seed, variety);
   const rows = [
+    `${count} steps over ${variety.batchSizes} batch sizes and ${variety.lengths} lengths.`,
+    "",
     "| step | heap | handles | live bytes | device bytes | plans made | pipelines | bind groups |",
     "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ...samples.map(
