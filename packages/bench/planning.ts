@@ -11,7 +11,7 @@ import { Random } from "../reliability/random.ts";
 import { runtime } from "../tenure/src/runtime/runtime.ts";
 import { table } from "./timing.ts";
 
-const sizes = [10, 100, 1000];
+const sizes = [10, 30, 100, 300, 1000, 2000, 4000];
 
 /** Milliseconds of planning and encoding what was recorded, and its ops. */
 interface Miss {
