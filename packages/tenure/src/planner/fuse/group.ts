@@ -5,6 +5,7 @@
 import type { Layout } from "../../base/layout.ts";
 import type { Shape } from "../../base/shape.ts";
 import type { Program } from "../../graph/program.ts";
+import type { Deadline } from "../deadline.ts";
 
 /**
  * Where an op of a kernel belongs. `before`: it computes the operand of the whole op. `whole`: no
@@ -69,4 +70,6 @@ export interface FuseLimits {
   readonly maxStorageBuffers?: number;
   /** Ops one kernel may hold: its text grows with them. */
   readonly maxOps?: number;
+  /** When the pass gives up. */
+  readonly deadline?: Deadline;
 }

@@ -13,6 +13,7 @@
  */
 import { append, at, defined, lookup } from "../../base/access.ts";
 import { opAt, type Phase, Program, type ProgramOp, residentAtEntry } from "../../graph/program.ts";
+import type { Deadline } from "../deadline.ts";
 import { neededOps } from "../dependencies.ts";
 import { draftKernel, outlineKernel } from "../fuse/draft.ts";
 import { GroupOrder } from "../fuse/group-order.ts";
@@ -31,7 +32,7 @@ import { orderOps } from "./order.ts";
 
 /**
  * Fuses ops where a value then needs no memory, and also where it only saves a kernel and a read.
- * The most bytes live at one time never grow.
+ * The most bytes live at one time never grow. @throws PlanningTooLong behind the deadline
  */
 export function fuse(program: Program, limits: FuseLimits = {}): Fused {
   return new Fusion(program, limits).fuseWhereValuesVanish().fuseReaders().result();
@@ -59,6 +60,7 @@ class Fusion {
   readonly #program: Program;
   readonly #maxStorageBuffers: number;
   readonly #maxOps: number;
+  readonly #deadline: Deadline | undefined;
   /** Ops that run, and for each storage those of them that mention it. */
   readonly #needed: ReadonlySet<number>;
   readonly #mentions = new Map<number, number[]>();
@@ -71,10 +73,11 @@ class Fusion {
   /** Kernels that were thought of, by the groups they consist of. */
   readonly #sketches = new Map<string, Sketch>();
 
-  constructor(program: Program, { maxStorageBuffers = 8, maxOps = 32 }: FuseLimits) {
+  constructor(program: Program, { maxStorageBuffers = 8, maxOps = 32, deadline }: FuseLimits) {
     this.#program = program;
     this.#maxStorageBuffers = maxStorageBuffers;
     this.#maxOps = maxOps;
+    this.#deadline = deadline;
     this.#needed = new Set(neededOps(program));
     for (const i of this.#needed) {
       const { reads, writes } = opAt(program, i);
@@ -133,6 +136,7 @@ class Fusion {
     const tryFrom = (from: number, to: number): void => {
       const before = this.#groups.mark();
       for (let k = from; k < to; k++) {
+        this.#deadline?.check();
         marks[k] = this.#groups.mark();
         this.#fuseOne(at(candidates, k));
       }
