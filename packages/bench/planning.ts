@@ -133,7 +133,8 @@ export async function run(): Promise<string> {
   await shutdown();
   return (
     "Null device. Milliseconds of one plan miss, from recorded ops to a submit; the number of " +
-    `ops in brackets where it is another than the column's. Load averages: ${load.join(", ")}.\n\n` +
+    "ops in brackets where it is another than the column's. Load averages: " +
+    `${load.join(", ")}.\n\n` +
     table(["shape", ...sizes.map((n) => `${n} ops`)], rows)
   );
 }
