@@ -17,6 +17,9 @@ import { Storage, StorageBooks } from "./storage.ts";
 /** Stands for an upload in signatures; ops are numbered from 1. */
 const uploadId = 0;
 
+/** Empty programs kept for their arrays: as many as wait for the device's verdict, mostly. */
+const sparePrograms = 4;
+
 /** Labels put on recorded ops: which part of a training step, and which layer. */
 export interface Labels {
   phase: Phase;
@@ -38,8 +41,8 @@ export class Recorder {
   #lastOpId = uploadId;
   #serial = 1;
   #program = new OpenProgram(1);
-  /** An empty program whose arrays have grown already. */
-  #spare: OpenProgram | null = null;
+  /** Empty programs whose arrays have grown already. */
+  readonly #spares: OpenProgram[] = [];
 
   constructor(counters: CounterSet, inspector: Inspector) {
     this.#counters = counters;
@@ -111,27 +114,31 @@ export class Recorder {
   take(): OpenProgram {
     const taken = this.#program;
     this.#serial++;
-    this.#program = this.#spare ?? new OpenProgram(this.#serial);
+    this.#program = this.#spares.pop() ?? new OpenProgram(this.#serial);
     this.#program.reset(this.#serial);
-    this.#spare = null;
     return taken;
   }
 
   /** Gets a taken program back that nobody needs any more, for its arrays. */
   recycle(taken: OpenProgram): void {
     taken.reset(0);
-    this.#spare = taken;
+    if (this.#spares.length < sparePrograms) this.#spares.push(taken);
   }
 
   /**
    * Gives up a program that was taken and did not run. What it would have updated is as before.
    * What it would have made says `failure` when it is used; only uploads, and ops that need no
    * input (the zeros of an optimizer's state, say), are recorded again for those who still own
-   * them.
+   * them. Where more was recorded meanwhile, that stands: what it uses of this program is lost, and
+   * what the host counted since is not taken back.
    */
-  discard(taken: OpenProgram, failure: TenureError): void {
-    taken.takeBack();
-    const lost = (storage: Storage): boolean => storage.refs > 0 && storage.buffer === null;
+  discard(taken: OpenProgram, failure: TenureError, isLatest = true): void {
+    if (isLatest && this.#program.isEmpty) taken.takeBack();
+    const used = new Set(this.#program.isEmpty ? [] : this.#program.locals);
+    const lost = (storage: Storage): boolean =>
+      storage.refs > 0 && storage.buffer === null && !used.has(storage);
+    for (const storage of used)
+      if (storage.buffer === null && taken.locals.includes(storage)) storage.failure ??= failure;
     for (const storage of taken.locals) {
       if (lost(storage)) storage.failure ??= failure;
       else if (storage.refs === 0 && !this.#program.mentions(storage)) storage.freeBuffer();

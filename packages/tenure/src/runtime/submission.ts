@@ -5,6 +5,7 @@
  */
 import { warn } from "../base/env.ts";
 import type { DeviceLostError } from "../base/errors.ts";
+import { asTenureError } from "./execution/failure.ts";
 import type { Device } from "../device/device.ts";
 import { currentScope } from "../ownership/open.ts";
 import { Execution, type ExecutionTools } from "./execution/execution.ts";
@@ -130,15 +131,33 @@ export class Submission {
     device.pool.clock++;
     const execution = recorder.program.isEmpty ? null : this.#prepared(device);
     if (this.isBusy) return;
-    let submitted: ReadsSubmitted | null = null;
-    const verdict = device.watch(() => {
-      execution?.encode();
-      submitted = reads.encode(device);
-      device.queue.submit();
-    });
-    execution?.settle(verdict);
-    (submitted as ReadsSubmitted | null)?.(verdict);
+    this.#submit(device, execution);
     if (device.pool.clock % trimEvery === 0) device.pool.trim(trimEvery);
+  }
+
+  /** Encodes and submits a program and the pending reads. */
+  #submit(device: Device, execution: Execution | null): void {
+    const { reads } = this.#options;
+    // What encoding threw, and what is to be told of the reads that it had encoded.
+    const outcome: { error?: unknown; reads: ReadsSubmitted | null } = { reads: null };
+    const verdict = device.watch(() => {
+      try {
+        execution?.encode();
+        outcome.reads = reads.encode(device);
+        device.queue.submit();
+      } catch (error) {
+        device.queue.abandon();
+        outcome.error = error;
+      }
+    });
+    if (!("error" in outcome)) {
+      execution?.settle(verdict);
+      outcome.reads?.(verdict);
+      return;
+    }
+    const failure = execution?.fail(outcome.error) ?? asTenureError("data", outcome.error);
+    outcome.reads?.(Promise.resolve(failure));
+    if (!reads.isEmpty) this.flushSoon(); // those that have nothing to do with it
   }
 
   /** The open program, ready to run at once; null when it cannot run, or runs with waits. */
