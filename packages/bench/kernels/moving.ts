@@ -4,7 +4,8 @@ import { sizeOf } from "../../tenure/src/base/shape.ts";
 import type { DeviceCaps } from "../../tenure/src/kernels/kernel.ts";
 import { gatherKernel, scatterAddKernel } from "../../tenure/src/kernels/gather.ts";
 import { pickKernel } from "../../tenure/src/kernels/pick.ts";
-import { maxPool2dBackwardKernel, maxPool2dKernel } from "../../tenure/src/kernels/pooling.ts";
+import { maxPool2dBackwardKernel } from "../../tenure/src/kernels/pooling-backward.ts";
+import { maxPool2dKernel } from "../../tenure/src/kernels/pooling.ts";
 import { unsliceKernel } from "../../tenure/src/kernels/unslice.ts";
 import { view } from "../../tenure/test/gpu/kernels/harness.ts";
 

@@ -32,7 +32,7 @@ export interface Format {
 const encoder = new TextEncoder();
 
 function concat(...parts: readonly Uint8Array[]): Uint8Array {
-  return Uint8Array.from(parts.flatMap((part) => [...part]));
+  return new Uint8Array(Buffer.concat(parts));
 }
 
 function shapeOf(random: Random): number[] {

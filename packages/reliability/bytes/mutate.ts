@@ -150,7 +150,7 @@ function damage(holder: Record<string, unknown>, key: string, random: Random): v
       return;
     case 2:
       if (Array.isArray(value))
-        value.push(...(value as unknown[]).slice(0, 3), random.pick(values));
+        value.push(...(value as unknown[]).slice(0, 3), structuredClone(random.pick(values)));
       return;
     case 3:
       if (typeof value === "number") define(holder, key, value + random.int(5) - 2);
@@ -162,6 +162,6 @@ function damage(holder: Record<string, unknown>, key: string, random: Random): v
       return;
     }
     default:
-      define(holder, key, random.pick(values));
+      define(holder, key, structuredClone(random.pick(values)));
   }
 }

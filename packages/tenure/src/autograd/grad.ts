@@ -14,6 +14,7 @@ import { Tensor, wrap } from "../tensor/tensor.ts";
 import { propagate } from "./backward.ts";
 import { enableGrad } from "./mode.ts";
 
+/** Options of `grad` and `valueAndGrad`. */
 export interface GradOptions {
   /** Record the backward pass too, so that the gradients can be differentiated again. */
   readonly createGraph?: boolean;

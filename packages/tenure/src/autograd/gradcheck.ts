@@ -8,6 +8,7 @@ import { newDisposeScope } from "../ownership/open.ts";
 import { tensor } from "../tensor/create.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
+/** Options of `gradcheck`. */
 export interface GradCheckOptions {
   /** Step of the central difference. float32 loses about 1e-7 / step. */
   readonly step?: number;

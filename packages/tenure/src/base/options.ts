@@ -233,11 +233,11 @@ export function checkFlag(op: string, name: string, value: unknown): void {
 export function describeValue(value: unknown): string {
   switch (typeof value) {
     case "string":
-      return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
+      return JSON.stringify(shortened(value));
     case "function":
       return "a function";
     case "bigint":
-      return `${value}n`;
+      return shortened(`${value}n`);
     case "object":
       return describeObject(value);
     default:
@@ -249,5 +249,12 @@ function describeObject(value: object | null): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return value.length === 0 ? "an empty array" : "an array";
   const name = (value as { constructor?: { name?: unknown } }).constructor?.name;
-  return typeof name === "string" && name !== "" && name !== "Object" ? `a ${name}` : "an object";
+  return typeof name === "string" && name !== "" && name !== "Object"
+    ? `a ${shortened(name)}`
+    : "an object";
+}
+
+/** The beginning of a text that may be of any length. */
+function shortened(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }

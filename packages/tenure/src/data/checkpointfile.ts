@@ -6,18 +6,20 @@
  */
 import { builtin } from "../base/env.ts";
 import { ArgumentError, TenureError } from "../base/errors.ts";
-import { checkOptions, needOptions } from "../base/options.ts";
+import { checkOptions, describeValue, needOptions } from "../base/options.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { type GeneratorState, generatorState, restoreGenerator } from "../tensor/generator.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import type { HostTensor } from "./elements.ts";
+import { blankChecksum, checksumKey, seal } from "./checksum.ts";
+import type { Fail, HostTensor } from "./elements.ts";
+import { checkJson } from "./json.ts";
 import { type SafetensorsOptions, readSafetensors, toSafetensors } from "./safetensors.ts";
 
 /** A module, as checkpoints see it. */
 export interface SavedModel {
   stateDict(): ReadonlyMap<string, Tensor>;
   loadStateDict(state: ReadonlyMap<string, HostTensor>): unknown;
-  /** If there is one, it is asked before anything changes. */
+  /** If there is one, it is asked before anything changes; what it lets pass must load. */
   checkStateDict?(state: ReadonlyMap<string, HostTensor>): void;
 }
 /** An optimizer: numbers and tensors. */
@@ -30,6 +32,7 @@ export interface SavedOptimizer {
 export interface SavedNumbers {
   stateDict(): object;
   loadStateDict(state: never): unknown;
+  checkStateDict?(state: never): void;
 }
 
 /** What to save, or to load into. */
@@ -132,12 +135,64 @@ export function packCheckpoint(
   // A file with just a model stays as plain as one that PyTorch writes.
   const plain = Object.keys(numbers).length === 1;
   const metadata = {
+    [checksumKey]: blankChecksum,
     format: "pt",
-    ...options.metadata,
-    ...(plain ? {} : { [metadataKey]: JSON.stringify(numbers) }),
+    ...checkMetadata(options.metadata),
+    ...(plain ? {} : { [metadataKey]: numbersText(numbers) }),
   };
-  return toSafetensors(tensors, metadata);
+  return sealed(toSafetensors(tensors, metadata));
 }
+
+async function sealed(bytes: Promise<Uint8Array<ArrayBuffer>>): Promise<Uint8Array<ArrayBuffer>> {
+  const file = await bytes;
+  seal(file);
+  return file;
+}
+
+/** @throws ArgumentError for metadata that are not strings, and for a name that is ours */
+function checkMetadata(metadata: unknown): Readonly<Record<string, string>> {
+  if (metadata === undefined) return {};
+  if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata))
+    return refuse(
+      "saveCheckpoint",
+      "metadata that map names to strings",
+      describeValue(metadata),
+      'pass for example { note: "…" }',
+    );
+  for (const [name, text] of Object.entries(metadata)) {
+    if (typeof text !== "string")
+      refuse(
+        "saveCheckpoint",
+        `a string as metadata ${name}`,
+        describeValue(text),
+        "put other values into extra",
+      );
+    if (name === metadataKey || name === checksumKey)
+      refuse("saveCheckpoint", "metadata with names of your own", name, "use another name");
+  }
+  return metadata as Readonly<Record<string, string>>;
+}
+
+/** The numbers as text that `parseNumbers` takes. @throws ArgumentError for what is no JSON */
+function numbersText(numbers: Numbers): string {
+  let text: string;
+  try {
+    text = JSON.stringify(numbers);
+  } catch (error) {
+    return refuse("saveCheckpoint", "an extra that JSON holds", String(error), "leave it out");
+  }
+  checkJson(text, limits, (expected, got) =>
+    refuse("saveCheckpoint", expected, got, "keep large values in a file of their own"),
+  );
+  return text;
+}
+
+function refuse(op: string, expected: string, got: string, remedy: string): never {
+  throw new ArgumentError(op, expected, got.slice(0, 200), remedy);
+}
+
+/** What the numbers may be: two million, which take a second to read. */
+const limits = { depth: 1000, marks: 2 ** 22 } as const;
 
 /**
  * Writes a checkpoint atomically: to a file beside it, flushed to the disk, then renamed over
@@ -205,22 +260,7 @@ export function unpackCheckpoint(
         "leave it out, or use a file that was saved with it",
       );
   }
-  const optimizer = { ...numbers.optimizer, tensors: states } as never;
-  parts.model?.checkStateDict?.(model);
-  parts.optimizer?.checkStateDict?.(optimizer);
-  const before = parts.schedule?.stateDict();
-  // plain numbers: they refuse before they change
-  parts.schedule?.loadStateDict(numbers.schedule as never);
-  try {
-    parts.loader?.loadStateDict(numbers.loader as never);
-  } catch (error) {
-    parts.schedule?.loadStateDict(before as never);
-    throw error;
-  }
-  parts.model?.loadStateDict(model);
-  parts.optimizer?.loadStateDict(optimizer);
-  if (parts.schedule !== undefined && parts.optimizer !== undefined)
-    parts.schedule.loadStateDict(numbers.schedule as never); // its rates win
+  loadParts(parts, { ...numbers, optimizer: { ...numbers.optimizer, tensors: states } }, model);
   if (parts.random !== false && numbers.random !== undefined)
     restoreGenerator(numbers.random as GeneratorState);
   return {
@@ -229,48 +269,69 @@ export function unpackCheckpoint(
   };
 }
 
+/**
+ * Checks all parts, then loads all. A part of the user's own that has no `checkStateDict` and
+ * refuses while it loads takes back the numbers that were loaded before it.
+ */
+function loadParts(parts: CheckpointParts, numbers: Numbers, model: Map<string, HostTensor>): void {
+  const optimizer = numbers.optimizer as never;
+  parts.model?.checkStateDict?.(model);
+  parts.optimizer?.checkStateDict?.(optimizer);
+  const undo: (() => void)[] = [];
+  try {
+    for (const name of ["schedule", "loader"] as const)
+      parts[name]?.checkStateDict?.(numbers[name] as never);
+    for (const name of ["schedule", "loader"] as const) {
+      const before = parts[name]?.stateDict();
+      undo.push(() => parts[name]?.loadStateDict(before as never));
+      parts[name]?.loadStateDict(numbers[name] as never);
+    }
+    parts.model?.loadStateDict(model);
+    parts.optimizer?.loadStateDict(optimizer);
+  } catch (error) {
+    for (const takeBack of undo.reverse()) takeBack();
+    throw error;
+  }
+  if (parts.schedule !== undefined && parts.optimizer !== undefined)
+    parts.schedule.loadStateDict(numbers.schedule as never); // its rates win
+}
+
+/** The numbers of a file, whose parts are objects; what is in them their owners check. */
 function parseNumbers(text: string | undefined, name: string): Numbers {
   if (text === undefined) return { version: 1 };
+  const fail: Fail = (expected, got, remedy = "the file is damaged") =>
+    refuse("loadCheckpoint", `${expected} in ${name}`, got, remedy);
   let value: unknown;
   try {
+    checkJson(text, limits, fail);
     value = JSON.parse(text);
   } catch (error) {
-    throw new ArgumentError(
-      "loadCheckpoint",
-      `JSON in the metadata of ${name}`,
-      String(error),
-      "the file is damaged",
-    );
+    if (error instanceof ArgumentError) throw error;
+    fail("JSON in the metadata", String(error));
   }
-  const object = (v: unknown): boolean => typeof v === "object" && v !== null && !Array.isArray(v),
-    numbers = value as Numbers;
-  if (!object(value) || numbers.version !== 1)
-    throw new ArgumentError(
-      "loadCheckpoint",
-      `a checkpoint of version 1 in ${name}`,
-      object(value) ? String(numbers.version) : typeof value,
+  if (!isObject(value) || value["version"] !== 1)
+    return fail(
+      "a checkpoint of version 1",
+      describeValue(isObject(value) ? value["version"] : value),
       "update tenure",
     );
   for (const part of ["optimizer", "schedule", "loader", "random"] as const)
-    if (numbers[part] !== undefined && !object(numbers[part]))
-      throw new ArgumentError(
-        "loadCheckpoint",
-        `an object for ${part} in ${name}`,
-        typeof numbers[part],
-        "the file is damaged",
-      );
-  const { low, high, stream } = (numbers.random ?? { low: 0, high: 0, stream: 0 }) as Record<
-    string,
-    unknown
-  >;
-  if ([low, high, stream].some((n) => !Number.isSafeInteger(n) || (n as number) < 0))
-    throw new ArgumentError(
-      "loadCheckpoint",
-      `a state of the random generator in ${name}`,
-      JSON.stringify(numbers.random),
-      "the file is damaged",
-    );
-  return numbers;
+    if (value[part] !== undefined && !isObject(value[part]))
+      fail(`an object for ${part}`, describeValue(value[part]));
+  const { random } = value;
+  if (isObject(random))
+    for (const part of ["low", "high", "stream"])
+      if (!isCount(random[part]))
+        fail(`a state of the random generator, ${part},`, describeValue(random[part]));
+  return value as unknown as Numbers;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /**
@@ -293,7 +354,7 @@ export async function loadCheckpoint(
 async function readFile(path: string): Promise<Uint8Array> {
   const file = await fileSystem("loadCheckpoint").open(path, "r");
   try {
-    const bytes = new Uint8Array((await file.stat()).size);
+    const bytes = reserve((await file.stat()).size, path);
     for (let at = 0; at < bytes.length;) {
       const { bytesRead } = await file.read(bytes, at, Math.min(bytes.length - at, 2 ** 26));
       if (bytesRead === 0)
@@ -308,5 +369,19 @@ async function readFile(path: string): Promise<Uint8Array> {
     return bytes;
   } finally {
     await file.close();
+  }
+}
+
+/** Memory for a whole file. @throws ArgumentError for one that no array holds */
+function reserve(size: number, path: string): Uint8Array<ArrayBuffer> {
+  try {
+    return new Uint8Array(size);
+  } catch {
+    return refuse(
+      "loadCheckpoint",
+      `a file in ${path} that fits into memory`,
+      `${size} bytes`,
+      "load it on a host with more memory",
+    );
   }
 }

@@ -135,13 +135,8 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
     return { epoch: begun, position: done ? 0 : given, seed, batchSize };
   }
 
-  /**
-   * The next loop gives the batches that came next when `stateDict` was taken: the rest of an epoch
-   * left half way, else a new one. Ends no loop under way.
-   * @throws ArgumentError for numbers that are none, and for a position among batches of another
-   *   size. Then nothing has changed.
-   */
-  loadStateDict(state: LoaderState): void {
+  /** A state, with what it leaves out. @throws ArgumentError as `loadStateDict` does */
+  #readState(state: LoaderState): Required<LoaderState> {
     const known = this.#options;
     const given = (state as Partial<LoaderState> | null | undefined) ?? {};
     const { epoch = NaN, position = 0, seed = known.seed, batchSize = known.batchSize } = given;
@@ -163,6 +158,22 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
         describeValue(batchSize),
         "make the loader with the same batchSize",
       );
+    return { epoch, position, seed, batchSize };
+  }
+
+  /** Checks what `loadStateDict` would load, and changes nothing. @throws ArgumentError */
+  checkStateDict(state: LoaderState): void {
+    this.#readState(state);
+  }
+
+  /**
+   * The next loop gives the batches that came next when `stateDict` was taken: the rest of an epoch
+   * left half way, else a new one. Ends no loop under way.
+   * @throws ArgumentError for numbers that are none, and for a position among batches of another
+   *   size. Then nothing has changed.
+   */
+  loadStateDict(state: LoaderState): void {
+    const { epoch, position, seed } = this.#readState(state);
     this.#options = { ...this.#options, seed };
     this.#skip = position === this.length ? 0 : position;
     this.#epoch = this.#skip > 0 ? epoch - 1 : epoch;

@@ -8,6 +8,7 @@ import { ArgumentError } from "../base/errors.ts";
 import { checkOptions, describeValue } from "../base/options.ts";
 import { toHalf } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { checksumKey, checksumOf } from "./checksum.ts";
 import {
   type ElementType,
   type Fail,
@@ -19,6 +20,7 @@ import {
   isElementType,
   readElements,
 } from "./elements.ts";
+import { checkJson } from "./json.ts";
 
 const names: Readonly<Record<DType, ElementType>> = {
   float32: "F32",
@@ -31,8 +33,11 @@ const names: Readonly<Record<DType, ElementType>> = {
 const fileBytes = (dtype: DType): number => (dtype === "bool" ? 1 : dtypeBytes(dtype));
 /** The published limit on headers. */
 const maxHeader = 100_000_000;
-/** A header is an object of objects of lists. */
-const maxDepth = 3;
+/**
+ * A header is an object of objects of lists. A tensor takes about twelve marks: room for 85,000
+ * tensors, which take less than a second to read.
+ */
+const limits = { depth: 3, marks: 2 ** 20 } as const;
 /** More dimensions than any tensor has. */
 const maxRank = 64;
 
@@ -91,6 +96,12 @@ export interface SafetensorsOptions {
   readonly lossy?: Lossy;
 }
 
+const notSafetensors = "the file is damaged or not a safetensors file";
+const cutShort = "the file was cut short; copy or save it again";
+const bitsChanged =
+  "the file was damaged after it was saved; take another copy, or leave tenure.checksum " +
+  "out of the metadata when you write one yourself";
+
 /** A file's tensors and its free-form metadata. */
 export interface Safetensors {
   readonly tensors: Map<string, HostTensor>;
@@ -100,7 +111,8 @@ export interface Safetensors {
 /**
  * The tensors of a file by name, copied out of `bytes`. BF16 and F64 become float32, 8, 16 and 64
  * bit integers int32 or uint32.
- * @throws ArgumentError for anything the format forbids (lengths, offsets that overlap or leave
+ * @throws ArgumentError for a checksum that does not match, for anything the format forbids
+ *   (lengths, offsets that overlap or leave
  *   gaps, repeated names, unknown dtypes, sizes that don't match shapes), and for numbers that the
  *   dtype they are read as does not hold
  */
@@ -126,48 +138,21 @@ export function readSafetensors(
   if (typeof options !== "string") checkOptions("fromSafetensors", options, ["name", "lossy"]);
   const { name = "safetensors data", lossy = "error" } =
     typeof options === "string" ? { name: options } : options;
-  const fail: Fail = (expected, got, remedy = "the file is damaged or not a safetensors file") => {
-    throw new ArgumentError(
-      "fromSafetensors",
-      `${expected} in ${name}`,
-      got.length > 200 ? `${got.slice(0, 200)}…` : got,
-      remedy,
-    );
-  };
-  if (bytes.length < 8) fail("at least 8 bytes", String(bytes.length));
-  if (bytes[0] === 0x50 && bytes[1] === 0x4b && bytes[2] === 3 && bytes[3] === 4)
-    fail(
-      "a safetensors file",
-      "a zip archive, as torch.save writes",
-      "save it with safetensors.torch.save_file; read npz files with parseNpz",
-    );
-  const length = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true);
-  if (length > BigInt(maxHeader) || Number(length) > bytes.length - 8)
-    fail(`a header within the file and ${maxHeader} bytes`, `${length} bytes of ${bytes.length}`);
-  const start = 8 + Number(length),
-    header = parseHeader(bytes.subarray(8, start), fail);
-  const { __metadata__: metadata = {}, ...entries } = header;
-  if (!isObject(metadata) || Object.values(metadata).some((v) => typeof v !== "string"))
-    return fail("metadata that maps names to strings", JSON.stringify(metadata));
-  const found = Object.entries(entries)
-    .map(([key, value]) => parseEntry(key, value, fail))
-    .sort((a, b) => a.from - b.from || a.to - b.to);
-  let at = 0;
-  for (const { key, from, to } of found) {
-    if (from !== at)
-      fail(`${key} to start at ${at}, where the tensor before it ends`, String(from));
-    at = to;
-  }
-  if (at !== bytes.length - start) fail(`${at} bytes of tensors`, `${bytes.length - start}`);
+  const start = headerEnd(bytes, failing(name, notSafetensors));
+  const sum = checksumOf(bytes, start);
+  const sound = sum === undefined || sum.stored === sum.actual;
+  const fail = failing(name, sound ? notSafetensors : bitsChanged);
+  const { metadata, entries } = readHeader(bytes, start, fail);
+  if (!sound) fail(`the checksum ${sum.stored}`, sum.actual);
   const tensors = new Map(
-    found.map(({ key, type, shape, from, to }) => [
+    entries.map(({ key, type, shape, from, to }) => [
       key,
       {
         dtype: elementDType(type),
         shape,
         data: readElements(type, bytes.subarray(start + from, start + to), {
           lossy,
-          what: `${key} of ${name}`,
+          what: `${clip(key)} of ${name}`,
           fail: (expected, got, remedy) => {
             throw new ArgumentError("fromSafetensors", expected, got, remedy);
           },
@@ -175,7 +160,67 @@ export function readSafetensors(
       },
     ]),
   );
-  return { tensors, metadata: metadata as Record<string, string> };
+  return { tensors, metadata };
+}
+
+/** Text of a file as errors show it. */
+function clip(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}
+
+/** Refuses a file, with a remedy unless one is given. */
+function failing(name: string, usual: string): Fail {
+  return (expected, got, remedy = usual) => {
+    throw new ArgumentError("fromSafetensors", `${expected} in ${name}`, clip(got), remedy);
+  };
+}
+
+/** Where the header ends and the tensors begin. */
+function headerEnd(bytes: Uint8Array, fail: Fail): number {
+  if (bytes.length < 8) fail("at least 8 bytes", String(bytes.length), cutShort);
+  if (bytes[0] === 0x50 && bytes[1] === 0x4b && bytes[2] === 3 && bytes[3] === 4)
+    fail(
+      "a safetensors file",
+      "a zip archive, as torch.save writes",
+      "save it with safetensors.torch.save_file; read npz files with parseNpz",
+    );
+  const length = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true);
+  const got = `${length} bytes of ${bytes.length}`;
+  const within = `a header within the file and ${maxHeader} bytes`;
+  if (length > BigInt(maxHeader)) fail(within, got);
+  if (Number(length) > bytes.length - 8) fail(within, got, cutShort);
+  return 8 + Number(length);
+}
+
+/** What the header says: tensors in the order of their bytes, which have no gaps. */
+function readHeader(
+  bytes: Uint8Array,
+  start: number,
+  fail: Fail,
+): { metadata: Safetensors["metadata"]; entries: readonly Entry[] } {
+  const header = parseHeader(bytes.subarray(8, start), fail);
+  const { __metadata__: metadata = {}, ...tensors } = header;
+  if (!isStrings(metadata))
+    return fail("metadata that maps names to strings", describeValue(metadata));
+  const entries = Object.entries(tensors)
+    .map(([key, value]) => parseEntry(key, value, fail))
+    .sort((a, b) => a.from - b.from || a.to - b.to);
+  let at = 0;
+  for (const { key, from, to } of entries) {
+    if (from !== at)
+      fail(`${clip(key)} to start at ${at}, where the tensor before it ends`, String(from));
+    at = to;
+  }
+  const there = bytes.length - start;
+  if (at > there) fail(`${at} bytes of tensors`, String(there), cutShort);
+  if (at < there) fail(`${at} bytes of tensors`, String(there));
+  // The checksum is of this file: metadata that are written again must not carry it.
+  const { [checksumKey]: _, ...rest } = metadata;
+  return { metadata: rest, entries };
+}
+
+function isStrings(value: unknown): value is Readonly<Record<string, string>> {
+  return isObject(value) && Object.values(value).every((text) => typeof text === "string");
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -190,8 +235,16 @@ interface Entry {
   readonly to: number;
 }
 
-function parseEntry(key: string, value: unknown, fail: Fail): Entry {
-  if (!isObject(value)) return fail(`an object for ${key}`, JSON.stringify(value));
+/** A value of a header in an error message; it may nest, and be of any size. */
+function described(value: unknown): string {
+  return Array.isArray(value)
+    ? `[${value.slice(0, 8).map(describeValue).join(",")}]`
+    : describeValue(value);
+}
+
+function parseEntry(name: string, value: unknown, fail: Fail): Entry {
+  const key = clip(name);
+  if (!isObject(value)) return fail(`an object for ${key}`, describeValue(value));
   const { dtype: type, shape, data_offsets: offsets } = value;
   const counts = (list: unknown): list is readonly number[] =>
     Array.isArray(list) &&
@@ -201,13 +254,12 @@ function parseEntry(key: string, value: unknown, fail: Fail): Entry {
   if (!isElementType(type))
     return fail(
       `a dtype of ${elementTypes.join(", ")} for ${key}`,
-      JSON.stringify(type),
+      describeValue(type),
       "convert the tensor before saving it",
     );
-  if (!counts(shape) || shape.length > maxRank)
-    return fail(`a shape for ${key}`, JSON.stringify(shape));
+  if (!counts(shape) || shape.length > maxRank) return fail(`a shape for ${key}`, described(shape));
   if (!counts(offsets) || offsets.length !== 2)
-    return fail(`two offsets for ${key}`, JSON.stringify(offsets));
+    return fail(`two offsets for ${key}`, described(offsets));
   let size = 1;
   for (const d of shape) {
     size *= d;
@@ -218,7 +270,7 @@ function parseEntry(key: string, value: unknown, fail: Fail): Entry {
     bytes = size * elementBytes(type);
   if (to - from !== bytes)
     fail(`${bytes} bytes for ${key} [${shape.join(",")}]`, String(to - from));
-  return { key, type, shape, from, to };
+  return { key: name, type, shape, from, to };
 }
 
 function parseHeader(bytes: Uint8Array, fail: Fail): Readonly<Record<string, unknown>> {
@@ -227,55 +279,11 @@ function parseHeader(bytes: Uint8Array, fail: Fail): Readonly<Record<string, unk
   let header: unknown;
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    checkJson(text, fail);
+    checkJson(text, limits, fail);
     header = JSON.parse(text);
   } catch (error) {
     if (error instanceof ArgumentError) throw error;
     fail("a JSON header", String(error));
   }
   return isObject(header) ? header : fail("a JSON object", typeof header);
-}
-
-/**
- * What `JSON.parse` lets pass: repeated names, of which it keeps the last, and nesting without end.
- * Runs before it, on text that may not be JSON at all.
- */
-function checkJson(text: string, fail: Fail): void {
-  const open: (Set<string> | null)[] = []; // names seen in an object, null for a list
-  let atKey = false;
-  for (let i = 0; i < text.length; i++) {
-    switch (text.charCodeAt(i)) {
-      case 0x7b:
-      case 0x5b: {
-        // { [
-        const isList = text.charCodeAt(i) === 0x5b;
-        open.push(isList ? null : new Set());
-        atKey = !isList;
-        if (open.length > maxDepth) fail(`a header of at most ${maxDepth} levels`, "more");
-        break;
-      }
-      case 0x7d:
-      case 0x5d:
-        open.pop();
-        atKey = false;
-        break; // } ]
-      case 0x2c:
-        atKey = open.at(-1) != null;
-        break; // ,
-      case 0x22: {
-        // "
-        const from = i++;
-        while (i < text.length && text.charCodeAt(i) !== 0x22)
-          i += text.charCodeAt(i) === 0x5c ? 2 : 1;
-        if (!atKey) break;
-        atKey = false;
-        const key = JSON.parse(text.slice(from, i + 1)) as string,
-          names = open.at(-1)!;
-        if (names.has(key)) fail("each name once", JSON.stringify(key));
-        names.add(key);
-        break;
-      }
-      default:
-    }
-  }
 }

@@ -4,11 +4,15 @@
  * belong to the caller.
  */
 import { ArgumentError } from "../base/errors.ts";
+import { crc32 } from "./crc32.ts";
 
 /** What may be unpacked altogether unless the caller says otherwise. */
 const defaultLimit = 2 ** 32;
 
-/** Called for one file of an archive. */
+/** Deflate packs at most 1,032 bytes into one. */
+const deflateLimit = 1032;
+
+/** One file of an archive. */
 export interface ZipEntry {
   readonly name: string;
   readonly data: Uint8Array;
@@ -25,64 +29,110 @@ export async function unzip(
   name = "zip data",
   limit = defaultLimit,
 ): Promise<ZipEntry[]> {
-  const fail = (expected: string, got: string): never => {
+  const fail: FailZip = (expected, got) => {
     throw new ArgumentError(
       "unzip",
       `${expected} in ${name}`,
-      got,
+      got.slice(0, 200),
       "check that the file is complete",
     );
   };
+  const records = readDirectory(bytes, limit, fail);
+  const entries: ZipEntry[] = [];
+  for (const record of records) entries.push(await unpack(record, fail));
+  return entries;
+}
+
+/** Unpacks one file and holds it against what the directory says. */
+async function unpack(
+  { name, packed, method, size, crc }: Entry,
+  fail: FailZip,
+): Promise<ZipEntry> {
+  const file = quoted(name);
+  const data =
+    method === 0
+      ? packed.slice()
+      : await inflate(packed, size, () => fail(`sound deflate data of ${size} bytes`, file));
+  if (data.length !== size) fail(`${size} bytes in ${file}`, String(data.length));
+  const sum = crc32(data);
+  if (sum !== crc) fail(`the checksum ${crc} of ${file}`, String(sum));
+  return { name, data };
+}
+
+/** One file as the directory describes it, and its bytes in the archive. */
+interface Entry {
+  readonly name: string;
+  readonly method: number;
+  readonly crc: number;
+  /** Bytes unpacked, by what the directory says. */
+  readonly size: number;
+  readonly packed: Uint8Array;
+}
+
+/** A name in an error message. */
+function quoted(name: string): string {
+  return JSON.stringify(name.slice(0, 100));
+}
+
+/** Reads the whole directory before anything is unpacked. */
+function readDirectory(bytes: Uint8Array, limit: number, fail: FailZip): Entry[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const { count, offset, end } = directory(view, fail),
-    entries: ZipEntry[] = [],
-    seen = new Set<string>();
-  let at = offset,
-    total = 0;
+  const { count, offset, end } = directory(view, fail);
+  const entries: Entry[] = [];
+  const seen = new Set<string>();
+  let at = offset;
+  let total = 0;
+  let room = offset;
   for (let i = 0; i < count; i++) {
     if (at + 46 > end || view.getUint32(at, true) !== 0x02014b50) fail(`${count} entries`, `${i}`);
-    const flags = view.getUint16(at + 8, true),
-      method = view.getUint16(at + 10, true),
-      crc = view.getUint32(at + 16, true);
-    const nameLength = view.getUint16(at + 28, true),
-      extraLength = view.getUint16(at + 30, true),
-      commentLength = view.getUint16(at + 32, true),
-      next = at + 46 + nameLength + extraLength + commentLength;
-    if (next > end) fail("whole entries", `entry ${i} that ends after the directory`);
-    const file = new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + nameLength));
-    const [size, packed, local] = wide(
-      view,
-      [view.getUint32(at + 24, true), view.getUint32(at + 20, true), view.getUint32(at + 42, true)],
-      at + 46 + nameLength,
-      extraLength,
-      fail,
-    );
+    const { entry, next } = readEntry(bytes, view, at, offset, end, fail);
     at = next;
-    if (seen.has(file)) fail("each file once", JSON.stringify(file));
-    seen.add(file);
-    if ((flags & 1) !== 0) fail("files without encryption", JSON.stringify(file));
-    if (method !== 0 && method !== 8)
-      fail("stored or deflated files", `method ${method} for ${JSON.stringify(file)}`);
-    total += size;
+    if (seen.has(entry.name)) fail("each file once", quoted(entry.name));
+    seen.add(entry.name);
+    total += entry.size;
     if (total > limit) fail(`at most ${limit} bytes unpacked`, String(total));
-    if (local + 30 > offset || view.getUint32(local, true) !== 0x04034b50)
-      fail(`a file header for ${JSON.stringify(file)}`, `offset ${local}`);
-    const from = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
-    if (from + packed > offset)
-      fail(`${packed} bytes of ${JSON.stringify(file)}`, `${Math.max(0, offset - from)}`);
-    const raw = bytes.subarray(from, from + packed),
-      data =
-        method === 0
-          ? raw.slice()
-          : await inflate(raw, size, () =>
-              fail(`sound deflate data of ${size} bytes`, JSON.stringify(file)),
-            );
-    if (data.length !== size) fail(`${size} bytes in ${JSON.stringify(file)}`, String(data.length));
-    if (crc32(data) !== crc)
-      fail(`the checksum ${crc} of ${JSON.stringify(file)}`, String(crc32(data)));
-    entries.push({ name: file, data });
+    // Files that share their bytes would unpack to many times what deflate can.
+    room -= 30 + entry.packed.length;
+    if (room < 0) fail("files that lie apart", quoted(entry.name));
+    entries.push(entry);
   }
   return entries;
+}
+
+/** The entry at `at` of the directory, and where the next one begins. */
+function readEntry(
+  bytes: Uint8Array,
+  view: DataView,
+  at: number,
+  offset: number,
+  end: number,
+  fail: FailZip,
+): { readonly entry: Entry; readonly next: number } {
+  const nameLength = view.getUint16(at + 28, true);
+  const extraLength = view.getUint16(at + 30, true);
+  const next = at + 46 + nameLength + extraLength + view.getUint16(at + 32, true);
+  if (next > end) fail("whole entries", "one that ends after the directory");
+  const name = new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + nameLength));
+  const file = quoted(name);
+  const [size, stored, local] = wide(
+    view,
+    [view.getUint32(at + 24, true), view.getUint32(at + 20, true), view.getUint32(at + 42, true)],
+    at + 46 + nameLength,
+    extraLength,
+    fail,
+  );
+  const method = view.getUint16(at + 10, true);
+  if ((view.getUint16(at + 8, true) & 1) !== 0) fail("files without encryption", file);
+  if (method !== 0 && method !== 8)
+    fail("stored or deflated files", `method ${method} for ${file}`);
+  if (size > (method === 0 ? stored : stored * deflateLimit))
+    fail(`at most ${stored * (method === 0 ? 1 : deflateLimit)} bytes in ${file}`, String(size));
+  if (local + 30 > offset || view.getUint32(local, true) !== 0x04034b50)
+    fail(`a file header for ${file}`, `offset ${local}`);
+  const from = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
+  if (from + stored > offset) fail(`${stored} bytes of ${file}`, `${Math.max(0, offset - from)}`);
+  const packed = bytes.subarray(from, from + stored);
+  return { entry: { name, method, crc: view.getUint32(at + 16, true), size, packed }, next };
 }
 
 type FailZip = (expected: string, got: string) => never;
@@ -166,7 +216,10 @@ function wide(
   return fail("a zip64 field", "none");
 }
 
-/** Unpacks at most `size` bytes: data that goes on is cut off at once. */
+/**
+ * Unpacks at most `size` bytes: data that goes on is cut off at once. Takes memory for what
+ * arrives, never for what the directory claims.
+ */
 async function inflate(packed: Uint8Array, size: number, fail: () => never): Promise<Uint8Array> {
   const stream = new DecompressionStream("deflate-raw"),
     writer = stream.writable.getWriter(),
@@ -176,7 +229,7 @@ async function inflate(packed: Uint8Array, size: number, fail: () => never): Pro
     await writer.close();
   })();
   writing.catch(() => undefined); // told by the reader
-  const out = new Uint8Array(size);
+  const chunks: Uint8Array[] = [];
   let at = 0;
   try {
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
@@ -184,7 +237,7 @@ async function inflate(packed: Uint8Array, size: number, fail: () => never): Pro
         reader.cancel().catch(() => undefined);
         return fail();
       }
-      out.set(chunk.value, at);
+      chunks.push(chunk.value);
       at += chunk.value.length;
     }
     await writing;
@@ -192,18 +245,15 @@ async function inflate(packed: Uint8Array, size: number, fail: () => never): Pro
     if (error instanceof ArgumentError) throw error;
     return fail();
   }
-  return at === size ? out : fail();
+  return at === size ? joined(chunks, size) : fail();
 }
 
-const crcTable = Uint32Array.from({ length: 256 }, (_, n) => {
-  let c = n;
-  for (let k = 0; k < 8; k++) c = (c & 1) !== 0 ? 0xedb88320 ^ (c >>> 1) : c >>> 1;
-  return c >>> 0;
-});
-
-/** The checksum of zip and PNG. */
-export function crc32(bytes: Uint8Array): number {
-  let c = 0xffffffff;
-  for (let i = 0; i < bytes.length; i++) c = crcTable[(c ^ bytes[i]!) & 255]! ^ (c >>> 8);
-  return (c ^ 0xffffffff) >>> 0;
+function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
+  const out = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    out.set(chunk, at);
+    at += chunk.length;
+  }
+  return out;
 }

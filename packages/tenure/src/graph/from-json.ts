@@ -3,6 +3,7 @@
  * and tools. Pure.
  */
 import { ArgumentError } from "../base/errors.ts";
+import { describeValue } from "../base/options.ts";
 import {
   type Access,
   type FuseFacts,
@@ -38,10 +39,23 @@ export function programFromJSON(json: unknown): Program {
 function fail(expected: string, got: unknown): never {
   throw new ArgumentError(
     "programFromJSON",
-    expected,
-    JSON.stringify(got) ?? "undefined",
+    shortened(expected, 300),
+    shortened(textOf(got), 200),
     "see the program format, version 1",
   );
+}
+
+/** A value as JSON, or in words where it is none or nests without end. */
+function textOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? "undefined";
+  } catch {
+    return describeValue(value);
+  }
+}
+
+function shortened(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text;
 }
 
 function record(value: unknown, what: string): Record<string, unknown> {

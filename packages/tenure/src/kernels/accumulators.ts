@@ -1,7 +1,7 @@
 /**
- * How reductions add up: one accumulator per kind of reduction, with its text for an element, for the
- * tree over the lanes, and for the result. Called by the generators of reductions and scans. Text
- * only; owns nothing.
+ * How reductions add up: one accumulator per kind of reduction, with its text for an element, for
+ * the tree over the lanes, and for the result. Called by the generators of reductions and scans.
+ * Text only; owns nothing.
  */
 import { at } from "../base/access.ts";
 import type { DType } from "../base/dtype.ts";
@@ -9,7 +9,7 @@ import type { Operand, Prologue } from "./fused.ts";
 import type { Tile } from "./tile.ts";
 import {
   type ComputeType,
-  Params,
+  type Params,
   computeType,
   indent,
   infWord,
@@ -17,10 +17,12 @@ import {
   negInfWord,
 } from "./wgsl.ts";
 
+/** The kinds of reduction. */
 export type ReduceOp =
   "sum" | "mean" | "max" | "min" | "prod" | "argMax" | "argMin" | "any" | "all";
 
-interface Accumulator {
+/** The text of one kind of reduction. */
+export interface Accumulator {
   readonly helpers: readonly string[];
   readonly globals: string;
   /** Goes through blocks of 64: `part`, `level1`, `total`. */
@@ -39,6 +41,7 @@ interface Accumulator {
   readonly result: string;
 }
 
+/** The accumulator of a reduction over `length` elements. */
 export function accumulator(
   spec: { readonly op: ReduceOp; readonly outDtype: DType; readonly before?: Prologue },
   params: Params,
@@ -116,10 +119,9 @@ function simple(a: {
     open: [`var total: ${a.type} = ${a.identity};`],
     add: (values) => {
       const v = values.map((x) => convert(x, a.from, a.type));
-      return [
-        "total = " +
-          `${v.length === 1 ? a.join("total", at(v, 0)) : a.join("total", `(${a.join(`(${a.join(at(v, 0), at(v, 1))})`, `(${a.join(at(v, 2), at(v, 3))})`)})`)};`,
-      ];
+      const pair = (i: number): string => `(${a.join(at(v, i), at(v, i + 1))})`;
+      const all = v.length === 1 ? at(v, 0) : `(${a.join(pair(0), pair(2))})`;
+      return [`total = ${a.join("total", all)};`];
     },
     close: [],
     shared: (n) => `var<workgroup> shared_: array<${a.type}, ${n}>;\n`,

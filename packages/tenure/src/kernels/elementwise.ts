@@ -31,6 +31,7 @@ import {
 
 export type { Operand, Output } from "./fused.ts";
 
+/** An elementwise computation: its views, and the text that makes an element. */
 export interface ElementwiseSpec extends Chain {
   readonly shape: Shape;
   /** Broadcast to `shape` here. */
@@ -43,6 +44,7 @@ export interface ElementwiseSpec extends Chain {
   readonly needsIndex?: boolean;
 }
 
+/** Bindings: those of `spec`, which names them itself. */
 export function elementwiseKernel(spec: ElementwiseSpec, caps: DeviceCaps): Kernel {
   const size = sizeOf(spec.shape);
   const layouts = [

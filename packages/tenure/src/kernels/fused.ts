@@ -3,7 +3,7 @@
  * kernels put before their loads and behind their results. Called by the generators in this folder
  * and, to put chains together, by the runtime's lowering. Owns nothing.
  */
-import { at } from "../base/access.ts";
+import { at, defined } from "../base/access.ts";
 import type { DType } from "../base/dtype.ts";
 import { broadcastLayout, collapse, contiguousLayout } from "../base/layout.ts";
 import type { Shape } from "../base/shape.ts";
@@ -137,6 +137,67 @@ export interface Finish {
   readonly store: (value: string, at: string) => string;
 }
 
+/** Bindings of a chain behind a kernel: its operands' and its outputs'. */
+function chainStorages({ operands, outputs, bindings }: Epilogue): StorageDecl[] {
+  return bindings.map((access, b): StorageDecl => {
+    const operand = operands.find((o) => o.binding === b)?.view;
+    const { dtype } = operand ?? defined(outputs.find((o) => o.binding === b));
+    return { access, vec: false, dtype };
+  });
+}
+
+/**
+ * Where each operand and then each output has the element number `at`, and the lines that split the
+ * number into coordinates. Only views that are not simply in order need coordinates, so only they
+ * decide how the dimensions are merged.
+ */
+function chainIndices(after: Epilogue, params: Params): { index: string[]; lines: string[] } {
+  const { operands, outputs, shape } = after;
+  const layouts = [
+    ...operands.map((o) => broadcastLayout(o.view.layout, shape)),
+    ...outputs.map((o) => o.view?.layout ?? contiguousLayout(shape)),
+  ];
+  const uneven = layouts.filter((l) => !l.contiguous);
+  const merged = uneven.length === 0 ? null : collapse([...uneven, contiguousLayout(shape)]);
+  const index = layouts.map((l, i) => {
+    const parts = l.offset === 0 ? [] : [params.u32(`eo${i}`, l.offset)];
+    if (merged === null || l.contiguous) parts.push("at");
+    else parts.push(...terms("e", at(merged.strides, uneven.indexOf(l)), `et${i}_`, 1, params));
+    return parts.length === 0 ? "0u" : parts.join(" + ");
+  });
+  if (merged === null || merged.shape.length === 0) return { index, lines: [] };
+  const wanted = index.join(" ");
+  const lines = split("at", merged.shape, "e", params).filter((line) => {
+    const made = /^let (e\d+) /.exec(line)?.[1];
+    return made === undefined || new RegExp(`\\b${made}\\b`).test(wanted);
+  });
+  return { index, lines };
+}
+
+/** The function `finish(a0, at)`: puts an element through a chain and stores what comes out. */
+function finishFunction(
+  after: Epilogue,
+  dtype: DType,
+  first: number,
+  storages: readonly StorageDecl[],
+  params: Params,
+): string {
+  const { operands, outputs, needsIndex = false } = after;
+  const { index, lines } = chainIndices(after, params);
+  const args = operands.map((o, i) =>
+    loadElement(at(storages, o.binding), first + o.binding, at(index, i)),
+  );
+  const call = ["a0", ...args, ...(needsIndex ? ["at"] : [])].join(", ");
+  const stores = outputs.map((o, k) => {
+    const value = toStored(o.dtype, outputs.length === 1 ? "y" : `y.r${k}`);
+    return `b${first + o.binding}[${at(index, operands.length + k)}] = ${value};`;
+  });
+  return (
+    `fn finish(a0: ${computeType(dtype)}, at: u32) {\n` +
+    `${indent([...lines, `let y = chain(${call});`, ...stores].join("\n"))}}\n`
+  );
+}
+
 /**
  * `first`: the kernel's first free binding. Without a chain that is the result itself, contiguous.
  */
@@ -153,59 +214,12 @@ export function finishing(
       globals: "",
       store: (value, at) => `b${first}[${at}] = ${toStored(dtype, value)};`,
     };
-  const { operands, outputs, shape, bindings } = after;
-  const storages = bindings.map((access, b): StorageDecl => ({
-    access,
-    vec: false,
-    dtype:
-      operands.find((o) => o.binding === b)?.view.dtype ??
-      outputs.find((o) => o.binding === b)!.dtype,
-  }));
-  const layouts = [
-    ...operands.map((o) => broadcastLayout(o.view.layout, shape)),
-    ...outputs.map((o) => o.view?.layout ?? contiguousLayout(shape)),
-  ];
-  const inOrder = layouts.map((l) => l.contiguous),
-    uneven = layouts.filter((_, i) => !at(inOrder, i));
-  // Only views that are not simply in order need coordinates, so only they decide how the
-  // dimensions are merged.
-  const { shape: dims, strides } =
-    uneven.length === 0
-      ? { shape: [], strides: [] }
-      : collapse([...uneven, contiguousLayout(shape)]);
-  const index = layouts.map((l, i) => {
-    const parts = [
-      ...(l.offset === 0 ? [] : [params.u32(`eo${i}`, l.offset)]),
-      ...(at(inOrder, i)
-        ? ["at"]
-        : terms("e", at(strides, uneven.indexOf(l)), `et${i}_`, 1, params)),
-    ];
-    return parts.length === 0 ? "0u" : parts.join(" + ");
-  });
-  const wanted = index.join(" "),
-    lines =
-      dims.length === 0
-        ? []
-        : split("at", dims, "e", params).filter((line) => {
-            const made = /^let (e\d+) /.exec(line)?.[1];
-            return made === undefined || new RegExp(`\\b${made}\\b`).test(wanted);
-          });
-  const args = operands.map((o, i) =>
-      loadElement(at(storages, o.binding), first + o.binding, at(index, i)),
-    ),
-    types = outputs.map((o) => computeType(o.dtype));
-  lines.push(
-    `let y = chain(${["a0", ...args, ...(after.needsIndex === true ? ["at"] : [])].join(", ")});`,
-  );
-  outputs.forEach((o, k) =>
-    lines.push(
-      `b${first + o.binding}[${at(index, operands.length + k)}] = ` +
-        `${toStored(o.dtype, types.length === 1 ? "y" : `y.r${k}`)};`,
-    ),
-  );
+  const { operands, outputs } = after;
+  const storages = chainStorages(after);
+  const finish = finishFunction(after, dtype, first, storages, params);
   const chain = chainFunction({
     name: "chain",
-    types,
+    types: outputs.map((o) => computeType(o.dtype)),
     chain: after,
     params,
     args: [
@@ -217,9 +231,7 @@ export function finishing(
   return {
     storages,
     helpers: after.helpers ?? [],
-    globals:
-      `${chain}fn finish(a0: ${computeType(dtype)}, at: u32) {\n` +
-      `${indent(lines.join("\n"))}}\n`,
+    globals: chain + finish,
     store: (value, at) => `finish(${value}, ${at});`,
   };
 }

@@ -8,6 +8,7 @@ import { wgslType } from "../base/dtype.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { Params, flatWorkgroup, gridOf, indent, makeKernel } from "./wgsl.ts";
 
+/** What the border holds. */
 export type PadMode = "constant" | "reflect" | "replicate";
 
 /**

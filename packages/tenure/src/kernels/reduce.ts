@@ -16,23 +16,15 @@ import {
   stridedLayout,
 } from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
-import { type ReduceOp, accumulator } from "./accumulators.ts";
-import { type Epilogue, type Operand, type Prologue, chainFunction, finishing } from "./fused.ts";
+import { type Accumulator, type ReduceOp, accumulator } from "./accumulators.ts";
+import { type Epilogue, type Operand, type Prologue, finishing } from "./fused.ts";
 import { split, terms } from "./indices.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
-import { chooseTile } from "./tile.ts";
-import {
-  Params,
-  type StorageDecl,
-  computeType,
-  flatWorkgroup,
-  gridOf,
-  indent,
-  loadElement,
-  loadVec4,
-  makeKernel,
-} from "./wgsl.ts";
+import { type ElementLoads, elementLoads, jump } from "./reduce-loads.ts";
+import { type Tile, chooseTile } from "./tile.ts";
+import { Params, type StorageDecl, flatWorkgroup, gridOf, indent, makeKernel } from "./wgsl.ts";
 
+/** What is reduced, how, and what happens around it. */
 export interface ReduceSpec {
   readonly op: ReduceOp;
   /** Binding 0. With `before`, only its shape counts. */
@@ -48,172 +40,247 @@ export interface ReduceSpec {
   readonly after?: Epilogue;
 }
 
+/** What is walked: the kept and the reduced dimensions of every operand, merged. */
+interface Extent {
+  readonly operands: readonly Operand[];
+  readonly layouts: readonly Layout[];
+  readonly reduced: readonly boolean[];
+  readonly kept: { readonly shape: Shape; readonly strides: readonly (readonly number[])[] };
+  /** Strides are null where an operand's dimensions do not merge as the input's do. */
+  readonly over: {
+    readonly shape: Shape;
+    readonly strides: readonly (readonly number[] | null)[];
+  };
+  /** Reduced strides of the input. */
+  readonly walk: readonly number[];
+  /** Elements are loaded as vec4 along the innermost reduced dimension. */
+  readonly vector: boolean;
+}
+
+/**
+ * The order of accumulation is that of the input where it lies in memory, also when it is computed
+ * on the way: the same bits either way.
+ */
+function extentOf(spec: ReduceSpec): Extent {
+  const { input } = spec;
+  const operands = spec.before?.operands ?? [{ view: input, binding: 0 }];
+  const layouts = operands.map((o) => broadcastLayout(o.view.layout, input.layout.shape));
+  const reduced = input.layout.shape.map((_, i) => spec.axes.includes(i));
+  const inputKept = collapse([pick(input.layout, reduced, false)]);
+  const inputOver = collapse([pick(input.layout, reduced, true)]);
+  const walk = at(inputOver.strides, 0);
+  // A chain may need no operand.
+  const sources = layouts.length > 0 ? layouts : [input.layout];
+  const inner = last(inputOver.shape);
+  return {
+    operands,
+    layouts,
+    reduced,
+    kept: collapse(sources.map((l) => pick(l, reduced, false))),
+    over: {
+      shape: inputOver.shape,
+      strides: layouts.map((l) => along(pick(l, reduced, true), inputOver.shape)),
+    },
+    walk,
+    vector:
+      inner % 4 === 0 &&
+      sizeOf(inputOver.shape) > 0 &&
+      inFours(input.layout.offset, at(inputKept.strides, 0), walk),
+  };
+}
+
+/** What the parts of the text share. */
+interface Plan {
+  readonly extent: Extent;
+  readonly decls: readonly StorageDecl[];
+  readonly params: Params;
+  readonly acc: Accumulator;
+  readonly tile: Tile;
+  /** Fields: outputs, and turns of the outer and the inner loop. */
+  readonly outputs: string;
+  readonly outer: string;
+  readonly inner: string;
+  /** Lanes share the turns of the outer loop, not of the inner one. */
+  readonly lanesOverOuter: boolean;
+}
+
+function planOf(spec: ReduceSpec, caps: DeviceCaps, params: Params): Plan {
+  const extent = extentOf(spec);
+  const { kept, over, vector, operands } = extent;
+  const length = sizeOf(over.shape);
+  const innerSize = last(over.shape);
+  const outer = length === 0 ? 0 : length / innerSize;
+  const innerUnits = vector ? innerSize / 4 : innerSize;
+  const outputs = sizeOf(kept.shape);
+  const acc = accumulator(spec, params, length, operands);
+  const rowwise = extent.walk.at(-1) === 1;
+  const tile = chooseTile({ outputs, outer, innerUnits, rowwise, caps });
+  return {
+    extent,
+    decls: storageDecls(extent),
+    params,
+    acc,
+    tile,
+    outputs: params.u32("outputs", outputs),
+    outer: params.u32("outer", outer),
+    inner: params.u32("inner", innerUnits),
+    lanesOverOuter: tile.lanes > 1 && outer > innerUnits,
+  };
+}
+
+/** Elements to a load of operand `i`. */
+function unitOf({ decls, extent }: Plan, i: number): number {
+  return at(decls, at(extent.operands, i).binding).vec ? 4 : 1;
+}
+
+/** Lines that say where the operands of output `o` begin. */
+function startLines(plan: Plan): string[] {
+  const { params, extent } = plan;
+  const { kept, operands, layouts } = extent;
+  return [
+    ...split("o", kept.shape, "k", params),
+    ...operands.map((_, i) => {
+      const unit = unitOf(plan, i);
+      const parts = [
+        params.u32(`o${i}`, at(layouts, i).offset / unit),
+        ...terms("k", at(kept.strides, i), `t${i}k`, unit, params),
+      ];
+      return `let base${i} = ${sum(parts)};`;
+    }),
+  ];
+}
+
+/** Lines that say where the operands stand after the outer reduced dimensions, number `u`. */
+function rowLines(plan: Plan): string[] {
+  const { params, extent } = plan;
+  const { over, operands } = extent;
+  const outerShape = over.shape.slice(0, -1);
+  return [
+    ...(outerShape.length > 0 ? split("u", outerShape, "v", params) : []),
+    ...operands.map((_, i) => {
+      const strides = over.strides[i]?.slice(0, -1) ?? [];
+      const parts = [`base${i}`, ...terms("v", strides, `t${i}v`, unitOf(plan, i), params)];
+      return `let row${i} = ${sum(parts)};`;
+    }),
+  ];
+}
+
+/** Loads of the elements, and the position of an element among the reduced ones. */
+function visitOf(spec: ReduceSpec, plan: Plan): Visit {
+  const { params, decls, extent } = plan;
+  const { over, operands, layouts, reduced, vector } = extent;
+  const position = over.shape.length > 1 ? `u * ${plan.inner}${vector ? " * 4u" : ""} + ` : "";
+  const steps = over.strides.map(
+    (s, i) => s?.at(-1) ?? jump(`jump${i}`, pick(at(layouts, i), reduced, true), params),
+  );
+  return {
+    ...elementLoads({ before: spec.before, operands, decls, steps, vector, position, params }),
+    positionOf: (k) => `${position}${vector ? `j * 4u + ${k}u` : "j"}`,
+  };
+}
+
+interface Visit extends ElementLoads {
+  readonly positionOf: (k: number) => string;
+}
+
+/**
+ * The inner loop from `first` to `end`. Single elements go four to a statement: SwiftShader keeps
+ * variables in memory, and GPUs like loads in flight.
+ */
+function walkLines(plan: Plan, visit: Visit, first: string, end: string): string[] {
+  const { acc, tile, extent } = plan;
+  const spacing = plan.lanesOverOuter ? 1 : tile.lanes;
+  const add = (values: readonly string[]): string =>
+    indent([...visit.lines, ...acc.add(values, visit.positionOf)].join("\n"));
+  if (extent.vector || acc.ordered === true)
+    return [`for (var j = ${first}; j < ${end}; j += ${spacing}u) {`, add(visit.values("j")), "}"];
+  const four = [0, 1, 2, 3].map((n) =>
+    at(visit.values(n === 0 ? "j" : `(j + ${n * spacing}u)`), 0),
+  );
+  return [
+    `var j = ${first};`,
+    `for (; j + ${3 * spacing}u < ${end}; j += ${4 * spacing}u) {`,
+    add(four),
+    "}",
+    `for (; j < ${end}; j += ${spacing}u) {`,
+    add(visit.values("j")),
+    "}",
+  ];
+}
+
+/** The inner loop; sums go through blocks of 64 elements a lane. */
+function innerLoop(plan: Plan, visit: Visit): string[] {
+  const { acc, tile, inner } = plan;
+  const first = plan.lanesOverOuter ? "0u" : "ly";
+  if (!acc.blocked) return walkLines(plan, visit, first, inner);
+  const block = 64 * (plan.lanesOverOuter ? 1 : tile.lanes);
+  const lines = [
+    "var part = acc0();",
+    `let end = min(c + ${block}u, ${inner});`,
+    ...walkLines(plan, visit, "c", "end"),
+    "level1 += part;",
+    "parts += 1u;",
+    "if (parts == 64u) { total += level1; level1 = acc0(); parts = 0u; }",
+  ];
+  return [`for (var c = ${first}; c < ${inner}; c += ${block}u) {`, indent(lines.join("\n")), "}"];
+}
+
+/** Lines that set `o`, the output, and `ly`, the lane within it. */
+function placeLines({ outputs, lanes, outputsFast }: Tile): string[] {
+  const index = outputsFast ? `lane % ${outputs}u` : `lane / ${lanes}u`;
+  const lane = outputsFast ? `lane / ${outputs}u` : `lane % ${lanes}u`;
+  const within = lanes === 1 ? "lane" : index;
+  return [
+    `let o = (${flatWorkgroup}) * ${outputs}u + ${outputs === 1 ? "0u" : within};`,
+    lanes === 1 ? "const ly = 0u;" : `let ly = ${lane};`,
+  ];
+}
+
 /**
  * One output per kept position, row-major. `argMax`/`argMin` give the first position in row-major
  * order of the reduced axes; NaN counts as the extreme. Nothing to reduce gives the identity: 0, 1,
  * ∓infinity, false/true; NaN for `mean`.
  */
 export function reduceKernel(spec: ReduceSpec, caps: DeviceCaps): Kernel {
-  const inShape = spec.input.layout.shape;
-  const operands = spec.before?.operands ?? [{ view: spec.input, binding: 0 }];
-  const layouts = operands.map((o) => broadcastLayout(o.view.layout, inShape));
-  const reduced = inShape.map((_, i) => spec.axes.includes(i));
-  // The order of accumulation is that of the input where it lies in memory, also when it is
-  // computed on the way: the same bits either way.
-  const alone = [
-      pick(spec.input.layout, reduced, false),
-      pick(spec.input.layout, reduced, true),
-    ].map((l) => collapse([l])),
-    walk0 = at(alone, 1);
-  const kept = collapse(
-    (layouts.length > 0 ? layouts : [spec.input.layout]).map((l) => pick(l, reduced, false)),
-  ); // a chain may need no operand
-  const over = {
-    shape: walk0.shape,
-    strides: layouts.map((l) => along(pick(l, reduced, true), walk0.shape)),
-  };
-  const outputs = sizeOf(kept.shape),
-    length = sizeOf(over.shape);
-  const inner = last(over.shape),
-    outer = length === 0 ? 0 : length / inner;
-
-  const vector =
-    inner % 4 === 0 &&
-    length > 0 &&
-    inFours(spec.input.layout.offset, at(at(alone, 0).strides, 0), at(walk0.strides, 0));
-  const decls = storageDecls(operands, kept, over, layouts, vector);
-  const innerUnits = vector ? inner / 4 : inner;
   const params = new Params();
-  const acc = accumulator(spec, params, length, operands);
-  const tile = chooseTile({
-    outputs,
-    outer,
-    innerUnits,
-    rowwise: at(walk0.strides, 0).at(-1) === 1,
-    caps,
-  });
-  const lanesOverOuter = tile.lanes > 1 && outer > innerUnits;
-  const names = {
-    outputs: params.u32("outputs", outputs),
-    outer: params.u32("outer", outer),
-    inner: params.u32("inner", innerUnits),
-  };
-
-  // Where the operands of output `o` begin.
-  const start = [
-    ...split("o", kept.shape, "k", params),
-    ...operands.map((_, i) => {
-      const unit = at(decls, at(operands, i).binding).vec ? 4 : 1;
-      return (
-        `let base${i} = ` +
-        `${sum([params.u32(`o${i}`, at(layouts, i).offset / unit), ...terms("k", at(kept.strides, i), `t${i}k`, unit, params)])};`
-      );
-    }),
-  ];
-  // Where they stand after the outer reduced dimensions.
-  const outerShape = over.shape.slice(0, -1);
-  const move = [
-    ...(outerShape.length > 0 ? split("u", outerShape, "v", params) : []),
-    ...operands.map((_, i) => {
-      const unit = at(decls, at(operands, i).binding).vec ? 4 : 1;
-      return (
-        `let row${i} = ` +
-        `${sum([`base${i}`, ...terms("v", over.strides[i]?.slice(0, -1) ?? [], `t${i}v`, unit, params)])};`
-      );
-    }),
-  ];
-
-  const outerLoop = lanesOverOuter ? ["ly", `${tile.lanes}u`] : ["0u", "1u"],
-    innerLoop = lanesOverOuter ? ["0u", "1u"] : ["ly", `${tile.lanes}u`];
-  const position = outerShape.length > 0 ? `u * ${names.inner}${vector ? " * 4u" : ""} + ` : "";
-  const positionOf = (k: number): string => `${position}${vector ? `j * 4u + ${k}u` : "j"}`;
-  const visit = elementLoads(
-    spec,
-    operands,
-    decls,
-    over.strides.map(
-      (s, i) => s?.at(-1) ?? jump(`jump${i}`, pick(at(layouts, i), reduced, true), params),
-    ),
-    vector,
-    position,
-    params,
-  );
-  const stride = `${innerLoop[1]}`;
-  // Single elements go four to a statement as well: SwiftShader keeps variables in memory, and GPUs
-  // like loads in flight.
-  const walk = (first: string, end: string): string[] => {
-    const step = (values: readonly string[]): string =>
-      indent([...visit.lines, ...acc.add(values, positionOf)].join("\n"));
-    if (vector || acc.ordered)
-      return [`for (var j = ${first}; j < ${end}; j += ${stride}) {`, step(visit.values("j")), "}"];
-    const four = [0, 1, 2, 3].map((n) =>
-      at(visit.values(n === 0 ? "j" : `(j + ${n * (lanesOverOuter ? 1 : tile.lanes)}u)`), 0),
-    );
-    return [
-      `var j = ${first};`,
-      `for (; j + ${3 * (lanesOverOuter ? 1 : tile.lanes)}u < ${end}; j += ` +
-        `${4 * (lanesOverOuter ? 1 : tile.lanes)}u) {`,
-      step(four),
-      "}",
-      `for (; j < ${end}; j += ${stride}) {`,
-      step(visit.values("j")),
-      "}",
-    ];
-  };
-  const block = 64 * (lanesOverOuter ? 1 : tile.lanes);
-  const chunked = acc.blocked
-    ? [
-        `for (var c = ${innerLoop[0]}; c < ${names.inner}; c += ${block}u) {`,
-        indent(
-          [
-            "var part = acc0();",
-            `let end = min(c + ${block}u, ${names.inner});`,
-            ...walk("c", "end"),
-            "level1 += part;",
-            "parts += 1u;",
-            "if (parts == 64u) { total += level1; level1 = acc0(); parts = 0u; }",
-          ].join("\n"),
-        ),
-        "}",
-      ]
-    : walk(at(innerLoop, 0), names.inner);
+  const plan = planOf(spec, caps, params);
+  const { extent, decls, acc, tile } = plan;
+  const start = startLines(plan);
+  const rows = rowLines(plan);
+  const visit = visitOf(spec, plan);
+  const [from, step] = plan.lanesOverOuter ? ["ly", tile.lanes] : ["0u", 1];
   const work = [
     ...start,
-    `for (var u = ${outerLoop[0]}; u < ${names.outer}; u += ${outerLoop[1]}) {`,
-    indent([...move, ...chunked].join("\n")),
+    `for (var u = ${from}; u < ${plan.outer}; u += ${step}u) {`,
+    indent([...rows, ...innerLoop(plan, visit)].join("\n")),
     "}",
     ...acc.close,
   ];
-
   const one = tile.lanes === 1;
-  const [ox, ly] = tile.outputsFast
-    ? [`lane % ${tile.outputs}u`, `lane / ${tile.outputs}u`]
-    : [`lane / ${tile.lanes}u`, `lane % ${tile.lanes}u`];
-  const finish = finishing(spec.after, spec.outDtype, decls.length, params),
-    store = finish.store(acc.result, "o");
+  const finish = finishing(spec.after, spec.outDtype, decls.length, params);
+  const store = finish.store(acc.result, "o");
   const main = [
-    `let o = (${flatWorkgroup}) * ${tile.outputs}u + ` +
-      `${tile.outputs === 1 ? "0u" : one ? "lane" : ox};`,
-    one ? "const ly = 0u;" : `let ly = ${ly};`,
+    ...placeLines(tile),
     ...acc.open,
-    `if (o < ${names.outputs}) {`,
+    `if (o < ${plan.outputs}) {`,
     indent(work.join("\n")),
     "}",
     ...(one
-      ? [`if (o < ${names.outputs}) { ${store} }`]
-      : [...acc.tree(tile), `if (ly == 0u && o < ${names.outputs}) { ${store} }`]),
+      ? [`if (o < ${plan.outputs}) { ${store} }`]
+      : [...acc.tree(tile), `if (ly == 0u && o < ${plan.outputs}) { ${store} }`]),
   ].join("\n");
-
+  const invocations = tile.outputs * tile.lanes;
+  const shared = one ? "" : acc.shared(invocations);
   return makeKernel(
     {
       name: `reduce.${spec.op}`,
       params,
       helpers: [...(spec.before?.helpers ?? []), ...acc.helpers, ...finish.helpers],
       storages: [...decls, ...finish.storages],
-      workgroupSize: [tile.outputs * tile.lanes, 1, 1],
-      globals: `${visit.globals}${acc.globals}${finish.globals}${one ? "" : acc.shared(tile.outputs * tile.lanes)}`,
+      workgroupSize: [invocations, 1, 1],
+      globals: visit.globals + acc.globals + finish.globals + shared,
       main,
-      workgroups: gridOf(Math.ceil(outputs / tile.outputs), caps),
+      workgroups: gridOf(Math.ceil(sizeOf(extent.kept.shape) / tile.outputs), caps),
     },
     caps,
   );
@@ -248,13 +315,8 @@ function sum(parts: readonly string[]): string {
   return parts.join(" + ");
 }
 
-function storageDecls(
-  operands: readonly Operand[],
-  kept: { strides: number[][] },
-  over: { strides: readonly (readonly number[] | null)[] },
-  layouts: readonly Layout[],
-  vector: boolean,
-): StorageDecl[] {
+/** Bindings of the operands; one is loaded as vec4 when every operand behind it can be. */
+function storageDecls({ operands, layouts, kept, over, vector }: Extent): StorageDecl[] {
   const count = operands.reduce((n, o) => Math.max(n, o.binding + 1), 0);
   const fits = (i: number): boolean => {
     const o = at(over.strides, i);
@@ -268,78 +330,4 @@ function storageDecls(
       vec: vector && here.length > 0 && here.every(fits),
     };
   });
-}
-
-/**
- * A WGSL function from a position among the reduced elements to where an operand has it, for
- * operands whose dimensions do not merge as the input's do.
- */
-interface Jump {
-  readonly name: string;
-  readonly text: string;
-}
-
-function jump(name: string, l: Layout, params: Params): Jump {
-  const { shape, strides } = collapse([l]),
-    lines = [
-      ...split("at", shape, `${name}x`, params),
-      `return ${sum(terms(`${name}x`, at(strides, 0), `${name}s`, 1, params))};`,
-    ];
-  return { name, text: `fn ${name}(at: u32) -> u32 {\n${indent(lines.join("\n"))}}\n` };
-}
-
-/**
- * Lines that load one unit `j` as vectors, and the expressions of its mapped elements (of unit `j`,
- * an expression, when loads are single).
- */
-function elementLoads(
-  spec: ReduceSpec,
-  operands: readonly Operand[],
-  decls: readonly StorageDecl[],
-  steps: readonly (number | Jump)[],
-  vector: boolean,
-  position: string,
-  params: Params,
-): { lines: string[]; values: (j: string) => string[]; globals: string } {
-  const lines: string[] = [];
-  const argument = operands.map((o, i): ((k: number, j: string) => string) => {
-    const decl = at(decls, o.binding);
-    if (decl.vec) {
-      lines.push(`let x${i} = ${loadVec4(decl, o.binding, `row${i} + j`)};`);
-      return (k) => `x${i}.${"xyzw".charAt(k)}`;
-    }
-    const s = at(steps, i);
-    if (typeof s !== "number")
-      return (k, j) =>
-        loadElement(
-          decl,
-          o.binding,
-          `row${i} + ${s.name}(${position}${vector ? `${j} * 4u + ${k}u` : j})`,
-        );
-    const factor = s === 0 || s === 1 ? "" : ` * ${params.u32(`s${i}inner`, s)}`;
-    return (k, j) =>
-      loadElement(
-        decl,
-        o.binding,
-        s === 0 ? `row${i}` : `row${i} + ${vector ? `(j * 4u + ${k}u)` : j}${factor}`,
-      );
-  });
-  const ks = vector ? [0, 1, 2, 3] : [0];
-  if (spec.before === undefined)
-    return { lines, values: (j) => ks.map((k) => at(argument, 0)(k, j)), globals: "" };
-  const jumps = steps.map((s) => (typeof s === "number" ? "" : s.text)).join("");
-  const globals =
-    jumps +
-    chainFunction({
-      name: "body",
-      args: operands.map((o, i) => `a${i}: ${computeType(o.view.dtype)}`),
-      types: [computeType(spec.before.dtype)],
-      chain: spec.before,
-      params,
-    });
-  return {
-    lines,
-    values: (j) => ks.map((k) => `body(${argument.map((f) => f(k, j)).join(", ")})`),
-    globals,
-  };
 }

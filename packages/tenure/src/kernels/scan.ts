@@ -4,8 +4,8 @@
  * memory. The order of additions depends on the shape only. Owns nothing.
  */
 import { at } from "../base/access.ts";
-import { type Layout, collapse, stridedLayout } from "../base/layout.ts";
-import { sizeOf } from "../base/shape.ts";
+import { collapse, stridedLayout } from "../base/layout.ts";
+import { type Shape, sizeOf } from "../base/shape.ts";
 import type { DType } from "../base/dtype.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { split, terms } from "./indices.ts";
@@ -35,7 +35,7 @@ interface ScanSpec {
    */
   readonly next: (v: (k: number, at: string) => string) => string;
   readonly value: (v: (k: number, at: string) => string) => string;
-  /** The state is a sum of what each position adds: chunks can be summed apart. */
+  /** The state is a sum of what each position adds: chunks can be summed separately. */
   readonly additive: boolean;
 }
 
@@ -105,108 +105,173 @@ export function cumProdBackwardKernel(
   );
 }
 
-function scanKernel(spec: ScanSpec, caps: DeviceCaps): Kernel {
-  const params = new Params(),
-    { axis } = spec,
-    shape = at(spec.inputs, 0).layout.shape,
-    length = at(shape, axis),
-    type = computeType(spec.dtype);
+/** What is walked: lines along the axis of every input and of the output. */
+interface Lines {
+  readonly count: number;
+  readonly length: number;
+  /** The dimensions off the axis, merged; strides of the inputs, then of the output. */
+  readonly shape: Shape;
+  readonly strides: readonly (readonly number[])[];
+  /** Distance of neighbours along the axis in the output. */
+  readonly outStep: number;
+}
+
+function linesOf({ inputs, axis }: ScanSpec): Lines {
+  const { shape } = at(inputs, 0).layout;
+  const length = at(shape, axis);
   const without = <T>(list: readonly T[]): T[] => list.filter((_, i) => i !== axis);
-  const rest = without(shape),
-    lines = length === 0 ? 0 : sizeOf(rest),
-    innerSize = sizeOf(shape.slice(axis + 1));
-  const layouts = spec.inputs.map((v) => v.layout),
-    lineOf = (l: Layout): Layout => stridedLayout(without(l.shape), without(l.strides), 0);
-  const outStrides = rest.map((_, i) =>
-    i < axis ? sizeOf(rest.slice(i + 1)) * length : sizeOf(rest.slice(i + 1)),
-  );
-  const merged = collapse([...layouts.map(lineOf), stridedLayout(rest, outStrides, 0)]),
-    out = layouts.length;
+  const rest = without(shape);
+  const outStrides = rest.map((_, i) => sizeOf(rest.slice(i + 1)) * (i < axis ? length : 1));
+  const merged = collapse([
+    ...inputs.map(({ layout: l }) => stridedLayout(without(l.shape), without(l.strides), 0)),
+    stridedLayout(rest, outStrides, 0),
+  ]);
+  return {
+    ...merged,
+    count: length === 0 ? 0 : sizeOf(rest),
+    length,
+    outStep: sizeOf(shape.slice(axis + 1)),
+  };
+}
+
+/** Invocations that share a line. */
+function lanesOf(spec: ScanSpec, lines: Lines, caps: DeviceCaps): number {
+  const most = caps.software ? 1 : 256;
+  let lanes = 1;
+  while (spec.additive && lanes < most && lanes * 8 < lines.length && lines.count * lanes < 65536)
+    lanes *= 2;
+  return lanes;
+}
+
+/** Lines that say where the line `line` begins in every input and in the output. */
+function lineStart({ inputs }: ScanSpec, { strides }: Lines, params: Params): string[] {
+  const bases = inputs.map(({ layout }, k) => {
+    const offset = params.u32(`o${k}`, layout.offset);
+    const parts = [offset, ...terms("c", at(strides, k), `t${k}c`, 1, params)];
+    return `let base${k} = ${parts.join(" + ")};`;
+  });
+  const out = ["0u", ...terms("c", at(strides, inputs.length), "toc", 1, params)];
+  return [...bases, `let baseOut = ${out.join(" + ")};`];
+}
+
+/** A loop from `first` to `end` that carries `h`, and does `body` at each position `j`. */
+type Walk = (body: readonly string[]) => string[];
+
+/** A whole line per invocation. */
+function wholeLine(
+  spec: ScanSpec,
+  total: string,
+  start: readonly string[],
+  walk: string[],
+): string[] {
+  return [
+    `let line = (${flatWorkgroup}) * 64u + lane;`,
+    `if (line >= ${total}) { return; }`,
+    ...start,
+    "let first = 0u;",
+    "let end = p.length;",
+    `var h = ${spec.start};`,
+    ...walk,
+  ];
+}
+
+/** Lane 0 turns the sums of the chunks into what comes before each. */
+function sumsBefore(start: string, lanes: number): string[] {
+  const lines = [
+    `var before = ${start};`,
+    `for (var k = 0u; k < ${lanes}u; k++) { let own = sums[k]; sums[k] = before; ` +
+      "before += own; }",
+  ];
+  return ["if (lane == 0u) {", indent(lines.join("\n")), "}"];
+}
+
+/** A workgroup per line and a chunk per lane, walked twice: for its sum, and to store. */
+function chunkedLine(c: {
+  spec: ScanSpec;
+  lanes: number;
+  total: string;
+  chunk: string;
+  start: readonly string[];
+  walk: Walk;
+  store: readonly string[];
+}): string[] {
+  return [
+    `let line = ${flatWorkgroup};`,
+    ...c.start,
+    `let first = min(lane * ${c.chunk}, p.length);`,
+    `let end = select(first, min(first + ${c.chunk}, p.length), line < ${c.total});`,
+    `var h = ${c.spec.start};`,
+    ...c.walk([]),
+    "sums[lane] = h;",
+    "workgroupBarrier();",
+    ...sumsBefore(c.spec.start, c.lanes),
+    "workgroupBarrier();",
+    "h = sums[lane];",
+    ...c.walk(c.store),
+  ];
+}
+
+/** The loop along a line, and the statement that stores its position. */
+function walkOf(
+  spec: ScanSpec,
+  { outStep }: Lines,
+  decls: readonly StorageDecl[],
+  params: Params,
+): { walk: Walk; store: string[] } {
+  const { inputs, axis } = spec;
+  const type = computeType(spec.dtype);
+  const steps = inputs.map((v, k) => params.u32(`step${k}`, at(v.layout.strides, axis)));
+  const toOutput = params.u32("stepOut", outStep);
+  const load = (k: number, position: string): string => {
+    const decl = at(decls, k);
+    const element = loadElement(decl, k, `base${k} + (${position}) * ${at(steps, k)}`);
+    return convert(element, computeType(decl.dtype), type);
+  };
+  const step = [
+    spec.reverse ? "let j = p.length - 1u - i;" : "let j = i;",
+    `h = ${spec.next(load)};`,
+  ];
+  return {
+    walk: (body) => [
+      "for (var i = first; i < end; i++) {",
+      indent([...step, ...body].join("\n")),
+      "}",
+    ],
+    store: [
+      `b${inputs.length}[baseOut + j * ${toOutput}] = ` +
+        `${toStored(spec.dtype, spec.value(load))};`,
+    ],
+  };
+}
+
+function scanKernel(spec: ScanSpec, caps: DeviceCaps): Kernel {
+  const params = new Params();
+  const lines = linesOf(spec);
   const decls: StorageDecl[] = [
     ...spec.inputs.map((v): StorageDecl => ({ dtype: v.dtype, vec: false, access: "read" })),
     { dtype: spec.dtype, vec: false, access: "read_write" },
   ];
-
-  const most = caps.software ? 1 : 256;
-  let lanes = 1;
-  while (spec.additive && lanes < most && lanes * 8 < length && lines * lanes < 65536) lanes *= 2;
-  const perGroup = lanes === 1 ? 64 : 1,
-    total = params.u32("lines", lines);
-  params.u32("length", length);
-  const chunk = params.u32("chunk", Math.ceil(length / lanes));
-  const base = [
-    ...layouts.map(
-      (l, k) =>
-        `let base${k} = ` +
-        `${[params.u32(`o${k}`, l.offset), ...terms("c", at(merged.strides, k), `t${k}c`, 1, params)].join(" + ")};`,
-    ),
-    "let baseOut = " +
-      `${["0u", ...terms("c", at(merged.strides, out), "toc", 1, params)].join(" + ")};`,
-  ];
-  const steps = layouts.map((l, k) => params.u32(`step${k}`, at(l.strides, axis))),
-    outStep = params.u32("stepOut", innerSize);
-  const load = (k: number, position: string): string =>
-    convert(
-      loadElement(at(decls, k), k, `base${k} + (${position}) * ${steps[k]}`),
-      computeType(at(decls, k).dtype),
-      type,
-    );
-  const walk = (body: readonly string[]): string[] => [
-    "for (var i = first; i < end; i++) {",
-    indent(
-      [
-        spec.reverse ? "let j = p.length - 1u - i;" : "let j = i;",
-        `h = ${spec.next(load)};`,
-        ...body,
-      ].join("\n"),
-    ),
-    "}",
-  ];
-  const store = [`b${out}[baseOut + j * ${outStep}] = ${toStored(spec.dtype, spec.value(load))};`];
+  const lanes = lanesOf(spec, lines, caps);
+  const total = params.u32("lines", lines.count);
+  params.u32("length", lines.length);
+  const chunk = params.u32("chunk", Math.ceil(lines.length / lanes));
+  const bases = lineStart(spec, lines, params);
+  const { walk, store } = walkOf(spec, lines, decls, params);
+  const start = [...split("line", lines.shape, "c", params), ...bases];
   const main =
     lanes === 1
-      ? [
-          `let line = (${flatWorkgroup}) * 64u + lane;`,
-          `if (line >= ${total}) { return; }`,
-          ...split("line", merged.shape, "c", params),
-          ...base,
-          "let first = 0u;",
-          "let end = p.length;",
-          `var h = ${spec.start};`,
-          ...walk(store),
-        ]
-      : [
-          `let line = ${flatWorkgroup};`,
-          ...split("line", merged.shape, "c", params),
-          ...base,
-          `let first = min(lane * ${chunk}, p.length);`,
-          `let end = select(first, min(first + ${chunk}, p.length), line < ${total});`,
-          `var h = ${spec.start};`,
-          ...walk([]),
-          "sums[lane] = h;",
-          "workgroupBarrier();",
-          `if (lane == 0u) {`,
-          indent(
-            [
-              `var before = ${spec.start};`,
-              `for (var k = 0u; k < ${lanes}u; k++) { let own = sums[k]; sums[k] = before; ` +
-                "before += own; }",
-            ].join("\n"),
-          ),
-          "}",
-          "workgroupBarrier();",
-          "h = sums[lane];",
-          ...walk(store),
-        ];
+      ? wholeLine(spec, total, start, walk(store))
+      : chunkedLine({ spec, lanes, total, chunk, start, walk, store });
   return makeKernel(
     {
       name: `scan.${spec.name}`,
       storages: decls,
       params,
       workgroupSize: [lanes === 1 ? 64 : lanes, 1, 1],
-      globals: lanes === 1 ? "" : `var<workgroup> sums: array<${type}, ${lanes}>;\n`,
+      globals:
+        lanes === 1 ? "" : `var<workgroup> sums: array<${computeType(spec.dtype)}, ${lanes}>;\n`,
       main: main.join("\n"),
-      workgroups: gridOf(Math.ceil(lines / perGroup), caps),
+      workgroups: gridOf(Math.ceil(lines.count / (lanes === 1 ? 64 : 1)), caps),
     },
     caps,
   );

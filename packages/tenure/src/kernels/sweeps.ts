@@ -213,8 +213,8 @@ export function passLines(pass: RowPass, sweep: Sweep, places: Places): string[]
 function treeLines(pass: RowPass, tile: Tile): string[] {
   const memory = pass.pair === true ? "pairs_" : "shared_";
   const slot = `slot_${pass.name}`;
-  const joined = pass.join(`${memory}[${slot}]`, `${memory}[${slot} + reach * ${tile.outputs}u]`);
-  const step = ["workgroupBarrier();", `if (ly < reach) { ${memory}[${slot}] = ${joined}; }`];
+  const merged = pass.join(`${memory}[${slot}]`, `${memory}[${slot} + reach * ${tile.outputs}u]`);
+  const step = ["workgroupBarrier();", `if (ly < reach) { ${memory}[${slot}] = ${merged}; }`];
   return [
     `let ${slot} = ly * ${tile.outputs}u + (${rowInGroup(tile)});`,
     "workgroupBarrier();",

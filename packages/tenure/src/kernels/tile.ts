@@ -17,8 +17,8 @@ export interface Tile {
 }
 
 /**
- * The rectangle for `outputs` results of `outer × innerUnits` loads each. `rowwise`: the elements of
- * one result are neighbours in memory.
+ * The rectangle for `outputs` results of `outer × innerUnits` loads each. `rowwise`: the elements
+ * of one result are neighbours in memory.
  */
 export function chooseTile(t: {
   outputs: number;

@@ -113,6 +113,7 @@ export function vec4Type(dtype: DType): string {
   return `vec4<${wgslType(dtype)}>`;
 }
 
+/** What a kernel is put together from. */
 export interface ModuleSpec {
   /** Short readable name: the head of the key. */
   readonly name: string;
@@ -157,12 +158,15 @@ export function makeKernel(spec: ModuleSpec, caps: DeviceCaps): Kernel {
     ["lid", "local_invocation_id", "vec3<u32>"],
   ] as const;
   const used = builtins.filter(([name]) => new RegExp(`\\b${name}\\b`).test(spec.main));
+  const args = used.map(([name, builtin, type]) => `@builtin(${builtin}) ${name}: ${type}`);
   const wgsl =
-    `${half ? "enable f16;\n" : ""}${spec.params.declaration(spec.storages.length)}${storages}${helperText(spec.helpers ?? [])}${spec.globals ?? ""}` +
+    (half ? "enable f16;\n" : "") +
+    spec.params.declaration(spec.storages.length) +
+    storages +
+    helperText(spec.helpers ?? []) +
+    (spec.globals ?? "") +
     `@compute @workgroup_size(${spec.workgroupSize.join(", ")})\n` +
-    "fn " +
-    `main(${used.map(([name, builtin, type]) => `@builtin(${builtin}) ${name}: ${type}`).join(", ")}) ` +
-    `{\n${indent(spec.main)}}\n`;
+    `fn main(${args.join(", ")}) {\n${indent(spec.main)}}\n`;
   const dynamic = spec.params.dynamic;
   return {
     key: `${spec.name}:${hash64(wgsl)}`,

@@ -5,6 +5,7 @@
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";
 import { formatShape, sameShape } from "../base/shape.ts";
+import { checkHostArray } from "../tensor/host.ts";
 import { Tensor, live } from "../tensor/tensor.ts";
 
 /** A module's values by dotted name, as `stateDict` returns and `loadStateDict` takes them. */
@@ -85,14 +86,18 @@ export function checkState(
       remedy,
     );
   for (const [name, target] of own) {
-    const shape = state.get(name)?.shape;
-    if (shape === undefined || sameShape(shape, target.shape)) continue;
-    throw new ShapeError(
-      "loadStateDict",
-      `${name} of shape ${formatShape(target.shape)}`,
-      formatShape(shape),
-      remedy,
-    );
+    const source = state.get(name);
+    if (source === undefined) continue;
+    const { shape, dtype } = target;
+    if (!sameShape(source.shape, shape))
+      throw new ShapeError(
+        "loadStateDict",
+        `${name} of shape ${formatShape(shape)}`,
+        formatShape(source.shape),
+        remedy,
+      );
+    if (!(source instanceof Tensor))
+      checkHostArray("loadStateDict", name, source.data, shape, dtype);
   }
   return { missing, unexpected };
 }

@@ -5,7 +5,8 @@
 import { isFloat } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";
 import { broadcastShapes, formatShape } from "../base/shape.ts";
-import { matmulKernel, matmulShape } from "../kernels/matmul.ts";
+import { matmulKernel } from "../kernels/matmul.ts";
+import { matmulShape } from "../kernels/matmul-problem.ts";
 import { type OpDef, type Run, type Value, after, defineOp } from "./op.ts";
 import { permute } from "./views.ts";
 

@@ -5,21 +5,15 @@
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape } from "../base/shape.ts";
 import type { View } from "../kernels/kernel.ts";
-import {
-  type PoolWindow,
-  avgPool2dBackwardKernel,
-  avgPool2dKernel,
-  maxPool2dBackwardKernel,
-  maxPool2dIndicesKernel,
-  maxPool2dKernel,
-  poolShape,
-} from "../kernels/pooling.ts";
+import { type PoolWindow, poolShape } from "../kernels/pool-window.ts";
+import { avgPool2dBackwardKernel, maxPool2dBackwardKernel } from "../kernels/pooling-backward.ts";
+import { avgPool2dKernel, maxPool2dIndicesKernel, maxPool2dKernel } from "../kernels/pooling.ts";
 import { checkFloat } from "./conv.ts";
 import { gather } from "./gather.ts";
 import { type OpDef, after, defineOp } from "./op.ts";
 import { reshape } from "./views.ts";
 
-export type { PoolWindow } from "../kernels/pooling.ts";
+export type { PoolWindow } from "../kernels/pool-window.ts";
 
 function inferPool(
   op: string,

@@ -198,12 +198,14 @@ export abstract class Optimizer<
       parameters: this.#parameters,
       groups: this.#groups.length,
       names: this.stateNames,
+      hyperparameters: Object.keys(this.#defaults),
       namesOf: (p) => this.#namesOf(p),
     });
     for (const group of state.groups ?? []) {
       checkArgument("loadStateDict", "lr", group.lr, learningRate);
       this.check({ ...this.#defaults, ...group });
     }
+    if (state.lr !== undefined) checkArgument("loadStateDict", "lr", state.lr, learningRate);
   }
 
   /**
@@ -232,7 +234,8 @@ export abstract class Optimizer<
     this.#steps = state.steps;
     for (const [i, options] of state.groups?.entries() ?? []) {
       const group = at(this.#groups, i);
-      Object.assign(group, options, { parameters: group.parameters });
+      for (const name of Object.keys(this.#defaults) as (keyof O)[])
+        if (options[name] !== undefined) Object.assign(group, { [name]: options[name] });
     }
     if (state.groups === undefined && state.lr !== undefined) this.lr = state.lr;
   }

@@ -3,9 +3,10 @@
  * optimizer; owns nothing.
  */
 import { ArgumentError } from "../base/errors.ts";
-import { describeValue } from "../base/options.ts";
+import { describeValue, needOptions } from "../base/options.ts";
 import { formatShape, sameShape } from "../base/shape.ts";
-import { Tensor } from "../tensor/tensor.ts";
+import { checkHostArray } from "../tensor/host.ts";
+import { Tensor, live } from "../tensor/tensor.ts";
 
 /** A state tensor in host memory, as a file holds it. */
 export interface HostState {
@@ -39,6 +40,8 @@ interface Wanted {
   readonly groups: number;
   /** Names of the state tensors that errors list. */
   readonly names: readonly string[];
+  /** Names of the hyperparameters of a group. */
+  readonly hyperparameters: readonly string[];
   /** Names that one parameter may have state of. */
   namesOf(parameter: Tensor): readonly string[];
 }
@@ -59,32 +62,50 @@ export function checkState<O>(state: LoadableState<O>, wanted: Wanted): void {
       "pass what stateDict() gave, or what a checkpoint holds",
     );
   for (const [key, source] of tensors ?? []) checkTensor(key, source, wanted);
-  const count = wanted.parameters.length;
-  if (!isCount(steps)) refuse("a number of steps", String(steps));
-  if (groups !== undefined && groups.length !== wanted.groups)
-    refuse(
+  if (!isCount(steps)) refuse("a number of steps", describeValue(steps));
+  if (groups !== undefined) checkGroups(groups, wanted);
+  if (counts !== undefined) checkCounts(counts, wanted.parameters.length);
+}
+
+/** Groups as a file may hold them: as many as there are, with names that they have. */
+function checkGroups(groups: unknown, wanted: Wanted): asserts groups is readonly object[] {
+  if (!Array.isArray(groups) || groups.length !== wanted.groups)
+    return refuse(
       `${wanted.groups} parameter groups`,
-      String(groups.length),
+      Array.isArray(groups) ? String(groups.length) : describeValue(groups),
       "make the same groups before loading",
     );
-  if (counts !== undefined && (counts.length !== count || !counts.every(isCount)))
-    refuse(`step counts of ${count} parameters`, `[${counts.join(",")}]`);
+  for (const group of groups) needOptions("loadStateDict", group, wanted.hyperparameters);
+}
+
+function checkCounts(counts: unknown, parameters: number): void {
+  if (!Array.isArray(counts) || counts.length !== parameters)
+    return refuse(
+      `step counts of ${parameters} parameters`,
+      Array.isArray(counts) ? String(counts.length) : describeValue(counts),
+    );
+  const wrong: unknown = counts.find((count) => !isCount(count));
+  if (wrong !== undefined || counts.includes(undefined))
+    refuse("whole numbers as step counts", describeValue(wrong));
 }
 
 function checkTensor(key: string, source: Tensor | HostState, wanted: Wanted): void {
-  const [, index = "", name = ""] = /^(\d+)\.(.*)$/.exec(key) ?? [];
+  const [, index = "", name = ""] = /^(0|[1-9]\d*)\.(.*)$/.exec(key) ?? [];
   const p = index === "" ? undefined : wanted.parameters[Number(index)];
   if (p === undefined || !wanted.namesOf(p).includes(name))
     return refuse(
       `state of ${wanted.parameters.length} parameters with ` +
         (wanted.names.join(", ") || "nothing"),
-      key,
+      key.slice(0, 100),
     );
-  const host = source as Partial<HostState> | null | undefined;
-  if (!(source instanceof Tensor) && !ArrayBuffer.isView(host?.data))
-    refuse(`a tensor or a typed array with a shape for ${key}`, describeValue(source));
-  if (!sameShape(p.shape, source.shape))
-    refuse(`${key} of shape ${formatShape(p.shape)}`, formatShape(source.shape));
+  if (source instanceof Tensor) live(source, "loadStateDict");
+  const { data, shape } = (source as Partial<HostState> | null | undefined) ?? {};
+  if (!Array.isArray(shape) || !(source instanceof Tensor || ArrayBuffer.isView(data)))
+    return refuse(`a tensor or a typed array with a shape for ${key}`, describeValue(source));
+  if (!sameShape(p.shape, shape))
+    refuse(`${key} of shape ${formatShape(p.shape)}`, formatShape(shape));
+  if (!(source instanceof Tensor))
+    checkHostArray("loadStateDict", key, source.data, p.shape, "float32");
 }
 
 function isCount(value: unknown): boolean {

@@ -1,6 +1,6 @@
 /**
- * The event log in the Trace Event Format of chrome://tracing, Perfetto and speedscope. Called through
- * `memory.chromeTrace()`. Reads the log, owns nothing.
+ * The event log in the Trace Event Format of chrome://tracing, Perfetto and speedscope. Called
+ * through `memory.chromeTrace()`. Reads the log, owns nothing.
  */
 import { type LoggedEvent, eventLog } from "./log.ts";
 import { formatSite } from "./stack.ts";

@@ -84,8 +84,8 @@ export class Frames<S extends FrameScope<S>> {
   current(): S | null {
     const frame = this.#top;
     if (frame === null) return this.#ambient();
-    // A frame left open by a raw await is still here until its job's checkpoint; other contexts that
-    // run in between do not see it.
+    // A frame left open by a raw await is still here until its job's checkpoint; other contexts
+    // that run in between do not see it.
     if (this.#variable != null && this.#variable.get() !== frame.context) return this.#ambient();
     const { scope } = frame;
     if (scope !== null && scope.disposed) return this.#skipEnded(frame);
@@ -136,8 +136,8 @@ export class Frames<S extends FrameScope<S>> {
   }
 
   /**
-   * Takes a scope out of the frames and roots. @returns a scope opened inside it that is still open,
-   * or null
+   * Takes a scope out of the frames and roots. @returns a scope opened inside it that is still
+   * open, or null
    */
   remove(scope: S): S | null {
     if (this.#top !== null && this.#top.scope === scope && !this.#top.barrier) {
@@ -244,8 +244,8 @@ export class Frames<S extends FrameScope<S>> {
   }
 
   /**
-   * Puts taken frames on the stack of a job that has just begun: whatever is still open there crossed
-   * a raw await of an earlier job.
+   * Puts taken frames on the stack of a job that has just begun: whatever is still open there
+   * crossed a raw await of an earlier job.
    */
   enter(taken: Frame<S> | null): void {
     this.#suspendOpen();

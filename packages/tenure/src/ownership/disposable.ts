@@ -1,6 +1,6 @@
 /**
- * Handles of things that are no tensors: modules, loaders, callbacks. Made by scopes that were given
- * them.
+ * Handles of things that are no tensors: modules, loaders, callbacks. Made by scopes that were
+ * given them.
  */
 import { Handle, type Owner, handleOf, handles, register } from "./handle.ts";
 import { type LifetimeStatistics, statistics } from "./statistics.ts";

@@ -181,7 +181,7 @@ export abstract class Handle {
     return new DisposedError(
       op,
       `expected a live tensor, got ${what}, which ${this.#ending(disposed)}${made}; ` +
-        `${this.#remedy(disposed)}`,
+        this.#remedy(disposed),
       {
         created,
         disposed: disposed ?? by?.endSite ?? by?.site,
@@ -217,9 +217,9 @@ export interface HandleTableOptions {
 const compactEvery = 4096;
 
 /**
- * All live handles, oldest to newest, and the wrappers the garbage collector may take. Wrappers made
- * in this job are held strongly until its microtask checkpoint (the nursery); those that died young
- * never touch the FinalizationRegistry.
+ * All live handles, oldest to newest, and the wrappers the garbage collector may take. Wrappers
+ * made in this job are held strongly until its microtask checkpoint (the nursery); those that died
+ * young never touch the FinalizationRegistry.
  */
 export class HandleTable {
   oldest: Handle | null = null;
@@ -325,8 +325,8 @@ export class HandleTable {
   }
 
   /**
-   * Ends the handles whose wrappers the collector took. Counted, and grouped by the line that dropped
-   * them when that is known.
+   * Ends the handles whose wrappers the collector took. Counted, and grouped by the line that
+   * dropped them when that is known.
    */
   reclaim(): void {
     let failure: { error: unknown } | null = null;

@@ -1,6 +1,6 @@
 /**
- * What the garbage collector had to reclaim, by the line that made it and the reason. Written by the
- * table of handles, read through `memory.reclaimed()`. Owns numbers and text.
+ * What the garbage collector had to reclaim, by the line that made it and the reason. Written by
+ * the table of handles, read through `memory.reclaimed()`. Owns numbers and text.
  */
 import { current } from "../base/realm.ts";
 import type { Capture } from "./site.ts";
@@ -63,7 +63,9 @@ export class Reclaimed {
     for (const listener of this.#listeners) listener(handle);
   }
 
-  /** Calls `listener` for every handle the collector took, until the returned function is called. */
+  /**
+   * Calls `listener` for every handle the collector took, until the returned function is called.
+   */
   watch(listener: (handle: Dropped) => void): () => void {
     this.#listeners.add(listener);
     return () => {

@@ -1,6 +1,6 @@
 /**
- * What the scopes of one instance have in common: their numbers, and who is told when one ends. Held
- * by the ledger; owns nothing.
+ * What the scopes of one instance have in common: their numbers, and who is told when one ends.
+ * Held by the ledger; owns nothing.
  */
 import { current } from "../base/realm.ts";
 import type { DisposeScope } from "./scope.ts";

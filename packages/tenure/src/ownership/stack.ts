@@ -74,5 +74,6 @@ export function madeOutside(opened: Capture, made: Capture): boolean {
 
 /** Name and file of a frame. */
 function functionOf({ text, place }: StackFrame): string {
-  return `${/^at (?:async )?(?:new )?(\S+) \(/.exec(text)?.[1] ?? ""}|${place.replace(/:\d+:\d+$/, "")}`;
+  const name = /^at (?:async )?(?:new )?(\S+) \(/.exec(text)?.[1] ?? "";
+  return `${name}|${place.replace(/:\d+:\d+$/, "")}`;
 }

@@ -75,7 +75,8 @@ export class Statistics {
   }
 
   /**
-   * What the law of conservation leaves over: created - live - disposed - finalized. Zero, or a bug.
+   * What the law of conservation leaves over: created - live - disposed - finalized. Zero, or a
+   * bug.
    */
   unaccounted(s: LifetimeStatistics): number {
     const created = (this.#before.get(s) ?? 0) + s.createdInScopeCount + s.createdOutsideScopeCount;

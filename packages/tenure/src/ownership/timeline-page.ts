@@ -99,7 +99,8 @@ function summary({ events, first, last }: Page, dropped: number): string {
   const lost = dropped > 0 ? `; ${dropped} older events were overwritten` : "";
   const advice = level === "full" ? "" : ' Call memory.track("full") early to see every tensor.';
   const duration = (last - first).toFixed(1);
-  return `${events.length} events over ${duration} ms, recorded at level "${level}"${lost}.${advice}`;
+  const recorded = `${events.length} events over ${duration} ms, recorded at level "${level}"`;
+  return `${recorded}${lost}.${advice}`;
 }
 
 /** Bytes alive by line, one band on top of the other. */

@@ -1,6 +1,6 @@
 /**
- * The event log as a picture over time: the lives of scopes as spans on lanes, and bytes by the line
- * that made them as bands. Called by timeline-page.ts and chrome-trace.ts. Reads the log, owns
+ * The event log as a picture over time: the lives of scopes as spans on lanes, and bytes by the
+ * line that made them as bands. Called by timeline-page.ts and chrome-trace.ts. Reads the log, owns
  * nothing.
  */
 import type { LoggedEvent } from "./log.ts";

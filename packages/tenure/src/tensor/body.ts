@@ -11,6 +11,10 @@ import { type LifetimeStatistics, statistics } from "../ownership/statistics.ts"
 import type { Operand, Storage } from "./dispatch.ts";
 import type { Gradient } from "./tape.ts";
 
+/**
+ * The handle of a tensor: a view of a storage, and what autograd knows of it. Holds one reference
+ * on the storage until it is released.
+ */
 export class TensorHandle extends Handle implements Operand {
   readonly storage: Storage;
   readonly layout: Layout;
@@ -60,10 +64,8 @@ export class TensorHandle extends Handle implements Operand {
   }
 
   describe(): string {
-    return (
-      `tensor${this.name === "" ? "" : ` "${this.name}"`} ${this.dtype} ` +
-      `${formatShape(this.layout.shape)}`
-    );
+    const name = this.name === "" ? "" : ` "${this.name}"`;
+    return `tensor${name} ${this.dtype} ${formatShape(this.layout.shape)}`;
   }
   get bytes(): number {
     return this.storage.bytes;

@@ -1,8 +1,8 @@
 /**
  * How functions and methods on tensors run ops: `live` turns a tensor into an operand, `call` runs
- * an op and gives the result the kind of its inputs. Neither knows the class `Tensor`, which is made
- * of methods that call them. Called within this folder and by the layers above; results belong to
- * the current scope.
+ * an op and gives the result the kind of its inputs. Neither knows the class `Tensor`, which is
+ * made of methods that call them. Called within this folder and by the layers above; results belong
+ * to the current scope.
  */
 import { ArgumentError, internal } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";

@@ -19,19 +19,22 @@ import type { OpDef } from "../ops/op.ts";
 import { resolveShape } from "../ops/views.ts";
 import { HANDLE } from "../ownership/handle.ts";
 
+/** Options of everything that makes a tensor of a given shape. */
 export interface CreateOptions {
   readonly dtype?: DType;
   /** Float tensors only: gradients flow to it. */
   readonly requiresGrad?: boolean;
   readonly name?: string;
 }
+
+/** Options of `tensor`. */
 export interface TensorOptions extends CreateOptions {
   /** Another shape for the same elements; one dimension may be -1. */
   readonly shape?: Shape;
 }
 
-const createNames = ["dtype", "requiresGrad", "name"],
-  tensorNames = [...createNames, "shape"];
+const createNames = ["dtype", "requiresGrad", "name"];
+const tensorNames = [...createNames, "shape"];
 
 function checkCreate(op: string, options: CreateOptions | undefined, names = createNames): void {
   if (options === undefined) return;
@@ -85,9 +88,12 @@ export function full(shape: Shape, value: number, options?: CreateOptions): Tens
   return filled("full", shape, value, options);
 }
 
+/** Every element 0. */
 export function zeros(shape: Shape, options?: CreateOptions): Tensor {
   return filled("zeros", shape, 0, options);
 }
+
+/** Every element 1. */
 export function ones(shape: Shape, options?: CreateOptions): Tensor {
   return filled("ones", shape, 1, options);
 }

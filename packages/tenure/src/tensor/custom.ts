@@ -7,7 +7,7 @@ import { f32Bits, fromBits } from "../base/bits.ts";
 import { ArgumentError, internal } from "../base/errors.ts";
 import { checkOptions, describeValue } from "../base/options.ts";
 import { type Shape, broadcastShapes } from "../base/shape.ts";
-import { type Meta, type OpDef, type Value } from "../ops/op.ts";
+import type { Meta, OpDef, Value } from "../ops/op.ts";
 import { customKernel } from "../ops/shader.ts";
 import { Tensor, call } from "./tensor.ts";
 
@@ -25,6 +25,7 @@ export interface CustomKernel {
   readonly params?: readonly number[];
 }
 
+/** The definition of an op: what it takes, how it computes, how it is differentiated. */
 export interface CustomOp {
   readonly name: string;
   readonly doc?: string;
@@ -62,95 +63,12 @@ export interface CustomOp {
  * Defines an op once; the result records it. @throws ArgumentError for a definition that can't work
  */
 export function defineOp(spec: CustomOp): (...args: readonly (Tensor | number)[]) => Tensor {
-  if (typeof spec !== "object" || (spec as unknown) === null)
-    throw new ArgumentError(
-      "defineOp",
-      "the definition of an op",
-      describeValue(spec),
-      "pass { name, inputs, expression, … }",
-    );
-  checkOptions("defineOp", spec, [
-    "name",
-    "doc",
-    "inputs",
-    "scalars",
-    "infer",
-    "expression",
-    "kernel",
-    "vjp",
-  ]);
-  const { name, inputs, scalars = 0, expression } = spec;
-  if (typeof (name as unknown) !== "string" || !/^[A-Za-z]\w*$/.test(name))
-    throw new ArgumentError(
-      "defineOp",
-      "a name of letters and digits",
-      describeValue(name),
-      'pass for example name: "myOp"',
-    );
-  if (!Number.isInteger(scalars) || scalars < 0)
-    throw new ArgumentError(
-      "defineOp",
-      "scalars to be a whole number",
-      describeValue(scalars),
-      "pass how many numbers each call takes",
-    );
-  if ((expression === undefined) === (spec.kernel === undefined))
-    throw new ArgumentError(
-      "defineOp",
-      "either an expression or a kernel",
-      expression === undefined ? "neither" : "both",
-      "see CustomOp",
-    );
-  if (!Number.isInteger(inputs) || inputs < 1)
-    throw new ArgumentError(
-      "defineOp",
-      "at least one input tensor",
-      describeValue(inputs),
-      "pass how many tensors each call takes",
-    );
-  const metas = (
-    views: readonly { readonly layout: { readonly shape: Shape }; readonly dtype: DType }[],
-  ): Meta[] => views.map((v) => ({ shape: v.layout.shape, dtype: v.dtype }));
-  const types = Array.from({ length: scalars }, () => ({ type: "f32" as const }));
-  const op: OpDef = {
-    name,
-    doc: spec.doc ?? "Defined by the user.",
-    facts: expression === undefined ? {} : { elementwise: true },
-    infer: (views) => {
-      const given = metas(views);
-      if (spec.infer !== undefined) return [spec.infer(given)];
-      return [
-        {
-          dtype: given[0]!.dtype,
-          shape:
-            expression === undefined
-              ? given[0]!.shape
-              : given.reduce((shape, m) => broadcastShapes(name, shape, m.shape), given[0]!.shape),
-        },
-      ];
-    },
-    ...(expression === undefined
-      ? {
-          contiguousInputs: Array.from({ length: inputs }, (_, i) => i),
-          kernel: customKernel(name, scalars, (i: readonly Meta[], o: Meta) => spec.kernel!(i, o)),
-        }
-      : { expression: () => ({ body: expression, scalars: types }) }),
-    ...(spec.vjp === undefined
-      ? {}
-      : {
-          saves: { inputs: Array.from({ length: inputs }, (_, i) => i), output: true },
-          vjp: (c) =>
-            spec.vjp!({
-              grad: tensorOf(c.grad),
-              inputs: Array.from({ length: inputs }, (_, i) => tensorOf(c.input(i))),
-              output: tensorOf(c.output()),
-              scalars: c.words.map(fromBits),
-            }),
-        }),
-  };
+  checkDefinition(spec);
+  const { name, inputs, scalars = 0 } = spec;
+  const op = recordOf(spec);
   return (...args) => {
-    const tensors = args.slice(0, inputs),
-      numbers = args.slice(inputs);
+    const tensors = args.slice(0, inputs);
+    const numbers = args.slice(inputs);
     if (
       args.length !== inputs + scalars ||
       !tensors.every((t) => t instanceof Tensor) ||
@@ -163,6 +81,97 @@ export function defineOp(spec: CustomOp): (...args: readonly (Tensor | number)[]
         "pass the tensors first, then the numbers",
       );
     return call(op, tensors, undefined, numbers.map(f32Bits));
+  };
+}
+
+function checkDefinition(spec: CustomOp): void {
+  const refuse = (expected: string, got: string, remedy: string): never => {
+    throw new ArgumentError("defineOp", expected, got, remedy);
+  };
+  if (typeof spec !== "object" || (spec as unknown) === null)
+    refuse("the definition of an op", describeValue(spec), "pass { name, inputs, expression, … }");
+  checkOptions("defineOp", spec, fields);
+  const { name, inputs, scalars = 0, expression } = spec;
+  if (typeof (name as unknown) !== "string" || !/^[A-Za-z]\w*$/.test(name))
+    refuse("a name of letters and digits", describeValue(name), 'pass for example name: "myOp"');
+  if (!Number.isInteger(scalars) || scalars < 0)
+    refuse(
+      "scalars to be a whole number",
+      describeValue(scalars),
+      "pass how many numbers each call takes",
+    );
+  if ((expression === undefined) === (spec.kernel === undefined))
+    refuse(
+      "either an expression or a kernel",
+      expression === undefined ? "neither" : "both",
+      "see CustomOp",
+    );
+  if (!Number.isInteger(inputs) || inputs < 1)
+    refuse(
+      "at least one input tensor",
+      describeValue(inputs),
+      "pass how many tensors each call takes",
+    );
+}
+
+const fields = ["name", "doc", "inputs", "scalars", "infer", "expression", "kernel", "vjp"];
+
+/** The definition as a record like those of built-in ops. */
+function recordOf(spec: CustomOp): OpDef {
+  return {
+    name: spec.name,
+    doc: spec.doc ?? "Defined by the user.",
+    facts: spec.expression === undefined ? {} : { elementwise: true },
+    infer: (views) => {
+      const metas = views.map((v) => ({ shape: v.layout.shape, dtype: v.dtype }));
+      return [spec.infer === undefined ? inferred(spec, metas) : spec.infer(metas)];
+    },
+    ...implementation(spec),
+    ...gradient(spec),
+  };
+}
+
+/** Shape and dtype of the result of an op that doesn't say. */
+function inferred({ name, expression }: CustomOp, metas: readonly Meta[]): Meta {
+  const [first, ...others] = metas;
+  if (first === undefined) throw internal(`${name} was called without inputs`);
+  if (expression === undefined) return { dtype: first.dtype, shape: first.shape };
+  const shape = others.reduce((s, m) => broadcastShapes(name, s, m.shape), first.shape);
+  return { dtype: first.dtype, shape };
+}
+
+/** How the op computes its result. */
+function implementation(spec: CustomOp): Partial<OpDef> {
+  const { name, inputs, scalars = 0, expression } = spec;
+  if (expression !== undefined) {
+    const types = Array.from({ length: scalars }, () => ({ type: "f32" as const }));
+    return { expression: () => ({ body: expression, scalars: types }) };
+  }
+  const kernel = (given: readonly Meta[], output: Meta): CustomKernel => {
+    if (spec.kernel === undefined) throw internal(`${name} has no kernel`);
+    return spec.kernel(given, output);
+  };
+  return {
+    contiguousInputs: Array.from({ length: inputs }, (_, i) => i),
+    kernel: customKernel(name, scalars, kernel),
+  };
+}
+
+/** How the op is differentiated, if it says so. */
+function gradient(spec: CustomOp): Partial<OpDef> {
+  if (spec.vjp === undefined) return {};
+  const indices = Array.from({ length: spec.inputs }, (_, i) => i);
+  return {
+    saves: { inputs: indices, output: true },
+    vjp: (c) => {
+      const context = {
+        grad: tensorOf(c.grad),
+        inputs: indices.map((i) => tensorOf(c.input(i))),
+        output: tensorOf(c.output()),
+        scalars: c.words.map(fromBits),
+      };
+      return spec.vjp?.(context) ?? [];
+    },
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import type { DType, HostArray } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
-import { type Shape, formatShape } from "../base/shape.ts";
+import { type Shape, formatShape, sizeOf } from "../base/shape.ts";
 import { dtypeWord } from "../ops/typing.ts";
 import { describeValue } from "../base/options.ts";
 
@@ -96,7 +96,7 @@ export function flatten(data: TensorData): HostData {
   return { values, shape, dtype: size > 0 && bools === size ? "bool" : "float32" };
 }
 
-function fromView(view: ArrayBufferView): HostData {
+function fromView(view: ArrayBufferView, op = "tensor"): HostData {
   const of = (dtype: DType): HostData => {
     const values = view as unknown as ArrayLike<number>;
     return { values, shape: [values.length], dtype };
@@ -112,11 +112,34 @@ function fromView(view: ArrayBufferView): HostData {
   )
     return of("uint32");
   throw new ArgumentError(
-    "tensor",
+    op,
     "an array of 8, 16, 32 bit integers or floats",
     view.constructor.name,
     "convert it to a Float32Array",
   );
+}
+
+/**
+ * Whether `tensor(data, { shape, dtype })` would take a typed array; makes nothing.
+ * @throws ArgumentError for another kind of array and for numbers that the dtype does not hold,
+ *   ShapeError for another number of elements
+ */
+export function checkHostArray(
+  op: string,
+  what: string,
+  data: ArrayBufferView,
+  shape: Shape,
+  dtype: DType,
+): void {
+  const { values } = fromView(data, op);
+  if (values.length !== sizeOf(shape))
+    throw new ShapeError(
+      op,
+      `a shape of the ${values.length} elements of ${what}`,
+      `${formatShape(shape)} with ${sizeOf(shape)}`,
+      "check that the data are complete",
+    );
+  checkRange(op, values, dtype);
 }
 
 /** Whether every number of an array can be held as it is, told by its kind. */
@@ -133,6 +156,13 @@ function surelyFits(values: ArrayLike<number>, dtype: DType): boolean {
     : values instanceof Int32Array || values instanceof Int16Array || values instanceof Int8Array;
 }
 
+/** @throws ArgumentError for a number that the dtype does not hold */
+function checkRange(op: string, values: ArrayLike<number>, dtype: DType): void {
+  if (surelyFits(values, dtype)) return;
+  for (let i = 0; i < values.length; i++)
+    if (!fits(values[i]!, dtype)) throw outOfRange(op, dtype, `${values[i]} at position ${i}`);
+}
+
 /**
  * The device bytes of `values`, always a fresh copy, padded to 4 bytes. @throws ArgumentError for a
  * number that an integer dtype does not hold
@@ -143,9 +173,7 @@ export function encode(
   op = "tensor",
 ): Uint8Array<ArrayBuffer> {
   const n = values.length;
-  if (!surelyFits(values, dtype))
-    for (let i = 0; i < n; i++)
-      if (!fits(values[i]!, dtype)) throw outOfRange(op, dtype, `${values[i]} at position ${i}`);
+  checkRange(op, values, dtype);
   if (dtype === "float16") {
     const out = new Uint16Array(Math.max(2, n + (n % 2)));
     for (let i = 0; i < n; i++) out[i] = toHalf(values[i]!);
@@ -217,11 +245,11 @@ export function fromHalf(bits: number): number {
     exponent = (bits >> 10) & 31,
     fraction = bits & 1023;
   if (exponent === 31) return fraction === 0 ? sign * Infinity : NaN;
-  return exponent === 0
-    ? sign * fraction * 2 ** -24
-    : sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
+/** Values in row-major order as nested arrays; booleans for `bool`. */
 export function nested(values: ArrayLike<number>, shape: Shape, dtype: DType): NestedArray {
   let at = 0;
   const build = (depth: number): NestedArray => {

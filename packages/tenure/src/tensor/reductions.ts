@@ -1,6 +1,6 @@
 /**
- * Statistics, norms and small products as functions, beside the methods of the same names. Called by
- * users; results belong to the current scope.
+ * Statistics, norms and small products as functions, beside the methods of the same names. Called
+ * by users; results belong to the current scope.
  */
 import { live } from "./call.ts";
 import { type Axes, varMean as varMeanOf } from "./methods/reduce.ts";

@@ -1,8 +1,8 @@
 /**
  * `Tensor`: what users hold. An alias of a storage with its own handle; every op returns a fresh
  * one, owned by the current scope or by whoever declares it with `using`. Methods check and record,
- * nothing runs until somebody reads. The methods that compute are in methods/, a family a file, each
- * a class that extends the one before it; reading and autograd are here. All tensors come from
+ * nothing runs until somebody reads. The methods that compute are in methods/, a family a file,
+ * each a class that extends the one before it; reading and autograd are here. All tensors come from
  * `wrap`, everything computed goes through `call`.
  */
 import { type HostArray, dtypeBytes, isFloat } from "../base/dtype.ts";

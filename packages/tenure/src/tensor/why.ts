@@ -37,10 +37,8 @@ function reasonsOf(storage: Storage, asked: Handle): Reason[] {
       records.add(record);
       if (isIt(record.grad)) {
         explained++;
-        found.push({
-          kind: "gradient",
-          text: `the gradient of ${record === root.gradient ? root.describe() : `a leaf below ${root.describe()}`}`,
-        });
+        const leaf = record === root.gradient ? "" : "a leaf below ";
+        found.push({ kind: "gradient", text: `the gradient of ${leaf}${root.describe()}` });
       }
       const { node } = record;
       if (node === null || nodes.has(node)) continue;
@@ -51,8 +49,7 @@ function reasonsOf(storage: Storage, asked: Handle): Reason[] {
         found.push({
           kind: "graph",
           text:
-            `saved by ${node.op.name} for the backward pass of ${root.describe()}, ` +
-            `${root.owner()}`,
+            `saved by ${node.op.name} for the backward pass of ${root.describe()}, ` + root.owner(),
         });
       }
       stack.push(...node.edges);

@@ -3,6 +3,7 @@
  * step number in closed form. Schedules borrow the optimizer, own nothing on the device, and their
  * state is a handful of numbers. Called by training loops, once per step or per epoch.
  */
+import { at } from "../../base/access.ts";
 import { ArgumentError } from "../../base/errors.ts";
 import { type OptionRow, checkArgument, describeValue } from "../../base/options.ts";
 
@@ -94,10 +95,25 @@ export abstract class Schedule {
 
   /** Sets the rates of a step on the groups. */
   protected applyTo(optimizer: Scheduled, step: number, base: readonly number[]): void {
+    const rates = this.#ratesAt(optimizer, step, base);
     optimizer.groups.forEach((group, i) => {
-      group.lr = this.rate(step, base[i] ?? group.lr, i);
+      group.lr = at(rates, i);
       const known = begun.get(group);
       if (known !== undefined) known.last = group.lr;
+    });
+  }
+
+  /** The rates of a step. @throws ArgumentError for one that is no finite number */
+  #ratesAt(optimizer: Scheduled, step: number, base: readonly number[]): number[] {
+    return optimizer.groups.map((group, i) => {
+      const rate: unknown = this.rate(step, base[i] ?? group.lr, i);
+      if (typeof rate === "number" && Number.isFinite(rate)) return rate;
+      throw new ArgumentError(
+        this.constructor.name,
+        `a finite learning rate at step ${step}`,
+        describeValue(rate),
+        "check the schedule's options",
+      );
     });
   }
 
@@ -117,18 +133,33 @@ export abstract class Schedule {
   }
 
   /**
-   * Continues where `stateDict` was taken, and sets the rates. @throws ArgumentError for another
-   * number of groups
+   * Checks what `loadStateDict` would load, and changes nothing.
+   * @throws ArgumentError for what is no state, another number of groups, and rates that are none
    */
-  loadStateDict(state: ScheduleState): void {
-    checkArgument(this.constructor.name, "a number of steps", state.steps, steps);
-    if (state.base.length !== this.#base.length)
+  checkStateDict(state: ScheduleState): void {
+    const name = this.constructor.name;
+    const { steps: made, base } = state ?? {};
+    checkArgument(name, "a number of steps", made, {
+      ...steps,
+      remedy: "pass what stateDict() gave",
+    });
+    if (!Array.isArray(base) || base.length !== this.#base.length)
       throw new ArgumentError(
-        this.constructor.name,
+        name,
         `rates of ${this.#base.length} groups`,
-        String(state.base.length),
+        Array.isArray(base) ? String(base.length) : describeValue(base),
         "check that the state belongs to this optimizer",
       );
+    for (const rate of base) checkArgument(name, "a learning rate", rate, factor);
+    this.#ratesAt(this.#optimizer, state.steps, base);
+  }
+
+  /**
+   * Continues where `stateDict` was taken, and sets the rates. @throws ArgumentError as
+   * `checkStateDict` does; then nothing has changed
+   */
+  loadStateDict(state: ScheduleState): void {
+    this.checkStateDict(state);
     this.#base = [...state.base];
     this.#steps = state.steps;
     this.apply();

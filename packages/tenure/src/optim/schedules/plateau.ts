@@ -2,7 +2,7 @@
  * Rates that follow a metric the training loop reports. Borrows the optimizer and owns nothing.
  */
 import { ArgumentError } from "../../base/errors.ts";
-import { type OptionTable, readOptions } from "../../base/options.ts";
+import { type OptionTable, checkValues, readOptions } from "../../base/options.ts";
 import { type Scheduled, checkOptimizer, factor, steps } from "./base.ts";
 
 /** Options of `ReduceLROnPlateau`, with PyTorch's defaults. */
@@ -42,6 +42,13 @@ const plateauOptions = {
 
 /** A rate that would fall by no more than this stays, as in PyTorch. */
 const LEAST = 1e-8;
+
+const remedy = "pass what stateDict() gave";
+const plateauState = {
+  best: { type: "number", orNull: true, what: "the best metric", remedy },
+  bad: { ...steps, remedy },
+  wait: { ...steps, remedy },
+} satisfies OptionTable<PlateauState>;
 
 /**
  * Cuts the rates when a metric you report stops improving. PyTorch's ReduceLROnPlateau with a
@@ -93,8 +100,14 @@ export class ReduceLROnPlateau {
   stateDict(): PlateauState {
     return { best: this.#best, bad: this.#bad, wait: this.#wait };
   }
-  /** Continues where `stateDict` was taken. */
+  /** Checks what `loadStateDict` would load, and changes nothing. @throws ArgumentError */
+  checkStateDict(state: PlateauState): void {
+    const given = (state as Partial<PlateauState> | null | undefined) ?? {};
+    checkValues("ReduceLROnPlateau", given, plateauState);
+  }
+  /** Continues where `stateDict` was taken. @throws ArgumentError for what is no such state */
   loadStateDict(state: PlateauState): void {
+    this.checkStateDict(state);
     this.#best = state.best;
     this.#bad = state.bad;
     this.#wait = state.wait;

@@ -32,7 +32,10 @@ export abstract class InPlaceMethods extends MathMethods {
     return binaryInPlace(E.div, this, other);
   }
 
-  /** In place: this to the exponent, with PyTorch's answers for negative, zero and infinite arguments. */
+  /**
+   * In place: this to the exponent, with PyTorch's answers for negative, zero and infinite
+   * arguments.
+   */
   pow_(exponent: this | number): this {
     return binaryInPlace(E.pow, this, exponent);
   }

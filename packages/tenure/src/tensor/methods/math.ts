@@ -312,6 +312,7 @@ export abstract class MathMethods extends ArithmeticMethods {
   }
 }
 
+/** `clamp` and `clamp_`. @throws ArgumentError without any bound */
 export function bounded<T extends Wrapping>(
   x: T,
   min: number | null | undefined,

@@ -1,7 +1,7 @@
 /**
  * What every tensor has: facts that stay readable after disposal, and the methods by which it is
- * owned. The bottom of the chain of classes that `Tensor` is made of; each family of methods extends
- * the one before it, so that an editor shows them all on `Tensor`.
+ * owned. The bottom of the chain of classes that `Tensor` is made of; each family of methods
+ * extends the one before it, so that an editor shows them all on `Tensor`.
  */
 import type { DType } from "../../base/dtype.ts";
 import { ArgumentError } from "../../base/errors.ts";

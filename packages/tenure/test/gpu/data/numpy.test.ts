@@ -7,7 +7,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { ArgumentError } from "tenure";
 import { parseNpy, parseNpz } from "tenure/data";
-import { crc32 } from "../../../src/data/zip.ts";
+import { crc32 } from "../../../src/data/crc32.ts";
 import { rejects, setup } from "../../helpers.ts";
 import { compressed, stored } from "./numpy.ts";
 
@@ -206,6 +206,33 @@ test("damaged and hostile archives", async () => {
     /at most 10 bytes unpacked/,
   );
   await bad(zip(new Uint8Array(3)), /npy file/);
+});
+
+test("an archive's claims are not believed", async () => {
+  const data = new Uint8Array(deflateRawSync(new Uint8Array(80)));
+  const claims = zip(new Uint8Array(80), { packed: data, size: 0xf000_0000 });
+  await rejects(() => parseNpz(claims), ArgumentError, /at most \d+ bytes in "a\.npy"/);
+  // Within what deflate can do, memory follows what arrives.
+  const megabyte = new Uint8Array(deflateRawSync(new Uint8Array(2 ** 20), { level: 0 }));
+  const real = Uint8Array;
+  let largest = 0;
+  globalThis.Uint8Array = new Proxy(real, {
+    construct(target, args: unknown[], made) {
+      if (typeof args[0] === "number") largest = Math.max(largest, args[0]);
+      return Reflect.construct(
+        target,
+        args,
+        made === globalThis.Uint8Array ? target : made,
+      ) as object;
+    },
+  });
+  try {
+    const lies = zip(new Uint8Array(2 ** 20), { packed: megabyte, size: 2 ** 29 });
+    await rejects(() => parseNpz(lies), ArgumentError, /sound deflate data/);
+  } finally {
+    globalThis.Uint8Array = real;
+  }
+  assert.ok(largest < 2 ** 22, `took ${largest} bytes at once`);
 });
 
 test.run();

@@ -26,10 +26,9 @@ import {
 import { padKernel } from "../../../src/kernels/pad.ts";
 import {
   avgPool2dBackwardKernel,
-  avgPool2dKernel,
   maxPool2dBackwardKernel,
-  maxPool2dKernel,
-} from "../../../src/kernels/pooling.ts";
+} from "../../../src/kernels/pooling-backward.ts";
+import { avgPool2dKernel, maxPool2dKernel } from "../../../src/kernels/pooling.ts";
 import { reduceKernel } from "../../../src/kernels/reduce.ts";
 import { resampleKernel } from "../../../src/kernels/resample.ts";
 import { cumProdBackwardKernel, cumProdKernel, cumSumKernel } from "../../../src/kernels/scan.ts";

@@ -7,7 +7,8 @@ import {
   sliceLayout,
 } from "../../../src/base/layout.ts";
 import { sizeOf } from "../../../src/base/shape.ts";
-import { matmulKernel, matmulShape } from "../../../src/kernels/matmul.ts";
+import { matmulKernel } from "../../../src/kernels/matmul.ts";
+import { matmulShape } from "../../../src/kernels/matmul-problem.ts";
 import { close, elements, golden, openGpu, random, randomData, run, view } from "./harness.ts";
 
 const test = suite("matmul");

@@ -1,14 +1,12 @@
 import { suite } from "uvu";
 import { type Layout, contiguousLayout, permuteLayout } from "../../../src/base/layout.ts";
 import { sizeOf } from "../../../src/base/shape.ts";
+import { type PoolWindow, poolShape } from "../../../src/kernels/pool-window.ts";
 import {
-  type PoolWindow,
   avgPool2dBackwardKernel,
-  avgPool2dKernel,
   maxPool2dBackwardKernel,
-  maxPool2dKernel,
-  poolShape,
-} from "../../../src/kernels/pooling.ts";
+} from "../../../src/kernels/pooling-backward.ts";
+import { avgPool2dKernel, maxPool2dKernel } from "../../../src/kernels/pooling.ts";
 import { close, elements, golden, openGpu, randomData, run, view } from "./harness.ts";
 
 const test = suite("pool");

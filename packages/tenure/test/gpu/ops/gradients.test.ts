@@ -10,7 +10,8 @@ import { functional as F } from "tenure/nn";
 import { gradcheck } from "tenure/testing";
 import { type AnyOp, allOps, uniqueName } from "../../../src/ops/op.ts";
 import { numbers, rejects, setup } from "../../helpers.ts";
-import { type GradCase, gradCasesOf } from "./cases.ts";
+import type { GradCase } from "./cases/case.ts";
+import { gradCasesOf } from "./cases.ts";
 import { execute, upload } from "./host.ts";
 
 await setup();

@@ -11,7 +11,8 @@ import { fromHalf, toHalf } from "../../../src/tensor/host.ts";
 import { allOps, uniqueName } from "../../../src/ops/op.ts";
 import "../../../src/ops/updates.ts";
 import { rejects, setup } from "../../helpers.ts";
-import { type Case, casesOf } from "./cases.ts";
+import type { Case } from "./cases/case.ts";
+import { casesOf } from "./cases.ts";
 import { type Host, execute, upload } from "./host.ts";
 
 await setup();

@@ -10,7 +10,8 @@ import { assertClose } from "tenure/testing";
 import { type AnyOp, allOps, uniqueName } from "../../../src/ops/op.ts";
 import "../../../src/ops/updates.ts";
 import { setup } from "../../helpers.ts";
-import { type Case, casesOf } from "./cases.ts";
+import type { Case } from "./cases/case.ts";
+import { casesOf } from "./cases.ts";
 import { type ViewKind, execute, upload } from "./host.ts";
 
 await setup();

@@ -16,6 +16,7 @@ import { type LaunchedChromium, launchChromium, servePages } from "tenure-softwa
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { TaskResult } from "../../null/ownership/tasks.ts";
+import { pattern } from "../../helpers.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url)),
   packageRoot = join(here, "../../..");
@@ -102,7 +103,7 @@ for (const [what, source] of [
   ["the built package", false],
   ["the source", true],
 ] as const) {
-  test(`${what}, bundled and with \`using\` lowered by esbuild for node20, nothing shaken off that is needed`, async () => {
+  test(`${what}, bundled and lowered by esbuild for node20, with all that is needed`, async () => {
     const entry = source ? join(here, "program.ts") : join(folder, "program.ts"),
       outfile = join(folder, source ? "source.mjs" : "built.mjs");
     await esbuild.build({
@@ -180,14 +181,15 @@ test("native using in Chromium, on the source untouched and on the built package
   });
 });
 
-test("Chromium has no async context: async bodies are refused, a raw await is suspended, both with the ways out", async () => {
+test("Chromium, with no async context: async bodies refused, raw awaits suspended", async () => {
   const [warning, ...rest] = await withPage(
     true,
     async (call) => (await call("limits")) as string[],
   );
   assert.match(
     warning!,
-    /^AsyncScopeError: scopedAsync: expected a host with an async context.*scope\.wait\(promise\).*scope\.go\(function\* …\)/,
+    pattern`^AsyncScopeError: scopedAsync: expected a host with an async
+      context.*scope\.wait\(promise\).*scope\.go\(function\* …\)`,
   );
   assert.match(
     rest[0]!,
@@ -196,7 +198,7 @@ test("Chromium has no async context: async bodies are refused, a raw await is su
   assert.is(rest[1], "suspended true, owns 1");
 });
 
-test("10,000 interleaved tasks in Chromium through wait, go and synchronous segments: not one tensor mis-owned", async () => {
+test("10,000 interleaved tasks in Chromium: not one tensor mis-owned", async () => {
   const result = await withPage(
     true,
     async (call) => (await call("tasks")) as TaskResult & { warnings: string[] },

@@ -1,7 +1,7 @@
 // node: --expose-gc
 /**
- * Which scope is current across await: exact through scopedAsync, run, wait and go; suspended and
- * named for a raw await; never another function's.
+ * Which scope is current across await: exact through scopedAsync, run, wait and go, on hosts
+ * with an async context and on those without.
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
@@ -20,6 +20,7 @@ import {
   sync,
   zeros,
 } from "tenure";
+import { pattern } from "../../helpers.ts";
 import { rejectionOf, setup, sleep, takeWarnings, tick } from "./harness.ts";
 
 const test = suite("scopes across await");
@@ -29,9 +30,6 @@ test.after.each(() => {
   assert.equal(takeWarnings(), []);
   memory.verify();
 });
-
-const threeWaysOut =
-  /scopedAsync\(async \(\) => …\).*scope\.wait\(promise\).*close the scope before the await/;
 
 test("the classic bug: two interleaved functions keep their tensors apart", async () => {
   const task = async (ms: number): Promise<[Tensor, Tensor, DisposeScope]> => {
@@ -55,7 +53,7 @@ test("the classic bug: two interleaved functions keep their tensors apart", asyn
   }
 });
 
-test("scopedAsync: results move to the caller's scope, a rejection lets nothing escape", async () => {
+test("scopedAsync: results move to the caller's scope, nothing after a rejection", async () => {
   let lost!: Tensor;
   {
     using outer = newDisposeScope("outer");
@@ -115,7 +113,7 @@ test("calling an async function leaves the caller's ambient scope alone", () => 
   for (const call of calls) call.catch(() => undefined); // the scope ends before they do
 });
 
-test("run: a synchronous segment re-enters, hides the caller's frames, and gives them back whatever happens", () => {
+test("run: a synchronous segment hides the caller's frames and gives them back", () => {
   using target = newDisposeScope("target");
   using caller = newDisposeScope("caller");
   const t = target.run(() => {
@@ -154,7 +152,7 @@ test("run with an async function stays in the scope across its awaits", async ()
   aside.dispose();
 });
 
-test("wait keeps inner scopes too, skips those that ended meanwhile, and works inside scopedAsync and go", async () => {
+test("wait keeps inner scopes, skips those that ended, and works inside scopedAsync", async () => {
   {
     using a = newDisposeScope("a");
     using b = newDisposeScope("b");
@@ -190,7 +188,7 @@ test("wait is for one await", async () => {
   takeWarnings(); // the second await was a raw one
 });
 
-test("go: yield for await, inner scopes kept, errors both ways, and the result moves nowhere by itself", async () => {
+test("go: yield for await, inner scopes kept, errors both ways, the result stays", async () => {
   const scope = scoped(() => newDisposeScope("go").move());
   const seen: unknown[] = [];
   const result = await scope.go(function* (s) {
@@ -246,130 +244,6 @@ test("go: when the scope ends meanwhile, the generator's own clean-up still runs
   );
 });
 
-test("a raw await inside a using scope: suspended, named with its site and the three ways out, and safe", async () => {
-  let before!: Tensor, after!: Tensor;
-  const offender = async (): Promise<void> => {
-    using s = newDisposeScope("raw");
-    before = zeros([1]);
-    await sleep(2);
-    after = zeros([1]);
-    assert.equal(
-      [s.contains(before), s.contains(after), s.suspended, currentDisposeScope()],
-      [true, false, true, null],
-    );
-  };
-  const other = async (): Promise<Tensor> =>
-    scopedAsync(async () => {
-      await sleep(1);
-      return zeros([1]);
-    });
-  const [, t] = await Promise.all([offender(), other()]);
-  assert.equal([before.isDisposed, after.isDisposed, t.isDisposed], [true, false, false]);
-  const warnings = takeWarnings();
-  assert.is(warnings.length, 1);
-  assert.match(
-    warnings[0]!,
-    /an await was reached while scope "raw" \(opened at .*async\.test\.ts:\d+:\d+\) was open, so it is suspended/,
-  );
-  assert.match(warnings[0]!, threeWaysOut);
-  after.dispose();
-  t.dispose();
-});
-
-test("what the caller makes in the same job, after the raw await, does not stay in the suspended scope", async () => {
-  const helper = (): Tensor => zeros([1]);
-  const offender = async (): Promise<boolean[]> => {
-    using s = newDisposeScope("raw");
-    const [a, b] = [zeros([1]), helper()];
-    await sleep(1);
-    return [a, b].map((t) => s.contains(t));
-  };
-  const offending = offender();
-  // lands in "raw" for now: nothing has told Tenure of the await yet
-  const [t, u] = [zeros([1]), helper()];
-  assert.equal(await offending, [true, true]);
-  assert.equal([t.isDisposed, u.isDisposed], [false, false]);
-  t.dispose();
-  u.dispose();
-  {
-    using outer = newDisposeScope("outer");
-    const again = outer.wait(Promise.all([offender(), offender()])),
-      v = zeros([1]);
-    await again;
-    assert.is(v.isDisposed, false);
-    v.dispose();
-  }
-  takeWarnings();
-});
-
-test("a suspended scope does not own what other async contexts make before its checkpoint", async () => {
-  // The continuation of `early` is queued before the offender opens its scope, so it runs before
-  // the checkpoint does.
-  let early!: Tensor;
-  await scopedAsync(async (s) => {
-    const first = scopedAsync(async (own) => {
-      await tick();
-      early = zeros([1]);
-      assert.ok(own.contains(early));
-    });
-    const raw = (async () => {
-      using _ = newDisposeScope("raw");
-      await first;
-    })();
-    await Promise.all([first, raw]);
-    assert.is(currentDisposeScope(), s);
-  });
-  assert.is(takeWarnings().length, 1);
-});
-
-test("a raw await inside scopedAsync falls back to the async scope", async () => {
-  await scopedAsync(async (s) => {
-    using inner = newDisposeScope("inner");
-    const a = zeros([1]);
-    await sleep(1);
-    const b = zeros([1]);
-    assert.equal([inner.contains(a), s.contains(b)], [true, true]);
-  });
-  assert.match(takeWarnings()[0]!, /scope "inner"/);
-});
-
-test("a generator that yields inside its scope: told when the scopes end out of order", () => {
-  const loader = function* (): Generator<Tensor> {
-    using _ = newDisposeScope("loader");
-    for (let i = 0; i < 2; i++) yield zeros([1]);
-  };
-  for (const t of loader()) {
-    using _ = newDisposeScope("consumer");
-    t.add(1);
-  }
-  assert.equal(takeWarnings(), []); // LIFO by luck
-  const it = loader();
-  {
-    using _ = newDisposeScope("consumer");
-    it.next();
-  }
-  assert.match(
-    takeWarnings()[0]!,
-    /scope "consumer".*was disposed before scope "loader".*A generator that yields/,
-  );
-  it.return(undefined);
-});
-
-test("an unfinished generator is suspended at the end of the job", async () => {
-  const it = (function* () {
-    using s = newDisposeScope("generator");
-    yield s;
-  })();
-  const { value } = it.next() as { value: DisposeScope };
-  await tick();
-  await tick();
-  assert.is(value.suspended, true);
-  assert.is(currentDisposeScope(), null);
-  assert.match(takeWarnings()[0]!, /scope "generator"/);
-  it.return(undefined);
-  assert.is(value.disposed, true);
-});
-
 test("a root scope lies under all jobs and is exempt", async () => {
   const root = newDisposeScope({ name: "root", root: true });
   await sleep(1);
@@ -387,44 +261,6 @@ test("a root scope lies under all jobs and is exempt", async () => {
   assert.is(currentDisposeScope(), root);
   root.dispose();
   assert.is(t.isDisposed, true);
-});
-
-test("work that outlives its scope goes to the nearest living one, and is told once", async () => {
-  let late!: Promise<Tensor[]>;
-  const outer = scoped(() => newDisposeScope("outer").move());
-  await outer.run(async () => {
-    await scopedAsync(async () => {
-      late = (async () => {
-        await sleep(3);
-        return [zeros([1]), zeros([1])];
-      })();
-      await tick();
-    }, "short");
-  });
-  const made = await late;
-  assert.equal(
-    made.map((t) => outer.contains(t)),
-    [true, true],
-  );
-  const warnings = takeWarnings();
-  assert.is(warnings.length, 1);
-  assert.match(warnings[0]!, /work outlived scope "short"/);
-  outer.dispose();
-});
-
-test("when the outer scope died while the inner was waiting, what moves out is orphaned", async () => {
-  const { orphaned } = memory.stats();
-  const outer = newDisposeScope("outer");
-  const work = (async () => {
-    using inner = newDisposeScope("inner");
-    const t = zeros([1]);
-    await inner.wait(sleep(2));
-    return inner.moveToOuter(t);
-  })();
-  outer.dispose();
-  const t = await work;
-  assert.is(memory.stats().orphaned, orphaned + 1);
-  t.dispose();
 });
 
 test("a promise from scoped is refused, and its rejection is not left unhandled", async () => {
@@ -481,18 +317,23 @@ async function elsewhere<T>(program: string, env: Record<string, string> = {}): 
   return JSON.parse(stdout) as T;
 }
 
-test("on a host without an async context, async bodies are refused, never silently accepted", async () => {
+test("async bodies are refused on a host without an async context", async () => {
   const [first, second, third] = await elsewhere<[string, string, number]>(`
     process.getBuiltinModule = undefined;
     const { scopedAsync, newDisposeScope } = await import("tenure");
     const s = newDisposeScope("here");
-    const errors = await Promise.all([scopedAsync(async () => 1), s.run(async () => 1)].map((p) => p.then(() => "accepted", (e) => e.name + " " + e.message)));
+    const told = (p) => p.then(() => "accepted", (e) => e.name + " " + e.message);
+    const errors = await Promise.all([
+      told(scopedAsync(async () => 1)),
+      told(s.run(async () => 1)),
+    ]);
     console.log(JSON.stringify([...errors, s.run(() => 7)]));
     s.dispose();`);
   for (const text of [first, second])
     assert.match(
       text,
-      /^AsyncScopeError .*scope\.wait\(promise\).*scope\.go\(function\* …\).*close the scope before each await/,
+      pattern`^AsyncScopeError .*scope\.wait\(promise\).*scope\.go\(function\* …\).*close the
+        scope before each await`,
     );
   assert.is(third, 7);
 });
@@ -501,10 +342,22 @@ test("AsyncContext is used where the host has it", async () => {
   const seen = await elsewhere<unknown[]>(`
     const { AsyncLocalStorage } = process.getBuiltinModule("node:async_hooks");
     let made = 0;
-    globalThis.AsyncContext = { Variable: class { #s = new AsyncLocalStorage(); constructor() { made++; } run(v, f) { return this.#s.run(v, f); } get() { return this.#s.getStore(); } } };
+    class Variable {
+      #storage = new AsyncLocalStorage();
+      constructor() { made++; }
+      run(value, fn) { return this.#storage.run(value, fn); }
+      get() { return this.#storage.getStore(); }
+    }
+    globalThis.AsyncContext = { Variable };
     process.getBuiltinModule = undefined;
     const { scopedAsync, zeros } = await import("tenure");
-    console.log(JSON.stringify([await scopedAsync(async (s) => { await null; const t = zeros([1]); await null; return s.contains(t); }), made]));`);
+    const owned = await scopedAsync(async (s) => {
+      await null;
+      const t = zeros([1]);
+      await null;
+      return s.contains(t);
+    });
+    console.log(JSON.stringify([owned, made]));`);
   assert.equal(seen, [true, 1]);
 });
 
@@ -514,7 +367,13 @@ test("in production a raw await is told once, and nothing is tracked", async () 
     const { newDisposeScope, setWarnSink, zeros } = await import("tenure");
     const warnings = [];
     setWarnSink((w) => { warnings.push(w); });
-    for (let i = 0; i < 3; i++) { const s = newDisposeScope("raw"); const t = zeros([1]); await null; s.dispose(); if (!t.isDisposed) warnings.push("lost"); }
+    for (let i = 0; i < 3; i++) {
+      const s = newDisposeScope("raw");
+      const t = zeros([1]);
+      await null;
+      s.dispose();
+      if (!t.isDisposed) warnings.push("lost");
+    }
     console.log(JSON.stringify([warnings.length, /opened at/.test(warnings[0])]));`,
     { NODE_ENV: "production" },
   );

@@ -56,7 +56,7 @@ test("operands and results on a captured stack are not kept alive by it", async 
   assert.is(a.isDisposed, false);
 });
 
-test("a detached tensor that is dropped is reported as that, with the place where it was detached", async () => {
+test("a detached tensor that is dropped is reported with the place of its detach", async () => {
   (() => {
     using s = newDisposeScope();
     s.detach(zeros([1]));
@@ -73,7 +73,7 @@ test("a detached tensor that is dropped is reported as that, with the place wher
   for (const r of detached) assert.match(r.left!, /collected\.test\.ts/);
 });
 
-test("a tensor that nobody can reach is reclaimed inside an open scope, and leaves it", async () => {
+test("a tensor nobody can reach is reclaimed inside an open scope, and leaves it", async () => {
   const s = newDisposeScope({ root: true });
   const kept = zeros([1]);
   (() => {
@@ -95,7 +95,7 @@ test("a forgotten scope pins nothing", async () => {
   assert.is(memory.stats().finalized, 1);
 });
 
-test("a module that is dropped without dispose: its weights are reclaimed and say whose they were", async () => {
+test("a module dropped without dispose: its weights are reclaimed and say whose", async () => {
   (() => {
     new Linear(2, 2);
   })();
@@ -105,7 +105,7 @@ test("a module that is dropped without dispose: its weights are reclaimed and sa
   assert.match(memory.reclaimed()[0]!.how, /kept by Linear, which was never disposed/);
 });
 
-test("what dies in its first job never meets the FinalizationRegistry; young tensors are listed all the same", async () => {
+test("what dies in its first job never meets the FinalizationRegistry, but is listed", async () => {
   const { FinalizationRegistry: Registry } = globalThis;
   const registered: unknown[] = [],
     register = Registry.prototype.register;

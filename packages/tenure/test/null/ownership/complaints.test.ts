@@ -165,7 +165,8 @@ function methodsOf(prototype: object): Map<string, ((...args: unknown[]) => unkn
 }
 
 for (const requiresGrad of [false, true]) {
-  test(`no method of Tensor leaks, whether it returns or throws${requiresGrad ? ", with gradients" : ""}`, () => {
+  const mode = requiresGrad ? ", with gradients" : "";
+  test(`no method of Tensor leaks, whether it returns or throws${mode}`, () => {
     leavesNothing(() => {
       const base = ones([2, 2], { requiresGrad }),
         x = requiresGrad ? base.mul(1) : base.alias(),
@@ -229,7 +230,7 @@ test("no function of tenure and tenure/nn leaks, whether it returns or throws", 
   });
 });
 
-test("a library function that returns its input returns an alias: disposing the output leaves the input alone", () => {
+test("a function that returns its input returns an alias, to be disposed alone", () => {
   using x = ones([2, 4]);
   using sequential = new Sequential(),
     dropout = new Dropout(0.5);
@@ -247,7 +248,7 @@ test("a library function that returns its input returns an alias: disposing the 
   }
 });
 
-test("a model and its optimizer leave nothing, shared layers included, and saving leaks nothing", () => {
+test("a model and its optimizer leave nothing, with shared layers and after saving", () => {
   leavesNothing(() => {
     const shared = new Linear(4, 4);
     using a = new Sequential(shared, new ReLU()),
@@ -286,7 +287,7 @@ test("making a parameter of a tensor does not leak the tensor", () => {
   });
 });
 
-test("device memory is in the statistics, does not grow with the number of shapes seen, and can be given back", async () => {
+test("device memory is counted, does not grow with the shapes, and can be trimmed", async () => {
   await sync();
   await memory.trim();
   const { deviceBytes } = memory.stats(),
@@ -302,7 +303,7 @@ test("device memory is in the statistics, does not grow with the number of shape
   assert.is(memory.stats().poolBytes, 0);
 });
 
-test("cleaning up one model touches no other: there is no dispose-everything but a scope's own", () => {
+test("cleaning up one model touches no other: nothing disposes more than a scope", () => {
   leavesNothing(() => {
     using first = new Linear(2, 2);
     const kept = scoped((s) => {

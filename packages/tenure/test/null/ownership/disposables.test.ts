@@ -48,7 +48,7 @@ test("everything ends in reverse order of registration, tensors and disposables 
   assert.equal(log, ["deferred", "adopted, tensor alive", "used"]);
 });
 
-test("use passes null and undefined through, refuses what is no Disposable, and owns a thing once", () => {
+test("use passes null through, refuses what is no Disposable, and owns a thing once", () => {
   const log: string[] = [];
   using s = newDisposeScope();
   assert.is(s.use(null), null);
@@ -98,7 +98,7 @@ test("the same function deferred twice runs twice, and adopted values can move",
   assert.equal(freed, ["text", "r"]);
 });
 
-test("all disposers run although some throw; the errors come out as one chain, newest outside", () => {
+test("all disposers run although some throw; the errors come out as one chain", () => {
   const log: string[] = [];
   const [one, two, three] = [new Error("one"), new Error("two"), new Error("three")];
   let t!: Tensor;

@@ -7,7 +7,6 @@ import * as assert from "uvu/assert";
 import {
   ArgumentError,
   type Drift,
-  OutOfMemoryError,
   type Tensor,
   TenureError,
   memory,
@@ -18,8 +17,8 @@ import {
   zeros,
 } from "tenure";
 import { assertNoLeaks } from "tenure/testing";
-import { runtime } from "../../../src/runtime/runtime.ts";
 import { eventLog } from "../../../src/ownership/log.ts";
+import { pattern } from "../../helpers.ts";
 import { rejectionOf, setup, sleep, takeWarnings, thrownBy, tick } from "./harness.ts";
 
 const test = suite("evidence");
@@ -128,12 +127,13 @@ test("mark and since: what was made in between and lives", () => {
   assert.equal([d.live, d.bytes, d.finalized, d.rows.length, d.rows[0]!.bytes], [0, 24, 0, 1, 28]);
   assert.match(
     String(d),
-    /^\+0 tensors, \+24 bytes, 0 reclaimed by the garbage collector\n {2}1 × tensor float32 \[7\], 28 bytes, made at .*evidence\.test\.ts/,
+    pattern`^\+0 tensors, \+24 bytes, 0 reclaimed by the garbage collector\n {2}1 × tensor
+      float32 \[7\], 28 bytes, made at .*evidence\.test\.ts`,
   );
   t.dispose();
 });
 
-test("assertNoLeaks: passes, names what leaked, works for async functions and leaves the level alone", async () => {
+test("assertNoLeaks: passes, names what leaked, and works for async functions", async () => {
   memory.track("scope");
   assert.is(
     assertNoLeaks(() => {
@@ -152,7 +152,8 @@ test("assertNoLeaks: passes, names what leaked, works for async functions and le
   assert.instance(error, TenureError);
   assert.match(
     error.message,
-    /\+1 tensors, \+12 bytes.*\n {2}1 × tensor float32 \[3\], 12 bytes, made at .*evidence\.test\.ts/,
+    pattern`\+1 tensors, \+12 bytes.*\n {2}1 × tensor float32 \[3\], 12 bytes, made at
+      .*evidence\.test\.ts`,
   );
   leaked.dispose();
   assert.is(
@@ -243,7 +244,7 @@ test("why: owner, aliases, graph, gradient, module, pending read, nobody", async
 
 // === Watch ===
 
-test("watch: a loop that leaks is told with its line, the line that made what leaks, and how it escaped", () => {
+test("watch: a loop that leaks is told with its line, what leaks, and how it escaped", () => {
   const drifts: Drift[] = [],
     cache: Tensor[] = [];
   {
@@ -275,7 +276,8 @@ test("watch: a loop that leaks is told with its line, the line that made what le
   );
   assert.match(
     String(d),
-    /^"step" at .*evidence\.test\.ts:\d+:\d+ leaks 2 tensors per generation \(200 bytes\), over 8 generations\n {2}8 × tensor float32 \[25\], made at .*, detached at/,
+    pattern`^"step" at .*evidence\.test\.ts:\d+:\d+ leaks 2 tensors per generation \(200
+      bytes\), over 8 generations\n {2}8 × tensor float32 \[25\], made at .*, detached at`,
   );
   for (const t of cache) t.dispose();
 });
@@ -313,7 +315,7 @@ test("a scope's report names the lines that made the most", () => {
 
 // === Timeline ===
 
-test("timelineHTML: one page that needs nothing else; chromeTrace: events that viewers read", async () => {
+test("timelineHTML is one page, chromeTrace the events that viewers read", async () => {
   eventLog().clear();
   {
     using _ = newDisposeScope("</script><b>&");
@@ -375,88 +377,6 @@ test("the log is a ring: it never grows, and says what it lost", () => {
   assert.match(memory.timelineHTML(), /0 events/);
 });
 
-// === Budget, out of memory ===
-
-test("setBudget: report says it once, trim frees the pool first, throw refuses", async () => {
-  await memory.trim();
-  const { pool } = runtime().device!;
-  const used = pool.deviceBytes,
-    made: Tensor[] = [];
-  const fill = async (bytes: number): Promise<Tensor> => {
-    const t = ones([bytes / 4]);
-    made.push(t);
-    await t.data();
-    return t;
-  };
-  try {
-    memory.setBudget(used + 1_000_000, "report");
-    const a = await fill(600_000);
-    assert.equal(takeWarnings(), []);
-    const b = await fill(600_000);
-    await fill(600_000);
-    const told = takeWarnings().filter((w) => w.includes("budget"));
-    assert.is(told.length, 1);
-    assert.match(
-      told[0]!,
-      /expected tensors to fit into the budget of \d+ bytes, got \d+ in use and \d+ more\n\d+ storages own \d+ bytes; .*\n {2}\d+ × tensor float32 \[150000\], \d+ bytes, made at .*evidence\.test\.ts/,
-    );
-    a.dispose();
-    b.dispose();
-
-    memory.setBudget(pool.deviceBytes, "trim");
-    const c = await fill(300_000); // fits only when free buffers go
-    assert.equal(
-      takeWarnings().filter((w) => w.includes("budget")),
-      [],
-    );
-    assert.is(pool.freeBytes, 0);
-    assert.is(c.isDisposed, false);
-
-    memory.setBudget(pool.deviceBytes + 1000, "throw");
-    const before = memory.stats();
-    const error = await rejectionOf(fill(5_000_000));
-    assert.instance(error, OutOfMemoryError);
-    assert.match(error.message, /setBudget: expected tensors to fit/);
-    assert.match(String(error["report"]), /storages own.*\n.*made at .*evidence\.test\.ts/);
-    assert.is(memory.stats().deviceBytes, before.deviceBytes);
-    assert.match(memory.timelineHTML(), /<title>out of memory<\/title>/);
-    runtime().device!.takeErrors();
-    runtime().device!.errorLog.length = 0;
-  } finally {
-    memory.setBudget(Infinity, "report");
-    for (const t of made) t.dispose();
-  }
-  for (const [bytes, on] of [
-    [0, "throw"],
-    [-1, "throw"],
-    [NaN, "trim"],
-    [1, "shout"],
-  ] as const)
-    assert.throws(
-      () => {
-        memory.setBudget(bytes, on as "throw");
-      },
-      (e: Error) => e instanceof ArgumentError,
-    );
-  takeWarnings();
-});
-
-test("a read that fails lets go of its storage", async () => {
-  await memory.trim();
-  const before = memory.stats().storages;
-  try {
-    memory.setBudget(runtime().device!.pool.deviceBytes + 1000, "throw");
-    using t = ones([1_000_000]);
-    await rejectionOf(t.data()); // tensors, unlike scopes, may be held across await
-  } finally {
-    memory.setBudget(Infinity, "report");
-  }
-  runtime().device!.takeErrors();
-  runtime().device!.errorLog.length = 0;
-  assert.is(memory.stats().storages, before);
-  takeWarnings();
-});
-
 // === Statistics ===
 
 test("stats has TorchSharp's counters, ours, and bytes", () => {
@@ -487,7 +407,8 @@ test("stats has TorchSharp's counters, ours, and bytes", () => {
     assert.ok(s[key] >= 0, key);
   assert.match(
     String(s),
-    /live, .* created, .* disposed, .* reclaimed by the garbage collector; .* bytes owned, .* on the device \(.* free for reuse\)/,
+    pattern`live, .* created, .* disposed, .* reclaimed by the garbage collector; .* bytes
+      owned, .* on the device \(.* free for reuse\)`,
   );
 });
 

@@ -105,7 +105,7 @@ test("a 5,000-step training loop is flat in handles, storages, bytes and heap", 
   assert.ok(grown < 700_000, `the heap grew by ${grown} bytes in 5,000 steps`);
 });
 
-test("forward only with gradients on, scopes across await, aliases of p.grad: flat as well", async () => {
+test("forward only with gradients, scopes across await, aliases of p.grad: flat too", async () => {
   using w = zeros([4, 4], { requiresGrad: true });
   w.detachFromScope();
   const forward = async (): Promise<void> => {

@@ -27,6 +27,7 @@ export function takeWarnings(): string[] {
   return taken;
 }
 
+/** Waits that many milliseconds. */
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms);

@@ -14,6 +14,7 @@ import {
   zeros,
 } from "tenure";
 
+/** What happened in all tasks together. */
 export interface TaskResult {
   readonly tasks: number;
   readonly checks: number;
@@ -46,164 +47,188 @@ export async function runTasks(
   seed = 1,
   together = 500,
 ): Promise<TaskResult> {
-  const next = random(seed),
-    bad: string[] = [];
   const before = memory.stats();
-  let checks = 0,
-    rejected = 0,
-    started = 0;
-
-  const check = (good: boolean, what: string): void => {
-    checks++;
-    if (!good && bad.length < 20) bad.push(what);
+  const tasks = new Tasks(asyncContext, random(seed));
+  const worker = async (): Promise<void> => {
+    while (tasks.started < count) await tasks.task(tasks.depth());
   };
-  const pause = (): Promise<void> => {
-    const r = next();
+  await Promise.all(Array.from({ length: together }, worker));
+  const after = memory.stats();
+  return {
+    tasks: tasks.started,
+    checks: tasks.checks,
+    rejected: tasks.rejected,
+    bad: tasks.bad,
+    live: after.threadTotalLiveCount - before.threadTotalLiveCount,
+    orphaned: after.orphaned - before.orphaned,
+  };
+}
+
+/** Tasks under way, and what their checks found. */
+class Tasks {
+  readonly bad: string[] = [];
+  checks = 0;
+  rejected = 0;
+  started = 0;
+  readonly #asyncContext: boolean;
+  readonly #next: () => number;
+
+  constructor(asyncContext: boolean, next: () => number) {
+    this.#asyncContext = asyncContext;
+    this.#next = next;
+  }
+
+  /** How many tasks the next one nests. */
+  depth(): number {
+    return Math.floor(this.#next() * 3);
+  }
+
+  /** One task of a random kind; it may be rejected on purpose. */
+  async task(depth: number): Promise<void> {
+    this.started++;
+    const ambient = currentDisposeScope();
+    const work = this.#begin(depth);
+    this.#check(
+      currentDisposeScope() === ambient,
+      "calling an async function changed the ambient scope",
+    );
+    try {
+      await work;
+    } catch (error) {
+      if (!(error instanceof Expected)) throw error;
+      this.rejected++;
+    }
+  }
+
+  #begin(depth: number): Promise<void> {
+    const r = this.#next();
+    if (r < (this.#asyncContext ? 0.3 : 0.5)) return this.#usingAndWait(depth);
+    if (r < (this.#asyncContext ? 0.6 : 1)) return this.#generator(depth);
+    return this.#contextual(depth);
+  }
+
+  #check(good: boolean, what: string): void {
+    this.checks++;
+    if (!good && this.bad.length < 20) this.bad.push(what);
+  }
+
+  #pause(): Promise<void> {
+    const r = this.#next();
     if (r < 0.05) return Promise.reject(new Expected("sleep"));
     if (r < 0.5) return Promise.resolve();
     return new Promise((resolve) => {
       setTimeout(resolve, r < 0.9 ? 0 : r * 3);
     });
-  };
+  }
+
   /** Makes tensors and sees that they belong to `scope` and nobody else. */
-  const make = (scope: DisposeScope, mine: Tensor[], what: string): void => {
-    check(currentDisposeScope() === scope, `${what}: another scope is current`);
-    for (let n = 1 + Math.floor(next() * 3); n > 0; n--) {
+  #make(scope: DisposeScope, mine: Tensor[], what: string): void {
+    this.#check(currentDisposeScope() === scope, `${what}: another scope is current`);
+    for (let n = 1 + Math.floor(this.#next() * 3); n > 0; n--) {
       const t = zeros([1]);
-      check(scope.contains(t), `${what}: a tensor is not in its scope`);
+      this.#check(scope.contains(t), `${what}: a tensor is not in its scope`);
       mine.push(t);
     }
-  };
+  }
+
   /** What a scope leaves behind: exactly `kept`. */
-  const ended = (
+  #ended(
     scope: DisposeScope,
     mine: readonly Tensor[],
     kept: ReadonlySet<Tensor>,
     what: string,
-  ): void => {
-    check(scope.disposed && scope.count === 0, `${what}: the scope did not end`);
-    for (const t of mine)
-      check(
-        t.isDisposed !== kept.has(t),
-        `${what}: a tensor ${kept.has(t) ? "was lost" : "survived"}`,
-      );
-  };
+  ): void {
+    this.#check(scope.disposed && scope.count === 0, `${what}: the scope did not end`);
+    for (const t of mine) {
+      const fate = kept.has(t) ? "was lost" : "survived";
+      this.#check(t.isDisposed !== kept.has(t), `${what}: a tensor ${fate}`);
+    }
+  }
 
-  async function usingAndWait(depth: number): Promise<void> {
+  async #usingAndWait(depth: number): Promise<void> {
     const mine: Tensor[] = [];
     let scope!: DisposeScope;
     try {
       using s = newDisposeScope();
       scope = s;
       const outside = s.outer;
-      make(s, mine, "wait");
-      for (let n = Math.floor(next() * 3); n > 0; n--) {
-        await s.wait(pause());
-        make(s, mine, "wait, resumed");
-        check(s.outer === outside || outside?.disposed === true, "wait: another outer scope");
+      this.#make(s, mine, "wait");
+      for (let n = Math.floor(this.#next() * 3); n > 0; n--) {
+        await s.wait(this.#pause());
+        this.#make(s, mine, "wait, resumed");
+        this.#check(s.outer === outside || outside?.disposed === true, "wait: another outer scope");
       }
       if (depth > 0) {
-        await s.wait(task(depth - 1));
-        make(s, mine, "wait, after a nested task");
+        await s.wait(this.task(depth - 1));
+        this.#make(s, mine, "wait, after a nested task");
       }
-      segment();
+      this.#segment();
     } finally {
-      ended(scope, mine, new Set(), "wait");
+      this.#ended(scope, mine, new Set(), "wait");
     }
   }
 
-  async function generator(depth: number): Promise<void> {
-    const scope = scoped(() => newDisposeScope().move()),
-      mine: Tensor[] = [];
+  async #generator(depth: number): Promise<void> {
+    const scope = scoped(() => newDisposeScope().move());
+    const mine: Tensor[] = [];
     try {
-      await scope.go(function* (s) {
-        make(s, mine, "go");
-        yield pause();
-        make(s, mine, "go, resumed");
-        using inner = newDisposeScope();
-        const own: Tensor[] = [];
-        make(inner, own, "go, inner");
-        yield pause();
-        make(inner, own, "go, inner resumed");
-        if (depth > 0) yield task(depth - 1);
-        check(
-          currentDisposeScope() === inner && own.every((t) => inner.contains(t)),
-          "go: the inner scope was lost",
-        );
-      });
+      await scope.go((s) => this.#steps(s, mine, depth));
     } finally {
       scope.dispose();
-      ended(scope, mine, new Set(), "go");
+      this.#ended(scope, mine, new Set(), "go");
     }
   }
 
-  async function contextual(depth: number): Promise<void> {
+  *#steps(s: DisposeScope, mine: Tensor[], depth: number): Generator<unknown, void> {
+    this.#make(s, mine, "go");
+    yield this.#pause();
+    this.#make(s, mine, "go, resumed");
+    using inner = newDisposeScope();
+    const own: Tensor[] = [];
+    this.#make(inner, own, "go, inner");
+    yield this.#pause();
+    this.#make(inner, own, "go, inner resumed");
+    if (depth > 0) yield this.task(depth - 1);
+    this.#check(
+      currentDisposeScope() === inner && own.every((t) => inner.contains(t)),
+      "go: the inner scope was lost",
+    );
+  }
+
+  async #contextual(depth: number): Promise<void> {
     const mine: Tensor[] = [];
-    let scope!: DisposeScope,
-      kept: Tensor | null = null;
+    let scope!: DisposeScope;
+    let kept: Tensor | null = null;
     try {
       kept = await scopedAsync(async (s) => {
         scope = s;
-        make(s, mine, "scopedAsync");
-        await pause();
-        make(s, mine, "scopedAsync, resumed");
-        if (depth > 0) await Promise.all([task(depth - 1), pause()]);
-        make(s, mine, "scopedAsync, after a nested task");
-        segment();
+        this.#make(s, mine, "scopedAsync");
+        await this.#pause();
+        this.#make(s, mine, "scopedAsync, resumed");
+        if (depth > 0) await Promise.all([this.task(depth - 1), this.#pause()]);
+        this.#make(s, mine, "scopedAsync, after a nested task");
+        this.#segment();
         await s.run(async () => {
-          await pause();
-          make(s, mine, "run");
+          await this.#pause();
+          this.#make(s, mine, "run");
         });
-        return next() < 0.5 ? mine[0]! : null;
+        return this.#next() < 0.5 ? mine[0]! : null;
       });
     } finally {
-      ended(scope, mine, new Set(kept === null ? [] : [kept]), "scopedAsync");
+      this.#ended(scope, mine, new Set(kept === null ? [] : [kept]), "scopedAsync");
       kept?.dispose();
     }
   }
 
   /** A synchronous function that uses scopes as it likes. */
-  function segment(): void {
+  #segment(): void {
     const ambient = currentDisposeScope();
     const t = scoped((s) => {
       const mine: Tensor[] = [];
-      make(s, mine, "scoped");
+      this.#make(s, mine, "scoped");
       return mine[0]!;
     });
-    check(currentDisposeScope() === ambient, "scoped: another ambient scope afterwards");
+    this.#check(currentDisposeScope() === ambient, "scoped: another ambient scope afterwards");
     t.dispose();
   }
-
-  async function task(depth: number): Promise<void> {
-    started++;
-    const ambient = currentDisposeScope(),
-      r = next();
-    const work =
-      r < (asyncContext ? 0.3 : 0.5)
-        ? usingAndWait(depth)
-        : r < (asyncContext ? 0.6 : 1)
-          ? generator(depth)
-          : contextual(depth);
-    check(currentDisposeScope() === ambient, "calling an async function changed the ambient scope");
-    try {
-      await work;
-    } catch (error) {
-      if (!(error instanceof Expected)) throw error;
-      rejected++;
-    }
-  }
-
-  const worker = async (): Promise<void> => {
-    while (started < count) await task(Math.floor(next() * 3));
-  };
-  await Promise.all(Array.from({ length: together }, worker));
-  const after = memory.stats();
-  return {
-    tasks: started,
-    checks,
-    rejected,
-    bad,
-    live: after.threadTotalLiveCount - before.threadTotalLiveCount,
-    orphaned: after.orphaned - before.orphaned,
-  };
 }

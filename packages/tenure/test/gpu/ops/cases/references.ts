@@ -2,9 +2,9 @@
  * The elementwise ops in float64 and integer JavaScript: what every one of them must compute, and
  * on which arguments. A table for the op tests.
  */
-import type { DType } from "../../../src/base/dtype.ts";
-import { numbers } from "../../helpers.ts";
-import { moreBinary, moreUnary } from "./math.ts";
+import type { DType } from "../../../../src/base/dtype.ts";
+import { numbers } from "../../../helpers.ts";
+import { moreBinary, moreUnary } from "./special-functions.ts";
 
 /** A computation on numbers per type it can be done in. A missing one falls back on `float`. */
 export interface Reference {
@@ -12,8 +12,9 @@ export interface Reference {
   readonly int?: (...x: number[]) => number;
   readonly uint?: (...x: number[]) => number;
   /**
-   * `same`: the dtype arithmetic gives. `sum`: that too, but two bools give a bool. `float`: always a float. `bool`: a truth value computed in
-   * the promoted type. `truth`: of the operands as truth values.
+   * `same`: the dtype arithmetic gives. `sum`: that too, but two bools give a bool. `float`: always
+   * a float. `bool`: a truth value computed in the promoted type. `truth`: of the operands as truth
+   * values.
    */
   readonly kind: "same" | "sum" | "float" | "bool" | "truth";
   /** Relative tolerance; 0 compares exactly. */

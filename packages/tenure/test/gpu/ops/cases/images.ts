@@ -1,15 +1,11 @@
 /**
  * Cases of padding and resampling, from their definitions.
  */
-import { f32Bits } from "../../../src/base/bits.ts";
-import type { DType } from "../../../src/base/dtype.ts";
-import { count, indices, numbers } from "../../helpers.ts";
-import type { Case, GradCase } from "./cases.ts";
-import { type Host, type ViewKind, at, build, host } from "./host.ts";
-
-const turns: readonly ViewKind[][] = [["plain"], ["transposed"], ["sliced"], ["offset"]];
-const floats = (shape: readonly number[], seed: number): Host =>
-  host(shape, numbers(count(shape), seed));
+import { f32Bits } from "../../../../src/base/bits.ts";
+import type { DType } from "../../../../src/base/dtype.ts";
+import { count, indices, numbers } from "../../../helpers.ts";
+import { type Case, type CaseTable, type GradTable, allViews, point, floats } from "./case.ts";
+import { at, build, host } from "../host.ts";
 
 type Mode = "constant" | "reflect" | "replicate";
 
@@ -55,7 +51,7 @@ function padCase(
     expected: [expected],
     rel: 0,
     abs: 0,
-    views: turns,
+    views: allViews(1),
   };
 }
 
@@ -139,7 +135,7 @@ function resampleCases(backward: boolean): Case[] {
         expected: [expected],
         rel: 1e-5,
         abs: 1e-5,
-        views: turns,
+        views: allViews(1),
       };
     }),
   );
@@ -198,13 +194,13 @@ function scaledCases(backward: boolean): Case[] {
         expected: [expected],
         rel: 1e-5,
         abs: 1e-5,
-        views: turns,
+        views: allViews(1),
       };
     }),
   );
 }
 
-export const imageCases: Readonly<Record<string, () => Case[]>> = {
+export const imageCases: CaseTable = {
   pad: () => [
     ...modes.flatMap((mode) => [
       padCase([5], [2], [1], mode),
@@ -221,12 +217,7 @@ export const imageCases: Readonly<Record<string, () => Case[]>> = {
   resampleBackward: () => [...resampleCases(true), ...scaledCases(true)],
 };
 
-const point = (shape: readonly number[], seed: number): GradCase["points"][number] => ({
-  shape,
-  values: numbers(count(shape), seed),
-});
-
-export const imageGrads: Readonly<Record<string, () => GradCase[]>> = {
+export const imageGrads: GradTable = {
   pad: () =>
     modes.map((mode) => ({
       label: mode,

@@ -1,0 +1,261 @@
+/**
+ * The matrix product of software adapters: each invocation keeps a tile of the output in registers
+ * and reads both operands from storage. Called by matmul.ts. Owns nothing.
+ */
+import { at } from "../base/access.ts";
+import { type Finish, finishing } from "./fused.ts";
+import type { DeviceCaps, Kernel } from "./kernel.ts";
+import {
+  type Problem,
+  type Side,
+  type TileFields,
+  batchBases,
+  storages,
+  storesWide,
+  stride,
+  tileFields,
+} from "./matmul-problem.ts";
+import {
+  Params,
+  type StorageDecl,
+  computeType,
+  gridOf,
+  indent,
+  loadElement,
+  loadVec4,
+  makeKernel,
+} from "./wgsl.ts";
+
+/** What the parts of one kernel's text share. */
+interface Plan {
+  readonly p: Problem;
+  readonly vec: string;
+  readonly decls: readonly StorageDecl[];
+  readonly finish: Finish;
+  readonly wideOut: boolean;
+  /** Which dimension of each side is loaded as vec4. */
+  readonly wideA: Side["wide"];
+  readonly wideB: Side["wide"];
+  /** Rows of the tile, its columns, and its columns in fours: `0, 1, …`. */
+  readonly rows: readonly number[];
+  readonly columns: readonly number[];
+  readonly quads: readonly number[];
+  /** Elements of K that one turn of the loop takes: `0, 1, …`. */
+  readonly steps: readonly number[];
+  readonly fields: TileFields;
+  /** Offsets along each dimension of each side, in units of its loads. */
+  readonly am: (index: string) => string;
+  readonly ak: (index: string) => string;
+  readonly bn: (index: string) => string;
+  readonly bk: (index: string) => string;
+}
+
+/** Statements to come first, and the expressions they make, by step of K and then by part. */
+interface Loads {
+  readonly lines: readonly string[];
+  readonly values: readonly (readonly string[])[];
+}
+
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+
+function component(vector: string, index: number): string {
+  return `${vector}.${"xyzw".charAt(index)}`;
+}
+
+/** Rows of the tile: as many as the output has, up to 4. */
+function rowsOf(m: number): number {
+  if (m >= 4) return 4;
+  return m >= 2 ? 2 : 1;
+}
+
+/** Measured on SwiftShader and lavapipe: 4 × 8 is the largest tile that does not spill. */
+function planOf(p: Problem, params: Params): Plan {
+  const tm = rowsOf(p.m);
+  const tn = p.n > 4 ? 8 : 4;
+  const wideA = p.a.wide === "mn" && tm !== 4 ? "none" : p.a.wide;
+  const wideB = p.b.wide;
+  const wideOut = storesWide(p);
+  const finish = finishing(p.after, p.dtype, 2, params);
+  const decls = storages(p, wideA !== "none", wideB !== "none", wideOut, finish);
+  const fields = tileFields(p, tm, tn, params);
+  const unitA = wideA === "none" ? 1 : 4;
+  const unitB = wideB === "none" ? 1 : 4;
+  return {
+    p,
+    vec: `vec4<${computeType(p.dtype)}>`,
+    decls,
+    finish,
+    wideOut,
+    wideA,
+    wideB,
+    rows: upTo(tm),
+    columns: upTo(tn),
+    quads: upTo(tn / 4),
+    steps: upTo(p.k % 4 === 0 && p.k > 0 ? 4 : 1),
+    fields,
+    am: stride(params, "am", p.a.outer, wideA === "mn" ? 1 : unitA),
+    ak: stride(params, "ak", p.a.inner, wideA === "k" ? 1 : unitA),
+    bn: stride(params, "bn", p.b.outer, wideB === "mn" ? 1 : unitB),
+    bk: stride(params, "bk", p.b.inner, wideB === "k" ? 1 : unitB),
+  };
+}
+
+function load({ decls }: Plan, s: Side, index: string): string {
+  const decl = at(decls, s.binding);
+  return decl.vec ? loadVec4(decl, s.binding, index) : loadElement(decl, s.binding, index);
+}
+
+/** Position `step` of this turn of the loop over K. */
+function positionOf({ steps }: Plan, step: number): string {
+  return steps.length === 1 ? "k" : `(k + ${step}u)`;
+}
+
+/** Where each row of a and each column (or quad of columns) of b begins. */
+function operandStarts(plan: Plan): string[] {
+  const { M, N } = plan.fields;
+  const rows =
+    plan.wideA === "mn"
+      ? [`let rowA = baseA + min(m0, ${M} - 4u) / 4u;`]
+      : plan.rows.map((i) => `let rowA${i} = baseA + ${plan.am(`min(m0 + ${i}u, ${M} - 1u)`)};`);
+  const columns =
+    plan.wideB === "mn"
+      ? plan.quads.map((j) => `let colB${j} = baseB + min(n0 + ${4 * j}u, ${N} - 4u) / 4u;`)
+      : plan.columns.map((j) => `let colB${j} = baseB + ${plan.bn(`min(n0 + ${j}u, ${N} - 1u)`)};`);
+  return [...rows, ...columns];
+}
+
+/** The elements of a, by step of K and row. */
+function loadsOfA(plan: Plan): Loads {
+  const { p, rows, steps, ak } = plan;
+  if (plan.wideA === "k")
+    return {
+      lines: rows.map((i) => `let a${i} = ${load(plan, p.a, `rowA${i} + k / 4u`)};`),
+      values: steps.map((step) => rows.map((i) => component(`a${i}`, step))),
+    };
+  if (plan.wideA === "mn")
+    return {
+      lines: steps.map(
+        (step) => `let a_${step} = ${load(plan, p.a, `rowA + ${ak(positionOf(plan, step))}`)};`,
+      ),
+      values: steps.map((step) => rows.map((i) => component(`a_${step}`, i))),
+    };
+  return {
+    lines: steps.flatMap((step) =>
+      rows.map((i) => {
+        const index = `rowA${i} + ${ak(positionOf(plan, step))}`;
+        return `let a${i}_${step} = ${load(plan, p.a, index)};`;
+      }),
+    ),
+    values: steps.map((step) => rows.map((i) => `a${i}_${step}`)),
+  };
+}
+
+/** The elements of b, by step of K and quad of columns. */
+function loadsOfB(plan: Plan): Loads {
+  const { p, columns, quads, steps, bk, vec } = plan;
+  const gathered = (of: (column: number) => string) => (quad: number) =>
+    `${vec}(${[0, 1, 2, 3].map((c) => of(4 * quad + c)).join(", ")})`;
+  if (plan.wideB === "k")
+    return {
+      lines: columns.map((j) => `let b_${j} = ${load(plan, p.b, `colB${j} + k / 4u`)};`),
+      values: steps.map((step) => quads.map(gathered((j) => component(`b_${j}`, step)))),
+    };
+  const single = (step: number) => (part: number) =>
+    load(plan, p.b, `colB${part} + ${bk(positionOf(plan, step))}`);
+  return {
+    lines: [],
+    values: steps.map((step) =>
+      quads.map(plan.wideB === "mn" ? single(step) : gathered(single(step))),
+    ),
+  };
+}
+
+/**
+ * One turn of the loop over K. One statement per accumulator: SwiftShader keeps variables in
+ * memory, so each assignment is a load and a store.
+ */
+function accumulate(plan: Plan): string[] {
+  const { rows, quads, steps } = plan;
+  const a = loadsOfA(plan);
+  const b = loadsOfB(plan);
+  const products = (i: number, q: number): string =>
+    steps.map((step) => `${at(at(a.values, step), i)} * v${step}_${q}`).join(" + ");
+  return [
+    ...a.lines,
+    ...b.lines,
+    ...steps.flatMap((step) =>
+      quads.map((q) => `let v${step}_${q} = ${at(at(b.values, step), q)};`),
+    ),
+    ...rows.flatMap((i) => quads.map((q) => `c${i}_${q} += ${products(i, q)};`)),
+  ];
+}
+
+/** Stores four neighbours of a row, those within the output. */
+function storeQuad(plan: Plan, i: number, q: number): string[] {
+  const { p, finish } = plan;
+  const { N } = plan.fields;
+  const value = `c${i}_${q}`;
+  if (!plan.wideOut)
+    return [0, 1, 2, 3].map((c) => {
+      const column = `n0 + ${4 * q + c}u`;
+      return `if (${column} < ${N}) { ${finish.store(component(value, c), `at + ${column}`)} }`;
+    });
+  const column = plan.wideB === "mn" ? `min(n0 + ${4 * q}u, ${N} - 4u)` : `n0 + ${4 * q}u`;
+  const stored = p.dtype === "float16" ? `vec4<f16>(${value})` : value;
+  return [`if (n0 + ${4 * q}u < ${N}) { b2[(at + ${column}) / 4u] = ${stored}; }`];
+}
+
+/**
+ * Stores the tile. A wide load clamped at the edge has shifted rows: they are stored where they
+ * were loaded from, with equal values.
+ */
+function storeTile(plan: Plan): string[] {
+  const { M, N } = plan.fields;
+  return plan.rows.flatMap((i) => {
+    const row = plan.wideA === "mn" ? `min(m0, ${M} - 4u) + ${i}u` : `m0 + ${i}u`;
+    const lines = [
+      `let at = (batch * ${M} + ${row}) * ${N};`,
+      ...plan.quads.flatMap((q) => storeQuad(plan, i, q)),
+    ];
+    return [`if (m0 + ${i}u < ${M}) {`, indent(lines.join("\n")), "}"];
+  });
+}
+
+/**
+ * Each invocation computes a tile of outputs from registers. Loads beyond the edge are clamped to
+ * the last row or column, stores are guarded: no branch inside the loop.
+ */
+export function registerKernel(p: Problem, caps: DeviceCaps): Kernel {
+  const params = new Params();
+  const plan = planOf(p, params);
+  const { fields, rows, columns, quads, steps, vec, decls, finish } = plan;
+  const workgroup = 64;
+  const main = [
+    `let id = (wg.y * grid.x + wg.x) * ${workgroup}u + lane;`,
+    `if (id >= ${fields.total}) { return; }`,
+    `let batch = id / ${fields.tiles};`,
+    `let tile = id % ${fields.tiles};`,
+    `let m0 = (tile / ${fields.tilesN}) * ${rows.length}u;`,
+    `let n0 = (tile % ${fields.tilesN}) * ${columns.length}u;`,
+    ...batchBases(p, decls, params),
+    ...operandStarts(plan),
+    ...rows.flatMap((i) => quads.map((q) => `var c${i}_${q} = ${vec}();`)),
+    `for (var k = 0u; k < ${fields.K}; k += ${steps.length}u) {`,
+    indent(accumulate(plan).join("\n")),
+    "}",
+    ...storeTile(plan),
+  ].join("\n");
+  return makeKernel(
+    {
+      name: "matmul.registers",
+      storages: decls,
+      params,
+      workgroupSize: [workgroup, 1, 1],
+      main,
+      helpers: finish.helpers,
+      globals: finish.globals,
+      workgroups: p.m * p.n === 0 ? [0, 0, 0] : gridOf(Math.ceil(fields.count / workgroup), caps),
+    },
+    caps,
+  );
+}

@@ -1,0 +1,196 @@
+/**
+ * The matrix product of GPUs: a workgroup stages blocks of both operands in workgroup memory and
+ * computes a tile of 64 × 64 outputs from them. Called by matmul.ts. Owns nothing.
+ */
+import { at } from "../base/access.ts";
+import { type Finish, finishing } from "./fused.ts";
+import type { DeviceCaps, Kernel } from "./kernel.ts";
+import {
+  type Problem,
+  type Side,
+  type TileFields,
+  batchBases,
+  storages,
+  storesWide,
+  stride,
+  tileFields,
+} from "./matmul-problem.ts";
+import {
+  Params,
+  type StorageDecl,
+  computeType,
+  gridOf,
+  indent,
+  loadElement,
+  loadVec4,
+  makeKernel,
+} from "./wgsl.ts";
+
+/** Rows and columns of a tile, elements of K in a block, invocations of a workgroup. */
+const tileM = 64;
+const tileN = 64;
+const blockK = 16;
+const threads = 256;
+
+/** What the parts of one kernel's text share. */
+interface Plan {
+  readonly p: Problem;
+  readonly type: string;
+  readonly vec: string;
+  readonly decls: readonly StorageDecl[];
+  readonly finish: Finish;
+  readonly fields: TileFields;
+  readonly params: Params;
+}
+
+/** One side on its way into workgroup memory. */
+interface Staged {
+  readonly name: "A" | "B";
+  readonly side: Side;
+  /** The field with its size, and the variable with the tile's first row or column. */
+  readonly size: string;
+  readonly origin: string;
+}
+
+/** Four elements a thread; neighbours along whichever dimension is closer in memory. */
+function stageElements(plan: Plan, { name, side, size, origin }: Staged): string[] {
+  const x = stride(plan.params, `${name}x`, side.outer, 1);
+  const k = stride(plan.params, `${name}k`, side.inner, 1);
+  const index = `base${name} + ${x("gx")} + ${k("gk")}`;
+  const element = loadElement(at(plan.decls, side.binding), side.binding, index);
+  const alongK = Math.abs(side.inner) < Math.abs(side.outer);
+  const lines = [
+    `let slot = lane + e * ${threads}u;`,
+    alongK
+      ? `let kk = slot % ${blockK}u; let x = slot / ${blockK}u;`
+      : "let x = slot % 64u; let kk = slot / 64u;",
+    `let gx = ${origin} + x; let gk = k0 + kk;`,
+    `var v = ${plan.type}();`,
+    `if (gx < ${size} && gk < ${plan.fields.K}) { v = ${element}; }`,
+    `tile${name}[kk * 16u + x / 4u][x % 4u] = v;`,
+  ];
+  return ["for (var e = 0u; e < 4u; e++) {", indent(lines.join("\n")), "}"];
+}
+
+/** A vec4 a thread, of four neighbours along the output's dimension. */
+function stageAcross(plan: Plan, { name, side, size, origin }: Staged): string[] {
+  const k = stride(plan.params, `${name}k`, side.inner, 4);
+  const index = `base${name} + gx / 4u + ${k("gk")}`;
+  const lines = [
+    "let kk = lane / 16u; let x = lane % 16u;",
+    `let gx = ${origin} + x * 4u; let gk = k0 + kk;`,
+    `var v = ${plan.vec}();`,
+    `if (gx < ${size} && gk < ${plan.fields.K}) { v = ` +
+      `${loadVec4(at(plan.decls, side.binding), side.binding, index)}; }`,
+    `tile${name}[lane] = v;`,
+  ];
+  return ["{", indent(lines.join("\n")), "}"];
+}
+
+/** A vec4 a thread, of four neighbours along K. */
+function stageAlong(plan: Plan, { name, side, size, origin }: Staged): string[] {
+  const x = stride(plan.params, `${name}x`, side.outer, 4);
+  const index = `base${name} + ${x("gx")} + gk / 4u`;
+  const lines = [
+    "let kq = lane % 4u; let x = lane / 4u;",
+    `let gx = ${origin} + x; let gk = k0 + kq * 4u;`,
+    `var v = ${plan.vec}();`,
+    `if (gx < ${size} && gk < ${plan.fields.K}) { v = ` +
+      `${loadVec4(at(plan.decls, side.binding), side.binding, index)}; }`,
+    ...[0, 1, 2, 3].map(
+      (c) => `tile${name}[(kq * 4u + ${c}u) * 16u + x / 4u][x % 4u] = v.${"xyzw".charAt(c)};`,
+    ),
+  ];
+  return ["{", indent(lines.join("\n")), "}"];
+}
+
+/**
+ * Stages a block [16][64] of one side: element (k, x) at k * 64 + x, as quads along x. Threads that
+ * load neighbouring elements are neighbours along the contiguous dimension.
+ */
+function stage(plan: Plan, staged: Staged): string[] {
+  if (staged.side.wide === "none") return stageElements(plan, staged);
+  return staged.side.wide === "mn" ? stageAcross(plan, staged) : stageAlong(plan, staged);
+}
+
+/** Adds the products of one staged block to the 4 × 4 outputs of each invocation. */
+function multiplyBlock(): string[] {
+  const lines = [
+    "let a = tileA[kk * 16u + ty];",
+    "let b = tileB[kk * 16u + tx];",
+    ...[0, 1, 2, 3].map((i) => `c${i} += a.${"xyzw".charAt(i)} * b;`),
+  ];
+  return [`for (var kk = 0u; kk < ${blockK}u; kk++) {`, indent(lines.join("\n")), "}"];
+}
+
+/** Stores row `i` of the 4 × 4 outputs of an invocation, as far as it lies within the output. */
+function storeRow({ p, finish, fields: { M, N } }: Plan, i: number): string[] {
+  const stored = p.dtype === "float16" ? `vec4<f16>(c${i})` : `c${i}`;
+  const lines = [
+    `let at = (batch * ${M} + m) * ${N} + n;`,
+    ...(storesWide(p)
+      ? [`if (n < ${N}) { b2[at / 4u] = ${stored}; }`]
+      : [0, 1, 2, 3].map(
+          (c) =>
+            `if (n + ${c}u < ${N}) { ` +
+            `${finish.store(`c${i}.${"xyzw".charAt(c)}`, `at + ${c}u`)} }`,
+        )),
+  ];
+  const row = [`let m = m0 + ty * 4u + ${i}u;`, `if (m < ${M}) {`, indent(lines.join("\n")), "}"];
+  return ["{", indent(row.join("\n")), "}"];
+}
+
+/** Each of 256 invocations computes 4 × 4 of a tile's outputs; K goes in blocks of 16. */
+function mainOf(plan: Plan): string {
+  const { p, vec, decls, params, fields } = plan;
+  const bases = batchBases(p, decls, params);
+  const block = [
+    ...stage(plan, { name: "A", side: p.a, size: fields.M, origin: "m0" }),
+    ...stage(plan, { name: "B", side: p.b, size: fields.N, origin: "n0" }),
+    "workgroupBarrier();",
+    ...multiplyBlock(),
+    "workgroupBarrier();",
+  ];
+  return [
+    "let id = wg.y * grid.x + wg.x;",
+    `if (id >= ${fields.total}) { return; }`,
+    `let batch = id / ${fields.tiles};`,
+    `let m0 = ((id % ${fields.tiles}) / ${fields.tilesN}) * ${tileM}u;`,
+    `let n0 = ((id % ${fields.tiles}) % ${fields.tilesN}) * ${tileN}u;`,
+    "let tx = lane % 16u;",
+    "let ty = lane / 16u;",
+    ...bases,
+    ...[0, 1, 2, 3].map((i) => `var c${i} = ${vec}();`),
+    `for (var k0 = 0u; k0 < ${fields.K}; k0 += ${blockK}u) {`,
+    indent(block.join("\n")),
+    "}",
+    "let n = n0 + tx * 4u;",
+    ...[0, 1, 2, 3].flatMap((i) => storeRow(plan, i)),
+  ].join("\n");
+}
+
+/** The product by tiles in workgroup memory. Bindings: a, b, output. */
+export function tiledKernel(p: Problem, caps: DeviceCaps): Kernel {
+  const params = new Params();
+  const type = computeType(p.dtype);
+  const vec = `vec4<${type}>`;
+  const finish = finishing(p.after, p.dtype, 2, params);
+  const decls = storages(p, p.a.wide !== "none", p.b.wide !== "none", storesWide(p), finish);
+  const fields = tileFields(p, tileM, tileN, params);
+  const main = mainOf({ p, type, vec, decls, finish, fields, params });
+  return makeKernel(
+    {
+      name: "matmul.tiles",
+      storages: decls,
+      params,
+      workgroupSize: [threads, 1, 1],
+      main,
+      helpers: finish.helpers,
+      globals:
+        `${finish.globals}var<workgroup> tileA: array<${vec}, ${(blockK * tileM) / 4}>;\n` +
+        `var<workgroup> tileB: array<${vec}, ${(blockK * tileN) / 4}>;\n`,
+      workgroups: p.m * p.n === 0 ? [0, 0, 0] : gridOf(fields.count, caps),
+    },
+    caps,
+  );
+}
