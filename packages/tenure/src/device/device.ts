@@ -120,8 +120,10 @@ export class Device {
         () => this.lost,
       );
     }
+    this.#verdict = verdict;
     return verdict;
   }
+  #verdict: Promise<TenureError | null> = Promise.resolve(null);
   #allocationFailure: OutOfMemoryError | null = null;
 
   /**
@@ -182,6 +184,12 @@ export class Device {
     const result = this.#allocating;
     this.#allocating = Promise.resolve(null);
     return result;
+  }
+
+  /** Resolves once the device has said what it refused of all that it was asked for so far. */
+  async judged(): Promise<void> {
+    await this.#allocating;
+    await this.#verdict;
   }
 
   /** Resolves once all work submitted so far has run. */

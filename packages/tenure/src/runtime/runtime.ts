@@ -140,6 +140,7 @@ export class Runtime {
     }
     const device = this.#life.require("sync");
     await device.idle();
+    await device.judged();
     const error = device.takeErrors();
     if (error !== undefined) throw error;
   }
