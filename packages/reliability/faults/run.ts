@@ -159,10 +159,13 @@ class FaultRun {
       this.#judge("sync", error);
       training[Symbol.dispose]();
       if (error instanceof DeviceLostError) return this.#restart();
-      const again = new Training(this.#wanted.mode, this.#wanted.budgetBytes);
-      await sync();
-      return again;
     }
+    await sync().catch((error: unknown) => {
+      this.#judge("sync", error); // what came with the first
+    });
+    const again = new Training(this.#wanted.mode, this.#wanted.budgetBytes);
+    await sync();
+    return again;
   }
 
   /** Everything the training owns. A read may fail once: what it reads stays where it is. */
@@ -259,8 +262,11 @@ class FaultRun {
       this.#problems.push(`the books are wrong: ${describe(error)}`);
     }
     const { threadTotalLiveCount } = memory.stats();
-    if (threadTotalLiveCount !== 0)
-      this.#problems.push(`${threadTotalLiveCount} tensors are still alive`);
+    if (threadTotalLiveCount !== 0) {
+      const [row] = memory.live();
+      const example = row === undefined ? "" : `, such as ${row.example} made at ${row.key}`;
+      this.#problems.push(`${threadTotalLiveCount} tensors are still alive${example}`);
+    }
     await memory.trim();
     const { deviceBytes } = memory.stats();
     if (deviceBytes !== 0) this.#problems.push(`${deviceBytes} device bytes are still counted`);
