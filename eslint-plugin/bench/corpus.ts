@@ -140,9 +140,9 @@ export function changedSources(repo: string, commit: string): string[] {
 /** Whether a path is a source file, tests and declarations left out. */
 export const isSource = (path: string): boolean =>
   /\.tsx?$/.test(path) &&
-  !/\.d\.ts$|(_|\.)(test|spec)\.ts$|(^|\/)(tests?|demos?|test_util\w*|dist|examples?)\/|test_utils?\.ts$|_benchmark|(^|\/)version\.ts$/.test(
-    path,
-  );
+  !/\.d\.ts$|(_|\.)(test|spec)\.ts$|test_utils?\.ts$/.test(path) &&
+  !/(^|\/)(tests?|demos?|test_util\w*|dist|examples?)\/|_benchmark/.test(path) &&
+  !/(^|\/)version\.ts$/.test(path);
 
 /** A tsconfig that compiles corpus sources loosely against today's TF.js types. */
 export function writeProject(

@@ -136,7 +136,14 @@ import { memory } from "tenure";
 async function run() {
   process.argv = ["node", "example", ...${JSON.stringify(args)}];
   process.env.TENURE_DEVICE = "null";
-  try { await import(${JSON.stringify(join(root, main))}); } catch (error) { if (!/leak/i.test(String(error))) throw error; return { example: 1 }; } finally { process.exitCode = 0; }
+  try {
+    await import(${JSON.stringify(join(root, main))});
+  } catch (error) {
+    if (!/leak/i.test(String(error))) throw error;
+    return { example: 1 };
+  } finally {
+    process.exitCode = 0;
+  }
   const s = memory.stats();
   return { example: s.threadTotalLiveCount + s.finalized };
 }`;

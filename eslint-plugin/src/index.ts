@@ -67,4 +67,5 @@ Object.assign(plugin.configs, {
   },
 });
 
+/** The plugin, as ESLint loads it. */
 export default plugin;

@@ -9,8 +9,11 @@ import { suite } from "uvu";
 import type { Linter } from "eslint";
 import { applied, assert, everyRule, fixed, lint, typeErrors } from "./tester.ts";
 
-const header = `import { Tensor, DisposeScope, checkpoint, concat, newDisposeScope, noGrad, oneHot, randn, scoped, scopedAsync, stack, sync, tensor, where, zeros } from "tenure";
-import { Linear, Module } from "tenure/nn";
+const header = `import {
+  Tensor, DisposeScope, checkpoint, concat, newDisposeScope, noGrad, oneHot, randn, scoped,
+  scopedAsync, stack, sync, tensor, where, zeros,
+} from "tenure";
+import { Linear, Module, ModuleList } from "tenure/nn";
 `;
 
 /** One hand-written case. */

@@ -87,7 +87,8 @@ test("a function that the package offers is an entry point", () => {
   assert.equal(lintOne(files, "src/norm.ts", { exportedFunctions: "assume-scoped" }), []);
 });
 for (const [what, offer] of Object.entries({
-  "exports with conditions": `"exports": { ".": { "types": "./dist/index.d.ts", "import": "./dist/index.js" } }`,
+  "exports with conditions":
+    `"exports": { ".": { "types": "./dist/index.d.ts", ` + `"import": "./dist/index.js" } }`,
   "a built main": `"main": "dist/index.js"`,
   "a namespace": `"main": "./lib/index.cjs"`,
 })) {

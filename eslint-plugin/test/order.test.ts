@@ -17,7 +17,8 @@ const test = suite("order");
 
 const stub = `export declare class Tensor implements Disposable {
   readonly size: number; readonly isDisposed: boolean;
-  neg(): Tensor; add(x: Tensor): Tensor; alias(): Tensor; moveToOuter(): this; detachFromScope(): this;
+  neg(): Tensor; add(x: Tensor): Tensor; alias(): Tensor;
+  moveToOuter(): this; detachFromScope(): this;
   dispose(): void; [Symbol.dispose](): void;
 }
 export declare function zeros(n: number): Tensor;
@@ -31,7 +32,9 @@ import { odd, give, drop } from "./b.ts";
 export function even(t: Tensor, n: number): Tensor { return n === 0 ? t.neg() : odd(t, n - 1); }
 export function take(t: Tensor, n: number): void { if (n === 0) t.dispose(); else give(t, n - 1); }
 export function user(x: Tensor): number { const r = even(x, 4); return r.size; }
-export function user2(): number { const z = zeros(2); take(z, 3); const y = zeros(3); look(y, 2); return y.size; }
+export function user2(): number {
+  const z = zeros(2); take(z, 3); const y = zeros(3); look(y, 2); return y.size;
+}
 export function look(t: Tensor, n: number): number { return n === 0 ? t.size : drop(t, n - 1); }
 export function deep(x: Tensor): number { return odd(even(x, 1), 2).size; }
 `,
@@ -40,7 +43,9 @@ import { even, take, look } from "./a.ts";
 import { helper, hold } from "./c.ts";
 export function odd(t: Tensor, n: number): Tensor { return n === 0 ? t.alias() : even(t, n - 1); }
 export function give(t: Tensor, n: number): void { if (n === 0) hold(t); else take(t, n - 1); }
-export function drop(t: Tensor, n: number): number { return n === 0 ? 0 : look(t, n - 1) + helper(t); }
+export function drop(t: Tensor, n: number): number {
+  return n === 0 ? 0 : look(t, n - 1) + helper(t);
+}
 export function same(t: Tensor, n: number): Tensor { return n === 0 ? t : same(t, n - 1); }
 export function inner(x: Tensor): number { return scoped(() => ping(x, 2)); }
 function ping(x: Tensor, n: number): number { return n === 0 ? x.neg().size : pong(x, n - 1); }
@@ -56,9 +61,14 @@ export interface Left { right: Right | null; t: Tensor }
 export interface Right { left: Left | null; u: Tensor }
 export function pair(): Left { return { right: null, t: zeros(1) }; }
 export function makesPair(): number { const p = pair(); return p.t.size; }
-export class A { b: B | null = null; t = zeros(1); dispose(): void { this.t.dispose(); this.b?.dispose(); } }
+export class A {
+  b: B | null = null; t = zeros(1);
+  dispose(): void { this.t.dispose(); this.b?.dispose(); }
+}
 export class B { a: A | null = null; dispose(): void { this.a?.dispose(); } }
-export function holders(): number { const b = new B(); const a = new A(); return b.a === a ? 1 : 0; }
+export function holders(): number {
+  const b = new B(); const a = new A(); return b.a === a ? 1 : 0;
+}
 export function once(x: Tensor): number { const r = same(x.neg(), 1); return r.size; }
 `,
 };

@@ -17,7 +17,9 @@ const report = (code: string): string[] =>
     (m.ruleId ?? m.message).replace("tenure/", ""),
   );
 
-const example = `export async function evaluate(predicted: Tensor, labels: Tensor): Promise<number> {
+const signature =
+  "export async function evaluate(predicted: Tensor, labels: Tensor): Promise<number> {";
+const example = `${signature}
   let total = 0;
   total += await predicted.argMax(1).eq(labels).sum().to("float32").item();
   return total;
@@ -46,7 +48,7 @@ test("the example: first suggestion is the author's rewrite, second a scope", ()
   const hand = applied(head + example, message.suggestions![0]!);
   assert.is(
     hand.slice(head.length),
-    `export async function evaluate(predicted: Tensor, labels: Tensor): Promise<number> {
+    `${signature}
   let total = 0;
   using am = predicted.argMax(1);
   using eq = am.eq(labels);
@@ -60,7 +62,7 @@ test("the example: first suggestion is the author's rewrite, second a scope", ()
   const scope = applied(head + example, message.suggestions![1]!);
   assert.is(
     scope.slice(head.length),
-    `export async function evaluate(predicted: Tensor, labels: Tensor): Promise<number> {
+    `${signature}
   let total = 0;
   let item;
   {

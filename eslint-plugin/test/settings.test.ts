@@ -14,14 +14,20 @@ const chain =
 const wrong: [settings: unknown, message: RegExp][] = [
   [
     { presets: ["pytorch"] },
-    /settings\.tenure\.presets\[0\]: unknown preset "pytorch"; known presets: tenure, tfjs, disposable, webgpu/,
+    new RegExp(
+      'settings\\.tenure\\.presets\\[0\\]: unknown preset "pytorch"; ' +
+        "known presets: tenure, tfjs, disposable, webgpu",
+    ),
   ],
   [{ presets: "tfjs" }, /settings\.tenure\.presets: expected an array, got "tfjs"/],
   [{ presets: [3] }, /settings\.tenure\.presets\[0\]: expected a non-empty string, got 3/],
   [{ presets: ["__proto__"] }, /unknown preset "__proto__"/],
   [
     { preset: ["tfjs"] },
-    /settings\.tenure: unknown setting "preset"; known: presets, scopeInference, exportedFunctions, owners/,
+    new RegExp(
+      'settings\\.tenure: unknown setting "preset"; ' +
+        "known: presets, scopeInference, exportedFunctions, owners",
+    ),
   ],
   [
     { scopeInference: "global" },

@@ -1,8 +1,8 @@
 /**
  * The process that runs a batch of test files, one after the other:
- * `child.ts <root> <names> <file>…`, where `<names>` is a JSON list of parts of names, empty for all
- * tests. Started by `batch.ts`, which owns it and reads its reports. It never calls `process.exit()`
- * after the last file: that the process ends by itself is part of what is tested.
+ * `child.ts <root> <names> <file>…`, where `<names>` is a JSON list of parts of names, empty for
+ * all tests. Started by `batch.ts`, which owns it and reads its reports. It never calls
+ * `process.exit()` after the last file: that the process ends by itself is part of what is tested.
  *
  * Libraries may add checks that run after each file: async functions in the array
  * `globalThis.__tenureTestHooks`, called with the file's path; each message they return is a

@@ -57,7 +57,7 @@ function describe(
       return lentTo(callee, owner.borrowers);
     },
     builtin: callee.builtin ? builtinArgument(callee.name) : null,
-    ofOwner: callee.member === owner,
+    ofOwner: callee.member === owner && owner.args !== "transfer",
     get body() {
       return callee.body ? bodyEffect(session, callee.body, place, node, owned) : null;
     },

@@ -193,5 +193,6 @@ export function labelOf(node: ts.Expression): string {
   const name = ts.isPropertyAccessExpression(target) ? target.name.text : target.getText();
   if (!call) return name;
   const list = (call.arguments ?? []).map((a) => a.getText()).join(", ");
-  return `${ts.isNewExpression(call) ? "new " : ""}${name}(${list.length > 12 || list.includes("\n") ? "…" : list})`;
+  const short = list.length > 12 || list.includes("\n") ? "…" : list;
+  return `${ts.isNewExpression(call) ? "new " : ""}${name}(${short})`;
 }

@@ -17,6 +17,7 @@ export function declaredResult(
   callee: ts.Symbol,
 ): ts.Type | null {
   if (ts.isOptionalChain(call)) return null;
+  if (ts.isCallExpression(call) && returnsThis(callee)) return receiverOf(checker, call);
   let cache = known.get(checker);
   if (!cache) known.set(checker, (cache = new WeakMap()));
   let found = cache.get(callee);
@@ -26,6 +27,28 @@ export function declaredResult(
       (found = ts.isNewExpression(call) ? instanceOf(checker, callee) : resultOf(checker, callee)),
     );
   return found;
+}
+
+/** Whether every declaration of a method gives `this`. */
+function returnsThis(callee: ts.Symbol): boolean {
+  const { declarations = [] } = callee;
+  return (
+    declarations.length > 0 &&
+    declarations.every((d) => isSignature(d) && d.type?.kind === ts.SyntaxKind.ThisType)
+  );
+}
+
+/** The type of what a method is called on, which is that of a method's `this`. */
+function receiverOf(checker: Checker, call: ts.CallExpression): ts.Type | null {
+  if (!ts.isPropertyAccessExpression(call.expression)) return null;
+  const { expression: receiver } = call.expression;
+  if (receiver.kind === ts.SyntaxKind.SuperKeyword) return null;
+  if (ts.isCallExpression(receiver) && ts.isPropertyAccessExpression(receiver.expression)) {
+    const callee = checker.symbolAt(receiver.expression.name);
+    const found = callee ? declaredResult(checker, receiver, callee) : null;
+    if (found) return settled(found);
+  }
+  return settled(checker.typeAt(receiver));
 }
 
 function instanceOf(checker: Checker, callee: ts.Symbol): ts.Type | null {

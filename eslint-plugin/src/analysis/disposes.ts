@@ -6,7 +6,7 @@
 import ts from "typescript";
 import type { Fate } from "./fate.ts";
 import type { Owned } from "./oracle.ts";
-import type { CallLike } from "./syntax.ts";
+import { wellKnownSymbol, type CallLike } from "./syntax.ts";
 import type { Session } from "./session.ts";
 
 /** Whether a method name frees the receiver. */
@@ -24,7 +24,7 @@ export function callsDisposeSymbol(fate: Fate): boolean {
   return (
     fate.kind === "element" &&
     ts.isElementAccessExpression(access) &&
-    /^Symbol\.(asyncD|d)ispose$/.test(access.argumentExpression.getText()) &&
+    /^(asyncD|d)ispose$/.test(wellKnownSymbol(access.argumentExpression) ?? "") &&
     ts.isCallExpression(access.parent) &&
     access.parent.expression === access
   );
@@ -35,6 +35,9 @@ export function callsDisposeSymbol(fate: Fate): boolean {
  * given.
  */
 export const soundsLikeDisposal = (name: string): boolean =>
-  /^(_|#)?(dispose|free|release|destroy|cleanup|cleanUp|clear|close|reset|teardown|tearDown|unload|delete|consume|drop)/.test(
-    name,
-  ) || /Dispose|AndFree/.test(name);
+  endingWords.test(name) || /Dispose|AndFree/.test(name);
+
+const endingWords = new RegExp(
+  "^(_|#)?(dispose|free|release|destroy|cleanup|cleanUp|clear|close|reset|teardown|tearDown|" +
+    "unload|delete|consume|drop)",
+);

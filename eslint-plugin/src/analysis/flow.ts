@@ -367,7 +367,8 @@ class Flow {
   private report(problem: Problem): void {
     if (!this.reporting) return;
     const node = problem.kind === "leak" ? problem.site.value : problem.node;
-    const key = `${problem.kind}:${problem.cell.index}:${node.pos}:${problem.kind === "overwrite" ? problem.site.node.pos : ""}`;
+    const lost = problem.kind === "overwrite" ? problem.site.node.pos : "";
+    const key = `${problem.kind}:${problem.cell.index}:${node.pos}:${lost}`;
     if (this.seen.has(key)) return;
     this.seen.add(key);
     this.problems.push(problem);

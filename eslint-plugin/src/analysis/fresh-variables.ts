@@ -1,7 +1,7 @@
 /**
- * Verb "is fresh", for variables: what a local variable holds is as fresh as everything it is given,
- * and what a local container holds as fresh as everything put into it. Used by `is-fresh.ts` and
- * `fresh-results.ts`.
+ * Verb "is fresh", for variables: what a local variable holds is as fresh as everything it is
+ * given, and what a local container holds as fresh as everything put into it. Used by `is-fresh.ts`
+ * and `fresh-results.ts`.
  */
 import ts from "typescript";
 import { putValues } from "./containers.ts";

@@ -147,7 +147,8 @@ function defaultFreshness(session: Session, callee: Callee, { owner, shape }: Ow
   if (owner.calls !== "fresh") return owner.calls === "identity" ? "borrowed" : "unknown";
   const library = session.oracle.fromLibrary(callee, owner);
   if (library) return "fresh";
-  if (shape !== "one" || !callee.declaration) return shape === "one" ? "fresh" : "unknown";
+  if (!session.guesses || shape !== "one") return "unknown";
+  if (!callee.declaration) return "fresh";
   return returnsTypeParameter(callee) || looksLikeLookup(callee.name) ? "unknown" : "fresh";
 }
 

@@ -20,11 +20,23 @@ const sessions = new WeakMap<ts.Program, Map<ResolvedSettings, Session>>();
 export function openSession(program: ts.Program, settings: ResolvedSettings): Session {
   const known = sessions.get(program)?.get(settings);
   if (known) return known;
+  const session = wire(new Oracle(program, settings), settings, true);
+  const map = sessions.get(program) ?? new Map<ResolvedSettings, Session>();
+  sessions.set(program, map.set(settings, session));
+  return session;
+}
+
+function wire(oracle: Oracle, settings: ResolvedSettings, guesses: boolean): Session {
   const summaries = new Summaries(() => session);
   const scopes = new ScopeContext(() => session);
+  let sure: Session | undefined;
   const session: Session = {
-    oracle: new Oracle(program, settings),
+    oracle,
     settings,
+    guesses,
+    get sure() {
+      return (sure ??= guesses ? wire(oracle, settings, false) : session);
+    },
     asking: { expressions: new Set() },
     freshness: (expression) => freshness(session, expression),
     summary: (fn) => summaries.of(fn),
@@ -33,7 +45,5 @@ export function openSession(program: ts.Program, settings: ResolvedSettings): Se
     callback: (call, argument) => callbackMode(session, call, argument),
     scopeAt: (node) => scopes.at(node),
   };
-  const map = sessions.get(program) ?? new Map<ResolvedSettings, Session>();
-  sessions.set(program, map.set(settings, session));
   return session;
 }

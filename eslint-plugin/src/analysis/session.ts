@@ -12,8 +12,8 @@ import type { Effect } from "./transfer.ts";
 
 /**
  * Who owns the value of an expression: `fresh`, this code; `borrowed`, somebody else; `mixed`, it
- * depends on the path; `unknown`, no telling; `never`, nothing yet: a recursive call while its group
- * is being solved.
+ * depends on the path; `unknown`, no telling; `never`, nothing yet: a recursive call while its
+ * group is being solved.
  */
 export type Freshness = "fresh" | "borrowed" | "mixed" | "unknown" | "never";
 
@@ -44,6 +44,12 @@ export type ScopeState = "in" | "out" | "unknown";
 export interface Session {
   readonly oracle: Oracle;
   readonly settings: ResolvedSettings;
+  /**
+   * Whether a function without a body, which nobody vouches for, is taken to make what it returns.
+   */
+  readonly guesses: boolean;
+  /** The same program without guesses: what is fresh here, a fix may free unasked. */
+  readonly sure: Session;
   /** Expressions whose freshness is being asked for in the function at hand. */
   readonly asking: { expressions: Set<ts.Node> };
   freshness(expression: ts.Expression): Freshness;

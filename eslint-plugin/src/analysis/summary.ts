@@ -1,8 +1,8 @@
 /**
  * Function summaries: what a function does to each parameter (borrows, disposes, stores, returns,
- * calls) and whether its result is fresh. Read from bodies only, on demand; functions that call each
- * other are solved together by `fixpoint.ts`, and what does not settle is unknown. Reached through
- * `session.summary`.
+ * calls) and whether its result is fresh. Read from bodies only, on demand; functions that call
+ * each other are solved together by `fixpoint.ts`, and what does not settle is unknown. Reached
+ * through `session.summary`.
  */
 import ts from "typescript";
 import { callbackMode, handedTo } from "./callbacks.ts";

@@ -47,6 +47,23 @@ export function calleeNameNode(call: CallLike): ts.Identifier | ts.MemberName | 
   return ts.isIdentifier(target) ? target : undefined;
 }
 
+/** The symbol that `Symbol.dispose` and its like name: "dispose". */
+export const wellKnownSymbol = (node: ts.Expression): string | undefined =>
+  ts.isPropertyAccessExpression(node) &&
+  ts.isIdentifier(node.expression) &&
+  node.expression.text === "Symbol"
+    ? node.name.text
+    : undefined;
+
+/** The name of a member: `x`, `#x`, `@@dispose` for `[Symbol.dispose]`; empty where computed. */
+export function memberName(name: ts.PropertyName | ts.BindingName): string {
+  if (ts.isObjectBindingPattern(name) || ts.isArrayBindingPattern(name)) return "";
+  if (!ts.isComputedPropertyName(name)) return name.text;
+  const symbol = wellKnownSymbol(name.expression);
+  if (symbol !== undefined) return `@@${symbol}`;
+  return ts.isStringLiteralLike(name.expression) ? name.expression.text : "";
+}
+
 /** `null` and `undefined` as written. */
 export const isNullish = (node: ts.Expression): boolean =>
   node.kind === ts.SyntaxKind.NullKeyword || (ts.isIdentifier(node) && node.text === "undefined");

@@ -184,7 +184,7 @@ export interface Argument {
   readonly lent: boolean;
   /** For functions of the standard library: what they do. */
   readonly builtin: Effect | null;
-  /** A method of the owned type itself. */
+  /** A method of the owned type itself, where arguments are lent: a list of modules keeps them. */
   readonly ofOwner: boolean;
   /** What the callee's body does, where there is one. */
   readonly body: Effect | null;

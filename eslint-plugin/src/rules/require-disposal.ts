@@ -1,7 +1,7 @@
 /**
  * Rule `require-disposal`: a variable is given a fresh value that is not disposed, returned or
- * handed on, on all paths or on some. Where the value provably stays in its block, `const` becomes
- * `using` by autofix; otherwise the cure is a suggestion.
+ * handed on, on all paths or on some. Where the value is surely new and stays in its block, `const`
+ * becomes `using` by autofix; otherwise the cure is a suggestion.
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
@@ -15,7 +15,7 @@ import { indentOf, shift, slotOf, unitOf } from "../fix/text.ts";
 type Id = "never" | "elements" | "sometimes" | "sometimesEnd" | "useUsing" | "tryFinally";
 type Leak = Extract<Problem, { kind: "leak" }>;
 
-/** Require every variable that holds a fresh tensor to be disposed, returned or moved on every path. */
+/** Require that every variable with a fresh tensor is disposed, returned or moved on every path. */
 export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
   name: "require-disposal",
   description:
@@ -54,9 +54,10 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
       const { cell, exit, always } = problem;
       if (cell.owned.owner.scopes.length > 0 && file.session.scopeAt(problem.site.value) !== "out")
         continue; // what no scope frees is lost in one too
-      const provable = always && canBecomeUsing(file, problem);
+      const stays = always && canBecomeUsing(file, problem);
+      const provable = stays && file.session.sure.freshness(problem.site.value) === "fresh";
       const suggest: Suggestion<Id>[] = [];
-      const using = provable || !always ? usingFix(file, problem) : null;
+      const using = stays || !always ? usingFix(file, problem) : null;
       if (using && !provable) suggest.push({ messageId: "useUsing", fix: using });
       const guarded = using ? null : finallyFix(problem);
       if (guarded) suggest.push({ messageId: "tryFinally", fix: guarded });
@@ -104,7 +105,8 @@ function listOf({ site }: Leak): ts.VariableStatement | undefined {
 }
 
 /**
- * Proved: owned once, only borrowed afterwards, never captured by anything that outlives the block.
+ * Whether it is owned once, only borrowed afterwards, and never captured by anything that outlives
+ * the block.
  */
 function canBecomeUsing(file: FileAnalysis, leak: Leak): boolean {
   const { cell } = leak;

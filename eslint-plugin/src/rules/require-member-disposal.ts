@@ -8,7 +8,7 @@ import type { FileAnalysis } from "../analysis/analyse.ts";
 import { markOf } from "../analysis/consume.ts";
 import { putValues, puts } from "../analysis/containers.ts";
 import type { Owned } from "../analysis/oracle.ts";
-import { isEmptyContainer, isNullish, unwrap } from "../analysis/syntax.ts";
+import { isEmptyContainer, isNullish, memberName, unwrap } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
 
@@ -100,7 +100,7 @@ function checkEmpty(
     (m): m is Method =>
       ts.isMethodDeclaration(m) &&
       m.body !== undefined &&
-      /^(dispose|\[Symbol\.(asyncD|d)ispose\])$/.test(m.name.getText()),
+      ["dispose", "@@dispose", "@@asyncDispose"].includes(memberName(m.name)),
   );
   const does = (method: Method): boolean =>
     method.body.statements.some((s) => !ts.isEmptyStatement(s));
@@ -113,7 +113,7 @@ function checkEmpty(
     return;
   const call = (to: Method): string => {
     const name = to.name.getText();
-    return `${name.startsWith("[") ? `this${name}` : `this.${name}`}()`;
+    return ts.isComputedPropertyName(to.name) ? `this${name}()` : `this.${name}()`;
   };
   for (const method of all) {
     if (does(method)) continue;
@@ -191,7 +191,7 @@ function ownedMembers(file: FileAnalysis, node: ts.ClassLikeDeclaration): Member
       !isStatic(member) &&
       !ts.isArrowFunction(member.initializer)
     )
-      note(member.name.getText(), member.initializer, innermost(member.initializer), node);
+      note(memberName(member.name), member.initializer, innermost(member.initializer), node);
     ts.forEachChild(member, (c) => {
       visit(c, member);
     });
@@ -268,14 +268,14 @@ type Method = ts.MethodDeclaration & { body: ts.Block };
 function disposers(node: ts.ClassLikeDeclaration, owned: Owned): Method[] {
   const names = new Set([
     ...owned.owner.dispose.methods,
-    "[Symbol.dispose]",
-    "[Symbol.asyncDispose]",
+    "@@dispose",
+    "@@asyncDispose",
     "dispose",
     "destroy",
   ]);
   return node.members.filter(
     (m): m is Method =>
-      ts.isMethodDeclaration(m) && m.body !== undefined && names.has(m.name.getText()),
+      ts.isMethodDeclaration(m) && m.body !== undefined && names.has(memberName(m.name)),
   );
 }
 
@@ -286,7 +286,7 @@ function reach(node: ts.ClassLikeDeclaration, methods: Method[]): Set<Method> {
     if (reached.has(method)) return;
     reached.add(method);
     for (const other of node.members) {
-      if (ts.isMethodDeclaration(other) && other.body && mentions(method, other.name.getText()))
+      if (ts.isMethodDeclaration(other) && other.body && mentions(method, memberName(other.name)))
         visit(other as Method);
     }
   };
@@ -307,7 +307,7 @@ function mentions(method: Method, field: string): boolean {
       node.expression.kind === ts.SyntaxKind.ThisKeyword
     )
       found = true;
-    else if (ts.isBindingElement(node) && (node.propertyName ?? node.name).getText() === field)
+    else if (ts.isBindingElement(node) && memberName(node.propertyName ?? node.name) === field)
       found = true;
     else if (
       node.kind === ts.SyntaxKind.ThisKeyword &&
@@ -336,10 +336,11 @@ function addLine(method: Method, member: Member, data: Record<string, string>): 
     return [];
   const last = method.body.statements[method.body.statements.length - 1];
   const indent = last ? indentOf(last) : indentOf(method) + unitOf(method.getSourceFile());
+  const sure = member.inConstructor && !member.owned.nullable;
   const line =
     member.owned.shape === "many"
       ? `for (const value of this.${member.name}.values()) value.${name}();`
-      : `this.${member.name}${member.inConstructor && !member.owned.nullable ? "" : "?"}.${name}();`;
+      : `this.${member.name}${sure ? "" : "?"}.${name}();`;
   const at = last ? last.getEnd() : method.body.getStart() + 1;
   const text = last ? `\n${indent}${line}` : `\n${indent}${line}\n${indentOf(method)}`;
   return [

@@ -9,11 +9,15 @@ import { places, type Place } from "../matrix/places.ts";
 import { ways, type Way } from "../matrix/ways.ts";
 import { assert, lint } from "../tester.ts";
 
-const head = `import { Tensor, concat, newDisposeScope, NewDisposeScope, noGrad, ones, scoped, scopedAsync, sync, where, zeros } from "tenure";
+const head = `import {
+  Tensor, concat, newDisposeScope, NewDisposeScope, noGrad, ones, scoped, scopedAsync, sync, where,
+  zeros,
+} from "tenure";
 import { Scheduler } from "tenure/scheduler";
 declare function unknownSink(x: unknown): void; declare function unknownHost(x: () => void): void;
 const kept: Tensor[] = []; function adopt(t: Tensor) { kept.push(t); }
-const table: Tensor[] = []; const index = new Map<number, Tensor>(); const slot: { value?: Tensor } = {};
+const table: Tensor[] = []; const index = new Map<number, Tensor>();
+const slot: { value?: Tensor } = {};
 `;
 
 /**

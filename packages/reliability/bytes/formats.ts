@@ -2,7 +2,7 @@
  * The formats that the library reads from strangers: how to make a sound file, how to damage it by
  * its structure, how to read it. Used by `main.ts`. Files belong to the caller.
  */
-import { deflateRawSync } from "node:zlib";
+import { crc32, deflateRawSync } from "node:zlib";
 import { Linear } from "tenure/nn";
 import { Adam } from "tenure/optim";
 import {
@@ -83,41 +83,85 @@ interface ZipNumbers {
   readonly size: number;
 }
 
-function crc(bytes: Uint8Array): number {
-  let c = 0xffff_ffff;
-  for (const byte of bytes) {
-    c ^= byte;
-    for (let k = 0; k < 8; k++) c = (c & 1) !== 0 ? 0xedb8_8320 ^ (c >>> 1) : c >>> 1;
-  }
-  return (c ^ 0xffff_ffff) >>> 0;
-}
-
 /** An archive of one to three arrays, whose directory may lie. */
 function npz(random: Random): Uint8Array {
   const locals: Uint8Array[] = [];
   const directory: Uint8Array[] = [];
   let offset = 0;
   const count = 1 + random.int(3);
+  // Now and then all entries name the first file's bytes.
+  const shared = random.chance(0.05);
+  let first: ZipNumbers | undefined;
   for (let k = 0; k < count; k++) {
     const data = random.chance(0.1) ? new Uint8Array(100_000) : npy(random);
     const deflated = random.chance(0.6);
     const packed = deflated ? new Uint8Array(deflateRawSync(data)) : data;
     const lie = random.chance(0.15) ? random.pick([0, 1, 0x7fff_ffff, 0xffff_fff0]) : data.length;
-    const numbers = { crc: crc(data), packed: packed.length, size: lie };
+    const numbers = { crc: crc32(data), packed: packed.length, size: lie };
     const name = encoder.encode(random.chance(0.1) ? "a.npy" : `a${k}.npy`);
     const local = concat(zipHeader(0x04034b50, deflated, numbers, name, 0), name, packed);
-    directory.push(concat(zipHeader(0x02014b50, deflated, numbers, name, offset), name));
+    first ??= numbers;
+    const [lies, at] = shared ? [first, 0] : [numbers, offset];
+    directory.push(directoryEntry(deflated, lies, name, at, random.chance(0.2)));
     locals.push(local);
     offset += local.length;
   }
   const entries = concat(...directory);
+  const place = { count, size: entries.length, offset };
+  return random.chance(0.3)
+    ? concat(...locals, entries, zip64End(place), endRecord({ ...place, offset: 0xffff_ffff }))
+    : concat(...locals, entries, endRecord(place));
+}
+
+interface DirectoryPlace {
+  readonly count: number;
+  readonly size: number;
+  readonly offset: number;
+}
+
+function endRecord({ count, size, offset }: DirectoryPlace): Uint8Array {
   const end = new DataView(new ArrayBuffer(22));
   end.setUint32(0, 0x06054b50, true);
   end.setUint16(8, count, true);
   end.setUint16(10, count, true);
-  end.setUint32(12, entries.length, true);
+  end.setUint32(12, size, true);
   end.setUint32(16, offset, true);
-  return concat(...locals, entries, new Uint8Array(end.buffer));
+  return new Uint8Array(end.buffer);
+}
+
+/** The record of a large archive, and the locator that says where it lies. */
+function zip64End({ count, size, offset }: DirectoryPlace): Uint8Array {
+  const end = new DataView(new ArrayBuffer(56 + 20));
+  end.setUint32(0, 0x06064b50, true);
+  end.setBigUint64(4, 44n, true);
+  end.setBigUint64(24, BigInt(count), true);
+  end.setBigUint64(32, BigInt(count), true);
+  end.setBigUint64(40, BigInt(size), true);
+  end.setBigUint64(48, BigInt(offset), true);
+  end.setUint32(56, 0x07064b50, true);
+  end.setBigUint64(64, BigInt(offset + size), true);
+  end.setUint32(72, 1, true);
+  return new Uint8Array(end.buffer);
+}
+
+/** A line of the directory; a wide one has its numbers in a zip64 field. */
+function directoryEntry(
+  deflated: boolean,
+  numbers: ZipNumbers,
+  name: Uint8Array,
+  offset: number,
+  wide: boolean,
+): Uint8Array {
+  if (!wide) return concat(zipHeader(0x02014b50, deflated, numbers, name, offset), name);
+  const lies = { ...numbers, packed: 0xffff_ffff, size: 0xffff_ffff };
+  const head = zipHeader(0x02014b50, deflated, lies, name, 0xffff_ffff);
+  new DataView(head.buffer).setUint16(30, 28, true);
+  const extra = new DataView(new ArrayBuffer(28));
+  extra.setUint16(0, 1, true);
+  extra.setUint16(2, 24, true);
+  for (const [k, n] of [numbers.size, numbers.packed, offset].entries())
+    extra.setBigUint64(4 + 8 * k, BigInt(n), true);
+  return concat(head, name, new Uint8Array(extra.buffer));
 }
 
 function zipHeader(
@@ -165,7 +209,11 @@ function idx(random: Random): Uint8Array {
 
 /** A safetensors file of a header that may be any JSON. */
 function withHeader(header: unknown, body: Uint8Array): Uint8Array {
-  const text = encoder.encode(JSON.stringify(header) ?? "");
+  return withText(JSON.stringify(header) ?? "", body);
+}
+
+function withText(header: string, body: Uint8Array): Uint8Array {
+  const text = encoder.encode(header);
   const head = new DataView(new ArrayBuffer(8));
   head.setBigUint64(0, BigInt(text.length), true);
   return concat(new Uint8Array(head.buffer), text, body);
@@ -190,7 +238,16 @@ function safetensors(random: Random): Uint8Array {
     at += body.length;
   }
   const damaged = random.chance(0.5) ? mutateJson(header, random) : header;
-  return withHeader(damaged, concat(...bodies));
+  const text = JSON.stringify(damaged) ?? "";
+  return withText(random.chance(0.2) ? repeatName(text, random) : text, concat(...bodies));
+}
+
+/** Says one name of a header twice, or writes a part of it once more. */
+function repeatName(text: string, random: Random): string {
+  const names = [...text.matchAll(/"[^"]*":/g)];
+  if (names.length === 0) return text;
+  const { 0: name, index } = random.pick(names);
+  return `${text.slice(0, index)}${name}${random.pick(["0", "[]", "{}", '"x"'])},${text.slice(index)}`;
 }
 
 /** A checkpoint that the library wrote itself, and what is in its header. */

@@ -87,14 +87,20 @@ async function feedFormat(format: Format, count: number, random: Random): Promis
     problems: [],
   };
   const live = memory.stats().threadTotalLiveCount;
-  for (let k = 0; k < count; k++) await feedOne(format, format.make(random), row);
+  using allocations = new Allocations();
+  for (let k = 0; k < count; k++) await feedOne(format, format.make(random), row, allocations);
   const left = memory.stats().threadTotalLiveCount - live;
   if (left !== 0) row.problems.push(`${left} tensors are left`);
   return row;
 }
 
-async function feedOne(format: Format, bytes: Uint8Array, row: BytesRow): Promise<void> {
-  using allocations = new Allocations();
+async function feedOne(
+  format: Format,
+  bytes: Uint8Array,
+  row: BytesRow,
+  allocations: Allocations,
+): Promise<void> {
+  allocations.bytes = 0;
   const problem = (text: string): void => {
     if (row.problems.length < 20)
       row.problems.push(`input ${row.inputs} (${bytes.length} bytes): ${text}`);
@@ -130,7 +136,8 @@ export function bytesTable(rows: readonly BytesRow[]): string {
     const { format, inputs, accepted, refused, slowestMs, multiple, problems } = row;
     const most = `${Math.max(0, multiple).toFixed(1)} × the file`;
     lines.push(
-      `| ${format} | ${inputs} | ${accepted} | ${refused} | ${slowestMs.toFixed(0)} ms | ${most} | ${problems.length} |`,
+      `| ${format} | ${inputs} | ${accepted} | ${refused} | ` +
+        `${slowestMs.toFixed(0)} ms | ${most} | ${problems.length} |`,
     );
   }
   for (const { format, problems } of rows)

@@ -56,7 +56,7 @@ function randomBytes(count: number, random: Random): Uint8Array {
 
 /** `head`, `middle`, and what `rest` has from `from` on. */
 function joined(head: Uint8Array, middle: Uint8Array, rest: Uint8Array, from: number): Uint8Array {
-  return Uint8Array.from([...head, ...middle, ...rest.subarray(from)]);
+  return new Uint8Array(Buffer.concat([head, middle, rest.subarray(from)]));
 }
 
 /** Writes an edge, or something near what is there, as a number of 2, 4 or 8 bytes. */

@@ -57,6 +57,8 @@ async function withPatience(work: Promise<string[]>): Promise<string[]> {
 /** For `npm run reliability`. */
 export async function run({ count = 100_000, seed }: HarnessOptions): Promise<string> {
   const { programs, problems } = await runPrograms(count, seed);
-  const table = `| programs | first seed | wrong |\n| ---: | ---: | ---: |\n| ${programs} | ${seed} | ${problems.length} |`;
+  const table =
+    "| programs | first seed | wrong |\n| ---: | ---: | ---: |\n" +
+    `| ${programs} | ${seed} | ${problems.length} |`;
   return [table, ...problems.map((p) => `\n- ${p}`)].join("\n");
 }

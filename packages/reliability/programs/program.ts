@@ -228,7 +228,7 @@ class Task {
 
   // === Scopes ===
 
-  /** A nested scope: some values leave it, the others end with it; sometimes it is left by a throw. */
+  /** A nested scope: some values leave it, others end with it; sometimes a throw leaves it. */
   #scope(): void {
     const random = this.#random;
     const before = [...this.#values];

@@ -132,7 +132,9 @@ export async function run({ count = 100_000, seed }: HarnessOptions): Promise<st
     "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ...samples.map(
       ({ step, heapBytes, handles, liveBytes, deviceBytes, counters }) =>
-        `| ${step} | ${(heapBytes / 1e6).toFixed(1)} MB | ${handles} | ${liveBytes} | ${deviceBytes} | ${counters.planMisses} | ${counters.pipelines} | ${counters.bindGroups} |`,
+        `| ${step} | ${(heapBytes / 1e6).toFixed(1)} MB | ${handles} | ${liveBytes}` +
+        ` | ${deviceBytes} | ${counters.planMisses} | ${counters.pipelines} | ` +
+        `${counters.bindGroups} |`,
     ),
   ];
   const grown = growth(samples);

@@ -5,8 +5,8 @@
  * re-exports and lose the import.
  *
  * How a layer's state gets in: the layer exports a class (`Ledger`, `Runtime`, `TensorState`) and
- * an accessor that reads the current instance (`ledger()`, `runtime()`, `tensorState()`). The class is
- * constructed here. What it needs of a layer above it is a constructor argument, passed as a
+ * an accessor that reads the current instance (`ledger()`, `runtime()`, `tensorState()`). The class
+ * is constructed here. What it needs of a layer above it is a constructor argument, passed as a
  * function, which is not called before everything is built. No layer touches its state while its
  * module loads, and no module fills in another's variable.
  */

@@ -9,8 +9,8 @@ import { runtime } from "../runtime/runtime.ts";
 export const debug = {
   /**
    * The program that was planned and compiled last, or undefined before the first: recorded ops,
-   * kernels, values that stayed unfused with the reason, and the planner's report. `String(plan)` is
-   * what `TENURE_DEBUG=plan` prints. A program that hits the plan cache is not planned again.
+   * kernels, values that stayed unfused with the reason, and the planner's report. `String(plan)`
+   * is what `TENURE_DEBUG=plan` prints. A program that hits the plan cache is not planned again.
    */
   lastPlan(): PlanRecord | undefined {
     return runtime().inspector.lastPlan;

@@ -1,7 +1,9 @@
 /**
- * Activations of neural networks with their slopes, and with the second derivatives that gradients of
- * gradients need. Called through the runtime's door; records own nothing.
+ * Activations of neural networks with their slopes, and with the second derivatives that gradients
+ * of gradients need. Called through the runtime's door; records own nothing.
  */
+import type { View } from "../kernels/kernel.ts";
+import { at } from "../base/access.ts";
 import { broadcastShapes } from "../base/shape.ts";
 import { mul2, neg, oneMinus, square } from "./arithmetic.ts";
 import { binary, unary, withInplace } from "./builders.ts";
@@ -82,21 +84,21 @@ function activation(name: string, def: ActivationDef): OpDef {
   const scalars = Array.from({ length: def.scalars ?? 0 }, () => ({ type: "f32" as const })),
     helpers = def.helpers ?? [];
   const times = (suffix: string, what: string, expr: string, vjp?: OpDef["vjp"]): OpDef =>
-    defineOp({
+    defineOp<undefined, [View, View]>({
       name: `${name}${suffix}`,
       doc: `${what} of ${name} at a, times b.`,
       facts: { elementwise: true },
       infer: ([x, g]) => [
         {
-          shape: broadcastShapes(name, x!.layout.shape, g!.layout.shape),
-          dtype: floatOf(g!.dtype),
+          shape: broadcastShapes(name, x.layout.shape, g.layout.shape),
+          dtype: floatOf(g.dtype),
         },
       ],
       expression: (inputs) =>
         typed(
           inputs,
           "f32",
-          { from: "f32", dtype: floatOf(inputs[1]!.dtype) },
+          { from: "f32", dtype: floatOf(at(inputs, 1).dtype) },
           `(y * (${expr}))`,
           helpers,
           { scalars },
@@ -123,7 +125,7 @@ function activation(name: string, def: ActivationDef): OpDef {
       typed(
         inputs,
         "f32",
-        { from: "f32", dtype: floatOf(inputs[0]!.dtype) },
+        { from: "f32", dtype: floatOf(at(inputs, 0).dtype) },
         `(${def.value})`,
         helpers,
         { scalars },

@@ -7,6 +7,7 @@ import { type ScalarAttrs, binary, scalarForm, unary } from "./builders.ts";
 import type { OpDef, Run, Value, VjpContext } from "./op.ts";
 import { ofType } from "./typing.ts";
 
+/** A gradient of zeros for an op that is flat wherever it has a derivative. */
 export const zeroGrad = (c: VjpContext<undefined>, g: Value): Value =>
   c.run(mulScalar, [g], { dtype: g.dtype, reverse: false }, [f32Bits(0)]);
 
@@ -14,6 +15,7 @@ export const zeroGrad = (c: VjpContext<undefined>, g: Value): Value =>
 export const scale = (run: Run, g: Value, k: number): Value =>
   run(mulScalar, [g], { dtype: g.dtype, reverse: false }, [f32Bits(k)]);
 
+/** a · b. */
 export const mul2 = (run: Run, a: Value, b: Value): Value => run(mul, [a, b], undefined);
 
 /** -x. */
@@ -77,24 +79,28 @@ export const div: OpDef = binary("div", {
 
 const same = (c: VjpContext<ScalarAttrs>): ScalarAttrs => ({ dtype: c.grad.dtype, reverse: false });
 
+/** x + a number given with the call. */
 export const addScalar: OpDef<ScalarAttrs> = scalarForm(add, {
   kind: "arithmetic",
   expr: "(x + y)",
   vjp: ({ grad }) => [grad],
 });
 
+/** x - a number given with the call, or the other way round. */
 export const subScalar: OpDef<ScalarAttrs> = scalarForm(sub, {
   kind: "arithmetic",
   expr: "(x - y)",
   vjp: ({ grad, attrs, run }) => [attrs.reverse ? run(neg, [grad], undefined) : grad],
 });
 
+/** x · a number given with the call. */
 export const mulScalar: OpDef<ScalarAttrs> = scalarForm(mul, {
   kind: "arithmetic",
   expr: "(x * y)",
   vjp: (c) => [c.run(mulScalar, [c.grad], same(c), c.words)],
 });
 
+/** x / a number given with the call, or the other way round. */
 export const divScalar: OpDef<ScalarAttrs> = scalarForm(div, {
   kind: "float",
   expr: "(x / y)",
@@ -110,10 +116,12 @@ export const divScalar: OpDef<ScalarAttrs> = scalarForm(div, {
   ],
 });
 
+/** x + k. */
 export function addConst(run: Run, x: Value, k: number): Value {
   return run(addScalar, [x], { dtype: x.dtype, reverse: false }, [f32Bits(k)]);
 }
 
+/** 1 - x. */
 export function oneMinus(run: Run, x: Value): Value {
   return run(subScalar, [x], { dtype: x.dtype, reverse: true }, [f32Bits(1)]);
 }

@@ -2,6 +2,8 @@
  * Attention weights: scale, mask and softmax of scores as one op. Called through the runtime's
  * door.
  */
+import type { View } from "../kernels/kernel.ts";
+import { at } from "../base/access.ts";
 import { f32Bits } from "../base/bits.ts";
 import { isFloat } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";
@@ -11,13 +13,14 @@ import { scale } from "./arithmetic.ts";
 import { type OpDef, defineOp } from "./op.ts";
 import { softmaxBackward } from "./softmax.ts";
 
+/** The factor on the scores, and whether positions see only themselves and what came before. */
 export interface AttentionAttrs {
   readonly scale: number;
   readonly causal: boolean;
 }
 
 /** Inputs: scores [..., L, S], and optionally a mask that broadcasts to them. */
-export const attentionWeights: OpDef<AttentionAttrs> = defineOp<AttentionAttrs>({
+export const attentionWeights: OpDef<AttentionAttrs> = defineOp<AttentionAttrs, [View, View?]>({
   name: "attentionWeights",
   doc:
     "softmax over the last axis of scale·scores, with a mask (bool: what stays, float: " +
@@ -25,12 +28,12 @@ export const attentionWeights: OpDef<AttentionAttrs> = defineOp<AttentionAttrs>(
   facts: { reduces: true },
   saves: { output: true },
   infer: ([scores, mask]) => {
-    const { shape } = scores!.layout;
-    if (!isFloat(scores!.dtype))
+    const { shape } = scores.layout;
+    if (!isFloat(scores.dtype))
       throw new DTypeError(
         "attentionWeights",
         "float scores",
-        scores!.dtype,
+        scores.dtype,
         "cast them to float32",
       );
     if (shape.length < 2)
@@ -52,17 +55,14 @@ export const attentionWeights: OpDef<AttentionAttrs> = defineOp<AttentionAttrs>(
         formatShape(mask.layout.shape),
         "unsqueeze the heads dimension",
       );
-    return [{ shape, dtype: scores!.dtype }];
+    return [{ shape, dtype: scores.dtype }];
   },
   key: (attrs) => [f32Bits(attrs.scale), attrs.causal ? 1 : 0],
   kernel: ([scores, mask], _, attrs, caps) =>
-    attentionWeightsKernel(
-      { ...attrs, scores: scores!, ...(mask === undefined ? {} : { mask }) },
-      caps,
-    ),
-  flops: ([scores]) => 6 * scores!.layout.size,
+    attentionWeightsKernel({ ...attrs, scores, ...(mask === undefined ? {} : { mask }) }, caps),
+  flops: ([scores]) => 6 * scores.layout.size,
   vjp: ({ grad, output, metas, needs, attrs, run }) => {
-    const g = run(softmaxBackward, [output(), grad], { axis: metas[0]!.shape.length - 1 });
+    const g = run(softmaxBackward, [output(), grad], { axis: at(metas, 0).shape.length - 1 });
     // the mask's share is summed to its shape by the caller
     return [needs(0) ? scale(run, g, attrs.scale) : null, g].slice(0, metas.length);
   },

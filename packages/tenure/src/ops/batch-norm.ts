@@ -2,6 +2,8 @@
  * Batch normalisation: two reductions and one elementwise op each way. Called through the runtime's
  * door; records own nothing.
  */
+import type { View } from "../kernels/kernel.ts";
+import { at } from "../base/access.ts";
 import { f32Bits, fromBits } from "../base/bits.ts";
 import { reducedShape, sizeOf } from "../base/shape.ts";
 import { reduceKernel } from "../kernels/reduce.ts";
@@ -21,22 +23,22 @@ export interface BatchNormAttrs {
 }
 
 /** Inputs: grad, x, mean, variance. Scalar: eps. */
-const batchNormScaleGrad: OpDef<BatchNormAttrs> = defineOp<BatchNormAttrs>({
+const batchNormScaleGrad: OpDef<BatchNormAttrs> = defineOp<BatchNormAttrs, [View], [View]>({
   name: "batchNormScaleGrad",
   doc:
     "Σ grad·(x - mean) / sqrt(variance + eps) over axes, kept as 1: the gradient of batch " +
     "norm's weight.",
   facts: { reduces: true, epilogue: true },
-  infer: ([g], { axes }) => [{ shape: reducedShape(g!.layout.shape, axes, true), dtype: g!.dtype }],
+  infer: ([g], { axes }) => [{ shape: reducedShape(g.layout.shape, axes, true), dtype: g.dtype }],
   key: ({ axes }) => axes,
   kernel: (inputs, [y], { axes }, caps, around) =>
     reduceKernel(
       {
         ...after(around),
         op: "sum",
-        input: inputs[0]!,
+        input: at(inputs, 0),
         axes,
-        outDtype: y!.dtype,
+        outDtype: y.dtype,
         before: {
           operands: inputs.map((view, binding) => ({ view, binding })),
           dtype: "float32",
@@ -46,17 +48,17 @@ const batchNormScaleGrad: OpDef<BatchNormAttrs> = defineOp<BatchNormAttrs>({
       },
       caps,
     ),
-  flops: ([g]) => 5 * g!.layout.size,
+  flops: ([g]) => 5 * g.layout.size,
 });
 
 /**
  * Inputs: grad, x, mean, variance, Σ grad, Σ grad·normalised x, [weight]. Scalars: eps, 1 / count.
  */
-const batchNormBackward: OpDef = defineOp({
+const batchNormBackward: OpDef = defineOp<undefined, [View]>({
   name: "batchNormBackward",
   doc: "Gradient of batch norm in training for its input.",
   facts: { elementwise: true },
-  infer: ([g]) => [{ shape: g!.layout.shape, dtype: g!.dtype }],
+  infer: ([g]) => [{ shape: g.layout.shape, dtype: g.dtype }],
   expression: (inputs) => ({
     body:
       `let k = 1.0 / sqrt(a3 + s0);\nr0 = ${inputs.length > 6 ? "a6 * " : ""}k * (a0 - s1 * ` +
@@ -95,11 +97,11 @@ function batchNormVjp(context: VjpContext<BatchNormAttrs>): readonly (Value | nu
     training || needs(3) ? run(batchNormScaleGrad, [grad, x, mean, variance], attrs, words) : null;
   let forInput: Value | null = null;
   if (needs(0)) {
-    const count = sizeOf(axes.map((a) => metas[0]!.shape[a]!)),
-      eps = fromBits(words[0]!);
+    const count = sizeOf(axes.map((a) => at(at(metas, 0).shape, a))),
+      eps = fromBits(at(words, 0));
     forInput = training
       ? run(batchNormBackward, [grad, x, mean, variance, flat!, tilt!, ...weight], undefined, [
-          words[0]!,
+          at(words, 0),
           f32Bits(1 / count),
         ])
       : weight.reduce(
@@ -126,7 +128,7 @@ function batchNormAgain({
   const x = input(0),
     centre = training ? run(mean, [x], { axes, keepDims: true }) : input(1),
     variance = training ? spread(run, x, axes, false) : input(2);
-  const root = run(rsqrt, [addConst(run, variance, fromBits(words[0]!))], undefined),
+  const root = run(rsqrt, [addConst(run, variance, fromBits(at(words, 0)))], undefined),
     y = mul2(run, run(sub, [x, centre], undefined), root);
   const weighted = metas.length > 3 ? mul2(run, grad, input(3)) : grad;
   // The caller sums the last two to the shapes of weight and bias.

@@ -1,8 +1,9 @@
 /**
- * Builders of elementwise records: one operand, two, a tensor and a number, and the in-place twin of
- * each. A number given with a call is a per-call uniform, so a learning rate that changes does not
- * change the program. Called by the records in this folder; owns nothing.
+ * Builders of elementwise records: one operand, two, a tensor and a number, and the in-place twin
+ * of each. A number given with a call is a per-call uniform, so a learning rate that changes does
+ * not change the program. Called by the records in this folder; owns nothing.
  */
+import { at } from "../base/access.ts";
 import { type DType, dtypeCode, isFloat, promote } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";
 import { broadcastShapes, formatShape, sameShape } from "../base/shape.ts";
@@ -27,8 +28,8 @@ export function withInplace<A>(op: OpDef<A>): OpDef<A> {
     doc: `${op.doc} Overwrites its first input.`,
     facts: { ...op.facts, inplaceOf: [0], recomputable: false },
     infer(inputs, attrs) {
-      const target = inputs[0]!,
-        result = op.infer(inputs, attrs)[0]!;
+      const target = at(inputs, 0),
+        result = at(op.infer(inputs, attrs), 0);
       if (!sameShape(result.shape, target.layout.shape))
         throw new ShapeError(
           this.name,
@@ -49,6 +50,7 @@ export function withInplace<A>(op: OpDef<A>): OpDef<A> {
   return defineOp<A>({ ...op, inplace });
 }
 
+/** An elementwise op of one operand. */
 export interface UnaryDef {
   readonly doc: string;
   /**
@@ -64,6 +66,7 @@ export interface UnaryDef {
   readonly vjp?: (context: VjpContext<undefined>, g: Value) => Value | null;
 }
 
+/** Registers an op of one operand and, unless it gives truth values, its in-place twin. */
 export function unary(name: string, def: UnaryDef): OpDef {
   const save =
     def.saves === "input" ? { inputs: [0] } : def.saves === "output" ? { output: true } : {};
@@ -85,12 +88,12 @@ export function unary(name: string, def: UnaryDef): OpDef {
                 : x!.dtype,
       },
     ],
-    expression: (inputs) => into(inputs, record.infer(inputs, undefined)[0]!.dtype),
+    expression: (inputs) => into(inputs, at(record.infer(inputs, undefined), 0).dtype),
     ...(def.vjp === undefined ? {} : { vjp: (c: VjpContext<undefined>) => [def.vjp!(c, c.grad)] }),
   };
   const into = (inputs: readonly View[], dtype: DType): Expression => {
     const type = computeType(
-      def.kind === "bool" ? inputs[0]!.dtype : record.infer(inputs, undefined)[0]!.dtype,
+      def.kind === "bool" ? at(inputs, 0).dtype : at(record.infer(inputs, undefined), 0).dtype,
     );
     const expr = typeof def.expr === "string" ? def.expr : def.expr(type);
     return typed(
@@ -104,10 +107,11 @@ export function unary(name: string, def: UnaryDef): OpDef {
   if (def.kind === "bool") return defineOp(record);
   const twin = withInplace(record);
   (twin.inplace as { expression: OpDef["expression"] }).expression = (inputs) =>
-    into(inputs, inputs[0]!.dtype);
+    into(inputs, at(inputs, 0).dtype);
   return twin;
 }
 
+/** An elementwise op of two operands that broadcast. */
 export interface BinaryDef {
   readonly doc: string;
   /**
@@ -137,6 +141,7 @@ function binaryTypes(
   return { type: computeType(dtype), from: computeType(dtype), dtype };
 }
 
+/** Registers an elementwise op of two operands and, for numbers, its in-place twin. */
 export function binary(name: string, def: BinaryDef): OpDef {
   const record: OpDef = {
     name,
@@ -150,7 +155,7 @@ export function binary(name: string, def: BinaryDef): OpDef {
       },
     ],
     expression: (inputs) => {
-      const { type, from, dtype } = binaryTypes(def, inputs[0]!.dtype, inputs[1]!.dtype);
+      const { type, from, dtype } = binaryTypes(def, at(inputs, 0).dtype, at(inputs, 1).dtype);
       return typed(
         inputs,
         type,
@@ -165,11 +170,11 @@ export function binary(name: string, def: BinaryDef): OpDef {
   // In place, the result is stored in the target's dtype, whatever the promotion says.
   const twin = withInplace(record);
   (twin.inplace as { expression: OpDef["expression"] }).expression = (inputs) => {
-    const { type, from } = binaryTypes(def, inputs[0]!.dtype, inputs[1]!.dtype);
+    const { type, from } = binaryTypes(def, at(inputs, 0).dtype, at(inputs, 1).dtype);
     return typed(
       inputs,
       type,
-      { from, dtype: inputs[0]!.dtype },
+      { from, dtype: at(inputs, 0).dtype },
       typeof def.expr === "string" ? def.expr : def.expr(type),
       def.helpers ?? [],
     );
@@ -185,6 +190,7 @@ export interface ScalarAttrs {
 
 const scalarForms = new Map<OpDef, OpDef<ScalarAttrs>>();
 
+/** Registers the form of a binary op that takes a number for one side. */
 export function scalarForm(
   base: OpDef,
   def: {
@@ -208,7 +214,7 @@ export function scalarForm(
     expression: (inputs, { dtype, reverse }) => {
       const type = computeType(dtype),
         text = typeof def.expr === "string" ? def.expr : def.expr(type);
-      const cast = casts[type]("a0", computeType(inputs[0]!.dtype));
+      const cast = casts[type]("a0", computeType(at(inputs, 0).dtype));
       const [x, y] = reverse ? ["s0", cast] : [cast, "s0"];
       const from = def.kind === "compare" || def.kind === "logical" ? "bool" : type,
         to = computeType(outOf(dtype));
@@ -217,7 +223,7 @@ export function scalarForm(
         scalars: [{ type: scalarType(dtype) }],
         helpers: [
           ...(def.helpers ?? []),
-          ...castHelpers(type, computeType(inputs[0]!.dtype)),
+          ...castHelpers(type, computeType(at(inputs, 0).dtype)),
           ...castHelpers(to, from),
         ],
       };
@@ -233,7 +239,7 @@ export function scalarForm(
     ) => {
       const e = record.expression!(inputs, attrs),
         type = computeType(attrs.dtype),
-        to = computeType(inputs[0]!.dtype);
+        to = computeType(at(inputs, 0).dtype);
       return {
         ...e,
         body: e.body.replace(/r0 = .*;$/, `r0 = ${casts[to]("w", type)};`),

@@ -1,7 +1,8 @@
 /**
- * Truth values: comparisons, logic, tests for NaN and infinity, and the choice between two tensors by a
- * condition. Called through the runtime's door; records own nothing.
+ * Truth values: comparisons, logic, tests for NaN and infinity, and the choice between two tensors
+ * by a condition. Called through the runtime's door; records own nothing.
  */
+import type { View } from "../kernels/kernel.ts";
 import { promote } from "../base/dtype.ts";
 import { broadcastShapes } from "../base/shape.ts";
 import { computeType } from "../kernels/wgsl.ts";
@@ -91,7 +92,7 @@ for (const [op, expr] of [
   scalarForm(op, { kind: "compare", expr });
 
 /** b where the condition a is true (not 0), else c; all three broadcast. */
-export const where: OpDef = defineOp({
+export const where: OpDef = defineOp<undefined, [View, View, View]>({
   name: "where",
   doc: "b where the condition a is true (not 0), else c; all three broadcast.",
   facts: { elementwise: true },
@@ -100,15 +101,15 @@ export const where: OpDef = defineOp({
     {
       shape: broadcastShapes(
         "where",
-        c!.layout.shape,
-        broadcastShapes("where", a!.layout.shape, b!.layout.shape),
+        c.layout.shape,
+        broadcastShapes("where", a.layout.shape, b.layout.shape),
       ),
-      dtype: promote(a!.dtype, b!.dtype),
+      dtype: promote(a.dtype, b.dtype),
     },
   ],
   expression: ([c, a, b]) => {
-    const type = computeType(promote(a!.dtype, b!.dtype)),
-      [tc, ta, tb] = [computeType(c!.dtype), computeType(a!.dtype), computeType(b!.dtype)];
+    const type = computeType(promote(a.dtype, b.dtype)),
+      [tc, ta, tb] = [computeType(c.dtype), computeType(a.dtype), computeType(b.dtype)];
     return {
       body:
         `r0 = select(${casts[type]("a2", tb)}, ${casts[type]("a1", ta)}, ` +

@@ -1,7 +1,9 @@
 /**
- * Tensors put one after the other, and turned around, along an axis. Called through the runtime's door;
- * records own nothing.
+ * Tensors put one after the other, and turned around, along an axis. Called through the runtime's
+ * door; records own nothing.
  */
+import type { View } from "../kernels/kernel.ts";
+import { at } from "../base/access.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape, sameShape } from "../base/shape.ts";
 import { concatKernel, flipKernel } from "../kernels/gather.ts";
@@ -15,12 +17,12 @@ export function withSize(shape: Shape, axis: number, size: number): number[] {
 }
 
 /** Inputs of one dtype that differ along the axis only; at most as many as the device binds. */
-export const concat: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
+export const concat: OpDef<AxisAttrs> = defineOp<AxisAttrs, readonly View[], [View]>({
   name: "concat",
   doc: "Tensors one after the other along an axis.",
   facts: {},
   infer: (inputs, { axis }) => {
-    const first = inputs[0]!;
+    const first = at(inputs, 0);
     for (const v of inputs) {
       if (v.dtype !== first.dtype)
         throw new DTypeError(
@@ -42,7 +44,7 @@ export const concat: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
         shape: withSize(
           first.layout.shape,
           axis,
-          inputs.reduce((n, v) => n + v.layout.shape[axis]!, 0),
+          inputs.reduce((n, v) => n + at(v.layout.shape, axis), 0),
         ),
         dtype: first.dtype,
       },
@@ -50,25 +52,25 @@ export const concat: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
   },
   key: ({ axis }) => [axis],
   kernel: (inputs, [y], { axis }, caps) =>
-    concatKernel({ inputs, shape: y!.layout.shape, axis }, caps),
+    concatKernel({ inputs, shape: y.layout.shape, axis }, caps),
   vjp: ({ grad, metas, needs, attrs: { axis }, run }) => {
-    let at = 0;
+    let end = 0;
     return metas.map((m, i) => {
-      const start = at;
-      at += m.shape[axis]!;
-      return needs(i) ? run(slice, [grad], { axis, start, end: at, step: 1 }) : null;
+      const start = end;
+      end += at(m.shape, axis);
+      return needs(i) ? run(slice, [grad], { axis, start, end, step: 1 }) : null;
     });
   },
 });
 
 /** Elements in reverse order along an axis. */
-export const flip: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
+export const flip: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View]>({
   name: "flip",
   doc: "Elements in reverse order along an axis.",
   facts: {},
-  infer: ([x]) => [{ shape: x!.layout.shape, dtype: x!.dtype }],
+  infer: ([x]) => [{ shape: x.layout.shape, dtype: x.dtype }],
   key: ({ axis }) => [axis],
-  kernel: ([x], _, { axis }, caps) => flipKernel({ input: x!, axis }, caps),
+  kernel: ([x], _, { axis }, caps) => flipKernel({ input: x, axis }, caps),
   vjp: ({ grad, attrs, run }) => [run(flip, [grad], attrs)],
 });
 

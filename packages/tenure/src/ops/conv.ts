@@ -2,6 +2,7 @@
  * Convolution over NCHW images, with its gradients. One dispatch each. Called through the runtime's
  * door; records own nothing.
  */
+import { at } from "../base/access.ts";
 import { isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape, sizeOf } from "../base/shape.ts";
@@ -15,22 +16,19 @@ import { conv2dBackwardWeightKernel } from "../kernels/conv-weight.ts";
 import type { View } from "../kernels/kernel.ts";
 import { type OpDef, after, defineOp } from "./op.ts";
 
-export function checkFloat(op: string, ...views: readonly (View | undefined)[]): void {
+/** Refuses operands that are not floats of one dtype. @throws DTypeError */
+export function checkFloat(op: string, ...views: readonly View[]): void {
   for (const v of views)
-    if (!isFloat(v!.dtype)) throw new DTypeError(op, "float tensors", v!.dtype, "cast to float32");
-  if (views.some((v) => v!.dtype !== views[0]!.dtype))
-    throw new DTypeError(
-      op,
-      "operands of one dtype",
-      views.map((v) => v!.dtype).join(" and "),
-      "cast one of them",
-    );
+    if (!isFloat(v.dtype)) throw new DTypeError(op, "float tensors", v.dtype, "cast to float32");
+  const dtypes = views.map((v) => v.dtype);
+  if (new Set(dtypes).size > 1)
+    throw new DTypeError(op, "operands of one dtype", dtypes.join(" and "), "cast one of them");
 }
 
 const windowKey = (w: ConvWindow): number[] => [...w.stride, ...w.padding, ...w.dilation, w.groups];
 
 /** Input [N, C, H, W], weight [O, C / groups, R, S] → [N, O, P, Q]. */
-export const conv2d: OpDef<ConvWindow> = defineOp<ConvWindow>({
+export const conv2d: OpDef<ConvWindow> = defineOp<ConvWindow, [View, View], [View]>({
   name: "conv2d",
   doc:
     "Cross-correlation of [N, C, H, W] with [O, C/groups, R, S], with stride, zero padding, " +
@@ -38,8 +36,8 @@ export const conv2d: OpDef<ConvWindow> = defineOp<ConvWindow>({
   facts: { epilogue: true },
   saves: { inputs: [0, 1] },
   infer: ([x, w], attrs) => {
-    const a = x!.layout.shape,
-      b = w!.layout.shape,
+    const a = x.layout.shape,
+      b = w.layout.shape,
       { groups } = attrs;
     checkFloat("conv2d", x, w);
     if (a.length !== 4 || b.length !== 4)
@@ -49,17 +47,17 @@ export const conv2d: OpDef<ConvWindow> = defineOp<ConvWindow>({
         `${formatShape(a)} and ${formatShape(b)}`,
         "add missing dimensions with unsqueeze",
       );
-    if (!Number.isInteger(groups) || groups < 1 || b[0]! % groups !== 0)
+    if (!Number.isInteger(groups) || groups < 1 || at(b, 0) % groups !== 0)
       throw new ArgumentError(
         "conv2d",
         `groups that divide the ${b[0]} output channels`,
         String(groups),
         "use a divisor of both channel counts",
       );
-    if (a[1] !== b[1]! * groups)
+    if (a[1] !== at(b, 1) * groups)
       throw new ShapeError(
         "conv2d",
-        `an input with ${b[1]! * groups} channels for weight ${formatShape(b)} and ` +
+        `an input with ${at(b, 1) * groups} channels for weight ${formatShape(b)} and ` +
           `${groups} groups`,
         formatShape(a),
         "check the layer's inChannels",
@@ -85,18 +83,18 @@ export const conv2d: OpDef<ConvWindow> = defineOp<ConvWindow>({
         formatShape(a),
         "add padding or use a smaller kernel",
       );
-    return [{ shape, dtype: x!.dtype }];
+    return [{ shape, dtype: x.dtype }];
   },
   key: windowKey,
   kernel: ([x, w], _, attrs, caps, around) =>
-    conv2dKernel({ ...attrs, input: x!, weight: w!, ...after(around) }, caps),
-  flops: ([, w], [y]) => 2 * y!.layout.size * sizeOf(w!.layout.shape.slice(1)),
+    conv2dKernel({ ...attrs, input: x, weight: w, ...after(around) }, caps),
+  flops: ([, w], [y]) => 2 * y.layout.size * sizeOf(w.layout.shape.slice(1)),
   vjp: ({ grad, input, metas, needs, attrs, run }) => [
     needs(0)
-      ? run(conv2dBackwardInput, [grad, input(1)], { ...attrs, shape: metas[0]!.shape })
+      ? run(conv2dBackwardInput, [grad, input(1)], { ...attrs, shape: at(metas, 0).shape })
       : null,
     needs(1)
-      ? run(conv2dBackwardWeight, [input(0), grad], { ...attrs, shape: metas[1]!.shape })
+      ? run(conv2dBackwardWeight, [input(0), grad], { ...attrs, shape: at(metas, 1).shape })
       : null,
   ],
 });
@@ -113,44 +111,50 @@ const windowOf = ({ stride, padding, dilation, groups }: ConvWindow): ConvWindow
 /**
  * grad [N, O, P, Q], weight [O, C / groups, R, S] → [N, C, H, W]: also the transposed convolution.
  */
-export const conv2dBackwardInput: OpDef<WithShape> = defineOp<WithShape>({
+export const conv2dBackwardInput: OpDef<WithShape> = defineOp<WithShape, [View, View]>({
   name: "conv2dBackwardInput",
   doc: "Gradient of conv2d for its input, from the output's gradient and the weight.",
   facts: { epilogue: true },
   saves: { inputs: [0, 1] },
-  infer: ([g], { shape }) => [{ shape, dtype: g!.dtype }],
+  infer: ([g], { shape }) => [{ shape, dtype: g.dtype }],
   key: (attrs) => [...windowKey(attrs), ...attrs.shape],
   kernel: ([g, w], _, attrs, caps, around) =>
     conv2dBackwardInputKernel(
-      { ...windowOf(attrs), grad: g!, weight: w!, inputShape: attrs.shape, ...after(around) },
+      { ...windowOf(attrs), grad: g, weight: w, inputShape: attrs.shape, ...after(around) },
       caps,
     ),
-  flops: ([g, w]) => 2 * g!.layout.size * sizeOf(w!.layout.shape.slice(1)),
+  flops: ([g, w]) => 2 * g.layout.size * sizeOf(w.layout.shape.slice(1)),
   vjp: ({ grad, input, metas, needs, attrs, run }) => [
     needs(0) ? run(conv2d, [grad, input(1)], windowOf(attrs)) : null,
     needs(1)
-      ? run(conv2dBackwardWeight, [grad, input(0)], { ...windowOf(attrs), shape: metas[1]!.shape })
+      ? run(conv2dBackwardWeight, [grad, input(0)], {
+          ...windowOf(attrs),
+          shape: at(metas, 1).shape,
+        })
       : null,
   ],
 });
 
 /** input [N, C, H, W], grad [N, O, P, Q] → [O, C / groups, R, S]. */
-export const conv2dBackwardWeight: OpDef<WithShape> = defineOp<WithShape>({
+export const conv2dBackwardWeight: OpDef<WithShape> = defineOp<WithShape, [View, View], [View]>({
   name: "conv2dBackwardWeight",
   doc: "Gradient of conv2d for its weight, from the input and the output's gradient.",
   facts: { reduces: true, epilogue: true },
   saves: { inputs: [0, 1] },
-  infer: ([x], { shape }) => [{ shape, dtype: x!.dtype }],
+  infer: ([x], { shape }) => [{ shape, dtype: x.dtype }],
   key: (attrs) => [...windowKey(attrs), ...attrs.shape],
   kernel: ([x, g], _, attrs, caps, around) =>
     conv2dBackwardWeightKernel(
-      { ...windowOf(attrs), input: x!, grad: g!, weightShape: attrs.shape, ...after(around) },
+      { ...windowOf(attrs), input: x, grad: g, weightShape: attrs.shape, ...after(around) },
       caps,
     ),
-  flops: ([, g], [w]) => 2 * g!.layout.size * sizeOf(w!.layout.shape.slice(1)),
+  flops: ([, g], [w]) => 2 * g.layout.size * sizeOf(w.layout.shape.slice(1)),
   vjp: ({ grad, input, metas, needs, attrs, run }) => [
     needs(0)
-      ? run(conv2dBackwardInput, [input(1), grad], { ...windowOf(attrs), shape: metas[0]!.shape })
+      ? run(conv2dBackwardInput, [input(1), grad], {
+          ...windowOf(attrs),
+          shape: at(metas, 0).shape,
+        })
       : null,
     needs(1) ? run(conv2d, [input(0), grad], windowOf(attrs)) : null,
   ],

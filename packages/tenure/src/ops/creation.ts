@@ -12,6 +12,7 @@ export function constant(run: Run, value: number, dtype: DType = "float32"): Val
   return run(fill, [], { shape: [], dtype }, [dtypeWord(value, dtype)]);
 }
 
+/** Shape and dtype of the new tensor. */
 export interface FillAttrs {
   readonly shape: readonly number[];
   readonly dtype: DType;

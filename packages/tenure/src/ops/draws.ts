@@ -1,11 +1,13 @@
 /**
- * Counter-based random numbers: draws and dropout that a program replays exactly. Called through the
- * runtime's door; records own nothing.
+ * Counter-based random numbers: draws and dropout that a program replays exactly. Called through
+ * the runtime's door; records own nothing.
  */
+import type { View } from "../kernels/kernel.ts";
 import { type DType, dtypeCode, isFloat } from "../base/dtype.ts";
 import { DTypeError } from "../base/errors.ts";
 import { type OpDef, defineOp } from "./op.ts";
 
+/** Shape and dtype of the drawn tensor. */
 export interface RandomAttrs {
   readonly shape: readonly number[];
   readonly dtype: DType;
@@ -35,14 +37,14 @@ export const random: OpDef<RandomAttrs> = defineOp<RandomAttrs>({
  * Scalars: seed (two words), stream, keep probability. The gradient draws the same mask again from
  * the same scalars.
  */
-export const dropout: OpDef = defineOp({
+export const dropout: OpDef = defineOp<undefined, [View]>({
   name: "dropout",
   doc: "Zeroes elements at random and scales the rest by 1/keep, so that the mean stays.",
   facts: { elementwise: true, random: true, indexed: true },
   infer: ([x]) => {
-    if (!isFloat(x!.dtype))
-      throw new DTypeError("dropout", "a float tensor", x!.dtype, "cast it to float32");
-    return [{ shape: x!.layout.shape, dtype: x!.dtype }];
+    if (!isFloat(x.dtype))
+      throw new DTypeError("dropout", "a float tensor", x.dtype, "cast it to float32");
+    return [{ shape: x.layout.shape, dtype: x.dtype }];
   },
   expression: () => ({
     body: "r0 = select(0.0, a0 / s3, randomUniform(s0, s1, s2, idx) < s3);",

@@ -1,6 +1,6 @@
 /**
- * All elementwise records under one name, for callers that use many of them. The records live in the
- * files named here, by what they compute. Owns nothing.
+ * All elementwise records under one name, for callers that use many of them. The records live in
+ * the files named here, by what they compute. Owns nothing.
  */
 export * from "./activations.ts";
 export * from "./arithmetic.ts";

@@ -1,7 +1,9 @@
 /**
- * The larger and the smaller of two, and values kept within bounds. Called through the runtime's door;
- * records own nothing.
+ * The larger and the smaller of two, and values kept within bounds. Called through the runtime's
+ * door; records own nothing.
  */
+import type { View } from "../kernels/kernel.ts";
+import { at } from "../base/access.ts";
 import { type DType, dtypeCode, isFloat } from "../base/dtype.ts";
 import { computeType } from "../kernels/wgsl.ts";
 import { mul2 } from "./arithmetic.ts";
@@ -54,6 +56,7 @@ const shareScalar =
     return [mul2(c.run, c.grad, c.run(wins, reverse(c.input(0), number), undefined))];
   };
 
+/** The larger of x and a number given with the call; NaN wins. */
 export const maximumScalar: OpDef<ScalarAttrs> = scalarForm(maximum, {
   kind: "arithmetic",
   expr: ofType("nanMax(x, y)", "max(x, y)"),
@@ -62,6 +65,7 @@ export const maximumScalar: OpDef<ScalarAttrs> = scalarForm(maximum, {
   vjp: shareScalar((x, n) => [x, n])!,
 });
 
+/** The smaller of x and a number given with the call; NaN wins. */
 export const minimumScalar: OpDef<ScalarAttrs> = scalarForm(minimum, {
   kind: "arithmetic",
   expr: ofType("nanMin(x, y)", "min(x, y)"),
@@ -70,6 +74,7 @@ export const minimumScalar: OpDef<ScalarAttrs> = scalarForm(minimum, {
   vjp: shareScalar((x, n) => [n, x])!,
 });
 
+/** The dtype of the result. */
 export interface DTypeAttrs {
   readonly dtype: DType;
 }
@@ -79,13 +84,16 @@ interface BoundsAttrs {
   readonly open: boolean;
 }
 
-const clampBackward: OpDef<BoundsAttrs | undefined> = defineOp<BoundsAttrs | undefined>({
+const clampBackward: OpDef<BoundsAttrs | undefined> = defineOp<
+  BoundsAttrs | undefined,
+  [View, View]
+>({
   name: "clampBackward",
   doc: "b where a lies within the bounds, else 0.",
   key: (attrs) => [attrs?.open === true ? 1 : 0],
   facts: { elementwise: true },
   saves: { inputs: [0] },
-  infer: ([x, g]) => [{ shape: x!.layout.shape, dtype: g!.dtype }],
+  infer: ([x, g]) => [{ shape: x.layout.shape, dtype: g.dtype }],
   expression: (_, attrs) => {
     const within = attrs?.open === true ? "a0 > s0 && a0 < s1" : "a0 >= s0 && a0 <= s1";
     return {
@@ -126,6 +134,6 @@ export const clamp: OpDef<ClampAttrs> = withInplace<ClampAttrs>({
     };
   },
   vjp: ({ grad, input, metas, attrs: { open = false }, words, run }) => [
-    isFloat(metas[0]!.dtype) ? run(clampBackward, [input(0), grad], { open }, words) : null,
+    isFloat(at(metas, 0).dtype) ? run(clampBackward, [input(0), grad], { open }, words) : null,
   ],
 });

@@ -1,9 +1,10 @@
 /**
- * Picking by index and scattering back. `gather` and `scatterAdd` are each other's gradient, so both
- * differentiate any number of times. Indices are int32 or uint32; negative ones count from the end;
- * one out of range reads NaN (0 in integer tensors) and scatters nowhere. Called through the runtime's
- * door; records own nothing.
+ * Picking by index and scattering back. `gather` and `scatterAdd` are each other's gradient, so
+ * both differentiate any number of times. Indices are int32 or uint32; negative ones count from the
+ * end; one out of range reads NaN (0 in integer tensors) and scatters nowhere. Called through the
+ * runtime's door; records own nothing.
  */
+import { at } from "../base/access.ts";
 import type { DType } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape, sameShape } from "../base/shape.ts";
@@ -29,7 +30,7 @@ const scanLimit = 64;
  * Inputs: x; indices of the same rank, not larger than x off the axis. Output: shape of the
  * indices.
  */
-export const gather: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
+export const gather: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View]>({
   name: "gather",
   doc:
     "x at indices along one axis: out[i][j] = x[i][indices[i][j]] for the last axis of a " +
@@ -37,30 +38,29 @@ export const gather: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
   facts: {},
   saves: { inputs: [1] },
   infer: ([x, indices], { axis }) => {
-    const a = x!.layout.shape,
-      b = indices!.layout.shape;
-    checkIndices("gather", indices!);
-    if (a.length !== b.length || b.some((d, i) => i !== axis && d > a[i]!))
+    const a = x.layout.shape,
+      b = indices.layout.shape;
+    checkIndices("gather", indices);
+    if (a.length !== b.length || b.some((d, i) => i !== axis && d > at(a, i)))
       throw new ShapeError(
         "gather",
         `indices of rank ${a.length}, off axis ${axis} no larger than ${formatShape(a)}`,
         formatShape(b),
         "use indexSelect for a list of positions",
       );
-    return [{ shape: b, dtype: x!.dtype }];
+    return [{ shape: b, dtype: x.dtype }];
   },
   key: ({ axis }) => [axis],
-  kernel: ([x, indices], _, { axis }, caps) =>
-    gatherKernel({ input: x!, indices: indices!, axis }, caps),
+  kernel: ([x, indices], _, { axis }, caps) => gatherKernel({ input: x, indices, axis }, caps),
   vjp: ({ grad, input, metas, attrs: { axis }, run }) => [
-    scatterInto(run, metas[0]!.shape, grad, input(1), axis),
+    scatterInto(run, at(metas, 0).shape, grad, input(1), axis),
     null,
   ],
 });
 
 /** Zeros of `shape` plus `source` at `indices` (of one shape) along an axis. */
 function scatterInto(run: Run, shape: Shape, source: Value, indices: Value, axis: number): Value {
-  const near = withSize(source.shape, axis, shape[axis]!);
+  const near = withSize(source.shape, axis, at(shape, axis));
   let out = addAt(
     run,
     run(expand, [constant(run, 0, source.dtype)], { shape: near }),
@@ -73,7 +73,7 @@ function scatterInto(run: Run, shape: Shape, source: Value, indices: Value, axis
       out = run(unslice, [out], {
         axis: i,
         start: 0,
-        end: out.shape[i]!,
+        end: at(out.shape, i),
         step: 1,
         shape: withSize(out.shape, i, d),
       });
@@ -89,7 +89,8 @@ export function addAt<V extends Value>(
   source: V,
   axis: number,
 ): V {
-  if (indices.shape[axis]! <= scanLimit) return run(scatterAdd, [start, indices, source], { axis });
+  if (at(indices.shape, axis) <= scanLimit)
+    return run(scatterAdd, [start, indices, source], { axis });
   return run(
     scatterAddSorted,
     [start, indices, orderOf(run, indices, { axis, descending: false }), source],
@@ -121,7 +122,7 @@ function inferScatter(
 }
 
 /** Inputs: start, indices, source. */
-export const scatterAdd: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
+export const scatterAdd: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View, View]>({
   name: "scatterAdd",
   doc:
     "start plus each source element at its index along an axis; equal indices add up in " +
@@ -129,11 +130,11 @@ export const scatterAdd: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
   facts: { reduces: true },
   saves: { inputs: [1] },
   infer: ([start, indices, source], { axis }) =>
-    inferScatter("scatterAdd", start!, indices!, source!, axis),
+    inferScatter("scatterAdd", start, indices, source, axis),
   key: ({ axis }) => [axis],
   kernel: ([start, indices, source], _, { axis }, caps) =>
-    scatterAddKernel({ start: start!, indices: indices!, source: source!, axis }, caps),
-  flops: ([start, indices], _, { axis }) => start!.layout.size * indices!.layout.shape[axis]!,
+    scatterAddKernel({ start, indices, source, axis }, caps),
+  flops: ([start, indices], _, { axis }) => start.layout.size * at(indices.layout.shape, axis),
   vjp: ({ grad, input, needs, attrs, run }) => [
     grad,
     null,
@@ -142,7 +143,7 @@ export const scatterAdd: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
 });
 
 /** Inputs: start, indices, their order along the axis, source. */
-export const scatterAddSorted: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
+export const scatterAddSorted: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View, View, View]>({
   name: "scatterAddSorted",
   doc:
     "scatterAdd with the order of the indices given, for many of them: each position finds " +
@@ -150,14 +151,11 @@ export const scatterAddSorted: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
   facts: { reduces: true },
   saves: { inputs: [1] },
   infer: ([start, indices, , source], { axis }) =>
-    inferScatter("scatterAdd", start!, indices!, source!, axis),
+    inferScatter("scatterAdd", start, indices, source, axis),
   key: ({ axis }) => [axis],
   kernel: ([start, indices, order, source], _, { axis }, caps) =>
-    scatterAddKernel(
-      { start: start!, indices: indices!, order: order!, source: source!, axis },
-      caps,
-    ),
-  flops: ([start, , , source]) => start!.layout.size + source!.layout.size,
+    scatterAddKernel({ start, indices, order, source, axis }, caps),
+  flops: ([start, , , source]) => start.layout.size + source.layout.size,
   vjp: ({ grad, input, needs, attrs, run }) => [
     grad,
     null,
@@ -167,30 +165,30 @@ export const scatterAddSorted: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
 });
 
 /** Inputs: x; a list of indices. The list takes the place of the axis. */
-export const take: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
+export const take: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View], [View]>({
   name: "take",
   doc: "Positions of an axis by a list of indices, as rows of an embedding table.",
   facts: {},
   saves: { inputs: [1] },
   infer: ([x, indices], { axis }) => {
-    checkIndices("indexSelect", indices!);
-    if (indices!.layout.shape.length !== 1)
+    checkIndices("indexSelect", indices);
+    if (indices.layout.shape.length !== 1)
       throw new ShapeError(
         "indexSelect",
         "a list of indices",
-        formatShape(indices!.layout.shape),
+        formatShape(indices.layout.shape),
         "flatten them first",
       );
-    return [{ shape: withSize(x!.layout.shape, axis, indices!.layout.shape[0]!), dtype: x!.dtype }];
+    return [{ shape: withSize(x.layout.shape, axis, at(indices.layout.shape, 0)), dtype: x.dtype }];
   },
   key: ({ axis }) => [axis],
   kernel: ([x, indices], [y], { axis }, caps) =>
     gatherKernel(
       {
-        input: x!,
+        input: x,
         indices: {
-          dtype: indices!.dtype,
-          layout: alongAxis(indices!.layout, y!.layout.shape, axis),
+          dtype: indices.dtype,
+          layout: alongAxis(indices.layout, y.layout.shape, axis),
         },
         axis,
       },
@@ -198,8 +196,8 @@ export const take: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
     ),
   vjp: ({ grad, input, metas, attrs: { axis }, run }) => {
     const list = input(1),
-      n = list.shape[0]!,
-      { shape } = metas[0]!,
+      n = at(list.shape, 0),
+      { shape } = at(metas, 0),
       lines = shape.map((_, i) => (i === axis ? n : 1));
     // One order serves all lines: it is a view repeated over them.
     const over = (v: Value): Value =>

@@ -1,7 +1,8 @@
 /**
- * Numbers written where a mask is true, and triangles of matrices. Called through the runtime's door;
- * records own nothing.
+ * Numbers written where a mask is true, and triangles of matrices. Called through the runtime's
+ * door; records own nothing.
  */
+import type { View } from "../kernels/kernel.ts";
 import { f32Bits } from "../base/bits.ts";
 import { ShapeError } from "../base/errors.ts";
 import { broadcastShapes, formatShape } from "../base/shape.ts";
@@ -32,23 +33,26 @@ export const maskedFill: OpDef = withInplace({
 });
 
 /** Scalars: rows and columns of each matrix, and the diagonal. */
-export const band: OpDef<{ readonly upper: boolean }> = defineOp<{ readonly upper: boolean }>({
+export const band: OpDef<{ readonly upper: boolean }> = defineOp<
+  { readonly upper: boolean },
+  [View]
+>({
   name: "band",
   doc: "Each matrix with zeros above a diagonal, or below it.",
   facts: { elementwise: true, indexed: true },
   infer: ([x]) => {
-    if (x!.layout.shape.length < 2)
+    if (x.layout.shape.length < 2)
       throw new ShapeError(
         "tril",
         "matrices [..., rows, columns]",
-        formatShape(x!.layout.shape),
+        formatShape(x.layout.shape),
         "reshape it",
       );
-    return [{ shape: x!.layout.shape, dtype: x!.dtype }];
+    return [{ shape: x.layout.shape, dtype: x.dtype }];
   },
   key: ({ upper }) => [upper ? 1 : 0],
   expression: ([x], { upper }) => {
-    const type = computeType(x!.dtype);
+    const type = computeType(x.dtype);
     return {
       body:
         "let column = i32(idx % s1);\nlet row = i32((idx / s1) % s0);\n" +

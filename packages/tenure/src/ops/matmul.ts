@@ -2,6 +2,8 @@
  * The matrix product: batched, broadcast over leading dimensions, transposed views for free. Called
  * through the runtime's door.
  */
+import type { View } from "../kernels/kernel.ts";
+import { at } from "../base/access.ts";
 import { isFloat } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";
 import { broadcastShapes, formatShape } from "../base/shape.ts";
@@ -19,14 +21,14 @@ function transposed(run: Run, x: Value): Value {
 }
 
 /** a [..., M, K] × b [..., K, N] → [..., M, N]. */
-export const matmul: OpDef = defineOp({
+export const matmul: OpDef = defineOp<undefined, [View, View], [View]>({
   name: "matmul",
   doc: "Matrix product of [..., M, K] and [..., K, N]; leading dimensions broadcast.",
   facts: { epilogue: true },
   saves: { inputs: [0, 1] },
   infer: ([a, b]) => {
-    const x = a!.layout.shape,
-      y = b!.layout.shape;
+    const x = a.layout.shape,
+      y = b.layout.shape;
     if (x.length < 2 || y.length < 2)
       throw new ShapeError(
         "matmul",
@@ -46,26 +48,26 @@ export const matmul: OpDef = defineOp({
             : "check the shapes",
       );
     broadcastShapes("matmul", x.slice(0, -2), y.slice(0, -2));
-    if (a!.dtype !== b!.dtype)
+    if (a.dtype !== b.dtype)
       throw new DTypeError(
         "matmul",
         "operands of one dtype",
-        `${a!.dtype} and ${b!.dtype}`,
+        `${a.dtype} and ${b.dtype}`,
         "cast one of them",
       );
-    if (a!.dtype === "bool")
+    if (a.dtype === "bool")
       throw new DTypeError("matmul", "numbers", "bool", "cast to float32 or int32");
-    return [{ shape: matmulShape(x, y), dtype: a!.dtype }];
+    return [{ shape: matmulShape(x, y), dtype: a.dtype }];
   },
-  kernel: ([a, b], _, __, caps, around) => matmulKernel({ a: a!, b: b!, ...after(around) }, caps),
-  flops: ([a], [y]) => 2 * y!.layout.size * a!.layout.shape.at(-1)!,
+  kernel: ([a, b], _, __, caps, around) => matmulKernel({ a: a, b: b, ...after(around) }, caps),
+  flops: ([a], [y]) => 2 * y.layout.size * a.layout.shape.at(-1)!,
   vjp: ({ grad, input, metas, needs, run }) => [
-    needs(0) && isFloat(metas[0]!.dtype)
+    needs(0) && isFloat(at(metas, 0).dtype)
       ? run(matmul, [grad, transposed(run, input(1))], undefined)
       : null,
     // A transposed weight gets its gradient in the layout it has itself: nothing has to be copied.
-    needs(1) && isFloat(metas[1]!.dtype)
-      ? metas[1]!.columns === true
+    needs(1) && isFloat(at(metas, 1).dtype)
+      ? at(metas, 1).columns === true
         ? transposed(run, run(matmul, [transposed(run, grad), input(0)], undefined))
         : run(matmul, [transposed(run, input(0)), grad], undefined)
       : null,

@@ -1,7 +1,8 @@
 /**
- * Layer and RMS normalisation, one dispatch each way. Called through the runtime's door; records own
- * nothing.
+ * Layer and RMS normalisation, one dispatch each way. Called through the runtime's door; records
+ * own nothing.
  */
+import { at } from "../base/access.ts";
 import { f32Bits } from "../base/bits.ts";
 import type { DType } from "../base/dtype.ts";
 import { ShapeError } from "../base/errors.ts";
@@ -14,6 +15,7 @@ import { rsqrt } from "./powers.ts";
 import { type AxisAttrs, mean } from "./reduce.ts";
 import { checkFloats, squaredDeviation, sumOfProducts } from "./sums.ts";
 
+/** The axis that is normalised, what is added to the variance, and whether the mean stays. */
 export interface NormAttrs extends AxisAttrs {
   readonly eps: number;
   readonly rms: boolean;
@@ -21,9 +23,10 @@ export interface NormAttrs extends AxisAttrs {
 
 const normKey = ({ axis, eps, rms }: NormAttrs): number[] => [axis, f32Bits(eps), rms ? 1 : 0];
 
+/** Checks that weight and bias broadcast to the input. @throws ShapeError, DTypeError */
 export function inferNorm(name: string, inputs: readonly View[]): { shape: Shape; dtype: DType }[] {
   checkFloats(name, inputs);
-  const { shape } = inputs[0]!.layout;
+  const { shape } = at(inputs, 0).layout;
   for (const v of inputs)
     if (!sameShape(broadcastShapes(name, shape, v.layout.shape), shape))
       throw new ShapeError(
@@ -32,10 +35,10 @@ export function inferNorm(name: string, inputs: readonly View[]): { shape: Shape
         formatShape(v.layout.shape),
         "check the normalised shape",
       );
-  return [{ shape, dtype: inputs[0]!.dtype }];
+  return [{ shape, dtype: at(inputs, 0).dtype }];
 }
 
-const normalizeBackward: OpDef<NormAttrs> = defineOp<NormAttrs>({
+const normalizeBackward: OpDef<NormAttrs> = defineOp<NormAttrs, [View]>({
   name: "normalizeBackward",
   doc: "Gradient of normalize for its input, from the input, the output's gradient and the weight.",
   facts: { reduces: true, epilogue: true },
@@ -43,11 +46,11 @@ const normalizeBackward: OpDef<NormAttrs> = defineOp<NormAttrs>({
   key: normKey,
   kernel: (inputs, _, { axis, eps, rms }, caps, around) =>
     normalizeBackwardKernel({ ...after(around), inputs, axis, eps, rms }, caps),
-  flops: ([x]) => 12 * x!.layout.size,
+  flops: ([x]) => 12 * x.layout.size,
 });
 
 /** Inputs: x, and optionally weight, and bias. */
-export const normalize: OpDef<NormAttrs> = defineOp<NormAttrs>({
+export const normalize: OpDef<NormAttrs> = defineOp<NormAttrs, [View]>({
   name: "normalize",
   doc:
     "Each row along an axis scaled to mean 0 and variance 1 (or only to mean square 1), " +
@@ -58,7 +61,7 @@ export const normalize: OpDef<NormAttrs> = defineOp<NormAttrs>({
   key: normKey,
   kernel: (inputs, _, { axis, eps, rms }, caps, around) =>
     normalizeKernel({ ...after(around), inputs, axis, eps, rms }, caps),
-  flops: ([x]) => 8 * x!.layout.size,
+  flops: ([x]) => 8 * x.layout.size,
   vjp: ({ grad, input, metas, needs, attrs, recorded, run }) =>
     [
       needs(0)
@@ -96,7 +99,7 @@ export function centredGrad(
 
 /** Σ (x - mean)² / n over axes, kept as 1; Σ x² / n for rms. */
 export function spread(run: Run, x: Value, axes: readonly number[], rms: boolean): Value {
-  const share = 1 / sizeOf(axes.map((a) => x.shape[a]!));
+  const share = 1 / sizeOf(axes.map((a) => at(x.shape, a)));
   if (rms) return scale(run, run(sumOfProducts, [x, x], { axes, keepDims: true }), share);
   return run(
     squaredDeviation,

@@ -88,7 +88,15 @@ export interface Expression {
   readonly needsIndex?: boolean;
 }
 
-export interface OpDef<A = undefined> {
+/**
+ * One op. `I` and `O` are the tensors that `infer`, `kernel` and the rest are given, e.g. `[View,
+ * View?]`: whoever calls an op has counted them.
+ */
+export interface OpDef<
+  A = undefined,
+  I extends readonly (View | undefined)[] = readonly View[],
+  O extends readonly (View | undefined)[] = readonly View[],
+> {
   /** What users call it: errors, reports and labels say so. */
   readonly name: string;
   /** Tells records of one name apart; the name itself unless given. */
@@ -97,7 +105,7 @@ export interface OpDef<A = undefined> {
   readonly doc: string;
   readonly facts: Facts;
   /** Checks the inputs and says what comes out. @throws ShapeError, DTypeError, ArgumentError */
-  infer(inputs: readonly View[], attrs: A): readonly Meta[];
+  infer(inputs: I, attrs: A): readonly Meta[];
   /** Everything in `attrs` that the computation depends on, as 32-bit words. */
   key?(attrs: A): readonly number[];
   /**
@@ -106,15 +114,9 @@ export interface OpDef<A = undefined> {
    */
   view?(input: Layout, attrs: A): Layout | undefined;
   /** For elementwise ops. */
-  expression?(inputs: readonly View[], attrs: A): Expression;
+  expression?(inputs: I, attrs: A): Expression;
   /** For everything else. One op is one dispatch. `around` is given only where facts ask for it. */
-  kernel?(
-    inputs: readonly View[],
-    outputs: readonly View[],
-    attrs: A,
-    caps: DeviceCaps,
-    around?: Around,
-  ): Kernel;
+  kernel?(inputs: I, outputs: O, attrs: A, caps: DeviceCaps, around?: Around): Kernel;
   /** Inputs that must be contiguous for `kernel`; the others may have any strides. */
   readonly contiguousInputs?: readonly number[];
   /**
@@ -125,16 +127,13 @@ export interface OpDef<A = undefined> {
   /** What `vjp` needs later; nothing else is kept alive. */
   readonly saves?: { readonly inputs?: readonly number[]; readonly output?: boolean };
   /** Multiply-adds and the like, for reports; the number of output elements when absent. */
-  flops?(inputs: readonly View[], outputs: readonly View[], attrs: A): number;
+  flops?(inputs: I, outputs: O, attrs: A): number;
   /** Same computation, first input overwritten. */
   readonly inplace?: OpDef<A>;
 }
 
-/**
- * An op as registries and recorders hold it. `never` because nobody may call it without knowing its
- * attrs.
- */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- existential type: a record for some A
+/** An op as registries and recorders hold it: a record for some attributes. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- there is no type for "some A"
 export type AnyOp = OpDef<any>;
 
 /** The chain behind a kernel, as a kernel's specification takes it. */
@@ -145,9 +144,14 @@ export function after(around: Around | undefined): { readonly after?: Epilogue }
 const registry: AnyOp[] = [];
 
 /** Registers a built-in record and returns it. */
-export function defineOp<A = undefined>(op: OpDef<A>): OpDef<A> {
-  registry.push(op);
-  return op;
+export function defineOp<
+  A = undefined,
+  I extends readonly (View | undefined)[] = readonly View[],
+  O extends readonly (View | undefined)[] = readonly View[],
+>(op: OpDef<A, I, O>): OpDef<A> {
+  const record = op as OpDef<A>;
+  registry.push(record);
+  return record;
 }
 
 /** A name that only this record has. */

@@ -1,7 +1,9 @@
 /**
- * Borders around images and other tensors. The gradient cuts the border off and folds it back where it
- * was mirrored or repeated. Called through the runtime's door; records own nothing.
+ * Borders around images and other tensors. The gradient cuts the border off and folds it back where
+ * it was mirrored or repeated. Called through the runtime's door; records own nothing.
  */
+import type { View } from "../kernels/kernel.ts";
+import { at } from "../base/access.ts";
 import { ShapeError } from "../base/errors.ts";
 import { formatShape } from "../base/shape.ts";
 import { type PadMode, padKernel } from "../kernels/pad.ts";
@@ -11,6 +13,7 @@ import { type OpDef, type Run, type Value, defineOp } from "./op.ts";
 import { sum } from "./reduce.ts";
 import { slice, unslice } from "./views.ts";
 
+/** The border of a padded tensor. */
 export interface PadAttrs {
   /** Elements added in front of and behind each dimension, 0 or more. */
   readonly before: readonly number[];
@@ -21,14 +24,14 @@ export interface PadAttrs {
 const modes: readonly PadMode[] = ["constant", "reflect", "replicate"];
 
 /** Scalar: the constant, in x's dtype; 0 for the other modes. */
-export const pad: OpDef<PadAttrs> = defineOp<PadAttrs>({
+export const pad: OpDef<PadAttrs> = defineOp<PadAttrs, [View], [View]>({
   name: "pad",
   doc: "A border of a constant, of the tensor mirrored without its edge, or of its edge repeated.",
   facts: {},
   infer: ([x], { before, after, mode }) => {
-    const { shape } = x!.layout;
+    const { shape } = x.layout;
     for (const [i, d] of shape.entries()) {
-      const most = Math.max(before[i]!, after[i]!);
+      const most = Math.max(at(before, i), at(after, i));
       if (
         (mode === "reflect" && most >= Math.max(d, 1)) ||
         (mode === "replicate" && d === 0 && most > 0)
@@ -42,17 +45,17 @@ export const pad: OpDef<PadAttrs> = defineOp<PadAttrs>({
           "pad in steps, or use another mode",
         );
     }
-    return [{ shape: shape.map((d, i) => before[i]! + d + after[i]!), dtype: x!.dtype }];
+    return [{ shape: shape.map((d, i) => at(before, i) + d + at(after, i)), dtype: x.dtype }];
   },
   key: ({ before, after, mode }) => [modes.indexOf(mode), ...before, ...after],
   kernel: ([x], [y], { before, mode }, caps) =>
-    padKernel({ input: x!, output: y!, before, mode }, caps),
+    padKernel({ input: x, output: y, before, mode }, caps),
   vjp: ({ grad, metas, attrs, run }) => [
     attrs.before.reduce(
       (g, b, axis) =>
-        b + attrs.after[axis]! === 0
+        b + at(attrs.after, axis) === 0
           ? g
-          : fold(run, g, axis, b, attrs.after[axis]!, metas[0]!.shape[axis]!, attrs.mode),
+          : fold(run, g, axis, b, at(attrs.after, axis), at(at(metas, 0).shape, axis), attrs.mode),
       grad,
     ),
   ],

@@ -1,7 +1,8 @@
 /**
- * Max and average pooling over NCHW images, with their gradients. One dispatch each. Called through the
- * runtime's door; records own nothing.
+ * Max and average pooling over NCHW images, with their gradients. One dispatch each. Called through
+ * the runtime's door; records own nothing.
  */
+import { at } from "../base/access.ts";
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape } from "../base/shape.ts";
 import type { View } from "../kernels/kernel.ts";
@@ -15,12 +16,8 @@ import { reshape } from "./views.ts";
 
 export type { PoolWindow } from "../kernels/pool-window.ts";
 
-function inferPool(
-  op: string,
-  x: View | undefined,
-  w: PoolWindow,
-): { shape: Shape; dtype: View["dtype"] }[] {
-  const { shape } = x!.layout;
+function inferPool(op: string, x: View, w: PoolWindow): { shape: Shape; dtype: View["dtype"] }[] {
+  const { shape } = x.layout;
   checkFloat(op, x);
   if (shape.length !== 4)
     throw new ShapeError(
@@ -39,7 +36,7 @@ function inferPool(
       `${w.kernel.join("×")} and ${w.stride.join("×")}`,
       "pass one whole number, or a pair [vertical, horizontal]",
     );
-  if (w.padding.some((n, i) => !Number.isInteger(n) || n < 0 || 2 * n > w.kernel[i]!))
+  if (w.padding.some((n, i) => !Number.isInteger(n) || n < 0 || 2 * n > at(w.kernel, i)))
     throw new ArgumentError(
       op,
       "a padding of at most half the kernel",
@@ -54,7 +51,7 @@ function inferPool(
       formatShape(shape),
       "use a smaller kernel",
     );
-  return [{ shape: out, dtype: x!.dtype }];
+  return [{ shape: out, dtype: x.dtype }];
 }
 
 const poolKey = (w: PoolWindow): number[] => [
@@ -72,37 +69,37 @@ const poolOf = ({ kernel, stride, padding, ceil }: PoolWindow): PoolWindow => ({
 });
 
 /** Where in its plane, row-major, the first maximum of each window lies; NaN wins. */
-export const maxPool2dIndices: OpDef<PoolWindow> = defineOp<PoolWindow>({
+export const maxPool2dIndices: OpDef<PoolWindow> = defineOp<PoolWindow, [View], [View]>({
   name: "maxPool2dIndices",
   doc: "Where in its plane, row-major, the first maximum of each window lies; NaN wins.",
   facts: { reduces: true },
-  infer: ([x], attrs) => [{ shape: inferPool("maxPool2d", x, attrs)[0]!.shape, dtype: "int32" }],
+  infer: ([x], attrs) => [{ shape: at(inferPool("maxPool2d", x, attrs), 0).shape, dtype: "int32" }],
   key: poolKey,
-  kernel: ([x], _, attrs, caps) => maxPool2dIndicesKernel({ ...attrs, input: x! }, caps),
-  flops: (_, [y], w) => y!.layout.size * w.kernel[0] * w.kernel[1],
+  kernel: ([x], _, attrs, caps) => maxPool2dIndicesKernel({ ...attrs, input: x }, caps),
+  flops: (_, [y], w) => y.layout.size * w.kernel[0] * w.kernel[1],
 });
 
-const maxPool2dBackward: OpDef<PoolWindow> = defineOp<PoolWindow>({
+const maxPool2dBackward: OpDef<PoolWindow> = defineOp<PoolWindow, [View, View]>({
   name: "maxPool2dBackward",
   doc: "Gradient of maxPool2d from its input and the output's gradient.",
   facts: { epilogue: true },
   saves: { inputs: [0] },
-  infer: ([x]) => [{ shape: x!.layout.shape, dtype: x!.dtype }],
+  infer: ([x]) => [{ shape: x.layout.shape, dtype: x.dtype }],
   key: poolKey,
   kernel: ([x, g], _, attrs, caps, around) =>
-    maxPool2dBackwardKernel({ ...attrs, ...after(around), input: x!, grad: g! }, caps),
+    maxPool2dBackwardKernel({ ...attrs, ...after(around), input: x, grad: g }, caps),
   vjp: ({ grad, input, metas, needs, attrs, run }) => {
     if (!needs(1)) return [null, null];
     // Each window picks from the place that took its gradient.
-    const { shape } = metas[1]!,
-      plane = (s: Shape): Shape => [s[0]!, s[1]!, s[2]! * s[3]!],
+    const { shape } = at(metas, 1),
+      plane = (s: Shape): Shape => [at(s, 0), at(s, 1), at(s, 2) * at(s, 3)],
       places = run(reshape, [run(maxPool2dIndices, [input(0)], attrs)], { shape: plane(shape) });
     return [
       null,
       run(
         reshape,
         [
-          run(gather, [run(reshape, [grad], { shape: plane(metas[0]!.shape) }), places], {
+          run(gather, [run(reshape, [grad], { shape: plane(at(metas, 0).shape) }), places], {
             axis: 2,
           }),
         ],
@@ -116,7 +113,7 @@ const maxPool2dBackward: OpDef<PoolWindow> = defineOp<PoolWindow>({
  * Largest element of each window; NaN wins, padding never does. The first maximum takes the
  * gradient.
  */
-export const maxPool2d: OpDef<PoolWindow> = defineOp<PoolWindow>({
+export const maxPool2d: OpDef<PoolWindow> = defineOp<PoolWindow, [View], [View]>({
   name: "maxPool2d",
   doc:
     "Largest element of each window; NaN wins, padding never does. The first maximum takes " +
@@ -125,38 +122,39 @@ export const maxPool2d: OpDef<PoolWindow> = defineOp<PoolWindow>({
   saves: { inputs: [0] },
   infer: ([x], attrs) => inferPool("maxPool2d", x, attrs),
   key: poolKey,
-  kernel: ([x], _, attrs, caps) => maxPool2dKernel({ ...attrs, input: x! }, caps),
-  flops: (_, [y], w) => y!.layout.size * w.kernel[0] * w.kernel[1],
+  kernel: ([x], _, attrs, caps) => maxPool2dKernel({ ...attrs, input: x }, caps),
+  flops: (_, [y], w) => y.layout.size * w.kernel[0] * w.kernel[1],
   vjp: ({ grad, input, attrs, run }) => [run(maxPool2dBackward, [input(0), grad], attrs)],
 });
 
 type AvgPool = PoolWindow & { readonly countIncludePad: boolean };
 
 const avgPool2dBackward: OpDef<AvgPool & { readonly shape: Shape }> = defineOp<
-  AvgPool & { readonly shape: Shape }
+  AvgPool & { readonly shape: Shape },
+  [View]
 >({
   name: "avgPool2dBackward",
   doc: "Gradient of avgPool2d from the output's gradient.",
   facts: { epilogue: true },
-  infer: ([g], { shape }) => [{ shape, dtype: g!.dtype }],
+  infer: ([g], { shape }) => [{ shape, dtype: g.dtype }],
   key: (attrs) => [...poolKey(attrs), attrs.countIncludePad ? 1 : 0, ...attrs.shape],
   kernel: ([g], _, { shape, ...attrs }, caps, around) =>
-    avgPool2dBackwardKernel({ ...attrs, ...after(around), grad: g!, inputShape: shape }, caps),
+    avgPool2dBackwardKernel({ ...attrs, ...after(around), grad: g, inputShape: shape }, caps),
   vjp: ({ grad, attrs, run }) => [
     run(avgPool2d, [grad], { ...poolOf(attrs), countIncludePad: attrs.countIncludePad }),
   ],
 });
 
 /** Mean of each window, padding counted as zeros unless countIncludePad is false. */
-export const avgPool2d: OpDef<AvgPool> = defineOp<AvgPool>({
+export const avgPool2d: OpDef<AvgPool> = defineOp<AvgPool, [View], [View]>({
   name: "avgPool2d",
   doc: "Mean of each window, padding counted as zeros unless countIncludePad is false.",
   facts: { reduces: true },
   infer: ([x], attrs) => inferPool("avgPool2d", x, attrs),
   key: (attrs) => [...poolKey(attrs), attrs.countIncludePad ? 1 : 0],
-  kernel: ([x], _, attrs, caps) => avgPool2dKernel({ ...attrs, input: x! }, caps),
-  flops: (_, [y], w) => y!.layout.size * w.kernel[0] * w.kernel[1],
+  kernel: ([x], _, attrs, caps) => avgPool2dKernel({ ...attrs, input: x }, caps),
+  flops: (_, [y], w) => y.layout.size * w.kernel[0] * w.kernel[1],
   vjp: ({ grad, metas, attrs, run }) => [
-    run(avgPool2dBackward, [grad], { ...attrs, shape: metas[0]!.shape }),
+    run(avgPool2dBackward, [grad], { ...attrs, shape: at(metas, 0).shape }),
   ],
 });

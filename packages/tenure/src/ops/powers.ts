@@ -1,6 +1,6 @@
 /**
- * Powers and roots, with the gradients PyTorch gives at 0. Called through the runtime's door; records
- * own nothing.
+ * Powers and roots, with the gradients PyTorch gives at 0. Called through the runtime's door;
+ * records own nothing.
  */
 import { add, addConst, div, mul2, neg, scale, square } from "./arithmetic.ts";
 import { type ScalarAttrs, binary, scalarForm, unary } from "./builders.ts";
@@ -102,6 +102,7 @@ const powLog: OpDef = binary("powLog", {
   },
 });
 
+/** x to the power of a number given with the call, or the other way round. */
 export const powScalar: OpDef<ScalarAttrs> = scalarForm(pow, {
   kind: "arithmetic",
   expr: ofType("powOf(x, y)", "powI(x, y)", "u32(powI(i32(x), i32(y)))"),

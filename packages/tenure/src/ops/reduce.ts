@@ -1,10 +1,11 @@
 /**
  * Reductions over axes. One dispatch each. Called through the runtime's door; records own nothing.
  */
+import { at } from "../base/access.ts";
 import { type DType, isFloat } from "../base/dtype.ts";
 import { ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape, reducedShape, sizeOf } from "../base/shape.ts";
-import { f32Bits } from "../kernels/kernel.ts";
+import { f32Bits, type View } from "../kernels/kernel.ts";
 import type { ReduceOp } from "../kernels/accumulators.ts";
 import { reduceKernel } from "../kernels/reduce.ts";
 import { div, mul, mulScalar } from "./arithmetic.ts";
@@ -30,13 +31,13 @@ interface ReduceDef {
 }
 
 function reduction(name: ReduceOp, def: ReduceDef): OpDef<ReduceAttrs> {
-  return defineOp<ReduceAttrs>({
+  return defineOp<ReduceAttrs, [View], [View]>({
     name,
     doc: def.doc,
     facts: { reduces: true, prologue: 0, epilogue: true },
     saves: def.saves ?? {},
     infer: ([x], { axes, keepDims }) => {
-      const { shape } = x!.layout;
+      const { shape } = x.layout;
       if (def.needsElements === true && axes.some((a) => shape[a] === 0))
         throw new ShapeError(
           name,
@@ -44,12 +45,12 @@ function reduction(name: ReduceOp, def: ReduceDef): OpDef<ReduceAttrs> {
           formatShape(shape),
           "check the tensor is not empty",
         );
-      return [{ shape: reducedShape(shape, axes, keepDims), dtype: def.outDtype(x!.dtype) }];
+      return [{ shape: reducedShape(shape, axes, keepDims), dtype: def.outDtype(x.dtype) }];
     },
     key: ({ axes, keepDims }) => [keepDims ? 1 : 0, ...axes],
     kernel: ([x], [y], { axes }, caps, around) =>
-      reduceKernel({ op: name, input: x!, axes, outDtype: y!.dtype, ...around }, caps),
-    flops: ([x]) => x!.layout.size,
+      reduceKernel({ op: name, input: x, axes, outDtype: y.dtype, ...around }, caps),
+    flops: ([x]) => x.layout.size,
     ...(def.vjp === undefined ? {} : { vjp: def.vjp }),
   });
 }
@@ -74,7 +75,7 @@ function extremeVjp({
   attrs,
   run,
 }: VjpContext<ReduceAttrs>): readonly Value[] {
-  const { shape } = metas[0]!,
+  const { shape } = at(metas, 0),
     { axes } = attrs;
   const hit = run(cast, [run(eq, [input(0), stretch(run, output(), shape, axes)], undefined)], {
     dtype: "float32",
@@ -87,7 +88,7 @@ function extremeVjp({
 export const sum: OpDef<ReduceAttrs> = reduction("sum", {
   doc: "Sum over axes; bools count.",
   outDtype: summed,
-  vjp: ({ grad, metas, attrs, run }) => [stretch(run, grad, metas[0]!.shape, attrs.axes)],
+  vjp: ({ grad, metas, attrs, run }) => [stretch(run, grad, at(metas, 0).shape, attrs.axes)],
 });
 
 /** Mean over axes; integers give float32, an empty reduction NaN. */
@@ -95,8 +96,8 @@ export const mean: OpDef<ReduceAttrs> = reduction("mean", {
   doc: "Mean over axes; integers give float32, an empty reduction NaN.",
   outDtype: averaged,
   vjp: ({ grad, metas, attrs, run }) => {
-    const { shape } = metas[0]!,
-      n = sizeOf(attrs.axes.map((a) => shape[a]!));
+    const { shape } = at(metas, 0),
+      n = sizeOf(attrs.axes.map((a) => at(shape, a)));
     return [
       stretch(
         run,
@@ -115,7 +116,7 @@ export const prod: OpDef<ReduceAttrs> = reduction("prod", {
   saves: { inputs: [0] },
   vjp: ({ grad, input, metas, attrs, run }) => {
     // Exact at zeros: with one zero only its own gradient survives, with two none does.
-    const { shape } = metas[0]!,
+    const { shape } = at(metas, 0),
       { axes } = attrs,
       x = input(0),
       nothing = constant(run, 0, grad.dtype),
@@ -191,6 +192,7 @@ export const all: OpDef<ReduceAttrs> = reduction("all", {
   outDtype: () => "bool",
 });
 
+/** The axis an op works along, not negative. */
 export interface AxisAttrs {
   readonly axis: number;
 }

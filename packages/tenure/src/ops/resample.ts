@@ -2,6 +2,8 @@
  * Images of another size, with a gradient that gathers with the same weights. Called through the
  * runtime's door; records own nothing.
  */
+import type { View } from "../kernels/kernel.ts";
+import { at } from "../base/access.ts";
 import { f32Bits } from "../base/bits.ts";
 import { isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
@@ -35,18 +37,18 @@ function resampling(
   other: () => OpDef<ResampleAttrs>,
 ): OpDef<ResampleAttrs> {
   const shapeOf = (shape: readonly number[], { size }: ResampleAttrs): number[] => [
-    shape[0]!,
-    shape[1]!,
+    at(shape, 0),
+    at(shape, 1),
     ...size,
   ];
-  return defineOp<ResampleAttrs>({
+  return defineOp<ResampleAttrs, [View], [View]>({
     name,
     doc,
     facts: { reduces: true },
     infer: ([x], attrs) => {
-      const { shape } = x!.layout;
-      if (!isFloat(x!.dtype))
-        throw new DTypeError(name, "a float tensor", x!.dtype, "cast it to float32");
+      const { shape } = x.layout;
+      if (!isFloat(x.dtype))
+        throw new DTypeError(name, "a float tensor", x.dtype, "cast it to float32");
       if (shape.length !== 4 || shape[2] === 0 || shape[3] === 0)
         throw new ShapeError(
           name,
@@ -61,7 +63,7 @@ function resampling(
           attrs.size.join("×"),
           "pass whole numbers",
         );
-      return [{ shape: shapeOf(shape, attrs), dtype: x!.dtype }];
+      return [{ shape: shapeOf(shape, attrs), dtype: x.dtype }];
     },
     key: ({ size, mode, scale = [] }) => [
       resampleModes.indexOf(mode),
@@ -71,17 +73,20 @@ function resampling(
     kernel: ([x], [y], { mode, scale }, caps) =>
       resampleKernel(
         {
-          source: x!,
-          shape: y!.layout.shape,
+          source: x,
+          shape: y.layout.shape,
           mode,
           backward,
           ...(scale === undefined ? {} : { scale }),
         },
         caps,
       ),
-    flops: ([x], [y]) => 8 * Math.max(x!.layout.size, y!.layout.size),
+    flops: ([x], [y]) => 8 * Math.max(x.layout.size, y.layout.size),
     vjp: ({ grad, metas, attrs, run }) => [
-      run(other(), [grad], { ...attrs, size: [metas[0]!.shape[2]!, metas[0]!.shape[3]!] }),
+      run(other(), [grad], {
+        ...attrs,
+        size: [at(at(metas, 0).shape, 2), at(at(metas, 0).shape, 3)],
+      }),
     ],
   });
 }

@@ -80,6 +80,7 @@ export const floorDiv: OpDef = binary("floorDiv", {
   },
 });
 
+/** Remainder of the floor division by a number given with the call, or the other way round. */
 export const modScalar: OpDef<ScalarAttrs> = scalarForm(mod, {
   kind: "arithmetic",
   expr: ofType("floorMod(x, y)", "floorModI(x, y)", "select(x % max(y, 1u), 0u, y == 0u)"),
@@ -102,6 +103,7 @@ export const modScalar: OpDef<ScalarAttrs> = scalarForm(mod, {
   ],
 });
 
+/** x / a number given with the call, rounded down, or the other way round. */
 export const floorDivScalar: OpDef<ScalarAttrs> = scalarForm(floorDiv, {
   kind: "arithmetic",
   expr: ofType("floorDiv(x, y)", "floorDivI(x, y)", "select(x / max(y, 1u), 0u, y == 0u)"),

@@ -1,6 +1,8 @@
 /**
  * Running sums and products along an axis. Called through the runtime's door.
  */
+import type { View } from "../kernels/kernel.ts";
+import { at } from "../base/access.ts";
 import { type DType, isFloat } from "../base/dtype.ts";
 import { cumProdBackwardKernel, cumProdKernel, cumSumKernel } from "../kernels/scan.ts";
 import { arange, constant } from "./creation.ts";
@@ -15,43 +17,45 @@ const summed = (dtype: DType): DType => (dtype === "bool" ? "int32" : dtype);
 
 /** `reverse` sums from the end. */
 export const cumSum: OpDef<AxisAttrs & { readonly reverse: boolean }> = defineOp<
-  AxisAttrs & { readonly reverse: boolean }
+  AxisAttrs & { readonly reverse: boolean },
+  [View],
+  [View]
 >({
   name: "cumSum",
   doc: "Sum of all elements up to each position of an axis, or from it to the end.",
   facts: { reduces: true },
-  infer: ([x]) => [{ shape: x!.layout.shape, dtype: summed(x!.dtype) }],
+  infer: ([x]) => [{ shape: x.layout.shape, dtype: summed(x.dtype) }],
   key: ({ axis, reverse }) => [axis, reverse ? 1 : 0],
   kernel: ([x], [y], { axis, reverse }, caps) =>
-    cumSumKernel({ input: x!, axis, dtype: y!.dtype, reverse }, caps),
+    cumSumKernel({ input: x, axis, dtype: y.dtype, reverse }, caps),
   vjp: ({ grad, attrs, run }) => [
     run(cumSum, [grad], { axis: attrs.axis, reverse: !attrs.reverse }),
   ],
 });
 
-const cumProdBackward: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
+const cumProdBackward: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View, View]>({
   name: "cumProdBackward",
   doc:
     "Gradient of cumProd from its input, its output and the output's gradient; exact where " +
     "elements are 0.",
   facts: { reduces: true },
-  infer: ([x]) => [{ shape: x!.layout.shape, dtype: x!.dtype }],
+  infer: ([x]) => [{ shape: x.layout.shape, dtype: x.dtype }],
   key: ({ axis }) => [axis],
   kernel: ([x, y, g], _, { axis }, caps) =>
-    cumProdBackwardKernel({ input: x!, output: y!, grad: g!, axis }, caps),
+    cumProdBackwardKernel({ input: x, output: y, grad: g, axis }, caps),
 });
 
 /** Product of all elements up to each position of an axis. */
-export const cumProd: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
+export const cumProd: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View], [View]>({
   name: "cumProd",
   doc: "Product of all elements up to each position of an axis.",
   facts: { reduces: true },
   saves: { inputs: [0], output: true },
-  infer: ([x]) => [{ shape: x!.layout.shape, dtype: summed(x!.dtype) }],
+  infer: ([x]) => [{ shape: x.layout.shape, dtype: summed(x.dtype) }],
   key: ({ axis }) => [axis],
-  kernel: ([x], [y], { axis }, caps) => cumProdKernel({ input: x!, axis, dtype: y!.dtype }, caps),
+  kernel: ([x], [y], { axis }, caps) => cumProdKernel({ input: x, axis, dtype: y.dtype }, caps),
   vjp: ({ grad, input, output, metas, attrs, recorded, run }) => {
-    if (!isFloat(metas[0]!.dtype)) return [null];
+    if (!isFloat(at(metas, 0).dtype)) return [null];
     return [
       recorded
         ? productsOfOthers(run, input(0), grad, attrs.axis)
@@ -66,7 +70,7 @@ export const cumProd: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
  */
 function productsOfOthers(run: Run, x: Value, grad: Value, axis: number): Value {
   const { shape } = x,
-    n = shape[axis]!,
+    n = at(shape, axis),
     last = shape.length - 1,
     square = [...shape.filter((_, i) => i !== axis), n, n];
   const order = [...shape.keys()].filter((i) => i !== axis).concat(axis),

@@ -2,6 +2,7 @@
  * Turns a user's shader into a kernel of ours: bindings by position, params behind them, the key
  * from the text. Called through `defineOp` in tensor/.
  */
+import { at } from "../base/access.ts";
 import { ArgumentError, TenureError } from "../base/errors.ts";
 import type { DeviceCaps, Kernel, View } from "../kernels/kernel.ts";
 import { hash64 } from "../kernels/wgsl.ts";
@@ -23,7 +24,7 @@ export function customKernel(
   return (inputs, outputs, _, caps) => {
     let shader: Shader;
     try {
-      shader = make(inputs.map(meta), meta(outputs[0]!));
+      shader = make(inputs.map(meta), meta(at(outputs, 0)));
     } catch (cause) {
       throw new TenureError(name, `expected kernel() to return a shader, got ${String(cause)}`, {
         cause,

@@ -1,11 +1,12 @@
 /**
- * Softmax, log-softmax and cross entropy along an axis, with their gradients. One dispatch each. Called
- * through the runtime's door; records own nothing.
+ * Softmax, log-softmax and cross entropy along an axis, with their gradients. One dispatch each.
+ * Called through the runtime's door; records own nothing.
  */
+import { at } from "../base/access.ts";
 import { isFloat } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";
 import { formatShape } from "../base/shape.ts";
-import { f32Bits } from "../kernels/kernel.ts";
+import { f32Bits, type View } from "../kernels/kernel.ts";
 import {
   crossEntropyBackwardKernel,
   crossEntropyKernel,
@@ -26,16 +27,16 @@ function softmaxLike(
   log: boolean,
   doc: string,
 ): { forward: OpDef<AxisAttrs>; backward: OpDef<AxisAttrs> } {
-  const backward: OpDef<AxisAttrs> = defineOp<AxisAttrs>({
+  const backward: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View]>({
     name: `${name}Backward`,
     doc: `Gradient of ${name} from its output.`,
     facts: { reduces: true, epilogue: true },
     saves: { inputs: [0, 1] },
-    infer: ([y]) => [{ shape: y!.layout.shape, dtype: y!.dtype }],
+    infer: ([y]) => [{ shape: y.layout.shape, dtype: y.dtype }],
     key: ({ axis }) => [axis],
     kernel: ([y, g], _, { axis }, caps, around) =>
-      softmaxBackwardKernel({ ...after(around), output: y!, grad: g!, axis, log }, caps),
-    flops: ([y]) => 4 * y!.layout.size,
+      softmaxBackwardKernel({ ...after(around), output: y, grad: g, axis, log }, caps),
+    flops: ([y]) => 4 * y.layout.size,
     vjp: ({ grad: h, input, attrs, run }) => {
       const y = input(0),
         g = input(1),
@@ -52,20 +53,20 @@ function softmaxLike(
       ];
     },
   });
-  const forward = defineOp<AxisAttrs>({
+  const forward = defineOp<AxisAttrs, [View]>({
     name,
     doc,
     facts: { reduces: true, epilogue: true },
     saves: { output: true },
     infer: ([x]) => {
-      if (!isFloat(x!.dtype))
-        throw new DTypeError(name, "a float tensor", x!.dtype, "cast it to float32");
-      return [{ shape: x!.layout.shape, dtype: x!.dtype }];
+      if (!isFloat(x.dtype))
+        throw new DTypeError(name, "a float tensor", x.dtype, "cast it to float32");
+      return [{ shape: x.layout.shape, dtype: x.dtype }];
     },
     key: ({ axis }) => [axis],
     kernel: ([x], _, { axis }, caps, around) =>
-      softmaxKernel({ ...after(around), input: x!, axis, log }, caps),
-    flops: ([x]) => 5 * x!.layout.size,
+      softmaxKernel({ ...after(around), input: x, axis, log }, caps),
+    flops: ([x]) => 5 * x.layout.size,
     vjp: ({ grad, output, attrs, run }) => [run(backward, [output(), grad], attrs)],
   });
   return { forward, backward };
@@ -85,6 +86,7 @@ export const { forward: logSoftmax } = softmaxLike(
   "log of softmax along an axis, without overflow or loss of small values.",
 );
 
+/** The target whose rows do not count, if there is one. */
 export interface CrossEntropyAttrs {
   readonly ignoreIndex: number | undefined;
 }
@@ -95,22 +97,22 @@ const crossEntropyKey = ({ ignoreIndex }: CrossEntropyAttrs): readonly number[] 
 const withIgnore = ({ ignoreIndex }: CrossEntropyAttrs): { ignoreIndex?: number } =>
   ignoreIndex === undefined ? {} : { ignoreIndex };
 
-const crossEntropyBackward: OpDef<CrossEntropyAttrs> = defineOp<CrossEntropyAttrs>({
+const crossEntropyBackward: OpDef<CrossEntropyAttrs> = defineOp<
+  CrossEntropyAttrs,
+  [View, View, View]
+>({
   name: "crossEntropyBackward",
   doc: "Gradient of crossEntropyRows from logits, targets and the gradient per row.",
   facts: { reduces: true },
   saves: { inputs: [0, 1, 2] },
-  infer: ([logits]) => [{ shape: logits!.layout.shape, dtype: logits!.dtype }],
+  infer: ([logits]) => [{ shape: logits.layout.shape, dtype: logits.dtype }],
   key: crossEntropyKey,
   kernel: ([logits, targets, gradPerRow], _, attrs, caps) =>
-    crossEntropyBackwardKernel(
-      { logits: logits!, targets: targets!, gradPerRow: gradPerRow!, ...withIgnore(attrs) },
-      caps,
-    ),
-  flops: ([logits]) => 5 * logits!.layout.size,
+    crossEntropyBackwardKernel({ logits, targets, gradPerRow, ...withIgnore(attrs) }, caps),
+  flops: ([logits]) => 5 * logits.layout.size,
   vjp: ({ grad: h, input, metas, needs, attrs, run }) => {
     const [logits, targets, perRow] = [input(0), input(1), input(2)],
-      rows = metas[2]!.shape,
+      rows = at(metas, 2).shape,
       times = (a: Value, b: Value): Value => run(mul, [a, b], undefined);
     const byLogits = (): Value => {
       const p = run(softmax, [logits], { axis: 1 }),
@@ -157,48 +159,50 @@ const crossEntropyBackward: OpDef<CrossEntropyAttrs> = defineOp<CrossEntropyAttr
 });
 
 /** Inputs: logits [N, C], targets [N] of class numbers. Output [N]. */
-export const crossEntropyRows: OpDef<CrossEntropyAttrs> = defineOp<CrossEntropyAttrs>({
-  name: "crossEntropyRows",
-  doc:
-    "-log softmax(logits)[target] per row; NaN for a target out of range, 0 for the ignored " +
-    "one.",
-  facts: { reduces: true },
-  saves: { inputs: [0, 1] },
-  infer: ([logits, targets]) => {
-    const name = "crossEntropy",
-      l = logits!.layout.shape,
-      t = targets!.layout.shape;
-    if (l.length !== 2)
-      throw new ShapeError(
-        name,
-        "logits [N, C]",
-        formatShape(l),
-        "flatten leading dimensions with reshape",
-      );
-    if (t.length !== 1 || t[0] !== l[0])
-      throw new ShapeError(
-        name,
-        `targets [${l[0]}], one class per row of the logits`,
-        formatShape(t),
-        "pass class numbers, not one-hot rows",
-      );
-    if (!isFloat(logits!.dtype))
-      throw new DTypeError(name, "float logits", logits!.dtype, "cast them to float32");
-    if (targets!.dtype !== "int32" && targets!.dtype !== "uint32")
-      throw new DTypeError(
-        name,
-        "int32 or uint32 targets",
-        targets!.dtype,
-        'make them with tensor(labels, { dtype: "int32" })',
-      );
-    return [{ shape: t, dtype: logits!.dtype }];
+export const crossEntropyRows: OpDef<CrossEntropyAttrs> = defineOp<CrossEntropyAttrs, [View, View]>(
+  {
+    name: "crossEntropyRows",
+    doc:
+      "-log softmax(logits)[target] per row; NaN for a target out of range, 0 for the ignored " +
+      "one.",
+    facts: { reduces: true },
+    saves: { inputs: [0, 1] },
+    infer: ([logits, targets]) => {
+      const name = "crossEntropy",
+        l = logits.layout.shape,
+        t = targets.layout.shape;
+      if (l.length !== 2)
+        throw new ShapeError(
+          name,
+          "logits [N, C]",
+          formatShape(l),
+          "flatten leading dimensions with reshape",
+        );
+      if (t.length !== 1 || t[0] !== l[0])
+        throw new ShapeError(
+          name,
+          `targets [${l[0]}], one class per row of the logits`,
+          formatShape(t),
+          "pass class numbers, not one-hot rows",
+        );
+      if (!isFloat(logits.dtype))
+        throw new DTypeError(name, "float logits", logits.dtype, "cast them to float32");
+      if (targets.dtype !== "int32" && targets.dtype !== "uint32")
+        throw new DTypeError(
+          name,
+          "int32 or uint32 targets",
+          targets.dtype,
+          'make them with tensor(labels, { dtype: "int32" })',
+        );
+      return [{ shape: t, dtype: logits.dtype }];
+    },
+    key: crossEntropyKey,
+    kernel: ([logits, targets], _, attrs, caps) =>
+      crossEntropyKernel({ logits, targets, ...withIgnore(attrs) }, caps),
+    flops: ([logits]) => 4 * logits.layout.size,
+    vjp: ({ grad, input, attrs, run }) => [
+      run(crossEntropyBackward, [input(0), input(1), grad], attrs),
+      null,
+    ],
   },
-  key: crossEntropyKey,
-  kernel: ([logits, targets], _, attrs, caps) =>
-    crossEntropyKernel({ logits: logits!, targets: targets!, ...withIgnore(attrs) }, caps),
-  flops: ([logits]) => 4 * logits!.layout.size,
-  vjp: ({ grad, input, attrs, run }) => [
-    run(crossEntropyBackward, [input(0), input(1), grad], attrs),
-    null,
-  ],
-});
+);

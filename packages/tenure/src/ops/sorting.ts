@@ -1,7 +1,9 @@
 /**
- * The stable order of the elements along an axis, and the first few of it. Called through the runtime's
- * door; records own nothing.
+ * The stable order of the elements along an axis, and the first few of it. Called through the
+ * runtime's door; records own nothing.
  */
+import type { View } from "../kernels/kernel.ts";
+import { at } from "../base/access.ts";
 import { pickGroups, pickKernel, pickLimit } from "../kernels/pick.ts";
 import { mergeBlocksKernel, sortBlock, sortBlocksKernel } from "../kernels/sort.ts";
 import { copy } from "./casting.ts";
@@ -17,23 +19,24 @@ export type RunOf<V extends Value> = <A>(
   words?: readonly number[],
 ) => V;
 
+/** The axis that is sorted, and in which order. */
 export interface SortAttrs {
   readonly axis: number;
   readonly descending: boolean;
 }
 
 /** Sorted within blocks of `sortBlock` elements; `mergeBlocks` does the rest. */
-export const sortBlocks: OpDef<SortAttrs> = defineOp<SortAttrs>({
+export const sortBlocks: OpDef<SortAttrs> = defineOp<SortAttrs, [View]>({
   name: "sortBlocks",
   doc:
     "Positions along an axis that sort each block of 32 elements, stable; NaN counts as " +
     "largest.",
   facts: {},
-  infer: ([x]) => [{ shape: x!.layout.shape, dtype: "int32" }],
+  infer: ([x]) => [{ shape: x.layout.shape, dtype: "int32" }],
   key: ({ axis, descending }) => [axis, descending ? 1 : 0],
   kernel: ([x], _, { axis, descending }, caps) =>
-    sortBlocksKernel({ input: x!, axis, descending }, caps),
-  flops: ([x], _, { axis }) => x!.layout.size * Math.min(x!.layout.shape[axis]!, sortBlock),
+    sortBlocksKernel({ input: x, axis, descending }, caps),
+  flops: ([x], _, { axis }) => x.layout.size * Math.min(at(x.layout.shape, axis), sortBlock),
 });
 
 /**
@@ -41,39 +44,40 @@ export const sortBlocks: OpDef<SortAttrs> = defineOp<SortAttrs>({
  * of a width.
  */
 export const mergeBlocks: OpDef<SortAttrs & { readonly width: number }> = defineOp<
-  SortAttrs & { readonly width: number }
+  SortAttrs & { readonly width: number },
+  [View, View]
 >({
   name: "mergeBlocks",
   doc:
     "Merges pairs of sorted blocks: inputs are the elements and their positions in order " +
     "within blocks of a width.",
   facts: {},
-  infer: ([x]) => [{ shape: x!.layout.shape, dtype: "int32" }],
+  infer: ([x]) => [{ shape: x.layout.shape, dtype: "int32" }],
   key: ({ axis, descending, width }) => [axis, descending ? 1 : 0, width],
-  kernel: ([x, order], _, attrs, caps) =>
-    mergeBlocksKernel({ ...attrs, input: x!, order: order! }, caps),
-  flops: ([x], _, { width }) => x!.layout.size * Math.ceil(Math.log2(width)),
+  kernel: ([x, order], _, attrs, caps) => mergeBlocksKernel({ ...attrs, input: x, order }, caps),
+  flops: ([x], _, { width }) => x.layout.size * Math.ceil(Math.log2(width)),
 });
 
+/** How many elements each group of positions keeps, and how many groups there are. */
 export interface PickAttrs extends SortAttrs {
   readonly count: number;
   readonly groups: number;
 }
 
 /** Inputs: x, and the candidates' positions unless all are. */
-export const pick: OpDef<PickAttrs> = defineOp<PickAttrs>({
+export const pick: OpDef<PickAttrs> = defineOp<PickAttrs, [View, View?]>({
   name: "pick",
   doc:
     "Positions of the first few of each group of an axis in sorted order, stable; NaN counts " +
     "as largest. Candidate j belongs to group j mod groups.",
   facts: {},
   infer: ([x], { axis, count, groups }) => [
-    { shape: withSize(x!.layout.shape, axis, count * groups), dtype: "int32" },
+    { shape: withSize(x.layout.shape, axis, count * groups), dtype: "int32" },
   ],
   key: ({ axis, descending, count, groups }) => [axis, descending ? 1 : 0, count, groups],
   kernel: ([x, candidates], _, attrs, caps) =>
-    pickKernel({ ...attrs, input: x!, ...(candidates === undefined ? {} : { candidates }) }, caps),
-  flops: ([x, candidates]) => (candidates ?? x!).layout.size,
+    pickKernel({ ...attrs, input: x, ...(candidates === undefined ? {} : { candidates }) }, caps),
+  flops: ([x, candidates]) => (candidates ?? x).layout.size,
 });
 
 /**
@@ -82,7 +86,7 @@ export const pick: OpDef<PickAttrs> = defineOp<PickAttrs>({
  */
 export function firstOf<V extends Value>(run: RunOf<V>, x: V, attrs: SortAttrs, count: number): V {
   const { axis } = attrs,
-    size = x.shape[axis]!;
+    size = at(x.shape, axis);
   if (count === 0 || count > pickLimit)
     return run(
       copy,
@@ -101,7 +105,7 @@ export function firstOf<V extends Value>(run: RunOf<V>, x: V, attrs: SortAttrs, 
 /** The stable order along an axis: int32 positions. */
 export function orderOf<V extends Value>(run: RunOf<V>, x: V, attrs: SortAttrs): V {
   let order = run(sortBlocks, [x], attrs);
-  for (let width = sortBlock; width < x.shape[attrs.axis]!; width *= 2)
+  for (let width = sortBlock; width < at(x.shape, attrs.axis); width *= 2)
     order = run(mergeBlocks, [x, order], { ...attrs, width });
   return order;
 }

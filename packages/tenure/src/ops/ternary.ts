@@ -1,7 +1,8 @@
 /**
- * The three-operand forms that optimizers and averages use: lerp, addcmul, addcdiv. Called through the
- * runtime's door; records own nothing.
+ * The three-operand forms that optimizers and averages use: lerp, addcmul, addcdiv. Called through
+ * the runtime's door; records own nothing.
  */
+import { at } from "../base/access.ts";
 import { fromBits } from "../base/bits.ts";
 import { isFloat } from "../base/dtype.ts";
 import { DTypeError } from "../base/errors.ts";
@@ -14,7 +15,7 @@ import { typed } from "./typing.ts";
 
 function checkFloats(op: string, inputs: readonly View[]): void {
   for (const v of inputs)
-    if (!isFloat(v.dtype) || v.dtype !== inputs[0]!.dtype)
+    if (!isFloat(v.dtype) || v.dtype !== at(inputs, 0).dtype)
       throw new DTypeError(
         op,
         "float tensors of one dtype",
@@ -41,12 +42,12 @@ function mixing(
       return [
         {
           shape: inputs.map((v) => v.layout.shape).reduce((a, b) => broadcastShapes(name, a, b)),
-          dtype: inputs[0]!.dtype,
+          dtype: at(inputs, 0).dtype,
         },
       ];
     },
     expression: (inputs) =>
-      typed(inputs, "f32", { from: "f32", dtype: inputs[0]!.dtype }, expr, [], {
+      typed(inputs, "f32", { from: "f32", dtype: at(inputs, 0).dtype }, expr, [], {
         scalars: [{ type: "f32" }],
       }),
   });
@@ -62,7 +63,7 @@ export const lerp: OpDef = mixing(
   "select(y - (y - x) * (1.0 - s0), x + s0 * (y - x), s0 < 0.5)",
   [],
   (c) => [
-    c.needs(0) ? scale(c.run, c.grad, 1 - fromBits(c.words[0]!)) : null,
+    c.needs(0) ? scale(c.run, c.grad, 1 - fromBits(at(c.words, 0))) : null,
     c.needs(1) ? timesWord(c, c.grad) : null,
   ],
 );

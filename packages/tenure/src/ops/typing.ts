@@ -1,13 +1,14 @@
 /**
- * Dtypes of elementwise expressions: which type a body computes in, how operands are converted to it
- * and results from it. Called by the record builders and the records in this folder. Text and numbers;
- * owns nothing.
+ * Dtypes of elementwise expressions: which type a body computes in, how operands are converted to
+ * it and results from it. Called by the record builders and the records in this folder. Text and
+ * numbers; owns nothing.
  */
 import { type DType, isFloat, promote } from "../base/dtype.ts";
 import { type View, f32Bits } from "../kernels/kernel.ts";
 import { type ComputeType, computeType } from "../kernels/wgsl.ts";
 import type { Expression } from "./op.ts";
 
+/** WGSL conversions to each compute type; anything but zero is true. */
 export const casts: Readonly<Record<ComputeType, (x: string, from: ComputeType) => string>> = {
   f32: (x, from) => (from === "f32" ? x : `f32(${x})`),
   i32: (x, from) => (from === "i32" ? x : from === "f32" ? `toI32(${x})` : `i32(${x})`),
@@ -20,6 +21,7 @@ export const casts: Readonly<Record<ComputeType, (x: string, from: ComputeType) 
         : `(${x} != ${from === "i32" ? "0" : "0u"})`,
 };
 
+/** Names from kernels/helpers.ts that a conversion calls. */
 export function castHelpers(to: ComputeType, from: ComputeType): string[] {
   if (from !== "f32") return [];
   return to === "i32" ? ["toI32"] : to === "u32" ? ["toU32"] : to === "bool" ? ["isNan"] : [];
@@ -70,11 +72,13 @@ export function dtypeWord(value: number, dtype: DType): number {
   return type === "f32" ? f32Bits(value) : type === "bool" ? (value !== 0 ? 1 : 0) : value >>> 0;
 }
 
+/** Type of the uniform that carries a number into an op of this dtype. */
 export const scalarType = (dtype: DType): "f32" | "i32" | "u32" => {
   const t = computeType(dtype);
   return t === "bool" ? "u32" : t;
 };
 
+/** One text for floats, one for signed and one for unsigned integers. */
 export const ofType =
   (f: string, i: string, u: string = i) =>
   (t: ComputeType): string =>

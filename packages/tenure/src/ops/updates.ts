@@ -3,6 +3,7 @@
  * state in place. Step-dependent numbers are per-call scalars, so the plan never changes with them.
  * Called by optim through the runtime's door.
  */
+import { at } from "../base/access.ts";
 import { ShapeError } from "../base/errors.ts";
 import { formatShape, sameShape, sizeOf } from "../base/shape.ts";
 import type { View } from "../kernels/kernel.ts";
@@ -22,7 +23,7 @@ function inferUpdate(
         formatShape(o.layout.shape),
         "reset the optimizer after replacing a parameter",
       );
-  return outputs.map((i) => ({ shape: inputs[i]!.layout.shape, dtype: inputs[i]!.dtype }));
+  return outputs.map((i) => ({ shape: at(inputs, i).layout.shape, dtype: at(inputs, i).dtype }));
 }
 
 const f32 = (n: number): { type: "f32" }[] => Array.from({ length: n }, () => ({ type: "f32" }));
@@ -72,12 +73,14 @@ function adam(name: string, amsgrad: boolean): OpDef {
     "r2 = v;",
     ...(amsgrad ? ["r3 = top;"] : []),
   ].join("\n");
+  const divisor = amsgrad
+    ? ", divided by the largest second moment so far (Reddi et al. 2018)"
+    : "";
   return defineOp({
     name,
     doc:
-      "Adam (Kingma & Ba 2015) and, with decoupled decay, AdamW (Loshchilov & Hutter " +
-      `2019)${amsgrad ? ", divided by the largest second moment so far (Reddi et al. 2018)" : ""}; ` +
-      "bias-corrected as in PyTorch.",
+      "Adam (Kingma & Ba 2015) and, with decoupled decay, AdamW (Loshchilov & Hutter 2019)" +
+      `${divisor}; bias-corrected as in PyTorch.`,
     facts: { elementwise: true, inplaceOf, recomputable: false },
     infer: (inputs) => inferUpdate(name, inputs, inplaceOf),
     expression: () => ({ body, scalars: f32(10), ...(amsgrad ? { helpers: ["nanMax"] } : {}) }),
@@ -170,7 +173,7 @@ export const lionUpdate: OpDef = defineOp({
 });
 
 /** Inputs: the float32 master of a float16 parameter, and the parameter. */
-export const followParameter: OpDef = defineOp({
+export const followParameter: OpDef = defineOp<undefined, [View, View]>({
   name: "followParameter",
   doc:
     "Takes over elements of the float16 second input that are not the rounding of the first: " +
@@ -178,27 +181,23 @@ export const followParameter: OpDef = defineOp({
   facts: { elementwise: true, inplaceOf: [0], recomputable: false },
   infer: (inputs) => inferUpdate("followParameter", inputs, [0]),
   expression: ([, parameter]) => ({
-    body: `r0 = select(a1, a0, ${parameter!.dtype === "float16" ? "f32(f16(a0))" : "a0"} == a1);`,
+    body: `r0 = select(a1, a0, ${parameter.dtype === "float16" ? "f32(f16(a0))" : "a0"} == a1);`,
   }),
 });
 
 // === Changes to a tensor that is not a parameter: clipped gradients, running statistics ===
 
 /** Inputs: gradient, total norm (one element). Scalar: largest norm. */
-export const clipByNorm: OpDef = defineOp({
+export const clipByNorm: OpDef = defineOp<undefined, [View, View]>({
   name: "clipByNorm",
   doc:
     "Scales the first input by max / (norm + 1e-6) where that is below 1; a norm of NaN " +
     "makes all NaN. As torch.nn.utils.clip_grad_norm_.",
   facts: { elementwise: true, inplaceOf: [0], recomputable: false },
   infer: ([g, norm]) => {
-    if (sizeOf(norm!.layout.shape) !== 1)
-      throw new ShapeError(
-        "clipByNorm",
-        "a norm with one element",
-        formatShape(norm!.layout.shape),
-      );
-    return [{ shape: g!.layout.shape, dtype: g!.dtype }];
+    if (sizeOf(norm.layout.shape) !== 1)
+      throw new ShapeError("clipByNorm", "a norm with one element", formatShape(norm.layout.shape));
+    return [{ shape: g.layout.shape, dtype: g.dtype }];
   },
   expression: () => ({
     body: "let k = s0 / (a1 + 1e-6);\nr0 = a0 * select(k, 1.0, k > 1.0);",
@@ -207,11 +206,11 @@ export const clipByNorm: OpDef = defineOp({
 });
 
 /** Input: gradient. Scalar: largest magnitude. */
-export const clipByValue: OpDef = defineOp({
+export const clipByValue: OpDef = defineOp<undefined, [View]>({
   name: "clipByValue",
   doc: "Clamps the input to [-max, max]; NaN stays NaN.",
   facts: { elementwise: true, inplaceOf: [0], recomputable: false },
-  infer: ([g]) => [{ shape: g!.layout.shape, dtype: g!.dtype }],
+  infer: ([g]) => [{ shape: g.layout.shape, dtype: g.dtype }],
   expression: () => ({
     body: "r0 = nanMin(nanMax(a0, -s0), s0);",
     scalars: f32(1),

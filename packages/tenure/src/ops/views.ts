@@ -2,6 +2,8 @@
  * Views: other layouts over the same storage. They cost nothing and are recorded nowhere; only
  * their gradients may compute. Called through the runtime's door.
  */
+import type { View } from "../kernels/kernel.ts";
+import { at } from "../base/access.ts";
 import { ShapeError } from "../base/errors.ts";
 import {
   type Layout,
@@ -63,26 +65,29 @@ export function resolveShape(op: string, shape: readonly number[], from: Shape):
  * The same elements in row-major order under another shape. Copies only when strides cannot express
  * it.
  */
-export const reshape: OpDef<{ shape: Shape }> = defineOp<{ shape: Shape }>({
+export const reshape: OpDef<{ shape: Shape }> = defineOp<{ shape: Shape }, [View]>({
   name: "reshape",
   doc:
     "The same elements in row-major order under another shape. Copies only when strides " +
     "cannot express it.",
   facts: view,
   infer: ([x], { shape }) => [
-    { shape: resolveShape("reshape", shape, x!.layout.shape), dtype: x!.dtype },
+    { shape: resolveShape("reshape", shape, x.layout.shape), dtype: x.dtype },
   ],
   view: (layout, { shape }) => reshapeLayout(layout, resolveShape("reshape", shape, layout.shape)),
-  vjp: ({ grad, metas, run }) => [run(reshape, [grad], { shape: metas[0]!.shape })],
+  vjp: ({ grad, metas, run }) => [run(reshape, [grad], { shape: at(metas, 0).shape })],
 });
 
 /** Dimensions in another order. */
-export const permute: OpDef<{ order: readonly number[] }> = defineOp<{ order: readonly number[] }>({
+export const permute: OpDef<{ order: readonly number[] }> = defineOp<
+  { order: readonly number[] },
+  [View]
+>({
   name: "permute",
   doc: "Dimensions in another order.",
   facts: view,
   infer: ([x], { order }) => {
-    const { shape } = x!.layout;
+    const { shape } = x.layout;
     if (order.length !== shape.length || [...order].sort((a, b) => a - b).some((d, i) => d !== i))
       throw new ShapeError(
         "permute",
@@ -90,7 +95,7 @@ export const permute: OpDef<{ order: readonly number[] }> = defineOp<{ order: re
         `[${order.join(",")}]`,
         "list every dimension, counted from 0",
       );
-    return [{ shape: order.map((i) => shape[i]!), dtype: x!.dtype }];
+    return [{ shape: order.map((i) => at(shape, i)), dtype: x.dtype }];
   },
   view: (layout, { order }) => permuteLayout(layout, order),
   vjp: ({ grad, attrs, run }) => {
@@ -100,25 +105,26 @@ export const permute: OpDef<{ order: readonly number[] }> = defineOp<{ order: re
 });
 
 /** Dimensions of 1 repeated to `shape` without copying. */
-export const expand: OpDef<{ shape: Shape }> = defineOp<{ shape: Shape }>({
+export const expand: OpDef<{ shape: Shape }> = defineOp<{ shape: Shape }, [View]>({
   name: "expand",
   doc: "Dimensions of 1 repeated to `shape` without copying.",
   facts: view,
   infer: ([x], { shape }) => {
     checkShape("expand", shape);
-    if (!sameShape(broadcastShapes("expand", x!.layout.shape, shape), shape))
+    if (!sameShape(broadcastShapes("expand", x.layout.shape, shape), shape))
       throw new ShapeError(
         "expand",
-        `a shape that ${formatShape(x!.layout.shape)} broadcasts to`,
+        `a shape that ${formatShape(x.layout.shape)} broadcasts to`,
         formatShape(shape),
         "only dimensions of 1 can be repeated",
       );
-    return [{ shape, dtype: x!.dtype }];
+    return [{ shape, dtype: x.dtype }];
   },
   view: (layout, { shape }) => broadcastLayout(layout, shape),
   vjp: ({ grad }) => [grad], // summed back by the caller, as for every broadcast
 });
 
+/** Positions from `start` up to `end`, every `step`-th, along one axis. */
 export interface SliceAttrs {
   readonly axis: number;
   readonly start: number;
@@ -129,16 +135,16 @@ export interface SliceAttrs {
 /**
  * Positions start, start + step, … below end along one axis; negative positions count from the end.
  */
-export const slice: OpDef<SliceAttrs> = defineOp<SliceAttrs>({
+export const slice: OpDef<SliceAttrs> = defineOp<SliceAttrs, [View]>({
   name: "slice",
   doc:
     "Positions start, start + step, … below end along one axis; negative positions count " +
     "from the end.",
   facts: view,
-  infer: ([x], attrs) => [{ shape: sliceOf(x!.layout, attrs).shape, dtype: x!.dtype }],
+  infer: ([x], attrs) => [{ shape: sliceOf(x.layout, attrs).shape, dtype: x.dtype }],
   view: (layout, attrs) => sliceOf(layout, attrs),
   vjp: ({ grad, metas, attrs, run }) => [
-    run(unslice, [grad], { ...attrs, shape: metas[0]!.shape }),
+    run(unslice, [grad], { ...attrs, shape: at(metas, 0).shape }),
   ],
 });
 
@@ -148,17 +154,19 @@ function sliceOf(layout: Layout, { axis, start, end, step }: SliceAttrs): Layout
 
 /** The gradient of slice: zeros of `shape` with the input at the sliced positions. */
 export const unslice: OpDef<SliceAttrs & { shape: Shape }> = defineOp<
-  SliceAttrs & { shape: Shape }
+  SliceAttrs & { shape: Shape },
+  [View],
+  [View]
 >({
   name: "unslice",
   doc: "Zeros of a shape with the input placed at sliced positions: the gradient of slice.",
   facts: {},
-  infer: ([x], { shape }) => [{ shape, dtype: x!.dtype }],
+  infer: ([x], { shape }) => [{ shape, dtype: x.dtype }],
   key: ({ axis, start, end, step, shape }) => [axis, start, end, step, ...shape],
   kernel: ([x], [y], attrs, caps) => {
-    const dim = attrs.shape[attrs.axis]!;
+    const dim = at(attrs.shape, attrs.axis);
     const from = Math.min(Math.max(attrs.start < 0 ? attrs.start + dim : attrs.start, 0), dim);
-    return unsliceKernel({ input: x!, output: y!, axis: attrs.axis, from, step: attrs.step }, caps);
+    return unsliceKernel({ input: x, output: y, axis: attrs.axis, from, step: attrs.step }, caps);
   },
   contiguousInputs: [0],
   vjp: ({ grad, attrs: { axis, start, end, step }, run }) => [

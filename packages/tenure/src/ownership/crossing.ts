@@ -2,7 +2,8 @@
  * Scopes across `await` on hosts without an async context: waiting in brackets of microtasks, and
  * driving generators. Called by the methods of scopes of the same names. Owns nothing.
  */
-import { AsyncScopeError } from "../base/errors.ts";
+import { ArgumentError, AsyncScopeError } from "../base/errors.ts";
+import { describeValue } from "../base/options.ts";
 import { type Frame, type FrameScope, frames } from "./current.ts";
 import { isThenable } from "./owned.ts";
 
@@ -72,6 +73,7 @@ export async function driveIn<S extends FrameScope<S>, T>(
   const own = frames<S>(),
     kept: { frames: Frame<S> | null } = { frames: null },
     generator = own.within(scope, start);
+  checkGenerator(generator);
   let step = own.segment(scope, kept, () => generator.next());
   while (step.done !== true) {
     let resume: () => IteratorResult<unknown, T>;
@@ -86,6 +88,26 @@ export async function driveIn<S extends FrameScope<S>, T>(
   }
   own.segment(scope, kept, () => undefined); // what it left open has crossed its end
   return step.value;
+}
+
+/**
+ * @throws ArgumentError for what is no generator; one that is asynchronous would never end here
+ */
+function checkGenerator(value: unknown): void {
+  const given = value as Partial<Generator> | null | undefined;
+  if (
+    typeof given?.next === "function" &&
+    typeof given.throw === "function" &&
+    typeof given[Symbol.iterator] === "function"
+  )
+    return;
+  if (isThenable(value)) Promise.resolve(value).catch(() => undefined);
+  throw new ArgumentError(
+    "go",
+    "a function that returns a generator",
+    describeValue(value),
+    "pass function* () { … }, with yield in place of await",
+  );
 }
 
 /** What hosts without an async context say. */

@@ -49,7 +49,8 @@ export interface AsyncVariable<S> {
   get(): S | null | undefined;
 }
 
-function hostVariable<S>(): AsyncVariable<S> | null {
+/** A new variable in the host's async context; null where there is none (browsers). */
+export function hostVariable<S>(): AsyncVariable<S> | null {
   const native = (globalThis as { AsyncContext?: { Variable: new () => AsyncVariable<S> } })
     .AsyncContext;
   if (native !== undefined) return new native.Variable();

@@ -46,7 +46,7 @@ export class Ledger {
   readonly reclaimed: Reclaimed = new Reclaimed();
   readonly drift: DriftWatch = new DriftWatch();
   readonly log: EventLog;
-  readonly scopes: Scopes;
+  readonly scopes: Scopes<DisposeScope>;
   readonly handles: HandleTable;
   readonly frames: Frames<DisposeScope>;
 
@@ -54,7 +54,7 @@ export class Ledger {
     this.bytes = bytes;
     this.reasons = reasons;
     this.log = new EventLog(bytes);
-    this.scopes = new Scopes(settled);
+    this.scopes = new Scopes<DisposeScope>(settled);
     this.handles = new HandleTable({
       reclaimed: this.reclaimed,
       atCheckpoint: () => {

@@ -47,7 +47,7 @@ export interface ScopeTensor {}
 
 /** Owns what is made while it is current. Open one with `using s = newDisposeScope()`. */
 export class DisposeScope implements Disposable, AsyncDisposable, Owner {
-  readonly id: number = scopes().nextId();
+  readonly id: number = scopes<DisposeScope>().nextId();
   readonly name: string;
   /** Disposing it, or what it owned, a second time throws. */
   readonly strict: boolean;
@@ -363,7 +363,7 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
       const after = this.#afterEnd;
       this.#afterEnd = null;
       if (after !== null) for (const listener of after) listener();
-      scopes().onEnd?.(this);
+      scopes<DisposeScope>().onEnd?.(this);
     }
   }
 
@@ -374,7 +374,7 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
   /** Disposes, then waits until work submitted so far has finished. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.dispose();
-    await scopes().settled();
+    await scopes<DisposeScope>().settled();
   }
 
   // === For the rest of Tenure ===
@@ -441,7 +441,7 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
     if (opened !== null)
       for (const h of [...this.#entries])
         if (h.created !== null && madeOutside(opened, h.created)) this.moveHandleOut(h);
-    if (scopes().firstSuspension() || isDev) warnSuspended(this);
+    if (scopes<DisposeScope>().firstSuspension() || isDev) warnSuspended(this);
   }
 
   #check(op: string): void {

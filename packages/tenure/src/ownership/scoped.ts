@@ -134,7 +134,7 @@ function endAfterFailure(scope: DisposeScope): void {
  */
 function escape(result: unknown, scope: DisposeScope): readonly Handle[] {
   const found: Handle[] = [];
-  walk(result, new Set(), (handle) => {
+  walk(result, (handle) => {
     if (
       handle.isLive &&
       handle.scope !== null &&
@@ -147,29 +147,28 @@ function escape(result: unknown, scope: DisposeScope): readonly Handle[] {
   return found;
 }
 
-function walk(value: unknown, seen: Set<object>, visit: (handle: Handle) => void): void {
-  if (typeof value !== "object" || value === null || seen.has(value)) return;
-  seen.add(value);
-  const handle = handleOf(value);
-  if (handle !== undefined) visit(handle);
+/** Visits the handles reachable from `root`, whatever its depth: what is left to see is a list. */
+function walk(root: unknown, visit: (handle: Handle) => void): void {
+  const seen = new Set<object>();
+  const left: unknown[] = [root];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value !== "object" || value === null || seen.has(value)) continue;
+    seen.add(value);
+    const handle = handleOf(value);
+    if (handle !== undefined) visit(handle);
+    const inner = [...insideOf(value, handle !== undefined)].reverse(); // the first is seen next
+    for (const item of inner) left.push(item);
+  }
+}
+
+/** What an object holds that would move with it: what it lists, or the items of a container. */
+function insideOf(value: object, isHandle: boolean): Iterable<unknown> {
   const listed = (value as { [tensors]?: () => Iterable<unknown> })[tensors];
-  if (typeof listed === "function") {
-    for (const t of listed.call(value)) walk(t, seen, visit);
-    return;
-  }
-  if (handle !== undefined) return;
-  if (Array.isArray(value) || value instanceof Set) {
-    for (const item of value) walk(item, seen, visit);
-    return;
-  }
-  if (value instanceof Map) {
-    for (const [key, item] of value) {
-      walk(key, seen, visit);
-      walk(item, seen, visit);
-    }
-    return;
-  }
+  if (typeof listed === "function") return listed.call(value);
+  if (isHandle) return [];
+  if (Array.isArray(value) || value instanceof Set) return value as Iterable<unknown>;
+  if (value instanceof Map) return [...(value as Map<unknown, unknown>)].flat();
   const proto: unknown = Object.getPrototypeOf(value);
-  if (proto === Object.prototype || proto === null)
-    for (const item of Object.values(value)) walk(item, seen, visit);
+  return proto === Object.prototype || proto === null ? (Object.values(value) as unknown[]) : [];
 }

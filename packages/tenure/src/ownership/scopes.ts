@@ -3,14 +3,13 @@
  * Held by the ledger; owns nothing.
  */
 import { current } from "../base/realm.ts";
-import type { DisposeScope } from "./scope.ts";
 
 /** What scopes remember together. */
-export class Scopes {
+export class Scopes<S> {
   /** Resolves once reads under way and submitted work are done: what `await using` waits for. */
   readonly settled: () => Promise<void>;
   /** Told about every scope that ends, while somebody watches. */
-  onEnd: ((scope: DisposeScope) => void) | null = null;
+  onEnd: ((scope: S) => void) | null = null;
   #lastId = 0;
   #suspendedBefore = false;
 
@@ -31,7 +30,7 @@ export class Scopes {
   }
 }
 
-/** The common memory of scopes in the current instance. */
-export function scopes(): Scopes {
-  return current<{ readonly ledger: { readonly scopes: Scopes } }>().ledger.scopes;
+/** The common memory of scopes in the current instance, of whatever kind they are. */
+export function scopes<S>(): Scopes<S> {
+  return current<{ readonly ledger: { readonly scopes: Scopes<S> } }>().ledger.scopes;
 }

@@ -79,13 +79,13 @@ export class DriftWatch {
   #begin(): void {
     this.#levelBefore = sites().level;
     sites().setLevel("full");
-    scopes().onEnd = (scope) => {
+    scopes<DisposeScope>().onEnd = (scope) => {
       this.#generationEnded(scope);
     };
   }
 
   #end(): void {
-    scopes().onEnd = null;
+    scopes<DisposeScope>().onEnd = null;
     this.#loops.clear();
     sites().setLevel(this.#levelBefore);
   }

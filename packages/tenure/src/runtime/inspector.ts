@@ -1,8 +1,8 @@
 /**
  * What the runtime did last, for people who look inside: the plan and its kernels, what was not
  * fused and why, the plan-cache miss and what differed. Filled in by the compiler, the plan caches
- * and the recorder; prints under the words of `TENURE_DEBUG`; read through `debug`. Keeps names, numbers and
- * shader text only, no storage.
+ * and the recorder; prints under the words of `TENURE_DEBUG`; read through `debug`. Keeps names,
+ * numbers and shader text only, no storage.
  */
 import { type DebugWord, debugs } from "../base/debug.ts";
 import { formatShape } from "../base/shape.ts";
@@ -200,7 +200,8 @@ function planText({ ops, kernels, unfused, report }: Omit<PlanRecord, "toString"
     ...kernels.map((k) => `  ${k.name}  ${k.workgroups.join("×")} workgroups  ${k.key}`),
     ...unfused.map(
       ({ maker, reader, reason }) =>
-        `  not fused: ${maker.name} (op ${maker.op}) into ${reader.name} (op ${reader.op}): ${reason}`,
+        `  not fused: ${maker.name} (op ${maker.op}) ` +
+        `into ${reader.name} (op ${reader.op}): ${reason}`,
     ),
   ].join("\n");
 }

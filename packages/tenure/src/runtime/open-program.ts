@@ -3,11 +3,17 @@
  * signature by which a flush finds its plan. Written by the recorder, run by an execution. Owns no
  * storage: mentioning one does not keep it alive.
  */
+import { at } from "../base/access.ts";
 import { Signature } from "../graph/signature.ts";
 import type { Phase } from "../graph/program.ts";
 import type { View } from "../kernels/kernel.ts";
 import type { AnyOp } from "../ops/op.ts";
 import type { Storage } from "./storage.ts";
+
+/**
+ * Where a program stands among those recorded at one time: see lanes.ts.
+ */
+export type Lane = "main" | "step" | "after";
 
 /** A view of a storage: an op's operand. */
 export interface Operand extends View {
@@ -51,6 +57,7 @@ export interface ProgramMark {
 /** Everything recorded since the last flush. */
 export class OpenProgram {
   serial: number;
+  lane: Lane = "main";
   readonly ops: RecordedOp[] = [];
   readonly uploads: Upload[] = [];
   /** Storages by local index, in order of first mention. */
@@ -65,9 +72,20 @@ export class OpenProgram {
   readonly signature: Signature = new Signature();
   /** Bytes of storages mentioned but not resident: what the program may allocate at most. */
   pendingBytes = 0;
+  /** Storages whose bytes were asked for and come with the next flush. */
+  readonly awaited = new Set<Storage>();
+  /** All programs recorded or run now, by serial number. */
+  readonly #others: ReadonlyMap<number, OpenProgram>;
+  /** Indices of storages that another program has mentioned since. */
+  readonly #displaced = new Map<Storage, number>();
+  /** Storages that the first `#indexed` ops, and as many uploads as there are, write. */
+  readonly #writes = new Set<Storage>();
+  #indexedOps = 0;
+  #indexedUploads = 0;
 
-  constructor(serial: number) {
+  constructor(serial: number, others: ReadonlyMap<number, OpenProgram> = new Map()) {
     this.serial = serial;
+    this.#others = others;
   }
 
   /** Whether nothing was recorded. */
@@ -78,16 +96,57 @@ export class OpenProgram {
   /** The index of a storage, given to it at its first mention. */
   local(storage: Storage): number {
     if (storage.programSerial === this.serial) return storage.programIndex;
-    storage.programSerial = this.serial;
-    storage.programIndex = this.locals.length;
+    const known = this.#displaced.get(storage);
+    this.#stamp(storage, known ?? this.locals.length);
+    if (known !== undefined) {
+      this.#displaced.delete(storage);
+      return known;
+    }
     this.locals.push(storage);
     if (storage.buffer === null) this.pendingBytes += storage.bytes;
     return storage.programIndex;
   }
 
+  /** Writes the program's index into a storage; another program that needs its own keeps it. */
+  #stamp(storage: Storage, index: number): void {
+    const { programSerial, programIndex } = storage;
+    const other = programSerial === 0 ? undefined : this.#others.get(programSerial);
+    if (other !== undefined) other.#displaced.set(storage, programIndex);
+    storage.programSerial = this.serial;
+    storage.programIndex = index;
+  }
+
+  /** Makes all storages hold their index in this program. */
+  claimIndices(): void {
+    for (const [storage, index] of this.#displaced) this.#stamp(storage, index);
+    this.#displaced.clear();
+  }
+
   /** Whether the program reads or writes the storage. */
   mentions(storage: Storage): boolean {
-    return storage.programSerial === this.serial;
+    return storage.programSerial === this.serial || this.#displaced.has(storage);
+  }
+
+  /** Whether the program reads or writes the storage, or brings its bytes to the host. */
+  touches(storage: Storage): boolean {
+    return this.mentions(storage) || this.awaited.has(storage);
+  }
+
+  /** Whether an op or an upload of the program writes the storage. */
+  writes(storage: Storage): boolean {
+    for (; this.#indexedOps < this.ops.length; this.#indexedOps++)
+      for (const output of at(this.ops, this.#indexedOps).outputs) this.#writes.add(output.storage);
+    for (; this.#indexedUploads < this.uploads.length; this.#indexedUploads++)
+      this.#writes.add(at(this.uploads, this.#indexedUploads).storage);
+    return this.#writes.has(storage);
+  }
+
+  /** Whether the program must run before a later one, `next`. */
+  precedes(next: OpenProgram): boolean {
+    for (const storage of this.locals)
+      if (next.writes(storage) || (next.touches(storage) && this.writes(storage))) return true;
+    for (const storage of this.awaited) if (next.writes(storage)) return true;
+    return false;
   }
 
   /** Storages somebody owns that the program's ops write. */
@@ -122,9 +181,12 @@ export class OpenProgram {
     this.scalars.length = mark.scalars;
     this.signature.length = mark.signature;
     this.pendingBytes = mark.pendingBytes;
+    this.#forgetWrites();
     for (const storage of this.locals.splice(mark.locals)) {
-      storage.programSerial = 0;
-      if (storage.refs === 0) storage.freeBuffer();
+      if (storage.programSerial === this.serial) storage.programSerial = 0;
+      this.#displaced.delete(storage);
+      const elsewhere = [...this.#others.values()].some((other) => other.mentions(storage));
+      if (storage.refs === 0 && !elsewhere) storage.freeBuffer();
     }
     this.takeBack(mark.undo);
   }
@@ -156,9 +218,19 @@ export class OpenProgram {
     }
   }
 
+  #forgetWrites(): void {
+    this.#writes.clear();
+    this.#indexedOps = 0;
+    this.#indexedUploads = 0;
+  }
+
   /** Makes it an empty program with another serial number. */
-  reset(serial: number): void {
+  reset(serial: number, lane: Lane = "main"): void {
     this.serial = serial;
+    this.lane = lane;
+    this.awaited.clear();
+    this.#displaced.clear();
+    this.#forgetWrites();
     this.ops.length = 0;
     this.uploads.length = 0;
     this.locals.length = 0;

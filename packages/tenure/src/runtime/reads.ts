@@ -6,10 +6,13 @@
  */
 import { DeviceLostError, TenureError } from "../base/errors.ts";
 import type { Device } from "../device/device.ts";
+import type { Lane } from "./open-program.ts";
 import { type Storage, contentsLost } from "./storage.ts";
 
 interface PendingRead {
   storage: Storage;
+  /** The program after which it is served. */
+  lane: Lane;
   readonly offset: number;
   readonly bytes: number;
   readonly resolve: (data: ArrayBuffer) => void;
@@ -28,26 +31,33 @@ export type ReadsSubmitted = (verdict: Promise<TenureError | null>) => void;
 export class Reads {
   #pending: PendingRead[] = [];
   /** Reads that were asked for and have not come back. */
-  readonly #outstanding = new Set<Promise<ArrayBuffer>>();
+  readonly #outstanding = new Map<Promise<ArrayBuffer>, PendingRead>();
   /** Promises of host data: what `data()` and its like return. */
   readonly #marked = new WeakSet<object>();
 
-  /** Whether no read waits for a flush. */
-  get isEmpty(): boolean {
-    return this.#pending.length === 0;
+  /** Whether no read waits for a flush of the lane. */
+  isEmpty(lane: Lane): boolean {
+    return !this.#pending.some((read) => read.lane === lane);
   }
 
-  /** Pins a storage, and promises its bytes as they will be at the next flush. */
-  ask(storage: Storage, offset: number, bytes: number): Promise<ArrayBuffer> {
-    const read = new Promise<ArrayBuffer>((resolve, reject) => {
-      this.#pending.push({ storage: storage.retain(), offset, bytes, resolve, reject });
+  /** Pins a storage, and promises its bytes as they will be at the next flush of the lane. */
+  ask(storage: Storage, offset: number, bytes: number, lane: Lane): Promise<ArrayBuffer> {
+    let read: PendingRead | undefined;
+    const promise = new Promise<ArrayBuffer>((resolve, reject) => {
+      read = { storage: storage.retain(), lane, offset, bytes, resolve, reject };
+      this.#pending.push(read);
     });
     const back = (): void => {
-      this.#outstanding.delete(read);
+      this.#outstanding.delete(promise);
     };
-    this.#outstanding.add(read);
-    read.then(back, back);
-    return read;
+    if (read !== undefined) this.#outstanding.set(promise, read);
+    promise.then(back, back);
+    return promise;
+  }
+
+  /** The step is over: reads that are left come with the next flush of main. */
+  joinMain(): void {
+    for (const read of this.#pending) read.lane = "main";
   }
 
   /** Marks a promise as that of a read, which goes on without the code that asked for it. */
@@ -66,45 +76,49 @@ export class Reads {
   }
 
   /**
-   * Before a storage is overwritten: lets its pending reads find what it holds now in `copy()`,
-   * which is called only when there are any.
+   * Before a storage is overwritten by an op of a lane: lets the lane's pending reads find what it
+   * holds now in `copy()`, which is called only when there are any.
    */
-  redirect(storage: Storage, copy: () => Storage): void {
+  redirect(storage: Storage, lane: Lane, copy: () => Storage): void {
     let fresh: Storage | null = null;
     for (const read of this.#pending) {
-      if (read.storage !== storage) continue;
+      if (read.storage !== storage || read.lane !== lane) continue;
       fresh ??= copy();
       read.storage = fresh.retain();
       storage.release();
     }
   }
 
-  /** Rejects all pending reads, or those of some storages. @returns how many */
-  reject(reason: unknown, of?: ReadonlySet<Storage>): number {
-    const all = this.#pending;
-    this.#pending = of === undefined ? [] : all.filter(({ storage }) => !of.has(storage));
-    for (const { storage, reject } of all) {
-      if (of !== undefined && !of.has(storage)) continue;
+  /** Rejects all pending reads, or those of some storages in a lane. @returns how many */
+  reject(reason: unknown, of?: ReadonlySet<Storage>, lane?: Lane): number {
+    const concerned = (read: PendingRead): boolean =>
+      of === undefined || (of.has(read.storage) && read.lane === lane);
+    const rejected = this.#pending.filter(concerned);
+    this.#pending = this.#pending.filter((read) => !concerned(read));
+    for (const { storage, reject } of rejected) {
       storage.release();
       reject(reason);
     }
-    return all.length - this.#pending.length;
+    return rejected.length;
   }
 
-  /** Resolves once every read has come back or failed. */
-  async settled(): Promise<void> {
-    await Promise.allSettled(this.#outstanding);
+  /** Resolves once every read that does not wait for the end of `but` has come back or failed. */
+  async settled(but?: Lane): Promise<void> {
+    const awaited = [...this.#outstanding].filter(([, { lane }]) => lane !== but);
+    await Promise.allSettled(awaited.map(([promise]) => promise));
   }
 
   /**
-   * Encodes all pending reads into one staging buffer. The returned function maps it, once
-   * submitted.
+   * Encodes the pending reads of a lane into one staging buffer. The returned function maps it,
+   * once submitted.
    */
-  encode(device: Device): ReadsSubmitted | null {
-    if (this.isEmpty) return null;
+  encode(device: Device, lane: Lane): ReadsSubmitted | null {
+    const reads = this.#pending.filter((read) => read.lane === lane);
+    if (reads.length === 0) return null;
+    this.#pending = this.#pending.filter((read) => read.lane !== lane);
     const placed: PlacedRead[] = [];
     let total = 0;
-    for (const read of this.#pending.splice(0)) {
+    for (const read of reads) {
       const { storage } = read;
       const trouble = storage.trouble();
       if (trouble !== null || storage.buffer === null) {

@@ -5,20 +5,19 @@
  * which takes the program and leaves an empty one. Makes storages; owns none.
  */
 import { dtypeCode } from "../base/dtype.ts";
-import type { TenureError } from "../base/errors.ts";
+import { type TenureError, internal } from "../base/errors.ts";
 import type { CounterSet } from "../device/counters.ts";
 import type { Phase, Role } from "../graph/program.ts";
 import type { Signature } from "../graph/signature.ts";
 import type { AnyOp } from "../ops/op.ts";
 import type { Inspector } from "./inspector.ts";
-import { OpenProgram, type Operand } from "./open-program.ts";
+import { Lanes } from "./lanes.ts";
+import type { Lane, OpenProgram, Operand, RecordedOp } from "./open-program.ts";
+import { Steps } from "./steps.ts";
 import { Storage, StorageBooks } from "./storage.ts";
 
 /** Stands for an upload in signatures; ops are numbered from 1. */
 const uploadId = 0;
-
-/** Empty programs kept for their arrays: as many as wait for the device's verdict, mostly. */
-const sparePrograms = 4;
 
 /** Labels put on recorded ops: which part of a training step, and which layer. */
 export interface Labels {
@@ -29,9 +28,11 @@ export interface Labels {
 /** Where ops go until they run. */
 export class Recorder {
   readonly labels: Labels = { phase: "forward", layer: "" };
+  readonly lanes: Lanes;
   readonly storages: StorageBooks = new StorageBooks((storage) => {
-    // One that the open program mentions may still be read or written: its flush frees the buffer.
-    if (!this.#program.mentions(storage)) storage.freeBuffer();
+    if (this.lanes.loose.size > 0) this.lanes.loose.delete(storage);
+    // One that a program mentions may still be read or written: its flush frees the buffer.
+    if (storage.buffer !== null && !this.lanes.mention(storage)) storage.freeBuffer();
   });
   /** While set, what is recorded is only looked at: nothing is flushed. */
   tracing = false;
@@ -39,19 +40,16 @@ export class Recorder {
   readonly #inspector: Inspector;
   readonly #opIds = new WeakMap<AnyOp, number>();
   #lastOpId = uploadId;
-  #serial = 1;
-  #program = new OpenProgram(1);
-  /** Empty programs whose arrays have grown already. */
-  readonly #spares: OpenProgram[] = [];
 
-  constructor(counters: CounterSet, inspector: Inspector) {
+  constructor(counters: CounterSet, inspector: Inspector, steps: Steps = new Steps()) {
     this.#counters = counters;
     this.#inspector = inspector;
+    this.lanes = new Lanes(steps);
   }
 
-  /** The one open program. */
+  /** The open program of the code that runs now. */
   get program(): OpenProgram {
-    return this.#program;
+    return this.lanes.here;
   }
 
   /** A virtual storage. */
@@ -59,7 +57,7 @@ export class Recorder {
     return new Storage(this.storages, bytes, role);
   }
 
-  /** Appends an op. The operands' storages must be live or mentioned by the open program. */
+  /** Appends an op. The operands' storages must be live or mentioned by an open program. */
   record(
     op: AnyOp,
     inputs: readonly Operand[],
@@ -68,95 +66,186 @@ export class Recorder {
     scalars: readonly number[],
   ): void {
     this.#counters.recorded++;
-    const program = this.#program;
+    const { lanes, tracing } = this;
+    const program = tracing ? lanes.here : lanes.forOp(inputs, outputs);
+    if (lanes.loose.size > 0) for (const { storage } of inputs) this.bringAlong(storage, program);
+    for (let i = 0; i < outputs.length; i++) outputs[i]!.storage.version++;
+    this.#append(program, op, inputs, outputs, attrs, scalars, this.labels);
+    if (this.#inspector.showsOps) this.#inspector.recorded(op.name, inputs, outputs);
+  }
+
+  #append(
+    program: OpenProgram,
+    op: AnyOp,
+    inputs: readonly Operand[],
+    outputs: readonly Operand[],
+    attrs: unknown,
+    scalars: readonly number[],
+    { phase, layer }: Readonly<Labels>,
+  ): void {
     const { signature } = program;
     const signatureStart = signature.length;
     signature.push(this.#opId(op));
     const key = op.key?.(attrs);
     if (key !== undefined) for (let i = 0; i < key.length; i++) signature.push(key[i]!);
     for (let i = 0; i < inputs.length; i++) signOperand(signature, program, inputs[i]!);
-    for (let i = 0; i < outputs.length; i++) {
-      const { storage } = outputs[i]!;
-      signature.push(program.local(storage));
-      storage.version++;
-    }
+    for (let i = 0; i < outputs.length; i++) signature.push(program.local(outputs[i]!.storage));
     const scalarStart = program.scalars.length;
-    for (let i = 0; i < scalars.length; i++) program.scalars.push(scalars[i]!);
+    const scalarCount = scalars.length;
+    for (let i = 0; i < scalarCount; i++) program.scalars.push(scalars[i]!);
     program.ops.push({
       op,
       inputs,
       outputs,
       attrs,
       scalarStart,
-      scalarCount: scalars.length,
+      scalarCount,
       signatureStart,
-      phase: this.labels.phase,
-      layer: this.labels.layer,
+      phase,
+      layer,
     });
-    if (this.#inspector.showsOps) this.#inspector.recorded(op.name, inputs, outputs);
+  }
+
+  /** Appends an op of another program, which gives it up, as it is. */
+  #adopt(program: OpenProgram, from: OpenProgram, recorded: RecordedOp): void {
+    const { op, inputs, outputs, attrs, scalarStart, scalarCount } = recorded;
+    const scalars = from.scalars.slice(scalarStart, scalarStart + scalarCount);
+    this.#append(program, op, inputs, outputs, attrs, scalars, recorded);
   }
 
   /**
    * Puts host bytes into a fresh storage. Takes ownership of `data`; it must not change afterwards.
    */
-  recordUpload(storage: Storage, data: Uint8Array<ArrayBuffer>): void {
-    const { signature, uploads } = this.#program;
-    const local = this.#program.local(storage);
+  recordUpload(
+    storage: Storage,
+    data: Uint8Array<ArrayBuffer>,
+    program: OpenProgram = this.program,
+  ): void {
+    const { signature, uploads } = program;
+    const local = program.local(storage);
     signature.push(uploadId);
     signature.push(local);
     uploads.push({ storage, local, data });
   }
 
+  /** Records an upload from before the step in the first program that uses it. */
+  bringAlong(storage: Storage, program: OpenProgram): void {
+    const { lanes, tracing } = this;
+    const data = lanes.loose.get(storage);
+    if (data === undefined || tracing) return;
+    lanes.loose.delete(storage);
+    this.recordUpload(storage, data, program.lane === "after" ? lanes.main : program);
+  }
+
   /**
-   * Takes the open program, to be run while the next one is recorded. Local indices of its storages
-   * hold until the next op is recorded.
+   * Takes the open program of a lane, to be run while the next one is recorded. Local indices of
+   * its storages hold until the next op is recorded.
    */
-  take(): OpenProgram {
-    const taken = this.#program;
-    this.#serial++;
-    this.#program = this.#spares.pop() ?? new OpenProgram(this.#serial);
-    this.#program.reset(this.#serial);
+  take(lane: Lane = this.program.lane): OpenProgram {
+    const taken = this.lanes.take(lane);
+    if (taken === null) throw internal(`a program is taken that was not begun: ${lane}`);
     return taken;
+  }
+
+  /** A taken program is in the queue: what it mentions and nobody owns may be used again. */
+  submitted(taken: OpenProgram): void {
+    this.lanes.forget(taken);
+  }
+
+  /** Whether the open program of a lane has something in it. */
+  isRecording(lane: Lane): boolean {
+    return this.lanes.of(lane)?.isEmpty === false;
   }
 
   /** Gets a taken program back that nobody needs any more, for its arrays. */
   recycle(taken: OpenProgram): void {
-    taken.reset(0);
-    if (this.#spares.length < sparePrograms) this.#spares.push(taken);
+    this.lanes.recycle(taken);
+  }
+
+  /** A taken program ran, and others may have been recorded meanwhile: frees what nobody owns. */
+  ended(taken: OpenProgram): void {
+    this.lanes.forget(taken);
+    for (const storage of taken.locals)
+      if (storage.refs === 0 && storage.buffer !== null && !this.lanes.mention(storage))
+        storage.freeBuffer();
   }
 
   /**
    * Gives up a program that was taken and did not run. What it would have updated is as before.
    * What it would have made says `failure` when it is used; only uploads, and ops that need no
    * input (the zeros of an optimizer's state, say), are recorded again for those who still own
-   * them. Where more was recorded meanwhile, that stands: what it uses of this program is lost, and
-   * what the host counted since is not taken back.
+   * them.
+   * @param isLatest false where more was recorded meanwhile: that stands, and what the host has
+   *   counted since is not taken back
    */
   discard(taken: OpenProgram, failure: TenureError, isLatest = true): void {
-    if (isLatest && this.#program.isEmpty) taken.takeBack();
-    const used = new Set(this.#program.isEmpty ? [] : this.#program.locals);
+    const { main, after } = this.lanes;
+    this.lanes.forget(taken);
+    if (isLatest) taken.takeBack();
     const lost = (storage: Storage): boolean =>
-      storage.refs > 0 && storage.buffer === null && !used.has(storage);
-    for (const storage of used)
-      if (storage.buffer === null && taken.locals.includes(storage)) storage.failure ??= failure;
+      (storage.refs > 0 || after?.mentions(storage) === true) &&
+      storage.buffer === null &&
+      !main.writes(storage) &&
+      !this.lanes.loose.has(storage);
     for (const storage of taken.locals) {
       if (lost(storage)) storage.failure ??= failure;
-      else if (storage.refs === 0 && !this.#program.mentions(storage)) storage.freeBuffer();
+      else if (storage.refs === 0 && !this.lanes.mention(storage)) storage.freeBuffer();
     }
     for (const { storage, data } of taken.uploads) {
       if (!lost(storage)) continue;
       storage.failure = null;
-      this.recordUpload(storage, data);
+      this.recordUpload(storage, data, main);
     }
-    for (const { op, inputs, outputs, attrs, scalarStart, scalarCount } of taken.ops) {
+    for (const recorded of taken.ops) {
+      const { inputs, outputs } = recorded;
       if (inputs.length > 0 || !outputs.every((o) => lost(o.storage))) continue;
-      for (const { storage } of outputs) {
-        storage.failure = null;
-        storage.version--; // counted again by `record`
-      }
-      const scalars = taken.scalars.slice(scalarStart, scalarStart + scalarCount);
-      this.record(op, inputs, outputs, attrs, scalars);
+      if (outputs.some((o) => main.mentions(o.storage))) continue; // too late: main reads it already
+      for (const { storage } of outputs) storage.failure = null;
+      this.#adopt(main, taken, recorded);
     }
+  }
+
+  /**
+   * Begins a step's lane. Uploads that nobody has used or asked for go along with who uses them
+   * first.
+   */
+  openStep(): void {
+    const { lanes } = this;
+    if (lanes.main.ops.length === 0 && lanes.main.uploads.length > 0) {
+      const before = lanes.take("main") ?? lanes.main;
+      for (const storage of before.awaited) lanes.main.awaited.add(storage);
+      for (const { storage, data } of before.uploads)
+        if (before.awaited.has(storage)) this.recordUpload(storage, data, lanes.main);
+        else if (storage.refs > 0) lanes.loose.set(storage, data);
+      lanes.recycle(before);
+    }
+    lanes.openStep();
+  }
+
+  /**
+   * Ends a step's lane: what waited for it becomes the end of main. @returns the failure of an op
+   * that overwrites something from values that were given up with the step
+   */
+  closeStep(): TenureError | null {
+    const after = this.lanes.closeStep();
+    const { main, loose } = this.lanes;
+    for (const [storage, data] of loose) this.recordUpload(storage, data, main);
+    loose.clear();
+    if (after === null) return null;
+    let failure: TenureError | null = null;
+    for (const storage of after.awaited) main.awaited.add(storage);
+    for (const recorded of after.ops) {
+      const { inputs, outputs } = recorded;
+      const lost = inputs.find(({ storage }) => storage.failure !== null)?.storage.failure ?? null;
+      if (lost === null) this.#adopt(main, after, recorded);
+      else
+        for (const { storage } of outputs)
+          if (storage.buffer !== null || main.writes(storage)) failure ??= lost;
+          else storage.failure = lost;
+    }
+    for (const storage of after.locals)
+      if (storage.refs === 0 && !this.lanes.mention(storage)) storage.freeBuffer();
+    return failure;
   }
 
   /** Small positive integer that stands for the op in signatures. */

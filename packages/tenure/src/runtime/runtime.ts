@@ -27,6 +27,7 @@ import { Reads } from "./reads.ts";
 import { Recorder } from "./recorder.ts";
 import { Settings } from "./settings.ts";
 import { type Storage, contentsLost } from "./storage.ts";
+import { Steps } from "./steps.ts";
 import { Submission } from "./submission.ts";
 
 /** What `init` takes. */
@@ -47,7 +48,9 @@ export class Runtime {
   readonly counters: CounterSet = new CounterSet();
   /** What was planned, compiled and missed last, for whoever wants to look. */
   readonly inspector: Inspector = new Inspector();
-  readonly recorder: Recorder = new Recorder(this.counters, this.inspector);
+  /** The steps of schedulers. */
+  readonly steps: Steps = new Steps();
+  readonly recorder: Recorder = new Recorder(this.counters, this.inspector, this.steps);
   readonly caches: PlanCaches = new PlanCaches(this.settings, this.counters, this.inspector);
   readonly compiler: Compiler = new Compiler(this.settings, this.counters, this.inspector);
   readonly reads: Reads = new Reads();
@@ -70,7 +73,7 @@ export class Runtime {
         counters: this.counters,
         poison: new Poison(),
         unsettled: new Set(),
-        rejectReads: (of, reason) => this.reads.reject(reason, of),
+        rejectReads: (of, reason, lane) => this.reads.reject(reason, of, lane),
       },
       reads: this.reads,
       direct: new DirectPolicy(this.caches.open(), this.compiler),
@@ -119,10 +122,14 @@ export class Runtime {
           "await your reads before shutdown()",
       ),
     );
-    const work = this.recorder.take();
-    for (const storage of work.locals)
-      if (storage.buffer === null) storage.failure = contentsLost();
-    this.recorder.recycle(work);
+    for (const lane of ["main", "step", "after"] as const) {
+      if (this.recorder.lanes.of(lane) === null) continue;
+      const work = this.recorder.take(lane);
+      work.takeBack();
+      for (const storage of work.locals)
+        if (storage.buffer === null) storage.failure = contentsLost();
+      this.recorder.recycle(work);
+    }
     this.caches.clear();
     device.destroy();
   }
@@ -133,9 +140,11 @@ export class Runtime {
    */
   async sync(): Promise<void> {
     if (this.device === null) await this.init();
+    const { lanes } = this.recorder;
     this.submission.flush();
-    while (this.submission.isBusy) {
-      await this.submission.quiet();
+    while (this.submission.isBusy || (lanes.after !== null && !lanes.inStep)) {
+      if (this.submission.isBusy) await this.submission.quiet();
+      else await this.steps.ended();
       this.submission.flush();
     }
     const device = this.#life.require("sync");
@@ -158,7 +167,8 @@ export class Runtime {
    * done: what `await using` waits for.
    */
   async settled(): Promise<void> {
-    await this.reads.settled();
+    // a step does not wait for what waits for the step
+    await this.reads.settled(this.recorder.lanes.inStep ? "after" : undefined);
     if (this.device !== null) await this.sync();
   }
 
@@ -185,8 +195,13 @@ export class Runtime {
         "expected to be called outside trace(), got a read inside: " +
           "a traced program has shapes, but no values; read in the real step",
       );
-    const read = this.reads.ask(storage, offset, bytes);
-    this.submission.flushSoon();
+    const { lanes } = this.recorder;
+    lanes.checkUse("data", storage);
+    const program = lanes.forRead(storage);
+    if (lanes.loose.size > 0) this.recorder.bringAlong(storage, program);
+    program.awaited.add(storage);
+    const read = this.reads.ask(storage, offset, bytes, program.lane);
+    this.submission.flushSoon(program.lane);
     return read;
   }
 
@@ -196,7 +211,7 @@ export class Runtime {
    */
   reading<T>(promise: Promise<T>): Promise<T> {
     this.reads.mark(promise);
-    if (this.submission.policy !== null) promise.catch(() => undefined);
+    if (this.recorder.lanes.inStep) promise.catch(() => undefined);
     return promise;
   }
 

@@ -10,7 +10,9 @@ import type { Device } from "../device/device.ts";
 import { currentScope } from "../ownership/open.ts";
 import { Execution, type ExecutionTools } from "./execution/execution.ts";
 import type { ExecutionPolicy } from "./execution/policy.ts";
+import type { Lane } from "./open-program.ts";
 import type { Reads, ReadsSubmitted } from "./reads.ts";
+import type { Storage } from "./storage.ts";
 
 /** Flushes after which a free buffer counts as unused. */
 const trimEvery = 256;
@@ -31,13 +33,14 @@ export interface SubmissionOptions {
 
 /** Runs what was recorded, in order. */
 export class Submission {
-  /** While a scheduler's step is under way: how programs run in it. */
+  /** While a scheduler's step is recorded: how programs run in it. */
   policy: ExecutionPolicy | null = null;
   readonly #options: SubmissionOptions;
   /** A program whose plan waits for the host in between. Later flushes wait for its end. */
   #running: Promise<void> | null = null;
-  #flushQueued = false;
-  #flushingAfterwards = false;
+  /** Lanes that are flushed at the end of this job, and after the program that runs. */
+  readonly #soon = new Set<Lane>();
+  readonly #afterwards = new Set<Lane>();
   #warnedUnflushed = false;
 
   constructor(options: SubmissionOptions) {
@@ -54,20 +57,52 @@ export class Submission {
     while (this.#running !== null) await this.#running;
   }
 
-  /** Flushes at the end of the current job, finding a device first when there is none. */
-  flushSoon(): void {
+  /**
+   * Runs what was recorded before, so that steps have equal structure, and opens the lane of a
+   * step. Uploads stay: they are somebody's inputs.
+   */
+  openStep(policy: ExecutionPolicy): void {
+    const { recorder } = this.#options.tools;
+    if (recorder.lanes.main.ops.length > 0) this.#flush("main");
+    recorder.openStep();
+    this.policy = policy;
+  }
+
+  /** Runs what a step recorded, whatever code asks for it. */
+  flushStep(): void {
+    this.#flush("step");
+  }
+
+  /** Closes the lane of a step, which ran or was discarded. What waited for it follows. */
+  closeStep(): void {
+    const { tools, reads, device } = this.#options;
+    this.policy = null;
+    this.#soon.delete("step");
+    this.#afterwards.delete("step");
+    const waited = tools.recorder.lanes.after !== null;
+    const failure = tools.recorder.closeStep();
+    if (failure !== null) device()?.report(failure);
+    reads.joinMain();
+    if (waited || !reads.isEmpty("main")) this.flushSoon("main");
+  }
+
+  /**
+   * Flushes a lane at the end of the current job, finding a device first when there is none. What
+   * comes after a step is flushed when that has ended.
+   */
+  flushSoon(lane: Lane = this.#options.tools.recorder.program.lane): void {
     const { tools, reads, device, connect } = this.#options;
-    if (this.#flushQueued || tools.recorder.tracing) return;
-    this.#flushQueued = true;
+    if (this.#soon.has(lane) || lane === "after" || tools.recorder.tracing) return;
+    this.#soon.add(lane);
     queueMicrotask(() => {
-      this.#flushQueued = false;
+      if (!this.#soon.delete(lane)) return; // its step is over
       if (device() !== null) {
-        this.flush();
+        this.#flush(lane);
         return;
       }
       connect().then(
         () => {
-          this.flush();
+          this.#flush(lane);
         },
         (error: unknown) => {
           reads.reject(error);
@@ -82,24 +117,26 @@ export class Submission {
    * intermediates are already unowned when they are planned.
    */
   stepEnded(): void {
-    if (this.policy !== null) return; // its step ends later
+    if (this.#options.tools.recorder.lanes.inStep) return; // its step ends later
     currentScope()?.afterEnd(() => {
-      if (this.#options.device() !== null) this.flush();
+      if (this.#options.device() !== null) this.#flush("main");
     });
-    this.flushSoon();
+    this.flushSoon("main");
   }
 
-  /** Called before an op is recorded: keeps the open program within its limits. */
-  keepWithinLimits(): void {
+  /**
+   * Called before an op is recorded: keeps the open program within its limits. @throws TenureError
+   * where a step would use what others can only make after it
+   */
+  beforeOp(op: string, inputs: readonly { readonly storage: Storage }[]): void {
     const { recorder, settings } = this.#options.tools;
-    const { ops, pendingBytes } = recorder.program;
-    if (
-      (ops.length < settings.maxOps && pendingBytes < settings.maxPendingBytes) ||
-      this.policy !== null
-    )
-      return;
+    const { lanes } = recorder;
+    if (lanes.after !== null) for (const { storage } of inputs) lanes.checkUse(op, storage);
+    const { ops, pendingBytes } = lanes.main;
+    if (ops.length < settings.maxOps && pendingBytes < settings.maxPendingBytes) return;
+    if (lanes.inStep) return;
     if (this.#options.device() !== null) {
-      this.flush();
+      this.#flush("main");
       return;
     }
     if (!this.#warnedUnflushed)
@@ -111,15 +148,20 @@ export class Submission {
   }
 
   /**
-   * Runs everything recorded so far and starts the pending reads. Errors reach the reads and the
-   * next `sync()`; this never throws.
+   * Runs everything recorded so far by the code that runs now, or by its step, and starts the
+   * pending reads. Errors reach the reads and the next `sync()`; this never throws.
    */
   flush(): void {
+    this.#flush(this.#options.tools.recorder.program.lane);
+  }
+
+  #flush(lane: Lane): void {
     const { tools, reads } = this.#options;
     const { recorder, counters } = tools;
-    if (recorder.tracing || (recorder.program.isEmpty && reads.isEmpty)) return;
+    const program = recorder.lanes.of(lane);
+    if (recorder.tracing || program === null || (program.isEmpty && reads.isEmpty(lane))) return;
     if (this.#running !== null) {
-      this.#flushAfterwards(this.#running);
+      this.#flushAfterwards(this.#running, lane);
       return;
     }
     const device = this.#options.device();
@@ -127,23 +169,25 @@ export class Submission {
       reads.reject(device?.lost ?? this.#options.missing());
       return;
     }
+    if (lane === "step" && recorder.lanes.mainComesFirst) this.#flush("main");
     counters.flushes++;
     device.pool.clock++;
-    const execution = recorder.program.isEmpty ? null : this.#prepared(device);
+    const execution = program.isEmpty ? null : this.#prepared(device, lane);
+    program.awaited.clear();
     if (this.isBusy) return;
-    this.#submit(device, execution);
+    this.#submit(device, execution, lane);
     if (device.pool.clock % trimEvery === 0) device.pool.trim(trimEvery);
   }
 
   /** Encodes and submits a program and the pending reads. */
-  #submit(device: Device, execution: Execution | null): void {
+  #submit(device: Device, execution: Execution | null, lane: Lane): void {
     const { reads } = this.#options;
     // What encoding threw, and what is to be told of the reads that it had encoded.
     const outcome: { error?: unknown; reads: ReadsSubmitted | null } = { reads: null };
     const verdict = device.watch(() => {
       try {
         execution?.encode();
-        outcome.reads = reads.encode(device);
+        outcome.reads = reads.encode(device, lane);
         device.queue.submit();
       } catch (error) {
         device.queue.abandon();
@@ -157,31 +201,32 @@ export class Submission {
     }
     const failure = execution?.fail(outcome.error) ?? asTenureError("data", outcome.error);
     outcome.reads?.(Promise.resolve(failure));
-    if (!reads.isEmpty) this.flushSoon(); // those that have nothing to do with it
+    if (!reads.isEmpty(lane)) this.flushSoon(lane); // those that have nothing to do with it
   }
 
-  /** The open program, ready to run at once; null when it cannot run, or runs with waits. */
-  #prepared(device: Device): Execution | null {
+  /** A lane's program, ready to run at once; null when it cannot run, or runs with waits. */
+  #prepared(device: Device, lane: Lane): Execution | null {
     const { tools, direct } = this.#options;
-    const policy = tools.settings.flushEachOp ? direct : (this.policy ?? direct);
-    const execution = new Execution(tools, device, policy, tools.recorder.take());
+    const ofStep = lane === "step" && !tools.settings.flushEachOp ? this.policy : null;
+    const execution = new Execution(tools, device, ofStep ?? direct, tools.recorder.take(lane));
     const how = execution.prepare();
     if (how === "at once") return execution;
     if (how === "with waits") {
       this.#running = execution.run().then(() => {
         this.#running = null;
       });
-      this.#flushAfterwards(this.#running);
+      this.#flushAfterwards(this.#running, lane);
     }
     return null;
   }
 
-  #flushAfterwards(running: Promise<void>): void {
-    if (this.#flushingAfterwards) return;
-    this.#flushingAfterwards = true;
-    void running.then(() => {
-      this.#flushingAfterwards = false;
-      this.flush();
-    });
+  #flushAfterwards(running: Promise<void>, lane: Lane): void {
+    if (this.#afterwards.size === 0)
+      void running.then(() => {
+        const lanes = [...this.#afterwards];
+        this.#afterwards.clear();
+        for (const waiting of lanes) this.#flush(waiting);
+      });
+    this.#afterwards.add(lane);
   }
 }

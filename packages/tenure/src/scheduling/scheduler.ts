@@ -10,12 +10,14 @@
  */
 import { ArgumentError, DisposedError, TenureError } from "../base/errors.ts";
 import { checkFunction, checkOptions } from "../base/options.ts";
+import type { Device } from "../device/device.ts";
 import type { Handle } from "../ownership/handle.ts";
 import { isThenable } from "../ownership/owned.ts";
 import { scopedEither } from "../ownership/scoped.ts";
 import { type PlanOptions, resolveOptions } from "../planner/plan-options.ts";
 import type { Profile } from "../runtime/execution/figures.ts";
 import { type Runtime, runtime } from "../runtime/runtime.ts";
+import { contentsLost } from "../runtime/storage.ts";
 import { measureCopies } from "./calibrate.ts";
 import {
   type Run,
@@ -89,48 +91,64 @@ export class Scheduler implements Disposable {
    */
   async step<T>(fn: () => T | Promise<T>): Promise<T> {
     checkFunction("step", fn, "pass () => { …forward, backward, optimizer.step()… }");
+    const { steps } = this.#runtime;
     this.#checkFree();
-    const { submission, recorder, reads } = this.#runtime;
-    const isRead = (promise: PromiseLike<unknown>): boolean => reads.isMarked(promise);
+    while (steps.isUnderWay) {
+      await steps.ended();
+      this.#checkFree();
+    }
     const policy = this.#policy;
-    submission.policy = policy;
     let former: Run[] = [];
+    let result: readonly [T | Promise<T>];
+    steps.begin();
     try {
       // nothing may come between a call of `step` and its recording, unless it must be waited for
+      const { submission } = this.#runtime;
       if (this.#runtime.device === null) await this.#runtime.init();
       if (submission.isBusy) await submission.quiet();
-      this.#flushBefore();
+      submission.openStep(policy);
       former = policy.begin();
-      let moved: readonly Handle[] = [];
-      let result: T | Promise<T>;
-      try {
-        result = scopedEither("step", fn, isRead, (handles) => {
-          moved = handles;
-        });
-        if (isThenable(result) && !isRead(result)) result = await result;
-      } catch (error) {
-        this.#giveUp(error);
-        throw error;
-      }
-      if (isThenable(result)) result.then(undefined, () => undefined); // heard below
-      if (submission.isBusy) await submission.quiet();
-      if (!recorder.program.isEmpty) submission.flush();
-      if (submission.isBusy) await submission.quiet();
-      this.#steps++;
-      if (policy.runs.length > 1) this.#splits += policy.runs.length - 1;
-      const { failure } = policy;
-      if (failure !== null) {
-        for (const handle of moved) if (handle.isLive) handle.dispose(); // nobody gets them
-        throw failure;
-      }
-      await this.#calibrate();
-      submission.policy = null;
-      return await result;
+      result = await this.#recordAndRun(fn);
     } finally {
-      submission.policy = null;
+      this.#runtime.submission.closeStep();
+      steps.end();
       // nothing ran: reports are of the last step that did
       if (policy.runs.length === 0) policy.runs = former;
     }
+    await this.#calibrate();
+    return await result[0];
+  }
+
+  /** Records the step, and runs it. @returns the result, in an array: it may be a read */
+  async #recordAndRun<T>(fn: () => T | Promise<T>): Promise<readonly [T | Promise<T>]> {
+    const { submission, reads, steps, device } = this.#runtime;
+    const isRead = (promise: PromiseLike<unknown>): boolean => reads.isMarked(promise);
+    let moved: readonly Handle[] = [];
+    let result: T | Promise<T>;
+    try {
+      result = steps.inside(() =>
+        scopedEither("step", fn, isRead, (handles) => {
+          moved = handles;
+        }),
+      );
+      if (isThenable(result) && !isRead(result)) result = await result;
+    } catch (error) {
+      if (submission.isBusy) await submission.quiet();
+      this.#giveUp(error);
+      throw error;
+    }
+    if (isThenable(result)) result.then(undefined, () => undefined); // heard below
+    if (submission.isBusy) await submission.quiet();
+    submission.flushStep();
+    if (submission.isBusy) await submission.quiet();
+    const failure = this.#policy.failure ?? this.#lostMeanwhile(device);
+    if (failure !== null) {
+      for (const handle of moved) if (handle.isLive) handle.dispose(); // nobody gets them
+      throw failure;
+    }
+    this.#steps++;
+    if (this.#policy.runs.length > 1) this.#splits += this.#policy.runs.length - 1;
+    return [result];
   }
 
   #checkFree(): void {
@@ -141,12 +159,12 @@ export class Scheduler implements Disposable {
         { created: undefined, disposed: undefined },
         { tensor: "scheduler", scope: undefined },
       );
-    const { submission, recorder } = this.#runtime;
-    if (submission.policy !== null)
+    const { steps, recorder } = this.#runtime;
+    if (steps.isInside)
       throw new TenureError(
         "step",
-        "expected no step inside another, or beside it, got one while another is under way; " +
-          "await the first, or call the inner function directly",
+        "expected no step inside another, got one called by the function of the step under way; " +
+          "call the inner function directly",
       );
     if (recorder.tracing)
       throw new TenureError(
@@ -155,26 +173,22 @@ export class Scheduler implements Disposable {
       );
   }
 
-  /**
-   * What was recorded before the step has a program of its own, so that steps have equal structure.
-   * Uploads go along: they are the step's inputs.
-   */
-  #flushBefore(): void {
-    const { submission, recorder } = this.#runtime;
-    recorder.program.undo.length = 0; // of an earlier step that recorded nothing
-    if (recorder.program.ops.length === 0) return;
-    submission.policy = null;
-    submission.flush();
-    submission.policy = this.#policy;
-  }
-
   /** Gives up what a function recorded that threw. */
   #giveUp(cause: unknown): void {
     const { recorder } = this.#runtime;
     const message =
       "expected a tensor with contents, got one made in a step that threw before it ran; " +
       "make it again";
-    recorder.discard(recorder.take(), new TenureError("step", message, { cause }));
+    recorder.discard(recorder.take("step"), new TenureError("step", message, { cause }));
+  }
+
+  /** What to say when the device of the step is not there any more, which gives the step up. */
+  #lostMeanwhile(device: Device | null): TenureError | null {
+    const { recorder } = this.#runtime;
+    if (device === null || (device.lost === null && device === this.#runtime.device)) return null;
+    const failure = device.lost ?? contentsLost();
+    recorder.discard(recorder.take("step"), failure);
+    return failure;
   }
 
   /** Measures the rates of copies, once. */

@@ -63,9 +63,12 @@ export function labels(): Labels {
   return runtime().recorder.labels;
 }
 
-/** Called before an op is recorded: keeps the open program within its limits. */
-export function keepWithinLimits(): void {
-  runtime().submission.keepWithinLimits();
+/**
+ * Called before an op is recorded: keeps the open program within its limits. @throws TenureError
+ * where a scheduler's step would use what other tasks can only make after it
+ */
+export function beforeOp(op: string, inputs: readonly Operand[]): void {
+  runtime().submission.beforeOp(op, inputs);
 }
 
 /** Appends an op. The operands' storages must be live or mentioned by the open program. */
@@ -135,5 +138,7 @@ export function pendingReads(storage: Storage): number {
  * is called only when there are any.
  */
 export function redirectReads(storage: Storage, copy: () => Storage): void {
-  runtime().reads.redirect(storage, copy);
+  const { reads, recorder } = runtime();
+  if (reads.pinning(storage) > 0)
+    reads.redirect(storage, recorder.lanes.forWrite(storage).lane, copy);
 }

@@ -54,11 +54,26 @@ export interface HostData {
   readonly dtype: DType;
 }
 
+/** Arrays inside each other; one that holds itself would have no end. */
+const maxDepth = 64;
+
+function tooDeep(): ShapeError {
+  return new ShapeError(
+    "tensor",
+    `arrays nested at most ${maxDepth} deep`,
+    "more",
+    "check that no array holds itself",
+  );
+}
+
 /** @throws ShapeError for ragged arrays, ArgumentError for anything that holds no numbers. */
 export function flatten(data: TensorData): HostData {
   if (ArrayBuffer.isView(data)) return fromView(data);
   const shape: number[] = [];
-  for (let level: unknown = data; Array.isArray(level); level = level[0]) shape.push(level.length);
+  for (let level: unknown = data; Array.isArray(level); level = level[0]) {
+    shape.push(level.length);
+    if (shape.length > maxDepth) throw tooDeep();
+  }
   const size = shape.reduce((n, d) => n * d, 1);
   const values = new Float64Array(size);
   let at = 0,

@@ -16,7 +16,7 @@ import {
   type Storage,
   allocate,
   allocateLike,
-  keepWithinLimits,
+  beforeOp,
   labels,
   opRecorded,
   record,
@@ -95,7 +95,7 @@ function runAs(
       "expected inputs without gradients, got one with requiresGrad, " +
         `and ${op.name} has no gradient; detach() it, or use noGrad(() => …)`,
     );
-  keepWithinLimits();
+  beforeOp(op.name, inputs);
   return op.view !== undefined
     ? [runView(op, inputs[0]!, metas[0]!, attrs, wantsGrad)]
     : runKernel(op, inputs, metas, attrs, words, wantsGrad);
@@ -346,7 +346,7 @@ function tapeNode(
 
 /** A tensor with the bytes of `data`, which it takes over. */
 export function uploadOp(op: string, meta: Meta, data: Uint8Array<ArrayBuffer>): TensorHandle {
-  keepWithinLimits();
+  beforeOp(op, []);
   const handle = new TensorHandle(
     allocate(op, meta, "input"),
     contiguousLayout(meta.shape),

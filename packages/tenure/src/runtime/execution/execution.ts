@@ -16,7 +16,7 @@ import type { Device } from "../../device/device.ts";
 import type { PooledBuffer } from "../../device/buffer-pool.ts";
 import { isStaged } from "../../device/staging.ts";
 import type { Executable } from "../compile.ts";
-import type { OpenProgram } from "../open-program.ts";
+import type { Lane, OpenProgram } from "../open-program.ts";
 import { type PlanCaches, seal } from "../plan-cache.ts";
 import type { Recorder } from "../recorder.ts";
 import type { Settings } from "../settings.ts";
@@ -46,7 +46,7 @@ export interface ExecutionTools {
   /** Programs that are submitted, and of which the device has not said that it took them. */
   readonly unsettled: Set<Execution>;
   /** Rejects the pending reads of storages whose program did not run. */
-  readonly rejectReads: (of: ReadonlySet<Storage>, reason: TenureError) => number;
+  readonly rejectReads: (of: ReadonlySet<Storage>, reason: TenureError, lane: Lane) => number;
 }
 
 /** What a program writes that somebody owns, as it was when its run began. */
@@ -129,8 +129,9 @@ export class Execution {
     this.#lastSubmit = this.#device.queue.submits;
     this.#policy.ran(this.#device, this.#exe, this.#figures, null);
     unsettled.add(this);
+    recorder.submitted(this.#work);
     void verdict.then((refused) => {
-      const isLatest = [...unsettled].at(-1) === this;
+      const isLatest = [...unsettled].at(-1) === this && !recorder.isRecording(this.#work.lane);
       unsettled.delete(this);
       if (refused !== null) this.#refuse(refused, isLatest);
       else if (this.#taint !== null) this.#spoil(this.#taint);
@@ -307,8 +308,10 @@ export class Execution {
   }
 
   #handOver(): void {
-    const { program } = this.#tools.recorder;
-    handOver(this.#device, this.#exe, this.#work, this.#buffers, program);
+    const { recorder } = this.#tools;
+    const mentioned = (storage: Storage): boolean => recorder.lanes.mention(storage, this.#work);
+    handOver(this.#device, this.#exe, this.#work, this.#buffers, mentioned);
+    recorder.ended(this.#work);
   }
 
   // === Failures ===
@@ -332,7 +335,7 @@ export class Execution {
     const { recorder, rejectReads } = this.#tools;
     const writes = new Set(this.#work.written());
     for (const { storage } of this.#work.uploads) writes.add(storage);
-    if (rejectReads(writes, failure) > 0) this.#device.forget(failure);
+    if (rejectReads(writes, failure, this.#work.lane) > 0) this.#device.forget(failure);
     recorder.discard(this.#work, failure, isLatest);
   }
 

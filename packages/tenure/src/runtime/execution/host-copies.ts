@@ -1,8 +1,8 @@
 /**
  * Copies of tensors in host memory while their buffers are used for others: made when a plan swaps
  * out, read when it swaps in. Called by the segments of a run, which own the copies; arrays are
- * kept for the next run by whoever has the plans. Staging buffers come from the device's rings and go
- * back there.
+ * kept for the next run by whoever has the plans. Staging buffers come from the device's rings and
+ * go back there.
  */
 import { internal } from "../../base/errors.ts";
 import type { Device } from "../../device/device.ts";

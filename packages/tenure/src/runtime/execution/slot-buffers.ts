@@ -83,20 +83,20 @@ export function takeOver({ plan: { slots } }: Executable, work: OpenProgram): vo
 
 /**
  * Every slot's buffer goes to the storage that keeps it, or home. Where the host was waited for, an
- * owner may have let go meanwhile, unless `open`, the program recorded since, mentions the storage.
+ * owner may have let go meanwhile; `mentioned` says whether another program still needs the storage.
  */
 export function handOver(
   { pool }: Device,
   { plan: { slots } }: Executable,
   work: OpenProgram,
   buffers: SlotBuffers,
-  open: OpenProgram,
+  mentioned: (storage: Storage) => boolean,
 ): void {
   for (const [s, { exit }] of slots.entries()) {
     const buffer = buffers[s];
     if (buffer === undefined) continue; // closed on the way
     const keeper = exit === -1 ? null : localOf(work, exit);
-    if (keeper === null || (keeper.refs === 0 && !open.mentions(keeper))) pool.release(buffer);
+    if (keeper === null || (keeper.refs === 0 && !mentioned(keeper))) pool.release(buffer);
     else keeper.buffer = buffer;
   }
   buffers.length = 0;

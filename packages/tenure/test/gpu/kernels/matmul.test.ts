@@ -51,7 +51,8 @@ async function check(a: Layout, b: Layout): Promise<void> {
       want,
       1e-5,
       2e-5,
-      `[${a.shape.join(",")}] x [${b.shape.join(",")}] strides ${a.strides.join(",")} ${b.strides.join(",")} software=${caps.software}`,
+      `[${a.shape.join(",")}] x [${b.shape.join(",")}] strides ` +
+        `${a.strides.join(",")} ${b.strides.join(",")} software=${caps.software}`,
     );
   }
 }

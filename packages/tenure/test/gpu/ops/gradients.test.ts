@@ -73,7 +73,8 @@ async function again(op: AnyOp, c: GradCase): Promise<void> {
       () => scopedAsync(check),
       GradError,
       new RegExp(
-        `^${op.name}: expected to be differentiated no further, got createGraph: true, .*leave ${op.name} out`,
+        `^${op.name}: expected to be differentiated no further, got createGraph: ` +
+          `true, .*leave ${op.name} out`,
       ),
     );
   else await check();
@@ -121,7 +122,7 @@ for (const op of differentiable) {
   });
 }
 
-test("in place: the gradient where nothing needed was overwritten, an error where it was", async () => {
+test("in place: the gradient, or an error where something needed was overwritten", async () => {
   const runs: (readonly [string, () => Promise<void>])[] = [];
   for (const op of differentiable) {
     const twin = op.inplace,

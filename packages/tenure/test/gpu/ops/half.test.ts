@@ -93,7 +93,10 @@ if (has) {
     await rejects(
       () => tensor([1, 2], { dtype: "float16" }),
       DTypeError,
-      /^tensor: expected a device with shader-f16 for float16 tensors, got .+ without it; stay with float32/,
+      new RegExp(
+        "^tensor: expected a device with shader-f16 for float16 tensors, got " +
+          ".+ without it; stay with float32",
+      ),
       new RegExp(deviceInfo()!.name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")),
     );
     const x = tensor([1, 2]);

@@ -19,7 +19,8 @@ const test = suite("op values");
 
 async function check(op: AnyOp, c: Case, views: readonly ViewKind[] | undefined): Promise<void> {
   const checks: Promise<void>[] = [],
-    where = `${c.label}${views === undefined ? "" : ` (${views.slice(0, c.inputs.length).join(", ")})`}`;
+    where =
+      c.label + (views === undefined ? "" : ` (${views.slice(0, c.inputs.length).join(", ")})`);
   const tolerance = { rel: c.rel ?? 1e-5, abs: c.abs ?? 1e-6 };
   {
     using _ = newDisposeScope(where);

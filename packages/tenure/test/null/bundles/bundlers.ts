@@ -1,6 +1,7 @@
 /**
  * Bundles programs that import the package, as applications do: tree-shaken, minified, from source.
- * Used by the bundle tests. The files it writes lie in a temporary folder, which its caller removes.
+ * Used by the bundle tests. The files it writes lie in a temporary folder, which its caller
+ * removes.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";

@@ -74,7 +74,11 @@ const programs: Readonly<Record<string, { readonly text: string; readonly result
     text: `
       import { SGD } from "tenure/optim";
       export async function run() {
-        try { new SGD([], { lr: 0.1 }); } catch (error) { return /at least one parameter/.test(error.message); }
+        try {
+          new SGD([], { lr: 0.1 });
+        } catch (error) {
+          return /at least one parameter/.test(error.message);
+        }
       }`,
     result: true,
   },

@@ -86,6 +86,125 @@ export const anyPrograms: fc.Arbitrary<Program> = fc
     return b.build();
   });
 
+/** A layer as drawn: size, cost, source of its skip, whether it has one, and what it saves. */
+type Drawn = readonly [
+  size: number,
+  cost: number,
+  skip: number,
+  hasSkip: boolean,
+  savesInput: boolean,
+];
+
+/** A layer of the forward pass, as its backward pass needs it. */
+interface Layer {
+  readonly reads: readonly number[];
+  readonly out: number;
+  readonly param: number;
+  /** -1: none. */
+  readonly bias: number;
+  readonly layer: string;
+  readonly cost: number;
+  readonly saves: "in" | "out";
+}
+
+/** Records the forward pass: the values from the input on, and the layers. */
+function forward(b: Builder, layers: readonly Drawn[]): { values: number[]; made: Layer[] } {
+  const values = [b.storage("input", 512)];
+  const made: Layer[] = [];
+  layers.forEach(([size, cost, skip, hasSkip, savesInput], k) => {
+    const param = b.storage("param", 64 * (1 + (k % 3)), true, `w${k}`),
+      out = b.storage("activation", size * 256, false, `a${k}`);
+    const reads = [values.at(-1)!, ...(hasSkip ? [values[skip % values.length]!] : [])],
+      bias = size % 3 === 0 ? b.storage("param", 64, true, `b${k}`) : -1;
+    b.op([...reads, param, ...(bias === -1 ? [] : [bias])], [out], {
+      name: `f${k}`,
+      layer: `l${k}`,
+      flops: cost * 100,
+      recomputable: skip % 7 !== 0,
+    });
+    values.push(out);
+    made.push({
+      reads,
+      out,
+      param,
+      bias,
+      layer: `l${k}`,
+      cost,
+      saves: savesInput ? "in" : "out",
+    });
+  });
+  return { values, made };
+}
+
+/** Records the loss and the gradients of all parameters. */
+function backward(b: Builder, values: readonly number[], made: readonly Layer[]): void {
+  const gradient = new Map<number, number>(),
+    loss = b.storage("output", 4, true, "loss");
+  b.op([values.at(-1)!], [loss], { name: "loss", layer: "loss" });
+  const seed = b.storage("grad", b.storages[values.at(-1)!]!.bytes, false, "seed");
+  b.op([values.at(-1)!], [seed], { name: "dloss", layer: "loss", phase: "calcDerivative" });
+  gradient.set(values.at(-1)!, seed);
+  for (const { reads, out, param, bias, layer, cost, saves } of [...made].reverse()) {
+    const g = gradient.get(out);
+    if (g === undefined) continue;
+    const gw = b.storage("grad", b.storages[param]!.bytes, false);
+    b.op([g, reads[0]!], [gw], {
+      name: `gw_${layer}`,
+      layer,
+      phase: "calcGradient",
+      flops: cost * 100,
+    });
+    if (bias !== -1)
+      b.op([g], [b.storage("grad", 64, false)], {
+        name: `gb_${layer}`,
+        layer,
+        phase: "calcGradient",
+        flops: 1,
+      });
+    for (const r of new Set(reads)) {
+      if (r === values[0]) continue;
+      const known = gradient.get(r);
+      if (known === undefined) {
+        const gr = b.storage("grad", b.storages[r]!.bytes, false);
+        b.op([g, saves === "in" ? r : out, param], [gr], {
+          name: `g_${layer}`,
+          layer,
+          phase: "calcDerivative",
+          flops: cost * 100,
+        });
+        gradient.set(r, gr);
+      } else
+        b.op([g, known, param], [known], {
+          name: `add_${layer}`,
+          layer,
+          phase: "calcDerivative",
+        });
+    }
+  }
+}
+
+/** Records the updates in place, the first layer's first. */
+function update(b: Builder, made: readonly Layer[]): void {
+  for (const { param, bias, layer } of made) {
+    const gb = b.ops.find((o) => o.name === `gb_${layer}`)?.writes[0];
+    if (gb !== undefined)
+      b.op([bias, gb], [bias], {
+        name: `apply_bias_${layer}`,
+        layer,
+        phase: "apply",
+        recomputable: false,
+      });
+    const gw = b.ops.find((o) => o.name === `gw_${layer}`)?.writes[0];
+    if (gw !== undefined)
+      b.op([param, gw], [param], {
+        name: `apply_${layer}`,
+        layer,
+        phase: "apply",
+        recomputable: false,
+      });
+  }
+}
+
 /**
  * Training steps: a random forward graph with skips, its backward pass, updates in place. Nobody
  * but the forward pass reads a bias, so it is updated before its layer's values are read again.
@@ -106,99 +225,9 @@ export function trainingPrograms(maxLayers: number, minLayers = 1): fc.Arbitrary
     })
     .map(({ layers }) => {
       const b = new Builder();
-      const values = [b.storage("input", 512)],
-        made: {
-          reads: number[];
-          out: number;
-          param: number;
-          bias: number;
-          layer: string;
-          cost: number;
-          saves: "in" | "out";
-        }[] = [];
-      layers.forEach(([size, cost, skip, hasSkip, savesInput], k) => {
-        const param = b.storage("param", 64 * (1 + (k % 3)), true, `w${k}`),
-          out = b.storage("activation", size * 256, false, `a${k}`);
-        const reads = [values.at(-1)!, ...(hasSkip ? [values[skip % values.length]!] : [])],
-          bias = size % 3 === 0 ? b.storage("param", 64, true, `b${k}`) : -1;
-        b.op([...reads, param, ...(bias === -1 ? [] : [bias])], [out], {
-          name: `f${k}`,
-          layer: `l${k}`,
-          flops: cost * 100,
-          recomputable: skip % 7 !== 0,
-        });
-        values.push(out);
-        made.push({
-          reads,
-          out,
-          param,
-          bias,
-          layer: `l${k}`,
-          cost,
-          saves: savesInput ? "in" : "out",
-        });
-      });
-      const gradient = new Map<number, number>(),
-        loss = b.storage("output", 4, true, "loss");
-      b.op([values.at(-1)!], [loss], { name: "loss", layer: "loss" });
-      const seed = b.storage("grad", b.storages[values.at(-1)!]!.bytes, false, "seed");
-      b.op([values.at(-1)!], [seed], { name: "dloss", layer: "loss", phase: "calcDerivative" });
-      gradient.set(values.at(-1)!, seed);
-      for (const { reads, out, param, bias, layer, cost, saves } of made.reverse()) {
-        const g = gradient.get(out);
-        if (g === undefined) continue;
-        const gw = b.storage("grad", b.storages[param]!.bytes, false);
-        b.op([g, reads[0]!], [gw], {
-          name: `gw_${layer}`,
-          layer,
-          phase: "calcGradient",
-          flops: cost * 100,
-        });
-        if (bias !== -1)
-          b.op([g], [b.storage("grad", 64, false)], {
-            name: `gb_${layer}`,
-            layer,
-            phase: "calcGradient",
-            flops: 1,
-          });
-        for (const r of new Set(reads)) {
-          if (r === values[0]) continue;
-          const known = gradient.get(r);
-          if (known === undefined) {
-            const gr = b.storage("grad", b.storages[r]!.bytes, false);
-            b.op([g, saves === "in" ? r : out, param], [gr], {
-              name: `g_${layer}`,
-              layer,
-              phase: "calcDerivative",
-              flops: cost * 100,
-            });
-            gradient.set(r, gr);
-          } else
-            b.op([g, known, param], [known], {
-              name: `add_${layer}`,
-              layer,
-              phase: "calcDerivative",
-            });
-        }
-      }
-      for (const { param, bias, layer } of [...made].reverse()) {
-        const gb = b.ops.find((o) => o.name === `gb_${layer}`)?.writes[0];
-        if (gb !== undefined)
-          b.op([bias, gb], [bias], {
-            name: `apply_bias_${layer}`,
-            layer,
-            phase: "apply",
-            recomputable: false,
-          });
-        const gw = b.ops.find((o) => o.name === `gw_${layer}`)?.writes[0];
-        if (gw !== undefined)
-          b.op([param, gw], [param], {
-            name: `apply_${layer}`,
-            layer,
-            phase: "apply",
-            recomputable: false,
-          });
-      }
+      const { values, made } = forward(b, layers);
+      backward(b, values, made);
+      update(b, made);
       return b.build();
     });
 }

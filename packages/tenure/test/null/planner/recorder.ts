@@ -136,6 +136,87 @@ const shapes: readonly (readonly number[])[] = [
   [],
 ];
 
+type Step = readonly [kind: number, a: number, b: number, c: number, flag: boolean];
+
+/** Whether `t` broadcasts to `shape`. */
+function fits(t: Tensor, shape: readonly number[]): boolean {
+  return (
+    t.layout.shape.length <= shape.length &&
+    t.layout.shape.every((d, i) => d === 1 || d === shape[i + shape.length - t.layout.shape.length])
+  );
+}
+
+/** The other shape, the transposed or a slice of `x`, where it has one. */
+function viewsOf(x: Tensor, kind: 4 | 5 | 6, c: number, flag: boolean): Tensor[] {
+  const { shape, size } = x.layout;
+  if (kind === 4) {
+    const to = shapes.filter((d) => sizeOf(d) === size)[c % 2] ?? [size];
+    const layout = reshapeLayout(x.layout, to);
+    return layout === undefined ? [] : [{ ...x, layout }];
+  }
+  if (kind === 5) {
+    const order = shape.map((_, i) => i).reverse();
+    return shape.length > 1 ? [{ ...x, layout: permuteLayout(x.layout, order) }] : [];
+  }
+  const [rows = 0] = shape;
+  if (rows <= 1) return [];
+  const [start, end] = flag ? [1, rows] : [0, 1];
+  return [{ ...x, layout: sliceLayout("test", x.layout, 0, start, end, 1) }];
+}
+
+/** Records one step on the newest values mostly, so that chains are long. */
+function record(r: Recorder, live: Tensor[], [kind, a, b, c, flag]: Step, n: number): void {
+  const pick = (k: number): Tensor =>
+    live[live.length - 1 - Math.min((k % 7) % live.length, k % live.length)]!;
+  const x = pick(a),
+    y = pick(b),
+    pinned = c % 5 === 0;
+  switch (kind) {
+    case 0:
+      live.push(r.map([x], { pinned, index: flag }));
+      break;
+    case 1:
+    case 2:
+    case 3: {
+      const [big, small] = sizeOf(x.layout.shape) >= sizeOf(y.layout.shape) ? [x, y] : [y, x];
+      live.push(r.map(fits(small, big.layout.shape) ? [big, small] : [big], { pinned }));
+      break;
+    }
+    case 4:
+    case 5:
+    case 6:
+      live.push(...viewsOf(x, kind, c, flag));
+      break;
+    case 7:
+      if (fits(y, x.layout.shape) && (y.storage !== x.storage || sameElements(x.layout, y.layout)))
+        r.map([y], { target: x, index: flag && n % 3 === 0 });
+      break;
+    case 8:
+      r.map([], { target: x });
+      break;
+    case 9:
+      live.push(r.map([], { shape: shapes[c % shapes.length]!, pinned: false }));
+      break;
+    case 10:
+      live.push(
+        r.reduce(
+          x,
+          x.layout.shape.map((_, k) => (c >> k) % 2 === 0),
+          pinned,
+        ),
+      );
+      break;
+    case 11:
+      live.push(r.whole([x, y], shapes[c % 4]!, pinned));
+      break;
+    default: {
+      const s = [2, ...x.layout.shape];
+      if (x.layout.size <= 3)
+        live.push(r.map([{ ...x, layout: broadcastLayout(x.layout, s) }], { shape: s, pinned }));
+    }
+  }
+}
+
 /**
  * Random programs over small tensors: views, broadcasts, writes in place through views, reductions,
  * products.
@@ -155,92 +236,7 @@ export const programs: fc.Arbitrary<{
         r.tensor("param", [2, 3], true),
         r.tensor("input", [3]),
       ];
-    const fits = (t: Tensor, shape: readonly number[]): boolean =>
-      t.layout.shape.length <= shape.length &&
-      t.layout.shape.every(
-        (d, i) => d === 1 || d === shape[i + shape.length - t.layout.shape.length],
-      );
-    steps.forEach(([kind, a, b, c, flag], n) => {
-      // Mostly the newest values, so that chains are long.
-      const pick = (k: number): Tensor =>
-        live[live.length - 1 - Math.min((k % 7) % live.length, k % live.length)]!;
-      const x = pick(a),
-        y = pick(b),
-        pinned = c % 5 === 0;
-      switch (kind) {
-        case 0:
-          live.push(r.map([x], { pinned, index: flag }));
-          break;
-        case 1:
-        case 2:
-        case 3: {
-          const [big, small] = sizeOf(x.layout.shape) >= sizeOf(y.layout.shape) ? [x, y] : [y, x];
-          live.push(r.map(fits(small, big.layout.shape) ? [big, small] : [big], { pinned }));
-          break;
-        }
-        case 4: {
-          const s = reshapeLayout(
-            x.layout,
-            shapes.filter((d) => sizeOf(d) === x.layout.size)[c % 2] ?? [x.layout.size],
-          );
-          if (s !== undefined) live.push({ ...x, layout: s });
-          break;
-        }
-        case 5:
-          if (x.layout.shape.length > 1)
-            live.push({
-              ...x,
-              layout: permuteLayout(x.layout, x.layout.shape.map((_, i) => i).reverse()),
-            });
-          break;
-        case 6:
-          if (x.layout.shape.length > 0 && x.layout.shape[0]! > 1)
-            live.push({
-              ...x,
-              layout: sliceLayout(
-                "test",
-                x.layout,
-                0,
-                flag ? 1 : 0,
-                flag ? x.layout.shape[0]! : 1,
-                1,
-              ),
-            });
-          break;
-        case 7:
-          if (
-            fits(y, x.layout.shape) &&
-            (y.storage !== x.storage || sameElements(x.layout, y.layout))
-          )
-            r.map([y], { target: x, index: flag && n % 3 === 0 });
-          break;
-        case 8:
-          r.map([], { target: x });
-          break;
-        case 9:
-          live.push(r.map([], { shape: shapes[c % shapes.length]!, pinned: false }));
-          break;
-        case 10:
-          live.push(
-            r.reduce(
-              x,
-              x.layout.shape.map((_, k) => (c >> k) % 2 === 0),
-              pinned,
-            ),
-          );
-          break;
-        case 11:
-          live.push(r.whole([x, y], shapes[c % 4]!, pinned));
-          break;
-        default: {
-          const s = [2, ...x.layout.shape];
-          if (x.layout.size <= 3)
-            live.push(
-              r.map([{ ...x, layout: broadcastLayout(x.layout, s) }], { shape: s, pinned }),
-            );
-        }
-      }
-    });
+    for (const [n, step] of steps.entries()) record(r, live, step, n);
     // Somebody owns the last value.
     const last = live.at(-1)!;
     r.map([last], { pinned: true });

@@ -1,0 +1,154 @@
+/**
+ * Removals: where an element leaves its container (`delete o[k]`, `map.delete(k)`, `map.clear()`,
+ * `xs.length = 0`, a dropped `xs.pop()`) and nothing else in the function has had it in hand. Used
+ * by the rule for dropped elements.
+ */
+import ts from "typescript";
+import { enclosingFunction, fateOf } from "./fate.ts";
+import type { Owned } from "./oracle.ts";
+import { samePlace } from "./same-place.ts";
+import type { Session } from "./session.ts";
+
+/** One or all values taken out of a container. */
+export interface Removal {
+  kind: "deleted" | "cleared" | "popped";
+  node: ts.DeleteExpression | ts.CallExpression | ts.BinaryExpression;
+  /** What held the value. */
+  container: ts.Expression;
+  /** How the value is reached while it is still there; the container itself for all of them. */
+  reached: string;
+  owned: Owned;
+}
+
+/** The removal a node is, unless somebody may have disposed or taken the value before. */
+export function removalAt(session: Session, node: ts.Node): Removal | null {
+  const found = ts.isDeleteExpression(node)
+    ? deletedKey(session, node)
+    : ts.isCallExpression(node)
+      ? removedByMethod(session, node)
+      : ts.isBinaryExpression(node)
+        ? emptied(session, node)
+        : null;
+  if (!found || !holds(session, found.container)) return null;
+  return mentionedElsewhere(session, found.node, found.container) ? null : found;
+}
+
+function deletedKey(session: Session, node: ts.DeleteExpression): Removal | null {
+  const target = node.expression;
+  if (!ts.isElementAccessExpression(target) && !ts.isPropertyAccessExpression(target)) return null;
+  const owned = session.oracle.ownedAt(target);
+  if (owned?.shape !== "one") return null;
+  const container = target.expression;
+  return { kind: "deleted", node, container, reached: target.getText(), owned };
+}
+
+function removedByMethod(session: Session, node: ts.CallExpression): Removal | null {
+  const target = node.expression;
+  if (!ts.isPropertyAccessExpression(target)) return null;
+  const method = target.name.text;
+  if (!["delete", "clear", "pop", "shift"].includes(method)) return null;
+  const container = target.expression;
+  const owned = session.oracle.ownedAt(container);
+  if (owned?.shape !== "many" || !session.oracle.callee(node).builtin) return null;
+  if (method === "clear")
+    return {
+      kind: "cleared",
+      node,
+      container,
+      reached: `${container.getText()}.values()`,
+      owned,
+    };
+  if (method === "delete") {
+    if (session.oracle.typeName(container) !== "Map") return null;
+    const key = node.arguments[0]?.getText() ?? "";
+    return {
+      kind: "deleted",
+      node,
+      container,
+      reached: `${container.getText()}.get(${key})`,
+      owned,
+    };
+  }
+  if (fateOf(node).kind !== "dropped") return null;
+  return { kind: "popped", node, container, reached: node.getText(), owned };
+}
+
+/** `xs.length = 0` is how arrays are emptied. */
+function emptied(session: Session, node: ts.BinaryExpression): Removal | null {
+  const { left, right } = node;
+  if (
+    node.operatorToken.kind !== ts.SyntaxKind.EqualsToken ||
+    !ts.isPropertyAccessExpression(left) ||
+    left.name.text !== "length" ||
+    !ts.isNumericLiteral(right) ||
+    Number(right.text) !== 0
+  )
+    return null;
+  const container = left.expression;
+  const owned = session.oracle.ownedAt(container);
+  return owned?.shape === "many"
+    ? { kind: "cleared", node, container, reached: container.getText(), owned }
+    : null;
+}
+
+/**
+ * Fields and module variables hold what they contain; a local list may well be a view of something
+ * else.
+ */
+function holds(session: Session, container: ts.Expression): boolean {
+  if (ts.isPropertyAccessExpression(container))
+    return container.expression.kind === ts.SyntaxKind.ThisKeyword;
+  const declaration = ts.isIdentifier(container)
+    ? session.oracle.declarationAt(container)
+    : undefined;
+  return (
+    declaration !== undefined &&
+    ts.isVariableDeclaration(declaration) &&
+    !enclosingFunction(declaration)
+  );
+}
+
+/**
+ * Whether the function mentions the element or the container elsewhere: it may have been disposed
+ * or taken out there.
+ */
+function mentionedElsewhere(session: Session, node: ts.Node, container: ts.Expression): boolean {
+  const root: ts.Node = enclosingFunction(node) ?? node.getSourceFile();
+  const visit = (inner: ts.Node): boolean => {
+    if (inner === node) return false;
+    if (
+      (ts.isPropertyAccessExpression(inner) || ts.isIdentifier(inner)) &&
+      samePlace(session.oracle, inner, container) &&
+      mayTake(inner)
+    )
+      return true;
+    return ts.forEachChild(inner, (child) => visit(child) || undefined) ?? false;
+  };
+  return ts.forEachChild(root, (child) => visit(child) || undefined) ?? false;
+}
+
+/** Membership tests, sizes, writes and plain checks do not free anything. */
+function mayTake(container: ts.Expression): boolean {
+  const fate = fateOf(container);
+  if (
+    fate.kind === "receiver" &&
+    ["values", "entries"].includes(fate.member) &&
+    ts.isForOfStatement(fate.node.parent) &&
+    isEmpty(fate.node.parent.statement)
+  )
+    return false;
+  if (fate.kind === "receiver")
+    return !["has", "set", "push", "add", "keys", "includes", "indexOf"].includes(fate.member);
+  if (fate.kind === "read" || fate.kind === "operand" || fate.kind === "unknown") return false;
+  if (fate.kind !== "element") return true;
+  const access = fate.node as ts.ElementAccessExpression;
+  const inner = fateOf(access);
+  if (inner.kind === "operand" || ts.isDeleteExpression(access.parent)) return false;
+  if (ts.isBinaryExpression(access.parent) && access.parent.left === access) return false;
+  return inner.kind !== "receiver" || isDisposerName(inner.member);
+}
+/** A loop that does nothing takes nothing. */
+const isEmpty = (node: ts.Statement): boolean =>
+  ts.isEmptyStatement(node) || (ts.isBlock(node) && node.statements.length === 0);
+const isDisposerName = (name: string): boolean =>
+  ["dispose", "destroy", "close", "moveToOuter", "detachFromScope"].includes(name);

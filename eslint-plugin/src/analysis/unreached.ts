@@ -1,0 +1,81 @@
+/**
+ * Unreached: of several values made at once, those that no name leads to: the rest of
+ * `x.split(2)[0]`, the fields a pattern leaves out. Used by the rule for dropped elements.
+ */
+import ts from "typescript";
+import type { FreshValue } from "./consume.ts";
+import type { Fate } from "./fate.ts";
+import type { Owned } from "./oracle.ts";
+import type { Session } from "./session.ts";
+import { memberName } from "./syntax.ts";
+
+/** Whether one of several fresh values is taken: `x.split(2)[0]`, `sort(x).indices`. */
+export function picksOne(session: Session, { node, owned, fate }: FreshValue): boolean {
+  if (owned.shape === "many") return isElementOfSeveral(session, node, fate);
+  return (
+    fate.kind === "read" &&
+    owned.shape === "record" &&
+    owned.fields.length > 1 &&
+    owned.fields.includes(fate.member)
+  );
+}
+
+const splits = /^(split|unbind|unstack|chunk|tensorSplit|meshgrid|varMean|moments|topK|sort)$/i;
+/**
+ * Whether an access takes one element of an array that has more: a pair, what a splitting function
+ * gives, or any element but the first.
+ */
+function isElementOfSeveral(session: Session, node: ts.Expression, fate: Fate): boolean {
+  const index = indexTaken(fate);
+  if (!index || isWritten(fate.node)) return false;
+  if (ts.isNumericLiteral(index) && index.text !== "0") return true;
+  const call = ts.isCallExpression(node) ? node.expression : node;
+  const name = ts.isPropertyAccessExpression(call) ? call.name : call;
+  const splitting = ts.isIdentifier(name) && splits.test(name.text);
+  return splitting || session.oracle.tupleLength(node) > 1;
+}
+
+/** The index of `xs[i]` and `xs.at(i)`; for `xs.pop()` the call stands for it. */
+function indexTaken({ kind, member, node }: Fate): ts.Expression | undefined {
+  if (kind === "element" && ts.isElementAccessExpression(node)) return node.argumentExpression;
+  const takes = kind === "receiver" && ["at", "pop", "shift"].includes(member);
+  return takes && ts.isCallExpression(node) ? (node.arguments[0] ?? node) : undefined;
+}
+
+const isWritten = (access: ts.Node): boolean =>
+  ts.isElementAccessExpression(access) &&
+  ts.isBinaryExpression(access.parent) &&
+  access.parent.left === access;
+
+/** A value that a pattern gives no name. */
+export interface Unnamed {
+  label: string;
+  field: string | undefined;
+  at: number;
+}
+
+/** What a pattern leaves out: fields by name, places of a tuple by position. */
+export function leftOut(
+  session: Session,
+  pattern: ts.BindingPattern,
+  node: ts.Expression,
+  owned: Owned,
+): Unnamed[] {
+  if (pattern.elements.some((e) => ts.isBindingElement(e) && e.dotDotDotToken !== undefined))
+    return [];
+  if (ts.isObjectBindingPattern(pattern)) {
+    const named = pattern.elements.map((e) => memberName(e.propertyName ?? e.name));
+    return owned.shape === "record"
+      ? owned.fields
+          .filter((f) => !named.includes(f))
+          .map((field, at) => ({ label: `\`${field}\``, field, at }))
+      : [];
+  }
+  const length = owned.shape === "many" ? session.oracle.tupleLength(node) : 0;
+  return Array.from({ length }, (_, i) => i)
+    .filter((i) => {
+      const e = pattern.elements[i];
+      return e === undefined || ts.isOmittedExpression(e);
+    })
+    .map((at) => ({ label: `number ${String(at + 1)}`, field: undefined, at }));
+}

@@ -1,0 +1,90 @@
+/**
+ * Two copies of the library in one process, as a package manager may leave them: neither takes the
+ * other's tensors, and each has its own scopes and counts. Runs on the device that computes
+ * nothing.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { bundlers } from "./bundlers.ts";
+
+type Tenure = typeof import("tenure");
+
+const test = suite("two copies of the library");
+const folder = mkdtempSync(join(tmpdir(), "tenure-copies-"));
+const copies: Tenure[] = [];
+test.before(async () => {
+  for (const name of ["first", "second"]) {
+    const file = join(folder, `${name}.mjs`);
+    await bundlers["esbuild"]?.('export * from "tenure";', file);
+    const copy = (await import(pathToFileURL(file).href)) as Tenure;
+    await copy.init({ device: "null" });
+    copies.push(copy);
+  }
+});
+test.after(async () => {
+  for (const copy of copies) await copy.shutdown();
+  rmSync(folder, { recursive: true });
+});
+
+function both(): readonly [Tenure, Tenure] {
+  const [first, second] = copies;
+  if (first === undefined || second === undefined) throw new Error("expected two copies");
+  return [first, second];
+}
+
+test("they are two: neither's tensors are the other's", () => {
+  const [first, second] = both();
+  assert.is.not(first.Tensor, second.Tensor);
+  using x = second.ones([2]);
+  assert.not(x instanceof first.Tensor);
+});
+
+test("each refuses the other's tensors with an error that says what to do", () => {
+  for (const [mine, other] of [both(), [...both()].reverse() as [Tenure, Tenure]]) {
+    using x = mine.ones([2]);
+    using y = other.ones([2]);
+    for (const use of [() => x.add(y), () => x.matmul(y), () => mine.concat([x, y])])
+      assert.throws(
+        use,
+        (error: unknown) =>
+          error instanceof mine.ArgumentError &&
+          /expected a tensor of this copy of tenure, got one that another copy made; load/.test(
+            error.message,
+          ),
+      );
+    assert.equal([x.isDisposed, y.isDisposed], [false, false]);
+  }
+});
+
+test("a scope of one owns nothing that the other makes", () => {
+  const [first, second] = both();
+  using outer = first.newDisposeScope("first");
+  using x = second.ones([2]);
+  assert.is(second.currentDisposeScope(), null);
+  assert.equal([outer.count, outer.contains(x)], [0, false]);
+  using inner = second.newDisposeScope("second");
+  assert.is(inner.outer, null);
+  assert.is(first.currentDisposeScope(), outer);
+  first.ones([2]);
+  assert.equal([outer.count, inner.count], [1, 0]);
+});
+
+test("statistics count the tensors of one copy only", () => {
+  const [first, second] = both();
+  const before = [first.memory.stats(), second.memory.stats()].map((s) => s.threadTotalLiveCount);
+  using x = first.ones([256]);
+  const after = [first.memory.stats(), second.memory.stats()].map((s) => s.threadTotalLiveCount);
+  assert.equal(
+    after.map((n, i) => n - (before[i] ?? 0)),
+    [1, 0],
+  );
+  assert.equal([x.size, second.memory.stats().liveBytes], [256, 0]);
+  first.memory.verify();
+  second.memory.verify();
+});
+
+test.run();
