@@ -95,7 +95,7 @@ export function tryFixes(code: string, rules: Record<string, unknown>): void {
       assert.ok(
         count(after, idOf(message)) < count(before, idOf(message)),
         `"${suggestion.desc}" cures ${message.message}\n${out}\n` +
-          `${after.map((m) => m.message).join("\n")}`,
+          after.map((m) => m.message).join("\n"),
       );
       // leaving an input to its caller may show that the caller forgets it
       const revealed =

@@ -6,7 +6,7 @@ import ts from "typescript";
 import type { Oracle } from "./oracle.ts";
 import { unwrap } from "./syntax.ts";
 
-/** Whether two expressions name the same place; calls and other computed places never do. */
+/** Whether two expressions name the same place; an index counts as the same when it reads so. */
 export function samePlace(oracle: Oracle, one: ts.Expression, two: ts.Expression): boolean {
   const a = unwrap(one);
   const b = unwrap(two);
@@ -24,7 +24,24 @@ export function samePlace(oracle: Oracle, one: ts.Expression, two: ts.Expression
       samePlace(oracle, a.expression, b.expression) &&
       samePlace(oracle, a.argumentExpression, b.argumentExpression)
     );
-  return isLiteral(a) && isLiteral(b) && a.text === b.text;
+  return a.kind === b.kind && textOf(a) === textOf(b) && sameParts(oracle, a, b);
+}
+
+function sameParts(oracle: Oracle, a: ts.Node, b: ts.Node): boolean {
+  const parts = partsOf(b);
+  const own = partsOf(a);
+  return (
+    own.length === parts.length &&
+    own.every((part, i) => samePlace(oracle, part as ts.Expression, parts[i] as ts.Expression))
+  );
+}
+
+function partsOf(node: ts.Node): ts.Node[] {
+  const parts: ts.Node[] = [];
+  ts.forEachChild(node, (part) => {
+    parts.push(part);
+  });
+  return parts;
 }
 
 function sameName(oracle: Oracle, a: ts.Identifier, b: ts.Identifier): boolean {
@@ -33,5 +50,5 @@ function sameName(oracle: Oracle, a: ts.Identifier, b: ts.Identifier): boolean {
   return declaration !== undefined && declaration === oracle.declarationAt(b);
 }
 
-const isLiteral = (node: ts.Expression): node is ts.StringLiteralLike | ts.NumericLiteral =>
-  ts.isStringLiteralLike(node) || ts.isNumericLiteral(node);
+const textOf = (node: ts.Node): string =>
+  ts.isLiteralExpression(node) || ts.isTemplateLiteralToken(node) ? node.text : "";

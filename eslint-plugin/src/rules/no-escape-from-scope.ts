@@ -10,9 +10,10 @@ import { puts } from "../analysis/containers.ts";
 import { enclosingFunction, fateOf } from "../analysis/fate.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { isRootScope, opensScope } from "../analysis/open-scopes.ts";
+import { samePlace } from "../analysis/same-place.ts";
 import { rootOf } from "../analysis/syntax.ts";
 import { handedTo } from "../analysis/callbacks.ts";
-import { rule, type Finding, type Fix, type Suggestion } from "../create-rule.ts";
+import { lineOf, rule, type Finding, type Fix, type Suggestion } from "../create-rule.ts";
 import { apply, nameIn } from "../fix/wrap.ts";
 
 type Id = "assigned" | "field" | "pushed" | "returned" | "moveToOuter" | "detach" | "keep";
@@ -20,7 +21,8 @@ type Id = "assigned" | "field" | "pushed" | "returned" | "moveToOuter" | "detach
 /** An open scope as seen from a value: where it starts and ends, and the variable that holds it. */
 interface OpenScope {
   region: ts.Node;
-  from: number;
+  /** The statement or callback that opens it. */
+  opening: ts.Node;
   variable: string | null;
   movesResultOut: boolean;
 }
@@ -80,7 +82,7 @@ function openScope(file: FileAnalysis, node: ts.Node): OpenScope | null {
       if (found)
         return {
           region: parent,
-          from: found.pos,
+          opening: found,
           variable: nameOfScope(found),
           movesResultOut: false,
         };
@@ -100,7 +102,7 @@ function openScope(file: FileAnalysis, node: ts.Node): OpenScope | null {
         ),
       );
       return moves
-        ? { region: current, from: current.pos, variable: null, movesResultOut: true }
+        ? { region: current, opening: current, variable: null, movesResultOut: true }
         : null;
     }
     if (mode !== "inline") return null;
@@ -136,13 +138,7 @@ function escapeOf(file: FileAnalysis, value: FreshValue, scope: OpenScope): Esca
       : "move it out with `moveToOuter()`, or detach it";
   const data = { noun: owned.owner.noun, cure };
   if (moved(file, value)) return null;
-  if (
-    owned.shape !== "one" &&
-    [...owned.owner.keep.methods, ...owned.owner.keep.functions].some(
-      (k) => typeof k === "string" && value.node.getText().includes(`${k}(`),
-    )
-  )
-    return null; // its elements are moved one by one
+  if (owned.shape !== "one" && keepsInside(file, value, value.node, 2)) return null; // one by one
   if (outcome === "returned" && !scope.movesResultOut && ts.isReturnStatement(fate.node)) {
     if (fate.literal) return null;
     return {
@@ -150,7 +146,7 @@ function escapeOf(file: FileAnalysis, value: FreshValue, scope: OpenScope): Esca
       messageId: "returned",
       data: {
         ...data,
-        line: String(file.file.getLineAndCharacterOfPosition(lineStart(file, scope)).line + 1),
+        line: lineOf(scope.opening),
       },
     };
   }
@@ -162,11 +158,6 @@ function escapeOf(file: FileAnalysis, value: FreshValue, scope: OpenScope): Esca
     return boundThenReturned(file, value, scope, data);
   return null;
 }
-
-const lineStart = (file: FileAnalysis, scope: OpenScope): number =>
-  scope.from +
-  (/^\s*(?:\/\/.*\n\s*|\/\*[\s\S]*?\*\/\s*)*/.exec(file.file.text.slice(scope.from))?.[0].length ??
-    0);
 
 /**
  * Whether the value itself is moved, detached or kept, in the same expression or by the function
@@ -213,7 +204,7 @@ function keepsInside(file: FileAnalysis, value: FreshValue, body: ts.Node, depth
 function declaredOutside(file: FileAnalysis, id: ts.Node, scope: OpenScope): boolean {
   const declaration = file.session.oracle.declarationAt(id);
   if (!declaration || declaration.getSourceFile() !== file.file) return declaration !== undefined;
-  return declaration.pos < scope.from || declaration.end > scope.region.end;
+  return declaration.pos < scope.opening.pos || declaration.end > scope.region.end;
 }
 
 type Base = { mark: { start: number; end: number }; at: ts.Expression };
@@ -282,7 +273,7 @@ function usedUpInside(file: FileAnalysis, left: ts.Identifier, scope: OpenScope)
       !onlyLookedAt(file, id) &&
       (id.pos > scope.region.end ||
         loops(scope.region) ||
-        (enclosingFunction(id) !== fn && id.pos < scope.from)),
+        (enclosingFunction(id) !== fn && id.pos < scope.opening.pos)),
   );
 }
 /** `t.shape` and its like stay readable when the scope has freed `t`. */
@@ -308,32 +299,17 @@ const loops = (region: ts.Node): boolean => {
 };
 
 function mentionedLater(file: FileAnalysis, left: ts.Expression, scope: OpenScope): boolean {
-  const text = left.getText();
-  let found = false;
-  const visit = (node: ts.Node): void => {
-    if (found) return;
-    if (
-      (ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node)) &&
-      node !== left &&
-      node.getText() === text
-    ) {
-      const fate = fateOf(node);
-      const owned = file.session.oracle.ownedAt(node);
-      if (
-        owned &&
-        ((fate.kind === "receiver" &&
-          (owned.owner.keep.methods.includes(fate.member) ||
-            owned.owner.dispose.methods.includes(fate.member))) ||
-          (fate.kind === "argument" &&
-            ts.isCallExpression(fate.node) &&
-            file.session.effect(fate.node, node) !== "borrows"))
-      )
-        found = true;
+  const visit = (node: ts.Node): boolean => {
+    const isAccess = ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node);
+    if (isAccess && node !== left && samePlace(file.session.oracle, node, left)) {
+      const { effect, fate } = file.session.transfer(node);
+      if (effect === "moves" || effect === "disposes") return true;
+      const handedOn = ts.isCallExpression(fate.node) && fate.kind === "argument";
+      if (handedOn && effect !== "borrows" && file.session.oracle.ownedAt(node)) return true;
     }
-    ts.forEachChild(node, visit);
+    return ts.forEachChild(node, (child) => visit(child) || undefined) ?? false;
   };
-  visit(scope.region);
-  return found;
+  return visit(scope.region);
 }
 
 function pushedOut(
@@ -388,12 +364,11 @@ function boundThenReturned(
       enclosingFunction(id) !== enclosingFunction(declaration)
     )
       continue;
-    const line = String(file.file.getLineAndCharacterOfPosition(lineStart(file, scope)).line + 1);
     return {
       mark: { start: id.getStart(), end: id.getEnd() },
       at: id,
       messageId: "returned",
-      data: { ...data, line },
+      data: { ...data, line: lineOf(scope.opening) },
     };
   }
   return null;

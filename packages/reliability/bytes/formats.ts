@@ -247,7 +247,10 @@ function repeatName(text: string, random: Random): string {
   const names = [...text.matchAll(/"[^"]*":/g)];
   if (names.length === 0) return text;
   const { 0: name, index } = random.pick(names);
-  return `${text.slice(0, index)}${name}${random.pick(["0", "[]", "{}", '"x"'])},${text.slice(index)}`;
+  return (
+    `${text.slice(0, index)}${name}${random.pick(["0", "[]", "{}", '"x"'])},` +
+    `${text.slice(index)}`
+  );
 }
 
 /** A checkpoint that the library wrote itself, and what is in its header. */

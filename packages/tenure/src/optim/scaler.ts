@@ -9,7 +9,7 @@ import { type OptionTable, checkArgument, describeValue, readOptions } from "../
 import { noGrad } from "../autograd/mode.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { scoped } from "../ownership/scoped.ts";
-import { labelled } from "../tensor/step.ts";
+import { inStep, labelled } from "../tensor/step.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** Options of `GradScaler`, with PyTorch's defaults. */
@@ -140,7 +140,14 @@ export class GradScaler implements Disposable {
    * promise has settled.
    * @returns whether the step was taken
    */
-  async step(optimizer: Stepping): Promise<boolean> {
+  step(optimizer: Stepping): Promise<boolean> {
+    const stepped = this.#step(optimizer);
+    // a scheduler's step that fails says so itself
+    if (inStep()) stepped.catch(() => undefined);
+    return stepped;
+  }
+
+  async #step(optimizer: Stepping): Promise<boolean> {
     if (!this.#options.enabled) {
       optimizer.step();
       return true;

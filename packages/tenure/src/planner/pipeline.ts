@@ -5,6 +5,9 @@
 import { internal } from "../base/errors.ts";
 import { bytesOf, type Program } from "../graph/program.ts";
 import { BudgetError } from "./budget-error.ts";
+import { candidateOf } from "./candidate.ts";
+import type { Deadline } from "./deadline.ts";
+import { neededOps } from "./dependencies.ts";
 import { chooseCheapest } from "./passes/choose.ts";
 import { emitSteps } from "./passes/emit.ts";
 import { fuse } from "./passes/fuse.ts";
@@ -16,8 +19,8 @@ import { tryRecompute } from "./passes/recompute.ts";
 import { chooseLeast, tryThresholds } from "./passes/search-mirrors.ts";
 import { trySwap } from "./passes/swap.ts";
 import { arenaPlanners } from "./place/arena.ts";
-import type { Item } from "./place/items.ts";
-import { sharingPlanners } from "./place/slot-planners.ts";
+import { type Item, itemsOf } from "./place/items.ts";
+import { sharingPlanners, slotPlanners } from "./place/slot-planners.ts";
 import { Plan } from "./plan.ts";
 import { type PlanOptions, resolveOptions } from "./plan-options.ts";
 import type { MirrorPlan } from "./recompute/memonger.ts";
@@ -25,6 +28,9 @@ import type { PlanReport } from "./plan-report.ts";
 import { livePeak, runsOf, segmentsOf } from "./schedule.ts";
 import { type Pass, type PlanState, chosenOf, initialState, placementOf } from "./plan-state.ts";
 import { validate } from "./validate.ts";
+
+/** The last pass of every list. */
+const emitting: Pass = { name: "emit", run: emitSteps };
 
 /** What a program goes through. */
 const passes: readonly Pass[] = [
@@ -35,7 +41,7 @@ const passes: readonly Pass[] = [
   { name: "choose", run: chooseCheapest }, // the cheapest schedule that fits into the budget
   { name: "overlap", run: runSideBySide }, // independent ops next to each other
   { name: "place", run: placeChosen }, // who shares a buffer, which buffers come and go
-  { name: "emit", run: emitSteps }, // what to do, step by step
+  emitting, // what to do, step by step
 ];
 
 /** The same for memonger's search, whose cost is memory alone. */
@@ -45,7 +51,7 @@ const searchPasses = (trials: number): readonly Pass[] => [
   { name: "least", run: chooseLeast },
   { name: "overlap", run: runSideBySide },
   { name: "place", run: placeChosen },
-  { name: "emit", run: emitSteps },
+  emitting,
 ];
 
 /** How a plan is asked for by those who have more than a program. */
@@ -57,6 +63,8 @@ export interface PlanInputs {
   readonly atEntry?: (storage: number) => boolean;
   /** Looks at the state after each pass: to print it, or to check it. */
   readonly afterPass?: (pass: string, state: PlanState) => void;
+  /** When planning should be done. */
+  readonly deadline?: Deadline;
 }
 
 /**
@@ -66,10 +74,30 @@ export interface PlanInputs {
 export function planProgram(
   program: Program,
   options: PlanOptions = {},
-  { atEntry, afterPass }: PlanInputs = {},
+  { atEntry, afterPass, deadline }: PlanInputs = {},
 ): Plan {
   const policy = resolveOptions("plan", options);
-  return planOf(run(passes, initialState(program, policy, atEntry), afterPass));
+  return planOf(run(passes, initialState(program, policy, atEntry, deadline), afterPass));
+}
+
+/**
+ * The plan that takes least time to make: ops in the order they were issued, everything kept. Where
+ * that does not fit into the budget, the search takes the first plan that does. For programs whose
+ * planning took too long. @throws BudgetError when no plan fits into the budget
+ */
+export function planQuickly(program: Program, options: PlanOptions, inputs: PlanInputs): Plan {
+  const { atEntry, afterPass, deadline } = inputs;
+  deadline?.lift();
+  const policy = resolveOptions("plan", options);
+  const state = initialState(program, policy, atEntry, deadline);
+  const base = candidateOf(state.context, policy.rates, "in order", runsOf(neededOps(program)));
+  const items = itemsOf(state.context, base.actions, state.placements.brings);
+  const placed =
+    policy.placement === "none" ? slotPlanners.own(items) : slotPlanners.inOrder(items);
+  if (placed.bytes > policy.budgetBytes) return planProgram(program, options, inputs);
+  const order = base.actions.map((a) => a.op);
+  const placement = { items, placed };
+  return planOf(run([emitting], { ...state, order, chosen: base, placement }, afterPass));
 }
 
 /**
@@ -85,6 +113,7 @@ export function planFused(
 ): Plan {
   if (fused === unfused || options.budgetBytes === undefined || options.budgetBytes === Infinity)
     return planProgram(fused, options, inputs);
+  inputs.deadline?.check();
   const first = attempt(fused, options, inputs);
   if (first instanceof Plan && first.extra.seconds === 0) return first;
   const second = attempt(unfused, options, inputs);

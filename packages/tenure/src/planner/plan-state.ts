@@ -6,6 +6,7 @@
 import { internal } from "../base/errors.ts";
 import { type Program, residentAtEntry } from "../graph/program.ts";
 import type { Candidate } from "./candidate.ts";
+import type { Deadline } from "./deadline.ts";
 import { extensions } from "./place/lifespan.ts";
 import { type Placement, Placements } from "./place/placements.ts";
 import type { Policy } from "./plan-options.ts";
@@ -16,6 +17,8 @@ import type { Emitted } from "./steps.ts";
 export interface PlanState {
   readonly policy: Policy;
   readonly context: Context;
+  /** When planning should be done; null for planners that may take their time. */
+  readonly deadline: Deadline | null;
   /** Remembers the placements of schedules. */
   readonly placements: Placements;
   /** The ops that run, in order; empty before the first pass. */
@@ -41,6 +44,7 @@ export function initialState(
   program: Program,
   policy: Policy,
   atEntry?: (storage: number) => boolean,
+  deadline: Deadline | null = null,
 ): PlanState {
   const resident = residentAtEntry(program);
   const context = { program, resident, extended: extensions(program) };
@@ -48,7 +52,8 @@ export function initialState(
   return {
     policy,
     context,
-    placements: new Placements(context, policy, brings),
+    deadline,
+    placements: new Placements(context, policy, brings, deadline),
     order: [],
     candidates: [],
     chosen: null,

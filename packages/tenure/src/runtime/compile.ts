@@ -5,6 +5,7 @@
  * its uniform buffer; its slots are filled with pooled buffers at each execution.
  */
 import { at, defined, lookup } from "../base/access.ts";
+import { warn } from "../base/env.ts";
 import { internal } from "../base/errors.ts";
 import { Program, type ProgramOp, type ProgramStorage } from "../graph/program.ts";
 import { withPhases } from "../graph/phases.ts";
@@ -12,7 +13,8 @@ import type { CounterSet } from "../device/counters.ts";
 import type { Device } from "../device/device.ts";
 import type { CachedPipeline } from "../device/pipelines.ts";
 import { sizeClass } from "../device/buffer-pool.ts";
-import { planFused } from "../planner/pipeline.ts";
+import { Deadline, PlanningTooLong } from "../planner/deadline.ts";
+import { type PlanInputs, planFused, planQuickly } from "../planner/pipeline.ts";
 import type { Kernel } from "../kernels/kernel.ts";
 import type { Unfused } from "../planner/fuse/group.ts";
 import type { PlanOptions } from "../planner/plan-options.ts";
@@ -120,11 +122,21 @@ function unique(list: readonly number[]): number[] {
   return [...new Set(list)];
 }
 
+/** A plan, and the recorded or fused op behind each op of its program. */
+interface Planned {
+  readonly plan: Plan;
+  readonly ops: readonly RecordedOp[];
+  readonly issued: Program;
+  readonly unfused: () => readonly Unfused[];
+  readonly tookTooLong: boolean;
+}
+
 /** Compiles for one runtime. */
 export class Compiler {
   readonly #settings: Settings;
   readonly #counters: CounterSet;
   readonly #inspector: Inspector;
+  #warned = false;
 
   constructor(settings: Settings, counters: CounterSet, inspector: Inspector) {
     this.#settings = settings;
@@ -139,7 +151,7 @@ export class Compiler {
   compile(open: OpenProgram, device: Device, options: PlanOptions = {}): Executable {
     // before anything can throw: it is what the cache will compare
     const words = open.signature.snapshot();
-    const { plan, ops, issued, unfused } = this.#plan(open, device, options);
+    const { plan, ops, issued, unfused, tookTooLong } = this.#plan(open, device, options);
     const { dispatches, dispatchOf, params, dynamic, ran, kernels } = emitDispatches(
       open,
       device,
@@ -152,6 +164,7 @@ export class Compiler {
       kernels,
       unfused: () => unfused().map((pair) => namedPair(issued, pair)),
       report: () => plan.report(),
+      tookTooLong,
     });
     return {
       words,
@@ -171,29 +184,55 @@ export class Compiler {
     };
   }
 
-  /** The plan, and the recorded or fused op behind each op of its program. */
-  #plan(
-    open: OpenProgram,
-    device: Device,
-    options: PlanOptions,
-  ): {
-    plan: Plan;
-    ops: readonly RecordedOp[];
-    issued: Program;
-    unfused: () => readonly Unfused[];
-  } {
-    const { fuse, verifyPlans } = this.#settings;
+  /** The plan, or a quicker one when it takes too long. */
+  #plan(open: OpenProgram, device: Device, options: PlanOptions): Planned {
+    const { planningClock, planningMs, verifyPlans } = this.#settings;
     const issued = buildProgram(open, sizeClass);
-    const alone = { program: issued, ops: open.ops, unfused: () => [] };
-    const candidate = fuse && options.fuse !== false ? fused(open.ops, issued, device.caps) : alone;
-    const plan = planFused(candidate.program, issued, options, {
-      atEntry: (s) => at(open.locals, s).buffer !== null,
+    const deadline = new Deadline(planningClock, planningMs);
+    const inputs = {
+      atEntry: (s: number) => at(open.locals, s).buffer !== null,
+      deadline,
       ...passWatcher(),
-    });
+    };
+    let planned: Planned;
+    try {
+      planned = this.#planWell(open, device, issued, options, inputs);
+    } catch (error) {
+      if (!(error instanceof PlanningTooLong)) throw error;
+      this.#warnTooLong(issued.ops.length);
+      const plan = planQuickly(issued, options, inputs);
+      planned = { plan, ops: open.ops, issued, unfused: () => [], tookTooLong: true };
+    }
+    const { plan } = planned;
     // wrong numbers would be worse than no plan, and the check takes less time than the planning
     if (verifyPlans || plan.extra.recomputedOps > 0 || plan.extra.swapIns > 0) plan.verify();
+    return planned;
+  }
+
+  /** The plan of the fused program, or of the issued one where that is better. */
+  #planWell(
+    open: OpenProgram,
+    device: Device,
+    issued: Program,
+    options: PlanOptions,
+    inputs: PlanInputs & { readonly deadline: Deadline },
+  ): Planned {
+    const alone = { program: issued, ops: open.ops, unfused: () => [] };
+    const fuses = this.#settings.fuse && options.fuse !== false;
+    const candidate = fuses ? fused(open.ops, issued, device.caps, inputs.deadline) : alone;
+    const plan = planFused(candidate.program, issued, options, inputs);
     const { ops, unfused } = plan.program === issued ? alone : candidate;
-    return { plan, ops, issued, unfused };
+    return { plan, ops, issued, unfused, tookTooLong: false };
+  }
+
+  /** Says once that programs are too long to be planned well. */
+  #warnTooLong(ops: number): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    warn(
+      `planning a program of ${ops} ops took more than ${this.#settings.planningMs} ms, so its ops ` +
+        "run unfused and in order; read values more often, so that programs are shorter",
+    );
   }
 
   #uniforms(device: Device, size: number): GPUBuffer {

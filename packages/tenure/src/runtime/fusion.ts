@@ -8,6 +8,7 @@ import { sizeOf } from "../base/shape.ts";
 import type { Access, FuseFacts, Program } from "../graph/program.ts";
 import type { DeviceCaps } from "../kernels/kernel.ts";
 import type { AnyOp } from "../ops/op.ts";
+import type { Deadline } from "../planner/deadline.ts";
 import type { Group, Unfused } from "../planner/fuse/group.ts";
 import { fuse } from "../planner/passes/fuse.ts";
 import type { Operand, RecordedOp } from "./open-program.ts";
@@ -87,12 +88,16 @@ export function fused(
   ops: readonly RecordedOp[],
   program: Program,
   caps: DeviceCaps,
+  deadline?: Deadline,
 ): { ops: readonly RecordedOp[]; program: Program; unfused: () => readonly Unfused[] } {
   const {
     program: planned,
     groups,
     unfused,
-  } = fuse(program, { maxStorageBuffers: caps.maxStorageBuffers });
+  } = fuse(program, {
+    maxStorageBuffers: caps.maxStorageBuffers,
+    ...(deadline === undefined ? {} : { deadline }),
+  });
   return {
     program: planned,
     unfused,

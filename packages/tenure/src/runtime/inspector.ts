@@ -35,6 +35,8 @@ export interface PlanRecord {
   readonly kernels: readonly KernelRecord[];
   readonly unfused: readonly UnfusedRecord[];
   readonly report: PlanReport;
+  /** Planning took too long, so that the ops run unfused and in order. */
+  readonly tookTooLong: boolean;
   /** The above as text. */
   toString(): string;
 }
@@ -56,6 +58,7 @@ interface Planned {
   readonly kernels: readonly KernelRecord[];
   readonly unfused: () => readonly UnfusedRecord[];
   readonly report: () => PlanReport;
+  readonly tookTooLong: boolean;
 }
 
 /** What a plan cache hands over of a program. */
@@ -81,8 +84,8 @@ export class Inspector {
   get lastPlan(): PlanRecord | undefined {
     const plan = this.#plan;
     if (plan === undefined) return undefined;
-    const { ops, kernels } = plan;
-    const record = { ops, kernels, unfused: plan.unfused(), report: plan.report() };
+    const { ops, kernels, tookTooLong } = plan;
+    const record = { ops, kernels, unfused: plan.unfused(), report: plan.report(), tookTooLong };
     return { ...record, toString: () => planText(record) };
   }
 
@@ -192,11 +195,18 @@ function ownership(flags: number | undefined): string {
 }
 
 /** A plan as people read it. */
-function planText({ ops, kernels, unfused, report }: Omit<PlanRecord, "toString">): string {
+function planText({
+  ops,
+  kernels,
+  unfused,
+  report,
+  tookTooLong,
+}: Omit<PlanRecord, "toString">): string {
   const kib = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KiB`;
   return [
     `${ops.length} ops in ${kernels.length} kernels, ${kib(report.naiveBytes)} → ` +
       `${kib(report.plannedBytes)} (lower bound ${kib(report.lowerBoundBytes)})`,
+    ...(tookTooLong ? ["  planning took too long: unfused, in order"] : []),
     ...kernels.map((k) => `  ${k.name}  ${k.workgroups.join("×")} workgroups  ${k.key}`),
     ...unfused.map(
       ({ maker, reader, reason }) =>

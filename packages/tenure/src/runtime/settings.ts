@@ -25,6 +25,12 @@ export class Settings {
    * small programs, as of sequences of every length, fits.
    */
   planCacheBytes: number = 2 ** 28;
+  /**
+   * Milliseconds that planning a program may take; one that takes longer runs unfused and in order.
+   */
+  planningMs = 2000;
+  /** What they are measured with. */
+  planningClock: () => number = () => performance.now();
   /** The check that `tenure/testing` runs after each test file, once it is installed. */
   fileCheck: (() => Promise<string[]>) | null = null;
 }

@@ -19,6 +19,9 @@ import type { Run } from "./step-report.ts";
 /** Times the budget is lowered for one program when the device has no room. */
 const retries = 4;
 
+/** Steps under a lowered budget before the full one is tried again; doubled at each refusal. */
+const patience = 8;
+
 /** What a policy is made of. */
 export interface StepPolicyOptions {
   readonly plans: PlanCache;
@@ -47,7 +50,10 @@ export class StepPolicy implements ExecutionPolicy {
   outOfMemory = 0;
   readonly #compiler: Compiler;
   readonly #options: PlanOptions;
-  readonly #limited: boolean;
+  /** What the user gave; `budgetBytes` is less while the device has no room for it. */
+  readonly #givenBytes: number;
+  #patience = patience;
+  #stepsUnderLess = 0;
   /** Of the program under way: bytes of other tensors, and how often memory was refused. */
   #others = 0;
   #refusals = 0;
@@ -60,7 +66,7 @@ export class StepPolicy implements ExecutionPolicy {
     this.learning = new Learning(plan);
     this.#compiler = compiler;
     this.#options = plan;
-    this.#limited = budgetBytes !== Infinity;
+    this.#givenBytes = budgetBytes;
   }
 
   /** Begins a step. @returns the runs of the one before */
@@ -68,6 +74,10 @@ export class StepPolicy implements ExecutionPolicy {
     const former = this.runs;
     this.runs = [];
     this.failure = null;
+    if (this.budgetBytes < this.#givenBytes && ++this.#stepsUnderLess > this.#patience) {
+      this.budgetBytes = this.#givenBytes;
+      this.#patience *= 2;
+    }
     return former;
   }
 
@@ -83,12 +93,11 @@ export class StepPolicy implements ExecutionPolicy {
 
   /** Lowers the budget and plans again. */
   replan(device: Device, work: OpenProgram, exe: Executable): Executable {
-    if (++this.#refusals > retries)
-      throw new OutOfMemoryError(
-        "step",
-        `expected the device to have room for a budget of ${this.budgetBytes} bytes, ` +
-          `got none after ${retries} lower ones; free tensors, or make the batch smaller`,
-      );
+    if (++this.#refusals > retries) {
+      this.#recover();
+      throw noRoom(`any of ${retries} smaller plans`);
+    }
+    this.#stepsUnderLess = 0;
     this.outOfMemory++;
     const needed = exe.plan.plannedBytes + this.#others;
     this.budgetBytes = Math.floor(0.875 * Math.min(this.budgetBytes, needed));
@@ -99,7 +108,7 @@ export class StepPolicy implements ExecutionPolicy {
 
   /** Whether there is something to learn from a run. */
   isTimed(exe: Executable): boolean {
-    return this.#limited && this.learning.wantsTiming(exe);
+    return this.#givenBytes !== Infinity && this.learning.wantsTiming(exe);
   }
 
   /** Whether the plan has never run. */
@@ -124,6 +133,11 @@ export class StepPolicy implements ExecutionPolicy {
   dispose(): void {
     this.plans.dispose();
     this.host.clear();
+  }
+
+  /** No plan is small enough: the next step tries everything again. */
+  #recover(): void {
+    this.budgetBytes = this.#givenBytes;
   }
 
   #watchPool({ pool }: Device): void {
@@ -191,6 +205,10 @@ export class StepPolicy implements ExecutionPolicy {
       if (!(error instanceof BudgetError)) throw error;
       const others = this.#others;
       const least = error.leastBytes + others;
+      if (this.budgetBytes < this.#givenBytes) {
+        this.#recover();
+        throw noRoom(`less than the ${least} bytes the step needs at ${error.op}`);
+      }
       const outside = others === 0 ? "" : `, ${others} of them for tensors the step does not touch`;
       throw new BudgetError(
         error.op,
@@ -203,4 +221,12 @@ export class StepPolicy implements ExecutionPolicy {
       );
     }
   }
+}
+
+function noRoom(got: string): OutOfMemoryError {
+  return new OutOfMemoryError(
+    "step",
+    `expected the device to have room for the step, got none for ${got}; ` +
+      "free tensors, or make the batch smaller",
+  );
 }

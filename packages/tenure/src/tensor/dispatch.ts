@@ -113,6 +113,11 @@ export function whenDiscarded(remember: () => () => void): void {
   runtime().whenDiscarded(remember);
 }
 
+/** Whether the code that runs now is part of a scheduler's step. */
+export function inStep(): boolean {
+  return runtime().recorder.lanes.inStep;
+}
+
 // === Reading ===
 
 /**

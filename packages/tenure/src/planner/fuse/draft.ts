@@ -14,7 +14,7 @@ import {
 } from "../../base/layout.ts";
 import { type Shape, sizeOf } from "../../base/shape.ts";
 import { type Access, type FuseFacts, opAt, type Program } from "../../graph/program.ts";
-import type { KernelDraft, Member, Side } from "./group.ts";
+import type { KernelDraft, KernelOutline, Member, Side } from "./group.ts";
 
 /** An op of the kernel, with its facts and its side. */
 interface Part {
@@ -59,6 +59,40 @@ export function draftKernel(
   vanishes: (storage: number) => boolean,
   maxStorageBuffers: number,
 ): KernelDraft | null {
+  const sketch = sketchKernel(program, ops, vanishes, maxStorageBuffers);
+  if (sketch === null) return null;
+  const { shape, drafting, stored, reads } = sketch;
+  const members = drafting.members(shape);
+  if (members === null) return null;
+  return { members, shape, over: drafting.over, stored, reads, writes: stored };
+}
+
+/** What one kernel of some ops would read and write; null when there can be none. */
+export function outlineKernel(
+  program: Program,
+  ops: readonly number[],
+  vanishes: (storage: number) => boolean,
+  maxStorageBuffers: number,
+): KernelOutline | null {
+  const sketch = sketchKernel(program, ops, vanishes, maxStorageBuffers);
+  if (sketch?.drafting.mayLayOut(sketch.shape) !== true) return null;
+  return { reads: sketch.reads, writes: sketch.stored };
+}
+
+/** A kernel whose members were not laid out yet. */
+interface Sketch {
+  readonly drafting: Drafting;
+  readonly shape: Shape;
+  readonly stored: readonly number[];
+  readonly reads: readonly number[];
+}
+
+function sketchKernel(
+  program: Program,
+  ops: readonly number[],
+  vanishes: (storage: number) => boolean,
+  maxStorageBuffers: number,
+): Sketch | null {
   const parts = partsOf(program, ops);
   if (parts === null) return null;
   const drafting = new Drafting(program, parts);
@@ -66,10 +100,9 @@ export function draftKernel(
   if (shape === null) return null;
   const stored = [...drafting.values.keys()].filter((s) => !vanishes(s));
   if (!drafting.mayStore(stored) || !drafting.loadsComeFirst()) return null;
-  const members = drafting.members(shape);
-  if (members === null || drafting.bindings(stored) > maxStorageBuffers) return null;
+  if (drafting.bindings(stored) > maxStorageBuffers) return null;
   const reads = [...new Set(drafting.loads.map((l) => l.storage))];
-  return { members, shape, over: drafting.over, stored, reads, writes: stored };
+  return { drafting, shape, stored, reads };
 }
 
 /** Each op with its side; null when two of them are no maps, or one says nothing of itself. */
@@ -147,7 +180,7 @@ class Drafting {
       this.#placed.push(placed);
       if (part.side !== "after" || placed.small) continue;
       const own = at(placed.results, 0).shape;
-      shape = shape === undefined ? own : refineShapes(shape, own);
+      shape = shape === undefined ? own : refined(shape, own);
       if (shape === undefined) return null;
     }
     return shape ?? [];
@@ -291,6 +324,17 @@ class Drafting {
     return members;
   }
 
+  /** Whether there are members: whether each layout can be laid over its side. */
+  mayLayOut(shape: Shape): boolean {
+    return this.#parts.every(({ side }, k) => {
+      if (side === "whole") return true;
+      const { operands, results, small } = at(this.#placed, k);
+      const space = side === "before" ? this.over : shape;
+      const may = (l: Layout): boolean => l.contiguous || layOver(l, space, small) !== undefined;
+      return operands.every(may) && results.every(may);
+    });
+  }
+
   /**
    * Storage buffers the kernel binds: one for each storage, but the op that is no map binds its own
    * inputs by itself.
@@ -303,6 +347,12 @@ class Drafting {
     const computed = this.#parts.some((p) => p.side === "before");
     return after + (computed ? loaded("before").size - 1 : 0) + (this.#whole.inputs ?? 1);
   }
+}
+
+/** What two shapes refine; most often they are the same. */
+function refined(a: Shape, b: Shape): Shape | undefined {
+  const same = a.length === b.length && a.every((d, k) => d === b[k] && d > 1);
+  return same ? a : refineShapes(a, b);
 }
 
 /** A layout over the shape of a side; a small one repeats its number. */

@@ -5,6 +5,7 @@
 import type { Layout } from "../../base/layout.ts";
 import type { Shape } from "../../base/shape.ts";
 import type { Program } from "../../graph/program.ts";
+import type { Deadline } from "../deadline.ts";
 
 /**
  * Where an op of a kernel belongs. `before`: it computes the operand of the whole op. `whole`: no
@@ -35,11 +36,14 @@ export interface Group {
   readonly stored: readonly number[];
 }
 
-/** A group of several ops, and what its kernel reads and writes. */
-export interface KernelDraft extends Group {
+/** What the kernel of several ops reads and writes. */
+export interface KernelOutline {
   readonly reads: readonly number[];
   readonly writes: readonly number[];
 }
+
+/** A group of several ops, and what its kernel reads and writes. */
+export interface KernelDraft extends Group, KernelOutline {}
 
 /**
  * `groups[i]` is what op `i` of `program` does. Storages keep their indices; those that need no
@@ -66,4 +70,6 @@ export interface FuseLimits {
   readonly maxStorageBuffers?: number;
   /** Ops one kernel may hold: its text grows with them. */
   readonly maxOps?: number;
+  /** When the pass gives up. */
+  readonly deadline?: Deadline;
 }

@@ -11,18 +11,28 @@
  *
  * a is gone; b stays, because pool reads it.
  */
-import { append, at, lookup } from "../../base/access.ts";
+import { append, at, defined, lookup } from "../../base/access.ts";
 import { opAt, type Phase, Program, type ProgramOp, residentAtEntry } from "../../graph/program.ts";
-import { dependencies, neededOps } from "../dependencies.ts";
-import { draftKernel } from "../fuse/draft.ts";
-import type { Fused, FuseLimits, Group, KernelDraft, Unfused } from "../fuse/group.ts";
+import type { Deadline } from "../deadline.ts";
+import { neededOps } from "../dependencies.ts";
+import { draftKernel, outlineKernel } from "../fuse/draft.ts";
+import { GroupOrder } from "../fuse/group-order.ts";
+import type {
+  Fused,
+  FuseLimits,
+  Group,
+  KernelDraft,
+  KernelOutline,
+  Unfused,
+} from "../fuse/group.ts";
+import { LivePlaces } from "../fuse/live-places.ts";
 import { mergedOp } from "../fuse/merge.ts";
 import { contextOf, livePeak, runsOf } from "../schedule.ts";
 import { orderOps } from "./order.ts";
 
 /**
  * Fuses ops where a value then needs no memory, and also where it only saves a kernel and a read.
- * The most bytes live at one time never grow.
+ * The most bytes live at one time never grow. @throws PlanningTooLong behind the deadline
  */
 export function fuse(program: Program, limits: FuseLimits = {}): Fused {
   return new Fusion(program, limits).fuseWhereValuesVanish().fuseReaders().result();
@@ -40,36 +50,34 @@ interface Candidate {
  */
 const direction = (phase: Phase): string => (phase === "forward" ? phase : "backward");
 
-/** The groups found so far. */
-interface Groups {
-  /** Group of each op. */
-  readonly groupOf: number[];
-  /** Ops of each group, in issue order. */
-  readonly members: (readonly number[])[];
-  /** What the kernel of each group is; null for ops that are alone. */
-  readonly drafts: (KernelDraft | null)[];
-  /** Groups in an order that every dependency agrees with, and the place of each in it. */
-  readonly order: number[];
-  readonly rank: number[];
+/** Some ops in issue order, and what one kernel of them would be; null for none. */
+interface Sketch {
+  readonly together: readonly number[];
+  readonly outline: KernelOutline | null;
 }
 
 class Fusion {
   readonly #program: Program;
   readonly #maxStorageBuffers: number;
   readonly #maxOps: number;
+  readonly #deadline: Deadline | undefined;
   /** Ops that run, and for each storage those of them that mention it. */
   readonly #needed: ReadonlySet<number>;
   readonly #mentions = new Map<number, number[]>();
   readonly #mayVanish: readonly boolean[];
-  readonly #before: ReadonlyMap<number, readonly number[]>;
   /** Most bytes live at one time, as issued. */
   readonly #most: number;
-  #groups: Groups;
+  readonly #groups: GroupOrder;
+  /** Live bytes while groups are merged; null where updates move, which changes them elsewhere. */
+  readonly #live: LivePlaces | null;
+  /** Kernels that were thought of, by the groups they consist of. */
+  readonly #sketches = new Map<string, Sketch>();
 
-  constructor(program: Program, { maxStorageBuffers = 8, maxOps = 32 }: FuseLimits) {
+  constructor(program: Program, { maxStorageBuffers = 8, maxOps = 32, deadline }: FuseLimits) {
     this.#program = program;
     this.#maxStorageBuffers = maxStorageBuffers;
     this.#maxOps = maxOps;
+    this.#deadline = deadline;
     this.#needed = new Set(neededOps(program));
     for (const i of this.#needed) {
       const { reads, writes } = opAt(program, i);
@@ -79,16 +87,10 @@ class Fusion {
     this.#mayVanish = program.storages.map(
       ({ pinned, lifespan }, s) => !pinned && lifespan === undefined && resident[s] !== true,
     );
-    const all = program.ops.map((_, i) => i);
-    this.#before = dependencies(program, all);
-    this.#groups = {
-      groupOf: [...all],
-      members: all.map((i) => [i]),
-      drafts: all.map(() => null),
-      order: [...all],
-      rank: [...all],
-    };
+    this.#groups = new GroupOrder(program);
     this.#most = peakOf(program);
+    const updates = [...this.#needed].some((i) => opAt(program, i).phase === "apply");
+    this.#live = updates ? null : new LivePlaces(program, this.#needed, this.#groups, this.#most);
   }
 
   /** Fuses all ops that mention a storage, when the storage then needs no memory. */
@@ -129,21 +131,36 @@ class Fusion {
    * that raise it stand alone, and leaves them unfused.
    */
   #fuseAll(candidates: readonly Candidate[]): this {
-    const { groupOf, members, drafts, order, rank } = this.#groups;
-    const saved = {
-      groupOf: [...groupOf],
-      members: [...members],
-      drafts: [...drafts],
-      order: [...order],
-      rank: [...rank],
+    /** How many merges there were before each candidate. */
+    const marks: number[] = [];
+    const tryFrom = (from: number, to: number): void => {
+      const before = this.#groups.mark();
+      for (let k = from; k < to; k++) {
+        this.#deadline?.check();
+        marks[k] = this.#groups.mark();
+        this.#fuseOne(at(candidates, k));
+      }
+      if (this.#groups.mark() > before) settle(from, to);
     };
-    let fused = 0;
-    for (const c of candidates) if (this.#fuseOne(c)) fused++;
-    if (fused === 0 || peakOf(this.result().program) <= this.#most) return this;
-    this.#groups = saved;
-    const half = candidates.length >> 1;
-    if (half === 0) return this;
-    return this.#fuseAll(candidates.slice(0, half)).#fuseAll(candidates.slice(half));
+    const settle = (from: number, to: number): void => {
+      if (!this.#raisesPeak()) return;
+      const half = from + ((to - from) >> 1);
+      this.#undoTo(at(marks, half));
+      if (half === from) return;
+      settle(from, half); // its merges are still there
+      tryFrom(half, to);
+    };
+    tryFrom(0, candidates.length);
+    return this;
+  }
+
+  #undoTo(mark: number): void {
+    this.#groups.undoTo(mark);
+    this.#live?.undoTo(mark);
+  }
+
+  #raisesPeak(): boolean {
+    return this.#live?.isOver ?? peakOf(this.#fusedProgram()) > this.#most;
   }
 
   /**
@@ -151,25 +168,41 @@ class Fusion {
    * between them.
    */
   #fuseOne({ ops, gone }: Candidate): boolean {
-    const { groupOf, members } = this.#groups;
-    const groups = new Set(ops.map((i) => at(groupOf, i)));
-    if (groups.size < 2) return false;
-    const together = [...groups].flatMap((g) => at(members, g)).sort((a, b) => a - b);
-    if (!this.#mayShareKernel(together)) return false;
-    const draft = this.#draft(together, this.#maxStorageBuffers);
-    if (draft === null || (gone !== -1 && draft.writes.includes(gone))) return false;
-    const earlier = this.#between(groups);
+    const groups = new Set(ops.map((i) => this.#groups.of(i)));
+    if (groups.size < 2 || groups.size > this.#maxOps) return false;
+    const { together, outline } = this.#sketch(groups);
+    if (outline === null || (gone !== -1 && outline.writes.includes(gone))) return false;
+    const earlier = this.#groups.between(groups);
     if (earlier === null) return false;
-    this.#replace(groups, together, draft, earlier);
+    const region = this.#groups.merge(groups, together, outline, earlier);
+    this.#live?.merged(region);
     return true;
+  }
+
+  /** What one kernel of some groups would be: the same are thought of again and again. */
+  #sketch(groups: ReadonlySet<number>): Sketch {
+    const key = [...groups].map((g) => this.#groups.contents(g)).join();
+    const known = this.#sketches.get(key);
+    if (known !== undefined) return known;
+    const together = this.#groups.together(groups);
+    const outline = this.#mayShareKernel(together)
+      ? outlineKernel(this.#program, together, this.#vanishesIn(together), this.#maxStorageBuffers)
+      : null;
+    const sketch = { together, outline };
+    this.#sketches.set(key, sketch);
+    return sketch;
   }
 
   /** What one kernel of these ops would be; null when there can be none. */
   #draft(together: readonly number[], maxStorageBuffers: number): KernelDraft | null {
+    return draftKernel(this.#program, together, this.#vanishesIn(together), maxStorageBuffers);
+  }
+
+  /** Which storages need no memory when one kernel holds these ops. */
+  #vanishesIn(together: readonly number[]): (storage: number) => boolean {
     const inside = new Set(together);
-    const vanishes = (s: number): boolean =>
+    return (s) =>
       this.#mayVanish[s] === true && lookup(this.#mentions, s).every((i) => inside.has(i));
-    return draftKernel(this.#program, together, vanishes, maxStorageBuffers);
   }
 
   /** Few enough ops, all with facts, of one direction and one named stage. */
@@ -183,89 +216,47 @@ class Fusion {
     });
   }
 
-  /**
-   * The groups of the region spanned by `groups` that must come before them; null when one of them
-   * would have to come after as well.
-   */
-  #between(groups: ReadonlySet<number>): Set<number> | null {
-    const { groupOf, members, rank } = this.#groups;
-    const first = Math.min(...[...groups].map((g) => at(rank, g)));
-    const earlier = new Set<number>();
-    const stack = [...groups];
-    for (let g = stack.pop(); g !== undefined; g = stack.pop()) {
-      for (const previous of at(members, g).flatMap((m) => lookup(this.#before, m))) {
-        const h = at(groupOf, previous);
-        if (h === g || earlier.has(h) || at(rank, h) < first) continue;
-        if (!groups.has(h)) {
-          earlier.add(h);
-          stack.push(h);
-        } else if (!groups.has(g)) return null;
-      }
-    }
-    return earlier;
-  }
-
-  /**
-   * The merged group goes as early as what it depends on allows: a result takes the place of the
-   * value that is gone, and operands are done with sooner.
-   */
-  #replace(
-    groups: ReadonlySet<number>,
-    together: readonly number[],
-    draft: KernelDraft,
-    earlier: ReadonlySet<number>,
-  ): void {
-    const { groupOf, members, drafts, order, rank } = this.#groups;
-    const ranks = [...groups].map((g) => at(rank, g));
-    const first = Math.min(...ranks);
-    const count = Math.max(...ranks) + 1 - first;
-    const kept = at([...groups], 0);
-    const region = order.slice(first, first + count).filter((g) => !groups.has(g));
-    const front = region.filter((g) => earlier.has(g));
-    const back = region.filter((g) => !earlier.has(g));
-    order.splice(first, count, ...front, kept, ...back);
-    for (let r = first; r < order.length; r++) rank[at(order, r)] = r;
-    for (const m of together) groupOf[m] = kept;
-    members[kept] = together;
-    drafts[kept] = draft;
-  }
-
-  /** The program with one op for each group. */
+  /** The program with one op for each group, and what each group is. */
   result(): Fused {
-    const { storages } = this.#program;
-    const { members, drafts, order } = this.#groups;
+    this.#sketches.clear();
+    const groups = this.#groups.inOrder().map((g): Group => {
+      const own = this.#groups.members(g);
+      if (this.#groups.outline(g) !== null)
+        return defined(this.#draft(own, this.#maxStorageBuffers) ?? undefined);
+      const only = at(own, 0);
+      return aloneGroup(only, opAt(this.#program, only));
+    });
+    return { program: this.#fusedProgram(), groups, unfused: () => this.#unfused() };
+  }
+
+  #fusedProgram(): Program {
     const gone = this.#gone();
-    const groups: Group[] = [];
-    const ops: ProgramOp[] = [];
-    for (const g of order) {
-      const own = at(members, g);
-      const draft = own.length > 1 ? (drafts[g] ?? null) : null;
-      const first = at(own, 0);
-      if (draft === null) {
-        const op = opAt(this.#program, first);
-        groups.push(aloneGroup(first, op));
-        // What nobody needs never runs; it must not mention what is not there any more.
-        const isNeeded = this.#needed.has(first);
-        ops.push(isNeeded ? op : { ...op, reads: op.reads.filter((s) => !gone.has(s)) });
-      } else {
-        groups.push(draft);
-        const merged = own.map((i) => opAt(this.#program, i));
-        ops.push(mergedOp(merged, draft));
-      }
-    }
-    return { program: new Program(storages, ops), groups, unfused: () => this.#unfused() };
+    const ops = this.#groups.inOrder().map((g): ProgramOp => {
+      const own = this.#groups.members(g);
+      const outline = this.#groups.outline(g);
+      if (outline !== null)
+        return mergedOp(
+          own.map((i) => opAt(this.#program, i)),
+          outline,
+        );
+      const only = at(own, 0);
+      const op = opAt(this.#program, only);
+      // What nobody needs never runs; it must not mention what is not there any more.
+      const isNeeded = this.#needed.has(only);
+      return isNeeded ? op : { ...op, reads: op.reads.filter((s) => !gone.has(s)) };
+    });
+    return new Program(this.#program.storages, ops);
   }
 
   /** Every reader of a value that another kernel makes, with the reason. */
   #unfused(): Unfused[] {
-    const { groupOf } = this.#groups;
     const writer = new Map<number, number>();
     const pairs: Unfused[] = [];
     for (const reader of this.#needed) {
       const { reads, writes } = opAt(this.#program, reader);
       for (const storage of reads) {
         const maker = writer.get(storage);
-        if (maker !== undefined && groupOf[maker] !== groupOf[reader])
+        if (maker !== undefined && this.#groups.of(maker) !== this.#groups.of(reader))
           pairs.push({ maker, reader, reason: this.#reason(maker, reader) });
       }
       for (const w of writes) writer.set(w, reader);
@@ -275,9 +266,8 @@ class Fusion {
 
   /** Which of the conditions of `#fuseOne` the kernels of two ops do not meet. */
   #reason(maker: number, reader: number): string {
-    const { groupOf, members } = this.#groups;
-    const groups = new Set([at(groupOf, maker), at(groupOf, reader)]);
-    const together = [...groups].flatMap((g) => at(members, g)).sort((a, b) => a - b);
+    const groups = new Set([this.#groups.of(maker), this.#groups.of(reader)]);
+    const together = this.#groups.together(groups);
     const [a, b] = [opAt(this.#program, maker), opAt(this.#program, reader)];
     for (const { fuse: facts, name } of [a, b])
       if (facts === undefined) return `${name} can only run as a kernel of its own`;
@@ -293,17 +283,19 @@ class Fusion {
       return this.#draft(together, Infinity) === null
         ? "their shapes or layouts do not fit one kernel"
         : `one kernel binds at most ${this.#maxStorageBuffers} buffers`;
-    if (this.#between(groups) === null) return "another kernel has to run between them";
+    if (this.#groups.between(groups) === null) return "another kernel has to run between them";
     return "it would save no memory, or more bytes would be live at one time";
   }
 
   /** Storages that are registers of a kernel now. */
   #gone(): Set<number> {
     const gone = new Set<number>();
-    for (const draft of this.#groups.drafts)
-      for (const { op } of draft?.members ?? [])
-        for (const w of opAt(this.#program, op).writes)
-          if (draft?.writes.includes(w) === false) gone.add(w);
+    for (const g of this.#groups.inOrder()) {
+      const outline = this.#groups.outline(g);
+      if (outline === null) continue;
+      for (const i of this.#groups.members(g))
+        for (const w of opAt(this.#program, i).writes) if (!outline.writes.includes(w)) gone.add(w);
+    }
     return gone;
   }
 }

@@ -18,15 +18,20 @@ const manyOps = 4000;
 
 /** The pass: more candidates, where swapping is allowed and needed. */
 export function trySwap(state: PlanState): PlanState {
-  const { policy, context, order, candidates, chosen } = state;
+  const { policy, context, order, candidates, chosen, deadline, placements } = state;
   if (chosen !== null || policy.swap !== "auto") return state;
   const dropped = new Set(droppable(context, order));
   const many = context.program.ops.length > manyOps;
   const found: Candidate[] = [];
+  const fits = (c: Candidate): boolean =>
+    c.peak <= policy.budgetBytes && placements.bytes(c) <= policy.budgetBytes;
   for (const [k, base] of spread(pareto(candidates), many ? 2 : 4).entries()) {
     const most = many ? 6 : k === 0 ? 24 : 8;
-    for (const level of levelsFor(context, base, most))
+    for (const level of levelsFor(context, base, most)) {
+      deadline?.check();
+      if (deadline?.passed === true && [...candidates, ...found].some(fits)) break;
       found.push(...swapsAt(state, base, level, dropped));
+    }
   }
   return { ...state, candidates: [...candidates, ...found] };
 }

@@ -4,6 +4,7 @@
  * pipeline.ts, read by the passes that weigh schedules; answers depend on the schedule alone.
  */
 import type { Candidate } from "../candidate.ts";
+import type { Deadline } from "../deadline.ts";
 import type { Context } from "../schedule.ts";
 import { type Item, type Placed, itemsOf } from "./items.ts";
 import { placeSlots, slotPlanners } from "./slot-planners.ts";
@@ -21,6 +22,7 @@ export class Placements {
   readonly #context: Context;
   readonly #kind: "slots" | "none";
   readonly #budgetBytes: number;
+  readonly #deadline: Deadline | null;
   readonly #known = new Map<Candidate, Placement>();
   /** Whether a storage arrives with a buffer of its own. */
   readonly brings: (storage: number) => boolean;
@@ -29,22 +31,25 @@ export class Placements {
     context: Context,
     policy: { readonly placement: "slots" | "none"; readonly budgetBytes: number },
     brings: (storage: number) => boolean,
+    deadline: Deadline | null = null,
   ) {
     this.#context = context;
     this.#kind = policy.placement;
     this.#budgetBytes = policy.budgetBytes;
     this.brings = brings;
+    this.#deadline = deadline;
   }
 
   /** A schedule in slots that are there from the first step to the last. */
   of(candidate: Candidate): Placement {
+    this.#deadline?.check();
     const known = this.#known.get(candidate);
     if (known !== undefined) return known;
     const items = itemsOf(this.#context, candidate.actions, this.brings);
     const placed =
       this.#kind === "none"
         ? slotPlanners.own(items)
-        : placeSlots(items, this.#budgetBytes, candidate.peak);
+        : placeSlots(items, this.#budgetBytes, candidate.peak, this.#deadline);
     const placement = { items, placed };
     this.#known.set(candidate, placement);
     return placement;

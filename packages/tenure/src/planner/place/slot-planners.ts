@@ -5,6 +5,7 @@
  * schedule under consideration. Pure.
  */
 import { at } from "../../base/access.ts";
+import type { Deadline } from "../deadline.ts";
 import { packInOrder } from "./in-order.ts";
 import type { Item, Placed, Placer } from "./items.ts";
 import { packByBreadth, packBySize } from "./pack.ts";
@@ -65,11 +66,19 @@ const tight = 1.25;
  * The best of all slot planners, and an exact search when that does not fit into the budget and the
  * items are few.
  * @param lowerBound bytes below which no placement can be: the first that reaches it is taken
+ * @param deadline once it was lifted, the first that fits into the budget is taken
  */
-export function placeSlots(items: readonly Item[], budgetBytes = Infinity, lowerBound = 0): Placed {
+export function placeSlots(
+  items: readonly Item[],
+  budgetBytes = Infinity,
+  lowerBound = 0,
+  deadline: Deadline | null = null,
+): Placed {
   let best: Placed | null = null;
   for (const planner of [...sharingPlanners(items), own]) {
     if (best !== null && best.bytes <= lowerBound) return best;
+    deadline?.check();
+    if (best !== null && best.bytes <= budgetBytes && deadline?.passed === true) return best;
     const placed = planner(items);
     if (best === null || placed.bytes < best.bytes) best = placed;
   }

@@ -83,7 +83,8 @@ export function takeOver({ plan: { slots } }: Executable, work: OpenProgram): vo
 
 /**
  * Every slot's buffer goes to the storage that keeps it, or home. Where the host was waited for, an
- * owner may have let go meanwhile; `mentioned` says whether another program still needs the storage.
+ * owner may have let go meanwhile; `mentioned` says whether another program still needs the
+ * storage.
  */
 export function handOver(
   { pool }: Device,
