@@ -125,9 +125,9 @@ export async function soak(count: number, seed: number, variety: Variety): Promi
 const heapNoise = 2e6;
 
 /**
- * What the last sample has more of than every sample before it since the caches were full, in words;
- * empty when nothing grew. They are full from the first sample on after which no plan, pipeline or
- * bind group was made, but not before the middle of the run, since the logs of what happened fill
+ * What the last sample has more of than every sample before it since the caches were full, in
+ * words; empty when nothing grew. They are full from the first sample on after which no plan,
+ * pipeline or bind group was made, but not before the middle of the run, since the logs of what happened fill
  * too. Without such a sample before the last nothing can be said, which counts as growth.
  */
 export function growth(samples: readonly Sample[]): string[] {

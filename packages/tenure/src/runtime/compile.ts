@@ -230,8 +230,8 @@ export class Compiler {
     if (this.#warned) return;
     this.#warned = true;
     warn(
-      `planning a program of ${ops} ops took more than ${this.#settings.planningMs} ms, so its ops ` +
-        "run unfused and in order; read values more often, so that programs are shorter",
+      `planning a program of ${ops} ops took more than ${this.#settings.planningMs} ms, ` +
+        "so its ops run unfused and in order; read values more often, so that programs are shorter",
     );
   }
 

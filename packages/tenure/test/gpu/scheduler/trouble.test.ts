@@ -20,6 +20,7 @@ import { GradScaler, SGD } from "tenure/optim";
 import { BudgetError, Scheduler } from "tenure/scheduler";
 import { runtime } from "../../../src/runtime/runtime.ts";
 import { rejects, setup, takeDeviceErrors } from "../../helpers.ts";
+import { models } from "./models.ts";
 
 const test = suite("steps in trouble");
 test.before(async () => {
@@ -76,13 +77,13 @@ test("after a lack of memory the step runs, and the full budget is tried again",
 });
 
 test("a budget that was lowered for want of room comes back after some steps", async () => {
-  using scheduler = new Scheduler({ budgetBytes: 2 ** 20, swap: "off" });
-  using x = zeros([4096]);
-  await sync();
+  using t = models["MLP"]!();
+  using scheduler = new Scheduler({ budgetBytes: 2 ** 20 });
   const step = async (): Promise<void> => {
-    using out = await scheduler.step(() => x.add(1).mul(2).sum());
-    assert.is(await out.item(), 8192);
+    using loss = await scheduler.step(() => t.step());
+    assert.ok(Number.isFinite(await loss.item()));
   };
+  for (let k = 0; k < 2; k++) await step();
   const device = runtime().device;
   assert.ok(device);
   const { pool } = device;
