@@ -55,6 +55,7 @@ export async function reference(
     using training = new Training(mode, budgetBytes);
     for (let k = 0; k <= steps; k++) {
       if (k > 0) await training.step(k - 1);
+      else await sync();
       states.push(await training.snapshot());
       checkpoints.push(await training.checkpoint());
     }
@@ -125,7 +126,7 @@ class FaultRun {
       this.#judge("init", error);
       await init();
     }
-    let training = this.#start();
+    let training = await this.#start();
     try {
       while (this.#done < steps && this.#failures <= failuresAllowed) {
         const before = this.#problems.length;
@@ -141,15 +142,37 @@ class FaultRun {
         if (this.#problems.length > before + 3) return; // enough is known
       }
       if (this.#done < steps) this.#problems.push(`steps still fail after the fault`);
-      else this.#compare(await training.snapshot(), steps);
+      else this.#compare(await this.#snapshot(training), steps);
     } finally {
       training[Symbol.dispose]();
     }
     await this.#checkBooks();
   }
 
-  #start(): Training {
-    return new Training(this.#wanted.mode, this.#wanted.budgetBytes);
+  /** A model whose first weights are there. Where they were never made, it is made again. */
+  async #start(): Promise<Training> {
+    const training = new Training(this.#wanted.mode, this.#wanted.budgetBytes);
+    try {
+      await sync();
+      return training;
+    } catch (error) {
+      this.#judge("sync", error);
+      training[Symbol.dispose]();
+      if (error instanceof DeviceLostError) return this.#restart();
+    }
+    await sync().catch((error: unknown) => {
+      this.#judge("sync", error); // what came with the first
+    });
+    const again = new Training(this.#wanted.mode, this.#wanted.budgetBytes);
+    await sync();
+    return again;
+  }
+
+  /** Everything the training owns. A read may fail once: what it reads stays where it is. */
+  async #snapshot(training: Training): Promise<Snapshot> {
+    const first = await training.snapshot();
+    const failed = [...first.values()].some((text) => text.startsWith("lost: "));
+    return failed ? training.snapshot() : first;
   }
 
   /** One step and a sync. @returns what went wrong, or null */
@@ -185,17 +208,17 @@ class FaultRun {
   async #restart(): Promise<Training> {
     this.#injector.point = new FaultPoint();
     await init();
-    const training = this.#start();
+    const training = await this.#start();
     const checkpoint = this.#wanted.checkpoints[this.#done];
     if (checkpoint === undefined) throw new Error("no checkpoint");
     training.restore(checkpoint);
-    this.#compare(await training.snapshot(), this.#done);
+    this.#compare(await this.#snapshot(training), this.#done);
     return training;
   }
 
   /** Finds out which step the weights stand at: a failed step has happened wholly or not at all. */
   async #locate(training: Training): Promise<void> {
-    const now = await training.snapshot();
+    const now = await this.#snapshot(training);
     const at = [this.#done, this.#done + 1, this.#done - 1].find((k) => this.#isState(now, k));
     if (at !== undefined) {
       this.#done = at;
@@ -239,8 +262,11 @@ class FaultRun {
       this.#problems.push(`the books are wrong: ${describe(error)}`);
     }
     const { threadTotalLiveCount } = memory.stats();
-    if (threadTotalLiveCount !== 0)
-      this.#problems.push(`${threadTotalLiveCount} tensors are still alive`);
+    if (threadTotalLiveCount !== 0) {
+      const [row] = memory.live();
+      const example = row === undefined ? "" : `, such as ${row.example} made at ${row.key}`;
+      this.#problems.push(`${threadTotalLiveCount} tensors are still alive${example}`);
+    }
     await memory.trim();
     const { deviceBytes } = memory.stats();
     if (deviceBytes !== 0) this.#problems.push(`${deviceBytes} device bytes are still counted`);

@@ -52,14 +52,13 @@ export class Device {
       maxWorkgroupsPerDimension: limits.maxComputeWorkgroupsPerDimension,
       maxStorageBuffers: limits.maxStorageBuffersPerShaderStage,
     };
-    this.pool = new BufferPool({
-      ...options,
-      create: (descriptor, failed) => this.#createBuffer(descriptor, failed),
-    });
+    const create = (descriptor: GPUBufferDescriptor, failed: () => void): GPUBuffer =>
+      this.createBuffer(descriptor, failed);
+    this.pool = new BufferPool({ ...options, create });
     this.pipelines = new PipelineCache(device, counters);
     this.queue = new CommandQueue(device, counters);
-    this.uploads = new UploadRing(device, counters);
-    this.reads = new ReadRing(device, counters);
+    this.uploads = new UploadRing(device, create, counters);
+    this.reads = new ReadRing(create, counters);
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
       this.report(toTenureError(event.error));
@@ -121,37 +120,58 @@ export class Device {
         () => this.lost,
       );
     }
+    this.#verdict = verdict;
     return verdict;
   }
+  #verdict: Promise<TenureError | null> = Promise.resolve(null);
   #allocationFailure: OutOfMemoryError | null = null;
 
   /**
-   * A failed allocation becomes an OutOfMemoryError at the next read or sync, instead of a
-   * validation mystery.
+   * Makes a buffer. A failed allocation becomes an OutOfMemoryError at the next read or sync,
+   * instead of a validation mystery; then `failed` is called, too.
+   * @throws OutOfMemoryError where the host knows at once that there is no room
    */
-  #createBuffer(descriptor: GPUBufferDescriptor, failed: () => void): GPUBuffer {
-    this.gpu.pushErrorScope("validation");
-    this.gpu.pushErrorScope("out-of-memory");
-    const buffer = this.gpu.createBuffer(descriptor);
-    const outOfMemory = this.gpu.popErrorScope(),
-      invalid = this.gpu.popErrorScope();
+  createBuffer(descriptor: GPUBufferDescriptor, failed: () => void = () => undefined): GPUBuffer {
+    const { gpu } = this;
+    gpu.pushErrorScope("validation");
+    gpu.pushErrorScope("out-of-memory");
+    try {
+      const buffer = gpu.createBuffer(descriptor);
+      this.#await(descriptor.size, gpu.popErrorScope(), gpu.popErrorScope(), failed);
+      return buffer;
+    } catch (error) {
+      for (const scope of [gpu.popErrorScope(), gpu.popErrorScope()]) scope.catch(() => undefined);
+      throw this.#noRoom(descriptor.size, 0, error instanceof Error ? error.message : "no buffer");
+    }
+  }
+
+  /** Hears what became of an allocation. */
+  #await(
+    bytes: number,
+    outOfMemory: Promise<GPUError | null>,
+    invalid: Promise<GPUError | null>,
+    failed: () => void,
+  ): void {
     this.#allocating = Promise.all([this.#allocating, outOfMemory, invalid]).then(
       ([before, ...errors]) => {
         const error = errors[0] ?? errors[1];
         if (error === null) return before;
-        this.#allocationFailure = new OutOfMemoryError(
-          "allocate",
-          `expected the device to have ${descriptor.size} bytes more than the ` +
-            `${this.pool.deviceBytes - descriptor.size} it holds, got "${error.message}"; ` +
-            "free tensors or use smaller batches",
-        );
+        this.#allocationFailure = this.#noRoom(bytes, bytes, error.message);
         this.report(this.#allocationFailure);
         failed();
         return before ?? this.#allocationFailure;
       },
       () => null,
     );
-    return buffer;
+  }
+
+  #noRoom(bytes: number, counted: number, said: string): OutOfMemoryError {
+    return new OutOfMemoryError(
+      "allocate",
+      `expected the device to have ${bytes} bytes more than the ` +
+        `${this.pool.deviceBytes - counted} it holds, got "${said}"; ` +
+        "free tensors or use smaller batches",
+    );
   }
 
   #allocating: Promise<OutOfMemoryError | null> = Promise.resolve(null);
@@ -164,6 +184,12 @@ export class Device {
     const result = this.#allocating;
     this.#allocating = Promise.resolve(null);
     return result;
+  }
+
+  /** Resolves once the device has said what it refused of all that it was asked for so far. */
+  async judged(): Promise<void> {
+    await this.#allocating;
+    await this.#verdict;
   }
 
   /** Resolves once all work submitted so far has run. */

@@ -18,6 +18,8 @@ export class CommandQueue {
   #pass: GPUComputePassEncoder | null = null;
   #pipeline: GPUComputePipeline | null = null;
   #pending = 0;
+  /** Submits that the device took. */
+  submits = 0;
 
   constructor(device: GPUDevice, counters: CounterSet) {
     this.#device = device;
@@ -66,15 +68,24 @@ export class CommandQueue {
   submit(): void {
     this.#endPass();
     this.#pending = 0;
-    if (this.#encoder === null) return;
-    const commands = this.#encoder.finish();
-    this.#encoder = null;
-    this.#device.queue.submit([commands]);
+    const encoder = this.#encoder;
+    if (encoder === null) return;
+    this.#encoder = null; // whatever happens next, nobody encodes into it any more
+    this.#device.queue.submit([encoder.finish()]);
+    this.submits++;
     this.#counters.submits++;
   }
 
-  #endPass(): void {
-    this.#pass?.end();
+  /** Forgets what is encoded and not submitted. */
+  abandon(): void {
     this.#pass = null;
+    this.#encoder = null;
+    this.#pending = 0;
+  }
+
+  #endPass(): void {
+    const pass = this.#pass;
+    this.#pass = null;
+    pass?.end();
   }
 }

@@ -6,6 +6,9 @@
 import type { CounterSet } from "./counters.ts";
 import { sizeClass } from "./buffer-pool.ts";
 
+/** Makes a buffer, and calls `failed`, any time later, when the device could not. */
+export type CreateBuffer = (descriptor: GPUBufferDescriptor, failed: () => void) => GPUBuffer;
+
 /** Uploads below this go through `queue.writeBuffer`, which is cheaper for small data. */
 const ringThreshold = 64 * 1024;
 /**
@@ -22,13 +25,17 @@ const ringDepth = 3;
 /** Mapped buffers on the way to the device. */
 export class UploadRing {
   readonly #device: GPUDevice;
+  readonly #create: CreateBuffer;
   readonly #counters: CounterSet;
   readonly #mapped = new Map<number, GPUBuffer[]>();
   readonly #made = new Map<number, number>();
+  /** Buffers made and not destroyed. */
+  readonly #held = new Set<GPUBuffer>();
   bytes = 0;
 
-  constructor(device: GPUDevice, counters: CounterSet) {
+  constructor(device: GPUDevice, create: CreateBuffer, counters: CounterSet) {
     this.#device = device;
+    this.#create = create;
     this.#counters = counters;
   }
 
@@ -50,13 +57,18 @@ export class UploadRing {
       this.#device.queue.writeBuffer(target, offset, data);
       return undefined;
     }
-    new Uint8Array(buffer.getMappedRange(0, data.byteLength)).set(data);
-    buffer.unmap();
-    copy(buffer, data.byteLength);
+    try {
+      new Uint8Array(buffer.getMappedRange(0, data.byteLength)).set(data);
+      buffer.unmap();
+      copy(buffer, data.byteLength);
+    } catch (error) {
+      this.#forget(buffer);
+      throw error;
+    }
     return () => {
       buffer.mapAsync(GPUMapMode.WRITE).then(
         () => {
-          this.#mapped.get(buffer.size)!.push(buffer);
+          if (this.#held.has(buffer)) this.#mapped.get(buffer.size)?.push(buffer);
         },
         () => {
           this.#forget(buffer);
@@ -72,20 +84,27 @@ export class UploadRing {
     if (buffer !== undefined) return buffer;
     const made = this.#made.get(size) ?? 0;
     if (made >= ringDepth) return undefined;
+    const usage = GPUBufferUsage.MAP_WRITE | GPUBufferUsage.COPY_SRC;
+    const created: GPUBuffer = this.#create(
+      { label: "tenure upload", size, usage, mappedAtCreation: true },
+      () => {
+        this.#forget(created);
+      },
+    );
+    this.#held.add(created);
     this.#made.set(size, made + 1);
     this.bytes += size;
     this.#counters.buffers++;
-    return this.#device.createBuffer({
-      label: "tenure upload",
-      size,
-      usage: GPUBufferUsage.MAP_WRITE | GPUBufferUsage.COPY_SRC,
-      mappedAtCreation: true,
-    });
+    return created;
   }
 
   #forget(buffer: GPUBuffer): void {
-    this.#made.set(buffer.size, this.#made.get(buffer.size)! - 1);
-    this.bytes -= buffer.size;
+    if (!this.#held.delete(buffer)) return;
+    const { size } = buffer;
+    const mapped = this.#mapped.get(size);
+    if (mapped?.includes(buffer) === true) mapped.splice(mapped.indexOf(buffer), 1);
+    this.#made.set(size, (this.#made.get(size) ?? 1) - 1);
+    this.bytes -= size;
     buffer.destroy();
   }
 
@@ -100,13 +119,15 @@ export class UploadRing {
 
 /** Buffers on the way back, mapped when their copies are done. */
 export class ReadRing {
-  readonly #device: GPUDevice;
+  readonly #create: CreateBuffer;
   readonly #counters: CounterSet;
   readonly #idle = new Map<number, GPUBuffer[]>();
+  /** Buffers made and not destroyed. */
+  readonly #held = new Set<GPUBuffer>();
   bytes = 0;
 
-  constructor(device: GPUDevice, counters: CounterSet) {
-    this.#device = device;
+  constructor(create: CreateBuffer, counters: CounterSet) {
+    this.#create = create;
     this.#counters = counters;
   }
 
@@ -115,13 +136,30 @@ export class ReadRing {
     const size = sizeClass(bytes);
     const idle = this.#idle.get(size)?.pop();
     if (idle !== undefined) return idle;
+    const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+    const created: GPUBuffer = this.#create({ label: "tenure read-back", size, usage }, () => {
+      this.#forget(created);
+    });
+    this.#held.add(created);
     this.#counters.buffers++;
     this.bytes += size;
-    return this.#device.createBuffer({
-      label: "tenure read-back",
-      size,
-      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
-    });
+    return created;
+  }
+
+  /** Takes back a buffer that was not mapped: its commands were never submitted. */
+  give(buffer: GPUBuffer): void {
+    if (!this.#held.has(buffer)) return;
+    let idle = this.#idle.get(buffer.size);
+    if (idle === undefined) this.#idle.set(buffer.size, (idle = []));
+    idle.push(buffer);
+  }
+
+  #forget(buffer: GPUBuffer): void {
+    if (!this.#held.delete(buffer)) return;
+    const idle = this.#idle.get(buffer.size);
+    if (idle?.includes(buffer) === true) idle.splice(idle.indexOf(buffer), 1);
+    this.bytes -= buffer.size;
+    buffer.destroy();
   }
 
   /**
@@ -132,8 +170,7 @@ export class ReadRing {
     try {
       await buffer.mapAsync(GPUMapMode.READ, 0, bytes);
     } catch (error) {
-      this.bytes -= buffer.size;
-      buffer.destroy();
+      this.#forget(buffer);
       throw error;
     }
     this.#counters.readBytes += bytes;
@@ -141,9 +178,7 @@ export class ReadRing {
       use(buffer.getMappedRange(0, bytes));
     } finally {
       buffer.unmap();
-      let idle = this.#idle.get(buffer.size);
-      if (idle === undefined) this.#idle.set(buffer.size, (idle = []));
-      idle.push(buffer);
+      this.give(buffer);
     }
   }
 
@@ -153,9 +188,8 @@ export class ReadRing {
     for (const list of this.#idle.values())
       for (let b = list.pop(); b !== undefined; b = list.pop()) {
         freed += b.size;
-        b.destroy();
+        this.#forget(b);
       }
-    this.bytes -= freed;
     return freed;
   }
 }

@@ -68,6 +68,8 @@ export interface Executable {
   readonly dynamic: readonly number[];
   /** Set while `params` is newer than `uniforms`. */
   stale: boolean;
+  /** Whether the device accepted a run of it. */
+  proven: boolean;
   poolGeneration: number;
   lastUse: number;
 }
@@ -176,6 +178,7 @@ export class Compiler {
       uniforms: params.length === 0 ? null : this.#uniforms(device, params.length * 4),
       dynamic,
       stale: true,
+      proven: false,
       poolGeneration: device.pool.generation,
       lastUse: 0,
     };
@@ -234,11 +237,8 @@ export class Compiler {
 
   #uniforms(device: Device, size: number): GPUBuffer {
     this.#counters.buffers++;
-    return device.gpu.createBuffer({
-      label: "tenure params",
-      size,
-      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
-    });
+    const usage = GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST;
+    return device.createBuffer({ label: "tenure params", size, usage });
   }
 }
 

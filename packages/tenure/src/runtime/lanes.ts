@@ -16,14 +16,17 @@ import { type Lane, OpenProgram, type Operand } from "./open-program.ts";
 import type { Steps } from "./steps.ts";
 import type { Storage } from "./storage.ts";
 
+/** Empty programs kept for their arrays: as many as wait for the device's verdict, mostly. */
+const sparePrograms = 4;
+
 /** All programs that are open or run. */
 export class Lanes {
   readonly #steps: Steps;
   /** Programs by serial number: the open ones, and those taken that have not ended. */
   readonly #live = new Map<number, OpenProgram>();
   #serial = 0;
-  /** An empty program whose arrays have grown already. */
-  #spare: OpenProgram | null = null;
+  /** Empty programs whose arrays have grown already. */
+  readonly #spares: OpenProgram[] = [];
   #main: OpenProgram;
   #step: OpenProgram | null = null;
   #after: OpenProgram | null = null;
@@ -151,7 +154,7 @@ export class Lanes {
   recycle(taken: OpenProgram): void {
     this.#live.delete(taken.serial);
     taken.reset(0);
-    this.#spare = taken;
+    if (this.#spares.length < sparePrograms) this.#spares.push(taken);
   }
 
   /** Forgets a taken program that did not run. */
@@ -165,8 +168,7 @@ export class Lanes {
 
   #open(lane: Lane): OpenProgram {
     const serial = ++this.#serial;
-    const program = this.#spare ?? new OpenProgram(serial, this.#live);
-    this.#spare = null;
+    const program = this.#spares.pop() ?? new OpenProgram(serial, this.#live);
     program.reset(serial, lane);
     this.#live.set(serial, program);
     return program;

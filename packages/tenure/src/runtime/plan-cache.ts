@@ -83,6 +83,11 @@ export class PlanCache {
     this.#bytes -= planBytes(exe);
   }
 
+  /** Forgets one plan, if it is here. */
+  discard(exe: Executable): void {
+    for (const [hash, list] of this.#plans) if (list.includes(exe)) this.#remove(hash, exe);
+  }
+
   /** Forgets all plans. */
   clear(): void {
     for (const exe of this.all()) exe.uniforms?.destroy();
@@ -123,6 +128,11 @@ export class PlanCaches {
     const cache = new PlanCache(this.#options);
     this.#caches.add(cache);
     return cache;
+  }
+
+  /** Forgets a plan that the device refused: it is made anew. */
+  discard(exe: Executable): void {
+    for (const cache of this.#caches) cache.discard(exe);
   }
 
   /** Drops all bind groups: some may refer to what was never made. */

@@ -131,18 +131,31 @@ export class Reads {
       }
     }
     if (placed.length === 0) return null;
-    const staging = device.reads.take(total);
-    for (const { storage, offset, bytes, at } of placed) {
-      const { buffer } = storage;
-      if (buffer === null) continue;
-      const length = Math.min(Math.ceil(bytes / 4) * 4, buffer.bytes - offset);
-      if (length > 0) device.queue.copy(buffer.gpu, offset, staging, at, length);
+    let staging: GPUBuffer | null = null;
+    try {
+      staging = device.reads.take(total);
+      encodeCopies(device, staging, placed);
+    } catch (error) {
+      if (staging !== null) device.reads.give(staging);
+      for (const { reject } of placed) reject(asReadError(device, error));
+      throw error;
+    } finally {
+      // the copies are in the queue: whoever reuses a buffer comes after them
+      for (const { storage } of placed) storage.release();
     }
-    // the copies are in the queue: whoever reuses a buffer comes after them
-    for (const { storage } of placed) storage.release();
+    const taken = staging;
     return (verdict) => {
-      void settle(device, staging, total, placed, verdict);
+      void settle(device, taken, total, placed, verdict);
     };
+  }
+}
+
+function encodeCopies(device: Device, staging: GPUBuffer, placed: readonly PlacedRead[]): void {
+  for (const { storage, offset, bytes, at } of placed) {
+    const { buffer } = storage;
+    if (buffer === null) continue;
+    const length = Math.min(Math.ceil(bytes / 4) * 4, buffer.bytes - offset);
+    if (length > 0) device.queue.copy(buffer.gpu, offset, staging, at, length);
   }
 }
 

@@ -147,6 +147,16 @@ export class Recorder {
     return taken;
   }
 
+  /** A taken program is in the queue: what it mentions and nobody owns may be used again. */
+  submitted(taken: OpenProgram): void {
+    this.lanes.forget(taken);
+  }
+
+  /** Whether the open program of a lane has something in it. */
+  isRecording(lane: Lane): boolean {
+    return this.lanes.of(lane)?.isEmpty === false;
+  }
+
   /** Gets a taken program back that nobody needs any more, for its arrays. */
   recycle(taken: OpenProgram): void {
     this.lanes.recycle(taken);
@@ -165,11 +175,13 @@ export class Recorder {
    * What it would have made says `failure` when it is used; only uploads, and ops that need no
    * input (the zeros of an optimizer's state, say), are recorded again for those who still own
    * them.
+   * @param isLatest false where more was recorded meanwhile: that stands, and what the host has
+   *   counted since is not taken back
    */
-  discard(taken: OpenProgram, failure: TenureError): void {
+  discard(taken: OpenProgram, failure: TenureError, isLatest = true): void {
     const { main, after } = this.lanes;
     this.lanes.forget(taken);
-    taken.takeBack();
+    if (isLatest) taken.takeBack();
     const lost = (storage: Storage): boolean =>
       (storage.refs > 0 || after?.mentions(storage) === true) &&
       storage.buffer === null &&
@@ -187,6 +199,7 @@ export class Recorder {
     for (const recorded of taken.ops) {
       const { inputs, outputs } = recorded;
       if (inputs.length > 0 || !outputs.every((o) => lost(o.storage))) continue;
+      if (outputs.some((o) => main.mentions(o.storage))) continue; // too late: main reads it already
       for (const { storage } of outputs) storage.failure = null;
       this.#adopt(main, taken, recorded);
     }

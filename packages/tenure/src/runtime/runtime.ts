@@ -72,6 +72,7 @@ export class Runtime {
         settings: this.settings,
         counters: this.counters,
         poison: new Poison(),
+        unsettled: new Set(),
         rejectReads: (of, reason, lane) => this.reads.reject(reason, of, lane),
       },
       reads: this.reads,
@@ -148,6 +149,7 @@ export class Runtime {
     }
     const device = this.#life.require("sync");
     await device.idle();
+    await device.judged();
     const error = device.takeErrors();
     if (error !== undefined) throw error;
   }
@@ -174,13 +176,12 @@ export class Runtime {
 
   /**
    * Takes back what the host counts while it records (steps of optimizers, random streams) if that
-   * is discarded: because a scheduler's step failed, or was only traced. Nothing else is ever
-   * discarded with it, so everywhere else this costs nothing.
+   * is discarded: because a scheduler's step failed, a program could not run, or a function was
+   * only traced.
    * @param remember called at once where it matters; returns what restores the state of now
    */
   whenDiscarded(remember: () => () => void): void {
-    if (this.recorder.lanes.inStep || this.recorder.tracing)
-      this.recorder.program.undo.push(remember());
+    this.recorder.program.undo.push(remember());
   }
 
   /**

@@ -5,6 +5,7 @@
  */
 import { warn } from "../base/env.ts";
 import type { DeviceLostError } from "../base/errors.ts";
+import { asTenureError } from "./execution/failure.ts";
 import type { Device } from "../device/device.ts";
 import { currentScope } from "../ownership/open.ts";
 import { Execution, type ExecutionTools } from "./execution/execution.ts";
@@ -174,15 +175,33 @@ export class Submission {
     const execution = program.isEmpty ? null : this.#prepared(device, lane);
     program.awaited.clear();
     if (this.isBusy) return;
-    let submitted: ReadsSubmitted | null = null;
-    const verdict = device.watch(() => {
-      execution?.encode();
-      submitted = reads.encode(device, lane);
-      device.queue.submit();
-    });
-    execution?.settle(verdict);
-    (submitted as ReadsSubmitted | null)?.(verdict);
+    this.#submit(device, execution, lane);
     if (device.pool.clock % trimEvery === 0) device.pool.trim(trimEvery);
+  }
+
+  /** Encodes and submits a program and the pending reads. */
+  #submit(device: Device, execution: Execution | null, lane: Lane): void {
+    const { reads } = this.#options;
+    // What encoding threw, and what is to be told of the reads that it had encoded.
+    const outcome: { error?: unknown; reads: ReadsSubmitted | null } = { reads: null };
+    const verdict = device.watch(() => {
+      try {
+        execution?.encode();
+        outcome.reads = reads.encode(device, lane);
+        device.queue.submit();
+      } catch (error) {
+        device.queue.abandon();
+        outcome.error = error;
+      }
+    });
+    if (!("error" in outcome)) {
+      execution?.settle(verdict);
+      outcome.reads?.(verdict);
+      return;
+    }
+    const failure = execution?.fail(outcome.error) ?? asTenureError("data", outcome.error);
+    outcome.reads?.(Promise.resolve(failure));
+    if (!reads.isEmpty(lane)) this.flushSoon(lane); // those that have nothing to do with it
   }
 
   /** A lane's program, ready to run at once; null when it cannot run, or runs with waits. */

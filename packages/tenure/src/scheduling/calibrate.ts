@@ -14,14 +14,32 @@ const tries = 3;
 export async function measureCopies(
   device: Device,
 ): Promise<Pick<Rates, "outBytesPerSecond" | "inBytesPerSecond"> | null> {
-  const data = new Uint8Array(bytes);
+  const usage = GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+  device.gpu.pushErrorScope("validation");
   device.gpu.pushErrorScope("out-of-memory");
-  const buffer = device.gpu.createBuffer({
-    label: "tenure rates",
-    size: bytes,
-    usage: GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
-  });
-  if ((await device.gpu.popErrorScope()) !== null) return null;
+  let buffer: GPUBuffer | null = null;
+  try {
+    buffer = device.gpu.createBuffer({ label: "tenure rates", size: bytes, usage });
+  } catch {
+    // No room is an answer, too.
+  }
+  const refused = await Promise.all([device.gpu.popErrorScope(), device.gpu.popErrorScope()]);
+  try {
+    if (buffer === null || refused.some((error) => error !== null)) return null;
+    return await measureWith(device, buffer);
+  } catch {
+    device.queue.abandon(); // what is wrong with the device will be told by the next step
+    return null;
+  } finally {
+    buffer?.destroy();
+  }
+}
+
+async function measureWith(
+  device: Device,
+  buffer: GPUBuffer,
+): Promise<Pick<Rates, "outBytesPerSecond" | "inBytesPerSecond">> {
+  const data = new Uint8Array(bytes);
   const out = await bestSeconds(device, async () => {
     const staging = device.reads.take(bytes);
     device.queue.copy(buffer, 0, staging, 0, bytes);
@@ -37,7 +55,6 @@ export async function measureCopies(
     device.queue.submit();
     done?.();
   });
-  buffer.destroy();
   return { outBytesPerSecond: bytes / out, inBytesPerSecond: bytes / back };
 }
 

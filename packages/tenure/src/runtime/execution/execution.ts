@@ -10,7 +10,7 @@
  * that ran, if only in part, spoils what it writes, and nothing else. Called by the submission.
  * Owns the buffers in the plan's slots while it runs.
  */
-import { OutOfMemoryError, TenureError, internal } from "../../base/errors.ts";
+import { OutOfMemoryError, type TenureError, internal } from "../../base/errors.ts";
 import type { CounterSet } from "../../device/counters.ts";
 import type { Device } from "../../device/device.ts";
 import type { PooledBuffer } from "../../device/buffer-pool.ts";
@@ -22,6 +22,7 @@ import type { Recorder } from "../recorder.ts";
 import type { Settings } from "../settings.ts";
 import type { Storage } from "../storage.ts";
 import { encodeUploads, writeUniforms } from "./encode.ts";
+import { asTenureError } from "./failure.ts";
 import { RunFigures } from "./figures.ts";
 import type { ExecutionPolicy } from "./policy.ts";
 import { Segments, type Wait } from "./segments.ts";
@@ -30,6 +31,7 @@ import {
   type SlotBuffers,
   emptySlots,
   fillSlots,
+  giveBack,
   handOver,
   takeOver,
 } from "./slot-buffers.ts";
@@ -41,6 +43,8 @@ export interface ExecutionTools {
   readonly settings: Settings;
   readonly counters: CounterSet;
   readonly poison: Poison;
+  /** Programs that are submitted, and of which the device has not said that it took them. */
+  readonly unsettled: Set<Execution>;
   /** Rejects the pending reads of storages whose program did not run. */
   readonly rejectReads: (of: ReadonlySet<Storage>, reason: TenureError, lane: Lane) => number;
 }
@@ -49,7 +53,13 @@ export interface ExecutionTools {
 interface Affected {
   readonly written: readonly Storage[];
   readonly uploaded: readonly Storage[];
+  /** Storages that had no contents before. */
+  readonly made: readonly Storage[];
+  /** Storages whose contents the program found. */
+  readonly found: readonly Storage[];
 }
+
+const nothing: Affected = { written: [], uploaded: [], made: [], found: [] };
 
 /** Runs one program. */
 export class Execution {
@@ -63,7 +73,12 @@ export class Execution {
   #plan: Executable | null = null;
   #segments: Segments | null = null;
   #refused: OutOfMemoryError | null = null;
-  #affected: Affected = { written: [], uploaded: [] };
+  #affected: Affected = nothing;
+  /** Submits that the queue had made when the run began, and when it was settled. */
+  #firstSubmit = 0;
+  #lastSubmit = 0;
+  /** Why contents that it ran on were never made; null when they were. */
+  #taint: TenureError | null = null;
 
   constructor(tools: ExecutionTools, device: Device, policy: ExecutionPolicy, work: OpenProgram) {
     this.#tools = tools;
@@ -96,29 +111,45 @@ export class Execution {
       const waits = exe.inSegments || policy.profile !== "off" || policy.isTimed(exe);
       return asks || waits ? "with waits" : "at once";
     } catch (error) {
-      this.#giveUp(error);
+      this.#giveUp(asTenureError(this.#policy.op, error));
       return "failed";
     }
   }
 
-  /** Encodes a program that runs at once. Never throws. Call inside `device.watch`. */
+  /** Encodes a program that runs at once. Call inside `device.watch`. @throws what encoding throws */
   encode(): void {
-    try {
-      if (this.#begin() !== null) throw internal("a program waits that was to run at once");
-      this.#handOver();
-      this.#policy.ran(this.#device, this.#exe, this.#figures, null);
-    } catch (error) {
-      this.#break(error);
-    }
+    if (this.#begin() !== null) throw internal("a program waits that was to run at once");
+    this.#handOver();
   }
 
   /** To be called once what `encode` encoded is submitted. */
   settle(verdict: Promise<TenureError | null>): void {
+    const { unsettled, recorder } = this.#tools;
     for (const done of this.#submitted.splice(0)) done();
-    this.#tools.recorder.recycle(this.#work);
+    this.#lastSubmit = this.#device.queue.submits;
+    this.#policy.ran(this.#device, this.#exe, this.#figures, null);
+    unsettled.add(this);
+    recorder.submitted(this.#work);
     void verdict.then((refused) => {
-      if (refused !== null) this.#spoil(refused);
+      const isLatest = [...unsettled].at(-1) === this && !recorder.isRecording(this.#work.lane);
+      unsettled.delete(this);
+      if (refused !== null) this.#refuse(refused, isLatest);
+      else if (this.#taint !== null) this.#spoil(this.#taint);
+      else this.#prove();
+      recorder.recycle(this.#work);
     });
+  }
+
+  /** To be called when encoding or submitting threw. @returns the error to tell */
+  fail(error: unknown): TenureError {
+    const failure = asTenureError(this.#policy.op, error);
+    for (const done of this.#submitted.splice(0)) done();
+    if (this.#device.queue.submits !== this.#firstSubmit) this.#break(failure);
+    else {
+      this.#policy.failed(this.#device, failure);
+      this.#undo(failure, true);
+    }
+    return failure;
   }
 
   /** Runs a program that waits: for the verdict on new buffers, for copies, for times. */
@@ -126,16 +157,23 @@ export class Execution {
     try {
       await this.#allocate();
     } catch (error) {
-      this.#giveUp(error);
+      this.#giveUp(asTenureError(this.#policy.op, error));
       return;
     }
+    this.#firstSubmit = this.#device.queue.submits;
     try {
       const failure = await this.#runSegments();
-      if (failure === null) return;
-      this.#spoil(failure);
+      if (failure === null) {
+        this.#prove();
+        return;
+      }
+      this.#lastSubmit = this.#device.queue.submits;
+      this.#refuse(failure, true);
       this.#policy.failed(this.#device, failure);
     } catch (error) {
-      this.#break(error);
+      this.#device.queue.abandon();
+      await this.#segments?.end().catch(() => undefined);
+      this.fail(error);
     }
   }
 
@@ -211,10 +249,14 @@ export class Execution {
     const { profile, host, saveHostMemory } = this.#policy;
     const device = this.#device;
     const exe = this.#exe;
+    const { locals } = this.#work;
     this.#affected = {
       written: this.#work.written(),
       uploaded: this.#work.uploads.map(({ storage }) => storage),
+      made: locals.filter(({ buffer }) => buffer === null),
+      found: locals.filter(({ buffer }) => buffer !== null),
     };
+    this.#firstSubmit = device.queue.submits;
     takeOver(exe, this.#work);
     this.#segments = new Segments({
       device,
@@ -274,27 +316,67 @@ export class Execution {
 
   // === Failures ===
 
-  /** Ends a program that did not run: it leaves everything it would have updated as it was. */
-  #giveUp(error: unknown): void {
-    const failure = this.#asFailure(error);
+  /** The device took it: what was made for it works. */
+  #prove(): void {
+    const exe = this.#exe;
+    if (exe.proven) return;
+    exe.proven = true;
+    this.#device.pipelines.prove(exe.dispatches.map(({ pipeline }) => pipeline));
+  }
+
+  /** Ends a program whose run did not begin. */
+  #giveUp(failure: TenureError): void {
+    this.#policy.failed(this.#device, failure);
+    this.#discard(failure, true);
+  }
+
+  /** It did not run, and leaves everything it would have updated as it was. */
+  #discard(failure: TenureError, isLatest: boolean): void {
     const { recorder, rejectReads } = this.#tools;
     const writes = new Set(this.#work.written());
     for (const { storage } of this.#work.uploads) writes.add(storage);
-    this.#policy.failed(this.#device, failure);
     if (rejectReads(writes, failure, this.#work.lane) > 0) this.#device.forget(failure);
-    recorder.discard(this.#work, failure);
+    recorder.discard(this.#work, failure, isLatest);
+  }
+
+  /** Ends a program of which nothing was submitted, or whose one submit the device refused. */
+  #undo(failure: TenureError, isLatest: boolean): void {
+    this.#dropPlan();
+    giveBack(this.#device, this.#exe, this.#work, this.#buffers);
+    for (const storage of this.#affected.made) storage.freeBuffer();
+    this.#discard(failure, isLatest);
+  }
+
+  /**
+   * The device refused a submit, which then did nothing at all. A program of a single submit has
+   * not run. What ran after it on contents that it should have made has run on garbage.
+   */
+  #refuse(refused: TenureError, isLatest: boolean): void {
+    const lost = new Set(this.#affected.made);
+    for (const later of this.#tools.unsettled) later.#runOn(lost, refused);
+    const ranInPart = this.#lastSubmit - this.#firstSubmit > 1;
+    if (ranInPart || this.#taint !== null || this.#device.lost !== null) {
+      this.#handOver();
+      this.#spoil(refused);
+    } else this.#undo(refused, isLatest);
+  }
+
+  /** Notes that some contents were never made. What this program made of them is none, either. */
+  #runOn(lost: Set<Storage>, why: TenureError): void {
+    if (!this.#affected.found.some((storage) => lost.has(storage))) return;
+    this.#taint = why;
+    for (const storage of this.#affected.written) lost.add(storage);
   }
 
   /** Ends a program that ran in part. */
-  #break(error: unknown): void {
-    const failure = this.#asFailure(error);
+  #break(failure: TenureError): void {
     this.#handOver();
     this.#spoil(failure);
     this.#policy.failed(this.#device, failure);
   }
 
   /**
-   * What a refused program should have written is not there: every later use says why, until it is
+   * What a program should have written is not there: every later use says why, until it is
    * overwritten whole. Uploads that went through the queue's own writes are there, unless their
    * buffer never was.
    */
@@ -305,12 +387,17 @@ export class Execution {
     for (const storage of uploaded)
       if (isStaged(storage.bytes) || storage.buffer === null || !pool.has(storage.buffer.id))
         storage.failure = failure;
-    this.#tools.caches.dropBindGroups();
+    this.#dropPlan();
   }
 
-  #asFailure(error: unknown): TenureError {
-    if (error instanceof TenureError) return error;
-    const message = `expected the recorded program to run, got ${String(error)}`;
-    return new TenureError(this.#policy.op, message, { cause: error });
+  /** What failed once is made anew: the plan with its uniforms, its kernels, all bind groups. */
+  #dropPlan(): void {
+    const { caches } = this.#tools;
+    const exe = this.#exe;
+    exe.stale = true; // the device may not have the uniforms that the host remembers
+    caches.dropBindGroups();
+    if (exe.proven) return;
+    this.#device.pipelines.dropUnproven(exe.dispatches.map(({ pipeline }) => pipeline));
+    caches.discard(exe);
   }
 }

@@ -60,6 +60,22 @@ export function emptySlots(
   buffers.length = 0;
 }
 
+/** Gives every storage its buffer back, and the pool its own: nothing was done with them. */
+export function giveBack(
+  { pool }: Device,
+  { plan: { slots } }: Executable,
+  work: OpenProgram,
+  buffers: SlotBuffers,
+): void {
+  for (const [s, { entry }] of slots.entries()) {
+    const buffer = buffers[s];
+    if (buffer === undefined) continue;
+    if (entry === -1) pool.release(buffer);
+    else localOf(work, entry).buffer = buffer;
+  }
+  buffers.length = 0;
+}
+
 /** Takes the buffers from the storages that brought them: they are the run's until it ends. */
 export function takeOver({ plan: { slots } }: Executable, work: OpenProgram): void {
   for (const { entry } of slots) if (entry !== -1) localOf(work, entry).buffer = null;
