@@ -375,7 +375,7 @@ export async function judge(
     if (before !== 0)
       throw new Error(
         `${subject.name}: expected unchanged sources to leave nothing behind, got ` +
-          `${String(before)}`,
+          String(before),
       );
     for (const file of subject.files) {
       const text = readFileSync(file, "utf8");

@@ -69,7 +69,7 @@ const shape =
       if (!check)
         throw new SettingsError(
           `settings.tenure${path}: unknown setting "${key}"; known: ` +
-            `${Object.keys(fields).join(", ")}`,
+            Object.keys(fields).join(", "),
         );
       check(value[key], `${path}.${key}`);
     }
@@ -140,7 +140,7 @@ const presetName: Check = (value, path) => {
   if (!Object.hasOwn(presets, value as string)) {
     throw new SettingsError(
       `settings.tenure${path}: unknown preset ${show(value)}; known presets: ` +
-        `${Object.keys(presets).join(", ")}`,
+        Object.keys(presets).join(", "),
     );
   }
 };

@@ -142,7 +142,7 @@ export function typeErrors(code: string): string[] {
   return all.map(
     (d) =>
       `${String(file ? file.getLineAndCharacterOfPosition(d.start ?? 0).line + 1 : 0)}: ` +
-      `${ts.flattenDiagnosticMessageText(d.messageText, " ")}`,
+      ts.flattenDiagnosticMessageText(d.messageText, " "),
   );
 }
 

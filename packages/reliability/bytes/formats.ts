@@ -248,8 +248,7 @@ function repeatName(text: string, random: Random): string {
   if (names.length === 0) return text;
   const { 0: name, index } = random.pick(names);
   return (
-    `${text.slice(0, index)}${name}${random.pick(["0", "[]", "{}", '"x"'])},` +
-    `${text.slice(index)}`
+    `${text.slice(0, index)}${name}${random.pick(["0", "[]", "{}", '"x"'])},` + text.slice(index)
   );
 }
 
