@@ -199,7 +199,7 @@ export class Recorder {
     for (const recorded of taken.ops) {
       const { inputs, outputs } = recorded;
       if (inputs.length > 0 || !outputs.every((o) => lost(o.storage))) continue;
-      // too late: main reads it already
+      // Too late where the main program reads it already.
       if (outputs.some((o) => main.mentions(o.storage))) continue;
       for (const { storage } of outputs) storage.failure = null;
       this.#adopt(main, taken, recorded);

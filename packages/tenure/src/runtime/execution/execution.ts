@@ -117,7 +117,9 @@ export class Execution {
   }
 
   /**
-   * Encodes a program that runs at once. Call inside `device.watch`. @throws what encoding throws
+   * Encodes a program that runs at once. Call inside `device.watch`.
+   *
+   * @throws what encoding throws
    */
   encode(): void {
     if (this.#begin() !== null) throw internal("a program waits that was to run at once");
