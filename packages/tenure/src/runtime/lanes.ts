@@ -13,7 +13,7 @@
  */
 import { TenureError } from "../base/errors.ts";
 import { type Lane, OpenProgram, type Operand } from "./open-program.ts";
-import type { Steps } from "./steps.ts";
+import type { Steps } from "./step-turns.ts";
 import type { Storage } from "./storage.ts";
 
 /** Empty programs kept for their arrays: as many as wait for the device's verdict, mostly. */

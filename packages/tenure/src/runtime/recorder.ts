@@ -13,7 +13,7 @@ import type { AnyOp } from "../ops/op.ts";
 import type { Inspector } from "./inspector.ts";
 import { Lanes } from "./lanes.ts";
 import type { Lane, OpenProgram, Operand, RecordedOp } from "./open-program.ts";
-import { Steps } from "./steps.ts";
+import { Steps } from "./step-turns.ts";
 import { Storage, StorageBooks } from "./storage.ts";
 
 /** Stands for an upload in signatures; ops are numbered from 1. */

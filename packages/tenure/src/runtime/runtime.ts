@@ -27,7 +27,7 @@ import { Reads } from "./reads.ts";
 import { Recorder } from "./recorder.ts";
 import { Settings } from "./settings.ts";
 import { type Storage, contentsLost } from "./storage.ts";
-import { Steps } from "./steps.ts";
+import { Steps } from "./step-turns.ts";
 import { Submission } from "./submission.ts";
 
 /** What `init` takes. */
