@@ -1,0 +1,117 @@
+/**
+ * Starts a new op, `npm run new:op -- <name>`: writes the record of an elementwise op of one input
+ * with its gradient, and its cases, registers both, and says what is left to do. The op it writes
+ * computes x² until you say what yours does, so that everything runs at once. Other kinds of ops
+ * start from the same files; CONTRIBUTING.md walks them. Owns nothing.
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const home = "packages/tenure";
+const records = `${home}/src/ops/elementwise.ts`;
+const methods = `${home}/src/tensor/methods/math.ts`;
+const caseIndex = `${home}/test/gpu/ops/cases.ts`;
+
+/** Reads a file of the repository. */
+export type Read = (path: string) => string;
+
+/** What a new op consists of: texts by path, relative to the repository. */
+export function newOp(name: string, read: Read): Record<string, string> {
+  if (!/^[a-z][A-Za-z0-9]*$/.test(name))
+    throw new Error(`new-op: expected a name such as softsign or logCosh, got "${name}"`);
+  const file = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return {
+    [`${home}/src/ops/${file}.ts`]: record(name),
+    [`${home}/test/gpu/ops/cases/${file}.ts`]: cases(name),
+    [caseIndex]: withCases(read(caseIndex), name, file),
+    [records]: `${read(records)}export * from "./${file}.ts";\n`,
+    [methods]: withMethod(read(methods), name),
+  };
+}
+
+function record(name: string): string {
+  return `/**
+ * ${name}: what it is, and where its definition is from. Called through the runtime's door; the
+ * record owns nothing.
+ */
+import { mul2, scale } from "./arithmetic.ts";
+import { unary } from "./builders.ts";
+import type { OpDef } from "./op.ts";
+
+/** x². */
+export const ${name}: OpDef = unary("${name}", {
+  doc: "x².",
+  kind: "float",
+  expr: "x * x",
+  saves: "input",
+  vjp: (c, g) => mul2(c.run, g, scale(c.run, c.input(0), 2)),
+});
+`;
+}
+
+function cases(name: string): string {
+  return `/**
+ * The cases of ${name}: values by hand, and where its gradient is checked. Pure host code.
+ */
+import { host } from "../host.ts";
+import { type CaseTable, type GradTable, grad, point } from "./case.ts";
+
+export const ${name}Cases: CaseTable = {
+  ${name}: () => [
+    {
+      label: "by hand",
+      inputs: [host([5], [-3, -1, 0, 1, 3])],
+      expected: [host([5], [9, 1, 0, 1, 9])],
+    },
+  ],
+};
+
+export const ${name}Grads: GradTable = {
+  ${name}: () => [grad("anywhere", [point([6], 1)])],
+};
+`;
+}
+
+/** The index of cases with one more table. */
+function withCases(index: string, name: string, file: string): string {
+  const line = `import { ${name}Cases, ${name}Grads } from "./cases/${file}.ts";\n`;
+  const at = index.indexOf("\nconst cases: CaseTable = {\n");
+  if (at < 0 || index.includes(`${name}Cases`))
+    throw new Error(`new-op: ${caseIndex} has no place for ${name}, or has it already`);
+  return (index.slice(0, at) + line + index.slice(at))
+    .replace("const cases: CaseTable = {\n", `const cases: CaseTable = {\n  ...${name}Cases,\n`)
+    .replace("const grads: GradTable = {\n", `const grads: GradTable = {\n  ...${name}Grads,\n`);
+}
+
+/** The methods of elementwise functions with one more. */
+function withMethod(text: string, name: string): string {
+  const before = "  /** max(x, 0); NaN stays NaN. */\n  relu(): this {";
+  if (!text.includes(before) || text.includes(`  ${name}(`))
+    throw new Error(`new-op: ${methods} has no place for ${name}, or has it already`);
+  const method = `  /** x². */\n  ${name}(): this {\n    return call(E.${name}, [this], undefined);\n  }\n\n`;
+  return text.replace(before, method + before);
+}
+
+function start(name: string): void {
+  const root = resolve(fileURLToPath(new URL("..", import.meta.url)));
+  const files = newOp(name, (path) => readFileSync(join(root, path), "utf8"));
+  const made = Object.keys(files).filter((path) => !existsSync(join(root, path)));
+  if (made.length < 2) throw new Error(`new-op: there are files for ${name} already`);
+  for (const [path, text] of Object.entries(files)) {
+    writeFileSync(join(root, path), text);
+    console.log(`${made.includes(path) ? "wrote" : "extended"} ${path}`);
+  }
+  const paths = Object.keys(files).map((path) => join(root, path));
+  execFileSync("npx", ["prettier", "--write", "--log-level", "warn", ...paths], { cwd: root });
+  console.log(`Say what ${name} computes in its record and its cases. Then give it a row in
+tools/features/table.txt, run \`npm run features\`, and try it:
+  npm test -- test/gpu/ops ${name}`);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [name] = process.argv.slice(2);
+  if (name === undefined) console.error("usage: npm run new:op -- <name>");
+  else start(name);
+}
