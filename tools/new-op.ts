@@ -1,6 +1,6 @@
 /**
  * Starts a new op, `npm run new:op -- <name>`: writes the record of an elementwise op of one input
- * with its gradient, and its cases, registers both, and says what is left to do. The op it writes
+ * with its gradient, a method, and the reference it is tested by, and says what is left to do. The op it writes
  * computes x² until you say what yours does, so that everything runs at once. Other kinds of ops
  * start from the same files; CONTRIBUTING.md walks them. Owns nothing.
  */
@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 const home = "packages/tenure";
 const records = `${home}/src/ops/elementwise.ts`;
 const methods = `${home}/src/tensor/methods/math.ts`;
-const caseIndex = `${home}/test/gpu/ops/cases.ts`;
+const references = `${home}/test/gpu/ops/cases/special-functions.ts`;
 
 /** Reads a file of the repository. */
 export type Read = (path: string) => string;
@@ -24,8 +24,7 @@ export function newOp(name: string, read: Read): Record<string, string> {
   const file = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   return {
     [`${home}/src/ops/${file}.ts`]: record(name),
-    [`${home}/test/gpu/ops/cases/${file}.ts`]: cases(name),
-    [caseIndex]: withCases(read(caseIndex), name, file),
+    [references]: withReference(read(references), name),
     [records]: `${read(records)}export * from "./${file}.ts";\n`,
     [methods]: withMethod(read(methods), name),
   };
@@ -51,38 +50,13 @@ export const ${name}: OpDef = unary("${name}", {
 `;
 }
 
-function cases(name: string): string {
-  return `/**
- * The cases of ${name}: values by hand, and where its gradient is checked. Pure host code.
- */
-import { host } from "../host.ts";
-import { type CaseTable, type GradTable, grad, point } from "./case.ts";
-
-export const ${name}Cases: CaseTable = {
-  ${name}: () => [
-    {
-      label: "by hand",
-      inputs: [host([5], [-3, -1, 0, 1, 3])],
-      expected: [host([5], [9, 1, 0, 1, 9])],
-    },
-  ],
-};
-
-export const ${name}Grads: GradTable = {
-  ${name}: () => [grad("anywhere", [point([6], 1)])],
-};
-`;
-}
-
-/** The index of cases with one more table. */
-function withCases(index: string, name: string, file: string): string {
-  const line = `import { ${name}Cases, ${name}Grads } from "./cases/${file}.ts";\n`;
-  const at = index.indexOf("\nconst cases: CaseTable = {\n");
-  if (at < 0 || index.includes(`${name}Cases`))
-    throw new Error(`new-op: ${caseIndex} has no place for ${name}, or has it already`);
-  return (index.slice(0, at) + line + index.slice(at))
-    .replace("const cases: CaseTable = {\n", `const cases: CaseTable = {\n  ...${name}Cases,\n`)
-    .replace("const grads: GradTable = {\n", `const grads: GradTable = {\n  ...${name}Grads,\n`);
+/** The references of elementwise functions with one more: values, views, dtypes and gradients. */
+function withReference(text: string, name: string): string {
+  const head = "export const moreUnary: Readonly<Record<string, Reference>> = {\n";
+  if (!text.includes(head) || text.includes(`  ${name}: {`))
+    throw new Error(`new-op: ${references} has no place for ${name}, or has it already`);
+  const row = `  ${name}: { kind: "float", float: (x) => x * x, rel: 1e-6, smooth: true },\n`;
+  return text.replace(head, head + row);
 }
 
 /** The methods of elementwise functions with one more. */
@@ -98,14 +72,14 @@ function start(name: string): void {
   const root = resolve(fileURLToPath(new URL("..", import.meta.url)));
   const files = newOp(name, (path) => readFileSync(join(root, path), "utf8"));
   const made = Object.keys(files).filter((path) => !existsSync(join(root, path)));
-  if (made.length < 2) throw new Error(`new-op: there are files for ${name} already`);
+  if (made.length === 0) throw new Error(`new-op: there are files for ${name} already`);
   for (const [path, text] of Object.entries(files)) {
     writeFileSync(join(root, path), text);
     console.log(`${made.includes(path) ? "wrote" : "extended"} ${path}`);
   }
   const paths = Object.keys(files).map((path) => join(root, path));
   execFileSync("npx", ["prettier", "--write", "--log-level", "warn", ...paths], { cwd: root });
-  console.log(`Say what ${name} computes in its record and its cases. Then give it a row in
+  console.log(`Say what ${name} computes in its record, its method and its reference. Then give it a row in
 tools/features/table.txt, run \`npm run features\`, and try it:
   npm test -- test/gpu/ops ${name}`);
 }

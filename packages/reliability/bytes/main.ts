@@ -3,7 +3,7 @@
  * throws a typed error, within a bounded time and within a bounded multiple of the file in host
  * memory. Runs on the null device.
  */
-import { TenureError, init, memory } from "tenure";
+import { TenureError, init, memory, shutdown } from "tenure";
 import type { HarnessOptions } from "../main.ts";
 import { Random } from "../random.ts";
 import { type Format, formats } from "./formats.ts";
@@ -66,6 +66,7 @@ class Allocations implements Disposable {
 
 /** Feeds `count` files of each format to its reader. */
 export async function feed(count: number, seed: number, only?: string): Promise<BytesRow[]> {
+  await shutdown();
   await init({ device: "null" });
   const rows: BytesRow[] = [];
   for (const format of await formats()) {
@@ -73,6 +74,7 @@ export async function feed(count: number, seed: number, only?: string): Promise<
     rows.push(await feedFormat(format, count, new Random(seed)));
     memory.verify();
   }
+  await shutdown();
   return rows;
 }
 

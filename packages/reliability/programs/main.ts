@@ -2,7 +2,7 @@
  * `npm run reliability -- programs`: random whole programs against a plain interpreter. Bits are
  * equal, handles live as long as their owners, the books balance after each program.
  */
-import { init, memory, sync } from "tenure";
+import { init, memory, shutdown, sync } from "tenure";
 import type { HarnessOptions } from "../main.ts";
 import { Random } from "../random.ts";
 import { runProgram } from "./program.ts";
@@ -15,6 +15,7 @@ export interface ProgramsReport {
 
 /** Runs `count` programs; the k-th depends on `seed + k` alone. */
 export async function runPrograms(count: number, seed: number): Promise<ProgramsReport> {
+  await shutdown(); // whoever ran before in this process may have had a device without contents
   await init();
   const problems: string[] = [];
   const stray = (error: unknown): void => {
