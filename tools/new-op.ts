@@ -1,8 +1,8 @@
 /**
  * Starts a new op, `npm run new:op -- <name>`: writes the record of an elementwise op of one input
- * with its gradient, a method, and the reference it is tested by, and says what is left to do. The op it writes
- * computes x² until you say what yours does, so that everything runs at once. Other kinds of ops
- * start from the same files; CONTRIBUTING.md walks them. Owns nothing.
+ * with its gradient, a method, and the reference it is tested by, and says what is left to do. The
+ * op it writes computes x² until you say what yours does, so that everything runs at once. Other
+ * kinds of ops start from the same files; CONTRIBUTING.md walks them. Owns nothing.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -64,7 +64,8 @@ function withMethod(text: string, name: string): string {
   const before = "  /** max(x, 0); NaN stays NaN. */\n  relu(): this {";
   if (!text.includes(before) || text.includes(`  ${name}(`))
     throw new Error(`new-op: ${methods} has no place for ${name}, or has it already`);
-  const method = `  /** x². */\n  ${name}(): this {\n    return call(E.${name}, [this], undefined);\n  }\n\n`;
+  const body = `    return call(E.${name}, [this], undefined);\n`;
+  const method = `  /** x². */\n  ${name}(): this {\n${body}  }\n\n`;
   return text.replace(before, method + before);
 }
 
@@ -79,8 +80,8 @@ function start(name: string): void {
   }
   const paths = Object.keys(files).map((path) => join(root, path));
   execFileSync("npx", ["prettier", "--write", "--log-level", "warn", ...paths], { cwd: root });
-  console.log(`Say what ${name} computes in its record, its method and its reference. Then give it a row in
-tools/features/table.txt, run \`npm run features\`, and try it:
+  console.log(`Say what ${name} computes in its record, its method and its reference.
+Then give it a row in tools/features/table.txt, run \`npm run features\`, and try it:
   npm test -- test/gpu/ops ${name}`);
 }
 
