@@ -68,7 +68,7 @@ const declarationsBelow = (folder: string): string[] =>
     .filter((f) => f.endsWith(".d.ts"))
     .map((f) => join(folder, f));
 
-/** What the library exports by subpath, each class and interface with its members. */
+/** What the library exports by subpath, each type with its members. */
 function library(): Map<string, Map<string, ReadonlySet<string>>> {
   const folder = at("../../packages/tenure/");
   const { exports } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
@@ -103,7 +103,7 @@ function exportsOf(checker: ts.TypeChecker, module: ts.Symbol): Map<string, Read
   return new Map(
     checker.getExportsOfModule(module).map((symbol) => {
       const real = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
-      const hasMembers = real.flags & (ts.SymbolFlags.Class | ts.SymbolFlags.Interface);
+      const hasMembers = real.flags & ts.SymbolFlags.Type;
       const type = hasMembers ? checker.getDeclaredTypeOfSymbol(real) : undefined;
       return [symbol.name, new Set(type?.getProperties().map((p) => p.name))] as const;
     }),

@@ -52,14 +52,17 @@ export { grad, valueAndGrad, type GradOptions } from "./autograd/grad.ts";
 export { checkpoint } from "./autograd/checkpoint.ts";
 export { detectAnomaly } from "./autograd/anomaly.ts";
 export { defineOp, type CustomKernel, type CustomOp } from "./tensor/custom.ts";
-export { DisposeScope, type ScopeOptions } from "./ownership/scope.ts";
+export type { ScopeOptions } from "./ownership/scope.ts";
 export {
+  DisposeScope,
   currentDisposeScope,
   newDisposeScope,
   newDisposeScope as NewDisposeScope,
-} from "./ownership/open.ts";
+  scoped,
+  scopedAsync,
+} from "./tensor/dispose-scope.ts";
 export type { Owned } from "./ownership/owned.ts";
-export { scoped, scopedAsync, tensors } from "./ownership/scoped.ts";
+export { tensors } from "./ownership/scoped.ts";
 export type { ScopeReport, SiteRow } from "./ownership/report.ts";
 export type { Delta, LiveRow, Mark, MemoryStatistics, Reason } from "./ownership/evidence.ts";
 export type { ReclaimedRow } from "./ownership/reclaimed.ts";

@@ -1,6 +1,6 @@
 /**
- * Opening a scope, and asking which one is open: the two doors to ownership for users and for the
- * rest of the library. Owns nothing.
+ * Opening a scope, and asking which one is open: how the library enters ownership. What users
+ * call is in `tensor/dispose-scope.ts`. Owns nothing.
  */
 import { checkFlag, checkOptions } from "../base/options.ts";
 import { frames } from "./current.ts";
@@ -12,22 +12,22 @@ function checkScopeOptions(options: ScopeOptions): void {
   checkFlag("newDisposeScope", "strict", options.strict);
 }
 
-/** Opens a scope and makes it current until it ends. Use it with `using`. */
-export function newDisposeScope(options?: string | ScopeOptions): DisposeScope {
+/**
+ * Opens a scope and makes it current until it ends. Use it with `using`. `T` is what its tensors
+ * are wrapped in, which only the tensor layer knows.
+ */
+export function newDisposeScope<T extends object = object>(
+  options?: string | ScopeOptions,
+): DisposeScope<T> {
   const o = typeof options === "string" ? { name: options } : (options ?? {});
   if (options !== undefined && typeof options !== "string") checkScopeOptions(options);
-  const scope = new DisposeScope(o, currentScope());
-  if (o.root === true) frames<DisposeScope>().addRoot(scope);
-  else frames<DisposeScope>().push(scope);
+  const scope = new DisposeScope<T>(o, currentScope<T>());
+  if (o.root === true) frames<DisposeScope<T>>().addRoot(scope);
+  else frames<DisposeScope<T>>().push(scope);
   return scope;
 }
 
 /** The scope that owns whatever is made now, or null. */
-export function currentDisposeScope(): DisposeScope | null {
-  return currentScope();
-}
-
-/** `currentDisposeScope`, as the library calls it. */
-export function currentScope(): DisposeScope | null {
-  return frames<DisposeScope>().current();
+export function currentScope<T extends object = object>(): DisposeScope<T> | null {
+  return frames<DisposeScope<T>>().current();
 }

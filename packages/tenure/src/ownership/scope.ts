@@ -42,17 +42,17 @@ export interface ScopeOptions {
   readonly strict?: boolean;
 }
 
-/** What `scope.tensors()` lists; the tensor layer says what that is. */
-export interface ScopeTensor {}
-
-/** Owns what is made while it is current. Open one with `using s = newDisposeScope()`. */
-export class DisposeScope implements Disposable, AsyncDisposable, Owner {
+/**
+ * Owns what is made while it is current. Open one with `using s = newDisposeScope()`. `T` is what
+ * the layer above wraps its handles in, which is what `tensors()` lists.
+ */
+export class DisposeScope<T extends object = object> implements Disposable, AsyncDisposable, Owner {
   readonly id: number = scopes<DisposeScope>().nextId();
   readonly name: string;
   /** Disposing it, or what it owned, a second time throws. */
   readonly strict: boolean;
   /** The scope around it, alive or not; shortened to a living one when somebody looks. */
-  #outer: DisposeScope | null;
+  #outer: DisposeScope<T> | null;
   /** Whether there was a scope around it at all. */
   readonly #nested: boolean;
   readonly #opened: Capture | null;
@@ -65,7 +65,7 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
   #afterEnd: (() => void)[] | null = null;
 
   /** Use `newDisposeScope()`, which also makes the scope current. */
-  constructor(options: ScopeOptions, outer: DisposeScope | null) {
+  constructor(options: ScopeOptions, outer: DisposeScope<T> | null) {
     this.name = options.name ?? "";
     this.strict = options.strict ?? false;
     this.#outer = outer;
@@ -81,7 +81,7 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
    * The nearest enclosing scope that is still alive, and not suspended: what a suspended scope
    * frees, and when, is its own matter.
    */
-  get outer(): DisposeScope | null {
+  get outer(): DisposeScope<T> | null {
     let scope = this.#outer;
     while (scope !== null && (scope.#disposed || scope.#suspended)) scope = scope.#outer;
     return (this.#outer = scope);
@@ -114,10 +114,10 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
   }
 
   /** The tensors owned now, oldest first. */
-  tensors(): ScopeTensor[] {
+  tensors(): T[] {
     this.#check("tensors");
     const owned = [...this.#entries].filter((h) => !(h instanceof DisposableHandle));
-    return wrappersOf(owned) as ScopeTensor[];
+    return wrappersOf(owned) as T[];
   }
 
   /** Whether `thing` is owned by this very scope. False for a scope that ended. */
@@ -234,7 +234,7 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
    * in whichever scope that was, and `prev` is disposed.
    * @throws DisposedError when either is dead.
    */
-  carry<T extends HandleHolder>(prev: HandleHolder, next: T): T {
+  carry<N extends HandleHolder>(prev: HandleHolder, next: N): N {
     this.#check("carry");
     const from = handleOf(prev);
     const to = handleOf(next);
@@ -278,9 +278,9 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
   }
 
   /** All contents in a new scope that is not current; this one ends empty. */
-  move(): DisposeScope {
+  move(): DisposeScope<T> {
     this.#check("move");
-    const moved = new DisposeScope({ name: this.name, strict: this.strict }, this.outer);
+    const moved = new DisposeScope<T>({ name: this.name, strict: this.strict }, this.outer);
     for (let h = this.#entries.oldest; h !== null; h = this.#entries.oldest) moveHandle(h, moved);
     this.dispose();
     return moved;
@@ -294,7 +294,7 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
    * @throws AsyncScopeError (as a rejection) for an async `fn` on a host without one; use `wait`,
    *   `go` or synchronous segments there.
    */
-  run<T>(fn: (scope: this) => T): T {
+  run<R>(fn: (scope: this) => R): R {
     this.#check("run");
     checkFunction("run", fn);
     const own = frames<DisposeScope>();
@@ -308,7 +308,7 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
    * `run` for a function that is known to be synchronous: never touches the host's async context,
    * which makes every later `await` of the process slower.
    */
-  enter<T>(fn: () => T): T {
+  enter<R>(fn: () => R): R {
     this.#check("enter");
     checkFunction("enter", fn);
     return frames<DisposeScope>().within(this, fn);
@@ -319,9 +319,9 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
    * outermost scope the function opened; inner scopes are put back too. The result is for one
    * `await` only.
    */
-  wait<T>(promise: PromiseLike<T>): PromiseLike<T> {
+  wait<R>(promise: PromiseLike<R>): PromiseLike<R> {
     this.#check("wait");
-    return waitIn<DisposeScope, T>(this, promise, { opened: this.site, scope: this.#title() });
+    return waitIn<DisposeScope, R>(this, promise, { opened: this.site, scope: this.#title() });
   }
 
   /**
@@ -329,10 +329,10 @@ export class DisposeScope implements Disposable, AsyncDisposable, Owner {
    * opened inside it, are current in every segment, on every host. When the scope ends meanwhile,
    * the generator's next `yield` throws ScopeDisposedError, so that its own clean-up runs.
    */
-  async go<T>(fn: (scope: this) => Generator<unknown, T>): Promise<T> {
+  async go<R>(fn: (scope: this) => Generator<unknown, R>): Promise<R> {
     this.#check("go");
     checkFunction("go", fn, "pass function* () { … }");
-    return driveIn<DisposeScope, T>(
+    return driveIn<DisposeScope, R>(
       this,
       () => fn(this),
       () => ended("go", this, this.#title()),

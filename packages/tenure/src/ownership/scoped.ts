@@ -1,6 +1,6 @@
 /**
  * `scoped` and `scopedAsync`: a scope around a function, from which the result moves out. Called by
- * users and by library code.
+ * library code; what users call is in `tensor/dispose-scope.ts`.
  */
 import { AsyncScopeError } from "../base/errors.ts";
 import { checkFunction } from "../base/options.ts";
@@ -23,10 +23,13 @@ export const tensors: unique symbol = Symbol.for("tenure.tensors");
  * and objects with `[tensors]()`) move to the caller's scope. When `fn` throws, nothing escapes.
  * @throws AsyncScopeError when `fn` returns a promise: use `scopedAsync`.
  */
-export function scoped<T>(fn: (scope: DisposeScope) => T, name?: string): T {
+export function scoped<R, T extends object = object>(
+  fn: (scope: DisposeScope<T>) => R,
+  name?: string,
+): R {
   if (typeof fn !== "function") checkFunction("scoped", fn);
-  const scope = newDisposeScope(name);
-  let result: T;
+  const scope = newDisposeScope<T>(name);
+  let result: R;
   try {
     result = fn(scope);
     if (isThenable(result)) {
@@ -56,16 +59,16 @@ export function scoped<T>(fn: (scope: DisposeScope) => T, name?: string): T {
  * @throws AsyncScopeError (as a rejection) on hosts without an async context (browsers today): use
  *   `scope.wait(p)`, `scope.go(function* …)` or synchronous scopes.
  */
-export async function scopedAsync<T>(
-  fn: (scope: DisposeScope) => Promise<T>,
+export async function scopedAsync<R, T extends object = object>(
+  fn: (scope: DisposeScope<T>) => Promise<R>,
   name?: string,
-): Promise<T> {
+): Promise<R> {
   checkFunction("scopedAsync", fn, "pass async () => …");
-  const own = frames<DisposeScope>(),
-    context = own.asyncContext();
+  const own = frames<DisposeScope<T>>();
+  const context = own.asyncContext();
   if (context === null) throw noAsyncContext("scopedAsync");
-  const scope = new DisposeScope(name === undefined ? {} : { name }, currentScope());
-  let result: T;
+  const scope = new DisposeScope<T>(name === undefined ? {} : { name }, currentScope<T>());
+  let result: R;
   try {
     result = await own.withinAsync(context, scope, () => fn(scope));
     escape(result, scope);

@@ -8,11 +8,6 @@ import type { Handle } from "../ownership/handle.ts";
 import { TensorHandle } from "./body.ts";
 import { type Storage, pendingReads } from "./dispatch.ts";
 import type { GradNode, Gradient, Saved } from "./tape.ts";
-import type { Tensor } from "./tensor.ts";
-
-declare module "../ownership/scope.ts" {
-  interface ScopeTensor extends Tensor {}
-}
 
 /** What keeps the bytes of a tensor's handle alive besides that handle. */
 export function reasonsBesides(handle: Handle): Reason[] {
@@ -22,8 +17,8 @@ export function reasonsBesides(handle: Handle): Reason[] {
 function reasonsOf(storage: Storage, asked: Handle): Reason[] {
   const found: Reason[] = [];
   let explained = asked.isLive ? 1 : 0;
-  const nodes = new Set<GradNode>(),
-    records = new Set<Gradient>();
+  const nodes = new Set<GradNode>();
+  const records = new Set<Gradient>();
   for (const root of liveHandles()) {
     if (!(root instanceof TensorHandle)) continue;
     if (root.storage === storage && root !== asked) {

@@ -82,6 +82,13 @@ test("no module but base/realm.ts has state", () => {
   );
 });
 
+test("no module declares into another", () => {
+  const files = filesBelow("").filter((file) =>
+    /^declare (module|global)\b/m.test(readFileSync(join(source, file), "utf8")),
+  );
+  assert.equal(files, []);
+});
+
 test("variables, collections and objects that change are found; tables are not", () => {
   const found = stateOf(
     "a.ts",

@@ -6,6 +6,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import {
+  DisposeScope,
   DisposedError,
   NewDisposeScope,
   ScopeDisposedError,
@@ -147,6 +148,16 @@ test("a disposer may dispose or add neighbours while the scope is swept", () => 
   assert.equal(order, ["first", "late"]);
   assert.equal([a.isDisposed, b.isDisposed, kept.isDisposed], [true, true, false]);
   assert.equal(s.tensors().length, 1);
+});
+
+test("a scope knows what it lists by its type, and by its class", () => {
+  using s: DisposeScope = newDisposeScope();
+  zeros([2, 3]);
+  const something: unknown = s;
+  assert.instance(something, DisposeScope);
+  // compiles only while instanceof narrows to scopes of tensors
+  const sizes = something instanceof DisposeScope ? something.tensors().map((t) => t.size) : [];
+  assert.equal(sizes, [6]);
 });
 
 test("scopes disposed out of order: the inner one stays current, finds the next outer", () => {
