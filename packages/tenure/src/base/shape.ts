@@ -28,8 +28,8 @@ export function sameShape(a: Shape, b: Shape): boolean {
 }
 
 /**
- * The shape two operands broadcast to, by NumPy's rule: align at the right, a dimension of 1
- * stretches.
+ * The shape two operands broadcast to, by NumPy's rule: dimensions are compared from the right, and
+ * one of 1 repeats.
  * @throws ShapeError when a pair of dimensions differs and neither is 1.
  */
 export function broadcastShapes(op: string, a: Shape, b: Shape): Shape {

@@ -55,8 +55,8 @@ function reduction(name: ReduceOp, def: ReduceDef): OpDef<ReduceAttrs> {
   });
 }
 
-/** A reduced value stretched back over the shape it was reduced from. */
-export function stretch(run: Run, value: Value, shape: Shape, axes: readonly number[]): Value {
+/** A reduced value, expanded to the shape it was reduced from. */
+export function expandBack(run: Run, value: Value, shape: Shape, axes: readonly number[]): Value {
   return run(expand, [run(reshape, [value], { shape: reducedShape(shape, axes, true) })], {
     shape,
   });
@@ -77,18 +77,18 @@ function extremeVjp({
 }: VjpContext<ReduceAttrs>): readonly Value[] {
   const { shape } = at(metas, 0),
     { axes } = attrs;
-  const hit = run(cast, [run(eq, [input(0), stretch(run, output(), shape, axes)], undefined)], {
+  const hit = run(cast, [run(eq, [input(0), expandBack(run, output(), shape, axes)], undefined)], {
     dtype: "float32",
   });
   const ties = run(sum, [hit], { axes, keepDims: true });
-  return [run(div, [run(mul, [hit, stretch(run, grad, shape, axes)], undefined), ties], undefined)];
+  return [run(div, [run(mul, [hit, expandBack(run, grad, shape, axes)], undefined), ties], undefined)];
 }
 
 /** Sum over axes; bools count. */
 export const sum: OpDef<ReduceAttrs> = reduction("sum", {
   doc: "Sum over axes; bools count.",
   outDtype: summed,
-  vjp: ({ grad, metas, attrs, run }) => [stretch(run, grad, at(metas, 0).shape, attrs.axes)],
+  vjp: ({ grad, metas, attrs, run }) => [expandBack(run, grad, at(metas, 0).shape, attrs.axes)],
 });
 
 /** Mean over axes; integers give float32, an empty reduction NaN. */
@@ -99,7 +99,7 @@ export const mean: OpDef<ReduceAttrs> = reduction("mean", {
     const { shape } = at(metas, 0),
       n = sizeOf(attrs.axes.map((a) => at(shape, a)));
     return [
-      stretch(
+      expandBack(
         run,
         run(mulScalar, [grad], { dtype: grad.dtype, reverse: false }, [f32Bits(1 / n)]),
         shape,
@@ -141,7 +141,7 @@ export const prod: OpDef<ReduceAttrs> = reduction("prod", {
     return [
       run(
         mul,
-        [stretch(run, grad, shape, axes), run(where, [zero, atZero, elsewhere], undefined)],
+        [expandBack(run, grad, shape, axes), run(where, [zero, atZero, elsewhere], undefined)],
         undefined,
       ),
     ];

@@ -12,7 +12,7 @@ import { reduceKernel } from "../kernels/reduce.ts";
 import { mul, mul2, mulScalar, neg, scale, sub } from "./arithmetic.ts";
 import { exp } from "./exponentials.ts";
 import { type OpDef, type Value, after, defineOp } from "./op.ts";
-import { type AxisAttrs, type ReduceAttrs, stretch } from "./reduce.ts";
+import { type AxisAttrs, type ReduceAttrs, expandBack } from "./reduce.ts";
 
 /** Refuses inputs that are not floats. @throws DTypeError */
 export function checkFloats(op: string, inputs: readonly View[]): void {
@@ -66,7 +66,7 @@ export const sumOfProducts: OpDef<ReduceAttrs> = defineOp<ReduceAttrs, [View, Vi
     ),
   flops: ([a]) => 2 * a.layout.size,
   vjp: ({ grad, input, metas, needs, attrs, run }) => {
-    const g = stretch(run, grad, at(metas, 0).shape, attrs.axes);
+    const g = expandBack(run, grad, at(metas, 0).shape, attrs.axes);
     return [
       needs(0) ? run(mul, [g, input(1)], undefined) : null,
       needs(1) ? run(mul, [g, input(0)], undefined) : null,
@@ -126,7 +126,7 @@ export const squaredDeviation: OpDef<ReduceAttrs> = defineOp<ReduceAttrs, [View,
     const g = run(
       mul,
       [
-        stretch(run, twice, at(metas, 0).shape, attrs.axes),
+        expandBack(run, twice, at(metas, 0).shape, attrs.axes),
         run(sub, [input(0), input(1)], undefined),
       ],
       undefined,
@@ -150,7 +150,7 @@ export const logSumExp: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View]>({
     logSumExpKernel({ ...after(around), input: x, axis }, caps),
   flops: ([x]) => 4 * x.layout.size,
   vjp: ({ grad, input, output, metas, attrs: { axis }, run }) => {
-    const over = (v: Value): Value => stretch(run, v, at(metas, 0).shape, [axis]);
+    const over = (v: Value): Value => expandBack(run, v, at(metas, 0).shape, [axis]);
     return [
       mul2(run, over(grad), run(exp, [run(sub, [input(0), over(output())], undefined)], undefined)),
     ];
