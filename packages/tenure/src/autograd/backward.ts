@@ -24,14 +24,14 @@ import { labelled } from "../tensor/step.ts";
 import { type GradNode, type Gradient, tape } from "../tensor/tape.ts";
 import { type BackwardOptions, Tensor, call, live, wrap } from "../tensor/tensor.ts";
 
-const run: Run = (op, inputs, attrs, words) =>
+const run: Run = (op, inputs, attrs, scalars) =>
   wrap(
     only(
       runOp(
         op,
         inputs.map((value) => live(asTensor(value), op.name)),
         attrs,
-        words,
+        scalars,
       ),
     ),
   );
@@ -55,9 +55,9 @@ export function asTensor(value: unknown): Tensor {
  * gradient needs it says so.
  */
 function recordedRun({ op: { name } }: GradNode): Run {
-  return (op, inputs, attrs, words) => {
+  return (op, inputs, attrs, scalars) => {
     try {
-      return run(op, inputs, attrs, words);
+      return run(op, inputs, attrs, scalars);
     } catch (error) {
       if (!(error instanceof GradError) || op.vjp !== undefined || error.op !== op.name)
         throw error;
@@ -266,7 +266,7 @@ function visit(
     grad: g,
     metas: node.metas,
     attrs: node.attrs,
-    words: node.words,
+    scalars: node.scalars,
     recorded: createGraph,
     run: createGraph ? recordedRun(node) : run,
     input: (i) =>

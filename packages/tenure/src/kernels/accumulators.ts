@@ -12,9 +12,9 @@ import {
   type Params,
   computeType,
   indent,
-  infWord,
-  nanWord,
-  negInfWord,
+  infBits,
+  nanBits,
+  negInfBits,
 } from "./wgsl.ts";
 
 /** The kinds of reduction. */
@@ -64,12 +64,12 @@ export function accumulator(
   if (spec.op === "max" || spec.op === "min") {
     const type = from === "bool" ? "u32" : from,
       isMax = spec.op === "max";
-    const words = {
-      f32: isMax ? negInfWord : infWord,
+    const start = {
+      f32: isMax ? negInfBits : infBits,
       i32: isMax ? 0x80000000 : 0x7fffffff,
       u32: isMax ? 0 : 0xffffffff,
     };
-    const identity = `bitcast<${type}>(${params.u32("identity", words[type])})`;
+    const identity = `bitcast<${type}>(${params.u32("identity", start[type])})`;
     const fn = type === "f32" ? (isMax ? "nanMax" : "nanMin") : spec.op;
     return simple({
       type,
@@ -93,7 +93,7 @@ export function accumulator(
   // The mean of nothing is NaN: it starts there.
   const identity =
     spec.op === "mean"
-      ? `bitcast<f32>(${params.u32("identity", length === 0 ? nanWord : 0)})`
+      ? `bitcast<f32>(${params.u32("identity", length === 0 ? nanBits : 0)})`
       : `${type}(0)`;
   const mean = spec.op === "mean" ? ` / ${params.f32("length", Math.max(length, 1))}` : "";
   return {

@@ -5,7 +5,7 @@
 import { at } from "../base/access.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { rowKernel } from "./rows.ts";
-import { Params, negInfWord } from "./wgsl.ts";
+import { Params, negInfBits } from "./wgsl.ts";
 
 /**
  * Bindings: scores [..., L, S], [mask (bool: what stays; float: added) that broadcasts,] weights
@@ -19,7 +19,7 @@ export function attentionWeightsKernel(
     { scores, mask } = spec,
     { shape } = scores.layout,
     axis = shape.length - 1,
-    low = `bitcast<f32>(${params.u32("negInf", negInfWord)})`;
+    low = `bitcast<f32>(${params.u32("negInf", negInfBits)})`;
   const scaled = `a0 * ${params.f32("scale", spec.scale)}`;
   const masked =
     mask === undefined

@@ -7,7 +7,7 @@ import type { Epilogue } from "./fused.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { rest, rowKernel } from "./rows.ts";
 import type { RowPass } from "./sweeps.ts";
-import { Params, negInfWord } from "./wgsl.ts";
+import { Params, negInfBits } from "./wgsl.ts";
 
 const total = (name: string, element: string, after?: string): RowPass => ({
   name,
@@ -114,7 +114,7 @@ export function logSumExpKernel(
   caps: DeviceCaps,
 ): Kernel {
   const params = new Params(),
-    low = params.u32("negInf", negInfWord);
+    low = params.u32("negInf", negInfBits);
   return rowKernel(
     {
       name: "logSumExp",

@@ -19,7 +19,7 @@ import {
   gridOf,
   indent,
   makeKernel,
-  negInfWord,
+  negInfBits,
   toStored,
 } from "./wgsl.ts";
 
@@ -29,7 +29,7 @@ export function maxPool2dKernel(
   caps: DeviceCaps,
 ): Kernel {
   return forward("maxPool2d", spec, caps, ["isNan"], (params) => ({
-    open: `var best = bitcast<f32>(${params.u32("low", negInfWord)});`,
+    open: `var best = bitcast<f32>(${params.u32("low", negInfBits)});`,
     visit: "if (!isNan(best) && (v > best || isNan(v))) { best = v; }",
     result: "best",
   }));
@@ -49,7 +49,7 @@ export function maxPool2dIndicesKernel(
     caps,
     ["isNan"],
     (params, _, W) => ({
-      open: `var best = bitcast<f32>(${params.u32("low", negInfWord)});\nvar found = -1;`,
+      open: `var best = bitcast<f32>(${params.u32("low", negInfBits)});\nvar found = -1;`,
       visit:
         "if (found < 0 || (!isNan(best) && (v > best || isNan(v)))) { best = v; found = " +
         `i32(y * ${W} + x); }`,

@@ -9,15 +9,15 @@ import type { DType } from "../base/dtype.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { rest, rowKernel } from "./rows.ts";
 import type { RowPass } from "./sweeps.ts";
-import { Params, nanWord, negInfWord } from "./wgsl.ts";
+import { Params, nanBits, negInfBits } from "./wgsl.ts";
 
 /**
  * Maximum and Σ exp(x − maximum) of a row. NaN elements reach the sum by themselves; `max` may lose
  * them.
  */
 function maxAndSum(params: Params, keep: boolean): RowPass[] {
-  const low = params.u32("negInf", negInfWord);
-  params.u32("nan", nanWord);
+  const low = params.u32("negInf", negInfBits);
+  params.u32("nan", nanBits);
   return [
     {
       name: "m",
@@ -107,10 +107,8 @@ export function softmaxBackwardKernel(
   );
 }
 
-/**
- * Target classes: `classes` is C as a u32 expression. Without an ignored index nothing equals it.
- */
-function targetWords(
+/** WGSL tests of a row's target `q0`. Without an ignored index nothing is ignored. */
+function targetTests(
   params: Params,
   targets: DType,
   ignoreIndex: number | undefined,
@@ -134,7 +132,7 @@ export function crossEntropyKernel(
   const params = new Params(),
     { layout, dtype } = spec.logits;
   const passes = maxAndSum(params, false),
-    words = targetWords(params, spec.targets.dtype, spec.ignoreIndex);
+    is = targetTests(params, spec.targets.dtype, spec.ignoreIndex);
   return rowKernel(
     {
       name: "crossEntropy",
@@ -147,7 +145,7 @@ export function crossEntropyKernel(
       rowOperands: [{ view: spec.targets, binding: 1 }],
       passes,
       before:
-        `let ignored = ${words.ignored};\nlet valid = ${words.valid};\n` +
+        `let ignored = ${is.ignored};\nlet valid = ${is.valid};\n` +
         "var picked = bitcast<f32>(p.nan);\nif (row < p.rows && valid && !ignored) { let t = " +
         "u32(q0);\n picked = element0(t); }",
       output: { dtype, per: "row", value: "select(logOf(z) - (picked - m), 0.0, ignored)" },
@@ -167,7 +165,7 @@ export function crossEntropyBackwardKernel(
   const params = new Params(),
     { layout, dtype } = spec.logits;
   const passes = maxAndSum(params, caps.software && dtype === "float32"),
-    words = targetWords(params, spec.targets.dtype, spec.ignoreIndex);
+    is = targetTests(params, spec.targets.dtype, spec.ignoreIndex);
   const e = at(passes, 1).keep === true ? "y" : "expShifted(a0, m)";
   return rowKernel(
     {
@@ -182,7 +180,7 @@ export function crossEntropyBackwardKernel(
         { view: spec.targets, binding: 1 },
         { view: spec.gradPerRow, binding: 2 },
       ],
-      before: `let ignored = ${words.ignored};\nlet valid = ${words.valid};\nlet t = u32(q0);`,
+      before: `let ignored = ${is.ignored};\nlet valid = ${is.valid};\nlet t = u32(q0);`,
       passes: [
         at(passes, 0),
         { ...at(passes, 1), after: "let scale = select(bitcast<f32>(p.nan), 1.0 / z, valid);" },

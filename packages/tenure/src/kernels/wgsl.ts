@@ -194,9 +194,9 @@ export function gridOf(count: number, caps: DeviceCaps): [number, number, number
 export const flatWorkgroup = "wg.y * grid.x + wg.x";
 
 /** WGSL type and bit pattern of special f32 words for params. */
-export const nanWord = 0x7fc00000,
-  infWord = 0x7f800000,
-  negInfWord = 0xff800000;
+export const nanBits = 0x7fc00000,
+  infBits = 0x7f800000,
+  negInfBits = 0xff800000;
 
 /** Lines moved two spaces to the right, each ended. */
 export function indent(text: string, by = "  "): string {

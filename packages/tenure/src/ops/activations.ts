@@ -81,7 +81,7 @@ interface ActivationDef {
 
 /** A function of one variable with its first two derivatives, each one dispatch. */
 function activation(name: string, def: ActivationDef): OpDef {
-  const scalars = Array.from({ length: def.scalars ?? 0 }, () => ({ type: "f32" as const })),
+  const types = Array.from({ length: def.scalars ?? 0 }, () => ({ type: "f32" as const })),
     helpers = def.helpers ?? [];
   const times = (suffix: string, what: string, expr: string, vjp?: OpDef["vjp"]): OpDef =>
     defineOp<undefined, [View, View]>({
@@ -101,7 +101,7 @@ function activation(name: string, def: ActivationDef): OpDef {
           { from: "f32", dtype: floatOf(at(inputs, 1).dtype) },
           `(y * (${expr}))`,
           helpers,
-          { scalars },
+          { scalars: types },
         ),
       ...(vjp === undefined ? {} : { vjp, saves: { inputs: [0, 1] } }),
     });
@@ -110,9 +110,9 @@ function activation(name: string, def: ActivationDef): OpDef {
     "Backward",
     "Derivative",
     def.slope,
-    ({ grad, input, needs, words, run }) => [
-      needs(0) ? mul2(run, grad, run(curved, [input(0), input(1)], undefined, words)) : null,
-      needs(1) ? run(backward, [input(0), grad], undefined, words) : null,
+    ({ grad, input, needs, scalars, run }) => [
+      needs(0) ? mul2(run, grad, run(curved, [input(0), input(1)], undefined, scalars)) : null,
+      needs(1) ? run(backward, [input(0), grad], undefined, scalars) : null,
     ],
   );
   const record: OpDef = {
@@ -128,9 +128,9 @@ function activation(name: string, def: ActivationDef): OpDef {
         { from: "f32", dtype: floatOf(at(inputs, 0).dtype) },
         `(${def.value})`,
         helpers,
-        { scalars },
+        { scalars: types },
       ),
-    vjp: ({ grad, input, words, run }) => [run(backward, [input(0), grad], undefined, words)],
+    vjp: ({ grad, input, scalars, run }) => [run(backward, [input(0), grad], undefined, scalars)],
   };
   return withInplace(record);
 }

@@ -97,7 +97,7 @@ export const subScalar: OpDef<ScalarAttrs> = scalarForm(sub, {
 export const mulScalar: OpDef<ScalarAttrs> = scalarForm(mul, {
   kind: "arithmetic",
   expr: "(x * y)",
-  vjp: (c) => [c.run(mulScalar, [c.grad], same(c), c.words)],
+  vjp: (c) => [c.run(mulScalar, [c.grad], same(c), c.scalars)],
 });
 
 /** x / a number given with the call, or the other way round. */
@@ -112,7 +112,7 @@ export const divScalar: OpDef<ScalarAttrs> = scalarForm(div, {
           [mul2(c.run, c.grad, c.run(div, [c.output(), c.input(0)], undefined))],
           undefined,
         )
-      : c.run(divScalar, [c.grad], same(c), c.words),
+      : c.run(divScalar, [c.grad], same(c), c.scalars),
   ],
 });
 

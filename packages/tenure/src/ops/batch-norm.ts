@@ -88,20 +88,22 @@ export const batchNorm: OpDef<BatchNormAttrs> = defineOp<BatchNormAttrs>({
 
 function batchNormVjp(context: VjpContext<BatchNormAttrs>): readonly (Value | null)[] {
   if (context.recorded) return batchNormAgain(context);
-  const { grad, input, metas, needs, attrs, words, run } = context;
+  const { grad, input, metas, needs, attrs, scalars, run } = context;
   const { axes, training } = attrs,
     [x, mean, variance] = [input(0), input(1), input(2)],
     weight = metas.length > 3 ? [input(3)] : [];
   const flat = training || needs(4) ? run(sum, [grad], { axes, keepDims: true }) : null;
   const tilt =
-    training || needs(3) ? run(batchNormScaleGrad, [grad, x, mean, variance], attrs, words) : null;
+    training || needs(3)
+      ? run(batchNormScaleGrad, [grad, x, mean, variance], attrs, scalars)
+      : null;
   let forInput: Value | null = null;
   if (needs(0)) {
     const count = sizeOf(axes.map((a) => at(at(metas, 0).shape, a))),
-      eps = fromBits(at(words, 0));
+      eps = fromBits(at(scalars, 0));
     forInput = training
       ? run(batchNormBackward, [grad, x, mean, variance, flat!, tilt!, ...weight], undefined, [
-          at(words, 0),
+          at(scalars, 0),
           f32Bits(1 / count),
         ])
       : weight.reduce(
@@ -122,13 +124,13 @@ function batchNormAgain({
   metas,
   needs,
   attrs: { axes, training },
-  words,
+  scalars,
   run,
 }: VjpContext<BatchNormAttrs>): readonly (Value | null)[] {
   const x = input(0),
     centre = training ? run(mean, [x], { axes, keepDims: true }) : input(1),
     variance = training ? spread(run, x, axes, false) : input(2);
-  const root = run(rsqrt, [addConst(run, variance, fromBits(at(words, 0)))], undefined),
+  const root = run(rsqrt, [addConst(run, variance, fromBits(at(scalars, 0)))], undefined),
     y = mul2(run, run(sub, [x, centre], undefined), root);
   const weighted = metas.length > 3 ? mul2(run, grad, input(3)) : grad;
   // The caller sums the last two to the shapes of weight and bias.

@@ -5,11 +5,11 @@
 import { type DType, dtypeCode } from "../base/dtype.ts";
 import { computeType } from "../kernels/wgsl.ts";
 import { type OpDef, type Run, type Value, defineOp } from "./op.ts";
-import { dtypeWord, scalarType } from "./typing.ts";
+import { scalarBits, scalarType } from "./typing.ts";
 
 /** A constant of a value's shape by broadcasting: a 0-d tensor. */
 export function constant(run: Run, value: number, dtype: DType = "float32"): Value {
-  return run(fill, [], { shape: [], dtype }, [dtypeWord(value, dtype)]);
+  return run(fill, [], { shape: [], dtype }, [scalarBits(value, dtype)]);
 }
 
 /** Shape and dtype of the new tensor. */

@@ -52,5 +52,5 @@ export const dropout: OpDef = defineOp<undefined, [View]>({
     scalars: [{ type: "u32" }, { type: "u32" }, { type: "u32" }, { type: "f32" }],
     needsIndex: true,
   }),
-  vjp: ({ grad, run, words }) => [run(dropout, [grad], undefined, words)],
+  vjp: ({ grad, run, scalars }) => [run(dropout, [grad], undefined, scalars)],
 });

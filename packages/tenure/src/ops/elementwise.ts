@@ -16,4 +16,4 @@ export * from "./rounding.ts";
 export * from "./ternary.ts";
 export * from "./trigonometry.ts";
 export { type ScalarAttrs, scalarFormOf } from "./builders.ts";
-export { dtypeWord } from "./typing.ts";
+export { scalarBits } from "./typing.ts";

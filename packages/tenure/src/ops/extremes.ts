@@ -52,7 +52,7 @@ export const minimum: OpDef = binary("minimum", {
 const shareScalar =
   (reverse: (x: Value, n: Value) => readonly [Value, Value]): OpDef<ScalarAttrs>["vjp"] =>
   (c) => {
-    const number = c.run(fill, [], { shape: [], dtype: "float32" }, c.words);
+    const number = c.run(fill, [], { shape: [], dtype: "float32" }, c.scalars);
     return [mul2(c.run, c.grad, c.run(wins, reverse(c.input(0), number), undefined))];
   };
 
@@ -101,9 +101,9 @@ const clampBackward: OpDef<BoundsAttrs | undefined> = defineOp<
       scalars: [{ type: "f32" }, { type: "f32" }],
     };
   },
-  vjp: ({ grad, input, attrs, words, run }) => [
+  vjp: ({ grad, input, attrs, scalars, run }) => [
     null,
-    run(clampBackward, [input(0), grad], attrs, words),
+    run(clampBackward, [input(0), grad], attrs, scalars),
   ],
 });
 
@@ -133,7 +133,7 @@ export const clamp: OpDef<ClampAttrs> = withInplace<ClampAttrs>({
       scalars: [{ type: scalar }, { type: scalar }],
     };
   },
-  vjp: ({ grad, input, metas, attrs: { open = false }, words, run }) => [
-    isFloat(at(metas, 0).dtype) ? run(clampBackward, [input(0), grad], { open }, words) : null,
+  vjp: ({ grad, input, metas, attrs: { open = false }, scalars, run }) => [
+    isFloat(at(metas, 0).dtype) ? run(clampBackward, [input(0), grad], { open }, scalars) : null,
   ],
 });

@@ -62,5 +62,5 @@ export const band: OpDef<{ readonly upper: boolean }> = defineOp<
       needsIndex: true,
     };
   },
-  vjp: ({ grad, attrs, words, run }) => [run(band, [grad], attrs, words)],
+  vjp: ({ grad, attrs, scalars, run }) => [run(band, [grad], attrs, scalars)],
 });

@@ -24,14 +24,14 @@ export interface Meta {
 export type Value = Meta;
 
 /**
- * Runs an op on values; how gradient rules compute. `words` are the op's per-call scalars as 32-bit
- * words.
+ * Runs an op on values; how gradient rules compute. `scalars` are the op's per-call numbers, each as
+ * the 32 bits that its uniform holds.
  */
 export type Run = <A>(
   op: OpDef<A>,
   inputs: readonly Value[],
   attrs: A,
-  words?: readonly number[],
+  scalars?: readonly number[],
 ) => Value;
 
 /** Declared facts: the only thing passes may look at. */
@@ -71,7 +71,8 @@ export interface VjpContext<A> {
   /** Whether input `i` wants a gradient. */
   readonly needs: (i: number) => boolean;
   readonly attrs: A;
-  readonly words: readonly number[];
+  /** The op's per-call scalars, as the 32 bits that uniforms hold. */
+  readonly scalars: readonly number[];
   readonly run: Run;
   /**
    * The pass is recorded to be differentiated again: only ops that have gradients themselves may

@@ -109,7 +109,7 @@ export const powScalar: OpDef<ScalarAttrs> = scalarForm(pow, {
   helpers: ["powOf", "powI"],
   saves: { inputs: [0], output: true },
   vjp: (c) => {
-    const number = c.run(fill, [], { shape: [], dtype: "float32" }, c.words);
+    const number = c.run(fill, [], { shape: [], dtype: "float32" }, c.scalars);
     return [
       mul2(
         c.run,

@@ -94,7 +94,12 @@ export const modScalar: OpDef<ScalarAttrs> = scalarForm(mod, {
             mul2(
               c.run,
               c.grad,
-              c.run(floorDivScalar, [c.input(0)], { dtype: c.attrs.dtype, reverse: true }, c.words),
+              c.run(
+                floorDivScalar,
+                [c.input(0)],
+                { dtype: c.attrs.dtype, reverse: true },
+                c.scalars,
+              ),
             ),
           ],
           undefined,

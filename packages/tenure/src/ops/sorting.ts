@@ -16,7 +16,7 @@ export type RunOf<V extends Value> = <A>(
   op: OpDef<A>,
   inputs: readonly V[],
   attrs: A,
-  words?: readonly number[],
+  scalars?: readonly number[],
 ) => V;
 
 /** The axis that is sorted, and in which order. */

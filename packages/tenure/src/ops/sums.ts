@@ -117,10 +117,10 @@ export const squaredDeviation: OpDef<ReduceAttrs> = defineOp<ReduceAttrs, [View,
       caps,
     ),
   flops: ([x]) => 3 * x.layout.size,
-  vjp: ({ grad, input, metas, needs, attrs, words, run }) => {
+  vjp: ({ grad, input, metas, needs, attrs, scalars, run }) => {
     const twice = scale(
       run,
-      run(mulScalar, [grad], { dtype: grad.dtype, reverse: false }, words),
+      run(mulScalar, [grad], { dtype: grad.dtype, reverse: false }, scalars),
       2,
     );
     const g = run(

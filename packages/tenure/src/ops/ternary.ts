@@ -53,8 +53,8 @@ function mixing(
   });
 }
 
-const timesWord = (c: VjpContext<undefined>, x: Value): Value =>
-  c.run(mulScalar, [x], { dtype: x.dtype, reverse: false }, c.words);
+const timesScalar = (c: VjpContext<undefined>, x: Value): Value =>
+  c.run(mulScalar, [x], { dtype: x.dtype, reverse: false }, c.scalars);
 
 /** Scalar: the weight. */
 export const lerp: OpDef = mixing(
@@ -63,8 +63,8 @@ export const lerp: OpDef = mixing(
   "select(y - (y - x) * (1.0 - s0), x + s0 * (y - x), s0 < 0.5)",
   [],
   (c) => [
-    c.needs(0) ? scale(c.run, c.grad, 1 - fromBits(at(c.words, 0))) : null,
-    c.needs(1) ? timesWord(c, c.grad) : null,
+    c.needs(0) ? scale(c.run, c.grad, 1 - fromBits(at(c.scalars, 0))) : null,
+    c.needs(1) ? timesScalar(c, c.grad) : null,
   ],
 );
 
@@ -76,8 +76,8 @@ export const addcmul: OpDef = mixing(
   [1, 2],
   (c) => [
     c.grad,
-    c.needs(1) ? timesWord(c, mul2(c.run, c.grad, c.input(2))) : null,
-    c.needs(2) ? timesWord(c, mul2(c.run, c.grad, c.input(1))) : null,
+    c.needs(1) ? timesScalar(c, mul2(c.run, c.grad, c.input(2))) : null,
+    c.needs(2) ? timesScalar(c, mul2(c.run, c.grad, c.input(1))) : null,
   ],
 );
 
@@ -88,7 +88,7 @@ export const addcdiv: OpDef = mixing(
   "(x + s0 * y / z)",
   [1, 2],
   (c) => {
-    const q = c.run(div, [timesWord(c, c.grad), c.input(2)], undefined);
+    const q = c.run(div, [timesScalar(c, c.grad), c.input(2)], undefined);
     return [
       c.grad,
       q,

@@ -66,8 +66,8 @@ export function arithmeticOf(a: DType, b: DType): DType {
   return p === "bool" ? "int32" : p;
 }
 
-/** A JS number as the 32-bit word a uniform of the dtype's compute type holds. */
-export function dtypeWord(value: number, dtype: DType): number {
+/** A number as the 32 bits that a uniform of the dtype's compute type holds. */
+export function scalarBits(value: number, dtype: DType): number {
   const type = computeType(dtype);
   return type === "f32" ? f32Bits(value) : type === "bool" ? (value !== 0 ? 1 : 0) : value >>> 0;
 }

@@ -54,11 +54,11 @@ export function call<A, T extends Wrapping>(
   op: OpDef<A>,
   inputs: readonly T[],
   attrs: A,
-  words?: readonly number[],
+  scalars?: readonly number[],
 ): T {
   const [first] = inputs;
   if (first === undefined) throw internal(`${op.name} was called without inputs`);
-  const out = only(runOp(op, operands(op.name, inputs), attrs, words));
+  const out = only(runOp(op, operands(op.name, inputs), attrs, scalars));
   return first[WRAP](out);
 }
 
@@ -67,9 +67,9 @@ export function update<A>(
   op: OpDef<A>,
   inputs: readonly Wrapping[],
   attrs: A,
-  words?: readonly number[],
+  scalars?: readonly number[],
 ): void {
-  for (const out of runOp(op, operands(op.name, inputs), attrs, words)) out.discard();
+  for (const out of runOp(op, operands(op.name, inputs), attrs, scalars)) out.discard();
 }
 
 /** The one result of an op. */

@@ -10,9 +10,9 @@ import { type Shape, checkShape } from "../base/shape.ts";
 import * as E from "../ops/elementwise.ts";
 import { f32Bits } from "../base/bits.ts";
 import { Gradient } from "./tape.ts";
-import { nextRandomWords } from "./generator.ts";
+import { nextRandomScalars } from "./generator.ts";
 import { runOp, uploadOp } from "./run.ts";
-import { type TensorData, encode, flatten, numberWord } from "./host.ts";
+import { type TensorData, encode, flatten, numberBits } from "./host.ts";
 import { call, live, only } from "./call.ts";
 import { type Tensor, wrap } from "./tensor.ts";
 import type { OpDef } from "../ops/op.ts";
@@ -99,8 +99,8 @@ export function ones(shape: Shape, options?: CreateOptions): Tensor {
 }
 
 /** Runs an op without inputs. */
-function made<A>(op: OpDef<A>, attrs: A, words: readonly number[]): Tensor {
-  return wrap(only(runOp(op, [], attrs, words)));
+function made<A>(op: OpDef<A>, attrs: A, scalars: readonly number[]): Tensor {
+  return wrap(only(runOp(op, [], attrs, scalars)));
 }
 
 function filled(
@@ -112,9 +112,9 @@ function filled(
   checkShape(op, shape);
   checkCreate(op, options);
   const dtype = checkDType(op, options?.dtype ?? "float32"),
-    word = numberWord(op, value, dtype);
+    scalar = numberBits(op, value, dtype);
   checkGrad(op, dtype, options);
-  return finish(made(E.fill, { shape: [...shape], dtype }, [word]), options);
+  return finish(made(E.fill, { shape: [...shape], dtype }, [scalar]), options);
 }
 
 /** Before anything is made. */
@@ -141,11 +141,11 @@ export function arange(start: number, end?: number, step = 1, options?: CreateOp
   if (checkDType("arange", dtype) === "bool")
     throw new DTypeError("arange", "a dtype of numbers", "bool", "cast the result");
   const size = Math.max(0, Math.ceil((to - from) / step));
-  if (size > 0) numberWord("arange", from + (size - 1) * step, dtype);
+  if (size > 0) numberBits("arange", from + (size - 1) * step, dtype);
   return finish(
     made(E.arange, { shape: [size], dtype }, [
-      numberWord("arange", from, dtype),
-      numberWord("arange", size > 1 ? step : 0, dtype),
+      numberBits("arange", from, dtype),
+      numberBits("arange", size > 1 ? step : 0, dtype),
     ]),
     options,
   );
@@ -240,7 +240,7 @@ function draw(
   const dtype = checkDType(op, options?.dtype ?? "float32");
   if (!isFloat(dtype)) throw new DTypeError(op, "a float dtype", dtype, "use randint for integers");
   return finish(
-    made(E.random, { shape: [...shape], dtype, distribution }, nextRandomWords()),
+    made(E.random, { shape: [...shape], dtype, distribution }, nextRandomScalars()),
     options,
   );
 }
@@ -273,12 +273,12 @@ export function randint(low: number, high: number, shape: Shape, options?: Creat
   checkCreate("randint", options);
   const dtype = checkDType("randint", options?.dtype ?? "int32");
   checkShape("randint", shape);
-  for (const bound of [low, high - 1]) numberWord("randint", bound, "int32");
+  for (const bound of [low, high - 1]) numberBits("randint", bound, "int32");
   const [unit] = runOp(
     E.random,
     [],
     { shape: [...shape], dtype: "float32", distribution: "uniform" },
-    nextRandomWords(),
+    nextRandomScalars(),
   );
   const [scaled] = runOp(E.mulScalar, [unit!], { dtype: "float32", reverse: false }, [
       f32Bits(high - low),
@@ -303,5 +303,5 @@ export function dropout(x: Tensor, p: number): Tensor {
       describeValue(p),
       "pass the share to drop, for example 0.5",
     );
-  return call(E.dropout, [x], undefined, [...nextRandomWords(), f32Bits(1 - p)]);
+  return call(E.dropout, [x], undefined, [...nextRandomScalars(), f32Bits(1 - p)]);
 }

@@ -168,7 +168,7 @@ function gradient(spec: CustomOp): Partial<OpDef> {
         grad: tensorOf(c.grad),
         inputs: indices.map((i) => tensorOf(c.input(i))),
         output: tensorOf(c.output()),
-        scalars: c.words.map(fromBits),
+        scalars: c.scalars.map(fromBits),
       };
       return spec.vjp?.(context) ?? [];
     },

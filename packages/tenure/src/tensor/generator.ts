@@ -78,7 +78,7 @@ function rememberGenerator(): () => void {
 }
 
 /** The scalars of the next random op. Taking them moves the generator on. */
-export function nextRandomWords(): readonly number[] {
+export function nextRandomScalars(): readonly number[] {
   whenDiscarded(rememberGenerator);
   return generator().take();
 }

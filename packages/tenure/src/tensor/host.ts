@@ -5,7 +5,7 @@
 import type { DType, HostArray } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape, sizeOf } from "../base/shape.ts";
-import { dtypeWord } from "../ops/typing.ts";
+import { scalarBits } from "../ops/typing.ts";
 import { describeValue } from "../base/options.ts";
 
 /** Nested arrays of numbers, as `toArray` gives them. */
@@ -34,14 +34,14 @@ function outOfRange(op: string, dtype: DType, got: string): ArgumentError {
 }
 
 /**
- * The word that carries a number into a kernel. @throws ArgumentError for anything but a number,
- * and for one that an integer dtype does not hold
+ * A number as the 32 bits that a kernel's uniform holds. @throws ArgumentError for anything but a
+ * number, and for one that an integer dtype does not hold
  */
-export function numberWord(op: string, value: number, dtype: DType): number {
+export function numberBits(op: string, value: number, dtype: DType): number {
   if (typeof (value as unknown) !== "number")
     throw new ArgumentError(op, "a number", describeValue(value), "pass a plain number");
   if (!fits(value, dtype)) throw outOfRange(op, dtype, String(value));
-  return dtypeWord(value, dtype);
+  return scalarBits(value, dtype);
 }
 
 /** What `tensor` accepts: a number, a boolean, nested arrays of them, or a typed array. */

@@ -26,7 +26,7 @@ import {
 import { tensorState } from "./tensor-state.ts";
 import { GradNode, Gradient, type Saved, tape } from "./tape.ts";
 
-const noWords: readonly number[] = [];
+const noScalars: readonly number[] = [];
 
 function coversStorage({ layout, dtype, storage }: Operand): boolean {
   return (
@@ -41,15 +41,15 @@ export function runOp(
   op: AnyOp,
   inputs: readonly TensorHandle[],
   attrs: unknown,
-  words: readonly number[] = noWords,
+  scalars: readonly number[] = noScalars,
 ): TensorHandle[] {
   const dtype = tape().castMode.enabled ? precisionOf(op) : undefined;
-  if (dtype === undefined) return runAs(op, inputs, attrs, words);
+  if (dtype === undefined) return runAs(op, inputs, attrs, scalars);
   const temporaries: TensorHandle[] = [];
   try {
     const converted = inputs.map((x) => {
       if (!isFloat(x.dtype) || x.dtype === dtype) return x;
-      const [as] = runAs(cast, [x], { dtype }, noWords);
+      const [as] = runAs(cast, [x], { dtype }, noScalars);
       temporaries.push(as!);
       return as!;
     });
@@ -63,7 +63,7 @@ export function runOp(
         isFloat(attrs.dtype as DType)
         ? { ...attrs, dtype }
         : attrs,
-      words,
+      scalars,
     );
   } finally {
     for (const t of temporaries) t.discard();
@@ -75,7 +75,7 @@ function runAs(
   op: AnyOp,
   inputs: readonly TensorHandle[],
   attrs: unknown,
-  words: readonly number[],
+  scalars: readonly number[],
 ): TensorHandle[] {
   for (let i = 0; i < inputs.length; i++) {
     inputs[i]!.assertLive(op.name);
@@ -98,7 +98,7 @@ function runAs(
   beforeOp(op.name, inputs);
   return op.view !== undefined
     ? [runView(op, inputs[0]!, metas[0]!, attrs, wantsGrad)]
-    : runKernel(op, inputs, metas, attrs, words, wantsGrad);
+    : runKernel(op, inputs, metas, attrs, scalars, wantsGrad);
 }
 
 function runKernel(
@@ -106,7 +106,7 @@ function runKernel(
   inputs: readonly TensorHandle[],
   metas: readonly Meta[],
   attrs: unknown,
-  words: readonly number[],
+  scalars: readonly number[],
   wantsGrad: boolean,
 ): TensorHandle[] {
   const inplaceOf = op.facts.inplaceOf;
@@ -126,7 +126,7 @@ function runKernel(
     const target = inputs[inplaceOf![k]!]!;
     return new TensorHandle(target.storage, target.layout, target.dtype, target.gradient);
   });
-  record(op, operands.list, outputs, attrs, words);
+  record(op, operands.list, outputs, attrs, scalars);
   for (const temporary of operands.temporaries) temporary.release();
   for (const out of outputs) out.version = out.storage.version;
   if (inplaceOf !== undefined)
@@ -137,7 +137,7 @@ function runKernel(
       op,
       inputs,
       attrs,
-      words,
+      scalars,
       saved,
       op.saves?.output === true ? save(outputs[0]!) : null,
     );
@@ -169,7 +169,7 @@ function runView(
   }
   const output = new TensorHandle(storage, layout, meta.dtype, null);
   temporary?.release();
-  if (wantsGrad) output.setGradient(tapeNode(op, [input], attrs, noWords, [null], null));
+  if (wantsGrad) output.setGradient(tapeNode(op, [input], attrs, noScalars, [null], null));
   return output;
 }
 
@@ -182,7 +182,7 @@ function contiguous(input: Operand): Operand {
     "activation",
   ).retain();
   const output = { storage, layout, dtype: input.dtype };
-  record(copy, [input], [output], undefined, noWords);
+  record(copy, [input], [output], undefined, noScalars);
   return output;
 }
 
@@ -195,7 +195,7 @@ function duplicate(storage: Storage): Storage {
     [{ storage, layout, dtype: "uint32" }],
     [{ storage: copied, layout, dtype: "uint32" }],
     undefined,
-    noWords,
+    noScalars,
   );
   return copied;
 }
@@ -328,7 +328,7 @@ function tapeNode(
   op: AnyOp,
   inputs: readonly TensorHandle[],
   attrs: unknown,
-  words: readonly number[],
+  scalars: readonly number[],
   saved: (Saved | null)[],
   savedOutput: Saved | null,
 ): Gradient {
@@ -338,7 +338,7 @@ function tapeNode(
     dtype: x.dtype,
     columns: !x.layout.contiguous && x.layout.strides.at(-2) === 1,
   }));
-  const node = new GradNode(op, attrs, words, metas, edges, saved, savedOutput, labels().layer);
+  const node = new GradNode(op, attrs, scalars, metas, edges, saved, savedOutput, labels().layer);
   const gradient = new Gradient(node);
   node.output = gradient;
   return gradient;

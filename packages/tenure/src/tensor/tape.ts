@@ -121,7 +121,7 @@ export class GradNode {
   readonly id: number = tape().nextNodeId();
   readonly op: AnyOp;
   readonly attrs: unknown;
-  readonly words: readonly number[];
+  readonly scalars: readonly number[];
   readonly metas: readonly Meta[];
   /** The inputs' records; null where no gradient is wanted. Each holds one reference. */
   readonly edges: readonly (Gradient | null)[];
@@ -137,7 +137,7 @@ export class GradNode {
   constructor(
     op: AnyOp,
     attrs: unknown,
-    words: readonly number[],
+    scalars: readonly number[],
     metas: readonly Meta[],
     edges: readonly (Gradient | null)[],
     savedInputs: (Saved | null)[],
@@ -146,7 +146,7 @@ export class GradNode {
   ) {
     this.op = op;
     this.attrs = attrs;
-    this.words = words;
+    this.scalars = scalars;
     this.metas = metas;
     this.edges = edges;
     this.savedInputs = savedInputs;

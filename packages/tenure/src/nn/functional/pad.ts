@@ -5,7 +5,7 @@
 import { f32Bits } from "../../base/bits.ts";
 import { ArgumentError } from "../../base/errors.ts";
 import { describeValue } from "../../base/options.ts";
-import { dtypeWord } from "../../ops/typing.ts";
+import { scalarBits } from "../../ops/typing.ts";
 import { pad as padOp } from "../../ops/pad.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
@@ -66,12 +66,12 @@ export function pad(
           : t,
       x.alias(),
     );
-    const word = x.dtype === "float16" ? f32Bits(value) : dtypeWord(value, x.dtype);
+    const scalar = x.dtype === "float16" ? f32Bits(value) : scalarBits(value, x.dtype);
     return call(
       padOp,
       [inner],
       { before: before.map((n) => Math.max(n, 0)), after: after.map((n) => Math.max(n, 0)), mode },
-      [word],
+      [scalar],
     );
   }, "pad");
 }

@@ -125,7 +125,7 @@ function binary<T extends Wrapping>(op: OpDef, a: T, b: T | number): T {
       f32Bits(b < 0 ? -Infinity : Infinity),
     ]); // a comparison: beyond all integers of the dtype
   const dtype = scalarDType(op, own, b);
-  return call(form, [a], { dtype, reverse: false }, [E.dtypeWord(b, dtype)]);
+  return call(form, [a], { dtype, reverse: false }, [E.scalarBits(b, dtype)]);
 }
 
 /** A binary op that overwrites `a`, in the form that takes a number where one is given. */
@@ -133,7 +133,9 @@ export function binaryInPlace<T extends Wrapping>(op: OpDef, a: T, b: T | number
   const target = inPlace(op);
   if (typeof b !== "number") return call(target, [a, b], undefined);
   const dtype = scalarDType(target, live(a, target.name).dtype, b);
-  return call(inPlace(E.scalarFormOf(op)), [a], { dtype, reverse: false }, [E.dtypeWord(b, dtype)]);
+  return call(inPlace(E.scalarFormOf(op)), [a], { dtype, reverse: false }, [
+    E.scalarBits(b, dtype),
+  ]);
 }
 
 /**

@@ -5,7 +5,7 @@
 import { f32Bits } from "../../base/bits.ts";
 import * as E from "../../ops/elementwise.ts";
 import { WRAP, call, live, only } from "../call.ts";
-import { numberWord } from "../host.ts";
+import { numberBits } from "../host.ts";
 import { runOp } from "../run.ts";
 import { binaryInPlace, inPlace } from "./arithmetic.ts";
 import { MathMethods, bounded } from "./math.ts";
@@ -59,7 +59,7 @@ export abstract class InPlaceMethods extends MathMethods {
   fill_(value: number): this {
     const target = live(this, "fill_"),
       { dtype } = target,
-      source = only(runOp(E.fill, [], { shape: [], dtype }, [numberWord("fill_", value, dtype)]));
+      source = only(runOp(E.fill, [], { shape: [], dtype }, [numberBits("fill_", value, dtype)]));
     try {
       return this[WRAP](only(runOp(E.assign, [target, source], undefined)));
     } finally {
@@ -180,7 +180,7 @@ export abstract class InPlaceMethods extends MathMethods {
   /** In place: `value` where the mask is true. */
   maskedFill_(mask: this, value: number): this {
     return call(inPlace(E.maskedFill), [this, mask], undefined, [
-      numberWord("maskedFill_", value, this.dtype),
+      numberBits("maskedFill_", value, this.dtype),
     ]);
   }
 

@@ -8,7 +8,7 @@ import { describeValue } from "../../base/options.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import * as E from "../../ops/elementwise.ts";
 import { type Wrapping, call, live } from "../call.ts";
-import { numberWord } from "../host.ts";
+import { numberBits } from "../host.ts";
 import { ArithmeticMethods, inPlace, scalarDType } from "./arithmetic.ts";
 
 /** Elementwise functions and conversions. */
@@ -241,7 +241,7 @@ export abstract class MathMethods extends ArithmeticMethods {
   /** `value` where the mask is true, this tensor elsewhere. */
   maskedFill(mask: this, value: number): this {
     return call(E.maskedFill, [this, mask], undefined, [
-      numberWord("maskedFill", value, this.dtype),
+      numberBits("maskedFill", value, this.dtype),
     ]);
   }
 
@@ -337,8 +337,8 @@ export function bounded<T extends Wrapping>(
   if (inplace && own === "bool")
     throw new DTypeError("clamp_", "numbers", "bool", "cast to int32 first");
   return call(inplace ? inPlace(E.clamp) : E.clamp, [x], { dtype }, [
-    E.dtypeWord(min ?? low, dtype),
-    E.dtypeWord(max ?? high, dtype),
+    E.scalarBits(min ?? low, dtype),
+    E.scalarBits(max ?? high, dtype),
   ]);
 }
 
