@@ -32,8 +32,8 @@ export function newOp(name: string, read: Read): Record<string, string> {
 
 function record(name: string): string {
   return `/**
- * ${name}: what it is, and where its definition is from. Called through the runtime's door; the
- * record owns nothing.
+ * ${name}: what it is, and where its definition is from. Run by \`tensor/run.ts\`; the record owns
+ * nothing.
  */
 import { mul2, scale } from "./arithmetic.ts";
 import { unary } from "./builders.ts";

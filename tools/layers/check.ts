@@ -7,9 +7,9 @@ import ts from "typescript";
 import { type Import, importsOf, resolveImport } from "../imports.ts";
 import { cycles } from "./cycles.ts";
 import {
-  BEHIND_THE_DOOR,
+  ACQUIRE,
   COMMON_NAMES,
-  DOOR,
+  DEVICE_PACKAGES,
   layerOf,
   LAYERS,
   ROOT,
@@ -71,11 +71,11 @@ function placeBreaches(file: string): string[] {
 
 /** Names of guarded packages outside the file that may name them. */
 function doorBreaches(file: string, source: ts.SourceFile): string[] {
-  if (file === DOOR) return [];
+  if (file === ACQUIRE) return [];
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
-    if (ts.isStringLiteralLike(node) && BEHIND_THE_DOOR.has(node.text))
-      found.push(`${file}: names ${node.text}, which only ${DOOR} may`);
+    if (ts.isStringLiteralLike(node) && DEVICE_PACKAGES.has(node.text))
+      found.push(`${file}: names ${node.text}, which only ${ACQUIRE} may`);
     ts.forEachChild(node, visit);
   };
   visit(source);
@@ -93,9 +93,9 @@ function importBreaches(files: SourceTree, file: string, each: Import, path: str
   const layer = layerOf(file);
   const to = layerOf(path);
   const rule = LAYERS[layer];
-  const door = rule?.doors?.[to];
-  if (door !== undefined && file !== door)
-    return [`${file}: imports ${path}, which layer ${layer} reaches only through ${door}`];
+  const only = rule?.onlyBy?.[to];
+  if (only !== undefined && file !== only)
+    return [`${file}: imports ${path}, which layer ${layer} imports only in ${only}`];
   if (layer === ROOT || to === layer || rule === undefined || rule.imports.includes(to)) return [];
   if (path === WIRING && file.endsWith("index.ts")) return [];
   if (rule.types?.includes(to) !== true)
@@ -108,8 +108,8 @@ function importBreaches(files: SourceTree, file: string, each: Import, path: str
 
 /** Why a file may not import something from outside the source, if it may not. */
 function externalBreach(file: string, target: string, kind: Import["kind"]): string | undefined {
-  if (BEHIND_THE_DOOR.has(target))
-    return kind === "value" && file === DOOR
+  if (DEVICE_PACKAGES.has(target))
+    return kind === "value" && file === ACQUIRE
       ? "which must be dynamic: `await import(…)`"
       : undefined; // elsewhere it is a breach by its name
   if (!target.startsWith("node:")) return "but the package has no runtime dependencies";

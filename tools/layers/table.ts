@@ -8,8 +8,8 @@ export interface LayerRule {
   readonly imports: readonly string[];
   /** Only by `import type`. */
   readonly types?: readonly string[];
-  /** Layers that only one file of this layer may import. */
-  readonly doors?: Readonly<Record<string, string>>;
+  /** Layers that only one file of this layer may import, and which file. */
+  readonly onlyBy?: Readonly<Record<string, string>>;
 }
 
 /** The layers, lowest first. This table is the architecture: change it knowingly. */
@@ -26,7 +26,7 @@ export const LAYERS: Readonly<Record<string, LayerRule>> = {
   scheduling: { imports: ["base", "ownership", "graph", "planner", "device", "runtime"] },
   tensor: {
     imports: ["base", "ownership", "graph", "ops", "runtime"],
-    doors: { runtime: "tensor/dispatch.ts" },
+    onlyBy: { runtime: "tensor/dispatch.ts" },
   },
   autograd: { imports: ["base", "ownership", "graph", "ops", "tensor"] },
   nn: { imports: ["base", "ownership", "ops", "tensor", "autograd"] },
@@ -41,9 +41,9 @@ export const ROOT = "(entry points)";
 export const WIRING = "compose.ts";
 
 /** The only file that may name the packages behind it, and only inside `import()`. */
-export const DOOR = "device/acquire.ts";
+export const ACQUIRE = "device/acquire.ts";
 /** Packages that bring a device. */
-export const BEHIND_THE_DOOR: ReadonlySet<string> = new Set(["webgpu", "tenure-software-gpu"]);
+export const DEVICE_PACKAGES: ReadonlySet<string> = new Set(["webgpu", "tenure-software-gpu"]);
 
 /** Folders that speak of the same things, so the same file name means the same family of ops. */
 export const SAME_FAMILIES: readonly string[] = [

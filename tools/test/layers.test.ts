@@ -131,7 +131,7 @@ layers("a file name means one thing", () => {
   assert.is(tree("kernels/rows/plan.ts", "kernels/tiles/plan.ts").length, 1);
 });
 
-layers("only the door names the guarded packages, inside import()", () => {
+layers("only device/acquire.ts names the packages that bring a device, inside import()", () => {
   assert.equal(
     breaches({
       "device/acquire.ts": `export const gpu = () => import("webgpu");
@@ -162,7 +162,7 @@ layers("the tensor layer reaches the runtime through one file", () => {
   for (const other of [text, `import type { flush } from "../runtime/flush.ts"; flush;`])
     assert.equal(breaches({ ...runtime, "tensor/run.ts": other }), [
       "tensor/run.ts: imports runtime/flush.ts, " +
-        "which layer tensor reaches only through tensor/dispatch.ts",
+        "which layer tensor imports only in tensor/dispatch.ts",
     ]);
   assert.equal(breaches({ ...runtime, "autograd/backward.ts": text }).length, 1);
 });

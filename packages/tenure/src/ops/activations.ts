@@ -1,6 +1,6 @@
 /**
  * Activations of neural networks with their slopes, and with the second derivatives that gradients
- * of gradients need. Called through the runtime's door; records own nothing.
+ * of gradients need. Run by `tensor/run.ts`; records own nothing.
  */
 import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";

@@ -1,6 +1,6 @@
 /**
  * Sums, differences, products and quotients of tensors and numbers, and the short forms in which
- * gradient rules write them. Called through the runtime's door; records own nothing.
+ * gradient rules write them. Run by `tensor/run.ts`; records own nothing.
  */
 import { f32Bits } from "../kernels/kernel.ts";
 import { type ScalarAttrs, binary, scalarForm, unary } from "./builders.ts";

@@ -1,6 +1,5 @@
 /**
- * Attention weights: scale, mask and softmax of scores as one op. Called through the runtime's
- * door.
+ * Attention weights: scale, mask and softmax of scores as one op. Run by `tensor/run.ts`.
  */
 import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";

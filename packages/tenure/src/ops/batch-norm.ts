@@ -1,6 +1,6 @@
 /**
- * Batch normalisation: two reductions and one elementwise op each way. Called through the runtime's
- * door; records own nothing.
+ * Batch normalisation: two reductions and one elementwise op each way. Run by `tensor/run.ts`;
+ * records own nothing.
  */
 import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";

@@ -1,6 +1,6 @@
 /**
  * Conversions and copies: another dtype, a storage of one's own, the contents of another tensor.
- * Called through the runtime's door; records own nothing.
+ * Run by `tensor/run.ts`; records own nothing.
  */
 import { at } from "../base/access.ts";
 import { type DType, dtypeCode, isFloat } from "../base/dtype.ts";

@@ -1,6 +1,6 @@
 /**
  * Truth values: comparisons, logic, tests for NaN and infinity, and the choice between two tensors
- * by a condition. Called through the runtime's door; records own nothing.
+ * by a condition. Run by `tensor/run.ts`; records own nothing.
  */
 import type { View } from "../kernels/kernel.ts";
 import { promote } from "../base/dtype.ts";

@@ -1,6 +1,6 @@
 /**
- * Tensors put one after the other, and turned around, along an axis. Called through the runtime's
- * door; records own nothing.
+ * Tensors put one after the other, and turned around, along an axis. Run by `tensor/run.ts`;
+ * records own nothing.
  */
 import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";

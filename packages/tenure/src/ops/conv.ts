@@ -1,6 +1,6 @@
 /**
- * Convolution over NCHW images, with its gradients. One dispatch each. Called through the runtime's
- * door; records own nothing.
+ * Convolution over NCHW images, with its gradients. One dispatch each. Run by `tensor/run.ts`;
+ * records own nothing.
  */
 import { at } from "../base/access.ts";
 import { isFloat } from "../base/dtype.ts";

@@ -1,6 +1,6 @@
 /**
- * Tensors from nothing: one number everywhere, or an arithmetic progression. Called through the
- * runtime's door; records own nothing.
+ * Tensors from nothing: one number everywhere, or an arithmetic progression. Run by
+ * `tensor/run.ts`; records own nothing.
  */
 import { type DType, dtypeCode } from "../base/dtype.ts";
 import { computeType } from "../kernels/wgsl.ts";

@@ -1,6 +1,6 @@
 /**
- * Counter-based random numbers: draws and dropout that a program replays exactly. Called through
- * the runtime's door; records own nothing.
+ * Counter-based random numbers: draws and dropout that a program replays exactly. Run by
+ * `tensor/run.ts`; records own nothing.
  */
 import type { View } from "../kernels/kernel.ts";
 import { type DType, dtypeCode, isFloat } from "../base/dtype.ts";

@@ -1,6 +1,5 @@
 /**
- * Exponentials and logarithms, and the error function. Called through the runtime's door; records
- * own nothing.
+ * Exponentials and logarithms, and the error function. Run by `tensor/run.ts`; records own nothing.
  */
 import { addConst, div, mul2, neg, scale, square } from "./arithmetic.ts";
 import { unary } from "./builders.ts";

@@ -1,6 +1,6 @@
 /**
- * The larger and the smaller of two, and values kept within bounds. Called through the runtime's
- * door; records own nothing.
+ * The larger and the smaller of two, and values kept within bounds. Run by `tensor/run.ts`; records
+ * own nothing.
  */
 import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";

@@ -1,8 +1,8 @@
 /**
  * Picking by index and scattering back. `gather` and `scatterAdd` are each other's gradient, so
  * both differentiate any number of times. Indices are int32 or uint32; negative ones count from the
- * end; one out of range reads NaN (0 in integer tensors) and scatters nowhere. Called through the
- * runtime's door; records own nothing.
+ * end; one out of range reads NaN (0 in integer tensors) and scatters nowhere. Run by
+ * `tensor/run.ts`; records own nothing.
  */
 import { at } from "../base/access.ts";
 import type { DType } from "../base/dtype.ts";

@@ -1,6 +1,6 @@
 /**
- * Numbers written where a mask is true, and triangles of matrices. Called through the runtime's
- * door; records own nothing.
+ * Numbers written where a mask is true, and triangles of matrices. Run by `tensor/run.ts`; records
+ * own nothing.
  */
 import type { View } from "../kernels/kernel.ts";
 import { f32Bits } from "../base/bits.ts";

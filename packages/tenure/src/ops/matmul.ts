@@ -1,6 +1,6 @@
 /**
- * The matrix product: batched, broadcast over leading dimensions, transposed views for free. Called
- * through the runtime's door.
+ * The matrix product: batched, broadcast over leading dimensions, transposed views for free. Run by
+ * `tensor/run.ts`.
  */
 import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";

@@ -1,6 +1,5 @@
 /**
- * Layer and RMS normalisation, one dispatch each way. Called through the runtime's door; records
- * own nothing.
+ * Layer and RMS normalisation, one dispatch each way. Run by `tensor/run.ts`; records own nothing.
  */
 import { at } from "../base/access.ts";
 import { f32Bits } from "../base/bits.ts";

@@ -1,6 +1,6 @@
 /**
  * Borders around images and other tensors. The gradient cuts the border off and folds it back where
- * it was mirrored or repeated. Called through the runtime's door; records own nothing.
+ * it was mirrored or repeated. Run by `tensor/run.ts`; records own nothing.
  */
 import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";

@@ -1,6 +1,6 @@
 /**
- * Max and average pooling over NCHW images, with their gradients. One dispatch each. Called through
- * the runtime's door; records own nothing.
+ * Max and average pooling over NCHW images, with their gradients. One dispatch each. Run by
+ * `tensor/run.ts`; records own nothing.
  */
 import { at } from "../base/access.ts";
 import { ArgumentError, ShapeError } from "../base/errors.ts";

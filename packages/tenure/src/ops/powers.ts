@@ -1,6 +1,6 @@
 /**
- * Powers and roots, with the gradients PyTorch gives at 0. Called through the runtime's door;
- * records own nothing.
+ * Powers and roots, with the gradients PyTorch gives at 0. Run by `tensor/run.ts`; records own
+ * nothing.
  */
 import { add, addConst, div, mul2, neg, scale, square } from "./arithmetic.ts";
 import { type ScalarAttrs, binary, scalarForm, unary } from "./builders.ts";

@@ -1,5 +1,5 @@
 /**
- * Reductions over axes. One dispatch each. Called through the runtime's door; records own nothing.
+ * Reductions over axes. One dispatch each. Run by `tensor/run.ts`; records own nothing.
  */
 import { at } from "../base/access.ts";
 import { type DType, isFloat } from "../base/dtype.ts";
@@ -81,7 +81,9 @@ function extremeVjp({
     dtype: "float32",
   });
   const ties = run(sum, [hit], { axes, keepDims: true });
-  return [run(div, [run(mul, [hit, expandBack(run, grad, shape, axes)], undefined), ties], undefined)];
+  return [
+    run(div, [run(mul, [hit, expandBack(run, grad, shape, axes)], undefined), ties], undefined),
+  ];
 }
 
 /** Sum over axes; bools count. */

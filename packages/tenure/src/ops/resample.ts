@@ -1,6 +1,6 @@
 /**
- * Images of another size, with a gradient that gathers with the same weights. Called through the
- * runtime's door; records own nothing.
+ * Images of another size, with a gradient that gathers with the same weights. Run by
+ * `tensor/run.ts`; records own nothing.
  */
 import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";

@@ -1,6 +1,6 @@
 /**
- * Whole numbers, signs and remainders: functions whose gradient is 0 or 1 almost everywhere. Called
- * through the runtime's door; records own nothing.
+ * Whole numbers, signs and remainders: functions whose gradient is 0 or 1 almost everywhere. Run by
+ * `tensor/run.ts`; records own nothing.
  */
 import { mul2, neg, scale, zeroGrad } from "./arithmetic.ts";
 import { type ScalarAttrs, binary, scalarForm, unary } from "./builders.ts";

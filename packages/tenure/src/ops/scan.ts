@@ -1,5 +1,5 @@
 /**
- * Running sums and products along an axis. Called through the runtime's door.
+ * Running sums and products along an axis. Run by `tensor/run.ts`.
  */
 import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";

@@ -1,6 +1,6 @@
 /**
  * Softmax, log-softmax and cross entropy along an axis, with their gradients. One dispatch each.
- * Called through the runtime's door; records own nothing.
+ * Run by `tensor/run.ts`; records own nothing.
  */
 import { at } from "../base/access.ts";
 import { isFloat } from "../base/dtype.ts";

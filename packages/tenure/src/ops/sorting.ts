@@ -1,6 +1,6 @@
 /**
- * The stable order of the elements along an axis, and the first few of it. Called through the
- * runtime's door; records own nothing.
+ * The stable order of the elements along an axis, and the first few of it. Run by `tensor/run.ts`;
+ * records own nothing.
  */
 import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";

@@ -1,6 +1,6 @@
 /**
  * Sums that never put their terms into memory: of products, of squared deviations, of exponentials.
- * Called through the runtime's door; records own nothing.
+ * Run by `tensor/run.ts`; records own nothing.
  */
 import { at } from "../base/access.ts";
 import { isFloat } from "../base/dtype.ts";

@@ -1,6 +1,6 @@
 /**
- * The three-operand forms that optimizers and averages use: lerp, addcmul, addcdiv. Called through
- * the runtime's door; records own nothing.
+ * The three-operand forms that optimizers and averages use: lerp, addcmul, addcdiv. Run by
+ * `tensor/run.ts`; records own nothing.
  */
 import { at } from "../base/access.ts";
 import { fromBits } from "../base/bits.ts";

@@ -1,6 +1,6 @@
 /**
- * Trigonometric and hyperbolic functions and their inverses. Called through the runtime's door;
- * records own nothing.
+ * Trigonometric and hyperbolic functions and their inverses. Run by `tensor/run.ts`; records own
+ * nothing.
  */
 import { add, addConst, div, mul2, neg, oneMinus, square } from "./arithmetic.ts";
 import { binary, unary } from "./builders.ts";

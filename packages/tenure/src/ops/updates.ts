@@ -1,7 +1,7 @@
 /**
  * Optimizer updates: one kernel per parameter that reads the gradient and overwrites parameter and
  * state in place. Step-dependent numbers are per-call scalars, so the plan never changes with them.
- * Called by optim through the runtime's door.
+ * Run by `tensor/run.ts`, for optim.
  */
 import { at } from "../base/access.ts";
 import { ShapeError } from "../base/errors.ts";

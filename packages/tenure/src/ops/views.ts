@@ -1,6 +1,6 @@
 /**
  * Views: other layouts over the same storage. They cost nothing and are recorded nowhere; only
- * their gradients may compute. Called through the runtime's door.
+ * their gradients may compute. Run by `tensor/run.ts`.
  */
 import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";

@@ -1,7 +1,7 @@
 /**
- * The one door between tensors and the runtime: everything that tensors and the layers above them
- * ask of the recorder, the reads and the device goes through here, and no other file of theirs
- * imports runtime/. Storages belong to the handles that are made of them.
+ * The only file through which tensors reach the runtime: whatever they and the layers above them ask
+ * of the recorder, the reads and the device, they ask here, and no other file of theirs imports
+ * runtime/. Storages belong to the handles that are made of them.
  */
 import { dtypeBytes } from "../base/dtype.ts";
 import { DTypeError, OutOfMemoryError } from "../base/errors.ts";
