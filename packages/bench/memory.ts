@@ -1,7 +1,7 @@
 /**
  * What planning does to the memory of a training step. The first tables are plans of traced
  * programs, made without a GPU: ResNet-50 as in the SINGA paper's measurement, the curve of memory
- * against computing again, and residual networks of up to 1,000 layers. The last one trains for
+ * against recomputation, and residual networks of up to 1,000 layers. The last one trains for
  * real under a budget. "Activations" is everything but parameters and optimizer states.
  */
 import { type Tensor, init, manualSeed, randn, randint, shutdown } from "tenure";
@@ -118,9 +118,9 @@ const unlimitedHead = [
   "planned",
   "against (b)",
   "against (c)",
-  "ops again",
+  "ops recomputed",
   "of them conv or matmul",
-  "forward flops again",
+  "forward flops recomputed",
 ];
 const shareHead = [
   "batch",
@@ -129,7 +129,7 @@ const shareHead = [
   "share",
   "more forward flops",
   "more flops of the step",
-  "ops again",
+  "ops recomputed",
   "of them conv or matmul",
   "buffers made on the way",
   "plan s",
@@ -143,8 +143,8 @@ function unlimited(batch: number, program: Program, tracing: number): string[][]
   return (
     [
       ["issue order", { recompute: "off" }],
-      ["cheap ops again", { recompute: "auto" }],
-      ["fused, cheap ops again", { recompute: "auto", fuse: true }],
+      ["cheap ops recomputed", { recompute: "auto" }],
+      ["fused, cheap ops recomputed", { recompute: "auto", fuse: true }],
     ] as const
   ).map(([how, options]) => {
     const { result: planned, seconds } = timed(() => plan(program, options)),
@@ -215,7 +215,7 @@ export function resnetTables(): string {
     "MB. (a) nothing is recycled; (b) issue order, freed when the last reference goes; (c) what " +
       "SINGA's graph needed. No budget is given. Seconds are of the processor.",
     table(unlimitedHead, rows),
-    "## Memory against computing again",
+    "## Memory against recomputation",
     "ResNet-50 under a budget, without swaps, on a device of 0.05 Tflop/s. The share is " +
       "activations over those of (b).",
     table(shareHead, curve),
@@ -243,11 +243,11 @@ export function deepTable(): string {
       { peak } = eager(program),
       fixed = fixedBytes(program),
       base = peak - fixed,
-      joined = fuse(program).program,
-      folded = plan(joined, { recompute: "auto" });
+      fusedOps = fuse(program).program,
+      folded = plan(fusedOps, { recompute: "auto" });
     // The law asked for: activations grow as the root of the depth.
     const target = start * base * Math.sqrt(depths[0]! / depth),
-      { result: tight, seconds } = timed(() => within(joined, fixed + target, false));
+      { result: tight, seconds } = timed(() => within(fusedOps, fixed + target, false));
     tight.verify();
     const { recomputeFlops } = tight.extra,
       activations = tight.plannedBytes - fixed;
@@ -268,7 +268,7 @@ export function deepTable(): string {
       "layers",
       "ops",
       "(b)",
-      "cheap ops again",
+      "cheap ops recomputed",
       "planned",
       "share",
       "more forward flops",
@@ -412,7 +412,7 @@ export async function trainingTable(): Promise<string> {
       "s per step",
       "slowdown",
       "of processor time",
-      "ops again",
+      "ops recomputed",
       "more flops",
       "out MB",
       "in MB",

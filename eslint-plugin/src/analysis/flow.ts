@@ -137,7 +137,7 @@ class Flow {
       const cell = this.paths.cells.at(id);
       if (!cell) continue;
       if (is === "distinct") {
-        if (other) apart(state, cell, this.paths.cells.at(other));
+        if (other) unlink(state, cell, this.paths.cells.at(other));
         continue;
       }
       const named =
@@ -387,7 +387,7 @@ function sameCall(a: ts.Node, b: ts.Node): boolean {
 }
 
 /** Where two names mean different values, neither is the other's: `if (t !== a) t.dispose()`. */
-function apart(state: State, cell: Cell, other: Cell | undefined): void {
+function unlink(state: State, cell: Cell, other: Cell | undefined): void {
   const v = state.get(cell);
   if (v && other && v.link === other)
     state.set(cell, { ...v, link: undefined, bits: v.bits & owned ? v.bits & ~none : v.bits });

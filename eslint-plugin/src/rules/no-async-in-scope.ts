@@ -1,5 +1,5 @@
 /**
- * Rule `no-async-in-scope`: dispose scopes are current for one synchronous stretch. An async
+ * Rule `no-async-in-scope`: dispose scopes are current for one synchronous segment. An async
  * callback in a sync scope function, an `await` in a block that holds a `using` scope, and a
  * `yield` across one all run the rest outside the scope, or the consumer inside it.
  */

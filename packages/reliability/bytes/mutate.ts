@@ -28,11 +28,11 @@ function mutateOnce(bytes: Uint8Array, random: Random): Uint8Array {
     case 2:
       return setByte(bytes, at, random.int(256));
     case 3:
-      return joined(bytes.subarray(0, at), randomBytes(1 + random.int(9), random), bytes, at);
+      return concatenate(bytes.subarray(0, at), randomBytes(1 + random.int(9), random), bytes, at);
     case 4:
-      return joined(bytes.subarray(0, at), new Uint8Array(0), bytes, at + 1 + random.int(9));
+      return concatenate(bytes.subarray(0, at), new Uint8Array(0), bytes, at + 1 + random.int(9));
     case 5:
-      return joined(bytes.subarray(0, at), bytes.slice(0, random.int(64)), bytes, at);
+      return concatenate(bytes.subarray(0, at), bytes.slice(0, random.int(64)), bytes, at);
     case 6:
       return writeNumber(bytes, random.chance(0.7) ? at % 64 : at, random);
     default:
@@ -55,7 +55,12 @@ function randomBytes(count: number, random: Random): Uint8Array {
 }
 
 /** `head`, `middle`, and what `rest` has from `from` on. */
-function joined(head: Uint8Array, middle: Uint8Array, rest: Uint8Array, from: number): Uint8Array {
+function concatenate(
+  head: Uint8Array,
+  middle: Uint8Array,
+  rest: Uint8Array,
+  from: number,
+): Uint8Array {
   return new Uint8Array(Buffer.concat([head, middle, rest.subarray(from)]));
 }
 

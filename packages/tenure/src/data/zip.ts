@@ -82,7 +82,7 @@ function readDirectory(bytes: Uint8Array, limit: number, fail: FailZip): Entry[]
   const seen = new Set<string>();
   let at = offset;
   let total = 0;
-  let room = offset;
+  let left = offset;
   for (let i = 0; i < count; i++) {
     if (at + 46 > end || view.getUint32(at, true) !== 0x02014b50) fail(`${count} entries`, `${i}`);
     const { entry, next } = readEntry(bytes, view, at, offset, end, fail);
@@ -92,8 +92,8 @@ function readDirectory(bytes: Uint8Array, limit: number, fail: FailZip): Entry[]
     total += entry.size;
     if (total > limit) fail(`at most ${limit} bytes unpacked`, String(total));
     // Files that share their bytes would unpack to many times what deflate can.
-    room -= 30 + entry.packed.length;
-    if (room < 0) fail("files that lie apart", quoted(entry.name));
+    left -= 30 + entry.packed.length;
+    if (left < 0) fail("files that do not overlap", quoted(entry.name));
     entries.push(entry);
   }
   return entries;
@@ -245,10 +245,10 @@ async function inflate(packed: Uint8Array, size: number, fail: () => never): Pro
     if (error instanceof ArgumentError) throw error;
     return fail();
   }
-  return at === size ? joined(chunks, size) : fail();
+  return at === size ? concatenate(chunks, size) : fail();
 }
 
-function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
+function concatenate(chunks: readonly Uint8Array[], size: number): Uint8Array {
   const out = new Uint8Array(size);
   let at = 0;
   for (const chunk of chunks) {

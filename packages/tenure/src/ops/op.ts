@@ -24,8 +24,8 @@ export interface Meta {
 export type Value = Meta;
 
 /**
- * Runs an op on values; how gradient rules compute. `scalars` are the op's per-call numbers, each as
- * the 32 bits that its uniform holds.
+ * Runs an op on values; how gradient rules compute. `scalars` are the op's per-call numbers, each
+ * as the 32 bits that its uniform holds.
  */
 export type Run = <A>(
   op: OpDef<A>,

@@ -1,6 +1,6 @@
 /**
- * The only file through which tensors reach the runtime: whatever they and the layers above them ask
- * of the recorder, the reads and the device, they ask here, and no other file of theirs imports
+ * The only file through which tensors reach the runtime: whatever they and the layers above them
+ * ask of the recorder, the reads and the device, they ask here, and no other file of theirs imports
  * runtime/. Storages belong to the handles that are made of them.
  */
 import { dtypeBytes } from "../base/dtype.ts";

@@ -1,7 +1,7 @@
 /**
- * Ops joined into kernels against the same ops one by one: random graphs with their gradients,
- * training steps, how many kernels run, what a repeated step creates, who is named when one of
- * several joined ops fails, and the text of the kernels.
+ * Ops fused into kernels against the same ops one by one: random graphs with their gradients,
+ * training steps, how many kernels run, what a repeated step creates, which op is named when one of
+ * several fused ops fails, and the text of the kernels.
  */
 import fc from "fast-check";
 import { suite } from "uvu";
@@ -36,7 +36,7 @@ await setup();
 const test = suite("fusion");
 
 /** Runs `fn` with every op a kernel of its own. */
-async function apart<T>(fn: () => Promise<T>): Promise<T> {
+async function unfused<T>(fn: () => Promise<T>): Promise<T> {
   await sync();
   runtime().caches.clear(); // equal programs would find the plans of the other kind
   runtime().settings.fuse = false;
@@ -63,8 +63,7 @@ const bits = (list: readonly Float32Array[]): string =>
 
 // === Training steps ===
 
-/** Dispatches a step may take at most, of how many apart: what is joined today. */
-// of 58, 42, 90, 101
+/** Dispatches that a step may take at most. Unfused they are 58, 42, 90 and 101. */
 const steps: Readonly<Record<string, number>> = { MLP: 40, CNN: 33, ResNet: 68, GPT: 76 };
 
 for (const name of Object.keys(steps)) {
@@ -94,16 +93,16 @@ for (const name of Object.keys(steps)) {
         later,
       };
     };
-    const one = await apart(train),
-      joined = await train();
+    const one = await unfused(train);
+    const all = await train();
     assert.ok(
-      joined.dispatches <= steps[name]! && joined.dispatches < one.dispatches,
-      `${joined.dispatches} kernels of ${one.dispatches}`,
+      all.dispatches <= steps[name]! && all.dispatches < one.dispatches,
+      `${all.dispatches} kernels of ${one.dispatches}`,
     );
-    assert.is(joined.result, one.result);
-    assert.is(joined.later.planMisses, 0);
+    assert.is(all.result, one.result);
+    assert.is(all.later.planMisses, 0);
     for (const what of ["buffers", "pipelines", "bindGroups", "shaderModules"] as const)
-      assert.is(joined.later[what], 0, what);
+      assert.is(all.later[what], 0, what);
   });
 }
 
@@ -175,7 +174,7 @@ test("random graphs and their gradients have the same values", async () => {
     fc.array(fc.tuple(fc.nat(18), fc.nat(9), fc.nat(9)), { minLength: 2, maxLength: 9 }),
     { numRuns: 40, seed: 3 },
   );
-  const one = await apart(async () => {
+  const one = await unfused(async () => {
     const all: Float32Array[][] = [];
     for (const g of graphs) all.push(await run(g));
     return all;
@@ -313,8 +312,8 @@ test("random numbers are the same inside a kernel of several ops and alone", asy
       ]),
     ) as Promise<Float32Array[]>;
   };
-  const joined = await draw();
-  assert.is(bits(joined), bits(await apart(draw)));
+  const together = await draw();
+  assert.is(bits(together), bits(await unfused(draw)));
 });
 
 test("every op that uses the number of the element says so", () => {

@@ -20,17 +20,17 @@ export interface SortedOf<T> {
   readonly indices: T;
 }
 
-/** Inputs of one dispatch: every device binds 8 buffers, one is the result. */
-const joined = 7;
+/** Tensors that one dispatch can concatenate: every device binds 8 buffers, one is the result. */
+const mostInputs = 7;
 
 /** Tensors one after the other along an axis, in the dtype that holds them all. */
 export function concatenate<T extends GatherMethods>(tensors: readonly T[], axis: number): T {
   const dtype = tensors.map((t) => t.dtype).reduce(promote);
   return scoped(() => {
     let list = tensors.map((t) => t.to(dtype));
-    while (list.length > joined)
-      list = Array.from({ length: Math.ceil(list.length / joined) }, (_, k) =>
-        call(concat, list.slice(k * joined, (k + 1) * joined), { axis }),
+    while (list.length > mostInputs)
+      list = Array.from({ length: Math.ceil(list.length / mostInputs) }, (_, k) =>
+        call(concat, list.slice(k * mostInputs, (k + 1) * mostInputs), { axis }),
       );
     return call(concat, list, { axis });
   }, "concat");

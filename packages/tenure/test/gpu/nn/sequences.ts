@@ -56,7 +56,7 @@ export function attend(
   const project = (x: Matrix, part: number): number[][] =>
     x.map((row) => affine(weight(part), bias?.slice(part * e, (part + 1) * e), row));
   const [Q, K, V] = [project(q, 0), project(k, 1), project(v, 2)];
-  const joined = Q.map((query, l) =>
+  const attended = Q.map((query, l) =>
     Array.from({ length: heads }, (_, h) => {
       const part = (row: readonly number[]): number[] => row.slice(h * d, (h + 1) * d);
       const scores = K.map((key, s) =>
@@ -71,7 +71,7 @@ export function attend(
       );
     }).flat(),
   );
-  return joined.map((row) => affine(w["out_proj.weight"]!, w["out_proj.bias"]?.[0], row));
+  return attended.map((row) => affine(w["out_proj.weight"]!, w["out_proj.bias"]?.[0], row));
 }
 
 /** Channels, heads, samples, queries and keys of what is attended to. */
