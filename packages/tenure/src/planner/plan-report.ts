@@ -64,6 +64,11 @@ function percent(part: number, whole: number): string {
   return `${(whole === 0 ? 0 : (100 * part) / whole).toFixed(1)} %`;
 }
 
+/** One row of a report: what it is about, and what there is to say. */
+export function reportRow(about: string, text: string): string {
+  return `${about.padEnd(10)}${text}`;
+}
+
 /** A report as an engineer would paste it into a pull request. */
 export function explainReport(
   report: PlanReport,
@@ -74,14 +79,20 @@ export function explainReport(
   const { naiveBytes, plannedBytes, lowerBoundBytes, efficiency, placements } = report;
   const others = Object.entries(placements).map(([name, bytes]) => `${name} ${formatBytes(bytes)}`);
   return [
-    `memory   naive ${formatBytes(naiveBytes)} → planned ${formatBytes(plannedBytes)} ` +
-      `(lower bound ${formatBytes(lowerBoundBytes)}, ` +
-      `efficiency ${(100 * efficiency).toFixed(1)} %) in ${slots} slots`,
-    `ops      ${report.ops} of ${program.ops.length} run in ${report.dispatches} dispatches ` +
-      `and ${report.waves} waves, ${program.ops.length - report.ops} needed by nobody`,
+    reportRow(
+      "memory",
+      `naive ${formatBytes(naiveBytes)} → planned ${formatBytes(plannedBytes)} ` +
+        `(lower bound ${formatBytes(lowerBoundBytes)}, ` +
+        `efficiency ${(100 * efficiency).toFixed(1)} %) in ${slots} slots`,
+    ),
+    reportRow(
+      "ops",
+      `${report.ops} of ${program.ops.length} run in ${report.dispatches} dispatches ` +
+        `and ${report.waves} waves, ${program.ops.length - report.ops} needed by nobody`,
+    ),
     ...explainSchedule(report, budgetBytes),
-    `placing  ${others.join(", ")}`,
-    `storages ${countRoles(program)}`,
+    reportRow("placement", others.join(", ")),
+    reportRow("storages", countRoles(program)),
     ...(report.layers.length > 0 ? ["", ...layerTable(report.layers)] : []),
   ].join("\n");
 }
@@ -90,22 +101,28 @@ export function explainReport(
 function explainSchedule(report: PlanReport, budgetBytes: number): string[] {
   const { how, mirror } = report;
   const budget = budgetBytes === Infinity ? "" : `, budget ${formatBytes(budgetBytes)}`;
-  const lines = [`schedule ${how}${budget}`];
+  const lines = [reportRow("schedule", `${how}${budget}`)];
   if (report.recomputedOps > 0) {
     const more = percent(report.recomputeFlops, report.flops);
-    lines.push(`again    ${report.recomputedOps} ops, ${more} more flops`);
+    lines.push(reportRow("recompute", `${report.recomputedOps} ops, ${more} more flops`));
   }
   if (mirror !== null)
     lines.push(
-      `memonger threshold ${formatBytes(mirror.thresholdBytes)}: ` +
-        `keeps ${formatBytes(mirror.savedBytes)}, ` +
-        `largest segment ${formatBytes(mirror.largestSegmentBytes)}`,
+      reportRow(
+        "memonger",
+        `threshold ${formatBytes(mirror.thresholdBytes)}: ` +
+          `keeps ${formatBytes(mirror.savedBytes)}, ` +
+          `largest segment ${formatBytes(mirror.largestSegmentBytes)}`,
+      ),
     );
   const { swapIns, swapOuts, swapInBytes, swapOutBytes, stalls } = report;
   if (swapIns + swapOuts > 0)
     lines.push(
-      `swap     ${swapOuts} out (${formatBytes(swapOutBytes)}), ` +
-        `${swapIns} in (${formatBytes(swapInBytes)}), ${stalls} waits`,
+      reportRow(
+        "swap",
+        `${swapOuts} out (${formatBytes(swapOutBytes)}), ` +
+          `${swapIns} in (${formatBytes(swapInBytes)}), ${stalls} waits`,
+      ),
     );
   return lines;
 }

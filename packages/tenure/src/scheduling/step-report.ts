@@ -2,7 +2,7 @@
  * What a scheduler tells about its last step: figures for programs, and a text for people. Called
  * by the scheduler. Owns nothing.
  */
-import { type PlanReport, explainReport, formatBytes } from "../planner/plan-report.ts";
+import { type PlanReport, explainReport, formatBytes, reportRow } from "../planner/plan-report.ts";
 import type { Executable } from "../runtime/compile.ts";
 import type { RunFigures, Timing } from "../runtime/execution/figures.ts";
 
@@ -31,7 +31,7 @@ export interface SchedulerReport extends PlanReport {
   readonly splits: number;
   readonly offSchedule: number;
   /**
-   * Plans made again because measured rates or stalls said so, and because the device had less
+   * Plans that were replaced because of measured rates or stalls, and because the device had less
    * memory than the budget.
    */
   readonly replans: number;
@@ -78,7 +78,9 @@ export function explainRun({ exe, others, figures }: Run, report: SchedulerRepor
     explainReport(plan.report(), plan.program, plan.slots.length, plan.budgetBytes),
   ];
   if (exe.inSegments)
-    lines.push(`stalls   ${report.stalls}, ${(1000 * report.stallSeconds).toFixed(1)} ms`);
+    lines.push(
+      reportRow("stalls", `${report.stalls}, ${(1000 * report.stallSeconds).toFixed(1)} ms`),
+    );
   lines.push(...table("phase", figures.phases), ...table("op", figures.ops));
   return lines.join("\n");
 }
@@ -86,10 +88,11 @@ export function explainRun({ exe, others, figures }: Run, report: SchedulerRepor
 function stepLine(r: SchedulerReport): string {
   const { hits, misses } = r.planCache;
   const lowered = r.outOfMemory > 0 ? `, budget lowered ${r.outOfMemory} times` : "";
-  return (
-    `step     ${r.steps} so far, ${hits} found their plan, ${misses} planned ` +
-    `(${r.replans} again by what was measured), ${r.offSchedule} off schedule, ` +
-    `${r.splits} splits by reads${lowered}`
+  return reportRow(
+    "step",
+    `${r.steps} so far, ${hits} found their plan, ${misses} planned ` +
+      `(${r.replans} replanned after measuring), ${r.offSchedule} off schedule, ` +
+      `${r.splits} splits by reads${lowered}`,
   );
 }
 
@@ -97,10 +100,11 @@ function peakLine(r: SchedulerReport, others: number): string {
   const budget = r.budgetBytes === Infinity ? "" : ` of ${formatBytes(r.budgetBytes)}`;
   const outside = others > 0 ? `, ${formatBytes(others)} of it outside the step` : "";
   const host = r.hostBytes > 0 ? `, host copies ${formatBytes(r.hostBytes)}` : "";
-  return (
-    `peak     predicted ${formatBytes(r.predictedPeakBytes)}, ` +
-    `measured ${formatBytes(r.measuredPeakBytes)}${budget}${outside}; ` +
-    `staging ${formatBytes(r.stagingBytes)}${host}`
+  return reportRow(
+    "peak",
+    `predicted ${formatBytes(r.predictedPeakBytes)}, ` +
+      `measured ${formatBytes(r.measuredPeakBytes)}${budget}${outside}; ` +
+      `staging ${formatBytes(r.stagingBytes)}${host}`,
   );
 }
 

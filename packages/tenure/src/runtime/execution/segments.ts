@@ -172,6 +172,6 @@ export class Segments {
     const { phase, name } = at(exe.plan.program.ops, op);
     addTiming(figures.phases, phase, seconds);
     if (profile === "ops")
-      addTiming(figures.ops, kind === "recompute" ? `${name} (again)` : name, seconds);
+      addTiming(figures.ops, kind === "recompute" ? `${name} (recompute)` : name, seconds);
   }
 }
