@@ -363,9 +363,9 @@ test("explain reads like a report", async () => {
   using scheduler = new Scheduler({ budgetBytes: 700_000 });
   for (let k = 0; k < 2; k++) (await scheduler.step(() => t.step())).dispose();
   const text = scheduler.explain();
-  assert.match(text, /^step {5}2 so far, /);
-  assert.match(text, /\npeak {5}predicted (\S+ \S+), measured \1 of 700\.00 kB/);
-  assert.match(text, /\nmemory {3}naive .* → planned .* \(lower bound .*, efficiency .* %\)/);
+  assert.match(text, /^step +2 so far, /);
+  assert.match(text, /\npeak +predicted (\S+ \S+), measured \1 of 700\.00 kB/);
+  assert.match(text, /\nmemory +naive .* → planned .* \(lower bound .*, efficiency .* %\)/);
   assert.match(text, /\nlayer +forward +calcGradient +calcDerivative/);
 });
 
