@@ -17,6 +17,8 @@ export interface PooledBuffer {
   readonly bytes: number;
   /** Flush in which it was last handed out; decides what `trim` may take. */
   lastUse: number;
+  /** How often it was handed out. */
+  loans: number;
 }
 
 /**
@@ -100,11 +102,13 @@ export class BufferPool {
         }),
         bytes: size,
         lastUse: 0,
+        loans: 0,
       };
       this.#held.add(buffer.id);
       this.deviceBytes += size;
     }
     buffer.lastUse = this.clock;
+    buffer.loans++;
     if (this.usedBytes > this.peakBytes) this.peakBytes = this.usedBytes;
     if (this.usedBytes > this.highWater) this.highWater = this.usedBytes;
     return buffer;
@@ -152,6 +156,16 @@ export class BufferPool {
     while (at > 0 && free[at - 1]!.id < buffer.id) at--;
     free.splice(at, 0, buffer);
     this.freeBytes += buffer.bytes;
+  }
+
+  /** Takes a free buffer back for whoever gave it away. @returns whether it is still free */
+  reclaim(buffer: PooledBuffer): boolean {
+    const free = this.#free.get(buffer.bytes);
+    const at = free?.indexOf(buffer) ?? -1;
+    if (this.closed || free === undefined || at === -1) return false;
+    free.splice(at, 1);
+    this.freeBytes -= buffer.bytes;
+    return true;
   }
 
   /**

@@ -8,6 +8,7 @@ import { Signature } from "../graph/signature.ts";
 import type { Phase } from "../graph/program.ts";
 import type { View } from "../kernels/kernel.ts";
 import type { AnyOp } from "../ops/op.ts";
+import { Dropped } from "./dropped.ts";
 import type { Storage } from "./storage.ts";
 
 /**
@@ -69,6 +70,8 @@ export class OpenProgram {
    * `whenDiscarded` in runtime.ts.
    */
   readonly undo: (() => void)[] = [];
+  /** What it has dropped, and gets back when it is discarded. */
+  readonly dropped: Dropped = new Dropped();
   readonly signature: Signature = new Signature();
   /** Bytes of storages mentioned but not resident: what the program may allocate at most. */
   pendingBytes = 0;
@@ -123,13 +126,18 @@ export class OpenProgram {
   }
 
   /** Whether the program reads or writes the storage. */
-  mentions(storage: Storage): boolean {
+  uses(storage: Storage): boolean {
     return storage.programSerial === this.serial || this.#displaced.has(storage);
+  }
+
+  /** Whether the program reads or writes the storage, or may need what it has dropped. */
+  mentions(storage: Storage): boolean {
+    return this.uses(storage) || this.dropped.has(storage);
   }
 
   /** Whether the program reads or writes the storage, or brings its bytes to the host. */
   touches(storage: Storage): boolean {
-    return this.mentions(storage) || this.awaited.has(storage);
+    return this.uses(storage) || this.awaited.has(storage);
   }
 
   /** Whether an op or an upload of the program writes the storage. */
@@ -182,13 +190,13 @@ export class OpenProgram {
     this.signature.length = mark.signature;
     this.pendingBytes = mark.pendingBytes;
     this.#forgetWrites();
+    this.takeBack(mark.undo);
     for (const storage of this.locals.splice(mark.locals)) {
       if (storage.programSerial === this.serial) storage.programSerial = 0;
       this.#displaced.delete(storage);
       const elsewhere = [...this.#others.values()].some((other) => other.mentions(storage));
       if (storage.refs === 0 && !elsewhere) storage.freeBuffer();
     }
-    this.takeBack(mark.undo);
   }
 
   /** Runs what `whenDiscarded` was given, newest first, down to the first `from`. */
@@ -236,6 +244,7 @@ export class OpenProgram {
     this.locals.length = 0;
     this.scalars.length = 0;
     this.undo.length = 0;
+    this.dropped.clear();
     this.signature.clear();
     this.pendingBytes = 0;
   }

@@ -30,9 +30,11 @@ export class Recorder {
   readonly labels: Labels = { phase: "forward", layer: "" };
   readonly lanes: Lanes;
   readonly storages: StorageBooks = new StorageBooks((storage) => {
-    if (this.lanes.loose.size > 0) this.lanes.loose.delete(storage);
+    if (storage.buffer === null && this.lanes.loose.size === 0) return;
     // One that a program mentions may still be read or written: its flush frees the buffer.
-    if (storage.buffer !== null && !this.lanes.mention(storage)) storage.freeBuffer();
+    if (this.lanes.mention(storage)) return;
+    this.lanes.loose.delete(storage);
+    storage.freeBuffer();
   });
   /** While set, what is recorded is only looked at: nothing is flushed. */
   tracing = false;
@@ -150,6 +152,25 @@ export class Recorder {
   /** A taken program is in the queue: what it mentions and nobody owns may be used again. */
   submitted(taken: OpenProgram): void {
     this.lanes.forget(taken);
+    this.#freeUnowned(taken.dropped.all());
+  }
+
+  /** Drops a reference, which `revive` takes back if the open program is discarded. */
+  drop(storage: Storage): void {
+    this.program.dropped.add(storage);
+    storage.release();
+  }
+
+  /** Takes a dropped reference back. */
+  revive(storage: Storage): void {
+    this.program.dropped.delete(storage);
+    storage.revive();
+  }
+
+  #freeUnowned(storages: Iterable<Storage>): void {
+    for (const storage of storages)
+      if (storage.refs === 0 && storage.buffer !== null && !this.lanes.mention(storage))
+        storage.freeBuffer();
   }
 
   /** Whether the open program of a lane has something in it. */
@@ -164,10 +185,8 @@ export class Recorder {
 
   /** A taken program ran, and others may have been recorded meanwhile: frees what nobody owns. */
   ended(taken: OpenProgram): void {
-    this.lanes.forget(taken);
-    for (const storage of taken.locals)
-      if (storage.refs === 0 && storage.buffer !== null && !this.lanes.mention(storage))
-        storage.freeBuffer();
+    this.submitted(taken);
+    this.#freeUnowned(taken.locals);
   }
 
   /**
@@ -182,12 +201,13 @@ export class Recorder {
     const { main, after } = this.lanes;
     this.lanes.forget(taken);
     if (isLatest) taken.takeBack();
+    const emptied = taken.dropped.restore();
     const lost = (storage: Storage): boolean =>
       (storage.refs > 0 || after?.mentions(storage) === true) &&
       storage.buffer === null &&
       !main.writes(storage) &&
       !this.lanes.loose.has(storage);
-    for (const storage of taken.locals) {
+    for (const storage of [...taken.locals, ...emptied]) {
       if (lost(storage)) storage.failure ??= failure;
       else if (storage.refs === 0 && !this.lanes.mention(storage)) storage.freeBuffer();
     }
@@ -204,6 +224,7 @@ export class Recorder {
       for (const { storage } of outputs) storage.failure = null;
       this.#adopt(main, taken, recorded);
     }
+    this.#freeUnowned(taken.dropped.all());
   }
 
   /**
@@ -228,9 +249,12 @@ export class Recorder {
    * that overwrites something from values that were given up with the step
    */
   closeStep(): TenureError | null {
+    const dropped = [...(this.lanes.of("step")?.dropped.all() ?? [])];
     const after = this.lanes.closeStep();
     const { main, loose } = this.lanes;
-    for (const [storage, data] of loose) this.recordUpload(storage, data, main);
+    this.#freeUnowned(dropped);
+    for (const [storage, data] of loose)
+      if (storage.refs > 0) this.recordUpload(storage, data, main);
     loose.clear();
     if (after === null) return null;
     let failure: TenureError | null = null;
@@ -244,8 +268,7 @@ export class Recorder {
           if (storage.buffer !== null || main.writes(storage)) failure ??= lost;
           else storage.failure = lost;
     }
-    for (const storage of after.locals)
-      if (storage.refs === 0 && !this.lanes.mention(storage)) storage.freeBuffer();
+    this.#freeUnowned(after.locals);
     return failure;
   }
 

@@ -92,6 +92,13 @@ export class Storage {
     return this;
   }
 
+  /** Takes a reference again, perhaps after the last one went: what was dropped is taken back. */
+  revive(): void {
+    if (++this.refs > 1) return;
+    this.#books.freed--;
+    this.#books.liveBytes += this.bytes;
+  }
+
   /** Takes a reference back; with the last one the bytes are freed. */
   release(): void {
     if (this.refs <= 0) throw internal(`storage ${this.id} was released more often than retained`);

@@ -113,6 +113,25 @@ export function whenDiscarded(remember: () => () => void): void {
   runtime().whenDiscarded(remember);
 }
 
+/**
+ * Drops a reference to something that a step which is discarded, or a function that was only
+ * traced, has dropped too early: call `regain` when it is taken back. Takes no memory more.
+ */
+export function dropUntilDiscarded(storage: Storage): void {
+  runtime().recorder.drop(storage);
+}
+
+/** Takes back a reference that `dropUntilDiscarded` dropped. */
+export function regain(storage: Storage): void {
+  runtime().recorder.revive(storage);
+}
+
+/** Whether what is recorded now is given up as a whole if it fails, or in any case. */
+export function mayBeDiscarded(): boolean {
+  const { lanes, tracing } = runtime().recorder;
+  return tracing || lanes.inStep;
+}
+
 /** Whether the code that runs now is part of a scheduler's step. */
 export function inStep(): boolean {
   return runtime().recorder.lanes.inStep;

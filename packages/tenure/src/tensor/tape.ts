@@ -9,7 +9,13 @@ import type { DType } from "../base/dtype.ts";
 import type { Layout } from "../base/layout.ts";
 import { current } from "../base/realm.ts";
 import type { AnyOp, Meta } from "../ops/op.ts";
-import type { Storage } from "./dispatch.ts";
+import {
+  type Storage,
+  dropUntilDiscarded,
+  mayBeDiscarded,
+  regain,
+  whenDiscarded,
+} from "./dispatch.ts";
 
 /** A switch that holds for the running job. */
 export interface Mode {
@@ -108,10 +114,23 @@ export class Gradient {
     if (node !== null && --node.refs === 0) node.free(unreferenced);
   }
 
-  /** Replaces the accumulated gradient. Takes over the reference held by `grad`. */
+  /**
+   * Replaces the accumulated gradient. Takes over the reference held by `grad`. A step that is
+   * discarded, or a function that was only traced, leaves the gradient as it was.
+   */
   setGrad(grad: Saved | null): void {
-    this.grad?.storage.release();
+    const before = this.grad;
     this.grad = grad;
+    if (this.refs <= 0 || !mayBeDiscarded()) {
+      before?.storage.release();
+      return;
+    }
+    if (before !== null) dropUntilDiscarded(before.storage);
+    whenDiscarded(() => () => {
+      this.grad?.storage.release();
+      this.grad = this.refs > 0 ? before : null;
+      if (this.grad !== null) regain(this.grad.storage);
+    });
   }
 }
 

@@ -102,6 +102,7 @@ export class Execution {
     try {
       for (const { failure } of this.#work.locals) if (failure !== null) throw failure;
       seal(this.#work);
+      this.#lendDropped();
       const exe = (this.#plan = policy.choose(device, this.#work));
       const { made } = device.pool;
       if (policy.replans) void device.allocated(); // what failed before is not this program's
@@ -185,13 +186,9 @@ export class Execution {
 
   /** Fills the slots. @returns what the pool refused; then no slot is filled */
   #fill(): OutOfMemoryError | null {
-    const { settings, poison } = this.#tools;
     const device = this.#device;
-    const spread = (buffer: PooledBuffer): void => {
-      poison.spread(device, buffer);
-    };
     try {
-      fillSlots(device, this.#exe, this.#work, this.#buffers, settings.poison ? spread : null);
+      fillSlots(device, this.#exe, this.#work, this.#buffers);
       // free buffers count for the device
       if (device.pool.deviceBytes > device.pool.softLimit) device.pool.trim();
       return null;
@@ -200,6 +197,31 @@ export class Execution {
       if (error instanceof OutOfMemoryError) return error;
       throw error;
     }
+  }
+
+  /** Buffers of what the program has dropped serve whoever needs them, itself first. */
+  #lendDropped(): void {
+    const { lanes } = this.#tools.recorder;
+    const work = this.#work;
+    work.dropped.lend((storage) => work.uses(storage) || lanes.mention(storage, work));
+  }
+
+  /** Buffers that are written although the device may refuse the submit: uploads, and NaN. */
+  #prepareBuffers(): void {
+    const { settings, poison } = this.#tools;
+    const { entrySlot, slots } = this.#exe.plan;
+    const written = new Set<PooledBuffer>();
+    for (const { local } of this.#work.uploads) {
+      const buffer = this.#buffers[entrySlot[local] ?? -1];
+      if (buffer !== undefined) written.add(buffer);
+    }
+    if (settings.poison)
+      for (const [s, buffer] of this.#buffers.entries()) {
+        if (buffer === undefined || slots[s]?.entry !== -1) continue;
+        poison.spread(this.#device, buffer);
+        written.add(buffer);
+      }
+    this.#work.dropped.begin(written);
   }
 
   /** Makes sure that the device has all buffers, with other plans as long as there are some. */
@@ -262,6 +284,7 @@ export class Execution {
     };
     this.#firstSubmit = device.queue.submits;
     takeOver(exe, this.#work);
+    this.#prepareBuffers();
     this.#segments = new Segments({
       device,
       counters,

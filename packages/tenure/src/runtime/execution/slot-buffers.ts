@@ -27,23 +27,19 @@ function localOf({ locals }: OpenProgram, index: number): Storage {
 }
 
 /**
- * Gives every slot that is not late a buffer: the one its storage brings, or one from the pool,
- * which `fresh` sees. On return `buffers` holds them by slot, also those acquired before an error.
+ * Gives every slot that is not late a buffer: the one its storage brings, or one from the
+ * pool. On return `buffers` holds them by slot, also those acquired before an error.
  */
 export function fillSlots(
   device: Device,
   { plan: { slots } }: Executable,
   work: OpenProgram,
   buffers: SlotBuffers,
-  fresh: ((buffer: PooledBuffer) => void) | null,
 ): void {
   for (const [s, slot] of slots.entries()) {
     if (slot.late === true) continue;
-    if (slot.entry === -1) {
-      const buffer = device.pool.acquire(slot.bytes);
-      buffers[s] = buffer;
-      fresh?.(buffer);
-    } else buffers[s] = localOf(work, slot.entry).buffer ?? undefined;
+    if (slot.entry === -1) buffers[s] = device.pool.acquire(slot.bytes);
+    else buffers[s] = localOf(work, slot.entry).buffer ?? undefined;
   }
 }
 

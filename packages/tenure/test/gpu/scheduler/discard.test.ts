@@ -1,0 +1,142 @@
+/**
+ * What a step that fails leaves of what the host remembers: gradients, counts of optimizers,
+ * schedules and scalers, random streams. And that keeping it takes no byte of a step that succeeds.
+ */
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { type Tensor, memory, sync, tensor } from "tenure";
+import { Linear } from "tenure/nn";
+import { SGD } from "tenure/optim";
+import { BudgetError, Scheduler, trace } from "tenure/scheduler";
+import { runtime } from "../../../src/runtime/runtime.ts";
+import { rejects, setup } from "../../helpers.ts";
+
+const test = suite("discarded steps");
+test.before(async () => {
+  await setup();
+});
+
+/** A layer with gradients that are as many as its weights. */
+class Trained implements Disposable {
+  readonly layer = new Linear(64, 64, { bias: false });
+  readonly optimizer = new SGD(this.layer.parameters(), { lr: 0.1 });
+  readonly x = tensor([Array.from({ length: 64 }, (_, i) => i / 64)]);
+
+  /** Drops the gradients, makes new ones, and uses them. */
+  train(): void {
+    this.optimizer.zeroGrad();
+    const loss = this.layer.call(this.x).square().mean();
+    loss.backward();
+    this.optimizer.step();
+  }
+
+  async gradient(): Promise<number[]> {
+    using g = this.layer.weight.grad as Tensor;
+    return [...(await g.data())];
+  }
+
+  [Symbol.dispose](): void {
+    this.x.dispose();
+    this.optimizer.dispose();
+    this.layer.dispose();
+  }
+}
+
+test("gradients that a step dropped are back when it throws", async () => {
+  using t = new Trained();
+  using scheduler = new Scheduler();
+  await scheduler.step(() => t.train());
+  const before = await t.gradient();
+  const { storages, liveBytes } = memory.stats();
+  for (const when of ["before", "after"] as const) {
+    await rejects(
+      () =>
+        scheduler.step(async () => {
+          if (when === "before") t.optimizer.zeroGrad();
+          else t.train();
+          await Promise.resolve();
+          t.layer.weight.grad = null;
+          throw new Error("mine");
+        }),
+      Error,
+      /^mine$/,
+    );
+    assert.equal(await t.gradient(), before);
+    assert.equal([memory.stats().storages, memory.stats().liveBytes], [storages, liveBytes]);
+  }
+});
+
+test("gradients are back when no plan fits", async () => {
+  using t = new Trained();
+  using scheduler = new Scheduler();
+  using small = new Scheduler({ budgetBytes: 24_000 });
+  await scheduler.step(() => t.train());
+  const before = await t.gradient();
+  await rejects(() => small.step(() => t.train()), BudgetError);
+  assert.equal(await t.gradient(), before);
+});
+
+test("a parameter without a gradient has none after a step that failed", async () => {
+  using t = new Trained();
+  using scheduler = new Scheduler();
+  await rejects(
+    () =>
+      scheduler.step(() => {
+        t.train();
+        throw new Error("mine");
+      }),
+    Error,
+    /^mine$/,
+  );
+  assert.not(t.layer.weight.hasGrad);
+});
+
+test("a gradient whose parameter ends in the step that fails is freed", async () => {
+  using scheduler = new Scheduler();
+  const { storages } = memory.stats();
+  const t = new Trained();
+  await scheduler.step(() => t.train());
+  await sync();
+  await rejects(
+    () =>
+      scheduler.step(() => {
+        t.optimizer.zeroGrad();
+        t[Symbol.dispose]();
+        throw new Error("mine");
+      }),
+    Error,
+    /^mine$/,
+  );
+  assert.is(memory.stats().storages, storages);
+  assert.is(runtime().device?.pool.usedBytes, 0);
+});
+
+test("a trace leaves gradients as they were", async () => {
+  using t = new Trained();
+  using scheduler = new Scheduler();
+  await scheduler.step(() => t.train());
+  const before = await t.gradient();
+  trace(() => t.train());
+  trace(() => t.optimizer.zeroGrad());
+  assert.equal(await t.gradient(), before);
+});
+
+test("dropped gradients take no byte of a step that succeeds", async () => {
+  using t = new Trained();
+  using scheduler = new Scheduler();
+  const peaks: number[] = [];
+  for (let k = 0; k < 4; k++) {
+    await scheduler.step(() => {
+      t.train();
+    });
+    const { predictedPeakBytes, measuredPeakBytes, planCache } = scheduler.report();
+    assert.is(measuredPeakBytes, predictedPeakBytes);
+    assert.is(planCache.misses, 1);
+    peaks.push(measuredPeakBytes);
+  }
+  assert.is(new Set(peaks).size, 1, peaks.join());
+  await sync();
+  memory.verify();
+});
+
+test.run();
