@@ -11,7 +11,7 @@ import { newDisposeScope } from "../ownership/open.ts";
 import { scoped } from "../ownership/scoped.ts";
 import type { Meta, OpDef, Value, VjpContext } from "../ops/op.ts";
 import { TensorHandle } from "../tensor/body.ts";
-import { generatorState, restoreGenerator } from "../tensor/generator.ts";
+import { generatorState, withGenerator } from "../tensor/generator.ts";
 import { restored } from "../tensor/run.ts";
 import { GradNode, Gradient, type Saved, tape } from "../tensor/tape.ts";
 import { Tensor, live, wrap } from "../tensor/tensor.ts";
@@ -55,19 +55,17 @@ const checkpointOp: OpDef<CheckpointAttrs> = {
         "expected a backward pass that is not recorded itself, got createGraph: true; " +
           "leave the checkpoint out for second derivatives",
       );
-    const random = generatorState();
     using scope = newDisposeScope("checkpoint, second run");
-    restoreGenerator(attrs.random);
     tape().recomputing = true;
     let again: Tensor;
     try {
       const inputs = attrs.inputs.map((record, i) =>
         wrap(restored(node.savedInputs[i]!, record, checkpointOp)),
       );
-      again = enableGrad(() => autocast(() => attrs.fn(...inputs), { enabled: attrs.casts }));
+      const run = (): Tensor => autocast(() => attrs.fn(...inputs), { enabled: attrs.casts });
+      again = withGenerator(attrs.random, () => enableGrad(run));
     } finally {
       tape().recomputing = false;
-      restoreGenerator(random);
     }
     const records = new Set(node.edges.filter((e) => e !== null));
     const found = propagate([again[HANDLE]], [asTensor(grad)[HANDLE]], {}, scope, {

@@ -126,6 +126,14 @@ export function regain(storage: Storage): void {
   runtime().recorder.revive(storage);
 }
 
+/**
+ * Like `whenDiscarded`, for what belongs to no program: it is taken back with a scheduler's step, or
+ * a trace, and nowhere else.
+ */
+export function whenStepDiscarded(remember: () => () => void): void {
+  if (mayBeDiscarded()) whenDiscarded(remember);
+}
+
 /** Whether what is recorded now is given up as a whole if it fails, or in any case. */
 export function mayBeDiscarded(): boolean {
   const { lanes, tracing } = runtime().recorder;

@@ -6,7 +6,7 @@
 import { ArgumentError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";
 import { current } from "../base/realm.ts";
-import { whenDiscarded } from "./dispatch.ts";
+import { whenDiscarded, whenStepDiscarded } from "./dispatch.ts";
 
 /** Where the generator stands. */
 export interface GeneratorState {
@@ -22,6 +22,8 @@ export class Generator {
   #low = Math.floor(Math.random() * 2 ** 32);
   #high = 0;
   #stream = 0;
+  /** Stands for the place it was last set to: streams with different numbers do not compare. */
+  #setting = {};
 
   /** Where it stands, to go back to by setting it. */
   get state(): GeneratorState {
@@ -31,11 +33,52 @@ export class Generator {
     this.#low = low;
     this.#high = high;
     this.#stream = stream;
+    this.#setting = {};
   }
 
   /** The scalars of the next random op. */
   take(): readonly number[] {
     return [this.#low, this.#high, this.#stream++ >>> 0];
+  }
+
+  /**
+   * What gives the next stream back after it was taken. Streams that others have taken since stay
+   * theirs: then it is used by nobody.
+   */
+  giveBack(): () => void {
+    const setting = this.#setting;
+    const stream = this.#stream;
+    return () => {
+      if (this.#setting === setting && this.#stream === stream + 1) this.#stream = stream;
+    };
+  }
+
+  /** Goes somewhere else. @returns what goes back, unless it was set again since */
+  moveTo(state: GeneratorState): () => void {
+    const before = this.state;
+    const setting = this.#setting;
+    this.state = state;
+    const now = this.#setting;
+    return () => {
+      if (this.#setting === now) this.#return(before, setting);
+    };
+  }
+
+  #return(state: GeneratorState, setting: object): void {
+    this.state = state;
+    this.#setting = setting;
+  }
+
+  /** Runs `fn` from another place, and goes on from here. */
+  from<T>(state: GeneratorState, fn: () => T): T {
+    const before = this.state;
+    const setting = this.#setting;
+    this.state = state;
+    try {
+      return fn();
+    } finally {
+      this.#return(before, setting);
+    }
   }
 }
 
@@ -53,32 +96,28 @@ export function manualSeed(seed: number): void {
       describeValue(seed),
       "pass for example 42",
     );
-  generator().state = { low: seed >>> 0, high: Math.floor(seed / 2 ** 32) >>> 0, stream: 0 };
+  restoreGenerator({ low: seed >>> 0, high: Math.floor(seed / 2 ** 32) >>> 0, stream: 0 });
 }
 
-/**
- * Where the generator stands, to go back to by `restoreGenerator`: how a recomputed forward pass
- * draws the same numbers.
- */
+/** Where the generator stands, to go back to by `restoreGenerator`. */
 export function generatorState(): GeneratorState {
   return generator().state;
 }
 
-/** Goes back to where the generator stood. */
+/** Goes back to where the generator stood. A step that is discarded takes that back, too. */
 export function restoreGenerator(state: GeneratorState): void {
-  generator().state = state;
+  const back = generator().moveTo(state);
+  whenStepDiscarded(() => back);
 }
 
-function rememberGenerator(): () => void {
-  const own = generator(),
-    before = own.state;
-  return () => {
-    own.state = before;
-  };
+/** Runs `fn` with the numbers it had then: how a recomputed forward pass draws the same ones. */
+export function withGenerator<T>(state: GeneratorState, fn: () => T): T {
+  return generator().from(state, fn);
 }
 
 /** The scalars of the next random op. Taking them moves the generator on. */
 export function nextRandomScalars(): readonly number[] {
-  whenDiscarded(rememberGenerator);
-  return generator().take();
+  const own = generator();
+  whenDiscarded(() => own.giveBack());
+  return own.take();
 }

@@ -5,7 +5,7 @@
 import type { Phase } from "../graph/program.ts";
 import { labels } from "./dispatch.ts";
 
-export { inStep, stepEnded, whenDiscarded } from "./dispatch.ts";
+export { inStep, stepEnded, whenDiscarded, whenStepDiscarded } from "./dispatch.ts";
 
 /** The label ops get now. */
 export function currentLayer(): string {
