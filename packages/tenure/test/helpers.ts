@@ -59,6 +59,15 @@ export function pattern(text: TemplateStringsArray): RegExp {
   return new RegExp(text.raw.join("").replace(/\n\s*/g, " "));
 }
 
+/** A promise, and what resolves it. */
+export function gate(): { open: () => void; passed: Promise<void> } {
+  let open = (): void => undefined;
+  const passed = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, passed };
+}
+
 /** Compares text with a file in test/golden; `UPDATE_GOLDEN=1` writes it. */
 export function golden(name: string, text: string): void {
   const file = join(dirname(fileURLToPath(import.meta.url)), "golden", name);

@@ -9,7 +9,7 @@ import { type OptionTable, checkArgument, describeValue, readOptions } from "../
 import { noGrad } from "../autograd/mode.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { scoped } from "../ownership/scoped.ts";
-import { inStep, labelled } from "../tensor/step.ts";
+import { inStep, labelled, whenStepDiscarded } from "../tensor/step.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** Options of `GradScaler`, with PyTorch's defaults. */
@@ -130,7 +130,31 @@ export class GradScaler implements Disposable {
           finite = finite === null ? good : finite.logicalAnd(good);
         });
       }
-      if (finite !== null) this.#finite.set(optimizer, scope.detach(finite));
+      if (finite !== null) this.#keepFlag(optimizer, scope.detach(finite));
+    });
+  }
+
+  #keepFlag(optimizer: Stepping, flag: Tensor): void {
+    this.#finite.set(optimizer, flag);
+    whenStepDiscarded(() => () => {
+      if (this.#finite.get(optimizer) !== flag) return;
+      this.#finite.delete(optimizer);
+      flag.dispose();
+    });
+  }
+
+  /** A scheduler's step that is discarded does not count. */
+  #rememberCounts(): void {
+    whenStepDiscarded(() => {
+      const { scale, growthTracker, taken, skipped } = this.stateDict();
+      const sinceUpdate = { ...this.#sinceUpdate };
+      return () => {
+        this.#scale = scale;
+        this.#tracker = growthTracker;
+        this.#taken = taken;
+        this.#skipped = skipped;
+        this.#sinceUpdate = sinceUpdate;
+      };
     });
   }
 
@@ -158,6 +182,7 @@ export class GradScaler implements Disposable {
     const read = finite?.item();
     finite?.dispose();
     const good = read === undefined || (await read) === 1;
+    this.#rememberCounts();
     this.#sinceUpdate.steps++;
     if (good) {
       this.#taken++;
@@ -174,6 +199,7 @@ export class GradScaler implements Disposable {
    * steps have settled.
    */
   update(): void {
+    this.#rememberCounts();
     const { steps, overflow } = this.#sinceUpdate,
       { growthFactor, backoffFactor, growthInterval } = this.#options;
     this.#sinceUpdate = { steps: 0, overflow: false };

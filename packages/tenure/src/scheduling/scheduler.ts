@@ -84,8 +84,9 @@ export class Scheduler implements Disposable {
    * executes the plan. Tensors in the result (also in arrays, plain objects, Map and Set) move to
    * the caller's scope. A read that `fn` awaits works, but splits the program in two, with
    * everything its scope owns kept. When `fn` throws, or no plan fits, nothing has run: parameters,
-   * step counts of optimizers and the random generator are what they were, what `fn` made is
-   * released.
+   * their gradients, the counts of optimizers, schedules and scalers and the random streams of `fn`
+   * are what they were, what `fn` made is released. Only where the device itself ran out of memory,
+   * gradients that `fn` dropped may be lost, and say so.
    * @throws BudgetError naming the op that needs most and the least budget that works;
    *   OutOfMemoryError when the device has no room for any plan tried
    */

@@ -6,6 +6,7 @@
 import { at } from "../../base/access.ts";
 import { ArgumentError } from "../../base/errors.ts";
 import { type OptionRow, checkArgument, describeValue } from "../../base/options.ts";
+import { whenStepDiscarded } from "../../tensor/step.ts";
 
 /** A number of steps. */
 export const steps = { type: "integer", range: "[0, Infinity)" } as const satisfies OptionRow;
@@ -42,6 +43,17 @@ function initialRate(group: { lr: number }): number {
   if (known !== undefined && known.last === group.lr) return known.initial;
   begun.set(group, { initial: group.lr, last: group.lr });
   return group.lr;
+}
+
+/** What gives the groups of an optimizer the hyperparameters that they have now. */
+export function rememberGroups({ groups }: Scheduled): () => void {
+  const before = groups.map((group) => ({ group, known: begun.get(group), values: { ...group } }));
+  return () => {
+    for (const { group, known, values } of before) {
+      Object.assign(group, values);
+      if (known !== undefined) known.last = values.lr;
+    }
+  };
 }
 
 /** @throws ArgumentError for anything without parameter groups */
@@ -84,6 +96,14 @@ export abstract class Schedule {
 
   /** The next rates. Call it after `optimizer.step()`. */
   step(): void {
+    const steps = this.#steps;
+    whenStepDiscarded(() => {
+      const back = rememberGroups(this.#optimizer);
+      return () => {
+        this.#steps = steps;
+        back();
+      };
+    });
     this.#steps++;
     this.apply();
   }

@@ -3,7 +3,8 @@
  */
 import { ArgumentError } from "../../base/errors.ts";
 import { type OptionTable, checkValues, readOptions } from "../../base/options.ts";
-import { type Scheduled, checkOptimizer, factor, steps } from "./base.ts";
+import { whenStepDiscarded } from "../../tensor/step.ts";
+import { type Scheduled, checkOptimizer, factor, rememberGroups, steps } from "./base.ts";
 
 /** Options of `ReduceLROnPlateau`, with PyTorch's defaults. */
 export interface PlateauOptions {
@@ -78,6 +79,7 @@ export class ReduceLROnPlateau {
         typeof metric,
         "await loss.item() first",
       );
+    whenStepDiscarded(() => this.#remember());
     const bound = (best ?? 0) * (mode === "min" ? 1 - threshold : 1 + threshold);
     if (best === null || (mode === "min" ? metric < bound : metric > bound)) {
       this.#best = metric;
@@ -94,6 +96,15 @@ export class ReduceLROnPlateau {
     }
     this.#wait = cooldown;
     this.#bad = 0;
+  }
+
+  #remember(): () => void {
+    const state = this.stateDict();
+    const back = rememberGroups(this.#optimizer);
+    return () => {
+      this.loadStateDict(state);
+      back();
+    };
   }
 
   /** What `loadStateDict` continues from: plain numbers. */

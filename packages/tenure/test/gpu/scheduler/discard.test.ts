@@ -4,12 +4,13 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { type Tensor, memory, sync, tensor } from "tenure";
+import { type Tensor, manualSeed, memory, rand, sync, tensor } from "tenure";
 import { Linear } from "tenure/nn";
-import { SGD } from "tenure/optim";
+import { GradScaler, ReduceLROnPlateau, SGD, StepLR } from "tenure/optim";
 import { BudgetError, Scheduler, trace } from "tenure/scheduler";
+import { generatorState } from "../../../src/tensor/generator.ts";
 import { runtime } from "../../../src/runtime/runtime.ts";
-import { rejects, setup } from "../../helpers.ts";
+import { gate, rejects, setup } from "../../helpers.ts";
 
 const test = suite("discarded steps");
 test.before(async () => {
@@ -119,6 +120,106 @@ test("a trace leaves gradients as they were", async () => {
   trace(() => t.train());
   trace(() => t.optimizer.zeroGrad());
   assert.equal(await t.gradient(), before);
+});
+
+test("schedules and scalers count no step that failed", async () => {
+  using t = new Trained();
+  using scheduler = new Scheduler();
+  using scaler = new GradScaler({ growthInterval: 1 });
+  const schedule = new StepLR(t.optimizer, { stepSize: 1, gamma: 0.5 });
+  const plateau = new ReduceLROnPlateau(t.optimizer, { patience: 0, factor: 0.1 });
+  const state = (): unknown => [
+    t.optimizer.lr,
+    t.optimizer.steps,
+    schedule.stateDict(),
+    plateau.stateDict(),
+    scaler.stateDict(),
+  ];
+  const train = (fails: boolean): Promise<void> =>
+    scheduler.step(() => {
+      t.train();
+      scaler.unscale(t.optimizer);
+      schedule.step();
+      plateau.step(1);
+      plateau.step(2);
+      void scaler.step(t.optimizer);
+      scaler.update();
+      if (fails) throw new Error("mine");
+    });
+  const before = state();
+  await rejects(() => train(true), Error, /^mine$/);
+  assert.equal(state(), before);
+  await train(false);
+  assert.not.equal(state(), before);
+});
+
+test("a schedule's step beside a step that fails stays", async () => {
+  using t = new Trained();
+  using scheduler = new Scheduler();
+  const schedule = new StepLR(t.optimizer, { stepSize: 1, gamma: 0.5 });
+  const begun = gate();
+  const step = scheduler.step(async () => {
+    t.train();
+    await begun.passed;
+    throw new Error("mine");
+  });
+  schedule.step();
+  begun.open();
+  await rejects(() => step, Error, /^mine$/);
+  assert.is(t.optimizer.lr, 0.05);
+});
+
+test("random streams of a step that failed are drawn again, those of others are not", async () => {
+  using scheduler = new Scheduler();
+  const draw = (): Promise<number> => {
+    using drawn = rand([]);
+    return drawn.item();
+  };
+  const run = async (beside: boolean): Promise<number[]> => {
+    manualSeed(7);
+    const drawn = [await draw()];
+    const begun = gate();
+    const step = scheduler.step(async () => {
+      rand([2]);
+      rand([2]);
+      await begun.passed;
+      throw new Error("mine");
+    });
+    if (beside) drawn.push(await draw());
+    begun.open();
+    await rejects(() => step, Error, /^mine$/);
+    drawn.push(await draw(), await draw());
+    return drawn;
+  };
+  manualSeed(7);
+  const streams = [
+    await draw(),
+    await draw(),
+    await draw(),
+    await draw(),
+    await draw(),
+    await draw(),
+  ];
+  assert.equal(await run(false), streams.slice(0, 3));
+  assert.equal(await run(true), [streams[0], streams[3], streams[4], streams[5]]);
+});
+
+test("a seed set in a step that failed is taken back", async () => {
+  using scheduler = new Scheduler();
+  manualSeed(7);
+  rand([]).dispose();
+  const before = generatorState();
+  for (const fn of [() => manualSeed(8), () => (rand([]), manualSeed(8), rand([]), undefined)])
+    await rejects(
+      () =>
+        scheduler.step(() => {
+          fn();
+          throw new Error("mine");
+        }),
+      Error,
+      /^mine$/,
+    );
+  assert.equal(generatorState(), before);
 });
 
 test("dropped gradients take no byte of a step that succeeds", async () => {

@@ -17,7 +17,7 @@ import {
 import { Linear } from "tenure/nn";
 import { SGD } from "tenure/optim";
 import { Scheduler } from "tenure/scheduler";
-import { rejects, setup } from "../../helpers.ts";
+import { gate, rejects, setup } from "../../helpers.ts";
 
 const test = suite("tasks beside a step");
 test.before(async () => {
@@ -25,15 +25,6 @@ test.before(async () => {
 });
 
 const numbersOf = async (t: Tensor): Promise<number[]> => [...(await t.data())];
-
-/** A promise, and what resolves it. */
-function gate(): { open: () => void; passed: Promise<void> } {
-  let open = (): void => undefined;
-  const passed = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { open, passed };
-}
 
 test("what others record, in place too, stays when the step throws", async () => {
   using scheduler = new Scheduler();
