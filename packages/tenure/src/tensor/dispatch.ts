@@ -127,7 +127,7 @@ export function regain(storage: Storage): void {
 }
 
 /**
- * Like `whenDiscarded`, for what belongs to no program: it is taken back with a scheduler's step, or
+ * Like `whenDiscarded`, for what belongs to no program: it is taken back with a scheduler's step or
  * a trace, and nowhere else.
  */
 export function whenStepDiscarded(remember: () => () => void): void {
