@@ -1,6 +1,6 @@
 /**
  * The one IR: a program is a list of ops over storages, in issue order. Made by the runtime's
- * recorder or read from JSON; consumed by the planner, which never see a GPU. Pure data,
+ * recorder or read from JSON; consumed by the planner, which never sees a GPU. Pure data,
  * immutable once built; owns no memory.
  */
 import { at } from "../base/access.ts";
@@ -39,23 +39,23 @@ export interface Access {
 
 /** What fusing an op with others into one kernel takes. An op without it runs alone. */
 export interface FuseFacts {
-  /** Of the results, which have all the same. */
+  /** Shape of the results: all have the same. */
   readonly shape: readonly number[];
   /**
-   * Each element of a result depends on the operands' elements at its place alone. Other ops
-   * compute their one result as a whole; chains can follow it.
+   * Elementwise: each element of a result depends on the operands' elements at the same place only.
+   * Other ops compute their one result by a kernel of their own; elementwise ops can follow it.
    */
   readonly map: boolean;
   /**
-   * Of a map: every operand, over `shape`. Of another op: at most one, that it can have computed on
-   * the way, over `over`.
+   * Of an elementwise op: every operand, over `shape`. Of another op: at most one, which a prologue
+   * can compute, over `over`.
    */
   readonly operands: readonly Access[];
-  /** Of maps, anywhere; the result of another op is whole and in order. */
+  /** Of elementwise ops with any strides; the result of another op is contiguous. */
   readonly results: readonly Access[];
-  /** Shape of the operand that can be computed on the way. */
+  /** Shape of the operand that a prologue can compute. */
   readonly over?: readonly number[];
-  /** Bindings a kernel that is no map takes for its inputs. */
+  /** Bindings that the kernel of an op that is not elementwise takes for its inputs. */
   readonly inputs?: number;
   /** The computation depends on the number of the element. */
   readonly index?: boolean;
@@ -63,7 +63,7 @@ export interface FuseFacts {
 
 /**
  * One op. A storage in both `reads` and `writes` is updated in place; one in `writes` alone is
- * overwritten whole.
+ * overwritten completely.
  */
 export interface ProgramOp {
   readonly name: string;

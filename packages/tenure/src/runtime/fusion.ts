@@ -13,7 +13,7 @@ import type { Group, Unfused } from "../planner/fuse/group.ts";
 import { fuse } from "../planner/passes/fuse.ts";
 import type { Operand, RecordedOp } from "./open-program.ts";
 
-/** Several recorded ops that run as one. */
+/** Several recorded ops that run as one kernel. */
 export interface FusedOp extends RecordedOp {
   readonly group: Group;
   /** In the order of the group's members. */
@@ -114,11 +114,11 @@ export function fused(
 }
 
 /**
- * A recorded op for a group. Its scalars are counted from those of the op that is no map, which
- * knows them by its own numbers.
+ * A recorded op that stands for a group. Its scalars are counted from those of the main op, whose
+ * kernel numbers its own from 0.
  */
 function standIn(group: Group, members: readonly RecordedOp[], name: string): FusedOp {
-  const main = members[group.members.findIndex((m) => m.side === "whole")] ?? members.at(-1)!;
+  const main = members[group.members.findIndex((m) => m.section === "main")] ?? members.at(-1)!;
   const op: AnyOp = { name, doc: "Several ops in one kernel.", facts: {}, infer: () => [] };
   const own = new Set(members.flatMap((m) => m.outputs.map((o) => o.storage)));
   return {

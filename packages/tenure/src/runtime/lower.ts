@@ -92,27 +92,27 @@ class Bindings {
 // === Groups ===
 
 /**
- * A group as one kernel: its maps become functions that hand values on, before or behind the kernel
- * of the op that is no map, or in an elementwise one.
+ * A group as one kernel: its elementwise ops become WGSL functions, called in the prologue or
+ * epilogue of the main op's kernel or, without a main op, in an elementwise kernel.
  */
 function lowerGroup(
   { op: { name }, group, members, scalarStart }: FusedOp,
   caps: DeviceCaps,
 ): Lowered {
-  const whole = group.members.findIndex((m) => m.side === "whole"),
-    functions = new Functions();
-  const before = new ChainBuilder(functions, scalarStart, 0),
-    after = new ChainBuilder(functions, scalarStart, whole === -1 ? 0 : 1);
+  const main = group.members.findIndex((m) => m.section === "main");
+  const functions = new Functions();
+  const before = new ChainBuilder(functions, scalarStart, 0);
+  const after = new ChainBuilder(functions, scalarStart, main === -1 ? 0 : 1);
   group.members.forEach((member, k) => {
-    if (k === whole)
+    if (k === main)
       after.know(members[k]!.outputs[0]!.storage.programIndex, {
         text: "a0",
         dtype: members[k]!.outputs[0]!.dtype,
         layout: member.results[0]!,
       });
-    else (member.side === "before" ? before : after).take(member, members[k]!);
+    else (member.section === "prologue" ? before : after).take(member, members[k]!);
   });
-  if (whole === -1)
+  if (main === -1)
     return checked(
       name,
       {
@@ -121,13 +121,13 @@ function lowerGroup(
       },
       caps,
     );
-  const { op, inputs, outputs, attrs } = members[whole]!,
-    computed = group.members.some((m) => m.side === "before"),
-    result = outputs[0]!.storage.programIndex;
+  const { op, inputs, outputs, attrs } = members[main]!;
+  const computed = group.members.some((m) => m.section === "prologue");
+  const result = outputs[0]!.storage.programIndex;
   const around: { -readonly [K in keyof Around]: Around[K] } = {};
   if (computed) around.before = before.prologue(inputs[op.facts.prologue!]!.storage.programIndex);
-  // The functions stand in front of the first chain only: a kernel's text has them once.
-  const alone = !group.members.some((m) => m.side === "after");
+  // Prologue and epilogue share their functions, which the kernel's text must declare only once.
+  const alone = !group.members.some((m) => m.section === "epilogue");
   if (!alone)
     around.after = { ...after.finish(group, group.stored), ...(computed ? { functions: "" } : {}) };
   const own = computed
@@ -136,12 +136,12 @@ function lowerGroup(
         ...inputs.filter((_, i) => i !== op.facts.prologue).map((o) => o.storage.programIndex),
       ]
     : inputs.map((o) => o.storage.programIndex);
-  const kernel = op.kernel!(inputs, outputs, attrs, caps, around),
-    operands = [...own, ...(alone ? [result] : after.bound.storages)];
+  const kernel = op.kernel!(inputs, outputs, attrs, caps, around);
+  const operands = [...own, ...(alone ? [result] : after.bound.storages)];
   return checked(name, { kernel, operands }, caps);
 }
 
-/** What the scheduler promised of a group: a kernel that the device takes. */
+/** Checks what the fuse pass promised of a group: a kernel within the device's limits. */
 function checked(
   name: string,
   { kernel, operands }: Lowered,
@@ -156,7 +156,7 @@ function checked(
   return { kernel, operands };
 }
 
-/** A value in a register: the text that reads it. */
+/** A value in a register: the WGSL that reads it. */
 interface Value {
   readonly text: string;
   readonly dtype: DType;
@@ -164,8 +164,8 @@ interface Value {
 }
 
 /**
- * One WGSL function for each different computation of a kernel, named after its op, so that what
- * the driver says about it names the op too.
+ * One WGSL function for each different computation of a kernel. It is named after its op, so that
+ * the driver's error messages name the op too.
  */
 class Functions {
   readonly #names = new Map<string, string>();
@@ -173,10 +173,9 @@ class Functions {
   text = "";
 
   add(name: string, args: readonly string[], types: readonly string[], body: string): string {
-    const inside = indent(
-        [...types.map((t, k) => `var r${k}: ${t};`), body.trim(), "return "].join("\n"),
-      ).trimEnd(),
-      signature = `${name}(${args.join(", ")}) -> ${types.join(", ")} ${inside}`;
+    const declared = types.map((t, k) => `var r${k}: ${t};`);
+    const inside = indent([...declared, body.trim(), "return "].join("\n")).trimEnd();
+    const signature = `${name}(${args.join(", ")}) -> ${types.join(", ")} ${inside}`;
     const known = this.#names.get(signature);
     if (known !== undefined) return known;
     const stem = `op_${name.replace(/\W+/g, "_")}`;
@@ -184,8 +183,10 @@ class Functions {
     for (let n = 2; this.#taken.has(made); n++) made = `${stem}${n}`;
     this.#taken.add(made);
     this.#names.set(signature, made);
-    const one = types.length === 1,
-      struct = one ? "" : `struct R_${made} { ${types.map((t, k) => `r${k}: ${t}`).join(", ")} }\n`;
+    const one = types.length === 1;
+    const struct = one
+      ? ""
+      : `struct R_${made} { ${types.map((t, k) => `r${k}: ${t}`).join(", ")} }\n`;
     const type = one ? types[0]! : `R_${made}`;
     const result = one ? "r0" : `R_${made}(${types.map((_, k) => `r${k}`).join(", ")})`;
     this.text += `${struct}fn ${made}(${args.join(", ")}) -> ${type} {\n${inside} ${result};\n}\n`;
@@ -193,7 +194,7 @@ class Functions {
   }
 }
 
-/** Collects what a chain reads, computes and stores. */
+/** Collects what the ops of one section read, compute and store. */
 class ChainBuilder {
   readonly bound = new Bindings();
   readonly #functions: Functions;
@@ -208,8 +209,8 @@ class ChainBuilder {
   #holds = false;
 
   /**
-   * `scalarStart`: where the kernel's own scalars begin. `firstArgument`: how many arguments come
-   * before the operands.
+   * `scalarStart`: index of the kernel's first scalar among the program's. `firstArgument`: how
+   * many arguments come before the operands.
    */
   constructor(functions: Functions, scalarStart: number, firstArgument: number) {
     this.#functions = functions;
@@ -233,9 +234,9 @@ class ChainBuilder {
     if (e.needsIndex === true && op.facts.indexed !== true)
       throw internal(`${op.name} uses the number of the element, but does not declare it`);
     const args = inputs.map((o, i) =>
-        this.#argument(o.storage.programIndex, o.dtype, member.operands[i]!),
-      ),
-      scalars = e.scalars ?? [];
+      this.#argument(o.storage.programIndex, o.dtype, member.operands[i]!),
+    );
+    const scalars = e.scalars ?? [];
     const params = [
       ...inputs.map((o, i) => `a${i}: ${computeType(o.dtype)}`),
       ...scalars.map((s, k) => `s${k}: ${s.type}`),
@@ -251,13 +252,9 @@ class ChainBuilder {
       this.#indexed = true;
     }
     e.helpers?.forEach((h) => this.#helpers.add(h));
-    const made = this.#functions.add(
-        op.name,
-        params,
-        outputs.map((o) => computeType(o.dtype)),
-        e.body,
-      ),
-      name = `v${this.#lines.length}`;
+    const types = outputs.map((o) => computeType(o.dtype));
+    const made = this.#functions.add(op.name, params, types, e.body);
+    const name = `v${this.#lines.length}`;
     this.#lines.push(`let ${name} = ${made}(${args.join(", ")});`);
     outputs.forEach((o, k) =>
       this.#values.set(o.storage.programIndex, {
@@ -285,8 +282,8 @@ class ChainBuilder {
   }
 
   /**
-   * A value as the next op would load it: with the bits that storing it leaves, whatever the
-   * compiler would make of both ops together.
+   * A value as the next op would load it: with the bits it would have after a store. Without `hold`
+   * the compiler might contract both ops, which rounds differently.
    */
   #held({ text, dtype }: Value): string {
     if (computeType(dtype) !== "f32") return text;

@@ -1,7 +1,8 @@
 /**
  * One kernel of several ops: lays their operands over one shape and looks for conflicts. Inside the
- * kernel a value is a register, so it must be read exactly where it was computed. Called by the
- * fuse pass for each set of ops it thinks of. Looks at declared facts and layouts only. Pure.
+ * kernel a value is a register, so each invocation can read only the element it computed itself.
+ * Called by the fuse pass for each set of ops that it considers. Looks at declared facts and
+ * layouts only. Pure.
  */
 import { at } from "../../base/access.ts";
 import {
@@ -14,20 +15,20 @@ import {
 } from "../../base/layout.ts";
 import { type Shape, sizeOf } from "../../base/shape.ts";
 import { type Access, type FuseFacts, opAt, type Program } from "../../graph/program.ts";
-import type { KernelDraft, KernelOutline, Member, Side } from "./group.ts";
+import type { KernelDraft, KernelOutline, Member, Section } from "./group.ts";
 
-/** An op of the kernel, with its facts and its side. */
+/** An op of the kernel, with its facts and its section. */
 interface Part {
   readonly op: number;
   readonly facts: FuseFacts;
-  readonly side: Side;
+  readonly section: Section;
 }
 
 /** Where the operands and results of a part lie. */
 interface Placed {
   readonly operands: readonly Layout[];
   readonly results: readonly Layout[];
-  /** It computes one number, which every thread repeats. */
+  /** It computes one number, which every invocation computes for itself. */
   readonly small: boolean;
 }
 
@@ -35,8 +36,8 @@ interface Placed {
 interface Value {
   readonly layout: Layout;
   readonly type: string;
-  readonly side: Side;
-  /** The same number at every place, so it does not matter where it is read. */
+  readonly section: Section;
+  /** Every element is the same number, so any invocation may read it. */
   readonly uniform: boolean;
 }
 
@@ -45,7 +46,7 @@ interface Load {
   readonly storage: number;
   readonly layout: Layout;
   readonly type: string;
-  readonly side: Side;
+  readonly section: Section;
 }
 
 /**
@@ -105,7 +106,7 @@ function sketchKernel(
   return { drafting, shape, stored, reads };
 }
 
-/** Each op with its side; null when two of them are no maps, or one says nothing of itself. */
+/** Each op with its section; null when two are not elementwise, or one has no facts. */
 function partsOf(program: Program, ops: readonly number[]): Part[] | null {
   const facts: FuseFacts[] = [];
   for (const op of ops) {
@@ -113,14 +114,14 @@ function partsOf(program: Program, ops: readonly number[]): Part[] | null {
     if (own === undefined) return null;
     facts.push(own);
   }
-  const whole = facts.findIndex((f) => !f.map);
-  if (facts.some((f, k) => !f.map && k !== whole)) return null;
-  const before = whole === -1 ? new Set<number>() : makersOf(facts, whole);
-  const sideOf = (k: number): Side => {
-    if (k === whole) return "whole";
-    return before.has(k) ? "before" : "after";
+  const main = facts.findIndex((f) => !f.map);
+  if (facts.some((f, k) => !f.map && k !== main)) return null;
+  const before = main === -1 ? new Set<number>() : makersOf(facts, main);
+  const sectionOf = (k: number): Section => {
+    if (k === main) return "main";
+    return before.has(k) ? "prologue" : "epilogue";
   };
-  return ops.map((op, k) => ({ op, facts: at(facts, k), side: sideOf(k) }));
+  return ops.map((op, k) => ({ op, facts: at(facts, k), section: sectionOf(k) }));
 }
 
 /** The ops that compute the operands of one of them, however indirectly. */
@@ -149,11 +150,11 @@ function makersOf(facts: readonly FuseFacts[], wanted: number): Set<number> {
 class Drafting {
   readonly #program: Program;
   readonly #parts: readonly Part[];
-  readonly #whole: FuseFacts | undefined;
+  readonly #main: FuseFacts | undefined;
   /** Elements of the results. */
   readonly #size: number;
   readonly #placed: Placed[] = [];
-  /** Shape of the operand that is computed on the way. */
+  /** Shape of the operand that the prologue computes. */
   readonly over: Shape;
   /** The latest result in each storage. */
   readonly values = new Map<number, Value>();
@@ -163,22 +164,22 @@ class Drafting {
   constructor(program: Program, parts: readonly Part[]) {
     this.#program = program;
     this.#parts = parts;
-    this.#whole = parts.find((p) => p.side === "whole")?.facts;
-    this.over = this.#whole?.over ?? [];
+    this.#main = parts.find((p) => p.section === "main")?.facts;
+    this.over = this.#main?.over ?? [];
     this.#size =
-      this.#whole === undefined
+      this.#main === undefined
         ? Math.max(...parts.map((p) => sizeOf(p.facts.shape)))
-        : sizeOf(this.#whole.shape);
+        : sizeOf(this.#main.shape);
   }
 
   /** Lays out all ops, and returns the shape that their results refine; null when they conflict. */
   place(): Shape | null {
-    let shape = this.#whole?.shape;
+    let shape = this.#main?.shape;
     for (const part of this.#parts) {
-      const placed = part.side === "whole" ? this.#placeWhole(part) : this.#placeMap(part);
+      const placed = part.section === "main" ? this.#placeMain(part) : this.#placeElementwise(part);
       if (placed === null) return null;
       this.#placed.push(placed);
-      if (part.side !== "after" || placed.small) continue;
+      if (part.section !== "epilogue" || placed.small) continue;
       const own = at(placed.results, 0).shape;
       shape = shape === undefined ? own : refined(shape, own);
       if (shape === undefined) return null;
@@ -186,10 +187,8 @@ class Drafting {
     return shape ?? [];
   }
 
-  /**
-   * The op that is no map: it may compute one operand on the way, and reads the others anywhere.
-   */
-  #placeWhole({ op, facts }: Part): Placed | null {
+  /** Lays out the main op: a prologue may compute one operand, the others are read from memory. */
+  #placeMain({ op, facts }: Part): Placed | null {
     const [operand] = facts.operands;
     const operands: Layout[] = [];
     for (const storage of opAt(this.#program, op).reads) {
@@ -197,14 +196,15 @@ class Drafting {
       if (operand?.storage === storage) {
         const layout = stridedLayout(this.over, operand.strides, operand.offset);
         operands.push(layout);
-        if (!this.#take(operand, layout, "whole")) return null;
+        if (!this.#take(operand, layout, "main")) return null;
       } else if (value !== undefined) return null;
-      else this.loads.push({ storage, layout: stridedLayout([], [], 0), type: "", side: "whole" });
+      else
+        this.loads.push({ storage, layout: stridedLayout([], [], 0), type: "", section: "main" });
     }
     const { storage, type, strides, offset } = at(facts.results, 0);
     const layout = stridedLayout(facts.shape, strides, offset);
     if (this.values.has(storage)) return null;
-    this.values.set(storage, { layout, type, side: "whole", uniform: false });
+    this.values.set(storage, { layout, type, section: "main", uniform: false });
     return { operands, results: [layout], small: false };
   }
 
@@ -212,10 +212,10 @@ class Drafting {
    * Notes that an operand is read: from a register where it lies as the value does, from memory
    * otherwise. False when the register holds other elements.
    */
-  #take({ storage, type }: Access, layout: Layout, side: Side): boolean {
+  #take({ storage, type }: Access, layout: Layout, section: Section): boolean {
     const value = this.values.get(storage);
     if (value === undefined) {
-      this.loads.push({ storage, layout, type, side });
+      this.loads.push({ storage, layout, type, section });
       return true;
     }
     if (value.type !== type) return false;
@@ -223,15 +223,15 @@ class Drafting {
   }
 
   /**
-   * Lays a map's operands and results over the side's elements, its dimensions in the order that
-   * its operands in registers have theirs.
+   * Lays the operands and results of an elementwise op over the section's elements, dimensions in
+   * the order of the operands that are in registers.
    */
-  #placeMap({ facts, side }: Part): Placed | null {
-    const small = sizeOf(facts.shape) !== (side === "before" ? sizeOf(this.over) : this.#size);
+  #placeElementwise({ facts, section }: Part): Placed | null {
+    const small = sizeOf(facts.shape) !== (section === "prologue" ? sizeOf(this.over) : this.#size);
     const uniform = this.#isUniform(facts);
     const order = small ? undefined : this.#orderOf(facts);
     if (order === null || (small && !uniform)) return null;
-    if (facts.index === true && (order !== undefined || side === "before")) return null;
+    if (facts.index === true && (order !== undefined || section === "prologue")) return null;
     const lay = (a: Access): Layout => {
       const layout = stridedLayout(facts.shape, a.strides, a.offset);
       return order === undefined ? layout : permuteLayout(layout, order);
@@ -239,8 +239,8 @@ class Drafting {
     const operands = facts.operands.map(lay);
     for (const [k, operand] of facts.operands.entries()) {
       const value = this.values.get(operand.storage);
-      if (!this.#take(operand, at(operands, k), side)) return null;
-      if (value?.side === "before" && side === "after") return null;
+      if (!this.#take(operand, at(operands, k), section)) return null;
+      if (value?.section === "prologue" && section === "epilogue") return null;
     }
     const updates = (storage: number): boolean => facts.operands.some((o) => o.storage === storage);
     const results = facts.results.map(lay);
@@ -249,16 +249,16 @@ class Drafting {
       const was = this.values.get(storage);
       const same =
         was === undefined ||
-        (was.type === type && was.side === side && sameElements(was.layout, layout));
+        (was.type === type && was.section === section && sameElements(was.layout, layout));
       // A result in place must go exactly where what it replaces was.
       if (!same || (small && updates(storage))) return null;
       // In place it may be a part of the storage only, so elsewhere in it there is something else.
-      this.values.set(storage, { layout, type, side, uniform: uniform && !updates(storage) });
+      this.values.set(storage, { layout, type, section, uniform: uniform && !updates(storage) });
     }
     return { operands, results, small };
   }
 
-  /** Whether a map computes the same number at every place. */
+  /** Whether an elementwise op computes the same number everywhere. */
   #isUniform({ index, operands, shape }: FuseFacts): boolean {
     if (index === true) return false;
     return operands.every(({ storage, strides }) => {
@@ -268,8 +268,8 @@ class Drafting {
   }
 
   /**
-   * The order of a map's dimensions in which it visits elements as its first operand in a register
-   * that lies otherwise; undefined when there is no such operand, null when no order does.
+   * The order of dimensions in which an elementwise op visits elements as its operands in registers
+   * do; undefined when they agree already, null when no order makes them agree.
    */
   #orderOf({ operands, shape }: FuseFacts): number[] | undefined | null {
     for (const { storage, strides, offset } of operands) {
@@ -285,7 +285,7 @@ class Drafting {
   mayStore(stored: readonly number[]): boolean {
     return stored.every((s) => {
       const value = this.values.get(s);
-      return value?.side !== "before" && value?.layout.size === this.#size;
+      return value?.section !== "prologue" && value?.layout.size === this.#size;
     });
   }
 
@@ -295,28 +295,28 @@ class Drafting {
    */
   loadsComeFirst(): boolean {
     const types = new Map<number, string>();
-    for (const { storage, type, layout, side } of this.loads) {
-      if (side !== "whole") {
+    for (const { storage, type, layout, section } of this.loads) {
+      if (section !== "main") {
         if ((types.get(storage) ?? type) !== type) return false;
         types.set(storage, type);
       }
       const value = this.values.get(storage);
       if (value === undefined) continue;
-      if (side !== "after" || value.side !== "after") return false;
+      if (section !== "epilogue" || value.section !== "epilogue") return false;
       if (value.type !== type || !sameElements(value.layout, layout)) return false;
     }
     return true;
   }
 
-  /** The members, laid out over the shape of their side; null when a layout cannot be. */
+  /** The members, laid out over the shape of their section; null when a layout cannot be. */
   members(shape: Shape): Member[] | null {
     const members: Member[] = [];
-    for (const [k, { op, side }] of this.#parts.entries()) {
+    for (const [k, { op, section }] of this.#parts.entries()) {
       const { operands, results, small } = at(this.#placed, k);
-      const space = side === "before" ? this.over : shape;
+      const space = section === "prologue" ? this.over : shape;
       const laid = (layouts: readonly Layout[]): Layout[] =>
-        layouts.flatMap((l) => (side === "whole" ? l : (layOver(l, space, small) ?? [])));
-      const member = { op, side, operands: laid(operands), results: laid(results) };
+        layouts.flatMap((l) => (section === "main" ? l : (layOver(l, space, small) ?? [])));
+      const member = { op, section, operands: laid(operands), results: laid(results) };
       if (member.operands.length < operands.length || member.results.length < results.length)
         return null;
       members.push(member);
@@ -324,28 +324,28 @@ class Drafting {
     return members;
   }
 
-  /** Whether there are members: whether each layout can be laid over its side. */
+  /** Whether there are members: whether each layout can be laid over its section. */
   mayLayOut(shape: Shape): boolean {
-    return this.#parts.every(({ side }, k) => {
-      if (side === "whole") return true;
+    return this.#parts.every(({ section }, k) => {
+      if (section === "main") return true;
       const { operands, results, small } = at(this.#placed, k);
-      const space = side === "before" ? this.over : shape;
+      const space = section === "prologue" ? this.over : shape;
       const may = (l: Layout): boolean => l.contiguous || layOver(l, space, small) !== undefined;
       return operands.every(may) && results.every(may);
     });
   }
 
   /**
-   * Storage buffers the kernel binds: one for each storage, but the op that is no map binds its own
-   * inputs by itself.
+   * Storage buffers that the kernel binds: one for each storage, but the main op binds its own
+   * inputs.
    */
   bindings(stored: readonly number[]): number {
-    const loaded = (side: Side): Set<number> =>
-      new Set(this.loads.filter((l) => l.side === side).map((l) => l.storage));
-    const after = new Set([...loaded("after"), ...stored]).size;
-    if (this.#whole === undefined) return after;
-    const computed = this.#parts.some((p) => p.side === "before");
-    return after + (computed ? loaded("before").size - 1 : 0) + (this.#whole.inputs ?? 1);
+    const loaded = (section: Section): Set<number> =>
+      new Set(this.loads.filter((l) => l.section === section).map((l) => l.storage));
+    const after = new Set([...loaded("epilogue"), ...stored]).size;
+    if (this.#main === undefined) return after;
+    const computed = this.#parts.some((p) => p.section === "prologue");
+    return after + (computed ? loaded("prologue").size - 1 : 0) + (this.#main.inputs ?? 1);
   }
 }
 
@@ -355,7 +355,7 @@ function refined(a: Shape, b: Shape): Shape | undefined {
   return same ? a : refineShapes(a, b);
 }
 
-/** A layout over the shape of a side; a small one repeats its number. */
+/** A layout over the shape of a section; a small one repeats its number. */
 function layOver(layout: Layout, space: Shape, small: boolean): Layout | undefined {
   if (!small) return reshapeLayout(layout, space);
   return stridedLayout(

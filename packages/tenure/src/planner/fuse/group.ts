@@ -8,29 +8,31 @@ import type { Program } from "../../graph/program.ts";
 import type { Deadline } from "../deadline.ts";
 
 /**
- * Where an op of a kernel belongs. `before`: it computes the operand of the whole op. `whole`: no
- * map, computed as its own kernel does. `after`: any other map.
+ * What an op does in a kernel. `main`: the one op that is not elementwise, computed as its own
+ * kernel does. `prologue`: elementwise, computes an operand of the main op. `epilogue`: any other
+ * elementwise op.
  */
-export type Side = "before" | "whole" | "after";
+export type Section = "prologue" | "main" | "epilogue";
 
 /** One op of a kernel. */
 export interface Member {
-  /** Index into the ops of the program before. */
+  /** Index into the ops of the unfused program. */
   readonly op: number;
-  /** Where its operands and results lie, over the shape of its side; one for each of its facts. */
+  /** How its operands and results lie in memory, over the shape of its section. */
   readonly operands: readonly Layout[];
   readonly results: readonly Layout[];
-  readonly side: Side;
+  readonly section: Section;
 }
 
 /**
- * What one op of the new program consists of. Members are in issue order; a lone op is a group of
- * one, without layouts.
+ * What one op of the fused program consists of. Members are in issue order; an op that runs alone
+ * is a group of one, without layouts.
  */
 export interface Group {
   readonly members: readonly Member[];
-  /** Shape that the results are computed over, and the operand on the way. */
+  /** Shape that the results are computed over. */
   readonly shape: Shape;
+  /** Shape of the operand that the prologue computes. */
   readonly over: Shape;
   /** Storages that are written at the end; all other results stay in registers. */
   readonly stored: readonly number[];
@@ -46,19 +48,19 @@ export interface KernelOutline {
 export interface KernelDraft extends Group, KernelOutline {}
 
 /**
- * `groups[i]` is what op `i` of `program` does. Storages keep their indices; those that need no
- * memory any more are just not mentioned.
+ * `groups[i]` is what op `i` of `program` does. Storages keep their indices; no op mentions those
+ * that need no memory any more.
  */
 export interface Fused {
   readonly program: Program;
   readonly groups: readonly Group[];
-  /** Why values are still handed from kernel to kernel; worked out when it is asked for. */
+  /** Why values still pass through memory between kernels; computed when asked for. */
   readonly unfused: () => readonly Unfused[];
 }
 
 /** Two ops, one of which reads what the other makes, that stayed in kernels of their own. */
 export interface Unfused {
-  /** Indices into the ops of the program before. */
+  /** Indices into the ops of the unfused program. */
   readonly maker: number;
   readonly reader: number;
   readonly reason: string;

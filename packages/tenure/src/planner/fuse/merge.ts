@@ -5,7 +5,7 @@ import { last } from "../../base/access.ts";
 import type { ProgramOp } from "../../graph/program.ts";
 import type { KernelOutline } from "./group.ts";
 
-/** Its layer and phase are those of the op that is no map, or of the last. */
+/** Its layer and phase are those of the main op, or of the last. */
 export function mergedOp(ops: readonly ProgramOp[], { reads, writes }: KernelOutline): ProgramOp {
   const main = ops.find((o) => o.fuse?.map === false) ?? last(ops);
   const { phase, layer, stage } = main;

@@ -1,10 +1,10 @@
 /**
- * Which ops run as one kernel. Elementwise ops (maps) fuse along the values they hand on; a chain
- * of them may come before a reduction, which then computes its input on the way, or follow a
- * reduction, matrix product or convolution, at the place of each result. Inside a kernel a value is
- * a register: it needs no memory when nobody else reads it and nobody owns it. Results have the
- * same bits as op by op. Looks at declared facts and layouts only, never at names. Pure; called
- * before a program is planned.
+ * Which ops run as one kernel. Elementwise ops fuse with the ops that read their results. They can
+ * also be the prologue of a reduction, which then computes its input while it reads, or the
+ * epilogue of a reduction, matrix product or convolution. Inside a kernel a value is a register: it
+ * needs no memory when no other op reads it and nobody owns it. Results have the same bits as
+ * unfused. Looks at declared facts and layouts only, never at names. Pure; called before a program
+ * is planned.
  *
  *     conv ─► +bias ─► relu ─► pool     becomes     conv+add+relu ─► pool
  *              a        b                                   b
@@ -31,22 +31,22 @@ import { contextOf, livePeak, runsOf } from "../schedule.ts";
 import { orderOps } from "./order.ts";
 
 /**
- * Fuses ops where a value then needs no memory, and also where it only saves a kernel and a read.
- * The most bytes live at one time never grow. @throws PlanningTooLong behind the deadline
+ * Fuses ops where that saves the memory of a value, and where it only saves a kernel and a read.
+ * The peak never grows. @throws PlanningTooLong after the deadline
  */
 export function fuse(program: Program, limits: FuseLimits = {}): Fused {
   return new Fusion(program, limits).fuseWhereValuesVanish().fuseReaders().result();
 }
 
-/** Ops that one kernel could do, and the value that is gone then; -1 for none. */
+/** Ops that one kernel could do, and the storage that then needs no memory; -1 for none. */
 interface Candidate {
   readonly ops: readonly number[];
   readonly gone: number;
 }
 
 /**
- * What the forward pass computes stays there: moved to its reader in the backward pass it would
- * keep its own inputs in memory until then.
+ * Ops of the forward pass are not fused with readers in the backward pass: their inputs would stay
+ * in memory until then.
  */
 const direction = (phase: Phase): string => (phase === "forward" ? phase : "backward");
 
@@ -65,12 +65,12 @@ class Fusion {
   readonly #needed: ReadonlySet<number>;
   readonly #mentions = new Map<number, number[]>();
   readonly #mayVanish: readonly boolean[];
-  /** Most bytes live at one time, as issued. */
+  /** Peak of live bytes in issue order. */
   readonly #most: number;
   readonly #groups: GroupOrder;
   /** Live bytes while groups are merged; null where updates move, which changes them elsewhere. */
   readonly #live: LivePlaces | null;
-  /** Kernels that were thought of, by the groups they consist of. */
+  /** Kernels considered so far, by the groups they consist of. */
   readonly #sketches = new Map<string, Sketch>();
 
   constructor(program: Program, { maxStorageBuffers = 8, maxOps = 32, deadline }: FuseLimits) {
@@ -106,9 +106,8 @@ class Fusion {
   }
 
   /**
-   * Fuses an op with the one that made its operand: the value is written all the same, but not read
-   * back. Updates are not fused with gradients that are kept: they are a phase of their own, which
-   * reports time and order.
+   * Fuses an op with the one that made its operand: the value is still written, but not read back.
+   * Updates are not fused with gradients that are kept, so that reports can tell the phases apart.
    */
   fuseReaders(): this {
     const writer = new Map<number, number>();
@@ -179,7 +178,7 @@ class Fusion {
     return true;
   }
 
-  /** What one kernel of some groups would be: the same are thought of again and again. */
+  /** What one kernel of some groups would be; remembered, as the same groups come up often. */
   #sketch(groups: ReadonlySet<number>): Sketch {
     const key = [...groups].map((g) => this.#groups.contents(g)).join();
     const known = this.#sketches.get(key);
@@ -274,11 +273,11 @@ class Fusion {
     if (together.length > this.#maxOps) return `a kernel holds at most ${this.#maxOps} ops`;
     if (a.stage !== b.stage) return "they belong to different stages of a step";
     if (!this.#mayShareKernel(together)) return `${a.phase} and ${b.phase} do not share kernels`;
-    const whole = together
+    const main = together
       .map((i) => opAt(this.#program, i))
       .filter(({ fuse: facts }) => facts?.map !== true)
       .map(({ name }) => name);
-    if (whole.length > 1) return `${whole.join(" and ")} both need a kernel of their own`;
+    if (main.length > 1) return `${main.join(" and ")} both need a kernel of their own`;
     if (this.#draft(together, this.#maxStorageBuffers) === null)
       return this.#draft(together, Infinity) === null
         ? "their shapes or layouts do not fit one kernel"
@@ -301,7 +300,7 @@ class Fusion {
 }
 
 function aloneGroup(op: number, { writes }: ProgramOp): Group {
-  const member = { op, operands: [], results: [], side: "whole" } as const;
+  const member = { op, operands: [], results: [], section: "main" } as const;
   return { members: [member], shape: [], over: [], stored: writes };
 }
 

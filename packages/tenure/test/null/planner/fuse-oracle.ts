@@ -103,13 +103,13 @@ function kernel(
     ),
   );
   const run = (
-    side: "before" | "after",
+    section: "prologue" | "epilogue",
     at: readonly number[],
     n: number,
     registers: Map<number, number>,
   ): void => {
     for (const m of members) {
-      if (m.side !== side) continue;
+      if (m.section !== section) continue;
       const { operands, results, index } = program.ops[m.op]!.fuse!;
       const value = mix(
         m.op,
@@ -121,18 +121,18 @@ function kernel(
       for (const r of results) registers.set(r.storage, value);
     }
   };
-  const whole = members.find((m) => m.side === "whole");
+  const main = members.find((m) => m.section === "main");
   let results: number[] | undefined,
     result = -1;
-  if (whole !== undefined) {
-    const facts = program.ops[whole.op]!.fuse!,
+  if (main !== undefined) {
+    const facts = program.ops[main.op]!.fuse!,
       [operand] = facts.operands;
     result = facts.results[0]!.storage;
-    results = wholeResult(program, whole.op, axes.get(whole.op), memory, (at) => {
+    results = wholeResult(program, main.op, axes.get(main.op), memory, (at) => {
       const registers = new Map<number, number>();
-      run("before", at, -1, registers);
+      run("prologue", at, -1, registers);
       return (
-        registers.get(operand!.storage) ?? memory[operand!.storage]![place(whole.operands[0]!, at)]!
+        registers.get(operand!.storage) ?? memory[operand!.storage]![place(main.operands[0]!, at)]!
       );
     });
   }
@@ -143,11 +143,11 @@ function kernel(
   const written = new Set<string>();
   for (const { at, n } of threads) {
     const registers = new Map<number, number>(results === undefined ? [] : [[result, results[n]!]]);
-    run("after", at, n, registers);
+    run("epilogue", at, n, registers);
     for (const s of stored) {
       const to =
           s === result &&
-          !members.some((m) => m.side === "after" && program.ops[m.op]!.writes.includes(s))
+          !members.some((m) => m.section === "epilogue" && program.ops[m.op]!.writes.includes(s))
             ? n
             : place(layouts.get(s)!, at),
         key = `${s}@${to}`;
@@ -185,7 +185,7 @@ export function fused(
         members: [
           {
             op,
-            side: facts.map ? "after" : "whole",
+            section: facts.map ? "epilogue" : "main",
             operands: l,
             results: [stridedLayout(facts.shape, r!.strides, r!.offset)],
           },

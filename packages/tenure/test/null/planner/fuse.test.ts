@@ -41,9 +41,9 @@ test("kernels compute what the ops do, element by element, and what is owned sta
         groups.forEach((g, k) => {
           if (g.members.length === 1) return;
           merged += g.members.length - 1;
-          befores += g.members.filter((m) => m.side === "before").length;
-          afters += g.members.some((m) => m.side === "whole")
-            ? g.members.filter((m) => m.side === "after").length
+          befores += g.members.filter((m) => m.section === "prologue").length;
+          afters += g.members.some((m) => m.section === "main")
+            ? g.members.filter((m) => m.section === "epilogue").length
             : 0;
           assert.ok(
             new Set([...after.ops[k]!.reads, ...after.ops[k]!.writes]).size <= maxStorageBuffers,
