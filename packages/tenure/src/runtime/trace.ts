@@ -1,11 +1,18 @@
 /**
- * Tracing: a function is recorded, shapes only, and forgotten again. Needs no device. Called by
- * users who want to plan before they run. What the function made never gets contents; tensors that
- * outlive it (gradients, say) say so when they are used. Optimizers and the random generator are as
- * they were before.
+ * Tracing: runs a function to learn its program, without a device and without computing anything.
+ * Called by users who want to plan before they run. Tensors made by the function never have
+ * contents; using one that outlives it (a gradient, say) throws an error that says so. Optimizers
+ * and the random generator are put back as they were.
  */
 import { TenureError } from "../base/errors.ts";
-import { type Access, Program, type ProgramOp, type ProgramStorage } from "../graph/program.ts";
+import { lookup } from "../base/access.ts";
+import {
+  type Access,
+  Program,
+  type ProgramOp,
+  type ProgramStorage,
+  storageAt,
+} from "../graph/program.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { buildProgram } from "./compile.ts";
@@ -38,51 +45,37 @@ export function trace(fn: () => unknown): Program {
   }
 }
 
-/** What was recorded since `mark`, with storages numbered in order of their first use there. */
+/** The program recorded since `mark`, with storages numbered by their first use in it. */
 function tracedSince(program: OpenProgram, mark: ProgramMark): Program {
-  const whole = buildProgram(program, (bytes) => bytes),
-    ops = whole.ops.slice(mark.ops),
-    index = new Map<number, number>(),
-    storages: ProgramStorage[] = [];
+  const all = buildProgram(program, (bytes) => bytes);
+  const index = new Map<number, number>();
+  const storages: ProgramStorage[] = [];
   const made = new Set<number>();
-  const local = (s: number, read: boolean): number => {
-    let known = index.get(s);
+  const numberOf = (s: number, read: boolean): number => {
+    const known = index.get(s);
     if (known !== undefined) return known;
-    const { bytes, role, pinned } = whole.storages[s]!;
-    // A value from before, which is neither parameter nor state, comes from outside.
-    index.set(
-      s,
-      (known =
-        storages.push({
-          id: `s${storages.length}`,
-          bytes,
-          role:
-            read && !made.has(s) && (role === "activation" || role === "output") ? "input" : role,
-          pinned,
-        }) - 1),
-    );
-    return known;
+    const { bytes, role, pinned } = storageAt(all, s);
+    // A value made before the trace is an input, unless it is a parameter or a state.
+    const outside = read && !made.has(s) && (role === "activation" || role === "output");
+    const id = storages.length;
+    storages.push({ id: `s${id}`, bytes, role: outside ? "input" : role, pinned });
+    index.set(s, id);
+    return id;
   };
-  const renamed = ops.map((op): ProgramOp => {
-    const reads = op.reads.map((r) => local(r, true));
+  const renumbered = (a: Access): Access => ({ ...a, storage: lookup(index, a.storage) });
+  const ops = all.ops.slice(mark.ops).map(({ fuse, ...op }): ProgramOp => {
+    const reads = op.reads.map((r) => numberOf(r, true));
     for (const w of op.writes) made.add(w);
-    const writes = op.writes.map((w) => local(w, false)),
-      { fuse } = op,
-      here = (a: Access): Access => ({ ...a, storage: index.get(a.storage)! });
-    return {
-      ...op,
-      reads,
-      writes,
-      ...(fuse === undefined
-        ? {}
-        : {
-            fuse: { ...fuse, operands: fuse.operands.map(here), results: fuse.results.map(here) },
-          }),
-    };
+    const writes = op.writes.map((w) => numberOf(w, false));
+    if (fuse === undefined) return { ...op, reads, writes };
+    const operands = fuse.operands.map(renumbered);
+    const results = fuse.results.map(renumbered);
+    return { ...op, reads, writes, fuse: { ...fuse, operands, results } };
   });
-  return new Program(storages, renamed);
+  return new Program(storages, ops);
 }
 
+/** Takes back what was recorded since `mark`; its tensors never get contents. */
 function forget(program: OpenProgram, mark: ProgramMark): void {
   const failure = new TenureError(
     "trace",
