@@ -18,7 +18,7 @@
  * `{ batchSize: 0 }` then says `DataLoader: expected batchSize to be a positive integer, got 0;
  * pass an integer`, and `{ batchsize: 1 }` asks whether batchSize was meant.
  */
-import { ArgumentError, internal } from "./errors.ts";
+import { ArgumentError } from "./errors.ts";
 import { closest } from "./spelling.ts";
 
 // === Tables ===
@@ -43,15 +43,38 @@ interface Common<V> {
 /** One row of a table: the values an option may have. */
 export type OptionRow<V = unknown> = Common<V> &
   (
-    | { readonly type: "flag" }
-    | { readonly type: "number" | "integer"; readonly range?: Range }
+    | { readonly type: "flag" | "text" | "function" }
+    | NumberRow
+    | ListRow
     | { readonly type: "choice"; readonly of: readonly string[] }
+    /** An object with options of its own. */
+    | { readonly type: "options"; readonly of: Readonly<Record<string, OptionRow>> }
     /** Anything, or what `check` lets pass: it throws at other values. */
     | { readonly type: "any"; readonly check?: (op: string, value: unknown) => void }
   );
 
+interface NumberRow {
+  readonly type: "number" | "integer";
+  readonly range?: Range;
+}
+
+interface ListRow {
+  readonly type: "list";
+  readonly of: "number" | "integer";
+  /** Of each element. */
+  readonly range?: Range;
+  /** How many there are; at least one unless given. */
+  readonly length?: number;
+  /** One number stands for all of them. */
+  readonly single?: true;
+  /** An element may be null. */
+  readonly holes?: true;
+}
+
 /** A row for every option in `O`. */
 export type OptionTable<O> = { readonly [K in keyof Required<O>]: OptionRow<O[K]> };
+
+type Table = Readonly<Record<string, OptionRow>>;
 
 /** The options in `O` with the defaults of a table filled in. */
 export type Filled<O, T> = {
@@ -74,13 +97,13 @@ export function readOptions<O extends object, T extends OptionTable<O>>(
   options: O | undefined,
   table: T,
 ): Filled<O, T> {
-  const rows = Object.entries<OptionRow>(table);
-  if (options === undefined) needNothing(op, rows);
-  else checkOptions(op, options, Object.keys(table));
-  const given = (options ?? {}) as Readonly<Record<string, unknown>>;
+  if (options === undefined) needNothing(op, table);
+  else checkNames(op, options, table);
+  const given = options as Readonly<Record<string, unknown>> | undefined;
   const filled: Record<string, unknown> = {};
-  for (const [name, row] of rows) {
-    const value = given[name];
+  for (const name in table) {
+    const row: OptionRow = table[name];
+    const value = given?.[name];
     filled[name] = value === undefined ? row.default : value;
     if (value !== undefined || row.required) checkArgument(op, name, value, row);
   }
@@ -88,23 +111,44 @@ export function readOptions<O extends object, T extends OptionTable<O>>(
 }
 
 /** @throws ArgumentError when a row is required: then there must be options */
-function needNothing(op: string, rows: readonly (readonly [string, OptionRow])[]): void {
-  const names = rows.filter(([, row]) => row.required).map(([name]) => name);
-  if (names.length > 0)
+function needNothing(op: string, table: Table): void {
+  let needed = false;
+  for (const name in table) needed ||= table[name]?.required === true;
+  if (!needed) return;
+  const names = Object.keys(table).filter((name) => table[name]?.required);
+  throw new ArgumentError(
+    op,
+    `options with ${names.join(" and ")}`,
+    "none",
+    `pass { ${names.map((name) => `${name}: …`).join(", ")} }`,
+  );
+}
+
+/** @throws ArgumentError unless `options` is an object whose names are all in the table */
+function checkNames(op: string, options: unknown, table: Table): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options))
     throw new ArgumentError(
       op,
-      `options with ${names.join(" and ")}`,
-      "none",
-      `pass { ${names.map((name) => `${name}: …`).join(", ")} }`,
+      "an options object",
+      describeValue(options),
+      `write { ${Object.keys(table)[0] ?? "name"}: … }`,
     );
+  for (const key in options) if (!Object.hasOwn(table, key)) throw unknownName(op, key, table);
+}
+
+function unknownName(op: string, key: string, table: Table): ArgumentError {
+  const names = Object.keys(table);
+  const meant = closest(key, names);
+  return new ArgumentError(
+    op,
+    names.length === 1 ? `the option ${names.join("")}` : `the options ${names.join(", ")}`,
+    describeValue(key),
+    meant === undefined ? "check the spelling" : `did you mean ${meant}?`,
+  );
 }
 
 /** Checks values that have their defaults already. @throws ArgumentError as `readOptions` does */
-export function checkValues(
-  op: string,
-  values: object,
-  table: Readonly<Record<string, OptionRow>>,
-) {
+export function checkValues(op: string, values: object, table: Table) {
   const given = values as Readonly<Record<string, unknown>>;
   for (const [name, row] of Object.entries(table)) checkArgument(op, name, given[name], row);
 }
@@ -112,28 +156,39 @@ export function checkValues(
 /** Checks one value. @throws ArgumentError for one that the row does not allow */
 export function checkArgument(op: string, name: string, value: unknown, row: OptionRow): void {
   if (value === null && row.orNull) return;
-  if (row.type === "any") {
-    if (value === undefined && row.required)
-      throw new ArgumentError(op, row.what ?? `the option ${name}`, "none", row.remedy);
-    row.check?.(op, value);
-    return;
+  switch (row.type) {
+    case "any":
+      if (value === undefined && row.required)
+        throw new ArgumentError(op, row.what ?? `the option ${name}`, "none", row.remedy);
+      row.check?.(op, value);
+      return;
+    case "options":
+      readOptions(op, value as object, row.of);
+      return;
+    default:
+      if (!allows(row, value)) throw refusal(op, name, value, row);
   }
-  if (allows(row, value)) return;
+}
+
+type CheckedRow = Exclude<OptionRow, { readonly type: "any" | "options" }>;
+
+function refusal(op: string, name: string, value: unknown, row: CheckedRow): ArgumentError {
   const expected = expectation(row.what ?? name, row);
-  throw new ArgumentError(
+  return new ArgumentError(
     op,
     row.orNull ? `${expected} or null` : expected,
-    describeValue(value),
+    row.type === "list" ? describeList(value) : describeValue(value),
     row.remedy ?? remedies[row.type],
   );
 }
 
-type CheckedRow = Exclude<OptionRow, { readonly type: "any" }>;
-
 const remedies: Readonly<Record<CheckedRow["type"], string>> = {
   flag: "pass a boolean",
+  text: "pass a string",
+  function: "pass for example () => …",
   integer: "pass an integer",
   number: "pass a number in that range",
+  list: "pass integers",
   choice: "choose one of them",
 };
 
@@ -141,13 +196,32 @@ function allows(row: CheckedRow, value: unknown): boolean {
   switch (row.type) {
     case "flag":
       return typeof value === "boolean";
+    case "text":
+      return typeof value === "string";
+    case "function":
+      return typeof value === "function";
     case "choice":
       return typeof value === "string" && row.of.includes(value);
     case "integer":
-      return Number.isSafeInteger(value) && inRange(row.range, value as number);
     case "number":
-      return typeof value === "number" && inRange(row.range, value);
+      return isNumber(row.type, row.range, value);
+    case "list":
+      return isList(row, value);
   }
+}
+
+function isNumber(type: "number" | "integer", range: Range | undefined, value: unknown): boolean {
+  const fits = type === "integer" ? Number.isSafeInteger(value) : typeof value === "number";
+  return fits && inRange(range, value as number);
+}
+
+function isList(row: ListRow, value: unknown): boolean {
+  if (row.single && typeof value === "number") return isNumber(row.of, row.range, value);
+  if (!Array.isArray(value)) return false;
+  if (row.length === undefined ? value.length === 0 : value.length !== row.length) return false;
+  for (const element of value as unknown[])
+    if (!(element === null && row.holes) && !isNumber(row.of, row.range, element)) return false;
+  return true;
 }
 
 /** What a row allows, in words. */
@@ -155,24 +229,68 @@ function expectation(what: string, row: CheckedRow): string {
   switch (row.type) {
     case "flag":
       return `${what} to be true or false`;
+    case "text":
+      return `${what} to be a string`;
+    case "function":
+      return `${what} to be a function`;
     case "choice":
       return `${what} to be ${listed(row.of.map((name) => JSON.stringify(name)))}`;
-    case "integer":
-      if (row.range === "[1, Infinity)") return `${what} to be a positive integer`;
-      if (row.range === "[0, Infinity)") return `${what} to be a whole number of 0 or more`;
-      return `${what} to be an integer${row.range === undefined ? "" : ` in ${row.range}`}`;
+    case "list":
+      return `${what} to be ${listWords(row)}`;
     case "number":
-      return row.range === undefined ? `${what} to be a number` : `${what} in ${row.range}`;
+      if (row.range !== undefined && row.range !== "(-Infinity, Infinity)")
+        return `${what} in ${row.range}`;
+      return `${what} to be ${numberWords(row.type, row.range)[0]}`;
+    case "integer":
+      return `${what} to be ${numberWords(row.type, row.range)[0]}`;
   }
 }
 
-/** Whether a number lies in a range; NaN lies in none. */
+/** What numbers of a range are called: one of them, and several. */
+function numberWords(type: "number" | "integer", range: Range | undefined): [string, string] {
+  if (type === "integer" && range === "[1, Infinity)")
+    return ["a positive integer", "positive integers"];
+  if (type === "integer" && range === "[0, Infinity)")
+    return ["a whole number of 0 or more", "whole numbers of 0 or more"];
+  if (range === "(-Infinity, Infinity)") return ["a finite number", "finite numbers"];
+  const bounds = range === undefined ? "" : ` in ${range}`;
+  return type === "integer"
+    ? [`an integer${bounds}`, `integers${bounds}`]
+    : [`a number${bounds}`, `numbers${bounds}`];
+}
+
+function listWords({ of, range, length, single, holes }: ListRow): string {
+  const [one, many] = numberWords(of, range);
+  const each = holes ? "them or null" : "them";
+  if (single) {
+    if (length === undefined) return `${one} or a list of ${each}`;
+    return `${one} or ${length === 2 ? "a pair" : `${length}`} of ${each}`;
+  }
+  const those = holes ? `${many} or null` : many;
+  if (length === undefined) return `a list of ${those}`;
+  return length === 2 ? `a pair of ${those}` : `${length} ${those}`;
+}
+
+/** Whether a number lies in a range; NaN lies in none but the missing one. */
 function inRange(range: Range | undefined, value: number): boolean {
-  if (range === undefined) return true;
-  const [, open, low, high, close] = /^([[(])(.+), (.+)([\])])$/.exec(range) ?? [];
-  if (low === undefined) throw internal(`a range ${range}`);
-  const above = open === "[" ? value >= Number(low) : value > Number(low);
-  const below = close === "]" ? value <= Number(high) : value < Number(high);
+  // the usual ones at once: ops check some at every call
+  switch (range) {
+    case undefined:
+      return true;
+    case "[0, Infinity)":
+      return value >= 0 && value < Infinity;
+    case "[1, Infinity)":
+      return value >= 1 && value < Infinity;
+    default:
+      return within(range, value);
+  }
+}
+
+function within(range: Range, value: number): boolean {
+  const comma = range.indexOf(", ");
+  const [low, high] = [Number(range.slice(1, comma)), Number(range.slice(comma + 2, -1))];
+  const above = range.startsWith("[") ? value >= low : value > low;
+  const below = range.endsWith("]") ? value <= high : value < high;
   return above && below;
 }
 
@@ -182,28 +300,23 @@ function listed(names: readonly string[]): string {
   return names.length < 2 ? last : `${names.slice(0, -1).join(", ")} or ${last}`;
 }
 
-// === Names alone, and single values ===
+// === Rows that many tables have, and single values ===
+
+/** A switch that is on unless told otherwise. */
+export const on = { type: "flag", default: true } as const satisfies OptionRow;
+/** A switch that is off unless told otherwise. */
+export const off = { type: "flag", default: false } as const satisfies OptionRow;
+
+/** @throws ArgumentError unless `fn` is a function */
+export function checkFunction(op: string, fn: unknown, remedy = "pass for example () => …"): void {
+  if (typeof fn !== "function")
+    throw new ArgumentError(op, "a function", describeValue(fn), remedy);
+}
 
 /** @throws ArgumentError unless `options` is undefined or an object whose names are all known */
 export function checkOptions(op: string, options: unknown, names: readonly string[]): void {
   if (options === undefined) return;
-  if (typeof options !== "object" || options === null || Array.isArray(options))
-    throw new ArgumentError(
-      op,
-      "an options object",
-      describeValue(options),
-      `write { ${names[0] ?? "name"}: … }`,
-    );
-  for (const key in options) {
-    if (names.includes(key)) continue;
-    const meant = closest(key, names);
-    throw new ArgumentError(
-      op,
-      names.length === 1 ? `the option ${names.join("")}` : `the options ${names.join(", ")}`,
-      JSON.stringify(key),
-      meant === undefined ? "check the spelling" : `did you mean ${meant}?`,
-    );
-  }
+  checkNames(op, options, Object.fromEntries(names.map((name) => [name, { type: "any" }])));
 }
 
 /** Like `checkOptions`, for options that cannot be left out. */
@@ -216,12 +329,6 @@ export function needOptions(op: string, options: unknown, names: readonly string
       `write { ${names[0] ?? "name"}: … }`,
     );
   checkOptions(op, options, names);
-}
-
-/** @throws ArgumentError unless `fn` is a function */
-export function checkFunction(op: string, fn: unknown, remedy = "pass for example () => …"): void {
-  if (typeof fn !== "function")
-    throw new ArgumentError(op, "a function", describeValue(fn), remedy);
 }
 
 /** @throws ArgumentError unless `value` is a boolean or undefined */
@@ -243,6 +350,12 @@ export function describeValue(value: unknown): string {
     default:
       return String(value);
   }
+}
+
+/** Like `describeValue`, with the elements of short lists. */
+function describeList(value: unknown): string {
+  if (!Array.isArray(value) || value.length === 0 || value.length > 8) return describeValue(value);
+  return `[${value.map(describeValue).join(",")}]`;
 }
 
 function describeObject(value: object | null): string {

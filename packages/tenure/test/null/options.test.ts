@@ -5,6 +5,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { ArgumentError } from "../../src/base/errors.ts";
 import {
+  type OptionRow,
   type OptionTable,
   type Range,
   checkArgument,
@@ -101,6 +102,70 @@ test("ranges are open and closed as they are written", () => {
       [true, true, true, true],
     ],
   );
+});
+
+const said = (value: unknown, row: OptionRow): string =>
+  refusal(() => {
+    checkArgument("f", "x", value, row);
+  });
+const allowed = (value: unknown, row: OptionRow): void => {
+  checkArgument("f", "x", value, row);
+};
+
+test("lists have a length, a kind of element, and one number that stands for all", () => {
+  const pair: OptionRow = {
+    type: "list",
+    of: "integer",
+    range: "[1, Infinity)",
+    length: 2,
+    single: true,
+  };
+  for (const value of [1, [2, 3]]) allowed(value, pair);
+  assert.is(
+    said([2, 0], pair),
+    "f: expected x to be a positive integer or a pair of them, got [2,0]; pass integers",
+  );
+  for (const value of [0, 1.5, [1], [1, 2, 3], [1, null], [], "2", null, {}, NaN])
+    assert.match(
+      said(value, pair),
+      /^f: expected x to be a positive integer or a pair of them, got/,
+    );
+  allowed([null, 2], { ...pair, holes: true });
+  assert.match(said(["a", 2], { ...pair, holes: true }), /a pair of them or null, got \["a",2\]/);
+
+  const shape: OptionRow = { type: "list", of: "integer", range: "[0, Infinity)" };
+  for (const value of [[0], [1, 2, 3, 4, 5]]) allowed(value, shape);
+  for (const value of [3, [], [-1]])
+    assert.match(said(value, shape), /x to be a list of whole numbers of 0 or more, got/);
+
+  const shares: OptionRow = { type: "list", of: "number", range: "[0, 1)", length: 2 };
+  allowed([0.5, 0], shares);
+  assert.match(said([0.5, 1], shares), /x to be a pair of numbers in \[0, 1\), got \[0.5,1\]/);
+  const borders: OptionRow = { type: "list", of: "integer", length: 4, single: true };
+  assert.match(said([1, 2], borders), /x to be an integer or 4 of them, got \[1,2\]/);
+});
+
+test("texts, functions, finite numbers, and options of options", () => {
+  allowed("a", { type: "text" });
+  assert.match(said(3, { type: "text" }), /x to be a string, got 3; pass a string/);
+  allowed(() => 0, { type: "function" });
+  assert.match(said("f", { type: "function" }), /x to be a function, got "f"; pass for example/);
+  const finite: OptionRow = { type: "number", range: "(-Infinity, Infinity)" };
+  allowed(-3, finite);
+  assert.match(said(Infinity, finite), /x to be a finite number, got Infinity/);
+  const inner: OptionRow = { type: "options", of: table };
+  allowed({ size: 1 }, inner);
+  assert.match(said({ size: 0 }, inner), /^f: expected size to be a positive integer, got 0/);
+  assert.match(said({ size: 1, rat: 1 }, inner), /got "rat"; did you mean rate\?/);
+  assert.match(said(3, inner), /^f: expected an options object, got 3/);
+});
+
+test("names that every object has are names like others", () => {
+  for (const name of ["constructor", "toString", "__proto__"])
+    assert.match(
+      read(Object.defineProperty({ size: 1 }, name, { value: 1, enumerable: true })),
+      new RegExp(`got "${name}"`),
+    );
 });
 
 test("checks of a caller's own run where the row is any", () => {
