@@ -63,8 +63,10 @@ interface ListRow {
   readonly of: "number" | "integer";
   /** Of each element. */
   readonly range?: Range;
-  /** How many there are; at least one unless given. */
+  /** How many there are; any number unless given. */
   readonly length?: number;
+  /** There is at least one. */
+  readonly nonEmpty?: true;
   /** One number stands for all of them. */
   readonly single?: true;
   /** An element may be null. */
@@ -76,19 +78,22 @@ export type OptionTable<O> = { readonly [K in keyof Required<O>]: OptionRow<O[K]
 
 type Table = Readonly<Record<string, OptionRow>>;
 
+/** Names in `T` that always have a value. */
+type Sure<T> = {
+  [K in keyof T]: T[K] extends { readonly default: unknown } | { readonly required: true }
+    ? K
+    : never;
+}[keyof T];
+
 /** The options in `O` with the defaults of a table filled in. */
 export type Filled<O, T> = {
-  readonly [K in keyof Required<O>]: K extends keyof T
-    ? T[K] extends { readonly default: unknown } | { readonly required: true }
-      ? Exclude<O[K], undefined>
-      : O[K]
-    : O[K];
-};
+  readonly [K in keyof O as K extends Sure<T> ? K : never]-?: Exclude<O[K], undefined>;
+} & { readonly [K in keyof O as K extends Sure<T> ? never : K]?: O[K] };
 
 /**
  * Checks options against their table and fills in the defaults. An option that is `undefined` is
  * one left out.
- * @returns a new object with every name of the table
+ * @returns a new object with what was given and the defaults of the rest
  * @throws ArgumentError for anything but an object, a name that is not in the table, one that is
  *   missing, and a value that its row does not allow
  */
@@ -104,8 +109,9 @@ export function readOptions<O extends object, T extends OptionTable<O>>(
   for (const name in table) {
     const row: OptionRow = table[name];
     const value = given?.[name];
-    filled[name] = value === undefined ? row.default : value;
     if (value !== undefined || row.required) checkArgument(op, name, value, row);
+    const kept = value === undefined ? row.default : value;
+    if (kept !== undefined) filled[name] = kept;
   }
   return filled as Filled<O, T>;
 }
@@ -218,7 +224,8 @@ function isNumber(type: "number" | "integer", range: Range | undefined, value: u
 function isList(row: ListRow, value: unknown): boolean {
   if (row.single && typeof value === "number") return isNumber(row.of, row.range, value);
   if (!Array.isArray(value)) return false;
-  if (row.length === undefined ? value.length === 0 : value.length !== row.length) return false;
+  if (value.length !== (row.length ?? value.length)) return false;
+  if (row.nonEmpty && value.length === 0) return false;
   for (const element of value as unknown[])
     if (!(element === null && row.holes) && !isNumber(row.of, row.range, element)) return false;
   return true;

@@ -27,7 +27,7 @@ export interface SGDOptions {
 }
 
 const sgdOptions = {
-  lr: learningRate,
+  lr: { ...learningRate, required: true },
   momentum: { ...share, what: "a momentum", default: 0 },
   dampening: { ...share, what: "a dampening", default: 0 },
   weightDecay: decay,

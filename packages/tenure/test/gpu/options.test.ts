@@ -213,7 +213,7 @@ const cases: readonly Refusal[] = [
   ],
   [
     "SGD()",
-    () => new SGD(bad(undefined), bad(undefined)),
+    () => new SGD(bad(undefined), { lr: 1 }),
     ArgumentError,
     /^SGD: expected a list of parameters, or of groups, got undefined; pass module\.parameters\(\)/,
   ],

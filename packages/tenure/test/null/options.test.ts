@@ -135,8 +135,10 @@ test("lists have a length, a kind of element, and one number that stands for all
 
   const shape: OptionRow = { type: "list", of: "integer", range: "[0, Infinity)" };
   for (const value of [[0], [1, 2, 3, 4, 5]]) allowed(value, shape);
-  for (const value of [3, [], [-1]])
+  for (const value of [3, [-1]])
     assert.match(said(value, shape), /x to be a list of whole numbers of 0 or more, got/);
+  allowed([], shape);
+  assert.match(said([], { ...shape, nonEmpty: true }), /got an empty array/);
 
   const shares: OptionRow = { type: "list", of: "number", range: "[0, 1)", length: 2 };
   allowed([0.5, 0], shares);
