@@ -1,9 +1,11 @@
 /**
- * Checks that constructors of layers share.
+ * Rows for the options and arguments that functions and layers share, and the checks of how
+ * channels divide. Called where the public API begins; pure.
  */
 import { ArgumentError } from "../base/errors.ts";
 import { type OptionRow, checkArgument, describeValue } from "../base/options.ts";
 import type { Pair } from "./functional/spatial.ts";
+import { type Tensor, live } from "../tensor/tensor.ts";
 
 /** The row of a number of features, channels, layers, … */
 export const count = {
@@ -12,13 +14,94 @@ export const count = {
   remedy: "pass how many there are",
 } as const satisfies OptionRow;
 
+/** The row of a length along one axis: a kernel, a stride, a dilation. */
+export const extent = { ...count, remedy: "pass for example 3" } as const satisfies OptionRow;
+
+/** The row of a width that may be nothing: padding along one axis. */
+export const margin = {
+  type: "integer",
+  range: "[0, Infinity)",
+  remedy: "pass for example 1",
+} as const satisfies OptionRow;
+
+const pair = { type: "list", of: "integer", length: 2, single: true } as const;
+/** The row of lengths in both directions: a kernel, a stride, a dilation. */
+export const extents = {
+  ...pair,
+  range: extent.range,
+  remedy: extent.remedy,
+} as const satisfies OptionRow;
+/** The row of widths in both directions that may be nothing. */
+export const margins = {
+  ...pair,
+  range: margin.range,
+  remedy: margin.remedy,
+} as const satisfies OptionRow;
+
 /** The row of a probability to drop. */
 export const dropoutShare = {
   type: "number",
   range: "[0, 1)",
   what: "a dropout",
+  default: 0,
   remedy: "pass the share to drop, for example 0.1",
 } as const satisfies OptionRow;
+
+/** The row of what is added to a variance, so that nothing divides by zero. */
+export const epsilon = {
+  type: "number",
+  range: "[0, Infinity)",
+  default: 1e-5,
+  remedy: "pass for example 1e-5",
+} as const satisfies OptionRow;
+
+/** The row of any finite number. */
+export const finite = {
+  type: "number",
+  range: "(-Infinity, Infinity)",
+  remedy: "pass a plain number",
+} as const satisfies OptionRow;
+
+/** The row of an axis, counted from either end. */
+export const axisRow = {
+  type: "integer",
+  what: "an axis",
+  remedy: "count axes from 0, or from -1 backwards",
+} as const satisfies OptionRow;
+
+/** The row of a tensor. */
+export const tensorRow = {
+  type: "any",
+  check: (op, value) => {
+    live(value as Tensor, op);
+  },
+} as const satisfies OptionRow;
+
+/** The row of a tensor that may be null. */
+export const operand = { ...tensorRow, orNull: true } as const satisfies OptionRow;
+
+/** @throws ArgumentError unless an argument that may be left out is a live tensor */
+export function checkOperand(op: string, value: Tensor | null | undefined): void {
+  if (value != null) live(value, op);
+}
+
+/** @throws ArgumentError unless the counts are positive and the groups divide both of channels */
+export function checkChannels(
+  layer: string,
+  inChannels: number,
+  outChannels: number,
+  groups: number,
+): void {
+  checkArgument(layer, "inChannels", inChannels, count);
+  checkArgument(layer, "outChannels", outChannels, count);
+  if (inChannels % groups === 0 && outChannels % groups === 0) return;
+  throw new ArgumentError(
+    layer,
+    "groups that divide both channel counts",
+    `${groups} for ${inChannels} and ${outChannels}`,
+    "use a divisor of both",
+  );
+}
 
 /** @throws ArgumentError unless `value` is a positive integer */
 export function checkCount(layer: string, what: string, value: number): void {
@@ -35,25 +118,6 @@ export function checkPair(layer: string, what: string, value: Pair): void {
     `${what} to be a positive integer or a pair of them`,
     Array.isArray(value) ? `[${value.join(",")}]` : describeValue(value),
     "pass for example 3",
-  );
-}
-
-/** @throws ArgumentError unless the counts are positive and the groups divide both of channels */
-export function checkChannels(
-  layer: string,
-  inChannels: number,
-  outChannels: number,
-  groups: number,
-): void {
-  checkCount(layer, "inChannels", inChannels);
-  checkCount(layer, "outChannels", outChannels);
-  checkCount(layer, "groups", groups);
-  if (inChannels % groups === 0 && outChannels % groups === 0) return;
-  throw new ArgumentError(
-    layer,
-    "groups that divide both channel counts",
-    `${groups} for ${inChannels} and ${outChannels}`,
-    "use a divisor of both",
   );
 }
 

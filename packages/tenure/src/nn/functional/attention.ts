@@ -3,10 +3,11 @@
  * scale, mask and softmax between them. Results belong to the current scope; scores and weights are
  * freed here, or kept by autograd.
  */
-import { ArgumentError, ShapeError } from "../../base/errors.ts";
-import { checkOptions, describeValue } from "../../base/options.ts";
+import { ShapeError } from "../../base/errors.ts";
+import { type OptionTable, off, readOptions } from "../../base/options.ts";
 import { formatShape } from "../../base/shape.ts";
 import { attentionWeights } from "../../ops/attention.ts";
+import { dropoutShare, finite, operand } from "../checks.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { dropout } from "../../tensor/create.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
@@ -23,6 +24,13 @@ export interface AttentionOptions {
   readonly scale?: number;
 }
 
+const attentionOptions = {
+  mask: operand,
+  causal: off,
+  dropout: dropoutShare,
+  scale: { ...finite, remedy: "leave it out for 1 / √E" },
+} satisfies OptionTable<AttentionOptions>;
+
 /**
  * softmax(query·keyᵀ·scale + mask)·value. Letters: L queries, S keys, E and F features.
  * @param query shape [..., L, E] @param key shape [..., S, E] @param value shape [..., S, F]
@@ -32,7 +40,7 @@ export function scaledDotProductAttention(
   query: Tensor,
   key: Tensor,
   value: Tensor,
-  options: AttentionOptions = {},
+  options?: AttentionOptions,
 ): Tensor {
   return scoped(
     () => attend("scaledDotProductAttention", query, key, value, options).output,
@@ -53,7 +61,7 @@ export function attentionWithWeights(
   query: Tensor,
   key: Tensor,
   value: Tensor,
-  options: AttentionOptions = {},
+  options?: AttentionOptions,
 ): WeightedAttention {
   return scoped(
     () => attend("attentionWithWeights", query, key, value, options),
@@ -66,12 +74,10 @@ function attend(
   query: Tensor,
   key: Tensor,
   value: Tensor,
-  options: AttentionOptions,
+  options: AttentionOptions | undefined,
 ): WeightedAttention {
-  checkOptions(op, options, ["mask", "causal", "dropout", "scale"]);
-  const { mask, causal = false, dropout: p = 0, scale } = options;
+  const { mask, causal, dropout: p, scale } = readOptions(op, options, attentionOptions);
   for (const t of [query, key, value]) live(t, op);
-  if (mask != null) live(mask, op);
   if (
     query.rank < 2 ||
     key.rank < 2 ||
@@ -86,8 +92,6 @@ function attend(
       "check the order of heads and positions",
     );
   }
-  if (scale !== undefined && !Number.isFinite(scale))
-    throw new ArgumentError(op, "a finite scale", describeValue(scale), "leave it out for 1 / √E");
   const scores = query.matmul(key.transpose()); // [..., L, S]
   const weights = call(attentionWeights, mask == null ? [scores] : [scores, mask], {
     scale: scale ?? 1 / Math.sqrt(query.shape.at(-1)!),

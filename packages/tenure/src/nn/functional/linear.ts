@@ -4,6 +4,7 @@
  */
 import { ShapeError } from "../../base/errors.ts";
 import { formatShape } from "../../base/shape.ts";
+import { checkOperand } from "../checks.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { type Tensor, live } from "../../tensor/tensor.ts";
 
@@ -13,6 +14,7 @@ import { type Tensor, live } from "../../tensor/tensor.ts";
 export function linear(x: Tensor, weight: Tensor, bias?: Tensor | null): Tensor {
   const { shape } = live(x, "linear").layout,
     wanted = live(weight, "linear").layout.shape;
+  checkOperand("linear", bias);
   if (wanted.length === 2 && shape.at(-1) !== wanted[1])
     throw new ShapeError(
       "linear",

@@ -4,8 +4,16 @@
  */
 import { f32Bits } from "../../base/bits.ts";
 import { ArgumentError, ShapeError } from "../../base/errors.ts";
-import { checkOptions, describeValue } from "../../base/options.ts";
+import {
+  type OptionRow,
+  type OptionTable,
+  checkArgument,
+  describeValue,
+  off,
+  readOptions,
+} from "../../base/options.ts";
 import { formatShape, sizeOf } from "../../base/shape.ts";
+import { count, epsilon, operand } from "../checks.ts";
 import { isRecomputing } from "../../autograd/checkpoint.ts";
 import { noGrad } from "../../autograd/mode.ts";
 import { addcmul } from "../../ops/ternary.ts";
@@ -17,6 +25,19 @@ import { newDisposeScope } from "../../ownership/open.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { type Tensor, call, live, update } from "../../tensor/tensor.ts";
 
+const normalized = {
+  type: "list",
+  of: "integer",
+  range: "[0, Infinity)",
+  single: true,
+  nonEmpty: true,
+  what: "the normalised shape",
+  remedy: "pass for example 64 or [8, 8]",
+} as const satisfies OptionRow;
+
+/** The row of RMS norm's eps: PyTorch's default is float32's epsilon. */
+export const rmsEpsilon = { ...epsilon, default: 1.1920929e-7 } as const satisfies OptionRow;
+
 function overLast(
   op: string,
   x: Tensor,
@@ -27,13 +48,11 @@ function overLast(
   bias: Tensor | null | undefined,
 ): Tensor {
   live(x, op);
+  checkArgument(op, "normalizedShape", normalizedShape, normalized);
+  checkArgument(op, "eps", eps, epsilon);
   const own = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape],
     lead = x.shape.slice(0, x.rank - own.length);
-  if (
-    own.length === 0 ||
-    own.length > x.rank ||
-    formatShape(x.shape.slice(lead.length)) !== formatShape(own)
-  )
+  if (own.length > x.rank || formatShape(x.shape.slice(lead.length)) !== formatShape(own))
     throw new ShapeError(
       op,
       `a tensor whose last dimensions are ${formatShape(own)}`,
@@ -55,8 +74,6 @@ function overLast(
       "a bias alone",
       "pass a weight of ones",
     );
-  if (!(eps >= 0))
-    throw new ArgumentError(op, "eps of 0 or more", describeValue(eps), "pass for example 1e-5");
   const n = sizeOf(own);
   return scoped(() => {
     const rows = own.length === 1 ? x : x.reshape([...lead, n]),
@@ -77,7 +94,7 @@ export function layerNorm(
   normalizedShape: number | readonly number[],
   weight?: Tensor | null,
   bias?: Tensor | null,
-  eps = 1e-5,
+  eps: number = epsilon.default,
 ): Tensor {
   return overLast("layerNorm", x, normalizedShape, eps, false, weight, bias);
 }
@@ -90,7 +107,7 @@ export function rmsNorm(
   x: Tensor,
   normalizedShape: number | readonly number[],
   weight?: Tensor | null,
-  eps = 1.1920929e-7,
+  eps: number = rmsEpsilon.default,
 ): Tensor {
   return overLast("rmsNorm", x, normalizedShape, eps, true, weight, null);
 }
@@ -145,11 +162,13 @@ export function groupNorm(
   groups: number,
   weight?: Tensor | null,
   bias?: Tensor | null,
-  eps = 1e-5,
+  eps: number = epsilon.default,
 ): Tensor {
   checkChannels("groupNorm", x, weight, bias);
+  checkArgument("groupNorm", "groups", groups, count);
+  checkArgument("groupNorm", "eps", eps, epsilon);
   const [n, c] = [x.shape[0]!, x.shape[1]!];
-  if (!Number.isInteger(groups) || groups < 1 || c % groups !== 0)
+  if (c % groups !== 0)
     throw new ArgumentError(
       "groupNorm",
       `groups that divide the ${c} channels`,
@@ -179,9 +198,10 @@ export function instanceNorm(
   x: Tensor,
   weight?: Tensor | null,
   bias?: Tensor | null,
-  eps = 1e-5,
+  eps: number = epsilon.default,
 ): Tensor {
   checkChannels("instanceNorm", x, weight, bias);
+  checkArgument("instanceNorm", "eps", eps, epsilon);
   return groupNorm(x, x.shape[1]!, weight, bias, eps);
 }
 
@@ -226,29 +246,32 @@ export interface BatchNormOptions {
   readonly eps?: number;
 }
 
+/** The row of how far running statistics move. */
+export const momentumRow = {
+  type: "number",
+  range: "[0, 1]",
+  what: "a momentum",
+  default: 0.1,
+  remedy: "pass for example 0.1",
+} as const satisfies OptionRow;
+
+const batchNormOptions = {
+  runningMean: operand,
+  runningVar: operand,
+  weight: operand,
+  bias: operand,
+  training: off,
+  momentum: momentumRow,
+  eps: epsilon,
+} satisfies OptionTable<BatchNormOptions>;
+
 /**
  * x [N, C, …]: each channel scaled by its statistics over the batch (training) or by the running
  * ones, then weight and bias per channel.
  */
-export function batchNorm(x: Tensor, options: BatchNormOptions = {}): Tensor {
-  checkOptions("batchNorm", options, [
-    "runningMean",
-    "runningVar",
-    "weight",
-    "bias",
-    "training",
-    "momentum",
-    "eps",
-  ]);
-  const {
-    runningMean,
-    runningVar,
-    weight,
-    bias,
-    training = false,
-    momentum = 0.1,
-    eps = 1e-5,
-  } = options;
+export function batchNorm(x: Tensor, options?: BatchNormOptions): Tensor {
+  const given = readOptions("batchNorm", options, batchNormOptions);
+  const { runningMean, runningVar, weight, bias, training, momentum, eps } = given;
   checkChannels("batchNorm", x, runningMean, runningVar, weight, bias);
   if (!training && (runningMean == null || runningVar == null))
     throw new ArgumentError(
