@@ -5,9 +5,10 @@
  */
 import { isFloat } from "../../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../../base/errors.ts";
-import { checkOptions, describeValue } from "../../base/options.ts";
+import { type Filled, type OptionTable, readOptions } from "../../base/options.ts";
 import { formatShape, sameShape } from "../../base/shape.ts";
-import { type LossOptions, type Reduction, checkSame, reduceLoss } from "./loss.ts";
+import { operand } from "../checks.ts";
+import { type LossOptions, type Reduction, checkSame, lossOptions, reduceLoss } from "./loss.ts";
 import { crossEntropyRows } from "../../ops/softmax.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { oneHot, where, zeros } from "../../tensor/create.ts";
@@ -26,6 +27,24 @@ export interface CrossEntropyOptions extends ClassOptions {
   /** This share of each target is spread evenly over all classes (Szegedy et al. 2016). */
   readonly labelSmoothing?: number;
 }
+
+/** Rows of losses with class numbers as targets. */
+export const classOptions = {
+  ...lossOptions,
+  weight: operand,
+  ignoreIndex: { type: "integer", remedy: "pass the class number whose rows do not count" },
+} satisfies OptionTable<ClassOptions>;
+
+/** Rows of `crossEntropy`. */
+export const crossEntropyOptions = {
+  ...classOptions,
+  labelSmoothing: {
+    type: "number",
+    range: "[0, 1]",
+    default: 0,
+    remedy: "pass for example 0.1",
+  },
+} satisfies OptionTable<CrossEntropyOptions>;
 
 /** The target that PyTorch ignores when nothing else is said. */
 const IGNORED = -100;
@@ -82,7 +101,8 @@ function checkTargets(
 function rowWeights(
   targets: Tensor,
   classes: number,
-  { weight, ignoreIndex }: ClassOptions,
+  weight: Tensor | null | undefined,
+  ignoreIndex: number | undefined,
 ): Tensor | null {
   const left = ignored(targets, ignoreIndex),
     counted = left === null ? null : targets.ne(left).float();
@@ -116,19 +136,12 @@ function finishRows(
 export function crossEntropy(
   logits: Tensor,
   targets: Tensor,
-  options: CrossEntropyOptions = {},
+  options?: CrossEntropyOptions,
 ): Tensor {
-  checkOptions("crossEntropy", options, ["reduction", "weight", "ignoreIndex", "labelSmoothing"]);
+  const given = readOptions("crossEntropy", options, crossEntropyOptions);
+  const { reduction, ignoreIndex, weight, labelSmoothing } = given;
   live(targets, "crossEntropy");
-  const { reduction = "mean", ignoreIndex, weight, labelSmoothing = 0 } = options;
-  if (!(labelSmoothing >= 0 && labelSmoothing <= 1))
-    throw new ArgumentError(
-      "crossEntropy",
-      "labelSmoothing in [0, 1]",
-      describeValue(labelSmoothing),
-      "pass for example 0.1",
-    );
-  if (isFloat(targets.dtype)) return softCrossEntropy(logits, targets, options);
+  if (isFloat(targets.dtype)) return softCrossEntropy(logits, targets, given);
   checkTargets("crossEntropy", logits, targets, weight);
   return scoped(() => {
     const rows = classRows(logits),
@@ -136,7 +149,7 @@ export function crossEntropy(
       labels = targets.rank === 1 ? targets : targets.reshape(-1),
       left = ignored(labels, ignoreIndex);
     const entropy = call(crossEntropyRows, [rows, labels], { ignoreIndex: left ?? undefined }),
-      weights = rowWeights(labels, classes, options);
+      weights = rowWeights(labels, classes, weight, ignoreIndex);
     let losses = weight == null ? entropy : entropy.mul(weights!);
     if (labelSmoothing > 0) {
       const log = rows.logSoftmax(1).neg(),
@@ -152,7 +165,12 @@ export function crossEntropy(
 function softCrossEntropy(
   logits: Tensor,
   targets: Tensor,
-  { reduction = "mean", ignoreIndex, weight, labelSmoothing = 0 }: CrossEntropyOptions,
+  {
+    reduction,
+    ignoreIndex,
+    weight,
+    labelSmoothing,
+  }: Filled<CrossEntropyOptions, typeof crossEntropyOptions>,
 ): Tensor {
   const { shape } = live(logits, "crossEntropy").layout,
     classNumbers = [...shape.slice(0, 1), ...shape.slice(2)];
@@ -194,14 +212,14 @@ function softCrossEntropy(
  * @param input [N, C], [N, C, …] or [C]
  * @param targets class numbers [N], [N, …] or []
  */
-export function nllLoss(input: Tensor, targets: Tensor, options: ClassOptions = {}): Tensor {
-  checkOptions("nllLoss", options, ["reduction", "weight", "ignoreIndex"]);
-  checkTargets("nllLoss", input, targets, options.weight);
+export function nllLoss(input: Tensor, targets: Tensor, options?: ClassOptions): Tensor {
+  const { reduction, weight, ignoreIndex } = readOptions("nllLoss", options, classOptions);
+  checkTargets("nllLoss", input, targets, weight);
   return scoped(() => {
     const rows = classRows(input),
       classes = rows.shape[1]!,
       labels = targets.rank === 1 ? targets : targets.reshape(-1),
-      weights = rowWeights(labels, classes, options);
+      weights = rowWeights(labels, classes, weight, ignoreIndex);
     // Chosen, not multiplied: 0 · -Infinity would be NaN.
     const chosen = where(oneHot(labels, classes, { dtype: "bool" }), rows, zeros([]))
       .sum(1)
@@ -210,7 +228,7 @@ export function nllLoss(input: Tensor, targets: Tensor, options: ClassOptions = 
       "nllLoss",
       weights === null ? chosen : chosen.mul(weights),
       weights,
-      options.reduction ?? "mean",
+      reduction,
       targets.shape,
     );
   }, "nllLoss");

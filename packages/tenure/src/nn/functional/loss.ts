@@ -3,9 +3,16 @@
  * and formulas. A result belongs to the current scope; intermediates are freed here. `input` and
  * `target` must have one shape: broadcasting a loss is nearly always a mistake.
  */
-import { ArgumentError, ShapeError } from "../../base/errors.ts";
-import { checkOptions, describeValue } from "../../base/options.ts";
+import { ShapeError } from "../../base/errors.ts";
+import {
+  type OptionRow,
+  type OptionTable,
+  checkArgument,
+  off,
+  readOptions,
+} from "../../base/options.ts";
 import { formatShape, sameShape } from "../../base/shape.ts";
+import { operand } from "../checks.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { where, zeros } from "../../tensor/create.ts";
 import { type Tensor, live } from "../../tensor/tensor.ts";
@@ -18,8 +25,18 @@ export interface LossOptions {
   readonly reduction?: Reduction;
 }
 
+const reductionRow = {
+  type: "choice",
+  of: ["mean", "sum", "none"],
+  default: "mean",
+} as const satisfies OptionRow<Reduction>;
+
+/** Rows of every loss. */
+export const lossOptions = { reduction: reductionRow } satisfies OptionTable<LossOptions>;
+
 /** Reduces per-element losses. */
 export function reduceLoss(op: string, losses: Tensor, reduction: Reduction): Tensor {
+  checkArgument(op, "reduction", reduction, reductionRow);
   switch (reduction) {
     case "mean":
       return losses.mean();
@@ -27,13 +44,6 @@ export function reduceLoss(op: string, losses: Tensor, reduction: Reduction): Te
       return losses.sum();
     case "none":
       return losses.alias();
-    default:
-      throw new ArgumentError(
-        op,
-        'reduction to be "mean", "sum" or "none"',
-        describeValue(reduction satisfies never),
-        "choose one of them",
-      );
   }
 }
 
@@ -72,46 +82,58 @@ function bent(input: Tensor, target: Tensor, bend: number): Tensor {
   return near.mul(distance.sub(near.mul(0.5)));
 }
 
+/** Options of `huberLoss`. */
+export interface HuberOptions extends LossOptions {
+  /** Where the line begins. */
+  readonly delta?: number;
+}
+
+/** Rows of `huberLoss`. */
+export const huberOptions = {
+  ...lossOptions,
+  delta: {
+    type: "number",
+    range: "(0, Infinity]",
+    what: "a delta",
+    default: 1,
+    remedy: "pass for example 1",
+  },
+} satisfies OptionTable<HuberOptions>;
+
 /**
  * Quadratic up to `delta`, linear beyond (Huber 1964): d²/2, then delta·(|d| - delta/2). @throws
  * ArgumentError unless delta is positive
  */
-export function huberLoss(
-  input: Tensor,
-  target: Tensor,
-  options: LossOptions & { readonly delta?: number } = {},
-): Tensor {
-  checkOptions("huberLoss", options, ["reduction", "delta"]);
-  const { delta = 1, reduction = "mean" } = options;
-  if (!(delta > 0))
-    throw new ArgumentError(
-      "huberLoss",
-      "a positive delta",
-      describeValue(delta),
-      "pass for example 1",
-    );
+export function huberLoss(input: Tensor, target: Tensor, options?: HuberOptions): Tensor {
+  const { delta, reduction } = readOptions("huberLoss", options, huberOptions);
   checkSame("huberLoss", input, target);
   return scoped(() => reduceLoss("huberLoss", bent(input, target, delta), reduction), "huberLoss");
 }
+
+/** Options of `smoothL1Loss`. */
+export interface SmoothL1Options extends LossOptions {
+  /** Where the line begins. */
+  readonly beta?: number;
+}
+
+/** Rows of `smoothL1Loss`. */
+export const smoothL1Options = {
+  ...lossOptions,
+  beta: {
+    type: "number",
+    range: "[0, Infinity)",
+    what: "a beta",
+    default: 1,
+    remedy: "pass for example 1",
+  },
+} satisfies OptionTable<SmoothL1Options>;
 
 /**
  * Huber's loss divided by `beta` (Girshick 2015): slopes of 1 beyond it. A beta of 0 gives l1.
  * @throws ArgumentError for a negative beta
  */
-export function smoothL1Loss(
-  input: Tensor,
-  target: Tensor,
-  options: LossOptions & { readonly beta?: number } = {},
-): Tensor {
-  checkOptions("smoothL1Loss", options, ["reduction", "beta"]);
-  const { beta = 1, reduction = "mean" } = options;
-  if (!(beta >= 0))
-    throw new ArgumentError(
-      "smoothL1Loss",
-      "a beta of 0 or more",
-      describeValue(beta),
-      "pass for example 1",
-    );
+export function smoothL1Loss(input: Tensor, target: Tensor, options?: SmoothL1Options): Tensor {
+  const { beta, reduction } = readOptions("smoothL1Loss", options, smoothL1Options);
   checkSame("smoothL1Loss", input, target);
   return scoped(
     () =>
@@ -130,6 +152,12 @@ export interface BinaryOptions extends LossOptions {
   readonly weight?: Tensor | null;
 }
 
+/** Rows of `bce`. */
+export const binaryOptions = {
+  ...lossOptions,
+  weight: operand,
+} satisfies OptionTable<BinaryOptions>;
+
 /**
  * log p, but -100 at 0, so that certain mistakes stay finite (as in PyTorch); no gradient there.
  */
@@ -141,9 +169,8 @@ function boundedLog(p: Tensor): Tensor {
  * -(t·log p + (1 - t)·log(1 - p)) for probabilities p. Prefer `bceWithLogits`, which is exact for
  *  sure predictions.
  */
-export function bce(input: Tensor, target: Tensor, options: BinaryOptions = {}): Tensor {
-  checkOptions("bce", options, ["reduction", "weight"]);
-  const { weight, reduction = "mean" } = options;
+export function bce(input: Tensor, target: Tensor, options?: BinaryOptions): Tensor {
+  const { weight, reduction } = readOptions("bce", options, binaryOptions);
   checkSame("bce", input, target);
   return scoped(() => {
     const q = input.neg().add(1),
@@ -155,17 +182,24 @@ export function bce(input: Tensor, target: Tensor, options: BinaryOptions = {}):
   }, "bce");
 }
 
+/** Options of `bceWithLogits`. */
+export interface LogitsOptions extends BinaryOptions {
+  /** Factor on positives, broadcast: one per class. */
+  readonly posWeight?: Tensor | null;
+}
+
+/** Rows of `bceWithLogits`. */
+export const logitsOptions = {
+  ...binaryOptions,
+  posWeight: operand,
+} satisfies OptionTable<LogitsOptions>;
+
 /**
  * Binary cross entropy of scores: (1 - t)·x + (1 + (posWeight - 1)·t)·log(1 + exp(-x)). `posWeight`
  * broadcasts: a factor per class for positives.
  */
-export function bceWithLogits(
-  input: Tensor,
-  target: Tensor,
-  options: BinaryOptions & { readonly posWeight?: Tensor | null } = {},
-): Tensor {
-  checkOptions("bceWithLogits", options, ["reduction", "weight", "posWeight"]);
-  const { weight, posWeight, reduction = "mean" } = options;
+export function bceWithLogits(input: Tensor, target: Tensor, options?: LogitsOptions): Tensor {
+  const { weight, posWeight, reduction } = readOptions("bceWithLogits", options, logitsOptions);
   checkSame("bceWithLogits", input, target);
   return scoped(() => {
     const bend = input.neg().softplus(),
@@ -186,13 +220,18 @@ export interface KLDivOptions {
   readonly logTarget?: boolean;
 }
 
+/** Rows of `klDiv`. */
+export const klDivOptions = {
+  reduction: { ...reductionRow, of: [...reductionRow.of, "batchMean"] },
+  logTarget: off,
+} satisfies OptionTable<KLDivOptions>;
+
 /**
  * Kullback-Leibler divergence from log-probabilities `input` to probabilities `target`: t·(log t -
  * input), 0 where t is 0.
  */
-export function klDiv(input: Tensor, target: Tensor, options: KLDivOptions = {}): Tensor {
-  checkOptions("klDiv", options, ["reduction", "logTarget"]);
-  const { reduction = "mean", logTarget = false } = options;
+export function klDiv(input: Tensor, target: Tensor, options?: KLDivOptions): Tensor {
+  const { reduction, logTarget } = readOptions("klDiv", options, klDivOptions);
   checkSame("klDiv", input, target);
   return scoped(() => {
     const log = logTarget ? target : where(target.gt(0), target, zeros([]).add(1)).log();
@@ -212,6 +251,24 @@ function cosine(a: Tensor, b: Tensor): Tensor {
     .div(size(a).mul(size(b)).sqrt());
 }
 
+/** Options of `cosineEmbedding`. */
+export interface CosineEmbeddingOptions extends LossOptions {
+  /** What is let pass between those that do not belong together. */
+  readonly margin?: number;
+}
+
+/** Rows of `cosineEmbedding`. */
+export const cosineEmbeddingOptions = {
+  ...lossOptions,
+  margin: {
+    type: "number",
+    range: "[-1, 1]",
+    what: "a margin",
+    default: 0,
+    remedy: "pass for example 0",
+  },
+} satisfies OptionTable<CosineEmbeddingOptions>;
+
 /**
  * 1 - cos for pairs that belong together (target 1), max(0, cos - margin) for those that don't
  * (target -1).
@@ -222,18 +279,11 @@ export function cosineEmbedding(
   a: Tensor,
   b: Tensor,
   target: Tensor,
-  options: LossOptions & { readonly margin?: number } = {},
+  options?: CosineEmbeddingOptions,
 ): Tensor {
-  checkOptions("cosineEmbedding", options, ["reduction", "margin"]);
-  const { margin = 0, reduction = "mean" } = options;
+  const given = readOptions("cosineEmbedding", options, cosineEmbeddingOptions);
+  const { margin, reduction } = given;
   checkSame("cosineEmbedding", a, b);
-  if (!(margin >= -1 && margin <= 1))
-    throw new ArgumentError(
-      "cosineEmbedding",
-      "a margin in [-1, 1]",
-      describeValue(margin),
-      "pass for example 0",
-    );
   if (
     a.rank === 0 ||
     !sameShape(live(target, "cosineEmbedding").layout.shape, a.shape.slice(0, -1))

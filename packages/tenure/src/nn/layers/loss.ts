@@ -2,65 +2,74 @@
  * Losses as modules over the functions in functional/loss.ts and functional/classification.ts. A
  * module owns the class weights it is given.
  */
-import { checkOptions } from "../../base/options.ts";
+import { readOptions } from "../../base/options.ts";
 import {
   type ClassOptions,
   type CrossEntropyOptions,
+  classOptions,
   crossEntropy,
+  crossEntropyOptions,
   nllLoss,
 } from "../functional/classification.ts";
 import {
   type BinaryOptions,
+  type CosineEmbeddingOptions,
+  type HuberOptions,
   type KLDivOptions,
+  type LogitsOptions,
   type LossOptions,
   type Reduction,
+  type SmoothL1Options,
   bce,
   bceWithLogits,
+  binaryOptions,
   cosineEmbedding,
+  cosineEmbeddingOptions,
   huberLoss,
+  huberOptions,
   klDiv,
+  klDivOptions,
   l1Loss,
+  logitsOptions,
+  lossOptions,
   mseLoss,
   smoothL1Loss,
+  smoothL1Options,
 } from "../functional/loss.ts";
 import { Module } from "../module.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 type Pair = [input: Tensor, target: Tensor];
 
-/** `mseLoss` as a module. */
-export class MSELoss extends Module<Pair> {
-  readonly #reduction: Reduction;
-  constructor(options: LossOptions = {}) {
+/** A loss that has only a reduction. */
+abstract class ReducedLoss extends Module<Pair> {
+  protected readonly reduction: Reduction;
+  constructor(options?: LossOptions) {
     super();
-    checkOptions("MSELoss", options, ["reduction"]);
-    this.#reduction = options.reduction ?? "mean";
+    this.reduction = readOptions(new.target.name, options, lossOptions).reduction;
   }
+}
+
+/** `mseLoss` as a module. */
+export class MSELoss extends ReducedLoss {
   forward(input: Tensor, target: Tensor): Tensor {
-    return mseLoss(input, target, this.#reduction);
+    return mseLoss(input, target, this.reduction);
   }
 }
 
 /** `l1Loss` as a module. */
-export class L1Loss extends Module<Pair> {
-  readonly #reduction: Reduction;
-  constructor(options: LossOptions = {}) {
-    super();
-    checkOptions("L1Loss", options, ["reduction"]);
-    this.#reduction = options.reduction ?? "mean";
-  }
+export class L1Loss extends ReducedLoss {
   forward(input: Tensor, target: Tensor): Tensor {
-    return l1Loss(input, target, this.#reduction);
+    return l1Loss(input, target, this.reduction);
   }
 }
 
 /** `huberLoss` as a module. */
 export class HuberLoss extends Module<Pair> {
-  readonly #options: LossOptions & { readonly delta?: number };
-  constructor(options: LossOptions & { readonly delta?: number } = {}) {
+  readonly #options: HuberOptions;
+  constructor(options?: HuberOptions) {
     super();
-    checkOptions("HuberLoss", options, ["reduction", "delta"]);
-    this.#options = options;
+    this.#options = readOptions("HuberLoss", options, huberOptions);
   }
   forward(input: Tensor, target: Tensor): Tensor {
     return huberLoss(input, target, this.#options);
@@ -69,64 +78,54 @@ export class HuberLoss extends Module<Pair> {
 
 /** `smoothL1Loss` as a module. */
 export class SmoothL1Loss extends Module<Pair> {
-  readonly #options: LossOptions & { readonly beta?: number };
-  constructor(options: LossOptions & { readonly beta?: number } = {}) {
+  readonly #options: SmoothL1Options;
+  constructor(options?: SmoothL1Options) {
     super();
-    checkOptions("SmoothL1Loss", options, ["reduction", "beta"]);
-    this.#options = options;
+    this.#options = readOptions("SmoothL1Loss", options, smoothL1Options);
   }
   forward(input: Tensor, target: Tensor): Tensor {
     return smoothL1Loss(input, target, this.#options);
   }
 }
 
-/** `crossEntropy` as a module. Takes ownership of `weight`: it becomes a buffer. */
-export class CrossEntropyLoss extends Module<[logits: Tensor, targets: Tensor]> {
+/** A loss that owns the weights it was given: they become a buffer. */
+abstract class WeightedLoss<O extends BinaryOptions> extends Module<Pair> {
   readonly weight: Tensor | null;
-  readonly #options: CrossEntropyOptions;
-  constructor(options: CrossEntropyOptions = {}) {
+  protected readonly options: O;
+  constructor(options: O) {
     super();
-    checkOptions("CrossEntropyLoss", options, [
-      "reduction",
-      "weight",
-      "ignoreIndex",
-      "labelSmoothing",
-    ]);
     this.weight = options.weight == null ? null : this.buffer("weight", options.weight);
-    this.#options = { ...options, weight: this.weight };
+    this.options = { ...options, weight: this.weight };
+  }
+}
+
+/** `crossEntropy` as a module. Takes ownership of `weight`. */
+export class CrossEntropyLoss extends WeightedLoss<CrossEntropyOptions> {
+  constructor(options?: CrossEntropyOptions) {
+    super(readOptions("CrossEntropyLoss", options, crossEntropyOptions));
   }
   forward(logits: Tensor, targets: Tensor): Tensor {
-    return crossEntropy(logits, targets, this.#options);
+    return crossEntropy(logits, targets, this.options);
   }
 }
 
 /** `nllLoss` as a module. Takes ownership of `weight`. */
-export class NLLLoss extends Module<Pair> {
-  readonly weight: Tensor | null;
-  readonly #options: ClassOptions;
-  constructor(options: ClassOptions = {}) {
-    super();
-    checkOptions("NLLLoss", options, ["reduction", "weight", "ignoreIndex"]);
-    this.weight = options.weight == null ? null : this.buffer("weight", options.weight);
-    this.#options = { ...options, weight: this.weight };
+export class NLLLoss extends WeightedLoss<ClassOptions> {
+  constructor(options?: ClassOptions) {
+    super(readOptions("NLLLoss", options, classOptions));
   }
   forward(input: Tensor, target: Tensor): Tensor {
-    return nllLoss(input, target, this.#options);
+    return nllLoss(input, target, this.options);
   }
 }
 
 /** `bce` as a module. Takes ownership of `weight`. */
-export class BCELoss extends Module<Pair> {
-  readonly weight: Tensor | null;
-  readonly #options: BinaryOptions;
-  constructor(options: BinaryOptions = {}) {
-    super();
-    checkOptions("BCELoss", options, ["reduction", "weight"]);
-    this.weight = options.weight == null ? null : this.buffer("weight", options.weight);
-    this.#options = { ...options, weight: this.weight };
+export class BCELoss extends WeightedLoss<BinaryOptions> {
+  constructor(options?: BinaryOptions) {
+    super(readOptions("BCELoss", options, binaryOptions));
   }
   forward(input: Tensor, target: Tensor): Tensor {
-    return bce(input, target, this.#options);
+    return bce(input, target, this.options);
   }
 }
 
@@ -134,34 +133,24 @@ export class BCELoss extends Module<Pair> {
  * `bceWithLogits` as a module. Takes ownership of `weight` and `posWeight`, which becomes the
  * buffer pos_weight.
  */
-export class BCEWithLogitsLoss extends Module<Pair> {
-  readonly weight: Tensor | null;
+export class BCEWithLogitsLoss extends WeightedLoss<LogitsOptions> {
   readonly posWeight: Tensor | null;
-  readonly #reduction: Reduction;
-  constructor(options: BinaryOptions & { readonly posWeight?: Tensor | null } = {}) {
-    super();
-    checkOptions("BCEWithLogitsLoss", options, ["reduction", "weight", "posWeight"]);
-    this.weight = options.weight == null ? null : this.buffer("weight", options.weight);
-    this.posWeight =
-      options.posWeight == null ? null : this.buffer("pos_weight", options.posWeight);
-    this.#reduction = options.reduction ?? "mean";
+  constructor(options?: LogitsOptions) {
+    super(readOptions("BCEWithLogitsLoss", options, logitsOptions));
+    const { posWeight } = this.options;
+    this.posWeight = posWeight == null ? null : this.buffer("pos_weight", posWeight);
   }
   forward(input: Tensor, target: Tensor): Tensor {
-    return bceWithLogits(input, target, {
-      weight: this.weight,
-      posWeight: this.posWeight,
-      reduction: this.#reduction,
-    });
+    return bceWithLogits(input, target, this.options);
   }
 }
 
 /** `klDiv` as a module. */
 export class KLDivLoss extends Module<Pair> {
   readonly #options: KLDivOptions;
-  constructor(options: KLDivOptions = {}) {
+  constructor(options?: KLDivOptions) {
     super();
-    checkOptions("KLDivLoss", options, ["reduction", "logTarget"]);
-    this.#options = options;
+    this.#options = readOptions("KLDivLoss", options, klDivOptions);
   }
   forward(input: Tensor, target: Tensor): Tensor {
     return klDiv(input, target, this.#options);
@@ -170,11 +159,10 @@ export class KLDivLoss extends Module<Pair> {
 
 /** `cosineEmbedding` as a module. */
 export class CosineEmbeddingLoss extends Module<[a: Tensor, b: Tensor, target: Tensor]> {
-  readonly #options: LossOptions & { readonly margin?: number };
-  constructor(options: LossOptions & { readonly margin?: number } = {}) {
+  readonly #options: CosineEmbeddingOptions;
+  constructor(options?: CosineEmbeddingOptions) {
     super();
-    checkOptions("CosineEmbeddingLoss", options, ["reduction", "margin"]);
-    this.#options = options;
+    this.#options = readOptions("CosineEmbeddingLoss", options, cosineEmbeddingOptions);
   }
   forward(a: Tensor, b: Tensor, target: Tensor): Tensor {
     return cosineEmbedding(a, b, target, this.#options);
