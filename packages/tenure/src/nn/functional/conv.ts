@@ -5,8 +5,9 @@
  */
 import * as C from "../../ops/conv.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../../base/errors.ts";
-import { checkOptions, describeValue } from "../../base/options.ts";
+import { type OptionTable, describeValue, readOptions } from "../../base/options.ts";
 import { formatShape } from "../../base/shape.ts";
+import { checkOperand, count, extent, extents, margin, margins } from "../checks.ts";
 import { type Pair, flat, pair } from "./spatial.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
@@ -19,20 +20,31 @@ export interface Conv2dOptions {
   readonly groups?: number;
 }
 
+const groups = { ...count, default: 1 } as const;
+
+/** Rows of `conv2d`. */
+export const conv2dOptions = {
+  stride: { ...extents, default: 1 },
+  padding: { ...margins, default: 0 },
+  dilation: { ...extents, default: 1 },
+  groups,
+} satisfies OptionTable<Conv2dOptions>;
+
 /** x [N, C, H, W], weight [O, C/groups, R, S], bias [O] → [N, O, P, Q]. */
 export function conv2d(
   x: Tensor,
   weight: Tensor,
   bias?: Tensor | null,
-  options: Conv2dOptions = {},
+  options?: Conv2dOptions,
 ): Tensor {
-  checkOptions("conv2d", options, ["stride", "padding", "dilation", "groups"]);
+  const { stride, padding, dilation, groups } = readOptions("conv2d", options, conv2dOptions);
+  checkOperand("conv2d", bias);
   return scoped(() => {
     const y = call(C.conv2d, [x, weight], {
-      stride: pair(options.stride ?? 1),
-      padding: pair(options.padding ?? 0),
-      dilation: pair(options.dilation ?? 1),
-      groups: options.groups ?? 1,
+      stride: pair(stride),
+      padding: pair(padding),
+      dilation: pair(dilation),
+      groups,
     });
     return bias == null ? y : y.add(bias.reshape(1, -1, 1, 1));
   }, "conv2d");
@@ -46,14 +58,23 @@ export interface Conv1dOptions {
   readonly groups?: number;
 }
 
+/** Rows of `conv1d`. */
+export const conv1dOptions = {
+  stride: { ...extent, default: 1 },
+  padding: { ...margin, default: 0 },
+  dilation: { ...extent, default: 1 },
+  groups,
+} satisfies OptionTable<Conv1dOptions>;
+
 /** x [N, C, L], weight [O, C/groups, S], bias [O] → [N, O, Q]. */
 export function conv1d(
   x: Tensor,
   weight: Tensor,
   bias?: Tensor | null,
-  options: Conv1dOptions = {},
+  options?: Conv1dOptions,
 ): Tensor {
-  checkOptions("conv1d", options, ["stride", "padding", "dilation", "groups"]);
+  const { stride, padding, dilation, groups } = readOptions("conv1d", options, conv1dOptions);
+  checkOperand("conv1d", bias);
   live(weight, "conv1d");
   if (weight.rank !== 3)
     throw new ShapeError(
@@ -62,7 +83,6 @@ export function conv1d(
       formatShape(weight.shape),
       "check the layer's kernel",
     );
-  const { stride = 1, padding = 0, dilation = 1, groups = 1 } = options;
   return flat("conv1d", x, (image) => {
     const y = call(C.conv2d, [image, weight.unsqueeze(2)], {
       stride: [1, stride],
@@ -82,6 +102,12 @@ export interface ConvTranspose2dOptions {
   readonly dilation?: Pair;
   readonly groups?: number;
 }
+
+/** Rows of `convTranspose2d`. */
+export const convTranspose2dOptions = {
+  ...conv2dOptions,
+  outputPadding: { ...margins, default: 0 },
+} satisfies OptionTable<ConvTranspose2dOptions>;
 
 /** @throws ShapeError, DTypeError and ArgumentError unless input, weight and groups fit together */
 function checkTransposed(op: string, x: Tensor, weight: Tensor, groups: number): void {
@@ -106,7 +132,7 @@ function checkTransposed(op: string, x: Tensor, weight: Tensor, groups: number):
       `${x.dtype} and ${weight.dtype}`,
       "cast one of them",
     );
-  if (!Number.isInteger(groups) || groups < 1 || weight.shape[0]! % groups !== 0)
+  if (weight.shape[0]! % groups !== 0)
     throw new ArgumentError(
       op,
       `groups that divide the ${weight.shape[0]} input channels`,
@@ -123,32 +149,18 @@ export function convTranspose2d(
   x: Tensor,
   weight: Tensor,
   bias?: Tensor | null,
-  options: ConvTranspose2dOptions = {},
+  options?: ConvTranspose2dOptions,
 ): Tensor {
-  const op = "convTranspose2d",
-    names = ["stride", "padding", "outputPadding", "dilation", "groups"];
-  checkOptions(op, options, names);
+  const op = "convTranspose2d";
+  const { groups, ...window } = readOptions(op, options, convTranspose2dOptions);
   live(x, op);
   live(weight, op);
-  checkTransposed(op, x, weight, options.groups ?? 1);
-  const stride = pair(options.stride ?? 1),
-    padding = pair(options.padding ?? 0),
-    extra = pair(options.outputPadding ?? 0),
-    dilation = pair(options.dilation ?? 1),
-    groups = options.groups ?? 1;
-  for (const [what, values, least] of [
-    ["stride", stride, 1],
-    ["padding", padding, 0],
-    ["outputPadding", extra, 0],
-    ["dilation", dilation, 1],
-  ] as const)
-    if (values.some((n) => !Number.isInteger(n) || n < least))
-      throw new ArgumentError(
-        op,
-        `a ${what} of ${least} or more`,
-        values.join("×"),
-        "pass one whole number, or a pair [vertical, horizontal]",
-      );
+  checkOperand(op, bias);
+  checkTransposed(op, x, weight, groups);
+  const stride = pair(window.stride),
+    padding = pair(window.padding),
+    extra = pair(window.outputPadding),
+    dilation = pair(window.dilation);
   if (extra.some((n, i) => n >= stride[i]! && n >= dilation[i]!))
     throw new ArgumentError(
       op,
@@ -181,20 +193,21 @@ export interface ConvTranspose1dOptions extends Conv1dOptions {
   readonly outputPadding?: number;
 }
 
+/** Rows of `convTranspose1d`. */
+export const convTranspose1dOptions = {
+  ...conv1dOptions,
+  outputPadding: { ...margin, default: 0 },
+} satisfies OptionTable<ConvTranspose1dOptions>;
+
 /** x [N, C, L], weight [C, O/groups, S], bias [O] → [N, O, Q]. */
 export function convTranspose1d(
   x: Tensor,
   weight: Tensor,
   bias?: Tensor | null,
-  options: ConvTranspose1dOptions = {},
+  options?: ConvTranspose1dOptions,
 ): Tensor {
-  checkOptions("convTranspose1d", options, [
-    "stride",
-    "padding",
-    "dilation",
-    "groups",
-    "outputPadding",
-  ]);
+  const given = readOptions("convTranspose1d", options, convTranspose1dOptions);
+  const { stride, padding, dilation, groups, outputPadding } = given;
   live(weight, "convTranspose1d");
   if (weight.rank !== 3)
     throw new ShapeError(
@@ -203,7 +216,6 @@ export function convTranspose1d(
       formatShape(weight.shape),
       "check the layer's kernel",
     );
-  const { stride = 1, padding = 0, dilation = 1, groups = 1, outputPadding = 0 } = options;
   return flat("convTranspose1d", x, (image) =>
     convTranspose2d(image, weight.unsqueeze(2), bias, {
       stride: [1, stride],

@@ -4,141 +4,135 @@
  */
 import * as F from "../functional/index.ts";
 import { ArgumentError } from "../../base/errors.ts";
-import { checkOptions, describeValue } from "../../base/options.ts";
-import { checkChannels, checkCount, checkPair } from "../checks.ts";
-import { conv1d, convTranspose1d, convTranspose2d } from "../functional/conv.ts";
+import { type OptionTable, checkArgument, on, readOptions } from "../../base/options.ts";
+import { checkChannels, extent, extents } from "../checks.ts";
+import {
+  conv1d,
+  conv1dOptions,
+  conv2dOptions,
+  convTranspose1d,
+  convTranspose1dOptions,
+  convTranspose2d,
+  convTranspose2dOptions,
+} from "../functional/conv.ts";
 import { defaultWeight, fanIn, uniform } from "../init.ts";
 import { Layer } from "../module.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
-/** x [N, C, H, W] → [N, O, P, Q]. weight [O, C/groups, R, S], bias [O]. */
-export class Conv2d extends Layer {
+/** The option of every convolution. */
+interface BiasOption {
+  /** A learned number per output channel. */
+  readonly bias?: boolean;
+}
+
+/** What the layers share: a weight, and a bias of one number per output channel. */
+abstract class Convolution<O> extends Layer {
   readonly weight: Tensor;
   readonly bias: Tensor | null;
-  readonly #options: F.Conv2dOptions;
+  /** What `forward` goes by. */
+  protected readonly options: O;
+  constructor(shape: readonly number[], outChannels: number, bias: boolean, options: O) {
+    super();
+    this.weight = this.parameter("weight", defaultWeight(shape));
+    this.bias = bias
+      ? this.parameter("bias", uniform([outChannels], 1 / Math.sqrt(fanIn(shape))))
+      : null;
+    this.options = options;
+  }
+}
+
+const conv2dLayer = { ...conv2dOptions, bias: on } satisfies OptionTable<
+  F.Conv2dOptions & BiasOption
+>;
+
+/** x [N, C, H, W] → [N, O, P, Q]. weight [O, C/groups, R, S], bias [O]. */
+export class Conv2d extends Convolution<F.Conv2dOptions> {
   constructor(
     inChannels: number,
     outChannels: number,
     kernelSize: F.Pair,
-    options: F.Conv2dOptions & { readonly bias?: boolean } = {},
+    options?: F.Conv2dOptions & BiasOption,
   ) {
-    super();
-    checkOptions("Conv2d", options, ["bias", "stride", "padding", "dilation", "groups"]);
-    const { bias = true, ...rest } = options,
-      groups = rest.groups ?? 1;
-    checkCount("Conv2d", "inChannels", inChannels);
-    checkCount("Conv2d", "outChannels", outChannels);
-    checkPair("Conv2d", "kernelSize", kernelSize);
-    if (inChannels % groups !== 0 || outChannels % groups !== 0)
-      throw new ArgumentError(
-        "Conv2d",
-        "groups that divide both channel counts",
-        `${groups} for ${inChannels} and ${outChannels}`,
-        "use a divisor of both",
-      );
-    const shape = [outChannels, inChannels / groups, ...F.pair(kernelSize)];
-    this.weight = this.parameter("weight", defaultWeight(shape));
-    this.bias = bias
-      ? this.parameter("bias", uniform([outChannels], 1 / Math.sqrt(fanIn(shape))))
-      : null;
-    this.#options = rest;
+    const { bias, ...window } = readOptions("Conv2d", options, conv2dLayer);
+    checkChannels("Conv2d", inChannels, outChannels, window.groups);
+    checkArgument("Conv2d", "kernelSize", kernelSize, extents);
+    const shape = [outChannels, inChannels / window.groups, ...F.pair(kernelSize)];
+    super(shape, outChannels, bias, window);
   }
   forward(x: Tensor): Tensor {
-    return F.conv2d(x, this.weight, this.bias, this.#options);
+    return F.conv2d(x, this.weight, this.bias, this.options);
   }
 }
 
 /** Options of `Conv1d`, in positions. */
-export interface Conv1dOptions {
-  readonly stride?: number;
-  readonly padding?: number;
-  readonly dilation?: number;
-  readonly groups?: number;
-  readonly bias?: boolean;
-}
+export interface Conv1dOptions extends F.Conv1dOptions, BiasOption {}
+
+const conv1dLayer = { ...conv1dOptions, bias: on } satisfies OptionTable<Conv1dOptions>;
 
 /** x [N, C, L] → [N, O, L']. weight [O, C/groups, K], bias [O]. */
-export class Conv1d extends Layer {
-  readonly weight: Tensor;
-  readonly bias: Tensor | null;
-  readonly #options: Omit<Conv1dOptions, "bias">;
+export class Conv1d extends Convolution<F.Conv1dOptions> {
   constructor(
     inChannels: number,
     outChannels: number,
     kernelSize: number,
-    options: Conv1dOptions = {},
+    options?: Conv1dOptions,
   ) {
-    super();
-    checkOptions("Conv1d", options, ["stride", "padding", "dilation", "groups", "bias"]);
-    const { bias = true, ...rest } = options,
-      groups = rest.groups ?? 1,
-      shape = [outChannels, inChannels / groups, kernelSize];
-    checkChannels("Conv1d", inChannels, outChannels, groups);
-    checkCount("Conv1d", "kernelSize", kernelSize);
-    this.weight = this.parameter("weight", defaultWeight(shape));
-    this.bias = bias
-      ? this.parameter("bias", uniform([outChannels], 1 / Math.sqrt(fanIn(shape))))
-      : null;
-    this.#options = rest;
+    const { bias, ...window } = readOptions("Conv1d", options, conv1dLayer);
+    checkChannels("Conv1d", inChannels, outChannels, window.groups);
+    checkArgument("Conv1d", "kernelSize", kernelSize, extent);
+    super([outChannels, inChannels / window.groups, kernelSize], outChannels, bias, window);
   }
   forward(x: Tensor): Tensor {
-    return conv1d(x, this.weight, this.bias, this.#options);
+    return conv1d(x, this.weight, this.bias, this.options);
   }
 }
 
+/** @throws ArgumentError unless the padding of a result is below the stride */
+function checkOutputPadding(op: string, padding: F.Pair, stride: F.Pair): void {
+  const [p, q] = F.pair(padding);
+  const [u, v] = F.pair(stride);
+  if (p < u && q < v) return;
+  const plain = typeof padding === "number" && typeof stride === "number";
+  throw new ArgumentError(
+    op,
+    `an outputPadding below the stride ${plain ? u : `${u}×${v}`}`,
+    plain ? String(p) : `${p}×${q}`,
+    "it only chooses among sizes that the stride skips",
+  );
+}
+
 /** Options of `ConvTranspose2d`, in pixels. */
-export interface ConvTranspose2dOptions extends F.Conv2dOptions {
+export interface ConvTranspose2dOptions extends F.Conv2dOptions, BiasOption {
   /** Rows and columns added at the bottom and right of the result; below the stride. */
   readonly outputPadding?: F.Pair;
-  readonly bias?: boolean;
 }
+
+const convTranspose2dLayer = {
+  ...convTranspose2dOptions,
+  bias: on,
+} satisfies OptionTable<ConvTranspose2dOptions>;
 
 /**
  * Transposed convolution: the gradient of Conv2d for its input. x [N, C, H, W] → [N, O, P, Q] with
  * P = (H - 1)·stride - 2·padding + dilation·(R - 1) + outputPadding + 1. weight [C, O/groups, R,
  * S], bias [O].
  */
-export class ConvTranspose2d extends Layer {
-  readonly weight: Tensor;
-  readonly bias: Tensor | null;
-  readonly #options: Omit<ConvTranspose2dOptions, "bias">;
+export class ConvTranspose2d extends Convolution<F.ConvTranspose2dOptions> {
   constructor(
     inChannels: number,
     outChannels: number,
     kernelSize: F.Pair,
-    options: ConvTranspose2dOptions = {},
+    options?: ConvTranspose2dOptions,
   ) {
-    super();
-    checkOptions("ConvTranspose2d", options, [
-      "stride",
-      "padding",
-      "outputPadding",
-      "dilation",
-      "groups",
-      "bias",
-    ]);
-    const { bias = true, ...rest } = options,
-      groups = rest.groups ?? 1,
-      [p, q] = F.pair(options.outputPadding ?? 0),
-      [u, v] = F.pair(options.stride ?? 1),
-      shape = [inChannels, outChannels / groups, ...F.pair(kernelSize)];
-    checkChannels("ConvTranspose2d", inChannels, outChannels, groups);
-    for (const k of F.pair(kernelSize)) checkCount("ConvTranspose2d", "kernelSize", k);
-    if (!(Number.isInteger(p) && Number.isInteger(q) && p >= 0 && q >= 0 && p < u && q < v))
-      throw new ArgumentError(
-        "ConvTranspose2d",
-        `an outputPadding below the stride ${u}×${v}`,
-        `${p}×${q}`,
-        "it only chooses among sizes that the stride skips",
-      );
-    this.weight = this.parameter("weight", defaultWeight(shape));
-    this.bias = bias
-      ? this.parameter("bias", uniform([outChannels], 1 / Math.sqrt(fanIn(shape))))
-      : null;
-    this.#options = rest;
+    const { bias, ...window } = readOptions("ConvTranspose2d", options, convTranspose2dLayer);
+    checkChannels("ConvTranspose2d", inChannels, outChannels, window.groups);
+    checkArgument("ConvTranspose2d", "kernelSize", kernelSize, extents);
+    checkOutputPadding("ConvTranspose2d", window.outputPadding, window.stride);
+    const shape = [inChannels, outChannels / window.groups, ...F.pair(kernelSize)];
+    super(shape, outChannels, bias, window);
   }
   forward(x: Tensor): Tensor {
-    return convTranspose2d(x, this.weight, this.bias, this.#options);
+    return convTranspose2d(x, this.weight, this.bias, this.options);
   }
 }
 
@@ -148,48 +142,29 @@ export interface ConvTranspose1dOptions extends Conv1dOptions {
   readonly outputPadding?: number;
 }
 
+const convTranspose1dLayer = {
+  ...convTranspose1dOptions,
+  bias: on,
+} satisfies OptionTable<ConvTranspose1dOptions>;
+
 /**
  * Transposed convolution of x [N, C, L] → [N, O, Q] with Q = (L - 1)·stride - 2·padding +
  * dilation·(K - 1) + outputPadding + 1. weight [C, O/groups, K], bias [O].
  */
-export class ConvTranspose1d extends Layer {
-  readonly weight: Tensor;
-  readonly bias: Tensor | null;
-  readonly #options: Omit<ConvTranspose1dOptions, "bias">;
+export class ConvTranspose1d extends Convolution<F.ConvTranspose1dOptions> {
   constructor(
     inChannels: number,
     outChannels: number,
     kernelSize: number,
-    options: ConvTranspose1dOptions = {},
+    options?: ConvTranspose1dOptions,
   ) {
-    super();
-    checkOptions("ConvTranspose1d", options, [
-      "stride",
-      "padding",
-      "outputPadding",
-      "dilation",
-      "groups",
-      "bias",
-    ]);
-    const { bias = true, ...rest } = options,
-      { groups = 1, outputPadding: extra = 0, stride = 1 } = rest,
-      shape = [inChannels, outChannels / groups, kernelSize];
-    checkChannels("ConvTranspose1d", inChannels, outChannels, groups);
-    checkCount("ConvTranspose1d", "kernelSize", kernelSize);
-    if (!(Number.isInteger(extra) && extra >= 0 && extra < stride))
-      throw new ArgumentError(
-        "ConvTranspose1d",
-        `an outputPadding below the stride ${stride}`,
-        describeValue(extra),
-        "it only chooses among sizes that the stride skips",
-      );
-    this.weight = this.parameter("weight", defaultWeight(shape));
-    this.bias = bias
-      ? this.parameter("bias", uniform([outChannels], 1 / Math.sqrt(fanIn(shape))))
-      : null;
-    this.#options = rest;
+    const { bias, ...window } = readOptions("ConvTranspose1d", options, convTranspose1dLayer);
+    checkChannels("ConvTranspose1d", inChannels, outChannels, window.groups);
+    checkArgument("ConvTranspose1d", "kernelSize", kernelSize, extent);
+    checkOutputPadding("ConvTranspose1d", window.outputPadding, window.stride);
+    super([inChannels, outChannels / window.groups, kernelSize], outChannels, bias, window);
   }
   forward(x: Tensor): Tensor {
-    return convTranspose1d(x, this.weight, this.bias, this.#options);
+    return convTranspose1d(x, this.weight, this.bias, this.options);
   }
 }
