@@ -90,9 +90,8 @@ export {
   AvgPool2d,
   MaxPool1d,
   MaxPool2d,
-  type AvgPoolOptions,
 } from "./layers/pool.ts";
-export type { Pool1dOptions } from "./functional/pool.ts";
+export type { AvgPoolOptions, Pool1dOptions } from "./functional/pool.ts";
 export {
   GRU,
   LSTM,

@@ -4,11 +4,28 @@
  */
 import { f32Bits } from "../../base/bits.ts";
 import { ArgumentError } from "../../base/errors.ts";
-import { describeValue } from "../../base/options.ts";
+import { type OptionRow, checkArgument } from "../../base/options.ts";
 import { scalarBits } from "../../ops/typing.ts";
 import { pad as padOp } from "../../ops/pad.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
+
+const modeRow = {
+  type: "choice",
+  of: ["constant", "reflect", "replicate"],
+} as const satisfies OptionRow;
+/** The row of the number that constant borders are filled with. */
+export const filling = {
+  type: "number",
+  what: "the filling",
+  remedy: "pass for example 0",
+} as const satisfies OptionRow;
+const borderRow = {
+  type: "list",
+  of: "integer",
+  what: "borders",
+  remedy: "write [left, right, top, bottom]",
+} as const satisfies OptionRow;
 
 /**
  * A border around the last dimensions, given from the last one backwards as in PyTorch: [left,
@@ -22,30 +39,15 @@ export function pad(
   value = 0,
 ): Tensor {
   live(x, "pad");
-  if (!(Array.isArray as (v: unknown) => boolean)(border))
-    throw new ArgumentError(
-      "pad",
-      "a list of borders",
-      describeValue(border),
-      "write [left, right, top, bottom]",
-    );
-  if (
-    border.length % 2 !== 0 ||
-    border.length > 2 * x.rank ||
-    border.some((n) => !Number.isInteger(n))
-  )
+  checkArgument("pad", "border", border, borderRow);
+  checkArgument("pad", "mode", mode, modeRow);
+  checkArgument("pad", "value", value, filling);
+  if (border.length % 2 !== 0 || border.length > 2 * x.rank)
     throw new ArgumentError(
       "pad",
       `pairs of whole numbers for at most ${x.rank} dimensions`,
       `[${border.join(",")}]`,
       "write [left, right, top, bottom]",
-    );
-  if (!["constant", "reflect", "replicate"].includes(mode))
-    throw new ArgumentError(
-      "pad",
-      'mode to be "constant", "reflect" or "replicate"',
-      describeValue(mode),
-      "choose one of them",
     );
   const of = (side: 0 | 1): number[] =>
       Array.from({ length: x.rank }, (_, i) => border[2 * (x.rank - 1 - i) + side] ?? 0),

@@ -3,10 +3,12 @@
  * functions on tensors. Results belong to the current scope, intermediates are freed here.
  */
 import * as C from "../../ops/pooling.ts";
+import { at } from "../../base/access.ts";
 import { isFloat } from "../../base/dtype.ts";
-import { ArgumentError, DTypeError, ShapeError } from "../../base/errors.ts";
-import { checkOptions } from "../../base/options.ts";
+import { DTypeError, ShapeError } from "../../base/errors.ts";
+import { type OptionTable, checkArgument, off, on, readOptions } from "../../base/options.ts";
 import { formatShape } from "../../base/shape.ts";
+import { count, extent, extents, margin, margins } from "../checks.ts";
 import { type Pair, flat, pair } from "./spatial.ts";
 import { resample } from "../../ops/resample.ts";
 import { scoped } from "../../ownership/scoped.ts";
@@ -21,52 +23,10 @@ export interface PoolOptions {
   readonly ceilMode?: boolean;
 }
 
-const windowOf = (
-  kernel: Pair,
-  { stride = kernel, padding = 0, ceilMode = false }: PoolOptions,
-): C.PoolWindow => ({
-  kernel: pair(kernel),
-  stride: pair(stride),
-  padding: pair(padding),
-  ...(ceilMode ? { ceil: true } : {}),
-});
-
-/** x [N, C, H, W] → largest element of each window; the stride is the kernel size unless given. */
-export function maxPool2d(x: Tensor, kernel: Pair, options: PoolOptions = {}): Tensor {
-  checkOptions("maxPool2d", options, ["stride", "padding", "ceilMode"]);
-  return call(C.maxPool2d, [x], windowOf(kernel, options));
-}
-
-/**
- * `maxPool2d`, and where in its plane of H·W pixels each maximum lies (int32, row-major, the first
- * of equal ones).
- */
-export function maxPool2dWithIndices(
-  x: Tensor,
-  kernel: Pair,
-  options: PoolOptions = {},
-): { readonly values: Tensor; readonly indices: Tensor } {
-  checkOptions("maxPool2dWithIndices", options, ["stride", "padding", "ceilMode"]);
-  return scoped(
-    () => ({
-      values: call(C.maxPool2d, [x], windowOf(kernel, options)),
-      indices: call(C.maxPool2dIndices, [x], windowOf(kernel, options)),
-    }),
-    "maxPool2dWithIndices",
-  );
-}
-
-/** x [N, C, H, W] → mean of each window; the stride is the kernel size unless given. */
-export function avgPool2d(
-  x: Tensor,
-  kernel: Pair,
-  options: PoolOptions & { readonly countIncludePad?: boolean } = {},
-): Tensor {
-  checkOptions("avgPool2d", options, ["stride", "padding", "ceilMode", "countIncludePad"]);
-  return call(C.avgPool2d, [x], {
-    ...windowOf(kernel, options),
-    countIncludePad: options.countIncludePad ?? true,
-  });
+/** What average pooling has beside the options of every pooling. */
+export interface AvgPoolOptions {
+  /** Padding counts as zeros in the means; true unless told otherwise. */
+  readonly countIncludePad?: boolean;
 }
 
 /** Options of pooling over sequences, in positions. */
@@ -77,37 +37,113 @@ export interface Pool1dOptions {
   readonly ceilMode?: boolean;
 }
 
-const rowOf = (
-  kernel: number,
-  { stride = kernel, padding = 0, ceilMode = false }: Pool1dOptions,
-): C.PoolWindow => ({
-  kernel: [1, kernel],
-  stride: [1, stride],
-  padding: [0, padding],
-  ...(ceilMode ? { ceil: true } : {}),
-});
+/** Rows of pooling over images; the stride is the kernel's size unless given. */
+export const poolOptions = {
+  stride: extents,
+  padding: { ...margins, default: 0 },
+  ceilMode: off,
+} satisfies OptionTable<PoolOptions>;
+
+/** Rows of average pooling over images. */
+export const avgPoolOptions = {
+  ...poolOptions,
+  countIncludePad: on,
+} satisfies OptionTable<PoolOptions & AvgPoolOptions>;
+
+/** Rows of pooling over sequences; the stride is the kernel's size unless given. */
+export const pool1dOptions = {
+  stride: extent,
+  padding: { ...margin, default: 0 },
+  ceilMode: off,
+} satisfies OptionTable<Pool1dOptions>;
+
+/** Rows of average pooling over sequences. */
+export const avgPool1dOptions = {
+  ...pool1dOptions,
+  countIncludePad: on,
+} satisfies OptionTable<Pool1dOptions & AvgPoolOptions>;
+
+/** Options that were read. */
+type Given<P> = Required<Omit<PoolOptions, "stride" | "padding">> & {
+  readonly stride?: P | undefined;
+  readonly padding: P;
+};
+
+/** @throws ArgumentError for a kernel that is none */
+function windowOf(op: string, kernel: Pair, given: Given<Pair>): C.PoolWindow {
+  checkArgument(op, "kernel", kernel, extents);
+  return {
+    kernel: pair(kernel),
+    stride: pair(given.stride ?? kernel),
+    padding: pair(given.padding),
+    ...(given.ceilMode ? { ceil: true } : {}),
+  };
+}
+
+/** `windowOf` for sequences, seen as images of height 1. */
+function rowOf(op: string, kernel: number, given: Given<number>): C.PoolWindow {
+  checkArgument(op, "kernel", kernel, extent);
+  return {
+    kernel: [1, kernel],
+    stride: [1, given.stride ?? kernel],
+    padding: [0, given.padding],
+    ...(given.ceilMode ? { ceil: true } : {}),
+  };
+}
+
+/** x [N, C, H, W] → largest element of each window; the stride is the kernel size unless given. */
+export function maxPool2d(x: Tensor, kernel: Pair, options?: PoolOptions): Tensor {
+  const given = readOptions("maxPool2d", options, poolOptions);
+  return call(C.maxPool2d, [x], windowOf("maxPool2d", kernel, given));
+}
+
+/**
+ * `maxPool2d`, and where in its plane of H·W pixels each maximum lies (int32, row-major, the first
+ * of equal ones).
+ */
+export function maxPool2dWithIndices(
+  x: Tensor,
+  kernel: Pair,
+  options?: PoolOptions,
+): { readonly values: Tensor; readonly indices: Tensor } {
+  const op = "maxPool2dWithIndices";
+  const window = windowOf(op, kernel, readOptions(op, options, poolOptions));
+  return scoped(
+    () => ({
+      values: call(C.maxPool2d, [x], window),
+      indices: call(C.maxPool2dIndices, [x], window),
+    }),
+    op,
+  );
+}
+
+/** x [N, C, H, W] → mean of each window; the stride is the kernel size unless given. */
+export function avgPool2d(x: Tensor, kernel: Pair, options?: PoolOptions & AvgPoolOptions): Tensor {
+  const given = readOptions("avgPool2d", options, avgPoolOptions);
+  const { countIncludePad } = given;
+  return call(C.avgPool2d, [x], { ...windowOf("avgPool2d", kernel, given), countIncludePad });
+}
 
 /** x [N, C, L] → largest element of each window; the stride is the kernel size unless given. */
-export function maxPool1d(x: Tensor, kernel: number, options: Pool1dOptions = {}): Tensor {
-  checkOptions("maxPool1d", options, ["stride", "padding", "ceilMode"]);
-  return flat("maxPool1d", x, (image) => call(C.maxPool2d, [image], rowOf(kernel, options)));
+export function maxPool1d(x: Tensor, kernel: number, options?: Pool1dOptions): Tensor {
+  const window = rowOf("maxPool1d", kernel, readOptions("maxPool1d", options, pool1dOptions));
+  return flat("maxPool1d", x, (image) => call(C.maxPool2d, [image], window));
 }
 
 /** `maxPool1d`, and where along L each maximum lies (int32, the first of equal ones). */
 export function maxPool1dWithIndices(
   x: Tensor,
   kernel: number,
-  options: Pool1dOptions = {},
+  options?: Pool1dOptions,
 ): { readonly values: Tensor; readonly indices: Tensor } {
-  checkOptions("maxPool1dWithIndices", options, ["stride", "padding", "ceilMode"]);
+  const op = "maxPool1dWithIndices";
+  const window = rowOf(op, kernel, readOptions(op, options, pool1dOptions));
   return scoped(
     () => ({
-      values: maxPool1d(x, kernel, options),
-      indices: flat("maxPool1dWithIndices", x, (image) =>
-        call(C.maxPool2dIndices, [image], rowOf(kernel, options)),
-      ),
+      values: flat(op, x, (image) => call(C.maxPool2d, [image], window)),
+      indices: flat(op, x, (image) => call(C.maxPool2dIndices, [image], window)),
     }),
-    "maxPool1dWithIndices",
+    op,
   );
 }
 
@@ -115,15 +151,35 @@ export function maxPool1dWithIndices(
 export function avgPool1d(
   x: Tensor,
   kernel: number,
-  options: Pool1dOptions & { readonly countIncludePad?: boolean } = {},
+  options?: Pool1dOptions & AvgPoolOptions,
 ): Tensor {
-  checkOptions("avgPool1d", options, ["stride", "padding", "ceilMode", "countIncludePad"]);
+  const given = readOptions("avgPool1d", options, avgPool1dOptions);
+  const window = rowOf("avgPool1d", kernel, given);
+  const { countIncludePad } = given;
   return flat("avgPool1d", x, (image) =>
-    call(C.avgPool2d, [image], {
-      ...rowOf(kernel, options),
-      countIncludePad: options.countIncludePad ?? true,
-    }),
+    call(C.avgPool2d, [image], { ...window, countIncludePad }),
   );
+}
+
+const bins2d = { ...extents, holes: true, what: "a size" } as const;
+
+/** The size of the result for a user's one, by direction. @throws ArgumentError, ShapeError */
+function binsOf(
+  op: string,
+  x: Tensor,
+  size: number | readonly [number | null, number | null],
+): readonly [number, number] {
+  const { shape } = live(x, op).layout;
+  checkArgument(op, "size", size, bins2d);
+  if (shape.length !== 4 || shape[2] === 0 || shape[3] === 0)
+    throw new ShapeError(
+      op,
+      "images [N, C, H, W] with pixels",
+      formatShape(shape),
+      "add missing dimensions with unsqueeze",
+    );
+  const [p, q] = typeof size === "number" ? [size, size] : size;
+  return [p ?? at(shape, 2), q ?? at(shape, 3)];
 }
 
 /** x [N, C, H, W] → [N, C, P, Q]: the mean of the pixels under each. `null` keeps a dimension. */
@@ -131,13 +187,13 @@ export function adaptiveAvgPool2d(
   x: Tensor,
   size: number | readonly [number | null, number | null],
 ): Tensor {
-  live(x, "adaptiveAvgPool2d");
-  const [p, q] = typeof size === "number" ? [size, size] : size;
-  return call(resample, [x], { size: [p ?? x.shape[2]!, q ?? x.shape[3]!], mode: "average" });
+  const size2d = binsOf("adaptiveAvgPool2d", x, size);
+  return call(resample, [x], { size: size2d, mode: "average" });
 }
 
 /** x [N, C, L] → [N, C, Q]. */
 export function adaptiveAvgPool1d(x: Tensor, size: number): Tensor {
+  checkArgument("adaptiveAvgPool1d", "size", size, count);
   return flat("adaptiveAvgPool1d", x, (image) => adaptiveAvgPool2d(image, [1, size]));
 }
 
@@ -181,24 +237,8 @@ export function adaptiveMaxPool2d(
   size: number | readonly [number | null, number | null],
 ): Tensor {
   const op = "adaptiveMaxPool2d";
-  live(x, op);
-  if (x.rank !== 4 || x.shape[2] === 0 || x.shape[3] === 0)
-    throw new ShapeError(
-      op,
-      "images [N, C, H, W] with pixels",
-      formatShape(x.shape),
-      "add missing dimensions with unsqueeze",
-    );
-  const [p, q] = typeof size === "number" ? [size, size] : size,
-    to = [p ?? x.shape[2]!, q ?? x.shape[3]!] as const,
-    [h, w] = [x.shape[2]!, x.shape[3]!];
-  if (to.some((n) => !Number.isInteger(n) || n < 1))
-    throw new ArgumentError(
-      op,
-      "a size of 1 or more in both directions",
-      to.join("×"),
-      "pass whole numbers",
-    );
+  const to = binsOf(op, x, size),
+    [h, w] = [at(x.shape, 2), at(x.shape, 3)];
   if (!isFloat(x.dtype)) throw new DTypeError(op, "a float tensor", x.dtype, "cast it to float32");
   if (h % to[0] === 0 && w % to[1] === 0) {
     const cell = [h / to[0], w / to[1]] as const;
@@ -209,5 +249,6 @@ export function adaptiveMaxPool2d(
 
 /** x [N, C, L] → [N, C, Q]. */
 export function adaptiveMaxPool1d(x: Tensor, size: number): Tensor {
+  checkArgument("adaptiveMaxPool1d", "size", size, count);
   return flat("adaptiveMaxPool1d", x, (image) => adaptiveMaxPool2d(image, [1, size]));
 }

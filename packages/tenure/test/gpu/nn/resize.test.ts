@@ -116,17 +116,17 @@ test("borders that are refused", async () => {
   await rejects(
     () => new ConstantPad2d([1, 2], 0),
     ArgumentError,
-    /^ConstantPad2d: expected a whole number, or \[left, right, top, bottom\], got \[1,2\]/,
+    /^ConstantPad2d: .* an integer or 4 of them, got \[1,2\]; .*\[left, right, top, bottom\]/,
   );
   await rejects(
     () => new ReflectionPad1d(-1),
     ArgumentError,
-    /^ReflectionPad1d: expected a whole number of 0 or more/,
+    /^ReflectionPad1d: expected a border to be a whole number of 0 or more/,
   );
   await rejects(
     () => new ConstantPad1d(1, "0" as never),
     ArgumentError,
-    /^ConstantPad1d: expected a number to fill with, got "0"/,
+    /^ConstantPad1d: expected the filling to be a number, got "0"/,
   );
   await scopedAsync(async () => {
     using layer = new ReflectionPad1d(3);
@@ -254,7 +254,11 @@ test("upsampling: gradients, and what is refused", async () => {
     /either a size or a scaleFactor, got neither/,
   );
   await rejects(() => new Upsample({ size: 2, scaleFactor: 2 }), ArgumentError, /got both/);
-  await rejects(() => new Upsample({ size: 1.5 }), ArgumentError, /positive size/);
+  await rejects(
+    () => new Upsample({ size: 1.5 }),
+    ArgumentError,
+    /size to be a positive integer or a pair of them, got 1\.5/,
+  );
   await rejects(() => new Upsample({ size: 2, alignCorners: true }), ArgumentError, /alignCorners/);
 });
 
