@@ -3,8 +3,15 @@
  * the current scope.
  */
 import { ArgumentError, ShapeError } from "../../base/errors.ts";
-import { describeValue, needOptions } from "../../base/options.ts";
+import {
+  type Filled,
+  type OptionTable,
+  describeValue,
+  off,
+  readOptions,
+} from "../../base/options.ts";
 import { formatShape } from "../../base/shape.ts";
+import { extents } from "../checks.ts";
 import { type Pair, flat, pair } from "./spatial.ts";
 import { resample } from "../../ops/resample.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
@@ -23,34 +30,50 @@ export interface UpsampleOptions {
   readonly alignCorners?: boolean;
 }
 
+const upsampleOptions = {
+  size: { ...extents, remedy: "pass { size: [rows, columns] }" },
+  scaleFactor: {
+    type: "list",
+    of: "number",
+    length: 2,
+    single: true,
+    range: "(0, Infinity)",
+    remedy: "pass for example { scaleFactor: 2 }",
+  },
+  mode: {
+    type: "choice",
+    of: ["nearest", "bilinear", "linear"],
+    default: "nearest",
+    remedy: "cubic and area are not there: adaptiveAvgPool2d averages",
+  },
+  alignCorners: off,
+} satisfies OptionTable<UpsampleOptions>;
+
+/**
+ * Options of `upsample` and `Upsample` with their defaults.
+ * @throws ArgumentError for wrong ones, and unless there is either a size or a factor
+ */
+export function readTarget(
+  op: string,
+  options: UpsampleOptions,
+): Filled<UpsampleOptions, typeof upsampleOptions> {
+  const given = readOptions(op, options, upsampleOptions);
+  if ((given.size === undefined) === (given.scaleFactor === undefined))
+    throw new ArgumentError(
+      op,
+      "either a size or a scaleFactor",
+      given.size === undefined ? "neither" : "both",
+      "pass { size: [rows, columns] } or { scaleFactor: 2 }",
+    );
+  return given;
+}
+
 /**
  * x [N, C, H, W] (or [N, C, L], mode nearest or linear) at another size; also known as interpolate.
  */
 export function upsample(x: Tensor, options: UpsampleOptions): Tensor {
-  needOptions("upsample", options, ["size", "scaleFactor", "mode", "alignCorners"]);
+  const { size, scaleFactor, mode, alignCorners } = readTarget("upsample", options);
   live(x, "upsample");
-  const { size, scaleFactor, mode = "nearest", alignCorners = false } = options;
-  if ((size === undefined) === (scaleFactor === undefined))
-    throw new ArgumentError(
-      "upsample",
-      "either a size or a scaleFactor",
-      size === undefined ? "neither" : "both",
-      "pass { size: [rows, columns] } or { scaleFactor: 2 }",
-    );
-  if (!["nearest", "bilinear", "linear"].includes(mode))
-    throw new ArgumentError(
-      "upsample",
-      'mode to be "nearest", "bilinear" or "linear"',
-      describeValue(mode),
-      "cubic and area are not there: adaptiveAvgPool2d averages",
-    );
-  if (pair((size ?? scaleFactor)!).some((n) => !(n > 0 && Number.isFinite(n))))
-    throw new ArgumentError(
-      "upsample",
-      "a positive size or factor",
-      String(size ?? scaleFactor),
-      "pass for example { scaleFactor: 2 }",
-    );
   if (x.rank === 3) {
     const to = size ?? scaleFactor!;
     if (typeof to !== "number")

@@ -4,13 +4,13 @@
  */
 import { f32Bits } from "../../base/bits.ts";
 import { isFloat } from "../../base/dtype.ts";
-import { ArgumentError } from "../../base/errors.ts";
-import { checkOptions, describeValue } from "../../base/options.ts";
+import { type OptionTable, checkArgument, readOptions } from "../../base/options.ts";
+import { axisRow, count, finite } from "../checks.ts";
 import { clamp } from "../../ops/extremes.ts";
 import { Layer } from "../module.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { full } from "../../tensor/create.ts";
-import { type Tensor, call } from "../../tensor/tensor.ts";
+import { type Tensor, call, live } from "../../tensor/tensor.ts";
 
 /** x kept within bounds, at which the gradient is 0 as it is outside. */
 const within = (x: Tensor, low: number, high: number): Tensor =>
@@ -109,21 +109,26 @@ export class Hardsigmoid extends Layer {
   }
 }
 
+/** Options of `GELU`. */
+interface GELUOptions {
+  /** How Φ is computed: exactly, unless told otherwise. */
+  readonly approximate?: "none" | "tanh";
+}
+const geluOptions = {
+  approximate: {
+    type: "choice",
+    of: ["none", "tanh"],
+    default: "none",
+    remedy: "leave it out for the exact function",
+  },
+} satisfies OptionTable<GELUOptions>;
+
 /** x · Φ(x) (Hendrycks & Gimpel 2016), exact or by its tanh approximation. */
 export class GELU extends Layer {
   readonly #approximate: "none" | "tanh";
-  constructor(options: { readonly approximate?: "none" | "tanh" } = {}) {
+  constructor(options?: GELUOptions) {
     super();
-    checkOptions("GELU", options, ["approximate"]);
-    const { approximate = "none" } = options;
-    if (!["none", "tanh"].includes(approximate))
-      throw new ArgumentError(
-        "GELU",
-        'approximate to be "none" or "tanh"',
-        describeValue(approximate),
-        "leave it out for the exact function",
-      );
-    this.#approximate = approximate;
+    this.#approximate = readOptions("GELU", options, geluOptions).approximate;
   }
   forward(x: Tensor): Tensor {
     return x.gelu(this.#approximate);
@@ -135,6 +140,7 @@ export class ELU extends Layer {
   readonly #alpha: number;
   constructor(alpha = 1) {
     super();
+    checkArgument("ELU", "alpha", alpha, finite);
     this.#alpha = alpha;
   }
   forward(x: Tensor): Tensor {
@@ -147,6 +153,7 @@ export class LeakyReLU extends Layer {
   readonly #slope: number;
   constructor(negativeSlope = 0.01) {
     super();
+    checkArgument("LeakyReLU", "negativeSlope", negativeSlope, finite);
     this.#slope = negativeSlope;
   }
   forward(x: Tensor): Tensor {
@@ -154,11 +161,15 @@ export class LeakyReLU extends Layer {
   }
 }
 
+const bound = { type: "number", range: "[-Infinity, Infinity]" } as const;
+
 /** min(max(x, low), high). */
 export class Hardtanh extends Layer {
   readonly #bounds: readonly [number, number];
   constructor(low = -1, high = 1) {
     super();
+    checkArgument("Hardtanh", "low", low, bound);
+    checkArgument("Hardtanh", "high", high, bound);
     this.#bounds = [low, high];
   }
   forward(x: Tensor): Tensor {
@@ -172,11 +183,14 @@ export class Hardtanh extends Layer {
  */
 export class PReLU extends Layer {
   readonly weight: Tensor;
-  constructor(count = 1, start = 0.25) {
+  constructor(slopes = 1, start = 0.25) {
     super();
-    this.weight = this.parameter("weight", full([count], start));
+    checkArgument("PReLU", "count", slopes, count);
+    checkArgument("PReLU", "start", start, finite);
+    this.weight = this.parameter("weight", full([slopes], start));
   }
   forward(x: Tensor): Tensor {
+    live(x, "PReLU");
     return scoped(() => {
       const slope =
         this.weight.size > 1 && x.rank > 2
@@ -187,40 +201,35 @@ export class PReLU extends Layer {
   }
 }
 
-/** exp(x) / Σ exp(x) along an axis. */
-export class Softmax extends Layer {
-  readonly #axis: number;
+/** What works along one axis: the last unless given. */
+abstract class AlongAxis extends Layer {
+  protected readonly axis: number;
   constructor(axis = -1) {
     super();
-    this.#axis = axis;
+    checkArgument(new.target.name, "axis", axis, axisRow);
+    this.axis = axis;
   }
+}
+
+/** exp(x) / Σ exp(x) along an axis. */
+export class Softmax extends AlongAxis {
   forward(x: Tensor): Tensor {
-    return x.softmax(this.#axis);
+    return x.softmax(this.axis);
   }
 }
 
 /** Logarithm of softmax along an axis. */
-export class LogSoftmax extends Layer {
-  readonly #axis: number;
-  constructor(axis = -1) {
-    super();
-    this.#axis = axis;
-  }
+export class LogSoftmax extends AlongAxis {
   forward(x: Tensor): Tensor {
-    return x.logSoftmax(this.#axis);
+    return x.logSoftmax(this.axis);
   }
 }
 
 /** Halves a dimension: first half · sigmoid(second half) (Dauphin et al. 2017). */
-export class GLU extends Layer {
-  readonly #axis: number;
-  constructor(axis = -1) {
-    super();
-    this.#axis = axis;
-  }
+export class GLU extends AlongAxis {
   forward(x: Tensor): Tensor {
     return scoped(() => {
-      const [a, b] = x.chunk(2, this.#axis);
+      const [a, b] = x.chunk(2, this.axis);
       return a!.mul(b!.sigmoid());
     }, "GLU");
   }

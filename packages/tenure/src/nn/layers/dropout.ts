@@ -1,9 +1,8 @@
 /**
  * Dropout as a layer. It owns nothing.
  */
-import * as F from "../functional/index.ts";
-import { ArgumentError } from "../../base/errors.ts";
-import { describeValue } from "../../base/options.ts";
+import { checkArgument } from "../../base/options.ts";
+import { dropout, probability } from "../functional/dropout.ts";
 import { Layer } from "../module.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
@@ -12,16 +11,10 @@ export class Dropout extends Layer {
   readonly p: number;
   constructor(p = 0.5) {
     super();
-    if (!(p >= 0 && p < 1))
-      throw new ArgumentError(
-        "Dropout",
-        "a probability in [0, 1)",
-        describeValue(p),
-        "pass the share to drop, for example 0.5",
-      );
+    checkArgument("Dropout", "p", p, probability);
     this.p = p;
   }
   forward(x: Tensor): Tensor {
-    return F.dropout(x, this.p, this.training);
+    return dropout(x, this.p, this.training);
   }
 }

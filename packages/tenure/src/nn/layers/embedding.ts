@@ -1,10 +1,9 @@
 /**
  * The table of vectors that indices look up, as a layer that owns it.
  */
-import { ArgumentError } from "../../base/errors.ts";
-import { checkOptions } from "../../base/options.ts";
+import { type OptionRow, checkArgument, readOptions } from "../../base/options.ts";
 import { noGrad } from "../../autograd/mode.ts";
-import { checkCount } from "../checks.ts";
+import { count } from "../checks.ts";
 import { Module } from "../module.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { randn, where } from "../../tensor/create.ts";
@@ -21,29 +20,24 @@ export interface EmbeddingOptions {
 export class Embedding extends Module<[indices: Tensor]> {
   readonly weight: Tensor;
   readonly #padding: number | undefined;
-  constructor(numEmbeddings: number, embeddingDim: number, options: EmbeddingOptions = {}) {
+  constructor(numEmbeddings: number, embeddingDim: number, options?: EmbeddingOptions) {
     super();
-    checkOptions("Embedding", options, ["paddingIdx"]);
-    checkCount("Embedding", "numEmbeddings", numEmbeddings);
-    checkCount("Embedding", "embeddingDim", embeddingDim);
-    const padding = options.paddingIdx;
-    if (
-      padding !== undefined &&
-      (!Number.isInteger(padding) || padding < -numEmbeddings || padding >= numEmbeddings)
-    )
-      throw new ArgumentError(
-        "Embedding",
-        `a paddingIdx in [${-numEmbeddings}, ${numEmbeddings})`,
-        String(padding),
-      );
+    checkArgument("Embedding", "numEmbeddings", numEmbeddings, count);
+    checkArgument("Embedding", "embeddingDim", embeddingDim, count);
+    const row: OptionRow<number> = {
+      type: "integer",
+      range: `[${-numEmbeddings}, ${numEmbeddings})`,
+      remedy: "pass the number of the row that stays zero",
+    };
+    const { paddingIdx: padding } = readOptions("Embedding", options, { paddingIdx: row });
     this.weight = this.parameter("weight", randn([numEmbeddings, embeddingDim]));
     this.#padding =
       padding === undefined ? undefined : padding < 0 ? padding + numEmbeddings : padding;
-    const row = this.#padding;
-    if (row !== undefined)
+    const zeros = this.#padding;
+    if (zeros !== undefined)
       noGrad(() => {
         scoped(() => {
-          this.weight.select(0, row).zero_();
+          this.weight.select(0, zeros).zero_();
         });
       });
   }

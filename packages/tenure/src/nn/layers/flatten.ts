@@ -1,6 +1,8 @@
 /**
  * Flattening dimensions as a layer. It owns nothing.
  */
+import { checkArgument } from "../../base/options.ts";
+import { axisRow } from "../checks.ts";
 import { Layer } from "../module.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
@@ -9,6 +11,7 @@ export class Flatten extends Layer {
   readonly #start: number;
   constructor(start = 1) {
     super();
+    checkArgument("Flatten", "start", start, axisRow);
     this.#start = start;
   }
   forward(x: Tensor): Tensor {

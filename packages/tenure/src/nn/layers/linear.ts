@@ -3,26 +3,32 @@
  * layouts are PyTorch's.
  */
 import * as F from "../functional/index.ts";
-import { checkOptions } from "../../base/options.ts";
-import { checkCount } from "../checks.ts";
+import { type OptionTable, checkArgument, on, readOptions } from "../../base/options.ts";
+import { count } from "../checks.ts";
 import { defaultWeight, uniform } from "../init.ts";
 import { Layer } from "../module.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+
+/** Options of `Linear`. */
+interface LinearOptions {
+  /** A learned number per output. */
+  readonly bias?: boolean;
+}
+const linearOptions = { bias: on } satisfies OptionTable<LinearOptions>;
 
 /** x [..., in] → [..., out]. weight [out, in], bias [out]. */
 export class Linear extends Layer {
   readonly weight: Tensor;
   readonly bias: Tensor | null;
-  constructor(inFeatures: number, outFeatures: number, options: { readonly bias?: boolean } = {}) {
+  constructor(inFeatures: number, outFeatures: number, options?: LinearOptions) {
     super();
-    checkOptions("Linear", options, ["bias"]);
-    checkCount("Linear", "inFeatures", inFeatures);
-    checkCount("Linear", "outFeatures", outFeatures);
+    const { bias } = readOptions("Linear", options, linearOptions);
+    checkArgument("Linear", "inFeatures", inFeatures, count);
+    checkArgument("Linear", "outFeatures", outFeatures, count);
     this.weight = this.parameter("weight", defaultWeight([outFeatures, inFeatures]));
-    this.bias =
-      options.bias === false
-        ? null
-        : this.parameter("bias", uniform([outFeatures], 1 / Math.sqrt(inFeatures)));
+    this.bias = bias
+      ? this.parameter("bias", uniform([outFeatures], 1 / Math.sqrt(inFeatures)))
+      : null;
   }
   forward(x: Tensor): Tensor {
     return F.linear(x, this.weight, this.bias);

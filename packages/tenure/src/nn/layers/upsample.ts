@@ -1,10 +1,8 @@
 /**
  * Resampling as a layer. It owns nothing; functional/upsample.ts computes.
  */
-import * as F from "../functional/index.ts";
 import { ArgumentError } from "../../base/errors.ts";
-import { needOptions } from "../../base/options.ts";
-import { type UpsampleOptions, upsample } from "../functional/upsample.ts";
+import { type UpsampleOptions, readTarget, upsample } from "../functional/upsample.ts";
 import { Layer } from "../module.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
@@ -16,34 +14,15 @@ export class Upsample extends Layer {
   readonly #options: UpsampleOptions;
   constructor(options: UpsampleOptions) {
     super();
-    needOptions("Upsample", options, ["size", "scaleFactor", "mode", "alignCorners"]);
-    const { size, scaleFactor, mode = "nearest", alignCorners = false } = options;
-    if ((size === undefined) === (scaleFactor === undefined))
-      throw new ArgumentError(
-        "Upsample",
-        "either a size or a scaleFactor",
-        size === undefined ? "neither" : "both",
-        "pass { size: [rows, columns] } or { scaleFactor: 2 }",
-      );
-    if (
-      F.pair((size ?? scaleFactor)!).some(
-        (n) => !(n > 0) || (size !== undefined && !Number.isInteger(n)),
-      )
-    )
-      throw new ArgumentError(
-        "Upsample",
-        "a positive size or factor",
-        String(size ?? scaleFactor),
-        "pass for example { scaleFactor: 2 }",
-      );
-    if (alignCorners && mode === "nearest")
+    const given = readTarget("Upsample", options);
+    if (given.alignCorners && given.mode === "nearest")
       throw new ArgumentError(
         "Upsample",
         "alignCorners only with bilinear",
         "nearest",
         "leave it out",
       );
-    this.#options = options;
+    this.#options = given;
   }
   forward(x: Tensor): Tensor {
     return upsample(x, this.#options);
