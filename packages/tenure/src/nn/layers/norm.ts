@@ -3,16 +3,26 @@
  * functions in functional/norm.ts compute.
  */
 import { ArgumentError, ShapeError } from "../../base/errors.ts";
-import { checkOptions, describeValue } from "../../base/options.ts";
+import {
+  type OptionRow,
+  type OptionTable,
+  checkArgument,
+  describeValue,
+  off,
+  on,
+  readOptions,
+} from "../../base/options.ts";
 import { formatShape } from "../../base/shape.ts";
 import { isRecomputing } from "../../autograd/checkpoint.ts";
 import { noGrad } from "../../autograd/mode.ts";
-import { checkCount } from "../checks.ts";
+import { count, epsilon } from "../checks.ts";
 import {
   batchNorm,
   groupNorm,
   instanceNorm,
   layerNorm,
+  momentumRow,
+  rmsEpsilon,
   rmsNorm,
   trackInstances,
 } from "../functional/norm.ts";
@@ -35,7 +45,12 @@ export interface BatchNormLayerOptions {
   readonly trackRunningStats?: boolean;
 }
 
-const batchNormNames = ["eps", "momentum", "affine", "trackRunningStats"];
+const batchNormOptions = {
+  eps: epsilon,
+  momentum: { ...momentumRow, orNull: true },
+  affine: on,
+  trackRunningStats: on,
+} satisfies OptionTable<BatchNormLayerOptions>;
 
 /**
  * Batch normalisation (Ioffe & Szegedy 2015). Parameters weight [C] and bias [C]; buffers
@@ -53,19 +68,16 @@ abstract class BatchNorm extends Layer {
   /** Ranks the input may have. */
   protected abstract readonly ranks: readonly number[];
 
-  constructor(numFeatures: number, options: BatchNormLayerOptions = {}) {
+  constructor(numFeatures: number, options?: BatchNormLayerOptions) {
     super();
-    checkOptions(this.constructor.name, options, batchNormNames);
-    const { eps = 1e-5, momentum = 0.1, affine = true, trackRunningStats = true } = options,
+    const name = this.constructor.name,
       shape = [numFeatures];
-    checkCount(this.constructor.name, "numFeatures", numFeatures);
-    if (momentum !== null && !(momentum >= 0 && momentum <= 1))
-      throw new ArgumentError(
-        this.constructor.name,
-        "a momentum in [0, 1] or null",
-        describeValue(momentum),
-        "pass for example 0.1",
-      );
+    const { eps, momentum, affine, trackRunningStats } = readOptions(
+      name,
+      options,
+      batchNormOptions,
+    );
+    checkArgument(name, "numFeatures", numFeatures, count);
     this.weight = affine ? this.parameter("weight", ones(shape)) : null;
     this.bias = affine ? this.parameter("bias", zeros(shape)) : null;
     this.runningMean = trackRunningStats ? this.buffer("running_mean", zeros(shape)) : null;
@@ -142,6 +154,44 @@ export class BatchNorm2d extends BatchNorm {
   protected readonly ranks: readonly number[] = [4];
 }
 
+const dimensions = {
+  type: "list",
+  of: "integer",
+  range: "[1, Infinity)",
+  single: true,
+  nonEmpty: true,
+  what: "dimensions",
+  remedy: "pass for example 64 or [8, 8]",
+} as const satisfies OptionRow;
+
+/** The shape that one number or a list of them stands for. @throws ArgumentError */
+function shapeOf(op: string, given: number | readonly number[]): readonly number[] {
+  checkArgument(op, "normalizedShape", given, dimensions);
+  return typeof given === "number" ? [given] : [...given];
+}
+
+/** Options of `RMSNorm`. */
+interface RMSNormOptions {
+  readonly eps?: number;
+  /** A learned weight. */
+  readonly elementwiseAffine?: boolean;
+}
+const rmsNormOptions = {
+  eps: rmsEpsilon,
+  elementwiseAffine: on,
+} satisfies OptionTable<RMSNormOptions>;
+
+/** Options of `LayerNorm`. */
+interface LayerNormOptions extends RMSNormOptions {
+  /** A learned bias beside the weight. */
+  readonly bias?: boolean;
+}
+const layerNormOptions = {
+  eps: epsilon,
+  elementwiseAffine: on,
+  bias: on,
+} satisfies OptionTable<LayerNormOptions>;
+
 /**
  * Layer normalisation (Ba et al. 2016) of x [..., *normalizedShape]. weight and bias of the
  * normalised shape.
@@ -151,19 +201,10 @@ export class LayerNorm extends Layer {
   readonly bias: Tensor | null;
   readonly #shape: readonly number[];
   readonly #eps: number;
-  constructor(
-    normalizedShape: number | readonly number[],
-    options: {
-      readonly eps?: number;
-      readonly elementwiseAffine?: boolean;
-      readonly bias?: boolean;
-    } = {},
-  ) {
+  constructor(normalizedShape: number | readonly number[], options?: LayerNormOptions) {
     super();
-    checkOptions("LayerNorm", options, ["eps", "elementwiseAffine", "bias"]);
-    const { eps = 1e-5, elementwiseAffine = true, bias = true } = options;
-    this.#shape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
-    for (const d of this.#shape) checkCount("LayerNorm", "dimensions", d);
+    const { eps, elementwiseAffine, bias } = readOptions("LayerNorm", options, layerNormOptions);
+    this.#shape = shapeOf("LayerNorm", normalizedShape);
     this.#eps = eps;
     this.weight = elementwiseAffine ? this.parameter("weight", ones(this.#shape)) : null;
     this.bias = elementwiseAffine && bias ? this.parameter("bias", zeros(this.#shape)) : null;
@@ -180,23 +221,29 @@ export class LayerNorm extends Layer {
 export class RMSNorm extends Layer {
   readonly weight: Tensor | null;
   readonly #shape: readonly number[];
-  readonly #eps: number | undefined;
-  constructor(
-    normalizedShape: number | readonly number[],
-    options: { readonly eps?: number; readonly elementwiseAffine?: boolean } = {},
-  ) {
+  readonly #eps: number;
+  constructor(normalizedShape: number | readonly number[], options?: RMSNormOptions) {
     super();
-    this.#shape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
-    checkOptions("RMSNorm", options, ["eps", "elementwiseAffine"]);
-    for (const d of this.#shape) checkCount("RMSNorm", "dimensions", d);
-    this.#eps = options.eps;
-    this.weight =
-      options.elementwiseAffine === false ? null : this.parameter("weight", ones(this.#shape));
+    const { eps, elementwiseAffine } = readOptions("RMSNorm", options, rmsNormOptions);
+    this.#shape = shapeOf("RMSNorm", normalizedShape);
+    this.#eps = eps;
+    this.weight = elementwiseAffine ? this.parameter("weight", ones(this.#shape)) : null;
   }
   forward(x: Tensor): Tensor {
     return rmsNorm(x, this.#shape, this.weight, this.#eps);
   }
 }
+
+/** Options of `GroupNorm`. */
+interface GroupNormOptions {
+  readonly eps?: number;
+  /** Learned weight and bias. */
+  readonly affine?: boolean;
+}
+const groupNormOptions = {
+  eps: epsilon,
+  affine: on,
+} satisfies OptionTable<GroupNormOptions>;
 
 /** Group normalisation (Wu & He 2018) of x [N, C, …]: channels in groups. weight [C], bias [C]. */
 export class GroupNorm extends Layer {
@@ -204,16 +251,11 @@ export class GroupNorm extends Layer {
   readonly bias: Tensor | null;
   readonly #groups: number;
   readonly #eps: number;
-  constructor(
-    numGroups: number,
-    numChannels: number,
-    options: { readonly eps?: number; readonly affine?: boolean } = {},
-  ) {
+  constructor(numGroups: number, numChannels: number, options?: GroupNormOptions) {
     super();
-    checkOptions("GroupNorm", options, ["eps", "affine"]);
-    const { eps = 1e-5, affine = true } = options;
-    checkCount("GroupNorm", "numGroups", numGroups);
-    checkCount("GroupNorm", "numChannels", numChannels);
+    const { eps, affine } = readOptions("GroupNorm", options, groupNormOptions);
+    checkArgument("GroupNorm", "numGroups", numGroups, count);
+    checkArgument("GroupNorm", "numChannels", numChannels, count);
     if (numChannels % numGroups !== 0)
       throw new ArgumentError(
         "GroupNorm",
@@ -242,6 +284,13 @@ export interface InstanceNormOptions {
   readonly trackRunningStats?: boolean;
 }
 
+const instanceNormOptions = {
+  eps: epsilon,
+  momentum: momentumRow,
+  affine: off,
+  trackRunningStats: off,
+} satisfies OptionTable<InstanceNormOptions>;
+
 /**
  * Instance normalisation (Ulyanov et al. 2016): each channel of each sample scaled to mean 0 and
  * variance 1. Parameters weight [C] and bias [C] if affine; buffers running_mean [C], running_var
@@ -259,20 +308,16 @@ abstract class InstanceNorm extends Layer {
   /** Rank of a batch; a single sample has one less. */
   protected abstract readonly rank: number;
 
-  constructor(numFeatures: number, options: InstanceNormOptions = {}) {
+  constructor(numFeatures: number, options?: InstanceNormOptions) {
     super();
     const name = this.constructor.name,
       shape = [numFeatures];
-    checkOptions(name, options, batchNormNames);
-    const { eps = 1e-5, momentum = 0.1, affine = false, trackRunningStats = false } = options;
-    checkCount(name, "numFeatures", numFeatures);
-    if (!(momentum >= 0 && momentum <= 1))
-      throw new ArgumentError(
-        name,
-        "a momentum in [0, 1]",
-        describeValue(momentum),
-        "pass for example 0.1",
-      );
+    const { eps, momentum, affine, trackRunningStats } = readOptions(
+      name,
+      options,
+      instanceNormOptions,
+    );
+    checkArgument(name, "numFeatures", numFeatures, count);
     this.#features = numFeatures;
     this.#eps = eps;
     this.#momentum = momentum;

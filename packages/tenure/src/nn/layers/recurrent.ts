@@ -7,8 +7,16 @@
  * weight: 1 for RNN, 4 for LSTM (i, f, g, o), 3 for GRU (r, z, n).
  */
 import { ArgumentError, ShapeError } from "../../base/errors.ts";
-import { checkOptions, describeValue } from "../../base/options.ts";
+import {
+  type OptionTable,
+  checkArgument,
+  describeValue,
+  off,
+  on,
+  readOptions,
+} from "../../base/options.ts";
 import { formatShape } from "../../base/shape.ts";
+import { count, dropoutShare, tensorRow } from "../checks.ts";
 import { dropout } from "../functional/dropout.ts";
 import { linear } from "../functional/linear.ts";
 import { uniform } from "../init.ts";
@@ -28,6 +36,14 @@ export interface RecurrentOptions {
   readonly dropout?: number;
   readonly bidirectional?: boolean;
 }
+
+const recurrentOptions = {
+  numLayers: { ...count, default: 1 },
+  bias: on,
+  batchFirst: off,
+  dropout: dropoutShare,
+  bidirectional: off,
+} satisfies OptionTable<RecurrentOptions>;
 
 /**
  * What a pass gives. `hidden` [D·L, N, H] is the state after the last step (for the reverse
@@ -77,47 +93,20 @@ abstract class Recurrent<S extends readonly unknown[], R> extends Module<
     inputSize: number,
     hiddenSize: number,
     gates: number,
-    options: RecurrentOptions,
+    options: Required<RecurrentOptions>,
     projSize = 0,
   ) {
     super();
-    checkOptions(name, options, [
-      ...recurrentNames,
-      ...(name === "RNN" ? ["nonlinearity"] : name === "LSTM" ? ["projSize"] : []),
-    ]);
-    this.#options = {
-      numLayers: options.numLayers ?? 1,
-      bias: options.bias ?? true,
-      batchFirst: options.batchFirst ?? false,
-      dropout: options.dropout ?? 0,
-      bidirectional: options.bidirectional ?? false,
-    };
-    for (const [what, value] of [
-      ["inputSize", inputSize],
-      ["hiddenSize", hiddenSize],
-      ["numLayers", this.#options.numLayers],
-    ] as const)
-      if (!Number.isInteger(value) || value < 1)
-        throw new ArgumentError(
-          name,
-          `${what} to be a positive integer`,
-          describeValue(value),
-          "pass how many there are",
-        );
-    if (!(this.#options.dropout >= 0 && this.#options.dropout < 1))
-      throw new ArgumentError(
-        name,
-        "a dropout in [0, 1)",
-        describeValue(this.#options.dropout),
-        "pass the share to drop, for example 0.1",
-      );
-    if (!Number.isInteger(projSize) || projSize < 0 || projSize >= hiddenSize)
+    checkArgument(name, "inputSize", inputSize, count);
+    checkArgument(name, "hiddenSize", hiddenSize, count);
+    if (projSize >= hiddenSize)
       throw new ArgumentError(
         name,
         `a projSize from 0 (none) to ${hiddenSize - 1}`,
         describeValue(projSize),
         "make it smaller than hiddenSize",
       );
+    this.#options = options;
     this.hiddenSize = hiddenSize;
     this.#outputSize = projSize > 0 ? projSize : hiddenSize;
     this.#inputSize = inputSize;
@@ -263,12 +252,20 @@ abstract class Recurrent<S extends readonly unknown[], R> extends Module<
   }
 }
 
-const recurrentNames = ["numLayers", "bias", "batchFirst", "dropout", "bidirectional"];
-
 /** Options of `RNN`. */
 export interface RNNOptions extends RecurrentOptions {
   readonly nonlinearity?: "tanh" | "relu";
 }
+
+const rnnOptions = {
+  ...recurrentOptions,
+  nonlinearity: {
+    type: "choice",
+    of: ["tanh", "relu"],
+    default: "tanh",
+    remedy: "leave it out for tanh",
+  },
+} satisfies OptionTable<RNNOptions>;
 
 /**
  * Elman's network (1990): h' = tanh(W_ih·x + b_ih + W_hh·h + b_hh). x [T, N, I] or [T, I]; `hidden`
@@ -276,16 +273,9 @@ export interface RNNOptions extends RecurrentOptions {
  */
 export class RNN extends Recurrent<[hidden?: Tensor], RecurrentOutput> {
   readonly #relu: boolean;
-  constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
-    const nonlinearity = (options as RNNOptions | null)?.nonlinearity ?? "tanh";
-    if (!["tanh", "relu"].includes(nonlinearity))
-      throw new ArgumentError(
-        "RNN",
-        'nonlinearity to be "tanh" or "relu"',
-        describeValue(nonlinearity),
-        "leave it out for tanh",
-      ); // before there are weights
-    super("RNN", inputSize, hiddenSize, 1, options);
+  constructor(inputSize: number, hiddenSize: number, options?: RNNOptions) {
+    const { nonlinearity, ...rest } = readOptions("RNN", options, rnnOptions);
+    super("RNN", inputSize, hiddenSize, 1, rest);
     this.#relu = nonlinearity === "relu";
   }
   forward(x: Tensor, hidden?: Tensor): RecurrentOutput {
@@ -307,16 +297,35 @@ export interface LSTMOptions extends RecurrentOptions {
   readonly projSize?: number;
 }
 
+const lstmOptions = {
+  ...recurrentOptions,
+  projSize: {
+    type: "integer",
+    range: "[0, Infinity)",
+    default: 0,
+    remedy: "make it smaller than hiddenSize",
+  },
+} satisfies OptionTable<LSTMOptions>;
+
+const stateRow = { ...tensorRow, required: true, what: "hidden and cell" } as const;
+/** A state may be what a pass gave, output and all. */
+const lstmState = {
+  hidden: stateRow,
+  cell: stateRow,
+  output: { type: "any" },
+} satisfies OptionTable<LSTMState & { output?: unknown }>;
+
 /**
  * Long short-term memory (Hochreiter & Schmidhuber 1997). x [T, N, I] or [T, I]; states [D·L, N,
  * H], the hidden one [D·L, N, P] with a projection.
  */
 export class LSTM extends Recurrent<[state?: LSTMState], LSTMOutput> {
-  constructor(inputSize: number, hiddenSize: number, options: LSTMOptions = {}) {
-    super("LSTM", inputSize, hiddenSize, 4, options, (options as LSTMOptions | null)?.projSize);
+  constructor(inputSize: number, hiddenSize: number, options?: LSTMOptions) {
+    const { projSize, ...rest } = readOptions("LSTM", options, lstmOptions);
+    super("LSTM", inputSize, hiddenSize, 4, rest, projSize);
   }
   forward(x: Tensor, state?: LSTMState): LSTMOutput {
-    if (state !== undefined) checkOptions("LSTM", state, ["hidden", "cell", "output"]);
+    if (state !== undefined) readOptions("LSTM", state, lstmState);
     const { output, states } = this.run(
       "LSTM",
       x,
@@ -337,8 +346,8 @@ export class LSTM extends Recurrent<[state?: LSTMState], LSTMOutput> {
  * [T, N, I] or [T, I]; `hidden` [D·L, N, H].
  */
 export class GRU extends Recurrent<[hidden?: Tensor], RecurrentOutput> {
-  constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
-    super("GRU", inputSize, hiddenSize, 3, options);
+  constructor(inputSize: number, hiddenSize: number, options?: RecurrentOptions) {
+    super("GRU", inputSize, hiddenSize, 3, readOptions("GRU", options, recurrentOptions));
   }
   forward(x: Tensor, hidden?: Tensor): RecurrentOutput {
     const { output, states } = this.run("GRU", x, 1, hidden === undefined ? null : [hidden]);
