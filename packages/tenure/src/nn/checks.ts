@@ -3,8 +3,7 @@
  * channels divide. Called where the public API begins; pure.
  */
 import { ArgumentError } from "../base/errors.ts";
-import { type OptionRow, checkArgument, describeValue } from "../base/options.ts";
-import type { Pair } from "./functional/spatial.ts";
+import { type OptionRow, checkArgument } from "../base/options.ts";
 import { type Tensor, live } from "../tensor/tensor.ts";
 
 /** The row of a number of features, channels, layers, … */
@@ -101,27 +100,4 @@ export function checkChannels(
     `${groups} for ${inChannels} and ${outChannels}`,
     "use a divisor of both",
   );
-}
-
-/** @throws ArgumentError unless `value` is a positive integer */
-export function checkCount(layer: string, what: string, value: number): void {
-  checkArgument(layer, what, value, count);
-}
-
-/** @throws ArgumentError unless `value` is a positive integer or a pair of them */
-export function checkPair(layer: string, what: string, value: Pair): void {
-  const list: unknown = typeof value === "number" ? [value, value] : value;
-  const fits = Array.isArray(list) && list.length === 2;
-  if (fits && list.every((n) => Number.isInteger(n) && n >= 1)) return;
-  throw new ArgumentError(
-    layer,
-    `${what} to be a positive integer or a pair of them`,
-    Array.isArray(value) ? `[${value.join(",")}]` : describeValue(value),
-    "pass for example 3",
-  );
-}
-
-/** @throws ArgumentError unless `p` is a share that leaves something */
-export function checkDropout(op: string, p: number): void {
-  checkArgument(op, "dropout", p, dropoutShare);
 }

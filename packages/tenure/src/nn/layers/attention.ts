@@ -6,10 +6,10 @@
  * Shapes: N samples, L queries, S keys, E features, H heads, D = E / H.
  */
 import { ArgumentError, ShapeError } from "../../base/errors.ts";
-import { checkOptions, describeValue } from "../../base/options.ts";
+import { type OptionTable, checkArgument, off, on, readOptions } from "../../base/options.ts";
 import { formatShape, sameShape } from "../../base/shape.ts";
 import { noGrad } from "../../autograd/mode.ts";
-import { checkDropout } from "../checks.ts";
+import { count, dropoutShare, operand } from "../checks.ts";
 import { attentionWithWeights, scaledDotProductAttention } from "../functional/attention.ts";
 import { linear } from "../functional/linear.ts";
 import { xavierUniform } from "../init.ts";
@@ -47,8 +47,18 @@ interface WeightOptions {
   readonly averageWeights?: boolean;
 }
 
-/** Names of the options in `AttentionMasks`. */
-export const maskNames = ["mask", "keyPaddingMask", "causal"];
+/** Rows of what is hidden from attention. */
+export const maskOptions = {
+  mask: operand,
+  keyPaddingMask: operand,
+  causal: off,
+} satisfies OptionTable<AttentionMasks>;
+
+const callOptions = {
+  ...maskOptions,
+  needWeights: off,
+  averageWeights: on,
+} satisfies OptionTable<AttentionMasks & WeightOptions>;
 
 /** Options of `MultiheadAttention`. E features. */
 export interface MultiheadAttentionOptions {
@@ -62,6 +72,15 @@ export interface MultiheadAttentionOptions {
   /** Features of the values; E unless given. */
   readonly vdim?: number;
 }
+
+const features = { ...count, remedy: "leave it out for embedDim" } as const;
+const attentionOptions = {
+  dropout: dropoutShare,
+  bias: on,
+  batchFirst: off,
+  kdim: features,
+  vdim: features,
+} satisfies OptionTable<MultiheadAttentionOptions>;
 
 /**
  * softmax(Q·Kᵀ / √D)·V in every head. call(query, key, value, options) with query [L, N, E], key
@@ -90,41 +109,24 @@ export class MultiheadAttention extends Module<
   readonly #dropout: number;
   readonly #batchFirst: boolean;
 
-  constructor(embedDim: number, numHeads: number, options: MultiheadAttentionOptions = {}) {
+  constructor(embedDim: number, numHeads: number, options?: MultiheadAttentionOptions) {
     super();
-    checkOptions("MultiheadAttention", options, ["dropout", "bias", "batchFirst", "kdim", "vdim"]);
     const {
-      dropout: p = 0,
-      bias = true,
-      batchFirst = false,
+      dropout: p,
+      bias,
+      batchFirst,
       kdim = embedDim,
       vdim = embedDim,
-    } = options;
-    if (
-      !Number.isInteger(embedDim) ||
-      !Number.isInteger(numHeads) ||
-      numHeads < 1 ||
-      embedDim < 1 ||
-      embedDim % numHeads !== 0
-    )
+    } = readOptions("MultiheadAttention", options, attentionOptions);
+    checkArgument("MultiheadAttention", "embedDim", embedDim, count);
+    checkArgument("MultiheadAttention", "numHeads", numHeads, count);
+    if (embedDim % numHeads !== 0)
       throw new ArgumentError(
         "MultiheadAttention",
         "a number of heads that divides embedDim",
         `${numHeads} for ${embedDim}`,
         "choose a divisor of the features",
       );
-    for (const [what, value] of [
-      ["kdim", kdim],
-      ["vdim", vdim],
-    ] as const)
-      if (!Number.isInteger(value) || value < 1)
-        throw new ArgumentError(
-          "MultiheadAttention",
-          `${what} to be a positive integer`,
-          describeValue(value),
-          "leave it out for embedDim",
-        );
-    checkDropout("MultiheadAttention", p);
     this.#sizes = [embedDim, kdim, vdim];
     this.#features = embedDim;
     this.#heads = numHeads;
@@ -181,10 +183,10 @@ export class MultiheadAttention extends Module<
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    options: AttentionMasks & WeightOptions = {},
+    options?: AttentionMasks & WeightOptions,
   ): Tensor {
-    checkOptions("MultiheadAttention", options, [...maskNames, "needWeights", "averageWeights"]);
-    const { needWeights = false, averageWeights = true } = options;
+    const given = readOptions("MultiheadAttention", options, callOptions);
+    const { needWeights, averageWeights } = given;
     for (const t of [query, key, value]) live(t, "MultiheadAttention");
     const single = query.rank === 2,
       e = this.#features,
@@ -230,8 +232,8 @@ export class MultiheadAttention extends Module<
       const [q, k, v] = this.#project(x, y, z);
       const parts = [heads(q, l), heads(k, s), heads(v, s)] as const,
         how = {
-          mask: this.#mask(options, n, l, s),
-          causal: options.causal ?? false,
+          mask: this.#mask(given, n, l, s),
+          causal: given.causal,
           dropout: this.training ? this.#dropout : 0,
         };
       // [N, H, L, D] and [N, H, L, S]

@@ -5,10 +5,20 @@
  * Shapes: N samples, L queries, S keys, E features.
  */
 import { ArgumentError } from "../../base/errors.ts";
-import { checkFunction, checkOptions, describeValue } from "../../base/options.ts";
-import { checkDropout } from "../checks.ts";
+import {
+  type Filled,
+  type OptionRow,
+  type OptionTable,
+  checkArgument,
+  checkFunction,
+  describeValue,
+  off,
+  on,
+  readOptions,
+} from "../../base/options.ts";
+import { count, dropoutShare, epsilon } from "../checks.ts";
 import { dropout } from "../functional/dropout.ts";
-import { type AttentionMasks, MultiheadAttention, maskNames } from "./attention.ts";
+import { type AttentionMasks, MultiheadAttention, maskOptions } from "./attention.ts";
 import { ModuleList } from "./containers.ts";
 import { Linear } from "./linear.ts";
 import { LayerNorm } from "./norm.ts";
@@ -39,15 +49,28 @@ export interface TransformerLayerOptions {
   readonly bias?: boolean;
 }
 
-const layerNames = [
-  "dimFeedforward",
-  "dropout",
-  "activation",
-  "layerNormEps",
-  "batchFirst",
-  "normFirst",
-  "bias",
-];
+const layerOptions = {
+  dimFeedforward: { ...count, default: 2048 },
+  dropout: { ...dropoutShare, default: 0.1 },
+  activation: { type: "any", check: checkActivation, default: "relu" },
+  layerNormEps: epsilon,
+  batchFirst: off,
+  normFirst: off,
+  bias: on,
+} satisfies OptionTable<TransformerLayerOptions>;
+
+/** Options of a layer with their defaults. */
+type LayerOptions = Filled<TransformerLayerOptions, typeof layerOptions>;
+
+function checkActivation(op: string, value: unknown): void {
+  if (typeof value === "function" || value === "relu" || value === "gelu") return;
+  throw new ArgumentError(
+    op,
+    'activation to be "relu", "gelu" or a function',
+    describeValue(value),
+    "pass (x) => x.silu() for others",
+  );
+}
 
 /** What encoder and decoder layers share: the feed-forward part and residual sums. */
 abstract class TransformerLayer<A extends readonly unknown[]> extends Module<A> {
@@ -57,24 +80,12 @@ abstract class TransformerLayer<A extends readonly unknown[]> extends Module<A> 
   readonly #activation: Activation;
   readonly #normFirst: boolean;
 
-  constructor(dModel: number, options: TransformerLayerOptions) {
+  constructor(
+    dModel: number,
+    { dimFeedforward, dropout: p, activation, normFirst, bias }: LayerOptions,
+  ) {
     super();
-    checkOptions(new.target.name, options, layerNames);
-    const {
-      dimFeedforward = 2048,
-      dropout: p = 0.1,
-      activation = "relu",
-      normFirst = false,
-      bias = true,
-    } = options;
-    checkDropout(new.target.name, p);
-    if (typeof activation !== "function" && activation !== "relu" && activation !== "gelu")
-      throw new ArgumentError(
-        new.target.name,
-        'activation to be "relu", "gelu" or a function',
-        describeValue(activation),
-        "pass (x) => x.silu() for others",
-      );
+    checkArgument(new.target.name, "dModel", dModel, count);
     this.linear1 = new Linear(dModel, dimFeedforward, { bias });
     this.linear2 = this.build(() => new Linear(dimFeedforward, dModel, { bias }));
     this.#dropout = p;
@@ -114,9 +125,10 @@ export class TransformerEncoderLayer extends TransformerLayer<
   readonly selfAttention: MultiheadAttention;
   readonly norm1: LayerNorm;
   readonly norm2: LayerNorm;
-  constructor(dModel: number, numHeads: number, options: TransformerLayerOptions = {}) {
-    super(dModel, options);
-    const { dropout: p = 0.1, batchFirst = false, bias = true, layerNormEps: eps = 1e-5 } = options;
+  constructor(dModel: number, numHeads: number, options?: TransformerLayerOptions) {
+    const given = readOptions("TransformerEncoderLayer", options, layerOptions);
+    super(dModel, given);
+    const { dropout: p, batchFirst, bias, layerNormEps: eps } = given;
     this.selfAttention = this.build(
       () => new MultiheadAttention(dModel, numHeads, { dropout: p, batchFirst, bias }),
     );
@@ -132,13 +144,13 @@ export class TransformerEncoderLayer extends TransformerLayer<
       ["norm2", this.norm2],
     ]);
   }
-  forward(x: Tensor, options: AttentionMasks = {}): Tensor {
-    checkOptions("TransformerEncoderLayer", options, maskNames);
+  forward(x: Tensor, options?: AttentionMasks): Tensor {
+    const masks = readOptions("TransformerEncoderLayer", options, maskOptions);
     live(x, "TransformerEncoderLayer");
     return scoped(
       () =>
         this.residual(
-          this.residual(x, this.norm1, (y) => this.selfAttention.call(y, y, y, options)),
+          this.residual(x, this.norm1, (y) => this.selfAttention.call(y, y, y, masks)),
           this.norm2,
           (y) => this.feedForward(y),
         ),
@@ -155,6 +167,11 @@ export interface DecoderOptions {
   readonly cross?: AttentionMasks;
 }
 
+const decoderOptions = {
+  self: { type: "options", of: maskOptions },
+  cross: { type: "options", of: maskOptions },
+} satisfies OptionTable<DecoderOptions>;
+
 /**
  * Self-attention, attention to an encoder's output, and a feed-forward network. x [L, N, E] and
  * memory [S, N, E] (or batch first, or without N) → the shape of x. Children self_attn,
@@ -168,9 +185,10 @@ export class TransformerDecoderLayer extends TransformerLayer<
   readonly norm1: LayerNorm;
   readonly norm2: LayerNorm;
   readonly norm3: LayerNorm;
-  constructor(dModel: number, numHeads: number, options: TransformerLayerOptions = {}) {
-    super(dModel, options);
-    const { dropout: p = 0.1, batchFirst = false, bias = true, layerNormEps: eps = 1e-5 } = options;
+  constructor(dModel: number, numHeads: number, options?: TransformerLayerOptions) {
+    const given = readOptions("TransformerDecoderLayer", options, layerOptions);
+    super(dModel, given);
+    const { dropout: p, batchFirst, bias, layerNormEps: eps } = given;
     this.selfAttention = this.build(
       () => new MultiheadAttention(dModel, numHeads, { dropout: p, batchFirst, bias }),
     );
@@ -194,21 +212,33 @@ export class TransformerDecoderLayer extends TransformerLayer<
       ["norm3", this.norm3],
     ]);
   }
-  forward(x: Tensor, memory: Tensor, options: DecoderOptions = {}): Tensor {
-    checkOptions("TransformerDecoderLayer", options, ["self", "cross"]);
+  forward(x: Tensor, memory: Tensor, options?: DecoderOptions): Tensor {
+    const { self, cross } = readOptions("TransformerDecoderLayer", options, decoderOptions);
     live(x, "TransformerDecoderLayer");
     live(memory, "TransformerDecoderLayer");
     return scoped(() => {
-      const first = this.residual(x, this.norm1, (y) =>
-        this.selfAttention.call(y, y, y, options.self),
-      );
+      const first = this.residual(x, this.norm1, (y) => this.selfAttention.call(y, y, y, self));
       const second = this.residual(first, this.norm2, (y) =>
-        this.crossAttention.call(y, memory, memory, options.cross),
+        this.crossAttention.call(y, memory, memory, cross),
       );
       return this.residual(second, this.norm3, (y) => this.feedForward(y));
     }, "TransformerDecoderLayer");
   }
 }
+
+const normRow = {
+  type: "any",
+  orNull: true,
+  check: (op, value) => {
+    if (!(value instanceof LayerNorm))
+      throw new ArgumentError(
+        op,
+        "norm to be a LayerNorm or null",
+        describeValue(value),
+        "pass for example new LayerNorm(64)",
+      );
+  },
+} as const satisfies OptionRow;
 
 /**
  * Layers made one by one; a norm is owned too. When one cannot be made, those before it and the
@@ -223,13 +253,8 @@ abstract class TransformerStack<
   constructor(make: (index: number) => L, numLayers: number, norm: LayerNorm | null) {
     super();
     checkFunction(new.target.name, make, "pass (i) => new TransformerEncoderLayer(…)");
-    if (!Number.isInteger(numLayers) || numLayers < 1)
-      throw new ArgumentError(
-        new.target.name,
-        "numLayers to be a positive integer",
-        describeValue(numLayers),
-        "pass how many layers there are",
-      );
+    checkArgument(new.target.name, "numLayers", numLayers, count);
+    checkArgument(new.target.name, "norm", norm, normRow);
     this.norm = norm;
     this.layers = new ModuleList<L>();
     this.build(() => {
@@ -271,9 +296,9 @@ export class TransformerEncoder extends TransformerStack<
   ) {
     super(make, numLayers, norm);
   }
-  forward(x: Tensor, options: AttentionMasks = {}): Tensor {
-    checkOptions("TransformerEncoder", options, maskNames);
-    return this.through("TransformerEncoder", x, (layer, y) => layer.call(y, options));
+  forward(x: Tensor, options?: AttentionMasks): Tensor {
+    const masks = readOptions("TransformerEncoder", options, maskOptions);
+    return this.through("TransformerEncoder", x, (layer, y) => layer.call(y, masks));
   }
 }
 
@@ -292,8 +317,8 @@ export class TransformerDecoder extends TransformerStack<
   ) {
     super(make, numLayers, norm);
   }
-  forward(x: Tensor, memory: Tensor, options: DecoderOptions = {}): Tensor {
-    checkOptions("TransformerDecoder", options, ["self", "cross"]);
-    return this.through("TransformerDecoder", x, (layer, y) => layer.call(y, memory, options));
+  forward(x: Tensor, memory: Tensor, options?: DecoderOptions): Tensor {
+    const masks = readOptions("TransformerDecoder", options, decoderOptions);
+    return this.through("TransformerDecoder", x, (layer, y) => layer.call(y, memory, masks));
   }
 }
