@@ -4,8 +4,9 @@
  * p.copy_(init.xavierNormal(p.shape)))` draws an existing parameter anew.
  */
 import { ArgumentError, ShapeError } from "../base/errors.ts";
-import { checkOptions, describeValue } from "../base/options.ts";
-import { formatShape, sizeOf } from "../base/shape.ts";
+import { type OptionRow, type OptionTable, checkArgument, readOptions } from "../base/options.ts";
+import { type Shape, checkShape, formatShape, sizeOf } from "../base/shape.ts";
+import { finite } from "./checks.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { full, ones, rand, randn, zeros } from "../tensor/create.ts";
@@ -14,12 +15,14 @@ import type { Tensor } from "../tensor/tensor.ts";
 export { ones, zeros };
 
 /** Every element `value`. */
-export function constant(shape: readonly number[], value: number): Tensor {
+export function constant(shape: Shape, value: number): Tensor {
   return full(shape, value);
 }
 
 /** Uniform in [-bound, bound). */
-export function uniform(shape: readonly number[], bound: number): Tensor {
+export function uniform(shape: Shape, bound: number): Tensor {
+  checkShape("uniform", shape);
+  checkArgument("uniform", "bound", bound, finite);
   return scoped(() =>
     rand(shape)
       .mul(2 * bound)
@@ -28,24 +31,35 @@ export function uniform(shape: readonly number[], bound: number): Tensor {
 }
 
 /** Normal with the given mean and standard deviation. */
-export function normal(shape: readonly number[], mean = 0, std = 1): Tensor {
+export function normal(shape: Shape, mean = 0, std = 1): Tensor {
+  checkShape("normal", shape);
+  checkArgument("normal", "mean", mean, finite);
+  checkArgument("normal", "std", std, finite);
   return scoped(() => randn(shape).mul(std).add(mean));
 }
 
 /** Inputs per output of a weight [out, in, …window]. */
-export function fanIn(shape: readonly number[]): number {
-  return shape.slice(1).reduce((n, d) => n * d, 1);
+export function fanIn(shape: Shape): number {
+  return sizeOf(checkShape("fanIn", shape).slice(1));
 }
 /** Outputs per input of a weight [out, in, …window]. */
-export function fanOut(shape: readonly number[]): number {
-  return (shape[0] ?? 1) * shape.slice(2).reduce((n, d) => n * d, 1);
+export function fanOut(shape: Shape): number {
+  return (checkShape("fanOut", shape)[0] ?? 1) * sizeOf(shape.slice(2));
 }
 
 /** What follows a weight, as `gain` and Kaiming's initial values know it. */
 export type Nonlinearity = "linear" | "conv" | "sigmoid" | "tanh" | "relu" | "leakyRelu" | "selu";
 
+const nonlinearityRow = {
+  type: "choice",
+  of: ["linear", "conv", "sigmoid", "tanh", "relu", "leakyRelu", "selu"],
+  default: "leakyRelu",
+} as const satisfies OptionRow<Nonlinearity>;
+
 /** The factor that keeps the variance through a nonlinearity, as torch.nn.init.calculate_gain. */
 export function gain(nonlinearity: Nonlinearity, slope = 0.01): number {
+  checkArgument("gain", "nonlinearity", nonlinearity, nonlinearityRow);
+  checkArgument("gain", "slope", slope, finite);
   switch (nonlinearity) {
     case "linear":
     case "conv":
@@ -59,13 +73,6 @@ export function gain(nonlinearity: Nonlinearity, slope = 0.01): number {
       return Math.sqrt(2 / (1 + slope ** 2));
     case "selu":
       return 3 / 4;
-    default:
-      throw new ArgumentError(
-        "gain",
-        "a known nonlinearity",
-        describeValue(nonlinearity satisfies never),
-        "one of linear, conv, sigmoid, tanh, relu, leakyRelu, selu",
-      );
   }
 }
 
@@ -78,48 +85,72 @@ export interface KaimingOptions {
   readonly nonlinearity?: Nonlinearity;
 }
 
-function kaimingStd(op: string, shape: readonly number[], options: KaimingOptions): number {
-  checkOptions(op, options, ["a", "mode", "nonlinearity"]);
-  const { a = 0, mode = "fanIn", nonlinearity = "leakyRelu" } = options;
-  if (!["fanIn", "fanOut"].includes(mode))
-    throw new ArgumentError(
-      op,
-      'mode to be "fanIn" or "fanOut"',
-      describeValue(mode),
-      "fanIn keeps the variance of the forward pass",
-    );
-  return (
-    gain(nonlinearity, a) / Math.sqrt(Math.max(1, mode === "fanIn" ? fanIn(shape) : fanOut(shape)))
-  );
+const kaimingOptions = {
+  a: { ...finite, default: 0 },
+  mode: {
+    type: "choice",
+    of: ["fanIn", "fanOut"],
+    default: "fanIn",
+    remedy: "fanIn keeps the variance of the forward pass",
+  },
+  nonlinearity: nonlinearityRow,
+} satisfies OptionTable<KaimingOptions>;
+
+function kaimingStd(op: string, shape: Shape, options: KaimingOptions | undefined): number {
+  checkShape(op, shape);
+  const { a, mode, nonlinearity } = readOptions(op, options, kaimingOptions);
+  const fan = mode === "fanIn" ? fanIn(shape) : fanOut(shape);
+  return gain(nonlinearity, a) / Math.sqrt(Math.max(1, fan));
 }
 
 /**
  * The default of PyTorch's Linear and Conv weights: kaiming_uniform_(a = √5), which is uniform in
  * ±1/√fanIn.
  */
-export function defaultWeight(shape: readonly number[]): Tensor {
+export function defaultWeight(shape: Shape): Tensor {
   return uniform(shape, 1 / Math.sqrt(Math.max(1, fanIn(shape))));
 }
 
 /** He et al. 2015: normal with std gain / √fan; by default √(2 / fanIn), for ReLU. */
-export function kaimingNormal(shape: readonly number[], options: KaimingOptions = {}): Tensor {
+export function kaimingNormal(shape: Shape, options?: KaimingOptions): Tensor {
   return normal(shape, 0, kaimingStd("kaimingNormal", shape, options));
 }
 
 /** He et al. 2015: uniform in ±√3 · gain / √fan. */
-export function kaimingUniform(shape: readonly number[], options: KaimingOptions = {}): Tensor {
+export function kaimingUniform(shape: Shape, options?: KaimingOptions): Tensor {
   return uniform(shape, Math.sqrt(3) * kaimingStd("kaimingUniform", shape, options));
 }
 
 /** Glorot & Bengio 2010: uniform in ±gain · √(6 / (fanIn + fanOut)). */
-export function xavierUniform(shape: readonly number[], scale = 1): Tensor {
+export function xavierUniform(shape: Shape, scale = 1): Tensor {
+  checkShape("xavierUniform", shape);
+  checkArgument("xavierUniform", "scale", scale, finite);
   return uniform(shape, scale * Math.sqrt(6 / (fanIn(shape) + fanOut(shape))));
 }
 
 /** Glorot & Bengio 2010: normal with std gain · √(2 / (fanIn + fanOut)). */
-export function xavierNormal(shape: readonly number[], scale = 1): Tensor {
+export function xavierNormal(shape: Shape, scale = 1): Tensor {
+  checkShape("xavierNormal", shape);
+  checkArgument("xavierNormal", "scale", scale, finite);
   return normal(shape, 0, scale * Math.sqrt(2 / (fanIn(shape) + fanOut(shape))));
 }
+
+/** Options of `truncNormal`. */
+interface TruncNormalOptions {
+  readonly mean?: number;
+  readonly std?: number;
+  /** The smallest number. */
+  readonly low?: number;
+  /** The largest number. */
+  readonly high?: number;
+}
+const bound = { type: "number", range: "[-Infinity, Infinity]" } as const;
+const truncNormalOptions = {
+  mean: { ...finite, default: 0 },
+  std: { type: "number", range: "(0, Infinity)", what: "a std", default: 1 },
+  low: { ...bound, default: -2 },
+  high: { ...bound, default: 2 },
+} satisfies OptionTable<TruncNormalOptions>;
 
 /**
  * Normal, but every draw beyond `low` or `high` drawn again. Eight tries, then clamped: at
@@ -127,24 +158,11 @@ export function xavierNormal(shape: readonly number[], scale = 1): Tensor {
  * @throws ArgumentError unless low < high and the interval lies within five standard deviations of
  *   the mean on one side
  */
-export function truncNormal(
-  shape: readonly number[],
-  options: {
-    readonly mean?: number;
-    readonly std?: number;
-    readonly low?: number;
-    readonly high?: number;
-  } = {},
-): Tensor {
-  checkOptions("truncNormal", options, ["mean", "std", "low", "high"]);
-  const { mean = 0, std = 1, low = -2, high = 2 } = options;
-  if (!(low < high) || !(std > 0))
-    throw new ArgumentError(
-      "truncNormal",
-      "low < high and a positive std",
-      `${low}, ${high} and ${std}`,
-      "swap the bounds",
-    );
+export function truncNormal(shape: Shape, options?: TruncNormalOptions): Tensor {
+  checkShape("truncNormal", shape);
+  const { mean, std, low, high } = readOptions("truncNormal", options, truncNormalOptions);
+  if (low >= high)
+    throw new ArgumentError("truncNormal", "low < high", `${low} and ${high}`, "swap the bounds");
   return scoped(() => {
     let out = normal(shape, mean, std);
     for (let i = 0; i < 7; i++) {
@@ -162,7 +180,9 @@ export function truncNormal(
  * Newton and Schulz's iteration X ← 1.5·X - 0.5·X·Xᵀ·X.
  * @throws ShapeError for fewer than two dimensions
  */
-export function orthogonal(shape: readonly number[], scale = 1): Tensor {
+export function orthogonal(shape: Shape, scale = 1): Tensor {
+  checkShape("orthogonal", shape);
+  checkArgument("orthogonal", "scale", scale, finite);
   if (shape.length < 2 || sizeOf(shape) === 0)
     throw new ShapeError(
       "orthogonal",

@@ -3,10 +3,10 @@
  * zeros in evaluation mode without gradients and frees everything it made, so that nobody needs the
  * results and nothing is computed. Called by users; borrows the module.
  */
-import { type DType, dtypeBytes } from "../base/dtype.ts";
+import { type DType, checkDType, dtypeBytes } from "../base/dtype.ts";
 import { ArgumentError } from "../base/errors.ts";
-import { checkOptions, describeValue } from "../base/options.ts";
-import { type Shape, formatShape } from "../base/shape.ts";
+import { type OptionTable, describeValue, readOptions } from "../base/options.ts";
+import { type Shape, checkShape, formatShape } from "../base/shape.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { zeros } from "../tensor/create.ts";
@@ -49,6 +49,15 @@ export interface SummaryOptions {
   readonly dtype?: DType | readonly DType[];
 }
 
+const summaryOptions = {
+  dtype: { type: "any", check: checkDTypes, default: "float32" },
+} satisfies OptionTable<SummaryOptions>;
+
+/** @throws DTypeError unless `value` is a dtype, or a list of them */
+function checkDTypes(op: string, value: unknown): void {
+  for (const dtype of Array.isArray(value) ? value : [value]) checkDType(op, dtype);
+}
+
 const isShape = (value: Shape | readonly Shape[]): value is Shape =>
   value.every((d) => typeof d === "number");
 
@@ -60,9 +69,9 @@ const isShape = (value: Shape | readonly Shape[]): value is Shape =>
 export function summary<A extends readonly unknown[]>(
   module: Module<A, unknown>,
   inputShape: Shape | readonly Shape[],
-  options: SummaryOptions = {},
+  options?: SummaryOptions,
 ): Summary {
-  checkOptions("summary", options, ["dtype"]);
+  const { dtype } = readOptions("summary", options, summaryOptions);
   if (!((module as unknown) instanceof Module))
     throw new ArgumentError(
       "summary",
@@ -77,8 +86,8 @@ export function summary<A extends readonly unknown[]>(
       describeValue(inputShape),
       "pass for example [1, 3, 32, 32]",
     );
-  const shapes = isShape(inputShape) ? [inputShape] : inputShape,
-    { dtype = "float32" } = options;
+  const shapes = isShape(inputShape) ? [inputShape] : inputShape;
+  for (const shape of shapes) checkShape("summary", shape);
   if (typeof dtype !== "string" && dtype.length !== shapes.length)
     throw new ArgumentError(
       "summary",
