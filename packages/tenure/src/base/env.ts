@@ -10,6 +10,8 @@ interface ProcessLike {
   readonly versions?: { readonly node?: string };
   getBuiltinModule?(name: string): unknown;
   emitWarning?(message: string, options: { type: string }): void;
+  on?(event: "beforeExit", listener: () => void): void;
+  off?(event: "beforeExit", listener: () => void): void;
 }
 
 const host = (globalThis as { process?: ProcessLike }).process;
@@ -25,6 +27,26 @@ export const isNode: boolean = host?.versions?.node !== undefined;
 /** A Node built-in module without an import that bundlers would follow. */
 export function builtin<T>(name: string): T | undefined {
   return host?.getBuiltinModule?.(name) as T | undefined;
+}
+
+/**
+ * Calls `fn` each time the host has nothing left to run, and the process is about to end; never in
+ * browsers. @returns what stops that
+ */
+export function whenDrained(fn: () => void): () => void {
+  host?.on?.("beforeExit", fn);
+  return () => {
+    host?.off?.("beforeExit", fn);
+  };
+}
+
+/** Calls `fn` once after some time; does not keep the process. @returns what stops that */
+export function afterMilliseconds(ms: number, fn: () => void): () => void {
+  const timer = setTimeout(fn, ms) as unknown as { unref?(): void };
+  timer.unref?.();
+  return () => {
+    clearTimeout(timer as unknown as number);
+  };
 }
 
 /** Development checks are on unless `NODE_ENV` is `production`. */

@@ -89,6 +89,15 @@ export class Reads {
     }
   }
 
+  /** Rejects one pending read. */
+  refuse(promise: Promise<ArrayBuffer>, reason: unknown): void {
+    const refused = this.#outstanding.get(promise);
+    if (refused === undefined || !this.#pending.includes(refused)) return;
+    this.#pending = this.#pending.filter((read) => read !== refused);
+    refused.storage.release();
+    refused.reject(reason);
+  }
+
   /** Rejects all pending reads, or those of some storages in a lane. @returns how many */
   reject(reason: unknown, of?: ReadonlySet<Storage>, lane?: Lane): number {
     const concerned = (read: PendingRead): boolean =>

@@ -144,7 +144,7 @@ export class Runtime {
     this.submission.flush();
     while (this.submission.isBusy || (lanes.after !== null && !lanes.inStep)) {
       if (this.submission.isBusy) await this.submission.quiet();
-      else await this.steps.ended();
+      else await this.steps.ended("sync() of another task");
       this.submission.flush();
     }
     const device = this.#life.require("sync");
@@ -201,6 +201,10 @@ export class Runtime {
     if (lanes.loose.size > 0) this.recorder.bringAlong(storage, program);
     program.awaited.add(storage);
     const read = this.reads.ask(storage, offset, bytes, program.lane);
+    if (program.lane === "after")
+      this.steps.wait("data() of another task", (error) => {
+        this.reads.refuse(read, error);
+      });
     this.submission.flushSoon(program.lane);
     return read;
   }

@@ -95,7 +95,7 @@ export class Scheduler implements Disposable {
     const { steps } = this.#runtime;
     this.#checkFree();
     while (steps.isUnderWay) {
-      await steps.ended();
+      await steps.ended("another step");
       this.#checkFree();
     }
     const policy = this.#policy;
