@@ -1,13 +1,15 @@
 /**
  * `npm run reliability -- <harness>`: runs one harness and prints its record; `--save` writes it to
- * `records/`. Each harness is a folder whose `main.ts` exports `run`. docs/reliability.md says what
- * each of them shows.
+ * `records/`. Each harness is a folder whose `main.ts` exports `run`, or `pieces` where its work
+ * can be divided: `--workers n` runs n processes beside each other, `--resume file` keeps the
+ * finished pieces there and goes on after them. docs/reliability.md says what each harness shows.
  */
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
+import { type Pieces, pieceOptions, runPieces } from "./pieces.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -17,6 +19,9 @@ const { values, positionals } = parseArgs({
     every: { type: "string", default: "1" },
     mode: { type: "string" },
     kind: { type: "string" },
+    workers: { type: "string", default: "1" },
+    resume: { type: "string" },
+    piece: { type: "boolean", default: false },
     save: { type: "boolean", default: false },
   },
 });
@@ -33,6 +38,12 @@ export interface HarnessOptions {
   readonly kind: string | undefined;
 }
 
+/** What a folder's `main.ts` exports: one of the two. */
+interface Harness {
+  readonly run?: (options: HarnessOptions) => Promise<string>;
+  readonly pieces?: Pieces<unknown>;
+}
+
 const here = import.meta.dirname;
 const harnesses = (await readdir(here)).filter((name) => existsSync(join(here, name, "main.ts")));
 const [name] = positionals;
@@ -40,24 +51,39 @@ if (name === undefined || !harnesses.includes(name)) {
   console.error(`usage: npm run reliability -- <${harnesses.join("|")}> [--seed n] [--count n]`);
   process.exitCode = 1;
 } else {
-  const { run } = (await import(pathToFileURL(join(here, name, "main.ts")).href)) as {
-    run: (options: HarnessOptions) => Promise<string>;
-  };
-  const started = performance.now();
-  const table = await run({
-    ...values,
+  const harness = (await import(pathToFileURL(join(here, name, "main.ts")).href)) as Harness;
+  if (values.piece) await sendPiece(harness);
+  else await record(name, harness);
+  process.exit();
+}
+
+/** Runs what a parent process asked for. */
+async function sendPiece({ pieces }: Harness): Promise<void> {
+  const result = await pieces?.run(pieceOptions());
+  await new Promise((sent) => process.send?.(result, sent));
+}
+
+/** Runs a harness, prints its record and saves it where that was asked for. */
+async function record(name: string, { run, pieces }: Harness): Promise<void> {
+  const options: HarnessOptions = {
     seed: Number(values.seed),
     count: values.count === undefined ? undefined : Number(values.count),
     every: Number(values.every),
     mode: values.mode,
     kind: values.kind,
-  });
+  };
+  const started = performance.now();
+  const table =
+    pieces === undefined
+      ? ((await run?.(options)) ?? "")
+      : await runPieces(name, pieces, options, {
+          workers: Number(values.workers),
+          resume: values.resume,
+        });
   const seconds = ((performance.now() - started) / 1000).toFixed(0);
   const text = `# ${name}\n\nNode ${process.versions.node}, ${seconds} s.\n\n${table.trim()}\n`;
   console.log(text);
-  if (values.save) {
-    await mkdir(join(here, "records"), { recursive: true });
-    await writeFile(join(here, "records", `${name}.md`), text);
-  }
-  process.exit();
+  if (!values.save) return;
+  await mkdir(join(here, "records"), { recursive: true });
+  await writeFile(join(here, "records", `${name}.md`), text);
 }

@@ -1,38 +1,75 @@
 /**
  * `npm run reliability -- programs`: random whole programs against a plain interpreter. Bits are
- * equal, handles live as long as their owners, the books balance after each program.
+ * equal, handles live as long as their owners, the books balance after each program. They run on
+ * the watched device, which computes on the host and complains of what drivers let pass; with
+ * `--mode software` on the packaged software adapter, where compiling their kernels takes most of
+ * the time.
  */
 import { init, memory, shutdown, sync } from "tenure";
-import type { HarnessOptions } from "../main.ts";
+import type { Pieces } from "../pieces.ts";
 import { Random } from "../random.ts";
+import { type WatchedGPU, installWatched, uninstallWatched } from "../wgsl/device.ts";
+import { type Counts, Coverage, addCounts } from "./coverage.ts";
 import { runProgram } from "./program.ts";
+
+/** Where programs run. */
+export type ProgramsMode = "watched" | "software";
 
 /** What was seen. */
 export interface ProgramsReport {
   readonly programs: number;
   readonly problems: readonly string[];
+  /** What the programs did. */
+  readonly coverage: Counts;
+  /** What the library counted. */
+  readonly counters: Counts;
 }
 
 /** Runs `count` programs; the k-th depends on `seed + k` alone. */
-export async function runPrograms(count: number, seed: number): Promise<ProgramsReport> {
+export async function runPrograms(
+  count: number,
+  seed: number,
+  mode: ProgramsMode = "watched",
+): Promise<ProgramsReport> {
   await shutdown(); // whoever ran before in this process may have had a device without contents
-  await init();
+  const gpu = mode === "watched" ? installWatched(new Random(seed)) : undefined;
   const problems: string[] = [];
   const stray = (error: unknown): void => {
     problems.push(`nobody caught ${String(error)}`);
   };
   process.on("unhandledRejection", stray);
+  const coverage = new Coverage();
   let programs = 0;
-  for (; programs < count && problems.length < 20; programs++) {
-    const found = await oneProgram(seed + programs);
-    for (const problem of found) problems.push(`seed ${seed + programs}: ${problem}`);
+  await init({ device: "software" });
+  const before = memory.debug();
+  try {
+    for (; programs < count && problems.length < 20; programs++) {
+      const found = await oneProgram(seed + programs, coverage, gpu);
+      for (const problem of found) problems.push(`seed ${seed + programs}: ${problem}`);
+    }
+  } finally {
+    process.off("unhandledRejection", stray);
   }
-  process.off("unhandledRejection", stray);
-  return { programs, problems };
+  const counters = Object.fromEntries(
+    Object.entries(memory.debug()).map(([name, n]) => [
+      name,
+      n - before[name as keyof typeof before],
+    ]),
+  );
+  if (gpu !== undefined) {
+    await shutdown();
+    uninstallWatched();
+  }
+  return { programs, problems, coverage: coverage.counts, counters };
 }
 
-async function oneProgram(seed: number): Promise<string[]> {
-  const problems = await withPatience(runProgram(new Random(seed)));
+async function oneProgram(
+  seed: number,
+  coverage: Coverage,
+  gpu: WatchedGPU | undefined,
+): Promise<string[]> {
+  if (gpu !== undefined) gpu.random = new Random(~seed);
+  const problems = await withPatience(runProgram(new Random(seed), coverage));
   try {
     await sync();
     memory.verify();
@@ -41,6 +78,7 @@ async function oneProgram(seed: number): Promise<string[]> {
   }
   const { threadTotalLiveCount } = memory.stats();
   if (threadTotalLiveCount !== 0) problems.push(`${threadTotalLiveCount} tensors are left`);
+  problems.push(...(gpu?.complaints.splice(0) ?? []));
   return problems;
 }
 
@@ -56,10 +94,38 @@ async function withPatience(work: Promise<string[]>): Promise<string[]> {
 }
 
 /** For `npm run reliability`. */
-export async function run({ count = 100_000, seed }: HarnessOptions): Promise<string> {
-  const { programs, problems } = await runPrograms(count, seed);
-  const table =
-    "| programs | first seed | wrong |\n| ---: | ---: | ---: |\n" +
-    `| ${programs} | ${seed} | ${problems.length} |`;
-  return [table, ...problems.map((p) => `\n- ${p}`)].join("\n");
+export const pieces: Pieces<ProgramsReport> = {
+  total: 100_000,
+  size: 1000,
+  run: ({ count, seed, mode }) => runPrograms(count, seed, modeOf(mode)),
+  report(results, { seed, mode }) {
+    const coverage: Counts = {};
+    const counters: Counts = {};
+    for (const result of results) {
+      addCounts(coverage, result.coverage);
+      addCounts(counters, result.counters);
+    }
+    const programs = results.reduce((n, r) => n + r.programs, 0);
+    const problems = results.flatMap((r) => r.problems);
+    return [
+      "| programs | device | first seed | wrong |",
+      "| ---: | --- | ---: | ---: |",
+      `| ${programs} | ${modeOf(mode)} | ${seed} | ${problems.length} |`,
+      "",
+      ...countTable("what they did", coverage),
+      "",
+      ...countTable("what the library counted", counters),
+      ...problems.map((p) => `\n- ${p}`),
+    ].join("\n");
+  },
+};
+
+function modeOf(mode: string | undefined): ProgramsMode {
+  if (mode === undefined || mode === "watched" || mode === "software") return mode ?? "watched";
+  throw new Error(`programs: expected --mode watched or software, got ${mode}`);
+}
+
+function countTable(title: string, counts: Counts): string[] {
+  const rows = Object.entries(counts).map(([kind, n]) => `| ${kind} | ${n} |`);
+  return [`| ${title} | times |`, "| --- | ---: |", ...rows];
 }

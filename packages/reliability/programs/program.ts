@@ -9,12 +9,15 @@ import {
   DisposedError,
   type DisposeScope,
   type Tensor,
+  TenureError,
   newDisposeScope,
   scopedAsync,
   tensor,
 } from "tenure";
-import { BudgetError, Scheduler } from "tenure/scheduler";
+import { BudgetError, type Scheduler, type SchedulerReport } from "tenure/scheduler";
 import type { Random } from "../random.ts";
+import type { Coverage, Kind } from "./coverage.ts";
+import { makeScheduler, randomArray, turn } from "./draw.ts";
 import * as P from "./plain.ts";
 
 /** A tensor and its twin. */
@@ -32,14 +35,15 @@ const bound = 2 ** 18;
 const kept = 12;
 
 /** Runs tasks beside each other. @returns what was wrong, empty when nothing was */
-export async function runProgram(random: Random): Promise<string[]> {
+export async function runProgram(random: Random, coverage: Coverage): Promise<string[]> {
   const problems: string[] = [];
-  const schedulers = Array.from({ length: random.int(3) }, () => makeScheduler(random));
-  const count = 1 + random.int(3);
-  const tasks = Array.from(
-    { length: count },
-    (_, k) => new Task(random.fork(), problems, schedulers[k % Math.max(1, schedulers.length)]),
-  );
+  const schedulers = Array.from({ length: random.int(3) }, () => makeScheduler(random, coverage));
+  const count = random.pick([1, 2, 3] as const);
+  coverage.count(count === 1 ? "program of 1 task" : `program of ${count} tasks`);
+  const tasks = Array.from({ length: count }, (_, k) => {
+    const scheduler = schedulers[k % Math.max(1, schedulers.length)];
+    return new Task(random.fork(), problems, coverage, scheduler, count === 1);
+  });
   const ends = await Promise.allSettled(tasks.map((task) => scopedAsync(() => task.run())));
   for (const end of ends)
     if (end.status === "rejected" && !(end.reason instanceof Planned))
@@ -48,20 +52,26 @@ export async function runProgram(random: Random): Promise<string[]> {
   return problems;
 }
 
-function makeScheduler(random: Random): Scheduler {
-  const limited = random.chance(0.5) ? { budgetBytes: 4096 + random.int(20_000) } : {};
-  return new Scheduler(limited);
-}
-
 class Task {
   readonly #random: Random;
   readonly #problems: string[];
+  readonly #coverage: Coverage;
   readonly #scheduler: Scheduler | undefined;
+  /** Whether nobody else allocates while its steps run. */
+  readonly #alone: boolean;
   #values: Twin[] = [];
 
-  constructor(random: Random, problems: string[], scheduler: Scheduler | undefined) {
+  constructor(
+    random: Random,
+    problems: string[],
+    coverage: Coverage,
+    scheduler: Scheduler | undefined,
+    alone: boolean,
+  ) {
     this.#random = random;
     this.#problems = problems;
+    this.#coverage = coverage;
+    this.#alone = alone;
     this.#scheduler = scheduler;
   }
 
@@ -86,7 +96,8 @@ class Task {
       case 4:
         return this.#dispose();
       case 5: {
-        await new Promise((resolve) => setTimeout(resolve, 0));
+        this.#count("turn of the event loop");
+        await turn();
         return;
       }
       default:
@@ -94,7 +105,12 @@ class Task {
     }
   }
 
-  #keep(real: Tensor, plain: P.Plain): Twin {
+  #count(kind: Kind): void {
+    this.#coverage.count(kind);
+  }
+
+  #keep(kind: Kind, real: Tensor, plain: P.Plain): Twin {
+    this.#count(kind);
     const twin = { real, plain };
     this.#values.push(twin);
     if (this.#values.length > kept) this.#values.shift();
@@ -103,7 +119,8 @@ class Task {
 
   #create(): Twin {
     const { shape, values } = randomArray(this.#random);
-    return this.#keep(tensor(Float32Array.from(values), { shape }), P.plain(values, shape));
+    const real = tensor(Float32Array.from(values), { shape });
+    return this.#keep("made from numbers", real, P.plain(values, shape));
   }
 
   /** One op on values at hand, recorded in the current scope. */
@@ -125,11 +142,11 @@ class Task {
         this.#inPlace(x);
         return;
       case 5:
-        if (random.chance(0.5)) this.#keep(x.real.neg(), P.neg(x.plain));
-        else this.#keep(x.real.relu(), P.relu(x.plain));
+        if (random.chance(0.5)) this.#keep("neg", x.real.neg(), P.neg(x.plain));
+        else this.#keep("relu", x.real.relu(), P.relu(x.plain));
         return;
       case 6:
-        this.#keep(x.real.alias(), x.plain);
+        this.#keep("alias", x.real.alias(), x.plain);
         return;
       default:
         this.#reduce(x, random.pick(this.#values));
@@ -138,18 +155,19 @@ class Task {
 
   #binary(x: Twin, y: Twin): void {
     if (P.broadcastShape(x.plain.shape, y.plain.shape) === null) return;
+    if (String(x.plain.shape) !== String(y.plain.shape)) this.#count("broadcast");
     switch (this.#random.int(3)) {
       case 0:
         if (x.plain.bound() + y.plain.bound() < bound)
-          this.#keep(x.real.add(y.real), P.add(x.plain, y.plain));
+          this.#keep("add", x.real.add(y.real), P.add(x.plain, y.plain));
         return;
       case 1:
         if (x.plain.bound() + y.plain.bound() < bound)
-          this.#keep(x.real.sub(y.real), P.sub(x.plain, y.plain));
+          this.#keep("sub", x.real.sub(y.real), P.sub(x.plain, y.plain));
         return;
       default:
         if (x.plain.bound() * y.plain.bound() < bound)
-          this.#keep(x.real.mul(y.real), P.mul(x.plain, y.plain));
+          this.#keep("mul", x.real.mul(y.real), P.mul(x.plain, y.plain));
     }
   }
 
@@ -162,18 +180,18 @@ class Task {
     switch (random.int(3)) {
       case 0: {
         const other = random.int(rank);
-        this.#keep(real.transpose(axis, other), P.transpose(plain, axis, other));
+        this.#keep("transpose", real.transpose(axis, other), P.transpose(plain, axis, other));
         return;
       }
       case 1: {
         const start = random.int(dim);
         const end = start + 1 + random.int(dim - start);
-        this.#keep(real.slice(axis, start, end), P.slice(plain, axis, start, end));
+        this.#keep("slice", real.slice(axis, start, end), P.slice(plain, axis, start, end));
         return;
       }
       default:
         if (plain.isContiguous)
-          this.#keep(real.reshape(plain.size), P.reshape(plain, [plain.size]));
+          this.#keep("reshape", real.reshape(plain.size), P.reshape(plain, [plain.size]));
     }
   }
 
@@ -185,6 +203,7 @@ class Task {
     switch (random.int(3)) {
       case 0: {
         const value = random.int(9) - 4;
+        this.#count("fill_");
         real.fill_(value);
         P.write(
           plain,
@@ -194,11 +213,13 @@ class Task {
       }
       case 1:
         if (!fits || plain.bound() + other.plain.bound() >= bound) return;
+        this.#count("add_");
         real.add_(other.real);
         P.write(plain, P.add(plain, other.plain).values());
         return;
       default:
         if (!fits || plain.bound() * other.plain.bound() >= bound) return;
+        this.#count("mul_");
         real.mul_(other.real);
         P.write(plain, P.mul(plain, other.plain).values());
     }
@@ -209,18 +230,19 @@ class Task {
     const product = x.plain.shape.length === 2 && y.plain.shape.length === 2;
     if (product && inner === y.plain.shape[0] && rows !== undefined) {
       if (x.plain.bound() * y.plain.bound() * (inner ?? 1) < bound)
-        this.#keep(x.real.matmul(y.real), P.matmul(x.plain, y.plain));
+        this.#keep("matmul", x.real.matmul(y.real), P.matmul(x.plain, y.plain));
       return;
     }
     const rank = x.plain.shape.length;
     if (rank === 0 || x.plain.bound() * x.plain.size >= bound) return;
     const axis = this.#random.int(rank);
-    this.#keep(x.real.sum(axis), P.sum(x.plain, axis));
+    this.#keep("sum", x.real.sum(axis), P.sum(x.plain, axis));
   }
 
   async #compare({ real, plain }: Twin): Promise<void> {
     // What is read is what it is now, whatever happens before the bytes arrive.
     const wanted = plain.values();
+    this.#count(plain.isContiguous ? "read" : "read of a view");
     const got = [...(await real.data())];
     if (wanted.some((v, k) => v !== got[k] && !(v === 0 && got[k] === 0)))
       this.#problems.push(`read [${got.join()}] where [${wanted.join()}] was meant`);
@@ -235,6 +257,7 @@ class Task {
     const moved: Twin[] = [];
     let made: Twin[] = [];
     const fails = random.chance(0.2);
+    this.#count(fails ? "scope left by a throw" : "scope");
     try {
       using scope = newDisposeScope("nested");
       made = this.#ops(before);
@@ -261,6 +284,7 @@ class Task {
   }
 
   #moveOut(scope: DisposeScope, twin: Twin, moved: Twin[]): void {
+    this.#count("moved out of a scope");
     scope.moveToOuter(twin.real);
     moved.push(twin);
   }
@@ -270,6 +294,7 @@ class Task {
     const at = this.#random.int(this.#values.length);
     const [twin] = this.#values.splice(at, 1);
     if (twin === undefined) return;
+    this.#count("dispose");
     twin.real.dispose();
     try {
       twin.real.neg();
@@ -282,29 +307,32 @@ class Task {
   // === Gradients ===
 
   async #differentiate(): Promise<void> {
-    const random = this.#random;
-    const reads: (() => Promise<void>)[] = [];
+    let compared: Promise<void> | undefined;
     {
       using _ = newDisposeScope("gradients");
-      const { shape, values } = randomArray(random);
-      const real = tensor(Float32Array.from(values), { shape, requiresGrad: true });
-      const twin = { real, plain: P.leaf(values, shape) };
-      const loss = this.#expression(twin, 1 + random.int(4));
-      const total = total1(loss);
-      if (total.plain.pull === null || total.plain.bound() >= bound) return;
-      total.real.backward();
-      total.plain.pull(P.plain([1], []));
-      const { grad } = real;
-      const gradient = twin.plain.gradient;
-      if (grad === null || gradient === null) {
-        if ((grad === null) !== (gradient === null)) this.#problems.push("a gradient is missing");
-        return;
-      }
-      if (gradient.bound() >= bound) return;
-      const compared = this.#compare({ real: grad, plain: gradient });
-      reads.push(() => compared);
+      const gradient = this.#gradient(1 + this.#random.int(4));
+      if (gradient !== null) compared = this.#compare(gradient);
     }
-    for (const read of reads) await read();
+    await compared;
+  }
+
+  /** The gradient of a random expression at a fresh leaf; null where numbers grow too large. */
+  #gradient(depth: number): Twin | null {
+    const { shape, values } = randomArray(this.#random);
+    const real = tensor(Float32Array.from(values), { shape, requiresGrad: true });
+    const twin = { real, plain: P.leaf(values, shape) };
+    const total = total1(this.#expression(twin, depth));
+    if (total.plain.pull === null || total.plain.bound() >= bound) return null;
+    total.real.backward();
+    total.plain.pull(P.plain([1], []));
+    const { grad } = real;
+    const gradient = twin.plain.gradient;
+    if (grad === null || gradient === null) {
+      if ((grad === null) !== (gradient === null)) this.#problems.push("a gradient is missing");
+      return null;
+    }
+    this.#count("gradient");
+    return gradient.bound() < bound ? { real: grad, plain: gradient } : null;
   }
 
   #expression(leaf: Twin, depth: number): Twin {
@@ -346,29 +374,64 @@ class Task {
   async #step(): Promise<void> {
     const scheduler = this.#scheduler;
     if (scheduler === undefined) return;
-    const random = this.#random;
     const before = [...this.#values];
     const stores = before.map(
       ({ plain }) => [plain.store, Float64Array.from(plain.store)] as const,
     );
-    const fails = random.chance(0.2);
-    const pauses = random.chance(0.3);
     try {
-      const moved = await scheduler.step(async () => {
-        const made = this.#ops(before);
-        if (pauses) await new Promise((resolve) => setTimeout(resolve, 0));
-        if (fails) throw new Planned();
-        return made.map(({ real }) => real);
-      });
+      const moved = await scheduler.step(() => this.#stepBody(before));
+      this.#count("step");
+      this.#lookAt(scheduler);
       const made = this.#values.filter((v) => !before.includes(v) && moved.includes(v.real));
       for (const { real } of made)
         if (real.isDisposed) this.#problems.push("a result of a step was disposed");
       this.#values = [...before, ...made].slice(-kept);
     } catch (error) {
       if (!(error instanceof Planned) && !(error instanceof BudgetError)) throw error;
+      this.#count(error instanceof Planned ? "step left by a throw" : "step refused by its budget");
       for (const [store, former] of stores) store.set(former);
       this.#values = before;
     }
+  }
+
+  /** What a step does. @returns the tensors that leave it */
+  async #stepBody(before: readonly Twin[]): Promise<Tensor[]> {
+    const random = this.#random;
+    const fails = random.chance(0.2);
+    const made = this.#ops(before);
+    if (random.chance(0.3)) {
+      this.#count("step that waits");
+      await turn();
+      if (random.chance(0.5)) made.push(...this.#ops(before));
+    }
+    if (random.chance(0.5)) {
+      const gradient = this.#gradient(3 + random.int(10));
+      if (gradient !== null)
+        made.push(this.#keep("gradient in a step", gradient.real.alias(), gradient.plain));
+    }
+    if (fails) throw new Planned();
+    return made.filter(() => random.chance(0.6)).map(({ real }) => real);
+  }
+
+  /** The figures of a step; there are none when nothing it did was needed. */
+  #lookAt(scheduler: Scheduler): void {
+    const ran = figures(scheduler);
+    if (ran === null) return;
+    const { recomputedOps, swapIns, measuredPeakBytes, budgetBytes } = ran;
+    if (recomputedOps > 0) this.#count("step that recomputed");
+    if (swapIns > 0) this.#count("step that swapped");
+    if (measuredPeakBytes > budgetBytes && this.#alone)
+      this.#problems.push(`a step took ${measuredPeakBytes} bytes of ${budgetBytes}`);
+  }
+}
+
+/** The report of a scheduler, or null before its first step that ran. */
+function figures(scheduler: Scheduler): SchedulerReport | null {
+  try {
+    return scheduler.report();
+  } catch (error) {
+    if (error instanceof TenureError) return null;
+    throw error;
   }
 }
 
@@ -377,10 +440,4 @@ function total1({ real, plain }: Twin): Twin {
   let x: P.Plain = plain;
   while (x.shape.length > 0) x = P.sum(x, 0);
   return { real: real.sum(), plain: x };
-}
-
-function randomArray(random: Random): { shape: number[]; values: number[] } {
-  const shape = Array.from({ length: random.int(3) }, () => 1 + random.int(4));
-  const size = shape.reduce((n, d) => n * d, 1);
-  return { shape, values: Array.from({ length: size }, () => random.int(9) - 4) };
 }

@@ -3,9 +3,9 @@
  * buffers hold NaN instead of zeros, and what a driver would clamp, ignore or leave to chance is
  * complained of: accesses outside of a binding, races in a dispatch, a buffer bound for reading and
  * for writing, use after destroy, a wrong usage. Its answers come after a random while, so that
- * what waits for it meets in many orders. It makes a pipeline some fifty times faster than a driver's
- * compiler, which is what random programs wait for. `installWatched` makes it `navigator.gpu`. The
- * library owns what it makes.
+ * what waits for them meets in many orders. It makes pipelines some fifty times faster than the
+ * compiler of a software driver, which random programs wait for most. `installWatched` makes it
+ * `navigator.gpu`. The library owns what it makes.
  */
 import { globals } from "webgpu";
 import type { Random } from "../random.ts";

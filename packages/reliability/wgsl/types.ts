@@ -18,7 +18,7 @@ export interface Field {
   readonly type: Type;
 }
 
-/** Types without parts. `int` and `float` are those of literals, which take the type beside them. */
+/** Types without parts. `int` and `float` are of literals, which take the type beside them. */
 export const scalars = {
   f32: { name: "f32" },
   u32: { name: "u32" },
