@@ -33,21 +33,35 @@ export interface ScheduleState {
 }
 
 /**
- * What each group began with, and the rate a schedule last gave it: a schedule made on top of
- * another starts where the first did, unless you set a rate in between.
+ * Where a group keeps what it began with and the rate a schedule last gave it: a schedule made on
+ * top of another starts where the first did, unless you set a rate in between.
  */
-const begun = new WeakMap<object, { readonly initial: number; last: number }>();
+const BEGUN: unique symbol = Symbol("tenure.schedule");
 
-function initialRate(group: { lr: number }): number {
-  const known = begun.get(group);
+interface Begun {
+  readonly initial: number;
+  last: number;
+}
+
+interface Group {
+  lr: number;
+  [BEGUN]?: Begun;
+}
+
+function initialRate(group: Group): number {
+  const known = group[BEGUN];
   if (known !== undefined && known.last === group.lr) return known.initial;
-  begun.set(group, { initial: group.lr, last: group.lr });
+  const value: Begun = { initial: group.lr, last: group.lr };
+  // not enumerable: no hyperparameter, and no part of a copy or a saved state
+  Object.defineProperty(group, BEGUN, { value, configurable: true });
   return group.lr;
 }
 
 /** What gives the groups of an optimizer the hyperparameters that they have now. */
 export function rememberGroups({ groups }: Scheduled): () => void {
-  const before = groups.map((group) => ({ group, known: begun.get(group), values: { ...group } }));
+  const before = groups.map((group: Group) => {
+    return { group, known: group[BEGUN], values: { ...group } };
+  });
   return () => {
     for (const { group, known, values } of before) {
       Object.assign(group, values);
@@ -116,9 +130,9 @@ export abstract class Schedule {
   /** Sets the rates of a step on the groups. */
   protected applyTo(optimizer: Scheduled, step: number, base: readonly number[]): void {
     const rates = this.#ratesAt(optimizer, step, base);
-    optimizer.groups.forEach((group, i) => {
+    optimizer.groups.forEach((group: Group, i) => {
       group.lr = at(rates, i);
-      const known = begun.get(group);
+      const known = group[BEGUN];
       if (known !== undefined) known.last = group.lr;
     });
   }
