@@ -19,15 +19,11 @@ import { crossEntropyRows, logSoftmax, softmax } from "./softmax.ts";
 import { mean, prod, sum } from "./reduce.ts";
 import { cumProd, cumSum } from "./scan.ts";
 
-const table = new Map<AnyOp, "float16" | "float32">();
-const declare = (dtype: "float16" | "float32", ops: readonly AnyOp[]): void => {
-  for (const op of ops) table.set(op, dtype);
-};
+/** Products of matrices: half the traffic, and sums that stay in float32. */
+const inFloat16: readonly AnyOp[] = [matmul, conv2d, attentionWeights];
 
-// Products of matrices: half the traffic, and sums that stay in float32.
-declare("float16", [matmul, conv2d, attentionWeights]);
-// What overflows or loses its small terms in eleven bits.
-declare("float32", [
+/** What overflows or loses its small terms in eleven bits. */
+const inFloat32: readonly AnyOp[] = [
   exp,
   exp2,
   expm1,
@@ -60,6 +56,11 @@ declare("float32", [
   logSoftmax,
   crossEntropyRows,
   normalize,
+];
+
+const table: ReadonlyMap<AnyOp, "float16" | "float32"> = new Map([
+  ...inFloat16.map((op) => [op, "float16"] as const),
+  ...inFloat32.map((op) => [op, "float32"] as const),
 ]);
 
 /** The dtype an op wants its float inputs in under autocast; undefined when it does not matter. */
