@@ -188,9 +188,7 @@ export interface ScalarAttrs {
   readonly reverse: boolean;
 }
 
-const scalarForms = new Map<OpDef, OpDef<ScalarAttrs>>();
-
-/** Registers the form of a binary op that takes a number for one side. */
+/** The form of a binary op that takes a number for one side; `scalar-forms.ts` lists them. */
 export function scalarForm(
   base: OpDef,
   def: {
@@ -246,11 +244,5 @@ export function scalarForm(
         helpers: [...(e.helpers ?? []), ...castHelpers(to, type)],
       };
     };
-  scalarForms.set(base, made);
   return made;
-}
-
-/** The form of a binary op that takes a number for one side. */
-export function scalarFormOf(op: OpDef): OpDef<ScalarAttrs> {
-  return scalarForms.get(op)!;
 }

@@ -6,7 +6,7 @@ import type { View } from "../kernels/kernel.ts";
 import { promote } from "../base/dtype.ts";
 import { broadcastShapes } from "../base/shape.ts";
 import { computeType } from "../kernels/wgsl.ts";
-import { binary, scalarForm, unary } from "./builders.ts";
+import { type ScalarAttrs, binary, scalarForm, unary } from "./builders.ts";
 import { constant } from "./creation.ts";
 import { type OpDef, defineOp } from "./op.ts";
 import { castHelpers, casts, ofType } from "./typing.ts";
@@ -81,15 +81,22 @@ export const logicalXor: OpDef = binary("logicalXor", {
   expr: "(x != y)",
 });
 
-for (const [op, expr] of [
-  [eq, "(x == y)"],
-  [ne, "!(x == y)"],
-  [lt, "(x < y)"],
-  [le, "(x <= y)"],
-  [gt, "(x > y)"],
-  [ge, "(x >= y)"],
-] as const)
+/** A comparison with a number given with the call. */
+const compareScalar = (op: OpDef, expr: string): OpDef<ScalarAttrs> =>
   scalarForm(op, { kind: "compare", expr });
+
+/** `eq` with a number given with the call. */
+export const eqScalar: OpDef<ScalarAttrs> = compareScalar(eq, "(x == y)");
+/** `ne` with a number given with the call. */
+export const neScalar: OpDef<ScalarAttrs> = compareScalar(ne, "!(x == y)");
+/** `lt` with a number given with the call. */
+export const ltScalar: OpDef<ScalarAttrs> = compareScalar(lt, "(x < y)");
+/** `le` with a number given with the call. */
+export const leScalar: OpDef<ScalarAttrs> = compareScalar(le, "(x <= y)");
+/** `gt` with a number given with the call. */
+export const gtScalar: OpDef<ScalarAttrs> = compareScalar(gt, "(x > y)");
+/** `ge` with a number given with the call. */
+export const geScalar: OpDef<ScalarAttrs> = compareScalar(ge, "(x >= y)");
 
 /** b where the condition a is true (not 0), else c; all three broadcast. */
 export const where: OpDef = defineOp<undefined, [View, View, View]>({

@@ -15,5 +15,6 @@ export * from "./draws.ts";
 export * from "./rounding.ts";
 export * from "./ternary.ts";
 export * from "./trigonometry.ts";
-export { type ScalarAttrs, scalarFormOf } from "./builders.ts";
+export type { ScalarAttrs } from "./builders.ts";
+export { scalarFormOf } from "./scalar-forms.ts";
 export { scalarBits } from "./typing.ts";
