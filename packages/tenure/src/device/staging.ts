@@ -146,6 +146,18 @@ export class ReadRing {
     return created;
   }
 
+  /** A buffer of at least `bytes` that `submit` has copied into; kept for others if that throws. */
+  filled(bytes: number, submit: (target: GPUBuffer) => void): GPUBuffer {
+    const buffer = this.take(bytes);
+    try {
+      submit(buffer);
+    } catch (error) {
+      this.give(buffer);
+      throw error;
+    }
+    return buffer;
+  }
+
   /** Takes back a buffer that was not mapped: its commands were never submitted. */
   give(buffer: GPUBuffer): void {
     if (!this.#held.has(buffer)) return;

@@ -41,9 +41,10 @@ async function measureWith(
 ): Promise<Pick<Rates, "outBytesPerSecond" | "inBytesPerSecond">> {
   const data = new Uint8Array(bytes);
   const out = await bestSeconds(device, async () => {
-    const staging = device.reads.take(bytes);
-    device.queue.copy(buffer, 0, staging, 0, bytes);
-    device.queue.submit();
+    const staging = device.reads.filled(bytes, (target) => {
+      device.queue.copy(buffer, 0, target, 0, bytes);
+      device.queue.submit();
+    });
     await device.reads.read(staging, bytes, (mapped) => {
       data.set(new Uint8Array(mapped, 0, bytes));
     });

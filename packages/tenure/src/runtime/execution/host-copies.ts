@@ -81,10 +81,11 @@ export class HostCopies {
   swapOut(storage: string, buffer: PooledBuffer, offset: number, bytes: number): void {
     const { queue, reads } = this.#device;
     this.forget(storage);
-    const staging = reads.take(bytes);
+    const staging = reads.filled(bytes, (target) => {
+      queue.copy(buffer.gpu, offset, target, 0, bytes);
+      queue.submit(); // mapped before more work is queued, or the map waits for that too
+    });
     const array = this.#arrays.take(bytes);
-    queue.copy(buffer.gpu, offset, staging, 0, bytes);
-    queue.submit(); // mapped before more work is queued, or the map waits for that too
     const ready = reads.read(staging, bytes, (data) => {
       array.set(new Uint8Array(data, 0, bytes));
     });
