@@ -23,6 +23,11 @@ export class Deadline {
     return this.#lifted || this.#clock() > this.#end;
   }
 
+  /** Whether it was lifted. */
+  get isLifted(): boolean {
+    return this.#lifted;
+  }
+
   /** @throws PlanningTooLong when it is over, unless it was lifted */
   check(): void {
     if (!this.#lifted && this.passed) throw new PlanningTooLong("planning takes too long");

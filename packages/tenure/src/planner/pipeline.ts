@@ -81,20 +81,22 @@ export function planProgram(
 }
 
 /**
- * The plan that takes least time to make: ops in the order they were issued, everything kept. Where
- * that does not fit into the budget, the search takes the first plan that does. For programs whose
- * planning took too long. @throws BudgetError when no plan fits into the budget
+ * The plan that takes least time to make: ops in the order they were issued, everything kept. Null
+ * where that does not fit into the budget. For programs whose planning took too long.
  */
-export function planQuickly(program: Program, options: PlanOptions, inputs: PlanInputs): Plan {
+export function planInOrder(
+  program: Program,
+  options: PlanOptions,
+  inputs: PlanInputs,
+): Plan | null {
   const { atEntry, afterPass, deadline } = inputs;
-  deadline?.lift();
   const policy = resolveOptions("plan", options);
   const state = initialState(program, policy, atEntry, deadline);
   const base = candidateOf(state.context, policy.rates, "in order", runsOf(neededOps(program)));
   const items = itemsOf(state.context, base.actions, state.placements.brings);
   const placed =
     policy.placement === "none" ? slotPlanners.own(items) : slotPlanners.inOrder(items);
-  if (placed.bytes > policy.budgetBytes) return planProgram(program, options, inputs);
+  if (placed.bytes > policy.budgetBytes) return null;
   const order = base.actions.map((a) => a.op);
   const placement = { items, placed };
   return planOf(run([emitting], { ...state, order, chosen: base, placement }, afterPass));

@@ -14,7 +14,8 @@ import type { Device } from "../device/device.ts";
 import type { CachedPipeline } from "../device/pipelines.ts";
 import { sizeClass } from "../device/buffer-pool.ts";
 import { Deadline, PlanningTooLong } from "../planner/deadline.ts";
-import { type PlanInputs, planFused, planQuickly } from "../planner/pipeline.ts";
+import { BudgetError } from "../planner/budget-error.ts";
+import { type PlanInputs, planFused, planInOrder } from "../planner/pipeline.ts";
 import type { Kernel } from "../kernels/kernel.ts";
 import type { Unfused } from "../planner/fuse/group.ts";
 import type { PlanOptions } from "../planner/plan-options.ts";
@@ -23,9 +24,11 @@ import type { Step } from "../planner/steps.ts";
 import { fused, fuseFacts, isFused } from "./fusion.ts";
 import type { Inspector, KernelRecord, UnfusedRecord } from "./inspector.ts";
 import { lower } from "./lower.ts";
+import { type NextStep, nextStep } from "./next-step.ts";
 import { passWatcher } from "./planning.ts";
 import type { OpenProgram, RecordedOp } from "./open-program.ts";
 import type { Settings } from "./settings.ts";
+import type { Storage } from "./storage.ts";
 
 /** One dispatch of an executable. */
 export interface Dispatch {
@@ -79,7 +82,7 @@ export interface Executable {
  * index in the program is its local index.
  */
 export function buildProgram(
-  open: Pick<OpenProgram, "locals" | "ops">,
+  open: { readonly locals: readonly Storage[]; readonly ops: readonly RecordedOp[] },
   granule: (bytes: number) => number,
 ): Program {
   const storages = open.locals.map((s): ProgramStorage => ({
@@ -128,7 +131,15 @@ interface Planned {
   readonly ops: readonly RecordedOp[];
   readonly issued: Program;
   readonly unfused: () => readonly Unfused[];
-  readonly tookTooLong: boolean;
+}
+
+/** What is planned: a recorded program, or one like it. */
+interface Source extends NextStep {
+  readonly locals: OpenProgram["locals"];
+}
+
+function sourceOf({ ops, locals }: OpenProgram): Source {
+  return { ops, locals, atEntry: (s) => at(locals, s).buffer !== null };
 }
 
 /** Compiles for one runtime. */
@@ -151,7 +162,7 @@ export class Compiler {
   compile(open: OpenProgram, device: Device, options: PlanOptions = {}): Executable {
     // before anything can throw: it is what the cache will compare
     const words = open.signature.snapshot();
-    const { plan, ops, issued, unfused, tookTooLong } = this.#plan(open, device, options);
+    const { plan, ops, issued, unfused, tookTooLong } = this.#plan(sourceOf(open), device, options);
     const { dispatches, dispatchOf, params, dynamic, ran, kernels } = emitDispatches(
       open,
       device,
@@ -184,45 +195,73 @@ export class Compiler {
     };
   }
 
+  /**
+   * Why the step after this one will not fit into a budget, though this one may: then optimizers
+   * have their state. Null when it will, or is the same.
+   */
+  refusalOfNext(open: OpenProgram, device: Device, options: PlanOptions): BudgetError | null {
+    const next = nextStep(open);
+    return next === null ? null : this.#refusal({ ...next, locals: open.locals }, device, options);
+  }
+
+  /** Why a program does not fit into a budget; null when it does. */
+  refusal(open: OpenProgram, device: Device, options: PlanOptions): BudgetError | null {
+    return this.#refusal(sourceOf(open), device, options);
+  }
+
+  #refusal(source: Source, device: Device, options: PlanOptions): BudgetError | null {
+    try {
+      this.#plan(source, device, options);
+      return null;
+    } catch (error) {
+      if (error instanceof BudgetError) return error;
+      throw error;
+    }
+  }
+
   /** The plan, or a quicker one when it takes too long. */
-  #plan(open: OpenProgram, device: Device, options: PlanOptions): Planned {
+  #plan(
+    source: Source,
+    device: Device,
+    options: PlanOptions,
+  ): Planned & { readonly tookTooLong: boolean } {
     const { planningClock, planningMs, verifyPlans } = this.#settings;
-    const issued = buildProgram(open, sizeClass);
+    const issued = buildProgram(source, sizeClass);
     const deadline = new Deadline(planningClock, planningMs);
-    const inputs = {
-      atEntry: (s: number) => at(open.locals, s).buffer !== null,
-      deadline,
-      ...passWatcher(),
-    };
+    const inputs = { atEntry: source.atEntry, deadline, ...passWatcher() };
     let planned: Planned;
     try {
-      planned = this.#planWell(open, device, issued, options, inputs);
+      planned = this.#planWell(source.ops, device, issued, options, inputs);
     } catch (error) {
       if (!(error instanceof PlanningTooLong)) throw error;
       this.#warnTooLong(issued.ops.length);
-      const plan = planQuickly(issued, options, inputs);
-      planned = { plan, ops: open.ops, issued, unfused: () => [], tookTooLong: true };
+      deadline.lift();
+      const plan = planInOrder(issued, options, inputs);
+      planned =
+        plan === null
+          ? this.#planWell(source.ops, device, issued, options, inputs)
+          : { plan, ops: source.ops, issued, unfused: () => [] };
     }
     const { plan } = planned;
     // wrong numbers would be worse than no plan, and the check takes less time than the planning
     if (verifyPlans || plan.extra.recomputedOps > 0 || plan.extra.swapIns > 0) plan.verify();
-    return planned;
+    return { ...planned, tookTooLong: deadline.isLifted };
   }
 
   /** The plan of the fused program, or of the issued one where that is better. */
   #planWell(
-    open: OpenProgram,
+    recorded: readonly RecordedOp[],
     device: Device,
     issued: Program,
     options: PlanOptions,
     inputs: PlanInputs & { readonly deadline: Deadline },
   ): Planned {
-    const alone = { program: issued, ops: open.ops, unfused: () => [] };
+    const alone = { program: issued, ops: recorded, unfused: () => [] };
     const fuses = this.#settings.fuse && options.fuse !== false;
-    const candidate = fuses ? fused(open.ops, issued, device.caps, inputs.deadline) : alone;
+    const candidate = fuses ? fused(recorded, issued, device.caps, inputs.deadline) : alone;
     const plan = planFused(candidate.program, issued, options, inputs);
     const { ops, unfused } = plan.program === issued ? alone : candidate;
-    return { plan, ops, issued, unfused, tookTooLong: false };
+    return { plan, ops, issued, unfused };
   }
 
   /** Says once that programs are too long to be planned well. */

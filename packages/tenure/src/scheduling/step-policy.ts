@@ -57,6 +57,8 @@ export class StepPolicy implements ExecutionPolicy {
   /** Of the program under way: bytes of other tensors, and how often memory was refused. */
   #others = 0;
   #refusals = 0;
+  /** Most bytes that the device may hold in this step, as far as its plans are known. */
+  #limit = 0;
 
   constructor({ plans, compiler, plan, budgetBytes, profile, saveHostMemory }: StepPolicyOptions) {
     this.plans = plans;
@@ -70,9 +72,11 @@ export class StepPolicy implements ExecutionPolicy {
   }
 
   /** Begins a step. @returns the runs of the one before */
-  begin(): Run[] {
+  begin(device: Device | null): Run[] {
+    device?.pool.shrinkTo(this.#limit); // what others left free is not the step's
     const former = this.runs;
     this.runs = [];
+    if (former.length < 2) this.#limit = 0;
     this.failure = null;
     if (this.budgetBytes < this.#givenBytes && ++this.#stepsUnderLess > this.#patience) {
       this.budgetBytes = this.#givenBytes;
@@ -87,7 +91,7 @@ export class StepPolicy implements ExecutionPolicy {
     this.#others = device.pool.usedBytes - brought;
     this.#refusals = 0;
     const exe = this.#find(device, work);
-    this.#watchPool(device);
+    this.#limitPool(device, exe);
     return exe;
   }
 
@@ -99,10 +103,11 @@ export class StepPolicy implements ExecutionPolicy {
     }
     this.#stepsUnderLess = 0;
     this.outOfMemory++;
+    this.#limit = 0;
     const needed = exe.plan.plannedBytes + this.#others;
     this.budgetBytes = Math.floor(0.875 * Math.min(this.budgetBytes, needed));
     const next = this.#find(device, work);
-    this.#watchPool(device);
+    this.#limitPool(device, next);
     return next;
   }
 
@@ -119,7 +124,7 @@ export class StepPolicy implements ExecutionPolicy {
   /** Learns from a run, and keeps it for the report. */
   ran({ pool }: Device, exe: Executable, figures: RunFigures, seconds: number | null): void {
     this.learning.ran(exe, figures, seconds);
-    this.runs.push({ exe, others: this.#others, figures, measured: pool.highWater });
+    this.runs.push({ exe, others: this.#others, figures });
     pool.softLimit = Infinity;
   }
 
@@ -140,9 +145,14 @@ export class StepPolicy implements ExecutionPolicy {
     this.budgetBytes = this.#givenBytes;
   }
 
-  #watchPool({ pool }: Device): void {
-    pool.highWater = pool.usedBytes;
-    pool.softLimit = this.budgetBytes;
+  /**
+   * The device shall hold what the plan says, and no free buffers beyond it; where reads split
+   * steps, what the largest of their plans says.
+   */
+  #limitPool({ pool }: Device, { plan }: Executable): void {
+    const bytes = Math.max(plan.plannedBytes + this.#others, this.#limit);
+    this.#limit = Math.min(bytes, this.budgetBytes);
+    pool.softLimit = this.#limit;
   }
 
   #find(device: Device, work: OpenProgram): Executable {
@@ -197,29 +207,43 @@ export class StepPolicy implements ExecutionPolicy {
     return exe;
   }
 
-  /** Compiles; an error about the budget speaks of the whole of it. */
+  /**
+   * Compiles, unless the step after this one would not fit into the budget. @throws BudgetError that
+   * speaks of the whole budget
+   */
   #compile(device: Device, work: OpenProgram, options: PlanOptions): Executable {
-    try {
-      return this.#compiler.compile(work, device, options);
-    } catch (error) {
-      if (!(error instanceof BudgetError)) throw error;
-      const others = this.#others;
-      const least = error.leastBytes + others;
-      if (this.budgetBytes < this.#givenBytes) {
-        this.#recover();
-        throw noRoom(`less than the ${least} bytes the step needs at ${error.op}`);
+    const looksAhead = options.budgetBytes !== undefined && this.budgetBytes === this.#givenBytes;
+    const next = looksAhead ? this.#compiler.refusalOfNext(work, device, options) : null;
+    if (next === null) {
+      try {
+        return this.#compiler.compile(work, device, options);
+      } catch (error) {
+        throw error instanceof BudgetError ? this.#refusal(error, "") : error;
       }
-      const outside = others === 0 ? "" : `, ${others} of them for tensors the step does not touch`;
-      throw new BudgetError(
-        error.op,
-        `expected the step to fit into the budget of ${this.budgetBytes} bytes, ` +
-          `got one that needs at least ${least}${outside}: at ${error.op} most is needed; ` +
-          `pass budgetBytes of ${least} or more, allow both recompute and swap, ` +
-          "or make the batch smaller",
-        this.budgetBytes,
-        least,
-      );
     }
+    const now = this.#compiler.refusal(work, device, options);
+    if (now !== null && now.leastBytes >= next.leastBytes) throw this.#refusal(now, "");
+    throw this.#refusal(next, " from the second step on, with what optimizers keep");
+  }
+
+  /** The error about the program alone as one about the whole budget. */
+  #refusal({ op, leastBytes }: BudgetError, when: string): TenureError {
+    const others = this.#others;
+    const least = leastBytes + others;
+    if (this.budgetBytes < this.#givenBytes) {
+      this.#recover();
+      return noRoom(`less than the ${least} bytes the step needs at ${op}`);
+    }
+    const outside = others === 0 ? "" : `, ${others} of them for tensors the step does not touch`;
+    return new BudgetError(
+      op,
+      `expected the step to fit into the budget of ${this.budgetBytes} bytes, ` +
+        `got one that needs at least ${least}${when}${outside}: at ${op} most is needed; ` +
+        `pass budgetBytes of ${least} or more, allow both recompute and swap, ` +
+        "or make the batch smaller",
+      this.budgetBytes,
+      least,
+    );
   }
 }
 
