@@ -31,11 +31,19 @@ export function sizeClass(bytes: number): number {
   return Math.max(256, Math.ceil(bytes / granule) * granule);
 }
 
+/** The largest size class within `bytes`; 0 where there is none. */
+export function classWithin(bytes: number): number {
+  if (bytes < 256) return 0;
+  const granule = 2 ** (Math.floor(Math.log2(bytes)) - 3);
+  return Math.floor(bytes / granule) * granule;
+}
+
 /** What a pool is made of. */
 export interface PoolOptions {
   readonly counters: CounterSet;
   /** Makes a buffer and calls `failed`, any time later, when the device could not. */
   readonly create: (descriptor: GPUBufferDescriptor, failed: () => void) => GPUBuffer;
+  readonly destroy: (buffer: GPUBuffer) => void;
   /** Asked before the pool makes a buffer: may trim the pool, or throw to refuse. */
   readonly allow?: (pool: BufferPool, bytes: number) => void;
 }
@@ -45,6 +53,7 @@ export class BufferPool {
   readonly #counters: CounterSet;
   readonly #allow: PoolOptions["allow"];
   readonly #create: PoolOptions["create"];
+  readonly #destroy: PoolOptions["destroy"];
   readonly #free = new Map<number, PooledBuffer[]>();
   /** Ids of the buffers the pool made and still holds. */
   readonly #held = new Set<number>();
@@ -53,10 +62,6 @@ export class BufferPool {
   deviceBytes = 0;
   /** Bytes among them that nobody borrows. */
   freeBytes = 0;
-  /** Highest `deviceBytes - freeBytes` so far. */
-  peakBytes = 0;
-  /** Highest since somebody last set it to what is used now. */
-  highWater = 0;
   /** Bytes of buffers above which free ones are destroyed before new ones are made. */
   softLimit = Infinity;
   /** Buffers made so far. */
@@ -68,9 +73,10 @@ export class BufferPool {
   /** Set when the device is gone, and all buffers with it. */
   closed = false;
 
-  constructor({ counters, create, allow }: PoolOptions) {
+  constructor({ counters, create, destroy, allow }: PoolOptions) {
     this.#counters = counters;
     this.#create = create;
+    this.#destroy = destroy;
     this.#allow = allow;
   }
 
@@ -81,36 +87,38 @@ export class BufferPool {
 
   /** Lends a buffer of at least `bytes`; its contents are garbage. */
   acquire(bytes: number): PooledBuffer {
-    const size = sizeClass(bytes);
-    const free = this.#free.get(size);
-    let buffer: PooledBuffer;
-    if (free !== undefined && free.length > 0) {
-      buffer = free.pop()!;
-      this.freeBytes -= size;
-    } else {
-      // the free buffers are in no unsubmitted work: slots are filled before anything is encoded
-      if (this.deviceBytes + size > this.softLimit) this.trim();
-      this.#allow?.(this, size);
-      this.#counters.buffers++;
-      this.made++;
-      const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
-      buffer = {
-        id: this.#nextId++,
-        pool: this,
-        gpu: this.#create({ label: `tenure ${size}`, size, usage }, () => {
-          this.#discard(buffer);
-        }),
-        bytes: size,
-        lastUse: 0,
-        loans: 0,
-      };
-      this.#held.add(buffer.id);
-      this.deviceBytes += size;
-    }
+    return this.reuse(bytes) ?? this.#make(sizeClass(bytes));
+  }
+
+  /** Lends a free buffer of the class of `bytes`; undefined when there is none. */
+  reuse(bytes: number): PooledBuffer | undefined {
+    const buffer = this.#free.get(sizeClass(bytes))?.pop();
+    if (buffer === undefined) return undefined;
+    this.freeBytes -= buffer.bytes;
     buffer.lastUse = this.clock;
     buffer.loans++;
-    if (this.usedBytes > this.peakBytes) this.peakBytes = this.usedBytes;
-    if (this.usedBytes > this.highWater) this.highWater = this.usedBytes;
+    return buffer;
+  }
+
+  #make(size: number): PooledBuffer {
+    // the free buffers are in no unsubmitted work: slots are filled before anything is encoded
+    if (this.deviceBytes + size > this.softLimit) this.trim();
+    this.#allow?.(this, size);
+    this.#counters.buffers++;
+    this.made++;
+    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+    const buffer: PooledBuffer = {
+      id: this.#nextId++,
+      pool: this,
+      gpu: this.#create({ label: `tenure ${size}`, size, usage }, () => {
+        this.#discard(buffer);
+      }),
+      bytes: size,
+      lastUse: this.clock,
+      loans: 1,
+    };
+    this.#held.add(buffer.id);
+    this.deviceBytes += size;
     return buffer;
   }
 
@@ -129,7 +137,7 @@ export class BufferPool {
     return this.#held.has(id);
   }
 
-  /** Forgets a buffer that the device never made, wherever it is now. */
+  /** Destroys a buffer, wherever it is now. */
   #discard(buffer: PooledBuffer): void {
     if (!this.#held.delete(buffer.id)) return;
     this.deviceBytes -= buffer.bytes;
@@ -139,7 +147,7 @@ export class BufferPool {
       free!.splice(at, 1);
       this.freeBytes -= buffer.bytes;
     }
-    buffer.gpu.destroy();
+    this.#destroy(buffer.gpu);
     this.generation++;
   }
 
@@ -169,6 +177,19 @@ export class BufferPool {
   }
 
   /**
+   * Destroys free buffers, those first that were handed out longest ago, until there are `bytes` of
+   * buffers at most, or no free ones. Call after submitting, as `trim`.
+   */
+  shrinkTo(bytes: number): void {
+    if (this.deviceBytes <= bytes) return;
+    const oldestFirst = [...this.#free.values()].flat().sort((a, b) => a.lastUse - b.lastUse);
+    for (const buffer of oldestFirst) {
+      if (this.deviceBytes <= bytes) return;
+      this.#discard(buffer);
+    }
+  }
+
+  /**
    * Destroys free buffers that were not handed out in the last `idle` flushes. Call after
    * submitting: an unsubmitted encoder must not refer to them.
    * @returns bytes given back to the device
@@ -178,7 +199,7 @@ export class BufferPool {
     for (const [size, list] of this.#free) {
       const stay = list.filter((b) => {
         if (idle > 0 && b.lastUse >= this.clock - idle) return true;
-        b.gpu.destroy();
+        this.#destroy(b.gpu);
         this.#held.delete(b.id);
         freed += size;
         return false;

@@ -12,6 +12,7 @@ import type { DeviceCaps } from "../kernels/kernel.ts";
 import type { Acquired, DeviceInfo } from "./acquire.ts";
 import type { CounterSet } from "./counters.ts";
 import { BufferPool, type PoolOptions } from "./buffer-pool.ts";
+import { HeldBytes } from "./held-bytes.ts";
 import { PipelineCache } from "./pipelines.ts";
 import { CommandQueue } from "./queue.ts";
 import { ReadRing, UploadRing } from "./staging.ts";
@@ -27,6 +28,7 @@ export class Device {
   readonly info: DeviceInfo;
   readonly caps: DeviceCaps;
   readonly pool: BufferPool;
+  readonly held: HeldBytes = new HeldBytes();
   readonly pipelines: PipelineCache;
   readonly queue: CommandQueue;
   readonly uploads: UploadRing;
@@ -54,7 +56,10 @@ export class Device {
     };
     const create = (descriptor: GPUBufferDescriptor, failed: () => void): GPUBuffer =>
       this.createBuffer(descriptor, failed);
-    this.pool = new BufferPool({ ...options, create });
+    const destroy = (buffer: GPUBuffer): void => {
+      this.destroyBuffer(buffer);
+    };
+    this.pool = new BufferPool({ ...options, create, destroy });
     this.pipelines = new PipelineCache(device, counters);
     this.queue = new CommandQueue(device, counters);
     this.uploads = new UploadRing(device, create, counters);
@@ -137,12 +142,19 @@ export class Device {
     gpu.pushErrorScope("out-of-memory");
     try {
       const buffer = gpu.createBuffer(descriptor);
+      this.held.made(buffer, descriptor);
       this.#await(descriptor.size, gpu.popErrorScope(), gpu.popErrorScope(), failed);
       return buffer;
     } catch (error) {
       for (const scope of [gpu.popErrorScope(), gpu.popErrorScope()]) scope.catch(() => undefined);
       throw this.#noRoom(descriptor.size, 0, error instanceof Error ? error.message : "no buffer");
     }
+  }
+
+  /** Destroys a buffer that `createBuffer` made. */
+  destroyBuffer(buffer: GPUBuffer): void {
+    buffer.destroy();
+    this.held.destroyed(buffer);
   }
 
   /** Hears what became of an allocation. */

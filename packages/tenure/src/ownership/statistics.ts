@@ -117,6 +117,6 @@ export interface ByteStatistics {
   readonly poolBytes: number;
   /** Bytes of all buffers on the device, staging included. */
   readonly deviceBytes: number;
-  /** Most bytes of storage buffers in use at one time. */
+  /** Most bytes of buffers for tensors that the device held at one time, free ones included. */
   readonly devicePeakBytes: number;
 }

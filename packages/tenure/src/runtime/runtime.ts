@@ -228,14 +228,14 @@ export class Runtime {
     const storages = created - freed;
     if (device === null)
       return { liveBytes, peakBytes, storages, poolBytes: 0, deviceBytes: 0, devicePeakBytes: 0 };
-    const { pool, uploads, reads } = device;
+    const { pool, uploads, reads, held } = device;
     return {
       liveBytes,
       peakBytes,
       storages,
       poolBytes: pool.freeBytes,
       deviceBytes: pool.deviceBytes + uploads.bytes + reads.bytes,
-      devicePeakBytes: pool.peakBytes,
+      devicePeakBytes: held.peakBytes,
     };
   }
 
@@ -247,7 +247,7 @@ export class Runtime {
       .map((r) => `  ${r.count} × ${r.example}, ${r.bytes} bytes, made at ${r.key}`);
     return [
       `${storages} storages own ${liveBytes} bytes; the device holds ${deviceBytes} bytes, ` +
-        `${poolBytes} of them free for reuse (peak in use ${devicePeakBytes})`,
+        `${poolBytes} of them free for reuse (peak ${devicePeakBytes})`,
       ...rows,
     ].join("\n");
   }

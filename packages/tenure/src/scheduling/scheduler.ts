@@ -108,7 +108,7 @@ export class Scheduler implements Disposable {
       if (this.#runtime.device === null) await this.#runtime.init();
       if (submission.isBusy) await submission.quiet();
       submission.openStep(policy);
-      former = policy.begin();
+      former = policy.begin(this.#runtime.device);
       result = await this.#recordAndRun(fn);
     } finally {
       this.#runtime.submission.closeStep();
@@ -207,13 +207,13 @@ export class Scheduler implements Disposable {
   /** Figures of the last step. @throws TenureError before the first */
   report(): SchedulerReport {
     const run = this.#largest("report");
-    const { exe, figures, measured } = run;
+    const { exe, figures } = run;
     const { budgetBytes, plans, offSchedule, replanned, outOfMemory } = this.#policy;
     const { device } = this.#runtime;
     return {
       ...exe.plan.report(),
       predictedPeakBytes: predictedPeak(run),
-      measuredPeakBytes: measured,
+      measuredPeakBytes: figures.peakBytes,
       budgetBytes,
       stalls: figures.stalls,
       stallSeconds: figures.stallSeconds,

@@ -13,7 +13,10 @@ import type { RunFigures, Timing } from "../runtime/execution/figures.ts";
 export interface SchedulerReport extends PlanReport {
   /** Everything resident: the plan's slots, and tensors that the step did not touch. */
   readonly predictedPeakBytes: number;
-  /** Most bytes of the pool that were on loan during the step. */
+  /**
+   * Most bytes of buffers for tensors that the device held while the step ran, counted where they
+   * are made and destroyed.
+   */
   readonly measuredPeakBytes: number;
   readonly budgetBytes: number;
   /** Waits for the host that really waited, and the time they took. */
@@ -47,8 +50,6 @@ export interface Run {
   /** Bytes of tensors outside the program. */
   readonly others: number;
   readonly figures: RunFigures;
-  /** Most bytes of the pool that were on loan. */
-  readonly measured: number;
 }
 
 /** The run with the highest predicted peak. */

@@ -10,10 +10,11 @@
  * that ran, if only in part, spoils what it writes, and nothing else. Called by the submission.
  * Owns the buffers in the plan's slots while it runs.
  */
+import { at } from "../../base/access.ts";
 import { OutOfMemoryError, type TenureError, internal } from "../../base/errors.ts";
 import type { CounterSet } from "../../device/counters.ts";
 import type { Device } from "../../device/device.ts";
-import type { PooledBuffer } from "../../device/buffer-pool.ts";
+import { type PooledBuffer, classWithin, sizeClass } from "../../device/buffer-pool.ts";
 import { isStaged } from "../../device/staging.ts";
 import type { Executable } from "../compile.ts";
 import type { Lane, OpenProgram } from "../open-program.ts";
@@ -30,9 +31,9 @@ import {
   type Poison,
   type SlotBuffers,
   emptySlots,
-  fillSlots,
   giveBack,
   handOver,
+  reuseBuffers,
   takeOver,
 } from "./slot-buffers.ts";
 
@@ -132,6 +133,7 @@ export class Execution {
     const { unsettled, recorder } = this.#tools;
     for (const done of this.#submitted.splice(0)) done();
     this.#lastSubmit = this.#device.queue.submits;
+    this.#figures.end();
     this.#policy.ran(this.#device, this.#exe, this.#figures, null);
     unsettled.add(this);
     recorder.submitted(this.#work);
@@ -148,6 +150,7 @@ export class Execution {
   /** To be called when encoding or submitting threw. @returns the error to tell */
   fail(error: unknown): TenureError {
     const failure = asTenureError(this.#policy.op, error);
+    this.#figures.end();
     for (const done of this.#submitted.splice(0)) done();
     if (this.#device.queue.submits !== this.#firstSubmit) this.#break(failure);
     else {
@@ -187,10 +190,13 @@ export class Execution {
   /** Fills the slots. @returns what the pool refused; then no slot is filled */
   #fill(): OutOfMemoryError | null {
     const device = this.#device;
+    const { pool, held } = device;
+    const { slots } = this.#exe.plan;
     try {
-      fillSlots(device, this.#exe, this.#work, this.#buffers);
-      // free buffers count for the device
-      if (device.pool.deviceBytes > device.pool.softLimit) device.pool.trim();
+      const missing = reuseBuffers(device, this.#exe, this.#work, this.#buffers);
+      pool.shrinkTo(pool.softLimit); // free buffers count for the device
+      this.#figures.watch(held);
+      for (const s of missing) this.#buffers[s] = pool.acquire(at(slots, s).bytes);
       return null;
     } catch (error) {
       emptySlots(device, this.#exe, this.#buffers);
@@ -249,13 +255,17 @@ export class Execution {
     const { slots, plannedBytes } = this.#exe.plan;
     const late = slots.filter((slot) => slot.late === true);
     if (late.length === 0 || !this.#policy.isNew(this.#exe)) return null;
-    const { highWater } = pool;
     const probes: PooledBuffer[] = [];
     const most = Math.max(...late.map(({ bytes }) => bytes));
+    const least = sizeClass(0);
     let left = slots.reduce((rest, s) => (s.late === true ? rest : rest - s.bytes), plannedBytes);
     let refused: OutOfMemoryError | null = null;
     try {
-      for (; left > 0; left -= most) probes.push(pool.acquire(Math.min(left, most)));
+      while (left >= least) {
+        const probe = pool.acquire(classWithin(Math.min(left, most)));
+        probes.push(probe);
+        left -= probe.bytes;
+      }
     } catch (error) {
       if (!(error instanceof OutOfMemoryError)) throw error;
       refused = error;
@@ -263,7 +273,6 @@ export class Execution {
     refused ??= await this.#device.allocated();
     for (const probe of probes) pool.release(probe);
     pool.trim();
-    pool.highWater = highWater;
     return refused;
   }
 
@@ -329,6 +338,7 @@ export class Execution {
     for (const verdict of verdicts) refused ??= await verdict;
     if (timed) await device.idle();
     const seconds = timed ? (performance.now() - start) / 1000 : null;
+    this.#figures.end();
     this.#policy.ran(device, this.#exe, this.#figures, seconds);
     this.#handOver();
     return refused;
@@ -353,6 +363,7 @@ export class Execution {
 
   /** Ends a program whose run did not begin. */
   #giveUp(failure: TenureError): void {
+    this.#figures.end();
     this.#policy.failed(this.#device, failure);
     this.#discard(failure, true);
   }

@@ -2,6 +2,7 @@
  * What a run took: waits, host memory, and seconds by phase and op where they were asked for.
  * Written while a plan's segments run, read by whoever chose the plan. Owns nothing.
  */
+import type { HeldBytes, PeakWatch } from "../../device/held-bytes.ts";
 
 /**
  * How closely a run is timed: not at all, by phase, by op. Timing makes the device wait for the
@@ -17,6 +18,7 @@ export interface Timing {
 
 /** What a run took. */
 export class RunFigures {
+  #watch: PeakWatch | null = null;
   /** Waits for the host that really waited, and for how long, in seconds. */
   stalls = 0;
   stallSeconds = 0;
@@ -25,6 +27,22 @@ export class RunFigures {
   /** Seconds by phase and by op, with how often it ran; empty unless profiled. */
   readonly phases: Map<string, Timing> = new Map<string, Timing>();
   readonly ops: Map<string, Timing> = new Map<string, Timing>();
+
+  /** Most bytes that the device held for tensors, from the first buffer of the run to its end. */
+  get peakBytes(): number {
+    return this.#watch?.peakBytes ?? 0;
+  }
+
+  /** Begins to watch what the device holds. What was watched before was of a plan that gave way. */
+  watch(held: HeldBytes): void {
+    this.end();
+    this.#watch = held.watch();
+  }
+
+  /** The run is over. */
+  end(): void {
+    this.#watch?.end();
+  }
 
   /** Waits, and counts the wait. */
   async stall(until: Promise<unknown>): Promise<void> {

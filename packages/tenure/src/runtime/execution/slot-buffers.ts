@@ -27,23 +27,27 @@ function localOf({ locals }: OpenProgram, index: number): Storage {
 }
 
 /**
- * Gives every slot that is not late a buffer: the one its storage brings, or one from the
- * pool. On return `buffers` holds them by slot, also those acquired before an error.
+ * Gives every slot that is not late the buffer its storage brings, or a free one that fits.
+ * @returns the slots that need a new one
  */
-export function fillSlots(
-  device: Device,
+export function reuseBuffers(
+  { pool }: Device,
   { plan: { slots } }: Executable,
   work: OpenProgram,
   buffers: SlotBuffers,
-): void {
+): number[] {
+  const missing: number[] = [];
   for (const [s, slot] of slots.entries()) {
     if (slot.late === true) continue;
-    if (slot.entry === -1) buffers[s] = device.pool.acquire(slot.bytes);
-    else buffers[s] = localOf(work, slot.entry).buffer ?? undefined;
+    if (slot.entry === -1) {
+      buffers[s] = pool.reuse(slot.bytes);
+      if (buffers[s] === undefined) missing.push(s);
+    } else buffers[s] = localOf(work, slot.entry).buffer ?? undefined;
   }
+  return missing;
 }
 
-/** Sends what `fillSlots` took from the pool home again. */
+/** Sends what was taken from the pool home again. */
 export function emptySlots(
   { pool }: Device,
   { plan: { slots } }: Executable,
