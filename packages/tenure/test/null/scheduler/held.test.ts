@@ -1,3 +1,4 @@
+// node: --expose-gc
 /**
  * What the device holds, counted by the test itself where buffers are made and destroyed: it is
  * what reports say, and never more than the budget, whatever comes and goes on the way.

@@ -1,3 +1,4 @@
+// node: --expose-gc
 /**
  * The least budget that a refusal names: training runs within exactly that, its second step and all
  * later ones too, and not within a byte less.
