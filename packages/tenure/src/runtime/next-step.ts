@@ -1,6 +1,6 @@
 /**
  * What a training step will be the next time: the same ops, but what optimizers keep from step to
- * step, and makes this one begin, is there already. Asked by compile.ts, so that a budget is refused
+ * step, and this one begins, is there already. Asked by compile.ts, so that a budget is refused
  * before the first step when the second would not fit into it. Owns nothing.
  */
 import type { OpenProgram, RecordedOp } from "./open-program.ts";

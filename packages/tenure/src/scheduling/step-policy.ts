@@ -208,8 +208,8 @@ export class StepPolicy implements ExecutionPolicy {
   }
 
   /**
-   * Compiles, unless the step after this one would not fit into the budget. @throws BudgetError that
-   * speaks of the whole budget
+   * Compiles, unless the step after this one would not fit into the budget. @throws BudgetError
+   * about the whole budget
    */
   #compile(device: Device, work: OpenProgram, options: PlanOptions): Executable {
     const looksAhead = options.budgetBytes !== undefined && this.budgetBytes === this.#givenBytes;
