@@ -8,8 +8,13 @@
 import { builtin } from "../base/env.ts";
 import { current } from "../base/realm.ts";
 
+/** Where a scope keeps its frame. */
+export const FRAME: unique symbol = Symbol("frame");
+
 /** What frames need to know of a scope. */
 export interface FrameScope<S> {
+  /** Its frame, if it was pushed and has not been removed. */
+  [FRAME]: Frame<S> | null;
   readonly disposed: boolean;
   /** The nearest scope around it that still takes handles. */
   readonly outer: S | null;
@@ -31,6 +36,10 @@ export interface Frame<S> {
   readonly scope: S | null;
   /** The frame below; null at the base and below a barrier. */
   below: Frame<S> | null;
+  /** The frame above; null at the top. */
+  above: Frame<S> | null;
+  /** Stands for the stack it is part of; null while it is put aside. */
+  stack: object | null;
   /**
    * A frame of `scope.run`: not the user's opening, so it is never reported as having crossed an
    * await.
@@ -71,6 +80,8 @@ export function hostVariable<S>(): AsyncVariable<S> | null {
 /** The frames of the job that runs now, and the scopes under all jobs. */
 export class Frames<S extends FrameScope<S>> {
   #top: Frame<S> | null = null;
+  /** Stands for the frames from the top down to the base of the job, or to a barrier. */
+  #stack: object = {};
   /** Bottom-most scopes, under all jobs: `newDisposeScope({ root: true })`. */
   #roots: S[] = [];
   #variable: AsyncVariable<S> | null | undefined;
@@ -97,7 +108,7 @@ export class Frames<S extends FrameScope<S>> {
   #skipEnded(ended: Frame<S>): S | null {
     // a barrier stays until its function returns
     if (ended.barrier) return ended.scope === null ? null : ended.scope.outer;
-    this.#top = ended.below;
+    this.#pop(ended);
     return this.current();
   }
 
@@ -127,8 +138,32 @@ export class Frames<S extends FrameScope<S>> {
 
   /** Makes `scope` current for the rest of the job or until it ends. */
   push(scope: S): void {
-    this.#top = { scope, below: this.#top, barrier: false, context: this.#context() };
+    const below = this.#top;
+    const context = this.#context();
+    const frame = { scope, below, above: null, stack: this.#stack, barrier: false, context };
+    this.#top = scope[FRAME] = frame;
+    if (below !== null) below.above = frame;
     this.#armCheckpoint();
+  }
+
+  #pop({ below }: Frame<S>): void {
+    this.#top = below;
+    if (below !== null) below.above = null;
+  }
+
+  /** A frame at the bottom of a stack of its own. */
+  #barrier(scope: S | null): Frame<S> {
+    const context = this.#context();
+    const frame: Frame<S> = {
+      scope,
+      below: null,
+      above: null,
+      stack: null,
+      barrier: true,
+      context,
+    };
+    frame.stack = frame;
+    return frame;
   }
 
   /** Lays a scope under all jobs. */
@@ -137,26 +172,24 @@ export class Frames<S extends FrameScope<S>> {
   }
 
   /**
-   * Takes a scope out of the frames and roots. @returns a scope opened inside it that is still
-   * open, or null
+   * Takes a scope out of the frames and roots. A frame that is put aside stays there, to be skipped
+   * later. @returns the first scope opened inside it that is still open, or null
    */
   remove(scope: S): S | null {
-    if (this.#top !== null && this.#top.scope === scope && !this.#top.barrier) {
-      this.#top = this.#top.below;
+    const frame = scope[FRAME];
+    scope[FRAME] = null;
+    if (frame === null) {
+      if (this.#roots.length > 0) this.#roots = this.#roots.filter((s) => s !== scope);
       return null;
     }
-    let inner: S | null = null;
-    for (let frame = this.#top; frame !== null; frame = frame.below) {
-      if (inner === null && !frame.barrier && frame.scope?.isInside(scope) === true)
-        inner = frame.scope;
-      const { below } = frame;
-      // top … frame -> below -> rest   becomes   top … frame -> rest
-      if (below !== null && below.scope === scope && !below.barrier) {
-        frame.below = below.below;
-        return inner;
-      }
-    }
-    if (this.#roots.length > 0) this.#roots = this.#roots.filter((s) => s !== scope);
+    if (frame === this.#top) this.#pop(frame);
+    const { above, below } = frame;
+    if (above === null || frame.stack !== this.#stack) return null;
+    // top … above -> frame -> below … becomes   top … above -> below …
+    above.below = below;
+    if (below !== null) below.above = above;
+    for (let over: Frame<S> | null = above; over !== null; over = over.above)
+      if (over.scope?.isInside(scope) === true) return over.scope;
     return null;
   }
 
@@ -166,13 +199,15 @@ export class Frames<S extends FrameScope<S>> {
    */
   within<T>(scope: S | null, fn: () => T): T {
     const saved = this.#top;
-    this.#top = { scope, below: null, barrier: true, context: this.#context() };
+    const stack = this.#stack;
+    this.#stack = this.#top = this.#barrier(scope);
     try {
       return fn();
     } finally {
       // opened inside and still open: they crossed an await of `fn`, or were forgotten
       this.#suspendOpen();
       this.#top = saved;
+      this.#stack = stack;
     }
   }
 
@@ -181,9 +216,10 @@ export class Frames<S extends FrameScope<S>> {
    * and is open again in the next segment.
    */
   segment<T>(scope: S, kept: { frames: Frame<S> | null }, fn: () => T): T {
-    const saved = this.#top,
-      base: Frame<S> = { scope, below: null, barrier: true, context: this.#context() };
-    this.#top = base;
+    const saved = this.#top;
+    const stack = this.#stack;
+    const base = this.#barrier(scope);
+    this.#stack = this.#top = base;
     this.#putBack(kept.frames);
     kept.frames = null;
     try {
@@ -193,6 +229,7 @@ export class Frames<S extends FrameScope<S>> {
     } finally {
       this.#suspendOpen(); // nothing, unless `fn` threw
       this.#top = saved;
+      this.#stack = stack;
     }
   }
 
@@ -215,12 +252,8 @@ export class Frames<S extends FrameScope<S>> {
       above = frame, frame = frame.below
     ) {
       if (frame.barrier) return frame.scope === scope ? this.#takeAbove(frame) : null;
-      if (frame.scope !== scope) continue;
       // top … frame | below   becomes   taken: top … frame, and the job keeps: below
-      const taken = this.#top;
-      this.#top = frame.below;
-      frame.below = null;
-      return taken;
+      if (frame.scope === scope) return this.#takeAbove(frame.below);
     }
     return above !== null && this.#ambient() === scope ? this.#takeAbove(above.below) : null;
   }
@@ -229,18 +262,17 @@ export class Frames<S extends FrameScope<S>> {
   #takeAbove(base: Frame<S> | null): Frame<S> | null {
     const taken = this.#top;
     if (taken === base || taken === null) return null;
-    let last = taken;
-    while (last.below !== null && last.below !== base) last = last.below;
-    last.below = null;
+    assignStack(taken, null, base).below = null;
     this.#top = base;
+    if (base !== null) base.above = null;
     return taken;
   }
 
   #putBack(taken: Frame<S> | null): void {
     if (taken === null) return;
-    let last = taken;
-    while (last.below !== null) last = last.below;
+    const last = assignStack(taken, this.#stack);
     last.below = this.#top;
+    if (this.#top !== null) this.#top.above = last;
     this.#top = taken;
   }
 
@@ -250,7 +282,8 @@ export class Frames<S extends FrameScope<S>> {
    */
   enter(taken: Frame<S> | null): void {
     this.#suspendOpen();
-    this.#top = taken;
+    this.#begin();
+    this.#putBack(taken);
   }
 
   /**
@@ -259,7 +292,13 @@ export class Frames<S extends FrameScope<S>> {
    */
   leave(): void {
     this.#suspendOpen();
+    this.#begin();
+  }
+
+  /** A stack of no frames. */
+  #begin(): void {
     this.#top = null;
+    this.#stack = {};
   }
 
   #suspendOpen(): void {
@@ -273,9 +312,24 @@ export class Frames<S extends FrameScope<S>> {
     try {
       this.#suspendOpen();
     } finally {
-      this.#top = null;
+      this.#begin();
     }
   }
+}
+
+/** Makes frames part of a stack, or of none. @returns the last one above `base` */
+function assignStack<S>(
+  top: Frame<S>,
+  stack: object | null,
+  base: Frame<S> | null = null,
+): Frame<S> {
+  let last = top;
+  last.stack = stack;
+  while (last.below !== null && last.below !== base) {
+    last = last.below;
+    last.stack = stack;
+  }
+  return last;
 }
 
 /** The frames of the current instance, of whatever kind of scopes they are. */

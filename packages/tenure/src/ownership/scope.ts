@@ -17,7 +17,7 @@ import {
   wouldDieInside,
 } from "./complaints.ts";
 import { driveIn, refuseAsync, waitIn } from "./crossing.ts";
-import { frames } from "./current.ts";
+import { FRAME, type Frame, frames } from "./current.ts";
 import { DisposableHandle, wrappersOf } from "./disposable.ts";
 import { Entries } from "./entries.ts";
 import { type Farewell, type Handle, type HandleHolder, type Owner, handleOf } from "./handle.ts";
@@ -61,6 +61,8 @@ export class DisposeScope<T extends object = object> implements Disposable, Asyn
   #suspended = false;
   /** Work that ran on after the end was reported. */
   #outlived = false;
+  /** @internal */
+  [FRAME]: Frame<DisposeScope<T>> | null = null;
   readonly #entries = new Entries();
   #afterEnd: (() => void)[] | null = null;
 
@@ -204,10 +206,7 @@ export class DisposeScope<T extends object = object> implements Disposable, Asyn
     return returned(things);
   }
 
-  /**
-   * Frees everything owned now; the scope stays open. All disposers run, errors are chained as
-   * SuppressedError.
-   */
+  /** Frees everything owned now; the scope stays open. Errors are chained as in `dispose`. */
   disposeEverything(): void {
     this.#check("disposeEverything");
     this.#entries.sweep(this, null);
