@@ -15,6 +15,8 @@ export interface Pieces<T> {
   readonly total: number;
   /** Cases for one process. */
   readonly size: number;
+  /** Room for objects in such a process: who takes more dies, and that is a finding. */
+  readonly heapMiB?: number;
   /** Runs cases. What it gives is JSON. */
   run(options: HarnessOptions & { readonly count: number }): Promise<T>;
   /** All that was found, as Markdown. */
@@ -60,7 +62,7 @@ export async function runPieces<T>(
   let cases = 0;
   const worker = async (): Promise<void> => {
     for (let piece = todo.shift(); piece !== undefined; piece = todo.shift()) {
-      const result = await inProcess(harness, piece);
+      const result = await inProcess(harness, piece, pieces.heapMiB);
       results.push(result);
       if (resume !== undefined && result.died === undefined)
         await appendFile(resume, `${JSON.stringify(result)}\n`);
@@ -94,10 +96,18 @@ function sameOptions(a: HarnessOptions, b: HarnessOptions): boolean {
 }
 
 /** One piece in a process of its own. */
-function inProcess(harness: string, options: HarnessOptions): Promise<Done> {
+function inProcess(
+  harness: string,
+  options: HarnessOptions,
+  heapMiB: number | undefined,
+): Promise<Done> {
   return new Promise((resolve) => {
     const child = fork(join(import.meta.dirname, "main.ts"), [harness, "--piece"], {
       env: { ...process.env, RELIABILITY_PIECE: JSON.stringify(options) },
+      execArgv: [
+        ...process.execArgv,
+        ...(heapMiB === undefined ? [] : [`--max-old-space-size=${heapMiB}`]),
+      ],
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     });
     let said = "";

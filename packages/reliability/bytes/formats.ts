@@ -21,12 +21,23 @@ import { mutateBytes, mutateJson } from "./mutate.ts";
 /** One format. */
 export interface Format {
   readonly name: string;
-  /** Host bytes that reading may take, as a multiple of the file, beside 1 MiB. */
+  /** Host bytes that reading may take, as a multiple of the file, beside 64 KiB. */
   readonly factor: number;
   /** A file that nobody has seen, most of them damaged. */
   make(random: Random): Uint8Array;
-  /** Reads it: gives anything, or throws. */
+  /** Something that reads files of the format, one after the other. */
+  reader(): Reader;
+}
+
+/** Reads files; whatever it holds meanwhile goes with it. */
+export interface Reader extends Disposable {
+  /** Gives anything, or throws. */
   read(bytes: Uint8Array): unknown;
+}
+
+/** A reader that holds nothing. */
+function plainReader(read: Reader["read"]): Format["reader"] {
+  return () => ({ read, [Symbol.dispose]: () => undefined });
 }
 
 const encoder = new TextEncoder();
@@ -282,10 +293,16 @@ function checkpointFormat(sound: Uint8Array): Format {
       const file = withHeader(damaged, body);
       return random.chance(0.1) ? mutateBytes(file, random) : file;
     },
-    read(bytes) {
-      using model = new Linear(3, 2);
-      using optimizer = new Adam(model.parameters(), { lr: 0.1 });
-      return unpackCheckpoint(bytes, { model, optimizer });
+    reader() {
+      const model = new Linear(3, 2);
+      const optimizer = new Adam(model.parameters(), { lr: 0.1 });
+      return {
+        read: (bytes) => unpackCheckpoint(bytes, { model, optimizer }),
+        [Symbol.dispose]() {
+          optimizer.dispose();
+          model.dispose();
+        },
+      };
     },
   };
 }
@@ -307,10 +324,10 @@ function programFormat(): Format {
     name: "program JSON",
     factor: 64,
     make: (random) => encoder.encode(JSON.stringify(mutateJson(sound, random)) ?? "null"),
-    read(bytes) {
+    reader: plainReader((bytes) => {
       const read = programFromJSON(JSON.parse(new TextDecoder().decode(bytes)));
       return plan(read, {}).verify();
-    },
+    }),
   };
 }
 
@@ -318,7 +335,7 @@ function binary(
   name: string,
   factor: number,
   make: (r: Random) => Uint8Array,
-  read: Format["read"],
+  read: Reader["read"],
 ): Format {
   return {
     name,
@@ -327,7 +344,7 @@ function binary(
       const sound = make(random);
       return random.chance(0.85) ? mutateBytes(sound, random) : sound;
     },
-    read,
+    reader: plainReader(read),
   };
 }
 

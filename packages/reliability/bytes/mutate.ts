@@ -116,7 +116,7 @@ const keys: readonly string[] = ["__proto__", "constructor", "toString", "", "le
 
 /** Damages a JSON value: other values, missing and added names, lists that grow, deep nesting. */
 export function mutateJson(value: unknown, random: Random): unknown {
-  const copy = structuredClone(value);
+  const copy = cloned(value);
   const places: { holder: Record<string, unknown>; key: string }[] = [];
   const root: Record<string, unknown> = { root: copy };
   collect(root, places);
@@ -125,6 +125,15 @@ export function mutateJson(value: unknown, random: Random): unknown {
     damage(holder, key, random);
   }
   return root["root"];
+}
+
+/** A copy of a JSON value in which nothing has been damaged yet. */
+function cloned(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(cloned);
+  const copy: Record<string, unknown> = {};
+  for (const [key, part] of Object.entries(value)) copy[key] = cloned(part);
+  return copy;
 }
 
 function collect(holder: object, places: { holder: Record<string, unknown>; key: string }[]): void {
@@ -155,7 +164,7 @@ function damage(holder: Record<string, unknown>, key: string, random: Random): v
       return;
     case 2:
       if (Array.isArray(value))
-        value.push(...(value as unknown[]).slice(0, 3), structuredClone(random.pick(values)));
+        value.push(...(value as unknown[]).slice(0, 3), cloned(random.pick(values)));
       return;
     case 3:
       if (typeof value === "number") define(holder, key, value + random.int(5) - 2);
@@ -167,6 +176,6 @@ function damage(holder: Record<string, unknown>, key: string, random: Random): v
       return;
     }
     default:
-      define(holder, key, structuredClone(random.pick(values)));
+      define(holder, key, cloned(random.pick(values)));
   }
 }
