@@ -28,7 +28,7 @@ export interface PiecesOptions {
   /** Processes beside each other. */
   readonly workers: number;
   /** File of finished pieces, one JSON a line; created when it is not there. */
-  readonly resume: string | undefined;
+  readonly resume?: string | undefined;
 }
 
 /** What became of a piece. */
