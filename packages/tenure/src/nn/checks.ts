@@ -4,6 +4,7 @@
  */
 import { ArgumentError } from "../base/errors.ts";
 import { type OptionRow, checkArgument } from "../base/options.ts";
+import { probability } from "../tensor/create.ts";
 import { type Tensor, live } from "../tensor/tensor.ts";
 
 /** The row of a number of features, channels, layers, … */
@@ -39,11 +40,9 @@ export const margins = {
 
 /** The row of a probability to drop. */
 export const dropoutShare = {
-  type: "number",
-  range: "[0, 1)",
+  ...probability,
   what: "a dropout",
   default: 0,
-  remedy: "pass the share to drop, for example 0.1",
 } as const satisfies OptionRow;
 
 /** The row of what is added to a variance, so that nothing divides by zero. */

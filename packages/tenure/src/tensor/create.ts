@@ -5,7 +5,13 @@
  */
 import { type DType, checkDType, isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError } from "../base/errors.ts";
-import { checkFlag, checkOptions, describeValue } from "../base/options.ts";
+import {
+  type OptionRow,
+  type OptionTable,
+  checkArgument,
+  describeValue,
+  readOptions,
+} from "../base/options.ts";
 import { type Shape, checkShape } from "../base/shape.ts";
 import * as E from "../ops/elementwise.ts";
 import { f32Bits } from "../base/bits.ts";
@@ -33,21 +39,30 @@ export interface TensorOptions extends CreateOptions {
   readonly shape?: Shape;
 }
 
-const createNames = ["dtype", "requiresGrad", "name"];
-const tensorNames = [...createNames, "shape"];
+const createOptions = {
+  dtype: { type: "any", check: checkDType },
+  requiresGrad: { type: "flag" },
+  name: { type: "text" },
+} satisfies OptionTable<CreateOptions>;
 
-function checkCreate(op: string, options: CreateOptions | undefined, names = createNames): void {
-  if (options === undefined) return;
-  checkOptions(op, options, names);
-  checkFlag(op, "requiresGrad", options.requiresGrad);
-  if (options.name !== undefined && typeof (options.name as unknown) !== "string")
-    throw new ArgumentError(
-      op,
-      "a name that is a string",
-      describeValue(options.name),
-      "pass a string",
-    );
+/** What a shape may be is for `resolveShape` to say. */
+const tensorOptions = {
+  ...createOptions,
+  shape: { type: "any" },
+} satisfies OptionTable<TensorOptions>;
+
+/** Most tensors are made without options: nothing is filled in here. */
+function checkCreate(op: string, options: CreateOptions | undefined): void {
+  if (options !== undefined) readOptions(op, options, createOptions);
 }
+
+/** The row of a probability to drop. */
+export const probability = {
+  type: "number",
+  range: "[0, 1)",
+  what: "a probability",
+  remedy: "pass the share to drop, for example 0.5",
+} as const satisfies OptionRow;
 
 /**
  * Applies the options to a tensor just made; frees it when they do not fit.
@@ -74,7 +89,7 @@ function finish(t: Tensor, options: CreateOptions | undefined): Tensor {
  *   holds no numbers
  */
 export function tensor(data: TensorData, options?: TensorOptions): Tensor {
-  checkCreate("tensor", options, tensorNames);
+  if (options !== undefined) readOptions("tensor", options, tensorOptions);
   const host = flatten(data);
   const dtype = options?.dtype === undefined ? host.dtype : checkDType("tensor", options.dtype);
   const shape =
@@ -151,6 +166,17 @@ export function arange(start: number, end?: number, step = 1, options?: CreateOp
   );
 }
 
+const points = {
+  type: "integer",
+  range: "[0, Infinity)",
+  remedy: "pass how many points you want",
+} as const;
+const classCount = {
+  type: "integer",
+  range: "[1, Infinity)",
+  remedy: "pass how many classes there are",
+} as const;
+
 /** `count` numbers evenly spaced from `start` to `end`, both included. */
 export function linspace(
   start: number,
@@ -158,13 +184,7 @@ export function linspace(
   count: number,
   options?: CreateOptions,
 ): Tensor {
-  if (!Number.isInteger(count) || count < 0)
-    throw new ArgumentError(
-      "linspace",
-      "a count of 0 or more",
-      describeValue(count),
-      "pass how many points you want",
-    );
+  checkArgument("linspace", "count", count, points);
   if (!Number.isFinite(start) || !Number.isFinite(end))
     throw new ArgumentError(
       "linspace",
@@ -201,13 +221,7 @@ export function eye(n: number, m: number = n, options?: CreateOptions): Tensor {
  * zeros.
  */
 export function oneHot(indices: Tensor, classes: number, options?: CreateOptions): Tensor {
-  if (!Number.isInteger(classes) || classes < 1)
-    throw new ArgumentError(
-      "oneHot",
-      "a positive number of classes",
-      describeValue(classes),
-      "pass how many classes there are",
-    );
+  checkArgument("oneHot", "classes", classes, classCount);
   checkCreate("oneHot", options);
   const h = live(indices, "oneHot");
   if (isFloat(h.dtype) || h.dtype === "bool")
@@ -296,12 +310,6 @@ export function randint(low: number, high: number, shape: Shape, options?: Creat
  * mask.
  */
 export function dropout(x: Tensor, p: number): Tensor {
-  if (!(p >= 0 && p < 1))
-    throw new ArgumentError(
-      "dropout",
-      "a probability in [0, 1)",
-      describeValue(p),
-      "pass the share to drop, for example 0.5",
-    );
+  checkArgument("dropout", "p", p, probability);
   return call(E.dropout, [x], undefined, [...nextRandomScalars(), f32Bits(1 - p)]);
 }

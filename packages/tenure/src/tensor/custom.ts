@@ -5,7 +5,7 @@
 import type { DType } from "../base/dtype.ts";
 import { f32Bits, fromBits } from "../base/bits.ts";
 import { ArgumentError, internal } from "../base/errors.ts";
-import { checkOptions, describeValue } from "../base/options.ts";
+import { type OptionTable, describeValue, readOptions } from "../base/options.ts";
 import { type Shape, broadcastShapes } from "../base/shape.ts";
 import type { Meta, OpDef, Value } from "../ops/op.ts";
 import { customKernel } from "../ops/shader.ts";
@@ -90,31 +90,37 @@ function checkDefinition(spec: CustomOp): void {
   };
   if (typeof spec !== "object" || (spec as unknown) === null)
     refuse("the definition of an op", describeValue(spec), "pass { name, inputs, expression, … }");
-  checkOptions("defineOp", spec, fields);
-  const { name, inputs, scalars = 0, expression } = spec;
-  if (typeof (name as unknown) !== "string" || !/^[A-Za-z]\w*$/.test(name))
+  const { name, expression, kernel } = readOptions("defineOp", spec, definition);
+  if (!/^[A-Za-z]\w*$/.test(name))
     refuse("a name of letters and digits", describeValue(name), 'pass for example name: "myOp"');
-  if (!Number.isInteger(scalars) || scalars < 0)
-    refuse(
-      "scalars to be a whole number",
-      describeValue(scalars),
-      "pass how many numbers each call takes",
-    );
-  if ((expression === undefined) === (spec.kernel === undefined))
+  if ((expression === undefined) === (kernel === undefined))
     refuse(
       "either an expression or a kernel",
       expression === undefined ? "neither" : "both",
       "see CustomOp",
     );
-  if (!Number.isInteger(inputs) || inputs < 1)
-    refuse(
-      "at least one input tensor",
-      describeValue(inputs),
-      "pass how many tensors each call takes",
-    );
 }
 
-const fields = ["name", "doc", "inputs", "scalars", "infer", "expression", "kernel", "vjp"];
+const definition = {
+  name: { type: "text", required: true, remedy: 'pass for example name: "myOp"' },
+  doc: { type: "text" },
+  inputs: {
+    type: "integer",
+    range: "[1, Infinity)",
+    required: true,
+    remedy: "pass how many tensors each call takes",
+  },
+  scalars: {
+    type: "integer",
+    range: "[0, Infinity)",
+    default: 0,
+    remedy: "pass how many numbers each call takes",
+  },
+  infer: { type: "function", remedy: "pass (inputs) => ({ shape, dtype })" },
+  expression: { type: "text", remedy: "pass WGSL statements that set r0" },
+  kernel: { type: "function", remedy: "pass (inputs, output) => ({ wgsl, workgroups })" },
+  vjp: { type: "function", remedy: "pass ({ grad, inputs }) => [ … ]" },
+} satisfies OptionTable<CustomOp>;
 
 /** The definition as a record like those of built-in ops. */
 function recordOf(spec: CustomOp): OpDef {

@@ -7,7 +7,7 @@
  */
 import { type HostArray, dtypeBytes, isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, GradError, ShapeError } from "../base/errors.ts";
-import { checkFunction, checkOptions, describeValue } from "../base/options.ts";
+import { type OptionTable, checkFunction, describeValue, readOptions } from "../base/options.ts";
 import { formatShape } from "../base/shape.ts";
 import { HANDLE, handleOf, register } from "../ownership/handle.ts";
 import { currentScope } from "../ownership/open.ts";
@@ -24,6 +24,12 @@ import { type BackwardOptions, Gradient } from "./tape.ts";
 export { call, live, update } from "./call.ts";
 export type { NestedArray } from "./host.ts";
 export type { BackwardOptions } from "./tape.ts";
+
+/** `createGraph` is for second derivatives: see `grad`. */
+const backwardOptions = {
+  retainGraph: { type: "flag" },
+  createGraph: { type: "flag" },
+} satisfies OptionTable<BackwardOptions & { readonly createGraph?: boolean }>;
 
 /** A tensor, or a number that stands for a 0-d tensor. */
 export type TensorLike = Tensor | number;
@@ -220,7 +226,7 @@ export class Tensor extends LinalgMethods {
    * @throws GradError when there is no graph, or it was freed by an earlier backward without
    *   `retainGraph`
    */
-  backward(gradient?: Tensor, options: BackwardOptions = {}): void {
+  backward(gradient?: Tensor, options?: BackwardOptions): void {
     live(this, "backward");
     if (gradient !== undefined && !(handleOf(gradient) instanceof TensorHandle))
       throw new ArgumentError(
@@ -229,8 +235,8 @@ export class Tensor extends LinalgMethods {
         describeValue(gradient),
         "leave it out for a single element; options come second: backward(undefined, { … })",
       );
-    checkOptions("backward", options, ["retainGraph", "createGraph"]);
-    tensorState().backward(this[HANDLE], gradient?.[HANDLE] ?? null, options);
+    const given = readOptions("backward", options, backwardOptions);
+    tensorState().backward(this[HANDLE], gradient?.[HANDLE] ?? null, given);
   }
 }
 

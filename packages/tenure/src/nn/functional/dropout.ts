@@ -2,12 +2,8 @@
  * Dropout as a function on tensors. The result belongs to the current scope.
  */
 import { checkArgument, on } from "../../base/options.ts";
-import { dropoutShare } from "../checks.ts";
-import { dropout as drop } from "../../tensor/create.ts";
+import { dropout as drop, probability } from "../../tensor/create.ts";
 import { type Tensor, live } from "../../tensor/tensor.ts";
-
-/** The row of the probability that `dropout` and `Dropout` take. */
-export const probability = { ...dropoutShare, what: "a probability" } as const;
 
 /** Zeroes elements with probability `p` while training; otherwise an alias. */
 export function dropout(x: Tensor, p = 0.5, training = true): Tensor {

@@ -2,8 +2,9 @@
  * Dropout as a layer. It owns nothing.
  */
 import { checkArgument } from "../../base/options.ts";
-import { dropout, probability } from "../functional/dropout.ts";
+import { dropout } from "../functional/dropout.ts";
 import { Layer } from "../module.ts";
+import { probability } from "../../tensor/create.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /** Zeroes elements with probability `p` while training. */
