@@ -2,11 +2,11 @@
  * Adagrad, with PyTorch's hyperparameters, defaults, formulas and names of states. Called through
  * `step`; borrows the parameter and its gradient and asks the base class for its state.
  */
-import { type OptionTable, checkValues, readOptions } from "../base/options.ts";
+import { type OptionTable, checkValues, off, readOptions } from "../base/options.ts";
 import { adagradUpdate } from "../ops/updates.ts";
 import type { ParametersOf } from "./groups.ts";
 import { Optimizer } from "./optimizer.ts";
-import { amount, bits, decay, learningRate, off, sign } from "./scalars.ts";
+import { amount, bits, decay, learningRate, sign } from "./scalars.ts";
 import { type Tensor, update } from "../tensor/tensor.ts";
 
 /** Hyperparameters of `Adagrad`. */

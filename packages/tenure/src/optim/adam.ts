@@ -2,11 +2,11 @@
  * Adam and AdamW, with PyTorch's hyperparameters, defaults, formulas and names of states. Called
  * through `step`; borrow the parameter and its gradient and ask the base class for their state.
  */
-import { type OptionTable, checkValues, readOptions } from "../base/options.ts";
+import { type OptionTable, checkValues, off, readOptions } from "../base/options.ts";
 import { adamUpdate, amsgradUpdate } from "../ops/updates.ts";
 import type { ParametersOf } from "./groups.ts";
 import { Optimizer } from "./optimizer.ts";
-import { amount, betas, bits, decay, learningRate, off, sign } from "./scalars.ts";
+import { amount, betas, bits, decay, learningRate, sign } from "./scalars.ts";
 import { type Tensor, update } from "../tensor/tensor.ts";
 
 /** Hyperparameters of `Adam` and `AdamW`. */

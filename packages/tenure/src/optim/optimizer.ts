@@ -7,7 +7,7 @@
  */
 import { TenureError } from "../base/errors.ts";
 import { at } from "../base/access.ts";
-import { checkArgument, checkOptions } from "../base/options.ts";
+import { type OptionRow, checkArgument, readOptions } from "../base/options.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { full, tensor } from "../tensor/create.ts";
@@ -76,15 +76,20 @@ export abstract class Optimizer<
   addGroup(spec: GroupSpec<O>): void {
     const name = this.constructor.name;
     const parameters = parametersOf(name, spec, this.#parameters);
-    checkOptions(name, spec, ["parameters", ...Object.keys(this.#defaults)]);
-    const given = Object.fromEntries(
-      Object.entries(spec).filter(([, value]) => value !== undefined),
-    );
+    const given = readOptions(name, spec as object, {
+      ...this.#rows(),
+      parameters: { type: "any" },
+    });
     const group = { ...this.#defaults, ...given, parameters } as unknown as ParameterGroup<O>;
     checkArgument(name, "lr", group.lr, learningRate);
     this.check(group);
     this.#groups.push(group);
     this.#parameters = [...this.#parameters, ...parameters];
+  }
+
+  /** Names of the hyperparameters as rows; `check` knows what their values may be. */
+  #rows(): Record<string, OptionRow> {
+    return Object.fromEntries(Object.keys(this.#defaults).map((key) => [key, { type: "any" }]));
   }
 
   /**
@@ -198,7 +203,7 @@ export abstract class Optimizer<
       parameters: this.#parameters,
       groups: this.#groups.length,
       names: this.stateNames,
-      hyperparameters: Object.keys(this.#defaults),
+      hyperparameters: this.#rows(),
       namesOf: (p) => this.#namesOf(p),
     });
     for (const group of state.groups ?? []) {

@@ -3,8 +3,7 @@
  * them have.
  */
 import { f32Bits } from "../base/bits.ts";
-import { ArgumentError } from "../base/errors.ts";
-import { type OptionRow, checkArgument, describeValue } from "../base/options.ts";
+import type { OptionRow } from "../base/options.ts";
 
 /** Numbers as the uniforms of an update kernel hold them. */
 export const bits = (values: readonly number[]): number[] => values.map(f32Bits);
@@ -19,20 +18,12 @@ export const amount = { type: "number", range: "[0, Infinity)" } as const;
 export const learningRate = { ...amount, what: "a learning rate" } as const;
 /** The row of weight decay. */
 export const decay = { ...amount, what: "a weight decay", default: 0 } as const;
-/** The row of a switch that is off. */
-export const off = { type: "flag", default: false } as const;
 
-/** Two shares of running averages, each in [0, 1). */
-export const betas = { type: "any", check: checkBetas } as const satisfies OptionRow;
-
-function checkBetas(op: string, value: unknown): void {
-  if (!Array.isArray(value) || value.length !== 2)
-    throw new ArgumentError(
-      op,
-      "betas to be two numbers",
-      describeValue(value),
-      "pass for example [0.9, 0.999]",
-    );
-  checkArgument(op, "beta1", value[0], share);
-  checkArgument(op, "beta2", value[1], share);
-}
+/** The row of two shares of running averages. */
+export const betas = {
+  type: "list",
+  of: "number",
+  range: "[0, 1)",
+  length: 2,
+  remedy: "pass for example [0.9, 0.999]",
+} as const satisfies OptionRow;

@@ -3,11 +3,11 @@
  * states. Called through `step`; borrows the parameter and its gradient and asks the base class for
  * its state.
  */
-import { type OptionTable, checkValues, readOptions } from "../base/options.ts";
+import { type OptionTable, checkValues, off, readOptions } from "../base/options.ts";
 import { momentumUpdate, sgdUpdate } from "../ops/updates.ts";
 import type { ParametersOf } from "./groups.ts";
 import { Optimizer } from "./optimizer.ts";
-import { bits, decay, learningRate, off, share, sign } from "./scalars.ts";
+import { bits, decay, learningRate, share, sign } from "./scalars.ts";
 import { type Tensor, update } from "../tensor/tensor.ts";
 
 /** Hyperparameters of `SGD`. */

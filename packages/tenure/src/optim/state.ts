@@ -3,7 +3,7 @@
  * optimizer; owns nothing.
  */
 import { ArgumentError } from "../base/errors.ts";
-import { describeValue, needOptions } from "../base/options.ts";
+import { type OptionRow, checkArgument, describeValue } from "../base/options.ts";
 import { formatShape, sameShape } from "../base/shape.ts";
 import { checkHostArray } from "../tensor/host.ts";
 import { Tensor, live } from "../tensor/tensor.ts";
@@ -40,8 +40,8 @@ interface Wanted {
   readonly groups: number;
   /** Names of the state tensors that errors list. */
   readonly names: readonly string[];
-  /** Names of the hyperparameters of a group. */
-  readonly hyperparameters: readonly string[];
+  /** Rows of the hyperparameters of a group. */
+  readonly hyperparameters: Readonly<Record<string, OptionRow>>;
   /** Names that one parameter may have state of. */
   namesOf(parameter: Tensor): readonly string[];
 }
@@ -75,7 +75,8 @@ function checkGroups(groups: unknown, wanted: Wanted): asserts groups is readonl
       Array.isArray(groups) ? String(groups.length) : describeValue(groups),
       "make the same groups before loading",
     );
-  for (const group of groups) needOptions("loadStateDict", group, wanted.hyperparameters);
+  const row = { type: "options", of: wanted.hyperparameters } as const;
+  for (const group of groups) checkArgument("loadStateDict", "a group", group, row);
 }
 
 function checkCounts(counts: unknown, parameters: number): void {

@@ -299,7 +299,7 @@ test("what is no parameter, number or state is refused", async () => {
   await rejects(
     () => new Adam([p], { betas: [0.9, 1] }),
     ArgumentError,
-    /^Adam: expected beta2 in \[0, 1\), got 1/,
+    /^Adam: expected betas to be a pair of numbers in \[0, 1\), got \[0\.9,1\]/,
   );
   using adam_ = new Adam([p]);
   await rejects(

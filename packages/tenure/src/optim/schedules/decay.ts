@@ -3,14 +3,15 @@
  * formulas: constant factors, milestones, cosines, lines, and functions of the user's. They borrow
  * the optimizer and own nothing.
  */
-import { type OptionTable, checkArgument, readOptions } from "../../base/options.ts";
-import { Schedule, type Scheduled, factor, positiveSteps, steps } from "./base.ts";
+import { type OptionTable, checkFunction, readOptions } from "../../base/options.ts";
+import { Schedule, type Scheduled, factor, positiveSteps } from "./base.ts";
 
 /** base · f(step). PyTorch's LambdaLR. */
 export class LambdaLR extends Schedule {
   readonly #factor: (step: number, group: number) => number;
   constructor(optimizer: Scheduled, factor: (step: number, group: number) => number) {
     super(optimizer);
+    checkFunction("LambdaLR", factor, "pass (step) => the factor on the first rate");
     this.#factor = factor;
     this.apply();
   }
@@ -56,7 +57,7 @@ interface MilestoneOptions {
   readonly gamma?: number;
 }
 const milestoneOptions = {
-  milestones: { type: "any", required: true },
+  milestones: { type: "list", of: "integer", range: "[0, Infinity)", required: true },
   gamma,
 } satisfies OptionTable<MilestoneOptions>;
 
@@ -67,7 +68,6 @@ export class MultiStepLR extends Schedule {
   constructor(optimizer: Scheduled, options: MilestoneOptions) {
     super(optimizer);
     const { milestones, gamma } = readOptions("MultiStepLR", options, milestoneOptions);
-    for (const m of milestones) checkArgument("MultiStepLR", "a milestone", m, steps);
     this.#milestones = [...milestones];
     this.#gamma = gamma;
     this.apply();

@@ -4,7 +4,7 @@
  */
 import { ArgumentError } from "../../base/errors.ts";
 import { at } from "../../base/access.ts";
-import { type OptionTable, checkArgument, readOptions } from "../../base/options.ts";
+import { type OptionTable, readOptions } from "../../base/options.ts";
 import { Schedule, type Scheduled, factor, positiveSteps } from "./base.ts";
 
 /** A group as schedules see it: hyperparameters to be overwritten. */
@@ -39,7 +39,14 @@ export interface OneCycleOptions {
 }
 
 const oneCycleOptions = {
-  maxLr: { type: "any", required: true },
+  maxLr: {
+    type: "list",
+    of: "number",
+    range: "[0, Infinity)",
+    single: true,
+    required: true,
+    remedy: "pass the highest rate, or one for each group",
+  },
   totalSteps: { ...positiveSteps, required: true },
   pctStart: { type: "number", range: "[0, 1]", what: "a pctStart", default: 0.3 },
   annealStrategy: { type: "choice", of: ["cos", "linear"], default: "cos" },
@@ -64,13 +71,12 @@ export class OneCycleLR extends Schedule {
     this.#optimizer = optimizer;
     this.#options = readOptions("OneCycleLR", options, oneCycleOptions);
     const { maxLr } = this.#options;
-    for (const lr of typeof maxLr === "number" ? [maxLr] : maxLr)
-      checkArgument("OneCycleLR", "a maxLr", lr, factor);
     if (typeof maxLr !== "number" && maxLr.length !== optimizer.groups.length)
       throw new ArgumentError(
         "OneCycleLR",
         `one maxLr, or one for each of ${optimizer.groups.length} groups`,
         String(maxLr.length),
+        "pass one number for all of them",
       );
     this.apply();
   }

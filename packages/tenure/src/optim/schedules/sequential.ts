@@ -3,8 +3,35 @@
  */
 import { ArgumentError } from "../../base/errors.ts";
 import { at } from "../../base/access.ts";
-import { checkArgument, readOptions } from "../../base/options.ts";
+import { type OptionTable, checkArgument, describeValue, readOptions } from "../../base/options.ts";
 import { Schedule, type Scheduled } from "./base.ts";
+
+/** Options of `SequentialLR`. */
+interface SequentialOptions {
+  /** Steps at which the next schedule takes over. */
+  readonly milestones: readonly number[];
+}
+const sequentialOptions = {
+  milestones: {
+    type: "list",
+    of: "integer",
+    range: "[1, Infinity)",
+    required: true,
+    remedy: "pass the steps at which the next schedule takes over",
+  },
+} satisfies OptionTable<SequentialOptions>;
+
+/** @throws ArgumentError for anything but a list of schedules */
+function checkParts(parts: unknown): void {
+  const wrong: unknown = Array.isArray(parts) ? parts.find((p) => !(p instanceof Schedule)) : parts;
+  if (wrong !== undefined || parts === undefined)
+    throw new ArgumentError(
+      "SequentialLR",
+      "a list of schedules",
+      describeValue(wrong),
+      "pass for example [new LinearLR(optimizer), new StepLR(optimizer, …)]",
+    );
+}
 
 /**
  * One schedule after the other: the next takes over at each milestone and counts from 0. The parts
@@ -14,15 +41,10 @@ export class SequentialLR extends Schedule {
   readonly #parts: readonly Schedule[];
   readonly #milestones: readonly number[];
 
-  constructor(
-    optimizer: Scheduled,
-    parts: readonly Schedule[],
-    options: { readonly milestones: readonly number[] },
-  ) {
+  constructor(optimizer: Scheduled, parts: readonly Schedule[], options: SequentialOptions) {
     super(optimizer);
-    const { milestones } = readOptions("SequentialLR", options, {
-      milestones: { type: "any", required: true },
-    });
+    const { milestones } = readOptions("SequentialLR", options, sequentialOptions);
+    checkParts(parts);
     if (parts.length === 0 || milestones.length !== parts.length - 1)
       throw new ArgumentError(
         "SequentialLR",
