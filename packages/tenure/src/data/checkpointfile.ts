@@ -6,14 +6,25 @@
  */
 import { builtin } from "../base/env.ts";
 import { ArgumentError, TenureError } from "../base/errors.ts";
-import { checkOptions, describeValue, needOptions } from "../base/options.ts";
+import {
+  type OptionRow,
+  type OptionTable,
+  checkArgument,
+  describeValue,
+  readOptions,
+} from "../base/options.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { type GeneratorState, generatorState, restoreGenerator } from "../tensor/generator.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { blankChecksum, checksumKey, seal } from "./checksum.ts";
 import type { Fail, HostTensor } from "./elements.ts";
 import { checkJson } from "./json.ts";
-import { type SafetensorsOptions, readSafetensors, toSafetensors } from "./safetensors.ts";
+import {
+  type SafetensorsOptions,
+  readSafetensors,
+  safetensorsOptions,
+  toSafetensors,
+} from "./safetensors.ts";
 
 /** A module, as checkpoints see it. */
 export interface SavedModel {
@@ -94,10 +105,34 @@ function fileSystem(op: string): FileSystem {
   return fs.promises;
 }
 
-/** @throws ArgumentError for anything but parts by name */
-function checkParts(op: string, parts: CheckpointParts): void {
-  needOptions(op, parts, ["model", "optimizer", "schedule", "loader", "random"]);
-}
+const part = {
+  type: "any",
+  check: (op, value) => {
+    const { stateDict } = (value ?? {}) as { readonly stateDict?: unknown };
+    if (typeof stateDict !== "function")
+      refuse(
+        op,
+        "parts that have a stateDict()",
+        describeValue(value),
+        "pass for example { model }",
+      );
+  },
+} as const satisfies OptionRow;
+const partsRow = {
+  type: "options",
+  of: {
+    model: part,
+    optimizer: part,
+    schedule: part,
+    loader: part,
+    random: { type: "flag" },
+  } satisfies OptionTable<CheckpointParts>,
+} as const;
+
+const saveOptions = {
+  extra: { type: "any" },
+  metadata: { type: "any", check: checkMetadata },
+} satisfies OptionTable<SaveOptions>;
 
 /**
  * The bytes of a checkpoint: what `saveCheckpoint` writes. Reads are pinned at once: later steps do
@@ -105,10 +140,10 @@ function checkParts(op: string, parts: CheckpointParts): void {
  */
 export function packCheckpoint(
   parts: CheckpointParts,
-  options: SaveOptions = {},
+  options?: SaveOptions,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  checkParts("saveCheckpoint", parts);
-  checkOptions("saveCheckpoint", options, ["extra", "metadata"]);
+  checkArgument("saveCheckpoint", "parts", parts, partsRow);
+  const { extra, metadata: given } = readOptions("saveCheckpoint", options, saveOptions);
   using _ = newDisposeScope("saveCheckpoint");
   const tensors = new Map<string, Tensor>();
   for (const [name, t] of parts.model?.stateDict() ?? []) {
@@ -130,14 +165,14 @@ export function packCheckpoint(
     ...(parts.schedule === undefined ? {} : { schedule: parts.schedule.stateDict() }),
     ...(parts.loader === undefined ? {} : { loader: parts.loader.stateDict() }),
     ...((parts.random ?? more !== undefined) ? { random: generatorState() } : {}),
-    ...(options.extra === undefined ? {} : { extra: options.extra }),
+    ...(extra === undefined ? {} : { extra }),
   };
   // A file with just a model stays as plain as one that PyTorch writes.
   const plain = Object.keys(numbers).length === 1;
   const metadata = {
     [checksumKey]: blankChecksum,
     format: "pt",
-    ...checkMetadata(options.metadata),
+    ...given,
     ...(plain ? {} : { [metadataKey]: numbersText(numbers) }),
   };
   return sealed(toSafetensors(tensors, metadata));
@@ -150,11 +185,10 @@ async function sealed(bytes: Promise<Uint8Array<ArrayBuffer>>): Promise<Uint8Arr
 }
 
 /** @throws ArgumentError for metadata that are not strings, and for a name that is ours */
-function checkMetadata(metadata: unknown): Readonly<Record<string, string>> {
-  if (metadata === undefined) return {};
+function checkMetadata(op: string, metadata: unknown): void {
   if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata))
     return refuse(
-      "saveCheckpoint",
+      op,
       "metadata that map names to strings",
       describeValue(metadata),
       'pass for example { note: "…" }',
@@ -162,15 +196,14 @@ function checkMetadata(metadata: unknown): Readonly<Record<string, string>> {
   for (const [name, text] of Object.entries(metadata)) {
     if (typeof text !== "string")
       refuse(
-        "saveCheckpoint",
+        op,
         `a string as metadata ${name}`,
         describeValue(text),
         "put other values into extra",
       );
     if (name === metadataKey || name === checksumKey)
-      refuse("saveCheckpoint", "metadata with names of your own", name, "use another name");
+      refuse(op, "metadata with names of your own", name, "use another name");
   }
-  return metadata as Readonly<Record<string, string>>;
 }
 
 /** The numbers as text that `parseNumbers` takes. @throws ArgumentError for what is no JSON */
@@ -241,7 +274,7 @@ export function unpackCheckpoint(
   parts: CheckpointParts,
   options: string | SafetensorsOptions = {},
 ): LoadedCheckpoint {
-  checkParts("loadCheckpoint", parts);
+  checkArgument("loadCheckpoint", "parts", parts, partsRow);
   const { tensors, metadata } = readSafetensors(bytes, options),
     name = (typeof options === "string" ? options : options.name) ?? "the checkpoint";
   const numbers = parseNumbers(metadata[metadataKey], name);
@@ -343,10 +376,10 @@ function isCount(value: unknown): boolean {
 export async function loadCheckpoint(
   path: string,
   parts: CheckpointParts,
-  options: SafetensorsOptions = {},
+  options?: SafetensorsOptions,
 ): Promise<LoadedCheckpoint> {
-  checkParts("loadCheckpoint", parts);
-  checkOptions("loadCheckpoint", options, ["name", "lossy"]);
+  checkArgument("loadCheckpoint", "parts", parts, partsRow);
+  readOptions("loadCheckpoint", options, safetensorsOptions);
   return unpackCheckpoint(await readFile(path), parts, { name: path, ...options });
 }
 

@@ -4,7 +4,7 @@
  */
 import { type DType, checkDType } from "../base/dtype.ts";
 import { ArgumentError } from "../base/errors.ts";
-import { type OptionTable, checkArgument, checkOptions, describeValue } from "../base/options.ts";
+import { type OptionTable, describeValue, readOptions } from "../base/options.ts";
 import { sizeOf } from "../base/shape.ts";
 import { type HostColumn, toTensors } from "./samples.ts";
 import { type Tensor } from "../tensor/tensor.ts";
@@ -41,7 +41,7 @@ export interface Column {
 /** Samples in host arrays, one column per name. The arrays stay the caller's. */
 export class ArrayDataset<K extends string> implements Dataset<Readonly<Record<K, Tensor>>> {
   readonly length: number;
-  readonly #columns: readonly (readonly [K, Column, number])[];
+  readonly #columns: readonly (readonly [K, Required<Column>, number])[];
 
   constructor(columns: Readonly<Record<K, Column>>) {
     if (typeof columns !== "object" || (columns as unknown) === null)
@@ -52,8 +52,8 @@ export class ArrayDataset<K extends string> implements Dataset<Readonly<Record<K
         "pass { name: { data, shape }, … }",
       );
     this.#columns = (Object.entries(columns) as [K, Column][]).map(([name, column]) => {
-      checkColumn(name, column);
-      return [name, column, sizeOf(column.shape)] as const;
+      const given = readOptions("ArrayDataset", column, columnOptions(name));
+      return [name, given, sizeOf(given.shape)] as const;
     });
     const counts = this.#columns.map(([name, { data }, size]) => {
       if (size === 0 || data.length % size !== 0)
@@ -88,51 +88,51 @@ export class ArrayDataset<K extends string> implements Dataset<Readonly<Record<K
           describeValue(i),
           `count from 0 to ${this.length - 1}`,
         );
-    const columns = this.#columns.map(
-      ([name, { data, shape, dtype = "float32", scale = 1, offset = 0 }, size]) => {
-        const out = hostArray(dtype, indices.length * size);
-        for (let b = 0, at = 0; b < indices.length; b++) {
-          const from = indices[b]! * size;
-          for (let i = 0; i < size; i++) out[at++] = data[from + i]! * scale + offset;
-        }
-        return [name, { data: out, shape: [indices.length, ...shape], dtype }] as const;
-      },
-    );
+    const columns = this.#columns.map(([name, { data, shape, dtype, scale, offset }, size]) => {
+      const out = hostArray(dtype, indices.length * size);
+      for (let b = 0, at = 0; b < indices.length; b++) {
+        const from = indices[b]! * size;
+        for (let i = 0; i < size; i++) out[at++] = data[from + i]! * scale + offset;
+      }
+      return [name, { data: out, shape: [indices.length, ...shape], dtype }] as const;
+    });
     return () => toTensors(Object.fromEntries(columns) as unknown as Record<K, HostColumn>);
   }
 }
 
-const columnOptions = {
-  data: { type: "any" },
-  shape: { type: "any" },
-  dtype: { type: "any", check: checkDType },
-  scale: { type: "number", remedy: "pass a plain number" },
-  offset: { type: "number", remedy: "pass a plain number" },
-} satisfies OptionTable<Column>;
+const number = { type: "number", remedy: "pass a plain number" } as const;
 
-/** @throws ArgumentError for what is no column; DTypeError for a dtype that does not exist */
-function checkColumn(name: string, column: Column): void {
-  const { scale, offset, dtype } = columnOptions;
-  checkOptions("ArrayDataset", column, Object.keys(columnOptions));
-  const { data, shape } = column as { readonly data: unknown; readonly shape: unknown };
-  if (!Number.isSafeInteger((data as { length?: unknown } | null | undefined)?.length))
-    throw new ArgumentError(
-      "ArrayDataset",
-      `data in column ${name}`,
-      describeValue(data),
-      "pass { data: an array of numbers, shape: [] }",
-    );
-  if (!Array.isArray(shape) || shape.some((d) => !Number.isSafeInteger(d) || d < 0))
-    throw new ArgumentError(
-      "ArrayDataset",
-      `the shape of one sample in column ${name}`,
-      Array.isArray(shape) ? `[${shape.join(",")}]` : describeValue(shape),
-      "pass [] for a number per sample",
-    );
-  const rows = { scale, offset, dtype };
-  for (const key of ["scale", "offset", "dtype"] as const)
-    if (column[key] !== undefined)
-      checkArgument("ArrayDataset", `${key} of column ${name}`, column[key], rows[key]);
+/** Rows of a column, under its name. */
+function columnOptions(name: string) {
+  return {
+    data: {
+      type: "any",
+      required: true,
+      what: `data in column ${name}`,
+      check: (op, value) => {
+        checkData(op, name, value);
+      },
+      remedy: dataRemedy,
+    },
+    shape: {
+      type: "list",
+      of: "integer",
+      range: "[0, Infinity)",
+      required: true,
+      what: `the shape of one sample in column ${name}`,
+      remedy: "pass [] for a number per sample",
+    },
+    dtype: { type: "any", check: checkDType, default: "float32" },
+    scale: { ...number, what: `scale of column ${name}`, default: 1 },
+    offset: { ...number, what: `offset of column ${name}`, default: 0 },
+  } satisfies OptionTable<Column>;
+}
+
+const dataRemedy = "pass { data: an array of numbers, shape: [] }";
+
+function checkData(op: string, column: string, value: unknown): void {
+  if (!Number.isSafeInteger((value as { length?: unknown } | null)?.length))
+    throw new ArgumentError(op, `data in column ${column}`, describeValue(value), dataRemedy);
 }
 
 /** A typed array for elements of a dtype; bools as integers. */

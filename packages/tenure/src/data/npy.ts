@@ -3,7 +3,7 @@
  * Fortran order. Strict, because a file is untrusted input. Results belong to the caller.
  */
 import { ArgumentError } from "../base/errors.ts";
-import { checkOptions, describeValue } from "../base/options.ts";
+import { type OptionTable, describeValue, readOptions } from "../base/options.ts";
 import {
   type ElementType,
   type Fail,
@@ -44,12 +44,17 @@ const types: Readonly<Record<string, ElementType>> = {
 /** Six bytes that every file begins with. */
 const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
 
+const npyOptions = {
+  name: { type: "text", default: "npy data" },
+  lossy: { type: "choice", of: ["error", "round"], default: "round" },
+} satisfies OptionTable<NpyOptions>;
+
 /**
  * The array of an npy file (format versions 1, 2 and 3). float64 is rounded to float32 unless told
  * otherwise; 64-bit integers must fit 32 bits.
  * @throws ArgumentError for a damaged file, and for arrays of objects, text or records
  */
-export function parseNpy(bytes: Uint8Array, options: NpyOptions = {}): HostTensor {
+export function parseNpy(bytes: Uint8Array, options?: NpyOptions): HostTensor {
   if (!((bytes as unknown) instanceof Uint8Array))
     throw new ArgumentError(
       "parseNpy",
@@ -57,8 +62,7 @@ export function parseNpy(bytes: Uint8Array, options: NpyOptions = {}): HostTenso
       describeValue(bytes),
       "pass for example await readFile(path)",
     );
-  checkOptions("parseNpy", options, ["name", "lossy"]);
-  const { name = "npy data", lossy = "round" } = options;
+  const { name, lossy } = readOptions("parseNpy", options, npyOptions);
   const fail: Fail = (
     expected,
     got,
@@ -171,6 +175,17 @@ function toRowMajor(data: HostData, shape: readonly number[]): HostData {
   return out;
 }
 
+/** Options of `parseNpz`. */
+interface NpzOptions extends NpyOptions {
+  /** What all arrays together may take. */
+  readonly maxBytes?: number;
+}
+const npzOptions = {
+  ...npyOptions,
+  name: { type: "text", default: "npz data" },
+  maxBytes: { type: "number", range: "[0, Infinity]", remedy: "pass a number of bytes" },
+} satisfies OptionTable<NpzOptions>;
+
 /**
  * The arrays of an npz file by name, without the `.npy` ending. Compressed archives need the host's
  * DecompressionStream (Node 20 and every browser have it).
@@ -179,10 +194,9 @@ function toRowMajor(data: HostData, shape: readonly number[]): HostData {
  */
 export async function parseNpz(
   bytes: Uint8Array,
-  options: NpyOptions & { readonly maxBytes?: number } = {},
+  options?: NpzOptions,
 ): Promise<Map<string, HostTensor>> {
-  checkOptions("parseNpz", options, ["name", "lossy", "maxBytes"]);
-  const { name = "npz data", maxBytes, ...rest } = options;
+  const { name, maxBytes, ...rest } = readOptions("parseNpz", options, npzOptions);
   const files = await unzip(bytes, name, maxBytes);
   return new Map(
     files.map((file) => [

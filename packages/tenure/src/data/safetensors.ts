@@ -5,7 +5,7 @@
  */
 import { type DType, dtypeBytes } from "../base/dtype.ts";
 import { ArgumentError } from "../base/errors.ts";
-import { checkOptions, describeValue } from "../base/options.ts";
+import { type OptionTable, describeValue, readOptions } from "../base/options.ts";
 import { toHalf } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checksumKey, checksumOf } from "./checksum.ts";
@@ -96,6 +96,12 @@ export interface SafetensorsOptions {
   readonly lossy?: Lossy;
 }
 
+/** Rows of how a file is read. */
+export const safetensorsOptions = {
+  name: { type: "text", default: "safetensors data" },
+  lossy: { type: "choice", of: ["error", "round"], default: "error" },
+} satisfies OptionTable<SafetensorsOptions>;
+
 const notSafetensors = "the file is damaged or not a safetensors file";
 const cutShort = "the file was cut short; copy or save it again";
 const bitsChanged =
@@ -118,7 +124,7 @@ export interface Safetensors {
  */
 export function fromSafetensors(
   bytes: Uint8Array,
-  options: string | SafetensorsOptions = {},
+  options?: string | SafetensorsOptions,
 ): Map<string, HostTensor> {
   return readSafetensors(bytes, options).tensors;
 }
@@ -126,7 +132,7 @@ export function fromSafetensors(
 /** Like `fromSafetensors`, with the metadata. */
 export function readSafetensors(
   bytes: Uint8Array,
-  options: string | SafetensorsOptions = {},
+  options?: string | SafetensorsOptions,
 ): Safetensors {
   if (!((bytes as unknown) instanceof Uint8Array))
     throw new ArgumentError(
@@ -135,9 +141,8 @@ export function readSafetensors(
       describeValue(bytes),
       "pass for example await readFile(path)",
     );
-  if (typeof options !== "string") checkOptions("fromSafetensors", options, ["name", "lossy"]);
-  const { name = "safetensors data", lossy = "error" } =
-    typeof options === "string" ? { name: options } : options;
+  const given = typeof options === "string" ? { name: options } : options;
+  const { name, lossy } = readOptions("fromSafetensors", given, safetensorsOptions);
   const start = headerEnd(bytes, failing(name, notSafetensors));
   const sum = checksumOf(bytes, start);
   const sound = sum === undefined || sum.stored === sum.actual;

@@ -281,13 +281,13 @@ const cases: readonly Refusal[] = [
     "a column without data",
     () => new ArrayDataset({ a: bad({ shape: [] }) }),
     ArgumentError,
-    /^ArrayDataset: expected data in column a, got undefined/,
+    /^ArrayDataset: expected data in column a, got none/,
   ],
   [
     "a column without shape",
     () => new ArrayDataset({ a: bad({ data: [1] }) }),
     ArgumentError,
-    /^ArrayDataset: expected the shape of one sample in column a, got undefined/,
+    /^ArrayDataset: expected the shape of one sample in column a to be a list of .*, got undefined/,
   ],
   [
     "parseIdx(null)",
