@@ -3,7 +3,13 @@
  * of every tensor alone.
  */
 import { ArgumentError, GradError } from "../base/errors.ts";
-import { checkFunction, checkOptions, describeValue } from "../base/options.ts";
+import {
+  type OptionTable,
+  checkFunction,
+  describeValue,
+  off,
+  readOptions,
+} from "../base/options.ts";
 import { HANDLE, handleOf } from "../ownership/handle.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { scoped } from "../ownership/scoped.ts";
@@ -20,6 +26,8 @@ export interface GradOptions {
   readonly createGraph?: boolean;
 }
 
+const gradOptions = { createGraph: off } satisfies OptionTable<GradOptions>;
+
 /**
  * The function that returns `fn`'s value and its gradients with respect to every float argument
  * (null for the others). `fn` must return a tensor with one element. Results belong to the caller's
@@ -27,10 +35,10 @@ export interface GradOptions {
  */
 export function valueAndGrad<A extends readonly Tensor[]>(
   fn: (...args: A) => Tensor,
-  options: GradOptions = {},
+  options?: GradOptions,
 ): (...args: A) => { value: Tensor; grads: (Tensor | null)[] } {
   checkFunction("grad", fn, "pass (...tensors) => loss");
-  checkOptions("grad", options, ["createGraph"]);
+  const given = readOptions("grad", options, gradOptions);
   return (...args) =>
     scoped((outer) =>
       enableGrad(() => {
@@ -44,7 +52,7 @@ export function valueAndGrad<A extends readonly Tensor[]>(
             );
           const h = a[HANDLE];
           h.assertLive("grad");
-          if (options.createGraph === true && h.gradient !== null) return a.alias();
+          if (given.createGraph && h.gradient !== null) return a.alias();
           const leaf = a.dtype === "float32" || a.dtype === "float16" ? new Gradient(null) : null;
           return wrap(new TensorHandle(h.storage, h.layout, h.dtype, leaf));
         });
@@ -57,7 +65,7 @@ export function valueAndGrad<A extends readonly Tensor[]>(
         const records = inputs.map((t) => t[HANDLE].gradient);
         using scope = newDisposeScope("grad");
         const found = value.requiresGrad
-          ? propagate([value[HANDLE]], undefined, options, scope, {
+          ? propagate([value[HANDLE]], undefined, given, scope, {
               records: new Set(records.filter((r) => r !== null)),
               boundary: false,
             })
@@ -70,7 +78,7 @@ export function valueAndGrad<A extends readonly Tensor[]>(
             : scope.moveTo(outer, scope.contains(g) ? g : g.alias());
         });
         return {
-          value: options.createGraph === true ? value : outer.run(() => value.detach()),
+          value: given.createGraph ? value : outer.run(() => value.detach()),
           grads,
         };
       }),
@@ -80,7 +88,7 @@ export function valueAndGrad<A extends readonly Tensor[]>(
 /** Like `valueAndGrad` without the value; a single argument gives a single gradient. */
 export function grad<A extends readonly Tensor[]>(
   fn: (...args: A) => Tensor,
-  options: GradOptions = {},
+  options?: GradOptions,
 ): (...args: A) => A["length"] extends 1 ? Tensor : (Tensor | null)[] {
   const both = valueAndGrad(fn, options);
   return (...args) =>

@@ -3,7 +3,7 @@
  * of Tenure and of libraries on top.
  */
 import { GradError } from "../base/errors.ts";
-import { checkFunction, checkOptions } from "../base/options.ts";
+import { type OptionTable, checkFunction, readOptions } from "../base/options.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { tensor } from "../tensor/create.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -16,6 +16,11 @@ export interface GradCheckOptions {
   readonly tolerance?: number;
 }
 
+const gradCheckOptions = {
+  step: { type: "number", range: "(0, Infinity)", what: "a step", default: 1e-2 },
+  tolerance: { type: "number", range: "[0, Infinity)", what: "a tolerance", default: 1e-2 },
+} satisfies OptionTable<GradCheckOptions>;
+
 /**
  * Checks the gradients of `fn` at the given points by central differences along a fixed random
  * direction of the output.
@@ -24,11 +29,10 @@ export interface GradCheckOptions {
 export async function gradcheck(
   fn: (...inputs: Tensor[]) => Tensor,
   points: readonly { readonly shape: readonly number[]; readonly values: readonly number[] }[],
-  options: GradCheckOptions = {},
+  options?: GradCheckOptions,
 ): Promise<void> {
   checkFunction("gradcheck", fn, "pass (...tensors) => result");
-  checkOptions("gradcheck", options, ["step", "tolerance"]);
-  const { step = 1e-2, tolerance = 1e-2 } = options;
+  const { step, tolerance } = readOptions("gradcheck", options, gradCheckOptions);
   let weights: number[] | undefined;
   const weighted = (out: Tensor): Tensor => {
     weights ??= Array.from({ length: out.size }, (_, i) => Math.sin(1.7 * i + 0.6) + 1.1);

@@ -3,7 +3,7 @@
  * job: functions passed here must be synchronous. Called by users and by optimizers.
  */
 import { AsyncScopeError } from "../base/errors.ts";
-import { checkFlag, checkFunction, checkOptions } from "../base/options.ts";
+import { type OptionTable, checkFunction, on, readOptions } from "../base/options.ts";
 import { requireHalf } from "../tensor/dispatch.ts";
 import { type Mode, tape } from "../tensor/tape.ts";
 
@@ -47,6 +47,13 @@ export function isGradEnabled(): boolean {
   return tape().gradMode.enabled;
 }
 
+/** Options of `autocast`. */
+interface AutocastOptions {
+  /** False switches it off, also inside another autocast. */
+  readonly enabled?: boolean;
+}
+const autocastOptions = { enabled: on } satisfies OptionTable<AutocastOptions>;
+
 /**
  * Mixed precision, as torch.autocast: inside `fn`, matrix products, convolutions and attention take
  * and give float16, while sums, losses, norms and exponentials stay in float32. Parameters stay
@@ -56,11 +63,9 @@ export function isGradEnabled(): boolean {
  * @param options `enabled: false` switches it off, also inside another autocast
  * @throws DTypeError on a device without shader-f16, AsyncScopeError for an async function
  */
-export function autocast<T>(fn: () => T, options: { readonly enabled?: boolean } = {}): T {
+export function autocast<T>(fn: () => T, options?: AutocastOptions): T {
   checkFunction("autocast", fn, "pass () => model.call(x)");
-  checkOptions("autocast", options, ["enabled"]);
-  checkFlag("autocast", "enabled", options.enabled);
-  const enabled = options.enabled ?? true;
+  const { enabled } = readOptions("autocast", options, autocastOptions);
   if (enabled) requireHalf("autocast");
   return withMode("autocast", tape().castMode, enabled, fn);
 }

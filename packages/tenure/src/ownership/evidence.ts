@@ -3,7 +3,7 @@
  * counters and changes nothing. Called by users through `memory`.
  */
 import { ArgumentError, TenureError } from "../base/errors.ts";
-import { checkOptions } from "../base/options.ts";
+import { type OptionTable, readOptions } from "../base/options.ts";
 import { verify } from "./audit.ts";
 import { type Handle, handles } from "./handle.ts";
 import { type Reason, ledger } from "./ledger.ts";
@@ -58,22 +58,26 @@ export interface LiveRow {
   readonly example: string;
 }
 
+/** Options of `memory.live`. */
+interface LiveOptions {
+  /** What the handles of a row share. */
+  readonly groupBy?: "site" | "scope" | "shape";
+}
+const liveOptions = {
+  groupBy: {
+    type: "choice",
+    of: ["site", "scope", "shape"],
+    default: "site",
+    remedy: "leave it out for the line that made them",
+  },
+} satisfies OptionTable<LiveOptions>;
+
 /**
  * What is alive now, largest group first. `site` groups by the line that made it, as far as
  * tracking recorded it.
  */
-export function liveRows(
-  options: { readonly groupBy?: "site" | "scope" | "shape" } = {},
-): LiveRow[] {
-  checkOptions("live", options, ["groupBy"]);
-  const { groupBy = "site" } = options;
-  if (!["site", "scope", "shape"].includes(groupBy))
-    throw new ArgumentError(
-      "live",
-      'groupBy to be "site", "scope" or "shape"',
-      JSON.stringify(groupBy),
-      "leave it out for the line that made them",
-    );
+export function liveRows(options?: LiveOptions): LiveRow[] {
+  const { groupBy } = readOptions("live", options, liveOptions);
   return rows(handlesAfter(null), groupBy);
 }
 

@@ -2,15 +2,15 @@
  * Opening a scope, and asking which one is open: how the library enters ownership. What users
  * call is in `tensor/dispose-scope.ts`. Owns nothing.
  */
-import { checkFlag, checkOptions } from "../base/options.ts";
+import { type OptionTable, off, readOptions } from "../base/options.ts";
 import { frames } from "./current.ts";
 import { DisposeScope, type ScopeOptions } from "./scope.ts";
 
-function checkScopeOptions(options: ScopeOptions): void {
-  checkOptions("newDisposeScope", options, ["name", "root", "strict"]);
-  checkFlag("newDisposeScope", "root", options.root);
-  checkFlag("newDisposeScope", "strict", options.strict);
-}
+const scopeOptions = {
+  name: { type: "text" },
+  root: off,
+  strict: off,
+} satisfies OptionTable<ScopeOptions>;
 
 /**
  * Opens a scope and makes it current until it ends. Use it with `using`. `T` is what its tensors
@@ -19,8 +19,12 @@ function checkScopeOptions(options: ScopeOptions): void {
 export function newDisposeScope<T extends object = object>(
   options?: string | ScopeOptions,
 ): DisposeScope<T> {
-  const o = typeof options === "string" ? { name: options } : (options ?? {});
-  if (options !== undefined && typeof options !== "string") checkScopeOptions(options);
+  const o: ScopeOptions =
+    typeof options === "string"
+      ? { name: options }
+      : options === undefined
+        ? {}
+        : readOptions("newDisposeScope", options, scopeOptions);
   const scope = new DisposeScope<T>(o, currentScope<T>());
   if (o.root === true) frames<DisposeScope<T>>().addRoot(scope);
   else frames<DisposeScope<T>>().push(scope);
