@@ -1,8 +1,7 @@
 /**
  * Options of plans and schedulers, checked and completed. Nothing else reads user options.
  */
-import { ArgumentError } from "../base/errors.ts";
-import { checkFlag, checkOptions, describeValue } from "../base/options.ts";
+import { type OptionTable, checkArgument, readOptions } from "../base/options.ts";
 import { type Rates, defaultRates } from "./cost.ts";
 
 /** What `plan` and `Scheduler` take. */
@@ -52,85 +51,61 @@ export interface Policy {
   readonly rates: Rates;
 }
 
-const known = [
-  "budgetBytes",
-  "prefetchBytes",
-  "recompute",
-  "swap",
-  "placement",
-  "saveHostMemory",
-  "fuse",
-  "maxStorageBytes",
-  "rates",
-];
+const bytes = { type: "number", range: "[0, Infinity]", remedy: "pass a number of bytes" } as const;
+const someBytes = { ...bytes, range: "(0, Infinity]" } as const;
+const automatic = { type: "choice", of: ["off", "auto"] } as const;
+const rate = {
+  type: "number",
+  range: "(0, Infinity]",
+  remedy: "pass what was measured, or leave it out",
+} as const;
+
+const rateOptions = {
+  flopsPerSecond: { ...rate, default: defaultRates.flopsPerSecond },
+  outBytesPerSecond: { ...rate, default: defaultRates.outBytesPerSecond },
+  inBytesPerSecond: { ...rate, default: defaultRates.inBytesPerSecond },
+} satisfies OptionTable<Rates>;
+
+const recomputeOptions = {
+  thresholdBytes: { ...bytes, required: true },
+} satisfies OptionTable<{ thresholdBytes: number }>;
+
+/** Rows of what `plan` and `Scheduler` take. */
+export const planOptions = {
+  budgetBytes: someBytes,
+  prefetchBytes: bytes,
+  recompute: { type: "any", check: checkRecompute },
+  swap: automatic,
+  placement: { type: "choice", of: ["slots", "none"] },
+  saveHostMemory: { type: "flag" },
+  fuse: { type: "flag" },
+  maxStorageBytes: someBytes,
+  rates: { type: "options", of: rateOptions },
+} satisfies OptionTable<PlanOptions>;
+
+function checkRecompute(op: string, value: unknown): void {
+  const nested = typeof value === "object" && value !== null;
+  checkArgument(
+    op,
+    "recompute",
+    value,
+    nested ? { type: "options", of: recomputeOptions } : automatic,
+  );
+}
 
 /** @throws ArgumentError for unknown options and values that make no sense */
 export function resolveOptions(op: string, options: PlanOptions): Policy {
-  const bytes = (
-    name: "budgetBytes" | "prefetchBytes" | "maxStorageBytes",
-    least: number,
-  ): number | undefined => {
-    const value = options[name];
-    if (value !== undefined && !(typeof value === "number" && value >= least))
-      throw new ArgumentError(
-        op,
-        `${name} to be a number of bytes${least > 0 ? " above 0" : ""}`,
-        String(value),
-      );
-    return value;
-  };
-  const one = (name: "recompute" | "swap" | "placement", values: readonly string[]): void => {
-    const value = options[name];
-    if (value !== undefined && !(typeof value === "string" && values.includes(value)))
-      throw new ArgumentError(
-        op,
-        `${name} to be one of ${values.join(", ")}`,
-        JSON.stringify(value) ?? "undefined",
-      );
-  };
-  for (const key of Object.keys(options))
-    if (!known.includes(key))
-      throw new ArgumentError(
-        op,
-        `the options ${known.join(", ")}`,
-        JSON.stringify(key),
-        "check the spelling",
-      );
-  const { recompute } = options,
-    rates = options.rates ?? {};
-  if (typeof recompute === "object") {
-    checkOptions(op, recompute, ["thresholdBytes"]);
-    if (!(recompute.thresholdBytes >= 0))
-      throw new ArgumentError(
-        op,
-        "thresholdBytes to be a number of bytes",
-        String(recompute.thresholdBytes),
-      );
-  } else one("recompute", ["off", "auto"]);
-  if (options.fuse !== undefined && typeof options.fuse !== "boolean")
-    throw new ArgumentError(op, "fuse to be true or false", JSON.stringify(options.fuse));
-  checkFlag(op, "saveHostMemory", options.saveHostMemory);
-  checkOptions(op, rates, Object.keys(defaultRates));
-  for (const [name, rate] of Object.entries(rates))
-    if (!(typeof rate === "number" && rate > 0))
-      throw new ArgumentError(
-        op,
-        `${name} to be a rate above 0`,
-        describeValue(rate),
-        "pass what was measured, or leave it out",
-      );
-  one("swap", ["off", "auto"]);
-  one("placement", ["slots", "none"]);
-  const budgetBytes = bytes("budgetBytes", Number.MIN_VALUE) ?? Infinity,
-    limited = budgetBytes !== Infinity;
+  const given = readOptions(op, options, planOptions);
+  const { budgetBytes = Infinity } = given;
+  const reduction = budgetBytes === Infinity ? "off" : "auto";
   return {
     budgetBytes,
-    prefetchBytes: bytes("prefetchBytes", 0) ?? Infinity,
-    recompute: recompute ?? (limited ? "auto" : "off"),
-    swap: options.swap ?? (limited ? "auto" : "off"),
-    placement: options.placement ?? "slots",
-    saveHostMemory: options.saveHostMemory ?? false,
-    maxStorageBytes: bytes("maxStorageBytes", Number.MIN_VALUE) ?? Infinity,
-    rates: { ...defaultRates, ...rates },
+    prefetchBytes: given.prefetchBytes ?? Infinity,
+    recompute: given.recompute ?? reduction,
+    swap: given.swap ?? reduction,
+    placement: given.placement ?? "slots",
+    saveHostMemory: given.saveHostMemory ?? false,
+    maxStorageBytes: given.maxStorageBytes ?? Infinity,
+    rates: readOptions(op, given.rates, rateOptions),
   };
 }

@@ -7,8 +7,8 @@
  *                        Reads ───────┘   ▲
  *                                ExecutionPolicy: DirectPolicy, or a scheduler's
  */
-import { ArgumentError, DeviceLostError, TenureError } from "../base/errors.ts";
-import { checkOptions, describeValue } from "../base/options.ts";
+import { DeviceLostError, TenureError } from "../base/errors.ts";
+import { type OptionTable, readOptions } from "../base/options.ts";
 import { current } from "../base/realm.ts";
 import { type DeviceInfo, deviceChoice } from "../device/acquire.ts";
 import { CounterSet } from "../device/counters.ts";
@@ -96,13 +96,13 @@ export class Runtime {
    * @throws DeviceLostError when there is none, saying what was tried and what to install;
    *   ArgumentError for unknown options or a second, different device.
    */
-  async init(options: InitOptions = {}): Promise<DeviceInfo> {
-    checkInitOptions(options);
-    const choice = deviceChoice(options.device);
+  async init(options?: InitOptions): Promise<DeviceInfo> {
+    const { device, powerPreference, flush } = readOptions("init", options, initOptions);
+    const choice = deviceChoice(device);
     // a lost device is replaced
     if (this.device !== null && this.device.lost !== null) await this.shutdown();
-    if (options.flush !== undefined) this.settings.flushEachOp = options.flush === "eachOp";
-    return this.#life.find(choice, options.device !== undefined, options.powerPreference);
+    if (flush !== undefined) this.settings.flushEachOp = flush === "eachOp";
+    return this.#life.find(choice, device !== undefined, powerPreference);
   }
 
   /**
@@ -259,28 +259,16 @@ export class Runtime {
   }
 }
 
-function checkInitOptions(options: InitOptions): void {
-  checkOptions("init", options, ["device", "powerPreference", "flush"]);
-  const { flush, powerPreference } = options;
-  if (flush !== undefined && flush !== "auto" && flush !== "eachOp")
-    throw new ArgumentError(
-      "init",
-      'flush to be "auto" or "eachOp"',
-      describeValue(flush),
-      '"eachOp" is for debugging',
-    );
-  if (
-    powerPreference !== undefined &&
-    powerPreference !== "low-power" &&
-    powerPreference !== "high-performance"
-  )
-    throw new ArgumentError(
-      "init",
-      'powerPreference to be "low-power" or "high-performance"',
-      describeValue(powerPreference),
-      "leave it out to let the system choose",
-    );
-}
+const initOptions = {
+  // deviceChoice in settings.ts looks at it, and at the environment
+  device: { type: "any" },
+  powerPreference: {
+    type: "choice",
+    of: ["low-power", "high-performance"],
+    remedy: "leave it out to let the system choose",
+  },
+  flush: { type: "choice", of: ["auto", "eachOp"], remedy: '"eachOp" is for debugging' },
+} satisfies OptionTable<InitOptions>;
 
 /** The runtime of the current instance. */
 export function runtime(): Runtime {

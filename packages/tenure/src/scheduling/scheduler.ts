@@ -8,13 +8,13 @@
  *     step(fn)   record fn ─► end its scope ─► choose a plan ─► execute it
  *                                              results to the caller's scope ◄─┘
  */
-import { ArgumentError, DisposedError, TenureError } from "../base/errors.ts";
-import { checkFunction, checkOptions } from "../base/options.ts";
+import { DisposedError, TenureError } from "../base/errors.ts";
+import { type OptionTable, checkFunction, readOptions } from "../base/options.ts";
 import type { Device } from "../device/device.ts";
 import type { Handle } from "../ownership/handle.ts";
 import { isThenable } from "../ownership/owned.ts";
 import { scopedEither } from "../ownership/scoped.ts";
-import { type PlanOptions, resolveOptions } from "../planner/plan-options.ts";
+import { type PlanOptions, planOptions, resolveOptions } from "../planner/plan-options.ts";
 import type { Profile } from "../runtime/execution/figures.ts";
 import { type Runtime, runtime } from "../runtime/runtime.ts";
 import { contentsLost } from "../runtime/storage.ts";
@@ -38,18 +38,10 @@ export interface SchedulerOptions extends PlanOptions {
   readonly profile?: Profile;
 }
 
-const optionNames = [
-  "budgetBytes",
-  "prefetchBytes",
-  "recompute",
-  "swap",
-  "placement",
-  "saveHostMemory",
-  "fuse",
-  "maxStorageBytes",
-  "rates",
-  "profile",
-];
+const schedulerOptions = {
+  ...planOptions,
+  profile: { type: "choice", of: ["off", "phases", "ops"], default: "off" },
+} satisfies OptionTable<SchedulerOptions>;
 
 /** Runs training steps under a byte budget. */
 export class Scheduler implements Disposable {
@@ -62,15 +54,8 @@ export class Scheduler implements Disposable {
   #splits = 0;
 
   /** @throws ArgumentError for unknown options and values that make no sense */
-  constructor(options: SchedulerOptions = {}) {
-    checkOptions("Scheduler", options, optionNames);
-    const { profile = "off", ...plan } = options;
-    if (!["off", "phases", "ops"].includes(profile))
-      throw new ArgumentError(
-        "Scheduler",
-        'profile to be "off", "phases" or "ops"',
-        JSON.stringify(profile),
-      );
+  constructor(options?: SchedulerOptions) {
+    const { profile, ...plan } = readOptions("Scheduler", options, schedulerOptions);
     const { budgetBytes, swap, saveHostMemory } = resolveOptions("Scheduler", plan);
     this.#runtime = runtime();
     const { caches, compiler } = this.#runtime;

@@ -149,7 +149,7 @@ test("contradictions are refused by name", async () => {
   await rejects(
     () => plan(with_({}), { recompute: "on" as "auto" }),
     ArgumentError,
-    /recompute to be one of off, auto/,
+    /recompute to be "off" or "auto", got "on"/,
   );
   await rejects(() => plan(with_({}), { budget: 3 } as PlanOptions), ArgumentError, /"budget"/);
   await rejects(
