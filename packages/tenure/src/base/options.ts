@@ -169,6 +169,7 @@ export function checkArgument(op: string, name: string, value: unknown, row: Opt
       row.check?.(op, value);
       return;
     case "options":
+      checkNames(op, value, row.of);
       readOptions(op, value as object, row.of);
       return;
     default:
@@ -318,29 +319,6 @@ export const off = { type: "flag", default: false } as const satisfies OptionRow
 export function checkFunction(op: string, fn: unknown, remedy = "pass for example () => …"): void {
   if (typeof fn !== "function")
     throw new ArgumentError(op, "a function", describeValue(fn), remedy);
-}
-
-/** @throws ArgumentError unless `options` is undefined or an object whose names are all known */
-export function checkOptions(op: string, options: unknown, names: readonly string[]): void {
-  if (options === undefined) return;
-  checkNames(op, options, Object.fromEntries(names.map((name) => [name, { type: "any" }])));
-}
-
-/** Like `checkOptions`, for options that cannot be left out. */
-export function needOptions(op: string, options: unknown, names: readonly string[]): void {
-  if (options === undefined)
-    throw new ArgumentError(
-      op,
-      "an options object",
-      "nothing",
-      `write { ${names[0] ?? "name"}: … }`,
-    );
-  checkOptions(op, options, names);
-}
-
-/** @throws ArgumentError unless `value` is a boolean or undefined */
-export function checkFlag(op: string, name: string, value: unknown): void {
-  if (value !== undefined) checkArgument(op, name, value, { type: "flag" });
 }
 
 /** A value in a few words, for error messages. */
