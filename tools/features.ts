@@ -14,8 +14,9 @@ import * as nn from "tenure/nn";
 import * as optim from "tenure/optim";
 import * as scheduler from "tenure/scheduler";
 import * as testing from "tenure/testing";
-import { type AnyOp, allOps, uniqueName } from "../packages/tenure/src/ops/op.ts";
+import { type AnyOp, uniqueName } from "../packages/tenure/src/ops/op.ts";
 import { deliberate } from "../packages/tenure/test/oracle/deliberate.ts";
+import { allOps } from "../packages/tenure/test/op-records.ts";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 

@@ -51,7 +51,7 @@ export const relu: OpDef = unary("relu", {
 });
 
 /** g where y is above 0: relu's gradient by its output. */
-const gate: OpDef = binary("gate", {
+export const gate: OpDef = binary("gate", {
   doc: "a where b is not <= 0, else 0: relu's gradient from its output.",
   kind: "arithmetic",
   expr: (t) => `select(x, ${t}(0), y <= ${t}(0))`,
@@ -119,6 +119,7 @@ function activation(name: string, def: ActivationDef): OpDef {
     name,
     doc: def.doc,
     facts: { elementwise: true },
+    gradientOps: [backward, curved],
     saves: { inputs: [0] },
     infer: ([x]) => [{ shape: x!.layout.shape, dtype: floatOf(x!.dtype) }],
     expression: (inputs) =>

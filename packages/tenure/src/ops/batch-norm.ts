@@ -23,7 +23,7 @@ export interface BatchNormAttrs {
 }
 
 /** Inputs: grad, x, mean, variance. Scalar: eps. */
-const batchNormScaleGrad: OpDef<BatchNormAttrs> = defineOp<BatchNormAttrs, [View], [View]>({
+export const batchNormScaleGrad: OpDef<BatchNormAttrs> = defineOp<BatchNormAttrs, [View], [View]>({
   name: "batchNormScaleGrad",
   doc:
     "Σ grad·(x - mean) / sqrt(variance + eps) over axes, kept as 1: the gradient of batch " +
@@ -54,7 +54,7 @@ const batchNormScaleGrad: OpDef<BatchNormAttrs> = defineOp<BatchNormAttrs, [View
 /**
  * Inputs: grad, x, mean, variance, Σ grad, Σ grad·normalised x, [weight]. Scalars: eps, 1 / count.
  */
-const batchNormBackward: OpDef = defineOp<undefined, [View]>({
+export const batchNormBackward: OpDef = defineOp<undefined, [View]>({
   name: "batchNormBackward",
   doc: "Gradient of batch norm in training for its input.",
   facts: { elementwise: true },

@@ -13,7 +13,7 @@ import { type OpDef, type Value, defineOp } from "./op.ts";
 import { castHelpers, casts, ofType } from "./typing.ts";
 
 /** 1 where the first wins, 1/2 on a tie, 0 else: how maximum and minimum share their gradient. */
-const wins: OpDef = binary("wins", {
+export const wins: OpDef = binary("wins", {
   doc: "1 where a > b, 1/2 where equal, 0 elsewhere.",
   kind: "float",
   expr: "select(select(0.0, 1.0, x > y || isNan(x)), 0.5, x == y)",
@@ -84,7 +84,8 @@ interface BoundsAttrs {
   readonly open: boolean;
 }
 
-const clampBackward: OpDef<BoundsAttrs | undefined> = defineOp<
+/** Inputs: x, gradient. The gradient where x lies within the bounds, else 0. */
+export const clampBackward: OpDef<BoundsAttrs | undefined> = defineOp<
   BoundsAttrs | undefined,
   [View, View]
 >({

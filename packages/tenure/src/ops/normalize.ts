@@ -37,7 +37,8 @@ export function inferNorm(name: string, inputs: readonly View[]): { shape: Shape
   return [{ shape, dtype: at(inputs, 0).dtype }];
 }
 
-const normalizeBackward: OpDef<NormAttrs> = defineOp<NormAttrs, [View]>({
+/** Gradient of `normalize` for its input. Inputs: x, gradient, weight if there is one. */
+export const normalizeBackward: OpDef<NormAttrs> = defineOp<NormAttrs, [View]>({
   name: "normalizeBackward",
   doc: "Gradient of normalize for its input, from the input, the output's gradient and the weight.",
   facts: { reduces: true, epilogue: true },

@@ -1,7 +1,7 @@
 /**
  * What an op is: one record of shape rule, gradient rule, computation and declared facts.
  * Recording, autograd, the scheduler and the tests read records; nothing anywhere switches on an
- * op's name. Records are made once at import and live for ever; they own no memory.
+ * op's name. Records are constants of their modules; they own no memory.
  */
 import type { DType } from "../base/dtype.ts";
 import type { Layout } from "../base/layout.ts";
@@ -131,9 +131,11 @@ export interface OpDef<
   flops?(inputs: I, outputs: O, attrs: A): number;
   /** Same computation, first input overwritten. */
   readonly inplace?: OpDef<A>;
+  /** Records that only its gradient rule uses, where no file exports them: tests look for them. */
+  readonly gradientOps?: readonly AnyOp[];
 }
 
-/** An op as registries and recorders hold it: a record for some attributes. */
+/** An op as recorders hold it: a record for some attributes. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- there is no type for "some A"
 export type AnyOp = OpDef<any>;
 
@@ -142,25 +144,19 @@ export function after(around: Around | undefined): { readonly after?: Epilogue }
   return around?.after === undefined ? {} : { after: around.after };
 }
 
-const registry: AnyOp[] = [];
-
-/** Registers a built-in record and returns it. */
+/**
+ * Types a record by what it is given, and hands it on as what others hold. A record of this folder
+ * is exported, or named by one that is: that is how tests find it.
+ */
 export function defineOp<
   A = undefined,
   I extends readonly (View | undefined)[] = readonly View[],
   O extends readonly (View | undefined)[] = readonly View[],
 >(op: OpDef<A, I, O>): OpDef<A> {
-  const record = op as OpDef<A>;
-  registry.push(record);
-  return record;
+  return op as OpDef<A>;
 }
 
 /** A name that only this record has. */
 export function uniqueName(op: AnyOp): string {
   return op.id ?? op.name;
-}
-
-/** Every built-in op, for tests and generated tables. */
-export function allOps(): readonly AnyOp[] {
-  return registry;
 }

@@ -79,7 +79,8 @@ export const maxPool2dIndices: OpDef<PoolWindow> = defineOp<PoolWindow, [View], 
   flops: (_, [y], w) => y.layout.size * w.kernel[0] * w.kernel[1],
 });
 
-const maxPool2dBackward: OpDef<PoolWindow> = defineOp<PoolWindow, [View, View]>({
+/** Gradient of `maxPool2d`. Inputs: x, gradient. */
+export const maxPool2dBackward: OpDef<PoolWindow> = defineOp<PoolWindow, [View, View]>({
   name: "maxPool2dBackward",
   doc: "Gradient of maxPool2d from its input and the output's gradient.",
   facts: { epilogue: true },
@@ -129,7 +130,8 @@ export const maxPool2d: OpDef<PoolWindow> = defineOp<PoolWindow, [View], [View]>
 
 type AvgPool = PoolWindow & { readonly countIncludePad: boolean };
 
-const avgPool2dBackward: OpDef<AvgPool & { readonly shape: Shape }> = defineOp<
+/** Gradient of `avgPool2d`. Input: gradient. */
+export const avgPool2dBackward: OpDef<AvgPool & { readonly shape: Shape }> = defineOp<
   AvgPool & { readonly shape: Shape },
   [View]
 >({

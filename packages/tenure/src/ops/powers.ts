@@ -58,7 +58,7 @@ export const pow: OpDef = binary("pow", {
 });
 
 /** b·a^(b-1), and 0 where b is 0. */
-const powGrad: OpDef = binary("powGrad", {
+export const powGrad: OpDef = binary("powGrad", {
   doc: "b·a^(b-1): the derivative of pow by its base; 0 where b is 0.",
   kind: "float",
   expr: "select(y * powOf(x, y - 1.0), 0.0, y == 0.0)",
@@ -80,7 +80,7 @@ const powGrad: OpDef = binary("powGrad", {
 });
 
 /** out·log(a), and 0 where out is 0. */
-const powLog: OpDef = binary("powLog", {
+export const powLog: OpDef = binary("powLog", {
   doc:
     "a^b·log(a): the derivative of pow by its exponent, from output and base; 0 where the " +
     "output is 0.",
@@ -132,7 +132,8 @@ export const rootOrZero: OpDef = unary("rootOrZero", {
   vjp: (c, g) => scale(c.run, mul2(c.run, g, c.run(inverseOrZero, [c.output()], undefined)), 0.5),
 });
 
-const inverseOrZero: OpDef = unary("inverseOrZero", {
+/** 1 / x, and 0 at 0. */
+export const inverseOrZero: OpDef = unary("inverseOrZero", {
   doc: "1 / x, and 0 at 0.",
   kind: "float",
   expr: "select(1.0 / x, 0.0, x == 0.0)",

@@ -103,7 +103,8 @@ export const resample: OpDef<ResampleAttrs> = resampling(
   () => resampleBackward,
 );
 
-const resampleBackward: OpDef<ResampleAttrs> = resampling(
+/** Gradient of `resample`: each pixel gathers from all it was used for. */
+export const resampleBackward: OpDef<ResampleAttrs> = resampling(
   "resampleBackward",
   "Gradient of resample: each pixel gathers from all it was used for.",
   true,

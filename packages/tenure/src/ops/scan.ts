@@ -33,7 +33,8 @@ export const cumSum: OpDef<AxisAttrs & { readonly reverse: boolean }> = defineOp
   ],
 });
 
-const cumProdBackward: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View, View]>({
+/** Gradient of `cumProd`, exact where elements are 0. Inputs: x, result, gradient. */
+export const cumProdBackward: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View, View]>({
   name: "cumProdBackward",
   doc:
     "Gradient of cumProd from its input, its output and the output's gradient; exact where " +

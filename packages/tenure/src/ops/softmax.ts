@@ -80,7 +80,7 @@ export const { forward: softmax, backward: softmaxBackward } = softmaxLike(
 );
 
 /** log of softmax along an axis, without overflow or loss of small values. */
-export const { forward: logSoftmax } = softmaxLike(
+export const { forward: logSoftmax, backward: logSoftmaxBackward } = softmaxLike(
   "logSoftmax",
   true,
   "log of softmax along an axis, without overflow or loss of small values.",
@@ -97,7 +97,8 @@ const crossEntropyKey = ({ ignoreIndex }: CrossEntropyAttrs): readonly number[] 
 const withIgnore = ({ ignoreIndex }: CrossEntropyAttrs): { ignoreIndex?: number } =>
   ignoreIndex === undefined ? {} : { ignoreIndex };
 
-const crossEntropyBackward: OpDef<CrossEntropyAttrs> = defineOp<
+/** Gradient of `crossEntropyRows`. Inputs: logits, targets, gradient of each row. */
+export const crossEntropyBackward: OpDef<CrossEntropyAttrs> = defineOp<
   CrossEntropyAttrs,
   [View, View, View]
 >({

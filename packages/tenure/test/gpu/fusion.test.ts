@@ -23,12 +23,13 @@ import { functional as F } from "tenure/nn";
 import { Adagrad, Adam, AdamW, type Optimizer, RMSprop, SGD } from "tenure/optim";
 import type { DeviceCaps } from "../../src/kernels/kernel.ts";
 import * as E from "../../src/ops/elementwise.ts";
-import { type OpDef, allOps } from "../../src/ops/op.ts";
+import type { OpDef } from "../../src/ops/op.ts";
 import { buildProgram } from "../../src/runtime/compile.ts";
 import { fused, isFused } from "../../src/runtime/fusion.ts";
 import { lower } from "../../src/runtime/lower.ts";
 import { runtime } from "../../src/runtime/runtime.ts";
 import { golden, numbers, rejects, setup, takeDeviceErrors } from "../helpers.ts";
+import { allOps } from "../op-records.ts";
 import { execute } from "./ops/host.ts";
 import { models } from "./scheduler/models.ts";
 

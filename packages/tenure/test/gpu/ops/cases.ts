@@ -1,8 +1,7 @@
 /**
- * The cases every op of the registry is tested on, found by the op's name only, so an op that is
+ * The cases every built-in op is tested on, found by the op's name only, so an op that is
  * added without a case fails the tests. Pure host code.
  */
-import "tenure/nn"; // ops register when they are imported
 import { attentionGrads, attentionTable } from "./cases/attention.ts";
 import type { Case, CaseTable, GradCase, GradTable } from "./cases/case.ts";
 import { convGrads, convTable } from "./cases/convolution.ts";

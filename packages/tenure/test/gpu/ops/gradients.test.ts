@@ -8,14 +8,25 @@ import * as assert from "uvu/assert";
 import { GradError, type Tensor, grad, scoped, scopedAsync, tensor } from "tenure";
 import { functional as F } from "tenure/nn";
 import { gradcheck } from "tenure/testing";
-import { type AnyOp, allOps, uniqueName } from "../../../src/ops/op.ts";
+import { type AnyOp, uniqueName } from "../../../src/ops/op.ts";
+import { runtime } from "../../../src/runtime/runtime.ts";
 import { numbers, rejects, setup } from "../../helpers.ts";
+import { allOps } from "../../op-records.ts";
 import type { GradCase } from "./cases/case.ts";
 import { gradCasesOf } from "./cases.ts";
 import { execute, upload } from "./host.ts";
 
 await setup();
 const test = suite("op gradients");
+
+/** What this file runs, to see that the list of all ops is one. */
+const ran = new Set<AnyOp>();
+const { recorder } = runtime();
+const record = recorder.record.bind(recorder);
+recorder.record = (op, ...rest) => {
+  ran.add(op);
+  record(op, ...rest);
+};
 
 /** The op on the given float tensors, with the fixed ones in their places. */
 function apply(op: AnyOp, c: GradCase, floats: readonly Tensor[]): Tensor {
@@ -228,6 +239,15 @@ test("copy_ passes the gradient to its source and cuts it from what was overwrit
   });
   assert.equal([...(await ga)], [0, 0, 0]);
   assert.equal([...(await gb)], [9]);
+});
+
+test("no gradient runs an op that the list of all ops lacks, so none stays untested", () => {
+  const known = new Set(allOps());
+  assert.ok(ran.size > differentiable.length);
+  assert.equal(
+    [...ran].filter((op) => !known.has(op)).map((op) => op.name),
+    [],
+  );
 });
 
 test.run();

@@ -1,5 +1,5 @@
 /**
- * Every op of the registry in float16: it must give what it gives in float32 for the same (already
+ * Every built-in op in float16: it must give what it gives in float32 for the same (already
  * rounded) inputs, rounded once. That holds only if nothing inside is accumulated or kept in
  * float16. Where the adapter has no shader-f16, float16 tensors must be refused, by name.
  */
@@ -8,9 +8,10 @@ import * as assert from "uvu/assert";
 import { DTypeError, type Tensor, deviceInfo, newDisposeScope, noGrad, tensor } from "tenure";
 import { isFloat } from "../../../src/base/dtype.ts";
 import { fromHalf, toHalf } from "../../../src/tensor/host.ts";
-import { allOps, uniqueName } from "../../../src/ops/op.ts";
+import { uniqueName } from "../../../src/ops/op.ts";
 import "../../../src/ops/updates.ts";
 import { rejects, setup } from "../../helpers.ts";
+import { allOps } from "../../op-records.ts";
 import type { Case } from "./cases/case.ts";
 import { casesOf } from "./cases.ts";
 import { type Host, execute, upload } from "./host.ts";
