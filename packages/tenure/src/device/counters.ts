@@ -17,6 +17,9 @@ export class CounterSet {
   flushes = 0;
   planHits = 0;
   planMisses = 0;
+  /** Plans, and the pipelines that no plan used any more, that made way for others. */
+  plansDropped = 0;
+  pipelinesDropped = 0;
   /** Ops recorded, and those among them that no one needed and that never ran. */
   recorded = 0;
   eliminated = 0;

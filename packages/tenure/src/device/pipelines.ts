@@ -1,12 +1,15 @@
 /**
  * Compiled shaders, keyed by kernel key; bind group layouts, keyed by the access pattern. Filled on
  * plan-cache misses, only read on hits. Whether a device could make a pipeline shows later: until a
- * submit with it was accepted, it may be dropped, to be made anew. Owns the pipelines; they live as
- * long as the device.
+ * submit with it was accepted, it may be dropped, to be made anew. Owns the pipelines. They live as
+ * long as a plan uses them, and beyond that until there are too many.
  */
 import { internal } from "../base/errors.ts";
 import type { Kernel } from "../kernels/kernel.ts";
 import type { CounterSet } from "./counters.ts";
+
+/** Pipelines above which the one that no plan has used for longest is dropped. */
+const mostPipelines = 1024;
 
 /** A compiled kernel. */
 export interface CachedPipeline {
@@ -25,11 +28,15 @@ interface Layout {
   readonly group: GPUBindGroupLayout;
   readonly pipeline: GPUPipelineLayout;
   proven: boolean;
+  /** Pipelines of this layout. */
+  pipelines: number;
 }
 
 interface Entry extends CachedPipeline {
   readonly wgsl: string;
   readonly from: Layout;
+  /** Uses by plans that are kept. */
+  uses: number;
 }
 
 /** The pipelines of one device. */
@@ -38,11 +45,60 @@ export class PipelineCache {
   readonly #counters: CounterSet;
   readonly #pipelines = new Map<string, Entry>();
   readonly #layouts = new Map<string, Layout>();
+  /** Pipelines that no plan uses, those longest out of use first. */
+  readonly #unused = new Set<Entry>();
+  readonly #most: number;
   #made = 0;
 
-  constructor(device: GPUDevice, counters: CounterSet) {
+  constructor(device: GPUDevice, counters: CounterSet, most: number = mostPipelines) {
     this.#device = device;
     this.#counters = counters;
+    this.#most = most;
+  }
+
+  /** Pipelines held now. */
+  get size(): number {
+    return this.#pipelines.size;
+  }
+
+  /** A plan that is kept uses these, until `unuse`. */
+  use(pipelines: Iterable<CachedPipeline>): void {
+    for (const pipeline of pipelines) {
+      const entry = this.#entry(pipeline);
+      if (entry === undefined) continue;
+      entry.uses++;
+      this.#unused.delete(entry);
+    }
+    this.#dropUnused();
+  }
+
+  /** A plan that used these is gone. */
+  unuse(pipelines: Iterable<CachedPipeline>): void {
+    for (const pipeline of pipelines) {
+      const entry = this.#entry(pipeline);
+      if (entry !== undefined && --entry.uses === 0) this.#unused.add(entry);
+    }
+    this.#dropUnused();
+  }
+
+  /** What is known of a pipeline, unless it was made anew since. */
+  #entry(pipeline: CachedPipeline): Entry | undefined {
+    const entry = this.#pipelines.get(pipeline.key);
+    return entry === pipeline ? entry : undefined;
+  }
+
+  #dropUnused(): void {
+    for (const entry of this.#unused) {
+      if (this.#pipelines.size <= this.#most) return;
+      this.#counters.pipelinesDropped++;
+      this.#drop(entry);
+    }
+  }
+
+  #drop(entry: Entry): void {
+    this.#unused.delete(entry);
+    this.#pipelines.delete(entry.key);
+    if (--entry.from.pipelines === 0) this.#layouts.delete(entry.from.key);
   }
 
   /** The pipeline of a kernel; `label` names the op in device errors. */
@@ -73,8 +129,11 @@ export class PipelineCache {
       key: kernel.key,
       wgsl: kernel.wgsl,
       from: layout,
+      uses: 0,
     };
+    layout.pipelines++;
     this.#pipelines.set(kernel.key, made);
+    this.#unused.add(made);
     return made;
   }
 
@@ -92,7 +151,7 @@ export class PipelineCache {
     for (const pipeline of pipelines) {
       const entry = this.#pipelines.get(pipeline.key);
       if (entry === undefined || entry.proven) continue;
-      this.#pipelines.delete(entry.key);
+      this.#drop(entry);
       if (!entry.from.proven) this.#layouts.delete(entry.from.key);
     }
   }
@@ -118,6 +177,7 @@ export class PipelineCache {
       group,
       pipeline: this.#device.createPipelineLayout({ label: key, bindGroupLayouts: [group] }),
       proven: false,
+      pipelines: 0,
     };
     this.#layouts.set(key, made);
     return made;

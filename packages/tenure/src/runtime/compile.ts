@@ -74,7 +74,6 @@ export interface Executable {
   /** Whether the device accepted a run of it. */
   proven: boolean;
   poolGeneration: number;
-  lastUse: number;
 }
 
 /**
@@ -191,7 +190,6 @@ export class Compiler {
       stale: true,
       proven: false,
       poolGeneration: device.pool.generation,
-      lastUse: 0,
     };
   }
 

@@ -2,10 +2,12 @@
  * The plan caches: executables by the structure of the program they run. A flush computes a hash
  * over the program's signature, compares words, and on a hit plans nothing. Used by the runtime,
  * which has one cache for everything outside schedulers, and by each scheduler, which has its own.
- * A cache owns its executables.
+ * A cache owns its executables: with one that goes, its uniforms and bind groups go, and pipelines
+ * that no other uses may.
  */
 import type { CounterSet } from "../device/counters.ts";
 import type { Device } from "../device/device.ts";
+import type { CachedPipeline, PipelineCache } from "../device/pipelines.ts";
 import type { Executable } from "./compile.ts";
 import type { Inspector } from "./inspector.ts";
 import type { OpenProgram } from "./open-program.ts";
@@ -23,8 +25,11 @@ export interface PlanCacheOptions {
 /** Executables by the signature of the program they run. */
 export class PlanCache {
   readonly #options: PlanCacheOptions;
+  /** By the hash of their signatures, those longest out of use first. */
   readonly #plans = new Map<number, Executable[]>();
   #bytes = 0;
+  /** Of the device that the plans are for. */
+  #pipelines: PipelineCache | null = null;
   hits = 0;
   misses = 0;
 
@@ -42,37 +47,48 @@ export class PlanCache {
     make: (former: Executable | undefined) => Executable,
     accepts?: (exe: Executable) => boolean,
   ): Executable {
-    const { counters, settings, inspector } = this.#options;
+    const { counters, inspector } = this.#options;
     const { signature } = program;
     const hash = signature.hash();
-    const known = this.#plans.get(hash)?.find((exe) => signature.equals(exe.words));
+    const known = this.#refreshed(hash)?.find((exe) => signature.equals(exe.words));
+    this.#pipelines = device.pipelines;
     if (known !== undefined && accepts?.(known) !== false) {
       counters.planHits++;
       this.hits++;
-      known.lastUse = device.pool.clock;
       return known;
     }
     counters.planMisses++;
     this.misses++;
     inspector.missed(program, this.all());
     const made = make(known);
-    made.lastUse = device.pool.clock;
     if (made === known) return made;
     if (known !== undefined) this.#remove(hash, known);
     const list = this.#plans.get(hash);
     if (list === undefined) this.#plans.set(hash, [made]);
     else list.push(made);
     this.#bytes += planBytes(made);
-    while (this.#bytes > settings.planCacheBytes && this.#plans.size > 1) this.#evict();
+    device.pipelines.use(pipelinesOf(made));
+    this.#evict(hash);
     return made;
   }
 
-  #evict(): void {
-    let oldest: { hash: number; exe: Executable } | undefined;
-    for (const [hash, list] of this.#plans)
-      for (const exe of list)
-        if (oldest === undefined || exe.lastUse < oldest.exe.lastUse) oldest = { hash, exe };
-    if (oldest !== undefined) this.#remove(oldest.hash, oldest.exe);
+  /** The plans of a hash, which are in use now. */
+  #refreshed(hash: number): Executable[] | undefined {
+    const list = this.#plans.get(hash);
+    if (list === undefined) return undefined;
+    this.#plans.delete(hash);
+    this.#plans.set(hash, list);
+    return list;
+  }
+
+  /** Lets plans go that were not used for longest, but none of hash `but`. */
+  #evict(but: number): void {
+    const { settings, counters } = this.#options;
+    for (const [hash, list] of this.#plans) {
+      if (this.#bytes <= settings.planCacheBytes || hash === but) return;
+      for (const exe of list) this.#remove(hash, exe);
+      counters.plansDropped += list.length;
+    }
   }
 
   #remove(hash: number, exe: Executable): void {
@@ -80,6 +96,7 @@ export class PlanCache {
     if (rest.length === 0) this.#plans.delete(hash);
     else this.#plans.set(hash, rest);
     exe.uniforms?.destroy(); // its last work was submitted by an earlier flush
+    this.#pipelines?.unuse(pipelinesOf(exe));
     this.#bytes -= planBytes(exe);
   }
 
@@ -90,7 +107,10 @@ export class PlanCache {
 
   /** Forgets all plans. */
   clear(): void {
-    for (const exe of this.all()) exe.uniforms?.destroy();
+    for (const exe of this.all()) {
+      exe.uniforms?.destroy();
+      this.#pipelines?.unuse(pipelinesOf(exe));
+    }
     this.#plans.clear();
     this.#bytes = 0;
   }
@@ -105,6 +125,10 @@ export class PlanCache {
   *all(): Iterable<Executable> {
     for (const list of this.#plans.values()) yield* list;
   }
+}
+
+function pipelinesOf({ dispatches }: Executable): CachedPipeline[] {
+  return dispatches.map(({ pipeline }) => pipeline);
 }
 
 /** Every plan cache of a runtime. */

@@ -1,0 +1,92 @@
+/**
+ * The pipeline cache: what no plan uses goes first, what one uses never goes, and layouts go with
+ * their last pipeline.
+ */
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { CounterSet } from "../../src/device/counters.ts";
+import { PipelineCache } from "../../src/device/pipelines.ts";
+import type { Kernel } from "../../src/kernels/kernel.ts";
+
+const test = suite("pipeline cache");
+
+Object.assign(globalThis, { GPUShaderStage: { COMPUTE: 4 } });
+
+/** A device that counts what it makes. */
+function device(): { gpu: GPUDevice; layouts: () => number } {
+  let layouts = 0;
+  const gpu = {
+    createShaderModule: () => ({}),
+    createComputePipeline: () => ({}),
+    createPipelineLayout: () => ({}),
+    createBindGroupLayout: () => ({ id: ++layouts }),
+  };
+  return { gpu: gpu as unknown as GPUDevice, layouts: () => layouts };
+}
+
+const kernel = (n: number, reads = 1): Kernel => ({
+  key: `kernel ${n}`,
+  wgsl: `shader ${n}`,
+  bindings: [...Array.from({ length: reads }, () => "read" as const), "read_write"],
+  params: [],
+  workgroups: [1, 1, 1],
+});
+
+test("pipelines that no plan uses go, those longest out of use first", () => {
+  const counters = new CounterSet();
+  const cache = new PipelineCache(device().gpu, counters, 3);
+  const a = cache.get(kernel(1), "op");
+  const b = cache.get(kernel(2), "op");
+  const c = cache.get(kernel(3), "op");
+  cache.use([a, b, b, c]);
+  cache.unuse([b]); // still used
+  cache.unuse([c]);
+  cache.unuse([a]);
+  const d = cache.get(kernel(4), "op");
+  cache.use([d]);
+  assert.is(cache.size, 3);
+  assert.is(cache.get(kernel(1), "op"), a);
+  assert.is(cache.get(kernel(2), "op"), b);
+  assert.is(counters.pipelinesDropped, 1);
+  assert.is.not(cache.get(kernel(3), "op"), c);
+});
+
+test("what plans use stays, whatever there is of it", () => {
+  const cache = new PipelineCache(device().gpu, new CounterSet(), 3);
+  const used = Array.from({ length: 20 }, (_, n) => cache.get(kernel(n), "op"));
+  cache.use(used);
+  assert.is(cache.size, 20);
+  for (const [n, pipeline] of used.entries()) assert.is(cache.get(kernel(n), "op"), pipeline);
+  cache.unuse(used);
+  assert.is(cache.size, 3);
+});
+
+test("a layout goes with the last pipeline that has it", () => {
+  const { gpu, layouts } = device();
+  const cache = new PipelineCache(gpu, new CounterSet(), 0);
+  const one = cache.get(kernel(1), "op");
+  const two = cache.get(kernel(2), "op");
+  cache.use([one, two]);
+  assert.is(layouts(), 1);
+  cache.unuse([one]);
+  cache.get(kernel(3), "op");
+  assert.is(layouts(), 1);
+  cache.unuse([two]);
+  cache.use([]);
+  assert.is(cache.size, 0);
+  cache.get(kernel(4), "op");
+  assert.is(layouts(), 2);
+});
+
+test("a pipeline that was made anew does not count for the one before it", () => {
+  const cache = new PipelineCache(device().gpu, new CounterSet(), 0);
+  const before = cache.get(kernel(1), "op");
+  cache.use([before]);
+  cache.dropUnproven([before]);
+  const after = cache.get(kernel(1), "op");
+  cache.use([after]);
+  cache.unuse([before]);
+  assert.is(cache.get(kernel(1), "op"), after);
+});
+
+test.run();
