@@ -4,6 +4,7 @@
  * Node; elsewhere use `toSafetensors` and the host's own storage. Borrows what it saves and owns
  * nothing.
  */
+import type { Bytes } from "../base/bytes.ts";
 import { builtin } from "../base/env.ts";
 import { ArgumentError, TenureError } from "../base/errors.ts";
 import {
@@ -138,10 +139,7 @@ const saveOptions = {
  * The bytes of a checkpoint: what `saveCheckpoint` writes. Reads are pinned at once: later steps do
  * not change what is saved.
  */
-export function packCheckpoint(
-  parts: CheckpointParts,
-  options?: SaveOptions,
-): Promise<Uint8Array<ArrayBuffer>> {
+export function packCheckpoint(parts: CheckpointParts, options?: SaveOptions): Promise<Bytes> {
   checkArgument("saveCheckpoint", "parts", parts, partsRow);
   const { extra, metadata: given } = readOptions("saveCheckpoint", options, saveOptions);
   using _ = newDisposeScope("saveCheckpoint");
@@ -178,7 +176,7 @@ export function packCheckpoint(
   return sealed(toSafetensors(tensors, metadata));
 }
 
-async function sealed(bytes: Promise<Uint8Array<ArrayBuffer>>): Promise<Uint8Array<ArrayBuffer>> {
+async function sealed(bytes: Promise<Bytes>): Promise<Bytes> {
   const file = await bytes;
   seal(file);
   return file;
@@ -406,7 +404,7 @@ async function readFile(path: string): Promise<Uint8Array> {
 }
 
 /** Memory for a whole file. @throws ArgumentError for one that no array holds */
-function reserve(size: number, path: string): Uint8Array<ArrayBuffer> {
+function reserve(size: number, path: string): Bytes {
   try {
     return new Uint8Array(size);
   } catch {

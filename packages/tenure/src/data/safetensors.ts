@@ -3,6 +3,7 @@
  * tensors back from the device; reading is strict, because a file is untrusted input, and gives
  * host arrays that `loadStateDict` takes. The bytes belong to the caller.
  */
+import type { Bytes } from "../base/bytes.ts";
 import { type DType, dtypeBytes } from "../base/dtype.ts";
 import { ArgumentError } from "../base/errors.ts";
 import { type OptionTable, describeValue, readOptions } from "../base/options.ts";
@@ -47,7 +48,7 @@ const maxRank = 64;
 export async function toSafetensors(
   tensors: Iterable<readonly [string, Tensor]>,
   metadata?: Readonly<Record<string, string>>,
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<Bytes> {
   const seen = new Set(["__metadata__"]);
   const list = [...tensors].map(([name, t]) => {
     if (seen.has(name))

@@ -8,6 +8,7 @@ import { env, isNode } from "../base/env.ts";
 import { ArgumentError, DeviceLostError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";
 import { nullGPU } from "./null.ts";
+import type { GPUDevice, GPUPowerPreference } from "./webgpu.ts";
 
 /** Which device `init` should use. `auto`: the best that works, a real GPU before software. */
 export type DeviceChoice = "auto" | "gpu" | "software" | "null";

@@ -5,6 +5,7 @@
  * GPUBuffer it made; borrowers hold a `PooledBuffer` between `acquire` and `release`.
  */
 import type { CounterSet } from "./counters.ts";
+import type { GPUBuffer, GPUBufferDescriptor } from "./webgpu.ts";
 
 /** A buffer on loan or free. */
 export interface PooledBuffer {

@@ -16,6 +16,7 @@ import { HeldBytes } from "./held-bytes.ts";
 import { PipelineCache } from "./pipelines.ts";
 import { CommandQueue } from "./queue.ts";
 import { ReadRing, UploadRing } from "./staging.ts";
+import type { GPUBuffer, GPUBufferDescriptor, GPUDevice } from "./webgpu.ts";
 
 /** What a device shares with its runtime. */
 export interface DeviceOptions extends Pick<PoolOptions, "allow"> {

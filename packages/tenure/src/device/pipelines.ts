@@ -7,6 +7,7 @@
 import { internal } from "../base/errors.ts";
 import type { Kernel } from "../kernels/kernel.ts";
 import type { CounterSet } from "./counters.ts";
+import type { GPUBindGroupLayout, GPUComputePipeline, GPUDevice } from "./webgpu.ts";
 
 /** Pipelines above which the one that no plan has used for longest is dropped. */
 const mostPipelines = 1024;

@@ -3,6 +3,7 @@
  * order allows. Used by the executor. Owns the open encoder.
  */
 import type { CounterSet } from "./counters.ts";
+import type { GPUBindGroup, GPUBuffer, GPUComputePipeline, GPUDevice } from "./webgpu.ts";
 
 /**
  * Dispatches after which a submit goes out, so that the device starts early and watchdogs stay

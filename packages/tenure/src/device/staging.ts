@@ -3,8 +3,10 @@
  * 10 to 100 times a reused one, so they are kept by size class. Used by the executor. The rings own
  * their buffers; a caller owns a mapped one only between `take` and `give`.
  */
+import type { Bytes } from "../base/bytes.ts";
 import type { CounterSet } from "./counters.ts";
 import { sizeClass } from "./buffer-pool.ts";
+import type { GPUBuffer, GPUBufferDescriptor, GPUDevice } from "./webgpu.ts";
 
 /** Makes a buffer, and calls `failed`, any time later, when the device could not. */
 export type CreateBuffer = (descriptor: GPUBufferDescriptor, failed: () => void) => GPUBuffer;
@@ -48,7 +50,7 @@ export class UploadRing {
   write(
     target: GPUBuffer,
     offset: number,
-    data: Uint8Array<ArrayBuffer>,
+    data: Bytes,
     copy: (source: GPUBuffer, bytes: number) => void,
   ): (() => void) | undefined {
     this.#counters.uploadBytes += data.byteLength;

@@ -4,8 +4,9 @@
  * the words decide. Used by the recorder and the plan cache. Owns its own array, reused from flush
  * to flush.
  */
+import type { Int32s } from "../base/bytes.ts";
 export class Signature {
-  words: Int32Array<ArrayBuffer> = new Int32Array(1024);
+  words: Int32s = new Int32Array(1024);
   length = 0;
 
   push(word: number): void {

@@ -5,8 +5,10 @@
  * its uniform buffer; its slots are filled with pooled buffers at each execution.
  */
 import { at, defined, lookup } from "../base/access.ts";
+import type { Uint32s } from "../base/bytes.ts";
 import { warn } from "../base/env.ts";
 import { internal } from "../base/errors.ts";
+import type { GPUBindGroup, GPUBuffer } from "../device/webgpu.ts";
 import { Program, type ProgramOp, type ProgramStorage } from "../graph/program.ts";
 import { withPhases } from "../graph/phases.ts";
 import type { CounterSet } from "../device/counters.ts";
@@ -62,7 +64,7 @@ export interface Executable {
    */
   readonly inSegments: boolean;
   /** Params of all dispatches as they were last written to `uniforms`. */
-  readonly params: Uint32Array<ArrayBuffer>;
+  readonly params: Uint32s;
   readonly uniforms: GPUBuffer | null;
   /**
    * Words of `params` that come from per-call scalars: (word, index among the program's scalars),

@@ -6,6 +6,7 @@ import { isNode } from "../base/env.ts";
 import { ArgumentError, DeviceLostError } from "../base/errors.ts";
 import { type DeviceChoice, DeviceFinder, type DeviceInfo } from "../device/acquire.ts";
 import { Device, type DeviceOptions } from "../device/device.ts";
+import type { GPUPowerPreference } from "../device/webgpu.ts";
 
 /** The device of a runtime, or its absence. */
 export class DeviceLife {

@@ -11,6 +11,7 @@
  * everybody outside, a step happens at one moment. Called by the recorder and the submission. Owns
  * the programs; they own no storage.
  */
+import type { Bytes } from "../base/bytes.ts";
 import { TenureError } from "../base/errors.ts";
 import { type Lane, OpenProgram, type Operand } from "./open-program.ts";
 import type { Steps } from "./step-turns.ts";
@@ -31,10 +32,7 @@ export class Lanes {
   #step: OpenProgram | null = null;
   #after: OpenProgram | null = null;
   /** Bytes uploaded before the step that nobody has used yet: they go where they are needed. */
-  readonly loose: Map<Storage, Uint8Array<ArrayBuffer>> = new Map<
-    Storage,
-    Uint8Array<ArrayBuffer>
-  >();
+  readonly loose: Map<Storage, Bytes> = new Map<Storage, Bytes>();
 
   constructor(steps: Steps) {
     this.#steps = steps;

@@ -4,6 +4,7 @@
  * storage: mentioning one does not keep it alive.
  */
 import { at } from "../base/access.ts";
+import type { Bytes } from "../base/bytes.ts";
 import { Signature } from "../graph/signature.ts";
 import type { Phase } from "../graph/program.ts";
 import type { View } from "../kernels/kernel.ts";
@@ -41,7 +42,7 @@ export interface Upload {
   readonly storage: Storage;
   /** The storage's index in the program. */
   readonly local: number;
-  readonly data: Uint8Array<ArrayBuffer>;
+  readonly data: Bytes;
 }
 
 /** How much was recorded at some moment. */

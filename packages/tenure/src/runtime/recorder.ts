@@ -4,6 +4,7 @@
  * so that a flush finds its plan by comparing words. Called by the tensor layer, and by a flush,
  * which takes the program and leaves an empty one. Makes storages; owns none.
  */
+import type { Bytes } from "../base/bytes.ts";
 import { dtypeCode } from "../base/dtype.ts";
 import { type TenureError, internal } from "../base/errors.ts";
 import type { CounterSet } from "../device/counters.ts";
@@ -118,11 +119,7 @@ export class Recorder {
   /**
    * Puts host bytes into a fresh storage. Takes ownership of `data`; it must not change afterwards.
    */
-  recordUpload(
-    storage: Storage,
-    data: Uint8Array<ArrayBuffer>,
-    program: OpenProgram = this.program,
-  ): void {
+  recordUpload(storage: Storage, data: Bytes, program: OpenProgram = this.program): void {
     const { signature, uploads } = program;
     const local = program.local(storage);
     signature.push(uploadId);

@@ -13,6 +13,7 @@ import { current } from "../base/realm.ts";
 import { type DeviceInfo, deviceChoice } from "../device/acquire.ts";
 import { CounterSet } from "../device/counters.ts";
 import type { Device } from "../device/device.ts";
+import type { GPUPowerPreference } from "../device/webgpu.ts";
 import { liveRows } from "../ownership/evidence.ts";
 import { log } from "../ownership/log.ts";
 import type { ByteStatistics } from "../ownership/statistics.ts";
@@ -37,7 +38,7 @@ export interface InitOptions {
    * `gpu`: refuse software. `software`: the packaged one. `null`: count, don't compute.
    */
   readonly device?: "auto" | "gpu" | "software" | "null";
-  readonly powerPreference?: "low-power" | "high-performance";
+  readonly powerPreference?: GPUPowerPreference;
   /** `eachOp` runs every op at once, for debugging: same engine, no batching. */
   readonly flush?: "auto" | "eachOp";
 }

@@ -3,6 +3,7 @@
  * ask of the recorder, the reads and the device, they ask here, and no other file of theirs imports
  * runtime/. Storages belong to the handles that are made of them.
  */
+import type { Bytes } from "../base/bytes.ts";
 import { dtypeBytes } from "../base/dtype.ts";
 import { DTypeError, OutOfMemoryError } from "../base/errors.ts";
 import { formatShape, sizeOf } from "../base/shape.ts";
@@ -85,7 +86,7 @@ export function record(
 /**
  * Puts host bytes into a fresh storage. Takes ownership of `data`; it must not change afterwards.
  */
-export function recordUpload(storage: Storage, data: Uint8Array<ArrayBuffer>): void {
+export function recordUpload(storage: Storage, data: Bytes): void {
   runtime().recorder.recordUpload(storage, data);
 }
 

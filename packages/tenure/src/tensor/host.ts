@@ -2,6 +2,7 @@
  * Host side of tensors: typed arrays to bytes and back, nested arrays, printing. Pure functions on
  * host memory, called by creation and reads.
  */
+import type { Bytes, Int32s, Uint32s } from "../base/bytes.ts";
 import type { DType, HostArray } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape, sizeOf } from "../base/shape.ts";
@@ -182,11 +183,7 @@ function checkRange(op: string, values: ArrayLike<number>, dtype: DType): void {
  * The device bytes of `values`, always a fresh copy, padded to 4 bytes. @throws ArgumentError for a
  * number that an integer dtype does not hold
  */
-export function encode(
-  values: ArrayLike<number>,
-  dtype: DType,
-  op = "tensor",
-): Uint8Array<ArrayBuffer> {
+export function encode(values: ArrayLike<number>, dtype: DType, op = "tensor"): Bytes {
   const n = values.length;
   checkRange(op, values, dtype);
   if (dtype === "float16") {
@@ -195,7 +192,7 @@ export function encode(
     return new Uint8Array(out.buffer);
   }
   const length = Math.max(1, n);
-  let out: Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint32Array<ArrayBuffer>;
+  let out: Float32Array<ArrayBuffer> | Int32s | Uint32s;
   switch (dtype) {
     case "float32":
       out = new Float32Array(length);

@@ -3,6 +3,7 @@
  * through dispatch.ts, and a node is put on the tape. Called by call.ts. If anything is wrong
  * it throws before anything was made. The handles it returns belong to the caller, unregistered.
  */
+import type { Bytes } from "../base/bytes.ts";
 import { type DType, dtypeBytes, isFloat } from "../base/dtype.ts";
 import { GradError, ShapeError } from "../base/errors.ts";
 import { type Layout, contiguousLayout } from "../base/layout.ts";
@@ -345,7 +346,7 @@ function tapeNode(
 }
 
 /** A tensor with the bytes of `data`, which it takes over. */
-export function uploadOp(op: string, meta: Meta, data: Uint8Array<ArrayBuffer>): TensorHandle {
+export function uploadOp(op: string, meta: Meta, data: Bytes): TensorHandle {
   beforeOp(op, []);
   const handle = new TensorHandle(
     allocate(op, meta, "input"),

@@ -4,6 +4,7 @@
  * kept for the next run by whoever has the plans. Staging buffers come from the device's rings and
  * go back there.
  */
+import type { Bytes } from "../../base/bytes.ts";
 import { internal } from "../../base/errors.ts";
 import type { Device } from "../../device/device.ts";
 import { type PooledBuffer, sizeClass } from "../../device/buffer-pool.ts";
@@ -15,11 +16,11 @@ const stagingLimit = 64 * 2 ** 20;
 
 /** Arrays for host copies, kept from run to run. */
 export class HostArrays {
-  readonly #free = new Map<number, Uint8Array<ArrayBuffer>[]>();
+  readonly #free = new Map<number, Bytes[]>();
   bytes = 0;
 
   /** An array of exactly `bytes`; its contents are garbage. */
-  take(bytes: number): Uint8Array<ArrayBuffer> {
+  take(bytes: number): Bytes {
     const known = this.#free.get(bytes)?.pop();
     if (known !== undefined) return known;
     this.bytes += bytes;
@@ -27,7 +28,7 @@ export class HostArrays {
   }
 
   /** Takes an array back. */
-  give(array: Uint8Array<ArrayBuffer>): void {
+  give(array: Bytes): void {
     const free = this.#free.get(array.byteLength);
     if (free === undefined) this.#free.set(array.byteLength, [array]);
     else free.push(array);
@@ -42,7 +43,7 @@ export class HostArrays {
 
 /** One copy in host memory, or on its way there. */
 export interface HostCopy {
-  readonly array: Uint8Array<ArrayBuffer>;
+  readonly array: Bytes;
   readonly ready: Promise<void>;
   readonly staged: number;
   complete: boolean;

@@ -1,0 +1,29 @@
+/**
+ * WebGPU's types as declarations of this package may name them: its own where the program's
+ * compiler knows WebGPU (from `dom` or `@webgpu/types`), `unknown` where it does not, so that users
+ * can check the declarations without either. Used by everything whose signature mentions a GPU
+ * object. Owns nothing.
+ */
+
+/** The global class of this name, if the compiler knows one. */
+type Known<Name extends string> = typeof globalThis extends {
+  readonly [N in Name]: { readonly prototype: infer T };
+}
+  ? T
+  : unknown;
+
+export type GPUBuffer = Known<"GPUBuffer">;
+export type GPUDevice = Known<"GPUDevice">;
+export type GPUBindGroup = Known<"GPUBindGroup">;
+export type GPUBindGroupLayout = Known<"GPUBindGroupLayout">;
+export type GPUComputePipeline = Known<"GPUComputePipeline">;
+
+/** What `createBuffer` takes. */
+export type GPUBufferDescriptor = GPUDevice extends {
+  createBuffer(descriptor: infer D): unknown;
+}
+  ? D
+  : unknown;
+
+/** Which adapter is preferred where a machine has several. */
+export type GPUPowerPreference = "low-power" | "high-performance";
