@@ -7,7 +7,7 @@
  * name of its own and renamed over the final name, every process writes the same bytes, and the
  * manifest that declares the folder complete is renamed last.
  *
- *     swiftshader-147.0.2-1a2b3c4d5e6f/   libvulkan.so.1   manifest.json            ← complete
+ *     swiftshader-143.0.4-1a2b3c4d5e6f/   libvulkan.so.1   manifest.json            ← complete
  *                                         .partial-4711-0-libvk_swiftshader.so
  *                                         ↑ somebody else is writing; swept after a day
  */
