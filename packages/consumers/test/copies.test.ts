@@ -3,23 +3,23 @@
  * other's tensors, and each has its own scopes and counts. Runs on the device that computes
  * nothing.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { bundlers } from "./bundlers.ts";
+import { pack, Project } from "../packed.ts";
 
 type Tenure = typeof import("tenure");
 
 const test = suite("two copies of the library");
-const folder = mkdtempSync(join(tmpdir(), "tenure-copies-"));
 const copies: Tenure[] = [];
+const projects: Project[] = [];
 test.before(async () => {
-  for (const name of ["first", "second"]) {
-    const file = join(folder, `${name}.mjs`);
-    await bundlers["esbuild"]?.('export * from "tenure";', file);
+  const packed = await pack("tenure");
+  for (let i = 0; i < 2; i++) {
+    const project = new Project().install("tenure", packed);
+    projects.push(project);
+    const file = join(project.folder, "node_modules/tenure/dist/index.js");
     const copy = (await import(pathToFileURL(file).href)) as Tenure;
     await copy.init({ device: "null" });
     copies.push(copy);
@@ -27,7 +27,7 @@ test.before(async () => {
 });
 test.after(async () => {
   for (const copy of copies) await copy.shutdown();
-  rmSync(folder, { recursive: true });
+  for (const project of projects) project[Symbol.dispose]();
 });
 
 function both(): readonly [Tenure, Tenure] {
