@@ -1,0 +1,75 @@
+/**
+ * Minified, as applications ship: errors, modules, optimizers and schedules still say their names.
+ * Runs on the device that computes nothing.
+ */
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { bundlers } from "../bundlers.ts";
+import { pack, Project } from "../packed.ts";
+
+const test = suite("names in minified programs");
+const project = new Project();
+test.before(async () => {
+  project.install("tenure", await pack("tenure"));
+});
+test.after(() => {
+  project[Symbol.dispose]();
+});
+
+const program = `
+  import * as tenure from "tenure";
+  import * as nn from "tenure/nn";
+  import * as optim from "tenure/optim";
+  import * as scheduler from "tenure/scheduler";
+  export { summary } from "tenure/nn";
+  export { init } from "tenure";
+  export const classes = { ...tenure, ...nn, ...optim, ...scheduler };
+`;
+
+interface Bundle {
+  init(options: { device: "null" }): Promise<unknown>;
+  summary(module: object, shape: readonly number[]): { toString(): string };
+  readonly classes: Readonly<Record<string, unknown>>;
+}
+
+for (const bundler of ["esbuild", "webpack"])
+  test(`every class that extends another keeps its name in ${bundler}`, async () => {
+    project.write("program.js", program);
+    await bundlers[bundler]?.(project.folder, "program.js", `${bundler}.js`);
+    const { href } = pathToFileURL(join(project.folder, `${bundler}.js`));
+    const { classes } = (await import(href)) as Bundle;
+    const renamed = Object.entries(classes).flatMap(([name, value]) =>
+      typeof value === "function" && extendsOne(value) && value.name !== name
+        ? [`${name} is ${value.name}`]
+        : [],
+    );
+    assert.equal(renamed, []);
+  });
+
+test("errors and summaries say what they said before", async () => {
+  const { href } = pathToFileURL(join(project.folder, "esbuild.js"));
+  const { classes, init, summary } = (await import(href)) as Bundle;
+  await init({ device: "null" });
+  const { Linear, ones } = classes as typeof import("tenure") & typeof import("tenure/nn");
+  const layer = new Linear(2, 3);
+  const input = ones([4, 2]);
+  try {
+    input.reshape([3]);
+    assert.unreachable();
+  } catch (error) {
+    assert.is((error as Error).name, "ShapeError");
+  }
+  assert.match(String(summary(layer, [4, 2])), /Linear/);
+  input.dispose();
+  layer.dispose();
+});
+
+/** Whether a class has a base of its own: those say their names. */
+function extendsOne(value: object): boolean {
+  const { prototype } = value as { prototype?: object };
+  return prototype !== undefined && /^class\b.* extends /.test(String(value));
+}
+
+test.run();
