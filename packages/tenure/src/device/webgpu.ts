@@ -12,10 +12,15 @@ type Known<Name extends string> = typeof globalThis extends {
   ? T
   : unknown;
 
+/** Device memory. */
 export type GPUBuffer = Known<"GPUBuffer">;
+/** A device and all that it makes. */
 export type GPUDevice = Known<"GPUDevice">;
+/** The buffers that a pipeline works on. */
 export type GPUBindGroup = Known<"GPUBindGroup">;
+/** What buffers a pipeline takes. */
 export type GPUBindGroupLayout = Known<"GPUBindGroupLayout">;
+/** A compiled kernel. */
 export type GPUComputePipeline = Known<"GPUComputePipeline">;
 
 /** What `createBuffer` takes. */

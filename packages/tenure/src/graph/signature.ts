@@ -5,6 +5,8 @@
  * to flush.
  */
 import type { Int32s } from "../base/bytes.ts";
+
+/** The words that say what a program is. */
 export class Signature {
   words: Int32s = new Int32Array(1024);
   length = 0;
