@@ -69,7 +69,9 @@ test("errors and summaries say what they said before", async () => {
 /** Whether a class has a base of its own: those say their names. */
 function extendsOne(value: object): boolean {
   const { prototype } = value as { prototype?: object };
-  return prototype !== undefined && /^class\b.* extends /.test(String(value));
+  return (
+    prototype !== undefined && /^class\b.* extends /.test(Function.prototype.toString.call(value))
+  );
 }
 
 test.run();
