@@ -57,6 +57,7 @@ export function call<A, T extends Wrapping>(
   scalars?: readonly number[],
 ): T {
   const [first] = inputs;
+  if (inputs.length > 0 && first === undefined) throw noTensor(first, op.name);
   if (first === undefined) throw internal(`${op.name} was called without inputs`);
   const out = only(runOp(op, operands(op.name, inputs), attrs, scalars));
   return first[WRAP](out);

@@ -36,6 +36,7 @@ export const lossOptions = { reduction: reductionRow } satisfies OptionTable<Los
 
 /** Reduces per-element losses. */
 export function reduceLoss(op: string, losses: Tensor, reduction: Reduction): Tensor {
+  live(losses, op);
   checkArgument(op, "reduction", reduction, reductionRow);
   switch (reduction) {
     case "mean":

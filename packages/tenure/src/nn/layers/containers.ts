@@ -51,7 +51,20 @@ export class Sequential extends Layer {
 
 function checkModule(op: string, module: unknown): void {
   if (!(module instanceof Module))
-    throw new ArgumentError(op, "modules", typeof module, "pass layers, for example new ReLU()");
+    throw new ArgumentError(
+      op,
+      "modules",
+      describeValue(module),
+      "pass layers, for example new ReLU()",
+    );
+}
+
+function isIterable(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Symbol.iterator in value;
+}
+
+function noModules(op: string, value: unknown, example: string): ArgumentError {
+  return new ArgumentError(op, "modules", describeValue(value), `pass for example ${example}`);
 }
 
 /** Modules by number. Names are "0", "1", … as PyTorch's. */
@@ -62,6 +75,7 @@ export class ModuleList<M extends AnyModule = Module>
   readonly #modules: M[] = [];
   constructor(modules: Iterable<M> = []) {
     super();
+    if (!isIterable(modules)) throw noModules("ModuleList", modules, "[new ReLU(), …]");
     for (const module of modules) this.push(module);
   }
 
@@ -101,8 +115,12 @@ export class ModuleDict<M extends AnyModule = Module>
   readonly #modules = new Map<string, M>();
   constructor(modules: Readonly<Record<string, M>> | Iterable<readonly [string, M]> = {}) {
     super();
-    const entries = Symbol.iterator in modules ? modules : Object.entries(modules);
-    for (const [name, module] of entries) this.set(name, module);
+    if (typeof modules !== "object" || (modules as unknown) === null)
+      throw noModules("ModuleDict", modules, "{ encoder: new ReLU(), … }");
+    for (const entry of Symbol.iterator in modules ? modules : Object.entries(modules)) {
+      if (!Array.isArray(entry)) throw noModules("ModuleDict", entry, "[name, module]");
+      this.set(entry[0], entry[1]);
+    }
   }
 
   get size(): number {
@@ -125,10 +143,20 @@ export class ModuleDict<M extends AnyModule = Module>
    */
   set(name: string, module: M): this {
     checkModule("ModuleDict", module);
-    if (name === "" || name.includes("."))
-      throw new ArgumentError("ModuleDict", "a name without dots", JSON.stringify(name));
+    if (typeof (name as unknown) !== "string" || name === "" || name.includes("."))
+      throw new ArgumentError(
+        "ModuleDict",
+        "a name without dots",
+        describeValue(name),
+        'pass for example "encoder"',
+      );
     if (this.#modules.has(name))
-      throw new ArgumentError("ModuleDict", "a name that is not taken", JSON.stringify(name));
+      throw new ArgumentError(
+        "ModuleDict",
+        "a name that is not taken",
+        describeValue(name),
+        "use another name",
+      );
     this.#modules.set(name, module);
     return this;
   }
