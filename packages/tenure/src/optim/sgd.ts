@@ -43,8 +43,7 @@ export class SGD extends Optimizer<Required<SGDOptions>> {
   protected readonly stateNames: readonly string[] = ["momentum_buffer"];
 
   constructor(parameters: ParametersOf<SGDOptions>, options: SGDOptions) {
-    const given = (options as SGDOptions | undefined) ?? ({} as SGDOptions);
-    super(parameters, readOptions("SGD", given, sgdOptions));
+    super(parameters, readOptions("SGD", options, sgdOptions));
   }
 
   protected override check(options: Required<SGDOptions>): void {

@@ -88,8 +88,6 @@ function checkDefinition(spec: CustomOp): void {
   const refuse = (expected: string, got: string, remedy: string): never => {
     throw new ArgumentError("defineOp", expected, got, remedy);
   };
-  if (typeof spec !== "object" || (spec as unknown) === null)
-    refuse("the definition of an op", describeValue(spec), "pass { name, inputs, expression, … }");
   const { name, expression, kernel } = readOptions("defineOp", spec, definition);
   if (!/^[A-Za-z]\w*$/.test(name))
     refuse("a name of letters and digits", describeValue(name), 'pass for example name: "myOp"');

@@ -197,7 +197,7 @@ const cases: readonly Refusal[] = [
     "defineOp()",
     () => defineOp(bad(undefined)),
     ArgumentError,
-    /^defineOp: expected the definition of an op, got undefined/,
+    /^defineOp: expected options with name and inputs, got none/,
   ],
   [
     "a layer on a number",
@@ -221,7 +221,7 @@ const cases: readonly Refusal[] = [
     "SGD without lr",
     () => new SGD([w], bad(undefined)),
     ArgumentError,
-    /^SGD: expected a learning rate .*got undefined/,
+    /^SGD: expected options with lr, got none; pass \{ lr: … \}/,
   ],
   [
     "SGD of a module",

@@ -50,6 +50,7 @@ export class SequentialLR extends Schedule {
         "SequentialLR",
         "one milestone between each two schedules",
         `${parts.length} schedules and ${milestones.length} milestones`,
+        "pass one milestone less than schedules",
       );
     let before = 0;
     for (const m of milestones) {
