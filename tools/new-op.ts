@@ -41,7 +41,6 @@ import type { OpDef } from "./op.ts";
 
 /** x². */
 export const ${name}: OpDef = unary("${name}", {
-  doc: "x².",
   kind: "float",
   expr: "x * x",
   saves: "input",

@@ -41,10 +41,12 @@ export function isRecomputing(): boolean {
   return tape().recomputing;
 }
 
-/** Never recorded: it only carries the gradient rule. */
+/**
+ * A function whose intermediates are recomputed in the backward pass. Never recorded: it only
+ * carries the gradient rule.
+ */
 const checkpointOp: OpDef<CheckpointAttrs> = {
   name: "checkpoint",
-  doc: "A function whose intermediates are computed again in the backward pass.",
   facts: { recomputable: false },
   infer: () => [],
   vjp: ({ grad, attrs }: VjpContext<CheckpointAttrs>): (Value | null)[] => {

@@ -12,7 +12,6 @@ import { floatOf, ofType, typed } from "./typing.ts";
 
 /** Hyperbolic tangent. */
 export const tanh: OpDef = unary("tanh", {
-  doc: "Hyperbolic tangent.",
   kind: "float",
   expr: "tanhOf(x)",
   helpers: ["tanhOf"],
@@ -22,7 +21,6 @@ export const tanh: OpDef = unary("tanh", {
 
 /** 1 / (1 + exp(-x)). */
 export const sigmoid: OpDef = unary("sigmoid", {
-  doc: "1 / (1 + exp(-x)).",
   kind: "float",
   expr: "sigmoid(x)",
   helpers: ["sigmoid"],
@@ -32,7 +30,6 @@ export const sigmoid: OpDef = unary("sigmoid", {
 
 /** log(1 + exp(x)), without overflow. */
 export const softplus: OpDef = unary("softplus", {
-  doc: "log(1 + exp(x)), without overflow.",
   kind: "float",
   expr: "softplus(x)",
   helpers: ["softplus"],
@@ -42,7 +39,6 @@ export const softplus: OpDef = unary("softplus", {
 
 /** max(x, 0); NaN stays NaN. */
 export const relu: OpDef = unary("relu", {
-  doc: "max(x, 0); NaN stays NaN.",
   kind: "same",
   expr: ofType("relu(x)", "max(x, 0)", "x"),
   helpers: ["relu"],
@@ -52,7 +48,6 @@ export const relu: OpDef = unary("relu", {
 
 /** g where y is above 0: relu's gradient by its output. */
 export const gate: OpDef = binary("gate", {
-  doc: "a where b is not <= 0, else 0: relu's gradient from its output.",
   kind: "arithmetic",
   expr: (t) => `select(x, ${t}(0), y <= ${t}(0))`,
   saves: { inputs: [1] },
@@ -61,7 +56,6 @@ export const gate: OpDef = binary("gate", {
 
 /** log(1 / (1 + exp(-x))), without overflow. */
 export const logSigmoid: OpDef = unary("logSigmoid", {
-  doc: "log(1 / (1 + exp(-x))), without overflow.",
   kind: "float",
   expr: "(-softplus(-x))",
   helpers: ["softplus"],
@@ -70,7 +64,6 @@ export const logSigmoid: OpDef = unary("logSigmoid", {
 });
 
 interface ActivationDef {
-  readonly doc: string;
   /** In terms of `x` and the numbers `s0, …`. */
   readonly value: string;
   readonly slope: string;
@@ -83,10 +76,10 @@ interface ActivationDef {
 function activation(name: string, def: ActivationDef): OpDef {
   const types = Array.from({ length: def.scalars ?? 0 }, () => ({ type: "f32" as const })),
     helpers = def.helpers ?? [];
-  const times = (suffix: string, what: string, expr: string, vjp?: OpDef["vjp"]): OpDef =>
+  // a derivative at a, times b
+  const times = (suffix: string, expr: string, vjp?: OpDef["vjp"]): OpDef =>
     defineOp<undefined, [View, View]>({
       name: `${name}${suffix}`,
-      doc: `${what} of ${name} at a, times b.`,
       facts: { elementwise: true },
       infer: ([x, g]) => [
         {
@@ -105,19 +98,13 @@ function activation(name: string, def: ActivationDef): OpDef {
         ),
       ...(vjp === undefined ? {} : { vjp, saves: { inputs: [0, 1] } }),
     });
-  const curved = times("Curvature", "Second derivative", def.curvature);
-  const backward: OpDef = times(
-    "Backward",
-    "Derivative",
-    def.slope,
-    ({ grad, input, needs, scalars, run }) => [
-      needs(0) ? mul2(run, grad, run(curved, [input(0), input(1)], undefined, scalars)) : null,
-      needs(1) ? run(backward, [input(0), grad], undefined, scalars) : null,
-    ],
-  );
+  const curved = times("Curvature", def.curvature);
+  const backward: OpDef = times("Backward", def.slope, ({ grad, input, needs, scalars, run }) => [
+    needs(0) ? mul2(run, grad, run(curved, [input(0), input(1)], undefined, scalars)) : null,
+    needs(1) ? run(backward, [input(0), grad], undefined, scalars) : null,
+  ]);
   const record: OpDef = {
     name,
-    doc: def.doc,
     facts: { elementwise: true },
     gradientOps: [backward, curved],
     saves: { inputs: [0] },
@@ -138,7 +125,6 @@ function activation(name: string, def: ActivationDef): OpDef {
 
 /** x·Φ(x) with the Gaussian's cumulative distribution. */
 export const gelu: OpDef = activation("gelu", {
-  doc: "x·Φ(x) with the Gaussian's cumulative distribution.",
   value: "x * gaussianCdf(x)",
   slope: "gaussianCdf(x) + x * gaussian(x)",
   curvature: "gaussian(x) * (2.0 - x * x)",
@@ -147,7 +133,6 @@ export const gelu: OpDef = activation("gelu", {
 
 /** Gelu by the tanh formula of its paper. */
 export const geluTanh: OpDef = activation("geluTanh", {
-  doc: "gelu by the tanh formula of its paper.",
   value: "0.5 * x * (1.0 + geluTanhOf(x))",
   helpers: ["geluTanhOf"],
   slope:
@@ -160,7 +145,6 @@ export const geluTanh: OpDef = activation("geluTanh", {
 
 /** x·sigmoid(x), also called swish. */
 export const silu: OpDef = activation("silu", {
-  doc: "x·sigmoid(x), also called swish.",
   value: "x * sigmoid(x)",
   slope: "sigmoid(x) * (1.0 + x * (1.0 - sigmoid(x)))",
   curvature: "sigmoid(x) * (1.0 - sigmoid(x)) * (2.0 + x * (1.0 - 2.0 * sigmoid(x)))",
@@ -169,7 +153,6 @@ export const silu: OpDef = activation("silu", {
 
 /** x·tanh(softplus(x)). */
 export const mish: OpDef = activation("mish", {
-  doc: "x·tanh(softplus(x)).",
   value: "x * tanhOf(softplus(x))",
   helpers: ["tanhOf", "softplus", "sigmoid", "squared"],
   slope: "tanhOf(softplus(x)) + x * sigmoid(x) * (1.0 - squared(tanhOf(softplus(x))))",
@@ -180,7 +163,6 @@ export const mish: OpDef = activation("mish", {
 
 /** x above 0, alpha·(exp(x) - 1) below. */
 export const elu: OpDef = activation("elu", {
-  doc: "x above 0, alpha·(exp(x) - 1) below.",
   value: "select(s0 * expm1Of(x), x, x > 0.0)",
   slope: "select(s0 * expOf(x), 1.0, x > 0.0)",
   curvature: "select(s0 * expOf(x), 0.0, x > 0.0)",
@@ -190,7 +172,6 @@ export const elu: OpDef = activation("elu", {
 
 /** Scaled elu that keeps mean 0 and variance 1. */
 export const selu: OpDef = activation("selu", {
-  doc: "Scaled elu that keeps mean 0 and variance 1.",
   value: "1.050701 * select(1.6732632 * expm1Of(x), x, x > 0.0)",
   slope: "1.050701 * select(1.6732632 * expOf(x), 1.0, x > 0.0)",
   curvature: "1.050701 * select(1.6732632 * expOf(x), 0.0, x > 0.0)",
@@ -199,7 +180,6 @@ export const selu: OpDef = activation("selu", {
 
 /** x above 0, slope·x below. */
 export const leakyRelu: OpDef = activation("leakyRelu", {
-  doc: "x above 0, slope·x below.",
   value: "select(s0 * x, x, x > 0.0)",
   slope: "select(s0, 1.0, x > 0.0)",
   curvature: "0.0 * x",
@@ -208,7 +188,6 @@ export const leakyRelu: OpDef = activation("leakyRelu", {
 
 /** x·min(max(x + 3, 0), 6) / 6. */
 export const hardSwish: OpDef = activation("hardSwish", {
-  doc: "x·min(max(x + 3, 0), 6) / 6.",
   value: "x * clamp(x + 3.0, 0.0, 6.0) / 6.0",
   slope: "select(select((2.0 * x + 3.0) / 6.0, 1.0, x >= 3.0), 0.0, x <= -3.0)",
   curvature: "select(0.0, 0.33333334, abs(x) < 3.0)",
@@ -216,7 +195,6 @@ export const hardSwish: OpDef = activation("hardSwish", {
 
 /** Min(max(x + 3, 0), 6) / 6. */
 export const hardSigmoid: OpDef = activation("hardSigmoid", {
-  doc: "min(max(x + 3, 0), 6) / 6.",
   value: "select(clamp(x + 3.0, 0.0, 6.0) / 6.0, x, isNan(x))",
   slope: "select(0.0, 0.16666667, abs(x) < 3.0)",
   curvature: "0.0 * x",

@@ -20,7 +20,6 @@ export const mul2 = (run: Run, a: Value, b: Value): Value => run(mul, [a, b], un
 
 /** -x. */
 export const neg: OpDef = unary("neg", {
-  doc: "-x.",
   kind: "same",
   expr: ofType("-x", "-x", "(0u - x)"),
   vjp: (c, g) => c.run(neg, [g], undefined),
@@ -28,7 +27,6 @@ export const neg: OpDef = unary("neg", {
 
 /** x·x. */
 export const square: OpDef = unary("square", {
-  doc: "x·x.",
   kind: "same",
   expr: "(x * x)",
   saves: "input",
@@ -37,7 +35,6 @@ export const square: OpDef = unary("square", {
 
 /** a + b. */
 export const add: OpDef = binary("add", {
-  doc: "a + b.",
   kind: "arithmetic",
   ofBools: true,
   expr: "(x + y)",
@@ -46,7 +43,6 @@ export const add: OpDef = binary("add", {
 
 /** a - b. */
 export const sub: OpDef = binary("sub", {
-  doc: "a - b.",
   kind: "arithmetic",
   expr: "(x - y)",
   vjp: (c, g) => [g, c.needs(1) ? c.run(neg, [g], undefined) : null],
@@ -54,7 +50,6 @@ export const sub: OpDef = binary("sub", {
 
 /** a · b, elementwise. */
 export const mul: OpDef = binary("mul", {
-  doc: "a · b, elementwise.",
   kind: "arithmetic",
   ofBools: true,
   expr: "(x * y)",
@@ -67,7 +62,6 @@ export const mul: OpDef = binary("mul", {
 
 /** a / b; integers give float32. */
 export const div: OpDef = binary("div", {
-  doc: "a / b; integers give float32.",
   kind: "float",
   expr: "(x / y)",
   saves: { inputs: [1], output: true },

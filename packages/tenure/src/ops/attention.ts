@@ -18,12 +18,13 @@ export interface AttentionAttrs {
   readonly causal: boolean;
 }
 
-/** Inputs: scores [..., L, S], and optionally a mask that broadcasts to them. */
+/**
+ * softmax over the last axis of scale·scores, with a mask (bool: what stays, float: added) and, if
+ * causal, no look ahead. Rows without any key are 0. Inputs: scores [..., L, S], and optionally a
+ * mask that broadcasts to them.
+ */
 export const attentionWeights: OpDef<AttentionAttrs> = defineOp<AttentionAttrs, [View, View?]>({
   name: "attentionWeights",
-  doc:
-    "softmax over the last axis of scale·scores, with a mask (bool: what stays, float: " +
-    "added) and, if causal, no look ahead. Rows without any key are 0.",
   facts: { reduces: true },
   saves: { output: true },
   infer: ([scores, mask]) => {

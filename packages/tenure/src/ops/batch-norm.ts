@@ -22,12 +22,12 @@ export interface BatchNormAttrs {
   readonly training: boolean;
 }
 
-/** Inputs: grad, x, mean, variance. Scalar: eps. */
+/**
+ * Σ grad·(x - mean) / sqrt(variance + eps) over axes, kept as 1: the gradient of batch norm's
+ * weight. Inputs: grad, x, mean, variance. Scalar: eps.
+ */
 export const batchNormScaleGrad: OpDef<BatchNormAttrs> = defineOp<BatchNormAttrs, [View], [View]>({
   name: "batchNormScaleGrad",
-  doc:
-    "Σ grad·(x - mean) / sqrt(variance + eps) over axes, kept as 1: the gradient of batch " +
-    "norm's weight.",
   facts: { reduces: true, epilogue: true },
   infer: ([g], { axes }) => [{ shape: reducedShape(g.layout.shape, axes, true), dtype: g.dtype }],
   key: ({ axes }) => axes,
@@ -52,11 +52,11 @@ export const batchNormScaleGrad: OpDef<BatchNormAttrs> = defineOp<BatchNormAttrs
 });
 
 /**
- * Inputs: grad, x, mean, variance, Σ grad, Σ grad·normalised x, [weight]. Scalars: eps, 1 / count.
+ * Gradient of batch norm in training for its input. Inputs: grad, x, mean, variance, Σ grad, Σ
+ * grad·normalised x, [weight]. Scalars: eps, 1 / count.
  */
 export const batchNormBackward: OpDef = defineOp<undefined, [View]>({
   name: "batchNormBackward",
-  doc: "Gradient of batch norm in training for its input.",
   facts: { elementwise: true },
   infer: ([g]) => [{ shape: g.layout.shape, dtype: g.dtype }],
   expression: (inputs) => ({
@@ -68,11 +68,11 @@ export const batchNormBackward: OpDef = defineOp<undefined, [View]>({
 });
 
 /**
- * Inputs: x, mean, variance, [weight, [bias]], all but x of a shape that broadcasts. Scalar: eps.
+ * (x - mean) / sqrt(variance + eps)·weight + bias, with mean and variance given. Inputs: x, mean,
+ * variance, [weight, [bias]], all but x of a shape that broadcasts. Scalar: eps.
  */
 export const batchNorm: OpDef<BatchNormAttrs> = defineOp<BatchNormAttrs>({
   name: "batchNorm",
-  doc: "(x - mean) / sqrt(variance + eps)·weight + bias, with mean and variance given.",
   facts: { elementwise: true },
   saves: { inputs: [0, 1, 2, 3] },
   infer: (inputs) => inferNorm("batchNorm", inputs),

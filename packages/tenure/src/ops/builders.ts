@@ -25,7 +25,6 @@ export function withInplace<A>(op: OpDef<A>): OpDef<A> {
     ...op,
     name: `${op.name}_`,
     ...(op.id === undefined ? {} : { id: `${op.id}_` }),
-    doc: `${op.doc} Overwrites its first input.`,
     facts: { ...op.facts, inplaceOf: [0], recomputable: false },
     infer(inputs, attrs) {
       const target = at(inputs, 0),
@@ -52,7 +51,6 @@ export function withInplace<A>(op: OpDef<A>): OpDef<A> {
 
 /** An elementwise op of one operand. */
 export interface UnaryDef {
-  readonly doc: string;
   /**
    * `same`: result has the input's dtype. `float`: integers become float32 first. `bool`: a truth
    * value.
@@ -72,7 +70,6 @@ export function unary(name: string, def: UnaryDef): OpDef {
     def.saves === "input" ? { inputs: [0] } : def.saves === "output" ? { output: true } : {};
   const record: OpDef = {
     name,
-    doc: def.doc,
     facts: { elementwise: true },
     saves: save,
     infer: ([x]) => [
@@ -113,7 +110,6 @@ export function unary(name: string, def: UnaryDef): OpDef {
 
 /** An elementwise op of two operands that broadcast. */
 export interface BinaryDef {
-  readonly doc: string;
   /**
    * `arithmetic`: the promoted dtype. `float`: always a float. `compare`: bool, compared in the
    * promoted type. `logical`: bool of bools.
@@ -145,7 +141,6 @@ function binaryTypes(
 export function binary(name: string, def: BinaryDef): OpDef {
   const record: OpDef = {
     name,
-    doc: def.doc,
     facts: { elementwise: true },
     saves: def.saves ?? {},
     infer: ([a, b]) => [
@@ -204,7 +199,6 @@ export function scalarForm(
   const record: OpDef<ScalarAttrs> = {
     name: base.name,
     id: `${base.name}Scalar`,
-    doc: `${base.doc} One side is a number given with the call.`,
     facts: { elementwise: true },
     saves: def.saves ?? {},
     infer: ([x], { dtype }): readonly Meta[] => [{ shape: x!.layout.shape, dtype: outOf(dtype) }],

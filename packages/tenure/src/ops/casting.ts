@@ -18,9 +18,6 @@ import { castHelpers, casts, typed } from "./typing.ts";
  */
 export const cast: OpDef<{ dtype: DType }> = defineOp<{ dtype: DType }, [View]>({
   name: "cast",
-  doc:
-    "Converts elements to another dtype; NaN becomes 0 in integers, floats are truncated " +
-    "toward zero and clamped to range.",
   facts: { elementwise: true },
   infer: ([x], { dtype }) => [{ shape: x.layout.shape, dtype }],
   key: ({ dtype }) => [dtypeCode(dtype)],
@@ -36,17 +33,15 @@ export const cast: OpDef<{ dtype: DType }> = defineOp<{ dtype: DType }, [View]>(
 /** The same elements, contiguous in a storage of their own. */
 export const copy: OpDef = defineOp<undefined, [View]>({
   name: "copy",
-  doc: "The same elements, contiguous in a storage of their own.",
   facts: { elementwise: true },
   infer: ([x]) => [{ shape: x.layout.shape, dtype: x.dtype }],
   expression: () => ({ body: "r0 = a0;" }),
   vjp: ({ grad }) => [grad],
 });
 
-/** Overwrites the first input with the second, broadcast and converted. */
+/** Overwrites the first input with the second, broadcast and converted to its dtype. */
 export const assign: OpDef = defineOp<undefined, [View, View]>({
   name: "copy_",
-  doc: "Overwrites the first input with the second, broadcast and converted to its dtype.",
   facts: { elementwise: true, inplaceOf: [0], recomputable: false, overwrites: true },
   infer: ([target, source]) => {
     const shape = broadcastShapes("copy_", target.layout.shape, source.layout.shape);

@@ -13,7 +13,6 @@ import { castHelpers, casts, ofType } from "./typing.ts";
 
 /** Whether x is NaN, tested by its bits. */
 export const isNaNOp: OpDef = unary("isNaN", {
-  doc: "Whether x is NaN, tested by its bits.",
   kind: "bool",
   expr: ofType("isNan(x)", "false"),
   helpers: ["isNan"],
@@ -21,7 +20,6 @@ export const isNaNOp: OpDef = unary("isNaN", {
 
 /** Whether x is neither NaN nor infinite. */
 export const isFiniteOp: OpDef = unary("isFinite", {
-  doc: "Whether x is neither NaN nor infinite.",
   kind: "bool",
   expr: ofType("isFinite(x)", "true"),
   helpers: ["isFinite"],
@@ -29,54 +27,52 @@ export const isFiniteOp: OpDef = unary("isFinite", {
 
 /** True where x is 0 or false. */
 export const logicalNot: OpDef = unary("logicalNot", {
-  doc: "True where x is 0 or false.",
   kind: "bool",
   expr: (t) => (t === "bool" ? "!x" : `!${casts.bool("x", t)}`),
   helpers: ["isNan"],
 });
 
-const compare = (name: string, doc: string, operator: string): OpDef =>
-  binary(name, { doc, kind: "compare", expr: `(x ${operator} y)` });
+const compare = (name: string, operator: string): OpDef =>
+  binary(name, { kind: "compare", expr: `(x ${operator} y)` });
 
 /** a equals b; NaN equals nothing. */
-export const eq: OpDef = compare("eq", "a equals b; NaN equals nothing.", "==");
+export const eq: OpDef = compare("eq", "==");
 
-/** Written as a negation: `x != x` is folded to false on some adapters. */
+/**
+ * a differs from b; NaN differs from everything. Written as a negation: `x != x` is folded to false
+ * on some adapters.
+ */
 export const ne: OpDef = binary("ne", {
-  doc: "a differs from b; NaN differs from everything.",
   kind: "compare",
   expr: "!(x == y)",
 });
 
 /** a is below b. */
-export const lt: OpDef = compare("lt", "a is below b.", "<");
+export const lt: OpDef = compare("lt", "<");
 
 /** a is at most b. */
-export const le: OpDef = compare("le", "a is at most b.", "<=");
+export const le: OpDef = compare("le", "<=");
 
 /** a is above b. */
-export const gt: OpDef = compare("gt", "a is above b.", ">");
+export const gt: OpDef = compare("gt", ">");
 
 /** a is at least b. */
-export const ge: OpDef = compare("ge", "a is at least b.", ">=");
+export const ge: OpDef = compare("ge", ">=");
 
 /** Both are true or not 0. */
 export const logicalAnd: OpDef = binary("logicalAnd", {
-  doc: "Both are true or not 0.",
   kind: "logical",
   expr: "(x && y)",
 });
 
 /** Either is true or not 0. */
 export const logicalOr: OpDef = binary("logicalOr", {
-  doc: "Either is true or not 0.",
   kind: "logical",
   expr: "(x || y)",
 });
 
 /** Exactly one is true or not 0. */
 export const logicalXor: OpDef = binary("logicalXor", {
-  doc: "Exactly one is true or not 0.",
   kind: "logical",
   expr: "(x != y)",
 });
@@ -101,7 +97,6 @@ export const geScalar: OpDef<ScalarAttrs> = compareScalar(ge, "(x >= y)");
 /** b where the condition a is true (not 0), else c; all three broadcast. */
 export const where: OpDef = defineOp<undefined, [View, View, View]>({
   name: "where",
-  doc: "b where the condition a is true (not 0), else c; all three broadcast.",
   facts: { elementwise: true },
   saves: { inputs: [0] },
   infer: ([c, a, b]) => [
@@ -136,7 +131,6 @@ export const where: OpDef = defineOp<undefined, [View, View, View]>({
 
 /** Whether x is infinite. */
 export const isInf: OpDef = unary("isInf", {
-  doc: "Whether x is infinite.",
   kind: "bool",
   expr: ofType("isInf(x)", "false"),
   helpers: ["isInf"],

@@ -16,10 +16,12 @@ export function withSize(shape: Shape, axis: number, size: number): number[] {
   return shape.map((d, i) => (i === axis ? size : d));
 }
 
-/** Inputs of one dtype that differ along the axis only; at most as many as the device binds. */
+/**
+ * Tensors one after the other along an axis. Inputs of one dtype that differ along the axis only;
+ * at most as many as the device binds.
+ */
 export const concat: OpDef<AxisAttrs> = defineOp<AxisAttrs, readonly View[], [View]>({
   name: "concat",
-  doc: "Tensors one after the other along an axis.",
   facts: {},
   infer: (inputs, { axis }) => {
     const first = at(inputs, 0);
@@ -66,7 +68,6 @@ export const concat: OpDef<AxisAttrs> = defineOp<AxisAttrs, readonly View[], [Vi
 /** Elements in reverse order along an axis. */
 export const flip: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View]>({
   name: "flip",
-  doc: "Elements in reverse order along an axis.",
   facts: {},
   infer: ([x]) => [{ shape: x.layout.shape, dtype: x.dtype }],
   key: ({ axis }) => [axis],

@@ -27,12 +27,12 @@ export function checkFloat(op: string, ...views: readonly View[]): void {
 
 const windowKey = (w: ConvWindow): number[] => [...w.stride, ...w.padding, ...w.dilation, w.groups];
 
-/** Input [N, C, H, W], weight [O, C / groups, R, S] → [N, O, P, Q]. */
+/**
+ * Cross-correlation of [N, C, H, W] with [O, C/groups, R, S], with stride, zero padding, dilation
+ * and groups. Input [N, C, H, W], weight [O, C / groups, R, S] → [N, O, P, Q].
+ */
 export const conv2d: OpDef<ConvWindow> = defineOp<ConvWindow, [View, View], [View]>({
   name: "conv2d",
-  doc:
-    "Cross-correlation of [N, C, H, W] with [O, C/groups, R, S], with stride, zero padding, " +
-    "dilation and groups.",
   facts: { epilogue: true },
   saves: { inputs: [0, 1] },
   infer: ([x, w], attrs) => {
@@ -109,11 +109,11 @@ const windowOf = ({ stride, padding, dilation, groups }: ConvWindow): ConvWindow
 });
 
 /**
- * grad [N, O, P, Q], weight [O, C / groups, R, S] → [N, C, H, W]: also the transposed convolution.
+ * Gradient of conv2d for its input, from the output's gradient and the weight. grad [N, O, P, Q],
+ * weight [O, C / groups, R, S] → [N, C, H, W]: also the transposed convolution.
  */
 export const conv2dBackwardInput: OpDef<WithShape> = defineOp<WithShape, [View, View]>({
   name: "conv2dBackwardInput",
-  doc: "Gradient of conv2d for its input, from the output's gradient and the weight.",
   facts: { epilogue: true },
   saves: { inputs: [0, 1] },
   infer: ([g], { shape }) => [{ shape, dtype: g.dtype }],
@@ -135,10 +135,12 @@ export const conv2dBackwardInput: OpDef<WithShape> = defineOp<WithShape, [View, 
   ],
 });
 
-/** input [N, C, H, W], grad [N, O, P, Q] → [O, C / groups, R, S]. */
+/**
+ * Gradient of conv2d for its weight, from the input and the output's gradient. input [N, C, H, W],
+ * grad [N, O, P, Q] → [O, C / groups, R, S].
+ */
 export const conv2dBackwardWeight: OpDef<WithShape> = defineOp<WithShape, [View, View], [View]>({
   name: "conv2dBackwardWeight",
-  doc: "Gradient of conv2d for its weight, from the input and the output's gradient.",
   facts: { reduces: true, epilogue: true },
   saves: { inputs: [0, 1] },
   infer: ([x], { shape }) => [{ shape, dtype: x.dtype }],

@@ -21,7 +21,6 @@ export interface FillAttrs {
 /** Every element the same number. No inputs. */
 export const fill: OpDef<FillAttrs> = defineOp<FillAttrs>({
   name: "fill",
-  doc: "Every element the same number. No inputs.",
   facts: { elementwise: true },
   infer: (_, { shape, dtype }) => [{ shape, dtype }],
   key: ({ shape, dtype }) => [dtypeCode(dtype), ...shape],
@@ -31,10 +30,9 @@ export const fill: OpDef<FillAttrs> = defineOp<FillAttrs>({
   }),
 });
 
-/** `start + i·step`. */
+/** start + i·step at linear position i. No inputs. */
 export const arange: OpDef<FillAttrs> = defineOp<FillAttrs>({
   name: "arange",
-  doc: "start + i·step at linear position i. No inputs.",
   facts: { elementwise: true, indexed: true },
   infer: (_, { shape, dtype }) => [{ shape, dtype }],
   key: ({ shape, dtype }) => [dtypeCode(dtype), ...shape],

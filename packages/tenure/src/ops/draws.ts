@@ -14,10 +14,12 @@ export interface RandomAttrs {
   readonly distribution: "uniform" | "normal";
 }
 
-/** Scalars: seed (two words) and stream. Element `i` is a pure function of seed, stream and `i`. */
+/**
+ * Independent draws from [0, 1) or the standard normal. No inputs. Scalars: seed (two words) and
+ * stream. Element `i` is a pure function of seed, stream and `i`.
+ */
 export const random: OpDef<RandomAttrs> = defineOp<RandomAttrs>({
   name: "random",
-  doc: "Independent draws from [0, 1) or the standard normal. No inputs.",
   facts: { elementwise: true, random: true, indexed: true },
   infer: (_, { shape, dtype }) => [{ shape, dtype }],
   key: ({ shape, dtype, distribution }) => [
@@ -34,12 +36,12 @@ export const random: OpDef<RandomAttrs> = defineOp<RandomAttrs>({
 });
 
 /**
- * Scalars: seed (two words), stream, keep probability. The gradient draws the same mask again from
- * the same scalars.
+ * Zeroes elements at random and scales the rest by 1/keep, so that the mean stays. Scalars: seed
+ * (two words), stream, keep probability. The gradient draws the same mask again from the same
+ * scalars.
  */
 export const dropout: OpDef = defineOp<undefined, [View]>({
   name: "dropout",
-  doc: "Zeroes elements at random and scales the rest by 1/keep, so that the mean stays.",
   facts: { elementwise: true, random: true, indexed: true },
   infer: ([x]) => {
     if (!isFloat(x.dtype))

@@ -7,7 +7,6 @@ import type { OpDef } from "./op.ts";
 
 /** e to the x. */
 export const exp: OpDef = unary("exp", {
-  doc: "e to the x.",
   kind: "float",
   expr: "expOf(x)",
   helpers: ["expOf"],
@@ -17,7 +16,6 @@ export const exp: OpDef = unary("exp", {
 
 /** exp(x) - 1, accurate near 0. */
 export const expm1: OpDef = unary("expm1", {
-  doc: "exp(x) - 1, accurate near 0.",
   kind: "float",
   expr: "expm1Of(x)",
   helpers: ["expm1Of"],
@@ -27,7 +25,6 @@ export const expm1: OpDef = unary("expm1", {
 
 /** Natural logarithm; NaN below 0. */
 export const log: OpDef = unary("log", {
-  doc: "Natural logarithm; NaN below 0.",
   kind: "float",
   expr: "logOf(x)",
   helpers: ["logOf"],
@@ -37,7 +34,6 @@ export const log: OpDef = unary("log", {
 
 /** log(1 + x), accurate near 0. */
 export const log1p: OpDef = unary("log1p", {
-  doc: "log(1 + x), accurate near 0.",
   kind: "float",
   expr: "log1pOf(x)",
   helpers: ["log1pOf"],
@@ -47,7 +43,6 @@ export const log1p: OpDef = unary("log1p", {
 
 /** The error function. */
 export const erf: OpDef = unary("erf", {
-  doc: "The error function.",
   kind: "float",
   expr: "erf(x)",
   helpers: ["erf"],
@@ -66,7 +61,6 @@ export const erf: OpDef = unary("erf", {
 
 /** 2 to the x. */
 export const exp2: OpDef = unary("exp2", {
-  doc: "2 to the x.",
   kind: "float",
   expr: "exp2Of(x)",
   helpers: ["exp2Of"],
@@ -76,7 +70,6 @@ export const exp2: OpDef = unary("exp2", {
 
 /** Logarithm to base 2; NaN below 0. */
 export const log2: OpDef = unary("log2", {
-  doc: "Logarithm to base 2; NaN below 0.",
   kind: "float",
   expr: "log2Of(x)",
   helpers: ["log2Of"],
@@ -86,7 +79,6 @@ export const log2: OpDef = unary("log2", {
 
 /** Logarithm to base 10; NaN below 0. */
 export const log10: OpDef = unary("log10", {
-  doc: "Logarithm to base 10; NaN below 0.",
   kind: "float",
   expr: "(logOf(x) * 0.43429448)",
   helpers: ["logOf"],

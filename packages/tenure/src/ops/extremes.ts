@@ -14,7 +14,6 @@ import { castHelpers, casts, ofType } from "./typing.ts";
 
 /** 1 where the first wins, 1/2 on a tie, 0 else: how maximum and minimum share their gradient. */
 export const wins: OpDef = binary("wins", {
-  doc: "1 where a > b, 1/2 where equal, 0 elsewhere.",
   kind: "float",
   expr: "select(select(0.0, 1.0, x > y || isNan(x)), 0.5, x == y)",
   helpers: ["isNan"],
@@ -23,7 +22,6 @@ export const wins: OpDef = binary("wins", {
 
 /** The larger of a and b; NaN wins. A tie shares the gradient. */
 export const maximum: OpDef = binary("maximum", {
-  doc: "The larger of a and b; NaN wins. A tie shares the gradient.",
   kind: "arithmetic",
   ofBools: true,
   expr: ofType("nanMax(x, y)", "max(x, y)"),
@@ -37,7 +35,6 @@ export const maximum: OpDef = binary("maximum", {
 
 /** The smaller of a and b; NaN wins. A tie shares the gradient. */
 export const minimum: OpDef = binary("minimum", {
-  doc: "The smaller of a and b; NaN wins. A tie shares the gradient.",
   kind: "arithmetic",
   ofBools: true,
   expr: ofType("nanMin(x, y)", "min(x, y)"),
@@ -90,7 +87,6 @@ export const clampBackward: OpDef<BoundsAttrs | undefined> = defineOp<
   [View, View]
 >({
   name: "clampBackward",
-  doc: "b where a lies within the bounds, else 0.",
   key: (attrs) => [attrs?.open === true ? 1 : 0],
   facts: { elementwise: true },
   saves: { inputs: [0] },
@@ -113,10 +109,12 @@ export interface ClampAttrs extends DTypeAttrs {
   readonly open?: boolean;
 }
 
-/** Scalars: lower and upper bound in `dtype`, which the op computes in. */
+/**
+ * x kept within two bounds; NaN stays NaN. No gradient outside them. Scalars: lower and upper bound
+ * in `dtype`, which the op computes in.
+ */
 export const clamp: OpDef<ClampAttrs> = withInplace<ClampAttrs>({
   name: "clamp",
-  doc: "x kept within two bounds; NaN stays NaN. No gradient outside them.",
   facts: { elementwise: true },
   saves: { inputs: [0] },
   infer: ([x], { dtype }) => [{ shape: x!.layout.shape, dtype }],

@@ -27,14 +27,12 @@ function checkIndices(op: string, v: View): void {
 const scanLimit = 64;
 
 /**
+ * x at indices along one axis: out[i][j] = x[i][indices[i][j]] for the last axis of a matrix.
  * Inputs: x; indices of the same rank, not larger than x off the axis. Output: shape of the
  * indices.
  */
 export const gather: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View]>({
   name: "gather",
-  doc:
-    "x at indices along one axis: out[i][j] = x[i][indices[i][j]] for the last axis of a " +
-    "matrix.",
   facts: {},
   saves: { inputs: [1] },
   infer: ([x, indices], { axis }) => {
@@ -121,12 +119,12 @@ function inferScatter(
   return [{ shape: a, dtype: start.dtype }];
 }
 
-/** Inputs: start, indices, source. */
+/**
+ * start plus each source element at its index along an axis; equal indices add up in order of
+ * position, deterministically. Inputs: start, indices, source.
+ */
 export const scatterAdd: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View, View]>({
   name: "scatterAdd",
-  doc:
-    "start plus each source element at its index along an axis; equal indices add up in " +
-    "order of position, deterministically.",
   facts: { reduces: true },
   saves: { inputs: [1] },
   infer: ([start, indices, source], { axis }) =>
@@ -142,12 +140,12 @@ export const scatterAdd: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View, Vie
   ],
 });
 
-/** Inputs: start, indices, their order along the axis, source. */
+/**
+ * scatterAdd with the order of the indices given, for many of them: each position finds its own by
+ * binary search. Inputs: start, indices, their order along the axis, source.
+ */
 export const scatterAddSorted: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View, View, View]>({
   name: "scatterAddSorted",
-  doc:
-    "scatterAdd with the order of the indices given, for many of them: each position finds " +
-    "its own by binary search.",
   facts: { reduces: true },
   saves: { inputs: [1] },
   infer: ([start, indices, , source], { axis }) =>
@@ -164,10 +162,12 @@ export const scatterAddSorted: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, Vie
   ],
 });
 
-/** Inputs: x; a list of indices. The list takes the place of the axis. */
+/**
+ * Positions of an axis by a list of indices, as rows of an embedding table. Inputs: x; a list of
+ * indices. The list takes the place of the axis.
+ */
 export const take: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View], [View]>({
   name: "take",
-  doc: "Positions of an axis by a list of indices, as rows of an embedding table.",
   facts: {},
   saves: { inputs: [1] },
   infer: ([x, indices], { axis }) => {

@@ -11,10 +11,12 @@ import { withInplace } from "./builders.ts";
 import { type OpDef, defineOp } from "./op.ts";
 import { castHelpers, casts } from "./typing.ts";
 
-/** Inputs: x, mask. Scalar: the value, in x's dtype. */
+/**
+ * A number where the mask is true (not 0), x elsewhere. Inputs: x, mask. Scalar: the value, in x's
+ * dtype.
+ */
 export const maskedFill: OpDef = withInplace({
   name: "maskedFill",
-  doc: "A number where the mask is true (not 0), x elsewhere.",
   facts: { elementwise: true },
   saves: { inputs: [1] },
   infer: ([x, mask]) => [
@@ -32,13 +34,15 @@ export const maskedFill: OpDef = withInplace({
   vjp: ({ grad, input, run }) => [run(maskedFill, [grad, input(1)], undefined, [f32Bits(0)]), null],
 });
 
-/** Scalars: rows and columns of each matrix, and the diagonal. */
+/**
+ * Each matrix with zeros above a diagonal, or below it. Scalars: rows and columns of each matrix,
+ * and the diagonal.
+ */
 export const band: OpDef<{ readonly upper: boolean }> = defineOp<
   { readonly upper: boolean },
   [View]
 >({
   name: "band",
-  doc: "Each matrix with zeros above a diagonal, or below it.",
   facts: { elementwise: true, indexed: true },
   infer: ([x]) => {
     if (x.layout.shape.length < 2)

@@ -20,10 +20,12 @@ function transposed(run: Run, x: Value): Value {
   });
 }
 
-/** a [..., M, K] × b [..., K, N] → [..., M, N]. */
+/**
+ * Matrix product of [..., M, K] and [..., K, N]; leading dimensions broadcast. a [..., M, K] × b
+ * [..., K, N] → [..., M, N].
+ */
 export const matmul: OpDef = defineOp<undefined, [View, View], [View]>({
   name: "matmul",
-  doc: "Matrix product of [..., M, K] and [..., K, N]; leading dimensions broadcast.",
   facts: { epilogue: true },
   saves: { inputs: [0, 1] },
   infer: ([a, b]) => {

@@ -40,7 +40,6 @@ export function inferNorm(name: string, inputs: readonly View[]): { shape: Shape
 /** Gradient of `normalize` for its input. Inputs: x, gradient, weight if there is one. */
 export const normalizeBackward: OpDef<NormAttrs> = defineOp<NormAttrs, [View]>({
   name: "normalizeBackward",
-  doc: "Gradient of normalize for its input, from the input, the output's gradient and the weight.",
   facts: { reduces: true, epilogue: true },
   infer: (inputs) => inferNorm("normalizeBackward", inputs),
   key: normKey,
@@ -49,12 +48,12 @@ export const normalizeBackward: OpDef<NormAttrs> = defineOp<NormAttrs, [View]>({
   flops: ([x]) => 12 * x.layout.size,
 });
 
-/** Inputs: x, and optionally weight, and bias. */
+/**
+ * Each row along an axis scaled to mean 0 and variance 1 (or only to mean square 1), times a
+ * weight, plus a bias. Inputs: x, and optionally weight, and bias.
+ */
 export const normalize: OpDef<NormAttrs> = defineOp<NormAttrs, [View]>({
   name: "normalize",
-  doc:
-    "Each row along an axis scaled to mean 0 and variance 1 (or only to mean square 1), " +
-    "times a weight, plus a bias.",
   facts: { reduces: true, epilogue: true },
   saves: { inputs: [0, 1] },
   infer: (inputs) => inferNorm("normalize", inputs),

@@ -102,8 +102,6 @@ export interface OpDef<
   readonly name: string;
   /** Tells records of one name apart; the name itself unless given. */
   readonly id?: string;
-  /** One line for reference pages. */
-  readonly doc: string;
   readonly facts: Facts;
   /** Checks the inputs and says what comes out. @throws ShapeError, DTypeError, ArgumentError */
   infer(inputs: I, attrs: A): readonly Meta[];

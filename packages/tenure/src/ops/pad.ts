@@ -23,10 +23,12 @@ export interface PadAttrs {
 
 const modes: readonly PadMode[] = ["constant", "reflect", "replicate"];
 
-/** Scalar: the constant, in x's dtype; 0 for the other modes. */
+/**
+ * A border of a constant, of the tensor mirrored without its edge, or of its edge repeated. Scalar:
+ * the constant, in x's dtype; 0 for the other modes.
+ */
 export const pad: OpDef<PadAttrs> = defineOp<PadAttrs, [View], [View]>({
   name: "pad",
-  doc: "A border of a constant, of the tensor mirrored without its edge, or of its edge repeated.",
   facts: {},
   infer: ([x], { before, after, mode }) => {
     const { shape } = x.layout;

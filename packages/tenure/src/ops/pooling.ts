@@ -71,7 +71,6 @@ const poolOf = ({ kernel, stride, padding, ceil }: PoolWindow): PoolWindow => ({
 /** Where in its plane, row-major, the first maximum of each window lies; NaN wins. */
 export const maxPool2dIndices: OpDef<PoolWindow> = defineOp<PoolWindow, [View], [View]>({
   name: "maxPool2dIndices",
-  doc: "Where in its plane, row-major, the first maximum of each window lies; NaN wins.",
   facts: { reduces: true },
   infer: ([x], attrs) => [{ shape: at(inferPool("maxPool2d", x, attrs), 0).shape, dtype: "int32" }],
   key: poolKey,
@@ -82,7 +81,6 @@ export const maxPool2dIndices: OpDef<PoolWindow> = defineOp<PoolWindow, [View], 
 /** Gradient of `maxPool2d`. Inputs: x, gradient. */
 export const maxPool2dBackward: OpDef<PoolWindow> = defineOp<PoolWindow, [View, View]>({
   name: "maxPool2dBackward",
-  doc: "Gradient of maxPool2d from its input and the output's gradient.",
   facts: { epilogue: true },
   saves: { inputs: [0] },
   infer: ([x]) => [{ shape: x.layout.shape, dtype: x.dtype }],
@@ -116,9 +114,6 @@ export const maxPool2dBackward: OpDef<PoolWindow> = defineOp<PoolWindow, [View, 
  */
 export const maxPool2d: OpDef<PoolWindow> = defineOp<PoolWindow, [View], [View]>({
   name: "maxPool2d",
-  doc:
-    "Largest element of each window; NaN wins, padding never does. The first maximum takes " +
-    "the gradient.",
   facts: { reduces: true },
   saves: { inputs: [0] },
   infer: ([x], attrs) => inferPool("maxPool2d", x, attrs),
@@ -136,7 +131,6 @@ export const avgPool2dBackward: OpDef<AvgPool & { readonly shape: Shape }> = def
   [View]
 >({
   name: "avgPool2dBackward",
-  doc: "Gradient of avgPool2d from the output's gradient.",
   facts: { epilogue: true },
   infer: ([g], { shape }) => [{ shape, dtype: g.dtype }],
   key: (attrs) => [...poolKey(attrs), attrs.countIncludePad ? 1 : 0, ...attrs.shape],
@@ -150,7 +144,6 @@ export const avgPool2dBackward: OpDef<AvgPool & { readonly shape: Shape }> = def
 /** Mean of each window, padding counted as zeros unless countIncludePad is false. */
 export const avgPool2d: OpDef<AvgPool> = defineOp<AvgPool, [View], [View]>({
   name: "avgPool2d",
-  doc: "Mean of each window, padding counted as zeros unless countIncludePad is false.",
   facts: { reduces: true },
   infer: ([x], attrs) => inferPool("avgPool2d", x, attrs),
   key: (attrs) => [...poolKey(attrs), attrs.countIncludePad ? 1 : 0],

@@ -12,7 +12,6 @@ import { ofType } from "./typing.ts";
 
 /** Square root; NaN below 0. */
 export const sqrt: OpDef = unary("sqrt", {
-  doc: "Square root; NaN below 0.",
   kind: "float",
   expr: "sqrtOf(x)",
   helpers: ["sqrtOf"],
@@ -22,7 +21,6 @@ export const sqrt: OpDef = unary("sqrt", {
 
 /** 1 / sqrt(x). */
 export const rsqrt: OpDef = unary("rsqrt", {
-  doc: "1 / sqrt(x).",
   kind: "float",
   expr: "(1.0 / sqrtOf(x))",
   helpers: ["sqrtOf"],
@@ -37,7 +35,6 @@ export const rsqrt: OpDef = unary("rsqrt", {
 
 /** 1 / x. */
 export const reciprocal: OpDef = unary("reciprocal", {
-  doc: "1 / x.",
   kind: "float",
   expr: "(1.0 / x)",
   saves: "output",
@@ -46,7 +43,6 @@ export const reciprocal: OpDef = unary("reciprocal", {
 
 /** a to the b, with PyTorch's answers for negative, zero and infinite arguments. */
 export const pow: OpDef = binary("pow", {
-  doc: "a to the b, with PyTorch's answers for negative, zero and infinite arguments.",
   kind: "arithmetic",
   expr: ofType("powOf(x, y)", "powI(x, y)", "u32(powI(i32(x), i32(y)))"),
   helpers: ["powOf", "powI"],
@@ -57,9 +53,8 @@ export const pow: OpDef = binary("pow", {
   ],
 });
 
-/** b·a^(b-1), and 0 where b is 0. */
+/** b·a^(b-1): the derivative of pow by its base; 0 where b is 0. */
 export const powGrad: OpDef = binary("powGrad", {
-  doc: "b·a^(b-1): the derivative of pow by its base; 0 where b is 0.",
   kind: "float",
   expr: "select(y * powOf(x, y - 1.0), 0.0, y == 0.0)",
   helpers: ["powOf"],
@@ -79,11 +74,10 @@ export const powGrad: OpDef = binary("powGrad", {
   },
 });
 
-/** out·log(a), and 0 where out is 0. */
+/**
+ * a^b·log(a): the derivative of pow by its exponent, from output and base; 0 where the output is 0.
+ */
 export const powLog: OpDef = binary("powLog", {
-  doc:
-    "a^b·log(a): the derivative of pow by its exponent, from output and base; 0 where the " +
-    "output is 0.",
   kind: "float",
   expr: "select(x * logOf(y), 0.0, x == 0.0)",
   helpers: ["logOf"],
@@ -122,9 +116,11 @@ export const powScalar: OpDef<ScalarAttrs> = scalarForm(pow, {
   },
 });
 
-/** What standard deviations and norms end with: their gradient at 0 is taken as 0, not infinite. */
+/**
+ * Square root whose gradient at 0 is 0. What standard deviations and norms end with: their gradient
+ * at 0 is taken as 0, not infinite.
+ */
 export const rootOrZero: OpDef = unary("rootOrZero", {
-  doc: "Square root whose gradient at 0 is 0.",
   kind: "float",
   expr: "sqrtOf(x)",
   helpers: ["sqrtOf"],
@@ -134,7 +130,6 @@ export const rootOrZero: OpDef = unary("rootOrZero", {
 
 /** 1 / x, and 0 at 0. */
 export const inverseOrZero: OpDef = unary("inverseOrZero", {
-  doc: "1 / x, and 0 at 0.",
   kind: "float",
   expr: "select(1.0 / x, 0.0, x == 0.0)",
   saves: "output",

@@ -22,7 +22,6 @@ export interface ReduceAttrs {
 }
 
 interface ReduceDef {
-  readonly doc: string;
   readonly outDtype: (dtype: DType) => DType;
   /** Refuses an empty reduction, which has no identity. */
   readonly needsElements?: boolean;
@@ -33,7 +32,6 @@ interface ReduceDef {
 function reduction(name: ReduceOp, def: ReduceDef): OpDef<ReduceAttrs> {
   return defineOp<ReduceAttrs, [View], [View]>({
     name,
-    doc: def.doc,
     facts: { reduces: true, prologue: 0, epilogue: true },
     saves: def.saves ?? {},
     infer: ([x], { axes, keepDims }) => {
@@ -88,14 +86,12 @@ function extremeVjp({
 
 /** Sum over axes; bools count. */
 export const sum: OpDef<ReduceAttrs> = reduction("sum", {
-  doc: "Sum over axes; bools count.",
   outDtype: summed,
   vjp: ({ grad, metas, attrs, run }) => [expandBack(run, grad, at(metas, 0).shape, attrs.axes)],
 });
 
 /** Mean over axes; integers give float32, an empty reduction NaN. */
 export const mean: OpDef<ReduceAttrs> = reduction("mean", {
-  doc: "Mean over axes; integers give float32, an empty reduction NaN.",
   outDtype: averaged,
   vjp: ({ grad, metas, attrs, run }) => {
     const { shape } = at(metas, 0),
@@ -113,7 +109,6 @@ export const mean: OpDef<ReduceAttrs> = reduction("mean", {
 
 /** Product over axes. Where a factor is 0, the gradient is the product of the others. */
 export const prod: OpDef<ReduceAttrs> = reduction("prod", {
-  doc: "Product over axes. Where a factor is 0, the gradient is the product of the others.",
   outDtype: summed,
   saves: { inputs: [0] },
   vjp: ({ grad, input, metas, attrs, run }) => {
@@ -152,7 +147,6 @@ export const prod: OpDef<ReduceAttrs> = reduction("prod", {
 
 /** Largest element over axes; NaN wins. Ties share the gradient. */
 export const max: OpDef<ReduceAttrs> = reduction("max", {
-  doc: "Largest element over axes; NaN wins. Ties share the gradient.",
   outDtype: summed,
   needsElements: true,
   saves: { inputs: [0], output: true },
@@ -161,7 +155,6 @@ export const max: OpDef<ReduceAttrs> = reduction("max", {
 
 /** Smallest element over axes; NaN wins. Ties share the gradient. */
 export const min: OpDef<ReduceAttrs> = reduction("min", {
-  doc: "Smallest element over axes; NaN wins. Ties share the gradient.",
   outDtype: summed,
   needsElements: true,
   saves: { inputs: [0], output: true },
@@ -170,27 +163,23 @@ export const min: OpDef<ReduceAttrs> = reduction("min", {
 
 /** Row-major position of the first largest element over axes; NaN counts as largest. */
 export const argMax: OpDef<ReduceAttrs> = reduction("argMax", {
-  doc: "Row-major position of the first largest element over axes; NaN counts as largest.",
   outDtype: () => "int32",
   needsElements: true,
 });
 
 /** Row-major position of the first smallest element over axes; NaN counts as smallest. */
 export const argMin: OpDef<ReduceAttrs> = reduction("argMin", {
-  doc: "Row-major position of the first smallest element over axes; NaN counts as smallest.",
   outDtype: () => "int32",
   needsElements: true,
 });
 
 /** Whether some element over axes is true (not 0). */
 export const any: OpDef<ReduceAttrs> = reduction("any", {
-  doc: "Whether some element over axes is true (not 0).",
   outDtype: () => "bool",
 });
 
 /** Whether every element over axes is true (not 0). */
 export const all: OpDef<ReduceAttrs> = reduction("all", {
-  doc: "Whether every element over axes is true (not 0).",
   outDtype: () => "bool",
 });
 

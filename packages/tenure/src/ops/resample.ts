@@ -32,7 +32,6 @@ const resampleModes: readonly ResampleMode[] = [
 
 function resampling(
   name: string,
-  doc: string,
   backward: boolean,
   other: () => OpDef<ResampleAttrs>,
 ): OpDef<ResampleAttrs> {
@@ -43,7 +42,6 @@ function resampling(
   ];
   return defineOp<ResampleAttrs, [View], [View]>({
     name,
-    doc,
     facts: { reduces: true },
     infer: ([x], attrs) => {
       const { shape } = x.layout;
@@ -95,18 +93,11 @@ function resampling(
  * Images [N, C, H, W] of another size: the nearest pixel, bilinear between pixels, or the mean of
  * the pixels under each.
  */
-export const resample: OpDef<ResampleAttrs> = resampling(
-  "resample",
-  "Images [N, C, H, W] of another size: the nearest pixel, bilinear between pixels, or the " +
-    "mean of the pixels under each.",
-  false,
-  () => resampleBackward,
-);
+export const resample: OpDef<ResampleAttrs> = resampling("resample", false, () => resampleBackward);
 
 /** Gradient of `resample`: each pixel gathers from all it was used for. */
 export const resampleBackward: OpDef<ResampleAttrs> = resampling(
   "resampleBackward",
-  "Gradient of resample: each pixel gathers from all it was used for.",
   true,
   () => resample,
 );

@@ -9,7 +9,6 @@ import { ofType } from "./typing.ts";
 
 /** Absolute value. Gradient 0 at 0. */
 export const abs: OpDef = unary("abs", {
-  doc: "Absolute value. Gradient 0 at 0.",
   kind: "same",
   expr: ofType("abs(x)", "abs(x)", "x"),
   saves: "input",
@@ -18,7 +17,6 @@ export const abs: OpDef = unary("abs", {
 
 /** -1, 0 or 1; NaN stays NaN. */
 export const sign: OpDef = unary("sign", {
-  doc: "-1, 0 or 1; NaN stays NaN.",
   kind: "same",
   expr: ofType("signOf(x)", "sign(x)", "min(x, 1u)"),
   helpers: ["signOf"],
@@ -27,7 +25,6 @@ export const sign: OpDef = unary("sign", {
 
 /** Largest integer not above x. */
 export const floor: OpDef = unary("floor", {
-  doc: "Largest integer not above x.",
   kind: "same",
   expr: ofType("floor(x)", "x"),
   vjp: zeroGrad,
@@ -35,7 +32,6 @@ export const floor: OpDef = unary("floor", {
 
 /** Smallest integer not below x. */
 export const ceil: OpDef = unary("ceil", {
-  doc: "Smallest integer not below x.",
   kind: "same",
   expr: ofType("ceil(x)", "x"),
   vjp: zeroGrad,
@@ -43,7 +39,6 @@ export const ceil: OpDef = unary("ceil", {
 
 /** Nearest integer, halves to even. */
 export const round: OpDef = unary("round", {
-  doc: "Nearest integer, halves to even.",
   kind: "same",
   expr: ofType("round(x)", "x"),
   vjp: zeroGrad,
@@ -51,7 +46,6 @@ export const round: OpDef = unary("round", {
 
 /** Remainder with the divisor's sign, as Python's %. 0 for integer division by 0. */
 export const mod: OpDef = binary("mod", {
-  doc: "Remainder with the divisor's sign, as Python's %. 0 for integer division by 0.",
   kind: "arithmetic",
   expr: ofType("floorMod(x, y)", "floorModI(x, y)", "select(x % max(y, 1u), 0u, y == 0u)"),
   helpers: ["floorMod", "floorModI"],
@@ -70,7 +64,6 @@ export const mod: OpDef = binary("mod", {
 
 /** Quotient rounded down. 0 for integer division by 0. */
 export const floorDiv: OpDef = binary("floorDiv", {
-  doc: "Quotient rounded down. 0 for integer division by 0.",
   kind: "arithmetic",
   expr: ofType("floorDiv(x, y)", "floorDivI(x, y)", "select(x / max(y, 1u), 0u, y == 0u)"),
   helpers: ["floorDiv", "floorDivI"],
@@ -118,7 +111,6 @@ export const floorDivScalar: OpDef<ScalarAttrs> = scalarForm(floorDiv, {
 
 /** The whole part of x. */
 export const trunc: OpDef = unary("trunc", {
-  doc: "The whole part of x.",
   kind: "same",
   expr: ofType("trunc(x)", "x"),
   vjp: zeroGrad,

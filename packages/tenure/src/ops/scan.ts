@@ -15,14 +15,16 @@ import { expand, permute, reshape } from "./views.ts";
 
 const summed = (dtype: DType): DType => (dtype === "bool" ? "int32" : dtype);
 
-/** `reverse` sums from the end. */
+/**
+ * Sum of all elements up to each position of an axis, or from it to the end. `reverse` sums from
+ * the end.
+ */
 export const cumSum: OpDef<AxisAttrs & { readonly reverse: boolean }> = defineOp<
   AxisAttrs & { readonly reverse: boolean },
   [View],
   [View]
 >({
   name: "cumSum",
-  doc: "Sum of all elements up to each position of an axis, or from it to the end.",
   facts: { reduces: true },
   infer: ([x]) => [{ shape: x.layout.shape, dtype: summed(x.dtype) }],
   key: ({ axis, reverse }) => [axis, reverse ? 1 : 0],
@@ -36,9 +38,6 @@ export const cumSum: OpDef<AxisAttrs & { readonly reverse: boolean }> = defineOp
 /** Gradient of `cumProd`, exact where elements are 0. Inputs: x, result, gradient. */
 export const cumProdBackward: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View, View]>({
   name: "cumProdBackward",
-  doc:
-    "Gradient of cumProd from its input, its output and the output's gradient; exact where " +
-    "elements are 0.",
   facts: { reduces: true },
   infer: ([x]) => [{ shape: x.layout.shape, dtype: x.dtype }],
   key: ({ axis }) => [axis],
@@ -49,7 +48,6 @@ export const cumProdBackward: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View
 /** Product of all elements up to each position of an axis. */
 export const cumProd: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View], [View]>({
   name: "cumProd",
-  doc: "Product of all elements up to each position of an axis.",
   facts: { reduces: true },
   saves: { inputs: [0], output: true },
   infer: ([x]) => [{ shape: x.layout.shape, dtype: summed(x.dtype) }],

@@ -25,11 +25,9 @@ import { reshape } from "./views.ts";
 function softmaxLike(
   name: string,
   log: boolean,
-  doc: string,
 ): { forward: OpDef<AxisAttrs>; backward: OpDef<AxisAttrs> } {
   const backward: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View]>({
     name: `${name}Backward`,
-    doc: `Gradient of ${name} from its output.`,
     facts: { reduces: true, epilogue: true },
     saves: { inputs: [0, 1] },
     infer: ([y]) => [{ shape: y.layout.shape, dtype: y.dtype }],
@@ -55,7 +53,6 @@ function softmaxLike(
   });
   const forward = defineOp<AxisAttrs, [View]>({
     name,
-    doc,
     facts: { reduces: true, epilogue: true },
     saves: { output: true },
     infer: ([x]) => {
@@ -73,17 +70,12 @@ function softmaxLike(
 }
 
 /** exp(x) / Σ exp(x) along an axis, without overflow. */
-export const { forward: softmax, backward: softmaxBackward } = softmaxLike(
-  "softmax",
-  false,
-  "exp(x) / Σ exp(x) along an axis, without overflow.",
-);
+export const { forward: softmax, backward: softmaxBackward } = softmaxLike("softmax", false);
 
 /** log of softmax along an axis, without overflow or loss of small values. */
 export const { forward: logSoftmax, backward: logSoftmaxBackward } = softmaxLike(
   "logSoftmax",
   true,
-  "log of softmax along an axis, without overflow or loss of small values.",
 );
 
 /** The target whose rows do not count, if there is one. */
@@ -103,7 +95,6 @@ export const crossEntropyBackward: OpDef<CrossEntropyAttrs> = defineOp<
   [View, View, View]
 >({
   name: "crossEntropyBackward",
-  doc: "Gradient of crossEntropyRows from logits, targets and the gradient per row.",
   facts: { reduces: true },
   saves: { inputs: [0, 1, 2] },
   infer: ([logits]) => [{ shape: logits.layout.shape, dtype: logits.dtype }],
@@ -163,9 +154,6 @@ export const crossEntropyBackward: OpDef<CrossEntropyAttrs> = defineOp<
 export const crossEntropyRows: OpDef<CrossEntropyAttrs> = defineOp<CrossEntropyAttrs, [View, View]>(
   {
     name: "crossEntropyRows",
-    doc:
-      "-log softmax(logits)[target] per row; NaN for a target out of range, 0 for the ignored " +
-      "one.",
     facts: { reduces: true },
     saves: { inputs: [0, 1] },
     infer: ([logits, targets]) => {

@@ -25,12 +25,12 @@ export interface SortAttrs {
   readonly descending: boolean;
 }
 
-/** Sorted within blocks of `sortBlock` elements; `mergeBlocks` does the rest. */
+/**
+ * Positions along an axis that sort each block of 32 elements, stable; NaN counts as largest.
+ * Sorted within blocks of `sortBlock` elements; `mergeBlocks` does the rest.
+ */
 export const sortBlocks: OpDef<SortAttrs> = defineOp<SortAttrs, [View]>({
   name: "sortBlocks",
-  doc:
-    "Positions along an axis that sort each block of 32 elements, stable; NaN counts as " +
-    "largest.",
   facts: {},
   infer: ([x]) => [{ shape: x.layout.shape, dtype: "int32" }],
   key: ({ axis, descending }) => [axis, descending ? 1 : 0],
@@ -48,9 +48,6 @@ export const mergeBlocks: OpDef<SortAttrs & { readonly width: number }> = define
   [View, View]
 >({
   name: "mergeBlocks",
-  doc:
-    "Merges pairs of sorted blocks: inputs are the elements and their positions in order " +
-    "within blocks of a width.",
   facts: {},
   infer: ([x]) => [{ shape: x.layout.shape, dtype: "int32" }],
   key: ({ axis, descending, width }) => [axis, descending ? 1 : 0, width],
@@ -64,12 +61,13 @@ export interface PickAttrs extends SortAttrs {
   readonly groups: number;
 }
 
-/** Inputs: x, and the candidates' positions unless all are. */
+/**
+ * Positions of the first few of each group of an axis in sorted order, stable; NaN counts as
+ * largest. Candidate j belongs to group j mod groups. Inputs: x, and the candidates' positions
+ * unless all are.
+ */
 export const pick: OpDef<PickAttrs> = defineOp<PickAttrs, [View, View?]>({
   name: "pick",
-  doc:
-    "Positions of the first few of each group of an axis in sorted order, stable; NaN counts " +
-    "as largest. Candidate j belongs to group j mod groups.",
   facts: {},
   infer: ([x], { axis, count, groups }) => [
     { shape: withSize(x.layout.shape, axis, count * groups), dtype: "int32" },

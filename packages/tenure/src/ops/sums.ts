@@ -21,10 +21,9 @@ export function checkFloats(op: string, inputs: readonly View[]): void {
       throw new DTypeError(op, "float tensors", v.dtype, "cast them to float32");
 }
 
-/** Inputs: a, b of one shape and dtype. */
+/** Σ a·b over axes, without the products in memory. Inputs: a, b of one shape and dtype. */
 export const sumOfProducts: OpDef<ReduceAttrs> = defineOp<ReduceAttrs, [View, View], [View]>({
   name: "sumOfProducts",
-  doc: "Σ a·b over axes, without the products in memory.",
   facts: { reduces: true, epilogue: true },
   saves: { inputs: [0, 1] },
   infer: ([a, b], { axes, keepDims }) => {
@@ -74,10 +73,12 @@ export const sumOfProducts: OpDef<ReduceAttrs> = defineOp<ReduceAttrs, [View, Vi
   },
 });
 
-/** Inputs: x, a centre that broadcasts to it. Scalar: a factor. */
+/**
+ * factor·Σ (x - centre)² over axes, without the differences in memory. Inputs: x, a centre that
+ * broadcasts to it. Scalar: a factor.
+ */
 export const squaredDeviation: OpDef<ReduceAttrs> = defineOp<ReduceAttrs, [View, View], [View]>({
   name: "squaredDeviation",
-  doc: "factor·Σ (x - centre)² over axes, without the differences in memory.",
   facts: { reduces: true, epilogue: true },
   saves: { inputs: [0, 1] },
   infer: ([x, centre], { axes, keepDims }) => {
@@ -138,7 +139,6 @@ export const squaredDeviation: OpDef<ReduceAttrs> = defineOp<ReduceAttrs, [View,
 /** log Σ exp(x) along an axis, without overflow. */
 export const logSumExp: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View]>({
   name: "logSumExp",
-  doc: "log Σ exp(x) along an axis, without overflow.",
   facts: { reduces: true, epilogue: true },
   saves: { inputs: [0], output: true },
   infer: ([x], { axis }) => {

@@ -24,16 +24,9 @@ function checkFloats(op: string, inputs: readonly View[]): void {
       );
 }
 
-function mixing(
-  name: string,
-  doc: string,
-  expr: string,
-  saved: readonly number[],
-  vjp: OpDef["vjp"],
-): OpDef {
+function mixing(name: string, expr: string, saved: readonly number[], vjp: OpDef["vjp"]): OpDef {
   return withInplace({
     name,
-    doc,
     facts: { elementwise: true },
     saves: { inputs: saved },
     vjp: vjp!,
@@ -56,10 +49,9 @@ function mixing(
 const timesScalar = (c: VjpContext<undefined>, x: Value): Value =>
   c.run(mulScalar, [x], { dtype: x.dtype, reverse: false }, c.scalars);
 
-/** Scalar: the weight. */
+/** a + weight·(b - a). Scalar: the weight. */
 export const lerp: OpDef = mixing(
   "lerp",
-  "a + weight·(b - a).",
   "select(y - (y - x) * (1.0 - s0), x + s0 * (y - x), s0 < 0.5)",
   [],
   (c) => [
@@ -68,33 +60,21 @@ export const lerp: OpDef = mixing(
   ],
 );
 
-/** Scalar: the factor. */
-export const addcmul: OpDef = mixing(
-  "addcmul",
-  "a + factor·b·c.",
-  "(x + s0 * y * z)",
-  [1, 2],
-  (c) => [
-    c.grad,
-    c.needs(1) ? timesScalar(c, mul2(c.run, c.grad, c.input(2))) : null,
-    c.needs(2) ? timesScalar(c, mul2(c.run, c.grad, c.input(1))) : null,
-  ],
-);
+/** a + factor·b·c. Scalar: the factor. */
+export const addcmul: OpDef = mixing("addcmul", "(x + s0 * y * z)", [1, 2], (c) => [
+  c.grad,
+  c.needs(1) ? timesScalar(c, mul2(c.run, c.grad, c.input(2))) : null,
+  c.needs(2) ? timesScalar(c, mul2(c.run, c.grad, c.input(1))) : null,
+]);
 
-/** Scalar: the factor. */
-export const addcdiv: OpDef = mixing(
-  "addcdiv",
-  "a + factor·b / c.",
-  "(x + s0 * y / z)",
-  [1, 2],
-  (c) => {
-    const q = c.run(div, [timesScalar(c, c.grad), c.input(2)], undefined);
-    return [
-      c.grad,
-      q,
-      c.needs(2)
-        ? c.run(neg, [mul2(c.run, q, c.run(div, [c.input(1), c.input(2)], undefined))], undefined)
-        : null,
-    ];
-  },
-);
+/** a + factor·b / c. Scalar: the factor. */
+export const addcdiv: OpDef = mixing("addcdiv", "(x + s0 * y / z)", [1, 2], (c) => {
+  const q = c.run(div, [timesScalar(c, c.grad), c.input(2)], undefined);
+  return [
+    c.grad,
+    q,
+    c.needs(2)
+      ? c.run(neg, [mul2(c.run, q, c.run(div, [c.input(1), c.input(2)], undefined))], undefined)
+      : null,
+  ];
+});

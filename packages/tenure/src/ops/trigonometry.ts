@@ -9,7 +9,6 @@ import { rsqrt } from "./powers.ts";
 
 /** Sine, in radians. */
 export const sin: OpDef = unary("sin", {
-  doc: "Sine, in radians.",
   kind: "float",
   expr: "sinOf(x)",
   helpers: ["sinOf"],
@@ -19,7 +18,6 @@ export const sin: OpDef = unary("sin", {
 
 /** Cosine, in radians. */
 export const cos: OpDef = unary("cos", {
-  doc: "Cosine, in radians.",
   kind: "float",
   expr: "cosOf(x)",
   helpers: ["cosOf"],
@@ -29,7 +27,6 @@ export const cos: OpDef = unary("cos", {
 
 /** Tangent, in radians. */
 export const tan: OpDef = unary("tan", {
-  doc: "Tangent, in radians.",
   kind: "float",
   expr: "tanOf(x)",
   helpers: ["tanOf"],
@@ -42,7 +39,6 @@ const rootOfOneMinusSquare = (c: VjpContext<undefined>): Value =>
 
 /** Arc sine; NaN outside [-1, 1]. */
 export const asin: OpDef = unary("asin", {
-  doc: "Arc sine; NaN outside [-1, 1].",
   kind: "float",
   expr: "asinOf(x)",
   helpers: ["asinOf"],
@@ -52,7 +48,6 @@ export const asin: OpDef = unary("asin", {
 
 /** Arc cosine; NaN outside [-1, 1]. */
 export const acos: OpDef = unary("acos", {
-  doc: "Arc cosine; NaN outside [-1, 1].",
   kind: "float",
   expr: "acosOf(x)",
   helpers: ["acosOf"],
@@ -62,7 +57,6 @@ export const acos: OpDef = unary("acos", {
 
 /** Arc tangent. */
 export const atan: OpDef = unary("atan", {
-  doc: "Arc tangent.",
   kind: "float",
   expr: "atanOf(x)",
   helpers: ["atanOf"],
@@ -73,7 +67,6 @@ export const atan: OpDef = unary("atan", {
 
 /** Hyperbolic sine. */
 export const sinh: OpDef = unary("sinh", {
-  doc: "Hyperbolic sine.",
   kind: "float",
   expr: "sinhOf(x)",
   helpers: ["sinhOf"],
@@ -83,7 +76,6 @@ export const sinh: OpDef = unary("sinh", {
 
 /** Hyperbolic cosine. */
 export const cosh: OpDef = unary("cosh", {
-  doc: "Hyperbolic cosine.",
   kind: "float",
   expr: "coshOf(x)",
   helpers: ["coshOf"],
@@ -93,7 +85,6 @@ export const cosh: OpDef = unary("cosh", {
 
 /** Angle of the point (b, a) from the positive first axis, in (-π, π]. */
 export const atan2: OpDef = binary("atan2", {
-  doc: "Angle of the point (b, a) from the positive first axis, in (-π, π].",
   kind: "float",
   expr: "atan2Of(x, y)",
   helpers: ["atan2Of"],

@@ -30,24 +30,23 @@ const f32 = (n: number): { type: "f32" }[] => Array.from({ length: n }, () => ({
 
 // The last scalar of most updates is the sign of the gradient: -1 to climb.
 
-/** Inputs: parameter, gradient. Scalars: learning rate, weight decay, sign. */
+/**
+ * p -= lr·(g + decay·p). Inputs: parameter, gradient. Scalars: learning rate, weight decay, sign.
+ */
 export const sgdUpdate: OpDef = defineOp({
   name: "sgdUpdate",
-  doc: "p -= lr·(g + decay·p).",
   facts: { elementwise: true, inplaceOf: [0], recomputable: false },
   infer: (inputs) => inferUpdate("sgdUpdate", inputs, [0]),
   expression: () => ({ body: "r0 = a0 - s0 * (s2 * a1 + s1 * a0);", scalars: f32(3) }),
 });
 
 /**
- * Inputs: parameter, gradient, velocity. Scalars: learning rate, momentum, dampening factor (1 -
- * dampening), weight decay, sign.
+ * v = momentum·v + (1 - dampening)·g; p -= lr·v, or lr·(g + momentum·v) with Nesterov. As
+ * torch.optim.SGD. Inputs: parameter, gradient, velocity. Scalars: learning rate, momentum,
+ * dampening factor (1 - dampening), weight decay, sign.
  */
 export const momentumUpdate: OpDef<{ nesterov: boolean }> = defineOp<{ nesterov: boolean }>({
   name: "momentumUpdate",
-  doc:
-    "v = momentum·v + (1 - dampening)·g; p -= lr·v, or lr·(g + momentum·v) with Nesterov. As " +
-    "torch.optim.SGD.",
   facts: { elementwise: true, inplaceOf: [0, 2], recomputable: false },
   infer: (inputs) => inferUpdate("momentumUpdate", inputs, [0, 2]),
   key: ({ nesterov }) => [nesterov ? 1 : 0],
@@ -73,14 +72,8 @@ function adam(name: string, amsgrad: boolean): OpDef {
     "r2 = v;",
     ...(amsgrad ? ["r3 = top;"] : []),
   ].join("\n");
-  const divisor = amsgrad
-    ? ", divided by the largest second moment so far (Reddi et al. 2018)"
-    : "";
   return defineOp({
     name,
-    doc:
-      "Adam (Kingma & Ba 2015) and, with decoupled decay, AdamW (Loshchilov & Hutter 2019)" +
-      `${divisor}; bias-corrected as in PyTorch.`,
     facts: { elementwise: true, inplaceOf, recomputable: false },
     infer: (inputs) => inferUpdate(name, inputs, inplaceOf),
     expression: () => ({ body, scalars: f32(10), ...(amsgrad ? { helpers: ["nanMax"] } : {}) }),
@@ -88,12 +81,14 @@ function adam(name: string, amsgrad: boolean): OpDef {
 }
 
 /**
- * Inputs: parameter, gradient, first moment, second moment. Scalars: lr / (1 - beta1^t), beta1, 1 -
- * beta1, beta2, 1 - beta2, eps, decay added to the gradient, factor on the parameter (1 - lr·decay
- * when decoupled), sqrt(1 - beta2^t), sign: all of them computed in double precision by the caller.
+ * Adam (Kingma & Ba 2015) and, with decoupled decay, AdamW (Loshchilov & Hutter 2019);
+ * bias-corrected as in PyTorch. Inputs: parameter, gradient, first moment, second moment. Scalars:
+ * lr / (1 - beta1^t), beta1, 1 - beta1, beta2, 1 - beta2, eps, decay added to the gradient, factor
+ * on the parameter (1 - lr·decay when decoupled), sqrt(1 - beta2^t), sign: all of them computed in
+ * double precision by the caller.
  */
 export const adamUpdate: OpDef = adam("adamUpdate", false);
-/** As `adamUpdate`, with the largest second moment as the fifth input. */
+/** `adamUpdate` by the largest second moment so far (Reddi et al. 2018), the fifth input. */
 export const amsgradUpdate: OpDef = adam("amsgradUpdate", true);
 
 function rmsprop(name: string, momentum: boolean, centered: boolean): OpDef {
@@ -110,13 +105,8 @@ function rmsprop(name: string, momentum: boolean, centered: boolean): OpDef {
     ...(momentum ? ["r2 = u;"] : []),
     ...(centered ? [`r${momentum ? 3 : 2} = m;`] : []),
   ].join("\n");
-  const means = centered ? " m = α·m + (1 - α)·g; v - m² in place of v below." : "",
-    moves = momentum ? " u = momentum·u + g / (sqrt(v) + eps) in place of the quotient." : "";
   return defineOp({
     name,
-    doc:
-      `v = α·v + (1 - α)·g²; p -= lr·g / (sqrt(v) + eps).${means}${moves} As ` +
-      "torch.optim.RMSprop.",
     facts: { elementwise: true, inplaceOf, recomputable: false },
     infer: (inputs) => inferUpdate(name, inputs, inplaceOf),
     expression: () => ({ body, scalars: f32(7) }),
@@ -124,9 +114,11 @@ function rmsprop(name: string, momentum: boolean, centered: boolean): OpDef {
 }
 
 /**
- * Inputs: parameter, gradient, mean square, then the velocity if `momentum` and the mean gradient
- * if `centered`: one record for each of the four. Scalars: lr, alpha, 1 - alpha, eps, weight decay,
- * momentum, sign.
+ * v = α·v + (1 - α)·g²; p -= lr·g / (sqrt(v) + eps), as torch.optim.RMSprop. With momentum, u =
+ * momentum·u + g / (sqrt(v) + eps) takes the place of the quotient; centered, m = α·m + (1 - α)·g,
+ * and v - m² the place of v. Inputs: parameter, gradient, mean square, then the velocity if
+ * `momentum` and the mean gradient if `centered`: one record for each of the four. Scalars: lr,
+ * alpha, 1 - alpha, eps, weight decay, momentum, sign.
  */
 export const rmspropUpdate: {
   readonly plain: OpDef;
@@ -140,10 +132,12 @@ export const rmspropUpdate: {
   both: rmsprop("rmspropCenteredMomentumUpdate", true, true),
 };
 
-/** Inputs: parameter, gradient, sum of squares. Scalars: decayed lr, eps, weight decay, sign. */
+/**
+ * s += g²; p -= lr·g / (sqrt(s) + eps). Adagrad (Duchi et al. 2011), as torch.optim.Adagrad.
+ * Inputs: parameter, gradient, sum of squares. Scalars: decayed lr, eps, weight decay, sign.
+ */
 export const adagradUpdate: OpDef = defineOp({
   name: "adagradUpdate",
-  doc: "s += g²; p -= lr·g / (sqrt(s) + eps). Adagrad (Duchi et al. 2011), as torch.optim.Adagrad.",
   facts: { elementwise: true, inplaceOf: [0, 2], recomputable: false },
   infer: (inputs) => inferUpdate("adagradUpdate", inputs, [0, 2]),
   expression: () => ({
@@ -155,14 +149,12 @@ export const adagradUpdate: OpDef = defineOp({
 });
 
 /**
+ * p -= lr·(sign(β1·m + (1 - β1)·g) + decay·p); m = β2·m + (1 - β2)·g. Lion (Chen et al. 2023).
  * Inputs: parameter, gradient, momentum. Scalars: lr, beta1, 1 - beta1, beta2, 1 - beta2, weight
  * decay.
  */
 export const lionUpdate: OpDef = defineOp({
   name: "lionUpdate",
-  doc:
-    "p -= lr·(sign(β1·m + (1 - β1)·g) + decay·p); m = β2·m + (1 - β2)·g. Lion (Chen et al. " +
-    "2023).",
   facts: { elementwise: true, inplaceOf: [0, 2], recomputable: false },
   infer: (inputs) => inferUpdate("lionUpdate", inputs, [0, 2]),
   expression: () => ({
@@ -172,12 +164,12 @@ export const lionUpdate: OpDef = defineOp({
   }),
 });
 
-/** Inputs: the float32 master of a float16 parameter, and the parameter. */
+/**
+ * Takes over elements of the float16 second input that are not the rounding of the first: somebody
+ * wrote them. Inputs: the float32 master of a float16 parameter, and the parameter.
+ */
 export const followParameter: OpDef = defineOp<undefined, [View, View]>({
   name: "followParameter",
-  doc:
-    "Takes over elements of the float16 second input that are not the rounding of the first: " +
-    "somebody wrote them.",
   facts: { elementwise: true, inplaceOf: [0], recomputable: false },
   infer: (inputs) => inferUpdate("followParameter", inputs, [0]),
   expression: ([, parameter]) => ({
@@ -187,12 +179,13 @@ export const followParameter: OpDef = defineOp<undefined, [View, View]>({
 
 // === Changes to a tensor that is not a parameter: clipped gradients, running statistics ===
 
-/** Inputs: gradient, total norm (one element). Scalar: largest norm. */
+/**
+ * Scales the first input by max / (norm + 1e-6) where that is below 1; a norm of NaN makes all NaN.
+ * As torch.nn.utils.clip_grad_norm_. Inputs: gradient, total norm (one element). Scalar: largest
+ * norm.
+ */
 export const clipByNorm: OpDef = defineOp<undefined, [View, View]>({
   name: "clipByNorm",
-  doc:
-    "Scales the first input by max / (norm + 1e-6) where that is below 1; a norm of NaN " +
-    "makes all NaN. As torch.nn.utils.clip_grad_norm_.",
   facts: { elementwise: true, inplaceOf: [0], recomputable: false },
   infer: ([g, norm]) => {
     if (sizeOf(norm.layout.shape) !== 1)
@@ -205,10 +198,9 @@ export const clipByNorm: OpDef = defineOp<undefined, [View, View]>({
   }),
 });
 
-/** Input: gradient. Scalar: largest magnitude. */
+/** Clamps the input to [-max, max]; NaN stays NaN. Input: gradient. Scalar: largest magnitude. */
 export const clipByValue: OpDef = defineOp<undefined, [View]>({
   name: "clipByValue",
-  doc: "Clamps the input to [-max, max]; NaN stays NaN.",
   facts: { elementwise: true, inplaceOf: [0], recomputable: false },
   infer: ([g]) => [{ shape: g.layout.shape, dtype: g.dtype }],
   expression: () => ({
@@ -218,10 +210,12 @@ export const clipByValue: OpDef = defineOp<undefined, [View]>({
   }),
 });
 
-/** Inputs: running value, new value. Scalars: weight of the new value, factor on the new value. */
+/**
+ * Moves the first input by a fraction of the way to the scaled second: r += w·(k·x - r). Inputs:
+ * running value, new value. Scalars: weight of the new value, factor on the new value.
+ */
 export const runningAverage: OpDef = defineOp({
   name: "runningAverage",
-  doc: "Moves the first input by a fraction of the way to the scaled second: r += w·(k·x - r).",
   facts: { elementwise: true, inplaceOf: [0], recomputable: false },
   infer: (inputs) => inferUpdate("runningAverage", inputs, [0]),
   expression: () => ({ body: "r0 = a0 + s0 * (s1 * a1 - a0);", scalars: f32(2) }),

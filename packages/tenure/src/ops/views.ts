@@ -67,9 +67,6 @@ export function resolveShape(op: string, shape: readonly number[], from: Shape):
  */
 export const reshape: OpDef<{ shape: Shape }> = defineOp<{ shape: Shape }, [View]>({
   name: "reshape",
-  doc:
-    "The same elements in row-major order under another shape. Copies only when strides " +
-    "cannot express it.",
   facts: view,
   infer: ([x], { shape }) => [
     { shape: resolveShape("reshape", shape, x.layout.shape), dtype: x.dtype },
@@ -84,7 +81,6 @@ export const permute: OpDef<{ order: readonly number[] }> = defineOp<
   [View]
 >({
   name: "permute",
-  doc: "Dimensions in another order.",
   facts: view,
   infer: ([x], { order }) => {
     const { shape } = x.layout;
@@ -107,7 +103,6 @@ export const permute: OpDef<{ order: readonly number[] }> = defineOp<
 /** Dimensions of 1 repeated to `shape` without copying. */
 export const expand: OpDef<{ shape: Shape }> = defineOp<{ shape: Shape }, [View]>({
   name: "expand",
-  doc: "Dimensions of 1 repeated to `shape` without copying.",
   facts: view,
   infer: ([x], { shape }) => {
     checkShape("expand", shape);
@@ -137,9 +132,6 @@ export interface SliceAttrs {
  */
 export const slice: OpDef<SliceAttrs> = defineOp<SliceAttrs, [View]>({
   name: "slice",
-  doc:
-    "Positions start, start + step, … below end along one axis; negative positions count " +
-    "from the end.",
   facts: view,
   infer: ([x], attrs) => [{ shape: sliceOf(x.layout, attrs).shape, dtype: x.dtype }],
   view: (layout, attrs) => sliceOf(layout, attrs),
@@ -159,7 +151,6 @@ export const unslice: OpDef<SliceAttrs & { shape: Shape }> = defineOp<
   [View]
 >({
   name: "unslice",
-  doc: "Zeros of a shape with the input placed at sliced positions: the gradient of slice.",
   facts: {},
   infer: ([x], { shape }) => [{ shape, dtype: x.dtype }],
   key: ({ axis, start, end, step, shape }) => [axis, start, end, step, ...shape],

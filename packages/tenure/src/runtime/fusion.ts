@@ -119,7 +119,7 @@ export function fused(
  */
 function standIn(group: Group, members: readonly RecordedOp[], name: string): FusedOp {
   const main = members[group.members.findIndex((m) => m.section === "main")] ?? members.at(-1)!;
-  const op: AnyOp = { name, doc: "Several ops in one kernel.", facts: {}, infer: () => [] };
+  const op: AnyOp = { name, facts: {}, infer: () => [] };
   const own = new Set(members.flatMap((m) => m.outputs.map((o) => o.storage)));
   return {
     op,

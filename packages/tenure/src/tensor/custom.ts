@@ -28,6 +28,7 @@ export interface CustomKernel {
 /** The definition of an op: what it takes, how it computes, how it is differentiated. */
 export interface CustomOp {
   readonly name: string;
+  /** What it computes, for readers of the definition; the library does not use it. */
   readonly doc?: string;
   /** Number of tensors it takes. */
   readonly inputs: number;
@@ -124,7 +125,6 @@ const definition = {
 function recordOf(spec: CustomOp): OpDef {
   return {
     name: spec.name,
-    doc: spec.doc ?? "Defined by the user.",
     facts: spec.expression === undefined ? {} : { elementwise: true },
     infer: (views) => {
       const metas = views.map((v) => ({ shape: v.layout.shape, dtype: v.dtype }));

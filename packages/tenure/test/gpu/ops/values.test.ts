@@ -48,13 +48,12 @@ async function check(op: AnyOp, c: Case, views: readonly ViewKind[] | undefined)
 
 const ops = allOps(),
   names = new Set<string>();
-test("every op has a case, a name of its own and a line of documentation", () => {
+test("every op has a case and a name of its own", () => {
   for (const op of ops) {
     if (casesOf(uniqueName(op)) === undefined)
       throw new Error(`no case for the op ${uniqueName(op)}`);
     assert.not(names.has(uniqueName(op)), `two ops are called ${uniqueName(op)}`);
     names.add(uniqueName(op));
-    assert.ok(op.doc.length > 2 && op.doc.endsWith("."), `${uniqueName(op)}: ${op.doc}`);
   }
 });
 
