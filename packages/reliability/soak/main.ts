@@ -66,36 +66,46 @@ class Soaking implements Disposable {
   );
   readonly #random: Random;
   readonly #variety: Variety;
+  /** Shapes that are still to come before all come again, in another order. */
+  readonly #deck: number[] = [];
 
   constructor(seed: number, variety: Variety) {
     this.#random = new Random(seed);
     this.#variety = variety;
   }
 
-  /** One step; the loss is read, and thrown away, every tenth time. */
+  /** One step. At every tenth shape the loss is read, and thrown away. */
   async step(index: number): Promise<void> {
+    const { batchSizes } = this.#variety;
+    const shape = this.#next();
     let read: Promise<number> | null = null;
     {
       using _ = newDisposeScope("soak");
-      const loss = this.#random.chance(0.5) ? this.#batch() : this.#sequence();
+      const loss =
+        shape < batchSizes ? this.#batch(shape + 1) : this.#sequence(shape - batchSizes + 1);
       this.#optimizer.zeroGrad();
       loss.backward();
       this.#optimizer.step();
-      if (index % 10 === 0) read = loss.item();
+      if (shape % 10 === 0) read = loss.item();
     }
     if (read === null) await Promise.resolve();
     else if (!Number.isFinite(await read)) throw new Error(`step ${index}: the loss is not finite`);
   }
 
-  /** One of the batch sizes. */
-  #batch(): Tensor {
-    const size = 1 + this.#random.int(this.#variety.batchSizes);
+  /** The number of a shape: batch sizes come first. */
+  #next(): number {
+    const { batchSizes, lengths } = this.#variety;
+    if (this.#deck.length === 0)
+      for (let k = 0; k < batchSizes + lengths; k++)
+        this.#deck.splice(this.#random.int(k + 1), 0, k);
+    return this.#deck.pop() ?? 0;
+  }
+
+  #batch(size: number): Tensor {
     return functional.mseLoss(this.#dense.call(rand([size, width])), rand([size, 4]));
   }
 
-  /** One of the lengths. */
-  #sequence(): Tensor {
-    const length = 1 + this.#random.int(this.#variety.lengths);
+  #sequence(length: number): Tensor {
     const tokens = randint(0, vocabulary, [length]);
     return functional.crossEntropy(this.#head.call(this.#embedding.call(tokens)), tokens);
   }
