@@ -4,6 +4,7 @@
  */
 import { at } from "../base/access.ts";
 import { ArgumentError, TenureError } from "../base/errors.ts";
+import { describeValue } from "../base/options.ts";
 import type { DeviceCaps, Kernel, View } from "../kernels/kernel.ts";
 import { hash64 } from "../kernels/wgsl.ts";
 import type { Meta } from "./op.ts";
@@ -12,6 +13,24 @@ interface Shader {
   readonly wgsl: string;
   readonly workgroups: readonly [number, number, number];
   readonly params?: readonly number[];
+}
+
+/** @throws ArgumentError for what is no shader */
+function checkShader(name: string, shader: unknown): Shader {
+  const given = (shader ?? {}) as Partial<Shader>;
+  const { wgsl, workgroups, params } = given;
+  const isShader =
+    typeof wgsl === "string" &&
+    Array.isArray(workgroups) &&
+    workgroups.length === 3 &&
+    (params === undefined || Array.isArray(params));
+  if (isShader) return given as Shader;
+  throw new ArgumentError(
+    name,
+    "kernel() to return { wgsl, workgroups: [x, y, z] }",
+    describeValue(shader),
+    "see CustomKernel",
+  );
 }
 
 /** @throws ArgumentError when the launch is larger than the device allows */
@@ -30,7 +49,7 @@ export function customKernel(
         cause,
       });
     }
-    const { wgsl, workgroups, params = [] } = shader;
+    const { wgsl, workgroups, params = [] } = checkShader(name, shader);
     if (workgroups.some((n) => !Number.isInteger(n) || n < 0 || n > caps.maxWorkgroupsPerDimension))
       throw new ArgumentError(
         name,

@@ -2,11 +2,11 @@
  * Ops of users: a WGSL expression or kernel with a shape rule and a gradient, recorded,
  * differentiated and owned like a built-in. Called by users and by libraries on top.
  */
-import type { DType } from "../base/dtype.ts";
+import { type DType, checkDType } from "../base/dtype.ts";
 import { f32Bits, fromBits } from "../base/bits.ts";
 import { ArgumentError, internal } from "../base/errors.ts";
 import { type OptionTable, describeValue, readOptions } from "../base/options.ts";
-import { type Shape, broadcastShapes } from "../base/shape.ts";
+import { type Shape, broadcastShapes, checkShape } from "../base/shape.ts";
 import type { Meta, OpDef, Value } from "../ops/op.ts";
 import { customKernel } from "../ops/shader.ts";
 import { Tensor, call } from "./tensor.ts";
@@ -128,7 +128,7 @@ function recordOf(spec: CustomOp): OpDef {
     facts: spec.expression === undefined ? {} : { elementwise: true },
     infer: (views) => {
       const metas = views.map((v) => ({ shape: v.layout.shape, dtype: v.dtype }));
-      return [spec.infer === undefined ? inferred(spec, metas) : spec.infer(metas)];
+      return [spec.infer === undefined ? inferred(spec, metas) : checkMeta(spec, metas)];
     },
     ...implementation(spec),
     ...gradient(spec),
@@ -142,6 +142,21 @@ function inferred({ name, expression }: CustomOp, metas: readonly Meta[]): Meta 
   if (expression === undefined) return { dtype: first.dtype, shape: first.shape };
   const shape = others.reduce((s, m) => broadcastShapes(name, s, m.shape), first.shape);
   return { dtype: first.dtype, shape };
+}
+
+/** What a user's `infer` says. @throws ArgumentError for what is no shape and dtype */
+function checkMeta(spec: CustomOp, metas: readonly Meta[]): Meta {
+  const { name } = spec;
+  const given: unknown = spec.infer?.(metas);
+  const { shape, dtype } = (given ?? {}) as Partial<Meta>;
+  if (!Array.isArray(shape))
+    throw new ArgumentError(
+      name,
+      "infer() to return { shape, dtype }",
+      describeValue(given),
+      "return for example { shape: inputs[0].shape, dtype: inputs[0].dtype }",
+    );
+  return { shape: [...checkShape(name, shape)], dtype: checkDType(name, dtype) };
 }
 
 /** How the op computes its result. */

@@ -7,8 +7,11 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import {
+  ArgumentError,
+  DTypeError,
   DeviceError,
   OutOfMemoryError,
+  ShapeError,
   type Tensor,
   defineOp,
   memory,
@@ -129,6 +132,33 @@ test("a user's kernel that throws names its op", () =>
     });
     await rejects(() => throwing(tensor([1])).data(), Error, /throwing: .*user bug/);
     takeDeviceErrors();
+  }));
+
+test("what a user's infer returns never reaches a shader unless it is a shape and a dtype", () =>
+  scopedAsync(async () => {
+    const table: [unknown, new (...args: never[]) => Error, RegExp][] = [
+      [null, ArgumentError, /expected infer\(\) to return \{ shape, dtype \}, got null/],
+      [{ shape: "x", dtype: "float32" }, ArgumentError, /expected infer\(\) to return/],
+      [{ shape: [-1], dtype: "float32" }, ShapeError, /expected dimensions that are integers/],
+      [{ shape: [2], dtype: "float32>; var x: u32" }, DTypeError, /got float32>; var x/],
+      [{ shape: [2], dtype: "toString" }, DTypeError, /expected one of bool/],
+    ];
+    for (const [returned, type, text] of table) {
+      const infer = (): never => returned as never;
+      const inferring = defineOp({ name: "inferring", inputs: 1, infer, expression: "r0 = a0;" });
+      await rejects(() => inferring(ones([2])), type, /^inferring: /, text);
+    }
+    await sync();
+  }));
+
+test("a user's kernel that is none is refused by name", () =>
+  scopedAsync(async () => {
+    for (const shader of [undefined, {}, { wgsl: "" }, { wgsl: 1, workgroups: [1, 1, 1] }]) {
+      const op = defineOp({ name: "mine", inputs: 1, kernel: () => shader as never });
+      const expected = /^mine: expected kernel\(\) to return \{ wgsl, workgroups/;
+      await rejects(() => op(ones([2])).data(), ArgumentError, expected);
+      takeDeviceErrors();
+    }
   }));
 
 test.run();
