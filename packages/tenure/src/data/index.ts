@@ -34,4 +34,4 @@ export {
   type SavedModel,
   type SavedNumbers,
   type SavedOptimizer,
-} from "./checkpointfile.ts";
+} from "./checkpoint-file.ts";
