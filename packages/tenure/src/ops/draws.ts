@@ -15,7 +15,7 @@ export interface RandomAttrs {
 }
 
 /**
- * Independent draws from [0, 1) or the standard normal. No inputs. Scalars: seed (two words) and
+ * Independent draws from [0, 1) or the standard normal. No inputs. Scalars: seed (two numbers) and
  * stream. Element `i` is a pure function of seed, stream and `i`.
  */
 export const random: OpDef<RandomAttrs> = defineOp<RandomAttrs>({
@@ -37,7 +37,7 @@ export const random: OpDef<RandomAttrs> = defineOp<RandomAttrs>({
 
 /**
  * Zeroes elements at random and scales the rest by 1/keep, so that the mean stays. Scalars: seed
- * (two words), stream, keep probability. The gradient draws the same mask again from the same
+ * (two numbers), stream, keep probability. The gradient draws the same mask again from the same
  * scalars.
  */
 export const dropout: OpDef = defineOp<undefined, [View]>({
