@@ -24,8 +24,8 @@ class ExpectationError extends TenureError {
   /** What it was given. */
   readonly got: string;
 
-  constructor(op: string, expected: string, got: string, remedy?: string) {
-    super(op, `expected ${expected}, got ${got}${remedy === undefined ? "" : `; ${remedy}`}`);
+  constructor(op: string, expected: string, got: string, remedy: string) {
+    super(op, `expected ${expected}, got ${got}; ${remedy}`);
     this.expected = expected;
     this.got = got;
   }

@@ -165,7 +165,12 @@ export function checkArgument(op: string, name: string, value: unknown, row: Opt
   switch (row.type) {
     case "any":
       if (value === undefined && row.required)
-        throw new ArgumentError(op, row.what ?? `the option ${name}`, "none", row.remedy);
+        throw new ArgumentError(
+          op,
+          row.what ?? `the option ${name}`,
+          "none",
+          row.remedy ?? `pass ${name}`,
+        );
       row.check?.(op, value);
       return;
     case "options":
@@ -319,6 +324,17 @@ export const off = { type: "flag", default: false } as const satisfies OptionRow
 export function checkFunction(op: string, fn: unknown, remedy = "pass for example () => …"): void {
   if (typeof fn !== "function")
     throw new ArgumentError(op, "a function", describeValue(fn), remedy);
+}
+
+/** @throws ArgumentError unless `value` is an array */
+export function checkArray(op: string, what: string, value: unknown): void {
+  if (!Array.isArray(value))
+    throw new ArgumentError(
+      op,
+      `an array of ${what}`,
+      describeValue(value),
+      "pass for example […]",
+    );
 }
 
 /** A value in a few words, for error messages. */

@@ -160,7 +160,7 @@ export function readSafetensors(
           lossy,
           what: `${clip(key)} of ${name}`,
           fail: (expected, got, remedy) => {
-            throw new ArgumentError("fromSafetensors", expected, got, remedy);
+            throw new ArgumentError("fromSafetensors", expected, got, remedy ?? notSafetensors);
           },
         }),
       },

@@ -66,7 +66,8 @@ export function stackSamples<S extends Readonly<Record<string, SampleValue>>>(
   samples: readonly S[],
 ): Readonly<Record<keyof S & string, HostColumn>> {
   const first = samples[0];
-  if (first === undefined) throw new ArgumentError("collate", "at least one sample", "none");
+  if (first === undefined)
+    throw new ArgumentError("collate", "at least one sample", "none", "pass a sample or more");
   const names = Object.keys(first);
   const columns = names.map((name) => {
     let out: Float32Array | Int32Array | Uint32Array | Uint8Array | undefined,

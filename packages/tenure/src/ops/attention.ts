@@ -37,7 +37,12 @@ export const attentionWeights: OpDef<AttentionAttrs> = defineOp<AttentionAttrs, 
         "cast them to float32",
       );
     if (shape.length < 2)
-      throw new ShapeError("attentionWeights", "scores [..., L, S]", formatShape(shape));
+      throw new ShapeError(
+        "attentionWeights",
+        "scores [..., L, S]",
+        formatShape(shape),
+        "pass one row of scores for each query",
+      );
     if (mask !== undefined && !isFloat(mask.dtype) && mask.dtype !== "bool")
       throw new DTypeError(
         "scaledDotProductAttention",

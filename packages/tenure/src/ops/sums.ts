@@ -93,6 +93,7 @@ export const squaredDeviation: OpDef<ReduceAttrs> = defineOp<ReduceAttrs, [View,
         "squaredDeviation",
         `a centre that broadcasts to ${formatShape(x.layout.shape)}`,
         formatShape(centre.layout.shape),
+        "keep the reduced dimensions",
       );
     return [{ shape: reducedShape(x.layout.shape, axes, keepDims), dtype: x.dtype }];
   },

@@ -189,7 +189,12 @@ export const clipByNorm: OpDef = defineOp<undefined, [View, View]>({
   facts: { elementwise: true, inplaceOf: [0], recomputable: false },
   infer: ([g, norm]) => {
     if (sizeOf(norm.layout.shape) !== 1)
-      throw new ShapeError("clipByNorm", "a norm with one element", formatShape(norm.layout.shape));
+      throw new ShapeError(
+        "clipByNorm",
+        "a norm with one element",
+        formatShape(norm.layout.shape),
+        "pass the norm of all gradients",
+      );
     return [{ shape: g.layout.shape, dtype: g.dtype }];
   },
   expression: () => ({

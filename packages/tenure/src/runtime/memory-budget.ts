@@ -4,6 +4,7 @@
  */
 import { warn } from "../base/env.ts";
 import { ArgumentError, OutOfMemoryError } from "../base/errors.ts";
+import { describeValue } from "../base/options.ts";
 import type { BufferPool } from "../device/buffer-pool.ts";
 
 /** What happens when the buffers of tensors would exceed the budget. */
@@ -31,15 +32,20 @@ export class MemoryBudget {
    * should have made reject with it.
    */
   set(bytes: number, action: BudgetAction): void {
-    if (!(bytes > 0))
+    if (typeof bytes !== "number" || !(bytes > 0))
       throw new ArgumentError(
         "setBudget",
         "a number of bytes above 0",
-        String(bytes),
+        describeValue(bytes),
         "pass Infinity for no budget",
       );
     if (!actions.includes(action))
-      throw new ArgumentError("setBudget", '"report", "throw" or "trim"', JSON.stringify(action));
+      throw new ArgumentError(
+        "setBudget",
+        '"report", "throw" or "trim"',
+        describeValue(action),
+        "choose one of them",
+      );
     this.#reported = false;
     this.#bytes = bytes;
     this.#action = action;

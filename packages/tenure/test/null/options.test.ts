@@ -172,17 +172,17 @@ test("names that every object has are names like others", () => {
 
 test("checks of a caller's own run where the row is any", () => {
   const even = (op: string, value: unknown): void => {
-    if (value !== 2) throw new ArgumentError(op, "two", String(value));
+    if (value !== 2) throw new ArgumentError(op, "two", String(value), "pass 2");
   };
   assert.is(
     refusal(() => {
       checkValues("f", { n: 3 }, { n: { type: "any", check: even } });
     }),
-    "f: expected two, got 3",
+    "f: expected two, got 3; pass 2",
   );
   assert.is(
     refusal(() => readOptions("f", {}, { n: { type: "any", required: true } })),
-    "f: expected the option n, got none",
+    "f: expected the option n, got none; pass n",
   );
 });
 

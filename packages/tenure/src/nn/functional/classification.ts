@@ -73,7 +73,8 @@ function checkTargets(
   const { shape } = input,
     classes = input.rank === 1 ? shape[0]! : shape[1]!,
     expected = input.rank === 1 ? [] : [shape[0]!, ...shape.slice(2)];
-  if (input.rank === 0) throw new ShapeError(op, "scores [N, C] or [C]", "[]");
+  if (input.rank === 0)
+    throw new ShapeError(op, "scores [N, C] or [C]", "[]", "pass a score for each class");
   if (isFloat(targets.dtype) || targets.dtype === "bool")
     throw new DTypeError(
       op,

@@ -224,7 +224,7 @@ test("whichever part does not fit, none is loaded", () =>
     const own = {
       stateDict: () => model.stateDict(),
       loadStateDict: () => {
-        throw new ArgumentError("own", "something else", "this");
+        throw new ArgumentError("own", "something else", "this", "load another");
       },
     };
     await bad(file, /own: expected something else/, { model: own, schedule, loader });
