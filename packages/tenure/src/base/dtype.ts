@@ -4,6 +4,7 @@
  * host-shareable bool.
  */
 import { DTypeError } from "./errors.ts";
+import { describeValue } from "./options.ts";
 
 /** The element types a tensor can have. */
 export type DType = "float32" | "float16" | "int32" | "uint32" | "bool";
@@ -67,5 +68,10 @@ export function promote(a: DType, b: DType): DType {
 /** @throws DTypeError when `value` is not the name of a dtype. */
 export function checkDType(op: string, value: unknown): DType {
   if (typeof value === "string" && Object.hasOwn(table, value)) return value as DType;
-  throw new DTypeError(op, `one of ${dtypes.join(", ")}`, String(value), "pass a supported dtype");
+  throw new DTypeError(
+    op,
+    `one of ${dtypes.join(", ")}`,
+    describeValue(value),
+    "pass a supported dtype",
+  );
 }

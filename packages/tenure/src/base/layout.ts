@@ -4,6 +4,7 @@
  * and runtime. Owns nothing.
  */
 import { ShapeError } from "./errors.ts";
+import { describeValue } from "./options.ts";
 import { type Shape, formatShape, sizeOf } from "./shape.ts";
 
 /**
@@ -134,14 +135,14 @@ export function sliceLayout(
     throw new ShapeError(
       op,
       "a step that is a positive integer",
-      String(step),
+      describeValue(step),
       "use flip() to go backwards",
     );
   if (!Number.isInteger(start) || !Number.isInteger(end))
     throw new ShapeError(
       op,
       "integer positions",
-      `${start}:${end}`,
+      `${describeValue(start)}:${describeValue(end)}`,
       `of ${formatShape(layout.shape)}`,
     );
   const dim = layout.shape[axis]!;

@@ -3,6 +3,7 @@
  * called by every op's `infer`. Owns nothing.
  */
 import { ShapeError } from "./errors.ts";
+import { describeValue } from "./options.ts";
 
 /** Dimensions of a tensor, outermost first. `[]` is a scalar. */
 export type Shape = readonly number[];
@@ -14,9 +15,14 @@ export function sizeOf(shape: Shape): number {
   return n;
 }
 
-/** `[2,3]`, as error messages and reports print a shape. */
+/** `[2,3]`, as error messages and reports print a shape; also of what turned out to be none. */
 export function formatShape(shape: Shape): string {
-  return `[${shape.join(",")}]`;
+  if (!Array.isArray(shape)) return describeValue(shape);
+  const shown = shape.length > 32 ? shape.slice(0, 32) : shape;
+  const dimensions = Array.from(shown as readonly unknown[], (d) =>
+    typeof d === "number" ? String(d) : describeValue(d),
+  );
+  return `[${dimensions.join(",")}${shown === shape ? "" : `, … ${shape.length} in all`}]`;
 }
 
 /** Whether two shapes have the same dimensions. */
@@ -61,7 +67,7 @@ export function normalizeAxis(op: string, axis: number, rank: number): number {
     throw new ShapeError(
       op,
       rank === 0 ? "no axis for a scalar" : `an axis in [${-rank}, ${rank - 1}]`,
-      String(axis),
+      describeValue(axis),
       "count axes from 0, or from -1 backwards",
     );
   }
@@ -82,7 +88,7 @@ export function normalizeAxes(
     throw new ShapeError(
       op,
       "an axis or an array of axes",
-      typeof axes,
+      describeValue(axes),
       "pass for example 0, [0, 1], or nothing for all axes",
     );
   const list = (typeof axes === "number" ? [axes] : [...axes])
@@ -109,7 +115,12 @@ export function reducedShape(shape: Shape, axes: readonly number[], keepDims: bo
 /** @throws ShapeError unless every dimension is a non-negative integer small enough to index. */
 export function checkShape(op: string, shape: Shape): Shape {
   if (!(Array.isArray as (value: unknown) => boolean)(shape))
-    throw new ShapeError(op, "an array of dimensions", typeof shape, "write for example [2, 3]");
+    throw new ShapeError(
+      op,
+      "an array of dimensions",
+      describeValue(shape),
+      "write for example [2, 3]",
+    );
   for (const d of shape)
     if (!Number.isInteger(d) || d < 0)
       throw new ShapeError(

@@ -5,6 +5,7 @@
 import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
+import { checkArray } from "../base/options.ts";
 import { type Shape, formatShape, sameShape } from "../base/shape.ts";
 import { concatKernel, flipKernel } from "../kernels/gather.ts";
 import { type OpDef, defineOp } from "./op.ts";
@@ -76,6 +77,8 @@ export const flip: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View]>({
 });
 
 /** @throws ArgumentError unless there is something to join. */
-export function checkSome(op: string, count: number): void {
-  if (count === 0) throw new ArgumentError(op, "at least one tensor", "an empty list");
+export function checkSome(op: string, list: readonly unknown[]): void {
+  checkArray(op, "tensors", list);
+  if (list.length === 0)
+    throw new ArgumentError(op, "at least one tensor", "an empty list", "pass the tensors to join");
 }

@@ -5,6 +5,7 @@
 import { at } from "../base/access.ts";
 import { isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
+import { describeValue } from "../base/options.ts";
 import { type Shape, formatShape, sizeOf } from "../base/shape.ts";
 import {
   type ConvWindow,
@@ -51,7 +52,7 @@ export const conv2d: OpDef<ConvWindow> = defineOp<ConvWindow, [View, View], [Vie
       throw new ArgumentError(
         "conv2d",
         `groups that divide the ${b[0]} output channels`,
-        String(groups),
+        describeValue(groups),
         "use a divisor of both channel counts",
       );
     if (a[1] !== at(b, 1) * groups)

@@ -104,7 +104,7 @@ const cases: readonly Refusal[] = [
     "zeros of a number",
     () => zeros(bad(3)),
     ShapeError,
-    /^zeros: expected an array of dimensions, got number; write for example \[2, 3\]/,
+    /^zeros: expected an array of dimensions, got 3; write for example \[2, 3\]/,
   ],
   ["ones of a number", () => ones(bad(3)), ShapeError, /^ones: /],
   ["mul_ of a fraction", () => i32.mul_(0.5), DTypeError, /^mul_: .*float32, got int32; cast/],

@@ -90,7 +90,7 @@ test("checkShape", () => {
     );
   assert.throws(
     () => checkShape("f", 3 as never),
-    (e: Error) => e instanceof ShapeError && /an array of dimensions, got number/.test(e.message),
+    (e: Error) => e instanceof ShapeError && /an array of dimensions, got 3/.test(e.message),
   );
 });
 

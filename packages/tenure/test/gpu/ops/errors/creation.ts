@@ -35,7 +35,7 @@ export const creationMisuses: readonly Misuse[] = [
     "text",
     () => tensor(["a"] as never),
     ArgumentError,
-    /^tensor: expected numbers or booleans, got string/,
+    /^tensor: expected numbers or booleans, got "/,
   ],
   ["null", () => tensor(null as never), ArgumentError, /got null/],
   [
@@ -54,7 +54,7 @@ export const creationMisuses: readonly Misuse[] = [
     "dtype",
     () => tensor([1], { dtype: "double" as never }),
     DTypeError,
-    /^tensor: expected one of .*got double/,
+    /^tensor: expected one of .*got "double"/,
   ],
   [
     "requiresGrad of integers",
@@ -72,7 +72,7 @@ export const creationMisuses: readonly Misuse[] = [
     "zeros of a number",
     () => zeros(3 as never),
     ShapeError,
-    /^zeros: expected an array of dimensions, got number/,
+    /^zeros: expected an array of dimensions, got 3/,
   ],
   [
     "negative dimension",
@@ -99,7 +99,12 @@ export const creationMisuses: readonly Misuse[] = [
     DTypeError,
     /^arange: expected .*, got bool/,
   ],
-  ["arange dtype", () => arange(0, 2, 1, { dtype: "x" as never }), DTypeError, /^arange: .*got x/],
+  [
+    "arange dtype",
+    () => arange(0, 2, 1, { dtype: "x" as never }),
+    DTypeError,
+    /^arange: .*got "x"/,
+  ],
   [
     "linspace count",
     () => linspace(0, 1, -1),

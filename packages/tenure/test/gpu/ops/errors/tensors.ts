@@ -179,7 +179,7 @@ export const tensorMisuses: readonly Misuse[] = [
     "cast",
     () => f(2).to("float64" as never),
     DTypeError,
-    /expected one of bool, uint32, int32, float16, float32, got float64/,
+    /expected one of bool, uint32, int32, float16, float32, got "float64"/,
   ],
   ...(half
     ? []
