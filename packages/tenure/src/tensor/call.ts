@@ -56,10 +56,10 @@ export function call<A, T extends Wrapping>(
   attrs: A,
   scalars?: readonly number[],
 ): T {
-  const [first] = inputs;
-  if (inputs.length > 0 && first === undefined) throw noTensor(first, op.name);
+  const handles = operands(op.name, inputs), // the caller's word is checked before ours
+    [first] = inputs;
   if (first === undefined) throw internal(`${op.name} was called without inputs`);
-  const out = only(runOp(op, operands(op.name, inputs), attrs, scalars));
+  const out = only(runOp(op, handles, attrs, scalars));
   return first[WRAP](out);
 }
 

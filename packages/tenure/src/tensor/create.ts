@@ -148,7 +148,7 @@ export function arange(start: number, end?: number, step = 1, options?: CreateOp
     throw new ArgumentError(
       "arange",
       "finite numbers and a step that is not 0",
-      `${from}, ${to}, ${step}`,
+      [from, to, step].map(describeValue).join(", "),
       "use linspace for a number of points",
     );
   checkCreate("arange", options);

@@ -105,13 +105,13 @@ const definition = {
   doc: { type: "text" },
   inputs: {
     type: "integer",
-    range: "[1, Infinity)",
+    range: "[1, 7]", // every device binds 8 buffers, one is the result
     required: true,
     remedy: "pass how many tensors each call takes",
   },
   scalars: {
     type: "integer",
-    range: "[0, Infinity)",
+    range: "[0, 1024]",
     default: 0,
     remedy: "pass how many numbers each call takes",
   },

@@ -4,6 +4,7 @@
  * belong to the current scope, intermediates are freed here.
  */
 import { ArgumentError, ShapeError } from "../base/errors.ts";
+import { checkArgument, describeValue } from "../base/options.ts";
 import { formatShape, sizeOf } from "../base/shape.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { live } from "./call.ts";
@@ -32,7 +33,7 @@ function parse(
     throw new ArgumentError(
       "einsum",
       'an equation like "bij,bjk->bik"',
-      JSON.stringify(equation),
+      describeValue(equation),
       "use letters, commas, ... and one ->",
     );
   if (parts.length !== operands.length)
@@ -40,13 +41,19 @@ function parse(
       "einsum",
       `${parts.length} tensors for ${JSON.stringify(equation)}`,
       String(operands.length),
+      "pass a tensor for each part of the equation",
     );
   const terms = parts.map((part, k) => {
     const pieces = part.split("..."),
       rank = live(operands[k]!, "einsum").layout.shape.length,
       named = pieces.join("").length;
     if (pieces.length > 2 || pieces.join("").includes("."))
-      throw new ArgumentError("einsum", "at most one ... per tensor", JSON.stringify(part));
+      throw new ArgumentError(
+        "einsum",
+        "at most one ... per tensor",
+        describeValue(part),
+        "leave the others out",
+      );
     if (pieces.length === 1 ? named !== rank : named > rank)
       throw new ShapeError(
         "einsum",
@@ -80,7 +87,8 @@ function parse(
     throw new ArgumentError(
       "einsum",
       "an output of letters from the inputs, each once",
-      JSON.stringify(right),
+      describeValue(right),
+      "check what follows ->",
     );
   return { terms, output };
 }
@@ -96,7 +104,12 @@ function diagonal({ tensor, letters }: Named): Named {
     rest = letters.map((_, i) => i).filter((i) => i !== first && i !== twice),
     n = tensor.shape[first]!;
   if (tensor.shape[twice] !== n)
-    throw new ShapeError("einsum", `equal sizes for ${letters[twice]}`, formatShape(tensor.shape));
+    throw new ShapeError(
+      "einsum",
+      `equal sizes for ${letters[twice]}`,
+      formatShape(tensor.shape),
+      "give each its own letter",
+    );
   const lead = rest.map((i) => tensor.shape[i]!),
     flat = tensor.permute([...rest, first, twice]).reshape([...lead, n * n]);
   return diagonal({
@@ -148,7 +161,14 @@ function product(
  * Without "->", letters that occur once remain, in alphabetical order.
  */
 export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor {
-  if (operands.length === 0) throw new ArgumentError("einsum", "at least one tensor", "none");
+  if (operands.length === 0)
+    throw new ArgumentError(
+      "einsum",
+      "at least one tensor",
+      "none",
+      "pass the tensors after the equation",
+    );
+  checkArgument("einsum", "the equation", equation, { type: "text" });
   const { terms, output } = parse(equation, operands),
     sizes = new Map<string, number>();
   return scoped(() => {

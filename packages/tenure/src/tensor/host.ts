@@ -41,7 +41,7 @@ function outOfRange(op: string, dtype: DType, got: string): ArgumentError {
 export function numberBits(op: string, value: number, dtype: DType): number {
   if (typeof (value as unknown) !== "number")
     throw new ArgumentError(op, "a number", describeValue(value), "pass a plain number");
-  if (!fits(value, dtype)) throw outOfRange(op, dtype, String(value));
+  if (!fits(value, dtype)) throw outOfRange(op, dtype, describeValue(value));
   return scalarBits(value, dtype);
 }
 
@@ -104,7 +104,7 @@ export function flatten(data: TensorData): HostData {
         : new ArgumentError(
             "tensor",
             "numbers or booleans",
-            item === null ? "null" : typeof item,
+            describeValue(item),
             "convert the data first",
           );
   };
@@ -115,6 +115,13 @@ export function flatten(data: TensorData): HostData {
 function fromView(view: ArrayBufferView, op = "tensor"): HostData {
   const of = (dtype: DType): HostData => {
     const values = view as unknown as ArrayLike<number>;
+    if (values.length === 0 && isDetached(view.buffer))
+      throw new ArgumentError(
+        op,
+        "an array with its memory",
+        "one that was transferred",
+        "copy it before it is sent away",
+      );
     return { values, shape: [values.length], dtype };
   };
   if (view instanceof Float32Array || view instanceof Float64Array) return of("float32");
@@ -133,6 +140,15 @@ function fromView(view: ArrayBufferView, op = "tensor"): HostData {
     view.constructor.name,
     "convert it to a Float32Array",
   );
+}
+
+/** Whether the memory of a buffer has gone elsewhere: then it has no views. */
+function isDetached(buffer: ArrayBufferLike): boolean {
+  try {
+    return new Uint8Array(buffer).length < 0;
+  } catch {
+    return true;
+  }
 }
 
 /**
@@ -228,7 +244,12 @@ export function decode(dtype: DType, bytes: ArrayBuffer, size: number): HostArra
     case "float16":
       return Float32Array.from(new Uint16Array(bytes, 0, size), fromHalf);
     default:
-      throw new DTypeError("data", "a known dtype", String(dtype satisfies never));
+      throw new DTypeError(
+        "data",
+        "a known dtype",
+        String(dtype satisfies never),
+        "pass a supported dtype",
+      );
   }
 }
 

@@ -2,7 +2,7 @@
  * Joining, splitting, picking and reordering as functions, beside the methods of the same names.
  * Called by users and by nn; results belong to the current scope.
  */
-import { ShapeError, internal } from "../base/errors.ts";
+import { ShapeError } from "../base/errors.ts";
 import { formatShape, normalizeAxis } from "../base/shape.ts";
 import { checkSome } from "../ops/concat.ts";
 import { scoped } from "../ownership/scoped.ts";
@@ -22,7 +22,7 @@ export interface Sorted extends SortedOf<Tensor> {
  * they differ elsewhere
  */
 export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
-  checkSome("concat", tensors.length);
+  checkSome("concat", tensors);
   const rank = live(head(tensors), "concat").layout.shape.length,
     at = normalizeAxis("concat", axis, rank);
   for (const t of tensors)
@@ -38,7 +38,7 @@ export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
 
 /** Tensors of one shape along a new axis. */
 export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
-  checkSome("stack", tensors.length);
+  checkSome("stack", tensors);
   const first = live(head(tensors), "stack").layout.shape,
     at = normalizeAxis("stack", axis, first.length + 1);
   for (const t of tensors)
@@ -59,10 +59,9 @@ export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
   );
 }
 
+/** The first of a list that is not empty; whether it is a tensor is still to be checked. */
 function head(tensors: readonly Tensor[]): Tensor {
-  const [one] = tensors;
-  if (one === undefined) throw internal("an empty list was not refused");
-  return one;
+  return tensors[0] as Tensor;
 }
 
 /**

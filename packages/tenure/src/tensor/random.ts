@@ -4,6 +4,7 @@
  */
 import { isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError } from "../base/errors.ts";
+import { describeValue } from "../base/options.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { rand } from "./create.ts";
 import { live } from "./call.ts";
@@ -20,6 +21,11 @@ export function bernoulli(probabilities: Tensor): Tensor {
 /** The numbers 0 … n - 1 in random order, int32. */
 export function randperm(n: number): Tensor {
   if (!Number.isInteger(n) || n < 0 || n > 2 ** 24)
-    throw new ArgumentError("randperm", "a whole number from 0 to 2^24", String(n));
+    throw new ArgumentError(
+      "randperm",
+      "a whole number from 0 to 2^24",
+      describeValue(n),
+      "pass how many numbers to shuffle",
+    );
   return scoped(() => rand([n]).argSort(0), "randperm");
 }

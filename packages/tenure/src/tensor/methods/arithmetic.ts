@@ -157,7 +157,7 @@ export function scalarDType(op: AnyOp, dtype: DType, value: number): DType {
     throw new ArgumentError(
       op.name,
       `a number from ${integerRange[computed]?.join(" to ")} for ${dtype}`,
-      String(value),
+      describeValue(value),
       "cast the tensor with .float() first",
     );
   return computed;

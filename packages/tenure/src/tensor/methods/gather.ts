@@ -61,18 +61,19 @@ export abstract class GatherMethods extends ReduceMethods {
   scatterAdd(axis: number, indices: this, source: this): this {
     checkIndex("scatterAdd", indices);
     const { shape } = live(this, "scatterAdd").layout,
+      given = live(source, "scatterAdd").layout.shape,
       at = normalizeAxis("scatterAdd", axis, shape.length),
       small = indices.shape;
     if (
       small.length !== shape.length ||
-      source.rank !== shape.length ||
-      small.some((d, i) => d > source.shape[i]! || (i !== at && d > shape[i]!))
+      given.length !== shape.length ||
+      small.some((d, i) => d > given[i]! || (i !== at && d > shape[i]!))
     ) {
       throw new ShapeError(
         "scatterAdd",
         `indices of rank ${shape.length}, no larger than the source and, off axis ${axis}, ` +
           `than ${formatShape(shape)}`,
-        `${formatShape(small)} and ${formatShape(source.shape)}`,
+        `${formatShape(small)} and ${formatShape(given)}`,
         "check the axis",
       );
     }

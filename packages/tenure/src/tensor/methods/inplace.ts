@@ -2,7 +2,6 @@
  * Ops that overwrite their tensor, as methods with a `_` at the end. Each returns a fresh tensor on
  * the same storage.
  */
-import { f32Bits } from "../../base/bits.ts";
 import * as E from "../../ops/elementwise.ts";
 import { WRAP, call, live, only } from "../call.ts";
 import { numberBits } from "../host.ts";
@@ -186,16 +185,20 @@ export abstract class InPlaceMethods extends MathMethods {
 
   /** In place: this + weight·(end - this). */
   lerp_(end: this, weight: number): this {
-    return call(inPlace(E.lerp), [this, end], undefined, [f32Bits(weight)]);
+    return call(inPlace(E.lerp), [this, end], undefined, [numberBits("lerp_", weight, "float32")]);
   }
 
   /** In place: this + value·a·b. */
   addcmul_(a: this, b: this, value = 1): this {
-    return call(inPlace(E.addcmul), [this, a, b], undefined, [f32Bits(value)]);
+    return call(inPlace(E.addcmul), [this, a, b], undefined, [
+      numberBits("addcmul_", value, "float32"),
+    ]);
   }
 
   /** In place: this + value·a / b. */
   addcdiv_(a: this, b: this, value = 1): this {
-    return call(inPlace(E.addcdiv), [this, a, b], undefined, [f32Bits(value)]);
+    return call(inPlace(E.addcdiv), [this, a, b], undefined, [
+      numberBits("addcdiv_", value, "float32"),
+    ]);
   }
 }

@@ -210,7 +210,7 @@ export abstract class MathMethods extends ArithmeticMethods {
 
   /** x above 0, alpha·(exp(x) - 1) below. */
   elu(alpha = 1): this {
-    return call(E.elu, [this], undefined, [f32Bits(alpha)]);
+    return call(E.elu, [this], undefined, [numberBits("elu", alpha, "float32")]);
   }
 
   /** Scaled elu that keeps mean 0 and variance 1. */
@@ -220,7 +220,7 @@ export abstract class MathMethods extends ArithmeticMethods {
 
   /** x above 0, slope·x below. */
   leakyRelu(slope = 0.01): this {
-    return call(E.leakyRelu, [this], undefined, [f32Bits(slope)]);
+    return call(E.leakyRelu, [this], undefined, [numberBits("leakyRelu", slope, "float32")]);
   }
 
   /** x·min(max(x + 3, 0), 6) / 6. */
@@ -264,12 +264,12 @@ export abstract class MathMethods extends ArithmeticMethods {
 
   /** this + value·a·b. */
   addcmul(a: this, b: this, value = 1): this {
-    return call(E.addcmul, [this, a, b], undefined, [f32Bits(value)]);
+    return call(E.addcmul, [this, a, b], undefined, [numberBits("addcmul", value, "float32")]);
   }
 
   /** this + value·a / b. */
   addcdiv(a: this, b: this, value = 1): this {
-    return call(E.addcdiv, [this, a, b], undefined, [f32Bits(value)]);
+    return call(E.addcdiv, [this, a, b], undefined, [numberBits("addcdiv", value, "float32")]);
   }
 
   /**
@@ -320,7 +320,7 @@ export function bounded<T extends Wrapping>(
   inplace: boolean,
 ): T {
   const { dtype: own } = live(x, "clamp"),
-    given = [min, max].filter((v) => typeof v === "number");
+    given = [min, max].filter((v) => v !== null && v !== undefined);
   if (given.length === 0)
     throw new ArgumentError(
       "clamp",

@@ -4,7 +4,8 @@
  */
 import { promote } from "../../base/dtype.ts";
 import { ArgumentError } from "../../base/errors.ts";
-import { type Shape, normalizeAxes, normalizeAxis } from "../../base/shape.ts";
+import { checkArray, describeValue } from "../../base/options.ts";
+import { type Shape, formatShape, normalizeAxes, normalizeAxis } from "../../base/shape.ts";
 import { concat, flip } from "../../ops/concat.ts";
 import { firstOf, orderOf } from "../../ops/sorting.ts";
 import { cumProd, cumSum } from "../../ops/scan.ts";
@@ -70,7 +71,7 @@ export abstract class RearrangeMethods extends GatherMethods {
       throw new ArgumentError(
         "topK",
         `a number from 0 to ${shape[at]}`,
-        String(k),
+        describeValue(k),
         "take fewer elements, or another axis",
       );
     return scoped(() => {
@@ -95,11 +96,12 @@ export abstract class RearrangeMethods extends GatherMethods {
   roll(shifts: number | readonly number[], axes?: number | readonly number[]): this {
     const { shape } = live(this, "roll").layout,
       by = typeof shifts === "number" ? [shifts] : shifts;
+    checkArray("roll", "shifts", by);
     if (by.some((n) => !Number.isInteger(n)))
       throw new ArgumentError(
         "roll",
         "whole numbers",
-        by.join(", "),
+        formatShape(by),
         "pass integers; negative ones move towards the front",
       );
     if (axes === undefined) {
@@ -112,9 +114,9 @@ export abstract class RearrangeMethods extends GatherMethods {
         );
       return scoped(() => this.reshape(-1).roll(by, 0).reshape(shape), "roll");
     }
-    const along = (typeof axes === "number" ? [axes] : axes).map((a) =>
-      normalizeAxis("roll", a, shape.length),
-    );
+    const named = typeof axes === "number" ? [axes] : axes;
+    checkArray("roll", "axes", named);
+    const along = named.map((a) => normalizeAxis("roll", a, shape.length));
     if (along.length !== by.length)
       throw new ArgumentError(
         "roll",
@@ -144,7 +146,7 @@ export abstract class RearrangeMethods extends GatherMethods {
       throw new ArgumentError(
         "repeat",
         `at least ${shape.length} counts of 0 or more`,
-        `[${counts.join(",")}]`,
+        formatShape(counts),
         "use tile to leave out leading ones",
       );
     const padded: Shape = [...Array<number>(counts.length - shape.length).fill(1), ...shape];
@@ -171,7 +173,7 @@ export abstract class RearrangeMethods extends GatherMethods {
       throw new ArgumentError(
         "repeatInterleave",
         "a count of 0 or more",
-        String(count),
+        describeValue(count),
         "pass how often each element should come",
       );
     if (axis === undefined)

@@ -83,7 +83,7 @@ export abstract class ReduceMethods extends ViewMethods {
     if (!isFloat(dtype))
       throw new DTypeError("norm", "a float tensor", dtype, "cast it to float32");
     if (typeof p !== "number" || Number.isNaN(p))
-      throw new ArgumentError("norm", "a number for p", String(p));
+      throw new ArgumentError("norm", "a number for p", describeValue(p), "pass for example 2");
     return scoped(() => {
       if (p === 2)
         return call(
@@ -181,7 +181,12 @@ export function varMean<T extends ReduceMethods>(
     list = axesOf("var", x, axes);
   if (!isFloat(dtype)) throw new DTypeError("var", "a float tensor", dtype, "cast it to float32");
   if (typeof correction !== "number")
-    throw new ArgumentError("var", "a number for the correction", typeof correction);
+    throw new ArgumentError(
+      "var",
+      "a number for the correction",
+      describeValue(correction),
+      "pass 0 or 1",
+    );
   const count = sizeOf(list.map((a) => layout.shape[a]!));
   return scoped(() => {
     const mean = x.mean(list, true),

@@ -2,6 +2,7 @@
  * Reshaping, reordering of dimensions and slicing as methods: views, no copies unless said.
  */
 import { ArgumentError, ShapeError } from "../../base/errors.ts";
+import { checkArray, describeValue } from "../../base/options.ts";
 import { formatShape, normalizeAxis } from "../../base/shape.ts";
 import * as V from "../../ops/views.ts";
 import { WRAP, call, live, only } from "../call.ts";
@@ -80,7 +81,7 @@ export abstract class ViewMethods extends InPlaceMethods {
     return call(V.slice, [this], {
       axis: normalizeAxis("slice", axis, this.rank),
       start,
-      end: Math.min(end, 0x7fff_ffff),
+      end: typeof end === "number" ? Math.min(end, 0x7fff_ffff) : end,
       step,
     });
   }
@@ -93,7 +94,7 @@ export abstract class ViewMethods extends InPlaceMethods {
       throw new ShapeError(
         "select",
         `an index in [${-dim}, ${dim - 1}]`,
-        String(index),
+        describeValue(index),
         "check the axis",
       );
     const from = index < 0 ? index + dim : index;
@@ -120,13 +121,14 @@ export abstract class ViewMethods extends InPlaceMethods {
         throw new ArgumentError(
           "split",
           "a size of 1 or more",
-          String(sizes),
+          describeValue(sizes),
           "pass how many positions each part has",
         );
       return Array.from({ length: Math.max(1, Math.ceil(dim / sizes)) }, (_, k) =>
         this.slice(at, k * sizes, Math.min((k + 1) * sizes, dim)),
       );
     }
+    checkArray("split", "sizes", sizes);
     if (
       sizes.some((n) => !Number.isInteger(n) || n < 0) ||
       sizes.reduce((n, s) => n + s, 0) !== dim
@@ -149,7 +151,7 @@ export abstract class ViewMethods extends InPlaceMethods {
       throw new ArgumentError(
         "chunk",
         "a count of 1 or more",
-        String(count),
+        describeValue(count),
         "pass how many parts you want",
       );
     return this.split(Math.max(1, Math.ceil(shape[at]! / count)), at);
