@@ -3,7 +3,7 @@
  * counters and changes nothing. Called by users through `memory`.
  */
 import { ArgumentError, TenureError } from "../base/errors.ts";
-import { type OptionTable, readOptions } from "../base/options.ts";
+import { type OptionTable, checkFunction, describeValue, readOptions } from "../base/options.ts";
 import { verify } from "./audit.ts";
 import { type Handle, handles } from "./handle.ts";
 import { type Reason, ledger } from "./ledger.ts";
@@ -112,6 +112,19 @@ export interface Mark {
   readonly forgotten: number;
   readonly liveBytes: number;
 }
+const number = {
+  type: "number",
+  required: true,
+  remedy: "pass what memory.mark() gave",
+} as const;
+const markRows = {
+  lastId: number,
+  live: number,
+  finalized: number,
+  forgotten: number,
+  liveBytes: number,
+} satisfies OptionTable<Mark>;
+
 /** What changed since a mark. */
 export interface Delta {
   /** Change in live tensor handles. */
@@ -140,6 +153,7 @@ export function mark(): Mark {
 
 /** What changed since a moment. */
 export function since(m: Mark): Delta {
+  readOptions("since", m, markRows);
   const young = rows(handlesAfter(m.lastId), "site");
   const delta = {
     live: statistics().tensor.threadTotalLiveCount - m.live,
@@ -173,6 +187,7 @@ function formatRow(r: LiveRow): string {
  * @throws TenureError listing what leaked and where it was made
  */
 export function assertNoLeaks<T>(fn: () => T): T {
+  checkFunction("assertNoLeaks", fn);
   const before = mark(),
     { level } = sites();
   let dropped = 0;
@@ -225,7 +240,7 @@ export function track(level: TrackLevel): void {
     throw new ArgumentError(
       "track",
       'one of "off", "scope", "sampled", "full"',
-      JSON.stringify(level),
+      describeValue(level),
       "pass one of them",
     );
   sites().setLevel(level);

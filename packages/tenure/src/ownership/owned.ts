@@ -45,6 +45,11 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
   );
 }
 
+/** The result of a function that should not have been async: how it ends is of no interest. */
+export function ignoreRejection(value: unknown): void {
+  if (isThenable(value)) Promise.resolve(value).catch(() => undefined);
+}
+
 /** @throws ArgumentError for anything without `[Symbol.dispose]` */
 export function disposable(op: string, value: unknown): Disposable {
   if (typeof (value as Partial<Disposable> | null | undefined)?.[Symbol.dispose] === "function")
@@ -52,7 +57,7 @@ export function disposable(op: string, value: unknown): Disposable {
   throw new ArgumentError(
     op,
     "a tensor or an object with [Symbol.dispose]()",
-    value === null ? "null" : typeof value,
+    describeValue(value),
     "use adopt(value, free) for anything else",
   );
 }

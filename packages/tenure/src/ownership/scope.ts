@@ -378,26 +378,26 @@ export class DisposeScope<T extends object = object> implements Disposable, Asyn
 
   // === For the rest of Tenure ===
 
-  /** Runs `listener` once this scope has ended and freed its contents. */
+  /** @internal Runs `listener` once this scope has ended and freed its contents. */
   afterEnd(listener: () => void): void {
     this.#afterEnd ??= [];
     if (!this.#afterEnd.includes(listener)) this.#afterEnd.push(listener);
   }
 
-  /** Whether it was opened inside `scope`. */
+  /** @internal Whether it was opened inside `scope`. */
   isInside(scope: object): boolean {
     for (let s = this.#outer; s !== null; s = s.#outer) if (s === scope) return true;
     return false;
   }
 
-  /** Hands a handle of this scope to the scope around it, or to nobody. */
+  /** @internal Hands a handle of this scope to the scope around it, or to nobody. */
   moveHandleOut(handle: Handle): void {
     const { outer } = this;
     if (outer !== null) moveHandle(handle, outer);
     else detachHandle(handle, this.#nested ? "orphaned" : "noOuter");
   }
 
-  /** `attach` for a live handle. */
+  /** @internal `attach` for a live handle. */
   attachHandle(handle: Handle): void {
     this.#check("attach");
     if (handle.scope === this) return;
@@ -405,22 +405,22 @@ export class DisposeScope<T extends object = object> implements Disposable, Asyn
     moveHandle(handle, this);
   }
 
-  /** Appends a handle that is in no scope. */
+  /** @internal Appends a handle that is in no scope. */
   link(handle: Handle, made: boolean): void {
     this.#entries.link(handle, this, made);
   }
 
-  /** Takes a handle of this scope out of the list, and counts how it went. */
+  /** @internal Takes a handle of this scope out of the list, and counts how it went. */
   unlink(handle: Handle, how: Farewell): void {
     this.#entries.unlink(handle, this, how);
   }
 
-  /** The handles owned now, oldest first. For checks. */
+  /** @internal The handles owned now, oldest first. For checks. */
   handles(): Iterable<Handle> {
     return this.#entries;
   }
 
-  /** Tells once that work ran on after the end. */
+  /** @internal Tells once that work ran on after the end. */
   noteOutlived(): void {
     if (this.#outlived) return;
     this.#outlived = true;
@@ -428,9 +428,9 @@ export class DisposeScope<T extends object = object> implements Disposable, Asyn
   }
 
   /**
-   * Marks the scope as taken out of its job by a raw await. What others made in the same job after
-   * its function had given way came into it by mistake: as far as stacks were recorded that can be
-   * seen, and it is handed on.
+   * @internal Marks the scope as taken out of its job by a raw await. What others made in the same
+   * job after its function had given way came into it by mistake: as far as stacks were recorded
+   * that can be seen, and it is handed on.
    */
   suspend(): void {
     if (this.#suspended || this.#disposed) return;

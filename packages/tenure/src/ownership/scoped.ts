@@ -3,12 +3,12 @@
  * library code; what users call is in `tensor/dispose-scope.ts`.
  */
 import { AsyncScopeError } from "../base/errors.ts";
-import { checkFunction } from "../base/options.ts";
+import { checkArgument, checkFunction } from "../base/options.ts";
 import { suppressed } from "../base/polyfills.ts";
 import { noAsyncContext } from "./crossing.ts";
 import { frames } from "./current.ts";
 import { type Handle, handleOf } from "./handle.ts";
-import { isThenable } from "./owned.ts";
+import { ignoreRejection, isThenable } from "./owned.ts";
 import { DisposeScope } from "./scope.ts";
 import { currentScope, newDisposeScope } from "./open.ts";
 
@@ -28,12 +28,13 @@ export function scoped<R, T extends object = object>(
   name?: string,
 ): R {
   if (typeof fn !== "function") checkFunction("scoped", fn);
+  if (name !== undefined) checkArgument("scoped", "name", name, { type: "text" });
   const scope = newDisposeScope<T>(name);
   let result: R;
   try {
     result = fn(scope);
     if (isThenable(result)) {
-      Promise.resolve(result).catch(() => undefined);
+      ignoreRejection(result);
       throw new AsyncScopeError(
         "scoped",
         "expected a function that returns a value, got one that returns a promise; " +
@@ -67,6 +68,7 @@ export async function scopedAsync<R, T extends object = object>(
   const own = frames<DisposeScope<T>>();
   const context = own.asyncContext();
   if (context === null) throw noAsyncContext("scopedAsync");
+  if (name !== undefined) checkArgument("scopedAsync", "name", name, { type: "text" });
   const scope = new DisposeScope<T>(name === undefined ? {} : { name }, currentScope<T>());
   let result: R;
   try {
@@ -117,7 +119,7 @@ export function scopedEither<T>(
     result = context === null ? own.within(scope, fn) : own.withinAsync(context, scope, fn);
     if (!isThenable(result) || isValue(result)) return end(result);
     if (context === null) {
-      Promise.resolve(result).catch(() => undefined);
+      ignoreRejection(result);
       throw noAsyncContext(op, scope);
     }
   } catch (error) {
