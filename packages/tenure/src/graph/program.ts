@@ -4,6 +4,8 @@
  * immutable once built; owns no memory.
  */
 import { at } from "../base/access.ts";
+import { ArgumentError } from "../base/errors.ts";
+import { checkArray, describeValue } from "../base/options.ts";
 
 /** What a storage is to the program. */
 export type Role = "input" | "param" | "state" | "activation" | "grad" | "output";
@@ -115,6 +117,8 @@ export class Program {
   readonly ops: readonly ProgramOp[];
 
   constructor(storages: readonly ProgramStorage[], ops: readonly ProgramOp[]) {
+    checkArray("Program", "storages", storages);
+    checkArray("Program", "ops", ops);
     this.storages = storages;
     this.ops = ops;
   }
@@ -174,6 +178,13 @@ export function residentAtEntry(program: Program): boolean[] {
 
 /** One line per op, for logs and golden files: `3 matmul forward net.0  s1 s2 -> s4`. */
 export function formatProgram(program: Program): string {
+  if (!(program instanceof Program))
+    throw new ArgumentError(
+      "formatProgram",
+      "a program",
+      describeValue(program),
+      "make one with trace(fn) or programFromJSON(json)",
+    );
   const ids = (list: readonly number[]): string =>
     list.map((s) => storageAt(program, s).id).join(" ");
   const line = ({ name, phase, layer, reads, writes }: ProgramOp, i: number): string =>

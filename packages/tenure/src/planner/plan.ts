@@ -53,6 +53,7 @@ export class Plan {
   /** Most bytes of slots that have buffers at one time. */
   readonly plannedBytes: number;
 
+  /** @internal Made by the planner. */
   constructor(parts: PlanParts) {
     this.program = parts.program;
     this.steps = parts.steps;

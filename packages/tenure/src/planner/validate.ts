@@ -4,6 +4,7 @@
  * `programFromJSON`. Pure.
  */
 import { ArgumentError, OutOfMemoryError } from "../base/errors.ts";
+import { describeValue } from "../base/options.ts";
 import { opAt, type Program, storageAt } from "../graph/program.ts";
 
 /**
@@ -17,7 +18,8 @@ export function validate(program: Program, maxStorageBytes: number): void {
       throw new ArgumentError(
         "plan",
         `bytes of storage ${id} to be a positive integer`,
-        String(bytes),
+        describeValue(bytes),
+        "give each storage its size",
       );
     if (bytes > maxStorageBytes)
       throw new OutOfMemoryError(

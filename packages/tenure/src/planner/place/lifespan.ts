@@ -7,6 +7,7 @@
  *   epoch, max                     the whole program; no other storage gets its memory
  */
 import { ArgumentError } from "../../base/errors.ts";
+import { describeValue } from "../../base/options.ts";
 import type { Program, ProgramOp } from "../../graph/program.ts";
 
 /**
@@ -25,7 +26,7 @@ export function extensions(program: Program): (readonly [number, number] | null)
       throw new ArgumentError(
         "plan",
         `a lifespan of ${id} that agrees with its owner, who keeps it after the program`,
-        JSON.stringify(lifespan),
+        describeValue(lifespan),
         'use "iteration", "epoch" or "max", or don\'t pin it',
       );
     const covers = ({ layer, phase }: ProgramOp): boolean =>
