@@ -4,7 +4,8 @@
  * returns when a file is done. Borrows what it is given and owns nothing.
  */
 import "./compose.ts";
-import { ArgumentError, ShapeError, TenureError } from "./base/errors.ts";
+import { ShapeError, TenureError } from "./base/errors.ts";
+import { type OptionTable, readOptions } from "./base/options.ts";
 import { formatShape, sameShape } from "./base/shape.ts";
 import type { Mark } from "./ownership/evidence.ts";
 import { runtime } from "./runtime/runtime.ts";
@@ -21,6 +22,11 @@ export { assertNoLeaks } from "./ownership/evidence.ts";
  */
 export type Tolerance = number | { readonly rel?: number; readonly abs?: number };
 
+const margin = { type: "number", range: "[0, Infinity]", default: 0 } as const;
+const toleranceOptions = { rel: margin, abs: margin } satisfies OptionTable<
+  Exclude<Tolerance, number>
+>;
+
 /** What `assertClose` compares. */
 export type Comparable = Tensor | NestedArray | ArrayBufferView;
 
@@ -34,14 +40,20 @@ export async function assertClose(
   expected: Comparable,
   tolerance: Tolerance = 1e-5,
 ): Promise<void> {
-  const { rel = 0, abs = 0 } =
-    typeof tolerance === "number" ? { rel: tolerance, abs: tolerance } : tolerance;
-  if (!(rel >= 0) || !(abs >= 0))
-    throw new ArgumentError("assertClose", "a tolerance of 0 or more", JSON.stringify(tolerance));
+  const { rel, abs } = readOptions(
+    "assertClose",
+    typeof tolerance === "number" ? { rel: tolerance, abs: tolerance } : tolerance,
+    toleranceOptions,
+  );
   const [a, b] = await Promise.all([elementsOf(actual), elementsOf(expected)]);
   const flat = a.shape.length === 1 || b.shape.length === 1;
   if (flat ? a.values.length !== b.values.length : !sameShape(a.shape, b.shape))
-    throw new ShapeError("assertClose", formatShape(b.shape), formatShape(a.shape));
+    throw new ShapeError(
+      "assertClose",
+      formatShape(b.shape),
+      formatShape(a.shape),
+      "compare arrays of one shape",
+    );
   let worst = -1,
     most = 0,
     wrong = 0;

@@ -6,6 +6,7 @@
  */
 import { isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, GradError, ShapeError } from "../base/errors.ts";
+import { describeValue } from "../base/options.ts";
 import { formatShape, sameShape } from "../base/shape.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import type { DisposeScope } from "../ownership/scope.ts";
@@ -44,7 +45,7 @@ export function asTensor(value: unknown): Tensor {
     throw new ArgumentError(
       "backward",
       "tensors from gradient rules and hooks",
-      typeof value,
+      describeValue(value),
       "return a tensor",
     );
   return value;

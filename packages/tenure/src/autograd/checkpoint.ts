@@ -8,6 +8,7 @@ import { GradError } from "../base/errors.ts";
 import { checkFunction } from "../base/options.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import { newDisposeScope } from "../ownership/open.ts";
+import { ignoreRejection } from "../ownership/owned.ts";
 import { scoped } from "../ownership/scoped.ts";
 import type { Meta, OpDef, Value, VjpContext } from "../ops/op.ts";
 import { TensorHandle } from "../tensor/body.ts";
@@ -104,12 +105,14 @@ export function checkpoint<A extends readonly Tensor[]>(
     // nodes of fn come after it
     const before = new GradNode(checkpointOp, null, [], [], [], [], null, "").id;
     const result: unknown = fn(...inputs);
-    if (!(result instanceof Tensor))
+    if (!(result instanceof Tensor)) {
+      ignoreRejection(result);
       throw new GradError(
         "checkpoint",
         "expected a function that returns one tensor, got something else; " +
           "return the result, and read others from it",
       );
+    }
     const record = result[HANDLE].gradient;
     if (record?.node == null || record.node.id <= before)
       return scope.contains(result) ? result : result.alias();

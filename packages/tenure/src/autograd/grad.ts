@@ -12,6 +12,7 @@ import {
 } from "../base/options.ts";
 import { HANDLE, handleOf } from "../ownership/handle.ts";
 import { newDisposeScope } from "../ownership/open.ts";
+import { ignoreRejection } from "../ownership/owned.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { TensorHandle } from "../tensor/body.ts";
 import { zeros } from "../tensor/create.ts";
@@ -57,11 +58,13 @@ export function valueAndGrad<A extends readonly Tensor[]>(
           return wrap(new TensorHandle(h.storage, h.layout, h.dtype, leaf));
         });
         const value = fn(...(inputs as unknown as A));
-        if (!(value instanceof Tensor))
+        if (!(value instanceof Tensor)) {
+          ignoreRejection(value);
           throw new GradError(
             "grad",
             "expected a function that returns a tensor, got something else; return the loss",
           );
+        }
         const records = inputs.map((t) => t[HANDLE].gradient);
         using scope = newDisposeScope("grad");
         const found = value.requiresGrad

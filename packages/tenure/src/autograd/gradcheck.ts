@@ -2,11 +2,18 @@
  * Comparing gradients with finite differences: the test of every differentiable op. Called by tests
  * of Tenure and of libraries on top.
  */
-import { GradError } from "../base/errors.ts";
-import { type OptionTable, checkFunction, readOptions } from "../base/options.ts";
+import { ArgumentError, GradError } from "../base/errors.ts";
+import {
+  type OptionTable,
+  checkArray,
+  checkFunction,
+  describeValue,
+  readOptions,
+} from "../base/options.ts";
+import { ignoreRejection } from "../ownership/owned.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { tensor } from "../tensor/create.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { Tensor } from "../tensor/tensor.ts";
 
 /** Options of `gradcheck`. */
 export interface GradCheckOptions {
@@ -33,8 +40,24 @@ export async function gradcheck(
 ): Promise<void> {
   checkFunction("gradcheck", fn, "pass (...tensors) => result");
   const { step, tolerance } = readOptions("gradcheck", options, gradCheckOptions);
+  checkArray("gradcheck", "points", points);
+  for (const p of points as readonly unknown[])
+    if (typeof p !== "object" || p === null || !Array.isArray((p as { values?: unknown }).values))
+      throw new ArgumentError(
+        "gradcheck",
+        "points { shape, values }",
+        describeValue(p),
+        "pass the numbers of each input as an array",
+      );
   let weights: number[] | undefined;
   const weighted = (out: Tensor): Tensor => {
+    if (!(out instanceof Tensor)) {
+      ignoreRejection(out);
+      throw new GradError(
+        "gradcheck",
+        "expected a function that returns a tensor, got something else; return the result",
+      );
+    }
     weights ??= Array.from({ length: out.size }, (_, i) => Math.sin(1.7 * i + 0.6) + 1.1);
     return out.mul(tensor(weights, { shape: out.shape })).sum();
   };
