@@ -1,0 +1,265 @@
+/**
+ * What users can call, read from the declarations by the TypeScript compiler: every function,
+ * class, method, getter and setter that an entry point of the package exports. What is new there is
+ * tried without being named anywhere else.
+ */
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import ts from "typescript";
+
+/** One parameter of a signature. */
+export interface Parameter {
+  readonly name: string;
+  readonly type: ts.Type;
+  readonly rest: boolean;
+  readonly optional: boolean;
+}
+
+/** How something is called. */
+export type Kind = "function" | "constructor" | "method" | "getter" | "setter";
+
+/** Something users can call. */
+export interface Callee {
+  /** `tensor`, `nn.Linear`, `nn.Linear.forward`, `nn.functional.relu`. */
+  readonly name: string;
+  readonly kind: Kind;
+  /** The entry point, as it is imported. */
+  readonly entry: string;
+  /** The export that holds it, and its own name in there; symbols stand for themselves. */
+  readonly path: readonly (string | symbol)[];
+  /** The class whose instances have it. */
+  readonly owner: ts.Symbol | undefined;
+  /** One list for each overload. */
+  readonly signatures: readonly (readonly Parameter[])[];
+  /** It ends what it is given, or what it is called on. */
+  readonly takes: boolean;
+}
+
+/** A class that users can name. */
+export interface ClassEntry {
+  readonly name: string;
+  readonly entry: string;
+  readonly path: readonly string[];
+  readonly symbol: ts.Symbol;
+  readonly abstract: boolean;
+}
+
+/** The declarations of the package. */
+export interface Declarations {
+  readonly checker: ts.TypeChecker;
+  readonly callees: readonly Callee[];
+  readonly classes: ReadonlyMap<ts.Symbol, ClassEntry>;
+}
+
+const packageFolder = resolve(import.meta.dirname, "..", "..", "tenure");
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, string | { readonly "tenure:source": string }>>;
+}
+
+/** Reads the declarations behind every entry point in package.json. */
+export function readDeclarations(): Declarations {
+  const manifest = JSON.parse(
+    readFileSync(join(packageFolder, "package.json"), "utf8"),
+  ) as Manifest;
+  const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
+    typeof target === "string"
+      ? []
+      : [{ entry: join("tenure", name), file: join(packageFolder, target["tenure:source"]) }],
+  );
+  const program = ts.createProgram({
+    rootNames: entries.map(({ file }) => file),
+    options: {
+      target: ts.ScriptTarget.ES2022,
+      module: ts.ModuleKind.NodeNext,
+      moduleResolution: ts.ModuleResolutionKind.NodeNext,
+      lib: ["lib.es2023.d.ts", "lib.esnext.disposable.d.ts", "lib.dom.d.ts"],
+      types: ["@webgpu/types"],
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      allowImportingTsExtensions: true,
+      exactOptionalPropertyTypes: true,
+    },
+  });
+  return new Reader(program).read(entries);
+}
+
+class Reader {
+  readonly #checker: ts.TypeChecker;
+  readonly #callees: Callee[] = [];
+  readonly #classes = new Map<ts.Symbol, ClassEntry>();
+  readonly #seen = new Set<unknown>();
+  readonly #program: ts.Program;
+
+  constructor(program: ts.Program) {
+    this.#program = program;
+    this.#checker = program.getTypeChecker();
+  }
+
+  read(entries: readonly { entry: string; file: string }[]): Declarations {
+    for (const { entry, file } of entries) {
+      const source = this.#program.getSourceFile(file);
+      const module = source && this.#checker.getSymbolAtLocation(source);
+      if (module === undefined) throw new Error(`${file} is no module`);
+      const short = entry.replace(/^tenure\/?/, "");
+      this.#exports(module, entry, short === "" ? "" : `${short}.`, []);
+    }
+    const classes = [...this.#classes.values()];
+    // A method that several classes inherit is tried on the first that can be made.
+    for (const held of classes.filter((c) => !c.abstract)) this.#members(held);
+    return { checker: this.#checker, callees: this.#callees, classes: this.#classes };
+  }
+
+  #exports(module: ts.Symbol, entry: string, prefix: string, path: readonly string[]): void {
+    for (const exported of this.#checker.getExportsOfModule(module)) {
+      const symbol =
+        exported.flags & ts.SymbolFlags.Alias ? this.#checker.getAliasedSymbol(exported) : exported;
+      if (this.#hidden(symbol)) continue;
+      const name = exported.name,
+        at = [...path, name];
+      if (symbol.flags & ts.SymbolFlags.ValueModule)
+        this.#exports(symbol, entry, `${prefix}${name}.`, at);
+      else if (symbol.flags & ts.SymbolFlags.Class) this.#class(symbol, entry, prefix + name, at);
+      else if (symbol.flags & (ts.SymbolFlags.Function | ts.SymbolFlags.Variable))
+        this.#value(symbol, entry, prefix + name, at);
+    }
+  }
+
+  #value(symbol: ts.Symbol, entry: string, name: string, path: readonly string[]): void {
+    const type = this.#checker.getTypeOfSymbol(symbol);
+    if (this.#add(symbol, type, "function", { name, entry, path, owner: undefined })) return;
+    if (!(type.flags & ts.TypeFlags.Object)) return;
+    for (const member of type.getProperties())
+      this.#add(member, this.#checker.getTypeOfSymbol(member), "function", {
+        name: `${name}.${member.name}`,
+        entry,
+        path: [...path, member.name],
+        owner: undefined,
+      });
+  }
+
+  #class(symbol: ts.Symbol, entry: string, name: string, path: readonly string[]): void {
+    if (this.#classes.has(symbol)) return;
+    const declaration = symbol.valueDeclaration;
+    const abstract =
+      declaration !== undefined &&
+      (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Abstract) !== 0;
+    this.#classes.set(symbol, { name, entry, path, symbol, abstract });
+    const type = this.#checker.getTypeOfSymbol(symbol);
+    const signatures = type.getConstructSignatures().filter((s) => !this.#internal(s));
+    if (!abstract && signatures.length > 0)
+      this.#callees.push({
+        name,
+        kind: "constructor",
+        entry,
+        path,
+        owner: undefined,
+        signatures: signatures.map((s) => this.#parameters(s)),
+        takes: false,
+      });
+    for (const member of type.getProperties())
+      if (member.name !== "prototype" && !this.#foreign(member))
+        this.#add(member, this.#checker.getTypeOfSymbol(member), "function", {
+          name: `${name}.${member.name}`,
+          entry,
+          path: [...path, member.name],
+          owner: undefined,
+        });
+  }
+
+  #members({ name, entry, symbol }: ClassEntry): void {
+    const type = this.#checker.getDeclaredTypeOfSymbol(symbol);
+    for (const member of type.getProperties()) {
+      if (this.#hidden(member) || this.#foreign(member)) continue;
+      const key = memberKey(member.name);
+      if (key === undefined) continue;
+      const about = {
+        name: `${name}.${typeof key === "symbol" ? `[${key.description ?? ""}]` : key}`,
+        entry,
+        path: [key],
+        owner: symbol,
+      };
+      if (member.flags & ts.SymbolFlags.Accessor) this.#accessor(member, about);
+      else this.#add(member, this.#checker.getTypeOfSymbol(member), "method", about);
+    }
+  }
+
+  #accessor(member: ts.Symbol, about: About): void {
+    for (const declaration of member.declarations ?? []) {
+      if (this.#seen.has(declaration)) continue;
+      this.#seen.add(declaration);
+      if (ts.isGetAccessorDeclaration(declaration))
+        this.#callees.push({ ...about, kind: "getter", signatures: [[]], takes: false });
+      else if (ts.isSetAccessorDeclaration(declaration)) {
+        const type = this.#checker.getTypeOfSymbol(member);
+        const value = { name: "value", type, rest: false, optional: false };
+        this.#callees.push({ ...about, kind: "setter", signatures: [[value]], takes: false });
+      }
+    }
+  }
+
+  /** Adds what can be called, once; says whether it can. */
+  #add(symbol: ts.Symbol, type: ts.Type, kind: Kind, about: About): boolean {
+    const signatures = type.getCallSignatures();
+    if (signatures.length === 0) return false;
+    const key = symbol.valueDeclaration ?? symbol;
+    if (this.#seen.has(key) || this.#hidden(symbol)) return true;
+    this.#seen.add(key);
+    this.#callees.push({
+      ...about,
+      kind,
+      signatures: signatures.map((s) => this.#parameters(s)),
+      takes: /dispose/i.test(symbol.name) || tagged(symbol, "takes"),
+    });
+    return true;
+  }
+
+  #parameters(signature: ts.Signature): Parameter[] {
+    return signature.parameters.map((parameter) => {
+      const declaration = parameter.valueDeclaration;
+      const written = declaration !== undefined && ts.isParameter(declaration) ? declaration : null;
+      const type = this.#checker.getTypeOfSymbol(parameter);
+      const rest = written?.dotDotDotToken !== undefined;
+      return {
+        name: parameter.name,
+        type,
+        rest,
+        optional: rest || (written !== null && this.#checker.isOptionalParameter(written)),
+      };
+    });
+  }
+
+  #internal(signature: ts.Signature): boolean {
+    return signature.getJsDocTags().some(({ name }) => name === "internal");
+  }
+
+  #hidden(symbol: ts.Symbol): boolean {
+    const declaration = symbol.valueDeclaration;
+    const flags = declaration === undefined ? 0 : ts.getCombinedModifierFlags(declaration);
+    return (
+      (flags & (ts.ModifierFlags.Private | ts.ModifierFlags.Protected)) !== 0 ||
+      symbol.name.startsWith("#") ||
+      tagged(symbol, "internal")
+    );
+  }
+
+  /** Declared by the language, like what errors and functions inherit. */
+  #foreign(symbol: ts.Symbol): boolean {
+    const file = symbol.valueDeclaration?.getSourceFile();
+    return file === undefined || !file.fileName.startsWith(packageFolder);
+  }
+}
+
+type About = Pick<Callee, "name" | "entry" | "path" | "owner">;
+
+function tagged(symbol: ts.Symbol, tag: string): boolean {
+  return symbol.getJsDocTags(undefined).some(({ name }) => name === tag);
+}
+
+/** The key of a member at run time; undefined for the library's own symbols. */
+function memberKey(name: string): string | symbol | undefined {
+  if (!name.startsWith("__@")) return name;
+  const known = /^__@(dispose|asyncDispose|iterator|asyncIterator)@/.exec(name)?.[1];
+  return known === undefined ? undefined : (Symbol as unknown as Record<string, symbol>)[known];
+}
