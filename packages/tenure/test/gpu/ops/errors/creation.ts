@@ -109,7 +109,7 @@ export const creationMisuses: readonly Misuse[] = [
     "linspace count",
     () => linspace(0, 1, -1),
     ArgumentError,
-    /^linspace: expected a count of 0 or more, got -1/,
+    /^linspace: expected count to be a whole number of 0 or more, got -1/,
   ],
   [
     "linspace of integers",
@@ -122,7 +122,7 @@ export const creationMisuses: readonly Misuse[] = [
     "oneHot classes",
     () => oneHot(i(2), 0),
     ArgumentError,
-    /^oneHot: expected a positive number of classes, got 0/,
+    /^oneHot: expected classes to be a positive integer, got 0/,
   ],
   [
     "oneHot dtype",
