@@ -243,7 +243,7 @@ test("bad options and calls", async () => {
   await rejects(
     () => new Scheduler({ recompute: null as never }),
     ArgumentError,
-    /an options object, got null/,
+    /recompute to be "off" or "auto", got null/,
   );
   await rejects(
     () => new Scheduler({ saveHostMemory: "yes" as never }),
@@ -258,7 +258,7 @@ test("bad options and calls", async () => {
   await rejects(
     () => new Scheduler({ rates: { flopsPerSecond: -1 } }),
     ArgumentError,
-    /a rate above 0, got -1/,
+    /flopsPerSecond in \(0, Infinity\], got -1; pass what was measured/,
   );
   using scheduler = new Scheduler();
   await rejects(() => scheduler.step(3 as never), ArgumentError, /a function/);
