@@ -102,25 +102,31 @@ export function readOptions<O extends object, T extends OptionTable<O>>(
   options: O | undefined,
   table: T,
 ): Filled<O, T> {
-  if (options === undefined) needNothing(op, table);
-  else checkNames(op, options, table);
+  if (options !== undefined) checkNames(op, options, table);
   const given = options as Readonly<Record<string, unknown>> | undefined;
   const filled: Record<string, unknown> = {};
+  // ops come here at every call: a row is asked for no more than its turn needs
   for (const name in table) {
     const row: OptionRow = table[name];
-    const value = given?.[name];
-    if (value !== undefined || row.required) checkArgument(op, name, value, row);
-    const kept = value === undefined ? row.default : value;
-    if (kept !== undefined) filled[name] = kept;
+    const value = given === undefined ? undefined : given[name];
+    if (value !== undefined) {
+      checkArgument(op, name, value, row);
+      filled[name] = value;
+      continue;
+    }
+    const left = row.default;
+    if (left !== undefined) filled[name] = left;
+    else if (row.required) refuseMissing(op, name, table, given);
   }
   return filled as Filled<O, T>;
 }
 
-/** @throws ArgumentError when a row is required: then there must be options */
-function needNothing(op: string, table: Table): void {
-  let needed = false;
-  for (const name in table) needed ||= table[name]?.required === true;
-  if (!needed) return;
+/** @throws ArgumentError for an option that cannot be left out */
+function refuseMissing(op: string, name: string, table: Table, given: object | undefined): void {
+  if (given !== undefined) {
+    checkArgument(op, name, undefined, table[name] ?? { type: "any", required: true });
+    return;
+  }
   const names = Object.keys(table).filter((name) => table[name]?.required);
   throw new ArgumentError(
     op,
