@@ -1,22 +1,30 @@
 /**
  * The groups that a fuse pass has found so far, in an order that every dependency agrees with, and
- * the way back: every merge can be undone. A merge touches the places between the merged groups and
- * no others, so that long programs take no longer per op than short ones. Called by the fuse pass.
- * Owned by one pass; holds numbers only.
+ * the way back: every merge can be undone. A merge moves the groups that it has to and no others, so
+ * that long programs take no longer per op than short ones. Called by the fuse pass. Owned by one
+ * pass; holds numbers only.
  */
 import { at, lookup } from "../../base/access.ts";
 import type { Program } from "../../graph/program.ts";
 import { dependencies } from "../dependencies.ts";
 import type { KernelOutline } from "./group.ts";
 
-/** Places `first` inclusive to `end` exclusive in the order of groups. */
-export interface Region {
-  readonly first: number;
-  readonly end: number;
+/** What a merge did. */
+export interface Merge {
+  /** The group that has the ops of all now. */
+  readonly kept: number;
+  /** Other groups that are at another place now. */
+  readonly moved: readonly number[];
 }
 
 /** A place that no group is at any more. */
 const vacant = -1;
+
+/**
+ * Dependencies that are followed to find out what lies between some groups. Where that is not
+ * enough they stay apart: programs of 10,000 ops would take long otherwise.
+ */
+const maxVisits = 4096;
 
 /** Groups of ops, each op in one of them; at the start every op is its own. */
 export class GroupOrder {
@@ -31,10 +39,12 @@ export class GroupOrder {
   readonly #numbers = new Map<readonly number[], number>();
   /** The group at each place, or `vacant`; and the place of each group. */
   readonly #order: number[];
-  readonly #rank: number[];
+  readonly #place: number[];
   readonly #before: readonly (readonly number[])[];
   /** How to take back what was done, in order. */
   readonly #undo: (() => void)[] = [];
+  /** Dependencies that were followed so far. */
+  visits = 0;
 
   constructor(program: Program) {
     const all = program.ops.map((_, i) => i);
@@ -43,7 +53,7 @@ export class GroupOrder {
     this.#outlines = all.map(() => null);
     this.#contents = [...all];
     this.#order = [...all];
-    this.#rank = [...all];
+    this.#place = [...all];
     const before = dependencies(program, all);
     this.#before = all.map((i) => lookup(before, i));
   }
@@ -68,10 +78,9 @@ export class GroupOrder {
     return this.#outlines[group] ?? null;
   }
 
-  /** The group at a place; undefined where there is none any more. */
-  groupAt(place: number): number | undefined {
-    const group = at(this.#order, place);
-    return group === vacant ? undefined : group;
+  /** Where a group is in the order. */
+  place(group: number): number {
+    return at(this.#place, group);
   }
 
   /** All groups in order. */
@@ -85,19 +94,21 @@ export class GroupOrder {
   }
 
   /**
-   * The groups of the region spanned by `groups` that must come before them; null when one of them
-   * would have to come after as well.
+   * The groups between the first and the last of `groups` that must come before them; null when one
+   * of them would have to come after as well, or when there is too much to look at.
    */
   between(groups: ReadonlySet<number>): Set<number> | null {
     let first = Infinity;
-    for (const g of groups) first = Math.min(first, at(this.#rank, g));
+    for (const g of groups) first = Math.min(first, at(this.#place, g));
+    const most = this.visits + maxVisits;
     const earlier = new Set<number>();
     const stack = [...groups];
     for (let g = stack.pop(); g !== undefined; g = stack.pop())
       for (const member of this.members(g))
         for (const previous of at(this.#before, member)) {
+          if (++this.visits > most) return null;
           const h = at(this.#groupOf, previous);
-          if (h === g || earlier.has(h) || at(this.#rank, h) < first) continue;
+          if (h === g || earlier.has(h) || at(this.#place, h) < first) continue;
           if (!groups.has(h)) {
             earlier.add(h);
             stack.push(h);
@@ -109,6 +120,11 @@ export class GroupOrder {
   /**
    * Makes one group. It goes as early as what it depends on allows: a result takes the place of the
    * value that is gone, and operands are done with sooner.
+   *
+   *     places    4 5 6 7 8 9          groups a and b, e comes before them
+   *     before    a x e y - b
+   *     after     e a x y - -
+   *
    * @param earlier what `between` answered
    */
   merge(
@@ -116,36 +132,61 @@ export class GroupOrder {
     together: readonly number[],
     outline: KernelOutline,
     earlier: ReadonlySet<number>,
-  ): Region {
-    const ranks = [...groups].map((g) => at(this.#rank, g));
-    const first = Math.min(...ranks);
-    const end = Math.max(...ranks) + 1;
+  ): Merge {
     const [kept = vacant] = groups;
-    const was = this.#order.slice(first, end);
     const formerOps = this.members(kept);
     const formerOutline = this.outline(kept);
     const formerContents = this.contents(kept);
     const others = [...groups].filter((g) => g !== kept);
+    const { moved, undo } = this.#makeRoom(kept, groups, earlier);
     this.#undo.push(() => {
-      this.#arrange(first, was);
+      undo();
       this.#members[kept] = formerOps;
       this.#outlines[kept] = formerOutline;
       this.#contents[kept] = formerContents;
       for (const g of others) for (const m of this.members(g)) this.#groupOf[m] = g;
     });
-    const rest = was.filter((g) => g !== vacant && !groups.has(g));
-    const now = [
-      ...rest.filter((g) => earlier.has(g)),
-      kept,
-      ...rest.filter((g) => !earlier.has(g)),
-    ];
-    while (now.length < was.length) now.push(vacant);
-    this.#arrange(first, now);
     for (const m of together) this.#groupOf[m] = kept;
     this.#members[kept] = together;
     this.#outlines[kept] = outline;
     this.#contents[kept] = this.#numberOf(together);
-    return { first, end };
+    return { kept, moved };
+  }
+
+  /** Takes groups from their places and puts one of them, behind what is earlier, at the first. */
+  #makeRoom(
+    kept: number,
+    groups: ReadonlySet<number>,
+    earlier: ReadonlySet<number>,
+  ): { readonly moved: readonly number[]; readonly undo: () => void } {
+    let first = Infinity;
+    for (const g of groups) first = Math.min(first, at(this.#place, g));
+    const inFront = [...earlier].sort((a, b) => at(this.#place, a) - at(this.#place, b));
+    const latest = inFront.at(-1);
+    const to = [...inFront, kept];
+    // What lies in between moves on, until there is room.
+    const end = latest === undefined ? first : at(this.#place, latest);
+    for (let place = first; place < end; place++) {
+      const g = at(this.#order, place);
+      if (g === vacant || groups.has(g) || earlier.has(g)) continue;
+      if (place >= first + to.length) break;
+      to.push(g);
+    }
+    const from = [...to, ...[...groups].filter((g) => g !== kept)];
+    const places = from.map((g) => at(this.#place, g));
+    const undo = (): void => {
+      for (let k = 0; k < to.length; k++) this.#order[first + k] = vacant;
+      for (const [k, g] of from.entries()) this.#put(g, at(places, k));
+    };
+    for (const place of places) this.#order[place] = vacant;
+    for (const [k, g] of to.entries()) this.#put(g, first + k);
+    const moved = to.filter((g, k) => g !== kept && at(places, k) !== first + k);
+    return { moved, undo };
+  }
+
+  #put(group: number, place: number): void {
+    this.#order[place] = group;
+    this.#place[group] = place;
   }
 
   /** Lists are compared by identity: whoever merges the same ops again passes the same list. */
@@ -155,13 +196,6 @@ export class GroupOrder {
     const number = this.#order.length + this.#numbers.size;
     this.#numbers.set(ops, number);
     return number;
-  }
-
-  #arrange(first: number, groups: readonly number[]): void {
-    for (const [k, g] of groups.entries()) {
-      this.#order[first + k] = g;
-      if (g !== vacant) this.#rank[g] = first + k;
-    }
   }
 
   /** A moment to come back to. */

@@ -173,8 +173,8 @@ class Fusion {
     if (outline === null || (gone !== -1 && outline.writes.includes(gone))) return false;
     const earlier = this.#groups.between(groups);
     if (earlier === null) return false;
-    const region = this.#groups.merge(groups, together, outline, earlier);
-    this.#live?.merged(region);
+    const merge = this.#groups.merge(groups, together, outline, earlier);
+    this.#live?.merged(merge);
     return true;
   }
 
