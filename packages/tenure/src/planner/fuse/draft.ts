@@ -14,14 +14,15 @@ import {
   stridedLayout,
 } from "../../base/layout.ts";
 import { type Shape, sizeOf } from "../../base/shape.ts";
-import { type Access, type FuseFacts, opAt, type Program } from "../../graph/program.ts";
+import { type Access, type FuseFacts, opAt } from "../../graph/program.ts";
 import type { KernelDraft, KernelOutline, Member, Section } from "./group.ts";
+import type { LaidOp, LaidOps } from "./laid-ops.ts";
 
-/** An op of the kernel, with its facts and its section. */
-interface Part {
-  readonly op: number;
-  readonly facts: FuseFacts;
-  readonly section: Section;
+/** The ops of the kernel. */
+interface Parts {
+  readonly ops: readonly LaidOp[];
+  /** Section of each op; null when all are elementwise: then each belongs `epilogue`. */
+  readonly sections: readonly Section[] | null;
 }
 
 /** Where the operands and results of a part lie. */
@@ -55,12 +56,12 @@ interface Load {
  * @param vanishes whether a storage needs no memory when the kernel has its value in a register
  */
 export function draftKernel(
-  program: Program,
+  laid: LaidOps,
   ops: readonly number[],
   vanishes: (storage: number) => boolean,
   maxStorageBuffers: number,
 ): KernelDraft | null {
-  const sketch = sketchKernel(program, ops, vanishes, maxStorageBuffers);
+  const sketch = sketchKernel(laid, ops, vanishes, maxStorageBuffers);
   if (sketch === null) return null;
   const { shape, drafting, stored, reads } = sketch;
   const members = drafting.members(shape);
@@ -70,12 +71,12 @@ export function draftKernel(
 
 /** What one kernel of some ops would read and write; null when there can be none. */
 export function outlineKernel(
-  program: Program,
+  laid: LaidOps,
   ops: readonly number[],
   vanishes: (storage: number) => boolean,
   maxStorageBuffers: number,
 ): KernelOutline | null {
-  const sketch = sketchKernel(program, ops, vanishes, maxStorageBuffers);
+  const sketch = sketchKernel(laid, ops, vanishes, maxStorageBuffers);
   if (sketch?.drafting.mayLayOut(sketch.shape) !== true) return null;
   return { reads: sketch.reads, writes: sketch.stored };
 }
@@ -89,14 +90,14 @@ interface Sketch {
 }
 
 function sketchKernel(
-  program: Program,
+  laid: LaidOps,
   ops: readonly number[],
   vanishes: (storage: number) => boolean,
   maxStorageBuffers: number,
 ): Sketch | null {
-  const parts = partsOf(program, ops);
+  const parts = partsOf(laid, ops);
   if (parts === null) return null;
-  const drafting = new Drafting(program, parts);
+  const drafting = new Drafting(laid, parts);
   const shape = drafting.place();
   if (shape === null) return null;
   const stored = [...drafting.values.keys()].filter((s) => !vanishes(s));
@@ -107,28 +108,30 @@ function sketchKernel(
 }
 
 /** Each op with its section; null when two are not elementwise, or one has no facts. */
-function partsOf(program: Program, ops: readonly number[]): Part[] | null {
-  const facts: FuseFacts[] = [];
-  for (const op of ops) {
-    const own = opAt(program, op).fuse;
-    if (own === undefined) return null;
-    facts.push(own);
+function partsOf(laid: LaidOps, indices: readonly number[]): Parts | null {
+  const ops: LaidOp[] = [];
+  let main = -1;
+  for (const op of indices) {
+    const own = laid.of(op);
+    if (own === undefined || (main !== -1 && !own.facts.map)) return null;
+    if (!own.facts.map) main = ops.length;
+    ops.push(own);
   }
-  const main = facts.findIndex((f) => !f.map);
-  if (facts.some((f, k) => !f.map && k !== main)) return null;
-  const before = main === -1 ? new Set<number>() : makersOf(facts, main);
+  if (main === -1) return { ops, sections: null };
+  const before = makersOf(ops, main);
   const sectionOf = (k: number): Section => {
     if (k === main) return "main";
     return before.has(k) ? "prologue" : "epilogue";
   };
-  return ops.map((op, k) => ({ op, facts: at(facts, k), section: sectionOf(k) }));
+  return { ops, sections: ops.map((_, k) => sectionOf(k)) };
 }
 
 /** The ops that compute the operands of one of them, however indirectly. */
-function makersOf(facts: readonly FuseFacts[], wanted: number): Set<number> {
-  const makers = facts.map(() => new Set<number>());
+function makersOf(ops: readonly LaidOp[], wanted: number): Set<number> {
+  const makers = ops.map(() => new Set<number>());
   const writer = new Map<number, number>();
-  for (const [k, { operands, results }] of facts.entries()) {
+  for (const [k, { facts }] of ops.entries()) {
+    const { operands, results } = facts;
     for (const { storage } of operands) {
       const maker = writer.get(storage);
       if (maker !== undefined) at(makers, k).add(maker);
@@ -148,8 +151,8 @@ function makersOf(facts: readonly FuseFacts[], wanted: number): Set<number> {
 }
 
 class Drafting {
-  readonly #program: Program;
-  readonly #parts: readonly Part[];
+  readonly #laid: LaidOps;
+  readonly #parts: Parts;
   readonly #main: FuseFacts | undefined;
   /** Elements of the results. */
   readonly #size: number;
@@ -161,25 +164,32 @@ class Drafting {
   /** What the kernel loads. */
   readonly loads: Load[] = [];
 
-  constructor(program: Program, parts: readonly Part[]) {
-    this.#program = program;
+  constructor(laid: LaidOps, parts: Parts) {
+    this.#laid = laid;
     this.#parts = parts;
-    this.#main = parts.find((p) => p.section === "main")?.facts;
+    const { ops, sections } = parts;
+    this.#main = sections === null ? undefined : at(ops, sections.indexOf("main")).facts;
     this.over = this.#main?.over ?? [];
-    this.#size =
-      this.#main === undefined
-        ? Math.max(...parts.map((p) => sizeOf(p.facts.shape)))
-        : sizeOf(this.#main.shape);
+    let size = 0;
+    for (const op of ops) size = Math.max(size, op.size);
+    this.#size = this.#main === undefined ? size : sizeOf(this.#main.shape);
+  }
+
+  #sectionOf(part: number): Section {
+    return this.#parts.sections === null ? "epilogue" : at(this.#parts.sections, part);
   }
 
   /** Lays out all ops, and returns the shape that their results refine; null when they conflict. */
   place(): Shape | null {
     let shape = this.#main?.shape;
-    for (const part of this.#parts) {
-      const placed = part.section === "main" ? this.#placeMain(part) : this.#placeElementwise(part);
+    const { ops } = this.#parts;
+    for (let k = 0; k < ops.length; k++) {
+      const section = this.#sectionOf(k);
+      const op = at(ops, k);
+      const placed = section === "main" ? this.#placeMain(op) : this.#placeElementwise(op, section);
       if (placed === null) return null;
       this.#placed.push(placed);
-      if (part.section !== "epilogue" || placed.small) continue;
+      if (section !== "epilogue" || placed.small) continue;
       const own = at(placed.results, 0).shape;
       shape = shape === undefined ? own : refined(shape, own);
       if (shape === undefined) return null;
@@ -188,24 +198,20 @@ class Drafting {
   }
 
   /** Lays out the main op: a prologue may compute one operand, the others are read from memory. */
-  #placeMain({ op, facts }: Part): Placed | null {
+  #placeMain({ op, facts, operands, results }: LaidOp): Placed | null {
     const [operand] = facts.operands;
-    const operands: Layout[] = [];
-    for (const storage of opAt(this.#program, op).reads) {
+    for (const storage of opAt(this.#laid.program, op).reads) {
       const value = this.values.get(storage);
       if (operand?.storage === storage) {
-        const layout = stridedLayout(this.over, operand.strides, operand.offset);
-        operands.push(layout);
-        if (!this.#take(operand, layout, "main")) return null;
+        if (!this.#take(operand, at(operands, 0), "main")) return null;
       } else if (value !== undefined) return null;
       else
         this.loads.push({ storage, layout: stridedLayout([], [], 0), type: "", section: "main" });
     }
-    const { storage, type, strides, offset } = at(facts.results, 0);
-    const layout = stridedLayout(facts.shape, strides, offset);
+    const { storage, type } = at(facts.results, 0);
     if (this.values.has(storage)) return null;
-    this.values.set(storage, { layout, type, section: "main", uniform: false });
-    return { operands, results: [layout], small: false };
+    this.values.set(storage, { layout: at(results, 0), type, section: "main", uniform: false });
+    return { operands, results, small: false };
   }
 
   /**
@@ -226,56 +232,60 @@ class Drafting {
    * Lays the operands and results of an elementwise op over the section's elements, dimensions in
    * the order of the operands that are in registers.
    */
-  #placeElementwise({ facts, section }: Part): Placed | null {
-    const small = sizeOf(facts.shape) !== (section === "prologue" ? sizeOf(this.over) : this.#size);
-    const uniform = this.#isUniform(facts);
-    const order = small ? undefined : this.#orderOf(facts);
+  #placeElementwise(op: LaidOp, section: Section): Placed | null {
+    const { facts } = op;
+    const small = op.size !== (section === "prologue" ? sizeOf(this.over) : this.#size);
+    const uniform = this.#isUniform(op);
+    const order = small ? undefined : this.#orderOf(op);
     if (order === null || (small && !uniform)) return null;
     if (facts.index === true && (order !== undefined || section === "prologue")) return null;
-    const lay = (a: Access): Layout => {
-      const layout = stridedLayout(facts.shape, a.strides, a.offset);
-      return order === undefined ? layout : permuteLayout(layout, order);
-    };
-    const operands = facts.operands.map(lay);
-    for (const [k, operand] of facts.operands.entries()) {
-      const value = this.values.get(operand.storage);
-      if (!this.#take(operand, at(operands, k), section)) return null;
-      if (value?.section === "prologue" && section === "epilogue") return null;
-    }
-    const updates = (storage: number): boolean => facts.operands.some((o) => o.storage === storage);
-    const results = facts.results.map(lay);
-    for (const [k, { storage, type }] of facts.results.entries()) {
+    const operands = inOrder(op.operands, order);
+    const results = inOrder(op.results, order);
+    if (!this.#takeAll(facts, operands, section)) return null;
+    for (let k = 0; k < results.length; k++) {
+      const { storage, type } = at(facts.results, k);
       const layout = at(results, k);
       const was = this.values.get(storage);
       const same =
         was === undefined ||
         (was.type === type && was.section === section && sameElements(was.layout, layout));
+      const updates = readsStorage(facts, storage);
       // A result in place must go exactly where what it replaces was.
-      if (!same || (small && updates(storage))) return null;
+      if (!same || (small && updates)) return null;
       // In place it may be a part of the storage only, so elsewhere in it there is something else.
-      this.values.set(storage, { layout, type, section, uniform: uniform && !updates(storage) });
+      this.values.set(storage, { layout, type, section, uniform: uniform && !updates });
     }
     return { operands, results, small };
   }
 
+  /** Notes that the operands of an elementwise op are read; false when one cannot be. */
+  #takeAll({ operands }: FuseFacts, layouts: readonly Layout[], section: Section): boolean {
+    for (let k = 0; k < operands.length; k++) {
+      const operand = at(operands, k);
+      if (!this.#take(operand, at(layouts, k), section)) return false;
+      if (section === "epilogue" && this.values.get(operand.storage)?.section === "prologue")
+        return false;
+    }
+    return true;
+  }
+
   /** Whether an elementwise op computes the same number everywhere. */
-  #isUniform({ index, operands, shape }: FuseFacts): boolean {
-    if (index === true) return false;
-    return operands.every(({ storage, strides }) => {
-      const value = this.values.get(storage);
-      return value?.uniform ?? strides.every((s, d) => s === 0 || at(shape, d) <= 1);
-    });
+  #isUniform({ facts, still }: LaidOp): boolean {
+    if (facts.index === true) return false;
+    for (let k = 0; k < still.length; k++)
+      if (!(this.values.get(at(facts.operands, k).storage)?.uniform ?? at(still, k))) return false;
+    return true;
   }
 
   /**
    * The order of dimensions in which an elementwise op visits elements as its operands in registers
    * do; undefined when they agree already, null when no order makes them agree.
    */
-  #orderOf({ operands, shape }: FuseFacts): number[] | undefined | null {
-    for (const { storage, strides, offset } of operands) {
-      const value = this.values.get(storage);
+  #orderOf({ facts, operands }: LaidOp): number[] | undefined | null {
+    for (let k = 0; k < operands.length; k++) {
+      const value = this.values.get(at(facts.operands, k).storage);
       if (value === undefined || value.uniform) continue;
-      const layout = stridedLayout(shape, strides, offset);
+      const layout = at(operands, k);
       if (!sameElements(value.layout, layout)) return reordered(layout, value.layout);
     }
     return undefined;
@@ -311,7 +321,8 @@ class Drafting {
   /** The members, laid out over the shape of their section; null when a layout cannot be. */
   members(shape: Shape): Member[] | null {
     const members: Member[] = [];
-    for (const [k, { op, section }] of this.#parts.entries()) {
+    for (const [k, { op }] of this.#parts.ops.entries()) {
+      const section = this.#sectionOf(k);
       const { operands, results, small } = at(this.#placed, k);
       const space = section === "prologue" ? this.over : shape;
       const laid = (layouts: readonly Layout[]): Layout[] =>
@@ -326,13 +337,14 @@ class Drafting {
 
   /** Whether there are members: whether each layout can be laid over its section. */
   mayLayOut(shape: Shape): boolean {
-    return this.#parts.every(({ section }, k) => {
-      if (section === "main") return true;
+    for (let k = 0; k < this.#placed.length; k++) {
+      const section = this.#sectionOf(k);
+      if (section === "main") continue;
       const { operands, results, small } = at(this.#placed, k);
       const space = section === "prologue" ? this.over : shape;
-      const may = (l: Layout): boolean => l.contiguous || layOver(l, space, small) !== undefined;
-      return operands.every(may) && results.every(may);
-    });
+      if (!mayLayOver(operands, space, small) || !mayLayOver(results, space, small)) return false;
+    }
+    return true;
   }
 
   /**
@@ -340,12 +352,14 @@ class Drafting {
    * inputs.
    */
   bindings(stored: readonly number[]): number {
-    const loaded = (section: Section): Set<number> =>
-      new Set(this.loads.filter((l) => l.section === section).map((l) => l.storage));
-    const after = new Set([...loaded("epilogue"), ...stored]).size;
-    if (this.#main === undefined) return after;
-    const computed = this.#parts.some((p) => p.section === "prologue");
-    return after + (computed ? loaded("prologue").size - 1 : 0) + (this.#main.inputs ?? 1);
+    const after = new Set(stored);
+    const before = new Set<number>();
+    for (const { section, storage } of this.loads)
+      if (section === "epilogue") after.add(storage);
+      else if (section === "prologue") before.add(storage);
+    if (this.#main === undefined) return after.size;
+    const computed = this.#parts.sections?.includes("prologue") === true;
+    return after.size + (computed ? before.size - 1 : 0) + (this.#main.inputs ?? 1);
   }
 }
 
@@ -353,6 +367,26 @@ class Drafting {
 function refined(a: Shape, b: Shape): Shape | undefined {
   const same = a.length === b.length && a.every((d, k) => d === b[k] && d > 1);
   return same ? a : refineShapes(a, b);
+}
+
+/** Layouts with their dimensions in another order; undefined for the order they have. */
+function inOrder(
+  layouts: readonly Layout[],
+  order: readonly number[] | undefined,
+): readonly Layout[] {
+  return order === undefined ? layouts : layouts.map((l) => permuteLayout(l, order));
+}
+
+function readsStorage({ operands }: FuseFacts, storage: number): boolean {
+  for (const operand of operands) if (operand.storage === storage) return true;
+  return false;
+}
+
+/** Whether each layout can be laid over the shape of a section. */
+function mayLayOver(layouts: readonly Layout[], space: Shape, small: boolean): boolean {
+  for (const l of layouts)
+    if (!l.contiguous && layOver(l, space, small) === undefined) return false;
+  return true;
 }
 
 /** A layout over the shape of a section; a small one repeats its number. */

@@ -4,10 +4,19 @@
  * that long programs take no longer per op than short ones. Called by the fuse pass. Owned by one
  * pass; holds numbers only.
  */
-import { at, lookup } from "../../base/access.ts";
+import { at, last, lookup } from "../../base/access.ts";
 import type { Program } from "../../graph/program.ts";
 import { dependencies } from "../dependencies.ts";
 import type { KernelOutline } from "./group.ts";
+
+/** What several groups become. */
+export interface MergedGroup {
+  /** Ops of all, in issue order. */
+  readonly together: readonly number[];
+  readonly outline: KernelOutline;
+  /** A number that stands for these ops; single ops have their own. */
+  readonly contents: number;
+}
 
 /** What a merge did. */
 export interface Merge {
@@ -34,9 +43,8 @@ export class GroupOrder {
   readonly #members: (readonly number[])[];
   /** What the kernel of each group is; null for ops that are alone. */
   readonly #outlines: (KernelOutline | null)[];
-  /** Stands for the ops of a group; and the number of each list of ops that was one. */
+  /** Stands for the ops of a group. */
   readonly #contents: number[];
-  readonly #numbers = new Map<readonly number[], number>();
   /** The group at each place, or `vacant`; and the place of each group. */
   readonly #order: number[];
   readonly #place: number[];
@@ -90,7 +98,14 @@ export class GroupOrder {
 
   /** Ops of some groups, in issue order. */
   together(groups: Iterable<number>): number[] {
-    return [...groups].flatMap((g) => this.members(g)).sort((a, b) => a - b);
+    const ops: number[] = [];
+    let isSorted = true;
+    for (const g of groups)
+      for (const op of this.members(g)) {
+        isSorted &&= ops.length === 0 || last(ops) < op;
+        ops.push(op);
+      }
+    return isSorted ? ops : ops.sort((a, b) => a - b);
   }
 
   /**
@@ -125,14 +140,11 @@ export class GroupOrder {
    *     before    a x e y - b
    *     after     e a x y - -
    *
+   * @param merged what the group is then
    * @param earlier what `between` answered
    */
-  merge(
-    groups: ReadonlySet<number>,
-    together: readonly number[],
-    outline: KernelOutline,
-    earlier: ReadonlySet<number>,
-  ): Merge {
+  merge(groups: ReadonlySet<number>, merged: MergedGroup, earlier: ReadonlySet<number>): Merge {
+    const { together, outline, contents } = merged;
     const [kept = vacant] = groups;
     const formerOps = this.members(kept);
     const formerOutline = this.outline(kept);
@@ -149,7 +161,7 @@ export class GroupOrder {
     for (const m of together) this.#groupOf[m] = kept;
     this.#members[kept] = together;
     this.#outlines[kept] = outline;
-    this.#contents[kept] = this.#numberOf(together);
+    this.#contents[kept] = contents;
     return { kept, moved };
   }
 
@@ -187,15 +199,6 @@ export class GroupOrder {
   #put(group: number, place: number): void {
     this.#order[place] = group;
     this.#place[group] = place;
-  }
-
-  /** Lists are compared by identity: whoever merges the same ops again passes the same list. */
-  #numberOf(ops: readonly number[]): number {
-    const known = this.#numbers.get(ops);
-    if (known !== undefined) return known;
-    const number = this.#order.length + this.#numbers.size;
-    this.#numbers.set(ops, number);
-    return number;
   }
 
   /** A moment to come back to. */

@@ -11,6 +11,8 @@ import { LargestOfEach, RangeMost } from "./trees.ts";
 
 /** Stands for the op that makes what is there before the first one. */
 const entry = -1;
+/** Stands for the user of a value that makes it. */
+const birth = -1;
 
 /** One value of a storage: from the op that writes it whole to its last use. */
 interface Value {
@@ -46,7 +48,14 @@ export class LivePlaces {
   /** For each value, the places of its users; and the bytes live at each place. */
   readonly #usedAt: LargestOfEach;
   readonly #live: RangeMost;
-  readonly #undo: (() => void)[] = [];
+  /**
+   * What merges changed, in threes: a value, which of its users moved and from where; or a value,
+   * `birth` and where it began. And how long the list was before each merge.
+   */
+  readonly #log: number[] = [];
+  readonly #marks: number[] = [];
+  /** Values to be counted anew. */
+  readonly #changed = new Set<number>();
 
   /**
    * @param needed the ops that run, in order
@@ -65,7 +74,9 @@ export class LivePlaces {
       for (const { value, user } of at(this.#uses, op)) this.#usedAt.set(value, user, op);
       this.#begin(op);
     }
-    for (const v of this.#values.keys()) this.#count(v);
+    this.#log.length = 0;
+    for (const v of this.#values.keys()) this.#changed.add(v);
+    this.#countChanged();
   }
 
   /** Whether more bytes than the limit are live somewhere. */
@@ -110,55 +121,53 @@ export class LivePlaces {
 
   /** Groups were merged. */
   merged({ kept, moved }: Merge): void {
-    const changed = new Set<number>();
-    const undo: (() => void)[] = [];
-    for (const group of [kept, ...moved]) {
-      this.#move(group, changed, undo);
-      this.#begin(group, changed, undo);
-    }
-    for (const v of changed) this.#count(v);
-    this.#undo.push(() => {
-      for (const step of undo) step();
-      for (const v of changed) this.#count(v);
-    });
+    this.#marks.push(this.#log.length);
+    this.#settle(kept);
+    for (const group of moved) this.#settle(group);
+    this.#countChanged();
+  }
+
+  #settle(group: number): void {
+    this.#move(group);
+    this.#begin(group);
   }
 
   /** Notes where the ops of a group are now, and the values that end elsewhere with that. */
-  #move(group: number, changed: Set<number>, undo: (() => void)[]): void {
+  #move(group: number): void {
     const place = this.#order.place(group);
     for (const op of this.#order.members(group))
       for (const { value, user } of at(this.#uses, op)) {
         const was = this.#usedAt.get(value, user);
         if (was === place) continue;
         this.#usedAt.set(value, user, place);
-        changed.add(value);
-        undo.push(() => {
-          this.#usedAt.set(value, user, was);
-        });
+        this.#changed.add(value);
+        this.#log.push(value, user, was);
       }
   }
 
   /** Notes where the values that a group makes begin to count. */
-  #begin(group: number, changed?: Set<number>, undo?: (() => void)[]): void {
+  #begin(group: number): void {
     const place = this.#order.place(group);
     const outline = this.#order.outline(group);
     const begun = new Set<number>();
     for (const op of this.#order.members(group))
       for (const v of at(this.#births, op)) {
         const value = at(this.#values, v);
-        const { storage, from: was } = value;
+        const { storage, from } = value;
         const isRegister = outline !== null && !outline.writes.includes(storage);
         // A kernel that overwrites what it reads needs room for one of the two.
         const hasRoom = begun.has(storage) || outline?.reads.includes(storage) === true;
         begun.add(storage);
-        const from = hasRoom ? place + 1 : place;
-        value.from = isRegister ? Infinity : from;
-        if (value.from === was) continue;
-        changed?.add(v);
-        undo?.push(() => {
-          value.from = was;
-        });
+        value.from = isRegister ? Infinity : place + Number(hasRoom);
+        if (value.from === from) continue;
+        this.#changed.add(v);
+        this.#log.push(v, birth, from);
       }
+  }
+
+  #countChanged(): void {
+    for (const v of this.#changed) this.#count(v);
+    this.#changed.clear();
   }
 
   /** Counts a value where it lives now, and no more where it lived. */
@@ -173,11 +182,23 @@ export class LivePlaces {
 
   /** A moment to come back to. */
   mark(): number {
-    return this.#undo.length;
+    return this.#marks.length;
   }
 
   /** Takes back what was counted since a mark. */
   undoTo(mark: number): void {
-    while (this.#undo.length > mark) this.#undo.pop()?.();
+    const begin = this.#marks[mark];
+    if (begin === undefined) return;
+    for (let k = this.#log.length - 3; k >= begin; k -= 3) {
+      const v = at(this.#log, k);
+      const user = at(this.#log, k + 1);
+      const was = at(this.#log, k + 2);
+      if (user === birth) at(this.#values, v).from = was;
+      else this.#usedAt.set(v, user, was);
+      this.#changed.add(v);
+    }
+    this.#log.length = begin;
+    this.#marks.length = mark;
+    this.#countChanged();
   }
 }

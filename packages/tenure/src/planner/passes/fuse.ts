@@ -25,6 +25,7 @@ import type {
   KernelOutline,
   Unfused,
 } from "../fuse/group.ts";
+import { LaidOps } from "../fuse/laid-ops.ts";
 import { LivePlaces } from "../fuse/live-places.ts";
 import { mergedOp } from "../fuse/merge.ts";
 import { contextOf, livePeak, runsOf } from "../schedule.ts";
@@ -54,7 +55,12 @@ const direction = (phase: Phase): string => (phase === "forward" ? phase : "back
 interface Sketch {
   readonly together: readonly number[];
   readonly outline: KernelOutline | null;
+  /** A number that no other sketch has, and no op. */
+  readonly contents: number;
 }
+
+/** Sketches that are remembered: those thought of lately are thought of again. */
+const maxSketches = 8192;
 
 class Fusion {
   readonly #program: Program;
@@ -68,10 +74,12 @@ class Fusion {
   /** Peak of live bytes in issue order. */
   readonly #most: number;
   readonly #groups: GroupOrder;
+  readonly #laid: LaidOps;
   /** Live bytes while groups are merged; null where updates move, which changes them elsewhere. */
   readonly #live: LivePlaces | null;
   /** Kernels considered so far, by the groups they consist of. */
   readonly #sketches = new Map<string, Sketch>();
+  #thoughtOf = 0;
 
   constructor(program: Program, { maxStorageBuffers = 8, maxOps = 32, deadline }: FuseLimits) {
     this.#program = program;
@@ -88,6 +96,7 @@ class Fusion {
       ({ pinned, lifespan }, s) => !pinned && lifespan === undefined && resident[s] !== true,
     );
     this.#groups = new GroupOrder(program);
+    this.#laid = new LaidOps(program);
     this.#most = peakOf(program);
     const updates = [...this.#needed].some((i) => opAt(program, i).phase === "apply");
     this.#live = updates ? null : new LivePlaces(program, this.#needed, this.#groups, this.#most);
@@ -169,50 +178,57 @@ class Fusion {
   #fuseOne({ ops, gone }: Candidate): boolean {
     const groups = new Set(ops.map((i) => this.#groups.of(i)));
     if (groups.size < 2 || groups.size > this.#maxOps) return false;
-    const { together, outline } = this.#sketch(groups);
+    const { together, outline, contents } = this.#sketch(groups);
     if (outline === null || (gone !== -1 && outline.writes.includes(gone))) return false;
     const earlier = this.#groups.between(groups);
     if (earlier === null) return false;
-    const merge = this.#groups.merge(groups, together, outline, earlier);
+    const merge = this.#groups.merge(groups, { together, outline, contents }, earlier);
     this.#live?.merged(merge);
     return true;
   }
 
   /** What one kernel of some groups would be; remembered, as the same groups come up often. */
   #sketch(groups: ReadonlySet<number>): Sketch {
-    const key = [...groups].map((g) => this.#groups.contents(g)).join();
+    let key = "";
+    for (const g of groups) key += `${this.#groups.contents(g)} `;
     const known = this.#sketches.get(key);
     if (known !== undefined) return known;
     const together = this.#groups.together(groups);
     const outline = this.#mayShareKernel(together)
-      ? outlineKernel(this.#program, together, this.#vanishesIn(together), this.#maxStorageBuffers)
+      ? outlineKernel(this.#laid, together, this.#vanishesIn(together), this.#maxStorageBuffers)
       : null;
-    const sketch = { together, outline };
+    const contents = this.#program.ops.length + this.#thoughtOf++;
+    const sketch = { together, outline, contents };
+    if (this.#sketches.size === maxSketches) this.#sketches.clear();
     this.#sketches.set(key, sketch);
     return sketch;
   }
 
   /** What one kernel of these ops would be; null when there can be none. */
   #draft(together: readonly number[], maxStorageBuffers: number): KernelDraft | null {
-    return draftKernel(this.#program, together, this.#vanishesIn(together), maxStorageBuffers);
+    return draftKernel(this.#laid, together, this.#vanishesIn(together), maxStorageBuffers);
   }
 
-  /** Which storages need no memory when one kernel holds these ops. */
+  /** Which storages need no memory when one kernel holds these ops, which are in issue order. */
   #vanishesIn(together: readonly number[]): (storage: number) => boolean {
     const inside = new Set(together);
-    return (s) =>
-      this.#mayVanish[s] === true && lookup(this.#mentions, s).every((i) => inside.has(i));
+    return (s) => {
+      if (this.#mayVanish[s] !== true) return false;
+      for (const i of lookup(this.#mentions, s)) if (!inside.has(i)) return false;
+      return true;
+    };
   }
 
   /** Few enough ops, all with facts, of one direction and one named stage. */
   #mayShareKernel(ops: readonly number[]): boolean {
     if (ops.length > this.#maxOps) return false;
     const first = opAt(this.#program, at(ops, 0));
-    return ops.every((i) => {
+    for (const i of ops) {
       const { fuse: facts, phase, stage } = opAt(this.#program, i);
       if (facts === undefined || stage !== first.stage) return false;
-      return direction(phase) === direction(first.phase);
-    });
+      if (direction(phase) !== direction(first.phase)) return false;
+    }
+    return true;
   }
 
   /** The program with one op for each group, and what each group is. */
