@@ -36,6 +36,24 @@ export function candidateOf(
   };
 }
 
+/** A schedule whose peak and cost are known, and which is written down when somebody asks. */
+export function laterCandidate(
+  how: string,
+  peak: number,
+  extra: Extra,
+  write: () => readonly Action[],
+): Candidate {
+  let written: readonly Action[] | undefined;
+  return {
+    how,
+    peak,
+    extra,
+    get actions(): readonly Action[] {
+      return (written ??= write());
+    },
+  };
+}
+
 /** Candidates that no other beats in both memory and cost, cheapest first. */
 export function pareto(all: readonly Candidate[]): Candidate[] {
   const sorted = [...all].sort((a, b) => a.extra.seconds - b.extra.seconds || a.peak - b.peak);

@@ -40,6 +40,19 @@ export interface Extra {
   seconds: number;
 }
 
+/** What running one op so many times more means. */
+export function againExtra(op: ProgramOp, times: number, rates: Rates): Extra {
+  return {
+    recomputedOps: times,
+    recomputeFlops: times * op.flops,
+    swapOuts: 0,
+    swapIns: 0,
+    swapOutBytes: 0,
+    swapInBytes: 0,
+    seconds: (times * opCost(op)) / rates.flopsPerSecond,
+  };
+}
+
 /** What the actions of a schedule do besides running every op once. */
 export function extraOf(program: Program, actions: readonly Action[], rates: Rates): Extra {
   const extra: Extra = {

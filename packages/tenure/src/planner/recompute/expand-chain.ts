@@ -4,11 +4,32 @@
  */
 import { at } from "../../base/access.ts";
 import type { Action } from "../schedule.ts";
-import type { Rotor } from "./rotor.ts";
+import type { ChainTable } from "./rotor.ts";
 import type { Stage } from "./stages.ts";
 
+/** Actions that run ops, each made once: the plans of a chain consist of the same. */
+export class OpRuns {
+  readonly #first: Action[] = [];
+  readonly #again: Action[] = [];
+
+  /** An op for the first time. */
+  first(op: number): Action {
+    return (this.#first[op] ??= { kind: "dispatch", op, storage: -1 });
+  }
+
+  /** An op once more. */
+  again(op: number): Action {
+    return (this.#again[op] ??= { kind: "recompute", op, storage: -1 });
+  }
+}
+
 /** The schedule for an amount of memory, in units. */
-export function expandChain(rotor: Rotor, stages: readonly Stage[], memory: number): Action[] {
+export function expandChain(
+  table: ChainTable,
+  stages: readonly Stage[],
+  memory: number,
+  runs: OpRuns,
+): Action[] {
   const actions: Action[] = [];
   const ran = new Set<number>();
   const firstPass = new Set<number>();
@@ -18,12 +39,12 @@ export function expandChain(rotor: Rotor, stages: readonly Stage[], memory: numb
     const ops = firstPass.has(k) ? part(stage) : stage.ops;
     firstPass.add(k);
     for (const op of ops) {
-      actions.push({ kind: ran.has(op) ? "recompute" : "dispatch", op, storage: -1 });
+      actions.push(ran.has(op) ? runs.again(op) : runs.first(op));
       ran.add(op);
     }
   };
   const reverse = (k: number): void => {
-    for (const op of at(stages, k).group) actions.push({ kind: "dispatch", op, storage: -1 });
+    for (const op of at(stages, k).group) actions.push(runs.first(op));
   };
   const visit = (i: number, j: number, m: number, e: number): void => {
     if (j === i + 1) {
@@ -33,18 +54,18 @@ export function expandChain(rotor: Rotor, stages: readonly Stage[], memory: numb
       reverse(i);
       return;
     }
-    const choice = rotor.choice(e, i, j, m);
+    const choice = table.choice(e, i, j, m);
     if (choice.kind === "keepStage") {
       run(i, (s) => s.toAll);
-      visit(i + 1, j, rotor.besideStage(i, m), e);
+      visit(i + 1, j, table.besideStage(i, m), e);
       reverse(i);
       return;
     }
     const { stage, held } = choice;
-    const after = rotor.withBoundary(e, j, m);
+    const after = table.withBoundary(e, j, m);
     for (let k = i; k < stage; k++) run(k, (s) => s.toBoundary);
-    visit(stage, j, rotor.besideBoundary(stage, m), e);
-    visit(i, stage, held ? rotor.besideBoundary(stage, after) : after, held ? 1 : 0);
+    visit(stage, j, table.besideBoundary(stage, m), e);
+    visit(i, stage, held ? table.besideBoundary(stage, after) : after, held ? 1 : 0);
   };
   visit(0, stages.length, memory, 0);
   return actions;

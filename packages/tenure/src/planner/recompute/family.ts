@@ -4,20 +4,31 @@
  * the program alone. Called by the recompute pass. Pure.
  */
 import { at, lookup } from "../../base/access.ts";
-import { bytesOf, opAt } from "../../graph/program.ts";
-import { type Candidate, candidateOf, pareto, spread, without } from "../candidate.ts";
-import { type Rates, isCheap, opCost } from "../cost.ts";
+import { bytesOf, opAt, type ProgramOp } from "../../graph/program.ts";
+import {
+  type Candidate,
+  candidateOf,
+  laterCandidate,
+  pareto,
+  spread,
+  without,
+} from "../candidate.ts";
+import { type Rates, againExtra, isCheap, opCost } from "../cost.ts";
 import { type Context, runsOf } from "../schedule.ts";
 import { exactPlans } from "./exact.ts";
 import { mirrorPlan, narrowPlaces, searchThresholds } from "./memonger.ts";
 import { cheapestKept } from "./mincut.ts";
 import { onlyWriter, rematerialise } from "./rematerialise.ts";
-import { chainPlans } from "./chain-plans.ts";
+import { type ChainPlan, chainPlans } from "./chain-plans.ts";
 import { shave } from "./shave.ts";
 import { takeBack } from "./take-back.ts";
 
 /** Ops from which fewer variants are tried. */
 const manyOps = 4000;
+/** Plans of one chain that are looked at, where none is known to be the best. */
+const maxPlans = 800;
+/** How often an op may run again, on average. */
+const maxRepeats = 64;
 
 /** What all members of the family start from. */
 interface Search {
@@ -45,7 +56,8 @@ export function recomputeFamily(
   if (exact !== null)
     return exact.map((a) => candidateOf(context, rates, "recompute, exact search", a));
   const search = searchOf(context, order, all, rates);
-  const found = optimalOnChains(search);
+  const { found, optimal } = bestOnChains(search);
+  if (optimal) return found;
   const cut = minimumCuts(search);
   const front = pareto([...found, ...cut.transient, ...cut.kept]);
   const inCore = candidateOf(context, rates, "in core", runsOf(order));
@@ -79,17 +91,44 @@ function searchOf(
   return { context, order, all, rates, many: order.length > manyOps, price, limitsAt };
 }
 
-/** Chains: ops below a limit may run again, the results of the others are kept. */
-function optimalOnChains(search: Search): Candidate[] {
+/**
+ * Chains: ops below a limit may run again, the results of the others are kept. `optimal`: nothing
+ * can be better.
+ */
+function bestOnChains(search: Search): { found: Candidate[]; optimal: boolean } {
   const { context, order, all, rates, many, price, limitsAt } = search;
+  const how = "recompute, optimal on the chain";
   const found: Candidate[] = [];
   const writer = onlyWriter(context.program, order);
   for (const limit of limitsAt(many ? [1] : [0.5, 0.7, 0.9, 1])) {
     const may = new Set([...all].filter((s) => price(writer(s)) <= limit));
-    for (const plan of chainPlans(context, order, may) ?? [])
-      found.push(candidateOf(context, rates, "recompute, optimal on the chain", plan.actions()));
+    const chain = chainPlans(context, order, may);
+    if (chain === null) continue;
+    if (chain.unit !== null && may.size === all.size)
+      return { found: unitChain(search, chain.plans, chain.unit, how), optimal: true };
+    for (const plan of spread(chain.plans, maxPlans))
+      found.push(candidateOf(context, rates, how, plan.actions()));
   }
-  return found;
+  return { found, optimal: false };
+}
+
+/**
+ * Plans of a chain of equal ops, expanded when somebody asks. What runs an op more than so many
+ * times on average is left out.
+ */
+function unitChain(
+  { context, order, rates }: Search,
+  plans: readonly ChainPlan[],
+  unit: ProgramOp,
+  how: string,
+): Candidate[] {
+  const { ops } = context.program;
+  const once = order.filter((i) => ops[i]?.phase === "forward").length;
+  return plans.flatMap(({ cost, peak, actions }) => {
+    const recomputedOps = Math.round(cost / opCost(unit)) - once;
+    if (recomputedOps > maxRepeats * once) return [];
+    return laterCandidate(how, peak, againExtra(unit, recomputedOps, rates), actions);
+  });
 }
 
 /** Minimum cuts: the best of them, and the same with cheap values not staying. */

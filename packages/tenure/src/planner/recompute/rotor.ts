@@ -17,11 +17,25 @@ export type Choice =
   /** Run on to a boundary; `held`: boundary j stays resident for what is before. */
   | { readonly kind: "runTo"; readonly stage: number; readonly held: boolean };
 
+/** What a table answers, whoever filled it. */
+export interface ChainTable {
+  /** The least cost; Infinity when it cannot be done in that memory. */
+  cost(e: number, i: number, j: number, m: number): number;
+  /** How the least cost is reached, for ranges of several stages. */
+  choice(e: number, i: number, j: number, m: number): Choice;
+  /** Units that are free before stage i when what is kept of it is, and its boundary. */
+  besideStage(i: number, m: number): number;
+  /** Units that are free beside the boundary of a stage. */
+  besideBoundary(stage: number, m: number): number;
+  /** Units there are when boundary j is not needed beside them any more. */
+  withBoundary(e: number, j: number, m: number): number;
+}
+
 /**
  * The table of the dynamic program. Cells are `Rev(i, j, m)`, twice: `e` is 1 when boundary j is
  * resident beside m.
  */
-export class Rotor {
+export class Rotor implements ChainTable {
   readonly #stages: readonly Stage[];
   readonly #units: StageBytes;
   readonly #costs: StageCosts;
@@ -45,29 +59,24 @@ export class Rotor {
     return ((e * n + i) * (n + 1) + j) * (this.#levels + 1) + Math.min(m, this.#levels);
   }
 
-  /** The least cost; Infinity when it cannot be done in that memory. */
   cost(e: number, i: number, j: number, m: number): number {
     return m < 0 ? Infinity : this.#table[this.#cell(e, i, j, m)]!;
   }
 
-  /** How the least cost is reached, for ranges of several stages. */
   choice(e: number, i: number, j: number, m: number): Choice {
     const which = at(this.#choice, this.#cell(e, i, j, m));
     if (which === 1) return { kind: "keepStage" };
     return { kind: "runTo", stage: (which - 2) >> 1, held: (which & 1) === 1 };
   }
 
-  /** Units that are free before stage i when what is kept of it is, and its boundary. */
   besideStage(i: number, m: number): number {
     return m - at(this.#units.inside, i) - at(this.#units.boundary, i);
   }
 
-  /** Units that are free beside the boundary of a stage. */
   besideBoundary(stage: number, m: number): number {
     return m - at(this.#units.boundary, stage - 1);
   }
 
-  /** Units there are when boundary j is not needed beside them any more. */
   withBoundary(e: number, j: number, m: number): number {
     return e === 1 ? m + at(this.#units.boundary, j - 1) : m;
   }

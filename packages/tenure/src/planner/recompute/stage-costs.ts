@@ -54,11 +54,8 @@ export function stageBytes(
   const curve = liveCurve(program, others, order.length);
   const position = new Map(order.map((op, t) => [op, t]));
   const positionOf = (op: number): number => lookup(position, op);
-  const across = (t: number): number =>
-    bytesOf(
-      program,
-      others.filter((s) => s.begin < t && s.end > t).map((s) => s.storage),
-    );
+  const waiting = others.map((s) => ({ ...s, begin: Math.min(s.begin + 1, s.end) }));
+  const across = liveCurve(program, waiting, order.length);
   const firstBackward = order.findIndex((i) => opAt(program, i).phase !== "forward");
   const ends = ({ boundary }: Stage): number[] => (boundary === -1 ? [] : [boundary]);
   const peak = (ops: readonly number[], kept: Iterable<number>): number =>
@@ -70,8 +67,8 @@ export function stageBytes(
     pending: stages.map(({ group }, k) => {
       const [first] = group;
       const later = stages[k + 1]?.group ?? [];
-      if (first !== undefined) return across(positionOf(first));
-      return across(later.length > 0 ? positionOf(last(later)) : firstBackward);
+      if (first !== undefined) return at(across, positionOf(first));
+      return at(across, later.length > 0 ? positionOf(last(later)) : firstBackward);
     }),
     toBoundary: stages.map((s) => peak(s.toBoundary, ends(s))),
     toAll: stages.map((s) => peak(s.toAll, [...ends(s), ...s.inside])),

@@ -32,19 +32,21 @@ export interface Stage {
   readonly readsBoundary: boolean;
 }
 
-const maxStages = 72;
-
 /** A narrow place: behind position `after`, the rest needs `storage` only. */
 interface Cut {
   readonly after: number;
   readonly storage: number;
 }
 
-/** The stages of a program; null when it is no chain. */
+/**
+ * The stages of a program; null when it is no chain.
+ * @param most places between stages; of more, so many evenly spread
+ */
 export function stagesOf(
   context: Context,
   order: readonly number[],
   candidates: ReadonlySet<number>,
+  most: number,
 ): Stage[] | null {
   const { program } = context;
   const isForward = (i: number): boolean => opAt(program, i).phase === "forward";
@@ -54,7 +56,7 @@ export function stagesOf(
   if (split < 2 || backward.some(isForward)) return null;
   const all = cutsOf(context, forward, backward, candidates);
   if (all.length < 2) return null;
-  const cuts = all.length > maxStages ? evenly(all) : all;
+  const cuts = all.length > most ? evenly(all, most) : all;
   // The last range may be empty.
   const ends = [...cuts.map((c) => c.after + 1), forward.length];
   const ranges = ends.map((end, k) => forward.slice(ends[k - 1] ?? 0, end));
@@ -79,9 +81,9 @@ export function stagesOf(
   });
 }
 
-function evenly(cuts: readonly Cut[]): Cut[] {
-  return Array.from({ length: maxStages }, (_, k) =>
-    at(cuts, Math.round(((k + 1) * cuts.length) / (maxStages + 1))),
+function evenly(cuts: readonly Cut[], most: number): Cut[] {
+  return Array.from({ length: most }, (_, k) =>
+    at(cuts, Math.round(((k + 1) * cuts.length) / (most + 1))),
   );
 }
 

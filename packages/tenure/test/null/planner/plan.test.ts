@@ -141,7 +141,7 @@ test("what runs again sees the parameters it saw before, however early they are 
       context = contextOf(program),
       order = orderOps(context),
       all = new Set(droppable(context, order));
-    const chains = chainPlans(context, order, all)!;
+    const chains = chainPlans(context, order, all)!.plans;
     assert.ok(chains.length > 3, `${chains.length} chain plans`);
     for (const made of [
       ...chains.map((c) => c.actions()),
