@@ -203,7 +203,7 @@ function mirrorInfo(mirror: MirrorPlan): PlanReport["mirror"] {
 }
 
 /** Items up to which the planners of arenas are tried for reports. */
-const manyItems = 4000;
+const manyItems = 2000;
 
 /** Bytes that each planner would take, by its name. */
 function otherPlacements(items: readonly Item[]): Record<string, number> {

@@ -15,6 +15,8 @@ import { preferRecompute } from "../swap/prefer-recompute.ts";
 
 /** Ops from which fewer variants are tried. */
 const manyOps = 4000;
+/** How often an op of a schedule may run again, on average, for swaps to be tried on it. */
+const maxRepeats = 8;
 
 /** The pass: more candidates, where swapping is allowed and needed. */
 export function trySwap(state: PlanState): PlanState {
@@ -25,7 +27,10 @@ export function trySwap(state: PlanState): PlanState {
   const found: Candidate[] = [];
   const fits = (c: Candidate): boolean =>
     c.peak <= policy.budgetBytes && placements.bytes(c) <= policy.budgetBytes;
-  for (const [k, base] of spread(pareto(candidates), many ? 2 : 4).entries()) {
+  const bases = pareto(candidates).filter(
+    (c) => c.extra.recomputedOps <= maxRepeats * order.length,
+  );
+  for (const [k, base] of spread(bases, many ? 2 : 4).entries()) {
     const most = many ? 6 : k === 0 ? 24 : 8;
     for (const level of levelsFor(context, base, most)) {
       deadline?.check();
