@@ -1,8 +1,8 @@
 /**
  * The groups that a fuse pass has found so far, in an order that every dependency agrees with, and
- * the way back: every merge can be undone. A merge moves the groups that it has to and no others, so
- * that long programs take no longer per op than short ones. Called by the fuse pass. Owned by one
- * pass; holds numbers only.
+ * the way back: every merge can be undone. A merge moves the groups that it has to and no others:
+ * long programs take no longer per op than short ones. Called by the fuse pass. Owned by one pass;
+ * holds numbers only.
  */
 import { at, last, lookup } from "../../base/access.ts";
 import type { Program } from "../../graph/program.ts";

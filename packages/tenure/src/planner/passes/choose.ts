@@ -30,8 +30,8 @@ export function chooseCheapest(state: PlanState): PlanState {
 }
 
 /**
- * Those whose peaks differ by half a percent at least, the least, and the first that could fit: most
- * often they do.
+ * Those whose peaks differ by half a percent at least, the least, and the first that could fit:
+ * most often they do.
  */
 function thinned(front: readonly Candidate[], budgetBytes: number): readonly Candidate[] {
   const first = front.findIndex((c) => c.peak <= budgetBytes);

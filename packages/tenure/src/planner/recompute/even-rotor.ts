@@ -92,7 +92,7 @@ export class EvenRotor implements ChainTable {
   readonly #n: number;
   readonly #levels: number;
   readonly #boundary: number;
-  /** Ranges between the ends; from the first stage on; up to the last; all. By `e` if there is one. */
+  /** Ranges between the ends; from the first stage on; up to the last; all. By `e` if it varies. */
   readonly #within: readonly [Ranges, Ranges];
   readonly #fromFirst: readonly [Ranges, Ranges];
   readonly #toLast: Ranges;
