@@ -218,6 +218,37 @@ install("goes on to the next folder when one cannot be written", async () => {
   });
 });
 
+install(
+  "needs no home folder: without a writable one it unpacks among temporary files",
+  async () => {
+    const temporary = emptyFolder();
+    for (const env of [
+      { HOME: "/dev/null" },
+      { HOME: "" },
+      { XDG_CACHE_HOME: "/dev/null/cache" },
+    ]) {
+      const { directory } = found(
+        await runFixture("compute", [], { HOME: "/dev/null", TMPDIR: temporary, ...env }),
+      );
+      assert.ok(directory.startsWith(temporary) || env.HOME === "", directory);
+    }
+  },
+);
+
+install("a whole cache is used where nothing can be written any more", async () => {
+  const cache = emptyFolder();
+  const { directory } = found(await runFixture("compute", [cache]));
+  const files = readdirSync(directory);
+  for (const name of files) chmodSync(join(directory, name), 0o400);
+  const changed = files.map((name) => statSync(join(directory, name)).ctimeMs);
+  chmodSync(directory, 0o500);
+  assert.is(found(await runFixture("compute", [cache])).directory, directory);
+  assert.equal(readdirSync(directory), files);
+  const now = files.map((name) => statSync(join(directory, name)).ctimeMs);
+  assert.equal(now, changed);
+  chmodSync(directory, 0o700);
+});
+
 install("does not trust a shared temporary folder that is a link", async () => {
   await withVariables({}, async () => {
     const temporary = emptyFolder();
