@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { HarnessOptions } from "../main.ts";
 
 /** How a state is expected to end. */
-interface Expected {
+export interface Expected {
   readonly state: string;
   readonly code: number;
   /** Sent once the child says that it is ready. */
@@ -16,7 +16,8 @@ interface Expected {
   readonly says?: string;
 }
 
-const expected: readonly Expected[] = [
+/** Every state, and how it must end. */
+export const expected: readonly Expected[] = [
   { state: "initialized", code: 0 },
   { state: "end of main with a pending read", code: 0 },
   { state: "exit with a pending read", code: 3 },
