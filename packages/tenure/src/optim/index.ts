@@ -12,7 +12,12 @@ export { Lion, type LionOptions } from "./lion.ts";
 export { RMSprop, type RMSpropOptions } from "./rmsprop.ts";
 export { SGD, type SGDOptions } from "./sgd.ts";
 export { clipGradNorm, clipGradValue } from "./clip.ts";
-export { GradScaler, type GradScalerOptions, type GradScalerState } from "./scaler.ts";
+export {
+  GradScaler,
+  type GradScalerOptions,
+  type GradScalerState,
+  type Stepping,
+} from "./scaler.ts";
 export { Schedule, type ScheduleState, type Scheduled } from "./schedules/base.ts";
 export {
   CosineAnnealingLR,
@@ -21,7 +26,12 @@ export {
   LinearLR,
   MultiStepLR,
   StepLR,
+  type CosineAnnealingLROptions,
+  type ExponentialLROptions,
+  type LinearLROptions,
+  type MultiStepLROptions,
+  type StepLROptions,
 } from "./schedules/decay.ts";
 export { OneCycleLR, type OneCycleOptions } from "./schedules/onecycle.ts";
-export { ReduceLROnPlateau, type PlateauOptions } from "./schedules/plateau.ts";
-export { SequentialLR } from "./schedules/sequential.ts";
+export { ReduceLROnPlateau, type PlateauOptions, type PlateauState } from "./schedules/plateau.ts";
+export { SequentialLR, type SequentialLROptions } from "./schedules/sequential.ts";

@@ -48,7 +48,7 @@ export interface GradScalerState {
 }
 
 /** What the scaler needs of an optimizer. */
-interface Stepping {
+export interface Stepping {
   readonly parameters: readonly Tensor[];
   step(): void;
 }

@@ -21,7 +21,7 @@ export class LambdaLR extends Schedule {
 }
 
 /** Options of `StepLR`. */
-interface StepOptions {
+export interface StepLROptions {
   /** Steps between two cuts. */
   readonly stepSize: number;
   /** Factor of a cut; 0.1 by default. */
@@ -31,13 +31,13 @@ const gamma = { ...factor, what: "a gamma", default: 0.1 } as const;
 const stepOptions = {
   stepSize: { ...positiveSteps, what: "a step size", required: true },
   gamma,
-} satisfies OptionTable<StepOptions>;
+} satisfies OptionTable<StepLROptions>;
 
 /** Times `gamma` every `stepSize` steps. */
 export class StepLR extends Schedule {
   readonly #size: number;
   readonly #gamma: number;
-  constructor(optimizer: Scheduled, options: StepOptions) {
+  constructor(optimizer: Scheduled, options: StepLROptions) {
     super(optimizer);
     const { stepSize, gamma } = readOptions("StepLR", options, stepOptions);
     this.#size = stepSize;
@@ -50,7 +50,7 @@ export class StepLR extends Schedule {
 }
 
 /** Options of `MultiStepLR`. */
-interface MilestoneOptions {
+export interface MultiStepLROptions {
   /** Steps at which the rate is cut. */
   readonly milestones: readonly number[];
   /** Factor of a cut; 0.1 by default. */
@@ -59,13 +59,13 @@ interface MilestoneOptions {
 const milestoneOptions = {
   milestones: { type: "list", of: "integer", range: "[0, Infinity)", required: true },
   gamma,
-} satisfies OptionTable<MilestoneOptions>;
+} satisfies OptionTable<MultiStepLROptions>;
 
 /** Times `gamma` at each milestone; one named twice counts twice. */
 export class MultiStepLR extends Schedule {
   readonly #milestones: readonly number[];
   readonly #gamma: number;
-  constructor(optimizer: Scheduled, options: MilestoneOptions) {
+  constructor(optimizer: Scheduled, options: MultiStepLROptions) {
     super(optimizer);
     const { milestones, gamma } = readOptions("MultiStepLR", options, milestoneOptions);
     this.#milestones = [...milestones];
@@ -78,18 +78,18 @@ export class MultiStepLR extends Schedule {
 }
 
 /** Options of `ExponentialLR`. */
-interface ExponentialOptions {
+export interface ExponentialLROptions {
   /** Factor of every step. */
   readonly gamma: number;
 }
 const exponentialOptions = {
   gamma: { ...factor, what: "a gamma", required: true },
-} satisfies OptionTable<ExponentialOptions>;
+} satisfies OptionTable<ExponentialLROptions>;
 
 /** Times `gamma` every step. */
 export class ExponentialLR extends Schedule {
   readonly #gamma: number;
-  constructor(optimizer: Scheduled, options: ExponentialOptions) {
+  constructor(optimizer: Scheduled, options: ExponentialLROptions) {
     super(optimizer);
     this.#gamma = readOptions("ExponentialLR", options, exponentialOptions).gamma;
     this.apply();
@@ -100,7 +100,7 @@ export class ExponentialLR extends Schedule {
 }
 
 /** Options of `CosineAnnealingLR`. */
-interface CosineOptions {
+export interface CosineAnnealingLROptions {
   /** Steps from the base rate to the lowest. */
   readonly tMax: number;
   /** The lowest rate; 0 by default. */
@@ -109,7 +109,7 @@ interface CosineOptions {
 const cosineOptions = {
   tMax: { ...positiveSteps, what: "a tMax", required: true },
   etaMin: { ...factor, what: "an etaMin", default: 0 },
-} satisfies OptionTable<CosineOptions>;
+} satisfies OptionTable<CosineAnnealingLROptions>;
 
 /**
  * Half a cosine from the base rate to `etaMin` in `tMax` steps, and back (Loshchilov & Hutter 2017,
@@ -118,7 +118,7 @@ const cosineOptions = {
 export class CosineAnnealingLR extends Schedule {
   readonly #tMax: number;
   readonly #etaMin: number;
-  constructor(optimizer: Scheduled, options: CosineOptions) {
+  constructor(optimizer: Scheduled, options: CosineAnnealingLROptions) {
     super(optimizer);
     const { tMax, etaMin } = readOptions("CosineAnnealingLR", options, cosineOptions);
     this.#tMax = tMax;
@@ -132,7 +132,7 @@ export class CosineAnnealingLR extends Schedule {
 }
 
 /** Options of `LinearLR`. */
-interface LinearOptions {
+export interface LinearLROptions {
   /** Factor of step 0; 1/3 by default. */
   readonly startFactor?: number;
   /** Factor of the last step; 1 by default. */
@@ -144,7 +144,7 @@ const linearOptions = {
   startFactor: { type: "number", range: "[0, 1]", what: "a startFactor", default: 1 / 3 },
   endFactor: { type: "number", range: "[0, 1]", what: "an endFactor", default: 1 },
   totalIters: { ...positiveSteps, default: 5 },
-} satisfies OptionTable<LinearOptions>;
+} satisfies OptionTable<LinearLROptions>;
 
 /**
  * A straight line from startFactor · base to endFactor · base in `totalIters` steps, then constant:
@@ -154,7 +154,7 @@ export class LinearLR extends Schedule {
   readonly #start: number;
   readonly #end: number;
   readonly #total: number;
-  constructor(optimizer: Scheduled, options: LinearOptions = {}) {
+  constructor(optimizer: Scheduled, options: LinearLROptions = {}) {
     super(optimizer);
     const { startFactor, endFactor, totalIters } = readOptions("LinearLR", options, linearOptions);
     this.#start = startFactor;

@@ -23,7 +23,7 @@ export interface PlateauOptions {
 }
 
 /** Where a schedule on plateaus stands. */
-interface PlateauState {
+export interface PlateauState {
   /** The best metric so far. */
   readonly best: number | null;
   /** Reports without improvement since the best or the last cut. */

@@ -7,7 +7,7 @@ import { type OptionTable, checkArgument, describeValue, readOptions } from "../
 import { Schedule, type Scheduled } from "./base.ts";
 
 /** Options of `SequentialLR`. */
-interface SequentialOptions {
+export interface SequentialLROptions {
   /** Steps at which the next schedule takes over. */
   readonly milestones: readonly number[];
 }
@@ -19,7 +19,7 @@ const sequentialOptions = {
     required: true,
     remedy: "pass the steps at which the next schedule takes over",
   },
-} satisfies OptionTable<SequentialOptions>;
+} satisfies OptionTable<SequentialLROptions>;
 
 /** @throws ArgumentError for anything but a list of schedules */
 function checkParts(parts: unknown): void {
@@ -41,7 +41,7 @@ export class SequentialLR extends Schedule {
   readonly #parts: readonly Schedule[];
   readonly #milestones: readonly number[];
 
-  constructor(optimizer: Scheduled, parts: readonly Schedule[], options: SequentialOptions) {
+  constructor(optimizer: Scheduled, parts: readonly Schedule[], options: SequentialLROptions) {
     super(optimizer);
     const { milestones } = readOptions("SequentialLR", options, sequentialOptions);
     checkParts(parts);
