@@ -3,8 +3,8 @@
  */
 import "../compose.ts";
 
-export { Module, type AnyModule } from "./module.ts";
-export type { LoadableState, StateDict } from "./state-dict.ts";
+export { Module, type AnyModule, type LoadOptions } from "./module.ts";
+export type { Loadable, LoadableState, StateDict, StateDifference } from "./state-dict.ts";
 export {
   ELU,
   GELU,
@@ -27,12 +27,14 @@ export {
   Softplus,
   Softsign,
   Tanh,
+  type GELUOptions,
 } from "./layers/activation.ts";
 export {
   MultiheadAttention,
   type AttentionMasks,
   type AttentionOutput,
   type MultiheadAttentionOptions,
+  type WeightOptions,
 } from "./layers/attention.ts";
 export { ModuleDict, ModuleList, Sequential } from "./layers/containers.ts";
 export {
@@ -41,13 +43,14 @@ export {
   ConvTranspose1d,
   ConvTranspose2d,
   type Conv1dOptions,
+  type Conv2dOptions,
   type ConvTranspose1dOptions,
   type ConvTranspose2dOptions,
 } from "./layers/conv.ts";
 export { Dropout } from "./layers/dropout.ts";
 export { Embedding, type EmbeddingOptions } from "./layers/embedding.ts";
 export { Flatten } from "./layers/flatten.ts";
-export { Linear } from "./layers/linear.ts";
+export { Linear, type LinearOptions } from "./layers/linear.ts";
 export {
   BCELoss,
   BCEWithLogitsLoss,
@@ -69,7 +72,10 @@ export {
   LayerNorm,
   RMSNorm,
   type BatchNormLayerOptions,
+  type GroupNormOptions,
   type InstanceNormOptions,
+  type LayerNormOptions,
+  type RMSNormOptions,
 } from "./layers/norm.ts";
 export {
   ConstantPad1d,
@@ -80,6 +86,7 @@ export {
   ReplicationPad2d,
   ZeroPad1d,
   ZeroPad2d,
+  type Border,
 } from "./layers/pad.ts";
 export {
   AdaptiveAvgPool1d,

@@ -136,7 +136,7 @@ export function xavierNormal(shape: Shape, scale = 1): Tensor {
 }
 
 /** Options of `truncNormal`. */
-interface TruncNormalOptions {
+export interface TruncNormalOptions {
   readonly mean?: number;
   readonly std?: number;
   /** The smallest number. */

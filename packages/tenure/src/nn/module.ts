@@ -22,7 +22,7 @@ import {
 } from "./state-dict.ts";
 
 /** Options of `loadStateDict`. */
-interface LoadOptions {
+export interface LoadOptions {
   /** Refuses missing and unexpected names; true by default. */
   readonly strict?: boolean;
 }

@@ -12,7 +12,8 @@ import { Tensor, live } from "../tensor/tensor.ts";
 export type StateDict = Map<string, Tensor>;
 
 /** One value to load. */
-type Loadable = Tensor | { readonly data: ArrayBufferView; readonly shape: readonly number[] };
+export type Loadable =
+  Tensor | { readonly data: ArrayBufferView; readonly shape: readonly number[] };
 /** Values to load: tensors, or host arrays as a file gives them, in a map or a plain object. */
 export type LoadableState = ReadonlyMap<string, Loadable> | Readonly<Record<string, Loadable>>;
 

@@ -38,9 +38,13 @@ export {
   reduceLoss,
   smoothL1Loss,
   type BinaryOptions,
+  type CosineEmbeddingOptions,
+  type HuberOptions,
   type KLDivOptions,
+  type LogitsOptions,
   type LossOptions,
   type Reduction,
+  type SmoothL1Options,
 } from "./loss.ts";
 export {
   batchNorm,

@@ -110,7 +110,7 @@ export class Hardsigmoid extends Layer {
 }
 
 /** Options of `GELU`. */
-interface GELUOptions {
+export interface GELUOptions {
   /** How Φ is computed: exactly, unless told otherwise. */
   readonly approximate?: "none" | "tanh";
 }

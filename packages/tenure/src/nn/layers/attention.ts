@@ -40,7 +40,8 @@ export interface AttentionOutput {
   readonly weights: Tensor;
 }
 
-interface WeightOptions {
+/** Whether a call of `MultiheadAttention` gives its weights, and which. */
+export interface WeightOptions {
   /** Gives { output, weights } instead of the output. */
   readonly needWeights?: boolean;
   /** The weights' mean over the heads; true by default. */

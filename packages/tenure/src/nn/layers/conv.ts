@@ -41,9 +41,10 @@ abstract class Convolution<O> extends Layer {
   }
 }
 
-const conv2dLayer = { ...conv2dOptions, bias: on } satisfies OptionTable<
-  F.Conv2dOptions & BiasOption
->;
+/** Options of `Conv2d`, in pixels. */
+export interface Conv2dOptions extends F.Conv2dOptions, BiasOption {}
+
+const conv2dLayer = { ...conv2dOptions, bias: on } satisfies OptionTable<Conv2dOptions>;
 
 /** x [N, C, H, W] → [N, O, P, Q]. weight [O, C/groups, R, S], bias [O]. */
 export class Conv2d extends Convolution<F.Conv2dOptions> {
@@ -51,7 +52,7 @@ export class Conv2d extends Convolution<F.Conv2dOptions> {
     inChannels: number,
     outChannels: number,
     kernelSize: F.Pair,
-    options?: F.Conv2dOptions & BiasOption,
+    options?: Conv2dOptions,
   ) {
     const { bias, ...window } = readOptions("Conv2d", options, conv2dLayer);
     checkChannels("Conv2d", inChannels, outChannels, window.groups);

@@ -10,7 +10,7 @@ import { Layer } from "../module.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /** Options of `Linear`. */
-interface LinearOptions {
+export interface LinearOptions {
   /** A learned number per output. */
   readonly bias?: boolean;
 }

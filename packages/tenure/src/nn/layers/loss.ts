@@ -39,10 +39,8 @@ import {
 import { Module } from "../module.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
-type Pair = [input: Tensor, target: Tensor];
-
 /** A loss that has only a reduction. */
-abstract class ReducedLoss extends Module<Pair> {
+abstract class ReducedLoss extends Module<[input: Tensor, target: Tensor]> {
   protected readonly reduction: Reduction;
   constructor(options?: LossOptions) {
     super();
@@ -65,7 +63,7 @@ export class L1Loss extends ReducedLoss {
 }
 
 /** `huberLoss` as a module. */
-export class HuberLoss extends Module<Pair> {
+export class HuberLoss extends Module<[input: Tensor, target: Tensor]> {
   readonly #options: HuberOptions;
   constructor(options?: HuberOptions) {
     super();
@@ -77,7 +75,7 @@ export class HuberLoss extends Module<Pair> {
 }
 
 /** `smoothL1Loss` as a module. */
-export class SmoothL1Loss extends Module<Pair> {
+export class SmoothL1Loss extends Module<[input: Tensor, target: Tensor]> {
   readonly #options: SmoothL1Options;
   constructor(options?: SmoothL1Options) {
     super();
@@ -89,7 +87,9 @@ export class SmoothL1Loss extends Module<Pair> {
 }
 
 /** A loss that owns the weights it was given: they become a buffer. */
-abstract class WeightedLoss<O extends BinaryOptions> extends Module<Pair> {
+abstract class WeightedLoss<O extends BinaryOptions> extends Module<
+  [input: Tensor, target: Tensor]
+> {
   readonly weight: Tensor | null;
   protected readonly options: O;
   constructor(options: O) {
@@ -146,7 +146,7 @@ export class BCEWithLogitsLoss extends WeightedLoss<LogitsOptions> {
 }
 
 /** `klDiv` as a module. */
-export class KLDivLoss extends Module<Pair> {
+export class KLDivLoss extends Module<[input: Tensor, target: Tensor]> {
   readonly #options: KLDivOptions;
   constructor(options?: KLDivOptions) {
     super();

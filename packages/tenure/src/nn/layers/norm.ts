@@ -171,7 +171,7 @@ function shapeOf(op: string, given: number | readonly number[]): readonly number
 }
 
 /** Options of `RMSNorm`. */
-interface RMSNormOptions {
+export interface RMSNormOptions {
   readonly eps?: number;
   /** A learned weight. */
   readonly elementwiseAffine?: boolean;
@@ -182,7 +182,7 @@ const rmsNormOptions = {
 } satisfies OptionTable<RMSNormOptions>;
 
 /** Options of `LayerNorm`. */
-interface LayerNormOptions extends RMSNormOptions {
+export interface LayerNormOptions extends RMSNormOptions {
   /** A learned bias beside the weight. */
   readonly bias?: boolean;
 }
@@ -235,7 +235,7 @@ export class RMSNorm extends Layer {
 }
 
 /** Options of `GroupNorm`. */
-interface GroupNormOptions {
+export interface GroupNormOptions {
   readonly eps?: number;
   /** Learned weight and bias. */
   readonly affine?: boolean;

@@ -10,7 +10,7 @@ import { Layer } from "../module.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /** Width of a border: the same on all sides, or [left, right] and [left, right, top, bottom]. */
-type Border = number | readonly number[];
+export type Border = number | readonly number[];
 
 function borderRow(sides: 2 | 4, cuts: boolean): OptionRow {
   const order = sides === 2 ? "[left, right]" : "[left, right, top, bottom]";

@@ -67,9 +67,6 @@ export interface LSTMOutput extends RecurrentOutput {
   readonly cell: Tensor;
 }
 
-/** States of one layer and direction, [N, H] each: the hidden one first. */
-type States = readonly Tensor[];
-
 abstract class Recurrent<S extends readonly unknown[], R> extends Module<
   [x: Tensor, ...state: S],
   R
@@ -135,7 +132,11 @@ abstract class Recurrent<S extends readonly unknown[], R> extends Module<
   }
 
   /** One step. @param fromInput [N, G·H] @param fromHidden [N, G·H] @returns the new states */
-  protected abstract cell(fromInput: Tensor, fromHidden: Tensor, states: States): States;
+  protected abstract cell(
+    fromInput: Tensor,
+    fromHidden: Tensor,
+    states: readonly Tensor[],
+  ): readonly Tensor[];
 
   /**
    * All layers. @param initial [D·L, N, H] per kind of state, or none for zeros @returns output and
@@ -182,7 +183,7 @@ abstract class Recurrent<S extends readonly unknown[], R> extends Module<
             "one row per layer and direction",
           );
       });
-      const last: States[] = [];
+      const last: (readonly Tensor[])[] = [];
       for (let layer = 0; layer < numLayers; layer++) {
         const outputs: Tensor[] = [];
         for (let d = 0; d < this.#directions; d++) {
@@ -221,9 +222,9 @@ abstract class Recurrent<S extends readonly unknown[], R> extends Module<
   #sweep(
     sequence: Tensor,
     at: number,
-    start: States,
+    start: readonly Tensor[],
     backwards: boolean,
-  ): { output: Tensor; states: States } {
+  ): { output: Tensor; states: readonly Tensor[] } {
     const { ih, hh, bih, bhh, hr } = this.#weights[at]!,
       steps = sequence.shape[0]!;
     return scoped(() => {
@@ -282,7 +283,7 @@ export class RNN extends Recurrent<[hidden?: Tensor], RecurrentOutput> {
     const { output, states } = this.run("RNN", x, 1, hidden === undefined ? null : [hidden]);
     return { output, hidden: states[0]! };
   }
-  protected cell(fromInput: Tensor, fromHidden: Tensor): States {
+  protected cell(fromInput: Tensor, fromHidden: Tensor): readonly Tensor[] {
     const sum = fromInput.add(fromHidden);
     return [this.#relu ? sum.relu() : sum.tanh()];
   }
@@ -334,7 +335,11 @@ export class LSTM extends Recurrent<[state?: LSTMState], LSTMOutput> {
     );
     return { output, hidden: states[0]!, cell: states[1]! };
   }
-  protected cell(fromInput: Tensor, fromHidden: Tensor, [, before]: States): States {
+  protected cell(
+    fromInput: Tensor,
+    fromHidden: Tensor,
+    [, before]: readonly Tensor[],
+  ): readonly Tensor[] {
     const [i, f, g, o] = this.gatesOf(fromInput.add(fromHidden));
     const cell = f!.sigmoid().mul(before!).add(i!.sigmoid().mul(g!.tanh()));
     return [o!.sigmoid().mul(cell.tanh()), cell];
@@ -353,7 +358,11 @@ export class GRU extends Recurrent<[hidden?: Tensor], RecurrentOutput> {
     const { output, states } = this.run("GRU", x, 1, hidden === undefined ? null : [hidden]);
     return { output, hidden: states[0]! };
   }
-  protected cell(fromInput: Tensor, fromHidden: Tensor, [before]: States): States {
+  protected cell(
+    fromInput: Tensor,
+    fromHidden: Tensor,
+    [before]: readonly Tensor[],
+  ): readonly Tensor[] {
     const [ri, zi, ni] = this.gatesOf(fromInput),
       [rh, zh, nh] = this.gatesOf(fromHidden);
     const reset = ri!.add(rh!).sigmoid(),
