@@ -3,6 +3,7 @@
  */
 import "../compose.ts";
 
+export type { Bytes } from "../base/bytes.ts";
 export { parseIdx, type Idx, type IdxData } from "./idx.ts";
 export { ArrayDataset, type Batch, type Column, type Dataset } from "./dataset.ts";
 export { DataLoader, type DataLoaderOptions, type LoaderState } from "./loader.ts";
@@ -14,7 +15,7 @@ export {
   type SampleValue,
   type Samples,
 } from "./samples.ts";
-export type { HostTensor, Lossy } from "./elements.ts";
+export type { HostData, HostTensor, Lossy } from "./elements.ts";
 export {
   fromSafetensors,
   readSafetensors,
@@ -22,7 +23,7 @@ export {
   type Safetensors,
   type SafetensorsOptions,
 } from "./safetensors.ts";
-export { parseNpy, parseNpz, type NpyOptions } from "./npy.ts";
+export { parseNpy, parseNpz, type NpyOptions, type NpzOptions } from "./npy.ts";
 export {
   loadCheckpoint,
   packCheckpoint,

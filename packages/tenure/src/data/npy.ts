@@ -176,7 +176,7 @@ function toRowMajor(data: HostData, shape: readonly number[]): HostData {
 }
 
 /** Options of `parseNpz`. */
-interface NpzOptions extends NpyOptions {
+export interface NpzOptions extends NpyOptions {
   /** What all arrays together may take. */
   readonly maxBytes?: number;
 }

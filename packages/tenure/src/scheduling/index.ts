@@ -9,7 +9,9 @@ export {
   formatProgram,
   type Lifespan,
   type Access,
+  type AccessJSON,
   type FuseFacts,
+  type FuseFactsJSON,
   type Phase,
   type ProgramJSON,
   type ProgramOp,
@@ -18,13 +20,14 @@ export {
 } from "../graph/program.ts";
 export { programFromJSON } from "../graph/from-json.ts";
 export { plan, searchPlan } from "../runtime/planning.ts";
-export { Plan, type PlanJSON } from "../planner/plan.ts";
+export { Plan, type PlanJSON, type PlanParts } from "../planner/plan.ts";
 export type { PlanReport } from "../planner/plan-report.ts";
 export type { Slot, Step } from "../planner/steps.ts";
 export type { PlanOptions } from "../planner/plan-options.ts";
 export type { LayerOrder } from "../planner/layer-order.ts";
-export type { Rates } from "../planner/cost.ts";
+export type { Extra as PlanExtra, Rates } from "../planner/cost.ts";
 export { BudgetError } from "../planner/budget-error.ts";
 export { trace } from "../runtime/trace.ts";
 export { Scheduler, type SchedulerOptions } from "./scheduler.ts";
+export type { Profile } from "../runtime/execution/figures.ts";
 export type { SchedulerReport } from "./step-report.ts";
