@@ -6,7 +6,16 @@ import type { TSESLint } from "@typescript-eslint/utils";
 import { rules } from "./all-rules.ts";
 import type { RuleDocs } from "./create-rule.ts";
 
-export type { OwnerSettings, ScopeSettings, Specifier, TenureSettings } from "./owner.ts";
+export type { RuleDocs } from "./create-rule.ts";
+export type {
+  CalleeSpecifier,
+  Owner,
+  OwnerSettings,
+  ResolvedSettings,
+  ScopeSettings,
+  Specifier,
+  TenureSettings,
+} from "./owner.ts";
 export { presets, resolveSettings, SettingsError } from "./settings.ts";
 
 /** A flat config entry of this plugin. */

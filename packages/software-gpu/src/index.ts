@@ -13,6 +13,7 @@ import { basename, dirname, join } from "node:path";
 import { type Archive, unpackOnce } from "./cache.ts";
 import { messageOf, SoftwareGpuError } from "./errors.ts";
 
+export type { Archive } from "./cache.ts";
 export { SoftwareGpuError, type SoftwareGpuErrorCode } from "./errors.ts";
 
 /**

@@ -5,7 +5,10 @@ import "./compose.ts";
 
 export { init, shutdown, sync, deviceInfo, type InitOptions } from "./runtime/lifecycle.ts";
 export type { DeviceInfo } from "./device/acquire.ts";
+export type { Counters } from "./device/counters.ts";
+export type { GPUPowerPreference } from "./device/webgpu.ts";
 export { memory } from "./runtime/memory.ts";
+export type { BudgetAction } from "./runtime/memory-budget.ts";
 export { debug } from "./debug/inspect.ts";
 export type { KernelRecord, MissRecord, PlanRecord, UnfusedRecord } from "./runtime/inspector.ts";
 export {
@@ -47,10 +50,20 @@ export { manualSeed } from "./tensor/generator.ts";
 export { bernoulli, randperm } from "./tensor/random.ts";
 export { einsum } from "./tensor/einsum.ts";
 export { dot, logSumExp, norm, outer, std, varMean } from "./tensor/reductions.ts";
-export { autocast, enableGrad, isAutocastEnabled, isGradEnabled, noGrad } from "./autograd/mode.ts";
+export {
+  autocast,
+  enableGrad,
+  isAutocastEnabled,
+  isGradEnabled,
+  noGrad,
+  type AutocastOptions,
+} from "./autograd/mode.ts";
 export { grad, valueAndGrad, type GradOptions } from "./autograd/grad.ts";
 export { checkpoint } from "./autograd/checkpoint.ts";
 export { detectAnomaly } from "./autograd/anomaly.ts";
+export type { SortedOf } from "./tensor/methods/rearrange.ts";
+export type { Axes } from "./tensor/methods/reduce.ts";
+export type { Meta as TensorMeta } from "./ops/op.ts";
 export { defineOp, type CustomKernel, type CustomOp } from "./tensor/custom.ts";
 export type { ScopeOptions } from "./ownership/scope.ts";
 export {
@@ -61,18 +74,18 @@ export {
   scoped,
   scopedAsync,
 } from "./tensor/dispose-scope.ts";
-export type { Owned } from "./ownership/owned.ts";
+export type { Owned, Returned } from "./ownership/owned.ts";
 export { tensors } from "./ownership/scoped.ts";
 export type { ScopeReport, SiteRow } from "./ownership/report.ts";
 export type { Delta, LiveRow, Mark, MemoryStatistics, Reason } from "./ownership/evidence.ts";
 export type { ReclaimedRow } from "./ownership/reclaimed.ts";
-export type { LifetimeStatistics } from "./ownership/statistics.ts";
-export type { ChromeTrace } from "./ownership/chrome-trace.ts";
+export type { ByteStatistics, LifetimeStatistics } from "./ownership/statistics.ts";
+export type { ChromeTrace, TraceEvent } from "./ownership/chrome-trace.ts";
 export type { Drift, DriftRow } from "./ownership/watch.ts";
 export type { TrackLevel } from "./ownership/site.ts";
 export type { DType, HostArray } from "./base/dtype.ts";
 export type { Shape } from "./base/shape.ts";
-export { setWarnSink } from "./base/env.ts";
+export { setWarnSink, type WarnSink } from "./base/env.ts";
 export {
   ArgumentError,
   AsyncScopeError,
@@ -86,4 +99,5 @@ export {
   ScopeDisposedError,
   ShapeError,
   TenureError,
+  type Site,
 } from "./base/errors.ts";

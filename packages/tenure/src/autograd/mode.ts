@@ -48,7 +48,7 @@ export function isGradEnabled(): boolean {
 }
 
 /** Options of `autocast`. */
-interface AutocastOptions {
+export interface AutocastOptions {
   /** False switches it off, also inside another autocast. */
   readonly enabled?: boolean;
 }

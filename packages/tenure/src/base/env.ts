@@ -52,7 +52,8 @@ export function afterMilliseconds(ms: number, fn: () => void): () => void {
 /** Development checks are on unless `NODE_ENV` is `production`. */
 export const isDev: boolean = env("NODE_ENV") !== "production";
 
-type WarnSink = (message: string) => void;
+/** Where warnings go. */
+export type WarnSink = (message: string) => void;
 
 /** Where warnings go. One per instance of the library. */
 export class Warnings {

@@ -4,8 +4,8 @@
  * per runtime.
  */
 
-/** Counts since the runtime was made; they only rise. */
-export class CounterSet {
+/** Counts since the runtime was made, as users see them; they only rise. */
+export class Counters {
   /** GPU buffers created, staging included. */
   buffers = 0;
   pipelines = 0;
@@ -25,12 +25,12 @@ export class CounterSet {
   eliminated = 0;
   uploadBytes = 0;
   readBytes = 0;
+}
 
+/** The counts that the runtime keeps. */
+export class CounterSet extends Counters {
   /** The counts as they are now. */
-  now(): Counters {
+  now(): Readonly<Counters> {
     return Object.assign({}, this);
   }
 }
-
-/** The counters as users see them. */
-export type Counters = Readonly<Omit<CounterSet, "now">>;

@@ -3,10 +3,10 @@
  */
 import { ArgumentError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";
-import { type Handle, type HandleHolder, handleOf } from "./handle.ts";
+import { type Handle, handleOf } from "./handle.ts";
 
 /** What a scope can own: tensors, modules, anything with `[Symbol.dispose]()`. */
-export type Owned = HandleHolder | Disposable;
+export type Owned = Disposable;
 /** One argument comes back as itself, several as a tuple, none as undefined. */
 export type Returned<A extends readonly unknown[]> = A extends readonly []
   ? undefined

@@ -70,7 +70,7 @@ export const memory: {
    */
   setBudget(bytes: number, on: BudgetAction): void;
   /** What device and runtime did so far: buffers, pipelines, bind groups, plan hits. */
-  debug(): Counters;
+  debug(): Readonly<Counters>;
   /** Gives free buffers back to the device; resolves to the number of bytes. */
   trim(): Promise<number>;
 } = {
