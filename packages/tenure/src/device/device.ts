@@ -130,6 +130,30 @@ export class Device {
     return verdict;
   }
   #verdict: Promise<TenureError | null> = Promise.resolve(null);
+
+  /**
+   * Runs `write`, which writes to buffers through the queue: the promise resolves to what the device
+   * refused of that, or null. Work that is submitted behind a refused write runs all the same, on
+   * what was there before.
+   */
+  writes(write: () => void): Promise<TenureError | null> {
+    this.gpu.pushErrorScope("validation");
+    try {
+      write();
+    } finally {
+      this.#written = this.gpu.popErrorScope().then(
+        (error) => {
+          if (error === null) return null;
+          const refused = toTenureError(error);
+          this.report(refused);
+          return refused;
+        },
+        () => this.lost,
+      );
+    }
+    return this.#written;
+  }
+  #written: Promise<TenureError | null> = Promise.resolve(null);
   #allocationFailure: OutOfMemoryError | null = null;
 
   /**
@@ -202,6 +226,7 @@ export class Device {
   /** Resolves once the device has said what it refused of all that it was asked for so far. */
   async judged(): Promise<void> {
     await this.#allocating;
+    await this.#written;
     await this.#verdict;
   }
 

@@ -70,6 +70,29 @@ test("weights outlive a step that the device refused", () =>
     takeDeviceErrors();
   }));
 
+test("a program whose uniforms were refused ran on old ones: what it wrote is lost, not wrong", () =>
+  scopedAsync(async () => {
+    const { queue } = runtime().device!.gpu;
+    const p = ones([4]);
+    const kept = ones([4]).mul(3);
+    await sync();
+    p.add_(2);
+    await sync(); // the plan is there, and its uniforms say 2
+    const write = queue.writeBuffer.bind(queue);
+    queue.writeBuffer = (target, _, ...rest: [BufferSource]) => {
+      queue.writeBuffer = write;
+      write(target, target.size, ...rest);
+    };
+    p.add_(5);
+    await rejects(sync, DeviceError, /expected a valid command, got a GPUValidationError/);
+    await rejects(() => p.data(), DeviceError, /expected a valid command/);
+    assert.equal(await kept.toArray(), [3, 3, 3, 3]);
+    using q = ones([4]);
+    q.add_(5);
+    assert.equal(await q.toArray(), [6, 6, 6, 6], "the uniforms are written again");
+    takeDeviceErrors();
+  }));
+
 test("a refused budget fails the reads, and leaves in-place updates undone", () =>
   scopedAsync(async () => {
     await memory.trim();

@@ -45,13 +45,16 @@ export function encodeUploads(
   exe.poolGeneration = pool.generation;
 }
 
-/**
- * Brings the uniform buffer up to date with this call's scalars, writing only the range that
- * changed.
- */
-export function writeUniforms(device: Device, exe: Executable, scalars: readonly number[]): void {
-  const { params, dynamic, uniforms } = exe;
-  if (uniforms === null) return;
+/** Words of a plan's uniforms: `from` inclusive, `to` exclusive. */
+export interface Words {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Takes this call's scalars over into a plan's params. @returns what changed; null for nothing */
+export function updateParams(exe: Executable, scalars: readonly number[]): Words | null {
+  const { params, dynamic } = exe;
+  if (exe.uniforms === null) return null;
   let from = params.length;
   let to = 0;
   for (let i = 0; i < dynamic.length; i += 2) {
@@ -67,7 +70,16 @@ export function writeUniforms(device: Device, exe: Executable, scalars: readonly
     to = params.length;
     exe.stale = false;
   }
-  if (from < to) device.gpu.queue.writeBuffer(uniforms, from * 4, params, from, to - from);
+  return from < to ? { from, to } : null;
+}
+
+/** Brings the uniform buffer up to date with the params. */
+export function writeUniforms(
+  { gpu }: Device,
+  { uniforms, params }: Executable,
+  { from, to }: Words,
+): void {
+  if (uniforms !== null) gpu.queue.writeBuffer(uniforms, from * 4, params, from, to - from);
 }
 
 /** Encodes one dispatch of a plan. */

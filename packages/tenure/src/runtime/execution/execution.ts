@@ -14,7 +14,7 @@ import { at } from "../../base/access.ts";
 import { OutOfMemoryError, type TenureError, internal } from "../../base/errors.ts";
 import type { CounterSet } from "../../device/counters.ts";
 import type { Device } from "../../device/device.ts";
-import { type PooledBuffer, classWithin, sizeClass } from "../../device/buffer-pool.ts";
+import type { PooledBuffer } from "../../device/buffer-pool.ts";
 import { isStaged } from "../../device/staging.ts";
 import type { Executable } from "../compile.ts";
 import type { Lane, OpenProgram } from "../open-program.ts";
@@ -22,10 +22,11 @@ import { type PlanCaches, seal } from "../plan-cache.ts";
 import type { Recorder } from "../recorder.ts";
 import type { Settings } from "../settings.ts";
 import type { Storage } from "../storage.ts";
-import { encodeUploads, writeUniforms } from "./encode.ts";
+import { encodeUploads, updateParams, writeUniforms } from "./encode.ts";
 import { asTenureError } from "./failure.ts";
 import { RunFigures } from "./figures.ts";
 import type { ExecutionPolicy } from "./policy.ts";
+import { probeRoom } from "./probe.ts";
 import { Segments, type Wait } from "./segments.ts";
 import {
   type Poison,
@@ -80,6 +81,9 @@ export class Execution {
   #lastSubmit = 0;
   /** Why contents that it ran on were never made; null when they were. */
   #taint: TenureError | null = null;
+  /** What the device refused of uploads and uniforms, while the program ran all the same. */
+  #unwritten: Promise<TenureError | null> = Promise.resolve(null);
+  #ranUnwritten = false;
 
   constructor(tools: ExecutionTools, device: Device, policy: ExecutionPolicy, work: OpenProgram) {
     this.#tools = tools;
@@ -137,10 +141,11 @@ export class Execution {
     this.#policy.ran(this.#device, this.#exe, this.#figures, null);
     unsettled.add(this);
     recorder.submitted(this.#work);
-    void verdict.then((refused) => {
+    void Promise.all([verdict, this.#unwritten]).then(([refused, unwritten]) => {
       const isLatest = [...unsettled].at(-1) === this && !recorder.isRecording(this.#work.lane);
       unsettled.delete(this);
       if (refused !== null) this.#refuse(refused, isLatest);
+      else if (unwritten !== null) this.#lack(unwritten, isLatest);
       else if (this.#taint !== null) this.#spoil(this.#taint);
       else this.#prove();
       recorder.recycle(this.#work);
@@ -246,34 +251,10 @@ export class Execution {
     }
   }
 
-  /**
-   * Where buffers come and go, whether the device has room for all that will be there at one time:
-   * nothing may be refused halfway. Asked once per plan.
-   */
+  /** Whether the device has room for buffers that come on the way. Asked once per plan. */
   async #probe(): Promise<OutOfMemoryError | null> {
-    const { pool } = this.#device;
-    const { slots, plannedBytes } = this.#exe.plan;
-    const late = slots.filter((slot) => slot.late === true);
-    if (late.length === 0 || !this.#policy.isNew(this.#exe)) return null;
-    const probes: PooledBuffer[] = [];
-    const most = Math.max(...late.map(({ bytes }) => bytes));
-    const least = sizeClass(0);
-    let left = slots.reduce((rest, s) => (s.late === true ? rest : rest - s.bytes), plannedBytes);
-    let refused: OutOfMemoryError | null = null;
-    try {
-      while (left >= least) {
-        const probe = pool.acquire(classWithin(Math.min(left, most)));
-        probes.push(probe);
-        left -= probe.bytes;
-      }
-    } catch (error) {
-      if (!(error instanceof OutOfMemoryError)) throw error;
-      refused = error;
-    }
-    refused ??= await this.#device.allocated();
-    for (const probe of probes) pool.release(probe);
-    pool.trim();
-    return refused;
+    const exe = this.#exe;
+    return this.#policy.isNew(exe) ? probeRoom(this.#device, exe.plan) : null;
   }
 
   // === Running ===
@@ -305,9 +286,22 @@ export class Execution {
       saveHostMemory,
       poison: settings.poison ? poison : null,
     });
-    encodeUploads(device, exe, this.#work, this.#buffers, this.#submitted);
-    writeUniforms(device, exe, this.#work.scalars);
+    this.#write();
     return this.#segments.encode();
+  }
+
+  /** Uploads and uniforms. */
+  #write(): void {
+    const device = this.#device;
+    const exe = this.#exe;
+    const work = this.#work;
+    const encode = (): void => {
+      encodeUploads(device, exe, work, this.#buffers, this.#submitted);
+      if (changed !== null) writeUniforms(device, exe, changed);
+    };
+    const changed = updateParams(exe, work.scalars);
+    if (changed === null && work.uploads.length === 0) encode();
+    else this.#unwritten = device.writes(encode);
   }
 
   /** @returns what the device refused, or null */
@@ -336,6 +330,9 @@ export class Execution {
     await this.#segments?.end();
     let refused: TenureError | null = null;
     for (const verdict of verdicts) refused ??= await verdict;
+    const unwritten = await this.#unwritten;
+    this.#ranUnwritten = unwritten !== null;
+    refused ??= unwritten;
     if (timed) await device.idle();
     const seconds = timed ? (performance.now() - start) / 1000 : null;
     this.#figures.end();
@@ -390,13 +387,23 @@ export class Execution {
    * not run. What ran after it on contents that it should have made has run on garbage.
    */
   #refuse(refused: TenureError, isLatest: boolean): void {
-    const lost = new Set(this.#affected.made);
+    const { made, written } = this.#affected;
+    const lost = new Set(this.#ranUnwritten ? [...made, ...written] : made);
     for (const later of this.#tools.unsettled) later.#runOn(lost, refused);
-    const ranInPart = this.#lastSubmit - this.#firstSubmit > 1;
+    const ranInPart = this.#lastSubmit - this.#firstSubmit > 1 || this.#ranUnwritten;
     if (ranInPart || this.#taint !== null || this.#device.lost !== null) {
       this.#handOver();
       this.#spoil(refused);
     } else this.#undo(refused, isLatest);
+  }
+
+  /**
+   * The device refused uploads or uniforms. Ops ran all the same, on what was there before, and made
+   * nothing of worth; without ops, nothing happened.
+   */
+  #lack(refused: TenureError, isLatest: boolean): void {
+    this.#ranUnwritten = this.#work.ops.length > 0;
+    this.#refuse(refused, isLatest);
   }
 
   /** Notes that some contents were never made. What this program made of them is none, either. */
@@ -422,9 +429,11 @@ export class Execution {
     const { pool } = this.#device;
     const { written, uploaded } = this.#affected;
     for (const storage of written) storage.failure = failure;
-    for (const storage of uploaded)
-      if (isStaged(storage.bytes) || storage.buffer === null || !pool.has(storage.buffer.id))
-        storage.failure = failure;
+    for (const storage of uploaded) {
+      const { bytes, buffer } = storage;
+      const isThere = buffer !== null && pool.has(buffer.id) && !this.#ranUnwritten;
+      if (isStaged(bytes) || !isThere) storage.failure = failure;
+    }
     this.#dropPlan();
   }
 
