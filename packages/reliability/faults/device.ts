@@ -4,6 +4,7 @@
  * `navigator.gpu` and knows nothing. Used by the fault harness. The wrapped device belongs to the
  * library; this file only counts what it makes and destroys.
  */
+import { type Method, RealDevice } from "./real-device.ts";
 
 /** A way to fail, by its name in reports. `prepare` says what to do instead of the real call. */
 export type FaultKind =
@@ -60,7 +61,6 @@ export const faultKinds: readonly FaultKind[] = [
   "createBuffer: device lost",
 ];
 
-type Method = (this: unknown, ...args: unknown[]) => unknown;
 type Scope = { readonly filter: GPUErrorFilter; error: GPUError | null };
 
 /** The error class of that name which the WebGPU implementation put into the realm. */
@@ -78,6 +78,8 @@ export class FaultPoint {
   liveBytes = 0;
   /** Whether the fault has happened. */
   fired = false;
+  /** Submits that the device took and will run. */
+  accepted = 0;
   readonly #kind: FaultKind | null;
   readonly #at: number;
 
@@ -108,14 +110,18 @@ function methodOf(kind: FaultKind): string {
 
 /** An implementation of `navigator.gpu` whose devices fail where `point()` says. */
 export function faultyGPU(gpu: GPU, point: () => FaultPoint): GPU {
+  let real: RealDevice | null = null;
   return wrap(gpu, {
     requestAdapter: async (...args) => {
       const adapter = await gpu.requestAdapter(...(args as [GPURequestAdapterOptions?]));
       if (adapter === null) return null;
       return wrap(adapter, {
         requestDevice: async (...given) => {
-          const device = await adapter.requestDevice(...(given as [GPUDeviceDescriptor?]));
-          return new FaultyDevice(device, point()).device;
+          if (real === null || real.isLost)
+            real = new RealDevice(
+              await adapter.requestDevice(...(given as [GPUDeviceDescriptor?])),
+            );
+          return new FaultyDevice(real, point()).device;
         },
       });
     },
@@ -144,12 +150,15 @@ function operationError(what: string): Error {
  */
 class FaultyDevice {
   readonly device: GPUDevice;
+  readonly #real: RealDevice;
   readonly #point: FaultPoint;
   readonly #scopes: Scope[] = [];
   #lose: (info: GPUDeviceLostInfo) => void = () => undefined;
 
-  constructor(device: GPUDevice, point: FaultPoint) {
+  constructor(real: RealDevice, point: FaultPoint) {
+    const { device } = real;
     this.device = device;
+    this.#real = real;
     this.#point = point;
     const own = (name: string, value: unknown): void => {
       Object.defineProperty(device, name, { value, configurable: true, writable: true });
@@ -160,44 +169,71 @@ class FaultyDevice {
     const lost = new Promise<GPUDeviceLostInfo>((resolve) => {
       this.#lose = resolve;
     });
-    void device.lost.then(this.#lose);
     own("lost", lost);
+    own("addEventListener", real.listen.bind(real));
+    own("destroy", () => {
+      while (this.#scopes.pop() !== undefined) void this.#pop();
+      real.end();
+      this.#lose({ reason: "destroyed", message: "given back" } as GPUDeviceLostInfo);
+    });
+  }
+
+  #push(filter: GPUErrorFilter): void {
+    this.#real.method("pushErrorScope")(filter);
+  }
+
+  #pop(): Promise<GPUError | null> {
+    return this.#real.method("popErrorScope")() as Promise<GPUError | null>;
   }
 
   /** Error scopes are mirrored, so that an injected error lands in the scope a real one would. */
   #guardScopes(own: (name: string, value: unknown) => void): void {
-    const { device } = this;
-    const push = device.pushErrorScope.bind(device);
-    const pop = device.popErrorScope.bind(device);
     own("pushErrorScope", (filter: GPUErrorFilter) => {
       this.#scopes.push({ filter, error: null });
-      push(filter);
+      this.#push(filter);
     });
     own("popErrorScope", async () => {
       const scope = this.#scopes.pop();
-      const real = await pop();
+      const real = await this.#pop();
       return scope?.error ?? real;
     });
   }
 
   /** Gives an error to the innermost scope that wants it. */
   #raise(filter: GPUErrorFilter, error: GPUError): void {
-    for (let k = this.#scopes.length - 1; k >= 0; k--) {
-      const scope = this.#scopes[k];
-      if (scope?.filter !== filter) continue;
-      scope.error ??= error;
-      return;
+    const scope = this.#innermost(filter);
+    if (scope === undefined) throw new Error(`no ${filter} scope was open: ${error.message}`);
+    scope.error ??= error;
+  }
+
+  #innermost(filter: GPUErrorFilter): Scope | undefined {
+    return this.#scopes.findLast((scope) => scope.filter === filter);
+  }
+
+  /** Submits, and counts what the device accepts. Errors go where they would have gone. */
+  #submit(real: () => void): void {
+    const scope = this.#innermost("validation");
+    this.#push("validation");
+    try {
+      real();
+    } finally {
+      void this.#pop().then(
+        (error) => {
+          if (error === null) this.#point.accepted++;
+          else if (scope !== undefined) scope.error ??= error;
+        },
+        () => undefined,
+      );
     }
-    throw new Error(`no ${filter} scope was open: ${error.message}`);
   }
 
   #loseDevice(): void {
     this.#lose({ reason: "unknown", message: "injected loss" } as GPUDeviceLostInfo);
-    this.device.destroy();
+    this.#real.isLost = true;
+    this.#real.method("destroy")();
   }
 
   #guardCreation(own: (name: string, value: unknown) => void): void {
-    const { device } = this;
     const invalid: Record<string, object> = {
       createShaderModule: { code: "injected: no WGSL" },
       createComputePipeline: { compute: { entryPoint: "injected" } },
@@ -211,27 +247,24 @@ class FaultyDevice {
       createBindGroup: { entries: [] },
     };
     for (const [method, change] of Object.entries(invalid)) {
-      const real = (device as unknown as Record<string, Method>)[method];
-      if (real === undefined) throw new Error(`no ${method}`);
       own(method, (descriptor: object) => {
         const fault = this.#point.next(method);
         if (fault === "throws") throw operationError(method);
-        if (fault !== "invalid") return real.call(device, descriptor);
+        if (fault !== "invalid") return this.#real.make(method, descriptor);
         const { compute } = descriptor as { compute?: object };
         const changed = { ...descriptor, ...change };
         if (compute !== undefined)
           Object.assign(changed, { compute: { ...compute, entryPoint: "injected" } });
-        return real.call(device, changed);
+        return this.#real.method(method)(changed);
       });
     }
-    const createBuffer = device.createBuffer.bind(device);
     own("createBuffer", (descriptor: GPUBufferDescriptor) =>
-      this.#createBuffer(createBuffer, descriptor),
+      this.#createBuffer((given) => this.#real.createBuffer(given), descriptor),
     );
-    const createEncoder = device.createCommandEncoder.bind(device);
-    own("createCommandEncoder", (...args: []) => {
+    own("createCommandEncoder", () => {
       if (this.#point.next("createCommandEncoder") !== null) throw operationError("encoder");
-      return this.#guardEncoder(createEncoder(...args));
+      const encoder = this.#real.method("createCommandEncoder")() as GPUCommandEncoder;
+      return this.#guardEncoder(encoder);
     });
   }
 
@@ -241,9 +274,9 @@ class FaultyDevice {
     if (fault === "device lost") this.#loseDevice();
     if (fault === "out of memory") {
       // A buffer without memory, as implementations give: real, invalid, and quiet about it.
-      this.device.pushErrorScope("validation");
+      this.#push("validation");
       const buffer = real({ size: descriptor.size, usage: 0x8000_0000, mappedAtCreation: false });
-      void this.device.popErrorScope();
+      void this.#pop();
       this.#raise("out-of-memory", gpuError("GPUOutOfMemoryError", "injected: out of memory"));
       return buffer;
     }
@@ -306,15 +339,17 @@ class FaultyDevice {
 
   #guardQueue(): void {
     const { queue } = this.device;
-    const submit = queue.submit.bind(queue);
-    const write = queue.writeBuffer.bind(queue) as (...args: unknown[]) => void;
+    const submit = this.#real.method("submit", queue);
+    const write = this.#real.method("writeBuffer", queue);
     Object.assign(queue, {
       submit: (commands: GPUCommandBuffer[]) => {
         const fault = this.#point.next("submit");
         if (fault === "throws") throw operationError("submit");
         if (fault === "device lost") this.#loseDevice();
         // Submitting the same commands twice in one call is a validation error of the whole call.
-        submit(fault === "invalid" ? [...commands, ...commands] : commands);
+        this.#submit(() => {
+          submit(fault === "invalid" ? [...commands, ...commands] : commands);
+        });
       },
       writeBuffer: (target: GPUBuffer, offset: number, ...rest: unknown[]) => {
         const fault = this.#point.next("writeBuffer");

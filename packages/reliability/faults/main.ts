@@ -5,10 +5,11 @@
  */
 import { create, globals } from "webgpu";
 import { installSoftwareVulkan } from "tenure-software-gpu";
+import { init, shutdown } from "tenure";
 import { BudgetError } from "tenure/scheduler";
 import { type FaultKind, FaultPoint, faultKinds, faultyGPU } from "./device.ts";
 import { type Injector, type Reference, type Verdict, inject, reference } from "./run.ts";
-import { type Mode, Training, steps } from "./training.ts";
+import { type Mode, Training } from "./training.ts";
 
 /** What to run. */
 export interface FaultOptions {
@@ -32,34 +33,26 @@ async function install(): Promise<Injector> {
   return injector;
 }
 
-/** The smallest budget, in twentieths of the peak without one, under which the run works. */
-async function tightBudget(injector: Injector): Promise<number> {
-  await reference(injector, "scheduler");
-  let peak = 0;
-  {
-    using training = new Training("scheduler");
+/** The least budget under which the run works: values wait on the host and are made again. */
+async function leastBudget(injector: Injector): Promise<number> {
+  await shutdown();
+  injector.point = new FaultPoint();
+  await init();
+  using training = new Training("budget", 1);
+  try {
     await training.step(0);
-    await training.step(1);
-    peak = training.peakBytes();
+  } catch (error) {
+    if (error instanceof BudgetError) return error.leastBytes;
+    throw error;
   }
-  for (let part = 8; part <= 20; part++) {
-    const budgetBytes = Math.ceil((peak * part) / 20);
-    try {
-      using training = new Training("budget", budgetBytes);
-      for (let k = 0; k < steps; k++) await training.step(k);
-      return budgetBytes;
-    } catch (error) {
-      if (!(error instanceof BudgetError)) throw error;
-    }
-  }
-  return peak;
+  throw new Error("a step fits into one byte");
 }
 
 /** Injects faults. @returns all verdicts */
 export async function injectFaults(options: FaultOptions = {}): Promise<Verdict[]> {
   const { every = 1, modes = ["plain", "scheduler", "budget"], kinds = faultKinds } = options;
   const injector = await install();
-  const budget = modes.includes("budget") ? await tightBudget(injector) : undefined;
+  const budget = modes.includes("budget") ? await leastBudget(injector) : undefined;
   const verdicts: Verdict[] = [];
   for (const mode of modes) {
     const wanted = await reference(injector, mode, mode === "budget" ? budget : undefined);
@@ -73,9 +66,11 @@ export async function injectFaults(options: FaultOptions = {}): Promise<Verdict[
   return verdicts;
 }
 
+/** Calls that fail in turn: of every so many, the one in the middle. */
 function* points(wanted: Reference, kind: FaultKind, every: number): Generator<number> {
   const last = wanted.point.chances(kind);
-  for (let at = 1; at <= last; at += every) yield at;
+  for (let from = 1; from <= last; from += every)
+    yield from + ((Math.min(every, last - from + 1) - 1) >> 1);
 }
 
 /** One row for each kind, and below the table every point that ended badly. */

@@ -14,6 +14,7 @@ export interface Reference {
   /** State after 0, 1, 2 … steps. */
   readonly states: readonly Snapshot[];
   readonly checkpoints: readonly Checkpoint[];
+  /** Calls of a run without faults. */
   readonly point: FaultPoint;
   /** Device bytes that are left when everything was disposed and trimmed. */
   readonly liveBytes: number;
@@ -22,7 +23,7 @@ export interface Reference {
 /** What one fault did. `problems` is empty when everything promised held. */
 export interface Verdict {
   readonly mode: Mode;
-  readonly kind: FaultKind;
+  readonly kind: FaultKind | null;
   readonly at: number;
   /** Whether the fault was reached. */
   readonly fired: boolean;
@@ -61,14 +62,17 @@ export async function reference(
     }
   }
   await memory.trim();
-  return { mode, budgetBytes, states, checkpoints, point, liveBytes: point.liveBytes };
+  const wanted = { mode, budgetBytes, states, checkpoints, point, liveBytes: point.liveBytes };
+  const { problems } = await inject(injector, wanted, null, 0);
+  if (problems.length > 0) throw new Error(`without a fault: ${problems.join(" · ")}`);
+  return { ...wanted, point: injector.point };
 }
 
-/** Injects one fault and judges what follows. */
+/** Injects one fault, or none, and judges what follows. */
 export async function inject(
   injector: Injector,
   wanted: Reference,
-  kind: FaultKind,
+  kind: FaultKind | null,
   at: number,
 ): Promise<Verdict> {
   await shutdown();
@@ -101,8 +105,11 @@ async function withPatience(work: Promise<void>, problems: string[]): Promise<vo
       resolve();
     }, patience);
   });
-  await Promise.race([work, late]);
-  clearTimeout(timer);
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 class FaultRun {
@@ -130,6 +137,7 @@ class FaultRun {
     try {
       while (this.#done < steps && this.#failures <= failuresAllowed) {
         const before = this.#problems.length;
+        const { accepted } = this.#injector.point;
         const error = await this.#attempt(training);
         if (error === null) continue;
         this.#failures++;
@@ -138,11 +146,17 @@ class FaultRun {
           training = await this.#restart();
           continue;
         }
-        await this.#locate(training);
+        await this.#locate(training, this.#injector.point.accepted > accepted);
         if (this.#problems.length > before + 3) return; // enough is known
       }
       if (this.#done < steps) this.#problems.push(`steps still fail after the fault`);
-      else this.#compare(await this.#snapshot(training), steps);
+      else {
+        const end = await this.#snapshot(training);
+        if (await this.#needsRestart(null)) {
+          training[Symbol.dispose]();
+          training = await this.#restart();
+        } else this.#compare(end, steps);
+      }
     } finally {
       training[Symbol.dispose]();
     }
@@ -216,8 +230,12 @@ class FaultRun {
     return training;
   }
 
-  /** Finds out which step the weights stand at: a failed step has happened wholly or not at all. */
-  async #locate(training: Training): Promise<void> {
+  /**
+   * Finds out which step the weights stand at: a failed step has happened wholly or not at all,
+   * unless it ran in part. Then what it was writing may be lost, if that is said, and the last
+   * checkpoint helps.
+   */
+  async #locate(training: Training, ran: boolean): Promise<void> {
     const now = await this.#snapshot(training);
     const at = [this.#done, this.#done + 1, this.#done - 1].find((k) => this.#isState(now, k));
     if (at !== undefined) {
@@ -226,11 +244,11 @@ class FaultRun {
     }
     const lost = [...now].filter(([, text]) => text.startsWith("lost: "));
     const first = lost[0];
-    this.#problems.push(
-      first === undefined
-        ? `the weights are those of no step`
-        : `${lost.length} of ${now.size} values are lost: ${first[0]}: ${first[1]}`,
-    );
+    if (first === undefined) this.#problems.push(`the weights are those of no step`);
+    else if (!ran)
+      this.#problems.push(
+        `${lost.length} of ${now.size} values are lost: ${first[0]}: ${first[1]}`,
+      );
     const checkpoint = this.#wanted.checkpoints[this.#done];
     if (checkpoint !== undefined) training.restore(checkpoint);
   }

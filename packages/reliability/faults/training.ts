@@ -83,11 +83,6 @@ export class Training implements Disposable {
     return loss.item();
   }
 
-  /** The peak that an unlimited scheduler's last step had, in bytes. */
-  peakBytes(): number {
-    return this.#scheduler?.report().predictedPeakBytes ?? 0;
-  }
-
   /** Reads everything. What cannot be read is the error's text. */
   async snapshot(): Promise<Snapshot> {
     const reads: (readonly [string, Promise<string>])[] = [];
