@@ -1,0 +1,26 @@
+/**
+ * The short run of the fault harness: one point of every kind, plain and on a budget. After each, an
+ * error that says what it is about, nothing lost that no program was writing, and equal bits in the
+ * end.
+ */
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { shutdown } from "tenure";
+import { faultKinds } from "../faults/device.ts";
+import { injectFaults } from "../faults/main.ts";
+
+const test = suite("faults");
+test.after(shutdown);
+
+/** More calls than any kind has: of each kind, one in the middle fails. */
+const every = 1000;
+
+for (const mode of ["plain", "budget"] as const)
+  test(`${mode}: what fails at the device is said, and nothing is lost`, async () => {
+    const verdicts = await injectFaults({ every, modes: [mode] });
+    const fired = verdicts.filter((verdict) => verdict.fired);
+    assert.is(fired.length, faultKinds.length, "all were reached");
+    for (const { kind, at, problems } of fired) assert.equal(problems, [], `${kind}, call ${at}`);
+  });
+
+test.run();
