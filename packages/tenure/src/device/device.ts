@@ -132,8 +132,8 @@ export class Device {
   #verdict: Promise<TenureError | null> = Promise.resolve(null);
 
   /**
-   * Runs `write`, which writes to buffers through the queue: the promise resolves to what the device
-   * refused of that, or null. Work that is submitted behind a refused write runs all the same, on
+   * Runs `write`, which writes to buffers through the queue: the promise resolves to what the
+   * device refused of that, or null. Work that is submitted behind a refused write runs all the same, on
    * what was there before.
    */
   writes(write: () => void): Promise<TenureError | null> {

@@ -398,8 +398,8 @@ export class Execution {
   }
 
   /**
-   * The device refused uploads or uniforms. Ops ran all the same, on what was there before, and made
-   * nothing of worth; without ops, nothing happened.
+   * The device refused uploads or uniforms. Ops ran all the same, on what was there before, and
+   * made nothing of worth; without ops, nothing happened.
    */
   #lack(refused: TenureError, isLatest: boolean): void {
     this.#ranUnwritten = this.#work.ops.length > 0;
