@@ -133,8 +133,8 @@ export class Device {
 
   /**
    * Runs `write`, which writes to buffers through the queue: the promise resolves to what the
-   * device refused of that, or null. Work that is submitted behind a refused write runs all the same, on
-   * what was there before.
+   * device refused of that, or null. Work that is submitted behind a refused write runs all the
+   * same, on what was there before.
    */
   writes(write: () => void): Promise<TenureError | null> {
     this.gpu.pushErrorScope("validation");
