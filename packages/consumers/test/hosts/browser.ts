@@ -1,6 +1,6 @@
 /** What hosts.test.ts runs inside a page. Tests only. */
 import { init, memory, newDisposeScope, scopedAsync, setWarnSink, zeros } from "tenure";
-import { runTasks } from "../../null/ownership/tasks.ts";
+import { runTasks } from "../../../tenure/test/null/ownership/tasks.ts";
 import { program } from "./program.ts";
 
 async function tasks(): Promise<unknown> {
