@@ -4,7 +4,7 @@
  */
 import { type DType, checkDType } from "../base/dtype.ts";
 import { ArgumentError } from "../base/errors.ts";
-import { type OptionTable, describeValue, readOptions } from "../base/options.ts";
+import { type OptionTable, checkArray, describeValue, readOptions } from "../base/options.ts";
 import { sizeOf } from "../base/shape.ts";
 import { type HostColumn, toTensors } from "./samples.ts";
 import { type Tensor } from "../tensor/tensor.ts";
@@ -80,6 +80,7 @@ export class ArrayDataset<K extends string> implements Dataset<Readonly<Record<K
   }
 
   load(indices: readonly number[]): () => Readonly<Record<K, Tensor>> {
+    checkArray("ArrayDataset", "indices", indices);
     for (const i of indices)
       if (!Number.isInteger(i) || i < 0 || i >= this.length)
         throw new ArgumentError(

@@ -10,7 +10,7 @@ import { noGrad } from "../autograd/mode.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { inStep, labelled, whenStepDiscarded } from "../tensor/step.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { type Tensor, live } from "../tensor/tensor.ts";
 
 /** Options of `GradScaler`, with PyTorch's defaults. */
 export interface GradScalerOptions {
@@ -99,6 +99,7 @@ export class GradScaler implements Disposable {
 
   /** The loss in float32 times the scale: call `backward()` on it. */
   scale(loss: Tensor): Tensor {
+    live(loss, "scale");
     return this.#options.enabled
       ? scoped(() => loss.to("float32").mul(this.#scale), "GradScaler")
       : loss.alias();

@@ -38,7 +38,7 @@ export interface RecurrentOptions {
 }
 
 const recurrentOptions = {
-  numLayers: { ...count, default: 1 },
+  numLayers: { ...count, range: "[1, 1000]", default: 1 },
   bias: on,
   batchFirst: off,
   dropout: dropoutShare,
