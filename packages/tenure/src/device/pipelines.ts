@@ -1,8 +1,10 @@
 /**
- * Compiled shaders, keyed by kernel key; bind group layouts, keyed by the access pattern. Filled on
- * plan-cache misses, only read on hits. Whether a device could make a pipeline shows later: until a
- * submit with it was accepted, it may be dropped, to be made anew. Owns the pipelines. They live as
- * long as a plan uses them, and beyond that until there are too many.
+ * Compiled shaders, keyed by kernel key; bind group layouts, keyed by the access pattern
+ * and the size of the uniforms: wgpu (Deno, Firefox) takes a size once checked for that of every
+ * kernel with the layout. Filled on plan-cache misses, only read on hits. Whether a device could
+ * make a pipeline shows later: until a submit with it was accepted, it may be dropped, to be made
+ * anew. Owns the pipelines. They live as long as a plan uses them, and beyond that until there are
+ * too many.
  */
 import { internal } from "../base/errors.ts";
 import type { Kernel } from "../kernels/kernel.ts";
@@ -158,7 +160,8 @@ export class PipelineCache {
   }
 
   #layout(kernel: Kernel): Layout {
-    const key = `${kernel.bindings.join()}${kernel.params.length > 0 ? "+" : ""}`;
+    const uniformBytes = kernel.params.length * 4;
+    const key = `${kernel.bindings.join()}+${uniformBytes}`;
     const known = this.#layouts.get(key);
     if (known !== undefined) return known;
     const entries: GPUBindGroupLayoutEntry[] = kernel.bindings.map((access, binding) => ({
@@ -166,11 +169,11 @@ export class PipelineCache {
       visibility: GPUShaderStage.COMPUTE,
       buffer: { type: access === "read" ? "read-only-storage" : "storage" },
     }));
-    if (kernel.params.length > 0)
+    if (uniformBytes > 0)
       entries.push({
         binding: entries.length,
         visibility: GPUShaderStage.COMPUTE,
-        buffer: { type: "uniform" },
+        buffer: { type: "uniform", minBindingSize: uniformBytes },
       });
     const group = this.#device.createBindGroupLayout({ label: key, entries });
     const made: Layout = {

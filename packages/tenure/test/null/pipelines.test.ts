@@ -61,6 +61,24 @@ test("what plans use stays, whatever there is of it", () => {
   assert.is(cache.size, 3);
 });
 
+test("kernels whose uniforms differ in size have layouts that say their sizes", () => {
+  const sizes: (number | undefined)[] = [];
+  const { gpu } = device();
+  const made = gpu.createBindGroupLayout.bind(gpu);
+  gpu.createBindGroupLayout = (descriptor) => {
+    for (const { buffer } of descriptor.entries)
+      if (buffer?.type === "uniform") sizes.push(buffer.minBindingSize);
+    return made(descriptor);
+  };
+  const cache = new PipelineCache(gpu, new CounterSet());
+  const small = cache.get({ ...kernel(1), params: [1, 2, 3, 4] }, "op");
+  const large = cache.get({ ...kernel(2), params: [1, 2, 3, 4, 5, 6, 7] }, "op");
+  const same = cache.get({ ...kernel(3), params: [7, 6, 5, 4, 3, 2, 1] }, "op");
+  assert.is.not(small.layout, large.layout);
+  assert.is(same.layout, large.layout);
+  assert.equal(sizes, [16, 28]);
+});
+
 test("a layout goes with the last pipeline that has it", () => {
   const { gpu, layouts } = device();
   const cache = new PipelineCache(gpu, new CounterSet(), 0);
