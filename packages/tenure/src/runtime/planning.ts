@@ -23,7 +23,7 @@ export function passWatcher(): Pick<pipeline.PlanInputs, "afterPass"> {
 }
 
 /** Options of `searchPlan`. */
-interface SearchOptions {
+export interface SearchOptions {
   /** How many thresholds are tried. */
   readonly trials?: number;
 }

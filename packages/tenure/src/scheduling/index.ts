@@ -19,7 +19,7 @@ export {
   type Role,
 } from "../graph/program.ts";
 export { programFromJSON } from "../graph/from-json.ts";
-export { plan, searchPlan } from "../runtime/planning.ts";
+export { plan, searchPlan, type SearchOptions } from "../runtime/planning.ts";
 export { Plan, type PlanJSON, type PlanParts } from "../planner/plan.ts";
 export type { PlanReport } from "../planner/plan-report.ts";
 export type { Slot, Step } from "../planner/steps.ts";
