@@ -8,10 +8,10 @@
  * Order matters: call this first, then `create([])` of the `webgpu` module and `requestAdapter()`.
  * A `create([])` that found nothing before does no harm.
  */
-import { constants } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { type Archive, unpackOnce } from "./cache.ts";
-import { messageOf, SoftwareGpuError } from "./errors.ts";
+import { SoftwareGpuError } from "./errors.ts";
+import { loadLibrary, setVariable } from "./native.ts";
 
 export type { Archive } from "./cache.ts";
 export { SoftwareGpuError, type SoftwareGpuErrorCode } from "./errors.ts";
@@ -24,8 +24,6 @@ export const SWIFTSHADER: Archive = { file: "swiftshader.tar.br", content: "tar"
 
 const ICD = "vk_swiftshader_icd.json";
 const LOADER = "libvulkan.so.1";
-/** Not in `os.constants`: the library stays loaded although Node closes its handle. */
-const RTLD_NODELETE = 0x1000;
 /** Variables by which a user chooses a driver; the second is what loaders before 1.3.207 read. */
 const CHOICES = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"] as const;
 /** Variables that add, select or hide drivers and so could undo the choice. */
@@ -86,14 +84,11 @@ export async function installSoftwareVulkan(options: InstallOptions = {}): Promi
   const before = [...CHOICES, ...FILTERS].map((name) => [name, process.env[name]] as const);
   const byUser = options.force !== true && chosen !== undefined && chosen !== packaged;
   if (!byUser) {
-    for (const name of CHOICES) process.env[name] = packaged;
-    if (options.force === true)
-      for (const name of FILTERS) Reflect.deleteProperty(process.env, name);
+    for (const name of CHOICES) setVariable(name, packaged);
+    if (options.force === true) for (const name of FILTERS) setVariable(name, undefined);
   }
   const restore = (): void => {
-    for (const [name, value] of before)
-      if (value === undefined) Reflect.deleteProperty(process.env, name);
-      else process.env[name] = value;
+    for (const [name, value] of before) setVariable(name, value);
   };
   try {
     return {
@@ -173,23 +168,4 @@ function ensureLoader(packaged: string): "system" | "packaged" {
       `"${system}"); the package needs glibc and a cache folder that is not mounted noexec; ` +
       "set XDG_CACHE_HOME, or install libvulkan1",
   );
-}
-
-/**
- * Loads a shared library for the rest of the process. Node refuses everything that is no addon, but
- * only after the system loaded it: that refusal is success here.
- * @returns why the system could not load it
- */
-function loadLibrary(file: string): string | undefined {
-  try {
-    process.dlopen(
-      { exports: {} },
-      file,
-      constants.dlopen.RTLD_NOW | constants.dlopen.RTLD_GLOBAL | RTLD_NODELETE,
-    );
-    return undefined;
-  } catch (error) {
-    const message = messageOf(error);
-    return message.includes("did not self-register") ? undefined : message;
-  }
 }
