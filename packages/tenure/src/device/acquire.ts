@@ -87,6 +87,12 @@ export class DeviceFinder {
   #restoreDrivers: (() => void) | undefined;
   /** Dawn's instances: once one is collected, its pending promises never settle. */
   readonly #kept: GPU[] = [];
+  readonly #load: Loader;
+
+  /** @param load how packages are imported; tests give their own */
+  constructor(load: Loader = importPackage) {
+    this.#load = load;
+  }
 
   /** @throws DeviceLostError that lists what was tried and what to install. */
   async acquire(choice: DeviceChoice, powerPreference?: GPUPowerPreference): Promise<Acquired> {
@@ -108,7 +114,7 @@ export class DeviceFinder {
       );
       if (found !== undefined) return found;
     } else if (isNode) {
-      const webgpu = await load<WebGPUModule>("webgpu", tried);
+      const webgpu = await this.#try<WebGPUModule>("webgpu", tried);
       if (webgpu !== undefined) {
         const found = await this.#acquireInNode(webgpu, choice, adapterOptions, tried);
         if (found !== undefined) return found;
@@ -141,27 +147,39 @@ export class DeviceFinder {
       this.#restoreDrivers = undefined;
     }
     const software =
-      choice === "gpu" ? undefined : await load<SoftwareModule>("tenure-software-gpu", tried);
+      choice === "gpu" ? undefined : await this.#try<SoftwareModule>("tenure-software-gpu", tried);
     // Without a Vulkan loader on Linux, asking Dawn would only print a warning.
     const hopeless = software !== undefined && !software.hasSystemVulkan();
     if (hopeless) tried.push("system driver: no libvulkan.so.1 on this machine");
     if (choice !== "software" && !hopeless) {
       const found = await attempt(tried, "system driver", () =>
-        open(
-          this.#keep(webgpu.create([])),
-          options,
-          software?.usesPackagedDriver() === true ? "packaged SwiftShader" : "system driver",
-          choice,
-        ),
+        open(this.#keep(webgpu.create([])), options, "system driver", choice),
       );
+      if (found !== undefined && software?.usesPackagedDriver() === true && isPackaged(found))
+        return { ...found, info: { ...found.info, source: packaged } };
       if (found !== undefined) return found;
     }
     if (software === undefined) return undefined;
-    return attempt(tried, "packaged SwiftShader", async () => {
+    return attempt(tried, packaged, async () => {
       const { restore } = await software.installSoftwareVulkan({ force: true });
       this.#restoreDrivers ??= restore;
-      return open(this.#keep(webgpu.create([])), options, "packaged SwiftShader", choice);
+      const found = await open(this.#keep(webgpu.create([])), options, packaged, choice);
+      if (typeof found === "string" || isPackaged(found)) return found;
+      found.device.destroy();
+      return (
+        `the system's driver answered instead, with ${found.info.name}; in a worker thread, call ` +
+        "init() on the main thread first, or start the worker with env: SHARE_ENV"
+      );
     });
+  }
+
+  async #try<T>(name: string, tried: string[]): Promise<T | undefined> {
+    try {
+      return (await this.#load(name)) as T;
+    } catch (error) {
+      tried.push(`${name}: ${firstLine(error)}`);
+      return undefined;
+    }
   }
 
   #keep(gpu: GPU): GPU {
@@ -170,12 +188,20 @@ export class DeviceFinder {
   }
 }
 
+/** `DeviceInfo.source` of the adapter in `tenure-software-gpu`. */
+const packaged = "packaged SwiftShader";
+
+/** Whether it is the adapter of `tenure-software-gpu` that was found. */
+function isPackaged({ info }: Acquired): boolean {
+  return /swiftshader/i.test(`${info.name} ${info.architecture}`);
+}
+
 /** What to do where no device was found. */
 function remedyFor(choice: DeviceChoice, tried: readonly string[], inNode: boolean): string {
   if (!inNode)
     return "use a browser with WebGPU switched on, on a page served over https or from localhost";
-  if (tried.some((t) => t.startsWith("webgpu:")))
-    return "`npm install webgpu`, which brings WebGPU to Node";
+  const unloaded = tried.find((t) => t.startsWith("webgpu:"));
+  if (unloaded !== undefined) return remedyForWebGPU(unloaded);
   if (choice === "gpu")
     return (
       "install a Vulkan driver for your GPU, " + 'or accept a software adapter with device "auto"'
@@ -186,14 +212,30 @@ function remedyFor(choice: DeviceChoice, tried: readonly string[], inNode: boole
   );
 }
 
-async function load<T>(specifier: string, tried: string[]): Promise<T | undefined> {
-  try {
-    return (await import(/* @vite-ignore */ /* webpackIgnore: true */ specifier)) as T;
-  } catch (error) {
-    tried.push(`${specifier}: ${firstLine(error)}`);
-    return undefined;
-  }
+/** What to do where the package `webgpu` did not load, by what it said. */
+function remedyForWebGPU(said: string): string {
+  if (/Cannot find (package|module) ['"]webgpu['"]/.test(said))
+    return "`npm install webgpu`, which brings WebGPU to Node";
+  const library = /\b(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+/.exec(said)?.[0];
+  if (library !== undefined)
+    return (
+      `the package webgpu is installed and needs ${library}, which this system does not have; ` +
+      "use a newer Linux distribution or container image"
+    );
+  const missing = /([\w.+-]+\.so[\w.]*): cannot open shared object/.exec(said)?.[1];
+  if (missing !== undefined)
+    return `the package webgpu is installed and lacks ${missing}; install the library`;
+  return (
+    "the package webgpu is installed and does not load, as told below; install it anew " +
+    "(`npm install --force webgpu`), on the platform on which it runs"
+  );
 }
+
+/** Imports a package by its name. */
+export type Loader = (name: string) => Promise<unknown>;
+
+const importPackage: Loader = (name) =>
+  import(/* @vite-ignore */ /* webpackIgnore: true */ name) as Promise<unknown>;
 
 async function attempt(
   tried: string[],
@@ -244,6 +286,7 @@ async function open(
     );
   if (choice === "gpu" && software)
     return `only the software adapter ${name}; ask for device "auto" to accept it`;
+  if (choice === "software" && !software) return `only the GPU adapter ${name}`;
   const requiredFeatures = wantedFeatures.filter((f) => adapter.features.has(f));
   const requiredLimits = Object.fromEntries(wantedLimits.map((l) => [l, adapter.limits[l]]));
   const gpuDevice = await adapter.requestDevice({
