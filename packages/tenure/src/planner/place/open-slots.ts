@@ -65,20 +65,27 @@ export function takes(
   return !item.exit || slot.bytes === item.bytes;
 }
 
-/**
- * Distance in positions to the nearest tenant, Infinity when one overlaps. Tenants are sorted by
- * begin.
- */
-export function gapTo({ tenants }: OpenSlot, item: Item, items: readonly Item[]): number {
+/** Which of the tenants, sorted by begin, is the first that begins at a position or behind it. */
+export function firstFrom({ tenants }: OpenSlot, begin: number, items: readonly Item[]): number {
   let low = 0;
   let high = tenants.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (at(items, at(tenants, middle)).begin < item.begin) low = middle + 1;
+    if (at(items, at(tenants, middle)).begin < begin) low = middle + 1;
     else high = middle;
   }
-  const next = tenants[low];
-  const before = tenants[low - 1];
+  return low;
+}
+
+/**
+ * Distance in positions to the nearest tenant, Infinity when one overlaps. Tenants are sorted by
+ * begin.
+ */
+export function gapTo(slot: OpenSlot, item: Item, items: readonly Item[]): number {
+  const { tenants } = slot;
+  const place = firstFrom(slot, item.begin, items);
+  const next = tenants[place];
+  const before = tenants[place - 1];
   let gap = Number.MAX_SAFE_INTEGER;
   if (next !== undefined) {
     const tenant = at(items, next);
