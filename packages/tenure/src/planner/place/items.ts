@@ -6,6 +6,7 @@
 import { at } from "../../base/access.ts";
 import { internal } from "../../base/errors.ts";
 import { opAt, type Program, storageAt } from "../../graph/program.ts";
+import type { Effort } from "./effort.ts";
 import { type Action, type Context, type Segment, segmentsOf } from "../schedule.ts";
 
 /** A residency to be placed: positions `begin` inclusive, `end` exclusive. */
@@ -47,7 +48,7 @@ export interface Placed {
 }
 
 /** One way to place items. */
-export type Placer = (items: readonly Item[]) => Placed;
+export type Placer = (items: readonly Item[], effort?: Effort) => Placed;
 
 /** Half-open overlap in time; an item without duration overlaps nothing. */
 export function overlap(a: Item, b: Item): boolean {

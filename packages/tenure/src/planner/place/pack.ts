@@ -3,8 +3,9 @@
  * position by position. Called by slot-planners.ts, which keeps the best. Pure.
  */
 import { at } from "../../base/access.ts";
-import { type Item, type Placed, duration, sorted } from "./items.ts";
-import { arrivals, gapTo, openSlots, slotted, takes } from "./open-slots.ts";
+import { Effort } from "./effort.ts";
+import { type Item, type Placed, type Placer, duration, sorted } from "./items.ts";
+import { arrivals, firstFrom, gapTo, openSlots, slotted, takes } from "./open-slots.ts";
 
 /** A slot that is free for an item's time, and how far its nearest tenant is away. */
 interface FreeSlot {
@@ -20,20 +21,20 @@ type PickSlot = (item: Item, free: readonly FreeSlot[]) => number;
  * Largest first, into the slot whose nearest tenant is closest in time (Pisarchyk & Lee
  * 2001.03288).
  */
-export function packBySize(items: readonly Item[]): Placed {
+export const packBySize: Placer = (items, effort) => {
   const order = sorted(items, (a, b) => b.bytes - a.bytes || duration(b) - duration(a));
-  return pack("bySize", items, order, false, closest);
-}
+  return pack("bySize", items, order, { mayGrow: false, pick: closest }, effort);
+};
 
 /**
  * Positions by live bytes, their items by size; the smallest slot that is large enough, else the
  * largest, which grows.
  */
-export function packByBreadth(items: readonly Item[]): Placed {
+export const packByBreadth: Placer = (items, effort) => {
   const live = liveBytes(items);
   const order = sorted(items, (a, b) => at(live, b.begin) - at(live, a.begin) || b.bytes - a.bytes);
-  return pack("byBreadth", items, order, true, tightest);
-}
+  return pack("byBreadth", items, order, { mayGrow: true, pick: tightest }, effort);
+};
 
 /** Bytes live at each position. */
 function liveBytes(items: readonly Item[]): Float64Array {
@@ -51,8 +52,8 @@ function pack(
   name: string,
   items: readonly Item[],
   order: readonly number[],
-  mayGrow: boolean,
-  pick: PickSlot,
+  { mayGrow, pick }: { readonly mayGrow: boolean; readonly pick: PickSlot },
+  effort = new Effort(items.length),
 ): Placed {
   const { slots, slotOf } = arrivals(items);
   const open = openSlots(slots, items);
@@ -60,6 +61,8 @@ function pack(
     const item = at(items, i);
     if (item.entry) continue;
     const free: FreeSlot[] = [];
+    if (effort.goesOn()) effort.looks += open.length;
+    else open.length = 0;
     for (const k of open) {
       const slot = at(slots, k);
       if (!takes(slot, item, mayGrow)) continue;
@@ -75,9 +78,7 @@ function pack(
     const slot = at(slots, best);
     slot.bytes = Math.max(slot.bytes, item.bytes);
     slot.exit ||= item.exit;
-    let place = slot.tenants.length;
-    while (place > 0 && at(items, at(slot.tenants, place - 1)).begin > item.begin) place--;
-    slot.tenants.splice(place, 0, i);
+    slot.tenants.splice(firstFrom(slot, item.begin, items), 0, i);
     slotOf[i] = best;
   }
   return slotted(

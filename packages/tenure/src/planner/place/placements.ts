@@ -4,7 +4,6 @@
  * pipeline.ts, read by the passes that weigh schedules; answers depend on the schedule alone.
  */
 import type { Candidate } from "../candidate.ts";
-import type { Deadline } from "../deadline.ts";
 import type { Context } from "../schedule.ts";
 import { type Item, type Placed, itemsOf } from "./items.ts";
 import { placeSlots, slotPlanners } from "./slot-planners.ts";
@@ -22,37 +21,41 @@ export class Placements {
   readonly #context: Context;
   readonly #kind: "slots" | "none";
   readonly #budgetBytes: number;
-  readonly #deadline: Deadline | null;
   readonly #known = new Map<Candidate, Placement>();
+  readonly #quick: boolean;
   /** Whether a storage arrives with a buffer of its own. */
   readonly brings: (storage: number) => boolean;
 
+  /** @param quick to use only planners that take little time */
   constructor(
     context: Context,
     policy: { readonly placement: "slots" | "none"; readonly budgetBytes: number },
     brings: (storage: number) => boolean,
-    deadline: Deadline | null = null,
+    quick = false,
   ) {
     this.#context = context;
     this.#kind = policy.placement;
     this.#budgetBytes = policy.budgetBytes;
     this.brings = brings;
-    this.#deadline = deadline;
+    this.#quick = quick;
   }
 
   /** A schedule in slots that are there from the first step to the last. */
   of(candidate: Candidate): Placement {
-    this.#deadline?.check();
     const known = this.#known.get(candidate);
     if (known !== undefined) return known;
     const items = itemsOf(this.#context, candidate.actions, this.brings);
     const placed =
-      this.#kind === "none"
-        ? slotPlanners.own(items)
-        : placeSlots(items, this.#budgetBytes, candidate.peak, this.#deadline);
+      this.#kind === "none" ? slotPlanners.own(items) : this.#place(items, candidate.peak);
     const placement = { items, placed };
     this.#known.set(candidate, placement);
     return placement;
+  }
+
+  #place(items: readonly Item[], lowerBound: number): Placed {
+    const { deadline } = this.#context;
+    const aims = { budgetBytes: this.#budgetBytes, lowerBound, quick: this.#quick, deadline };
+    return placeSlots(items, aims);
   }
 
   /** Bytes a schedule takes. */
@@ -76,7 +79,7 @@ export class Placements {
     if (this.#kind === "none" || actions.length === 0) return null;
     const { items } = this.of(candidate);
     return {
-      bytes: placeSpans(items, actions.length, peak).bytes,
+      bytes: placeSpans(items, actions.length, peak, this.#context.deadline).bytes,
       seconds: items.reduce((sum, i) => (i.entry ? sum : sum + openingSeconds), 0),
     };
   }

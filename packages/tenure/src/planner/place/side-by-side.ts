@@ -9,7 +9,8 @@
  * over time; b and c lie at different offsets.
  */
 import { at } from "../../base/access.ts";
-import { type Item, type Placed, duration, overlap, sorted } from "./items.ts";
+import { Effort } from "./effort.ts";
+import { type Item, type Placed, type Placer, duration, overlap, sorted } from "./items.ts";
 import { type OpenSlot, arrivals, openSlots, slotted, takes } from "./open-slots.ts";
 
 /** WebGPU's alignment of bindings inside a buffer. */
@@ -24,14 +25,17 @@ const orders: readonly ((a: Item, b: Item) => number)[] = [
 ];
 
 /** The best of several orders: none is always best. */
-export function packSideBySide(items: readonly Item[]): Placed {
-  return orders
-    .map((by) => packInto(items, by))
+export const packSideBySide: Placer = (items, effort = new Effort(items.length)) =>
+  orders
+    .map((by) => packInto(items, by, effort))
     .reduce((best, next) => (next.bytes < best.bytes ? next : best));
-}
 
 /** In an order, each item into the smallest gap of any slot. */
-function packInto(items: readonly Item[], by: (a: Item, b: Item) => number): Placed {
+function packInto(
+  items: readonly Item[],
+  by: (a: Item, b: Item) => number,
+  effort: Effort,
+): Placed {
   const { slots, slotOf } = arrivals(items);
   const inSlot = items.map(() => 0);
   const open = openSlots(slots, items);
@@ -41,10 +45,13 @@ function packInto(items: readonly Item[], by: (a: Item, b: Item) => number): Pla
     let best = -1;
     let offset = 0;
     let gap = Infinity;
+    if (!effort.goesOn()) open.length = 0;
     for (const k of open) {
       if (gap === item.bytes) break;
       const slot = at(slots, k);
+      effort.looks++;
       if (!takes(slot, item, false)) continue;
+      effort.looks += slot.tenants.length;
       const found = gapIn(slot, item, items, inSlot);
       if (found !== null && found.room < gap) {
         best = k;

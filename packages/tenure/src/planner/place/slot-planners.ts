@@ -6,6 +6,7 @@
  */
 import { at } from "../../base/access.ts";
 import type { Deadline } from "../deadline.ts";
+import { Effort } from "./effort.ts";
 import { packInOrder } from "./in-order.ts";
 import type { Item, Placed, Placer } from "./items.ts";
 import { packByBreadth, packBySize } from "./pack.ts";
@@ -35,26 +36,18 @@ export const slotPlanners: Readonly<
 > = {
   bySize: packBySize,
   byBreadth: packByBreadth,
-  inOrder: (items) => packInOrder("inOrder", items),
+  inOrder: (items, effort) => packInOrder("inOrder", items, Infinity, effort),
   // As an allocator with size classes does.
-  alike: (items) => packInOrder("alike", items, 1.25),
+  alike: (items, effort) => packInOrder("alike", items, 1.25, effort),
   shared: packSideBySide,
   own,
 };
 
-/** Items up to which the quadratic planners are tried. */
-const manyItems = 2500;
-/** Items up to which planners are tried that take time with each slot. */
-const veryManyItems = 8000;
-
-/** The slot planners that share buffers, as far as they are worth their time for so many items. */
-export function sharingPlanners(items: readonly Item[]): Placer[] {
-  const { inOrder, alike, bySize, byBreadth, shared } = slotPlanners;
-  const planners = [inOrder, alike];
-  if (items.length <= veryManyItems) planners.push(bySize);
-  if (items.length <= manyItems) planners.push(byBreadth, shared);
-  return planners;
-}
+/** Those of them that share buffers. */
+const { inOrder, alike, bySize, byBreadth, shared } = slotPlanners;
+export const sharingPlanners: readonly Placer[] = [inOrder, alike, bySize, byBreadth, shared];
+/** Those of them that look at every item once. */
+const quickPlanners: readonly Placer[] = [inOrder, alike];
 
 /**
  * An exact search is tried when the best planner misses the budget by no more than this factor, and
@@ -62,25 +55,27 @@ export function sharingPlanners(items: readonly Item[]): Placer[] {
  */
 const tight = 1.25;
 
+/** How well items are to be placed. */
+interface SlotAims {
+  readonly budgetBytes?: number;
+  /** Bytes below which no placement can be: the first that reaches it is taken. */
+  readonly lowerBound?: number;
+  /** Only planners that take little time. */
+  readonly quick?: boolean;
+  readonly deadline?: Deadline | undefined;
+}
+
 /**
  * The best of all slot planners, and an exact search when that does not fit into the budget and the
- * items are few.
- * @param lowerBound bytes below which no placement can be: the first that reaches it is taken
- * @param deadline once it was lifted, the first that fits into the budget is taken
+ * items are few. @throws PlanningTooLong after the deadline
  */
-export function placeSlots(
-  items: readonly Item[],
-  budgetBytes = Infinity,
-  lowerBound = 0,
-  deadline: Deadline | null = null,
-): Placed {
+export function placeSlots(items: readonly Item[], aims: SlotAims = {}): Placed {
+  const { budgetBytes = Infinity, lowerBound = 0, quick = false, deadline } = aims;
   let best: Placed | null = null;
-  for (const planner of [...sharingPlanners(items), own]) {
-    if (best !== null && best.bytes <= lowerBound) return best;
-    deadline?.check();
-    if (best !== null && best.bytes <= budgetBytes && deadline?.passed === true) return best;
-    const placed = planner(items);
+  for (const planner of [...(quick ? quickPlanners : sharingPlanners), own]) {
+    const placed = planner(items, new Effort(items.length, deadline));
     if (best === null || placed.bytes < best.bytes) best = placed;
+    if (best.bytes <= lowerBound) return best;
   }
   best ??= own(items);
   const close = best.bytes > budgetBytes && best.bytes <= tight * budgetBytes;

@@ -10,6 +10,7 @@
  *     slot 1            |######### a #########|                   in its place
  */
 import { append, at, lookup } from "../../base/access.ts";
+import type { Deadline } from "../deadline.ts";
 import { type Item, type Placed, indices } from "./items.ts";
 
 /** Seconds that opening one slot is thought to take. */
@@ -31,6 +32,7 @@ export function placeSpans(
   items: readonly Item[],
   length: number,
   budgetBytes: number,
+  deadline?: Deadline,
 ): Placed & { readonly spans: readonly (readonly [number, number])[] } {
   const curve = new Float64Array(length + 1);
   for (const { begin, end, bytes } of items) addBytes(curve, bytes, begin, end);
@@ -45,6 +47,7 @@ export function placeSpans(
   });
   for (const i of byTime) {
     const { begin, end, bytes, entry, exit } = at(items, i);
+    deadline?.check();
     const latest = entry || begin === 0 ? -1 : closedLast(reusable.get(bytes) ?? [], slots, begin);
     let slot = -1;
     if (latest !== -1) {
