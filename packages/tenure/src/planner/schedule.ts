@@ -10,6 +10,7 @@
  */
 import { at } from "../base/access.ts";
 import { bytesOf, opAt, type Program, residentAtEntry, storageAt } from "../graph/program.ts";
+import type { Deadline } from "./deadline.ts";
 
 /**
  * `dispatch`: an op for the first time. `recompute`: the same op once more. `swapOut`, `swapIn`: a
@@ -47,6 +48,8 @@ export interface Context {
    * of op indices; null for none.
    */
   readonly extended: readonly (readonly [number, number] | null)[];
+  /** When planning should be done; asked wherever it can take long. None: it takes its time. */
+  readonly deadline?: Deadline | undefined;
 }
 
 /** Ops in order, each run once. */

@@ -151,6 +151,7 @@ class Fusion {
       if (this.#groups.mark() > before) settle(from, to);
     };
     const settle = (from: number, to: number): void => {
+      this.#deadline?.check();
       if (!this.#raisesPeak()) return;
       const half = from + ((to - from) >> 1);
       this.#undoTo(at(marks, half));

@@ -6,7 +6,6 @@
 import { lookup } from "../../base/access.ts";
 import { opAt, type Program } from "../../graph/program.ts";
 import type { Candidate } from "../candidate.ts";
-import type { Deadline } from "../deadline.ts";
 import { dependencies } from "../dependencies.ts";
 import { type Context, livePeak, runsOf } from "../schedule.ts";
 import { type PlanState, chosenOf } from "../plan-state.ts";
@@ -25,9 +24,7 @@ export function runSideBySide(state: PlanState): PlanState {
  * The schedule with independent ops next to each other, where that takes no more memory and buffers
  * that are shared don't tie them together again.
  */
-function sideBySide({ context, placements, deadline }: PlanState, chosen: Candidate): Candidate {
-  deadline?.check();
-  if (deadline?.passed === true) return chosen;
+function sideBySide({ context, placements }: PlanState, chosen: Candidate): Candidate {
   if (chosen.actions.some((a) => a.kind !== "dispatch")) return chosen;
   const emitted = (c: Candidate): Emitted => {
     const { items, placed } = placements.of(c);
@@ -37,7 +34,7 @@ function sideBySide({ context, placements, deadline }: PlanState, chosen: Candid
   const order = chosen.actions.map((a) => a.op);
   const before = emitted(chosen);
   for (const width of widths) {
-    const actions = runsOf(overlapped(context, order, width, deadline));
+    const actions = runsOf(overlapped(context, order, width));
     if (actions.every(({ op }, k) => op === order[k])) continue;
     const other = { ...chosen, actions };
     const after = emitted(other);
@@ -64,7 +61,6 @@ export function overlapped(
   context: Context,
   order: readonly number[],
   width: number,
-  deadline: Deadline | null = null,
 ): readonly number[] {
   if (order.length > manyOps) return order;
   const { program } = context;
@@ -72,7 +68,7 @@ export function overlapped(
   const most = livePeak(context, runsOf(order));
   let best = [...order];
   const improve = (from: number, to: number): void => {
-    deadline?.check();
+    context.deadline?.check();
     const ops = best.slice(from, to);
     const levelled = byLevel(ops, before);
     if (wavesIn(program, levelled) >= wavesIn(program, ops)) return;

@@ -16,6 +16,9 @@ export function placeChosen(state: PlanState): PlanState {
   return {
     ...state,
     chosen: { ...chosen, extra: { ...extra, seconds: extra.seconds + transient.seconds } },
-    placement: { items, placed: placeSpans(items, actions.length, policy.budgetBytes) },
+    placement: {
+      items,
+      placed: placeSpans(items, actions.length, policy.budgetBytes, state.context.deadline),
+    },
   };
 }

@@ -20,23 +20,18 @@ const maxRepeats = 8;
 
 /** The pass: more candidates, where swapping is allowed and needed. */
 export function trySwap(state: PlanState): PlanState {
-  const { policy, context, order, candidates, chosen, deadline, placements } = state;
+  const { policy, context, order, candidates, chosen } = state;
   if (chosen !== null || policy.swap !== "auto") return state;
   const dropped = new Set(droppable(context, order));
   const many = context.program.ops.length > manyOps;
   const found: Candidate[] = [];
-  const fits = (c: Candidate): boolean =>
-    c.peak <= policy.budgetBytes && placements.bytes(c) <= policy.budgetBytes;
   const bases = pareto(candidates).filter(
     (c) => c.extra.recomputedOps <= maxRepeats * order.length,
   );
   for (const [k, base] of spread(bases, many ? 2 : 4).entries()) {
     const most = many ? 6 : k === 0 ? 24 : 8;
-    for (const level of levelsFor(context, base, most)) {
-      deadline?.check();
-      if (deadline?.passed === true && [...candidates, ...found].some(fits)) break;
+    for (const level of levelsFor(context, base, most))
       found.push(...swapsAt(state, base, level, dropped));
-    }
   }
   return { ...state, candidates: [...candidates, ...found] };
 }

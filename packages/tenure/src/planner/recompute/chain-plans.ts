@@ -57,7 +57,7 @@ export function chainPlans(
     const divisor = divisorOf(bytes);
     const unit = unitOf(divisor, most, evenLevels(every.length));
     const table = new EvenRotor(every, inUnits(bytes, unit), costs, levelsOf(most, unit));
-    table.fill();
+    table.fill(context.deadline);
     return {
       plans: plansOf(table, every, levelsOf(most, unit), unit),
       unit: unit === divisor ? onlyOp(context.program, every) : null,
@@ -83,7 +83,7 @@ function plansBetween(
   const levels = levelsOf(most, unit);
   const costs = stageCosts(context.program, stages);
   const rotor = new Rotor(stages, inUnits(bytes, unit), costs, levels);
-  rotor.fill();
+  rotor.fill(context.deadline);
   return plansOf(rotor, stages, levels, unit);
 }
 

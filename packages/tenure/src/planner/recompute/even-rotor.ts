@@ -9,6 +9,7 @@
  */
 import { at } from "../../base/access.ts";
 import type { ChainTable, Choice } from "./rotor.ts";
+import type { Deadline } from "../deadline.ts";
 import type { StageBytes, StageCosts } from "./stage-costs.ts";
 import type { Stage } from "./stages.ts";
 
@@ -164,14 +165,16 @@ export class EvenRotor implements ChainTable {
     return e === 1 ? m + this.#boundary : m;
   }
 
-  /** Computes all cells, shorter ranges first. */
-  fill(): void {
+  /** Computes all cells, shorter ranges first. @throws PlanningTooLong after the deadline */
+  fill(deadline?: Deadline): void {
     const n = this.#n;
     const kinds = [...this.#within, ...this.#fromFirst, this.#toLast];
     const best = kinds.map(() => new Int16Array(this.#levels + 1).fill(1));
     for (const ranges of kinds) this.#fillSingle(ranges);
-    for (let length = 2; length < n; length++)
+    for (let length = 2; length < n; length++) {
+      deadline?.check();
       for (const [k, ranges] of kinds.entries()) this.#fillRow(ranges, length, at(best, k));
+    }
     this.#fillRow(this.#all, n, new Int16Array(this.#levels + 1).fill(1));
   }
 

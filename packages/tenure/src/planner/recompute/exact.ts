@@ -7,6 +7,7 @@
 import { at, lookup } from "../../base/access.ts";
 import { bytesOf, opAt, storageAt } from "../../graph/program.ts";
 import { opCost } from "../cost.ts";
+import type { Deadline } from "../deadline.ts";
 import { type Action, type Context, livePeak } from "../schedule.ts";
 
 const maxOps = 10;
@@ -33,7 +34,7 @@ export function exactPlans(
   const front: Action[][] = [];
   let limit = Infinity;
   for (;;) {
-    const found = new Search(model, limit).run();
+    const found = new Search(model, limit).run(context.deadline);
     if (found === "too large") return null;
     if (found === null) return front.reverse();
     const actions = actionsTo(found, order);
@@ -114,10 +115,11 @@ class Search {
   }
 
   /** The state at the end; null when there is none within the limit. */
-  run(): State | null | "too large" {
+  run(deadline?: Deadline): State | null | "too large" {
     const { ops, initial, final } = this.#model;
     this.#push({ ran: 0, resident: initial, cost: 0, from: null, step: "next" });
     for (let state = this.#pop(); state !== null; state = this.#pop()) {
+      deadline?.check();
       if (this.#best.size > maxStates) return "too large";
       const { ran, resident, cost } = state;
       if (ran === ops.length) {

@@ -106,8 +106,10 @@ function bestOnChains(search: Search): { found: Candidate[]; optimal: boolean } 
     if (chain === null) continue;
     if (chain.unit !== null && may.size === all.size)
       return { found: unitChain(search, chain.plans, chain.unit, how), optimal: true };
-    for (const plan of spread(chain.plans, maxPlans))
+    for (const plan of spread(chain.plans, maxPlans)) {
+      context.deadline?.check();
       found.push(candidateOf(context, rates, how, plan.actions()));
+    }
   }
   return { found, optimal: false };
 }

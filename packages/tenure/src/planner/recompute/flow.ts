@@ -3,6 +3,7 @@
  * along paths that go up one level at a time. Node 0 is the source, node 1 the sink. Called by
  * mincut.ts; owns its edge lists.
  */
+import type { Deadline } from "../deadline.ts";
 
 /** A flow network by edge lists. The reverse of edge `e` is `e ^ 1`. */
 export class FlowNetwork {
@@ -37,9 +38,9 @@ export class FlowNetwork {
     return this.#level[node]! >= 0;
   }
 
-  /** Finds the maximum flow. */
-  run(): void {
-    while (this.#levels()) this.#augment();
+  /** Finds the maximum flow. @throws PlanningTooLong after the deadline */
+  run(deadline?: Deadline): void {
+    while (this.#levels()) this.#augment(deadline);
   }
 
   /** Breadth-first levels over edges with room; false when the sink is cut off. */
@@ -60,13 +61,14 @@ export class FlowNetwork {
   }
 
   /** A blocking flow, along paths kept on a stack. */
-  #augment(): void {
+  #augment(deadline: Deadline | undefined): void {
     // The edges in front of these are done with.
     const edges = Int32Array.from(this.#head);
     const path: number[] = [];
     let node = 0;
     for (;;) {
       if (node === 1) {
+        deadline?.check();
         if (!this.#fill(path)) return;
         path.length = 0;
         node = 0;

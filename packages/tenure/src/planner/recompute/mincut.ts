@@ -15,7 +15,7 @@ import { onlyWriter } from "./rematerialise.ts";
  * @returns the candidates to keep
  */
 export function cheapestKept(
-  { program }: Context,
+  { program, deadline }: Context,
   order: readonly number[],
   candidates: ReadonlySet<number>,
   mayRun: (op: number) => boolean,
@@ -51,7 +51,7 @@ export function cheapestKept(
       else if (!wanted.has(r) && role === "activation") net.add(0, made(k), bytes);
     }
   });
-  net.run();
+  net.run(deadline);
   const cut = list.filter((_, k) => net.reached(made(k)) && !net.reached(there(k)));
   return new Set([...cut, ...free]);
 }

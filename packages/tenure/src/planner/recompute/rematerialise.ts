@@ -57,6 +57,7 @@ export function rematerialise(
   const producer = new Int32Array(program.storages.length).fill(-1);
   for (const i of order) for (const w of opAt(program, i).writes) producer[w] = i;
   for (;;) {
+    context.deadline?.check();
     const attempt = new Attempt(program, dropped, producer, transient);
     const failed = attempt.run(order);
     if (failed === null) return attempt.actions;

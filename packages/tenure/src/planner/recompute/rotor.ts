@@ -8,6 +8,7 @@
  * Pure.
  */
 import { at } from "../../base/access.ts";
+import type { Deadline } from "../deadline.ts";
 import type { StageBytes, StageCosts } from "./stage-costs.ts";
 import type { Stage } from "./stages.ts";
 
@@ -81,16 +82,18 @@ export class Rotor implements ChainTable {
     return e === 1 ? m + at(this.#units.boundary, j - 1) : m;
   }
 
-  /** Computes all cells, shorter ranges first. */
-  fill(): void {
+  /** Computes all cells, shorter ranges first. @throws PlanningTooLong after the deadline */
+  fill(deadline?: Deadline): void {
     const n = this.#stages.length;
     for (let length = 1; length <= n; length++)
-      for (let i = 0; i + length <= n; i++)
+      for (let i = 0; i + length <= n; i++) {
+        deadline?.check();
         for (let e = 0; e < 2; e++)
           for (let m = 0; m <= this.#levels; m++) {
             if (length > 1) this.#decide(e, i, i + length, m);
             else this.#table[this.#cell(e, i, i + 1, m)] = this.#lastStage(i, m, e);
           }
+      }
   }
 
   /** One stage alone; `e`: its boundary is resident beside m. */

@@ -46,6 +46,7 @@ export function shave(
   let peak = highest(curveOf(context, now));
   let best = peak.bytes;
   for (let step = 0; step < maxSteps; step++) {
+    context.deadline?.check();
     const uses = new Uses(context, now, producer);
     const offer = cheapestAt(context, uses, peak.at, candidates, cost, refused);
     if (offer === null) break;

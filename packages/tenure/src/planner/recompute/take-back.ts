@@ -37,6 +37,7 @@ export function takeBack(
   for (const t of recomputed.sort((a, b) => lookup(costs, b) - lookup(costs, a) || a - b)) {
     const { reads, writes } = at(ops, t);
     const stay: Stay[] = [];
+    context.deadline?.check();
     for (const w of writes) {
       const uses = at(touched, w);
       const k = uses.indexOf(t);

@@ -127,7 +127,8 @@ class Offload {
   }
 
   #step(t: number): void {
-    const { program } = this.#context;
+    const { program, deadline } = this.#context;
+    deadline?.check();
     const { reads, writes } = opAt(program, at(this.#actions, t).op);
     const touched = new Set([...reads, ...writes]);
     const missing = [...touched].filter((s) => !this.#resident.has(s));

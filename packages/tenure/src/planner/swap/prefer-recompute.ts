@@ -41,6 +41,7 @@ export function preferRecompute(
   const dropped = new Set<Action>();
   for (const [t, action] of actions.entries()) {
     const { kind, op, storage } = action;
+    context.deadline?.check();
     if (kind === "swapIn") {
       // A copy that serves several fetches stays.
       const copy = copies.get(action);

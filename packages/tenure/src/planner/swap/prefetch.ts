@@ -18,6 +18,7 @@ export function prefetch(
   const live = [...curveOf(context, list)];
   for (let t = 0; t < list.length; t++) {
     const fetch = at(list, t);
+    context.deadline?.check();
     if (fetch.kind !== "swapIn") continue;
     const { bytes } = storageAt(context.program, fetch.storage);
     let place = t;
