@@ -1,6 +1,6 @@
 /**
- * How long planning may take. Made by compile.ts for a program without a plan, asked inside the
- * passes that can take long. Owns nothing.
+ * How long planning may take. Made by compile.ts for a program without a plan, asked inside every
+ * pass that can take long. Owns nothing.
  */
 
 /** Thrown inside a pass when planning takes too long; compile.ts takes a quicker plan then. */
@@ -10,7 +10,6 @@ export class PlanningTooLong extends Error {}
 export class Deadline {
   readonly #clock: () => number;
   readonly #end: number;
-  #lifted = false;
 
   /** @param clock milliseconds since any moment */
   constructor(clock: () => number, milliseconds: number) {
@@ -18,23 +17,8 @@ export class Deadline {
     this.#end = clock() + milliseconds;
   }
 
-  /** Whether it is over. */
-  get passed(): boolean {
-    return this.#lifted || this.#clock() > this.#end;
-  }
-
-  /** Whether it was lifted. */
-  get isLifted(): boolean {
-    return this.#lifted;
-  }
-
-  /** @throws PlanningTooLong when it is over, unless it was lifted */
+  /** @throws PlanningTooLong when it is over */
   check(): void {
-    if (!this.#lifted && this.passed) throw new PlanningTooLong("planning takes too long");
-  }
-
-  /** From now on it is over, but stops nobody: searches take the first plan that will do. */
-  lift(): void {
-    this.#lifted = true;
+    if (this.#clock() > this.#end) throw new PlanningTooLong("planning takes too long");
   }
 }

@@ -5,12 +5,11 @@
 import { internal } from "../base/errors.ts";
 import { bytesOf, type Program } from "../graph/program.ts";
 import { BudgetError } from "./budget-error.ts";
-import { candidateOf } from "./candidate.ts";
 import type { Deadline } from "./deadline.ts";
-import { neededOps } from "./dependencies.ts";
 import { chooseCheapest } from "./passes/choose.ts";
 import { emitSteps } from "./passes/emit.ts";
 import { fuse } from "./passes/fuse.ts";
+import { tryFew, tryInOrder } from "./passes/haste.ts";
 import { runInCore } from "./passes/in-core.ts";
 import { putInOrder } from "./passes/order.ts";
 import { runSideBySide } from "./passes/overlap.ts";
@@ -19,8 +18,8 @@ import { tryRecompute } from "./passes/recompute.ts";
 import { chooseLeast, tryThresholds } from "./passes/search-mirrors.ts";
 import { trySwap } from "./passes/swap.ts";
 import { arenaPlanners } from "./place/arena.ts";
-import { type Item, itemsOf } from "./place/items.ts";
-import { sharingPlanners, slotPlanners } from "./place/slot-planners.ts";
+import type { Item } from "./place/items.ts";
+import { sharingPlanners } from "./place/slot-planners.ts";
 import { Plan } from "./plan.ts";
 import { type PlanOptions, resolveOptions } from "./plan-options.ts";
 import type { MirrorPlan } from "./recompute/memonger.ts";
@@ -42,6 +41,15 @@ const passes: readonly Pass[] = [
   { name: "overlap", run: runSideBySide }, // independent ops next to each other
   { name: "place", run: placeChosen }, // who shares a buffer, which buffers come and go
   emitting, // what to do, step by step
+];
+
+/** The same when there was no time for all of that. */
+const hastyPasses: readonly Pass[] = [
+  { name: "issued", run: tryInOrder },
+  { name: "few schedules", run: tryFew },
+  { name: "choose", run: chooseCheapest },
+  { name: "place", run: placeChosen },
+  emitting,
 ];
 
 /** The same for memonger's search, whose cost is memory alone. */
@@ -77,29 +85,24 @@ export function planProgram(
   { atEntry, afterPass, deadline }: PlanInputs = {},
 ): Plan {
   const policy = resolveOptions("plan", options);
-  return planOf(run(passes, initialState(program, policy, atEntry, deadline), afterPass));
+  return planOf(run(passes, initialState(program, policy, atEntry, { deadline }), afterPass));
 }
 
 /**
- * The plan that takes least time to make: ops in the order they were issued, everything kept. Null
- * where that does not fit into the budget. For programs whose planning took too long.
+ * The plan that takes least time to make, of programs whose planning took too long: ops in the order
+ * they were issued, everything kept; where that does not fit into the budget, the cheapest of a few
+ * schedules that do. Of several programs that do the same the first that fits, unless another costs
+ * less. @throws BudgetError when none of them fits
  */
-export function planInOrder(
-  program: Program,
+export function planInHaste(
+  programs: readonly [Program, ...Program[]],
   options: PlanOptions,
-  inputs: PlanInputs,
-): Plan | null {
-  const { atEntry, afterPass, deadline } = inputs;
+  { atEntry, afterPass }: PlanInputs,
+): Plan {
   const policy = resolveOptions("plan", options);
-  const state = initialState(program, policy, atEntry, deadline);
-  const base = candidateOf(state.context, policy.rates, "in order", runsOf(neededOps(program)));
-  const items = itemsOf(state.context, base.actions, state.placements.brings);
-  const placed =
-    policy.placement === "none" ? slotPlanners.own(items) : slotPlanners.inOrder(items);
-  if (placed.bytes > policy.budgetBytes) return null;
-  const order = base.actions.map((a) => a.op);
-  const placement = { items, placed };
-  return planOf(run([emitting], { ...state, order, chosen: base, placement }, afterPass));
+  const planned = (program: Program): Plan =>
+    planOf(run(hastyPasses, initialState(program, policy, atEntry, { quick: true }), afterPass));
+  return cheapestOf([...new Set(programs)].map((program) => () => planned(program)));
 }
 
 /**
@@ -115,23 +118,27 @@ export function planFused(
 ): Plan {
   if (fused === unfused || options.budgetBytes === undefined || options.budgetBytes === Infinity)
     return planProgram(fused, options, inputs);
-  inputs.deadline?.check();
-  const first = attempt(fused, options, inputs);
-  if (first instanceof Plan && first.extra.seconds === 0) return first;
-  const second = attempt(unfused, options, inputs);
-  if (first instanceof Plan)
-    return second instanceof Plan && second.extra.seconds < first.extra.seconds ? second : first;
-  if (second instanceof Plan) return second;
-  throw second.leastBytes < first.leastBytes ? second : first;
+  return cheapestOf([fused, unfused].map((program) => () => planProgram(program, options, inputs)));
 }
 
-function attempt(program: Program, options: PlanOptions, inputs: PlanInputs): Plan | BudgetError {
-  try {
-    return planProgram(program, options, inputs);
-  } catch (error) {
-    if (error instanceof BudgetError) return error;
-    throw error;
-  }
+/**
+ * The cheapest of several plans; the first that costs nothing. @throws BudgetError with the least
+ * budget that any of them needs
+ */
+function cheapestOf(attempts: readonly (() => Plan)[]): Plan {
+  let best: Plan | undefined;
+  let refusal: BudgetError | undefined;
+  for (const attempt of attempts)
+    try {
+      const made = attempt();
+      if (best === undefined || made.extra.seconds < best.extra.seconds) best = made;
+      if (made.extra.seconds === 0) return made;
+    } catch (error) {
+      if (!(error instanceof BudgetError)) throw error;
+      if (refusal === undefined || error.leastBytes < refusal.leastBytes) refusal = error;
+    }
+  if (best !== undefined) return best;
+  throw refusal ?? internal("plan: no program to plan");
 }
 
 /**
@@ -208,6 +215,6 @@ const manyItems = 2000;
 /** Bytes that each planner would take, by its name. */
 function otherPlacements(items: readonly Item[]): Record<string, number> {
   const arenas = items.length <= manyItems ? Object.values(arenaPlanners) : [];
-  const placed = [...arenas, ...sharingPlanners(items)].map((planner) => planner(items));
+  const placed = [...arenas, ...sharingPlanners].map((planner) => planner(items));
   return Object.fromEntries(placed.map((p) => [p.name, p.bytes]));
 }

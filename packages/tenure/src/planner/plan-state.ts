@@ -17,8 +17,6 @@ import type { Emitted } from "./steps.ts";
 export interface PlanState {
   readonly policy: Policy;
   readonly context: Context;
-  /** When planning should be done; null for planners that may take their time. */
-  readonly deadline: Deadline | null;
   /** Remembers the placements of schedules. */
   readonly placements: Placements;
   /** The ops that run, in order; empty before the first pass. */
@@ -44,16 +42,18 @@ export function initialState(
   program: Program,
   policy: Policy,
   atEntry?: (storage: number) => boolean,
-  deadline: Deadline | null = null,
+  {
+    deadline,
+    quick = false,
+  }: { readonly deadline?: Deadline | undefined; readonly quick?: boolean } = {},
 ): PlanState {
   const resident = residentAtEntry(program);
-  const context = { program, resident, extended: extensions(program) };
+  const context = { program, resident, extended: extensions(program), deadline };
   const brings = atEntry ?? ((s: number) => resident[s] === true);
   return {
     policy,
     context,
-    deadline,
-    placements: new Placements(context, policy, brings, deadline),
+    placements: new Placements(context, policy, brings, quick),
     order: [],
     candidates: [],
     chosen: null,

@@ -17,7 +17,7 @@ import type { CachedPipeline } from "../device/pipelines.ts";
 import { sizeClass } from "../device/buffer-pool.ts";
 import { Deadline, PlanningTooLong } from "../planner/deadline.ts";
 import { BudgetError } from "../planner/budget-error.ts";
-import { type PlanInputs, planFused, planInOrder } from "../planner/pipeline.ts";
+import { planFused, planInHaste } from "../planner/pipeline.ts";
 import type { Kernel } from "../kernels/kernel.ts";
 import type { Unfused } from "../planner/fuse/group.ts";
 import type { PlanOptions } from "../planner/plan-options.ts";
@@ -228,40 +228,26 @@ export class Compiler {
     const { planningClock, planningMs, verifyPlans } = this.#settings;
     const issued = buildProgram(source, sizeClass);
     const deadline = new Deadline(planningClock, planningMs);
-    const inputs = { atEntry: source.atEntry, deadline, ...passWatcher() };
-    let planned: Planned;
+    const inputs = { atEntry: source.atEntry, ...passWatcher() };
+    const issuedAlone = { program: issued, ops: source.ops, unfused: () => [] };
+    let kernels: ReturnType<typeof fused> = issuedAlone;
+    let plan: Plan;
+    let tookTooLong = false;
     try {
-      planned = this.#planWell(source.ops, device, issued, options, inputs);
+      if (this.#settings.fuse && options.fuse !== false)
+        kernels = fused(source.ops, issued, device.caps, deadline);
+      plan = planFused(kernels.program, issued, options, { ...inputs, deadline });
     } catch (error) {
       if (!(error instanceof PlanningTooLong)) throw error;
+      tookTooLong = true;
       this.#warnTooLong(issued.ops.length);
-      deadline.lift();
-      const plan = planInOrder(issued, options, inputs);
-      planned =
-        plan === null
-          ? this.#planWell(source.ops, device, issued, options, inputs)
-          : { plan, ops: source.ops, issued, unfused: () => [] };
+      // Fused where that was done in time, and the budget asks for it.
+      plan = planInHaste([issued, kernels.program], options, inputs);
     }
-    const { plan } = planned;
     // wrong numbers would be worse than no plan, and the check takes less time than the planning
     if (verifyPlans || plan.extra.recomputedOps > 0 || plan.extra.swapIns > 0) plan.verify();
-    return { ...planned, tookTooLong: deadline.isLifted };
-  }
-
-  /** The plan of the fused program, or of the issued one where that is better. */
-  #planWell(
-    recorded: readonly RecordedOp[],
-    device: Device,
-    issued: Program,
-    options: PlanOptions,
-    inputs: PlanInputs & { readonly deadline: Deadline },
-  ): Planned {
-    const alone = { program: issued, ops: recorded, unfused: () => [] };
-    const fuses = this.#settings.fuse && options.fuse !== false;
-    const candidate = fuses ? fused(recorded, issued, device.caps, inputs.deadline) : alone;
-    const plan = planFused(candidate.program, issued, options, inputs);
-    const { ops, unfused } = plan.program === issued ? alone : candidate;
-    return { plan, ops, issued, unfused };
+    const { ops, unfused } = plan.program === issued ? issuedAlone : kernels;
+    return { plan, ops, issued, unfused, tookTooLong };
   }
 
   /** Says once that programs are too long to be planned well. */
