@@ -106,7 +106,7 @@ for (const [what, share] of [
     assert.equal(found, expected);
   });
 
-test("a deadline stops until it is lifted", () => {
+test("a deadline stops", () => {
   let now = 0;
   const deadline = new Deadline(() => now, 10);
   deadline.check();
@@ -117,9 +117,6 @@ test("a deadline stops until it is lifted", () => {
     },
     (error: unknown) => error instanceof PlanningTooLong,
   );
-  deadline.lift();
-  deadline.check();
-  assert.is(deadline.passed, true);
 });
 
 test.run();
