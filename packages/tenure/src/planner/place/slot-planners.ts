@@ -43,8 +43,8 @@ export const slotPlanners: Readonly<
   own,
 };
 
-/** Those of them that share buffers. */
 const { inOrder, alike, bySize, byBreadth, shared } = slotPlanners;
+/** Those of them that share buffers. */
 export const sharingPlanners: readonly Placer[] = [inOrder, alike, bySize, byBreadth, shared];
 /** Those of them that look at every item once. */
 const quickPlanners: readonly Placer[] = [inOrder, alike];

@@ -45,10 +45,10 @@ const isTooLong = (error: unknown): boolean => error instanceof PlanningTooLong;
 
 for (const [what, program, options, passes] of [
   [
-    "a training step of 240 ops",
-    shaped("random DAG", 240, "training"),
-    { budgetBytes: 90 * 256 },
-    { recompute: 2000, swap: 4000, choose: 200 },
+    "a training step of 150 ops",
+    shaped("random DAG", 150, "training"),
+    { budgetBytes: 55 * 256 },
+    { recompute: 1000, swap: 1500, choose: 100 },
   ],
   ["a chain of 150 unlike ops", shaped("chain", 300, "training"), { budgetBytes: 60 * 256 }, {}],
   ["a chain of 200 ops", chain(200), { budgetBytes: 20 * 1024 }, { recompute: 190, choose: 200 }],
