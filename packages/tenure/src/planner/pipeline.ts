@@ -91,8 +91,8 @@ export function planProgram(
 /**
  * The plan that takes least time to make, of programs whose planning took too long: ops in the
  * order they were issued, everything kept; where that does not fit into the budget, the cheapest of
- * a few schedules that do. Of several programs that do the same the first that fits, unless another costs
- * less. @throws BudgetError when none of them fits
+ * a few schedules that do. Of several programs that do the same the first that fits, unless
+ * another costs less. @throws BudgetError when none of them fits
  */
 export function planInHaste(
   programs: readonly [Program, ...Program[]],
