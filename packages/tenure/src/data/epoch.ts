@@ -57,7 +57,7 @@ export abstract class Epoch<B extends Batch> {
       return Object.values<Tensor>(made);
     }, "DataLoader");
     if (batch === undefined) throw internal("a batch that was not made");
-    for (const t of Object.values<Tensor>(batch)) adopt(t, "DataLoader");
+    for (const t of Object.values<Tensor>(batch)) adopt(t, "loader", "DataLoader");
     this.#current = batch;
     this.given++;
     return { done: false, value: batch };

@@ -176,7 +176,7 @@ export abstract class Module<
         `expected a tensor nobody else keeps, got ${live(value, name).describe()} of ${keeper}; ` +
           "register an alias() to share it",
       );
-    adopt(value, this.constructor.name, role);
+    adopt(value, "module", this.constructor.name, role);
     if (value.name === "") value.name = name;
     slots.set(name, value);
   }

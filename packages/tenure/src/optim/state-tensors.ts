@@ -31,7 +31,7 @@ export class StateSlots {
     const slots = this.#slots.get(p) ?? new Map<string, Tensor>();
     this.#slots.set(p, slots);
     made.name = `${p.name}.${name}`;
-    adopt(made, this.#keeper, "state");
+    adopt(made, "optimizer", this.#keeper, "state");
     slots.set(name, made);
     whenDiscarded(() => () => {
       if (slots.get(name) === made) this.drop(p, name);

@@ -28,6 +28,9 @@ export interface HandleHolder {
  */
 export type Departure = "moved" | "carried" | "detached" | "noOuter" | "orphaned";
 
+/** What can keep a handle that no scope owns. */
+export type KeeperKind = "module" | "optimizer" | "loader";
+
 /** Departures in words, for a handle that nobody owns now. */
 const left: Readonly<Record<Departure, string>> = {
   detached: "detached",
@@ -78,6 +81,8 @@ export abstract class Handle {
   state: "live" | "disposed" | "finalized" = "live";
   /** What keeps a handle that no scope owns, for reports: a module's or an optimizer's name. */
   keeper: string | null = null;
+  /** What kind of thing the keeper is. */
+  keeperKind: KeeperKind | null = null;
   /** How it last left a scope, and where, when tracking recorded it. */
   departure: Departure | null = null;
   departedAt: Capture | null = null;
@@ -100,6 +105,10 @@ export abstract class Handle {
   abstract describe(): string;
   /** Device bytes this handle alone would keep alive; 0 for anything that is no tensor. */
   abstract get bytes(): number;
+  /** Asks to log the end of its bytes as well. @returns the number of its storage, 0 for none */
+  followBytes(): number {
+    return 0;
+  }
   /** Which counters it belongs to. */
   abstract get statistics(): LifetimeStatistics;
 
@@ -152,6 +161,22 @@ export abstract class Handle {
   depart(how: Departure): void {
     this.departure = how;
     this.departedAt = sites().all ? captureSite() : null;
+  }
+
+  /** Who owns it, in short, for the log; empty for nobody. */
+  #ownedBy(): string {
+    if (this.scope !== null) return this.scope.describe();
+    return this.keeper === null ? "" : `${this.keeperKind ?? "module"} ${this.keeper}`;
+  }
+
+  /** Logs that it was made, or that it has another owner now; only what was sampled is logged. */
+  logOwner(kind: "create" | "own"): void {
+    if (this.created === null) return;
+    const owner = this.#ownedBy();
+    const { id, bytes } = this;
+    if (kind === "own") log(kind, id, bytes, this.owner(), this.departedAt, { owner });
+    else
+      log(kind, id, bytes, this.describe(), this.created, { owner, storage: this.followBytes() });
   }
 
   /**
@@ -358,16 +383,14 @@ export function register(handle: Handle, wrapper: object | null, scope: Owner | 
   const stats = handle.statistics,
     known = sites(),
     table = handles();
-  if (known.samples && known.sampleCreation(handle.bytes)) {
-    handle.created = known.capture();
-    log("create", handle.id, handle.bytes, handle.describe(), handle.created);
-  }
+  if (known.samples && known.sampleCreation(handle.bytes)) handle.created = known.capture();
   stats.threadTotalLiveCount++;
   if (scope !== null) {
     stats.createdInScopeCount++;
     scope.link(handle, true);
   } else stats.createdOutsideScopeCount++;
   table.link(handle);
+  handle.logOwner("create");
   if (wrapper !== null) table.nurse(wrapper);
 }
 

@@ -4,15 +4,40 @@
  * drawn by timeline-page.ts. Owns only text and captures, never a handle.
  */
 import { current } from "../base/realm.ts";
-import type { Capture } from "./site.ts";
+import { type Capture, sites } from "./site.ts";
 import type { ByteStatistics } from "./statistics.ts";
 
-/** What happened. */
+/**
+ * What happened. `own`: a handle changed its owner. `free`, `revive`: the last reference of a
+ * storage went, or one came back. `begin`, `end`: of a step or phase. `run`: a program ran.
+ */
 export type EventKind =
-  "create" | "dispose" | "finalize" | "open" | "close" | "suspend" | "outOfMemory";
+  | "create"
+  | "dispose"
+  | "finalize"
+  | "own"
+  | "free"
+  | "revive"
+  | "open"
+  | "close"
+  | "suspend"
+  | "outOfMemory"
+  | "begin"
+  | "end"
+  | "run";
+
+/** What some events say besides. */
+export interface EventFacts {
+  /** Number of the storage behind a handle, or of the one that was freed; 0 for none. */
+  readonly storage?: number;
+  /** Who owns a handle now: `scope "step" …`, `module Linear`, `optimizer Adam`, or nobody. */
+  readonly owner?: string;
+  /** Figures of a run or a step. */
+  readonly figures?: Readonly<Record<string, unknown>>;
+}
 
 /** One line of the log. */
-export interface LoggedEvent {
+export interface LoggedEvent extends EventFacts {
   readonly kind: EventKind;
   /** Milliseconds since the page or process started. */
   readonly at: number;
@@ -23,7 +48,7 @@ export interface LoggedEvent {
   /** What it was, as in reports. */
   readonly text: string;
   readonly site: Capture | null;
-  /** Bytes owned, free in the pool, and on the device, as last looked at. */
+  /** Bytes owned, free in the pool, and on the device, at this moment. */
   readonly owned: number;
   readonly pool: number;
   readonly device: number;
@@ -31,38 +56,29 @@ export interface LoggedEvent {
 
 /** Events kept; older ones are overwritten. */
 const capacity = 2 ** 16;
-/** Handle events between two looks at the bytes. */
-const lookEvery = 16;
-
 /** The ring of events. */
 export class EventLog {
   readonly #bytes: () => ByteStatistics;
   #ring: LoggedEvent[] = [];
   #next = 0;
   #dropped = 0;
-  #untilLook = 0;
-  #seen = { owned: 0, pool: 0, device: 0 };
 
   constructor(bytes: () => ByteStatistics) {
     this.#bytes = bytes;
   }
 
-  /** Writes one line. Bytes are looked up at every scope event and at some handle events. */
-  write(kind: EventKind, id: number, bytes: number, text: string, site: Capture | null): void {
-    if (--this.#untilLook <= 0 || kind === "open" || kind === "close") {
-      const { liveBytes, poolBytes, deviceBytes } = this.#bytes();
-      this.#seen = { owned: liveBytes, pool: poolBytes, device: deviceBytes };
-      this.#untilLook = lookEvery;
-    }
-    const event: LoggedEvent = {
-      kind,
-      at: performance.now(),
-      id,
-      bytes,
-      text,
-      site,
-      ...this.#seen,
-    };
+  /** Writes one line, with the bytes of this moment. */
+  write(
+    kind: EventKind,
+    id: number,
+    bytes: number,
+    text: string,
+    site: Capture | null,
+    facts?: EventFacts,
+  ): void {
+    const { liveBytes: owned, poolBytes: pool, deviceBytes: device } = this.#bytes();
+    const at = performance.now();
+    const event: LoggedEvent = { kind, at, id, bytes, text, site, owned, pool, device, ...facts };
     if (this.#ring.length < capacity) {
       this.#ring.push(event);
       return;
@@ -81,7 +97,7 @@ export class EventLog {
   /** Empties the log. */
   clear(): void {
     this.#ring = [];
-    this.#next = this.#dropped = this.#untilLook = 0;
+    this.#next = this.#dropped = 0;
   }
 }
 
@@ -97,6 +113,26 @@ export function log(
   bytes: number,
   text: string,
   site: Capture | null,
+  facts?: EventFacts,
 ): void {
-  eventLog().write(kind, id, bytes, text, site);
+  eventLog().write(kind, id, bytes, text, site, facts);
+}
+
+/** Logs that a step or phase begins, unless tracking is off. @returns what logs its end */
+export function band(name: string): () => void {
+  if (!sites().scopes) return () => undefined;
+  log("begin", 0, 0, name, null);
+  return () => {
+    log("end", 0, 0, name, null);
+  };
+}
+
+/** Runs a phase of a step, and logs when it began and ended. */
+export function phase<T>(name: string, fn: () => T): T {
+  const ended = band(name);
+  try {
+    return fn();
+  } finally {
+    ended();
+  }
 }

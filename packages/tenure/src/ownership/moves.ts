@@ -27,6 +27,7 @@ export function detachHandle(
   handle.scope.unlink(handle, "detached");
   handle.statistics.detachedFromScopeCount++;
   if (how === "orphaned") handle.statistics.orphaned++;
+  handle.logOwner("own");
 }
 
 /** Moves a handle to `target`, which is open. */
@@ -34,6 +35,7 @@ export function moveHandle(handle: Handle, target: Owner): void {
   if (handle.scope !== null) handle.statistics.moved++;
   handle.depart("moved");
   relink(handle, target);
+  handle.logOwner("own");
 }
 
 /** `scope.carry(from, to)`: `to` takes the place of `from`, which is disposed. */
@@ -46,6 +48,8 @@ export function carryHandle(from: Handle, to: Handle): void {
     if (from.scope === null) to.scope?.unlink(to, "moved");
     else relink(to, from.scope);
     to.keeper = from.keeper;
+    to.keeperKind = from.keeperKind;
+    to.logOwner("own");
     to.statistics.moved++;
   }
   to.statistics.carried++;

@@ -70,6 +70,10 @@ export class TensorHandle extends Handle implements Operand {
   get bytes(): number {
     return this.storage.bytes;
   }
+  override followBytes(): number {
+    this.storage.logged = true;
+    return this.storage.id;
+  }
   get statistics(): LifetimeStatistics {
     return statistics().tensor;
   }

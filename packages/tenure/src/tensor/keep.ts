@@ -5,7 +5,7 @@
  */
 import { dtypeBytes } from "../base/dtype.ts";
 import { contiguousLayout } from "../base/layout.ts";
-import { HANDLE } from "../ownership/handle.ts";
+import { HANDLE, type KeeperKind } from "../ownership/handle.ts";
 import { detachHandle } from "../ownership/moves.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { TensorHandle } from "./body.ts";
@@ -15,10 +15,17 @@ import { type Tensor, replaceHandle, wrap } from "./tensor.ts";
  * Takes a tensor out of its scope: from now on it belongs to `keeper`, which error messages and
  * reports name. `role` tells the scheduler what its bytes are for.
  */
-export function adopt(t: Tensor, keeper: string, role?: "param" | "state"): Tensor {
+export function adopt(
+  t: Tensor,
+  kind: KeeperKind,
+  keeper: string,
+  role?: "param" | "state",
+): Tensor {
   const handle = t[HANDLE];
   detachHandle(handle);
   handle.keeper = keeper;
+  handle.keeperKind = kind;
+  handle.logOwner("own");
   if (role !== undefined) handle.storage.role = role;
   return t;
 }
