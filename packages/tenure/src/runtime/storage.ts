@@ -7,6 +7,7 @@
  */
 import { internal } from "../base/errors.ts";
 import { DeviceLostError, type TenureError } from "../base/errors.ts";
+import { log } from "../ownership/log.ts";
 import type { Role } from "../graph/program.ts";
 import type { PooledBuffer } from "../device/buffer-pool.ts";
 
@@ -50,6 +51,8 @@ export class Storage {
    * a value nobody can differentiate any more.
    */
   tapedVersion = 0;
+  /** A handle on it is in the log: so is its end. */
+  logged = false;
   /** Holds a leaf that wants gradients: autograd cannot record in-place writes to it. */
   leaf = false;
   /** The open program that mentions this storage, by its serial number, and the index there. */
@@ -97,6 +100,7 @@ export class Storage {
     if (++this.refs > 1) return;
     this.#books.freed--;
     this.#books.liveBytes += this.bytes;
+    if (this.logged) log("revive", 0, this.bytes, "", null, { storage: this.id });
   }
 
   /** Takes a reference back; with the last one the bytes are freed. */
@@ -105,6 +109,7 @@ export class Storage {
     if (--this.refs > 0) return;
     this.#books.freed++;
     this.#books.liveBytes -= this.bytes;
+    if (this.logged) log("free", 0, this.bytes, "", null, { storage: this.id });
     this.#books.unreferenced(this);
   }
 
