@@ -9,6 +9,7 @@ import { ArgumentError, DTypeError, GradError, ShapeError } from "../base/errors
 import { describeValue } from "../base/options.ts";
 import { formatShape, sameShape } from "../base/shape.ts";
 import { HANDLE } from "../ownership/handle.ts";
+import { phase } from "../ownership/log.ts";
 import type { DisposeScope } from "../ownership/scope.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { cast, copy } from "../ops/casting.ts";
@@ -85,10 +86,12 @@ export function backward(
   gradient: TensorHandle | null,
   options: BackwardOptions,
 ): void {
-  using scope = newDisposeScope("backward");
-  const leaves = propagate([root], gradient === null ? undefined : [gradient], options, scope);
-  labelled("calcGradient", null, () => {
-    for (const [leaf, g] of leaves) accumulate(leaf, g);
+  phase("backward", () => {
+    using scope = newDisposeScope("backward");
+    const leaves = propagate([root], gradient === null ? undefined : [gradient], options, scope);
+    labelled("calcGradient", null, () => {
+      for (const [leaf, g] of leaves) accumulate(leaf, g);
+    });
   });
 }
 

@@ -9,6 +9,7 @@ import { TenureError } from "../base/errors.ts";
 import { at } from "../base/access.ts";
 import { type OptionRow, checkArgument, readOptions } from "../base/options.ts";
 import { noGrad } from "../autograd/mode.ts";
+import { phase } from "../ownership/log.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { full, tensor } from "../tensor/create.ts";
 import { labelled, stepEnded, whenDiscarded } from "../tensor/step.ts";
@@ -116,8 +117,10 @@ export abstract class Optimizer<
       );
     this.#rememberCounts();
     this.#steps++;
-    noGrad(() => {
-      for (const group of this.#groups) for (const p of group.parameters) this.#stepOf(p, group);
+    phase("optimizer", () => {
+      noGrad(() => {
+        for (const group of this.#groups) for (const p of group.parameters) this.#stepOf(p, group);
+      });
     });
     stepEnded();
   }
