@@ -72,6 +72,10 @@ export class Plan {
   get extra(): Extra {
     return this.#parts.extra;
   }
+  /** Most bytes live at one time in this schedule. */
+  get lowerBoundBytes(): number {
+    return this.#parts.lowerBoundBytes;
+  }
   /** How the schedule was found. */
   get how(): string {
     return this.#parts.how;

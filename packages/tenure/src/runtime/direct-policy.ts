@@ -6,6 +6,9 @@
 import { type OutOfMemoryError, type TenureError } from "../base/errors.ts";
 import type { Device } from "../device/device.ts";
 import { type Compiler, type Executable } from "./compile.ts";
+import type { RunFigures } from "./execution/figures.ts";
+import { logRun } from "./execution/run-log.ts";
+import type { Inspector } from "./inspector.ts";
 import { HostArrays } from "./execution/host-copies.ts";
 import type { ExecutionPolicy } from "./execution/policy.ts";
 import type { OpenProgram } from "./open-program.ts";
@@ -20,9 +23,11 @@ export class DirectPolicy implements ExecutionPolicy {
   readonly replans = false;
   readonly #plans: PlanCache;
   readonly #compiler: Compiler;
+  readonly #inspector: Inspector;
 
-  constructor(plans: PlanCache, compiler: Compiler) {
+  constructor(plans: PlanCache, compiler: Compiler, inspector: Inspector) {
     this.#plans = plans;
+    this.#inspector = inspector;
     this.#compiler = compiler;
   }
 
@@ -46,9 +51,10 @@ export class DirectPolicy implements ExecutionPolicy {
     return false;
   }
 
-  /** Nothing is learned. */
-  ran(): void {
-    return;
+  /** Nothing is learned; the plan is kept for whoever looks inside. */
+  ran(_: Device, { plan }: Executable, figures: RunFigures): void {
+    this.#inspector.ran(plan);
+    logRun(plan, figures, null);
   }
 
   /** Tells the next read or sync. */

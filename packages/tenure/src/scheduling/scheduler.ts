@@ -12,6 +12,7 @@ import { DisposedError, TenureError } from "../base/errors.ts";
 import { type OptionTable, checkFunction, readOptions } from "../base/options.ts";
 import type { Device } from "../device/device.ts";
 import type { Handle } from "../ownership/handle.ts";
+import { band } from "../ownership/log.ts";
 import { isThenable } from "../ownership/owned.ts";
 import { scopedEither } from "../ownership/scoped.ts";
 import { type PlanOptions, planOptions, resolveOptions } from "../planner/plan-options.ts";
@@ -58,9 +59,10 @@ export class Scheduler implements Disposable {
     const { profile, ...plan } = readOptions("Scheduler", options, schedulerOptions);
     const { budgetBytes, swap, saveHostMemory } = resolveOptions("Scheduler", plan);
     this.#runtime = runtime();
-    const { caches, compiler } = this.#runtime;
+    const { caches, compiler, inspector } = this.#runtime;
     const plans = caches.open();
-    this.#policy = new StepPolicy({ plans, compiler, plan, budgetBytes, profile, saveHostMemory });
+    const found = { plan, budgetBytes, profile, saveHostMemory };
+    this.#policy = new StepPolicy({ plans, compiler, inspector, ...found });
     this.#calibrated = swap === "off" || budgetBytes === Infinity || plan.rates !== undefined;
   }
 
@@ -87,6 +89,7 @@ export class Scheduler implements Disposable {
     let former: Run[] = [];
     let result: readonly [T | Promise<T>];
     steps.begin();
+    const ended = band(`step ${this.#steps + 1}`);
     try {
       // nothing may come between a call of `step` and its recording, unless it must be waited for
       const { submission } = this.#runtime;
@@ -98,6 +101,7 @@ export class Scheduler implements Disposable {
     } finally {
       this.#runtime.submission.closeStep();
       steps.end();
+      ended();
       // nothing ran: reports are of the last step that did
       if (policy.runs.length === 0) policy.runs = former;
     }

@@ -9,8 +9,10 @@ import { BudgetError } from "../planner/budget-error.ts";
 import type { PlanOptions } from "../planner/plan-options.ts";
 import type { Compiler, Executable } from "../runtime/compile.ts";
 import type { Profile, RunFigures } from "../runtime/execution/figures.ts";
+import { logRun } from "../runtime/execution/run-log.ts";
 import { HostArrays } from "../runtime/execution/host-copies.ts";
 import type { ExecutionPolicy } from "../runtime/execution/policy.ts";
+import type { Inspector } from "../runtime/inspector.ts";
 import type { OpenProgram } from "../runtime/open-program.ts";
 import type { PlanCache } from "../runtime/plan-cache.ts";
 import { type Experience, Learning } from "./experience.ts";
@@ -26,6 +28,7 @@ const patience = 8;
 export interface StepPolicyOptions {
   readonly plans: PlanCache;
   readonly compiler: Compiler;
+  readonly inspector: Inspector;
   readonly plan: PlanOptions;
   readonly budgetBytes: number;
   readonly profile: Profile;
@@ -49,6 +52,7 @@ export class StepPolicy implements ExecutionPolicy {
   replanned = 0;
   outOfMemory = 0;
   readonly #compiler: Compiler;
+  readonly #inspector: Inspector;
   readonly #options: PlanOptions;
   /** What the user gave; `budgetBytes` is less while the device has no room for it. */
   readonly #givenBytes: number;
@@ -60,13 +64,15 @@ export class StepPolicy implements ExecutionPolicy {
   /** Most bytes that the device may hold in this step, as far as its plans are known. */
   #limit = 0;
 
-  constructor({ plans, compiler, plan, budgetBytes, profile, saveHostMemory }: StepPolicyOptions) {
+  constructor(options: StepPolicyOptions) {
+    const { plans, compiler, inspector, plan, budgetBytes, profile, saveHostMemory } = options;
     this.plans = plans;
     this.profile = profile;
     this.saveHostMemory = saveHostMemory;
     this.budgetBytes = budgetBytes;
     this.learning = new Learning(plan);
     this.#compiler = compiler;
+    this.#inspector = inspector;
     this.#options = plan;
     this.#givenBytes = budgetBytes;
   }
@@ -125,6 +131,8 @@ export class StepPolicy implements ExecutionPolicy {
   ran({ pool }: Device, exe: Executable, figures: RunFigures, seconds: number | null): void {
     this.learning.ran(exe, figures, seconds);
     this.runs.push({ exe, others: this.#others, figures });
+    this.#inspector.ran(exe.plan);
+    logRun(exe.plan, figures, { others: this.#others, budgetBytes: this.budgetBytes });
     pool.softLimit = Infinity;
   }
 

@@ -18,6 +18,8 @@ export interface Timing {
 
 /** What a run took. */
 export class RunFigures {
+  /** When the run began, in ms. */
+  readonly startedAt: number = performance.now();
   #watch: PeakWatch | null = null;
   /** Waits for the host that really waited, and for how long, in seconds. */
   stalls = 0;
