@@ -113,3 +113,36 @@ export function sumOfBands(list: readonly Band[]): number[] {
   for (const { bytes } of list) for (const [i, n] of bytes.entries()) sums[i] = (sums[i] ?? 0) + n;
   return sums;
 }
+
+/** A step, a phase or a run: from and to in ms. */
+export interface Stretch {
+  readonly name: string;
+  readonly kind: "step" | "phase" | "run";
+  readonly from: number;
+  readonly to: number;
+  readonly figures: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Steps, phases and runs in the log; those still under way end at `end`. */
+export function stretches(events: readonly LoggedEvent[], end: number): Stretch[] {
+  const open: LoggedEvent[] = [];
+  const found: Stretch[] = [];
+  const add = ({ text, at }: LoggedEvent, to: number): void => {
+    const kind = text.startsWith("step ") ? "step" : "phase";
+    found.push({ name: text, kind, from: at, to, figures: undefined });
+  };
+  for (const e of events) {
+    const { kind, text, at, figures } = e;
+    if (kind === "begin") open.push(e);
+    else if (kind === "end") {
+      const i = open.findLastIndex((b) => b.text === text);
+      const [begun] = i === -1 ? [] : open.splice(i, 1);
+      if (begun !== undefined) add(begun, at);
+    } else if (kind === "run") {
+      const from = Number(figures?.["from"] ?? at);
+      found.push({ name: text, kind, from, to: at, figures });
+    }
+  }
+  for (const e of open) add(e, end);
+  return found.sort((a, b) => a.from - b.from || b.to - a.to);
+}

@@ -7,7 +7,13 @@
 import { type DebugWord, debugs } from "../base/debug.ts";
 import { formatShape } from "../base/shape.ts";
 import type { View } from "../kernels/kernel.ts";
+import type { TracedPlan } from "../ownership/trace-data.ts";
+import type { Plan } from "../planner/plan.ts";
 import type { PlanReport } from "../planner/plan-report.ts";
+import { tracedPlan } from "./plan-boxes.ts";
+
+/** Plans that are remembered after they ran. */
+const plansKept = 4;
 
 /** One kernel of a plan. */
 export interface KernelRecord {
@@ -77,6 +83,8 @@ interface Missed {
 export class Inspector {
   #plan: Planned | undefined;
   #miss: MissRecord | undefined;
+  /** Different plans that ran last, latest last. */
+  #ran: Plan[] = [];
   /** Whether ops are printed as they are recorded; read again at each miss of the cache. */
   showsOps: boolean = debugs("ops");
 
@@ -100,6 +108,17 @@ export class Inspector {
     if (debugs("plan")) print("plan", String(this.lastPlan));
     if (debugs("wgsl"))
       for (const { name, key, wgsl } of plan.kernels) print("wgsl", `${name} (${key})\n${wgsl}`);
+  }
+
+  /** Takes note of a plan that ran. */
+  ran(plan: Plan): void {
+    if (this.#ran.at(-1) === plan) return;
+    this.#ran = [...this.#ran.filter((p) => p !== plan), plan].slice(-plansKept);
+  }
+
+  /** The plans that ran last, as rectangles, latest first. */
+  ranPlans(): TracedPlan[] {
+    return this.#ran.map(tracedPlan).reverse();
   }
 
   /** Takes note of a program that no plan in the cache fits. */

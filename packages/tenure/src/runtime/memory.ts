@@ -84,7 +84,7 @@ export const memory: {
   track,
   verify,
   timelineHTML,
-  chromeTrace,
+  chromeTrace: () => chromeTrace(runtime().traceExtras()),
   setBudget(bytes, on) {
     runtime().budget.set(bytes, on);
   },

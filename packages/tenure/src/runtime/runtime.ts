@@ -16,6 +16,7 @@ import type { Device } from "../device/device.ts";
 import type { GPUPowerPreference } from "../device/webgpu.ts";
 import { liveRows } from "../ownership/evidence.ts";
 import { log } from "../ownership/log.ts";
+import type { TraceExtras } from "../ownership/trace-data.ts";
 import type { ByteStatistics } from "../ownership/statistics.ts";
 import { Compiler } from "./compile.ts";
 import { DeviceLife, noDevice } from "./device-life.ts";
@@ -77,7 +78,7 @@ export class Runtime {
         rejectReads: (of, reason, lane) => this.reads.reject(reason, of, lane),
       },
       reads: this.reads,
-      direct: new DirectPolicy(this.caches.open(), this.compiler),
+      direct: new DirectPolicy(this.caches.open(), this.compiler, this.inspector),
       device: () => this.#life.device,
       connect: () => this.init(),
       missing: () => noDevice("flush"),
@@ -237,6 +238,15 @@ export class Runtime {
       poolBytes: pool.freeBytes,
       deviceBytes: pool.deviceBytes + uploads.bytes + reads.bytes,
       devicePeakBytes: held.peakBytes,
+    };
+  }
+
+  /** What the inspector shows besides the event log. */
+  traceExtras(): TraceExtras {
+    const { device } = this;
+    return {
+      device: device === null ? null : device.info.name,
+      plans: this.inspector.ranPlans(),
     };
   }
 
