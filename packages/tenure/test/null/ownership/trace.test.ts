@@ -86,7 +86,7 @@ test("a step is a band with a run in it, the run has figures, the plan rectangle
   await init({ device: "null" });
   using w = ones([64, 64]);
   using scheduler = new Scheduler({ budgetBytes: 1 << 20 });
-  using y = await scheduler.step(() => w.matmul(w).exp().matmul(w).sum());
+  using _ = await scheduler.step(() => w.matmul(w).exp().matmul(w).sum());
   const trace = memory.chromeTrace();
   const { tenure, traceEvents } = JSON.parse(JSON.stringify(trace)) as typeof trace;
   const report = scheduler.report();
@@ -119,16 +119,14 @@ test("a step is a band with a run in it, the run has figures, the plan rectangle
     ),
   );
   assert.is(overlap, false);
-  void y;
 });
 
 test("with tracking off nothing is logged but what went wrong", async () => {
   memory.track("off");
   using t = tensor([1, 2]);
   using scheduler = new Scheduler();
-  using y = await scheduler.step(() => t.add(1));
+  using _ = await scheduler.step(() => t.add(1));
   assert.equal(data().events, []);
-  void y;
 });
 
 test.run();
