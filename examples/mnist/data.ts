@@ -6,10 +6,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { ArrayDataset, parseIdx } from "tenure/data";
-
-/** Mean and standard deviation of the training pixels, in 0…1. */
-const mean = 0.1307,
-  std = 0.3081;
+import { pixels } from "./models.ts";
 
 /** `limit` images of one of the two sets, as [1, 28, 28] normalised floats with int32 labels. */
 export async function mnist(
@@ -32,12 +29,7 @@ export async function mnist(
     );
   const n = Math.min(count, limit);
   return new ArrayDataset({
-    image: {
-      data: images.data.subarray(0, n * 784),
-      shape: [1, 28, 28],
-      scale: 1 / 255 / std,
-      offset: -mean / std,
-    },
+    image: { data: images.data.subarray(0, n * 784), shape: [1, 28, 28], ...pixels },
     label: { data: labels.data.subarray(0, n), shape: [], dtype: "int32" },
   });
 }

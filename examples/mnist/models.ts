@@ -1,7 +1,14 @@
 /**
- * The two networks of the example. Images come in as [N, 1, 28, 28], logits go out as [N, 10].
+ * The two networks of the example, and how pixels reach them. Images come in as [N, 1, 28, 28],
+ * logits go out as [N, 10].
  */
 import { Conv2d, Flatten, Linear, MaxPool2d, ReLU, Sequential } from "tenure/nn";
+
+/** Mean and standard deviation of the training pixels, in 0…1. */
+const mean = 0.1307,
+  std = 0.3081;
+/** Bytes of pixels become `value * scale + offset`, which the networks expect. */
+export const pixels = { scale: 1 / 255 / std, offset: -mean / std } as const;
 
 /** 784 → 256 → 10. */
 export function mlp(): Sequential {
