@@ -104,13 +104,15 @@ export async function showLeak(leak: LeakReport): Promise<void> {
     "Watch the memory above its usual level; switch off to free it.";
   const code = element("leak-code", HTMLElement);
   code.hidden = source === null;
-  code.replaceChildren(
-    ...(source?.lines ?? []).map((text, i) => {
-      const line = document.createElement(i === source?.at ? "mark" : "span");
-      line.textContent = `${String((source?.line ?? 0) + i - (source?.at ?? 0)).padStart(4)}  ${text}`;
-      return line;
-    }),
-  );
+  if (source !== null)
+    code.replaceChildren(
+      ...source.lines.map((text, i) => {
+        const line = document.createElement(i === source.at ? "mark" : "span"),
+          number = source.line + i - source.at;
+        line.textContent = `${String(number).padStart(4)}  ${text}`;
+        return line;
+      }),
+    );
   element("leak", HTMLElement).hidden = false;
 }
 

@@ -11,6 +11,7 @@ const output: Rolldown.OutputOptions = {
   codeSplitting: { groups: [{ name: "tenure", test: /[\\/]packages[\\/]tenure[\\/]/ }] },
 };
 
+/** The settings. */
 export default defineConfig({
   root: import.meta.dirname,
   base: "./",
