@@ -1,6 +1,6 @@
 /**
- * The short run of the fault harness: one point of every kind, plain and on a budget. After each,
- * an error that says what it is about, nothing lost that no program was writing, and equal bits in
+ * The short run of the fault harness: one point of every kind, plain and on a budget, and
+ * buffers in a scheduler. After each, an error that says what it is about, nothing lost that no program was writing, and equal bits in
  * the end.
  */
 import { suite } from "uvu";
@@ -21,6 +21,17 @@ for (const mode of ["plain", "budget"] as const)
     const fired = verdicts.filter((verdict) => verdict.fired);
     assert.is(fired.length, faultKinds.length, "all were reached");
     for (const { kind, at, problems } of fired) assert.equal(problems, [], `${kind}, call ${at}`);
+  });
+
+for (const [mode, every] of [
+  ["scheduler", 3],
+  ["budget", 12],
+] as const)
+  test(`${mode}: a buffer that the device refuses loses nothing, whatever it is for`, async () => {
+    const kinds = ["createBuffer: out of memory"] as const;
+    const verdicts = await injectFaults({ every, modes: [mode], kinds });
+    assert.ok(verdicts.length > 5);
+    for (const { at, problems } of verdicts) assert.equal(problems, [], `call ${at}`);
   });
 
 test.run();

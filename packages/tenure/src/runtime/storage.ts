@@ -83,6 +83,17 @@ export class Storage {
     return this.failure;
   }
 
+  /** Whether the device has its bytes: it may have refused the buffer meanwhile. */
+  get isResident(): boolean {
+    return this.buffer !== null && this.buffer.pool.has(this.buffer.id);
+  }
+
+  /** Its contents were never made, or are gone; so is a buffer that the device does not have. */
+  lose(failure: TenureError): void {
+    this.failure = failure;
+    if (!this.isResident) this.buffer = null;
+  }
+
   /** Whether it waits for its flush, has its bytes, or is gone. */
   get state(): "virtual" | "resident" | "freed" {
     if (this.refs === 0) return "freed";

@@ -163,7 +163,7 @@ test("what a user's infer returns never reaches a shader unless it is a shape an
       [null, ArgumentError, /expected infer\(\) to return \{ shape, dtype \}, got null/],
       [{ shape: "x", dtype: "float32" }, ArgumentError, /expected infer\(\) to return/],
       [{ shape: [-1], dtype: "float32" }, ShapeError, /expected dimensions that are integers/],
-      [{ shape: [2], dtype: "float32>; var x: u32" }, DTypeError, /got float32>; var x/],
+      [{ shape: [2], dtype: "float32>; var x: u32" }, DTypeError, /got "float32>; var x/],
       [{ shape: [2], dtype: "toString" }, DTypeError, /expected one of bool/],
     ];
     for (const [returned, type, text] of table) {

@@ -331,7 +331,8 @@ export class Execution {
     let refused: TenureError | null = null;
     for (const verdict of verdicts) refused ??= await verdict;
     const unwritten = await this.#unwritten;
-    this.#ranUnwritten = unwritten !== null;
+    const ran = refused === null || device.queue.submits - this.#firstSubmit > 1;
+    this.#ranUnwritten = ran && unwritten !== null;
     refused ??= unwritten;
     if (timed) await device.idle();
     const seconds = timed ? (performance.now() - start) / 1000 : null;
@@ -390,8 +391,8 @@ export class Execution {
     const { made, written } = this.#affected;
     const lost = new Set(this.#ranUnwritten ? [...made, ...written] : made);
     for (const later of this.#tools.unsettled) later.#runOn(lost, refused);
-    const ranInPart = this.#lastSubmit - this.#firstSubmit > 1 || this.#ranUnwritten;
-    if (ranInPart || this.#taint !== null || this.#device.lost !== null) {
+    const inPart = this.#lastSubmit - this.#firstSubmit > 1 || this.#ranUnwritten;
+    if (inPart || this.#taint !== null || this.#device.lost !== null) {
       this.#handOver();
       this.#spoil(refused);
     } else this.#undo(refused, isLatest);
@@ -426,14 +427,13 @@ export class Execution {
    * buffer never was.
    */
   #spoil(failure: TenureError): void {
-    const { pool } = this.#device;
     const { written, uploaded } = this.#affected;
-    for (const storage of written) storage.failure = failure;
-    for (const storage of uploaded) {
-      const { bytes, buffer } = storage;
-      const isThere = buffer !== null && pool.has(buffer.id) && !this.#ranUnwritten;
-      if (isStaged(bytes) || !isThere) storage.failure = failure;
-    }
+    for (const storage of written) storage.lose(failure);
+    for (const storage of uploaded)
+      if (isStaged(storage.bytes) || !storage.isResident || this.#ranUnwritten)
+        storage.lose(failure);
+    for (const storage of this.#work.locals)
+      if (storage.buffer !== null && !storage.isResident) storage.lose(failure);
     this.#dropPlan();
   }
 
