@@ -1,7 +1,7 @@
 /**
- * The short run of the fault harness: one point of every kind, plain and on a budget, and
- * buffers in a scheduler. After each, an error that says what it is about, nothing lost that no program was writing, and equal bits in
- * the end.
+ * The short run of the fault harness: one point of every kind, plain and on a budget, and several
+ * buffers in a scheduler and on a budget. After each, an error that says what it is about, nothing
+ * lost that no program was writing, and equal bits in the end.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
