@@ -17,6 +17,8 @@ export interface Site {
   node: ts.Node;
   declares: boolean;
   nullable: boolean;
+  /** On other paths the cell names somebody else's value: `flip ? x.neg() : x`. */
+  partial: boolean;
 }
 
 /** What a mention does to a cell itself. */
@@ -106,8 +108,15 @@ export class Frame {
   }
 
   /** The cell is given a fresh value. */
-  own(cell: Cell, value: ts.Expression, node: ts.Node, declares: boolean, nullable: boolean): void {
-    const site: Site = { id: this.#sites++, cell, value, node, declares, nullable };
+  own(
+    cell: Cell,
+    value: ts.Expression,
+    node: ts.Node,
+    declares: boolean,
+    nullable: boolean,
+    partial = false,
+  ): void {
+    const site: Site = { id: this.#sites++, cell, value, node, declares, nullable, partial };
     this.emit({ kind: "own", cell, site });
   }
 

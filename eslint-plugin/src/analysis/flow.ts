@@ -228,7 +228,8 @@ class Flow {
           cell,
         });
     this.unlink(state, cell);
-    state.set(cell, value(owned | (site.nullable ? nil : 0), new Set([site])));
+    const other = (site.nullable ? nil : 0) | (site.partial ? none : 0);
+    state.set(cell, value(owned | other, new Set([site])));
   }
 
   private overwritten(v: Value, cell: Cell, node: ts.Node, next: Site | undefined): void {
@@ -330,9 +331,11 @@ class Flow {
         !cell.seen.has("escape") &&
         !cell.seen.has("return") &&
         !cell.seen.has("alias");
-      for (const site of v.sites)
+      for (const site of v.sites) {
+        if (site.partial && cell.disposals > 0) continue; // under the same condition, perhaps
         if (isLocalLife(site))
           this.report({ kind: "leak", site, always, exit: segment.returns, cell });
+      }
     }
   }
 

@@ -48,9 +48,9 @@ function joinArms(session: Session, arms: ts.Expression[]): Freshness {
 }
 
 function literalFreshness(session: Session, values: readonly ts.Expression[]): Freshness {
-  const owned = values.filter((v) => !ts.isSpreadElement(v) && session.oracle.ownedAt(v));
-  if (values.some((v) => ts.isSpreadElement(v) && session.oracle.ownedAt(v.expression)))
-    return "unknown";
+  const owned = values
+    .map((v) => (ts.isSpreadElement(v) ? v.expression : v))
+    .filter((v) => session.oracle.ownedAt(v));
   return owned.length === 0 ? "unknown" : joinAll(owned.map((v) => freshness(session, v)));
 }
 

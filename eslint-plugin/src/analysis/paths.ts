@@ -10,7 +10,7 @@ import { captured } from "./closure-events.ts";
 import { Frame, type FunctionPaths, type Segment } from "./events.ts";
 import { identifierEvents, placeEvents } from "./mention-events.ts";
 import type { Session } from "./session.ts";
-import { assignmentEvents, callEvents, declaratorEvents } from "./value-events.ts";
+import { assignmentEvents, callEvents, declaratorEvents, defaultEvents } from "./value-events.ts";
 
 interface RawSegment {
   id: string;
@@ -180,6 +180,9 @@ class PathReader {
       case "CallExpression":
       case "NewExpression":
         if (ts.isCallExpression(at) || ts.isNewExpression(at)) callEvents(this.#session, frame, at);
+        break;
+      case "AssignmentPattern":
+        if (ts.isParameter(at) || ts.isBindingElement(at)) defaultEvents(this.#session, frame, at);
         break;
       case "AwaitExpression":
         frame.forget("this", at);

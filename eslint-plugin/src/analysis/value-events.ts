@@ -47,7 +47,30 @@ function give(
       declares,
       session.oracle.ownedAt(value)?.nullable === true || hasNullArm(bare),
     );
+  if (found === "mixed" && isChoice(bare) && cell.owned.shape === "one")
+    return frame.own(cell, value, node, declares, cell.owned.nullable, true);
   setUnowned(frame, cell, found ?? "unknown", node);
+}
+
+/** `a ? b : c`, `a ?? b`, `a || b`: one of two values. */
+const isChoice = (node: ts.Expression): boolean =>
+  ts.isConditionalExpression(node) ||
+  (ts.isBinaryExpression(node) &&
+    (node.operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken ||
+      node.operatorToken.kind === ts.SyntaxKind.BarBarToken));
+
+/** Events of a parameter whose default is made anew: on some calls the function owns it. */
+export function defaultEvents(
+  session: Session,
+  frame: Frame,
+  node: ts.ParameterDeclaration | ts.BindingElement,
+): void {
+  const cell = frame.cells.of(node);
+  if (!cell || !node.initializer || cell.owned.shape !== "one") return;
+  let holder: ts.Node = node;
+  while (!ts.isParameter(holder) && !ts.isVariableDeclaration(holder)) holder = holder.parent;
+  if (!ts.isParameter(holder) || session.freshness(node.initializer) !== "fresh") return;
+  frame.own(cell, node.initializer, node, true, cell.owned.nullable, true);
 }
 
 function aliasesCell(
@@ -160,7 +183,12 @@ function destructure(
       !element.dotDotDotToken &&
       ownsSource.kind === "local" &&
       ownsSource.seen.has("own");
-    if ((found === "fresh" || moved) && !element.initializer && !element.dotDotDotToken)
+    const rest = element.dotDotDotToken !== undefined;
+    if (
+      (found === "fresh" || moved) &&
+      !element.initializer &&
+      (!rest || cell.owned.shape === "many")
+    )
       frame.own(cell, source, node, true, cell.owned.nullable);
     else setUnowned(frame, cell, found ?? "unknown", node);
   });
@@ -251,7 +279,7 @@ const hasNullArm = (node: ts.Expression): boolean =>
 function namesCells(frame: Frame, literal: ts.Expression): boolean {
   if (!ts.isArrayLiteralExpression(literal) && !ts.isObjectLiteralExpression(literal)) return false;
   return valuesOf(literal).some((v) => {
-    const bare = unwrap(v);
+    const bare = unwrap(ts.isSpreadElement(v) ? v.expression : v);
     return ts.isIdentifier(bare) && frame.cells.at(bare) !== undefined;
   });
 }

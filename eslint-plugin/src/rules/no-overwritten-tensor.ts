@@ -46,12 +46,14 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       const { cell, site, node } = problem;
       if (told.has(node)) continue;
       told.add(node);
-      const fix = keepPrevious(
-        node,
-        cell.label,
-        cell.owned.owner.dispose.methods[0] ?? "dispose",
-        cell.owned.nullable,
-      );
+      const fix = site.partial
+        ? null
+        : keepPrevious(
+            node,
+            cell.label,
+            cell.owned.owner.dispose.methods[0] ?? "dispose",
+            cell.owned.nullable,
+          );
       const suggest: Suggestion<Id>[] = fix
         ? [{ messageId: "keepPrevious", data: { noun: cell.owned.owner.noun }, fix }]
         : [];

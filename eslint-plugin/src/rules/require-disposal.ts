@@ -12,7 +12,8 @@ import { referencesTo } from "../analysis/references.ts";
 import { lineOf, rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, shift, slotOf, unitOf } from "../fix/text.ts";
 
-type Id = "never" | "elements" | "sometimes" | "sometimesEnd" | "useUsing" | "tryFinally";
+type Id =
+  "never" | "partly" | "elements" | "sometimes" | "sometimesEnd" | "useUsing" | "tryFinally";
 type Leak = Extract<Problem, { kind: "leak" }>;
 
 /** Require that every variable with a fresh tensor is disposed, returned or moved on every path. */
@@ -37,6 +38,9 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
     sometimesEnd:
       "`{{ variable }}` is not disposed on every path; declare it with `using`, or " +
       "dispose it on the others too.",
+    partly:
+      "`{{ variable }}` may be new here, and nobody disposes it then; make it new on every " +
+      "path, and dispose it.",
     useUsing: "Declare it with `using`.",
     tryFinally: "Dispose it in a `finally` block.",
   },
@@ -51,20 +55,20 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
   check(file, options, report) {
     for (const problem of file.problems(options.paths === "all")) {
       if (problem.kind !== "leak") continue;
-      const { cell, exit, always } = problem;
+      const { cell, exit, always, site } = problem;
       if (cell.owned.owner.scopes.length > 0 && file.session.scopeAt(problem.site.value) !== "out")
         continue; // what no scope frees is lost in one too
-      const stays = always && canBecomeUsing(file, problem);
+      const stays = always && !site.partial && canBecomeUsing(file, problem);
       const provable = stays && file.session.sure.freshness(problem.site.value) === "fresh";
       const suggest: Suggestion<Id>[] = [];
-      const using = stays || !always ? usingFix(file, problem) : null;
+      const using = stays || (!always && !site.partial) ? usingFix(file, problem) : null;
       if (using && !provable) suggest.push({ messageId: "useUsing", fix: using });
-      const guarded = using ? null : finallyFix(problem);
+      const guarded = using || site.partial ? null : finallyFix(problem);
       if (guarded) suggest.push({ messageId: "tryFinally", fix: guarded });
       const many = cell.owned.shape !== "one";
       report({
         mark: markOf(innermost(problem.site.value)),
-        messageId: always ? (many ? "elements" : "never") : exit ? "sometimes" : "sometimesEnd",
+        messageId: site.partial ? "partly" : messageFor(always, many, exit),
         data: {
           variable: cell.label,
           noun: cell.owned.owner.noun,
@@ -78,6 +82,11 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
     }
   },
 });
+
+const messageFor = (always: boolean, many: boolean, exit: ts.Node | undefined): Id => {
+  if (always) return many ? "elements" : "never";
+  return exit ? "sometimes" : "sometimesEnd";
+};
 
 /** The call a report marks, below `await`, casts and literals. */
 function innermost(value: ts.Expression): ts.Expression {
