@@ -85,7 +85,8 @@ export class ScopeContext {
     if (states.length > 0 && states.every((state) => state === "never")) return "never";
     if (states.length > 0)
       return settings.scopeInference === "file" && isExported(fn) ? "unknown" : "in";
-    if (ts.isGetAccessor(fn) || ts.isSetAccessor(fn)) return "unknown";
+    const accessor = ts.isGetAccessor(fn) || ts.isSetAccessor(fn); // read and written unseen
+    if (accessor && !(ts.isSetAccessor(fn) && isExported(fn))) return "unknown";
     if (overridesForeign(oracle, fn)) return "unknown";
     if (isExported(fn)) return settings.exportedFunctions === "strict" ? "out" : "unknown";
     return isObjectMember(fn) ? "unknown" : "out";

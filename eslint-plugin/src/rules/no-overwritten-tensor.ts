@@ -7,6 +7,7 @@ import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
 import { enclosingFunction } from "../analysis/fate.ts";
+import { lostStores, type LostStore } from "../analysis/lost-stores.ts";
 import { hasBody, unwrap } from "../analysis/syntax.ts";
 import { onlyLooksAt } from "../analysis/transfer.ts";
 import { referencesTo } from "../analysis/references.ts";
@@ -67,15 +68,22 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
         suggest,
       });
     }
-    for (const assignment of fieldOverwrites(file)) {
-      const owned = file.session.oracle.ownedAt(assignment.left);
-      if (!owned || file.session.scopeAt(assignment) !== "out") continue;
-      const fix = keepPrevious(
-        assignment,
-        assignment.left.getText(),
-        owned.owner.dispose.methods[0] ?? "dispose",
-        owned.nullable,
-      );
+    for (const { node: assignment, owned } of [
+      ...fieldOverwrites(file),
+      ...lostStores(file.session, file.file),
+    ]) {
+      if (told.has(assignment) || file.session.scopeAt(assignment) !== "out") continue;
+      told.add(assignment);
+      const held = file.session.oracle.ownedAt(assignment.left) ?? owned;
+      const fix =
+        owned.shape === "one"
+          ? keepPrevious(
+              assignment,
+              assignment.left.getText(),
+              owned.owner.dispose.methods[0] ?? "dispose",
+              held.nullable,
+            )
+          : null;
       report({
         mark: markOfAssignment(assignment),
         messageId: "field",
@@ -163,8 +171,8 @@ function keepPrevious(
 }
 
 /** `this.x = this.x.op(…)` where the function neither disposes nor keeps the old value anywhere. */
-function fieldOverwrites(file: FileAnalysis): ts.BinaryExpression[] {
-  const found: ts.BinaryExpression[] = [];
+function fieldOverwrites(file: FileAnalysis): LostStore[] {
+  const found: LostStore[] = [];
   const visit = (node: ts.Node): void => {
     ts.forEachChild(node, visit);
     if (
@@ -175,18 +183,18 @@ function fieldOverwrites(file: FileAnalysis): ts.BinaryExpression[] {
       return;
     if (node.left.expression.kind !== ts.SyntaxKind.ThisKeyword) return;
     const right = unwrap(node.right);
-    if (!ts.isCallExpression(right) || file.session.oracle.ownedAt(node.left)?.shape !== "one")
-      return;
+    const owned = file.session.oracle.ownedAt(node.left);
+    if (!ts.isCallExpression(right) || owned?.shape !== "one") return;
     const name = node.left.name.text;
     if (lostAlias(file, node, name)) {
-      found.push(node);
+      found.push({ node, owned });
       return;
     }
     if (mentions(right, name) === 0 || file.session.freshness(right) !== "fresh") return;
     const fn = enclosingFunction(node);
     // other mentions may dispose or keep it
     if (fn && mentions(fn, name) > mentions(right, name) + 1) return;
-    found.push(node);
+    found.push({ node, owned });
   };
   visit(file.file);
   return found;

@@ -1,0 +1,182 @@
+/**
+ * Lost stores: assignments to a field, a variable of the module or one outside a callback that lose
+ * what it held: nothing in reach of the assignment has disposed that or kept it. Used by the rule
+ * about overwritten values, which reports only where no scope would free it.
+ */
+import ts from "typescript";
+import { handedTo } from "./callbacks.ts";
+import { enclosingFunction, fateOf } from "./fate.ts";
+import {
+  fieldOfThis,
+  managed,
+  mentionsField,
+  ownedMembers,
+  reach,
+  sharedElsewhere,
+  type Member,
+} from "./members.ts";
+import type { Owned } from "./oracle.ts";
+import { referencesTo } from "./references.ts";
+import type { Session } from "./session.ts";
+import { isEmptyContainer, isNullish, isTarget, memberName, unwrap } from "./syntax.ts";
+import { onlyLooksAt } from "./transfer.ts";
+
+/** An assignment that loses a value. */
+export interface LostStore {
+  node: ts.BinaryExpression;
+  owned: Owned;
+}
+
+/** Every assignment of a file that loses what its left side held. */
+export function lostStores(session: Session, file: ts.SourceFile): LostStore[] {
+  const found: LostStore[] = [];
+  const visit = (node: ts.Node): void => {
+    ts.forEachChild(node, visit);
+    if (ts.isClassLike(node)) found.push(...lostFields(session, node));
+    if (ts.isVariableDeclaration(node)) found.push(...lostVariables(session, node));
+  };
+  visit(file);
+  return found;
+}
+
+// ---- fields ----
+
+function lostFields(session: Session, node: ts.ClassLikeDeclaration): LostStore[] {
+  const members = new Map(ownedMembers(session, node).map((m) => [m.name, m]));
+  const [first] = members.values();
+  if (!first || managed(session, node, first.owned.owner.managers)) return [];
+  const found: LostStore[] = [];
+  for (const place of node.members) {
+    if (!ts.isMethodDeclaration(place) && !ts.isSetAccessorDeclaration(place)) continue;
+    for (const store of storesIn(place)) {
+      const member = members.get(store.field);
+      if (!member || !loses(session, store.node, member, place)) continue;
+      if (endsElsewhere(node, place, store)) continue;
+      if (!sharedElsewhere(session, node, store.field))
+        found.push({ node: store.node, owned: member.owned });
+    }
+  }
+  return found;
+}
+
+interface Store {
+  node: ts.BinaryExpression;
+  field: string;
+}
+
+/** `this.x = …` in a member, nested functions left out. */
+function storesIn(place: ts.ClassElement): Store[] {
+  const found: Store[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) || ts.isClassLike(node)) return;
+    ts.forEachChild(node, visit);
+    if (!isAssignment(node)) return;
+    const field = fieldOfThis(node.left);
+    if (field) found.push({ node, field: field.name.text });
+  };
+  ts.forEachChild(place, visit);
+  return found;
+}
+
+const isAssignment = (node: ts.Node): node is ts.BinaryExpression =>
+  ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.EqualsToken;
+
+/** Whether a store puts nothing, or another fresh value, in the place of one that was there. */
+function loses(
+  session: Session,
+  node: ts.BinaryExpression,
+  member: Member,
+  place: ts.ClassElement,
+): boolean {
+  if (session.scopeAt(member.at) !== "out") return false;
+  if (isNothing(node.right)) return true;
+  if (member.owned.shape !== "one" || session.freshness(node.right) !== "fresh") return false;
+  return member.atOnce || runsOften(session, place);
+}
+
+const isNothing = (value: ts.Expression): boolean =>
+  isNullish(unwrap(value)) || isEmptyContainer(unwrap(value));
+
+/**
+ * Whether the member, what it calls, or a member that calls it speaks of the field at all: then the
+ * old value may have been freed.
+ */
+function endsElsewhere(
+  node: ts.ClassLikeDeclaration,
+  place: ts.ClassElement,
+  store: Store,
+): boolean {
+  const { field } = store;
+  const callers = node.members.filter(
+    (m) => m !== place && reach(node, [m]).has(place) && mentionsField(m, field),
+  );
+  if (callers.length > 0 || mentionsField(place, field, store.node)) return true;
+  for (const reached of reach(node, [place]))
+    if (reached !== place && mentionsField(reached, field)) return true;
+  return callsSuper(place);
+}
+
+function callsSuper(place: ts.Node): boolean {
+  const visit = (node: ts.Node): boolean =>
+    node.kind === ts.SyntaxKind.SuperKeyword ||
+    (ts.forEachChild(node, (c) => visit(c) || undefined) ?? false);
+  return visit(place);
+}
+
+// ---- variables ----
+
+/**
+ * A variable of the module, or one assigned by a callback that runs more than once, that nobody
+ * ever ends or hands on.
+ */
+function lostVariables(session: Session, declaration: ts.VariableDeclaration): LostStore[] {
+  const { name } = declaration;
+  if (!ts.isIdentifier(name) || ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const)
+    return [];
+  const home = enclosingFunction(declaration);
+  if (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Export) return [];
+  const stores: ts.BinaryExpression[] = [];
+  const ids = referencesTo(session.oracle, declaration, name, home ?? declaration.getSourceFile());
+  for (const id of ids) {
+    if (id === name) continue;
+    if (isAssignment(id.parent) && id.parent.left === id) stores.push(id.parent);
+    else if (!isTarget(id) && !leavesIt(session, id, home)) return [];
+  }
+  return stores.flatMap((node): LostStore[] => {
+    const place = enclosingFunction(node);
+    const owned = session.oracle.ownedAt(node.left);
+    if (!place || place === home || owned?.shape !== "one") return [];
+    if (session.freshness(node.right) !== "fresh" || !runsOften(session, place)) return [];
+    const asked = ids.some(
+      (id) => fateOf(id).kind === "operand" && enclosingFunction(id) === place,
+    );
+    return asked ? [] : [{ node, owned }];
+  });
+}
+
+/** Read, asked or lent; the function the variable belongs to may also return it in the end. */
+function leavesIt(session: Session, id: ts.Identifier, home: ts.Node | undefined): boolean {
+  const { effect, fate } = session.transfer(id);
+  if (onlyLooksAt(effect) || fate.kind === "read") return true;
+  return home !== undefined && effect === "returns" && enclosingFunction(id) === home;
+}
+
+/** Names of functions that are made to run again and again. */
+const often =
+  /^(set|update|process|handle|on|next|step|tick|render|draw|refresh|replace|reset)([A-Z_]|$)/;
+/** Calls that call back more than once. */
+const repeats =
+  /^(forEach|map|addEventListener|addListener|on|subscribe|setInterval|requestAnimationFrame)$/;
+
+/** Whether a function is known to run more than once. */
+function runsOften(session: Session, place: ts.Node): boolean {
+  if (ts.isSetAccessorDeclaration(place)) return true;
+  const host = handedTo(place);
+  if (host) return repeats.test(session.oracle.callee(host).name);
+  const { name } = place as Partial<ts.NamedDeclaration>;
+  const holder = ts.isVariableDeclaration(place.parent) ? place.parent.name : name;
+  return (
+    holder !== undefined &&
+    often.test(ts.isIdentifier(holder) || ts.isPrivateIdentifier(holder) ? memberName(holder) : "")
+  );
+}

@@ -1,0 +1,185 @@
+/**
+ * Members: the fields in which a class keeps values it made itself, who else has them in hand, and
+ * which methods speak of them. Pure questions about one class; used by the rules about fields.
+ */
+import ts from "typescript";
+import { putValues, puts } from "./containers.ts";
+import type { Owned } from "./oracle.ts";
+import type { Session } from "./session.ts";
+import { isEmptyContainer, isNullish, memberName, unwrap } from "./syntax.ts";
+
+/** A field of a class that holds something the class made. */
+export interface Member {
+  name: string;
+  /** The expression that makes the value, or one of them. */
+  at: ts.Expression;
+  owned: Owned;
+  /** Made by the constructor or with the declaration, so that it is never empty. */
+  atOnce: boolean;
+  inConstructor: boolean;
+}
+
+/**
+ * Fields assigned a fresh value anywhere in the class, and containers in fields that one is put
+ * into. A field that is also given somebody else's value is none of them.
+ */
+export function ownedMembers(session: Session, node: ts.ClassLikeDeclaration): Member[] {
+  const found = new Map<string, Member>();
+  const shared = new Set<string>();
+  const note = (name: string, value: ts.Expression, place: ts.Node, held?: Owned): void => {
+    const own = session.oracle.ownedAt(value);
+    const owned = own && (held ?? own);
+    if (!owned) return;
+    const state = session.freshness(value);
+    const at = unwrap(value);
+    if (isNullish(at) || isEmptyContainer(at)) return;
+    if (state === "fresh") {
+      const inConstructor = ts.isConstructorDeclaration(place);
+      const atOnce = inConstructor || place === node;
+      const known = found.get(name);
+      if (known) known.atOnce ||= atOnce;
+      else found.set(name, { name, at, owned, atOnce, inConstructor });
+    } else if (state !== "unknown" && state !== "never") shared.add(name);
+  };
+  const visit = (inner: ts.Node, place: ts.Node): void => {
+    if (ts.isClassLike(inner)) return;
+    if (ts.isBinaryExpression(inner) && assigns(inner)) {
+      const field = fieldOfThis(inner.left);
+      if (field) note(field.name.text, inner.right, place);
+    }
+    const put = ts.isCallExpression(inner) ? putInto(session, inner) : undefined;
+    if (put) for (const value of put.values) note(put.field, value, place, put.owned);
+    ts.forEachChild(inner, (c) => {
+      visit(c, place);
+    });
+  };
+  for (const member of node.members) {
+    const isField = ts.isPropertyDeclaration(member) && !isStatic(member);
+    if (isField && member.initializer && !ts.isArrowFunction(member.initializer))
+      note(memberName(member.name), member.initializer, node);
+    ts.forEachChild(member, (c) => {
+      visit(c, member);
+    });
+  }
+  for (const name of shared) found.delete(name);
+  return [...found.values()];
+}
+
+/** `=` and `??=`, `||=`: what stands at the right may become the field's value. */
+const assigns = (node: ts.BinaryExpression): boolean =>
+  node.operatorToken.kind === ts.SyntaxKind.EqualsToken ||
+  node.operatorToken.kind === ts.SyntaxKind.QuestionQuestionEqualsToken ||
+  node.operatorToken.kind === ts.SyntaxKind.BarBarEqualsToken;
+
+/** `this.x`, when the expression is that. */
+export const fieldOfThis = (node: ts.Node): ts.PropertyAccessExpression | undefined =>
+  ts.isPropertyAccessExpression(node) && node.expression.kind === ts.SyntaxKind.ThisKeyword
+    ? node
+    : undefined;
+
+/** `this.parts.push(t)`, `this.table.set(key, t)`: the field, and what it gets. */
+function putInto(
+  session: Session,
+  call: ts.CallExpression,
+): { field: string; values: readonly ts.Expression[]; owned: Owned } | undefined {
+  const target = call.expression;
+  if (!ts.isPropertyAccessExpression(target) || !puts(target.name.text)) return undefined;
+  const container = fieldOfThis(target.expression);
+  if (!container || !session.oracle.callee(call).builtin) return undefined;
+  const owned = session.oracle.ownedAt(container);
+  return owned?.shape === "many"
+    ? { field: container.name.text, values: putValues(target.name.text, call.arguments), owned }
+    : undefined;
+}
+
+const isStatic = (member: ts.Declaration): boolean =>
+  (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static) !== 0;
+
+/**
+ * Whether the field is also put into a list, a table or somebody else's hands, which may do the
+ * disposing.
+ */
+export function sharedElsewhere(
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+  field: string,
+): boolean {
+  let found = false;
+  const visit = (inner: ts.Node): void => {
+    if (found) return;
+    const access = fieldOfThis(inner);
+    if (access?.name.text === field) {
+      const { effect, fate } = session.transfer(access);
+      const handedOn = fate.kind === "argument" && effect !== "borrows" && effect !== "passes";
+      const renamed = fate.kind === "assigned" || fate.kind === "field";
+      if (handedOn || renamed || (fate.literal && fate.kind !== "argument")) found = true;
+    }
+    ts.forEachChild(inner, visit);
+  };
+  ts.forEachChild(node, visit);
+  return found;
+}
+
+/** Whether a base class owns the values in the fields. */
+export const managed = (
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+  managers: readonly string[],
+): boolean => session.oracle.ancestors(node).some((name) => managers.includes(name));
+
+/** Some members and every method of the class they call, directly or not. */
+export function reach<T extends ts.ClassElement>(
+  node: ts.ClassLikeDeclaration,
+  start: readonly T[],
+): Set<ts.ClassElement> {
+  const reached = new Set<ts.ClassElement>();
+  const visit = (member: ts.ClassElement): void => {
+    if (reached.has(member)) return;
+    reached.add(member);
+    for (const other of node.members)
+      if (
+        ts.isMethodDeclaration(other) &&
+        other.body &&
+        mentionsField(member, memberName(other.name))
+      )
+        visit(other);
+  };
+  start.forEach(visit);
+  return reached;
+}
+
+/**
+ * Whether a member's body reads a field, by name, by destructuring, or by walking all of them.
+ *
+ * @param except a mention that does not count
+ */
+export function mentionsField(member: ts.Node, field: string, except?: ts.Node): boolean {
+  let found = false;
+  const visit = (node: ts.Node): void => {
+    if (found || node === except) return;
+    // looks at them and does nothing
+    if (ts.isForOfStatement(node) && isEmpty(node.statement)) return;
+    if (ts.isPropertyAccessExpression(node) && node.name.text === field) found = true;
+    else if (
+      ts.isElementAccessExpression(node) &&
+      node.expression.kind === ts.SyntaxKind.ThisKeyword
+    )
+      found = true;
+    else if (ts.isBindingElement(node) && memberName(node.propertyName ?? node.name) === field)
+      found = true;
+    else if (
+      node.kind === ts.SyntaxKind.ThisKeyword &&
+      !ts.isPropertyAccessExpression(node.parent) &&
+      !ts.isVariableDeclaration(node.parent)
+    )
+      found = true; // handed on whole
+    ts.forEachChild(node, visit);
+  };
+  ts.forEachChild(member, visit);
+  return found;
+}
+
+const isEmpty = (body: ts.Statement): boolean =>
+  ts.isEmptyStatement(body) ||
+  (ts.isBlock(body) && body.statements.every(isEmpty)) ||
+  (ts.isForOfStatement(body) && isEmpty(body.statement));
