@@ -10,7 +10,8 @@ import { argumentOf } from "./fate.ts";
 import { keptBy } from "./keeps.ts";
 import type { Callee, Owned } from "./oracle.ts";
 import type { ParameterEffect, Session } from "./session.ts";
-import { unwrap, type CallLike, type FunctionWithBody } from "./syntax.ts";
+import { fieldEffect } from "./summary.ts";
+import { memberName, unwrap, type CallLike, type FunctionWithBody } from "./syntax.ts";
 import { transferArgument, type Argument, type Effect } from "./transfer.ts";
 
 /** What a call does to one of its arguments, or to a value inside a literal among them. */
@@ -95,9 +96,19 @@ function bodyEffect(
   const last = parameters[parameters.length - 1];
   const isRest = last?.dotDotDotToken !== undefined && place.index >= parameters.length;
   const index = isRest ? parameters.length - 1 : place.index;
-  if (!parameters[index]) return "borrows"; // more arguments than the function looks at
+  const parameter = parameters[index];
+  if (!parameter) return "borrows"; // more arguments than the function looks at
   const argument = unwrap(place.argument);
-  if (ts.isObjectLiteralExpression(argument) && argument !== node) return "unknown";
+  if (ts.isObjectLiteralExpression(argument) && argument !== node) {
+    const property = argument.properties.find(
+      (p) => ts.isPropertyAssignment(p) && unwrap(p.initializer) === node,
+    );
+    if (!property?.name || isRest) return "unknown";
+    const field = memberName(property.name);
+    return field === ""
+      ? "unknown"
+      : fromParameter(session, body, fieldEffect(session, body, parameter, field), owned);
+  }
   const effect = session.summary(body).parameters[index];
   return effect ? fromParameter(session, body, effect, owned) : "borrows";
 }

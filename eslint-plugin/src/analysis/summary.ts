@@ -10,7 +10,7 @@ import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { Fixpoint } from "./fixpoint.ts";
 import { resultFreshness } from "./fresh-results.ts";
 import type { Transfer } from "./mention.ts";
-import type { CallLike, FunctionWithBody } from "./syntax.ts";
+import { memberName, type CallLike, type FunctionWithBody } from "./syntax.ts";
 import { lexicallyScoped } from "./open-scopes.ts";
 import { boundNames, referencesTo } from "./references.ts";
 import type { CallMode, ParameterEffect, Session, Summary } from "./session.ts";
@@ -76,6 +76,46 @@ export const bodyEffect = (
   parameter: ts.ParameterDeclaration,
 ): ParameterEffect => parameterEffect(session, fn, parameter, [], []);
 
+/**
+ * What a body does to one field of a parameter: what a caller hands in as `{ field: value }`. A
+ * body that asks this about itself gets no answer: it may keep the value.
+ */
+export function fieldEffect(
+  session: Session,
+  fn: FunctionWithBody,
+  { name: pattern }: ts.ParameterDeclaration,
+  field: string,
+): ParameterEffect {
+  const { expressions } = session.asking;
+  const effect: ParameterEffect = { ...untouched };
+  if (expressions.has(pattern)) return { ...effect, stores: true };
+  expressions.add(pattern);
+  try {
+    if (ts.isIdentifier(pattern)) {
+      for (const id of referencesTo(
+        session.oracle,
+        pattern.parent as ts.Declaration,
+        pattern,
+        fn,
+      )) {
+        const access = id.parent;
+        const reads = ts.isPropertyAccessExpression(access) && access.expression === id;
+        if (!reads) effect.stores ||= id !== pattern;
+        else if (access.name.text === field) note(session, fn, access, effect, 0);
+      }
+      return effect;
+    }
+    const elements = [...pattern.elements].flatMap((e) => (ts.isBindingElement(e) ? [e] : []));
+    const element = elements.find((e) => memberName(e.propertyName ?? e.name) === field);
+    if (!element) return { ...effect, stores: elements.some((e) => e.dotDotDotToken) };
+    if (!ts.isIdentifier(element.name)) return { ...effect, stores: true };
+    follow(session, fn, element.name, element, effect, 0);
+    return effect;
+  } finally {
+    expressions.delete(pattern);
+  }
+}
+
 function parameterEffect(
   session: Session,
   fn: FunctionWithBody,
@@ -111,7 +151,7 @@ function follow(
 function note(
   session: Session,
   fn: FunctionWithBody,
-  id: ts.Identifier,
+  id: ts.Expression,
   effect: ParameterEffect,
   hops: number,
 ): void {
@@ -137,7 +177,7 @@ function note(
 function noteTransfer(
   session: Session,
   fn: FunctionWithBody,
-  id: ts.Identifier,
+  id: ts.Expression,
   found: Transfer,
   effect: ParameterEffect,
   hops: number,
@@ -184,13 +224,13 @@ function noteTransfer(
   }
 }
 
-const isOwned = (session: Session, id: ts.Identifier): boolean =>
+const isOwned = (session: Session, id: ts.Expression): boolean =>
   session.oracle.ownedAt(id) !== null;
 
 function noteReturn(
   session: Session,
   fn: FunctionWithBody,
-  id: ts.Identifier,
+  id: ts.Expression,
   effect: ParameterEffect,
 ): void {
   const closure = enclosingFunction(id);
