@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
+import { keptState } from "../analysis/component-state.ts";
 import { markOf } from "../analysis/consume.ts";
 import type { Owned } from "../analysis/oracle.ts";
 import {
@@ -15,11 +16,11 @@ import {
   sharedElsewhere,
   type Member,
 } from "../analysis/members.ts";
-import { memberName } from "../analysis/syntax.ts";
+import { memberName, unwrap } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
 
-type Id = "forgotten" | "noDispose" | "empty" | "addLine" | "callOther";
+type Id = "state" | "forgotten" | "noDispose" | "empty" | "addLine" | "callOther";
 
 /** Require classes to dispose the tensors they own. */
 export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
@@ -36,6 +37,9 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
     empty:
       "`{{ method }}` does nothing, and `{{ other }}` is what frees what this class owns; call it.",
     callOther: "Call `{{ other }}`.",
+    state:
+      "`{{ field }}` keeps a {{ noun }} between renders and nothing disposes it; do so in an " +
+      "effect's cleanup.",
     addLine: "Dispose `{{ field }}` in `{{ method }}`.",
   },
   options: {
@@ -51,6 +55,12 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
       if (ts.isClassLike(node)) checkClass(file, node, options.requireDispose, report);
     };
     visit(file.file);
+    for (const { label, value, owned } of keptState(file.session, file.file))
+      report({
+        mark: markOf(unwrap(value)),
+        messageId: "state",
+        data: { field: label, noun: owned.owner.noun },
+      });
   },
 });
 

@@ -1,0 +1,116 @@
+/**
+ * Component state: fresh values that a function component keeps between renders, in `useState`,
+ * `useRef` or `useMemo`, and that nothing in the component ends or hands on. Told by the names of
+ * the hooks. Used by the rule about members, of which these are the functional kin.
+ */
+import ts from "typescript";
+import { enclosingFunction } from "./fate.ts";
+import type { Owned } from "./oracle.ts";
+import { referencesTo } from "./references.ts";
+import type { Session } from "./session.ts";
+import { calleeNameNode, hasBody, isTarget, unwrap } from "./syntax.ts";
+import { onlyLooksAt } from "./transfer.ts";
+
+/** A value that is kept and never ended. */
+export interface KeptState {
+  /** What keeps it: `image`, `last.current`. */
+  label: string;
+  /** The expression that makes the value. */
+  value: ts.Expression;
+  owned: Owned;
+}
+
+/** Every value the components of a file keep and never end. */
+export function keptState(session: Session, file: ts.SourceFile): KeptState[] {
+  const found: KeptState[] = [];
+  const visit = (node: ts.Node): void => {
+    ts.forEachChild(node, visit);
+    if (!ts.isVariableDeclaration(node) || !node.initializer) return;
+    const call = unwrap(node.initializer);
+    if (!ts.isCallExpression(call)) return;
+    const hook = calleeNameNode(call)?.text;
+    if (hook === "useState") found.push(...keptByState(session, node));
+    else if (hook === "useRef") found.push(...keptByRef(session, node));
+    else if (hook === "useMemo") found.push(...keptByMemo(session, node, call));
+  };
+  visit(file);
+  return found.filter((k) => session.scopeAt(k.value) !== "in");
+}
+
+const usesOf = (
+  session: Session,
+  declaration: ts.Declaration,
+  name: ts.Identifier,
+): ts.Identifier[] =>
+  referencesTo(
+    session.oracle,
+    declaration,
+    name,
+    enclosingFunction(declaration) ?? declaration.getSourceFile(),
+  ).filter((id) => id !== name);
+
+/** Whether a mention leaves the value where it is; the list of an effect's inputs does. */
+function leaves(session: Session, node: ts.Expression): boolean {
+  if (isTarget(node)) return true;
+  const list = node.parent;
+  if (ts.isArrayLiteralExpression(list) && ts.isCallExpression(list.parent))
+    return /^use[A-Z]/.test(calleeNameNode(list.parent)?.text ?? "");
+  const { effect, fate } = session.transfer(node);
+  return onlyLooksAt(effect) || fate.kind === "read";
+}
+
+function freshOwned(session: Session, value: ts.Expression): Owned | null {
+  return session.freshness(value) === "fresh" ? session.oracle.ownedAt(value) : null;
+}
+
+function keptByState(session: Session, declaration: ts.VariableDeclaration): KeptState[] {
+  if (!ts.isArrayBindingPattern(declaration.name)) return [];
+  const [state, setter] = declaration.name.elements;
+  if (!state || !setter || !ts.isBindingElement(state) || !ts.isBindingElement(setter)) return [];
+  const { name: label } = state;
+  if (!ts.isIdentifier(label) || !ts.isIdentifier(setter.name)) return [];
+  if (!usesOf(session, state, label).every((id) => leaves(session, id))) return [];
+  const found: KeptState[] = [];
+  for (const id of usesOf(session, setter, setter.name)) {
+    const call = id.parent;
+    if (!ts.isCallExpression(call) || call.expression !== id) return []; // somebody else's now
+    const [value] = call.arguments;
+    if (!value) continue;
+    if (hasBody(unwrap(value))) return []; // given the last value, it may end that
+    const owned = freshOwned(session, value);
+    if (owned) found.push({ label: label.text, value, owned });
+  }
+  return found;
+}
+
+function keptByRef(session: Session, declaration: ts.VariableDeclaration): KeptState[] {
+  const { name } = declaration;
+  if (!ts.isIdentifier(name)) return [];
+  const found: KeptState[] = [];
+  for (const id of usesOf(session, declaration, name)) {
+    const access = id.parent;
+    if (!ts.isPropertyAccessExpression(access) || access.name.text !== "current") return [];
+    const store = access.parent;
+    if (ts.isBinaryExpression(store) && store.left === access) {
+      const owned = freshOwned(session, store.right);
+      if (owned) found.push({ label: `${name.text}.current`, value: store.right, owned });
+    } else if (!leaves(session, access)) return [];
+  }
+  return found;
+}
+
+function keptByMemo(
+  session: Session,
+  declaration: ts.VariableDeclaration,
+  call: ts.CallExpression,
+): KeptState[] {
+  const [first] = call.arguments;
+  const make = first && unwrap(first);
+  const { name } = declaration;
+  const owned = session.oracle.ownedAt(call);
+  if (!owned || !hasBody(make) || !ts.isIdentifier(name)) return [];
+  if (session.summary(make).result !== "fresh") return [];
+  return usesOf(session, declaration, name).every((id) => leaves(session, id))
+    ? [{ label: name.text, value: call, owned }]
+    : [];
+}
