@@ -17,6 +17,8 @@ export interface Cell {
   declaration: ts.Declaration | undefined;
   name: ts.Identifier | undefined;
   kind: "local" | "using" | "parameter" | "place";
+  /** A function that outlives the block looks at it. */
+  captured: boolean;
   /** For a record variable: the cells of its fields, by name. */
   fields: ReadonlyMap<string, Cell> | undefined;
   /** Kinds of events seen anywhere in the function; the `using` fix needs "own" and "use" only. */
@@ -119,6 +121,7 @@ export class Cells {
       label,
       owned,
       kind,
+      captured: false,
       declaration,
       name,
       fields: undefined,

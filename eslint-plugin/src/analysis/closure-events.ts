@@ -21,37 +21,54 @@ export function captured(session: Session, frame: Frame, fn: ts.Node): void {
     const ids = referencesTo(session.oracle, cell.declaration, cell.name, fn);
     const [first] = ids;
     if (!first) continue;
-    if (mode === "outlives") {
+    const verb = worst(ids.map((id) => captureVerb(session, id)));
+    if (mode === "later" && verb === "use") {
+      cell.captured = true; // it only looks, so that somebody else must free it
+      cell.seen.add("use");
+      continue;
+    }
+    if (mode === "outlives" || mode === "later") {
       frame.all(cell, "escape", fn);
       continue;
     }
-    const verb = worst(ids.map((id) => captureVerb(session, id)));
+    if (verb === null) continue;
     if (mode === "inline") frame.all(cell, verb, first, undefined, verb !== "dispose");
     else if (verb !== "use") frame.all(cell, "escape", fn);
     else cell.seen.add("use");
   }
 }
 
-/** `inline`: runs where it stands; `helper`: called by name only; `outlives`: anything else. */
-function modeOf(session: Session, frame: Frame, fn: ts.Node): "inline" | "helper" | "outlives" {
+/**
+ * `inline`: runs where it stands; `later`: handed to something that calls it later and gives
+ * nothing back; `helper`: called by name only; `outlives`: anything else.
+ */
+function modeOf(
+  session: Session,
+  frame: Frame,
+  fn: ts.Node,
+): "inline" | "later" | "helper" | "outlives" {
   const host = handedTo(fn);
   if (!host) return isHelper(session, frame, fn) ? "helper" : "outlives";
   const mode = session.callback(host, fn);
+  if (mode === "later" && fateOf(host).kind === "dropped") return "later";
   return mode === "inline" || mode === "scoped" ? "inline" : "outlives";
 }
 
-function worst(verbs: readonly Verb[]): Verb {
+function worst(verbs: readonly (Verb | null)[]): Verb | null {
   if (verbs.includes("escape")) return "escape";
-  return verbs.includes("dispose") ? "dispose" : "use";
+  if (verbs.includes("dispose")) return "dispose";
+  return verbs.includes("use") ? "use" : null;
 }
 
-function captureVerb(session: Session, id: ts.Identifier): Verb {
+/** What one mention in a nested function does; null for what may be asked of a disposed value. */
+function captureVerb(session: Session, id: ts.Identifier): Verb | null {
   const owned = session.oracle.ownedAt(id);
   if (!owned || isTarget(id)) return "escape";
   const found = transferOf(session, id, owned);
   if (owned.shape === "record" && found.fate.kind !== "argument") return "escape";
   const effect = effectInside(session, found);
   if (effect === "disposes" && found.effect !== "enters") return "dispose";
+  if (effect === "nothing") return null;
   return onlyLooksAt(effect) ? "use" : "escape";
 }
 
