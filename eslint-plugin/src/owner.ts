@@ -58,6 +58,8 @@ export interface OwnerSettings {
   /** Prefixes of interfaces whose methods only borrow what they are given. */
   borrowers?: string[];
   keep?: { methods?: string[]; functions?: CalleeSpecifier[] };
+  /** Those of `keep` after which no scope frees the value (`tf.keep`, `detachFromScope`). */
+  lasting?: CalleeSpecifier[];
   alias?: string;
   scopes?: ScopeSettings[];
   runsInScope?: CalleeSpecifier[];

@@ -29,6 +29,7 @@ function scopeNames(scope: ScopeSettings): string[] {
 function namesIn(owner: OwnerSettings): string[] {
   const callees = [
     ...[owner.dispose?.functions, owner.fresh, owner.borrows, owner.keep?.functions],
+    ...[owner.lasting],
     ...[owner.runsInScope, owner.runsInline, owner.takes?.map((t) => t.callee)],
   ].flatMap((list) => list ?? []);
   return [
@@ -126,7 +127,15 @@ test("the tfjs preset names what TensorFlow.js has", () => {
   // of @tensorflow/tfjs-layers, -data and -converter, which are not installed here
   const elsewhere = [
     ...["Layer", "Container", "LayersModel", "Sequential", "RNNCell"],
-    ...["getWeights", "read", "getStepTensor", "getTensor", "getVariable"],
+    ...[
+      "forEachAsync",
+      "mapAsync",
+      "getWeights",
+      "read",
+      "getStepTensor",
+      "getTensor",
+      "getVariable",
+    ],
   ];
   const known = new Set([...declaredNames(declarationsBelow(join(core, "dist"))), ...elsewhere]);
   assert.equal(missing("tfjs", known), []);

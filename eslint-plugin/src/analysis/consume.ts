@@ -6,7 +6,7 @@
 import ts from "typescript";
 import type { Fate } from "./fate.ts";
 import { callFreshness, readIsFresh, returnedArgument } from "./is-fresh.ts";
-import { keptBy } from "./keeps.ts";
+import { keptBy, lasts } from "./keeps.ts";
 import { transferOf, type Transfer } from "./mention.ts";
 import type { Owned } from "./oracle.ts";
 import { hasBody, unwrap, type CallLike } from "./syntax.ts";
@@ -22,6 +22,8 @@ export type Outcome =
   | "returned"
   | "kept"
   | "dropped"
+  /** Kept for good by a call whose result is dropped. */
+  | "forsaken"
   | "leaked"
   | "elements"
   | "iterated"
@@ -87,6 +89,7 @@ export function outcomeOf(
     const handed = next && (effect === "moves" ? owned : session.oracle.ownedAt(next));
     if (!next || !handed || hops >= 8) return { outcome: "unknown", fate };
     const end = outcomeOf(session, next, handed, hops + 1);
+    if (end.outcome === "dropped" && lasts(session, next)) return { ...end, outcome: "forsaken" };
     return isKept(session, next, handed, effect) ? keptOutcome(end) : end;
   }
   return { outcome: outcomeAt(session, found), fate };

@@ -37,6 +37,21 @@ export function keptBy(
   return undefined;
 }
 
+/**
+ * Whether a call, or one below it, keeps its value for good: no scope frees it after that, and
+ * nobody else has a name for it.
+ */
+export function lasts(session: Session, value: ts.Expression): boolean {
+  const call = unwrap(value);
+  const owned = session.oracle.ownedAt(call);
+  if (!ts.isCallExpression(call) || owned?.shape !== "one") return false;
+  const callee = session.oracle.callee(call);
+  const kept = keptBy(session, call, callee, owned);
+  if (!kept) return false;
+  const isLasting = session.oracle.is(callee, owned.owner.lasting, owned.owner);
+  return isLasting ? ts.isCallExpression(unwrap(kept)) : lasts(session, kept);
+}
+
 /** The callback of a scope function that moves its result out, or of one that runs it inline. */
 export function scopeCallback(
   session: Session,

@@ -8,7 +8,7 @@ import { puts } from "./containers.ts";
 import type { Frame } from "./events.ts";
 import { fateOf } from "./fate.ts";
 import { elementFreshness } from "./fresh-results.ts";
-import { keptBy } from "./keeps.ts";
+import { keptBy, lasts } from "./keeps.ts";
 import { mentionEvents } from "./mention-events.ts";
 import type { Freshness, Session } from "./session.ts";
 import { isNullish, unwrap, valuesOf, type CallLike } from "./syntax.ts";
@@ -32,8 +32,11 @@ function give(
     aliasesCell(frame, bare)
   )
     return;
-  if (ts.isCallExpression(bare) && keptBy(session, bare, session.oracle.callee(bare), cell.owned))
-    return frame.set(cell, "unknown", node);
+  if (ts.isCallExpression(bare) && keptBy(session, bare, session.oracle.callee(bare), cell.owned)) {
+    if (!lasts(session, bare) || session.freshness(bare) !== "fresh")
+      return frame.set(cell, "unknown", node);
+    return frame.own(cell, value, node, declares, cell.owned.nullable);
+  }
   const found = session.freshness(value);
   if (!cell.fields && namesCells(frame, bare)) return frame.set(cell, "unknown", node);
   if (cell.fields) return giveFields(session, frame, cell, bare, found, node, declares);

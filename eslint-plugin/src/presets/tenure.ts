@@ -34,6 +34,7 @@ export const tenure: readonly OwnerSettings[] = [
         "disposeEverythingBut",
       ],
     },
+    lasting: ["detachFromScope"],
     alias: "alias",
     scopes: [
       { callee: "scoped", callback: "first", movesResultOut: true },

@@ -41,6 +41,7 @@ export const tfjs: readonly OwnerSettings[] = [
     ],
     args: "borrow",
     keep: { methods: [], functions: ["keep"] },
+    lasting: ["keep"],
     alias: "clone",
     scopes: [
       { callee: "tidy", callback: "last", movesResultOut: true },
@@ -57,8 +58,10 @@ export const tfjs: readonly OwnerSettings[] = [
       "computeGradients",
       "runKernelFunc",
       "op",
+      "filter",
+      "map",
     ],
-    runsInline: ["time", "profile"],
+    runsInline: ["time", "profile", "forEachAsync", "mapAsync"],
     safeAfterDispose: [
       "shape",
       "dtype",

@@ -8,7 +8,7 @@ import { rule, type Suggestion } from "../create-rule.ts";
 import { indentOf, nameOfValue, Names, slotOf, statementOf, unitOf } from "../fix/text.ts";
 import ts from "typescript";
 
-type Id = "dropped" | "droppedInPlace" | "useUsing" | "useDispose";
+type Id = "dropped" | "forsaken" | "droppedInPlace" | "useUsing" | "useDispose";
 
 /** Disallow statements that drop a fresh tensor. */
 export const noDroppedResult = rule<Id, { allow: string[] }>({
@@ -21,6 +21,9 @@ export const noDroppedResult = rule<Id, { allow: string[] }>({
     dropped:
       "The {{ noun }} made by `{{ name }}` is dropped without being disposed; bind it " +
       "with `using`, or dispose it.",
+    forsaken:
+      "The {{ noun }} made by `{{ name }}` is detached from every scope and dropped; bind it, " +
+      "and dispose it.",
     droppedInPlace:
       "`{{ name }}` works in place but returns a fresh alias, and it is dropped without " +
       "being disposed; bind it with `using`, or dispose it.",
@@ -38,9 +41,9 @@ export const noDroppedResult = rule<Id, { allow: string[] }>({
   check(file, options, report) {
     for (const { node, owned, outcome, fate } of file.fresh) {
       if (
-        outcome !== "dropped" ||
+        (outcome !== "dropped" && outcome !== "forsaken") ||
         options.allow.includes(nameOfValue(node)) ||
-        file.session.scopeAt(node) !== "out"
+        (outcome === "dropped" && file.session.scopeAt(node) !== "out")
       )
         continue;
       if (owned.owner.policy === "generic" && !ts.isExpressionStatement(fate.node)) continue;
@@ -81,7 +84,7 @@ export const noDroppedResult = rule<Id, { allow: string[] }>({
       const inPlace = /[^_]_$/.test(nameOfValue(node));
       report({
         mark: markOf(node),
-        messageId: inPlace ? "droppedInPlace" : "dropped",
+        messageId: outcome === "forsaken" ? outcome : inPlace ? "droppedInPlace" : "dropped",
         data: { noun: owned.owner.noun, name: labelOf(node) },
         suggest,
       });

@@ -7,6 +7,7 @@ import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
 import type { Problem } from "../analysis/flow.ts";
+import { lasts } from "../analysis/keeps.ts";
 import { unwrap } from "../analysis/syntax.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { lineOf, rule, type Fix, type Suggestion } from "../create-rule.ts";
@@ -56,8 +57,8 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
     for (const problem of file.problems(options.paths === "all")) {
       if (problem.kind !== "leak") continue;
       const { cell, exit, always, site } = problem;
-      if (cell.owned.owner.scopes.length > 0 && file.session.scopeAt(problem.site.value) !== "out")
-        continue; // what no scope frees is lost in one too
+      const scopes = cell.owned.owner.scopes.length > 0 && !lasts(file.session, site.value);
+      if (scopes && file.session.scopeAt(site.value) !== "out") continue;
       const stays = always && !site.partial && canBecomeUsing(file, problem);
       const provable = stays && file.session.sure.freshness(problem.site.value) === "fresh";
       const suggest: Suggestion<Id>[] = [];
@@ -120,6 +121,7 @@ function listOf({ site }: Leak): ts.VariableStatement | undefined {
 function canBecomeUsing(file: FileAnalysis, leak: Leak): boolean {
   const { cell } = leak;
   if (cell.owned.shape !== "one" || !listOf(leak) || !cell.declaration || !cell.name) return false;
+  if (cell.captured) return false;
   if ([...cell.seen].some((k) => k !== "own" && k !== "use")) return false;
   if (file.session.oracle.usingKind(cell.name) !== "using") return false;
   const root = cell.declaration.getSourceFile();
@@ -142,6 +144,7 @@ function usingFix(file: FileAnalysis, leak: Leak): Fix | null {
   const kind = file.session.oracle.usingKind(cell.name);
   if (
     kind !== "using" ||
+    cell.captured ||
     cell.seen.has("escape") ||
     cell.seen.has("return") ||
     cell.seen.has("alias")
@@ -189,7 +192,14 @@ function wholeLine(statement: ts.Statement): [number, number] {
 function finallyFix(leak: Leak): Fix | null {
   const statement = listOf(leak);
   const { cell, always } = leak;
-  if (!statement || !always || cell.owned.shape !== "one" || cell.label.includes(".")) return null;
+  if (
+    !statement ||
+    !always ||
+    cell.captured ||
+    cell.owned.shape !== "one" ||
+    cell.label.includes(".")
+  )
+    return null;
   const block = statement.parent;
   const method = cell.owned.owner.dispose.methods[0];
   if (!ts.isBlock(block) || method === undefined) return null;
