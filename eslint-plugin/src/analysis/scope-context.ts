@@ -10,7 +10,14 @@ import { bindingOf, callSitesOf, nameOf, overridesForeign } from "./call-sites.t
 import { offered } from "./entry-points.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { Fixpoint } from "./fixpoint.ts";
-import { hasBody, unwrap, type CallLike, type FunctionWithBody, within } from "./syntax.ts";
+import {
+  hasBody,
+  unwrap,
+  type CallLike,
+  type FunctionWithBody,
+  valuesOf,
+  within,
+} from "./syntax.ts";
 import type { ScopeState, Session } from "./session.ts";
 import { lexicallyScoped } from "./open-scopes.ts";
 
@@ -129,6 +136,7 @@ export class ScopeContext {
    */
   private ofAnonymous(session: Session, fn: FunctionWithBody): ScopeState {
     if (isHandler(fn)) return "out";
+    if (session.settings.exportedFunctions === "strict" && isCommonExport(fn.parent)) return "out";
     if (ts.isReturnStatement(fn.parent) && !this.givesOwned(session, fn))
       return this.ofReturnedObject(session, fn.parent);
     return bindingOf(fn) || ts.isClassStaticBlockDeclaration(fn.parent) ? "out" : "unknown";
@@ -240,6 +248,23 @@ export function isExported(fn: ts.Node): boolean {
   );
 }
 
+/** `exports.f = …`, `module.exports = …`, `module.exports.f = …` in a script. */
+function isCommonExport(node: ts.Node): node is ts.BinaryExpression {
+  return (
+    ts.isBinaryExpression(node) &&
+    node.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
+    /\.[cm]?jsx?$/.test(node.getSourceFile().fileName) &&
+    /^(module\.)?exports(\.[\w$]+)?$/.test(node.left.getText())
+  );
+}
+
+/** The names in what a script exports: `f`, or those of `{ f, g: h }`. */
+function namesGiven(value: ts.Expression): string[] {
+  const given = unwrap(value);
+  const values = ts.isObjectLiteralExpression(given) ? valuesOf(given) : [given];
+  return values.map(unwrap).flatMap((v) => (ts.isIdentifier(v) ? [v.text] : []));
+}
+
 const exported = new WeakMap<ts.SourceFile, Set<string>>();
 function exportedNames(file: ts.SourceFile): Set<string> {
   let found = exported.get(file);
@@ -258,6 +283,8 @@ function exportedNames(file: ts.SourceFile): Set<string> {
       const value = unwrap(statement.expression);
       if (ts.isIdentifier(value)) found.add(value.text);
     }
+    if (ts.isExpressionStatement(statement) && isCommonExport(statement.expression))
+      for (const name of namesGiven(statement.expression.right)) found.add(name);
   }
   exported.set(file, found);
   return found;
