@@ -82,6 +82,14 @@ export function testCases(rule: string): void {
   test.run();
 }
 
+/** What a cure may show that was there before, by rule. */
+const revealedBy: Record<string, string[]> = {
+  // leaving an input to its caller may show that the caller forgets it
+  "no-dispose-parameter": ["require-disposal", "no-leaked-temporary"],
+  // what leaves every scope must be freed by hand
+  "no-escape-from-scope": ["require-disposal"],
+};
+
 /** Applies each suggestion and the autofix of a text. */
 export function tryFixes(code: string, rules: Record<string, unknown>): void {
   const before = lint(code, { rules });
@@ -97,9 +105,7 @@ export function tryFixes(code: string, rules: Record<string, unknown>): void {
         `"${suggestion.desc}" cures ${message.message}\n${out}\n` +
           after.map((m) => m.message).join("\n"),
       );
-      // leaving an input to its caller may show that the caller forgets it
-      const revealed =
-        idOf(message) === "no-dispose-parameter" ? ["require-disposal", "no-leaked-temporary"] : [];
+      const revealed = revealedBy[idOf(message)] ?? [];
       const fresh = after.filter(
         (m) => !revealed.includes(idOf(m)) && count(after, idOf(m)) > count(before, idOf(m)),
       );
