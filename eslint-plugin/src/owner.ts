@@ -51,6 +51,11 @@ export interface OwnerSettings {
   fresh?: CalleeSpecifier[];
   /** Properties whose every read is a fresh value (`p.grad`). */
   freshProperties?: string[];
+  /**
+   * For scripts without types: the names of the library's global, and of functions and methods that
+   * give one value or a list of them.
+   */
+  untyped?: { globals: string[]; makes: string[]; lists: string[] };
   borrows?: CalleeSpecifier[];
   takes?: { callee: CalleeSpecifier; args: number[] }[];
   /** What happens to arguments of calls that nothing better is known about. */

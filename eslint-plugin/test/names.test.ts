@@ -29,7 +29,7 @@ function scopeNames(scope: ScopeSettings): string[] {
 function namesIn(owner: OwnerSettings): string[] {
   const callees = [
     ...[owner.dispose?.functions, owner.fresh, owner.borrows, owner.keep?.functions],
-    ...[owner.lasting],
+    ...[owner.lasting, owner.untyped?.makes, owner.untyped?.lists],
     ...[owner.runsInScope, owner.runsInline, owner.takes?.map((t) => t.callee)],
   ].flatMap((list) => list ?? []);
   return [
@@ -130,6 +130,7 @@ test("the tfjs preset names what TensorFlow.js has", () => {
     ...[
       "forEachAsync",
       "mapAsync",
+      "map",
       "getWeights",
       "read",
       "getStepTensor",

@@ -26,6 +26,8 @@ export interface Callee {
   builtin: boolean;
   /** Declared as a member of an owned type. */
   member: Owner | undefined;
+  /** The owner whose library, of which the program has no types, declares it by name. */
+  library: Owner | undefined;
 }
 
 /** What resolving a callee needs to know of the program. */
@@ -58,6 +60,7 @@ export function resolveCallee(context: CalleeContext, call: CallLike): Callee {
     package: file ? context.packageOf(file) : "",
     builtin: file ? context.isBuiltin(file) : false,
     member: declaration && context.memberOwner(declaration),
+    library: undefined,
   };
 }
 

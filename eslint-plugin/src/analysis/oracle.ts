@@ -13,6 +13,7 @@ import { hasWellKnown, Ownership, typeNames, type Owned } from "./ownership.ts";
 import { nameMatches, Packages } from "./packages.ts";
 import { calleeNameNode, type CallLike } from "./syntax.ts";
 import { noTags, readTags, type Tags } from "./tags.ts";
+import { isLibraryCall, ownedByName, type UntypedContext } from "./untyped.ts";
 
 export type { Callee } from "./callee.ts";
 export type { Owned } from "./ownership.ts";
@@ -29,10 +30,19 @@ export class Oracle {
   readonly #tags = new WeakMap<ts.Node, Tags>();
   readonly #holders = new WeakMap<ts.Node, boolean>();
   readonly #busyHolders = new Set<ts.Node>();
+  readonly #untyped: readonly Owner[];
+  readonly #guessing = new Set<ts.Node>();
+  readonly #names: UntypedContext;
   readonly #brandFiles = new WeakMap<ts.SourceFile, Map<Owner, boolean>>();
 
   constructor(program: ts.Program, settings: ResolvedSettings) {
     this.program = program;
+    this.#untyped = settings.owners.filter((o) => o.untyped.globals.length > 0);
+    this.#names = {
+      owners: this.#untyped,
+      declarationAt: (node) => this.declarationAt(node),
+      ownedAt: (node) => this.ownedAt(node),
+    };
     this.#checker = new Checker(program);
     this.#packages = new Packages(program);
     this.#ownership = new Ownership(this.#checker, this.#packages, settings, (symbol) =>
@@ -60,7 +70,19 @@ export class Oracle {
       declared = symbol ? declaredResult(this.#checker, node, symbol) : null;
       if (!declared && symbol && isPageFunction(node, symbol)) return null;
     } else if (ts.isIdentifier(node)) declared = this.#declaredType(node);
-    return this.#ownership.of(declared ?? this.#checker.typeAt(node));
+    const type = declared ?? this.#checker.typeAt(node);
+    return type.flags & ts.TypeFlags.Any ? this.#guess(node) : this.#ownership.of(type);
+  }
+
+  /** What names say where there are no types; a variable made of itself is nothing. */
+  #guess(node: ts.Node): Owned | null {
+    if (this.#untyped.length === 0 || this.#guessing.has(node)) return null;
+    this.#guessing.add(node);
+    try {
+      return ownedByName(this.#names, node);
+    } finally {
+      this.#guessing.delete(node);
+    }
   }
 
   #declaredType(id: ts.Identifier): ts.Type | null {
@@ -204,9 +226,19 @@ export class Oracle {
     const known = this.#callees.get(call);
     if (known) return known;
     const found = resolveCallee(this, call);
-    found.member ??= this.#inheritedFrom(found);
+    found.member ??= this.#inheritedFrom(found) ?? this.#guessedMember(found);
+    found.library = this.#untyped.find(
+      (owner) => !found.member && isLibraryCall(this.#names, call, owner),
+    );
     this.#callees.set(call, found);
     return found;
+  }
+
+  /** The owner of a receiver of no known type. */
+  #guessedMember({ receiver, declaration }: Callee): Owner | undefined {
+    if (!receiver || declaration || this.#untyped.length === 0) return undefined;
+    const owned = this.ownedAt(receiver);
+    return owned?.shape === "one" && this.#untyped.includes(owned.owner) ? owned.owner : undefined;
   }
 
   /** The owner of a receiver whose method the library declares in a class above the owned one. */
@@ -270,7 +302,7 @@ export class Oracle {
 
   /** Whether a function is declared by the library an owner's types come from. */
   fromLibrary(callee: Callee, owner: Owner): boolean {
-    if (callee.member === owner) return true;
+    if (callee.member === owner || callee.library === owner) return true;
     const file = callee.declaration?.getSourceFile();
     if (!file || callee.builtin) return owner.policy === "generic" && !file;
     if (this.#packages.isOfLibrary(owner, file)) return true;

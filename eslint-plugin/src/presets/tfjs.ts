@@ -17,6 +17,20 @@ const types: Specifier[] = packages.map((name) => ({
   name: ["Tensor", "Variable"],
 }));
 
+/** Functions and methods that give one tensor, for scripts in which nothing has a type. */
+const makes = [
+  ...["tensor", "tensor1d", "tensor2d", "tensor3d", "tensor4d", "scalar", "variable", "clone"],
+  ...["zeros", "ones", "zerosLike", "onesLike", "fill", "range", "linspace", "eye", "oneHot"],
+  ...["randomNormal", "randomUniform", "truncatedNormal", "fromPixels", "fromPixelsAsync"],
+  ...["add", "sub", "mul", "div", "pow", "maximum", "minimum", "mod", "squaredDifference"],
+  ...["matMul", "dot", "norm", "sum", "mean", "max", "min", "prod", "argMax", "argMin", "all"],
+  ...["neg", "abs", "exp", "log", "sqrt", "square", "relu", "sigmoid", "tanh", "softmax", "round"],
+  ...["equal", "greater", "less", "greaterEqual", "lessEqual", "logicalAnd", "logicalNot", "where"],
+  ...["reshape", "expandDims", "squeeze", "flatten", "transpose", "cast", "toFloat", "toInt"],
+  ...["as1D", "slice", "gather", "tile", "pad", "reverse", "concat", "stack", "clipByValue"],
+  ...["resizeBilinear", "resizeNearestNeighbor", "cropAndResize", "flipLeftRight"],
+];
+
 /** Tensors and variables of TensorFlow.js. */
 export const tfjs: readonly OwnerSettings[] = [
   {
@@ -26,6 +40,7 @@ export const tfjs: readonly OwnerSettings[] = [
     brand: ["dataSync", "arraySync", "dispose", "isDisposedInternal"],
     dispose: { methods: ["dispose"], functions: ["dispose"] },
     calls: "fresh",
+    untyped: { globals: ["tf"], makes, lists: ["split", "unstack"] },
     borrows: [
       "getWeights",
       "getTensor",
