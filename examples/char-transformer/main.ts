@@ -6,6 +6,7 @@
 import { init, manualSeed, memory, newDisposeScope, noGrad, tensor } from "tenure";
 import { functional as F } from "tenure/nn";
 import { AdamW } from "tenure/optim";
+import { Progress } from "../progress.ts";
 import { GPT } from "./model.ts";
 import { randomFrom, tales, words } from "./text.ts";
 
@@ -90,16 +91,10 @@ async function run(): Promise<void> {
   using model = new GPT({ ...size, vocabulary: characters.length });
   using optimizer = new AdamW(model.parameters(), { lr: 3e-3, betas: [0.9, 0.99] });
   const random = randomFrom(seed + 1),
-    started = performance.now();
+    progress = new Progress("training", steps);
   for (let i = 1; i <= steps; i++) {
     const loss = await step(model, optimizer, random);
-    if (i % 25 === 0 || i === 1 || i === steps)
-      console.log(
-        `step ${i}/${steps}  loss ${loss.toFixed(3)}  ` +
-          `${((performance.now() - started) / i).toFixed(0)} ms a step  ` +
-          `${memory.stats().threadTotalLiveCount} tensors  GPU ` +
-          `${(memory.stats().deviceBytes / 1e6).toFixed(1)} MB`,
-      );
+    progress.show(i, `loss ${loss.toFixed(3)}`);
   }
   const tale = (await sample(model, "\n", told, 0.6, random)).trim();
   const spelled = tale.split(/[\s.]+/).slice(0, -1),

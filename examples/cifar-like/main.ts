@@ -8,6 +8,7 @@ import { type Tensor, init, manualSeed, memory, newDisposeScope, noGrad } from "
 import { DataLoader } from "tenure/data";
 import { CrossEntropyLoss, type Module } from "tenure/nn";
 import { AdamW, OneCycleLR } from "tenure/optim";
+import { Progress } from "../progress.ts";
 import { dataset, names } from "./images.ts";
 import { resnet } from "./model.ts";
 
@@ -26,20 +27,6 @@ const usage = `Trains a small ResNet on images it draws: ${names.join(", ")}.
 
 type Images = DataLoader<Readonly<Record<"image" | "label", Tensor>>>;
 
-function progress(label: string, step: number, total: number, text: string): void {
-  const terminal = process.stdout.isTTY,
-    last = step === total;
-  if (!terminal && !last && step % 20 !== 0) return;
-  const full = Math.round((24 * step) / total),
-    { threadTotalLiveCount, deviceBytes, devicePeakBytes } = memory.stats(),
-    mb = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
-  const line =
-    `${label} ${"█".repeat(full)}${"░".repeat(24 - full)} ${step}/${total}  ${text}  ` +
-    `${threadTotalLiveCount} tensors  GPU ${mb(deviceBytes)} (peak in use ` +
-    `${mb(devicePeakBytes)})`;
-  process.stdout.write(terminal ? `\r\x1b[2K${line}${last ? "\n" : ""}` : `${line}\n`);
-}
-
 async function trainEpoch(
   label: string,
   model: Module,
@@ -48,7 +35,7 @@ async function trainEpoch(
   loader: Images,
 ): Promise<void> {
   using criterion = new CrossEntropyLoss({ labelSmoothing: 0.05 });
-  const start = performance.now();
+  const progress = new Progress(label, loader.length);
   let step = 0,
     images = 0,
     hits = 0,
@@ -75,12 +62,11 @@ async function trainEpoch(
     images += truth.size;
     losses += loss;
     hits += correct;
-    progress(
-      label,
+    progress.show(
       step,
-      loader.length,
-      `loss ${(losses / step).toFixed(3)}  accuracy ${((100 * hits) / images).toFixed(1)} %  ` +
-        `${((1000 * images) / (performance.now() - start)).toFixed(0)} images/s`,
+      `loss ${(losses / step).toFixed(3)}`,
+      `accuracy ${((100 * hits) / images).toFixed(1)} %`,
+      `${(images / progress.seconds).toFixed(0)} images/s`,
     );
   }
 }

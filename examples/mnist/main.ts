@@ -8,10 +8,11 @@ import { type Tensor, init, manualSeed, newDisposeScope, noGrad } from "tenure";
 import { DataLoader, fromSafetensors, toSafetensors } from "tenure/data";
 import { CrossEntropyLoss, type Module } from "tenure/nn";
 import { Adam } from "tenure/optim";
+import { Progress } from "../progress.ts";
 import { mnist } from "./data.ts";
 import { cnn, mlp } from "./models.ts";
 import { type Options, parseOptions, usage } from "./options.ts";
-import { Progress, confusionTable, leakReport } from "./progress.ts";
+import { confusionTable, leakReport } from "./report.ts";
 
 type Digits = DataLoader<Readonly<Record<"image" | "label", Tensor>>>;
 
@@ -50,7 +51,12 @@ async function trainEpoch(
     seen = 0.95 * seen + 0.05;
     lossSum = 0.95 * lossSum + 0.05 * loss;
     hits = 0.95 * hits + (0.05 * correct) / label.size;
-    progress.show(step, images, lossSum / seen, hits / seen);
+    progress.show(
+      step,
+      `loss ${(lossSum / seen).toFixed(4)}`,
+      `accuracy ${((100 * hits) / seen).toFixed(2)} %`,
+      `${(images / progress.seconds).toFixed(0)} images/s`,
+    );
   }
 }
 

@@ -33,7 +33,7 @@ test("trains and samples without a leak, and the loss falls", async () => {
   assert.is(code, 0, err);
   assert.match(out, /^0 tensors leaked$/m);
   const losses = [...out.matchAll(/loss ([\d.]+)/g)].map((m) => Number(m[1]));
-  assert.ok(losses.length === 2 && losses[1]! < losses[0]!, out);
+  assert.ok(losses.length > 1 && losses.at(-1)! < losses[0]!, out);
 });
 
 test("bad numbers are refused", async () => {

@@ -1,0 +1,85 @@
+/**
+ * The progress line of all examples: redrawn on a terminal, which it never is wider than; in a log,
+ * a whole line now and then. Called by their training loops. Text only.
+ */
+import { memory } from "tenure";
+
+/** Where a loop stands. */
+export interface Standing {
+  readonly label: string;
+  readonly step: number;
+  readonly total: number;
+  /** Since the first step began. */
+  readonly seconds: number;
+  /** What else to say, the most important first: the last go where there is no room. */
+  readonly parts: readonly string[];
+}
+
+/** Minutes and seconds, with hours where there are some. */
+function time(seconds: number): string {
+  const s = Math.max(0, Math.round(seconds)),
+    two = (n: number): string => String(n).padStart(2, "0");
+  const [hours, minutes] = [Math.floor(s / 3600), Math.floor(s / 60) % 60];
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(s % 60)}` : `${minutes}:${two(s % 60)}`;
+}
+
+/** The line, at most `columns` characters. At the end it says what was needed, before what is. */
+export function progressLine(standing: Standing, columns = Infinity): string {
+  const { label, step, total, seconds, parts } = standing;
+  const clock =
+    step === total ? `took ${time(seconds)}` : `ETA ${time((seconds / step) * (total - step))}`;
+  const kept = [`${step}/${total}`, clock, ...parts],
+    line = (width: number): string => {
+      const full = Math.round((width * step) / total);
+      return `${label} ${"█".repeat(full)}${"░".repeat(width - full)} ${kept.join("  ")}`;
+    };
+  for (;;) {
+    for (const width of [24, 12, 6]) if (line(width).length <= columns) return line(width);
+    if (kept.length === 1) return line(0).slice(0, columns);
+    kept.pop();
+  }
+}
+
+/** Shows where a loop of `total` steps stands. */
+export class Progress {
+  readonly #label: string;
+  readonly #total: number;
+  readonly #start = performance.now();
+  #lastShown = -Infinity;
+
+  constructor(label: string, total: number) {
+    this.#label = label;
+    this.#total = total;
+  }
+
+  /** Seconds since it was made. */
+  get seconds(): number {
+    return (performance.now() - this.#start) / 1000;
+  }
+
+  /** Says `parts` and what memory holds, if it is time to. */
+  show(step: number, ...parts: readonly string[]): void {
+    const now = performance.now(),
+      last = step === this.#total,
+      terminal = process.stdout.isTTY;
+    if (!last && now - this.#lastShown < (terminal ? 100 : 10_000)) return;
+    this.#lastShown = now;
+    const { threadTotalLiveCount, deviceBytes, devicePeakBytes } = memory.stats(),
+      mb = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+    const standing = {
+      label: this.#label,
+      step,
+      total: this.#total,
+      seconds: this.seconds,
+      parts: [
+        ...parts,
+        `GPU ${mb(deviceBytes)}`,
+        `${threadTotalLiveCount} tensors`,
+        `peak in use ${mb(devicePeakBytes)}`,
+      ],
+    };
+    // One column stays free: a terminal wraps when the last is taken.
+    const line = progressLine(standing, terminal ? process.stdout.columns - 1 : Infinity);
+    process.stdout.write(terminal ? `\r\x1b[2K${line}${last ? "\n" : ""}` : `${line}\n`);
+  }
+}
