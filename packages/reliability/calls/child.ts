@@ -75,7 +75,11 @@ async function work(order: Order): Promise<void> {
   for (const one of trial.cases(chosen)) {
     index++;
     if (!random.chance(share) || index < order.from) continue;
-    writeSync(progress, `${index} ${one.label} = ${one.hostile}`.padEnd(200), 0);
+    writeSync(
+      progress,
+      `${index} ${done.calls} ${done.refused} ${one.label} = ${one.hostile}`.padEnd(200),
+      0,
+    );
     label = one.label;
     done.calls++;
     if (await refused(one)) done.refused++;

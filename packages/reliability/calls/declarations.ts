@@ -120,6 +120,8 @@ class Reader {
         at = [...path, name];
       if (symbol.flags & ts.SymbolFlags.ValueModule)
         this.#exports(symbol, entry, `${prefix}${name}.`, at);
+      else if (symbol.flags & ts.SymbolFlags.Class && exported.declarations?.some(typeOnly))
+        continue;
       else if (symbol.flags & ts.SymbolFlags.Class) this.#class(symbol, entry, prefix + name, at);
       else if (symbol.flags & (ts.SymbolFlags.Function | ts.SymbolFlags.Variable))
         this.#value(symbol, entry, prefix + name, at);
@@ -252,6 +254,11 @@ class Reader {
 }
 
 type About = Pick<Callee, "name" | "entry" | "path" | "owner">;
+
+/** Whether an export gives the type only: nobody can make one. */
+function typeOnly(declaration: ts.Declaration): boolean {
+  return ts.isTypeOnlyImportOrExportDeclaration(declaration);
+}
 
 function tagged(symbol: ts.Symbol, tag: string): boolean {
   return symbol.getJsDocTags(undefined).some(({ name }) => name === tag);

@@ -153,6 +153,8 @@ export function wrongError(error: unknown): string | undefined {
   if (!(error instanceof Error)) return `threw a ${typeof error}`;
   // A class that is called as a function refuses by itself.
   if (error.message.startsWith("Class constructor")) return undefined;
+  // What the file system says comes through as it is.
+  if ("code" in error && "syscall" in error) return undefined;
   if (!(error instanceof TenureError)) return shortened(`${error.name}: ${error.message}`);
   const { message } = error;
   if (message.includes("internal:") || message.includes("[object "))

@@ -47,15 +47,27 @@ export async function call(
     if (ended === undefined) break;
     const at = lastCall(progress);
     if (at === undefined) throw new Error(`the process ended before the first call: ${ended}`);
+    record.calls += at.calls + 1;
+    record.refused += at.refused;
     note(record, at.label, `the process ended: ${ended}`);
     from = at.index + 1;
   }
   return record;
 }
 
-function lastCall(progress: string): { index: number; label: string } | undefined {
-  const [, index, label] = /^(\d+) (.*)$/.exec(readFileSync(progress, "utf8").trim()) ?? [];
-  return index === undefined || label === undefined ? undefined : { index: Number(index), label };
+/** The call that ended a process, and how many that process had made before. */
+interface LastCall {
+  readonly index: number;
+  readonly calls: number;
+  readonly refused: number;
+  readonly label: string;
+}
+
+function lastCall(progress: string): LastCall | undefined {
+  const [, index, calls, refused, label] =
+    /^(\d+) (\d+) (\d+) (.*)$/.exec(readFileSync(progress, "utf8").trim()) ?? [];
+  if (label === undefined) return undefined;
+  return { index: Number(index), calls: Number(calls), refused: Number(refused), label };
 }
 
 function note({ problems }: CallsRecord, label: string, text: string): void {
