@@ -343,6 +343,29 @@ export function checkArray(op: string, what: string, value: unknown): void {
     );
 }
 
+/** @throws ArgumentError unless `value` holds things one after the other, and is no text or bytes */
+export function checkIterable(
+  op: string,
+  what: string,
+  value: unknown,
+  remedy: string,
+): asserts value is Iterable<unknown> {
+  const object = typeof value === "object" && !ArrayBuffer.isView(value) ? value : null;
+  if (typeof (object as Partial<Iterable<unknown>> | null)?.[Symbol.iterator] !== "function")
+    throw new ArgumentError(op, what, describeValue(value), remedy);
+}
+
+/** @throws ArgumentError unless `value` is a Uint8Array, as files are read */
+export function checkBytes(op: string, value: unknown): asserts value is Uint8Array {
+  if (!(value instanceof Uint8Array))
+    throw new ArgumentError(
+      op,
+      "the bytes of a file as a Uint8Array",
+      describeValue(value),
+      "pass for example await readFile(path)",
+    );
+}
+
 /** A value in a few words, for error messages. */
 export function describeValue(value: unknown): string {
   switch (typeof value) {

@@ -3,7 +3,7 @@
  * memory only; the result belongs to the caller.
  */
 import { ArgumentError } from "../base/errors.ts";
-import { describeValue } from "../base/options.ts";
+import { checkBytes } from "../base/options.ts";
 
 /** Elements of an idx file, in the type that its header names. */
 export type IdxData =
@@ -33,13 +33,7 @@ const types: Readonly<
  * @throws ArgumentError for a wrong magic number, a truncated file or one that is too long
  */
 export function parseIdx(bytes: Uint8Array, name = "idx data"): Idx {
-  if (!((bytes as unknown) instanceof Uint8Array))
-    throw new ArgumentError(
-      "parseIdx",
-      "the bytes of a file as a Uint8Array",
-      describeValue(bytes),
-      "pass for example await readFile(path)",
-    );
+  checkBytes("parseIdx", bytes);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const fail = (expected: string, got: string): never => {
     throw new ArgumentError(

@@ -3,7 +3,7 @@
  * Fortran order. Strict, because a file is untrusted input. Results belong to the caller.
  */
 import { ArgumentError } from "../base/errors.ts";
-import { type OptionTable, describeValue, readOptions } from "../base/options.ts";
+import { type OptionTable, checkBytes, readOptions } from "../base/options.ts";
 import {
   type ElementType,
   type Fail,
@@ -55,13 +55,7 @@ const npyOptions = {
  * @throws ArgumentError for a damaged file, and for arrays of objects, text or records
  */
 export function parseNpy(bytes: Uint8Array, options?: NpyOptions): HostTensor {
-  if (!((bytes as unknown) instanceof Uint8Array))
-    throw new ArgumentError(
-      "parseNpy",
-      "the bytes of a file as a Uint8Array",
-      describeValue(bytes),
-      "pass for example await readFile(path)",
-    );
+  checkBytes("parseNpy", bytes);
   const { name, lossy } = readOptions("parseNpy", options, npyOptions);
   const fail: Fail = (
     expected,
@@ -196,6 +190,7 @@ export async function parseNpz(
   bytes: Uint8Array,
   options?: NpzOptions,
 ): Promise<Map<string, HostTensor>> {
+  checkBytes("parseNpz", bytes);
   const { name, maxBytes, ...rest } = readOptions("parseNpz", options, npzOptions);
   const files = await unzip(bytes, name, maxBytes);
   return new Map(

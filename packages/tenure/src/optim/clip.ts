@@ -10,6 +10,7 @@ import { clipByNorm, clipByValue } from "../ops/updates.ts";
 import { full } from "../tensor/create.ts";
 import { labelled } from "../tensor/step.ts";
 import { type Tensor, call } from "../tensor/tensor.ts";
+import { tensorsOf } from "./groups.ts";
 
 /** What a bound may be. */
 const limit = { type: "number", range: "[0, Infinity)" } as const;
@@ -35,7 +36,7 @@ function eachGradient(parameters: Iterable<Tensor>, fn: (gradient: Tensor) => Te
  * assigned yourself is changed too: it is the same bytes.
  * @param normType 1, 2 (default), any positive number, or Infinity
  * @returns the norm before clipping, 0-d float32, owned by the current scope; 0 without gradients
- * @throws ArgumentError for a norm that is negative or NaN
+ * @throws ArgumentError for a norm that is negative or NaN, and for what is no list of tensors
  */
 export function clipGradNorm(parameters: Iterable<Tensor>, maxNorm: number, normType = 2): Tensor {
   checkArgument("clipGradNorm", "a largest norm", maxNorm, limit);
@@ -43,7 +44,7 @@ export function clipGradNorm(parameters: Iterable<Tensor>, maxNorm: number, norm
     type: "number",
     range: "(0, Infinity]",
   });
-  const list = [...new Set(parameters)];
+  const list = tensorsOf("clipGradNorm", parameters);
   return noGrad(() =>
     scoped(() => {
       const norm = totalNorm(list, normType);
@@ -54,7 +55,7 @@ export function clipGradNorm(parameters: Iterable<Tensor>, maxNorm: number, norm
 }
 
 /** The norm of all gradients as one vector: Σ |g|^p, to the power 1 / p. 0 without gradients. */
-function totalNorm(parameters: readonly Tensor[], p: number): Tensor {
+function totalNorm(parameters: ReadonlySet<Tensor>, p: number): Tensor {
   let total: Tensor | null = null;
   for (const { grad } of parameters) {
     if (grad === null) continue;
@@ -77,13 +78,12 @@ function normPart(g: Tensor, p: number): Tensor {
 /**
  * Clamps every element of every gradient to [-maxValue, maxValue]; NaN stays NaN
  * (torch.nn.utils.clip_grad_value_).
- * @throws ArgumentError for a value that is negative or NaN
+ * @throws ArgumentError for a value that is negative or NaN, and for what is no list of tensors
  */
 export function clipGradValue(parameters: Iterable<Tensor>, maxValue: number): void {
   checkArgument("clipGradValue", "a largest value", maxValue, limit);
+  const list = tensorsOf("clipGradValue", parameters);
   noGrad(() => {
-    eachGradient(new Set(parameters), (g) =>
-      call(clipByValue, [g], undefined, [f32Bits(maxValue)]),
-    );
+    eachGradient(list, (g) => call(clipByValue, [g], undefined, [f32Bits(maxValue)]));
   });
 }

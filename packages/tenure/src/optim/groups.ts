@@ -3,9 +3,9 @@
  * given. Called by the optimizer, which borrows the parameters.
  */
 import { ArgumentError, GradError } from "../base/errors.ts";
-import { describeValue } from "../base/options.ts";
+import { checkIterable, describeValue } from "../base/options.ts";
 import { identityOf } from "../tensor/keep.ts";
-import { Tensor } from "../tensor/tensor.ts";
+import { Tensor, live } from "../tensor/tensor.ts";
 
 /**
  * Parameters that share hyperparameters. The numbers may be changed between steps; the list of
@@ -29,8 +29,7 @@ export function groupsOf<O>(op: string, given: ParametersOf<O>): GroupSpec<O>[] 
   const value = given as { readonly parameters?: unknown } | null | undefined;
   if (typeof value?.parameters === "function")
     throw new ArgumentError(op, "the parameters of a module", "the module itself", remedy);
-  if (typeof value !== "object" || value === null || !(Symbol.iterator in value))
-    throw new ArgumentError(op, "a list of parameters, or of groups", describeValue(value), remedy);
+  checkIterable(op, "a list of parameters, or of groups", value, remedy);
   const items = [...given];
   if (items.length === 0) throw new ArgumentError(op, "at least one parameter", "none", remedy);
   if (items[0] instanceof Tensor) return [{ parameters: items } as unknown as GroupSpec<O>];
@@ -48,9 +47,8 @@ export function parametersOf(
   spec: { readonly parameters: Iterable<Tensor> } | undefined,
   taken: readonly Tensor[],
 ): Tensor[] {
-  const listed = spec?.parameters as Iterable<unknown> | undefined;
-  if (typeof listed?.[Symbol.iterator] !== "function")
-    throw new ArgumentError(op, "tensors, or groups { parameters, … }", typeof spec, remedy);
+  const listed: unknown = spec?.parameters;
+  checkIterable(op, "tensors, or groups { parameters, … }", listed, remedy);
   const known = new Set(taken.map(identityOf));
   const found = new Map<unknown, Tensor>();
   let count = 0;
@@ -70,6 +68,17 @@ export function parametersOf(
   if (count === 0)
     throw new ArgumentError(op, "at least one parameter in every group", "none", remedy);
   return [...found.values()];
+}
+
+/**
+ * Tensors that may have gradients, each once.
+ * @throws ArgumentError for a module, and for what is no list of tensors
+ */
+export function tensorsOf(op: string, given: Iterable<Tensor>): Set<Tensor> {
+  checkIterable(op, "a list of parameters", given, remedy);
+  const list = new Set<unknown>(given);
+  for (const t of list) live(t as Tensor, op);
+  return list as Set<Tensor>;
 }
 
 function checkParameter(op: string, p: unknown): asserts p is Tensor {
