@@ -6,9 +6,15 @@
 import type { Bytes } from "../base/bytes.ts";
 import { type DType, dtypeBytes } from "../base/dtype.ts";
 import { ArgumentError } from "../base/errors.ts";
-import { type OptionTable, describeValue, readOptions } from "../base/options.ts";
+import {
+  type OptionTable,
+  checkBytes,
+  checkIterable,
+  describeValue,
+  readOptions,
+} from "../base/options.ts";
 import { toHalf } from "../tensor/host.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { type Tensor, live } from "../tensor/tensor.ts";
 import { checksumKey, checksumOf } from "./checksum.ts";
 import {
   type ElementType,
@@ -43,22 +49,46 @@ const limits = { depth: 3, marks: 2 ** 20 } as const;
 const maxRank = 64;
 
 /**
+ * The entries of a file that is to be written, checked.
+ * @throws ArgumentError for what is no list of names with tensors, and for a name used twice
+ */
+function namedTensors(tensors: unknown): readonly (readonly [string, Tensor])[] {
+  const op = "toSafetensors",
+    what = "pairs of a name and a tensor",
+    remedy = "pass for example model.stateDict()";
+  checkIterable(op, what, tensors, remedy);
+  const seen = new Set<unknown>(["__metadata__"]);
+  return Array.from(tensors, (entry) => {
+    if (!Array.isArray(entry)) throw new ArgumentError(op, what, describeValue(entry), remedy);
+    const [name, t] = entry as readonly unknown[];
+    if (typeof name !== "string")
+      throw new ArgumentError(op, "names that are strings", describeValue(name), remedy);
+    live(t as Tensor, op);
+    if (seen.has(name))
+      throw new ArgumentError(op, "each name once", JSON.stringify(name), "rename one of them");
+    seen.add(name);
+    return [name, t as Tensor] as const;
+  });
+}
+
+/**
  * The file's bytes. Reads are pinned at once, so the tensors may be disposed right after the call.
+ * Rejects with ArgumentError for what is no list of names with tensors, a name used twice, and
+ * metadata that are not strings.
  */
 export async function toSafetensors(
   tensors: Iterable<readonly [string, Tensor]>,
   metadata?: Readonly<Record<string, string>>,
 ): Promise<Bytes> {
-  const seen = new Set(["__metadata__"]);
-  const list = [...tensors].map(([name, t]) => {
-    if (seen.has(name))
-      throw new ArgumentError(
-        "toSafetensors",
-        "each name once",
-        JSON.stringify(name),
-        "rename one of them",
-      );
-    seen.add(name);
+  const named = namedTensors(tensors);
+  if (metadata !== undefined && !isStrings(metadata))
+    throw new ArgumentError(
+      "toSafetensors",
+      "metadata that map names to strings",
+      describeValue(metadata),
+      'pass for example { note: "…" }',
+    );
+  const list = named.map(([name, t]) => {
     return { name, dtype: t.dtype, shape: t.shape, size: t.size, data: t.data() };
   });
   // Widest elements first, as the reference writer does: every tensor then starts at a multiple of
@@ -135,13 +165,7 @@ export function readSafetensors(
   bytes: Uint8Array,
   options?: string | SafetensorsOptions,
 ): Safetensors {
-  if (!((bytes as unknown) instanceof Uint8Array))
-    throw new ArgumentError(
-      "fromSafetensors",
-      "the bytes of a file as a Uint8Array",
-      describeValue(bytes),
-      "pass for example await readFile(path)",
-    );
+  checkBytes("fromSafetensors", bytes);
   const given = typeof options === "string" ? { name: options } : options;
   const { name, lossy } = readOptions("fromSafetensors", given, safetensorsOptions);
   const start = headerEnd(bytes, failing(name, notSafetensors));
