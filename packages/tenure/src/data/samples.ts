@@ -3,8 +3,16 @@
  * a batch. Host memory only until a batch's turn comes; the tensors belong to the loader that asks
  * for them.
  */
-import type { DType } from "../base/dtype.ts";
+import { type DType, checkDType } from "../base/dtype.ts";
+import { at } from "../base/access.ts";
 import { ArgumentError, ShapeError } from "../base/errors.ts";
+import {
+  type OptionTable,
+  checkArray,
+  checkFunction,
+  describeValue,
+  readOptions,
+} from "../base/options.ts";
 import { formatShape, sameShape } from "../base/shape.ts";
 import { tensor } from "../tensor/create.ts";
 import { type TensorData, flatten } from "../tensor/host.ts";
@@ -50,36 +58,68 @@ export function toTensors<K extends string>(
   return Object.fromEntries(made) as Readonly<Record<K, Tensor>>;
 }
 
-function parts(value: SampleValue): { data: TensorData; shape?: readonly number[]; dtype?: DType } {
+interface Field {
+  readonly data: TensorData;
+  readonly shape?: readonly number[];
+  readonly dtype?: DType;
+}
+
+const fieldRows = {
+  data: { type: "any", required: true },
+  shape: { type: "list", of: "integer", range: "[0, Infinity)" },
+  dtype: { type: "any", check: checkDType },
+} satisfies OptionTable<Field>;
+
+/** A field with what it says of itself. @throws ArgumentError, DTypeError for what is none */
+function parts(value: SampleValue): Field {
   return typeof value === "object" && !Array.isArray(value) && !ArrayBuffer.isView(value)
-    ? (value as { data: TensorData; shape?: readonly number[]; dtype?: DType })
+    ? readOptions<Field, typeof fieldRows>("collate", value as Field, fieldRows)
     : { data: value as TensorData };
+}
+
+/** The names of fields as errors show them. */
+function fieldList(names: readonly string[]): string {
+  const more = names.length > 8 ? ` and ${names.length - 8} more` : "";
+  return names.length === 0 ? "none" : names.slice(0, 8).join(", ") + more;
+}
+
+/** @throws ArgumentError for anything but records, and for none of them */
+function checkSamples(samples: readonly unknown[]): void {
+  checkArray("collate", "samples", samples);
+  if (samples.length === 0)
+    throw new ArgumentError("collate", "at least one sample", "none", "pass a sample or more");
+  for (const sample of samples)
+    if (typeof sample !== "object" || sample === null)
+      throw new ArgumentError(
+        "collate",
+        "samples with fields by name",
+        describeValue(sample),
+        "pass for example { x: [1, 2], y: 0 }",
+      );
 }
 
 /**
  * Stacks the fields of samples: numbers become [N], arrays [N, …]. Dtypes follow the data as in
  * `tensor`, unless a field says another.
- * @throws ArgumentError for samples with different fields, ShapeError for fields of different
+ * @throws ArgumentError for what are no samples, and for different fields, ShapeError for fields of different
  *   shapes
  */
 export function stackSamples<S extends Readonly<Record<string, SampleValue>>>(
   samples: readonly S[],
 ): Readonly<Record<keyof S & string, HostColumn>> {
-  const first = samples[0];
-  if (first === undefined)
-    throw new ArgumentError("collate", "at least one sample", "none", "pass a sample or more");
-  const names = Object.keys(first);
+  checkSamples(samples);
+  const names = Object.keys(at(samples, 0));
   const columns = names.map((name) => {
     let out: Float32Array | Int32Array | Uint32Array | Uint8Array | undefined,
       shape: readonly number[] = [],
       dtype: DType = "float32",
-      at = 0;
+      filled = 0;
     for (const sample of samples) {
       if (!Object.hasOwn(sample, name) || Object.keys(sample).length !== names.length)
         throw new ArgumentError(
           "collate",
-          `samples with the fields ${names.join(", ")}`,
-          Object.keys(sample).join(", ") || "none",
+          `samples with the fields ${fieldList(names)}`,
+          fieldList(Object.keys(sample)),
           "pass a collate function of your own",
         );
       const { data, shape: given, dtype: wanted } = parts(sample[name]!),
@@ -105,12 +145,24 @@ export function stackSamples<S extends Readonly<Record<string, SampleValue>>>(
           formatShape(own),
           "pad or crop the samples, or pass a collate function of your own",
         );
-      out.set(host.values, at);
-      at += host.values.length;
+      out.set(host.values, filled);
+      filled += host.values.length;
     }
     return [name, { data: out!, shape: [samples.length, ...shape], dtype }] as const;
   });
   return Object.fromEntries(columns) as unknown as Readonly<Record<keyof S & string, HostColumn>>;
+}
+
+/** @throws ArgumentError for anything but something with samples */
+function checkSource(samples: unknown): void {
+  const { length, get } = (samples as Partial<Samples<unknown>> | null | undefined) ?? {};
+  if (!Number.isSafeInteger(length) || typeof get !== "function")
+    throw new ArgumentError(
+      "collated",
+      "samples with a length and a get()",
+      describeValue(samples),
+      "pass { length, get: (index) => a sample }",
+    );
 }
 
 /** A dataset for `DataLoader` over single samples. */
@@ -138,6 +190,8 @@ export function collated<S, K extends string>(
   samples: Samples<S>,
   collate?: (samples: readonly S[]) => Readonly<Record<K, HostColumn>>,
 ): Collated<K> {
+  checkSource(samples);
+  if (collate !== undefined) checkFunction("collated", collate, "pass (samples) => the columns");
   const stack =
     collate ??
     (stackSamples as unknown as (samples: readonly S[]) => Readonly<Record<K, HostColumn>>);
