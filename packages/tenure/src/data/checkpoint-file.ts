@@ -130,6 +130,8 @@ const partsRow = {
   } satisfies OptionTable<CheckpointParts>,
 } as const;
 
+const pathRow = { type: "text", remedy: "pass the path of a file" } as const satisfies OptionRow;
+
 const saveOptions = {
   extra: { type: "any" },
   metadata: { type: "any", check: checkMetadata },
@@ -229,14 +231,15 @@ const limits = { depth: 1000, marks: 2 ** 22 } as const;
  * Writes a checkpoint atomically: to a file beside it, flushed to the disk, then renamed over
  * `path`. A crash leaves the old file or the new one, never a part. What is saved is the state at
  * the moment of the call, whatever runs while it is written.
- * @throws ArgumentError for names that clash, TenureError in hosts without files, and what the file
- *   system says
+ * @throws ArgumentError for names that clash, TenureError in hosts without files; what the file
+ *   system says, a code as ENOENT included, comes through as it is
  */
 export async function saveCheckpoint(
   path: string,
   parts: CheckpointParts,
   options: SaveOptions = {},
 ): Promise<void> {
+  checkArgument("saveCheckpoint", "path", path, pathRow);
   const fs = fileSystem("saveCheckpoint"),
     bytes = await packCheckpoint(parts, options),
     temporary = `${path}.${crypto.randomUUID()}.part`;
@@ -369,7 +372,8 @@ function isCount(value: unknown): boolean {
  * Reads a checkpoint, or any safetensors file (PyTorch's included), into the given parts.
  * Everything is checked first: on an error nothing has changed.
  * @throws ArgumentError for a damaged file, one that lacks a part, and one of another architecture;
- *   TenureError in hosts without files
+ *   TenureError in hosts without files; what the file system says, a code as ENOENT included,
+ *   comes through as it is
  */
 export async function loadCheckpoint(
   path: string,
@@ -377,6 +381,7 @@ export async function loadCheckpoint(
   options?: SafetensorsOptions,
 ): Promise<LoadedCheckpoint> {
   checkArgument("loadCheckpoint", "parts", parts, partsRow);
+  checkArgument("loadCheckpoint", "path", path, pathRow);
   readOptions("loadCheckpoint", options, safetensorsOptions);
   return unpackCheckpoint(await readFile(path), parts, { name: path, ...options });
 }
