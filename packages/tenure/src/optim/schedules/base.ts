@@ -6,6 +6,7 @@
 import { at } from "../../base/access.ts";
 import { ArgumentError } from "../../base/errors.ts";
 import { type OptionRow, checkArgument, describeValue } from "../../base/options.ts";
+import { ignoreRejection } from "../../ownership/owned.ts";
 import { whenStepDiscarded } from "../../tensor/step.ts";
 
 /** A number of steps. */
@@ -22,6 +23,12 @@ export const factor = { type: "number", range: "[0, Infinity)" } as const satisf
 export interface Scheduled {
   /** Its parameter groups, whose rates are to be set. */
   readonly groups: readonly { lr: number }[];
+}
+
+/** @throws ArgumentError for what is no number of steps, and for a rate that is negative or none */
+export function checkAsked(op: string, step: number, base: number): void {
+  checkArgument(op, "a number of steps", step, steps);
+  checkArgument(op, "a first rate", base, factor);
 }
 
 /** What a schedule needs to continue. */
@@ -141,6 +148,7 @@ export abstract class Schedule {
   #ratesAt(optimizer: Scheduled, step: number, base: readonly number[]): number[] {
     return optimizer.groups.map((group, i) => {
       const rate: unknown = this.rate(step, base[i] ?? group.lr, i);
+      ignoreRejection(rate);
       if (typeof rate === "number" && Number.isFinite(rate)) return rate;
       throw new ArgumentError(
         this.constructor.name,

@@ -3,8 +3,9 @@
  * formulas: constant factors, milestones, cosines, lines, and functions of the user's. They borrow
  * the optimizer and own nothing.
  */
-import { type OptionTable, checkFunction, readOptions } from "../../base/options.ts";
-import { Schedule, type Scheduled, factor, positiveSteps } from "./base.ts";
+import { type OptionTable, checkArgument, checkFunction, readOptions } from "../../base/options.ts";
+import { ignoreRejection } from "../../ownership/owned.ts";
+import { Schedule, type Scheduled, checkAsked, factor, positiveSteps } from "./base.ts";
 
 /** base · f(step). PyTorch's LambdaLR. */
 export class LambdaLR extends Schedule {
@@ -16,7 +17,14 @@ export class LambdaLR extends Schedule {
     this.apply();
   }
   rate(step: number, base: number, group: number): number {
-    return base * this.#factor(step, group);
+    checkAsked("LambdaLR", step, base);
+    const factor = this.#factor(step, group);
+    ignoreRejection(factor);
+    checkArgument("LambdaLR", "the factor", factor, {
+      type: "number",
+      remedy: "give a number for each step",
+    });
+    return base * factor;
   }
 }
 
@@ -45,6 +53,7 @@ export class StepLR extends Schedule {
     this.apply();
   }
   rate(step: number, base: number): number {
+    checkAsked("StepLR", step, base);
     return base * this.#gamma ** Math.floor(step / this.#size);
   }
 }
@@ -73,6 +82,7 @@ export class MultiStepLR extends Schedule {
     this.apply();
   }
   rate(step: number, base: number): number {
+    checkAsked("MultiStepLR", step, base);
     return base * this.#gamma ** this.#milestones.filter((m) => m <= step).length;
   }
 }
@@ -95,6 +105,7 @@ export class ExponentialLR extends Schedule {
     this.apply();
   }
   rate(step: number, base: number): number {
+    checkAsked("ExponentialLR", step, base);
     return base * this.#gamma ** step;
   }
 }
@@ -126,6 +137,7 @@ export class CosineAnnealingLR extends Schedule {
     this.apply();
   }
   rate(step: number, base: number): number {
+    checkAsked("CosineAnnealingLR", step, base);
     const height = 1 + Math.cos((Math.PI * step) / this.#tMax);
     return this.#etaMin + ((base - this.#etaMin) * height) / 2;
   }
@@ -163,6 +175,7 @@ export class LinearLR extends Schedule {
     this.apply();
   }
   rate(step: number, base: number): number {
+    checkAsked("LinearLR", step, base);
     const done = Math.min(step, this.#total) / this.#total;
     return base * (this.#start + (this.#end - this.#start) * done);
   }

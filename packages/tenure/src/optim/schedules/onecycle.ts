@@ -5,7 +5,7 @@
 import { ArgumentError } from "../../base/errors.ts";
 import { at } from "../../base/access.ts";
 import { type OptionTable, readOptions } from "../../base/options.ts";
-import { Schedule, type Scheduled, factor, positiveSteps } from "./base.ts";
+import { Schedule, type Scheduled, checkAsked, factor, positiveSteps } from "./base.ts";
 
 /** A group as schedules see it: hyperparameters to be overwritten. */
 interface Rates {
@@ -102,7 +102,8 @@ export class OneCycleLR extends Schedule {
       : from + (to - from) * t;
   }
 
-  rate(step: number, _base: number, group: number): number {
+  rate(step: number, base: number, group: number): number {
+    checkAsked("OneCycleLR", step, base);
     const { maxLr, divFactor, finalDivFactor, threePhase } = this.#options,
       top = typeof maxLr === "number" ? maxLr : at(maxLr, group);
     const start = top / divFactor,

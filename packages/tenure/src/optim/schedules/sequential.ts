@@ -4,7 +4,7 @@
 import { ArgumentError } from "../../base/errors.ts";
 import { at } from "../../base/access.ts";
 import { type OptionTable, checkArgument, describeValue, readOptions } from "../../base/options.ts";
-import { Schedule, type Scheduled } from "./base.ts";
+import { Schedule, type Scheduled, checkAsked } from "./base.ts";
 
 /** Options of `SequentialLR`. */
 export interface SequentialLROptions {
@@ -72,6 +72,7 @@ export class SequentialLR extends Schedule {
   }
 
   rate(step: number, base: number, group: number): number {
+    checkAsked("SequentialLR", step, base);
     const [part, local] = this.#part(step);
     return part.rate(local, base, group);
   }
