@@ -53,6 +53,17 @@ export interface Stepping {
   step(): void;
 }
 
+function checkStepping(optimizer: unknown): void {
+  const { parameters, step } = (optimizer as Partial<Stepping> | null | undefined) ?? {};
+  if (!Array.isArray(parameters) || typeof step !== "function")
+    throw new ArgumentError(
+      "GradScaler",
+      "an optimizer",
+      describeValue(optimizer),
+      "pass the optimizer of the scaled loss's parameters",
+    );
+}
+
 /**
  * ```ts
  * const scaler = new GradScaler();
@@ -108,9 +119,10 @@ export class GradScaler implements Disposable {
   /**
    * Divides the gradients of the optimizer's parameters by the scale, in float32, for example to
    * clip them before the step. `step` does it otherwise.
-   * @throws TenureError when they were divided already
+   * @throws TenureError when they were divided already, ArgumentError for what is no optimizer
    */
   unscale(optimizer: Stepping): void {
+    checkStepping(optimizer);
     if (!this.#options.enabled) return;
     if (this.#finite.has(optimizer))
       throw new TenureError(
@@ -163,6 +175,7 @@ export class GradScaler implements Disposable {
    * Updates the parameters if all gradients are finite, which it reads back: one number. The read
    * is issued at once; the update follows when it has come, so leave the gradients alone until the
    * promise has settled.
+   * Rejects with ArgumentError for what is no optimizer.
    * @returns whether the step was taken
    */
   step(optimizer: Stepping): Promise<boolean> {
@@ -173,6 +186,7 @@ export class GradScaler implements Disposable {
   }
 
   async #step(optimizer: Stepping): Promise<boolean> {
+    checkStepping(optimizer);
     if (!this.#options.enabled) {
       optimizer.step();
       return true;
