@@ -197,6 +197,9 @@ export function adaptiveAvgPool1d(x: Tensor, size: number): Tensor {
   return flat("adaptiveAvgPool1d", x, (image) => adaptiveAvgPool2d(image, [1, size]));
 }
 
+/** Bins along one axis: their table is made on the host. */
+const mostBins = 2 ** 24;
+
 /**
  * Positions of an axis in `count` bins that cover it evenly, the last one of a bin repeated to the
  * length of the longest.
@@ -204,25 +207,22 @@ export function adaptiveAvgPool1d(x: Tensor, size: number): Tensor {
 function bins(
   size: number,
   count: number,
-): { readonly positions: number[]; readonly length: number } {
-  const edges = Array.from(
-      { length: count },
-      (_, p) => [Math.floor((p * size) / count), Math.ceil(((p + 1) * size) / count)] as const,
-    ),
-    length = Math.max(...edges.map(([from, to]) => to - from));
-  return {
-    length,
-    positions: edges.flatMap(([from, to]) =>
-      Array.from({ length }, (_, i) => Math.min(from + i, to - 1)),
-    ),
-  };
+): { readonly positions: Int32Array; readonly length: number } {
+  const from = (p: number): number => Math.floor((p * size) / count);
+  const to = (p: number): number => Math.ceil(((p + 1) * size) / count);
+  let length = 0;
+  for (let p = 0; p < count; p++) length = Math.max(length, to(p) - from(p));
+  const positions = new Int32Array(count * length);
+  for (let p = 0; p < count; p++)
+    for (let i = 0; i < length; i++) positions[p * length + i] = Math.min(from(p) + i, to(p) - 1);
+  return { length, positions };
 }
 
 /** The largest element of each bin along an axis; the first of equal ones takes the gradient. */
 function binMax(x: Tensor, axis: number, count: number): Tensor {
-  const size = x.shape[axis]!,
-    { positions, length } = bins(size, count);
+  const size = at(x.shape, axis);
   if (size === count) return x.alias();
+  const { positions, length } = bins(size, count);
   const windows = (
     size === count * length ? x : x.indexSelect(axis, tensor(positions, { dtype: "int32" }))
   ).reshape([...x.shape.slice(0, axis), count, length, ...x.shape.slice(axis + 1)]);
@@ -231,6 +231,7 @@ function binMax(x: Tensor, axis: number, count: number): Tensor {
 
 /**
  * x [N, C, H, W] → [N, C, P, Q]: the largest of the pixels under each. `null` keeps a dimension.
+ * @throws ShapeError for more than 2^24 along an axis
  */
 export function adaptiveMaxPool2d(
   x: Tensor,
@@ -239,6 +240,13 @@ export function adaptiveMaxPool2d(
   const op = "adaptiveMaxPool2d";
   const to = binsOf(op, x, size),
     [h, w] = [at(x.shape, 2), at(x.shape, 3)];
+  if (Math.max(...to) > mostBins)
+    throw new ShapeError(
+      op,
+      `a size of at most ${mostBins} along an axis`,
+      formatShape(to),
+      "pool to fewer pixels",
+    );
   if (!isFloat(x.dtype)) throw new DTypeError(op, "a float tensor", x.dtype, "cast it to float32");
   if (h % to[0] === 0 && w % to[1] === 0) {
     const cell = [h / to[0], w / to[1]] as const;
