@@ -4,12 +4,14 @@
 import { f32Bits } from "../../base/bits.ts";
 import { type DType, checkDType, isFloat, promote } from "../../base/dtype.ts";
 import { ArgumentError, DTypeError } from "../../base/errors.ts";
-import { describeValue } from "../../base/options.ts";
+import { checkArgument, describeValue } from "../../base/options.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import * as E from "../../ops/elementwise.ts";
 import { type Wrapping, call, live } from "../call.ts";
 import { numberBits } from "../host.ts";
 import { ArithmeticMethods, inPlace, scalarDType } from "./arithmetic.ts";
+
+const geluRow = { type: "choice", of: ["none", "tanh"], what: "an approximation" } as const;
 
 /** Elementwise functions and conversions. */
 export abstract class MathMethods extends ArithmeticMethods {
@@ -193,8 +195,9 @@ export abstract class MathMethods extends ArithmeticMethods {
     return call(E.logSigmoid, [this], undefined);
   }
 
-  /** x·Φ(x), or its approximation by tanh. */
+  /** x·Φ(x), or its approximation by tanh. @throws ArgumentError for any other */
   gelu(approximate: "none" | "tanh" = "none"): this {
+    checkArgument("gelu", "approximate", approximate, geluRow);
     return call(approximate === "tanh" ? E.geluTanh : E.gelu, [this], undefined);
   }
 
