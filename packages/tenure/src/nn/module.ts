@@ -5,7 +5,7 @@
  */
 import { checkDType, isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, TenureError } from "../base/errors.ts";
-import { type OptionTable, describeValue, readOptions } from "../base/options.ts";
+import { type OptionTable, checkArgument, describeValue, readOptions } from "../base/options.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { tensor } from "../tensor/create.ts";
@@ -197,11 +197,22 @@ export abstract class Module<
     yield* this.#modules;
   }
 
-  /** This module ("") and all below it by dotted path. A module used twice appears once. */
+  /**
+   * This module ("") and all below it by dotted path. A module used twice appears once.
+   * @throws ArgumentError for a prefix that is no string, and for what is no set
+   */
   *namedModules(
     prefix = "",
     seen: Set<AnyModule> = new Set(),
   ): Generator<[name: string, module: AnyModule]> {
+    checkArgument("namedModules", "prefix", prefix, { type: "text" });
+    if (!((seen as unknown) instanceof Set))
+      throw new ArgumentError(
+        "namedModules",
+        "a set of modules seen before",
+        describeValue(seen),
+        "leave it out",
+      );
     if (seen.has(this)) return;
     seen.add(this);
     yield [prefix, this];

@@ -18,93 +18,103 @@ const within = (x: Tensor, low: number, high: number): Tensor =>
     ? call(clamp, [x], { dtype: x.dtype, open: true }, [f32Bits(low), f32Bits(high)])
     : x.clamp(low, high);
 
-/** x itself, as a fresh alias. */
-export class Identity extends Layer {
+/** What computes something of one tensor, which it checks first. */
+abstract class Activation extends Layer {
   forward(x: Tensor): Tensor {
+    live(x, this.constructor.name);
+    return this.of(x);
+  }
+  /** The function of a live tensor. */
+  protected abstract of(x: Tensor): Tensor;
+}
+
+/** x itself, as a fresh alias. */
+export class Identity extends Activation {
+  protected of(x: Tensor): Tensor {
     return x.alias();
   }
 }
 
 /** max(x, 0). */
-export class ReLU extends Layer {
-  forward(x: Tensor): Tensor {
+export class ReLU extends Activation {
+  protected of(x: Tensor): Tensor {
     return x.relu();
   }
 }
 
 /** min(max(x, 0), 6). */
-export class ReLU6 extends Layer {
-  forward(x: Tensor): Tensor {
+export class ReLU6 extends Activation {
+  protected of(x: Tensor): Tensor {
     return within(x, 0, 6);
   }
 }
 
 /** 1 / (1 + exp(-x)). */
-export class Sigmoid extends Layer {
-  forward(x: Tensor): Tensor {
+export class Sigmoid extends Activation {
+  protected of(x: Tensor): Tensor {
     return x.sigmoid();
   }
 }
 
 /** Hyperbolic tangent. */
-export class Tanh extends Layer {
-  forward(x: Tensor): Tensor {
+export class Tanh extends Activation {
+  protected of(x: Tensor): Tensor {
     return x.tanh();
   }
 }
 
 /** log(1 + exp(x)). */
-export class Softplus extends Layer {
-  forward(x: Tensor): Tensor {
+export class Softplus extends Activation {
+  protected of(x: Tensor): Tensor {
     return x.softplus();
   }
 }
 
 /** x / (1 + |x|). */
-export class Softsign extends Layer {
-  forward(x: Tensor): Tensor {
+export class Softsign extends Activation {
+  protected of(x: Tensor): Tensor {
     return scoped(() => x.div(x.abs().add(1)));
   }
 }
 
 /** log(sigmoid(x)). */
-export class LogSigmoid extends Layer {
-  forward(x: Tensor): Tensor {
+export class LogSigmoid extends Activation {
+  protected of(x: Tensor): Tensor {
     return x.logSigmoid();
   }
 }
 
 /** x · sigmoid(x) (Elfwing et al. 2017), also called swish. */
-export class SiLU extends Layer {
-  forward(x: Tensor): Tensor {
+export class SiLU extends Activation {
+  protected of(x: Tensor): Tensor {
     return x.silu();
   }
 }
 
 /** x · tanh(softplus(x)) (Misra 2019). */
-export class Mish extends Layer {
-  forward(x: Tensor): Tensor {
+export class Mish extends Activation {
+  protected of(x: Tensor): Tensor {
     return x.mish();
   }
 }
 
 /** Scaled exponential linear unit (Klambauer et al. 2017). */
-export class SELU extends Layer {
-  forward(x: Tensor): Tensor {
+export class SELU extends Activation {
+  protected of(x: Tensor): Tensor {
     return x.selu();
   }
 }
 
 /** x · min(max(x + 3, 0), 6) / 6 (Howard et al. 2019). */
-export class Hardswish extends Layer {
-  forward(x: Tensor): Tensor {
+export class Hardswish extends Activation {
+  protected of(x: Tensor): Tensor {
     return x.hardSwish();
   }
 }
 
 /** min(max(x + 3, 0), 6) / 6. */
-export class Hardsigmoid extends Layer {
-  forward(x: Tensor): Tensor {
+export class Hardsigmoid extends Activation {
+  protected of(x: Tensor): Tensor {
     return x.hardSigmoid();
   }
 }
@@ -124,39 +134,39 @@ const geluOptions = {
 } satisfies OptionTable<GELUOptions>;
 
 /** x · Φ(x) (Hendrycks & Gimpel 2016), exact or by its tanh approximation. */
-export class GELU extends Layer {
+export class GELU extends Activation {
   readonly #approximate: "none" | "tanh";
   constructor(options?: GELUOptions) {
     super();
     this.#approximate = readOptions("GELU", options, geluOptions).approximate;
   }
-  forward(x: Tensor): Tensor {
+  protected of(x: Tensor): Tensor {
     return x.gelu(this.#approximate);
   }
 }
 
 /** x above 0, α·(exp(x) - 1) below (Clevert et al. 2016). */
-export class ELU extends Layer {
+export class ELU extends Activation {
   readonly #alpha: number;
   constructor(alpha = 1) {
     super();
     checkArgument("ELU", "alpha", alpha, finite);
     this.#alpha = alpha;
   }
-  forward(x: Tensor): Tensor {
+  protected of(x: Tensor): Tensor {
     return x.elu(this.#alpha);
   }
 }
 
 /** x above 0, slope · x below. */
-export class LeakyReLU extends Layer {
+export class LeakyReLU extends Activation {
   readonly #slope: number;
   constructor(negativeSlope = 0.01) {
     super();
     checkArgument("LeakyReLU", "negativeSlope", negativeSlope, finite);
     this.#slope = negativeSlope;
   }
-  forward(x: Tensor): Tensor {
+  protected of(x: Tensor): Tensor {
     return x.leakyRelu(this.#slope);
   }
 }
@@ -164,7 +174,7 @@ export class LeakyReLU extends Layer {
 const bound = { type: "number", range: "[-Infinity, Infinity]" } as const;
 
 /** min(max(x, low), high). */
-export class Hardtanh extends Layer {
+export class Hardtanh extends Activation {
   readonly #bounds: readonly [number, number];
   constructor(low = -1, high = 1) {
     super();
@@ -172,7 +182,7 @@ export class Hardtanh extends Layer {
     checkArgument("Hardtanh", "high", high, bound);
     this.#bounds = [low, high];
   }
-  forward(x: Tensor): Tensor {
+  protected of(x: Tensor): Tensor {
     return within(x, ...this.#bounds);
   }
 }
@@ -202,7 +212,7 @@ export class PReLU extends Layer {
 }
 
 /** What works along one axis: the last unless given. */
-abstract class AlongAxis extends Layer {
+abstract class AlongAxis extends Activation {
   protected readonly axis: number;
   constructor(axis = -1) {
     super();
@@ -213,21 +223,21 @@ abstract class AlongAxis extends Layer {
 
 /** exp(x) / Σ exp(x) along an axis. */
 export class Softmax extends AlongAxis {
-  forward(x: Tensor): Tensor {
+  protected of(x: Tensor): Tensor {
     return x.softmax(this.axis);
   }
 }
 
 /** Logarithm of softmax along an axis. */
 export class LogSoftmax extends AlongAxis {
-  forward(x: Tensor): Tensor {
+  protected of(x: Tensor): Tensor {
     return x.logSoftmax(this.axis);
   }
 }
 
 /** Halves a dimension: first half · sigmoid(second half) (Dauphin et al. 2017). */
 export class GLU extends AlongAxis {
-  forward(x: Tensor): Tensor {
+  protected of(x: Tensor): Tensor {
     return scoped(() => {
       const [a, b] = x.chunk(2, this.axis);
       return a!.mul(b!.sigmoid());

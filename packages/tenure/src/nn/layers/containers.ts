@@ -7,7 +7,7 @@ import { ArgumentError, TenureError } from "../../base/errors.ts";
 import { describeValue } from "../../base/options.ts";
 import { type AnyModule, Layer, Module } from "../module.ts";
 import { newDisposeScope } from "../../ownership/open.ts";
-import type { Tensor } from "../../tensor/tensor.ts";
+import { type Tensor, live } from "../../tensor/tensor.ts";
 
 /**
  * Layers one after the other. Owns and disposes them; intermediates are freed as soon as the next
@@ -36,6 +36,7 @@ export class Sequential extends Layer {
   }
 
   forward(x: Tensor): Tensor {
+    live(x, "Sequential");
     if (this.layers.length === 0) return x.alias();
     using scope = newDisposeScope("Sequential");
     let out = x;

@@ -4,7 +4,7 @@
 import { checkArgument } from "../../base/options.ts";
 import { axisRow } from "../checks.ts";
 import { Layer } from "../module.ts";
-import type { Tensor } from "../../tensor/tensor.ts";
+import { type Tensor, live } from "../../tensor/tensor.ts";
 
 /** [N, …] → [N, product]. */
 export class Flatten extends Layer {
@@ -15,6 +15,7 @@ export class Flatten extends Layer {
     this.#start = start;
   }
   forward(x: Tensor): Tensor {
+    live(x, "Flatten");
     return x.flatten(this.#start);
   }
 }
