@@ -14,6 +14,9 @@ export const count = {
   remedy: "pass how many there are",
 } as const satisfies OptionRow;
 
+/** The row of a number of layers on top of each other: each is made at once. */
+export const depth = { ...count, range: "[1, 1000]" } as const satisfies OptionRow;
+
 /** The row of a length along one axis: a kernel, a stride, a dilation. */
 export const extent = { ...count, remedy: "pass for example 3" } as const satisfies OptionRow;
 

@@ -13,7 +13,13 @@ import {
   stackSamples,
   toSafetensors,
 } from "tenure/data";
-import { GELU, Sequential, functional as F } from "tenure/nn";
+import {
+  GELU,
+  Sequential,
+  TransformerEncoder,
+  TransformerEncoderLayer,
+  functional as F,
+} from "tenure/nn";
 import * as optim from "tenure/optim";
 import { setup } from "../helpers.ts";
 import { bad, refuse } from "../gpu/refusals.ts";
@@ -154,6 +160,12 @@ refuse(test, [
     () => [...new GELU().namedModules("", bad([]))],
     ArgumentError,
     /^namedModules: expected a set of modules seen before, got an empty array/,
+  ],
+  [
+    "endlessly many layers",
+    () => new TransformerEncoder(() => new TransformerEncoderLayer(4, 2), 1e9),
+    ArgumentError,
+    /^TransformerEncoder: expected numLayers to be an integer in \[1, 1000\], got 1000000000/,
   ],
   [
     "endlessly many bins",

@@ -16,7 +16,7 @@ import {
   readOptions,
 } from "../../base/options.ts";
 import { formatShape } from "../../base/shape.ts";
-import { count, dropoutShare, tensorRow } from "../checks.ts";
+import { count, depth, dropoutShare, tensorRow } from "../checks.ts";
 import { dropout } from "../functional/dropout.ts";
 import { linear } from "../functional/linear.ts";
 import { uniform } from "../init.ts";
@@ -38,7 +38,7 @@ export interface RecurrentOptions {
 }
 
 const recurrentOptions = {
-  numLayers: { ...count, range: "[1, 1000]", default: 1 },
+  numLayers: { ...depth, default: 1 },
   bias: on,
   batchFirst: off,
   dropout: dropoutShare,

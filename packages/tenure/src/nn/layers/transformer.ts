@@ -16,7 +16,7 @@ import {
   on,
   readOptions,
 } from "../../base/options.ts";
-import { count, dropoutShare, epsilon } from "../checks.ts";
+import { count, depth, dropoutShare, epsilon } from "../checks.ts";
 import { dropout } from "../functional/dropout.ts";
 import { type AttentionMasks, MultiheadAttention, maskOptions } from "./attention.ts";
 import { ModuleList } from "./containers.ts";
@@ -253,7 +253,7 @@ abstract class TransformerStack<
   constructor(make: (index: number) => L, numLayers: number, norm: LayerNorm | null) {
     super();
     checkFunction(new.target.name, make, "pass (i) => new TransformerEncoderLayer(…)");
-    checkArgument(new.target.name, "numLayers", numLayers, count);
+    checkArgument(new.target.name, "numLayers", numLayers, depth);
     checkArgument(new.target.name, "norm", norm, normRow);
     this.norm = norm;
     this.layers = new ModuleList<L>();
