@@ -343,7 +343,7 @@ export function checkArray(op: string, what: string, value: unknown): void {
     );
 }
 
-/** @throws ArgumentError unless `value` holds things one after the other, and is no text or bytes */
+/** @throws ArgumentError unless `value` can be gone through, and is no text or bytes */
 export function checkIterable(
   op: string,
   what: string,

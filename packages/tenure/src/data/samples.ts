@@ -101,8 +101,8 @@ function checkSamples(samples: readonly unknown[]): void {
 /**
  * Stacks the fields of samples: numbers become [N], arrays [N, …]. Dtypes follow the data as in
  * `tensor`, unless a field says another.
- * @throws ArgumentError for what are no samples, and for different fields, ShapeError for fields of different
- *   shapes
+ * @throws ArgumentError for what are no samples, and for different fields, ShapeError for fields
+ *   of different shapes
  */
 export function stackSamples<S extends Readonly<Record<string, SampleValue>>>(
   samples: readonly S[],
