@@ -28,7 +28,7 @@ export const layerMisuses: readonly Misuse[] = [
     "conv2d stride",
     () => F.conv2d(f(1, 3, 4, 4), f(2, 3, 2, 2), null, { stride: 0 }),
     ArgumentError,
-    /^conv2d: expected a stride of 1 or more, got 0×0/,
+    /^conv2d: expected stride to be a positive integer or a pair of them, got 0/,
   ],
   [
     "conv2d groups",
@@ -58,7 +58,7 @@ export const layerMisuses: readonly Misuse[] = [
     "maxPool2d kernel",
     () => F.maxPool2d(f(1, 1, 4, 4), 0),
     ArgumentError,
-    /^maxPool2d: expected a kernel and a stride of 1 or more/,
+    /^maxPool2d: expected kernel to be a positive integer or a pair of them/,
   ],
   [
     "maxPool2d padding",
