@@ -48,8 +48,9 @@ export function select(root: string, all: readonly string[], words: readonly str
 }
 
 /**
- * Groups by package (`packages/tenure`, `tools`, …); files with flags of their own stay alone. Long
- * batches first, so that no process ends far behind.
+ * Groups by package (`packages/tenure`, `tools`, …) and, in it, by whether they are of the null
+ * device; files with flags of their own stay alone. Long batches first, so that no process ends far
+ * behind.
  */
 export function batches(root: string, { files, names }: Selection): Batch[] {
   const alone: Batch[] = [];
@@ -60,8 +61,10 @@ export function batches(root: string, { files, names }: Selection): Batch[] {
       alone.push({ root, names, files: [file], flags: flags.trim().split(/\s+/) });
       continue;
     }
-    const [first = "", second = ""] = file.split("/");
-    const group = first === "packages" || first === "examples" ? `${first}/${second}` : first;
+    const [first = "", second = "", ...rest] = file.split("/");
+    const own = first === "packages" || first === "examples" ? `${first}/${second}` : first;
+    // these use the null device, which others would take from them
+    const group = rest[1] === "null" ? `${own}/null` : own;
     groups.set(group, [...(groups.get(group) ?? []), file]);
   }
   const shared: Batch[] = [];
