@@ -1,6 +1,6 @@
 /**
  * The pass that chooses: of all candidates the cheapest whose placement fits into the budget. Since
- * the candidates don't depend on the budget, a bigger budget never costs more. Pure.
+ * the candidates don't depend on the budget, a bigger one never costs more up to `fewOps`. Pure.
  */
 import { opAt } from "../../graph/program.ts";
 import { BudgetError } from "../budget-error.ts";
