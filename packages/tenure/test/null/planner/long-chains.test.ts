@@ -24,10 +24,10 @@ const test = suite("long chains");
 
 for (const [n, budgets] of [
   [13, [5, 6, 8, 12]],
-  [50, [5, 7, 11, 26, 40]],
-  [100, [5, 6, 9, 17, 50, 99]],
-  [400, [5, 23, 200]],
-  [1000, [20, 501]],
+  [50, [5, 7, 26]],
+  [100, [5, 9, 50]],
+  [400, [5, 200]],
+  [1000, [501]],
 ] as const)
   test(`${n} ops: as few recomputations as the closed form`, () => {
     const program = chain(n);
@@ -42,7 +42,7 @@ for (const [n, budgets] of [
 
 test("what would run again too often is not offered, and the least is named", () => {
   try {
-    plan(chain(400), { budgetBytes: 4 * 1024, swap: "off" });
+    plan(chain(150), { budgetBytes: 4 * 1024, swap: "off" });
     assert.unreachable();
   } catch (error) {
     if (!(error instanceof BudgetError)) throw error;
@@ -52,12 +52,12 @@ test("what would run again too often is not offered, and the least is named", ()
 
 test("schedules that are written down later have the peak and the cost they promise", () => {
   for (const reads of ["input", "output", "both"] as const) {
-    const program = chain(110, reads);
+    const program = chain(60, reads);
     const context = contextOf(program);
     const order = neededOps(program);
     const all = new Set(droppable(context, order));
     const found = recomputeFamily(context, order, all, defaultRates);
-    assert.ok(found.length > 50, `${found.length} schedules`);
+    assert.ok(found.length > 25, `${found.length} schedules`);
     for (const { peak, extra, actions } of found) {
       assert.is(livePeak(context, actions), peak, `${reads}, ${extra.recomputedOps} again`);
       const again = actions.filter((a) => a.kind === "recompute").length;
@@ -137,9 +137,9 @@ test("the table by lengths has the costs of the table of all ranges", () => {
         if (m > 0 && cost < rotor.cost(0, 0, n, m - 1)) cheaper++;
       }
     }),
-    { numRuns: 400, seed: 5 },
+    { numRuns: 150, seed: 5 },
   );
-  assert.ok(cheaper > 400, `${cheaper} steps of memory make a difference`);
+  assert.ok(cheaper > 150, `${cheaper} steps of memory make a difference`);
 });
 
 test("on long chains it need not weigh every choice", () => {
