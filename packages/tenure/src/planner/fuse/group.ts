@@ -54,6 +54,8 @@ export interface KernelDraft extends Group, KernelOutline {}
 export interface Fused {
   readonly program: Program;
   readonly groups: readonly Group[];
+  /** Steps that finding the groups took: they grow like the program. */
+  readonly work: number;
   /** Why values still pass through memory between kernels; computed when asked for. */
   readonly unfused: () => readonly Unfused[];
 }

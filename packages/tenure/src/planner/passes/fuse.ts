@@ -59,6 +59,12 @@ interface Sketch {
   readonly contents: number;
 }
 
+/**
+ * Ops that are walked over to find the peak anew, where updates move; after these, ops of which
+ * some raise the peak stay apart.
+ */
+const maxWalked = 1_000_000;
+
 /** Sketches that are remembered: those thought of lately are thought of again. */
 const maxSketches = 8192;
 
@@ -80,6 +86,7 @@ class Fusion {
   /** Kernels considered so far, by the groups they consist of. */
   readonly #sketches = new Map<string, Sketch>();
   #thoughtOf = 0;
+  #walked = 0;
 
   constructor(program: Program, { maxStorageBuffers = 8, maxOps = 32, deadline }: FuseLimits) {
     this.#program = program;
@@ -153,7 +160,7 @@ class Fusion {
     const settle = (from: number, to: number): void => {
       this.#deadline?.check();
       if (!this.#raisesPeak()) return;
-      const half = from + ((to - from) >> 1);
+      const half = this.#walked < maxWalked ? from + ((to - from) >> 1) : from;
       this.#undoTo(at(marks, half));
       if (half === from) return;
       settle(from, half); // its merges are still there
@@ -169,7 +176,9 @@ class Fusion {
   }
 
   #raisesPeak(): boolean {
-    return this.#live?.isOver ?? peakOf(this.#fusedProgram()) > this.#most;
+    if (this.#live !== null) return this.#live.isOver;
+    this.#walked += this.#program.ops.length;
+    return peakOf(this.#fusedProgram()) > this.#most;
   }
 
   /**
@@ -242,7 +251,8 @@ class Fusion {
       const only = at(own, 0);
       return aloneGroup(only, opAt(this.#program, only));
     });
-    return { program: this.#fusedProgram(), groups, unfused: () => this.#unfused() };
+    const work = this.#groups.visits + (this.#live?.steps ?? this.#walked);
+    return { program: this.#fusedProgram(), groups, work, unfused: () => this.#unfused() };
   }
 
   #fusedProgram(): Program {

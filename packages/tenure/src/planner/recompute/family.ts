@@ -27,6 +27,8 @@ import { takeBack } from "./take-back.ts";
 const manyOps = 4000;
 /** Plans of one chain that are looked at, where none is known to be the best. */
 const maxPlans = 800;
+/** Peaks times ops that are looked at while one schedule is shaved: each peak takes a walk. */
+const maxShaving = 400_000;
 /** How often an op may run again, on average. */
 const maxRepeats = 64;
 
@@ -208,7 +210,7 @@ export function shaved(
   const producer = Int32Array.from(context.program.storages, (_, s) =>
     all.has(s) ? writer(s) : -1,
   );
-  const maxSteps = order.length > manyOps ? 100 : 400;
+  const maxSteps = Math.max(10, Math.min(400, Math.floor(maxShaving / order.length)));
   const how =
     base.extra.recomputedOps > 0 ? `${base.how}, peaks shaved` : "recompute, peaks shaved";
   return shave(context, base.actions, all, producer, opCost, maxSteps).map((actions) =>
