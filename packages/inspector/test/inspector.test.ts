@@ -1,0 +1,147 @@
+/** The page in Chromium: what it draws is what memory.stats() says; keys zoom; no text is HTML. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import * as esbuild from "esbuild";
+import { type LaunchedChromium, launchChromium } from "tenure-software-gpu/chromium";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { init, memory, newDisposeScope, ones, zeros } from "tenure";
+import { Linear } from "tenure/nn";
+import { Adam } from "tenure/optim";
+import { Scheduler } from "tenure/scheduler";
+import { type Trace, alive, blockAt, modelOf } from "../src/page/model.ts";
+import { inspectorHTML } from "../src/render.ts";
+
+type Page = Awaited<ReturnType<LaunchedChromium["browser"]["newPage"]>>;
+
+const test = suite("inspector");
+const entry = join(import.meta.dirname, "../src/page/main.ts");
+const built = esbuild.buildSync({
+  entryPoints: [entry],
+  bundle: true,
+  format: "esm",
+  write: false,
+});
+const script = built.outputFiles[0]?.text ?? "";
+let chromium: LaunchedChromium;
+test.before(async () => {
+  chromium = await launchChromium();
+});
+test.after(() => chromium.close());
+
+/** A trace as its reader gets it. */
+function recorded(): { tenure: Trace } {
+  return JSON.parse(JSON.stringify(memory.chromeTrace())) as { tenure: Trace };
+}
+
+/** Three steps of training, and a tensor that nobody disposes. */
+async function train(): Promise<void> {
+  await init({ device: "null" });
+  memory.track("full");
+  const model = new Linear(256, 256);
+  const optimizer = new Adam(model.parameters());
+  const scheduler = new Scheduler({ budgetBytes: 8 << 20 });
+  for (let i = 0; i < 3; i++) {
+    using loss = await scheduler.step(() => {
+      using _ = newDisposeScope("</script><b>forward");
+      const loss = model
+        .call(ones([512, 256]))
+        .relu()
+        .square()
+        .mean();
+      loss.backward();
+      optimizer.step();
+      optimizer.zeroGrad();
+      return loss.moveToOuter();
+    });
+    await loss.item();
+    zeros([64 * 1024]).detachFromScope();
+  }
+}
+
+async function open(html: string, width: number, scheme: "light" | "dark"): Promise<Page> {
+  const page = await chromium.browser.newPage({
+    viewport: { width, height: 1000 },
+    colorScheme: scheme,
+  });
+  const wrong: string[] = [];
+  page.on("pageerror", (e) => wrong.push(String(e)));
+  page.on("console", (m) => wrong.push(m.text()));
+  page.on("request", (r) => wrong.push(r.url()));
+  await page.setContent(html);
+  await page.waitForFunction("document.querySelector('#summary').dataset.owned !== undefined");
+  assert.equal(wrong, []);
+  return page;
+}
+
+test("aliases count once, and a byte knows its line", async () => {
+  await init({ device: "null" });
+  memory.track("full");
+  using t = zeros([1 << 18]);
+  const aliases = Array.from({ length: 9 }, () => t.alias());
+  const { tenure } = recorded();
+  const model = modelOf(tenure);
+  const rows = alive(tenure, model).filter((r) => r.place.includes("inspector.test.ts"));
+  assert.equal([rows.length, rows[0]?.bytes], [1, 1 << 20]);
+  const block = blockAt(model, model.to, 1000);
+  assert.is(block?.bytes, 1 << 20);
+  for (const a of aliases) a.dispose();
+});
+
+test("bands sum up to the bytes that are owned, after every event", async () => {
+  await train();
+  const { tenure } = recorded();
+  const { liveBytes } = memory.stats();
+  const model = modelOf(tenure);
+  for (const [i, row] of tenure.events.entries()) {
+    let sum = 0;
+    for (const series of model.bytes.slice(0, -1)) sum += series[i] ?? 0;
+    assert.is(sum, row[8], `event ${i}`);
+  }
+  assert.is(tenure.events.at(-1)?.[8], liveBytes);
+});
+
+test("the page draws at both widths and schemes, and keys zoom", async () => {
+  await train();
+  const html = inspectorHTML(recorded(), script);
+  const { liveBytes } = memory.stats(); // now: the collector may take the model later
+  assert.not.match(html, "</script><b>");
+  const shots = process.env["INSPECTOR_SHOTS"];
+  for (const width of [1280, 420])
+    for (const scheme of ["light", "dark"] as const) {
+      const page = await open(html, width, scheme);
+      const owned = await page.evaluate("document.querySelector('#summary').dataset.owned");
+      assert.is(Number(owned), liveBytes);
+      const wide = await page.evaluate("document.documentElement.scrollWidth");
+      assert.is(wide, width);
+      if (shots !== undefined) {
+        mkdirSync(shots, { recursive: true });
+        await page.screenshot({ path: join(shots, `${width}-${scheme}.png`), fullPage: true });
+      }
+      const picture = (): Promise<unknown> =>
+        page.evaluate("document.querySelector('#chart').toDataURL()");
+      const frame = (): Promise<unknown> =>
+        page.evaluate("new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))");
+      const whole = await picture();
+      await page.focus("#chart");
+      await page.keyboard.press("+");
+      await frame();
+      assert.is.not(await picture(), whole);
+      await page.keyboard.press("0");
+      await frame();
+      assert.is(await picture(), whole);
+      await page.click("#chart", { position: { x: width - 60, y: 250 } });
+      assert.match(
+        String(await page.textContent("#detail")),
+        /MiB\nmade at .* ms[^]*inspector\.test\.ts/,
+      );
+      await page.close();
+    }
+});
+
+test("anything but a trace is refused", () => {
+  assert.throws(() => inspectorHTML({ traceEvents: [] }, script), /expected a trace of version 1/);
+  assert.throws(() => inspectorHTML(null, script), /expected a trace of version 1/);
+});
+
+test.run();
