@@ -17,8 +17,9 @@ export const COLORS = [
 ] as const;
 /** What a value of a plan is for, in the order of the colours. */
 export const ROLES: readonly string[] = ["param", "state", "input", "activation", "output", "grad"];
-/** Height of a lane, and width of the axis on the left. */
+/** Height of a lane. */
 export const LANE = 16;
+/** Width of the axis on the left. */
 export const AXIS = 62;
 
 /** What is seen: times at the left and right edge, in ms. */
