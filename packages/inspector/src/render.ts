@@ -28,7 +28,8 @@ const body = `
 <h1>Tenure inspector</h1><p id="summary"></p>
 <h2>Bytes over time, by owner</h2><ul id="legend"></ul>
 <canvas id="chart" tabindex="0" role="img"
-aria-label="Bytes over time by owner. Plus and minus zoom, arrows pan, 0 shows everything."></canvas>
+aria-label="Bytes over time by owner. Plus and minus zoom, arrows pan, 0 shows everything."
+></canvas>
 <canvas id="lanes" role="img" aria-label="Steps, phases, runs and scopes"></canvas>
 <p><small>Click the chart for the bytes there; then + and − or the wheel zoom, ← and → or a drag
 pan, 0 shows everything.</small></p>
