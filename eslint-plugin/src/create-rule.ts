@@ -92,9 +92,10 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
             return;
           }
           try {
-            spec.check(file, { ...spec.defaults, ...options }, (finding) => {
-              report(context, finding);
-            });
+            const found: Finding<Id>[] = [];
+            spec.check(file, { ...spec.defaults, ...options }, (finding) => found.push(finding));
+            if (found.length <= file.allows(spec.name)) return; // as many as ever
+            for (const finding of found) report(context, finding);
           } catch (error) {
             if (!(error instanceof RangeError)) throw error;
             context.report({

@@ -86,6 +86,8 @@ export interface TenureSettings {
   presets?: ("tenure" | "tfjs" | "disposable" | "webgpu")[];
   scopeInference?: "program" | "file" | "off";
   exportedFunctions?: "strict" | "assume-scoped";
+  /** A file of reports that an old code base may keep, relative to where ESLint runs. */
+  baseline?: string;
   owners?: OwnerSettings[];
 }
 
@@ -99,6 +101,8 @@ export interface Owner extends Required<Omit<OwnerSettings, "dispose" | "keep">>
 export interface ResolvedSettings {
   scopeInference: "program" | "file" | "off";
   exportedFunctions: "strict" | "assume-scoped";
+  /** The path of a baseline file. */
+  baseline: string | null;
   owners: Owner[];
   /**
    * What classes of the program follow that keep owned values in fields and free them: somebody

@@ -3,6 +3,7 @@
  * every rule through `analysis/session.ts`. Nothing here touches types or syntax; a mistake in the
  * settings becomes one clear sentence, never a crash.
  */
+import { SettingsError } from "./settings-error.ts";
 import { disposable } from "./presets/disposable.ts";
 import { tenure } from "./presets/tenure.ts";
 import { tfjs } from "./presets/tfjs.ts";
@@ -10,6 +11,7 @@ import { webgpu } from "./presets/webgpu.ts";
 import type { Owner, OwnerSettings, ResolvedSettings, TenureSettings } from "./owner.ts";
 
 export type * from "./owner.ts";
+export { SettingsError } from "./settings-error.ts";
 
 /** The presets by name. */
 export const presets: Readonly<Record<string, readonly OwnerSettings[]>> = {
@@ -18,14 +20,6 @@ export const presets: Readonly<Record<string, readonly OwnerSettings[]>> = {
   disposable,
   webgpu,
 };
-
-/**
- * A mistake in `settings.tenure`; its message names the setting, what was expected and what was
- * found.
- */
-export class SettingsError extends Error {
-  override name = "SettingsError";
-}
 
 const show = (value: unknown): string => {
   const text = JSON.stringify(value) as string | undefined;
@@ -154,6 +148,7 @@ const root = shape({
   presets: listOf(presetName),
   scopeInference: oneOf("program", "file", "off"),
   exportedFunctions: oneOf("strict", "assume-scoped"),
+  baseline: text,
   owners: listOf(ownerShape),
 });
 
@@ -221,6 +216,7 @@ export function resolveSettings(raw: unknown): ResolvedSettings {
   const resolved: ResolvedSettings = {
     scopeInference: settings.scopeInference ?? "program",
     exportedFunctions: settings.exportedFunctions ?? "strict",
+    baseline: settings.baseline ?? null,
     owners,
     holder: owners.some((o) => o.policy !== "generic")
       ? complete({

@@ -26,7 +26,7 @@ const wrong: [settings: unknown, message: RegExp][] = [
     { preset: ["tfjs"] },
     new RegExp(
       'settings\\.tenure: unknown setting "preset"; ' +
-        "known: presets, scopeInference, exportedFunctions, owners",
+        "known: presets, scopeInference, exportedFunctions, baseline, owners",
     ),
   ],
   [

@@ -10,6 +10,7 @@ import {
 } from "@typescript-eslint/utils";
 import type ts from "typescript";
 import type { ResolvedSettings } from "../owner.ts";
+import { readBaseline, type Baseline } from "../baseline.ts";
 import { resolveSettings } from "../settings.ts";
 import { freshValues, type FreshValue } from "./consume.ts";
 import type { FunctionPaths } from "./events.ts";
@@ -23,6 +24,8 @@ export class FileAnalysis {
   readonly session: Session;
   readonly file: ts.SourceFile;
   readonly services: ParserServicesWithTypeInformation;
+  /** How many reports of a rule the file may have without any being shown. */
+  readonly allows: (rule: string) => number;
   private readonly source: Traversable;
   private freshCache: FreshValue[] | undefined;
   private pathsCache: FunctionPaths[] | undefined;
@@ -33,7 +36,9 @@ export class FileAnalysis {
     services: ParserServicesWithTypeInformation,
     file: ts.SourceFile,
     settings: ResolvedSettings,
+    allows: (rule: string) => number,
   ) {
+    this.allows = allows;
     this.source = source;
     this.services = services;
     this.file = file;
@@ -89,8 +94,10 @@ function open(
   context: Readonly<TSESLint.RuleContext<string, readonly unknown[]>>,
 ): FileAnalysis | string {
   let settings: ResolvedSettings;
+  let baseline: Baseline | null;
   try {
     settings = resolveSettings((context.settings as Record<string, unknown>)["tenure"]);
+    baseline = settings.baseline === null ? null : readBaseline(settings.baseline, context.cwd);
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
@@ -115,6 +122,7 @@ function open(
     services,
     file.getSourceFile(),
     settings,
+    (rule) => baseline?.allows(context.filename, rule) ?? 0,
   );
 }
 
