@@ -30,7 +30,7 @@ export interface TenurePlugin {
   meta: { name: string; version: string; namespace: string };
   rules: Record<string, TSESLint.RuleModule<string, readonly unknown[], RuleDocs>>;
   configs: Record<
-    "recommended" | "recommendedTypeChecked" | "strict" | "all" | "tests",
+    "recommended" | "recommendedTypeChecked" | "strict" | "all" | "legacy" | "tests",
     TenureConfig
   >;
 }
@@ -47,7 +47,10 @@ const plugin: TenurePlugin = {
   configs: {} as TenurePlugin["configs"], // filled below: the configs refer to the plugin
 };
 
-function config(name: string, severity: (rule: string) => "error" | "off" | null): TenureConfig {
+function config(
+  name: string,
+  severity: (rule: string) => "error" | "warn" | "off" | null,
+): TenureConfig {
   const chosen = Object.keys(rules).flatMap((rule) => {
     const level = severity(rule);
     return level === null ? [] : [[`tenure/${rule}`, level] as const];
@@ -69,6 +72,8 @@ Object.assign(plugin.configs, {
   recommendedTypeChecked: config("recommendedTypeChecked", upTo("recommended")),
   strict: config("strict", upTo("strict")),
   all: config("all", upTo("all")),
+  // An old code base starts here, with a baseline file of what it has (`tenure-lint-report`).
+  legacy: config("legacy", (rule) => (upTo("recommended")(rule) === null ? null : "warn")),
   // Tests make short-lived values on purpose; this entry, placed last, silences every rule in them.
   tests: {
     ...config("tests", () => "off"),

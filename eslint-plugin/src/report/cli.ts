@@ -1,0 +1,49 @@
+#!/usr/bin/env node
+/**
+ * `npx tenure-lint-report`: prints what the recommended rules find in a project, by file and by
+ * function, and writes a baseline file when asked to. Run from a shell; changes no source file.
+ */
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { baselineText } from "../baseline.ts";
+import { resolveSettings } from "../settings.ts";
+import type { TenureSettings } from "../owner.ts";
+import { countsOf, reportLeaks, reportText } from "./leak-report.ts";
+
+const usage = `usage: tenure-lint-report [options] [files or folders]
+  --project FILE         the tsconfig.json of the code (tsconfig.json)
+  --preset NAME          tenure, tfjs, disposable or webgpu; may be given again (tenure)
+  --write-baseline FILE  also write a baseline file, to lie beside the tsconfig.json
+`;
+
+/** Runs the command; gives its exit code. */
+function main(args: string[]): number {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      project: { type: "string", default: "tsconfig.json" },
+      preset: { type: "string", multiple: true, default: ["tenure"] },
+      "write-baseline": { type: "string" },
+      help: { type: "boolean" },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(usage);
+    return 0;
+  }
+  const settings = { presets: values.preset } as TenureSettings;
+  resolveSettings(settings);
+  const report = reportLeaks(values.project, settings, positionals);
+  process.stdout.write(reportText(report));
+  const baseline = values["write-baseline"];
+  if (baseline !== undefined) writeFileSync(baseline, baselineText(countsOf(report)));
+  return 0;
+}
+
+try {
+  process.exitCode = main(process.argv.slice(2));
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
+  process.exitCode = 2;
+}
