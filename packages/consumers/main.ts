@@ -1,0 +1,25 @@
+/**
+ * `npm run consumers`: the long matrix, which installs from the npm registry into temporary
+ * projects. Prints tables; `--save` writes them to `records/`. A part alone by its name: `hosts`,
+ * `compilers`. Exits with 1 when something is wrong.
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { runCompilers } from "./compilers.ts";
+import { runHosts } from "./hosts.ts";
+
+const parts = { hosts: runHosts, compilers: runCompilers };
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { save: { type: "boolean", default: false } },
+});
+
+for (const [name, run] of Object.entries(parts)) {
+  if (positionals.length > 0 && !positionals.includes(name)) continue;
+  const { table, wrong } = await run();
+  process.stdout.write(`${table}\n\n`);
+  for (const line of wrong) console.error(`wrong: ${line}`);
+  if (wrong.length > 0) process.exitCode = 1;
+  if (values.save) writeFileSync(join(import.meta.dirname, "records", `${name}.md`), `${table}\n`);
+}
