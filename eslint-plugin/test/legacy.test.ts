@@ -54,10 +54,14 @@ function inProject(check: (folder: string) => void): void {
 function legacy(folder: string): Linter.LintMessage[] {
   parser.clearCaches();
   const file = join(folder, "src/train.ts");
-  const project = [join(folder, "tsconfig.json")];
+  const parserOptions = {
+    project: [join(folder, "tsconfig.json")],
+    tsconfigRootDir: folder,
+    disallowAutomaticSingleRunInference: true, // files are linted twice
+  };
   const config = {
     ...plugin.configs.legacy,
-    languageOptions: { parser, parserOptions: { project, tsconfigRootDir: folder } },
+    languageOptions: { parser, parserOptions },
     settings: { tenure: { baseline: "tenure-baseline.json" } },
   };
   const linter = new Linter({ cwd: folder });

@@ -57,9 +57,14 @@ export function reportLeaks(
     .fileNames.filter((f) => !f.endsWith(".d.ts"))
     .filter((f) => below.length === 0 || below.some((b) => f === b || f.startsWith(`${b}/`)));
   const linter = new Linter({ cwd: folder });
+  const parserOptions = {
+    project: [config],
+    tsconfigRootDir: folder,
+    disallowAutomaticSingleRunInference: true, // under CI, too: rules read a program twice
+  };
   const options = {
     files: ["**/*.{ts,tsx,mts,cts,js,jsx,mjs,cjs}"],
-    languageOptions: { parser, parserOptions: { project: [config], tsconfigRootDir: folder } },
+    languageOptions: { parser, parserOptions },
     plugins: { tenure: plugin },
     settings: { tenure: settings },
     rules: plugin.configs.recommended.rules,
