@@ -26,9 +26,9 @@ export interface Gpu {
 
 /** Fills `process.env` and the loader with SwiftShader out of @sparticuz/chromium. */
 function unpackSwiftShader(): void {
-  const require = createRequire(import.meta.url);
+  const installer = createRequire(import.meta.url).resolve("tenure-software-gpu");
   const bin = join(
-    dirname(require.resolve("@sparticuz/chromium")),
+    dirname(createRequire(installer).resolve("@sparticuz/chromium")),
     "..",
     "..",
     "bin",
