@@ -23,6 +23,13 @@ for (const mode of ["plain", "budget"] as const)
     for (const { kind, at, problems } of fired) assert.equal(problems, [], `${kind}, call ${at}`);
   });
 
+test("budget: what a failed measurement borrowed goes back", async () => {
+  const kinds = ["submit: throws"] as const;
+  const verdicts = await injectFaults({ every: 5, modes: ["budget"], kinds });
+  assert.ok(verdicts.length > 5);
+  for (const { at, problems } of verdicts) assert.equal(problems, [], `call ${at}`);
+});
+
 for (const [mode, every] of [
   ["scheduler", 3],
   ["budget", 12],

@@ -53,8 +53,11 @@ async function measureWith(
     const done = device.uploads.write(buffer, 0, data, (source, size) => {
       device.queue.copy(source, 0, buffer, 0, size);
     });
-    device.queue.submit();
-    done?.();
+    try {
+      device.queue.submit();
+    } finally {
+      done?.(); // staging goes back, submitted or not
+    }
   });
   return { outBytesPerSecond: bytes / out, inBytesPerSecond: bytes / back };
 }
