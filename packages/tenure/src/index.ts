@@ -81,7 +81,17 @@ export type { Delta, LiveRow, Mark, MemoryStatistics, Reason } from "./ownership
 export type { ReclaimedRow } from "./ownership/reclaimed.ts";
 export type { ByteStatistics, LifetimeStatistics } from "./ownership/statistics.ts";
 export type { ChromeTrace, TraceEvent } from "./ownership/chrome-trace.ts";
+export type {
+  PlanBox,
+  TraceData,
+  TracedEvent,
+  TracedPlan,
+  TracedScope,
+  TracedStack,
+  TraceExtras,
+} from "./ownership/trace-data.ts";
 export type { Drift, DriftRow } from "./ownership/watch.ts";
+export type { EventKind } from "./ownership/log.ts";
 export type { TrackLevel } from "./ownership/site.ts";
 export type { DType, HostArray } from "./base/dtype.ts";
 export type { Shape } from "./base/shape.ts";
