@@ -227,22 +227,26 @@ export class Compiler {
   ): Planned & { readonly tookTooLong: boolean } {
     const { planningClock, planningMs, verifyPlans } = this.#settings;
     const issued = buildProgram(source, sizeClass);
-    const deadline = new Deadline(planningClock, planningMs);
     const inputs = { atEntry: source.atEntry, ...passWatcher() };
     const issuedAlone = { program: issued, ops: source.ops, unfused: () => [] };
     let kernels: ReturnType<typeof fused> = issuedAlone;
+    const search = (milliseconds: number): Plan => {
+      const deadline = new Deadline(planningClock, milliseconds);
+      if (this.#settings.fuse && options.fuse !== false)
+        kernels = fused(source.ops, issued, device.caps, deadline);
+      return planFused(kernels.program, issued, options, { ...inputs, deadline });
+    };
     let plan: Plan;
     let tookTooLong = false;
     try {
-      if (this.#settings.fuse && options.fuse !== false)
-        kernels = fused(source.ops, issued, device.caps, deadline);
-      plan = planFused(kernels.program, issued, options, { ...inputs, deadline });
+      plan = search(planningMs);
     } catch (error) {
       if (!(error instanceof PlanningTooLong)) throw error;
       tookTooLong = true;
       this.#warnTooLong(issued.ops.length);
       // Fused where that was done in time, and the budget asks for it.
-      plan = planInHaste([issued, kernels.program], options, inputs);
+      const inHaste = (): Plan => planInHaste([issued, kernels.program], options, inputs);
+      plan = unlessRefused(inHaste, () => search(longestSearchMs));
     }
     // wrong numbers would be worse than no plan, and the check takes less time than the planning
     if (verifyPlans || plan.extra.recomputedOps > 0 || plan.extra.swapIns > 0) plan.verify();
@@ -264,6 +268,23 @@ export class Compiler {
     this.#counters.buffers++;
     const usage = GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST;
     return device.createBuffer({ label: "tenure params", size, usage });
+  }
+}
+
+/** How long is searched before a step is refused, where plans in haste need too much memory. */
+const longestSearchMs = 20_000;
+
+/** Takes the first plan; where its budget refuses it, the second, if that is found in time. */
+function unlessRefused(first: () => Plan, second: () => Plan): Plan {
+  try {
+    return first();
+  } catch (refused) {
+    if (!(refused instanceof BudgetError)) throw refused;
+    try {
+      return second();
+    } catch (error) {
+      throw error instanceof PlanningTooLong ? refused : error;
+    }
   }
 }
 
