@@ -56,6 +56,7 @@ export interface LoggedEvent extends EventFacts {
 
 /** Events kept; older ones are overwritten. */
 const capacity = 2 ** 16;
+
 /** The ring of events. */
 export class EventLog {
   readonly #bytes: () => ByteStatistics;

@@ -1,7 +1,7 @@
 /**
  * The event log as data for the inspector: version 1 of the format that `memory.chromeTrace()`
- * carries beside its events and that a page of `memory.timelineHTML()` contains. Texts, owners and
- * stacks are tables, events are rows of numbers. Reads the log, owns nothing.
+ * carries beside its events. Texts, owners and stacks are tables, events are rows of numbers. Reads
+ * the log, owns nothing.
  */
 import { type EventKind, type LoggedEvent, eventLog } from "./log.ts";
 import { type Capture, type TrackLevel, sites } from "./site.ts";
