@@ -65,12 +65,13 @@ function checkStepping(optimizer: unknown): void {
 }
 
 /**
+ * <!-- snippet: not run, the software adapter has no float16 -->
  * ```ts
  * const scaler = new GradScaler();
  * let stepped: Promise<boolean>;
  * {
  *   using _ = newDisposeScope();
- *   const loss = autocast(() => criterion.call(model.call(x), y));
+ *   const loss = autocast(() => criterion.call(model.call(images), labels));
  *   optimizer.zeroGrad();
  *   scaler.scale(loss).backward();
  *   stepped = scaler.step(optimizer); // reads one flag: true when the step was taken
