@@ -7,7 +7,7 @@
  *     <!-- snippet: continues -->           goes on where the page's last snippet ended
  *     <!-- snippet: not run, it waits -->   is compiled only, and why
  *
- * Code of other libraries stands in fences marked `js`, `python` or `csharp`, which nobody looks at.
+ * Code of other libraries stands in fences of other languages, `js` too, and is left alone.
  */
 
 /** One piece of code with the place it stands at. */

@@ -75,8 +75,10 @@ async function failures(all: readonly SnippetModule[]): Promise<string[]> {
 }
 
 /** A fence of TypeScript, below what says how it is treated. */
-const fence = (code: string, directive?: string): string =>
-  `${directive === undefined ? "" : `<!-- snippet: ${directive} -->\n\n`}\`\`\`ts\n${code}\n\`\`\`\n\n`;
+function fence(code: string, directive?: string): string {
+  const above = directive === undefined ? "" : `<!-- snippet: ${directive} -->\n\n`;
+  return `${above}\`\`\`ts\n${code}\n\`\`\`\n\n`;
+}
 
 const reading = suite("reading snippets");
 
