@@ -4,6 +4,7 @@
  * read for reports. Nobody sets a peak back; who wants one of a while watches that while. Owns
  * nothing.
  */
+import type { GPUBuffer, GPUBufferDescriptor } from "./webgpu.ts";
 
 /** Most bytes held since the watch began, as long as it lasts. */
 export interface PeakWatch {
@@ -22,7 +23,8 @@ export class HeldBytes {
   peakBytes = 0;
 
   /** A buffer was made. Uniforms, staging and others that no tensor lies in don't count. */
-  made(buffer: GPUBuffer, { size, usage }: GPUBufferDescriptor): void {
+  made(buffer: GPUBuffer, descriptor: GPUBufferDescriptor): void {
+    const { size, usage } = descriptor;
     if ((usage & GPUBufferUsage.STORAGE) === 0) return;
     this.#buffers.set(buffer, size);
     this.bytes += size;
