@@ -1,14 +1,16 @@
 /**
  * Which compilers take the declarations: each TypeScript, with and without `dom`, by both ways of
  * finding modules, checks a program that imports every entry point with `skipLibCheck: false`.
- * Called by main.ts; installs compilers from the npm registry into a project that is removed.
+ * Called by main.ts, which installs compilers from the npm registry into a project that is removed,
+ * and by the declarations test with the repository's own compiler.
  */
 import { pack, Project } from "./packed.ts";
 
 const versions = ["5.2.2", "5.5.4", "5.9.3", "6.0.3", "7.0.2"];
 const modules = { nodenext: "nodenext", bundler: "esnext" } as const;
 
-const program = `
+/** Imports every entry point. */
+export const program = `
   import { Tensor, init, memory, tensor } from "tenure";
   import { Linear, Module, functional } from "tenure/nn";
   import { Adam } from "tenure/optim";
@@ -42,7 +44,8 @@ export async function runCompilers(): Promise<{ table: string; wrong: string[] }
   for (const version of versions)
     for (const [resolution, module] of Object.entries(modules))
       for (const dom of [true, false]) {
-        const errors = await compile(project, version, { resolution, module, dom });
+        const compiler = `node_modules/ts-${version}/bin/tsc`;
+        const errors = await compile(project, compiler, { resolution, module, dom });
         const lib = dom ? "es2022, esnext.disposable, dom" : "es2022, esnext.disposable";
         lines.push(`| ${version} | ${resolution} | ${lib} | ${errors.length} |`);
         wrong.push(...errors.map((e) => `${version}, ${resolution}, ${lib}: ${e}`));
@@ -50,14 +53,24 @@ export async function runCompilers(): Promise<{ table: string; wrong: string[] }
   return { table: lines.join("\n"), wrong };
 }
 
-interface Setting {
+/** How a program is compiled. */
+export interface Setting {
+  /** `moduleResolution` and the `module` that goes with it. */
   readonly resolution: string;
   readonly module: string;
+  /** Whether the library `dom`, which declares WebGPU from TypeScript 6.0 on, is there. */
   readonly dom: boolean;
 }
 
-/** What a compiler has against the program or the declarations. */
-async function compile(project: Project, version: string, setting: Setting): Promise<string[]> {
+/**
+ * What a compiler has against the project's `program.ts` or the declarations that it uses.
+ * @param compiler path of `tsc`
+ */
+export async function compile(
+  project: Project,
+  compiler: string,
+  setting: Setting,
+): Promise<string[]> {
   const { resolution: moduleResolution, module, dom } = setting;
   const options = {
     target: "es2022",
@@ -74,10 +87,10 @@ async function compile(project: Project, version: string, setting: Setting): Pro
     JSON.stringify({ compilerOptions: options, files: ["program.ts"] }),
   );
   try {
-    await project.run(process.execPath, [`node_modules/ts-${version}/bin/tsc`, "-p", "."]);
+    await project.run(process.execPath, [compiler, "-p", "."]);
     return [];
   } catch (error) {
-    const lines = String(error).split("\n");
+    const lines = String(error).split(/\n|tsc -p \.: /);
     const errors = lines.filter((line) => line.includes("error TS"));
     return errors.length > 0 ? errors : [String(error)];
   }
