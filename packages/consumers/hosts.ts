@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { pack, Project } from "./packed.ts";
 
 /** The training, as a user of the package writes it, and how it is started everywhere. */
-const files = {
+export const files = {
   "train.mjs": `
     import { writeFileSync } from "node:fs";
     import { deviceInfo, init, manualSeed, randn, shutdown } from "tenure";
@@ -90,7 +90,7 @@ const installed = [
 ];
 
 /** What a host told. */
-interface Told {
+export interface Told {
   readonly kind?: string;
   readonly name?: string;
   readonly source?: string;
@@ -119,7 +119,8 @@ export async function runHosts(): Promise<{ table: string; wrong: string[] }> {
   return { table: lines.join("\n"), wrong };
 }
 
-async function tell(
+/** Trains in a project with {@link files} in it. @returns what the host told */
+export async function tell(
   project: Project,
   [command, ...args]: readonly [string, ...string[]],
   device: string,
@@ -145,7 +146,7 @@ const losses = ({ first, last }: Told): string =>
   first === undefined || last === undefined ? "" : `${first.toFixed(3)} → ${last.toFixed(3)}`;
 
 /** What is not as it should be; undefined when all is. */
-function faultOf(told: Told): string | undefined {
+export function faultOf(told: Told): string | undefined {
   const { error, message, kind, name = "", source, first = 0, last = Infinity } = told;
   if (error === "DeviceLostError") return undefined;
   if (error !== undefined) return `${error}: ${message}`;
