@@ -1,13 +1,11 @@
 /**
- * The passes in order: reads as a table of contents. Called by the runtime on a plan-cache miss,
- * and by anyone with a program read from JSON; pure, needs no GPU.
+ * The passes in order: reads as a table of contents. Called by schedulers on a plan-cache miss, and
+ * by anyone with a program read from JSON; pure, needs no GPU.
  */
 import { internal } from "../base/errors.ts";
-import { bytesOf, type Program } from "../graph/program.ts";
+import type { Program } from "../graph/program.ts";
 import { BudgetError } from "./budget-error.ts";
-import type { Deadline } from "./deadline.ts";
 import { chooseCheapest } from "./passes/choose.ts";
-import { emitSteps } from "./passes/emit.ts";
 import { fuse } from "./passes/fuse.ts";
 import { tryFew, tryInOrder } from "./passes/haste.ts";
 import { runInCore } from "./passes/in-core.ts";
@@ -17,24 +15,19 @@ import { placeChosen } from "./passes/place.ts";
 import { tryRecompute } from "./passes/recompute.ts";
 import { chooseLeast, tryThresholds } from "./passes/search-mirrors.ts";
 import { trySwap } from "./passes/swap.ts";
-import { arenaPlanners } from "./place/arena.ts";
-import type { Item } from "./place/items.ts";
-import { sharingPlanners } from "./place/slot-planners.ts";
-import { Plan } from "./plan.ts";
+import { applyThreshold } from "./passes/threshold.ts";
+import type { Plan } from "./plan.ts";
 import { type PlanOptions, resolveOptions } from "./plan-options.ts";
-import type { MirrorPlan } from "./recompute/memonger.ts";
-import type { PlanReport } from "./plan-report.ts";
-import { livePeak, runsOf, segmentsOf } from "./schedule.ts";
-import { type Pass, type PlanState, chosenOf, initialState, placementOf } from "./plan-state.ts";
+import { type Pass, initialState } from "./plan-state.ts";
+import type { Planner } from "./planner.ts";
+import { type PlanInputs, emitting, runPasses } from "./run-passes.ts";
 import { validate } from "./validate.ts";
-
-/** The last pass of every list. */
-const emitting: Pass = { name: "emit", run: emitSteps };
 
 /** What a program goes through. */
 const passes: readonly Pass[] = [
   { name: "order", run: putInOrder }, // ops nobody needs go; updates follow their gradients
   { name: "in core", run: runInCore }, // every op once, everything kept: often that is all
+  { name: "threshold", run: applyThreshold }, // memonger's plan instead, where that was asked for
   { name: "recompute", run: tryRecompute }, // values are dropped and made again
   { name: "swap", run: trySwap }, // values wait on the host
   { name: "choose", run: chooseCheapest }, // the cheapest schedule that fits into the budget
@@ -62,19 +55,6 @@ const searchPasses = (trials: number): readonly Pass[] => [
   emitting,
 ];
 
-/** How a plan is asked for by those who have more than a program. */
-export interface PlanInputs {
-  /**
-   * Storages that arrive with a buffer of their own; the default is all that are resident at entry.
-   * Uploads are resident but bring no buffer.
-   */
-  readonly atEntry?: (storage: number) => boolean;
-  /** Looks at the state after each pass: to print it, or to check it. */
-  readonly afterPass?: (pass: string, state: PlanState) => void;
-  /** When planning should be done. */
-  readonly deadline?: Deadline;
-}
-
 /**
  * Plans a program. @throws BudgetError when no plan fits into the budget; ArgumentError for a
  * program or options that contradict themselves
@@ -85,7 +65,7 @@ export function planProgram(
   { atEntry, afterPass, deadline }: PlanInputs = {},
 ): Plan {
   const policy = resolveOptions("plan", options);
-  return planOf(run(passes, initialState(program, policy, atEntry, { deadline }), afterPass));
+  return runPasses(passes, initialState(program, policy, atEntry, { deadline }), afterPass);
 }
 
 /**
@@ -101,7 +81,7 @@ export function planInHaste(
 ): Plan {
   const policy = resolveOptions("plan", options);
   const planned = (program: Program): Plan =>
-    planOf(run(hastyPasses, initialState(program, policy, atEntry, { quick: true }), afterPass));
+    runPasses(hastyPasses, initialState(program, policy, atEntry, { quick: true }), afterPass);
   return cheapestOf([...new Set(programs)].map((program) => () => planned(program)));
 }
 
@@ -163,58 +143,8 @@ export function searchPlan(
 ): Plan {
   validate(program, Infinity);
   const state = initialState(program, resolveOptions("searchPlan", {}), atEntry);
-  return planOf(run(searchPasses(options.trials ?? 6), state, afterPass));
+  return runPasses(searchPasses(options.trials ?? 6), state, afterPass);
 }
 
-/** One pass after the other. */
-function run(
-  list: readonly Pass[],
-  initial: PlanState,
-  afterPass: PlanInputs["afterPass"],
-): PlanState {
-  let state = initial;
-  for (const pass of list) {
-    state = pass.run(state);
-    afterPass?.(pass.name, state);
-  }
-  return state;
-}
-
-/** The plan that the last state describes. */
-function planOf(state: PlanState): Plan {
-  const { context, order, placements, policy, emitted } = state;
-  const { program, resident } = context;
-  if (emitted === null) throw internal("plan: the passes wrote no steps");
-  const { actions, extra, how, mirror } = chosenOf(state);
-  const { items } = placementOf(state);
-  const used = segmentsOf(context, runsOf(order)).filter(
-    (s) => s.begin < s.end || placements.brings(s.storage),
-  );
-  return new Plan({
-    program,
-    ...emitted,
-    resident,
-    budgetBytes: policy.budgetBytes,
-    extra,
-    how,
-    lowerBoundBytes: livePeak(context, actions),
-    naiveBytes: bytesOf(program, new Set(used.map((s) => s.storage))),
-    mirror: mirror === undefined ? null : mirrorInfo(mirror),
-    placements: () => otherPlacements(items),
-  });
-}
-
-function mirrorInfo(mirror: MirrorPlan): PlanReport["mirror"] {
-  const { thresholdBytes, savedBytes, largestSegmentBytes } = mirror;
-  return { thresholdBytes, savedBytes, largestSegmentBytes };
-}
-
-/** Items up to which the planners of arenas are tried for reports. */
-const manyItems = 2000;
-
-/** Bytes that each planner would take, by its name. */
-function otherPlacements(items: readonly Item[]): Record<string, number> {
-  const arenas = items.length <= manyItems ? Object.values(arenaPlanners) : [];
-  const placed = [...arenas, ...sharingPlanners].map((planner) => planner(items));
-  return Object.fromEntries(placed.map((p) => [p.name, p.bytes]));
-}
+/** Plans under a budget, with everything there is to save memory: how schedulers plan. */
+export const budgetPlanner: Planner = { plan: planFused, planInHaste };

@@ -17,11 +17,12 @@ import type { CachedPipeline } from "../device/pipelines.ts";
 import { sizeClass } from "../device/buffer-pool.ts";
 import { Deadline, PlanningTooLong } from "../planner/deadline.ts";
 import { BudgetError } from "../planner/budget-error.ts";
-import { planFused, planInHaste } from "../planner/pipeline.ts";
 import type { Kernel } from "../kernels/kernel.ts";
 import type { Unfused } from "../planner/fuse/group.ts";
 import type { PlanOptions } from "../planner/plan-options.ts";
 import type { Plan } from "../planner/plan.ts";
+import { plainPlanner } from "../planner/plain-planner.ts";
+import type { Planner } from "../planner/planner.ts";
 import type { Step } from "../planner/steps.ts";
 import { fused, fuseFacts, isFused } from "./fusion.ts";
 import type { Inspector, KernelRecord, UnfusedRecord } from "./inspector.ts";
@@ -134,6 +135,15 @@ interface Planned {
   readonly unfused: () => readonly Unfused[];
 }
 
+/** What a plan has to keep to, and who makes it. */
+export interface Planning {
+  readonly planner: Planner;
+  readonly options: PlanOptions;
+}
+
+/** Planning outside schedulers. */
+const plain: Planning = { planner: plainPlanner, options: {} };
+
 /** What is planned: a recorded program, or one like it. */
 interface Source extends NextStep {
   readonly locals: OpenProgram["locals"];
@@ -157,13 +167,17 @@ export class Compiler {
   }
 
   /**
-   * Plans and compiles a sealed program. @throws BudgetError when `options` ask for what no plan
-   * can do
+   * Plans and compiles a sealed program. @throws BudgetError when `planning` asks for what no
+   * plan can do
    */
-  compile(open: OpenProgram, device: Device, options: PlanOptions = {}): Executable {
+  compile(open: OpenProgram, device: Device, planning: Planning = plain): Executable {
     // before anything can throw: it is what the cache will compare
     const words = open.signature.snapshot();
-    const { plan, ops, issued, unfused, tookTooLong } = this.#plan(sourceOf(open), device, options);
+    const { plan, ops, issued, unfused, tookTooLong } = this.#plan(
+      sourceOf(open),
+      device,
+      planning,
+    );
     const { dispatches, dispatchOf, params, dynamic, ran, kernels } = emitDispatches(
       open,
       device,
@@ -199,19 +213,19 @@ export class Compiler {
    * Why the step after this one will not fit into a budget, though this one may: then optimizers
    * have their state. Null when it will, or is the same.
    */
-  refusalOfNext(open: OpenProgram, device: Device, options: PlanOptions): BudgetError | null {
+  refusalOfNext(open: OpenProgram, device: Device, planning: Planning): BudgetError | null {
     const next = nextStep(open);
-    return next === null ? null : this.#refusal({ ...next, locals: open.locals }, device, options);
+    return next === null ? null : this.#refusal({ ...next, locals: open.locals }, device, planning);
   }
 
   /** Why a program does not fit into a budget; null when it does. */
-  refusal(open: OpenProgram, device: Device, options: PlanOptions): BudgetError | null {
-    return this.#refusal(sourceOf(open), device, options);
+  refusal(open: OpenProgram, device: Device, planning: Planning): BudgetError | null {
+    return this.#refusal(sourceOf(open), device, planning);
   }
 
-  #refusal(source: Source, device: Device, options: PlanOptions): BudgetError | null {
+  #refusal(source: Source, device: Device, planning: Planning): BudgetError | null {
     try {
-      this.#plan(source, device, options);
+      this.#plan(source, device, planning);
       return null;
     } catch (error) {
       if (error instanceof BudgetError) return error;
@@ -223,7 +237,7 @@ export class Compiler {
   #plan(
     source: Source,
     device: Device,
-    options: PlanOptions,
+    { planner, options }: Planning,
   ): Planned & { readonly tookTooLong: boolean } {
     const { planningClock, planningMs, verifyPlans } = this.#settings;
     const issued = buildProgram(source, sizeClass);
@@ -234,7 +248,7 @@ export class Compiler {
       const deadline = new Deadline(planningClock, milliseconds);
       if (this.#settings.fuse && options.fuse !== false)
         kernels = fused(source.ops, issued, device.caps, deadline);
-      return planFused(kernels.program, issued, options, { ...inputs, deadline });
+      return planner.plan(kernels.program, issued, options, { ...inputs, deadline });
     };
     let plan: Plan;
     let tookTooLong = false;
@@ -245,7 +259,7 @@ export class Compiler {
       tookTooLong = true;
       this.#warnTooLong(issued.ops.length);
       // Fused where that was done in time, and the budget asks for it.
-      const inHaste = (): Plan => planInHaste([issued, kernels.program], options, inputs);
+      const inHaste = (): Plan => planner.planInHaste([issued, kernels.program], options, inputs);
       plan = unlessRefused(inHaste, () => search(longestSearchMs));
     }
     // wrong numbers would be worse than no plan, and the check takes less time than the planning

@@ -10,10 +10,11 @@ import { Program } from "../graph/program.ts";
 import { formatState } from "../planner/dump.ts";
 import * as pipeline from "../planner/pipeline.ts";
 import type { Plan } from "../planner/plan.ts";
+import type { PlanInputs } from "../planner/run-passes.ts";
 import type { PlanOptions } from "../planner/plan-options.ts";
 
 /** What looks at the planner's state after each pass: nothing, unless somebody asked. */
-export function passWatcher(): Pick<pipeline.PlanInputs, "afterPass"> {
+export function passWatcher(): Pick<PlanInputs, "afterPass"> {
   if (!debugs("passes")) return {};
   return {
     afterPass: (pass, state) => {

@@ -7,7 +7,8 @@ import { OutOfMemoryError, type TenureError } from "../base/errors.ts";
 import type { Device } from "../device/device.ts";
 import { BudgetError } from "../planner/budget-error.ts";
 import type { PlanOptions } from "../planner/plan-options.ts";
-import type { Compiler, Executable } from "../runtime/compile.ts";
+import { budgetPlanner } from "../planner/pipeline.ts";
+import type { Compiler, Executable, Planning } from "../runtime/compile.ts";
 import type { Profile, RunFigures } from "../runtime/execution/figures.ts";
 import { logRun } from "../runtime/execution/run-log.ts";
 import { HostArrays } from "../runtime/execution/host-copies.ts";
@@ -220,16 +221,17 @@ export class StepPolicy implements ExecutionPolicy {
    * about the whole budget
    */
   #compile(device: Device, work: OpenProgram, options: PlanOptions): Executable {
+    const planning: Planning = { planner: budgetPlanner, options };
     const looksAhead = options.budgetBytes !== undefined && this.budgetBytes === this.#givenBytes;
-    const next = looksAhead ? this.#compiler.refusalOfNext(work, device, options) : null;
+    const next = looksAhead ? this.#compiler.refusalOfNext(work, device, planning) : null;
     if (next === null) {
       try {
-        return this.#compiler.compile(work, device, options);
+        return this.#compiler.compile(work, device, planning);
       } catch (error) {
         throw error instanceof BudgetError ? this.#refusal(error, "") : error;
       }
     }
-    const now = this.#compiler.refusal(work, device, options);
+    const now = this.#compiler.refusal(work, device, planning);
     if (now !== null && now.leastBytes >= next.leastBytes) throw this.#refusal(now, "");
     throw this.#refusal(next, " from the second step on, with what optimizers keep");
   }

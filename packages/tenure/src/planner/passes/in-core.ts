@@ -1,19 +1,19 @@
 /**
  * The pass that runs every op once and keeps everything: the schedule that all others are measured
- * against. A threshold given by the user makes it memonger's plan instead. Pure.
+ * against. Pure.
  */
 import { type Candidate, candidateOf } from "../candidate.ts";
-import { mirrored } from "../recompute/mirrors.ts";
 import { runsOf } from "../schedule.ts";
 import type { PlanState } from "../plan-state.ts";
 
 /** The pass: the first candidate, chosen at once when nothing asks for another. */
 export function runInCore(state: PlanState): PlanState {
   const { policy, context, order } = state;
-  const base =
-    typeof policy.recompute === "object"
-      ? mirrored(context, order, policy.recompute.thresholdBytes, policy.rates)
-      : candidateOf(context, policy.rates, "in core", runsOf(order));
+  return beginWith(state, candidateOf(context, policy.rates, "in core", runsOf(order)));
+}
+
+/** A state whose first candidate is `base`, chosen at once when nothing asks for another. */
+export function beginWith(state: PlanState, base: Candidate): PlanState {
   return { ...state, candidates: [base], chosen: suffices(state, base) ? base : null };
 }
 

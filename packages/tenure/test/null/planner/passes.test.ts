@@ -9,7 +9,8 @@ import { BudgetError, type PlanOptions } from "tenure/scheduler";
 import type { Program } from "../../../src/graph/program.ts";
 import { checkState } from "../../../src/planner/check.ts";
 import { formatState } from "../../../src/planner/dump.ts";
-import { plan, searchPlan } from "../../../src/planner/pipeline.ts";
+import { budgetPlanner, plan, searchPlan } from "../../../src/planner/pipeline.ts";
+import { plainPlanner } from "../../../src/planner/plain-planner.ts";
 import type { PlanState } from "../../../src/planner/plan-state.ts";
 import { anyPrograms, chain, trainingPrograms } from "./programs.ts";
 
@@ -44,7 +45,7 @@ test("passes come in their order, each adding to what is known", () => {
   const states = statesOf(chain(8), { budgetBytes: 7 * 1024 });
   assert.equal(
     [...states.keys()],
-    ["order", "in core", "recompute", "swap", "choose", "overlap", "place", "emit"],
+    ["order", "in core", "threshold", "recompute", "swap", "choose", "overlap", "place", "emit"],
   );
   assert.is(states.get("in core")?.chosen, null, "eight values do not fit");
   assert.ok((states.get("recompute")?.candidates.length ?? 0) > 1);
@@ -52,6 +53,20 @@ test("passes come in their order, each adding to what is known", () => {
   const search: string[] = [];
   searchPlan(chain(8), {}, { afterPass: (pass) => search.push(pass) });
   assert.equal(search, ["order", "thresholds", "least", "overlap", "place", "emit"]);
+});
+
+test("without a budget both planners make the same plan", () => {
+  fc.assert(
+    fc.property(fc.oneof(anyPrograms, trainingPrograms(8, 2)), (program) => {
+      const plain = plainPlanner.plan(program, program, {}, { afterPass: checkState });
+      assert.equal(plain.toJSON(), budgetPlanner.plan(program, program, {}, {}).toJSON());
+      const hasty = plainPlanner.planInHaste([program], {}, { afterPass: checkState });
+      hasty.verify();
+      const { steps } = budgetPlanner.planInHaste([program], {}, {});
+      assert.equal(hasty.steps, steps);
+    }),
+    { numRuns: 100, seed: 22 },
+  );
 });
 
 test("the checker notices a schedule that computes something else", () => {
