@@ -1,6 +1,6 @@
 /**
- * Writes FEATURES.md: what there is, beside TorchSharp, TensorFlow.js and jax-js. Our side is read
- * from the exports, the Tensor class and the op records; the others' names come from
+ * Writes FEATURES.md: what there is, beside PyTorch, TorchSharp, TensorFlow.js and jax-js. Our side
+ * is read from the exports, the Tensor class and the op records; the others' names come from
  * tools/features/table.txt. Something of ours without a row is an error, and so is a row that names
  * something we don't have. Run by `npm run features`; tools/test/features.test.ts checks that the
  * file is what this would write.
@@ -58,6 +58,9 @@ export function table(): string {
   return readFileSync(join(folder, "features", "table.txt"), "utf8");
 }
 
+/** Whose names stand beside ours, in the order of the columns. */
+const OTHERS = ["PyTorch", "TorchSharp", "TF.js", "jax-js"] as const;
+
 interface Row {
   readonly what: string;
   readonly own: readonly string[];
@@ -75,11 +78,17 @@ function words(text: string): string[] {
 
 function parseRow(line: string): Row {
   const [what = "", own = "", ...rest] = line.split("|").map((cell) => cell.trim());
-  if (what === "" || rest.length < 3 || rest.length > 4)
+  const others = OTHERS.length;
+  if (what === "" || rest.length < others || rest.length > others + 1)
     throw new Error(
-      `features: expected "what | ours | TorchSharp | TF.js | jax-js | records", got ${line}`,
+      `features: expected "what | ours | ${OTHERS.join(" | ")} | records", got ${line}`,
     );
-  return { what, own: words(own), others: rest.slice(0, 3), records: words(rest[3] ?? "") };
+  return {
+    what,
+    own: words(own),
+    others: rest.slice(0, others),
+    records: words(rest[others] ?? ""),
+  };
 }
 
 /**
@@ -179,8 +188,11 @@ const INTRODUCTION = [
   "<!-- Written by `npm run features` from the exports, the op records " +
     "and tools/features/table.txt. -->",
   "",
-  "What there is, beside what TorchSharp 0.107, TensorFlow.js 4.22 and jax-js 0.1.23 " +
-    "call the same thing. An empty cell means: not there, as far as their sources say.",
+  "What there is, beside what PyTorch 2, TorchSharp 0.107, TensorFlow.js 4.22 and " +
+    "jax-js 0.1.23 call the same thing. An empty cell means: not there, as far as their " +
+    "sources say.",
+  "PyTorch's names are below `torch`: `nn.Linear` is `torch.nn.Linear`; `Tensor.expand` is " +
+    "only a method.",
   "`t.` is a method of a tensor (`t.add_` works in place), `F.` is `functional` and `init.` is " +
     "`init` of `tenure/nn`; the other prefixes are the entry points. The column *computed* is",
   "read from the op records: one dispatch unless fused with others; *gradient* means that the " +
@@ -203,8 +215,8 @@ export function features(text: string, library: Ours): string {
         "",
         `#${line}`,
         "",
-        "| | Tenure | computed | TorchSharp | TF.js | jax-js |",
-        "| --- | --- | --- | --- | --- | --- |",
+        `| | Tenure | computed | ${OTHERS.join(" | ")} |`,
+        `| --- | --- | --- |${OTHERS.map(() => " --- |").join("")}`,
       );
       continue;
     }

@@ -25,33 +25,33 @@ const small: Ours = {
 };
 
 test("a row covers the op, its in-place form and its record", () => {
-  const text =
-    "# Functions\nexponential | t.exp | exp | | exp\ntanh | nn.Tanh | | tanh (a remark) |\n";
+  const text = [
+    "# Functions",
+    "exponential | t.exp | exp | exp | | exp",
+    "tanh | nn.Tanh | | | tanh (a remark) |",
+  ].join("\n");
   assert.equal(problems(text, small), []);
-  assert.match(
-    features(text, small),
-    /^\| exponential \| `t\.exp` \| elementwise, gradient, in place \| `exp` \| \| `exp` \|$/m,
-  );
-  assert.match(
-    features(text, small),
-    /^\| tanh \| `nn\.Tanh` \| \| \| `tanh` \(a remark\) \| \|$/m,
-  );
+  const rows = features(text, small).split("\n");
+  const exp =
+    "| exponential | `t.exp` | elementwise, gradient, in place | `exp` | `exp` | | `exp` |";
+  assert.ok(rows.includes(exp));
+  assert.ok(rows.includes("| tanh | `nn.Tanh` | | | | `tanh` (a remark) | |"));
 });
 
 test("what has no row is named, and so is what does not exist", () => {
-  assert.equal(problems("exponential | t.exp | | |", small), ["nn.Tanh has no row"]);
-  assert.equal(problems("all | t.exp nn.Tanh t.log | | | | expo", small), [
+  assert.equal(problems("exponential | t.exp | | | |", small), ["nn.Tanh has no row"]);
+  assert.equal(problems("all | t.exp nn.Tanh t.log | | | | | expo", small), [
     't.log, in the row "all", does not exist',
     'the op record expo, in the row "all", does not exist',
   ]);
-  assert.equal(problems("all | nn.Tanh | | |", small), [
+  assert.equal(problems("all | nn.Tanh | | | |", small), [
     "t.exp has no row",
     "t.exp_ has no row",
     "the op record exp_ has no row",
     "the op record exp has no row",
   ]);
   assert.throws(
-    () => features("all | nn.Tanh | | |", small),
+    () => features("all | nn.Tanh | | | |", small),
     /table\.txt does not fit the library:\n {2}t\.exp has no row/,
   );
   assert.throws(() => problems("too | few", small), /expected "what \| ours/);
