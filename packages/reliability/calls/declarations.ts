@@ -15,8 +15,8 @@ export interface Parameter {
   readonly optional: boolean;
 }
 
-/** How something is called. */
-export type Kind = "function" | "constructor" | "method" | "getter" | "setter";
+/** How something is called; a result is a function that another callee gave. */
+export type Kind = "function" | "constructor" | "method" | "getter" | "setter" | "result";
 
 /** Something users can call. */
 export interface Callee {
@@ -29,8 +29,12 @@ export interface Callee {
   readonly path: readonly (string | symbol)[];
   /** The class whose instances have it. */
   readonly owner: ts.Symbol | undefined;
+  /** The callee that gives it, or the object that has it, where no class can be made. */
+  readonly of?: Callee | undefined;
   /** One list for each overload. */
   readonly signatures: readonly (readonly Parameter[])[];
+  /** What each overload gives. */
+  readonly gives: readonly ts.Type[];
   /** It ends what it is given, or what it is called on. */
   readonly takes: boolean;
 }
@@ -105,9 +109,9 @@ class Reader {
       const short = entry.replace(/^tenure\/?/, "");
       this.#exports(module, entry, short === "" ? "" : `${short}.`, []);
     }
-    const classes = [...this.#classes.values()];
-    // A method that several classes inherit is tried on the first that can be made.
-    for (const held of classes.filter((c) => !c.abstract)) this.#members(held);
+    for (const held of this.#classes.values()) if (!held.abstract) this.#members(held);
+    // Grows while it is walked: what is given may give more.
+    for (const callee of this.#callees) this.#results(callee);
     return { checker: this.#checker, callees: this.#callees, classes: this.#classes };
   }
 
@@ -158,6 +162,7 @@ class Reader {
         path,
         owner: undefined,
         signatures: signatures.map((s) => this.#parameters(s)),
+        gives: [],
         takes: false,
       });
     for (const member of type.getProperties())
@@ -172,31 +177,54 @@ class Reader {
 
   #members({ name, entry, symbol }: ClassEntry): void {
     const type = this.#checker.getDeclaredTypeOfSymbol(symbol);
+    this.#membersOf(type, { name, entry, path: [], owner: symbol, of: undefined });
+  }
+
+  #membersOf(type: ts.Type, holder: About): void {
     for (const member of type.getProperties()) {
       if (this.#hidden(member) || this.#foreign(member)) continue;
       const key = memberKey(member.name);
       if (key === undefined) continue;
       const about = {
-        name: `${name}.${typeof key === "symbol" ? `[${key.description ?? ""}]` : key}`,
-        entry,
+        ...holder,
+        name: `${holder.name}.${typeof key === "symbol" ? `[${key.description ?? ""}]` : key}`,
         path: [key],
-        owner: symbol,
       };
       if (member.flags & ts.SymbolFlags.Accessor) this.#accessor(member, about);
       else this.#add(member, this.#checker.getTypeOfSymbol(member), "method", about);
     }
   }
 
+  /** What a callee gives: functions, and objects with methods of which users cannot make any. */
+  #results(callee: Callee): void {
+    for (const given of callee.gives) {
+      const type = this.#checker.getAwaitedType(given) ?? given;
+      for (const part of type.isUnion() ? type.types : [type]) {
+        const { symbol } = part as { readonly symbol?: ts.Symbol };
+        if (symbol === undefined || (part.flags & ts.TypeFlags.TypeParameter) !== 0) continue;
+        const about = { entry: callee.entry, path: [], owner: undefined, of: callee };
+        if (this.#add(symbol, part, "result", { ...about, name: `${callee.name}()` })) continue;
+        if (this.#classes.has(symbol) || this.#seen.has(symbol) || !this.#ours(symbol)) continue;
+        this.#seen.add(symbol);
+        this.#membersOf(part, { ...about, name: `${callee.name}()` });
+      }
+    }
+  }
+
   #accessor(member: ts.Symbol, about: About): void {
     for (const declaration of member.declarations ?? []) {
-      if (this.#seen.has(declaration)) continue;
-      this.#seen.add(declaration);
       if (ts.isGetAccessorDeclaration(declaration))
-        this.#callees.push({ ...about, kind: "getter", signatures: [[]], takes: false });
+        this.#callees.push({ ...about, kind: "getter", signatures: [[]], gives: [], takes: false });
       else if (ts.isSetAccessorDeclaration(declaration)) {
         const type = this.#checker.getTypeOfSymbol(member);
         const value = { name: "value", type, rest: false, optional: false };
-        this.#callees.push({ ...about, kind: "setter", signatures: [[value]], takes: false });
+        this.#callees.push({
+          ...about,
+          kind: "setter",
+          signatures: [[value]],
+          gives: [],
+          takes: false,
+        });
       }
     }
   }
@@ -205,29 +233,51 @@ class Reader {
   #add(symbol: ts.Symbol, type: ts.Type, kind: Kind, about: About): boolean {
     const signatures = type.getCallSignatures();
     if (signatures.length === 0) return false;
+    // What a class inherits is tried on every class, what several entry points export once.
     const key = symbol.valueDeclaration ?? symbol;
-    if (this.#seen.has(key) || this.#hidden(symbol)) return true;
+    const once = about.owner === undefined && about.of === undefined;
+    if (this.#hidden(symbol) || (once && this.#seen.has(key))) return true;
     this.#seen.add(key);
     this.#callees.push({
       ...about,
       kind,
       signatures: signatures.map((s) => this.#parameters(s)),
+      gives: signatures.map((s) => s.getReturnType()),
       takes: /dispose/i.test(symbol.name) || tagged(symbol, "takes"),
     });
     return true;
   }
 
   #parameters(signature: ts.Signature): Parameter[] {
-    return signature.parameters.map((parameter) => {
+    return signature.parameters.flatMap((parameter) => {
       const declaration = parameter.valueDeclaration;
       const written = declaration !== undefined && ts.isParameter(declaration) ? declaration : null;
       const type = this.#checker.getTypeOfSymbol(parameter);
       const rest = written?.dotDotDotToken !== undefined;
+      if (rest && this.#checker.isTupleType(type)) return this.#spread(type as TupleReference);
+      return [
+        {
+          name: parameter.name,
+          type,
+          rest,
+          optional: rest || (written !== null && this.#checker.isOptionalParameter(written)),
+        },
+      ];
+    });
+  }
+
+  /** The parameters that a tuple stands for: `...args: [x: Tensor]`. */
+  #spread(type: TupleReference): Parameter[] {
+    const { elementFlags, labeledElementDeclarations: labels } = type.target;
+    return this.#checker.getTypeArguments(type).map((element, i) => {
+      const label = labels?.[i];
+      const flags = elementFlags[i] ?? ts.ElementFlags.Required;
+      const rest = (flags & ts.ElementFlags.Variable) !== 0;
       return {
-        name: parameter.name,
-        type,
+        name: label === undefined ? `arg${i}` : label.name.getText(),
+        type: element,
         rest,
-        optional: rest || (written !== null && this.#checker.isOptionalParameter(written)),
+        optional: rest || (flags & ts.ElementFlags.Optional) !== 0,
       };
     });
   }
@@ -248,12 +298,17 @@ class Reader {
 
   /** Declared by the language, like what errors and functions inherit. */
   #foreign(symbol: ts.Symbol): boolean {
-    const file = symbol.valueDeclaration?.getSourceFile();
-    return file === undefined || !file.fileName.startsWith(packageFolder);
+    return symbol.valueDeclaration === undefined || !this.#ours(symbol);
+  }
+
+  #ours(symbol: ts.Symbol): boolean {
+    const [declaration] = symbol.declarations ?? [];
+    return declaration?.getSourceFile().fileName.startsWith(packageFolder) ?? false;
   }
 }
 
-type About = Pick<Callee, "name" | "entry" | "path" | "owner">;
+type TupleReference = ts.TupleTypeReference;
+type About = Pick<Callee, "name" | "entry" | "path" | "owner" | "of">;
 
 /** Whether an export gives the type only: nobody can make one. */
 function typeOnly(declaration: ts.Declaration): boolean {

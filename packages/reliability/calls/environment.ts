@@ -10,6 +10,8 @@ export class CallersError extends Error {}
 /** The arguments of one call. Owns what it keeps until it is disposed. */
 export class Environment implements Disposable {
   readonly tensors: Tensor[] = [];
+  /** What the call is made on; known before its arguments are made. */
+  receiver: unknown;
   readonly #kept: Disposable[] = [];
   #sealed = 0;
 

@@ -41,10 +41,8 @@ export async function perform(invocation: Invocation): Promise<Outcome> {
     const env = new Environment();
     let made: { receiver: unknown; args: unknown[] };
     try {
-      made = {
-        receiver: await invocation.receiver?.(env),
-        args: invocation.args.map((m) => m(env)),
-      };
+      env.receiver = await invocation.receiver?.(env);
+      made = { receiver: env.receiver, args: invocation.args.map((m) => m(env)) };
     } catch (error) {
       Object.assign(outcome, { threw: true, error, unmade: true });
       free(env, scope);

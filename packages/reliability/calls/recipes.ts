@@ -7,13 +7,13 @@ import { join } from "node:path";
 import { type Tensor, zeros } from "tenure";
 import { packCheckpoint } from "tenure/data";
 import {
-  Linear,
+  type Linear,
   TransformerDecoder,
   TransformerDecoderLayer,
   TransformerEncoder,
   TransformerEncoderLayer,
 } from "tenure/nn";
-import { Adagrad } from "tenure/optim";
+import type { SGD, StepLR } from "tenure/optim";
 import { type Program, Scheduler, plan, programFromJSON } from "tenure/scheduler";
 import type { Environment, Make } from "./environment.ts";
 
@@ -44,7 +44,6 @@ const floats =
   (...shape: number[]) =>
   (env: Environment): Tensor =>
     env.tensor(zeros(shape));
-const model = (env: Environment): Linear => env.keep(new Linear(3, 3));
 
 const op = { phase: "forward", layer: "", flops: 10, recomputable: true };
 const programJSON = {
@@ -110,7 +109,12 @@ export async function makeRecipes(): Promise<Recipes> {
   await writeFile(file, saved);
   return {
     instances: { Program: program, Plan: () => plan(program()) },
-    refusing: new Set(["nn.ModuleDict.forward", "nn.ModuleDict.call", "nn.ModuleList.forward"]),
+    refusing: new Set([
+      "nn.ModuleDict.forward",
+      "nn.ModuleDict.call",
+      "nn.ModuleList.forward",
+      "nn.ModuleList.call",
+    ]),
     calls: {
       ...Object.fromEntries(optimizers),
       "nn.TransformerDecoder": { args: [() => () => new TransformerDecoderLayer(4, 2), value(2)] },
@@ -132,11 +136,12 @@ export async function makeRecipes(): Promise<Recipes> {
           env.keep(new TransformerEncoder(() => new TransformerEncoderLayer(4, 2), 1)),
         args: [floats(2, 4)],
       },
-      "optim.Adagrad.addGroup": { args: [(env) => ({ parameters: [leaf(env)] })] },
-      "optim.Adagrad.checkStateDict": { args: [optimizerState] },
-      "optim.Adagrad.loadStateDict": { args: [optimizerState] },
+      "optim.*.addGroup": { args: [(env) => ({ parameters: [leaf(env)] })] },
+      "optim.*.checkStateDict": { args: [optimizerState] },
+      "optim.*.loadStateDict": { args: [optimizerState] },
       "data.loadCheckpoint": { args: [value(file), () => ({ loader: loader() })] },
       einsum: { args: [value("ij,jk->ik"), floats(2, 3), floats(3, 2)] },
+      "defineOp()": { args: [floats(2)] },
       defineOp: { args: [() => ({ name: "own", inputs: 1, expression: "r0 = a0;" })] },
       "data.parseIdx": { args: [idx] },
       "data.parseNpy": { args: [npy] },
@@ -147,23 +152,21 @@ export async function makeRecipes(): Promise<Recipes> {
       "scheduler.programFromJSON": { args: [() => structuredClone(programJSON)] },
       "Tensor.clamp": { args: [value(0), value(1)] },
       "Tensor.clamp_": { args: [value(0), value(1)] },
-      "nn.ELU.checkStateDict": { receiver: model, args: [state] },
-      "nn.ELU.loadStateDict": { receiver: model, args: [state] },
+      "nn.*.checkStateDict": { args: [state] },
+      "nn.*.loadStateDict": { args: [state] },
       "scheduler.Scheduler.report": { receiver: stepped, args: [] },
       "scheduler.Scheduler.explain": { receiver: stepped, args: [] },
     },
   };
 }
 
-function state(env: Environment): Record<string, Tensor> {
-  return { weight: floats(3, 3)(env), bias: floats(3)(env) };
+function state({ receiver }: Environment): unknown {
+  return (receiver as Linear).stateDict();
 }
 
 function optimizerState(env: Environment): object {
-  const state = env
-    .keep(new Adagrad([env.tensor(zeros([3], { requiresGrad: true }))], {}))
-    .stateDict();
-  for (const [, t] of state.tensors) env.tensor(t);
+  const state = (env.receiver as SGD | StepLR).stateDict();
+  if ("tensors" in state) for (const [, t] of state.tensors) env.tensor(t);
   return state;
 }
 

@@ -14,7 +14,7 @@ import { type Callee, type Declarations, type Parameter } from "./declarations.t
 import type { Make } from "./environment.ts";
 import { type Hostile, hostiles } from "./hostile.ts";
 import { type Invocation, perform } from "./judge.ts";
-import type { Recipes } from "./recipes.ts";
+import type { Recipe, Recipes } from "./recipes.ts";
 
 const modules: Readonly<Record<string, unknown>> = {
   tenure: core,
@@ -47,7 +47,7 @@ export class Trial {
   readonly #declarations: Declarations;
   readonly #candidates: Candidates;
   readonly #instances = new Map<ts.Symbol, readonly Make[]>();
-
+  readonly #working = new Map<Callee, Working>();
   readonly #recipes: Recipes;
 
   constructor(declarations: Declarations, recipes: Recipes) {
@@ -58,17 +58,16 @@ export class Trial {
 
   /** Finds a call for each callee. @returns those that work, and why each of the others does not */
   async find(): Promise<{ working: Working[]; missing: string[] }> {
-    const working: Working[] = [],
-      missing: string[] = [];
+    const missing: string[] = [];
     const callees = this.#declarations.callees.filter((callee) => !isError(callee));
     for (const callee of [...callees].sort((a, b) => rank(a) - rank(b))) {
       const found = await this.#search(callee);
       if (this.#recipes.refusing.has(callee.name)) continue;
       if (typeof found === "string") missing.push(`${callee.name}: ${found}`);
-      else working.push(found);
+      else this.#working.set(callee, found);
       if (callee.kind === "constructor" && typeof found !== "string") this.#remember(callee, found);
     }
-    return { working, missing };
+    return { working: [...this.#working.values()], missing };
   }
 
   /** Every hostile call. */
@@ -101,17 +100,13 @@ export class Trial {
   }
 
   async #search(callee: Callee): Promise<Working | string> {
-    const recipe = this.#recipes.calls[callee.name];
+    const recipe = this.#recipeOf(callee);
     let why = "no candidates";
     for (const parameters of callee.signatures) {
       const required = parameters.filter(({ optional, rest }) => !optional || (rest && recipe));
       const receivers =
-        callee.owner === undefined
-          ? []
-          : recipe?.receiver !== undefined
-            ? [recipe.receiver]
-            : this.#receivers(callee.owner);
-      if (callee.owner !== undefined && receivers.length === 0) {
+        recipe?.receiver !== undefined ? [recipe.receiver] : this.#receivers(callee);
+      if (onReceiver(callee) && receivers.length === 0) {
         why = "no instance";
         continue;
       }
@@ -119,7 +114,7 @@ export class Trial {
         recipe?.args !== undefined
           ? recipe.args.map((make) => [make])
           : required.map(({ type }) => this.#candidates.of(type));
-      const shape = callee.owner === undefined ? lists : [receivers, ...lists];
+      const shape = onReceiver(callee) ? [receivers, ...lists] : lists;
       for (const indices of combinations(shape.map(({ length }) => length))) {
         const makes = indices.map((k, i) => shape[i]?.[k] ?? (() => undefined));
         const working = this.#invocation(callee, parameters, makes);
@@ -131,14 +126,26 @@ export class Trial {
     return why;
   }
 
-  #receivers(owner: ts.Symbol): readonly Make[] {
+  /** A recipe for the callee, for `call` that of `forward`, or one for all classes of an entry. */
+  #recipeOf({ name }: Callee): Recipe | undefined {
+    const { calls } = this.#recipes;
+    const [, entry, method = ""] = /^(nn|optim)\.\w+\.(\w+)$/.exec(name) ?? [];
+    return (
+      calls[name] ?? calls[name.replace(/\.call$/, ".forward")] ?? calls[`${entry}.*.${method}`]
+    );
+  }
+
+  #receivers({ owner, of }: Callee): readonly Make[] {
+    const giver = of && this.#working.get(of);
+    if (giver !== undefined) return [resultOf(giver)];
+    if (owner === undefined) return [];
     const type = this.#declarations.checker.getDeclaredTypeOfSymbol(owner);
     const own = this.#instancesOf(owner);
     return own.length > 0 ? own : this.#candidates.of(type);
   }
 
   #invocation(callee: Callee, parameters: readonly Parameter[], makes: readonly Make[]): Working {
-    const method = callee.owner !== undefined;
+    const method = onReceiver(callee);
     return {
       callee,
       parameters,
@@ -196,10 +203,29 @@ function replaced(args: readonly Make[], at: number, make: Make): Make[] {
   return Array.from({ length }, (_, i) => (i === at ? make : (args[i] ?? (() => undefined))));
 }
 
+/** Whether something is called on an instance, or is itself what another call gave. */
+function onReceiver({ owner, of }: Callee): boolean {
+  return owner !== undefined || of !== undefined;
+}
+
+/** Makes what a working call gives. */
+function resultOf({ receiver, args, call }: Working): Make {
+  return async (env) => {
+    const holder = await receiver?.(env);
+    const result = await call(
+      holder,
+      args.map((make) => make(env)),
+    );
+    return isDisposable(result) ? env.keep(result) : result;
+  };
+}
+
 /** How a callee is called. */
-function caller({ kind, entry, path, owner }: Callee): Invocation["call"] {
+function caller({ kind, entry, path, owner, of }: Callee): Invocation["call"] {
   const key = path.at(-1) ?? "";
-  if (owner !== undefined)
+  if (kind === "result")
+    return (receiver, args) => (receiver as (...list: readonly unknown[]) => unknown)(...args);
+  if (owner !== undefined || of !== undefined)
     return (receiver, args) => {
       const target = receiver as Record<string | symbol, unknown>;
       if (kind === "getter") return target[key];
@@ -221,8 +247,9 @@ function caller({ kind, entry, path, owner }: Callee): Invocation["call"] {
     (holder[key] as (...list: readonly unknown[]) => unknown).call(holder, ...args);
 }
 
-/** Constructors before what needs instances; containers after what they contain. */
-function rank({ kind, entry }: Callee): number {
+/** Constructors before what needs instances; containers after what they contain; results last. */
+function rank({ kind, entry, of }: Callee): number {
+  if (of !== undefined) return 4 + rank(of);
   return kind === "constructor" ? (entry === "tenure/nn" ? 0 : 1) : kind === "function" ? 2 : 3;
 }
 
@@ -232,7 +259,8 @@ function isError({ name }: Callee): boolean {
 }
 
 function isDisposable(value: unknown): value is Disposable {
-  return typeof value === "object" && value !== null && Symbol.dispose in value;
+  const held = (typeof value === "object" || typeof value === "function") && value !== null;
+  return held && Symbol.dispose in value;
 }
 
 /** Index lists with the smallest sums first. */
