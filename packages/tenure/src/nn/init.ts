@@ -164,13 +164,15 @@ export function truncNormal(shape: Shape, options?: TruncNormalOptions): Tensor 
   if (low >= high)
     throw new ArgumentError("truncNormal", "low < high", `${low} and ${high}`, "swap the bounds");
   return scoped(() => {
-    let out = normal(shape, mean, std);
+    // Flat while it is computed: the many ops have no dimensions to go through.
+    const flat = [sizeOf(shape)];
+    let out = normal(flat, mean, std);
     for (let i = 0; i < 7; i++) {
       const inside = out.ge(low).logicalAnd(out.le(high)).float(),
-        again = normal(shape, mean, std);
+        again = normal(flat, mean, std);
       out = again.add(inside.mul(out.sub(again)));
     }
-    return out.maximum(low).minimum(high);
+    return out.maximum(low).minimum(high).reshape(shape);
   }, "truncNormal");
 }
 
