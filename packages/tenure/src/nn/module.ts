@@ -87,16 +87,20 @@ export abstract class Module<
    * outside.
    */
   call(...args: A): R {
-    if (this.#disposed)
-      throw new TenureError(
-        this.constructor.name,
-        "expected a live module, got one that was disposed; make a new one",
-      );
+    this.#checkLive();
     return labelled(null, this.#label(currentLayer()), () => {
       const result = fresh(this.forward(...args), args);
       tensorState().moduleObserver?.(this, args, result);
       return result;
     });
+  }
+
+  #checkLive(): void {
+    if (this.#disposed)
+      throw new TenureError(
+        this.constructor.name,
+        "expected a live module, got one that was disposed; make a new one",
+      );
   }
 
   #label(outer: string): string {
@@ -274,6 +278,7 @@ export abstract class Module<
    *   then nothing has changed
    */
   to(dtype: "float32" | "float16"): this {
+    this.#checkLive();
     if (!isFloat(checkDType("to", dtype)))
       throw new DTypeError(
         "to",

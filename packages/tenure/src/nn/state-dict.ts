@@ -62,6 +62,12 @@ export interface StateDifference {
   unexpected: string[];
 }
 
+/** Names in a row, or the first of them. */
+function some(names: readonly string[]): string {
+  if (names.length <= 10) return names.join(", ");
+  return `${names.slice(0, 10).join(", ")} and ${names.length - 10} more`;
+}
+
 /**
  * Compares a state with a module's own values.
  * @throws ArgumentError listing missing and unexpected names if `strict`, ShapeError for a shape
@@ -76,8 +82,8 @@ export function checkState(
   const missing = [...own.keys()].filter((name) => !state.has(name));
   const unexpected = [...state.keys()].filter((name) => !own.has(name));
   const problems = [
-    ...(missing.length > 0 ? [`no ${missing.join(", ")}`] : []),
-    ...(unexpected.length > 0 ? [`unknown ${unexpected.join(", ")}`] : []),
+    ...(missing.length > 0 ? [`no ${some(missing)}`] : []),
+    ...(unexpected.length > 0 ? [`unknown ${some(unexpected)}`] : []),
   ];
   if (strict && problems.length > 0)
     throw new ArgumentError(

@@ -9,7 +9,7 @@ import { HANDLE, type KeeperKind } from "../ownership/handle.ts";
 import { detachHandle } from "../ownership/moves.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { TensorHandle } from "./body.ts";
-import { type Tensor, replaceHandle, wrap } from "./tensor.ts";
+import { type Tensor, live, replaceHandle, wrap } from "./tensor.ts";
 
 /**
  * Takes a tensor out of its scope: from now on it belongs to `keeper`, which error messages and
@@ -46,6 +46,7 @@ export function identityOf(t: Tensor): unknown {
  */
 export function convertInPlace(tensors: readonly Tensor[], dtype: "float32" | "float16"): void {
   using _ = newDisposeScope("to");
+  for (const t of tensors) live(t, "to");
   // Everything is converted before the first tensor changes: a device without float16 throws here.
   const converted = new Map<unknown, TensorHandle>();
   for (const { [HANDLE]: handle } of tensors)

@@ -5,6 +5,7 @@
 import { f32Bits } from "../../base/bits.ts";
 import { ArgumentError } from "../../base/errors.ts";
 import { type OptionRow, checkArgument } from "../../base/options.ts";
+import { formatShape } from "../../base/shape.ts";
 import { scalarBits } from "../../ops/typing.ts";
 import { pad as padOp } from "../../ops/pad.ts";
 import { scoped } from "../../ownership/scoped.ts";
@@ -46,7 +47,7 @@ export function pad(
     throw new ArgumentError(
       "pad",
       `pairs of whole numbers for at most ${x.rank} dimensions`,
-      `[${border.join(",")}]`,
+      formatShape(border),
       "write [left, right, top, bottom]",
     );
   const of = (side: 0 | 1): number[] =>
@@ -57,7 +58,7 @@ export function pad(
     throw new ArgumentError(
       "pad",
       "a border of 0 or more",
-      `[${border.join(",")}]`,
+      formatShape(border),
       "cut with slice first",
     );
   return scoped(() => {

@@ -4,7 +4,9 @@
  */
 import { f32Bits } from "../../base/bits.ts";
 import { isFloat } from "../../base/dtype.ts";
+import { ShapeError } from "../../base/errors.ts";
 import { type OptionTable, checkArgument, readOptions } from "../../base/options.ts";
+import { formatShape, normalizeAxis } from "../../base/shape.ts";
 import { axisRow, count, finite } from "../checks.ts";
 import { clamp } from "../../ops/extremes.ts";
 import { Layer } from "../module.ts";
@@ -238,6 +240,14 @@ export class LogSoftmax extends AlongAxis {
 /** Halves a dimension: first half · sigmoid(second half) (Dauphin et al. 2017). */
 export class GLU extends AlongAxis {
   protected of(x: Tensor): Tensor {
+    const length = x.shape[normalizeAxis("GLU", this.axis, x.rank)] ?? 0;
+    if (length % 2 !== 0 || length === 0)
+      throw new ShapeError(
+        "GLU",
+        `an even length along axis ${this.axis}`,
+        formatShape(x.shape),
+        "halve another axis",
+      );
     return scoped(() => {
       const [a, b] = x.chunk(2, this.axis);
       return a!.mul(b!.sigmoid());

@@ -133,25 +133,31 @@ export class MultiheadAttention extends Module<
     this.#heads = numHeads;
     this.#dropout = p;
     this.#batchFirst = batchFirst;
-    const own = (name: string, features: number): Tensor =>
-        this.parameter(name, xavierUniform([embedDim, features])),
-      whole = kdim === embedDim && vdim === embedDim;
+    const whole = kdim === embedDim && vdim === embedDim;
     this.inProjWeight = whole
       ? this.parameter("in_proj_weight", xavierUniform([3 * embedDim, embedDim]))
       : null;
-    this.projections = whole
-      ? null
-      : {
-          query: own("q_proj_weight", embedDim),
-          key: own("k_proj_weight", kdim),
-          value: own("v_proj_weight", vdim),
-        };
+    this.projections = whole ? null : this.#projectionsOf(embedDim, kdim, vdim);
     this.inProjBias = bias ? this.parameter("in_proj_bias", zeros([3 * embedDim])) : null;
     const out = (this.outProj = new Linear(embedDim, embedDim, { bias }));
     if (out.bias !== null)
       noGrad(() => {
         out.bias!.zero_().dispose();
       });
+  }
+
+  /** Weights of their own; all of them are made before the first is registered, or none is. */
+  #projectionsOf(e: number, kdim: number, vdim: number): NonNullable<typeof this.projections> {
+    const { query, key, value } = scoped(() => ({
+      query: xavierUniform([e, e]),
+      key: xavierUniform([e, kdim]),
+      value: xavierUniform([e, vdim]),
+    }));
+    return {
+      query: this.parameter("q_proj_weight", query),
+      key: this.parameter("k_proj_weight", key),
+      value: this.parameter("v_proj_weight", value),
+    };
   }
 
   override *children(): Generator<[name: string, module: AnyModule]> {

@@ -4,9 +4,10 @@
  * dispose what they hold.
  */
 import { ArgumentError, TenureError } from "../../base/errors.ts";
-import { describeValue } from "../../base/options.ts";
+import { checkArgument, checkIterable, describeValue } from "../../base/options.ts";
 import { type AnyModule, Layer, Module } from "../module.ts";
 import { newDisposeScope } from "../../ownership/open.ts";
+import { ignoreRejection } from "../../ownership/owned.ts";
 import { type Tensor, live } from "../../tensor/tensor.ts";
 
 /**
@@ -51,22 +52,21 @@ export class Sequential extends Layer {
 }
 
 function checkModule(op: string, module: unknown): void {
-  if (!(module instanceof Module))
-    throw new ArgumentError(
-      op,
-      "modules",
-      describeValue(module),
-      "pass layers, for example new ReLU()",
-    );
-}
-
-function isIterable(value: unknown): boolean {
-  return typeof value === "object" && value !== null && Symbol.iterator in value;
+  if (module instanceof Module) return;
+  ignoreRejection(module);
+  throw new ArgumentError(
+    op,
+    "modules",
+    describeValue(module),
+    "pass layers, for example new ReLU()",
+  );
 }
 
 function noModules(op: string, value: unknown, example: string): ArgumentError {
   return new ArgumentError(op, "modules", describeValue(value), `pass for example ${example}`);
 }
+
+const position = { type: "integer", remedy: "pass for example 0" } as const;
 
 /** Modules by number. Names are "0", "1", … as PyTorch's. */
 export class ModuleList<M extends AnyModule = Module>
@@ -76,7 +76,7 @@ export class ModuleList<M extends AnyModule = Module>
   readonly #modules: M[] = [];
   constructor(modules: Iterable<M> = []) {
     super();
-    if (!isIterable(modules)) throw noModules("ModuleList", modules, "[new ReLU(), …]");
+    checkIterable("ModuleList", "modules", modules, "pass for example [new ReLU(), …]");
     for (const module of modules) this.push(module);
   }
 
@@ -88,6 +88,7 @@ export class ModuleList<M extends AnyModule = Module>
   }
   /** The module at a position; negative positions count from the end. */
   at(index: number): M | undefined {
+    checkArgument("ModuleList", "index", index, position);
     return this.#modules.at(index);
   }
   /** Takes ownership of a module. */
@@ -116,7 +117,7 @@ export class ModuleDict<M extends AnyModule = Module>
   readonly #modules = new Map<string, M>();
   constructor(modules: Readonly<Record<string, M>> | Iterable<readonly [string, M]> = {}) {
     super();
-    if (typeof modules !== "object" || (modules as unknown) === null)
+    if (typeof modules !== "object" || (modules as unknown) === null || ArrayBuffer.isView(modules))
       throw noModules("ModuleDict", modules, "{ encoder: new ReLU(), … }");
     for (const entry of Symbol.iterator in modules ? modules : Object.entries(modules)) {
       if (!Array.isArray(entry)) throw noModules("ModuleDict", entry, "[name, module]");

@@ -30,7 +30,7 @@ import { Layer } from "../module.ts";
 import { newDisposeScope } from "../../ownership/open.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { ones, zeros } from "../../tensor/create.ts";
-import type { Tensor } from "../../tensor/tensor.ts";
+import { type Tensor, live } from "../../tensor/tensor.ts";
 
 /** Options of batch norms, with PyTorch's defaults. */
 export interface BatchNormLayerOptions {
@@ -90,6 +90,7 @@ abstract class BatchNorm extends Layer {
   }
 
   forward(x: Tensor): Tensor {
+    live(x, this.constructor.name);
     if (!this.ranks.includes(x.rank))
       throw new ShapeError(
         this.constructor.name,
@@ -331,6 +332,7 @@ abstract class InstanceNorm extends Layer {
   }
 
   forward(x: Tensor): Tensor {
+    live(x, this.constructor.name);
     const single = x.rank === this.rank - 1,
       { weight, bias, runningMean, runningVar } = this;
     if ((!single && x.rank !== this.rank) || x.shape[single ? 0 : 1] !== this.#features)

@@ -7,7 +7,7 @@ import { type OptionRow, checkArgument } from "../../base/options.ts";
 import { formatShape } from "../../base/shape.ts";
 import { filling, pad } from "../functional/pad.ts";
 import { Layer } from "../module.ts";
-import type { Tensor } from "../../tensor/tensor.ts";
+import { type Tensor, live } from "../../tensor/tensor.ts";
 
 /** Width of a border: the same on all sides, or [left, right] and [left, right, top, bottom]. */
 export type Border = number | readonly number[];
@@ -36,6 +36,7 @@ abstract class Padding extends Layer {
   }
   /** Of a batch, or of a single sample. */
   forward(x: Tensor): Tensor {
+    live(x, this.constructor.name);
     if (x.rank !== this.#rank && x.rank !== this.#rank + 1)
       throw new ShapeError(
         this.constructor.name,

@@ -108,14 +108,21 @@ abstract class Recurrent<S extends readonly unknown[], R> extends Module<
     this.#outputSize = projSize > 0 ? projSize : hiddenSize;
     this.#inputSize = inputSize;
     this.#gates = gates;
-    const bound = 1 / Math.sqrt(hiddenSize),
-      rows = gates * hiddenSize,
+    this.build(() => {
+      this.#makeWeights(projSize);
+    });
+  }
+
+  #makeWeights(projSize: number): void {
+    const { hiddenSize } = this,
+      bound = 1 / Math.sqrt(hiddenSize),
+      rows = this.#gates * hiddenSize,
       own = (label: string, shape: readonly number[]): Tensor =>
         this.parameter(label, uniform(shape, bound));
     for (let layer = 0; layer < this.#options.numLayers; layer++) {
       for (let d = 0; d < this.#directions; d++) {
         const suffix = `l${layer}${d === 1 ? "_reverse" : ""}`,
-          inputs = layer === 0 ? inputSize : this.#outputSize * this.#directions;
+          inputs = layer === 0 ? this.#inputSize : this.#outputSize * this.#directions;
         this.#weights.push({
           ih: own(`weight_ih_${suffix}`, [rows, inputs]),
           hh: own(`weight_hh_${suffix}`, [rows, this.#outputSize]),

@@ -4,7 +4,7 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { ArgumentError, type Tensor, memory, newDisposeScope, ones, tensor, zeros } from "tenure";
+import { type Tensor, TenureError, memory, newDisposeScope, ones, tensor, zeros } from "tenure";
 import * as nn from "tenure/nn";
 import * as optim from "tenure/optim";
 import { setup } from "../../helpers.ts";
@@ -24,7 +24,11 @@ const layers: Readonly<
   Record<
     string,
     readonly [
-      make: () => { call: (...args: never[]) => unknown; dispose: () => void },
+      make: () => {
+        call: (...args: never[]) => unknown;
+        forward: (...args: never[]) => unknown;
+        dispose: () => void;
+      },
       tensors: number,
     ]
   >
@@ -140,11 +144,12 @@ for (const [name, [make, tensors]] of Object.entries(layers)) {
             : () =>
                 (name === "CrossEntropyLoss" || name === "NLLLoss") && k === 1 ? i(1) : f(1, 1),
         );
-        expectRefusal(
-          `${name}.call with ${JSON.stringify(bad)} as argument ${at}`,
-          null,
-          await thrownBy(() => layer.call(...(args.map((a) => a()) as never[]))),
-        );
+        for (const how of ["call", "forward"] as const)
+          expectRefusal(
+            `${name}.${how} with ${JSON.stringify(bad)} as argument ${at}`,
+            null,
+            await thrownBy(() => layer[how](...(args.map((a) => a()) as never[]))),
+          );
       }
     }
     layer.dispose();
@@ -181,8 +186,43 @@ test("a constructor that throws frees what it had made", async () => {
     () => new nn.MultiheadAttention(4, 2, { kdim: 0 }),
     () => new nn.LSTM(2, 3, { projSize: 3 }),
     () => new nn.RNN(2, 3, { nonlinearity: "gelu" as never }),
+    // Too many elements, in a weight that is not the first.
+    () => new nn.MultiheadAttention(4, 2, { vdim: 1e9 }),
+    () => new nn.LSTM(1, 30_000),
   ];
-  for (const make of broken) assert.instance(await thrownBy(make), ArgumentError);
+  for (const make of broken) assert.instance(await thrownBy(make), TenureError);
+  const after = memory.stats();
+  assert.is(after.threadTotalLiveCount, before.threadTotalLiveCount);
+  assert.is(after.storages, before.storages);
+});
+
+test("what else modules refuse, in few words", async () => {
+  const before = memory.stats();
+  const disposed = new nn.Linear(2, 2),
+    list = new nn.ModuleList(),
+    stack = new nn.Sequential(...Array.from({ length: 40 }, () => new nn.PReLU())),
+    gone = new Float32Array(2);
+  disposed.dispose();
+  structuredClone(gone.buffer, { transfer: [gone.buffer] });
+  const later = (): never => Promise.reject(new Error("nobody waits for this")) as never;
+  const wrong: readonly (readonly [name: string, run: () => unknown])[] = [
+    ["GLU", () => new nn.GLU().call(f(2, 3))],
+    ["GLU", () => new nn.GLU(0).call(f(1, 4))],
+    ["Linear", () => disposed.half()],
+    ["ModuleList", () => list.at(Symbol() as never)],
+    ["ModuleList", () => list.at(0.5)],
+    ["ModuleList", () => new nn.ModuleList(gone as never)],
+    ["ModuleDict", () => new nn.ModuleDict(gone as never)],
+    ["ModuleList", () => new nn.TransformerEncoder(later, 1)],
+    ["pad", () => nn.functional.pad(f(2), Array<number>(10_000).fill(1))],
+    ["loadStateDict", () => stack.loadStateDict({})],
+  ];
+  for (const [name, run] of wrong) {
+    const error = await thrownBy(run);
+    expectRefusal(name, name, error);
+    assert.ok(String(error).length < 400, String(error));
+  }
+  stack.dispose();
   const after = memory.stats();
   assert.is(after.threadTotalLiveCount, before.threadTotalLiveCount);
   assert.is(after.storages, before.storages);
