@@ -209,12 +209,12 @@ function onReceiver({ owner, of }: Callee): boolean {
 }
 
 /** Makes what a working call gives. */
-function resultOf({ receiver, args, call }: Working): Make {
+function resultOf(giver: Working): Make {
   return async (env) => {
-    const holder = await receiver?.(env);
-    const result = await call(
+    const holder = await giver.receiver?.(env);
+    const result = await giver.call(
       holder,
-      args.map((make) => make(env)),
+      giver.args.map((make) => make(env)),
     );
     return isDisposable(result) ? env.keep(result) : result;
   };
