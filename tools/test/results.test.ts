@@ -1,4 +1,4 @@
-/** Tables of figures: read, picked from results files, and in the pages as they are in the files. */
+/** Tables of figures: read, picked from results files, and in the pages as they are in files. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite } from "uvu";
