@@ -3,7 +3,8 @@
  * to null or replaces. Nobody owns these storages any more and no statistics count them, but their
  * buffers stay with them until the program's plan is looked up. From then on the pool may lend them
  * to whoever needs memory, the program itself first, so that a step that succeeds takes no byte
- * more; and as long as nobody has written to them they can be taken back. Filled by the tensor
+ * more, or destroy them where a budget leaves no room; as long as they are there and nobody has
+ * written to them they can be taken back. Filled by the tensor
  * layer through the recorder, told by executions what happens. Owns nothing.
  */
 import type { PooledBuffer } from "../device/buffer-pool.ts";

@@ -4,13 +4,13 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { type Tensor, manualSeed, memory, rand, sync, tensor } from "tenure";
+import { type Tensor, TenureError, manualSeed, memory, noGrad, rand, sync, tensor } from "tenure";
 import { Linear } from "tenure/nn";
 import { GradScaler, ReduceLROnPlateau, SGD, StepLR } from "tenure/optim";
 import { BudgetError, Scheduler, trace } from "tenure/scheduler";
 import { generatorState } from "../../../src/tensor/generator.ts";
 import { runtime } from "../../../src/runtime/runtime.ts";
-import { gate, rejects, setup } from "../../helpers.ts";
+import { gate, rejects, setup, takeDeviceErrors } from "../../helpers.ts";
 
 const test = suite("discarded steps");
 test.before(async () => {
@@ -76,6 +76,51 @@ test("gradients are back when no plan fits", async () => {
   await rejects(() => small.step(() => t.train()), BudgetError);
   assert.equal(await t.gradient(), before);
 });
+
+/** The next submit throws, or goes to the device with a command that it refuses. */
+function spoilSubmit(how: "throws" | "refused"): void {
+  const { gpu } = runtime().device!;
+  const { queue } = gpu;
+  const submit = queue.submit.bind(queue);
+  queue.submit = (commands) => {
+    queue.submit = submit;
+    if (how === "throws") throw new Error("no submit");
+    const encoder = gpu.createCommandEncoder();
+    encoder.popDebugGroup(); // there is none: finish() gives what no queue takes
+    gpu.pushErrorScope("validation");
+    const refused = encoder.finish();
+    void gpu.popErrorScope();
+    return submit([...commands, refused]);
+  };
+}
+
+for (const how of ["throws", "refused"] as const) {
+  test(`gradients are back when the submit of their step ${how}`, async () => {
+    using t = new Trained();
+    using scheduler = new Scheduler();
+    const weights = async (): Promise<number[]> => [...(await t.layer.weight.data())];
+    await scheduler.step(() => t.train());
+    const before = [await t.gradient(), await weights()];
+    const { settings } = runtime();
+    settings.poison = false; // else the pool's buffers, and so the gradients', are overwritten
+    for (const times of [1, 2]) {
+      spoilSubmit(how);
+      await rejects(async () => {
+        await scheduler.step(() => {
+          for (let k = 0; k < times; k++) t.train();
+          noGrad(() => t.layer.weight.add_(1).dispose());
+        });
+        await sync();
+      }, TenureError);
+      assert.equal([await t.gradient(), await weights()], before);
+    }
+    settings.poison = true;
+    takeDeviceErrors();
+    await scheduler.step(() => t.train());
+    assert.not.equal(await weights(), before[1]);
+    memory.verify();
+  });
+}
 
 test("a parameter without a gradient has none after a step that failed", async () => {
   using t = new Trained();
