@@ -65,7 +65,7 @@ interface LastCall {
 
 function lastCall(progress: string): LastCall | undefined {
   const [, index, calls, refused, label] =
-    /^(\d+) (\d+) (\d+) (.*)$/.exec(readFileSync(progress, "utf8").trim()) ?? [];
+    /^(\d+) (\d+) (\d+) (.*)$/.exec(lastCallText(progress).trim()) ?? [];
   if (label === undefined) return undefined;
   return { index: Number(index), calls: Number(calls), refused: Number(refused), label };
 }

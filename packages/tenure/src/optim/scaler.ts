@@ -9,6 +9,7 @@ import { type OptionTable, checkArgument, describeValue, readOptions } from "../
 import { noGrad } from "../autograd/mode.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { scoped } from "../ownership/scoped.ts";
+import { disposeUntilDiscarded, isLost } from "../tensor/keep.ts";
 import { inStep, labelled, whenStepDiscarded } from "../tensor/step.ts";
 import { type Tensor, live } from "../tensor/tensor.ts";
 
@@ -148,12 +149,31 @@ export class GradScaler implements Disposable {
     });
   }
 
+  /** A step that is discarded has not unscaled. */
   #keepFlag(optimizer: Stepping, flag: Tensor): void {
     this.#finite.set(optimizer, flag);
     whenStepDiscarded(() => () => {
-      if (this.#finite.get(optimizer) !== flag) return;
+      this.#finite.get(optimizer)?.dispose();
       this.#finite.delete(optimizer);
-      flag.dispose();
+    });
+  }
+
+  /** Whether all gradients are finite. They stay unscaled when that cannot be told. */
+  async #read(optimizer: Stepping, flag: Tensor): Promise<boolean> {
+    try {
+      return (await flag.item()) === 1;
+    } catch (error) {
+      if (isLost(flag)) this.#dropFlag(optimizer, flag);
+      throw error;
+    }
+  }
+
+  /** A step that is discarded has not stepped: what was unscaled before it still is. */
+  #dropFlag(optimizer: Stepping, flag: Tensor | undefined): void {
+    if (flag === undefined || this.#finite.get(optimizer) !== flag) return;
+    this.#finite.delete(optimizer);
+    disposeUntilDiscarded(flag, (again) => {
+      this.#finite.set(optimizer, again);
     });
   }
 
@@ -194,11 +214,9 @@ export class GradScaler implements Disposable {
     }
     if (!this.#finite.has(optimizer)) this.unscale(optimizer);
     const finite = this.#finite.get(optimizer);
-    this.#finite.delete(optimizer);
-    const read = finite?.item();
-    finite?.dispose();
-    const good = read === undefined || (await read) === 1;
+    const good = finite === undefined || (await this.#read(optimizer, finite));
     this.#rememberCounts();
+    this.#dropFlag(optimizer, finite);
     this.#sinceUpdate.steps++;
     if (good) {
       this.#taken++;

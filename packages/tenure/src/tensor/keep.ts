@@ -9,6 +9,7 @@ import { HANDLE, type KeeperKind } from "../ownership/handle.ts";
 import { detachHandle } from "../ownership/moves.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { TensorHandle } from "./body.ts";
+import { dropUntilDiscarded, mayBeDiscarded, regain, whenDiscarded } from "./dispatch.ts";
 import { type Tensor, live, replaceHandle, wrap } from "./tensor.ts";
 
 /**
@@ -28,6 +29,33 @@ export function adopt(
   handle.logOwner("own");
   if (role !== undefined) handle.storage.role = role;
   return t;
+}
+
+/**
+ * Frees a tensor that an object keeps. A step that is discarded, or a function that was only
+ * traced, has freed it too early: then `back` gets one like it, which no scope owns.
+ */
+export function disposeUntilDiscarded(t: Tensor, back: (again: Tensor) => void): void {
+  const { storage, layout, dtype } = live(t, "dispose");
+  if (!mayBeDiscarded()) {
+    t.dispose();
+    return;
+  }
+  storage.retain();
+  t.dispose();
+  dropUntilDiscarded(storage);
+  whenDiscarded(() => () => {
+    regain(storage);
+    const again = wrap(new TensorHandle(storage, layout, dtype, null));
+    storage.release();
+    detachHandle(again[HANDLE]);
+    back(again);
+  });
+}
+
+/** Whether a tensor has no contents and will have none: its program failed, or it was freed. */
+export function isLost(t: Tensor): boolean {
+  return t.isDisposed || t[HANDLE].storage.failure !== null;
 }
 
 /** Counts the writes to a tensor's bytes, whichever alias they went through. */

@@ -198,6 +198,37 @@ test("schedules and scalers count no step that failed", async () => {
   assert.not.equal(state(), before);
 });
 
+for (const fails of ["throws", "is refused"] as const) {
+  test(`gradients unscaled before a step that ${fails} are not divided again`, async () => {
+    using t = new Trained();
+    using scheduler = new Scheduler();
+    using scaler = new GradScaler({ initialScale: 8 });
+    await scheduler.step(() => t.train());
+    scaler.unscale(t.optimizer);
+    const before = [
+      await t.gradient(),
+      memory.stats().threadTotalLiveCount,
+      memory.stats().storages,
+    ];
+    if (fails === "is refused") spoilSubmit("throws");
+    await rejects(
+      () =>
+        scheduler.step(async () => {
+          await scaler.step(t.optimizer);
+          if (fails === "throws") throw new Error("mine");
+        }),
+      Error,
+      /mine|no submit/,
+    );
+    const { threadTotalLiveCount, storages } = memory.stats();
+    assert.equal([await t.gradient(), threadTotalLiveCount, storages], before);
+    await rejects(async () => scaler.unscale(t.optimizer), TenureError, /still scaled/);
+    assert.ok(await scaler.step(t.optimizer));
+    assert.equal(await t.gradient(), before[0]);
+    memory.verify();
+  });
+}
+
 test("a schedule's step beside a step that fails stays", async () => {
   using t = new Trained();
   using scheduler = new Scheduler();
