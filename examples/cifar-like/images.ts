@@ -4,6 +4,7 @@
  * the network has to look at form. Deterministic for a seed. Host memory only.
  */
 import { ArrayDataset } from "tenure/data";
+import { randomFrom } from "../random.ts";
 
 /** Width and height. */
 export const side = 32;
@@ -31,17 +32,6 @@ function wave(x: number): number {
 
 /** Their names; the label is the position. */
 export const names: readonly string[] = Object.keys(kinds);
-
-/** Numbers in [0, 1) from a seed: mulberry32. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Pixels [count, 3, 32, 32] of 0…255 and labels [count]; every ten images hold each kind once. */
 export function draw(count: number, seed: number): { pixels: Uint8Array; labels: Uint8Array } {
