@@ -9,6 +9,8 @@ export interface Standing {
   readonly label: string;
   readonly step: number;
   readonly total: number;
+  /** Steps that were done when the clock began, as in a run that is resumed. */
+  readonly before?: number;
   /** Since the first step began. */
   readonly seconds: number;
   /** What else to say, the most important first: the last go where there is no room. */
@@ -25,9 +27,9 @@ function time(seconds: number): string {
 
 /** The line, at most `columns` characters. At the end it says what was needed, before what is. */
 export function progressLine(standing: Standing, columns = Infinity): string {
-  const { label, step, total, seconds, parts } = standing;
-  const clock =
-    step === total ? `took ${time(seconds)}` : `ETA ${time((seconds / step) * (total - step))}`;
+  const { label, step, total, before = 0, seconds, parts } = standing;
+  const rest = (seconds / (step - before)) * (total - step),
+    clock = step === total ? `took ${time(seconds)}` : `ETA ${time(rest)}`;
   const kept = [`${step}/${total}`, clock, ...parts],
     line = (width: number): string => {
       const full = Math.round((width * step) / total);
@@ -44,12 +46,15 @@ export function progressLine(standing: Standing, columns = Infinity): string {
 export class Progress {
   readonly #label: string;
   readonly #total: number;
+  readonly #before: number;
   readonly #start = performance.now();
   #lastShown = -Infinity;
 
-  constructor(label: string, total: number) {
+  /** @param before steps done already */
+  constructor(label: string, total: number, before = 0) {
     this.#label = label;
     this.#total = total;
+    this.#before = before;
   }
 
   /** Seconds since it was made. */
@@ -65,17 +70,18 @@ export class Progress {
     if (!last && now - this.#lastShown < (terminal ? 100 : 10_000)) return;
     this.#lastShown = now;
     const { threadTotalLiveCount, deviceBytes, devicePeakBytes } = memory.stats(),
-      mb = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+      mib = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
     const standing = {
       label: this.#label,
       step,
       total: this.#total,
+      before: this.#before,
       seconds: this.seconds,
       parts: [
         ...parts,
-        `GPU ${mb(deviceBytes)}`,
+        `GPU ${mib(deviceBytes)}`,
         `${threadTotalLiveCount} tensors`,
-        `peak in use ${mb(devicePeakBytes)}`,
+        `peak in use ${mib(devicePeakBytes)}`,
       ],
     };
     // One column stays free: a terminal wraps when the last is taken.

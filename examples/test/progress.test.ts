@@ -1,7 +1,7 @@
 /** The progress line that all examples share: what it says, and that it fits. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { progressLine } from "../../progress.ts";
+import { progressLine } from "../progress.ts";
 
 const test = suite("examples/progress");
 const standing = {
