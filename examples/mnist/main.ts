@@ -3,27 +3,48 @@
  * `trainEpoch`: one dispose scope per step, the read awaited outside of it. Run with `npm start --
  * --help`.
  */
-import { readFile, rename, writeFile } from "node:fs/promises";
-import { type Tensor, init, manualSeed, newDisposeScope, noGrad } from "tenure";
-import { DataLoader, fromSafetensors, toSafetensors } from "tenure/data";
+import { type Tensor, manualSeed, newDisposeScope, noGrad } from "tenure";
+import { DataLoader, unpackCheckpoint } from "tenure/data";
 import { CrossEntropyLoss, type Module } from "tenure/nn";
 import { Adam } from "tenure/optim";
+import type { Command, OptionTable, Values } from "../command.ts";
 import { Progress } from "../progress.ts";
+import { type Run, runExample, standing } from "../run.ts";
 import { mnist } from "./data.ts";
 import { cnn, mlp } from "./models.ts";
-import { type Options, parseOptions, usage } from "./options.ts";
 import { confusionTable, leakReport } from "./report.ts";
 
-type Digits = DataLoader<Readonly<Record<"image" | "label", Tensor>>>;
+const options = {
+  model: { kind: "choice", of: ["mlp", "cnn"], usual: "mlp", help: "which network" },
+  epochs: { kind: "whole", least: 0, usual: 2, help: "passes over the training images" },
+  batch: { kind: "whole", least: 1, usual: 128, help: "images per step" },
+  lr: { kind: "positive", usual: 0.002, help: "learning rate" },
+  limit: { kind: "whole", least: 1, usual: 60_000, help: "use only the first N training images" },
+  tests: { kind: "whole", least: 1, usual: 10_000, help: "use only the first N test images" },
+  seed: { kind: "whole", least: 0, usual: 1, help: "initial weights and order of images" },
+  load: { kind: "input", help: "weights to start from; --epochs 0 only tests" },
+} as const satisfies OptionTable;
+const command: Command<typeof options> = {
+  name: "mnist",
+  script: "npm start",
+  about: "Trains a network on MNIST.",
+  options,
+};
 
-async function trainEpoch(
-  model: Module,
-  optimizer: Adam,
-  loader: Digits,
-  progress: Progress,
-): Promise<void> {
+type Digits = DataLoader<Readonly<Record<"image" | "label", Tensor>>>;
+interface Parts {
+  readonly model: Module;
+  readonly optimizer: Adam;
+  readonly loader: Digits;
+}
+
+/** True at the end of the epoch, false when Ctrl-C was pressed. */
+async function trainEpoch(parts: Parts, run: Run): Promise<boolean> {
+  const { model, optimizer, loader } = parts;
   using criterion = new CrossEntropyLoss();
-  let step = 0,
+  const { epoch, step: before } = standing(loader),
+    progress = new Progress(`epoch ${epoch}`, loader.length, before);
+  let step = before,
     images = 0,
     seen = 0,
     lossSum = 0,
@@ -57,7 +78,9 @@ async function trainEpoch(
       `accuracy ${((100 * hits) / seen).toFixed(2)} %`,
       `${(images / progress.seconds).toFixed(0)} images/s`,
     );
+    if (await run.paused(parts)) return false;
   }
+  return true;
 }
 
 /** How often digit `d` was taken for `p`: table[d][p]. */
@@ -77,43 +100,33 @@ async function evaluate(model: Module, loader: Digits): Promise<number[][]> {
   return table;
 }
 
-async function readWeights(file: string): Promise<ReturnType<typeof fromSafetensors>> {
-  let bytes: Uint8Array;
-  try {
-    bytes = await readFile(file);
-  } catch (error) {
-    const missing = (error as { code?: string }).code === "ENOENT";
-    const why = missing
-      ? "there is none of that name: write one with --save first"
-      : (error as Error).message;
-    throw new Error(`--load: expected a readable file, got ${file}; ${why}`, { cause: error });
-  }
-  return fromSafetensors(bytes, file);
-}
-
-async function run(options: Options): Promise<boolean> {
-  // before the device starts
-  const weights = options.load === undefined ? undefined : await readWeights(options.load);
-  await init(options.device === undefined ? {} : { device: options.device });
-  manualSeed(options.seed);
-  const [training, testing] = await Promise.all([mnist("train", options.limit), mnist("t10k")]);
+async function train(options: Values<typeof command.options>, run: Run): Promise<boolean> {
+  const { load, epochs, batch, seed } = options,
+    weights = run.input("load");
+  manualSeed(seed);
+  const [training, testing] = await Promise.all([
+    mnist("train", options.limit),
+    mnist("t10k", options.tests),
+  ]);
   console.log(
     `MNIST: ${training.length} training images, ${testing.length} test images; ` +
-      `${options.model}, ${options.epochs} epochs, batches of ${options.batch}`,
+      `${options.model}, ${epochs} epochs, batches of ${batch}`,
   );
   {
     using model = options.model === "cnn" ? cnn() : mlp();
-    if (weights !== undefined) model.loadStateDict(weights);
+    if (weights !== undefined) unpackCheckpoint(weights, { model, random: false }, load);
     using optimizer = new Adam(model.parameters(), { lr: options.lr });
     using loader = new DataLoader(training, {
-      batchSize: options.batch,
+      batchSize: batch,
       shuffle: true,
-      seed: options.seed,
-      dropLast: training.length >= options.batch,
+      seed,
+      dropLast: training.length >= batch,
     });
     using tests = new DataLoader(testing, { batchSize: 500 });
-    for (let epoch = 1; epoch <= options.epochs; epoch++)
-      await trainEpoch(model, optimizer, loader, new Progress(`epoch ${epoch}`, loader.length));
+    const parts = { model, optimizer, loader };
+    run.begin(parts);
+    while (standing(loader).epoch <= epochs) if (!(await trainEpoch(parts, run))) return true;
+    await run.finish(model);
 
     const table = await evaluate(model, tests);
     const correct = table.reduce((n, row, d) => n + row[d]!, 0);
@@ -121,25 +134,8 @@ async function run(options: Options): Promise<boolean> {
       `\ntest accuracy ${((100 * correct) / testing.length).toFixed(2)} %\n\n` +
         `${confusionTable(table)}\n`,
     );
-    if (options.save !== undefined) {
-      let bytes: ReturnType<typeof toSafetensors>;
-      {
-        using _scope = newDisposeScope("saving");
-        bytes = toSafetensors(model.stateDict());
-      }
-      await writeFile(`${options.save}.part`, await bytes);
-      await rename(`${options.save}.part`, options.save);
-      console.log(`weights written to ${options.save}`);
-    }
   }
   return leakReport();
 }
 
-try {
-  const options = parseOptions(process.argv.slice(2));
-  if (options === "help") console.log(usage);
-  else if (!(await run(options))) process.exitCode = 1;
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-}
+await runExample(command, train);

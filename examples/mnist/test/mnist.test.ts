@@ -2,53 +2,49 @@
  * The example as a user runs it, in processes of its own: it trains, saves and loads, refuses bad
  * options, and when the scope is taken out of its loop it says which line leaks and still trains.
  */
-import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { type Ended, examples, start, withFolder } from "../../test/start.ts";
 
-const folder = join(import.meta.dirname, "..");
-
-function run(
-  script: string,
-  ...args: readonly string[]
-): Promise<{ code: number; out: string; err: string }> {
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      ["--import", "tsx", "--conditions=tenure:source", script, ...args],
-      { cwd: folder },
-      (error, out, err) => {
-        resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err });
-      },
-    );
-  });
-}
-
+const folder = join(examples, "mnist");
+const run = (script: string, ...args: readonly string[]): Promise<Ended> =>
+  start(join("mnist", script), ["--tests", "2000", ...args]);
 const accuracy = (out: string): number => Number(/test accuracy ([\d.]+) %/.exec(out)?.[1]);
 const test = suite("examples/mnist");
 
-test("trains, leaks nothing, and saved weights give the same accuracy again", async () => {
-  const temp = await mkdtemp(join(tmpdir(), "tenure-mnist-"));
-  try {
-    const file = join(temp, "weights.safetensors");
-    const first = await run("main.ts", "--limit", "6400", "--epochs", "1", "--save", file);
+test("trains, leaks nothing, stops and resumes, and saved weights give the same again", async () => {
+  await withFolder(async (temp) => {
+    const file = join(temp, "weights.safetensors"),
+      small = ["--limit", "6400", "--epochs", "1", "--tests", "2000"];
+    const first = await run("main.ts", ...small, "--save", file);
     assert.is(first.code, 0, first.err);
     assert.match(
       first.out,
       /^0 tensors leaked, \d+ created, \d+ disposed, 0 reclaimed by the garbage collector$/m,
     );
     assert.ok(accuracy(first.out) > 85, first.out);
+
+    const parts = join(temp, "parts.safetensors"),
+      cut = { interrupt: "loss", cwd: temp };
+    const stopped = await start("mnist/main.ts", [...small, "--save", parts], cut);
+    assert.is(stopped.code, 130, stopped.err);
+    const said = /^stopped in epoch 1, (\d+) steps done; to go on: npm start -- (.+)$/m;
+    const [, steps, options = ""] = said.exec(stopped.out) ?? [];
+    assert.is(options, `--resume mnist.checkpoint.safetensors --save ${parts}`);
+    const rest = await start("mnist/main.ts", options.split(" "), { cwd: temp });
+    assert.is(rest.code, 0, rest.err);
+    assert.match(rest.out, ` ${Number(steps) + 1}/50  ETA`);
+    assert.is(accuracy(rest.out), accuracy(first.out));
+    assert.ok((await readFile(parts)).equals(await readFile(file)));
+
     const again = await run("main.ts", "--epochs", "0", "--load", file);
     assert.is(accuracy(again.out), accuracy(first.out));
     const wrong = await run("main.ts", "--model", "cnn", "--epochs", "0", "--load", file);
     assert.is(wrong.code, 1);
     assert.match(wrong.err, /loadStateDict: expected exactly the names of this module/);
-  } finally {
-    await rm(temp, { recursive: true });
-  }
+  });
 });
 
 test("without the scope the report names the leaking lines, and training still works", async () => {
@@ -58,7 +54,7 @@ test("without the scope the report names the leaking lines, and training still w
   const leaky = join(folder, `leaky-${process.pid}.ts`);
   await writeFile(leaky, source.replace(line, "\n"));
   try {
-    const { code, out, err } = await run(leaky, "--limit", "3200", "--epochs", "1");
+    const { code, out, err } = await run(basename(leaky), "--limit", "3200", "--epochs", "1");
     assert.is(code, 1, err);
     assert.match(out, /[1-9]\d* tensors leaked/);
     assert.match(out, new RegExp(`made at .*leaky-${process.pid}\\.ts:\\d+:\\d+`));
@@ -72,7 +68,7 @@ test("unknown options and values are refused with what is allowed", async () => 
   for (const [args, message] of [
     [["--model", "gan"], /--model: expected mlp or cnn, got gan/],
     [["--epochs", "x"], /--epochs: expected a whole number/],
-    [["--nope"], /Unknown option '--nope'/],
+    [["--nope"], /unknown option '--nope'/],
     [["--device", "tpu"], /--device: expected auto or gpu/],
   ] as const) {
     const { code, err } = await run("main.ts", ...args);
@@ -83,9 +79,9 @@ test("unknown options and values are refused with what is allowed", async () => 
 
 test("bad values are answered in one line, before a device starts", async () => {
   for (const [args, text] of [
-    [["--device", "null"], /^--device: expected auto or gpu or software, got null$/m],
+    [["--device", "null"], /^--device: expected auto or gpu or software, got null; /m],
     [["--load", "/nope"], /^--load: expected a readable file, got \/nope; /m],
-    [["--batch", "-1"], /^--batch: expected a whole number of 1 or more, got -1$/m],
+    [["--batch", "-1"], /^--batch: expected a whole number of 1 or more, got -1; /m],
   ] as const) {
     const { code, err } = await run("main.ts", ...args);
     assert.is(code, 1);
