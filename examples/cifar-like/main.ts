@@ -3,39 +3,46 @@
  * whole run is checked by `assertNoLeaks`. `npm run example:cifar-like -- --help` lists the
  * options.
  */
-import { parseArgs } from "node:util";
-import { type Tensor, init, manualSeed, memory, newDisposeScope, noGrad } from "tenure";
+import { type Tensor, manualSeed, memory, newDisposeScope, noGrad } from "tenure";
 import { DataLoader } from "tenure/data";
 import { CrossEntropyLoss, type Module } from "tenure/nn";
 import { AdamW, OneCycleLR } from "tenure/optim";
+import type { Command, OptionTable, Values } from "../command.ts";
 import { Progress } from "../progress.ts";
+import { type Run, runExample, standing } from "../run.ts";
 import { dataset, names } from "./images.ts";
 import { resnet } from "./model.ts";
 
-const usage = `Trains a small ResNet on images it draws: ${names.join(", ")}.
-
-  npm run example:cifar-like -- [options]
-
-  --epochs N   passes over the training images (3)
-  --limit N    training images (2000)
-  --tests N    test images (500)
-  --batch N    images per step (50)
-  --width N    channels of the first block (8)
-  --lr X       largest learning rate (0.02)
-  --seed N     images, initial weights and order (1)
-  --help       this text`;
+const options = {
+  epochs: { kind: "whole", least: 1, usual: 3, help: "passes over the training images" },
+  limit: { kind: "whole", least: 2, usual: 2000, help: "training images" },
+  tests: { kind: "whole", least: 1, usual: 500, help: "test images" },
+  batch: { kind: "whole", least: 2, usual: 50, help: "images per step" },
+  width: { kind: "whole", least: 1, usual: 8, help: "channels of the first block" },
+  lr: { kind: "positive", usual: 0.02, help: "largest learning rate" },
+  seed: { kind: "whole", least: 0, usual: 1, help: "images, initial weights and order" },
+} as const satisfies OptionTable;
+const command: Command<typeof options> = {
+  name: "cifar-like",
+  script: "npm run example:cifar-like",
+  about: `Trains a small ResNet on images it draws, of ${names.length} kinds.`,
+  options,
+};
 
 type Images = DataLoader<Readonly<Record<"image" | "label", Tensor>>>;
+interface Parts {
+  readonly model: Module;
+  readonly optimizer: AdamW;
+  readonly schedule: OneCycleLR;
+  readonly loader: Images;
+}
 
-async function trainEpoch(
-  label: string,
-  model: Module,
-  optimizer: AdamW,
-  schedule: OneCycleLR,
-  loader: Images,
-): Promise<void> {
+/** True at the end of the epoch, false when Ctrl-C was pressed. */
+async function trainEpoch(parts: Parts, run: Run): Promise<boolean> {
+  const { model, optimizer, schedule, loader } = parts;
   using criterion = new CrossEntropyLoss({ labelSmoothing: 0.05 });
-  const progress = new Progress(label, loader.length);
+  const { epoch, step: before } = standing(loader),
+    progress = new Progress(`epoch ${epoch}`, loader.length, before);
   let step = 0,
     images = 0,
     hits = 0,
@@ -56,19 +63,21 @@ async function trainEpoch(
     const [loss, correct] = await read;
     if (!Number.isFinite(loss))
       throw new Error(
-        `training: expected a finite loss, got ${loss} at step ${step + 1}; use a smaller --lr`,
+        `training: expected a finite loss, got ${loss} at step ${before + step + 1}; use a smaller --lr`,
       );
     step++;
     images += truth.size;
     losses += loss;
     hits += correct;
     progress.show(
-      step,
+      before + step,
       `loss ${(losses / step).toFixed(3)}`,
       `accuracy ${((100 * hits) / images).toFixed(1)} %`,
       `${(images / progress.seconds).toFixed(0)} images/s`,
     );
+    if (await run.paused(parts)) return false;
   }
+  return true;
 }
 
 /** Share of test images whose kind is recognised, by kind. */
@@ -92,60 +101,8 @@ async function evaluate(model: Module, loader: Images): Promise<number[]> {
   return right.map((n, k) => n / Math.max(1, all[k]!));
 }
 
-interface Options {
-  readonly epochs: number;
-  readonly limit: number;
-  readonly tests: number;
-  readonly batch: number;
-  readonly width: number;
-  readonly seed: number;
-  readonly lr: number;
-}
-
-/** @throws Error that names the option */
-function parseOptions(args: readonly string[]): Options | "help" {
-  const text = { type: "string" } as const;
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      epochs: text,
-      limit: text,
-      tests: text,
-      batch: text,
-      width: text,
-      seed: text,
-      lr: text,
-      help: { type: "boolean" },
-    },
-  });
-  if (values.help === true) return "help";
-  const whole = (
-    name: "epochs" | "limit" | "tests" | "batch" | "width" | "seed",
-    usual: number,
-    least: number,
-  ): number => {
-    const value = Number(values[name] ?? usual);
-    if (!Number.isSafeInteger(value) || value < least)
-      throw new Error(
-        `--${name}: expected a whole number of ${least} or more, got ${values[name]}`,
-      );
-    return value;
-  };
-  const lr = Number(values.lr ?? 0.02);
-  if (!(lr > 0) || !Number.isFinite(lr))
-    throw new Error(`--lr: expected a positive number, got ${values.lr}`);
-  return {
-    epochs: whole("epochs", 3, 1),
-    limit: whole("limit", 2000, 2),
-    tests: whole("tests", 500, 1),
-    batch: whole("batch", 50, 2),
-    width: whole("width", 8, 1),
-    seed: whole("seed", 1, 0),
-    lr,
-  };
-}
-
-async function run({ epochs, limit, tests, batch, width, seed, lr }: Options): Promise<void> {
+async function work(options: Values<typeof command.options>, run: Run): Promise<void> {
+  const { epochs, limit, tests, batch, width, seed, lr } = options;
   manualSeed(seed);
   using model = resnet(names.length, width);
   const parameters = model.parameters().reduce((n, p) => n + p.size, 0);
@@ -162,8 +119,10 @@ async function run({ epochs, limit, tests, batch, width, seed, lr }: Options): P
   });
   using testing = new DataLoader(dataset(tests, seed + 1_000_003), { batchSize: 100 });
   const schedule = new OneCycleLR(optimizer, { maxLr: lr, totalSteps: epochs * training.length });
-  for (let epoch = 1; epoch <= epochs; epoch++)
-    await trainEpoch(`epoch ${epoch}`, model, optimizer, schedule, training);
+  const parts = { model, optimizer, schedule, loader: training };
+  run.begin(parts);
+  while (standing(training).epoch <= epochs) if (!(await trainEpoch(parts, run))) return;
+  await run.finish(model);
   const accuracy = await evaluate(model, testing);
   const bars = names.map((name, k) => {
     const bar = "█".repeat(Math.round(20 * accuracy[k]!)).padEnd(20, "·");
@@ -175,16 +134,10 @@ async function run({ epochs, limit, tests, batch, width, seed, lr }: Options): P
   );
 }
 
-try {
-  const options = parseOptions(process.argv.slice(2));
-  if (options === "help") console.log(usage);
-  else {
-    await init();
-    await memory.assertNoLeaks(() => run(options));
-    const { createdInScopeCount, createdOutsideScopeCount } = memory.stats();
+await runExample(command, async (options, run) => {
+  await memory.assertNoLeaks(() => work(options, run));
+  const { createdInScopeCount, createdOutsideScopeCount } = memory.stats();
+  if (!run.stopped)
     console.log(`0 tensors leaked, ${createdInScopeCount + createdOutsideScopeCount} created`);
-  }
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-}
+  return true;
+});
