@@ -1,52 +1,64 @@
 /**
  * Trains a small GPT on tales made by a grammar, then lets it tell some of its own and counts how
- * many of its words exist. The whole run is checked by `assertNoLeaks`. `node --import tsx
- * --conditions=tenure:source examples/char-transformer/main.ts [steps] [seed] [characters]`.
+ * many of its words exist. The whole run is checked by `assertNoLeaks`. `npm run
+ * example:char-transformer -- --help` lists the options.
  */
-import { init, manualSeed, memory, newDisposeScope, noGrad, tensor } from "tenure";
+import { type Tensor, manualSeed, memory, newDisposeScope, noGrad, tensor } from "tenure";
+import { DataLoader } from "tenure/data";
 import { functional as F } from "tenure/nn";
 import { AdamW } from "tenure/optim";
+import type { Command, OptionTable, Values } from "../command.ts";
 import { Progress } from "../progress.ts";
+import { randomFrom } from "../random.ts";
+import { type Run, runExample, standing } from "../run.ts";
 import { GPT } from "./model.ts";
-import { randomFrom, tales, words } from "./text.ts";
+import { Alphabet, tales, windows, words } from "./text.ts";
 
-const size = { context: 48, channels: 64, heads: 4, blocks: 2 } as const,
-  batch = 16;
-const [steps, seed, told] = [
-  Number(process.argv[2] ?? 400),
-  Number(process.argv[3] ?? 1),
-  Number(process.argv[4] ?? 300),
-];
-if (![steps, seed, told].every(Number.isSafeInteger) || steps < 1 || seed < 0 || told < 1) {
-  console.error(
-    "char-transformer: expected a positive number of steps, a seed and a number of " +
-      `characters to tell, got ${process.argv.slice(2).join(" ")}`,
-  );
-  process.exit(1);
+const options = {
+  steps: { kind: "whole", least: 1, usual: 400, help: "training steps" },
+  batch: { kind: "whole", least: 1, usual: 16, help: "windows of text per step" },
+  seed: { kind: "whole", least: 0, usual: 1, help: "text, initial weights and what is told" },
+  tell: { kind: "whole", least: 1, usual: 300, help: "characters to tell" },
+} as const satisfies OptionTable;
+const command: Command<typeof options> = {
+  name: "char-transformer",
+  script: "npm run example:char-transformer",
+  about: "Trains a small GPT on tales, and lets it tell one.",
+  options,
+};
+
+const size = { context: 48, channels: 64, heads: 4, blocks: 2 } as const;
+
+interface Parts {
+  readonly model: GPT;
+  readonly optimizer: AdamW;
+  readonly loader: DataLoader<Readonly<Record<"input" | "target", Tensor>>>;
 }
 
-const text = tales(60_000, seed),
-  characters = [...new Set(text)].sort(),
-  code = new Map(characters.map((c, i) => [c, i]));
-const encoded = Int32Array.from(text, (c) => code.get(c)!);
-
-/** One training step on random windows of the text; resolves to the loss. */
-function step(model: GPT, optimizer: AdamW, random: () => number): Promise<number> {
-  using _scope = newDisposeScope("training step");
-  const starts = Array.from({ length: batch }, () =>
-    Math.floor(random() * (encoded.length - size.context - 1)),
-  );
-  const windows = (shift: number): Int32Array =>
-    Int32Array.from(
-      starts.flatMap((s) => [...encoded.subarray(s + shift, s + shift + size.context)]),
-    );
-  const input = tensor(windows(0), { shape: [batch, size.context] }),
-    target = tensor(windows(1));
-  const loss = F.crossEntropy(model.call(input).reshape(-1, characters.length), target);
-  optimizer.zeroGrad();
-  loss.backward();
-  optimizer.step();
-  return loss.item();
+/** True after so many steps in all, false when Ctrl-C was pressed. */
+async function train(parts: Parts, steps: number, run: Run): Promise<boolean> {
+  const { model, optimizer, loader } = parts,
+    { epoch, step: within } = standing(loader);
+  let step = (epoch - 1) * loader.length + within;
+  const progress = new Progress("training", steps, step);
+  while (step < steps)
+    for (const { input, target } of loader) {
+      let read: Promise<number>;
+      {
+        using _scope = newDisposeScope("training step");
+        const logits = model.call(input); // [B, T, V]
+        const loss = F.crossEntropy(logits.reshape(target.size, -1), target.reshape(-1));
+        optimizer.zeroGrad();
+        loss.backward();
+        optimizer.step();
+        read = loss.item();
+      }
+      const loss = await read;
+      progress.show(++step, `loss ${loss.toFixed(3)}`);
+      if (await run.paused(parts)) return false;
+      if (step >= steps) break;
+    }
+  return true;
 }
 
 /**
@@ -55,6 +67,7 @@ function step(model: GPT, optimizer: AdamW, random: () => number): Promise<numbe
  */
 async function sample(
   model: GPT,
+  alphabet: Alphabet,
   start: string,
   length: number,
   temperature: number,
@@ -63,15 +76,13 @@ async function sample(
   let out = start;
   for (let i = 0; i < length; i++) {
     // Always a full window, padded in front, so that every character runs the same plan.
-    const window = Array.from({ length: size.context }, (_, k) =>
-      code.get(out[out.length - size.context + k] ?? "\n")!,
-    );
+    const window = alphabet.encode(out.slice(-size.context).padStart(size.context, "\n"));
     let read: Promise<ArrayLike<number>>;
     {
       using _scope = newDisposeScope("sampling step");
       read = noGrad(() =>
         model
-          .call(tensor(Int32Array.from(window), { shape: [1, size.context] }))
+          .call(tensor(window, { shape: [1, size.context] }))
           .slice(1, -1)
           .div(temperature)
           .softmax(-1)
@@ -82,31 +93,39 @@ async function sample(
     let rest = random(),
       pick = 0;
     while (pick < probabilities.length - 1 && (rest -= probabilities[pick]!) > 0) pick++;
-    out += characters[pick]!;
+    out += alphabet.characters[pick];
   }
   return out;
 }
 
-async function run(): Promise<void> {
-  using model = new GPT({ ...size, vocabulary: characters.length });
+async function work({ steps, batch, seed, tell }: Values<typeof options>, run: Run): Promise<void> {
+  manualSeed(seed);
+  const text = tales(60_000, seed),
+    alphabet = new Alphabet(text);
+  console.log(
+    `a GPT of ${size.blocks} blocks, ${size.channels} channels, on ${text.length} characters ` +
+      "of tales",
+  );
+  using model = new GPT({ ...size, vocabulary: alphabet.characters.length });
   using optimizer = new AdamW(model.parameters(), { lr: 3e-3, betas: [0.9, 0.99] });
-  const random = randomFrom(seed + 1),
-    progress = new Progress("training", steps);
-  for (let i = 1; i <= steps; i++) {
-    const loss = await step(model, optimizer, random);
-    progress.show(i, `loss ${loss.toFixed(3)}`);
-  }
-  const tale = (await sample(model, "\n", told, 0.6, random)).trim();
+  using loader = new DataLoader(windows(alphabet.encode(text), size.context), {
+    batchSize: batch,
+    shuffle: true,
+    seed,
+    dropLast: true,
+  });
+  const parts = { model, optimizer, loader };
+  run.begin(parts);
+  if (!(await train(parts, steps, run))) return;
+  await run.finish(model);
+  const tale = (await sample(model, alphabet, "\n", tell, 0.6, randomFrom(seed + 1))).trim();
   const spelled = tale.split(/[\s.]+/).slice(0, -1),
     known = spelled.filter((w) => words.has(w)).length;
   console.log(`\n${tale}\n\n${known} of ${spelled.length} words exist`);
 }
 
-await init();
-manualSeed(seed);
-console.log(
-  `a GPT of ${size.blocks} blocks, ${size.channels} channels, on ${text.length} characters ` +
-    "of tales",
-);
-await memory.assertNoLeaks(run);
-console.log("0 tensors leaked");
+await runExample(command, async (options, run) => {
+  await memory.assertNoLeaks(() => work(options, run));
+  if (!run.stopped) console.log("0 tensors leaked");
+  return true;
+});

@@ -1,8 +1,11 @@
 /**
  * The text the model learns: little tales told by a grammar, so the corpus needs no file, has no
  * owner, and what the model writes can be judged: every word it spells should be one of these.
- * Deterministic for a seed. Host memory only.
+ * Deterministic for a seed. Host memory, and batches that are the loader's.
  */
+import { type Tensor, tensor } from "tenure";
+import type { Dataset } from "tenure/data";
+import { randomFrom } from "../random.ts";
 
 const names = [
   "anna",
@@ -46,17 +49,6 @@ const ends = [
   "but it was late",
 ];
 
-/** Numbers in [0, 1) from a seed: mulberry32. */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** About `length` characters of tales, one sentence a line. */
 export function tales(length: number, seed: number): string {
   const random = randomFrom(seed),
@@ -82,3 +74,38 @@ export const words: ReadonlySet<string> = new Set(
     (phrase) => phrase.split(" "),
   ),
 );
+
+/** The characters of a text, and their numbers. */
+export class Alphabet {
+  /** Each once, sorted: the position is the number. */
+  readonly characters: readonly string[];
+  readonly #codes: ReadonlyMap<string, number>;
+
+  constructor(text: string) {
+    this.characters = [...new Set(text)].sort();
+    this.#codes = new Map(this.characters.map((c, i) => [c, i]));
+  }
+
+  /** Numbers of characters, all of which must be in it. */
+  encode(text: string): Int32Array {
+    return Int32Array.from(text, (c) => this.#codes.get(c)!);
+  }
+}
+
+/**
+ * Every window of `length` characters: input [B, T], and target [B, T], where each character is the
+ * next one.
+ */
+export function windows(
+  text: Int32Array,
+  length: number,
+): Dataset<Readonly<Record<"input" | "target", Tensor>>> {
+  const cut = (starts: readonly number[]): Tensor =>
+    tensor(Int32Array.from(starts.flatMap((s) => [...text.subarray(s, s + length)])), {
+      shape: [starts.length, length],
+    });
+  return {
+    length: text.length - length,
+    batch: (starts) => ({ input: cut(starts), target: cut(starts.map((s) => s + 1)) }),
+  };
+}
