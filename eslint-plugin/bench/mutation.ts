@@ -171,7 +171,7 @@ const subjects = (): Subject[] => [
   {
     name: "char-transformer",
     files: sourcesBelow("examples/char-transformer"),
-    entry: exampleEntry("examples/char-transformer/main.ts", ["2", "1", "2"]),
+    entry: exampleEntry("examples/char-transformer/main.ts", ["--steps", "2", "--tell", "2"]),
   },
 ];
 

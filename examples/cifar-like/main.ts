@@ -63,7 +63,8 @@ async function trainEpoch(parts: Parts, run: Run): Promise<boolean> {
     const [loss, correct] = await read;
     if (!Number.isFinite(loss))
       throw new Error(
-        `training: expected a finite loss, got ${loss} at step ${before + step + 1}; use a smaller --lr`,
+        `training: expected a finite loss, got ${loss} at step ${before + step + 1}; ` +
+          "use a smaller --lr",
       );
     step++;
     images += truth.size;

@@ -56,7 +56,7 @@ export function start(
   });
 }
 
-/** What `examples/test/legs.ts` prints in each of its legs, all of which must end as they should. */
+/** What `examples/test/legs.ts` prints in each of its legs, which must end as they should. */
 export async function threeLegs(
   main: string,
   cue: string,
@@ -67,9 +67,8 @@ export async function threeLegs(
 ): Promise<Record<"whole" | "stopped" | "resumed", string>> {
   const args = [join(examples, main), cue, whole, parts, ...options],
     { out, err } = await start("test/legs.ts", args, { cwd });
-  const ends =
-      /([^]*)^whole: exit code 0\n([^]*)^stopped: exit code 130\n([^]*)^resumed: exit code 0$/m,
-    legs = ends.exec(out);
+  const ends = ["whole: exit code 0\n", "stopped: exit code 130\n", "resumed: exit code 0$"],
+    legs = new RegExp(ends.map((end) => `([^]*)^${end}`).join(""), "m").exec(out);
   if (legs === null)
     throw new Error(`expected three legs with codes 0, 130 and 0, got ${out}${err}`);
   return { whole: legs[1] ?? "", stopped: legs[2] ?? "", resumed: legs[3] ?? "" };

@@ -14,7 +14,7 @@ const run = (script: string, ...args: readonly string[]): Promise<Ended> =>
 const accuracy = (out: string): number => Number(/test accuracy ([\d.]+) %/.exec(out)?.[1]);
 const test = suite("examples/mnist");
 
-test("trains, leaks nothing, stops and resumes, and saved weights give the same again", async () => {
+test("trains, leaks nothing, stops and resumes, and saved weights give the same", async () => {
   await withFolder(async (temp) => {
     const file = join(temp, "weights.safetensors"),
       small = ["--limit", "6400", "--epochs", "1", "--tests", "2000"];
