@@ -7,11 +7,9 @@ export function element<E extends HTMLElement>(id: string, kind: new () => E): E
   throw new Error(`page: expected #${id} to be a ${kind.name}, got ${found?.tagName}`);
 }
 
-/** Bytes in the unit that suits them. */
-export function bytes(n: number): string {
-  if (n === 0) return "0";
-  if (n < 1e6) return `${(n / 1e3).toFixed(n < 1e4 ? 1 : 0)} kB`;
-  return `${(n / 1e6).toFixed(n < 1e7 ? 1 : 0)} MB`;
+/** So many MiB, the one unit of memory on the page. */
+export function mebibytes(n: number): string {
+  return n === 0 ? "0" : `${n.toFixed(n < 10 ? 2 : 1)} MiB`;
 }
 
 /** A share as a percentage. */

@@ -20,7 +20,7 @@ export interface Listener {
   full(tensors: number): void;
 }
 
-/** Pictures that may be forgotten before that stops by itself: 40 MB. */
+/** Pictures that may be forgotten before that stops by itself: 30 MiB. */
 const mostForgotten = 200;
 const batchSize = 50;
 

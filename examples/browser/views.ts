@@ -3,9 +3,12 @@
  * to a drawing, and what is said where there is no WebGPU. Called by main.ts. Owns the charts.
  */
 import { Chart } from "./chart.ts";
-import { bytes, element, percent } from "./elements.ts";
+import { element, mebibytes, percent } from "./elements.ts";
 import type { LeakReport, Owners, StepReport } from "./messages.ts";
 import { sourceOf } from "./sources.ts";
+
+/** Bytes. */
+const mib = 2 ** 20;
 
 /** Layers of the memory chart, lowest first. */
 const owners: readonly (readonly [keyof Owners, string])[] = [
@@ -42,7 +45,7 @@ export class Dashboard {
     title: "GPU memory",
     series: owners.map(([key, name]) => ({ name, colour: `--c-${key}` })),
     stacked: true,
-    format: bytes,
+    format: mebibytes,
   });
   #smooth: { loss: number; accuracy: number; weight: number } = { loss: 0, accuracy: 0, weight: 0 };
   /** When each of the last steps came, and its images. */
@@ -58,7 +61,7 @@ export class Dashboard {
     this.#accuracy.add(step, [s.accuracy / s.weight, undefined]);
     this.#memory.add(
       step,
-      owners.map(([key]) => held[key]),
+      owners.map(([key]) => held[key] / mib),
     );
     this.#recent.push({ at: performance.now(), images });
     if (this.#recent.length > 20) this.#recent.shift();
@@ -68,8 +71,8 @@ export class Dashboard {
     element("step", HTMLElement).textContent = `${step}, epoch ${epoch}`;
     if (seen > 0) element("rate", HTMLElement).textContent = (seen / seconds).toFixed(0);
     element("tensors", HTMLElement).textContent = String(tensors);
-    element("bytes", HTMLElement).textContent = bytes(
-      Object.values<number>({ ...held }).reduce((sum, n) => sum + n, 0),
+    element("bytes", HTMLElement).textContent = mebibytes(
+      Object.values<number>({ ...held }).reduce((sum, n) => sum + n, 0) / mib,
     );
   }
 
@@ -100,7 +103,7 @@ export async function showLeak(leak: LeakReport): Promise<void> {
   const tensors = leak.perStep === 1 ? "1 tensor" : `${Number(leak.perStep.toFixed(2))} tensors`;
   element("leak-title", HTMLElement).textContent = `Leak found: ${where}`;
   element("leak-text", HTMLElement).textContent =
-    `Each step leaves ${tensors} (${bytes(leak.bytesPerStep)}) behind, made by this line. ` +
+    `Each step leaves ${tensors} (${mebibytes(leak.bytesPerStep / mib)}) behind, made by this line. ` +
     "Watch the memory above its usual level; switch off to free it.";
   const code = element("leak-code", HTMLElement);
   code.hidden = source === null;

@@ -95,7 +95,10 @@ test("trains, names the line that leaks, and reads what is drawn", async () => {
       await page.locator("#leak-title").innerText(),
       /^Leak found: training\.ts, line \d+$/,
     );
-    assert.match(await page.locator("#leak-text").innerText(), /leaves 1 tensor \(157 kB\) behind/);
+    assert.match(
+      await page.locator("#leak-text").innerText(),
+      /leaves 1 tensor \(0\.15 MiB\) behind/,
+    );
     assert.match(
       await page.locator("#leak-code mark").innerText(),
       "this.#album.push(scope.detach(",
@@ -115,7 +118,10 @@ test("trains, names the line that leaks, and reads what is drawn", async () => {
     ];
     assert.ok(spoken(loss, "training") < early, `${early}, then ${loss}`);
     assert.ok(spoken(accuracy, "training") > 60, accuracy);
-    assert.match(memory, /model 814 kB, optimizer 1\.6 MB, gradients 814 kB, batch 157 kB/);
+    assert.match(
+      memory,
+      /model 0\.78 MiB, optimizer 1\.55 MiB, gradients 0\.78 MiB, batch 0\.15 MiB/,
+    );
     assert.match(memory, /forgotten 0,/);
   });
 });
