@@ -177,10 +177,14 @@ export class Chart {
       context.fillText(this.#options.format(value).replace(/\.0+ /, " "), x(0) - 6, at);
     }
     context.textBaseline = "alphabetic";
-    context.textAlign = "left";
-    context.fillText("0", x(0), y(0) + 17);
-    context.textAlign = "right";
-    context.fillText(`step ${steps}`, x(steps), y(0) + 17);
+    context.fillText("steps", x(steps), y(0) + 17);
+    context.textAlign = "center";
+    const stride = Math.max(1, gridStep(steps)),
+      room = context.measureText("steps").width + context.measureText(String(steps)).width;
+    for (let step = 0; x(steps) - x(step) > room; step += stride) {
+      context.fillRect(Math.round(x(step)), y(0), 1, 4);
+      context.fillText(String(step), x(step), y(0) + 17);
+    }
   }
 
   #drawLine(
