@@ -38,7 +38,7 @@ export function modulesOf(
     const added = missing.flatMap((name) => {
       const known = imported.get(name);
       if (known !== undefined) return [known];
-      const from = given.get(name) ?? (snippet.docstring ? exports.get(name) : undefined);
+      const from = given.get(name) ?? (snippet.bare ? exports.get(name) : undefined);
       return from === undefined ? [] : [`import { ${name} } from "${from}";`];
     });
     for (const [name, statement] of imports) imported.set(name, statement);

@@ -7,7 +7,8 @@
  *     <!-- snippet: continues -->           goes on where the page's last snippet ended
  *     <!-- snippet: not run, it waits -->   is compiled only, and why
  *
- * Code of other libraries stands in fences of other languages, `js` too, and is left alone.
+ * In a table with a column "Tenure", the code of each of its cells is a snippet, too, and the names
+ * of the entry points are imported. Code of other libraries stands in fences of other languages, `js` too, and is left alone.
  */
 
 /** One piece of code with the place it stands at. */
@@ -21,15 +22,41 @@ export interface Snippet {
   readonly continues: boolean;
   /** Why it is not run; undefined when it is. */
   readonly notRun: string | undefined;
-  /** Stands in a docstring, where import lines would only be noise. */
-  readonly docstring: boolean;
+  /** Stands where import lines would only be noise: in a docstring, in a table. */
+  readonly bare: boolean;
 }
 
 const DIRECTIVE = /^<!-- snippet: (.*) -->$/;
 
 /** The snippets of a Markdown page. @throws Error for a directive that says nothing known */
 export function snippetsOfPage(file: string, text: string): Snippet[] {
-  return fences(file, text.split("\n"), 0, false);
+  const lines = text.split("\n");
+  return [...fences(file, lines, 0, false), ...cells(file, lines)];
+}
+
+/** One snippet for each table that has a column for us, a block of code for each row. */
+function cells(file: string, lines: readonly string[]): Snippet[] {
+  return lines.flatMap((line, at) => {
+    const column = cellsOf(line).indexOf("Tenure");
+    if (column < 0 || !/^\|[ :|-]+\|$/.test(lines[at + 1] ?? "")) return [];
+    const rows = lines.slice(at + 2);
+    const end = rows.findIndex((row) => !row.startsWith("|"));
+    const blocks = rows.slice(0, end < 0 ? undefined : end).map((row) => {
+      const code = [...(cellsOf(row)[column] ?? "").matchAll(/`([^`]+)`/g)];
+      return `{ ${code.map(([, one = ""]) => one.replaceAll("\\|", "|")).join("; ")} }`;
+    });
+    const place = { file, line: at + 3, code: blocks.join("\n") };
+    return [{ ...place, bare: true, continues: false, notRun: undefined }];
+  });
+}
+
+/** The cells of a line of a table; `\|` is no border. */
+function cellsOf(line: string): string[] {
+  if (!line.startsWith("|")) return [];
+  return line
+    .slice(1)
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim());
 }
 
 /** The snippets in the docstrings of a source file. @throws Error as `snippetsOfPage` does */
@@ -45,12 +72,7 @@ export function snippetsOfSource(file: string, text: string): Snippet[] {
 }
 
 /** @param before lines of the file in front of the first of `lines` */
-function fences(
-  file: string,
-  lines: readonly string[],
-  before: number,
-  docstring: boolean,
-): Snippet[] {
+function fences(file: string, lines: readonly string[], before: number, bare: boolean): Snippet[] {
   const found: Snippet[] = [];
   for (let at = 0; at < lines.length; at++) {
     const [, mark, language] = /^(`{3,})(\w*)/.exec(lines[at] ?? "") ?? [];
@@ -61,7 +83,7 @@ function fences(
       const place = `${file}:${before + at + 1}`;
       const code = lines.slice(at + 1, end).join("\n");
       const words = directive(place, lines.slice(0, at));
-      found.push({ file, line: before + at + 2, code, docstring, ...words });
+      found.push({ file, line: before + at + 2, code, bare, ...words });
     }
     at = end;
   }

@@ -52,15 +52,19 @@ async function failures(all: readonly SnippetModule[]): Promise<string[]> {
   mkdirSync(CACHE, { recursive: true });
   const folder = mkdtempSync(join(CACHE, "snippets-"));
   try {
-    const list = await Promise.all(
-      all.map(async (module, n): Promise<Runnable> => {
-        const given = `${pathToFileURL(join(REPOSITORY, "tools/snippets", GIVEN)).href}?${n}`;
-        const path = join(folder, `snippet-${n}.mjs`);
+    const list: Runnable[] = [];
+    const broken: string[] = [];
+    for (const [n, module] of all.entries()) {
+      const given = `${pathToFileURL(join(REPOSITORY, "tools/snippets", GIVEN)).href}?${n}`;
+      const path = join(folder, `snippet-${n}.mjs`);
+      const { file: page, line } = module.snippet;
+      try {
         writeFileSync(path, await javascript(module, given));
-        const { file: page, line } = module.snippet;
-        return { path: pathToFileURL(path).href, page, line, says: promises(module) };
-      }),
-    );
+        list.push({ path: pathToFileURL(path).href, page, line, says: promises(module) });
+      } catch (error) {
+        broken.push(`${page}:${line} is no TypeScript: ${String(error)}`);
+      }
+    }
     writeFileSync(join(folder, "list.json"), JSON.stringify(list));
     const program = join(REPOSITORY, "tools/snippets/run.ts");
     const { stdout } = await run(
@@ -68,7 +72,7 @@ async function failures(all: readonly SnippetModule[]): Promise<string[]> {
       ["--import", import.meta.resolve("tsx"), "--conditions=tenure:source", program, "list.json"],
       { cwd: folder },
     );
-    return JSON.parse(stdout) as string[];
+    return [...broken, ...(JSON.parse(stdout) as string[])];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -103,7 +107,13 @@ reading("fences of TypeScript are found, with their lines and how they are treat
 reading("docstrings have snippets, and other comments have none", () => {
   const code = "/**\n * What it does.\n * ```ts\n * f();\n *   g();\n * ```\n */\n// ```ts\n";
   const [one, ...more] = snippetsOfSource("a.ts", `const a = 1;\n${code}`);
-  assert.equal([one?.code, one?.line, one?.docstring, more], ["f();\n  g();", 5, true, []]);
+  assert.equal([one?.code, one?.line, one?.bare, more], ["f();\n  g();", 5, true, []]);
+});
+
+reading("cells below our name are snippets, a line for each row", () => {
+  const table = "| Other | Tenure |\n| --- | --- |\n| a | `b()`; `c \\| d` |\n| e | words |\n";
+  const [one, ...more] = snippetsOfPage("a.md", `\n${table}\n| x | y |\n| - | - |\n`);
+  assert.equal([one?.code, one?.line, more], ["{ b(); c | d }\n{  }", 4, []]);
 });
 
 reading("imports of a page go on, and what is declared is not taken for given", () => {
