@@ -1,5 +1,6 @@
 /**
  * Everything users import from `tenure`. Named re-exports only.
+ * @module tenure
  */
 import "./compose.ts";
 

@@ -2,6 +2,7 @@
  * Everything users import from `tenure/testing`: checks for tests of code that makes tensors.
  * `installTestHooks` adds a check after every test file; under another runner, call the function it
  * returns when a file is done. Borrows what it is given and owns nothing.
+ * @module tenure/testing
  */
 import "./compose.ts";
 import { ShapeError, TenureError } from "./base/errors.ts";

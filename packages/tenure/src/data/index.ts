@@ -1,5 +1,6 @@
 /**
  * Everything users import from `tenure/data`.
+ * @module tenure/data
  */
 import "../compose.ts";
 

@@ -1,5 +1,6 @@
 /**
  * Everything users import from `tenure/nn`.
+ * @module tenure/nn
  */
 import "../compose.ts";
 

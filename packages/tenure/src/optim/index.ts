@@ -1,5 +1,6 @@
 /**
  * Everything users import from `tenure/optim`.
+ * @module tenure/optim
  */
 import "../compose.ts";
 

@@ -1,6 +1,7 @@
 /**
  * Everything users import from `tenure/scheduler`: planning programs, from JSON or traced, with and
  * without a GPU. Named re-exports only.
+ * @module tenure/scheduler
  */
 import "../compose.ts";
 

@@ -273,7 +273,8 @@ export const cosineEmbeddingOptions = {
 /**
  * 1 - cos for pairs that belong together (target 1), max(0, cos - margin) for those that don't
  * (target -1).
- * @param a, b [N, D] or [D]
+ * @param a [N, D] or [D]
+ * @param b as `a`
  * @param target [N] or [] of 1 and -1
  */
 export function cosineEmbedding(
