@@ -8,7 +8,8 @@
  *     <!-- snippet: not run, it waits -->   is compiled only, and why
  *
  * In a table with a column "Tenure", the code of each of its cells is a snippet, too, and the names
- * of the entry points are imported. Code of other libraries stands in fences of other languages, `js` too, and is left alone.
+ * of the entry points are imported. Code of other libraries stands in fences of other languages,
+ * `js` too, and is left alone.
  */
 
 /** One piece of code with the place it stands at. */
