@@ -54,7 +54,7 @@ export class DirectPolicy implements ExecutionPolicy {
   /** Nothing is learned; the plan is kept for whoever looks inside. */
   ran(_: Device, { plan }: Executable, figures: RunFigures): void {
     this.#inspector.ran(plan);
-    logRun(plan, figures, null);
+    logRun(plan, figures, null, null);
   }
 
   /** Tells the next read or sync. */

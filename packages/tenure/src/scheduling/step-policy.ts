@@ -133,7 +133,8 @@ export class StepPolicy implements ExecutionPolicy {
     this.learning.ran(exe, figures, seconds);
     this.runs.push({ exe, others: this.#others, figures });
     this.#inspector.ran(exe.plan);
-    logRun(exe.plan, figures, { others: this.#others, budgetBytes: this.budgetBytes });
+    const { budgetBytes } = this;
+    logRun(exe.plan, figures, { others: this.#others, budgetBytes }, seconds);
     pool.softLimit = Infinity;
   }
 

@@ -1,7 +1,9 @@
 /**
- * Runs of programs in the event log: when, under which plan, with what peak. Called by the policies
- * once a plan ran. Keeps numbers and the names of ops only.
+ * Runs of programs in the event log: when, under which plan, with what peak, and what happened
+ * inside. Called by the policies once a plan ran, and by segments on the way. Keeps numbers and
+ * names only.
  */
+import { at } from "../../base/access.ts";
 import { log } from "../../ownership/log.ts";
 import { sites } from "../../ownership/site.ts";
 import type { Plan } from "../../planner/plan.ts";
@@ -13,21 +15,57 @@ interface StepBytes {
   readonly budgetBytes: number;
 }
 
-/** Logs a run unless tracking is off. */
-export function logRun(plan: Plan, figures: RunFigures, step: StepBytes | null): void {
+/** Logs that a run copied a value, computed it again, took or gave back a buffer. */
+export function logMoment(
+  kind: "swapOut" | "swapIn" | "recompute" | "buffer",
+  text: string,
+  bytes: number,
+): void {
+  if (sites().scopes) log(kind, 0, bytes, text, null);
+}
+
+/** Logs what the device was waited for: an op, or all ops of a phase in a row. */
+export function logTimed(name: string, phase: string, from: number, seconds: number): void {
+  if (sites().scopes) log("op", 0, 0, name, null, { figures: { from, seconds, phase } });
+}
+
+/** How often each op is dispatched. */
+function opsOf({ steps, program }: Plan): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { op } of steps) {
+    if (op === undefined) continue;
+    const { name } = at(program.ops, op);
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/**
+ * Logs a run unless tracking is off. `seconds`: what the whole run took on the device; null where
+ * it was not waited for.
+ */
+export function logRun(
+  plan: Plan,
+  figures: RunFigures,
+  step: StepBytes | null,
+  seconds: number | null,
+): void {
   if (!sites().scopes) return;
   const { extra } = plan;
-  const dispatches = plan.steps.filter((s) => s.kind === "dispatch" || s.kind === "recompute");
+  const dispatched = opsOf(plan);
+  const dispatches = Object.values(dispatched).reduce((sum, n) => sum + n, 0);
   const ofStep = {
     predictedPeakBytes: step === null ? null : plan.plannedBytes + step.others,
     lowerBoundBytes: step === null ? null : plan.lowerBoundBytes + step.others,
     budgetBytes: step === null || step.budgetBytes === Infinity ? null : step.budgetBytes,
   };
   const ops = Object.fromEntries([...figures.ops].map(([name, t]) => [name, t.seconds]));
-  log("run", 0, figures.peakBytes, `${dispatches.length} dispatches`, null, {
+  log("run", 0, figures.peakBytes, `${dispatches} dispatches`, null, {
     figures: {
       from: figures.startedAt,
-      dispatches: dispatches.length,
+      dispatches,
+      ops: dispatched,
+      deviceSeconds: seconds,
       measuredPeakBytes: figures.peakBytes,
       ...ofStep,
       swapOuts: extra.swapOuts,

@@ -10,6 +10,7 @@ import type { Step } from "../../planner/steps.ts";
 import type { Executable } from "../compile.ts";
 import { encodeDispatch } from "./encode.ts";
 import { type Profile, type RunFigures, addTiming } from "./figures.ts";
+import { logMoment, logTimed } from "./run-log.ts";
 import { type HostArrays, type HostCopy, HostCopies } from "./host-copies.ts";
 import { type Poison, type SlotBuffers, bufferIn } from "./slot-buffers.ts";
 
@@ -91,7 +92,9 @@ export class Segments {
     const { device, counters, exe, buffers, profile } = this.#options;
     const dispatch = exe.dispatches[exe.dispatchOf[this.#at] ?? -1];
     if (dispatch !== undefined) encodeDispatch(device, counters, exe, dispatch, buffers);
-    if (profile === "off" || op === undefined) return null;
+    if (op === undefined) return null;
+    if (kind === "recompute") logMoment(kind, at(exe.plan.program.ops, op).name, 0);
+    if (profile === "off") return null;
     if (profile === "phases" && this.#phaseAfter(this.#at) === exe.plan.program.ops[op]?.phase)
       return null;
     return () => this.#clock(op, kind);
@@ -105,14 +108,16 @@ export class Segments {
     }
     const buffer = bufferIn(this.#options.buffers, defined(slot));
     this.#copies.swapOut(defined(storage), buffer, offset, defined(bytes));
+    logMoment("swapOut", defined(storage), defined(bytes));
     return null;
   }
 
-  #swapIn({ storage, slot, offset = 0 }: Step): void {
+  #swapIn({ storage, slot, offset = 0, bytes = 0 }: Step): void {
     const { buffers, saveHostMemory } = this.#options;
     const name = defined(storage);
     this.#copies.swapIn(name, bufferIn(buffers, defined(slot)), offset);
     if (saveHostMemory) this.#copies.forget(name);
+    logMoment("swapIn", name, bytes);
   }
 
   #open({ slot, bytes }: Step): Wait | null {
@@ -126,13 +131,16 @@ export class Segments {
     const buffer = device.pool.acquire(size);
     buffers[defined(slot)] = buffer;
     poison?.spread(device, buffer);
+    logMoment("buffer", "opened", size);
     return null;
   }
 
   #close({ slot }: Step): void {
     const { device, buffers } = this.#options;
-    device.pool.release(bufferIn(buffers, defined(slot)));
+    const buffer = bufferIn(buffers, defined(slot));
+    device.pool.release(buffer);
     buffers[defined(slot)] = undefined;
+    logMoment("buffer", "closed", buffer.bytes);
     this.#drained = false;
   }
 
@@ -163,15 +171,17 @@ export class Segments {
   }
 
   /** Notes how long the device took for what was encoded since the last time. */
-  async #clock(op: number, kind: Step["kind"]): Promise<void> {
+  async #clock(index: number, kind: Step["kind"]): Promise<void> {
     const { device, exe, figures, profile } = this.#options;
     await device.idle();
     const now = performance.now();
-    const seconds = (now - this.#since) / 1000;
+    const from = this.#since;
+    const seconds = (now - from) / 1000;
     this.#since = now;
-    const { phase, name } = at(exe.plan.program.ops, op);
+    const { phase, name } = at(exe.plan.program.ops, index);
     addTiming(figures.phases, phase, seconds);
-    if (profile === "ops")
-      addTiming(figures.ops, kind === "recompute" ? `${name} (recompute)` : name, seconds);
+    const op = kind === "recompute" ? `${name} (recompute)` : name;
+    if (profile === "ops") addTiming(figures.ops, op, seconds);
+    logTimed(profile === "ops" ? op : phase, phase, from, seconds);
   }
 }
