@@ -10,7 +10,7 @@ import { type TraceData, type TraceExtras, traceData } from "./trace-data.ts";
 /** One event of the Trace Event Format. */
 export interface TraceEvent {
   readonly name: string;
-  /** `X` a scope, step, phase or run, `b` and `e` a tensor, `C` bytes, `i` a mark, `M` a name. */
+  /** `X` a scope, step, phase, run or timed op, `b` and `e` a tensor, `C` bytes, `i` a mark, `M` a name. */
   readonly ph: "X" | "b" | "e" | "C" | "i" | "M";
   readonly cat: string;
   /** Microseconds. */
@@ -19,7 +19,8 @@ export interface TraceEvent {
   readonly tid: number;
   readonly dur?: number;
   readonly id?: number;
-  readonly s?: "p";
+  /** How far a mark reaches: the whole process, or its thread. */
+  readonly s?: "p" | "t";
   readonly args?: Readonly<Record<string, unknown>>;
 }
 
@@ -34,7 +35,7 @@ export interface ChromeTrace {
 }
 
 /** Threads of what is not a scope; scopes have one per lane, from 0 on. */
-const threads = { step: 10_000, phase: 10_001, run: 10_002 } as const;
+const threads = { step: 10_000, phase: 10_001, run: 10_002, op: 10_003 } as const;
 
 /** The log in the Trace Event Format: write it to a file as JSON. */
 export function chromeTrace(extras: TraceExtras): ChromeTrace {
@@ -65,29 +66,40 @@ export function chromeTrace(extras: TraceExtras): ChromeTrace {
   return {
     displayTimeUnit: "ms",
     traceEvents: [...names(lanes), ...out.sort((a, b) => a.ts - b.ts)],
-    otherData: { recorder: "tenure", device: extras.device, level: tenure.level, dropped },
+    otherData: {
+      recorder: "tenure",
+      device: extras.device,
+      level: tenure.level,
+      dropped,
+      startedAt: new Date(performance.timeOrigin).toISOString(),
+    },
     tenure,
   };
 }
 
 /** Names of the process and its threads. */
 function names(lanes: number): TraceEvent[] {
-  const named = (what: string, tid: number, name: string): TraceEvent => ({
-    name: what,
+  const about = (name: string, tid: number, args: TraceEvent["args"]): TraceEvent => ({
+    name,
     ph: "M",
     cat: "",
     ts: 0,
     pid: 1,
     tid,
-    args: { name },
+    args: { ...args },
   });
-  return [
-    named("process_name", 0, "tenure"),
-    ...Array.from({ length: lanes }, (_, lane) => named("thread_name", lane, `scopes ${lane}`)),
-    named("thread_name", threads.step, "steps"),
-    named("thread_name", threads.phase, "phases"),
-    named("thread_name", threads.run, "programs on the device"),
+  const rows: [number, string][] = [
+    [threads.step, "steps"],
+    [threads.phase, "phases"],
+    [threads.run, "programs on the device"],
+    [threads.op, "ops, timed on the device"],
   ];
+  for (let lane = 0; lane < lanes; lane++) rows.push([lane, `scopes ${lane}`]);
+  const threadNames = rows.flatMap(([tid, name], i) => [
+    about("thread_name", tid, { name }),
+    about("thread_sort_index", tid, { sort_index: i }),
+  ]);
+  return [about("process_name", 0, { name: "tenure" }), ...threadNames];
 }
 
 function stretchEvent({ name, kind, from, to, figures }: Stretch): TraceEvent {
@@ -133,6 +145,13 @@ function markOf(e: LoggedEvent): TraceEvent | null {
       return { name: e.text, ph: "e", cat: "tensor", id: e.id, ...at, args: { how: e.kind } };
     case "suspend":
       return { name: `suspended: ${e.text}`, ph: "i", cat: "mark", s: "p", ...at };
+    case "swapOut":
+    case "swapIn":
+    case "recompute": {
+      const name = `${e.kind} ${e.text}`;
+      const thread = { ts: at.ts, pid: at.pid, tid: threads.run };
+      return { name, ph: "i", cat: e.kind, s: "t", ...thread, args: { bytes: e.bytes } };
+    }
     case "outOfMemory":
       return { name: e.text, ph: "i", cat: "mark", s: "p", ...at };
     default:

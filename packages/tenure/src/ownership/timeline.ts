@@ -114,16 +114,16 @@ export function sumOfBands(list: readonly Band[]): number[] {
   return sums;
 }
 
-/** A step, a phase or a run: from and to in ms. */
+/** A step, a phase, a run or a timed op: from and to in ms. */
 export interface Stretch {
   readonly name: string;
-  readonly kind: "step" | "phase" | "run";
+  readonly kind: "step" | "phase" | "run" | "op";
   readonly from: number;
   readonly to: number;
   readonly figures: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Steps, phases and runs in the log; those still under way end at `end`. */
+/** Steps, phases, runs and timed ops in the log; those still under way end at `end`. */
 export function stretches(events: readonly LoggedEvent[], end: number): Stretch[] {
   const open: LoggedEvent[] = [];
   const found: Stretch[] = [];
@@ -138,7 +138,7 @@ export function stretches(events: readonly LoggedEvent[], end: number): Stretch[
       const i = open.findLastIndex((b) => b.text === text);
       const [begun] = i === -1 ? [] : open.splice(i, 1);
       if (begun !== undefined) add(begun, at);
-    } else if (kind === "run") {
+    } else if (kind === "run" || kind === "op") {
       const from = Number(figures?.["from"] ?? at);
       found.push({ name: text, kind, from, to: at, figures });
     }

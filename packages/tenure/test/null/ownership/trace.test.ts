@@ -1,12 +1,14 @@
 /** What the event log says as data: bytes once per storage, owners, steps, phases, runs, plans. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { type Tensor, init, memory, newDisposeScope, ones, sync, tensor, zeros } from "tenure";
-import { Linear } from "tenure/nn";
+import { type Tensor, init, memory, newDisposeScope, ones, scoped } from "tenure";
+import { sync, tensor, zeros } from "tenure";
+import { Linear, Sequential } from "tenure/nn";
 import { Adam } from "tenure/optim";
 import { Scheduler } from "tenure/scheduler";
 import { eventLog } from "../../../src/ownership/log.ts";
 import type { TraceData, TracedEvent } from "../../../src/ownership/trace-data.ts";
+import { runtime } from "../../../src/runtime/runtime.ts";
 import { setup, takeWarnings } from "./harness.ts";
 
 const test = suite("trace");
@@ -119,6 +121,71 @@ test("a step is a band with a run in it, the run has figures, the plan rectangle
     ),
   );
   assert.is(overlap, false);
+});
+
+/** Trains under three quarters of what it wants, with every op timed. @returns the trace, as read */
+async function squeezed(): Promise<ReturnType<typeof memory.chromeTrace>> {
+  await init({ device: "null" });
+  runtime().settings.planningMs = 60_000;
+  using x = ones([512, 128]);
+  using model = new Sequential(...Array.from({ length: 4 }, () => new Linear(128, 128)));
+  const step = (): Tensor =>
+    scoped(() => {
+      const loss = model.call(x).square().mean();
+      loss.backward();
+      return loss.detach();
+    });
+  using free = new Scheduler();
+  using _ = await free.step(step);
+  const budgetBytes = Math.floor(free.report().predictedPeakBytes * 0.75);
+  using scheduler = new Scheduler({ budgetBytes, profile: "ops" });
+  using __ = await scheduler.step(step);
+  return JSON.parse(JSON.stringify(memory.chromeTrace())) as ReturnType<typeof memory.chromeTrace>;
+}
+
+/** Asserts that viewers of the Trace Event Format take it. */
+function checkFormat(trace: ReturnType<typeof memory.chromeTrace>): void {
+  const { traceEvents, otherData, displayTimeUnit } = trace;
+  assert.is(displayTimeUnit, "ms");
+  assert.match(String(otherData["startedAt"]), /^\d{4}-\d\d-\d\dT/);
+  const threads = new Set(traceEvents.filter((e) => e.ph === "M").map((e) => e.tid));
+  let last = 0;
+  for (const e of traceEvents) {
+    assert.ok(["X", "b", "e", "C", "i", "M"].includes(e.ph), e.ph);
+    assert.ok(e.ts >= last, `${e.name} at ${e.ts} after ${last}`);
+    last = e.ts;
+    assert.ok(e.pid === 1 && threads.has(e.tid) && typeof e.name === "string");
+    if (e.ph === "X") assert.ok(e.dur! >= 0, e.name);
+    if (e.ph === "b" || e.ph === "e") assert.type(e.id, "number");
+    if (e.ph === "i") assert.ok(e.s === "p" || e.s === "t");
+    if (e.ph === "C") assert.ok(Object.values(e.args!).every((n) => Number.isFinite(n)));
+  }
+}
+
+test("swaps, recomputes and timed ops stand inside their run, as often as it says", async () => {
+  const trace = await squeezed();
+  checkFormat(trace);
+  const { tenure, traceEvents } = trace;
+  const [index, figures] = tenure.figures.findLast(([, f]) => f["budgetBytes"] != null)!;
+  const run = tenure.events[index]!;
+  const inside = tenure.events.filter(([, at]) => at >= Number(figures["from"]) && at <= run[1]);
+  const count = (kind: string): number => inside.filter((e) => e[0] === kind).length;
+  assert.ok(count("swapOut") + count("recompute") > 0);
+  assert.is(count("swapOut"), figures["swapOuts"]);
+  assert.is(count("swapIn"), figures["swapIns"]);
+  assert.is(count("recompute"), figures["recomputedOps"]);
+  assert.is(count("op"), figures["dispatches"]);
+  const again = inside.filter(([kind]) => kind === "swapIn" || kind === "swapOut");
+  assert.ok(again.every(([, , , bytes]) => bytes > 0));
+
+  const timed = traceEvents.filter((e) => e.cat === "op");
+  assert.is(timed.length, figures["dispatches"]);
+  const ran = traceEvents.findLast((e) => e.cat === "run")!;
+  for (const { ts, dur = NaN } of timed)
+    assert.ok(ts >= ran.ts - 1 && ts + dur <= ran.ts + ran.dur! + 1);
+  const ops = figures["ops"] as Record<string, number>;
+  const names = timed.map((e) => e.name.replace(" (recompute)", ""));
+  for (const [name, n] of Object.entries(ops)) assert.is(names.filter((t) => t === name).length, n);
 });
 
 test("with tracking off nothing is logged but what went wrong", async () => {
