@@ -11,6 +11,7 @@ import { type Capture, depth, sites } from "./site.ts";
 const home = (import.meta.url ?? "")
   .replace(/ownership\/stack\.[jt]s(\?.*)?$/, "")
   .replace(/^file:\/\//, "");
+const isBundle = !home.endsWith("/");
 
 /** `file:line:column` of the first frame outside Tenure, or `undefined` when there is none. */
 export function formatSite(capture: Capture | null): string | undefined {
@@ -27,9 +28,23 @@ export interface StackFrame {
 
 /** The frames outside Tenure and the host, innermost first. */
 export function formatStack(capture: Capture | null): StackFrame[] {
+  const all = framesOf(capture),
+    frames = all.filter(({ place }) => !place.startsWith(home));
+  return frames.length === 0 && isBundle ? all.slice(-1) : frames;
+}
+
+/**
+ * The frames of a stack, innermost first: outside Tenure, or all of them where a bundle hides which
+ * those are. Source maps tell, later and elsewhere.
+ */
+export function mappableStack(capture: Capture | null): StackFrame[] {
+  return isBundle ? framesOf(capture) : formatStack(capture);
+}
+
+/** The frames outside the host, innermost first. */
+function framesOf(capture: Capture | null): StackFrame[] {
   const frames: StackFrame[] = [],
     known = sites();
-  let outermost: StackFrame | undefined;
   for (const line of (capture?.stack ?? "").split("\n")) {
     const text = line.trim();
     const at =
@@ -38,13 +53,9 @@ export function formatStack(capture: Capture | null): StackFrame[] {
       );
     const place = at?.[1]?.replace(/^file:\/\//, "");
     if (place === undefined) continue;
-    const frame = { place: known.intern(place), text: known.intern(text) };
-    outermost = frame;
-    if (!place.startsWith(home)) frames.push(frame);
+    frames.push({ place: known.intern(place), text: known.intern(text) });
   }
-  return frames.length === 0 && outermost !== undefined && !home.endsWith("/")
-    ? [outermost]
-    : frames;
+  return frames;
 }
 
 /**

@@ -5,10 +5,13 @@
  */
 import { type EventKind, type LoggedEvent, eventLog } from "./log.ts";
 import { type Capture, type TrackLevel, sites } from "./site.ts";
-import { formatSite, formatStack } from "./stack.ts";
+import { formatSite, mappableStack } from "./stack.ts";
 import { spans } from "./timeline.ts";
 
-/** A stack: its first line outside Tenure, and all of them. */
+/**
+ * A stack: its first line outside Tenure, and all of them; of a bundle, the outermost line, and the
+ * frames inside Tenure, too, as nobody can tell them apart before source maps were read.
+ */
 export interface TracedStack {
   readonly place: string;
   readonly frames: readonly string[];
@@ -130,7 +133,7 @@ export function traceData(extras: TraceExtras): TraceData {
   );
   const stacks = captures.items.map((capture) => ({
     place: formatSite(capture) ?? "(inside tenure)",
-    frames: formatStack(capture).map((frame) => frame.text),
+    frames: mappableStack(capture).map((frame) => frame.text),
   }));
   const { level } = sites();
   return {
