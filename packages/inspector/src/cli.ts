@@ -1,16 +1,17 @@
 #!/usr/bin/env node
 /**
- * `tenure-inspect trace.json [-o page.html]`: writes one page of a trace file beside it. Reads and
+ * `tenure-inspect trace.json [-o page.html] [-r dist]`: writes one page of a trace file beside it. Reads and
  * writes the named files only.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { inspectorHTML } from "./render.ts";
 
-const usage = `tenure-inspect trace.json [-o page.html]
+const usage = `tenure-inspect trace.json [-o page.html] [-r dist]
 
 Makes one page, for any browser, of what JSON.stringify(memory.chromeTrace()) gave.
   -o, --out FILE   the page; without it the name of the trace with .html
+  -r, --root DIR   the folder a server served when the program ran in a browser, with its .map files
   -h, --help       this text
 `;
 
@@ -19,7 +20,11 @@ function main(): number {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
-      options: { out: { type: "string", short: "o" }, help: { type: "boolean", short: "h" } },
+      options: {
+        out: { type: "string", short: "o" },
+        root: { type: "string", short: "r" },
+        help: { type: "boolean", short: "h" },
+      },
     });
     const [trace] = positionals;
     if (values.help === true || trace === undefined) {
@@ -27,7 +32,9 @@ function main(): number {
       return values.help === true ? 0 : 2;
     }
     const out = values.out ?? `${trace.replace(/\.json$/, "")}.html`;
-    writeFileSync(out, inspectorHTML(JSON.parse(readFileSync(trace, "utf8"))));
+    const { root } = values;
+    const file: unknown = JSON.parse(readFileSync(trace, "utf8"));
+    writeFileSync(out, inspectorHTML(file, root === undefined ? {} : { root }));
     process.stdout.write(`${out}\n`);
     return 0;
   } catch (error) {
