@@ -2,6 +2,7 @@
  * A trace replayed: bytes by owner after every event, each storage once however many aliases it
  * has, and the life of every storage. Called by the page. Pure; owns what it returns.
  */
+import type { TraceData, TracedEvent } from "tenure";
 
 /** What can own bytes, from the bottom of the chart to its top. */
 export const KINDS = [
@@ -14,105 +15,52 @@ export const KINDS = [
   "not recorded",
   "free in the pool",
 ] as const;
+const NO_SCOPE = KINDS.indexOf("no scope");
 const GRAPH = KINDS.indexOf("graph or read");
 const UNRECORDED = KINDS.indexOf("not recorded");
 const POOL = KINDS.indexOf("free in the pool");
 
-/** One event as the file has it; the columns are those of tenure's trace, version 1. */
-export type Row = readonly [
-  string,
-  number,
-  number,
-  number,
-  number,
-  number,
-  number,
-  number,
-  number,
-  number,
-  number,
-];
-
-/** The part of a trace file that the page reads. Bytes and milliseconds. */
-export interface Trace {
-  readonly version: 1;
-  readonly level: string;
-  readonly dropped: number;
-  readonly device: string | null;
-  readonly texts: readonly string[];
-  readonly stacks: readonly { readonly place: string; readonly frames: readonly string[] }[];
-  readonly scopes: readonly (readonly [string, number, number, number, number, number])[];
-  readonly events: readonly Row[];
-  readonly figures: readonly (readonly [number, Readonly<Record<string, unknown>>])[];
-  readonly plans: readonly PlanData[];
-}
-
-/** A plan as rectangles: slot, offset, bytes, from, to, storage, role, op, phase. */
-export interface PlanData {
-  readonly title: string;
-  readonly slots: readonly number[];
-  readonly steps: readonly string[];
-  readonly boxes: readonly (readonly [
-    number,
-    number,
-    number,
-    number,
-    number,
-    string,
-    string,
-    string,
-    string,
-  ])[];
-  readonly plannedBytes: number;
-  readonly lowerBoundBytes: number;
+/** Who owns a storage from an event on: index into KINDS or -1 for nobody, and in words. */
+export interface Ownership {
+  readonly index: number;
+  readonly kind: number;
+  readonly how: string;
 }
 
 /** A storage's life. */
 export interface Block {
+  /** Its place among all storages, by when they were made. */
+  readonly order: number;
   readonly text: string;
   readonly bytes: number;
   readonly stack: number;
-  readonly from: number;
-  /** Infinity while it lives. */
-  to: number;
-  /** Who owned it from when on: index into KINDS, and in words. */
-  readonly owners: { readonly at: number; readonly kind: number; readonly how: string }[];
+  /** Oldest first; the first made it. */
+  readonly owners: Ownership[];
 }
 
-/** A step, phase or run. */
-export interface Stretch {
-  readonly name: string;
-  readonly row: 0 | 1 | 2;
-  readonly from: number;
-  readonly to: number;
-}
-
-/** Everything that is drawn. */
+/** Bytes after every event. */
 export interface Model {
-  readonly from: number;
-  readonly to: number;
-  /** Per event: its time, bytes of each kind, bytes on the device. */
+  readonly trace: TraceData;
+  /** Per event: its time in ms. */
   readonly at: Float64Array;
+  /** Per kind and event: bytes. */
   readonly bytes: readonly Float64Array[];
+  /** Per event: bytes of all kinds, and on the device. */
+  readonly sum: Float64Array;
   readonly device: Float64Array;
   readonly blocks: readonly Block[];
-  readonly stretches: readonly Stretch[];
-  readonly marks: readonly { readonly at: number; readonly text: string }[];
-  /** Lines across the chart, from the last run of a step. */
-  readonly levels: readonly { readonly name: string; readonly bytes: number }[];
 }
 
 /** Handles on a storage, and its life. */
 interface Live {
   readonly block: Block;
   readonly handles: Map<number, number>;
-  kind: number;
 }
 
 function kindOf(owner: string): number {
   const [word = ""] = owner.split(" ", 1);
   const kind = (KINDS as readonly string[]).indexOf(word);
-  return kind === -1 ? KINDS.indexOf("no scope") : kind;
+  return kind === -1 ? NO_SCOPE : kind;
 }
 
 /** Follows the events. */
@@ -120,166 +68,89 @@ class Replay {
   readonly blocks: Block[] = [];
   readonly now = new Float64Array(KINDS.length);
   readonly #storages = new Map<number, Live>();
-  readonly #gone = new Map<number, Live>();
   readonly #handles = new Map<number, Live>();
-  readonly #trace: Trace;
+  readonly #trace: TraceData;
 
-  constructor(trace: Trace) {
+  constructor(trace: TraceData) {
     this.#trace = trace;
   }
 
   /** One event. */
-  follow([kind, at, id, bytes, storage, text, stack, owner]: Row): void {
+  follow(index: number, [kind, , id, bytes, storage, text, stack, owner]: TracedEvent): void {
     const said = this.#trace.texts[text] ?? "";
     const by = this.#trace.texts[owner] ?? "";
     if (kind === "create" && storage !== 0) {
+      const order = this.blocks.length;
       let live = this.#storages.get(storage);
       if (live === undefined) {
-        const block: Block = { text: said, bytes, stack, from: at, to: Infinity, owners: [] };
-        live = { block, handles: new Map(), kind: -1 };
-        this.blocks.push(block);
+        live = { block: { order, text: said, bytes, stack, owners: [] }, handles: new Map() };
+        this.blocks.push(live.block);
         this.#storages.set(storage, live);
       }
       live.handles.set(id, kindOf(by));
       this.#handles.set(id, live);
-      this.#settle(live, at, by === "" ? "made outside any scope" : by);
+      this.#settle(live, index, by === "" ? "made outside any scope" : `made into ${by}`);
     } else if (kind === "own") {
       const live = this.#handles.get(id);
       live?.handles.set(id, kindOf(by));
-      if (live !== undefined) this.#settle(live, at, said);
+      if (live !== undefined) this.#settle(live, index, said);
     } else if (kind === "dispose" || kind === "finalize") {
       const live = this.#handles.get(id);
       live?.handles.delete(id);
       this.#handles.delete(id);
-      if (live !== undefined) this.#settle(live, at, "no handle is left");
-    } else if (kind === "free") this.#free(storage, at);
-    else if (kind === "revive") {
-      const live = this.#gone.get(storage);
+      const word = kind === "dispose" ? "disposed" : "reclaimed by the garbage collector";
+      if (live !== undefined) this.#settle(live, index, `last handle ${word}`);
+    } else if (kind === "free" || kind === "revive") {
+      const live = this.#storages.get(storage);
       if (live === undefined) return;
-      live.block.to = Infinity;
-      this.#storages.set(storage, live);
-      this.#settle(live, at, "taken back");
+      if (kind === "free") this.#give(live, index, -1, "freed");
+      else this.#settle(live, index, "taken back");
     }
   }
 
   /** Gives a storage's bytes to who owns it now: the first kind among its handles. */
-  #settle(live: Live, at: number, how: string): void {
-    const kind = Math.min(GRAPH, ...live.handles.values());
-    if (kind === live.kind) return;
-    const { bytes, owners } = live.block;
-    if (live.kind !== -1) this.now[live.kind] = (this.now[live.kind] ?? 0) - bytes;
-    this.now[kind] = (this.now[kind] ?? 0) + bytes;
-    live.kind = kind;
-    owners.push({ at, kind, how });
+  #settle(live: Live, index: number, how: string): void {
+    let kind = GRAPH;
+    for (const k of live.handles.values()) kind = Math.min(kind, k);
+    this.#give(live, index, kind, how);
   }
 
-  #free(storage: number, at: number): void {
-    const live = this.#storages.get(storage);
-    if (live === undefined) return;
-    this.#storages.delete(storage);
-    this.#gone.set(storage, live);
-    live.block.to = at;
-    if (live.kind !== -1) this.now[live.kind] = (this.now[live.kind] ?? 0) - live.block.bytes;
-    live.kind = -1;
+  #give({ block: { bytes, owners } }: Live, index: number, kind: number, how: string): void {
+    const before = owners.at(-1)?.kind ?? -1;
+    if (kind === before) return;
+    if (before !== -1) this.now[before] = (this.now[before] ?? 0) - bytes;
+    if (kind !== -1) this.now[kind] = (this.now[kind] ?? 0) + bytes;
+    owners.push({ index, kind, how });
   }
 }
 
 /** Replays a trace. */
-export function modelOf(trace: Trace): Model {
+export function modelOf(trace: TraceData): Model {
   const { events } = trace;
-  const n = events.length;
-  const at = new Float64Array(n);
-  const device = new Float64Array(n);
-  const bytes = KINDS.map(() => new Float64Array(n));
+  const perEvent = (): Float64Array => new Float64Array(events.length);
+  const [at, device, sum, bytes] = [perEvent(), perEvent(), perEvent(), KINDS.map(perEvent)];
   const replay = new Replay(trace);
   for (const [i, row] of events.entries()) {
-    replay.follow(row);
+    replay.follow(i, row);
     at[i] = row[1];
     device[i] = row[10];
     let recorded = 0;
     for (let k = 0; k < UNRECORDED; k++) {
       const value = replay.now[k] ?? 0;
       recorded += value;
-      const series = bytes[k];
-      if (series !== undefined) series[i] = value;
+      (bytes[k] ?? at)[i] = value;
     }
-    const [rest, pool] = [bytes[UNRECORDED], bytes[POOL]];
-    if (rest !== undefined) rest[i] = Math.max(0, row[8] - recorded);
-    if (pool !== undefined) pool[i] = row[9];
+    const rest = Math.max(0, row[8] - recorded);
+    (bytes[UNRECORDED] ?? at)[i] = rest;
+    (bytes[POOL] ?? at)[i] = row[9];
+    sum[i] = recorded + rest + row[9];
   }
-  const from = events[0]?.[1] ?? 0;
-  const to = Math.max(from + 0.001, events.at(-1)?.[1] ?? 0);
-  const { blocks } = replay;
-  return { from, to, at, bytes, device, blocks, ...happenings(trace, to) };
+  return { trace, at, bytes, sum, device, blocks: replay.blocks };
 }
 
-/** Steps, phases, runs, marks and levels. */
-function happenings(trace: Trace, end: number): Pick<Model, "stretches" | "marks" | "levels"> {
-  const figures = new Map(trace.figures);
-  const open: { readonly name: string; readonly from: number }[] = [];
-  const stretches: Stretch[] = [];
-  const marks: { at: number; text: string }[] = [];
-  let levels: Model["levels"] = [];
-  const add = (name: string, from: number, to: number): void => {
-    stretches.push({ name, row: name.startsWith("step ") ? 0 : 1, from, to });
-  };
-  for (const [i, [kind, at, , , , text]] of trace.events.entries()) {
-    const name = trace.texts[text] ?? "";
-    if (kind === "begin") open.push({ name, from: at });
-    else if (kind === "end") {
-      const k = open.findLastIndex((b) => b.name === name);
-      const [begun] = k === -1 ? [] : open.splice(k, 1);
-      if (begun !== undefined) add(name, begun.from, at);
-    } else if (kind === "outOfMemory") marks.push({ at, text: name });
-    else if (kind === "suspend") marks.push({ at, text: `scope ${name} suspended by a raw await` });
-    else if (kind === "run") {
-      const f = figures.get(i) ?? {};
-      stretches.push({ name, row: 2, from: Number(f["from"] ?? at), to: at });
-      const told = [
-        ["swapOuts", "swaps out"],
-        ["swapIns", "swaps in"],
-        ["recomputedOps", "ops again"],
-      ].flatMap(([key = "", what]) => (Number(f[key]) > 0 ? [`${String(f[key])} ${what}`] : []));
-      if (told.length > 0) marks.push({ at, text: told.join(", ") });
-      if (typeof f["predictedPeakBytes"] === "number") levels = levelsOf(f);
-    }
-  }
-  for (const { name, from } of open) add(name, from, end);
-  return { stretches, marks, levels };
-}
-
-function levelsOf(figures: Readonly<Record<string, unknown>>): Model["levels"] {
-  return [
-    ["predictedPeakBytes", "predicted peak"],
-    ["measuredPeakBytes", "measured peak"],
-    ["lowerBoundBytes", "lower bound"],
-    ["budgetBytes", "budget"],
-  ].flatMap(([key = "", name = ""]) => {
-    const bytes = figures[key];
-    return typeof bytes === "number" ? [{ name, bytes }] : [];
-  });
-}
-
-/** One line that left something alive. */
-export interface LeakRow {
-  readonly place: string;
-  readonly stack: number;
-  readonly count: number;
-  readonly bytes: number;
-  readonly how: string;
-}
-
-/** What is alive at the end, by the line that made it, largest first. */
-export function alive(trace: Trace, { blocks }: Model): LeakRow[] {
-  const rows = new Map<string, LeakRow>();
-  for (const { to, bytes, stack, owners } of blocks) {
-    if (to !== Infinity) continue;
-    const place = trace.stacks[stack]?.place ?? "(inside tenure)";
-    const row = rows.get(place) ?? { place, stack, count: 0, bytes: 0, how: "" };
-    const how = owners.at(-1)?.how ?? "";
-    rows.set(place, { ...row, count: row.count + 1, bytes: row.bytes + bytes, how });
-  }
-  return [...rows.values()].sort((a, b) => b.bytes - a.bytes);
+/** Who owns a storage after event `i`; undefined before it was made. */
+export function ownerAt({ owners }: Block, i: number): Ownership | undefined {
+  return owners.findLast(({ index }) => index <= i);
 }
 
 /** Index of the last event at or before a time, -1 for none. */
@@ -294,23 +165,61 @@ export function indexAt(at: Float64Array, time: number): number {
   return low - 1;
 }
 
-/** The storage that lies at a height of the chart. */
-export function blockAt(model: Model, time: number, height: number): Block | undefined {
-  const i = indexAt(model.at, time);
+/** The storage that lies at a height of the chart after event `i`, if one is recorded there. */
+export function blockAt(model: Model, i: number, height: number): Block | undefined {
   let below = 0;
-  for (const [k, series] of model.bytes.entries()) {
+  for (const [kind, series] of model.bytes.entries()) {
     const here = series[i] ?? 0;
     if (height >= below + here) {
       below += here;
       continue;
     }
     for (const block of model.blocks) {
-      if (block.from > time || block.to <= time) continue;
-      if (block.owners.findLast((o) => o.at <= time)?.kind !== k) continue;
+      if (ownerAt(block, i)?.kind !== kind) continue;
       below += block.bytes;
       if (height < below) return block;
     }
     return undefined;
   }
   return undefined;
+}
+
+/** What one line made that is alive. */
+export interface AliveRow {
+  readonly place: string;
+  readonly stack: number;
+  count: number;
+  bytes: number;
+  /** Kinds of owners, and how the last came to own. */
+  readonly kinds: Set<number>;
+  how: string;
+  /** In how many steps it was made; a line that leaks has many. */
+  readonly steps: Set<number>;
+}
+
+/**
+ * What is alive after event `i`, by the line that made it, largest first. `begins`: when each step
+ * began, in ms, ascending; what was made before the first counts for none.
+ */
+export function aliveAt(model: Model, i: number, begins: readonly number[]): AliveRow[] {
+  const starts = Float64Array.from(begins);
+  const rows = new Map<string, AliveRow>();
+  for (const block of model.blocks) {
+    const owner = ownerAt(block, i);
+    if (owner === undefined || owner.kind === -1) continue;
+    const { stack, bytes } = block;
+    const place = model.trace.stacks[stack]?.place ?? "(no stack recorded)";
+    let row = rows.get(place);
+    if (row === undefined) {
+      row = { place, stack, count: 0, bytes: 0, kinds: new Set(), how: "", steps: new Set() };
+      rows.set(place, row);
+    }
+    row.count++;
+    row.bytes += bytes;
+    row.how = owner.how;
+    row.kinds.add(owner.kind);
+    const step = indexAt(starts, model.at[block.owners[0]?.index ?? 0] ?? 0);
+    if (step !== -1) row.steps.add(step);
+  }
+  return [...rows.values()].sort((a, b) => b.bytes - a.bytes);
 }
