@@ -1,227 +1,247 @@
 /**
- * The inspector's page: a chart, lanes, a plan and a table of one trace, which stands in the page
- * as JSON. Bundled by the build; runs in a browser. All text goes in as text, never as HTML.
+ * The page of one trace, which stands in it as JSON: a chart, lanes, a plan and a table, and what
+ * mouse and keys do. Bundled by the build; runs in a browser.
  */
-import {
-  AXIS,
-  COLORS,
-  LANE,
-  ROLES,
-  type View,
-  chart,
-  lanes,
-  legend,
-  mib,
-  sheet,
-  slots,
-  topOf,
-} from "./draw.ts";
-import { type Block, KINDS, type PlanData, type Trace } from "./model.ts";
-import { alive, blockAt, indexAt, modelOf } from "./model.ts";
+import type { TraceData, TracedPlan } from "tenure";
+import { DASHES, drawBlocks, drawBytes, drawCursor, type Scene, topOf } from "./bytes-chart.ts";
+import { columnsOf, rectanglesOf, staysOf } from "./columns.ts";
+import { happeningsOf } from "./happenings.ts";
+import { boxAt, drawLanes, heightOf, rowsOf } from "./lanes.ts";
+import { type Block, KINDS, aliveAt, blockAt, modelOf, ownerAt } from "./model.ts";
+import { AXIS, FOOT, mib, sheetOf } from "./sheet.ts";
+import { ROLES, drawSlots, placeAt, placeText, planText, wholeOf } from "./slots.ts";
+import { blockText, colorEntry, dashEntry, fillTable, find, stackLines } from "./telling.ts";
+import { Zoom, axisOf, xOf } from "./zoom.ts";
 
-const find = <T extends HTMLElement>(id: string): T => {
-  const element = document.getElementById(id);
-  if (element === null) throw new Error(`inspector: expected #${id} in the page, got none`);
-  return element as T;
-};
-const trace = JSON.parse(find("trace").textContent) as Trace;
+const trace = JSON.parse(find("trace").textContent) as TraceData;
 const model = modelOf(trace);
-const view: View = { from: model.from, to: model.to };
-const canvas = find<HTMLCanvasElement>("chart");
-const scopes = find<HTMLCanvasElement>("lanes");
-const planCanvas = find<HTMLCanvasElement>("plan");
-const planChoice = find<HTMLSelectElement>("plans");
-const laneCount = Math.min(24, 4 + trace.scopes.reduce((n, s) => Math.max(n, s[5]), 0));
-const CHART = 280;
-const PLAN = 220;
-let top = 1;
-let asked = 0;
+const happenings = happeningsOf(trace);
+const stays = staysOf(model);
+const rows = rowsOf(trace, happenings);
+const steps = happenings.stretches.filter(({ row }) => row === "step");
+/** When each step began; without steps, each scope that lies in no other. */
+const begins = steps.map(({ from }) => from);
+if (steps.length === 0)
+  for (const [, , from, , , lane] of trace.scopes) if (lane === 0) begins.push(from);
+const last = model.at.length - 1;
+const [chart, lanes, plans] = ["chart", "lanes", "plan"].map((id) => find<HTMLCanvasElement>(id));
+if (chart === undefined || lanes === undefined || plans === undefined) throw new Error("canvases");
+const [CHART, PLAN] = [320, 260];
 
-function render(): void {
-  asked = 0;
-  const paper = sheet(canvas, CHART);
-  const below = sheet(scopes, laneCount * LANE + 2);
-  top = topOf(model, view);
-  if (paper !== null) chart(paper, model, view, top);
-  if (below !== null) lanes(below, trace, model, view);
-  const plan = chosenPlan();
-  const third = plan === undefined ? null : sheet(planCanvas, PLAN);
-  if (third !== null && plan !== undefined) slots(third, plan);
-}
+/** What is shown; everything else follows from it and the trace. */
+const state = {
+  axis: axisOf(model, "ms"),
+  selected: null as Block | null,
+  /** The event whose moment the table tells of. */
+  moment: last,
+  box: null as ReturnType<typeof placeAt>["box"],
+  scene: null as Scene | null,
+  asked: 0,
+};
+const zoom = new Zoom(state.axis.whole, soon);
+const planZoom = new Zoom({ from: 0, to: 1 }, soon);
 
 function soon(): void {
-  if (asked === 0) asked = requestAnimationFrame(render);
+  if (state.asked === 0) state.asked = requestAnimationFrame(render);
 }
 
-function chosenPlan(): PlanData | undefined {
-  return trace.plans[Number(planChoice.value)];
+function render(): void {
+  state.asked = 0;
+  const { axis, selected } = state;
+  const { view } = zoom;
+  const sheet = sheetOf(chart!, CHART);
+  const columns = columnsOf(model, axis, view, Math.max(1, Math.floor(sheet.width - AXIS)));
+  const seen = { model, happenings, axis, view, columns };
+  const top = topOf(seen);
+  state.scene = { ...seen, top };
+  drawBytes(sheet, state.scene);
+  const least = (3 * top) / (CHART - FOOT);
+  drawBlocks(sheet, top, rectanglesOf(model, stays, columns, least, selected), selected);
+  if (state.moment !== last) drawCursor(sheet, xOf(axis.of(state.moment), view, sheet.width), []);
+  drawLanes(sheetOf(lanes!, heightOf(rows)), rows, axis, view);
+  const plan = chosenPlan();
+  if (plan !== undefined) drawSlots(sheetOf(plans!, PLAN), plan, planZoom.view, state.box);
+  document.documentElement.dataset["painted"] ??= String(performance.now());
 }
 
-// === View ===
-
-const timeAt = (x: number): number =>
-  view.from + (Math.max(0, x - AXIS) / (canvas.clientWidth - AXIS)) * (view.to - view.from);
-
-function look(from: number, to: number): void {
-  const whole = model.to - model.from;
-  const wide = Math.min(whole, Math.max(whole / 1e5, to - from));
-  view.from = Math.min(Math.max(model.from, from), model.to - wide);
-  view.to = view.from + wide;
-  soon();
+function chosenPlan(): TracedPlan | undefined {
+  return trace.plans[Number(find<HTMLSelectElement>("plans").value)];
 }
 
-function zoom(factor: number, around: number): void {
-  look(around - (around - view.from) * factor, around + (view.to - around) * factor);
+// === The chart ===
+
+const values = new Map<number, Text>();
+
+/** The event that a column of the chart shows. */
+function shownAt(x: number): number {
+  return state.scene?.columns.shown[Math.floor(x - AXIS)] ?? -1;
 }
 
-function onKey(e: KeyboardEvent): void {
-  const middle = (view.from + view.to) / 2;
-  const part = (view.to - view.from) / 5;
-  if (e.key === "+" || e.key === "=") zoom(0.5, middle);
-  else if (e.key === "-") zoom(2, middle);
-  else if (e.key === "ArrowLeft") look(view.from - part, view.to - part);
-  else if (e.key === "ArrowRight") look(view.from + part, view.to + part);
-  else if (e.key === "0") look(model.from, model.to);
-  else return;
-  e.preventDefault();
-}
-
-function listen(): void {
-  let drag: { x: number; from: number; to: number; moved: boolean } | null = null;
-  canvas.addEventListener("keydown", onKey);
-  canvas.addEventListener(
-    "wheel",
-    (e) => {
-      if (!e.ctrlKey && document.activeElement !== canvas) return; // the page scrolls
-      e.preventDefault();
-      zoom(e.deltaY > 0 ? 1.25 : 0.8, timeAt(e.offsetX));
-    },
-    { passive: false },
+function hover(x: number): void {
+  const i = shownAt(x);
+  for (const [kind, text] of values)
+    text.data =
+      i === -1 ? "" : mib(kind === -1 ? (model.device[i] ?? 0) : (model.bytes[kind]?.[i] ?? 0));
+  const ms = model.at[i] ?? 0;
+  const within = happenings.stretches.filter(
+    ({ row, from, to }) => (row === "step" || row === "phase") && from <= ms && ms <= to,
   );
-  canvas.addEventListener("pointerdown", (e) => {
-    drag = { x: e.offsetX, from: view.from, to: view.to, moved: false };
-    canvas.setPointerCapture(e.pointerId);
-  });
-  canvas.addEventListener("pointermove", (e) => {
-    readout(timeAt(e.offsetX));
-    if (drag === null || Math.abs(e.offsetX - drag.x) < 4) return;
-    drag.moved = true;
-    const by = ((drag.x - e.offsetX) / (canvas.clientWidth - AXIS)) * (drag.to - drag.from);
-    look(drag.from + by, drag.to + by);
-  });
-  canvas.addEventListener("pointerup", (e) => {
-    if (drag?.moved === false) pick(e.offsetX, e.offsetY);
-    drag = null;
-  });
-  planChoice.addEventListener("change", soon);
-  planCanvas.addEventListener("click", (e) => {
-    pickBox(e.offsetX, e.offsetY);
-  });
-  new ResizeObserver(soon).observe(canvas);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", soon);
-}
-
-// === Telling ===
-
-function readout(time: number): void {
-  const i = indexAt(model.at, time);
-  const rows = KINDS.flatMap((name, k) => {
-    const bytes = model.bytes[k]?.[i] ?? 0;
-    return bytes > 0 ? [`${name} ${mib(bytes)}`] : [];
-  });
-  const near = (model.to - model.from) / 200;
-  const mark = model.marks.find((m) => Math.abs(m.at - time) < near);
-  const said = mark === undefined ? [] : [mark.text];
-  find("readout").textContent = [`${time.toFixed(3)} ms`, ...rows, ...said].join(" · ");
+  const words = [`${ms.toFixed(3)} ms`, `event ${i}`, ...within.map(({ name }) => name)];
+  find("readout").textContent = i === -1 ? "" : words.join(" · ");
+  const cursor = find("cursor");
+  cursor.hidden = i === -1;
+  cursor.style.left = `${x}px`;
 }
 
 function pick(x: number, y: number): void {
-  const bottom = CHART - 22;
-  const block = blockAt(model, timeAt(x), ((bottom - y) / bottom) * top);
+  const i = shownAt(x);
+  if (i === -1 || state.scene === null) return;
+  const bottom = CHART - FOOT;
+  show(i, blockAt(model, i, ((bottom - y) / bottom) * state.scene.top) ?? null);
+}
+
+/** Tells of a moment, and of a storage that lives then. */
+function show(i: number, block: Block | null): void {
+  state.moment = i;
+  state.selected = block;
   find("detail").textContent =
-    block === undefined ? "No recorded bytes here." : describeBlock(block);
+    block === null ? "No recorded bytes here." : blockText(model, block, i);
+  table();
+  soon();
 }
 
-function describeBlock({ text, bytes, stack, from, to, owners }: Block): string {
-  const freed = to === Infinity ? "still alive" : `freed at ${to.toFixed(3)} ms`;
-  return [
-    `${text}, ${mib(bytes)}`,
-    `made at ${from.toFixed(3)} ms, ${freed}`,
-    "",
-    "owners",
-    ...owners.map((o) => `  ${o.at.toFixed(3)} ms  ${KINDS[o.kind] ?? ""}: ${o.how}`),
-    "",
-    "made by",
-    ...stackText(stack),
-  ].join("\n");
+/** The moment with most bytes in view, and the largest storage then. */
+function peak(): void {
+  let best = -1;
+  for (const i of state.scene?.columns.shown ?? [])
+    if (i !== -1 && (best === -1 || (model.sum[i] ?? 0) > (model.sum[best] ?? 0))) best = i;
+  let largest: Block | null = null;
+  for (const block of model.blocks)
+    if ((ownerAt(block, best)?.kind ?? -1) !== -1 && block.bytes > (largest?.bytes ?? 0))
+      largest = block;
+  if (best !== -1) show(best, largest);
 }
 
-function stackText(stack: number): string[] {
-  const frames = trace.stacks[stack]?.frames ?? [];
-  return frames.length === 0 ? ["  (no stack recorded)"] : frames.map((frame) => `  ${frame}`);
+function act(key: string): void {
+  const [first, final] = [steps[0], steps.at(-1)];
+  if (key === "Enter") peak();
+  else if (key === "End") show(last, null);
+  else if (key !== "steps") zoom.act(key);
+  else if (first !== undefined && final !== undefined)
+    zoom.look(state.axis.ofTime(first.from), state.axis.ofTime(final.to));
 }
 
-function pickBox(x: number, y: number): void {
+// === Below the chart ===
+
+function table(): void {
+  const when = state.moment === last ? "the end" : `${(model.at[state.moment] ?? 0).toFixed(3)} ms`;
+  find("when").textContent = when;
+  fillTable(aliveAt(model, state.moment, begins), ({ place, stack, how }) => {
+    const lines = [`made at ${place}`, ...stackLines(trace, stack), "", `the last: ${how}`];
+    find("detail").textContent = lines.join("\n");
+    find("detail").scrollIntoView({ block: "nearest" });
+  });
+}
+
+function pickLane(x: number, y: number): void {
+  const box = boxAt(rows, state.axis, zoom.view, lanes!.clientWidth, [x, y]);
+  if (box === undefined) return;
+  const stack = box.stack === -1 ? [] : stackLines(trace, box.stack);
+  const times = `${box.from.toFixed(3)} ms to ${box.to.toFixed(3)} ms`;
+  find("detail").textContent = [...box.tell(), times, ...stack].join("\n");
+}
+
+function hoverLane(x: number, y: number): void {
+  hover(x);
+  const box = boxAt(rows, state.axis, zoom.view, lanes!.clientWidth, [x, y]);
+  if (box !== undefined)
+    find("readout").textContent = `${box.name} · ${(box.to - box.from).toFixed(3)} ms`;
+}
+
+// === The plan ===
+
+function choosePlan(): void {
   const plan = chosenPlan();
   if (plan === undefined) return;
-  const step = Math.floor(((x - AXIS) / (planCanvas.clientWidth - AXIS)) * plan.steps.length);
-  const whole = plan.slots.reduce((a, b) => a + b, 0);
-  let height = (y / (PLAN - 22)) * whole;
-  const slot = plan.slots.findIndex((bytes) => (height -= bytes) < 0);
-  const inside = height + (plan.slots[slot] ?? 0);
-  const hit = plan.boxes.find(
-    ([s, offset, bytes, from, to]) =>
-      s === slot && inside >= offset && inside < offset + bytes && step >= from && step <= to,
-  );
-  find("plan-detail").textContent =
-    hit === undefined
-      ? `slot ${slot} is free at step ${step} (${plan.steps[step] ?? ""})`
-      : `storage ${hit[5]} (${hit[6]}), ${mib(hit[2])} in slot ${slot}, steps ${hit[3]} to ` +
-        `${hit[4]}, ${hit[7] === "" ? "there before" : `from ${hit[7]}, ${hit[8]}`}`;
+  state.box = null;
+  find("plan-text").textContent = planText(plan);
+  planZoom.reset(wholeOf(plan));
 }
 
-function cell(row: HTMLTableRowElement, text: string): void {
-  row.insertCell().textContent = text;
+function overPlan(x: number, y: number): ReturnType<typeof placeAt> | null {
+  const plan = chosenPlan();
+  if (plan === undefined || x < AXIS || y > PLAN - FOOT) return null;
+  return placeAt(plan, planZoom.positionAt(x, plans!.clientWidth), y / (PLAN - FOOT));
 }
 
-function swatch(list: string, name: string, color: string): void {
-  const item = document.createElement("li");
-  const square = document.createElement("i");
-  square.style.background = color;
-  item.append(square, name);
-  find(list).append(item);
+function tellPlan(x: number, y: number, picks: boolean): void {
+  const [plan, at] = [chosenPlan(), overPlan(x, y)];
+  if (plan === undefined || at === null) return;
+  find("plan-detail").textContent = placeText(plan, at);
+  if (!picks) return;
+  state.box = at.box;
+  soon();
 }
+
+// === The page ===
 
 function fill(): void {
-  const lost = trace.dropped > 0 ? `; ${trace.dropped} older events were overwritten` : "";
-  const last = model.at.length - 1;
+  const lost = trace.dropped > 0 ? ` ${trace.dropped} older events were overwritten.` : "";
+  const advice = trace.level === "full" ? "" : ' memory.track("full") records every tensor.';
   const owned = trace.events[last]?.[8] ?? 0;
+  let most = 0;
+  for (const event of trace.events) most = Math.max(most, event[8]);
   find("summary").textContent =
-    `${trace.events.length} events at level "${trace.level}"${lost}. ` +
-    `Device: ${trace.device ?? "none"}. At the end ${mib(owned)} are owned.`;
-  find("summary").dataset["owned"] = String(owned);
-  for (const { name, color } of legend(model)) swatch("legend", name, color);
+    `${trace.events.length} events at level "${trace.level}" on ${trace.device ?? "no device"}. ` +
+    `At most ${mib(most)} were owned, at the end ${mib(owned)}.${lost}${advice}`;
+  document.documentElement.dataset["owned"] = String(owned);
+  const legend = find("legend");
+  for (const [kind, name] of KINDS.entries())
+    if (model.bytes[kind]?.some((n) => n > 0) === true)
+      values.set(kind, colorEntry(legend, name, kind));
+  values.set(-1, dashEntry(legend, "on the device", []));
+  for (const { name } of happenings.levels) dashEntry(legend, name, DASHES[name] ?? []);
   const roles = new Set(trace.plans.flatMap(({ boxes }) => boxes.map((box) => box[6])));
-  for (const [k, role] of ROLES.entries())
-    if (roles.has(role)) swatch("roles", role, COLORS[k] ?? "#999");
-  const table = find<HTMLTableSectionElement>("leaks");
-  for (const { place, stack, count, bytes, how } of alive(trace, model).slice(0, 200)) {
-    const row = table.insertRow();
-    const button = document.createElement("button");
-    button.textContent = place;
-    button.addEventListener("click", () => {
-      find("detail").textContent = [`made at ${place}`, ...stackText(stack)].join("\n");
-      find("detail").scrollIntoView({ block: "nearest" });
-    });
-    row.insertCell().append(button);
-    cell(row, String(count));
-    cell(row, mib(bytes));
-    cell(row, how);
-  }
-  for (const [i, plan] of trace.plans.entries()) planChoice.add(new Option(plan.title, String(i)));
+  for (const [k, role] of ROLES.entries()) if (roles.has(role)) colorEntry(find("roles"), role, k);
+  const choice = find<HTMLSelectElement>("plans");
+  for (const [i, { title }] of trace.plans.entries()) choice.add(new Option(title, String(i)));
   find("plan-section").hidden = trace.plans.length === 0;
+  find("steps").hidden = steps.length === 0;
+}
+
+function listen(): void {
+  zoom.listen(chart!, hover, pick);
+  zoom.listen(lanes!, hoverLane, pickLane);
+  planZoom.listen(
+    plans!,
+    (x, y) => {
+      tellPlan(x, y, false);
+    },
+    (x, y) => {
+      tellPlan(x, y, true);
+    },
+  );
+  chart!.addEventListener("keydown", (e) => {
+    if (e.key === "Enter" || e.key === "End") act(e.key);
+  });
+  for (const button of document.querySelectorAll<HTMLElement>("[data-key]"))
+    button.addEventListener("click", () => {
+      act(button.dataset["key"] ?? "");
+    });
+  find("axis").addEventListener("change", () => {
+    const [from, to] = [zoom.view.from, zoom.view.to].map((p) => state.axis.indexAt(p));
+    const unit = find<HTMLSelectElement>("axis").value === "ms" ? "ms" : "events";
+    state.axis = axisOf(model, unit);
+    zoom.reset(state.axis.whole);
+    zoom.look(state.axis.of(Math.max(0, from ?? 0)), state.axis.of(Math.max(0, to ?? 0)));
+  });
+  find("plans").addEventListener("change", choosePlan);
+  new ResizeObserver(soon).observe(chart!);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", soon);
 }
 
 fill();
 listen();
+table();
+choosePlan();
 render();
