@@ -1,7 +1,7 @@
 /**
  * The event log: what was made, freed, opened and closed, with bytes and sites, in order. A ring,
  * so it never grows; what is in it depends on the tracking level. Written by handles and scopes,
- * drawn by timeline-page.ts. Owns only text and captures, never a handle.
+ * read by trace-data.ts and chrome-trace.ts. Owns only text and captures, never a handle.
  */
 import { current } from "../base/realm.ts";
 import { type Capture, sites } from "./site.ts";

@@ -1,11 +1,9 @@
 /**
- * The event log as a picture over time: the lives of scopes as spans on lanes, and bytes by the
- * line that made them as bands. Called by timeline-page.ts and chrome-trace.ts. Reads the log, owns
- * nothing.
+ * What lasts in the event log: lives of scopes as spans on lanes, steps, phases, runs and ops as
+ * stretches. Called by trace-data.ts and chrome-trace.ts. Reads the log, owns nothing.
  */
 import type { LoggedEvent } from "./log.ts";
 import type { Capture } from "./site.ts";
-import { formatSite } from "./stack.ts";
 
 /** A scope's life, on a lane where it overlaps no other. */
 export interface Span {
@@ -16,17 +14,6 @@ export interface Span {
   readonly peak: number;
   readonly lane: number;
 }
-
-/** Bytes alive that one line made, at each of the points in time. */
-export interface Band {
-  readonly site: string;
-  readonly capture: Capture | null;
-  readonly bytes: number[];
-}
-
-/** Points in time at which bytes are read off. */
-export const points = 240;
-const bandsShown = 10;
 
 /** The life of every scope in the log; those still open end at `end`. */
 export function spans(events: readonly LoggedEvent[], end: number): Span[] {
@@ -58,60 +45,6 @@ export function spans(events: readonly LoggedEvent[], end: number): Span[] {
       free[lane] = span.to;
       return { ...span, lane };
     });
-}
-
-/**
- * Bytes alive by the line that made them, at `points` moments `step` apart, the largest first; all
- * but the first few lines are summed up in one band.
- */
-export function bands(events: readonly LoggedEvent[], from: number, step: number): Band[] {
-  const sorted = bandsBySite(events, from, step).sort((a, b) => highest(b) - highest(a));
-  const rest = sorted.slice(bandsShown);
-  if (rest.length === 0) return sorted;
-  const others: Band = {
-    site: `${rest.length} other lines`,
-    capture: null,
-    bytes: sumOfBands(rest),
-  };
-  return [...sorted.slice(0, bandsShown), others];
-}
-
-function bandsBySite(events: readonly LoggedEvent[], from: number, step: number): Band[] {
-  const bySite = new Map<string, { readonly band: Band; alive: number }>();
-  let point = 0;
-  const until = (at: number): void => {
-    for (; point < points && from + point * step < at; point++)
-      for (const { band, alive } of bySite.values()) band.bytes[point] = alive;
-  };
-  const born = new Set<number>();
-  for (const e of events) {
-    if (e.kind !== "create" && e.kind !== "dispose" && e.kind !== "finalize") continue;
-    until(e.at);
-    const site = formatSite(e.site) ?? "(inside tenure)";
-    let entry = bySite.get(site);
-    if (entry === undefined) {
-      const bytes = new Array<number>(points).fill(0);
-      entry = { band: { site, capture: e.site, bytes }, alive: 0 };
-      bySite.set(site, entry);
-    }
-    if (e.kind === "create") born.add(e.id);
-    else if (!born.delete(e.id)) continue; // made before the log began
-    entry.alive += e.kind === "create" ? e.bytes : -e.bytes;
-  }
-  until(Infinity);
-  return [...bySite.values()].map(({ band }) => band);
-}
-
-/** The most bytes a band has at any point. */
-export function highest(band: Band): number {
-  return Math.max(...band.bytes);
-}
-
-/** The bytes of several bands together, point by point. */
-export function sumOfBands(list: readonly Band[]): number[] {
-  const sums = new Array<number>(points).fill(0);
-  for (const { bytes } of list) for (const [i, n] of bytes.entries()) sums[i] = (sums[i] ?? 0) + n;
-  return sums;
 }
 
 /** A step, a phase, a run or a timed op: from and to in ms. */

@@ -23,7 +23,7 @@ import {
 import { handleOf } from "../ownership/handle.ts";
 import { type ReclaimedRow, reclaimedRows } from "../ownership/reclaimed.ts";
 import { type ChromeTrace, chromeTrace } from "../ownership/chrome-trace.ts";
-import { timelineHTML } from "../ownership/timeline-page.ts";
+import { timelineHTML } from "../ownership/timeline-html.ts";
 import { type Drift, watch } from "../ownership/watch.ts";
 import type { BudgetAction } from "./memory-budget.ts";
 import { runtime } from "./runtime.ts";
@@ -58,7 +58,7 @@ export const memory: {
    * the books are wrong, which is a bug in Tenure.
    */
   verify(): void;
-  /** Everything logged so far as one HTML page that needs nothing else. */
+  /** Everything logged so far as the inspector's page, which needs nothing else. */
   timelineHTML(): string;
   /** Everything logged so far in the Trace Event Format, for chrome://tracing or Perfetto. */
   chromeTrace(): ChromeTrace;
@@ -83,7 +83,7 @@ export const memory: {
   watch,
   track,
   verify,
-  timelineHTML,
+  timelineHTML: () => timelineHTML(runtime().traceExtras()),
   chromeTrace: () => chromeTrace(runtime().traceExtras()),
   setBudget(bytes, on) {
     runtime().budget.set(bytes, on);

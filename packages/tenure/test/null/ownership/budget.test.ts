@@ -62,7 +62,7 @@ test("setBudget: report says it once, trim frees the pool first, throw refuses",
     assert.match(error.message, /setBudget: expected tensors to fit/);
     assert.match(String(error["report"]), /storages own.*\n.*made at .*budget\.test\.ts/);
     assert.is(memory.stats().deviceBytes, before.deviceBytes);
-    assert.match(memory.timelineHTML(), /<title>out of memory<\/title>/);
+    assert.match(memory.timelineHTML(), /\["outOfMemory",/);
     runtime().device!.takeErrors();
     runtime().device!.errorLog.length = 0;
   } finally {
