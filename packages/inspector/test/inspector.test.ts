@@ -1,7 +1,6 @@
 /** The page in Chromium: what it draws is what memory.stats() says; keys zoom; no text is HTML. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import * as esbuild from "esbuild";
 import { type LaunchedChromium, launchChromium } from "tenure-software-gpu/chromium";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -9,20 +8,17 @@ import { init, memory, newDisposeScope, ones, zeros } from "tenure";
 import { Linear } from "tenure/nn";
 import { Adam } from "tenure/optim";
 import { Scheduler } from "tenure/scheduler";
-import { type Trace, alive, blockAt, modelOf } from "../src/page/model.ts";
+import { after, before } from "../../tenure/src/ownership/page.ts";
+import { MODULE, buildPage, pageModule } from "../../../tools/page.ts";
+import { staysOf } from "../src/page/columns.ts";
+import { type Model, aliveAt, blockAt, modelOf } from "../src/page/model.ts";
 import { inspectorHTML } from "../src/render.ts";
 
 type Page = Awaited<ReturnType<LaunchedChromium["browser"]["newPage"]>>;
+type File = ReturnType<typeof memory.chromeTrace>;
 
 const test = suite("inspector");
-const entry = join(import.meta.dirname, "../src/page/main.ts");
-const built = esbuild.buildSync({
-  entryPoints: [entry],
-  bundle: true,
-  format: "esm",
-  write: false,
-});
-const script = built.outputFiles[0]?.text ?? "";
+const page = await buildPage();
 let chromium: LaunchedChromium;
 test.before(async () => {
   chromium = await launchChromium();
@@ -30,8 +26,8 @@ test.before(async () => {
 test.after(() => chromium.close());
 
 /** A trace as its reader gets it. */
-function recorded(): { tenure: Trace } {
-  return JSON.parse(JSON.stringify(memory.chromeTrace())) as { tenure: Trace };
+function recorded(): File {
+  return JSON.parse(JSON.stringify(memory.chromeTrace())) as File;
 }
 
 /** Three steps of training, and a tensor that nobody disposes. */
@@ -69,7 +65,7 @@ async function open(html: string, width: number, scheme: "light" | "dark"): Prom
   page.on("console", (m) => wrong.push(m.text()));
   page.on("request", (r) => wrong.push(r.url()));
   await page.setContent(html);
-  await page.waitForFunction("document.querySelector('#summary').dataset.owned !== undefined");
+  await page.waitForFunction("document.documentElement.dataset.painted !== undefined");
   assert.equal(wrong, []);
   return page;
 }
@@ -79,11 +75,11 @@ test("aliases count once, and a byte knows its line", async () => {
   memory.track("full");
   using t = zeros([1 << 18]);
   const aliases = Array.from({ length: 9 }, () => t.alias());
-  const { tenure } = recorded();
-  const model = modelOf(tenure);
-  const rows = alive(tenure, model).filter((r) => r.place.includes("inspector.test.ts"));
-  assert.equal([rows.length, rows[0]?.bytes], [1, 1 << 20]);
-  const block = blockAt(model, model.to, 1000);
+  const model = modelOf(recorded().tenure);
+  const last = model.at.length - 1;
+  const rows = aliveAt(model, last, []).filter((r) => r.place.includes("inspector.test.ts"));
+  assert.equal([rows.length, rows[0]?.count, rows[0]?.bytes], [1, 1, 1 << 20]);
+  const block = blockAt(model, last, 1000);
   assert.is(block?.bytes, 1 << 20);
   for (const a of aliases) a.dispose();
 });
@@ -93,24 +89,33 @@ test("bands sum up to the bytes that are owned, after every event", async () => 
   const { tenure } = recorded();
   const { liveBytes } = memory.stats();
   const model = modelOf(tenure);
-  for (const [i, row] of tenure.events.entries()) {
-    let sum = 0;
-    for (const series of model.bytes.slice(0, -1)) sum += series[i] ?? 0;
-    assert.is(sum, row[8], `event ${i}`);
-  }
+  for (const [i, row] of tenure.events.entries())
+    assert.is((model.sum[i] ?? 0) - (model.bytes.at(-1)?.[i] ?? 0), row[8], `event ${i}`);
   assert.is(tenure.events.at(-1)?.[8], liveBytes);
+  checkStays(model);
 });
+
+/** What the chart draws of single blocks, at some moments, against what the replay counted. */
+function checkStays(model: Model): void {
+  const stays = staysOf(model);
+  for (let i = 0; i < model.at.length; i += 7)
+    for (const [kind, list] of stays.entries()) {
+      const here = list.filter(({ from, to }) => from <= i && i < to);
+      const bytes = here.reduce((sum, { block }) => sum + block.bytes, 0);
+      if (list.length > 0) assert.is(bytes, model.bytes[kind]?.[i], `kind ${kind}, event ${i}`);
+    }
+}
 
 test("the page draws at both widths and schemes, and keys zoom", async () => {
   await train();
-  const html = inspectorHTML(recorded(), script);
+  const html = inspectorHTML(recorded(), { page });
   const { liveBytes } = memory.stats(); // now: the collector may take the model later
   assert.not.match(html, "</script><b>");
   const shots = process.env["INSPECTOR_SHOTS"];
   for (const width of [1280, 420])
     for (const scheme of ["light", "dark"] as const) {
       const page = await open(html, width, scheme);
-      const owned = await page.evaluate("document.querySelector('#summary').dataset.owned");
+      const owned = await page.evaluate("document.documentElement.dataset.owned");
       assert.is(Number(owned), liveBytes);
       const wide = await page.evaluate("document.documentElement.scrollWidth");
       assert.is(wide, width);
@@ -130,18 +135,28 @@ test("the page draws at both widths and schemes, and keys zoom", async () => {
       await page.keyboard.press("0");
       await frame();
       assert.is(await picture(), whole);
-      await page.click("#chart", { position: { x: width - 60, y: 250 } });
+      await page.click("#chart", { position: { x: width - 60, y: 292 } });
       assert.match(
         String(await page.textContent("#detail")),
-        /MiB\nmade at .* ms[^]*inspector\.test\.ts/,
+        /MiB\nmade at [^]*owner here: (module|optimizer)\n[^]*inspector\.test\.ts/,
       );
       await page.close();
     }
 });
 
+test("tenure carries the page of these sources; else run npm run page", async () => {
+  assert.is(readFileSync(MODULE, "utf8"), await pageModule());
+  const inside = before + JSON.stringify(recorded().tenure).replaceAll("<", "\\u003c") + after;
+  assert.is(inspectorHTML(recorded(), { page }), inside);
+  assert.is(memory.timelineHTML(), inside);
+});
+
 test("anything but a trace is refused", () => {
-  assert.throws(() => inspectorHTML({ traceEvents: [] }, script), /expected a trace of version 1/);
-  assert.throws(() => inspectorHTML(null, script), /expected a trace of version 1/);
+  assert.throws(
+    () => inspectorHTML({ traceEvents: [] }, { page }),
+    /expected a trace of version 1/,
+  );
+  assert.throws(() => inspectorHTML(null, { page }), /expected a trace of version 1/);
 });
 
 test.run();
