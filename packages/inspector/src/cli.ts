@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `tenure-inspect trace.json [-o page.html] [-r dist]`: writes one page of a trace file beside it. Reads and
- * writes the named files only.
+ * `tenure-inspect trace.json [-o page.html] [-r dist]`: writes one page of a trace file beside it.
+ * Reads the named file and the bundles with source maps that it names; writes the page only.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

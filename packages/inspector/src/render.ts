@@ -1,5 +1,6 @@
 /**
- * Makes one page of a trace: the page that the build made, with the trace in it. Called by the command line and by programs. Owns nothing.
+ * Makes one page of a trace: the page that the build made, with the trace in it. Called by the
+ * command line and by programs. Owns nothing.
  */
 import { readFileSync } from "node:fs";
 import type { TraceData } from "tenure";
