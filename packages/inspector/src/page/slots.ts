@@ -97,7 +97,8 @@ export function placeText(plan: TracedPlan, at: ReturnType<typeof placeAt>): str
   if (box === null) return `${here}Slot ${slot} (${mib(plan.slots[slot] ?? 0)}) is free.`;
   const [, , bytes, from, to, id, role, op, phase] = box;
   const origin = op === "" ? "there before the program" : `written by ${op} (${phase})`;
-  return `${here}Slot ${slot} holds ${id} (${role}), ${mib(bytes)}, steps ${from} to ${to}, ${origin}.`;
+  const what = `${id} (${role}), ${mib(bytes)}`;
+  return `${here}Slot ${slot} holds ${what}, steps ${from} to ${to}, ${origin}.`;
 }
 
 /** A plan's bytes in words. */
