@@ -10,7 +10,10 @@ import { type TraceData, type TraceExtras, traceData } from "./trace-data.ts";
 /** One event of the Trace Event Format. */
 export interface TraceEvent {
   readonly name: string;
-  /** `X` a scope, step, phase, run or timed op, `b` and `e` a tensor, `C` bytes, `i` a mark, `M` a name. */
+  /**
+   * `X` a scope, step, phase, run or timed op, `b` and `e` a tensor, `C` bytes, `i` a mark, `M` a
+   * name.
+   */
   readonly ph: "X" | "b" | "e" | "C" | "i" | "M";
   readonly cat: string;
   /** Microseconds. */

@@ -9,9 +9,9 @@ import type { ByteStatistics } from "./statistics.ts";
 
 /**
  * What happened. `own`: a handle changed its owner. `free`, `revive`: the last reference of a
- * storage went, or one came back. `begin`, `end`: of a step or phase. `run`: a program ran. Inside a
- * run, when the host encoded them: `swapOut`, `swapIn`, `recompute`, and `buffer`, which a plan took
- * or gave back on the way; `op`: work the device was waited for, to time it.
+ * storage went, or one came back. `begin`, `end`: of a step or phase. `run`: a program ran. Inside
+ * a run, when the host encoded them: `swapOut`, `swapIn`, `recompute`, and `buffer`, which a plan
+ * took or gave back on the way; `op`: work the device was waited for, to time it.
  */
 export type EventKind =
   | "create"

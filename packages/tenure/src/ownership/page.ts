@@ -241,84 +241,84 @@ export const after: string =
   ",d,u,m])=>l===i&&s>=f&&s<f+d&&c>=u&&c<=m);return{slot:i,step:c,box:a??null}}function X" +
   'e(e,t){let{slot:n,step:r,box:o}=t,i=e.steps[r]??"",s=`Step ${r}: ${i}. `;if(o===null)r' +
   'eturn`${s}Slot ${n} (${k(e.slots[n]??0)}) is free.`;let[,,c,a,l,f,d,u,m]=o,x=u===""?"t' +
-  'here before the program":`written by ${u} (${m})`;return`${s}Slot ${n} holds ${f} (${d' +
-  "}), ${k(c)}, steps ${a} to ${l}, ${x}.`}function We({plannedBytes:e,lowerBoundBytes:t," +
-  'budgetBytes:n}){let r=n===null?"no budget":`budget ${k(n)}`;return`Planned peak ${k(e)' +
-  "}, lower bound ${k(t)}, ${r}.`}var je=200;function g(e){let t=document.getElementById(" +
-  "e);if(t===null)throw new Error(`inspector: expected #${e} in the page, got none`);retu" +
-  "rn t}function J(e,t){let n=e.stacks[t]?.frames??[];return n.length>0?n.map(r=>`  ${r}`" +
-  '):t!==-1?["  (inside tenure)"]:[`  no stack recorded at level "${e.level}"`]}function ' +
-  "ze(e,t,n){let{trace:r,at:o}=e,i=m=>`${(o[m]??0).toFixed(3)} ms`,{text:s,bytes:c,stack:" +
-  'a,owners:l}=t,f=F(t,n),d=l.at(-1),u=d?.kind===-1?`freed at ${i(d.index)}`:"alive at th' +
-  'e end";return[`${s}, ${k(c)}`,`made at ${i(l[0]?.index??0)}, ${u}`,`owner here: ${O[f?' +
-  '.kind??-1]??"nobody"}`,"","how it came to its owners",...l.map(({index:m,kind:x,how:p}' +
-  ')=>`  ${i(m)}  ${O[x]??"nobody"}: ${p}`),"","made by",...J(r,a)].join(`\n`)}function Ke' +
-  '(e){let t=document.createElement("i"),n=A[e]??"#8a8a8a";return n==="hatch"?t.className' +
-  '="hatch":t.style.background=n,t}function Ye(e,t,n){let r=document.createElement("li"),' +
-  'o=document.createElement("b"),i=document.createTextNode("");return o.append(i),r.appen' +
-  "d(n,t,o),e.append(r),i}function ae(e,t,n){return Ye(e,t,Ke(n))}function ce(e,t,n){let " +
-  'r="http://www.w3.org/2000/svg",o=document.createElementNS(r,"svg");o.setAttribute("cla' +
-  'ss","dash");let i=document.createElementNS(r,"path");return i.setAttribute("d","M0 6h3' +
-  '4"),i.setAttribute("stroke-dasharray",n.join(" ")),o.append(i),Ye(e,t,o)}function qe(e' +
-  ',t){let n=g("alive");n.replaceChildren();for(let o of e.slice(0,je)){let i=n.insertRow' +
-  '(),s=document.createElement("button");s.textContent=o.place,s.addEventListener("click"' +
-  ",()=>{t(o)});let c=[...o.kinds].sort((f,d)=>f-d);i.insertCell().append(s);let a=i.inse" +
-  "rtCell();for(let f of c)a.append(Ke(f),`${O[f]} `);let l=o.steps.size;for(let f of[l==" +
-  '=0?"":String(l),String(o.count),k(o.bytes)])i.insertCell().textContent=f;i.insertCell(' +
-  ').textContent=o.how}let r=e.length-je;g("more").textContent=r>0?`and ${r} more lines`:' +
-  '""}var M=JSON.parse(g("trace").textContent),T=ve(M),j=Be(M),yt=Te(T),U=Pe(M,j),W=j.str' +
-  'etches.filter(({row:e})=>e==="step"),Je=W.map(({from:e})=>e);if(W.length===0)for(let[,' +
-  ',e,,,t]of M.scopes)t===0&&Je.push(e);var z=T.at.length-1,[X,K,Z]=["chart","lanes","pla' +
-  'n"].map(e=>g(e));if(X===void 0||K===void 0||Z===void 0)throw new Error("canvases");var' +
-  '[fe,de]=[320,260],w={axis:oe(T,"ms"),selected:null,moment:z,box:null,scene:null,asked:' +
-  "0},$=new N(w.axis.whole,H),Q=new N({from:0,to:1},H);function H(){w.asked===0&&(w.asked" +
-  "=requestAnimationFrame(Ue))}function Ue(){w.asked=0;let{axis:e,selected:t}=w,{view:n}=" +
-  "$,r=G(X,fe),o=Me(T,e,n,Math.max(1,Math.floor(r.width-58))),i={model:T,happenings:j,axi" +
-  "s:e,view:n,columns:o},s=Oe(i);w.scene={...i,top:s},$e(r,w.scene);let c=3*s/(fe-20);Le(" +
-  "r,s,Ae(T,yt,o,c,t),t),w.moment!==z&&Ee(r,S(e.of(w.moment),n,r.width),[]),Ie(G(K,De(U))" +
-  ",U,e,n);let a=ee();a!==void 0&&Ne(G(Z,de),a,Q.view,w.box),document.documentElement.dat" +
-  'aset.painted??=String(performance.now())}function ee(){return M.plans[Number(g("plans"' +
-  ").value)]}var me=new Map;function Ze(e){return w.scene?.columns.shown[Math.floor(e-58)" +
-  ']??-1}function Qe(e){let t=Ze(e);for(let[s,c]of me)c.data=t===-1?"":k(s===-1?T.device[' +
-  "t]??0:T.bytes[s]?.[t]??0);let n=T.at[t]??0,r=j.stretches.filter(({row:s,from:c,to:a})=" +
-  '>(s==="step"||s==="phase")&&c<=n&&n<=a),o=[`${n.toFixed(3)} ms`,`event ${t}`,...r.map(' +
-  '({name:s})=>s)];g("readout").textContent=t===-1?"":o.join(" \\xB7 ");let i=g("cursor");' +
-  "i.hidden=t===-1,i.style.left=`${e}px`}function xt(e,t){let n=Ze(e);if(n===-1||w.scene=" +
-  "==null)return;let r=fe-20;ue(n,ke(T,n,(r-t)/r*w.scene.top)??null)}function ue(e,t){w.m" +
-  'oment=e,w.selected=t,g("detail").textContent=t===null?"No recorded bytes here.":ze(T,t' +
-  ",e),et(),H()}function wt(){let e=-1;for(let n of w.scene?.columns.shown??[])n!==-1&&(e" +
-  "===-1||(T.sum[n]??0)>(T.sum[e]??0))&&(e=n);let t=null;for(let n of T.blocks)(F(n,e)?.k" +
-  "ind??-1)!==-1&&n.bytes>(t?.bytes??0)&&(t=n);e!==-1&&ue(e,t)}function Ge(e){let[t,n]=[W" +
-  '[0],W.at(-1)];e==="Enter"?wt():e==="End"?ue(z,null):e!=="steps"?$.act(e):t!==void 0&&n' +
-  "!==void 0&&$.look(w.axis.ofTime(t.from),w.axis.ofTime(n.to))}function et(){let e=w.mom" +
-  'ent===z?"the end":`${(T.at[w.moment]??0).toFixed(3)} ms`;g("when").textContent=e,qe(Se' +
-  '(T,w.moment,Je),({place:t,stack:n,how:r})=>{let o=[`made at ${t}`,...J(M,n),"",`the la' +
-  'st: ${r}`];g("detail").textContent=o.join(`\n`),g("detail").scrollIntoView({block:"near' +
-  'est"})})}function gt(e,t){let n=se(U,w.axis,$.view,K.clientWidth,[e,t]);if(n===void 0)' +
-  "return;let r=n.stack===-1?[]:J(M,n.stack),o=`${n.from.toFixed(3)} ms to ${n.to.toFixed" +
-  '(3)} ms`;g("detail").textContent=[...n.tell(),o,...r].join(`\n`)}function vt(e,t){Qe(e)' +
-  ';let n=se(U,w.axis,$.view,K.clientWidth,[e,t]);n!==void 0&&(g("readout").textContent=`' +
-  "${n.name} \\xB7 ${(n.to-n.from).toFixed(3)} ms`)}function tt(){let e=ee();e!==void 0&&(" +
-  'w.box=null,g("plan-text").textContent=We(e),Q.reset(Fe(e)))}function kt(e,t){let n=ee(' +
-  ");return n===void 0||e<58||t>de-20?null:Ve(n,Q.positionAt(e,Z.clientWidth),t/(de-20))}" +
-  'function _e(e,t,n){let[r,o]=[ee(),kt(e,t)];r===void 0||o===null||(g("plan-detail").tex' +
-  "tContent=Xe(r,o),n&&(w.box=o.box,H()))}function St(){let e=M.dropped>0?` ${M.dropped} " +
-  'older events were overwritten.`:"",t=M.level==="full"?"":\' memory.track("full") record' +
-  "s every tensor.',n=M.events[z]?.[8]??0,r=0;for(let c of M.events)r=Math.max(r,c[8]);g(" +
-  '"summary").textContent=`${M.events.length} events at level "${M.level}" on ${M.device?' +
-  '?"no device"}. At most ${k(r)} were owned, at the end ${k(n)}.${e}${t}`,document.docum' +
-  'entElement.dataset.owned=String(n);let o=g("legend");for(let[c,a]of O.entries())T.byte' +
-  's[c]?.some(l=>l>0)===!0&&me.set(c,ae(o,a,c));me.set(-1,ce(o,"on the device",[]));for(l' +
-  "et{name:c}of j.levels)ce(o,c,re[c]??[]);let i=new Set(M.plans.flatMap(({boxes:c})=>c.m" +
-  'ap(a=>a[6])));for(let[c,a]of le.entries())i.has(a)&&ae(g("roles"),a,c);let s=g("plans"' +
-  ');for(let[c,{title:a}]of M.plans.entries())s.add(new Option(a,String(c)));g("plan-sect' +
-  'ion").hidden=M.plans.length===0,g("steps").hidden=W.length===0}function Mt(){$.listen(' +
-  "X,Qe,xt),$.listen(K,vt,gt),Q.listen(Z,(e,t)=>{_e(e,t,!1)},(e,t)=>{_e(e,t,!0)}),X.addEv" +
-  'entListener("keydown",e=>{(e.key==="Enter"||e.key==="End")&&Ge(e.key)});for(let e of d' +
-  'ocument.querySelectorAll("[data-key]"))e.addEventListener("click",()=>{Ge(e.dataset.ke' +
-  'y??"")});g("axis").addEventListener("change",()=>{let[e,t]=[$.view.from,$.view.to].map' +
-  '(r=>w.axis.indexAt(r)),n=g("axis").value==="ms"?"ms":"events";w.axis=oe(T,n),$.reset(w' +
-  '.axis.whole),$.look(w.axis.of(Math.max(0,e??0)),w.axis.of(Math.max(0,t??0)))}),g("plan' +
-  's").addEventListener("change",tt),new ResizeObserver(H).observe(X),matchMedia("(prefer' +
-  's-color-scheme: dark)").addEventListener("change",H)}St();Mt();et();tt();Ue();</script' +
-  "></html>";
+  'here before the program":`written by ${u} (${m})`,p=`${f} (${d}), ${k(c)}`;return`${s}' +
+  "Slot ${n} holds ${p}, steps ${a} to ${l}, ${x}.`}function We({plannedBytes:e,lowerBoun" +
+  'dBytes:t,budgetBytes:n}){let r=n===null?"no budget":`budget ${k(n)}`;return`Planned pe' +
+  "ak ${k(e)}, lower bound ${k(t)}, ${r}.`}var je=200;function g(e){let t=document.getEle" +
+  "mentById(e);if(t===null)throw new Error(`inspector: expected #${e} in the page, got no" +
+  "ne`);return t}function J(e,t){let n=e.stacks[t]?.frames??[];return n.length>0?n.map(r=" +
+  '>`  ${r}`):t!==-1?["  (inside tenure)"]:[`  no stack recorded at level "${e.level}"`]}' +
+  "function ze(e,t,n){let{trace:r,at:o}=e,i=m=>`${(o[m]??0).toFixed(3)} ms`,{text:s,bytes" +
+  ':c,stack:a,owners:l}=t,f=F(t,n),d=l.at(-1),u=d?.kind===-1?`freed at ${i(d.index)}`:"al' +
+  'ive at the end";return[`${s}, ${k(c)}`,`made at ${i(l[0]?.index??0)}, ${u}`,`owner her' +
+  'e: ${O[f?.kind??-1]??"nobody"}`,"","how it came to its owners",...l.map(({index:m,kind' +
+  ':x,how:p})=>`  ${i(m)}  ${O[x]??"nobody"}: ${p}`),"","made by",...J(r,a)].join(`\n`)}fu' +
+  'nction Ke(e){let t=document.createElement("i"),n=A[e]??"#8a8a8a";return n==="hatch"?t.' +
+  'className="hatch":t.style.background=n,t}function Ye(e,t,n){let r=document.createEleme' +
+  'nt("li"),o=document.createElement("b"),i=document.createTextNode("");return o.append(i' +
+  "),r.append(n,t,o),e.append(r),i}function ae(e,t,n){return Ye(e,t,Ke(n))}function ce(e," +
+  't,n){let r="http://www.w3.org/2000/svg",o=document.createElementNS(r,"svg");o.setAttri' +
+  'bute("class","dash");let i=document.createElementNS(r,"path");return i.setAttribute("d' +
+  '","M0 6h34"),i.setAttribute("stroke-dasharray",n.join(" ")),o.append(i),Ye(e,t,o)}func' +
+  'tion qe(e,t){let n=g("alive");n.replaceChildren();for(let o of e.slice(0,je)){let i=n.' +
+  'insertRow(),s=document.createElement("button");s.textContent=o.place,s.addEventListene' +
+  'r("click",()=>{t(o)});let c=[...o.kinds].sort((f,d)=>f-d);i.insertCell().append(s);let' +
+  " a=i.insertCell();for(let f of c)a.append(Ke(f),`${O[f]} `);let l=o.steps.size;for(let" +
+  ' f of[l===0?"":String(l),String(o.count),k(o.bytes)])i.insertCell().textContent=f;i.in' +
+  'sertCell().textContent=o.how}let r=e.length-je;g("more").textContent=r>0?`and ${r} mor' +
+  'e lines`:""}var M=JSON.parse(g("trace").textContent),T=ve(M),j=Be(M),yt=Te(T),U=Pe(M,j' +
+  '),W=j.stretches.filter(({row:e})=>e==="step"),Je=W.map(({from:e})=>e);if(W.length===0)' +
+  'for(let[,,e,,,t]of M.scopes)t===0&&Je.push(e);var z=T.at.length-1,[X,K,Z]=["chart","la' +
+  'nes","plan"].map(e=>g(e));if(X===void 0||K===void 0||Z===void 0)throw new Error("canva' +
+  'ses");var[fe,de]=[320,260],w={axis:oe(T,"ms"),selected:null,moment:z,box:null,scene:nu' +
+  "ll,asked:0},$=new N(w.axis.whole,H),Q=new N({from:0,to:1},H);function H(){w.asked===0&" +
+  "&(w.asked=requestAnimationFrame(Ue))}function Ue(){w.asked=0;let{axis:e,selected:t}=w," +
+  "{view:n}=$,r=G(X,fe),o=Me(T,e,n,Math.max(1,Math.floor(r.width-58))),i={model:T,happeni" +
+  "ngs:j,axis:e,view:n,columns:o},s=Oe(i);w.scene={...i,top:s},$e(r,w.scene);let c=3*s/(f" +
+  "e-20);Le(r,s,Ae(T,yt,o,c,t),t),w.moment!==z&&Ee(r,S(e.of(w.moment),n,r.width),[]),Ie(G" +
+  "(K,De(U)),U,e,n);let a=ee();a!==void 0&&Ne(G(Z,de),a,Q.view,w.box),document.documentEl" +
+  "ement.dataset.painted??=String(performance.now())}function ee(){return M.plans[Number(" +
+  'g("plans").value)]}var me=new Map;function Ze(e){return w.scene?.columns.shown[Math.fl' +
+  'oor(e-58)]??-1}function Qe(e){let t=Ze(e);for(let[s,c]of me)c.data=t===-1?"":k(s===-1?' +
+  "T.device[t]??0:T.bytes[s]?.[t]??0);let n=T.at[t]??0,r=j.stretches.filter(({row:s,from:" +
+  'c,to:a})=>(s==="step"||s==="phase")&&c<=n&&n<=a),o=[`${n.toFixed(3)} ms`,`event ${t}`,' +
+  '...r.map(({name:s})=>s)];g("readout").textContent=t===-1?"":o.join(" \\xB7 ");let i=g("' +
+  'cursor");i.hidden=t===-1,i.style.left=`${e}px`}function xt(e,t){let n=Ze(e);if(n===-1|' +
+  "|w.scene===null)return;let r=fe-20;ue(n,ke(T,n,(r-t)/r*w.scene.top)??null)}function ue" +
+  '(e,t){w.moment=e,w.selected=t,g("detail").textContent=t===null?"No recorded bytes here' +
+  '.":ze(T,t,e),et(),H()}function wt(){let e=-1;for(let n of w.scene?.columns.shown??[])n' +
+  "!==-1&&(e===-1||(T.sum[n]??0)>(T.sum[e]??0))&&(e=n);let t=null;for(let n of T.blocks)(" +
+  "F(n,e)?.kind??-1)!==-1&&n.bytes>(t?.bytes??0)&&(t=n);e!==-1&&ue(e,t)}function Ge(e){le" +
+  't[t,n]=[W[0],W.at(-1)];e==="Enter"?wt():e==="End"?ue(z,null):e!=="steps"?$.act(e):t!==' +
+  "void 0&&n!==void 0&&$.look(w.axis.ofTime(t.from),w.axis.ofTime(n.to))}function et(){le" +
+  't e=w.moment===z?"the end":`${(T.at[w.moment]??0).toFixed(3)} ms`;g("when").textConten' +
+  't=e,qe(Se(T,w.moment,Je),({place:t,stack:n,how:r})=>{let o=[`made at ${t}`,...J(M,n),"' +
+  '",`the last: ${r}`];g("detail").textContent=o.join(`\n`),g("detail").scrollIntoView({bl' +
+  'ock:"nearest"})})}function gt(e,t){let n=se(U,w.axis,$.view,K.clientWidth,[e,t]);if(n=' +
+  "==void 0)return;let r=n.stack===-1?[]:J(M,n.stack),o=`${n.from.toFixed(3)} ms to ${n.t" +
+  'o.toFixed(3)} ms`;g("detail").textContent=[...n.tell(),o,...r].join(`\n`)}function vt(e' +
+  ',t){Qe(e);let n=se(U,w.axis,$.view,K.clientWidth,[e,t]);n!==void 0&&(g("readout").text' +
+  "Content=`${n.name} \\xB7 ${(n.to-n.from).toFixed(3)} ms`)}function tt(){let e=ee();e!==" +
+  'void 0&&(w.box=null,g("plan-text").textContent=We(e),Q.reset(Fe(e)))}function kt(e,t){' +
+  "let n=ee();return n===void 0||e<58||t>de-20?null:Ve(n,Q.positionAt(e,Z.clientWidth),t/" +
+  '(de-20))}function _e(e,t,n){let[r,o]=[ee(),kt(e,t)];r===void 0||o===null||(g("plan-det' +
+  'ail").textContent=Xe(r,o),n&&(w.box=o.box,H()))}function St(){let e=M.dropped>0?` ${M.' +
+  'dropped} older events were overwritten.`:"",t=M.level==="full"?"":\' memory.track("full' +
+  "\") records every tensor.',n=M.events[z]?.[8]??0,r=0;for(let c of M.events)r=Math.max(r" +
+  ',c[8]);g("summary").textContent=`${M.events.length} events at level "${M.level}" on ${' +
+  'M.device??"no device"}. At most ${k(r)} were owned, at the end ${k(n)}.${e}${t}`,docum' +
+  'ent.documentElement.dataset.owned=String(n);let o=g("legend");for(let[c,a]of O.entries' +
+  '())T.bytes[c]?.some(l=>l>0)===!0&&me.set(c,ae(o,a,c));me.set(-1,ce(o,"on the device",[' +
+  "]));for(let{name:c}of j.levels)ce(o,c,re[c]??[]);let i=new Set(M.plans.flatMap(({boxes" +
+  ':c})=>c.map(a=>a[6])));for(let[c,a]of le.entries())i.has(a)&&ae(g("roles"),a,c);let s=' +
+  'g("plans");for(let[c,{title:a}]of M.plans.entries())s.add(new Option(a,String(c)));g("' +
+  'plan-section").hidden=M.plans.length===0,g("steps").hidden=W.length===0}function Mt(){' +
+  "$.listen(X,Qe,xt),$.listen(K,vt,gt),Q.listen(Z,(e,t)=>{_e(e,t,!1)},(e,t)=>{_e(e,t,!0)}" +
+  '),X.addEventListener("keydown",e=>{(e.key==="Enter"||e.key==="End")&&Ge(e.key)});for(l' +
+  'et e of document.querySelectorAll("[data-key]"))e.addEventListener("click",()=>{Ge(e.d' +
+  'ataset.key??"")});g("axis").addEventListener("change",()=>{let[e,t]=[$.view.from,$.vie' +
+  'w.to].map(r=>w.axis.indexAt(r)),n=g("axis").value==="ms"?"ms":"events";w.axis=oe(T,n),' +
+  "$.reset(w.axis.whole),$.look(w.axis.of(Math.max(0,e??0)),w.axis.of(Math.max(0,t??0)))}" +
+  '),g("plans").addEventListener("change",tt),new ResizeObserver(H).observe(X),matchMedia' +
+  '("(prefers-color-scheme: dark)").addEventListener("change",H)}St();Mt();et();tt();Ue()' +
+  ";</script></html>";

@@ -123,7 +123,7 @@ test("a step is a band with a run in it, the run has figures, the plan rectangle
   assert.is(overlap, false);
 });
 
-/** Trains under three quarters of what it wants, with every op timed. @returns the trace, as read */
+/** Trains under three quarters of what it wants, each op timed. @returns the trace, as read */
 async function squeezed(): Promise<ReturnType<typeof memory.chromeTrace>> {
   await init({ device: "null" });
   runtime().settings.planningMs = 60_000;
