@@ -69,10 +69,10 @@ function boxOf({ name, from, to, figures = {} }: Stretch): Box {
   const said = Object.entries(figures).flatMap(([key, value]) => {
     if (key === "from" || value === null || value === 0) return [];
     if (typeof value === "object") {
-      const inside = Object.entries(value as object).map(([k, v]) => `${k} ${String(v)}`);
+      const inside = Object.entries(value ?? {}).map(([k, v]) => `${k} ${String(v)}`);
       return inside.length === 0 ? [] : [`  ${key}: ${inside.join(", ")}`];
     }
-    const text = key.endsWith("Bytes") ? mib(Number(value)) : String(value);
+    const text = key.endsWith("Bytes") ? mib(Number(value)) : JSON.stringify(value);
     return [`  ${key.replace(/Bytes$/, "")}: ${text}`];
   });
   return { name, from, to, stack: -1, tell: () => [name, ...said] };

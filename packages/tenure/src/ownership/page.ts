@@ -99,18 +99,18 @@ export const after: string =
   "r(let u=0;u<we;u++){let m=c.now[u]??0;f+=m,(s[u]??r)[a]=m}let d=Math.max(0,l[8]-f);(s[" +
   "we]??r)[a]=d,(s[rt]??r)[a]=l[9],i[a]=f+d+l[9]}return{trace:e,at:r,bytes:s,sum:i,device" +
   ":o,blocks:c.blocks}}function F({owners:e},t){return e.findLast(({index:n})=>n<=t)}func" +
-  "tion _(e,t){let n=0,r=e.length;for(;n<r;){let o=n+r>>1;(e[o]??0)<=t?n=o+1:r=o}return n" +
+  "tion J(e,t){let n=0,r=e.length;for(;n<r;){let o=n+r>>1;(e[o]??0)<=t?n=o+1:r=o}return n" +
   "-1}function ke(e,t,n){let r=0;for(let[o,i]of e.bytes.entries()){let s=i[t]??0;if(n>=r+" +
   "s){r+=s;continue}for(let c of e.blocks)if(F(c,t)?.kind===o&&(r+=c.bytes,n<r))return c;" +
   "return}}function Se(e,t,n){let r=Float64Array.from(n),o=new Map;for(let i of e.blocks)" +
   "{let s=F(i,t);if(s===void 0||s.kind===-1)continue;let{stack:c,bytes:a}=i,l=e.trace.sta" +
   'cks[c]?.place??"(no stack recorded)",f=o.get(l);f===void 0&&(f={place:l,stack:c,count:' +
   '0,bytes:0,kinds:new Set,how:"",steps:new Set},o.set(l,f)),f.count++,f.bytes+=a,f.how=s' +
-  ".how,f.kinds.add(s.kind);let d=_(r,e.at[i.owners[0]?.index??0]??0);d!==-1&&f.steps.add" +
+  ".how,f.kinds.add(s.kind);let d=J(r,e.at[i.owners[0]?.index??0]??0);d!==-1&&f.steps.add" +
   "(d)}return[...o.values()].sort((i,s)=>s.bytes-i.bytes)}function oe({at:e},t){let n=e.l" +
   'ength-1,r=e[0]??0;return t==="ms"?{unit:t,whole:{from:r,to:Math.max(r+.001,e[n]??0)},o' +
-  "f:o=>e[o]??0,ofTime:o=>o,indexAt:o=>_(e,o)}:{unit:t,whole:{from:0,to:Math.max(1,n)},of" +
-  ":o=>o,ofTime:o=>Math.max(0,_(e,o)),indexAt:o=>Math.min(n,Math.floor(o))}}function S(e," +
+  "f:o=>e[o]??0,ofTime:o=>o,indexAt:o=>J(e,o)}:{unit:t,whole:{from:0,to:Math.max(1,n)},of" +
+  ":o=>o,ofTime:o=>Math.max(0,J(e,o)),indexAt:o=>Math.min(n,Math.floor(o))}}function S(e," +
   "{from:t,to:n},r){return 58+(e-t)/(n-t)*(r-58)}var N=class{view;#e;#t;constructor(t,n){" +
   "this.view=this.#e=t,this.#t=n}reset(t){this.#e=t,this.look(t.from,t.to)}look(t,n){let{" +
   "from:r,to:o}=this.#e,i=Math.min(o-r,Math.max((o-r)/1e5,n-t)),s=Math.min(Math.max(r,t)," +
@@ -210,115 +210,115 @@ export const after: string =
   't).map((a,l)=>({name:l===0?"scopes":"",color:A[3],boxes:a}))].filter(({boxes:a})=>a.le' +
   "ngth>0)}function bt({name:e,from:t,to:n,figures:r={}}){let o=Object.entries(r).flatMap" +
   '(([i,s])=>{if(i==="from"||s===null||s===0)return[];if(typeof s=="object"){let a=Object' +
-  ".entries(s).map(([l,f])=>`${l} ${String(f)}`);return a.length===0?[]:[`  ${i}: ${a.joi" +
-  'n(", ")}`]}let c=i.endsWith("Bytes")?k(Number(s)):String(s);return[`  ${i.replace(/Byt' +
-  'es$/,"")}: ${c}`]});return{name:e,from:t,to:n,stack:-1,tell:()=>[e,...o]}}function Ce(' +
-  '{at:e,text:t,bytes:n},r,o){let i=n===0?"":`, ${k(n)}`,s=`${t} ${o}${i}`;return{name:s,' +
-  "from:e,to:e,glyph:r,stack:-1,tell:()=>[s]}}function De(e){return e.length*17+2}functio" +
-  "n Ie(e,t,n,r){let{draw:o,width:i,ink:s}=e;for(let[c,{name:a,color:l,boxes:f}]of t.entr" +
-  'ies()){let d=c*17;o.fillStyle=s,o.textAlign="right",o.fillText(a,52,d+12);let u=-1;for' +
-  "(let{name:m,from:x,to:p,glyph:h}of f){let y=Math.max(58,S(n.ofTime(x),r,i)),v=Math.min" +
-  '(i,Math.max(y+1,S(n.ofTime(p),r,i)));v<u+.5||v<=58||y>=i||(o.fillStyle=l,o.textAlign="' +
-  'center",h!==void 0?o.fillText(h,y,d+12):o.fillRect(y,d,Math.max(1,v-y-.5),15),u=h===vo' +
-  'id 0?v:y+4,!(h!==void 0||v-y<30)&&(o.fillStyle=l===A[0]?"#fff":"#000",I(e,m,[y,d,v-y-2' +
-  ",15])))}}}function se(e,t,n,r,[o,i]){let s=({from:c,to:a,glyph:l})=>{let f=l===void 0?" +
-  "1:6,d=S(t.ofTime(c),n,r);return o>=d-f&&o<=S(t.ofTime(a),n,r)+f};return e[Math.floor(i" +
-  '/17)]?.boxes.findLast(s)}var le=["param","state","input","activation","output","grad"]' +
-  ";function Fe({steps:e}){return{from:0,to:Math.max(1,e.length)}}function ie({slots:e}){" +
-  "return Math.max(1,e.reduce((t,n)=>t+n,0))}function He({slots:e}){let t=0;return e.map(" +
-  "n=>(t+=n)-n)}function Ne(e,t,n,r){let{draw:o,width:i,height:s,ink:c,line:a}=e,l=s-20,f" +
-  "=l/ie(t),d=He(t);for(let p of t.boxes){let[h,y,v,L,C,Y,pe,he]=p,P=Math.max(58,S(L,n,i)" +
-  "),q=Math.min(i,S(C+1,n,i));if(q<=58||P>=i)continue;let be=((d[h]??0)+y)*f,te=Math.max(" +
-  '1,v*f-1),ye=le.indexOf(pe);o.fillStyle=p===r?c:A[ye]??"#8a8a8a",o.fillRect(P,be,Math.m' +
-  'ax(1,q-P-1),te),!(q-P<44||te<13||p===r)&&(o.fillStyle=ye===0?"#fff":"#000",I(e,he===""' +
-  "?`${Y} (${pe})`:he,[P,be,q-P-3,te]))}for(let p of d)E(e,[58,p*f,i,p*f],a);o.fillStyle=" +
-  'c,o.textAlign="right",o.fillText("MiB",52,12);let u=D(ie(t)/2**20,4);for(let p=u;p*2**' +
-  "20*f<=l;p+=u){let h=p*1048576*f;h>26&&h<l-6&&o.fillText(String(Number(p.toPrecision(3)" +
-  ')),52,h+4)}o.textAlign="center";let m=D(n.to-n.from,Math.max(2,(i-58)/90)),x=Math.max(' +
-  "1,m);for(let p=Math.ceil(n.from/x)*x;p<n.to;p+=x){let h=S(p+.5,n,i);h>82&&h<i-24&&o.fi" +
-  "llText(`step ${p}`,h,s-4)}}function Ve(e,t,n){let r=n*ie(e),o=He(e),i=o.findLastIndex(" +
-  "l=>l<=r),s=r-(o[i]??0),c=Math.min(e.steps.length-1,Math.floor(t)),a=e.boxes.find(([l,f" +
-  ",d,u,m])=>l===i&&s>=f&&s<f+d&&c>=u&&c<=m);return{slot:i,step:c,box:a??null}}function X" +
-  'e(e,t){let{slot:n,step:r,box:o}=t,i=e.steps[r]??"",s=`Step ${r}: ${i}. `;if(o===null)r' +
-  'eturn`${s}Slot ${n} (${k(e.slots[n]??0)}) is free.`;let[,,c,a,l,f,d,u,m]=o,x=u===""?"t' +
-  'here before the program":`written by ${u} (${m})`,p=`${f} (${d}), ${k(c)}`;return`${s}' +
-  "Slot ${n} holds ${p}, steps ${a} to ${l}, ${x}.`}function We({plannedBytes:e,lowerBoun" +
-  'dBytes:t,budgetBytes:n}){let r=n===null?"no budget":`budget ${k(n)}`;return`Planned pe' +
-  "ak ${k(e)}, lower bound ${k(t)}, ${r}.`}var je=200;function g(e){let t=document.getEle" +
-  "mentById(e);if(t===null)throw new Error(`inspector: expected #${e} in the page, got no" +
-  "ne`);return t}function J(e,t){let n=e.stacks[t]?.frames??[];return n.length>0?n.map(r=" +
-  '>`  ${r}`):t!==-1?["  (inside tenure)"]:[`  no stack recorded at level "${e.level}"`]}' +
-  "function ze(e,t,n){let{trace:r,at:o}=e,i=m=>`${(o[m]??0).toFixed(3)} ms`,{text:s,bytes" +
-  ':c,stack:a,owners:l}=t,f=F(t,n),d=l.at(-1),u=d?.kind===-1?`freed at ${i(d.index)}`:"al' +
-  'ive at the end";return[`${s}, ${k(c)}`,`made at ${i(l[0]?.index??0)}, ${u}`,`owner her' +
-  'e: ${O[f?.kind??-1]??"nobody"}`,"","how it came to its owners",...l.map(({index:m,kind' +
-  ':x,how:p})=>`  ${i(m)}  ${O[x]??"nobody"}: ${p}`),"","made by",...J(r,a)].join(`\n`)}fu' +
-  'nction Ke(e){let t=document.createElement("i"),n=A[e]??"#8a8a8a";return n==="hatch"?t.' +
-  'className="hatch":t.style.background=n,t}function Ye(e,t,n){let r=document.createEleme' +
-  'nt("li"),o=document.createElement("b"),i=document.createTextNode("");return o.append(i' +
-  "),r.append(n,t,o),e.append(r),i}function ae(e,t,n){return Ye(e,t,Ke(n))}function ce(e," +
-  't,n){let r="http://www.w3.org/2000/svg",o=document.createElementNS(r,"svg");o.setAttri' +
-  'bute("class","dash");let i=document.createElementNS(r,"path");return i.setAttribute("d' +
-  '","M0 6h34"),i.setAttribute("stroke-dasharray",n.join(" ")),o.append(i),Ye(e,t,o)}func' +
-  'tion qe(e,t){let n=g("alive");n.replaceChildren();for(let o of e.slice(0,je)){let i=n.' +
-  'insertRow(),s=document.createElement("button");s.textContent=o.place,s.addEventListene' +
-  'r("click",()=>{t(o)});let c=[...o.kinds].sort((f,d)=>f-d);i.insertCell().append(s);let' +
-  " a=i.insertCell();for(let f of c)a.append(Ke(f),`${O[f]} `);let l=o.steps.size;for(let" +
-  ' f of[l===0?"":String(l),String(o.count),k(o.bytes)])i.insertCell().textContent=f;i.in' +
-  'sertCell().textContent=o.how}let r=e.length-je;g("more").textContent=r>0?`and ${r} mor' +
-  'e lines`:""}var M=JSON.parse(g("trace").textContent),T=ve(M),j=Be(M),yt=Te(T),U=Pe(M,j' +
-  '),W=j.stretches.filter(({row:e})=>e==="step"),Je=W.map(({from:e})=>e);if(W.length===0)' +
-  'for(let[,,e,,,t]of M.scopes)t===0&&Je.push(e);var z=T.at.length-1,[X,K,Z]=["chart","la' +
-  'nes","plan"].map(e=>g(e));if(X===void 0||K===void 0||Z===void 0)throw new Error("canva' +
-  'ses");var[fe,de]=[320,260],w={axis:oe(T,"ms"),selected:null,moment:z,box:null,scene:nu' +
-  "ll,asked:0},$=new N(w.axis.whole,H),Q=new N({from:0,to:1},H);function H(){w.asked===0&" +
-  "&(w.asked=requestAnimationFrame(Ue))}function Ue(){w.asked=0;let{axis:e,selected:t}=w," +
-  "{view:n}=$,r=G(X,fe),o=Me(T,e,n,Math.max(1,Math.floor(r.width-58))),i={model:T,happeni" +
-  "ngs:j,axis:e,view:n,columns:o},s=Oe(i);w.scene={...i,top:s},$e(r,w.scene);let c=3*s/(f" +
-  "e-20);Le(r,s,Ae(T,yt,o,c,t),t),w.moment!==z&&Ee(r,S(e.of(w.moment),n,r.width),[]),Ie(G" +
-  "(K,De(U)),U,e,n);let a=ee();a!==void 0&&Ne(G(Z,de),a,Q.view,w.box),document.documentEl" +
-  "ement.dataset.painted??=String(performance.now())}function ee(){return M.plans[Number(" +
-  'g("plans").value)]}var me=new Map;function Ze(e){return w.scene?.columns.shown[Math.fl' +
-  'oor(e-58)]??-1}function Qe(e){let t=Ze(e);for(let[s,c]of me)c.data=t===-1?"":k(s===-1?' +
-  "T.device[t]??0:T.bytes[s]?.[t]??0);let n=T.at[t]??0,r=j.stretches.filter(({row:s,from:" +
-  'c,to:a})=>(s==="step"||s==="phase")&&c<=n&&n<=a),o=[`${n.toFixed(3)} ms`,`event ${t}`,' +
-  '...r.map(({name:s})=>s)];g("readout").textContent=t===-1?"":o.join(" \\xB7 ");let i=g("' +
-  'cursor");i.hidden=t===-1,i.style.left=`${e}px`}function xt(e,t){let n=Ze(e);if(n===-1|' +
-  "|w.scene===null)return;let r=fe-20;ue(n,ke(T,n,(r-t)/r*w.scene.top)??null)}function ue" +
-  '(e,t){w.moment=e,w.selected=t,g("detail").textContent=t===null?"No recorded bytes here' +
-  '.":ze(T,t,e),et(),H()}function wt(){let e=-1;for(let n of w.scene?.columns.shown??[])n' +
-  "!==-1&&(e===-1||(T.sum[n]??0)>(T.sum[e]??0))&&(e=n);let t=null;for(let n of T.blocks)(" +
-  "F(n,e)?.kind??-1)!==-1&&n.bytes>(t?.bytes??0)&&(t=n);e!==-1&&ue(e,t)}function Ge(e){le" +
-  't[t,n]=[W[0],W.at(-1)];e==="Enter"?wt():e==="End"?ue(z,null):e!=="steps"?$.act(e):t!==' +
-  "void 0&&n!==void 0&&$.look(w.axis.ofTime(t.from),w.axis.ofTime(n.to))}function et(){le" +
-  't e=w.moment===z?"the end":`${(T.at[w.moment]??0).toFixed(3)} ms`;g("when").textConten' +
-  't=e,qe(Se(T,w.moment,Je),({place:t,stack:n,how:r})=>{let o=[`made at ${t}`,...J(M,n),"' +
-  '",`the last: ${r}`];g("detail").textContent=o.join(`\n`),g("detail").scrollIntoView({bl' +
-  'ock:"nearest"})})}function gt(e,t){let n=se(U,w.axis,$.view,K.clientWidth,[e,t]);if(n=' +
-  "==void 0)return;let r=n.stack===-1?[]:J(M,n.stack),o=`${n.from.toFixed(3)} ms to ${n.t" +
-  'o.toFixed(3)} ms`;g("detail").textContent=[...n.tell(),o,...r].join(`\n`)}function vt(e' +
-  ',t){Qe(e);let n=se(U,w.axis,$.view,K.clientWidth,[e,t]);n!==void 0&&(g("readout").text' +
-  "Content=`${n.name} \\xB7 ${(n.to-n.from).toFixed(3)} ms`)}function tt(){let e=ee();e!==" +
-  'void 0&&(w.box=null,g("plan-text").textContent=We(e),Q.reset(Fe(e)))}function kt(e,t){' +
-  "let n=ee();return n===void 0||e<58||t>de-20?null:Ve(n,Q.positionAt(e,Z.clientWidth),t/" +
-  '(de-20))}function _e(e,t,n){let[r,o]=[ee(),kt(e,t)];r===void 0||o===null||(g("plan-det' +
-  'ail").textContent=Xe(r,o),n&&(w.box=o.box,H()))}function St(){let e=M.dropped>0?` ${M.' +
-  'dropped} older events were overwritten.`:"",t=M.level==="full"?"":\' memory.track("full' +
-  "\") records every tensor.',n=M.events[z]?.[8]??0,r=0;for(let c of M.events)r=Math.max(r" +
-  ',c[8]);g("summary").textContent=`${M.events.length} events at level "${M.level}" on ${' +
-  'M.device??"no device"}. At most ${k(r)} were owned, at the end ${k(n)}.${e}${t}`,docum' +
-  'ent.documentElement.dataset.owned=String(n);let o=g("legend");for(let[c,a]of O.entries' +
-  '())T.bytes[c]?.some(l=>l>0)===!0&&me.set(c,ae(o,a,c));me.set(-1,ce(o,"on the device",[' +
-  "]));for(let{name:c}of j.levels)ce(o,c,re[c]??[]);let i=new Set(M.plans.flatMap(({boxes" +
-  ':c})=>c.map(a=>a[6])));for(let[c,a]of le.entries())i.has(a)&&ae(g("roles"),a,c);let s=' +
-  'g("plans");for(let[c,{title:a}]of M.plans.entries())s.add(new Option(a,String(c)));g("' +
-  'plan-section").hidden=M.plans.length===0,g("steps").hidden=W.length===0}function Mt(){' +
-  "$.listen(X,Qe,xt),$.listen(K,vt,gt),Q.listen(Z,(e,t)=>{_e(e,t,!1)},(e,t)=>{_e(e,t,!0)}" +
-  '),X.addEventListener("keydown",e=>{(e.key==="Enter"||e.key==="End")&&Ge(e.key)});for(l' +
-  'et e of document.querySelectorAll("[data-key]"))e.addEventListener("click",()=>{Ge(e.d' +
-  'ataset.key??"")});g("axis").addEventListener("change",()=>{let[e,t]=[$.view.from,$.vie' +
-  'w.to].map(r=>w.axis.indexAt(r)),n=g("axis").value==="ms"?"ms":"events";w.axis=oe(T,n),' +
-  "$.reset(w.axis.whole),$.look(w.axis.of(Math.max(0,e??0)),w.axis.of(Math.max(0,t??0)))}" +
-  '),g("plans").addEventListener("change",tt),new ResizeObserver(H).observe(X),matchMedia' +
-  '("(prefers-color-scheme: dark)").addEventListener("change",H)}St();Mt();et();tt();Ue()' +
-  ";</script></html>";
+  ".entries(s??{}).map(([l,f])=>`${l} ${String(f)}`);return a.length===0?[]:[`  ${i}: ${a" +
+  '.join(", ")}`]}let c=i.endsWith("Bytes")?k(Number(s)):JSON.stringify(s);return[`  ${i.' +
+  'replace(/Bytes$/,"")}: ${c}`]});return{name:e,from:t,to:n,stack:-1,tell:()=>[e,...o]}}' +
+  'function Ce({at:e,text:t,bytes:n},r,o){let i=n===0?"":`, ${k(n)}`,s=`${t} ${o}${i}`;re' +
+  "turn{name:s,from:e,to:e,glyph:r,stack:-1,tell:()=>[s]}}function De(e){return e.length*" +
+  "17+2}function Ie(e,t,n,r){let{draw:o,width:i,ink:s}=e;for(let[c,{name:a,color:l,boxes:" +
+  'f}]of t.entries()){let d=c*17;o.fillStyle=s,o.textAlign="right",o.fillText(a,52,d+12);' +
+  "let u=-1;for(let{name:m,from:x,to:p,glyph:h}of f){let y=Math.max(58,S(n.ofTime(x),r,i)" +
+  "),v=Math.min(i,Math.max(y+1,S(n.ofTime(p),r,i)));v<u+.5||v<=58||y>=i||(o.fillStyle=l,o" +
+  '.textAlign="center",h!==void 0?o.fillText(h,y,d+12):o.fillRect(y,d,Math.max(1,v-y-.5),' +
+  '15),u=h===void 0?v:y+4,!(h!==void 0||v-y<30)&&(o.fillStyle=l===A[0]?"#fff":"#000",I(e,' +
+  "m,[y,d,v-y-2,15])))}}}function se(e,t,n,r,[o,i]){let s=({from:c,to:a,glyph:l})=>{let f" +
+  "=l===void 0?1:6,d=S(t.ofTime(c),n,r);return o>=d-f&&o<=S(t.ofTime(a),n,r)+f};return e[" +
+  'Math.floor(i/17)]?.boxes.findLast(s)}var le=["param","state","input","activation","out' +
+  'put","grad"];function Fe({steps:e}){return{from:0,to:Math.max(1,e.length)}}function ie' +
+  "({slots:e}){return Math.max(1,e.reduce((t,n)=>t+n,0))}function He({slots:e}){let t=0;r" +
+  "eturn e.map(n=>(t+=n)-n)}function Ne(e,t,n,r){let{draw:o,width:i,height:s,ink:c,line:a" +
+  "}=e,l=s-20,f=l/ie(t),d=He(t);for(let p of t.boxes){let[h,y,v,L,C,Y,pe,he]=p,P=Math.max" +
+  "(58,S(L,n,i)),q=Math.min(i,S(C+1,n,i));if(q<=58||P>=i)continue;let be=((d[h]??0)+y)*f," +
+  'te=Math.max(1,v*f-1),ye=le.indexOf(pe);o.fillStyle=p===r?c:A[ye]??"#8a8a8a",o.fillRect' +
+  '(P,be,Math.max(1,q-P-1),te),!(q-P<44||te<13||p===r)&&(o.fillStyle=ye===0?"#fff":"#000"' +
+  ',I(e,he===""?`${Y} (${pe})`:he,[P,be,q-P-3,te]))}for(let p of d)E(e,[58,p*f,i,p*f],a);' +
+  'o.fillStyle=c,o.textAlign="right",o.fillText("MiB",52,12);let u=D(ie(t)/2**20,4);for(l' +
+  "et p=u;p*2**20*f<=l;p+=u){let h=p*1048576*f;h>26&&h<l-6&&o.fillText(String(Number(p.to" +
+  'Precision(3))),52,h+4)}o.textAlign="center";let m=D(n.to-n.from,Math.max(2,(i-58)/90))' +
+  ",x=Math.max(1,m);for(let p=Math.ceil(n.from/x)*x;p<n.to;p+=x){let h=S(p+.5,n,i);h>82&&" +
+  "h<i-24&&o.fillText(`step ${p}`,h,s-4)}}function Ve(e,t,n){let r=n*ie(e),o=He(e),i=o.fi" +
+  "ndLastIndex(l=>l<=r),s=r-(o[i]??0),c=Math.min(e.steps.length-1,Math.floor(t)),a=e.boxe" +
+  "s.find(([l,f,d,u,m])=>l===i&&s>=f&&s<f+d&&c>=u&&c<=m);return{slot:i,step:c,box:a??null" +
+  '}}function Xe(e,t){let{slot:n,step:r,box:o}=t,i=e.steps[r]??"",s=`Step ${r}: ${i}. `;i' +
+  "f(o===null)return`${s}Slot ${n} (${k(e.slots[n]??0)}) is free.`;let[,,c,a,l,f,d,u,m]=o" +
+  ',x=u===""?"there before the program":`written by ${u} (${m})`,p=`${f} (${d}), ${k(c)}`' +
+  ";return`${s}Slot ${n} holds ${p}, steps ${a} to ${l}, ${x}.`}function We({plannedBytes" +
+  ':e,lowerBoundBytes:t,budgetBytes:n}){let r=n===null?"no budget":`budget ${k(n)}`;retur' +
+  "n`Planned peak ${k(e)}, lower bound ${k(t)}, ${r}.`}var je=200;function g(e){let t=doc" +
+  "ument.getElementById(e);if(t===null)throw new Error(`inspector: expected #${e} in the " +
+  "page, got none`);return t}function _(e,t){let n=e.stacks[t]?.frames??[];return n.lengt" +
+  'h>0?n.map(r=>`  ${r}`):t!==-1?["  (inside tenure)"]:[`  no stack recorded at level "${' +
+  'e.level}"`]}function ze(e,t,n){let{trace:r,at:o}=e,i=m=>`${(o[m]??0).toFixed(3)} ms`,{' +
+  "text:s,bytes:c,stack:a,owners:l}=t,f=F(t,n),d=l.at(-1),u=d?.kind===-1?`freed at ${i(d." +
+  'index)}`:"alive at the end";return[`${s}, ${k(c)}`,`made at ${i(l[0]?.index??0)}, ${u}' +
+  '`,`owner here: ${O[f?.kind??-1]??"nobody"}`,"","how it came to its owners",...l.map(({' +
+  'index:m,kind:x,how:p})=>`  ${i(m)}  ${O[x]??"nobody"}: ${p}`),"","made by",..._(r,a)].' +
+  'join(`\n`)}function Ke(e){let t=document.createElement("i"),n=A[e]??"#8a8a8a";return n=' +
+  '=="hatch"?t.className="hatch":t.style.background=n,t}function Ye(e,t,n){let r=document' +
+  '.createElement("li"),o=document.createElement("b"),i=document.createTextNode("");retur' +
+  "n o.append(i),r.append(n,t,o),e.append(r),i}function ae(e,t,n){return Ye(e,t,Ke(n))}fu" +
+  'nction ce(e,t,n){let r="http://www.w3.org/2000/svg",o=document.createElementNS(r,"svg"' +
+  ');o.setAttribute("class","dash");let i=document.createElementNS(r,"path");return i.set' +
+  'Attribute("d","M0 6h34"),i.setAttribute("stroke-dasharray",n.join(" ")),o.append(i),Ye' +
+  '(e,t,o)}function qe(e,t){let n=g("alive");n.replaceChildren();for(let o of e.slice(0,j' +
+  'e)){let i=n.insertRow(),s=document.createElement("button");s.textContent=o.place,s.add' +
+  'EventListener("click",()=>{t(o)});let c=[...o.kinds].sort((f,d)=>f-d);i.insertCell().a' +
+  "ppend(s);let a=i.insertCell();for(let f of c)a.append(Ke(f),`${O[f]} `);let l=o.steps." +
+  'size;for(let f of[l===0?"":String(l),String(o.count),k(o.bytes)])i.insertCell().textCo' +
+  'ntent=f;i.insertCell().textContent=o.how}let r=e.length-je;g("more").textContent=r>0?`' +
+  'and ${r} more lines`:""}var M=JSON.parse(g("trace").textContent),T=ve(M),j=Be(M),yt=Te' +
+  '(T),U=Pe(M,j),W=j.stretches.filter(({row:e})=>e==="step"),_e=W.map(({from:e})=>e);if(W' +
+  ".length===0)for(let[,,e,,,t]of M.scopes)t===0&&_e.push(e);var z=T.at.length-1,[X,K,Z]=" +
+  '["chart","lanes","plan"].map(e=>g(e));if(X===void 0||K===void 0||Z===void 0)throw new ' +
+  'Error("canvases");var[fe,de]=[320,260],w={axis:oe(T,"ms"),selected:null,moment:z,box:n' +
+  "ull,scene:null,asked:0},$=new N(w.axis.whole,H),Q=new N({from:0,to:1},H);function H(){" +
+  "w.asked===0&&(w.asked=requestAnimationFrame(Ue))}function Ue(){w.asked=0;let{axis:e,se" +
+  "lected:t}=w,{view:n}=$,r=G(X,fe),o=Me(T,e,n,Math.max(1,Math.floor(r.width-58))),i={mod" +
+  "el:T,happenings:j,axis:e,view:n,columns:o},s=Oe(i);w.scene={...i,top:s},$e(r,w.scene);" +
+  "let c=3*s/(fe-20);Le(r,s,Ae(T,yt,o,c,t),t),w.moment!==z&&Ee(r,S(e.of(w.moment),n,r.wid" +
+  "th),[]),Ie(G(K,De(U)),U,e,n);let a=ee();a!==void 0&&Ne(G(Z,de),a,Q.view,w.box),documen" +
+  "t.documentElement.dataset.painted??=String(performance.now())}function ee(){return M.p" +
+  'lans[Number(g("plans").value)]}var me=new Map;function Ze(e){return w.scene?.columns.s' +
+  "hown[Math.floor(e-58)]??-1}function Qe(e){let t=Ze(e);for(let[s,c]of me)c.data=t===-1?" +
+  '"":k(s===-1?T.device[t]??0:T.bytes[s]?.[t]??0);let n=T.at[t]??0,r=j.stretches.filter((' +
+  '{row:s,from:c,to:a})=>(s==="step"||s==="phase")&&c<=n&&n<=a),o=[`${n.toFixed(3)} ms`,`' +
+  'event ${t}`,...r.map(({name:s})=>s)];g("readout").textContent=t===-1?"":o.join(" \\xB7 ' +
+  '");let i=g("cursor");i.hidden=t===-1,i.style.left=`${e}px`}function xt(e,t){let n=Ze(e' +
+  ");if(n===-1||w.scene===null)return;let r=fe-20;ue(n,ke(T,n,(r-t)/r*w.scene.top)??null)" +
+  '}function ue(e,t){w.moment=e,w.selected=t,g("detail").textContent=t===null?"No recorde' +
+  'd bytes here.":ze(T,t,e),et(),H()}function wt(){let e=-1;for(let n of w.scene?.columns' +
+  ".shown??[])n!==-1&&(e===-1||(T.sum[n]??0)>(T.sum[e]??0))&&(e=n);let t=null;for(let n o" +
+  "f T.blocks)(F(n,e)?.kind??-1)!==-1&&n.bytes>(t?.bytes??0)&&(t=n);e!==-1&&ue(e,t)}funct" +
+  'ion Ge(e){let[t,n]=[W[0],W.at(-1)];e==="Enter"?wt():e==="End"?ue(z,null):e!=="steps"?$' +
+  ".act(e):t!==void 0&&n!==void 0&&$.look(w.axis.ofTime(t.from),w.axis.ofTime(n.to))}func" +
+  'tion et(){let e=w.moment===z?"the end":`${(T.at[w.moment]??0).toFixed(3)} ms`;g("when"' +
+  ").textContent=e,qe(Se(T,w.moment,_e),({place:t,stack:n,how:r})=>{let o=[`made at ${t}`" +
+  ',..._(M,n),"",`the last: ${r}`];g("detail").textContent=o.join(`\n`),g("detail").scroll' +
+  'IntoView({block:"nearest"})})}function gt(e,t){let n=se(U,w.axis,$.view,K.clientWidth,' +
+  "[e,t]);if(n===void 0)return;let r=n.stack===-1?[]:_(M,n.stack),o=`${n.from.toFixed(3)}" +
+  ' ms to ${n.to.toFixed(3)} ms`;g("detail").textContent=[...n.tell(),o,...r].join(`\n`)}f' +
+  'unction vt(e,t){Qe(e);let n=se(U,w.axis,$.view,K.clientWidth,[e,t]);n!==void 0&&(g("re' +
+  'adout").textContent=`${n.name} \\xB7 ${(n.to-n.from).toFixed(3)} ms`)}function tt(){let' +
+  ' e=ee();e!==void 0&&(w.box=null,g("plan-text").textContent=We(e),Q.reset(Fe(e)))}funct' +
+  "ion kt(e,t){let n=ee();return n===void 0||e<58||t>de-20?null:Ve(n,Q.positionAt(e,Z.cli" +
+  "entWidth),t/(de-20))}function Je(e,t,n){let[r,o]=[ee(),kt(e,t)];r===void 0||o===null||" +
+  '(g("plan-detail").textContent=Xe(r,o),n&&(w.box=o.box,H()))}function St(){let e=M.drop' +
+  'ped>0?` ${M.dropped} older events were overwritten.`:"",t=M.level==="full"?"":\' memory' +
+  '.track("full") records every tensor.\',n=M.events[z]?.[8]??0,r=0;for(let c of M.events)' +
+  'r=Math.max(r,c[8]);g("summary").textContent=`${M.events.length} events at level "${M.l' +
+  'evel}" on ${M.device??"no device"}. At most ${k(r)} were owned, at the end ${k(n)}.${e' +
+  '}${t}`,document.documentElement.dataset.owned=String(n);let o=g("legend");for(let[c,a]' +
+  'of O.entries())T.bytes[c]?.some(l=>l>0)===!0&&me.set(c,ae(o,a,c));me.set(-1,ce(o,"on t' +
+  'he device",[]));for(let{name:c}of j.levels)ce(o,c,re[c]??[]);let i=new Set(M.plans.fla' +
+  'tMap(({boxes:c})=>c.map(a=>a[6])));for(let[c,a]of le.entries())i.has(a)&&ae(g("roles")' +
+  ',a,c);let s=g("plans");for(let[c,{title:a}]of M.plans.entries())s.add(new Option(a,Str' +
+  'ing(c)));g("plan-section").hidden=M.plans.length===0,g("steps").hidden=W.length===0}fu' +
+  "nction Mt(){$.listen(X,Qe,xt),$.listen(K,vt,gt),Q.listen(Z,(e,t)=>{Je(e,t,!1)},(e,t)=>" +
+  '{Je(e,t,!0)}),X.addEventListener("keydown",e=>{(e.key==="Enter"||e.key==="End")&&Ge(e.' +
+  'key)});for(let e of document.querySelectorAll("[data-key]"))e.addEventListener("click"' +
+  ',()=>{Ge(e.dataset.key??"")});g("axis").addEventListener("change",()=>{let[e,t]=[$.vie' +
+  'w.from,$.view.to].map(r=>w.axis.indexAt(r)),n=g("axis").value==="ms"?"ms":"events";w.a' +
+  "xis=oe(T,n),$.reset(w.axis.whole),$.look(w.axis.of(Math.max(0,e??0)),w.axis.of(Math.ma" +
+  'x(0,t??0)))}),g("plans").addEventListener("change",tt),new ResizeObserver(H).observe(X' +
+  '),matchMedia("(prefers-color-scheme: dark)").addEventListener("change",H)}St();Mt();et' +
+  "();tt();Ue();</script></html>";
