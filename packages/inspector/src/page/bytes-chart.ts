@@ -182,7 +182,7 @@ function drawLevels(sheet: Sheet, { happenings, axis, view, top }: Scene): void 
   }
 }
 
-/** Edges of blocks, and all of the selected one. */
+/** Lines between blocks, and all of the selected one. */
 export function drawBlocks(
   sheet: Sheet,
   top: number,
@@ -194,14 +194,11 @@ export function drawBlocks(
   for (const { block, from, to, below } of rectangles) {
     const tall = (block.bytes / top) * bottom;
     const y = bottom - (below / top) * bottom - tall;
-    draw.globalAlpha = 0.45;
-    draw.strokeStyle = paper;
-    if (to - from > 2) draw.strokeRect(AXIS + from + 0.5, y + 0.5, to - from, tall);
-    draw.globalAlpha = 1;
-    if (block !== selected) continue;
-    draw.fillStyle = ink;
-    draw.fillRect(AXIS + from, y, to - from, Math.max(2, tall));
+    draw.globalAlpha = block === selected ? 1 : 0.5;
+    draw.fillStyle = block === selected ? ink : paper;
+    draw.fillRect(AXIS + from, y, to - from, block === selected ? Math.max(2, tall) : 0.8);
   }
+  draw.globalAlpha = 1;
 }
 
 /** A line where the page tells of, and where the pointer is. */

@@ -82,11 +82,11 @@ export function rectanglesOf(
     let next = 0;
     for (const [x, i] of shown.entries()) {
       if (x === 0 || i !== shown[x - 1]) {
-        const before = active.length;
-        for (; (list[next]?.from ?? Infinity) <= i; next++) active.push(list[next] as Stay);
-        const grown = active.length > before;
         active = active.filter(({ to }) => to > i);
-        if (grown) active.sort((a, b) => a.block.order - b.block.order);
+        const before = active.length;
+        for (let stay = list[next]; stay !== undefined && stay.from <= i; stay = list[++next])
+          if (stay.to > i) active.push(stay);
+        if (active.length > before) active.sort((a, b) => a.block.order - b.block.order);
       }
       const still = new Map<Block, Rectangle>();
       let below = base[x] ?? 0;

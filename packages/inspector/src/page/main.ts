@@ -11,7 +11,7 @@ import { type Block, KINDS, aliveAt, blockAt, modelOf, ownerAt } from "./model.t
 import { AXIS, FOOT, mib, sheetOf } from "./sheet.ts";
 import { ROLES, drawSlots, placeAt, placeText, planText, wholeOf } from "./slots.ts";
 import { blockText, colorEntry, dashEntry, fillTable, find, stackLines } from "./telling.ts";
-import { Zoom, axisOf, xOf } from "./zoom.ts";
+import { Zoom, axisOf, hasLongWait, xOf } from "./zoom.ts";
 
 const trace = JSON.parse(find("trace").textContent) as TraceData;
 const model = modelOf(trace);
@@ -30,19 +30,24 @@ const [CHART, PLAN] = [320, 260];
 
 /** What is shown; everything else follows from it and the trace. */
 const state = {
-  axis: axisOf(model, "ms"),
+  axis: axisOf(model, hasLongWait(model) ? "events" : "ms"),
   selected: null as Block | null,
   /** The event whose moment the table tells of. */
   moment: last,
   box: null as ReturnType<typeof placeAt>["box"],
   scene: null as Scene | null,
   asked: 0,
+  planAsked: 0,
 };
 const zoom = new Zoom(state.axis.whole, soon);
-const planZoom = new Zoom({ from: 0, to: 1 }, soon);
+const planZoom = new Zoom({ from: 0, to: 1 }, planSoon);
 
 function soon(): void {
   if (state.asked === 0) state.asked = requestAnimationFrame(render);
+}
+
+function planSoon(): void {
+  if (state.planAsked === 0) state.planAsked = requestAnimationFrame(renderPlan);
 }
 
 function render(): void {
@@ -55,13 +60,17 @@ function render(): void {
   const top = topOf(seen);
   state.scene = { ...seen, top };
   drawBytes(sheet, state.scene);
-  const least = (3 * top) / (CHART - FOOT);
+  const least = (5 * top) / (CHART - FOOT);
   drawBlocks(sheet, top, rectanglesOf(model, stays, columns, least, selected), selected);
   if (state.moment !== last) drawCursor(sheet, xOf(axis.of(state.moment), view, sheet.width), []);
   drawLanes(sheetOf(lanes!, heightOf(rows)), rows, axis, view);
+  document.documentElement.dataset["painted"] ??= String(performance.now());
+}
+
+function renderPlan(): void {
+  state.planAsked = 0;
   const plan = chosenPlan();
   if (plan !== undefined) drawSlots(sheetOf(plans!, PLAN), plan, planZoom.view, state.box);
-  document.documentElement.dataset["painted"] ??= String(performance.now());
 }
 
 function chosenPlan(): TracedPlan | undefined {
@@ -180,7 +189,7 @@ function tellPlan(x: number, y: number, picks: boolean): void {
   find("plan-detail").textContent = placeText(plan, at);
   if (!picks) return;
   state.box = at.box;
-  soon();
+  planSoon();
 }
 
 // === The page ===
@@ -207,6 +216,7 @@ function fill(): void {
   for (const [i, { title }] of trace.plans.entries()) choice.add(new Option(title, String(i)));
   find("plan-section").hidden = trace.plans.length === 0;
   find("steps").hidden = steps.length === 0;
+  find<HTMLSelectElement>("axis").value = state.axis.unit;
 }
 
 function listen(): void {
@@ -236,8 +246,12 @@ function listen(): void {
     zoom.look(state.axis.of(Math.max(0, from ?? 0)), state.axis.of(Math.max(0, to ?? 0)));
   });
   find("plans").addEventListener("change", choosePlan);
-  new ResizeObserver(soon).observe(chart!);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", soon);
+  const all = (): void => {
+    soon();
+    planSoon();
+  };
+  new ResizeObserver(all).observe(chart!);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", all);
 }
 
 fill();

@@ -98,8 +98,9 @@ class Replay {
       const live = this.#handles.get(id);
       live?.handles.delete(id);
       this.#handles.delete(id);
-      const word = kind === "dispose" ? "disposed" : "reclaimed by the garbage collector";
-      if (live !== undefined) this.#settle(live, index, `last handle ${word}`);
+      const word = kind === "dispose" ? "disposed" : "collected as garbage";
+      const how = `last handle ${word}; the graph or a read keeps the bytes`;
+      if (live !== undefined) this.#settle(live, index, how);
     } else if (kind === "free" || kind === "revive") {
       const live = this.#storages.get(storage);
       if (live === undefined) return;
@@ -184,6 +185,18 @@ export function blockAt(model: Model, i: number, height: number): Block | undefi
   return undefined;
 }
 
+/**
+ * The line that made a storage: that of its first handle, or of the scope it was made into where
+ * the stack ended inside Tenure.
+ */
+export function placeOf({ trace }: Model, { stack, owners }: Block): string {
+  const found = trace.stacks[stack];
+  if (found !== undefined && found.frames.length > 0) return found.place;
+  const scope = /\(opened at (\S+)\)/.exec(owners[0]?.how ?? "")?.[1];
+  if (scope !== undefined) return scope;
+  return found === undefined ? "(no stack recorded)" : "(inside tenure)";
+}
+
 /** What one line made that is alive. */
 export interface AliveRow {
   readonly place: string;
@@ -208,7 +221,7 @@ export function aliveAt(model: Model, i: number, begins: readonly number[]): Ali
     const owner = ownerAt(block, i);
     if (owner === undefined || owner.kind === -1) continue;
     const { stack, bytes } = block;
-    const place = model.trace.stacks[stack]?.place ?? "(no stack recorded)";
+    const place = placeOf(model, block);
     let row = rows.get(place);
     if (row === undefined) {
       row = { place, stack, count: 0, bytes: 0, kinds: new Set(), how: "", steps: new Set() };

@@ -3,7 +3,7 @@
  * Called by the page. Text goes in as text, never as HTML. Owns nothing.
  */
 import type { TraceData } from "tenure";
-import { type AliveRow, type Block, KINDS, type Model, ownerAt } from "./model.ts";
+import { type AliveRow, type Block, KINDS, type Model, ownerAt, placeOf } from "./model.ts";
 import { COLORS, mib } from "./sheet.ts";
 
 /** Rows of a table that are shown. */
@@ -20,7 +20,7 @@ export function find<T extends HTMLElement>(id: string): T {
 export function stackLines(trace: TraceData, stack: number): string[] {
   const frames = trace.stacks[stack]?.frames ?? [];
   if (frames.length > 0) return frames.map((frame) => `  ${frame}`);
-  if (stack !== -1) return ["  (inside tenure)"];
+  if (stack !== -1) return ["  inside tenure, deeper than stacks are kept"];
   return [`  no stack recorded at level "${trace.level}"`];
 }
 
@@ -40,7 +40,7 @@ export function blockText(model: Model, block: Block, i: number): string {
     "how it came to its owners",
     ...owners.map(({ index, kind, how }) => `  ${ms(index)}  ${KINDS[kind] ?? "nobody"}: ${how}`),
     "",
-    "made by",
+    `made by ${placeOf(model, block)}`,
     ...stackLines(trace, stack),
   ].join("\n");
 }

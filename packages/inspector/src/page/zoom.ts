@@ -44,6 +44,12 @@ export function axisOf({ at }: Model, unit: Axis["unit"]): Axis {
   };
 }
 
+/** Whether one wait takes so much of the time that events are hard to see on an axis of time. */
+export function hasLongWait({ at }: Model): boolean {
+  const range = (at.at(-1) ?? 0) - (at[0] ?? 0);
+  return at.some((ms, i) => i > 0 && ms - (at[i - 1] ?? 0) > range / 5);
+}
+
 /** The horizontal place of a position. */
 export function xOf(position: number, { from, to }: View, width: number): number {
   return AXIS + ((position - from) / (to - from)) * (width - AXIS);
