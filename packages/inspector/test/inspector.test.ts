@@ -4,15 +4,26 @@ import { join } from "node:path";
 import { type LaunchedChromium, launchChromium } from "tenure-software-gpu/chromium";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { init, memory, newDisposeScope, ones, zeros } from "tenure";
+import {
+  type EventKind,
+  type TracedEvent,
+  init,
+  memory,
+  newDisposeScope,
+  ones,
+  zeros,
+} from "tenure";
 import { Linear } from "tenure/nn";
 import { Adam } from "tenure/optim";
 import { Scheduler } from "tenure/scheduler";
 import { after, before } from "../../tenure/src/ownership/page.ts";
 import { MODULE, buildPage, pageModule } from "../../../tools/page.ts";
-import { staysOf } from "../src/page/columns.ts";
+import { columnsOf, rectanglesOf, staysOf } from "../src/page/columns.ts";
+import { happeningsOf } from "../src/page/happenings.ts";
 import { type Model, aliveAt, blockAt, modelOf } from "../src/page/model.ts";
+import { axisOf, hasLongWait } from "../src/page/zoom.ts";
 import { inspectorHTML } from "../src/render.ts";
+import { longTrace } from "./long-trace.ts";
 
 type Page = Awaited<ReturnType<LaunchedChromium["browser"]["newPage"]>>;
 type File = ReturnType<typeof memory.chromeTrace>;
@@ -105,6 +116,77 @@ function checkStays(model: Model): void {
       if (list.length > 0) assert.is(bytes, model.bytes[kind]?.[i], `kind ${kind}, event ${i}`);
     }
 }
+
+test("a hundred thousand events: every column shows its peak, blocks lie in their bands", () => {
+  const model = modelOf(longTrace(100_000));
+  const axis = axisOf(model, "ms");
+  assert.is(hasLongWait(model), false);
+  const columns = columnsOf(model, axis, axis.whole, 1000);
+  let most = 0;
+  for (const i of columns.shown) most = Math.max(most, model.sum[i] ?? 0);
+  assert.is(most, Math.max(...model.sum));
+  const stays = staysOf(model);
+  const rectangles = rectanglesOf(model, stays, columns, 3e5, null);
+  assert.ok(rectangles.length > 500);
+  const some = rectangles.filter((_, k) => k % Math.ceil(rectangles.length / 20) === 0);
+  for (const { block, below, from, to } of some) {
+    assert.ok(block.bytes >= 3e5 && from < to && to <= 1000);
+    const i = columns.shown[from] ?? -1;
+    assert.is(blockAt(model, i, below + block.bytes / 2), block);
+  }
+});
+
+test("lines hold for their step; swaps and recomputes are marks", () => {
+  const row = (kind: EventKind, at: number, text: number): TracedEvent => [
+    kind,
+    at,
+    0,
+    512,
+    0,
+    text,
+    -1,
+    -1,
+    0,
+    0,
+    0,
+  ];
+  const events = [
+    row("begin", 10, 0),
+    row("swapOut", 14, 2),
+    row("recompute", 15, 3),
+    row("run", 16, 1),
+    row("run", 19, 1),
+    row("end", 20, 0),
+  ];
+  const said = (from: number, budgetBytes: number): Record<string, unknown> => ({
+    from,
+    budgetBytes,
+    lowerBoundBytes: null,
+  });
+  const figures = [[3, said(12, 700)] as const, [4, said(17, 900)] as const];
+  const texts = ["step 1", "2 dispatches", "s1", "matmul"];
+  const { levels, marks, stretches } = happeningsOf({ ...longTrace(0), events, texts, figures });
+  const pieces = [
+    { from: 10, to: 17, bytes: 700 },
+    { from: 17, to: 20, bytes: 900 },
+  ];
+  assert.equal(
+    levels.map(({ name, pieces }) => ({ name, pieces })),
+    [{ name: "budget", pieces }],
+  );
+  assert.equal(marks, [
+    { kind: "swapOut", at: 14, text: "s1", bytes: 512 },
+    { kind: "recompute", at: 15, text: "matmul", bytes: 512 },
+  ]);
+  assert.equal(
+    stretches.map((s) => [s.row, s.from, s.to]),
+    [
+      ["step", 10, 20],
+      ["run", 12, 16],
+      ["run", 17, 19],
+    ],
+  );
+});
 
 test("the page draws at both widths and schemes, and keys zoom", async () => {
   await train();
