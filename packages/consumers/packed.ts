@@ -20,6 +20,7 @@ export const packages = {
   tenure: "packages/tenure",
   "tenure-software-gpu": "packages/software-gpu",
   "eslint-plugin-tenure": "eslint-plugin",
+  "tenure-inspector": "packages/inspector",
 } as const;
 /** A package that is published. */
 export type PackageName = keyof typeof packages;
