@@ -102,8 +102,9 @@ export async function showLeak(leak: LeakReport): Promise<void> {
     where = source === null ? leak.made : `${source.file}, line ${source.line}`;
   const tensors = leak.perStep === 1 ? "1 tensor" : `${Number(leak.perStep.toFixed(2))} tensors`;
   element("leak-title", HTMLElement).textContent = `Leak found: ${where}`;
+  const bytes = mebibytes(leak.bytesPerStep / mib);
   element("leak-text", HTMLElement).textContent =
-    `Each step leaves ${tensors} (${mebibytes(leak.bytesPerStep / mib)}) behind, made by this line. ` +
+    `Each step leaves ${tensors} (${bytes}) behind, made by this line. ` +
     "Watch the memory above its usual level; switch off to free it.";
   const code = element("leak-code", HTMLElement);
   code.hidden = source === null;
