@@ -12,7 +12,12 @@ function tell(news: News): void {
 }
 
 async function begin(wanted: Network | undefined): Promise<void> {
-  await init();
+  try {
+    await init();
+  } catch (error) {
+    failed(error, error instanceof DeviceLostError);
+    return;
+  }
   const { name = "", kind } = deviceInfo() ?? {};
   manualSeed(1);
   const [train, test] = await Promise.all([digits("train"), digits("test")]);
@@ -32,7 +37,7 @@ async function begin(wanted: Network | undefined): Promise<void> {
     },
   });
   self.addEventListener("message", ({ data }: MessageEvent<Order>) => {
-    obey(training, test, data).catch(failed);
+    obey(training, test, data).catch((error: unknown) => failed(error));
   });
   tell({ kind: "ready", network, device: kind === "gpu" ? name : `${name} (software)` });
   await training.run();
@@ -60,14 +65,15 @@ async function obey(
   }
 }
 
-function failed(error: unknown): void {
+/** @param noDevice whether there never was one: a device that was lost is another matter */
+function failed(error: unknown, noDevice = false): void {
   tell({
     kind: "failed",
-    noDevice: error instanceof DeviceLostError,
+    noDevice,
     message: error instanceof Error ? error.message : String(error),
   });
 }
 
 self.addEventListener("message", ({ data }: MessageEvent<Order>) => {
-  if (data.kind === "begin") begin(data.network).catch(failed);
+  if (data.kind === "begin") begin(data.network).catch((error: unknown) => failed(error));
 });

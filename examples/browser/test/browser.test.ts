@@ -60,15 +60,23 @@ test.after(async () => {
   await chromium?.close();
 });
 
-/** Opens the page, and fails when it says anything on the console. */
-async function withPage(use: (page: Page) => Promise<void>, prepare?: string): Promise<void> {
+/** Opens the page, with scripts `before` its own, and fails when it complains on the console. */
+async function withPage(
+  use: (page: Page) => Promise<void>,
+  before: { readonly page?: string; readonly worker?: string } = {},
+): Promise<void> {
   const page = await chromium.browser.newPage();
   const said: string[] = [];
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") said.push(message.text());
   });
   page.on("pageerror", (error) => said.push(String(error)));
-  if (prepare !== undefined) await page.addInitScript(prepare);
+  if (before.page !== undefined) await page.addInitScript(before.page);
+  if (before.worker !== undefined)
+    await page.route(/worker-[^/]*\.js$/, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, body: `${before.worker}${await response.text()}` });
+    });
   await page.goto(`${pages.url}/`);
   await use(page);
   await page.close();
@@ -156,13 +164,39 @@ test("the keyboard draws and clears, and test images say what they are", async (
 });
 
 test("without WebGPU the page says what to do", async () => {
-  await withPage(async (page) => {
-    assert.is(
-      await page.getByRole("heading", { level: 2 }).first().innerText(),
-      "This browser shows the page no GPU",
+  await withPage(
+    async (page) => {
+      assert.is(
+        await page.getByRole("heading", { level: 2 }).first().innerText(),
+        "This browser shows the page no GPU",
+      );
+      assert.ok(await page.locator("#app").isHidden());
+    },
+    { page: 'Object.defineProperty(Navigator.prototype, "gpu", { value: undefined })' },
+  );
+});
+
+test("no adapter is told apart from one that was lost", async () => {
+  const lose =
+    "const get = GPUAdapter.prototype.requestDevice; GPUAdapter.prototype.requestDevice = " +
+    "async function () { const device = await get.call(this); " +
+    "setTimeout(() => device.destroy(), 300); return device; };";
+  for (const [prefix, title] of [
+    ["GPU.prototype.requestAdapter = async () => null;", "This browser shows the page no GPU"],
+    [lose, "The training has stopped"],
+  ] as const)
+    await withPage(
+      async (page) => {
+        await page.waitForFunction(
+          "document.getElementById('run').disabled === false || " +
+            "document.getElementById('problem').hidden === false",
+        );
+        if (await page.locator("#run").isVisible()) await page.locator("#run").click();
+        await page.locator("#problem:not([hidden])").waitFor();
+        assert.is(await page.locator("#problem-title").innerText(), title);
+      },
+      { worker: prefix },
     );
-    assert.ok(await page.locator("#app").isHidden());
-  }, 'Object.defineProperty(Navigator.prototype, "gpu", { value: undefined })');
 });
 
 test("what ships is the beginning of MNIST, and is small", async () => {
