@@ -220,7 +220,7 @@ function remedyForWebGPU(said: string): string {
   if (library !== undefined)
     return (
       `the package webgpu is installed and needs ${library}, which this system does not have; ` +
-      "use a newer Linux distribution or container image"
+      "use webgpu 0.6.2, which needs GLIBC_2.34, or a newer Linux distribution or container image"
     );
   const missing = /([\w.+-]+\.so[\w.]*): cannot open shared object/.exec(said)?.[1];
   if (missing !== undefined)

@@ -54,7 +54,10 @@ test("without the package webgpu, says how to install it", async () => {
 
 const library = "/lib/x86_64-linux-gnu/libm.so.6: version `GLIBC_2.38' not found (required by d)";
 const reasons: readonly (readonly [string, RegExp])[] = [
-  [library, /needs GLIBC_2\.38, which this system does not have; use a newer Linux/],
+  [
+    library,
+    /needs GLIBC_2\.38, which this system does not have; use webgpu 0\.6\.2, which needs GLIBC_2\.34, or a newer Linux/,
+  ],
   ["libX11.so.6: cannot open shared object file: No such file", /lacks libX11\.so\.6; install/],
   ["Cannot find module '/a/node_modules/webgpu/dist/linux-x64/dawn.node'", /install it anew/],
   ["/a/node_modules/webgpu/dist/dawn.node: invalid ELF header", /install it anew/],
