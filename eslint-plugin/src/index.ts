@@ -5,6 +5,7 @@
 import type { TSESLint } from "@typescript-eslint/utils";
 import { rules } from "./all-rules.ts";
 import type { RuleDocs } from "./create-rule.ts";
+import { typescriptParser } from "./parser.ts";
 
 export type { RuleDocs } from "./create-rule.ts";
 export type {
@@ -28,6 +29,11 @@ export interface TenureConfig {
 /** The plugin object that ESLint takes. */
 export interface TenurePlugin {
   meta: { name: string; version: string; namespace: string };
+  /**
+   * `@typescript-eslint/parser` with the TypeScript that the rules read types with. The one to use
+   * where the project's own TypeScript is 7, which has no interface for linters.
+   */
+  parser: TSESLint.FlatConfig.Parser;
   rules: Record<string, TSESLint.RuleModule<string, readonly unknown[], RuleDocs>>;
   configs: Record<
     "recommended" | "recommendedTypeChecked" | "strict" | "all" | "legacy" | "tests",
@@ -43,6 +49,7 @@ const levels: Record<"recommended" | "strict" | "all", readonly RuleDocs["config
 
 const plugin: TenurePlugin = {
   meta: { name: "eslint-plugin-tenure", version: "0.1.0", namespace: "tenure" },
+  parser: typescriptParser,
   rules: { ...rules } as Record<string, unknown> as TenurePlugin["rules"],
   configs: {} as TenurePlugin["configs"], // filled below: the configs refer to the plugin
 };

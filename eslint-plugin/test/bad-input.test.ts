@@ -56,6 +56,27 @@ test(
     }
   },
 );
+test("a parser with another TypeScript, whose kinds of nodes have other numbers", () => {
+  const other = {
+    parseForESLint(code: string, options: object): object {
+      const parsed = parser.parseForESLint(code, options);
+      const map = parsed.services.esTreeNodeToTSNodeMap;
+      const get = (node: never): object => Object.create(map.get(node), { kind: { value: 1 } });
+      return { ...parsed, services: { ...parsed.services, esTreeNodeToTSNodeMap: { get } } };
+    },
+  };
+  const found = lint(chain, {
+    languageOptions: {
+      parser: other,
+      parserOptions: { project: "./tsconfig.json", tsconfigRootDir: projectDir },
+    },
+  });
+  assert.is(found.length, 1);
+  assert.match(
+    found[0]!.message,
+    /read types with TypeScript [\d.]+, and this file was parsed with another version; set `lang/,
+  );
+});
 test("no TypeScript parser", () => {
   const found = lint("export const f = (a) => a.add(1).sum();\n", {
     languageOptions: {},

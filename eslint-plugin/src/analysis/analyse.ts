@@ -8,7 +8,7 @@ import {
   type TSESLint,
   type ParserServicesWithTypeInformation,
 } from "@typescript-eslint/utils";
-import type ts from "typescript";
+import ts from "typescript";
 import type { ResolvedSettings } from "../owner.ts";
 import { readBaseline, type Baseline } from "../baseline.ts";
 import { resolveSettings } from "../settings.ts";
@@ -117,6 +117,12 @@ function open(
     );
   }
   const file = services.esTreeNodeToTSNodeMap.get(context.sourceCode.ast);
+  // Kinds of nodes have other numbers in other versions; that of files changes with each addition.
+  if (file.kind !== ts.SyntaxKind.SourceFile)
+    return (
+      `tenure rules read types with TypeScript ${ts.version}, and this file was parsed with ` +
+      "another version; set `languageOptions.parser: tenure.parser`."
+    );
   return new FileAnalysis(
     context.sourceCode as unknown as Traversable,
     services,
@@ -133,7 +139,7 @@ function noTypes(context: Readonly<TSESLint.RuleContext<string, readonly unknown
   if (services?.esTreeNodeToTSNodeMap === undefined) {
     return (
       "tenure rules read types, and this file was not parsed by " +
-      "@typescript-eslint/parser; set `languageOptions.parser`" +
+      "@typescript-eslint/parser; set `languageOptions.parser: tenure.parser`" +
       (isScript
         ? ', or limit the tenure config to TypeScript files with `files: ["**/*.ts"]`'
         : "") +

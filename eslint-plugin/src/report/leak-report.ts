@@ -5,7 +5,6 @@
  */
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import parser from "@typescript-eslint/parser";
 import { Linter } from "eslint";
 import ts from "typescript";
 import { nameOf } from "../analysis/call-sites.ts";
@@ -64,7 +63,7 @@ export function reportLeaks(
   };
   const options = {
     files: ["**/*.{ts,tsx,mts,cts,js,jsx,mjs,cjs}"],
-    languageOptions: { parser, parserOptions },
+    languageOptions: { parser: plugin.parser, parserOptions },
     plugins: { tenure: plugin },
     settings: { tenure: settings },
     rules: plugin.configs.recommended.rules,
