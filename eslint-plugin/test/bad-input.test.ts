@@ -58,7 +58,7 @@ test(
 );
 test("a parser with another TypeScript, whose kinds of nodes have other numbers", () => {
   const other = {
-    parseForESLint(code: string, options: object): object {
+    parseForESLint(code: string, options: Record<string, unknown>): object {
       const parsed = parser.parseForESLint(code, options);
       const map = parsed.services.esTreeNodeToTSNodeMap;
       const get = (node: never): object => Object.create(map.get(node), { kind: { value: 1 } });
