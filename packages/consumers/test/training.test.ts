@@ -1,6 +1,7 @@
 /**
- * The packed packages train in Node, by `import` and by `require`, on the packaged adapter. The
- * same program as in `npm run consumers -- hosts`, with `webgpu` from this repository.
+ * The packed packages train in Node, by `import`, by `require` and in a worker thread, on the
+ * packaged adapter. The same program as in `npm run consumers -- hosts`, with `webgpu` from this
+ * repository.
  */
 import { existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -20,7 +21,8 @@ test.before(async () => {
     mkdirSync(dirname(link), { recursive: true });
     symlinkSync(installed(name), link);
   }
-  for (const name of ["train.mjs", "run.mjs", "run.cjs"] as const) project.write(name, files[name]);
+  for (const name of ["train.mjs", "run.mjs", "run.cjs", "worker.mjs"] as const)
+    project.write(name, files[name]);
 });
 test.after(() => {
   project[Symbol.dispose]();
@@ -37,6 +39,7 @@ function installed(name: string): string {
 for (const [how, file] of [
   ["import", "run.mjs"],
   ["require", "run.cjs"],
+  ["import in a worker thread with an environment of its own", "worker.mjs"],
 ] as const)
   test(`runs by ${how}`, async () => {
     const told = await tell(project, [process.execPath, file], "software");

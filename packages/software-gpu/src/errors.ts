@@ -13,6 +13,8 @@ export type SoftwareGpuErrorCode =
   | "unpack-failed"
   /** The packaged Vulkan loader exists but the system refuses to load it. */
   | "loader-failed"
+  /** A worker thread could not have the driver chosen for the process. */
+  | "environment-failed"
   /** Chromium does not start. */
   | "browser-failed";
 

@@ -11,7 +11,7 @@
 import { basename, dirname, join } from "node:path";
 import { type Archive, unpackOnce } from "./cache.ts";
 import { SoftwareGpuError } from "./errors.ts";
-import { loadLibrary, setVariable } from "./native.ts";
+import { loadLibrary, setVariables, type Variables } from "./native.ts";
 
 export type { Archive } from "./cache.ts";
 export { SoftwareGpuError, type SoftwareGpuErrorCode } from "./errors.ts";
@@ -58,16 +58,18 @@ export interface SoftwareVulkan {
   readonly directory: string;
   /**
    * Gives the driver variables the values they had before this call. Adapters and devices found in
-   * between go on working; a search for others sees the system's drivers again.
+   * between go on working; a search for others sees the system's drivers again. It has done so when
+   * it returns, but in worker threads when the promise is kept.
    */
-  readonly restore: () => void;
+  readonly restore: () => Promise<void>;
 }
 
 /**
  * Unpacks SwiftShader, points the Vulkan loader at it and, where the system has no Vulkan loader,
- * loads the packaged one. Safe to call again, and from several processes at once. In a worker
- * thread it takes effect only if the main thread called it first or the worker shares its
- * environment (`env: SHARE_ENV`), because the loader reads the environment of the process.
+ * loads the packaged one. Safe to call again, and from several processes at once. The loader reads
+ * the environment of the process, of which a worker thread has a copy: there the main thread is
+ * asked to choose the driver.
+ * @throws SoftwareGpuError
  */
 export async function installSoftwareVulkan(options: InstallOptions = {}): Promise<SoftwareVulkan> {
   requirePlatform("installSoftwareVulkan", options.platform, options.arch);
@@ -81,15 +83,16 @@ export async function installSoftwareVulkan(options: InstallOptions = {}): Promi
   const chosen = CHOICES.map((name) => process.env[name]).find(
     (value) => value !== undefined && value !== "",
   );
-  const before = [...CHOICES, ...FILTERS].map((name) => [name, process.env[name]] as const);
+  const before = variables([...CHOICES, ...FILTERS], (name) => process.env[name]);
   const byUser = options.force !== true && chosen !== undefined && chosen !== packaged;
   if (!byUser) {
-    for (const name of CHOICES) setVariable(name, packaged);
-    if (options.force === true) for (const name of FILTERS) setVariable(name, undefined);
+    const filters = options.force === true ? FILTERS : [];
+    await setVariables({
+      ...variables(CHOICES, () => packaged),
+      ...variables(filters, () => undefined),
+    });
   }
-  const restore = (): void => {
-    for (const [name, value] of before) setVariable(name, value);
-  };
+  const restore = (): Promise<void> => setVariables(before);
   try {
     return {
       icd: byUser ? chosen : packaged,
@@ -99,10 +102,15 @@ export async function installSoftwareVulkan(options: InstallOptions = {}): Promi
       restore,
     };
   } catch (error) {
-    restore();
+    await restore();
     throw error;
   }
 }
+
+const variables = (
+  names: readonly string[],
+  valueOf: (name: string) => string | undefined,
+): Variables => Object.fromEntries(names.map((name) => [name, valueOf(name)]));
 
 /**
  * Whether the system has a Vulkan loader at all (the packaged one does not count); without one on

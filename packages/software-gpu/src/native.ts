@@ -1,12 +1,13 @@
 /**
  * Environment variables and shared libraries of the process itself, as the drivers in it see them.
- * In Node that is `process`; Jest gives its tests a copy of it, and Bun keeps a copy of the
- * environment, so that C code is asked there. Called by index.ts. Libraries stay loaded until the
- * process ends.
+ * In Node that is `process`; Jest gives its tests a copy of it, worker threads have a copy of the
+ * environment, so that the main thread is asked, and so has Bun, so that C code is asked there.
+ * Called by index.ts. Libraries stay loaded until the process ends.
  */
+import type { Session } from "node:inspector";
 import { createRequire } from "node:module";
 import { constants } from "node:os";
-import { messageOf } from "./errors.ts";
+import { messageOf, SoftwareGpuError } from "./errors.ts";
 
 /** Not in `os.constants`: the library stays loaded although Node closes its handle. */
 const RTLD_NODELETE = 0x1000;
@@ -37,15 +38,68 @@ function cLibrary(): CLibrary | undefined {
 
 const cText = (text: string): Buffer => Buffer.from(`${text}\0`);
 
-/** Sets an environment variable, or removes it. */
-export function setVariable(name: string, value: string | undefined): void {
+/** Environment variables to set; those without a value are removed. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Sets environment variables of the process: at once, but in worker threads when the promise is
+ * kept.
+ * @throws SoftwareGpuError in a worker thread whose main thread does not do it
+ */
+export async function setVariables(variables: Variables): Promise<void> {
   const real = process.getBuiltinModule("node:process").env;
-  for (const env of new Set([process.env, real]))
+  for (const env of new Set([process.env, real])) assign(env, variables);
+  const c = cLibrary();
+  for (const [name, value] of Object.entries(variables))
+    if (value === undefined) c?.unsetenv(cText(name));
+    else c?.setenv(cText(name), cText(value), 1);
+  const { isMainThread } = process.getBuiltinModule("node:worker_threads");
+  if (!isMainThread && c === undefined) await setOnMainThread(variables);
+}
+
+function assign(env: NodeJS.ProcessEnv, variables: Variables): void {
+  for (const [name, value] of Object.entries(variables))
     if (value === undefined) Reflect.deleteProperty(env, name);
     else env[name] = value;
-  const c = cLibrary();
-  if (value === undefined) c?.unsetenv(cText(name));
-  else c?.setenv(cText(name), cText(value), 1);
+}
+
+/** How long the main thread may take: its JavaScript is interrupted, a wait for a lock is not. */
+const MAIN_THREAD_MS = 10_000;
+
+/** Has the main thread, whose environment is the real one, set variables, busy or not. */
+async function setOnMainThread(variables: Variables): Promise<void> {
+  let session: Session | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const inspector = process.getBuiltinModule("node:inspector");
+    const talk = (session = new inspector.Session());
+    talk.connectToMainThread();
+    const entries = JSON.stringify(Object.entries(variables).map(([k, v]) => [k, v ?? null]));
+    const expression =
+      `for (const [name, value] of ${entries})` +
+      "{ if (value === null) delete process.env[name]; else process.env[name] = value; }";
+    await new Promise<void>((resolve, reject) => {
+      timer = setTimeout(() => {
+        reject(new Error(`no answer in ${MAIN_THREAD_MS / 1000} s`));
+      }, MAIN_THREAD_MS);
+      talk.post("Runtime.evaluate", { expression }, (error, answer) => {
+        const failed = error?.message ?? answer.exceptionDetails?.text;
+        if (failed === undefined) resolve();
+        else reject(new Error(failed));
+      });
+    });
+  } catch (error) {
+    throw new SoftwareGpuError(
+      "environment-failed",
+      "installSoftwareVulkan: expected the main thread to choose the driver, got " +
+        `"${messageOf(error)}"; call it on the main thread first, or start the worker with ` +
+        "env: SHARE_ENV",
+      { cause: error },
+    );
+  } finally {
+    clearTimeout(timer);
+    session?.disconnect();
+  }
 }
 
 /**

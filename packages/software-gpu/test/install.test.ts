@@ -181,7 +181,7 @@ install("restore() gives every driver variable its former value", async () => {
       });
       assert.equal(now(), [icd, icd, undefined]);
       assert.is(usesPackagedDriver(), true);
-      restore();
+      await restore();
       assert.equal(now(), before);
       assert.is(usesPackagedDriver(), false);
     });

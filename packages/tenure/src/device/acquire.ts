@@ -41,7 +41,7 @@ interface WebGPUModule {
   readonly globals: Record<string, unknown>;
 }
 interface SoftwareModule {
-  installSoftwareVulkan(options?: { force?: boolean }): Promise<{ restore: () => void }>;
+  installSoftwareVulkan(options?: { force?: boolean }): Promise<{ restore: () => Promise<void> }>;
   hasSystemVulkan(): boolean;
   usesPackagedDriver(): boolean;
 }
@@ -84,7 +84,7 @@ export class DeviceFinder {
    * Undoes the choice of the packaged driver, which stays in the environment for worker threads, so
    * that the system's drivers are found again.
    */
-  #restoreDrivers: (() => void) | undefined;
+  #restoreDrivers: (() => Promise<void>) | undefined;
   /** Dawn's instances: once one is collected, its pending promises never settle. */
   readonly #kept: GPU[] = [];
   readonly #load: Loader;
@@ -143,7 +143,7 @@ export class DeviceFinder {
       if (!(name in globalThis))
         Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
     if (choice !== "software") {
-      this.#restoreDrivers?.();
+      await this.#restoreDrivers?.();
       this.#restoreDrivers = undefined;
     }
     const software =

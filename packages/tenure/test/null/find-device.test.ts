@@ -26,7 +26,7 @@ const webgpu = (description: string): object => ({
   }),
 });
 const softwareGPU = (pointedAt: boolean): object => ({
-  installSoftwareVulkan: () => Promise.resolve({ restore: () => undefined }),
+  installSoftwareVulkan: () => Promise.resolve({ restore: () => Promise.resolve() }),
   hasSystemVulkan: () => true,
   usesPackagedDriver: () => pointedAt,
 });
@@ -56,7 +56,7 @@ const library = "/lib/x86_64-linux-gnu/libm.so.6: version `GLIBC_2.38' not found
 const reasons: readonly (readonly [string, RegExp])[] = [
   [
     library,
-    /needs GLIBC_2\.38, which this system does not have; use webgpu 0\.6\.2, which needs GLIBC_2\.34, or a newer Linux/,
+    /needs GLIBC_2\.38, which this .* have; use webgpu 0\.6\.2, .* GLIBC_2\.34, or a newer Linux/,
   ],
   ["libX11.so.6: cannot open shared object file: No such file", /lacks libX11\.so\.6; install/],
   ["Cannot find module '/a/node_modules/webgpu/dist/linux-x64/dawn.node'", /install it anew/],
