@@ -1,43 +1,52 @@
 /**
  * Measures how fast bytes go to the host and back, for the planner's choice between recomputing and
- * swapping. Called once per scheduler that may swap. The buffer is no tensor's, like staging:
- * budgets don't count it; it is destroyed at the end.
+ * swapping. Called once per scheduler that may swap, after a step: it borrows from the pool what
+ * that step needed and no longer does, so the device never holds more for it.
  */
+import { type PooledBuffer, classWithin } from "../device/buffer-pool.ts";
 import type { Device } from "../device/device.ts";
 import type { Rates } from "../planner/cost.ts";
 
-const bytes = 2 ** 20;
+/** As many bytes say enough. */
+const most = 2 ** 20;
+/** Fewer say nothing of the rate. */
+const least = 2 ** 10;
 /** Copies in each direction; the first only warms up. */
 const tries = 3;
 
-/** Bytes per second to the host and back, by copies; null when there is no room to measure in. */
+/**
+ * Bytes per second to the host and back, by copies; null when there is no room to measure in.
+ * @param limitBytes what all buffers of tensors may take meanwhile, this one included
+ */
 export async function measureCopies(
   device: Device,
+  limitBytes: number,
 ): Promise<Pick<Rates, "outBytesPerSecond" | "inBytesPerSecond"> | null> {
-  const usage = GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
-  device.gpu.pushErrorScope("validation");
-  device.gpu.pushErrorScope("out-of-memory");
-  let buffer: GPUBuffer | null = null;
+  const { pool } = device;
+  const bytes = classWithin(Math.min(most, limitBytes - pool.usedBytes));
+  if (bytes < least) return null;
+  const before = pool.softLimit;
+  let buffer: PooledBuffer | null = null;
   try {
-    buffer = device.gpu.createBuffer({ label: "tenure rates", size: bytes, usage });
-  } catch {
-    // No room is an answer, too.
-  }
-  const refused = await Promise.all([device.gpu.popErrorScope(), device.gpu.popErrorScope()]);
-  try {
-    if (buffer === null || refused.some((error) => error !== null)) return null;
-    return await measureWith(device, buffer);
+    pool.softLimit = limitBytes;
+    buffer = pool.acquire(bytes);
+    const refused = await device.allocated();
+    if (refused === null) return await measureWith(device, buffer.gpu, bytes);
+    device.forget(refused);
+    return null;
   } catch {
     device.queue.abandon(); // what is wrong with the device will be told by the next step
     return null;
   } finally {
-    buffer?.destroy();
+    pool.softLimit = before;
+    if (buffer !== null) pool.release(buffer);
   }
 }
 
 async function measureWith(
   device: Device,
   buffer: GPUBuffer,
+  bytes: number,
 ): Promise<Pick<Rates, "outBytesPerSecond" | "inBytesPerSecond">> {
   const data = new Uint8Array(bytes);
   const out = await bestSeconds(device, async () => {

@@ -98,6 +98,7 @@ export class Scheduler implements Disposable {
       submission.openStep(policy);
       former = policy.begin(this.#runtime.device);
       result = await this.#recordAndRun(fn);
+      await this.#calibrate();
     } finally {
       this.#runtime.submission.closeStep();
       steps.end();
@@ -105,7 +106,6 @@ export class Scheduler implements Disposable {
       // nothing ran: reports are of the last step that did
       if (policy.runs.length === 0) policy.runs = former;
     }
-    await this.#calibrate();
     return await result[0];
   }
 
@@ -184,10 +184,11 @@ export class Scheduler implements Disposable {
   /** Measures the rates of copies, once. */
   async #calibrate(): Promise<void> {
     const { device } = this.#runtime;
-    if (this.#calibrated || device === null) return;
+    const run = largestRun(this.#policy.runs);
+    if (this.#calibrated || device === null || run === undefined) return;
     this.#calibrated = true;
     const { learning } = this.#policy;
-    const measured = await measureCopies(device);
+    const measured = await measureCopies(device, run.figures.peakBytes);
     if (measured !== null) learning.rates = { ...learning.rates, ...measured };
   }
 
