@@ -23,7 +23,7 @@ export interface CallsRecord {
 }
 
 /** One call may keep the process busy so long. */
-const patience = 10_000;
+const patience = 30_000;
 /** After so many ends of the process there is enough to mend. */
 const mostEnds = 50;
 
