@@ -5,6 +5,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { parseTrace } from "./check.ts";
 import { inspectorHTML } from "./render.ts";
 
 const usage = `tenure-inspect trace.json [-o page.html] [-r dist]
@@ -33,7 +34,7 @@ function main(): number {
     }
     const out = values.out ?? `${trace.replace(/\.json$/, "")}.html`;
     const { root } = values;
-    const file: unknown = JSON.parse(readFileSync(trace, "utf8"));
+    const file = parseTrace(readFileSync(trace, "utf8"));
     writeFileSync(out, inspectorHTML(file, root === undefined ? {} : { root }));
     process.stdout.write(`${out}\n`);
     return 0;

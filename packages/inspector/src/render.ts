@@ -3,8 +3,10 @@
  * command line and by programs. Owns nothing.
  */
 import { readFileSync } from "node:fs";
-import type { TraceData } from "tenure";
+import { checkTrace } from "./check.ts";
 import { withSources } from "./sources.ts";
+
+export { TraceError } from "./check.ts";
 
 /** Where the built page has its trace. */
 const place = "{{trace}}";
@@ -21,18 +23,12 @@ export interface InspectorOptions {
  * The page of what `memory.chromeTrace()` returned, parsed from JSON; places in bundles with source
  * maps become lines of sources.
  *
- * @throws Error for anything else than such a trace
+ * @throws TraceError for anything else than such a trace
  */
 export function inspectorHTML(file: unknown, options: InspectorOptions = {}): string {
   const { root = null, page = builtPage() } = options;
-  const trace = (file as { tenure?: { version?: unknown } } | null)?.tenure;
-  if (trace?.version !== 1)
-    throw new Error(
-      "tenure-inspect: expected a trace of version 1 under the key tenure, got something else; " +
-        "write JSON.stringify(memory.chromeTrace()) to a file",
-    );
   // No text of a trace can end the element that it stands in.
-  const data = JSON.stringify(withSources(trace as TraceData, root)).replaceAll("<", "\\u003c");
+  const data = JSON.stringify(withSources(checkTrace(file), root)).replaceAll("<", "\\u003c");
   return page.split(place).join(data);
 }
 

@@ -13,10 +13,16 @@ import {
   parseNpz,
   unpackCheckpoint,
 } from "tenure/data";
-import { plan, programFromJSON, trace } from "tenure/scheduler";
-import { newDisposeScope, ones } from "tenure";
+import { Scheduler, plan, programFromJSON, trace } from "tenure/scheduler";
+import { memory, newDisposeScope, ones } from "tenure";
+import { TraceError, checkTrace, parseTrace } from "../../inspector/src/check.ts";
+import { modelOf } from "../../inspector/src/page/model.ts";
+import { inspectorHTML } from "../../inspector/src/render.ts";
 import type { Random } from "../random.ts";
 import { mutateBytes, mutateJson } from "./mutate.ts";
+
+/** A class of errors. */
+export type ErrorClass = new (...args: never[]) => Error;
 
 /** One format. */
 export interface Format {
@@ -25,6 +31,8 @@ export interface Format {
   readonly factor: number;
   /** A file that nobody has seen, most of them damaged. */
   make(random: Random): Uint8Array;
+  /** The class of errors that its reader throws; TenureError unless given. */
+  readonly errors?: ErrorClass;
   /** Something that reads files of the format, one after the other. */
   reader(): Reader;
 }
@@ -331,6 +339,37 @@ function programFormat(): Format {
   };
 }
 
+// === traces ===
+
+/** A trace of one step, and what the inspector makes of it: the page's text, and its model. */
+async function traceFormat(): Promise<Format> {
+  memory.track("full");
+  using model = new Linear(3, 2);
+  using scheduler = new Scheduler();
+  await scheduler.step(() => {
+    model
+      .call(ones([1, 3]))
+      .sum()
+      .backward();
+  });
+  const sound: unknown = JSON.parse(JSON.stringify(memory.chromeTrace()));
+  memory.track("off");
+  return {
+    name: "trace JSON",
+    factor: 64,
+    errors: TraceError,
+    make(random) {
+      const file = encoder.encode(JSON.stringify(mutateJson(sound, random)) ?? "null");
+      return random.chance(0.1) ? mutateBytes(file, random) : file;
+    },
+    reader: plainReader((bytes) => {
+      const file = parseTrace(new TextDecoder().decode(bytes));
+      modelOf(checkTrace(file));
+      return inspectorHTML(file, { page: "{{trace}}" });
+    }),
+  };
+}
+
 function binary(
   name: string,
   factor: number,
@@ -358,5 +397,6 @@ export async function formats(): Promise<Format[]> {
     binary("idx", 16, idx, (bytes) => parseIdx(bytes)),
     checkpointFormat(await soundCheckpoint()),
     programFormat(),
+    await traceFormat(),
   ];
 }

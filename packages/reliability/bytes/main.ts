@@ -6,7 +6,7 @@
 import { TenureError, init, memory, shutdown } from "tenure";
 import type { Pieces } from "../pieces.ts";
 import { Random } from "../random.ts";
-import { type Format, type Reader, formats } from "./formats.ts";
+import { type ErrorClass, type Format, type Reader, formats } from "./formats.ts";
 
 /** What was seen of one format. */
 export interface BytesRow {
@@ -139,7 +139,7 @@ async function feedOne(
   const multiple = Math.max(0, (allocated - free) / Math.max(1, bytes.length));
   row.slowestMs = Math.max(row.slowestMs, took);
   row.multiple = Math.max(row.multiple, multiple);
-  const wrong = failure === undefined ? undefined : wrongError(failure);
+  const wrong = failure === undefined ? undefined : wrongError(failure, format.errors);
   if (wrong !== undefined) problem(wrong);
   if (took > patience) problem(`took ${took.toFixed(0)} ms`);
   if (multiple > format.factor) problem(`allocated ${allocated} bytes`);
@@ -166,8 +166,8 @@ async function readAgain(
 }
 
 /** What is wrong with an error that a reader threw. */
-function wrongError(error: unknown): string | undefined {
-  if (!(error instanceof TenureError)) return `threw ${String(error).slice(0, 200)}`;
+function wrongError(error: unknown, typed: ErrorClass = TenureError): string | undefined {
+  if (!(error instanceof typed)) return `threw ${String(error).slice(0, 200)}`;
   const { message } = error;
   if (message.includes("internal:")) return message.slice(0, 200);
   return message.length > 2000 ? `a message of ${message.length} characters` : undefined;
