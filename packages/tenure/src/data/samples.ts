@@ -8,10 +8,10 @@ import { at } from "../base/access.ts";
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import {
   type OptionTable,
-  checkArray,
   checkFunction,
   describeValue,
   readOptions,
+  checkArray,
 } from "../base/options.ts";
 import { formatShape, sameShape } from "../base/shape.ts";
 import { tensor } from "../tensor/create.ts";
@@ -200,7 +200,8 @@ export function collated<S, K extends string>(
     return () => toTensors(columns);
   };
   const load = (indices: readonly number[]): ReturnType<Collated<K>["load"]> => {
-    const list = indices.map((i) => samples.get(i));
+    checkArray("collated", "indices", indices);
+    const list = Array.from(indices, (i) => samples.get(i));
     return list.some((s) => s instanceof Promise)
       ? Promise.all(list).then(finish)
       : finish(list as S[]);

@@ -94,6 +94,12 @@ refuse(test, [
   ],
   ["samples of nothing", () => collated(bad(null)), ArgumentError, /^collated: expected samples/],
   [
+    "indices that are none",
+    () => collated({ length: 1, get: () => ({ x: 1 }) }).batch(bad(new Float32Array(1))),
+    ArgumentError,
+    /^collated: expected an array of indices, got a Float32Array/,
+  ],
+  [
     "a sample that is null",
     () => stackSamples(bad([{ x: 1 }, null])),
     ArgumentError,
