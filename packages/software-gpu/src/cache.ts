@@ -146,7 +146,8 @@ export function cacheRoots(): string[] {
   const xdg = process.env["XDG_CACHE_HOME"];
   if (xdg !== undefined && isAbsolute(xdg)) roots.push(xdg);
   try {
-    roots.push(join(homedir(), ".cache"));
+    const home = homedir();
+    if (isAbsolute(home)) roots.push(join(home, ".cache"));
   } catch {
     // A user without a home folder: the temporary directory is left.
   }
@@ -172,7 +173,7 @@ export async function unpackOnce(
   for (const root of roots) {
     const folder = join(root, key);
     try {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await makeFolder(folder, 0o700);
       for (const part of trustedParts(root, folder)) await refuseForeign(part);
       if (await isComplete(folder)) return folder;
       await fill(folder, source, archives);
@@ -188,6 +189,28 @@ export async function unpackOnce(
     `${caller}: expected a writable cache folder with room for the unpacked files, got ` +
       `${tried.join("; ")}; set XDG_CACHE_HOME to a folder that you can write`,
   );
+}
+
+/**
+ * Makes a folder, and those above it that are missing. Node's own recursive mkdir never returns
+ * where the system answers "no such folder" below one that is there, as it does in /proc.
+ */
+async function makeFolder(folder: string, mode?: number): Promise<void> {
+  const isThere = (error: unknown): boolean => codeOf(error) === "EEXIST";
+  try {
+    await mkdir(folder, { mode });
+  } catch (error) {
+    if (isThere(error)) return;
+    if (codeOf(error) !== "ENOENT" || dirname(folder) === folder) throw error;
+    await makeFolder(dirname(folder), mode);
+    await mkdir(folder, { mode }).catch((again: unknown) => {
+      if (!isThere(again)) throw again;
+    });
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return isRecord(error) ? error["code"] : undefined;
 }
 
 /** What the manifest says of one file. */
@@ -271,7 +294,7 @@ export async function replaceFile(
 ): Promise<void> {
   const final = join(folder, name);
   const partial = join(folder, `${PARTIAL}${process.pid}-${randomBytes(6).toString("hex")}`);
-  await mkdir(dirname(final), { recursive: true });
+  await makeFolder(dirname(final));
   try {
     await write(partial);
     await rename(partial, final);

@@ -224,6 +224,7 @@ install(
     const temporary = emptyFolder();
     for (const env of [
       { HOME: "/dev/null" },
+      { HOME: "/proc/none" }, // no folder can be made there, and Node's mkdir would try for ever
       { HOME: "" },
       { XDG_CACHE_HOME: "/dev/null/cache" },
     ]) {
