@@ -104,10 +104,13 @@ export class Training implements Disposable {
       data: (await t.data()) as Float32Array,
       shape: t.shape,
     });
-    using _ = newDisposeScope("checkpoint");
+    const copies = (tensors: Iterable<readonly [string, Tensor]>): Promise<[string, HostCopy]>[] =>
+      Array.from(tensors, async ([name, t]) => [name, await host(t)]);
+    const scope = newDisposeScope("checkpoint");
     const { tensors, ...rest } = this.#optimizer.stateDict();
-    const model = [...this.#model.stateDict()].map(async ([n, t]) => [n, await host(t)] as const);
-    const state = [...tensors].map(async ([n, t]) => [n, await host(t)] as const);
+    const model = copies(this.#model.stateDict());
+    const state = copies(tensors);
+    scope.dispose(); // all reads are asked for, and awaited outside
     return {
       model: new Map(await Promise.all(model)),
       optimizer: { ...rest, tensors: new Map(await Promise.all(state)) },
