@@ -5,6 +5,7 @@
 import { spawn } from "node:child_process";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { setWarnSink } from "tenure";
 import { rejects } from "../../helpers.ts";
 import { Steps } from "../../../src/runtime/step-turns.ts";
 
@@ -73,6 +74,31 @@ test("who has waited longest is told first", async () => {
   await rejects(() => first, Error, /got a wait for one, which waits for this step/);
   steps.end();
   await second;
+});
+
+test("whoever waits for 10 s is told that both may wait for ever, where nothing ends", async () => {
+  const { setTimeout: real } = globalThis;
+  const due: (() => void)[] = [];
+  const said: string[] = [];
+  const sink = setWarnSink((text) => said.push(text));
+  globalThis.setTimeout = ((fn: () => void, ms?: number) => {
+    if (ms === 10_000) due.push(fn);
+    return real(fn, ms);
+  }) as typeof setTimeout;
+  try {
+    const steps = new Steps();
+    steps.begin();
+    const waiting = [steps.ended("sync()"), steps.ended("another step")];
+    assert.is(due.length, 1, "one timer for all who wait");
+    for (const fn of due) fn();
+    steps.end();
+    await Promise.all(waiting);
+  } finally {
+    globalThis.setTimeout = real;
+    setWarnSink(sink);
+  }
+  assert.is(said.length, 1);
+  assert.match(said[0] ?? "", /^sync\(\) has waited for a step for 10 seconds; .*await it after/);
 });
 
 test.run();
