@@ -5,7 +5,7 @@
  * which is started again after the call that ended it.
  */
 import { fork } from "node:child_process";
-import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { HarnessOptions } from "../main.ts";
@@ -22,7 +22,7 @@ export interface CallsRecord {
   readonly problems: Map<string, string[]>;
 }
 
-/** One call may keep the process busy so long. */
+/** Milliseconds: one call may keep the process busy so long. */
 const patience = 30_000;
 /** After so many ends of the process there is enough to mend. */
 const mostEnds = 50;
@@ -78,6 +78,7 @@ function note({ problems }: CallsRecord, label: string, text: string): void {
 
 /** Runs a child to its end; how it ended, if not by itself. */
 function oneProcess(order: Order, record: CallsRecord): Promise<string | undefined> {
+  writeFileSync(order.progress, ""); // nothing of the process before
   const child = fork(join(import.meta.dirname, "child.ts"), [JSON.stringify(order)], {
     env: { ...process.env, TENURE_DEVICE: "null", TENURE_DEBUG: "" },
     stdio: ["ignore", "ignore", "pipe", "ipc"],

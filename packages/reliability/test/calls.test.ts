@@ -10,10 +10,10 @@ import { call, callsTable } from "../calls/main.ts";
 const test = suite("hostile calls");
 
 test("no call of 3,000 ends otherwise than in a result or a typed error", async () => {
-  const record = await call(3000, 20_26, "^(?!nn|optim|data)|ArrayDataset|GradScaler.scale");
+  const record = await call(3000, 20_26);
   assert.equal(record.missing, [], "new API needs a recipe in packages/reliability/calls");
   assert.equal([...record.problems.keys()], [], callsTable(record));
-  assert.ok(record.callees > 500, `${record.callees} callees`);
+  assert.ok(record.callees > 2000, `${record.callees} callees`);
   assert.ok(record.calls > 2000 && record.refused > 1000, callsTable(record));
 });
 
