@@ -105,7 +105,7 @@ export class Training implements Disposable {
       shape: t.shape,
     });
     const copies = (tensors: Iterable<readonly [string, Tensor]>): Promise<[string, HostCopy]>[] =>
-      Array.from(tensors, async ([name, t]) => [name, await host(t)]);
+      Array.from(tensors, async ([name, t]): Promise<[string, HostCopy]> => [name, await host(t)]);
     const scope = newDisposeScope("checkpoint");
     const { tensors, ...rest } = this.#optimizer.stateDict();
     const model = copies(this.#model.stateDict());
