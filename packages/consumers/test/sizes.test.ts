@@ -65,7 +65,7 @@ const rows = {
   },
   everything: {
     program: `${everything} console.log(${entries.map((_, i) => `e${i}`).join()});`,
-    most: 195,
+    most: 207,
   },
 } satisfies Readonly<Record<string, Row>>;
 
