@@ -47,6 +47,10 @@ export function readCases(rule: string): Case[] {
 const style = ["prefer-using", "prefer-sequential"];
 const idOf = (m: Linter.LintMessage): string => (m.ruleId ?? "fatal").replace("tenure/", "");
 
+/** Whether a message is one sentence of at most 140 characters. */
+const isShort = (message: string): boolean =>
+  message.length <= 140 && message.endsWith(".") && !/[.!?] [A-Z`]/.test(message);
+
 /** Tests the cases of a rule and every fix offered for them. */
 export function testCases(rule: string): void {
   const test = suite(rule);
@@ -64,6 +68,8 @@ export function testCases(rule: string): void {
         expected.map((e) => `${String(e.line)} ${e.rule}`).sort(),
         found.map((m) => `${String(m.line)}: ${m.message}`).join("\n"),
       );
+      for (const { message } of found)
+        assert.ok(isShort(message), `at most one short sentence: ${message}`);
       for (const { line, rule: id, text } of expected) {
         const message = found.find(
           (m) => m.line === line && idOf(m) === id && m.message.includes(text),

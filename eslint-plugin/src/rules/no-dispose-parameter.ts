@@ -31,9 +31,8 @@ export const noDisposeParameter = rule<Id, Record<string, never>>({
     remove: "Remove the disposal.",
     dropUsing: "Declare it with `const`.",
     onlyBorrows:
-      "`@takes {{ name }}` says this function disposes or stores `{{ name }}`, but its " +
-      "body only looks at it, so callers who hand it over leak it; remove the tag, or " +
-      "dispose it.",
+      "`@takes {{ name }}` promises callers that this function ends `{{ name }}`, but its " +
+      "body only looks at it; remove the tag, or dispose it.",
     stores:
       "`@borrows {{ name }}` says this function only looks at `{{ name }}`, but its body " +
       "stores it; store an alias, or document it with `@takes {{ name }}`.",

@@ -28,8 +28,8 @@ export const noReturnInput = rule<Id, { identities: string[] }>({
       "returns; return a fresh alias: `{{ name }}.{{ alias }}()`.",
     alias: "Return `{{ name }}.{{ alias }}()`.",
     freshBorrowed:
-      "`{{ fn }}` is documented `@borrowed`, so nobody disposes what it returns, but " +
-      "this {{ noun }} is fresh; store it, or document the function with `@fresh`.",
+      "Nobody disposes what `{{ fn }}` returns (`@borrowed`), but this {{ noun }} is fresh; " +
+      "store it, or document the function with `@fresh`.",
   },
   options: {
     identities: {
