@@ -84,13 +84,23 @@ const git = (folder: string, args: string[], input?: string): Buffer =>
     stdio: ["pipe", "pipe", "ignore"],
   });
 
-/** Writes the TypeScript files of a commit (below `folder`) to `target`; gives their paths. */
+/** Scripts longer than this are bundles: bytes. */
+const longestScript = 500_000;
+
+/**
+ * Writes the TypeScript files of a commit (below `folder`) to `target`, and its JavaScript too with
+ * `scripts`; gives their paths.
+ */
 export function materialise(
   repo: string,
   commit: string,
   folder: string,
   target: string,
+  scripts = false,
 ): string[] {
+  const code = scripts
+    ? /\.[jt]sx?$|\.mjs$|(^|\/)package\.json$/
+    : /\.(ts|tsx)$|(^|\/)package\.json$/;
   const listed = git(repo, ["ls-tree", "-r", commit, "--", ...(folder === "" ? [] : [folder])])
     .toString()
     .split("\n");
@@ -101,8 +111,8 @@ export function materialise(
     if (id && path && meta.startsWith("120000")) links.push({ id, path });
     return id &&
       path &&
-      /\.(ts|tsx)$|(^|\/)package\.json$/.test(path) &&
-      !/(^|\/)(node_modules|dist|build)\//.test(path)
+      code.test(path) &&
+      !/(^|\/)(node_modules|dist|build)\/|\.min\.js$/.test(path)
       ? [{ id, path }]
       : [];
   });
@@ -116,10 +126,12 @@ export function materialise(
     at = end + 1;
     if (header.endsWith("missing")) continue;
     const size = Number(header.split(" ")[2]);
+    const content = out.subarray(at, at + size);
+    at += size + 1;
+    if (size > longestScript && /js[x]?$/.test(path)) continue;
     const file = join(target, path);
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, out.subarray(at, at + size));
-    at += size + 1;
+    writeFileSync(file, content);
     written.push(path);
   }
   for (const { id, path } of links) {
@@ -128,6 +140,16 @@ export function materialise(
     if (!existsSync(join(target, path))) symlinkSync(to, join(target, path));
   }
   return written;
+}
+
+/** The folders of a repository that changed files compile with. */
+export function foldersOf(repo: string, sources: readonly string[]): string[] {
+  const own = sources.map((s) => {
+    const parts = s.split("/"),
+      at = parts.indexOf("src");
+    return parts.slice(0, at < 0 ? 1 : at + 1).join("/");
+  });
+  return [...new Set([...own, ...(repo === "tensorflow/tfjs-models" ? ["shared"] : [])])];
 }
 
 /** The source files a commit changed, tests and declarations left out. */
@@ -157,7 +179,7 @@ export function writeProject(
   const chained = existsSync(join(modules, chainedDir))
     ? readdirSync(join(modules, chainedDir))
         .filter((f) => f.endsWith(".d.ts") && !f.includes("test"))
-        .map((f) => `node_modules/${chainedDir}/${f}`)
+        .map((f) => join(modules, chainedDir, f))
     : [];
   if (!existsSync(join(target, "node_modules"))) symlinkSync(modules, join(target, "node_modules"));
   writeFileSync(
@@ -172,7 +194,8 @@ export function writeProject(
         strictNullChecks: true,
         skipLibCheck: true,
         noEmit: true,
-        allowJs: false,
+        allowJs: include.some((path) => /\.m?jsx?$/.test(path)),
+        jsx: "preserve",
         resolveJsonModule: true,
         experimentalDecorators: true,
         ignoreDeprecations: "6.0",

@@ -7,6 +7,7 @@ import { dirname } from "node:path";
 import parser from "@typescript-eslint/parser";
 import { Linter } from "eslint";
 import tenure from "eslint-plugin-tenure";
+import type ts from "typescript";
 
 /** One report, with the source line it stands on. */
 export interface Report {
@@ -18,16 +19,18 @@ export interface Report {
   text: string;
 }
 
-/** Our rules on files of one project (absolute paths). */
+/** Our rules on files of one project (absolute paths): a tsconfig, or its program. */
 export function lintFiles(
-  project: string,
+  project: string | { tsconfig: string; program: ts.Program },
   files: readonly string[],
   preset: string,
   rules: Record<string, unknown> = tenure.configs.recommended.rules,
   plugins: Record<string, unknown> = { tenure },
   keep = false,
 ): { reports: Report[]; fatal: string[]; lines: number; milliseconds: number } {
-  const folder = dirname(project);
+  const folder = dirname(typeof project === "string" ? project : project.tsconfig);
+  const types =
+    typeof project === "string" ? { project: [project] } : { programs: [project.program] };
   const linter = new Linter({ cwd: folder });
   const reports: Report[] = [];
   const fatal: string[] = [];
@@ -37,8 +40,8 @@ export function lintFiles(
     const code = readFileSync(file, "utf8");
     lines += code.split("\n").length;
     const config = {
-      files: ["**/*.ts", "**/*.tsx"],
-      languageOptions: { parser, parserOptions: { project: [project], tsconfigRootDir: folder } },
+      files: ["**/*.ts", "**/*.tsx", "**/*.js", "**/*.jsx", "**/*.mjs"],
+      languageOptions: { parser, parserOptions: { ...types, tsconfigRootDir: folder } },
       plugins,
       settings: { tenure: { presets: [preset] } },
       rules,
