@@ -12,11 +12,13 @@ import parser from "@typescript-eslint/parser";
 import { Linter } from "eslint";
 import tenure from "eslint-plugin-tenure";
 import tseslint from "typescript-eslint";
+import { openRecall, sealedRecall } from "./blind.ts";
 import { cases, heads, type Case } from "./cases.ts";
 import {
   changedSources,
   corpusDir,
   dateOf,
+  foldersOf,
   materialise,
   releaseFor,
   repository,
@@ -30,8 +32,13 @@ import { mutationScore } from "./mutation.ts";
 const percent = (part: number, whole: number): string =>
   whole === 0 ? "–" : `${String(Math.round((1000 * part) / whole) / 10)} %`;
 
-/** Runs the bench and gives its tables as Markdown. */
-export async function run(): Promise<string> {
+/**
+ * Runs the bench and gives its tables as Markdown. `--open` and `--sealed` run one half of the
+ * blind corpus and nothing else.
+ */
+export async function run(flags: readonly string[] = []): Promise<string> {
+  if (flags.includes("--open")) return openRecall();
+  if (flags.includes("--sealed")) return sealedRecall();
   const out = [recall(), ...precision(), await mutationScore()];
   parser.clearCaches();
   return out.join("\n\n");
@@ -64,23 +71,13 @@ function recall(): string {
   );
 }
 
-/** The folders of a repository that a changed file compiles with. */
-function foldersOf({ repo }: Case, sources: readonly string[]): string[] {
-  const own = sources.map((s) => {
-    const parts = s.split("/"),
-      at = parts.indexOf("src");
-    return parts.slice(0, at < 0 ? 1 : at + 1).join("/");
-  });
-  return [...new Set([...own, ...(repo === "tensorflow/tfjs-models" ? ["shared"] : [])])];
-}
-
 function tryCase(one: Case): { before: number; after: number; gone: number } | string {
   const repo = repository(one.repo);
   if ("missing" in repo) return repo.missing;
   const types = tfjsTypes(releaseFor(dateOf(repo.git, one.commit)));
   if ("missing" in types) return types.missing;
   const sources = changedSources(repo.git, one.commit);
-  const folders = foldersOf(one, sources);
+  const folders = foldersOf(one.repo, sources);
   const found: Report[][] = [];
   for (const revision of [`${one.commit}^`, one.commit]) {
     const target = mkdtempSync(join(tmpdir(), "tenure-corpus-"));

@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- <name> …`: runs the named benchmarks and prints their tables; `--save` also
  * writes each under `results/`, named after the adapter. A benchmark is a file here whose `run()`
- * returns markdown. Figures are ratios of things measured side by side in one process.
+ * takes the other flags and returns markdown. Figures are ratios of things measured side by side in one process.
  */
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
@@ -34,7 +34,8 @@ function versions(): string {
 
 const args = process.argv.slice(2),
   save = args.includes("--save"),
-  names = args.filter((a) => a !== "--save");
+  names = args.filter((a) => !a.startsWith("--")),
+  flags = args.filter((a) => a.startsWith("--") && a !== "--save");
 const benches = await available();
 const unknown = names.filter((n) => !benches.has(n));
 if (names.length === 0 || unknown.length > 0) {
@@ -45,9 +46,9 @@ if (names.length === 0 || unknown.length > 0) {
 } else {
   for (const name of names) {
     const { run } = (await import(pathToFileURL(benches.get(name)!).href)) as {
-      run: () => Promise<string>;
+      run: (flags: readonly string[]) => Promise<string>;
     };
-    const table = await run();
+    const table = await run(flags);
     const text = `# ${name}\n\n${versions()}\n\n${table.trim()}\n`;
     console.log(text);
     if (save) {

@@ -1,0 +1,192 @@
+/**
+ * Judges the fixes of the blind corpus: a fix is found when the plugin reports on the leaking value
+ * in the file before it and no more after it. The open half is shown fix by fix; the sealed half
+ * only in totals, at most three times, each run recorded in `sealed.txt`. Used by `main.ts`.
+ */
+import { execFileSync } from "node:child_process";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  dateOf,
+  foldersOf,
+  materialise,
+  releaseFor,
+  repository,
+  root,
+  tfjsTypes,
+  writeProject,
+} from "./corpus.ts";
+import { readFixes, split, type Fix } from "./fixes.ts";
+import { lintFiles, type Report } from "./linting.ts";
+import { programMaker } from "./programs.ts";
+
+/** A changed stretch of a file: first line and length, before and after. */
+interface Hunk {
+  before: number;
+  removed: number;
+  after: number;
+  added: number;
+}
+
+const percent = (part: number, whole: number): string =>
+  whole === 0 ? "–" : `${String(Math.round((1000 * part) / whole) / 10)} %`;
+const log = new URL("./sealed.txt", import.meta.url);
+const maxRuns = 3;
+
+/** Recall on the open half, by construct and fix by fix, as Markdown. */
+export function openRecall(): string {
+  const rows: string[] = [];
+  const program = programMaker();
+  const kinds = new Map<string, { found: number; all: number; missed: string[] }>();
+  for (const fix of split(readFixes()).open) {
+    const found = judge(fix, program);
+    const name = `${fix.repo} ${fix.commit} ${fix.path}`;
+    if (typeof found === "string") {
+      rows.push(`| ${name} | ${fix.kind} | skipped: ${found} |`);
+      continue;
+    }
+    const kind = kinds.get(fix.kind) ?? { found: 0, all: 0, missed: [] };
+    kinds.set(fix.kind, kind);
+    kind.all++;
+    if (found) kind.found++;
+    else kind.missed.push(fix.what);
+    rows.push(`| ${name} | ${fix.kind} | ${found ? "found" : "missed"} |`);
+  }
+  const all = [...kinds.values()];
+  const sum = (of: (k: { found: number; all: number }) => number): number =>
+    all.reduce((n, k) => n + of(k), 0);
+  const found = sum((k) => k.found),
+    tried = sum((k) => k.all);
+  return (
+    `## Recall on the open half\n\n${String(found)} of ${String(tried)} fixes found ` +
+    `(${percent(found, tried)}).\n\n| construct | found | all | missed |\n| --- | --: | --: | ` +
+    "--- |\n" +
+    [...kinds]
+      .sort(([, a], [, b]) => b.all - b.found - (a.all - a.found))
+      .map(
+        ([kind, k]) =>
+          `| ${kind} | ${String(k.found)} | ${String(k.all)} | ${k.missed.join("; ")} |`,
+      )
+      .join("\n") +
+    `\n\n| fix | construct | result |\n| --- | --- | --- |\n${rows.join("\n")}`
+  );
+}
+
+/** Recall on the sealed half, in totals only; counts against the runs that are left. */
+export function sealedRecall(): string {
+  const runs = readFileSync(log, "utf8")
+    .split("\n")
+    .filter((row) => row !== "" && !row.startsWith("#")).length;
+  if (runs >= maxRuns)
+    throw new Error(
+      `lint: expected fewer than ${String(maxRuns)} sealed runs, got ${String(runs)}`,
+    );
+  const { sealed } = split(readFixes());
+  const missing = [...new Set(sealed.map((f) => f.repo))].filter((r) => "missing" in repository(r));
+  if (missing.length > 0)
+    throw new Error(`lint: expected every sealed repository, got none of ${missing.join(", ")}`);
+  const program = programMaker();
+  const byRepo = new Map<string, { found: number; all: number }>();
+  for (const fix of sealed) {
+    const found = judge(fix, program);
+    const row = byRepo.get(fix.repo) ?? { found: 0, all: 0 };
+    byRepo.set(fix.repo, row);
+    row.all++;
+    if (found === true) row.found++;
+  }
+  const found = [...byRepo.values()].reduce((n, r) => n + r.found, 0);
+  const commit = execFileSync("git", ["-C", root, "rev-parse", "--short", "HEAD"]).toString();
+  const date = new Date().toISOString().slice(0, 10);
+  const parts = [...byRepo].map(([r, n]) => `${r} ${String(n.found)}/${String(n.all)}`);
+  appendFileSync(
+    log,
+    `${date} ${commit.trim()} ${String(found)}/${String(sealed.length)} ` +
+      `${percent(found, sealed.length)}: ${parts.join(", ")}\n`,
+  );
+  return (
+    `## Recall on the sealed half\n\nRun ${String(runs + 1)} of ${String(maxRuns)}, ${date}, at ` +
+    `${commit.trim()}: ${String(found)} of ${String(sealed.length)} fixes found ` +
+    `(${percent(found, sealed.length)}).\n\n| repository | found | all |\n| --- | --: | --: |\n` +
+    [...byRepo].map(([r, n]) => `| ${r} | ${String(n.found)} | ${String(n.all)} |`).join("\n")
+  );
+}
+
+/** Whether the plugin sees the leak of a fix; or why that could not be tried. */
+function judge(fix: Fix, program: ReturnType<typeof programMaker>): boolean | string {
+  const repo = repository(fix.repo);
+  if ("missing" in repo) return repo.missing;
+  const types = tfjsTypes(releaseFor(dateOf(repo.git, fix.commit)));
+  if ("missing" in types) return types.missing;
+  const at = (revision: string): Report[] | undefined =>
+    reportsOn(fix, repo.git, revision, types.modules, program);
+  const before = at(`${fix.commit}^`);
+  if (!before) return "the file is not there before the fix";
+  const named = before.filter((r) => fix.lines.has(r.line));
+  if (named.length === 0) return false;
+  const after = at(fix.commit);
+  if (!after) return "the file is not there after the fix";
+  const hunks = hunksOf(repo.git, fix);
+  return named.some((r) => isGone(r, before, after, hunks));
+}
+
+/** The reports on the file of a fix at one revision, linted with the folder it stands in. */
+function reportsOn(
+  fix: Fix,
+  git: string,
+  revision: string,
+  modules: string,
+  program: ReturnType<typeof programMaker>,
+): Report[] | undefined {
+  const target = mkdtempSync(join(tmpdir(), "tenure-blind-"));
+  try {
+    const scripts = !/\.tsx?$/.test(fix.path);
+    const folders = foldersOf(fix.repo, [fix.path]);
+    const written = folders.flatMap((f) => materialise(git, revision, f, target, scripts));
+    if (!written.includes(fix.path)) return undefined;
+    const gpu = fix.kind === "gpu object";
+    const tsconfig = writeProject(target, modules, [
+      ...written.filter((w) => !w.endsWith(".json")),
+      ...(gpu ? [join(root, "node_modules/@webgpu/types/dist/index.d.ts")] : []),
+    ]);
+    const preset = gpu ? "webgpu" : "tfjs";
+    const project = { tsconfig, program: program(tsconfig) };
+    return lintFiles(project, [join(target, fix.path)], preset).reports;
+  } finally {
+    rmSync(target, { recursive: true, force: true });
+  }
+}
+
+function hunksOf(git: string, fix: Fix): Hunk[] {
+  const range = [`${fix.commit}^`, fix.commit, "--", fix.path];
+  const diff = execFileSync("git", ["-C", git, "diff", "-U0", "--no-renames", ...range]).toString();
+  return [...diff.matchAll(/^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/gm)].map(
+    ([, before, removed = "1", after, added = "1"]) => ({
+      before: Number(before),
+      removed: Number(removed),
+      after: Number(after),
+      added: Number(added),
+    }),
+  );
+}
+
+/** Whether a report before the fix has no counterpart after it, on the line or in the stretch. */
+function isGone(
+  report: Report,
+  before: readonly Report[],
+  after: readonly Report[],
+  hunks: readonly Hunk[],
+): boolean {
+  let shift = 0;
+  for (const h of hunks) {
+    const start = h.removed === 0 ? h.before + 1 : h.before;
+    if (report.line < start) break;
+    if (report.line < start + h.removed) {
+      const count = (list: readonly Report[], from: number, length: number): number =>
+        list.filter((r) => r.line >= from && r.line < from + length).length;
+      return count(after, h.after, h.added) < count(before, h.before, h.removed);
+    }
+    shift += h.added - h.removed;
+  }
+  return !after.some((r) => r.rule === report.rule && r.line === report.line + shift);
+}
