@@ -1,7 +1,8 @@
 /**
  * `npm run bench -- <name> …`: runs the named benchmarks and prints their tables; `--save` also
  * writes each under `results/`, named after the adapter. A benchmark is a file here whose `run()`
- * takes the other flags and returns markdown. Figures are ratios of things measured side by side in one process.
+ * takes the other flags and returns markdown. Figures are ratios of things measured side by side in
+ * one process.
  */
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
