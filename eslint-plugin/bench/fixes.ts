@@ -56,9 +56,9 @@ const known = new Set([
 const seed = "tenure";
 
 /**
- * Splits by repository. Those the plugin was developed with are open, two fifths of the fixes; of the
- * others three in four are sealed, so that the halves are about equal. The draw is by a fixed seed
- * and the name alone: fixes and repositories added later move none.
+ * Splits by repository. Those the plugin was developed with are open, two fifths of the fixes; of
+ * the others three in four are sealed, so that the halves are about equal. The draw is by a fixed
+ * seed and the name alone: fixes and repositories added later move none.
  */
 export function split(fixes: readonly Fix[]): { open: Fix[]; sealed: Fix[] } {
   const isSealed = ({ repo }: Fix): boolean => !known.has(repo) && drawn(repo);
