@@ -200,7 +200,11 @@ export function writeProject(
         experimentalDecorators: true,
         ignoreDeprecations: "6.0",
         paths: {
-          "dist/tfjs.esm.js": ["./node_modules/@tensorflow/tfjs/dist/index.d.ts"],
+          ...Object.fromEntries(
+            ["dist/tfjs.esm.js", "@tensorflow/tfjs-node", "@tensorflow/tfjs-node-gpu"].map(
+              (name) => [name, ["./node_modules/@tensorflow/tfjs/dist/index.d.ts"]],
+            ),
+          ),
           "tfjs-image-recognition-base": ["./node_modules/@tensorflow/tfjs-core/dist/index.d.ts"],
           "*": ["./node_modules/*"],
         },
