@@ -50,6 +50,16 @@ export function ignoreRejection(value: unknown): void {
   if (isThenable(value)) Promise.resolve(value).catch(() => undefined);
 }
 
+/** The error of a function that was given anything else than a scope. */
+export function noScope(op: string, value: unknown): ArgumentError {
+  return new ArgumentError(
+    op,
+    "a scope, or null for none",
+    describeValue(value),
+    "pass for example currentDisposeScope()",
+  );
+}
+
 /** @throws ArgumentError for anything without `[Symbol.dispose]` */
 export function disposable(op: string, value: unknown): Disposable {
   if (typeof (value as Partial<Disposable> | null | undefined)?.[Symbol.dispose] === "function")

@@ -23,7 +23,7 @@ import { Entries } from "./entries.ts";
 import { type Farewell, type Handle, type HandleHolder, type Owner, handleOf } from "./handle.ts";
 import { log } from "./log.ts";
 import { carryHandle, detachHandle, moveHandle } from "./moves.ts";
-import { type Owned, type Returned, disposable, liveHandles, returned } from "./owned.ts";
+import { type Owned, type Returned, disposable, liveHandles, noScope, returned } from "./owned.ts";
 import { type ScopeReport, scopeReport } from "./report.ts";
 import { scopes } from "./scopes.ts";
 import { type Capture, captureSite, sites } from "./site.ts";
@@ -197,7 +197,8 @@ export class DisposeScope<T extends object = object> implements Disposable, Asyn
    */
   moveTo<A extends readonly Owned[]>(target: DisposeScope | null, ...things: A): Returned<A> {
     this.#check("moveTo");
-    if (target !== null) target.#check("moveTo");
+    if (target !== null && !(target instanceof DisposeScope)) throw noScope("moveTo", target);
+    target?.#check("moveTo");
     for (const handle of liveHandles("moveTo", things)) {
       if (handle.scope !== this || target === this) continue;
       if (target === null) detachHandle(handle);

@@ -6,6 +6,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import {
+  ArgumentError,
   DisposedError,
   TenureError,
   type Tensor,
@@ -317,6 +318,17 @@ test("when every scope around it has ended, what moves out is orphaned", () => {
   assert.equal([a.isDisposed, b.isDisposed], [false, false]);
   a.dispose();
   b.dispose();
+});
+
+test("a scope moves tensors to scopes only, or to none", () => {
+  using scope = newDisposeScope("from");
+  const t = zeros([1]);
+  for (const target of [undefined, 3, {}, t, [scope]]) {
+    const error = thrownBy(() => scope.moveTo(target as never, t));
+    assert.instance(error, ArgumentError);
+    assert.match(String(error), /moveTo: expected a scope, or null for none, got .*; pass/);
+  }
+  assert.ok(scope.contains(t));
 });
 
 test.run();
