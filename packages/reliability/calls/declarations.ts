@@ -243,7 +243,7 @@ class Reader {
       kind,
       signatures: signatures.map((s) => this.#parameters(s)),
       gives: signatures.map((s) => s.getReturnType()),
-      takes: /dispose/i.test(symbol.name) || tagged(symbol, "takes"),
+      takes: /dispose|^carry$/i.test(symbol.name) || tagged(symbol, "takes"),
     });
     return true;
   }

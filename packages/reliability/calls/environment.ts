@@ -7,8 +7,8 @@ import { Tensor } from "tenure";
 /** Thrown by callbacks and getters that are passed in: comes back unchanged. */
 export class CallersError extends Error {}
 
-/** The arguments of one call. Owns what it keeps until it is disposed. */
-export class Environment implements Disposable {
+/** The arguments of one call. Owns what it keeps until its end. */
+export class Environment {
   readonly tensors: Tensor[] = [];
   /** What the call is made on; known before its arguments are made. */
   receiver: unknown;
@@ -37,9 +37,16 @@ export class Environment implements Disposable {
     return this.tensors.slice(0, this.#sealed).find((t) => t.isDisposed);
   }
 
-  [Symbol.dispose](): void {
-    for (const thing of this.#kept.reverse()) thing[Symbol.dispose]();
-    for (const t of this.tensors) t.dispose();
+  /** Frees everything. @returns what was thrown meanwhile: disposers may be hostile, too */
+  end(): unknown[] {
+    const errors: unknown[] = [];
+    for (const thing of [...this.#kept.reverse(), ...this.tensors])
+      try {
+        thing[Symbol.dispose]();
+      } catch (error) {
+        errors.push(error);
+      }
+    return errors;
   }
 }
 

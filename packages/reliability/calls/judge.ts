@@ -47,7 +47,7 @@ export async function perform(invocation: Invocation): Promise<Outcome> {
       made = { receiver: env.receiver, args: invocation.args.map((m) => m(env)) };
     } catch (error) {
       Object.assign(outcome, { threw: true, error, unmade: true });
-      free(env, scope);
+      free(env, scope, outcome.problems);
       return;
     }
     env.seal();
@@ -60,7 +60,7 @@ export async function perform(invocation: Invocation): Promise<Outcome> {
       outcome.error = error;
       checkAlive(env, invocation, outcome.problems);
     }
-    free(env, scope);
+    free(env, scope, outcome.problems);
   });
   scope.dispose();
   const { user, system } = process.cpuUsage(started);
@@ -74,8 +74,12 @@ function checkAlive(env: Environment, { takes }: Invocation, problems: string[])
   if (lost !== undefined) problems.push(`an argument was lost: ${lost.toString()}`);
 }
 
-function free(env: Environment, scope: { readonly disposed: boolean }): void {
-  if (!scope.disposed) env[Symbol.dispose]();
+function free(env: Environment, scope: { readonly disposed: boolean }, problems: string[]): void {
+  if (scope.disposed) return;
+  for (const error of env.end()) {
+    const wrong = wrongError(error);
+    if (wrong !== undefined) problems.push(`at the end: ${wrong}`);
+  }
 }
 
 async function settled(result: unknown, problems: string[]): Promise<unknown> {
