@@ -197,8 +197,8 @@ export class DisposeScope<T extends object = object> implements Disposable, Asyn
    */
   moveTo<A extends readonly Owned[]>(target: DisposeScope | null, ...things: A): Returned<A> {
     this.#check("moveTo");
-    if (target !== null && !(target instanceof DisposeScope)) throw noScope("moveTo", target);
-    target?.#check("moveTo");
+    if (target instanceof DisposeScope) target.#check("moveTo");
+    else if ((target as unknown) !== null) throw noScope("moveTo", target);
     for (const handle of liveHandles("moveTo", things)) {
       if (handle.scope !== this || target === this) continue;
       if (target === null) detachHandle(handle);
