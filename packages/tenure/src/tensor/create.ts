@@ -141,6 +141,11 @@ function checkGrad(op: string, dtype: DType, options: CreateOptions | undefined)
 /**
  * `start, start + step, …` below `end`; `arange(n)` counts from 0. int32 when all three are whole,
  * else float32.
+ * @example
+ * ```ts
+ * using x = arange(0, 10, 4);
+ * console.log(x.dtype, await x.toArray()); // → int32 [ 0, 4, 8 ]
+ * ```
  */
 export function arange(start: number, end?: number, step = 1, options?: CreateOptions): Tensor {
   const [from, to] = end === undefined ? [0, start] : [start, end];
@@ -236,7 +241,17 @@ export function oneHot(indices: Tensor, classes: number, options?: CreateOptions
   return finish(wrap(out!), options);
 }
 
-/** Elements of `a` where `condition` is true, of `b` elsewhere; all three broadcast. */
+/**
+ * Elements of `a` where `condition` is true, of `b` elsewhere; all three broadcast.
+ * @example
+ * ```ts
+ * using x = tensor([-1, 2]);
+ * using zero = zeros([2]);
+ * using positive = x.gt(0);
+ * using y = where(positive, x, zero);
+ * console.log(await y.toArray()); // → [ 0, 2 ]
+ * ```
+ */
 export function where(condition: Tensor, a: Tensor, b: Tensor): Tensor {
   return call(E.where, [condition, a, b], undefined);
 }

@@ -159,6 +159,12 @@ function product(
  * The sum of products that an equation names: "ij,jk->ik" is a matrix product, "bii->bi" a
  * diagonal, "i,j->ij" an outer product. `...` stands for any leading dimensions, which broadcast.
  * Without "->", letters that occur once remain, in alphabetical order.
+ * @example
+ * ```ts
+ * using a = tensor([[1, 2], [3, 4]]);
+ * using trace = einsum("ii->", a);
+ * console.log(await trace.item()); // → 5
+ * ```
  */
 export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor {
   if (operands.length === 0)

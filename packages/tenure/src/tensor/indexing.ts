@@ -20,6 +20,13 @@ export interface Sorted extends SortedOf<Tensor> {
 /**
  * Tensors one after the other along an axis; mixed dtypes are promoted. @throws ShapeError when
  * they differ elsewhere
+ * @example
+ * ```ts
+ * using a = tensor([1, 2]);
+ * using b = tensor([3]);
+ * using c = concat([a, b]);
+ * console.log(await c.toArray()); // → [ 1, 2, 3 ]
+ * ```
  */
 export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
   checkSome("concat", tensors);

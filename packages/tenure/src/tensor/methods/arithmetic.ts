@@ -14,7 +14,15 @@ import { OwnershipMethods } from "./ownership.ts";
 
 /** Arithmetic, comparison and logic. */
 export abstract class ArithmeticMethods extends OwnershipMethods {
-  /** this + other. */
+  /**
+   * this + other.
+   * @example
+   * ```ts
+   * using x = tensor([1, 2, 3]);
+   * using y = x.add(10);
+   * console.log(await y.toArray()); // → [ 11, 12, 13 ]
+   * ```
+   */
   add(other: this | number): this {
     return binary(E.add, this, other);
   }

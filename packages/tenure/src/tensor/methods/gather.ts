@@ -35,7 +35,16 @@ export abstract class GatherMethods extends ReduceMethods {
     );
   }
 
-  /** Positions of an axis by a list of indices, which takes its place. */
+  /**
+   * Positions of an axis by a list of indices, which takes its place.
+   * @example
+   * ```ts
+   * using x = tensor([10, 20, 30]);
+   * using at = tensor([2, 0], { dtype: "int32" });
+   * using y = x.indexSelect(0, at);
+   * console.log(await y.toArray()); // → [ 30, 10 ]
+   * ```
+   */
   indexSelect(axis: number, indices: this): this {
     checkIndex("indexSelect", indices);
     return call(G.take, [this, indices], {

@@ -11,7 +11,15 @@ import { MathMethods, bounded } from "./math.ts";
 
 /** Updates in place. */
 export abstract class InPlaceMethods extends MathMethods {
-  /** In place: this + other. */
+  /**
+   * In place: this + other.
+   * @example
+   * ```ts
+   * using x = tensor([1, 2, 3]);
+   * using same = x.add_(1); // a handle on the same bytes
+   * console.log(await x.toArray()); // → [ 2, 3, 4 ]
+   * ```
+   */
   add_(other: this | number): this {
     return binaryInPlace(E.add, this, other);
   }

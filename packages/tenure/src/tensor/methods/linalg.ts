@@ -15,6 +15,13 @@ export abstract class LinalgMethods extends RearrangeMethods {
   /**
    * [..., M, K] × [..., K, N] → [..., M, N]; leading dimensions broadcast. A vector counts as one
    * row on the left, one column on the right, which then goes away.
+   * @example
+   * ```ts
+   * using a = tensor([[1, 2], [3, 4]]);
+   * using b = tensor([[1], [1]]);
+   * using c = a.matmul(b);
+   * console.log(await c.toArray()); // → [ [ 3 ], [ 7 ] ]
+   * ```
    */
   matmul(other: this): this {
     return live(this, "matmul").layout.shape.length > 1 &&

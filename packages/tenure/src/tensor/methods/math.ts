@@ -50,7 +50,15 @@ export abstract class MathMethods extends ArithmeticMethods {
     return call(E.log1p, [this], undefined);
   }
 
-  /** Square root; NaN below 0. */
+  /**
+   * Square root; NaN below 0.
+   * @example
+   * ```ts
+   * using x = tensor([1, 4, 9]);
+   * using y = x.sqrt();
+   * console.log(await y.toArray()); // → [ 1, 2, 3 ]
+   * ```
+   */
   sqrt(): this {
     return call(E.sqrt, [this], undefined);
   }

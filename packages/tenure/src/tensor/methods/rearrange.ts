@@ -80,7 +80,15 @@ export abstract class RearrangeMethods extends GatherMethods {
     }, "topK");
   }
 
-  /** Elements in reverse order along the axes. */
+  /**
+   * Elements in reverse order along the axes.
+   * @example
+   * ```ts
+   * using x = tensor([1, 2, 3]);
+   * using y = x.flip(0);
+   * console.log(await y.toArray()); // → [ 3, 2, 1 ]
+   * ```
+   */
   flip(...axes: readonly number[] | [readonly number[]]): this {
     const list = normalizeAxes("flip", dims(axes), live(this, "flip").layout.shape.length);
     return scoped(

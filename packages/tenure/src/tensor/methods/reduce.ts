@@ -21,7 +21,15 @@ export type Axes = number | readonly number[] | null;
 
 /** Reductions over axes. */
 export abstract class ReduceMethods extends ViewMethods {
-  /** Sum over axes; bools count. */
+  /**
+   * Sum over axes; bools count.
+   * @example
+   * ```ts
+   * using x = tensor([[1, 2], [3, 4]]);
+   * using rows = x.sum(1);
+   * console.log(await rows.toArray()); // → [ 3, 7 ]
+   * ```
+   */
   sum(axes?: Axes, keepDims = false): this {
     return reduce(R.sum, this, axes, keepDims);
   }

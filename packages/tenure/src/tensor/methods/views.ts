@@ -76,7 +76,15 @@ export abstract class ViewMethods extends InPlaceMethods {
     return this.reshape(this.shape.filter((_, i) => i !== at));
   }
 
-  /** Positions `start ≤ i < end` by `step` along an axis; negative positions count from the end. */
+  /**
+   * Positions `start ≤ i < end` by `step` along an axis; negative positions count from the end.
+   * @example
+   * ```ts
+   * using x = tensor([0, 1, 2, 3, 4]);
+   * using y = x.slice(0, 1, 5, 2);
+   * console.log(await y.toArray()); // → [ 1, 3 ]
+   * ```
+   */
   slice(axis: number, start = 0, end = Number.MAX_SAFE_INTEGER, step = 1): this {
     return call(V.slice, [this], {
       axis: normalizeAxis("slice", axis, this.rank),
