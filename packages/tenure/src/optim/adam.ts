@@ -42,6 +42,17 @@ const adamWOptions = {
 /**
  * Adam (Kingma & Ba 2015). Weight decay is added to the gradient. State: exp_avg, exp_avg_sq, and
  * max_exp_avg_sq with amsgrad.
+ * @example
+ * ```ts
+ * using layer = new Linear(3, 1);
+ * using optimizer = new Adam(layer.parameters(), { lr: 0.01 });
+ * {
+ *   using _scope = newDisposeScope();
+ *   layer.call(ones([4, 3])).square().mean().backward();
+ *   optimizer.step();
+ *   optimizer.zeroGrad();
+ * }
+ * ```
  */
 export class Adam extends Optimizer<Required<AdamOptions>> {
   protected readonly stateNames: readonly string[] = ["exp_avg", "exp_avg_sq", "max_exp_avg_sq"];

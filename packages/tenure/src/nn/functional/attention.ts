@@ -35,6 +35,12 @@ const attentionOptions = {
  * softmax(query·keyᵀ·scale + mask)·value. Letters: L queries, S keys, E and F features.
  * @param query shape [..., L, E] @param key shape [..., S, E] @param value shape [..., S, F]
  * @returns shape [..., L, F]; a query that may attend to nothing gives zeros
+ * @example
+ * ```ts
+ * using q = randn([2, 5, 8]); // [B, L, E]
+ * using y = functional.scaledDotProductAttention(q, q, q);
+ * console.log(y.shape.join()); // → 2,5,8
+ * ```
  */
 export function scaledDotProductAttention(
   query: Tensor,

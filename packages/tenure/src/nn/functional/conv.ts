@@ -30,7 +30,16 @@ export const conv2dOptions = {
   groups,
 } satisfies OptionTable<Conv2dOptions>;
 
-/** x [N, C, H, W], weight [O, C/groups, R, S], bias [O] → [N, O, P, Q]. */
+/**
+ * x [N, C, H, W], weight [O, C/groups, R, S], bias [O] → [N, O, P, Q].
+ * @example
+ * ```ts
+ * using x = ones([1, 1, 3, 3]);
+ * using weight = ones([1, 1, 2, 2]);
+ * using y = functional.conv2d(x, weight);
+ * console.log((await y.data()).join()); // → 4,4,4,4
+ * ```
+ */
 export function conv2d(
   x: Tensor,
   weight: Tensor,

@@ -5,7 +5,15 @@ import { checkArgument, on } from "../../base/options.ts";
 import { dropout as drop, probability } from "../../tensor/create.ts";
 import { type Tensor, live } from "../../tensor/tensor.ts";
 
-/** Zeroes elements with probability `p` while training; otherwise an alias. */
+/**
+ * Zeroes elements with probability `p` while training; otherwise an alias.
+ * @example
+ * ```ts
+ * using x = ones([4]);
+ * using same = functional.dropout(x, 0.5, false);
+ * console.log(await same.toArray()); // → [ 1, 1, 1, 1 ]
+ * ```
+ */
 export function dropout(x: Tensor, p = 0.5, training = true): Tensor {
   live(x, "dropout");
   checkArgument("dropout", "p", p, probability);

@@ -61,7 +61,16 @@ export function checkSame(op: string, input: Tensor, target: Tensor): void {
     );
 }
 
-/** Mean of (input - target)². */
+/**
+ * Mean of (input - target)².
+ * @example
+ * ```ts
+ * using input = tensor([1, 2]);
+ * using target = tensor([1, 4]);
+ * using loss = functional.mseLoss(input, target);
+ * console.log(await loss.item()); // → 2
+ * ```
+ */
 export function mseLoss(input: Tensor, target: Tensor, reduction: Reduction = "mean"): Tensor {
   checkSame("mseLoss", input, target);
   return scoped(() => reduceLoss("mseLoss", input.sub(target).square(), reduction), "mseLoss");

@@ -88,6 +88,12 @@ function overLast(
 /**
  * x [..., *normalizedShape]: each slice scaled to mean 0 and variance 1, times weight plus bias
  * (both of the normalised shape).
+ * @example
+ * ```ts
+ * using x = randn([2, 4]);
+ * using y = functional.layerNorm(x, [4]);
+ * console.log(y.shape.join()); // → 2,4
+ * ```
  */
 export function layerNorm(
   x: Tensor,

@@ -32,6 +32,12 @@ const borderRow = {
  * A border around the last dimensions, given from the last one backwards as in PyTorch: [left,
  * right, top, bottom, …]. Negative constant borders cut off. Modes reflect and replicate take any
  * dimensions.
+ * @example
+ * ```ts
+ * using x = tensor([1, 2]);
+ * using y = functional.pad(x, [1, 0]);
+ * console.log(await y.toArray()); // → [ 0, 1, 2 ]
+ * ```
  */
 export function pad(
   x: Tensor,

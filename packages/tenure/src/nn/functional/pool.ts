@@ -91,7 +91,15 @@ function rowOf(op: string, kernel: number, given: Given<number>): C.PoolWindow {
   };
 }
 
-/** x [N, C, H, W] → largest element of each window; the stride is the kernel size unless given. */
+/**
+ * x [N, C, H, W] → largest element of each window; the stride is the kernel size unless given.
+ * @example
+ * ```ts
+ * using x = tensor([[[[1, 2], [3, 4]]]]);
+ * using y = functional.maxPool2d(x, 2);
+ * console.log(await y.item()); // → 4
+ * ```
+ */
 export function maxPool2d(x: Tensor, kernel: Pair, options?: PoolOptions): Tensor {
   const given = readOptions("maxPool2d", options, poolOptions);
   return call(C.maxPool2d, [x], windowOf("maxPool2d", kernel, given));

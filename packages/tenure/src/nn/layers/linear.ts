@@ -16,7 +16,16 @@ export interface LinearOptions {
 }
 const linearOptions = { bias: on } satisfies OptionTable<LinearOptions>;
 
-/** x [..., in] → [..., out]. weight [out, in], bias [out]. */
+/**
+ * x [..., in] → [..., out]. weight [out, in], bias [out].
+ * @example
+ * ```ts
+ * using layer = new Linear(3, 2);
+ * using x = ones([5, 3]);
+ * using y = layer.call(x);
+ * console.log(y.shape.join()); // → 5,2
+ * ```
+ */
 export class Linear extends Layer {
   readonly weight: Tensor;
   readonly bias: Tensor | null;
