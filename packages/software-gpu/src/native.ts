@@ -1,8 +1,8 @@
 /**
  * Environment variables and shared libraries of the process itself, as the drivers in it see them.
- * In Node that is `process`; Jest gives its tests a copy of it, worker threads have a copy of the
- * environment, so that the main thread is asked, and so has Bun, so that C code is asked there.
- * Called by index.ts. Libraries stay loaded until the process ends.
+ * In Node that is `process` of the main context, of which Jest gives its tests a copy. Worker
+ * threads have a copy of the environment, so that the main thread is asked, and so has Bun, so that
+ * C code is asked there. Called by index.ts. Libraries stay loaded until the process ends.
  */
 import type { Session } from "node:inspector";
 import { createRequire } from "node:module";
@@ -47,9 +47,10 @@ export type Variables = Readonly<Record<string, string | undefined>>;
  * @throws SoftwareGpuError in a worker thread whose main thread does not do it
  */
 export async function setVariables(variables: Variables): Promise<void> {
-  const real = process.getBuiltinModule("node:process").env;
-  for (const env of new Set([process.env, real])) assign(env, variables);
   const c = cLibrary();
+  const { runInThisContext } = process.getBuiltinModule("node:vm");
+  const real = c === undefined ? (runInThisContext("process") as NodeJS.Process) : process;
+  for (const env of new Set([process.env, real.env])) assign(env, variables);
   for (const [name, value] of Object.entries(variables))
     if (value === undefined) c?.unsetenv(cText(name));
     else c?.setenv(cText(name), cText(value), 1);
