@@ -40,6 +40,9 @@ export type Told =
 /** What everybody shares is set back after these. */
 const sharing = /^(init|shutdown|setWarnSink|manualSeed|memory\.(setBudget|track))$/;
 
+/** These take disposers: one that is async fails beside a scope that ends at once. */
+const disposers = /\.(adopt|defer)\(/;
+
 async function reset(): Promise<void> {
   setWarnSink(() => undefined);
   memory.track("off");
@@ -60,7 +63,8 @@ async function work(order: Order): Promise<void> {
   process.on("unhandledRejection", (error) => {
     if (!(error instanceof CallersError))
       tell({ kind: "problem", label, hostile: "", text: `unhandled: ${String(error)}` });
-    else tell({ kind: "problem", label, hostile: "", text: "the caller's rejection is unhandled" });
+    else if (!disposers.test(label))
+      tell({ kind: "problem", label, hostile: "", text: "the caller's rejection is unhandled" });
   });
   const trial = new Trial(readDeclarations(), await makeRecipes());
   const { working, missing } = await trial.find();
