@@ -7,7 +7,7 @@
 import { isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, GradError, ShapeError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";
-import { formatShape, sameShape } from "../base/shape.ts";
+import { formatShape, sameShape, sizeOf } from "../base/shape.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import { phase } from "../ownership/log.ts";
 import type { DisposeScope } from "../ownership/scope.ts";
@@ -282,7 +282,7 @@ function visit(
   node.edges.forEach((record, i) => {
     const value = gradients[i] ?? null;
     if (record === null || value === null) return;
-    const fitted = fit(asTensor(value), node.metas[i]!);
+    const fitted = fit(asTensor(value), node.metas[i]!, node.op.name, i);
     const asked = wanted?.records.has(record) === true;
     const take = (t: Tensor): Tensor =>
       temporaries.moveTo(scope, temporaries.contains(t) ? t : t.alias());
@@ -292,8 +292,11 @@ function visit(
   });
 }
 
-/** A gradient of exactly the input's shape and dtype: broadcast dimensions are summed. */
-function fit(value: Value, meta: Meta): Tensor {
+/**
+ * The gradient of input `i` with exactly its shape and dtype: broadcast dimensions are summed.
+ * @throws GradError when its rule made one of another size
+ */
+function fit(value: Value, meta: Meta, op: string, i: number): Tensor {
   let g = value;
   if (!sameShape(g.shape, meta.shape)) {
     const pad = g.shape.length - meta.shape.length;
@@ -301,6 +304,12 @@ function fit(value: Value, meta: Meta): Tensor {
       .map((_, i) => i)
       .filter((i) => i < pad || (meta.shape[i - pad] === 1 && g.shape[i] !== 1));
     g = run(sum, [g], { axes, keepDims: true });
+    if (sizeOf(g.shape) !== sizeOf(meta.shape))
+      throw new GradError(
+        op,
+        `expected its vjp to return a gradient of shape ${formatShape(meta.shape)} for input ${i}, ` +
+          `got one of ${formatShape(value.shape)}; return it in the shape of the input`,
+      );
     if (!sameShape(g.shape, meta.shape)) g = run(reshape, [g], { shape: meta.shape });
   }
   if (g.dtype !== meta.dtype && isFloat(meta.dtype)) g = run(cast, [g], { dtype: meta.dtype });

@@ -187,6 +187,26 @@ test("functions that cannot be differentiated are refused", async () => {
   );
 });
 
+test("a gradient of another size than its input is refused by name", async () => {
+  const wrong = defineOp({
+    name: "wrongSize",
+    inputs: 1,
+    expression: "r0 = a0 * 2.0;",
+    vjp: () => [ones([3])],
+  });
+  await rejects(
+    () => {
+      using x = tensor([1, 2], { requiresGrad: true });
+      using made = wrong(x);
+      using y = made.sum();
+      y.backward();
+      return Promise.resolve();
+    },
+    GradError,
+    /^wrongSize: expected its vjp to return a gradient of shape \[2\] for input 0, got one of \[3\]/,
+  );
+});
+
 test("gradcheck finds a wrong gradient", async () => {
   await rejects(
     () => gradcheck((x) => x.detach().mul(x), [{ shape: [2], values: [1, 2] }]),
