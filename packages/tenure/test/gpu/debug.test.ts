@@ -106,7 +106,7 @@ for (const [word, pattern] of [
   ["plan", /tenure plan: 4 ops in 3 kernels.*not fused: relu \(op 1\) into softmax/s],
   ["wgsl", /tenure wgsl: matmul\+relu \(matmul\.\S+\)\n.*@compute/s],
   ["cache", /tenure cache: miss with \d+ plans known: op 0 \(matmul\)/],
-  ["passes", /=== after order\n.*=== after choose\n.*=== after emit\n/s],
+  ["passes", /=== after order\n.*=== after place\n.*=== after emit\n/s],
 ] as const)
   test(`TENURE_DEBUG=${word} prints it`, async () => {
     const rows = { plan: 8, wgsl: 9, cache: 10, passes: 11 }[word];
