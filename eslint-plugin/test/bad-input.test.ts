@@ -68,7 +68,11 @@ test("a parser with another TypeScript, whose kinds of nodes have other numbers"
   const found = lint(chain, {
     languageOptions: {
       parser: other,
-      parserOptions: { project: "./tsconfig.json", tsconfigRootDir: projectDir },
+      parserOptions: {
+        project: "./tsconfig.json",
+        tsconfigRootDir: projectDir,
+        disallowAutomaticSingleRunInference: true,
+      },
     },
   });
   assert.is(found.length, 1);
