@@ -307,8 +307,8 @@ function fit(value: Value, meta: Meta, op: string, i: number): Tensor {
     if (sizeOf(g.shape) !== sizeOf(meta.shape))
       throw new GradError(
         op,
-        `expected its vjp to return a gradient of shape ${formatShape(meta.shape)} for input ${i}, ` +
-          `got one of ${formatShape(value.shape)}; return it in the shape of the input`,
+        `expected a gradient of shape ${formatShape(meta.shape)} for input ${i}, ` +
+          `got one of ${formatShape(value.shape)}; let vjp return it in the input's shape`,
       );
     if (!sameShape(g.shape, meta.shape)) g = run(reshape, [g], { shape: meta.shape });
   }

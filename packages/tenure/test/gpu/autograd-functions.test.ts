@@ -203,7 +203,7 @@ test("a gradient of another size than its input is refused by name", async () =>
       return Promise.resolve();
     },
     GradError,
-    /^wrongSize: expected its vjp to return a gradient of shape \[2\] for input 0, got one of \[3\]/,
+    /^wrongSize: expected a gradient of shape \[2\] for input 0, got one of \[3\]/,
   );
 });
 
