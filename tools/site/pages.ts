@@ -59,6 +59,7 @@ export const GUIDE: readonly Group[] = [
       { text: "Features", file: "FEATURES.md" },
       { text: "Reliability", file: "docs/reliability.md" },
       { text: "Security", file: "docs/security.md" },
+      { text: "Dependencies", file: "docs/dependencies.md" },
       { text: "Architecture", file: "ARCHITECTURE.md" },
       { text: "Working on Tenure", file: "CONTRIBUTING.md" },
     ],
