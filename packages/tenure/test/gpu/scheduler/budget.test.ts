@@ -53,11 +53,16 @@ async function train(
   }
   const tensors: string[] = [];
   for (const p of t.model.parameters()) {
-    tensors.push(Buffer.from((await p.data()).buffer).toString("base64"));
+    tensors.push(asBits(await p.data()));
     using g = p.grad;
-    if (g !== null) tensors.push(Buffer.from((await g.data()).buffer).toString("base64"));
+    if (g !== null) tensors.push(asBits(await g.data()));
   }
   return { bits: JSON.stringify([losses, tensors]), report: scheduler?.report() ?? null };
+}
+
+/** Values as text, in which each bit counts. */
+function asBits({ buffer }: { readonly buffer: ArrayBufferLike }): string {
+  return new Uint32Array(buffer).join(" ");
 }
 
 /** The least budget that every step works with. */
@@ -185,7 +190,7 @@ async function bitsOf(
   tensors: Iterable<{ data(): Promise<{ buffer: ArrayBufferLike }> }>,
 ): Promise<string[]> {
   const bits: string[] = [];
-  for (const t of tensors) bits.push(Buffer.from((await t.data()).buffer).toString("base64"));
+  for (const t of tensors) bits.push(asBits(await t.data()));
   return bits;
 }
 
