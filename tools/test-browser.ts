@@ -1,7 +1,7 @@
 /**
  * `npm run test:browser -- [part of a path …]`: the library's GPU tests in a headless Chromium from
- * npm, each file in a page of its own. Files that need Node are left out and named, and so are tests
- * that differ there. Ends by printing `N passed, N failed`.
+ * npm, each file in a page of its own. Files that need Node are left out and named, and so are the
+ * tests that differ there. Ends by printing `N passed, N failed`.
  */
 import { launchChromium, servePages, type PageRoute } from "tenure-software-gpu/chromium";
 import type { Page } from "playwright-core";
@@ -93,7 +93,8 @@ async function outcome(page: Page): Promise<[passed: number, failed: number, tol
   }
   const results = await page.evaluate<Result[]>("globalThis.results");
   const checks = await page.evaluate<string[]>(
-    "Promise.all((globalThis.__tenureTestHooks ?? []).map((check) => check())).then((l) => l.flat())",
+    `Promise.all((globalThis.__tenureTestHooks ?? []).map((check) => check()))
+      .then((lists) => lists.flat())`,
   );
   const told = results.flatMap(([told]) => (told === true ? [] : failures(told)));
   const unexpected = told.filter((text) => !isDifference(text));

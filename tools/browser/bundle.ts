@@ -25,7 +25,9 @@ const absent: Plugin = {
       loader: "js",
       contents: `module.exports = new Proxy({}, {
         has: () => true,
-        get: (_, name) => () => { throw new Error("${path} is not there in a page: " + String(name)); },
+        get: (_, name) => () => {
+          throw new Error("${path} is not there in a page: " + String(name));
+        },
       });`,
     }));
   },
