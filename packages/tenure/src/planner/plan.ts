@@ -50,6 +50,7 @@ export class Plan {
   /** Most bytes it may take; Infinity without a budget. */
   readonly budgetBytes: number;
   readonly #parts: PlanParts;
+  #dispatched: Readonly<Record<string, number>> | undefined;
   /** Most bytes of slots that have buffers at one time. */
   readonly plannedBytes: number;
 
@@ -86,6 +87,18 @@ export class Plan {
     for (const { kind, op } of this.steps)
       if (kind === "dispatch" && op !== undefined) flops += opAt(this.program, op).flops;
     return flops;
+  }
+
+  /** How often each op is dispatched, by its name; counted once. */
+  get dispatched(): Readonly<Record<string, number>> {
+    if (this.#dispatched !== undefined) return this.#dispatched;
+    const counts: Record<string, number> = {};
+    for (const { op } of this.steps) {
+      if (op === undefined) continue;
+      const { name } = opAt(this.program, op);
+      counts[name] = (counts[name] ?? 0) + 1;
+    }
+    return (this.#dispatched = counts);
   }
 
   /** Its figures, some of which are computed on each call. */

@@ -3,7 +3,6 @@
  * inside. Called by the policies once a plan ran, and by segments on the way. Keeps numbers and
  * names only.
  */
-import { at } from "../../base/access.ts";
 import { log } from "../../ownership/log.ts";
 import { sites } from "../../ownership/site.ts";
 import type { Plan } from "../../planner/plan.ts";
@@ -29,17 +28,6 @@ export function logTimed(name: string, phase: string, from: number, seconds: num
   if (sites().scopes) log("op", 0, 0, name, null, { figures: { from, seconds, phase } });
 }
 
-/** How often each op is dispatched. */
-function opsOf({ steps, program }: Plan): Readonly<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const { op } of steps) {
-    if (op === undefined) continue;
-    const { name } = at(program.ops, op);
-    counts[name] = (counts[name] ?? 0) + 1;
-  }
-  return counts;
-}
-
 /**
  * Logs a run unless tracking is off. `seconds`: what the whole run took on the device; null where
  * it was not waited for.
@@ -51,8 +39,7 @@ export function logRun(
   seconds: number | null,
 ): void {
   if (!sites().scopes) return;
-  const { extra } = plan;
-  const dispatched = opsOf(plan);
+  const { dispatched, extra } = plan;
   const dispatches = Object.values(dispatched).reduce((sum, n) => sum + n, 0);
   const ofStep = {
     predictedPeakBytes: step === null ? null : plan.plannedBytes + step.others,
