@@ -1,18 +1,32 @@
 /**
- * An editor's session over ESLint's Node API with `projectService`: open a file, edit it, look at
- * the marks, take a suggestion, save, look again.
+ * An editor's session with the real ESLint language server: open a file, type a leak, look at the
+ * marks, take the fixes, and run what came out on the null device, whose counters say whether the
+ * leak is gone. One server for all tests; each starts from the same clean text.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import parser from "@typescript-eslint/parser";
-import { ESLint } from "eslint";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { init, memory, type Tensor } from "tenure";
 import { suite } from "uvu";
-import plugin from "../src/index.ts";
-import { applied, assert } from "./tester.ts";
+import { LanguageServer, rangeOf, textAt, type Diagnostic } from "./language-server.ts";
+import { assert, typeErrors } from "./tester.ts";
 
 const test = suite("editor session");
 
+const dir = mkdtempSync(join(tmpdir(), "tenure-editor-"));
+const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const start =
+  `import { newDisposeScope, type Tensor } from "tenure";\n\n` +
+  "export async function accuracy(predicted: Tensor, labels: Tensor): Promise<number> {\n" +
+  "  return 0;\n}\n";
+const leak =
+  "let total = 0;\n  total += await predicted.argMax(1).eq(labels).sum().item();\n" +
+  "  const unused = predicted.neg();\n  return total;";
+const config =
+  'import tenure from "eslint-plugin-tenure";\nexport default [\n  { files: ["**/*.ts"], ' +
+  "languageOptions: { parser: tenure.parser, parserOptions: { projectService: true, " +
+  "tsconfigRootDir: import.meta.dirname } } },\n  tenure.configs.recommended,\n];\n";
 const tsconfig = {
   compilerOptions: {
     target: "es2022",
@@ -24,114 +38,114 @@ const tsconfig = {
   },
   include: ["*.ts"],
 };
-const start =
-  `import { newDisposeScope, type Tensor } from "tenure";\n\nexport async function ` +
-  "accuracy(predicted: Tensor, labels: Tensor): Promise<number> {\n  return 0;\n}\n";
-const typed = start.replace(
-  "return 0;",
-  "let total = 0;\n  total += await predicted.argMax(1).eq(labels).sum().item();\n  " +
-    "const unused = predicted.neg();\n  return total;",
-);
 
-/** A folder with a program, and what an editor does to its file `train.ts`. */
-class Editor {
-  readonly #dir = mkdtempSync(join(tmpdir(), "tenure-editor-"));
-  readonly #path = join(this.#dir, "train.ts");
-  readonly #eslint: ESLint;
-
-  constructor() {
-    const write = (name: string, text: string): void => writeFileSync(join(this.#dir, name), text);
-    write("tsconfig.json", JSON.stringify(tsconfig));
-    const types = new URL("./fixtures/tenure.d.ts", import.meta.url);
-    write("tenure.d.ts", readFileSync(types, "utf8"));
-    write("train.ts", start);
-    write("main.ts", `import { accuracy } from "./train.ts";\nexport const run = accuracy;\n`);
-    this.#eslint = new ESLint({
-      cwd: this.#dir,
-      overrideConfigFile: true,
-      overrideConfig: [
-        {
-          files: ["**/*.ts"],
-          languageOptions: {
-            parser,
-            parserOptions: { projectService: true, tsconfigRootDir: this.#dir },
-          },
-        },
-        plugin.configs.recommended,
-      ] as never,
-    });
-  }
-
-  async lint(text: string): Promise<ESLint.LintResult["messages"]> {
-    const [result] = await this.#eslint.lintText(text, { filePath: this.#path });
-    return result?.messages ?? [];
-  }
-
-  /** Takes the first suggestion of the first mark, then saves, which applies the autofix. */
-  async cure(text: string): Promise<string> {
-    const hoisted = applied(text, (await this.lint(text))[0]!.suggestions![0]!);
-    const after = await this.lint(hoisted);
-    assert.equal(
-      after.map((m) => m.ruleId),
-      ["tenure/require-disposal"],
-      "the suggestion cured the chain",
-    );
-    return applied(hoisted, { fix: after[0]!.fix! });
-  }
-
-  close(): void {
-    rmSync(this.#dir, { recursive: true, force: true });
-  }
-}
-
-const inEditor = (name: string, body: (editor: Editor) => Promise<void>): void => {
-  test(name, async () => {
-    const editor = new Editor();
-    try {
-      assert.equal(await editor.lint(start), [], "opened clean");
-      await body(editor);
-    } finally {
-      editor.close();
-    }
-  });
-};
-
-inEditor("a mark covers the leaking method, not the chain", async (editor) => {
-  const marks = await editor.lint(typed);
-  const lines = typed.split("\n");
-  const marked = marks.map((m) => lines[m.line - 1]?.slice(m.column - 1, (m.endColumn ?? 1) - 1));
-  assert.equal(marked, ["argMax(1)", "neg()"]);
-  assert.ok(marks.every((m) => m.line === m.endLine));
-  assert.ok(marks.every((m) => lines[m.line - 1]!.slice(0, m.column - 1).endsWith(".")));
+let server: LanguageServer;
+test.before(async () => {
+  const files = {
+    "package.json": '{ "type": "module" }',
+    "tsconfig.json": JSON.stringify(tsconfig),
+    "eslint.config.js": config,
+    "tenure.d.ts": readFileSync(source("./fixtures/tenure.d.ts"), "utf8"),
+    "train.ts": start,
+    "main.ts": `import { accuracy } from "./train.ts";\nexport const run = accuracy;\n`,
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
+  symlinkSync(source("../../node_modules"), join(dir, "node_modules"));
+  server = new LanguageServer(dir, join(dir, "train.ts"), [
+    ...["--import", import.meta.resolve("tsx")],
+    "--conditions=tenure:source",
+  ]);
+  await server.open(start);
+});
+test.before.each(() => {
+  server.type(rangeOf(server.text, server.text), start);
+});
+test.after(async () => {
+  await server.close();
+  rmSync(dir, { recursive: true, force: true });
 });
 
-inEditor("clean after the fixes, and after half-typed code", async (editor) => {
-  const done = await editor.cure(typed);
-  assert.ok(done.includes("using unused = predicted.neg();"));
-  assert.equal(await editor.lint(done), [], "clean after the fix");
-  for (const half of [
+const rules = (found: readonly Diagnostic[]): string[] =>
+  found.map((d) => d.code.replace("tenure/", ""));
+
+/** Types the leaky body, takes the first offer at each mark until there are no marks. */
+async function typedAndCured(): Promise<string[]> {
+  server.type(rangeOf(server.text, "return 0;"), leak);
+  const taken: string[] = [];
+  for (let [mark] = await server.diagnostics(); mark; [mark] = await server.diagnostics()) {
+    assert.ok(taken.length < 5, "fixes come to an end");
+    const [first] = await server.actions(mark);
+    assert.ok(first, `an offer for: ${mark.message}`);
+    taken.push(first.title);
+    await server.take(first);
+  }
+  return taken;
+}
+
+/** How many tensors one call of `accuracy` leaves behind on the null device. */
+async function leftBehind(text: string, name: string): Promise<number> {
+  const path = join(dir, name);
+  writeFileSync(path, text);
+  const { accuracy } = (await import(pathToFileURL(path).href)) as {
+    accuracy(predicted: Tensor, labels: Tensor): Promise<number>;
+  };
+  const { zeros } = await import("tenure");
+  using predicted = zeros([4, 3]);
+  using labels = zeros([4], { dtype: "int32" });
+  const before = memory.stats().threadTotalLiveCount;
+  await accuracy(predicted, labels);
+  return memory.stats().threadTotalLiveCount - before;
+}
+
+test("a mark covers the leaking call, not the chain", async () => {
+  assert.equal(await server.diagnostics(), [], "opened clean");
+  server.type(rangeOf(server.text, "return 0;"), leak);
+  const marks = await server.diagnostics();
+  assert.equal(
+    marks.map(({ range }) => textAt(server.text, range)),
+    ["argMax(1)", "neg()"],
+  );
+});
+
+test("with the fixes taken the program compiles and leaves nothing behind", async () => {
+  assert.equal(await typedAndCured(), [
+    "Hoist into `using` variables. (tenure/no-leaked-temporary)",
+    "Fix this tenure/require-disposal problem",
+  ]);
+  assert.ok(server.text.includes("using unused = predicted.neg();"));
+  assert.equal(typeErrors(server.text), []);
+  await init({ device: "null" });
+  assert.is(await leftBehind(start.replace("return 0;", leak), "leaky.ts"), 4);
+  assert.is(await leftBehind(server.text, "cured.ts"), 0);
+});
+
+test("half-typed code is borne", async () => {
+  await typedAndCured();
+  const done = server.text;
+  const halves = [
     done.slice(0, -30),
     done.replace("am.eq(labels)", "am.eq("),
     `${done}\nexport function`,
-  ]) {
-    const messages = await editor.lint(half);
-    assert.ok(messages.every((m) => m.fatal === true || m.ruleId !== null));
+  ];
+  for (const half of halves) {
+    server.type(rangeOf(server.text, server.text), half);
+    const [first] = await server.diagnostics();
+    assert.match(first?.message ?? "", /^Parsing error/);
   }
-  assert.equal(await editor.lint(done), [], "and clean again");
+  server.type(rangeOf(server.text, server.text), done);
+  assert.equal(await server.diagnostics(), [], "and clean again");
 });
 
-inEditor("a caller elsewhere changes the answer for a helper", async (editor) => {
+test("a caller elsewhere changes the answer for a helper", async () => {
   const helper =
-    `${await editor.cure(typed)}function helper(x: Tensor): Tensor { return x.neg().exp(); }\n` +
+    `${start}function helper(x: Tensor): Tensor { return x.neg().exp(); }\n` +
     "export function outside(x: Tensor): Tensor { return helper(x); }\n";
-  assert.equal(
-    (await editor.lint(helper)).map((m) => m.ruleId),
-    ["tenure/no-leaked-temporary"],
-  );
-  const scoped = helper.replace(
-    "{ return helper(x); }",
+  server.type(rangeOf(server.text, server.text), helper);
+  assert.equal(rules(await server.diagnostics()), ["no-leaked-temporary"]);
+  server.type(
+    rangeOf(server.text, "{ return helper(x); }"),
     "{ using s = newDisposeScope(); return s.moveToOuter(helper(x)); }",
   );
-  assert.equal(await editor.lint(scoped), []);
+  assert.equal(await server.diagnostics(), []);
 });
 test.run();
