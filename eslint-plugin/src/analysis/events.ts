@@ -65,6 +65,7 @@ export class Frame {
   readonly root: ts.Node;
   readonly cells: Cells;
   readonly #pending = new Map<ts.Node, Event[]>();
+  readonly #forgotten: { name: string; node: ts.Node; segment: Segment; index: number }[] = [];
   #sites = 0;
 
   constructor(root: ts.Node, cells: Cells) {
@@ -127,6 +128,16 @@ export class Frame {
 
   /** From here on nothing is known of the places whose meaning depends on a name. */
   forget(name: string, node: ts.Node): void {
-    for (const cell of this.cells.placesMentioning(name)) this.set(cell, "none", node);
+    for (const segment of this.current)
+      this.#forgotten.push({ name, node, segment, index: segment.events.length });
+  }
+
+  /** Forgets for good: also the places that were met only later, on the next turn of a loop. */
+  settle(): void {
+    for (const { name, node, segment, index } of this.#forgotten.reverse())
+      for (const cell of this.cells.placesMentioning(name)) {
+        cell.seen.add("set");
+        segment.events.splice(index, 0, { kind: "set", cell, to: "none", node });
+      }
   }
 }

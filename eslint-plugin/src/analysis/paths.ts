@@ -125,6 +125,7 @@ class PathReader {
       segment.previous = ours(raw.prevSegments);
       segment.forks = raw.nextSegments.length > 1;
     }
+    frame.settle();
     const initial = frame.segments.get(path.initialSegment.id);
     if (initial && frame.cells.all.length > 0) {
       this.done.push({
@@ -154,8 +155,7 @@ class PathReader {
       return;
     }
     const { cells } = frame;
-    const isAccess = node.type === "MemberExpression";
-    if (cells.names.size === 0 && !isAccess && cells.all.length === 0) return;
+    if (cells.names.size === 0 && cells.all.length === 0 && !mayName(node)) return;
     const at = this.#map.get(node);
     if (!at) return;
     for (const segment of frame.current) segment.last = at;
@@ -203,6 +203,10 @@ class PathReader {
     frame.leave(at);
   }
 }
+
+/** What matters before anything is followed: a place, or a name that places may be made of. */
+const mayName = ({ type }: TSESTree.Node): boolean =>
+  type === "MemberExpression" || type === "VariableDeclarator" || type === "AssignmentExpression";
 
 const emptySegment = (id: string): Segment => ({
   id,

@@ -148,8 +148,8 @@ function loopVariable(
     cell.kind !== "using" &&
     ts.isCallExpression(unwrap(loop.expression)) &&
     elementFreshness(session, loop.expression) === "fresh";
-  if (fresh) frame.own(cell, loop.expression, node, true, cell.owned.nullable);
-  else frame.set(cell, "none", node);
+  if (fresh) return frame.own(cell, loop.expression, node, true, cell.owned.nullable);
+  for (const target of [cell, ...(cell.fields?.values() ?? [])]) frame.set(target, "none", node);
 }
 
 function destructure(
