@@ -63,7 +63,15 @@ export class ScopeContext {
     const mode = session.callback(host, fn);
     if (mode === "scoped") return "in";
     if (mode === "inline") return this.stateAt(session, host);
-    return mode === "later" ? "out" : "unknown";
+    return mode === "later" ? "out" : this.ofStranger(session, host);
+  }
+
+  /**
+   * The state inside a function that a stranger calls, at once or later: an untyped or installed
+   * function whose module does not know the library opens none of its scopes.
+   */
+  private ofStranger(session: Session, host: CallLike): ScopeState | "never" {
+    return isStranger(session, host) && this.stateAt(session, host) === "out" ? "out" : "unknown";
   }
 
   private ofNamed(session: Session, fn: FunctionWithBody): ScopeState | "never" {
@@ -113,7 +121,7 @@ export class ScopeContext {
     const mode = session.callback(fate.node as CallLike, expression);
     if (mode === "scoped") return "in";
     if (mode === "inline") return this.stateAt(session, fate.node);
-    return mode === "later" ? "out" : "unknown";
+    return mode === "later" ? "out" : this.ofStranger(session, fate.node as CallLike);
   }
 
   private givesOwned(session: Session, fn: FunctionWithBody): boolean {
@@ -181,6 +189,23 @@ function afterAwait(session: Session, node: ts.Node, fn: ts.SignatureDeclaration
       (o) => o.policy === "generic" || !session.oracle.fromLibrary(session.oracle.callee(host), o),
     )
   );
+}
+
+/** Whether a call reaches code that, as far as can be seen, opens no scope. */
+function isStranger(session: Session, host: CallLike): boolean {
+  const callee = session.oracle.callee(host);
+  if (callee.body !== undefined || /scope|tidy/i.test(callee.name)) return false;
+  const file = callee.declaration?.getSourceFile();
+  if (file && !file.isDeclarationFile) return false; // declared, and written who knows where
+  return session.settings.owners
+    .filter((o) => o.scopes.length > 0)
+    .every((o) => {
+      const packages = Array.isArray(o.types) ? o.types.flatMap((t) => t.package ?? []) : [];
+      return (
+        !session.oracle.fromLibrary(callee, o) &&
+        !packages.some((name) => file?.text.includes(name) === true)
+      );
+    });
 }
 
 /** The function, or undefined at module level, whose activation a node belongs to. */
