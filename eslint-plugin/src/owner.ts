@@ -30,6 +30,24 @@ export type ScopeSettings =
   | { begin: string; end: string }
   | { using: CalleeSpecifier };
 
+/** The names that tell where there are no types. */
+export interface UntypedSettings {
+  /** The library's global, as a script tag leaves it. */
+  globals: string[];
+  /** Functions and methods that give one value. */
+  makes: string[];
+  /** Functions and methods that give a list of values. */
+  lists: string[];
+  /** Parts of the library whose functions count, too (`tf.image`). */
+  parts?: string[];
+  /** Methods that only such values have: what they are asked of is one (`dataSync`). */
+  marks?: string[];
+  /** Methods of anything that look at a value and give a new one (`model.predict`). */
+  runs?: string[];
+  /** Methods of anything that only look at a value they are given (`model.fit`). */
+  looks?: string[];
+}
+
 /** Everything the analysis must know about one family of owned values. */
 export interface OwnerSettings {
   /** The word messages use: "tensor", "buffer", "resource". */
@@ -51,11 +69,8 @@ export interface OwnerSettings {
   fresh?: CalleeSpecifier[];
   /** Properties whose every read is a fresh value (`p.grad`). */
   freshProperties?: string[];
-  /**
-   * For scripts without types: the names of the library's global, and of functions and methods that
-   * give one value or a list of them.
-   */
-  untyped?: { globals: string[]; makes: string[]; lists: string[] };
+  /** The names by which values are known in scripts without types. */
+  untyped?: UntypedSettings;
   borrows?: CalleeSpecifier[];
   takes?: { callee: CalleeSpecifier; args: number[] }[];
   /** What happens to arguments of calls that nothing better is known about. */
@@ -92,7 +107,8 @@ export interface TenureSettings {
 }
 
 /** An owner with every default filled in. */
-export interface Owner extends Required<Omit<OwnerSettings, "dispose" | "keep">> {
+export interface Owner extends Required<Omit<OwnerSettings, "dispose" | "keep" | "untyped">> {
+  untyped: Required<UntypedSettings>;
   dispose: { methods: string[]; functions: CalleeSpecifier[] };
   keep: { methods: string[]; functions: CalleeSpecifier[] };
 }

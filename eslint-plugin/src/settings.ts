@@ -113,11 +113,15 @@ const ownerShape = shape(
     calls: oneOf("fresh", "identity", "unknown"),
     fresh: listOf(callee),
     freshProperties: listOf(text),
-    untyped: shape({ globals: listOf(text), makes: listOf(text), lists: listOf(text) }, [
-      "globals",
-      "makes",
-      "lists",
-    ]),
+    untyped: shape(
+      Object.fromEntries(
+        ["globals", "makes", "lists", "parts", "marks", "runs", "looks"].map((n) => [
+          n,
+          listOf(text),
+        ]),
+      ),
+      ["globals", "makes", "lists"],
+    ),
     borrows: listOf(callee),
     takes: listOf(shape({ callee, args: listOf(whole) }, ["callee", "args"])),
     args: oneOf("borrow", "transfer"),
@@ -160,7 +164,6 @@ export const complete = (owner: OwnerSettings): Owner => ({
   calls: "fresh",
   fresh: [],
   freshProperties: [],
-  untyped: { globals: [], makes: [], lists: [] },
   borrows: [],
   takes: [],
   lasting: [],
@@ -175,6 +178,10 @@ export const complete = (owner: OwnerSettings): Owner => ({
   outsideScopes: [],
   policy: "generic",
   ...owner,
+  untyped: {
+    ...{ globals: [], makes: [], lists: [], parts: [], marks: [], runs: [], looks: [] },
+    ...owner.untyped,
+  },
   dispose: {
     methods: owner.dispose?.methods ?? ["dispose"],
     functions: owner.dispose?.functions ?? [],

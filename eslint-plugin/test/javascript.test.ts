@@ -60,6 +60,85 @@ export function halves(pixels) {
   b.dispose();
   return size;
 }`,
+  "models of no known type look at tensors and give new ones": `
+const models = {};
+async function predict(canvas) {
+  const input = tf.browser.fromPixels(canvas); // ~ require-disposal
+  const output = models.face.predict(input); // ~ require-disposal
+  const [boxes, scores] = await models.hand.executeAsync(input); // ~ require-disposal ~ require-disposal
+  return [...(await output.data()), ...(await boxes.data()), ...(await scores.data())];
+}
+document.body.onclick = () => predict(document.body);`,
+  "outputs of models that are freed": `
+async function predict(model, canvas) {
+  const input = tf.browser.fromPixels(canvas);
+  const outputs = await model.executeAsync(input);
+  const sizes = outputs.map((t) => t.size);
+  outputs.forEach((t) => t.dispose());
+  const single = model.predict(input);
+  const values = await single.data();
+  tf.dispose([input, single]);
+  return [...sizes, ...values];
+}
+document.body.onclick = () => predict(window.model, document.body);`,
+  "what a helper without types gives": `
+const decode = async (bytes) => {
+  const pixels = await unpack(bytes);
+  return tf.tensor3d(pixels, [2, 2, 3]);
+};
+const cut = (image) => tf.tidy(() => image.squeeze().div(255));
+app.post("/", async (request, response) => {
+  const image = await decode(request.body); // ~ require-disposal
+  const small = cut(image);
+  response.json(await classifier.classify(small));
+  small.dispose();
+});`,
+  "callbacks of strangers, in a scope and out of one": `
+const server = require("not-installed");
+server.onRequest(() => console.log(tf.zeros([1]).dataSync())); // ~ no-leaked-temporary
+server.inScope(() => console.log(tf.zeros([1]).dataSync()));
+exports.listen = () => tf.tidy(() => {
+  server.onRequest(() => console.log(tf.zeros([1]).dataSync()));
+});`,
+  "parameters that are used as tensors": `
+function scale(image) {
+  return tf.tidy(() => image.expandDims(0).div(255));
+}
+export async function mean(image, weights) {
+  const total = await image.expandDims(0).mean().data(); // ~ no-leaked-temporary
+  return total[0] + weights.slice(1).length + scale(image).dataSync()[0]; // ~ no-leaked-temporary
+}`,
+  "lists that are filled": `
+export function parts(canvas) {
+  const found = [];
+  for (let i = 0; i < 3; i++) found.push(tf.slice(canvas, [i], [1]));
+  const sizes = found.map((t) => t.size);
+  found.forEach((t) => t.dispose());
+  let last;
+  last = tf.zeros([3]); // ~ require-disposal
+  return [...sizes, last.size];
+}`,
+  "layers are no tensors": `
+export function network() {
+  const model = tf.sequential();
+  model.add(tf.layers.flatten());
+  model.add(tf.layers.maximum());
+  tf.util.tanh(1);
+  return model;
+}`,
+  "things that only look like models": `
+export async function run(database, commands) {
+  const rows = await database.execute("select 1");
+  const bar = commands.predict(rows.length);
+  return [rows[0], bar.data];
+}`,
+  "functions that give what they give": `
+function even(n) { return n === 0 ? tf.zeros([1]) : odd(n - 1); }
+function odd(n) { return even(n - 1); }
+export function size() {
+  const t = odd(3); // ~ require-disposal
+  return t.size;
+}`,
   "other things of the same name": `
 import * as tf from "text-formatter";
 const lib = { tensor1d: (x) => x };
@@ -81,7 +160,7 @@ for (const [name, code] of Object.entries(scripts)) {
   test(name, () => {
     const wanted = code
       .split("\n")
-      .flatMap((line, i) => [...line.matchAll(/\/\/ ~ (\S+)/g)].map((m) => `${i + 1} ${m[1]}`));
+      .flatMap((line, i) => [...line.matchAll(/ ~ (\S+)/g)].map((m) => `${i + 1} ${m[1]}`));
     const found = lint(code, {
       settings: { presets: ["tfjs"] },
       file: `${projectDir}script.js`,

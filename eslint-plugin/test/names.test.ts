@@ -29,7 +29,8 @@ function scopeNames(scope: ScopeSettings): string[] {
 function namesIn(owner: OwnerSettings): string[] {
   const callees = [
     ...[owner.dispose?.functions, owner.fresh, owner.borrows, owner.keep?.functions],
-    ...[owner.lasting, owner.untyped?.makes, owner.untyped?.lists],
+    ...[owner.lasting, owner.untyped?.makes, owner.untyped?.lists, owner.untyped?.marks],
+    ...[owner.untyped?.runs],
     ...[owner.runsInScope, owner.runsInline, owner.takes?.map((t) => t.callee)],
   ].flatMap((list) => list ?? []);
   return [
@@ -124,8 +125,10 @@ test("the tenure preset names what the library has", () => {
 
 test("the tfjs preset names what TensorFlow.js has", () => {
   const core = dirname(require.resolve("@tensorflow/tfjs-core/package.json"));
-  // of @tensorflow/tfjs-layers, -data and -converter, which are not installed here
+  // of @tensorflow/tfjs-layers, -data, -converter and -node, which are not installed here
   const elsewhere = [
+    ...["decodeBmp", "decodeGif", "decodeImage", "decodeJpeg", "decodePng"],
+    ...["predict", "predictOnBatch", "execute", "executeAsync"],
     ...["Layer", "Container", "LayersModel", "Sequential", "RNNCell"],
     ...[
       "forEachAsync",

@@ -56,6 +56,14 @@ export class Checker {
   isList(type: ts.Type): boolean {
     return this.#checker.isArrayType(type) || this.#checker.isTupleType(type);
   }
+  /** Whether a type says nothing: `any`, and a promise or a list of it. */
+  isUntyped(type: ts.Type): boolean {
+    if (type.flags & ts.TypeFlags.Any) return true;
+    const isHolder =
+      (type.symbol as ts.Symbol | undefined)?.name === "Promise" || this.isList(type);
+    const [inner] = isHolder ? this.argumentsOf(type) : [];
+    return inner !== undefined && this.isUntyped(inner);
+  }
   /** Whether a type is a tuple. */
   isTuple(type: ts.Type): boolean {
     return this.#checker.isTupleType(type);

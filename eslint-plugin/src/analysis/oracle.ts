@@ -13,7 +13,8 @@ import { hasWellKnown, Ownership, typeNames, type Owned } from "./ownership.ts";
 import { nameMatches, Packages } from "./packages.ts";
 import { calleeNameNode, type CallLike } from "./syntax.ts";
 import { noTags, readTags, type Tags } from "./tags.ts";
-import { isLibraryCall, ownedByName, type UntypedContext } from "./untyped.ts";
+import { isLibraryCall } from "./library-names.ts";
+import { looksAtOwned, ownedByName, type UntypedContext } from "./untyped.ts";
 
 export type { Callee } from "./callee.ts";
 export type { Owned } from "./ownership.ts";
@@ -32,6 +33,8 @@ export class Oracle {
   readonly #busyHolders = new Set<ts.Node>();
   readonly #untyped: readonly Owner[];
   readonly #guessing = new Set<ts.Node>();
+  /** How often a guess met itself; what was guessed meanwhile is not kept. */
+  #cutGuesses = 0;
   readonly #names: UntypedContext;
   readonly #brandFiles = new WeakMap<ts.SourceFile, Map<Owner, boolean>>();
 
@@ -56,9 +59,11 @@ export class Oracle {
   ownedAt(node: ts.Node): Owned | null {
     const known = this.#byNode.get(node);
     if (known !== undefined) return known;
-    const before = this.#ownership.cuts;
+    const before = this.#ownership.cuts,
+      cutBefore = this.#cutGuesses;
     const found = this.#askOwned(node);
-    if (this.#ownership.settled(before)) this.#byNode.set(node, found);
+    const isWhole = this.#guessing.size === 0 || this.#cutGuesses === cutBefore;
+    if (isWhole && this.#ownership.settled(before)) this.#byNode.set(node, found);
     return found;
   }
 
@@ -71,12 +76,16 @@ export class Oracle {
       if (!declared && symbol && isPageFunction(node, symbol)) return null;
     } else if (ts.isIdentifier(node)) declared = this.#declaredType(node);
     const type = declared ?? this.#checker.typeAt(node);
-    return type.flags & ts.TypeFlags.Any ? this.#guess(node) : this.#ownership.of(type);
+    const isUntyped = this.#untyped.length > 0 && this.#checker.isUntyped(type);
+    return isUntyped ? this.#guess(node) : this.#ownership.of(type);
   }
 
   /** What names say where there are no types; a variable made of itself is nothing. */
   #guess(node: ts.Node): Owned | null {
-    if (this.#untyped.length === 0 || this.#guessing.has(node)) return null;
+    if (this.#guessing.has(node)) {
+      this.#cutGuesses++;
+      return null;
+    }
     this.#guessing.add(node);
     try {
       return ownedByName(this.#names, node);
@@ -228,7 +237,10 @@ export class Oracle {
     const found = resolveCallee(this, call);
     found.member ??= this.#inheritedFrom(found) ?? this.#guessedMember(found);
     found.library = this.#untyped.find(
-      (owner) => !found.member && isLibraryCall(this.#names, call, owner),
+      (owner) =>
+        !found.member &&
+        (isLibraryCall(this.#names, call, owner) ||
+          (!found.body && looksAtOwned(this.#names, call, owner))),
     );
     this.#callees.set(call, found);
     return found;

@@ -4,7 +4,6 @@
  * once per body.
  */
 import ts from "typescript";
-import type { Oracle } from "./oracle.ts";
 
 const indexes = new WeakMap<ts.Node, Map<string, ts.Identifier[]>>();
 
@@ -36,7 +35,7 @@ function indexOf(root: ts.Node): Map<string, ts.Identifier[]> {
 
 /** Identifiers below `root` that refer to `declaration`, the declaring name itself left out. */
 export function referencesTo(
-  oracle: Oracle,
+  oracle: { declarationAt(node: ts.Node): ts.Declaration | undefined },
   declaration: ts.Declaration,
   name: ts.Identifier,
   root: ts.Node,

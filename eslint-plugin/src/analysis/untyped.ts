@@ -1,51 +1,93 @@
 /**
- * Untyped code: what plain JavaScript gets from a library whose types the program does not have: a
- * global from a script tag, a `require` or an import that does not resolve. Told by the names the
- * owner's settings list. Used by the oracle alone, and only where TypeScript knows no type at all.
+ * Untyped code: what plain JavaScript gets from a library whose types the program does not have, and
+ * what a value without a type is by the way it is made and used. Told by the names the owner's
+ * settings list. Used by the oracle alone, and only where TypeScript knows no type at all.
  */
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
+import { puts } from "./containers.ts";
+import { enclosingFunction, fateOf, returnsOf } from "./fate.ts";
+import { isLibraryCall, type NameContext } from "./library-names.ts";
 import type { Owned } from "./ownership.ts";
-import { unwrap } from "./syntax.ts";
+import { referencesTo } from "./references.ts";
+import { calleeNameNode, hasBody, unwrap, type CallLike } from "./syntax.ts";
 
 /** What is needed to know of the program. */
-export interface UntypedContext {
+export interface UntypedContext extends NameContext {
   readonly owners: readonly Owner[];
-  declarationAt(node: ts.Node): ts.Declaration | undefined;
   ownedAt(node: ts.Node): Owned | null;
 }
 
-/** What an expression of no known type owns by the names it is made with. */
+const single = (owner: Owner): Owned => ({ owner, shape: "one", nullable: false, fields: [] });
+const several = (owner: Owner): Owned => ({ owner, shape: "many", nullable: false, fields: [] });
+
+/** What an expression of no known type owns by the names it is made and used with. */
 export function ownedByName(context: UntypedContext, node: ts.Node): Owned | null {
   if (ts.isIdentifier(node)) return ownedVariable(context, node);
   if (!ts.isExpression(node)) return null;
   const value = unwrap(node);
   if (value !== node) return context.ownedAt(value);
-  if (!ts.isCallExpression(value)) return null;
-  for (const owner of context.owners) {
-    const { makes, lists } = owner.untyped;
-    const name = calledName(value);
-    const shape = makes.includes(name) ? "one" : lists.includes(name) ? "many" : undefined;
-    if (shape && (isLibraryCall(context, value, owner) || isMethodOf(context, value, owner)))
-      return { owner, shape, nullable: false, fields: [] };
+  if (ts.isCallExpression(value)) return ownedCall(context, value);
+  if (ts.isArrayLiteralExpression(value)) return ownedList(context, value.elements);
+  if (ts.isConditionalExpression(value))
+    return ownedChoice(context, value.whenTrue, value.whenFalse);
+  if (ts.isBinaryExpression(value) && isChoice(value.operatorToken.kind))
+    return ownedChoice(context, value.left, value.right);
+  if (!ts.isElementAccessExpression(value)) return null;
+  const list = context.ownedAt(value.expression);
+  return list?.shape === "many" ? single(list.owner) : null;
+}
+
+const ownedChoice = (context: UntypedContext, a: ts.Expression, b: ts.Expression): Owned | null =>
+  context.ownedAt(a) ?? context.ownedAt(b);
+const isChoice = (operator: ts.SyntaxKind): boolean =>
+  operator === ts.SyntaxKind.BarBarToken || operator === ts.SyntaxKind.QuestionQuestionToken;
+
+function ownedList(context: UntypedContext, values: readonly ts.Expression[]): Owned | null {
+  for (const value of values) {
+    const owned = context.ownedAt(ts.isSpreadElement(value) ? value.expression : value);
+    if (owned) return several(owned.owner);
   }
   return null;
 }
 
-/** A variable is what its first value is. */
-function ownedVariable(context: UntypedContext, id: ts.Identifier): Owned | null {
-  const isName = ts.isVariableDeclaration(id.parent) && id.parent.name === id;
-  const declaration = isName ? id.parent : context.declarationAt(id);
-  if (!declaration || !ts.isVariableDeclaration(declaration) || !declaration.initializer)
-    return null;
-  return ts.isIdentifier(declaration.name)
-    ? context.ownedAt(unwrap(declaration.initializer))
-    : null;
+// ---- calls ----
+
+function ownedCall(context: UntypedContext, call: ts.CallExpression): Owned | null {
+  const name = calleeNameNode(call)?.text ?? "";
+  for (const owner of context.owners) {
+    const { makes, lists } = owner.untyped;
+    const library = isLibraryCall(context, call, owner);
+    if (library && isScope(owner, name)) return ownedResult(context, call.arguments.at(-1));
+    if (library && owner.keep.functions.includes(name)) return handedBack(context, call);
+    const shape = makes.includes(name) ? single : lists.includes(name) ? several : undefined;
+    if (shape && (library || isMethodOf(context, call, owner))) return shape(owner);
+    if (owner.untyped.runs.includes(name) && looksAtOwned(context, call, owner))
+      return usedAsList(context, call) ? several(owner) : single(owner);
+  }
+  const callee = calleeNameNode(call);
+  return ownedResult(context, callee && functionOf(context.declarationAt(callee)));
 }
 
-function calledName({ expression }: ts.CallExpression): string {
-  if (ts.isPropertyAccessExpression(expression)) return expression.name.text;
-  return ts.isIdentifier(expression) ? expression.text : "";
+const handedBack = (context: UntypedContext, { arguments: [first] }: ts.CallExpression) =>
+  first ? context.ownedAt(first) : null;
+
+const isScope = (owner: Owner, name: string): boolean =>
+  owner.scopes.some((s) => "callee" in s && s.callee === name);
+
+/** What a function of no known type gives, by what it returns. */
+function ownedResult(context: UntypedContext, fn: ts.Node | undefined): Owned | null {
+  if (!hasBody(fn) || fn.asteriskToken) return null;
+  for (const value of returnsOf(fn)) {
+    const owned = context.ownedAt(value);
+    if (owned) return owned;
+  }
+  return null;
+}
+
+function functionOf(declaration: ts.Declaration | undefined): ts.Node | undefined {
+  const isVariable = declaration && ts.isVariableDeclaration(declaration);
+  return isVariable && declaration.initializer ? unwrap(declaration.initializer) : declaration;
 }
 
 const isMethodOf = (
@@ -56,87 +98,140 @@ const isMethodOf = (
   ts.isPropertyAccessExpression(expression) &&
   context.ownedAt(expression.expression)?.owner === owner;
 
-/** Whether a call calls a function of the owner's library, as far as names tell. */
-export function isLibraryCall(
-  context: UntypedContext,
-  { expression }: ts.CallExpression | ts.NewExpression,
-  owner: Owner,
-): boolean {
-  if (owner.untyped.globals.length === 0) return false;
-  if (ts.isPropertyAccessExpression(expression))
-    return isLibrary(context, expression.expression, owner);
-  if (!ts.isIdentifier(expression)) return false;
-  const declaration = context.declarationAt(expression) ?? importOf(expression);
-  return declaration !== undefined && comesFrom(context, declaration, owner);
-}
-
-/** `tf`, `window.tf`, `tf.image`: the library or a part of it. */
-function isLibrary(context: UntypedContext, node: ts.Expression, owner: Owner): boolean {
-  const { globals } = owner.untyped;
-  if (ts.isPropertyAccessExpression(node)) {
-    if (isLibrary(context, node.expression, owner)) return true;
-    const page = ts.isIdentifier(node.expression) ? node.expression.text : "";
-    return globals.includes(node.name.text) && /^(window|globalThis|self|global)$/.test(page);
-  }
-  if (!ts.isIdentifier(node)) return false;
-  const declaration = context.declarationAt(node) ?? importOf(node);
-  if (!declaration) return globals.includes(node.text);
-  const declaredOnly = ts.isVariableDeclaration(declaration) && isAmbient(declaration);
-  if (declaredOnly) return globals.includes(node.text);
-  return comesFrom(context, declaration, owner);
-}
-
-/** The import or `require` of a file that binds a name; what does not resolve has no symbol. */
-function importOf(id: ts.Identifier): ts.Declaration | undefined {
-  for (const statement of id.getSourceFile().statements) {
-    if (ts.isVariableStatement(statement)) {
-      const found = statement.declarationList.declarations.find((d) => binds(d.name, id.text));
-      if (found) return found;
-    }
-    if (!ts.isImportDeclaration(statement)) continue;
-    const { importClause } = statement;
-    const named = importClause?.namedBindings;
-    const bound = named && (ts.isNamedImports(named) ? [...named.elements] : [named]);
-    const found = [importClause, ...(bound ?? [])].find((d) => d?.name?.text === id.text);
-    if (found) return found;
-  }
-  return undefined;
-}
-
-const binds = (name: ts.BindingName, text: string): boolean =>
-  ts.isIdentifier(name)
-    ? name.text === text
-    : name.elements.some((e) => ts.isBindingElement(e) && binds(e.name, text));
-
-/** `declare const tf: any`: says that there is one, and nothing more. */
-const isAmbient = (declaration: ts.Declaration): boolean =>
-  (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Ambient) !== 0;
-
-/** Whether a name is imported or required from the owner's library, whole or in part. */
-function comesFrom(context: UntypedContext, declaration: ts.Declaration, owner: Owner): boolean {
-  let holder: ts.Node = declaration;
-  while (!ts.isVariableDeclaration(holder) && !ts.isImportDeclaration(holder)) {
-    if (ts.isSourceFile(holder) || ts.isFunctionLike(holder)) return false;
-    holder = holder.parent;
-  }
-  if (ts.isImportDeclaration(holder)) return namesLibrary(holder.moduleSpecifier, owner);
-  const value = holder.initializer && unwrap(holder.initializer);
-  if (!value) return false;
-  if (ts.isIdentifier(value) && ts.isObjectBindingPattern(holder.name))
-    return isLibrary(context, value, owner); // `const { tidy } = tf`
-  const isRequire =
-    ts.isCallExpression(value) &&
-    ((ts.isIdentifier(value.expression) && value.expression.text === "require") ||
-      value.expression.kind === ts.SyntaxKind.ImportKeyword);
-  const [from] = isRequire ? value.arguments : [];
-  return from !== undefined && namesLibrary(from, owner);
-}
-
-/** A module specifier that is one of the owner's packages, or an address with it inside. */
-function namesLibrary(specifier: ts.Expression, owner: Owner): boolean {
-  if (!ts.isStringLiteralLike(specifier)) return false;
-  const packages = Array.isArray(owner.types) ? owner.types.map((s) => s.package ?? "") : [];
-  return [...packages, ...owner.library.map((l) => l.replace(/\*$/, ""))].some(
-    (name) => name !== "" && specifier.text.includes(name),
+/** `model.predict(t)`: a method, known by its name, of something that says nothing of itself. */
+export function looksAtOwned(context: UntypedContext, call: CallLike, owner: Owner): boolean {
+  const name = calleeNameNode(call);
+  return (
+    name !== undefined &&
+    ts.isCallExpression(call) &&
+    ts.isPropertyAccessExpression(call.expression) &&
+    (owner.untyped.runs.includes(name.text) || owner.untyped.looks.includes(name.text)) &&
+    !hasBody(functionOf(context.declarationAt(name))) &&
+    call.arguments.some((a) => context.ownedAt(a)?.owner === owner)
   );
 }
+
+// ---- variables ----
+
+/** A variable is what it is first given, or what it is used as. */
+function ownedVariable(context: UntypedContext, id: ts.Identifier): Owned | null {
+  const parent: ts.Node = id.parent;
+  const isName =
+    (ts.isVariableDeclaration(parent) || ts.isBindingElement(parent) || ts.isParameter(parent)) &&
+    parent.name === id;
+  const declaration = isName ? parent : context.declarationAt(id);
+  if (!declaration) return null;
+  if (ts.isBindingElement(declaration)) return ownedElement(context, declaration);
+  if (ts.isParameter(declaration))
+    return ownedByTurn(context, declaration) ?? byUse(context, declaration);
+  if (!ts.isVariableDeclaration(declaration)) return null;
+  return ownedInitially(context, declaration) ?? byUse(context, declaration);
+}
+
+function ownedInitially(
+  context: UntypedContext,
+  declaration: ts.VariableDeclaration,
+): Owned | null {
+  const value = declaration.initializer && unwrap(declaration.initializer);
+  if (value && ts.isArrayLiteralExpression(value) && value.elements.length === 0)
+    return ownedList(context, valuesPut(context, declaration));
+  if (value) return context.ownedAt(value);
+  const { parent } = declaration.parent;
+  if (ts.isForOfStatement(parent)) {
+    const list = context.ownedAt(parent.expression);
+    return list?.shape === "many" ? single(list.owner) : null;
+  }
+  for (const id of usesOf(context, declaration)) {
+    const { parent: store } = id;
+    const isGiven =
+      ts.isBinaryExpression(store) &&
+      store.left === id &&
+      store.operatorToken.kind === ts.SyntaxKind.EqualsToken;
+    const owned = isGiven ? context.ownedAt(store.right) : null;
+    if (owned) return owned;
+  }
+  return null;
+}
+
+/** `const [a, b] = tf.split(…)`, or a name that is used as a value. */
+function ownedElement(context: UntypedContext, element: ts.BindingElement): Owned | null {
+  const { parent: pattern } = element;
+  const holder: ts.Node = pattern.parent;
+  if (
+    ts.isArrayBindingPattern(pattern) &&
+    ts.isVariableDeclaration(holder) &&
+    holder.initializer &&
+    !element.dotDotDotToken
+  ) {
+    const list = context.ownedAt(unwrap(holder.initializer));
+    if (list) return list.shape === "many" ? single(list.owner) : null;
+  }
+  return byUse(context, element);
+}
+
+/** `list.forEach((t) => …)`: each value of the list in turn. */
+function ownedByTurn(context: UntypedContext, parameter: ts.ParameterDeclaration): Owned | null {
+  const fn = parameter.parent;
+  if (!ts.isArrowFunction(fn) && !ts.isFunctionExpression(fn)) return null;
+  if (fn.parameters[0] !== parameter) return null;
+  const { kind, node, literal } = fateOf(fn);
+  if (kind !== "argument" || literal || !ts.isCallExpression(node)) return null;
+  const { expression } = node;
+  if (!ts.isPropertyAccessExpression(expression) || !turns.has(expression.name.text)) return null;
+  const list = context.ownedAt(expression.expression);
+  return list?.shape === "many" ? single(list.owner) : null;
+}
+const turns = new Set(["forEach", "map", "flatMap", "filter", "find", "some", "every"]);
+
+/** What a name is by the members it is asked for, which only such values have. */
+function byUse(context: UntypedContext, declaration: ts.Declaration): Owned | null {
+  for (const id of usesOf(context, declaration)) {
+    const { kind, member } = fateOf(id);
+    if (kind !== "receiver") continue;
+    const owner = context.owners.find((o) => o.untyped.marks.includes(member));
+    if (owner) return single(owner);
+  }
+  return null;
+}
+
+function usesOf(context: UntypedContext, declaration: ts.Declaration): ts.Identifier[] {
+  const { name } = declaration as ts.NamedDeclaration;
+  if (!name || !ts.isIdentifier(name)) return [];
+  const root = ts.isParameter(declaration)
+    ? declaration.parent
+    : (enclosingFunction(declaration) ?? declaration.getSourceFile());
+  return referencesTo(context, declaration, name, root);
+}
+
+/** The values that are put into a list which starts empty. */
+const valuesPut = (context: UntypedContext, declaration: ts.Declaration): ts.Expression[] =>
+  usesOf(context, declaration).flatMap((id) => {
+    const { kind, member, node } = fateOf(id);
+    return kind === "receiver" && puts(member) && ts.isCallExpression(node)
+      ? [...node.arguments]
+      : [];
+  });
+
+/** A model gives one value or a list of them; what is done with the result tells. */
+function usedAsList(context: UntypedContext, call: ts.CallExpression): boolean {
+  const { kind, node, member } = fateOf(call);
+  if (kind === "element" || kind === "iterated") return true;
+  if (kind === "read" || kind === "receiver") return listMembers.has(member);
+  if (kind !== "bound" || !ts.isVariableDeclaration(node)) return false;
+  if (ts.isArrayBindingPattern(node.name)) return true;
+  return usesOf(context, node).some((id) => {
+    const use = fateOf(id);
+    return (
+      use.kind === "element" ||
+      use.kind === "iterated" ||
+      (use.kind === "bound" &&
+        ts.isVariableDeclaration(use.node) &&
+        ts.isArrayBindingPattern(use.node.name)) ||
+      ((use.kind === "read" || use.kind === "receiver") && listMembers.has(use.member))
+    );
+  });
+}
+const listMembers = new Set([
+  ...["length", "map", "forEach", "filter", "find", "findIndex", "some", "every", "reduce"],
+  ...["pop", "shift", "push", "splice", "sort", "entries", "values", "keys", "flatMap"],
+]);

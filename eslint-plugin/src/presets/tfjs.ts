@@ -19,16 +19,53 @@ const types: Specifier[] = packages.map((name) => ({
 
 /** Functions and methods that give one tensor, for scripts in which nothing has a type. */
 const makes = [
-  ...["tensor", "tensor1d", "tensor2d", "tensor3d", "tensor4d", "scalar", "variable", "clone"],
-  ...["zeros", "ones", "zerosLike", "onesLike", "fill", "range", "linspace", "eye", "oneHot"],
+  ...["tensor", "tensor1d", "tensor2d", "tensor3d", "tensor4d", "tensor5d", "scalar", "variable"],
+  ...["clone", "zeros", "ones", "zerosLike", "onesLike", "fill", "range", "linspace", "eye"],
+  ...["oneHot", "complex", "real", "imag", "diag", "multinomial", "rand", "randomGamma"],
   ...["randomNormal", "randomUniform", "truncatedNormal", "fromPixels", "fromPixelsAsync"],
-  ...["add", "sub", "mul", "div", "pow", "maximum", "minimum", "mod", "squaredDifference"],
-  ...["matMul", "dot", "norm", "sum", "mean", "max", "min", "prod", "argMax", "argMin", "all"],
-  ...["neg", "abs", "exp", "log", "sqrt", "square", "relu", "sigmoid", "tanh", "softmax", "round"],
-  ...["equal", "greater", "less", "greaterEqual", "lessEqual", "logicalAnd", "logicalNot", "where"],
-  ...["reshape", "expandDims", "squeeze", "flatten", "transpose", "cast", "toFloat", "toInt"],
-  ...["as1D", "slice", "gather", "tile", "pad", "reverse", "concat", "stack", "clipByValue"],
-  ...["resizeBilinear", "resizeNearestNeighbor", "cropAndResize", "flipLeftRight"],
+  ...["add", "addN", "sub", "mul", "div", "divNoNan", "floorDiv", "pow", "maximum", "minimum"],
+  ...["mod", "squaredDifference", "matMul", "dot", "outerProduct", "einsum", "norm", "sum", "mean"],
+  ...["max", "min", "prod", "argMax", "argMin", "all", "any", "cumsum", "cumprod", "logSumExp"],
+  ...["abs", "neg", "sign", "ceil", "floor", "round", "exp", "expm1", "log", "log1p", "sqrt"],
+  ...["rsqrt", "square", "reciprocal", "sin", "cos", "tan", "asin", "acos", "atan", "atan2"],
+  ...["sinh", "cosh", "tanh", "erf", "relu", "relu6", "elu", "selu", "leakyRelu", "prelu"],
+  ...["sigmoid", "logSigmoid", "softmax", "logSoftmax", "softplus", "step", "clipByValue"],
+  ...["equal", "notEqual", "greater", "greaterEqual", "less", "lessEqual", "logicalAnd"],
+  ...["logicalOr", "logicalXor", "logicalNot", "where", "whereAsync", "isNaN", "isFinite"],
+  ...["reshape", "reshapeAs", "expandDims", "squeeze", "flatten", "transpose", "cast", "asType"],
+  ...["toFloat", "toInt", "toBool", "as1D", "as2D", "as3D", "as4D", "asScalar", "broadcastTo"],
+  ...["slice", "slice1d", "slice2d", "slice3d", "slice4d", "stridedSlice", "gather", "gatherND"],
+  ...["tile", "pad", "pad1d", "pad2d", "pad3d", "pad4d", "mirrorPad", "reverse", "reverse1d"],
+  ...["reverse2d", "reverse3d", "reverse4d", "concat", "concat1d", "concat2d", "concat3d"],
+  ...["concat4d", "stack", "scatterND", "booleanMaskAsync", "conv1d", "conv2d", "conv3d"],
+  ...["conv2dTranspose", "depthwiseConv2d", "separableConv2d", "maxPool", "avgPool", "pool"],
+  ...["batchNorm", "dropout", "fft", "ifft", "rfft", "irfft", "stft", "hannWindow"],
+  ...["hammingWindow", "resizeBilinear", "resizeNearestNeighbor", "cropAndResize", "bandPart"],
+  ...["flipLeftRight", "rotateWithOffset", "grayscaleToRGB", "rgbToGrayscale", "threshold"],
+  ...["transform", "nonMaxSuppression", "nonMaxSuppressionAsync", "decodeImage", "decodeJpeg"],
+  ...["decodePng", "decodeGif", "decodeBmp", "softmaxCrossEntropy", "meanSquaredError"],
+  ...["sigmoidCrossEntropy", "absoluteDifference", "cosineDistance", "huberLoss", "logLoss"],
+];
+
+/** Parts of the library whose functions give tensors; those of `tf.layers` give layers. */
+const parts = [
+  ...["browser", "image", "linalg", "losses", "metrics", "spectral", "signal", "fused"],
+  ...["sparse", "string", "math", "node"],
+];
+
+/** Methods that tensors have and hardly anything else. */
+const marks = [
+  ...["dataSync", "arraySync", "bufferSync", "expandDims", "squeeze", "toFloat", "toInt"],
+  ...["as1D", "as2D", "as3D", "as4D", "asScalar", "argMax", "argMin", "matMul", "oneHot"],
+  ...["resizeBilinear", "resizeNearestNeighbor", "softmax", "logSoftmax", "clipByValue"],
+];
+
+/** Methods of models, which look at tensors and keep none. */
+const runs = ["predict", "predictOnBatch", "execute", "executeAsync"];
+const looks = [
+  ...["fit", "evaluate", "trainOnBatch", "classify", "detect", "detectObjects", "segment"],
+  ...["estimatePoses", "estimateFaces", "estimateHands", "estimateSinglePose"],
+  ...["estimateMultiplePoses", "infer", "recognize"],
 ];
 
 /** Tensors and variables of TensorFlow.js. */
@@ -40,7 +77,7 @@ export const tfjs: readonly OwnerSettings[] = [
     brand: ["dataSync", "arraySync", "dispose", "isDisposedInternal"],
     dispose: { methods: ["dispose"], functions: ["dispose"] },
     calls: "fresh",
-    untyped: { globals: ["tf"], makes, lists: ["split", "unstack"] },
+    untyped: { globals: ["tf"], makes, lists: ["split", "unstack"], parts, marks, runs, looks },
     borrows: [
       "getWeights",
       "getTensor",
