@@ -65,8 +65,8 @@ const models = {};
 async function predict(canvas) {
   const input = tf.browser.fromPixels(canvas); // ~ require-disposal
   const output = models.face.predict(input); // ~ require-disposal
-  const [boxes, scores] = await models.hand.executeAsync(input); // ~ require-disposal ~ require-disposal
-  return [...(await output.data()), ...(await boxes.data()), ...(await scores.data())];
+  const [boxes] = await models.hand.executeAsync(input); // ~ require-disposal
+  return [...(await output.data()), ...(await boxes.data())];
 }
 document.body.onclick = () => predict(document.body);`,
   "outputs of models that are freed": `

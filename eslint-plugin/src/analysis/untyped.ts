@@ -1,6 +1,6 @@
 /**
- * Untyped code: what plain JavaScript gets from a library whose types the program does not have, and
- * what a value without a type is by the way it is made and used. Told by the names the owner's
+ * Untyped code: what plain JavaScript gets from a library whose types the program does not have,
+ * and what a value without a type is by the way it is made and used. Told by the names the owner's
  * settings list. Used by the oracle alone, and only where TypeScript knows no type at all.
  */
 import ts from "typescript";
