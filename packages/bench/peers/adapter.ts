@@ -13,6 +13,8 @@ const drivers = "/usr/share/vulkan/icd.d";
  * system's; 24 or newer), or whatever the system has.
  */
 export type AdapterName = "swiftshader" | "lavapipe" | "system";
+
+/** All of them. */
 export const adapterNames: readonly AdapterName[] = ["swiftshader", "lavapipe", "system"];
 
 /** @throws Error where there is no lavapipe, SoftwareGpuError where SwiftShader does not run */

@@ -250,10 +250,11 @@ export async function run(flags: readonly string[]): Promise<string> {
   }
   const versions = settings.peers.flatMap((p) => (p === "tenure" ? [] : [versionOf(p)]));
   return [
-    `${[...adapters].join(" and ") || settings.adapter}. ${versions.join(", ")}. Milliseconds: ` +
-      `median (quartiles) of ${settings.rounds} rounds, the libraries in turns, each in a process ` +
-      "of its own. First steps are in fresh processes with no shader cache, without the time to " +
-      "load the library and to find the device. CPU: the same ratio by the time of all threads.",
+    `${[...adapters].join(" and ") || settings.adapter}. ${versions.join(", ")}.`,
+    `Milliseconds: median (quartiles) of ${settings.rounds} rounds, the libraries in turns, each ` +
+      "in a process of its own. First steps are in fresh processes with no shader cache, without " +
+      "the time to load the library and to find the device. CPU: the same ratio by the time of " +
+      "all threads.",
     table(
       ["row", ...settings.peers.map((p) => titles[p]), "Tenure to the best peer", "by CPU time"],
       lines,

@@ -27,7 +27,7 @@ export type Spec =
     }
   | { readonly kind: "lenet"; readonly side: number; readonly batch: number };
 
-/** A row of the table. `first`: the first step of a process in which nothing was compiled before. */
+/** A row of the table. `first`: the first step of a process, with nothing compiled before. */
 export interface Row {
   readonly name: string;
   readonly about: string;

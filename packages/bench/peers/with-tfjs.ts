@@ -16,7 +16,7 @@ import {
   transposed,
 } from "./rows.ts";
 
-/** TF.js. Typed by the copy of the repository, so that there is one where the peers are installed. */
+/** TF.js, typed by the repository's copy: two copies of its types would not fit each other. */
 export type Library = typeof TF;
 type Tensor = ReturnType<Library["tensor"]>;
 type Variable = ReturnType<Library["variable"]>;
