@@ -142,14 +142,19 @@ export function materialise(
   return written;
 }
 
-/** The folders of a repository that changed files compile with. */
+/**
+ * The folders of a repository that changed files compile with, and the package.json of each: it
+ * says what the package offers.
+ */
 export function foldersOf(repo: string, sources: readonly string[]): string[] {
   const own = sources.map((s) => {
     const parts = s.split("/"),
       at = parts.indexOf("src");
     return parts.slice(0, at < 0 ? 1 : at + 1).join("/");
   });
-  return [...new Set([...own, ...(repo === "tensorflow/tfjs-models" ? ["shared"] : [])])];
+  const folders = [...own, ...(repo === "tensorflow/tfjs-models" ? ["shared"] : [])];
+  const manifests = own.map((f) => f.replace(/(^|\/)src$/, "$1package.json"));
+  return [...new Set([...folders, ...manifests])];
 }
 
 /** The source files a commit changed, tests and declarations left out. */

@@ -83,17 +83,10 @@ function tryCase(one: Case): { before: number; after: number; gone: number } | s
     const target = mkdtempSync(join(tmpdir(), "tenure-corpus-"));
     try {
       const written = folders.flatMap((f) => materialise(repo.git, revision, f, target));
-      for (const f of folders)
-        materialise(
-          repo.git,
-          revision,
-          f === "src" ? "package.json" : f.replace(/\/src$/, "/package.json"),
-          target,
-        );
       const project = writeProject(
         target,
         types.modules,
-        folders.map((f) => `${f}/**/*.ts`),
+        folders.filter((f) => !f.endsWith(".json")).map((f) => `${f}/**/*.ts`),
       );
       found.push(
         lintFiles(
