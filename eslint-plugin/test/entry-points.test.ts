@@ -120,6 +120,29 @@ test("a method that another package calls is an entry point", () => {
   };
   assert.equal(lintOne(files, "packages/maths/src/norm.ts"), ["no-leaked-temporary"]);
 });
+const table = (body: string): string =>
+  `import { sync, type Tensor } from "tenure";\nexport const table = { async norm(x: Tensor) ` +
+  `{ ${body} } };\n`;
+const sum = "return x.mul(x).sum();";
+test("a function that anybody may call is out of scopes where the program opens none", () => {
+  const files = { "src/table.ts": table(sum) };
+  assert.equal(lintOne(files, "src/table.ts"), ["no-leaked-temporary"]);
+  assert.equal(lintOne(files, "src/table.ts", { exportedFunctions: "assume-scoped" }), []);
+  const open = "newDisposeScope().dispose();\n";
+  const scopes = { "src/main.ts": `import { newDisposeScope } from "tenure";\n${open}` };
+  assert.equal(lintOne({ ...files, ...scopes }, "src/table.ts"), []);
+});
+test("behind an await no scope is open that ends with its callback", () => {
+  const files = { "src/table.ts": table(`await sync(); ${sum}`), "src/norm.ts": norm };
+  const run = { "src/run.ts": caller("./norm.ts") };
+  assert.equal(lintOne({ ...files, ...run }, "src/table.ts"), ["no-leaked-temporary"]);
+  const before = { "src/table.ts": table(`const y = x.mul(x).sum(); await sync(); return y;`) };
+  assert.equal(lintOne({ ...files, ...run, ...before }, "src/table.ts"), []);
+  const lasting =
+    `import { newDisposeScope } from "tenure";\n` +
+    "export function f() { using s = newDisposeScope(); return s.size; }\n";
+  assert.equal(lintOne({ ...files, ...run, "src/last.ts": lasting }, "src/table.ts"), []);
+});
 test("without a package.json the call sites decide", () => {
   assert.equal(
     lintOne(

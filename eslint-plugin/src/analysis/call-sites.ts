@@ -1,7 +1,7 @@
 /**
  * Call sites: where in the program a function is called or handed on as a value. Names are indexed
  * lazily, once per `ts.SourceFile`, so an edit re-indexes one file; only names that are asked for
- * are ever resolved. Used by `scope-context.ts` alone.
+ * are ever resolved. Used by `scope-context.ts` and `program-scopes.ts`.
  */
 import ts from "typescript";
 import type { Oracle } from "./oracle.ts";
@@ -98,6 +98,13 @@ export function callSitesOf(
   }
   return { calls, values };
 }
+
+/** Every call in the program's own sources of something by a name. */
+export const callsNamed = (oracle: Oracle, name: string): CallLike[] =>
+  oracle.program
+    .getSourceFiles()
+    .filter((f) => !f.isDeclarationFile)
+    .flatMap((f) => indexFile(f).calls.get(name) ?? []);
 
 const calleeName = (call: CallLike): ts.Node =>
   ts.isPropertyAccessExpression(call.expression) ? call.expression.name : call.expression;

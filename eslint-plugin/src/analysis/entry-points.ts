@@ -62,7 +62,7 @@ function entriesOf(folder: string): string[] {
   for (const key of ["exports", "main", "module", "types", "source"]) visit(parsed[key]);
   return [...paths].flatMap((path) => {
     const source = path
-      .replace(/(^|\/)(dist|lib|build)\//, "$1src/")
+      .replace(/(^|\/)(dist|lib|build|out|es\d*|esm|cjs|umd)\//, "$1src/")
       .replace(/(\.d)?\.([cm]?)[jt]sx?$/, ".$2ts");
     return [path, source]
       .filter((p) => /\.[cm]?tsx?$/.test(p) && !p.includes("*"))

@@ -20,6 +20,7 @@ import {
 } from "./syntax.ts";
 import type { ScopeState, Session } from "./session.ts";
 import { lexicallyScoped } from "./open-scopes.ts";
+import { programScopes } from "./program-scopes.ts";
 
 /** Answers where scopes are open, for one session. */
 export class ScopeContext {
@@ -38,8 +39,10 @@ export class ScopeContext {
 
   /** Whether values made at a node belong to an open scope. */
   at(node: ts.Node): ScopeState {
-    const found = this.stateAt(this.#session(), node);
-    return found === "never" ? "unknown" : found; // called by itself alone
+    const session = this.#session();
+    const found = this.stateAt(session, node);
+    if (found === "never") return "unknown"; // called by itself alone
+    return found === "unknown" && isBeyondScopes(session, node) ? "out" : found;
   }
 
   private stateAt(session: Session, node: ts.Node): ScopeState | "never" {
@@ -177,18 +180,33 @@ function afterAwait(session: Session, node: ts.Node, fn: ts.SignatureDeclaration
     session.oracle.callee(host).body
   )
     return false;
-  const waits = (inner: ts.Node): boolean =>
-    inner.pos < node.pos &&
-    !ts.isFunctionLike(inner) &&
-    ((ts.isAwaitExpression(inner) && inner.end <= node.pos) ||
-      (ts.isForOfStatement(inner) && inner.awaitModifier !== undefined) ||
-      (ts.forEachChild(inner, (c) => waits(c) || undefined) ?? false));
   return (
-    waits(fn.body) &&
+    waitsBefore(fn.body, node) &&
     session.settings.owners.every(
       (o) => o.policy === "generic" || !session.oracle.fromLibrary(session.oracle.callee(host), o),
     )
   );
+}
+
+/** Whether a body waits before it comes to a node, on some path. */
+const waitsBefore = (inner: ts.Node, node: ts.Node): boolean =>
+  inner.pos < node.pos &&
+  !ts.isFunctionLike(inner) &&
+  ((ts.isAwaitExpression(inner) && inner.end <= node.pos) ||
+    (ts.isForOfStatement(inner) && inner.awaitModifier !== undefined) ||
+    (ts.forEachChild(inner, (c) => waitsBefore(c, node) || undefined) ?? false));
+
+/**
+ * Whether no scope that the program opens can enclose a node, whoever calls its function: there is
+ * none, or all of them end before the function has waited.
+ */
+function isBeyondScopes(session: Session, node: ts.Node): boolean {
+  const { exportedFunctions, scopeInference } = session.settings;
+  if (exportedFunctions !== "strict" || scopeInference !== "program") return false;
+  const scopes = programScopes(session);
+  if (!scopes.any) return true;
+  const fn = boundary(node);
+  return !scopes.lasting && hasBody(fn) && waitsBefore(fn.body, node);
 }
 
 /** Whether a call reaches code that, as far as can be seen, opens no scope. */
