@@ -79,9 +79,10 @@ export function valuesOf(
   });
 }
 
-/** `[]`, `new Map()`, `new Set()`, `new Array()`: a container that starts with nothing in it. */
+/** `[]`, `{}`, `new Map()`, `new Set()`, `new Array()`: a container that starts empty. */
 export const isEmptyContainer = (node: ts.Expression): boolean =>
   (ts.isArrayLiteralExpression(node) && node.elements.length === 0) ||
+  (ts.isObjectLiteralExpression(node) && node.properties.length === 0) ||
   (ts.isNewExpression(node) &&
     (node.arguments ?? []).length === 0 &&
     /^(Map|Set|Array)$/.test(node.expression.getText()));

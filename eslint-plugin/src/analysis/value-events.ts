@@ -11,7 +11,7 @@ import { elementFreshness } from "./fresh-results.ts";
 import { keptBy, lasts } from "./keeps.ts";
 import { mentionEvents } from "./mention-events.ts";
 import type { Freshness, Session } from "./session.ts";
-import { isNullish, unwrap, valuesOf, type CallLike } from "./syntax.ts";
+import { isEmptyContainer, isNullish, unwrap, valuesOf, type CallLike } from "./syntax.ts";
 
 function give(
   session: Session,
@@ -40,8 +40,7 @@ function give(
   const found = session.freshness(value);
   if (!cell.fields && namesCells(frame, bare)) return frame.set(cell, "unknown", node);
   if (cell.fields) return giveFields(session, frame, cell, bare, found, node, declares);
-  if (ts.isArrayLiteralExpression(bare) && bare.elements.length === 0)
-    return frame.set(cell, "none", node);
+  if (isEmptyContainer(bare)) return frame.set(cell, "none", node);
   if (found === "fresh")
     return frame.own(
       cell,
@@ -243,6 +242,15 @@ function assignPattern(
   const fresh =
     session.freshness(node.right) === "fresh" && !ts.isArrayLiteralExpression(unwrap(node.right));
   for (const target of valuesOf(left)) {
+    if (ts.isPropertyAccessExpression(target) || ts.isElementAccessExpression(target)) {
+      const base = ts.isIdentifier(target.expression)
+        ? frame.cells.at(target.expression)
+        : undefined;
+      if (!base || base.fields) continue;
+      if (fresh && base.kind === "local") frame.own(base, node.right, node, true, false);
+      else frame.all(base, "escape", node);
+      continue;
+    }
     const cell = ts.isIdentifier(target) ? frame.cells.at(target) : undefined;
     if (!cell) continue;
     if (fresh) frame.own(cell, node.right, node, false, false);
