@@ -29,6 +29,8 @@ export type Event =
   | { kind: "own"; cell: Cell; site: Site }
   | { kind: "set"; cell: Cell; to: "none" | "null" | "unknown"; node: ts.Node }
   | { kind: "alias"; cell: Cell; from: Cell; node: ts.Node }
+  /** `xs = [a, b, x.neg()]`: a list takes over what variables own, and what is made in it. */
+  | { kind: "gather"; cell: Cell; from: readonly Cell[]; sites: readonly Site[]; node: ts.Node }
   | { kind: Verb; cell: Cell; node: ts.Node; certain: boolean };
 
 /** A run of events without branches. */
@@ -117,8 +119,20 @@ export class Frame {
     nullable: boolean,
     partial = false,
   ): void {
-    const site: Site = { id: this.#sites++, cell, value, node, declares, nullable, partial };
+    const site = this.site(cell, value, node, declares, nullable, partial);
     this.emit({ kind: "own", cell, site });
+  }
+
+  /** A new site of a cell. */
+  site(
+    cell: Cell,
+    value: ts.Expression,
+    node: ts.Node,
+    declares: boolean,
+    nullable = false,
+    partial = false,
+  ): Site {
+    return { id: this.#sites++, cell, value, node, declares, nullable, partial };
   }
 
   /** The cell is given something else. */

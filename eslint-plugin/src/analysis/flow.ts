@@ -6,16 +6,24 @@
  */
 import ts from "typescript";
 import type { Cell } from "./cells.ts";
-import { factsBetween, type Fact } from "./conditions.ts";
+import { factsBetween } from "./conditions.ts";
 import type { Event, FunctionPaths, Segment, Site } from "./events.ts";
-
-/** Possibilities, one bit each. */
-export const none = 1,
-  owned = 2,
-  disposed = 4,
-  escaped = 8,
-  nil = 16,
-  unknown = 32;
+import {
+  disposed,
+  escaped,
+  joinValue,
+  keepBits,
+  leakIsSure,
+  nil,
+  none,
+  noSites,
+  owned,
+  sameValue,
+  unknown,
+  value,
+  type State,
+  type Value,
+} from "./states.ts";
 
 /** Something wrong that the dataflow found. */
 export type Problem =
@@ -27,43 +35,8 @@ export type Problem =
   | { kind: "dispose-parameter"; node: ts.Node; cell: Cell }
   | { kind: "return-disposed"; node: ts.Node; cell: Cell; at: ts.Node | undefined };
 
-interface Value {
-  bits: number;
-  sites: ReadonlySet<Site>;
-  /** The cell that owns what this one also names. */
-  link: Cell | undefined;
-  /** Where it was disposed. */
-  at: ts.Node | undefined;
-}
-type State = Map<Cell, Value>;
 /** States grow from round to round; a function that takes more is left alone. */
 const mostRounds = 200;
-const noSites: ReadonlySet<Site> = new Set();
-const value = (bits: number, sites = noSites, link?: Cell, at?: ts.Node): Value => ({
-  bits,
-  sites,
-  link,
-  at,
-});
-
-function joinValue(a: Value, b: Value): Value {
-  if (a === b) return a;
-  const sites =
-    a.sites.size === 0 ? b.sites : b.sites.size === 0 ? a.sites : new Set([...a.sites, ...b.sites]);
-  const conflict = a.link !== b.link && a.link !== undefined && b.link !== undefined;
-  return {
-    bits: a.bits | b.bits | (conflict ? unknown : 0),
-    sites,
-    link: a.link ?? b.link,
-    at: a.at ?? b.at,
-  };
-}
-const sameValue = (a: Value | undefined, b: Value): boolean =>
-  a !== undefined &&
-  a.bits === b.bits &&
-  a.link === b.link &&
-  a.sites.size === b.sites.size &&
-  [...a.sites].every((s) => b.sites.has(s));
 
 /** Everything wrong in one function. */
 export function problemsOf(paths: FunctionPaths, exceptions: boolean): Problem[] {
@@ -174,6 +147,8 @@ class Flow {
         return;
       case "alias":
         return this.alias(state, cell, event.from, event.node);
+      case "gather":
+        return this.gather(state, cell, event.from, event.sites);
       case "use":
         if (v.bits === disposed && v.at)
           this.report({ kind: "use-after-dispose", node: event.node, cell, at: v.at });
@@ -241,6 +216,7 @@ class Flow {
   /** `b = a`: what `a` owned is now `b`'s; `a` still names it. */
   private alias(state: State, cell: Cell, from: Cell, node: ts.Node): void {
     const source = state.get(from) ?? value(unknown);
+    if (source.link === cell) return; // it is that already
     const before = state.get(cell);
     if (before && !ts.isVariableDeclaration(node)) this.overwritten(before, cell, node, undefined);
     this.unlink(state, cell);
@@ -253,6 +229,22 @@ class Flow {
         link: cell,
         at: source.at,
       });
+  }
+
+  /** `xs = [a, b]`: what `a` and `b` own is now the list's; they still name it. */
+  private gather(state: State, cell: Cell, from: readonly Cell[], made: readonly Site[]): void {
+    const before = state.get(cell);
+    const values = from.map((c) => {
+      const v = state.get(c) ?? value(unknown);
+      return before && v.link === cell ? before : v; // `xs = [a, b]; xs = [a, c, b];`
+    });
+    const other = none | disposed | escaped | unknown;
+    const sure = values.every((v) => v.bits & owned && !(v.bits & other));
+    if (!sure) for (const part of from) this.escape(state, part, state.get(part) ?? value(0));
+    this.unlink(state, cell);
+    const sites = new Set([...made, ...values.flatMap((v) => [...v.sites])]);
+    state.set(cell, sure ? value(owned, sites) : value(unknown));
+    if (sure) for (const part of from) state.set(part, value(none, noSites, cell));
   }
 
   private unlink(state: State, cell: Cell): void {
@@ -282,6 +274,12 @@ class Flow {
       this.report({ kind: "double-dispose", node, cell, at: v.at });
     if (certain && cell.kind === "parameter" && v.bits === none && !cell.label.includes("."))
       this.report({ kind: "dispose-parameter", node, cell });
+    const group = v.link;
+    if (group && group.owned.shape === "many" && cell.owned.shape === "one") {
+      this.escape(state, group, state.get(group) ?? value(0)); // the others are still to be freed
+      state.set(cell, value(disposed, noSites, undefined, certain ? node : undefined));
+      return;
+    }
     for (const target of this.linked(state, cell)) {
       // a name that may also hold a value of its own is disposed under some condition
       const alias = target !== cell && target.kind === "parameter" && !(v.bits & owned);
@@ -326,15 +324,13 @@ class Flow {
       // disposed under several conditions, which may well be each other's opposite
       if (v.bits & disposed && cell.disposals > 1) continue;
       if (cell.fields || cell.kind === "using" || cell.kind === "place") continue;
-      const always =
-        !cell.seen.has("dispose") &&
-        !cell.seen.has("escape") &&
-        !cell.seen.has("return") &&
-        !cell.seen.has("alias");
+      const ends = ["dispose", "escape", "return"].some((verb) => cell.seen.has(verb));
       for (const site of v.sites) {
         if (site.partial && cell.disposals > 0) continue; // under the same condition, perhaps
-        if (isLocalLife(site))
-          this.report({ kind: "leak", site, always, exit: segment.returns, cell });
+        if (!isLocalLife(site)) continue;
+        const at = partOf(cell, site.cell) ? site.cell : cell;
+        const always = !ends && (at !== cell || !cell.seen.has("alias"));
+        this.report({ kind: "leak", site, always, exit: segment.returns, cell: at });
       }
     }
   }
@@ -389,6 +385,11 @@ function sameCall(a: ts.Node, b: ts.Node): boolean {
   return call !== undefined && call === callOf(b);
 }
 
+/** Whether a cell that owns a value is the list or the field that another variable went into. */
+const partOf = (cell: Cell, made: Cell): boolean =>
+  cell !== made &&
+  (cell.owned.shape === "many" ? made.owned.shape === "one" : cell.label.includes("."));
+
 /** Where two names mean different values, neither is the other's: `if (t !== a) t.dispose()`. */
 function unlink(state: State, cell: Cell, other: Cell | undefined): void {
   const v = state.get(cell);
@@ -406,30 +407,4 @@ function isLocalLife(site: Site): boolean {
     node = node.parent;
   }
   return node !== undefined;
-}
-
-/**
- * Owned alone, or owned where another path disposed. Together with null or "never ours" and a
- * disposal elsewhere the two conditions may well be the same one, so nothing is said.
- */
-function leakIsSure(bits: number): boolean {
-  if (bits & (unknown | escaped)) return false;
-  return !(bits & disposed) || !(bits & (nil | none));
-}
-
-function keepBits(bits: number, fact: Exclude<Fact["is"], "distinct">): number {
-  switch (fact) {
-    case "null":
-      return bits & (nil | unknown | none | escaped);
-    case "present":
-      return bits & ~nil;
-    case "disposed":
-      return bits & owned ? (bits & ~owned) | disposed : bits;
-    case "undisposed":
-      return bits & ~disposed;
-    case "other":
-      return bits & ~owned;
-    case "same":
-      return bits & owned ? (bits & ~owned) | none : bits;
-  }
 }

@@ -8,6 +8,7 @@ import type { Cell } from "./cells.ts";
 import { disposesArguments } from "./disposes.ts";
 import type { Frame, Verb } from "./events.ts";
 import { fateOf, type Fate } from "./fate.ts";
+import { gathered, givenBy, partGiven, receiverOf, soleName } from "./gathers.ts";
 import { keptBy } from "./keeps.ts";
 import { effectInside, transferOf, type Transfer } from "./mention.ts";
 import { referencesTo } from "./references.ts";
@@ -73,6 +74,11 @@ function follow(
   const { effect, fate } = found;
   // at once: a generator may end at its `yield`
   if (fate.kind === "yielded") return frame.all(cell, "escape", node);
+  const again = sameAgain(frame, cell, node, fate);
+  if (again !== undefined) return again ? link(frame, cell, again, fate.node) : undefined;
+  const field = fieldGiven(frame, cell, node, fate);
+  if (field) return link(frame, cell, field, fate.node);
+  if (isGathered(session, frame, node, fate)) return; // see `give`
   if (fate.literal && fate.kind !== "argument") return frame.all(cell, "escape", node, fate.node);
   switch (effect) {
     case "nothing":
@@ -108,6 +114,54 @@ function follow(
     case "unknown":
       return frame.all(cell, "escape", node, atCall(fate));
   }
+}
+
+/**
+ * For `ys = isArray(t) ? t : [t]`, the variable that is `t` under another name; null for mentions
+ * after the first, undefined for everything else.
+ */
+function sameAgain(
+  frame: Frame,
+  cell: Cell,
+  node: ts.Expression,
+  fate: Fate,
+): Cell | null | undefined {
+  if (!fate.conditional && !fate.literal) return undefined;
+  const given = givenBy(fate.node);
+  const first = given && soleName(given);
+  const target = receiverOf(frame, fate.node);
+  if (!first || frame.cells.at(first) !== cell || !target || target === cell) return undefined;
+  if (target.kind !== "local" || target.fields || cell.fields) return undefined;
+  return first === node ? target : null;
+}
+
+/** For `out = { age: t }`, the field that is `t` under another name. */
+function fieldGiven(
+  frame: Frame,
+  cell: Cell,
+  node: ts.Expression,
+  { literal, conditional, node: at }: Fate,
+): Cell | undefined {
+  const given = givenBy(at);
+  if (!literal || conditional || !given || unwrap(given) !== literal) return undefined;
+  const target = receiverOf(frame, at);
+  if (target?.kind !== "local" || !target.fields || cell.fields) return undefined;
+  const [name, part] = [...target.fields].find(([key]) => partGiven(literal, key) === node) ?? [];
+  return name !== undefined && part?.owned.shape === cell.owned.shape ? part : undefined;
+}
+
+/** Whether a mention is a part of a list or table that takes over what it owns. */
+function isGathered(
+  session: Session,
+  frame: Frame,
+  node: ts.Expression,
+  { literal, conditional, node: at }: Fate,
+): boolean {
+  const given = givenBy(at);
+  if (!literal || conditional || !given || unwrap(given) !== literal) return false;
+  const target = receiverOf(frame, at);
+  const parts = target && gathered(session, frame, target, literal);
+  return parts?.from.some((c) => ts.isIdentifier(node) && c === frame.cells.at(node)) === true;
 }
 
 /** What a call does it does when it is made, after its arguments were read. */
@@ -163,6 +217,7 @@ function assigned(frame: Frame, cell: Cell, node: ts.Expression, fate: Fate): vo
 }
 
 function link(frame: Frame, from: Cell, cell: Cell, at: ts.Node): void {
+  from.seen.add("alias");
   frame.later(at, { kind: "alias", cell, from, node: at });
   for (const [name, field] of from.fields ?? []) {
     const target = cell.fields?.get(name);

@@ -8,6 +8,7 @@ import { puts } from "./containers.ts";
 import type { Frame } from "./events.ts";
 import { fateOf } from "./fate.ts";
 import { elementFreshness } from "./fresh-results.ts";
+import { gathered, partGiven, soleName } from "./gathers.ts";
 import { keptBy, lasts } from "./keeps.ts";
 import { mentionEvents } from "./mention-events.ts";
 import type { Freshness, Session } from "./session.ts";
@@ -24,7 +25,8 @@ function give(
   if (cell.kind === "using") return;
   const bare = unwrap(value);
   if (isNullish(bare)) return frame.set(cell, "null", node);
-  if (ts.isIdentifier(bare) && frame.cells.at(bare)) return; // an alias event is pending
+  const sole = soleName(bare);
+  if (sole && frame.cells.at(sole)) return; // an alias event is pending
   if (ts.isBinaryExpression(bare) && bare.operatorToken.kind === ts.SyntaxKind.EqualsToken)
     return frame.set(cell, "unknown", node); // `a = b = value`
   if (
@@ -38,7 +40,7 @@ function give(
     return frame.own(cell, value, node, declares, cell.owned.nullable);
   }
   const found = session.freshness(value);
-  if (!cell.fields && namesCells(frame, bare)) return frame.set(cell, "unknown", node);
+  if (!cell.fields && namesCells(frame, bare)) return gather(session, frame, cell, bare, node);
   if (cell.fields) return giveFields(session, frame, cell, bare, found, node, declares);
   if (isEmptyContainer(bare)) return frame.set(cell, "none", node);
   if (found === "fresh")
@@ -52,6 +54,21 @@ function give(
   if (found === "mixed" && isChoice(bare) && cell.owned.shape === "one")
     return frame.own(cell, value, node, declares, cell.owned.nullable, true);
   setUnowned(frame, cell, found ?? "unknown", node);
+}
+
+/** A literal with variables in it: it takes over what they own, as far as that is all. */
+function gather(
+  session: Session,
+  frame: Frame,
+  cell: Cell,
+  literal: ts.Expression,
+  node: ts.Node,
+): void {
+  const parts = gathered(session, frame, cell, literal);
+  if (!parts) return frame.set(cell, "unknown", node);
+  const sites = parts.made.map((part) => frame.site(cell, part, node, true));
+  for (const from of parts.from) from.seen.add("alias");
+  frame.emit({ kind: "gather", cell, from: parts.from, sites, node });
 }
 
 /** `a ? b : c`, `a ?? b`, `a || b`: one of two values. */
@@ -99,11 +116,9 @@ function giveFields(
 ): void {
   const literal = ts.isObjectLiteralExpression(value) ? value : undefined;
   for (const [name, field] of cell.fields ?? []) {
-    const property = literal?.properties.find(
-      (p) => p.name && ts.isIdentifier(p.name) && p.name.text === name,
-    );
-    const inner = property && ts.isPropertyAssignment(property) ? property.initializer : undefined;
-    const named = inner !== undefined && ts.isIdentifier(unwrap(inner));
+    const inner = literal && partGiven(literal, name);
+    const named = inner && ts.isIdentifier(inner) ? frame.cells.at(inner) : undefined;
+    if (named && !named.fields && named.owned.shape === field.owned.shape) continue; // an alias
     const state = literal ? (inner && !named ? session.freshness(inner) : "unknown") : found;
     const at = inner ?? value;
     if (state === "fresh") frame.own(field, at, node, declares, false);
