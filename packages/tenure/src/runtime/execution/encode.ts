@@ -18,7 +18,7 @@ import { type SlotBuffers, bufferIn } from "./slot-buffers.ts";
 const groupsPerDispatch = 4;
 
 /**
- * Encodes the program's uploads, and makes the caches of bind groups fit the buffers there are.
+ * Encodes the program's uploads.
  * @param submitted gets what is to be called after the next submit
  */
 export function encodeUploads(
@@ -28,7 +28,7 @@ export function encodeUploads(
   buffers: Readonly<SlotBuffers>,
   submitted: (() => void)[],
 ): void {
-  const { pool, queue } = device;
+  const { queue } = device;
   for (const { local, data } of uploads) {
     const slot = exe.plan.entrySlot[local] ?? -1;
     if (slot === -1) continue;
@@ -38,6 +38,10 @@ export function encodeUploads(
     });
     if (done !== undefined) submitted.push(done);
   }
+}
+
+/** Makes a plan's caches of bind groups fit the buffers there are. */
+export function forgetGroups({ pool }: Device, exe: Executable): void {
   if (exe.poolGeneration === pool.generation) return;
   // Buffers were destroyed since: groups that refer to them would keep them from being collected.
   for (const { groups } of exe.dispatches)

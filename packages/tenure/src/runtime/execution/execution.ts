@@ -22,7 +22,7 @@ import { type PlanCaches, seal } from "../plan-cache.ts";
 import type { Recorder } from "../recorder.ts";
 import type { Settings } from "../settings.ts";
 import type { Storage } from "../storage.ts";
-import { encodeUploads, updateParams, writeUniforms } from "./encode.ts";
+import { encodeUploads, forgetGroups, updateParams, writeUniforms } from "./encode.ts";
 import { asTenureError } from "./failure.ts";
 import { RunFigures } from "./figures.ts";
 import type { ExecutionPolicy } from "./policy.ts";
@@ -62,6 +62,14 @@ interface Affected {
 }
 
 const nothing: Affected = { written: [], uploaded: [], made: [], found: [] };
+
+function affectedBy(work: OpenProgram): Affected {
+  const made: Storage[] = [];
+  const found: Storage[] = [];
+  for (const storage of work.locals) (storage.buffer === null ? made : found).push(storage);
+  const uploaded = work.uploads.map(({ storage }) => storage);
+  return { written: work.written(), uploaded, made, found };
+}
 
 /** Runs one program. */
 export class Execution {
@@ -265,13 +273,7 @@ export class Execution {
     const { profile, host, saveHostMemory } = this.#policy;
     const device = this.#device;
     const exe = this.#exe;
-    const { locals } = this.#work;
-    this.#affected = {
-      written: this.#work.written(),
-      uploaded: this.#work.uploads.map(({ storage }) => storage),
-      made: locals.filter(({ buffer }) => buffer === null),
-      found: locals.filter(({ buffer }) => buffer !== null),
-    };
+    this.#affected = affectedBy(this.#work);
     this.#firstSubmit = device.queue.submits;
     takeOver(exe, this.#work);
     this.#prepareBuffers();
@@ -295,13 +297,13 @@ export class Execution {
     const device = this.#device;
     const exe = this.#exe;
     const work = this.#work;
-    const encode = (): void => {
+    const changed = updateParams(exe, work.scalars);
+    forgetGroups(device, exe);
+    if (changed === null && work.uploads.length === 0) return;
+    this.#unwritten = device.writes(() => {
       encodeUploads(device, exe, work, this.#buffers, this.#submitted);
       if (changed !== null) writeUniforms(device, exe, changed);
-    };
-    const changed = updateParams(exe, work.scalars);
-    if (changed === null && work.uploads.length === 0) encode();
-    else this.#unwritten = device.writes(encode);
+    });
   }
 
   /** @returns what the device refused, or null */
