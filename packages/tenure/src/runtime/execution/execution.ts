@@ -22,6 +22,7 @@ import { type PlanCaches, seal } from "../plan-cache.ts";
 import type { Recorder } from "../recorder.ts";
 import type { Settings } from "../settings.ts";
 import type { Storage } from "../storage.ts";
+import { type Affected, affectedBy, nothing } from "./affected.ts";
 import { encodeUploads, forgetGroups, updateParams, writeUniforms } from "./encode.ts";
 import { asTenureError } from "./failure.ts";
 import { RunFigures } from "./figures.ts";
@@ -49,26 +50,6 @@ export interface ExecutionTools {
   readonly unsettled: Set<Execution>;
   /** Rejects the pending reads of storages whose program did not run. */
   readonly rejectReads: (of: ReadonlySet<Storage>, reason: TenureError, lane: Lane) => number;
-}
-
-/** What a program writes that somebody owns, as it was when its run began. */
-interface Affected {
-  readonly written: readonly Storage[];
-  readonly uploaded: readonly Storage[];
-  /** Storages that had no contents before. */
-  readonly made: readonly Storage[];
-  /** Storages whose contents the program found. */
-  readonly found: readonly Storage[];
-}
-
-const nothing: Affected = { written: [], uploaded: [], made: [], found: [] };
-
-function affectedBy(work: OpenProgram): Affected {
-  const made: Storage[] = [];
-  const found: Storage[] = [];
-  for (const storage of work.locals) (storage.buffer === null ? made : found).push(storage);
-  const uploaded = work.uploads.map(({ storage }) => storage);
-  return { written: work.written(), uploaded, made, found };
 }
 
 /** Runs one program. */
