@@ -235,3 +235,12 @@ function merged(layout: Layout): [size: number, stride: number][] {
   const { shape, strides } = collapse([layout]);
   return shape.map((d, i) => [d, strides[0]![i]!]);
 }
+
+/** Whether two layouts have the same shape and put every element in the same place. */
+export function sameView(a: Layout, b: Layout): boolean {
+  return (
+    a.offset === b.offset &&
+    a.shape.length === b.shape.length &&
+    a.shape.every((d, i) => d === b.shape[i] && (d === 1 || a.strides[i] === b.strides[i]))
+  );
+}
