@@ -7,7 +7,8 @@ import { env } from "./env.ts";
 
 /**
  * `plan`: plans and what was fused. `wgsl`: kernels. `passes`: the planner's state after each pass.
- * `cache`: plan misses. `ops`: what is recorded.
+ * `cache`: plan misses, and compiled
+ * functions that run in full. `ops`: what is recorded.
  */
 export type DebugWord = "plan" | "wgsl" | "passes" | "cache" | "ops";
 

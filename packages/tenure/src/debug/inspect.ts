@@ -2,7 +2,7 @@
  * Looking inside: the last plan with its kernels and what was not fused, and the last time no plan
  * was known. What `TENURE_DEBUG` prints, as objects. Called by users; owns nothing.
  */
-import type { KernelRecord, MissRecord, PlanRecord } from "../runtime/inspector.ts";
+import type { FallbackRecord, KernelRecord, MissRecord, PlanRecord } from "../runtime/inspector.ts";
 import { runtime } from "../runtime/runtime.ts";
 
 /** What the library did last. Nothing here runs or flushes anything. */
@@ -20,6 +20,14 @@ export const debug = {
   kernels(name?: string): readonly KernelRecord[] {
     const kernels = runtime().inspector.lastPlan?.kernels ?? [];
     return name === undefined ? kernels : kernels.filter((k) => k.name === name);
+  },
+
+  /**
+   * The last call of a function made by `compile` that ran the function instead of its recording,
+   * and why, or undefined before the first.
+   */
+  lastFallback(): FallbackRecord | undefined {
+    return runtime().inspector.lastFallback;
   },
 
   /** The last miss of the plan cache and the first thing no known plan had, or undefined. */

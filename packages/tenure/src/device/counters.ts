@@ -23,6 +23,9 @@ export class Counters {
   /** Ops recorded, and those among them that no one needed and that never ran. */
   recorded = 0;
   eliminated = 0;
+  /** Calls of compiled functions that were repeated from their recording, and that were not. */
+  replays = 0;
+  fallbacks = 0;
   uploadBytes = 0;
   readBytes = 0;
 }

@@ -10,7 +10,7 @@ import { noGrad } from "../autograd/mode.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { tensor } from "../tensor/create.ts";
 import { adopt, convertInPlace, identityOf } from "../tensor/keep.ts";
-import { currentLayer, labelled } from "../tensor/step.ts";
+import { currentLayer, labelled, recordingChanged } from "../tensor/step.ts";
 import { tensorState } from "../tensor/tensor-state.ts";
 import { Tensor, live } from "../tensor/tensor.ts";
 import {
@@ -261,7 +261,10 @@ export abstract class Module<
 
   /** Sets training mode here and below. */
   train(on = true): this {
-    for (const [, module] of this.namedModules()) module.#training = on;
+    for (const [, module] of this.namedModules()) {
+      if (module.#training !== on) recordingChanged();
+      module.#training = on;
+    }
     return this;
   }
   /** Sets evaluation mode here and below: dropout passes through, batch norm uses averages. */

@@ -12,7 +12,7 @@ import { noGrad } from "../autograd/mode.ts";
 import { phase } from "../ownership/log.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { full, tensor } from "../tensor/create.ts";
-import { labelled, stepEnded, whenDiscarded } from "../tensor/step.ts";
+import { again, labelled, stepEnded, whenDiscarded } from "../tensor/step.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import {
   type GroupSpec,
@@ -110,6 +110,12 @@ export abstract class Optimizer<
 
   /** Updates every parameter that has a gradient. */
   step(): void {
+    again(this, () => {
+      this.#step();
+    });
+  }
+
+  #step(): void {
     if (this.#disposed)
       throw new TenureError(
         this.constructor.name,

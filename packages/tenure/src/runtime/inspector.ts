@@ -58,6 +58,13 @@ export interface MissRecord {
   readonly difference: string;
 }
 
+/** A call of a compiled function that could not be repeated from its recording. */
+export interface FallbackRecord {
+  /** Name of the function. */
+  readonly name: string;
+  readonly reason: string;
+}
+
 /** What compile.ts hands over; the costly parts are worked out when they are looked at. */
 interface Planned {
   readonly ops: readonly string[];
@@ -83,6 +90,7 @@ interface Missed {
 export class Inspector {
   #plan: Planned | undefined;
   #miss: MissRecord | undefined;
+  #fallback: FallbackRecord | undefined;
   /** Different plans that ran last, latest last. */
   #ran: Plan[] = [];
   /** Whether ops are printed as they are recorded; read again at each miss of the cache. */
@@ -100,6 +108,17 @@ export class Inspector {
   /** The last time that no plan was known for a program. */
   get lastMiss(): MissRecord | undefined {
     return this.#miss;
+  }
+
+  /** The last call of a compiled function that ran the function. */
+  get lastFallback(): FallbackRecord | undefined {
+    return this.#fallback;
+  }
+
+  /** Takes note of a compiled function that ran in full, and why. */
+  fellBack(name: string, reason: string): void {
+    this.#fallback = { name, reason };
+    if (debugs("cache")) print("cache", `${name} runs in full: ${reason}`);
   }
 
   /** Takes note of a compiled program. */

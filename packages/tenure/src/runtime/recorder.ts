@@ -26,6 +26,20 @@ export interface Labels {
   layer: string;
 }
 
+/** Sees what a function asks of the runtime, so that it need not run again to ask the same. */
+export interface RecordingWatcher {
+  /** An op that is about to be recorded. */
+  op(
+    op: AnyOp,
+    inputs: readonly Operand[],
+    outputs: readonly Operand[],
+    attrs: unknown,
+    scalars: readonly number[],
+  ): void;
+  /** Something that cannot be repeated without running the function. */
+  refuse(why: string): void;
+}
+
 /** Where ops go until they run. */
 export class Recorder {
   readonly labels: Labels = { phase: "forward", layer: "" };
@@ -39,6 +53,8 @@ export class Recorder {
   });
   /** While set, what is recorded is only looked at: nothing is flushed. */
   tracing = false;
+  /** Sees what is recorded; null mostly. */
+  watcher: RecordingWatcher | null = null;
   readonly #counters: CounterSet;
   readonly #inspector: Inspector;
   readonly #opIds = new WeakMap<AnyOp, number>();
@@ -69,6 +85,7 @@ export class Recorder {
     scalars: readonly number[],
   ): void {
     this.#counters.recorded++;
+    this.watcher?.op(op, inputs, outputs, attrs, scalars);
     const { lanes, tracing } = this;
     const program = tracing ? lanes.here : lanes.forOp(inputs, outputs);
     if (lanes.loose.size > 0) for (const { storage } of inputs) this.bringAlong(storage, program);

@@ -197,7 +197,8 @@ export class Runtime {
         "expected to be called outside trace(), got a read inside: " +
           "a traced program has shapes, but no values; read in the real step",
       );
-    const { lanes } = this.recorder;
+    const { lanes, watcher } = this.recorder;
+    watcher?.refuse("it reads a value; return the tensor, and read it outside");
     lanes.checkUse("data", storage);
     const program = lanes.forRead(storage);
     if (lanes.loose.size > 0) this.recorder.bringAlong(storage, program);

@@ -10,11 +10,12 @@ import { formatShape, sizeOf } from "../base/shape.ts";
 import type { Role } from "../graph/program.ts";
 import type { AnyOp, Meta } from "../ops/op.ts";
 import type { Operand } from "../runtime/open-program.ts";
-import type { Labels } from "../runtime/recorder.ts";
+import type { Labels, RecordingWatcher } from "../runtime/recorder.ts";
 import { runtime } from "../runtime/runtime.ts";
 import type { Storage } from "../runtime/storage.ts";
 
 export type { Operand } from "../runtime/open-program.ts";
+export type { RecordingWatcher } from "../runtime/recorder.ts";
 export type { Storage } from "../runtime/storage.ts";
 
 // === Storages ===
@@ -87,7 +88,12 @@ export function record(
  * Puts host bytes into a fresh storage. Takes ownership of `data`; it must not change afterwards.
  */
 export function recordUpload(storage: Storage, data: Bytes): void {
-  runtime().recorder.recordUpload(storage, data);
+  const { recorder } = runtime();
+  recorder.watcher?.refuse(
+    "it makes a tensor of host data, which may be another the next time; " +
+      "make that outside, and pass it as an argument",
+  );
+  recorder.recordUpload(storage, data);
 }
 
 /** Called after an op was recorded: runs it when ops run one by one. */
@@ -109,9 +115,18 @@ export function stepEnded(): void {
  * discarded: because a scheduler's step failed, or was only traced. Nothing else is ever discarded
  * with it, so everywhere else this costs nothing.
  * @param remember called at once where it matters; returns what restores the state of now
+ * @param watched whether whoever watches the recording heard of it in another way
  */
-export function whenDiscarded(remember: () => () => void): void {
+export function whenDiscarded(remember: () => () => void, watched = false): void {
+  if (!watched) refuseToRepeat();
   runtime().whenDiscarded(remember);
+}
+
+function refuseToRepeat(): void {
+  runtime().recorder.watcher?.refuse(
+    "it changes what the host remembers (a seed, a gradient scaler, a schedule, …); " +
+      "do that outside",
+  );
 }
 
 /**
@@ -132,7 +147,8 @@ export function regain(storage: Storage): void {
  * a trace, and nowhere else.
  */
 export function whenStepDiscarded(remember: () => () => void): void {
-  if (mayBeDiscarded()) whenDiscarded(remember);
+  refuseToRepeat();
+  if (mayBeDiscarded()) whenDiscarded(remember, true);
 }
 
 /** Whether what is recorded now is given up as a whole if it fails, or in any case. */
@@ -144,6 +160,45 @@ export function mayBeDiscarded(): boolean {
 /** Whether the code that runs now is part of a scheduler's step. */
 export function inStep(): boolean {
   return runtime().recorder.lanes.inStep;
+}
+
+// === Repeating ===
+
+/** Has everything that is recorded seen; null ends it. @returns who saw it before */
+export function watchRecording(watcher: RecordingWatcher | null): RecordingWatcher | null {
+  const { recorder } = runtime();
+  const before = recorder.watcher;
+  recorder.watcher = watcher;
+  return before;
+}
+
+/** The number of the storage that was made last: later ones have higher numbers. */
+export function lastStorage(): number {
+  return runtime().recorder.storages.created;
+}
+
+/** A virtual storage of so many bytes, which the device is known to have room for. */
+export function freshStorage(bytes: number, role: Role): Storage {
+  return runtime().recorder.storage(bytes, role);
+}
+
+/**
+ * What stands for the device: recordings made with another one may not fit. Null where ops run one
+ * by one, are only traced, or cannot run yet.
+ */
+export function repeatableOn(): object | null {
+  const { device, recorder, settings } = runtime();
+  return recorder.tracing || settings.flushEachOp ? null : device;
+}
+
+/** Counts a call that was repeated, or one that was not for some reason, and tells who looks. */
+export function countRepeat(name: string, reason: string | null): void {
+  const { counters, inspector } = runtime();
+  if (reason === null) counters.replays++;
+  else {
+    counters.fallbacks++;
+    inspector.fellBack(name, reason);
+  }
 }
 
 // === Reading ===

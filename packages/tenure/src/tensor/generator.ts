@@ -7,6 +7,7 @@ import { ArgumentError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";
 import { current } from "../base/realm.ts";
 import { whenDiscarded, whenStepDiscarded } from "./dispatch.ts";
+import { tape } from "./tape.ts";
 
 /** Where the generator stands. */
 export interface GeneratorState {
@@ -24,6 +25,8 @@ export class Generator {
   #stream = 0;
   /** Stands for the place it was last set to: streams with different numbers do not compare. */
   #setting = {};
+  /** Whether it draws again what it drew before. */
+  isDisplaced = false;
 
   /** Where it stands, to go back to by setting it. */
   get state(): GeneratorState {
@@ -73,10 +76,13 @@ export class Generator {
   from<T>(state: GeneratorState, fn: () => T): T {
     const before = this.state;
     const setting = this.#setting;
+    const displaced = this.isDisplaced;
     this.state = state;
+    this.isDisplaced = true;
     try {
       return fn();
     } finally {
+      this.isDisplaced = displaced;
       this.#return(before, setting);
     }
   }
@@ -118,6 +124,8 @@ export function withGenerator<T>(state: GeneratorState, fn: () => T): T {
 /** The scalars of the next random op. Taking them moves the generator on. */
 export function nextRandomScalars(): readonly number[] {
   const own = generator();
-  whenDiscarded(() => own.giveBack());
-  return own.take();
+  whenDiscarded(() => own.giveBack(), true);
+  const scalars = own.take();
+  tape().watcher?.took(scalars, own.isDisplaced);
+  return scalars;
 }

@@ -6,7 +6,7 @@
 import type { Bytes } from "../base/bytes.ts";
 import { type DType, dtypeBytes, isFloat } from "../base/dtype.ts";
 import { GradError, ShapeError } from "../base/errors.ts";
-import { type Layout, contiguousLayout } from "../base/layout.ts";
+import { type Layout, contiguousLayout, sameView } from "../base/layout.ts";
 import { formatShape } from "../base/shape.ts";
 import { cast, copy } from "../ops/casting.ts";
 import type { AnyOp, Meta } from "../ops/op.ts";
@@ -188,7 +188,7 @@ function contiguous(input: Operand): Operand {
 }
 
 /** A copy of all bytes of a storage, recorded but not taped. */
-function duplicate(storage: Storage): Storage {
+export function duplicate(storage: Storage): Storage {
   const layout = contiguousLayout([storage.bytes / 4]),
     copied = allocateLike(storage);
   record(
@@ -235,14 +235,6 @@ function prepared(
     }
   }
   return { list: list ?? inputs, temporaries };
-}
-
-function sameView(a: Layout, b: Layout): boolean {
-  return (
-    a.offset === b.offset &&
-    a.shape.length === b.shape.length &&
-    a.shape.every((d, i) => d === b.shape[i] && (d === 1 || a.strides[i] === b.strides[i]))
-  );
 }
 
 function wantsGradient(op: AnyOp, inputs: readonly TensorHandle[]): boolean {

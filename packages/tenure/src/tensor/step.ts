@@ -4,12 +4,28 @@
  */
 import type { Phase } from "../graph/program.ts";
 import { labels } from "./dispatch.ts";
+import { tape } from "./tape.ts";
 
 export { inStep, stepEnded, whenDiscarded, whenStepDiscarded } from "./dispatch.ts";
 
 /** The label ops get now. */
 export function currentLayer(): string {
   return labels().layer;
+}
+
+/**
+ * Does `act`, which belongs to `who` and depends on nothing else: a compiled function that is
+ * repeated does it again, instead of what it recorded.
+ */
+export function again(who: object, act: () => void): void {
+  const { watcher } = tape();
+  if (watcher === null) act();
+  else watcher.again(who, act);
+}
+
+/** Says that functions may record other ops than before, though nothing they are given differs. */
+export function recordingChanged(): void {
+  tape().changes++;
 }
 
 /** Runs `fn` with recorded ops labelled; null leaves a label as it is. */

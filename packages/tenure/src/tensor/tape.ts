@@ -22,6 +22,18 @@ export interface Mode {
   enabled: boolean;
 }
 
+/** Sees what a function does to the host's books, so that it can be done again without it. */
+export interface TapeWatcher {
+  /** A leaf from now on has another gradient, or none. Called before it has. */
+  setGrad(leaf: Gradient, grad: Saved | null): void;
+  /** Somebody looks at a leaf's gradient. */
+  readGrad(leaf: Gradient): void;
+  /** A random op takes the next numbers; `displaced` where they were taken before. */
+  took(scalars: readonly number[], displaced: boolean): void;
+  /** Something that is simply called again: `act` of `who`. */
+  again(who: object, act: () => void): void;
+}
+
 /** What autograd remembers besides the graph itself, which the results hold. */
 export class Tape {
   /** Whether ops record nodes now. Changed only through noGrad and enableGrad. */
@@ -33,6 +45,13 @@ export class Tape {
   readonly castMode: Mode = { enabled: false };
   /** True while a checkpointed function runs for the second time. */
   recomputing = false;
+  /** Sees what changes; null mostly. */
+  watcher: TapeWatcher | null = null;
+  /**
+   * Counts changes of what decides which ops a function records, and no argument says: modes of
+   * modules, who wants gradients, hooks.
+   */
+  changes = 0;
   #lastNodeId = 0;
 
   /** A number above those of all nodes so far. */
@@ -119,6 +138,7 @@ export class Gradient {
    * discarded, or a function that was only traced, leaves the gradient as it was.
    */
   setGrad(grad: Saved | null): void {
+    if (this.refs > 0) tape().watcher?.setGrad(this, grad);
     const before = this.grad;
     this.grad = grad;
     if (this.refs <= 0 || !mayBeDiscarded()) {
@@ -126,11 +146,14 @@ export class Gradient {
       return;
     }
     if (before !== null) dropUntilDiscarded(before.storage);
-    whenDiscarded(() => () => {
-      this.grad?.storage.release();
-      this.grad = this.refs > 0 ? before : null;
-      if (this.grad !== null) regain(this.grad.storage);
-    });
+    whenDiscarded(
+      () => () => {
+        this.grad?.storage.release();
+        this.grad = this.refs > 0 ? before : null;
+        if (this.grad !== null) regain(this.grad.storage);
+      },
+      true,
+    );
   }
 }
 

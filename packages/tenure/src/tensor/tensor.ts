@@ -19,7 +19,7 @@ import { type NestedArray, decode, nested, preview } from "./host.ts";
 import { LinalgMethods } from "./methods/linalg.ts";
 import { runOp } from "./run.ts";
 import { tensorState } from "./tensor-state.ts";
-import { type BackwardOptions, Gradient } from "./tape.ts";
+import { type BackwardOptions, Gradient, tape } from "./tape.ts";
 
 export { call, live, update } from "./call.ts";
 export type { NestedArray } from "./host.ts";
@@ -131,6 +131,7 @@ export class Tensor extends LinalgMethods {
       );
     const gradient = wanted ? new Gradient(null) : null;
     h.storage.leaf = wanted;
+    tape().changes++;
     if (gradient !== null) gradient.name = h.name;
     h.setGradient(gradient);
   }
@@ -149,7 +150,9 @@ export class Tensor extends LinalgMethods {
    * A fresh alias of the accumulated gradient, owned by the current scope; null when there is none.
    */
   get grad(): Tensor | null {
-    const grad = live(this, "grad").gradient?.grad ?? null;
+    const { gradient } = live(this, "grad");
+    if (gradient !== null) tape().watcher?.readGrad(gradient);
+    const grad = gradient?.grad ?? null;
     if (grad === null) return null;
     const handle = new TensorHandle(grad.storage, grad.layout, grad.dtype, null);
     handle.name = this.name === "" ? "" : `${this.name}.grad`;
@@ -212,9 +215,11 @@ export class Tensor extends LinalgMethods {
       );
     checkFunction("registerHook", hook, "pass (gradient) => …");
     (gradient.hooks ??= new Set()).add(hook);
+    tape().changes++;
     return {
       [Symbol.dispose]: () => {
         gradient.hooks?.delete(hook);
+        tape().changes++;
       },
     };
   }

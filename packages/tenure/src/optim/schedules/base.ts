@@ -7,7 +7,7 @@ import { at } from "../../base/access.ts";
 import { ArgumentError } from "../../base/errors.ts";
 import { type OptionRow, checkArgument, describeValue } from "../../base/options.ts";
 import { ignoreRejection } from "../../ownership/owned.ts";
-import { whenStepDiscarded } from "../../tensor/step.ts";
+import { again, whenStepDiscarded } from "../../tensor/step.ts";
 
 /** A number of steps. */
 export const steps = { type: "integer", range: "[0, Infinity)" } as const satisfies OptionRow;
@@ -117,6 +117,12 @@ export abstract class Schedule {
 
   /** The next rates. Call it after `optimizer.step()`. */
   step(): void {
+    again(this, () => {
+      this.#step();
+    });
+  }
+
+  #step(): void {
     const steps = this.#steps;
     whenStepDiscarded(() => {
       const back = rememberGroups(this.#optimizer);
