@@ -29,6 +29,7 @@ export const LAYERS: Readonly<Record<string, LayerRule>> = {
     onlyBy: { runtime: "tensor/dispatch.ts" },
   },
   autograd: { imports: ["base", "ownership", "graph", "ops", "tensor"] },
+  compiling: { imports: ["base", "ownership", "ops", "tensor"] },
   nn: { imports: ["base", "ownership", "ops", "tensor", "autograd"] },
   optim: { imports: ["base", "ownership", "ops", "tensor", "autograd"] },
   data: { imports: ["base", "ownership", "tensor", "autograd"] },

@@ -11,7 +11,13 @@ export type { GPUPowerPreference } from "./device/webgpu.ts";
 export { memory } from "./runtime/memory.ts";
 export type { BudgetAction } from "./runtime/memory-budget.ts";
 export { debug } from "./debug/inspect.ts";
-export type { KernelRecord, MissRecord, PlanRecord, UnfusedRecord } from "./runtime/inspector.ts";
+export type {
+  FallbackRecord,
+  KernelRecord,
+  MissRecord,
+  PlanRecord,
+  UnfusedRecord,
+} from "./runtime/inspector.ts";
 export {
   Tensor,
   type TensorLike,
@@ -62,6 +68,12 @@ export {
 export { grad, valueAndGrad, type GradOptions } from "./autograd/grad.ts";
 export { checkpoint } from "./autograd/checkpoint.ts";
 export { detectAnomaly } from "./autograd/anomaly.ts";
+export {
+  compile,
+  type Compiled,
+  type CompileOptions,
+  type CompileReport,
+} from "./compiling/compiled.ts";
 export type { SortedOf } from "./tensor/methods/rearrange.ts";
 export type { Axes } from "./tensor/methods/reduce.ts";
 export type { Meta as TensorMeta } from "./ops/op.ts";
