@@ -1,6 +1,6 @@
 /**
- * What a run changes that somebody owns, noted before it begins: what it leaves when it fails. Asked
- * by execution.ts. Owns nothing.
+ * What a run changes that somebody owns, noted before it begins: what it leaves when it fails.
+ * Asked by execution.ts. Owns nothing.
  */
 import type { OpenProgram } from "../open-program.ts";
 import type { Storage } from "../storage.ts";

@@ -89,12 +89,7 @@ test("results are fresh tensors of the caller's scope, in the same containers", 
 test("other shapes, dtypes, views and plain values have recordings of their own", async () => {
   using _scope = newDisposeScope({ root: true });
   using fast = compile((x: Tensor, k: number) => x.mul(k).sum());
-  for (const x of [
-    ones([2]),
-    ones([3]),
-    ones([2], { dtype: "int32" }),
-    ones([4, 2]).transpose(),
-  ])
+  for (const x of [ones([2]), ones([3]), ones([2], { dtype: "int32" }), ones([4, 2]).transpose()])
     for (const k of [2, 3])
       for (let i = 0; i < 3; i++) assert.is(await fast(x, k).item(), x.size * k);
   assert.is(fast.report().replays, 8);
