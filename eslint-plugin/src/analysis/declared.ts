@@ -6,8 +6,17 @@
  */
 import ts from "typescript";
 import type { Checker } from "./checker.ts";
+import { returnsOf } from "./fate.ts";
+import { isPlain } from "./plain.ts";
+import { calleeNameNode, hasBody } from "./syntax.ts";
 
-type Signature = ts.FunctionDeclaration | ts.MethodDeclaration | ts.MethodSignature;
+type Signature =
+  | ts.FunctionDeclaration
+  | ts.MethodDeclaration
+  | ts.MethodSignature
+  | ts.ArrowFunction
+  | ts.FunctionExpression
+  | ts.FunctionTypeNode;
 const known = new WeakMap<Checker, WeakMap<ts.Symbol, ts.Type | null>>();
 
 /** The type of a call's result by its callee's declaration; null when that does not settle it. */
@@ -26,8 +35,65 @@ export function declaredResult(
       callee,
       (found = ts.isNewExpression(call) ? instanceOf(checker, callee) : resultOf(checker, callee)),
     );
-  return found;
+  return found ?? (ts.isCallExpression(call) ? callbackResult(checker, call, callee) : null);
 }
+
+/**
+ * `tidy<T>(fn: () => T): T` gives what its callback returns: when those are calls that declarations
+ * settle, nobody need infer `T`.
+ */
+function callbackResult(
+  checker: Checker,
+  call: ts.CallExpression,
+  callee: ts.Symbol,
+): ts.Type | null {
+  const [declaration, ...others] = callee.declarations ?? [];
+  if (!declaration || others.length > 0 || !isSignature(declaration)) return null;
+  const name = parameterNamed(declaration.type, declaration)?.name.text;
+  const index = call.arguments.findIndex(isPlainCallback);
+  const type = declaration.parameters[index]?.type;
+  if (name === undefined || !type || !call.arguments.every((a, i) => i === index || isPlain(a)))
+    return null;
+  const kinds = ts.isUnionTypeNode(type) ? type.types : [type];
+  if (!kinds.some((kind) => givesParameter(checker, kind, name))) return null;
+  const found = new Set(
+    returnsOf(call.arguments[index] as ts.ArrowFunction).map((value) => {
+      const made = ts.isCallExpression(value) ? value : undefined;
+      const named = made && calleeNameNode(made);
+      const symbol = named && checker.symbolAt(named);
+      const result = made && symbol && declaredResult(checker, made, symbol);
+      return result ? settled(result) : null;
+    }),
+  );
+  const [only = null] = found;
+  return found.size === 1 ? only : null;
+}
+
+/** A function literal whose result nothing but its body decides, and that ends in a return. */
+const isPlainCallback = (node: ts.Expression): node is ts.ArrowFunction | ts.FunctionExpression =>
+  (ts.isArrowFunction(node) || ts.isFunctionExpression(node)) &&
+  !node.type &&
+  !node.asteriskToken &&
+  !node.modifiers &&
+  (!ts.isBlock(node.body) || node.body.statements.at(-1)?.kind === ts.SyntaxKind.ReturnStatement);
+
+/** Whether a type is that of a function giving the type parameter `name`: `() => T`, `Fn<T>`. */
+function givesParameter(checker: Checker, type: ts.TypeNode, name: string): boolean {
+  if (ts.isFunctionTypeNode(type)) return isNamed(type.type, name);
+  if (!ts.isTypeReferenceNode(type) || type.typeArguments?.length !== 1) return false;
+  const [argument] = type.typeArguments;
+  const alias = checker.symbolAt(type.typeName)?.declarations?.[0];
+  return (
+    argument !== undefined &&
+    isNamed(argument, name) &&
+    alias !== undefined &&
+    ts.isTypeAliasDeclaration(alias) &&
+    givesParameter(checker, alias.type, alias.typeParameters?.[0]?.name.text ?? "")
+  );
+}
+
+const isNamed = (type: ts.TypeNode, name: string): boolean =>
+  ts.isTypeReferenceNode(type) && ts.isIdentifier(type.typeName) && type.typeName.text === name;
 
 /** Whether every declaration of a method gives `this`. */
 function returnsThis(callee: ts.Symbol): boolean {
@@ -125,7 +191,12 @@ const settled = (type: ts.Type): ts.Type | null =>
     : type;
 
 function resultOf(checker: Checker, callee: ts.Symbol): ts.Type | null {
-  const { declarations = [] } = callee;
+  const declarations = (callee.declarations ?? []).map((d) => heldFunction(d));
+  const [only] = declarations;
+  if (declarations.length === 1 && only && ts.isTypeQueryNode(only)) {
+    const named = ts.isIdentifier(only.exprName) ? checker.symbolAt(only.exprName) : undefined;
+    return named && named !== callee ? resultOf(checker, named) : null;
+  }
   const types: ts.Type[] = [];
   for (const declaration of declarations) {
     if (!isSignature(declaration)) {
@@ -141,22 +212,30 @@ function resultOf(checker: Checker, callee: ts.Symbol): ts.Type | null {
   return types[0] ?? null;
 }
 
+/** The function that a constant holds (`const f = (x) => …`, `const f: typeof g`). */
+function heldFunction(declaration: ts.Node): ts.Node {
+  if (!ts.isVariableDeclaration(declaration) || !ts.isVariableDeclarationList(declaration.parent))
+    return declaration;
+  if ((declaration.parent.flags & ts.NodeFlags.Const) === 0) return declaration;
+  return declaration.type ?? declaration.initializer ?? declaration;
+}
+
 const isSignature = (node: ts.Node): node is Signature =>
-  ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node) || ts.isMethodSignature(node);
+  ts.isFunctionDeclaration(node) ||
+  ts.isMethodDeclaration(node) ||
+  ts.isMethodSignature(node) ||
+  ts.isArrowFunction(node) ||
+  ts.isFunctionExpression(node) ||
+  ts.isFunctionTypeNode(node);
 /** The body behind overloads is not what callers see. */
-const isImplementation = (node: Signature, all: readonly ts.Declaration[]): boolean =>
-  all.length > 1 && !ts.isMethodSignature(node) && node.body !== undefined;
+const isImplementation = (node: Signature, all: readonly ts.Node[]): boolean =>
+  all.length > 1 && hasBody(node);
 
 function resultOfOne(checker: Checker, declaration: Signature): ts.Type | null {
   const { type } = declaration;
   if (!type) return null;
   if (type.kind === ts.SyntaxKind.ThisType) return null;
-  const parameter =
-    ts.isTypeReferenceNode(type) && ts.isIdentifier(type.typeName) && !type.typeArguments
-      ? declaration.typeParameters?.find(
-          (p) => p.name.text === (type.typeName as ts.Identifier).text,
-        )
-      : undefined;
+  const parameter = parameterNamed(type, declaration);
   if (parameter) {
     // `<T extends Tensor>(x: T): T` gives a tensor of some kind
     const { constraint } = parameter;
@@ -169,6 +248,17 @@ function resultOfOne(checker: Checker, declaration: Signature): ts.Type | null {
   }
   return mentionsParameter(type, declaration) ? null : checker.annotated(type);
 }
+
+/** The annotated result of a function, where callers cannot decide it; else null. */
+export const annotatedResult = (checker: Checker, fn: ts.SignatureDeclaration): ts.Type | null =>
+  isSignature(fn) ? resultOfOne(checker, fn) : null;
+
+/** The type parameter of a function that a type is. */
+const parameterNamed = (
+  type: ts.TypeNode | undefined,
+  { typeParameters }: Signature,
+): ts.TypeParameterDeclaration | undefined =>
+  type && typeParameters?.find((p) => isNamed(type, p.name.text));
 
 /** Whether a type depends on a type parameter of its function or class, or on `this`. */
 function mentionsParameter(type: ts.TypeNode, declaration: Signature): boolean {

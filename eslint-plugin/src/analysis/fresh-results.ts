@@ -65,7 +65,7 @@ export function resultFreshness(
   session: Session,
   fn: ts.FunctionLikeDeclaration & { body: ts.Node },
 ): Freshness {
-  if (fn.asteriskToken) return "unknown";
+  if (fn.asteriskToken || session.oracle.givesNothing(fn)) return "unknown";
   const values = returnsOf(fn).filter((v) => !isNullish(unwrap(v)) && session.oracle.ownedAt(v));
   return joinAll(values.map((v) => guarded(session, v)));
 }

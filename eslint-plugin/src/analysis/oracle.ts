@@ -7,10 +7,11 @@ import ts from "typescript";
 import type { CalleeSpecifier, Owner, ResolvedSettings } from "../owner.ts";
 import { resolveCallee, type Callee } from "./callee.ts";
 import { Checker } from "./checker.ts";
-import { declaredResult, declaredVariable, isPageFunction } from "./declared.ts";
+import { annotatedResult, declaredResult, declaredVariable, isPageFunction } from "./declared.ts";
 import { isHolderClass } from "./holders.ts";
 import { hasWellKnown, Ownership, typeNames, type Owned } from "./ownership.ts";
 import { nameMatches, Packages } from "./packages.ts";
+import { holdsPlain, isPlain } from "./plain.ts";
 import { calleeNameNode, type CallLike } from "./syntax.ts";
 import { noTags, readTags, type Tags } from "./tags.ts";
 import { isLibraryCall } from "./library-names.ts";
@@ -68,13 +69,17 @@ export class Oracle {
   }
 
   #askOwned(node: ts.Node): Owned | null {
-    if (ts.isStringLiteralLike(node) || ts.isNumericLiteral(node)) return null;
+    if (isPlain(node)) return null;
     let declared: ts.Type | null = null;
     if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
       const symbol = this.#calleeSymbol(node);
       declared = symbol ? declaredResult(this.#checker, node, symbol) : null;
       if (!declared && symbol && isPageFunction(node, symbol)) return null;
-    } else if (ts.isIdentifier(node)) declared = this.#declaredType(node);
+    } else if (ts.isIdentifier(node)) {
+      const declaration = this.#declarationOf(node);
+      if (declaration && holdsPlain(declaration)) return null;
+      declared = declaration ? this.#declaredType(declaration) : null;
+    }
     const type = declared ?? this.#checker.typeAt(node);
     const isUntyped = this.#untyped.length > 0 && this.#checker.isUntyped(type);
     return isUntyped ? this.#guess(node) : this.#ownership.of(type);
@@ -94,10 +99,14 @@ export class Oracle {
     }
   }
 
-  #declaredType(id: ts.Identifier): ts.Type | null {
-    const isName = ts.isVariableDeclaration(id.parent) && id.parent.name === id;
-    const declaration = isName ? id.parent : this.declarationAt(id);
-    if (!declaration) return null;
+  /** What declares a name; for a name being declared that needs no question. */
+  #declarationOf(id: ts.Identifier): ts.Declaration | undefined {
+    const { parent } = id;
+    const isName = ts.isVariableDeclaration(parent) || ts.isParameter(parent);
+    return isName && parent.name === id ? parent : this.declarationAt(id);
+  }
+
+  #declaredType(declaration: ts.Declaration): ts.Type | null {
     return declaredVariable(this.#checker, declaration, (call) => {
       const symbol = this.#calleeSymbol(call);
       return symbol ? declaredResult(this.#checker, call, symbol) : null;
@@ -113,6 +122,12 @@ export class Oracle {
   ownedResult(fn: ts.SignatureDeclaration): Owned | null {
     const type = this.#checker.resultOf(fn);
     return type ? this.#ownership.of(type) : null;
+  }
+
+  /** Whether the annotation of a function says that nobody owns what it gives. */
+  givesNothing(fn: ts.SignatureDeclaration): boolean {
+    const type = annotatedResult(this.#checker, fn);
+    return type !== null && !(type.flags & ts.TypeFlags.Any) && !this.#ownership.of(type);
   }
 
   /** Ownership of instances of a class, or of values of an interface. */

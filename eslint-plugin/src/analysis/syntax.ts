@@ -100,7 +100,7 @@ export const isUsing = (declaration: ts.Node): boolean =>
   isUsingList(declaration.parent);
 
 /** Whether an assignment operator writes what stands at its left. */
-const assigns = (operator: ts.SyntaxKind): boolean =>
+export const assigns = (operator: ts.SyntaxKind): boolean =>
   operator >= ts.SyntaxKind.FirstAssignment && operator <= ts.SyntaxKind.LastAssignment;
 
 /** Whether an expression is assigned to rather than read. */

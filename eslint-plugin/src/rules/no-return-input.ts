@@ -62,6 +62,9 @@ function arms(value: ts.Expression): ts.Expression[] {
   return [bare];
 }
 
+const isLiteral = (node: ts.Node): boolean =>
+  ts.isObjectLiteralExpression(node) || ts.isArrayLiteralExpression(node);
+
 function checkFunction(
   file: FileAnalysis,
   fn: FunctionWithBody,
@@ -72,7 +75,7 @@ function checkFunction(
   const { session } = file;
   const values = returnsOf(fn)
     .flatMap(arms)
-    .filter((v) => session.oracle.ownedAt(v)?.shape === "one");
+    .filter((v) => !isLiteral(v) && session.oracle.ownedAt(v)?.shape === "one");
   const owner = values[0] && session.oracle.ownedAt(values[0])?.owner;
   if (!owner || owner.policy === "generic" || owner.alias === "") return;
   const tags = session.oracle.tags(fn);
