@@ -74,41 +74,52 @@ export function segmentsOf(
   { program, resident, extended }: Context,
   actions: readonly Action[],
 ): Segment[] {
-  const residencies = new Residencies(resident);
-  // Where each op runs, when lifespans ask for it.
-  const ranAt = extended.some((e) => e !== null)
-    ? new Int32Array(program.ops.length).fill(-1)
-    : null;
-  actions.forEach(({ kind, op, storage }, t) => {
-    if (kind === "swapOut") {
-      residencies.use(storage, t);
-      return;
-    }
-    if (kind === "swapIn") {
-      residencies.begin(storage, t);
-      return;
-    }
-    const { reads, writes } = opAt(program, op);
-    if (ranAt !== null && kind === "dispatch") ranAt[op] = t;
-    for (const r of reads) residencies.use(r, t);
-    for (const w of writes)
-      if (reads.includes(w)) residencies.use(w, t);
-      else residencies.begin(w, t);
+  const segments: Segment[] = [];
+  walk({ program, resident }, actions, (storage, begin, end, entry, exit) => {
+    segments.push({ storage, begin, end, entry, exit });
   });
-  program.storages.forEach(({ pinned }, s) => {
-    residencies.finish(s, pinned ? actions.length : null);
+  if (!extended.some((e) => e !== null)) return segments;
+  // Where each op runs, as lifespans ask for it.
+  const ranAt = new Int32Array(program.ops.length).fill(-1);
+  actions.forEach(({ kind, op }, t) => {
+    if (kind === "dispatch") ranAt[op] = t;
   });
-  const { segments } = residencies;
-  if (ranAt === null) return segments;
   extended.forEach((range, s) => {
     if (range !== null) widen(segments, s, range, ranAt, actions.length);
   });
   return segments;
 }
 
+/** Takes one residency. */
+type Take = (storage: number, begin: number, end: number, entry: boolean, exit: boolean) => void;
+
+/** Walks through a schedule and names each residency as it ends, before lifespans widen them. */
+function walk(
+  { program, resident }: Pick<Context, "program" | "resident">,
+  actions: readonly Action[],
+  take: Take,
+): void {
+  const residencies = new Residencies(resident, take);
+  for (let t = 0; t < actions.length; t++) {
+    const { kind, op, storage } = at(actions, t);
+    if (kind === "swapOut") residencies.use(storage, t);
+    else if (kind === "swapIn") residencies.begin(storage, t);
+    else {
+      const { reads, writes } = opAt(program, op);
+      for (const r of reads) residencies.use(r, t);
+      for (const w of writes)
+        if (reads.includes(w)) residencies.use(w, t);
+        else residencies.begin(w, t);
+    }
+  }
+  const { storages } = program;
+  for (let s = 0; s < storages.length; s++)
+    residencies.finish(s, at(storages, s).pinned ? actions.length : null);
+}
+
 /** The residencies of all storages while a schedule is walked through. */
 class Residencies {
-  readonly segments: Segment[] = [];
+  readonly #take: Take;
   /**
    * Of the residency at hand: where it begins, -1 before the first; and the end of its last use.
    */
@@ -116,15 +127,16 @@ class Residencies {
   readonly #end: Int32Array;
   readonly #entry: Uint8Array;
 
-  constructor(resident: readonly boolean[]) {
+  constructor(resident: readonly boolean[], take: Take) {
+    this.#take = take;
     this.#begin = new Int32Array(resident.length).fill(-1);
     this.#end = new Int32Array(resident.length);
     this.#entry = new Uint8Array(resident.length);
-    resident.forEach((here, s) => {
-      if (!here) return;
+    for (let s = 0; s < resident.length; s++) {
+      if (resident[s] !== true) continue;
       this.#begin[s] = 0;
       this.#entry[s] = 1;
-    });
+    }
   }
 
   use(storage: number, t: number): void {
@@ -145,7 +157,7 @@ class Residencies {
   #close(storage: number, exit: boolean, end: number): void {
     const begin = this.#begin[storage]!;
     if (begin === -1) return;
-    this.segments.push({ storage, begin, end, entry: this.#entry[storage] === 1, exit });
+    this.#take(storage, begin, end, this.#entry[storage] === 1, exit);
     this.#entry[storage] = 0;
   }
 }
@@ -200,7 +212,20 @@ export function liveCurve(
 
 /** Bytes resident at each position of a schedule. */
 export function curveOf(context: Context, actions: readonly Action[]): Float64Array {
-  return liveCurve(context.program, segmentsOf(context, actions), actions.length);
+  const { program, extended } = context;
+  const { length } = actions;
+  if (extended.some((e) => e !== null))
+    return liveCurve(program, segmentsOf(context, actions), length);
+  // The same without a list of segments: this is asked for every schedule that is thought of.
+  const { storages } = program;
+  const curve = new Float64Array(length + 1);
+  walk(context, actions, (storage, begin, end) => {
+    const { bytes } = at(storages, storage);
+    curve[begin]! += bytes;
+    curve[end]! -= bytes;
+  });
+  for (let t = 1; t <= length; t++) curve[t]! += curve[t - 1]!;
+  return curve;
 }
 
 /** Where a curve is highest first, and how high. */
@@ -212,15 +237,13 @@ export function highest(curve: Float64Array): { readonly at: number; readonly by
 
 /** Most bytes live at one time: no placement can do with less. */
 export function livePeak(context: Context, actions: readonly Action[]): number {
-  const segments = segmentsOf(context, actions);
-  // Without actions, what is owned is resident all the same.
-  let most = 0;
-  if (actions.length === 0)
-    most = bytesOf(
+  if (actions.length === 0) {
+    // Without actions, what is owned is resident all the same.
+    const kept = segmentsOf(context, actions).filter((s) => s.exit);
+    return bytesOf(
       context.program,
-      segments.filter((s) => s.exit).map((s) => s.storage),
+      kept.map((s) => s.storage),
     );
-  for (const bytes of liveCurve(context.program, segments, actions.length))
-    if (bytes > most) most = bytes;
-  return most;
+  }
+  return Math.max(0, highest(curveOf(context, actions)).bytes);
 }

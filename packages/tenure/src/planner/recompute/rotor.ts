@@ -32,6 +32,19 @@ export interface ChainTable {
   withBoundary(e: number, j: number, m: number): number;
 }
 
+/** A range i … j, and what running on in it takes. */
+interface Run {
+  readonly e: number;
+  readonly i: number;
+  readonly j: number;
+  /** Cost of running up to the boundary at hand. */
+  readonly run: number;
+  /** Units of boundary j that are there beside the memory. */
+  readonly beside: number;
+  /** Least memory in which the stages up to the boundary can run. */
+  readonly from: number;
+}
+
 /**
  * The table of the dynamic program. Cells are `Rev(i, j, m)`, twice: `e` is 1 when boundary j is
  * resident beside m.
@@ -89,10 +102,10 @@ export class Rotor implements ChainTable {
       for (let i = 0; i + length <= n; i++) {
         deadline?.check();
         for (let e = 0; e < 2; e++)
-          for (let m = 0; m <= this.#levels; m++) {
-            if (length > 1) this.#decide(e, i, i + length, m);
-            else this.#table[this.#cell(e, i, i + 1, m)] = this.#lastStage(i, m, e);
-          }
+          if (length > 1) this.#decide(e, i, i + length);
+          else
+            for (let m = 0; m <= this.#levels; m++)
+              this.#table[this.#cell(e, i, i + 1, m)] = this.#lastStage(i, m, e);
       }
   }
 
@@ -106,37 +119,60 @@ export class Rotor implements ChainTable {
     return at(toNeeded, k) + at(pending, k) <= room ? at(this.#costs.toNeeded, k) : Infinity;
   }
 
-  #decide(e: number, i: number, j: number, m: number): void {
-    const { boundary, inside, group, pending, toBoundary, toAll } = this.#units;
-    const after = e === 1 ? m + boundary[j - 1]! : m;
-    let best = Infinity;
-    let which = 0;
-    if (toAll[i]! + pending[j - 1]! <= m && group[i]! <= after) {
-      const rest = this.cost(e, i + 1, j, m - inside[i]! - boundary[i]!);
-      best = this.#costs.toAll[i]! + rest;
-      if (best < Infinity) which = 1;
-    }
+  /** One range, for all amounts of memory: their cells lie side by side. */
+  #decide(e: number, i: number, j: number): void {
+    const { boundary, group, pending, toBoundary, toAll } = this.#units;
+    const beside = e === 1 ? boundary[j - 1]! : 0;
+    const waits = pending[j - 1]!;
+    this.#keepStage(e, i, j, Math.max(toAll[i]! + waits, group[i]! - beside));
     let run = 0;
+    let from = 0;
     for (let s = i + 1; s < j; s++) {
       const before = s - 1 > i ? boundary[s - 2]! : 0;
-      if (before + toBoundary[s - 1]! + pending[j - 1]! > m) break;
+      from = Math.max(from, before + toBoundary[s - 1]! + waits);
+      if (from > this.#levels) return;
       run += this.#costs.toBoundary[s - 1]!;
-      const kept = boundary[s - 1]!;
-      const behind = run + this.cost(e, s, j, m - kept);
-      if (behind >= best) continue;
-      const dropped = behind + this.cost(0, i, s, after);
-      const held = behind + this.cost(1, i, s, after - kept);
-      if (dropped < best) {
-        best = dropped;
-        which = 2 + 2 * s;
+      this.#runTo(s, { e, i, j, run, beside, from });
+    }
+  }
+
+  /** Keeps all of the first stage, where there are `from` units of memory. */
+  #keepStage(e: number, i: number, j: number, from: number): void {
+    const cost = this.#costs.toAll[i]!;
+    const less = this.#units.inside[i]! + this.#units.boundary[i]!;
+    const row = this.#cell(e, i, j, 0);
+    const rest = this.#cell(e, i + 1, j, 0);
+    for (let m = Math.max(from, less); m <= this.#levels; m++) {
+      const total = cost + this.#table[rest + m - less]!;
+      this.#table[row + m] = total;
+      if (total < Infinity) this.#choice[row + m] = 1;
+    }
+  }
+
+  /** Runs on to a boundary, wherever that is the best so far. */
+  #runTo(s: number, { e, i, j, run, beside, from }: Run): void {
+    const table = this.#table;
+    const choice = this.#choice;
+    const most = this.#levels;
+    const kept = this.#units.boundary[s - 1]!;
+    const row = this.#cell(e, i, j, 0);
+    const behindAt = this.#cell(e, s, j, 0) - kept;
+    const droppedAt = this.#cell(0, i, s, 0);
+    const heldAt = this.#cell(1, i, s, 0);
+    for (let m = Math.max(from, kept); m <= most; m++) {
+      const behind = run + table[behindAt + m]!;
+      if (behind >= table[row + m]!) continue;
+      const after = m + beside;
+      const dropped = behind + table[droppedAt + (after < most ? after : most)]!;
+      const held = behind + table[heldAt + (after - kept < most ? after - kept : most)]!;
+      if (dropped < table[row + m]!) {
+        table[row + m] = dropped;
+        choice[row + m] = 2 + 2 * s;
       }
-      if (held < best) {
-        best = held;
-        which = 3 + 2 * s;
+      if (held < table[row + m]!) {
+        table[row + m] = held;
+        choice[row + m] = 3 + 2 * s;
       }
     }
-    const cell = this.#cell(e, i, j, m);
-    this.#table[cell] = best;
-    this.#choice[cell] = which;
   }
 }
