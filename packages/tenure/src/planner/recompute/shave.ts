@@ -45,9 +45,9 @@ export function shave(
   let now = [...actions];
   let peak = highest(curveOf(context, now));
   let best = peak.bytes;
+  const uses = new Uses(context, now, producer);
   for (let step = 0; step < maxSteps; step++) {
     context.deadline?.check();
-    const uses = new Uses(context, now, producer);
     const offer = cheapestAt(context, uses, peak.at, candidates, cost, refused);
     if (offer === null) break;
     const { before, ops } = offer;
@@ -59,6 +59,7 @@ export function shave(
       continue;
     }
     now = next;
+    uses.insert(before, ops, now);
     peak = highest(curve);
     if (peak.bytes < 0.995 * best) {
       best = peak.bytes;
@@ -82,13 +83,15 @@ function cheapestAt(
   for (const s of candidates) {
     const before = uses.waitsAcross(s, peak);
     if (before === -1) continue;
+    const { bytes } = storageAt(program, s);
+    const maker = opAt(program, at(uses.producer, s));
+    if (best !== null && cost(maker) / bytes >= best.price) continue; // and its inputs besides
     const { kind, op: reader } = at(uses.actions, before);
     const key = `${s} ${reader} ${kind}`;
     if (refused.has(key)) continue;
     const ops = opsToBring(program, uses, candidates, s, before);
     if (ops === null || ops.length > maxDepth) continue;
-    const price =
-      ops.reduce((sum, op) => sum + cost(opAt(program, op)), 0) / storageAt(program, s).bytes;
+    const price = ops.reduce((sum, op) => sum + cost(opAt(program, op)), 0) / bytes;
     if (best === null || price < best.price) best = { key, before, ops, price };
   }
   return best;
