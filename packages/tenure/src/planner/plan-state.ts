@@ -12,6 +12,7 @@ import { type Placement, Placements } from "./place/placements.ts";
 import type { Policy } from "./plan-options.ts";
 import type { Context } from "./schedule.ts";
 import type { Emitted } from "./steps.ts";
+import { Touches } from "./touches.ts";
 
 /** Everything that is known of a program while it is planned. */
 export interface PlanState {
@@ -48,7 +49,8 @@ export function initialState(
   }: { readonly deadline?: Deadline | undefined; readonly quick?: boolean } = {},
 ): PlanState {
   const resident = residentAtEntry(program);
-  const context = { program, resident, extended: extensions(program), deadline };
+  const touches = new Touches(program);
+  const context = { program, resident, extended: extensions(program), touches, deadline };
   const brings = atEntry ?? ((s: number) => resident[s] === true);
   return {
     policy,

@@ -11,6 +11,7 @@
 import { at } from "../base/access.ts";
 import { bytesOf, opAt, type Program, residentAtEntry, storageAt } from "../graph/program.ts";
 import type { Deadline } from "./deadline.ts";
+import { Touches } from "./touches.ts";
 
 /**
  * `dispatch`: an op for the first time. `recompute`: the same op once more. `swapOut`, `swapIn`: a
@@ -48,6 +49,8 @@ export interface Context {
    * of op indices; null for none.
    */
   readonly extended: readonly (readonly [number, number] | null)[];
+  /** What its ops touch. */
+  readonly touches: Touches;
   /** When planning should be done; asked wherever it can take long. None: it takes its time. */
   readonly deadline?: Deadline | undefined;
 }
@@ -63,6 +66,7 @@ export function contextOf(program: Program): Context {
     program,
     resident: residentAtEntry(program),
     extended: program.storages.map(() => null),
+    touches: new Touches(program),
   };
 }
 
@@ -70,12 +74,10 @@ export function contextOf(program: Program): Context {
  * The residencies a schedule implies, in no particular order. @throws nothing: reading what is not
  * there shows in `verify`.
  */
-export function segmentsOf(
-  { program, resident, extended }: Context,
-  actions: readonly Action[],
-): Segment[] {
+export function segmentsOf(context: Context, actions: readonly Action[]): Segment[] {
+  const { program, extended } = context;
   const segments: Segment[] = [];
-  walk({ program, resident }, actions, (storage, begin, end, entry, exit) => {
+  walk(context, actions, (storage, begin, end, entry, exit) => {
     segments.push({ storage, begin, end, entry, exit });
   });
   if (!extended.some((e) => e !== null)) return segments;
@@ -95,70 +97,44 @@ type Take = (storage: number, begin: number, end: number, entry: boolean, exit: 
 
 /** Walks through a schedule and names each residency as it ends, before lifespans widen them. */
 function walk(
-  { program, resident }: Pick<Context, "program" | "resident">,
+  { program: { storages }, resident, touches }: Context,
   actions: readonly Action[],
   take: Take,
 ): void {
-  const residencies = new Residencies(resident, take);
+  // Of each residency at hand: where it begins, -1 before the first; the end of its last use.
+  const begins = new Int32Array(storages.length).fill(-1);
+  const ends = new Int32Array(storages.length);
+  const entry = new Uint8Array(storages.length);
+  for (let s = 0; s < storages.length; s++) {
+    if (resident[s] !== true) continue;
+    begins[s] = 0;
+    entry[s] = 1;
+  }
+  const close = (s: number, end: number, exit: boolean): void => {
+    if (begins[s] === -1) return;
+    take(s, begins[s]!, end, entry[s] === 1, exit);
+    entry[s] = 0;
+  };
+  const bear = (s: number, t: number): void => {
+    close(s, ends[s]!, false);
+    begins[s] = t;
+    ends[s] = t + 1;
+  };
+  const { begin, born, storages: touched } = touches;
   for (let t = 0; t < actions.length; t++) {
-    const { kind, op, storage } = at(actions, t);
-    if (kind === "swapOut") residencies.use(storage, t);
-    else if (kind === "swapIn") residencies.begin(storage, t);
+    const { kind, op, storage } = actions[t]!;
+    if (kind === "swapOut") ends[storage] = t + 1;
+    else if (kind === "swapIn") bear(storage, t);
     else {
-      const { reads, writes } = opAt(program, op);
-      for (const r of reads) residencies.use(r, t);
-      for (const w of writes)
-        if (reads.includes(w)) residencies.use(w, t);
-        else residencies.begin(w, t);
+      const first = born[op]!;
+      const end = begin[op + 1]!;
+      for (let k = begin[op]!; k < first; k++) ends[touched[k]!] = t + 1;
+      for (let k = first; k < end; k++) bear(touched[k]!, t);
     }
   }
-  const { storages } = program;
-  for (let s = 0; s < storages.length; s++)
-    residencies.finish(s, at(storages, s).pinned ? actions.length : null);
-}
-
-/** The residencies of all storages while a schedule is walked through. */
-class Residencies {
-  readonly #take: Take;
-  /**
-   * Of the residency at hand: where it begins, -1 before the first; and the end of its last use.
-   */
-  readonly #begin: Int32Array;
-  readonly #end: Int32Array;
-  readonly #entry: Uint8Array;
-
-  constructor(resident: readonly boolean[], take: Take) {
-    this.#take = take;
-    this.#begin = new Int32Array(resident.length).fill(-1);
-    this.#end = new Int32Array(resident.length);
-    this.#entry = new Uint8Array(resident.length);
-    for (let s = 0; s < resident.length; s++) {
-      if (resident[s] !== true) continue;
-      this.#begin[s] = 0;
-      this.#entry[s] = 1;
-    }
-  }
-
-  use(storage: number, t: number): void {
-    this.#end[storage] = t + 1;
-  }
-
-  begin(storage: number, t: number): void {
-    this.#close(storage, false, this.#end[storage]!);
-    this.#begin[storage] = t;
-    this.#end[storage] = t + 1;
-  }
-
-  /** @param exit the end of the schedule, when somebody keeps the storage */
-  finish(storage: number, exit: number | null): void {
-    this.#close(storage, exit !== null, exit ?? this.#end[storage]!);
-  }
-
-  #close(storage: number, exit: boolean, end: number): void {
-    const begin = this.#begin[storage]!;
-    if (begin === -1) return;
-    this.#take(storage, begin, end, this.#entry[storage] === 1, exit);
-    this.#entry[storage] = 0;
+  for (let s = 0; s < storages.length; s++) {
+    const { pinned } = at(storages, s);
+    close(s, pinned ? actions.length : ends[s]!, pinned);
   }
 }
 
@@ -217,12 +193,11 @@ export function curveOf(context: Context, actions: readonly Action[]): Float64Ar
   if (extended.some((e) => e !== null))
     return liveCurve(program, segmentsOf(context, actions), length);
   // The same without a list of segments: this is asked for every schedule that is thought of.
-  const { storages } = program;
+  const { bytes } = context.touches;
   const curve = new Float64Array(length + 1);
   walk(context, actions, (storage, begin, end) => {
-    const { bytes } = at(storages, storage);
-    curve[begin]! += bytes;
-    curve[end]! -= bytes;
+    curve[begin]! += bytes[storage]!;
+    curve[end]! -= bytes[storage]!;
   });
   for (let t = 1; t <= length; t++) curve[t]! += curve[t - 1]!;
   return curve;
