@@ -12,6 +12,7 @@ import { type Placement, Placements } from "./place/placements.ts";
 import type { Policy } from "./plan-options.ts";
 import type { Context } from "./schedule.ts";
 import type { Emitted } from "./steps.ts";
+import { OpRuns } from "./op-runs.ts";
 import { Touches } from "./touches.ts";
 
 /** Everything that is known of a program while it is planned. */
@@ -50,7 +51,9 @@ export function initialState(
 ): PlanState {
   const resident = residentAtEntry(program);
   const touches = new Touches(program);
-  const context = { program, resident, extended: extensions(program), touches, deadline };
+  const runs = new OpRuns(program.ops.length);
+  const extended = extensions(program);
+  const context: Context = { program, resident, extended, touches, runs, deadline };
   const brings = atEntry ?? ((s: number) => resident[s] === true);
   return {
     policy,

@@ -9,8 +9,9 @@
  *     |-------------------|  not resident  |----------------------|
  */
 import { at } from "../base/access.ts";
-import { bytesOf, opAt, type Program, residentAtEntry, storageAt } from "../graph/program.ts";
+import { bytesOf, type Program, residentAtEntry, storageAt } from "../graph/program.ts";
 import type { Deadline } from "./deadline.ts";
+import { OpRuns } from "./op-runs.ts";
 import { Touches } from "./touches.ts";
 
 /**
@@ -51,6 +52,8 @@ export interface Context {
   readonly extended: readonly (readonly [number, number] | null)[];
   /** What its ops touch. */
   readonly touches: Touches;
+  /** Actions that run its ops. */
+  readonly runs: OpRuns;
   /** When planning should be done; asked wherever it can take long. None: it takes its time. */
   readonly deadline?: Deadline | undefined;
 }
@@ -67,6 +70,7 @@ export function contextOf(program: Program): Context {
     resident: residentAtEntry(program),
     extended: program.storages.map(() => null),
     touches: new Touches(program),
+    runs: new OpRuns(program.ops.length),
   };
 }
 

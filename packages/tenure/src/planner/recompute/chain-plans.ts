@@ -6,9 +6,10 @@ import { at } from "../../base/access.ts";
 import { greatestCommonDivisor } from "../../base/bits.ts";
 import { opAt, type Program, type ProgramOp } from "../../graph/program.ts";
 import { opCost } from "../cost.ts";
+import type { OpRuns } from "../op-runs.ts";
 import { type Action, type Context, curveOf, highest, runsOf } from "../schedule.ts";
 import { EvenRotor, evenLevels, isEven } from "./even-rotor.ts";
-import { OpRuns, expandChain } from "./expand-chain.ts";
+import { expandChain } from "./expand-chain.ts";
 import { type ChainTable, Rotor } from "./rotor.ts";
 import { type StageBytes, stageBytes, stageCosts } from "./stage-costs.ts";
 import { type Stage, stagesOf } from "./stages.ts";
@@ -59,7 +60,7 @@ export function chainPlans(
     const table = new EvenRotor(every, inUnits(bytes, unit), costs, levelsOf(most, unit));
     table.fill(context.deadline);
     return {
-      plans: plansOf(table, every, levelsOf(most, unit), unit),
+      plans: plansOf(table, every, levelsOf(most, unit), unit, context.runs),
       unit: unit === divisor ? onlyOp(context.program, every) : null,
     };
   }
@@ -84,7 +85,7 @@ function plansBetween(
   const costs = stageCosts(context.program, stages);
   const rotor = new Rotor(stages, inUnits(bytes, unit), costs, levels);
   rotor.fill(context.deadline);
-  return plansOf(rotor, stages, levels, unit);
+  return plansOf(rotor, stages, levels, unit, context.runs);
 }
 
 /** What every stage consists of, if it is one op that costs the same everywhere. */
@@ -103,8 +104,8 @@ function plansOf(
   stages: readonly Stage[],
   levels: number,
   unit: number,
+  runs: OpRuns,
 ): ChainPlan[] {
-  const runs = new OpRuns();
   const plans: ChainPlan[] = [];
   let last = Infinity;
   for (let m = 0; m <= levels; m++) {

@@ -3,25 +3,10 @@
  * backward groups run behind them. Called by chain-plans.ts for the plans that are used. Pure.
  */
 import { at } from "../../base/access.ts";
+import type { OpRuns } from "../op-runs.ts";
 import type { Action } from "../schedule.ts";
 import type { ChainTable } from "./rotor.ts";
 import type { Stage } from "./stages.ts";
-
-/** Actions that run ops, each made once: the plans of a chain consist of the same. */
-export class OpRuns {
-  readonly #first: Action[] = [];
-  readonly #again: Action[] = [];
-
-  /** An op for the first time. */
-  first(op: number): Action {
-    return (this.#first[op] ??= { kind: "dispatch", op, storage: -1 });
-  }
-
-  /** An op once more. */
-  again(op: number): Action {
-    return (this.#again[op] ??= { kind: "recompute", op, storage: -1 });
-  }
-}
 
 /** The schedule for an amount of memory, in units. */
 export function expandChain(
@@ -31,16 +16,16 @@ export function expandChain(
   runs: OpRuns,
 ): Action[] {
   const actions: Action[] = [];
-  const ran = new Set<number>();
-  const firstPass = new Set<number>();
+  const ran: boolean[] = [];
+  const firstPass = new Uint8Array(stages.length);
   const run = (k: number, part: (stage: Stage) => readonly number[]): void => {
     // The first time, the whole stage runs: somebody may want its other results.
     const stage = at(stages, k);
-    const ops = firstPass.has(k) ? part(stage) : stage.ops;
-    firstPass.add(k);
+    const ops = firstPass[k] === 1 ? part(stage) : stage.ops;
+    firstPass[k] = 1;
     for (const op of ops) {
-      actions.push(ran.has(op) ? runs.again(op) : runs.first(op));
-      ran.add(op);
+      actions.push(ran[op] === true ? runs.again(op) : runs.first(op));
+      ran[op] = true;
     }
   };
   const reverse = (k: number): void => {
@@ -49,7 +34,7 @@ export function expandChain(
   const visit = (i: number, j: number, m: number, e: number): void => {
     if (j === i + 1) {
       const { inside, readsBoundary } = at(stages, i);
-      if (!firstPass.has(i) || inside.size > 0 || (readsBoundary && e === 0))
+      if (firstPass[i] === 0 || inside.size > 0 || (readsBoundary && e === 0))
         run(i, (s) => s.toNeeded);
       reverse(i);
       return;

@@ -9,6 +9,7 @@
 import { at } from "../../base/access.ts";
 import { opAt, type Program } from "../../graph/program.ts";
 import { writersOf } from "../dependencies.ts";
+import type { OpRuns } from "../op-runs.ts";
 import type { Action, Context } from "../schedule.ts";
 
 /** For storages that one op makes: that op. */
@@ -58,7 +59,7 @@ export function rematerialise(
   for (const i of order) for (const w of opAt(program, i).writes) producer[w] = i;
   for (;;) {
     context.deadline?.check();
-    const attempt = new Attempt(program, dropped, producer, transient);
+    const attempt = new Attempt(context, dropped, producer, transient);
     const failed = attempt.run(order);
     if (failed === null) return attempt.actions;
     for (const s of opAt(program, failed).writes) dropped.delete(s);
@@ -69,52 +70,51 @@ export function rematerialise(
 class Attempt {
   readonly actions: Action[] = [];
   readonly #program: Program;
-  readonly #dropped: ReadonlySet<number>;
+  readonly #runs: OpRuns;
   readonly #producer: Int32Array;
   readonly #transient: ReadonlySet<number> | undefined;
-  /** How often each storage was written so far. */
-  readonly #version: Int32Array;
-  /** Versions of the inputs that each op saw. */
-  readonly #saw: (Int32Array | undefined)[] = [];
-  /** Dropped storages that are resident once more. */
-  readonly #back = new Set<number>();
-  /** Those of them that came back for the op at hand. */
+  /** Where each op ran first, and where each storage was written last; -1 for never. */
+  readonly #ranAt: Int32Array;
+  readonly #written: Int32Array;
+  /** Dropped storages that are not resident again. */
+  readonly #missing: Uint8Array;
+  /** Storages that came back for the op at hand. */
   #brought: number[] = [];
 
   constructor(
-    program: Program,
+    { program, runs }: Context,
     dropped: ReadonlySet<number>,
     producer: Int32Array,
     transient: ReadonlySet<number> | undefined,
   ) {
     this.#program = program;
-    this.#dropped = dropped;
+    this.#runs = runs;
     this.#producer = producer;
     this.#transient = transient;
-    this.#version = new Int32Array(program.storages.length);
+    this.#ranAt = new Int32Array(program.ops.length).fill(-1);
+    this.#written = new Int32Array(program.storages.length).fill(-1);
+    this.#missing = new Uint8Array(program.storages.length);
+    for (const s of dropped) this.#missing[s] = 1;
   }
 
   /** Fills `actions`; returns an op that cannot run again, or null when all can. */
   run(order: readonly number[]): number | null {
-    for (const i of order) {
+    for (let t = 0; t < order.length; t++) {
+      const i = at(order, t);
       const { phase, reads, writes } = opAt(this.#program, i);
       if (phase !== "forward")
         for (const r of reads) {
-          const failed = this.#isMissing(r) ? this.#bringBack(r) : null;
+          const failed = this.#missing[r] === 1 ? this.#bringBack(r) : null;
           if (failed !== null) return failed;
         }
-      this.#saw[i] = Int32Array.from(reads, (r) => at(this.#version, r));
-      this.actions.push({ kind: "dispatch", op: i, storage: -1 });
-      for (const w of writes) this.#version[w]!++;
+      this.#ranAt[i] = t;
+      this.actions.push(this.#runs.first(i));
+      for (const w of writes) this.#written[w] = t;
       for (const s of this.#brought)
-        if (this.#transient?.has(s) === true && !reads.includes(s)) this.#back.delete(s);
+        if (this.#transient?.has(s) === true && !reads.includes(s)) this.#missing[s] = 1;
       this.#brought = [];
     }
     return null;
-  }
-
-  #isMissing(storage: number): boolean {
-    return this.#dropped.has(storage) && !this.#back.has(storage);
   }
 
   /**
@@ -124,22 +124,22 @@ class Attempt {
   #bringBack(storage: number): number | null {
     const stack = [storage];
     for (let s = stack.at(-1); s !== undefined; s = stack.at(-1)) {
-      if (this.#back.has(s)) {
+      if (this.#missing[s] === 0) {
         stack.pop();
         continue;
       }
       const op = at(this.#producer, s);
       const { reads, writes } = opAt(this.#program, op);
-      const missing = reads.filter((r) => this.#isMissing(r));
+      const missing = reads.filter((r) => this.#missing[r] === 1);
       if (missing.length > 0) {
         stack.push(...missing);
         continue;
       }
-      const saw = this.#saw[op];
-      if (saw === undefined || reads.some((r, k) => this.#version[r] !== saw[k])) return op;
-      this.actions.push({ kind: "recompute", op, storage: -1 });
+      const ran = at(this.#ranAt, op);
+      if (ran === -1 || reads.some((r) => at(this.#written, r) >= ran)) return op;
+      this.actions.push(this.#runs.again(op));
       for (const w of writes) {
-        this.#back.add(w);
+        this.#missing[w] = 0;
         this.#brought.push(w);
       }
       stack.pop();

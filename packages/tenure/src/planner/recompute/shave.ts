@@ -51,7 +51,7 @@ export function shave(
     const offer = cheapestAt(context, uses, peak.at, candidates, cost, refused);
     if (offer === null) break;
     const { before, ops } = offer;
-    const again = ops.map((op): Action => ({ kind: "recompute", op, storage: -1 }));
+    const again = ops.map((op) => context.runs.again(op));
     const next = [...now.slice(0, before), ...again, ...now.slice(before)];
     const curve = curveOf(context, next);
     if (curve.subarray(before, before + ops.length + 1).some((bytes) => bytes >= peak.bytes)) {
