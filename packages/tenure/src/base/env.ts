@@ -10,10 +10,13 @@ interface ProcessLike {
   readonly versions?: { readonly node?: string };
   getBuiltinModule?(name: string): unknown;
   emitWarning?(message: string, options: { type: string }): void;
-  on?(event: "beforeExit", listener: () => void): void;
-  off?(event: "beforeExit", listener: () => void): void;
+  on?(event: "beforeExit" | "exit", listener: () => void): void;
+  off?(event: "beforeExit" | "exit", listener: () => void): void;
+  [atExit]?: Set<() => void>;
 }
 
+/** Where all copies of the library in a process find what its end must call. */
+const atExit = Symbol.for("tenure.atExit");
 const host = (globalThis as { process?: ProcessLike }).process;
 
 /** The value of an environment variable; `undefined` in browsers. */
@@ -37,6 +40,31 @@ export function whenDrained(fn: () => void): () => void {
   host?.on?.("beforeExit", fn);
   return () => {
     host?.off?.("beforeExit", fn);
+  };
+}
+
+/**
+ * Calls `fn` when the process or worker thread ends by itself, by `process.exit` or by an uncaught
+ * error, whose code it does not change; never in browsers, and not when a signal ends the process.
+ * All functions share one listener, those of other copies of the library, too. @returns what stops
+ * that
+ */
+export function whenExiting(fn: () => void): () => void {
+  if (host?.on === undefined) return () => undefined;
+  let hooks = host[atExit];
+  if (hooks === undefined) {
+    const all = (hooks = host[atExit] = new Set());
+    host.on("exit", () => {
+      for (const hook of all) hook();
+    });
+  }
+  const own = hooks;
+  const hook = (): void => {
+    fn();
+  };
+  own.add(hook);
+  return () => {
+    own.delete(hook);
   };
 }
 

@@ -2,6 +2,7 @@
  * The device as the runtime sees it: buffers, pipelines, queue, staging, errors, capabilities, in
  * one object per `init()`. Owns all of them and the GPUDevice.
  */
+import { whenExiting } from "../base/env.ts";
 import {
   DeviceError,
   DeviceLostError,
@@ -39,6 +40,7 @@ export class Device {
   /** Every error of this device's life, for tests that must see none. */
   readonly errorLog: TenureError[] = [];
   lost: DeviceLostError | null = null;
+  readonly #exiting: () => void;
 
   constructor({ device, info }: Acquired, options: DeviceOptions) {
     const { counters } = options;
@@ -77,6 +79,9 @@ export class Device {
           "call init() again and rebuild your tensors",
       );
       if (reason !== "destroyed") this.report(this.lost);
+    });
+    this.#exiting = whenExiting(() => {
+      this.#exit();
     });
   }
 
@@ -235,15 +240,34 @@ export class Device {
     await this.gpu.queue.onSubmittedWorkDone();
   }
 
-  /** Gives the device back, with everything made on it. */
-  destroy(): void {
+  /**
+   * Gives the device back, with everything made on it. Reads under way reject at once. Waits for
+   * what the device has still to answer: a worker thread that is terminated before aborts the
+   * process.
+   */
+  async destroy(): Promise<void> {
     this.pool.closed = true;
     this.lost ??= new DeviceLostError(
       "device",
       "expected a working device, got one that was shut down; " +
         "call init() again and rebuild your tensors",
     );
+    this.uploads.abandon();
+    this.reads.abandon();
+    await this.judged();
     this.gpu.destroy();
+    this.#exiting();
+  }
+
+  /**
+   * The process or the worker thread ends. A software driver computes in threads of this process,
+   * which must have ended before the C library takes down what they use: otherwise the process dies
+   * of SIGSEGV. A GPU is not waited for.
+   */
+  #exit(): void {
+    this.uploads.abandon();
+    this.reads.abandon();
+    if (this.info.kind === "software") this.gpu.destroy();
   }
 }
 

@@ -110,6 +110,11 @@ export class UploadRing {
     buffer.destroy();
   }
 
+  /** Ends the waits for buffers to be mapped. */
+  abandon(): void {
+    endMapping(this.#held);
+  }
+
   /** Destroys the buffers that are idle. @returns bytes given back */
   trim(): number {
     const before = this.bytes;
@@ -196,6 +201,11 @@ export class ReadRing {
     }
   }
 
+  /** Ends the reads under way: they reject. */
+  abandon(): void {
+    endMapping(this.#held);
+  }
+
   /** Destroys the buffers that are idle. @returns bytes given back */
   trim(): number {
     let freed = 0;
@@ -206,4 +216,12 @@ export class ReadRing {
       }
     return freed;
   }
+}
+
+/**
+ * Settles the promises of `mapAsync` at once. Where a worker thread ends before they settle, the
+ * package `webgpu` aborts the process.
+ */
+function endMapping(buffers: Iterable<GPUBuffer>): void {
+  for (const buffer of buffers) if (buffer.mapState === "pending") buffer.unmap();
 }

@@ -133,7 +133,7 @@ export class Runtime {
       this.recorder.recycle(work);
     }
     this.caches.clear();
-    device.destroy();
+    await device.destroy();
   }
 
   /**

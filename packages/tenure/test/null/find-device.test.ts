@@ -4,6 +4,7 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { whenExiting } from "../../src/base/env.ts";
 import { DeviceFinder, type Loader } from "../../src/device/acquire.ts";
 
 const test = suite("finding a device");
@@ -96,6 +97,14 @@ test("a system's adapter is not called packaged, wherever the environment points
   assert.equal([system.info.kind, system.info.source], ["software", "system driver"]);
   const own = await find("SwiftShader driver 5.0.0").acquire("auto");
   assert.is(own.info.source, "packaged SwiftShader");
+});
+
+test("all devices of a process share one listener for its end", () => {
+  const before = process.listenerCount("exit");
+  const stops = Array.from({ length: 20 }, () => whenExiting(() => undefined));
+  assert.ok(process.listenerCount("exit") <= before + 1);
+  for (const stop of stops) stop();
+  assert.ok(process.listenerCount("exit") <= before + 1);
 });
 
 test.run();
