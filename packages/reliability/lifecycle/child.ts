@@ -2,7 +2,8 @@
  * A process that gets into the state its first argument names and then ends, or is ended. Started
  * by `main.ts`, which judges how it went. Everything it owns goes with it.
  */
-import { Worker } from "node:worker_threads";
+import { readFileSync, readdirSync, writeSync } from "node:fs";
+import { Worker, isMainThread } from "node:worker_threads";
 import { init, ones, rand, shutdown, sync } from "tenure";
 import { Linear } from "tenure/nn";
 import { SGD } from "tenure/optim";
@@ -11,6 +12,25 @@ import { Scheduler } from "tenure/scheduler";
 /** Says that the state is reached, for signals to be sent. */
 function ready(): void {
   process.stdout.write("ready\n");
+}
+
+/**
+ * Finds the device. When the process ends, the software driver must have no thread left: what they
+ * use is taken down next.
+ */
+async function begin(): Promise<void> {
+  await init();
+  if (isMainThread && process.platform === "linux") process.on("exit", tellOfThreads);
+}
+
+/** SwiftShader names its threads like this. */
+const driverThread = /^Thread<\d+>/;
+
+function tellOfThreads(): void {
+  const left = readdirSync("/proc/self/task")
+    .map((id) => readFileSync(`/proc/self/task/${id}/comm`, "utf8"))
+    .filter((name) => driverThread.test(name));
+  if (left.length > 0) writeSync(2, `${left.length} threads of the driver are left\n`);
 }
 
 /** Work that takes a moment. */
@@ -37,19 +57,25 @@ function stepping(): { scheduler: Scheduler; step: Promise<number> } {
 
 const states: Record<string, () => Promise<void>> = {
   async initialized() {
-    await init();
+    await begin();
   },
   async "end of main with a pending read"() {
-    await init();
+    await begin();
     void work();
   },
   async "exit with a pending read"() {
-    await init();
+    await begin();
     void work();
     process.exit(3);
   },
+  async "exit while the device computes"() {
+    await begin();
+    void work();
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    process.exit(3);
+  },
   async "exit inside a step"() {
-    await init();
+    await begin();
     void stepping().step;
     await new Promise((resolve) => setTimeout(resolve, 2));
     process.exit(3);
@@ -59,25 +85,25 @@ const states: Record<string, () => Promise<void>> = {
     process.exit(3);
   },
   async "exit with mapped buffers"() {
-    await init();
+    await begin();
     const reads = Array.from({ length: 4 }, () => ones([100_000]).data());
     await Promise.race(reads);
     process.exit(3);
   },
   async "uncaught exception"() {
-    await init();
+    await begin();
     void work();
     setTimeout(() => {
       throw new Error("planned");
     }, 1);
   },
   async "unhandled rejection"() {
-    await init();
+    await begin();
     void work();
     void Promise.reject(new Error("planned"));
   },
   async "exception in a step"() {
-    await init();
+    await begin();
     const { scheduler, step } = stepping();
     await step;
     await scheduler.step(() => {
@@ -86,43 +112,76 @@ const states: Record<string, () => Promise<void>> = {
     });
   },
   async "signal while reading"() {
-    await init();
+    await begin();
     ready();
     for (;;) await work();
   },
   async "signal inside a step"() {
-    await init();
+    await begin();
     ready();
     for (;;) await stepping().step;
   },
   async "shut down"() {
-    await init();
+    await begin();
     await work();
     await shutdown();
   },
   async "shut down with a pending read"() {
-    await init();
+    await begin();
     const read = work().catch(() => 0);
     await shutdown();
     await read;
   },
   async "shut down inside a step"() {
-    await init();
+    await begin();
     const { step } = stepping();
     const ended = step.catch(() => 0);
     await shutdown();
     await ended;
   },
   async "worker that ends"() {
-    await init();
+    await begin();
     await work();
-    await inWorker("initialized", false);
+    await inWorker("initialized");
   },
-  async "worker terminated while reading"() {
-    await init();
-    await inWorker("signal while reading", true);
+  async "worker terminated when it is idle"() {
+    await begin();
+    await inWorker("idle", (worker) => void worker.terminate());
     await work();
     await sync();
+  },
+  async "worker terminated after it was shut down"() {
+    await begin();
+    await inWorker("idle after shutdown", (worker) => void worker.terminate());
+    await work();
+  },
+  async "exit while a worker is idle"() {
+    await init();
+    await inWorker("idle", () => process.exit(3));
+  },
+  async "exit of a worker that computes"() {
+    await begin();
+    await work();
+    await inWorker("exit while the device computes");
+  },
+  async "uncaught exception in a worker"() {
+    await begin();
+    await work();
+    await inWorker("uncaught exception");
+  },
+  async idle() {
+    await init();
+    await work();
+    ready();
+    setInterval(() => undefined, 1000);
+  },
+  async "idle after shutdown"() {
+    await init();
+    const read = work().catch(() => 0);
+    await shutdown();
+    await read;
+    ready();
+    setInterval(() => undefined, 1000);
   },
 };
 
@@ -134,12 +193,14 @@ const workerSource = `
   });
 `;
 
-function inWorker(state: string, terminate: boolean): Promise<void> {
-  const worker = new Worker(workerSource, { eval: true, argv: [state], stdout: terminate });
+/** Runs a state in a worker; `whenReady` is called once that says that it is ready. */
+function inWorker(state: string, whenReady?: (worker: Worker) => void): Promise<void> {
+  const stdout = whenReady !== undefined;
+  const worker = new Worker(workerSource, { eval: true, argv: [state], stdout });
   return new Promise((resolve, reject) => {
     worker.on("error", reject);
     worker.on("exit", () => resolve());
-    if (terminate) worker.stdout.once("data", () => void worker.terminate());
+    if (stdout) worker.stdout.once("data", () => whenReady(worker));
   });
 }
 

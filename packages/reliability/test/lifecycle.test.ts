@@ -10,10 +10,10 @@ const test = suite("lifecycle");
 
 test("processes end as they asked to, whatever is under way", async () => {
   const states = [
-    "exit inside a step",
+    "exit while the device computes",
     "signal while reading",
     "uncaught exception",
-    "worker terminated while reading",
+    "exit of a worker that computes",
   ];
   const wanted = expected.filter(({ state }) => states.includes(state));
   assert.is(wanted.length, states.length);
