@@ -37,6 +37,7 @@ export const square: OpDef = unary("square", {
 export const add: OpDef = binary("add", {
   kind: "arithmetic",
   ofBools: true,
+  rounding: "sum",
   expr: "(x + y)",
   vjp: (_, g) => [g, g],
 });
@@ -52,6 +53,7 @@ export const sub: OpDef = binary("sub", {
 export const mul: OpDef = binary("mul", {
   kind: "arithmetic",
   ofBools: true,
+  rounding: "product",
   expr: "(x * y)",
   saves: { inputs: [0, 1] },
   vjp: (c, g) => [
@@ -76,6 +78,7 @@ const same = (c: VjpContext<ScalarAttrs>): ScalarAttrs => ({ dtype: c.grad.dtype
 /** x + a number given with the call. */
 export const addScalar: OpDef<ScalarAttrs> = scalarForm(add, {
   kind: "arithmetic",
+  rounding: "sum",
   expr: "(x + y)",
   vjp: ({ grad }) => [grad],
 });
@@ -90,6 +93,7 @@ export const subScalar: OpDef<ScalarAttrs> = scalarForm(sub, {
 /** x · a number given with the call. */
 export const mulScalar: OpDef<ScalarAttrs> = scalarForm(mul, {
   kind: "arithmetic",
+  rounding: "product",
   expr: "(x * y)",
   vjp: (c) => [c.run(mulScalar, [c.grad], same(c), c.scalars)],
 });

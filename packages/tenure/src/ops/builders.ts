@@ -117,6 +117,8 @@ export interface BinaryDef {
   readonly kind: "arithmetic" | "float" | "compare" | "logical";
   /** Two bools give a bool (not an int32): the sum is "or", the product "and". */
   readonly ofBools?: boolean;
+  /** `expr` is `x + y` or `x * y` and nothing else. */
+  readonly rounding?: Expression["rounding"];
   readonly expr: string | ((type: ComputeType) => string);
   readonly helpers?: readonly string[];
   readonly saves?: { readonly inputs?: readonly number[]; readonly output?: boolean };
@@ -135,6 +137,14 @@ function binaryTypes(
   if (ofBools && a === "bool" && b === "bool") return { type: "i32", from: "i32", dtype: "bool" };
   const dtype = kind === "float" ? floatOf(promote(a, b)) : arithmeticOf(a, b);
   return { type: computeType(dtype), from: computeType(dtype), dtype };
+}
+
+/** What an expression declares of its rounding, given its result's dtype. */
+function roundingOf(
+  { rounding }: Pick<BinaryDef, "rounding">,
+  dtype: DType,
+): Pick<Expression, "rounding"> {
+  return rounding === undefined || dtype !== "float32" ? {} : { rounding };
 }
 
 /** Registers an elementwise op of two operands and, for numbers, its in-place twin. */
@@ -157,6 +167,7 @@ export function binary(name: string, def: BinaryDef): OpDef {
         { from, dtype },
         typeof def.expr === "string" ? def.expr : def.expr(type),
         def.helpers ?? [],
+        roundingOf(def, dtype),
       );
     },
     ...(def.vjp === undefined ? {} : { vjp: (c: VjpContext<undefined>) => def.vjp!(c, c.grad) }),
@@ -188,6 +199,7 @@ export function scalarForm(
   base: OpDef,
   def: {
     kind: BinaryDef["kind"];
+    rounding?: Expression["rounding"];
     expr: string | ((type: ComputeType) => string);
     helpers?: readonly string[];
     vjp?: OpDef<ScalarAttrs>["vjp"];
@@ -211,6 +223,7 @@ export function scalarForm(
       const from = def.kind === "compare" || def.kind === "logical" ? "bool" : type,
         to = computeType(outOf(dtype));
       return {
+        ...roundingOf(def, at(inputs, 0).dtype === dtype ? dtype : "bool"),
         body: `let x = ${x};\nlet y = ${y};\nlet w = ${text};\nr0 = ${casts[to]("w", from)};`,
         scalars: [{ type: scalarType(dtype) }],
         helpers: [

@@ -87,6 +87,11 @@ export interface Expression {
   readonly helpers?: readonly string[];
   readonly scalars?: readonly { readonly type: "f32" | "u32" | "i32" }[];
   readonly needsIndex?: boolean;
+  /**
+   * The one rounding of a result that is only a sum of two f32 (no difference) or only a product.
+   * Nothing is declared for anything else.
+   */
+  readonly rounding?: "sum" | "product";
 }
 
 /**

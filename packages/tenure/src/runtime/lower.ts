@@ -101,8 +101,8 @@ function lowerGroup(
 ): Lowered {
   const main = group.members.findIndex((m) => m.section === "main");
   const functions = new Functions();
-  const before = new ChainBuilder(functions, scalarStart, 0);
-  const after = new ChainBuilder(functions, scalarStart, main === -1 ? 0 : 1);
+  const before = new ChainBuilder(functions, scalarStart, 0, caps);
+  const after = new ChainBuilder(functions, scalarStart, main === -1 ? 0 : 1, caps);
   group.members.forEach((member, k) => {
     if (k === main)
       after.know(members[k]!.outputs[0]!.storage.programIndex, {
@@ -161,6 +161,8 @@ interface Value {
   readonly text: string;
   readonly dtype: DType;
   readonly layout: Layout;
+  /** See {@link Expression.rounding}. */
+  readonly rounding?: Expression["rounding"];
 }
 
 /**
@@ -200,6 +202,7 @@ class ChainBuilder {
   readonly #functions: Functions;
   readonly #scalarStart: number;
   readonly #firstArgument: number;
+  readonly #caps: DeviceCaps;
   readonly #values = new Map<number, Value>();
   readonly #loads: { storage: number; dtype: DType; layout: Layout }[] = [];
   readonly #lines: string[] = [];
@@ -212,7 +215,8 @@ class ChainBuilder {
    * `scalarStart`: index of the kernel's first scalar among the program's. `firstArgument`: how
    * many arguments come before the operands.
    */
-  constructor(functions: Functions, scalarStart: number, firstArgument: number) {
+  constructor(functions: Functions, scalarStart: number, firstArgument: number, caps: DeviceCaps) {
+    this.#caps = caps;
     this.#functions = functions;
     this.#scalarStart = scalarStart;
     this.#firstArgument = firstArgument;
@@ -234,7 +238,7 @@ class ChainBuilder {
     if (e.needsIndex === true && op.facts.indexed !== true)
       throw internal(`${op.name} uses the number of the element, but does not declare it`);
     const args = inputs.map((o, i) =>
-      this.#argument(o.storage.programIndex, o.dtype, member.operands[i]!),
+      this.#argument(o.storage.programIndex, o.dtype, member.operands[i]!, e.rounding),
     );
     const scalars = e.scalars ?? [];
     const params = [
@@ -261,13 +265,20 @@ class ChainBuilder {
         text: outputs.length === 1 ? name : `${name}.r${k}`,
         dtype: o.dtype,
         layout: member.results[k]!,
+        ...(e.rounding === undefined ? {} : { rounding: e.rounding }),
       }),
     );
   }
 
-  #argument(storage: number, dtype: DType, layout: Layout): string {
+  /** `rounding`: that of the op that reads it. */
+  #argument(
+    storage: number,
+    dtype: DType,
+    layout: Layout,
+    rounding: Expression["rounding"],
+  ): string {
     const value = this.#values.get(storage);
-    if (value !== undefined) return this.#held(value);
+    if (value !== undefined) return this.#held(value, rounding);
     let at = this.#loads.findIndex(
       (l) =>
         l.storage === storage &&
@@ -283,10 +294,13 @@ class ChainBuilder {
 
   /**
    * A value as the next op would load it: with the bits it would have after a store. Without `hold`
-   * the compiler might contract both ops, which rounds differently.
+   * the compiler might contract both ops, which rounds differently. The compilers of software
+   * adapters contract a product and a sum, and drop what cancels, but leave a sum of a sum and a
+   * product of a product as they are; those of GPUs may reorder them, and `hold` is free there.
    */
-  #held({ text, dtype }: Value): string {
-    if (computeType(dtype) !== "f32") return text;
+  #held({ text, dtype, rounding }: Value, next?: Expression["rounding"]): string {
+    const alike = rounding !== undefined && rounding === next;
+    if (computeType(dtype) !== "f32" || (alike && this.#caps.software)) return text;
     this.#holds = true;
     return `hold(${text}, zero)`;
   }

@@ -88,7 +88,7 @@ class Fusion {
   #thoughtOf = 0;
   #walked = 0;
 
-  constructor(program: Program, { maxStorageBuffers = 8, maxOps = 32, deadline }: FuseLimits) {
+  constructor(program: Program, { maxStorageBuffers = 8, maxOps = 64, deadline }: FuseLimits) {
     this.#program = program;
     this.#maxStorageBuffers = maxStorageBuffers;
     this.#maxOps = maxOps;
