@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 
 /** What a process said, and how it ended. */
 export interface Ended {
@@ -52,6 +53,30 @@ export function start(
     child.on("error", reject);
     child.on("close", (code) => {
       resolve({ code, out, err });
+    });
+  });
+}
+
+/** Runs `examples/<script>` with each list of options in turn, all in one process. */
+export function startEach(
+  script: string,
+  lists: readonly (readonly string[])[],
+): Promise<readonly Ended[]> {
+  return new Promise((resolve, reject) => {
+    const args = ["--import", import.meta.resolve("tsx"), "--conditions=tenure:source"],
+      child = spawn(
+        process.execPath,
+        [...args, join(examples, "test/each.ts"), join(examples, script), JSON.stringify(lists)],
+        { cwd: examples, stdio: ["ignore", "inherit", "inherit", "pipe"] },
+      );
+    let told = "";
+    (child.stdio[3] as Readable).setEncoding("utf8").on("data", (text: string) => {
+      told += text;
+    });
+    child.on("error", reject);
+    child.on("close", (code) => {
+      if (code === 0) resolve(JSON.parse(told) as Ended[]);
+      else reject(new Error(`${script}: expected exit code 0, got ${code}`));
     });
   });
 }

@@ -6,25 +6,23 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { type Ended, examples, start, withFolder } from "../../test/start.ts";
+import { examples, start, startEach, withFolder } from "../../test/start.ts";
 
 const folder = join(examples, "mnist");
-const run = (script: string, ...args: readonly string[]): Promise<Ended> =>
-  start(join("mnist", script), ["--tests", "2000", ...args]);
 const accuracy = (out: string): number => Number(/test accuracy ([\d.]+) %/.exec(out)?.[1]);
 const test = suite("examples/mnist");
 
 test("trains, leaks nothing, stops and resumes, and saved weights give the same", async () => {
   await withFolder(async (temp) => {
     const file = join(temp, "weights.safetensors"),
-      small = ["--limit", "6400", "--epochs", "1", "--tests", "2000"];
-    const first = await run("main.ts", ...small, "--save", file);
+      small = ["--limit", "2560", "--epochs", "1", "--tests", "500"];
+    const first = await start("mnist/main.ts", [...small, "--save", file]);
     assert.is(first.code, 0, first.err);
     assert.match(
       first.out,
       /^0 tensors leaked, \d+ created, \d+ disposed, 0 reclaimed by the garbage collector$/m,
     );
-    assert.ok(accuracy(first.out) > 85, first.out);
+    assert.ok(accuracy(first.out) > 70, first.out); // one in ten by chance
 
     const parts = join(temp, "parts.safetensors"),
       cut = { interrupt: "loss", cwd: temp };
@@ -35,15 +33,15 @@ test("trains, leaks nothing, stops and resumes, and saved weights give the same"
     assert.is(options, `--resume mnist.checkpoint.safetensors --save ${parts}`);
     const rest = await start("mnist/main.ts", options.split(" "), { cwd: temp });
     assert.is(rest.code, 0, rest.err);
-    assert.match(rest.out, ` ${Number(steps) + 1}/50  ETA`);
+    assert.match(rest.out, ` ${Number(steps) + 1}/20  ETA`);
     assert.is(accuracy(rest.out), accuracy(first.out));
     assert.ok((await readFile(parts)).equals(await readFile(file)));
 
-    const again = await run("main.ts", "--epochs", "0", "--load", file);
-    assert.is(accuracy(again.out), accuracy(first.out));
-    const wrong = await run("main.ts", "--model", "cnn", "--epochs", "0", "--load", file);
-    assert.is(wrong.code, 1);
-    assert.match(wrong.err, /loadStateDict: expected exactly the names of this module/);
+    const load = ["--tests", "500", "--epochs", "0", "--load", file],
+      [again, wrong] = await startEach("mnist/main.ts", [load, ["--model", "cnn", ...load]]);
+    assert.is(accuracy(again!.out), accuracy(first.out));
+    assert.is(wrong!.code, 1);
+    assert.match(wrong!.err, /loadStateDict: expected exactly the names of this module/);
   });
 });
 
@@ -54,38 +52,37 @@ test("without the scope the report names the leaking lines, and training still w
   const leaky = join(folder, `leaky-${process.pid}.ts`);
   await writeFile(leaky, source.replace(line, "\n"));
   try {
-    const { code, out, err } = await run(basename(leaky), "--limit", "3200", "--epochs", "1");
+    const { code, out, err } = await start(
+      join("mnist", basename(leaky)),
+      "--limit 1280 --epochs 1 --tests 500".split(" "),
+    );
     assert.is(code, 1, err);
     assert.match(out, /[1-9]\d* tensors leaked/);
     assert.match(out, new RegExp(`made at .*leaky-${process.pid}\\.ts:\\d+:\\d+`));
-    assert.ok(accuracy(out) > 70, out);
+    assert.ok(accuracy(out) > 50, out);
   } finally {
     await rm(leaky);
   }
 });
 
-test("unknown options and values are refused with what is allowed", async () => {
-  for (const [args, message] of [
-    [["--model", "gan"], /--model: expected mlp or cnn, got gan/],
-    [["--epochs", "x"], /--epochs: expected a whole number/],
+test("bad options are answered in one line, before a device starts", async () => {
+  const refused = [
+    [["--model", "gan"], /^--model: expected mlp or cnn, got gan/m],
+    [["--epochs", "x"], /^--epochs: expected a whole number/m],
     [["--nope"], /unknown option '--nope'/],
-    [["--device", "tpu"], /--device: expected auto or gpu/],
-  ] as const) {
-    const { code, err } = await run("main.ts", ...args);
-    assert.is(code, 1);
-    assert.match(err, message);
-  }
-});
-
-test("bad values are answered in one line, before a device starts", async () => {
-  for (const [args, text] of [
+    [["--device", "tpu"], /^--device: expected auto or gpu/m],
     [["--device", "null"], /^--device: expected auto or gpu or software, got null; /m],
     [["--load", "/nope"], /^--load: expected a readable file, got \/nope; /m],
     [["--batch", "-1"], /^--batch: expected a whole number of 1 or more, got -1; /m],
-  ] as const) {
-    const { code, err } = await run("main.ts", ...args);
+  ] as const;
+  const ends = await startEach(
+    "mnist/main.ts",
+    refused.map(([args]) => args),
+  );
+  for (const [k, [, message]] of refused.entries()) {
+    const { code, err } = ends[k]!;
     assert.is(code, 1);
-    assert.match(err, text);
+    assert.match(err, message);
     assert.not.match(err, /running on/);
   }
 });
