@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { start, threeLegs, withFolder } from "../../test/start.ts";
+import { startEach, threeLegs, withFolder } from "../../test/start.ts";
 import { draw, names } from "../images.ts";
 
 const test = suite("examples/cifar-like");
@@ -15,11 +15,11 @@ const main = "cifar-like/main.ts";
 test("learns without a leak, interrupted or not with the same bits", async () => {
   await withFolder(async (temp) => {
     const [whole, parts] = [join(temp, "whole.safetensors"), join(temp, "parts.safetensors")],
-      small = "--limit 450 --tests 100 --epochs 2 --width 4 --batch 30".split(" ");
+      small = "--limit 200 --tests 100 --epochs 2 --width 4 --batch 10".split(" ");
     // In the second epoch, so that the statistics of batch norm and the schedule have moved.
     const legs = await threeLegs(main, "epoch 2 ", whole, parts, small, temp);
     const accuracy = Number(/test accuracy ([\d.]+) %/.exec(legs.whole)?.[1]);
-    assert.ok(accuracy > 35, legs.whole); // one in ten by chance
+    assert.ok(accuracy > 25, legs.whole); // one in ten by chance
     const losses = [...legs.whole.matchAll(/loss ([\d.]+)/g)].map((m) => Number(m[1]));
     assert.ok(losses.length > 1 && losses.at(-1)! < losses[0]!, legs.whole);
     for (const name of names) assert.match(legs.whole, new RegExp(`^${name} `, "m"));
@@ -32,12 +32,17 @@ test("learns without a leak, interrupted or not with the same bits", async () =>
 });
 
 test("bad options are refused before a device starts", async () => {
-  for (const [args, message] of [
+  const refused = [
     [["--epochs", "0"], /--epochs: expected a whole number of 1 or more, got 0/],
     [["--lr", "x"], /--lr: expected a positive number, got x/],
     [["--nope"], /unknown option '--nope'/],
-  ] as const) {
-    const { code, err } = await start(main, args);
+  ] as const;
+  const ends = await startEach(
+    main,
+    refused.map(([args]) => args),
+  );
+  for (const [k, [, message]] of refused.entries()) {
+    const { code, err } = ends[k]!;
     assert.is(code, 1);
     assert.match(err, message);
     assert.not.match(err, /running on/);
