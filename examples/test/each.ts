@@ -23,7 +23,7 @@ for (const [k, args] of (JSON.parse(lists) as string[][]).entries()) {
   process.argv = [node, main, ...args];
   process.exitCode = undefined;
   await import(`${pathToFileURL(main).href}?${k}`);
-  ends.push({ code: Number(process.exitCode ?? 0), out, err });
+  ends.push({ code: process.exitCode === 1 ? 1 : 0, out, err });
 }
 process.exitCode = undefined;
 writeFileSync(3, JSON.stringify(ends));
