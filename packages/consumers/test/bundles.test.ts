@@ -1,7 +1,8 @@
 /**
  * Every subpath alone, and all of them together, installed from the packed package and bundled as
  * applications bundle them, do what they do unbundled: the one module with an effect on import
- * builds the whole library. Errors and models keep their names. Runs on the device that computes nothing.
+ * builds the whole library. Errors and models keep their names. Runs on the device that computes
+ * nothing.
  */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -1,7 +1,7 @@
 /**
  * Minified, as applications ship: errors, modules, optimizers and schedules still say their names.
- * By esbuild, which renames every class; bundles.test.ts tries some with the other bundlers. Runs on
- * the device that computes nothing.
+ * By esbuild, which renames every class; bundles.test.ts tries some with the other bundlers. Runs
+ * on the device that computes nothing.
  */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
