@@ -25,19 +25,19 @@ for (const mode of ["plain", "budget"] as const)
 
 test("budget: what a failed measurement borrowed goes back", async () => {
   const kinds = ["submit: throws"] as const;
-  const verdicts = await injectFaults({ every: 5, modes: ["budget"], kinds });
-  assert.ok(verdicts.length > 5);
+  const verdicts = await injectFaults({ every: 10, modes: ["budget"], kinds });
+  assert.ok(verdicts.length > 2);
   for (const { at, problems } of verdicts) assert.equal(problems, [], `call ${at}`);
 });
 
 for (const [mode, every] of [
-  ["scheduler", 3],
-  ["budget", 12],
+  ["scheduler", 5],
+  ["budget", 24],
 ] as const)
   test(`${mode}: a buffer that the device refuses loses nothing, whatever it is for`, async () => {
     const kinds = ["createBuffer: out of memory"] as const;
     const verdicts = await injectFaults({ every, modes: [mode], kinds });
-    assert.ok(verdicts.length > 5);
+    assert.ok(verdicts.length > 2);
     for (const { at, problems } of verdicts) assert.equal(problems, [], `call ${at}`);
   });
 
