@@ -8,12 +8,12 @@ import { feed } from "../bytes/main.ts";
 
 const test = suite("hostile bytes");
 
-test("no file of 1,000 in each format gets past its reader", async () => {
-  const rows = await feed(1000, 20_26);
+test("no file of 500 in each format gets past its reader", async () => {
+  const rows = await feed(500, 20_26);
   assert.is(rows.length, 7);
   for (const { format, inputs, accepted, problems } of rows) {
     assert.equal(problems, [], format);
-    assert.is(inputs, 1000);
+    assert.is(inputs, 500);
     assert.ok(accepted > 0, `${format}: nothing was accepted, so nothing was tried`);
   }
 });

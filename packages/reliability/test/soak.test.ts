@@ -7,7 +7,7 @@ import * as assert from "uvu/assert";
 import { type Sample, growth, soak } from "../soak/main.ts";
 
 const test = suite("soak");
-const samples = await soak(400, 1, { batchSizes: 2, lengths: 2 });
+const samples = await soak(200, 1, { batchSizes: 2, lengths: 2 });
 
 /** The samples with the last one changed. */
 function ending(change: (last: Sample) => Partial<Sample>): Sample[] {
