@@ -306,7 +306,7 @@ test("planned as a whole and op by op, programs give what arrays give", async ()
         const single = await run(steps);
         assert.equal(single.got, planned.got);
       }),
-      { numRuns: 120, seed: 7, endOnFailure: false },
+      { numRuns: 60, seed: 7, endOnFailure: false },
     );
   } finally {
     await init({ flush: "auto" });

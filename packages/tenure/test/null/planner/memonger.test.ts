@@ -147,7 +147,7 @@ test("lifespans only extend", () => {
         }
       },
     ),
-    { numRuns: 150, seed: 8 },
+    { numRuns: 75, seed: 8 },
   );
 });
 

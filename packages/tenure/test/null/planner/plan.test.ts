@@ -34,7 +34,7 @@ test("plans compute what the program computes, within the bounds, and pass the c
     fc.property(anyPrograms, (program) => {
       check(program);
     }),
-    { numRuns: 2000, seed: 1 },
+    { numRuns: 1000, seed: 1 },
   );
   fc.assert(
     fc.property(
@@ -68,7 +68,7 @@ test("so they do with buffers that some storages bring along", () => {
       const want = interpret(program);
       for (const [storage, value] of execute(made)) assert.is(value, want[storage]);
     }),
-    { numRuns: 1000, seed: 3 },
+    { numRuns: 500, seed: 3 },
   );
 });
 
@@ -213,7 +213,7 @@ test("ops nobody can observe are left out, and no others", () => {
         expected,
       );
     }),
-    { numRuns: 500, seed: 6 },
+    { numRuns: 250, seed: 6 },
   );
 });
 

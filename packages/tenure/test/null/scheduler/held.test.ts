@@ -87,7 +87,7 @@ for (const name of Object.keys(optimizers))
 
 test("a device that refuses a buffer does not make the next plans exceed the budget", async () => {
   const peak = await train(3, "Adam", {});
-  for (let at = 1; at < 40; at += 3) {
+  for (let at = 1; at < 40; at += 5) {
     await memory.trim();
     seen.refuseAt = seen.made + at;
     try {
