@@ -1,6 +1,6 @@
 /** Stacks out of a minified bundle lead to the lines that somebody wrote, on disk and by URL. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { ftruncateSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as esbuild from "esbuild";
@@ -78,10 +78,36 @@ test("without a map, or with a broken one, places stay", () => {
   writeFileSync(file, "boom();\n//# sourceMappingURL=broken.mjs.map\n");
   writeFileSync(`${file}.map`, "{");
   const place = `${file}:1:1`;
+  const trace = naming(place);
+  assert.equal(withSources(trace, null), trace);
+});
+
+/** A trace with a text and a stack that name a place. */
+function naming(place: string): TraceData {
   const stacks = [{ place, frames: [`at boom (${place})`] }];
   const nothing = { dropped: 0, scopes: [], figures: [], plans: [], events: [], device: null };
-  const trace: TraceData = { version: 1, level: "full", texts: [place], stacks, ...nothing };
-  assert.equal(withSources(trace, null), trace);
+  return { version: 1, level: "full", texts: [place], stacks, ...nothing };
+}
+
+test("a trace cannot make the inspector wait, or read without end", () => {
+  const pipe = join(folder, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  const sparse = join(folder, "sparse.mjs");
+  ftruncateSync(openSync(sparse, "w"), 2 ** 40);
+  const linked = join(folder, "linked.mjs");
+  writeFileSync(linked, "//# sourceMappingURL=file:///dev/zero\n");
+  const foreign = join(folder, "foreign.mjs");
+  const map = { version: 3, sources: ["file://elsewhere/a.ts"], names: [], mappings: "AAAA" };
+  const inline = Buffer.from(JSON.stringify(map)).toString("base64");
+  writeFileSync(foreign, `//# sourceMappingURL=data:application/json;base64,${inline}\n`);
+  for (const file of ["/dev/zero", "/proc/kmsg", pipe, folder, sparse, linked, foreign]) {
+    const trace = naming(`${file}:1:1`);
+    assert.equal(withSources(trace, null), trace, file);
+  }
+  for (const text of ["/".repeat(300_000), "/:1".repeat(100_000), ":1".repeat(100_000)]) {
+    const trace = naming(text);
+    assert.equal(withSources(trace, null), trace);
+  }
 });
 
 test.run();
