@@ -19,6 +19,8 @@ const place = /^(.*):(\d+):(\d+)/;
 /** Files of the library itself, in a project and in its own repository. */
 const library = /(?:^|\/)(?:node_modules\/|packages\/)?tenure\/(?:src|dist)\//;
 
+/** Stands before the name of a bundle's map. */
+const mapMark = "//# sourceMappingURL=";
 /** Bytes that a bundle or a map may have, and all that are read together. */
 const fileLimit = 2 ** 26;
 const totalLimit = 2 ** 29;
@@ -80,7 +82,8 @@ class Sources {
       const path = this.#pathOf(file);
       if (path === null) return null;
       const text = this.#textOf(path);
-      const name = [...text.matchAll(/\/\/# sourceMappingURL=(\S+)/g)].at(-1)?.[1];
+      const at = text.lastIndexOf(mapMark);
+      const name = at === -1 ? undefined : /^\S+/.exec(text.slice(at + mapMark.length))?.[0];
       if (name === undefined) return null;
       const url = new URL(name, pathToFileURL(path));
       const inline = /^data:[^,]*;base64,(.*)$/.exec(name)?.[1];
