@@ -14,7 +14,7 @@ import {
   unpackCheckpoint,
 } from "tenure/data";
 import { Scheduler, plan, programFromJSON, trace } from "tenure/scheduler";
-import { memory, newDisposeScope, ones } from "tenure";
+import { memory, newDisposeScope, ones, scoped } from "tenure";
 import { TraceError, checkTrace, parseTrace } from "../../inspector/src/check.ts";
 import { modelOf } from "../../inspector/src/page/model.ts";
 import { inspectorHTML } from "../../inspector/src/render.ts";
@@ -341,25 +341,41 @@ function programFormat(): Format {
 
 // === traces ===
 
-/** A trace of one step, and what the inspector makes of it: the page's text, and its model. */
-async function traceFormat(): Promise<Format> {
+/** What `memory.chromeTrace()` says of some work, as JSON. */
+async function traced(work: () => Promise<unknown>): Promise<unknown> {
   memory.track("full");
-  using model = new Linear(3, 2);
-  using scheduler = new Scheduler();
-  await scheduler.step(() => {
-    model
-      .call(ones([1, 3]))
-      .sum()
-      .backward();
-  });
-  const sound: unknown = JSON.parse(JSON.stringify(memory.chromeTrace()));
+  await work();
+  const { traceEvents, ...file } = memory.chromeTrace();
   memory.track("off");
+  // The inspector reads none of the events that are Chrome's.
+  return JSON.parse(JSON.stringify({ ...file, traceEvents: traceEvents.slice(0, 2) }));
+}
+
+/**
+ * Traces of nothing, of a tensor without a step, and of a training step, each after the other. The
+ * library logs all along, so that they are small only where nothing was done before.
+ */
+async function soundTraces(): Promise<unknown[]> {
+  const nothing = await traced(() => Promise.resolve());
+  const tensor = await traced(async () => {
+    using t = scoped(() => ones([2]).add(1), "a batch");
+    return await t.data();
+  });
+  using weight = ones([2], { requiresGrad: true });
+  using scheduler = new Scheduler();
+  const step = await traced(() => scheduler.step(() => weight.mul(2).sum().backward()));
+  return [nothing, tensor, step];
+}
+
+/** What the inspector makes of a trace: the page's text, and its model. */
+function traceFormat(sound: readonly unknown[]): Format {
   return {
     name: "trace JSON",
     factor: 64,
     errors: TraceError,
     make(random) {
-      const file = encoder.encode(JSON.stringify(mutateJson(sound, random)) ?? "null");
+      const damaged = mutateJson(random.pick(sound), random);
+      const file = encoder.encode(JSON.stringify(damaged) ?? "null");
       return random.chance(0.1) ? mutateBytes(file, random) : file;
     },
     reader: plainReader((bytes) => {
@@ -389,6 +405,7 @@ function binary(
 
 /** All formats. `init` has run. */
 export async function formats(): Promise<Format[]> {
+  const traces = await soundTraces();
   return [
     binary("safetensors", 32, safetensors, (bytes) => fromSafetensors(bytes)),
     binary("npy", 32, npy, (bytes) => parseNpy(bytes)),
@@ -397,6 +414,6 @@ export async function formats(): Promise<Format[]> {
     binary("idx", 16, idx, (bytes) => parseIdx(bytes)),
     checkpointFormat(await soundCheckpoint()),
     programFormat(),
-    await traceFormat(),
+    traceFormat(traces),
   ];
 }
