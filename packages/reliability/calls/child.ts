@@ -59,11 +59,13 @@ function tell(told: Told): void {
 async function work(order: Order): Promise<void> {
   process.chdir(mkdtempSync(join(tmpdir(), "calls-")));
   await reset();
-  let label = "";
+  // Calls since the last turn of the event loop: Node tells of rejections between turns.
+  const recent: string[] = [];
   process.on("unhandledRejection", (error) => {
+    const label = [...new Set(recent)].join(" or ");
     if (!(error instanceof CallersError))
       tell({ kind: "problem", label, hostile: "", text: `unhandled: ${String(error)}` });
-    else if (!disposers.test(label))
+    else if (!recent.some((one) => disposers.test(one)))
       tell({ kind: "problem", label, hostile: "", text: "the caller's rejection is unhandled" });
   });
   const trial = new Trial(readDeclarations(), await makeRecipes());
@@ -84,11 +86,14 @@ async function work(order: Order): Promise<void> {
       `${index} ${done.calls} ${done.refused} ${one.label} = ${one.hostile}`.padEnd(200),
       0,
     );
-    label = one.label;
+    recent.push(one.label);
     done.calls++;
     if (await refused(one)) done.refused++;
     if (sharing.test(one.name)) await reset();
-    if (done.calls % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (done.calls % 20 === 0) {
+      await new Promise((resolve) => setImmediate(resolve));
+      recent.splice(0, recent.length - 20); // of the turn before, whose rejections come now
+    }
   }
   await new Promise((resolve) => setTimeout(resolve, 50));
   tell({ kind: "done", ...done });
