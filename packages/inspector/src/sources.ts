@@ -1,8 +1,8 @@
 /**
  * From places in bundles to the lines somebody wrote, by the bundles' source maps. Called for the
- * stacks and texts of a trace before they go into a page. Reads regular files of bounded size beside
- * the bundles, and nothing from the network, since anybody may have written the trace; what has no
- * map stays as it is. Owns nothing.
+ * stacks and texts of a trace before they go into a page. Reads regular files of bounded size, and
+ * nothing from the network, since anybody may have written the trace; what has no map stays as it
+ * is. Owns nothing.
  */
 import { closeSync, constants, openSync, readSync, statSync } from "node:fs";
 import { isAbsolute, join, relative } from "node:path";
@@ -96,8 +96,8 @@ class Sources {
   }
 
   /**
-   * The text of a regular file that is not too large. A pipe or a device may never end, and one that
-   * waits would stop the process, so that nothing is opened for waiting.
+   * The text of a regular file that is not too large. A pipe or a device may never end, or wait
+   * for somebody who never comes.
    */
   #textOf(path: string): string {
     const { size } = this.#regular(path);
