@@ -12,6 +12,7 @@ import { gathered, partGiven, soleName } from "./gathers.ts";
 import { keptBy, lasts } from "./keeps.ts";
 import { mentionEvents } from "./mention-events.ts";
 import type { Freshness, Session } from "./session.ts";
+import { boundNames } from "./references.ts";
 import { isEmptyContainer, isNullish, unwrap, valuesOf, type CallLike } from "./syntax.ts";
 
 function give(
@@ -133,7 +134,8 @@ export function declaratorEvents(
   frame: Frame,
   declaration: ts.VariableDeclaration,
 ): void {
-  if (ts.isIdentifier(declaration.name)) frame.forget(declaration.name.text, declaration);
+  for (const { id } of boundNames(declaration.name, declaration))
+    frame.forget(id.text, declaration);
   if (ts.isIdentifier(declaration.name)) {
     const cell = frame.cells.of(declaration);
     if (!cell) return;
@@ -201,13 +203,13 @@ function destructure(
       ownsSource.kind === "local" &&
       ownsSource.seen.has("own");
     const rest = element.dotDotDotToken !== undefined;
-    if (
-      (found === "fresh" || moved) &&
-      !element.initializer &&
-      (!rest || cell.owned.shape === "many")
-    )
-      frame.own(cell, source, node, true, cell.owned.nullable);
-    else setUnowned(frame, cell, found ?? "unknown", node);
+    const fresh = (found === "fresh" || moved) && !element.initializer;
+    if (fresh && (!rest || cell.owned.shape === "many"))
+      for (const target of cell.fields?.values() ?? [cell])
+        frame.own(target, source, node, true, target.owned.nullable);
+    else
+      for (const target of [cell, ...(cell.fields?.values() ?? [])])
+        setUnowned(frame, target, found ?? "unknown", node);
   });
 }
 
@@ -266,6 +268,7 @@ function assignPattern(
       else frame.all(base, "escape", node);
       continue;
     }
+    if (ts.isIdentifier(target)) frame.forget(target.text, node);
     const cell = ts.isIdentifier(target) ? frame.cells.at(target) : undefined;
     if (!cell) continue;
     if (fresh) frame.own(cell, node.right, node, false, false);
