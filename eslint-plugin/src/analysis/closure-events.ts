@@ -3,26 +3,28 @@
  * is made. Used by `paths.ts` when the nested function ends.
  */
 import ts from "typescript";
+import { callSitesOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
 import type { Frame, Verb } from "./events.ts";
-import { fateOf } from "./fate.ts";
+import { enclosingFunction, fateOf } from "./fate.ts";
 import { effectInside, transferOf } from "./mention.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { isTarget } from "./syntax.ts";
+import { calleeNameNode, hasBody, isTarget } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 /** Adds what a nested function does to the variables of the frame around it. */
 export function captured(session: Session, frame: Frame, fn: ts.Node): void {
   if (frame.cells.names.size === 0) return;
   const mode = modeOf(session, frame, fn);
+  const forLife = mode === "later" && handles(fn) && runsOnce(session, frame.root);
   for (const cell of frame.cells.all) {
     if (!cell.declaration || !cell.name || cell.label.includes(".")) continue;
     const ids = referencesTo(session.oracle, cell.declaration, cell.name, fn);
     const [first] = ids;
     if (!first) continue;
     const verb = worst(ids.map((id) => captureVerb(session, id)));
-    if (mode === "later" && verb === "use") {
+    if (mode === "later" && verb === "use" && !forLife) {
       cell.captured = true; // it only looks, so that somebody else must free it
       cell.seen.add("use");
       continue;
@@ -52,6 +54,26 @@ function modeOf(
   const mode = session.callback(host, fn);
   if (mode === "later" && fateOf(host).kind === "dropped") return "later";
   return mode === "inline" || mode === "scoped" ? "inline" : "outlives";
+}
+
+/** Whether a function is handed to something that calls it again and again. */
+function handles(fn: ts.Node): boolean {
+  const host = handedTo(fn);
+  const name = host && calleeNameNode(host)?.text;
+  return (
+    name !== undefined && /^(on|addListener|addEventListener|subscribe|setInterval)$/.test(name)
+  );
+}
+
+/** The main function of a program: called once, at module level. What it sets up stays for good. */
+function runsOnce(session: Session, root: ts.Node): boolean {
+  if (!hasBody(root)) return false;
+  const { calls, values } = callSitesOf(session.oracle, root, "program");
+  return (
+    calls.length === 1 &&
+    values.length === 0 &&
+    calls.every((c) => enclosingFunction(c) === undefined)
+  );
 }
 
 function worst(verbs: readonly (Verb | null)[]): Verb | null {
