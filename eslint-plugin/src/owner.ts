@@ -46,6 +46,8 @@ export interface UntypedSettings {
   runs?: string[];
   /** Methods of anything that only look at a value they are given (`model.fit`). */
   looks?: string[];
+  /** Methods of anything that run a function in a scope (`optimizer.minimize`). */
+  encloses?: string[];
 }
 
 /** Everything the analysis must know about one family of owned values. */

@@ -115,7 +115,7 @@ const ownerShape = shape(
     freshProperties: listOf(text),
     untyped: shape(
       Object.fromEntries(
-        ["globals", "makes", "lists", "parts", "marks", "runs", "looks"].map((n) => [
+        ["globals", "makes", "lists", "parts", "marks", "runs", "looks", "encloses"].map((n) => [
           n,
           listOf(text),
         ]),
@@ -179,7 +179,16 @@ export const complete = (owner: OwnerSettings): Owner => ({
   policy: "generic",
   ...owner,
   untyped: {
-    ...{ globals: [], makes: [], lists: [], parts: [], marks: [], runs: [], looks: [] },
+    ...{
+      globals: [],
+      makes: [],
+      lists: [],
+      parts: [],
+      marks: [],
+      runs: [],
+      looks: [],
+      encloses: [],
+    },
     ...owner.untyped,
   },
   dispose: {

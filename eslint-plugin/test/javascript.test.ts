@@ -100,6 +100,45 @@ server.inScope(() => console.log(tf.zeros([1]).dataSync()));
 exports.listen = () => tf.tidy(() => {
   server.onRequest(() => console.log(tf.zeros([1]).dataSync()));
 });`,
+  "helpers of a training step": `
+const optimizer = tf.train.sgd(0.1);
+const loss = (labels, ys) => tf.losses.softmaxCrossEntropy(labels, ys).mean();
+function forward(xs) {
+  const images = xs.as4D(-1, 28, 28, 1);
+  return images.relu().add(1);
+}
+export async function train(data) {
+  optimizer.minimize(() => loss(data.labels, forward(data.xs)));
+}`,
+  "methods that untyped callers call in a scope, and one they call outside": `
+class Critic {
+  call(state, action) {
+    const both = tf.concat([state, action], 1);
+    return this.model.predict(both);
+  }
+  judge(state, action) {
+    const both = tf.concat([state, action], 1); // ~ require-disposal
+    return this.model.predict(both);
+  }
+}
+export const agent = window.make(Critic);
+export const step = (a, b) => {
+  agent.judge(a, b);
+  return tf.tidy(() => agent.critic.call(a, b));
+};`,
+  "what the main function sets up for its handlers": `
+async function main() {
+  const test = tf.zeros([3]);
+  const other = tf.zeros([3]); // ~ require-disposal
+  button.addEventListener("click", () => console.log(test.dataSync()));
+  setTimeout(() => console.log(other.dataSync()));
+}
+function again() {
+  const test = tf.zeros([3]); // ~ require-disposal
+  button.addEventListener("click", () => console.log(test.dataSync()));
+}
+main();
+button.onclick = () => again();`,
   "parameters that are used as tensors": `
 function scale(image) {
   return tf.tidy(() => image.expandDims(0).div(255));

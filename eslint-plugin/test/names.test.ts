@@ -30,7 +30,7 @@ function namesIn(owner: OwnerSettings): string[] {
   const callees = [
     ...[owner.dispose?.functions, owner.fresh, owner.borrows, owner.keep?.functions],
     ...[owner.lasting, owner.untyped?.makes, owner.untyped?.lists, owner.untyped?.marks],
-    ...[owner.untyped?.runs],
+    ...[owner.untyped?.runs, owner.untyped?.encloses],
     ...[owner.runsInScope, owner.runsInline, owner.takes?.map((t) => t.callee)],
   ].flatMap((list) => list ?? []);
   return [

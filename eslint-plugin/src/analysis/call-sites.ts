@@ -82,6 +82,7 @@ export function callSitesOf(
   const name = nameOf(fn);
   if (name === undefined) return { calls: [], values: [] };
   const targets = declarationsOf(oracle, fn);
+  const isMethod = ts.isClassElement(fn) && !ts.isConstructorDeclaration(fn);
   const files =
     scope === "file"
       ? [fn.getSourceFile()]
@@ -91,7 +92,8 @@ export function callSitesOf(
   for (const file of files) {
     const index = indexFile(file);
     for (const call of index.calls.get(name) ?? [])
-      if (refersTo(oracle, calleeName(call), targets)) calls.push(call);
+      if (refersTo(oracle, calleeName(call), targets) || (isMethod && isUnresolved(oracle, call)))
+        calls.push(call);
     if (ts.isConstructorDeclaration(fn)) continue;
     for (const id of index.values.get(name) ?? [])
       if (refersTo(oracle, id, targets)) values.push(id);
@@ -105,6 +107,10 @@ export const callsNamed = (oracle: Oracle, name: string): CallLike[] =>
     .getSourceFiles()
     .filter((f) => !f.isDeclarationFile)
     .flatMap((f) => indexFile(f).calls.get(name) ?? []);
+
+/** `x.f()` where nothing is known of `x`: it may be a call of any method of that name. */
+const isUnresolved = (oracle: Oracle, { expression }: CallLike): boolean =>
+  ts.isPropertyAccessExpression(expression) && oracle.symbolAt(expression.name) === undefined;
 
 const calleeName = (call: CallLike): ts.Node =>
   ts.isPropertyAccessExpression(call.expression) ? call.expression.name : call.expression;

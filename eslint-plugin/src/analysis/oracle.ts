@@ -15,7 +15,7 @@ import { holdsPlain, isPlain } from "./plain.ts";
 import { calleeNameNode, type CallLike } from "./syntax.ts";
 import { noTags, readTags, type Tags } from "./tags.ts";
 import { isLibraryCall } from "./library-names.ts";
-import { looksAtOwned, ownedByName, type UntypedContext } from "./untyped.ts";
+import { enclosesByName, looksAtOwned, ownedByName, type UntypedContext } from "./untyped.ts";
 
 export type { Callee } from "./callee.ts";
 export type { Owned } from "./ownership.ts";
@@ -255,6 +255,7 @@ export class Oracle {
       (owner) =>
         !found.member &&
         (isLibraryCall(this.#names, call, owner) ||
+          enclosesByName(this.#names, call, owner) ||
           (!found.body && looksAtOwned(this.#names, call, owner))),
     );
     this.#callees.set(call, found);

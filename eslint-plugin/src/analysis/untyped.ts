@@ -98,6 +98,16 @@ const isMethodOf = (
   ts.isPropertyAccessExpression(expression) &&
   context.ownedAt(expression.expression)?.owner === owner;
 
+/** `optimizer.minimize(f)`: a method that runs a function in a scope, known by its name alone. */
+export const enclosesByName = (context: UntypedContext, call: CallLike, owner: Owner): boolean => {
+  const name = calleeNameNode(call);
+  return (
+    name !== undefined &&
+    owner.untyped.encloses.includes(name.text) &&
+    context.declarationAt(name) === undefined
+  );
+};
+
 /** `model.predict(t)`: a method, known by its name, of something that says nothing of itself. */
 export function looksAtOwned(context: UntypedContext, call: CallLike, owner: Owner): boolean {
   const name = calleeNameNode(call);

@@ -68,6 +68,9 @@ const looks = [
   ...["estimateMultiplePoses", "infer", "recognize"],
 ];
 
+/** Methods of optimizers, which open a scope of their own. */
+const encloses = ["minimize", "computeGradients"];
+
 /** Tensors and variables of TensorFlow.js. */
 export const tfjs: readonly OwnerSettings[] = [
   {
@@ -77,7 +80,16 @@ export const tfjs: readonly OwnerSettings[] = [
     brand: ["dataSync", "arraySync", "dispose", "isDisposedInternal"],
     dispose: { methods: ["dispose"], functions: ["dispose"] },
     calls: "fresh",
-    untyped: { globals: ["tf"], makes, lists: ["split", "unstack"], parts, marks, runs, looks },
+    untyped: {
+      globals: ["tf"],
+      makes,
+      lists: ["split", "unstack"],
+      parts,
+      marks,
+      runs,
+      looks,
+      encloses,
+    },
     borrows: [
       "getWeights",
       "getTensor",
