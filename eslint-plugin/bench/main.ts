@@ -28,18 +28,20 @@ import {
 import { lintHead, type HeadResult } from "./heads.ts";
 import { lintFiles, type Report } from "./linting.ts";
 import { mutationScore } from "./mutation.ts";
+import { samplePrecision } from "./samples.ts";
 
 const percent = (part: number, whole: number): string =>
   whole === 0 ? "–" : `${String(Math.round((1000 * part) / whole) / 10)} %`;
 
 /**
  * Runs the bench and gives its tables as Markdown. `--open` and `--sealed` run one half of the
- * blind corpus and nothing else.
+ * blind corpus and nothing else, `--samples` the code bases the plugin was not developed with.
  */
 export async function run(flags: readonly string[] = []): Promise<string> {
   if (flags.includes("--open")) return openRecall();
   if (flags.includes("--sealed")) return sealedRecall();
-  const out = [recall(), ...precision(), await mutationScore()];
+  if (flags.includes("--samples")) return samplePrecision();
+  const out = [recall(), ...precision(), samplePrecision(), await mutationScore()];
   parser.clearCaches();
   return out.join("\n\n");
 }
