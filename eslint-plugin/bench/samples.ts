@@ -61,8 +61,8 @@ export function samplePrecision(): string {
     now.all += right + wrong;
     now.right += right;
     rows.push(
-      `| ${head.replace("@", " ")} | ${String(result.files)} files, ${String(result.lines)} lines ` +
-        `| ${String(own.filter((v) => v.isTrue).length)} of ${String(own.length)} ` +
+      `| ${head.replace("@", " ")} | ${String(result.files)} files, ${String(result.lines)} ` +
+        `lines | ${String(own.filter((v) => v.isTrue).length)} of ${String(own.length)} ` +
         `| ${String(right)} of ${String(right + wrong)} |`,
     );
   }
