@@ -12,6 +12,7 @@ import {
 import type { DeviceCaps } from "../kernels/kernel.ts";
 import type { Acquired, DeviceInfo } from "./acquire.ts";
 import type { CounterSet } from "./counters.ts";
+import { KernelChoices } from "./choices.ts";
 import { BufferPool, type PoolOptions } from "./buffer-pool.ts";
 import { HeldBytes } from "./held-bytes.ts";
 import { PipelineCache } from "./pipelines.ts";
@@ -29,6 +30,7 @@ export class Device {
   readonly gpu: GPUDevice;
   readonly info: DeviceInfo;
   readonly caps: DeviceCaps;
+  readonly choices: KernelChoices = new KernelChoices();
   readonly pool: BufferPool;
   readonly held: HeldBytes = new HeldBytes();
   readonly pipelines: PipelineCache;
@@ -56,6 +58,7 @@ export class Device {
       maxWorkgroupStorageBytes: limits.maxComputeWorkgroupStorageSize,
       maxWorkgroupsPerDimension: limits.maxComputeWorkgroupsPerDimension,
       maxStorageBuffers: limits.maxStorageBuffersPerShaderStage,
+      choices: this.choices,
     };
     const create = (descriptor: GPUBufferDescriptor, failed: () => void): GPUBuffer =>
       this.createBuffer(descriptor, failed);

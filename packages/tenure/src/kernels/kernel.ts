@@ -6,6 +6,17 @@
 import type { DType } from "../base/dtype.ts";
 import type { Layout } from "../base/layout.ts";
 
+/** What was chosen, and who listens to what is asked. */
+export interface Choices {
+  /**
+   * @param kernel the generator's name
+   * @param shape class of sizes: what was measured for one holds for the others
+   * @param space the ways that are possible here
+   * @param standard the one to take as long as nothing was measured
+   */
+  choose(kernel: string, shape: string, space: readonly string[], standard: string): string;
+}
+
 /**
  * What a generator may adapt to. Part of a plan's identity, so the same program on another adapter
  * is compiled anew.
@@ -26,6 +37,8 @@ export interface DeviceCaps {
   /** Per dimension; 65535 everywhere so far. */
   readonly maxWorkgroupsPerDimension: number;
   readonly maxStorageBuffers: number;
+  /** What was measured best; nothing was where it is missing. */
+  readonly choices?: Choices;
 }
 
 /** A typed view as kernels see it. */
