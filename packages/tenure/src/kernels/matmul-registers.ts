@@ -62,16 +62,24 @@ function component(vector: string, index: number): string {
   return `${vector}.${"xyzw".charAt(index)}`;
 }
 
-/** Rows of the tile: as many as the output has, up to 4. */
-function rowsOf(m: number): number {
-  if (m >= 4) return 4;
+/**
+ * Outputs of an invocation. On SwiftShader and lavapipe, 4 × 8 is the largest tile that does not
+ * spill.
+ */
+export interface RegisterTile {
+  readonly rows: 2 | 4;
+  readonly columns: 4 | 8;
+}
+
+/** Rows of the tile: as many as the output has, up to `most`. */
+function rowsOf(m: number, most: number): number {
+  if (m >= most) return most;
   return m >= 2 ? 2 : 1;
 }
 
-/** Measured on SwiftShader and lavapipe: 4 × 8 is the largest tile that does not spill. */
-function planOf(p: Problem, params: Params): Plan {
-  const tm = rowsOf(p.m);
-  const tn = p.n > 4 ? 8 : 4;
+function planOf(p: Problem, params: Params, tile: RegisterTile): Plan {
+  const tm = rowsOf(p.m, tile.rows);
+  const tn = p.n > 4 ? tile.columns : 4;
   const wideA = p.a.wide === "mn" && tm !== 4 ? "none" : p.a.wide;
   const wideB = p.b.wide;
   const wideOut = storesWide(p);
@@ -225,9 +233,9 @@ function storeTile(plan: Plan): string[] {
  * Each invocation computes a tile of outputs from registers. Loads beyond the edge are clamped to
  * the last row or column, stores are guarded: no branch inside the loop.
  */
-export function registerKernel(p: Problem, caps: DeviceCaps): Kernel {
+export function registerKernel(p: Problem, caps: DeviceCaps, tile: RegisterTile): Kernel {
   const params = new Params();
-  const plan = planOf(p, params);
+  const plan = planOf(p, params, tile);
   const { fields, rows, columns, quads, steps, vec, decls, finish } = plan;
   const workgroup = 64;
   const main = [

@@ -1,6 +1,6 @@
 /**
  * The matrix product of GPUs: a workgroup stages blocks of both operands in workgroup memory and
- * computes a tile of 64 × 64 outputs from them. Called by matmul.ts. Owns nothing.
+ * computes a tile of 64 × 64 or 128 × 64 outputs from them. Called by matmul.ts. Owns nothing.
  */
 import { at } from "../base/access.ts";
 import { type Finish, finishing } from "./fused.ts";
@@ -26,8 +26,7 @@ import {
   makeKernel,
 } from "./wgsl.ts";
 
-/** Rows and columns of a tile, elements of K in a block, invocations of a workgroup. */
-const tileM = 64;
+/** Columns of a tile, elements of K in a block, invocations of a workgroup. */
 const tileN = 64;
 const blockK = 16;
 const threads = 256;
@@ -41,6 +40,10 @@ interface Plan {
   readonly finish: Finish;
   readonly fields: TileFields;
   readonly params: Params;
+  /** Rows of a tile. */
+  readonly tileM: 64 | 128;
+  /** Rows of an invocation: `0, 1, …`. */
+  readonly rows: readonly number[];
 }
 
 /** One side on its way into workgroup memory. */
@@ -50,10 +53,19 @@ interface Staged {
   /** The field with its size, and the variable with the tile's first row or column. */
   readonly size: string;
   readonly origin: string;
+  /** Rows or columns of a block. */
+  readonly width: 64 | 128;
+}
+
+/** Four elements for each invocation; twice as many of a wider block. */
+function perInvocation(width: number, lines: readonly string[]): string[] {
+  if (width === 64) return ["{", indent(["let slot = lane;", ...lines].join("\n")), "}"];
+  const slot = `let slot = lane + e * ${threads}u;`;
+  return [`for (var e = 0u; e < ${width / 64}u; e++) {`, indent([slot, ...lines].join("\n")), "}"];
 }
 
 /** Four elements a thread; neighbours along whichever dimension is closer in memory. */
-function stageElements(plan: Plan, { name, side, size, origin }: Staged): string[] {
+function stageElements(plan: Plan, { name, side, size, origin, width }: Staged): string[] {
   const x = stride(plan.params, `${name}x`, side.outer, 1);
   const k = stride(plan.params, `${name}k`, side.inner, 1);
   const index = `base${name} + ${x("gx")} + ${k("gk")}`;
@@ -63,68 +75,71 @@ function stageElements(plan: Plan, { name, side, size, origin }: Staged): string
     `let slot = lane + e * ${threads}u;`,
     alongK
       ? `let kk = slot % ${blockK}u; let x = slot / ${blockK}u;`
-      : "let x = slot % 64u; let kk = slot / 64u;",
+      : `let x = slot % ${width}u; let kk = slot / ${width}u;`,
     `let gx = ${origin} + x; let gk = k0 + kk;`,
     `var v = ${plan.type}();`,
     `if (gx < ${size} && gk < ${plan.fields.K}) { v = ${element}; }`,
-    `tile${name}[kk * 16u + x / 4u][x % 4u] = v;`,
+    `tile${name}[kk * ${width / 4}u + x / 4u][x % 4u] = v;`,
   ];
-  return ["for (var e = 0u; e < 4u; e++) {", indent(lines.join("\n")), "}"];
+  return [`for (var e = 0u; e < ${width / 16}u; e++) {`, indent(lines.join("\n")), "}"];
 }
 
 /** A vec4 a thread, of four neighbours along the output's dimension. */
-function stageAcross(plan: Plan, { name, side, size, origin }: Staged): string[] {
+function stageAcross(plan: Plan, { name, side, size, origin, width }: Staged): string[] {
   const k = stride(plan.params, `${name}k`, side.inner, 4);
   const index = `base${name} + gx / 4u + ${k("gk")}`;
   const lines = [
-    "let kk = lane / 16u; let x = lane % 16u;",
+    `let kk = slot / ${width / 4}u; let x = slot % ${width / 4}u;`,
     `let gx = ${origin} + x * 4u; let gk = k0 + kk;`,
     `var v = ${plan.vec}();`,
     `if (gx < ${size} && gk < ${plan.fields.K}) { v = ` +
       `${loadVec4(at(plan.decls, side.binding), side.binding, index)}; }`,
-    `tile${name}[lane] = v;`,
+    `tile${name}[slot] = v;`,
   ];
-  return ["{", indent(lines.join("\n")), "}"];
+  return perInvocation(width, lines);
 }
 
 /** A vec4 a thread, of four neighbours along K. */
-function stageAlong(plan: Plan, { name, side, size, origin }: Staged): string[] {
+function stageAlong(plan: Plan, { name, side, size, origin, width }: Staged): string[] {
   const x = stride(plan.params, `${name}x`, side.outer, 4);
   const index = `base${name} + ${x("gx")} + gk / 4u`;
   const lines = [
-    "let kq = lane % 4u; let x = lane / 4u;",
+    "let kq = slot % 4u; let x = slot / 4u;",
     `let gx = ${origin} + x; let gk = k0 + kq * 4u;`,
     `var v = ${plan.vec}();`,
     `if (gx < ${size} && gk < ${plan.fields.K}) { v = ` +
       `${loadVec4(at(plan.decls, side.binding), side.binding, index)}; }`,
     ...[0, 1, 2, 3].map(
-      (c) => `tile${name}[(kq * 4u + ${c}u) * 16u + x / 4u][x % 4u] = v.${"xyzw".charAt(c)};`,
+      (c) =>
+        `tile${name}[(kq * 4u + ${c}u) * ${width / 4}u + x / 4u][x % 4u] = ` +
+        `v.${"xyzw".charAt(c)};`,
     ),
   ];
-  return ["{", indent(lines.join("\n")), "}"];
+  return perInvocation(width, lines);
 }
 
 /**
- * Stages a block [16][64] of one side: element (k, x) at k * 64 + x, as quads along x. Threads that
- * load neighbouring elements are neighbours along the contiguous dimension.
+ * Stages a block [16][width] of one side: element (k, x) at k * width + x, as quads along x.
+ * Threads that load neighbouring elements are neighbours along the contiguous dimension.
  */
 function stage(plan: Plan, staged: Staged): string[] {
   if (staged.side.wide === "none") return stageElements(plan, staged);
   return staged.side.wide === "mn" ? stageAcross(plan, staged) : stageAlong(plan, staged);
 }
 
-/** Adds the products of one staged block to the 4 × 4 outputs of each invocation. */
-function multiplyBlock(): string[] {
+/** Adds the products of one staged block to the outputs of each invocation. */
+function multiplyBlock({ rows, tileM }: Plan): string[] {
+  const quads = rows.length / 4;
   const lines = [
-    "let a = tileA[kk * 16u + ty];",
+    ...upTo(quads).map((q) => `let a${q} = tileA[kk * ${tileM / 4}u + ty * ${quads}u + ${q}u];`),
     "let b = tileB[kk * 16u + tx];",
-    ...[0, 1, 2, 3].map((i) => `c${i} += a.${"xyzw".charAt(i)} * b;`),
+    ...rows.map((i) => `c${i} += a${i >> 2}.${"xyzw".charAt(i % 4)} * b;`),
   ];
   return [`for (var kk = 0u; kk < ${blockK}u; kk++) {`, indent(lines.join("\n")), "}"];
 }
 
-/** Stores row `i` of the 4 × 4 outputs of an invocation, as far as it lies within the output. */
-function storeRow({ p, finish, fields: { M, N } }: Plan, i: number): string[] {
+/** Stores row `i` of the outputs of an invocation, as far as it lies within the output. */
+function storeRow({ p, finish, rows, fields: { M, N } }: Plan, i: number): string[] {
   const stored = p.dtype === "float16" ? `vec4<f16>(c${i})` : `c${i}`;
   const lines = [
     `let at = (batch * ${M} + m) * ${N} + n;`,
@@ -136,19 +151,24 @@ function storeRow({ p, finish, fields: { M, N } }: Plan, i: number): string[] {
             `${finish.store(`c${i}.${"xyzw".charAt(c)}`, `at + ${c}u`)} }`,
         )),
   ];
-  const row = [`let m = m0 + ty * 4u + ${i}u;`, `if (m < ${M}) {`, indent(lines.join("\n")), "}"];
+  const row = [
+    `let m = m0 + ty * ${rows.length}u + ${i}u;`,
+    `if (m < ${M}) {`,
+    indent(lines.join("\n")),
+    "}",
+  ];
   return ["{", indent(row.join("\n")), "}"];
 }
 
-/** Each of 256 invocations computes 4 × 4 of a tile's outputs; K goes in blocks of 16. */
+/** Each of 256 invocations computes 4 × 4 or 8 × 4 of a tile's outputs; K in blocks of 16. */
 function mainOf(plan: Plan): string {
-  const { p, vec, decls, params, fields } = plan;
+  const { p, vec, decls, params, fields, rows, tileM } = plan;
   const bases = batchBases(p, decls, params);
   const block = [
-    ...stage(plan, { name: "A", side: p.a, size: fields.M, origin: "m0" }),
-    ...stage(plan, { name: "B", side: p.b, size: fields.N, origin: "n0" }),
+    ...stage(plan, { name: "A", side: p.a, size: fields.M, origin: "m0", width: tileM }),
+    ...stage(plan, { name: "B", side: p.b, size: fields.N, origin: "n0", width: tileN }),
     "workgroupBarrier();",
-    ...multiplyBlock(),
+    ...multiplyBlock(plan),
     "workgroupBarrier();",
   ];
   return [
@@ -160,24 +180,27 @@ function mainOf(plan: Plan): string {
     "let tx = lane % 16u;",
     "let ty = lane / 16u;",
     ...bases,
-    ...[0, 1, 2, 3].map((i) => `var c${i} = ${vec}();`),
+    ...rows.map((i) => `var c${i} = ${vec}();`),
     `for (var k0 = 0u; k0 < ${fields.K}; k0 += ${blockK}u) {`,
     indent(block.join("\n")),
     "}",
     "let n = n0 + tx * 4u;",
-    ...[0, 1, 2, 3].flatMap((i) => storeRow(plan, i)),
+    ...rows.flatMap((i) => storeRow(plan, i)),
   ].join("\n");
 }
 
-/** The product by tiles in workgroup memory. Bindings: a, b, output. */
-export function tiledKernel(p: Problem, caps: DeviceCaps): Kernel {
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+
+/** The product by tiles of `tileM` × 64 in workgroup memory. Bindings: a, b, output. */
+export function tiledKernel(p: Problem, caps: DeviceCaps, tileM: 64 | 128): Kernel {
   const params = new Params();
   const type = computeType(p.dtype);
   const vec = `vec4<${type}>`;
   const finish = finishing(p.after, p.dtype, 2, params);
   const decls = storages(p, p.a.wide !== "none", p.b.wide !== "none", storesWide(p), finish);
   const fields = tileFields(p, tileM, tileN, params);
-  const main = mainOf({ p, type, vec, decls, finish, fields, params });
+  const rows = upTo(tileM / 16);
+  const main = mainOf({ p, type, vec, decls, finish, fields, params, tileM, rows });
   return makeKernel(
     {
       name: "matmul.tiles",

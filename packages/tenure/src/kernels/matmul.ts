@@ -11,15 +11,45 @@
  * Owns nothing.
  */
 import type { DeviceCaps, Kernel } from "./kernel.ts";
-import { type ProductSpec, problemOf } from "./matmul-problem.ts";
+import { type Problem, type ProductSpec, problemOf } from "./matmul-problem.ts";
 import { registerKernel } from "./matmul-registers.ts";
 import { rowsKernel } from "./matmul-rows.ts";
 import { tiledKernel } from "./matmul-tiles.ts";
+import { shapeClass, variantOf } from "./variants.ts";
+
+/** The ways of writing a product: which kernel, and the outputs of an invocation or a workgroup. */
+type Way =
+  "registers 4×8" | "registers 4×4" | "registers 2×8" | "tiles 64×64" | "tiles 128×64" | "rows";
+
+/** The ways that are possible and not hopeless; the first is taken unless another was measured. */
+function waysOf(p: Problem, caps: DeviceCaps): [Way, ...Way[]] {
+  const few = Math.min(p.m, p.n) <= 8;
+  const standard = caps.software ? "registers 4×8" : few ? "rows" : "tiles 64×64";
+  const threads = Math.min(caps.maxInvocationsPerWorkgroup, caps.maxWorkgroupSizeX);
+  const ways: Way[] = ["registers 4×8", "registers 4×4", "registers 2×8"];
+  if (threads >= 256 && !few) ways.push("tiles 64×64");
+  if (threads >= 256 && p.m > 64 && !few) ways.push("tiles 128×64");
+  if (threads >= 256 && Math.min(p.m, p.n) <= 32) ways.push("rows");
+  return [standard, ...ways.filter((way) => way !== standard)];
+}
 
 /** Bindings: a, b, output (contiguous). With K = 0 the output is zeros. */
 export function matmulKernel(spec: ProductSpec, caps: DeviceCaps): Kernel {
   const p = problemOf(spec);
-  if (caps.software) return registerKernel(p, caps);
-  if (Math.min(p.m, p.n) <= 8) return rowsKernel(p, caps);
-  return tiledKernel(p, caps);
+  const ways = waysOf(p, caps);
+  const shape = shapeClass([p.batches, p.m, p.n, p.k], p.dtype, `a:${p.a.wide}`, `b:${p.b.wide}`);
+  switch (variantOf(caps, "matmul", shape, ways, ways[0])) {
+    case "registers 4×8":
+      return registerKernel(p, caps, { rows: 4, columns: 8 });
+    case "registers 4×4":
+      return registerKernel(p, caps, { rows: 4, columns: 4 });
+    case "registers 2×8":
+      return registerKernel(p, caps, { rows: 2, columns: 8 });
+    case "tiles 64×64":
+      return tiledKernel(p, caps, 64);
+    case "tiles 128×64":
+      return tiledKernel(p, caps, 128);
+    case "rows":
+      return rowsKernel(p, caps);
+  }
 }

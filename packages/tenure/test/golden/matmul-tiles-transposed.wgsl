@@ -23,11 +23,12 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
   var c3 = vec4<f32>();
   for (var k0 = 0u; k0 < p.K; k0 += 16u) {
     {
-      let kk = lane / 16u; let x = lane % 16u;
+      let slot = lane;
+      let kk = slot / 16u; let x = slot % 16u;
       let gx = m0 + x * 4u; let gk = k0 + kk;
       var v = vec4<f32>();
       if (gx < p.M && gk < p.K) { v = b0[baseA + gx / 4u + gk * p.Ak]; }
-      tileA[lane] = v;
+      tileA[slot] = v;
     }
     for (var e = 0u; e < 4u; e++) {
       let slot = lane + e * 256u;
@@ -39,12 +40,12 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
     }
     workgroupBarrier();
     for (var kk = 0u; kk < 16u; kk++) {
-      let a = tileA[kk * 16u + ty];
+      let a0 = tileA[kk * 16u + ty * 1u + 0u];
       let b = tileB[kk * 16u + tx];
-      c0 += a.x * b;
-      c1 += a.y * b;
-      c2 += a.z * b;
-      c3 += a.w * b;
+      c0 += a0.x * b;
+      c1 += a0.y * b;
+      c2 += a0.z * b;
+      c3 += a0.w * b;
     }
     workgroupBarrier();
   }
