@@ -6,6 +6,7 @@ import { at } from "../base/access.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { rowKernel } from "./rows.ts";
 import { Params, negInfBits } from "./wgsl.ts";
+import { shapeClass, styled } from "./variants.ts";
 
 /**
  * Bindings: scores [..., L, S], [mask (bool: what stays; float: added) that broadcasts,] weights
@@ -13,12 +14,15 @@ import { Params, negInfBits } from "./wgsl.ts";
  */
 export function attentionWeightsKernel(
   spec: { scores: View; mask?: View; scale: number; causal: boolean },
-  caps: DeviceCaps,
+  device: DeviceCaps,
 ): Kernel {
   const params = new Params(),
     { scores, mask } = spec,
     { shape } = scores.layout,
     axis = shape.length - 1,
+    length = at(shape, axis),
+    sizes = shapeClass([scores.layout.size / length, length], scores.dtype),
+    caps = styled(device, "attention", sizes),
     low = `bitcast<f32>(${params.u32("negInf", negInfBits)})`;
   const scaled = `a0 * ${params.f32("scale", spec.scale)}`;
   const masked =

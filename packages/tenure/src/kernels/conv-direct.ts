@@ -7,6 +7,7 @@ import { at } from "../base/access.ts";
 import { type Epilogue, type Finish, finishing } from "./fused.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { Params, type StorageDecl, gridOf, indent, loadElement, makeKernel } from "./wgsl.ts";
+import { shapeClass, variantOf } from "./variants.ts";
 
 /** A window that slides over images. */
 export interface Direct {
@@ -45,6 +46,16 @@ export function pixelTile(columns: number, caps: DeviceCaps): number {
   if (!caps.software) return 4;
   const waste = (t: number): number => Math.ceil(columns / t) * t - columns;
   return [8, 7, 6, 5, 4].reduce((best, t) => (waste(t) < waste(best) ? t : best));
+}
+
+/** Pixels of a row per invocation: the standard, or what was measured best. */
+function pixelsOf(d: Direct, caps: DeviceCaps): number {
+  const standard = `${pixelTile(d.columns, caps)} pixels`;
+  const space = [...new Set([standard, "4 pixels", "7 pixels", "8 pixels"])];
+  const images = at(d.source.layout.shape, 0) * d.groups;
+  const sizes = [images, d.channelsIn, d.rows, d.columns, d.channelsOut, ...d.kernel];
+  const shape = shapeClass(sizes, d.after === undefined ? "alone" : "fused");
+  return Number.parseInt(variantOf(caps, d.name, shape, space, standard), 10);
 }
 
 /** The kernel of a direct convolution. Bindings: source, weight, result (contiguous). */
@@ -138,7 +149,7 @@ function planTile(d: Direct, caps: DeviceCaps): DirectTile {
   // Loads cost far more than products on a CPU: a wide tile there, one with fewer registers on a
   // GPU.
   const channels = d.channelsOut >= 4 ? 4 : d.channelsOut >= 2 ? 2 : 1;
-  const pixels = pixelTile(d.columns, caps);
+  const pixels = pixelsOf(d, caps);
   const columnTiles = Math.ceil(d.columns / pixels);
   const channelTiles = Math.ceil(d.channelsOut / channels);
   const total = N * d.groups * channelTiles * d.rows * columnTiles;

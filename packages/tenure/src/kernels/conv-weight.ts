@@ -10,6 +10,7 @@ import { pixelTile } from "./conv-direct.ts";
 import { type Epilogue, type Finish, finishing } from "./fused.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { Params, type StorageDecl, gridOf, indent, loadElement, makeKernel } from "./wgsl.ts";
+import { shapeClass, styled } from "./variants.ts";
 
 /** What the gradient is computed from. */
 type WeightSpec = ConvWindow & {
@@ -97,7 +98,7 @@ interface WeightTile {
   >;
 }
 
-function planWeights(spec: WeightSpec, caps: DeviceCaps): WeightTile {
+function planWeights(spec: WeightSpec, device: DeviceCaps): WeightTile {
   const params = new Params();
   const { input, grad, groups } = spec;
   const [O, Cg, R, S] = spec.weightShape as [number, number, number, number];
@@ -105,6 +106,8 @@ function planWeights(spec: WeightSpec, caps: DeviceCaps): WeightTile {
   const [, , P, Q] = grad.layout.shape as [number, number, number, number];
   const finish = finishing(spec.after, input.dtype, 2, params);
   const Og = O / groups;
+  const sizes = shapeClass([N, Cg, H, W, Og, R, S]);
+  const caps = styled(device, "conv2d weight gradient", sizes);
   const taps = S <= 7 ? S : 1;
   const work = (tile: number): number => groups * Math.ceil(Og / tile) * Cg * R * (S / taps);
   // On a CPU few invocations are enough, and barriers cost more than idle lanes (to compile, too):

@@ -23,6 +23,7 @@ import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { type ElementLoads, elementLoads, jump } from "./reduce-loads.ts";
 import { type Tile, chooseTile } from "./tile.ts";
 import { Params, type StorageDecl, flatWorkgroup, gridOf, indent, makeKernel } from "./wgsl.ts";
+import { shapeClass, styled } from "./variants.ts";
 
 /** What is reduced, how, and what happens around it. */
 export interface ReduceSpec {
@@ -104,7 +105,7 @@ interface Plan {
   readonly lanesOverOuter: boolean;
 }
 
-function planOf(spec: ReduceSpec, caps: DeviceCaps, params: Params): Plan {
+function planOf(spec: ReduceSpec, device: DeviceCaps, params: Params): Plan {
   const extent = extentOf(spec);
   const { kept, over, vector, operands } = extent;
   const length = sizeOf(over.shape);
@@ -114,6 +115,8 @@ function planOf(spec: ReduceSpec, caps: DeviceCaps, params: Params): Plan {
   const outputs = sizeOf(kept.shape);
   const acc = accumulator(spec, params, length, operands);
   const rowwise = extent.walk.at(-1) === 1;
+  const sizes = shapeClass([outputs, length], rowwise ? "rows" : "columns");
+  const caps = styled(device, "reduce", sizes);
   const tile = chooseTile({ outputs, outer, innerUnits, rowwise, caps });
   return {
     extent,

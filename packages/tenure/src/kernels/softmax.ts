@@ -10,6 +10,7 @@ import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { rest, rowKernel } from "./rows.ts";
 import type { RowPass } from "./sweeps.ts";
 import { Params, nanBits, negInfBits } from "./wgsl.ts";
+import { shapeClass, styled } from "./variants.ts";
 
 /**
  * Maximum and Σ exp(x − maximum) of a row. NaN elements reach the sum by themselves; `max` may lose
@@ -39,10 +40,12 @@ function maxAndSum(params: Params, keep: boolean): RowPass[] {
 /** Bindings: input, output (contiguous, same shape and dtype). */
 export function softmaxKernel(
   spec: { input: View; axis: number; log: boolean; after?: Epilogue },
-  caps: DeviceCaps,
+  device: DeviceCaps,
 ): Kernel {
   const params = new Params(),
     { layout, dtype } = spec.input;
+  const length = at(layout.shape, spec.axis);
+  const caps = styled(device, "softmax", shapeClass([layout.size / length, length], dtype));
   // On a CPU exp costs more than memory: keep the exponentials in the output instead of computing
   // them twice.
   const keep = caps.software && !spec.log && dtype === "float32" && spec.after === undefined;
