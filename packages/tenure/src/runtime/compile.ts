@@ -25,6 +25,7 @@ import { plainPlanner } from "../planner/plain-planner.ts";
 import type { Planner } from "../planner/planner.ts";
 import type { Step } from "../planner/steps.ts";
 import { fused, fuseFacts, isFused } from "./fusion.ts";
+import { type Watcher, candidatesOf } from "./candidates.ts";
 import type { Inspector, KernelRecord, UnfusedRecord } from "./inspector.ts";
 import { lower } from "./lower.ts";
 import { type NextStep, nextStep } from "./next-step.ts";
@@ -159,6 +160,8 @@ export class Compiler {
   readonly #counters: CounterSet;
   readonly #inspector: Inspector;
   #warned = false;
+  /** Hears in which ways each dispatch could be written; for `tune`. */
+  watcher: Watcher | null = null;
 
   constructor(settings: Settings, counters: CounterSet, inspector: Inspector) {
     this.#settings = settings;
@@ -183,6 +186,7 @@ export class Compiler {
       device,
       plan,
       ops,
+      this.watcher,
     );
     this.#counters.eliminated += open.ops.length - ran;
     this.#inspector.planned({
@@ -318,6 +322,7 @@ function emitDispatches(
   device: Device,
   { steps, program }: Plan,
   ops: readonly RecordedOp[],
+  watcher: Watcher | null,
 ): Emitted {
   const dispatches: Dispatch[] = [];
   const params: number[] = [];
@@ -333,6 +338,8 @@ function emitDispatches(
       throw internal(`${recorded.op.name} launches ${kernel.workgroups.join("×")} workgroups`);
     if (kernel.workgroups.includes(0)) return -1;
     kernels.push(kernelRecord(recorded, kernel));
+    const sizes = operands.map((s) => bindingBytes(at(open.locals, s).bytes));
+    watcher?.(candidatesOf(recorded, device, sizes));
     const places = placesOf(at(program.ops, step.op), step);
     const uniformOffset = params.length * 4;
     for (const { word, scalar } of kernel.dynamic ?? [])
@@ -345,7 +352,7 @@ function emitDispatches(
         pipeline: device.pipelines.get(kernel, recorded.op.name),
         slots: operands.map((s) => lookup(places, s).slot),
         offsets: operands.map((s) => lookup(places, s).offset),
-        sizes: operands.map((s) => bindingBytes(at(open.locals, s).bytes)),
+        sizes,
         uniformOffset,
         uniformBytes: kernel.params.length * 4,
         workgroups: kernel.workgroups,
