@@ -31,6 +31,7 @@ import { Settings } from "./settings.ts";
 import { type Storage, contentsLost } from "./storage.ts";
 import { Steps } from "./step-turns.ts";
 import { Submission } from "./submission.ts";
+import { type TunedStore, adapterKey, tunedStore } from "./tuned-store.ts";
 
 /** What `init` takes. */
 export interface InitOptions {
@@ -42,6 +43,11 @@ export interface InitOptions {
   readonly powerPreference?: GPUPowerPreference;
   /** `eachOp` runs every op at once, for debugging: same engine, no batching. */
   readonly flush?: "auto" | "eachOp";
+  /**
+   * Takes the standard way of writing every kernel, whatever `tune` found faster here before: the
+   * same bits on the same adapter, always.
+   */
+  readonly deterministic?: boolean;
 }
 
 /** Device, recorder, reads, plans and flags. */
@@ -58,6 +64,8 @@ export class Runtime {
   readonly reads: Reads = new Reads();
   readonly budget: MemoryBudget = new MemoryBudget(() => this.memoryReport());
   readonly submission: Submission;
+  /** Where choices of kernels are kept between processes. */
+  tuned: TunedStore | undefined = tunedStore();
   readonly #life: DeviceLife;
 
   constructor() {
@@ -99,12 +107,33 @@ export class Runtime {
    *   ArgumentError for unknown options or a second, different device.
    */
   async init(options?: InitOptions): Promise<DeviceInfo> {
-    const { device, powerPreference, flush } = readOptions("init", options, initOptions);
+    const { device, powerPreference, flush, deterministic } = readOptions(
+      "init",
+      options,
+      initOptions,
+    );
     const choice = deviceChoice(device);
     // a lost device is replaced
     if (this.device !== null && this.device.lost !== null) await this.shutdown();
     if (flush !== undefined) this.settings.flushEachOp = flush === "eachOp";
-    return this.#life.find(choice, device !== undefined, powerPreference);
+    const before = this.device;
+    const info = await this.#life.find(choice, device !== undefined, powerPreference);
+    await this.#useTuned(deterministic, before);
+    return info;
+  }
+
+  /** What was tuned for the device before, unless everything is to stay as it is. */
+  async #useTuned(deterministic: boolean | undefined, before: Device | null): Promise<void> {
+    const { device } = this;
+    if (device === null) return;
+    const { choices, info } = device;
+    if (deterministic !== undefined && deterministic !== choices.pinned) {
+      choices.pinned = deterministic;
+      this.caches.clear();
+    }
+    if (device === before || choices.pinned || info.kind === "null") return;
+    for (const [key, name] of (await this.tuned?.load(adapterKey(info))) ?? [])
+      choices.set(key, name);
   }
 
   /**
@@ -279,6 +308,7 @@ const initOptions = {
     of: ["low-power", "high-performance"],
     remedy: "leave it out to let the system choose",
   },
+  deterministic: { type: "flag", remedy: "leave it out to use what tune() found" },
   flush: { type: "choice", of: ["auto", "eachOp"], remedy: '"eachOp" is for debugging' },
 } satisfies OptionTable<InitOptions>;
 

@@ -1,0 +1,123 @@
+/**
+ * Where what `tune` found is kept from one process to the next: a file in the user's cache folder
+ * in Node, IndexedDB in browsers. Whatever goes wrong there is no error: then nothing is kept. The
+ * files belong to the user's cache, one per adapter and version.
+ */
+import { builtin, env, isNode } from "../base/env.ts";
+import type { DeviceInfo } from "../device/acquire.ts";
+import { variantsVersion } from "../kernels/variants.ts";
+
+/** Choices: what was asked, and the answer. */
+export type Tuned = readonly (readonly [key: string, name: string])[];
+
+/** Keeps choices by adapter. */
+export interface TunedStore {
+  load(adapter: string): Promise<Tuned>;
+  save(adapter: string, tuned: Tuned): Promise<void>;
+}
+
+/** Names an adapter and the version of the kernels. */
+export function adapterKey({ vendor, architecture, name }: DeviceInfo): string {
+  const text = `${vendor} ${architecture} ${name}`.replace(/[^\w.]+/g, "-").toLowerCase();
+  return `${text.slice(0, 150)}-v${variantsVersion}`;
+}
+
+/** What was read, as far as it is what was written. */
+function checked(value: unknown): Tuned {
+  if (!Array.isArray(value)) return [];
+  return value.filter(
+    (pair): pair is [string, string] =>
+      Array.isArray(pair) && pair.length === 2 && pair.every((s) => typeof s === "string"),
+  );
+}
+
+/**
+ * The store of this host; undefined where there is none, or the variable TENURE_TUNED is `off`.
+ */
+export function tunedStore(): TunedStore | undefined {
+  if (env("TENURE_TUNED") === "off") return undefined;
+  if (isNode) return fileStore();
+  return typeof indexedDB === "undefined" ? undefined : browserStore(indexedDB);
+}
+
+interface Files {
+  mkdir(path: string, options: { recursive: boolean }): Promise<unknown>;
+  readFile(path: string, encoding: "utf8"): Promise<string>;
+  writeFile(path: string, text: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+}
+
+/** @param folder instead of the user's cache folder */
+export function fileStore(folder?: string): TunedStore | undefined {
+  const files = builtin<Files>("node:fs/promises");
+  const os = builtin<{ homedir(): string }>("node:os");
+  if (files === undefined || os === undefined) return undefined;
+  const xdg = env("XDG_CACHE_HOME");
+  const root = folder ?? `${xdg?.startsWith("/") === true ? xdg : `${os.homedir()}/.cache`}/tenure`;
+  const path = (adapter: string): string => `${root}/tuned-${adapter}.json`;
+  return {
+    async load(adapter) {
+      try {
+        return checked(JSON.parse(await files.readFile(path(adapter), "utf8")));
+      } catch {
+        return [];
+      }
+    },
+    async save(adapter, tuned) {
+      const partial = `${path(adapter)}.${performance.now()}.partial`;
+      try {
+        await files.mkdir(root, { recursive: true });
+        await files.writeFile(partial, JSON.stringify(tuned));
+        await files.rename(partial, path(adapter)); // readers see all of it or none
+      } catch {
+        // a read-only home: measured again next time
+      }
+    },
+  };
+}
+
+function settled<T>(request: IDBRequest<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => {
+      resolve(request.result);
+    };
+    request.onerror = () => {
+      reject(request.error ?? new Error("no reason given"));
+    };
+  });
+}
+
+const table = "tuned";
+
+/** @param factory the browser's `indexedDB` */
+export function browserStore(factory: IDBFactory): TunedStore {
+  const open = (): Promise<IDBDatabase> => {
+    const request = factory.open("tenure", 1);
+    request.onupgradeneeded = () => {
+      request.result.createObjectStore(table);
+    };
+    return settled(request);
+  };
+  const use = async <T>(
+    mode: IDBTransactionMode,
+    work: (store: IDBObjectStore) => IDBRequest<T>,
+  ): Promise<T | undefined> => {
+    try {
+      const db = await open();
+      try {
+        return await settled(work(db.transaction(table, mode).objectStore(table)));
+      } finally {
+        db.close();
+      }
+    } catch {
+      return undefined; // a private window, or storage that is full
+    }
+  };
+  return {
+    load: async (adapter) =>
+      checked(await use("readonly", (store): IDBRequest<unknown> => store.get(adapter))),
+    save: async (adapter, tuned) => {
+      await use("readwrite", (store) => store.put(tuned, adapter));
+    },
+  };
+}
