@@ -32,17 +32,17 @@ const put = (shape: number[], seed: number, requiresGrad = false): Tensor =>
 /** What a case computes: its results, and those of its gradients. */
 type Case = () => Tensor[];
 
-/** A product with gradients: views transposed both ways are among its operands. */
-function product(): Tensor[] {
-  const a = put([130, 36], 1, true),
-    b = put([36, 68], 2, true);
-  const y = a.matmul(b);
-  y.square().sum().backward();
-  return [y, a.grad!, b.grad!];
+/** Products that are loaded along K, and along the output. */
+function products(): Tensor[] {
+  const a = put([130, 20], 1),
+    b = put([20, 68], 2);
+  const columns = put([20, 132], 3).transpose(),
+    rows = put([36, 20], 4).transpose();
+  return [a.matmul(b), columns.matmul(rows)];
 }
 
 const cases: Readonly<Record<string, Case>> = {
-  "a product": product,
+  products,
   "a product of few rows": () => [put([3, 70], 1).matmul(put([70, 40], 2))],
   "a batch with an epilogue": () => [
     put([2, 70, 20], 1)
