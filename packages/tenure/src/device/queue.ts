@@ -3,6 +3,7 @@
  * order allows. Used by the executor. Owns the open encoder.
  */
 import type { CounterSet } from "./counters.ts";
+import type { KernelWatch } from "./kernel-watch.ts";
 import type { GPUBindGroup, GPUBuffer, GPUComputePipeline, GPUDevice } from "./webgpu.ts";
 
 /**
@@ -21,6 +22,8 @@ export class CommandQueue {
   #pending = 0;
   /** Submits that the device took. */
   submits = 0;
+  /** Who times kernels, each in a pass of its own; null mostly. */
+  watch: KernelWatch | null = null;
 
   constructor(device: GPUDevice, counters: CounterSet) {
     this.#device = device;
@@ -38,7 +41,7 @@ export class CommandQueue {
     let pass = this.#pass;
     if (pass === null) {
       this.#encoder ??= this.#device.createCommandEncoder();
-      pass = this.#pass = this.#encoder.beginComputePass();
+      pass = this.#pass = this.#encoder.beginComputePass(this.watch?.pass());
       this.#pipeline = null;
       this.#counters.passes++;
     }
@@ -49,6 +52,7 @@ export class CommandQueue {
     pass.setBindGroup(0, group);
     pass.dispatchWorkgroups(x, y, z);
     this.#counters.dispatches++;
+    if (this.watch !== null) this.#endPass();
     if (++this.#pending >= submitEvery) this.submit();
   }
 
@@ -71,6 +75,7 @@ export class CommandQueue {
     this.#pending = 0;
     const encoder = this.#encoder;
     if (encoder === null) return;
+    this.watch?.submitting(encoder);
     this.#encoder = null; // whatever happens next, nobody encodes into it any more
     this.#device.queue.submit([encoder.finish()]);
     this.submits++;
@@ -82,6 +87,7 @@ export class CommandQueue {
     this.#pass = null;
     this.#encoder = null;
     this.#pending = 0;
+    this.watch?.abandoned();
   }
 
   #endPass(): void {

@@ -23,6 +23,15 @@ export type GPUBindGroupLayout = Known<"GPUBindGroupLayout">;
 /** A compiled kernel. */
 export type GPUComputePipeline = Known<"GPUComputePipeline">;
 
+/** Commands that are being recorded. */
+export type GPUCommandEncoder = Known<"GPUCommandEncoder">;
+/** What `beginComputePass` takes. */
+export type GPUComputePassDescriptor = GPUCommandEncoder extends {
+  beginComputePass(descriptor?: infer D): unknown;
+}
+  ? D
+  : unknown;
+
 /** What `createBuffer` takes. */
 export type GPUBufferDescriptor = GPUDevice extends {
   createBuffer(descriptor: infer D): unknown;

@@ -73,7 +73,7 @@ export function stretches(events: readonly LoggedEvent[], end: number): Stretch[
       if (begun !== undefined) add(begun, at);
     } else if (kind === "run" || kind === "op") {
       const from = Number(figures?.["from"] ?? at);
-      found.push({ name: text, kind, from, to: at, figures });
+      found.push({ name: text, kind, from, to: Number(figures?.["to"] ?? at), figures });
     }
   }
   for (const e of open) add(e, end);

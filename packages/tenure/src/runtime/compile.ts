@@ -42,6 +42,8 @@ export interface Dispatch {
   readonly slots: readonly number[];
   readonly offsets: readonly number[];
   readonly sizes: readonly number[];
+  /** Bytes of the tensors it reads, and of those it writes. */
+  readonly bytes: number;
   /** Place of its params in the uniform buffer, in bytes; size 0 when it has none. */
   readonly uniformOffset: number;
   readonly uniformBytes: number;
@@ -353,6 +355,7 @@ function emitDispatches(
         slots: operands.map((s) => lookup(places, s).slot),
         offsets: operands.map((s) => lookup(places, s).offset),
         sizes,
+        bytes: movedBytes(at(program.ops, step.op), open.locals),
         uniformOffset,
         uniformBytes: kernel.params.length * 4,
         workgroups: kernel.workgroups,
@@ -374,6 +377,11 @@ function kernelRecord(recorded: RecordedOp, { key, wgsl, workgroups }: Kernel): 
 function namedPair({ ops }: Program, { maker, reader, reason }: Unfused): UnfusedRecord {
   const named = (op: number): { op: number; name: string } => ({ op, name: at(ops, op).name });
   return { maker: named(maker), reader: named(reader), reason };
+}
+
+/** Bytes that an op reads and writes, where it looks at the whole of each storage. */
+function movedBytes({ reads, writes }: ProgramOp, locals: OpenProgram["locals"]): number {
+  return [...reads, ...writes].reduce((sum, s) => sum + at(locals, s).bytes, 0);
 }
 
 /** Where each storage of an op is during one step. */

@@ -25,7 +25,7 @@ import type { Storage } from "../storage.ts";
 import { type Affected, affectedBy, nothing } from "./affected.ts";
 import { encodeUploads, forgetGroups, updateParams, writeUniforms } from "./encode.ts";
 import { asTenureError } from "./failure.ts";
-import { RunFigures } from "./figures.ts";
+import { type Profile, RunFigures } from "./figures.ts";
 import type { ExecutionPolicy } from "./policy.ts";
 import { probeRoom } from "./probe.ts";
 import { Segments, type Wait } from "./segments.ts";
@@ -86,6 +86,11 @@ export class Execution {
     return this.#plan;
   }
 
+  /** How closely it is timed. */
+  get #profile(): Profile {
+    return this.#device.queue.watch?.waits === true ? "ops" : this.#policy.profile;
+  }
+
   /**
    * Finds the plan and fills its slots. @returns whether it runs at once, runs with waits, or was
    * given up because it cannot run
@@ -103,7 +108,7 @@ export class Execution {
       this.#refused = this.#fill();
       if (this.#refused !== null && !policy.replans) throw this.#refused;
       const asks = policy.replans && (this.#refused !== null || device.pool.made !== made);
-      const waits = exe.inSegments || policy.profile !== "off" || policy.isTimed(exe);
+      const waits = exe.inSegments || this.#profile !== "off" || policy.isTimed(exe);
       return asks || waits ? "with waits" : "at once";
     } catch (error) {
       this.#giveUp(asTenureError(this.#policy.op, error));
@@ -251,7 +256,7 @@ export class Execution {
   /** Takes the buffers over and encodes everything up to the first wait. */
   #begin(): Wait | null {
     const { settings, counters, poison } = this.#tools;
-    const { profile, host, saveHostMemory } = this.#policy;
+    const { host, saveHostMemory } = this.#policy;
     const device = this.#device;
     const exe = this.#exe;
     this.#affected = affectedBy(this.#work);
@@ -264,7 +269,7 @@ export class Execution {
       exe,
       buffers: this.#buffers,
       figures: this.#figures,
-      profile,
+      profile: this.#profile,
       host,
       saveHostMemory,
       poison: settings.poison ? poison : null,

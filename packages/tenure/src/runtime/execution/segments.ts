@@ -91,7 +91,15 @@ export class Segments {
   #dispatch({ kind, op }: Step): Wait | null {
     const { device, counters, exe, buffers, profile } = this.#options;
     const dispatch = exe.dispatches[exe.dispatchOf[this.#at] ?? -1];
-    if (dispatch !== undefined) encodeDispatch(device, counters, exe, dispatch, buffers);
+    if (dispatch !== undefined) {
+      const { watch } = device.queue;
+      if (watch !== null && op !== undefined) {
+        const { phase, layer, flops } = at(exe.plan.program.ops, op);
+        const { name, bytes } = dispatch;
+        watch.next({ name, phase, layer, flops, bytes, recomputed: kind === "recompute" });
+      }
+      encodeDispatch(device, counters, exe, dispatch, buffers);
+    }
     if (op === undefined) return null;
     if (kind === "recompute") logMoment(kind, at(exe.plan.program.ops, op).name, 0);
     if (profile === "off") return null;
@@ -178,6 +186,7 @@ export class Segments {
     const from = this.#since;
     const seconds = (now - from) / 1000;
     this.#since = now;
+    device.queue.watch?.clocked(from, seconds);
     const { phase, name } = at(exe.plan.program.ops, index);
     addTiming(figures.phases, phase, seconds);
     const op = kind === "recompute" ? `${name} (recompute)` : name;
