@@ -23,6 +23,7 @@ export const LAYERS: Readonly<Record<string, LayerRule>> = {
   device: { imports: ["base"], types: ["kernels"] },
   runtime: { imports: ["base", "ownership", "graph", "kernels", "ops", "planner", "device"] },
   debug: { imports: ["runtime"] },
+  profiling: { imports: ["base", "ownership", "device", "runtime"] },
   scheduling: { imports: ["base", "ownership", "graph", "planner", "device", "runtime"] },
   tensor: {
     imports: ["base", "ownership", "graph", "ops", "runtime"],

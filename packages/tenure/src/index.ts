@@ -12,6 +12,10 @@ export { tune, type TuneOptions, type TuneReport, type TunedKernel } from "./run
 export { memory } from "./runtime/memory.ts";
 export type { BudgetAction } from "./runtime/memory-budget.ts";
 export { debug } from "./debug/inspect.ts";
+export { profile, KernelProfile } from "./profiling/profile.ts";
+export type { DeviceRates } from "./profiling/device-rates.ts";
+export type { KernelRow } from "./profiling/kernel-rows.ts";
+export type { KernelFacts, TimedKernel } from "./device/kernel-watch.ts";
 export type {
   FallbackRecord,
   KernelRecord,
