@@ -50,10 +50,13 @@ export async function measureRates({ gpu, queue }: Device): Promise<DeviceRates>
       for (let i = 0; i < times; i++) encoder.copyBufferToBuffer(from, 0, to, 0, copyBytes);
     });
     const module = gpu.createShaderModule({ code: busy, label: "tenure rates" });
-    const pipeline = gpu.createComputePipeline({ layout: "auto", compute: { module } });
-    const layout = pipeline.getBindGroupLayout(0);
+    const own = gpu.createBindGroupLayout({
+      entries: [{ binding: 0, visibility: GPUShaderStage.COMPUTE, buffer: { type: "storage" } }],
+    });
+    const layout = gpu.createPipelineLayout({ bindGroupLayouts: [own] });
+    const pipeline = gpu.createComputePipeline({ layout, compute: { module } });
     const entries = [{ binding: 0, resource: { buffer: out } }];
-    const group = gpu.createBindGroup({ layout, entries });
+    const group = gpu.createBindGroup({ layout: own, entries });
     const runs = await perSecond(gpu, (encoder, times) => {
       const pass = encoder.beginComputePass();
       pass.setPipeline(pipeline);

@@ -96,7 +96,7 @@ export class KernelProfile<T = unknown> {
  *   using _scope = newDisposeScope();
  *   return x.matmul(x).relu().sum().item();
  * });
- * console.log(steps.rows.length, steps.value); // → 1 262144
+ * console.log(steps.rows.length, steps.value); // → 2 262144
  * ```
  * @throws ArgumentError for anything but a function; TenureError inside a scheduler's step, inside
  *   `trace`, and while another profile is under way; whatever `fn` throws
