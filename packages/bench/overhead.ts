@@ -18,7 +18,7 @@ import { SGD } from "tenure/optim";
 import { Linear, ReLU, Sequential, functional } from "tenure/nn";
 import type { Device } from "../tenure/src/device/device.ts";
 import { runtime } from "../tenure/src/runtime/runtime.ts";
-import { sideBySide, table } from "./timing.ts";
+import { sideBySide, table, undisturbed } from "./timing.ts";
 
 const chain = 200;
 
@@ -84,35 +84,39 @@ async function micro(raw: () => void): Promise<Record<string, number>> {
     return record(start);
   };
   runtime().settings.fuse = false; // as many dispatches as ops: a fused chain would be seven
-  const result = await sideBySide(60, {
-    off: level("off", x),
-    sampled: level("sampled", x),
-    full: level("full", x),
-    taped: level("off", leaf),
-    hit: async () => {
-      memory.track("off");
-      let out = x.alias();
-      {
-        using scope = newDisposeScope();
-        let t = x.add(w);
-        for (let i = 1; i < chain; i++) t = t.add(w);
+  const result = await sideBySide(
+    60,
+    {
+      off: level("off", x),
+      sampled: level("sampled", x),
+      full: level("full", x),
+      taped: level("off", leaf),
+      hit: async () => {
+        memory.track("off");
+        let out = x.alias();
+        {
+          using scope = newDisposeScope();
+          let t = x.add(w);
+          for (let i = 1; i < chain; i++) t = t.add(w);
+          out.dispose();
+          out = scope.detach(t);
+        }
+        const us =
+          host(() => {
+            runtime().submission.flush();
+          }) / chain;
+        await sync();
         out.dispose();
-        out = scope.detach(t);
-      }
-      const us =
-        host(() => {
-          runtime().submission.flush();
-        }) / chain;
-      await sync();
-      out.dispose();
-      return us;
+        return us;
+      },
+      raw: async () => {
+        const us = host(raw) / chain;
+        await sync();
+        return us;
+      },
     },
-    raw: async () => {
-      const us = host(raw) / chain;
-      await sync();
-      return us;
-    },
-  });
+    undisturbed,
+  );
   runtime().settings.fuse = true;
   return result;
 }
@@ -180,15 +184,19 @@ async function trainingStep(device: Device): Promise<Record<string, number>> {
     await sync();
     return us / dispatches.length;
   };
-  return await sideBySide(400, {
-    step: timed(() => {
-      scopedly(train);
-    }),
-    compiled: timed(() => {
-      scopedly(compiled);
-    }),
-    rawStep: timed(encoded),
-  });
+  return await sideBySide(
+    400,
+    {
+      step: timed(() => {
+        scopedly(train);
+      }),
+      compiled: timed(() => {
+        scopedly(compiled);
+      }),
+      rawStep: timed(encoded),
+    },
+    undisturbed,
+  );
 }
 
 /** The table of host overhead. */
@@ -206,8 +214,8 @@ export async function run(): Promise<string> {
     unit === undefined ? "" : `${(value / us[unit]!).toFixed(2)} × ${unit.slice(0, 3)}`,
   ];
   return (
-    `${info.name} (${info.kind}, ${info.source}). Host time only; medians of 60 rounds ` +
-    `(steps: 400), variants in turns; chains of ${chain} ops on 64 elements.\n\n` +
+    `${info.name} (${info.kind}, ${info.source}). Host time only; first deciles of 60 ` +
+    `rounds (steps: 400), variants in turns; chains of ${chain} ops on 64 elements.\n\n` +
     table(
       ["per op", "µs", "ratio"],
       [
