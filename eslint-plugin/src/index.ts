@@ -16,6 +16,7 @@ export type {
   ScopeSettings,
   Specifier,
   TenureSettings,
+  UntypedSettings,
 } from "./owner.ts";
 export { presets, resolveSettings, SettingsError } from "./settings.ts";
 
