@@ -42,6 +42,36 @@ export function progressLine(standing: Standing, columns = Infinity): string {
   }
 }
 
+/** Weighted means of numbers by name, for the line to show. A run that is resumed goes on in them. */
+export class Means {
+  readonly #sums = new Map<string, number>();
+  #weight = 0;
+
+  /** Adds one set of numbers; what was added before keeps `keep` of its weight, all by default. */
+  add(values: Readonly<Record<string, number>>, keep = 1): void {
+    this.#weight = keep * this.#weight + 1;
+    for (const [name, value] of Object.entries(values))
+      this.#sums.set(name, keep * (this.#sums.get(name) ?? 0) + value);
+  }
+
+  /** The mean of a number; NaN before any was added. */
+  of(name: string): number {
+    return (this.#sums.get(name) ?? 0) / this.#weight;
+  }
+
+  /** Begins anew, from what `state` said, or from nothing. */
+  restart({ weight = 0, ...sums }: Readonly<Record<string, number>> = {}): void {
+    this.#weight = weight;
+    this.#sums.clear();
+    for (const [name, sum] of Object.entries(sums)) this.#sums.set(name, sum);
+  }
+
+  /** The sums and their weight, to be saved. */
+  state(): Record<string, number> {
+    return { ...Object.fromEntries(this.#sums), weight: this.#weight };
+  }
+}
+
 /** Shows where a loop of `total` steps stands. */
 export class Progress {
   readonly #label: string;

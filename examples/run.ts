@@ -20,6 +20,7 @@ import {
   sharedOptions,
   usage,
 } from "./command.ts";
+import { Means } from "./progress.ts";
 import { checkWritable, freeName, readInput } from "./files.ts";
 
 type Texts = Readonly<Record<string, string | undefined>>;
@@ -43,6 +44,8 @@ export class Run {
   readonly #inputs: ReadonlyMap<string, Uint8Array>;
   /** When Ctrl-C was pressed. */
   #pressed: number | undefined;
+  /** What the progress line shows of an epoch so far. Saved by Ctrl-C, restored by `begin`. */
+  readonly means = new Means();
   /** Whether it ended by Ctrl-C. */
   stopped = false;
   readonly #listen = (): void => {
@@ -65,7 +68,11 @@ export class Run {
   begin(parts: Parts): void {
     const { resume } = this.#texts,
       start = this.input("resume");
-    if (start !== undefined) unpackCheckpoint(start, parts, resume);
+    if (start !== undefined) {
+      const { extra } = unpackCheckpoint(start, parts, resume),
+        { means } = (extra ?? {}) as { means?: Record<string, number> };
+      this.means.restart(means);
+    }
     process.on("SIGINT", this.#listen);
   }
 
@@ -79,7 +86,11 @@ export class Run {
       { resume, device, save } = this.#texts;
     const file = this.#texts["checkpoint"] ?? resume ?? freeName(checkpointName(name)),
       { epoch, step } = standing(parts.loader as { stateDict(): LoaderState }),
-      extra = { example: name, settings: settings(this.#command, this.#texts) };
+      extra = {
+        example: name,
+        settings: settings(this.#command, this.#texts),
+        means: this.means.state(),
+      };
     if (process.stdout.isTTY) process.stdout.write("\n");
     try {
       await saveCheckpoint(file, parts, { extra });

@@ -42,11 +42,11 @@ async function trainEpoch(parts: Parts, run: Run): Promise<boolean> {
   const { model, optimizer, schedule, loader } = parts;
   using criterion = new CrossEntropyLoss({ labelSmoothing: 0.05 });
   const { epoch, step: before } = standing(loader),
-    progress = new Progress(`epoch ${epoch}`, loader.length, before);
-  let step = 0,
-    images = 0,
-    hits = 0,
-    losses = 0;
+    progress = new Progress(`epoch ${epoch}`, loader.length, before),
+    { means } = run;
+  if (before === 0) means.restart();
+  let step = before,
+    images = 0;
   for (const { image, label: truth } of loader) {
     let read: Promise<[number, number]>;
     {
@@ -63,17 +63,16 @@ async function trainEpoch(parts: Parts, run: Run): Promise<boolean> {
     const [loss, correct] = await read;
     if (!Number.isFinite(loss))
       throw new Error(
-        `training: expected a finite loss, got ${loss} at step ${before + step + 1}; ` +
+        `training: expected a finite loss, got ${loss} at step ${step + 1}; ` +
           "use a smaller --lr",
       );
     step++;
     images += truth.size;
-    losses += loss;
-    hits += correct;
+    means.add({ loss, accuracy: correct / truth.size });
     progress.show(
-      before + step,
-      `loss ${(losses / step).toFixed(3)}`,
-      `accuracy ${((100 * hits) / images).toFixed(1)} %`,
+      step,
+      `loss ${means.of("loss").toFixed(3)}`,
+      `accuracy ${(100 * means.of("accuracy")).toFixed(1)} %`,
       `${(images / progress.seconds).toFixed(0)} images/s`,
     );
     if (await run.paused(parts)) return false;

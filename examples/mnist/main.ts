@@ -43,12 +43,11 @@ async function trainEpoch(parts: Parts, run: Run): Promise<boolean> {
   const { model, optimizer, loader } = parts;
   using criterion = new CrossEntropyLoss();
   const { epoch, step: before } = standing(loader),
-    progress = new Progress(`epoch ${epoch}`, loader.length, before);
+    progress = new Progress(`epoch ${epoch}`, loader.length, before),
+    { means } = run;
+  if (before === 0) means.restart();
   let step = before,
-    images = 0,
-    seen = 0,
-    lossSum = 0,
-    hits = 0;
+    images = 0;
   for (const { image, label } of loader) {
     let read: Promise<[number, number]>;
     {
@@ -69,13 +68,11 @@ async function trainEpoch(parts: Parts, run: Run): Promise<boolean> {
       );
     step++;
     images += label.size;
-    seen = 0.95 * seen + 0.05;
-    lossSum = 0.95 * lossSum + 0.05 * loss;
-    hits = 0.95 * hits + (0.05 * correct) / label.size;
+    means.add({ loss, accuracy: correct / label.size }, 0.95);
     progress.show(
       step,
-      `loss ${(lossSum / seen).toFixed(4)}`,
-      `accuracy ${((100 * hits) / seen).toFixed(2)} %`,
+      `loss ${means.of("loss").toFixed(4)}`,
+      `accuracy ${(100 * means.of("accuracy")).toFixed(2)} %`,
       `${(images / progress.seconds).toFixed(0)} images/s`,
     );
     if (await run.paused(parts)) return false;

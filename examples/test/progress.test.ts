@@ -1,7 +1,7 @@
 /** The progress line that all examples share: what it says, and that it fits. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { progressLine } from "../progress.ts";
+import { Means, progressLine } from "../progress.ts";
 
 const test = suite("examples/progress");
 const standing = {
@@ -27,6 +27,24 @@ test("it never is wider than the terminal, and keeps what matters most", () => {
   const narrow = progressLine(standing, 79);
   assert.match(narrow, "ETA 1:30  loss 0.1234  accuracy 97.50 %");
   assert.not.match(narrow, "tensors");
+});
+
+test("means weigh all alike, or mostly the last, and go on from what was saved", () => {
+  const all = new Means(),
+    recent = new Means();
+  for (const loss of [4, 2, 0]) {
+    all.add({ loss });
+    recent.add({ loss }, 0.5);
+  }
+  assert.is(all.of("loss"), 2);
+  assert.is(recent.of("loss"), (4 / 4 + 2 / 2) / (1 / 4 + 1 / 2 + 1));
+  const resumed = new Means();
+  resumed.restart(JSON.parse(JSON.stringify(all.state())) as Record<string, number>);
+  resumed.add({ loss: 6 });
+  assert.is(resumed.of("loss"), 3);
+  resumed.restart();
+  resumed.add({ loss: 6 });
+  assert.is(resumed.of("loss"), 6);
 });
 
 test.run();

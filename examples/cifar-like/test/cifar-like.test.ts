@@ -27,6 +27,11 @@ test("learns without a leak, interrupted or not with the same bits", async () =>
       assert.match(out, /^0 tensors leaked, \d+ created$/m);
     assert.match(legs.stopped, /^stopped in epoch 2, \d+ steps done; .* --resume \S+$/m);
     assert.not.match(legs.resumed, "epoch 1 ");
+    // The means go on too.
+    const last = (text: string): string | undefined =>
+      / 20\/20 .*(loss .* %) /.exec(text.slice(text.indexOf("epoch 2 ")))?.[1];
+    assert.is(last(legs.resumed), last(legs.whole));
+    assert.match(last(legs.whole) ?? "", "accuracy");
     assert.ok((await readFile(parts)).equals(await readFile(whole)));
   });
 });
