@@ -29,21 +29,29 @@ import {
 
 /** A module, as checkpoints see it. */
 export interface SavedModel {
+  /** What is saved, by name. */
   stateDict(): ReadonlyMap<string, Tensor>;
+  /** Takes what was saved. */
   loadStateDict(state: ReadonlyMap<string, HostTensor>): unknown;
   /** If there is one, it is asked before anything changes; what it lets pass must load. */
   checkStateDict?(state: ReadonlyMap<string, HostTensor>): void;
 }
 /** An optimizer: numbers and tensors. */
 export interface SavedOptimizer {
+  /** What is saved: tensors by name, and anything that JSON holds. */
   stateDict(): { readonly tensors: ReadonlyMap<string, Tensor> };
+  /** Takes what was saved. */
   loadStateDict(state: never): unknown;
+  /** If there is one, it is asked before anything changes; what it lets pass must load. */
   checkStateDict?(state: never): void;
 }
 /** A schedule or a data loader: numbers. */
 export interface SavedNumbers {
+  /** What is saved: anything that JSON holds. */
   stateDict(): object;
+  /** Takes what was saved. */
   loadStateDict(state: never): unknown;
+  /** If there is one, it is asked before anything changes; what it lets pass must load. */
   checkStateDict?(state: never): void;
 }
 

@@ -86,9 +86,11 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
     return this.#options.dropLast ? Math.floor(n) : Math.ceil(n);
   }
 
+  /** The batches of the next epoch, for datasets that need not wait. */
   [Symbol.iterator](): Iterator<B, undefined> {
     return this.#begin((...args) => new SyncEpoch<B>(...args));
   }
+  /** The batches of the next epoch, for every dataset. */
   [Symbol.asyncIterator](): AsyncIterator<B, undefined> {
     return this.#begin((...args) => new AsyncEpoch<B>(this.#options.prefetch, ...args));
   }
@@ -185,6 +187,7 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
     this.#disposed = true;
     for (const epoch of [...this.#open]) epoch.end();
   }
+  /** The same as `dispose`. */
   [Symbol.dispose](): void {
     this.dispose();
   }

@@ -33,6 +33,7 @@ export interface HostColumn {
  */
 export interface Samples<S> {
   readonly length: number;
+  /** The sample at a position, from 0. */
   get(index: number): S | Promise<S>;
 }
 
@@ -168,7 +169,9 @@ function checkSource(samples: unknown): void {
 /** A dataset for `DataLoader` over single samples. */
 export interface Collated<K extends string> {
   readonly length: number;
+  /** These samples as one batch: tensors of the current scope. */
   batch(indices: readonly number[]): Readonly<Record<K, Tensor>>;
+  /** Fetches these samples; what it returns makes the batch of them, in the scope it is called in. */
   load(
     indices: readonly number[],
   ): (() => Readonly<Record<K, Tensor>>) | Promise<() => Readonly<Record<K, Tensor>>>;

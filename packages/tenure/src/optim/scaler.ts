@@ -51,6 +51,7 @@ export interface GradScalerState {
 /** What the scaler needs of an optimizer. */
 export interface Stepping {
   readonly parameters: readonly Tensor[];
+  /** Updates the parameters by their gradients. */
   step(): void;
 }
 

@@ -19,6 +19,7 @@ export type { Reason } from "./ledger.ts";
 export interface MemoryStatistics extends LifetimeStatistics, ByteStatistics {
   readonly tensor: Readonly<LifetimeStatistics>;
   readonly container: Readonly<LifetimeStatistics>;
+  /** As text, a line each. */
   toString(): string;
   /** Sets all counters to zero but the live ones. */
   reset(): void;
@@ -137,6 +138,7 @@ export interface Delta {
   readonly forgotten: number;
   /** Tensors made since that are still alive, by the line that made them. */
   readonly rows: readonly LiveRow[];
+  /** As text, a line each. */
   toString(): string;
 }
 

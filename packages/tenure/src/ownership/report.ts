@@ -76,6 +76,7 @@ export interface ScopeReport {
   readonly finalized: number;
   /** Where the most bytes were made; recorded by `memory.track("full")`. */
   readonly topSites: readonly SiteRow[];
+  /** The report as text. */
   toString(): string;
 }
 

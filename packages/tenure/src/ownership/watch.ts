@@ -39,6 +39,7 @@ export interface Drift {
   readonly perGeneration: number;
   readonly bytesPerGeneration: number;
   readonly rows: readonly DriftRow[];
+  /** As text, a line each. */
   toString(): string;
 }
 

@@ -32,6 +32,7 @@ export interface PlanParts extends Emitted {
   readonly extra: Extra;
   readonly how: string;
   readonly mirror: PlanReport["mirror"];
+  /** Bytes that other placements of the schedule would take, computed when asked. */
   readonly placements: () => Record<string, number>;
 }
 

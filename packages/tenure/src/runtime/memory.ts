@@ -24,6 +24,7 @@ import { handleOf } from "../ownership/handle.ts";
 import { type ReclaimedRow, reclaimedRows } from "../ownership/reclaimed.ts";
 import { type ChromeTrace, chromeTrace } from "../ownership/chrome-trace.ts";
 import { timelineHTML } from "../ownership/timeline-html.ts";
+import type { TrackLevel } from "../ownership/site.ts";
 import { type Drift, watch } from "../ownership/watch.ts";
 import type { BudgetAction } from "./memory-budget.ts";
 import { runtime } from "./runtime.ts";
@@ -43,6 +44,7 @@ export const memory: {
   reclaimed(): ReclaimedRow[];
   /** A moment to compare with by `since`. */
   mark(): Mark;
+  /** What was made and disposed since a moment, and what is left of it. */
   since(m: Mark): Delta;
   /** Throws when `fn` leaves tensors behind. */
   assertNoLeaks: typeof assertNoLeaks;
@@ -52,7 +54,7 @@ export const memory: {
    */
   watch(callback: (drift: Drift) => void): Disposable;
   /** How much evidence is kept: "off", "scope", "sampled" or "full". */
-  track: typeof track;
+  track(level: TrackLevel): void;
   /**
    * Checks created = live + disposed + reclaimed, and every list against every counter. Throws when
    * the books are wrong, which is a bug in Tenure.

@@ -164,12 +164,14 @@ export class MultiheadAttention extends Module<
     yield ["out_proj", this.outProj];
   }
 
+  /** Attends from query [L, N, E] to key and value [S, N, E]: [L, N, E], and weights if wanted. */
   override call(
     query: Tensor,
     key: Tensor,
     value: Tensor,
     options: AttentionMasks & WeightOptions & { readonly needWeights: true },
   ): AttentionOutput;
+  /** Attends from query [L, N, E] to key and value [S, N, E]: [L, N, E]. */
   override call(
     query: Tensor,
     key: Tensor,

@@ -80,9 +80,11 @@ export class ModuleList<M extends AnyModule = Module>
     for (const module of modules) this.push(module);
   }
 
+  /** How many modules it has. */
   get length(): number {
     return this.#modules.length;
   }
+  /** Its modules in order. */
   [Symbol.iterator](): Iterator<M> {
     return this.#modules[Symbol.iterator]();
   }
@@ -125,18 +127,23 @@ export class ModuleDict<M extends AnyModule = Module>
     }
   }
 
+  /** How many modules it has. */
   get size(): number {
     return this.#modules.size;
   }
+  /** Names and modules, in the order they were given. */
   [Symbol.iterator](): Iterator<[string, M]> {
     return this.#modules[Symbol.iterator]();
   }
+  /** The names, in order. */
   keys(): IterableIterator<string> {
     return this.#modules.keys();
   }
+  /** Whether a module has that name. */
   has(name: string): boolean {
     return this.#modules.has(name);
   }
+  /** The module of that name. */
   get(name: string): M | undefined {
     return this.#modules.get(name);
   }

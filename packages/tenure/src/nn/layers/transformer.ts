@@ -101,6 +101,7 @@ abstract class TransformerLayer<A extends readonly unknown[]> extends Module<A> 
     );
   }
 
+  /** Two linear layers with the activation between them: [..., E] → [..., E]. */
   protected feedForward(x: Tensor): Tensor {
     const inner = this.linear1.call(x),
       activation = this.#activation;

@@ -61,6 +61,7 @@ export abstract class OwnershipMethods implements Disposable, Wrapping {
   get name(): string {
     return this[HANDLE].name;
   }
+  /** Names it, and its gradient with it. */
   set name(name: string) {
     this[HANDLE].name = name;
     if (this[HANDLE].gradient !== null) this[HANDLE].gradient.name = name;
