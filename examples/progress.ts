@@ -42,7 +42,7 @@ export function progressLine(standing: Standing, columns = Infinity): string {
   }
 }
 
-/** Weighted means of numbers by name, for the line to show. A run that is resumed goes on in them. */
+/** Weighted means of numbers by name, for the line to show. A resumed run goes on in them. */
 export class Means {
   readonly #sums = new Map<string, number>();
   #weight = 0;

@@ -171,7 +171,7 @@ export interface Collated<K extends string> {
   readonly length: number;
   /** These samples as one batch: tensors of the current scope. */
   batch(indices: readonly number[]): Readonly<Record<K, Tensor>>;
-  /** Fetches these samples; what it returns makes the batch of them, in the scope it is called in. */
+  /** Fetches these samples; what it returns makes their batch, in the scope it is called in. */
   load(
     indices: readonly number[],
   ): (() => Readonly<Record<K, Tensor>>) | Promise<() => Readonly<Record<K, Tensor>>>;
