@@ -6,7 +6,7 @@
  */
 import ts from "typescript";
 import { handedTo } from "./callbacks.ts";
-import { bindingOf, callSitesOf, nameOf, overridesForeign } from "./call-sites.ts";
+import { bindingOf, callsNamed, callSitesOf, nameOf, overridesForeign } from "./call-sites.ts";
 import { offered } from "./entry-points.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { Fixpoint } from "./fixpoint.ts";
@@ -117,7 +117,10 @@ export class ScopeContext {
         ? value.parent
         : value;
     const fate = fateOf(expression as ts.Expression);
-    if (fate.kind === "returned" && fate.literal) return this.ofReturnedObject(session, fate.node);
+    if (fate.kind === "returned" && fate.literal)
+      return (
+        this.ofTakenOut(session, value, fate.node) ?? this.ofReturnedObject(session, fate.node)
+      );
     if (fate.kind === "argument" && fate.literal && runsInScope(session, fate.node as CallLike))
       return "in"; // `op({ add_ })`
     if (fate.kind !== "argument" || fate.literal) return "unknown";
@@ -129,6 +132,21 @@ export class ScopeContext {
 
   private givesOwned(session: Session, fn: FunctionWithBody): boolean {
     return session.oracle.ownedResult(fn) !== null;
+  }
+
+  /** `const { f } = make()`, where `make` returns `{ f }`: `f` is where it is called. */
+  private ofTakenOut(
+    session: Session,
+    value: ts.Node,
+    node: ts.Node,
+  ): ScopeState | "never" | undefined {
+    const maker = enclosingFunction(node);
+    if (!maker || !ts.isIdentifier(value)) return undefined;
+    const states = callsNamed(session.oracle, value.text)
+      .filter((call) => isTakenFrom(session, call, maker))
+      .map((call) => this.stateAt(session, call));
+    if (states.includes("out")) return "out";
+    return states.length > 0 && states.every((s) => s === "in") ? "in" : undefined;
   }
 
   /**
@@ -152,6 +170,18 @@ export class ScopeContext {
       return this.ofReturnedObject(session, fn.parent);
     return bindingOf(fn) || ts.isClassStaticBlockDeclaration(fn.parent) ? "out" : "unknown";
   }
+}
+
+/** Whether a call calls a name that a pattern takes out of what a function returns. */
+function isTakenFrom(session: Session, call: CallLike, maker: ts.Node): boolean {
+  const declaration = session.oracle.declarationAt(call.expression);
+  if (!declaration || !ts.isBindingElement(declaration) || declaration.propertyName) return false;
+  const holder: ts.Node = declaration.parent.parent;
+  const made =
+    ts.isVariableDeclaration(holder) && holder.initializer ? unwrap(holder.initializer) : undefined;
+  return (
+    made !== undefined && ts.isCallExpression(made) && session.oracle.callee(made).body === maker
+  );
 }
 
 /** `button.onclick = () => …`, `<Button onClick={() => …}>`: the event loop calls it. */
