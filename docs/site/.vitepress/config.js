@@ -47,6 +47,11 @@ function links(md) {
 
 const items = (entries) => entries.map(({ text, file }) => ({ text, link: addressOf(file) }));
 
+/** Weighs what a search finds: the guide explains, the reference repeats each word on many pages. */
+function guideFirst(id) {
+  return id.includes("/api/") ? 0.2 : 1;
+}
+
 export default defineConfig({
   title: "Tenure",
   description: "Tensors on WebGPU in which every byte of GPU memory has an owner.",
@@ -57,6 +62,12 @@ export default defineConfig({
   cleanUrls: true,
   lastUpdated: false,
   markdown: { config: links },
+  /** The reference is no chapter of the guide: nothing comes before its pages or after. */
+  transformPageData({ relativePath, frontmatter }) {
+    if (!relativePath.startsWith("api/")) return;
+    frontmatter.prev = false;
+    frontmatter.next = false;
+  },
   themeConfig: {
     nav: [
       { text: "Start", link: addressOf("docs/start.md") },
@@ -68,7 +79,10 @@ export default defineConfig({
       { text: "API", items: items(API) },
     ],
     outline: [2, 3],
-    search: { provider: "local" },
+    search: {
+      provider: "local",
+      options: { miniSearch: { searchOptions: { boostDocument: guideFirst } } },
+    },
     socialLinks: [{ icon: "github", link: REPOSITORY_URL }],
   },
 });
