@@ -15,6 +15,8 @@ export interface Removal {
   node: ts.DeleteExpression | ts.CallExpression | ts.BinaryExpression;
   /** What held the value. */
   container: ts.Expression;
+  /** The container is a variable of the function, all of whose values are the function's. */
+  local: boolean;
   /** How the value is reached while it is still there; the container itself for all of them. */
   reached: string;
   owned: Owned;
@@ -29,11 +31,15 @@ export function removalAt(session: Session, node: ts.Node): Removal | null {
       : ts.isBinaryExpression(node)
         ? emptied(session, node)
         : null;
-  if (!found || !holds(session, found.container)) return null;
-  return mentionedElsewhere(session, found.node, found.container) ? null : found;
+  if (!found) return null;
+  const local = isOwnList(session, found.container);
+  if (!local && !holds(session, found.container)) return null;
+  return mentionedElsewhere(session, found, local) ? null : { ...found, local };
 }
 
-function deletedKey(session: Session, node: ts.DeleteExpression): Removal | null {
+type Found = Omit<Removal, "local">;
+
+function deletedKey(session: Session, node: ts.DeleteExpression): Found | null {
   const target = node.expression;
   if (!ts.isElementAccessExpression(target) && !ts.isPropertyAccessExpression(target)) return null;
   const owned = session.oracle.ownedAt(target);
@@ -42,11 +48,11 @@ function deletedKey(session: Session, node: ts.DeleteExpression): Removal | null
   return { kind: "deleted", node, container, reached: target.getText(), owned };
 }
 
-function removedByMethod(session: Session, node: ts.CallExpression): Removal | null {
+function removedByMethod(session: Session, node: ts.CallExpression): Found | null {
   const target = node.expression;
   if (!ts.isPropertyAccessExpression(target)) return null;
   const method = target.name.text;
-  if (!["delete", "clear", "pop", "shift"].includes(method)) return null;
+  if (!["delete", "clear", "pop", "shift", "splice"].includes(method)) return null;
   const container = target.expression;
   const owned = session.oracle.ownedAt(container);
   if (owned?.shape !== "many" || !session.oracle.callee(node).builtin) return null;
@@ -69,12 +75,14 @@ function removedByMethod(session: Session, node: ts.CallExpression): Removal | n
       owned,
     };
   }
+  const removed = method === "splice" ? node.arguments[1] : undefined;
+  if (removed && ts.isNumericLiteral(removed) && removed.text === "0") return null;
   if (fateOf(node).kind !== "dropped") return null;
   return { kind: "popped", node, container, reached: node.getText(), owned };
 }
 
 /** `xs.length = 0` is how arrays are emptied. */
-function emptied(session: Session, node: ts.BinaryExpression): Removal | null {
+function emptied(session: Session, node: ts.BinaryExpression): Found | null {
   const { left, right } = node;
   if (
     node.operatorToken.kind !== ts.SyntaxKind.EqualsToken ||
@@ -108,14 +116,31 @@ function holds(session: Session, container: ts.Expression): boolean {
   );
 }
 
+/** A list of this function that only ever held what the function made. */
+function isOwnList(session: Session, container: ts.Expression): boolean {
+  const declaration = ts.isIdentifier(container)
+    ? session.oracle.declarationAt(container)
+    : undefined;
+  return (
+    declaration !== undefined &&
+    ts.isVariableDeclaration(declaration) &&
+    enclosingFunction(declaration) !== undefined &&
+    enclosingFunction(declaration) === enclosingFunction(container) &&
+    session.freshness(container) === "fresh"
+  );
+}
+
 /**
  * Whether the function mentions the element or the container elsewhere: it may have been disposed
  * or taken out there.
  */
-function mentionedElsewhere(session: Session, node: ts.Node, container: ts.Expression): boolean {
+function mentionedElsewhere(session: Session, { node, container }: Found, local: boolean): boolean {
   const root: ts.Node = enclosingFunction(node) ?? node.getSourceFile();
   const visit = (inner: ts.Node): boolean => {
     if (inner === node) return false;
+    if (ts.isIdentifier(inner) && isDeclared(inner)) return false;
+    // what leaves a local list is out of the reach of what comes later, but for the next turn
+    if (local && inner.pos > node.end && !inLoop(node, root)) return false;
     if (
       (ts.isPropertyAccessExpression(inner) || ts.isIdentifier(inner)) &&
       samePlace(session.oracle, inner, container) &&
@@ -125,6 +150,15 @@ function mentionedElsewhere(session: Session, node: ts.Node, container: ts.Expre
     return ts.forEachChild(inner, (child) => visit(child) || undefined) ?? false;
   };
   return ts.forEachChild(root, (child) => visit(child) || undefined) ?? false;
+}
+
+const isDeclared = (id: ts.Identifier): boolean =>
+  ts.isVariableDeclaration(id.parent) && id.parent.name === id;
+
+function inLoop(node: ts.Node, root: ts.Node): boolean {
+  for (let at = node; at !== root; at = at.parent)
+    if (ts.isIterationStatement(at, false)) return true;
+  return false;
 }
 
 /** Membership tests, sizes, writes and plain checks do not free anything. */

@@ -65,7 +65,9 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
     const visit = (node: ts.Node): void => {
       ts.forEachChild(node, visit);
       const found = removalAt(session, node);
-      if (!found || session.scopeAt(node) === "in") return;
+      if (!found) return;
+      const scope = session.scopeAt(node);
+      if (scope === "in" || (found.local && scope !== "out")) return;
       if (!options.weakContainers.includes(nameOf(found.container))) report(removed(found));
     };
     visit(file.file);
@@ -130,6 +132,8 @@ function lookedAt(
 function removed({ kind, node, container, reached, owned }: Removal): Finding<Id> {
   const { noun } = owned.owner;
   const method = owned.owner.dispose.methods[0] ?? "dispose";
+  const splice = ts.isCallExpression(node) && labelOf(node).startsWith("splice(");
+  const end = splice ? `.forEach((value) => { value.${method}(); })` : `?.${method}()`;
   const mark = ts.isCallExpression(node) ? markOf(node) : spanOf(node);
   switch (kind) {
     case "deleted":
@@ -154,8 +158,7 @@ function removed({ kind, node, container, reached, owned }: Removal): Finding<Id
         suggest: [
           {
             messageId: "disposeFirst",
-            fix: (fixer) =>
-              fixer.insertTextAfterRange([node.getStart(), node.getEnd()], `?.${method}()`),
+            fix: (fixer) => fixer.insertTextAfterRange([node.getStart(), node.getEnd()], end),
           },
         ],
       };
