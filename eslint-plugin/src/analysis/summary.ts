@@ -213,7 +213,7 @@ function noteTransfer(
       noteVisits(session, fate.node as ts.CallExpression, effect);
       return;
     case "enters":
-      if (fate.kind === "element" && next) noteElement(session, next, effect);
+      if (next) noteElement(session, fn, next, effect, hops);
       return;
     case "unknown":
       if (fate.kind === "argument" || fate.kind === "unknown")
@@ -248,7 +248,13 @@ function noteVisits(session: Session, call: ts.CallExpression, effect: Parameter
 }
 
 /** What happens to one element happens to the container. */
-function noteElement(session: Session, access: ts.Expression, effect: ParameterEffect): void {
+function noteElement(
+  session: Session,
+  fn: FunctionWithBody,
+  access: ts.Expression,
+  effect: ParameterEffect,
+  hops: number,
+): void {
   const found = session.transfer(access);
   const { left } = found.fate.node as Partial<ts.BinaryExpression>;
   switch (found.effect) {
@@ -265,6 +271,7 @@ function noteElement(session: Session, access: ts.Expression, effect: ParameterE
       return;
     case "aliases":
       if (found.fate.kind === "assigned" && left && !ts.isIdentifier(left)) effect.stores = true;
+      if (found.fate.kind === "bound") noteBound(session, fn, found.fate, effect, hops);
       return;
     default:
       return;

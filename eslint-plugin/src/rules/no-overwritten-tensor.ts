@@ -6,9 +6,10 @@
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
-import { enclosingFunction } from "../analysis/fate.ts";
+import { enclosingFunction, returnsOf } from "../analysis/fate.ts";
 import { lostStores, type LostStore } from "../analysis/lost-stores.ts";
-import { hasBody, unwrap } from "../analysis/syntax.ts";
+import type { Owned } from "../analysis/oracle.ts";
+import { hasBody, unwrap, valuesOf, type FunctionWithBody } from "../analysis/syntax.ts";
 import { onlyLooksAt } from "../analysis/transfer.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { lineOf, rule, type Fix, type Suggestion } from "../create-rule.ts";
@@ -91,25 +92,32 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
         suggest: fix ? [{ messageId: "keepPrevious", data: { noun: owned.owner.noun }, fix }] : [],
       });
     }
-    for (const call of foldsThatLose(file)) {
-      const owner = file.session.oracle.ownedAt(call)!.owner;
-      const fix = wrapInScope(file.session, call, owner);
+    for (const { call, made, owned } of foldsThatLose(file)) {
+      const fix = wrapInScope(file.session, call, owned.owner);
       report({
-        mark: markOf(call),
+        mark: markOf(made),
         messageId: "reduced",
-        data: { noun: owner.noun, name: labelOf(call) },
+        data: { noun: owned.owner.noun, name: labelOf(made) },
         suggest: fix ? [{ messageId: "wrap", fix }] : [],
       });
     }
   },
 });
 
+/** A fold that loses what its last turn made. */
+interface LosingFold {
+  call: ts.CallExpression;
+  /** What the report marks: the call, or for records the first field made anew. */
+  made: ts.Expression;
+  owned: Owned;
+}
+
 /**
  * `xs.reduce((sum, x) => sum.add(x))`: each turn makes a value, and nobody disposes the one before.
  */
-function foldsThatLose(file: FileAnalysis): ts.CallExpression[] {
+function foldsThatLose(file: FileAnalysis): LosingFold[] {
   const { session } = file,
-    found: ts.CallExpression[] = [];
+    found: LosingFold[] = [];
   const visit = (node: ts.Node): void => {
     ts.forEachChild(node, visit);
     if (
@@ -119,9 +127,11 @@ function foldsThatLose(file: FileAnalysis): ts.CallExpression[] {
     )
       return;
     const fold = node.arguments[0] && unwrap(node.arguments[0]);
+    const owned = session.oracle.ownedAt(node);
     if (
       !hasBody(fold) ||
-      session.oracle.ownedAt(node)?.shape !== "one" ||
+      !owned ||
+      owned.shape === "many" ||
       !session.oracle.callee(node).builtin ||
       session.scopeAt(node) !== "out"
     )
@@ -130,11 +140,25 @@ function foldsThatLose(file: FileAnalysis): ts.CallExpression[] {
       result,
       parameters: [last],
     } = session.summary(fold);
-    if (result === "fresh" && last && !last.disposes && !last.stores && !last.returns)
-      found.push(node);
+    if (result !== "fresh" || !last || last.disposes || last.stores || last.returns) return;
+    found.push({
+      call: node,
+      made: owned.shape === "one" ? node : madeIn(file, fold, node),
+      owned,
+    });
   };
   visit(file.file);
   return found;
+}
+
+/** The first field of what a function returns that is made there. */
+function madeIn(file: FileAnalysis, fold: FunctionWithBody, call: ts.Expression): ts.Expression {
+  for (const value of returnsOf(fold).map(unwrap)) {
+    if (!ts.isObjectLiteralExpression(value)) continue;
+    const made = valuesOf(value).find((v) => file.session.oracle.ownedAt(v));
+    if (made) return unwrap(made);
+  }
+  return call;
 }
 
 const markOfAssignment = (node: ts.Node): { start: number; end: number } =>
