@@ -5,12 +5,13 @@
 import ts from "typescript";
 import { containerMethod, isPromiseMember } from "./containers.ts";
 import { callsDisposeSymbol, isDisposer } from "./disposes.ts";
-import { fateOf, type Fate } from "./fate.ts";
+import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { callFreshness } from "./is-fresh.ts";
 import type { Owned } from "./oracle.ts";
+import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { isTarget, type CallLike } from "./syntax.ts";
-import { transfer, type Effect, type Mention } from "./transfer.ts";
+import { isTarget, isUsing, type CallLike } from "./syntax.ts";
+import { onlyLooksAt, transfer, type Effect, type Mention } from "./transfer.ts";
 import { storesAlias } from "./keeps.ts";
 
 /** What a mention does to the value, and the construct that does it. */
@@ -114,7 +115,37 @@ export function effectInside(session: Session, found: Transfer): Effect {
   if (found.effect !== "enters" || !found.next) return found.effect;
   const inner = session.oracle.ownedAt(found.next);
   if (isTarget(found.next)) return "nothing";
-  if (inner) return effectInside(session, transferOf(session, found.next, inner));
+  if (inner) {
+    const deeper = transferOf(session, found.next, inner);
+    const named = deeper.effect === "aliases" && inner.shape === "one" && boundTo(deeper);
+    return named && onlyLooked(session, named) ? "borrows" : effectInside(session, deeper);
+  }
   const { kind } = fateOf(found.next);
   return kind === "operand" || kind === "read" ? "nothing" : "unknown";
+}
+
+/** The variable a declaration gives the value to, by one name. */
+function boundTo({ fate }: Transfer): NamedVariable | undefined {
+  const { node } = fate;
+  return ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && !isUsing(node)
+    ? (node as NamedVariable)
+    : undefined;
+}
+type NamedVariable = ts.VariableDeclaration & { name: ts.Identifier };
+
+/** Whether a variable that names an element is read, asked or lent, and by no other function. */
+function onlyLooked(session: Session, declaration: NamedVariable): boolean {
+  const home = enclosingFunction(declaration);
+  const ids = referencesTo(
+    session.oracle,
+    declaration,
+    declaration.name,
+    home ?? declaration.getSourceFile(),
+  );
+  return ids.every(
+    (id) =>
+      enclosingFunction(id) === home &&
+      !isTarget(id) &&
+      onlyLooksAt(transferOf(session, id).effect),
+  );
 }
