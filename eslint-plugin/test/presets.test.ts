@@ -57,6 +57,16 @@ tfjs(
   [],
 );
 tfjs(
+  "kept totals made anew in a tidy, and with the last one freed",
+  "export class Log { private totals: { [key: string]: tf.Tensor | number } = {};\n" +
+    "  add(key: string, x: tf.Tensor) { tf.tidy(() => {\n" +
+    "    this.totals[key] = tf.add(this.totals[key] as tf.Tensor, x);\n" +
+    "    tf.keep(this.totals[key] as tf.Tensor); }); }\n" +
+    "  other(key: string, x: tf.Tensor) { const old = this.totals[key] as tf.Tensor;\n" +
+    "    this.totals[key] = tf.add(old, x); old.dispose(); } }",
+  [O],
+);
+tfjs(
   "helper in tidy and out",
   "function h(a: tf.Tensor) { return a.add(a).mul(a); }\nexport function f(a: tf.Tensor) " +
     "{ return [tf.tidy(() => h(a)), h(a)]; }",

@@ -25,6 +25,8 @@ import { onlyLooksAt } from "./transfer.ts";
 export interface LostStore {
   node: ts.BinaryExpression;
   owned: Owned;
+  /** How the old value is written, where that is not as the left side is. */
+  held?: ts.Expression;
 }
 
 /** Every assignment of a file that loses what its left side held. */

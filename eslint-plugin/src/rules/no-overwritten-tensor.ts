@@ -8,6 +8,7 @@ import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
 import { enclosingFunction, returnsOf } from "../analysis/fate.ts";
 import { lostStores, type LostStore } from "../analysis/lost-stores.ts";
+import { lostUpdates } from "../analysis/lost-updates.ts";
 import type { Owned } from "../analysis/oracle.ts";
 import { hasBody, unwrap, valuesOf, type FunctionWithBody } from "../analysis/syntax.ts";
 import { onlyLooksAt } from "../analysis/transfer.ts";
@@ -69,20 +70,21 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
         suggest,
       });
     }
-    for (const { node: assignment, owned } of [
-      ...fieldOverwrites(file),
-      ...lostStores(file.session, file.file),
+    for (const { node: assignment, owned, held = assignment.left } of [
+      ...fieldOverwrites(file).filter((s) => isOut(file, s)),
+      ...lostStores(file.session, file.file).filter((s) => isOut(file, s)),
+      ...lostUpdates(file.session, file.file),
     ]) {
-      if (told.has(assignment) || file.session.scopeAt(assignment) !== "out") continue;
+      if (told.has(assignment)) continue;
       told.add(assignment);
-      const held = file.session.oracle.ownedAt(assignment.left) ?? owned;
+      const { nullable } = file.session.oracle.ownedAt(held) ?? owned;
       const fix =
         owned.shape === "one"
           ? keepPrevious(
               assignment,
-              assignment.left.getText(),
+              held.getText(),
               owned.owner.dispose.methods[0] ?? "dispose",
-              held.nullable,
+              nullable,
             )
           : null;
       report({
@@ -103,6 +105,9 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
     }
   },
 });
+
+const isOut = (file: FileAnalysis, { node }: LostStore): boolean =>
+  file.session.scopeAt(node) === "out";
 
 /** A fold that loses what its last turn made. */
 interface LosingFold {
