@@ -4,7 +4,7 @@
  * rules for temporaries, dropped results and escapes read its list.
  */
 import ts from "typescript";
-import type { Fate } from "./fate.ts";
+import { fateOf, type Fate } from "./fate.ts";
 import { callFreshness, readIsFresh, returnedArgument } from "./is-fresh.ts";
 import { keptBy, lasts } from "./keeps.ts";
 import { transferOf, type Transfer } from "./mention.ts";
@@ -70,6 +70,9 @@ function freshCall(session: Session, call: CallLike): Owned | null {
   const owned = session.oracle.ownedAt(call);
   if (!owned || callFreshness(session, call) !== "fresh") return null;
   const callee = session.oracle.callee(call);
+  // an element nobody takes: see `removals.ts`
+  const removes = callee.builtin && ["pop", "shift", "splice"].includes(callee.name);
+  if (removes && fateOf(call).kind === "dropped") return null;
   if (ts.isCallExpression(call) && keptBy(session, call, callee, owned)) return null;
   if (callee.body && callee.member === undefined && returnedArgument(session, call, callee.body))
     return null; // what it returns was made elsewhere

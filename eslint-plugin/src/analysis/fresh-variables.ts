@@ -144,3 +144,17 @@ function assignmentsTo(
     )
     .map((p) => p.right);
 }
+
+/** A list of this function that only ever held what the function made. */
+export function isOwnList(session: Session, container: ts.Expression): boolean {
+  const declaration = ts.isIdentifier(container)
+    ? session.oracle.declarationAt(container)
+    : undefined;
+  return (
+    declaration !== undefined &&
+    ts.isVariableDeclaration(declaration) &&
+    enclosingFunction(declaration) !== undefined &&
+    enclosingFunction(declaration) === enclosingFunction(container) &&
+    session.freshness(container) === "fresh"
+  );
+}

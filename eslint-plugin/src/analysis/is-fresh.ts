@@ -5,7 +5,7 @@
  */
 import ts from "typescript";
 import { returnsOf } from "./fate.ts";
-import { variableFreshness } from "./fresh-variables.ts";
+import { isOwnList, variableFreshness } from "./fresh-variables.ts";
 import { joinAll } from "./join.ts";
 import { keptBy, scopeCallback } from "./keeps.ts";
 import { nameGates } from "./names.ts";
@@ -175,6 +175,7 @@ function callbackFreshness(session: Session, callback: ts.Expression): Freshness
 
 function builtinFreshness(session: Session, call: CallLike, callee: Callee): Freshness {
   const first = call.arguments?.[0];
+  const { receiver } = callee;
   switch (callee.name) {
     case "map":
     case "flatMap":
@@ -184,16 +185,33 @@ function builtinFreshness(session: Session, call: CallLike, callee: Callee): Fre
     case "all":
     case "resolve":
       return first ? freshness(session, first) : "unknown";
-    case "reduce":
     case "pop":
     case "shift":
     case "splice":
+      return isOwn(session, receiver, true) ? "fresh" : "unknown";
     case "slice":
-    case "concat":
     case "filter":
+      return isOwn(session, receiver, false) ? "fresh" : "unknown";
+    case "concat":
+      return [receiver, ...(call.arguments ?? [])].every((v) => isOwn(session, v, false))
+        ? "fresh"
+        : "unknown";
+    case "reduce":
     case "then":
       return "unknown";
     default:
       return "borrowed";
   }
+}
+
+/**
+ * Whether a list holds what this code made: one that has no name, so that what it holds is reached
+ * through the result alone, or one of this function, from which an element is taken.
+ */
+function isOwn(session: Session, list: ts.Expression | undefined, taken: boolean): boolean {
+  const bare = list && unwrap(list);
+  if (!bare) return false;
+  if (ts.isIdentifier(bare)) return taken && isOwnList(session, bare);
+  const made = ts.isCallExpression(bare) || ts.isArrayLiteralExpression(bare);
+  return made && session.oracle.ownedAt(bare) !== null && session.freshness(bare) === "fresh";
 }

@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import { enclosingFunction, fateOf } from "./fate.ts";
+import { isOwnList } from "./fresh-variables.ts";
 import type { Owned } from "./oracle.ts";
 import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
@@ -113,20 +114,6 @@ function holds(session: Session, container: ts.Expression): boolean {
     declaration !== undefined &&
     ts.isVariableDeclaration(declaration) &&
     !enclosingFunction(declaration)
-  );
-}
-
-/** A list of this function that only ever held what the function made. */
-function isOwnList(session: Session, container: ts.Expression): boolean {
-  const declaration = ts.isIdentifier(container)
-    ? session.oracle.declarationAt(container)
-    : undefined;
-  return (
-    declaration !== undefined &&
-    ts.isVariableDeclaration(declaration) &&
-    enclosingFunction(declaration) !== undefined &&
-    enclosingFunction(declaration) === enclosingFunction(container) &&
-    session.freshness(container) === "fresh"
   );
 }
 
