@@ -92,7 +92,7 @@ export async function tune(fn: () => unknown, options?: TuneOptions): Promise<Tu
   const kernels: TunedKernel[] = [];
   for (const candidate of candidates) {
     if (left() <= 0) break;
-    kernels.push(await measure(device, candidate));
+    kernels.push(await measure(device, candidate, left));
   }
   for (const { kernel, shape, after } of kernels)
     device.choices.set(questionKey({ kernel, shape }), after);
@@ -138,13 +138,16 @@ const median = (samples: readonly number[]): number =>
 async function measure(
   device: Device,
   { question, kernels, sizes }: Candidate,
+  left: () => number,
 ): Promise<TunedKernel> {
   using clock = new KernelClock(device, sizes);
   const current = inUse(device, question);
   const entries: Entry[] = [];
   let best = Infinity;
   for (const [name, kernel] of kernels) {
-    if ((await clock.time(kernel, 1)) === Infinity) continue; // compiled, and refused
+    if (left() <= 0 && name !== current) continue;
+    const first = await clock.time(kernel, 1); // compiled on the way, or refused
+    if (first === Infinity || (name !== current && first > 10 * best && first > 50)) continue;
     const once = await clock.time(kernel, 1);
     best = Math.min(best, once);
     entries.push({ name, kernel, samples: [once] });
@@ -153,7 +156,7 @@ async function measure(
     (e) => e.name === current || (e.samples[0] ?? Infinity) <= 3 * best,
   );
   const times = Math.max(1, Math.min(200, Math.ceil(sampleMs / Math.max(best, 0.001))));
-  for (let r = 0; r < rounds && contenders.length > 1; r++)
+  for (let r = 0; r < rounds && contenders.length > 1 && left() > 0; r++)
     for (const entry of contenders) entry.samples.push(await clock.time(entry.kernel, times));
   // the first sample was of a single dispatch
   const msOf = (e: Entry): number => median(e.samples.length > 1 ? e.samples.slice(1) : e.samples);
@@ -163,7 +166,7 @@ async function measure(
     undefined,
   );
   const beforeMs = before === undefined ? Infinity : msOf(before);
-  const better = fastest !== undefined && msOf(fastest) < least * beforeMs;
+  const better = before !== undefined && fastest !== undefined && msOf(fastest) < least * beforeMs;
   return {
     kernel: question.kernel,
     shape: question.shape,
