@@ -3,14 +3,13 @@
  * where that takes no more memory. It works on the chosen schedule, whose order is otherwise final,
  * and only when every op runs once and nothing is swapped. Pure.
  */
-import { lookup } from "../../base/access.ts";
-import { opAt, type Program } from "../../graph/program.ts";
+import { opAt } from "../../graph/program.ts";
 import type { Candidate } from "../candidate.ts";
-import { dependencies } from "../dependencies.ts";
-import { type Context, livePeak, runsOf } from "../schedule.ts";
+import { Ordering } from "../ordering.ts";
+import { type Context, runsOf } from "../schedule.ts";
 import { type PlanState, chosenOf } from "../plan-state.ts";
 import type { Emitted } from "../steps.ts";
-import { countWaves, wavesOf } from "../waves.ts";
+import { wavesOf } from "../waves.ts";
 import { emit } from "./emit.ts";
 
 /** The pass: the chosen schedule with fewer waves, or as it was. */
@@ -50,8 +49,6 @@ function sideBySide({ context, placements }: PlanState, chosen: Candidate): Cand
 export const widths: readonly number[] = [64, 24, 8];
 /** The least worth looking at. */
 const narrowest = 8;
-/** Ops from which an order stays as it is: looking takes too long. */
-const manyOps = 2500;
 
 /**
  * An order with fewer waves and no higher peak; the same where there is none. Forward ops stay
@@ -62,28 +59,15 @@ export function overlapped(
   order: readonly number[],
   width: number,
 ): readonly number[] {
-  if (order.length > manyOps) return order;
-  const { program } = context;
-  const before = dependencies(program, order);
-  const most = livePeak(context, runsOf(order));
-  let best = [...order];
+  const ordering = new Ordering(context, order);
   const improve = (from: number, to: number): void => {
     context.deadline?.check();
-    const ops = best.slice(from, to);
-    const levelled = byLevel(ops, before);
-    if (wavesIn(program, levelled) >= wavesIn(program, ops)) return;
-    const tried = [...best.slice(0, from), ...levelled, ...best.slice(to)];
-    const fewer = wavesIn(program, tried) < wavesIn(program, best);
-    if (fewer && livePeak(context, runsOf(tried)) <= most) {
-      best = tried;
-      return;
-    }
-    if (to - from < 2 * narrowest) return;
+    if (ordering.tryLevels(from, to) !== "refused" || to - from < 2 * narrowest) return;
     const middle = (from + to) >> 1;
     improve(from, middle);
     improve(middle, to);
   };
-  const forward = order.map((i) => opAt(program, i).phase === "forward");
+  const forward = order.map((i) => opAt(context.program, i).phase === "forward");
   let from = 0;
   while (from < order.length) {
     let to = from + 1;
@@ -91,20 +75,5 @@ export function overlapped(
     improve(from, to);
     from = to;
   }
-  return best;
-}
-
-function wavesIn(program: Program, ops: readonly number[]): number {
-  return countWaves(ops.map((i) => opAt(program, i)));
-}
-
-/**
- * Ops behind those they depend on, and otherwise as early as possible: in levels, each in the order
- * given.
- */
-function byLevel(ops: readonly number[], before: ReadonlyMap<number, readonly number[]>): number[] {
-  const level = new Map<number, number>();
-  for (const i of ops)
-    level.set(i, Math.max(0, ...lookup(before, i).map((d) => (level.get(d) ?? -1) + 1)));
-  return [...ops].sort((a, b) => lookup(level, a) - lookup(level, b));
+  return ordering.order;
 }
