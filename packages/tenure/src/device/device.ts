@@ -67,6 +67,7 @@ export class Device {
     };
     this.pool = new BufferPool({ ...options, create, destroy });
     this.pipelines = new PipelineCache(device, counters);
+    this.pipelines.makesAhead = info.kind === "gpu";
     this.queue = new CommandQueue(device, counters);
     this.uploads = new UploadRing(device, create, counters);
     this.reads = new ReadRing(create, counters);

@@ -20,6 +20,7 @@ export interface CachedPipeline {
   readonly id: number;
   /** The kernel's. */
   readonly key: string;
+  /** Made now, if it was not before. */
   readonly gpu: GPUComputePipeline;
   readonly layout: GPUBindGroupLayout;
   /** Whether the device accepted a submit with it. */
@@ -35,11 +36,55 @@ interface Layout {
   pipelines: number;
 }
 
-interface Entry extends CachedPipeline {
+/** A pipeline that is made when it is first used, or ahead of that. */
+class Entry implements CachedPipeline {
+  readonly id: number;
+  readonly key: string;
   readonly wgsl: string;
   readonly from: Layout;
+  readonly #device: GPUDevice;
+  readonly #descriptor: GPUComputePipelineDescriptor;
+  #gpu: GPUComputePipeline | null = null;
+  #coming: Promise<void> | null = null;
+  proven = false;
   /** Uses by plans that are kept. */
-  uses: number;
+  uses = 0;
+
+  constructor(
+    { key, wgsl }: Kernel,
+    id: number,
+    from: Layout,
+    device: GPUDevice,
+    descriptor: GPUComputePipelineDescriptor,
+  ) {
+    this.id = id;
+    this.key = key;
+    this.wgsl = wgsl;
+    this.from = from;
+    this.#device = device;
+    this.#descriptor = descriptor;
+  }
+
+  get layout(): GPUBindGroupLayout {
+    return this.from.group;
+  }
+
+  /** Makes it at once, unless it is there. @throws what the device throws */
+  get gpu(): GPUComputePipeline {
+    return (this.#gpu ??= this.#device.createComputePipeline(this.#descriptor));
+  }
+
+  /** Resolves when it is there, or cannot be made: its first use then says why. Null: it is. */
+  ahead(): Promise<void> | null {
+    if (this.#gpu !== null) return null;
+    this.#coming ??= this.#device.createComputePipelineAsync(this.#descriptor).then(
+      (gpu) => {
+        this.#gpu ??= gpu;
+      },
+      () => undefined,
+    );
+    return this.#coming;
+  }
 }
 
 /** The pipelines of one device. */
@@ -52,6 +97,12 @@ export class PipelineCache {
   readonly #unused = new Set<Entry>();
   readonly #most: number;
   #made = 0;
+  /**
+   * Whether pipelines are made while the host goes on, all of a plan at once, where its first run
+   * can wait for them. Drivers of GPUs compile on several threads. SwiftShader compiles one shader
+   * after the other whoever asks, and Dawn in Node keeps a core busy while it is waited for.
+   */
+  makesAhead = false;
 
   constructor(device: GPUDevice, counters: CounterSet, most: number = mostPipelines) {
     this.#device = device;
@@ -119,25 +170,31 @@ export class PipelineCache {
       label: `${label} [${kernel.key}]`,
       code: kernel.wgsl,
     });
-    const gpu = this.#device.createComputePipeline({
+    const made = new Entry(kernel, ++this.#made, layout, this.#device, {
       label: `${label} [${kernel.key}]`,
       layout: layout.pipeline,
       compute: { module, entryPoint: "main" },
     });
-    const made: Entry = {
-      id: ++this.#made,
-      gpu,
-      layout: layout.group,
-      proven: false,
-      key: kernel.key,
-      wgsl: kernel.wgsl,
-      from: layout,
-      uses: 0,
-    };
+    if (!this.makesAhead) void made.gpu;
     layout.pipelines++;
     this.#pipelines.set(kernel.key, made);
     this.#unused.add(made);
     return made;
+  }
+
+  /**
+   * Begins to make these, all at once. Resolves when all are made, cannot be, or the device is
+   * lost. Null: there is nothing to wait for.
+   */
+  ahead(pipelines: Iterable<CachedPipeline>): Promise<void> | null {
+    if (!this.makesAhead) return null;
+    const coming = new Set<Promise<void>>();
+    for (const pipeline of pipelines) {
+      const made = this.#entry(pipeline)?.ahead() ?? null;
+      if (made !== null) coming.add(made);
+    }
+    if (coming.size === 0) return null;
+    return Promise.race([Promise.all(coming), this.#device.lost]).then(() => undefined);
   }
 
   /** The device accepted a submit with these. */

@@ -96,13 +96,15 @@ export class Submission {
     this.#soon.add(lane);
     queueMicrotask(() => {
       if (!this.#soon.delete(lane)) return; // its step is over
+      // Somebody waits for bytes anyway.
+      const mayWait = !reads.isEmpty(lane);
       if (device() !== null) {
-        this.#flush(lane);
+        this.#flush(lane, mayWait);
         return;
       }
       connect().then(
         () => {
-          this.#flush(lane);
+          this.#flush(lane, mayWait);
         },
         (error: unknown) => {
           reads.reject(error);
@@ -155,7 +157,8 @@ export class Submission {
     this.#flush(this.#options.tools.recorder.program.lane);
   }
 
-  #flush(lane: Lane): void {
+  /** @param mayWait whether a new plan may wait for its pipelines */
+  #flush(lane: Lane, mayWait = false): void {
     const { tools, reads } = this.#options;
     const { recorder, counters } = tools;
     const program = recorder.lanes.of(lane);
@@ -172,22 +175,22 @@ export class Submission {
     if (lane === "step" && recorder.lanes.mainComesFirst) this.#flush("main");
     counters.flushes++;
     device.pool.clock++;
-    const execution = program.isEmpty ? null : this.#prepared(device, lane);
+    const execution = program.isEmpty ? null : this.#prepared(device, lane, mayWait);
     program.awaited.clear();
     if (this.isBusy) return;
     this.#submit(device, execution, lane);
     if (device.pool.clock % trimEvery === 0) device.pool.trim(trimEvery);
   }
 
-  /** Encodes and submits a program and the pending reads. */
-  #submit(device: Device, execution: Execution | null, lane: Lane): void {
+  /** Encodes and submits a program and, unless they follow later, the pending reads. */
+  #submit(device: Device, execution: Execution | null, lane: Lane, readsToo = true): void {
     const { reads } = this.#options;
     // What encoding threw, and what is to be told of the reads that it had encoded.
     const outcome: { error?: unknown; reads: ReadsSubmitted | null } = { reads: null };
     const verdict = device.watch(() => {
       try {
         execution?.encode();
-        outcome.reads = reads.encode(device, lane);
+        if (readsToo) outcome.reads = reads.encode(device, lane);
         device.queue.submit();
       } catch (error) {
         device.queue.abandon();
@@ -205,19 +208,28 @@ export class Submission {
   }
 
   /** A lane's program, ready to run at once; null when it cannot run, or runs with waits. */
-  #prepared(device: Device, lane: Lane): Execution | null {
+  #prepared(device: Device, lane: Lane, mayWait: boolean): Execution | null {
     const { tools, direct } = this.#options;
     const ofStep = lane === "step" && !tools.settings.flushEachOp ? this.policy : null;
     const execution = new Execution(tools, device, ofStep ?? direct, tools.recorder.take(lane));
     const how = execution.prepare();
-    if (how === "at once") return execution;
-    if (how === "with waits") {
-      this.#running = execution.run().then(() => {
-        this.#running = null;
-      });
-      this.#flushAfterwards(this.#running, lane);
-    }
+    if (how === "at once") {
+      const ahead = mayWait ? execution.pipelinesAhead() : null;
+      if (ahead === null) return execution;
+      const submit = (): void => {
+        this.#submit(device, execution, lane, false);
+      };
+      this.#wait(ahead.then(submit), lane);
+    } else if (how === "with waits") this.#wait(execution.run(), lane);
     return null;
+  }
+
+  /** Until a program has run, flushes wait; then its reads follow, and what was recorded since. */
+  #wait(run: Promise<void>, lane: Lane): void {
+    this.#running = run.then(() => {
+      this.#running = null;
+    });
+    this.#flushAfterwards(this.#running, lane);
   }
 
   #flushAfterwards(running: Promise<void>, lane: Lane): void {

@@ -107,4 +107,65 @@ test("a pipeline that was made anew does not count for the one before it", () =>
   assert.is(cache.get(kernel(1), "op"), after);
 });
 
+/** A device that makes pipelines ahead, where the shader lets it; it tells when each is asked for. */
+function slowDevice(): { gpu: GPUDevice; asked: string[]; answer: () => void } {
+  const asked: string[] = [];
+  const waiting: (() => void)[] = [];
+  const { gpu } = device();
+  const made = ({ label = "" }: GPUComputePipelineDescriptor): GPUComputePipeline =>
+    ({ label }) as GPUComputePipeline;
+  gpu.createComputePipeline = (descriptor) => {
+    asked.push(`now ${descriptor.label}`);
+    return made(descriptor);
+  };
+  gpu.createComputePipelineAsync = (descriptor) =>
+    new Promise((resolve, reject) => {
+      asked.push(`ahead ${descriptor.label}`);
+      waiting.push(() => {
+        if (descriptor.label === "op [kernel 2]") reject(new Error("no such shader"));
+        else resolve(made(descriptor));
+      });
+    });
+  Object.assign(gpu, { lost: new Promise(() => undefined) });
+  const answer = (): void => {
+    for (const each of waiting.splice(0)) each();
+  };
+  return { gpu, asked, answer };
+}
+
+test("made ahead: all at once, each once, and anew when used where that failed", async () => {
+  const { gpu, asked, answer } = slowDevice();
+  const cache = new PipelineCache(gpu, new CounterSet());
+  cache.makesAhead = true;
+  const list = [1, 2, 3].map((n) => cache.get(kernel(n), "op"));
+  assert.equal(asked, [], "nothing is made before it is asked for");
+  const ahead = cache.ahead([...list, ...list]);
+  assert.equal(asked, ["ahead op [kernel 1]", "ahead op [kernel 2]", "ahead op [kernel 3]"]);
+  asked.length = 0;
+  assert.ok(ahead !== null);
+  answer();
+  await ahead;
+  for (const pipeline of list) assert.is(pipeline.gpu, pipeline.gpu);
+  assert.equal(asked, ["now op [kernel 2]"], "only the one that could not be made");
+  assert.is(cache.ahead(list), null);
+});
+
+test("made ahead: who cannot wait makes them at once", () => {
+  const { gpu, asked } = slowDevice();
+  const cache = new PipelineCache(gpu, new CounterSet());
+  cache.makesAhead = true;
+  const one = cache.get(kernel(1), "op");
+  assert.ok(one.gpu !== null);
+  assert.equal(asked, ["now op [kernel 1]"]);
+  assert.is(cache.ahead([one]), null);
+});
+
+test("made ahead: a device that is lost makes nobody wait", async () => {
+  const { gpu } = slowDevice();
+  Object.assign(gpu, { lost: Promise.resolve({ reason: "unknown", message: "" }) });
+  const cache = new PipelineCache(gpu, new CounterSet());
+  cache.makesAhead = true;
+  await cache.ahead([cache.get(kernel(1), "op")]);
+});
+
 test.run();

@@ -116,6 +116,13 @@ export class Execution {
     }
   }
 
+  /** Begins to make its pipelines. Resolves once they are there; null when they are. */
+  pipelinesAhead(): Promise<void> | null {
+    const { proven, dispatches } = this.#exe;
+    if (proven) return null;
+    return this.#device.pipelines.ahead(dispatches.map(({ pipeline }) => pipeline));
+  }
+
   /**
    * Encodes a program that runs at once. Call inside `device.watch`.
    *
@@ -163,6 +170,7 @@ export class Execution {
   async run(): Promise<void> {
     try {
       await this.#allocate();
+      await this.pipelinesAhead();
     } catch (error) {
       this.#giveUp(asTenureError(this.#policy.op, error));
       return;
