@@ -99,8 +99,8 @@ export class PipelineCache {
   #made = 0;
   /**
    * Whether pipelines are made while the host goes on, all of a plan at once, where its first run
-   * can wait for them. Drivers of GPUs compile on several threads. SwiftShader compiles one shader
-   * after the other whoever asks, and Dawn in Node keeps a core busy while it is waited for.
+   * can wait for them: for drivers that compile on several threads. SwiftShader compiles one shader
+   * after the other, whoever asks, and Dawn in Node keeps a core busy while it is waited for.
    */
   makesAhead = false;
 

@@ -59,6 +59,11 @@ export function overlapped(
   order: readonly number[],
   width: number,
 ): readonly number[] {
+  return reordered(context, order, width).order;
+}
+
+/** The same, with the steps that it took. */
+export function reordered(context: Context, order: readonly number[], width: number): Ordering {
   const ordering = new Ordering(context, order);
   const improve = (from: number, to: number): void => {
     context.deadline?.check();
@@ -75,5 +80,5 @@ export function overlapped(
     improve(from, to);
     from = to;
   }
-  return ordering.order;
+  return ordering;
 }

@@ -1,10 +1,11 @@
 /**
- * Planning grows like the program: fusing and placing are measured in steps and looks, not in time,
+ * Planning grows like the program: fusing, placing and putting side by side are measured in steps and looks, not in time,
  * on programs of n, 2n and 4n ops of four shapes.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { neededOps } from "../../../src/planner/dependencies.ts";
+import { reordered, widths } from "../../../src/planner/passes/overlap.ts";
 import { fuse } from "../../../src/planner/passes/fuse.ts";
 import { checkPlacement } from "../../../src/planner/place/check-placement.ts";
 import { Effort } from "../../../src/planner/place/effort.ts";
@@ -49,6 +50,18 @@ for (const name of names)
         assert.ok(looks <= most, `${planner}: ${looks} looks for ${n} ops`);
       }
     }
+  });
+
+for (const name of names)
+  test(`${name}: putting ops side by side looks at each op a few times`, () => {
+    for (const kind of ["inference", "training", "updates"] as const)
+      for (const n of [...sizes, 4000]) {
+        const context = contextOf(shaped(name, n, kind));
+        const { order, steps } = reordered(context, neededOps(context.program), widths[0] ?? 0);
+        assert.is(new Set(order).size, order.length);
+        assert.ok(steps >= order.length, `${steps} steps`);
+        assert.ok(steps <= 12 * order.length, `${kind}: ${steps} steps for ${order.length} ops`);
+      }
   });
 
 test.run();
