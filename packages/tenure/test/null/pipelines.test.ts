@@ -107,7 +107,7 @@ test("a pipeline that was made anew does not count for the one before it", () =>
   assert.is(cache.get(kernel(1), "op"), after);
 });
 
-/** A device that makes pipelines ahead, where the shader lets it; it tells when each is asked for. */
+/** A device that makes pipelines ahead, all but one, and says in which order they are asked for. */
 function slowDevice(): { gpu: GPUDevice; asked: string[]; answer: () => void } {
   const asked: string[] = [];
   const waiting: (() => void)[] = [];

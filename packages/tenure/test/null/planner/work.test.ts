@@ -1,6 +1,6 @@
 /**
- * Planning grows like the program: fusing, placing and putting side by side are measured in steps and looks, not in time,
- * on programs of n, 2n and 4n ops of four shapes.
+ * Planning grows like the program: fusing, placing and putting side by side are measured in steps
+ * and looks, not in time, on programs of n, 2n and 4n ops of four shapes.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
