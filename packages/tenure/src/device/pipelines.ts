@@ -69,8 +69,12 @@ class Entry implements CachedPipeline {
     return this.from.group;
   }
 
-  /** Makes it at once, unless it is there. @throws what the device throws */
   get gpu(): GPUComputePipeline {
+    return this.#gpu ?? this.make();
+  }
+
+  /** Makes it at once, unless it is there. @throws what the device throws */
+  make(): GPUComputePipeline {
     return (this.#gpu ??= this.#device.createComputePipeline(this.#descriptor));
   }
 
@@ -175,7 +179,7 @@ export class PipelineCache {
       layout: layout.pipeline,
       compute: { module, entryPoint: "main" },
     });
-    if (!this.makesAhead) void made.gpu;
+    if (!this.makesAhead) made.make();
     layout.pipelines++;
     this.#pipelines.set(kernel.key, made);
     this.#unused.add(made);
