@@ -79,6 +79,8 @@ export interface OwnerSettings {
   args?: "borrow" | "transfer";
   /** Prefixes of interfaces whose methods only borrow what they are given. */
   borrowers?: string[];
+  /** Calls whose result goes on using what they are given or asked of (`createBindGroup`). */
+  holders?: CalleeSpecifier[];
   keep?: { methods?: string[]; functions?: CalleeSpecifier[] };
   /** Those of `keep` after which no scope frees the value (`tf.keep`, `detachFromScope`). */
   lasting?: CalleeSpecifier[];

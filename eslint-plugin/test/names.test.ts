@@ -28,7 +28,7 @@ function scopeNames(scope: ScopeSettings): string[] {
 /** Every name of the package that the settings of an owner mention. */
 function namesIn(owner: OwnerSettings): string[] {
   const callees = [
-    ...[owner.dispose?.functions, owner.fresh, owner.borrows, owner.keep?.functions],
+    ...[owner.dispose?.functions, owner.fresh, owner.borrows, owner.keep?.functions, owner.holders],
     ...[owner.lasting, owner.untyped?.makes, owner.untyped?.lists, owner.untyped?.marks],
     ...[owner.untyped?.runs, owner.untyped?.encloses],
     ...[owner.runsInScope, owner.runsInline, owner.takes?.map((t) => t.callee)],

@@ -7,6 +7,7 @@ import type { Owner } from "../owner.ts";
 import { builtinArgument } from "./containers.ts";
 import { disposesArguments } from "./disposes.ts";
 import { argumentOf } from "./fate.ts";
+import { holdsOn, isLent } from "./holding.ts";
 import { keptBy } from "./keeps.ts";
 import type { Callee, Owned } from "./oracle.ts";
 import type { ParameterEffect, Session } from "./session.ts";
@@ -54,8 +55,11 @@ function describe(
       return ts.isCallExpression(call) && keptBy(session, call, callee, owned) !== undefined;
     },
     first: place.index === 0,
+    get held() {
+      return holdsOn(session, call, owner);
+    },
     get lent() {
-      return lentTo(callee, owner.borrowers);
+      return isLent(callee, owner);
     },
     builtin: callee.builtin ? builtinArgument(callee.name) : null,
     ofOwner: callee.member === owner && owner.args !== "transfer",
@@ -66,17 +70,6 @@ function describe(
       return borrowsByContract(session, call, callee, owner);
     },
   };
-}
-
-/** Methods of types that never keep what they are given (`GPUQueue.writeBuffer`). */
-function lentTo(callee: Callee, borrowers: readonly string[]): boolean {
-  const holder = callee.declaration?.parent;
-  return (
-    borrowers.length > 0 &&
-    holder !== undefined &&
-    ts.isInterfaceDeclaration(holder) &&
-    borrowers.some((b) => holder.name.text.startsWith(b))
-  );
 }
 
 function parameterName(callee: Callee, index: number): string {

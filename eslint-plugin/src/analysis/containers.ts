@@ -21,10 +21,9 @@ const methods: Readonly<Record<ContainerMethod, readonly string[]>> = {
 const functions = {
   takes: ["push", "unshift", "splice", "set", "add", "fill", "concat", "resolve"],
   passes: ["all", "from", "of", "assign", "values", "entries", "race", "freeze"],
-  borrows: [
-    ...["log", "error", "warn", "info", "debug", "table", "assert"],
-    ...["isArray", "keys", "stringify", "includes", "indexOf", "has", "is"],
-  ],
+  borrows: ["log", "error", "warn", "info", "debug", "table", "assert", "keys", "stringify"],
+  // only ask which value it is, alive or not
+  nothing: ["isArray", "includes", "indexOf", "lastIndexOf", "has", "is", "delete"],
 } as const;
 
 const lookup = <T extends string>(table: Readonly<Record<T, readonly string[]>>): Map<string, T> =>
@@ -39,8 +38,9 @@ export const containerMethod = (name: string): ContainerMethod =>
   methodByName.get(name) ?? "unknown";
 
 /** What a function of the standard library does to an argument. */
-export const builtinArgument = (name: string): "takes" | "passes" | "borrows" | "unknown" =>
-  functionByName.get(name) ?? "unknown";
+export const builtinArgument = (
+  name: string,
+): "takes" | "passes" | "borrows" | "nothing" | "unknown" => functionByName.get(name) ?? "unknown";
 
 /** Whether a method puts its arguments into its container. */
 export const puts = (name: string): boolean => containerMethod(name) === "receives";

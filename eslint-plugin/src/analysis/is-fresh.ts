@@ -6,6 +6,7 @@
 import ts from "typescript";
 import { returnsOf } from "./fate.ts";
 import { isOwnList, variableFreshness } from "./fresh-variables.ts";
+import { mayHold } from "./holding.ts";
 import { joinAll } from "./join.ts";
 import { keptBy, scopeCallback } from "./keeps.ts";
 import { nameGates } from "./names.ts";
@@ -111,6 +112,7 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
   if (callee.builtin) return builtinFreshness(session, call, callee);
   if (callee.member === owner) return owner.calls === "fresh" ? "fresh" : "unknown";
   if (callee.body) {
+    if (owned.shape !== "one" && mayHold(session, callee.body, owner)) return "unknown";
     const found = session.summary(callee.body).result;
     const handedBack =
       found === "borrowed" ? returnedArgument(session, call, callee.body) : undefined;

@@ -6,6 +6,7 @@ import ts from "typescript";
 import { containerMethod, isPromiseMember } from "./containers.ts";
 import { callsDisposeSymbol, isDisposer } from "./disposes.ts";
 import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
+import { holdsOn } from "./holding.ts";
 import { callFreshness } from "./is-fresh.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
@@ -65,6 +66,9 @@ function describe(
     promise: isPromiseMember(fate.member),
     symbolDispose: callsDisposeSymbol(fate),
     container: containerMethod(fate.member),
+    get held() {
+      return holdsOn(session, fate.node as CallLike, owner);
+    },
     get chained() {
       const call = fate.node as ts.CallExpression;
       return temporary

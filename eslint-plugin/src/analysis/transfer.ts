@@ -57,6 +57,8 @@ export interface Mention {
   readonly symbolDispose: boolean;
   /** For `receiver` of a container. */
   readonly container: ContainerMethod;
+  /** For `receiver`: the result uses the value from now on, and outlives the function. */
+  readonly held: boolean;
   /** For `receiver`: whether the method may keep the value or hand it back. */
   readonly chained: boolean;
   /** For `assigned`: what stands at the left. */
@@ -86,6 +88,12 @@ export const mentions: readonly Row[] = [
     when: (m) => m.temporary && m.promise,
     effect: "unknown",
     example: "later().then(use)",
+  },
+  {
+    kind: "receiver",
+    when: (m) => m.shape === "one" && m.held,
+    effect: "stores",
+    example: "return t.createView()",
   },
   {
     kind: "receiver",
@@ -180,6 +188,8 @@ export interface Argument {
   readonly keeping: boolean;
   /** The first argument. */
   readonly first: boolean;
+  /** The call's result uses the value from now on, and outlives the function. */
+  readonly held: boolean;
   /** A method of a type that never keeps what it is given. */
   readonly lent: boolean;
   /** For functions of the standard library: what they do. */
@@ -207,6 +217,7 @@ export const calls: readonly ArgumentRow[] = [
   { when: (a) => a.taking, effect: "takes", example: "scope.carry(t, next)" },
   { when: (a) => a.keeping && a.first, effect: "passes", example: "keep(t)" },
   { when: (a) => a.keeping, effect: "takes", example: "scope.moveTo(other, t)" },
+  { when: (a) => a.held, effect: "stores", example: "return device.createBindGroup({ … t … })" },
   { when: (a) => a.lent, effect: "borrows", example: "queue.writeBuffer(t, 0, data)" },
   { when: (a) => a.builtin !== null, effect: (a) => a.builtin ?? "unknown", example: "log(t)" },
   { when: (a) => a.ofOwner, effect: "borrows", example: "x.add(t)" },

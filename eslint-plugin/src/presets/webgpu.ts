@@ -16,6 +16,7 @@ export const webgpu: readonly OwnerSettings[] = [
     borrows: ["getCurrentTexture"],
     args: "borrow",
     borrowers: ["GPU"],
+    holders: ["createBindGroup", "createView"],
     safeAfterDispose: [
       "label",
       "size",

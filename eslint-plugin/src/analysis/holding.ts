@@ -1,0 +1,78 @@
+/**
+ * Holding: calls whose result goes on using what they are given or asked of, such as a bind group
+ * its buffers and a view its texture. Where the result outlives the function, the value must too:
+ * it is not this code's to free. Used by the descriptions of mentions and arguments.
+ */
+import ts from "typescript";
+import type { Owner } from "../owner.ts";
+import type { Callee } from "./callee.ts";
+import { enclosingFunction, fateOf } from "./fate.ts";
+import { referencesTo } from "./references.ts";
+import type { Session } from "./session.ts";
+import { isTarget, type CallLike } from "./syntax.ts";
+
+const mostHops = 6;
+
+/** Whether a call's result uses its arguments or receiver and outlives the function. */
+export function holdsOn(session: Session, call: CallLike, owner: Owner, hops = 0): boolean {
+  return (
+    owner.holders.length > 0 &&
+    session.oracle.is(session.oracle.callee(call), owner.holders, owner) &&
+    (hops >= mostHops || outlives(session, call, owner, hops + 1))
+  );
+}
+
+/** Whether a function makes something that goes on using values it also gives to its caller. */
+export function mayHold(session: Session, body: ts.Node, owner: Owner): boolean {
+  if (owner.holders.length === 0) return false;
+  const visit = (node: ts.Node): boolean =>
+    (ts.isCallExpression(node) &&
+      session.oracle.is(session.oracle.callee(node), owner.holders, owner)) ||
+    (ts.forEachChild(node, (child) => visit(child) || undefined) ?? false);
+  return visit(body);
+}
+
+/** Whether the value of an expression may be used when the function it stands in has returned. */
+function outlives(session: Session, node: ts.Expression, owner: Owner, hops: number): boolean {
+  const fate = fateOf(node);
+  switch (fate.kind) {
+    case "bound":
+      return variableOutlives(session, fate.node, owner, hops);
+    case "argument": {
+      const call = fate.node as CallLike;
+      if (holdsOn(session, call, owner, hops)) return true;
+      return !isLent(session.oracle.callee(call), owner);
+    }
+    case "receiver":
+      return holdsOn(session, fate.node as CallLike, owner, hops);
+    case "read":
+    case "element":
+      return hops >= mostHops || outlives(session, fate.node as ts.Expression, owner, hops + 1);
+    case "operand":
+    case "dropped":
+    case "called":
+      return false;
+    default:
+      return !isTarget(node);
+  }
+}
+
+function variableOutlives(session: Session, at: ts.Node, owner: Owner, hops: number): boolean {
+  const fn = enclosingFunction(at);
+  const region = fn ?? ts.findAncestor(at, ts.isBlock); // what a module declares stays
+  if (!region || !ts.isVariableDeclaration(at) || !ts.isIdentifier(at.name)) return true;
+  return referencesTo(session.oracle, at, at.name, region).some(
+    (id) => enclosingFunction(id) !== fn || outlives(session, id, owner, hops),
+  );
+}
+
+/** Whether a method is of a type that never keeps what it is given (`GPUQueue.writeBuffer`). */
+export function isLent(callee: Callee, { borrowers }: Owner): boolean {
+  const holder = callee.declaration?.parent;
+  return (
+    borrowers.length > 0 &&
+    holder !== undefined &&
+    ts.isInterfaceDeclaration(holder) &&
+    borrowers.some((b) => holder.name.text.startsWith(b))
+  );
+}
