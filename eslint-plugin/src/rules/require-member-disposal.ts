@@ -16,7 +16,7 @@ import {
   sharedElsewhere,
   type Member,
 } from "../analysis/members.ts";
-import { memberName, unwrap } from "../analysis/syntax.ts";
+import { isTarget, memberName, unwrap } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
 
@@ -89,6 +89,7 @@ function checkClass(
   for (const m of members) {
     if (sharedElsewhere(file.session, node, m.name)) continue;
     if ([...reached].some((method) => mentionsField(method, m.name))) continue;
+    if (leftToBase(node, m.name, reached) || endedLater(node, m)) continue;
     const method = methods[0]!;
     const data = {
       field: `this.${m.name}`,
@@ -97,6 +98,33 @@ function checkClass(
     };
     report({ mark: markOf(m.at), messageId: "forgotten", data, suggest: addLine(method, m, data) });
   }
+}
+
+/** Whether something below a node is as asked. */
+const some = (node: ts.Node, test: (child: ts.Node) => boolean): boolean =>
+  ts.forEachChild(node, (child) => test(child) || some(child, test) || undefined) ?? false;
+
+/** Whether a field is declared by the base class, whose own `dispose()` is called. */
+const leftToBase = (
+  node: ts.ClassLikeDeclaration,
+  field: string,
+  reached: ReadonlySet<ts.Node>,
+): boolean =>
+  !node.members.some((m) => m.name !== undefined && memberName(m.name) === field) &&
+  [...reached].some((m) => some(m, (child) => child.kind === ts.SyntaxKind.SuperKeyword));
+
+/** Whether another method frees a field and leaves it so: `dispose()` may have it called later. */
+function endedLater(node: ts.ClassLikeDeclaration, { name, owned }: Member): boolean {
+  const isField = (at: ts.Node): boolean =>
+    ts.isPropertyAccessExpression(at) &&
+    at.expression.kind === ts.SyntaxKind.ThisKeyword &&
+    at.name.text === name;
+  const ends = (at: ts.Node): boolean =>
+    ts.isPropertyAccessExpression(at) &&
+    isField(at.expression) &&
+    owned.owner.dispose.methods.includes(at.name.text);
+  const sets = (at: ts.Node): boolean => isField(at) && isTarget(at);
+  return node.members.some((m) => ts.isMethodDeclaration(m) && some(m, ends) && !some(m, sets));
 }
 
 /** `[Symbol.dispose]() {}` beside a `dispose()` that does the work: `using` would free nothing. */
