@@ -28,17 +28,12 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
   fixable: true,
   hasSuggestions: true,
   messages: {
-    never:
-      "`{{ variable }}` is never disposed, returned or moved to an owner; declare it " +
-      "with `using`, or dispose it.",
+    never: "`{{ variable }}` is never disposed, returned or moved to an owner; {{ cure }}.",
     elements:
       "The {{ noun }}s in `{{ variable }}` are never disposed, returned or moved to an owner.",
     sometimes:
-      "`{{ variable }}` is not disposed when line {{ line }} {{ how }}; declare it with " +
-      "`using`, or dispose it there too.",
-    sometimesEnd:
-      "`{{ variable }}` is not disposed on every path; declare it with `using`, or " +
-      "dispose it on the others too.",
+      "`{{ variable }}` is not disposed when line {{ line }} {{ how }}; {{ cure }} there too.",
+    sometimesEnd: "`{{ variable }}` is not disposed on every path; {{ cure }} on the others too.",
     partly:
       "`{{ variable }}` may be new here, and nobody disposes it then; make it new on every " +
       "path, and dispose it.",
@@ -75,6 +70,7 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
           noun: cell.owned.owner.noun,
           name: labelOf(problem.site.value),
           line: exit ? lineOf(exit) : "",
+          cure: cureFor(file, problem),
           how: exit && ts.isThrowStatement(exit) ? "throws" : "returns",
         },
         fix: provable ? using : null,
@@ -88,6 +84,14 @@ const messageFor = (always: boolean, many: boolean, exit: ts.Node | undefined): 
   if (always) return many ? "elements" : "never";
   return exit ? "sometimes" : "sometimesEnd";
 };
+
+/** What to type; `using` only where the type has a `[Symbol.dispose]`. */
+function cureFor(file: FileAnalysis, { cell, site }: Leak): string {
+  const [end = "dispose"] = cell.owned.owner.dispose.methods;
+  return file.session.oracle.usingKind(site.value) === null
+    ? `call \`${end}()\``
+    : "declare it with `using`, or dispose it";
+}
 
 /** The call a report marks, below `await`, casts and literals. */
 function innermost(value: ts.Expression): ts.Expression {
