@@ -28,6 +28,7 @@ import {
 import { lintHead, type HeadResult } from "./heads.ts";
 import { lintFiles, type Report } from "./linting.ts";
 import { mutationScore } from "./mutation.ts";
+import { objectPrecision } from "./objects.ts";
 import { samplePrecision } from "./samples.ts";
 
 const percent = (part: number, whole: number): string =>
@@ -41,6 +42,7 @@ export async function run(flags: readonly string[] = []): Promise<string> {
   if (flags.includes("--open")) return openRecall();
   if (flags.includes("--sealed")) return sealedRecall();
   if (flags.includes("--samples")) return samplePrecision();
+  if (flags.includes("--objects")) return objectPrecision(flags[flags.indexOf("--objects") + 1]);
   const out = [recall(), ...precision(), samplePrecision(), await mutationScore()];
   parser.clearCaches();
   return out.join("\n\n");

@@ -1,0 +1,174 @@
+/**
+ * `npm run bench -- lint --objects`: what the presets `webgpu` and `disposable` report on public
+ * programs, against the checked-in verdicts (`object-verdicts.txt`, each with its reason). Every
+ * source file of a program that makes such objects is linted. Used by `main.ts`.
+ */
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { corpusDir, materialise, repository, root } from "./corpus.ts";
+import { lintFiles, type Report } from "./linting.ts";
+
+/** A program, the preset it is linted with, and the folders of it that compile together. */
+interface Program {
+  repo: string;
+  commit: string;
+  preset: "webgpu" | "disposable";
+  folders: readonly string[];
+}
+
+const programs: readonly Program[] = [
+  { repo: "webgpu/webgpu-samples", commit: "27925c84", preset: "webgpu", folders: ["sample"] },
+  { repo: "Scthe/nanite-webgpu", commit: "629232f1", preset: "webgpu", folders: ["src"] },
+  { repo: "khudiiash/webgpu-renderer", commit: "7934e407", preset: "webgpu", folders: ["src"] },
+  { repo: "matsuoka-601/WebGPU-Ocean", commit: "3bd93277", preset: "webgpu", folders: ["."] },
+  {
+    repo: "Scthe/frostbitten-hair-webgpu",
+    commit: "4478dd12",
+    preset: "webgpu",
+    folders: ["src"],
+  },
+  { repo: "greggman/webgpu-utils", commit: "db5ea091", preset: "webgpu", folders: ["src"] },
+  {
+    repo: "cvlab-epfl/gaussian-splatting-web",
+    commit: "905b3c0f",
+    preset: "webgpu",
+    folders: ["src"],
+  },
+  { repo: "ekzhang/jax-js", commit: "4014cc49", preset: "webgpu", folders: ["src"] },
+  { repo: "trpc/trpc", commit: "340811ba", preset: "disposable", folders: ["packages"] },
+  {
+    repo: "wcandillon/react-native-webgpu",
+    commit: "506e39bb",
+    preset: "webgpu",
+    folders: ["apps/example/src"],
+  },
+  { repo: "gnikoloff/webgpu-sponza-demo", commit: "1c90e984", preset: "webgpu", folders: ["src"] },
+  { repo: "jeantimex/webgpu-tutorial", commit: "089ed6c6", preset: "webgpu", folders: ["src"] },
+  {
+    repo: "julzerinos/webgpu-for-graphics-and-rendering",
+    commit: "bab75b44",
+    preset: "webgpu",
+    folders: ["."],
+  },
+  { repo: "praeclarum/webgpu-torch", commit: "920ceead", preset: "webgpu", folders: ["src"] },
+  { repo: "Orillusion/orillusion", commit: "fc3614ec", preset: "webgpu", folders: ["src"] },
+  { repo: "vercel-labs/vgpu", commit: "20b8432f", preset: "webgpu", folders: ["packages"] },
+  {
+    repo: "software-mansion/TypeGPU",
+    commit: "de2a083e",
+    preset: "webgpu",
+    folders: ["packages", "apps/typegpu-docs/src"],
+  },
+  {
+    repo: "visgl/luma.gl",
+    commit: "c5417d4c",
+    preset: "webgpu",
+    folders: ["modules/webgpu", "modules/core", "modules/engine", "modules/gpgpu"],
+  },
+];
+
+/** Files that make such objects, by words in them. */
+const makes = {
+  webgpu: /\b(createBuffer|createTexture|createQuerySet|requestDevice)\(/,
+  disposable: /Symbol\.(asyncD|d)ispose|\busing \w+ =/,
+};
+
+/** Verdicts and reasons by `repository@commit:file:line:rule`. */
+function verdicts(): Map<string, { isTrue: boolean; reason: string }> {
+  const rows = readFileSync(new URL("./object-verdicts.txt", import.meta.url), "utf8").split("\n");
+  return new Map(
+    rows.flatMap((row) => {
+      const found = /^(\S+):(true|false) (.+)$/.exec(row);
+      return found
+        ? [[found[1] ?? "", { isTrue: found[2] === "true", reason: found[3] ?? "" }]]
+        : [];
+    }),
+  );
+}
+
+/** Lints the programs and gives the table as Markdown; prints what nobody has judged. */
+export function objectPrecision(only?: string): string {
+  const known = verdicts();
+  const rows: string[] = [];
+  const unjudged: string[] = [];
+  const all = { right: 0, wrong: 0 };
+  for (const program of programs) {
+    if (only !== undefined && !program.repo.includes(only)) continue;
+    const found = lintProgram(program);
+    if (typeof found === "string") {
+      rows.push(`| ${program.repo} | skipped: ${found} | | | |`);
+      continue;
+    }
+    const judged = found.reports.map((r) => {
+      const key = `${program.repo}@${program.commit}:${r.file}:${String(r.line)}:${r.rule}`;
+      if (!known.has(key)) unjudged.push(`${key}\n    ${r.text}\n    ${r.message}`);
+      return known.get(key)?.isTrue;
+    });
+    const right = judged.filter((v) => v === true).length;
+    const wrong = judged.filter((v) => v === false).length;
+    all.right += right;
+    all.wrong += wrong;
+    const size = `${String(found.files)} files, ${String(found.lines)} lines`;
+    rows.push(
+      `| ${program.repo} ${program.commit} | ${program.preset} | ${size} | ` +
+        `${String(judged.length)} | ${String(right)} | ${String(wrong)} |`,
+    );
+  }
+  const judged = all.right + all.wrong;
+  const share = judged === 0 ? "–" : `${((100 * all.right) / judged).toFixed(1)} %`;
+  return (
+    `## Presets on public programs\n\n${share} of ${String(judged)} judged reports are true.\n\n` +
+    "| program | preset | files that make such objects | reports | true | false |\n" +
+    `| --- | --- | --- | --: | --: | --: |\n${rows.join("\n")}` +
+    (unjudged.length > 0 ? `\n\nNot judged:\n\n${unjudged.join("\n")}` : "")
+  );
+}
+
+type Found = { reports: Report[]; files: number; lines: number };
+
+function lintProgram({ repo, commit, preset, folders }: Program): Found | string {
+  const from = repository(repo);
+  if ("missing" in from) return from.missing;
+  const target = join(corpusDir, "objects", repo.replace("/", "+"));
+  rmSync(target, { recursive: true, force: true });
+  mkdirSync(target, { recursive: true });
+  const written = folders.flatMap((f) => materialise(from.git, commit, f === "." ? "" : f, target));
+  const project = writeObjectProject(target, folders);
+  const files = written
+    .filter((f) => !/\.d\.ts$|\.(test|spec)\.tsx?$|(^|\/)tests?\//.test(f))
+    .map((f) => join(target, f))
+    .filter((f) => makes[preset].test(readFileSync(f, "utf8")));
+  const { reports, fatal, lines } = lintFiles(project, files, preset);
+  const broken = fatal.filter((f) => !f.includes("error TS"));
+  if (broken.length > 0) process.stderr.write(`${broken.join("\n")}\n`);
+  const own = reports.map((r) => ({ ...r, file: r.file.slice(target.length + 1) }));
+  return { reports: own, files: files.length, lines };
+}
+
+/** A tsconfig that compiles a program loosely against the types this repository has installed. */
+function writeObjectProject(target: string, folders: readonly string[]): string {
+  const modules = join(target, "node_modules");
+  mkdirSync(join(modules, "@webgpu"), { recursive: true });
+  mkdirSync(join(modules, "@types"), { recursive: true });
+  for (const name of ["@webgpu/types", "@types/node"])
+    symlinkSync(join(root, "node_modules", name), join(modules, name));
+  const path = join(target, "tsconfig.lint.json");
+  const compilerOptions = {
+    target: "es2022",
+    module: "esnext",
+    moduleResolution: "bundler",
+    lib: ["es2023", "esnext.disposable", "dom", "dom.iterable"],
+    types: ["@webgpu/types", "node"],
+    strict: true,
+    skipLibCheck: true,
+    noEmit: true,
+    jsx: "preserve",
+    allowImportingTsExtensions: true,
+    experimentalDecorators: true,
+    ignoreDeprecations: "6.0",
+  };
+  const include = folders.flatMap((f) => [`${f}/**/*.ts`, `${f}/**/*.tsx`]);
+  const exclude = ["node_modules", "**/dist", "**/*.test.ts", "**/*.spec.ts"];
+  writeFileSync(path, JSON.stringify({ compilerOptions, include, exclude }));
+  return path;
+}
