@@ -330,7 +330,8 @@ webgpu(
 );
 webgpu(
   "a bind group that is returned uses its buffers from then on",
-  "export function f(d: GPUDevice, layout: GPUBindGroupLayout) { const b = d.createBuffer({ size: " +
+  "export function f(d: GPUDevice, layout: GPUBindGroupLayout) { const b = " +
+    "d.createBuffer({ size: " +
     "4, usage: 8 }); return d.createBindGroup({ layout, entries: [{ binding: 0, resource: { " +
     "buffer: b } }] }); }",
   [],
@@ -352,8 +353,10 @@ webgpu(
 webgpu(
   "buffers that come with a bind group are its own",
   "function make(d: GPUDevice, layout: GPUBindGroupLayout) { const buffers = [d.createBuffer({ " +
-    "size: 4, usage: 8 })]; const group = d.createBindGroup({ layout, entries: buffers.map((b) => " +
-    "({ binding: 0, resource: { buffer: b } })) }); return { buffers, group }; }\nexport function " +
+    "size: 4, usage: 8 })]; const group = d.createBindGroup({ layout, entries: " +
+    "buffers.map((b) => " +
+    "({ binding: 0, resource: { buffer: b } })) }); return { buffers, group }; }\nexport " +
+    "function " +
     "f(d: GPUDevice, l: GPUBindGroupLayout) { const { buffers: [one], group } = make(d, l); " +
     "return () => [group, one?.size]; }",
   [],
@@ -366,14 +369,16 @@ webgpu(
 );
 webgpu(
   "a field that a later call of another method destroys",
-  "export class Renderer { private readonly b: GPUBuffer; stop = false; constructor(d: GPUDevice) " +
+  "export class Renderer { private readonly b: GPUBuffer; stop = false; constructor(d: " +
+    "GPUDevice) " +
     "{ this.b = d.createBuffer({ size: 4, usage: 8 }); } destroy() { this.stop = true; } frame() " +
     "{ if (this.stop) this.b.destroy(); } }",
   [],
 );
 webgpu(
   "a field that no method destroys",
-  "export class Renderer { private readonly b: GPUBuffer; stop = false; constructor(d: GPUDevice) " +
+  "export class Renderer { private readonly b: GPUBuffer; stop = false; constructor(d: " +
+    "GPUDevice) " +
     "{ this.b = d.createBuffer({ size: 4, usage: 8 }); } destroy() { this.stop = true; } frame() " +
     "{ return this.b.size; } }",
   ["require-member-disposal"],
