@@ -1,0 +1,127 @@
+/**
+ * The preset for WebGPU objects: each case says which rules must report, in order of lines. The
+ * types are a few of WebGPU's own, so that the cases stay short.
+ */
+import { suite } from "uvu";
+import plugin from "../src/index.ts";
+import { assert, lines, lint, typeErrors } from "./tester.ts";
+
+const test = suite("webgpu preset");
+const R = "require-disposal";
+const D = "no-dropped-result";
+const O = "no-overwritten-tensor";
+const X = "no-use-after-dispose";
+
+const gpu = (
+  "interface GPUBuffer { destroy(): void; size: number } interface GPUTexture { " +
+  "destroy(): void; width: number; createView(): object }\ninterface GPUDevice { " +
+  "createBuffer(d: object): GPUBuffer; createTexture(d: object): GPUTexture; " +
+  "createBindGroup(d: object): GPUBindGroup; queue: " +
+  "GPUQueue; destroy(): void } interface GPUQueue { writeBuffer(b: GPUBuffer, o: number, " +
+  "d: object): void }\ninterface GPUCanvasContext { getCurrentTexture(): GPUTexture }\n"
+).replaceAll("interface ", "interface ");
+function webgpu(name: string, code: string, expected: string[]): void {
+  test(name, () => {
+    const text = `export {};\n${gpu}${code}`;
+    assert.equal(typeErrors(text), []);
+    const settings = { presets: ["webgpu"] };
+    const found = lint(text, { settings, rules: plugin.configs.recommended.rules });
+    const rules = found.map((m) => (m.ruleId ?? m.message).replace("tenure/", ""));
+    assert.equal(rules, expected, lines(found).join("\n"));
+  });
+}
+webgpu(
+  "buffer never destroyed",
+  "export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4 }); " +
+    "d.queue.writeBuffer(b, 0, {}); }",
+  [R],
+);
+webgpu(
+  "buffer destroyed",
+  "export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4 }); " +
+    "d.queue.writeBuffer(b, 0, {}); b.destroy(); }",
+  [],
+);
+webgpu(
+  "the canvas keeps its texture",
+  "export function f(c: GPUCanvasContext) { const t = c.getCurrentTexture(); return " +
+    "t.createView(); }",
+  [],
+);
+webgpu(
+  "buffer written after destroy",
+  "export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4 }); " +
+    "b.destroy();\n d.queue.writeBuffer(b, 0, {}); }",
+  [X],
+);
+webgpu(
+  "a bind group that is returned uses its buffers from then on",
+  "export function f(d: GPUDevice, layout: GPUBindGroupLayout) { const b = " +
+    "d.createBuffer({ size: " +
+    "4, usage: 8 }); return d.createBindGroup({ layout, entries: [{ binding: 0, resource: { " +
+    "buffer: b } }] }); }",
+  [],
+);
+webgpu(
+  "a bind group for one pass does not free its buffers",
+  "export function f(d: GPUDevice, layout: GPUBindGroupLayout, p: GPUComputePassEncoder) { const " +
+    "b = d.createBuffer({ size: 4, usage: 8 }); const g = d.createBindGroup({ layout, entries: " +
+    "[{ binding: 0, resource: { buffer: b } }] }); p.setBindGroup(0, g); }",
+  [R],
+);
+webgpu(
+  "a view in a list that a later frame draws uses its texture",
+  'export function f(d: GPUDevice) { const t = d.createTexture({ size: [4], format: "r8unorm", ' +
+    "usage: 16 }); const views = [t.createView()]; const pass = { view: views[0] }; return () => " +
+    "pass; }",
+  [],
+);
+webgpu(
+  "buffers that come with a bind group are its own",
+  "function make(d: GPUDevice, layout: GPUBindGroupLayout) { const buffers = [d.createBuffer({ " +
+    "size: 4, usage: 8 })]; const group = d.createBindGroup({ layout, entries: " +
+    "buffers.map((b) => " +
+    "({ binding: 0, resource: { buffer: b } })) }); return { buffers, group }; }\nexport " +
+    "function " +
+    "f(d: GPUDevice, l: GPUBindGroupLayout) { const { buffers: [one], group } = make(d, l); " +
+    "return () => [group, one?.size]; }",
+  [],
+);
+webgpu(
+  "a destroyed buffer is taken out of a set",
+  "export function f(pool: Set<GPUBuffer>) { for (const b of [...pool]) { b.destroy(); " +
+    "pool.delete(b); } }",
+  [],
+);
+webgpu(
+  "a field that a later call of another method destroys",
+  "export class Renderer { private readonly b: GPUBuffer; stop = false; constructor(d: " +
+    "GPUDevice) " +
+    "{ this.b = d.createBuffer({ size: 4, usage: 8 }); } destroy() { this.stop = true; } frame() " +
+    "{ if (this.stop) this.b.destroy(); } }",
+  [],
+);
+webgpu(
+  "a field that no method destroys",
+  "export class Renderer { private readonly b: GPUBuffer; stop = false; constructor(d: " +
+    "GPUDevice) " +
+    "{ this.b = d.createBuffer({ size: 4, usage: 8 }); } destroy() { this.stop = true; } frame() " +
+    "{ return this.b.size; } }",
+  ["require-member-disposal"],
+);
+webgpu(
+  "a field of the base class, which destroys it",
+  "class Pass { protected out: GPUTexture[] = []; destroy() { for (const t of this.out) " +
+    "t.destroy(); } }\nexport class Shadow extends Pass { constructor(d: GPUDevice) { super(); " +
+    'this.out.push(d.createTexture({ size: [4], format: "r8unorm", usage: 16 })); } override ' +
+    "destroy() { super.destroy(); } }",
+  [],
+);
+webgpu("buffer dropped", `export function f(d: GPUDevice) { d.createBuffer({ size: 4 }); }`, [D]);
+webgpu(
+  "texture overwritten",
+  "export function f(d: GPUDevice) { let t = d.createTexture({}); t = " +
+    "d.createTexture({}); t.destroy(); }",
+  [O],
+);
+test.run();
