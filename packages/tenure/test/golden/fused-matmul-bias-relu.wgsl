@@ -55,7 +55,8 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
   var c3 = vec4<f32>();
   for (var k0 = 0u; k0 < p.K; k0 += 16u) {
     {
-      let kq = lane % 4u; let x = lane / 4u;
+      let slot = lane;
+      let kq = slot % 4u; let x = slot / 4u;
       let gx = m0 + x; let gk = k0 + kq * 4u;
       var v = vec4<f32>();
       if (gx < p.M && gk < p.K) { v = b0[baseA + gx * p.Ax + gk / 4u]; }
@@ -65,20 +66,21 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
       tileA[(kq * 4u + 3u) * 16u + x / 4u][x % 4u] = v.w;
     }
     {
-      let kk = lane / 16u; let x = lane % 16u;
+      let slot = lane;
+      let kk = slot / 16u; let x = slot % 16u;
       let gx = n0 + x * 4u; let gk = k0 + kk;
       var v = vec4<f32>();
       if (gx < p.N && gk < p.K) { v = b1[baseB + gx / 4u + gk * p.Bk]; }
-      tileB[lane] = v;
+      tileB[slot] = v;
     }
     workgroupBarrier();
     for (var kk = 0u; kk < 16u; kk++) {
-      let a = tileA[kk * 16u + ty];
+      let a0 = tileA[kk * 16u + ty * 1u + 0u];
       let b = tileB[kk * 16u + tx];
-      c0 += a.x * b;
-      c1 += a.y * b;
-      c2 += a.z * b;
-      c3 += a.w * b;
+      c0 += a0.x * b;
+      c1 += a0.y * b;
+      c2 += a0.z * b;
+      c3 += a0.w * b;
     }
     workgroupBarrier();
   }
