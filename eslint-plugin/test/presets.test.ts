@@ -293,6 +293,52 @@ disposable(
   [R],
 );
 
+const pieces =
+  "declare class Piece implements Disposable { next: Piece | null; [Symbol.dispose](): void } " +
+  "declare function makePiece(): Piece; declare function thePiece(): Piece;\n";
+const borrowing = (name: string, code: string, expected: string[]): void => {
+  check(`disposable: ${name}`, { presets: ["disposable"] }, pieces, code, expected);
+};
+borrowing(
+  "a field of what a loop goes through",
+  "class Parts { #all: Piece[] = []; list(): Piece[] { return [...this.#all]; } }\nexport " +
+    "function f(parts: Parts) { for (const p of parts.list()) p.next = makePiece(); }",
+  [],
+);
+borrowing(
+  "a field of something borrowed",
+  "export function f() { const p = thePiece(); p.next = makePiece(); }",
+  [],
+);
+borrowing(
+  "a field of something made here",
+  "export function f() { const p = makePiece(); p.next = makePiece(); }",
+  [R],
+);
+borrowing(
+  "lists that a loop goes through",
+  "export function f(lists: Piece[][]) { for (const l of lists) { l.push(makePiece()); l[0] = " +
+    "makePiece(); } }",
+  [],
+);
+borrowing(
+  "a list that a field keeps",
+  "export class Parts { #all: Piece[] = []; add() { const all = this.#all; " +
+    "all.push(makePiece()); } set() { const all = this.#all; all[0] = makePiece(); } }",
+  [],
+);
+borrowing(
+  "a parameter under another name",
+  "export function f(out: Piece[]) { const all = out; all.push(makePiece()); }",
+  [],
+);
+borrowing(
+  "lists made here",
+  "export function f() { const a = [makePiece()];\n a.push(makePiece());\n const b: Piece[] = [];" +
+    "\n b[0] = makePiece(); }",
+  [R, R, R],
+);
+
 const own =
   "declare class Blob3 { free(): void; size: number; plus(b: Blob3): Blob3 }\ndeclare " +
   "function makeBlob(): Blob3; declare function theBlob(): Blob3; declare function " +

@@ -174,21 +174,9 @@ class Flow {
   }
 
   private own(state: State, cell: Cell, v: Value, site: Site): void {
-    if (
-      cell.owned.shape === "many" &&
-      site.node !== cell.declaration &&
-      ts.isCallExpression(site.node)
-    ) {
-      // pushing onto a container adds to what it owns
-      state.set(cell, { ...v, bits: (v.bits & ~none) | owned, sites: new Set([...v.sites, site]) });
-      return;
-    }
-    if (
-      cell.owned.shape === "many" &&
-      site.declares &&
-      site.node !== cell.declaration &&
-      ts.isBinaryExpression(site.node)
-    ) {
+    if (cell.owned.shape === "many" && addsTo(cell, site)) {
+      const { link } = v;
+      if (link?.kind === "place" || link?.kind === "parameter") return; // somebody else's list
       state.set(cell, { ...v, bits: (v.bits & ~none) | owned, sites: new Set([...v.sites, site]) });
       return;
     }
@@ -373,6 +361,11 @@ class Flow {
     this.problems.push(problem);
   }
 }
+
+/** `xs.push(t)`, `xs[i] = t`: a container owns more than before. */
+const addsTo = (cell: Cell, { node, declares }: Site): boolean =>
+  node !== cell.declaration &&
+  (ts.isCallExpression(node) || (declares && ts.isBinaryExpression(node)));
 
 /** `dispose([a, b])` where `b` is another name of `a` is careless, not wrong. */
 function sameCall(a: ts.Node, b: ts.Node): boolean {

@@ -165,7 +165,8 @@ function loopVariable(
     ts.isCallExpression(unwrap(loop.expression)) &&
     elementFreshness(session, loop.expression) === "fresh";
   if (fresh) return frame.own(cell, loop.expression, node, true, cell.owned.nullable);
-  for (const target of [cell, ...(cell.fields?.values() ?? [])]) frame.set(target, "none", node);
+  for (const target of [cell, ...(cell.fields?.values() ?? [])])
+    setUnowned(frame, target, "borrowed", node);
 }
 
 function destructure(
@@ -241,9 +242,11 @@ function assignPlace(
       ? base.fields?.get(left.name.text)
       : undefined;
     if (field) return give(session, frame, field, node.right, node, false);
-    const found = session.freshness(node.right);
-    if (base.kind === "local" && found === "fresh")
-      return frame.own(base, node.right, node, true, false);
+    if (base.kind === "local") {
+      if (base.owned.shape === "one") return; // the object keeps it
+      if (session.freshness(node.right) === "fresh")
+        return frame.own(base, node.right, node, true, false);
+    }
     return frame.all(base, "escape", node);
   }
   const place = frame.cells.place(left);
@@ -313,7 +316,11 @@ function namesCells(frame: Frame, literal: ts.Expression): boolean {
   });
 }
 
-/** The cell holds something that is not, or perhaps not, its own to free. */
+/**
+ * The cell holds something that is not, or perhaps not, its own to free. What is put into a list
+ * that it borrows belongs to the list's owner, so of such a list nothing is known from then on.
+ */
 const setUnowned = (frame: Frame, cell: Cell, found: Freshness, node: ts.Node): void => {
-  frame.set(cell, found === "borrowed" ? "none" : "unknown", node);
+  const borrows = found === "borrowed" && cell.owned.shape === "one";
+  frame.set(cell, borrows ? "none" : "unknown", node);
 };
