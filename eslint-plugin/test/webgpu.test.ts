@@ -124,4 +124,31 @@ webgpu(
     "d.createTexture({}); t.destroy(); }",
   [O],
 );
+const models =
+  "type Model = { one: GPUBuffer; two: GPUBuffer }; function make(d: GPUDevice): Model { const " +
+  "one = d.createBuffer({ size: 4, usage: 8 }); const two = d.createBuffer({ size: 4, usage: 8 " +
+  "}); return { one, two }; }\n";
+webgpu(
+  "a helper picks elements that every frame draws",
+  `${models}function pick<T>(list: T[], i: number): T { return list[i]!; }\n` +
+    "export function f(d: GPUDevice, data: object) { const all = Object.values(data).map(() => " +
+    "make(d)); const shown: { model: Model }[] = []; for (let i = 0; i < 9; i++) shown.push({ " +
+    "model: pick(all, i) }); return () => shown; }",
+  [],
+);
+webgpu(
+  "a helper names the element that it picks",
+  "function pick<T>(list: T[], i: number): T { const found = list[i]!; return found; }\n" +
+    "export function f(d: GPUDevice) { const all = [d.createBuffer({ size: 4, usage: 8 })]; " +
+    "const one = pick(all, 0); return () => one.size; }",
+  [],
+);
+webgpu(
+  "a helper that looks at an element keeps nothing",
+  "function has<T>(list: T[], i: number): boolean { return list[i] !== undefined; }\n" +
+    "export function f(d: GPUDevice) { const all = [d.createBuffer({ size: 4, usage: 8 })]; " +
+    "return has(all, 0); }",
+  [R],
+);
+
 test.run();

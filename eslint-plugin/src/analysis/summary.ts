@@ -164,6 +164,10 @@ function note(
   }
   if (closure !== fn && closure && owned && escapesInClosure(session, fn, closure))
     effect.stores = true;
+  if (!owned && kind === "element") {
+    notePicked(session, fn, node as ts.Expression, effect, hops);
+    return;
+  }
   if (owned || kind !== "argument") {
     noteTransfer(session, fn, id, session.transfer(id), effect, hops);
     return;
@@ -171,6 +175,19 @@ function note(
   const mode = session.callback(node as CallLike, id);
   // unknown: stored, perhaps to be called in a scope
   if (mode !== "unknown") effect.calls = mergeModes(effect.calls, mode);
+}
+
+/** `list[i]` of a `T[]`: what it is only the caller knows, and may get it back. */
+function notePicked(
+  session: Session,
+  fn: FunctionWithBody,
+  element: ts.Expression,
+  effect: ParameterEffect,
+  hops: number,
+): void {
+  const fate = fateOf(element);
+  if (fate.kind === "returned") noteReturn(session, fn, element, effect);
+  else if (fate.kind === "bound") noteBound(session, fn, fate, effect, hops);
 }
 
 /** Adds one mention of an owned value to what the function does to its parameter. */
