@@ -150,5 +150,17 @@ webgpu(
     "return has(all, 0); }",
   [R],
 );
+webgpu(
+  "a draw function that a local function returns",
+  "export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4, usage: 8 }); const " +
+    "configure = () => () => b.size; const draw = configure(); return () => draw(); }",
+  [],
+);
+webgpu(
+  "a local function that only looks keeps nothing",
+  "export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4, usage: 8 }); const " +
+    "count = () => [1, 2].map((n) => n + b.size).length; return count(); }",
+  [R],
+);
 
 test.run();

@@ -23,7 +23,8 @@ export function captured(session: Session, frame: Frame, fn: ts.Node): void {
     const ids = referencesTo(session.oracle, cell.declaration, cell.name, fn);
     const [first] = ids;
     if (!first) continue;
-    const verb = worst(ids.map((id) => captureVerb(session, id)));
+    const leaves = mode === "helper" && ids.some((id) => outlivesHelper(session, frame, fn, id));
+    const verb = leaves ? "escape" : worst(ids.map((id) => captureVerb(session, id)));
     if (mode === "later" && verb === "use" && !forLife) {
       cell.captured = true; // it only looks, so that somebody else must free it
       cell.seen.add("use");
@@ -54,6 +55,16 @@ function modeOf(
   const mode = session.callback(host, fn);
   if (mode === "later" && fateOf(host).kind === "dropped") return "later";
   return mode === "inline" || mode === "scoped" ? "inline" : "outlives";
+}
+
+/** Whether a mention stands in a function that a helper makes and that may outlive its call. */
+function outlivesHelper(session: Session, frame: Frame, helper: ts.Node, id: ts.Node): boolean {
+  let inner: ts.Node | undefined = enclosingFunction(id);
+  while (inner && inner !== helper) {
+    if (modeOf(session, frame, inner) === "outlives") return true;
+    inner = enclosingFunction(inner);
+  }
+  return false;
 }
 
 /** Whether a function is handed to something that calls it again and again. */
