@@ -89,8 +89,11 @@ function settled<T>(request: IDBRequest<T>): Promise<T> {
 
 const table = "tuned";
 
+/** The type of `indexedDB`, for declarations that are read without the DOM's. */
+type Factory = typeof globalThis extends { indexedDB: infer F } ? F : never;
+
 /** @param factory the browser's `indexedDB` */
-export function browserStore(factory: IDBFactory): TunedStore {
+export function browserStore(factory: Factory): TunedStore {
   const open = (): Promise<IDBDatabase> => {
     const request = factory.open("tenure", 1);
     request.onupgradeneeded = () => {
