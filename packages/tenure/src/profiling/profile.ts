@@ -13,17 +13,6 @@ import { runtime } from "../runtime/runtime.ts";
 import { type DeviceRates, measureRates } from "./device-rates.ts";
 import { type KernelRow, rowsOf, tableOf } from "./kernel-rows.ts";
 
-/** What a profile consists of. */
-interface Profiled<T> {
-  readonly value: T;
-  readonly device: string;
-  readonly clock: "timestamps" | "host";
-  readonly rates: DeviceRates;
-  readonly kernels: readonly TimedKernel[];
-  readonly wallSeconds: number;
-  readonly trace: ChromeTrace;
-}
-
 /** What the kernels of a function took. */
 export class KernelProfile<T = unknown> {
   /** What the function gave. */
@@ -48,7 +37,11 @@ export class KernelProfile<T = unknown> {
   readonly #trace: ChromeTrace;
 
   /** @internal */
-  constructor({ value, device, clock, rates, kernels, wallSeconds, trace }: Profiled<T>) {
+  constructor(
+    parts: Omit<KernelProfile<T>, "rows" | "seconds" | "chromeTrace" | "toString">,
+    trace: ChromeTrace,
+  ) {
+    const { value, device, clock, rates, kernels, wallSeconds } = parts;
     this.value = value;
     this.device = device;
     this.clock = clock;
@@ -120,15 +113,15 @@ export async function profile<T>(fn: () => T | Promise<T>): Promise<KernelProfil
     const kernels = await timer.kernels();
     const rates = await measureRates(device);
     logKernels(kernels);
-    return new KernelProfile<Awaited<T>>({
+    const parts = {
       value,
       device: device.info.name,
-      clock: timed ? "timestamps" : "host",
+      clock: timed ? ("timestamps" as const) : ("host" as const),
       rates,
       kernels,
       wallSeconds,
-      trace: chromeTrace(own.traceExtras()),
-    });
+    };
+    return new KernelProfile<Awaited<T>>(parts, chromeTrace(own.traceExtras()));
   } finally {
     if (isWatchedBy(device, timer)) device.queue.watch = null;
     timer.dispose();
