@@ -1,0 +1,220 @@
+/**
+ * Compiled functions in trouble: what goes wrong inside a repetition leaves parameters, optimizers,
+ * random streams and books as it leaves them where the function itself ran.
+ */
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import {
+  OutOfMemoryError,
+  type Tensor,
+  TenureError,
+  compile,
+  manualSeed,
+  memory,
+  newDisposeScope,
+  ones,
+  rand,
+  scoped,
+  sync,
+  tensor,
+} from "tenure";
+import { Linear } from "tenure/nn";
+import { SGD } from "tenure/optim";
+import { Scheduler } from "tenure/scheduler";
+import { runtime } from "../../../src/runtime/runtime.ts";
+import { rejects, setup, takeDeviceErrors } from "../../helpers.ts";
+
+const test = suite("compiled functions in trouble");
+test.before(async () => {
+  await setup();
+});
+
+/** A model, its optimizer, and a step that draws random numbers and makes a large tensor. */
+class Training {
+  readonly #before = memory.stats();
+  readonly #model = new Linear(3, 1);
+  readonly #optimizer = new SGD(this.#model.parameters(), { lr: 0.1, momentum: 0.5 });
+  readonly fast = compile((x: Tensor) => this.#step(x));
+  readonly step: (x: Tensor) => Tensor[];
+
+  constructor(compiled: boolean) {
+    this.step = compiled ? this.fast : (x) => this.#step(x);
+  }
+
+  #step(x: Tensor): Tensor[] {
+    this.#optimizer.zeroGrad();
+    const noise = rand([2, 1]);
+    const loss = this.#model.call(x).mul(noise).square().mean();
+    loss.backward();
+    this.#optimizer.step();
+    return [loss, rand([300_000])];
+  }
+
+  /** A step in a scope of its own. @returns the loss, and some of the numbers drawn */
+  async run(x: Tensor): Promise<number[]> {
+    const reads = scoped(() => this.step(x).map((t) => t.data()));
+    return (await Promise.all(reads)).flatMap((data) => [...data.slice(0, 4)]);
+  }
+
+  /** Parameters and the optimizer's state, and how much is live. */
+  async state(): Promise<unknown[]> {
+    const { liveBytes, threadTotalLiveCount } = memory.stats();
+    const reads = scoped(() => {
+      const { steps, tensors } = this.#optimizer.stateDict();
+      const states = [...tensors.values()].map((t) => t.toArray());
+      return [steps, ...this.#model.parameters().map((p) => p.toArray()), ...states];
+    });
+    const live = [
+      liveBytes - this.#before.liveBytes,
+      threadTotalLiveCount - this.#before.threadTotalLiveCount,
+    ];
+    return [...live, ...(await Promise.all(reads))];
+  }
+
+  /** Gradients; of those that were lost, why. */
+  async gradients(): Promise<unknown[]> {
+    const reads = scoped(() => this.#model.parameters().map((p) => p.grad?.toArray()));
+    const settled = await Promise.allSettled(reads);
+    return settled.map((r) => (r.status === "fulfilled" ? r.value : (r.reason as Error).name));
+  }
+
+  [Symbol.dispose](): void {
+    this.fast.dispose();
+    this.#optimizer.dispose();
+    this.#model.dispose();
+  }
+}
+
+/** Runs `fn` while the device gives no more memory. */
+async function refused<T>(fn: () => Promise<T>): Promise<T> {
+  await sync();
+  await memory.trim();
+  memory.setBudget(memory.stats().deviceBytes + 10_000, "throw");
+  try {
+    return await fn();
+  } finally {
+    memory.setBudget(Infinity, "trim");
+    takeDeviceErrors();
+  }
+}
+
+test("memory that is refused loses what it loses without compile", async () => {
+  using _scope = newDisposeScope({ root: true });
+  const x = ones([2, 3]);
+  const run = async (compiled: boolean): Promise<unknown> => {
+    manualSeed(5);
+    using training = new Training(compiled);
+    const seen: unknown[] = [];
+    for (let i = 0; i < 3; i++) seen.push(await training.run(x));
+    const before = await training.state();
+    await refused(() => rejects(() => training.run(x), OutOfMemoryError));
+    const after = await training.state();
+    assert.equal(after, before);
+    seen.push(await training.gradients());
+    memory.verify();
+    for (let i = 0; i < 2; i++) seen.push(await training.run(x), await training.state());
+    if (compiled) assert.is(training.fast.report().replays, 4);
+    return seen;
+  };
+  assert.equal(await run(true), await run(false));
+});
+
+test("memory that is refused to a scheduler's step loses nothing", async () => {
+  using _scope = newDisposeScope({ root: true });
+  const x = ones([2, 3]);
+  using scheduler = new Scheduler();
+  const run = async (compiled: boolean, refuses: boolean): Promise<unknown[]> => {
+    manualSeed(5);
+    using training = new Training(compiled);
+    const step = async (): Promise<unknown> => {
+      const made = await scheduler.step(() => training.step(x));
+      const values = await Promise.all(made.map((t) => t.data()));
+      for (const t of made) t.dispose();
+      return values.flatMap((data) => [...data.slice(0, 4)]);
+    };
+    const seen: unknown[] = [];
+    for (let i = 0; i < 3; i++) seen.push(await step());
+    const before = await training.state();
+    if (refuses) await refused(() => rejects(step, TenureError, /memory|bytes/));
+    assert.equal(await training.state(), before);
+    seen.push(refuses ? await training.gradients() : []);
+    memory.verify();
+    for (let i = 0; i < 2; i++) seen.push(await step());
+    if (compiled) assert.ok(training.fast.report().replays >= 3);
+    return seen;
+  };
+  const [fast, plain, expected] = [
+    await run(true, true),
+    await run(false, true),
+    await run(false, false),
+  ];
+  assert.equal(fast, plain);
+  const values = (seen: unknown[]): unknown[] => seen.filter((_, i) => i !== 3);
+  assert.equal(values(fast), values(expected)); // the gradients are lost, and nothing else
+});
+
+test("what throws midway leaves what it leaves without compile, and the books right", async () => {
+  using _scope = newDisposeScope({ root: true });
+  const x = ones([2, 3]);
+  const { recorder } = runtime();
+  const record = recorder.record.bind(recorder);
+  /** Lets the n-th op from now on throw. @returns whether there was one */
+  const failing = (n: number, fn: () => void): boolean => {
+    let ops = 0;
+    let thrown = false;
+    recorder.record = (...args) => {
+      if (++ops === n) {
+        thrown = true;
+        throw new RangeError("on purpose");
+      }
+      record(...args);
+    };
+    try {
+      fn();
+    } catch (error) {
+      assert.ok(error instanceof RangeError, String(error));
+    } finally {
+      recorder.record = record;
+    }
+    return thrown;
+  };
+  const run = async (compiled: boolean): Promise<unknown> => {
+    manualSeed(5);
+    using training = new Training(compiled);
+    const seen: unknown[] = [];
+    for (let i = 0; i < 3; i++) seen.push(await training.run(x));
+    let n = 0;
+    while (n < 100 && failing(++n, () => scoped(() => void training.step(x)))) {
+      memory.verify();
+      const [bytes, , ...values] = await training.state();
+      const gradients = await training.gradients();
+      seen.push(n, values, gradients);
+      // parameters, momentum and gradients
+      if (compiled) assert.is(bytes, gradients[0] === undefined ? 2 * 16 : 3 * 16, `op ${n}`);
+    }
+    assert.ok(n > 15, `it records ${n - 1} ops`);
+    seen.push(await training.run(x), n);
+    if (compiled) assert.is(training.fast.report().replays, n + 2);
+    return seen;
+  };
+  assert.equal(await run(true), await run(false));
+});
+
+test("an argument that it disposes is not repeated", async () => {
+  using _scope = newDisposeScope({ root: true });
+  using fast = compile((t: Tensor) => {
+    const y = t.mul(2);
+    t.dispose();
+    return y;
+  });
+  for (let i = 1; i <= 4; i++) {
+    const x = tensor([i]);
+    assert.is(await fast(x).item(), 2 * i);
+    assert.is(x.isDisposed, true);
+    assert.is(fast.report().lastReason, "it disposes an argument");
+  }
+  assert.is(fast.report().replays, 0);
+  memory.verify();
+});
+
+test.run();
