@@ -5,6 +5,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import {
+  DeviceLostError,
   OutOfMemoryError,
   type Tensor,
   TenureError,
@@ -47,7 +48,7 @@ class Training {
     const loss = this.#model.call(x).mul(noise).square().mean();
     loss.backward();
     this.#optimizer.step();
-    return [loss, rand([300_000])];
+    return [loss, rand([30_000])];
   }
 
   /** A step in a scope of its own. @returns the loss, and some of the numbers drawn */
@@ -215,6 +216,32 @@ test("an argument that it disposes is not repeated", async () => {
   }
   assert.is(fast.report().replays, 0);
   memory.verify();
+});
+
+test("a compiled function is looked at again on another device", async () => {
+  using w = tensor([2]);
+  using fast = compile((x: Tensor) => x.mul(w));
+  const call = async (): Promise<number> => {
+    using x = tensor([3]);
+    using y = fast(x);
+    return await y.item();
+  };
+  for (let i = 0; i < 3; i++) assert.is(await call(), 6);
+  assert.is(fast.report().replays, 1);
+  runtime().device!.gpu.destroy();
+  while (runtime().device!.lost === null)
+    await new Promise((resolve) => {
+      setTimeout(resolve, 1);
+    });
+  await rejects(call, DeviceLostError, /lost|contents/);
+  await setup();
+  await rejects(call, DeviceLostError, /make it again after init/);
+  assert.is(fast.report().lastReason, "it threw");
+  memory.verify();
+  scoped(() => void w.fill_(4));
+  for (let i = 0; i < 3; i++) assert.is(await call(), 12);
+  assert.is(fast.report().lastReason, "the device is another");
+  assert.is(fast.report().replays, 1 + 2);
 });
 
 test.run();
