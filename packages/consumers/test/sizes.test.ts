@@ -57,15 +57,15 @@ interface Row {
 const entries = ["tenure", "tenure/nn", "tenure/optim", "tenure/data", "tenure/scheduler"];
 const everything = entries.map((entry, i) => `import * as e${i} from "${entry}";`).join("\n");
 const rows = {
-  tensor: { program: 'import { tensor } from "tenure"; console.log(tensor);', most: 116 },
+  tensor: { program: 'import { tensor } from "tenure"; console.log(tensor);', most: 118 },
   training: {
     program: `import { Linear, Sequential } from "tenure/nn"; import { SGD } from "tenure/optim";
       console.log(Linear, Sequential, SGD);`,
-    most: 123,
+    most: 126,
   },
   everything: {
     program: `${everything} console.log(${entries.map((_, i) => `e${i}`).join()});`,
-    most: 207,
+    most: 216,
   },
 } satisfies Readonly<Record<string, Row>>;
 
@@ -87,6 +87,18 @@ test("planning under a budget comes with the scheduler only", async () => {
     'import { Scheduler } from "tenure/scheduler"; console.log(Scheduler);',
   );
   assert.ok(budgeted(scheduling.modules).length > 10);
+});
+
+test("repeating, profiling and tuning come only where they are used", async () => {
+  const own = (modules: readonly string[]): string[] =>
+    modules.filter((path) => /^(compiling|profiling)\/|^runtime\/(tune|kernel-clock)\./.test(path));
+  const { modules } = await bundled("training", rows.training.program);
+  assert.equal(own(modules), []);
+  const all = await bundled(
+    "measuring",
+    'import { compile, profile, tune } from "tenure"; console.log(compile, profile, tune);',
+  );
+  assert.ok(own(all.modules).length > 8, own(all.modules).join());
 });
 
 test.run();
