@@ -35,7 +35,7 @@ function lintOne(files: Record<string, string>, file: string, settings?: TenureS
           moduleResolution: "bundler",
           allowImportingTsExtensions: true,
           noEmit: true,
-          lib: ["es2023", "esnext.disposable", "dom"],
+          lib: ["es2023", "esnext.disposable"],
           strict: true,
           types: [],
         },
