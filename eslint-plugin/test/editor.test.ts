@@ -32,7 +32,7 @@ const tsconfig = {
     target: "es2022",
     module: "esnext",
     moduleResolution: "bundler",
-    lib: ["es2023", "esnext.disposable", "dom"],
+    lib: ["es2023", "esnext.disposable"],
     strict: true,
     types: [],
   },
