@@ -26,7 +26,11 @@ async function begin(): Promise<void> {
 /** SwiftShader names its threads like this. */
 const driverThread = /^Thread<\d+>/;
 
+/** Workers that threw and have not ended yet. The process waits for them, after its listeners. */
+const ending = new Set<Worker>();
+
 function tellOfThreads(): void {
+  if (ending.size > 0) return; // those threads may be theirs
   const left = readdirSync("/proc/self/task")
     .map((id) => readFileSync(`/proc/self/task/${id}/comm`, "utf8"))
     .filter((name) => driverThread.test(name));
@@ -198,8 +202,14 @@ function inWorker(state: string, whenReady?: (worker: Worker) => void): Promise<
   const stdout = whenReady !== undefined;
   const worker = new Worker(workerSource, { eval: true, argv: [state], stdout });
   return new Promise((resolve, reject) => {
-    worker.on("error", reject);
-    worker.on("exit", () => resolve());
+    worker.on("error", (error) => {
+      ending.add(worker);
+      reject(error);
+    });
+    worker.on("exit", () => {
+      ending.delete(worker);
+      resolve();
+    });
     if (stdout) worker.stdout.once("data", () => whenReady(worker));
   });
 }
