@@ -106,7 +106,9 @@ function judge(
   signal: NodeJS.Signals | null,
   stderr: string,
 ): string | null {
-  const tail = stderr.trim().split("\n").slice(-3).join(" / ").slice(0, 300);
+  const lines = stderr.trim().split("\n");
+  const error = lines.find((line) => /^\w*Error\b/.test(line)) ?? "";
+  const tail = [error, ...lines.slice(-3)].join(" / ").slice(0, 300);
   if (want.signal === undefined && (signal !== null || code !== want.code))
     return `ended with ${signal ?? code}, not with ${want.code}: ${tail}`;
   if (want.signal !== undefined && signal !== want.signal)
