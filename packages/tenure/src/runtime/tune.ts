@@ -5,7 +5,7 @@
  * run is not run again, and with the time used up the rest stays as it is.
  */
 import { ArgumentError } from "../base/errors.ts";
-import { type OptionTable, readOptions } from "../base/options.ts";
+import { type OptionTable, checkFunction, readOptions } from "../base/options.ts";
 import { type Question, questionKey } from "../device/choices.ts";
 import type { Device } from "../device/device.ts";
 import type { Kernel } from "../kernels/kernel.ts";
@@ -73,8 +73,7 @@ const sampleMs = 2;
  */
 export async function tune(fn: () => unknown, options?: TuneOptions): Promise<TuneReport> {
   const { seconds } = readOptions("tune", options, tuneOptions);
-  if (typeof fn !== "function")
-    throw new ArgumentError("tune", "a function", typeof fn, "pass the step to tune");
+  checkFunction("tune", fn, "pass the step to tune");
   const { caches } = runtime();
   await runtime().sync();
   const { device } = runtime();
