@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as assert from "uvu/assert";
-import { type DeviceInfo, type TenureError, init } from "tenure";
+import { type DeviceInfo, type TenureError, init, sync } from "tenure";
 import { installTestHooks } from "tenure/testing";
 import { runtime } from "../src/runtime/runtime.ts";
 
@@ -122,4 +122,18 @@ export function* indices(shape: readonly number[]): Generator<number[]> {
 export function broadcastAt(shape: readonly number[], index: readonly number[]): number {
   const pad = index.length - shape.length;
   return shape.reduce((at, d, k) => at * d + (d === 1 ? 0 : index[k + pad]!), 0);
+}
+
+/** Runs `fn` with every op a kernel of its own. */
+export async function unfused<T>(fn: () => Promise<T>): Promise<T> {
+  await sync();
+  runtime().caches.clear(); // equal programs would find the plans of the other kind
+  runtime().settings.fuse = false;
+  try {
+    return await fn();
+  } finally {
+    await sync();
+    runtime().caches.clear();
+    runtime().settings.fuse = true;
+  }
 }

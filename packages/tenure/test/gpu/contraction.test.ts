@@ -11,24 +11,10 @@ import { buildProgram } from "../../src/runtime/compile.ts";
 import { fused } from "../../src/runtime/fusion.ts";
 import { lower } from "../../src/runtime/lower.ts";
 import { runtime } from "../../src/runtime/runtime.ts";
-import { numbers, setup } from "../helpers.ts";
+import { numbers, setup, unfused } from "../helpers.ts";
 
 await setup();
 const test = suite("contraction");
-
-/** Runs `fn` with every op a kernel of its own. */
-async function unfused<T>(fn: () => Promise<T>): Promise<T> {
-  await sync();
-  runtime().caches.clear(); // equal programs would find the plans of the other kind
-  runtime().settings.fuse = false;
-  try {
-    return await fn();
-  } finally {
-    await sync();
-    runtime().caches.clear();
-    runtime().settings.fuse = true;
-  }
-}
 
 const bits = (v: Float32Array): string => Buffer.from(v.buffer).toString("base64");
 

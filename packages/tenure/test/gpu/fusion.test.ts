@@ -28,27 +28,13 @@ import { buildProgram } from "../../src/runtime/compile.ts";
 import { fused, isFused } from "../../src/runtime/fusion.ts";
 import { lower } from "../../src/runtime/lower.ts";
 import { runtime } from "../../src/runtime/runtime.ts";
-import { golden, numbers, rejects, setup, takeDeviceErrors } from "../helpers.ts";
+import { golden, numbers, rejects, setup, takeDeviceErrors, unfused } from "../helpers.ts";
 import { allOps } from "../op-records.ts";
 import { execute } from "./ops/host.ts";
 import { models } from "./scheduler/models.ts";
 
 await setup();
 const test = suite("fusion");
-
-/** Runs `fn` with every op a kernel of its own. */
-async function unfused<T>(fn: () => Promise<T>): Promise<T> {
-  await sync();
-  runtime().caches.clear(); // equal programs would find the plans of the other kind
-  runtime().settings.fuse = false;
-  try {
-    return await fn();
-  } finally {
-    await sync();
-    runtime().caches.clear();
-    runtime().settings.fuse = true;
-  }
-}
 
 async function rise(fn: () => unknown): Promise<ReturnType<typeof memory.debug>> {
   const before = memory.debug();
