@@ -3,7 +3,8 @@
  * clock, for which every kernel is waited for. Asked by the queue and told by the segments while
  * `profile` is under way. A timer owns its query sets and buffers until it is disposed.
  */
-import type { GPUCommandEncoder, GPUComputePassDescriptor, GPUDevice } from "./webgpu.ts";
+import { Timestamps, type TimestampOwner } from "./timestamps.ts";
+import type { GPUCommandEncoder, GPUComputePassDescriptor } from "./webgpu.ts";
 
 /** What is known of a kernel before it runs. */
 export interface KernelFacts {
@@ -80,9 +81,7 @@ const perSubmit = 1024;
 /** Kernels of one submit. */
 interface Batch {
   readonly kernels: KernelFacts[];
-  readonly queries: GPUQuerySet;
-  readonly resolved: GPUBuffer;
-  readonly staging: GPUBuffer;
+  readonly stamps: Timestamps;
   /** When it was submitted. */
   at: number;
 }
@@ -90,12 +89,12 @@ interface Batch {
 /** Kernels by timestamp queries. */
 export class TimestampTimer implements KernelWatch {
   readonly waits = false;
-  readonly #device: GPUDevice;
+  readonly #device: TimestampOwner;
   readonly #batches: Batch[] = [];
   #batch: Batch | null = null;
   #next: KernelFacts | null = null;
 
-  constructor(device: GPUDevice) {
+  constructor(device: TimestampOwner) {
     this.#device = device;
   }
 
@@ -107,42 +106,25 @@ export class TimestampTimer implements KernelWatch {
     const facts = this.#next;
     this.#next = null;
     if (facts === null) return undefined;
-    const batch = (this.#batch ??= this.#open());
-    const index = 2 * (batch.kernels.push(facts) - 1);
-    return {
-      timestampWrites: {
-        querySet: batch.queries,
-        beginningOfPassWriteIndex: index,
-        endOfPassWriteIndex: index + 1,
-      },
-    };
-  }
-
-  #open(): Batch {
-    const size = 16 * perSubmit;
-    const { QUERY_RESOLVE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
-    return {
+    const batch = (this.#batch ??= {
       kernels: [],
-      queries: this.#device.createQuerySet({ type: "timestamp", count: 2 * perSubmit }),
-      resolved: this.#device.createBuffer({ size, usage: QUERY_RESOLVE | COPY_SRC }),
-      staging: this.#device.createBuffer({ size, usage: COPY_DST | MAP_READ }),
+      stamps: new Timestamps(this.#device, perSubmit),
       at: 0,
-    };
+    });
+    return batch.stamps.pass(batch.kernels.push(facts) - 1);
   }
 
   submitting(encoder: GPUCommandEncoder): void {
     const batch = this.#batch;
     if (batch === null) return;
     this.#batch = null;
-    const count = batch.kernels.length;
-    encoder.resolveQuerySet(batch.queries, 0, 2 * count, batch.resolved, 0);
-    encoder.copyBufferToBuffer(batch.resolved, 0, batch.staging, 0, 16 * count);
+    batch.stamps.resolve(encoder, batch.kernels.length);
     batch.at = performance.now();
     this.#batches.push(batch);
   }
 
   abandoned(): void {
-    if (this.#batch !== null) free(this.#batch);
+    this.#batch?.stamps.dispose();
     this.#batch = this.#next = null;
   }
 
@@ -154,9 +136,8 @@ export class TimestampTimer implements KernelWatch {
   async kernels(): Promise<readonly TimedKernel[]> {
     const found: TimedKernel[] = [];
     let zero: { readonly ns: bigint; readonly ms: number } | null = null;
-    for (const { kernels, staging, at } of this.#batches) {
-      await staging.mapAsync(GPUMapMode.READ, 0, 16 * kernels.length);
-      const times = new BigUint64Array(staging.getMappedRange(0, 16 * kernels.length));
+    for (const { kernels, stamps, at } of this.#batches) {
+      const times = await stamps.read(kernels.length);
       for (const [i, facts] of kernels.entries()) {
         const begin = times[2 * i] ?? 0n;
         const end = times[2 * i + 1] ?? begin;
@@ -165,19 +146,12 @@ export class TimestampTimer implements KernelWatch {
         // clocks of drivers may step back
         found.push({ ...facts, from, seconds: Math.max(0, Number(end - begin) / 1e9) });
       }
-      staging.unmap();
     }
     return found;
   }
 
   dispose(): void {
     this.abandoned();
-    for (const batch of this.#batches.splice(0)) free(batch);
+    for (const { stamps } of this.#batches.splice(0)) stamps.dispose();
   }
-}
-
-function free({ queries, resolved, staging }: Batch): void {
-  queries.destroy();
-  resolved.destroy();
-  staging.destroy();
 }

@@ -102,7 +102,7 @@ export async function profile<T>(fn: () => T | Promise<T>): Promise<KernelProfil
   const { device } = own;
   if (device === null || device.queue.watch !== null) throw busy();
   const timed = device.gpu.features.has("timestamp-query");
-  const timer = timed ? new TimestampTimer(device.gpu) : new HostTimer();
+  const timer = timed ? new TimestampTimer(device) : new HostTimer();
   device.queue.watch = timer;
   try {
     const start = performance.now();

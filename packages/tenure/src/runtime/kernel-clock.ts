@@ -5,6 +5,7 @@
 import type { Device } from "../device/device.ts";
 import type { GPUBindGroup, GPUBuffer } from "../device/webgpu.ts";
 import type { CachedPipeline } from "../device/pipelines.ts";
+import { Timestamps } from "../device/timestamps.ts";
 import type { Kernel } from "../kernels/kernel.ts";
 
 /** A kernel with its pipeline and its buffers. */
@@ -20,7 +21,7 @@ export class KernelClock implements Disposable {
   readonly #buffers: readonly GPUBuffer[];
   readonly #uniforms: GPUBuffer[] = [];
   readonly #ready = new Map<Kernel, Ready>();
-  readonly #stamps: Stamps | null;
+  readonly #stamps: Timestamps | null;
 
   /** @param sizes bytes of each binding */
   constructor(device: Device, sizes: readonly number[]) {
@@ -28,7 +29,7 @@ export class KernelClock implements Disposable {
     this.#buffers = sizes.map((size) =>
       device.createBuffer({ label: "tune", size, usage: GPUBufferUsage.STORAGE }),
     );
-    this.#stamps = device.gpu.features.has("timestamp-query") ? new Stamps(device) : null;
+    this.#stamps = device.gpu.features.has("timestamp-query") ? new Timestamps(device, 1) : null;
   }
 
   /**
@@ -40,12 +41,12 @@ export class KernelClock implements Disposable {
     gpu.pushErrorScope("validation");
     const ready = this.#prepare(kernel);
     const encoder = gpu.createCommandEncoder({ label: "tune" });
-    const pass = encoder.beginComputePass(this.#stamps?.pass() ?? {});
+    const pass = encoder.beginComputePass(this.#stamps?.pass(0));
     pass.setPipeline(ready.pipeline.gpu);
     pass.setBindGroup(0, ready.group);
     for (let i = 0; i < times; i++) pass.dispatchWorkgroups(...kernel.workgroups);
     pass.end();
-    this.#stamps?.resolve(encoder);
+    this.#stamps?.resolve(encoder, 1);
     const start = performance.now();
     gpu.queue.submit([encoder.finish()]);
     const refused = await gpu.popErrorScope();
@@ -55,7 +56,8 @@ export class KernelClock implements Disposable {
     }
     await this.#device.idle();
     const host = performance.now() - start;
-    const stamped = (await this.#stamps?.milliseconds()) ?? 0;
+    const [begin = 0n, end = 0n] = (await this.#stamps?.read(1)) ?? [];
+    const stamped = Number(end - begin) / 1e6;
     return (stamped > 0 ? stamped : host) / times;
   }
 
@@ -87,53 +89,5 @@ export class KernelClock implements Disposable {
   [Symbol.dispose](): void {
     for (const buffer of [...this.#buffers, ...this.#uniforms]) this.#device.destroyBuffer(buffer);
     this.#stamps?.dispose();
-  }
-}
-
-/** The device's own time at the begin and the end of a pass. */
-class Stamps {
-  readonly #device: Device;
-  readonly #queries: GPUQuerySet;
-  readonly #resolved: GPUBuffer;
-  readonly #readable: GPUBuffer;
-
-  constructor(device: Device) {
-    this.#device = device;
-    this.#queries = device.gpu.createQuerySet({ type: "timestamp", count: 2 });
-    this.#resolved = device.createBuffer({
-      size: 16,
-      usage: GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC,
-    });
-    this.#readable = device.createBuffer({
-      size: 16,
-      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
-    });
-  }
-
-  pass(): GPUComputePassDescriptor {
-    return {
-      timestampWrites: {
-        querySet: this.#queries,
-        beginningOfPassWriteIndex: 0,
-        endOfPassWriteIndex: 1,
-      },
-    };
-  }
-
-  resolve(encoder: GPUCommandEncoder): void {
-    encoder.resolveQuerySet(this.#queries, 0, 2, this.#resolved, 0);
-    encoder.copyBufferToBuffer(this.#resolved, 0, this.#readable, 0, 16);
-  }
-
-  async milliseconds(): Promise<number> {
-    await this.#readable.mapAsync(GPUMapMode.READ);
-    const [begin = 0n, end = 0n] = new BigUint64Array(this.#readable.getMappedRange());
-    this.#readable.unmap();
-    return Number(end - begin) / 1e6;
-  }
-
-  dispose(): void {
-    this.#queries.destroy();
-    for (const buffer of [this.#resolved, this.#readable]) this.#device.destroyBuffer(buffer);
   }
 }
