@@ -2,9 +2,15 @@
  * Everything users import from `tenure`. Named re-exports only.
  * @module tenure
  */
-import "./compose.ts";
 
-export { init, shutdown, sync, deviceInfo, type InitOptions } from "./runtime/lifecycle.ts";
+export {
+  deviceInfo,
+  init,
+  setWarnSink,
+  shutdown,
+  sync,
+  type InitOptions,
+} from "./runtime/lifecycle.ts";
 export type { DeviceInfo } from "./device/acquire.ts";
 export type { Counters } from "./device/counters.ts";
 export type { GPUPowerPreference } from "./device/webgpu.ts";
@@ -58,8 +64,7 @@ export {
   topK,
   type Sorted,
 } from "./tensor/indexing.ts";
-export { manualSeed } from "./tensor/generator.ts";
-export { bernoulli, randperm } from "./tensor/random.ts";
+export { bernoulli, manualSeed, randperm } from "./tensor/random.ts";
 export { einsum } from "./tensor/einsum.ts";
 export { dot, logSumExp, norm, outer, std, varMean } from "./tensor/reductions.ts";
 export {
@@ -113,7 +118,7 @@ export type { EventKind } from "./ownership/log.ts";
 export type { TrackLevel } from "./ownership/site.ts";
 export type { DType, HostArray } from "./base/dtype.ts";
 export type { Shape } from "./base/shape.ts";
-export { setWarnSink, type WarnSink } from "./base/env.ts";
+export type { WarnSink } from "./base/env.ts";
 export {
   ArgumentError,
   AsyncScopeError,

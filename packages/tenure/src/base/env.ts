@@ -90,22 +90,12 @@ export class Warnings {
   };
 }
 
-function warnings(): Warnings {
+/** The warnings of the current instance. */
+export function warnings(): Warnings {
   return current<{ readonly warnings: Warnings }>().warnings;
 }
 
 /** Tells the developer something that is legal but surely not meant. */
 export function warn(message: string): void {
   warnings().sink(message);
-}
-
-/**
- * Replaces where warnings go; returns the previous sink. Used by tests and by hosts with their own
- * log.
- */
-export function setWarnSink(next: WarnSink): WarnSink {
-  const now = warnings();
-  const previous = now.sink;
-  now.sink = next;
-  return previous;
 }

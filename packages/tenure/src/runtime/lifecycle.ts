@@ -1,6 +1,9 @@
 /**
- * `init`, `shutdown`, `sync` and `deviceInfo` as users call them. The runtime owns the device.
+ * `init`, `shutdown`, `sync`, `deviceInfo` and `setWarnSink` as users call them. The runtime owns
+ * the device.
  */
+import "../compose.ts";
+import { type WarnSink, warnings } from "../base/env.ts";
 import type { DeviceInfo } from "../device/acquire.ts";
 import { type InitOptions, runtime } from "./runtime.ts";
 
@@ -35,4 +38,15 @@ export function sync(): Promise<void> {
 /** Facts about the device; undefined before `init`. */
 export function deviceInfo(): DeviceInfo | undefined {
   return runtime().device?.info;
+}
+
+/**
+ * Replaces where warnings go; returns the previous sink. Used by tests and by hosts with their own
+ * log.
+ */
+export function setWarnSink(next: WarnSink): WarnSink {
+  const now = warnings();
+  const previous = now.sink;
+  now.sink = next;
+  return previous;
 }

@@ -1,10 +1,8 @@
 /**
  * The random generator: counter-based, so that the same seed gives the same numbers on every
- * adapter. `manualSeed` sets the key, each random op takes the next stream. Called by creation,
+ * adapter. A seed sets the key, each random op takes the next stream. Called by random.ts, creation,
  * dropout and checkpoints.
  */
-import { ArgumentError } from "../base/errors.ts";
-import { describeValue } from "../base/options.ts";
 import { current } from "../base/realm.ts";
 import { whenDiscarded, whenStepDiscarded } from "./dispatch.ts";
 import { tape } from "./tape.ts";
@@ -91,18 +89,6 @@ export class Generator {
 /** The generator of the current instance. */
 function generator(): Generator {
   return current<{ readonly tensors: { readonly generator: Generator } }>().tensors.generator;
-}
-
-/** Restarts the generator: the same seed gives the same numbers on every adapter. */
-export function manualSeed(seed: number): void {
-  if (!Number.isSafeInteger(seed) || seed < 0)
-    throw new ArgumentError(
-      "manualSeed",
-      "an integer of 0 or more",
-      describeValue(seed),
-      "pass for example 42",
-    );
-  restoreGenerator({ low: seed >>> 0, high: Math.floor(seed / 2 ** 32) >>> 0, stream: 0 });
 }
 
 /** Where the generator stands, to go back to by `restoreGenerator`. */

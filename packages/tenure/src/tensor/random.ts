@@ -1,6 +1,6 @@
 /**
- * Random choices from the counter-based generator of create.ts: the same seed gives the same
- * choices on every adapter. Results belong to the current scope.
+ * The generator's seed, and random choices from it: the same seed gives the same choices on every
+ * adapter. Results belong to the current scope.
  */
 import { isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError } from "../base/errors.ts";
@@ -8,7 +8,20 @@ import { describeValue } from "../base/options.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { rand } from "./create.ts";
 import { live } from "./call.ts";
+import { restoreGenerator } from "./generator.ts";
 import type { Tensor } from "./tensor.ts";
+
+/** Restarts the generator: the same seed gives the same numbers on every adapter. */
+export function manualSeed(seed: number): void {
+  if (!Number.isSafeInteger(seed) || seed < 0)
+    throw new ArgumentError(
+      "manualSeed",
+      "an integer of 0 or more",
+      describeValue(seed),
+      "pass for example 42",
+    );
+  restoreGenerator({ low: seed >>> 0, high: Math.floor(seed / 2 ** 32) >>> 0, stream: 0 });
+}
 
 /** 1 with the probability each element gives, else 0; in the dtype of the probabilities. */
 export function bernoulli(probabilities: Tensor): Tensor {

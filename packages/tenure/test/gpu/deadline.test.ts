@@ -7,7 +7,7 @@ import * as assert from "uvu/assert";
 import { type Tensor, debug, newDisposeScope, tensor } from "tenure";
 import { Scheduler } from "tenure/scheduler";
 import { defined } from "../../src/base/access.ts";
-import { setWarnSink } from "../../src/base/env.ts";
+import { setWarnSink } from "../../src/runtime/lifecycle.ts";
 import { Deadline, PlanningTooLong } from "../../src/planner/deadline.ts";
 import { runtime } from "../../src/runtime/runtime.ts";
 import { setup } from "../helpers.ts";
