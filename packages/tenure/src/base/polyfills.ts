@@ -1,7 +1,7 @@
 /**
- * `Symbol.dispose` and `Symbol.asyncDispose` for hosts that lack them. Loaded first, by compose.ts,
- * because classes and lowered `using` look them up. The fallback names are the ones esbuild's and
- * TypeScript's lowering agree on. Owns nothing.
+ * `Symbol.dispose` and `Symbol.asyncDispose` for hosts that lack them. Every file with a class that
+ * has such a method imports it for its effect, since the class looks them up while its module
+ * loads. The fallback names are the ones esbuild's and TypeScript's lowering agree on. Owns nothing.
  */
 
 function polyfill(): readonly string[] {

@@ -3,6 +3,7 @@
  * scope was current when it was made, so a scope never frees weights; disposing the module frees
  * them and all children. Subclassed by users and by the layers here.
  */
+import "../base/polyfills.ts";
 import { checkDType, isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, TenureError } from "../base/errors.ts";
 import { type OptionTable, checkArgument, describeValue, readOptions } from "../base/options.ts";

@@ -5,6 +5,7 @@
  * and the parameter is the rounding of: steps smaller than half a digit of float16 add up instead
  * of getting lost. Called by training loops.
  */
+import "../base/polyfills.ts";
 import { TenureError } from "../base/errors.ts";
 import { at } from "../base/access.ts";
 import { type OptionRow, checkArgument, readOptions } from "../base/options.ts";

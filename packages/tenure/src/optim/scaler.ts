@@ -4,6 +4,7 @@
  * overflowed is skipped. Called by training loops. It owns one flag per optimizer between `unscale`
  * and `step`.
  */
+import "../base/polyfills.ts";
 import { ArgumentError, TenureError } from "../base/errors.ts";
 import { type OptionTable, checkArgument, describeValue, readOptions } from "../base/options.ts";
 import { noGrad } from "../autograd/mode.ts";

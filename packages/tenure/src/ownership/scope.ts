@@ -4,6 +4,7 @@
  * exact across `await` when entered through `run`, `wait` or `go`. Called by users and by library
  * code.
  */
+import "../base/polyfills.ts";
 import { isDev } from "../base/env.ts";
 import { checkFunction } from "../base/options.ts";
 import {

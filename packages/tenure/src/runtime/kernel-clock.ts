@@ -2,6 +2,7 @@
  * Times kernels on buffers of their own: by the device's timestamps where it has them, else by the
  * host's clock. Called by tune.ts. Owns its buffers until `dispose`.
  */
+import "../base/polyfills.ts";
 import type { Device } from "../device/device.ts";
 import type { GPUBindGroup, GPUBuffer } from "../device/webgpu.ts";
 import type { CachedPipeline } from "../device/pipelines.ts";
