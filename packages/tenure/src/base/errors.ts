@@ -3,7 +3,7 @@
  * fields, so that a caller can react to them. A message that begins with `internal:` is a bug in
  * Tenure. Owns nothing.
  */
-import { current } from "./realm.ts";
+import { currentIfAny } from "./realm.ts";
 
 /** Root of all errors thrown by Tenure. */
 export class TenureError extends Error {
@@ -113,7 +113,9 @@ export class OutOfMemoryError extends TenureError {
    * What held memory at that moment: owned, pooled and device bytes, and the largest groups of live
    * tensors by the line that made them.
    */
-  readonly report: string = current<{ memoryReport(): string }>().memoryReport();
+  readonly report: string =
+    currentIfAny<{ memoryReport(): string }>()?.memoryReport() ??
+    "no memory is held: no tensor was made yet";
 }
 /** The device was lost, shut down or could not be had. */
 export class DeviceLostError extends TenureError {}

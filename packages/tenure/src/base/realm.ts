@@ -12,8 +12,14 @@ let instance: object | null = null;
  * @throws internal before compose.ts has run
  */
 export function current<T extends object>(): T {
-  if (instance === null) throw new Error("internal: an entry point does not import compose.ts");
-  return instance as T;
+  const found = currentIfAny<T>();
+  if (found === null) throw new Error("internal: nothing that was imported imports compose.ts");
+  return found;
+}
+
+/** The current instance; null where only parts that need none were taken of the library. */
+export function currentIfAny<T extends object>(): T | null {
+  return instance as T | null;
 }
 
 /** Makes `next` the current instance. Called by compose.ts. */
