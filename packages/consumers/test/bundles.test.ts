@@ -1,9 +1,10 @@
 /**
  * Every subpath alone, and all of them together, installed from the packed package and bundled as
- * applications bundle them, do what they do unbundled: the one module with an effect on import
- * builds the whole library. Errors and models keep their names. Runs on the device that computes
- * nothing.
+ * applications bundle them, do what they do unbundled: whatever needs the library's instance brings
+ * the module that builds it, and what needs none comes alone. Errors and models keep their names.
+ * Runs on the device that computes nothing.
  */
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { suite } from "uvu";
@@ -60,6 +61,24 @@ const programs: Readonly<Record<string, { readonly text: string; readonly result
         return memory.stats().threadTotalLiveCount > 0;
       }`,
     result: true,
+  },
+  "setWarnSink alone": {
+    text: `
+      import { setWarnSink } from "tenure";
+      export const run = async () => typeof setWarnSink(() => undefined);`,
+    result: "function",
+  },
+  "plan alone": {
+    text: `
+      import { BudgetError, plan, programFromJSON } from "tenure/scheduler";
+      export async function run() {
+        const storages = [{ id: "a", bytes: 1024, role: "input", pinned: true }];
+        const program = programFromJSON({ version: 1, storages, ops: [] });
+        try { plan(program, { budgetBytes: 16 }); } catch (error) {
+          return [error instanceof BudgetError, error.report];
+        }
+      }`,
+    result: [true, "no memory is held: no tensor was made yet"],
   },
   "tenure/nn": {
     text: `
@@ -184,6 +203,25 @@ for (const [bundler, bundle] of Object.entries(bundlers))
       assert.equal(await runBundle(`${file}-bundle.js`), result);
     });
   }
+
+for (const [bundler, bundle] of Object.entries(bundlers))
+  test(`what needs no instance, bundled with ${bundler}, comes alone`, async () => {
+    const file = `${bundler}-light`;
+    project.write(
+      `${file}.js`,
+      `import { ShapeError } from "tenure";
+       import { parseIdx } from "tenure/data";
+       export async function run() {
+         try { parseIdx(new Uint8Array(2)); } catch (error) {
+           return [error.name, error instanceof ShapeError];
+         }
+       }`,
+    );
+    await bundle(project.folder, `${file}.js`, `${file}-bundle.js`);
+    assert.equal(await runBundle(`${file}-bundle.js`), ["ArgumentError", false]);
+    const { size } = statSync(join(project.folder, `${file}-bundle.js`));
+    assert.ok(size < 4000, `${size} bytes`);
+  });
 
 /** Loads a bundle and runs what it exports as `run`. */
 async function runBundle(path: string): Promise<unknown> {

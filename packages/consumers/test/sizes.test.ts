@@ -57,6 +57,10 @@ interface Row {
 const entries = ["tenure", "tenure/nn", "tenure/optim", "tenure/data", "tenure/scheduler"];
 const everything = entries.map((entry, i) => `import * as e${i} from "${entry}";`).join("\n");
 const rows = {
+  "an error": {
+    program: 'import { ShapeError } from "tenure"; console.log(ShapeError);',
+    most: 0.22,
+  },
   tensor: { program: 'import { tensor } from "tenure"; console.log(tensor);', most: 118 },
   training: {
     program: `import { Linear, Sequential } from "tenure/nn"; import { SGD } from "tenure/optim";

@@ -1,8 +1,9 @@
 /**
- * Builds the library out of its layers and installs the result: the only file with an effect on
- * import, and the only wiring. Every entry point imports it first; package.json names both it and
- * the entry points in `sideEffects`, or bundlers would look through an entry point at what it
- * re-exports and lose the import.
+ * Builds the library out of its layers and installs the result: the only wiring, and with
+ * base/polyfills.ts the only file with an effect on import. Imported, for that effect alone, by
+ * every file that an entry point hands on and that can be the first to need the instance; so
+ * whatever is taken of the library brings what it needs, and no more. package.json names the files
+ * with an effect in `sideEffects`, for bundlers; `npm run check:layers` finds a file that forgets.
  *
  * How a layer's state gets in: the layer exports a class (`Ledger`, `Runtime`, `TensorState`) and
  * an accessor that reads the current instance (`ledger()`, `runtime()`, `tensorState()`). The class
@@ -10,7 +11,6 @@
  * function, which is not called before everything is built. No layer touches its state while its
  * module loads, and no module fills in another's variable.
  */
-// first: every class with a dispose method looks its symbol up while its module loads
 import { polyfilled } from "./base/polyfills.ts";
 import { backward } from "./autograd/backward.ts";
 import { Warnings } from "./base/env.ts";

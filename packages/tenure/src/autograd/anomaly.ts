@@ -3,6 +3,7 @@
  * reduced to one truth value on the device while `fn` runs; nothing is read before it has ended.
  * Called by users whose loss went wrong.
  */
+import "../compose.ts";
 import { isFloat } from "../base/dtype.ts";
 import { NumericError } from "../base/errors.ts";
 import { checkFunction } from "../base/options.ts";

@@ -4,6 +4,7 @@
  * first run is looked at and dropped before anything has run, so it never costs memory. Called by
  * users and by nn.
  */
+import "../compose.ts";
 import { GradError } from "../base/errors.ts";
 import { checkFunction } from "../base/options.ts";
 import { HANDLE } from "../ownership/handle.ts";

@@ -2,6 +2,7 @@
  * Switching the tape off and on, and mixed precision on and off. A mode is a fact of the running
  * job: functions passed here must be synchronous. Called by users and by optimizers.
  */
+import "../compose.ts";
 import { AsyncScopeError } from "../base/errors.ts";
 import { type OptionTable, checkFunction, on, readOptions } from "../base/options.ts";
 import { requireHalf } from "../tensor/dispatch.ts";

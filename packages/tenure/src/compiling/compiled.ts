@@ -8,6 +8,7 @@
  *     call ─► key ─► recording that fits ─► record its ops again
  *              └── none ──► run the function, watched ─► equal to the last time? then next time
  */
+import "../compose.ts";
 import { AsyncScopeError, DisposedError, TenureError } from "../base/errors.ts";
 import { type OptionTable, checkFunction, off, readOptions } from "../base/options.ts";
 import { phase } from "../ownership/log.ts";

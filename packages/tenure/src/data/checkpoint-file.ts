@@ -4,6 +4,7 @@
  * Node; elsewhere use `toSafetensors` and the host's own storage. Borrows what it saves and owns
  * nothing.
  */
+import "../compose.ts";
 import type { Bytes } from "../base/bytes.ts";
 import { builtin } from "../base/env.ts";
 import { ArgumentError, TenureError } from "../base/errors.ts";

@@ -2,7 +2,6 @@
  * Everything users import from `tenure/data`.
  * @module tenure/data
  */
-import "../compose.ts";
 
 export type { Bytes } from "../base/bytes.ts";
 export { parseIdx, type Idx, type IdxData } from "./idx.ts";

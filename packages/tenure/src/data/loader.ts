@@ -3,6 +3,8 @@
  * is freed when the next one is asked for, when the loop ends and when the loader is disposed,
  * whatever scopes are open. Keep a tensor longer with `alias()`.
  */
+import "../compose.ts";
+import "../base/polyfills.ts";
 import { at } from "../base/access.ts";
 import { ArgumentError, TenureError } from "../base/errors.ts";
 import { type OptionTable, checkArgument, describeValue, readOptions } from "../base/options.ts";

@@ -3,6 +3,7 @@
  * tensors back from the device; reading is strict, because a file is untrusted input, and gives
  * host arrays that `loadStateDict` takes. The bytes belong to the caller.
  */
+import "../compose.ts";
 import type { Bytes } from "../base/bytes.ts";
 import { type DType, dtypeBytes } from "../base/dtype.ts";
 import { ArgumentError } from "../base/errors.ts";

@@ -2,6 +2,7 @@
  * Looking inside: the last plan with its kernels and what was not fused, and the last time no plan
  * was known. What `TENURE_DEBUG` prints, as objects. Called by users; owns nothing.
  */
+import "../compose.ts";
 import type { FallbackRecord, KernelRecord, MissRecord, PlanRecord } from "../runtime/inspector.ts";
 import { runtime } from "../runtime/runtime.ts";
 

@@ -2,7 +2,6 @@
  * Everything users import from `tenure/nn`.
  * @module tenure/nn
  */
-import "../compose.ts";
 
 export { Module, type AnyModule, type LoadOptions } from "./module.ts";
 export type { Loadable, LoadableState, StateDict, StateDifference } from "./state-dict.ts";

@@ -2,7 +2,6 @@
  * Everything users import from `tenure/optim`.
  * @module tenure/optim
  */
-import "../compose.ts";
 
 export { Optimizer } from "./optimizer.ts";
 export type { GroupSpec, ParameterGroup, ParametersOf } from "./groups.ts";

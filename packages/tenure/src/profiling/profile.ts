@@ -3,6 +3,7 @@
  * device was seen to do at best. Called by users. Owns the timer while it runs; tensors that the
  * function makes belong to whom they belong without it.
  */
+import "../compose.ts";
 import { TenureError } from "../base/errors.ts";
 import { checkFunction } from "../base/options.ts";
 import { HostTimer, type TimedKernel, TimestampTimer } from "../device/kernel-watch.ts";

@@ -2,6 +2,7 @@
  * `memory`: counters, live tensors, leak checks, tracking, budgets, under one name. Puts the
  * ownership layer's evidence beside the device's bytes.
  */
+import "../compose.ts";
 import { ArgumentError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";
 import type { Counters } from "../device/counters.ts";

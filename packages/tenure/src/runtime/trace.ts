@@ -4,6 +4,7 @@
  * contents; using one that outlives it (a gradient, say) throws an error that says so. Optimizers
  * and the random generator are put back as they were.
  */
+import "../compose.ts";
 import { TenureError } from "../base/errors.ts";
 import { lookup } from "../base/access.ts";
 import {

@@ -4,6 +4,7 @@
  * waits for it. The search is bounded: a way that is three times slower than the best on its first
  * run is not run again, and with the time used up the rest stays as it is.
  */
+import "../compose.ts";
 import { ArgumentError } from "../base/errors.ts";
 import { type OptionTable, checkFunction, readOptions } from "../base/options.ts";
 import { type Question, questionKey } from "../device/choices.ts";

@@ -3,7 +3,6 @@
  * without a GPU. Named re-exports only.
  * @module tenure/scheduler
  */
-import "../compose.ts";
 
 export {
   Program,

@@ -8,6 +8,8 @@
  *     step(fn)   record fn ─► end its scope ─► choose a plan ─► execute it
  *                                              results to the caller's scope ◄─┘
  */
+import "../base/polyfills.ts";
+import "../compose.ts";
 import { DisposedError, TenureError } from "../base/errors.ts";
 import { type OptionTable, checkFunction, readOptions } from "../base/options.ts";
 import type { Device } from "../device/device.ts";

@@ -3,6 +3,7 @@
  * like any other. The random generator is counter-based: `manualSeed` sets the key, each call takes
  * the next stream, so the same seed gives the same numbers on every adapter.
  */
+import "../compose.ts";
 import { type DType, checkDType, isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError } from "../base/errors.ts";
 import {

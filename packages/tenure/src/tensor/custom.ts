@@ -2,6 +2,7 @@
  * Ops of users: a WGSL expression or kernel with a shape rule and a gradient, recorded,
  * differentiated and owned like a built-in. Called by users and by libraries on top.
  */
+import "../compose.ts";
 import { type DType, checkDType } from "../base/dtype.ts";
 import { f32Bits, fromBits } from "../base/bits.ts";
 import { ArgumentError, internal } from "../base/errors.ts";

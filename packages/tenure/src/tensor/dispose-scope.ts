@@ -2,6 +2,7 @@
  * Dispose scopes as users see them: those of the ownership layer, whose `tensors()` are of class
  * `Tensor`. Exported by `tenure`; the library itself calls ownership. Owns nothing.
  */
+import "../compose.ts";
 import * as own from "../ownership/open.ts";
 import { DisposeScope as OwnershipScope, type ScopeOptions } from "../ownership/scope.ts";
 import * as around from "../ownership/scoped.ts";

@@ -3,6 +3,7 @@
  * first, then one batched matrix product per pair. Transposes are views. Called by users; results
  * belong to the current scope, intermediates are freed here.
  */
+import "../compose.ts";
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import { checkArgument, describeValue } from "../base/options.ts";
 import { formatShape, sizeOf } from "../base/shape.ts";

@@ -2,6 +2,7 @@
  * Joining, splitting, picking and reordering as functions, beside the methods of the same names.
  * Called by users and by nn; results belong to the current scope.
  */
+import "../compose.ts";
 import { ShapeError } from "../base/errors.ts";
 import { formatShape, normalizeAxis } from "../base/shape.ts";
 import { checkSome } from "../ops/concat.ts";

@@ -2,6 +2,7 @@
  * Statistics, norms and small products as functions, beside the methods of the same names. Called
  * by users; results belong to the current scope.
  */
+import "../compose.ts";
 import { live } from "./call.ts";
 import { type Axes, varMean as varMeanOf } from "./methods/reduce.ts";
 import type { Tensor } from "./tensor.ts";

@@ -3,6 +3,7 @@
  * step number in closed form. Schedules borrow the optimizer, own nothing on the device, and their
  * state is a handful of numbers. Called by training loops, once per step or per epoch.
  */
+import "../../compose.ts";
 import { at } from "../../base/access.ts";
 import { ArgumentError } from "../../base/errors.ts";
 import { type OptionRow, checkArgument, describeValue } from "../../base/options.ts";

@@ -3,6 +3,7 @@
  * owned. The bottom of the chain of classes that `Tensor` is made of; each family of methods
  * extends the one before it, so that an editor shows them all on `Tensor`.
  */
+import "../../base/polyfills.ts";
 import type { DType } from "../../base/dtype.ts";
 import { ArgumentError } from "../../base/errors.ts";
 import { describeValue } from "../../base/options.ts";
