@@ -12,6 +12,9 @@ import {
   DEVICE_PACKAGES,
   layerOf,
   LAYERS,
+  LIGHT,
+  POLYFILLS,
+  REALM,
   ROOT,
   SAME_FAMILIES,
   WIRING,
@@ -41,6 +44,7 @@ export function checkLayers(
 ): LayerReport {
   const valueEdges = new Map<string, string[]>();
   const allEdges = new Map<string, string[]>();
+  const disposing: string[] = [];
   const breaches = Object.keys(manifest.dependencies ?? {}).map(
     (name) => `package.json: depends on ${name}, but the package has no runtime dependencies`,
   );
@@ -50,6 +54,7 @@ export function checkLayers(
   for (const [file, text] of files) {
     const source = ts.createSourceFile(file, text, ts.ScriptTarget.ESNext, true);
     breaches.push(...placeBreaches(file), ...doorBreaches(file, source));
+    if (hasDisposeMethod(source)) disposing.push(file);
     for (const each of importsOf(source)) {
       const path = resolveImport(file, each.target);
       breaches.push(...importBreaches(files, file, each, path));
@@ -59,6 +64,7 @@ export function checkLayers(
     }
   }
   breaches.push(...circleBreaches(valueEdges, allEdges), ...nameBreaches([...files.keys()]));
+  breaches.push(...wiringBreaches(valueEdges), ...symbolBreaches(valueEdges, disposing));
   return { breaches, rows: rowsOf(files) };
 }
 
@@ -97,7 +103,7 @@ function importBreaches(files: SourceTree, file: string, each: Import, path: str
   if (only !== undefined && file !== only)
     return [`${file}: imports ${path}, which layer ${layer} imports only in ${only}`];
   if (layer === ROOT || to === layer || rule === undefined || rule.imports.includes(to)) return [];
-  if (path === WIRING && file.endsWith("index.ts")) return [];
+  if (path === WIRING && kind === "value") return [];
   if (rule.types?.includes(to) !== true)
     return [`${file}: imports ${path}, which layer ${layer} may not`];
   if (kind === "type") return [];
@@ -130,6 +136,57 @@ function circleBreaches(
     ...circles.map((circle) => `${circle.join(" → ")} → ${circle[0]}: import each other`),
     ...typed.map((circle) => `${circle.join(", ")}: refer to each other's types in a circle`),
   ];
+}
+
+/**
+ * What entry points hand on and reaches the instance without bringing the wiring: a bundle of it
+ * alone would find no instance.
+ */
+function wiringBreaches(edges: ReadonlyMap<string, string[]>): string[] {
+  const entries = [...edges.keys()].filter(
+    (file) => file !== WIRING && (layerOf(file) === ROOT || file.endsWith("/index.ts")),
+  );
+  const handedOn = entries.flatMap((entry) => {
+    const files = edges.get(entry) ?? [];
+    return files.includes(WIRING) ? [] : files;
+  });
+  return [...new Set(handedOn)].flatMap((file) =>
+    file in LIGHT || !reaches(edges, file, REALM) || reaches(edges, file, WIRING)
+      ? []
+      : [`${file}: is handed on by an entry point and reaches ${REALM}: import ${WIRING}`],
+  );
+}
+
+/** Whether a file imports another, directly or not; files that need no wiring lead nowhere. */
+function reaches(edges: ReadonlyMap<string, string[]>, from: string, to: string): boolean {
+  const open = [from];
+  const seen = new Set(open);
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (file === to) return true;
+    for (const next of edges.get(file) ?? []) {
+      if (seen.has(next) || next in LIGHT) continue;
+      seen.add(next);
+      open.push(next);
+    }
+  }
+  return false;
+}
+
+/** Files whose classes look for symbols that nobody may have made yet. */
+function symbolBreaches(edges: ReadonlyMap<string, string[]>, disposing: string[]): string[] {
+  return disposing
+    .filter((file) => edges.get(file)?.includes(POLYFILLS) !== true)
+    .map((file) => `${file}: has a class with a dispose method: import ${POLYFILLS}`);
+}
+
+/** Whether a class of a file has a method or field by the name of a dispose symbol. */
+function hasDisposeMethod(node: ts.Node): boolean {
+  const isOne =
+    ts.isClassElement(node) &&
+    node.name !== undefined &&
+    ts.isComputedPropertyName(node.name) &&
+    /^Symbol\.(async[dD]|d)ispose$/.test(node.name.expression.getText());
+  return isOne || ts.forEachChild(node, (child) => hasDisposeMethod(child) || undefined) === true;
 }
 
 /** File names that mean something else in another folder. */

@@ -39,8 +39,22 @@ export const LAYERS: Readonly<Record<string, LayerRule>> = {
 /** Files beside the folders: the entry points. They may import anything, nobody may import them. */
 export const ROOT = "(entry points)";
 
-/** Wires the layers together. Every entry point imports it, the folders' `index.ts` included. */
+/**
+ * Wires the layers together. Any file may import it, for its effect alone: those must that an entry
+ * point hands on and that reach the instance.
+ */
 export const WIRING = "compose.ts";
+/** Holds the instance: who reaches this file may need the wiring. */
+export const REALM = "base/realm.ts";
+/** Files that reach the instance and can be taken of the library without the wiring, and why. */
+export const LIGHT: Readonly<Record<string, string>> = {
+  "base/env.ts": "a warning comes from a file that has an instance",
+  "base/errors.ts": "does without where there is none",
+  "ownership/scoped.ts": "hands on a symbol; scopes come from tensor/dispose-scope.ts",
+  "tensor/tensor.ts": "hands on the class; tensors come from files that have an instance",
+};
+/** Gives hosts the symbols that classes with dispose methods look up while they load. */
+export const POLYFILLS = "base/polyfills.ts";
 
 /** The only file that may name the packages behind it, and only inside `import()`. */
 export const ACQUIRE = "device/acquire.ts";

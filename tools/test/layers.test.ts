@@ -196,6 +196,30 @@ layers("unknown folders and missing files are named", () => {
   );
 });
 
+layers("what an entry point hands on brings the wiring where it reaches the instance", () => {
+  const tree = {
+    "base/realm.ts": "export const current = 1;",
+    "base/shape.ts": "export const a = 1;",
+    "runtime/runtime.ts": `export { current as runtime } from "../base/realm.ts";`,
+    "compose.ts": `import { runtime } from "./runtime/runtime.ts"; export const b = runtime;`,
+    "index.ts": `export { a } from "./base/shape.ts"; export { tune } from "./runtime/tune.ts";`,
+  };
+  const tune = `export { runtime as tune } from "./runtime.ts";`;
+  assert.equal(breaches({ ...tree, "runtime/tune.ts": tune }), [
+    "runtime/tune.ts: is handed on by an entry point and reaches base/realm.ts: import compose.ts",
+  ]);
+  assert.equal(breaches({ ...tree, "runtime/tune.ts": `import "../compose.ts"; ${tune}` }), []);
+});
+
+layers("a class with a dispose method makes sure that its symbol is there", () => {
+  const polyfills = { "base/polyfills.ts": "export const polyfilled = [];" };
+  const text = "export class A { async [Symbol.asyncDispose](): Promise<void> {} }";
+  assert.equal(breaches({ ...polyfills, "base/a.ts": text }), [
+    "base/a.ts: has a class with a dispose method: import base/polyfills.ts",
+  ]);
+  assert.equal(breaches({ ...polyfills, "base/a.ts": `import "./polyfills.ts"; ${text}` }), []);
+});
+
 layers("the table itself has no circle", () => {
   const done = new Set<string>();
   for (let grew = true; grew;) {
