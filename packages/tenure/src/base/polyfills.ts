@@ -1,7 +1,8 @@
 /**
  * `Symbol.dispose` and `Symbol.asyncDispose` for hosts that lack them. Every file with a class that
  * has such a method imports it for its effect, since the class looks them up while its module
- * loads. The fallback names are the ones esbuild's and TypeScript's lowering agree on. Owns nothing.
+ * loads. The fallback names are those that esbuild's and TypeScript's lowering agree on. Owns
+ * nothing.
  */
 
 function polyfill(): readonly string[] {

@@ -1,8 +1,7 @@
 /**
  * Dispose scopes: TorchSharp's `DisposeScope` with its holes closed. A scope owns handles (tensors
  * and any `Disposable`), frees what does not leave it in reverse order of registration, and is
- * exact across `await` when entered through `run`, `wait` or `go`. Called by users and by library
- * code.
+ * exact across `await` when entered through `run`, `wait` or `go`. For users and library code.
  */
 import "../base/polyfills.ts";
 import { isDev } from "../base/env.ts";

@@ -1,7 +1,7 @@
 /**
  * The random generator: counter-based, so that the same seed gives the same numbers on every
- * adapter. A seed sets the key, each random op takes the next stream. Called by random.ts, creation,
- * dropout and checkpoints.
+ * adapter. A seed sets the key, each random op takes the next stream. Called by random.ts, by
+ * creation, dropout and checkpoints.
  */
 import { current } from "../base/realm.ts";
 import { whenDiscarded, whenStepDiscarded } from "./dispatch.ts";
