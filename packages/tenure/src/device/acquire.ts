@@ -155,7 +155,11 @@ export class DeviceFinder {
       const found = await attempt(tried, "system driver", () =>
         open(this.#keep(webgpu.create([])), options, "system driver", choice),
       );
-      if (found !== undefined && software?.usesPackagedDriver() === true && isPackaged(found))
+      if (
+        found !== undefined &&
+        software?.usesPackagedDriver() === true &&
+        isSwiftShader(found.info)
+      )
         return { ...found, info: { ...found.info, source: packaged } };
       if (found !== undefined) return found;
     }
@@ -164,7 +168,7 @@ export class DeviceFinder {
       const { restore } = await software.installSoftwareVulkan({ force: true });
       this.#restoreDrivers ??= restore;
       const found = await open(this.#keep(webgpu.create([])), options, packaged, choice);
-      if (typeof found === "string" || isPackaged(found)) return found;
+      if (typeof found === "string" || isSwiftShader(found.info)) return found;
       found.device.destroy();
       return (
         `the system's driver answered instead, with ${found.info.name}; in a worker thread, call ` +
@@ -191,9 +195,9 @@ export class DeviceFinder {
 /** `DeviceInfo.source` of the adapter in `tenure-software-gpu`. */
 const packaged = "packaged SwiftShader";
 
-/** Whether it is the adapter of `tenure-software-gpu` that was found. */
-function isPackaged({ info }: Acquired): boolean {
-  return /swiftshader/i.test(`${info.name} ${info.architecture}`);
+/** Whether the adapter is SwiftShader, the packaged one or another. */
+export function isSwiftShader({ name, architecture }: DeviceInfo): boolean {
+  return /swiftshader/i.test(`${name} ${architecture}`);
 }
 
 /** What to do where no device was found. */

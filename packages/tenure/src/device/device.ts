@@ -10,7 +10,7 @@ import {
   type TenureError,
 } from "../base/errors.ts";
 import type { DeviceCaps } from "../kernels/kernel.ts";
-import type { Acquired, DeviceInfo } from "./acquire.ts";
+import { type Acquired, type DeviceInfo, isSwiftShader } from "./acquire.ts";
 import type { CounterSet } from "./counters.ts";
 import { KernelChoices } from "./choices.ts";
 import { BufferPool, type PoolOptions } from "./buffer-pool.ts";
@@ -51,6 +51,7 @@ export class Device {
     const { limits, features } = device;
     this.caps = {
       software: info.kind === "software",
+      contracts: !isSwiftShader(info),
       f16: features.has("shader-f16"),
       subgroups: features.has("subgroups"),
       maxInvocationsPerWorkgroup: limits.maxComputeInvocationsPerWorkgroup,

@@ -27,6 +27,8 @@ export interface DeviceCaps {
    * tiles good.
    */
   readonly software: boolean;
+  /** The compiler may round a product and the sum it goes into only once. */
+  readonly contracts: boolean;
   /** `shader-f16` was granted. */
   readonly f16: boolean;
   /** `subgroups` was granted. Their size is never assumed. */

@@ -237,8 +237,12 @@ class ChainBuilder {
     }
     if (e.needsIndex === true && op.facts.indexed !== true)
       throw internal(`${op.name} uses the number of the element, but does not declare it`);
+    const products = inputs.filter(
+      (o) => this.#values.get(o.storage.programIndex)?.rounding === "product",
+    ).length;
+    const next = e.rounding === "sum" && products > 1 ? undefined : e.rounding;
     const args = inputs.map((o, i) =>
-      this.#argument(o.storage.programIndex, o.dtype, member.operands[i]!, e.rounding),
+      this.#argument(o.storage.programIndex, o.dtype, member.operands[i]!, next),
     );
     const scalars = e.scalars ?? [];
     const params = [
@@ -295,12 +299,15 @@ class ChainBuilder {
   /**
    * A value as the next op would load it: with the bits it would have after a store. Without `hold`
    * the compiler might contract both ops, which rounds differently. The compilers of software
-   * adapters contract a product and a sum, and drop what cancels, but leave a sum of a sum and a
-   * product of a product as they are; those of GPUs may reorder them, and `hold` is free there.
+   * adapters may contract a product and a sum, and drop what cancels, but leave a sum of a sum and
+   * a product of a product as they are; those of GPUs may reorder them, and `hold` is free there.
+   * SwiftShader contracts nothing, but takes out what two products of a sum have in common.
    */
   #held({ text, dtype, rounding }: Value, next?: Expression["rounding"]): string {
-    const alike = rounding !== undefined && rounding === next;
-    if (computeType(dtype) !== "f32" || (alike && this.#caps.software)) return text;
+    const { software, contracts } = this.#caps;
+    const rounded = rounding !== undefined && next !== undefined;
+    const passes = rounded && software && (!contracts || rounding === next);
+    if (computeType(dtype) !== "f32" || passes) return text;
     this.#holds = true;
     return `hold(${text}, zero)`;
   }

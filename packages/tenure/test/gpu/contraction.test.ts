@@ -19,10 +19,10 @@ const test = suite("contraction");
 const bits = (v: Float32Array): string => Buffer.from(v.buffer).toString("base64");
 
 /** How often the one kernel of what `fn` records holds a value. */
-function holds(software: boolean, fn: () => Tensor): number {
+function holds(adapter: Partial<DeviceCaps>, fn: () => Tensor): number {
   const { recorder, device } = runtime();
   if (device === null) throw new Error("expected a device");
-  const caps: DeviceCaps = { ...device.caps, software };
+  const caps: DeviceCaps = { ...device.caps, contracts: true, ...adapter };
   const mark = recorder.program.mark();
   using _kept = scoped(fn);
   const program = buildProgram(recorder.program, (bytes) => bytes);
@@ -89,14 +89,35 @@ test("a sum of sums and a product of products pass values on, on software adapte
   await sync();
   const sums = (): Tensor => x.add(y).add(1).add(y);
   const products = (): Tensor => x.mul(y).mul(2).mul(y);
-  assert.is(holds(true, sums), 0);
-  assert.is(holds(true, products), 0);
-  assert.is(holds(false, sums), 2);
-  assert.is(holds(false, products), 2);
+  const software = { software: true };
+  assert.is(holds(software, sums), 0);
+  assert.is(holds(software, products), 0);
+  assert.is(holds({ software: false }, sums), 2);
+  assert.is(holds({ software: false }, products), 2);
   const mixed = (): Tensor => x.mul(y).add(y).mul(x);
-  assert.is(holds(true, mixed), 2);
+  assert.is(holds(software, mixed), 2);
   const cancels = (): Tensor => x.add(y).sub(y);
-  assert.is(holds(true, cancels), 1);
+  assert.is(holds(software, cancels), 1);
+});
+
+test("a product and a sum pass values on where nothing is contracted", async () => {
+  using x = tensor(numbers(64, 1, -1, 1)),
+    y = tensor(numbers(64, 2, -1, 1));
+  await sync();
+  const swiftShader = { software: true, contracts: false };
+  assert.is(
+    holds(swiftShader, () => x.mul(y).add(y).mul(x)),
+    0,
+  );
+  assert.is(
+    holds(swiftShader, () => x.mul(y).add(x.mul(3))),
+    2,
+    "what two products have in common may be taken out",
+  );
+  assert.is(
+    holds(swiftShader, () => x.mul(y).sub(y)),
+    1,
+  );
 });
 
 test.run();

@@ -366,6 +366,7 @@ test("an op that fails inside a kernel of several is named", async () => {
 function textOf(fn: () => Tensor, caps: Partial<DeviceCaps> = {}): string {
   const all: DeviceCaps = {
     software: false,
+    contracts: true,
     f16: false,
     subgroups: false,
     maxInvocationsPerWorkgroup: 256,

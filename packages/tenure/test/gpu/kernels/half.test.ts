@@ -231,6 +231,7 @@ function windowKernels(caps: DeviceCaps): Kernel[] {
 
 const caps: DeviceCaps = {
   software: false,
+  contracts: true,
   f16: true,
   subgroups: false,
   maxInvocationsPerWorkgroup: 256,

@@ -118,6 +118,7 @@ async function open(): Promise<Gpu> {
       software: /swiftshader|llvmpipe|lavapipe/i.test(
         `${info.architecture} ${info.device} ${info.description}`,
       ),
+      contracts: true,
       f16,
       subgroups: false,
       maxInvocationsPerWorkgroup: limits.maxComputeInvocationsPerWorkgroup,
