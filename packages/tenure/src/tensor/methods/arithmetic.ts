@@ -15,7 +15,9 @@ import { OwnershipMethods } from "./ownership.ts";
 /** Arithmetic, comparison and logic. */
 export abstract class ArithmeticMethods extends OwnershipMethods {
   /**
-   * this + other.
+   * this + other, elementwise.
+   * @throws ShapeError unless the shapes broadcast, ArgumentError for a number that the dtype does
+   *   not hold
    * @example
    * ```ts
    * using x = tensor([1, 2, 3]);
@@ -27,92 +29,149 @@ export abstract class ArithmeticMethods extends OwnershipMethods {
     return binary(E.add, this, other);
   }
 
-  /** this - other. */
+  /**
+   * this - other, elementwise.
+   * @throws ShapeError unless the shapes broadcast, ArgumentError for a number that the dtype does
+   *   not hold
+   */
   sub(other: this | number): this {
     return binary(E.sub, this, other);
   }
 
-  /** this · other, elementwise. */
+  /**
+   * this · other, elementwise.
+   * @throws ShapeError unless the shapes broadcast, ArgumentError for a number that the dtype does
+   *   not hold
+   */
   mul(other: this | number): this {
     return binary(E.mul, this, other);
   }
 
-  /** True division: integers give float32. */
+  /**
+   * True division, elementwise: integers give float32.
+   * @throws ShapeError unless the shapes broadcast, ArgumentError for a number that the dtype does
+   *   not hold
+   */
   div(other: this | number): this {
     return binary(E.div, this, other);
   }
 
-  /** this to the exponent, with PyTorch's answers for negative, zero and infinite arguments. */
+  /**
+   * this to the exponent, with PyTorch's answers for negative, zero and infinite arguments,
+   * elementwise.
+   * @throws ShapeError unless the shapes broadcast, ArgumentError for a number that the dtype does
+   *   not hold
+   */
   pow(exponent: this | number): this {
     return binary(E.pow, this, exponent);
   }
 
-  /** Remainder with the divisor's sign. */
+  /**
+   * Remainder with the divisor's sign, elementwise.
+   * @throws ShapeError unless the shapes broadcast, ArgumentError for a number that the dtype does
+   *   not hold
+   */
   mod(other: this | number): this {
     return binary(E.mod, this, other);
   }
 
-  /** Quotient rounded down. 0 for integer division by 0. */
+  /**
+   * Quotient rounded down, elementwise. 0 for integer division by 0.
+   * @throws ShapeError unless the shapes broadcast, ArgumentError for a number that the dtype does
+   *   not hold
+   */
   floorDiv(other: this | number): this {
     return binary(E.floorDiv, this, other);
   }
 
-  /** The larger of this and other; NaN wins. A tie shares the gradient. */
+  /**
+   * The larger of this and other, elementwise; NaN wins. A tie shares the gradient.
+   * @throws ShapeError unless the shapes broadcast, ArgumentError for a number that the dtype does
+   *   not hold
+   */
   maximum(other: this | number): this {
     return binary(E.maximum, this, other);
   }
 
-  /** The smaller of this and other; NaN wins. A tie shares the gradient. */
+  /**
+   * The smaller of this and other, elementwise; NaN wins. A tie shares the gradient.
+   * @throws ShapeError unless the shapes broadcast, ArgumentError for a number that the dtype does
+   *   not hold
+   */
   minimum(other: this | number): this {
     return binary(E.minimum, this, other);
   }
 
-  /** Whether this equals other; NaN equals nothing. */
+  /**
+   * Whether this equals other, elementwise; NaN equals nothing.
+   * @throws ShapeError unless the shapes broadcast, ArgumentError for a number that the dtype does
+   *   not hold
+   */
   eq(other: this | number): this {
     return binary(E.eq, this, other);
   }
 
-  /** Whether this differs from other; NaN differs from everything. */
+  /**
+   * Whether this differs from other, elementwise; NaN differs from everything.
+   * @throws ShapeError unless the shapes broadcast, ArgumentError for a number that the dtype does
+   *   not hold
+   */
   ne(other: this | number): this {
     return binary(E.ne, this, other);
   }
 
-  /** Whether this is below other. */
+  /**
+   * Whether this is below other, elementwise.
+   * @throws ShapeError unless the shapes broadcast, ArgumentError for a number that the dtype does
+   *   not hold
+   */
   lt(other: this | number): this {
     return binary(E.lt, this, other);
   }
 
-  /** Whether this is at most other. */
+  /**
+   * Whether this is at most other, elementwise.
+   * @throws ShapeError unless the shapes broadcast, ArgumentError for a number that the dtype does
+   *   not hold
+   */
   le(other: this | number): this {
     return binary(E.le, this, other);
   }
 
-  /** Whether this is above other. */
+  /**
+   * Whether this is above other, elementwise.
+   * @throws ShapeError unless the shapes broadcast, ArgumentError for a number that the dtype does
+   *   not hold
+   */
   gt(other: this | number): this {
     return binary(E.gt, this, other);
   }
 
-  /** Whether this is at least other. */
+  /**
+   * Whether this is at least other, elementwise.
+   * @throws ShapeError unless the shapes broadcast, ArgumentError for a number that the dtype does
+   *   not hold
+   */
   ge(other: this | number): this {
     return binary(E.ge, this, other);
   }
 
-  /** Both are true or not 0. */
+  /** Both are true or not 0, elementwise. @throws ShapeError unless the shapes broadcast */
   logicalAnd(other: this): this {
     return call(E.logicalAnd, [this, other], undefined);
   }
 
-  /** Either is true or not 0. */
+  /** Either is true or not 0, elementwise. @throws ShapeError unless the shapes broadcast */
   logicalOr(other: this): this {
     return call(E.logicalOr, [this, other], undefined);
   }
 
-  /** Exactly one is true or not 0. */
+  /** Exactly one is true or not 0, elementwise. @throws ShapeError unless the shapes broadcast */
   logicalXor(other: this): this {
     return call(E.logicalXor, [this, other], undefined);
   }
 
-  /** True where x is 0 or false. */
+  /** True where x is 0 or false, elementwise. */
   logicalNot(): this {
     return call(E.logicalNot, [this], undefined);
   }

@@ -15,43 +15,43 @@ const geluRow = { type: "choice", of: ["none", "tanh"], what: "an approximation"
 
 /** Elementwise functions and conversions. */
 export abstract class MathMethods extends ArithmeticMethods {
-  /** -x. */
+  /** -x, elementwise. */
   neg(): this {
     return call(E.neg, [this], undefined);
   }
 
-  /** Absolute value. Gradient 0 at 0. */
+  /** Absolute value, elementwise. Gradient 0 at 0. */
   abs(): this {
     return call(E.abs, [this], undefined);
   }
 
-  /** -1, 0 or 1; NaN stays NaN. */
+  /** -1, 0 or 1, elementwise; NaN stays NaN. */
   sign(): this {
     return call(E.sign, [this], undefined);
   }
 
-  /** e to the x. */
+  /** e to the x, elementwise. */
   exp(): this {
     return call(E.exp, [this], undefined);
   }
 
-  /** exp(x) - 1, accurate near 0. */
+  /** exp(x) - 1, accurate near 0, elementwise. */
   expm1(): this {
     return call(E.expm1, [this], undefined);
   }
 
-  /** Natural logarithm; NaN below 0. */
+  /** Natural logarithm, elementwise; NaN below 0. */
   log(): this {
     return call(E.log, [this], undefined);
   }
 
-  /** log(1 + x), accurate near 0. */
+  /** log(1 + x), accurate near 0, elementwise. */
   log1p(): this {
     return call(E.log1p, [this], undefined);
   }
 
   /**
-   * Square root; NaN below 0.
+   * Square root, elementwise; NaN below 0.
    * @example
    * ```ts
    * using x = tensor([1, 4, 9]);
@@ -63,228 +63,259 @@ export abstract class MathMethods extends ArithmeticMethods {
     return call(E.sqrt, [this], undefined);
   }
 
-  /** 1 / sqrt(x). */
+  /** 1 / sqrt(x), elementwise. */
   rsqrt(): this {
     return call(E.rsqrt, [this], undefined);
   }
 
-  /** x·x. */
+  /** x·x, elementwise. */
   square(): this {
     return call(E.square, [this], undefined);
   }
 
-  /** 1 / x. */
+  /** 1 / x, elementwise. */
   reciprocal(): this {
     return call(E.reciprocal, [this], undefined);
   }
 
-  /** Sine, in radians. */
+  /** Sine, in radians, elementwise. */
   sin(): this {
     return call(E.sin, [this], undefined);
   }
 
-  /** Cosine, in radians. */
+  /** Cosine, in radians, elementwise. */
   cos(): this {
     return call(E.cos, [this], undefined);
   }
 
-  /** Hyperbolic tangent. */
+  /** Hyperbolic tangent, elementwise. */
   tanh(): this {
     return call(E.tanh, [this], undefined);
   }
 
-  /** 1 / (1 + exp(-x)). */
+  /** 1 / (1 + exp(-x)), elementwise. */
   sigmoid(): this {
     return call(E.sigmoid, [this], undefined);
   }
 
-  /** log(1 + exp(x)), without overflow. */
+  /** log(1 + exp(x)), without overflow, elementwise. */
   softplus(): this {
     return call(E.softplus, [this], undefined);
   }
 
-  /** max(x, 0); NaN stays NaN. */
+  /** max(x, 0), elementwise; NaN stays NaN. */
   relu(): this {
     return call(E.relu, [this], undefined);
   }
 
-  /** Largest integer not above x. */
+  /** Largest integer not above x, elementwise. */
   floor(): this {
     return call(E.floor, [this], undefined);
   }
 
-  /** Smallest integer not below x. */
+  /** Smallest integer not below x, elementwise. */
   ceil(): this {
     return call(E.ceil, [this], undefined);
   }
 
-  /** Halves go to the even neighbour. */
+  /** Halves go to the even neighbour, elementwise. */
   round(): this {
     return call(E.round, [this], undefined);
   }
 
-  /** Whether x is NaN, tested by its bits. */
+  /** Whether x is NaN, tested by its bits, elementwise. */
   isNaN(): this {
     return call(E.isNaNOp, [this], undefined);
   }
 
-  /** Whether x is neither NaN nor infinite. */
+  /** Whether x is neither NaN nor infinite, elementwise. */
   isFinite(): this {
     return call(E.isFiniteOp, [this], undefined);
   }
 
-  /** Whether x is infinite. */
+  /** Whether x is infinite, elementwise. */
   isInf(): this {
     return call(E.isInf, [this], undefined);
   }
 
-  /** The whole part. */
+  /** The whole part, elementwise. */
   trunc(): this {
     return call(E.trunc, [this], undefined);
   }
 
-  /** The error function. */
+  /** The error function, elementwise. */
   erf(): this {
     return call(E.erf, [this], undefined);
   }
 
-  /** 2 to the x. */
+  /** 2 to the x, elementwise. */
   exp2(): this {
     return call(E.exp2, [this], undefined);
   }
 
-  /** Logarithm to base 2; NaN below 0. */
+  /** Logarithm to base 2, elementwise; NaN below 0. */
   log2(): this {
     return call(E.log2, [this], undefined);
   }
 
-  /** Logarithm to base 10; NaN below 0. */
+  /** Logarithm to base 10, elementwise; NaN below 0. */
   log10(): this {
     return call(E.log10, [this], undefined);
   }
 
-  /** Tangent, in radians. */
+  /** Tangent, in radians, elementwise. */
   tan(): this {
     return call(E.tan, [this], undefined);
   }
 
-  /** Arc sine; NaN outside [-1, 1]. */
+  /** Arc sine, elementwise; NaN outside [-1, 1]. */
   asin(): this {
     return call(E.asin, [this], undefined);
   }
 
-  /** Arc cosine; NaN outside [-1, 1]. */
+  /** Arc cosine, elementwise; NaN outside [-1, 1]. */
   acos(): this {
     return call(E.acos, [this], undefined);
   }
 
-  /** Arc tangent. */
+  /** Arc tangent, elementwise. */
   atan(): this {
     return call(E.atan, [this], undefined);
   }
 
-  /** Hyperbolic sine. */
+  /** Hyperbolic sine, elementwise. */
   sinh(): this {
     return call(E.sinh, [this], undefined);
   }
 
-  /** Hyperbolic cosine. */
+  /** Hyperbolic cosine, elementwise. */
   cosh(): this {
     return call(E.cosh, [this], undefined);
   }
 
-  /** Angle of the point (other, this), in (-π, π]. */
+  /**
+   * Angle of the point (other, this), in (-π, π], elementwise.
+   * @throws ShapeError unless the shapes broadcast
+   */
   atan2(other: this): this {
     return call(E.atan2, [this, other], undefined);
   }
 
-  /** log(1 / (1 + exp(-x))), without overflow. */
+  /** log(1 / (1 + exp(-x))), without overflow, elementwise. */
   logSigmoid(): this {
     return call(E.logSigmoid, [this], undefined);
   }
 
-  /** x·Φ(x), or its approximation by tanh. @throws ArgumentError for any other */
+  /** x·Φ(x), or its approximation by tanh, elementwise. @throws ArgumentError for any other */
   gelu(approximate: "none" | "tanh" = "none"): this {
     checkArgument("gelu", "approximate", approximate, geluRow);
     return call(approximate === "tanh" ? E.geluTanh : E.gelu, [this], undefined);
   }
 
-  /** x·sigmoid(x), also called swish. */
+  /** x·sigmoid(x), also called swish, elementwise. */
   silu(): this {
     return call(E.silu, [this], undefined);
   }
 
-  /** x·tanh(softplus(x)). */
+  /** x·tanh(softplus(x)), elementwise. */
   mish(): this {
     return call(E.mish, [this], undefined);
   }
 
-  /** x above 0, alpha·(exp(x) - 1) below. */
+  /**
+   * x above 0, alpha·(exp(x) - 1) below, elementwise.
+   * @throws ArgumentError for what is no number
+   */
   elu(alpha = 1): this {
     return call(E.elu, [this], undefined, [numberBits("elu", alpha, "float32")]);
   }
 
-  /** Scaled elu that keeps mean 0 and variance 1. */
+  /** Scaled elu that keeps mean 0 and variance 1, elementwise. */
   selu(): this {
     return call(E.selu, [this], undefined);
   }
 
-  /** x above 0, slope·x below. */
+  /** x above 0, slope·x below, elementwise. @throws ArgumentError for what is no number */
   leakyRelu(slope = 0.01): this {
     return call(E.leakyRelu, [this], undefined, [numberBits("leakyRelu", slope, "float32")]);
   }
 
-  /** x·min(max(x + 3, 0), 6) / 6. */
+  /** x·min(max(x + 3, 0), 6) / 6, elementwise. */
   hardSwish(): this {
     return call(E.hardSwish, [this], undefined);
   }
 
-  /** min(max(x + 3, 0), 6) / 6. */
+  /** min(max(x + 3, 0), 6) / 6, elementwise. */
   hardSigmoid(): this {
     return call(E.hardSigmoid, [this], undefined);
   }
 
-  /** Kept within bounds; either may be left out (null). NaN stays NaN. */
+  /**
+   * Kept within bounds, elementwise; either may be left out (null). NaN stays NaN.
+   * @throws ArgumentError without a bound, or for one that is no number
+   */
   clamp(min?: number | null, max?: number | null): this {
     return bounded(this, min, max, false);
   }
 
-  /** `value` where the mask is true, this tensor elsewhere. */
+  /**
+   * `value` where the mask is true, this tensor elsewhere, elementwise.
+   * @throws ShapeError unless the mask broadcasts, ArgumentError for a value out of the dtype's range
+   */
   maskedFill(mask: this, value: number): this {
     return call(E.maskedFill, [this, mask], undefined, [
       numberBits("maskedFill", value, this.dtype),
     ]);
   }
 
-  /** Zeros above a diagonal of each matrix; positive ones lie above the main one. */
+  /**
+   * Zeros above a diagonal of each matrix; positive ones lie above the main one.
+   * @throws ShapeError for fewer than two dimensions, ArgumentError for a fraction
+   */
   tril(diagonal = 0): this {
     return banded(this, false, diagonal);
   }
 
-  /** Zeros below a diagonal of each matrix. */
+  /**
+   * Zeros below a diagonal of each matrix.
+   * @throws ShapeError for fewer than two dimensions, ArgumentError for a fraction
+   */
   triu(diagonal = 0): this {
     return banded(this, true, diagonal);
   }
 
-  /** this + weight·(end - this). */
+  /**
+   * this + weight·(end - this), elementwise.
+   * @throws ShapeError unless the shapes broadcast, DTypeError unless all are floats of one dtype
+   */
   lerp(end: this, weight: this | number): this {
     return typeof weight === "number"
       ? call(E.lerp, [this, end], undefined, [f32Bits(weight)])
       : scoped(() => call(E.addcmul, [this, weight, end.sub(this)], undefined, [f32Bits(1)]));
   }
 
-  /** this + value·a·b. */
+  /**
+   * this + value·a·b, elementwise.
+   * @throws ShapeError unless the shapes broadcast, DTypeError unless all are floats of one dtype,
+   *   ArgumentError for what is no number
+   */
   addcmul(a: this, b: this, value = 1): this {
     return call(E.addcmul, [this, a, b], undefined, [numberBits("addcmul", value, "float32")]);
   }
 
-  /** this + value·a / b. */
+  /**
+   * this + value·a / b, elementwise.
+   * @throws ShapeError unless the shapes broadcast, DTypeError unless all are floats of one dtype,
+   *   ArgumentError for what is no number
+   */
   addcdiv(a: this, b: this, value = 1): this {
     return call(E.addcdiv, [this, a, b], undefined, [numberBits("addcdiv", value, "float32")]);
   }
 
   /**
-   * Another dtype. The same dtype gives an alias. NaN becomes 0 in integers, floats are truncated.
+   * Another dtype, elementwise. The same dtype gives an alias. NaN becomes 0 in integers, floats are
+   * truncated.
+   * @throws DTypeError for an unknown dtype, or float16 where the device has none
    */
   to(dtype: DType): this {
     return dtype === live(this, "to").dtype
@@ -292,27 +323,27 @@ export abstract class MathMethods extends ArithmeticMethods {
       : call(E.cast, [this], { dtype: checkDType("to", dtype) });
   }
 
-  /** `to("float32")`. */
+  /** `to("float32")`. The shape stays. */
   float(): this {
     return this.to("float32");
   }
 
-  /** float16. @throws DTypeError on a device without shader-f16 */
+  /** `to("float16")`. The shape stays. @throws DTypeError on a device without shader-f16 */
   half(): this {
     return this.to("float16");
   }
 
-  /** `to("int32")`. */
+  /** `to("int32")`. The shape stays. */
   int(): this {
     return this.to("int32");
   }
 
-  /** `to("bool")`. */
+  /** `to("bool")`. The shape stays. */
   bool(): this {
     return this.to("bool");
   }
 
-  /** The same elements, contiguous in a storage of their own. */
+  /** The same elements and shape, contiguous in a storage of their own. */
   clone(): this {
     return call(E.copy, [this], undefined);
   }
