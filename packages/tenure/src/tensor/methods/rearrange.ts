@@ -39,7 +39,10 @@ export function concatenate<T extends GatherMethods>(tensors: readonly T[], axis
 
 /** Elements in another order, or more than once. */
 export abstract class RearrangeMethods extends GatherMethods {
-  /** Elements of an axis in order, and where they were. Stable; NaN counts as the largest value. */
+  /**
+   * Elements of an axis in order, and where they were. Stable; NaN counts as the largest value.
+   * @throws ShapeError for an axis out of range
+   */
   sort(axis = -1, descending = false): SortedOf<this> {
     return scoped(() => {
       const indices = this.argSort(axis, descending);
@@ -49,7 +52,10 @@ export abstract class RearrangeMethods extends GatherMethods {
     }, "sort");
   }
 
-  /** Positions that sort an axis, int32. Stable; NaN counts as the largest value. */
+  /**
+   * Positions that sort an axis, int32. Stable; NaN counts as the largest value.
+   * @throws ShapeError for an axis out of range
+   */
   argSort(axis = -1, descending = false): this {
     const { shape } = live(this, "argSort").layout;
     if (shape.length === 0)
@@ -58,7 +64,10 @@ export abstract class RearrangeMethods extends GatherMethods {
     return scoped(() => orderOf<this>(call, this, { axis: at, descending }), "argSort");
   }
 
-  /** The `k` largest (or smallest) elements of an axis in order, and where they were. */
+  /**
+   * The `k` largest (or smallest) elements of an axis in order, and where they were.
+   * @throws ArgumentError for a k larger than the axis, ShapeError for an axis out of range
+   */
   topK(k: number, axis = -1, largest = true): SortedOf<this> {
     const { shape } = live(this, "topK").layout;
     if (shape.length === 0)
@@ -82,6 +91,7 @@ export abstract class RearrangeMethods extends GatherMethods {
 
   /**
    * Elements in reverse order along the axes.
+   * @throws ShapeError for an axis out of range or given twice
    * @example
    * ```ts
    * using x = tensor([1, 2, 3]);
@@ -100,6 +110,8 @@ export abstract class RearrangeMethods extends GatherMethods {
   /**
    * Elements moved on along axes, from the end back to the beginning. Without axes: of the
    * flattened tensor.
+   * @throws ArgumentError for fractions, or another number of shifts than of axes, ShapeError for
+   *   an axis out of range
    */
   roll(shifts: number | readonly number[], axes?: number | readonly number[]): this {
     const { shape } = live(this, "roll").layout,
@@ -146,6 +158,8 @@ export abstract class RearrangeMethods extends GatherMethods {
   /**
    * The tensor so many times along each dimension; more counts than dimensions add dimensions in
    * front.
+   * @throws ArgumentError for a count below 0 or fewer counts than dimensions, ShapeError for a
+   *   result of 2^31 elements or more
    */
   repeat(...given: readonly number[] | [readonly number[]]): this {
     const counts = dims(given);
@@ -167,14 +181,17 @@ export abstract class RearrangeMethods extends GatherMethods {
     );
   }
 
-  /** Like `repeat`, with missing leading counts taken as 1. */
+  /** `repeat`, with missing leading counts taken as 1: dimensions stay or get longer. */
   tile(...counts: readonly number[] | [readonly number[]]): this {
     const given = dims(counts),
       missing = live(this, "tile").layout.shape.length - given.length;
     return this.repeat([...Array<number>(Math.max(0, missing)).fill(1), ...given]);
   }
 
-  /** Each element `count` times in place, along an axis. */
+  /**
+   * Each element `count` times in place, along an axis.
+   * @throws ArgumentError for a count below 0, ShapeError for an axis out of range
+   */
   repeatInterleave(count: number, axis?: number): this {
     const { shape } = live(this, "repeatInterleave").layout;
     if (!Number.isInteger(count) || count < 0)
@@ -197,14 +214,20 @@ export abstract class RearrangeMethods extends GatherMethods {
     );
   }
 
-  /** Sum of all elements up to each position of an axis. */
+  /**
+   * Sum of all elements up to each position of an axis.
+   * @throws ShapeError for an axis out of range
+   */
   cumSum(axis: number): this {
     return alongAxis("cumSum", this, axis, (x, at) =>
       call(cumSum, [x], { axis: at, reverse: false }),
     );
   }
 
-  /** Product of all elements up to each position of an axis. */
+  /**
+   * Product of all elements up to each position of an axis.
+   * @throws ShapeError for an axis out of range
+   */
   cumProd(axis: number): this {
     return alongAxis("cumProd", this, axis, (x, at) => call(cumProd, [x], { axis: at }));
   }

@@ -22,7 +22,8 @@ export type Axes = number | readonly number[] | null;
 /** Reductions over axes. */
 export abstract class ReduceMethods extends ViewMethods {
   /**
-   * Sum over axes; bools count.
+   * Sum over axes; bools count. The axes go away, or stay with size 1 when `keepDims` is true.
+   * @throws ShapeError for an axis out of range or given twice
    * @example
    * ```ts
    * using x = tensor([[1, 2], [3, 4]]);
@@ -34,57 +35,104 @@ export abstract class ReduceMethods extends ViewMethods {
     return reduce(R.sum, this, axes, keepDims);
   }
 
-  /** Mean over axes; integers give float32, an empty reduction NaN. */
+  /**
+   * Mean over axes; integers give float32, an empty reduction NaN. The axes go away, or stay with
+   * size 1 when `keepDims` is true.
+   * @throws ShapeError for an axis out of range or given twice
+   */
   mean(axes?: Axes, keepDims = false): this {
     return reduce(R.mean, this, axes, keepDims);
   }
 
-  /** NaN wins. */
+  /**
+   * Largest element over axes; NaN wins. The axes go away, or stay with size 1 when `keepDims` is
+   * true.
+   * @throws ShapeError for an axis out of range or given twice, or nothing to choose from
+   */
   max(axes?: Axes, keepDims = false): this {
     return reduce(R.max, this, axes, keepDims);
   }
 
-  /** NaN wins. */
+  /**
+   * Smallest element over axes; NaN wins. The axes go away, or stay with size 1 when `keepDims` is
+   * true.
+   * @throws ShapeError for an axis out of range or given twice, or nothing to choose from
+   */
   min(axes?: Axes, keepDims = false): this {
     return reduce(R.min, this, axes, keepDims);
   }
 
-  /** Position of the first largest element: along an axis, or in the flattened tensor. int32. */
+  /**
+   * Position of the first largest element: along an axis, or in the flattened tensor. int32.
+   * @throws ShapeError for an axis out of range or nothing to choose from, ArgumentError for a list
+   *   of axes
+   */
   argMax(axis?: number | null, keepDims = false): this {
     return reduce(R.argMax, this, oneAxis("argMax", axis), keepDims);
   }
 
-  /** Position of the first smallest element: along an axis, or in the flattened tensor. int32. */
+  /**
+   * Position of the first smallest element: along an axis, or in the flattened tensor. int32.
+   * @throws ShapeError for an axis out of range or nothing to choose from, ArgumentError for a list
+   *   of axes
+   */
   argMin(axis?: number | null, keepDims = false): this {
     return reduce(R.argMin, this, oneAxis("argMin", axis), keepDims);
   }
 
-  /** Whether some element over axes is true (not 0). */
+  /**
+   * Whether some element over axes is true (not 0). The axes go away, or stay with size 1 when
+   * `keepDims` is true.
+   * @throws ShapeError for an axis out of range or given twice
+   */
   any(axes?: Axes, keepDims = false): this {
     return reduce(R.any, this, axes, keepDims);
   }
 
-  /** Whether every element over axes is true (not 0). */
+  /**
+   * Whether every element over axes is true (not 0). The axes go away, or stay with size 1 when
+   * `keepDims` is true.
+   * @throws ShapeError for an axis out of range or given twice
+   */
   all(axes?: Axes, keepDims = false): this {
     return reduce(R.all, this, axes, keepDims);
   }
 
-  /** Product; exact gradients where factors are 0. */
+  /**
+   * Product; exact gradients where factors are 0. The axes go away, or stay with size 1 when
+   * `keepDims` is true.
+   * @throws ShapeError for an axis out of range or given twice
+   */
   prod(axes?: Axes, keepDims = false): this {
     return call(R.prod, [this], { axes: axesOf("prod", this, axes), keepDims });
   }
 
-  /** Σ (x - mean)² / (n - correction). */
+  /**
+   * Σ (x - mean)² / (n - correction). The axes go away, or stay with size 1 when `keepDims` is
+   * true.
+   * @throws ShapeError for an axis out of range or given twice, DTypeError for integers,
+   *   ArgumentError for a correction that is no number
+   */
   var(axes?: Axes, correction = 1, keepDims = false): this {
     return scoped(() => varMean(this, axes, correction, keepDims)[0], "var");
   }
 
-  /** Standard deviation; its gradient at 0 is 0. */
+  /**
+   * Standard deviation; its gradient at 0 is 0. The axes go away, or stay with size 1 when
+   * `keepDims` is true.
+   * @throws ShapeError for an axis out of range or given twice, DTypeError for integers,
+   *   ArgumentError for a correction that is no number
+   */
   std(axes?: Axes, correction = 1, keepDims = false): this {
     return scoped(() => call(rootOrZero, [this.var(axes, correction, keepDims)], undefined), "std");
   }
 
-  /** (Σ |x|^p)^(1/p); largest magnitude for p = Infinity. */
+  /**
+   * (Σ |x|^p)^(1/p); largest magnitude for p = Infinity. The axes go away, or stay with size 1 when
+   * `keepDims` is true.
+   * @throws ShapeError for an axis out of range or given twice, DTypeError for integers,
+   *   ArgumentError for a p that is no number
+   */
   norm(p = 2, axes?: Axes, keepDims = false): this {
     const { dtype } = live(this, "norm"),
       list = axesOf("norm", this, axes);
@@ -110,7 +158,10 @@ export abstract class ReduceMethods extends ViewMethods {
     }, "norm");
   }
 
-  /** log Σ exp(x), without overflow. */
+  /**
+   * log Σ exp(x), without overflow. The axes go away, or stay with size 1 when `keepDims` is true.
+   * @throws ShapeError for an axis out of range or given twice, DTypeError for integers
+   */
   logSumExp(axes?: Axes, keepDims = false): this {
     const list = axesOf("logSumExp", this, axes),
       { shape } = live(this, "logSumExp").layout;
@@ -126,12 +177,18 @@ export abstract class ReduceMethods extends ViewMethods {
     }, "logSumExp");
   }
 
-  /** exp(x) / Σ exp(x) along an axis, without overflow. */
+  /**
+   * exp(x) / Σ exp(x) along an axis, without overflow.
+   * @throws ShapeError for an axis out of range
+   */
   softmax(axis = -1): this {
     return alongAxis("softmax", this, axis, (x, at) => call(softmax, [x], { axis: at }));
   }
 
-  /** log of softmax along an axis, without overflow or loss of small values. */
+  /**
+   * log of softmax along an axis, without overflow or loss of small values.
+   * @throws ShapeError for an axis out of range
+   */
   logSoftmax(axis = -1): this {
     return alongAxis("logSoftmax", this, axis, (x, at) => call(logSoftmax, [x], { axis: at }));
   }

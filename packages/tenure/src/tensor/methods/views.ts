@@ -11,12 +11,18 @@ import { InPlaceMethods } from "./inplace.ts";
 
 /** Views of the same elements. */
 export abstract class ViewMethods extends InPlaceMethods {
-  /** One dimension may be -1. Copies only when strides cannot express the shape. */
+  /**
+   * One dimension may be -1. Copies only when strides cannot express the shape.
+   * @throws ShapeError for another number of elements
+   */
   reshape(...shape: readonly number[] | [readonly number[]]): this {
     return call(V.reshape, [this], { shape: dims(shape) });
   }
 
-  /** Merges dimensions from `start` to `end` (inclusive) into one. */
+  /**
+   * Merges dimensions from `start` to `end` (inclusive) into one.
+   * @throws ShapeError for dimensions out of range, or in the wrong order
+   */
   flatten(start = 0, end = -1): this {
     const { shape, rank } = this;
     if (rank === 0) return this.reshape(1);
@@ -33,7 +39,7 @@ export abstract class ViewMethods extends InPlaceMethods {
     return this.reshape([...shape.slice(0, a), merged, ...shape.slice(b + 1)]);
   }
 
-  /** Swaps two dimensions; the last two by default. */
+  /** Swaps two dimensions; the last two by default. @throws ShapeError for an axis out of range */
   transpose(a = -2, b = -1): this {
     const { rank } = this,
       order = Array.from({ length: rank }, (_, i) => i);
@@ -44,25 +50,31 @@ export abstract class ViewMethods extends InPlaceMethods {
     return this.permute(order);
   }
 
-  /** Dimensions in the given order. */
+  /** Dimensions in the given order. @throws ShapeError unless each dimension comes once */
   permute(...order: readonly number[] | [readonly number[]]): this {
     return call(V.permute, [this], {
       order: dims(order).map((d) => normalizeAxis("permute", d, this.rank)),
     });
   }
 
-  /** Repeats dimensions of 1 without copying. */
+  /**
+   * Repeats dimensions of 1 without copying.
+   * @throws ShapeError for a shape that this one does not broadcast to
+   */
   expand(...shape: readonly number[] | [readonly number[]]): this {
     return call(V.expand, [this], { shape: dims(shape) });
   }
 
-  /** A dimension of 1 at `axis`. */
+  /** A dimension of 1 at `axis`. @throws ShapeError for an axis out of range */
   unsqueeze(axis: number): this {
     const at = normalizeAxis("unsqueeze", axis, this.rank + 1);
     return this.reshape([...this.shape.slice(0, at), 1, ...this.shape.slice(at)]);
   }
 
-  /** Without the dimensions of 1; without just one of them when `axis` is given. */
+  /**
+   * Without the dimensions of 1; without just one of them when `axis` is given.
+   * @throws ShapeError for an axis out of range, or longer than 1
+   */
   squeeze(axis?: number): this {
     if (axis === undefined) return this.reshape(this.shape.filter((d) => d !== 1));
     const at = normalizeAxis("squeeze", axis, this.rank);
@@ -78,6 +90,7 @@ export abstract class ViewMethods extends InPlaceMethods {
 
   /**
    * Positions `start ≤ i < end` by `step` along an axis; negative positions count from the end.
+   * @throws ShapeError for an axis out of range, fractions, or a step below 1
    * @example
    * ```ts
    * using x = tensor([0, 1, 2, 3, 4]);
@@ -94,7 +107,10 @@ export abstract class ViewMethods extends InPlaceMethods {
     });
   }
 
-  /** One position along an axis, which goes away. */
+  /**
+   * One position along an axis, which goes away.
+   * @throws ShapeError for an axis or a position out of range
+   */
   select(axis: number, index: number): this {
     const at = normalizeAxis("select", axis, this.rank),
       dim = this.shape[at]!;
@@ -119,7 +135,11 @@ export abstract class ViewMethods extends InPlaceMethods {
     return this[WRAP](out);
   }
 
-  /** Views of `size` positions each along an axis, or of the sizes given. */
+  /**
+   * Views of `size` positions each along an axis, or of the sizes given.
+   * @throws ArgumentError for a size below 1, ShapeError for sizes that do not add up, or an axis
+   *   out of range
+   */
   split(sizes: number | readonly number[], axis = 0): this[] {
     const { shape } = live(this, "split").layout,
       at = normalizeAxis("split", axis, shape.length),
@@ -151,7 +171,10 @@ export abstract class ViewMethods extends InPlaceMethods {
     return sizes.map((n) => this.slice(at, end, (end += n)));
   }
 
-  /** At most `count` views of equal size along an axis. */
+  /**
+   * At most `count` views of equal size along an axis.
+   * @throws ArgumentError for a count below 1, ShapeError for an axis out of range
+   */
   chunk(count: number, axis = 0): this[] {
     const { shape } = live(this, "chunk").layout,
       at = normalizeAxis("chunk", axis, shape.length);
@@ -165,7 +188,10 @@ export abstract class ViewMethods extends InPlaceMethods {
     return this.split(Math.max(1, Math.ceil(shape[at]! / count)), at);
   }
 
-  /** A view of each position along an axis, which goes away. */
+  /**
+   * A view of each position along an axis, which goes away.
+   * @throws ShapeError for an axis out of range
+   */
   unbind(axis = 0): this[] {
     const { shape } = live(this, "unbind").layout,
       at = normalizeAxis("unbind", axis, shape.length);
