@@ -160,6 +160,8 @@ function product(
  * The sum of products that an equation names: "ij,jk->ik" is a matrix product, "bii->bi" a
  * diagonal, "i,j->ij" an outer product. `...` stands for any leading dimensions, which broadcast.
  * Without "->", letters that occur once remain, in alphabetical order.
+ * @throws ArgumentError for an equation that cannot be read or names another number of tensors,
+ *   ShapeError for ranks and sizes that do not fit the letters
  * @example
  * ```ts
  * using a = tensor([[1, 2], [3, 4]]);

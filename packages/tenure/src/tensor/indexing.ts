@@ -19,8 +19,8 @@ export interface Sorted extends SortedOf<Tensor> {
 }
 
 /**
- * Tensors one after the other along an axis; mixed dtypes are promoted. @throws ShapeError when
- * they differ elsewhere
+ * Tensors one after the other along an axis; mixed dtypes are promoted.
+ * @throws ShapeError when they differ elsewhere, ArgumentError for an empty list
  * @example
  * ```ts
  * using a = tensor([1, 2]);
@@ -44,7 +44,10 @@ export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
   return concatenate(tensors, at);
 }
 
-/** Tensors of one shape along a new axis. */
+/**
+ * Tensors of one shape along a new axis.
+ * @throws ShapeError for different shapes or an axis out of range, ArgumentError for an empty list
+ */
 export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
   checkSome("stack", tensors);
   const first = live(head(tensors), "stack").layout.shape,
@@ -74,14 +77,20 @@ function head(tensors: readonly Tensor[]): Tensor {
 
 /**
  * Views of `size` positions each (the last may be shorter), or of the sizes given, which must add
- * up.
+ * up. Shapes differ along the axis only.
+ * @throws ArgumentError for a size below 1, ShapeError for sizes that do not add up, or an axis out
+ *   of range
  */
 export function split(x: Tensor, sizes: number | readonly number[], axis = 0): Tensor[] {
   live(x, "split");
   return x.split(sizes, axis);
 }
 
-/** Positions of an axis by a list of indices, which takes its place. */
+/**
+ * Positions of an axis by a list of indices, which takes its place.
+ * @throws DTypeError unless indices are integers, ShapeError unless they are a list and the axis
+ *   exists
+ */
 export function indexSelect(x: Tensor, axis: number, indices: Tensor): Tensor {
   live(x, "indexSelect");
   return x.indexSelect(axis, indices);
@@ -90,6 +99,7 @@ export function indexSelect(x: Tensor, axis: number, indices: Tensor): Tensor {
 /**
  * Rows of a table [V, D] by indices of any shape: [...indices, D]. The gradient adds up rows in a
  * fixed order.
+ * @throws DTypeError unless indices are integers, ShapeError unless weight is a table
  */
 export function embedding(indices: Tensor, weight: Tensor): Tensor {
   checkIndex("embedding", indices);
@@ -106,6 +116,8 @@ export function embedding(indices: Tensor, weight: Tensor): Tensor {
 /**
  * `out[i][j] = x[i][indices[i][j]]` along the last axis of a matrix; likewise for any axis and
  * rank.
+ * @throws DTypeError unless indices are integers, ShapeError for other ranks, larger sizes off the
+ *   axis, or an axis out of range
  */
 export function gather(x: Tensor, axis: number, indices: Tensor): Tensor {
   live(x, "gather");
@@ -115,6 +127,8 @@ export function gather(x: Tensor, axis: number, indices: Tensor): Tensor {
 /**
  * x plus each element of `source` at its index along an axis. Equal indices add up in a fixed
  * order. Indices may be smaller than source and x off the axis.
+ * @throws DTypeError unless indices are integers and source has x's dtype, ShapeError for other
+ *   ranks, larger sizes, or an axis out of range
  */
 export function scatterAdd(x: Tensor, axis: number, indices: Tensor, source: Tensor): Tensor {
   live(x, "scatterAdd");
@@ -124,13 +138,17 @@ export function scatterAdd(x: Tensor, axis: number, indices: Tensor, source: Ten
 /**
  * Elements of an axis in order, and where they were. Stable; NaN counts as the largest value. The
  * gradient goes back to where they were.
+ * @throws ShapeError for an axis out of range
  */
 export function sort(x: Tensor, axis = -1, descending = false): Sorted {
   live(x, "sort");
   return x.sort(axis, descending);
 }
 
-/** The `k` largest (or smallest) elements of an axis in order, and where they were. */
+/**
+ * The `k` largest (or smallest) elements of an axis in order, and where they were.
+ * @throws ArgumentError for a k larger than the axis, ShapeError for an axis out of range
+ */
 export function topK(x: Tensor, k: number, axis = -1, largest = true): Sorted {
   live(x, "topK");
   return x.topK(k, axis, largest);

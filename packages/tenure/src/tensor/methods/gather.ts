@@ -15,6 +15,7 @@ export abstract class GatherMethods extends ReduceMethods {
   /**
    * Rows of the first axis by int32 or uint32 indices of any shape; negative ones count from the
    * end, one out of range gives NaN.
+   * @throws DTypeError unless indices are integers, ShapeError for a 0-d tensor
    */
   index(indices: this): this {
     checkIndex("index", indices);
@@ -37,6 +38,8 @@ export abstract class GatherMethods extends ReduceMethods {
 
   /**
    * Positions of an axis by a list of indices, which takes its place.
+   * @throws DTypeError unless indices are integers, ShapeError unless they are a list and the axis
+   *   exists
    * @example
    * ```ts
    * using x = tensor([10, 20, 30]);
@@ -55,6 +58,8 @@ export abstract class GatherMethods extends ReduceMethods {
   /**
    * `out[i][j] = this[i][indices[i][j]]` along the last axis of a matrix; likewise for any axis and
    * rank.
+   * @throws DTypeError unless indices are integers, ShapeError for other ranks, larger sizes off
+   *   the axis, or an axis out of range
    */
   gather(axis: number, indices: this): this {
     checkIndex("gather", indices);
@@ -66,6 +71,8 @@ export abstract class GatherMethods extends ReduceMethods {
   /**
    * Plus each element of `source` at its index along an axis; equal indices add up in a fixed
    * order.
+   * @throws DTypeError unless indices are integers and source has this dtype, ShapeError for other
+   *   ranks, larger sizes, or an axis out of range
    */
   scatterAdd(axis: number, indices: this, source: this): this {
     checkIndex("scatterAdd", indices);

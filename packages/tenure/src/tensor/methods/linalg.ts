@@ -15,6 +15,8 @@ export abstract class LinalgMethods extends RearrangeMethods {
   /**
    * [..., M, K] × [..., K, N] → [..., M, N]; leading dimensions broadcast. A vector counts as one
    * row on the left, one column on the right, which then goes away.
+   * @throws ShapeError unless the inner dimensions match, DTypeError unless both have one dtype of
+   *   numbers
    * @example
    * ```ts
    * using a = tensor([[1, 2], [3, 4]]);
@@ -30,7 +32,10 @@ export abstract class LinalgMethods extends RearrangeMethods {
       : vectorMatmul(this, other);
   }
 
-  /** [B, M, K] × [B, K, N] → [B, M, N]. */
+  /**
+   * [B, M, K] × [B, K, N] → [B, M, N].
+   * @throws ShapeError for other shapes, DTypeError unless both have one dtype of numbers
+   */
   bmm(other: this): this {
     if (
       live(this, "bmm").layout.shape.length !== 3 ||
@@ -46,7 +51,7 @@ export abstract class LinalgMethods extends RearrangeMethods {
     return call(matmul, [this, other], undefined);
   }
 
-  /** Σ a·b of two vectors. */
+  /** Σ a·b of two vectors. @throws ShapeError unless both have one length, DTypeError for bools */
   dot(other: this): this {
     const x = live(this, "dot"),
       y = live(other, "dot");
@@ -68,7 +73,7 @@ export abstract class LinalgMethods extends RearrangeMethods {
     );
   }
 
-  /** [n] and [m] → [n, m] of products. */
+  /** [n] and [m] → [n, m] of products. @throws ShapeError unless both are vectors */
   outer(other: this): this {
     if (
       live(this, "outer").layout.shape.length !== 1 ||
