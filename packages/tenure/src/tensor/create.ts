@@ -87,7 +87,8 @@ function finish(t: Tensor, options: CreateOptions | undefined): Tensor {
  * A tensor from a number, nested arrays or a typed array, copied at once. The dtype follows the
  * data unless given: numbers are float32, booleans bool, integer arrays int32 or uint32.
  * @throws ShapeError for ragged arrays or a shape that does not fit, ArgumentError for data that
- *   holds no numbers
+ *   holds no numbers, DTypeError for an unknown dtype, or one without gradients where one is asked
+ *   for
  */
 export function tensor(data: TensorData, options?: TensorOptions): Tensor {
   if (options !== undefined) readOptions("tensor", options, tensorOptions);
@@ -99,17 +100,30 @@ export function tensor(data: TensorData, options?: TensorOptions): Tensor {
   return finish(wrap(uploadOp("tensor", { shape, dtype }, encode(host.values, dtype))), options);
 }
 
-/** Every element `value`. */
+/**
+ * Every element `value`.
+ * @throws ShapeError for a shape that is none, DTypeError for an unknown dtype, or one without
+ *   gradients where one is asked for, ArgumentError for a value out of the dtype's range, and
+ *   for unknown options
+ */
 export function full(shape: Shape, value: number, options?: CreateOptions): Tensor {
   return filled("full", shape, value, options);
 }
 
-/** Every element 0. */
+/**
+ * Every element 0.
+ * @throws ShapeError for a shape that is none, DTypeError for an unknown dtype, or one without
+ *   gradients where one is asked for, ArgumentError for unknown options
+ */
 export function zeros(shape: Shape, options?: CreateOptions): Tensor {
   return filled("zeros", shape, 0, options);
 }
 
-/** Every element 1. */
+/**
+ * Every element 1.
+ * @throws ShapeError for a shape that is none, DTypeError for an unknown dtype, or one without
+ *   gradients where one is asked for, ArgumentError for unknown options
+ */
 export function ones(shape: Shape, options?: CreateOptions): Tensor {
   return filled("ones", shape, 1, options);
 }
@@ -142,6 +156,7 @@ function checkGrad(op: string, dtype: DType, options: CreateOptions | undefined)
 /**
  * `start, start + step, …` below `end`; `arange(n)` counts from 0. int32 when all three are whole,
  * else float32.
+ * @throws ArgumentError for a step of 0 and what is not finite, DTypeError for bool
  * @example
  * ```ts
  * using x = arange(0, 10, 4);
@@ -183,7 +198,10 @@ const classCount = {
   remedy: "pass how many classes there are",
 } as const;
 
-/** `count` numbers evenly spaced from `start` to `end`, both included. */
+/**
+ * `count` numbers evenly spaced from `start` to `end`, both included. The result is [count].
+ * @throws ArgumentError for a count below 0 and what is not finite, DTypeError for integers
+ */
 export function linspace(
   start: number,
   end: number,
@@ -209,7 +227,11 @@ export function linspace(
   );
 }
 
-/** The identity matrix [n, m]; square by default. */
+/**
+ * The identity matrix [n, m]; square by default.
+ * @throws ShapeError for a shape that is none, DTypeError for an unknown dtype, or one without
+ *   gradients where one is asked for, ArgumentError for unknown options
+ */
 export function eye(n: number, m: number = n, options?: CreateOptions): Tensor {
   checkShape("eye", [n, m]);
   checkCreate("eye", options);
@@ -225,6 +247,7 @@ export function eye(n: number, m: number = n, options?: CreateOptions): Tensor {
 /**
  * One-hot rows: [...] of class numbers → [..., classes]. A number out of range gives a row of
  * zeros.
+ * @throws DTypeError unless indices are integers, ArgumentError for fewer than one class
  */
 export function oneHot(indices: Tensor, classes: number, options?: CreateOptions): Tensor {
   checkArgument("oneHot", "classes", classes, classCount);
@@ -244,6 +267,7 @@ export function oneHot(indices: Tensor, classes: number, options?: CreateOptions
 
 /**
  * Elements of `a` where `condition` is true, of `b` elsewhere; all three broadcast.
+ * @throws ShapeError unless the shapes broadcast
  * @example
  * ```ts
  * using x = tensor([-1, 2]);
@@ -275,16 +299,28 @@ function draw(
   );
 }
 
-/** Uniform draws from [0, 1). */
+/**
+ * Uniform draws from [0, 1). The result has the shape given.
+ * @throws ShapeError for a shape that is none, DTypeError for an unknown dtype, or one without
+ *   gradients where one is asked for, ArgumentError for unknown options
+ */
 export function rand(shape: Shape, options?: CreateOptions): Tensor {
   return draw("rand", shape, "uniform", options);
 }
-/** Draws from the standard normal distribution. */
+/**
+ * Draws from the standard normal distribution. The result has the shape given.
+ * @throws ShapeError for a shape that is none, DTypeError for an unknown dtype, or one without
+ *   gradients where one is asked for, ArgumentError for unknown options
+ */
 export function randn(shape: Shape, options?: CreateOptions): Tensor {
   return draw("randn", shape, "normal", options);
 }
 
-/** Integers from [low, high), int32 by default. */
+/**
+ * Integers from [low, high), int32 by default. The result has the shape given.
+ * @throws ArgumentError unless low < high and both are whole, at most 2^24 apart, ShapeError for a
+ *   shape that is none, DTypeError for an unknown dtype
+ */
 export function randint(low: number, high: number, shape: Shape, options?: CreateOptions): Tensor {
   if (!Number.isInteger(low) || !Number.isInteger(high) || high <= low)
     throw new ArgumentError(

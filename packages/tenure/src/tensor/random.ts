@@ -11,7 +11,15 @@ import { live } from "./call.ts";
 import { restoreGenerator } from "./generator.ts";
 import type { Tensor } from "./tensor.ts";
 
-/** Restarts the generator: the same seed gives the same numbers on every adapter. */
+/**
+ * Restarts the generator: the same seed gives the same numbers on every adapter.
+ * @throws ArgumentError unless it is a whole number of 0 or more
+ * @example
+ * ```ts
+ * manualSeed(1);
+ * using a = rand([2]);
+ * ```
+ */
 export function manualSeed(seed: number): void {
   if (!Number.isSafeInteger(seed) || seed < 0)
     throw new ArgumentError(
@@ -23,7 +31,10 @@ export function manualSeed(seed: number): void {
   restoreGenerator({ low: seed >>> 0, high: Math.floor(seed / 2 ** 32) >>> 0, stream: 0 });
 }
 
-/** 1 with the probability each element gives, else 0; in the dtype of the probabilities. */
+/**
+ * 1 with the probability each element gives, else 0; in the dtype of the probabilities.
+ * @throws DTypeError unless probabilities are floats
+ */
 export function bernoulli(probabilities: Tensor): Tensor {
   const { dtype, layout } = live(probabilities, "bernoulli");
   if (!isFloat(dtype))
@@ -31,7 +42,15 @@ export function bernoulli(probabilities: Tensor): Tensor {
   return scoped(() => rand(layout.shape).lt(probabilities).to(dtype), "bernoulli");
 }
 
-/** The numbers 0 … n - 1 in random order, int32. */
+/**
+ * The numbers 0 … n - 1 in random order, int32. The result is [n].
+ * @throws ArgumentError unless n is a whole number up to 2^24
+ * @example
+ * ```ts
+ * using order = randperm(5);
+ * console.log(order.shape.join(), order.dtype); // → 5 int32
+ * ```
+ */
 export function randperm(n: number): Tensor {
   if (!Number.isInteger(n) || n < 0 || n > 2 ** 24)
     throw new ArgumentError(
