@@ -52,6 +52,7 @@ export interface CustomOp {
   kernel?(inputs: readonly Meta[], output: Meta): CustomKernel;
   /**
    * Gradients of the inputs (null for none), computed with tensors. Temporaries are freed for you.
+   * Each has its input's shape.
    */
   vjp?(context: {
     readonly grad: Tensor;
@@ -62,7 +63,17 @@ export interface CustomOp {
 }
 
 /**
- * Defines an op once; the result records it. @throws ArgumentError for a definition that can't work
+ * Defines an op once; the result records it. The result has the shape that `infer` gives, or else
+ * the inputs' shapes broadcast.
+ * @throws ArgumentError for a definition that can't work; what it gives throws ShapeError and
+ *   DTypeError for inputs that do not fit
+ * @example
+ * ```ts
+ * const half = defineOp({ name: "half", doc: "x / 2", inputs: 1, expression: "r0 = a0 * 0.5;" });
+ * using x = tensor([1, 4]);
+ * using out = half(x);
+ * console.log(out.shape.join()); // → 2
+ * ```
  */
 export function defineOp(spec: CustomOp): (...args: readonly (Tensor | number)[]) => Tensor {
   checkDefinition(spec);

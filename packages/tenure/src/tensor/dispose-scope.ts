@@ -20,7 +20,16 @@ export interface DisposeScopeClass {
 /** The class of dispose scopes, for `instanceof`. Use `newDisposeScope()` to open one. */
 export const DisposeScope: DisposeScopeClass = OwnershipScope;
 
-/** Opens a scope and makes it current until it ends. Use it with `using`. */
+/**
+ * Opens a scope and makes it current until it ends. Use it with `using`.
+ * @example
+ * ```ts
+ * {
+ *   using _scope = newDisposeScope();
+ *   const y = ones([2]).add(1); // both are freed here
+ * }
+ * ```
+ */
 export function newDisposeScope(options?: string | ScopeOptions): DisposeScope {
   return own.newDisposeScope<Tensor>(options);
 }

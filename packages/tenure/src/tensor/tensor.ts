@@ -193,7 +193,7 @@ export class Tensor extends LinalgMethods {
 
   /**
    * The same storage outside the graph: no gradient flows through the result. For leaving a dispose
-   * scope see `detachFromScope`.
+   * scope see `detachFromScope`. The shape stays.
    */
   detach(): Tensor {
     const h = live(this, "detach");
@@ -203,7 +203,8 @@ export class Tensor extends LinalgMethods {
   /**
    * Calls `hook` with this tensor's gradient in every backward pass, once it is complete. What it
    * returns takes the gradient's place; the gradient itself is freed afterwards, so keep an
-   * `alias()`. Disposing the result removes the hook.
+   * `alias()`. Disposing the result removes the hook. The gradient has this tensor's shape.
+   * @throws GradError for a tensor without gradient, ArgumentError for what is no function
    */
   registerHook(hook: (gradient: Tensor) => Tensor | undefined): Disposable {
     const { gradient } = live(this, "registerHook");
@@ -229,7 +230,14 @@ export class Tensor extends LinalgMethods {
    * computed from.
    * @param gradient of the same shape; may be left out for a single element
    * @throws GradError when there is no graph, or it was freed by an earlier backward without
-   *   `retainGraph`
+   *   `retainGraph`, ArgumentError for a gradient that is no tensor
+   * @example
+   * ```ts
+   * using w = tensor([1, 2], { requiresGrad: true });
+   * using loss = w.square().sum();
+   * loss.backward();
+   * console.log(await w.grad?.toArray()); // → [ 2, 4 ]
+   * ```
    */
   backward(gradient?: Tensor, options?: BackwardOptions): void {
     live(this, "backward");

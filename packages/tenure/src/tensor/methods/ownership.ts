@@ -75,7 +75,7 @@ export abstract class OwnershipMethods implements Disposable, Wrapping {
 
   /**
    * Another handle on the same storage, owned by the current scope. Differentiable identity is
-   * shared.
+   * shared. It has the same shape.
    */
   alias(): this {
     return this[WRAP](live(this, "alias").alias());
@@ -94,13 +94,27 @@ export abstract class OwnershipMethods implements Disposable, Wrapping {
     this[HANDLE].dispose();
   }
 
-  /** Hands the tensor to the scope around the one that owns it now. */
+  /**
+   * Hands the tensor to the scope around the one that owns it now. @returns the tensor itself
+   * @example
+   * ```ts
+   * function twice(x: Tensor): Tensor {
+   *   using _scope = newDisposeScope();
+   *   return x.add(x).moveToOuter();
+   * }
+   * using y = twice(x);
+   * ```
+   */
   moveToOuter(): this {
     moveHandleToOuter(this[HANDLE]);
     return this;
   }
 
-  /** Hands the tensor to a scope, or to whoever owns another tensor (nobody, if nobody does). */
+  /**
+   * Hands the tensor to a scope, or to whoever owns another tensor (nobody, if nobody does).
+   * @returns the tensor itself
+   * @throws ArgumentError for what is neither
+   */
   moveTo(target: DisposeScope | this): this {
     if (!(target instanceof OwnershipMethods) && !(target instanceof DisposeScope))
       throw new ArgumentError(
@@ -113,7 +127,10 @@ export abstract class OwnershipMethods implements Disposable, Wrapping {
     return this;
   }
 
-  /** Takes the tensor out of its scope: only you dispose it now. (`detach()` is autograd's.) */
+  /**
+   * Takes the tensor out of its scope: only you dispose it now. (`detach()` is autograd's.)
+   * @returns the tensor itself
+   */
   detachFromScope(): this {
     this[HANDLE].assertLive("detachFromScope");
     detachHandle(this[HANDLE]);
