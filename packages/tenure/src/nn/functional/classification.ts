@@ -131,8 +131,15 @@ function finishRows(
  * @param logits [N, C], [N, C, …] or [C]
  * @param targets class numbers [N], [N, …] or [] (int32 or uint32), or probabilities of the logits'
  *   shape
- * @throws ShapeError for targets or weights that do not fit, ArgumentError for a smoothing outside
- *   [0, 1]. A target out of range gives NaN.
+ * @throws ShapeError for targets or weights that do not fit, DTypeError unless class numbers are
+ *   integers, ArgumentError for a smoothing outside [0, 1]. A target out of range gives NaN.
+ * @example
+ * ```ts
+ * using logits = tensor([[0, 0]]);
+ * using target = tensor([1], { dtype: "int32" });
+ * using loss = functional.crossEntropy(logits, target);
+ * console.log((await loss.item()).toFixed(3)); // → 0.693
+ * ```
  */
 export function crossEntropy(
   logits: Tensor,
@@ -212,6 +219,8 @@ function softCrossEntropy(
  * -input[target] from log-probabilities, as `logSoftmax` gives them.
  * @param input [N, C], [N, C, …] or [C]
  * @param targets class numbers [N], [N, …] or []
+ * @throws ShapeError for shapes that do not fit, DTypeError unless class numbers are integers,
+ *   ArgumentError for options that are unknown or out of range
  */
 export function nllLoss(input: Tensor, targets: Tensor, options?: ClassOptions): Tensor {
   const { reduction, weight, ignoreIndex } = readOptions("nllLoss", options, classOptions);

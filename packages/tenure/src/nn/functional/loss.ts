@@ -34,7 +34,10 @@ const reductionRow = {
 /** Rows of every loss. */
 export const lossOptions = { reduction: reductionRow } satisfies OptionTable<LossOptions>;
 
-/** Reduces per-element losses. */
+/**
+ * Reduces per-element losses. Of any shape to 0-d, or an alias for none.
+ * @throws ArgumentError for an unknown reduction
+ */
 export function reduceLoss(op: string, losses: Tensor, reduction: Reduction): Tensor {
   live(losses, op);
   checkArgument(op, "reduction", reduction, reductionRow);
@@ -62,7 +65,8 @@ export function checkSame(op: string, input: Tensor, target: Tensor): void {
 }
 
 /**
- * Mean of (input - target)².
+ * Mean of (input - target)². Both of any one shape; 0-d unless the reduction is none.
+ * @throws ShapeError unless both have one shape, ArgumentError for an unknown reduction
  * @example
  * ```ts
  * using input = tensor([1, 2]);
@@ -76,7 +80,10 @@ export function mseLoss(input: Tensor, target: Tensor, reduction: Reduction = "m
   return scoped(() => reduceLoss("mseLoss", input.sub(target).square(), reduction), "mseLoss");
 }
 
-/** Mean of |input - target|. */
+/**
+ * Mean of |input - target|. Both of any one shape; 0-d unless the reduction is none.
+ * @throws ShapeError unless both have one shape, ArgumentError for an unknown reduction
+ */
 export function l1Loss(input: Tensor, target: Tensor, reduction: Reduction = "mean"): Tensor {
   checkSame("l1Loss", input, target);
   return scoped(() => reduceLoss("l1Loss", input.sub(target).abs(), reduction), "l1Loss");
@@ -111,8 +118,9 @@ export const huberOptions = {
 } satisfies OptionTable<HuberOptions>;
 
 /**
- * Quadratic up to `delta`, linear beyond (Huber 1964): d²/2, then delta·(|d| - delta/2). @throws
- * ArgumentError unless delta is positive
+ * Quadratic up to `delta`, linear beyond (Huber 1964): d²/2, then delta·(|d| - delta/2). Both of
+ * any one shape; 0-d unless the reduction is none.
+ * @throws ArgumentError unless delta is positive, ShapeError unless both have one shape
  */
 export function huberLoss(input: Tensor, target: Tensor, options?: HuberOptions): Tensor {
   const { delta, reduction } = readOptions("huberLoss", options, huberOptions);
@@ -139,8 +147,9 @@ export const smoothL1Options = {
 } satisfies OptionTable<SmoothL1Options>;
 
 /**
- * Huber's loss divided by `beta` (Girshick 2015): slopes of 1 beyond it. A beta of 0 gives l1.
- * @throws ArgumentError for a negative beta
+ * Huber's loss divided by `beta` (Girshick 2015): slopes of 1 beyond it. A beta of 0 gives l1. Both
+ * of any one shape; 0-d unless the reduction is none.
+ * @throws ArgumentError for a negative beta, ShapeError unless both have one shape
  */
 export function smoothL1Loss(input: Tensor, target: Tensor, options?: SmoothL1Options): Tensor {
   const { beta, reduction } = readOptions("smoothL1Loss", options, smoothL1Options);
@@ -177,7 +186,9 @@ function boundedLog(p: Tensor): Tensor {
 
 /**
  * -(t·log p + (1 - t)·log(1 - p)) for probabilities p. Prefer `bceWithLogits`, which is exact for
- *  sure predictions.
+ * sure predictions. Both of any one shape; 0-d unless the reduction is none.
+ * @throws ShapeError unless both have one shape, ArgumentError for options that are unknown or out
+ *   of range
  */
 export function bce(input: Tensor, target: Tensor, options?: BinaryOptions): Tensor {
   const { weight, reduction } = readOptions("bce", options, binaryOptions);
@@ -207,6 +218,8 @@ export const logitsOptions = {
 /**
  * Binary cross entropy of scores: (1 - t)·x + (1 + (posWeight - 1)·t)·log(1 + exp(-x)). `posWeight`
  * broadcasts: a factor per class for positives.
+ * @throws ShapeError unless both have one shape, ArgumentError for options that are unknown or out
+ *   of range
  */
 export function bceWithLogits(input: Tensor, target: Tensor, options?: LogitsOptions): Tensor {
   const { weight, posWeight, reduction } = readOptions("bceWithLogits", options, logitsOptions);
@@ -238,7 +251,9 @@ export const klDivOptions = {
 
 /**
  * Kullback-Leibler divergence from log-probabilities `input` to probabilities `target`: t·(log t -
- * input), 0 where t is 0.
+ * input), 0 where t is 0. Both of any one shape; 0-d unless the reduction is none.
+ * @throws ShapeError unless both have one shape, ArgumentError for options that are unknown or out
+ *   of range
  */
 export function klDiv(input: Tensor, target: Tensor, options?: KLDivOptions): Tensor {
   const { reduction, logTarget } = readOptions("klDiv", options, klDivOptions);
@@ -285,6 +300,7 @@ export const cosineEmbeddingOptions = {
  * @param a [N, D] or [D]
  * @param b as `a`
  * @param target [N] or [] of 1 and -1
+ * @throws ShapeError for other shapes, ArgumentError for options that are unknown or out of range
  */
 export function cosineEmbedding(
   a: Tensor,

@@ -48,21 +48,21 @@ abstract class ReducedLoss extends Module<[input: Tensor, target: Tensor]> {
   }
 }
 
-/** `mseLoss` as a module. */
+/** `mseLoss` as a module. @throws ArgumentError for options that are unknown or out of range */
 export class MSELoss extends ReducedLoss {
   forward(input: Tensor, target: Tensor): Tensor {
     return mseLoss(input, target, this.reduction);
   }
 }
 
-/** `l1Loss` as a module. */
+/** `l1Loss` as a module. @throws ArgumentError for options that are unknown or out of range */
 export class L1Loss extends ReducedLoss {
   forward(input: Tensor, target: Tensor): Tensor {
     return l1Loss(input, target, this.reduction);
   }
 }
 
-/** `huberLoss` as a module. */
+/** `huberLoss` as a module. @throws ArgumentError for options that are unknown or out of range */
 export class HuberLoss extends Module<[input: Tensor, target: Tensor]> {
   readonly #options: HuberOptions;
   constructor(options?: HuberOptions) {
@@ -74,7 +74,10 @@ export class HuberLoss extends Module<[input: Tensor, target: Tensor]> {
   }
 }
 
-/** `smoothL1Loss` as a module. */
+/**
+ * `smoothL1Loss` as a module.
+ * @throws ArgumentError for options that are unknown or out of range
+ */
 export class SmoothL1Loss extends Module<[input: Tensor, target: Tensor]> {
   readonly #options: SmoothL1Options;
   constructor(options?: SmoothL1Options) {
@@ -99,7 +102,16 @@ abstract class WeightedLoss<O extends BinaryOptions> extends Module<
   }
 }
 
-/** `crossEntropy` as a module. Takes ownership of `weight`. */
+/**
+ * `crossEntropy` as a module. Takes ownership of `weight`.
+ * @throws ArgumentError for options that are unknown or out of range
+ * @example
+ * ```ts
+ * using criterion = new CrossEntropyLoss({ labelSmoothing: 0.1 });
+ * using loss = criterion.call(model.call(images), labels);
+ * console.log(loss.rank); // → 0
+ * ```
+ */
 export class CrossEntropyLoss extends WeightedLoss<CrossEntropyOptions> {
   constructor(options?: CrossEntropyOptions) {
     super(readOptions("CrossEntropyLoss", options, crossEntropyOptions));
@@ -109,7 +121,10 @@ export class CrossEntropyLoss extends WeightedLoss<CrossEntropyOptions> {
   }
 }
 
-/** `nllLoss` as a module. Takes ownership of `weight`. */
+/**
+ * `nllLoss` as a module. Takes ownership of `weight`.
+ * @throws ArgumentError for options that are unknown or out of range
+ */
 export class NLLLoss extends WeightedLoss<ClassOptions> {
   constructor(options?: ClassOptions) {
     super(readOptions("NLLLoss", options, classOptions));
@@ -119,7 +134,10 @@ export class NLLLoss extends WeightedLoss<ClassOptions> {
   }
 }
 
-/** `bce` as a module. Takes ownership of `weight`. */
+/**
+ * `bce` as a module. Takes ownership of `weight`.
+ * @throws ArgumentError for options that are unknown or out of range
+ */
 export class BCELoss extends WeightedLoss<BinaryOptions> {
   constructor(options?: BinaryOptions) {
     super(readOptions("BCELoss", options, binaryOptions));
@@ -132,6 +150,7 @@ export class BCELoss extends WeightedLoss<BinaryOptions> {
 /**
  * `bceWithLogits` as a module. Takes ownership of `weight` and `posWeight`, which becomes the
  * buffer pos_weight.
+ * @throws ArgumentError for options that are unknown or out of range
  */
 export class BCEWithLogitsLoss extends WeightedLoss<LogitsOptions> {
   readonly posWeight: Tensor | null;
@@ -145,7 +164,7 @@ export class BCEWithLogitsLoss extends WeightedLoss<LogitsOptions> {
   }
 }
 
-/** `klDiv` as a module. */
+/** `klDiv` as a module. @throws ArgumentError for options that are unknown or out of range */
 export class KLDivLoss extends Module<[input: Tensor, target: Tensor]> {
   readonly #options: KLDivOptions;
   constructor(options?: KLDivOptions) {
@@ -157,7 +176,10 @@ export class KLDivLoss extends Module<[input: Tensor, target: Tensor]> {
   }
 }
 
-/** `cosineEmbedding` as a module. */
+/**
+ * `cosineEmbedding` as a module.
+ * @throws ArgumentError for options that are unknown or out of range
+ */
 export class CosineEmbeddingLoss extends Module<[a: Tensor, b: Tensor, target: Tensor]> {
   readonly #options: CosineEmbeddingOptions;
   constructor(options?: CosineEmbeddingOptions) {
