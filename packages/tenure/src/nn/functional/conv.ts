@@ -32,6 +32,8 @@ export const conv2dOptions = {
 
 /**
  * x [N, C, H, W], weight [O, C/groups, R, S], bias [O] → [N, O, P, Q].
+ * @throws ShapeError for shapes that do not fit, DTypeError unless all are floats of one dtype,
+ *   ArgumentError for options that are unknown or out of range
  * @example
  * ```ts
  * using x = ones([1, 1, 3, 3]);
@@ -75,7 +77,11 @@ export const conv1dOptions = {
   groups,
 } satisfies OptionTable<Conv1dOptions>;
 
-/** x [N, C, L], weight [O, C/groups, S], bias [O] → [N, O, Q]. */
+/**
+ * x [N, C, L], weight [O, C/groups, S], bias [O] → [N, O, Q].
+ * @throws ShapeError for shapes that do not fit, DTypeError unless all are floats of one dtype,
+ *   ArgumentError for options that are unknown or out of range
+ */
 export function conv1d(
   x: Tensor,
   weight: Tensor,
@@ -153,6 +159,8 @@ function checkTransposed(op: string, x: Tensor, weight: Tensor, groups: number):
 /**
  * x [N, C, H, W], weight [C, O/groups, R, S], bias [O] → [N, O, P, Q] with P = (H - 1)·stride -
  * 2·padding + dilation·(R - 1) + outputPadding + 1. The gradient of conv2d as a layer.
+ * @throws ShapeError for shapes that do not fit, DTypeError unless all have one dtype,
+ *   ArgumentError for options that are unknown or out of range
  */
 export function convTranspose2d(
   x: Tensor,
@@ -208,7 +216,11 @@ export const convTranspose1dOptions = {
   outputPadding: { ...margin, default: 0 },
 } satisfies OptionTable<ConvTranspose1dOptions>;
 
-/** x [N, C, L], weight [C, O/groups, S], bias [O] → [N, O, Q]. */
+/**
+ * x [N, C, L], weight [C, O/groups, S], bias [O] → [N, O, Q].
+ * @throws ShapeError for shapes that do not fit, DTypeError unless all have one dtype,
+ *   ArgumentError for options that are unknown or out of range
+ */
 export function convTranspose1d(
   x: Tensor,
   weight: Tensor,

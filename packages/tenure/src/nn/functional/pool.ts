@@ -93,6 +93,8 @@ function rowOf(op: string, kernel: number, given: Given<number>): C.PoolWindow {
 
 /**
  * x [N, C, H, W] → largest element of each window; the stride is the kernel size unless given.
+ * @throws ShapeError for a tensor of another rank or smaller than a window, DTypeError for a dtype
+ *   without this op, ArgumentError for options that are unknown or out of range
  * @example
  * ```ts
  * using x = tensor([[[[1, 2], [3, 4]]]]);
@@ -108,6 +110,8 @@ export function maxPool2d(x: Tensor, kernel: Pair, options?: PoolOptions): Tenso
 /**
  * `maxPool2d`, and where in its plane of H·W pixels each maximum lies (int32, row-major, the first
  * of equal ones).
+ * @throws ShapeError for a tensor of another rank or smaller than a window, DTypeError for a dtype
+ *   without this op, ArgumentError for options that are unknown or out of range
  */
 export function maxPool2dWithIndices(
   x: Tensor,
@@ -125,20 +129,33 @@ export function maxPool2dWithIndices(
   );
 }
 
-/** x [N, C, H, W] → mean of each window; the stride is the kernel size unless given. */
+/**
+ * x [N, C, H, W] → mean of each window; the stride is the kernel size unless given.
+ * @throws ShapeError for a tensor of another rank or smaller than a window, DTypeError for a dtype
+ *   without this op, ArgumentError for options that are unknown or out of range
+ */
 export function avgPool2d(x: Tensor, kernel: Pair, options?: PoolOptions & AvgPoolOptions): Tensor {
   const given = readOptions("avgPool2d", options, avgPoolOptions);
   const { countIncludePad } = given;
   return call(C.avgPool2d, [x], { ...windowOf("avgPool2d", kernel, given), countIncludePad });
 }
 
-/** x [N, C, L] → largest element of each window; the stride is the kernel size unless given. */
+/**
+ * x [N, C, L] → largest element of each window; the stride is the kernel size unless given.
+ * @throws ShapeError for a tensor of another rank or smaller than a window, DTypeError for a dtype
+ *   without this op, ArgumentError for options that are unknown or out of range
+ */
 export function maxPool1d(x: Tensor, kernel: number, options?: Pool1dOptions): Tensor {
   const window = rowOf("maxPool1d", kernel, readOptions("maxPool1d", options, pool1dOptions));
   return flat("maxPool1d", x, (image) => call(C.maxPool2d, [image], window));
 }
 
-/** `maxPool1d`, and where along L each maximum lies (int32, the first of equal ones). */
+/**
+ * `maxPool1d`, and where along L each maximum lies (int32, the first of equal ones). x [N, C, L] →
+ * [N, C, P] each.
+ * @throws ShapeError for a tensor of another rank or smaller than a window, DTypeError for a dtype
+ *   without this op, ArgumentError for options that are unknown or out of range
+ */
 export function maxPool1dWithIndices(
   x: Tensor,
   kernel: number,
@@ -155,7 +172,11 @@ export function maxPool1dWithIndices(
   );
 }
 
-/** x [N, C, L] → mean of each window; the stride is the kernel size unless given. */
+/**
+ * x [N, C, L] → mean of each window; the stride is the kernel size unless given.
+ * @throws ShapeError for a tensor of another rank or smaller than a window, DTypeError for a dtype
+ *   without this op, ArgumentError for options that are unknown or out of range
+ */
 export function avgPool1d(
   x: Tensor,
   kernel: number,
@@ -190,7 +211,11 @@ function binsOf(
   return [p ?? at(shape, 2), q ?? at(shape, 3)];
 }
 
-/** x [N, C, H, W] → [N, C, P, Q]: the mean of the pixels under each. `null` keeps a dimension. */
+/**
+ * x [N, C, H, W] → [N, C, P, Q]: the mean of the pixels under each. `null` keeps a dimension.
+ * @throws ShapeError for a tensor of another rank, DTypeError for integers, ArgumentError for a
+ *   size below 1
+ */
 export function adaptiveAvgPool2d(
   x: Tensor,
   size: number | readonly [number | null, number | null],
@@ -199,7 +224,11 @@ export function adaptiveAvgPool2d(
   return call(resample, [x], { size: size2d, mode: "average" });
 }
 
-/** x [N, C, L] → [N, C, Q]. */
+/**
+ * x [N, C, L] → [N, C, Q].
+ * @throws ShapeError for a tensor of another rank, DTypeError for integers, ArgumentError for a
+ *   size below 1
+ */
 export function adaptiveAvgPool1d(x: Tensor, size: number): Tensor {
   checkArgument("adaptiveAvgPool1d", "size", size, count);
   return flat("adaptiveAvgPool1d", x, (image) => adaptiveAvgPool2d(image, [1, size]));
@@ -239,7 +268,8 @@ function binMax(x: Tensor, axis: number, count: number): Tensor {
 
 /**
  * x [N, C, H, W] → [N, C, P, Q]: the largest of the pixels under each. `null` keeps a dimension.
- * @throws ShapeError for more than 2^24 along an axis
+ * @throws ShapeError for more than 2^24 along an axis, DTypeError for integers, ArgumentError for a
+ *   size below 1
  */
 export function adaptiveMaxPool2d(
   x: Tensor,
@@ -263,7 +293,11 @@ export function adaptiveMaxPool2d(
   return scoped(() => binMax(binMax(x, 2, to[0]), 3, to[1]), op);
 }
 
-/** x [N, C, L] → [N, C, Q]. */
+/**
+ * x [N, C, L] → [N, C, Q].
+ * @throws ShapeError for a tensor of another rank, DTypeError for integers, ArgumentError for a
+ *   size below 1
+ */
 export function adaptiveMaxPool1d(x: Tensor, size: number): Tensor {
   checkArgument("adaptiveMaxPool1d", "size", size, count);
   return flat("adaptiveMaxPool1d", x, (image) => adaptiveMaxPool2d(image, [1, size]));

@@ -46,7 +46,18 @@ export interface Conv2dOptions extends F.Conv2dOptions, BiasOption {}
 
 const conv2dLayer = { ...conv2dOptions, bias: on } satisfies OptionTable<Conv2dOptions>;
 
-/** x [N, C, H, W] → [N, O, P, Q]. weight [O, C/groups, R, S], bias [O]. */
+/**
+ * x [N, C, H, W] → [N, O, P, Q]. weight [O, C/groups, R, S], bias [O].
+ * @throws ArgumentError for channels that the groups do not divide, and for options that are
+ *   unknown or out of range
+ * @example
+ * ```ts
+ * using conv = new Conv2d(3, 8, 3, { padding: 1 });
+ * using image = randn([1, 3, 6, 6]);
+ * using out = conv.call(image);
+ * console.log(out.shape.join()); // → 1,8,6,6
+ * ```
+ */
 export class Conv2d extends Convolution<F.Conv2dOptions> {
   constructor(
     inChannels: number,
@@ -70,7 +81,11 @@ export interface Conv1dOptions extends F.Conv1dOptions, BiasOption {}
 
 const conv1dLayer = { ...conv1dOptions, bias: on } satisfies OptionTable<Conv1dOptions>;
 
-/** x [N, C, L] → [N, O, L']. weight [O, C/groups, K], bias [O]. */
+/**
+ * x [N, C, L] → [N, O, L']. weight [O, C/groups, K], bias [O].
+ * @throws ArgumentError for channels that the groups do not divide, and for options that are
+ *   unknown or out of range
+ */
 export class Conv1d extends Convolution<F.Conv1dOptions> {
   constructor(
     inChannels: number,
@@ -117,6 +132,8 @@ const convTranspose2dLayer = {
  * Transposed convolution: the gradient of Conv2d for its input. x [N, C, H, W] → [N, O, P, Q] with
  * P = (H - 1)·stride - 2·padding + dilation·(R - 1) + outputPadding + 1. weight [C, O/groups, R,
  * S], bias [O].
+ * @throws ArgumentError for channels that the groups do not divide, and for options that are
+ *   unknown or out of range
  */
 export class ConvTranspose2d extends Convolution<F.ConvTranspose2dOptions> {
   constructor(
@@ -151,6 +168,8 @@ const convTranspose1dLayer = {
 /**
  * Transposed convolution of x [N, C, L] → [N, O, Q] with Q = (L - 1)·stride - 2·padding +
  * dilation·(K - 1) + outputPadding + 1. weight [C, O/groups, K], bias [O].
+ * @throws ArgumentError for channels that the groups do not divide, and for options that are
+ *   unknown or out of range
  */
 export class ConvTranspose1d extends Convolution<F.ConvTranspose1dOptions> {
   constructor(

@@ -54,28 +54,47 @@ abstract class WindowPool<K, O extends object> extends Layer {
   }
 }
 
-/** Largest element of each window. */
+/**
+ * Largest element of each window.
+ * @throws ArgumentError for options that are unknown or out of range
+ * @example
+ * ```ts
+ * using pool = new MaxPool2d(2);
+ * using image = randn([1, 1, 4, 4]);
+ * using out = pool.call(image);
+ * console.log(out.shape.join()); // → 1,1,2,2
+ * ```
+ */
 export class MaxPool2d extends WindowPool<F.Pair, F.PoolOptions> {
   constructor(kernelSize: F.Pair, options?: F.PoolOptions) {
     super(maxPool2d, extents, poolOptions, kernelSize, options);
   }
 }
 
-/** Largest element of each window of x [N, C, L]; the stride is the kernel size unless given. */
+/**
+ * Largest element of each window of x [N, C, L]; the stride is the kernel size unless given.
+ * @throws ArgumentError for options that are unknown or out of range
+ */
 export class MaxPool1d extends WindowPool<number, Pool1dOptions> {
   constructor(kernelSize: number, options?: Pool1dOptions) {
     super(maxPool1d, extent, pool1dOptions, kernelSize, options);
   }
 }
 
-/** Mean of each window of x [N, C, L]. */
+/**
+ * Mean of each window of x [N, C, L].
+ * @throws ArgumentError for options that are unknown or out of range
+ */
 export class AvgPool1d extends WindowPool<number, Pool1dOptions & AvgPoolOptions> {
   constructor(kernelSize: number, options?: Pool1dOptions & AvgPoolOptions) {
     super(avgPool1d, extent, avgPool1dOptions, kernelSize, options);
   }
 }
 
-/** Mean of each window of x [N, C, H, W]; the stride is the kernel size unless given. */
+/**
+ * Mean of each window of x [N, C, H, W]; the stride is the kernel size unless given.
+ * @throws ArgumentError for options that are unknown or out of range
+ */
 export class AvgPool2d extends WindowPool<F.Pair, F.PoolOptions & AvgPoolOptions> {
   constructor(kernelSize: F.Pair, options?: F.PoolOptions & AvgPoolOptions) {
     super(avgPool2d, extents, avgPoolOptions, kernelSize, options);
@@ -97,28 +116,37 @@ abstract class AdaptivePool<S> extends Layer {
   }
 }
 
-/** [N, C, H, W] → [N, C, P, Q]: means over P·Q bins. 1 is the global average. */
+/**
+ * [N, C, H, W] → [N, C, P, Q]: means over P·Q bins. 1 is the global average.
+ * @throws ArgumentError for a size below 1
+ */
 export class AdaptiveAvgPool2d extends AdaptivePool<F.Pair> {
   constructor(outputSize: F.Pair) {
     super(adaptiveAvgPool2d, extents, outputSize);
   }
 }
 
-/** [N, C, L] → [N, C, P]: means over P bins. */
+/** [N, C, L] → [N, C, P]: means over P bins. @throws ArgumentError for a size below 1 */
 export class AdaptiveAvgPool1d extends AdaptivePool<number> {
   constructor(outputSize: number) {
     super(adaptiveAvgPool1d, count, outputSize);
   }
 }
 
-/** [N, C, H, W] → [N, C, P, Q]: the largest of each of P·Q bins. */
+/**
+ * [N, C, H, W] → [N, C, P, Q]: the largest of each of P·Q bins.
+ * @throws ArgumentError for a size below 1
+ */
 export class AdaptiveMaxPool2d extends AdaptivePool<F.Pair> {
   constructor(outputSize: F.Pair) {
     super(adaptiveMaxPool2d, extents, outputSize);
   }
 }
 
-/** [N, C, L] → [N, C, P]: the largest of each of P bins. */
+/**
+ * [N, C, L] → [N, C, P]: the largest of each of P bins.
+ * @throws ArgumentError for a size below 1
+ */
 export class AdaptiveMaxPool1d extends AdaptivePool<number> {
   constructor(outputSize: number) {
     super(adaptiveMaxPool1d, count, outputSize);
