@@ -33,8 +33,12 @@ const attentionOptions = {
 
 /**
  * softmax(query·keyᵀ·scale + mask)·value. Letters: L queries, S keys, E and F features.
- * @param query shape [..., L, E] @param key shape [..., S, E] @param value shape [..., S, F]
+ * @param query shape [..., L, E]
+ * @param key shape [..., S, E]
+ * @param value shape [..., S, F]
  * @returns shape [..., L, F]; a query that may attend to nothing gives zeros
+ * @throws ShapeError for shapes that do not fit, DTypeError unless all are floats of one dtype,
+ *   ArgumentError for options that are unknown or out of range
  * @example
  * ```ts
  * using q = randn([2, 5, 8]); // [B, L, E]
@@ -62,7 +66,12 @@ export interface WeightedAttention {
   readonly weights: Tensor;
 }
 
-/** `scaledDotProductAttention` with the weights that were given to the values, before dropout. */
+/**
+ * `scaledDotProductAttention` with the weights that were given to the values, before dropout. query
+ * [..., L, E], key [..., S, E], value [..., S, F].
+ * @throws ShapeError for shapes that do not fit, DTypeError unless all are floats of one dtype,
+ *   ArgumentError for options that are unknown or out of range
+ */
 export function attentionWithWeights(
   query: Tensor,
   key: Tensor,

@@ -7,6 +7,7 @@ import { type Tensor, live } from "../../tensor/tensor.ts";
 
 /**
  * Zeroes elements with probability `p` while training; otherwise an alias.
+ * @throws ArgumentError unless p is in [0, 1), DTypeError for integers
  * @example
  * ```ts
  * using x = ones([4]);

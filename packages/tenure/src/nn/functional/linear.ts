@@ -10,6 +10,13 @@ import { type Tensor, live } from "../../tensor/tensor.ts";
 
 /**
  * x [..., in] → [..., out] with weight [out, in] and bias [out]: x·Wᵀ + b, as PyTorch lays it out.
+ * @throws ShapeError unless x ends in the weight's inputs
+ * @example
+ * ```ts
+ * using w = ones([3, 4]);
+ * using out = functional.linear(x, w);
+ * console.log(out.shape.join()); // → 8,3
+ * ```
  */
 export function linear(x: Tensor, weight: Tensor, bias?: Tensor | null): Tensor {
   const { shape } = live(x, "linear").layout,

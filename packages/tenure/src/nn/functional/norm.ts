@@ -88,6 +88,8 @@ function overLast(
 /**
  * x [..., *normalizedShape]: each slice scaled to mean 0 and variance 1, times weight plus bias
  * (both of the normalised shape).
+ * @throws ShapeError for shapes that do not fit, DTypeError unless all are floats of one dtype,
+ *   ArgumentError for an eps that is negative or none
  * @example
  * ```ts
  * using x = randn([2, 4]);
@@ -108,6 +110,8 @@ export function layerNorm(
 /**
  * x [..., *normalizedShape]: each slice divided by the root of its mean square, times weight.
  * PyTorch's default eps is float32's epsilon.
+ * @throws ShapeError for shapes that do not fit, DTypeError unless all are floats of one dtype,
+ *   ArgumentError for an eps that is negative or none
  */
 export function rmsNorm(
   x: Tensor,
@@ -162,6 +166,8 @@ function affine(
 /**
  * x [N, C, …]: channels in groups; each group of each sample scaled to mean 0 and variance 1, then
  * weight and bias per channel.
+ * @throws ShapeError for shapes that do not fit, DTypeError unless all are floats of one dtype,
+ *   ArgumentError for what is unknown or out of range
  */
 export function groupNorm(
   x: Tensor,
@@ -199,6 +205,8 @@ export function groupNorm(
 /**
  * x [N, C, …]: each channel of each sample scaled to mean 0 and variance 1, then weight and bias
  * per channel.
+ * @throws ShapeError for shapes that do not fit, DTypeError unless all are floats of one dtype,
+ *   ArgumentError for what is unknown or out of range
  */
 export function instanceNorm(
   x: Tensor,
@@ -274,6 +282,8 @@ const batchNormOptions = {
 /**
  * x [N, C, …]: each channel scaled by its statistics over the batch (training) or by the running
  * ones, then weight and bias per channel.
+ * @throws ShapeError for shapes that do not fit, DTypeError unless all are floats of one dtype,
+ *   ArgumentError for what is unknown or out of range
  */
 export function batchNorm(x: Tensor, options?: BatchNormOptions): Tensor {
   const given = readOptions("batchNorm", options, batchNormOptions);

@@ -32,6 +32,8 @@ const borderRow = {
  * A border around the last dimensions, given from the last one backwards as in PyTorch: [left,
  * right, top, bottom, …]. Negative constant borders cut off. Modes reflect and replicate take any
  * dimensions.
+ * @throws ArgumentError for a border of more dimensions than x has, or below 0 where it repeats,
+ *   ShapeError for one wider than what it repeats
  * @example
  * ```ts
  * using x = tensor([1, 2]);

@@ -10,7 +10,13 @@ import { type Tensor, live } from "../../tensor/tensor.ts";
 /** One number for both directions, or (vertical, horizontal). */
 export type Pair = number | readonly [number, number];
 
-/** The pair that one number or a pair stands for. */
+/**
+ * The pair that one number or a pair stands for.
+ * @example
+ * ```ts
+ * console.log(functional.pair(3).join()); // → 3,3
+ * ```
+ */
 export function pair(value: Pair): readonly [number, number] {
   return typeof value === "number" ? [value, value] : value;
 }

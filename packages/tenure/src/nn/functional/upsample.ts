@@ -70,6 +70,14 @@ export function readTarget(
 
 /**
  * x [N, C, H, W] (or [N, C, L], mode nearest or linear) at another size; also known as interpolate.
+ * @throws ShapeError for a tensor of another rank, DTypeError for integers, ArgumentError for
+ *   options that are unknown or out of range
+ * @example
+ * ```ts
+ * using image = ones([1, 1, 2, 2]);
+ * using out = functional.upsample(image, { scaleFactor: 2 });
+ * console.log(out.shape.join()); // → 1,1,4,4
+ * ```
  */
 export function upsample(x: Tensor, options: UpsampleOptions): Tensor {
   const { size, scaleFactor, mode, alignCorners } = readTarget("upsample", options);
