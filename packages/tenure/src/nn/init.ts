@@ -14,12 +14,18 @@ import type { Tensor } from "../tensor/tensor.ts";
 
 export { ones, zeros };
 
-/** Every element `value`. */
+/**
+ * Every element `value`.
+ * @throws ShapeError for a shape that is none, ArgumentError for what is not finite
+ */
 export function constant(shape: Shape, value: number): Tensor {
   return full(shape, value);
 }
 
-/** Uniform in [-bound, bound). */
+/**
+ * Uniform in [-bound, bound). Of the shape given.
+ * @throws ShapeError for a shape that is none, ArgumentError for what is not finite
+ */
 export function uniform(shape: Shape, bound: number): Tensor {
   checkShape("uniform", shape);
   checkArgument("uniform", "bound", bound, finite);
@@ -30,7 +36,10 @@ export function uniform(shape: Shape, bound: number): Tensor {
   );
 }
 
-/** Normal with the given mean and standard deviation. */
+/**
+ * Normal with the given mean and standard deviation. Of the shape given.
+ * @throws ShapeError for a shape that is none, ArgumentError for what is not finite
+ */
 export function normal(shape: Shape, mean = 0, std = 1): Tensor {
   checkShape("normal", shape);
   checkArgument("normal", "mean", mean, finite);
@@ -38,11 +47,11 @@ export function normal(shape: Shape, mean = 0, std = 1): Tensor {
   return scoped(() => randn(shape).mul(std).add(mean));
 }
 
-/** Inputs per output of a weight [out, in, …window]. */
+/** Inputs per output of a weight [out, in, …window]. @throws ShapeError for a shape that is none */
 export function fanIn(shape: Shape): number {
   return sizeOf(checkShape("fanIn", shape).slice(1));
 }
-/** Outputs per input of a weight [out, in, …window]. */
+/** Outputs per input of a weight [out, in, …window]. @throws ShapeError for a shape that is none */
 export function fanOut(shape: Shape): number {
   return (checkShape("fanOut", shape)[0] ?? 1) * sizeOf(shape.slice(2));
 }
@@ -56,7 +65,10 @@ const nonlinearityRow = {
   default: "leakyRelu",
 } as const satisfies OptionRow<Nonlinearity>;
 
-/** The factor that keeps the variance through a nonlinearity, as torch.nn.init.calculate_gain. */
+/**
+ * The factor that keeps the variance through a nonlinearity, as torch.nn.init.calculate_gain.
+ * @throws ArgumentError for an unknown nonlinearity
+ */
 export function gain(nonlinearity: Nonlinearity, slope = 0.01): number {
   checkArgument("gain", "nonlinearity", nonlinearity, nonlinearityRow);
   checkArgument("gain", "slope", slope, finite);
@@ -105,30 +117,51 @@ function kaimingStd(op: string, shape: Shape, options: KaimingOptions | undefine
 
 /**
  * The default of PyTorch's Linear and Conv weights: kaiming_uniform_(a = √5), which is uniform in
- * ±1/√fanIn.
+ * ±1/√fanIn. Of the shape given.
+ * @throws ShapeError for a shape that is none
  */
 export function defaultWeight(shape: Shape): Tensor {
   return uniform(shape, 1 / Math.sqrt(Math.max(1, fanIn(shape))));
 }
 
-/** He et al. 2015: normal with std gain / √fan; by default √(2 / fanIn), for ReLU. */
+/**
+ * He et al. 2015: normal with std gain / √fan; by default √(2 / fanIn), for ReLU. Of the shape
+ * given.
+ * @throws ShapeError for a shape that is none, ArgumentError for options that are unknown or out of
+ *   range
+ * @example
+ * ```ts
+ * using w = init.kaimingNormal([64, 32]);
+ * console.log(w.shape.join()); // → 64,32
+ * ```
+ */
 export function kaimingNormal(shape: Shape, options?: KaimingOptions): Tensor {
   return normal(shape, 0, kaimingStd("kaimingNormal", shape, options));
 }
 
-/** He et al. 2015: uniform in ±√3 · gain / √fan. */
+/**
+ * He et al. 2015: uniform in ±√3 · gain / √fan. Of the shape given.
+ * @throws ShapeError for a shape that is none, ArgumentError for options that are unknown or out of
+ *   range
+ */
 export function kaimingUniform(shape: Shape, options?: KaimingOptions): Tensor {
   return uniform(shape, Math.sqrt(3) * kaimingStd("kaimingUniform", shape, options));
 }
 
-/** Glorot & Bengio 2010: uniform in ±gain · √(6 / (fanIn + fanOut)). */
+/**
+ * Glorot & Bengio 2010: uniform in ±gain · √(6 / (fanIn + fanOut)). Of the shape given.
+ * @throws ShapeError for a shape that is none, ArgumentError for a scale that is not finite
+ */
 export function xavierUniform(shape: Shape, scale = 1): Tensor {
   checkShape("xavierUniform", shape);
   checkArgument("xavierUniform", "scale", scale, finite);
   return uniform(shape, scale * Math.sqrt(6 / (fanIn(shape) + fanOut(shape))));
 }
 
-/** Glorot & Bengio 2010: normal with std gain · √(2 / (fanIn + fanOut)). */
+/**
+ * Glorot & Bengio 2010: normal with std gain · √(2 / (fanIn + fanOut)). Of the shape given.
+ * @throws ShapeError for a shape that is none, ArgumentError for a scale that is not finite
+ */
 export function xavierNormal(shape: Shape, scale = 1): Tensor {
   checkShape("xavierNormal", shape);
   checkArgument("xavierNormal", "scale", scale, finite);
@@ -154,9 +187,9 @@ const truncNormalOptions = {
 
 /**
  * Normal, but every draw beyond `low` or `high` drawn again. Eight tries, then clamped: at
- * PyTorch's default of two standard deviations one draw in 10^10 needs it.
+ * PyTorch's default of two standard deviations one draw in 10^10 needs it. Of the shape given.
  * @throws ArgumentError unless low < high and the interval lies within five standard deviations of
- *   the mean on one side
+ *   the mean on one side, ShapeError for a shape that is none
  */
 export function truncNormal(shape: Shape, options?: TruncNormalOptions): Tensor {
   checkShape("truncNormal", shape);
@@ -180,7 +213,7 @@ export function truncNormal(shape: Shape, options?: TruncNormalOptions): Tensor 
  * Orthonormal rows (or columns, if there are more rows) of a matrix [rows, …], times `scale` (Saxe
  * et al. 2014), evenly distributed: the orthogonal part of a normal matrix, found on the device by
  * Newton and Schulz's iteration X ← 1.5·X - 0.5·X·Xᵀ·X.
- * @throws ShapeError for fewer than two dimensions
+ * @throws ShapeError for fewer than two dimensions, ArgumentError for a scale that is not finite
  */
 export function orthogonal(shape: Shape, scale = 1): Tensor {
   checkShape("orthogonal", shape);
