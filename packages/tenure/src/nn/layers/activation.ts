@@ -135,7 +135,16 @@ const geluOptions = {
   },
 } satisfies OptionTable<GELUOptions>;
 
-/** x · Φ(x) (Hendrycks & Gimpel 2016), exact or by its tanh approximation. */
+/**
+ * x · Φ(x) (Hendrycks & Gimpel 2016), exact or by its tanh approximation.
+ * @throws ArgumentError for an unknown approximation
+ * @example
+ * ```ts
+ * using gelu = new GELU({ approximate: "tanh" });
+ * using out = gelu.call(x);
+ * console.log(out.shape.join()); // → 8,4
+ * ```
+ */
 export class GELU extends Activation {
   readonly #approximate: "none" | "tanh";
   constructor(options?: GELUOptions) {
@@ -147,7 +156,10 @@ export class GELU extends Activation {
   }
 }
 
-/** x above 0, α·(exp(x) - 1) below (Clevert et al. 2016). */
+/**
+ * x above 0, α·(exp(x) - 1) below (Clevert et al. 2016).
+ * @throws ArgumentError for what is no number
+ */
 export class ELU extends Activation {
   readonly #alpha: number;
   constructor(alpha = 1) {
@@ -160,7 +172,7 @@ export class ELU extends Activation {
   }
 }
 
-/** x above 0, slope · x below. */
+/** x above 0, slope · x below. @throws ArgumentError for what is no number */
 export class LeakyReLU extends Activation {
   readonly #slope: number;
   constructor(negativeSlope = 0.01) {
@@ -175,7 +187,7 @@ export class LeakyReLU extends Activation {
 
 const bound = { type: "number", range: "[-Infinity, Infinity]" } as const;
 
-/** min(max(x, low), high). */
+/** min(max(x, low), high). @throws ArgumentError for what is no number */
 export class Hardtanh extends Activation {
   readonly #bounds: readonly [number, number];
   constructor(low = -1, high = 1) {
@@ -192,6 +204,7 @@ export class Hardtanh extends Activation {
 /**
  * x above 0, weight · x below, with one learned slope or one per channel (He et al. 2015). x [N, C,
  * …]; weight [1] or [C].
+ * @throws ArgumentError for fewer than one slope, and for what is no number
  */
 export class PReLU extends Layer {
   readonly weight: Tensor;
@@ -223,21 +236,24 @@ abstract class AlongAxis extends Activation {
   }
 }
 
-/** exp(x) / Σ exp(x) along an axis. */
+/** exp(x) / Σ exp(x) along an axis. @throws ArgumentError for an axis that is no whole number */
 export class Softmax extends AlongAxis {
   protected of(x: Tensor): Tensor {
     return x.softmax(this.axis);
   }
 }
 
-/** Logarithm of softmax along an axis. */
+/** Logarithm of softmax along an axis. @throws ArgumentError for an axis that is no whole number */
 export class LogSoftmax extends AlongAxis {
   protected of(x: Tensor): Tensor {
     return x.logSoftmax(this.axis);
   }
 }
 
-/** Halves a dimension: first half · sigmoid(second half) (Dauphin et al. 2017). */
+/**
+ * Halves a dimension: first half · sigmoid(second half) (Dauphin et al. 2017).
+ * @throws ArgumentError for an axis that is no whole number
+ */
 export class GLU extends AlongAxis {
   protected of(x: Tensor): Tensor {
     const length = x.shape[normalizeAxis("GLU", this.axis, x.rank)] ?? 0;

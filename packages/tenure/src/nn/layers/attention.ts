@@ -89,6 +89,15 @@ const attentionOptions = {
  * true`, the output and the weights. Parameters in_proj_weight [3·E, E], in_proj_bias [3·E],
  * out_proj.weight [E, E], out_proj.bias [E]. With keys or values of other sizes: q_proj_weight [E,
  * E], k_proj_weight [E, kdim] and v_proj_weight [E, vdim] instead of the first.
+ * @throws ArgumentError unless the number of heads divides the features, and for options that are
+ *   unknown or out of range
+ * @example
+ * ```ts
+ * using attention = new MultiheadAttention(8, 2);
+ * using tokens = randn([5, 1, 8]);
+ * using out = attention.call(tokens, tokens, tokens);
+ * console.log(out.shape.join()); // → 5,1,8
+ * ```
  */
 export class MultiheadAttention extends Module<
   [query: Tensor, key: Tensor, value: Tensor, options?: AttentionMasks & WeightOptions]
@@ -187,7 +196,11 @@ export class MultiheadAttention extends Module<
     return super.call(query, key, value, options);
   }
 
-  /** What comes out with `needWeights` is an AttentionOutput: the overloads of `call` say so. */
+  /**
+   * What comes out with `needWeights` is an AttentionOutput: the overloads of `call` say so.
+   * @throws ShapeError for shapes that do not fit, DTypeError unless all are floats of one dtype,
+   *   ArgumentError for options that are unknown or out of range
+   */
   forward(
     query: Tensor,
     key: Tensor,

@@ -13,6 +13,13 @@ import { type Tensor, live } from "../../tensor/tensor.ts";
 /**
  * Layers one after the other. Owns and disposes them; intermediates are freed as soon as the next
  * layer has them.
+ * @throws ArgumentError for what is no module
+ * @example
+ * ```ts
+ * using model = new Sequential(new Linear(4, 8), new ReLU(), new Linear(8, 3));
+ * using out = model.call(x);
+ * console.log(out.shape.join()); // → 8,3
+ * ```
  */
 export class Sequential extends Layer {
   readonly layers: readonly Module[];
@@ -68,7 +75,10 @@ function noModules(op: string, value: unknown, example: string): ArgumentError {
 
 const position = { type: "integer", remedy: "pass for example 0" } as const;
 
-/** Modules by number. Names are "0", "1", … as PyTorch's. */
+/**
+ * Modules by number. Names are "0", "1", … as PyTorch's.
+ * @throws ArgumentError for what is no module
+ */
 export class ModuleList<M extends AnyModule = Module>
   extends Module<never, never>
   implements Iterable<M>
@@ -88,12 +98,15 @@ export class ModuleList<M extends AnyModule = Module>
   [Symbol.iterator](): Iterator<M> {
     return this.#modules[Symbol.iterator]();
   }
-  /** The module at a position; negative positions count from the end. */
+  /**
+   * The module at a position, undefined out of range; negative positions count from the end.
+   * @throws ArgumentError for what is no whole number
+   */
   at(index: number): M | undefined {
     checkArgument("ModuleList", "index", index, position);
     return this.#modules.at(index);
   }
-  /** Takes ownership of a module. */
+  /** Takes ownership of a module. @throws ArgumentError for what is no module */
   push(module: M): this {
     checkModule("ModuleList", module);
     this.#modules.push(module);
@@ -111,7 +124,7 @@ export class ModuleList<M extends AnyModule = Module>
   }
 }
 
-/** Modules by name. */
+/** Modules by name. @throws ArgumentError for what is no module */
 export class ModuleDict<M extends AnyModule = Module>
   extends Module<never, never>
   implements Iterable<[string, M]>

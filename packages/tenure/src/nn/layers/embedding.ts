@@ -16,7 +16,16 @@ export interface EmbeddingOptions {
   readonly paddingIdx?: number;
 }
 
-/** Indices [...] (int32 or uint32) → [..., dim]. weight [num, dim], standard normal. */
+/**
+ * Indices [...] (int32 or uint32) → [..., dim]. weight [num, dim], standard normal.
+ * @throws ArgumentError for sizes below 1 and unknown options
+ * @example
+ * ```ts
+ * using table = new Embedding(10, 4);
+ * using out = table.call(labels);
+ * console.log(out.shape.join()); // → 8,4
+ * ```
+ */
 export class Embedding extends Module<[indices: Tensor]> {
   readonly weight: Tensor;
   readonly #padding: number | undefined;

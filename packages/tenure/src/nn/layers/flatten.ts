@@ -6,7 +6,17 @@ import { axisRow } from "../checks.ts";
 import { Layer } from "../module.ts";
 import { type Tensor, live } from "../../tensor/tensor.ts";
 
-/** [N, …] → [N, product]. */
+/**
+ * [N, …] → [N, product].
+ * @throws ArgumentError for what are no dimensions
+ * @example
+ * ```ts
+ * using flatten = new Flatten();
+ * using image = randn([2, 3, 4, 4]);
+ * using out = flatten.call(image);
+ * console.log(out.shape.join()); // → 2,48
+ * ```
+ */
 export class Flatten extends Layer {
   readonly #start: number;
   constructor(start = 1) {

@@ -18,6 +18,7 @@ const linearOptions = { bias: on } satisfies OptionTable<LinearOptions>;
 
 /**
  * x [..., in] → [..., out]. weight [out, in], bias [out].
+ * @throws ArgumentError for sizes below 1 and unknown options
  * @example
  * ```ts
  * using layer = new Linear(3, 2);

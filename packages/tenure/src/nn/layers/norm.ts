@@ -145,12 +145,18 @@ abstract class BatchNorm extends Layer {
   }
 }
 
-/** Batch normalisation of x [N, C] or [N, C, L]. */
+/**
+ * Batch normalisation of x [N, C] or [N, C, L].
+ * @throws ArgumentError for options that are unknown or out of range
+ */
 export class BatchNorm1d extends BatchNorm {
   protected readonly ranks: readonly number[] = [2, 3];
 }
 
-/** Batch normalisation of x [N, C, H, W]. */
+/**
+ * Batch normalisation of x [N, C, H, W].
+ * @throws ArgumentError for options that are unknown or out of range
+ */
 export class BatchNorm2d extends BatchNorm {
   protected readonly ranks: readonly number[] = [4];
 }
@@ -196,6 +202,13 @@ const layerNormOptions = {
 /**
  * Layer normalisation (Ba et al. 2016) of x [..., *normalizedShape]. weight and bias of the
  * normalised shape.
+ * @throws ArgumentError for a shape that is none, and for options that are unknown or out of range
+ * @example
+ * ```ts
+ * using norm = new LayerNorm(4);
+ * using out = norm.call(x);
+ * console.log(out.shape.join()); // → 8,4
+ * ```
  */
 export class LayerNorm extends Layer {
   readonly weight: Tensor | null;
@@ -218,6 +231,7 @@ export class LayerNorm extends Layer {
 /**
  * Root mean square normalisation (Zhang & Sennrich 2019) of x [..., *normalizedShape]. weight of
  * the normalised shape.
+ * @throws ArgumentError for a shape that is none, and for options that are unknown or out of range
  */
 export class RMSNorm extends Layer {
   readonly weight: Tensor | null;
@@ -246,7 +260,11 @@ const groupNormOptions = {
   affine: on,
 } satisfies OptionTable<GroupNormOptions>;
 
-/** Group normalisation (Wu & He 2018) of x [N, C, …]: channels in groups. weight [C], bias [C]. */
+/**
+ * Group normalisation (Wu & He 2018) of x [N, C, …]: channels in groups. weight [C], bias [C].
+ * @throws ArgumentError unless the groups divide the channels, and for options that are unknown or
+ *   out of range
+ */
 export class GroupNorm extends Layer {
   readonly weight: Tensor | null;
   readonly bias: Tensor | null;
@@ -365,12 +383,18 @@ abstract class InstanceNorm extends Layer {
   }
 }
 
-/** Instance normalisation of x [N, C, L] or [C, L]. */
+/**
+ * Instance normalisation of x [N, C, L] or [C, L].
+ * @throws ArgumentError for options that are unknown or out of range
+ */
 export class InstanceNorm1d extends InstanceNorm {
   protected readonly rank: number = 3;
 }
 
-/** Instance normalisation of x [N, C, H, W] or [C, H, W]. */
+/**
+ * Instance normalisation of x [N, C, H, W] or [C, H, W].
+ * @throws ArgumentError for options that are unknown or out of range
+ */
 export class InstanceNorm2d extends InstanceNorm {
   protected readonly rank: number = 4;
 }

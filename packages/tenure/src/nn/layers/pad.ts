@@ -34,7 +34,10 @@ abstract class Padding extends Layer {
     this.#mode = mode;
     this.#value = value;
   }
-  /** Of a batch, or of a single sample. */
+  /**
+   * Of a batch, or of a single sample.
+   * @throws ShapeError for a tensor of another rank, and for a border wider than what it repeats
+   */
   forward(x: Tensor): Tensor {
     live(x, this.constructor.name);
     if (x.rank !== this.#rank && x.rank !== this.#rank + 1)
@@ -83,7 +86,16 @@ export class ReflectionPad1d extends Padding {
   }
 }
 
-/** Mirrors x [N, C, H, W] or [C, H, W] at its edges, without repeating them. */
+/**
+ * Mirrors x [N, C, H, W] or [C, H, W] at its edges, without repeating them.
+ * @example
+ * ```ts
+ * using pad = new ReflectionPad2d(1);
+ * using image = randn([1, 1, 4, 4]);
+ * using out = pad.call(image);
+ * console.log(out.shape.join()); // → 1,1,6,6
+ * ```
+ */
 export class ReflectionPad2d extends Padding {
   constructor(border: Border) {
     super(border, 4, "reflect");

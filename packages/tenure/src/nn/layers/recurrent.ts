@@ -278,6 +278,7 @@ const rnnOptions = {
 /**
  * Elman's network (1990): h' = tanh(W_ih·x + b_ih + W_hh·h + b_hh). x [T, N, I] or [T, I]; `hidden`
  * [D·L, N, H].
+ * @throws ArgumentError for options that are unknown or out of range
  */
 export class RNN extends Recurrent<[hidden?: Tensor], RecurrentOutput> {
   readonly #relu: boolean;
@@ -326,6 +327,15 @@ const lstmState = {
 /**
  * Long short-term memory (Hochreiter & Schmidhuber 1997). x [T, N, I] or [T, I]; states [D·L, N,
  * H], the hidden one [D·L, N, P] with a projection.
+ * @throws ArgumentError for options that are unknown or out of range
+ * @example
+ * ```ts
+ * using lstm = new LSTM(4, 6);
+ * using tokens = randn([5, 2, 4]);
+ * const { output, hidden, cell } = lstm.call(tokens);
+ * console.log(output.shape.join(), hidden.shape.join()); // → 5,2,6 1,2,6
+ * for (const t of [output, hidden, cell]) t.dispose();
+ * ```
  */
 export class LSTM extends Recurrent<[state?: LSTMState], LSTMOutput> {
   constructor(inputSize: number, hiddenSize: number, options?: LSTMOptions) {
@@ -356,6 +366,7 @@ export class LSTM extends Recurrent<[state?: LSTMState], LSTMOutput> {
 /**
  * Gated recurrent unit (Cho et al. 2014), with the reset gate after the product as in PyTorch. x
  * [T, N, I] or [T, I]; `hidden` [D·L, N, H].
+ * @throws ArgumentError for options that are unknown or out of range
  */
 export class GRU extends Recurrent<[hidden?: Tensor], RecurrentOutput> {
   constructor(inputSize: number, hiddenSize: number, options?: RecurrentOptions) {

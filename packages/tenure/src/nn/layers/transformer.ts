@@ -119,6 +119,15 @@ abstract class TransformerLayer<A extends readonly unknown[]> extends Module<A> 
  * Self-attention and a feed-forward network, each with a residual sum and a normalisation. x [L, N,
  * E] (or batch first, or [L, E]) → the same shape. Children self_attn, linear1, linear2, norm1,
  * norm2.
+ * @throws ArgumentError unless the heads divide the features, and for options that are unknown or
+ *   out of range
+ * @example
+ * ```ts
+ * using layer = new TransformerEncoderLayer(8, 2, { dimFeedforward: 16 });
+ * using tokens = randn([5, 1, 8]);
+ * using out = layer.call(tokens);
+ * console.log(out.shape.join()); // → 5,1,8
+ * ```
  */
 export class TransformerEncoderLayer extends TransformerLayer<
   [x: Tensor, options?: AttentionMasks]
@@ -177,6 +186,8 @@ const decoderOptions = {
  * Self-attention, attention to an encoder's output, and a feed-forward network. x [L, N, E] and
  * memory [S, N, E] (or batch first, or without N) → the shape of x. Children self_attn,
  * multihead_attn, linear1, linear2, norm1, norm2, norm3.
+ * @throws ArgumentError unless the heads divide the features, and for options that are unknown or
+ *   out of range
  */
 export class TransformerDecoderLayer extends TransformerLayer<
   [x: Tensor, memory: Tensor, options?: DecoderOptions]

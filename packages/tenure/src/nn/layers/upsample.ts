@@ -9,6 +9,14 @@ import type { Tensor } from "../../tensor/tensor.ts";
 /**
  * Another size for x [N, C, H, W], or [N, C, L], by the nearest pixel or by linear interpolation,
  * with torch.nn.Upsample's positions.
+ * @throws ArgumentError for options that are unknown or out of range
+ * @example
+ * ```ts
+ * using up = new Upsample({ size: [4, 6] });
+ * using image = randn([1, 1, 2, 3]);
+ * using out = up.call(image);
+ * console.log(out.shape.join()); // → 1,1,4,6
+ * ```
  */
 export class Upsample extends Layer {
   readonly #options: UpsampleOptions;
