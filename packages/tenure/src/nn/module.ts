@@ -65,6 +65,18 @@ function fresh<R>(result: R, args: readonly unknown[]): R {
  * `A` are the arguments of `forward` and `call`, `R` is what they give: a tensor from a tensor
  * unless said otherwise, as in `class Attention extends Module<[query: Tensor, key: Tensor, value:
  * Tensor]>`.
+ * @example
+ * ```ts
+ * class Scale extends Module<[x: Tensor]> {
+ *   readonly factor = this.parameter("factor", ones([]));
+ *   forward(x: Tensor): Tensor {
+ *     return x.mul(this.factor);
+ *   }
+ * }
+ * using scale = new Scale();
+ * using out = scale.call(x);
+ * console.log(out.shape.join()); // → 8,4
+ * ```
  */
 export abstract class Module<
   A extends readonly unknown[] = [x: Tensor],

@@ -64,7 +64,12 @@ const isShape = (value: Shape | readonly Shape[]): value is Shape =>
 /**
  * @param inputShape the shape of the input, batch included; a list of shapes for modules of several
  *   tensors
- * @throws what the module throws for inputs of this shape
+ * @throws what the module throws for inputs of this shape, ArgumentError for what is no module or
+ *   no shape, ShapeError for dimensions that are none, DTypeError for an unknown dtype
+ * @example
+ * ```ts
+ * console.log(summary(model, [1, 4]).parameters); // → 131
+ * ```
  */
 export function summary<A extends readonly unknown[]>(
   module: Module<A, unknown>,
