@@ -92,6 +92,7 @@ export function checkOptimizer(op: string, optimizer: Scheduled): void {
 /**
  * Base of all schedules. The rates of step 0 are set when it is made, those of step n after the nth
  * call of `step`.
+ * @throws ArgumentError for options that are unknown or out of range
  */
 export abstract class Schedule {
   readonly #optimizer: Scheduled;
@@ -116,7 +117,15 @@ export abstract class Schedule {
     return this.#optimizer.groups.map((g) => g.lr);
   }
 
-  /** The next rates. Call it after `optimizer.step()`. */
+  /**
+   * The next rates. Call it after `optimizer.step()`.
+   * @example
+   * ```ts
+   * const schedule = new StepLR(optimizer, { stepSize: 1, gamma: 0.5 });
+   * schedule.step();
+   * console.log(optimizer.lr); // → 0.0005
+   * ```
+   */
   step(): void {
     again(this, () => {
       this.#step();

@@ -7,7 +7,10 @@ import { type OptionTable, checkArgument, checkFunction, readOptions } from "../
 import { ignoreRejection } from "../../ownership/owned.ts";
 import { Schedule, type Scheduled, checkAsked, factor, positiveSteps } from "./base.ts";
 
-/** base · f(step). PyTorch's LambdaLR. */
+/**
+ * base · f(step). PyTorch's LambdaLR.
+ * @throws ArgumentError for what is no optimizer, and for options that are unknown or out of range
+ */
 export class LambdaLR extends Schedule {
   readonly #factor: (step: number, group: number) => number;
   constructor(optimizer: Scheduled, factor: (step: number, group: number) => number) {
@@ -41,7 +44,15 @@ const stepOptions = {
   gamma,
 } satisfies OptionTable<StepLROptions>;
 
-/** Times `gamma` every `stepSize` steps. */
+/**
+ * Times `gamma` every `stepSize` steps.
+ * @throws ArgumentError for what is no optimizer, and for options that are unknown or out of range
+ * @example
+ * ```ts
+ * const schedule = new StepLR(optimizer, { stepSize: 30 });
+ * console.log(schedule.rate(30, 1)); // → 0.1
+ * ```
+ */
 export class StepLR extends Schedule {
   readonly #size: number;
   readonly #gamma: number;
@@ -70,7 +81,10 @@ const milestoneOptions = {
   gamma,
 } satisfies OptionTable<MultiStepLROptions>;
 
-/** Times `gamma` at each milestone; one named twice counts twice. */
+/**
+ * Times `gamma` at each milestone; one named twice counts twice.
+ * @throws ArgumentError for what is no optimizer, and for options that are unknown or out of range
+ */
 export class MultiStepLR extends Schedule {
   readonly #milestones: readonly number[];
   readonly #gamma: number;
@@ -96,7 +110,10 @@ const exponentialOptions = {
   gamma: { ...factor, what: "a gamma", required: true },
 } satisfies OptionTable<ExponentialLROptions>;
 
-/** Times `gamma` every step. */
+/**
+ * Times `gamma` every step.
+ * @throws ArgumentError for what is no optimizer, and for options that are unknown or out of range
+ */
 export class ExponentialLR extends Schedule {
   readonly #gamma: number;
   constructor(optimizer: Scheduled, options: ExponentialLROptions) {
@@ -125,6 +142,7 @@ const cosineOptions = {
 /**
  * Half a cosine from the base rate to `etaMin` in `tMax` steps, and back (Loshchilov & Hutter 2017,
  * without restarts).
+ * @throws ArgumentError for what is no optimizer, and for options that are unknown or out of range
  */
 export class CosineAnnealingLR extends Schedule {
   readonly #tMax: number;
@@ -161,6 +179,7 @@ const linearOptions = {
 /**
  * A straight line from startFactor · base to endFactor · base in `totalIters` steps, then constant:
  * linear warm-up.
+ * @throws ArgumentError for what is no optimizer, and for options that are unknown or out of range
  */
 export class LinearLR extends Schedule {
   readonly #start: number;

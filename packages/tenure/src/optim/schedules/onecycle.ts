@@ -61,6 +61,13 @@ const oneCycleOptions = {
 /**
  * One cycle up and down (Smith & Topin 2018), as torch.optim.lr_scheduler.OneCycleLR. Rates are set
  * from `maxLr`; the optimizer's own do not matter.
+ * @throws ArgumentError for what is no optimizer, and for options that are unknown or out of range
+ * @example
+ * ```ts
+ * const schedule = new OneCycleLR(optimizer, { maxLr: 0.1, totalSteps: 100 });
+ * optimizer.step();
+ * schedule.step();
+ * ```
  */
 export class OneCycleLR extends Schedule {
   readonly #options: Required<OneCycleOptions>;

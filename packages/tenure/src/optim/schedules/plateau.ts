@@ -54,6 +54,13 @@ const plateauState = {
 /**
  * Cuts the rates when a metric you report stops improving. PyTorch's ReduceLROnPlateau with a
  * relative threshold.
+ * @throws ArgumentError for what is no optimizer, and for options that are unknown or out of range
+ * @example
+ * ```ts
+ * const schedule = new ReduceLROnPlateau(optimizer, { patience: 0 });
+ * schedule.step(1); // the loss of an epoch
+ * schedule.step(2);
+ * ```
  */
 export class ReduceLROnPlateau {
   readonly #optimizer: Scheduled;
@@ -68,7 +75,10 @@ export class ReduceLROnPlateau {
     this.#options = readOptions("ReduceLROnPlateau", options, plateauOptions);
   }
 
-  /** Call once per epoch with the metric, a plain number that you have read. */
+  /**
+   * Call once per epoch with the metric, a plain number that you have read.
+   * @throws ArgumentError for what is no number
+   */
   step(metric: number): void {
     const { mode, factor, patience, threshold, cooldown, minLr } = this.#options;
     const best = this.#best;

@@ -36,6 +36,13 @@ function checkParts(parts: unknown): void {
 /**
  * One schedule after the other: the next takes over at each milestone and counts from 0. The parts
  * must share the optimizer; step only this one.
+ * @throws ArgumentError for what is no optimizer, and for options that are unknown or out of range
+ * @example
+ * ```ts
+ * const parts = [new LinearLR(optimizer), new StepLR(optimizer, { stepSize: 10 })];
+ * const schedule = new SequentialLR(optimizer, parts, { milestones: [5] });
+ * schedule.step();
+ * ```
  */
 export class SequentialLR extends Schedule {
   readonly #parts: readonly Schedule[];
