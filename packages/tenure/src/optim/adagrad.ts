@@ -34,7 +34,16 @@ const adagradOptions = {
   maximize: off,
 } satisfies OptionTable<AdagradOptions>;
 
-/** Adagrad (Duchi et al. 2011). State: sum. */
+/**
+ * Adagrad (Duchi et al. 2011). State: sum.
+ * @throws ArgumentError for parameters that are none, and for options that are unknown or out of
+ *   range
+ * @example
+ * ```ts
+ * using optimizer = new Adagrad(model.parameters(), { lr: 0.01 });
+ * optimizer.step();
+ * ```
+ */
 export class Adagrad extends Optimizer<Required<AdagradOptions>> {
   protected readonly stateNames: readonly string[] = ["sum"];
 

@@ -42,6 +42,8 @@ const adamWOptions = {
 /**
  * Adam (Kingma & Ba 2015). Weight decay is added to the gradient. State: exp_avg, exp_avg_sq, and
  * max_exp_avg_sq with amsgrad.
+ * @throws ArgumentError for parameters that are none, and for options that are unknown or out of
+ *   range
  * @example
  * ```ts
  * using layer = new Linear(3, 1);
@@ -100,6 +102,8 @@ export class Adam extends Optimizer<Required<AdamOptions>> {
 /**
  * Adam with decoupled weight decay (Loshchilov & Hutter 2019). State: exp_avg, exp_avg_sq, and
  * max_exp_avg_sq with amsgrad.
+ * @throws ArgumentError for parameters that are none, and for options that are unknown or out of
+ *   range
  */
 export class AdamW extends Adam {
   protected override readonly decoupled: boolean = true;

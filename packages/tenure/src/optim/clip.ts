@@ -37,6 +37,12 @@ function eachGradient(parameters: Iterable<Tensor>, fn: (gradient: Tensor) => Te
  * @param normType 1, 2 (default), any positive number, or Infinity
  * @returns the norm before clipping, 0-d float32, owned by the current scope; 0 without gradients
  * @throws ArgumentError for a norm that is negative or NaN, and for what is no list of tensors
+ * @example
+ * ```ts
+ * model.call(x).square().mean().backward();
+ * using norm = clipGradNorm(model.parameters(), 1);
+ * optimizer.step();
+ * ```
  */
 export function clipGradNorm(parameters: Iterable<Tensor>, maxNorm: number, normType = 2): Tensor {
   checkArgument("clipGradNorm", "a largest norm", maxNorm, limit);

@@ -28,6 +28,13 @@ const lionOptions = {
 /**
  * Lion (Chen et al. 2023): the sign of a momentum. Take a learning rate 3 to 10 times below Adam's.
  * State: exp_avg.
+ * @throws ArgumentError for parameters that are none, and for options that are unknown or out of
+ *   range
+ * @example
+ * ```ts
+ * using optimizer = new Lion(model.parameters(), { lr: 1e-4 });
+ * optimizer.step();
+ * ```
  */
 export class Lion extends Optimizer<Required<LionOptions>> {
   protected readonly stateNames: readonly string[] = ["exp_avg"];

@@ -27,7 +27,11 @@ import { learningRate } from "./scalars.ts";
 import { StateSlots } from "./state-tensors.ts";
 import { type LoadableState, type OptimizerState, checkState } from "./state.ts";
 
-/** Base of all optimizers. `O`: the hyperparameters of a group. */
+/**
+ * Base of all optimizers. `O`: the hyperparameters of a group.
+ * @throws ArgumentError for parameters that are none, and for options that are unknown or out of
+ *   range
+ */
 export abstract class Optimizer<
   O extends { readonly lr: number } = { readonly lr: number },
 > implements Disposable {
@@ -74,6 +78,13 @@ export abstract class Optimizer<
 
   /**
    * Adds parameters with hyperparameters of their own, for example layers that are unfrozen later.
+   * @throws ArgumentError for parameters that are none or in a group already, GradError for one
+   *   that is no leaf with a gradient
+   * @example
+   * ```ts
+   * using head = new Linear(4, 2);
+   * optimizer.addGroup({ parameters: head.parameters(), lr: 1e-3 });
+   * ```
    */
   addGroup(spec: GroupSpec<O>): void {
     const name = this.constructor.name;
@@ -207,7 +218,11 @@ export abstract class Optimizer<
     return p.dtype === "float16" ? [masterName, ...this.stateNames] : this.stateNames;
   }
 
-  /** @throws ArgumentError for state that does not belong here. Changes nothing. */
+  /**
+   * Checks what `loadStateDict` would load, and changes nothing.
+   * @throws ArgumentError for state that does not belong here, ShapeError for a tensor of another
+   *   shape
+   */
   checkStateDict(state: LoadableState<O>): void {
     checkState(state, {
       parameters: this.#parameters,
@@ -224,8 +239,9 @@ export abstract class Optimizer<
   }
 
   /**
-   * Continues where `stateDict` was taken. @throws ArgumentError for state that does not belong
-   * here, before anything changes
+   * Continues where `stateDict` was taken.
+   * @throws ArgumentError for state that does not belong here, ShapeError for a tensor of another
+   *   shape; then nothing has changed
    */
   loadStateDict(state: LoadableState<O>): void {
     this.checkStateDict(state);

@@ -40,6 +40,13 @@ const rmspropOptions = {
 /**
  * RMSprop (Hinton 2012, lecture 6; centered: Graves 2013). State: square_avg, momentum_buffer,
  * grad_avg.
+ * @throws ArgumentError for parameters that are none, and for options that are unknown or out of
+ *   range
+ * @example
+ * ```ts
+ * using optimizer = new RMSprop(model.parameters(), { lr: 1e-3 });
+ * optimizer.step();
+ * ```
  */
 export class RMSprop extends Optimizer<Required<RMSpropOptions>> {
   protected readonly stateNames: readonly string[] = ["square_avg", "momentum_buffer", "grad_avg"];

@@ -82,6 +82,14 @@ function checkStepping(optimizer: unknown): void {
  * await stepped;
  * scaler.update();
  * ```
+ * @throws ArgumentError for options that are unknown or out of range
+ * @example
+ * ```ts
+ * using scaler = new GradScaler();
+ * scaler.scale(model.call(x).square().mean()).backward();
+ * await scaler.step(optimizer);
+ * scaler.update();
+ * ```
  */
 export class GradScaler implements Disposable {
   readonly #options: Required<GradScalerOptions>;

@@ -38,6 +38,13 @@ const sgdOptions = {
 /**
  * Stochastic gradient descent with momentum (Polyak 1964; Sutskever et al. 2013 for Nesterov).
  * State: momentum_buffer.
+ * @throws ArgumentError for parameters that are none, and for options that are unknown or out of
+ *   range
+ * @example
+ * ```ts
+ * using optimizer = new SGD(model.parameters(), { lr: 0.1, momentum: 0.9 });
+ * optimizer.step();
+ * ```
  */
 export class SGD extends Optimizer<Required<SGDOptions>> {
   protected readonly stateNames: readonly string[] = ["momentum_buffer"];
