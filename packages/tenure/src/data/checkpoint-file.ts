@@ -149,6 +149,12 @@ const saveOptions = {
 /**
  * The bytes of a checkpoint: what `saveCheckpoint` writes. Reads are pinned at once: later steps do
  * not change what is saved.
+ * @throws ArgumentError for parts that are none, and for names that clash
+ * @example
+ * ```ts
+ * const bytes = await packCheckpoint({ model, optimizer });
+ * unpackCheckpoint(bytes, { model, optimizer });
+ * ```
  */
 export function packCheckpoint(parts: CheckpointParts, options?: SaveOptions): Promise<Bytes> {
   checkArgument("saveCheckpoint", "parts", parts, partsRow);

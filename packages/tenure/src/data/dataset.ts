@@ -38,7 +38,15 @@ export interface Column {
   readonly offset?: number;
 }
 
-/** Samples in host arrays, one column per name. The arrays stay the caller's. */
+/**
+ * Samples in host arrays, one column per name. The arrays stay the caller's.
+ * @throws ArgumentError for columns of different lengths, DTypeError for an unknown dtype
+ * @example
+ * ```ts
+ * const points = new ArrayDataset({ x: { data: new Float32Array(12), shape: [3] } });
+ * console.log(points.length); // → 4
+ * ```
+ */
 export class ArrayDataset<K extends string> implements Dataset<Readonly<Record<K, Tensor>>> {
   readonly length: number;
   readonly #columns: readonly (readonly [K, Required<Column>, number])[];

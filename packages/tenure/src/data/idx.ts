@@ -31,6 +31,11 @@ const types: Readonly<
 /**
  * Parses a whole idx file. Byte data is not copied: it shares memory with `bytes`.
  * @throws ArgumentError for a wrong magic number, a truncated file or one that is too long
+ * @example
+ * ```ts
+ * const { shape, data } = parseIdx(new Uint8Array([0, 0, 8, 1, 0, 0, 0, 2, 7, 9]));
+ * console.log(shape.join(), data.join()); // → 2 7,9
+ * ```
  */
 export function parseIdx(bytes: Uint8Array, name = "idx data"): Idx {
   checkBytes("parseIdx", bytes);

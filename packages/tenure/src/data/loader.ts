@@ -55,6 +55,13 @@ export interface LoaderState {
 /**
  * Batches of a dataset. Each `for … of` or `for await … of` is one epoch; the second kind loads the
  * next batches while the device computes.
+ * @throws ArgumentError for options that are unknown or out of range
+ * @example
+ * ```ts
+ * const points = new ArrayDataset({ x: { data: new Float32Array(12), shape: [3] } });
+ * using loader = new DataLoader(points, { batchSize: 3 });
+ * for await (const { x } of loader) console.log(x.shape.join()); // → 3,3
+ * ```
  */
 export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B>, Disposable {
   readonly #dataset: Dataset<B>;

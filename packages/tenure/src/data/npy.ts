@@ -53,6 +53,13 @@ const npyOptions = {
  * The array of an npy file (format versions 1, 2 and 3). float64 is rounded to float32 unless told
  * otherwise; 64-bit integers must fit 32 bits.
  * @throws ArgumentError for a damaged file, and for arrays of objects, text or records
+ * @example
+ * ```ts
+ * const header = "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }\n";
+ * const text = String.fromCharCode(0x93) + "NUMPY\x01\0" + String.fromCharCode(header.length, 0);
+ * const bytes = Uint8Array.from(text + header + "\x07\x09", (c) => c.charCodeAt(0));
+ * console.log(parseNpy(bytes).shape.join()); // → 2
+ * ```
  */
 export function parseNpy(bytes: Uint8Array, options?: NpyOptions): HostTensor {
   checkBytes("parseNpy", bytes);

@@ -76,6 +76,12 @@ function namedTensors(tensors: unknown): readonly (readonly [string, Tensor])[] 
  * The file's bytes. Reads are pinned at once, so the tensors may be disposed right after the call.
  * Rejects with ArgumentError for what is no list of names with tensors, a name used twice, and
  * metadata that are not strings.
+ * @example
+ * ```ts
+ * using w = ones([2, 2]);
+ * const bytes = await toSafetensors([["w", w]]);
+ * console.log(fromSafetensors(bytes).get("w")?.shape.join()); // → 2,2
+ * ```
  */
 export async function toSafetensors(
   tensors: Iterable<readonly [string, Tensor]>,
@@ -161,7 +167,7 @@ export function fromSafetensors(
   return readSafetensors(bytes, options).tensors;
 }
 
-/** Like `fromSafetensors`, with the metadata. */
+/** Like `fromSafetensors`, with the metadata. @throws ArgumentError as `fromSafetensors` does */
 export function readSafetensors(
   bytes: Uint8Array,
   options?: string | SafetensorsOptions,

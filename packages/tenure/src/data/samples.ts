@@ -102,8 +102,16 @@ function checkSamples(samples: readonly unknown[]): void {
 /**
  * Stacks the fields of samples: numbers become [N], arrays [N, …]. Dtypes follow the data as in
  * `tensor`, unless a field says another.
- * @throws ArgumentError for what are no samples, and for different fields, ShapeError for fields
- *   of different shapes
+ * @throws ArgumentError for what are no samples, and for different fields, ShapeError for fields of
+ *   different shapes, DTypeError for an unknown dtype
+ * @example
+ * ```ts
+ * const batch = stackSamples([
+ *   { x: [1, 2], y: 0 },
+ *   { x: [3, 4], y: 1 },
+ * ]);
+ * console.log(batch.x.shape.join(), batch.y.shape.join()); // → 2,2 2
+ * ```
  */
 export function stackSamples<S extends Readonly<Record<string, SampleValue>>>(
   samples: readonly S[],
@@ -180,6 +188,8 @@ export interface Collated<K extends string> {
 /**
  * Samples as a dataset. Without `collate`, samples are records whose fields are stacked by
  * `stackSamples`. Errors of `get` and `collate` reach the loop.
+ * @throws ArgumentError for what are no samples with fields by name, ShapeError for different
+ *   shapes, DTypeError for an unknown dtype
  */
 export function collated<S extends Readonly<Record<string, SampleValue>>>(
   samples: Samples<S>,
