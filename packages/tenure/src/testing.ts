@@ -34,7 +34,8 @@ export type Comparable = Tensor | NestedArray | ArrayBufferView;
 /**
  * Checks that two arrays have the same shape and close elements. NaN matches NaN, infinities match
  * themselves. A flat list on either side matches any shape.
- * @throws ShapeError, or TenureError naming the worst element
+ * @throws ShapeError for different shapes, TenureError naming the worst element, ArgumentError for
+ *   what are no numbers
  */
 export async function assertClose(
   actual: Comparable,

@@ -22,7 +22,16 @@ import { tensorState } from "../tensor/tensor-state.ts";
  * Runs `fn` (also an async one) and checks every result on the way.
  * @returns what `fn` returns
  * @throws NumericError naming the first op whose result is not finite, its shape and the line that
- *   called it
+ *   called it, ArgumentError for what is no function
+ * @example
+ * ```ts
+ * using x = tensor([-1]);
+ * try {
+ *   await detectAnomaly(() => x.log().dispose());
+ * } catch (error) {
+ *   console.log((error as Error).name); // → NumericError
+ * }
+ * ```
  */
 export async function detectAnomaly<T>(fn: () => T | Promise<T>): Promise<T> {
   checkFunction("detectAnomaly", fn);

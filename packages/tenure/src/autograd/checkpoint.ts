@@ -85,9 +85,16 @@ const checkpointOp: OpDef<CheckpointAttrs> = {
 
 /**
  * `fn(...inputs)`, without keeping what `fn` computes on the way for the backward pass: it runs
- * again there, with the same random numbers.
+ * again there, with the same random numbers. Tensors of any shapes.
  * @param fn synchronous, returns one tensor; it must compute the same when called again
- * @throws GradError when `fn` returns anything but one tensor
+ * @throws GradError when `fn` returns anything but one tensor, ArgumentError for what is no
+ *   function
+ * @example
+ * ```ts
+ * using layer = new Linear(4, 4);
+ * using out = checkpoint((h) => layer.call(h).relu(), x);
+ * console.log(out.shape.join()); // → 8,4
+ * ```
  */
 export function checkpoint<A extends readonly Tensor[]>(
   fn: (...inputs: A) => Tensor,

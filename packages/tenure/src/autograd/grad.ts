@@ -32,7 +32,9 @@ const gradOptions = { createGraph: off } satisfies OptionTable<GradOptions>;
 /**
  * The function that returns `fn`'s value and its gradients with respect to every float argument
  * (null for the others). `fn` must return a tensor with one element. Results belong to the caller's
- * scope; everything else made inside is freed.
+ * scope; everything else made inside is freed. Each gradient has its argument's shape.
+ * @throws ArgumentError for what is no function or no tensor, GradError unless `fn` returns a
+ *   tensor
  */
 export function valueAndGrad<A extends readonly Tensor[]>(
   fn: (...args: A) => Tensor,
@@ -88,7 +90,17 @@ export function valueAndGrad<A extends readonly Tensor[]>(
     );
 }
 
-/** Like `valueAndGrad` without the value; a single argument gives a single gradient. */
+/**
+ * Like `valueAndGrad` without the value; a single argument gives a single gradient. Each gradient
+ * has its argument's shape.
+ * @example
+ * ```ts
+ * const slope = grad((w: Tensor) => w.square().sum());
+ * using w = tensor([1, 2]);
+ * using g = slope(w);
+ * console.log(await g.toArray()); // → [ 2, 4 ]
+ * ```
+ */
 export function grad<A extends readonly Tensor[]>(
   fn: (...args: A) => Tensor,
   options?: GradOptions,

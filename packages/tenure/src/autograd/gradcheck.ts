@@ -30,8 +30,13 @@ const gradCheckOptions = {
 
 /**
  * Checks the gradients of `fn` at the given points by central differences along a fixed random
- * direction of the output.
- * @throws GradError naming the input and element that disagree
+ * direction of the output. Inputs and output may have any shape.
+ * @throws GradError naming the input and element that disagree, ShapeError for values that do not
+ *   fill their shape, ArgumentError for what is no function or no point
+ * @example
+ * ```ts
+ * await gradcheck((a) => a.square(), [{ shape: [2], values: [1, 2] }]);
+ * ```
  */
 export async function gradcheck(
   fn: (...inputs: Tensor[]) => Tensor,

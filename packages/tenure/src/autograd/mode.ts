@@ -30,6 +30,12 @@ function withMode<T>(op: string, mode: Mode, enabled: boolean, fn: () => T): T {
 /**
  * Runs `fn` without recording gradients. `fn` may return a pending read. @throws AsyncScopeError
  * for an async function
+ * @example
+ * ```ts
+ * using w = ones([2], { requiresGrad: true });
+ * using y = noGrad(() => w.mul(2));
+ * console.log(y.requiresGrad); // → false
+ * ```
  */
 export function noGrad<T>(fn: () => T): T {
   return withMode("noGrad", tape().gradMode, false, fn);
@@ -62,7 +68,8 @@ const autocastOptions = { enabled: on } satisfies OptionTable<AutocastOptions>;
  * float16 on the way. Call it around the forward pass and the loss; `backward()` computes each op
  * as it was recorded.
  * @param options `enabled: false` switches it off, also inside another autocast
- * @throws DTypeError on a device without shader-f16, AsyncScopeError for an async function
+ * @throws DTypeError on a device without shader-f16, AsyncScopeError for an async function,
+ *   ArgumentError for what is no function
  */
 export function autocast<T>(fn: () => T, options?: AutocastOptions): T {
   checkFunction("autocast", fn, "pass () => model.call(x)");

@@ -110,7 +110,10 @@ export interface ProgramJSON {
   }[];
 }
 
-/** Ops in issue order, and the storages they mention. */
+/**
+ * Ops in issue order, and the storages they mention.
+ * @throws ArgumentError for a program that contradicts itself
+ */
 export class Program {
   readonly version = 1;
   readonly storages: readonly ProgramStorage[];
@@ -176,7 +179,10 @@ export function residentAtEntry(program: Program): boolean[] {
   );
 }
 
-/** One line per op, for logs and golden files: `3 matmul forward net.0  s1 s2 -> s4`. */
+/**
+ * One line per op, for logs and golden files: `3 matmul forward net.0  s1 s2 -> s4`.
+ * @throws ArgumentError for what is no program
+ */
 export function formatProgram(program: Program): string {
   if (!(program instanceof Program))
     throw new ArgumentError(

@@ -186,7 +186,8 @@ function formatRow(r: LiveRow): string {
  * Runs `fn` and checks that it leaves no more tensors alive than before and that none it made was
  * left to the garbage collector. Accepts async functions. A tensor in the result counts: dispose
  * it, or return numbers.
- * @throws TenureError listing what leaked and where it was made
+ * @throws TenureError listing what leaked and where it was made, ArgumentError for what is no
+ *   function
  */
 export function assertNoLeaks<T>(fn: () => T): T {
   checkFunction("assertNoLeaks", fn);

@@ -56,6 +56,7 @@ export function plan(program: Program, options: PlanOptions = {}): Plan {
 /**
  * memonger's search (Chen et al. 2016, arXiv 1604.06174) with the planner's own peak as cost: the
  * plan of the threshold, in bytes, that needs least memory.
+ * @throws ArgumentError as `plan` does
  */
 export function searchPlan(program: Program, options?: SearchOptions): Plan {
   checkProgram("searchPlan", program);

@@ -46,7 +46,19 @@ const schedulerOptions = {
   profile: { type: "choice", of: ["off", "phases", "ops"], default: "off" },
 } satisfies OptionTable<SchedulerOptions>;
 
-/** Runs training steps under a byte budget. */
+/**
+ * Runs training steps under a byte budget.
+ * @throws ArgumentError for options that are unknown or out of range
+ * @example
+ * ```ts
+ * using scheduler = new Scheduler({ budgetBytes: 64 * 2 ** 20 });
+ * await scheduler.step(() => {
+ *   model.call(x).square().mean().backward();
+ *   optimizer.step();
+ *   optimizer.zeroGrad();
+ * });
+ * ```
+ */
 export class Scheduler implements Disposable {
   readonly #runtime: Runtime;
   readonly #policy: StepPolicy;
@@ -77,7 +89,8 @@ export class Scheduler implements Disposable {
    * are what they were, what `fn` made is released. Only where the device itself ran out of memory,
    * gradients that `fn` dropped may be lost, and say so.
    * @throws BudgetError naming the op that needs most and the least budget that works;
-   *   OutOfMemoryError when the device has no room for any plan tried
+   *   OutOfMemoryError when the device has no room for any plan tried, ArgumentError for what is no
+   *   function
    */
   async step<T>(fn: () => T | Promise<T>): Promise<T> {
     checkFunction("step", fn, "pass () => { …forward, backward, optimizer.step()… }");
