@@ -15,8 +15,15 @@ const HOME = join(REPOSITORY, "tools/snippets");
 /** What modules call the file of given names. */
 export const GIVEN = "./given.ts";
 
-/** What TypeScript says, one line each: `docs/lint.md:12: Cannot find name 'x'.` */
-export function typeErrors(modules: readonly SnippetModule[]): string[] {
+/** Modules as the compiler sees them, with everything that they import. */
+export interface Compiled {
+  readonly program: ts.Program;
+  /** What TypeScript says, one line each: `docs/lint.md:12: Cannot find name 'x'.` */
+  readonly errors: readonly string[];
+}
+
+/** @param more files of the repository that are part of the program too */
+export function compile(modules: readonly SnippetModule[], more: readonly string[]): Compiled {
   const byPath = new Map(
     modules.map((module, n) => [join(HOME, `snippet-${n}.ts`), module] as const),
   );
@@ -30,8 +37,9 @@ export function typeErrors(modules: readonly SnippetModule[]): string[] {
     if (module === undefined) return base.getSourceFile(path, version, ...more);
     return ts.createSourceFile(path, module.text, version);
   };
-  const program = ts.createProgram([...byPath.keys()], options, host);
-  return [...byPath].flatMap(([path, module]) => {
+  const beside = more.map((file) => join(REPOSITORY, file));
+  const program = ts.createProgram([...byPath.keys(), ...beside], options, host);
+  const errors = [...byPath].flatMap(([path, module]) => {
     const file = program.getSourceFile(path);
     const found = [
       ...program.getSyntacticDiagnostics(file),
@@ -39,6 +47,7 @@ export function typeErrors(modules: readonly SnippetModule[]): string[] {
     ];
     return found.map((one) => `${placeOf(module, one)}: ${messageOf(one)}`);
   });
+  return { program, errors };
 }
 
 /** The repository's own settings; a snippet may leave something unused. */

@@ -1,7 +1,8 @@
 /**
  * The code in the documents: every TypeScript snippet of the pages and docstrings compiles, those
  * that stand alone run on the device of the tests, and what a page says they print is what they
- * print. The pages of lint rules are compiled and linted by the plugin's own test.
+ * print. The pages of lint rules are compiled and linted by the plugin's own test. Docstrings say
+ * what they must, and are looked at in the same program.
  */
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +18,8 @@ import * as testing from "tenure/testing";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { filesBelow, REPOSITORY } from "../files.ts";
-import { GIVEN, javascript, promises, typeErrors } from "../snippets/compile.ts";
+import { docstringProblems } from "../docstrings/check.ts";
+import { compile, type Compiled, GIVEN, javascript, promises } from "../snippets/compile.ts";
 import { modulesOf, type SnippetModule, type Surroundings } from "../snippets/module.ts";
 import { snippetsOfPage, snippetsOfSource } from "../snippets/read.ts";
 import type { Runnable } from "../snippets/run.ts";
@@ -143,12 +145,25 @@ const bad = [
   "console.log(1 + 1); // → 2",
 ];
 
+const found = [...pages, ...sources].flatMap((file) => modules(file, read(file)));
+const all = [...found, ...modules("bad.md", bad.map((code) => fence(code)).join(""))];
+
+const manifest = JSON.parse(read("packages/tenure/package.json")) as {
+  readonly exports: Readonly<Record<string, { readonly "tenure:source": string }>>;
+};
+const entries = Object.values(manifest.exports).map((entry) =>
+  join("packages/tenure", entry["tenure:source"]),
+);
+const lacking = "tools/test/fixtures/packages/tenure/src/tensor/lacking.ts";
+let compiled: Compiled | undefined;
+/** All snippets and all entry points in one program, which both tests look at. */
+const compileAll = (): Compiled => (compiled ??= compile(all, [...entries, lacking]));
+
 documents("compile, run, and print what they say", async () => {
-  const found = [...pages, ...sources].flatMap((file) => modules(file, read(file)));
   assert.ok(found.length > 15, `only ${found.length} snippets found`);
-  const all = [...found, ...modules("bad.md", bad.map((code) => fence(code)).join(""))];
   const running = failures(all.filter(({ snippet }) => snippet.notRun === undefined));
-  const wrong = [...typeErrors(all), ...(await running)];
+  const { errors } = compileAll();
+  const wrong = [...errors, ...(await running)];
   const ofBad = wrong.filter((problem) => problem.startsWith("bad.md"));
   assert.equal(
     wrong.filter((problem) => !ofBad.includes(problem)),
@@ -162,6 +177,31 @@ documents("compile, run, and print what they say", async () => {
   ];
   assert.is(ofBad.length, expected.length, ofBad.join("\n"));
   for (const [n, pattern] of expected.entries()) assert.match(ofBad[n] ?? "", pattern);
+});
+
+/** What docstrings of some modules lack. */
+function lacks(...files: readonly string[]): string[] {
+  const { program } = compileAll();
+  const named = files.flatMap((file) => program.getSourceFile(join(REPOSITORY, file)) ?? []);
+  assert.is(named.length, files.length);
+  return docstringProblems(program.getTypeChecker(), named);
+}
+
+documents("docstrings say shapes, errors and units, and each family has an example", () => {
+  assert.equal(lacks(...entries), []);
+});
+
+documents("a docstring that lacks its part is found", () => {
+  assert.equal(
+    lacks(lacking).map((problem) => problem.replace(/^\S*\/tensor\//, "")),
+    [
+      "lacking.ts has no example",
+      "lacking.ts:14 throwing does not name ShapeError",
+      "lacking.ts:24 waiting gives timeout no unit",
+      "lacking.ts:6 silent says nothing",
+      "lacking.ts:9 shapeless says no shapes",
+    ],
+  );
 });
 
 documents.run();
