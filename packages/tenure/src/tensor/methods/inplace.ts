@@ -231,8 +231,8 @@ export abstract class InPlaceMethods extends MathMethods {
 
   /**
    * In place: `value` where the mask is true, elementwise.
-   * @throws ShapeError unless the mask broadcasts to this shape, ArgumentError for a value out of the
-   *   dtype's range
+   * @throws ShapeError unless the mask broadcasts to this shape, ArgumentError for a value out of
+   *   the dtype's range
    */
   maskedFill_(mask: this, value: number): this {
     return call(inPlace(E.maskedFill), [this, mask], undefined, [

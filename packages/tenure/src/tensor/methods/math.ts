@@ -260,7 +260,8 @@ export abstract class MathMethods extends ArithmeticMethods {
 
   /**
    * `value` where the mask is true, this tensor elsewhere, elementwise.
-   * @throws ShapeError unless the mask broadcasts, ArgumentError for a value out of the dtype's range
+   * @throws ShapeError unless the mask broadcasts, ArgumentError for a value out of the dtype's
+   *   range
    */
   maskedFill(mask: this, value: number): this {
     return call(E.maskedFill, [this, mask], undefined, [
@@ -313,8 +314,8 @@ export abstract class MathMethods extends ArithmeticMethods {
   }
 
   /**
-   * Another dtype, elementwise. The same dtype gives an alias. NaN becomes 0 in integers, floats are
-   * truncated.
+   * Another dtype, elementwise. The same dtype gives an alias. NaN becomes 0 in integers, floats
+   * are truncated.
    * @throws DTypeError for an unknown dtype, or float16 where the device has none
    */
   to(dtype: DType): this {
