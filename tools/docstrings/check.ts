@@ -137,7 +137,7 @@ const UNIT = new RegExp(
 
 /** Numbers named like a quantity whose unit neither the name nor the docstring gives. */
 function lacksUnits(each: PublicName): string[] {
-  const numbers = each.declarations.flatMap((declaration) => {
+  const numbers = each.declarations.flatMap((declaration): readonly Measured[] => {
     if (isCallable(declaration)) return inherits(declaration) ? [] : [...declaration.parameters];
     return isField(declaration) ? [declaration] : [];
   });
@@ -151,9 +151,10 @@ function lacksUnits(each: PublicName): string[] {
   return open.map(({ name }) => `gives ${name.getText()} no unit`);
 }
 
-function isField(
-  node: ts.Node,
-): node is ts.PropertySignature | ts.PropertyDeclaration | ts.GetAccessorDeclaration {
+type Field = ts.PropertySignature | ts.PropertyDeclaration | ts.GetAccessorDeclaration;
+type Measured = Field | ts.ParameterDeclaration;
+
+function isField(node: ts.Node): node is Field {
   return ts.isPropertySignature(node) || ts.isPropertyDeclaration(node) || ts.isGetAccessor(node);
 }
 

@@ -112,7 +112,7 @@ export class Thrown {
     let symbol = this.#checker.getSymbolAtLocation(node);
     if (symbol !== undefined && symbol.flags & ts.SymbolFlags.Alias)
       symbol = this.#checker.getAliasedSymbol(symbol);
-    return (symbol?.declarations ?? []).flatMap((declaration) => {
+    return (symbol?.declarations ?? []).flatMap((declaration): readonly ts.Node[] => {
       const { fileName } = declaration.getSourceFile();
       if (!FOLLOWED.test(fileName) || MACHINERY.test(fileName)) return [];
       if (MAKING.test(fileName) && fileName !== node.getSourceFile().fileName) return [];
