@@ -7,16 +7,12 @@
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import parser from "@typescript-eslint/parser";
-import { Linter } from "eslint";
-import tenure from "eslint-plugin-tenure";
-import tseslint from "typescript-eslint";
 import { openRecall, sealedRecall } from "./blind.ts";
 import { cases, heads, type Case } from "./cases.ts";
 import {
   changedSources,
-  corpusDir,
   dateOf,
   foldersOf,
   materialise,
@@ -25,22 +21,27 @@ import {
   tfjsTypes,
   writeProject,
 } from "./corpus.ts";
-import { lintHead, type HeadResult } from "./heads.ts";
+import { lintHead } from "./heads.ts";
+import { keystrokes } from "./keystroke.ts";
 import { lintFiles, type Report } from "./linting.ts";
 import { mutationScore } from "./mutation.ts";
 import { objectPrecision } from "./objects.ts";
 import { samplePrecision } from "./samples.ts";
+import { ruleTime, timed, timeOf } from "./time.ts";
 
 const percent = (part: number, whole: number): string =>
   whole === 0 ? "–" : `${String(Math.round((1000 * part) / whole) / 10)} %`;
 
 /**
  * Runs the bench and gives its tables as Markdown. `--open` and `--sealed` run one half of the
- * blind corpus and nothing else, `--samples` the code bases the plugin was not developed with.
+ * blind corpus and nothing else, `--samples` the code bases the plugin was not developed with,
+ * `--time` what the rules cost beside others, `--keystroke` how long an editor waits.
  */
 export async function run(flags: readonly string[] = []): Promise<string> {
   if (flags.includes("--open")) return openRecall();
   if (flags.includes("--sealed")) return sealedRecall();
+  if (flags.includes("--time")) return ruleTime();
+  if (flags.includes("--keystroke")) return keystrokes();
   if (flags.includes("--samples")) return samplePrecision();
   if (flags.includes("--objects")) return objectPrecision(flags[flags.indexOf("--objects") + 1]);
   const out = [recall(), ...precision(), samplePrecision(), await mutationScore()];
@@ -156,7 +157,7 @@ function precision(): string[] {
       `| ${repo} ${commit} | ${String(result.files)} files, ${String(result.lines)} ` +
         `lines | ${String(result.reports.length)} | ${String(yes)} | ${String(no)} |`,
     );
-    if (repo === "tensorflow/tfjs-models") costs.push(cost(result));
+    if (repo === timed) costs.push(timeOf(result.projects));
   }
   const memory = Math.round(process.memoryUsage().rss / 1048576);
   return [
@@ -167,107 +168,4 @@ function precision(): string[] {
     ...costs,
     `Peak resident memory of this process so far: ${String(memory)} MB.`,
   ];
-}
-
-/** Milliseconds of processor time so far: other work on the machine does not count. */
-const spentSoFar = (): number => {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-};
-const median = (list: readonly number[]): number =>
-  [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)] ?? 0;
-
-/**
- * Our rules beside two rules of typescript-eslint on the same files, each over a program of its
- * own, in turns; and a long file after an edit.
- */
-function cost(head: HeadResult): string {
-  const biggest = [...head.projects].sort((a, b) => b.files.length - a.files.length).slice(0, 3);
-  const foreign = { "@typescript-eslint": tseslint.plugin };
-  const measure = (rules: Record<string, unknown>, plugins: Record<string, unknown>): number => {
-    let spent = 0;
-    for (const { project, files } of biggest) {
-      const lint = (r: Record<string, unknown>, p: Record<string, unknown>): number => {
-        const before = spentSoFar();
-        lintFiles(project, files, "tfjs", r, p, true);
-        return spentSoFar() - before;
-      };
-      lint({}, {});
-      const without = lint({}, {});
-      spent += lint(rules, plugins) - without;
-      parser.clearCaches();
-    }
-    return spent;
-  };
-  const files = biggest.reduce((n, p) => n + p.files.length, 0);
-  const row = (name: string, ms: number): string =>
-    `| ${name} | ${String(Math.round(ms))} | ${(ms / files).toFixed(1)} |`;
-  const ours: number[] = [],
-    misused: number[] = [],
-    floating: number[] = [];
-  for (let round = 0; round < 3; round++) {
-    misused.push(measure({ "@typescript-eslint/no-misused-promises": "error" }, foreign));
-    ours.push(measure(tenure.configs.recommended.rules, { tenure }));
-    floating.push(measure({ "@typescript-eslint/no-floating-promises": "error" }, foreign));
-  }
-  return (
-    `## Time\n\nProcessor time of the rules on ${String(files)} files, median of three ` +
-    "rounds, parse and program taken off; each pays for its own type checking. Ours " +
-    `against no-misused-promises: ${(median(ours) / median(misused)).toFixed(2)} (target ` +
-    "1).\n\n| rules | ms | ms per file |\n| --- | --: | --: |\n" +
-    [
-      row("tenure recommended (13 rules)", median(ours)),
-      row("no-misused-promises", median(misused)),
-      row("no-floating-promises", median(floating)),
-    ].join("\n") +
-    `\n\n${relint()}`
-  );
-}
-
-/** An edit, then a lint, ten times over, in the way an editor does it. */
-function relint(): string {
-  const target = join(corpusDir, "heads", "tensorflow+tfjs-models");
-  const file = join(target, "speech-commands/src/browser_fft_recognizer.ts");
-  const project = join(target, "tsconfig.speech-commands.json");
-  if (!existsSync(file) || !existsSync(project))
-    return "Re-lint after an edit: skipped, the file is not in the corpus.";
-  const code = readFileSync(file, "utf8");
-  const linter = new Linter({ cwd: dirname(project) });
-  const lint = (text: string, rules: Record<string, unknown>): number => {
-    const started = spentSoFar();
-    linter.verify(
-      text,
-      [
-        {
-          files: ["**/*.ts"],
-          languageOptions: {
-            parser,
-            parserOptions: {
-              project: [project],
-              tsconfigRootDir: dirname(project),
-              disallowAutomaticSingleRunInference: true,
-            },
-          },
-          plugins: { tenure },
-          settings: { tenure: { presets: ["tfjs"] } },
-          rules,
-        },
-      ] as never,
-      { filename: file, allowInlineConfig: false },
-    );
-    return spentSoFar() - started;
-  };
-  const edited = (i: number): string =>
-    code.replace("async recognize(", `private edit${String(i)}(): void {}\n  async recognize(`);
-  lint(code, tenure.configs.recommended.rules);
-  const whole: number[] = [],
-    parse: number[] = [];
-  for (let i = 0; i < 10; i++) whole.push(lint(edited(i), tenure.configs.recommended.rules));
-  for (let i = 0; i < 10; i++) parse.push(lint(edited(100 + i), {}));
-  parser.clearCaches();
-  return (
-    `Warm re-lint of ${String(code.split("\n").length)} lines after an edit: ` +
-    `${String(Math.round(median(whole)))} ms of processor time, of which ` +
-    `${String(Math.round(median(parse)))} ms parse and program (target 200 ms).`
-  );
 }

@@ -4,6 +4,7 @@
  * of the editor and by the bench. Owns the server's process, which ends with `close()`.
  */
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
@@ -139,6 +140,13 @@ export class LanguageServer {
   /** Takes an offer: the server sends the edit, which is typed into the document. */
   async take({ command }: CodeAction): Promise<void> {
     await this.#ask("workspace/executeCommand", command);
+  }
+
+  /** Milliseconds of processor time the server has used so far, where Linux says it; else 0. */
+  processorTime(): number {
+    const path = `/proc/${String(this.#process.pid)}/schedstat`;
+    const [main = "0"] = existsSync(path) ? readFileSync(path, "utf8").split(" ") : [];
+    return Number(main) / 1e6;
   }
 
   /** Ends the server and waits until it is gone. */
