@@ -59,12 +59,10 @@ function longProgram(): Subject {
   const bodies = ["loops", "metrics", "state"].map((name) =>
     readFileSync(at(`../test/fixtures/valid/${name}.ts`), "utf8").replace(/^import .*$/gm, ""),
   );
-  const opened = "const { newDisposeScope, scoped, tensor, zeros } = tenure;";
-  let text = 'import * as tenure from "tenure";\n';
+  let text =
+    'import { concat, newDisposeScope, scoped, tensor, zeros, type Tensor } from "tenure";\n';
   for (let i = 0; text.split("\n").length < 1500; i++)
-    text +=
-      `export namespace Part${String(i)} {\n${opened}\ntype Tensor = tenure.Tensor;\n` +
-      `${bodies[i % bodies.length] ?? ""}}\n`;
+    text += `export namespace Part${String(i)} {\n${bodies[i % bodies.length] ?? ""}}\n`;
   return {
     ...{ name: "valid programs of Tenure", preset: "tenure", file: "long.ts", text },
     ...{ before: "using mean = x.mean", leak: "x.neg();\n  " },
@@ -131,7 +129,7 @@ async function session(subject: Subject, isOn: boolean): Promise<Waits> {
   const found: Waits = { waited: [], processor: [] };
   try {
     await server.open(subject.text);
-    const clean = (await server.diagnostics()).length;
+    const known = (await server.diagnostics()).length;
     for (let i = 0; i < warmUps + edits; i++) {
       const isLeak = i % 2 === 0;
       const place = rangeOf(server.text, isLeak ? subject.before : subject.leak);
@@ -141,7 +139,7 @@ async function session(subject: Subject, isOn: boolean): Promise<Waits> {
         isLeak ? { start: place.start, end: place.start } : place,
         isLeak ? subject.leak : "",
       );
-      const reports = (await server.diagnostics()).length - clean;
+      const reports = (await server.diagnostics()).length - known;
       if (isOn && reports !== (isLeak ? 1 : 0))
         throw new Error(`keystroke: expected the typed leak alone, got ${String(reports)} reports`);
       if (i < warmUps) continue;
