@@ -4,9 +4,11 @@
  * rules speak to the oracle.
  */
 import ts from "typescript";
+import { declaredMember } from "./declared-member.ts";
+import type { Questions } from "./questions.ts";
 
 /** What the analysis may ask TypeScript about types and symbols. */
-export class Checker {
+export class Checker implements Questions {
   /** The program the answers are about. */
   readonly program: ts.Program;
   readonly #checker: ts.TypeChecker;
@@ -52,6 +54,10 @@ export class Checker {
     const target: ts.Type = (type as Partial<ts.TypeReference>).target ?? type;
     return target.isClassOrInterface() ? this.#checker.getBaseTypes(target) : [];
   }
+  /** What waiting for a promise gives; of anything else, itself. */
+  awaited(type: ts.Type): ts.Type {
+    return this.#checker.getAwaitedType(type) ?? type;
+  }
   /** Whether a type is an array or a tuple. */
   isList(type: ts.Type): boolean {
     return this.#checker.isArrayType(type) || this.#checker.isTupleType(type);
@@ -92,13 +98,31 @@ export class Checker {
   symbolAt(node: ts.Node): ts.Symbol | undefined {
     const known = this.#symbols.get(node);
     if (known !== undefined) return known ?? undefined;
-    const symbol =
-      ts.isShorthandPropertyAssignment(node.parent) && node.parent.name === node
-        ? this.#checker.getShorthandAssignmentValueSymbol(node.parent)
-        : this.#checker.getSymbolAtLocation(node);
+    const symbol = this.#declared(node) ?? this.#asked(node);
     const found = symbol && this.throughAlias(symbol);
     this.#symbols.set(node, found ?? null);
     return found;
+  }
+
+  #declared(node: ts.Node): ts.Symbol | undefined {
+    const { parent } = node;
+    const isMember = ts.isPropertyAccessExpression(parent) && parent.name === node;
+    return isMember ? declaredMember(this, parent) : undefined;
+  }
+
+  #asked(node: ts.Node): ts.Symbol | undefined {
+    return ts.isShorthandPropertyAssignment(node.parent) && node.parent.name === node
+      ? this.#checker.getShorthandAssignmentValueSymbol(node.parent)
+      : this.#checker.getSymbolAtLocation(node);
+  }
+
+  /** The member of a type that has a name. */
+  memberOf(type: ts.Type, name: string): ts.Symbol | undefined {
+    return this.#checker.getPropertyOfType(type, name);
+  }
+  /** What a module exports under a name. */
+  exportOf(module: ts.Symbol, name: string): ts.Symbol | undefined {
+    return this.#checker.tryGetMemberInModuleExports(name, module);
   }
 
   /** The symbols a module exports, aliases resolved. */

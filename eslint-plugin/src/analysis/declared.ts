@@ -1,11 +1,11 @@
 /**
  * Declared types: what a call gives or a variable holds as far as declarations tell, without having
  * the checker resolve the call, which would check every argument first, or follow the flow to the
- * variable. Most need no more. Used by `oracle.ts` alone, which asks the checker whenever this file
- * does not know.
+ * variable. Most need no more. Used by `oracle.ts` and `declared-member.ts`; the checker is asked when
+ * this file does not know.
  */
 import ts from "typescript";
-import type { Checker } from "./checker.ts";
+import type { Questions } from "./questions.ts";
 import { returnsOf } from "./fate.ts";
 import { isPlain } from "./plain.ts";
 import { calleeNameNode, hasBody } from "./syntax.ts";
@@ -17,11 +17,11 @@ type Signature =
   | ts.ArrowFunction
   | ts.FunctionExpression
   | ts.FunctionTypeNode;
-const known = new WeakMap<Checker, WeakMap<ts.Symbol, ts.Type | null>>();
+const known = new WeakMap<Questions, WeakMap<ts.Symbol, ts.Type | null>>();
 
 /** The type of a call's result by its callee's declaration; null when that does not settle it. */
 export function declaredResult(
-  checker: Checker,
+  checker: Questions,
   call: ts.CallExpression | ts.NewExpression,
   callee: ts.Symbol,
 ): ts.Type | null {
@@ -43,7 +43,7 @@ export function declaredResult(
  * settle, nobody need infer `T`.
  */
 function callbackResult(
-  checker: Checker,
+  checker: Questions,
   call: ts.CallExpression,
   callee: ts.Symbol,
 ): ts.Type | null {
@@ -78,7 +78,7 @@ const isPlainCallback = (node: ts.Expression): node is ts.ArrowFunction | ts.Fun
   (!ts.isBlock(node.body) || node.body.statements.at(-1)?.kind === ts.SyntaxKind.ReturnStatement);
 
 /** Whether a type is that of a function giving the type parameter `name`: `() => T`, `Fn<T>`. */
-function givesParameter(checker: Checker, type: ts.TypeNode, name: string): boolean {
+function givesParameter(checker: Questions, type: ts.TypeNode, name: string): boolean {
   if (ts.isFunctionTypeNode(type)) return isNamed(type.type, name);
   if (!ts.isTypeReferenceNode(type) || type.typeArguments?.length !== 1) return false;
   const [argument] = type.typeArguments;
@@ -105,7 +105,7 @@ function returnsThis(callee: ts.Symbol): boolean {
 }
 
 /** The type of what a method is called on, which is that of a method's `this`. */
-function receiverOf(checker: Checker, call: ts.CallExpression): ts.Type | null {
+function receiverOf(checker: Questions, call: ts.CallExpression): ts.Type | null {
   if (!ts.isPropertyAccessExpression(call.expression)) return null;
   const { expression: receiver } = call.expression;
   if (receiver.kind === ts.SyntaxKind.SuperKeyword) return null;
@@ -117,7 +117,7 @@ function receiverOf(checker: Checker, call: ts.CallExpression): ts.Type | null {
   return settled(checker.typeAt(receiver));
 }
 
-function instanceOf(checker: Checker, callee: ts.Symbol): ts.Type | null {
+function instanceOf(checker: Questions, callee: ts.Symbol): ts.Type | null {
   const [only] = callee.declarations ?? [];
   return only &&
     callee.declarations?.length === 1 &&
@@ -153,7 +153,7 @@ const plain =
  * when only the flow tells, as for unions.
  */
 export function declaredVariable(
-  checker: Checker,
+  checker: Questions,
   declaration: ts.Declaration,
   ofCall: (call: ts.CallExpression | ts.NewExpression) => ts.Type | null,
 ): ts.Type | null {
@@ -172,15 +172,22 @@ export function declaredVariable(
   if (type) return settled(checker.annotated(type));
   if (!initializer || !ts.isVariableDeclaration(declaration)) return null;
   let value = initializer;
-  while (ts.isParenthesizedExpression(value) || ts.isNonNullExpression(value))
+  let isAwaited = false;
+  while (
+    ts.isParenthesizedExpression(value) ||
+    ts.isNonNullExpression(value) ||
+    ts.isAwaitExpression(value)
+  ) {
+    isAwaited ||= ts.isAwaitExpression(value);
     value = value.expression;
+  }
   if (!ts.isCallExpression(value) && !ts.isNewExpression(value)) return null;
   const found = ofCall(value);
-  return found && settled(found);
+  return found && settled(isAwaited ? checker.awaited(found) : found);
 }
 
 /** A type that no test on the way can narrow to another. */
-const settled = (type: ts.Type): ts.Type | null =>
+export const settled = (type: ts.Type): ts.Type | null =>
   type.flags &
   (ts.TypeFlags.Any |
     ts.TypeFlags.Unknown |
@@ -190,7 +197,7 @@ const settled = (type: ts.Type): ts.Type | null =>
     ? null
     : type;
 
-function resultOf(checker: Checker, callee: ts.Symbol): ts.Type | null {
+function resultOf(checker: Questions, callee: ts.Symbol): ts.Type | null {
   const declarations = (callee.declarations ?? []).map((d) => heldFunction(d));
   const [only] = declarations;
   if (declarations.length === 1 && only && ts.isTypeQueryNode(only)) {
@@ -231,7 +238,7 @@ const isSignature = (node: ts.Node): node is Signature =>
 const isImplementation = (node: Signature, all: readonly ts.Node[]): boolean =>
   all.length > 1 && hasBody(node);
 
-function resultOfOne(checker: Checker, declaration: Signature): ts.Type | null {
+function resultOfOne(checker: Questions, declaration: Signature): ts.Type | null {
   const { type } = declaration;
   if (!type) return null;
   if (type.kind === ts.SyntaxKind.ThisType) return null;
@@ -250,7 +257,7 @@ function resultOfOne(checker: Checker, declaration: Signature): ts.Type | null {
 }
 
 /** The annotated result of a function, where callers cannot decide it; else null. */
-export const annotatedResult = (checker: Checker, fn: ts.SignatureDeclaration): ts.Type | null =>
+export const annotatedResult = (checker: Questions, fn: ts.SignatureDeclaration): ts.Type | null =>
   isSignature(fn) ? resultOfOne(checker, fn) : null;
 
 /** The type parameter of a function that a type is. */

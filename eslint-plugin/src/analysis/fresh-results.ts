@@ -66,6 +66,12 @@ export function resultFreshness(
   fn: ts.FunctionLikeDeclaration & { body: ts.Node },
 ): Freshness {
   if (fn.asteriskToken || session.oracle.givesNothing(fn)) return "unknown";
-  const values = returnsOf(fn).filter((v) => !isNullish(unwrap(v)) && session.oracle.ownedAt(v));
+  const isSaid = session.oracle.givesOwned(fn);
+  const values = returnsOf(fn).filter((v) => {
+    const bare = unwrap(v);
+    if (isNullish(bare)) return false;
+    // a literal may leave out what is owned
+    return (isSaid && ts.isCallExpression(bare)) || session.oracle.ownedAt(v) !== null;
+  });
   return joinAll(values.map((v) => guarded(session, v)));
 }

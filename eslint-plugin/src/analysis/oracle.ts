@@ -7,7 +7,13 @@ import ts from "typescript";
 import type { CalleeSpecifier, Owner, ResolvedSettings } from "../owner.ts";
 import { resolveCallee, type Callee } from "./callee.ts";
 import { Checker } from "./checker.ts";
-import { annotatedResult, declaredResult, declaredVariable, isPageFunction } from "./declared.ts";
+import {
+  annotatedResult,
+  declaredResult,
+  declaredVariable,
+  isPageFunction,
+  settled,
+} from "./declared.ts";
 import { isHolderClass } from "./holders.ts";
 import { hasWellKnown, Ownership, typeNames, type Owned } from "./ownership.ts";
 import { nameMatches, Packages } from "./packages.ts";
@@ -70,6 +76,7 @@ export class Oracle {
 
   #askOwned(node: ts.Node): Owned | null {
     if (isPlain(node)) return null;
+    if (ts.isAwaitExpression(node)) return this.ownedAt(node.expression);
     let declared: ts.Type | null = null;
     if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
       const symbol = this.#calleeSymbol(node);
@@ -128,6 +135,13 @@ export class Oracle {
   givesNothing(fn: ts.SignatureDeclaration): boolean {
     const type = annotatedResult(this.#checker, fn);
     return type !== null && !(type.flags & ts.TypeFlags.Any) && !this.#ownership.of(type);
+  }
+
+  /** Whether the annotation of a function says that all it gives is owned, and there. */
+  givesOwned(fn: ts.SignatureDeclaration): boolean {
+    const type = annotatedResult(this.#checker, fn);
+    if (type === null || settled(this.#checker.awaited(type)) === null) return false;
+    return this.#ownership.of(type) !== null;
   }
 
   /** Ownership of instances of a class, or of values of an interface. */

@@ -59,6 +59,7 @@ export const noEscapeFromScope = rule<Id, Record<string, never>>({
 });
 
 const exemptType = (file: FileAnalysis, value: FreshValue): boolean =>
+  value.owned.owner.outsideScopes.length > 0 &&
   value.owned.owner.outsideScopes.includes(file.session.oracle.typeName(value.node));
 
 /**

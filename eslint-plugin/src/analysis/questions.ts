@@ -1,0 +1,23 @@
+/**
+ * What declarations leave to TypeScript's type checker: the questions that `declared.ts` and
+ * `declared-member.ts` ask. `checker.ts` answers them, and asks these two before TypeScript.
+ */
+import type ts from "typescript";
+
+/** Questions about types and symbols. */
+export interface Questions {
+  /** The type of an expression or name where it stands. */
+  typeAt(node: ts.Node): ts.Type;
+  /** The type a type annotation names. */
+  annotated(node: ts.TypeNode): ts.Type;
+  /** The instance type of a class symbol. */
+  instanceOf(symbol: ts.Symbol): ts.Type;
+  /** What waiting for a promise gives; of anything else, itself. */
+  awaited(type: ts.Type): ts.Type;
+  /** The symbol a name refers to, through imports. */
+  symbolAt(node: ts.Node): ts.Symbol | undefined;
+  /** The member of a type that has a name. */
+  memberOf(type: ts.Type, name: string): ts.Symbol | undefined;
+  /** What a module exports under a name. */
+  exportOf(module: ts.Symbol, name: string): ts.Symbol | undefined;
+}
