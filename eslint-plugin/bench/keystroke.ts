@@ -48,13 +48,13 @@ export async function keystrokes(): Promise<string> {
   return (
     `## From keystroke to reports\n\nThe ESLint language server, warm, ${String(edits)} edits, ` +
     "from the change sent to the reports received: median and quartiles, beside the server's " +
-    "processor time for an edit with the rules of `recommended` and with none (target 200 ms on a " +
-    "quiet machine).\n\n| file | waited | processor | without rules | load |\n" +
+    "processor time for an edit with the rules of `recommended` and with none (target 200 ms on " +
+    "a quiet machine).\n\n| file | waited | processor | without rules | load |\n" +
     `| --- | --: | --: | --: | --: |\n${rows.join("\n")}`
   );
 }
 
-/** The valid programs, each in a namespace, again and again until there are 1,500 lines. */
+/** The valid programs, each in a namespace, again and again for 1,500 lines. */
 function longProgram(): Subject {
   const bodies = ["loops", "metrics", "state"].map((name) =>
     readFileSync(at(`../test/fixtures/valid/${name}.ts`), "utf8").replace(/^import .*$/gm, ""),

@@ -1,8 +1,8 @@
 /**
  * Declared types: what a call gives or a variable holds as far as declarations tell, without having
  * the checker resolve the call, which would check every argument first, or follow the flow to the
- * variable. Most need no more. Used by `oracle.ts` and `declared-member.ts`; the checker is asked when
- * this file does not know.
+ * variable. Most need no more. Used by `oracle.ts` and `declared-member.ts`; the checker is asked
+ * when this file does not know.
  */
 import ts from "typescript";
 import type { Questions } from "./questions.ts";
