@@ -8,6 +8,7 @@
  * Pure.
  */
 import { at } from "../../base/access.ts";
+import { internal } from "../../base/errors.ts";
 import type { Deadline } from "../deadline.ts";
 import type { StageBytes, StageCosts } from "./stage-costs.ts";
 import type { Stage } from "./stages.ts";
@@ -32,22 +33,23 @@ export interface ChainTable {
   withBoundary(e: number, j: number, m: number): number;
 }
 
-/** A range i … j, and what running on in it takes. */
+/** A way to reverse a range i … j: run on to boundary s, reverse behind it, then before it. */
 interface Run {
   readonly e: number;
   readonly i: number;
   readonly j: number;
-  /** Cost of running up to the boundary at hand. */
+  readonly s: number;
+  /** Cost of running up to the boundary. */
   readonly run: number;
   /** Units of boundary j that are there beside the memory. */
   readonly beside: number;
-  /** Least memory in which the stages up to the boundary can run. */
+  /** Least memory for it. */
   readonly from: number;
 }
 
 /**
  * The table of the dynamic program. Cells are `Rev(i, j, m)`, twice: `e` is 1 when boundary j is
- * resident beside m.
+ * resident beside m. They hold costs alone; which choice led there is found when somebody asks.
  */
 export class Rotor implements ChainTable {
   readonly #stages: readonly Stage[];
@@ -55,8 +57,6 @@ export class Rotor implements ChainTable {
   readonly #costs: StageCosts;
   readonly #levels: number;
   readonly #table: Float64Array;
-  /** 0 none, 1 keep the stage, 2 + 2s + e run on to boundary s. */
-  readonly #choice: Int16Array;
 
   constructor(stages: readonly Stage[], units: StageBytes, costs: StageCosts, levels: number) {
     const n = stages.length;
@@ -64,23 +64,31 @@ export class Rotor implements ChainTable {
     this.#units = units;
     this.#costs = costs;
     this.#levels = levels;
-    this.#table = new Float64Array(2 * n * (n + 1) * (levels + 1)).fill(Infinity);
-    this.#choice = new Int16Array(this.#table.length);
+    this.#table = new Float64Array(n * (n + 1) * (levels + 1)).fill(Infinity);
   }
 
-  #cell(e: number, i: number, j: number, m: number): number {
+  /** Where the cells of a range begin, one for each amount of memory. */
+  #row(e: number, i: number, j: number): number {
     const n = this.#stages.length;
-    return ((e * n + i) * (n + 1) + j) * (this.#levels + 1) + Math.min(m, this.#levels);
+    const ranges = (n * (n + 1)) / 2;
+    const before = i * n - (i * (i - 1)) / 2; // that begin at a lower stage
+    return (e * ranges + before + j - i - 1) * (this.#levels + 1);
   }
 
   cost(e: number, i: number, j: number, m: number): number {
-    return m < 0 ? Infinity : this.#table[this.#cell(e, i, j, m)]!;
+    return m < 0 ? Infinity : this.#table[this.#row(e, i, j) + Math.min(m, this.#levels)]!;
   }
 
   choice(e: number, i: number, j: number, m: number): Choice {
-    const which = at(this.#choice, this.#cell(e, i, j, m));
-    if (which === 1) return { kind: "keepStage" };
-    return { kind: "runTo", stage: (which - 2) >> 1, held: (which & 1) === 1 };
+    const level = Math.min(m, this.#levels);
+    const least = this.cost(e, i, j, level);
+    const keeps = level >= this.#keepFrom(e, i, j) && this.#keepCost(e, i, j, level) === least;
+    if (keeps) return { kind: "keepStage" };
+    for (const run of this.#runsOf(e, i, j))
+      for (const held of [false, true])
+        if (level >= run.from && this.#runCost(run, level, held) === least)
+          return { kind: "runTo", stage: run.s, held };
+    throw internal(`plan: stages ${i} to ${j} cannot be reversed in ${m} units`);
   }
 
   besideStage(i: number, m: number): number {
@@ -105,7 +113,7 @@ export class Rotor implements ChainTable {
           if (length > 1) this.#decide(e, i, i + length);
           else
             for (let m = 0; m <= this.#levels; m++)
-              this.#table[this.#cell(e, i, i + 1, m)] = this.#lastStage(i, m, e);
+              this.#table[this.#row(e, i, i + 1) + m] = this.#lastStage(i, m, e);
       }
   }
 
@@ -121,58 +129,89 @@ export class Rotor implements ChainTable {
 
   /** One range, for all amounts of memory: their cells lie side by side. */
   #decide(e: number, i: number, j: number): void {
-    const { boundary, group, pending, toBoundary, toAll } = this.#units;
+    const table = this.#table;
+    const most = this.#levels;
+    const row = this.#row(e, i, j);
+    for (let m = this.#keepFrom(e, i, j); m <= most; m++)
+      table[row + m] = this.#keepCost(e, i, j, m);
+    // More memory never makes a choice dearer: one that all memory makes no cheaper than what is
+    // found for some of it needs no look from there on. The most promising come first.
+    const runs = this.#runsOf(e, i, j).map((run) => ({
+      run,
+      least: Math.min(this.#runCost(run, most, false), this.#runCost(run, most, true)),
+    }));
+    runs.sort((a, b) => a.least - b.least);
+    for (const { run, least } of runs) this.#runTo(run, this.#levelsAbove(row, least));
+  }
+
+  /** With how many amounts of memory, the least ones, a range costs more than that so far. */
+  #levelsAbove(row: number, cost: number): number {
+    let low = 0;
+    let high = this.#levels + 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#table[row + middle]! > cost) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Least memory in which all of the first stage can be kept. */
+  #keepFrom(e: number, i: number, j: number): number {
+    const { group, inside, boundary, pending, toAll } = this.#units;
+    const beside = e === 1 ? boundary[j - 1]! : 0;
+    return Math.max(toAll[i]! + pending[j - 1]!, group[i]! - beside, inside[i]! + boundary[i]!);
+  }
+
+  /** What keeping all of the first stage costs in the end. */
+  #keepCost(e: number, i: number, j: number, m: number): number {
+    const less = this.#units.inside[i]! + this.#units.boundary[i]!;
+    return this.#costs.toAll[i]! + this.#table[this.#row(e, i + 1, j) + m - less]!;
+  }
+
+  /** The boundaries of a range that one can run on to. */
+  #runsOf(e: number, i: number, j: number): Run[] {
+    const { boundary, pending, toBoundary } = this.#units;
     const beside = e === 1 ? boundary[j - 1]! : 0;
     const waits = pending[j - 1]!;
-    this.#keepStage(e, i, j, Math.max(toAll[i]! + waits, group[i]! - beside));
+    const runs: Run[] = [];
     let run = 0;
-    let from = 0;
+    let room = 0;
     for (let s = i + 1; s < j; s++) {
       const before = s - 1 > i ? boundary[s - 2]! : 0;
-      from = Math.max(from, before + toBoundary[s - 1]! + waits);
-      if (from > this.#levels) return;
+      room = Math.max(room, before + toBoundary[s - 1]! + waits);
+      if (room > this.#levels) break;
       run += this.#costs.toBoundary[s - 1]!;
-      this.#runTo(s, { e, i, j, run, beside, from });
+      const from = Math.max(room, boundary[s - 1]!);
+      if (from <= this.#levels) runs.push({ e, i, j, s, run, beside, from });
     }
+    return runs;
   }
 
-  /** Keeps all of the first stage, where there are `from` units of memory. */
-  #keepStage(e: number, i: number, j: number, from: number): void {
-    const cost = this.#costs.toAll[i]!;
-    const less = this.#units.inside[i]! + this.#units.boundary[i]!;
-    const row = this.#cell(e, i, j, 0);
-    const rest = this.#cell(e, i + 1, j, 0);
-    for (let m = Math.max(from, less); m <= this.#levels; m++) {
-      const total = cost + this.#table[rest + m - less]!;
-      this.#table[row + m] = total;
-      if (total < Infinity) this.#choice[row + m] = 1;
-    }
+  /** What running on to a boundary costs in the end, which stays for what is before or does not. */
+  #runCost({ e, i, j, s, run, beside }: Run, m: number, held: boolean): number {
+    const kept = this.#units.boundary[s - 1]!;
+    const behind = run + this.#table[this.#row(e, s, j) + m - kept]!;
+    const after = m + beside - (held ? kept : 0);
+    return behind + this.#table[this.#row(held ? 1 : 0, i, s) + Math.min(after, this.#levels)]!;
   }
 
-  /** Runs on to a boundary, wherever that is the best so far. */
-  #runTo(s: number, { e, i, j, run, beside, from }: Run): void {
+  /** Runs on to a boundary, wherever that is the best so far, with less memory than `end`. */
+  #runTo({ e, i, j, s, run, beside, from }: Run, end: number): void {
     const table = this.#table;
-    const choice = this.#choice;
     const most = this.#levels;
     const kept = this.#units.boundary[s - 1]!;
-    const row = this.#cell(e, i, j, 0);
-    const behindAt = this.#cell(e, s, j, 0) - kept;
-    const droppedAt = this.#cell(0, i, s, 0);
-    const heldAt = this.#cell(1, i, s, 0);
-    for (let m = Math.max(from, kept); m <= most; m++) {
+    const row = this.#row(e, i, j);
+    const behindAt = this.#row(e, s, j) - kept;
+    const droppedAt = this.#row(0, i, s);
+    const heldAt = this.#row(1, i, s);
+    for (let m = from; m < end; m++) {
       const behind = run + table[behindAt + m]!;
       if (behind >= table[row + m]!) continue;
       const after = m + beside;
       const dropped = behind + table[droppedAt + (after < most ? after : most)]!;
       const held = behind + table[heldAt + (after - kept < most ? after - kept : most)]!;
-      if (dropped < table[row + m]!) {
-        table[row + m] = dropped;
-        choice[row + m] = 2 + 2 * s;
-      }
-      if (held < table[row + m]!) {
-        table[row + m] = held;
-        choice[row + m] = 3 + 2 * s;
-      }
+      table[row + m] = Math.min(table[row + m]!, dropped, held);
     }
   }
 }
