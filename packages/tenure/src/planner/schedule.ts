@@ -80,10 +80,7 @@ export function contextOf(program: Program): Context {
  */
 export function segmentsOf(context: Context, actions: readonly Action[]): Segment[] {
   const { program, extended } = context;
-  const segments: Segment[] = [];
-  walk(context, actions, (storage, begin, end, entry, exit) => {
-    segments.push({ storage, begin, end, entry, exit });
-  });
+  const segments = walk(context, actions);
   if (!extended.some((e) => e !== null)) return segments;
   // Where each op runs, as lifespans ask for it.
   const ranAt = new Int32Array(program.ops.length).fill(-1);
@@ -96,15 +93,12 @@ export function segmentsOf(context: Context, actions: readonly Action[]): Segmen
   return segments;
 }
 
-/** Takes one residency. */
-type Take = (storage: number, begin: number, end: number, entry: boolean, exit: boolean) => void;
-
-/** Walks through a schedule and names each residency as it ends, before lifespans widen them. */
+/** The residencies of a schedule in the order in which they end, before lifespans widen them. */
 function walk(
   { program: { storages }, resident, touches }: Context,
   actions: readonly Action[],
-  take: Take,
-): void {
+): Segment[] {
+  const segments: Segment[] = [];
   // Of each residency at hand: where it begins, -1 before the first; the end of its last use.
   const begins = new Int32Array(storages.length).fill(-1);
   const ends = new Int32Array(storages.length);
@@ -116,7 +110,7 @@ function walk(
   }
   const close = (s: number, end: number, exit: boolean): void => {
     if (begins[s] === -1) return;
-    take(s, begins[s]!, end, entry[s] === 1, exit);
+    segments.push({ storage: s, begin: begins[s]!, end, entry: entry[s] === 1, exit });
     entry[s] = 0;
   };
   const bear = (s: number, t: number): void => {
@@ -140,6 +134,7 @@ function walk(
     const { pinned } = at(storages, s);
     close(s, pinned ? actions.length : ends[s]!, pinned);
   }
+  return segments;
 }
 
 /**
@@ -196,13 +191,40 @@ export function curveOf(context: Context, actions: readonly Action[]): Float64Ar
   const { length } = actions;
   if (extended.some((e) => e !== null))
     return liveCurve(program, segmentsOf(context, actions), length);
-  // The same without a list of segments: this is asked for every schedule that is thought of.
-  const { bytes } = context.touches;
+  // The same without segments, since this is asked for every schedule that is thought of.
+  const { begin, born, storages: touched, bytes } = context.touches;
   const curve = new Float64Array(length + 1);
-  walk(context, actions, (storage, begin, end) => {
-    curve[begin]! += bytes[storage]!;
-    curve[end]! -= bytes[storage]!;
-  });
+  // Where the last use of each residency ends; -1 for storages that are not resident.
+  const ends = new Int32Array(bytes.length).fill(-1);
+  for (let s = 0; s < bytes.length; s++) {
+    if (context.resident[s] !== true) continue;
+    ends[s] = 0;
+    curve[0]! += bytes[s]!;
+  }
+  const bear = (s: number, t: number): void => {
+    if (ends[s] !== -1) curve[ends[s]!]! -= bytes[s]!;
+    curve[t]! += bytes[s]!;
+    ends[s] = t + 1;
+  };
+  for (let t = 0; t < length; t++) {
+    const { kind, op, storage } = actions[t]!;
+    if (kind === "swapOut") ends[storage] = t + 1;
+    else if (kind === "swapIn") bear(storage, t);
+    else {
+      const first = born[op]!;
+      const end = begin[op + 1]!;
+      for (let k = begin[op]!; k < first; k++) {
+        const read = touched[k]!;
+        if (ends[read] !== -1) ends[read] = t + 1;
+      }
+      for (let k = first; k < end; k++) bear(touched[k]!, t);
+    }
+  }
+  for (let s = 0; s < bytes.length; s++) {
+    if (ends[s] === -1) continue;
+    const end = at(program.storages, s).pinned ? length : ends[s]!;
+    curve[end]! -= bytes[s]!;
+  }
   for (let t = 1; t <= length; t++) curve[t]! += curve[t - 1]!;
   return curve;
 }
