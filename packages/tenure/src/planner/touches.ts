@@ -32,4 +32,11 @@ export class Touches {
     this.storages = Int32Array.from(touched);
     this.bytes = Float64Array.from(program.storages, (_, s) => at(program.storages, s).bytes);
   }
+
+  /** Whether an op begins a new residency of a storage. */
+  bears(op: number, storage: number): boolean {
+    const end = this.begin[op + 1]!;
+    for (let k = this.born[op]!; k < end; k++) if (this.storages[k] === storage) return true;
+    return false;
+  }
 }
