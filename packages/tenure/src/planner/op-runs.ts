@@ -13,11 +13,13 @@ export interface OpRun {
 
 /** Actions that run ops. */
 export class OpRuns {
+  /** How many ops there are. */
+  readonly ops: number;
   readonly #first: (OpRun | undefined)[];
   readonly #again: (OpRun | undefined)[];
 
-  /** @param ops how many there are */
   constructor(ops: number) {
+    this.ops = ops;
     this.#first = new Array<undefined>(ops).fill(undefined);
     this.#again = new Array<undefined>(ops).fill(undefined);
   }

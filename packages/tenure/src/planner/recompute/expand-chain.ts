@@ -16,7 +16,7 @@ export function expandChain(
   runs: OpRuns,
 ): Action[] {
   const actions: Action[] = [];
-  const ran: boolean[] = [];
+  const ran = new Uint8Array(runs.ops);
   const firstPass = new Uint8Array(stages.length);
   const run = (k: number, part: (stage: Stage) => readonly number[]): void => {
     // The first time, the whole stage runs: somebody may want its other results.
@@ -24,8 +24,8 @@ export function expandChain(
     const ops = firstPass[k] === 1 ? part(stage) : stage.ops;
     firstPass[k] = 1;
     for (const op of ops) {
-      actions.push(ran[op] === true ? runs.again(op) : runs.first(op));
-      ran[op] = true;
+      actions.push(ran[op] === 1 ? runs.again(op) : runs.first(op));
+      ran[op] = 1;
     }
   };
   const reverse = (k: number): void => {

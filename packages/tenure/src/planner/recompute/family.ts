@@ -13,8 +13,8 @@ import {
   spread,
   without,
 } from "../candidate.ts";
-import { type Rates, againExtra, isCheap, opCost } from "../cost.ts";
-import { type Context, runsOf } from "../schedule.ts";
+import { type Rates, againExtra, extraOf, isCheap, opCost } from "../cost.ts";
+import { type Context, livePeak, runsOf } from "../schedule.ts";
 import { exactPlans } from "./exact.ts";
 import { mirrorPlan, narrowPlaces, searchThresholds } from "./memonger.ts";
 import { cheapestKept } from "./mincut.ts";
@@ -100,7 +100,7 @@ function searchOf(
 function bestOnChains(search: Search): { found: Candidate[]; optimal: boolean } {
   const { context, order, all, rates, many, price, limitsAt } = search;
   const how = "recompute, optimal on the chain";
-  const found: Candidate[] = [];
+  let found: Candidate[] = [];
   const writer = onlyWriter(context.program, order);
   for (const limit of limitsAt(many ? [1] : [0.5, 0.7, 0.9, 1])) {
     const may = new Set([...all].filter((s) => price(writer(s)) <= limit));
@@ -108,10 +108,14 @@ function bestOnChains(search: Search): { found: Candidate[]; optimal: boolean } 
     if (chain === null) continue;
     if (chain.unit !== null && may.size === all.size)
       return { found: unitChain(search, chain.plans, chain.unit, how), optimal: true };
-    for (const plan of spread(chain.plans, maxPlans)) {
+    // Of a thousand plans only those that nothing beats are remembered, and none is written down.
+    const weighed = spread(chain.plans, maxPlans).map(({ actions }) => {
       context.deadline?.check();
-      found.push(candidateOf(context, rates, how, plan.actions()));
-    }
+      const now = actions();
+      const extra = extraOf(context.program, now, rates);
+      return laterCandidate(how, livePeak(context, now), extra, actions);
+    });
+    found = pareto([...found, ...weighed]);
   }
   return { found, optimal: false };
 }

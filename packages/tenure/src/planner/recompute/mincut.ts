@@ -3,6 +3,7 @@
  * between what is resident anyway and what the backward pass reads, over the values of the forward
  * pass (as torch.compile partitions joint graphs). Pure.
  */
+import { at } from "../../base/access.ts";
 import { opAt, storageAt } from "../../graph/program.ts";
 import type { Context } from "../schedule.ts";
 import { FlowNetwork } from "./flow.ts";
@@ -23,32 +24,33 @@ export function cheapestKept(
 ): Set<number> {
   const writer = onlyWriter(program, order);
   const list = [...candidates];
-  const index = new Map(list.map((s, k) => [s, k]));
+  const index = new Int32Array(program.storages.length).fill(-1);
+  list.forEach((s, k) => (index[s] = k));
   // Nodes: 0 source, 1 sink, then two per candidate: where its value is made, and where it is
   // available to the backward pass.
   const net = new FlowNetwork(2 + 2 * list.length);
   const made = (k: number): number => 2 + 2 * k;
   const there = (k: number): number => 3 + 2 * k;
-  const wanted = new Set<number>();
+  const wanted = new Uint8Array(program.storages.length);
   for (const i of order) {
     const { phase, reads } = opAt(program, i);
-    if (phase !== "forward") for (const r of reads) wanted.add(r);
+    if (phase !== "forward") for (const r of reads) wanted[r] = 1;
   }
   list.forEach((s, k) => {
     const op = writer(s);
     net.add(made(k), there(k), free.has(s) ? 0 : storageAt(program, s).bytes);
-    if (wanted.has(s)) net.add(there(k), 1, Infinity);
+    if (wanted[s] === 1) net.add(there(k), 1, Infinity);
     if (!mayRun(op)) {
       net.add(0, made(k), Infinity);
       return;
     }
     for (const r of opAt(program, op).reads) {
-      const from = index.get(r);
+      const from = at(index, r);
       const { role, bytes } = storageAt(program, r);
       // Inputs that stay resident for the backward pass anyway cost nothing; others would have to
       // be kept longer: their bytes.
-      if (from !== undefined) net.add(there(from), made(k), Infinity);
-      else if (!wanted.has(r) && role === "activation") net.add(0, made(k), bytes);
+      if (from !== -1) net.add(there(from), made(k), Infinity);
+      else if (wanted[r] === 0 && role === "activation") net.add(0, made(k), bytes);
     }
   });
   net.run(deadline);

@@ -17,8 +17,10 @@ export function onlyWriter(
   program: Program,
   order: readonly number[],
 ): (storage: number) => number {
-  const writers = writersOf(program, order);
-  return (storage) => at(at(writers, storage), 0);
+  const writers = new Int32Array(program.storages.length).fill(-1);
+  for (let k = order.length - 1; k >= 0; k--)
+    for (const w of opAt(program, order[k]!).writes) writers[w] = order[k]!;
+  return (storage) => at(writers, storage);
 }
 
 /**

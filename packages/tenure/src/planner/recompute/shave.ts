@@ -51,8 +51,8 @@ export function shave(
     const offer = cheapestAt(context, uses, peak.at, candidates, cost, refused);
     if (offer === null) break;
     const { before, ops } = offer;
-    const again = ops.map((op) => context.runs.again(op));
-    const next = [...now.slice(0, before), ...again, ...now.slice(before)];
+    const next = now.slice();
+    next.splice(before, 0, ...ops.map((op) => context.runs.again(op)));
     const curve = curveOf(context, next);
     if (curve.subarray(before, before + ops.length + 1).some((bytes) => bytes >= peak.bytes)) {
       refused.add(offer.key);
