@@ -91,6 +91,7 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
             });
             return;
           }
+          if (!file.mayOwn) return;
           try {
             const found: Finding<Id>[] = [];
             spec.check(file, { ...spec.defaults, ...options }, (finding) => found.push(finding));

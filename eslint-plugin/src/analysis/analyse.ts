@@ -45,6 +45,11 @@ export class FileAnalysis {
     this.session = openSession(services.program, settings);
   }
 
+  /** Whether the file can hold anything owned; where not, no rule need look. */
+  get mayOwn(): boolean {
+    return this.session.reaches(this.file);
+  }
+
   /** Every fresh value of the file and where it goes. */
   get fresh(): readonly FreshValue[] {
     return (this.freshCache ??= freshValues(this.session, this.file));

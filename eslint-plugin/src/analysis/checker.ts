@@ -13,6 +13,8 @@ export class Checker implements Questions {
   readonly program: ts.Program;
   readonly #checker: ts.TypeChecker;
   readonly #symbols = new WeakMap<ts.Node, ts.Symbol | null>();
+  /** Members whose declarations are being looked at. */
+  readonly #asking = new Set<ts.Node>();
 
   constructor(program: ts.Program) {
     this.program = program;
@@ -106,8 +108,14 @@ export class Checker implements Questions {
 
   #declared(node: ts.Node): ts.Symbol | undefined {
     const { parent } = node;
-    const isMember = ts.isPropertyAccessExpression(parent) && parent.name === node;
-    return isMember ? declaredMember(this, parent) : undefined;
+    if (!ts.isPropertyAccessExpression(parent) || parent.name !== node) return undefined;
+    if (this.#asking.has(node)) return undefined; // a variable made of itself
+    this.#asking.add(node);
+    try {
+      return declaredMember(this, parent);
+    } finally {
+      this.#asking.delete(node);
+    }
   }
 
   #asked(node: ts.Node): ts.Symbol | undefined {

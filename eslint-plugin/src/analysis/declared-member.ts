@@ -13,11 +13,19 @@ export function declaredMember(
   checker: Questions,
   { expression, name }: ts.PropertyAccessExpression,
 ): ts.Symbol | undefined {
-  if (!ts.isIdentifier(name)) return undefined;
+  if (!ts.isIdentifier(name) || isLong(expression)) return undefined;
   const module = ts.isIdentifier(expression) ? importedModule(checker, expression) : undefined;
   if (module) return checker.exportOf(module, name.text);
   const type = declaredType(checker, expression);
   return type ? checker.memberOf(type, name.text) : undefined;
+}
+
+/** Whether a chain has more links than are followed here. */
+function isLong(node: ts.Expression): boolean {
+  let links = 0;
+  for (let at = node; ts.isCallExpression(at) || ts.isPropertyAccessExpression(at); links++)
+    at = at.expression;
+  return links > 40;
 }
 
 /** The module that `tf` of `import * as tf from "…"` stands for. */

@@ -90,7 +90,7 @@ function comesFrom(context: NameContext, declaration: ts.Declaration, owner: Own
 }
 
 /** A module specifier that is one of the owner's packages, or an address with it inside. */
-function namesLibrary(specifier: ts.Expression, owner: Owner): boolean {
+export function namesLibrary(specifier: ts.Expression, owner: Owner): boolean {
   if (!ts.isStringLiteralLike(specifier)) return false;
   const packages = Array.isArray(owner.types) ? owner.types.map((s) => s.package ?? "") : [];
   return [...packages, ...owner.library.map((l) => l.replace(/\*$/, ""))].some(

@@ -10,6 +10,7 @@ import { callbackMode } from "./callbacks.ts";
 import { freshness } from "./is-fresh.ts";
 import { Oracle } from "./oracle.ts";
 import { ScopeContext } from "./scope-context.ts";
+import { Reach } from "./reach.ts";
 import type { Session } from "./session.ts";
 import { Summaries } from "./summary.ts";
 import { transferOf } from "./mention.ts";
@@ -29,6 +30,7 @@ export function openSession(program: ts.Program, settings: ResolvedSettings): Se
 function wire(oracle: Oracle, settings: ResolvedSettings, guesses: boolean): Session {
   const summaries = new Summaries(() => session);
   const scopes = new ScopeContext(() => session);
+  const reach = new Reach(oracle, settings);
   let sure: Session | undefined;
   const session: Session = {
     oracle,
@@ -44,6 +46,7 @@ function wire(oracle: Oracle, settings: ResolvedSettings, guesses: boolean): Ses
     effect: (call, argument) => effectOf(session, call, argument),
     callback: (call, argument) => callbackMode(session, call, argument),
     scopeAt: (node) => scopes.at(node),
+    reaches: (file) => reach.of(file),
   };
   return session;
 }

@@ -318,6 +318,14 @@ export class Oracle {
   isBuiltin(file: ts.SourceFile): boolean {
     return this.#packages.isBuiltin(file);
   }
+  /** Whether a file belongs to the library of an owner. */
+  isOfLibrary(owner: Owner, file: ts.SourceFile): boolean {
+    return this.#packages.isOfLibrary(owner, file);
+  }
+  /** The files that declare the module a specifier names. */
+  filesOf(specifier: ts.Expression): ts.SourceFile[] {
+    return (this.#checker.moduleAt(specifier)?.declarations ?? []).map((d) => d.getSourceFile());
+  }
   /** The npm package a file belongs to. */
   packageOf(file: ts.SourceFile): string {
     return this.#packages.nameOf(file);

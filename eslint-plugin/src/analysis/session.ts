@@ -64,4 +64,6 @@ export interface Session {
   /** How a call runs a callback given as an argument. */
   callback(call: CallLike, argument: ts.Node): CallMode | "unknown";
   scopeAt(node: ts.Node): ScopeState;
+  /** Whether a file can hold owned values at all. */
+  reaches(file: ts.SourceFile): boolean;
 }

@@ -1,0 +1,105 @@
+/**
+ * Reach: which files of a program the rules look at. A file that imports nothing that leads to the
+ * library is left alone, and the type checker is asked nothing about it; when in doubt it is not.
+ */
+import { readFileSync } from "node:fs";
+import ts from "typescript";
+import { suite } from "uvu";
+import { openSession } from "../src/analysis/open.ts";
+import { resolveSettings } from "../src/settings.ts";
+import type { TenureSettings } from "../src/index.ts";
+import { assert } from "./tester.ts";
+
+const test = suite("reach");
+const fixture = (name: string): string =>
+  readFileSync(new URL(`./fixtures/${name}.d.ts`, import.meta.url), "utf8");
+
+/** Which of the files the rules look at, of a program of these files and the stand-in types. */
+function reached(files: Record<string, string>, settings: TenureSettings = {}): string[] {
+  const all: Record<string, string> = { ...files, "types.d.ts": fixture("tenure") };
+  const options = {
+    ...{ target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext, noLib: true, types: [] },
+    ...{ moduleResolution: ts.ModuleResolutionKind.Bundler, allowJs: true, noEmit: true },
+    allowImportingTsExtensions: true,
+  };
+  const text = (path: string): string | undefined => all[path.replace("/project/", "")];
+  const host: ts.CompilerHost = {
+    ...ts.createCompilerHost(options),
+    fileExists: (path) => text(path) !== undefined,
+    directoryExists: () => true,
+    readFile: text,
+    getCurrentDirectory: () => "/project",
+    getSourceFile: (path, target) => {
+      const code = text(path);
+      return code === undefined ? undefined : ts.createSourceFile(path, code, target, true);
+    },
+  };
+  const names = Object.keys(all).map((path) => `/project/${path}`);
+  const program = ts.createProgram({ rootNames: names, options, host });
+  const session = openSession(program, resolveSettings(settings));
+  return Object.keys(files).filter((path) => {
+    const file = program.getSourceFile(`/project/${path}`);
+    assert.ok(file, path);
+    return session.reaches(file);
+  });
+}
+
+test("files that lead to the library are looked at, over any number of files", () => {
+  const files = {
+    "direct.ts": 'import { zeros } from "tenure"; export const make = () => zeros([1]);',
+    "second.ts": 'export * from "./direct.ts";',
+    "third.ts": 'import { make } from "./second.ts"; make();',
+    "round.ts": 'import "./about.ts"; import { make } from "./direct.ts"; make();',
+    "about.ts": 'import "./round.ts"; export {};',
+    "plain.ts": "export const one = 1;",
+    "beside.ts": 'import { one } from "./plain.ts"; console.log(one);',
+  };
+  const expected = ["direct.ts", "second.ts", "third.ts", "round.ts", "about.ts"];
+  assert.equal(reached(files), expected);
+});
+
+test("a type that looks like the library's counts, whatever declares it", () => {
+  const files = {
+    "fork.ts": "export class Tensor {}",
+    "user.ts": 'import { Tensor } from "./fork.ts"; new Tensor();',
+    "other.ts": "export class Matrix {}",
+  };
+  assert.equal(reached(files), ["fork.ts", "user.ts"]);
+});
+
+test("what may be loaded as it runs is looked at", () => {
+  const files = {
+    "lazy.ts": 'export const load = () => import("./" + "x");',
+    "said.mjs": "/** @import { X } from 'x' */ export const one = 1;",
+    "plain.mjs": "export const one = 1;",
+  };
+  assert.equal(reached(files), ["lazy.ts", "said.mjs"]);
+});
+
+test("globals reach every file", () => {
+  const own = { "plain.ts": "export const one = 1;" };
+  const global = 'declare const kept: import("tenure").Tensor;';
+  assert.equal(reached({ ...own, "globals.d.ts": global }), ["plain.ts", "globals.d.ts"]);
+  const inModule = 'import { Tensor } from "tenure"; declare global { const kept: Tensor; }';
+  assert.equal(reached({ ...own, "globals.ts": inModule }), ["plain.ts", "globals.ts"]);
+  assert.equal(reached({ ...own, "window.d.ts": "declare const kept: number;" }), []);
+});
+
+test("a library known by name is found by its names", () => {
+  const files = {
+    "script.mjs": "export const x = tf.zeros([1]);",
+    "model.mjs": "export const f = (model) => model.predict(1);",
+    "page.mjs": "export const add = (a, b) => a.add(b);",
+    "unresolved.ts": 'import { zeros } from "@tensorflow/tfjs"; zeros([1]);',
+  };
+  const tfjs = reached(files, { presets: ["tfjs"] });
+  assert.equal(tfjs, ["script.mjs", "model.mjs", "unresolved.ts"]);
+});
+
+test("types that are not of a package are looked for everywhere", () => {
+  const files = { "plain.ts": "export const one = 1;" };
+  assert.equal(reached(files, { presets: ["disposable"] }), ["plain.ts"]);
+  assert.equal(reached(files, { presets: ["webgpu"] }), ["plain.ts"]);
+});
+
+test.run();
