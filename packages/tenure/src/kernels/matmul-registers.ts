@@ -1,6 +1,7 @@
 /**
  * The matrix product of software adapters: each invocation keeps a tile of the output in registers
- * and reads both operands from storage. Called by matmul.ts. Owns nothing.
+ * and reads both operands from storage. Where there are subgroups, the lanes of a workgroup may lie
+ * along the same rows and read a together. Called by matmul.ts. Owns nothing.
  */
 import { at } from "../base/access.ts";
 import { type Finish, finishing } from "./fused.ts";
@@ -19,6 +20,7 @@ import {
   Params,
   type StorageDecl,
   computeType,
+  flatWorkgroup,
   gridOf,
   indent,
   loadElement,
@@ -43,6 +45,8 @@ interface Plan {
   /** Elements of K that one turn of the loop takes: `0, 1, …`. */
   readonly steps: readonly number[];
   readonly fields: TileFields;
+  /** Lanes that share rows, or 1. */
+  readonly lanes: number;
   /** Offsets along each dimension of each side, in units of its loads. */
   readonly am: (index: string) => string;
   readonly ak: (index: string) => string;
@@ -71,21 +75,35 @@ export interface RegisterTile {
   readonly columns: 4 | 8;
 }
 
+/**
+ * A larger tile, for lanes of a subgroup that share what they read of a: each lane loads one of
+ * four elements along K, and the others get it by `subgroupBroadcast`. All lanes of a workgroup lie
+ * along the same rows, so it does not matter which of them make a subgroup, nor how many: there are
+ * at least four. K is a multiple of four.
+ */
+export interface SharedTile {
+  readonly rows: 8 | 16;
+  readonly columns: 8;
+  /** Invocations of a workgroup. */
+  readonly lanes: number;
+}
+
 /** Rows of the tile: as many as the output has, up to `most`. */
 function rowsOf(m: number, most: number): number {
   if (m >= most) return most;
   return m >= 2 ? 2 : 1;
 }
 
-function planOf(p: Problem, params: Params, tile: RegisterTile): Plan {
+function planOf(p: Problem, params: Params, tile: RegisterTile | SharedTile): Plan {
+  const lanes = "lanes" in tile ? tile.lanes : 1;
   const tm = rowsOf(p.m, tile.rows);
   const tn = p.n > 4 ? tile.columns : 4;
-  const wideA = p.a.wide === "mn" && tm !== 4 ? "none" : p.a.wide;
+  const wideA = lanes > 1 || (p.a.wide === "mn" && tm !== 4) ? "none" : p.a.wide;
   const wideB = p.b.wide;
   const wideOut = storesWide(p);
   const finish = finishing(p.after, p.dtype, 2, params);
   const decls = storages(p, wideA !== "none", wideB !== "none", wideOut, finish);
-  const fields = tileFields(p, tm, tn, params);
+  const fields = tileFields(p, tm, tn * lanes, params);
   const unitA = wideA === "none" ? 1 : 4;
   const unitB = wideB === "none" ? 1 : 4;
   return {
@@ -101,6 +119,7 @@ function planOf(p: Problem, params: Params, tile: RegisterTile): Plan {
     quads: upTo(tn / 4),
     steps: upTo(p.k % 4 === 0 && p.k > 0 ? 4 : 1),
     fields,
+    lanes,
     am: stride(params, "am", p.a.outer, wideA === "mn" ? 1 : unitA),
     ak: stride(params, "ak", p.a.inner, wideA === "k" ? 1 : unitA),
     bn: stride(params, "bn", p.b.outer, wideB === "mn" ? 1 : unitB),
@@ -135,6 +154,17 @@ function operandStarts(plan: Plan): string[] {
 /** The elements of a, by step of K and row. */
 function loadsOfA(plan: Plan): Loads {
   const { p, rows, steps, ak } = plan;
+  if (plan.lanes > 1)
+    return {
+      lines: [
+        `let part = ${ak("(k + (sub & 3u))")};`,
+        ...rows.map((i) => `let a${i} = ${load(plan, p.a, `rowA${i} + part`)};`),
+        ...steps.flatMap((step) =>
+          rows.map((i) => `let a${i}_${step} = subgroupBroadcast(a${i}, ${step}u);`),
+        ),
+      ],
+      values: steps.map((step) => rows.map((i) => `a${i}_${step}`)),
+    };
   if (plan.wideA === "k")
     return {
       lines: rows.map((i) => `let a${i} = ${load(plan, p.a, `rowA${i} + k / 4u`)};`),
@@ -233,18 +263,24 @@ function storeTile(plan: Plan): string[] {
  * Each invocation computes a tile of outputs from registers. Loads beyond the edge are clamped to
  * the last row or column, stores are guarded: no branch inside the loop.
  */
-export function registerKernel(p: Problem, caps: DeviceCaps, tile: RegisterTile): Kernel {
+export function registerKernel(
+  p: Problem,
+  caps: DeviceCaps,
+  tile: RegisterTile | SharedTile,
+): Kernel {
   const params = new Params();
   const plan = planOf(p, params, tile);
-  const { fields, rows, columns, quads, steps, vec, decls, finish } = plan;
-  const workgroup = 64;
+  const { fields, rows, columns, quads, steps, vec, decls, finish, lanes } = plan;
+  const shared = lanes > 1;
+  const workgroup = shared ? lanes : 64;
+  const column = `tile % ${fields.tilesN}`;
   const main = [
-    `let id = (wg.y * grid.x + wg.x) * ${workgroup}u + lane;`,
+    `let id = ${shared ? flatWorkgroup : `(${flatWorkgroup}) * ${workgroup}u + lane`};`,
     `if (id >= ${fields.total}) { return; }`,
     `let batch = id / ${fields.tiles};`,
     `let tile = id % ${fields.tiles};`,
     `let m0 = (tile / ${fields.tilesN}) * ${rows.length}u;`,
-    `let n0 = (tile % ${fields.tilesN}) * ${columns.length}u;`,
+    `let n0 = (${shared ? `(${column}) * ${lanes}u + lane` : column}) * ${columns.length}u;`,
     ...batchBases(p, decls, params),
     ...operandStarts(plan),
     ...rows.flatMap((i) => quads.map((q) => `var c${i}_${q} = ${vec}();`)),
@@ -255,14 +291,17 @@ export function registerKernel(p: Problem, caps: DeviceCaps, tile: RegisterTile)
   ].join("\n");
   return makeKernel(
     {
-      name: "matmul.registers",
+      name: shared ? "matmul.subgroups" : "matmul.registers",
       storages: decls,
       params,
       workgroupSize: [workgroup, 1, 1],
       main,
       helpers: finish.helpers,
       globals: finish.globals,
-      workgroups: p.m * p.n === 0 ? [0, 0, 0] : gridOf(Math.ceil(fields.count / workgroup), caps),
+      workgroups:
+        p.m * p.n === 0
+          ? [0, 0, 0]
+          : gridOf(shared ? fields.count : Math.ceil(fields.count / workgroup), caps),
     },
     caps,
   );

@@ -5,6 +5,7 @@
  *
  *   registers software adapters, small products: each invocation keeps a tile of the output in
  *   registers and reads both operands from storage
+ *   subgroups  the same with larger tiles, where lanes of a subgroup read one operand together
  *   tiles      GPUs: a workgroup stages blocks of both operands in workgroup memory
  *   rows       few rows or columns: lanes of a workgroup split K
  *
@@ -19,14 +20,25 @@ import { shapeClass, variantOf } from "./variants.ts";
 
 /** The ways of writing a product: which kernel, and the outputs of an invocation or a workgroup. */
 type Way =
-  "registers 4×8" | "registers 4×4" | "registers 2×8" | "tiles 64×64" | "tiles 128×64" | "rows";
+  | "registers 4×8"
+  | "registers 4×4"
+  | "registers 2×8"
+  | "subgroups 8×8"
+  | "subgroups 16×8"
+  | "tiles 64×64"
+  | "tiles 128×64"
+  | "rows";
 
 /** The ways that are possible and not hopeless; the first is taken unless another was measured. */
 function waysOf(p: Problem, caps: DeviceCaps): [Way, ...Way[]] {
   const few = Math.min(p.m, p.n) <= 8;
-  const standard = caps.software ? "registers 4×8" : few ? "rows" : "tiles 64×64";
+  const shares = caps.subgroups && p.k > 0 && p.k % 4 === 0 && p.n >= 32;
+  const software = shares && p.m >= 8 ? "subgroups 8×8" : "registers 4×8";
+  const standard = caps.software ? software : few ? "rows" : "tiles 64×64";
   const threads = Math.min(caps.maxInvocationsPerWorkgroup, caps.maxWorkgroupSizeX);
   const ways: Way[] = ["registers 4×8", "registers 4×4", "registers 2×8"];
+  if (shares && p.m >= 8) ways.push("subgroups 8×8");
+  if (shares && p.m >= 16) ways.push("subgroups 16×8");
   if (threads >= 256 && !few) ways.push("tiles 64×64");
   if (threads >= 256 && p.m > 64 && !few) ways.push("tiles 128×64");
   if (threads >= 256 && Math.min(p.m, p.n) <= 32) ways.push("rows");
@@ -45,6 +57,10 @@ export function matmulKernel(spec: ProductSpec, caps: DeviceCaps): Kernel {
       return registerKernel(p, caps, { rows: 4, columns: 4 });
     case "registers 2×8":
       return registerKernel(p, caps, { rows: 2, columns: 8 });
+    case "subgroups 8×8":
+      return registerKernel(p, caps, { rows: 8, columns: 8, lanes: 16 });
+    case "subgroups 16×8":
+      return registerKernel(p, caps, { rows: 16, columns: 8, lanes: 16 });
     case "tiles 64×64":
       return tiledKernel(p, caps, 64);
     case "tiles 128×64":

@@ -125,7 +125,7 @@ export interface ModuleSpec {
   readonly globals?: string;
   /**
    * Statements of `main`. In scope: `wg` (workgroup id, vec3), `grid` (workgroups, vec3), `lane`
-   * (local index), `lid` (local id, vec3).
+   * (local index), `lid` (local id, vec3), `sub` (index in the subgroup, where there are any).
    */
   readonly main: string;
   readonly workgroups: readonly [number, number, number];
@@ -156,11 +156,13 @@ export function makeKernel(spec: ModuleSpec, caps: DeviceCaps): Kernel {
     ["grid", "num_workgroups", "vec3<u32>"],
     ["lane", "local_invocation_index", "u32"],
     ["lid", "local_invocation_id", "vec3<u32>"],
+    ["sub", "subgroup_invocation_id", "u32"],
   ] as const;
   const used = builtins.filter(([name]) => new RegExp(`\\b${name}\\b`).test(spec.main));
   const args = used.map(([name, builtin, type]) => `@builtin(${builtin}) ${name}: ${type}`);
   const wgsl =
     (half ? "enable f16;\n" : "") +
+    (used.some(([name]) => name === "sub") ? "enable subgroups;\n" : "") +
     spec.params.declaration(spec.storages.length) +
     storages +
     helperText(spec.helpers ?? []) +

@@ -92,9 +92,10 @@ async function open(): Promise<Gpu> {
   if (adapter === null) throw new Error("no adapter");
   kept.push(gpu);
   const limits = adapter.limits,
-    f16 = adapter.features.has("shader-f16");
+    f16 = adapter.features.has("shader-f16"),
+    subgroups = adapter.features.has("subgroups");
   const device = await adapter.requestDevice({
-    requiredFeatures: f16 ? ["shader-f16"] : [],
+    requiredFeatures: (["shader-f16", "subgroups"] as const).filter((f) => adapter.features.has(f)),
     requiredLimits: {
       maxBufferSize: limits.maxBufferSize,
       maxStorageBufferBindingSize: limits.maxStorageBufferBindingSize,
@@ -120,7 +121,7 @@ async function open(): Promise<Gpu> {
       ),
       contracts: true,
       f16,
-      subgroups: false,
+      subgroups,
       maxInvocationsPerWorkgroup: limits.maxComputeInvocationsPerWorkgroup,
       maxWorkgroupSizeX: limits.maxComputeWorkgroupSizeX,
       maxWorkgroupStorageBytes: limits.maxComputeWorkgroupStorageSize,

@@ -13,8 +13,9 @@ import { close, elements, golden, openGpu, random, randomData, run, view } from 
 
 const test = suite("matmul");
 const gpu = await openGpu();
-const bothCaps = [
+const allCaps = [
   { ...gpu.caps, software: true },
+  { ...gpu.caps, software: true, subgroups: false },
   { ...gpu.caps, software: false },
 ];
 
@@ -43,7 +44,7 @@ async function check(a: Layout, b: Layout): Promise<void> {
   const da = randomData(extent(a), 1),
     db = randomData(extent(b), 2),
     want = reference(a, b, da, db);
-  for (const caps of bothCaps) {
+  for (const caps of allCaps) {
     const kernel = matmulKernel({ a: view(a), b: view(b) }, caps);
     const [got] = await run(kernel, [da, db, { dtype: "float32", length: want.length }]);
     close(
@@ -52,7 +53,8 @@ async function check(a: Layout, b: Layout): Promise<void> {
       1e-5,
       2e-5,
       `[${a.shape.join(",")}] x [${b.shape.join(",")}] strides ` +
-        `${a.strides.join(",")} ${b.strides.join(",")} software=${caps.software}`,
+        `${a.strides.join(",")} ${b.strides.join(",")} software=${caps.software} ` +
+        `subgroups=${caps.subgroups}`,
     );
   }
 }
@@ -73,6 +75,11 @@ test("aligned and odd sizes, both operands as they are and transposed", async ()
     for (const a of [c([m, k]), T(c([k, m]))])
       for (const b of [c([k, n]), T(c([n, k]))]) await check(a, b);
   }
+});
+
+test("more columns than a workgroup takes, rows and columns left over", async () => {
+  await check(c([19, 8]), c([8, 137]));
+  await check(T(c([8, 19])), T(c([132, 8])));
 });
 
 test("few rows or columns", async () => {
@@ -123,7 +130,7 @@ test("random problems", async () => {
 });
 
 test("nothing to sum is zero, nothing to write does nothing", async () => {
-  for (const caps of bothCaps) {
+  for (const caps of allCaps) {
     const [got] = await run(matmulKernel({ a: view([3, 0]), b: view([0, 20]) }, caps), [
       new Float32Array(0),
       new Float32Array(0),
@@ -140,13 +147,13 @@ test("nothing to sum is zero, nothing to write does nothing", async () => {
 
 test("integers, NaN and infinity", async () => {
   const a = Int32Array.from({ length: 48 }, (_, i) => i - 20),
-    b = Int32Array.from({ length: 96 }, (_, i) => 100_003 * (i - 30));
-  for (const caps of bothCaps) {
+    b = Int32Array.from({ length: 144 }, (_, i) => 100_003 * (i - 30));
+  for (const caps of allCaps) {
     const [got] = await run(
-      matmulKernel({ a: view([12, 4], "int32"), b: view([4, 24], "int32") }, caps),
-      [a, b, { dtype: "int32", length: 288 }],
+      matmulKernel({ a: view([12, 4], "int32"), b: view([4, 36], "int32") }, caps),
+      [a, b, { dtype: "int32", length: 432 }],
     );
-    close(got!, reference(c([12, 4]), c([4, 24]), a, b), 0, 0);
+    close(got!, reference(c([12, 4]), c([4, 36]), a, b), 0, 0);
     const x = randomData(144, 1),
       y = randomData(144, 2);
     x[5] = NaN;
@@ -161,13 +168,22 @@ test("integers, NaN and infinity", async () => {
 });
 
 test("golden text", () => {
+  const software = { ...gpu.caps, software: true, subgroups: true };
+  golden(
+    "matmul-subgroups",
+    matmulKernel({ a: view([128, 784]), b: view([784, 256]) }, software).wgsl,
+  );
   golden(
     "matmul-registers",
-    matmulKernel({ a: view([128, 784]), b: view([784, 256]) }, bothCaps[0]!).wgsl,
+    matmulKernel({ a: view([128, 784]), b: view([784, 256]) }, { ...software, subgroups: false })
+      .wgsl,
   );
   golden(
     "matmul-tiles-transposed",
-    matmulKernel({ a: view(T(c([128, 784]))), b: view(c([128, 255])) }, bothCaps[1]!).wgsl,
+    matmulKernel(
+      { a: view(T(c([128, 784]))), b: view(c([128, 255])) },
+      { ...gpu.caps, software: false },
+    ).wgsl,
   );
 });
 
