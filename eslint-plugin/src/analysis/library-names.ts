@@ -22,25 +22,32 @@ export function isLibraryCall(
   if (ts.isPropertyAccessExpression(expression))
     return isLibrary(context, expression.expression, owner);
   if (!ts.isIdentifier(expression)) return false;
-  const declaration = context.declarationAt(expression) ?? importOf(expression);
+  const declaration = bindingOf(context, expression);
   return declaration !== undefined && comesFrom(context, declaration, owner);
 }
 
-/** `tf`, `window.tf`, `tf.image`: the library or a part of it that counts. */
+/** `tf`, `window.tf`, `human.tf`, `tf.image`: the library or a part of it that counts. */
 function isLibrary(context: NameContext, node: ts.Expression, owner: Owner): boolean {
   const { globals } = owner.untyped;
   if (ts.isPropertyAccessExpression(node)) {
     if (isLibrary(context, node.expression, owner))
       return owner.untyped.parts.includes(node.name.text);
-    const page = ts.isIdentifier(node.expression) ? node.expression.text : "";
-    return globals.includes(node.name.text) && /^(window|globalThis|self|global)$/.test(page);
+    return globals.includes(node.name.text); // `window.tf`, `human.tf`
   }
   if (!ts.isIdentifier(node)) return false;
-  const declaration = context.declarationAt(node) ?? importOf(node);
+  const declaration = bindingOf(context, node);
   if (!declaration) return globals.includes(node.text);
   const declaredOnly = ts.isVariableDeclaration(declaration) && isAmbient(declaration);
-  if (declaredOnly) return globals.includes(node.text);
+  const handedIn = ts.isParameter(declaration) && !declaration.initializer;
+  if (declaredOnly || handedIn) return globals.includes(node.text);
   return comesFrom(context, declaration, owner);
+}
+
+/** What binds a name in its file; a name for a whole module leads to that, not to its import. */
+function bindingOf(context: NameContext, id: ts.Identifier): ts.Declaration | undefined {
+  const found = context.declarationAt(id);
+  const isModule = found && (ts.isSourceFile(found) || ts.isModuleDeclaration(found));
+  return isModule ? importOf(id) : (found ?? importOf(id));
 }
 
 /** The import or `require` of a file that binds a name; what does not resolve has no symbol. */
@@ -81,6 +88,8 @@ function comesFrom(context: NameContext, declaration: ts.Declaration, owner: Own
   if (!value) return false;
   if (ts.isIdentifier(value) && ts.isObjectBindingPattern(holder.name))
     return isLibrary(context, value, owner); // `const { tidy } = tf`
+  if (ts.isPropertyAccessExpression(value) && holder === declaration)
+    return isLibrary(context, value, owner); // `const T = human.tf`
   const isRequire =
     ts.isCallExpression(value) &&
     ((ts.isIdentifier(value.expression) && value.expression.text === "require") ||
