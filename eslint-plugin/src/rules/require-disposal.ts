@@ -8,6 +8,7 @@ import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
 import type { Problem } from "../analysis/flow.ts";
 import { lasts } from "../analysis/keeps.ts";
+import { leftElements } from "../analysis/partial-lists.ts";
 import { unwrap } from "../analysis/syntax.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { lineOf, rule, type Fix, type Suggestion } from "../create-rule.ts";
@@ -75,6 +76,14 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
         },
         fix: provable ? using : null,
         suggest,
+      });
+    }
+    for (const { label, value, owned } of leftElements(file.session, file.file)) {
+      const [end = "dispose"] = owned.owner.dispose.methods;
+      report({
+        mark: markOf(value),
+        messageId: "never",
+        data: { variable: label, cure: `call \`${end}()\`` },
       });
     }
   },
