@@ -69,6 +69,8 @@ export interface OwnerSettings {
    * Calls that give a fresh value although `calls` says otherwise; a trailing `*` matches a prefix.
    */
   fresh?: CalleeSpecifier[];
+  /** Calls that give a fresh value when one argument is `true` (`minimize(f, true)`). */
+  freshWhen?: { callee: CalleeSpecifier; arg: number }[];
   /** Properties whose every read is a fresh value (`p.grad`). */
   freshProperties?: string[];
   /** The names by which values are known in scripts without types. */

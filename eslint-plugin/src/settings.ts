@@ -112,6 +112,7 @@ const ownerShape = shape(
     dispose: shape({ methods: listOf(text), functions: listOf(callee) }),
     calls: oneOf("fresh", "identity", "unknown"),
     fresh: listOf(callee),
+    freshWhen: listOf(shape({ callee, arg: whole }, ["callee", "arg"])),
     freshProperties: listOf(text),
     untyped: shape(
       Object.fromEntries(
@@ -164,6 +165,7 @@ export const complete = (owner: OwnerSettings): Owner => ({
   library: [],
   calls: "fresh",
   fresh: [],
+  freshWhen: [],
   freshProperties: [],
   borrows: [],
   takes: [],

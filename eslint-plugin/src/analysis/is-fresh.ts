@@ -4,6 +4,7 @@
  * over the owner's default.
  */
 import ts from "typescript";
+import type { Owner } from "../owner.ts";
 import { returnsOf } from "./fate.ts";
 import { isOwnList, variableFreshness } from "./fresh-variables.ts";
 import { mayHold } from "./holding.ts";
@@ -103,6 +104,7 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
   const { owner } = owned;
   if (callee.tags.fresh) return "fresh";
   if (callee.tags.borrowed) return "borrowed";
+  if (asksForFresh(session, call, callee, owner)) return "fresh";
   if (oracle.is(callee, owner.borrows, owner)) return "borrowed";
   if (oracle.is(callee, owner.fresh, owner)) return "fresh";
   const kept = keptBy(session, call, callee, owned);
@@ -123,6 +125,14 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
   }
   return defaultFreshness(session, callee, owned);
 }
+
+/** `optimizer.minimize(f, true)`: an argument asks for the value. */
+const asksForFresh = (session: Session, call: CallLike, callee: Callee, owner: Owner): boolean =>
+  owner.freshWhen.some(
+    ({ callee: name, arg }) =>
+      call.arguments?.[arg]?.kind === ts.SyntaxKind.TrueKeyword &&
+      session.oracle.is(callee, [name], owner),
+  );
 
 /** The argument a function always returns unchanged: its result is as fresh as that. */
 export function returnedArgument(
