@@ -15,13 +15,16 @@ import {
   settled,
 } from "./declared.ts";
 import { isHolderClass } from "./holders.ts";
+import { enclosingFunction } from "./fate.ts";
+import { takenByUses, takenFor } from "./mixed.ts";
 import { hasWellKnown, Ownership, typeNames, type Owned } from "./ownership.ts";
 import { nameMatches, Packages } from "./packages.ts";
 import { holdsPlain, isPlain } from "./plain.ts";
+import { referencesTo } from "./references.ts";
 import { calleeNameNode, type CallLike } from "./syntax.ts";
 import { noTags, readTags, type Tags } from "./tags.ts";
 import { isLibraryCall } from "./library-names.ts";
-import { enclosesByName, looksAtOwned, ownedByName, type UntypedContext } from "./untyped.ts";
+import { enclosesByName, isOfLibrary, ownedByName, type UntypedContext } from "./untyped.ts";
 
 export type { Callee } from "./callee.ts";
 export type { Owned } from "./ownership.ts";
@@ -50,6 +53,7 @@ export class Oracle {
     this.#untyped = settings.owners.filter((o) => o.untyped.globals.length > 0);
     this.#names = {
       owners: this.#untyped,
+      stored: new WeakMap(),
       declarationAt: (node) => this.declarationAt(node),
       ownedAt: (node) => this.ownedAt(node),
     };
@@ -89,7 +93,22 @@ export class Oracle {
     }
     const type = declared ?? this.#checker.typeAt(node);
     const isUntyped = this.#untyped.length > 0 && this.#checker.isUntyped(type);
-    return isUntyped ? this.#guess(node) : this.#ownership.of(type);
+    if (isUntyped) return this.#guess(node);
+    const owned = this.#ownership.of(type);
+    return owned?.mixed && ts.isExpression(node) ? this.#unmixed(node, owned) : owned;
+  }
+
+  /** One value or a list of them, in a script that cannot say which: as it is used. */
+  #unmixed(node: ts.Expression, owned: Owned): Owned {
+    const usesOf = (declaration: ts.Declaration): ts.Identifier[] => {
+      const { name } = declaration as ts.NamedDeclaration;
+      const root = enclosingFunction(declaration) ?? declaration.getSourceFile();
+      return name && ts.isIdentifier(name) ? referencesTo(this, declaration, name, root) : [];
+    };
+    const declaration = ts.isIdentifier(node) ? this.#declarationOf(node) : undefined;
+    const taken = declaration ? takenByUses(usesOf(declaration)) : takenFor(node, usesOf);
+    const { owner, nullable } = owned;
+    return taken === "one" ? { owner, shape: "one", nullable, fields: [] } : owned;
   }
 
   /** What names say where there are no types; a variable made of itself is nothing. */
@@ -270,7 +289,7 @@ export class Oracle {
         !found.member &&
         (isLibraryCall(this.#names, call, owner) ||
           enclosesByName(this.#names, call, owner) ||
-          (!found.body && looksAtOwned(this.#names, call, owner))),
+          (!found.body && isOfLibrary(this.#names, call, owner))),
     );
     this.#callees.set(call, found);
     return found;

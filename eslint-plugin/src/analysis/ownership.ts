@@ -19,6 +19,8 @@ export interface Owned {
   nullable: boolean;
   /** Field names of a record that hold owned values. */
   fields: readonly string[];
+  /** The type is one value or a list of them: `many`, unless its uses say otherwise. */
+  mixed?: true;
 }
 
 const primitive =
@@ -122,15 +124,18 @@ export class Ownership {
   }
 
   #union(type: ts.UnionType, depth: number): Owned | null {
-    const rest = type.types.filter((t) => !(t.flags & empty));
+    const rest = type.types.filter((t) => !(t.flags & empty) && !isLastResult(t));
     const owned = rest.map((t) => this.of(t, depth));
     const first = owned[0];
     if (!first || owned.some((o) => o?.owner !== first.owner)) return null;
+    const alike = owned.every((o) => o?.shape === first.shape);
+    const mixed = !alike && owned.every((o) => o?.shape === "one" || o?.shape === "many");
     return {
       owner: first.owner,
-      shape: owned.every((o) => o?.shape === first.shape) ? first.shape : "many",
+      shape: alike ? first.shape : "many",
       nullable: rest.length < type.types.length,
       fields: first.fields,
+      ...(mixed ? { mixed } : {}),
     };
   }
 
@@ -174,7 +179,8 @@ export class Ownership {
   #record(type: ts.Type, depth: number): Owned | null {
     const declaration = type.symbol?.declarations?.[0];
     if (!declaration || depth > 1 || !isPlainObject(declaration)) return null;
-    if (this.#packages.isBuiltin(declaration.getSourceFile())) return null;
+    const isResult = type.symbol.name === "IteratorYieldResult";
+    if (!isResult && this.#packages.isBuiltin(declaration.getSourceFile())) return null;
     const properties = type.getProperties();
     if (properties.length === 0 || properties.length > 16) return null;
     const fields = new Map<Owner, string[]>();
@@ -234,6 +240,10 @@ export class Ownership {
 /** The names of the types an owner lists; none when it is told by `[Symbol.dispose]`. */
 export const typeNames = (owner: Owner): string[] =>
   Array.isArray(owner.types) ? owner.types.flatMap((s) => s.name) : [];
+
+/** What an iterator gives when it is done: nothing anybody owns. */
+const isLastResult = (type: ts.Type): boolean =>
+  (type.symbol as ts.Symbol | undefined)?.name === "IteratorReturnResult";
 
 const isPlainObject = (declaration: ts.Declaration): boolean =>
   ts.isTypeLiteralNode(declaration) ||

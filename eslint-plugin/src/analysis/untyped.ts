@@ -6,15 +6,18 @@
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
 import { puts } from "./containers.ts";
-import { enclosingFunction, fateOf, returnsOf } from "./fate.ts";
+import { enclosingFunction, fateOf, returnsOf, type Fate } from "./fate.ts";
 import { isLibraryCall, type NameContext } from "./library-names.ts";
+import { takenFor } from "./mixed.ts";
 import type { Owned } from "./ownership.ts";
-import { referencesTo } from "./references.ts";
-import { calleeNameNode, hasBody, unwrap, type CallLike } from "./syntax.ts";
+import { boundNames, referencesTo } from "./references.ts";
+import { calleeNameNode, hasBody, unwrap, valuesOf, type CallLike } from "./syntax.ts";
 
 /** What is needed to know of the program. */
 export interface UntypedContext extends NameContext {
   readonly owners: readonly Owner[];
+  /** What each class is found to store in its fields. */
+  readonly stored: WeakMap<ts.ClassLikeDeclaration, ReadonlyMap<string, readonly ts.Expression[]>>;
   ownedAt(node: ts.Node): Owned | null;
 }
 
@@ -33,6 +36,7 @@ export function ownedByName(context: UntypedContext, node: ts.Node): Owned | nul
     return ownedChoice(context, value.whenTrue, value.whenFalse);
   if (ts.isBinaryExpression(value) && isChoice(value.operatorToken.kind))
     return ownedChoice(context, value.left, value.right);
+  if (ts.isPropertyAccessExpression(value)) return ownedField(context, value);
   if (!ts.isElementAccessExpression(value)) return null;
   const list = context.ownedAt(value.expression);
   return list?.shape === "many" ? single(list.owner) : null;
@@ -62,8 +66,9 @@ function ownedCall(context: UntypedContext, call: ts.CallExpression): Owned | nu
     if (library && owner.keep.functions.includes(name)) return handedBack(context, call);
     const shape = makes.includes(name) ? single : lists.includes(name) ? several : undefined;
     if (shape && (library || isMethodOf(context, call, owner))) return shape(owner);
-    if (owner.untyped.runs.includes(name) && looksAtOwned(context, call, owner))
-      return usedAsList(context, call) ? several(owner) : single(owner);
+    if (isMarkedCall(context, call, owner)) return single(owner);
+    if (owner.untyped.runs.includes(name) && isOfLibrary(context, call, owner))
+      return takenFor(call, (d) => usesOf(context, d)) === "many" ? several(owner) : single(owner);
   }
   const callee = calleeNameNode(call);
   return ownedResult(context, callee && functionOf(context.declarationAt(callee)));
@@ -109,7 +114,7 @@ export const enclosesByName = (context: UntypedContext, call: CallLike, owner: O
 };
 
 /** `model.predict(t)`: a method, known by its name, of something that says nothing of itself. */
-export function looksAtOwned(context: UntypedContext, call: CallLike, owner: Owner): boolean {
+function looksAtOwned(context: UntypedContext, call: CallLike, owner: Owner): boolean {
   const name = calleeNameNode(call);
   return (
     name !== undefined &&
@@ -117,11 +122,97 @@ export function looksAtOwned(context: UntypedContext, call: CallLike, owner: Own
     ts.isPropertyAccessExpression(call.expression) &&
     (owner.untyped.runs.includes(name.text) || owner.untyped.looks.includes(name.text)) &&
     !hasBody(functionOf(context.declarationAt(name))) &&
-    call.arguments.some((a) => context.ownedAt(a)?.owner === owner)
+    call.arguments.some((a) => givesOwned(context, a, owner))
   );
 }
 
+/**
+ * Whether a method of something that says nothing of itself is the library's: by what it is given,
+ * by what its result is asked, or because only such values have it.
+ */
+export const isOfLibrary = (context: UntypedContext, call: CallLike, owner: Owner): boolean =>
+  looksAtOwned(context, call, owner) ||
+  (ts.isCallExpression(call) &&
+    (givesMarked(context, call, owner) || isMarkedCall(context, call, owner)));
+
+/** `logits.argMax(-1)`: a method that gives a value and that only such values have. */
+function isMarkedCall(
+  context: UntypedContext,
+  { expression }: ts.CallExpression,
+  { untyped }: Owner,
+): boolean {
+  if (!ts.isPropertyAccessExpression(expression)) return false;
+  const { name } = expression;
+  return (
+    untyped.makes.includes(name.text) &&
+    untyped.marks.includes(name.text) &&
+    context.declarationAt(name) === undefined
+  );
+}
+
+/** `model.predict(rows).dataSync()`: what a run gives is asked what only such values are. */
+function givesMarked(context: UntypedContext, call: ts.CallExpression, owner: Owner): boolean {
+  const name = calleeNameNode(call);
+  if (!ts.isPropertyAccessExpression(call.expression) || !name) return false;
+  if (!owner.untyped.runs.includes(name.text)) return false;
+  if (hasBody(functionOf(context.declarationAt(name)))) return false;
+  const isMarked = ({ kind, member }: Fate): boolean =>
+    kind === "receiver" && owner.untyped.marks.includes(member);
+  const fate = fateOf(call);
+  if (isMarked(fate)) return true;
+  const isAsked = (id: ts.Identifier): boolean => {
+    const use = fateOf(id);
+    return isMarked(use) || (use.kind === "element" && isMarked(fateOf(use.node as ts.Expression)));
+  };
+  if (fate.kind !== "bound" || !ts.isVariableDeclaration(fate.node)) return false;
+  const names = boundNames(fate.node.name, fate.node);
+  return names.some(({ declaration }) => usesOf(context, declaration).some(isAsked));
+}
+
+/** An argument that is one, or an object with one among its values: the named inputs of a model. */
+const givesOwned = (context: UntypedContext, argument: ts.Expression, owner: Owner): boolean =>
+  context.ownedAt(argument)?.owner === owner ||
+  (ts.isObjectLiteralExpression(argument) &&
+    valuesOf(argument).some((v) => context.ownedAt(v)?.owner === owner));
+
 // ---- variables ----
+
+/** `this.x` of a class: what the class stores there. */
+function ownedField(
+  context: UntypedContext,
+  { expression, name }: ts.PropertyAccessExpression,
+): Owned | null {
+  if (expression.kind !== ts.SyntaxKind.ThisKeyword) return null;
+  let holder: ts.Node = expression;
+  while (!ts.isClassLike(holder)) {
+    if (ts.isSourceFile(holder)) return null;
+    holder = holder.parent;
+  }
+  const known = context.stored.get(holder) ?? storesOf(holder);
+  context.stored.set(holder, known);
+  for (const value of known.get(name.text) ?? []) {
+    const owned = context.ownedAt(value);
+    if (owned) return owned;
+  }
+  return null;
+}
+
+/** Every value a class assigns to a field of its own, by the field. */
+function storesOf(holder: ts.ClassLikeDeclaration): Map<string, ts.Expression[]> {
+  const found = new Map<string, ts.Expression[]>();
+  const visit = (node: ts.Node): void => {
+    if (ts.isClassLike(node)) return;
+    ts.forEachChild(node, visit);
+    if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.EqualsToken)
+      return;
+    const { left, right } = node;
+    if (!ts.isPropertyAccessExpression(left)) return;
+    if (left.expression.kind !== ts.SyntaxKind.ThisKeyword) return;
+    found.set(left.name.text, [...(found.get(left.name.text) ?? []), right]);
+  };
+  ts.forEachChild(holder, visit);
+  return found;
+}
 
 /** A variable is what it is first given, or what it is used as. */
 function ownedVariable(context: UntypedContext, id: ts.Identifier): Owned | null {
@@ -221,27 +312,3 @@ const valuesPut = (context: UntypedContext, declaration: ts.Declaration): ts.Exp
       ? [...node.arguments]
       : [];
   });
-
-/** A model gives one value or a list of them; what is done with the result tells. */
-function usedAsList(context: UntypedContext, call: ts.CallExpression): boolean {
-  const { kind, node, member } = fateOf(call);
-  if (kind === "element" || kind === "iterated") return true;
-  if (kind === "read" || kind === "receiver") return listMembers.has(member);
-  if (kind !== "bound" || !ts.isVariableDeclaration(node)) return false;
-  if (ts.isArrayBindingPattern(node.name)) return true;
-  return usesOf(context, node).some((id) => {
-    const use = fateOf(id);
-    return (
-      use.kind === "element" ||
-      use.kind === "iterated" ||
-      (use.kind === "bound" &&
-        ts.isVariableDeclaration(use.node) &&
-        ts.isArrayBindingPattern(use.node.name)) ||
-      ((use.kind === "read" || use.kind === "receiver") && listMembers.has(use.member))
-    );
-  });
-}
-const listMembers = new Set([
-  ...["length", "map", "forEach", "filter", "find", "findIndex", "some", "every", "reduce"],
-  ...["pop", "shift", "push", "splice", "sort", "entries", "values", "keys", "flatMap"],
-]);

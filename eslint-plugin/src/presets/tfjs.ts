@@ -50,7 +50,7 @@ const makes = [
 /** Parts of the library whose functions give tensors; those of `tf.layers` give layers. */
 const parts = [
   ...["browser", "image", "linalg", "losses", "metrics", "spectral", "signal", "fused"],
-  ...["sparse", "string", "math", "node"],
+  ...["sparse", "string", "math", "node", "show", "render"],
 ];
 
 /** Methods that tensors have and hardly anything else. */
@@ -61,11 +61,11 @@ const marks = [
 ];
 
 /** Methods of models, which look at tensors and keep none. */
-const runs = ["predict", "predictOnBatch", "execute", "executeAsync"];
+const runs = ["predict", "predictOnBatch", "execute", "executeAsync", "infer", "embed"];
 const looks = [
   ...["fit", "evaluate", "trainOnBatch", "classify", "detect", "detectObjects", "segment"],
   ...["estimatePoses", "estimateFaces", "estimateHands", "estimateSinglePose"],
-  ...["estimateMultiplePoses", "infer", "recognize"],
+  ...["estimateMultiplePoses", "recognize"],
 ];
 
 /** Methods of optimizers, which open a scope of their own. */
@@ -81,7 +81,7 @@ export const tfjs: readonly OwnerSettings[] = [
     dispose: { methods: ["dispose"], functions: ["dispose"] },
     calls: "fresh",
     untyped: {
-      globals: ["tf"],
+      globals: ["tf", "tfvis"],
       makes,
       lists: ["split", "unstack"],
       parts,
@@ -103,6 +103,7 @@ export const tfjs: readonly OwnerSettings[] = [
       "minimize",
       "getTensorsInContainer",
     ],
+    freshWhen: [{ callee: "minimize", arg: 1 }],
     args: "borrow",
     keep: { methods: [], functions: ["keep"] },
     lasting: ["keep"],
