@@ -157,6 +157,89 @@ export function parts(canvas) {
   last = tf.zeros([3]); // ~ require-disposal
   return [...sizes, last.size];
 }`,
+  "the library under another name": `
+export function weigh(app, rows) {
+  const T = app.tf;
+  const total = T.div(rows, T.scalar(3)); // ~ no-leaked-temporary
+  const mean = app.tf.mean(total);
+  const [value] = mean.dataSync();
+  T.dispose([total, mean]);
+  return value;
+}
+export function spread(tf, rows) {
+  return tf.sub(rows, tf.min(rows)).dataSync(); // ~ no-leaked-temporary
+}`,
+  "a part of the library that its types lack": `
+const tf = require("@tensorflow/tfjs-core");
+exports.thumbnail = (bytes) => {
+  let photo = tf.node.decodePng(bytes);
+  photo = photo.toFloat(); // ~ no-overwritten-tensor
+  return photo;
+};`,
+  "what a stranger's result is asked for": `
+export async function guess(brain, sound, words) {
+  const scores = await brain.executeAsync(sound); // ~ require-disposal
+  const heard = scores.arraySync();
+  const best = brain.predict(sound).argMax(-1); // ~ no-leaked-temporary
+  const [word] = best.dataSync();
+  best.dispose();
+  const plan = await words.predict(word);
+  return [heard, plan.next];
+}`,
+  "named inputs of a model": `
+export function describe(brain) {
+  const noise = tf.zeros([4]); // ~ require-disposal
+  const picture = brain.execute({ noise, seed: 3 });
+  const values = picture.dataSync();
+  picture.dispose();
+  return values;
+}`,
+  "a result that is one tensor or several, by its uses": `
+import { FrozenModel } from "@tensorflow/tfjs-converter";
+const brain = new FrozenModel();
+export async function single(x) {
+  const scores = brain.predict(x); // ~ require-disposal
+  return await scores.data();
+}
+export const straight = (x) => brain.predict(x).dataSync(); // ~ no-leaked-temporary
+export function several(x) {
+  const scores = brain.execute(x);
+  const first = scores[0].dataSync();
+  scores.forEach((t) => t.dispose());
+  return first;
+}
+export const either = (x, use) => use(brain.predict(x));`,
+  "one element of a list is left": `
+export async function frame(brain, x) {
+  const found = await brain.executeAsync(x); // ~ require-disposal
+  const boxes = found[0].dataSync();
+  const names = found[2].dataSync();
+  found[0].dispose();
+  return [boxes, names];
+}
+export async function clean(brain, x) {
+  const found = await brain.executeAsync(x);
+  const boxes = found[0].dataSync();
+  found[0].dispose();
+  tf.dispose(found[1]);
+  return boxes;
+}`,
+  "fields without types": `
+export class Tally {
+  constructor() {
+    this.total = tf.scalar(0);
+    this.label = "sum";
+  }
+  count(x) {
+    this.total = this.total.add(x); // ~ no-overwritten-tensor
+    this.label = this.label.concat("+");
+  }
+  ended(x) {
+    const last = this.total;
+    this.total = last.add(x);
+    last.dispose();
+  }
+}`,
   "layers are no tensors": `
 export function network() {
   const model = tf.sequential();

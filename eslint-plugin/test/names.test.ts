@@ -125,10 +125,10 @@ test("the tenure preset names what the library has", () => {
 
 test("the tfjs preset names what TensorFlow.js has", () => {
   const core = dirname(require.resolve("@tensorflow/tfjs-core/package.json"));
-  // of @tensorflow/tfjs-layers, -data, -converter and -node, which are not installed here
+  // of @tensorflow/tfjs-layers, -data, -converter, -node and the models: not installed here
   const elsewhere = [
     ...["decodeBmp", "decodeGif", "decodeImage", "decodeJpeg", "decodePng"],
-    ...["predict", "predictOnBatch", "execute", "executeAsync"],
+    ...["predict", "predictOnBatch", "execute", "executeAsync", "infer", "embed"],
     ...["Layer", "Container", "LayersModel", "Sequential", "RNNCell"],
     ...[
       "forEachAsync",

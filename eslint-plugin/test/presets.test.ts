@@ -187,6 +187,26 @@ tfjs(
   ["no-async-in-scope"],
 );
 tfjs(
+  "minimize gives the loss it is asked for",
+  `export function f(o: tf.Optimizer, a: tf.Tensor) { const c = o.minimize(() => ` +
+    `a.square().mean(), true)!; return c.dataSync()[0]; }`,
+  [R],
+);
+tfjs(
+  "an iterator gives what its consumer ends",
+  `declare function rows(): Iterator<tf.Tensor, undefined>;
+export function f() { const next = fresh(rows()); return next.done ? 0 : next.value.size; }
+/** @fresh */
+declare function fresh(rows: Iterator<tf.Tensor, undefined>): IteratorResult<tf.Tensor>;`,
+  [R],
+);
+tfjs(
+  "a model that a cast says gives one tensor",
+  `declare const m: { predict(x: tf.Tensor): tf.Tensor | tf.Tensor[] } & GraphModel;
+export function f(x: tf.Tensor) { return (m.predict(x) as tf.Tensor).argMax(); }`,
+  [T],
+);
+tfjs(
   "minimize gives null",
   `export function f(o: tf.Optimizer, a: tf.Tensor) { o.minimize(() => a.square().mean()); }`,
   [],
