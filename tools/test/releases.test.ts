@@ -1,5 +1,8 @@
-/** What a release needs: a changelog entry per version, and a reason per dependency. */
-import { readFileSync } from "node:fs";
+/**
+ * What a release needs: a changelog entry per version, a reason per dependency, and workflows that
+ * run what there is.
+ */
+import { accessSync, constants, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -49,6 +52,24 @@ test("every dependency has a row in docs/dependencies.md, and every row a depend
     .filter((name) => name !== "package");
   const wanted = new Set(named.filter((name) => name !== "tenure")); // the library itself
   assert.equal([...new Set(rows)].sort(), [...wanted].sort());
+});
+
+test("workflows run scripts and files that exist, on a version of Node that is supported", () => {
+  const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+  const folder = ".github/workflows";
+  const workflows = readdirSync(join(REPOSITORY, folder)).map((file) => read(join(folder, file)));
+  const text = workflows.join("\n");
+  const named = [...text.matchAll(/npm run ([\w:-]+)/g)].map(([, script = ""]) => script);
+  assert.ok(named.length > 0);
+  assert.equal(
+    named.filter((script) => scripts[script] === undefined),
+    [],
+  );
+  const files = [...text.matchAll(/run: (\.[\w./-]+)/g)].map(([, file = ""]) => file);
+  assert.ok(files.length > 0);
+  for (const file of files) accessSync(join(REPOSITORY, file), constants.X_OK);
+  const versions = [...text.matchAll(/node-version: (\d+)/g)].map(([, version]) => Number(version));
+  assert.ok(versions.length >= workflows.length && versions.every((version) => version >= 20));
 });
 
 test.run();
