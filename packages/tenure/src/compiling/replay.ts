@@ -121,13 +121,15 @@ class Replay {
 
   #record(act: Extract<Act, { kind: "op" }>): void {
     const { op, attrs, draw, phase, layer } = act;
-    const inputs = act.inputs.map((view) => this.#operand(view));
+    const inputs = this.#operands(act.inputs);
     beforeOp(op.name, inputs);
-    const outputs = act.outputs.map((view) => this.#operand(view));
-    for (const i of op.facts.inplaceOf ?? []) {
-      const target = i === -1 ? undefined : inputs[i]?.storage;
-      if (target !== undefined) redirectReads(target, () => duplicate(target));
-    }
+    const outputs = this.#operands(act.outputs);
+    const { inplaceOf } = op.facts;
+    if (inplaceOf !== undefined)
+      for (const i of inplaceOf) {
+        const target = i === -1 ? undefined : inputs[i]?.storage;
+        if (target !== undefined) redirectReads(target, () => duplicate(target));
+      }
     const numbers = this.#draws[draw];
     const scalars = numbers === undefined ? act.scalars : [...numbers, ...act.scalars.slice(3)];
     const now = labels();
@@ -140,8 +142,13 @@ class Replay {
     }
   }
 
-  #operand({ place, layout, dtype }: PlacedView): Operand {
-    return { storage: this.#storage(place), layout, dtype };
+  #operands(views: readonly PlacedView[]): Operand[] {
+    const operands = new Array<Operand>(views.length);
+    for (let i = 0; i < views.length; i++) {
+      const { place, layout, dtype } = views[i]!;
+      operands[i] = { storage: this.#storage(place), layout, dtype };
+    }
+    return operands;
   }
 
   /** The storage at a place, made when it is first asked for. */

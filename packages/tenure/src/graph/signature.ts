@@ -28,15 +28,17 @@ export class Signature {
 
   /** 32-bit FNV-1a over whole words, with a final mix. */
   hash(): number {
+    const { words, length } = this;
     let h = 0x811c9dc5;
-    for (let i = 0; i < this.length; i++) h = Math.imul(h ^ this.words[i]!, 0x01000193);
+    for (let i = 0; i < length; i++) h = Math.imul(h ^ words[i]!, 0x01000193);
     h ^= h >>> 15;
     return Math.imul(h, 0x2c1b3c6d) >>> 0;
   }
 
   equals(words: Int32Array): boolean {
-    if (words.length !== this.length) return false;
-    for (let i = 0; i < words.length; i++) if (words[i] !== this.words[i]) return false;
+    const { words: own, length } = this;
+    if (words.length !== length) return false;
+    for (let i = 0; i < length; i++) if (words[i] !== own[i]) return false;
     return true;
   }
 

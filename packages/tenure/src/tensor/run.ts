@@ -201,40 +201,42 @@ export function duplicate(storage: Storage): Storage {
   return copied;
 }
 
+/** Operands of a kernel, and the copies among them. */
+interface Prepared {
+  readonly list: readonly Operand[];
+  readonly temporaries: readonly Storage[];
+}
+
+const noTemporaries: readonly Storage[] = [];
+
 /**
  * Operands as the kernel needs them: contiguous where it says so, and apart from a target they
  * overlap.
  */
-function prepared(
-  op: AnyOp,
-  inputs: readonly TensorHandle[],
-): { list: readonly Operand[]; temporaries: readonly Storage[] } {
+function prepared(op: AnyOp, inputs: readonly TensorHandle[]): Prepared {
   let list: Operand[] | null = null;
-  const temporaries: Storage[] = [];
-  const replace = (i: number): void => {
-    const whole = contiguous(inputs[i]!);
-    temporaries.push(whole.storage);
-    (list ??= [...inputs])[i] = whole;
-  };
-  if (op.contiguousInputs !== undefined)
-    for (const i of op.contiguousInputs) if (!inputs[i]!.layout.contiguous) replace(i);
-  const inplaceOf = op.facts.inplaceOf;
-  if (inplaceOf !== undefined) {
-    for (let i = 0; i < inputs.length; i++) {
-      if (inplaceOf.includes(i)) continue;
-      // t.add_(t.transpose()): the other view would be overwritten while it is read.
-      for (const target of inplaceOf)
-        if (
-          target !== -1 &&
-          inputs[i]!.storage === inputs[target]!.storage &&
-          !sameView(inputs[i]!.layout, inputs[target]!.layout)
-        ) {
-          replace(i);
-          break;
-        }
-    }
+  for (let i = 0; i < inputs.length; i++)
+    if (needsCopy(op, inputs, i)) (list ??= [...inputs])[i] = contiguous(inputs[i]!);
+  if (list === null) return { list: inputs, temporaries: noTemporaries };
+  const copies = list.filter((operand, i) => operand !== inputs[i]);
+  return { list, temporaries: copies.map(({ storage }) => storage) };
+}
+
+/** Whether a kernel cannot read an input where it lies. */
+function needsCopy(
+  { contiguousInputs, facts: { inplaceOf } }: AnyOp,
+  inputs: readonly TensorHandle[],
+  i: number,
+): boolean {
+  const { storage, layout } = inputs[i]!;
+  if (!layout.contiguous && contiguousInputs?.includes(i) === true) return true;
+  if (inplaceOf === undefined || inplaceOf.includes(i)) return false;
+  // t.add_(t.transpose()): the other view would be overwritten while it is read.
+  for (const k of inplaceOf) {
+    const target = k === -1 ? undefined : inputs[k];
+    if (target?.storage === storage && !sameView(layout, target.layout)) return true;
   }
-  return { list: list ?? inputs, temporaries };
+  return false;
 }
 
 function wantsGradient(op: AnyOp, inputs: readonly TensorHandle[]): boolean {

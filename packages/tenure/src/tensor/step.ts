@@ -31,13 +31,13 @@ export function recordingChanged(): void {
 /** Runs `fn` with recorded ops labelled; null leaves a label as it is. */
 export function labelled<T>(phase: Phase | null, layer: string | null, fn: () => T): T {
   const now = labels();
-  const before = { ...now };
+  const { phase: phaseBefore, layer: layerBefore } = now;
   if (phase !== null) now.phase = phase;
   if (layer !== null) now.layer = layer;
   try {
     return fn();
   } finally {
-    now.phase = before.phase;
-    now.layer = before.layer;
+    now.phase = phaseBefore;
+    now.layer = layerBefore;
   }
 }
