@@ -5,6 +5,7 @@
 import { internal } from "../base/errors.ts";
 import type { Program } from "../graph/program.ts";
 import { BudgetError } from "./budget-error.ts";
+import { PlanningTooLong } from "./deadline.ts";
 import { chooseCheapest } from "./passes/choose.ts";
 import { fuse } from "./passes/fuse.ts";
 import { tryFew, tryInOrder } from "./passes/haste.ts";
@@ -102,8 +103,8 @@ export function planFused(
 }
 
 /**
- * The cheapest of several plans; the first that costs nothing. @throws BudgetError with the least
- * budget that any of them needs
+ * The cheapest of several plans; the first that costs nothing. What was found when it is late is
+ * taken. @throws BudgetError with the least budget that any of them needs
  */
 function cheapestOf(attempts: readonly (() => Plan)[]): Plan {
   let best: Plan | undefined;
@@ -114,6 +115,7 @@ function cheapestOf(attempts: readonly (() => Plan)[]): Plan {
       if (best === undefined || made.extra.seconds < best.extra.seconds) best = made;
       if (made.extra.seconds === 0) return made;
     } catch (error) {
+      if (error instanceof PlanningTooLong && best !== undefined) return best;
       if (!(error instanceof BudgetError)) throw error;
       if (refusal === undefined || error.leastBytes < refusal.leastBytes) refusal = error;
     }
