@@ -181,6 +181,15 @@ export class Recorder {
     storage.revive();
   }
 
+  /** Nothing was recorded that could be given up: what was dropped will not be taken back. */
+  forgetDropped(): void {
+    const { main } = this.lanes;
+    const dropped = [...main.dropped.all()];
+    main.undo.length = 0;
+    main.dropped.clear();
+    this.#freeUnowned(dropped);
+  }
+
   #freeUnowned(storages: Iterable<Storage>): void {
     for (const storage of storages)
       if (storage.refs === 0 && storage.buffer !== null && !this.lanes.mention(storage))

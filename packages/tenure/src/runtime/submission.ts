@@ -162,7 +162,11 @@ export class Submission {
     const { tools, reads } = this.#options;
     const { recorder, counters } = tools;
     const program = recorder.lanes.of(lane);
-    if (recorder.tracing || program === null || (program.isEmpty && reads.isEmpty(lane))) return;
+    if (recorder.tracing || program === null) return;
+    if (program.isEmpty && reads.isEmpty(lane)) {
+      if (lane === "main") recorder.forgetDropped();
+      return;
+    }
     if (this.#running !== null) {
       this.#flushAfterwards(this.#running, lane);
       return;

@@ -9,13 +9,7 @@ import type { DType } from "../base/dtype.ts";
 import type { Layout } from "../base/layout.ts";
 import { current } from "../base/realm.ts";
 import type { AnyOp, Meta } from "../ops/op.ts";
-import {
-  type Storage,
-  dropUntilDiscarded,
-  mayBeDiscarded,
-  regain,
-  whenDiscarded,
-} from "./dispatch.ts";
+import { type Storage, dropUntilDiscarded, regain, whenDiscarded } from "./dispatch.ts";
 
 /** A switch that holds for the running job. */
 export interface Mode {
@@ -134,14 +128,15 @@ export class Gradient {
   }
 
   /**
-   * Replaces the accumulated gradient. Takes over the reference held by `grad`. A step that is
-   * discarded, or a function that was only traced, leaves the gradient as it was.
+   * Replaces the accumulated gradient. Takes over the reference held by `grad`. What is recorded
+   * and cannot run, or is only traced, leaves the gradient as it was.
    */
   setGrad(grad: Saved | null): void {
     if (this.refs > 0) tape().watcher?.setGrad(this, grad);
     const before = this.grad;
     this.grad = grad;
-    if (this.refs <= 0 || !mayBeDiscarded()) {
+    if (before === null && grad === null) return;
+    if (this.refs <= 0) {
       before?.storage.release();
       return;
     }

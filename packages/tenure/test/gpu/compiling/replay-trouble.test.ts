@@ -18,6 +18,7 @@ import {
   scoped,
   sync,
   tensor,
+  zeros,
 } from "tenure";
 import { Linear } from "tenure/nn";
 import { SGD } from "tenure/optim";
@@ -101,25 +102,34 @@ async function refused<T>(fn: () => Promise<T>): Promise<T> {
   }
 }
 
-test("memory that is refused loses what it loses without compile", async () => {
+test("memory that is refused loses nothing, gradients and random numbers neither", async () => {
   using _scope = newDisposeScope({ root: true });
   const x = ones([2, 3]);
-  const run = async (compiled: boolean): Promise<unknown> => {
+  const run = async (compiled: boolean, refuses: boolean): Promise<unknown> => {
     manualSeed(5);
     using training = new Training(compiled);
     const seen: unknown[] = [];
     for (let i = 0; i < 3; i++) seen.push(await training.run(x));
-    const before = await training.state();
-    await refused(() => rejects(() => training.run(x), OutOfMemoryError));
-    const after = await training.state();
-    assert.equal(after, before);
-    seen.push(await training.gradients());
+    const before = [await training.state(), await training.gradients()];
+    if (refuses) await refused(() => rejects(() => training.run(x), OutOfMemoryError));
+    assert.equal([await training.state(), await training.gradients()], before);
     memory.verify();
     for (let i = 0; i < 2; i++) seen.push(await training.run(x), await training.state());
-    if (compiled) assert.is(training.fast.report().replays, 4);
+    if (compiled && refuses) assert.is(training.fast.report().replays, 4);
     return seen;
   };
-  assert.equal(await run(true), await run(false));
+  const expected = await run(false, false);
+  for (const compiled of [true, false]) assert.equal(await run(compiled, true), expected);
+});
+
+test("a gradient that was dropped keeps no memory once nothing can bring it back", async () => {
+  using w = zeros([4096], { requiresGrad: true });
+  scoped(() => {
+    w.square().sum().backward();
+  });
+  await memory.trim();
+  w.grad = null;
+  assert.ok((await memory.trim()) >= 4 * 4096);
 });
 
 test("memory that is refused to a scheduler's step loses nothing", async () => {
