@@ -75,3 +75,14 @@ export function checkDType(op: string, value: unknown): DType {
     "pass a supported dtype",
   );
 }
+
+/**
+ * A type a body computes in. float16 is computed in f32 and rounded when stored; bool is a WGSL
+ * bool.
+ */
+export type ComputeType = "f32" | "i32" | "u32" | "bool";
+
+/** The type a body sees for elements of `dtype`. */
+export function computeType(dtype: DType): ComputeType {
+  return dtype === "bool" ? "bool" : dtype === "float16" ? "f32" : (wgslType(dtype) as ComputeType);
+}

@@ -4,18 +4,10 @@
  * Text only; owns nothing.
  */
 import { at } from "../base/access.ts";
-import type { DType } from "../base/dtype.ts";
+import { type DType, computeType, type ComputeType } from "../base/dtype.ts";
 import type { Operand, Prologue } from "./fused.ts";
 import type { Tile } from "./tile.ts";
-import {
-  type ComputeType,
-  type Params,
-  computeType,
-  indent,
-  infBits,
-  nanBits,
-  negInfBits,
-} from "./wgsl.ts";
+import { type Params, indent, infBits, nanBits, negInfBits } from "./wgsl.ts";
 
 /** The kinds of reduction. */
 export type ReduceOp =

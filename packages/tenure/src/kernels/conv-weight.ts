@@ -5,10 +5,10 @@
  */
 import { at } from "../base/access.ts";
 import type { Layout } from "../base/layout.ts";
-import type { ConvWindow } from "./conv.ts";
 import { pixelTile } from "./conv-direct.ts";
 import { type Epilogue, type Finish, finishing } from "./fused.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
+import type { ConvWindow } from "./shapes.ts";
 import { Params, type StorageDecl, gridOf, indent, loadElement, makeKernel } from "./wgsl.ts";
 import { shapeClass, styled } from "./variants.ts";
 

@@ -17,40 +17,7 @@ import { at } from "../base/access.ts";
 import { directKernel } from "./conv-direct.ts";
 import type { Epilogue } from "./fused.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
-
-/** Window of a convolution. Pairs are (vertical, horizontal). */
-export interface ConvWindow {
-  readonly stride: readonly [number, number];
-  /** Zeros added at both ends. */
-  readonly padding: readonly [number, number];
-  readonly dilation: readonly [number, number];
-  readonly groups: number;
-}
-
-/** Output size along one dimension; 0 or less when the window does not fit. */
-export function convOutputSize(
-  input: number,
-  kernel: number,
-  stride: number,
-  padding: number,
-  dilation: number,
-): number {
-  return Math.floor((input + 2 * padding - dilation * (kernel - 1) - 1) / stride) + 1;
-}
-
-/** Shape [N, O, P, Q] of the output for input [N, C, H, W] and weight [O, C / groups, R, S]. */
-export function convShape(
-  input: readonly number[],
-  weight: readonly number[],
-  w: ConvWindow,
-): [number, number, number, number] {
-  return [
-    at(input, 0),
-    at(weight, 0),
-    convOutputSize(at(input, 2), at(weight, 2), w.stride[0], w.padding[0], w.dilation[0]),
-    convOutputSize(at(input, 3), at(weight, 3), w.stride[1], w.padding[1], w.dilation[1]),
-  ];
-}
+import { type ConvWindow, convShape } from "./shapes.ts";
 
 /** Bindings: input [N, C, H, W], weight [O, C / groups, R, S], output [N, O, P, Q] (contiguous). */
 export function conv2dKernel(

@@ -10,7 +10,7 @@
  *   scattered innermost dimension no multiple of 4  →  the same, one element at a time
  */
 import { at } from "../base/access.ts";
-import type { DType } from "../base/dtype.ts";
+import { type DType, computeType } from "../base/dtype.ts";
 import { broadcastLayout, collapse, contiguousLayout } from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
 import { type Chain, type Operand, type Output, chainFunction } from "./fused.ts";
@@ -18,7 +18,6 @@ import type { DeviceCaps, Kernel } from "./kernel.ts";
 import {
   Params,
   type StorageDecl,
-  computeType,
   flatWorkgroup,
   gridOf,
   indent,

@@ -4,20 +4,12 @@
  * and, to put chains together, by the runtime's lowering. Owns nothing.
  */
 import { at, defined } from "../base/access.ts";
-import type { DType } from "../base/dtype.ts";
+import { type DType, computeType, type ComputeType } from "../base/dtype.ts";
 import { broadcastLayout, collapse, contiguousLayout } from "../base/layout.ts";
 import type { Shape } from "../base/shape.ts";
 import type { View } from "./kernel.ts";
 import { split, terms } from "./indices.ts";
-import {
-  type ComputeType,
-  type Params,
-  type StorageDecl,
-  computeType,
-  indent,
-  loadElement,
-  toStored,
-} from "./wgsl.ts";
+import { type Params, type StorageDecl, indent, loadElement, toStored } from "./wgsl.ts";
 
 /** A view read through one of the kernel's bindings. Several operands may share a binding. */
 export interface Operand {

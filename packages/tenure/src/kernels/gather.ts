@@ -6,9 +6,9 @@
  * negative (from the end); one out of range reads NaN (0 for integers) and adds nothing.
  */
 import { at } from "../base/access.ts";
-import { type Layout, broadcastLayout, stridedLayout } from "../base/layout.ts";
+import { broadcastLayout } from "../base/layout.ts";
 import { isFloat } from "../base/dtype.ts";
-import { type Shape } from "../base/shape.ts";
+import type { Shape } from "../base/shape.ts";
 import { type SourceText, axisKernel } from "./axis.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { Params, indent } from "./wgsl.ts";
@@ -57,15 +57,6 @@ export function flipKernel(spec: { input: View; axis: number }, caps: DeviceCaps
       body: ([x]) => `r = ${x!.load(`${x!.size} - 1u - d`)};`,
     },
     caps,
-  );
-}
-
-/** The layout of a list of indices as if it had `shape`, whose axis it runs along. */
-export function alongAxis(indices: Layout, shape: Shape, axis: number): Layout {
-  return stridedLayout(
-    shape.map((d, i) => (i === axis ? at(indices.shape, 0) : d)),
-    shape.map((_, i) => (i === axis ? at(indices.strides, 0) : 0)),
-    indices.offset,
   );
 }
 

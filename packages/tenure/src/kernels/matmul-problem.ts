@@ -5,10 +5,11 @@
  */
 import { at, last } from "../base/access.ts";
 import { type Layout, broadcastLayout, collapse, stridedLayout } from "../base/layout.ts";
-import { type Shape, sizeOf } from "../base/shape.ts";
+import { sizeOf } from "../base/shape.ts";
 import type { Epilogue, Finish } from "./fused.ts";
 import { split, terms } from "./indices.ts";
 import type { View } from "./kernel.ts";
+import { matmulShape } from "./shapes.ts";
 import type { Params, StorageDecl } from "./wgsl.ts";
 
 /** Operands of a product, and what becomes of its elements. */
@@ -19,21 +20,6 @@ export interface ProductSpec {
   readonly b: View;
   /** Takes each element of the product further; its bindings come in place of the output's. */
   readonly after?: Epilogue;
-}
-
-/**
- * Shape of the product; batch dimensions broadcast. The caller has checked that the operands fit.
- */
-export function matmulShape(a: Shape, b: Shape): number[] {
-  const ab = a.slice(0, -2);
-  const bb = b.slice(0, -2);
-  const rank = Math.max(ab.length, bb.length);
-  const batch = Array.from({ length: rank }, (_, i) => {
-    const x = ab[i - (rank - ab.length)] ?? 1;
-    const y = bb[i - (rank - bb.length)] ?? 1;
-    return x === 1 ? y : x;
-  });
-  return [...batch, at(a, a.length - 2), last(b)];
 }
 
 /** Which dimension of an operand four neighbours lie along. */

@@ -3,6 +3,7 @@
  * and reads both operands from storage. Where there are subgroups, the lanes of a workgroup may lie
  * along the same rows and read a together. Called by matmul.ts. Owns nothing.
  */
+import { computeType } from "../base/dtype.ts";
 import { at } from "../base/access.ts";
 import { type Finish, finishing } from "./fused.ts";
 import type { DeviceCaps, Kernel } from "./kernel.ts";
@@ -19,7 +20,6 @@ import {
 import {
   Params,
   type StorageDecl,
-  computeType,
   flatWorkgroup,
   gridOf,
   indent,

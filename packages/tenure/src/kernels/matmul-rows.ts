@@ -2,11 +2,12 @@
  * The matrix product for few rows or columns: the lanes of a workgroup split K. Called by
  * matmul.ts. Owns nothing.
  */
+import { computeType } from "../base/dtype.ts";
 import { at } from "../base/access.ts";
 import { finishing } from "./fused.ts";
 import type { DeviceCaps, Kernel } from "./kernel.ts";
 import { type Problem, batchBases, storages, stride } from "./matmul-problem.ts";
-import { Params, computeType, gridOf, indent, loadElement, makeKernel } from "./wgsl.ts";
+import { Params, gridOf, indent, loadElement, makeKernel } from "./wgsl.ts";
 
 /**
  * One output per `lanes` invocations, which split K and meet in workgroup memory. Neighbouring

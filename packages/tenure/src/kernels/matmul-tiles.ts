@@ -2,6 +2,7 @@
  * The matrix product of GPUs: a workgroup stages blocks of both operands in workgroup memory and
  * computes a tile of 64 × 64 or 128 × 64 outputs from them. Called by matmul.ts. Owns nothing.
  */
+import { computeType } from "../base/dtype.ts";
 import { at } from "../base/access.ts";
 import { type Finish, finishing } from "./fused.ts";
 import type { DeviceCaps, Kernel } from "./kernel.ts";
@@ -18,7 +19,6 @@ import {
 import {
   Params,
   type StorageDecl,
-  computeType,
   gridOf,
   indent,
   loadElement,

@@ -15,19 +15,6 @@ import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { keyFunction } from "./sort.ts";
 import { Params, type StorageDecl, flatWorkgroup, gridOf, makeKernel } from "./wgsl.ts";
 
-/**
- * Longest list that is kept: beyond it, keeping it in order costs as much as sorting everything.
- */
-export const pickLimit = 32;
-
-/**
- * Groups to deal `length` candidates out to: few enough that each has many times `count` of them,
- * and one when there are few to begin with.
- */
-export function pickGroups(length: number, count: number): number {
-  return length <= 512 ? 1 : Math.floor(length / Math.max(256, 8 * count));
-}
-
 /** What is picked from. */
 interface PickSpec {
   readonly input: View;

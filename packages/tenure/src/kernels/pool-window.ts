@@ -5,40 +5,8 @@
  */
 import { at } from "../base/access.ts";
 import type { View } from "./kernel.ts";
+import { type PoolWindow } from "./shapes.ts";
 import { type Params, type StorageDecl, loadElement } from "./wgsl.ts";
-
-/** Pairs are (vertical, horizontal). */
-export interface PoolWindow {
-  readonly kernel: readonly [number, number];
-  readonly stride: readonly [number, number];
-  /**
-   * At most half the kernel. Never a maximum; counted as zeros by the average unless
-   * `countIncludePad` is false.
-   */
-  readonly padding: readonly [number, number];
-  /**
-   * Windows may reach past the end, as long as they begin before it. The average then counts what
-   * lies within the padding.
-   */
-  readonly ceil?: boolean;
-}
-
-/** Shape [N, C, P, Q] of the output. */
-export function poolShape(
-  input: readonly number[],
-  w: PoolWindow,
-): [number, number, number, number] {
-  const size = (i: 0 | 1): number => {
-    const [length, pad, steps] = [
-      at(input, 2 + i),
-      w.padding[i],
-      (at(input, 2 + i) + 2 * w.padding[i] - w.kernel[i]) / w.stride[i],
-    ];
-    if (w.ceil !== true) return Math.floor(steps) + 1;
-    return Math.ceil(steps) * w.stride[i] >= length + pad ? Math.ceil(steps) : Math.ceil(steps) + 1;
-  };
-  return [at(input, 0), at(input, 1), size(0), size(1)];
-}
 
 /**
  * Cells of the window at py, px that lie within the padded image: all of them, unless windows may

@@ -5,14 +5,8 @@
 import { at } from "../base/access.ts";
 import { type Epilogue, type Finish, finishing } from "./fused.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
-import {
-  type ImageView,
-  type PoolWindow,
-  area,
-  decompose,
-  imageView,
-  poolShape,
-} from "./pool-window.ts";
+import { type ImageView, area, decompose, imageView } from "./pool-window.ts";
+import { type PoolWindow, poolShape } from "./shapes.ts";
 import { Params, type StorageDecl, gridOf, indent, makeKernel } from "./wgsl.ts";
 
 /** Statements that add the gradient of a window whose first maximum is the position at y, x. */

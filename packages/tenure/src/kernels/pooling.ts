@@ -5,14 +5,8 @@
 import { at } from "../base/access.ts";
 import type { DType } from "../base/dtype.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
-import {
-  type ImageView,
-  type PoolWindow,
-  area,
-  decompose,
-  imageView,
-  poolShape,
-} from "./pool-window.ts";
+import { type ImageView, area, decompose, imageView } from "./pool-window.ts";
+import { type PoolWindow, poolShape } from "./shapes.ts";
 import {
   Params,
   type StorageDecl,

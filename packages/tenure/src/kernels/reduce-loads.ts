@@ -2,18 +2,12 @@
  * How a reduction reads its input: as vectors, one by one, or through a function where an operand's
  * dimensions do not merge as the input's do. Called by reduce.ts. Owns nothing.
  */
+import { computeType } from "../base/dtype.ts";
 import { at } from "../base/access.ts";
 import { type Layout, collapse } from "../base/layout.ts";
 import { type Operand, type Prologue, chainFunction } from "./fused.ts";
 import { split, terms } from "./indices.ts";
-import {
-  type Params,
-  type StorageDecl,
-  computeType,
-  indent,
-  loadElement,
-  loadVec4,
-} from "./wgsl.ts";
+import { type Params, type StorageDecl, indent, loadElement, loadVec4 } from "./wgsl.ts";
 
 /**
  * A WGSL function from a position among the reduced elements to where an operand has it, for

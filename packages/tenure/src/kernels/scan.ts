@@ -6,14 +6,13 @@
 import { at } from "../base/access.ts";
 import { collapse, stridedLayout } from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
-import type { DType } from "../base/dtype.ts";
+import { type DType, computeType } from "../base/dtype.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { split, terms } from "./indices.ts";
 import { convert } from "./accumulators.ts";
 import {
   Params,
   type StorageDecl,
-  computeType,
   flatWorkgroup,
   gridOf,
   indent,

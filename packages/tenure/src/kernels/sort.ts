@@ -8,13 +8,8 @@
 import type { DType } from "../base/dtype.ts";
 import { axisKernel } from "./axis.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
+import { sortBlock } from "./shapes.ts";
 import { Params, indent } from "./wgsl.ts";
-
-/**
- * Elements of a block that is sorted by counting: about as many comparisons each as the merges up
- * to some thousand elements take.
- */
-export const sortBlock = 32;
 
 /** A WGSL function from a raw element to a u32 that sorts alike. */
 export function keyFunction(dtype: DType, descending: boolean): string {

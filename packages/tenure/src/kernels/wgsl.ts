@@ -3,23 +3,13 @@
  * and launches of more than 65,535 workgroups. Called by the generators in this folder only. Text
  * and numbers; owns nothing.
  */
+import { hash64 } from "../base/hash.ts";
 import { type DType, wgslType } from "../base/dtype.ts";
 import { DTypeError } from "../base/errors.ts";
 import { helperText } from "./helpers.ts";
 import { type DeviceCaps, type Kernel, f32Bits, i32Bits } from "./kernel.ts";
 
 export { helperText } from "./helpers.ts";
-
-/**
- * A type a body computes in. float16 is computed in f32 and rounded when stored; bool is a WGSL
- * bool.
- */
-export type ComputeType = "f32" | "i32" | "u32" | "bool";
-
-/** The type a body sees for elements of `dtype`. */
-export function computeType(dtype: DType): ComputeType {
-  return dtype === "bool" ? "bool" : dtype === "float16" ? "f32" : (wgslType(dtype) as ComputeType);
-}
 
 /**
  * Collects the fields of a kernel's uniform struct; each method returns the WGSL expression that
@@ -207,18 +197,4 @@ export function indent(text: string, by = "  "): string {
     .filter((line) => line.trim() !== "")
     .map((line) => `${by}${line}\n`)
     .join("");
-}
-
-/** 64 bits of a string in hex: two 32-bit multiplicative lanes (cyrb). */
-export function hash64(text: string): string {
-  let a = 0xdeadbeef,
-    b = 0x41c6ce57;
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i);
-    a = Math.imul(a ^ c, 2654435761);
-    b = Math.imul(b ^ c, 1597334677);
-  }
-  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);
-  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
-  return (b >>> 0).toString(16).padStart(8, "0") + (a >>> 0).toString(16).padStart(8, "0");
 }

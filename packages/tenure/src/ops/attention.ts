@@ -7,7 +7,6 @@ import { f32Bits } from "../base/bits.ts";
 import { isFloat } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";
 import { broadcastShapes, formatShape, sameShape } from "../base/shape.ts";
-import { attentionWeightsKernel } from "../kernels/attention.ts";
 import { scale } from "./arithmetic.ts";
 import { type OpDef, defineOp } from "./op.ts";
 import { softmaxBackward } from "./softmax.ts";
@@ -63,8 +62,11 @@ export const attentionWeights: OpDef<AttentionAttrs> = defineOp<AttentionAttrs, 
     return [{ shape, dtype: scores.dtype }];
   },
   key: (attrs) => [f32Bits(attrs.scale), attrs.causal ? 1 : 0],
-  kernel: ([scores, mask], _, attrs, caps) =>
-    attentionWeightsKernel({ ...attrs, scores, ...(mask === undefined ? {} : { mask }) }, caps),
+  kernel: ([scores, mask], _, attrs, caps, kernels) =>
+    kernels.attentionWeightsKernel(
+      { ...attrs, scores, ...(mask === undefined ? {} : { mask }) },
+      caps,
+    ),
   flops: ([scores]) => 6 * scores.layout.size,
   vjp: ({ grad, output, metas, needs, attrs, run }) => {
     const g = run(softmaxBackward, [output(), grad], { axis: at(metas, 0).shape.length - 1 });

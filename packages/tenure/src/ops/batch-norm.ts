@@ -6,7 +6,6 @@ import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";
 import { f32Bits, fromBits } from "../base/bits.ts";
 import { reducedShape, sizeOf } from "../base/shape.ts";
-import { reduceKernel } from "../kernels/reduce.ts";
 import { addConst, mul2, sub } from "./arithmetic.ts";
 import { centredGrad, inferNorm, spread } from "./normalize.ts";
 import { type OpDef, type Value, type VjpContext, after, defineOp } from "./op.ts";
@@ -31,8 +30,8 @@ export const batchNormScaleGrad: OpDef<BatchNormAttrs> = defineOp<BatchNormAttrs
   facts: { reduces: true, epilogue: true },
   infer: ([g], { axes }) => [{ shape: reducedShape(g.layout.shape, axes, true), dtype: g.dtype }],
   key: ({ axes }) => axes,
-  kernel: (inputs, [y], { axes }, caps, around) =>
-    reduceKernel(
+  kernel: (inputs, [y], { axes }, caps, kernels, around) =>
+    kernels.reduceKernel(
       {
         ...after(around),
         op: "sum",

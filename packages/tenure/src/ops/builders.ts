@@ -4,11 +4,17 @@
  * not change the program. Called by the records in this folder; owns nothing.
  */
 import { at } from "../base/access.ts";
-import { type DType, dtypeCode, isFloat, promote } from "../base/dtype.ts";
+import {
+  type DType,
+  dtypeCode,
+  isFloat,
+  promote,
+  computeType,
+  type ComputeType,
+} from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";
 import { broadcastShapes, formatShape, sameShape } from "../base/shape.ts";
 import type { View } from "../kernels/kernel.ts";
-import { type ComputeType, computeType } from "../kernels/wgsl.ts";
 import {
   type Expression,
   type Meta,

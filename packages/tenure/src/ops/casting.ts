@@ -3,11 +3,10 @@
  * Run by `tensor/run.ts`; records own nothing.
  */
 import { at } from "../base/access.ts";
-import { type DType, dtypeCode, isFloat } from "../base/dtype.ts";
+import { type DType, dtypeCode, isFloat, computeType } from "../base/dtype.ts";
 import { ShapeError } from "../base/errors.ts";
 import { broadcastShapes, formatShape, sameShape } from "../base/shape.ts";
 import { f32Bits, type View } from "../kernels/kernel.ts";
-import { computeType } from "../kernels/wgsl.ts";
 import { mulScalar } from "./arithmetic.ts";
 import { type OpDef, defineOp } from "./op.ts";
 import { castHelpers, casts, typed } from "./typing.ts";

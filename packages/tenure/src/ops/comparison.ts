@@ -3,9 +3,8 @@
  * by a condition. Run by `tensor/run.ts`; records own nothing.
  */
 import type { View } from "../kernels/kernel.ts";
-import { promote } from "../base/dtype.ts";
+import { promote, computeType } from "../base/dtype.ts";
 import { broadcastShapes } from "../base/shape.ts";
-import { computeType } from "../kernels/wgsl.ts";
 import { type ScalarAttrs, binary, scalarForm, unary } from "./builders.ts";
 import { constant } from "./creation.ts";
 import { type OpDef, defineOp } from "./op.ts";

@@ -7,7 +7,6 @@ import { at } from "../base/access.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { checkArray } from "../base/options.ts";
 import { type Shape, formatShape, sameShape } from "../base/shape.ts";
-import { concatKernel, flipKernel } from "../kernels/gather.ts";
 import { type OpDef, defineOp } from "./op.ts";
 import type { AxisAttrs } from "./reduce.ts";
 import { slice } from "./views.ts";
@@ -54,8 +53,8 @@ export const concat: OpDef<AxisAttrs> = defineOp<AxisAttrs, readonly View[], [Vi
     ];
   },
   key: ({ axis }) => [axis],
-  kernel: (inputs, [y], { axis }, caps) =>
-    concatKernel({ inputs, shape: y.layout.shape, axis }, caps),
+  kernel: (inputs, [y], { axis }, caps, kernels) =>
+    kernels.concatKernel({ inputs, shape: y.layout.shape, axis }, caps),
   vjp: ({ grad, metas, needs, attrs: { axis }, run }) => {
     let end = 0;
     return metas.map((m, i) => {
@@ -72,7 +71,7 @@ export const flip: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View]>({
   facts: {},
   infer: ([x]) => [{ shape: x.layout.shape, dtype: x.dtype }],
   key: ({ axis }) => [axis],
-  kernel: ([x], _, { axis }, caps) => flipKernel({ input: x, axis }, caps),
+  kernel: ([x], _, { axis }, caps, kernels) => kernels.flipKernel({ input: x, axis }, caps),
   vjp: ({ grad, attrs, run }) => [run(flip, [grad], attrs)],
 });
 

@@ -2,18 +2,12 @@
  * Convolution over NCHW images, with its gradients. One dispatch each. Run by `tensor/run.ts`;
  * records own nothing.
  */
+import { type ConvWindow, convShape } from "../kernels/shapes.ts";
 import { at } from "../base/access.ts";
 import { isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";
 import { type Shape, formatShape, sizeOf } from "../base/shape.ts";
-import {
-  type ConvWindow,
-  conv2dBackwardInputKernel,
-  conv2dKernel,
-  convShape,
-} from "../kernels/conv.ts";
-import { conv2dBackwardWeightKernel } from "../kernels/conv-weight.ts";
 import type { View } from "../kernels/kernel.ts";
 import { type OpDef, after, defineOp } from "./op.ts";
 
@@ -87,8 +81,8 @@ export const conv2d: OpDef<ConvWindow> = defineOp<ConvWindow, [View, View], [Vie
     return [{ shape, dtype: x.dtype }];
   },
   key: windowKey,
-  kernel: ([x, w], _, attrs, caps, around) =>
-    conv2dKernel({ ...attrs, input: x, weight: w, ...after(around) }, caps),
+  kernel: ([x, w], _, attrs, caps, kernels, around) =>
+    kernels.conv2dKernel({ ...attrs, input: x, weight: w, ...after(around) }, caps),
   flops: ([, w], [y]) => 2 * y.layout.size * sizeOf(w.layout.shape.slice(1)),
   vjp: ({ grad, input, metas, needs, attrs, run }) => [
     needs(0)
@@ -119,8 +113,8 @@ export const conv2dBackwardInput: OpDef<WithShape> = defineOp<WithShape, [View, 
   saves: { inputs: [0, 1] },
   infer: ([g], { shape }) => [{ shape, dtype: g.dtype }],
   key: (attrs) => [...windowKey(attrs), ...attrs.shape],
-  kernel: ([g, w], _, attrs, caps, around) =>
-    conv2dBackwardInputKernel(
+  kernel: ([g, w], _, attrs, caps, kernels, around) =>
+    kernels.conv2dBackwardInputKernel(
       { ...windowOf(attrs), grad: g, weight: w, inputShape: attrs.shape, ...after(around) },
       caps,
     ),
@@ -146,8 +140,8 @@ export const conv2dBackwardWeight: OpDef<WithShape> = defineOp<WithShape, [View,
   saves: { inputs: [0, 1] },
   infer: ([x], { shape }) => [{ shape, dtype: x.dtype }],
   key: (attrs) => [...windowKey(attrs), ...attrs.shape],
-  kernel: ([x, g], _, attrs, caps, around) =>
-    conv2dBackwardWeightKernel(
+  kernel: ([x, g], _, attrs, caps, kernels, around) =>
+    kernels.conv2dBackwardWeightKernel(
       { ...windowOf(attrs), input: x, grad: g, weightShape: attrs.shape, ...after(around) },
       caps,
     ),

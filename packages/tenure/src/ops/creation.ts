@@ -2,8 +2,7 @@
  * Tensors from nothing: one number everywhere, or an arithmetic progression. Run by
  * `tensor/run.ts`; records own nothing.
  */
-import { type DType, dtypeCode } from "../base/dtype.ts";
-import { computeType } from "../kernels/wgsl.ts";
+import { type DType, dtypeCode, computeType } from "../base/dtype.ts";
 import { type OpDef, type Run, type Value, defineOp } from "./op.ts";
 import { scalarBits, scalarType } from "./typing.ts";
 

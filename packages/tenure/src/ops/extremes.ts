@@ -4,8 +4,7 @@
  */
 import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";
-import { type DType, dtypeCode, isFloat } from "../base/dtype.ts";
-import { computeType } from "../kernels/wgsl.ts";
+import { type DType, dtypeCode, isFloat, computeType } from "../base/dtype.ts";
 import { mul2 } from "./arithmetic.ts";
 import { type ScalarAttrs, binary, scalarForm, withInplace } from "./builders.ts";
 import { fill } from "./creation.ts";

@@ -8,7 +8,7 @@ import { at } from "../base/access.ts";
 import type { DType } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape, sameShape } from "../base/shape.ts";
-import { alongAxis, gatherKernel, scatterAddKernel } from "../kernels/gather.ts";
+import { alongAxis } from "../kernels/shapes.ts";
 import type { View } from "../kernels/kernel.ts";
 import { withSize } from "./concat.ts";
 import { constant } from "./creation.ts";
@@ -49,7 +49,8 @@ export const gather: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View]>({
     return [{ shape: b, dtype: x.dtype }];
   },
   key: ({ axis }) => [axis],
-  kernel: ([x, indices], _, { axis }, caps) => gatherKernel({ input: x, indices, axis }, caps),
+  kernel: ([x, indices], _, { axis }, caps, kernels) =>
+    kernels.gatherKernel({ input: x, indices, axis }, caps),
   vjp: ({ grad, input, metas, attrs: { axis }, run }) => [
     scatterInto(run, at(metas, 0).shape, grad, input(1), axis),
     null,
@@ -130,8 +131,8 @@ export const scatterAdd: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View, Vie
   infer: ([start, indices, source], { axis }) =>
     inferScatter("scatterAdd", start, indices, source, axis),
   key: ({ axis }) => [axis],
-  kernel: ([start, indices, source], _, { axis }, caps) =>
-    scatterAddKernel({ start, indices, source, axis }, caps),
+  kernel: ([start, indices, source], _, { axis }, caps, kernels) =>
+    kernels.scatterAddKernel({ start, indices, source, axis }, caps),
   flops: ([start, indices], _, { axis }) => start.layout.size * at(indices.layout.shape, axis),
   vjp: ({ grad, input, needs, attrs, run }) => [
     grad,
@@ -151,8 +152,8 @@ export const scatterAddSorted: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, Vie
   infer: ([start, indices, , source], { axis }) =>
     inferScatter("scatterAdd", start, indices, source, axis),
   key: ({ axis }) => [axis],
-  kernel: ([start, indices, order, source], _, { axis }, caps) =>
-    scatterAddKernel({ start, indices, order, source, axis }, caps),
+  kernel: ([start, indices, order, source], _, { axis }, caps, kernels) =>
+    kernels.scatterAddKernel({ start, indices, order, source, axis }, caps),
   flops: ([start, , , source]) => start.layout.size + source.layout.size,
   vjp: ({ grad, input, needs, attrs, run }) => [
     grad,
@@ -182,8 +183,8 @@ export const take: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View], [View]>(
     return [{ shape: withSize(x.layout.shape, axis, at(indices.layout.shape, 0)), dtype: x.dtype }];
   },
   key: ({ axis }) => [axis],
-  kernel: ([x, indices], [y], { axis }, caps) =>
-    gatherKernel(
+  kernel: ([x, indices], [y], { axis }, caps, kernels) =>
+    kernels.gatherKernel(
       {
         input: x,
         indices: {

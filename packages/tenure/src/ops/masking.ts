@@ -2,11 +2,11 @@
  * Numbers written where a mask is true, and triangles of matrices. Run by `tensor/run.ts`; records
  * own nothing.
  */
+import { computeType } from "../base/dtype.ts";
 import type { View } from "../kernels/kernel.ts";
 import { f32Bits } from "../base/bits.ts";
 import { ShapeError } from "../base/errors.ts";
 import { broadcastShapes, formatShape } from "../base/shape.ts";
-import { computeType } from "../kernels/wgsl.ts";
 import { withInplace } from "./builders.ts";
 import { type OpDef, defineOp } from "./op.ts";
 import { castHelpers, casts } from "./typing.ts";

@@ -2,13 +2,12 @@
  * The matrix product: batched, broadcast over leading dimensions, transposed views for free. Run by
  * `tensor/run.ts`.
  */
+import { matmulShape } from "../kernels/shapes.ts";
 import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";
 import { isFloat } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";
 import { broadcastShapes, formatShape } from "../base/shape.ts";
-import { matmulKernel } from "../kernels/matmul.ts";
-import { matmulShape } from "../kernels/matmul-problem.ts";
 import { type OpDef, type Run, type Value, after, defineOp } from "./op.ts";
 import { permute } from "./views.ts";
 
@@ -61,7 +60,8 @@ export const matmul: OpDef = defineOp<undefined, [View, View], [View]>({
       throw new DTypeError("matmul", "numbers", "bool", "cast to float32 or int32");
     return [{ shape: matmulShape(x, y), dtype: a.dtype }];
   },
-  kernel: ([a, b], _, __, caps, around) => matmulKernel({ a: a, b: b, ...after(around) }, caps),
+  kernel: ([a, b], _, __, caps, kernels, around) =>
+    kernels.matmulKernel({ a: a, b: b, ...after(around) }, caps),
   flops: ([a], [y]) => 2 * y.layout.size * a.layout.shape.at(-1)!,
   vjp: ({ grad, input, metas, needs, run }) => [
     needs(0) && isFloat(at(metas, 0).dtype)

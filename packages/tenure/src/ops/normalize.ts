@@ -7,7 +7,6 @@ import type { DType } from "../base/dtype.ts";
 import { ShapeError } from "../base/errors.ts";
 import { type Shape, broadcastShapes, formatShape, sameShape, sizeOf } from "../base/shape.ts";
 import type { View } from "../kernels/kernel.ts";
-import { normalizeBackwardKernel, normalizeKernel } from "../kernels/normalize.ts";
 import { addConst, mul, mul2, scale, sub } from "./arithmetic.ts";
 import { type OpDef, type Run, type Value, after, defineOp } from "./op.ts";
 import { rsqrt } from "./powers.ts";
@@ -43,8 +42,8 @@ export const normalizeBackward: OpDef<NormAttrs> = defineOp<NormAttrs, [View]>({
   facts: { reduces: true, epilogue: true },
   infer: (inputs) => inferNorm("normalizeBackward", inputs),
   key: normKey,
-  kernel: (inputs, _, { axis, eps, rms }, caps, around) =>
-    normalizeBackwardKernel({ ...after(around), inputs, axis, eps, rms }, caps),
+  kernel: (inputs, _, { axis, eps, rms }, caps, kernels, around) =>
+    kernels.normalizeBackwardKernel({ ...after(around), inputs, axis, eps, rms }, caps),
   flops: ([x]) => 12 * x.layout.size,
 });
 
@@ -58,8 +57,8 @@ export const normalize: OpDef<NormAttrs> = defineOp<NormAttrs, [View]>({
   saves: { inputs: [0, 1] },
   infer: (inputs) => inferNorm("normalize", inputs),
   key: normKey,
-  kernel: (inputs, _, { axis, eps, rms }, caps, around) =>
-    normalizeKernel({ ...after(around), inputs, axis, eps, rms }, caps),
+  kernel: (inputs, _, { axis, eps, rms }, caps, kernels, around) =>
+    kernels.normalizeKernel({ ...after(around), inputs, axis, eps, rms }, caps),
   flops: ([x]) => 8 * x.layout.size,
   vjp: ({ grad, input, metas, needs, attrs, recorded, run }) =>
     [

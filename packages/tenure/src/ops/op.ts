@@ -6,6 +6,7 @@
 import type { DType } from "../base/dtype.ts";
 import type { Layout } from "../base/layout.ts";
 import type { Shape } from "../base/shape.ts";
+import type * as generators from "../kernels/all.ts";
 import type { Around, Epilogue } from "../kernels/fused.ts";
 import type { DeviceCaps, Kernel, View } from "../kernels/kernel.ts";
 
@@ -33,6 +34,9 @@ export type Run = <A>(
   attrs: A,
   scalars?: readonly number[],
 ) => Value;
+
+/** The generators of kernels. */
+export type Kernels = typeof generators;
 
 /** Declared facts: the only thing passes may look at. */
 export interface Facts {
@@ -119,8 +123,18 @@ export interface OpDef<
   view?(input: Layout, attrs: A): Layout | undefined;
   /** For elementwise ops. */
   expression?(inputs: I, attrs: A): Expression;
-  /** For everything else. One op is one dispatch. `around` is given only where facts ask for it. */
-  kernel?(inputs: I, outputs: O, attrs: A, caps: DeviceCaps, around?: Around): Kernel;
+  /**
+   * For everything else. One op is one dispatch. `kernels`: the generators, which come with the
+   * device. `around` is given only where facts ask for it.
+   */
+  kernel?(
+    inputs: I,
+    outputs: O,
+    attrs: A,
+    caps: DeviceCaps,
+    kernels: Kernels,
+    around?: Around,
+  ): Kernel;
   /** Inputs that must be contiguous for `kernel`; the others may have any strides. */
   readonly contiguousInputs?: readonly number[];
   /**

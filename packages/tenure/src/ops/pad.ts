@@ -6,7 +6,7 @@ import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";
 import { ShapeError } from "../base/errors.ts";
 import { formatShape } from "../base/shape.ts";
-import { type PadMode, padKernel } from "../kernels/pad.ts";
+import type { PadMode } from "../kernels/pad.ts";
 import { add } from "./arithmetic.ts";
 import { flip } from "./concat.ts";
 import { type OpDef, type Run, type Value, defineOp } from "./op.ts";
@@ -50,8 +50,8 @@ export const pad: OpDef<PadAttrs> = defineOp<PadAttrs, [View], [View]>({
     return [{ shape: shape.map((d, i) => at(before, i) + d + at(after, i)), dtype: x.dtype }];
   },
   key: ({ before, after, mode }) => [modes.indexOf(mode), ...before, ...after],
-  kernel: ([x], [y], { before, mode }, caps) =>
-    padKernel({ input: x, output: y, before, mode }, caps),
+  kernel: ([x], [y], { before, mode }, caps, kernels) =>
+    kernels.padKernel({ input: x, output: y, before, mode }, caps),
   vjp: ({ grad, metas, attrs, run }) => [
     attrs.before.reduce(
       (g, b, axis) =>

@@ -2,19 +2,16 @@
  * Max and average pooling over NCHW images, with their gradients. One dispatch each. Run by
  * `tensor/run.ts`; records own nothing.
  */
+export type { PoolWindow } from "../kernels/shapes.ts";
+import { type PoolWindow, poolShape } from "../kernels/shapes.ts";
 import { at } from "../base/access.ts";
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape } from "../base/shape.ts";
 import type { View } from "../kernels/kernel.ts";
-import { type PoolWindow, poolShape } from "../kernels/pool-window.ts";
-import { avgPool2dBackwardKernel, maxPool2dBackwardKernel } from "../kernels/pooling-backward.ts";
-import { avgPool2dKernel, maxPool2dIndicesKernel, maxPool2dKernel } from "../kernels/pooling.ts";
 import { checkFloat } from "./conv.ts";
 import { gather } from "./gather.ts";
 import { type OpDef, after, defineOp } from "./op.ts";
 import { reshape } from "./views.ts";
-
-export type { PoolWindow } from "../kernels/pool-window.ts";
 
 function inferPool(op: string, x: View, w: PoolWindow): { shape: Shape; dtype: View["dtype"] }[] {
   const { shape } = x.layout;
@@ -74,7 +71,8 @@ export const maxPool2dIndices: OpDef<PoolWindow> = defineOp<PoolWindow, [View], 
   facts: { reduces: true },
   infer: ([x], attrs) => [{ shape: at(inferPool("maxPool2d", x, attrs), 0).shape, dtype: "int32" }],
   key: poolKey,
-  kernel: ([x], _, attrs, caps) => maxPool2dIndicesKernel({ ...attrs, input: x }, caps),
+  kernel: ([x], _, attrs, caps, kernels) =>
+    kernels.maxPool2dIndicesKernel({ ...attrs, input: x }, caps),
   flops: (_, [y], w) => y.layout.size * w.kernel[0] * w.kernel[1],
 });
 
@@ -85,8 +83,8 @@ export const maxPool2dBackward: OpDef<PoolWindow> = defineOp<PoolWindow, [View, 
   saves: { inputs: [0] },
   infer: ([x]) => [{ shape: x.layout.shape, dtype: x.dtype }],
   key: poolKey,
-  kernel: ([x, g], _, attrs, caps, around) =>
-    maxPool2dBackwardKernel({ ...attrs, ...after(around), input: x, grad: g }, caps),
+  kernel: ([x, g], _, attrs, caps, kernels, around) =>
+    kernels.maxPool2dBackwardKernel({ ...attrs, ...after(around), input: x, grad: g }, caps),
   vjp: ({ grad, input, metas, needs, attrs, run }) => {
     if (!needs(1)) return [null, null];
     // Each window picks from the place that took its gradient.
@@ -118,7 +116,7 @@ export const maxPool2d: OpDef<PoolWindow> = defineOp<PoolWindow, [View], [View]>
   saves: { inputs: [0] },
   infer: ([x], attrs) => inferPool("maxPool2d", x, attrs),
   key: poolKey,
-  kernel: ([x], _, attrs, caps) => maxPool2dKernel({ ...attrs, input: x }, caps),
+  kernel: ([x], _, attrs, caps, kernels) => kernels.maxPool2dKernel({ ...attrs, input: x }, caps),
   flops: (_, [y], w) => y.layout.size * w.kernel[0] * w.kernel[1],
   vjp: ({ grad, input, attrs, run }) => [run(maxPool2dBackward, [input(0), grad], attrs)],
 });
@@ -134,8 +132,11 @@ export const avgPool2dBackward: OpDef<AvgPool & { readonly shape: Shape }> = def
   facts: { epilogue: true },
   infer: ([g], { shape }) => [{ shape, dtype: g.dtype }],
   key: (attrs) => [...poolKey(attrs), attrs.countIncludePad ? 1 : 0, ...attrs.shape],
-  kernel: ([g], _, { shape, ...attrs }, caps, around) =>
-    avgPool2dBackwardKernel({ ...attrs, ...after(around), grad: g, inputShape: shape }, caps),
+  kernel: ([g], _, { shape, ...attrs }, caps, kernels, around) =>
+    kernels.avgPool2dBackwardKernel(
+      { ...attrs, ...after(around), grad: g, inputShape: shape },
+      caps,
+    ),
   vjp: ({ grad, attrs, run }) => [
     run(avgPool2d, [grad], { ...poolOf(attrs), countIncludePad: attrs.countIncludePad }),
   ],
@@ -147,7 +148,7 @@ export const avgPool2d: OpDef<AvgPool> = defineOp<AvgPool, [View], [View]>({
   facts: { reduces: true },
   infer: ([x], attrs) => inferPool("avgPool2d", x, attrs),
   key: (attrs) => [...poolKey(attrs), attrs.countIncludePad ? 1 : 0],
-  kernel: ([x], _, attrs, caps) => avgPool2dKernel({ ...attrs, input: x }, caps),
+  kernel: ([x], _, attrs, caps, kernels) => kernels.avgPool2dKernel({ ...attrs, input: x }, caps),
   flops: (_, [y], w) => y.layout.size * w.kernel[0] * w.kernel[1],
   vjp: ({ grad, metas, attrs, run }) => [
     run(avgPool2dBackward, [grad], { ...attrs, shape: at(metas, 0).shape }),

@@ -7,7 +7,6 @@ import { ShapeError } from "../base/errors.ts";
 import { type Shape, formatShape, reducedShape, sizeOf } from "../base/shape.ts";
 import { f32Bits, type View } from "../kernels/kernel.ts";
 import type { ReduceOp } from "../kernels/accumulators.ts";
-import { reduceKernel } from "../kernels/reduce.ts";
 import { div, mul, mulScalar } from "./arithmetic.ts";
 import { cast } from "./casting.ts";
 import { eq, where } from "./comparison.ts";
@@ -46,8 +45,8 @@ function reduction(name: ReduceOp, def: ReduceDef): OpDef<ReduceAttrs> {
       return [{ shape: reducedShape(shape, axes, keepDims), dtype: def.outDtype(x.dtype) }];
     },
     key: ({ axes, keepDims }) => [keepDims ? 1 : 0, ...axes],
-    kernel: ([x], [y], { axes }, caps, around) =>
-      reduceKernel({ op: name, input: x, axes, outDtype: y.dtype, ...around }, caps),
+    kernel: ([x], [y], { axes }, caps, kernels, around) =>
+      kernels.reduceKernel({ op: name, input: x, axes, outDtype: y.dtype, ...around }, caps),
     flops: ([x]) => x.layout.size,
     ...(def.vjp === undefined ? {} : { vjp: def.vjp }),
   });

@@ -8,7 +8,7 @@ import { f32Bits } from "../base/bits.ts";
 import { isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { formatShape } from "../base/shape.ts";
-import { type ResampleMode, resampleKernel } from "../kernels/resample.ts";
+import type { ResampleMode } from "../kernels/resample.ts";
 import { type OpDef, defineOp } from "./op.ts";
 
 /**
@@ -68,8 +68,8 @@ function resampling(
       ...size,
       ...scale.map(f32Bits),
     ],
-    kernel: ([x], [y], { mode, scale }, caps) =>
-      resampleKernel(
+    kernel: ([x], [y], { mode, scale }, caps, kernels) =>
+      kernels.resampleKernel(
         {
           source: x,
           shape: y.layout.shape,

@@ -4,7 +4,6 @@
 import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";
 import { type DType, isFloat } from "../base/dtype.ts";
-import { cumProdBackwardKernel, cumProdKernel, cumSumKernel } from "../kernels/scan.ts";
 import { arange, constant } from "./creation.ts";
 import { eq, where } from "./comparison.ts";
 import { mul } from "./arithmetic.ts";
@@ -28,8 +27,8 @@ export const cumSum: OpDef<AxisAttrs & { readonly reverse: boolean }> = defineOp
   facts: { reduces: true },
   infer: ([x]) => [{ shape: x.layout.shape, dtype: summed(x.dtype) }],
   key: ({ axis, reverse }) => [axis, reverse ? 1 : 0],
-  kernel: ([x], [y], { axis, reverse }, caps) =>
-    cumSumKernel({ input: x, axis, dtype: y.dtype, reverse }, caps),
+  kernel: ([x], [y], { axis, reverse }, caps, kernels) =>
+    kernels.cumSumKernel({ input: x, axis, dtype: y.dtype, reverse }, caps),
   vjp: ({ grad, attrs, run }) => [
     run(cumSum, [grad], { axis: attrs.axis, reverse: !attrs.reverse }),
   ],
@@ -41,8 +40,8 @@ export const cumProdBackward: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View
   facts: { reduces: true },
   infer: ([x]) => [{ shape: x.layout.shape, dtype: x.dtype }],
   key: ({ axis }) => [axis],
-  kernel: ([x, y, g], _, { axis }, caps) =>
-    cumProdBackwardKernel({ input: x, output: y, grad: g, axis }, caps),
+  kernel: ([x, y, g], _, { axis }, caps, kernels) =>
+    kernels.cumProdBackwardKernel({ input: x, output: y, grad: g, axis }, caps),
 });
 
 /** Product of all elements up to each position of an axis. */
@@ -52,7 +51,8 @@ export const cumProd: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View], [View]>({
   saves: { inputs: [0], output: true },
   infer: ([x]) => [{ shape: x.layout.shape, dtype: summed(x.dtype) }],
   key: ({ axis }) => [axis],
-  kernel: ([x], [y], { axis }, caps) => cumProdKernel({ input: x, axis, dtype: y.dtype }, caps),
+  kernel: ([x], [y], { axis }, caps, kernels) =>
+    kernels.cumProdKernel({ input: x, axis, dtype: y.dtype }, caps),
   vjp: ({ grad, input, output, metas, attrs, recorded, run }) => {
     if (!isFloat(at(metas, 0).dtype)) return [null];
     return [

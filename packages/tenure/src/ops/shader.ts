@@ -2,11 +2,11 @@
  * Turns a user's shader into a kernel of ours: bindings by position, params behind them, the key
  * from the text. Called through `defineOp` in tensor/.
  */
+import { hash64 } from "../base/hash.ts";
 import { at } from "../base/access.ts";
 import { ArgumentError, TenureError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";
 import type { DeviceCaps, Kernel, View } from "../kernels/kernel.ts";
-import { hash64 } from "../kernels/wgsl.ts";
 import type { Meta } from "./op.ts";
 
 interface Shader {

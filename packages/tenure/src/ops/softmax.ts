@@ -7,12 +7,6 @@ import { isFloat } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";
 import { formatShape } from "../base/shape.ts";
 import { f32Bits, type View } from "../kernels/kernel.ts";
-import {
-  crossEntropyBackwardKernel,
-  crossEntropyKernel,
-  softmaxBackwardKernel,
-  softmaxKernel,
-} from "../kernels/softmax.ts";
 import { mul, neg, sub } from "./arithmetic.ts";
 import { cast } from "./casting.ts";
 import { ne } from "./comparison.ts";
@@ -32,8 +26,8 @@ function softmaxLike(
     saves: { inputs: [0, 1] },
     infer: ([y]) => [{ shape: y.layout.shape, dtype: y.dtype }],
     key: ({ axis }) => [axis],
-    kernel: ([y, g], _, { axis }, caps, around) =>
-      softmaxBackwardKernel({ ...after(around), output: y, grad: g, axis, log }, caps),
+    kernel: ([y, g], _, { axis }, caps, kernels, around) =>
+      kernels.softmaxBackwardKernel({ ...after(around), output: y, grad: g, axis, log }, caps),
     flops: ([y]) => 4 * y.layout.size,
     vjp: ({ grad: h, input, attrs, run }) => {
       const y = input(0),
@@ -61,8 +55,8 @@ function softmaxLike(
       return [{ shape: x.layout.shape, dtype: x.dtype }];
     },
     key: ({ axis }) => [axis],
-    kernel: ([x], _, { axis }, caps, around) =>
-      softmaxKernel({ ...after(around), input: x, axis, log }, caps),
+    kernel: ([x], _, { axis }, caps, kernels, around) =>
+      kernels.softmaxKernel({ ...after(around), input: x, axis, log }, caps),
     flops: ([x]) => 5 * x.layout.size,
     vjp: ({ grad, output, attrs, run }) => [run(backward, [output(), grad], attrs)],
   });
@@ -99,8 +93,8 @@ export const crossEntropyBackward: OpDef<CrossEntropyAttrs> = defineOp<
   saves: { inputs: [0, 1, 2] },
   infer: ([logits]) => [{ shape: logits.layout.shape, dtype: logits.dtype }],
   key: crossEntropyKey,
-  kernel: ([logits, targets, gradPerRow], _, attrs, caps) =>
-    crossEntropyBackwardKernel({ logits, targets, gradPerRow, ...withIgnore(attrs) }, caps),
+  kernel: ([logits, targets, gradPerRow], _, attrs, caps, kernels) =>
+    kernels.crossEntropyBackwardKernel({ logits, targets, gradPerRow, ...withIgnore(attrs) }, caps),
   flops: ([logits]) => 5 * logits.layout.size,
   vjp: ({ grad: h, input, metas, needs, attrs, run }) => {
     const [logits, targets, perRow] = [input(0), input(1), input(2)],
@@ -186,8 +180,8 @@ export const crossEntropyRows: OpDef<CrossEntropyAttrs> = defineOp<CrossEntropyA
       return [{ shape: t, dtype: logits.dtype }];
     },
     key: crossEntropyKey,
-    kernel: ([logits, targets], _, attrs, caps) =>
-      crossEntropyKernel({ logits, targets, ...withIgnore(attrs) }, caps),
+    kernel: ([logits, targets], _, attrs, caps, kernels) =>
+      kernels.crossEntropyKernel({ logits, targets, ...withIgnore(attrs) }, caps),
     flops: ([logits]) => 4 * logits.layout.size,
     vjp: ({ grad, input, attrs, run }) => [
       run(crossEntropyBackward, [input(0), input(1), grad], attrs),

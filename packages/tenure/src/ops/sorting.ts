@@ -4,8 +4,7 @@
  */
 import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";
-import { pickGroups, pickKernel, pickLimit } from "../kernels/pick.ts";
-import { mergeBlocksKernel, sortBlock, sortBlocksKernel } from "../kernels/sort.ts";
+import { pickGroups, pickLimit, sortBlock } from "../kernels/shapes.ts";
 import { copy } from "./casting.ts";
 import { withSize } from "./concat.ts";
 import { type OpDef, type Value, defineOp } from "./op.ts";
@@ -34,8 +33,8 @@ export const sortBlocks: OpDef<SortAttrs> = defineOp<SortAttrs, [View]>({
   facts: {},
   infer: ([x]) => [{ shape: x.layout.shape, dtype: "int32" }],
   key: ({ axis, descending }) => [axis, descending ? 1 : 0],
-  kernel: ([x], _, { axis, descending }, caps) =>
-    sortBlocksKernel({ input: x, axis, descending }, caps),
+  kernel: ([x], _, { axis, descending }, caps, kernels) =>
+    kernels.sortBlocksKernel({ input: x, axis, descending }, caps),
   flops: ([x], _, { axis }) => x.layout.size * Math.min(at(x.layout.shape, axis), sortBlock),
 });
 
@@ -51,7 +50,8 @@ export const mergeBlocks: OpDef<SortAttrs & { readonly width: number }> = define
   facts: {},
   infer: ([x]) => [{ shape: x.layout.shape, dtype: "int32" }],
   key: ({ axis, descending, width }) => [axis, descending ? 1 : 0, width],
-  kernel: ([x, order], _, attrs, caps) => mergeBlocksKernel({ ...attrs, input: x, order }, caps),
+  kernel: ([x, order], _, attrs, caps, kernels) =>
+    kernels.mergeBlocksKernel({ ...attrs, input: x, order }, caps),
   flops: ([x], _, { width }) => x.layout.size * Math.ceil(Math.log2(width)),
 });
 
@@ -73,8 +73,11 @@ export const pick: OpDef<PickAttrs> = defineOp<PickAttrs, [View, View?]>({
     { shape: withSize(x.layout.shape, axis, count * groups), dtype: "int32" },
   ],
   key: ({ axis, descending, count, groups }) => [axis, descending ? 1 : 0, count, groups],
-  kernel: ([x, candidates], _, attrs, caps) =>
-    pickKernel({ ...attrs, input: x, ...(candidates === undefined ? {} : { candidates }) }, caps),
+  kernel: ([x, candidates], _, attrs, caps, kernels) =>
+    kernels.pickKernel(
+      { ...attrs, input: x, ...(candidates === undefined ? {} : { candidates }) },
+      caps,
+    ),
   flops: ([x, candidates]) => (candidates ?? x).layout.size,
 });
 

@@ -7,8 +7,6 @@ import { isFloat } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";
 import { broadcastShapes, formatShape, reducedShape, sameShape } from "../base/shape.ts";
 import type { View } from "../kernels/kernel.ts";
-import { logSumExpKernel } from "../kernels/normalize.ts";
-import { reduceKernel } from "../kernels/reduce.ts";
 import { mul, mul2, mulScalar, neg, scale, sub } from "./arithmetic.ts";
 import { exp } from "./exponentials.ts";
 import { type OpDef, type Value, after, defineOp } from "./op.ts";
@@ -44,8 +42,8 @@ export const sumOfProducts: OpDef<ReduceAttrs> = defineOp<ReduceAttrs, [View, Vi
     return [{ shape: reducedShape(a.layout.shape, axes, keepDims), dtype: a.dtype }];
   },
   key: ({ axes, keepDims }) => [keepDims ? 1 : 0, ...axes],
-  kernel: ([a, b], [y], { axes }, caps, around) =>
-    reduceKernel(
+  kernel: ([a, b], [y], { axes }, caps, kernels, around) =>
+    kernels.reduceKernel(
       {
         ...after(around),
         op: "sum",
@@ -98,8 +96,8 @@ export const squaredDeviation: OpDef<ReduceAttrs> = defineOp<ReduceAttrs, [View,
     return [{ shape: reducedShape(x.layout.shape, axes, keepDims), dtype: x.dtype }];
   },
   key: ({ axes, keepDims }) => [keepDims ? 1 : 0, ...axes],
-  kernel: ([x, centre], [y], { axes }, caps, around) =>
-    reduceKernel(
+  kernel: ([x, centre], [y], { axes }, caps, kernels, around) =>
+    kernels.reduceKernel(
       {
         ...after(around),
         op: "sum",
@@ -147,8 +145,8 @@ export const logSumExp: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View]>({
     return [{ shape: reducedShape(x.layout.shape, [axis], false), dtype: x.dtype }];
   },
   key: ({ axis }) => [axis],
-  kernel: ([x], _, { axis }, caps, around) =>
-    logSumExpKernel({ ...after(around), input: x, axis }, caps),
+  kernel: ([x], _, { axis }, caps, kernels, around) =>
+    kernels.logSumExpKernel({ ...after(around), input: x, axis }, caps),
   flops: ([x]) => 4 * x.layout.size,
   vjp: ({ grad, input, output, metas, attrs: { axis }, run }) => {
     const over = (v: Value): Value => expandBack(run, v, at(metas, 0).shape, [axis]);

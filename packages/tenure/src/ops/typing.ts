@@ -3,9 +3,8 @@
  * it and results from it. Called by the record builders and the records in this folder. Text and
  * numbers; owns nothing.
  */
-import { type DType, isFloat, promote } from "../base/dtype.ts";
+import { type DType, isFloat, promote, computeType, type ComputeType } from "../base/dtype.ts";
 import { type View, f32Bits } from "../kernels/kernel.ts";
-import { type ComputeType, computeType } from "../kernels/wgsl.ts";
 import type { Expression } from "./op.ts";
 
 /** WGSL conversions to each compute type; anything but zero is true. */

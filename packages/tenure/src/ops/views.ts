@@ -20,7 +20,6 @@ import {
   sameShape,
   sizeOf,
 } from "../base/shape.ts";
-import { unsliceKernel } from "../kernels/unslice.ts";
 import { type OpDef, defineOp } from "./op.ts";
 
 const view = { viewOf: 0 } as const;
@@ -154,10 +153,13 @@ export const unslice: OpDef<SliceAttrs & { shape: Shape }> = defineOp<
   facts: {},
   infer: ([x], { shape }) => [{ shape, dtype: x.dtype }],
   key: ({ axis, start, end, step, shape }) => [axis, start, end, step, ...shape],
-  kernel: ([x], [y], attrs, caps) => {
+  kernel: ([x], [y], attrs, caps, kernels) => {
     const dim = at(attrs.shape, attrs.axis);
     const from = Math.min(Math.max(attrs.start < 0 ? attrs.start + dim : attrs.start, 0), dim);
-    return unsliceKernel({ input: x, output: y, axis: attrs.axis, from, step: attrs.step }, caps);
+    return kernels.unsliceKernel(
+      { input: x, output: y, axis: attrs.axis, from, step: attrs.step },
+      caps,
+    );
   },
   contiguousInputs: [0],
   vjp: ({ grad, attrs: { axis, start, end, step }, run }) => [

@@ -3,13 +3,14 @@
  * its expression with every storage bound once, or one kernel for a group of ops. Called by
  * compile.ts on a plan-cache miss. Owns nothing.
  */
-import type { DType } from "../base/dtype.ts";
+import { type DType, computeType } from "../base/dtype.ts";
 import { DeviceError, TenureError, internal } from "../base/errors.ts";
 import type { Layout } from "../base/layout.ts";
+import * as kernels from "../kernels/all.ts";
 import type { Around, Chain, Operand, Output, Scalar } from "../kernels/fused.ts";
 import { elementwiseKernel } from "../kernels/elementwise.ts";
 import type { DeviceCaps, Kernel } from "../kernels/kernel.ts";
-import { computeType, indent } from "../kernels/wgsl.ts";
+import { indent } from "../kernels/wgsl.ts";
 import type { Expression } from "../ops/op.ts";
 import type { Group, Member } from "../planner/fuse/group.ts";
 import { type FusedOp, isFused } from "./fusion.ts";
@@ -27,7 +28,7 @@ export function lower(recorded: RecordedOp, caps: DeviceCaps): Lowered {
   const { op, inputs, outputs, attrs } = recorded;
   if (op.kernel !== undefined) {
     const operands = [...inputs, ...outputs].map((o) => o.storage.programIndex);
-    const kernel = op.kernel(inputs, outputs, attrs, caps);
+    const kernel = op.kernel(inputs, outputs, attrs, caps, kernels);
     if (kernel.bindings.length !== operands.length)
       throw internal(
         `${op.name} has ${operands.length} operands ` +
@@ -136,7 +137,7 @@ function lowerGroup(
         ...inputs.filter((_, i) => i !== op.facts.prologue).map((o) => o.storage.programIndex),
       ]
     : inputs.map((o) => o.storage.programIndex);
-  const kernel = op.kernel!(inputs, outputs, attrs, caps, around);
+  const kernel = op.kernel!(inputs, outputs, attrs, caps, kernels, around);
   const operands = [...own, ...(alone ? [result] : after.bound.storages)];
   return checked(name, { kernel, operands }, caps);
 }

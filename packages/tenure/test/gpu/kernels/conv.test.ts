@@ -2,12 +2,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { type Layout, contiguousLayout, permuteLayout } from "../../../src/base/layout.ts";
 import { sizeOf } from "../../../src/base/shape.ts";
-import {
-  type ConvWindow,
-  conv2dBackwardInputKernel,
-  conv2dKernel,
-  convShape,
-} from "../../../src/kernels/conv.ts";
+import { conv2dBackwardInputKernel, conv2dKernel } from "../../../src/kernels/conv.ts";
 import { conv2dBackwardWeightKernel } from "../../../src/kernels/conv-weight.ts";
 import { close, elements, golden, openGpu, random, randomData, run, view } from "./harness.ts";
 
@@ -19,6 +14,7 @@ const bothCaps = [
 ];
 
 /** Compiling is what takes the time here: cases take turns between the two kinds of adapter. */
+import { type ConvWindow, convShape } from "../../../src/kernels/shapes.ts";
 let turn = 0;
 
 /** Calls `f` with the flat positions (output, input, weight) of every product of a convolution. */

@@ -8,7 +8,7 @@ import {
 } from "../../../src/base/layout.ts";
 import { sizeOf } from "../../../src/base/shape.ts";
 import { matmulKernel } from "../../../src/kernels/matmul.ts";
-import { matmulShape } from "../../../src/kernels/matmul-problem.ts";
+import { matmulShape } from "../../../src/kernels/shapes.ts";
 import { close, elements, golden, openGpu, random, randomData, run, view } from "./harness.ts";
 
 const test = suite("matmul");

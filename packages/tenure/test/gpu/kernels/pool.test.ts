@@ -1,7 +1,6 @@
 import { suite } from "uvu";
 import { type Layout, contiguousLayout, permuteLayout } from "../../../src/base/layout.ts";
 import { sizeOf } from "../../../src/base/shape.ts";
-import { type PoolWindow, poolShape } from "../../../src/kernels/pool-window.ts";
 import {
   avgPool2dBackwardKernel,
   maxPool2dBackwardKernel,
@@ -13,6 +12,7 @@ const test = suite("pool");
 const { caps } = await openGpu();
 
 /** The input positions of every window, in window order. */
+import { type PoolWindow, poolShape } from "../../../src/kernels/shapes.ts";
 function windows(shape: readonly number[], w: PoolWindow): number[][] {
   const [N, C, P, Q] = poolShape(shape, w),
     [H, W] = shape.slice(2) as [number, number],

@@ -1,7 +1,7 @@
 /**
  * Cases of the ops that sort, merge and pick along an axis, against JavaScript's stable sort.
  */
-import { sortBlock } from "../../../../src/kernels/sort.ts";
+import { sortBlock } from "../../../../src/kernels/shapes.ts";
 import { indices } from "../../../helpers.ts";
 import { type Host, at, build, host } from "../host.ts";
 import { resized, whole, withAt } from "./axis.ts";
