@@ -4,14 +4,11 @@
  * `tenure-software-gpu`, both loaded dynamically. Called by `init()`; the caller owns the device it
  * gets.
  */
-import { env, isNode } from "../base/env.ts";
-import { ArgumentError, DeviceLostError } from "../base/errors.ts";
-import { describeValue } from "../base/options.ts";
+import { isNode } from "../base/env.ts";
+import { DeviceLostError } from "../base/errors.ts";
+import type { DeviceChoice } from "./device-choice.ts";
 import { nullGPU } from "./null.ts";
 import type { GPUDevice, GPUPowerPreference } from "./webgpu.ts";
-
-/** Which device `init` should use. `auto`: the best that works, a real GPU before software. */
-export type DeviceChoice = "auto" | "gpu" | "software" | "null";
 
 /** What `init` chose. */
 export interface DeviceInfo {
@@ -46,7 +43,6 @@ interface SoftwareModule {
   usesPackagedDriver(): boolean;
 }
 
-const choices: readonly string[] = ["auto", "gpu", "software", "null"] satisfies DeviceChoice[];
 const wantedFeatures: readonly GPUFeatureName[] = ["shader-f16", "timestamp-query", "subgroups"];
 const wantedLimits = [
   "maxBufferSize",
@@ -59,24 +55,6 @@ const wantedLimits = [
   "maxComputeWorkgroupSizeZ",
   "maxComputeWorkgroupsPerDimension",
 ] as const;
-
-/**
- * What was asked for: the option, else the environment variable `TENURE_DEVICE`, else `auto`.
- * @throws ArgumentError for an unknown name.
- */
-export function deviceChoice(option: string | undefined): DeviceChoice {
-  const choice = option ?? env("TENURE_DEVICE") ?? "auto";
-  if (!choices.includes(choice))
-    throw new ArgumentError(
-      "init",
-      `device to be one of ${choices.join(", ")}`,
-      describeValue(choice),
-      option === undefined
-        ? "correct the environment variable TENURE_DEVICE"
-        : "correct the option",
-    );
-  return choice as DeviceChoice;
-}
 
 /** Finds devices, and keeps alive what they depend on. One per runtime. */
 export class DeviceFinder {

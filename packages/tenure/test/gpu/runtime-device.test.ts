@@ -23,7 +23,7 @@ import {
   zeros,
 } from "tenure";
 import { assertClose } from "tenure/testing";
-import { deviceChoice } from "../../src/device/acquire.ts";
+import { deviceChoice } from "../../src/device/device-choice.ts";
 import { CounterSet } from "../../src/device/counters.ts";
 import { BufferPool, sizeClass } from "../../src/device/buffer-pool.ts";
 import { runtime } from "../../src/runtime/runtime.ts";
