@@ -50,7 +50,7 @@ const digits = (ms: number): string => (ms >= 100 ? ms.toFixed(0) : ms.toPrecisi
 
 /** The table. What is found stays in this process. */
 export async function run(): Promise<string> {
-  runtime().tuned = undefined;
+  runtime().engine.tuned = undefined;
   const { name } = await init();
   const rows: string[][] = [];
   for (const [label, { shapes, fn }] of Object.entries(steps)) {

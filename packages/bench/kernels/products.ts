@@ -1,11 +1,8 @@
 /** Matrix products and convolutions with their gradients, against a thread per output. */
+import { convShape } from "../../tenure/src/kernels/shapes.ts";
 import { permuteLayout, contiguousLayout } from "../../tenure/src/base/layout.ts";
 import { sizeOf } from "../../tenure/src/base/shape.ts";
-import {
-  conv2dBackwardInputKernel,
-  conv2dKernel,
-  convShape,
-} from "../../tenure/src/kernels/conv.ts";
+import { conv2dBackwardInputKernel, conv2dKernel } from "../../tenure/src/kernels/conv.ts";
 import { conv2dBackwardWeightKernel } from "../../tenure/src/kernels/conv-weight.ts";
 import type { DeviceCaps } from "../../tenure/src/kernels/kernel.ts";
 import { matmulKernel } from "../../tenure/src/kernels/matmul.ts";

@@ -1,22 +1,24 @@
 /**
  * The life of the device: found at the first need, announced once, given back by `shutdown`. Used
- * by the runtime, which owns it. Owns the device and the finder that keeps its driver alive.
+ * by the runtime, which owns it. Owns the device, and the engine, which it loads to find one.
  */
 import { isNode } from "../base/env.ts";
-import { ArgumentError, DeviceLostError } from "../base/errors.ts";
-import { type DeviceChoice, DeviceFinder, type DeviceInfo } from "../device/acquire.ts";
-import { Device, type DeviceOptions } from "../device/device.ts";
+import { ArgumentError, DeviceLostError, internal } from "../base/errors.ts";
+import type { DeviceInfo } from "../device/acquire.ts";
+import type { DeviceChoice } from "../device/device-choice.ts";
+import type { Device } from "../device/device.ts";
 import type { GPUPowerPreference } from "../device/webgpu.ts";
+import type { Engine, EngineOptions } from "./engine.ts";
 
 /** The device of a runtime, or its absence. */
 export class DeviceLife {
   device: Device | null = null;
-  readonly #options: DeviceOptions;
-  readonly #finder = new DeviceFinder();
+  readonly #options: EngineOptions;
+  #engine: Engine | null = null;
   #finding: Promise<DeviceInfo> | null = null;
   readonly #announced = new Set<string>();
 
-  constructor(options: DeviceOptions) {
+  constructor(options: EngineOptions) {
     this.#options = options;
   }
 
@@ -55,10 +57,30 @@ export class DeviceLife {
   }
 
   async #acquire(choice: DeviceChoice, powerPreference?: GPUPowerPreference): Promise<DeviceInfo> {
-    const acquired = await this.#finder.acquire(choice, powerPreference);
-    this.device = new Device(acquired, this.#options);
-    this.#announce(acquired.info);
-    return acquired.info;
+    this.#engine ??= await this.#load();
+    const { info } = (this.device = await this.#engine.find(choice, powerPreference));
+    this.#announce(info);
+    return info;
+  }
+
+  async #load(): Promise<Engine> {
+    try {
+      const { Engine } = await import("./engine.ts");
+      return new Engine(this.#options);
+    } catch (cause) {
+      throw new DeviceLostError(
+        "init",
+        `expected to load the part of tenure that runs on devices, got ${String(cause)}; ` +
+          "serve all files that the bundler made, and load the page again",
+        { cause },
+      );
+    }
+  }
+
+  /** What runs programs; there once a device was found. */
+  get engine(): Engine {
+    if (this.#engine === null) throw internal("the engine is used before a device was found");
+    return this.#engine;
   }
 
   #announce({ name, kind, source }: DeviceInfo): void {

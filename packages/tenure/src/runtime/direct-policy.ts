@@ -11,6 +11,7 @@ import { logRun } from "./execution/run-log.ts";
 import type { Inspector } from "./inspector.ts";
 import { HostArrays } from "./execution/host-copies.ts";
 import type { ExecutionPolicy } from "./execution/policy.ts";
+import { tracedPlan } from "./plan-boxes.ts";
 import type { OpenProgram } from "./open-program.ts";
 import type { PlanCache } from "./plan-cache.ts";
 
@@ -53,7 +54,7 @@ export class DirectPolicy implements ExecutionPolicy {
 
   /** Nothing is learned; the plan is kept for whoever looks inside. */
   ran(_: Device, { plan }: Executable, figures: RunFigures): void {
-    this.#inspector.ran(plan);
+    this.#inspector.ran(plan, tracedPlan);
     logRun(plan, figures, null, null);
   }
 

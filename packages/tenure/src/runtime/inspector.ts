@@ -10,7 +10,6 @@ import type { View } from "../kernels/kernel.ts";
 import type { TracedPlan } from "../ownership/trace-data.ts";
 import type { Plan } from "../planner/plan.ts";
 import type { PlanReport } from "../planner/plan-report.ts";
-import { tracedPlan } from "./plan-boxes.ts";
 
 /** Plans that are remembered after they ran. */
 const plansKept = 4;
@@ -92,7 +91,7 @@ export class Inspector {
   #miss: MissRecord | undefined;
   #fallback: FallbackRecord | undefined;
   /** Different plans that ran last, latest last. */
-  #ran: Plan[] = [];
+  #ran: { readonly plan: Plan; readonly traced: (plan: Plan) => TracedPlan }[] = [];
   /** Whether ops are printed as they are recorded; read again at each miss of the cache. */
   showsOps: boolean = debugs("ops");
 
@@ -129,15 +128,16 @@ export class Inspector {
       for (const { name, key, wgsl } of plan.kernels) print("wgsl", `${name} (${key})\n${wgsl}`);
   }
 
-  /** Takes note of a plan that ran. */
-  ran(plan: Plan): void {
-    if (this.#ran.at(-1) === plan) return;
-    this.#ran = [...this.#ran.filter((p) => p !== plan), plan].slice(-plansKept);
+  /** Takes note of a plan that ran. `traced` draws it, should somebody ask. */
+  ran(plan: Plan, traced: (plan: Plan) => TracedPlan): void {
+    if (this.#ran.at(-1)?.plan === plan) return;
+    this.#ran = [...this.#ran.filter((one) => one.plan !== plan), { plan, traced }];
+    this.#ran = this.#ran.slice(-plansKept);
   }
 
   /** The plans that ran last, as rectangles, latest first. */
   ranPlans(): TracedPlan[] {
-    return this.#ran.map(tracedPlan).reverse();
+    return this.#ran.map(({ plan, traced }) => traced(plan)).reverse();
   }
 
   /** Takes note of a program that no plan in the cache fits. */

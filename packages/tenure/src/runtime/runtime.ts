@@ -10,18 +10,17 @@
 import { DeviceLostError, TenureError } from "../base/errors.ts";
 import { type OptionTable, readOptions } from "../base/options.ts";
 import { current } from "../base/realm.ts";
-import { type DeviceInfo, deviceChoice } from "../device/acquire.ts";
+import type { DeviceInfo } from "../device/acquire.ts";
 import { CounterSet } from "../device/counters.ts";
+import { deviceChoice } from "../device/device-choice.ts";
 import type { Device } from "../device/device.ts";
 import type { GPUPowerPreference } from "../device/webgpu.ts";
 import { liveRows } from "../ownership/evidence.ts";
 import { log } from "../ownership/log.ts";
 import type { TraceExtras } from "../ownership/trace-data.ts";
 import type { ByteStatistics } from "../ownership/statistics.ts";
-import { Compiler } from "./compile.ts";
 import { DeviceLife, noDevice } from "./device-life.ts";
-import { DirectPolicy } from "./direct-policy.ts";
-import { Poison } from "./execution/slot-buffers.ts";
+import type { Engine, EngineOptions } from "./engine.ts";
 import { Inspector } from "./inspector.ts";
 import { MemoryBudget } from "./memory-budget.ts";
 import { PlanCaches } from "./plan-cache.ts";
@@ -31,7 +30,6 @@ import { Settings } from "./settings.ts";
 import { type Storage, contentsLost } from "./storage.ts";
 import { Steps } from "./step-turns.ts";
 import { Submission } from "./submission.ts";
-import { type TunedStore, adapterKey, tunedStore } from "./tuned-store.ts";
 
 /** What `init` takes. */
 export interface InitOptions {
@@ -60,33 +58,35 @@ export class Runtime {
   readonly steps: Steps = new Steps();
   readonly recorder: Recorder = new Recorder(this.counters, this.inspector, this.steps);
   readonly caches: PlanCaches = new PlanCaches(this.settings, this.counters, this.inspector);
-  readonly compiler: Compiler = new Compiler(this.settings, this.counters, this.inspector);
   readonly reads: Reads = new Reads();
   readonly budget: MemoryBudget = new MemoryBudget(() => this.memoryReport());
   readonly submission: Submission;
-  /** Where choices of kernels are kept between processes. */
-  tuned: TunedStore | undefined = tunedStore();
   readonly #life: DeviceLife;
 
   constructor() {
+    const { recorder, caches, settings, counters, inspector } = this;
+    const tools: EngineOptions["tools"] = {
+      recorder,
+      caches,
+      settings,
+      counters,
+      unsettled: new Set(),
+      rejectReads: (of, reason, lane) => this.reads.reject(reason, of, lane),
+    };
     this.#life = new DeviceLife({
-      counters: this.counters,
-      allow: (pool, more) => {
-        this.budget.allow(pool, more);
+      device: {
+        counters,
+        allow: (pool, more) => {
+          this.budget.allow(pool, more);
+        },
       },
+      tools,
+      inspector,
     });
     this.submission = new Submission({
-      tools: {
-        recorder: this.recorder,
-        caches: this.caches,
-        settings: this.settings,
-        counters: this.counters,
-        poison: new Poison(),
-        unsettled: new Set(),
-        rejectReads: (of, reason, lane) => this.reads.reject(reason, of, lane),
-      },
+      tools,
       reads: this.reads,
-      direct: new DirectPolicy(this.caches.open(), this.compiler, this.inspector),
+      engine: () => this.engine,
       device: () => this.#life.device,
       connect: () => this.init(),
       missing: () => noDevice("flush"),
@@ -96,6 +96,11 @@ export class Runtime {
   /** The device; null before one was found. */
   get device(): Device | null {
     return this.#life.device;
+  }
+
+  /** What runs programs. There is one where there is a device. */
+  get engine(): Engine {
+    return this.#life.engine;
   }
 
   // === The device's life ===
@@ -132,8 +137,7 @@ export class Runtime {
       this.caches.clear();
     }
     if (device === before || choices.pinned || info.kind === "null") return;
-    for (const [key, name] of (await this.tuned?.load(adapterKey(info))) ?? [])
-      choices.set(key, name);
+    await this.engine.useTuned(device);
   }
 
   /**
@@ -301,7 +305,7 @@ export class Runtime {
 }
 
 const initOptions = {
-  // deviceChoice in settings.ts looks at it, and at the environment
+  // deviceChoice in device-choice.ts looks at it, and at the environment
   device: { type: "any" },
   powerPreference: {
     type: "choice",

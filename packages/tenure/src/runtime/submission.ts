@@ -8,7 +8,8 @@ import type { DeviceLostError } from "../base/errors.ts";
 import { asTenureError } from "./execution/failure.ts";
 import type { Device } from "../device/device.ts";
 import { currentScope } from "../ownership/open.ts";
-import { Execution, type ExecutionTools } from "./execution/execution.ts";
+import type { Engine, EngineOptions } from "./engine.ts";
+import type { Execution } from "./execution/execution.ts";
 import type { ExecutionPolicy } from "./execution/policy.ts";
 import type { Lane } from "./open-program.ts";
 import type { Reads, ReadsSubmitted } from "./reads.ts";
@@ -19,10 +20,10 @@ const trimEvery = 256;
 
 /** What a submission works with. */
 export interface SubmissionOptions {
-  readonly tools: ExecutionTools;
+  readonly tools: EngineOptions["tools"];
   readonly reads: Reads;
-  /** How programs run outside schedulers. */
-  readonly direct: ExecutionPolicy;
+  /** What runs programs; there where there is a device. */
+  readonly engine: () => Engine;
   /** The device; null before it was found. */
   readonly device: () => Device | null;
   /** Finds a device. */
@@ -213,9 +214,11 @@ export class Submission {
 
   /** A lane's program, ready to run at once; null when it cannot run, or runs with waits. */
   #prepared(device: Device, lane: Lane, mayWait: boolean): Execution | null {
-    const { tools, direct } = this.#options;
+    const { tools } = this.#options;
+    const engine = this.#options.engine();
     const ofStep = lane === "step" && !tools.settings.flushEachOp ? this.policy : null;
-    const execution = new Execution(tools, device, ofStep ?? direct, tools.recorder.take(lane));
+    const work = tools.recorder.take(lane);
+    const execution = engine.execution(device, ofStep ?? engine.direct, work);
     const how = execution.prepare();
     if (how === "at once") {
       const ahead = mayWait ? execution.pipelinesAhead() : null;

@@ -97,7 +97,7 @@ export async function tune(fn: () => unknown, options?: TuneOptions): Promise<Tu
   for (const { kernel, shape, after } of kernels)
     device.choices.set(questionKey({ kernel, shape }), after);
   caches.clear();
-  await runtime().tuned?.save(adapterKey(device.info), device.choices.entries());
+  await runtime().engine.tuned?.save(adapterKey(device.info), device.choices.entries());
   return {
     kernels,
     skipped: candidates.length - kernels.length,
@@ -107,7 +107,10 @@ export async function tune(fn: () => unknown, options?: TuneOptions): Promise<Tu
 
 /** Runs `fn` with all plans made anew. @returns every question once, in the order of their use */
 async function candidatesIn(fn: () => unknown): Promise<Candidate[]> {
-  const { caches, compiler } = runtime();
+  const {
+    caches,
+    engine: { compiler },
+  } = runtime();
   const found = new Map<string, Candidate>();
   caches.clear();
   compiler.watcher = (candidates) => {

@@ -18,6 +18,7 @@ import { band } from "../ownership/log.ts";
 import { isThenable } from "../ownership/owned.ts";
 import { scopedEither } from "../ownership/scoped.ts";
 import { type PlanOptions, planOptions, resolveOptions } from "../planner/plan-options.ts";
+import type { Compiler } from "../runtime/compile.ts";
 import type { Profile } from "../runtime/execution/figures.ts";
 import { type Runtime, runtime } from "../runtime/runtime.ts";
 import { contentsLost } from "../runtime/storage.ts";
@@ -73,7 +74,8 @@ export class Scheduler implements Disposable {
     const { profile, ...plan } = readOptions("Scheduler", options, schedulerOptions);
     const { budgetBytes, swap, saveHostMemory } = resolveOptions("Scheduler", plan);
     this.#runtime = runtime();
-    const { caches, compiler, inspector } = this.#runtime;
+    const { caches, inspector } = this.#runtime;
+    const compiler = (): Compiler => this.#runtime.engine.compiler;
     const plans = caches.open();
     const found = { plan, budgetBytes, profile, saveHostMemory };
     this.#policy = new StepPolicy({ plans, compiler, inspector, ...found });

@@ -15,6 +15,7 @@ import { HostArrays } from "../runtime/execution/host-copies.ts";
 import type { ExecutionPolicy } from "../runtime/execution/policy.ts";
 import type { Inspector } from "../runtime/inspector.ts";
 import type { OpenProgram } from "../runtime/open-program.ts";
+import { tracedPlan } from "../runtime/plan-boxes.ts";
 import type { PlanCache } from "../runtime/plan-cache.ts";
 import { type Experience, Learning } from "./experience.ts";
 import type { Run } from "./step-report.ts";
@@ -28,7 +29,8 @@ const patience = 8;
 /** What a policy is made of. */
 export interface StepPolicyOptions {
   readonly plans: PlanCache;
-  readonly compiler: Compiler;
+  /** Asked once there is a device. */
+  readonly compiler: () => Compiler;
   readonly inspector: Inspector;
   readonly plan: PlanOptions;
   readonly budgetBytes: number;
@@ -52,7 +54,7 @@ export class StepPolicy implements ExecutionPolicy {
   offSchedule = 0;
   replanned = 0;
   outOfMemory = 0;
-  readonly #compiler: Compiler;
+  readonly #compiler: () => Compiler;
   readonly #inspector: Inspector;
   readonly #options: PlanOptions;
   /** What the user gave; `budgetBytes` is less while the device has no room for it. */
@@ -132,7 +134,7 @@ export class StepPolicy implements ExecutionPolicy {
   ran({ pool }: Device, exe: Executable, figures: RunFigures, seconds: number | null): void {
     this.learning.ran(exe, figures, seconds);
     this.runs.push({ exe, others: this.#others, figures });
-    this.#inspector.ran(exe.plan);
+    this.#inspector.ran(exe.plan, tracedPlan);
     const { budgetBytes } = this;
     logRun(exe.plan, figures, { others: this.#others, budgetBytes }, seconds);
     pool.softLimit = Infinity;
@@ -224,15 +226,15 @@ export class StepPolicy implements ExecutionPolicy {
   #compile(device: Device, work: OpenProgram, options: PlanOptions): Executable {
     const planning: Planning = { planner: budgetPlanner, options };
     const looksAhead = options.budgetBytes !== undefined && this.budgetBytes === this.#givenBytes;
-    const next = looksAhead ? this.#compiler.refusalOfNext(work, device, planning) : null;
+    const next = looksAhead ? this.#compiler().refusalOfNext(work, device, planning) : null;
     if (next === null) {
       try {
-        return this.#compiler.compile(work, device, planning);
+        return this.#compiler().compile(work, device, planning);
       } catch (error) {
         throw error instanceof BudgetError ? this.#refusal(error, "") : error;
       }
     }
-    const now = this.#compiler.refusal(work, device, planning);
+    const now = this.#compiler().refusal(work, device, planning);
     if (now !== null && now.leastBytes >= next.leastBytes) throw this.#refusal(now, "");
     throw this.#refusal(next, " from the second step on, with what optimizers keep");
   }

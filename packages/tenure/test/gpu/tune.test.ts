@@ -70,7 +70,10 @@ async function results(fn: Case): Promise<Float32Array[]> {
 
 /** What can be chosen in a case. */
 async function candidatesIn(fn: Case): Promise<Candidate[]> {
-  const { caches, compiler } = runtime();
+  const {
+    caches,
+    engine: { compiler },
+  } = runtime();
   const found = new Map<string, Candidate>();
   caches.clear();
   compiler.watcher = (all) => {
@@ -152,8 +155,8 @@ const step = async (): Promise<void> => {
 test("it reports, chooses, and keeps what it chose for the next process", async () => {
   const folder = await mkdtemp(join(tmpdir(), "tenure-tune-"));
   const { choices, info } = device();
-  const before = runtime().tuned;
-  const store = (runtime().tuned = fileStore(folder));
+  const before = runtime().engine.tuned;
+  const store = (runtime().engine.tuned = fileStore(folder));
   try {
     const report = await tune(step, { seconds: 20 });
     assert.is(report.skipped, 0);
@@ -175,7 +178,7 @@ test("it reports, chooses, and keeps what it chose for the next process", async 
     await writeFile(join(folder, `tuned-${adapterKey(info)}.json`), '[["matmul"], 3]');
     assert.equal(await store!.load(adapterKey(info)), [], "a damaged file is no choice");
   } finally {
-    runtime().tuned = before;
+    runtime().engine.tuned = before;
     choices.clear();
     runtime().caches.clear();
     await rm(folder, { recursive: true });
@@ -205,7 +208,7 @@ test("without time nothing is measured, and a step that fails leaves all as it w
   assert.equal(report.kernels, []);
   const failing = (): Promise<void> => Promise.reject(new Error("no data"));
   await rejects(() => tune(failing), Error, /no data/);
-  assert.is(runtime().compiler.watcher, null);
+  assert.is(runtime().engine.compiler.watcher, null);
   assert.equal(choices.entries(), []);
   await sync();
 });

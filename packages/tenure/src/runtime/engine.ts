@@ -1,0 +1,62 @@
+/**
+ * The engine: all that finds a device and runs programs on it. A page loads it, with the kernels and
+ * the planner, when it first asks for a device; until then programs are only recorded. Loaded and
+ * owned by device-life.ts. Owns the finder that keeps a driver alive, and the plans of everything
+ * outside schedulers.
+ */
+import { type Acquired, DeviceFinder } from "../device/acquire.ts";
+import type { DeviceChoice } from "../device/device-choice.ts";
+import { Device, type DeviceOptions } from "../device/device.ts";
+import type { GPUPowerPreference } from "../device/webgpu.ts";
+import { Compiler } from "./compile.ts";
+import { DirectPolicy } from "./direct-policy.ts";
+import { Execution, type ExecutionTools } from "./execution/execution.ts";
+import type { ExecutionPolicy } from "./execution/policy.ts";
+import { Poison } from "./execution/slot-buffers.ts";
+import type { Inspector } from "./inspector.ts";
+import type { OpenProgram } from "./open-program.ts";
+import { type TunedStore, adapterKey, tunedStore } from "./tuned-store.ts";
+
+/** What the engine shares with its runtime. */
+export interface EngineOptions {
+  readonly device: DeviceOptions;
+  readonly tools: Omit<ExecutionTools, "poison">;
+  readonly inspector: Inspector;
+}
+
+/** Finds a device, compiles, executes. One per runtime. */
+export class Engine {
+  readonly compiler: Compiler;
+  /** How programs run outside schedulers. */
+  readonly direct: ExecutionPolicy;
+  /** Where choices of kernels are kept between processes. */
+  tuned: TunedStore | undefined = tunedStore();
+  readonly #device: DeviceOptions;
+  readonly #tools: ExecutionTools;
+  readonly #finder = new DeviceFinder();
+
+  constructor({ device, tools, inspector }: EngineOptions) {
+    const { settings, counters, caches } = tools;
+    this.#device = device;
+    this.#tools = { ...tools, poison: new Poison() };
+    this.compiler = new Compiler(settings, counters, inspector);
+    this.direct = new DirectPolicy(caches.open(), this.compiler, inspector);
+  }
+
+  /** Finds a device. @throws DeviceLostError that lists what was tried and what to install */
+  async find(choice: DeviceChoice, powerPreference?: GPUPowerPreference): Promise<Device> {
+    const acquired: Acquired = await this.#finder.acquire(choice, powerPreference);
+    return new Device(acquired, this.#device);
+  }
+
+  /** Takes the ways of writing kernels that `tune` found best on this adapter before. */
+  async useTuned({ info, choices }: Device): Promise<void> {
+    for (const [key, name] of (await this.tuned?.load(adapterKey(info))) ?? [])
+      choices.set(key, name);
+  }
+
+  /** One run of a program. */
+  execution(device: Device, policy: ExecutionPolicy, work: OpenProgram): Execution {
+    return new Execution(this.#tools, device, policy, work);
+  }
+}
