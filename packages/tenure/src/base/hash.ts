@@ -1,6 +1,6 @@
 /**
- * A hash of text, for the keys of kernels. Called by the kernel generators and by ops of users. A pure
- * function.
+ * A hash of text, for the keys of kernels. Called by the kernel generators and by ops of users. A
+ * pure function.
  */
 
 /** 64 bits of a string in hex: two 32-bit multiplicative lanes (cyrb). */

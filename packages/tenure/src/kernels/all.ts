@@ -1,6 +1,6 @@
 /**
- * The generators that records of ops name, in one module, which is loaded with the device. Called by
- * lower.ts, which hands it to the records. Owns nothing.
+ * The generators that records of ops name, in one module, which is loaded with the device. Called
+ * by lower.ts, which hands it to the records. Owns nothing.
  */
 export { attentionWeightsKernel } from "./attention.ts";
 export { conv2dBackwardInputKernel, conv2dKernel } from "./conv.ts";
