@@ -1,8 +1,8 @@
 /**
  * The engine: all that finds a device and runs programs on it. A page loads it, with the kernels
  * and the planner, when it first asks for a device; until then programs are only recorded. Loaded
- * and owned by device-life.ts. Owns the finder that keeps a driver alive, and the plans of everything
- * outside schedulers.
+ * and owned by device-life.ts. Owns the finder, which keeps a driver alive, and the plans of
+ * everything outside schedulers.
  */
 import { type Acquired, DeviceFinder } from "../device/acquire.ts";
 import type { DeviceChoice } from "../device/device-choice.ts";
