@@ -16,7 +16,7 @@ import { numbers, setup, unfused } from "../helpers.ts";
 await setup();
 const test = suite("contraction");
 
-const bits = (v: Float32Array): string => Buffer.from(v.buffer).toString("base64");
+const bits = (v: Float32Array): string => new Uint32Array(v.buffer).join();
 
 /** How often the one kernel of what `fn` records holds a value. */
 function holds(adapter: Partial<DeviceCaps>, fn: () => Tensor): number {
