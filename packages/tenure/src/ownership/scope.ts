@@ -441,7 +441,7 @@ export class DisposeScope<T extends object = object> implements Disposable, Asyn
     if (opened !== null)
       for (const h of [...this.#entries])
         if (h.created !== null && madeOutside(opened, h.created)) this.moveHandleOut(h);
-    if (scopes<DisposeScope>().firstSuspension() || isDev) warnSuspended(this);
+    if (scopes<DisposeScope>().firstSuspension(this.site)) warnSuspended(this);
   }
 
   #check(op: string): void {

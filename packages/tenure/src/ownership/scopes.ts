@@ -4,6 +4,9 @@
  */
 import { current } from "../base/realm.ts";
 
+/** Places remembered; code that is made over and over again has no end of them. */
+const mostSites = 1000;
+
 /** What scopes remember together. */
 export class Scopes<S> {
   /** Resolves once reads under way and submitted work are done: what `await using` waits for. */
@@ -11,7 +14,7 @@ export class Scopes<S> {
   /** Told about every scope that ends, while somebody watches. */
   onEnd: ((scope: S) => void) | null = null;
   #lastId = 0;
-  #suspendedBefore = false;
+  readonly #suspendedAt = new Set<string>();
 
   constructor(settled: () => Promise<void>) {
     this.settled = settled;
@@ -22,10 +25,13 @@ export class Scopes<S> {
     return ++this.#lastId;
   }
 
-  /** Whether no scope was suspended before: said once in production. */
-  firstSuspension(): boolean {
-    const first = !this.#suspendedBefore;
-    this.#suspendedBefore = true;
+  /**
+   * Whether no scope opened at `site` was suspended before: a loop is told once. Where scopes do not
+   * know where they were opened (production), once for all.
+   */
+  firstSuspension(site = ""): boolean {
+    const first = !this.#suspendedAt.has(site);
+    if (this.#suspendedAt.size < mostSites) this.#suspendedAt.add(site);
     return first;
   }
 }

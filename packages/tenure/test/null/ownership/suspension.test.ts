@@ -60,6 +60,14 @@ test("a raw await inside a using scope: suspended, named with the ways out, and 
   t.dispose();
 });
 
+test("a loop is told once", async () => {
+  for (let i = 0; i < 3; i++) {
+    using _s = newDisposeScope();
+    await sleep(1);
+  }
+  assert.is(takeWarnings().length, 1);
+});
+
 test("what the caller makes after the raw await does not stay in the suspended scope", async () => {
   const helper = (): Tensor => zeros([1]);
   const offender = async (): Promise<boolean[]> => {
