@@ -18,6 +18,7 @@ export async function setup(): Promise<DeviceInfo> {
   const { settings } = runtime();
   settings.verifyPlans = true;
   settings.poison = true;
+  settings.planningMs = 60_000; // tests must not depend on how busy the machine is
   installTestHooks();
   return init();
 }

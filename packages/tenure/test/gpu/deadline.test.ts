@@ -26,13 +26,14 @@ function fibonacci(x: Tensor, count: number): Tensor {
 /** Runs `fn` with a clock that moves on by so many milliseconds each time it is read. */
 async function withClock<T>(step: number, fn: () => Promise<T>): Promise<T> {
   const { settings } = runtime();
-  const { planningClock } = settings;
+  const { planningClock, planningMs } = settings;
   let now = 0;
   settings.planningClock = () => (now += step);
+  settings.planningMs = 2000;
   try {
     return await fn();
   } finally {
-    settings.planningClock = planningClock;
+    Object.assign(settings, { planningClock, planningMs });
   }
 }
 

@@ -13,6 +13,7 @@ let warnings: string[] = [];
 export async function setup(): Promise<void> {
   runtime().settings.verifyPlans = true;
   runtime().settings.poison = true;
+  runtime().settings.planningMs = 60_000; // tests must not depend on how busy the machine is
   setWarnSink((message) => {
     warnings.push(message);
   });
