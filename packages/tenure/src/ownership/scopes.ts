@@ -26,8 +26,8 @@ export class Scopes<S> {
   }
 
   /**
-   * Whether no scope opened at `site` was suspended before: a loop is told once. Where scopes do not
-   * know where they were opened (production), once for all.
+   * Whether no scope opened at `site` was suspended before: a loop is told once. Where scopes do
+   * not know where they were opened (production), once for all.
    */
   firstSuspension(site = ""): boolean {
     const first = !this.#suspendedAt.has(site);
