@@ -49,6 +49,7 @@ const job = (): Promise<void> =>
 // === What runs ===
 
 test("nothing runs until somebody reads, and dead values never do", async () => {
+  await sync();
   using a = tensor([1, 2, 3]);
   const recorded = await rise(async () => {
     scoped(() => {
