@@ -54,7 +54,10 @@ if (names.length === 0 || unknown.length > 0) {
     console.log(text);
     if (save) {
       const { init } = await import("tenure");
-      const adapter = (await init()).architecture.replace(/\W+/g, "-");
+      const { architecture, name: called } = await init();
+      // Mesa's software rasterizers all say "software"
+      const family = architecture === "software" ? /^\w+/.exec(called)?.[0] : architecture;
+      const adapter = (family ?? "software").replace(/\W+/g, "-");
       await mkdir(join(here, "results"), { recursive: true });
       await writeFile(join(here, "results", `${name}-${adapter}.md`), text);
     }
