@@ -24,6 +24,30 @@ for (const file of validPrograms()) {
   });
 }
 
+const names = ["scoped", "scopedAsync", "newDisposeScope", "zeros"];
+const taken = {
+  "out of a namespace": `import * as tenure from "tenure"; const { ${names.join()} } = tenure;`,
+  "one by one": `import * as tenure from "tenure";
+    ${names.map((name) => `const ${name} = tenure.${name};`).join(" ")}`,
+  "out of a dynamic import": `const { ${names.join()} } = await import("tenure");`,
+};
+for (const [how, head] of Object.entries(taken))
+  test(`functions of the library in constants, ${how}`, () => {
+    const program = `import type { Tensor } from "tenure";
+${head}
+export const twice = (x: Tensor): Tensor => scoped(() => x.mul(2).add(1));
+export const later = (x: Tensor): Promise<number> => scopedAsync(async () => x.sum().item());
+export function size(): number {
+  using s = newDisposeScope();
+  const a = zeros([2]);
+  return a.size + s.tensors().length;
+}
+`;
+    assert.equal(lint(program), []);
+    const leaking = program.replace("using s = newDisposeScope();", "const s = newDisposeScope();");
+    assert.ok(lint(leaking).length > 0);
+  });
+
 test("the seed's example leaks as written and not after the first two suggestions", async () => {
   const program = `import { newDisposeScope, tensor, type Tensor } from "tenure";
 export async function evaluate(predicted: Tensor, labels: Tensor): Promise<number> {

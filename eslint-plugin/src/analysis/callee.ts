@@ -34,6 +34,8 @@ export interface Callee {
 export interface CalleeContext {
   symbolAt(node: ts.Node): ts.Symbol | undefined;
   declarationAt(node: ts.Node): ts.Declaration | undefined;
+  /** What the value of an expression has under a name. */
+  memberAt(node: ts.Expression, name: string): ts.Symbol | undefined;
   tags(declaration: ts.Node): Tags;
   packageOf(file: ts.SourceFile): string;
   isBuiltin(file: ts.SourceFile): boolean;
@@ -45,14 +47,15 @@ export function resolveCallee(context: CalleeContext, call: CallLike): Callee {
   const target = unwrapCallee(call.expression);
   const name = calleeNameNode(call);
   const isAccess = ts.isPropertyAccessExpression(target) || ts.isElementAccessExpression(target);
-  const symbol = name && context.symbolAt(name);
+  const called = name && context.symbolAt(name);
+  const symbol = called && (functionBehind(context, called, 0) ?? called);
   let declarations = symbol?.declarations ?? [];
   if (ts.isNewExpression(call)) declarations = constructors(context, declarations);
   const body = hasBody(target) ? target : declarations.map(bodyOf).find((b) => b !== undefined);
   const declaration = body ?? symbol?.valueDeclaration ?? declarations[0];
   const file = declaration?.getSourceFile();
   return {
-    name: name?.text ?? "",
+    name: (symbol === called ? name?.text : symbol?.name) ?? "",
     receiver: isAccess ? target.expression : undefined,
     declaration,
     body,
@@ -62,6 +65,37 @@ export function resolveCallee(context: CalleeContext, call: CallLike): Callee {
     member: declaration && context.memberOwner(declaration),
     library: undefined,
   };
+}
+
+/** The function that a constant stands for: `const { scoped } = tenure`, `const run = scoped`. */
+function functionBehind(
+  context: CalleeContext,
+  symbol: ts.Symbol,
+  hops: number,
+): ts.Symbol | undefined {
+  const declaration = symbol.valueDeclaration;
+  if (!declaration || hops > 4) return undefined;
+  if (ts.isFunctionDeclaration(declaration)) return hops > 0 ? symbol : undefined;
+  const next = valueOf(context, declaration);
+  return next && functionBehind(context, next, hops + 1);
+}
+
+/** What a constant was given, by name or out of an object. */
+function valueOf(context: CalleeContext, declaration: ts.Declaration): ts.Symbol | undefined {
+  if (!(ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const)) return undefined;
+  if (ts.isVariableDeclaration(declaration)) {
+    const value = declaration.initializer && unwrap(declaration.initializer);
+    if (!value) return undefined;
+    if (ts.isIdentifier(value)) return context.symbolAt(value);
+    return ts.isPropertyAccessExpression(value) ? context.symbolAt(value.name) : undefined;
+  }
+  if (!ts.isBindingElement(declaration) || declaration.initializer || declaration.dotDotDotToken)
+    return undefined;
+  const { parent, name, propertyName = name } = declaration;
+  const from = ts.isVariableDeclaration(parent.parent) ? parent.parent.initializer : undefined;
+  return ts.isObjectBindingPattern(parent) && from && ts.isIdentifier(propertyName)
+    ? context.memberAt(from, propertyName.text)
+    : undefined;
 }
 
 /** The constructors that `new` runs, inherited ones too. */

@@ -124,9 +124,10 @@ export class Checker implements Questions {
       : this.#checker.getSymbolAtLocation(node);
   }
 
-  /** The member of a type that has a name. */
+  /** The member of a type that has a name, through imports. */
   memberOf(type: ts.Type, name: string): ts.Symbol | undefined {
-    return this.#checker.getPropertyOfType(type, name);
+    const member = this.#checker.getPropertyOfType(type, name);
+    return member && this.throughAlias(member);
   }
   /** What a module exports under a name. */
   exportOf(module: ts.Symbol, name: string): ts.Symbol | undefined {

@@ -250,6 +250,11 @@ export class Oracle {
     return symbol?.valueDeclaration ?? symbol?.declarations?.[0];
   }
 
+  /** What the value of an expression has under a name, through imports. */
+  memberAt(node: ts.Expression, name: string): ts.Symbol | undefined {
+    return this.#checker.memberOf(this.#checker.typeAt(node), name);
+  }
+
   /** Declarations of a member in what a heritage clause names, and the class named there. */
   inherited(
     clause: ts.ExpressionWithTypeArguments,
