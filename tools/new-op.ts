@@ -60,11 +60,11 @@ function withReference(text: string, name: string): string {
 
 /** The methods of elementwise functions with one more. */
 function withMethod(text: string, name: string): string {
-  const before = "  /** max(x, 0); NaN stays NaN. */\n  relu(): this {";
-  if (!text.includes(before) || text.includes(`  ${name}(`))
+  const before = / {2}\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n {2}relu\(\): this \{/.exec(text)?.[0];
+  if (before === undefined || text.includes(`  ${name}(`))
     throw new Error(`new-op: ${methods} has no place for ${name}, or has it already`);
   const body = `    return call(E.${name}, [this], undefined);\n`;
-  const method = `  /** x². */\n  ${name}(): this {\n${body}  }\n\n`;
+  const method = `  /** x², elementwise. */\n  ${name}(): this {\n${body}  }\n\n`;
   return text.replace(before, method + before);
 }
 
