@@ -27,6 +27,9 @@ import { learningRate } from "./scalars.ts";
 import { StateSlots } from "./state-tensors.ts";
 import { type LoadableState, type OptimizerState, checkState } from "./state.ts";
 
+/** Property of an optimizer: an update that needs no tensor for the gradient. */
+export const DIRECTLY: unique symbol = Symbol("tenure.directly");
+
 /**
  * Base of all optimizers. `O`: the hyperparameters of a group.
  * @throws ArgumentError for parameters that are none, and for options that are unknown or out of
@@ -120,6 +123,14 @@ export abstract class Optimizer<
    */
   protected abstract update(parameter: Tensor, gradient: Tensor, step: number, options: O): void;
 
+  /**
+   * @internal Updates one parameter by its gradient, as `update` does; false, with nothing done,
+   * where it has none or that takes more.
+   */
+  [DIRECTLY](_parameter: Tensor, _step: number, _options: O): boolean {
+    return false;
+  }
+
   /** Updates every parameter that has a gradient. */
   step(): void {
     again(this, () => {
@@ -158,9 +169,13 @@ export abstract class Optimizer<
 
   /** Updates one parameter, if it has a gradient. */
   #stepOf(p: Tensor, group: O): void {
+    const count = (this.#counts.get(p) ?? 0) + 1;
+    if (p.dtype !== "float16" && this[DIRECTLY](p, count, group)) {
+      this.#counts.set(p, count);
+      return;
+    }
     using g = p.grad;
     if (g === null) return;
-    const count = (this.#counts.get(p) ?? 0) + 1;
     this.#counts.set(p, count);
     labelled("apply", p.name, () => {
       if (p.dtype !== "float16") {
