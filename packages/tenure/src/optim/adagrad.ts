@@ -5,9 +5,8 @@
 import { type OptionTable, checkValues, off, readOptions } from "../base/options.ts";
 import { adagradUpdate } from "../ops/updates.ts";
 import type { ParametersOf } from "./groups.ts";
-import { Optimizer } from "./optimizer.ts";
+import { RULE, RuleOptimizer, type UpdateRule } from "./rule.ts";
 import { amount, bits, decay, learningRate, sign } from "./scalars.ts";
-import { type Tensor, update } from "../tensor/tensor.ts";
 
 /** Hyperparameters of `Adagrad`. */
 export interface AdagradOptions {
@@ -44,7 +43,7 @@ const adagradOptions = {
  * optimizer.step();
  * ```
  */
-export class Adagrad extends Optimizer<Required<AdagradOptions>> {
+export class Adagrad extends RuleOptimizer<Required<AdagradOptions>> {
   protected readonly stateNames: readonly string[] = ["sum"];
 
   constructor(parameters: ParametersOf<AdagradOptions>, options: AdagradOptions = {}) {
@@ -55,17 +54,15 @@ export class Adagrad extends Optimizer<Required<AdagradOptions>> {
     checkValues(this.constructor.name, options, adagradOptions);
   }
 
-  protected update(
-    p: Tensor,
-    g: Tensor,
+  override [RULE](
     step: number,
     { lr, lrDecay, weightDecay, initialAccumulator, eps, maximize }: Required<AdagradOptions>,
-  ): void {
-    update(
-      adagradUpdate,
-      [p, g, this.state(p, "sum", initialAccumulator)],
-      undefined,
-      bits([lr / (1 + (step - 1) * lrDecay), eps, weightDecay, sign(maximize)]),
-    );
+  ): UpdateRule {
+    return {
+      op: adagradUpdate,
+      states: ["sum"],
+      initial: initialAccumulator,
+      scalars: bits([lr / (1 + (step - 1) * lrDecay), eps, weightDecay, sign(maximize)]),
+    };
   }
 }

@@ -5,9 +5,8 @@
 import { type OptionTable, checkValues, off, readOptions } from "../base/options.ts";
 import { adamUpdate, amsgradUpdate } from "../ops/updates.ts";
 import type { ParametersOf } from "./groups.ts";
-import { Optimizer } from "./optimizer.ts";
+import { RULE, RuleOptimizer, type UpdateRule } from "./rule.ts";
 import { amount, betas, bits, decay, learningRate, sign } from "./scalars.ts";
-import { type Tensor, update } from "../tensor/tensor.ts";
 
 /** Hyperparameters of `Adam` and `AdamW`. */
 export interface AdamOptions {
@@ -39,6 +38,11 @@ const adamWOptions = {
   weightDecay: { ...decay, default: 0.01 },
 } satisfies OptionTable<AdamOptions>;
 
+/** The states without amsgrad. */
+const moments: readonly string[] = ["exp_avg", "exp_avg_sq"];
+/** The states with it. */
+const allMoments: readonly string[] = [...moments, "max_exp_avg_sq"];
+
 /**
  * Adam (Kingma & Ba 2015). Weight decay is added to the gradient. State: exp_avg, exp_avg_sq, and
  * max_exp_avg_sq with amsgrad.
@@ -56,8 +60,8 @@ const adamWOptions = {
  * }
  * ```
  */
-export class Adam extends Optimizer<Required<AdamOptions>> {
-  protected readonly stateNames: readonly string[] = ["exp_avg", "exp_avg_sq", "max_exp_avg_sq"];
+export class Adam extends RuleOptimizer<Required<AdamOptions>> {
+  protected readonly stateNames: readonly string[] = allMoments;
   /** AdamW decays parameters directly instead. */
   protected readonly decoupled: boolean = false;
 
@@ -69,12 +73,10 @@ export class Adam extends Optimizer<Required<AdamOptions>> {
     checkValues(this.constructor.name, options, adamOptions);
   }
 
-  protected update(
-    p: Tensor,
-    g: Tensor,
+  override [RULE](
     step: number,
     { lr, betas: [b1, b2], eps, weightDecay, amsgrad, maximize }: Required<AdamOptions>,
-  ): void {
+  ): UpdateRule {
     const scalars = bits([
       lr / (1 - b1 ** step),
       b1,
@@ -87,15 +89,9 @@ export class Adam extends Optimizer<Required<AdamOptions>> {
       Math.sqrt(1 - b2 ** step),
       sign(maximize),
     ]);
-    const moments = [this.state(p, "exp_avg"), this.state(p, "exp_avg_sq")];
-    if (amsgrad)
-      update(
-        amsgradUpdate,
-        [p, g, ...moments, this.state(p, "max_exp_avg_sq")],
-        undefined,
-        scalars,
-      );
-    else update(adamUpdate, [p, g, ...moments], undefined, scalars);
+    return amsgrad
+      ? { op: amsgradUpdate, states: allMoments, scalars }
+      : { op: adamUpdate, states: moments, scalars };
   }
 }
 

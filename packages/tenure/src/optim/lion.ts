@@ -5,9 +5,8 @@
 import { lionUpdate } from "../ops/updates.ts";
 import { type OptionTable, checkValues, readOptions } from "../base/options.ts";
 import type { ParametersOf } from "./groups.ts";
-import { Optimizer } from "./optimizer.ts";
+import { RULE, RuleOptimizer, type UpdateRule } from "./rule.ts";
 import { betas, bits, decay, learningRate } from "./scalars.ts";
-import { type Tensor, update } from "../tensor/tensor.ts";
 
 /** Hyperparameters of `Lion`. */
 export interface LionOptions {
@@ -36,7 +35,7 @@ const lionOptions = {
  * optimizer.step();
  * ```
  */
-export class Lion extends Optimizer<Required<LionOptions>> {
+export class Lion extends RuleOptimizer<Required<LionOptions>> {
   protected readonly stateNames: readonly string[] = ["exp_avg"];
 
   constructor(parameters: ParametersOf<LionOptions>, options: LionOptions = {}) {
@@ -47,17 +46,11 @@ export class Lion extends Optimizer<Required<LionOptions>> {
     checkValues(this.constructor.name, options, lionOptions);
   }
 
-  protected update(
-    p: Tensor,
-    g: Tensor,
+  override [RULE](
     _: number,
     { lr, betas: [b1, b2], weightDecay }: Required<LionOptions>,
-  ): void {
-    update(
-      lionUpdate,
-      [p, g, this.state(p, "exp_avg")],
-      undefined,
-      bits([lr, b1, 1 - b1, b2, 1 - b2, weightDecay]),
-    );
+  ): UpdateRule {
+    const scalars = bits([lr, b1, 1 - b1, b2, 1 - b2, weightDecay]);
+    return { op: lionUpdate, states: ["exp_avg"], scalars };
   }
 }

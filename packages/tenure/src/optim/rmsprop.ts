@@ -5,9 +5,8 @@
 import { type OptionTable, checkValues, off, readOptions } from "../base/options.ts";
 import { rmspropUpdate } from "../ops/updates.ts";
 import type { ParametersOf } from "./groups.ts";
-import { Optimizer } from "./optimizer.ts";
+import { RULE, RuleOptimizer, type UpdateRule } from "./rule.ts";
 import { amount, bits, decay, learningRate, share, sign } from "./scalars.ts";
-import { type Tensor, update } from "../tensor/tensor.ts";
 
 /** Hyperparameters of `RMSprop`. */
 export interface RMSpropOptions {
@@ -48,7 +47,7 @@ const rmspropOptions = {
  * optimizer.step();
  * ```
  */
-export class RMSprop extends Optimizer<Required<RMSpropOptions>> {
+export class RMSprop extends RuleOptimizer<Required<RMSpropOptions>> {
   protected readonly stateNames: readonly string[] = ["square_avg", "momentum_buffer", "grad_avg"];
 
   constructor(parameters: ParametersOf<RMSpropOptions>, options: RMSpropOptions = {}) {
@@ -59,25 +58,19 @@ export class RMSprop extends Optimizer<Required<RMSpropOptions>> {
     checkValues(this.constructor.name, options, rmspropOptions);
   }
 
-  protected update(
-    p: Tensor,
-    g: Tensor,
+  override [RULE](
     _: number,
     { lr, alpha, eps, weightDecay, momentum, centered, maximize }: Required<RMSpropOptions>,
-  ): void {
+  ): UpdateRule {
     const moves = momentum > 0;
     const op = rmspropUpdate[variant(moves, centered)];
     const states = [
       "square_avg",
       ...(moves ? ["momentum_buffer"] : []),
       ...(centered ? ["grad_avg"] : []),
-    ].map((name) => this.state(p, name));
-    update(
-      op,
-      [p, g, ...states],
-      undefined,
-      bits([lr, alpha, 1 - alpha, eps, weightDecay, momentum, sign(maximize)]),
-    );
+    ];
+    const scalars = bits([lr, alpha, 1 - alpha, eps, weightDecay, momentum, sign(maximize)]);
+    return { op, states, scalars };
   }
 }
 

@@ -6,9 +6,8 @@
 import { type OptionTable, checkValues, off, readOptions } from "../base/options.ts";
 import { momentumUpdate, sgdUpdate } from "../ops/updates.ts";
 import type { ParametersOf } from "./groups.ts";
-import { Optimizer } from "./optimizer.ts";
+import { RULE, RuleOptimizer, type UpdateRule } from "./rule.ts";
 import { bits, decay, learningRate, share, sign } from "./scalars.ts";
-import { type Tensor, update } from "../tensor/tensor.ts";
 
 /** Hyperparameters of `SGD`. */
 export interface SGDOptions {
@@ -35,6 +34,9 @@ const sgdOptions = {
   maximize: off,
 } satisfies OptionTable<SGDOptions>;
 
+/** The state with momentum. */
+const velocity: readonly string[] = ["momentum_buffer"];
+
 /**
  * Stochastic gradient descent with momentum (Polyak 1964; Sutskever et al. 2013 for Nesterov).
  * State: momentum_buffer.
@@ -46,8 +48,8 @@ const sgdOptions = {
  * optimizer.step();
  * ```
  */
-export class SGD extends Optimizer<Required<SGDOptions>> {
-  protected readonly stateNames: readonly string[] = ["momentum_buffer"];
+export class SGD extends RuleOptimizer<Required<SGDOptions>> {
+  protected readonly stateNames: readonly string[] = velocity;
 
   constructor(parameters: ParametersOf<SGDOptions>, options: SGDOptions) {
     super(parameters, readOptions("SGD", options, sgdOptions));
@@ -57,20 +59,18 @@ export class SGD extends Optimizer<Required<SGDOptions>> {
     checkValues(this.constructor.name, options, sgdOptions);
   }
 
-  protected update(
-    p: Tensor,
-    g: Tensor,
+  override [RULE](
     step: number,
     { lr, momentum, dampening, weightDecay, nesterov, maximize }: Required<SGDOptions>,
-  ): void {
+  ): UpdateRule {
     if (momentum === 0)
-      update(sgdUpdate, [p, g], undefined, bits([lr, weightDecay, sign(maximize)]));
-    else
-      update(
-        momentumUpdate,
-        [p, g, this.state(p, "momentum_buffer")],
-        { nesterov },
-        bits([lr, momentum, step === 1 ? 1 : 1 - dampening, weightDecay, sign(maximize)]),
-      );
+      return { op: sgdUpdate, states: [], scalars: bits([lr, weightDecay, sign(maximize)]) };
+    const fresh = step === 1 ? 1 : 1 - dampening;
+    return {
+      op: momentumUpdate,
+      attrs: { nesterov },
+      states: velocity,
+      scalars: bits([lr, momentum, fresh, weightDecay, sign(maximize)]),
+    };
   }
 }
