@@ -18,6 +18,7 @@ import {
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { declarations, layDeclarations } from "../test/declarations.ts";
 import { LanguageServer, rangeOf } from "../test/language-server.ts";
 import { corpusDir, root, tfjsTypes, writeProject } from "./corpus.ts";
 
@@ -66,9 +67,7 @@ function longProgram(): Subject {
   return {
     ...{ name: "valid programs of Tenure", preset: "tenure", file: "long.ts", text },
     ...{ before: "using mean = x.mean", leak: "x.neg();\n  " },
-    lay: (folder) => {
-      cpSync(at("../test/fixtures/tenure.d.ts"), join(folder, "tenure.d.ts"));
-    },
+    lay: layDeclarations,
   };
 }
 
@@ -105,7 +104,8 @@ function laidOut(subject: Subject, isOn: boolean): string {
   mkdirSync(modules);
   const ours = join(root, "node_modules");
   for (const name of readdirSync(ours))
-    if (name !== "@tensorflow") symlinkSync(join(ours, name), join(modules, name));
+    if (name !== "@tensorflow")
+      symlinkSync(name === "tenure" ? declarations : join(ours, name), join(modules, name));
   const tfjs = join(subject.modules ?? ours, "@tensorflow");
   symlinkSync(tfjs, join(modules, "@tensorflow"));
   const written = writeProject(folder, subject.modules ?? ours, ["*.ts"]);

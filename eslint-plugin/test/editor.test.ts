@@ -3,12 +3,13 @@
  * marks, take the fixes, and run what came out on the null device, whose counters say whether the
  * leak is gone. One server for all tests; each starts from the same clean text.
  */
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { init, memory, type Tensor } from "tenure";
 import { suite } from "uvu";
+import { declarations, layDeclarations } from "./declarations.ts";
 import { LanguageServer, rangeOf, textAt, type Diagnostic } from "./language-server.ts";
 import { assert, typeErrors } from "./tester.ts";
 
@@ -35,17 +36,18 @@ const tsconfig = {
     lib: ["es2023", "esnext.disposable"],
     strict: true,
     types: [],
+    paths: { tenure: [join(declarations, "dist/index.d.ts")] },
   },
   include: ["*.ts"],
 };
 
 let server: LanguageServer;
 test.before(async () => {
+  layDeclarations();
   const files = {
     "package.json": '{ "type": "module" }',
     "tsconfig.json": JSON.stringify(tsconfig),
     "eslint.config.js": config,
-    "tenure.d.ts": readFileSync(source("./fixtures/tenure.d.ts"), "utf8"),
     "train.ts": start,
     "main.ts": `import { accuracy } from "./train.ts";\nexport const run = accuracy;\n`,
   };

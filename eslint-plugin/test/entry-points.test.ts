@@ -3,7 +3,7 @@
  * called by programs nobody sees, so that a scope around each call site that can be seen proves
  * nothing; a function that a package keeps to itself is what its call sites say.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import parser from "@typescript-eslint/parser";
@@ -11,6 +11,7 @@ import { Linter } from "eslint";
 import { suite } from "uvu";
 import plugin from "../src/index.ts";
 import type { TenureSettings } from "../src/index.ts";
+import { installDeclarations } from "./declarations.ts";
 import { assert } from "./tester.ts";
 
 const test = suite("entry points");
@@ -27,7 +28,6 @@ function lintOne(files: Record<string, string>, file: string, settings?: TenureS
   try {
     const all = {
       ...files,
-      "types/tenure.d.ts": readFileSync(new URL("./fixtures/tenure.d.ts", import.meta.url), "utf8"),
       "tsconfig.json": JSON.stringify({
         compilerOptions: {
           target: "es2022",
@@ -46,6 +46,7 @@ function lintOne(files: Record<string, string>, file: string, settings?: TenureS
       mkdirSync(dirname(join(dir, path)), { recursive: true });
       writeFileSync(join(dir, path), text);
     }
+    installDeclarations(dir);
     const linter = new Linter({ cwd: dir });
     const config = {
       files: ["**/*.ts"],

@@ -12,6 +12,7 @@ import { suite } from "uvu";
 import { baselineText, readBaseline } from "../src/baseline.ts";
 import plugin, { SettingsError } from "../src/index.ts";
 import { countsOf, reportLeaks, reportText } from "../src/report/leak-report.ts";
+import { installDeclarations } from "./declarations.ts";
 import { assert } from "./tester.ts";
 
 const test = suite("old code bases");
@@ -32,7 +33,6 @@ export class Trainer {
     compilerOptions: { target: "es2022", lib: ["es2023", "esnext.disposable"], types: [] },
     include: ["**/*"],
   }),
-  "types/tenure.d.ts": readFileSync(new URL("./fixtures/tenure.d.ts", import.meta.url), "utf8"),
 };
 
 /** Runs a check in a folder with the old project in it. */
@@ -43,6 +43,7 @@ function inProject(check: (folder: string) => void): void {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       writeFileSync(join(folder, path), text);
     }
+    installDeclarations(folder);
     check(folder);
   } finally {
     parser.clearCaches();

@@ -2,27 +2,36 @@
  * Reach: which files of a program the rules look at. A file that imports nothing that leads to the
  * library is left alone, and the type checker is asked nothing about it; when in doubt it is not.
  */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import ts from "typescript";
 import { suite } from "uvu";
 import { openSession } from "../src/analysis/open.ts";
 import { resolveSettings } from "../src/settings.ts";
 import type { TenureSettings } from "../src/index.ts";
+import { declarations, layDeclarations } from "./declarations.ts";
 import { assert } from "./tester.ts";
 
 const test = suite("reach");
-const fixture = (name: string): string =>
-  readFileSync(new URL(`./fixtures/${name}.d.ts`, import.meta.url), "utf8");
+layDeclarations();
+const installed = "/project/node_modules/tenure/";
+const ofLibrary = new Map<string, ts.SourceFile>();
 
-/** Which of the files the rules look at, of a program of these files and the stand-in types. */
+/** A file of the library as if it were installed in the project. */
+function libraryText(path: string): string | undefined {
+  const file = join(declarations, path.slice(installed.length));
+  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+}
+
+/** Which of the files the rules look at, of a program of these files and the library's types. */
 function reached(files: Record<string, string>, settings: TenureSettings = {}): string[] {
-  const all: Record<string, string> = { ...files, "types.d.ts": fixture("tenure") };
   const options = {
     ...{ target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext, noLib: true, types: [] },
     ...{ moduleResolution: ts.ModuleResolutionKind.Bundler, allowJs: true, noEmit: true },
     allowImportingTsExtensions: true,
   };
-  const text = (path: string): string | undefined => all[path.replace("/project/", "")];
+  const text = (path: string): string | undefined =>
+    path.startsWith(installed) ? libraryText(path) : files[path.replace("/project/", "")];
   const host: ts.CompilerHost = {
     ...ts.createCompilerHost(options),
     fileExists: (path) => text(path) !== undefined,
@@ -30,11 +39,15 @@ function reached(files: Record<string, string>, settings: TenureSettings = {}): 
     readFile: text,
     getCurrentDirectory: () => "/project",
     getSourceFile: (path, target) => {
-      const code = text(path);
-      return code === undefined ? undefined : ts.createSourceFile(path, code, target, true);
+      const known = ofLibrary.get(path);
+      const code = known ? undefined : text(path);
+      if (code === undefined) return known;
+      const file = ts.createSourceFile(path, code, target, true);
+      if (path.startsWith(installed)) ofLibrary.set(path, file);
+      return file;
     },
   };
-  const names = Object.keys(all).map((path) => `/project/${path}`);
+  const names = Object.keys(files).map((path) => `/project/${path}`);
   const program = ts.createProgram({ rootNames: names, options, host });
   const session = openSession(program, resolveSettings(settings));
   return Object.keys(files).filter((path) => {

@@ -1,7 +1,7 @@
 /**
  * The test bench of the rules: ESLint's RuleTester under uvu, plus `lint()` and `check()` for tests
  * that look at messages and fixes themselves. Every typed test file lives in `fixtures/project`,
- * whose stand-in types are in `fixtures/*.d.ts`.
+ * which sees the library's own declarations, and a few of TensorFlow.js in `fixtures/tfjs.d.ts`.
  */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -12,6 +12,9 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import plugin from "../src/index.ts";
 import type { TenureSettings } from "../src/index.ts";
+import { layDeclarations } from "./declarations.ts";
+
+layDeclarations();
 
 /** The folder whose tsconfig.json types the cases. */
 export const projectDir = fileURLToPath(new URL("./fixtures/project/", import.meta.url));
