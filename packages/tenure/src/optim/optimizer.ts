@@ -27,7 +27,13 @@ import { learningRate } from "./scalars.ts";
 import { StateSlots } from "./state-tensors.ts";
 import { type LoadableState, type OptimizerState, checkState } from "./state.ts";
 
-/** Property of an optimizer: an update that needs no tensor for the gradient. */
+/**
+ * Updates a parameter for the `step`th time by its gradient, as `update` does; false, with nothing
+ * done, where it has none or that takes more.
+ */
+export type DirectUpdate = (parameter: Tensor, step: number) => boolean;
+
+/** Property of an optimizer: updates that need no tensor for the gradient. */
 export const DIRECTLY: unique symbol = Symbol("tenure.directly");
 
 /**
@@ -123,12 +129,9 @@ export abstract class Optimizer<
    */
   protected abstract update(parameter: Tensor, gradient: Tensor, step: number, options: O): void;
 
-  /**
-   * @internal Updates one parameter by its gradient, as `update` does; false, with nothing done,
-   * where it has none or that takes more.
-   */
-  [DIRECTLY](_parameter: Tensor, _step: number, _options: O): boolean {
-    return false;
+  /** @internal What updates the parameters of a group in this step where that is simple. */
+  [DIRECTLY](_group: O): DirectUpdate {
+    return () => false;
   }
 
   /** Updates every parameter that has a gradient. */
@@ -148,7 +151,10 @@ export abstract class Optimizer<
     this.#steps++;
     phase("optimizer", () => {
       noGrad(() => {
-        for (const group of this.#groups) for (const p of group.parameters) this.#stepOf(p, group);
+        for (const group of this.#groups) {
+          const direct = this[DIRECTLY](group);
+          for (const p of group.parameters) this.#stepOf(p, group, direct);
+        }
       });
     });
     stepEnded();
@@ -168,9 +174,9 @@ export abstract class Optimizer<
   }
 
   /** Updates one parameter, if it has a gradient. */
-  #stepOf(p: Tensor, group: O): void {
+  #stepOf(p: Tensor, group: O, direct: DirectUpdate): void {
     const count = (this.#counts.get(p) ?? 0) + 1;
-    if (p.dtype !== "float16" && this[DIRECTLY](p, count, group)) {
+    if (direct(p, count)) {
       this.#counts.set(p, count);
       return;
     }

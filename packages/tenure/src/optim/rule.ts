@@ -7,7 +7,7 @@ import type { AnyOp } from "../ops/op.ts";
 import { updateDirectly } from "../tensor/direct.ts";
 import { labelled } from "../tensor/step.ts";
 import { type Tensor, update } from "../tensor/tensor.ts";
-import { DIRECTLY, Optimizer } from "./optimizer.ts";
+import { DIRECTLY, type DirectUpdate, Optimizer } from "./optimizer.ts";
 
 /** The update of one parameter. */
 export interface UpdateRule {
@@ -36,12 +36,18 @@ export abstract class RuleOptimizer<O extends { readonly lr: number }> extends O
   }
 
   /** @internal */
-  override [DIRECTLY](p: Tensor, step: number, options: O): boolean {
-    if (this.update !== RuleOptimizer.prototype.update || !p.hasGrad || p.isDisposed) return false;
-    const rule = this[RULE](step, options);
-    return labelled("apply", p.name, () =>
-      updateDirectly(rule.op, p, this.#statesOf(p, rule), rule.attrs, rule.scalars),
-    );
+  override [DIRECTLY](group: O): DirectUpdate {
+    if (this.update !== RuleOptimizer.prototype.update) return () => false;
+    let known: UpdateRule | null = null;
+    let knownFor = 0; // most parameters of a group have been updated equally often
+    return (p, step) => {
+      if (!p.hasGrad || p.isDisposed || p.dtype === "float16") return false;
+      if (known === null || knownFor !== step) known = this[RULE]((knownFor = step), group);
+      const rule = known;
+      return labelled("apply", p.name, () =>
+        updateDirectly(rule.op, p, this.#statesOf(p, rule), rule.attrs, rule.scalars),
+      );
+    };
   }
 
   #statesOf(p: Tensor, { states, initial }: UpdateRule): Tensor[] {
