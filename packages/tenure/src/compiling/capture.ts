@@ -231,6 +231,10 @@ export class Capture implements RecordingWatcher, TapeWatcher {
       acts: withLasts(acts, places, new Set(this.#results.map(({ view }) => view.place))),
       places,
       outside,
+      fixed: places.map((p) => (p.kind === "outside" ? p.storage : undefined)),
+      given: places.flatMap((p, i) =>
+        p.kind === "argument" || p.kind === "gradient" ? [[i, p] as const] : [],
+      ),
       leaves: leaves.flatMap(([, { leaf, before, counts }]): LeafBefore[] =>
         counts ? [{ leaf, view: before }] : [],
       ),

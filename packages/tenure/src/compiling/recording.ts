@@ -22,6 +22,9 @@ export type Place =
   | { readonly kind: "gradient"; readonly leaf: Leaf; readonly bytes: number }
   | { readonly kind: "made"; readonly bytes: number; readonly role: Storage["role"] };
 
+/** A place whose storage a call brings along: with an argument, or as a leaf's gradient. */
+export type GivenPlace = Extract<Place, { kind: "argument" | "gradient" }>;
+
 /** A view of a storage, by its place. */
 export interface PlacedView {
   readonly place: number;
@@ -70,6 +73,10 @@ export interface Recording {
   readonly acts: readonly Act[];
   readonly places: readonly Place[];
   readonly outside: ReadonlySet<Storage>;
+  /** By place: storages that are the same in every call. */
+  readonly fixed: readonly (Storage | undefined)[];
+  /** Places whose storages a call brings along. */
+  readonly given: readonly (readonly [place: number, of: GivenPlace])[];
   readonly leaves: readonly LeafBefore[];
   readonly pattern: Pattern;
   readonly results: readonly PlacedResult[];

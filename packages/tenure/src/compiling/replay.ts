@@ -38,7 +38,7 @@ export function misfit(recording: Recording, given: Given): string | null {
     if ((grad === null) !== (view === null))
       return grad === null ? "a leaf has no gradient yet" : "a leaf has a gradient already";
   }
-  for (const place of recording.places) {
+  for (const [, place] of recording.given) {
     if (place.kind !== "gradient") continue;
     const { grad } = gradientOf(place.leaf, given);
     if (grad?.storage.bytes !== place.bytes || !grad.layout.contiguous || grad.layout.offset !== 0)
@@ -76,18 +76,12 @@ class Replay {
   constructor(recording: Recording, given: Given) {
     this.#recording = recording;
     this.#given = given;
-    this.#storages = recording.places.map((place) => {
-      switch (place.kind) {
-        case "argument":
-          return given.handles[place.index]?.storage;
-        case "outside":
-          return place.storage;
-        case "gradient":
-          return gradientOf(place.leaf, given).grad?.storage;
-        case "made":
-          return undefined;
-      }
-    });
+    this.#storages = recording.fixed.slice();
+    for (const [i, place] of recording.given)
+      this.#storages[i] =
+        place.kind === "argument"
+          ? given.handles[place.index]?.storage
+          : gradientOf(place.leaf, given).grad?.storage;
   }
 
   run(): unknown {
