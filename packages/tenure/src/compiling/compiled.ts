@@ -286,7 +286,10 @@ class CompiledFunction<A extends readonly unknown[], R> {
 function unfit(known: Known, given: Given, device: object): string | null {
   if (known.device !== device) return "the device is another";
   if (known.changes !== tensorState().tape.changes)
-    return "a module changed its mode, a tensor its requiresGrad, or a hook came or went";
+    return (
+      "a module changed its mode, a tensor its requiresGrad, an optimizer got a group, " +
+      "or a hook came or went"
+    );
   for (const [i, id] of known.fixed.entries())
     if (id !== 0 && given.handles[i]?.storage.id !== id)
       return "an argument is another tensor for the first time";

@@ -13,7 +13,7 @@ import { noGrad } from "../autograd/mode.ts";
 import { phase } from "../ownership/log.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { full, tensor } from "../tensor/create.ts";
-import { again, labelled, stepEnded, whenDiscarded } from "../tensor/step.ts";
+import { again, labelled, recordingChanged, stepEnded, whenDiscarded } from "../tensor/step.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import {
   type GroupSpec,
@@ -55,7 +55,7 @@ export abstract class Optimizer<
 
   constructor(parameters: ParametersOf<O>, defaults: O) {
     this.#defaults = defaults;
-    for (const spec of groupsOf(this.constructor.name, parameters)) this.addGroup(spec);
+    for (const spec of groupsOf(this.constructor.name, parameters)) this.#addGroup(spec);
   }
 
   /** All parameters, in the order of the groups. */
@@ -96,6 +96,11 @@ export abstract class Optimizer<
    * ```
    */
   addGroup(spec: GroupSpec<O>): void {
+    this.#addGroup(spec);
+    recordingChanged(); // zeroGrad() does more from now on
+  }
+
+  #addGroup(spec: GroupSpec<O>): void {
     const name = this.constructor.name;
     const parameters = parametersOf(name, spec, this.#parameters);
     const given = readOptions(name, spec as object, {

@@ -43,7 +43,7 @@ export class Tape {
   watcher: TapeWatcher | null = null;
   /**
    * Counts changes of what decides which ops a function records, and no argument says: modes of
-   * modules, who wants gradients, hooks.
+   * modules, who wants gradients, groups of optimizers, hooks.
    */
   changes = 0;
   #lastNodeId = 0;

@@ -85,6 +85,33 @@ for (const [name, rule] of Object.entries(rules))
     assert.equal(await outcome(rule, "compiled"), direct);
   });
 
+test("a group that is added is seen", async () => {
+  const losses = async (compiled: boolean): Promise<unknown> => {
+    manualSeed(4);
+    using model = new Linear(3, 2);
+    const [weight, bias] = model.parameters();
+    using optimizer = new SGD(weight === undefined ? [] : [weight], { lr: 0.1 });
+    const step = (x: Tensor): Tensor => {
+      optimizer.zeroGrad();
+      const loss = model.call(x).square().mean();
+      loss.backward();
+      optimizer.step();
+      return loss;
+    };
+    using fast = compile(step);
+    const reads: Promise<ArrayLike<number>>[] = [];
+    for (let i = 0; i < 8; i++) {
+      if (i === 4 && bias !== undefined) optimizer.addGroup({ parameters: [bias], lr: 0.2 });
+      using _scope = newDisposeScope();
+      reads.push((compiled ? fast : step)(randn([4, 3])).data());
+    }
+    const reasons = [...fast.report().reasons.keys()].join("; ");
+    if (compiled) assert.match(reasons, "got a group");
+    return (await Promise.all(reads)).map((loss) => loss[0]);
+  };
+  assert.equal(await losses(true), await losses(false));
+});
+
 test("a step makes no tensors once the state is there", async () => {
   using model = new Linear(3, 2);
   using optimizer = new Adam(model.parameters());
