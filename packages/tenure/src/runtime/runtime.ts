@@ -62,6 +62,8 @@ export class Runtime {
   readonly budget: MemoryBudget = new MemoryBudget(() => this.memoryReport());
   readonly submission: Submission;
   readonly #life: DeviceLife;
+  /** The shutdown under way. */
+  #ending: Promise<void> | null = null;
 
   constructor() {
     const { recorder, caches, settings, counters, inspector } = this;
@@ -118,6 +120,7 @@ export class Runtime {
       initOptions,
     );
     const choice = deviceChoice(device);
+    while (this.#ending !== null) await this.#ending.catch(heardElsewhere);
     // a lost device is replaced
     if (this.device !== null && this.device.lost !== null) await this.shutdown();
     if (flush !== undefined) this.settings.flushEachOp = flush === "eachOp";
@@ -145,7 +148,17 @@ export class Runtime {
    * needed before a process ends.
    */
   async shutdown(): Promise<void> {
+    while (this.#ending !== null) await this.#ending.catch(heardElsewhere);
     if (!this.#life.hasBegun) return;
+    this.#ending = this.#end();
+    try {
+      await this.#ending;
+    } finally {
+      this.#ending = null;
+    }
+  }
+
+  async #end(): Promise<void> {
     await this.#life.found();
     await this.submission.quiet();
     const device = this.#life.end();
@@ -303,6 +316,9 @@ export class Runtime {
     return this.memoryReport();
   }
 }
+
+/** Whoever waits for a shutdown is not the one who hears how it went. */
+const heardElsewhere = (): undefined => undefined;
 
 const initOptions = {
   // deviceChoice in device-choice.ts looks at it, and at the environment
