@@ -10,16 +10,32 @@ import type { Device } from "../device/device.ts";
 import type { GPUPowerPreference } from "../device/webgpu.ts";
 import type { Engine, EngineOptions } from "./engine.ts";
 
+/** Makes the engine of a runtime. */
+export type EngineClass = new (options: EngineOptions) => Engine;
+
+/** Brings the part of the library that runs programs. */
+export type EngineLoader = () => Promise<EngineClass>;
+
+const loadEngine: EngineLoader = async () => (await import("./engine.ts")).Engine;
+
 /** The device of a runtime, or its absence. */
 export class DeviceLife {
   device: Device | null = null;
   readonly #options: EngineOptions;
+  #load: EngineLoader;
   #engine: Engine | null = null;
   #finding: Promise<DeviceInfo> | null = null;
   readonly #announced = new Set<string>();
 
-  constructor(options: EngineOptions) {
+  /** @param load how the engine is loaded; tests give their own */
+  constructor(options: EngineOptions, load: EngineLoader = loadEngine) {
     this.#options = options;
+    this.#load = load;
+  }
+
+  /** Takes the engine from whoever has it already, so that it is not loaded. */
+  bring(engine: EngineClass): void {
+    this.#load = () => Promise.resolve(engine);
   }
 
   /** Whether there is a device, or soon will be. */
@@ -57,21 +73,21 @@ export class DeviceLife {
   }
 
   async #acquire(choice: DeviceChoice, powerPreference?: GPUPowerPreference): Promise<DeviceInfo> {
-    this.#engine ??= await this.#load();
+    this.#engine ??= new (await this.#loaded())(this.#options);
     const { info } = (this.device = await this.#engine.find(choice, powerPreference));
     this.#announce(info);
     return info;
   }
 
-  async #load(): Promise<Engine> {
+  async #loaded(): Promise<EngineClass> {
     try {
-      const { Engine } = await import("./engine.ts");
-      return new Engine(this.#options);
+      return await this.#load();
     } catch (cause) {
       throw new DeviceLostError(
         "init",
         `expected to load the part of tenure that runs on devices, got ${String(cause)}; ` +
-          "serve all files that the bundler made, and load the page again",
+          "call init() again, and load the page anew if that fails too; serve all files that the " +
+          'bundler made, or import "tenure/engine", which brings that part with the program',
         { cause },
       );
     }

@@ -19,7 +19,7 @@ import { liveRows } from "../ownership/evidence.ts";
 import { log } from "../ownership/log.ts";
 import type { TraceExtras } from "../ownership/trace-data.ts";
 import type { ByteStatistics } from "../ownership/statistics.ts";
-import { DeviceLife, noDevice } from "./device-life.ts";
+import { DeviceLife, type EngineClass, type EngineLoader, noDevice } from "./device-life.ts";
 import type { Engine, EngineOptions } from "./engine.ts";
 import { Inspector } from "./inspector.ts";
 import { MemoryBudget } from "./memory-budget.ts";
@@ -65,7 +65,8 @@ export class Runtime {
   /** The shutdown under way. */
   #ending: Promise<void> | null = null;
 
-  constructor() {
+  /** @param load how the engine is loaded; tests give their own */
+  constructor(load?: EngineLoader) {
     const { recorder, caches, settings, counters, inspector } = this;
     const tools: EngineOptions["tools"] = {
       recorder,
@@ -75,16 +76,10 @@ export class Runtime {
       unsettled: new Set(),
       rejectReads: (of, reason, lane) => this.reads.reject(reason, of, lane),
     };
-    this.#life = new DeviceLife({
-      device: {
-        counters,
-        allow: (pool, more) => {
-          this.budget.allow(pool, more);
-        },
-      },
-      tools,
-      inspector,
-    });
+    const allow: EngineOptions["device"]["allow"] = (pool, more) => {
+      this.budget.allow(pool, more);
+    };
+    this.#life = new DeviceLife({ device: { counters, allow }, tools, inspector }, load);
     this.submission = new Submission({
       tools,
       reads: this.reads,
@@ -103,6 +98,11 @@ export class Runtime {
   /** What runs programs. There is one where there is a device. */
   get engine(): Engine {
     return this.#life.engine;
+  }
+
+  /** Takes the engine from a program that brings it: what `tenure/engine` does. */
+  bring(engine: EngineClass): void {
+    this.#life.bring(engine);
   }
 
   // === The device's life ===
