@@ -131,6 +131,15 @@ test("what runs programs is loaded with the first device", async () => {
   assert.ok(running(modules).length > 50);
 });
 
+test("a program that imports the engine loads nothing later", async () => {
+  const { program, total: most } = rows.tensor;
+  const found = await bundled("engine", `import "tenure/engine"; ${program}`);
+  const { initial, total, first, modules } = found;
+  assert.equal([...first].sort(), [...modules].sort());
+  assert.ok(total - initial < 200, `${total - initial} bytes`); // a name for what is there
+  assert.ok(total < most * 1000 && total > most * 900, `${total} bytes`);
+});
+
 test("planning under a budget comes with the scheduler only", async () => {
   const budgeted = (modules: readonly string[]): string[] =>
     modules.filter((path) => /^planner\/(recompute|swap|pipeline)/.test(path));

@@ -188,4 +188,58 @@ test("10,000 interleaved tasks in Chromium: not one tensor mis-owned", async () 
   );
 });
 
+/** What a service worker, in several files as bundlers split it, says of `init`. */
+async function inServiceWorker(name: string, imports: string): Promise<unknown> {
+  const { outputFiles } = await esbuild.build({
+    stdin: {
+      contents: `${imports}
+        import { init, ones } from "tenure";
+        const answer = async () => {
+          await init({ device: "null" });
+          using x = ones([2]);
+          return (await x.data()).length;
+        };
+        addEventListener("message", ({ source }) => {
+          answer().then((n) => source.postMessage(n), (error) => source.postMessage(String(error)));
+        });`,
+      resolveDir: folder,
+    },
+    outdir: folder,
+    entryNames: name,
+    bundle: true,
+    splitting: true,
+    platform: "browser",
+    format: "esm",
+    target: "es2022",
+    write: false,
+    external: ["webgpu", "tenure-software-gpu"],
+    logLevel: "silent",
+  });
+  const scripts = outputFiles.map(({ path, text }) => {
+    return [path.slice(folder.length), { type: "text/javascript", body: text }] as const;
+  });
+  chromium ??= await launchChromium();
+  await using pages = await servePages({
+    "/": { type: "text/html", body: "<!doctype html>" },
+    ...Object.fromEntries(scripts),
+  });
+  const page = await chromium.browser.newPage();
+  await page.goto(`${pages.url}/`);
+  const said = await page.evaluate(`new Promise((resolve, reject) => {
+    navigator.serviceWorker.onmessage = ({ data }) => resolve(data);
+    navigator.serviceWorker.register("/${name}.js", { type: "module" });
+    navigator.serviceWorker.ready.then(({ active }) => active.postMessage(0), reject);
+  })`);
+  await page.close();
+  return said;
+}
+
+test("a service worker, which may not load anything later, brings the engine", async () => {
+  assert.match(
+    String(await inServiceWorker("later", "")),
+    /^DeviceLostError: init: expected to load the part .* import "tenure\/engine", which brings/,
+  );
+  assert.is(await inServiceWorker("now", 'import "tenure/engine";'), 2);
+});
+
 test.run();
