@@ -1,6 +1,6 @@
 /**
  * Builds the library out of its layers and installs the result: the only wiring, and with
- * base/polyfills.ts the only file with an effect on import. Imported, for that effect alone, by
+ * base/polyfills.ts and with-engine.ts the only file with an effect on import. Imported, for that effect alone, by
  * every file that an entry point hands on and that can be the first to need the instance; so
  * whatever is taken of the library brings what it needs, and no more. package.json names the files
  * with an effect in `sideEffects`, for bundlers; `npm run check:layers` finds a file that forgets.
