@@ -1,9 +1,10 @@
 /**
- * Builds the library out of its layers and installs the result: the only wiring, and with
- * base/polyfills.ts and with-engine.ts the only file with an effect on import. Imported, for that effect alone, by
- * every file that an entry point hands on and that can be the first to need the instance; so
- * whatever is taken of the library brings what it needs, and no more. package.json names the files
- * with an effect in `sideEffects`, for bundlers; `npm run check:layers` finds a file that forgets.
+ * Builds the library out of its layers and installs the result: the only wiring, and besides
+ * base/polyfills.ts and with-engine.ts the only file with an effect on import. Imported, for that
+ * effect alone, by every file that an entry point hands on and that can be the first to need the
+ * instance; so whatever is taken of the library brings what it needs, and no more. package.json
+ * names the files with an effect in `sideEffects`, for bundlers; `npm run check:layers` finds a
+ * file that forgets.
  *
  * How a layer's state gets in: the layer exports a class (`Ledger`, `Runtime`, `TensorState`) and
  * an accessor that reads the current instance (`ledger()`, `runtime()`, `tensorState()`). The class
