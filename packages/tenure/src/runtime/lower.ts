@@ -242,9 +242,14 @@ class ChainBuilder {
       (o) => this.#values.get(o.storage.programIndex)?.rounding === "product",
     ).length;
     const next = e.rounding === "sum" && products > 1 ? undefined : e.rounding;
-    const args = inputs.map((o, i) =>
-      this.#argument(o.storage.programIndex, o.dtype, member.operands[i]!, next),
-    );
+    const args: string[] = [];
+    inputs.forEach((o, i) => {
+      const arg = this.#argument(o.storage.programIndex, o.dtype, member.operands[i]!, next);
+      // or the compiler makes 0 of x - x, which is NaN where x is infinite
+      const twin = computeType(o.dtype) === "f32" && args.includes(arg);
+      this.#holds ||= twin;
+      args.push(twin ? `hold(${arg}, zero)` : arg);
+    });
     const scalars = e.scalars ?? [];
     const params = [
       ...inputs.map((o, i) => `a${i}: ${computeType(o.dtype)}`),

@@ -120,4 +120,15 @@ test("a product and a sum pass values on where nothing is contracted", async () 
   );
 });
 
+test("x - x is not taken for 0, which it is not where x is infinite", async () => {
+  using x = tensor([Infinity, -Infinity, NaN, 2]);
+  await sync();
+  assert.is(
+    holds({ software: true }, () => x.sub(x).relu()),
+    2,
+  );
+  using y = scoped(() => x.sub(x).relu());
+  assert.equal([...(await y.data())], [NaN, NaN, NaN, 0]);
+});
+
 test.run();
