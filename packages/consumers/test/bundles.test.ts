@@ -7,6 +7,8 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { runInNewContext } from "node:vm";
+import { rollup } from "rollup";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { bundlers } from "../bundlers.ts";
@@ -222,6 +224,19 @@ for (const [bundler, bundle] of Object.entries(bundlers))
     const { size } = statSync(join(project.folder, `${file}-bundle.js`));
     assert.ok(size < 4000, `${size} bytes`);
   });
+
+test("Rollup's iife loads in a worker, which has no document", async () => {
+  const input = project.write(
+    "worker.js",
+    `import { formatSite } from "./node_modules/tenure/dist/ownership/stack.js";
+     globalThis.told = formatSite(null) ?? "nothing";`,
+  );
+  await using bundle = await rollup({ input });
+  const { output } = await bundle.generate({ format: "iife" });
+  const scope: { told?: string } = {};
+  runInNewContext(output[0].code, scope);
+  assert.is(scope.told, "nothing");
+});
 
 /** Loads a bundle and runs what it exports as `run`. */
 async function runBundle(path: string): Promise<unknown> {

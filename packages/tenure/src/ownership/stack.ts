@@ -8,10 +8,19 @@ import { type Capture, depth, sites } from "./site.ts";
 // the package is the folder two levels up from this file, in `src` and in `dist` alike. In a bundle
 // it is the bundle, as development servers make one per package; where that leaves nothing, the
 // outermost frame is shown.
-const home = (import.meta.url ?? "")
+const home = ownURL()
   .replace(/ownership\/stack\.[jt]s(\?.*)?$/, "")
   .replace(/^file:\/\//, "");
 const isBundle = !home.endsWith("/");
+
+/** Where this file lies; "" where that cannot be told. */
+function ownURL(): string {
+  try {
+    return import.meta.url ?? "";
+  } catch {
+    return ""; // Rollup's "iife" asks the document, and workers have none
+  }
+}
 
 /** `file:line:column` of the first frame outside Tenure, or `undefined` when there is none. */
 export function formatSite(capture: Capture | null): string | undefined {
