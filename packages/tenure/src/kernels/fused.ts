@@ -227,3 +227,41 @@ export function finishing(
     store: (value, at) => `finish(${value}, ${at});`,
   };
 }
+
+/**
+ * A loop over the rows of a tile of results, `values` row by row; `body` is given those of row `i`.
+ * Compilers put a chain in place wherever it is called, and take long where that is often. The
+ * number of rows is a field, so that none writes the loop out again.
+ */
+export function eachRow(
+  values: readonly string[],
+  columns: number,
+  params: Params,
+  body: (row: readonly string[]) => readonly string[],
+): string[] {
+  const count = values.length / columns;
+  const row = Array.from({ length: columns }, (_, j) => `row_${j}`);
+  const results = row.map((name, j) => {
+    const column = Array.from({ length: count }, (_, i) => at(values, i * columns + j));
+    return `let ${name} = ${picked("i", column)};`;
+  });
+  return [
+    `for (var i = 0u; i < ${params.u32("resultRows", count)}; i++) {`,
+    indent([...results, ...body(row)].join("\n")),
+    "}",
+  ];
+}
+
+/** A loop over the results of a row: `store` finds `result`, in column `j`. */
+export function eachColumn(row: readonly string[], params: Params, store: string): string[] {
+  return [
+    `for (var j = 0u; j < ${params.u32("resultColumns", row.length)}; j++) {`,
+    indent(`let result = ${picked("j", row)};\n${store}`),
+    "}",
+  ];
+}
+
+/** One of the values. Not an element of an array: the sums would move out of registers. */
+function picked(number: string, values: readonly string[]): string {
+  return values.reduce((all, v, k) => `select(${all}, ${v}, ${number} == ${k}u)`);
+}

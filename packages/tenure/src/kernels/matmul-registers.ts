@@ -5,7 +5,7 @@
  */
 import { computeType } from "../base/dtype.ts";
 import { at } from "../base/access.ts";
-import { type Finish, finishing } from "./fused.ts";
+import { type Finish, eachColumn, eachRow, finishing } from "./fused.ts";
 import type { DeviceCaps, Kernel } from "./kernel.ts";
 import {
   type Problem,
@@ -228,35 +228,36 @@ function accumulate(plan: Plan): string[] {
   ];
 }
 
-/** Stores four neighbours of a row, those within the output. */
-function storeQuad(plan: Plan, i: number, q: number): string[] {
-  const { p, finish } = plan;
+/** Stores four neighbours of a row, where the output has them. */
+function storeQuad(plan: Plan, value: string, q: number): string {
   const { N } = plan.fields;
-  const value = `c${i}_${q}`;
-  if (!plan.wideOut)
-    return [0, 1, 2, 3].map((c) => {
-      const column = `n0 + ${4 * q + c}u`;
-      return `if (${column} < ${N}) { ${finish.store(component(value, c), `at + ${column}`)} }`;
-    });
   const column = plan.wideB === "mn" ? `min(n0 + ${4 * q}u, ${N} - 4u)` : `n0 + ${4 * q}u`;
-  const stored = p.dtype === "float16" ? `vec4<f16>(${value})` : value;
-  return [`if (n0 + ${4 * q}u < ${N}) { b2[(at + ${column}) / 4u] = ${stored}; }`];
+  const stored = plan.p.dtype === "float16" ? `vec4<f16>(${value})` : value;
+  return `if (n0 + ${4 * q}u < ${N}) { b2[(at + ${column}) / 4u] = ${stored}; }`;
 }
 
 /**
- * Stores the tile. A wide load clamped at the edge has shifted rows: they are stored where they
- * were loaded from, with equal values.
+ * Stores the tile, four neighbours at a time where nothing comes between. Wide loads clamped at the
+ * edge have shifted rows: they are stored where they were loaded from, with equal values.
  */
-function storeTile(plan: Plan): string[] {
+function storeTile(plan: Plan, params: Params): string[] {
   const { M, N } = plan.fields;
-  return plan.rows.flatMap((i) => {
-    const row = plan.wideA === "mn" ? `min(m0, ${M} - 4u) + ${i}u` : `m0 + ${i}u`;
-    const lines = [
-      `let at = (batch * ${M} + ${row}) * ${N};`,
-      ...plan.quads.flatMap((q) => storeQuad(plan, i, q)),
-    ];
-    return [`if (m0 + ${i}u < ${M}) {`, indent(lines.join("\n")), "}"];
-  });
+  const { wideOut, finish, rows, columns, quads } = plan;
+  const first = plan.wideA === "mn" ? `min(m0, ${M} - 4u)` : "m0";
+  const stores = (row: readonly string[]): string[] =>
+    wideOut
+      ? row.map((value, q) => storeQuad(plan, value, q))
+      : eachColumn(row, params, `if (n0 + j < ${N}) { ${finish.store("result", "at + n0 + j")} }`);
+  const values = rows.flatMap((i) =>
+    wideOut
+      ? quads.map((q) => `c${i}_${q}`)
+      : columns.map((j) => component(`c${i}_${Math.floor(j / 4)}`, j % 4)),
+  );
+  return eachRow(values, values.length / rows.length, params, (row) => [
+    `if (m0 + i >= ${M}) { break; }`,
+    `let at = (batch * ${M} + ${first} + i) * ${N};`,
+    ...stores(row),
+  ]);
 }
 
 /**
@@ -287,7 +288,7 @@ export function registerKernel(
     `for (var k = 0u; k < ${fields.K}; k += ${steps.length}u) {`,
     indent(accumulate(plan).join("\n")),
     "}",
-    ...storeTile(plan),
+    ...storeTile(plan, params),
   ].join("\n");
   return makeKernel(
     {

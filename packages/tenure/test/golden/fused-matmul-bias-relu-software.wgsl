@@ -1,5 +1,5 @@
 // matmul+add+relu
-struct Params { ed1: u32, chainzero: u32, M: u32, N: u32, K: u32, tilesN: u32, tiles: u32, total: u32, am: u32, bk: u32, offsetA: u32, offsetB: u32 }
+struct Params { ed1: u32, chainzero: u32, M: u32, N: u32, K: u32, tilesN: u32, tiles: u32, total: u32, am: u32, bk: u32, offsetA: u32, offsetB: u32, resultRows: u32, resultColumns: u32 }
 @group(0) @binding(4) var<uniform> p: Params;
 @group(0) @binding(0) var<storage, read> b0: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> b1: array<vec4<f32>>;
@@ -82,48 +82,20 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
     c3_0 += a3.x * v0_0 + a3.y * v1_0 + a3.z * v2_0 + a3.w * v3_0;
     c3_1 += a3.x * v0_1 + a3.y * v1_1 + a3.z * v2_1 + a3.w * v3_1;
   }
-  if (m0 + 0u < p.M) {
-    let at = (batch * p.M + m0 + 0u) * p.N;
-    if (n0 + 0u < p.N) { finish(c0_0.x, at + n0 + 0u); }
-    if (n0 + 1u < p.N) { finish(c0_0.y, at + n0 + 1u); }
-    if (n0 + 2u < p.N) { finish(c0_0.z, at + n0 + 2u); }
-    if (n0 + 3u < p.N) { finish(c0_0.w, at + n0 + 3u); }
-    if (n0 + 4u < p.N) { finish(c0_1.x, at + n0 + 4u); }
-    if (n0 + 5u < p.N) { finish(c0_1.y, at + n0 + 5u); }
-    if (n0 + 6u < p.N) { finish(c0_1.z, at + n0 + 6u); }
-    if (n0 + 7u < p.N) { finish(c0_1.w, at + n0 + 7u); }
-  }
-  if (m0 + 1u < p.M) {
-    let at = (batch * p.M + m0 + 1u) * p.N;
-    if (n0 + 0u < p.N) { finish(c1_0.x, at + n0 + 0u); }
-    if (n0 + 1u < p.N) { finish(c1_0.y, at + n0 + 1u); }
-    if (n0 + 2u < p.N) { finish(c1_0.z, at + n0 + 2u); }
-    if (n0 + 3u < p.N) { finish(c1_0.w, at + n0 + 3u); }
-    if (n0 + 4u < p.N) { finish(c1_1.x, at + n0 + 4u); }
-    if (n0 + 5u < p.N) { finish(c1_1.y, at + n0 + 5u); }
-    if (n0 + 6u < p.N) { finish(c1_1.z, at + n0 + 6u); }
-    if (n0 + 7u < p.N) { finish(c1_1.w, at + n0 + 7u); }
-  }
-  if (m0 + 2u < p.M) {
-    let at = (batch * p.M + m0 + 2u) * p.N;
-    if (n0 + 0u < p.N) { finish(c2_0.x, at + n0 + 0u); }
-    if (n0 + 1u < p.N) { finish(c2_0.y, at + n0 + 1u); }
-    if (n0 + 2u < p.N) { finish(c2_0.z, at + n0 + 2u); }
-    if (n0 + 3u < p.N) { finish(c2_0.w, at + n0 + 3u); }
-    if (n0 + 4u < p.N) { finish(c2_1.x, at + n0 + 4u); }
-    if (n0 + 5u < p.N) { finish(c2_1.y, at + n0 + 5u); }
-    if (n0 + 6u < p.N) { finish(c2_1.z, at + n0 + 6u); }
-    if (n0 + 7u < p.N) { finish(c2_1.w, at + n0 + 7u); }
-  }
-  if (m0 + 3u < p.M) {
-    let at = (batch * p.M + m0 + 3u) * p.N;
-    if (n0 + 0u < p.N) { finish(c3_0.x, at + n0 + 0u); }
-    if (n0 + 1u < p.N) { finish(c3_0.y, at + n0 + 1u); }
-    if (n0 + 2u < p.N) { finish(c3_0.z, at + n0 + 2u); }
-    if (n0 + 3u < p.N) { finish(c3_0.w, at + n0 + 3u); }
-    if (n0 + 4u < p.N) { finish(c3_1.x, at + n0 + 4u); }
-    if (n0 + 5u < p.N) { finish(c3_1.y, at + n0 + 5u); }
-    if (n0 + 6u < p.N) { finish(c3_1.z, at + n0 + 6u); }
-    if (n0 + 7u < p.N) { finish(c3_1.w, at + n0 + 7u); }
+  for (var i = 0u; i < p.resultRows; i++) {
+    let row_0 = select(select(select(c0_0.x, c1_0.x, i == 1u), c2_0.x, i == 2u), c3_0.x, i == 3u);
+    let row_1 = select(select(select(c0_0.y, c1_0.y, i == 1u), c2_0.y, i == 2u), c3_0.y, i == 3u);
+    let row_2 = select(select(select(c0_0.z, c1_0.z, i == 1u), c2_0.z, i == 2u), c3_0.z, i == 3u);
+    let row_3 = select(select(select(c0_0.w, c1_0.w, i == 1u), c2_0.w, i == 2u), c3_0.w, i == 3u);
+    let row_4 = select(select(select(c0_1.x, c1_1.x, i == 1u), c2_1.x, i == 2u), c3_1.x, i == 3u);
+    let row_5 = select(select(select(c0_1.y, c1_1.y, i == 1u), c2_1.y, i == 2u), c3_1.y, i == 3u);
+    let row_6 = select(select(select(c0_1.z, c1_1.z, i == 1u), c2_1.z, i == 2u), c3_1.z, i == 3u);
+    let row_7 = select(select(select(c0_1.w, c1_1.w, i == 1u), c2_1.w, i == 2u), c3_1.w, i == 3u);
+    if (m0 + i >= p.M) { break; }
+    let at = (batch * p.M + m0 + i) * p.N;
+    for (var j = 0u; j < p.resultColumns; j++) {
+      let result = select(select(select(select(select(select(select(row_0, row_1, j == 1u), row_2, j == 2u), row_3, j == 3u), row_4, j == 4u), row_5, j == 5u), row_6, j == 6u), row_7, j == 7u);
+      if (n0 + j < p.N) { finish(result, at + n0 + j); }
+    }
   }
 }

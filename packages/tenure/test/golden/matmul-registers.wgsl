@@ -1,4 +1,4 @@
-struct Params { M: u32, N: u32, K: u32, tilesN: u32, tiles: u32, total: u32, am: u32, bk: u32, offsetA: u32, offsetB: u32 }
+struct Params { M: u32, N: u32, K: u32, tilesN: u32, tiles: u32, total: u32, am: u32, bk: u32, offsetA: u32, offsetB: u32, resultRows: u32 }
 @group(0) @binding(3) var<uniform> p: Params;
 @group(0) @binding(0) var<storage, read> b0: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> b1: array<vec4<f32>>;
@@ -50,24 +50,12 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
     c3_0 += a3.x * v0_0 + a3.y * v1_0 + a3.z * v2_0 + a3.w * v3_0;
     c3_1 += a3.x * v0_1 + a3.y * v1_1 + a3.z * v2_1 + a3.w * v3_1;
   }
-  if (m0 + 0u < p.M) {
-    let at = (batch * p.M + m0 + 0u) * p.N;
-    if (n0 + 0u < p.N) { b2[(at + min(n0 + 0u, p.N - 4u)) / 4u] = c0_0; }
-    if (n0 + 4u < p.N) { b2[(at + min(n0 + 4u, p.N - 4u)) / 4u] = c0_1; }
-  }
-  if (m0 + 1u < p.M) {
-    let at = (batch * p.M + m0 + 1u) * p.N;
-    if (n0 + 0u < p.N) { b2[(at + min(n0 + 0u, p.N - 4u)) / 4u] = c1_0; }
-    if (n0 + 4u < p.N) { b2[(at + min(n0 + 4u, p.N - 4u)) / 4u] = c1_1; }
-  }
-  if (m0 + 2u < p.M) {
-    let at = (batch * p.M + m0 + 2u) * p.N;
-    if (n0 + 0u < p.N) { b2[(at + min(n0 + 0u, p.N - 4u)) / 4u] = c2_0; }
-    if (n0 + 4u < p.N) { b2[(at + min(n0 + 4u, p.N - 4u)) / 4u] = c2_1; }
-  }
-  if (m0 + 3u < p.M) {
-    let at = (batch * p.M + m0 + 3u) * p.N;
-    if (n0 + 0u < p.N) { b2[(at + min(n0 + 0u, p.N - 4u)) / 4u] = c3_0; }
-    if (n0 + 4u < p.N) { b2[(at + min(n0 + 4u, p.N - 4u)) / 4u] = c3_1; }
+  for (var i = 0u; i < p.resultRows; i++) {
+    let row_0 = select(select(select(c0_0, c1_0, i == 1u), c2_0, i == 2u), c3_0, i == 3u);
+    let row_1 = select(select(select(c0_1, c1_1, i == 1u), c2_1, i == 2u), c3_1, i == 3u);
+    if (m0 + i >= p.M) { break; }
+    let at = (batch * p.M + m0 + i) * p.N;
+    if (n0 + 0u < p.N) { b2[(at + min(n0 + 0u, p.N - 4u)) / 4u] = row_0; }
+    if (n0 + 4u < p.N) { b2[(at + min(n0 + 4u, p.N - 4u)) / 4u] = row_1; }
   }
 }

@@ -419,10 +419,9 @@ test("the text of a chain, a tree, a reduction, a product and a convolution", as
     "fused-matmul-bias-relu.wgsl",
     textOf(() => x.matmul(y).add(row).relu()),
   );
-  golden(
-    "fused-matmul-bias-relu-software.wgsl",
-    textOf(() => x.matmul(y).add(row).relu(), { software: true }),
-  );
+  const product = textOf(() => x.matmul(y).add(row).relu(), { software: true });
+  assert.is(product.split("finish(").length, 3, "the chain stands, and is called, once");
+  golden("fused-matmul-bias-relu-software.wgsl", product);
   golden(
     "fused-conv-bias-relu-residual.wgsl",
     textOf(() => F.conv2d(image, weight, bias, { padding: 1 }).relu().add(image)),
