@@ -104,7 +104,7 @@ export interface OwnerSettings {
 
 /** What users write under `settings.tenure`. */
 export interface TenureSettings {
-  presets?: ("tenure" | "tfjs" | "disposable" | "webgpu")[];
+  presets?: ("tenure" | "tfjs" | "disposable" | "webgpu" | "onnxruntime")[];
   scopeInference?: "program" | "file" | "off";
   exportedFunctions?: "strict" | "assume-scoped";
   /** A file of reports that an old code base may keep, relative to where ESLint runs. */

@@ -5,6 +5,7 @@
  */
 import { SettingsError } from "./settings-error.ts";
 import { disposable } from "./presets/disposable.ts";
+import { onnxruntime } from "./presets/onnxruntime.ts";
 import { tenure } from "./presets/tenure.ts";
 import { tfjs } from "./presets/tfjs.ts";
 import { webgpu } from "./presets/webgpu.ts";
@@ -19,6 +20,7 @@ export const presets: Readonly<Record<string, readonly OwnerSettings[]>> = {
   tfjs,
   disposable,
   webgpu,
+  onnxruntime,
 };
 
 const show = (value: unknown): string => {

@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { suite } from "uvu";
 import { presets } from "../src/index.ts";
@@ -143,6 +144,11 @@ test("the webgpu preset names what WebGPU has", () => {
   const known = declaredNames(declarationsBelow(types));
   // reads well and does no harm on objects of libraries that wrap WebGPU
   assert.equal(missing("webgpu", known), ["destroyed"]);
+});
+
+test("the onnxruntime preset names what ONNX Runtime has", () => {
+  const fixture = fileURLToPath(new URL("./fixtures/onnxruntime.d.ts", import.meta.url));
+  assert.equal(missing("onnxruntime", declaredNames([fixture])), []);
 });
 
 test("a name that does not exist is found", () => {

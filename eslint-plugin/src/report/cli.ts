@@ -12,7 +12,8 @@ import { countsOf, reportLeaks, reportText } from "./leak-report.ts";
 
 const usage = `usage: tenure-lint-report [options] [files or folders]
   --project FILE         the tsconfig.json of the code (tsconfig.json)
-  --preset NAME          tenure, tfjs, disposable or webgpu; may be given again (tenure)
+  --preset NAME          tenure, tfjs, disposable, webgpu or onnxruntime; may be given
+                         again (tenure)
   --write-baseline FILE  also write a baseline file, to lie beside the tsconfig.json
 `;
 
