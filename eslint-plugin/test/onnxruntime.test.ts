@@ -55,10 +55,11 @@ session(
 );
 session(
   "a session in a field that `release()` forgets",
-  "export class Model { #a?: InferenceSession; #b?: InferenceSession; async load() { this.#a = " +
-    'await InferenceSession.create("a.onnx");\n this.#b = await InferenceSession.create("b.onnx"); ' +
-    "} async release() { await this.#a?.release(); } run(x: Tensor) { return this.#b?.run({ x }); " +
-    "} }",
+  "export class Model { #a?: InferenceSession; #b?: InferenceSession; async load() { " +
+    'this.#a = await InferenceSession.create("a.onnx");\n ' +
+    'this.#b = await InferenceSession.create("b.onnx"); } ' +
+    "async release() { await this.#a?.release(); } " +
+    "run(x: Tensor) { return this.#b?.run({ x }); } }",
   ["require-member-disposal"],
 );
 session(
