@@ -54,6 +54,7 @@ export class Adagrad extends RuleOptimizer<Required<AdagradOptions>> {
     checkValues(this.constructor.name, options, adagradOptions);
   }
 
+  /** @internal */
   override [RULE](
     step: number,
     { lr, lrDecay, weightDecay, initialAccumulator, eps, maximize }: Required<AdagradOptions>,

@@ -73,6 +73,7 @@ export class Adam extends RuleOptimizer<Required<AdamOptions>> {
     checkValues(this.constructor.name, options, adamOptions);
   }
 
+  /** @internal */
   override [RULE](
     step: number,
     { lr, betas: [b1, b2], eps, weightDecay, amsgrad, maximize }: Required<AdamOptions>,

@@ -46,6 +46,7 @@ export class Lion extends RuleOptimizer<Required<LionOptions>> {
     checkValues(this.constructor.name, options, lionOptions);
   }
 
+  /** @internal */
   override [RULE](
     _: number,
     { lr, betas: [b1, b2], weightDecay }: Required<LionOptions>,

@@ -58,6 +58,7 @@ export class RMSprop extends RuleOptimizer<Required<RMSpropOptions>> {
     checkValues(this.constructor.name, options, rmspropOptions);
   }
 
+  /** @internal */
   override [RULE](
     _: number,
     { lr, alpha, eps, weightDecay, momentum, centered, maximize }: Required<RMSpropOptions>,

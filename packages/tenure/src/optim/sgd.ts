@@ -59,6 +59,7 @@ export class SGD extends RuleOptimizer<Required<SGDOptions>> {
     checkValues(this.constructor.name, options, sgdOptions);
   }
 
+  /** @internal */
   override [RULE](
     step: number,
     { lr, momentum, dampening, weightDecay, nesterov, maximize }: Required<SGDOptions>,
