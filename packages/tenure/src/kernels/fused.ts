@@ -246,7 +246,7 @@ export function eachRow(
     return `let ${name} = ${picked("i", column)};`;
   });
   return [
-    `for (var i = 0u; i < ${params.u32("resultRows", count)}; i++) {`,
+    `for (var i = 0u; i < ${params.u32("resultRows", count)}; i += 1u) {`,
     indent([...results, ...body(row)].join("\n")),
     "}",
   ];
@@ -255,7 +255,7 @@ export function eachRow(
 /** A loop over the results of a row: `store` finds `result`, in column `j`. */
 export function eachColumn(row: readonly string[], params: Params, store: string): string[] {
   return [
-    `for (var j = 0u; j < ${params.u32("resultColumns", row.length)}; j++) {`,
+    `for (var j = 0u; j < ${params.u32("resultColumns", row.length)}; j += 1u) {`,
     indent(`let result = ${picked("j", row)};\n${store}`),
     "}",
   ];

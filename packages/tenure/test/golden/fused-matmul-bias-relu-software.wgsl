@@ -82,7 +82,7 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
     c3_0 += a3.x * v0_0 + a3.y * v1_0 + a3.z * v2_0 + a3.w * v3_0;
     c3_1 += a3.x * v0_1 + a3.y * v1_1 + a3.z * v2_1 + a3.w * v3_1;
   }
-  for (var i = 0u; i < p.resultRows; i++) {
+  for (var i = 0u; i < p.resultRows; i += 1u) {
     let row_0 = select(select(select(c0_0.x, c1_0.x, i == 1u), c2_0.x, i == 2u), c3_0.x, i == 3u);
     let row_1 = select(select(select(c0_0.y, c1_0.y, i == 1u), c2_0.y, i == 2u), c3_0.y, i == 3u);
     let row_2 = select(select(select(c0_0.z, c1_0.z, i == 1u), c2_0.z, i == 2u), c3_0.z, i == 3u);
@@ -93,7 +93,7 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
     let row_7 = select(select(select(c0_1.w, c1_1.w, i == 1u), c2_1.w, i == 2u), c3_1.w, i == 3u);
     if (m0 + i >= p.M) { break; }
     let at = (batch * p.M + m0 + i) * p.N;
-    for (var j = 0u; j < p.resultColumns; j++) {
+    for (var j = 0u; j < p.resultColumns; j += 1u) {
       let result = select(select(select(select(select(select(select(row_0, row_1, j == 1u), row_2, j == 2u), row_3, j == 3u), row_4, j == 4u), row_5, j == 5u), row_6, j == 6u), row_7, j == 7u);
       if (n0 + j < p.N) { finish(result, at + n0 + j); }
     }

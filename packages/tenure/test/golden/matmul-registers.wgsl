@@ -50,7 +50,7 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
     c3_0 += a3.x * v0_0 + a3.y * v1_0 + a3.z * v2_0 + a3.w * v3_0;
     c3_1 += a3.x * v0_1 + a3.y * v1_1 + a3.z * v2_1 + a3.w * v3_1;
   }
-  for (var i = 0u; i < p.resultRows; i++) {
+  for (var i = 0u; i < p.resultRows; i += 1u) {
     let row_0 = select(select(select(c0_0, c1_0, i == 1u), c2_0, i == 2u), c3_0, i == 3u);
     let row_1 = select(select(select(c0_1, c1_1, i == 1u), c2_1, i == 2u), c3_1, i == 3u);
     if (m0 + i >= p.M) { break; }

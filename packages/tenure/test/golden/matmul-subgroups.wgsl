@@ -108,7 +108,7 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
     c7_0 += a7_0 * v0_0 + a7_1 * v1_0 + a7_2 * v2_0 + a7_3 * v3_0;
     c7_1 += a7_0 * v0_1 + a7_1 * v1_1 + a7_2 * v2_1 + a7_3 * v3_1;
   }
-  for (var i = 0u; i < p.resultRows; i++) {
+  for (var i = 0u; i < p.resultRows; i += 1u) {
     let row_0 = select(select(select(select(select(select(select(c0_0, c1_0, i == 1u), c2_0, i == 2u), c3_0, i == 3u), c4_0, i == 4u), c5_0, i == 5u), c6_0, i == 6u), c7_0, i == 7u);
     let row_1 = select(select(select(select(select(select(select(c0_1, c1_1, i == 1u), c2_1, i == 2u), c3_1, i == 3u), c4_1, i == 4u), c5_1, i == 5u), c6_1, i == 6u), c7_1, i == 7u);
     if (m0 + i >= p.M) { break; }
