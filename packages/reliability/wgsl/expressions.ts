@@ -304,7 +304,8 @@ function builtin(name: string, list: readonly Expression[]): Expression {
   const values = list.map((e) => settled(e, typed));
   const [first] = values;
   const make = builtins[name];
-  if (make === undefined || first === undefined || first.type.of !== undefined)
+  const whole = name === "select"; // the others take numbers
+  if (make === undefined || first === undefined || (first.type.of !== undefined && !whole))
     throw new Unsupported(`${name} of ${first?.type.name ?? "nothing"}`);
   return { code: make(values.map((v) => v.code)), type: first.type };
 }

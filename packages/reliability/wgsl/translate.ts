@@ -183,6 +183,10 @@ class Translator {
         return this.#if();
       case "for":
         return this.#for();
+      case "break":
+        words.take();
+        words.expect(";");
+        return "break;";
       case "return": {
         words.take();
         if (words.accept(";")) return "return;";
