@@ -118,23 +118,35 @@ function walk(
     begins[s] = t;
     ends[s] = t + 1;
   };
-  const { begin, born, storages: touched } = touches;
-  for (let t = 0; t < actions.length; t++) {
-    const { kind, op, storage } = actions[t]!;
-    if (kind === "swapOut") ends[storage] = t + 1;
-    else if (kind === "swapIn") bear(storage, t);
-    else {
-      const first = born[op]!;
-      const end = begin[op + 1]!;
-      for (let k = begin[op]!; k < first; k++) ends[touched[k]!] = t + 1;
-      for (let k = first; k < end; k++) bear(touched[k]!, t);
-    }
-  }
+  const use = (s: number, t: number): void => {
+    ends[s] = t + 1;
+  };
+  eachTouch(touches, actions, use, bear);
   for (let s = 0; s < storages.length; s++) {
     const { pinned } = at(storages, s);
     close(s, pinned ? actions.length : ends[s]!, pinned);
   }
   return segments;
+}
+
+/** Goes through a schedule: what each action uses, and what begins to be resident there. */
+function eachTouch(
+  { begin, born, storages }: Context["touches"],
+  actions: readonly Action[],
+  use: (storage: number, t: number) => void,
+  bear: (storage: number, t: number) => void,
+): void {
+  for (let t = 0; t < actions.length; t++) {
+    const { kind, op, storage } = actions[t]!;
+    if (kind === "swapOut") use(storage, t);
+    else if (kind === "swapIn") bear(storage, t);
+    else {
+      const first = born[op]!;
+      const end = begin[op + 1]!;
+      for (let k = begin[op]!; k < first; k++) use(storages[k]!, t);
+      for (let k = first; k < end; k++) bear(storages[k]!, t);
+    }
+  }
 }
 
 /**
@@ -192,7 +204,7 @@ export function curveOf(context: Context, actions: readonly Action[]): Float64Ar
   if (extended.some((e) => e !== null))
     return liveCurve(program, segmentsOf(context, actions), length);
   // The same without segments, since this is asked for every schedule that is thought of.
-  const { begin, born, storages: touched, bytes } = context.touches;
+  const { bytes } = context.touches;
   const curve = new Float64Array(length + 1);
   // Where the last use of each residency ends; -1 for storages that are not resident.
   const ends = new Int32Array(bytes.length).fill(-1);
@@ -206,20 +218,10 @@ export function curveOf(context: Context, actions: readonly Action[]): Float64Ar
     curve[t]! += bytes[s]!;
     ends[s] = t + 1;
   };
-  for (let t = 0; t < length; t++) {
-    const { kind, op, storage } = actions[t]!;
-    if (kind === "swapOut") ends[storage] = t + 1;
-    else if (kind === "swapIn") bear(storage, t);
-    else {
-      const first = born[op]!;
-      const end = begin[op + 1]!;
-      for (let k = begin[op]!; k < first; k++) {
-        const read = touched[k]!;
-        if (ends[read] !== -1) ends[read] = t + 1;
-      }
-      for (let k = first; k < end; k++) bear(touched[k]!, t);
-    }
-  }
+  const use = (s: number, t: number): void => {
+    if (ends[s] !== -1) ends[s] = t + 1;
+  };
+  eachTouch(context.touches, actions, use, bear);
   for (let s = 0; s < bytes.length; s++) {
     if (ends[s] === -1) continue;
     const end = at(program.storages, s).pinned ? length : ends[s]!;
