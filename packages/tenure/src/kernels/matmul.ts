@@ -32,6 +32,7 @@ type Way =
 /** The ways that are possible and not hopeless; the first is taken unless another was measured. */
 function waysOf(p: Problem, caps: DeviceCaps): [Way, ...Way[]] {
   const few = Math.min(p.m, p.n) <= 8;
+  // with fewer columns most lanes of a workgroup, which lie along a row, would be idle
   const shares = caps.subgroups && p.k > 0 && p.k % 4 === 0 && p.n >= 32;
   const software = shares && p.m >= 8 ? "subgroups 8×8" : "registers 4×8";
   const standard = caps.software ? software : few ? "rows" : "tiles 64×64";
