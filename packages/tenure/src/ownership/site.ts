@@ -138,11 +138,13 @@ export class Sites {
 
   /**
    * Remembers the current stack. Formatting is the costly part, above all under source maps, so
-   * where V8 gives them, positions decide whether this very stack has been formatted before.
+   * where V8 gives them, positions decide whether this very stack has been formatted before. A
+   * program that froze `Error` (SES, `--frozen-intrinsics`) has it formatted every time.
    */
   capture(): Capture {
     const v8 = Error as unknown as V8Error;
-    if (v8.captureStackTrace === undefined) return this.#keep(new Error("site").stack ?? "", null);
+    if (v8.captureStackTrace === undefined || !Object.isExtensible(v8))
+      return this.#keep(new Error("site").stack ?? "", null);
     const { stackTraceLimit, prepareStackTrace } = v8;
     v8.stackTraceLimit = depth;
     try {

@@ -76,6 +76,17 @@ test("track: off, scope, sampled, full; anything else is refused", () => {
   );
 });
 
+test("a program that froze Error has its lines named, too", () => {
+  const { Error: error } = globalThis;
+  globalThis.Error = Object.freeze(class extends error {}) as unknown as ErrorConstructor;
+  try {
+    using t = zeros([1]);
+    assert.match(String(memory.live({ groupBy: "site" })[0]?.key), /evidence\.test\.ts:\d+:\d+$/);
+  } finally {
+    globalThis.Error = error;
+  }
+});
+
 test("sampled: always one per 512 KB, and small programs see everything", () => {
   memory.track("sampled");
   using s = newDisposeScope();
