@@ -205,6 +205,11 @@ function remedyForWebGPU(said: string): string {
       "use webgpu 0.6.2, which needs GLIBC_2.34, or a newer Linux distribution or container image"
     );
   const missing = /([\w.+-]+\.so[\w.]*): cannot open shared object/.exec(said)?.[1];
+  if (/loading addons is disabled/.test(said))
+    return (
+      "the package webgpu is a native addon; start Node without `--no-addons`, " +
+      "or with `--permission` with `--allow-addons`"
+    );
   if (missing !== undefined)
     return `the package webgpu is installed and lacks ${missing}; install the library`;
   return (

@@ -60,6 +60,7 @@ const reasons: readonly (readonly [string, RegExp])[] = [
     /needs GLIBC_2\.38, which this .* have; use webgpu 0\.6\.2, .* GLIBC_2\.34, or a newer Linux/,
   ],
   ["libX11.so.6: cannot open shared object file: No such file", /lacks libX11\.so\.6; install/],
+  ["Cannot load native addon because loading addons is disabled.", /without `--no-addons`, or/],
   ["Cannot find module '/a/node_modules/webgpu/dist/linux-x64/dawn.node'", /install it anew/],
   ["/a/node_modules/webgpu/dist/dawn.node: invalid ELF header", /install it anew/],
 ];
