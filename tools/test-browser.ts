@@ -25,6 +25,7 @@ const differences = new Map([
   ["TENURE_DEBUG=passes prints it", "there is no environment"],
   ["TENURE_DEBUG=ops prints ops as they are recorded", "there is no environment"],
   ["options of saveCheckpoint", "there are no files"],
+  ["the text of a chain, a tree, a reduction, a product and a convolution", "there are no files"],
 ]);
 
 /** Milliseconds that a file may take: a software adapter on a busy machine compiles slowly. */

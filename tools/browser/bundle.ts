@@ -3,8 +3,9 @@
  * end the suites run one after the other. Modules of Node are left out; who calls them in a page is
  * told so. Called by `tools/test-browser.ts`. Owns nothing.
  */
+import { readdirSync } from "node:fs";
 import { isBuiltin } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Plugin, build, transform } from "esbuild";
 import { REPOSITORY } from "../files.ts";
 
@@ -33,6 +34,20 @@ const absent: Plugin = {
   },
 };
 
+/** The list of op files as imports, since a page cannot read folders. */
+const opFiles: Plugin = {
+  name: "op files",
+  setup(build) {
+    build.onLoad({ filter: /[\\/]test[\\/]op-files\.ts$/ }, ({ path }) => {
+      const resolveDir = join(dirname(path), "../src/ops");
+      const names = readdirSync(resolveDir).sort();
+      const imports = names.map((name, i) => `import * as file${i} from "./${name}";`);
+      const list = names.map((_, i) => `file${i}`).join();
+      return { contents: `${imports.join("\n")}\nexport const modules = [${list}];`, resolveDir };
+    });
+  },
+};
+
 /** Bundles one test file, given by its path in the repository. */
 export async function bundleForPage(path: string): Promise<PageScript> {
   const { outputFiles, metafile } = await build({
@@ -51,7 +66,7 @@ export async function bundleForPage(path: string): Promise<PageScript> {
     keepNames: true,
     ignoreAnnotations: true, // package.json says that tests have no effect
     conditions: ["tenure:source"],
-    plugins: [absent],
+    plugins: [opFiles, absent],
     write: false,
     metafile: true,
     logLevel: "silent",

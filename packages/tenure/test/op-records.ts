@@ -2,10 +2,8 @@
  * Every built-in op, for tests and generated tables: what the files of src/ops export, and the
  * records that those name. Nothing registers itself, so nothing can be forgotten here.
  */
-import { readdirSync } from "node:fs";
 import type { AnyOp } from "../src/ops/op.ts";
-
-const folder = new URL("../src/ops/", import.meta.url);
+import { modules } from "./op-files.ts";
 
 const isRecord = (value: unknown): value is AnyOp =>
   typeof value === "object" && value !== null && "infer" in value && "facts" in value;
@@ -20,16 +18,14 @@ function addRecords(found: Set<AnyOp>, value: unknown): void {
   }
 }
 
-async function collect(): Promise<readonly AnyOp[]> {
+function collect(): readonly AnyOp[] {
   const found = new Set<AnyOp>();
-  for (const file of readdirSync(folder).sort()) {
-    const exported = (await import(new URL(file, folder).href)) as Record<string, unknown>;
+  for (const exported of modules)
     for (const value of Object.values(exported)) addRecords(found, value);
-  }
   return [...found];
 }
 
-const records = await collect();
+const records = collect();
 
 /** Every built-in op. */
 export function allOps(): readonly AnyOp[] {

@@ -46,7 +46,7 @@ async function rise(fn: () => unknown): Promise<ReturnType<typeof memory.debug>>
 }
 
 const bits = (list: readonly Float32Array[]): string =>
-  list.map((v) => Buffer.from(v.buffer, v.byteOffset, v.byteLength).toString("base64")).join("\n");
+  list.map((v) => new Uint32Array(v.buffer, v.byteOffset, v.length).join()).join("\n");
 
 // === Training steps ===
 

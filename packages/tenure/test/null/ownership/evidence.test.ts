@@ -80,7 +80,7 @@ test("a program that froze Error has its lines named, too", () => {
   const { Error: error } = globalThis;
   globalThis.Error = Object.freeze(class extends error {}) as unknown as ErrorConstructor;
   try {
-    using t = zeros([1]);
+    using _t = zeros([1]);
     assert.match(String(memory.live({ groupBy: "site" })[0]?.key), /evidence\.test\.ts:\d+:\d+$/);
   } finally {
     globalThis.Error = error;
