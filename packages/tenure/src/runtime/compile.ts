@@ -67,6 +67,8 @@ export interface Executable {
    * Whether values go to the host and back, or buffers come and go: then it cannot run in one go.
    */
   readonly inSegments: boolean;
+  /** The dispatches of its steps in order, where it has no other steps; else null. */
+  readonly straight: readonly Dispatch[] | null;
   /** Params of all dispatches as they were last written to `uniforms`. */
   readonly params: Uint32s;
   readonly uniforms: GPUBuffer | null;
@@ -198,11 +200,13 @@ export class Compiler {
       report: () => plan.report(),
       tookTooLong,
     });
+    const isStraight = plan.steps.every(({ kind }) => kind === "dispatch" || kind === "release");
     return {
       words,
       plan,
       dispatches,
       dispatchOf,
+      straight: isStraight ? dispatches : null,
       inSegments: plan.steps.some(
         ({ kind }) => kind !== "dispatch" && kind !== "recompute" && kind !== "release",
       ),

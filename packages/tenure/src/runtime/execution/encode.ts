@@ -86,6 +86,18 @@ export function writeUniforms(
   if (uniforms !== null) gpu.queue.writeBuffer(uniforms, from * 4, params, from, to - from);
 }
 
+/** Encodes all dispatches of a plan that consists of nothing else. */
+export function encodeStraight(
+  device: Device,
+  counters: CounterSet,
+  exe: Executable,
+  dispatches: readonly Dispatch[],
+  buffers: Readonly<SlotBuffers>,
+): void {
+  for (let i = 0; i < dispatches.length; i++)
+    encodeDispatch(device, counters, exe, dispatches[i]!, buffers);
+}
+
 /** Encodes one dispatch of a plan. */
 export function encodeDispatch(
   device: Device,

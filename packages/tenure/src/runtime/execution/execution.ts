@@ -23,7 +23,13 @@ import type { Recorder } from "../recorder.ts";
 import type { Settings } from "../settings.ts";
 import type { Storage } from "../storage.ts";
 import { type Affected, affectedBy, nothing } from "./affected.ts";
-import { encodeUploads, forgetGroups, updateParams, writeUniforms } from "./encode.ts";
+import {
+  encodeStraight,
+  encodeUploads,
+  forgetGroups,
+  updateParams,
+  writeUniforms,
+} from "./encode.ts";
 import { asTenureError } from "./failure.ts";
 import { type Profile, RunFigures } from "./figures.ts";
 import type { ExecutionPolicy } from "./policy.ts";
@@ -52,6 +58,8 @@ export interface ExecutionTools {
   readonly rejectReads: (of: ReadonlySet<Storage>, reason: TenureError, lane: Lane) => number;
 }
 
+const noBuffers: ReadonlySet<PooledBuffer> = new Set();
+
 /** Runs one program. */
 export class Execution {
   readonly #tools: ExecutionTools;
@@ -71,7 +79,7 @@ export class Execution {
   /** Why contents that it ran on were never made; null when they were. */
   #taint: TenureError | null = null;
   /** What the device refused of uploads and uniforms, while the program ran all the same. */
-  #unwritten: Promise<TenureError | null> = Promise.resolve(null);
+  #unwritten: Promise<TenureError | null> | null = null;
   #ranUnwritten = false;
 
   constructor(tools: ExecutionTools, device: Device, policy: ExecutionPolicy, work: OpenProgram) {
@@ -142,15 +150,29 @@ export class Execution {
     this.#policy.ran(this.#device, this.#exe, this.#figures, null);
     unsettled.add(this);
     recorder.submitted(this.#work);
-    void Promise.all([verdict, this.#unwritten]).then(([refused, unwritten]) => {
-      const isLatest = [...unsettled].at(-1) === this && !recorder.isRecording(this.#work.lane);
-      unsettled.delete(this);
-      if (refused !== null) this.#refuse(refused, isLatest);
-      else if (unwritten !== null) this.#lack(unwritten, isLatest);
-      else if (this.#taint !== null) this.#spoil(this.#taint);
-      else this.#prove();
-      recorder.recycle(this.#work);
-    });
+    const unwritten = this.#unwritten;
+    if (unwritten === null)
+      void verdict.then((refused) => {
+        this.#judged(refused, null);
+      });
+    else
+      void Promise.all([verdict, unwritten]).then(([refused, lacking]) => {
+        this.#judged(refused, lacking);
+      });
+  }
+
+  /** The device has said what it refused of the submit, and of uploads and uniforms. */
+  #judged(refused: TenureError | null, unwritten: TenureError | null): void {
+    const { unsettled, recorder } = this.#tools;
+    const isClean = refused === null && unwritten === null;
+    const isLatest =
+      !isClean && [...unsettled].at(-1) === this && !recorder.isRecording(this.#work.lane);
+    unsettled.delete(this);
+    if (refused !== null) this.#refuse(refused, isLatest);
+    else if (unwritten !== null) this.#lack(unwritten, isLatest);
+    else if (this.#taint !== null) this.#spoil(this.#taint);
+    else this.#prove();
+    recorder.recycle(this.#work);
   }
 
   /** To be called when encoding or submitting threw. @returns the error to tell */
@@ -223,6 +245,10 @@ export class Execution {
   #prepareBuffers(): void {
     const { settings, poison } = this.#tools;
     const { entrySlot, slots } = this.#exe.plan;
+    if (this.#work.uploads.length === 0 && !settings.poison) {
+      this.#work.dropped.begin(noBuffers);
+      return;
+    }
     const written = new Set<PooledBuffer>();
     for (const { local } of this.#work.uploads) {
       const buffer = this.#buffers[entrySlot[local] ?? -1];
@@ -271,6 +297,12 @@ export class Execution {
     this.#firstSubmit = device.queue.submits;
     takeOver(exe, this.#work);
     this.#prepareBuffers();
+    const { straight } = exe;
+    if (straight !== null && this.#runsStraight()) {
+      this.#write();
+      encodeStraight(device, counters, exe, straight, this.#buffers);
+      return null;
+    }
     this.#segments = new Segments({
       device,
       counters,
@@ -284,6 +316,12 @@ export class Execution {
     });
     this.#write();
     return this.#segments.encode();
+  }
+
+  /** Whether nobody times or poisons anything on the way. */
+  #runsStraight(): boolean {
+    const { watch } = this.#device.queue;
+    return watch === null && this.#policy.profile === "off" && !this.#tools.settings.poison;
   }
 
   /** Uploads and uniforms. */
