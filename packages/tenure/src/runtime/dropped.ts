@@ -53,7 +53,7 @@ export class Dropped {
 
   /** The run begins, and writes to some buffers even if the device refuses its submit. */
   begin(written: ReadonlySet<PooledBuffer>): void {
-    this.#former = this.#former.filter(({ buffer }) => !written.has(buffer));
+    if (written.size > 0) this.#former = this.#former.filter(({ buffer }) => !written.has(buffer));
     for (const former of this.#former) former.loans = former.buffer.loans;
   }
 

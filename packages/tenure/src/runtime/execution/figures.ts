@@ -26,9 +26,25 @@ export class RunFigures {
   stallSeconds = 0;
   /** Most bytes of host copies at one time. */
   hostBytes = 0;
-  /** Seconds by phase and by op, with how often it ran; empty unless profiled. */
-  readonly phases: Map<string, Timing> = new Map<string, Timing>();
-  readonly ops: Map<string, Timing> = new Map<string, Timing>();
+  #phases: Map<string, Timing> | null = null;
+  #ops: Map<string, Timing> | null = null;
+
+  /** Seconds by phase, with how often it ran; empty unless profiled. */
+  get phases(): Map<string, Timing> {
+    return (this.#phases ??= new Map<string, Timing>());
+  }
+
+  /** Seconds by op, with how often it ran; empty unless profiled. */
+  get ops(): Map<string, Timing> {
+    return (this.#ops ??= new Map<string, Timing>());
+  }
+
+  /** Seconds by op as an object, for the log. */
+  opSeconds(): Record<string, number> {
+    const seconds: Record<string, number> = {};
+    if (this.#ops !== null) for (const [op, timing] of this.#ops) seconds[op] = timing.seconds;
+    return seconds;
+  }
 
   /** Most bytes that the device held for tensors, from the first buffer of the run to its end. */
   get peakBytes(): number {

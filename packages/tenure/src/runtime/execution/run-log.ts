@@ -40,13 +40,13 @@ export function logRun(
 ): void {
   if (!sites().scopes) return;
   const { dispatched, extra } = plan;
-  const dispatches = Object.values(dispatched).reduce((sum, n) => sum + n, 0);
+  let dispatches = 0;
+  for (const name in dispatched) dispatches += dispatched[name] ?? 0;
   const ofStep = {
     predictedPeakBytes: step === null ? null : plan.plannedBytes + step.others,
     lowerBoundBytes: step === null ? null : plan.lowerBoundBytes + step.others,
     budgetBytes: step === null || step.budgetBytes === Infinity ? null : step.budgetBytes,
   };
-  const ops = Object.fromEntries([...figures.ops].map(([name, t]) => [name, t.seconds]));
   log("run", 0, figures.peakBytes, `${dispatches} dispatches`, null, {
     figures: {
       from: figures.startedAt,
@@ -61,7 +61,7 @@ export function logRun(
       swapInBytes: extra.swapInBytes,
       recomputedOps: extra.recomputedOps,
       stalls: figures.stalls,
-      opSeconds: ops,
+      opSeconds: figures.opSeconds(),
     },
   });
 }
