@@ -14,7 +14,6 @@ import { at } from "../../base/access.ts";
 import { OutOfMemoryError, type TenureError, internal } from "../../base/errors.ts";
 import type { CounterSet } from "../../device/counters.ts";
 import type { Device } from "../../device/device.ts";
-import type { PooledBuffer } from "../../device/buffer-pool.ts";
 import { isStaged } from "../../device/staging.ts";
 import type { Executable } from "../compile.ts";
 import type { Lane, OpenProgram } from "../open-program.ts";
@@ -43,6 +42,7 @@ import {
   handOver,
   reuseBuffers,
   takeOver,
+  writtenAtOnce,
 } from "./slot-buffers.ts";
 
 /** What all executions of a runtime share. */
@@ -57,8 +57,6 @@ export interface ExecutionTools {
   /** Rejects the pending reads of storages whose program did not run. */
   readonly rejectReads: (of: ReadonlySet<Storage>, reason: TenureError, lane: Lane) => number;
 }
-
-const noBuffers: ReadonlySet<PooledBuffer> = new Set();
 
 /** Runs one program. */
 export class Execution {
@@ -150,15 +148,9 @@ export class Execution {
     this.#policy.ran(this.#device, this.#exe, this.#figures, null);
     unsettled.add(this);
     recorder.submitted(this.#work);
-    const unwritten = this.#unwritten;
-    if (unwritten === null)
-      void verdict.then((refused) => {
-        this.#judged(refused, null);
-      });
-    else
-      void Promise.all([verdict, unwritten]).then(([refused, lacking]) => {
-        this.#judged(refused, lacking);
-      });
+    void verdict.then(async (refused) => {
+      this.#judged(refused, this.#unwritten === null ? null : await this.#unwritten);
+    });
   }
 
   /** The device has said what it refused of the submit, and of uploads and uniforms. */
@@ -241,28 +233,6 @@ export class Execution {
     work.dropped.lend((storage) => work.uses(storage) || lanes.mention(storage, work));
   }
 
-  /** Buffers that are written although the device may refuse the submit: uploads, and NaN. */
-  #prepareBuffers(): void {
-    const { settings, poison } = this.#tools;
-    const { entrySlot, slots } = this.#exe.plan;
-    if (this.#work.uploads.length === 0 && !settings.poison) {
-      this.#work.dropped.begin(noBuffers);
-      return;
-    }
-    const written = new Set<PooledBuffer>();
-    for (const { local } of this.#work.uploads) {
-      const buffer = this.#buffers[entrySlot[local] ?? -1];
-      if (buffer !== undefined) written.add(buffer);
-    }
-    if (settings.poison)
-      for (const [s, buffer] of this.#buffers.entries()) {
-        if (buffer === undefined || slots[s]?.entry !== -1) continue;
-        poison.spread(this.#device, buffer);
-        written.add(buffer);
-      }
-    this.#work.dropped.begin(written);
-  }
-
   /** Makes sure that the device has all buffers, with other plans as long as there are some. */
   async #allocate(): Promise<void> {
     const device = this.#device;
@@ -296,11 +266,13 @@ export class Execution {
     this.#affected = affectedBy(this.#work);
     this.#firstSubmit = device.queue.submits;
     takeOver(exe, this.#work);
-    this.#prepareBuffers();
-    const { straight } = exe;
-    if (straight !== null && this.#runsStraight()) {
+    this.#work.dropped.begin(
+      writtenAtOnce(device, exe, this.#work, this.#buffers, settings.poison ? poison : null),
+    );
+    const isWatched = device.queue.watch !== null || this.#policy.profile !== "off";
+    if (exe.straight !== null && !isWatched && !settings.poison) {
       this.#write();
-      encodeStraight(device, counters, exe, straight, this.#buffers);
+      encodeStraight(device, counters, exe, exe.straight, this.#buffers);
       return null;
     }
     this.#segments = new Segments({
@@ -316,12 +288,6 @@ export class Execution {
     });
     this.#write();
     return this.#segments.encode();
-  }
-
-  /** Whether nobody times or poisons anything on the way. */
-  #runsStraight(): boolean {
-    const { watch } = this.#device.queue;
-    return watch === null && this.#policy.profile === "off" && !this.#tools.settings.poison;
   }
 
   /** Uploads and uniforms. */

@@ -82,6 +82,34 @@ export function takeOver({ plan: { slots } }: Executable, work: OpenProgram): vo
 }
 
 /**
+ * The buffers that are written although the device may refuse the submit: by uploads, and, with
+ * `poison`, those of the pool, which it overwrites.
+ */
+export function writtenAtOnce(
+  device: Device,
+  { plan: { entrySlot, slots } }: Executable,
+  { uploads }: OpenProgram,
+  buffers: Readonly<SlotBuffers>,
+  poison: Poison | null,
+): ReadonlySet<PooledBuffer> {
+  if (uploads.length === 0 && poison === null) return noBuffers;
+  const written = new Set<PooledBuffer>();
+  for (const { local } of uploads) {
+    const buffer = buffers[entrySlot[local] ?? -1];
+    if (buffer !== undefined) written.add(buffer);
+  }
+  if (poison !== null)
+    for (const [s, buffer] of buffers.entries()) {
+      if (buffer === undefined || slots[s]?.entry !== -1) continue;
+      poison.spread(device, buffer);
+      written.add(buffer);
+    }
+  return written;
+}
+
+const noBuffers: ReadonlySet<PooledBuffer> = new Set();
+
+/**
  * Every slot's buffer goes to the storage that keeps it, or home. Where the host was waited for, an
  * owner may have let go meanwhile; `mentioned` says whether another program still needs the
  * storage.
