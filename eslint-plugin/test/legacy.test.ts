@@ -89,6 +89,10 @@ test("leaks are counted by file, function and rule", () => {
     const part = reportLeaks(join(folder, "tsconfig.json"), {}, [join(folder, "src/fine.ts")]);
     assert.is(reportText(part), "0 reports in 0 of 1 files\n");
     assert.throws(() => reportLeaks(join(folder, "none.json"), {}), /expected a tsconfig\.json/);
+    assert.throws(
+      () => reportLeaks(join(folder, "tsconfig.json"), {}, ["nowhere"]),
+      /expected files of \S*tsconfig\.json at nowhere, got none; name the tsconfig\.json/,
+    );
   });
 });
 

@@ -18,15 +18,14 @@ const usage = `usage: tenure-lint-report [options] [files or folders]
 `;
 
 /** Runs the command; gives its exit code. */
-function main(args: string[]): number {
+function main(): number {
   const { values, positionals } = parseArgs({
-    args,
     allowPositionals: true,
     options: {
       project: { type: "string", default: "tsconfig.json" },
       preset: { type: "string", multiple: true, default: ["tenure"] },
       "write-baseline": { type: "string" },
-      help: { type: "boolean" },
+      help: { type: "boolean", short: "h" },
     },
   });
   if (values.help) {
@@ -43,8 +42,10 @@ function main(args: string[]): number {
 }
 
 try {
-  process.exitCode = main(process.argv.slice(2));
+  process.exitCode = main();
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
+  const { message, code = "" } = error as NodeJS.ErrnoException;
+  const misread = code.startsWith("ERR_PARSE_ARGS");
+  process.stderr.write(`${message}\n${misread ? usage : ""}`);
   process.exitCode = 2;
 }

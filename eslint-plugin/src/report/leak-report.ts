@@ -35,7 +35,7 @@ export interface LeakReport {
  *
  * @param project the path of a tsconfig.json
  * @param only paths that a file must lie at or below; all files when empty
- * @throws Error when the project cannot be read
+ * @throws Error when the project cannot be read, or none of its files is meant
  */
 export function reportLeaks(
   project: string,
@@ -50,11 +50,17 @@ export function reportLeaks(
       `tenure-lint-report: expected a tsconfig.json at ${project}, got ` +
         `${ts.flattenDiagnosticMessageText(read.error.messageText, " ")}; name one with --project`,
     );
-  const below = only.map((path) => resolve(path));
+  const below = only.map((path) => resolve(path).replaceAll("\\", "/"));
   const files = ts
     .parseJsonConfigFileContent(read.config, ts.sys, folder)
     .fileNames.filter((f) => !f.endsWith(".d.ts"))
     .filter((f) => below.length === 0 || below.some((b) => f === b || f.startsWith(`${b}/`)));
+  if (files.length === 0)
+    throw new Error(
+      `tenure-lint-report: expected files of ${project}` +
+        `${only.length === 0 ? "" : ` at ${only.join(" or ")}`}, got none; ` +
+        "name the tsconfig.json that includes them with --project",
+    );
   const linter = new Linter({ cwd: folder });
   const parserOptions = {
     project: [config],
