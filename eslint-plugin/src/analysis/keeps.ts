@@ -29,9 +29,8 @@ export function keptBy(
   const first = call.arguments[0];
   if (
     first &&
-    owner.keep.functions.length > 0 &&
-    oracle.ownedAt(first)?.owner === owner &&
-    oracle.is(callee, owner.keep.functions, owner)
+    oracle.is(callee, owner.keep.functions, owner) &&
+    oracle.ownedAt(first)?.owner === owner
   )
     return first;
   return undefined;

@@ -48,12 +48,11 @@ export const noEscapeFromScope = rule<Id, Record<string, never>>({
   check(file, _options, report) {
     for (const value of file.fresh) {
       const { owner } = value.owned;
-      if (owner.scopes.length === 0 || value.owned.shape === "record" || exemptType(file, value))
-        continue;
+      if (owner.scopes.length === 0 || value.owned.shape === "record") continue;
       const scope = openScope(file, value.node);
-      if (!scope) continue;
-      const escape = escapeOf(file, value, scope);
-      if (escape) report({ ...escape, suggest: cures(file, value, escape.at) });
+      const escape = scope && escapeOf(file, value, scope);
+      if (escape && !exemptType(file, value))
+        report({ ...escape, suggest: cures(file, value, escape.at) });
     }
   },
 });
