@@ -219,7 +219,6 @@ const disposerNames = [
   "end",
 ];
 
-const cache = new WeakMap<object, ResolvedSettings>();
 const standard: TenureSettings = {};
 
 /**
@@ -228,14 +227,12 @@ const standard: TenureSettings = {};
  */
 export function resolveSettings(raw: unknown): ResolvedSettings {
   const settings = (raw ?? standard) as TenureSettings;
-  const known = isRecord(settings) ? cache.get(settings) : undefined;
-  if (known) return known;
   root(settings, "");
   const named = settings.presets ?? (settings.owners ? [] : ["tenure"]);
   const owners = [...(settings.owners ?? []), ...named.flatMap((name) => presets[name] ?? [])].map(
     complete,
   );
-  const resolved: ResolvedSettings = {
+  return {
     scopeInference: settings.scopeInference ?? "program",
     exportedFunctions: settings.exportedFunctions ?? "strict",
     baseline: settings.baseline ?? null,
@@ -250,6 +247,4 @@ export function resolveSettings(raw: unknown): ResolvedSettings {
         })
       : null,
   };
-  cache.set(settings, resolved);
-  return resolved;
 }

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import { suite } from "uvu";
-import { openSession } from "../src/analysis/open.ts";
+import { Workspace } from "../src/analysis/open.ts";
 import { resolveSettings } from "../src/settings.ts";
 import type { TenureSettings } from "../src/index.ts";
 import { declarations, layDeclarations } from "./declarations.ts";
@@ -49,7 +49,7 @@ function reached(files: Record<string, string>, settings: TenureSettings = {}): 
   };
   const names = Object.keys(files).map((path) => `/project/${path}`);
   const program = ts.createProgram({ rootNames: names, options, host });
-  const session = openSession(program, resolveSettings(settings));
+  const session = new Workspace().open(program, resolveSettings(settings));
   return Object.keys(files).filter((path) => {
     const file = program.getSourceFile(`/project/${path}`);
     assert.ok(file, path);

@@ -5,7 +5,7 @@
 import { Linter } from "eslint";
 import ts from "typescript";
 import { suite } from "uvu";
-import { openSession } from "../src/analysis/open.ts";
+import { Workspace } from "../src/analysis/open.ts";
 import { calls, mentions } from "../src/analysis/transfer.ts";
 import { resolveSettings } from "../src/settings.ts";
 import { assert, filename, languageOptions } from "./tester.ts";
@@ -30,7 +30,7 @@ export { eat, unknownTo, look, end, hold, hand, concat, newDisposeScope };
   const config = { files: ["**/*.ts"], languageOptions: languageOptions() };
   linter.verify(code, [config] as never, { filename });
   const services = linter.getSourceCode().parserServices as unknown as { program: ts.Program };
-  const session = openSession(services.program, settings);
+  const session = new Workspace().open(services.program, settings);
   const file = services.program.getSourceFile(filename);
   const found: string[] = [];
   const visit = (node: ts.Node): void => {

@@ -12,10 +12,11 @@ import ts from "typescript";
 import type { ResolvedSettings } from "../owner.ts";
 import { readBaseline, type Baseline } from "../baseline.ts";
 import { resolveSettings } from "../settings.ts";
+import type { Facts } from "./facts.ts";
 import { freshValues, type FreshValue } from "./consume.ts";
 import type { FunctionPaths } from "./events.ts";
 import { problemsOf, type Problem } from "./flow.ts";
-import { openSession } from "./open.ts";
+import { Workspace } from "./open.ts";
 import { readPaths, type Traversable } from "./paths.ts";
 import type { Session } from "./session.ts";
 
@@ -35,16 +36,20 @@ export class FileAnalysis {
     source: Traversable,
     services: ParserServicesWithTypeInformation,
     file: ts.SourceFile,
-    settings: ResolvedSettings,
+    session: Session,
     allows: (rule: string) => number,
   ) {
     this.allows = allows;
     this.source = source;
     this.services = services;
     this.file = file;
-    this.session = openSession(services.program, settings);
+    this.session = session;
   }
 
+  /** What the syntax of files says. */
+  get facts(): Facts {
+    return this.session.oracle.facts;
+  }
   /** Whether the file can hold anything owned; where not, no rule need look. */
   get mayOwn(): boolean {
     return this.session.reaches(this.file);
@@ -75,8 +80,17 @@ export class FileAnalysis {
   }
 }
 
-const analyses = new WeakMap<object, FileAnalysis | string>();
-const told = new WeakSet<object>();
+/** The analyses of all files that are being linted, by syntax tree. */
+class Analyses {
+  readonly workspace = new Workspace();
+  readonly known = new WeakMap<object, FileAnalysis | string>();
+  /** Files that have said why there is no analysis. */
+  readonly told = new WeakSet<object>();
+}
+
+/** ESLint gives rules no object that outlives a file: this is the one state of the plugin. */
+const analyses = new Analyses();
+const standard = {};
 
 /**
  * The analysis of the file a rule runs on, or a sentence saying why there is none (no types, wrong
@@ -87,11 +101,11 @@ export function analyse(
   context: Readonly<TSESLint.RuleContext<string, readonly unknown[]>>,
 ): FileAnalysis | string | null {
   const { sourceCode } = context;
-  let found = analyses.get(sourceCode.ast);
-  if (found === undefined) analyses.set(sourceCode.ast, (found = open(context)));
+  let found = analyses.known.get(sourceCode.ast);
+  if (found === undefined) analyses.known.set(sourceCode.ast, (found = open(context)));
   if (typeof found !== "string") return found;
-  if (told.has(sourceCode.ast)) return null;
-  told.add(sourceCode.ast);
+  if (analyses.told.has(sourceCode.ast)) return null;
+  analyses.told.add(sourceCode.ast);
   return found;
 }
 
@@ -101,7 +115,7 @@ function open(
   let settings: ResolvedSettings;
   let baseline: Baseline | null;
   try {
-    settings = resolveSettings((context.settings as Record<string, unknown>)["tenure"]);
+    settings = settingsOf((context.settings as Record<string, unknown>)["tenure"]);
     baseline = settings.baseline === null ? null : readBaseline(settings.baseline, context.cwd);
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
@@ -132,10 +146,16 @@ function open(
     context.sourceCode as unknown as Traversable,
     services,
     file.getSourceFile(),
-    settings,
+    analyses.workspace.open(services.program, settings),
     (rule) => baseline?.allows(context.filename, rule) ?? 0,
   );
 }
+
+/** The settings, validated once; every file of a config is given the same object. */
+const settingsOf = (raw: unknown): ResolvedSettings =>
+  typeof (raw ?? standard) === "object"
+    ? analyses.workspace.facts.of(raw ?? standard, resolveSettings)
+    : resolveSettings(raw);
 
 function noTypes(context: Readonly<TSESLint.RuleContext<string, readonly unknown[]>>): string {
   const services = context.sourceCode.parserServices as

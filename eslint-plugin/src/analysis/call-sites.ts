@@ -11,7 +11,6 @@ interface FileIndex {
   calls: Map<string, CallLike[]>;
   values: Map<string, ts.Identifier[]>;
 }
-const indexes = new WeakMap<ts.SourceFile, FileIndex>();
 
 const add = <T>(map: Map<string, T[]>, key: string, value: T): void => {
   const list = map.get(key);
@@ -20,8 +19,6 @@ const add = <T>(map: Map<string, T[]>, key: string, value: T): void => {
 };
 
 function indexFile(file: ts.SourceFile): FileIndex {
-  const known = indexes.get(file);
-  if (known) return known;
   const index: FileIndex = { calls: new Map(), values: new Map() };
   const visit = (node: ts.Node): void => {
     if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
@@ -33,7 +30,6 @@ function indexFile(file: ts.SourceFile): FileIndex {
     ts.forEachChild(node, visit);
   };
   visit(file);
-  indexes.set(file, index);
   return index;
 }
 
@@ -90,7 +86,7 @@ export function callSitesOf(
   const calls: CallLike[] = [];
   const values: ts.Node[] = [];
   for (const file of files) {
-    const index = indexFile(file);
+    const index = oracle.facts.of(file, indexFile);
     for (const call of index.calls.get(name) ?? [])
       if (refersTo(oracle, calleeName(call), targets) || (isMethod && isUnresolved(oracle, call)))
         calls.push(call);
@@ -106,7 +102,7 @@ export const callsNamed = (oracle: Oracle, name: string): CallLike[] =>
   oracle.program
     .getSourceFiles()
     .filter((f) => !f.isDeclarationFile)
-    .flatMap((f) => indexFile(f).calls.get(name) ?? []);
+    .flatMap((f) => oracle.facts.of(f, indexFile).calls.get(name) ?? []);
 
 /** `x.f()` where nothing is known of `x`: it may be a call of any method of that name. */
 const isUnresolved = (oracle: Oracle, { expression }: CallLike): boolean =>

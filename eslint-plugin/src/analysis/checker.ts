@@ -15,9 +15,13 @@ export class Checker implements Questions {
   readonly #symbols = new WeakMap<ts.Node, ts.Symbol | null>();
   /** Members whose declarations are being looked at. */
   readonly #asking = new Set<ts.Node>();
+  readonly results = new WeakMap<ts.Symbol, ts.Type | null>();
+  readonly isOwner: (type: ts.Type) => boolean;
 
-  constructor(program: ts.Program) {
+  /** `isOwner` tells a type that is that of one owned value, whatever its parameters are. */
+  constructor(program: ts.Program, isOwner: (type: ts.Type) => boolean) {
     this.program = program;
+    this.isOwner = isOwner;
     this.#checker = program.getTypeChecker();
   }
 
@@ -71,6 +75,10 @@ export class Checker implements Questions {
       (type.symbol as ts.Symbol | undefined)?.name === "Promise" || this.isList(type);
     const [inner] = isHolder ? this.argumentsOf(type) : [];
     return inner !== undefined && this.isUntyped(inner);
+  }
+  /** Whether a type is `any`. */
+  isAny(type: ts.Type): boolean {
+    return (type.flags & ts.TypeFlags.Any) !== 0;
   }
   /** Whether a type is a tuple. */
   isTuple(type: ts.Type): boolean {

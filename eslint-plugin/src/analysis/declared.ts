@@ -17,7 +17,6 @@ type Signature =
   | ts.ArrowFunction
   | ts.FunctionExpression
   | ts.FunctionTypeNode;
-const known = new WeakMap<Questions, WeakMap<ts.Symbol, ts.Type | null>>();
 
 /** The type of a call's result by its callee's declaration; null when that does not settle it. */
 export function declaredResult(
@@ -27,11 +26,10 @@ export function declaredResult(
 ): ts.Type | null {
   if (ts.isOptionalChain(call)) return null;
   if (ts.isCallExpression(call) && returnsThis(callee)) return receiverOf(checker, call);
-  let cache = known.get(checker);
-  if (!cache) known.set(checker, (cache = new WeakMap()));
-  let found = cache.get(callee);
+  const { results } = checker;
+  let found = results.get(callee);
   if (found === undefined)
-    cache.set(
+    results.set(
       callee,
       (found = ts.isNewExpression(call) ? instanceOf(checker, callee) : resultOf(checker, callee)),
     );
@@ -57,16 +55,27 @@ function callbackResult(
   const kinds = ts.isUnionTypeNode(type) ? type.types : [type];
   if (!kinds.some((kind) => givesParameter(checker, kind, name))) return null;
   const found = new Set(
-    returnsOf(call.arguments[index] as ts.ArrowFunction).map((value) => {
-      const made = ts.isCallExpression(value) ? value : undefined;
-      const named = made && calleeNameNode(made);
-      const symbol = named && checker.symbolAt(named);
-      const result = made && symbol && declaredResult(checker, made, symbol);
-      return result ? settled(result) : null;
-    }),
+    returnsOf(call.arguments[index] as ts.ArrowFunction).map((v) => valueType(checker, v)),
   );
   const [only = null] = found;
   return found.size === 1 ? only : null;
+}
+
+/** The type of an expression that a callback gives, where declarations settle it. */
+function valueType(checker: Questions, value: ts.Expression): ts.Type | null {
+  if (ts.isParenthesizedExpression(value) || ts.isNonNullExpression(value))
+    return valueType(checker, value.expression);
+  if (ts.isAsExpression(value))
+    return ts.isConstTypeReference(value.type) ? null : settled(checker.annotated(value.type));
+  if (ts.isIdentifier(value)) {
+    const [only, ...others] = checker.symbolAt(value)?.declarations ?? [];
+    if (!only || others.length > 0) return null;
+    return declaredVariable(checker, only, (call) => valueType(checker, call));
+  }
+  const callee = ts.isCallExpression(value) ? calleeNameNode(value) : undefined;
+  const symbol = callee && checker.symbolAt(callee);
+  const result = symbol && declaredResult(checker, value as ts.CallExpression, symbol);
+  return result ? settled(result) : null;
 }
 
 /** A function literal whose result nothing but its body decides, and that ends in a return. */
@@ -246,14 +255,17 @@ function resultOfOne(checker: Questions, declaration: Signature): ts.Type | null
   if (parameter) {
     // `<T extends Tensor>(x: T): T` gives a tensor of some kind
     const { constraint } = parameter;
-    if (!constraint || mentionsParameter(constraint, declaration)) return null;
+    if (!constraint) return null;
     const bound = checker.annotated(constraint);
+    if (mentionsParameter(constraint, declaration)) return checker.isOwner(bound) ? bound : null;
     return bound.isClassOrInterface() ||
       (bound as Partial<ts.TypeReference>).target?.isClassOrInterface() === true
       ? bound
       : null;
   }
-  return mentionsParameter(type, declaration) ? null : checker.annotated(type);
+  const given = checker.annotated(type);
+  // `Tensor<R>` is a tensor for any `R`
+  return !mentionsParameter(type, declaration) || checker.isOwner(given) ? given : null;
 }
 
 /** The annotated result of a function, where callers cannot decide it; else null. */

@@ -6,14 +6,8 @@
 import ts from "typescript";
 import type { Oracle } from "./oracle.ts";
 
-const byProgram = new WeakMap<ts.Program, ReadonlySet<ts.Node>>();
-
 /** The declarations that the packages of a program export through their entry files. */
-export function offered(oracle: Oracle): ReadonlySet<ts.Node> {
-  let found = byProgram.get(oracle.program);
-  if (!found) byProgram.set(oracle.program, (found = collect(oracle)));
-  return found;
-}
+export const offered = (oracle: Oracle): ReadonlySet<ts.Node> => oracle.facts.of(oracle, collect);
 
 function collect(oracle: Oracle): ReadonlySet<ts.Node> {
   const folders = new Set<string>(),

@@ -61,7 +61,7 @@ export function readIsFresh(session: Session, node: ts.PropertyAccessExpression)
   const { text } = node.name;
   if (
     !session.settings.owners.some((o) => o.freshProperties.includes(text)) &&
-    !nameGates(session.oracle.program).getters.has(text)
+    !nameGates(session.oracle).getters.has(text)
   )
     return false;
   const owned = session.oracle.ownedAt(node);

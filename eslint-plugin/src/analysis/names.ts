@@ -4,21 +4,22 @@
  * functions documented `@scoped`. Used by `is-fresh.ts` and the temporaries rule.
  */
 import type ts from "typescript";
+import type { Oracle } from "./oracle.ts";
 
 interface FileNames {
   getters: readonly string[];
   scoped: readonly string[];
 }
-const byFile = new WeakMap<ts.SourceFile, FileNames>();
-const byProgram = new WeakMap<ts.Program, { getters: Set<string>; scoped: Set<string> }>();
+interface NameGates {
+  getters: ReadonlySet<string>;
+  scoped: ReadonlySet<string>;
+}
 
 function namesOf(file: ts.SourceFile): FileNames {
-  let found = byFile.get(file);
-  if (found) return found;
   const { text } = file;
   // In declaration files only documented getters matter: all others lend what they give.
   const readGetters = !file.isDeclarationFile || text.includes("@fresh");
-  found = {
+  return {
     getters: readGetters
       ? [...text.matchAll(/\bget\s+([A-Za-z_$][\w$]*)\s*\(/g)].map((m) => m[1] ?? "")
       : [],
@@ -28,24 +29,19 @@ function namesOf(file: ts.SourceFile): FileNames {
         )
       : [],
   };
-  byFile.set(file, found);
-  return found;
 }
 
 /** The gates of a program; unchanged files are not read again. */
-export function nameGates(program: ts.Program): {
-  getters: ReadonlySet<string>;
-  scoped: ReadonlySet<string>;
-} {
-  let found = byProgram.get(program);
-  if (found) return found;
-  found = { getters: new Set(), scoped: new Set() };
+export const nameGates = (oracle: Oracle): NameGates => oracle.facts.of(oracle, gatesOf);
+
+function gatesOf({ program, facts }: Oracle): NameGates {
+  const getters = new Set<string>(),
+    scoped = new Set<string>();
   for (const file of program.getSourceFiles()) {
     if (program.isSourceFileDefaultLibrary(file)) continue;
-    const names = namesOf(file);
-    for (const name of names.getters) found.getters.add(name);
-    for (const name of names.scoped) found.scoped.add(name);
+    const names = facts.of(file, namesOf);
+    for (const name of names.getters) getters.add(name);
+    for (const name of names.scoped) scoped.add(name);
   }
-  byProgram.set(program, found);
-  return found;
+  return { getters, scoped };
 }

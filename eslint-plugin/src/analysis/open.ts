@@ -7,6 +7,7 @@ import type ts from "typescript";
 import type { ResolvedSettings } from "../owner.ts";
 import { effectOf } from "./argument.ts";
 import { callbackMode } from "./callbacks.ts";
+import { Facts } from "./facts.ts";
 import { freshness } from "./is-fresh.ts";
 import { Oracle } from "./oracle.ts";
 import { ScopeContext } from "./scope-context.ts";
@@ -15,16 +16,24 @@ import type { Session } from "./session.ts";
 import { Summaries } from "./summary.ts";
 import { transferOf } from "./mention.ts";
 
-const sessions = new WeakMap<ts.Program, Map<ResolvedSettings, Session>>();
+/** The sessions of all programs, and what was read from the syntax of files, which they share. */
+export class Workspace {
+  /** What is known of trees, programs and settings. */
+  readonly facts = new Facts();
+  readonly #sessions = new WeakMap<ts.Program, Map<ResolvedSettings, Session>>();
 
-/** The session of a program and settings. */
-export function openSession(program: ts.Program, settings: ResolvedSettings): Session {
-  const known = sessions.get(program)?.get(settings);
-  if (known) return known;
-  const session = wire(new Oracle(program, settings), settings, true);
-  const map = sessions.get(program) ?? new Map<ResolvedSettings, Session>();
-  sessions.set(program, map.set(settings, session));
-  return session;
+  /** The session of a program and settings. */
+  open(program: ts.Program, settings: ResolvedSettings): Session {
+    let known = this.#sessions.get(program);
+    if (!known) this.#sessions.set(program, (known = new Map()));
+    let session = known.get(settings);
+    if (!session)
+      known.set(
+        settings,
+        (session = wire(new Oracle(program, settings, this.facts), settings, true)),
+      );
+    return session;
+  }
 }
 
 function wire(oracle: Oracle, settings: ResolvedSettings, guesses: boolean): Session {

@@ -14,6 +14,7 @@ import {
   isPageFunction,
   settled,
 } from "./declared.ts";
+import type { Facts } from "./facts.ts";
 import { isHolderClass } from "./holders.ts";
 import { enclosingFunction } from "./fate.ts";
 import { takenByUses, takenFor } from "./mixed.ts";
@@ -33,6 +34,8 @@ export type { Owned } from "./ownership.ts";
 export class Oracle {
   /** The program the answers are about. */
   readonly program: ts.Program;
+  /** What was read from the syntax of files, which outlives the program. */
+  readonly facts: Facts;
   readonly #checker: Checker;
   readonly #packages: Packages;
   readonly #ownership: Ownership;
@@ -48,17 +51,22 @@ export class Oracle {
   readonly #names: UntypedContext;
   readonly #brandFiles = new WeakMap<ts.SourceFile, Map<Owner, boolean>>();
 
-  constructor(program: ts.Program, settings: ResolvedSettings) {
+  constructor(program: ts.Program, settings: ResolvedSettings, facts: Facts) {
     this.program = program;
+    this.facts = facts;
     this.#untyped = settings.owners.filter((o) => o.untyped.globals.length > 0);
     this.#names = {
+      facts,
       owners: this.#untyped,
       stored: new WeakMap(),
       declarationAt: (node) => this.declarationAt(node),
       ownedAt: (node) => this.ownedAt(node),
     };
-    this.#checker = new Checker(program);
-    this.#packages = new Packages(program);
+    this.#checker = new Checker(program, (type) => {
+      const owned = this.#ownership.of(type);
+      return owned?.shape === "one" && !owned.nullable;
+    });
+    this.#packages = new Packages(program, facts);
     this.#ownership = new Ownership(this.#checker, this.#packages, settings, (symbol) =>
       this.#isHolder(symbol),
     );
@@ -81,11 +89,13 @@ export class Oracle {
   #askOwned(node: ts.Node): Owned | null {
     if (isPlain(node)) return null;
     if (ts.isAwaitExpression(node)) return this.ownedAt(node.expression);
+    if (ts.isObjectLiteralExpression(node) && this.#holdsNothing(node)) return null;
     let declared: ts.Type | null = null;
     if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
       const symbol = this.#calleeSymbol(node);
       declared = symbol ? declaredResult(this.#checker, node, symbol) : null;
       if (!declared && symbol && isPageFunction(node, symbol)) return null;
+      if (!declared && !symbol && this.#isCalledOnUntyped(node)) return this.#guess(node);
     } else if (ts.isIdentifier(node)) {
       const declaration = this.#declarationOf(node);
       if (declaration && holdsPlain(declaration)) return null;
@@ -96,6 +106,24 @@ export class Oracle {
     if (isUntyped) return this.#guess(node);
     const owned = this.#ownership.of(type);
     return owned?.mixed && ts.isExpression(node) ? this.#unmixed(node, owned) : owned;
+  }
+
+  /** Whether nothing that an object literal is written with is owned. */
+  #holdsNothing({ properties }: ts.ObjectLiteralExpression): boolean {
+    return properties.every(
+      (p) =>
+        (ts.isPropertyAssignment(p) && this.ownedAt(p.initializer) === null) ||
+        (ts.isShorthandPropertyAssignment(p) && this.ownedAt(p.name) === null),
+    );
+  }
+
+  /** `x.f(…)` where nothing is known of `x`: its arguments need not be checked. */
+  #isCalledOnUntyped({ expression }: CallLike): boolean {
+    return (
+      this.#untyped.length > 0 &&
+      ts.isPropertyAccessExpression(expression) &&
+      this.#checker.isAny(this.#checker.typeAt(expression.expression))
+    );
   }
 
   /** One value or a list of them, in a script that cannot say which: as it is used. */

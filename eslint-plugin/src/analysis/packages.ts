@@ -4,6 +4,7 @@
  */
 import ts from "typescript";
 import type { Owner, Specifier } from "../owner.ts";
+import type { Facts } from "./facts.ts";
 
 interface Package {
   name: string;
@@ -13,10 +14,12 @@ interface Package {
 /** The npm packages of a program's files. */
 export class Packages {
   readonly #program: ts.Program;
+  readonly #facts: Facts;
   readonly #known = new Map<string, Package>();
 
-  constructor(program: ts.Program) {
+  constructor(program: ts.Program, facts: Facts) {
     this.#program = program;
+    this.#facts = facts;
   }
 
   /** Whether a file is TypeScript's own library, or Node's. */
@@ -40,7 +43,8 @@ export class Packages {
   #at(folder: string): Package {
     const known = this.#known.get(folder);
     if (known !== undefined) return known;
-    const name = nameIn(ts.sys.readFile(`${folder}/package.json`));
+    const path = `${folder}/package.json`;
+    const name = ts.sys.fileExists(path) ? nameIn(ts.sys.readFile(path)) : "";
     const above = folder.replace(/[\\/][^\\/]*$/, "");
     const goesUp = name === "" && above !== folder && above !== "";
     const found = goesUp ? this.#at(above) : { name, folder: name === "" ? "" : folder };
@@ -63,14 +67,15 @@ export class Packages {
     return (
       found === specifier.package ||
       found === `@types/${specifier.package.replace(/^@/, "").replace("/", "__")}` ||
-      ambientModules(file).includes(specifier.package)
+      this.#facts.of(file, ambientModules).includes(specifier.package)
     );
   }
 
   /** Whether a file belongs to the library of an owner, by package or by ambient module. */
   isOfLibrary(owner: Owner, file: ts.SourceFile): boolean {
     return (
-      inLibrary(owner, this.nameOf(file)) || ambientModules(file).some((m) => inLibrary(owner, m))
+      inLibrary(owner, this.nameOf(file)) ||
+      this.#facts.of(file, ambientModules).some((m) => inLibrary(owner, m))
     );
   }
 }
@@ -99,16 +104,9 @@ const inLibrary = (owner: Owner, name: string): boolean =>
   (Array.isArray(owner.types) && owner.types.some((s) => s.package === name)) ||
   owner.library.some((l) => (l.endsWith("*") ? name.startsWith(l.slice(0, -1)) : l === name));
 
-const ambient = new WeakMap<ts.SourceFile, string[]>();
-function ambientModules(file: ts.SourceFile): string[] {
-  let found = ambient.get(file);
-  if (!found) {
-    found = file.statements
-      .filter(ts.isModuleDeclaration)
-      .map((m) => m.name)
-      .filter(ts.isStringLiteral)
-      .map((n) => n.text);
-    ambient.set(file, found);
-  }
-  return found;
-}
+const ambientModules = (file: ts.SourceFile): string[] =>
+  file.statements
+    .filter(ts.isModuleDeclaration)
+    .map((m) => m.name)
+    .filter(ts.isStringLiteral)
+    .map((n) => n.text);

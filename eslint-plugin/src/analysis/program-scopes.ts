@@ -16,14 +16,9 @@ export interface ProgramScopes {
   lasting: boolean;
 }
 
-const known = new WeakMap<Session, ProgramScopes>();
-
 /** The scopes that the sources of a program open. */
-export function programScopes(session: Session): ProgramScopes {
-  let found = known.get(session);
-  if (!found) known.set(session, (found = collect(session)));
-  return found;
-}
+export const programScopes = (session: Session): ProgramScopes =>
+  session.oracle.facts.of(session, collect);
 
 function collect(session: Session): ProgramScopes {
   const found: ProgramScopes = { any: false, lasting: false };

@@ -6,6 +6,8 @@ import type ts from "typescript";
 
 /** Questions about types and symbols. */
 export interface Questions {
+  /** What calling a symbol gives, where that was asked; null where declarations do not tell. */
+  readonly results: WeakMap<ts.Symbol, ts.Type | null>;
   /** The type of an expression or name where it stands. */
   typeAt(node: ts.Node): ts.Type;
   /** The type a type annotation names. */
@@ -18,6 +20,8 @@ export interface Questions {
   symbolAt(node: ts.Node): ts.Symbol | undefined;
   /** The member of a type that has a name. */
   memberOf(type: ts.Type, name: string): ts.Symbol | undefined;
+  /** Whether a type is, whatever its own type parameters stand for, that of one owned value. */
+  isOwner(type: ts.Type): boolean;
   /** What a module exports under a name. */
   exportOf(module: ts.Symbol, name: string): ts.Symbol | undefined;
 }

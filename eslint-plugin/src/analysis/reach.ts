@@ -30,7 +30,10 @@ export class Reach {
     if (this.#everywhere) return true;
     this.#global ??= this.#oracle.program
       .getSourceFiles()
-      .some((f) => declaresGlobals(f) && !this.#oracle.isBuiltin(f) && this.#leads(f));
+      .some(
+        (f) =>
+          this.#oracle.facts.of(f, declaresGlobals) && !this.#oracle.isBuiltin(f) && this.#leads(f),
+      );
     return this.#global || this.#leads(file);
   }
 
@@ -52,15 +55,25 @@ export class Reach {
   #isStart(file: ts.SourceFile): boolean {
     return this.#owners.some(
       (owner) =>
-        this.#oracle.isOfLibrary(owner, file) ||
+        this.#specifiers(file).some((s) => namesLibrary(s, owner)) ||
         declares(file.statements, typeNames(owner)) ||
-        specifiersIn(file).some((s) => namesLibrary(s, owner)) ||
-        mentions(file, owner),
+        this.#mentions(file, owner) ||
+        this.#oracle.isOfLibrary(owner, file),
     );
   }
 
+  /** Whether a file without types may be using a library by name, or loads files as it runs. */
+  #mentions(file: ts.SourceFile, owner: Owner): boolean {
+    if (this.#oracle.facts.of(file, loads)) return true;
+    if (file.isDeclarationFile || owner.untyped.globals.length === 0) return false;
+    return this.#oracle.facts.of(owner, wordsOf).test(file.text);
+  }
+
+  #specifiers(file: ts.SourceFile): readonly ts.Expression[] {
+    return this.#oracle.facts.of(file, specifiersIn);
+  }
   #imported(file: ts.SourceFile): ts.SourceFile[] {
-    return specifiersIn(file).flatMap((s) => this.#oracle.filesOf(s));
+    return this.#specifiers(file).flatMap((s) => this.#oracle.filesOf(s));
   }
 }
 
@@ -68,20 +81,9 @@ export class Reach {
 const isOfPackages = ({ types }: Owner): boolean =>
   Array.isArray(types) && types.every((t) => t.from === "package" && t.package !== undefined);
 
-const asWords = new WeakMap<Owner, RegExp>();
-/** Whether a file without types may be using a library by name, or loads files as it runs. */
-function mentions({ text, isDeclarationFile }: ts.SourceFile, owner: Owner): boolean {
-  if (/\b(import|require)\s*\(|@import\b/.test(text)) return true;
-  if (isDeclarationFile) return false;
-  const { globals, marks, runs, looks, encloses } = owner.untyped;
-  if (globals.length === 0) return false;
-  let pattern = asWords.get(owner);
-  if (!pattern) {
-    const words = [...globals, ...marks, ...runs, ...looks, ...encloses];
-    asWords.set(owner, (pattern = new RegExp(`\\b(${words.join("|")})\\b`)));
-  }
-  return pattern.test(text);
-}
+const loads = ({ text }: ts.SourceFile): boolean => /\b(import|require)\s*\(|@import\b/.test(text);
+const wordsOf = ({ untyped: { globals, marks, runs, looks, encloses } }: Owner): RegExp =>
+  new RegExp(`\\b(${[...globals, ...marks, ...runs, ...looks, ...encloses].join("|")})\\b`);
 
 /** Whether statements declare a type of one of these names, in a module block too. */
 const declares = (statements: readonly ts.Statement[], names: readonly string[]): boolean =>
@@ -103,13 +105,9 @@ const declaresGlobals = (file: ts.SourceFile): boolean =>
 const isGlobalBlock = (s: ts.Statement): boolean =>
   ts.isModuleDeclaration(s) && (s.flags & ts.NodeFlags.GlobalAugmentation) !== 0;
 
-const specifiers = new WeakMap<ts.SourceFile, readonly ts.Expression[]>();
 /** The modules that a file, or an ambient module in it, imports or exports from. */
-function specifiersIn(file: ts.SourceFile): readonly ts.Expression[] {
-  let found = specifiers.get(file);
-  if (!found) specifiers.set(file, (found = file.statements.flatMap(specifiersOf)));
-  return found;
-}
+const specifiersIn = (file: ts.SourceFile): readonly ts.Expression[] =>
+  file.statements.flatMap(specifiersOf);
 function specifiersOf(s: ts.Statement): ts.Expression[] {
   if (ts.isImportDeclaration(s) || ts.isExportDeclaration(s))
     return s.moduleSpecifier ? [s.moduleSpecifier] : [];

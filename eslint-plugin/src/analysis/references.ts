@@ -4,14 +4,17 @@
  * once per body.
  */
 import ts from "typescript";
+import type { Facts } from "./facts.ts";
 
-const indexes = new WeakMap<ts.Node, Map<string, ts.Identifier[]>>();
+/** What finding references needs of the oracle. */
+export interface References {
+  readonly facts: Facts;
+  declarationAt(node: ts.Node): ts.Declaration | undefined;
+}
 
-function indexOf(root: ts.Node): Map<string, ts.Identifier[]> {
-  let index = indexes.get(root);
-  if (index) return index;
-  index = new Map();
-  const found = index;
+/** The identifiers below a node that may be variables, by name. */
+function namesBelow(root: ts.Node): ReadonlyMap<string, readonly ts.Identifier[]> {
+  const found = new Map<string, ts.Identifier[]>();
   const visit = (node: ts.Node): void => {
     if (ts.isIdentifier(node)) {
       const parent = node.parent;
@@ -29,18 +32,17 @@ function indexOf(root: ts.Node): Map<string, ts.Identifier[]> {
     ts.forEachChild(node, visit);
   };
   ts.forEachChild(root, visit);
-  indexes.set(root, index);
-  return index;
+  return found;
 }
 
 /** Identifiers below `root` that refer to `declaration`, the declaring name itself left out. */
 export function referencesTo(
-  oracle: { declarationAt(node: ts.Node): ts.Declaration | undefined },
+  oracle: References,
   declaration: ts.Declaration,
   name: ts.Identifier,
   root: ts.Node,
 ): ts.Identifier[] {
-  return (indexOf(root).get(name.text) ?? []).filter(
+  return (oracle.facts.of(root, namesBelow).get(name.text) ?? []).filter(
     (id) => id !== name && oracle.declarationAt(id) === declaration,
   );
 }

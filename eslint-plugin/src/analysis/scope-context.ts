@@ -8,6 +8,7 @@ import ts from "typescript";
 import { handedTo } from "./callbacks.ts";
 import { bindingOf, callsNamed, callSitesOf, nameOf, overridesForeign } from "./call-sites.ts";
 import { offered } from "./entry-points.ts";
+import type { Facts } from "./facts.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { Fixpoint } from "./fixpoint.ts";
 import {
@@ -95,18 +96,22 @@ export class ScopeContext {
       return "out";
     if (states.includes("unknown")) {
       const entry =
-        isExported(fn) &&
+        isExported(session.oracle.facts, fn) &&
         settings.exportedFunctions === "strict" &&
         settings.scopeInference === "program";
       return entry && !states.includes("in") ? "out" : "unknown";
     }
     if (states.length > 0 && states.every((state) => state === "never")) return "never";
     if (states.length > 0)
-      return settings.scopeInference === "file" && isExported(fn) ? "unknown" : "in";
+      return settings.scopeInference === "file" && isExported(session.oracle.facts, fn)
+        ? "unknown"
+        : "in";
     const accessor = ts.isGetAccessor(fn) || ts.isSetAccessor(fn); // read and written unseen
-    if (accessor && !(ts.isSetAccessor(fn) && isExported(fn))) return "unknown";
+    if (accessor && !(ts.isSetAccessor(fn) && isExported(session.oracle.facts, fn)))
+      return "unknown";
     if (overridesForeign(oracle, fn)) return "unknown";
-    if (isExported(fn)) return settings.exportedFunctions === "strict" ? "out" : "unknown";
+    if (isExported(session.oracle.facts, fn))
+      return settings.exportedFunctions === "strict" ? "out" : "unknown";
     return isObjectMember(fn) ? "unknown" : "out";
   }
 
@@ -156,7 +161,10 @@ export class ScopeContext {
     const maker = enclosingFunction(node) ?? node;
     const host = handedTo(maker);
     if (host && runsInScope(session, host)) return "in"; // the gradient function of `customGrad`
-    return session.settings.exportedFunctions === "strict" && isExported(maker) ? "out" : "unknown";
+    return session.settings.exportedFunctions === "strict" &&
+      isExported(session.oracle.facts, maker)
+      ? "out"
+      : "unknown";
   }
 
   /**
@@ -281,7 +289,7 @@ function boundary(node: ts.Node): ts.Node | undefined {
  */
 function isOffered(session: Session, fn: FunctionWithBody, sites: readonly ts.Node[]): boolean {
   const { oracle } = session;
-  if (!isExported(fn) || overridesForeign(oracle, fn)) return false;
+  if (!isExported(oracle.facts, fn) || overridesForeign(oracle, fn)) return false;
   if (offered(oracle).has(bindingOf(fn) ?? fn)) return true;
   const own = oracle.packageOf(fn.getSourceFile());
   return own !== "" && sites.some((s) => ![own, ""].includes(oracle.packageOf(s.getSourceFile())));
@@ -305,7 +313,7 @@ const isObjectMember = (fn: ts.Node): boolean =>
  * Whether code outside the program can name a function: exported itself, or a non-private member of
  * an exported class.
  */
-export function isExported(fn: ts.Node): boolean {
+export function isExported(facts: Facts, fn: ts.Node): boolean {
   const holder: ts.Node =
     ts.isArrowFunction(fn) || ts.isFunctionExpression(fn) ? (bindingOf(fn) ?? fn) : fn;
   const member = ts.isClassLike(holder.parent) ? holder.parent : undefined;
@@ -317,7 +325,7 @@ export function isExported(fn: ts.Node): boolean {
   return (
     name !== undefined &&
     ts.isIdentifier(name) &&
-    exportedNames(declaration.getSourceFile()).has(name.text)
+    facts.of(declaration.getSourceFile(), exportedNames).has(name.text)
   );
 }
 
@@ -338,11 +346,8 @@ function namesGiven(value: ts.Expression): string[] {
   return values.map(unwrap).flatMap((v) => (ts.isIdentifier(v) ? [v.text] : []));
 }
 
-const exported = new WeakMap<ts.SourceFile, Set<string>>();
-function exportedNames(file: ts.SourceFile): Set<string> {
-  let found = exported.get(file);
-  if (found) return found;
-  found = new Set();
+function exportedNames(file: ts.SourceFile): ReadonlySet<string> {
+  const found = new Set<string>();
   for (const statement of file.statements) {
     if (
       ts.isExportDeclaration(statement) &&
@@ -359,6 +364,5 @@ function exportedNames(file: ts.SourceFile): Set<string> {
     if (ts.isExpressionStatement(statement) && isCommonExport(statement.expression))
       for (const name of namesGiven(statement.expression.right)) found.add(name);
   }
-  exported.set(file, found);
   return found;
 }

@@ -6,6 +6,7 @@
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
 import { puts } from "./containers.ts";
+import type { Facts } from "./facts.ts";
 import { enclosingFunction, fateOf, returnsOf, type Fate } from "./fate.ts";
 import { isLibraryCall, type NameContext } from "./library-names.ts";
 import { takenFor } from "./mixed.ts";
@@ -17,6 +18,7 @@ import { calleeNameNode, hasBody, unwrap, valuesOf, type CallLike } from "./synt
 export interface UntypedContext extends NameContext {
   readonly owners: readonly Owner[];
   /** What each class is found to store in its fields. */
+  readonly facts: Facts;
   readonly stored: WeakMap<ts.ClassLikeDeclaration, ReadonlyMap<string, readonly ts.Expression[]>>;
   ownedAt(node: ts.Node): Owned | null;
 }

@@ -53,7 +53,7 @@ export function hoist(
     !(statement && (ts.isExpressionStatement(statement) || ts.isVariableStatement(statement)))
   )
     return null;
-  const { lines, edits, names } = declarations(values, kinds, using);
+  const { lines, edits, names } = declarations(session, values, kinds, using);
   if (arrow) return { using, fix: arrowFix(arrow, root, lines, edits) };
   return statement
     ? { using, fix: statementFix(statement, lines, edits, using ? [] : names) }
@@ -76,12 +76,13 @@ function leavesUnread(
 }
 
 function declarations(
+  { oracle }: Session,
   values: readonly FreshValue[],
   kinds: readonly ("using" | "await using" | null)[],
   using: boolean,
 ): { lines: string[]; edits: Edit[]; names: string[] } {
   const file = values[0]!.node.getSourceFile();
-  const names = new Names(file);
+  const names = new Names(oracle.facts, file);
   const edits: Edit[] = [];
   const lines: string[] = [];
   const given: string[] = [];

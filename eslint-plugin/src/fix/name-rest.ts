@@ -7,10 +7,12 @@ import type { Owned } from "../analysis/oracle.ts";
 import { isUsingList } from "../analysis/syntax.ts";
 import type { Unnamed } from "../analysis/unreached.ts";
 import type { Fix } from "../create-rule.ts";
+import type { Facts } from "../analysis/facts.ts";
 import { indentOf, Names, slotOf } from "./text.ts";
 
 /** Names the values and disposes them after the declaration; null where that does not fit. */
 export function nameAndDispose(
+  facts: Facts,
   declaration: ts.VariableDeclaration,
   owned: Owned,
   lost: readonly Unnamed[],
@@ -20,7 +22,7 @@ export function nameAndDispose(
   const method = owned.owner.dispose.methods[0];
   if (ts.isIdentifier(pattern) || !statement || method === undefined || lost.length === 0)
     return null;
-  const names = new Names(declaration.getSourceFile());
+  const names = new Names(facts, declaration.getSourceFile());
   const named = lost.map((l) => ({ ...l, name: names.pick(l.field ?? "other") }));
   const text = withNames(pattern, named);
   const indent = indentOf(statement);

@@ -3,6 +3,7 @@
  * syntax; used by the files beside it.
  */
 import ts from "typescript";
+import type { Facts } from "../analysis/facts.ts";
 
 /** One replacement of source text. */
 export interface Edit {
@@ -65,12 +66,8 @@ const habits: Record<string, string> = {
   constructor: "made",
 };
 
-const namesIn = new WeakMap<ts.SourceFile, Set<string>>();
-function taken(file: ts.SourceFile): Set<string> {
-  let found = namesIn.get(file);
-  if (found) return found;
-  found = new Set();
-  const names = found;
+function taken(file: ts.SourceFile): ReadonlySet<string> {
+  const names = new Set<string>();
   const visit = (node: ts.Node): void => {
     if (
       ts.isIdentifier(node) &&
@@ -80,15 +77,14 @@ function taken(file: ts.SourceFile): Set<string> {
     ts.forEachChild(node, visit);
   };
   visit(file);
-  namesIn.set(file, found);
-  return found;
+  return names;
 }
 
 /** Hands out names that nothing visible in the file uses. */
 export class Names {
   private readonly used: Set<string>;
-  constructor(file: ts.SourceFile) {
-    this.used = new Set(taken(file));
+  constructor(facts: Facts, file: ts.SourceFile) {
+    this.used = new Set(facts.of(file, taken));
   }
 
   pick(wish: string): string {

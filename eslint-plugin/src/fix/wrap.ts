@@ -179,7 +179,7 @@ function wrapStatement(
   const body = indent + unit + shift(statement.getText(), unit);
   const opener = nameIn(session, file, owner, words.opener);
   if (opener) {
-    const scope = new Names(file).pick("scope");
+    const scope = new Names(session.oracle.facts, file).pick("scope");
     const text = `{\n${indent}${unit}using ${scope} = ${opener.local}();\n${body}\n${indent}}`;
     return apply([...opener.edits, { start: statement.getStart(), end: statement.getEnd(), text }]);
   }
@@ -215,7 +215,7 @@ function wrapAwaited(
   const file = statement.getSourceFile();
   const opener = nameIn(session, file, owner, words.opener);
   if (!opener) return null;
-  const names = new Names(file);
+  const names = new Names(session.oracle.facts, file);
   const scope = names.pick("scope");
   const { expression } = awaited;
   const pending = names.pick(
@@ -274,7 +274,7 @@ function openBefore(
   const file = statement.getSourceFile();
   const opener = nameIn(session, file, owner, words.opener);
   if (!opener || owner.policy !== "protocol") return null;
-  const scope = new Names(file).pick("scope");
+  const scope = new Names(session.oracle.facts, file).pick("scope");
   return apply([
     ...opener.edits,
     {
@@ -343,7 +343,7 @@ export function scopeFromHere(session: Session, declaration: ts.Node, owner: Own
   if (rest.some((s) => contains(s, moves))) return null;
   const opener = nameIn(session, declaration.getSourceFile(), owner, openerName);
   if (!opener) return null;
-  const scope = new Names(declaration.getSourceFile()).pick("scope");
+  const scope = new Names(session.oracle.facts, declaration.getSourceFile()).pick("scope");
   return apply([
     ...opener.edits,
     {
@@ -399,7 +399,7 @@ export function wrapFunctionBody(session: Session, node: ts.Node, owner: Owner):
   const first = fn.body.statements[0];
   const opener = nameIn(session, fn.getSourceFile(), owner, wordsOf(owner).opener);
   if (!first || !opener) return null;
-  const scope = new Names(fn.getSourceFile()).pick("scope");
+  const scope = new Names(session.oracle.facts, fn.getSourceFile()).pick("scope");
   return apply([
     ...opener.edits,
     {

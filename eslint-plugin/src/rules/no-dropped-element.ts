@@ -62,15 +62,13 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
   defaults: { weakContainers: [] },
   check(file, options, report) {
     const { session } = file;
-    const visit = (node: ts.Node): void => {
-      ts.forEachChild(node, visit);
+    for (const node of file.facts.nodes<ts.Node>(file.file, ...removing)) {
       const found = removalAt(session, node);
-      if (!found) return;
+      if (!found) continue;
       const scope = session.scopeAt(node);
-      if (scope === "in" || (found.local && scope !== "out")) return;
+      if (scope === "in" || (found.local && scope !== "out")) continue;
       if (!options.weakContainers.includes(nameOf(found.container))) report(removed(found));
-    };
-    visit(file.file);
+    }
     for (const value of file.fresh) {
       if (session.scopeAt(value.node) !== "out") continue;
       if (value.owned.shape !== "one" && value.owned.owner.policy !== "generic")
@@ -79,6 +77,13 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
     }
   },
 });
+
+/** What can take something out of a container: `delete`, a call, an assignment. */
+const removing = [
+  ts.SyntaxKind.DeleteExpression,
+  ts.SyntaxKind.CallExpression,
+  ts.SyntaxKind.BinaryExpression,
+] as const;
 
 const nameOf = (container: ts.Expression): string =>
   ts.isPropertyAccessExpression(container) ? container.name.text : container.getText();
@@ -105,7 +110,7 @@ function checkUnreached(
   const rest = leftOut(file.session, declaration.name, node, owned);
   if (rest.length === 0) return;
   const lost = rest.map((l) => l.label).join(", ");
-  const fix = nameAndDispose(declaration, owned, rest);
+  const fix = nameAndDispose(file.facts, declaration, owned, rest);
   report({
     mark: markOf(node),
     messageId: "unpacked",

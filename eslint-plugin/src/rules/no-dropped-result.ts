@@ -56,7 +56,7 @@ export const noDroppedResult = rule<Id, { allow: string[] }>({
         ts.isExpressionStatement(statement) &&
         statement.expression === whole;
       if (plain && kind && slotOf(statement) !== "case") {
-        const name = new Names(file.file).pick(nameOfValue(node));
+        const name = new Names(file.facts, file.file).pick(nameOfValue(node));
         const text = `${kind} ${name} = ${whole.getText()};`;
         const inner =
           slotOf(statement) === "block"

@@ -90,11 +90,9 @@ function finding(
 }
 
 function scopedCallees(file: FileAnalysis, report: (finding: Finding<Id>) => void): void {
-  const visit = (node: ts.Node): void => {
-    ts.forEachChild(node, visit);
-    if (!ts.isCallExpression(node)) return;
+  for (const node of file.facts.calls(file.file)) {
     const callee = mayBeScoped(file, node) ? file.session.oracle.callee(node) : undefined;
-    if (!callee?.tags.scoped || file.session.scopeAt(node) !== "out") return;
+    if (!callee?.tags.scoped || file.session.scopeAt(node) !== "out") continue;
     const owner = file.session.settings.owners[0];
     const root = rootExpression(node);
     const wrapped = owner && wrapInScope(file.session, root, owner);
@@ -104,8 +102,7 @@ function scopedCallees(file: FileAnalysis, report: (finding: Finding<Id>) => voi
       data: { name: `${callee.name}()` },
       suggest: wrapped ? [{ messageId: "wrap", fix: wrapped }] : [],
     });
-  };
-  visit(file.file);
+  }
 }
 
 /** Only plain functions and methods whose source says `@scoped` somewhere are worth resolving. */
@@ -116,7 +113,7 @@ function mayBeScoped(file: FileAnalysis, call: ts.CallExpression): boolean {
     : ts.isIdentifier(target)
       ? target
       : undefined;
-  if (!name || !nameGates(file.session.oracle.program).scoped.has(name.text)) return false;
+  if (!name || !nameGates(file.session.oracle).scoped.has(name.text)) return false;
   const declaration = file.session.oracle.declarationAt(name);
   return declaration !== undefined && declaration.getSourceFile().text.includes("@scoped");
 }

@@ -52,6 +52,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       const fix = site.partial
         ? null
         : keepPrevious(
+            file,
             node,
             cell.label,
             cell.owned.owner.dispose.methods[0] ?? "dispose",
@@ -81,6 +82,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       const fix =
         owned.shape === "one"
           ? keepPrevious(
+              file,
               assignment,
               held.getText(),
               owned.owner.dispose.methods[0] ?? "dispose",
@@ -123,14 +125,12 @@ interface LosingFold {
 function foldsThatLose(file: FileAnalysis): LosingFold[] {
   const { session } = file,
     found: LosingFold[] = [];
-  const visit = (node: ts.Node): void => {
-    ts.forEachChild(node, visit);
+  for (const node of file.facts.calls(file.file)) {
     if (
-      !ts.isCallExpression(node) ||
       !ts.isPropertyAccessExpression(node.expression) ||
       !/^reduce(Right)?$/.test(node.expression.name.text)
     )
-      return;
+      continue;
     const fold = node.arguments[0] && unwrap(node.arguments[0]);
     const owned = session.oracle.ownedAt(node);
     if (
@@ -140,19 +140,18 @@ function foldsThatLose(file: FileAnalysis): LosingFold[] {
       !session.oracle.callee(node).builtin ||
       session.scopeAt(node) !== "out"
     )
-      return;
+      continue;
     const {
       result,
       parameters: [last],
     } = session.summary(fold);
-    if (result !== "fresh" || !last || last.disposes || last.stores || last.returns) return;
+    if (result !== "fresh" || !last || last.disposes || last.stores || last.returns) continue;
     found.push({
       call: node,
       made: owned.shape === "one" ? node : madeIn(file, fold, node),
       owned,
     });
-  };
-  visit(file.file);
+  }
   return found;
 }
 
@@ -172,6 +171,7 @@ const markOfAssignment = (node: ts.Node): { start: number; end: number } =>
     : markOf(node as ts.Expression);
 
 function keepPrevious(
+  { facts }: FileAnalysis,
   node: ts.Node,
   variable: string,
   method: string,
@@ -186,7 +186,7 @@ function keepPrevious(
     return null;
   const indent = indentOf(statement),
     unit = unitOf(node.getSourceFile());
-  const name = new Names(node.getSourceFile()).pick("previous");
+  const name = new Names(facts, node.getSourceFile()).pick("previous");
   const lines = [
     `const ${name} = ${variable};`,
     statement.getText(),
@@ -202,30 +202,26 @@ function keepPrevious(
 /** `this.x = this.x.op(…)` where the function neither disposes nor keeps the old value anywhere. */
 function fieldOverwrites(file: FileAnalysis): LostStore[] {
   const found: LostStore[] = [];
-  const visit = (node: ts.Node): void => {
-    ts.forEachChild(node, visit);
+  for (const node of file.facts.assignments(file.file)) {
     if (
-      !ts.isBinaryExpression(node) ||
-      node.operatorToken.kind !== ts.SyntaxKind.EqualsToken ||
-      !ts.isPropertyAccessExpression(node.left)
+      !ts.isPropertyAccessExpression(node.left) ||
+      node.left.expression.kind !== ts.SyntaxKind.ThisKeyword
     )
-      return;
-    if (node.left.expression.kind !== ts.SyntaxKind.ThisKeyword) return;
+      continue;
     const right = unwrap(node.right);
     const owned = file.session.oracle.ownedAt(node.left);
-    if (!ts.isCallExpression(right) || owned?.shape !== "one") return;
+    if (!ts.isCallExpression(right) || owned?.shape !== "one") continue;
     const name = node.left.name.text;
     if (lostAlias(file, node, name)) {
       found.push({ node, owned });
-      return;
+      continue;
     }
-    if (mentions(right, name) === 0 || file.session.freshness(right) !== "fresh") return;
+    if (mentions(right, name) === 0 || file.session.freshness(right) !== "fresh") continue;
     const fn = enclosingFunction(node);
     // other mentions may dispose or keep it
-    if (fn && mentions(fn, name) > mentions(right, name) + 1) return;
+    if (fn && mentions(fn, name) > mentions(right, name) + 1) continue;
     found.push({ node, owned });
-  };
-  visit(file.file);
+  }
   return found;
 }
 
