@@ -23,17 +23,14 @@ export interface KeptState {
 /** Every value the components of a file keep and never end. */
 export function keptState(session: Session, file: ts.SourceFile): KeptState[] {
   const found: KeptState[] = [];
-  const visit = (node: ts.Node): void => {
-    ts.forEachChild(node, visit);
-    if (!ts.isVariableDeclaration(node) || !node.initializer) return;
-    const call = unwrap(node.initializer);
-    if (!ts.isCallExpression(call)) return;
+  for (const node of session.oracle.facts.variables(file)) {
+    const call = node.initializer && unwrap(node.initializer);
+    if (!call || !ts.isCallExpression(call)) continue;
     const hook = calleeNameNode(call)?.text;
     if (hook === "useState") found.push(...keptByState(session, node));
     else if (hook === "useRef") found.push(...keptByRef(session, node));
     else if (hook === "useMemo") found.push(...keptByMemo(session, node, call));
-  };
-  visit(file);
+  }
   return found.filter((k) => session.scopeAt(k.value) !== "in");
 }
 

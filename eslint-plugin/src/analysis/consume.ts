@@ -42,23 +42,14 @@ export interface FreshValue {
 /** Every fresh value a file makes, in source order. */
 export function freshValues(session: Session, file: ts.SourceFile): FreshValue[] {
   const found: FreshValue[] = [];
-  const visit = (node: ts.Node): void => {
-    if (ts.isTypeNode(node) || ts.isImportDeclaration(node)) return;
-    ts.forEachChild(node, visit);
-    const made =
-      ts.isCallExpression(node) || ts.isNewExpression(node)
-        ? freshCall(session, node)
-        : ts.isPropertyAccessExpression(node) && readIsFresh(session, node)
-          ? session.oracle.ownedAt(node)
-          : null;
-    if (made)
-      found.push({
-        node: node as FreshValue["node"],
-        owned: made,
-        ...outcomeOf(session, node as ts.Expression, made),
-      });
-  };
-  visit(file);
+  const { CallExpression, NewExpression, PropertyAccessExpression } = ts.SyntaxKind;
+  const kinds = [CallExpression, NewExpression, PropertyAccessExpression] as const;
+  for (const node of session.oracle.facts.nodes<FreshValue["node"]>(file, ...kinds)) {
+    const owned = ts.isPropertyAccessExpression(node)
+      ? readIsFresh(session, node) && session.oracle.ownedAt(node)
+      : freshCall(session, node);
+    if (owned) found.push({ node, owned, ...outcomeOf(session, node, owned) });
+  }
   return found;
 }
 

@@ -31,14 +31,11 @@ export interface LostStore {
 
 /** Every assignment of a file that loses what its left side held. */
 export function lostStores(session: Session, file: ts.SourceFile): LostStore[] {
-  const found: LostStore[] = [];
-  const visit = (node: ts.Node): void => {
-    ts.forEachChild(node, visit);
-    if (ts.isClassLike(node)) found.push(...lostFields(session, node));
-    if (ts.isVariableDeclaration(node)) found.push(...lostVariables(session, node));
-  };
-  visit(file);
-  return found;
+  const { facts } = session.oracle;
+  return [
+    ...facts.classes(file).flatMap((node) => lostFields(session, node)),
+    ...facts.variables(file).flatMap((node) => lostVariables(session, node)),
+  ];
 }
 
 // ---- fields ----

@@ -14,21 +14,14 @@ import { onlyLooksAt } from "./transfer.ts";
 
 /** Every such assignment of a file. */
 export function lostUpdates(session: Session, file: ts.SourceFile): LostStore[] {
-  const found: LostStore[] = [];
-  const visit = (node: ts.Node): void => {
-    ts.forEachChild(node, visit);
-    const lost = ts.isBinaryExpression(node) ? updated(session, node) : null;
-    if (lost) found.push(lost);
-  };
-  visit(file);
-  return found;
+  return session.oracle.facts.assignments(file).flatMap((node) => updated(session, node) ?? []);
 }
 
 /** What an assignment loses, when it is an update whose old value nobody has in hand. */
 function updated(session: Session, node: ts.BinaryExpression): LostStore | null {
   const { left } = node;
   const isPlace = ts.isElementAccessExpression(left) || ts.isPropertyAccessExpression(left);
-  if (node.operatorToken.kind !== ts.SyntaxKind.EqualsToken || !isPlace) return null;
+  if (!isPlace) return null;
   const right = unwrap(node.right);
   if (!ts.isCallExpression(right) || !mentionsOf(left, right)[0]) return null;
   const home = enclosingFunction(node);

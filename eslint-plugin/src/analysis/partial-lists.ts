@@ -23,12 +23,10 @@ export interface LeftElement {
 /** The first such element of every list of a file. */
 export function leftElements(session: Session, file: ts.SourceFile): LeftElement[] {
   const found: LeftElement[] = [];
-  const visit = (node: ts.Node): void => {
-    ts.forEachChild(node, visit);
-    const left = ts.isVariableDeclaration(node) ? leftIn(session, node) : undefined;
+  for (const node of session.oracle.facts.variables(file)) {
+    const left = leftIn(session, node);
     if (left && session.scopeAt(left.value) === "out") found.push(left);
-  };
-  visit(file);
+  }
   return found;
 }
 

@@ -50,18 +50,13 @@ export const noAsyncInScope = rule<Id, { rawAwaitInScopedAsync: "allow" | "forbi
   },
   defaults: { rawAwaitInScopedAsync: "allow" },
   check(file, options, report) {
-    const visit = (node: ts.Node): void => {
-      ts.forEachChild(node, visit);
-      if (ts.isCallExpression(node) && node.arguments.length > 0)
+    for (const node of file.facts.calls(file.file))
+      if (node.arguments.length > 0)
         checkCallback(file, node, report, options.rawAwaitInScopedAsync === "forbid");
-      if (
-        ts.isAwaitExpression(node) ||
-        ts.isYieldExpression(node) ||
-        (ts.isForOfStatement(node) && node.awaitModifier)
-      )
-        checkWait(file, node, report);
-    };
-    visit(file.file);
+    const { AwaitExpression, YieldExpression, ForOfStatement } = ts.SyntaxKind;
+    const kinds = [AwaitExpression, YieldExpression, ForOfStatement] as const;
+    for (const node of file.facts.nodes<Wait>(file.file, ...kinds))
+      if (!ts.isForOfStatement(node) || node.awaitModifier) checkWait(file, node, report);
   },
 });
 
@@ -142,11 +137,10 @@ function rawAwaits(
   ts.forEachChild(fn.body, visit);
 }
 
-function checkWait(
-  file: FileAnalysis,
-  node: ts.AwaitExpression | ts.YieldExpression | ts.ForOfStatement,
-  report: (f: Finding<Id>) => void,
-): void {
+/** What stops a function until something else has run. */
+type Wait = ts.AwaitExpression | ts.YieldExpression | ts.ForOfStatement;
+
+function checkWait(file: FileAnalysis, node: Wait, report: (f: Finding<Id>) => void): void {
   const fn = enclosingFunction(node);
   // top-level await belongs to long-lived root scopes
   if (!fn || (ts.isAwaitExpression(node) && waits(node.expression))) return;

@@ -64,9 +64,7 @@ export const noDisposeParameter = rule<Id, Record<string, never>>({
 /** Tags that the body of their own function contradicts. */
 function wrongTags(file: FileAnalysis, report: (finding: Finding<Id>) => void): void {
   if (!/@(takes|borrows|keeps)\b/.test(file.file.text)) return;
-  const visit = (node: ts.Node): void => {
-    ts.forEachChild(node, visit);
-    if (!hasBody(node)) return;
+  for (const node of file.facts.functions(file.file)) {
     const { takes, borrows, keeps } = file.session.oracle.tags(node);
     const parameters = node.parameters.filter((p) => ts.isIdentifier(p.name));
     const mark = spanOf(
@@ -110,8 +108,7 @@ function wrongTags(file: FileAnalysis, report: (finding: Finding<Id>) => void): 
       })
     )
       report({ mark, messageId: "keepsNothing" });
-  };
-  visit(file.file);
+  }
 }
 
 function ownerFunction(declaration: ts.Node | undefined): ts.SignatureDeclaration | undefined {

@@ -6,7 +6,7 @@
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { returnsOf } from "../analysis/fate.ts";
-import { hasBody, unwrap, type FunctionWithBody } from "../analysis/syntax.ts";
+import { unwrap, type FunctionWithBody } from "../analysis/syntax.ts";
 import { handedTo } from "../analysis/callbacks.ts";
 import { rule, spanOf, type Finding } from "../create-rule.ts";
 
@@ -40,12 +40,8 @@ export const noReturnInput = rule<Id, { identities: string[] }>({
   },
   defaults: { identities: [] },
   check(file, options, report) {
-    const visit = (node: ts.Node): void => {
-      ts.forEachChild(node, visit);
-      if (hasBody(node) && !ts.isConstructorDeclaration(node))
-        checkFunction(file, node, options.identities, report);
-    };
-    visit(file.file);
+    for (const node of file.facts.functions(file.file))
+      if (!ts.isConstructorDeclaration(node)) checkFunction(file, node, options.identities, report);
   },
 });
 

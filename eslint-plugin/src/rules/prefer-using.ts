@@ -27,12 +27,9 @@ export const preferUsing = rule<Id, Record<string, never>>({
   },
   defaults: {},
   check(file, _options, report) {
-    const visit = (node: ts.Node): void => {
-      ts.forEachChild(node, visit);
-      if (ts.isVariableStatement(node) && ts.isBlock(node.parent))
-        checkStatement(file, node, node.parent, report);
-    };
-    visit(file.file);
+    const { VariableStatement } = ts.SyntaxKind;
+    for (const node of file.facts.nodes<ts.VariableStatement>(file.file, VariableStatement))
+      if (ts.isBlock(node.parent)) checkStatement(file, node, node.parent, report);
   },
 });
 

@@ -50,11 +50,8 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
   },
   defaults: { requireDispose: false },
   check(file, options, report) {
-    const visit = (node: ts.Node): void => {
-      ts.forEachChild(node, visit);
-      if (ts.isClassLike(node)) checkClass(file, node, options.requireDispose, report);
-    };
-    visit(file.file);
+    for (const node of file.facts.classes(file.file))
+      checkClass(file, node, options.requireDispose, report);
     for (const { label, value, owned } of keptState(file.session, file.file))
       report({
         mark: markOf(unwrap(value)),

@@ -29,13 +29,9 @@ export const requireScopePairing = rule<Id, Record<string, never>>({
   },
   defaults: {},
   check(file, _options, report) {
-    const visit = (node: ts.Node): void => {
-      ts.forEachChild(node, visit);
-      if (!ts.isCallExpression(node)) return;
+    for (const node of file.facts.calls(file.file))
       if (opensScope(file.session, node)) checkOpener(file, node, report);
       else checkPair(file, node, report);
-    };
-    visit(file.file);
   },
 });
 
