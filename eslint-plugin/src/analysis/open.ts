@@ -25,7 +25,7 @@ export class Workspace {
   /** The session of a program and settings. */
   open(program: ts.Program, settings: ResolvedSettings): Session {
     let known = this.#sessions.get(program);
-    if (!known) this.#sessions.set(program, (known = new Map()));
+    if (!known) this.#sessions.set(program, (known = new Map<ResolvedSettings, Session>()));
     let session = known.get(settings);
     if (!session)
       known.set(
