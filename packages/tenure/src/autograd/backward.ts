@@ -14,9 +14,10 @@ import type { DisposeScope } from "../ownership/scope.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { cast, copy } from "../ops/casting.ts";
 import { fill } from "../ops/creation.ts";
-import type { Meta, Run, Value, VjpContext } from "../ops/op.ts";
+import type { Meta, Run, RunAll, Value, VjpContext } from "../ops/op.ts";
 import { sum } from "../ops/reduce.ts";
 import { reshape } from "../ops/views.ts";
+import { at } from "../base/access.ts";
 import { f32Bits } from "../base/bits.ts";
 import { labels as currentLabels } from "../tensor/dispatch.ts";
 import { TensorHandle } from "../tensor/body.ts";
@@ -25,6 +26,14 @@ import { restored, runOp } from "../tensor/run.ts";
 import { labelled } from "../tensor/step.ts";
 import { type GradNode, type Gradient, tape } from "../tensor/tape.ts";
 import { type BackwardOptions, Tensor, call, live, wrap } from "../tensor/tensor.ts";
+
+const runAll: RunAll = (op, inputs, attrs, scalars) =>
+  runOp(
+    op,
+    inputs.map((value) => live(asTensor(value), op.name)),
+    attrs,
+    scalars,
+  ).map(wrap);
 
 const run: Run = (op, inputs, attrs, scalars) =>
   wrap(
@@ -273,9 +282,13 @@ function visit(
     scalars: node.scalars,
     recorded: createGraph,
     run: createGraph ? recordedRun(node) : run,
+    runAll,
     input: (i) =>
       wrap(restored(node.savedInputs[i]!, createGraph ? (node.edges[i] ?? null) : null, node.op)),
-    output: () => wrap(restored(node.savedOutput!, createGraph ? node.output : null, node.op)),
+    output: (k = 0) =>
+      wrap(
+        restored(at(node.savedOutputs, k), createGraph && k === 0 ? node.output : null, node.op),
+      ),
     needs: (i) => node.edges[i] != null,
   };
   const gradients = node.op.vjp!(context);

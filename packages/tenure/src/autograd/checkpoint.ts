@@ -111,7 +111,7 @@ export function checkpoint<A extends readonly Tensor[]>(
       version: h.storage.version,
     }));
     // nodes of fn come after it
-    const before = new GradNode(checkpointOp, null, [], [], [], [], null, "").id;
+    const before = new GradNode(checkpointOp, null, [], [], [], [], [], "").id;
     const result: unknown = fn(...inputs);
     if (!(result instanceof Tensor)) {
       ignoreRejection(result);
@@ -159,7 +159,7 @@ export function checkpoint<A extends readonly Tensor[]>(
       casts: tape().castMode.enabled,
       node: { current: null },
     };
-    const node = new GradNode(checkpointOp, attrs, [], metas, edges, saved, null, currentLayer());
+    const node = new GradNode(checkpointOp, attrs, [], metas, edges, saved, [], currentLayer());
     attrs.node.current = node;
     const gradient = new Gradient(node);
     node.output = gradient;

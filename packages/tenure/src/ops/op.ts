@@ -35,6 +35,14 @@ export type Run = <A>(
   scalars?: readonly number[],
 ) => Value;
 
+/** The same, for ops with several results. */
+export type RunAll = <A>(
+  op: OpDef<A>,
+  inputs: readonly Value[],
+  attrs: A,
+  scalars?: readonly number[],
+) => readonly Value[];
+
 /** The generators of kernels. */
 export type Kernels = typeof generators;
 
@@ -50,7 +58,10 @@ export interface Facts {
   readonly viewOf?: number;
   /** Same inputs, same bits, no other effect. True unless said otherwise. */
   readonly recomputable?: boolean;
-  /** Draws from the counter-based generator; replays exactly from its scalars. */
+  /**
+   * Draws from the counter-based generator where it has scalars, the first three of them; replays
+   * exactly from those.
+   */
   readonly random?: boolean;
   /** Writes every element of its target without looking at it. */
   readonly overwrites?: boolean;
@@ -70,14 +81,16 @@ export interface VjpContext<A> {
   readonly metas: readonly Meta[];
   /** Saved input `i`. Only inputs listed in `saves.inputs` may be asked for. */
   readonly input: (i: number) => Value;
-  /** The saved output. Only with `saves.output`. */
-  readonly output: () => Value;
+  /** The saved output, the first unless told. Only with `saves.output`. */
+  readonly output: (k?: number) => Value;
   /** Whether input `i` wants a gradient. */
   readonly needs: (i: number) => boolean;
   readonly attrs: A;
   /** The op's per-call scalars, as the 32 bits that uniforms hold. */
   readonly scalars: readonly number[];
   readonly run: Run;
+  /** Not for passes that are recorded. */
+  readonly runAll: RunAll;
   /**
    * The pass is recorded to be differentiated again: only ops that have gradients themselves may
    * touch saved values and `grad`.
@@ -142,7 +155,10 @@ export interface OpDef<
    * Where the pass is recorded, an op without a gradient is refused.
    */
   vjp?(context: VjpContext<A>): readonly (Value | null)[];
-  /** What `vjp` needs later; nothing else is kept alive. */
+  /**
+   * What `vjp` needs later; nothing else is kept alive. `output`: all of them. Only the first has a
+   * gradient.
+   */
   readonly saves?: { readonly inputs?: readonly number[]; readonly output?: boolean };
   /** Multiply-adds and the like, for reports; the number of output elements when absent. */
   flops?(inputs: I, outputs: O, attrs: A): number;

@@ -73,9 +73,11 @@ export function update<A>(
   for (const out of runOp(op, operands(op.name, inputs), attrs, scalars)) out.discard();
 }
 
-/** The one result of an op. */
-export function only([result]: readonly TensorHandle[]): TensorHandle {
+/** The first result of an op; the others are dropped. */
+export function only(results: readonly TensorHandle[]): TensorHandle {
+  const [result] = results;
   if (result === undefined) throw internal("an op without results was asked for one");
+  for (let k = 1; k < results.length; k++) results[k]!.discard();
   return result;
 }
 

@@ -140,7 +140,7 @@ function runKernel(
       attrs,
       scalars,
       saved,
-      op.saves?.output === true ? save(outputs[0]!) : null,
+      op.saves?.output === true ? outputs.map(save) : [],
     );
     outputs[0]!.setGradient(gradient);
     const target = inplaceOf?.[0] ?? -1;
@@ -170,7 +170,7 @@ function runView(
   }
   const output = new TensorHandle(storage, layout, meta.dtype, null);
   temporary?.release();
-  if (wantsGrad) output.setGradient(tapeNode(op, [input], attrs, noScalars, [null], null));
+  if (wantsGrad) output.setGradient(tapeNode(op, [input], attrs, noScalars, [null], []));
   return output;
 }
 
@@ -325,7 +325,7 @@ function tapeNode(
   attrs: unknown,
   scalars: readonly number[],
   saved: (Saved | null)[],
-  savedOutput: Saved | null,
+  savedOutputs: readonly Saved[],
 ): Gradient {
   const edges = inputs.map((x) => (isFloat(x.dtype) ? x.gradient : null));
   const metas = inputs.map((x): Meta => ({
@@ -333,7 +333,7 @@ function tapeNode(
     dtype: x.dtype,
     columns: !x.layout.contiguous && x.layout.strides.at(-2) === 1,
   }));
-  const node = new GradNode(op, attrs, scalars, metas, edges, saved, savedOutput, labels().layer);
+  const node = new GradNode(op, attrs, scalars, metas, edges, saved, savedOutputs, labels().layer);
   const gradient = new Gradient(node);
   node.output = gradient;
   return gradient;

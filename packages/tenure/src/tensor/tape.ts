@@ -167,7 +167,7 @@ export class GradNode {
   output: Gradient | null = null;
   refs = 0;
   savedInputs: (Saved | null)[];
-  savedOutput: Saved | null;
+  savedOutputs: readonly Saved[];
   /** Set once a backward pass has used and freed what was saved. */
   consumed = false;
 
@@ -178,7 +178,7 @@ export class GradNode {
     metas: readonly Meta[],
     edges: readonly (Gradient | null)[],
     savedInputs: (Saved | null)[],
-    savedOutput: Saved | null,
+    savedOutputs: readonly Saved[],
     layer: string,
   ) {
     this.op = op;
@@ -187,7 +187,7 @@ export class GradNode {
     this.metas = metas;
     this.edges = edges;
     this.savedInputs = savedInputs;
-    this.savedOutput = savedOutput;
+    this.savedOutputs = savedOutputs;
     this.layer = layer;
     for (const edge of edges) edge?.retain();
   }
@@ -195,9 +195,9 @@ export class GradNode {
   /** Lets go of the saved storages. */
   releaseSaved(): void {
     for (const saved of this.savedInputs) saved?.storage.release();
-    this.savedOutput?.storage.release();
+    for (const saved of this.savedOutputs) saved.storage.release();
     this.savedInputs = [];
-    this.savedOutput = null;
+    this.savedOutputs = [];
   }
 
   /** Nobody leads here any more: lets go of everything. */

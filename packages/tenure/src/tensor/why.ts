@@ -38,7 +38,7 @@ function reasonsOf(storage: Storage, asked: Handle): Reason[] {
       const { node } = record;
       if (node === null || nodes.has(node)) continue;
       nodes.add(node);
-      for (const saved of [...node.savedInputs, node.savedOutput]) {
+      for (const saved of [...node.savedInputs, ...node.savedOutputs]) {
         if (!isIt(saved)) continue;
         explained++;
         found.push({
