@@ -105,9 +105,9 @@ export class Capture implements RecordingWatcher, TapeWatcher {
     scalars: readonly number[],
   ): void {
     const { phase, layer } = labels();
-    const draw =
-      op.facts.random === true ? (this.#draws.get(scalars.slice(0, 3).join()) ?? -1) : -1;
-    if (op.facts.random === true && draw === -1)
+    const draws = op.facts.random === true && scalars.length > 0;
+    const draw = draws ? (this.#draws.get(scalars.slice(0, 3).join()) ?? -1) : -1;
+    if (draws && draw === -1)
       this.refuse(`${op.name} takes random numbers that were drawn before it`);
     this.#acts.push({
       kind: "op",
