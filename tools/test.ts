@@ -6,11 +6,14 @@
  * word that nothing is called by. Ends its children when it ends.
  *
  *     npm test -- [part of a path, or of a test's name]… [--name text]… [--watch] [--jobs 2]
- *                 [--timeout 300] [--exit-timeout 15] [--root folder] [--verbose]
+ *                 [--timeout 300] [--exit-timeout 15] [--root folder] [--verbose] [--variant 2]
  *
  * `--name` is for names that are also part of a path. `--watch` stays and runs again what an edit
  * touches. Files of one package share processes, so that a device is set up once. A file whose
- * first line is `// node: --expose-gc` gets a process of its own with these flags.
+ * first line is `// node: --expose-gc` gets a process of its own with these flags. `--variant n`
+ * forces the n-th way of writing every kernel that can be written in several; it is for the ops:
+ *
+ *     npm test -- packages/tenure/test/gpu/ops/values --variant 2
  */
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
@@ -30,11 +33,13 @@ const { values: options, positionals: words } = parseArgs({
     "exit-timeout": { type: "string", default: "15" },
     root: { type: "string" },
     verbose: { type: "boolean", default: false },
+    variant: { type: "string" },
   },
 });
 
 // What somebody tuned on this machine must not decide which kernels are tested.
 process.env["TENURE_TUNED"] = "off";
+if (options.variant !== undefined) process.env["TENURE_VARIANT"] = options.variant;
 process.once("exit", killAll);
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 process.exitCode = (await main()) ? 0 : 1;

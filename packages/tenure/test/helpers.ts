@@ -12,7 +12,8 @@ import { runtime } from "../src/runtime/runtime.ts";
 
 /**
  * A device, with all plans verified, recycled buffers poisoned, and leak and error checks after the
- * file.
+ * file. With TENURE_VARIANT, a number, every kernel is written in the way at this place of those it
+ * can be written in: `npm test -- --variant=2`.
  */
 export async function setup(): Promise<DeviceInfo> {
   const { settings } = runtime();
@@ -20,7 +21,11 @@ export async function setup(): Promise<DeviceInfo> {
   settings.poison = true;
   settings.planningMs = 60_000; // tests must not depend on how busy the machine is
   installTestHooks();
-  return init();
+  const info = await init();
+  const turn = process.env["TENURE_VARIANT"];
+  const { device } = runtime();
+  if (turn !== undefined && device !== null) device.choices.turn = Number(turn);
+  return info;
 }
 
 /** Takes what the device complained about, for tests that make it complain. */

@@ -20,6 +20,8 @@ export const questionKey = ({ kernel, shape }: Pick<Question, "kernel" | "shape"
 export class KernelChoices implements Choices {
   /** Everything stays as the generators would have it. */
   pinned = false;
+  /** For tests: every kernel is written in the way at this place of its space, counted around. */
+  turn: number | null = null;
   readonly #chosen = new Map<string, string>();
   #heard: Map<string, Question> | null = null;
   #forced: { readonly key: string; readonly name: string } | null = null;
@@ -28,7 +30,9 @@ export class KernelChoices implements Choices {
     const key = questionKey({ kernel, shape });
     this.#heard?.set(key, { kernel, shape, space, standard });
     if (this.#forced?.key === key) return this.#forced.name;
-    return (this.pinned ? undefined : this.#chosen.get(key)) ?? standard;
+    if (this.pinned) return standard;
+    if (this.turn !== null) return space[this.turn % space.length] ?? standard;
+    return this.#chosen.get(key) ?? standard;
   }
 
   /** What is asked while `fn` runs. */
