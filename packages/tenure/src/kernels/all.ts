@@ -5,6 +5,12 @@
 export { attentionWeightsKernel } from "./attention.ts";
 export { conv2dBackwardInputKernel, conv2dKernel } from "./conv.ts";
 export { conv2dBackwardWeightKernel } from "./conv-weight.ts";
+export {
+  attentionRowsKernel,
+  flashKernel,
+  flashKeyGradKernel,
+  flashQueryGradKernel,
+} from "./flash.ts";
 export { concatKernel, flipKernel, gatherKernel, scatterAddKernel } from "./gather.ts";
 export { matmulKernel } from "./matmul.ts";
 export { logSumExpKernel, normalizeBackwardKernel, normalizeKernel } from "./normalize.ts";

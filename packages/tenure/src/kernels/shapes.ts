@@ -5,7 +5,7 @@
  */
 import { at, last } from "../base/access.ts";
 import { type Layout, stridedLayout } from "../base/layout.ts";
-import type { Shape } from "../base/shape.ts";
+import { type Shape, broadcastShapes } from "../base/shape.ts";
 
 /** Window of a convolution. Pairs are (vertical, horizontal). */
 export interface ConvWindow {
@@ -116,3 +116,11 @@ export function pickGroups(length: number, count: number): number {
  * to some thousand elements take.
  */
 export const sortBlock = 32;
+
+/** Shape [..., L, S] of the scores of attention; query [..., L, E], key [..., S, E], value [..., S, F]. */
+export function scoresShape(query: Shape, key: Shape, value: Shape): number[] {
+  const name = "scaledDotProductAttention";
+  const lead = (shape: Shape): Shape => shape.slice(0, -2);
+  const batch = broadcastShapes(name, broadcastShapes(name, lead(query), lead(key)), lead(value));
+  return [...batch, at(query, query.length - 2), at(key, key.length - 2)];
+}

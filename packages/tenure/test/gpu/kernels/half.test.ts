@@ -6,6 +6,12 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { permuteLayout, contiguousLayout } from "../../../src/base/layout.ts";
 import { attentionWeightsKernel } from "../../../src/kernels/attention.ts";
+import {
+  attentionRowsKernel,
+  flashKernel,
+  flashKeyGradKernel,
+  flashQueryGradKernel,
+} from "../../../src/kernels/flash.ts";
 import { conv2dBackwardInputKernel, conv2dKernel } from "../../../src/kernels/conv.ts";
 import { conv2dBackwardWeightKernel } from "../../../src/kernels/conv-weight.ts";
 import { elementwiseKernel } from "../../../src/kernels/elementwise.ts";
@@ -114,6 +120,19 @@ function moving(caps: DeviceCaps): Kernel[] {
       { scores: h(s), mask: view([s[2]!], "bool"), scale: 0.5, causal: false },
       caps,
     ),
+    ...[flashKernel, flashQueryGradKernel, flashKeyGradKernel].flatMap((kernel) =>
+      [false, true].map((software) =>
+        kernel(
+          {
+            ...{ query: h(s), key: h(s), value: h(s), grad: h(s), mask: h([s[1]!]) },
+            rows: view([...s.slice(0, 2), 2]),
+            ...{ scale: 0.5, causal: true, dropout: false },
+          },
+          { ...caps, software },
+        ),
+      ),
+    ),
+    attentionRowsKernel({ grad: h(s), output: h(s), sums: view(s.slice(0, 2)) }, caps),
     ...(["constant", "reflect", "replicate"] as const).map((mode) =>
       padKernel({ input: h(s), output: h(s.map((d) => d + 2)), before: [1, 1, 1], mode }, caps),
     ),
