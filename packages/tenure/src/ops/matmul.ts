@@ -12,7 +12,7 @@ import { type OpDef, type Run, type Value, after, defineOp } from "./op.ts";
 import { permute } from "./views.ts";
 
 /** The last two dimensions swapped. */
-function transposed(run: Run, x: Value): Value {
+export function transposed(run: Run, x: Value): Value {
   const n = x.shape.length;
   return run(permute, [x], {
     order: [...Array.from({ length: n - 2 }, (_, i) => i), n - 1, n - 2],

@@ -4,7 +4,7 @@
  * stored between them. The lists are those of torch.amp. Ops that are in neither take what they
  * get, the wider of their operands.
  */
-import { attentionWeights } from "./attention.ts";
+import { attention, attentionWeights } from "./attention.ts";
 import { conv2d } from "./conv.ts";
 import { exp, expm1, log, log1p, erf, exp2, log10, log2 } from "./exponentials.ts";
 import { pow, powScalar, reciprocal, rsqrt } from "./powers.ts";
@@ -20,7 +20,7 @@ import { mean, prod, sum } from "./reduce.ts";
 import { cumProd, cumSum } from "./scan.ts";
 
 /** Products of matrices: half the traffic, and sums that stay in float32. */
-const inFloat16: readonly AnyOp[] = [matmul, conv2d, attentionWeights];
+const inFloat16: readonly AnyOp[] = [matmul, conv2d, attention, attentionWeights];
 
 /** What overflows or loses its small terms in eleven bits. */
 const inFloat32: readonly AnyOp[] = [

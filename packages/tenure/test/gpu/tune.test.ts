@@ -59,6 +59,7 @@ const cases: Readonly<Record<string, Case>> = {
       x.sum([1]),
       x.max([1]),
       F.scaledDotProductAttention(q, q, q, { causal: true }),
+      F.attentionWithWeights(q, q, q, { causal: true }).output,
     ];
   },
 };
@@ -113,6 +114,7 @@ for (const [name, fn] of Object.entries(cases))
 test("products, convolutions, attention, reductions and softmax were all among them", () => {
   assert.equal([...kernels].sort(), [
     "attention",
+    "attention output",
     "conv2d",
     "conv2d weight gradient",
     "conv2dBackwardInput",

@@ -1,15 +1,18 @@
 /**
- * Scaled dot product attention as a function on tensors: two matrix products with one fused op for
- * scale, mask and softmax between them. Results belong to the current scope; scores and weights are
- * freed here, or kept by autograd.
+ * Scaled dot product attention as a function on tensors: one op that stores no scores or, where the
+ * weights are asked for or a mask is learned, two matrix products with one fused op for scale, mask
+ * and softmax between them. Results belong to the current scope; scores and weights are freed here,
+ * or kept by autograd.
  */
 import { ShapeError } from "../../base/errors.ts";
 import { type OptionTable, off, readOptions } from "../../base/options.ts";
 import { formatShape } from "../../base/shape.ts";
-import { attentionWeights } from "../../ops/attention.ts";
+import { f32Bits } from "../../base/bits.ts";
+import { attention, attentionWeights } from "../../ops/attention.ts";
 import { dropoutShare, finite, operand } from "../checks.ts";
 import { scoped } from "../../ownership/scoped.ts";
 import { dropout } from "../../tensor/create.ts";
+import { nextRandomScalars } from "../../tensor/generator.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
 
 /** Options of attention. Letters: L queries, S keys, E features. */
@@ -32,7 +35,9 @@ const attentionOptions = {
 } satisfies OptionTable<AttentionOptions>;
 
 /**
- * softmax(query·keyᵀ·scale + mask)·value. Letters: L queries, S keys, E and F features.
+ * softmax(query·keyᵀ·scale + mask)·value. Letters: L queries, S keys, E and F features. Scores are
+ * never stored, not for the gradients either, unless the mask wants a gradient: memory grows with
+ * L + S, not with their product.
  * @param query shape [..., L, E]
  * @param key shape [..., S, E]
  * @param value shape [..., S, F]
@@ -52,10 +57,18 @@ export function scaledDotProductAttention(
   value: Tensor,
   options?: AttentionOptions,
 ): Tensor {
-  return scoped(
-    () => attend("scaledDotProductAttention", query, key, value, options).output,
-    "scaledDotProductAttention",
-  );
+  const op = "scaledDotProductAttention";
+  return scoped(() => {
+    const asked = checked(op, query, key, value, options);
+    const { mask, causal, p, scale } = asked;
+    if (mask?.requiresGrad === true) return attend(query, key, value, asked).output;
+    return call(
+      attention,
+      mask === null ? [query, key, value] : [query, key, value, mask],
+      { scale, causal, dropout: p > 0 },
+      p > 0 ? [...nextRandomScalars(), f32Bits(1 - p)] : [],
+    );
+  }, op);
 }
 
 /** What `attentionWithWeights` gives. */
@@ -78,19 +91,26 @@ export function attentionWithWeights(
   value: Tensor,
   options?: AttentionOptions,
 ): WeightedAttention {
-  return scoped(
-    () => attend("attentionWithWeights", query, key, value, options),
-    "attentionWithWeights",
-  );
+  const op = "attentionWithWeights";
+  return scoped(() => attend(query, key, value, checked(op, query, key, value, options)), op);
 }
 
-function attend(
+/** Options that were checked, with their defaults. */
+interface Asked {
+  readonly mask: Tensor | null;
+  readonly causal: boolean;
+  /** Probability of dropping. */
+  readonly p: number;
+  readonly scale: number;
+}
+
+function checked(
   op: string,
   query: Tensor,
   key: Tensor,
   value: Tensor,
   options: AttentionOptions | undefined,
-): WeightedAttention {
+): Asked {
   const { mask, causal, dropout: p, scale } = readOptions(op, options, attentionOptions);
   for (const t of [query, key, value]) live(t, op);
   if (
@@ -107,10 +127,18 @@ function attend(
       "check the order of heads and positions",
     );
   }
+  return { mask: mask ?? null, causal, p, scale: scale ?? 1 / Math.sqrt(query.shape.at(-1)!) };
+}
+
+/** With stored weights. */
+function attend(
+  query: Tensor,
+  key: Tensor,
+  value: Tensor,
+  { mask, causal, p, scale }: Asked,
+): WeightedAttention {
   const scores = query.matmul(key.transpose()); // [..., L, S]
-  const weights = call(attentionWeights, mask == null ? [scores] : [scores, mask], {
-    scale: scale ?? 1 / Math.sqrt(query.shape.at(-1)!),
-    causal,
-  });
+  const inputs = mask === null ? [scores] : [scores, mask];
+  const weights = call(attentionWeights, inputs, { scale, causal });
   return { output: (p > 0 ? dropout(weights, p) : weights).matmul(value), weights }; // [..., L, F]
 }
