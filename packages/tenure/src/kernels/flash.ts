@@ -16,7 +16,8 @@ import {
   stridedLayout,
 } from "../base/layout.ts";
 import { sizeOf } from "../base/shape.ts";
-import { type FlashPlan, type Operand, flashMain } from "./flash-text.ts";
+import type { FlashPlan, Operand } from "./flash-plan.ts";
+import { flashMain } from "./flash-text.ts";
 import { split, terms } from "./indices.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { scoresShape } from "./shapes.ts";
@@ -57,7 +58,7 @@ export interface FlashGradSpec extends FlashSpec {
   readonly rows: View;
 }
 
-/** Bindings: query, key, value, [mask,] output [..., L, F], logarithms of sums [..., L] (float32). */
+/** Bindings: query, key, value, [mask,] output [..., L, F], float32 logarithms of sums [..., L]. */
 export function flashKernel(spec: FlashSpec, caps: DeviceCaps): Kernel {
   return flash("output", spec, caps, [spec.query, spec.key, spec.value]);
 }

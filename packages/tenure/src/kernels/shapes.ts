@@ -117,7 +117,10 @@ export function pickGroups(length: number, count: number): number {
  */
 export const sortBlock = 32;
 
-/** Shape [..., L, S] of the scores of attention; query [..., L, E], key [..., S, E], value [..., S, F]. */
+/**
+ * Shape [..., L, S] of the scores of attention. query [..., L, E], key [..., S, E], value [..., S,
+ * F].
+ */
 export function scoresShape(query: Shape, key: Shape, value: Shape): number[] {
   const name = "scaledDotProductAttention";
   const lead = (shape: Shape): Shape => shape.slice(0, -2);
