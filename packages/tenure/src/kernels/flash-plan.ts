@@ -71,6 +71,7 @@ export function sidesOf({ goal, L, S }: FlashPlan) {
     : { own: ["Q", "G"], other: ["K", "V"], rows: L, columns: S };
 }
 
+/** The results of a kernel, and what adds to them. */
 export function targetsOf({ goal, decls, E, F }: FlashPlan): Target[] {
   const first = decls.findIndex((d) => d.access === "read_write");
   if (goal === "output") return [{ binding: first, features: F, weights: "w", from: "V" }];
@@ -97,6 +98,7 @@ export function joined(plan: FlashPlan, type: string, of: (i: number) => string)
   return plan.rows === 1 ? of(0) : `${type}(${upTo(4).map(of).join(", ")})`;
 }
 
+/** The operand of a name; undefined where this kernel has none. */
 export function operandOf({ operands }: FlashPlan, name: string): Operand | undefined {
   return operands.find((o) => o.name === name);
 }
