@@ -5,24 +5,18 @@
  * layouts only. Pure.
  */
 import { at } from "../../base/access.ts";
-import {
-  type Layout,
-  permuteLayout,
-  refineShapes,
-  reshapeLayout,
-  sameElements,
-  stridedLayout,
-} from "../../base/layout.ts";
+import { type Layout, sameElements, stridedLayout } from "../../base/layout.ts";
 import { type Shape, sizeOf } from "../../base/shape.ts";
 import { type Access, type FuseFacts, opAt } from "../../graph/program.ts";
 import type { KernelDraft, KernelOutline, Member, Section } from "./group.ts";
 import type { LaidOp, LaidOps } from "./laid-ops.ts";
+import { inOrder, layOver, mayLayOver, refined, reordered } from "./lay-over.ts";
 
 /** The ops of the kernel. */
 interface Parts {
-  readonly ops: readonly LaidOp[];
+  readonly ops: LaidOp[];
   /** Section of each op; null when all are elementwise: then each belongs `epilogue`. */
-  readonly sections: readonly Section[] | null;
+  readonly sections: Section[] | null;
 }
 
 /** Where the operands and results of a part lie. */
@@ -69,16 +63,28 @@ export function draftKernel(
   return { members, shape, over: drafting.over, stored, reads, writes: stored };
 }
 
-/** What one kernel of some ops would read and write; null when there can be none. */
+/** A kernel that more ops may join. */
+export interface OpenOutline {
+  readonly outline: KernelOutline;
+  /** Its ops as they were placed. */
+  readonly drafting: Drafting;
+}
+
+/**
+ * What one kernel of some ops would read and write; null when there can be none.
+ * @param begun a kernel of the first of these ops, which then are not placed again; it becomes that
+ *   of all, and is of no use where there can be none
+ */
 export function outlineKernel(
   laid: LaidOps,
   ops: readonly number[],
   vanishes: (storage: number) => boolean,
   maxStorageBuffers: number,
-): KernelOutline | null {
-  const sketch = sketchKernel(laid, ops, vanishes, maxStorageBuffers);
+  begun?: Drafting,
+): OpenOutline | null {
+  const sketch = sketchKernel(laid, ops, vanishes, maxStorageBuffers, begun);
   if (sketch?.drafting.mayLayOut(sketch.shape) !== true) return null;
-  return { reads: sketch.reads, writes: sketch.stored };
+  return { outline: { reads: sketch.reads, writes: sketch.stored }, drafting: sketch.drafting };
 }
 
 /** A kernel whose members were not laid out yet. */
@@ -94,17 +100,21 @@ function sketchKernel(
   ops: readonly number[],
   vanishes: (storage: number) => boolean,
   maxStorageBuffers: number,
+  begun?: Drafting,
 ): Sketch | null {
-  const parts = partsOf(laid, ops);
-  if (parts === null) return null;
-  const drafting = new Drafting(laid, parts);
-  const shape = drafting.place();
-  if (shape === null) return null;
+  const drafting = begun?.joinedBy(ops) === true ? begun : draftingOf(laid, ops);
+  const shape = drafting?.place() ?? null;
+  if (drafting === null || shape === null) return null;
   const stored = [...drafting.values.keys()].filter((s) => !vanishes(s));
   if (!drafting.mayStore(stored) || !drafting.loadsComeFirst()) return null;
   if (drafting.bindings(stored) > maxStorageBuffers) return null;
-  const reads = [...new Set(drafting.loads.map((l) => l.storage))];
+  const reads = drafting.reads();
   return { drafting, shape, stored, reads };
+}
+
+function draftingOf(laid: LaidOps, ops: readonly number[]): Drafting | null {
+  const parts = partsOf(laid, ops);
+  return parts === null ? null : new Drafting(laid, parts);
 }
 
 /** Each op with its section; null when two are not elementwise, or one has no facts. */
@@ -150,13 +160,16 @@ function makersOf(ops: readonly LaidOp[], wanted: number): Set<number> {
   return found;
 }
 
-class Drafting {
+/** Some ops as they lie in one kernel. */
+export class Drafting {
   readonly #laid: LaidOps;
   readonly #parts: Parts;
   readonly #main: FuseFacts | undefined;
   /** Elements of the results. */
   readonly #size: number;
   readonly #placed: Placed[] = [];
+  /** What the results placed so far refine. */
+  #shape: Shape | undefined;
   /** Shape of the operand that the prologue computes. */
   readonly over: Shape;
   /** The latest result in each storage. */
@@ -173,6 +186,28 @@ class Drafting {
     let size = 0;
     for (const op of ops) size = Math.max(size, op.size);
     this.#size = this.#main === undefined ? size : sizeOf(this.#main.shape);
+    this.#shape = this.#main?.shape;
+  }
+
+  /**
+   * Puts elementwise ops behind those it has: `place` goes on with them. False, with nothing done,
+   * where the others would lie elsewhere then.
+   * @param indices all ops, those it has among them
+   */
+  joinedBy(indices: readonly number[]): boolean {
+    const { ops, sections } = this.#parts;
+    const more: LaidOp[] = [];
+    for (let k = ops.length; k < indices.length; k++) {
+      const own = this.#laid.of(at(indices, k));
+      if (own?.facts.map !== true) return false;
+      if (this.#main === undefined && own.size > this.#size) return false;
+      more.push(own);
+    }
+    for (const own of more) {
+      ops.push(own);
+      sections?.push("epilogue");
+    }
+    return true;
   }
 
   #sectionOf(part: number): Section {
@@ -181,9 +216,8 @@ class Drafting {
 
   /** Lays out all ops, and returns the shape that their results refine; null when they conflict. */
   place(): Shape | null {
-    let shape = this.#main?.shape;
     const { ops } = this.#parts;
-    for (let k = 0; k < ops.length; k++) {
+    for (let k = this.#placed.length; k < ops.length; k++) {
       const section = this.#sectionOf(k);
       const op = at(ops, k);
       const placed = section === "main" ? this.#placeMain(op) : this.#placeElementwise(op, section);
@@ -191,10 +225,11 @@ class Drafting {
       this.#placed.push(placed);
       if (section !== "epilogue" || placed.small) continue;
       const own = at(placed.results, 0).shape;
-      shape = shape === undefined ? own : refined(shape, own);
+      const shape = this.#shape === undefined ? own : refined(this.#shape, own);
       if (shape === undefined) return null;
+      this.#shape = shape;
     }
-    return shape ?? [];
+    return this.#shape ?? [];
   }
 
   /** Lays out the main op: a prologue may compute one operand, the others are read from memory. */
@@ -318,6 +353,13 @@ class Drafting {
     return true;
   }
 
+  /** Storages that the kernel loads from. */
+  reads(): number[] {
+    const reads = new Set<number>();
+    for (const { storage } of this.loads) reads.add(storage);
+    return [...reads];
+  }
+
   /** The members, laid out over the shape of their section; null when a layout cannot be. */
   members(shape: Shape): Member[] | null {
     const members: Member[] = [];
@@ -363,57 +405,7 @@ class Drafting {
   }
 }
 
-/** What two shapes refine; most often they are the same. */
-function refined(a: Shape, b: Shape): Shape | undefined {
-  const same = a.length === b.length && a.every((d, k) => d === b[k] && d > 1);
-  return same ? a : refineShapes(a, b);
-}
-
-/** Layouts with their dimensions in another order; undefined for the order they have. */
-function inOrder(
-  layouts: readonly Layout[],
-  order: readonly number[] | undefined,
-): readonly Layout[] {
-  return order === undefined ? layouts : layouts.map((l) => permuteLayout(l, order));
-}
-
 function readsStorage({ operands }: FuseFacts, storage: number): boolean {
   for (const operand of operands) if (operand.storage === storage) return true;
   return false;
-}
-
-/** Whether each layout can be laid over the shape of a section. */
-function mayLayOver(layouts: readonly Layout[], space: Shape, small: boolean): boolean {
-  for (const l of layouts)
-    if (!l.contiguous && layOver(l, space, small) === undefined) return false;
-  return true;
-}
-
-/** A layout over the shape of a section; a small one repeats its number. */
-function layOver(layout: Layout, space: Shape, small: boolean): Layout | undefined {
-  if (!small) return reshapeLayout(layout, space);
-  return stridedLayout(
-    space,
-    space.map(() => 0),
-    layout.offset,
-  );
-}
-
-/**
- * The order of the dimensions of `layout` in which it visits the elements as `like` does; null when
- * there is none.
- */
-function reordered(layout: Layout, like: Layout): number[] | null {
-  if (layout.size !== like.size || layout.offset !== like.offset) return null;
-  const left = layout.shape
-    .map((length, dimension) => ({ length, stride: layout.strides[dimension], dimension }))
-    .filter(({ length }) => length !== 1);
-  const order: number[] = [];
-  for (const [k, length] of like.shape.entries()) {
-    if (length === 1) continue;
-    const found = left.findIndex((d) => d.length === length && d.stride === like.strides[k]);
-    if (found === -1) return null;
-    for (const { dimension } of left.splice(found, 1)) order.push(dimension);
-  }
-  return left.length === 0 ? order : null;
 }
