@@ -54,6 +54,9 @@ export class LivePlaces {
    */
   readonly #log: number[] = [];
   readonly #marks: number[] = [];
+  /** For each storage, the last of the groups that were begun with a value of it. */
+  readonly #begunIn: Int32Array;
+  #groupsBegun = 0;
   /** Values to be counted anew. */
   readonly #changed = new Set<number>();
 
@@ -65,6 +68,7 @@ export class LivePlaces {
     this.#program = program;
     this.#order = order;
     this.#limit = limit;
+    this.#begunIn = new Int32Array(program.storages.length);
     this.#births = program.ops.map(() => []);
     this.#uses = program.ops.map(() => []);
     this.#collect(needed);
@@ -136,7 +140,7 @@ export class LivePlaces {
   #move(group: number): void {
     const place = this.#order.place(group);
     for (const op of this.#order.members(group))
-      for (const { value, user } of at(this.#uses, op)) {
+      for (const { value, user } of this.#uses[op]!) {
         const was = this.#usedAt.get(value, user);
         if (was === place) continue;
         this.#usedAt.set(value, user, place);
@@ -149,15 +153,15 @@ export class LivePlaces {
   #begin(group: number): void {
     const place = this.#order.place(group);
     const outline = this.#order.outline(group);
-    const begun = new Set<number>();
+    const now = ++this.#groupsBegun;
     for (const op of this.#order.members(group))
-      for (const v of at(this.#births, op)) {
-        const value = at(this.#values, v);
+      for (const v of this.#births[op]!) {
+        const value = this.#values[v]!;
         const { storage, from } = value;
         const isRegister = outline !== null && !outline.writes.includes(storage);
         // A kernel that overwrites what it reads needs room for one of the two.
-        const hasRoom = begun.has(storage) || outline?.reads.includes(storage) === true;
-        begun.add(storage);
+        const hasRoom = this.#begunIn[storage] === now || outline?.reads.includes(storage) === true;
+        this.#begunIn[storage] = now;
         value.from = isRegister ? Infinity : place + Number(hasRoom);
         if (value.from === from) continue;
         this.#changed.add(v);

@@ -11,11 +11,11 @@
  *
  * a is gone; b stays, because pool reads it.
  */
-import { append, at, defined, lookup } from "../../base/access.ts";
+import { append, at, defined, last, lookup } from "../../base/access.ts";
 import { opAt, type Phase, Program, type ProgramOp, residentAtEntry } from "../../graph/program.ts";
 import type { Deadline } from "../deadline.ts";
 import { neededOps } from "../dependencies.ts";
-import { draftKernel, outlineKernel } from "../fuse/draft.ts";
+import { type Drafting, draftKernel, outlineKernel } from "../fuse/draft.ts";
 import { GroupOrder } from "../fuse/group-order.ts";
 import type {
   Fused,
@@ -65,6 +65,9 @@ interface Sketch {
  */
 const maxWalked = 1_000_000;
 
+/** Kernels that are remembered with their ops placed: those sketched last mostly get more. */
+const maxBegun = 64;
+
 /** Sketches that are remembered: those thought of lately are thought of again. */
 const maxSketches = 8192;
 
@@ -85,7 +88,12 @@ class Fusion {
   readonly #live: LivePlaces | null;
   /** Kernels considered so far, by the groups they consist of. */
   readonly #sketches = new Map<string, Sketch>();
+  /** Kernels that more ops may join, by what stands for their ops. */
+  readonly #begun = new Map<number, Drafting>();
   #thoughtOf = 0;
+  /** For each op, when it was last asked about as one of the ops of a kernel. */
+  readonly #inside: Int32Array;
+  #askedFor = 0;
   #walked = 0;
 
   constructor(program: Program, { maxStorageBuffers = 8, maxOps = 64, deadline }: FuseLimits) {
@@ -102,6 +110,7 @@ class Fusion {
     this.#mayVanish = program.storages.map(
       ({ pinned, lifespan }, s) => !pinned && lifespan === undefined && resident[s] !== true,
     );
+    this.#inside = new Int32Array(program.ops.length);
     this.#groups = new GroupOrder(program);
     this.#laid = new LaidOps(program);
     this.#most = peakOf(program);
@@ -186,7 +195,8 @@ class Fusion {
    * between them.
    */
   #fuseOne({ ops, gone }: Candidate): boolean {
-    const groups = new Set(ops.map((i) => this.#groups.of(i)));
+    const groups = new Set<number>();
+    for (let k = 0; k < ops.length; k++) groups.add(this.#groups.of(ops[k]!));
     if (groups.size < 2 || groups.size > this.#maxOps) return false;
     const { together, outline, contents } = this.#sketch(groups);
     if (outline === null || (gone !== -1 && outline.writes.includes(gone))) return false;
@@ -204,14 +214,34 @@ class Fusion {
     const known = this.#sketches.get(key);
     if (known !== undefined) return known;
     const together = this.#groups.together(groups);
-    const outline = this.#mayShareKernel(together)
-      ? outlineKernel(this.#laid, together, this.#vanishesIn(together), this.#maxStorageBuffers)
-      : null;
     const contents = this.#program.ops.length + this.#thoughtOf++;
+    const outline = this.#mayShareKernel(together) ? this.#outlineOf(together, contents) : null;
     const sketch = { together, outline, contents };
     if (this.#sketches.size === maxSketches) this.#sketches.clear();
     this.#sketches.set(key, sketch);
     return sketch;
+  }
+
+  /** What one kernel of these ops would read and write; null when there can be none. */
+  #outlineOf(together: readonly number[], contents: number): KernelOutline | null {
+    const vanishes = this.#vanishesIn(together);
+    const begun = this.#takeBegun(together);
+    const made = outlineKernel(this.#laid, together, vanishes, this.#maxStorageBuffers, begun);
+    if (made === null) return null;
+    if (this.#begun.size === maxBegun) this.#begun.clear();
+    this.#begun.set(contents, made.drafting);
+    return made.outline;
+  }
+
+  /** The kernel of the first of these ops, if they are a group and it is remembered. */
+  #takeBegun(together: readonly number[]): Drafting | undefined {
+    const group = this.#groups.of(at(together, 0));
+    const own = this.#groups.members(group);
+    if (last(own) >= at(together, own.length)) return undefined; // others lie between them
+    const contents = this.#groups.contents(group);
+    const begun = this.#begun.get(contents);
+    this.#begun.delete(contents);
+    return begun;
   }
 
   /** What one kernel of these ops would be; null when there can be none. */
@@ -219,12 +249,18 @@ class Fusion {
     return draftKernel(this.#laid, together, this.#vanishesIn(together), maxStorageBuffers);
   }
 
-  /** Which storages need no memory when one kernel holds these ops, which are in issue order. */
+  /**
+   * Which storages need no memory when one kernel holds these ops, which are in issue order. Holds
+   * until it is asked for other ops.
+   */
   #vanishesIn(together: readonly number[]): (storage: number) => boolean {
-    const inside = new Set(together);
+    const inside = this.#inside;
+    const now = ++this.#askedFor;
+    for (let k = 0; k < together.length; k++) inside[together[k]!] = now;
     return (s) => {
       if (this.#mayVanish[s] !== true) return false;
-      for (const i of lookup(this.#mentions, s)) if (!inside.has(i)) return false;
+      const uses = lookup(this.#mentions, s);
+      for (let k = 0; k < uses.length; k++) if (inside[uses[k]!] !== now) return false;
       return true;
     };
   }
@@ -244,6 +280,7 @@ class Fusion {
   /** The program with one op for each group, and what each group is. */
   result(): Fused {
     this.#sketches.clear();
+    this.#begun.clear();
     const groups = this.#groups.inOrder().map((g): Group => {
       const own = this.#groups.members(g);
       if (this.#groups.outline(g) !== null)
