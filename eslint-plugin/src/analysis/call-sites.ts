@@ -1,67 +1,11 @@
 /**
- * Call sites: where in the program a function is called or handed on as a value. Names are indexed
- * lazily, once per `ts.SourceFile`, so an edit re-indexes one file; only names that are asked for
- * are ever resolved. Used by `scope-context.ts` and `program-scopes.ts`.
+ * Call sites: where in the program a function is called or handed on as a value. Only names that
+ * are asked for are ever resolved. Used by `scope-context.ts`.
  */
 import ts from "typescript";
+import { indexFile } from "./call-index.ts";
 import type { Oracle } from "./oracle.ts";
 import type { CallLike, FunctionWithBody } from "./syntax.ts";
-
-interface FileIndex {
-  calls: Map<string, CallLike[]>;
-  values: Map<string, ts.Identifier[]>;
-}
-
-const add = <T>(map: Map<string, T[]>, key: string, value: T): void => {
-  const list = map.get(key);
-  if (list) list.push(value);
-  else map.set(key, [value]);
-};
-
-function indexFile(file: ts.SourceFile): FileIndex {
-  const index: FileIndex = { calls: new Map(), values: new Map() };
-  const visit = (node: ts.Node): void => {
-    if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
-      const target = node.expression;
-      if (ts.isIdentifier(target)) add(index.calls, target.text, node);
-      else if (ts.isPropertyAccessExpression(target)) add(index.calls, target.name.text, node);
-    } else if (ts.isIdentifier(node) && isValueUse(node)) add(index.values, node.text, node);
-    else if (ts.isTypeNode(node) || ts.isImportDeclaration(node)) return;
-    ts.forEachChild(node, visit);
-  };
-  visit(file);
-  return index;
-}
-
-/**
- * A name used for its value, not called and not declared: the function may then be called by
- * anybody.
- */
-function isValueUse(id: ts.Identifier): boolean {
-  let node: ts.Node = id;
-  if (ts.isPropertyAccessExpression(node.parent)) {
-    if (node.parent.name !== node) return false;
-    node = node.parent;
-  }
-  const parent = node.parent;
-  if (ts.isCallExpression(parent) || ts.isNewExpression(parent)) return parent.expression !== node;
-  if (
-    ts.isPropertyAssignment(parent) ||
-    ts.isVariableDeclaration(parent) ||
-    ts.isPropertyDeclaration(parent)
-  )
-    return parent.initializer === node;
-  if (ts.isBinaryExpression(parent))
-    return parent.right === node && parent.operatorToken.kind === ts.SyntaxKind.EqualsToken;
-  return (
-    ts.isReturnStatement(parent) ||
-    ts.isShorthandPropertyAssignment(parent) ||
-    ts.isArrayLiteralExpression(parent) ||
-    ts.isConditionalExpression(parent) ||
-    ts.isArrowFunction(parent) ||
-    ts.isSpreadAssignment(parent)
-  );
-}
 
 /** Where a function is called, and where its name is used as a value. */
 export interface CallSites {
@@ -96,13 +40,6 @@ export function callSitesOf(
   }
   return { calls, values };
 }
-
-/** Every call in the program's own sources of something by a name. */
-export const callsNamed = (oracle: Oracle, name: string): CallLike[] =>
-  oracle.program
-    .getSourceFiles()
-    .filter((f) => !f.isDeclarationFile)
-    .flatMap((f) => oracle.facts.of(f, indexFile).calls.get(name) ?? []);
 
 /** `x.f()` where nothing is known of `x`: it may be a call of any method of that name. */
 const isUnresolved = (oracle: Oracle, { expression }: CallLike): boolean =>

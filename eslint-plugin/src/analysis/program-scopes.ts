@@ -4,7 +4,7 @@
  * `await` does. Used by `scope-context.ts` alone.
  */
 import type { CalleeSpecifier, Owner } from "../owner.ts";
-import { callsNamed } from "./call-sites.ts";
+import { callsNamed } from "./call-index.ts";
 import type { Session } from "./session.ts";
 import { hasBody, unwrap, type CallLike } from "./syntax.ts";
 

@@ -1,0 +1,73 @@
+/**
+ * Call index: the calls of a file by the name they call, and the names used for their value, kept
+ * among the facts of the file. Used by `call-sites.ts`, `program-scopes.ts` and the oracle.
+ */
+import ts from "typescript";
+import type { Facts } from "./facts.ts";
+import type { CallLike } from "./syntax.ts";
+
+interface FileIndex {
+  calls: Map<string, CallLike[]>;
+  values: Map<string, ts.Identifier[]>;
+}
+const add = <T>(map: Map<string, T[]>, key: string, value: T): void => {
+  const list = map.get(key);
+  if (list) list.push(value);
+  else map.set(key, [value]);
+};
+
+/** The calls of a file, and the names in it that are used as values. */
+export function indexFile(file: ts.SourceFile): FileIndex {
+  const index: FileIndex = { calls: new Map(), values: new Map() };
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
+      const target = node.expression;
+      if (ts.isIdentifier(target)) add(index.calls, target.text, node);
+      else if (ts.isPropertyAccessExpression(target)) add(index.calls, target.name.text, node);
+    } else if (ts.isIdentifier(node) && isValueUse(node)) add(index.values, node.text, node);
+    else if (ts.isTypeNode(node) || ts.isImportDeclaration(node)) return;
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return index;
+}
+
+/**
+ * A name used for its value, not called and not declared: the function may then be called by
+ * anybody.
+ */
+function isValueUse(id: ts.Identifier): boolean {
+  let node: ts.Node = id;
+  if (ts.isPropertyAccessExpression(node.parent)) {
+    if (node.parent.name !== node) return false;
+    node = node.parent;
+  }
+  const parent = node.parent;
+  if (ts.isCallExpression(parent) || ts.isNewExpression(parent)) return parent.expression !== node;
+  if (
+    ts.isPropertyAssignment(parent) ||
+    ts.isVariableDeclaration(parent) ||
+    ts.isPropertyDeclaration(parent)
+  )
+    return parent.initializer === node;
+  if (ts.isBinaryExpression(parent))
+    return parent.right === node && parent.operatorToken.kind === ts.SyntaxKind.EqualsToken;
+  return (
+    ts.isReturnStatement(parent) ||
+    ts.isShorthandPropertyAssignment(parent) ||
+    ts.isArrayLiteralExpression(parent) ||
+    ts.isConditionalExpression(parent) ||
+    ts.isArrowFunction(parent) ||
+    ts.isSpreadAssignment(parent)
+  );
+}
+
+/** Every call in the program's own sources of something by a name. */
+export const callsNamed = (
+  { program, facts }: { readonly program: ts.Program; readonly facts: Facts },
+  name: string,
+): CallLike[] =>
+  program
+    .getSourceFiles()
+    .filter((f) => !f.isDeclarationFile)
+    .flatMap((f) => facts.of(f, indexFile).calls.get(name) ?? []);
