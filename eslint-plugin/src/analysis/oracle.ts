@@ -6,6 +6,7 @@
 import ts from "typescript";
 import type { CalleeSpecifier, Owner, ResolvedSettings } from "../owner.ts";
 import { resolveCallee, type Callee } from "./callee.ts";
+import { callsNamed } from "./call-index.ts";
 import { Checker } from "./checker.ts";
 import {
   annotatedResult,
@@ -25,7 +26,13 @@ import { referencesTo } from "./references.ts";
 import { calleeNameNode, type CallLike } from "./syntax.ts";
 import { noTags, readTags, type Tags } from "./tags.ts";
 import { isLibraryCall } from "./library-names.ts";
-import { enclosesByName, isOfLibrary, ownedByName, type UntypedContext } from "./untyped.ts";
+import {
+  enclosesByName,
+  isListCall,
+  isOfLibrary,
+  ownedByName,
+  type UntypedContext,
+} from "./untyped.ts";
 
 export type { Callee } from "./callee.ts";
 export type { Owned } from "./ownership.ts";
@@ -61,6 +68,7 @@ export class Oracle {
       stored: new WeakMap(),
       declarationAt: (node) => this.declarationAt(node),
       ownedAt: (node) => this.ownedAt(node),
+      callsNamed: (name) => callsNamed(this, name),
     };
     this.#checker = new Checker(program, (type) => {
       const owned = this.#ownership.of(type);
@@ -324,6 +332,8 @@ export class Oracle {
           enclosesByName(this.#names, call, owner) ||
           (!found.body && isOfLibrary(this.#names, call, owner))),
     );
+    found.builtin ||=
+      !found.declaration && this.#untyped.length > 0 && isListCall(this.#names, call);
     this.#callees.set(call, found);
     return found;
   }

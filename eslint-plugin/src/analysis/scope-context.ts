@@ -6,7 +6,8 @@
  */
 import ts from "typescript";
 import { handedTo } from "./callbacks.ts";
-import { bindingOf, callsNamed, callSitesOf, nameOf, overridesForeign } from "./call-sites.ts";
+import { callsNamed } from "./call-index.ts";
+import { bindingOf, callSitesOf, nameOf, overridesForeign } from "./call-sites.ts";
 import { offered } from "./entry-points.ts";
 import type { Facts } from "./facts.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
@@ -167,6 +168,14 @@ export class ScopeContext {
       : "unknown";
   }
 
+  /** A method known by its name alone: every call of that name may be one of it. */
+  private ofMethod(session: Session, name: string): ScopeState {
+    const calls = callsNamed(session.oracle, name);
+    const states = calls.map((call) => this.stateAt(session, call));
+    if (states.length === 0 || states.includes("out")) return "out";
+    return states.every((state) => state === "in") ? "in" : "unknown";
+  }
+
   /**
    * A function expression with no name that is not handed to a call: returned, stored, in a
    * literal.
@@ -176,8 +185,20 @@ export class ScopeContext {
     if (session.settings.exportedFunctions === "strict" && isCommonExport(fn.parent)) return "out";
     if (ts.isReturnStatement(fn.parent) && !this.givesOwned(session, fn))
       return this.ofReturnedObject(session, fn.parent);
+    const method = methodName(fn);
+    if (method !== undefined) return this.ofMethod(session, method);
     return bindingOf(fn) || ts.isClassStaticBlockDeclaration(fn.parent) ? "out" : "unknown";
   }
+}
+
+/** The name of a method that a script gives a class: `Net.prototype.predict = function () {}`. */
+function methodName({ parent }: ts.Node): string | undefined {
+  if (!ts.isBinaryExpression(parent) || !ts.isPropertyAccessExpression(parent.left))
+    return undefined;
+  const { expression, name } = parent.left;
+  return ts.isPropertyAccessExpression(expression) && expression.name.text === "prototype"
+    ? name.text
+    : undefined;
 }
 
 /** Whether a call calls a name that a pattern takes out of what a function returns. */

@@ -6,25 +6,31 @@
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
 import { puts } from "./containers.ts";
-import type { Facts } from "./facts.ts";
-import { enclosingFunction, fateOf, returnsOf, type Fate } from "./fate.ts";
-import { isLibraryCall, type NameContext } from "./library-names.ts";
+import { fateOf, returnsOf, type Fate } from "./fate.ts";
+import { isLibraryCall } from "./library-names.ts";
 import { takenFor } from "./mixed.ts";
 import type { Owned } from "./ownership.ts";
-import { boundNames, referencesTo } from "./references.ts";
+import { boundNames } from "./references.ts";
 import { calleeNameNode, hasBody, unwrap, valuesOf, type CallLike } from "./syntax.ts";
+import {
+  byUse,
+  ownedParameter,
+  several,
+  single,
+  usesOf,
+  type ParameterContext,
+} from "./untyped-parameters.ts";
 
 /** What is needed to know of the program. */
-export interface UntypedContext extends NameContext {
-  readonly owners: readonly Owner[];
+export interface UntypedContext extends ParameterContext {
   /** What each class is found to store in its fields. */
-  readonly facts: Facts;
-  readonly stored: WeakMap<ts.ClassLikeDeclaration, ReadonlyMap<string, readonly ts.Expression[]>>;
-  ownedAt(node: ts.Node): Owned | null;
+  readonly stored: WeakMap<ts.ClassLikeDeclaration, ReadonlyMap<string, readonly Stored[]>>;
 }
-
-const single = (owner: Owner): Owned => ({ owner, shape: "one", nullable: false, fields: [] });
-const several = (owner: Owner): Owned => ({ owner, shape: "many", nullable: false, fields: [] });
+/** A value that a class puts into one of its fields, or inside the list that the field holds. */
+interface Stored {
+  readonly value: ts.Expression;
+  readonly inside: boolean;
+}
 
 /** What an expression of no known type owns by the names it is made and used with. */
 export function ownedByName(context: UntypedContext, node: ts.Node): Owned | null {
@@ -69,12 +75,47 @@ function ownedCall(context: UntypedContext, call: ts.CallExpression): Owned | nu
     const shape = makes.includes(name) ? single : lists.includes(name) ? several : undefined;
     if (shape && (library || isMethodOf(context, call, owner))) return shape(owner);
     if (isMarkedCall(context, call, owner)) return single(owner);
-    if (owner.untyped.runs.includes(name) && isOfLibrary(context, call, owner))
+    const { runs, looks } = owner.untyped;
+    if (
+      (runs.includes(name) && isOfLibrary(context, call, owner)) ||
+      (looks.includes(name) && givesMarked(context, call, owner))
+    )
       return takenFor(call, (d) => usesOf(context, d)) === "many" ? several(owner) : single(owner);
   }
   const callee = calleeNameNode(call);
-  return ownedResult(context, callee && functionOf(context.declarationAt(callee)));
+  return (
+    ownedOfList(context, call) ??
+    ownedResult(context, callee && functionOf(context.declarationAt(callee)))
+  );
 }
+
+/** What the methods of lists give: `xs.map((x) => tf.scalar(x))`, `tensors.pop()`. */
+function ownedOfList(context: UntypedContext, call: ts.CallExpression): Owned | null {
+  const { expression } = call;
+  const [first, second] = call.arguments;
+  if (!ts.isPropertyAccessExpression(expression)) return null;
+  const { text } = expression.name;
+  const made = text === "from" ? second : text === "map" || text === "flatMap" ? first : undefined;
+  if (made) {
+    const owned = ownedResult(context, unwrap(made));
+    return owned && several(owned.owner);
+  }
+  if (text === "all" && first) return context.ownedAt(first);
+  if (!parting.has(text) && !taking.has(text)) return null;
+  const list = context.ownedAt(expression.expression);
+  if (list?.shape !== "many") return null;
+  return (taking.has(text) ? single : several)(list.owner);
+}
+const parting = new Set(["filter", "slice", "splice", "concat", "reverse", "sort"]);
+const taking = new Set(["pop", "shift", "at", "find", "findLast"]);
+
+/** Whether a call of no known type is one of a list's: by what the list holds or makes. */
+export const isListCall = (context: UntypedContext, call: CallLike): boolean =>
+  ts.isCallExpression(call) &&
+  ts.isPropertyAccessExpression(call.expression) &&
+  (context.ownedAt(call.expression.expression)?.shape === "many" ||
+    (visiting.has(call.expression.name.text) && hasBody(call.arguments[0])));
+const visiting = new Set(["map", "flatMap", "forEach", "filter", "some", "every", "find"]);
 
 const handedBack = (context: UntypedContext, { arguments: [first] }: ts.CallExpression) =>
   first ? context.ownedAt(first) : null;
@@ -156,7 +197,8 @@ function isMarkedCall(
 function givesMarked(context: UntypedContext, call: ts.CallExpression, owner: Owner): boolean {
   const name = calleeNameNode(call);
   if (!ts.isPropertyAccessExpression(call.expression) || !name) return false;
-  if (!owner.untyped.runs.includes(name.text)) return false;
+  const { runs, looks } = owner.untyped;
+  if (!runs.includes(name.text) && !looks.includes(name.text)) return false;
   if (hasBody(functionOf(context.declarationAt(name)))) return false;
   const isMarked = ({ kind, member }: Fate): boolean =>
     kind === "receiver" && owner.untyped.marks.includes(member);
@@ -192,25 +234,31 @@ function ownedField(
   }
   const known = context.stored.get(holder) ?? storesOf(holder);
   context.stored.set(holder, known);
-  for (const value of known.get(name.text) ?? []) {
+  for (const { value, inside } of known.get(name.text) ?? []) {
     const owned = context.ownedAt(value);
-    if (owned) return owned;
+    if (owned) return inside ? several(owned.owner) : owned;
   }
   return null;
 }
 
-/** Every value a class assigns to a field of its own, by the field. */
-function storesOf(holder: ts.ClassLikeDeclaration): Map<string, ts.Expression[]> {
-  const found = new Map<string, ts.Expression[]>();
+/** Every value a class assigns to a field of its own, or to the list in one, by the field. */
+function storesOf(holder: ts.ClassLikeDeclaration): Map<string, Stored[]> {
+  const found = new Map<string, Stored[]>();
+  const note = (field: ts.Node, value: ts.Expression, inside: boolean): void => {
+    if (!ts.isPropertyAccessExpression(field)) return;
+    if (field.expression.kind !== ts.SyntaxKind.ThisKeyword) return;
+    found.set(field.name.text, [...(found.get(field.name.text) ?? []), { value, inside }]);
+  };
   const visit = (node: ts.Node): void => {
     if (ts.isClassLike(node)) return;
     ts.forEachChild(node, visit);
-    if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.EqualsToken)
-      return;
-    const { left, right } = node;
-    if (!ts.isPropertyAccessExpression(left)) return;
-    if (left.expression.kind !== ts.SyntaxKind.ThisKeyword) return;
-    found.set(left.name.text, [...(found.get(left.name.text) ?? []), right]);
+    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
+      const { expression: list, name } = node.expression;
+      if (puts(name.text)) for (const value of node.arguments) note(list, value, true);
+    }
+    const isStore =
+      ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.EqualsToken;
+    if (isStore) note(node.left, node.right, false);
   };
   ts.forEachChild(holder, visit);
   return found;
@@ -225,8 +273,7 @@ function ownedVariable(context: UntypedContext, id: ts.Identifier): Owned | null
   const declaration = isName ? parent : context.declarationAt(id);
   if (!declaration) return null;
   if (ts.isBindingElement(declaration)) return ownedElement(context, declaration);
-  if (ts.isParameter(declaration))
-    return ownedByTurn(context, declaration) ?? byUse(context, declaration);
+  if (ts.isParameter(declaration)) return ownedParameter(context, declaration);
   if (!ts.isVariableDeclaration(declaration)) return null;
   return ownedInitially(context, declaration) ?? byUse(context, declaration);
 }
@@ -270,40 +317,6 @@ function ownedElement(context: UntypedContext, element: ts.BindingElement): Owne
     if (list) return list.shape === "many" ? single(list.owner) : null;
   }
   return byUse(context, element);
-}
-
-/** `list.forEach((t) => …)`: each value of the list in turn. */
-function ownedByTurn(context: UntypedContext, parameter: ts.ParameterDeclaration): Owned | null {
-  const fn = parameter.parent;
-  if (!ts.isArrowFunction(fn) && !ts.isFunctionExpression(fn)) return null;
-  if (fn.parameters[0] !== parameter) return null;
-  const { kind, node, literal } = fateOf(fn);
-  if (kind !== "argument" || literal || !ts.isCallExpression(node)) return null;
-  const { expression } = node;
-  if (!ts.isPropertyAccessExpression(expression) || !turns.has(expression.name.text)) return null;
-  const list = context.ownedAt(expression.expression);
-  return list?.shape === "many" ? single(list.owner) : null;
-}
-const turns = new Set(["forEach", "map", "flatMap", "filter", "find", "some", "every"]);
-
-/** What a name is by the members it is asked for, which only such values have. */
-function byUse(context: UntypedContext, declaration: ts.Declaration): Owned | null {
-  for (const id of usesOf(context, declaration)) {
-    const { kind, member } = fateOf(id);
-    if (kind !== "receiver") continue;
-    const owner = context.owners.find((o) => o.untyped.marks.includes(member));
-    if (owner) return single(owner);
-  }
-  return null;
-}
-
-function usesOf(context: UntypedContext, declaration: ts.Declaration): ts.Identifier[] {
-  const { name } = declaration as ts.NamedDeclaration;
-  if (!name || !ts.isIdentifier(name)) return [];
-  const root = ts.isParameter(declaration)
-    ? declaration.parent
-    : (enclosingFunction(declaration) ?? declaration.getSourceFile());
-  return referencesTo(context, declaration, name, root);
 }
 
 /** The values that are put into a list which starts empty. */
