@@ -3,7 +3,7 @@
  * case is a script; `~` marks a line on which something is reported.
  */
 import { suite } from "uvu";
-import { assert, lint, lines, projectDir } from "./tester.ts";
+import { addScripts } from "./scripts.ts";
 
 const test = suite("plain JavaScript");
 
@@ -278,21 +278,5 @@ export function f(x) {
 }`,
 };
 
-for (const [name, code] of Object.entries(scripts)) {
-  test(name, () => {
-    const wanted = code
-      .split("\n")
-      .flatMap((line, i) => [...line.matchAll(/ ~ (\S+)/g)].map((m) => `${i + 1} ${m[1]}`));
-    const found = lint(code, {
-      settings: { presets: ["tfjs"] },
-      file: `${projectDir}script.js`,
-    }).filter((m) => !m.ruleId?.startsWith("tenure/prefer-"));
-    assert.equal(
-      found.map((m) => `${m.line} ${m.ruleId?.replace("tenure/", "")}`),
-      wanted,
-      lines(found).join("\n"),
-    );
-  });
-}
-
+addScripts(test, scripts);
 test.run();

@@ -4,7 +4,6 @@
  * about overwritten values, which reports only where no scope would free it.
  */
 import ts from "typescript";
-import { handedTo } from "./callbacks.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import {
   fieldOfThis,
@@ -17,8 +16,9 @@ import {
 } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
+import { runsOften } from "./runs-often.ts";
 import type { Session } from "./session.ts";
-import { isEmptyContainer, isNullish, isTarget, memberName, unwrap } from "./syntax.ts";
+import { isEmptyContainer, isNullish, isTarget, unwrap } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 /** An assignment that loses a value. */
@@ -158,24 +158,4 @@ function leavesIt(session: Session, id: ts.Identifier, home: ts.Node | undefined
   const { effect, fate } = session.transfer(id);
   if (onlyLooksAt(effect) || fate.kind === "read") return true;
   return home !== undefined && effect === "returns" && enclosingFunction(id) === home;
-}
-
-/** Names of functions that are made to run again and again. */
-const often =
-  /^(set|update|process|handle|on|next|step|tick|render|draw|refresh|replace|reset)([A-Z_]|$)/;
-/** Calls that call back more than once. */
-const repeats =
-  /^(forEach|map|addEventListener|addListener|on|subscribe|setInterval|requestAnimationFrame)$/;
-
-/** Whether a function is known to run more than once. */
-function runsOften(session: Session, place: ts.Node): boolean {
-  if (ts.isSetAccessorDeclaration(place)) return true;
-  const host = handedTo(place);
-  if (host) return repeats.test(session.oracle.callee(host).name);
-  const { name } = place as Partial<ts.NamedDeclaration>;
-  const holder = ts.isVariableDeclaration(place.parent) ? place.parent.name : name;
-  return (
-    holder !== undefined &&
-    often.test(ts.isIdentifier(holder) || ts.isPrivateIdentifier(holder) ? memberName(holder) : "")
-  );
 }

@@ -1,0 +1,69 @@
+/**
+ * Runs often: whether a function is known to run more than once, so that what it stores replaces
+ * what it stored the last time. Told by how the program calls it, then by its name. Used by
+ * `lost-stores.ts`.
+ */
+import ts from "typescript";
+import { callSitesOf, nameOf } from "./call-sites.ts";
+import { handedTo } from "./callbacks.ts";
+import { enclosingFunction, fateOf } from "./fate.ts";
+import { isExported } from "./scope-context.ts";
+import type { Session } from "./session.ts";
+import { calleeNameNode, hasBody, within, type CallLike } from "./syntax.ts";
+
+/** Names of functions that are made to run again and again. */
+const often =
+  /^(set|update|process|handle|on|next|step|tick|render|draw|refresh|replace|reset)([A-Z_]|$)/;
+/** Names of functions that make something ready, once. */
+const once =
+  /^#?_?(init|load|set_?up|build|create|make|connect|open|start|warm|prepare|alloc|configure|fit|train|main|run|ready|compile|register|restore|import|download|fetch)/i;
+/** Calls that call back more than once. */
+const repeats =
+  /^(forEach|map|addEventListener|addListener|on|subscribe|setInterval|requestAnimationFrame)$/;
+
+/** Whether a function is known to run more than once. */
+export function runsOften(session: Session, place: ts.Node): boolean {
+  if (ts.isSetAccessorDeclaration(place)) return true;
+  const host = handedTo(place);
+  if (host) return repeats.test(session.oracle.callee(host).name);
+  const name = nameOf(place);
+  if (name === undefined || !hasBody(place)) return false;
+  if (often.test(name) || isCalledAgain(session, place, 0)) return true;
+  if (place.parameters.length === 0 || once.test(name)) return false;
+  const { calls, values } = callSitesOf(session.oracle, place, "program");
+  if (calls.some(isInConstructor)) return false;
+  return isExported(session.oracle.facts, place) || calls.length + values.length === 0; // called by who knows whom
+}
+
+/** Whether the program calls a function in a loop, from itself, or from one that runs often. */
+function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
+  if (!hasBody(fn) || depth > 3) return false;
+  const { calls, values } = callSitesOf(session.oracle, fn, "program");
+  return [...calls, ...values].some((site) => {
+    if (within(site, fn) || isHandedToRepeat(site)) return true;
+    const caller = enclosingFunction(site);
+    if (isInLoop(site, caller)) return true;
+    const host = caller && handedTo(caller);
+    if (host) return repeats.test(session.oracle.callee(host).name);
+    return caller !== undefined && caller !== fn && isCalledAgain(session, caller, depth + 1);
+  });
+}
+
+/** `setInterval(tick, 100)`, `button.addEventListener("click", this.click)`. */
+function isHandedToRepeat(site: ts.Node): boolean {
+  const value = ts.isPropertyAccessExpression(site.parent) ? site.parent : site;
+  if (!ts.isIdentifier(value) && !ts.isPropertyAccessExpression(value)) return false;
+  const { kind, node } = fateOf(value);
+  return kind === "argument" && repeats.test(calleeNameNode(node as CallLike)?.text ?? "");
+}
+
+const isInConstructor = (node: ts.Node): boolean => {
+  const caller = enclosingFunction(node);
+  return caller !== undefined && ts.isConstructorDeclaration(caller);
+};
+
+function isInLoop(node: ts.Node, root: ts.Node | undefined): boolean {
+  for (let at: ts.Node = node; at !== root && !ts.isSourceFile(at); at = at.parent)
+    if (ts.isIterationStatement(at, false)) return true;
+  return false;
+}

@@ -1,0 +1,165 @@
+/**
+ * Values that plain JavaScript hands on: to helpers, to callbacks of lists, into fields of classes
+ * and of prototypes. Each case is a script; `~` marks a line on which something is reported.
+ */
+import { suite } from "uvu";
+import { addScripts } from "./scripts.ts";
+
+const test = suite("values handed on in plain JavaScript");
+
+addScripts(test, {
+  "parameters are what callers hand in": `
+function scale(image) {
+  return image.sub(127).div(127); // ~ no-leaked-temporary
+}
+const crop = (image, size) => {
+  const part = image.slice([0, 0], size);
+  return part;
+};
+export function run(canvas) {
+  const photo = tf.browser.fromPixels(canvas);
+  const small = crop(photo, [8, 8]); // ~ require-disposal
+  const whole = scale(small); // ~ require-disposal
+  photo.dispose();
+  return whole.size;
+}`,
+  "parameters of which callers hand in something else": `
+function tail(words) {
+  return words.slice(1).concat(["."]);
+}
+const pick = (items, at) => items.slice(at);
+export function run(canvas) {
+  const photo = tf.browser.fromPixels(canvas);
+  const rest = pick(tail(["a", "b"]), 1);
+  photo.dispose();
+  return rest;
+}`,
+  "parameters whose annotation names the type": `
+/**
+ * @param {tf.Tensor3D} image
+ * @param {tf.Tensor[]} others
+ * @param {tf.LayersModel} model
+ */
+export async function brightness(image, others, model) {
+  const mean = image.mean(); // ~ require-disposal
+  const first = others[0].mean(); // ~ require-disposal
+  return [(await mean.data())[0], first.size, model.slice(1)];
+}`,
+  "parameters that the library is given as tensors": `
+export function thumbnail(image) {
+  const small = tf.image.resizeBilinear(image, [8, 8]);
+  const half = image.div(2); // ~ require-disposal
+  return [small, half.size];
+}
+export function convert(rows) {
+  const table = tf.tensor2d(rows);
+  const rest = rows.slice(1);
+  return [table, rest.length];
+}`,
+  "lists that callbacks fill": `
+export function table(rows) {
+  const lines = rows.map((row) => tf.tensor1d(row)); // ~ require-disposal
+  const all = tf.stack(lines);
+  return all;
+}
+export function freed(rows) {
+  const lines = rows.map((row) => tf.tensor1d(row));
+  const all = tf.stack(lines);
+  lines.forEach((line) => line.dispose());
+  return all;
+}
+export function disposed(rows) {
+  const lines = Array.from(rows, (row) => tf.tensor1d(row));
+  const all = tf.stack(lines);
+  tf.dispose(lines);
+  return all;
+}
+export const names = (rows) => rows.map((row) => row.name).filter((name) => name.length > 3);`,
+  "turns of a strange list": `
+export function show(rows) {
+  rows.forEach((row) => {
+    const line = tf.tensor1d(row); // ~ require-disposal
+    line.print();
+  });
+  tf.tidy(() => rows.forEach((row) => tf.tensor1d(row).square().print()));
+}`,
+  "results of an evaluation": `
+export async function judge(model, xs, ys) {
+  const [loss, accuracy] = model.evaluate(xs, ys); // ~ require-disposal ~ require-disposal
+  return [loss.dataSync()[0], accuracy.dataSync()[0]];
+}
+export async function report(poll, xs) {
+  const result = await poll.evaluate(xs);
+  return result.score;
+}`,
+  "fields that are replaced with every call": `
+class Memory {
+  constructor() {
+    this.last = null;
+    this.table = null;
+  }
+  load(rows) {
+    this.table = tf.tensor2d(rows);
+  }
+  remember(row) {
+    this.last = tf.tensor1d(row); // ~ no-overwritten-tensor
+  }
+  recall() {
+    return [this.last.dataSync(), this.table.dataSync()];
+  }
+}
+export const memory = new Memory();
+class Careful {
+  remember(row) {
+    this.last?.dispose();
+    this.last = tf.tensor1d(row);
+  }
+}
+export const careful = new Careful();`,
+  "fields that one call sets": `
+export class Once {
+  constructor(rows) {
+    this.keep(rows);
+  }
+  keep(rows) {
+    this.rows = tf.tensor2d(rows);
+  }
+  sum() {
+    return this.rows.size;
+  }
+}`,
+  "lists in fields": `
+class Queue {
+  constructor() {
+    this.items = [];
+    this.words = [];
+  }
+  add(row, word) {
+    this.items.push(tf.tensor1d(row));
+    this.words.push(word);
+    if (this.items.length > 9) this.items.shift(); // ~ no-dropped-element
+    if (this.words.length > 9) this.words.shift();
+  }
+  drain() {
+    while (this.items.length > 0) this.items.pop().dispose();
+    this.words.pop();
+  }
+}
+export const queue = new Queue();`,
+  "methods of a prototype": `
+function Net(size) {
+  this.weights = tf.variable(tf.zeros([size])); // ~ no-leaked-temporary
+}
+Net.prototype.predict = function (rows) {
+  const xs = tf.tensor2d(rows); // ~ require-disposal
+  return xs.dataSync();
+};
+Net.prototype.loss = function (rows) {
+  const xs = tf.tensor2d(rows);
+  return xs.square().mean();
+};
+export const net = new Net(3);
+export const cost = (rows) => tf.tidy(() => net.loss(rows).dataSync());`,
+});
+
+test.run();
