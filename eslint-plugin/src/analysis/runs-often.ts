@@ -15,8 +15,11 @@ import { calleeNameNode, hasBody, within, type CallLike } from "./syntax.ts";
 const often =
   /^(set|update|process|handle|on|next|step|tick|render|draw|refresh|replace|reset)([A-Z_]|$)/;
 /** Names of functions that make something ready, once. */
-const once =
-  /^#?_?(init|load|set_?up|build|create|make|connect|open|start|warm|prepare|alloc|configure|fit|train|main|run|ready|compile|register|restore|import|download|fetch)/i;
+const once = new RegExp(
+  "^#?_?(init|load|set_?up|build|create|make|connect|open|start|warm|prepare|alloc|configure|" +
+    "fit|train|main|run|ready|compile|register|restore|import|download|fetch)",
+  "i",
+);
 /** Calls that call back more than once. */
 const repeats =
   /^(forEach|map|addEventListener|addListener|on|subscribe|setInterval|requestAnimationFrame)$/;
@@ -32,7 +35,8 @@ export function runsOften(session: Session, place: ts.Node): boolean {
   if (place.parameters.length === 0 || once.test(name)) return false;
   const { calls, values } = callSitesOf(session.oracle, place, "program");
   if (calls.some(isInConstructor)) return false;
-  return isExported(session.oracle.facts, place) || calls.length + values.length === 0; // called by who knows whom
+  // called by who knows whom
+  return isExported(session.oracle.facts, place) || calls.length + values.length === 0;
 }
 
 /** Whether the program calls a function in a loop, from itself, or from one that runs often. */
