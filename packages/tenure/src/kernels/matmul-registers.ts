@@ -1,7 +1,8 @@
 /**
  * The matrix product of software adapters: each invocation keeps a tile of the output in registers
  * and reads both operands from storage. Where there are subgroups, the lanes of a workgroup may lie
- * along the same rows and read a together. Called by matmul.ts. Owns nothing.
+ * along the same rows and read a together. Where there are few outputs and K is long, the lanes of
+ * a workgroup split K, and their sums are added in order. Called by matmul.ts. Owns nothing.
  */
 import { computeType } from "../base/dtype.ts";
 import { at } from "../base/access.ts";
@@ -47,6 +48,8 @@ interface Plan {
   readonly fields: TileFields;
   /** Lanes that share rows, or 1. */
   readonly lanes: number;
+  /** Lanes that split K, or 1. */
+  readonly parts: number;
   /** Offsets along each dimension of each side, in units of its loads. */
   readonly am: (index: string) => string;
   readonly ak: (index: string) => string;
@@ -88,19 +91,29 @@ export interface SharedTile {
   readonly lanes: number;
 }
 
+/** A tile of which each lane of a workgroup computes a part: every so many elements of K. */
+export interface SplitTile {
+  readonly rows: 4;
+  readonly columns: 8;
+  readonly parts: 16 | 64;
+}
+
+type Tile = RegisterTile | SharedTile | SplitTile;
+
 /** Rows of the tile: as many as the output has, up to `most`. */
 function rowsOf(m: number, most: number): number {
   if (m >= most) return most;
   return m >= 2 ? 2 : 1;
 }
 
-function planOf(p: Problem, params: Params, tile: RegisterTile | SharedTile): Plan {
+function planOf(p: Problem, params: Params, tile: Tile): Plan {
   const lanes = "lanes" in tile ? tile.lanes : 1;
+  const parts = "parts" in tile ? tile.parts : 1;
   const tm = rowsOf(p.m, tile.rows);
   const tn = p.n > 4 ? tile.columns : 4;
   const wideA = lanes > 1 || (p.a.wide === "mn" && tm !== 4) ? "none" : p.a.wide;
   const wideB = p.b.wide;
-  const wideOut = storesWide(p);
+  const wideOut = parts === 1 && storesWide(p);
   const finish = finishing(p.after, p.dtype, 2, params);
   const decls = storages(p, wideA !== "none", wideB !== "none", wideOut, finish);
   const fields = tileFields(p, tm, tn * lanes, params);
@@ -120,6 +133,7 @@ function planOf(p: Problem, params: Params, tile: RegisterTile | SharedTile): Pl
     steps: upTo(p.k % 4 === 0 && p.k > 0 ? 4 : 1),
     fields,
     lanes,
+    parts,
     am: stride(params, "am", p.a.outer, wideA === "mn" ? 1 : unitA),
     ak: stride(params, "ak", p.a.inner, wideA === "k" ? 1 : unitA),
     bn: stride(params, "bn", p.b.outer, wideB === "mn" ? 1 : unitB),
@@ -260,23 +274,50 @@ function storeTile(plan: Plan, params: Params): string[] {
   ]);
 }
 
+/** Adds what the lanes of a workgroup computed, in order, and stores it: an output a turn. */
+function joinParts(plan: Plan): string[] {
+  const { rows, columns, quads, parts, finish, p, fields } = plan;
+  const vectors = rows.length * quads.length;
+  const each = [
+    `let i = n / ${columns.length}u;`,
+    `let j = n % ${columns.length}u;`,
+    `var sum = ${computeType(p.dtype)}();`,
+    `for (var part = 0u; part < ${parts}u; part++) {`,
+    `  sum += partial[part * ${vectors}u + n / 4u][n % 4u];`,
+    "}",
+    `if (m0 + i < ${fields.M} && n0 + j < ${fields.N}) {`,
+    `  ${finish.store("sum", `(batch * ${fields.M} + m0 + i) * ${fields.N} + n0 + j`)}`,
+    "}",
+  ];
+  return [
+    ...rows.flatMap((i) =>
+      quads.map((q) => {
+        const place = i * quads.length + q;
+        return `partial[lane * ${vectors}u + ${place}u] = c${i}_${q};`;
+      }),
+    ),
+    "workgroupBarrier();",
+    `for (var n = lane; n < ${rows.length * columns.length}u; n += ${parts}u) {`,
+    indent(each.join("\n")),
+    "}",
+  ];
+}
+
 /**
- * Each invocation computes a tile of outputs from registers. Loads beyond the edge are clamped to
- * the last row or column, stores are guarded: no branch inside the loop.
+ * Each invocation computes a tile of outputs from registers, or a part of one. Loads beyond the
+ * edge are clamped to the last row or column, stores are guarded: no branch inside the loop.
  */
-export function registerKernel(
-  p: Problem,
-  caps: DeviceCaps,
-  tile: RegisterTile | SharedTile,
-): Kernel {
+export function registerKernel(p: Problem, caps: DeviceCaps, tile: Tile): Kernel {
   const params = new Params();
   const plan = planOf(p, params, tile);
-  const { fields, rows, columns, quads, steps, vec, decls, finish, lanes } = plan;
+  const { fields, rows, columns, quads, steps, vec, decls, finish, lanes, parts } = plan;
   const shared = lanes > 1;
-  const workgroup = shared ? lanes : 64;
+  // what a workgroup computes: a row of tiles, one tile, or a tile for each invocation
+  const together = shared || parts > 1;
+  const workgroup = together ? Math.max(lanes, parts) : 64;
   const column = `tile % ${fields.tilesN}`;
   const main = [
-    `let id = ${shared ? flatWorkgroup : `(${flatWorkgroup}) * ${workgroup}u + lane`};`,
+    `let id = ${together ? flatWorkgroup : `(${flatWorkgroup}) * ${workgroup}u + lane`};`,
     `if (id >= ${fields.total}) { return; }`,
     `let batch = id / ${fields.tiles};`,
     `let tile = id % ${fields.tiles};`,
@@ -285,24 +326,28 @@ export function registerKernel(
     ...batchBases(p, decls, params),
     ...operandStarts(plan),
     ...rows.flatMap((i) => quads.map((q) => `var c${i}_${q} = ${vec}();`)),
-    `for (var k = 0u; k < ${fields.K}; k += ${steps.length}u) {`,
+    parts > 1
+      ? `for (var k = lane * ${steps.length}u; k < ${fields.K}; k += ${parts * steps.length}u) {`
+      : `for (var k = 0u; k < ${fields.K}; k += ${steps.length}u) {`,
     indent(accumulate(plan).join("\n")),
     "}",
-    ...storeTile(plan, params),
+    ...(parts > 1 ? joinParts(plan) : storeTile(plan, params)),
   ].join("\n");
+  const partials = parts * rows.length * quads.length;
   return makeKernel(
     {
-      name: shared ? "matmul.subgroups" : "matmul.registers",
+      name: shared ? "matmul.subgroups" : parts > 1 ? "matmul.split" : "matmul.registers",
       storages: decls,
       params,
       workgroupSize: [workgroup, 1, 1],
       main,
       helpers: finish.helpers,
-      globals: finish.globals,
+      globals:
+        finish.globals + (parts > 1 ? `var<workgroup> partial: array<${vec}, ${partials}>;\n` : ""),
       workgroups:
         p.m * p.n === 0
           ? [0, 0, 0]
-          : gridOf(shared ? fields.count : Math.ceil(fields.count / workgroup), caps),
+          : gridOf(together ? fields.count : Math.ceil(fields.count / workgroup), caps),
     },
     caps,
   );
