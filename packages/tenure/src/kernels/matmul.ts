@@ -7,6 +7,7 @@
  *   registers and reads both operands from storage
  *   subgroups  the same with larger tiles, where lanes of a subgroup read one operand together
  *   tiles      GPUs: a workgroup stages blocks of both operands in workgroup memory
+ *   split      few outputs and a long K: as registers, but lanes of a workgroup split K
  *   rows       few rows or columns: lanes of a workgroup split K
  *
  * Owns nothing.
@@ -25,6 +26,8 @@ type Way =
   | "registers 2×8"
   | "subgroups 8×8"
   | "subgroups 16×8"
+  | "split 16"
+  | "split 64"
   | "tiles 64×64"
   | "tiles 128×64"
   | "rows";
@@ -32,18 +35,29 @@ type Way =
 /** The ways that are possible and not hopeless; the first is taken unless another was measured. */
 function waysOf(p: Problem, caps: DeviceCaps): [Way, ...Way[]] {
   const few = Math.min(p.m, p.n) <= 8;
-  // with fewer columns most lanes of a workgroup, which lie along a row, would be idle
   const shares = caps.subgroups && p.k > 0 && p.k % 4 === 0 && p.n >= 32;
-  const software = shares && p.m >= 8 ? "subgroups 8×8" : "registers 4×8";
+  // sharing does not pay for many lanes beyond the edge: they lie along a row
+  const width = 8 * lanesOf(p.n);
+  const full = p.n >= 0.6 * width * Math.ceil(p.n / width);
+  const software = shares && p.m >= 8 && full ? "subgroups 8×8" : "registers 4×8";
   const standard = caps.software ? software : few ? "rows" : "tiles 64×64";
   const threads = Math.min(caps.maxInvocationsPerWorkgroup, caps.maxWorkgroupSizeX);
   const ways: Way[] = ["registers 4×8", "registers 4×4", "registers 2×8"];
   if (shares && p.m >= 8) ways.push("subgroups 8×8");
   if (shares && p.m >= 16) ways.push("subgroups 16×8");
+  const tiles = p.batches * Math.ceil(p.m / 4) * Math.ceil(p.n / 8);
+  if (p.k >= 128 && tiles <= 1024) ways.push("split 16");
+  if (p.k >= 512 && tiles <= 1024) ways.push("split 64");
   if (threads >= 256 && !few) ways.push("tiles 64×64");
   if (threads >= 256 && p.m > 64 && !few) ways.push("tiles 128×64");
   if (threads >= 256 && Math.min(p.m, p.n) <= 32) ways.push("rows");
   return [standard, ...ways.filter((way) => way !== standard)];
+}
+
+/** Lanes of eight columns each that share rows: eight where that leaves fewer of them idle. */
+function lanesOf(n: number): 8 | 16 {
+  const padded = (lanes: number): number => Math.ceil(n / (8 * lanes)) * lanes;
+  return padded(8) < padded(16) ? 8 : 16;
 }
 
 /** Bindings: a, b, output (contiguous). With K = 0 the output is zeros. */
@@ -59,9 +73,13 @@ export function matmulKernel(spec: ProductSpec, caps: DeviceCaps): Kernel {
     case "registers 2×8":
       return registerKernel(p, caps, { rows: 2, columns: 8 });
     case "subgroups 8×8":
-      return registerKernel(p, caps, { rows: 8, columns: 8, lanes: 16 });
+      return registerKernel(p, caps, { rows: 8, columns: 8, lanes: lanesOf(p.n) });
     case "subgroups 16×8":
-      return registerKernel(p, caps, { rows: 16, columns: 8, lanes: 16 });
+      return registerKernel(p, caps, { rows: 16, columns: 8, lanes: lanesOf(p.n) });
+    case "split 16":
+      return registerKernel(p, caps, { rows: 4, columns: 8, parts: 16 });
+    case "split 64":
+      return registerKernel(p, caps, { rows: 4, columns: 8, parts: 64 });
     case "tiles 64×64":
       return tiledKernel(p, caps, 64);
     case "tiles 128×64":

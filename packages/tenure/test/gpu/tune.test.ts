@@ -124,34 +124,42 @@ test("products, convolutions, attention, reductions and softmax were all among t
   ]);
 });
 
-test("every way of a product of odd sizes is what plain arithmetic gives", async () => {
-  const { choices } = device();
-  const [m, k, n] = [67, 20, 33];
-  const a = numbers(m * k, 1, -1, 1),
-    b = numbers(k * n, 2, -1, 1);
-  const expected = Array.from({ length: m * n }, (_, i) => {
-    let sum = 0;
-    for (let j = 0; j < k; j++) sum += a[Math.floor(i / n) * k + j]! * b[j * n + (i % n)]!;
-    return sum;
-  });
-  const fn: Case = () => [tensor(a, { shape: [m, k] }).matmul(tensor(b, { shape: [k, n] }))];
-  const [candidate] = await candidatesIn(fn);
-  const { space } = candidate!.question;
-  const shared = device().caps.subgroups ? ["subgroups 8×8", "subgroups 16×8"] : [];
-  const known = ["tiles 64×64", "tiles 128×64", "registers 4×8", ...shared];
-  assert.ok(known.every((way) => space.includes(way)));
-  for (const way of space) {
-    choices.set(questionKey(candidate!.question), way);
+for (const { sizes, ways } of [
+  { sizes: [67, 20, 33], ways: ["tiles 64×64", "tiles 128×64", "registers 4×8"] },
+  { sizes: [10, 516, 20], ways: ["split 16", "split 64", "registers 4×8"] },
+] as const)
+  test(`every way of ${sizes.join("×")} is what plain arithmetic gives`, async () => {
+    const { choices } = device();
+    const [m, k, n] = sizes;
+    const a = numbers(m * k, 1, -1, 1),
+      b = numbers(k * n, 2, -1, 1);
+    const expected = Array.from({ length: m * n }, (_, i) => {
+      let sum = 0;
+      for (let j = 0; j < k; j++) sum += a[Math.floor(i / n) * k + j]! * b[j * n + (i % n)]!;
+      return sum + 1;
+    });
+    const fn: Case = () => [
+      tensor(a, { shape: [m, k] })
+        .matmul(tensor(b, { shape: [k, n] }))
+        .add(1),
+    ];
+    const [candidate] = await candidatesIn(fn);
+    const { space } = candidate!.question;
+    const shared = device().caps.subgroups && n >= 32 ? ["subgroups 8×8", "subgroups 16×8"] : [];
+    assert.ok([...ways, ...shared].every((way) => space.includes(way)));
+    for (const way of space) {
+      choices.set(questionKey(candidate!.question), way);
+      runtime().caches.clear();
+      const [values] = await results(fn);
+      await assertClose([...values!], expected, { rel: 1e-5, abs: 1e-5 });
+      assert.equal(await results(fn), [values], "the same bits again");
+    }
+    choices.clear();
     runtime().caches.clear();
-    const [values] = await results(fn);
-    await assertClose([...values!], expected, { rel: 1e-5, abs: 1e-5 });
-  }
-  choices.clear();
-  runtime().caches.clear();
-});
+  });
 
 const step = async (): Promise<void> => {
-  await results(() => [put([8, 20], 1).matmul(put([20, 34], 2))]);
+  await results(() => [put([8, 20], 1).matmul(put([20, 60], 2))]);
 };
 
 test("it reports, chooses, and keeps what it chose for the next process", async () => {
@@ -189,7 +197,7 @@ test("it reports, chooses, and keeps what it chose for the next process", async 
 
 test("a pinned device keeps the standard, and refuses to be tuned", async () => {
   const { choices } = device();
-  const [candidate] = await candidatesIn(() => [put([8, 20], 1).matmul(put([20, 34], 2))]);
+  const [candidate] = await candidatesIn(() => [put([8, 20], 1).matmul(put([20, 60], 2))]);
   const { question } = candidate!;
   choices.set(questionKey(question), "registers 4×4");
   const { kernel, shape, space, standard } = question;
