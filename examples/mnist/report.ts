@@ -19,16 +19,14 @@ export function leakReport(): boolean {
     disposed = s.disposedInScopeCount + s.disposedOutsideScopeCount;
   const leaked = s.threadTotalLiveCount + s.finalized;
   console.log(
-    `${leaked} tensors leaked, ${created} created, ${disposed} disposed, ${s.finalized} ` +
-      "reclaimed by the garbage collector",
+    `${leaked} tensors leaked: ${created} created, ${disposed} disposed, ` +
+      `${s.finalized} left to the collector`,
   );
   for (const { site, count } of memory.reclaimed())
     console.log(`  ${count} dropped without dispose, made at ${site}`);
   for (const row of memory.live())
     console.log(`  ${row.count} still alive, such as ${row.example}, made at ${row.key}`);
   if (leaked > 0)
-    console.log(
-      "  open a dispose scope around the loop's body, or declare the tensors with `using`",
-    );
+    console.log("  open a dispose scope around the loop's body, or declare tensors with `using`");
   return leaked === 0;
 }
