@@ -87,4 +87,13 @@ test("statistics count the tensors of one copy only", () => {
   second.memory.verify();
 });
 
+test("under source maps the line of a tensor is the caller's, not one of the package", () => {
+  const [{ memory, ones }] = both();
+  memory.track("full");
+  using _t = ones([7]);
+  const found = memory.live().find(({ example }) => example.includes("[7]"));
+  memory.track("sampled");
+  assert.match(String(found?.key), /copies\.test\.ts:\d+:\d+$/);
+});
+
 test.run();

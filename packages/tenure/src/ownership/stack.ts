@@ -5,13 +5,17 @@
 import { type Capture, depth, sites } from "./site.ts";
 
 // Frames inside this package are machinery; the user's line is the first frame outside. Unbundled,
-// the package is the folder two levels up from this file, in `src` and in `dist` alike. In a bundle
+// the package is the folder two levels up from this file, in `src` and in `dist` alike; where the
+// host follows source maps (tsx, `--enable-source-maps`), frames of `dist` say `src`. In a bundle
 // it is the bundle, as development servers make one per package; where that leaves nothing, the
 // outermost frame is shown.
 const home = ownURL()
   .replace(/ownership\/stack\.[jt]s(\?.*)?$/, "")
   .replace(/^file:\/\//, "");
 const isBundle = !home.endsWith("/");
+const mappedHome = home.replace(/\/dist\/$/, "/src/");
+const isOurs = ({ place }: StackFrame): boolean =>
+  place.startsWith(home) || place.startsWith(mappedHome);
 
 /** Where this file lies; "" where that cannot be told. */
 function ownURL(): string {
@@ -38,7 +42,7 @@ export interface StackFrame {
 /** The frames outside Tenure and the host, innermost first. */
 export function formatStack(capture: Capture | null): StackFrame[] {
   const all = framesOf(capture),
-    frames = all.filter(({ place }) => !place.startsWith(home));
+    frames = all.filter((frame) => !isOurs(frame));
   return frames.length === 0 && isBundle ? all.slice(-1) : frames;
 }
 
