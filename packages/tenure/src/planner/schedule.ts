@@ -213,18 +213,36 @@ export function curveOf(context: Context, actions: readonly Action[]): Float64Ar
     ends[s] = 0;
     curve[0]! += bytes[s]!;
   }
-  const bear = (s: number, t: number): void => {
-    if (ends[s] !== -1) curve[ends[s]!]! -= bytes[s]!;
-    curve[t]! += bytes[s]!;
-    ends[s] = t + 1;
-  };
-  const use = (s: number, t: number): void => {
-    if (ends[s] !== -1) ends[s] = t + 1;
-  };
-  eachTouch(context.touches, actions, use, bear);
+  const { begin, born, storages } = context.touches;
+  // What eachTouch does, written out: calls of two functions per touch would take most of the time.
+  for (let t = 0; t < length; t++) {
+    const { kind, op, storage } = actions[t]!;
+    let first = 0;
+    let end = 0;
+    if (kind === "swapOut") {
+      if (ends[storage] !== -1) ends[storage] = t + 1;
+    } else if (kind === "swapIn") {
+      if (ends[storage] !== -1) curve[ends[storage]!]! -= bytes[storage]!;
+      curve[t]! += bytes[storage]!;
+      ends[storage] = t + 1;
+    } else {
+      first = born[op]!;
+      end = begin[op + 1]!;
+      for (let k = begin[op]!; k < first; k++) {
+        const s = storages[k]!;
+        if (ends[s] !== -1) ends[s] = t + 1;
+      }
+    }
+    for (let k = first; k < end; k++) {
+      const s = storages[k]!;
+      if (ends[s] !== -1) curve[ends[s]!]! -= bytes[s]!;
+      curve[t]! += bytes[s]!;
+      ends[s] = t + 1;
+    }
+  }
   for (let s = 0; s < bytes.length; s++) {
     if (ends[s] === -1) continue;
-    const end = at(program.storages, s).pinned ? length : ends[s]!;
+    const end = program.storages[s]!.pinned ? length : ends[s]!;
     curve[end]! -= bytes[s]!;
   }
   for (let t = 1; t <= length; t++) curve[t]! += curve[t - 1]!;
