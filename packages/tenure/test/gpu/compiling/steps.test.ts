@@ -1,7 +1,7 @@
 /**
  * Compiled functions as the steps of schedulers: the same bits as the steps as they are written,
- * and repeated. What a function says to scalers, schedules that look at a metric, and seeds is never
- * left out: such a step runs, and says why.
+ * and repeated. What a function says to scalers, to schedules that look at a metric, and to random
+ * streams is never left out: such a step runs, and says why.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -94,7 +94,7 @@ test("a step that is repeated and fails has not run", async () => {
   assert.is(fast.report().replays, 3);
 });
 
-/** Calls a function in steps, written and compiled. @returns what the last one saw, and why it ran */
+/** Calls a compiled function in steps. @returns how often it was repeated, and why it ran last */
 async function never(fn: (x: Tensor) => Tensor): Promise<{ replays: number; why: string }> {
   using _scope = newDisposeScope({ root: true });
   using scheduler = new Scheduler();
