@@ -5,7 +5,7 @@
  */
 import ts from "typescript";
 import { fateOf, type Fate } from "./fate.ts";
-import { callFreshness, readIsFresh, returnedArgument } from "./is-fresh.ts";
+import { callFreshness, lendsOnly, readIsFresh, returnedArgument } from "./is-fresh.ts";
 import { keptBy, lasts } from "./keeps.ts";
 import { transferOf, type Transfer } from "./mention.ts";
 import type { Owned } from "./oracle.ts";
@@ -58,7 +58,7 @@ export function freshValues(session: Session, file: ts.SourceFile): FreshValue[]
  * nothing.
  */
 function freshCall(session: Session, call: CallLike): Owned | null {
-  const owned = session.oracle.ownedAt(call);
+  const owned = lendsOnly(session, call) ? null : session.oracle.ownedAt(call);
   if (!owned || callFreshness(session, call) !== "fresh") return null;
   const callee = session.oracle.callee(call);
   // an element nobody takes: see `removals.ts`

@@ -5,7 +5,7 @@
  */
 import ts from "typescript";
 import type { Questions } from "./questions.ts";
-import { declaredResult, declaredVariable, settled } from "./declared.ts";
+import { declaredProperty, declaredResult, declaredVariable, settled } from "./declared.ts";
 import { calleeNameNode } from "./syntax.ts";
 
 /** The symbol a member access names; nothing when declarations do not settle it. */
@@ -40,7 +40,7 @@ function declaredType(checker: Questions, node: ts.Expression): ts.Type | null {
   if (ts.isIdentifier(node)) return variableType(checker, node);
   if (ts.isPropertyAccessExpression(node)) {
     if (ts.isOptionalChain(node)) return null;
-    return propertyType(checker, checker.symbolAt(node.name));
+    return declaredProperty(checker, checker.symbolAt(node.name));
   }
   if (!ts.isCallExpression(node) && !ts.isNewExpression(node)) return null;
   return callType(checker, node);
@@ -58,15 +58,6 @@ function variableType(checker: Questions, id: ts.Identifier): ts.Type | null {
   const [only, ...others] = symbol?.declarations ?? [];
   if (!only || others.length > 0) return null;
   return declaredVariable(checker, only, (call) => callType(checker, call));
-}
-
-/** A member by its annotation, where it is no union that tests could have narrowed. */
-function propertyType(checker: Questions, symbol: ts.Symbol | undefined): ts.Type | null {
-  const [only, ...others] = symbol?.declarations ?? [];
-  if (!only || others.length > 0) return null;
-  if (!ts.isPropertyDeclaration(only) && !ts.isPropertySignature(only)) return null;
-  if (only.questionToken || !only.type || only.type.kind === ts.SyntaxKind.ThisType) return null;
-  return settled(checker.annotated(only.type));
 }
 
 /** Instances of the class around a `this` that is that of a method. */

@@ -190,6 +190,10 @@ export function declaredVariable(
     isAwaited ||= ts.isAwaitExpression(value);
     value = value.expression;
   }
+  if (ts.isPropertyAccessExpression(value) && !ts.isOptionalChain(value)) {
+    const found = declaredProperty(checker, checker.symbolAt(value.name));
+    return found && settled(isAwaited ? checker.awaited(found) : found);
+  }
   if (!ts.isCallExpression(value) && !ts.isNewExpression(value)) return null;
   const found = ofCall(value);
   return found && settled(isAwaited ? checker.awaited(found) : found);
@@ -205,6 +209,18 @@ export const settled = (type: ts.Type): ts.Type | null =>
     ts.TypeFlags.NonPrimitive)
     ? null
     : type;
+
+/** A member by its annotation, where it is no union that tests could have narrowed. */
+export function declaredProperty(
+  checker: Questions,
+  symbol: ts.Symbol | undefined,
+): ts.Type | null {
+  const [only, ...others] = symbol?.declarations ?? [];
+  if (!only || others.length > 0) return null;
+  if (!ts.isPropertyDeclaration(only) && !ts.isPropertySignature(only)) return null;
+  if (only.questionToken || !only.type || only.type.kind === ts.SyntaxKind.ThisType) return null;
+  return settled(checker.annotated(only.type));
+}
 
 function resultOf(checker: Questions, callee: ts.Symbol): ts.Type | null {
   const declarations = (callee.declarations ?? []).map((d) => heldFunction(d));

@@ -92,6 +92,24 @@ const isLocalRecord = (session: Session, node: ts.Expression): boolean =>
 
 // ---- calls ----
 
+/** Functions of TypeScript's own library that can give something new; see `builtinFreshness`. */
+const making = /^(map|flatMap|from|all|resolve|pop|shift|splice|slice|filter|concat)$/;
+
+/**
+ * Whether a call gives nothing new whatever its type is: one of the library of TypeScript that
+ * lends what it gives. Asking for that type would have every argument checked.
+ */
+export function lendsOnly(session: Session, call: CallLike): boolean {
+  if (ts.isNewExpression(call)) return false;
+  const callee = session.oracle.callee(call);
+  if (!callee.builtin || making.test(callee.name)) return false;
+  return !session.settings.owners.some((owner) => {
+    const { fresh, freshWhen, keep, runsInline } = owner;
+    const named = [...fresh, ...freshWhen.map((w) => w.callee), ...keep.functions, ...runsInline];
+    return session.oracle.is(callee, named, owner);
+  });
+}
+
 /** Who owns the result of a call. */
 export function callFreshness(session: Session, call: CallLike): Freshness {
   const { oracle } = session;

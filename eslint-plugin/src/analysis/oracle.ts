@@ -10,6 +10,7 @@ import { callsNamed } from "./call-index.ts";
 import { Checker } from "./checker.ts";
 import {
   annotatedResult,
+  declaredProperty,
   declaredResult,
   declaredVariable,
   isPageFunction,
@@ -21,6 +22,7 @@ import { enclosingFunction } from "./fate.ts";
 import { takenByUses, takenFor } from "./mixed.ts";
 import { hasWellKnown, Ownership, typeNames, type Owned } from "./ownership.ts";
 import { nameMatches, Packages } from "./packages.ts";
+import { ownedByParts } from "./parts.ts";
 import { holdsPlain, isPlain } from "./plain.ts";
 import { referencesTo } from "./references.ts";
 import { calleeNameNode, type CallLike } from "./syntax.ts";
@@ -52,6 +54,8 @@ export class Oracle {
   readonly #holders = new WeakMap<ts.Node, boolean>();
   readonly #busyHolders = new Set<ts.Node>();
   readonly #untyped: readonly Owner[];
+  /** The owners whose types have names. */
+  readonly #named: readonly Owner[];
   readonly #guessing = new Set<ts.Node>();
   /** How often a guess met itself; what was guessed meanwhile is not kept. */
   #cutGuesses = 0;
@@ -61,6 +65,7 @@ export class Oracle {
   constructor(program: ts.Program, settings: ResolvedSettings, facts: Facts) {
     this.program = program;
     this.facts = facts;
+    this.#named = settings.owners.filter((o) => typeNames(o).length > 0);
     this.#untyped = settings.owners.filter((o) => o.untyped.globals.length > 0);
     this.#names = {
       facts,
@@ -97,7 +102,8 @@ export class Oracle {
   #askOwned(node: ts.Node): Owned | null {
     if (isPlain(node)) return null;
     if (ts.isAwaitExpression(node)) return this.ownedAt(node.expression);
-    if (ts.isObjectLiteralExpression(node) && this.#holdsNothing(node)) return null;
+    const parts = ownedByParts(node, (part) => this.ownedAt(part));
+    if (parts !== undefined) return parts;
     let declared: ts.Type | null = null;
     if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
       const symbol = this.#calleeSymbol(node);
@@ -108,21 +114,16 @@ export class Oracle {
       const declaration = this.#declarationOf(node);
       if (declaration && holdsPlain(declaration)) return null;
       declared = declaration ? this.#declaredType(declaration) : null;
+    } else if (ts.isPropertyAccessExpression(node)) {
+      const symbol = this.#checker.symbolAt(node.name);
+      if (symbol?.declarations?.every(holdsPlain)) return null;
+      declared = declaredProperty(this.#checker, symbol);
     }
     const type = declared ?? this.#checker.typeAt(node);
     const isUntyped = this.#untyped.length > 0 && this.#checker.isUntyped(type);
     if (isUntyped) return this.#guess(node);
     const owned = this.#ownership.of(type);
     return owned?.mixed && ts.isExpression(node) ? this.#unmixed(node, owned) : owned;
-  }
-
-  /** Whether nothing that an object literal is written with is owned. */
-  #holdsNothing({ properties }: ts.ObjectLiteralExpression): boolean {
-    return properties.every(
-      (p) =>
-        (ts.isPropertyAssignment(p) && this.ownedAt(p.initializer) === null) ||
-        (ts.isShorthandPropertyAssignment(p) && this.ownedAt(p.name) === null),
-    );
   }
 
   /** `x.f(…)` where nothing is known of `x`: its arguments need not be checked. */
@@ -350,11 +351,10 @@ export class Oracle {
     const holder = declaration?.parent;
     if (!receiver || !holder || !(ts.isClassLike(holder) || ts.isInterfaceDeclaration(holder)))
       return undefined;
-    const owned = this.ownedAt(receiver);
-    if (owned?.shape !== "one" || typeNames(owned.owner).length === 0) return undefined;
-    return this.#packages.isOfLibrary(owned.owner, holder.getSourceFile())
-      ? owned.owner
-      : undefined;
+    const file = holder.getSourceFile();
+    const owners = this.#named.filter((o) => this.#packages.isOfLibrary(o, file));
+    const owned = owners.length > 0 ? this.ownedAt(receiver) : null;
+    return owned?.shape === "one" ? owners.find((o) => o === owned.owner) : undefined;
   }
 
   /** The owner whose type declares a member, when that type is a single owned value. */

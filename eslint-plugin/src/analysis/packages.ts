@@ -80,7 +80,10 @@ export class Packages {
   }
 }
 
-const folderOf = (file: ts.SourceFile): string => file.fileName.replace(/[\\/][^\\/]*$/, "");
+/** Where to look for the package.json of a file: of an installed one, the package's own folder. */
+const folderOf = ({ fileName }: ts.SourceFile): string =>
+  /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+(?=[\\/])/.exec(fileName)?.[0] ??
+  fileName.replace(/[\\/][^\\/]*$/, "");
 
 /** The name a package.json gives; a broken one names nothing, and the folder above may. */
 function nameIn(text: string | undefined): string {

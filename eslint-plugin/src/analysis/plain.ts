@@ -45,8 +45,10 @@ export function isPlain(node: ts.Node): boolean {
   );
 }
 
-/** Whether a variable or parameter can only hold plain values, by its annotation or first value. */
+/** Whether a variable, parameter or field can only hold plain values, by its annotation or first value. */
 export function holdsPlain(declaration: ts.Node): boolean {
+  if (ts.isPropertySignature(declaration) || ts.isPropertyDeclaration(declaration))
+    return declaration.type !== undefined && plainTypes.has(declaration.type.kind);
   if (!ts.isVariableDeclaration(declaration) && !ts.isParameter(declaration)) return false;
   if (!ts.isIdentifier(declaration.name)) return false;
   const { type, initializer } = declaration;
