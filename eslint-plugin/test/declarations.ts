@@ -5,7 +5,7 @@
  * folder; it is made again only when a source has changed since.
  */
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -40,12 +40,14 @@ export function layDeclarations(): void {
     writeFileSync(join(temporary, "package.json"), readFileSync(join(home, "package.json")));
     writeFileSync(join(temporary, stamp), digest);
     if (isLaid(digest)) return; // another process was faster
-    rmSync(declarations, { recursive: true, force: true });
+    // moved away as a whole: no other process finds, or leaves, half of it
+    if (existsSync(declarations)) renameSync(declarations, `${temporary}-old`);
     renameSync(temporary, declarations);
   } catch (error) {
     if (!isLaid(digest)) throw error;
   } finally {
-    rmSync(temporary, { recursive: true, force: true });
+    for (const rest of [temporary, `${temporary}-old`])
+      rmSync(rest, { recursive: true, force: true });
   }
 }
 
