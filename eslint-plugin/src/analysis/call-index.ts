@@ -17,20 +17,22 @@ const add = <T>(map: Map<string, T[]>, key: string, value: T): void => {
 };
 
 /** The calls of a file, and the names in it that are used as values. */
-export function indexFile(file: ts.SourceFile): FileIndex {
+export function indexFile(file: ts.SourceFile, facts: Facts): FileIndex {
+  const { CallExpression, NewExpression, Identifier } = ts.SyntaxKind;
   const index: FileIndex = { calls: new Map(), values: new Map() };
-  const visit = (node: ts.Node): void => {
-    if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
-      const target = node.expression;
-      if (ts.isIdentifier(target)) add(index.calls, target.text, node);
-      else if (ts.isPropertyAccessExpression(target)) add(index.calls, target.name.text, node);
-    } else if (ts.isIdentifier(node) && isValueUse(node)) add(index.values, node.text, node);
-    else if (ts.isTypeNode(node) || ts.isImportDeclaration(node)) return;
-    ts.forEachChild(node, visit);
-  };
-  visit(file);
+  for (const node of facts.nodes<CallLike>(file, CallExpression, NewExpression)) {
+    const target = node.expression;
+    if (ts.isIdentifier(target)) add(index.calls, target.text, node);
+    else if (ts.isPropertyAccessExpression(target)) add(index.calls, target.name.text, node);
+  }
+  for (const node of facts.nodes<ts.Identifier>(file, Identifier))
+    if (isValueUse(node)) add(index.values, node.text, node);
   return index;
 }
+
+/** The files of a program that people write. */
+export const sourcesOf = (program: ts.Program): readonly ts.SourceFile[] =>
+  program.getSourceFiles().filter((f) => !f.isDeclarationFile);
 
 /**
  * A name used for its value, not called and not declared: the function may then be called by
@@ -67,7 +69,4 @@ export const callsNamed = (
   { program, facts }: { readonly program: ts.Program; readonly facts: Facts },
   name: string,
 ): CallLike[] =>
-  program
-    .getSourceFiles()
-    .filter((f) => !f.isDeclarationFile)
-    .flatMap((f) => facts.of(f, indexFile).calls.get(name) ?? []);
+  facts.of(program, sourcesOf).flatMap((f) => facts.of(f, indexFile).calls.get(name) ?? []);

@@ -3,7 +3,7 @@
  * are asked for are ever resolved. Used by `scope-context.ts`.
  */
 import ts from "typescript";
-import { indexFile } from "./call-index.ts";
+import { indexFile, sourcesOf } from "./call-index.ts";
 import type { Oracle } from "./oracle.ts";
 import type { CallLike, FunctionWithBody } from "./syntax.ts";
 
@@ -24,9 +24,7 @@ export function callSitesOf(
   const targets = declarationsOf(oracle, fn);
   const isMethod = ts.isClassElement(fn) && !ts.isConstructorDeclaration(fn);
   const files =
-    scope === "file"
-      ? [fn.getSourceFile()]
-      : oracle.program.getSourceFiles().filter((f) => !f.isDeclarationFile);
+    scope === "file" ? [fn.getSourceFile()] : oracle.facts.of(oracle.program, sourcesOf);
   const calls: CallLike[] = [];
   const values: ts.Node[] = [];
   for (const file of files) {

@@ -11,10 +11,10 @@ export class Facts {
   readonly #known = new WeakMap<object, Map<unknown, unknown>>();
 
   /** What `find` gives for `key`; `find` is a function of a module, and the same at every call. */
-  of<K extends object, T>(key: K, find: (key: K) => T): T {
+  of<K extends object, T>(key: K, find: (key: K, facts: Facts) => T): T {
     let found = this.#known.get(key);
     if (!found) this.#known.set(key, (found = new Map()));
-    if (!found.has(find)) found.set(find, find(key));
+    if (!found.has(find)) found.set(find, find(key, this));
     return found.get(find) as T;
   }
 

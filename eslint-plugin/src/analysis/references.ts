@@ -12,26 +12,19 @@ export interface References {
   declarationAt(node: ts.Node): ts.Declaration | undefined;
 }
 
-/** The identifiers below a node that may be variables, by name. */
-function namesBelow(root: ts.Node): ReadonlyMap<string, readonly ts.Identifier[]> {
+/** The identifiers of a file that may be variables, by name. */
+function namesIn(file: ts.SourceFile, facts: Facts): ReadonlyMap<string, readonly ts.Identifier[]> {
   const found = new Map<string, ts.Identifier[]>();
-  const visit = (node: ts.Node): void => {
-    if (ts.isIdentifier(node)) {
-      const parent = node.parent;
-      const isName =
-        (ts.isPropertyAccessExpression(parent) && parent.name === node) ||
-        (ts.isPropertyAssignment(parent) && parent.name === node);
-      if (!isName) {
-        const list = found.get(node.text);
-        if (list) list.push(node);
-        else found.set(node.text, [node]);
-      }
-      return;
-    }
-    if (ts.isTypeNode(node)) return;
-    ts.forEachChild(node, visit);
-  };
-  ts.forEachChild(root, visit);
+  for (const node of facts.nodes<ts.Identifier>(file, ts.SyntaxKind.Identifier)) {
+    const { parent, text } = node;
+    const isName =
+      (ts.isPropertyAccessExpression(parent) || ts.isPropertyAssignment(parent)) &&
+      parent.name === node;
+    if (isName) continue;
+    const list = found.get(text);
+    if (list) list.push(node);
+    else found.set(text, [node]);
+  }
   return found;
 }
 
@@ -42,8 +35,13 @@ export function referencesTo(
   name: ts.Identifier,
   root: ts.Node,
 ): ts.Identifier[] {
-  return (oracle.facts.of(root, namesBelow).get(name.text) ?? []).filter(
-    (id) => id !== name && oracle.declarationAt(id) === declaration,
+  const all = oracle.facts.of(root.getSourceFile(), namesIn).get(name.text) ?? [];
+  return all.filter(
+    (id) =>
+      id.pos >= root.pos &&
+      id.end <= root.end &&
+      id !== name &&
+      oracle.declarationAt(id) === declaration,
   );
 }
 
