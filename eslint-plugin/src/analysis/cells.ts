@@ -4,6 +4,7 @@
  * use after dispose. Used by `events.ts` and `flow.ts`.
  */
 import ts from "typescript";
+import type { Facts } from "./facts.ts";
 import { fateOf } from "./fate.ts";
 import type { Oracle, Owned } from "./oracle.ts";
 import { boundNames, referencesTo } from "./references.ts";
@@ -42,18 +43,12 @@ export class Cells {
     this.root = root;
     if (ts.isFunctionLike(root))
       for (const p of root.parameters) this.declare(p.name, p, "parameter");
-    const visit = (node: ts.Node): void => {
-      if (ts.isFunctionLike(node) || ts.isTypeNode(node) || (ts.isClassLike(node) && node !== root))
-        return;
-      if (ts.isVariableDeclaration(node))
-        this.declare(
-          node.name,
-          node,
-          ts.getCombinedNodeFlags(node) & ts.NodeFlags.Using ? "using" : "local",
-        );
-      ts.forEachChild(node, visit);
-    };
-    ts.forEachChild(root, visit);
+    for (const node of oracle.facts.of(root.getSourceFile(), variablesByHome).get(root) ?? [])
+      this.declare(
+        node.name,
+        node,
+        ts.getCombinedNodeFlags(node) & ts.NodeFlags.Using ? "using" : "local",
+      );
   }
 
   private declare(
@@ -165,6 +160,27 @@ export class Cells {
     const word = new RegExp(`(^|[^\\w$.])${name.replace(/\$/g, "\\$")}($|[^\\w$])`);
     return [...this.places].filter(([key]) => word.test(key)).map(([, cell]) => cell);
   }
+}
+
+/** The variables of a file by the function, static block or file that they belong to. */
+function variablesByHome(
+  file: ts.SourceFile,
+  facts: Facts,
+): ReadonlyMap<ts.Node, readonly ts.VariableDeclaration[]> {
+  const found = new Map<ts.Node, ts.VariableDeclaration[]>();
+  for (const node of facts.variables(file)) {
+    let home: ts.Node = node.parent;
+    while (
+      !ts.isFunctionLike(home) &&
+      !ts.isClassStaticBlockDeclaration(home) &&
+      !ts.isSourceFile(home)
+    )
+      home = home.parent;
+    const list = found.get(home);
+    if (list) list.push(node);
+    else found.set(home, [node]);
+  }
+  return found;
 }
 
 /**

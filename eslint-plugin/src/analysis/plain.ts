@@ -45,7 +45,7 @@ export function isPlain(node: ts.Node): boolean {
   );
 }
 
-/** Whether a variable, parameter or field can only hold plain values, by its annotation or first value. */
+/** Whether a variable, parameter or field can only hold plain values, as it is declared. */
 export function holdsPlain(declaration: ts.Node): boolean {
   if (ts.isPropertySignature(declaration) || ts.isPropertyDeclaration(declaration))
     return declaration.type !== undefined && plainTypes.has(declaration.type.kind);

@@ -56,7 +56,7 @@ export class Reach {
     return this.#owners.some(
       (owner) =>
         this.#specifiers(file).some((s) => namesLibrary(s, owner)) ||
-        declares(file.statements, typeNames(owner)) ||
+        declaresAny(file, typeNames(owner)) ||
         this.#mentions(file, owner) ||
         this.#oracle.isOfLibrary(owner, file),
     );
@@ -84,6 +84,11 @@ const isOfPackages = ({ types }: Owner): boolean =>
 const loads = ({ text }: ts.SourceFile): boolean => /\b(import|require)\s*\(|@import\b/.test(text);
 const wordsOf = ({ untyped: { globals, marks, runs, looks, encloses } }: Owner): RegExp =>
   new RegExp(`\\b(${[...globals, ...marks, ...runs, ...looks, ...encloses].join("|")})\\b`);
+
+const declaresAny = (file: ts.SourceFile, names: readonly string[]): boolean => {
+  const mentioned = names.filter((name) => file.text.includes(name));
+  return mentioned.length > 0 && declares(file.statements, mentioned);
+};
 
 /** Whether statements declare a type of one of these names, in a module block too. */
 const declares = (statements: readonly ts.Statement[], names: readonly string[]): boolean =>
