@@ -45,6 +45,7 @@ function checkMask(mask: View | undefined, shape: Shape): void {
 export const attentionWeights: OpDef<AttentionAttrs> = defineOp<AttentionAttrs, [View, View?]>({
   name: "attentionWeights",
   facts: { reduces: true },
+  family: "transformers",
   saves: { output: true },
   infer: ([scores, mask]) => {
     const { shape } = scores.layout;
@@ -106,6 +107,7 @@ const maskOf = (mask: View | undefined): { readonly mask?: View } =>
 export const attentionRows: OpDef = defineOp<undefined, [View, View, View]>({
   name: "attentionRows",
   facts: { reduces: true },
+  family: "transformers",
   contiguousInputs: [2],
   infer: ([grad]) => [{ shape: [...grad.layout.shape.slice(0, -1), 2], dtype: "float32" }],
   kernel: ([grad, output, sums], _, __, caps, kernels) =>
@@ -119,6 +121,7 @@ type GradInputs = [View, View, View, View, View, View?];
 export const attentionBackwardQuery: OpDef<FlashAttrs> = defineOp<FlashAttrs, GradInputs>({
   name: "attentionBackwardQuery",
   facts: { reduces: true, random: true },
+  family: "transformers",
   contiguousInputs: [4],
   infer: ([query, key, value]) => [
     { shape: [...scoresOf(query, key, value).slice(0, -1), features(query)], dtype: query.dtype },
@@ -137,6 +140,7 @@ export const attentionBackwardQuery: OpDef<FlashAttrs> = defineOp<FlashAttrs, Gr
 export const attentionBackwardKey: OpDef<FlashAttrs> = defineOp<FlashAttrs, GradInputs>({
   name: "attentionBackwardKey",
   facts: { reduces: true, random: true },
+  family: "transformers",
   contiguousInputs: [4],
   infer: ([query, key, value]) => {
     const shape = scoresOf(query, key, value);
@@ -158,6 +162,7 @@ export const attentionBackwardKey: OpDef<FlashAttrs> = defineOp<FlashAttrs, Grad
 export const attention: OpDef<FlashAttrs> = defineOp<FlashAttrs, [View, View, View, View?]>({
   name: "scaledDotProductAttention",
   facts: { reduces: true, random: true },
+  family: "transformers",
   saves: { inputs: [0, 1, 2, 3], output: true },
   infer: ([query, key, value, mask]) => {
     const name = "scaledDotProductAttention";

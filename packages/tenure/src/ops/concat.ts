@@ -23,6 +23,7 @@ export function withSize(shape: Shape, axis: number, size: number): number[] {
 export const concat: OpDef<AxisAttrs> = defineOp<AxisAttrs, readonly View[], [View]>({
   name: "concat",
   facts: {},
+  family: "sequences",
   infer: (inputs, { axis }) => {
     const first = at(inputs, 0);
     for (const v of inputs) {
@@ -69,6 +70,7 @@ export const concat: OpDef<AxisAttrs> = defineOp<AxisAttrs, readonly View[], [Vi
 export const flip: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View]>({
   name: "flip",
   facts: {},
+  family: "sequences",
   infer: ([x]) => [{ shape: x.layout.shape, dtype: x.dtype }],
   key: ({ axis }) => [axis],
   kernel: ([x], _, { axis }, caps, kernels) => kernels.flipKernel({ input: x, axis }, caps),

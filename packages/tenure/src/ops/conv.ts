@@ -29,6 +29,7 @@ const windowKey = (w: ConvWindow): number[] => [...w.stride, ...w.padding, ...w.
 export const conv2d: OpDef<ConvWindow> = defineOp<ConvWindow, [View, View], [View]>({
   name: "conv2d",
   facts: { epilogue: true },
+  family: "images",
   saves: { inputs: [0, 1] },
   infer: ([x, w], attrs) => {
     const a = x.layout.shape,
@@ -110,6 +111,7 @@ const windowOf = ({ stride, padding, dilation, groups }: ConvWindow): ConvWindow
 export const conv2dBackwardInput: OpDef<WithShape> = defineOp<WithShape, [View, View]>({
   name: "conv2dBackwardInput",
   facts: { epilogue: true },
+  family: "images",
   saves: { inputs: [0, 1] },
   infer: ([g], { shape }) => [{ shape, dtype: g.dtype }],
   key: (attrs) => [...windowKey(attrs), ...attrs.shape],
@@ -137,6 +139,7 @@ export const conv2dBackwardInput: OpDef<WithShape> = defineOp<WithShape, [View, 
 export const conv2dBackwardWeight: OpDef<WithShape> = defineOp<WithShape, [View, View], [View]>({
   name: "conv2dBackwardWeight",
   facts: { reduces: true, epilogue: true },
+  family: "images",
   saves: { inputs: [0, 1] },
   infer: ([x], { shape }) => [{ shape, dtype: x.dtype }],
   key: (attrs) => [...windowKey(attrs), ...attrs.shape],

@@ -34,6 +34,7 @@ const scanLimit = 64;
 export const gather: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View]>({
   name: "gather",
   facts: {},
+  family: "sequences",
   saves: { inputs: [1] },
   infer: ([x, indices], { axis }) => {
     const a = x.layout.shape,
@@ -127,6 +128,7 @@ function inferScatter(
 export const scatterAdd: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View, View]>({
   name: "scatterAdd",
   facts: { reduces: true },
+  family: "sequences",
   saves: { inputs: [1] },
   infer: ([start, indices, source], { axis }) =>
     inferScatter("scatterAdd", start, indices, source, axis),
@@ -148,6 +150,7 @@ export const scatterAdd: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View, Vie
 export const scatterAddSorted: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View, View, View]>({
   name: "scatterAddSorted",
   facts: { reduces: true },
+  family: "sequences",
   saves: { inputs: [1] },
   infer: ([start, indices, , source], { axis }) =>
     inferScatter("scatterAdd", start, indices, source, axis),
@@ -170,6 +173,7 @@ export const scatterAddSorted: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, Vie
 export const take: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View], [View]>({
   name: "take",
   facts: {},
+  family: "sequences",
   saves: { inputs: [1] },
   infer: ([x, indices], { axis }) => {
     checkIndices("indexSelect", indices);

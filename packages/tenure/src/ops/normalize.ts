@@ -40,6 +40,7 @@ export function inferNorm(name: string, inputs: readonly View[]): { shape: Shape
 export const normalizeBackward: OpDef<NormAttrs> = defineOp<NormAttrs, [View]>({
   name: "normalizeBackward",
   facts: { reduces: true, epilogue: true },
+  family: "sequences",
   infer: (inputs) => inferNorm("normalizeBackward", inputs),
   key: normKey,
   kernel: (inputs, _, { axis, eps, rms }, caps, kernels, around) =>
@@ -54,6 +55,7 @@ export const normalizeBackward: OpDef<NormAttrs> = defineOp<NormAttrs, [View]>({
 export const normalize: OpDef<NormAttrs> = defineOp<NormAttrs, [View]>({
   name: "normalize",
   facts: { reduces: true, epilogue: true },
+  family: "sequences",
   saves: { inputs: [0, 1] },
   infer: (inputs) => inferNorm("normalize", inputs),
   key: normKey,

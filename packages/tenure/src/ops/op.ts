@@ -6,7 +6,7 @@
 import type { DType } from "../base/dtype.ts";
 import type { Layout } from "../base/layout.ts";
 import type { Shape } from "../base/shape.ts";
-import type * as generators from "../kernels/all.ts";
+import type { Family, Kernels } from "../kernels/families.ts";
 import type { Around, Epilogue } from "../kernels/fused.ts";
 import type { DeviceCaps, Kernel, View } from "../kernels/kernel.ts";
 
@@ -42,9 +42,6 @@ export type RunAll = <A>(
   attrs: A,
   scalars?: readonly number[],
 ) => readonly Value[];
-
-/** The generators of kernels. */
-export type Kernels = typeof generators;
 
 /** Declared facts: the only thing passes may look at. */
 export interface Facts {
@@ -138,7 +135,7 @@ export interface OpDef<
   expression?(inputs: I, attrs: A): Expression;
   /**
    * For everything else. One op is one dispatch. `kernels`: the generators, which come with the
-   * device. `around` is given only where facts ask for it.
+   * device; `around` is given only where facts ask for it.
    */
   kernel?(
     inputs: I,
@@ -148,6 +145,8 @@ export interface OpDef<
     kernels: Kernels,
     around?: Around,
   ): Kernel;
+  /** The family of generators that `kernel` calls, unless they all come with the engine. */
+  readonly family?: Family;
   /** Inputs that must be contiguous for `kernel`; the others may have any strides. */
   readonly contiguousInputs?: readonly number[];
   /**

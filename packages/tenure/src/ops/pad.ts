@@ -30,6 +30,7 @@ const modes: readonly PadMode[] = ["constant", "reflect", "replicate"];
 export const pad: OpDef<PadAttrs> = defineOp<PadAttrs, [View], [View]>({
   name: "pad",
   facts: {},
+  family: "sequences",
   infer: ([x], { before, after, mode }) => {
     const { shape } = x.layout;
     for (const [i, d] of shape.entries()) {

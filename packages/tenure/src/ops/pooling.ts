@@ -69,6 +69,7 @@ const poolOf = ({ kernel, stride, padding, ceil }: PoolWindow): PoolWindow => ({
 export const maxPool2dIndices: OpDef<PoolWindow> = defineOp<PoolWindow, [View], [View]>({
   name: "maxPool2dIndices",
   facts: { reduces: true },
+  family: "images",
   infer: ([x], attrs) => [{ shape: at(inferPool("maxPool2d", x, attrs), 0).shape, dtype: "int32" }],
   key: poolKey,
   kernel: ([x], _, attrs, caps, kernels) =>
@@ -80,6 +81,7 @@ export const maxPool2dIndices: OpDef<PoolWindow> = defineOp<PoolWindow, [View], 
 export const maxPool2dBackward: OpDef<PoolWindow> = defineOp<PoolWindow, [View, View]>({
   name: "maxPool2dBackward",
   facts: { epilogue: true },
+  family: "images",
   saves: { inputs: [0] },
   infer: ([x]) => [{ shape: x.layout.shape, dtype: x.dtype }],
   key: poolKey,
@@ -113,6 +115,7 @@ export const maxPool2dBackward: OpDef<PoolWindow> = defineOp<PoolWindow, [View, 
 export const maxPool2d: OpDef<PoolWindow> = defineOp<PoolWindow, [View], [View]>({
   name: "maxPool2d",
   facts: { reduces: true },
+  family: "images",
   saves: { inputs: [0] },
   infer: ([x], attrs) => inferPool("maxPool2d", x, attrs),
   key: poolKey,
@@ -130,6 +133,7 @@ export const avgPool2dBackward: OpDef<AvgPool & { readonly shape: Shape }> = def
 >({
   name: "avgPool2dBackward",
   facts: { epilogue: true },
+  family: "images",
   infer: ([g], { shape }) => [{ shape, dtype: g.dtype }],
   key: (attrs) => [...poolKey(attrs), attrs.countIncludePad ? 1 : 0, ...attrs.shape],
   kernel: ([g], _, { shape, ...attrs }, caps, kernels, around) =>
@@ -146,6 +150,7 @@ export const avgPool2dBackward: OpDef<AvgPool & { readonly shape: Shape }> = def
 export const avgPool2d: OpDef<AvgPool> = defineOp<AvgPool, [View], [View]>({
   name: "avgPool2d",
   facts: { reduces: true },
+  family: "images",
   infer: ([x], attrs) => inferPool("avgPool2d", x, attrs),
   key: (attrs) => [...poolKey(attrs), attrs.countIncludePad ? 1 : 0],
   kernel: ([x], _, attrs, caps, kernels) => kernels.avgPool2dKernel({ ...attrs, input: x }, caps),

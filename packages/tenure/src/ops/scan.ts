@@ -25,6 +25,7 @@ export const cumSum: OpDef<AxisAttrs & { readonly reverse: boolean }> = defineOp
 >({
   name: "cumSum",
   facts: { reduces: true },
+  family: "sequences",
   infer: ([x]) => [{ shape: x.layout.shape, dtype: summed(x.dtype) }],
   key: ({ axis, reverse }) => [axis, reverse ? 1 : 0],
   kernel: ([x], [y], { axis, reverse }, caps, kernels) =>
@@ -38,6 +39,7 @@ export const cumSum: OpDef<AxisAttrs & { readonly reverse: boolean }> = defineOp
 export const cumProdBackward: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View, View]>({
   name: "cumProdBackward",
   facts: { reduces: true },
+  family: "sequences",
   infer: ([x]) => [{ shape: x.layout.shape, dtype: x.dtype }],
   key: ({ axis }) => [axis],
   kernel: ([x, y, g], _, { axis }, caps, kernels) =>
@@ -48,6 +50,7 @@ export const cumProdBackward: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View, View
 export const cumProd: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View], [View]>({
   name: "cumProd",
   facts: { reduces: true },
+  family: "sequences",
   saves: { inputs: [0], output: true },
   infer: ([x]) => [{ shape: x.layout.shape, dtype: summed(x.dtype) }],
   key: ({ axis }) => [axis],

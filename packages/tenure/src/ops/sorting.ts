@@ -31,6 +31,7 @@ export interface SortAttrs {
 export const sortBlocks: OpDef<SortAttrs> = defineOp<SortAttrs, [View]>({
   name: "sortBlocks",
   facts: {},
+  family: "sequences",
   infer: ([x]) => [{ shape: x.layout.shape, dtype: "int32" }],
   key: ({ axis, descending }) => [axis, descending ? 1 : 0],
   kernel: ([x], _, { axis, descending }, caps, kernels) =>
@@ -48,6 +49,7 @@ export const mergeBlocks: OpDef<SortAttrs & { readonly width: number }> = define
 >({
   name: "mergeBlocks",
   facts: {},
+  family: "sequences",
   infer: ([x]) => [{ shape: x.layout.shape, dtype: "int32" }],
   key: ({ axis, descending, width }) => [axis, descending ? 1 : 0, width],
   kernel: ([x, order], _, attrs, caps, kernels) =>
@@ -69,6 +71,7 @@ export interface PickAttrs extends SortAttrs {
 export const pick: OpDef<PickAttrs> = defineOp<PickAttrs, [View, View?]>({
   name: "pick",
   facts: {},
+  family: "sequences",
   infer: ([x], { axis, count, groups }) => [
     { shape: withSize(x.layout.shape, axis, count * groups), dtype: "int32" },
   ],

@@ -139,6 +139,7 @@ export const squaredDeviation: OpDef<ReduceAttrs> = defineOp<ReduceAttrs, [View,
 export const logSumExp: OpDef<AxisAttrs> = defineOp<AxisAttrs, [View]>({
   name: "logSumExp",
   facts: { reduces: true, epilogue: true },
+  family: "sequences",
   saves: { inputs: [0], output: true },
   infer: ([x], { axis }) => {
     checkFloats("logSumExp", [x]);

@@ -151,6 +151,7 @@ export const unslice: OpDef<SliceAttrs & { shape: Shape }> = defineOp<
 >({
   name: "unslice",
   facts: {},
+  family: "sequences",
   infer: ([x], { shape }) => [{ shape, dtype: x.dtype }],
   key: ({ axis, start, end, step, shape }) => [axis, start, end, step, ...shape],
   kernel: ([x], [y], attrs, caps, kernels) => {
