@@ -1,17 +1,14 @@
 /**
- * Between the recorder and the scheduler's `fuse`: says of each recorded op what fusing it takes,
- * and puts the recorded ops of a group in the place of one. Called by compile.ts on a plan-cache
- * miss, and by tracing. Owns nothing.
+ * Between the recorder and the planner's `fuse`: puts the recorded ops of a group in the place of
+ * one. Called by compile.ts on a plan-cache miss. Owns nothing.
  */
-import { type Layout, broadcastLayout } from "../base/layout.ts";
-import { sizeOf } from "../base/shape.ts";
-import type { Access, FuseFacts, Program } from "../graph/program.ts";
+import type { Program } from "../graph/program.ts";
 import type { DeviceCaps } from "../kernels/kernel.ts";
 import type { AnyOp } from "../ops/op.ts";
 import type { Deadline } from "../planner/deadline.ts";
 import type { Group, Unfused } from "../planner/fuse/group.ts";
 import { fuse } from "../planner/passes/fuse.ts";
-import type { Operand, RecordedOp } from "./open-program.ts";
+import type { RecordedOp } from "./open-program.ts";
 
 /** Several recorded ops that run as one kernel. */
 export interface FusedOp extends RecordedOp {
@@ -23,61 +20,6 @@ export interface FusedOp extends RecordedOp {
 /** Whether an op stands for several. */
 export function isFused(recorded: RecordedOp): recorded is FusedOp {
   return "group" in recorded;
-}
-
-/** What fusing an op with others takes; undefined for an op that runs alone. */
-export function fuseFacts({
-  op,
-  inputs,
-  outputs,
-}: Pick<RecordedOp, "op" | "inputs" | "outputs">): FuseFacts | undefined {
-  // A float16 result is rounded when it is stored, which a value in a register is not.
-  if ([...inputs, ...outputs].some((o) => o.dtype === "float16")) return undefined;
-  const { shape } = outputs[0]!.layout,
-    access = ({ storage, dtype }: Operand, { strides, offset }: Layout): Access => ({
-      storage: storage.programIndex,
-      type: dtype,
-      strides,
-      offset,
-    });
-  const results = outputs.map((o) => access(o, o.layout));
-  if (op.kernel === undefined) {
-    if (
-      op.expression === undefined ||
-      outputs.some(
-        (o) =>
-          o.layout.shape.length !== shape.length || o.layout.shape.some((d, k) => d !== shape[k]!),
-      )
-    )
-      return undefined;
-    return {
-      shape,
-      map: true,
-      operands: inputs.map((o) => access(o, broadcastLayout(o.layout, shape))),
-      results,
-      ...(op.facts.indexed === true ? { index: true } : {}),
-    };
-  }
-  const { epilogue = false, prologue, inplaceOf } = op.facts;
-  if (
-    !epilogue ||
-    outputs.length !== 1 ||
-    inplaceOf !== undefined ||
-    !outputs[0]!.layout.contiguous ||
-    sizeOf(shape) === 0
-  )
-    return undefined;
-  const computed = prologue === undefined ? undefined : inputs[prologue]!;
-  const alone =
-    computed !== undefined && inputs.filter((o) => o.storage === computed.storage).length === 1;
-  return {
-    shape,
-    map: false,
-    operands: alone ? [access(computed, computed.layout)] : [],
-    results,
-    ...(alone ? { over: computed.layout.shape } : {}),
-    inputs: inputs.length,
-  };
 }
 
 /**

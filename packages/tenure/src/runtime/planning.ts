@@ -1,27 +1,14 @@
 /**
- * Planning as users and the runtime ask for it: with what a developer wants to see. The planner
- * itself is pure and prints nothing; here `TENURE_DEBUG=passes` shows its state after each pass on
- * stderr. Called by compile.ts and by users of `tenure/scheduler`. Owns nothing.
+ * Planning as users of `tenure/scheduler` ask for it: options and programs are checked first, and
+ * `TENURE_DEBUG=passes` shows what the passes do. Owns nothing.
  */
-import { debugs } from "../base/debug.ts";
 import { ArgumentError } from "../base/errors.ts";
 import { type OptionTable, describeValue, readOptions } from "../base/options.ts";
 import { Program } from "../graph/program.ts";
-import { formatState } from "../planner/dump.ts";
 import * as pipeline from "../planner/pipeline.ts";
 import type { Plan } from "../planner/plan.ts";
-import type { PlanInputs } from "../planner/run-passes.ts";
 import type { PlanOptions } from "../planner/plan-options.ts";
-
-/** What looks at the planner's state after each pass: nothing, unless somebody asked. */
-export function passWatcher(): Pick<PlanInputs, "afterPass"> {
-  if (!debugs("passes")) return {};
-  return {
-    afterPass: (pass, state) => {
-      console.error(formatState(pass, state));
-    },
-  };
-}
+import { passWatcher } from "./pass-watcher.ts";
 
 /** Options of `searchPlan`. */
 export interface SearchOptions {

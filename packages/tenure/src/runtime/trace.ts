@@ -16,7 +16,7 @@ import {
 } from "../graph/program.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { scoped } from "../ownership/scoped.ts";
-import { buildProgram } from "./compile.ts";
+import { buildProgram } from "./build-program.ts";
 import type { OpenProgram, ProgramMark } from "./open-program.ts";
 import { runtime } from "./runtime.ts";
 
