@@ -34,8 +34,7 @@ export interface Instance {
 }
 
 /** Builds an instance whose parts know only each other. */
-export function compose(): Instance {
-  const runtime = new Runtime();
+export function compose(runtime: Runtime = new Runtime()): Instance {
   const ledger = new Ledger({
     settled: () => runtime.settled(),
     bytes: () => runtime.bytesInUse(),

@@ -1,12 +1,15 @@
 /**
- * `import "tenure/engine"`: what runs programs comes with the program that imports this, instead of
- * being loaded by `import()` when a device is asked for. For hosts without `import()` (service
+ * `import "tenure/engine"`: what runs programs comes with the program that imports this, all of it,
+ * instead of being loaded by `import()` when a device is asked for, and parts when they are. For hosts without `import()` (service
  * workers), bundles of one file (a worker in Vite's default format), and pages that must work once
  * they are loaded. Imported for its effect alone; owns nothing.
  * @module tenure/engine
  */
 import "./compose.ts";
+import * as images from "./kernels/images.ts";
+import * as sequences from "./kernels/sequences.ts";
+import { budgetPlanner } from "./planner/pipeline.ts";
 import { Engine } from "./runtime/engine.ts";
 import { runtime } from "./runtime/runtime.ts";
 
-runtime().bring(Engine);
+runtime().bring(Engine, { images, sequences, budgets: { budgetPlanner } });

@@ -4,6 +4,7 @@
  */
 import type { Device } from "../device/device.ts";
 import type { Question } from "../device/choices.ts";
+import type { Kernels } from "../kernels/families.ts";
 import type { Kernel } from "../kernels/kernel.ts";
 import { lower } from "./lower.ts";
 import type { RecordedOp } from "./open-program.ts";
@@ -24,17 +25,18 @@ export type Watcher = (candidates: readonly Candidate[]) => void;
 export function candidatesOf(
   recorded: RecordedOp,
   { caps, choices }: Pick<Device, "caps" | "choices">,
+  generators: Kernels,
   sizes: readonly number[],
 ): Candidate[] {
   const questions = choices.asked(() => {
-    lower(recorded, caps);
+    lower(recorded, caps, generators);
   });
   return questions.map((question) => ({
     question,
     kernels: new Map(
       question.space.map((name) => [
         name,
-        choices.with(question, name, () => lower(recorded, caps).kernel),
+        choices.with(question, name, () => lower(recorded, caps, generators).kernel),
       ]),
     ),
     sizes,

@@ -9,30 +9,32 @@ import type { Uint32s } from "../base/bytes.ts";
 import { warn } from "../base/env.ts";
 import { internal } from "../base/errors.ts";
 import type { GPUBindGroup, GPUBuffer } from "../device/webgpu.ts";
-import { Program, type ProgramOp, type ProgramStorage } from "../graph/program.ts";
-import { withPhases } from "../graph/phases.ts";
+import type { Program, ProgramOp } from "../graph/program.ts";
 import type { CounterSet } from "../device/counters.ts";
 import type { Device } from "../device/device.ts";
 import type { CachedPipeline } from "../device/pipelines.ts";
 import { sizeClass } from "../device/buffer-pool.ts";
 import { Deadline, PlanningTooLong } from "../planner/deadline.ts";
 import { BudgetError } from "../planner/budget-error.ts";
+import type { Kernels } from "../kernels/families.ts";
 import type { Kernel } from "../kernels/kernel.ts";
+import * as main from "../kernels/main.ts";
 import type { Unfused } from "../planner/fuse/group.ts";
 import type { PlanOptions } from "../planner/plan-options.ts";
 import type { Plan } from "../planner/plan.ts";
 import { plainPlanner } from "../planner/plain-planner.ts";
 import type { Planner } from "../planner/planner.ts";
 import type { Step } from "../planner/steps.ts";
-import { fused, fuseFacts, isFused } from "./fusion.ts";
+import { buildProgram } from "./build-program.ts";
+import { fused, isFused } from "./fusion.ts";
 import { type Watcher, candidatesOf } from "./candidates.ts";
+import type { EngineParts } from "./engine-parts.ts";
 import type { Inspector, KernelRecord, UnfusedRecord } from "./inspector.ts";
 import { lower } from "./lower.ts";
 import { type NextStep, nextStep } from "./next-step.ts";
-import { passWatcher } from "./planning.ts";
+import { passWatcher } from "./pass-watcher.ts";
 import type { OpenProgram, RecordedOp } from "./open-program.ts";
 import type { Settings } from "./settings.ts";
-import type { Storage } from "./storage.ts";
 
 /** One dispatch of an executable. */
 export interface Dispatch {
@@ -84,54 +86,6 @@ export interface Executable {
   poolGeneration: number;
 }
 
-/**
- * The IR of what was recorded. `granule`: bytes a buffer really takes for a request. A storage's
- * index in the program is its local index.
- */
-export function buildProgram(
-  open: { readonly locals: readonly Storage[]; readonly ops: readonly RecordedOp[] },
-  granule: (bytes: number) => number,
-): Program {
-  const storages = open.locals.map((s): ProgramStorage => ({
-    id: `s${s.programIndex}`,
-    bytes: granule(Math.max(s.bytes, 4)),
-    role: s.role,
-    pinned: s.refs > 0,
-  }));
-  const ops = open.ops.map(({ op, inputs, outputs, attrs, phase, layer }): ProgramOp => {
-    const inplace = op.facts.inplaceOf ?? [],
-      facts = fuseFacts({ op, inputs, outputs });
-    const reads = unique(inputs.map((o) => o.storage.programIndex));
-    // An in-place op reads its target too, even one that overwrites all of it: a view may cover
-    // only a part of the storage.
-    const writes = unique(
-      outputs.map((o, k) => {
-        if ((inplace[k] ?? -1) === -1 && reads.includes(o.storage.programIndex))
-          throw internal(`${op.name} writes an input it does not declare`);
-        return o.storage.programIndex;
-      }),
-    );
-    return {
-      name: op.name,
-      reads,
-      writes,
-      phase,
-      layer,
-      flops: op.flops?.(inputs, outputs, attrs) ?? at(outputs, 0).layout.size,
-      recomputable: op.facts.recomputable ?? true,
-      ...(facts === undefined ? {} : { fuse: facts }),
-    };
-  });
-  return new Program(
-    storages,
-    withPhases(ops, (s) => at(storages, s).role),
-  );
-}
-
-function unique(list: readonly number[]): number[] {
-  return [...new Set(list)];
-}
-
 /** A plan, and the recorded or fused op behind each op of its program. */
 interface Planned {
   readonly plan: Plan;
@@ -163,19 +117,21 @@ export class Compiler {
   readonly #settings: Settings;
   readonly #counters: CounterSet;
   readonly #inspector: Inspector;
+  readonly #parts: EngineParts;
   #warned = false;
   /** Hears in which ways each dispatch could be written; for `tune`. */
   watcher: Watcher | null = null;
 
-  constructor(settings: Settings, counters: CounterSet, inspector: Inspector) {
+  constructor(settings: Settings, counters: CounterSet, inspector: Inspector, parts: EngineParts) {
+    this.#parts = parts;
     this.#settings = settings;
     this.#counters = counters;
     this.#inspector = inspector;
   }
 
   /**
-   * Plans and compiles a sealed program. @throws BudgetError when `planning` asks for what no
-   * plan can do
+   * Plans and compiles a sealed program, whose families of kernels must be there. @throws
+   * BudgetError when `planning` asks for what no plan can do
    */
   compile(open: OpenProgram, device: Device, planning: Planning = plain): Executable {
     // before anything can throw: it is what the cache will compare
@@ -190,6 +146,7 @@ export class Compiler {
       device,
       plan,
       ops,
+      { ...main, ...this.#parts.kernels } as Kernels,
       this.watcher,
     );
     this.#counters.eliminated += open.ops.length - ran;
@@ -328,6 +285,7 @@ function emitDispatches(
   device: Device,
   { steps, program }: Plan,
   ops: readonly RecordedOp[],
+  generators: Kernels,
   watcher: Watcher | null,
 ): Emitted {
   const dispatches: Dispatch[] = [];
@@ -339,13 +297,13 @@ function emitDispatches(
     if (step.op === undefined || (step.kind !== "dispatch" && step.kind !== "recompute")) return -1;
     const recorded = at(ops, step.op);
     if (step.kind === "dispatch") ran += isFused(recorded) ? recorded.members.length : 1;
-    const { kernel, operands } = lower(recorded, device.caps);
+    const { kernel, operands } = lower(recorded, device.caps, generators);
     if (kernel.workgroups.some((n) => n > device.caps.maxWorkgroupsPerDimension))
       throw internal(`${recorded.op.name} launches ${kernel.workgroups.join("×")} workgroups`);
     if (kernel.workgroups.includes(0)) return -1;
     kernels.push(kernelRecord(recorded, kernel));
     const sizes = operands.map((s) => bindingBytes(at(open.locals, s).bytes));
-    watcher?.(candidatesOf(recorded, device, sizes));
+    watcher?.(candidatesOf(recorded, device, generators, sizes));
     const places = placesOf(at(program.ops, step.op), step);
     const uniformOffset = params.length * 4;
     for (const { word, scalar } of kernel.dynamic ?? [])

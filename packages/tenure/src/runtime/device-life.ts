@@ -9,6 +9,7 @@ import type { DeviceChoice } from "../device/device-choice.ts";
 import type { Device } from "../device/device.ts";
 import type { GPUPowerPreference } from "../device/webgpu.ts";
 import type { Engine, EngineOptions } from "./engine.ts";
+import { notLoaded } from "./engine-parts.ts";
 
 /** Makes the engine of a runtime. */
 export type EngineClass = new (options: EngineOptions) => Engine;
@@ -74,21 +75,23 @@ export class DeviceLife {
 
   async #acquire(choice: DeviceChoice, powerPreference?: GPUPowerPreference): Promise<DeviceInfo> {
     this.#engine ??= new (await this.#loaded())(this.#options);
-    const { info } = (this.device = await this.#engine.find(choice, powerPreference));
-    this.#announce(info);
-    return info;
+    const parts = this.#options.tools.parts.begin(this.#engine.parts);
+    const device = await this.#engine.find(choice, powerPreference);
+    await parts;
+    this.device = device;
+    this.#announce(device.info);
+    return device.info;
   }
 
   async #loaded(): Promise<EngineClass> {
     try {
       return await this.#load();
     } catch (cause) {
-      throw new DeviceLostError(
+      throw notLoaded(
         "init",
-        `expected to load the part of tenure that runs on devices, got ${String(cause)}; ` +
-          "call init() again, and load the page anew if that fails too; serve all files that the " +
-          'bundler made, or import "tenure/engine", which brings that part with the program',
-        { cause },
+        "the part of tenure that runs on devices",
+        "call init() again",
+        cause,
       );
     }
   }

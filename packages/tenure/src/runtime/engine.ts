@@ -13,6 +13,7 @@ import { DirectPolicy } from "./direct-policy.ts";
 import { Execution, type ExecutionTools } from "./execution/execution.ts";
 import type { ExecutionPolicy } from "./execution/policy.ts";
 import { Poison } from "./execution/slot-buffers.ts";
+import type { PartLoaders } from "./engine-parts.ts";
 import type { Inspector } from "./inspector.ts";
 import type { OpenProgram } from "./open-program.ts";
 import { type TunedStore, adapterKey, tunedStore } from "./tuned-store.ts";
@@ -24,8 +25,16 @@ export interface EngineOptions {
   readonly inspector: Inspector;
 }
 
+const partLoaders: PartLoaders = {
+  images: () => import("../kernels/images.ts"),
+  sequences: () => import("../kernels/sequences.ts"),
+  budgets: () => import("../planner/pipeline.ts"),
+};
+
 /** Finds a device, compiles, executes. One per runtime. */
 export class Engine {
+  /** How to load what not every program needs. */
+  readonly parts: PartLoaders = partLoaders;
   readonly compiler: Compiler;
   /** How programs run outside schedulers. */
   readonly direct: ExecutionPolicy;
@@ -36,10 +45,10 @@ export class Engine {
   readonly #finder = new DeviceFinder();
 
   constructor({ device, tools, inspector }: EngineOptions) {
-    const { settings, counters, caches } = tools;
+    const { settings, counters, caches, parts } = tools;
     this.#device = device;
     this.#tools = { ...tools, poison: new Poison() };
-    this.compiler = new Compiler(settings, counters, inspector);
+    this.compiler = new Compiler(settings, counters, inspector, parts);
     this.direct = new DirectPolicy(caches.open(), this.compiler, inspector);
   }
 

@@ -6,7 +6,7 @@
 import { type DType, computeType } from "../base/dtype.ts";
 import { DeviceError, TenureError, internal } from "../base/errors.ts";
 import type { Layout } from "../base/layout.ts";
-import * as kernels from "../kernels/all.ts";
+import type { Kernels } from "../kernels/families.ts";
 import type { Around, Chain, Operand, Output, Scalar } from "../kernels/fused.ts";
 import { elementwiseKernel } from "../kernels/elementwise.ts";
 import type { DeviceCaps, Kernel } from "../kernels/kernel.ts";
@@ -23,8 +23,8 @@ export interface Lowered {
 }
 
 /** The kernel of a recorded op, or of a group of them. */
-export function lower(recorded: RecordedOp, caps: DeviceCaps): Lowered {
-  if (isFused(recorded)) return lowerGroup(recorded, caps);
+export function lower(recorded: RecordedOp, caps: DeviceCaps, kernels: Kernels): Lowered {
+  if (isFused(recorded)) return lowerGroup(recorded, caps, kernels);
   const { op, inputs, outputs, attrs } = recorded;
   if (op.kernel !== undefined) {
     const operands = [...inputs, ...outputs].map((o) => o.storage.programIndex);
@@ -99,6 +99,7 @@ class Bindings {
 function lowerGroup(
   { op: { name }, group, members, scalarStart }: FusedOp,
   caps: DeviceCaps,
+  kernels: Kernels,
 ): Lowered {
   const main = group.members.findIndex((m) => m.section === "main");
   const functions = new Functions();

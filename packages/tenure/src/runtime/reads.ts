@@ -98,10 +98,10 @@ export class Reads {
     refused.reject(reason);
   }
 
-  /** Rejects all pending reads, or those of some storages in a lane. @returns how many */
+  /** Rejects all pending reads, or those of some storages or a lane. @returns how many */
   reject(reason: unknown, of?: ReadonlySet<Storage>, lane?: Lane): number {
     const concerned = (read: PendingRead): boolean =>
-      of === undefined || (of.has(read.storage) && read.lane === lane);
+      (of === undefined || of.has(read.storage)) && (lane === undefined || read.lane === lane);
     const rejected = this.#pending.filter(concerned);
     this.#pending = this.#pending.filter((read) => !concerned(read));
     for (const { storage, reject } of rejected) {

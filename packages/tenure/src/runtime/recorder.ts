@@ -11,6 +11,7 @@ import type { CounterSet } from "../device/counters.ts";
 import type { Phase, Role } from "../graph/program.ts";
 import type { Signature } from "../graph/signature.ts";
 import type { AnyOp } from "../ops/op.ts";
+import type { EngineParts } from "./engine-parts.ts";
 import type { Inspector } from "./inspector.ts";
 import { Lanes } from "./lanes.ts";
 import type { Lane, OpenProgram, Operand, RecordedOp } from "./open-program.ts";
@@ -57,10 +58,17 @@ export class Recorder {
   watcher: RecordingWatcher | null = null;
   readonly #counters: CounterSet;
   readonly #inspector: Inspector;
+  readonly #parts: EngineParts;
   readonly #opIds = new WeakMap<AnyOp, number>();
   #lastOpId = uploadId;
 
-  constructor(counters: CounterSet, inspector: Inspector, steps: Steps = new Steps()) {
+  constructor(
+    counters: CounterSet,
+    inspector: Inspector,
+    parts: EngineParts,
+    steps: Steps = new Steps(),
+  ) {
+    this.#parts = parts;
     this.#counters = counters;
     this.#inspector = inspector;
     this.lanes = new Lanes(steps);
@@ -295,12 +303,13 @@ export class Recorder {
     return failure;
   }
 
-  /** Small positive integer that stands for the op in signatures. */
+  /** Small positive integer that stands for the op in signatures. Asks for the op's kernels. */
   #opId(op: AnyOp): number {
     let id = this.#opIds.get(op);
     if (id === undefined) {
       id = ++this.#lastOpId;
       this.#opIds.set(op, id);
+      if (op.family !== undefined) this.#parts.want(op.family);
     }
     return id;
   }

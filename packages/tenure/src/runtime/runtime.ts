@@ -21,6 +21,7 @@ import type { TraceExtras } from "../ownership/trace-data.ts";
 import type { ByteStatistics } from "../ownership/statistics.ts";
 import { DeviceLife, type EngineClass, type EngineLoader, noDevice } from "./device-life.ts";
 import type { Engine, EngineOptions } from "./engine.ts";
+import { EngineParts, type Parts } from "./engine-parts.ts";
 import { Inspector } from "./inspector.ts";
 import { MemoryBudget } from "./memory-budget.ts";
 import { PlanCaches } from "./plan-cache.ts";
@@ -56,7 +57,9 @@ export class Runtime {
   readonly inspector: Inspector = new Inspector();
   /** The steps of schedulers. */
   readonly steps: Steps = new Steps();
-  readonly recorder: Recorder = new Recorder(this.counters, this.inspector, this.steps);
+  /** What is loaded besides the engine where it is needed. */
+  readonly parts: EngineParts;
+  readonly recorder: Recorder;
   readonly caches: PlanCaches = new PlanCaches(this.settings, this.counters, this.inspector);
   readonly reads: Reads = new Reads();
   readonly budget: MemoryBudget = new MemoryBudget(() => this.memoryReport());
@@ -65,11 +68,14 @@ export class Runtime {
   /** The shutdown under way. */
   #ending: Promise<void> | null = null;
 
-  /** @param load how the engine is loaded; tests give their own */
-  constructor(load?: EngineLoader) {
-    const { recorder, caches, settings, counters, inspector } = this;
+  /** @param load how the engine is loaded, and its parts; tests give their own */
+  constructor(load?: EngineLoader, parts: EngineParts = new EngineParts()) {
+    const { caches, settings, counters, inspector, steps } = this;
+    this.parts = parts;
+    const recorder = (this.recorder = new Recorder(counters, inspector, parts, steps));
     const tools: EngineOptions["tools"] = {
       recorder,
+      parts,
       caches,
       settings,
       counters,
@@ -101,8 +107,9 @@ export class Runtime {
   }
 
   /** Takes the engine from a program that brings it: what `tenure/engine` does. */
-  bring(engine: EngineClass): void {
+  bring(engine: EngineClass, parts: Parts): void {
     this.#life.bring(engine);
+    this.parts.bring(parts);
   }
 
   // === The device's life ===
@@ -127,6 +134,8 @@ export class Runtime {
     const before = this.device;
     const info = await this.#life.find(choice, device !== undefined, powerPreference);
     await this.#useTuned(deterministic, before);
+    // each op runs where it is called, which cannot wait
+    if (this.settings.flushEachOp) await this.parts.loadAll();
     return info;
   }
 
@@ -189,17 +198,24 @@ export class Runtime {
   async sync(): Promise<void> {
     if (this.device === null) await this.init();
     const { lanes } = this.recorder;
-    this.submission.flush();
+    await this.#flushed();
     while (this.submission.isBusy || (lanes.after !== null && !lanes.inStep)) {
       if (this.submission.isBusy) await this.submission.quiet();
       else await this.steps.ended("sync() of another task");
-      this.submission.flush();
+      await this.#flushed();
     }
     const device = this.#life.require("sync");
     await device.idle();
     await device.judged();
     const error = device.takeErrors();
     if (error !== undefined) throw error;
+  }
+
+  /** Flushes, once parts of the engine have come that this takes. */
+  async #flushed(): Promise<void> {
+    const parts = this.submission.partsFor();
+    if (parts !== null) await parts;
+    this.submission.flush();
   }
 
   /** Destroys free buffers and idle staging. @returns bytes given back to the device */

@@ -9,6 +9,7 @@ import { asTenureError } from "./execution/failure.ts";
 import type { Device } from "../device/device.ts";
 import { currentScope } from "../ownership/open.ts";
 import type { Engine, EngineOptions } from "./engine.ts";
+import type { PartName } from "./engine-parts.ts";
 import type { Execution } from "./execution/execution.ts";
 import type { ExecutionPolicy } from "./execution/policy.ts";
 import type { Lane } from "./open-program.ts";
@@ -56,6 +57,19 @@ export class Submission {
   /** Resolves once no program waits for the host. */
   async quiet(): Promise<void> {
     while (this.#running !== null) await this.#running;
+  }
+
+  /** Whether a lane's program can run without waiting for another, or for parts of the engine. */
+  isReady(lane: Lane): boolean {
+    return !this.isBusy && this.#missing(lane).length === 0;
+  }
+
+  /** Resolves once `isReady`. @throws DeviceLostError when a part of the engine does not come */
+  async ready(lane: Lane): Promise<void> {
+    while (!this.isReady(lane)) {
+      await this.quiet();
+      await this.partsFor(lane);
+    }
   }
 
   /**
@@ -158,6 +172,29 @@ export class Submission {
     this.#flush(this.#options.tools.recorder.program.lane);
   }
 
+  /**
+   * Loads the parts of the engine that a lane's program needs, and with them what runs before it.
+   * Null when all are there. @throws DeviceLostError, in the promise, when one does not come
+   */
+  partsFor(lane: Lane = this.#options.tools.recorder.program.lane): Promise<void> | null {
+    const missing = this.#missing(lane);
+    return missing.length === 0 ? null : this.#options.tools.parts.load(missing);
+  }
+
+  #missing(lane: Lane): PartName[] {
+    const { parts, recorder, settings } = this.#options.tools;
+    if (!parts.lacks) return [];
+    const { lanes } = recorder;
+    const needed = new Set<PartName>();
+    const before: Lane[] = lane === "step" && lanes.mainComesFirst ? ["main"] : [];
+    for (const one of [...before, lane])
+      for (const { op } of lanes.of(one)?.ops ?? [])
+        if (op.family !== undefined) needed.add(op.family);
+    if (lane === "step" && !settings.flushEachOp)
+      for (const name of this.policy?.parts ?? []) needed.add(name);
+    return [...needed].filter((name) => !parts.has(name));
+  }
+
   /** @param mayWait whether a new plan may wait for its pipelines */
   #flush(lane: Lane, mayWait = false): void {
     const { tools, reads } = this.#options;
@@ -175,6 +212,11 @@ export class Submission {
     const device = this.#options.device();
     if (device === null || device.lost !== null) {
       reads.reject(device?.lost ?? this.#options.missing());
+      return;
+    }
+    const parts = this.partsFor(lane);
+    if (parts !== null) {
+      this.#flushOnceLoaded(parts, lane, mayWait);
       return;
     }
     if (lane === "step" && recorder.lanes.mainComesFirst) this.#flush("main");
@@ -229,6 +271,24 @@ export class Submission {
       this.#wait(ahead.then(submit), lane);
     } else if (how === "with waits") this.#wait(execution.run(), lane);
     return null;
+  }
+
+  /**
+   * Flushes a lane once parts of the engine have come. Where one does not, the lane's reads fail,
+   * and what was recorded stays for the next flush, which asks again.
+   */
+  #flushOnceLoaded(parts: Promise<void>, lane: Lane, mayWait: boolean): void {
+    this.#running = parts.then(
+      () => {
+        this.#running = null;
+        this.#flush(lane, mayWait);
+      },
+      (error: unknown) => {
+        this.#running = null;
+        this.#afterwards.delete(lane);
+        this.#options.reads.reject(error, undefined, lane);
+      },
+    );
   }
 
   /** Until a program has run, flushes wait; then its reads follow, and what was recorded since. */

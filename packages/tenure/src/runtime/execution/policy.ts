@@ -6,6 +6,7 @@
 import type { OutOfMemoryError, TenureError } from "../../base/errors.ts";
 import type { Device } from "../../device/device.ts";
 import type { Executable } from "../compile.ts";
+import type { PartName } from "../engine-parts.ts";
 import type { OpenProgram } from "../open-program.ts";
 import type { Profile, RunFigures } from "./figures.ts";
 import type { HostArrays } from "./host-copies.ts";
@@ -22,6 +23,8 @@ export interface ExecutionPolicy {
    * has said that it has every buffer.
    */
   readonly replans: boolean;
+  /** Parts of the engine that it chooses with, where they do not all come with the engine. */
+  readonly parts?: readonly PartName[];
   /** The plan for a sealed program. @throws BudgetError and whatever compiling throws */
   choose(device: Device, work: OpenProgram): Executable;
   /**

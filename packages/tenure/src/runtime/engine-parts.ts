@@ -1,0 +1,127 @@
+/**
+ * The parts of the engine that not every program needs: families of kernels, and planning under a
+ * budget. A page loads each as a file of its own, once something that needs it was recorded or
+ * made; Node, whose files lie beside the program, loads all kernels with the engine. Asked by the
+ * recorder, schedulers, the compiler, and submissions, which wait. Owns what was loaded.
+ */
+import { isNode } from "../base/env.ts";
+import { DeviceLostError, internal } from "../base/errors.ts";
+import type { Families, Family, Kernels } from "../kernels/families.ts";
+import type { budgetPlanner } from "../planner/pipeline.ts";
+
+/** What each part brings. */
+export interface Parts extends Families {
+  readonly budgets: { readonly budgetPlanner: typeof budgetPlanner };
+}
+
+/** The name of a part. */
+export type PartName = keyof Parts;
+
+/** How parts are loaded, by name. */
+export type PartLoaders = { readonly [P in PartName]: () => Promise<Parts[P]> };
+
+const families: readonly Family[] = ["images", "sequences"];
+
+/** What is there of the parts, and what is to come. */
+export class EngineParts {
+  /** Comes with the engine: until then nothing is loaded. */
+  #loaders: PartLoaders | null = null;
+  readonly #present: Partial<Parts> = {};
+  readonly #coming = new Map<PartName, Promise<void>>();
+  /** Parts that are needed soon. */
+  readonly #wanted: Set<PartName>;
+
+  /** @param early what is loaded at the first chance, asked for or not */
+  constructor(early: readonly PartName[] = isNode ? families : []) {
+    this.#wanted = new Set(early);
+  }
+
+  /** Takes all parts from whoever has them, so that none is loaded. */
+  bring(parts: Parts): void {
+    Object.assign(this.#present, parts);
+    this.#wanted.clear();
+  }
+
+  /** Says that a part will be needed: it comes beside the device, or now. */
+  want(name: PartName): void {
+    if (this.has(name)) return;
+    this.#wanted.add(name);
+    if (this.#loaders !== null) this.load([name]).catch(heardLater);
+  }
+
+  /** Loads what is wanted by now. What does not come is asked for again when it is needed. */
+  async begin(loaders: PartLoaders): Promise<void> {
+    this.#loaders = loaders;
+    await this.load(this.#wanted).catch(heardLater);
+  }
+
+  /** Loads all parts. @throws DeviceLostError when one does not come */
+  loadAll(): Promise<void> {
+    return this.load([...families, "budgets"]);
+  }
+
+  /** Whether something that is wanted has not come. */
+  get lacks(): boolean {
+    return this.#wanted.size > 0;
+  }
+
+  /** Whether a part is there. */
+  has(name: PartName): boolean {
+    return this.#present[name] !== undefined;
+  }
+
+  /** A part that is there. */
+  get<P extends PartName>(name: P): Parts[P] {
+    const part = this.#present[name];
+    if (part === undefined) throw internal(`the part ${name} is used before it came`);
+    return part as Parts[P];
+  }
+
+  /** The generators of the families that are there. */
+  get kernels(): Partial<Kernels> {
+    return Object.assign({}, ...families.map((family) => this.#present[family]));
+  }
+
+  /** Loads parts. @throws DeviceLostError when one does not come; the next call asks again */
+  async load(names: Iterable<PartName>): Promise<void> {
+    await Promise.all([...names].map((name) => this.#load(name)));
+  }
+
+  #load(name: PartName): Promise<void> {
+    if (this.has(name)) return Promise.resolve();
+    const coming = this.#coming.get(name) ?? this.#loadAnew(name);
+    this.#coming.set(name, coming);
+    return coming;
+  }
+
+  async #loadAnew(name: PartName): Promise<void> {
+    if (this.#loaders === null) throw internal(`the part ${name} is needed before the engine`);
+    try {
+      Object.assign(this.#present, { [name]: await this.#loaders[name]() });
+      this.#wanted.delete(name);
+    } catch (cause) {
+      throw notLoaded("flush", `the part of tenure that has its ${name}`, "read again", cause);
+    } finally {
+      this.#coming.delete(name);
+    }
+  }
+}
+
+/** Whoever needs a part that did not come asks for it again, and hears of it then. */
+const heardLater = (): undefined => undefined;
+
+/** The error of a file that did not come. */
+export function notLoaded(
+  op: string,
+  what: string,
+  remedy: string,
+  cause: unknown,
+): DeviceLostError {
+  return new DeviceLostError(
+    op,
+    `expected to load ${what}, got ${String(cause)}; ` +
+      `${remedy}, and load the page anew if that fails too; serve all files that the ` +
+      'bundler made, or import "tenure/engine", which brings that part with the program',
+    { cause },
+  );
+}
