@@ -18,6 +18,7 @@ import { band } from "../ownership/log.ts";
 import { isThenable } from "../ownership/owned.ts";
 import { scopedEither } from "../ownership/scoped.ts";
 import { type PlanOptions, planOptions, resolveOptions } from "../planner/plan-options.ts";
+import type { Planner } from "../planner/planner.ts";
 import type { Compiler } from "../runtime/compile.ts";
 import type { Profile } from "../runtime/execution/figures.ts";
 import { type Runtime, runtime } from "../runtime/runtime.ts";
@@ -74,11 +75,13 @@ export class Scheduler implements Disposable {
     const { profile, ...plan } = readOptions("Scheduler", options, schedulerOptions);
     const { budgetBytes, swap, saveHostMemory } = resolveOptions("Scheduler", plan);
     this.#runtime = runtime();
-    const { caches, inspector } = this.#runtime;
+    const { caches, inspector, parts } = this.#runtime;
+    parts.want("budgets");
     const compiler = (): Compiler => this.#runtime.engine.compiler;
+    const planner = (): Planner => parts.get("budgets").budgetPlanner;
     const plans = caches.open();
     const found = { plan, budgetBytes, profile, saveHostMemory };
-    this.#policy = new StepPolicy({ plans, compiler, inspector, ...found });
+    this.#policy = new StepPolicy({ plans, compiler, planner, inspector, ...found });
     this.#calibrated = swap === "off" || budgetBytes === Infinity || plan.rates !== undefined;
   }
 
@@ -111,7 +114,7 @@ export class Scheduler implements Disposable {
       // nothing may come between a call of `step` and its recording, unless it must be waited for
       const { submission } = this.#runtime;
       if (this.#runtime.device === null) await this.#runtime.init();
-      if (submission.isBusy) await submission.quiet();
+      if (!submission.isReady("main")) await submission.ready("main");
       submission.openStep(policy);
       former = policy.begin(this.#runtime.device);
       result = await this.#recordAndRun(fn);
@@ -139,13 +142,13 @@ export class Scheduler implements Disposable {
         }),
       );
       if (isThenable(result) && !isRead(result)) result = await result;
+      if (!submission.isReady("step")) await submission.ready("step");
     } catch (error) {
       if (submission.isBusy) await submission.quiet();
       this.#giveUp(error);
       throw error;
     }
     if (isThenable(result)) result.then(undefined, () => undefined); // heard below
-    if (submission.isBusy) await submission.quiet();
     submission.flushStep();
     if (submission.isBusy) await submission.quiet();
     const failure = this.#policy.failure ?? this.#lostMeanwhile(device);

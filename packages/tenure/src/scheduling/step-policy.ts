@@ -7,8 +7,9 @@ import { OutOfMemoryError, type TenureError } from "../base/errors.ts";
 import type { Device } from "../device/device.ts";
 import { BudgetError } from "../planner/budget-error.ts";
 import type { PlanOptions } from "../planner/plan-options.ts";
-import { budgetPlanner } from "../planner/pipeline.ts";
+import type { Planner } from "../planner/planner.ts";
 import type { Compiler, Executable, Planning } from "../runtime/compile.ts";
+import type { PartName } from "../runtime/engine-parts.ts";
 import type { Profile, RunFigures } from "../runtime/execution/figures.ts";
 import { logRun } from "../runtime/execution/run-log.ts";
 import { HostArrays } from "../runtime/execution/host-copies.ts";
@@ -29,8 +30,9 @@ const patience = 8;
 /** What a policy is made of. */
 export interface StepPolicyOptions {
   readonly plans: PlanCache;
-  /** Asked once there is a device. */
+  /** Asked once there is a device, and the part with budgets. */
   readonly compiler: () => Compiler;
+  readonly planner: () => Planner;
   readonly inspector: Inspector;
   readonly plan: PlanOptions;
   readonly budgetBytes: number;
@@ -42,6 +44,7 @@ export interface StepPolicyOptions {
 export class StepPolicy implements ExecutionPolicy {
   readonly op = "step";
   readonly replans = true;
+  readonly parts: readonly PartName[] = ["budgets"];
   readonly profile: Profile;
   readonly saveHostMemory: boolean;
   readonly host: HostArrays = new HostArrays();
@@ -55,6 +58,7 @@ export class StepPolicy implements ExecutionPolicy {
   replanned = 0;
   outOfMemory = 0;
   readonly #compiler: () => Compiler;
+  readonly #planner: () => Planner;
   readonly #inspector: Inspector;
   readonly #options: PlanOptions;
   /** What the user gave; `budgetBytes` is less while the device has no room for it. */
@@ -68,13 +72,15 @@ export class StepPolicy implements ExecutionPolicy {
   #limit = 0;
 
   constructor(options: StepPolicyOptions) {
-    const { plans, compiler, inspector, plan, budgetBytes, profile, saveHostMemory } = options;
+    const { plans, compiler, planner, inspector } = options;
+    const { plan, budgetBytes, profile, saveHostMemory } = options;
     this.plans = plans;
     this.profile = profile;
     this.saveHostMemory = saveHostMemory;
     this.budgetBytes = budgetBytes;
     this.learning = new Learning(plan);
     this.#compiler = compiler;
+    this.#planner = planner;
     this.#inspector = inspector;
     this.#options = plan;
     this.#givenBytes = budgetBytes;
@@ -224,7 +230,7 @@ export class StepPolicy implements ExecutionPolicy {
    * about the whole budget
    */
   #compile(device: Device, work: OpenProgram, options: PlanOptions): Executable {
-    const planning: Planning = { planner: budgetPlanner, options };
+    const planning: Planning = { planner: this.#planner(), options };
     const looksAhead = options.budgetBytes !== undefined && this.budgetBytes === this.#givenBytes;
     const next = looksAhead ? this.#compiler().refusalOfNext(work, device, planning) : null;
     if (next === null) {
