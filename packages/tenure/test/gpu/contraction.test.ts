@@ -7,10 +7,11 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { type Tensor, scoped, sync, tensor } from "tenure";
 import type { DeviceCaps } from "../../src/kernels/kernel.ts";
-import { buildProgram } from "../../src/runtime/compile.ts";
+import { buildProgram } from "../../src/runtime/build-program.ts";
 import { fused } from "../../src/runtime/fusion.ts";
 import { lower } from "../../src/runtime/lower.ts";
 import { runtime } from "../../src/runtime/runtime.ts";
+import { everyKernel } from "../every-part.ts";
 import { numbers, setup, unfused } from "../helpers.ts";
 
 await setup();
@@ -28,7 +29,7 @@ function holds(adapter: Partial<DeviceCaps>, fn: () => Tensor): number {
   const program = buildProgram(recorder.program, (bytes) => bytes);
   const { ops } = fused(recorder.program.ops, program, caps);
   assert.is(ops.length, 1);
-  const text = lower(ops[0]!, caps).kernel.wgsl;
+  const text = lower(ops[0]!, caps, everyKernel).kernel.wgsl;
   recorder.program.rollback(mark);
   return text.replace(/^fn hold.*$/m, "").split("hold(").length - 1;
 }

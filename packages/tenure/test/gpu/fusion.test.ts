@@ -24,11 +24,12 @@ import { Adagrad, Adam, AdamW, type Optimizer, RMSprop, SGD } from "tenure/optim
 import type { DeviceCaps } from "../../src/kernels/kernel.ts";
 import * as E from "../../src/ops/elementwise.ts";
 import type { OpDef } from "../../src/ops/op.ts";
-import { buildProgram } from "../../src/runtime/compile.ts";
+import { buildProgram } from "../../src/runtime/build-program.ts";
 import { fused, isFused } from "../../src/runtime/fusion.ts";
 import { lower } from "../../src/runtime/lower.ts";
 import { runtime } from "../../src/runtime/runtime.ts";
 import { golden, numbers, rejects, setup, takeDeviceErrors, unfused } from "../helpers.ts";
+import { everyKernel } from "../every-part.ts";
 import { allOps } from "../op-records.ts";
 import { execute } from "./ops/host.ts";
 import { models } from "./scheduler/models.ts";
@@ -385,7 +386,7 @@ function textOf(fn: () => Tensor, caps: Partial<DeviceCaps> = {}): string {
     ),
     groups = ops.filter(isFused);
   assert.is(groups.length, 1);
-  const text = lower(groups[0]!, all).kernel.wgsl;
+  const text = lower(groups[0]!, all, everyKernel).kernel.wgsl;
   runtime().recorder.program.rollback(mark);
   return `// ${groups[0]!.op.name}\n${text}`;
 }

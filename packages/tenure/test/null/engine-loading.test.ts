@@ -9,6 +9,7 @@ import { DeviceLostError, TenureError, deviceInfo, init, shutdown, tensor } from
 import type { EngineLoader } from "../../src/runtime/device-life.ts";
 import { Engine } from "../../src/runtime/engine.ts";
 import { Runtime } from "../../src/runtime/runtime.ts";
+import { everyPart } from "../every-part.ts";
 import { rejects } from "../helpers.ts";
 
 const test = suite("loading the engine");
@@ -67,7 +68,7 @@ test("an engine that cannot be made is no network error", async () => {
 test("a program that brings the engine loads none", async () => {
   const { load, calls } = loader(9);
   const runtime = new Runtime(load);
-  runtime.bring(Engine);
+  runtime.bring(Engine, everyPart);
   await runtime.init({ device: "null" });
   assert.is(calls(), 0);
   await runtime.shutdown();

@@ -1,0 +1,16 @@
+/**
+ * All parts of the engine, as a program has them that imports `tenure/engine`. Used by tests that
+ * lower ops themselves, or load parts in their own way. Owns nothing.
+ */
+import type { Kernels } from "../src/kernels/families.ts";
+import * as images from "../src/kernels/images.ts";
+import * as main from "../src/kernels/main.ts";
+import * as sequences from "../src/kernels/sequences.ts";
+import { budgetPlanner } from "../src/planner/pipeline.ts";
+import type { Parts } from "../src/runtime/engine-parts.ts";
+
+/** Every part. */
+export const everyPart: Parts = { images, sequences, budgets: { budgetPlanner } };
+
+/** Every generator of kernels. */
+export const everyKernel: Kernels = { ...main, ...images, ...sequences };

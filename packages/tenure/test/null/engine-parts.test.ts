@@ -1,0 +1,193 @@
+/**
+ * Parts of the engine come when something needs them: once, again after they did not come, and
+ * never where the program brings them. What was recorded waits, in order, and is not lost.
+ */
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { DeviceLostError, init, ones, shutdown, sync, tensor } from "tenure";
+import { functional as F } from "tenure/nn";
+import { SGD } from "tenure/optim";
+import { Scheduler } from "tenure/scheduler";
+import { current, setCurrent } from "../../src/base/realm.ts";
+import { compose } from "../../src/compose.ts";
+import * as main from "../../src/kernels/main.ts";
+import { Engine } from "../../src/runtime/engine.ts";
+import { EngineParts, type PartName, type Parts } from "../../src/runtime/engine-parts.ts";
+import { Runtime } from "../../src/runtime/runtime.ts";
+import { everyPart } from "../every-part.ts";
+import { rejects } from "../helpers.ts";
+import { allOps } from "../op-records.ts";
+
+const test = suite("parts of the engine");
+const former = current();
+test.after.each(async () => {
+  await shutdown();
+  setCurrent(former);
+});
+
+/** A library of its own, as on a page: parts are loaded late, and `failures` times in vain. */
+function page(failures = 0): { readonly loads: PartName[]; readonly runtime: Runtime } {
+  const loads: PartName[] = [];
+  const part =
+    <P extends PartName>(name: P) =>
+    async (): Promise<Parts[P]> => {
+      loads.push(name);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      if (loads.length <= failures) throw new TypeError("Failed to fetch");
+      return everyPart[name];
+    };
+  class PageEngine extends Engine {
+    override readonly parts = {
+      images: part("images"),
+      sequences: part("sequences"),
+      budgets: part("budgets"),
+    };
+  }
+  const runtime = new Runtime(() => Promise.resolve(PageEngine), new EngineParts([]));
+  setCurrent(compose(runtime));
+  return { loads, runtime };
+}
+
+const image = (): ReturnType<typeof ones> => ones([1, 1, 4, 4]);
+
+test("a family comes with the first program that holds one of its ops, once", async () => {
+  const { loads } = page();
+  await init({ device: "null" });
+  using x = image();
+  using w = ones([1, 1, 3, 3]);
+  assert.is((await x.add(1).relu().sum().data()).length, 1);
+  assert.equal(loads, []);
+  assert.is((await F.conv2d(x, w).data()).length, 4);
+  assert.is((await F.maxPool2d(x, 2).data()).length, 4);
+  assert.equal(loads, ["images"]);
+});
+
+test("what was recorded before there is a device comes beside it", async () => {
+  const { loads } = page();
+  using x = ones([8]);
+  using y = x.cumSum(0);
+  assert.equal(loads, []);
+  await init({ device: "null" });
+  assert.equal(loads, ["sequences"]);
+  assert.is((await y.data()).length, 8);
+  assert.equal(loads, ["sequences"]);
+});
+
+test("what is recorded meanwhile waits, and reads come in order", async () => {
+  const { loads, runtime } = page();
+  await init({ device: "null" });
+  using x = ones([8]);
+  const order: string[] = [];
+  const late = x
+    .cumSum(0)
+    .data()
+    .then(() => order.push("late"));
+  await Promise.resolve();
+  await Promise.resolve();
+  assert.ok(runtime.submission.isBusy);
+  const later = x
+    .add(1)
+    .data()
+    .then(() => order.push("later"));
+  await Promise.all([late, later]);
+  assert.equal(order, ["late", "later"]);
+  assert.equal(loads, ["sequences"]);
+});
+
+const notCome = /^flush: expected to load .* got TypeError: Failed to fetch; read again, .*engine"/;
+
+test("what does not come fails the read, and the next one asks again", async () => {
+  const { loads } = page(2);
+  await init({ device: "null" });
+  using x = ones([8]);
+  using y = x.cumSum(0);
+  await rejects(() => y.data(), DeviceLostError, notCome);
+  await rejects(() => sync(), DeviceLostError, notCome);
+  assert.is((await x.data()).length, 8);
+  assert.is((await y.data()).length, 8);
+  assert.equal(loads, ["sequences", "sequences", "sequences"]);
+  await sync();
+});
+
+test("a scheduler's budgets come with its first step", async () => {
+  const { loads } = page();
+  await init({ device: "null" });
+  using scheduler = new Scheduler();
+  using x = tensor([1, 2, 3], { requiresGrad: true });
+  assert.equal(loads, ["budgets"]);
+  const loss = await scheduler.step(() => x.cumSum(0).mean());
+  assert.is((await loss.data()).length, 1);
+  assert.is(scheduler.report().steps, 1);
+  assert.equal(loads, ["budgets", "sequences"]);
+  loss.dispose();
+});
+
+test("a step whose part does not come has not run, and the next one does", async () => {
+  const { loads } = page(1);
+  await init({ device: "null" });
+  using scheduler = new Scheduler();
+  using x = tensor([1, 2, 3], { requiresGrad: true });
+  using optimizer = new SGD([x], { lr: 0.1, momentum: 0.9 });
+  const step = (): Promise<void> =>
+    scheduler.step(() => {
+      x.square().mean().backward();
+      optimizer.step();
+      optimizer.zeroGrad();
+    });
+  await rejects(step, DeviceLostError, notCome);
+  assert.is(x.grad, null);
+  assert.throws(() => scheduler.report(), /a step that has run/);
+  await step();
+  assert.is(scheduler.report().steps, 1);
+  assert.equal(loads, ["budgets", "budgets"]);
+});
+
+test("a step waits for what was recorded before it, with its parts", async () => {
+  const { loads } = page();
+  await init({ device: "null" });
+  using scheduler = new Scheduler();
+  using x = ones([8]);
+  using before = x.cumSum(0);
+  const after = await scheduler.step(() => before.add(1));
+  assert.is((await after.data()).length, 8);
+  assert.equal(new Set(loads), new Set(["budgets", "sequences"]));
+  after.dispose();
+});
+
+test("where each op runs at once, all parts come with the device", async () => {
+  const { loads, runtime } = page();
+  await init({ device: "null", flush: "eachOp" });
+  assert.equal([...loads].sort(), ["budgets", "images", "sequences"]);
+  using x = ones([8]);
+  using y = x.cumSum(0);
+  assert.not.ok(runtime.submission.isBusy);
+  assert.is(y.size, 8);
+});
+
+test("a program that brings the engine loads no part", async () => {
+  const { loads, runtime } = page();
+  runtime.bring(Engine, everyPart);
+  await init({ device: "null" });
+  using scheduler = new Scheduler();
+  using x = ones([8]);
+  using y = await scheduler.step(() => x.cumSum(0));
+  assert.is((await y.data()).length, 8);
+  assert.equal(loads, []);
+});
+
+test("records call the generators that come with the engine, and those of their family", () => {
+  let declared = 0;
+  for (const op of allOps()) {
+    if (op.kernel === undefined) continue;
+    const called = [...op.kernel.toString().matchAll(/\bkernels\.(\w+)/g)].map(
+      ([, name = ""]) => name,
+    );
+    assert.ok(called.length > 0, op.name);
+    const known = op.family === undefined ? main : everyPart[op.family];
+    for (const name of called) assert.ok(name in known, `${op.name} calls ${name}`);
+    if (op.family !== undefined) declared++;
+  }
+  assert.ok(declared > 15);
+});
+
+test.run();
