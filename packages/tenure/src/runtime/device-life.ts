@@ -75,7 +75,7 @@ export class DeviceLife {
 
   async #acquire(choice: DeviceChoice, powerPreference?: GPUPowerPreference): Promise<DeviceInfo> {
     this.#engine ??= new (await this.#loaded())(this.#options);
-    const parts = this.#options.tools.parts.begin(this.#engine.parts);
+    const parts = this.#options.parts.begin(this.#engine.parts);
     const device = await this.#engine.find(choice, powerPreference);
     await parts;
     this.device = device;

@@ -13,7 +13,7 @@ import { DirectPolicy } from "./direct-policy.ts";
 import { Execution, type ExecutionTools } from "./execution/execution.ts";
 import type { ExecutionPolicy } from "./execution/policy.ts";
 import { Poison } from "./execution/slot-buffers.ts";
-import type { PartLoaders } from "./engine-parts.ts";
+import type { EngineParts, PartLoaders } from "./engine-parts.ts";
 import type { Inspector } from "./inspector.ts";
 import type { OpenProgram } from "./open-program.ts";
 import { type TunedStore, adapterKey, tunedStore } from "./tuned-store.ts";
@@ -22,6 +22,7 @@ import { type TunedStore, adapterKey, tunedStore } from "./tuned-store.ts";
 export interface EngineOptions {
   readonly device: DeviceOptions;
   readonly tools: Omit<ExecutionTools, "poison">;
+  readonly parts: EngineParts;
   readonly inspector: Inspector;
 }
 
@@ -44,8 +45,8 @@ export class Engine {
   readonly #tools: ExecutionTools;
   readonly #finder = new DeviceFinder();
 
-  constructor({ device, tools, inspector }: EngineOptions) {
-    const { settings, counters, caches, parts } = tools;
+  constructor({ device, tools, parts, inspector }: EngineOptions) {
+    const { settings, counters, caches } = tools;
     this.#device = device;
     this.#tools = { ...tools, poison: new Poison() };
     this.compiler = new Compiler(settings, counters, inspector, parts);

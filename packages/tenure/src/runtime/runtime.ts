@@ -75,7 +75,6 @@ export class Runtime {
     const recorder = (this.recorder = new Recorder(counters, inspector, parts, steps));
     const tools: EngineOptions["tools"] = {
       recorder,
-      parts,
       caches,
       settings,
       counters,
@@ -85,9 +84,10 @@ export class Runtime {
     const allow: EngineOptions["device"]["allow"] = (pool, more) => {
       this.budget.allow(pool, more);
     };
-    this.#life = new DeviceLife({ device: { counters, allow }, tools, inspector }, load);
+    this.#life = new DeviceLife({ device: { counters, allow }, tools, parts, inspector }, load);
     this.submission = new Submission({
       tools,
+      parts,
       reads: this.reads,
       engine: () => this.engine,
       device: () => this.#life.device,

@@ -9,7 +9,7 @@ import { asTenureError } from "./execution/failure.ts";
 import type { Device } from "../device/device.ts";
 import { currentScope } from "../ownership/open.ts";
 import type { Engine, EngineOptions } from "./engine.ts";
-import type { PartName } from "./engine-parts.ts";
+import type { EngineParts, PartName } from "./engine-parts.ts";
 import type { Execution } from "./execution/execution.ts";
 import type { ExecutionPolicy } from "./execution/policy.ts";
 import type { Lane } from "./open-program.ts";
@@ -22,6 +22,7 @@ const trimEvery = 256;
 /** What a submission works with. */
 export interface SubmissionOptions {
   readonly tools: EngineOptions["tools"];
+  readonly parts: EngineParts;
   readonly reads: Reads;
   /** What runs programs; there where there is a device. */
   readonly engine: () => Engine;
@@ -178,19 +179,19 @@ export class Submission {
    */
   partsFor(lane: Lane = this.#options.tools.recorder.program.lane): Promise<void> | null {
     const missing = this.#missing(lane);
-    return missing.length === 0 ? null : this.#options.tools.parts.load(missing);
+    return missing.length === 0 ? null : this.#options.parts.load(missing);
   }
 
   #missing(lane: Lane): PartName[] {
-    const { parts, recorder, settings } = this.#options.tools;
+    const { parts, tools } = this.#options;
     if (!parts.lacks) return [];
-    const { lanes } = recorder;
+    const { lanes } = tools.recorder;
     const needed = new Set<PartName>();
     const before: Lane[] = lane === "step" && lanes.mainComesFirst ? ["main"] : [];
     for (const one of [...before, lane])
       for (const { op } of lanes.of(one)?.ops ?? [])
         if (op.family !== undefined) needed.add(op.family);
-    if (lane === "step" && !settings.flushEachOp)
+    if (lane === "step" && !tools.settings.flushEachOp)
       for (const name of this.policy?.parts ?? []) needed.add(name);
     return [...needed].filter((name) => !parts.has(name));
   }

@@ -16,7 +16,6 @@ import type { CounterSet } from "../../device/counters.ts";
 import type { Device } from "../../device/device.ts";
 import { isStaged } from "../../device/staging.ts";
 import type { Executable } from "../compile.ts";
-import type { EngineParts } from "../engine-parts.ts";
 import type { Lane, OpenProgram } from "../open-program.ts";
 import { type PlanCaches, seal } from "../plan-cache.ts";
 import type { Recorder } from "../recorder.ts";
@@ -49,7 +48,6 @@ import {
 /** What all executions of a runtime share. */
 export interface ExecutionTools {
   readonly recorder: Recorder;
-  readonly parts: EngineParts;
   readonly caches: PlanCaches;
   readonly settings: Settings;
   readonly counters: CounterSet;
