@@ -6,11 +6,12 @@ import type { Kernels } from "../src/kernels/families.ts";
 import * as images from "../src/kernels/images.ts";
 import * as main from "../src/kernels/main.ts";
 import * as sequences from "../src/kernels/sequences.ts";
+import * as transformers from "../src/kernels/transformers.ts";
 import { budgetPlanner } from "../src/planner/pipeline.ts";
 import type { Parts } from "../src/runtime/engine-parts.ts";
 
 /** Every part. */
-export const everyPart: Parts = { images, sequences, budgets: { budgetPlanner } };
+export const everyPart: Parts = { images, sequences, transformers, budgets: { budgetPlanner } };
 
 /** Every generator of kernels. */
-export const everyKernel: Kernels = { ...main, ...images, ...sequences };
+export const everyKernel: Kernels = { ...main, ...images, ...sequences, ...transformers };

@@ -20,7 +20,7 @@ export type PartName = keyof Parts;
 /** How parts are loaded, by name. */
 export type PartLoaders = { readonly [P in PartName]: () => Promise<Parts[P]> };
 
-const families: readonly Family[] = ["images", "sequences"];
+const families: readonly Family[] = ["images", "sequences", "transformers"];
 
 /** What is there of the parts, and what is to come. */
 export class EngineParts {

@@ -29,6 +29,7 @@ export interface EngineOptions {
 const partLoaders: PartLoaders = {
   images: () => import("../kernels/images.ts"),
   sequences: () => import("../kernels/sequences.ts"),
+  transformers: () => import("../kernels/transformers.ts"),
   budgets: () => import("../planner/pipeline.ts"),
 };
 

@@ -40,6 +40,7 @@ function page(failures = 0): { readonly loads: PartName[]; readonly runtime: Run
     override readonly parts = {
       images: part("images"),
       sequences: part("sequences"),
+      transformers: part("transformers"),
       budgets: part("budgets"),
     };
   }
@@ -157,7 +158,7 @@ test("a step waits for what was recorded before it, with its parts", async () =>
 test("where each op runs at once, all parts come with the device", async () => {
   const { loads, runtime } = page();
   await init({ device: "null", flush: "eachOp" });
-  assert.equal([...loads].sort(), ["budgets", "images", "sequences"]);
+  assert.equal([...loads].sort(), ["budgets", "images", "sequences", "transformers"]);
   using x = ones([8]);
   using y = x.cumSum(0);
   assert.not.ok(runtime.submission.isBusy);
