@@ -74,12 +74,13 @@ export class EngineParts {
   get<P extends PartName>(name: P): Parts[P] {
     const part = this.#present[name];
     if (part === undefined) throw internal(`the part ${name} is used before it came`);
-    return part as Parts[P];
+    return part;
   }
 
   /** The generators of the families that are there. */
   get kernels(): Partial<Kernels> {
-    return Object.assign({}, ...families.map((family) => this.#present[family]));
+    const { images, sequences, transformers } = this.#present;
+    return { ...images, ...sequences, ...transformers };
   }
 
   /** Loads parts. @throws DeviceLostError when one does not come; the next call asks again */
