@@ -146,7 +146,7 @@ export class Compiler {
       device,
       plan,
       ops,
-      { ...main, ...this.#parts.kernels } as Kernels,
+      { ...main, ...this.#parts.kernels },
       this.watcher,
     );
     this.#counters.eliminated += open.ops.length - ran;
