@@ -6,6 +6,7 @@ import { internal } from "../base/errors.ts";
 import type { Program } from "../graph/program.ts";
 import { BudgetError } from "./budget-error.ts";
 import { PlanningTooLong } from "./deadline.ts";
+import { leastPossible } from "./least-possible.ts";
 import { chooseCheapest } from "./passes/choose.ts";
 import { fuse } from "./passes/fuse.ts";
 import { tryFew, tryInOrder } from "./passes/haste.ts";
@@ -148,5 +149,10 @@ export function searchPlan(
   return runPasses(searchPasses(options.trials ?? 6), state, afterPass);
 }
 
+/** Whether a budget is as large as what every schedule needs. */
+function mayFit(program: Program, { budgetBytes = Infinity }: PlanOptions): boolean {
+  return budgetBytes === Infinity || leastPossible(program) <= budgetBytes;
+}
+
 /** Plans under a budget, with everything there is to save memory: how schedulers plan. */
-export const budgetPlanner: Planner = { plan: planFused, planInHaste };
+export const budgetPlanner: Planner = { plan: planFused, planInHaste, mayFit };

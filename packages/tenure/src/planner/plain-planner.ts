@@ -36,6 +36,7 @@ function keepOrder(state: PlanState): PlanState {
 
 /** Plans without a budget. */
 export const plainPlanner: Planner = {
+  mayFit: () => true,
   plan(fused, _, options, { atEntry, afterPass, deadline }) {
     const policy = resolveOptions("plan", options);
     return runPasses(passes, initialState(fused, policy, atEntry, { deadline }), afterPass);

@@ -9,6 +9,8 @@ import type { PlanInputs } from "./run-passes.ts";
 
 /** Makes plans. */
 export interface Planner {
+  /** Whether a plan of a program may fit into the budget; false where none ever can. */
+  mayFit(program: Program, options: PlanOptions): boolean;
   /** Plans a program whose ops were fused, or the same before that. @throws BudgetError */
   plan(fused: Program, unfused: Program, options: PlanOptions, inputs: PlanInputs): Plan;
   /** The plan that takes least time to make, of one of several programs that do the same. */

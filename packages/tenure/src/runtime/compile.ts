@@ -227,7 +227,10 @@ export class Compiler {
       this.#warnTooLong(issued.ops.length);
       // Fused where that was done in time, and the budget asks for it.
       const inHaste = (): Plan => planner.planInHaste([issued, kernels.program], options, inputs);
-      plan = unlessRefused(inHaste, () => search(longestSearchMs));
+      // what no search can find is refused at once
+      plan = planner.mayFit(issued, options)
+        ? unlessRefused(inHaste, () => search(longestSearchMs))
+        : inHaste();
     }
     // wrong numbers would be worse than no plan, and the check takes less time than the planning
     if (verifyPlans || plan.extra.recomputedOps > 0 || plan.extra.swapIns > 0) plan.verify();
@@ -252,7 +255,10 @@ export class Compiler {
   }
 }
 
-/** How long is searched before a step is refused, where plans in haste need too much memory. */
+/**
+ * How long is searched before a step is refused, where plans in haste need too much memory and
+ * others may not.
+ */
 const longestSearchMs = 20_000;
 
 /** Takes the first plan; where its budget refuses it, the second, if that is found in time. */

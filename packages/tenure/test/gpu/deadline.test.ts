@@ -5,7 +5,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { type Tensor, debug, newDisposeScope, tensor } from "tenure";
-import { Scheduler } from "tenure/scheduler";
+import { BudgetError, Scheduler } from "tenure/scheduler";
 import { defined } from "../../src/base/access.ts";
 import { setWarnSink } from "../../src/runtime/lifecycle.ts";
 import { Deadline, PlanningTooLong } from "../../src/planner/deadline.ts";
@@ -106,6 +106,33 @@ for (const [what, share] of [
     assert.ok((debug.lastPlan()?.report.plannedBytes ?? Infinity) <= share * bytes);
     assert.equal(found, expected);
   });
+
+test("a hopeless budget is refused without a search, another one after it", async () => {
+  using w = tensor(new Float32Array(4096), { requiresGrad: true });
+  await w.data();
+  /** How often the clock is looked at until a step is refused. */
+  const looks = async (budgetBytes: number): Promise<number> => {
+    using scheduler = new Scheduler({ budgetBytes, swap: "off" });
+    const { settings } = runtime();
+    return await withClock(3000, async () => {
+      const before = settings.planningClock();
+      const refused = await scheduler
+        .step(() => {
+          let value = w.mul(0.5);
+          for (let k = 0; k < 8; k++) value = value.sin().mul(w);
+          value.sum().backward();
+        })
+        .catch((error: unknown) => error);
+      w.grad = null;
+      assert.instance(refused, BudgetError);
+      return (settings.planningClock() - before) / 3000 - 1;
+    });
+  };
+  const hopeless = await looks(4 * w.size - 4);
+  const open = await looks(8 * w.size);
+  assert.is(hopeless, 2, "when it begins, and when it is late");
+  assert.ok(open > 2, `${open} looks`);
+});
 
 test("a deadline stops", () => {
   let now = 0;

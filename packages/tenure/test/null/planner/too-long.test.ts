@@ -9,7 +9,13 @@ import { BudgetError, type PlanOptions } from "tenure/scheduler";
 import type { Program } from "../../../src/graph/program.ts";
 import { Deadline, PlanningTooLong } from "../../../src/planner/deadline.ts";
 import { fuse } from "../../../src/planner/passes/fuse.ts";
-import { planInHaste, planProgram } from "../../../src/planner/pipeline.ts";
+import { leastPossible } from "../../../src/planner/least-possible.ts";
+import {
+  budgetPlanner,
+  planFused,
+  planInHaste,
+  planProgram,
+} from "../../../src/planner/pipeline.ts";
 import { sharingPlanners } from "../../../src/planner/place/slot-planners.ts";
 import { Effort } from "../../../src/planner/place/effort.ts";
 import { itemsOf } from "../../../src/planner/place/items.ts";
@@ -97,6 +103,29 @@ test("every planner that shares slots asks for every item", () => {
     const late = new Asked(items.length >> 1);
     assert.throws(() => planner(items, new Effort(items.length, late.deadline)), isTooLong);
   }
+});
+
+test("a budget that is hopeless for any schedule is known, and no other", () => {
+  let tight = 0;
+  for (const name of Object.keys(shapes) as (keyof typeof shapes)[])
+    for (const kind of ["inference", "training", "updates"] as const) {
+      const program = shaped(name, 30, kind);
+      const least = leastPossible(program);
+      assert.ok(least > 0);
+      assert.ok(!budgetPlanner.mayFit(program, { budgetBytes: least - 1 }));
+      assert.ok(budgetPlanner.mayFit(program, { budgetBytes: least }));
+      assert.ok(budgetPlanner.mayFit(program, {}));
+      for (const options of [{}, { swap: "off" }] as const)
+        try {
+          planFused(fuse(program).program, program, { ...options, budgetBytes: 1 });
+          assert.unreachable();
+        } catch (error) {
+          if (!(error instanceof BudgetError)) throw error;
+          assert.ok(error.leastBytes >= least, `${name}, ${kind}: ${error.leastBytes}, ${least}`);
+          tight += Number(error.leastBytes < 3 * least);
+        }
+    }
+  assert.ok(tight > 0, "it is of the size of what is needed");
 });
 
 for (const options of [{}, { swap: "off" }, { recompute: "off" }, { placement: "none" }] as const)
