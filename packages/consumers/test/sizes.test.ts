@@ -155,7 +155,9 @@ test("planning under a budget comes with the scheduler only", async () => {
 
 test("repeating, profiling and tuning come only where they are used", async () => {
   const own = (modules: readonly string[]): string[] =>
-    modules.filter((path) => /^(compiling|profiling)\/|^runtime\/(tune|kernel-clock)\./.test(path));
+    modules.filter((path) =>
+      /^(compiling|profiling)\/|^runtime\/(tune|idle-tuner|measure-ways|kernel-clock)\./.test(path),
+    );
   const { modules } = await bundled("training", rows.training.program);
   assert.equal(own(modules), []);
   const all = await bundled(

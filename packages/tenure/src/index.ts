@@ -14,7 +14,14 @@ export {
 export type { DeviceInfo } from "./device/acquire.ts";
 export type { Counters } from "./device/counters.ts";
 export type { GPUPowerPreference } from "./device/webgpu.ts";
-export { tune, type TuneOptions, type TuneReport, type TunedKernel } from "./runtime/tune.ts";
+export {
+  tune,
+  tuneWhenIdle,
+  type IdleTuning,
+  type TuneOptions,
+  type TuneReport,
+  type TunedKernel,
+} from "./runtime/tune.ts";
 export { memory } from "./runtime/memory.ts";
 export type { BudgetAction } from "./runtime/memory-budget.ts";
 export { debug } from "./debug/inspect.ts";

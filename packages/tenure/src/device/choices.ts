@@ -61,6 +61,11 @@ export class KernelChoices implements Choices {
     this.#chosen.set(key, name);
   }
 
+  /** Whether a question was answered. */
+  has(key: string): boolean {
+    return this.#chosen.has(key);
+  }
+
   /** Forgets what was chosen. */
   clear(): void {
     this.#chosen.clear();

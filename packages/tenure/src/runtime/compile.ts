@@ -27,7 +27,7 @@ import type { Planner } from "../planner/planner.ts";
 import type { Step } from "../planner/steps.ts";
 import { buildProgram } from "./build-program.ts";
 import { fused, isFused } from "./fusion.ts";
-import { type Watcher, candidatesOf } from "./candidates.ts";
+import { type Watcher, candidatesOf, placed } from "./candidates.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import type { Inspector, KernelRecord, UnfusedRecord } from "./inspector.ts";
 import { lower } from "./lower.ts";
@@ -119,7 +119,7 @@ export class Compiler {
   readonly #inspector: Inspector;
   readonly #parts: EngineParts;
   #warned = false;
-  /** Hears in which ways each dispatch could be written; for `tune`. */
+  /** Hears in which ways each dispatch could be written; for tuning. */
   watcher: Watcher | null = null;
 
   constructor(settings: Settings, counters: CounterSet, inspector: Inspector, parts: EngineParts) {
@@ -309,7 +309,10 @@ function emitDispatches(
     if (kernel.workgroups.includes(0)) return -1;
     kernels.push(kernelRecord(recorded, kernel));
     const sizes = operands.map((s) => bindingBytes(at(open.locals, s).bytes));
-    watcher?.(candidatesOf(recorded, device, generators, sizes));
+    if (watcher !== null) {
+      const kept = placed(recorded);
+      watcher(() => candidatesOf(kept, device, generators, sizes));
+    }
     const places = placesOf(at(program.ops, step.op), step);
     const uniformOffset = params.length * 4;
     for (const { word, scalar } of kernel.dynamic ?? [])

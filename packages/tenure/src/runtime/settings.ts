@@ -31,6 +31,8 @@ export class Settings {
   planningMs = 2000;
   /** What they are measured with. */
   planningClock: () => number = () => performance.now();
+  /** Milliseconds without work that make a moment idle. */
+  idleAfterMs = 50;
   /** The check that `tenure/testing` runs after each test file, once it is installed. */
   fileCheck: (() => Promise<string[]>) | null = null;
 }

@@ -1,59 +1,31 @@
 /**
  * `tune`: runs a function once, measures the ways in which the kernels it used could be written,
- * and keeps the fastest for this adapter. Nothing is measured unless asked for, so no first result
- * waits for it. The search is bounded: a way that is three times slower than the best on its first
- * run is not run again, and with the time used up the rest stays as it is.
+ * and keeps the fastest for this adapter. `tuneWhenIdle`: the same, whenever nothing runs. Nothing
+ * is measured unless asked for, so no first result waits for it.
  */
 import "../compose.ts";
 import { ArgumentError } from "../base/errors.ts";
 import { type OptionTable, checkFunction, readOptions } from "../base/options.ts";
-import { type Question, questionKey } from "../device/choices.ts";
+import { questionKey } from "../device/choices.ts";
 import type { Device } from "../device/device.ts";
-import type { Kernel } from "../kernels/kernel.ts";
-import type { Candidate } from "./candidates.ts";
+import type { Candidate, Watcher } from "./candidates.ts";
 import { noDevice } from "./device-life.ts";
-import { KernelClock } from "./kernel-clock.ts";
+import { IdleTuner } from "./idle-tuner.ts";
+import { type TuneReport, type TunedKernel, measureWays } from "./measure-ways.ts";
 import { runtime } from "./runtime.ts";
 import { adapterKey } from "./tuned-store.ts";
 
-/** Options of `tune`. */
+/** Options of `tune` and `tuneWhenIdle`. */
 export interface TuneOptions {
-  /** How long may be measured, in seconds; 60 by default. */
+  /** How long may be measured, in seconds; 60 by default, 20 in idle moments. */
   readonly seconds?: number;
 }
 
-/** One kernel that was measured. */
-export interface TunedKernel {
-  readonly kernel: string;
-  /** Class of sizes, and what else tells cases apart. */
-  readonly shape: string;
-  /** The way it was written before, and the one it is written now. */
-  readonly before: string;
-  readonly after: string;
-  /** Milliseconds of one dispatch. */
-  readonly beforeMs: number;
-  readonly afterMs: number;
-}
-
-/** What `tune` did. */
-export interface TuneReport {
-  /** Kernels that could be written in several ways, each with the fastest of them. */
-  readonly kernels: readonly TunedKernel[];
-  /** Kernels for which there was no time. */
-  readonly skipped: number;
-  /** Seconds it took to measure. */
-  readonly seconds: number;
-}
+export type { TuneReport, TunedKernel } from "./measure-ways.ts";
 
 const tuneOptions = {
   seconds: { type: "number", range: "(0, Infinity)", what: "a time in seconds", default: 60 },
 } satisfies OptionTable<TuneOptions>;
-
-/** What must be gained before a way is preferred to the one in use: less may be noise. */
-const least = 0.97;
-const rounds = 5;
-/** Milliseconds that one measurement should last at least. */
-const sampleMs = 2;
 
 /**
  * Runs `fn`, then times each way of writing the kernels that it used (products, convolutions and
@@ -77,22 +49,14 @@ export async function tune(fn: () => unknown, options?: TuneOptions): Promise<Tu
   checkFunction("tune", fn, "pass the step to tune");
   const { caches } = runtime();
   await runtime().sync();
-  const { device } = runtime();
-  if (device === null) throw noDevice("tune");
-  if (device.choices.pinned)
-    throw new ArgumentError(
-      "tune",
-      "kernels that may change",
-      "init({ deterministic: true })",
-      "leave deterministic out",
-    );
+  const device = tunable("tune");
   const candidates = await candidatesIn(fn);
   const started = performance.now();
   const left = (): number => 1000 * seconds - (performance.now() - started);
   const kernels: TunedKernel[] = [];
   for (const candidate of candidates) {
     if (left() <= 0) break;
-    kernels.push(await measure(device, candidate, left));
+    kernels.push(await measureWays(device, candidate, left));
   }
   for (const { kernel, shape, after } of kernels)
     device.choices.set(questionKey({ kernel, shape }), after);
@@ -105,6 +69,90 @@ export async function tune(fn: () => unknown, options?: TuneOptions): Promise<Tu
   };
 }
 
+/** Measuring in idle moments: see `tuneWhenIdle`. */
+export interface IdleTuning {
+  /** What was measured so far. */
+  report(): TuneReport;
+  /** Resolves once all that was used so far has been measured. Keeps no process alive. */
+  done(): Promise<void>;
+  /** Measures no more. What was found holds. */
+  stop(): void;
+}
+
+/**
+ * Does what `tune` does without being told of a step: from now on, notes the kernels that are
+ * compiled and, whenever nothing has run for a moment, measures one dispatch of one of them. No
+ * first result waits for it. At most 64 kernels are measured, none that was measured before, in
+ * this process or an earlier one. Finds a device if there is none; ends with it.
+ * @param options `seconds`: how long may be measured in all; 20 by default
+ * @throws ArgumentError after `init({ deterministic: true })`; DeviceLostError without a device
+ * @example
+ * ```ts
+ * const idle = await tuneWhenIdle({ seconds: 5 });
+ * console.log(idle.report().kernels.length); // → 0
+ * idle.stop();
+ * ```
+ */
+export async function tuneWhenIdle(options?: TuneOptions): Promise<IdleTuning> {
+  const { seconds } = readOptions("tuneWhenIdle", options, {
+    seconds: { ...tuneOptions.seconds, default: 20 },
+  });
+  await runtime().init();
+  const { caches, counters, engine, settings, submission } = runtime();
+  const device = tunable("tuneWhenIdle");
+  const rest = async (): Promise<void> => {
+    for (let before = -1; before !== counters.submits || submission.isBusy;) {
+      before = counters.submits;
+      await pause(settings.idleAfterMs);
+    }
+  };
+  const tuner = new IdleTuner({
+    device,
+    rest,
+    current: () => runtime().device === device,
+    budgetMs: 1000 * seconds,
+    now: () => performance.now(),
+    changed: (choices, faster) => {
+      if (faster) caches.clear();
+      return engine.tuned?.save(adapterKey(device.info), choices);
+    },
+  });
+  const watcher: Watcher = (find) => {
+    tuner.hear(find);
+  };
+  engine.compiler.watcher = watcher;
+  return {
+    report: () => tuner.report(),
+    done: () => tuner.done(),
+    stop: () => {
+      tuner.stop();
+      if (engine.compiler.watcher === watcher) engine.compiler.watcher = null;
+    },
+  };
+}
+
+/** The device, whose kernels may change. @throws DeviceLostError, ArgumentError */
+function tunable(op: string): Device {
+  const { device } = runtime();
+  if (device === null) throw noDevice(op);
+  if (device.choices.pinned)
+    throw new ArgumentError(
+      op,
+      "kernels that may change",
+      "init({ deterministic: true })",
+      "leave deterministic out",
+    );
+  return device;
+}
+
+/** Some time, for which no process stays alive. */
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer: unknown = setTimeout(resolve, milliseconds);
+    if (typeof timer === "object") (timer as { unref?(): void }).unref?.();
+  });
+}
+
 /** Runs `fn` with all plans made anew. @returns every question once, in the order of their use */
 async function candidatesIn(fn: () => unknown): Promise<Candidate[]> {
   const {
@@ -113,8 +161,9 @@ async function candidatesIn(fn: () => unknown): Promise<Candidate[]> {
   } = runtime();
   const found = new Map<string, Candidate>();
   caches.clear();
-  compiler.watcher = (candidates) => {
-    for (const candidate of candidates) {
+  const before = compiler.watcher;
+  compiler.watcher = (find) => {
+    for (const candidate of find()) {
       const key = questionKey(candidate.question);
       if (!found.has(key)) found.set(key, candidate);
     }
@@ -123,64 +172,7 @@ async function candidatesIn(fn: () => unknown): Promise<Candidate[]> {
     await fn();
     await runtime().sync();
   } finally {
-    compiler.watcher = null;
+    compiler.watcher = before;
   }
   return [...found.values()];
-}
-
-/** One way, with what it took so far. */
-interface Entry {
-  readonly name: string;
-  readonly kernel: Kernel;
-  readonly samples: number[];
-}
-
-const median = (samples: readonly number[]): number =>
-  [...samples].sort((a, b) => a - b)[samples.length >> 1] ?? Infinity;
-
-async function measure(
-  device: Device,
-  { question, kernels, sizes }: Candidate,
-  left: () => number,
-): Promise<TunedKernel> {
-  using clock = new KernelClock(device, sizes);
-  const current = inUse(device, question);
-  const entries: Entry[] = [];
-  let best = Infinity;
-  for (const [name, kernel] of kernels) {
-    if (left() <= 0 && name !== current) continue;
-    const first = await clock.time(kernel, 1); // compiled on the way, or refused
-    if (first === Infinity || (name !== current && first > 10 * best && first > 50)) continue;
-    const once = await clock.time(kernel, 1);
-    best = Math.min(best, once);
-    entries.push({ name, kernel, samples: [once] });
-  }
-  const contenders = entries.filter(
-    (e) => e.name === current || (e.samples[0] ?? Infinity) <= 3 * best,
-  );
-  const times = Math.max(1, Math.min(200, Math.ceil(sampleMs / Math.max(best, 0.001))));
-  for (let r = 0; r < rounds && contenders.length > 1 && left() > 0; r++)
-    for (const entry of contenders) entry.samples.push(await clock.time(entry.kernel, times));
-  // the first sample was of a single dispatch
-  const msOf = (e: Entry): number => median(e.samples.length > 1 ? e.samples.slice(1) : e.samples);
-  const before = contenders.find((e) => e.name === current);
-  const fastest = contenders.reduce<Entry | undefined>(
-    (a, b) => (a === undefined || msOf(b) < msOf(a) ? b : a),
-    undefined,
-  );
-  const beforeMs = before === undefined ? Infinity : msOf(before);
-  const better = before !== undefined && fastest !== undefined && msOf(fastest) < least * beforeMs;
-  return {
-    kernel: question.kernel,
-    shape: question.shape,
-    before: current,
-    after: better ? fastest.name : current,
-    beforeMs,
-    afterMs: better ? msOf(fastest) : beforeMs,
-  };
-}
-
-/** The way that is taken now. */
-function inUse(device: Device, { kernel, shape, space, standard }: Question): string {
-  return device.choices.choose(kernel, shape, space, standard);
 }

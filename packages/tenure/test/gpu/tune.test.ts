@@ -7,7 +7,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { type Tensor, init, scoped, sync, tensor, tune } from "tenure";
+import {
+  type IdleTuning,
+  type Tensor,
+  init,
+  scoped,
+  sync,
+  tensor,
+  tune,
+  tuneWhenIdle,
+} from "tenure";
 import { functional as F } from "tenure/nn";
 import { assertClose } from "tenure/testing";
 import { questionKey } from "../../src/device/choices.ts";
@@ -77,8 +86,8 @@ async function candidatesIn(fn: Case): Promise<Candidate[]> {
   } = runtime();
   const found = new Map<string, Candidate>();
   caches.clear();
-  compiler.watcher = (all) => {
-    for (const c of all) found.set(questionKey(c.question), c);
+  compiler.watcher = (find) => {
+    for (const c of find()) found.set(questionKey(c.question), c);
   };
   await results(fn);
   compiler.watcher = null;
@@ -221,6 +230,84 @@ test("without time nothing is measured, and a step that fails leaves all as it w
   assert.is(runtime().engine.compiler.watcher, null);
   assert.equal(choices.entries(), []);
   await sync();
+});
+
+/** Waits for what idle moments measure: their timers keep no process alive. */
+async function idleDone(idle: IdleTuning): Promise<void> {
+  const alive = setInterval(() => undefined, 1000);
+  try {
+    await idle.done();
+  } finally {
+    clearInterval(alive);
+  }
+}
+
+const once: Case = () => [put([8, 20], 1).matmul(put([20, 60], 2))];
+
+test("idle moments: nothing before the first result, then each kernel once, and kept", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tenure-idle-"));
+  const { engine, settings, caches } = runtime();
+  const { choices, info } = device();
+  const before = { store: engine.tuned, after: settings.idleAfterMs };
+  const store = (engine.tuned = fileStore(folder));
+  try {
+    settings.idleAfterMs = 2 ** 30;
+    const never = await tuneWhenIdle();
+    caches.clear();
+    const first = await results(once);
+    assert.equal(never.report(), { kernels: [], skipped: 0, seconds: 0 }, "no moment was idle");
+    never.stop();
+    assert.is(engine.compiler.watcher, null);
+    settings.idleAfterMs = 1;
+    const idle = await tuneWhenIdle();
+    caches.clear();
+    await results(once);
+    await idleDone(idle);
+    const { kernels, seconds, skipped } = idle.report();
+    assert.equal(
+      kernels.map((k) => k.kernel),
+      ["matmul"],
+    );
+    assert.ok(seconds > 0 && skipped === 0);
+    const [{ after, afterMs, beforeMs }] = kernels as [(typeof kernels)[0]];
+    assert.ok(afterMs <= beforeMs);
+    assert.equal(
+      choices.entries().map(([, name]) => name),
+      [after],
+    );
+    assert.equal(await store!.load(adapterKey(info)), choices.entries());
+    for (const [i, values] of (await results(once)).entries())
+      await assertClose([...values], [...first[i]!], { rel: 1e-5, abs: 1e-5 });
+    caches.clear();
+    await results(once);
+    await idleDone(idle);
+    assert.is(idle.report().kernels.length, 1, "a kernel is measured once");
+    idle.stop();
+  } finally {
+    engine.tuned = before.store;
+    settings.idleAfterMs = before.after;
+    choices.clear();
+    caches.clear();
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("idle moments: what there is no time for is skipped, and what is pinned refused", async () => {
+  const { settings, caches } = runtime();
+  const { idleAfterMs } = settings;
+  settings.idleAfterMs = 1;
+  const idle = await tuneWhenIdle({ seconds: 1e-9 });
+  caches.clear();
+  await results(() => [...once(), put([8, 20], 1).matmul(put([20, 8], 2))]);
+  await idleDone(idle);
+  const { kernels, skipped } = idle.report();
+  assert.equal([kernels.length, skipped], [1, 1]);
+  device().choices.clear();
+  idle.stop();
+  await init({ deterministic: true });
+  await rejects(() => tuneWhenIdle(), Error, /tuneWhenIdle: expected kernels that may change/);
+  await init({ deterministic: false });
+  settings.idleAfterMs = idleAfterMs;
 });
 
 test.run();
