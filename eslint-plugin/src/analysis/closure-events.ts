@@ -25,6 +25,8 @@ export function captured(session: Session, frame: Frame, fn: ts.Node): void {
     if (!first) continue;
     const leaves = mode === "helper" && ids.some((id) => outlivesHelper(session, frame, fn, id));
     const verb = leaves ? "escape" : worst(ids.map((id) => captureVerb(session, id)));
+    if (verb === "use" && (mode === "outlives" || mode === "later"))
+      frame.emit({ kind: "capture", cell, node: first, by: fn });
     if (mode === "later" && verb === "use" && !forLife) {
       cell.captured = true; // it only looks, so that somebody else must free it
       cell.seen.add("use");

@@ -33,6 +33,8 @@ export type Problem =
   | { kind: "use-after-dispose"; node: ts.Node; cell: Cell; at: ts.Node }
   | { kind: "double-dispose"; node: ts.Node; cell: Cell; at: ts.Node | undefined }
   | { kind: "dispose-parameter"; node: ts.Node; cell: Cell }
+  /** A fresh value goes where others reach it: by a mention, or `by` a function that looks at it. */
+  | { kind: "leaves"; site: Site; node: ts.Node; cell: Cell; by: ts.Node | undefined }
   | { kind: "return-disposed"; node: ts.Node; cell: Cell; at: ts.Node | undefined };
 
 /** States grow from round to round; a function that takes more is left alone. */
@@ -155,13 +157,17 @@ class Flow {
         return;
       case "dispose":
         return this.dispose(state, cell, v, event.node, event.certain);
+      case "capture":
+        return this.leaves(v, cell, event.node, event.by);
       case "return":
+        this.leaves(v, cell, event.node);
         if (cell.kind === "using")
           this.report({ kind: "return-disposed", node: event.node, cell, at: undefined });
         else if (v.bits === disposed && v.at)
           this.report({ kind: "return-disposed", node: event.node, cell, at: v.at });
         return this.escape(state, cell, v);
       case "escape":
+        this.leaves(v, cell, event.node);
         if (
           v.bits === disposed &&
           v.at &&
@@ -205,6 +211,7 @@ class Flow {
   private alias(state: State, cell: Cell, from: Cell, node: ts.Node): void {
     const source = state.get(from) ?? value(unknown);
     if (source.link === cell) return; // it is that already
+    if (!ts.isVariableDeclaration(node)) this.leaves(source, from, node);
     const before = state.get(cell);
     if (before && !ts.isVariableDeclaration(node)) this.overwritten(before, cell, node, undefined);
     this.unlink(state, cell);
@@ -304,6 +311,11 @@ class Flow {
 
   // ---- reports ----
 
+  private leaves(v: Value, cell: Cell, node: ts.Node, by?: ts.Node): void {
+    if (!(v.bits & owned) || v.bits & unknown || cell.kind === "using") return;
+    for (const site of v.sites) this.report({ kind: "leaves", site, node, cell, by });
+  }
+
   private leaks(segment: Segment): void {
     const state = this.transferQuietly(segment);
     for (const [cell, v] of state) {
@@ -354,7 +366,8 @@ class Flow {
   private report(problem: Problem): void {
     if (!this.reporting) return;
     const node = problem.kind === "leak" ? problem.site.value : problem.node;
-    const lost = problem.kind === "overwrite" ? problem.site.node.pos : "";
+    const isOfSite = problem.kind === "overwrite" || problem.kind === "leaves";
+    const lost = isOfSite ? problem.site.node.pos : "";
     const key = `${problem.kind}:${problem.cell.index}:${node.pos}:${lost}`;
     if (this.seen.has(key)) return;
     this.seen.add(key);
