@@ -114,7 +114,9 @@ test("the tenure preset names what the library has", () => {
       [...names].flatMap(([name, members]) => [name, ...members]),
     ),
   );
-  assert.equal(missing("tenure", known), []);
+  // a class between `Tensor` and what it is made of, which only its declaration names
+  const inside = declaredNames([join(declarations, "dist/tensor/methods/ownership.d.ts")]);
+  assert.equal(missing("tenure", new Set([...known, ...inside])), []);
 });
 
 test("the tfjs preset names what TensorFlow.js has", () => {

@@ -9,7 +9,8 @@ import type { OwnerSettings } from "../owner.ts";
 export const tenure: readonly OwnerSettings[] = [
   {
     noun: "tensor",
-    types: [{ from: "package", package: "tenure", name: ["Tensor"] }],
+    // the second is what `Tensor` inherits its methods from, through several classes
+    types: [{ from: "package", package: "tenure", name: ["Tensor", "OwnershipMethods"] }],
     brand: ["moveToOuter", "detachFromScope", "isDisposed", "alias"],
     dispose: { methods: ["dispose"], functions: [] },
     calls: "fresh",
