@@ -4,6 +4,7 @@
  */
 import ts from "typescript";
 import type { Session } from "./session.ts";
+import { handedTo } from "./callbacks.ts";
 import { unwrap } from "./syntax.ts";
 
 /** Whether a `using` scope of the same function is open at a node. */
@@ -88,4 +89,79 @@ export function isRootScope(expression: ts.Expression): boolean {
         p.initializer.kind === ts.SyntaxKind.TrueKeyword,
     )
   );
+}
+
+/** An open scope as seen from a value: where it starts and ends, and the variable that holds it. */
+export interface OpenScope {
+  /** The block, or the callback, at whose end it frees what it holds. */
+  region: ts.Node;
+  /** The statement or callback that opens it. */
+  opening: ts.Node;
+  /** The variable that holds the scope. */
+  variable: string | null;
+  /** What the callback returns is the caller's. */
+  movesResultOut: boolean;
+}
+
+/**
+ * The innermost scope opened around a node in its own function, or by a scope function the node's
+ * callback is handed to.
+ */
+export function scopeAround(session: Session, node: ts.Node): OpenScope | null {
+  for (let current = node; current.parent as ts.Node | undefined; current = current.parent) {
+    const { parent } = current;
+    if (ts.isBlock(parent)) {
+      const found = parent.statements
+        .slice(
+          0,
+          Math.max(
+            0,
+            parent.statements.findIndex((s) => s.pos <= node.pos && s.end >= node.end),
+          ),
+        )
+        .reverse()
+        .find((s) => holdsScope(session, s));
+      if (found)
+        return {
+          region: parent,
+          opening: found,
+          variable: nameOfScope(found),
+          movesResultOut: false,
+        };
+    }
+    if (!ts.isFunctionLike(current)) continue;
+    const host = handedTo(current);
+    if (!host) return null;
+    const mode = session.callback(host, current);
+    if (mode === "scoped") {
+      const callee = session.oracle.callee(host);
+      const moves = session.settings.owners.some((o) =>
+        o.scopes.some(
+          (s) =>
+            "callee" in s && s.movesResultOut !== false && session.oracle.is(callee, [s.callee], o),
+        ),
+      );
+      return moves
+        ? { region: current, opening: current, variable: null, movesResultOut: true }
+        : null;
+    }
+    if (mode !== "inline") return null;
+  }
+  return null;
+}
+
+function holdsScope(session: Session, statement: ts.Statement): boolean {
+  return (
+    ts.isVariableStatement(statement) &&
+    (statement.declarationList.flags & ts.NodeFlags.Using) !== 0 &&
+    statement.declarationList.declarations.some(
+      (d) => d.initializer && opensScope(session, d.initializer) && !isRootScope(d.initializer),
+    )
+  );
+}
+function nameOfScope(statement: ts.Statement): string | null {
+  const name = ts.isVariableStatement(statement)
+    ? statement.declarationList.declarations[0]?.name
+    : undefined;
+  return name && ts.isIdentifier(name) ? name.text : null;
 }
