@@ -1,6 +1,6 @@
 /**
  * Escapes: fresh values of a scope that are put where they outlive it: values without a name by
- * where they go (`consume.ts`), values of variables by what the dataflow saw leave them (`flow.ts`),
+ * where they go (`consume.ts`), values of variables by what the dataflow saw leave (`flow.ts`),
  * values that a function looks at which runs after the scope. Read by `no-escape-from-scope`.
  */
 import ts from "typescript";

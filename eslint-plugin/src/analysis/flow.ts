@@ -33,7 +33,7 @@ export type Problem =
   | { kind: "use-after-dispose"; node: ts.Node; cell: Cell; at: ts.Node }
   | { kind: "double-dispose"; node: ts.Node; cell: Cell; at: ts.Node | undefined }
   | { kind: "dispose-parameter"; node: ts.Node; cell: Cell }
-  /** A fresh value goes where others reach it: by a mention, or `by` a function that looks at it. */
+  /** A fresh value goes where others reach it: by a mention, or `by` a function that reads it. */
   | { kind: "leaves"; site: Site; node: ts.Node; cell: Cell; by: ts.Node | undefined }
   | { kind: "return-disposed"; node: ts.Node; cell: Cell; at: ts.Node | undefined };
 
