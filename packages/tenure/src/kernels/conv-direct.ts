@@ -4,39 +4,12 @@
  * kernel row. Called by conv.ts. Owns nothing.
  */
 import { at } from "../base/access.ts";
-import { type Epilogue, type Finish, finishing } from "./fused.ts";
-import type { DeviceCaps, Kernel, View } from "./kernel.ts";
+import type { Direct } from "./conv-problem.ts";
+import { canImplicit, implicitKernel } from "./conv-implicit.ts";
+import { type Finish, finishing } from "./fused.ts";
+import type { DeviceCaps, Kernel } from "./kernel.ts";
 import { Params, type StorageDecl, gridOf, indent, loadElement, makeKernel } from "./wgsl.ts";
 import { shapeClass, variantOf } from "./variants.ts";
-
-/** A window that slides over images. */
-export interface Direct {
-  readonly name: string;
-  /** What the window slides over, [N, groups · channelsIn, height, width]. */
-  readonly source: View;
-  readonly weight: View;
-  readonly groups: number;
-  /** Per group. */
-  readonly channelsIn: number;
-  readonly channelsOut: number;
-  readonly weightOffset: number;
-  /** Strides of (out channel, in channel, row, column) and of a whole group. */
-  readonly weightStrides: readonly [number, number, number, number];
-  readonly weightGroup: number;
-  /** Size of the result. */
-  readonly rows: number;
-  readonly columns: number;
-  readonly kernel: readonly [number, number];
-  readonly stride: readonly [number, number];
-  readonly dilation: readonly [number, number];
-  /** May be negative for a flipped window. */
-  readonly padding: readonly [number, number];
-  /**
-   * Tap (r, s) of output (p, q) reads source ((p + pad − r·dil) / stride, …) where that divides.
-   */
-  readonly transposed: boolean;
-  readonly after: Epilogue | undefined;
-}
 
 /**
  * Pixels of a row per invocation: the size that wastes least at the end of the row, so that an
@@ -48,19 +21,25 @@ export function pixelTile(columns: number, caps: DeviceCaps): number {
   return [8, 7, 6, 5, 4].reduce((best, t) => (waste(t) < waste(best) ? t : best));
 }
 
-/** Pixels of a row per invocation: the standard, or what was measured best. */
-function pixelsOf(d: Direct, caps: DeviceCaps): number {
+/**
+ * How it is written: as a product of gathered blocks, or with so many pixels of a row per
+ * invocation: the standard, or what was measured best.
+ */
+function wayOf(d: Direct, caps: DeviceCaps): string {
   const standard = `${pixelTile(d.columns, caps)} pixels`;
   const space = [...new Set([standard, "4 pixels", "7 pixels", "8 pixels"])];
+  if (canImplicit(caps)) space.push("implicit");
   const images = at(d.source.layout.shape, 0) * d.groups;
   const sizes = [images, d.channelsIn, d.rows, d.columns, d.channelsOut, ...d.kernel];
   const shape = shapeClass(sizes, d.after === undefined ? "alone" : "fused");
-  return Number.parseInt(variantOf(caps, d.name, shape, space, standard), 10);
+  return variantOf(caps, d.name, shape, space, standard);
 }
 
-/** The kernel of a direct convolution. Bindings: source, weight, result (contiguous). */
+/** The kernel of a convolution. Bindings: source, weight, result (contiguous). */
 export function directKernel(d: Direct, caps: DeviceCaps): Kernel {
-  const t = planTile(d, caps);
+  const way = wayOf(d, caps);
+  if (way === "implicit") return implicitKernel(d, caps);
+  const t = planTile(d, Number.parseInt(way, 10));
   const { f, each, pixel, finish } = t;
   const [sh, sw] = d.stride;
   // Wraps below zero, as the arithmetic around it does.
@@ -142,14 +121,13 @@ type FieldName =
   | "weight"
   | "wg";
 
-function planTile(d: Direct, caps: DeviceCaps): DirectTile {
+function planTile(d: Direct, pixels: number): DirectTile {
   const params = new Params();
   const [N, , H, W] = d.source.layout.shape as [number, number, number, number];
   const finish = finishing(d.after, d.source.dtype, 2, params);
   // Loads cost far more than products on a CPU: a wide tile there, one with fewer registers on a
   // GPU.
   const channels = d.channelsOut >= 4 ? 4 : d.channelsOut >= 2 ? 2 : 1;
-  const pixels = pixelsOf(d, caps);
   const columnTiles = Math.ceil(d.columns / pixels);
   const channelTiles = Math.ceil(d.channelsOut / channels);
   const total = N * d.groups * channelTiles * d.rows * columnTiles;

@@ -6,11 +6,12 @@
 import { at } from "../base/access.ts";
 import type { Layout } from "../base/layout.ts";
 import { pixelTile } from "./conv-direct.ts";
+import { canImplicit, implicitWeightKernel } from "./conv-implicit.ts";
 import { type Epilogue, type Finish, finishing } from "./fused.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import type { ConvWindow } from "./shapes.ts";
 import { Params, type StorageDecl, gridOf, indent, loadElement, makeKernel } from "./wgsl.ts";
-import { shapeClass, styled } from "./variants.ts";
+import { shapeClass, variantOf } from "./variants.ts";
 
 /** What the gradient is computed from. */
 type WeightSpec = ConvWindow & {
@@ -25,7 +26,15 @@ type WeightSpec = ConvWindow & {
  * [O, C / groups, R, S] (contiguous). Sums per row of pixels, then per invocation, then over the
  * workgroup: short chains, one fixed order.
  */
-export function conv2dBackwardWeightKernel(spec: WeightSpec, caps: DeviceCaps): Kernel {
+export function conv2dBackwardWeightKernel(spec: WeightSpec, device: DeviceCaps): Kernel {
+  const [O, C, ...window] = spec.weightShape as [number, number, number, number];
+  const [images, , H, W] = spec.input.layout.shape as [number, number, number, number];
+  const sizes = shapeClass([images, C, H, W, O / spec.groups, ...window]);
+  const space = ["alone", "shared", ...(canImplicit(device) ? ["implicit"] : [])];
+  const standard = device.software ? "alone" : "shared";
+  const way = variantOf(device, "conv2d weight gradient", sizes, space, standard);
+  if (way === "implicit") return implicitWeightKernel(spec, device);
+  const caps = { ...device, software: way === "alone" };
   const t = planWeights(spec, caps);
   const { f, x, g, each, tap, lanes, solo, tapTiles, finish, total } = t;
   const [, , R] = spec.weightShape;
@@ -98,7 +107,7 @@ interface WeightTile {
   >;
 }
 
-function planWeights(spec: WeightSpec, device: DeviceCaps): WeightTile {
+function planWeights(spec: WeightSpec, caps: DeviceCaps): WeightTile {
   const params = new Params();
   const { input, grad, groups } = spec;
   const [O, Cg, R, S] = spec.weightShape as [number, number, number, number];
@@ -106,8 +115,6 @@ function planWeights(spec: WeightSpec, device: DeviceCaps): WeightTile {
   const [, , P, Q] = grad.layout.shape as [number, number, number, number];
   const finish = finishing(spec.after, input.dtype, 2, params);
   const Og = O / groups;
-  const sizes = shapeClass([N, Cg, H, W, Og, R, S]);
-  const caps = styled(device, "conv2d weight gradient", sizes);
   const taps = S <= 7 ? S : 1;
   const work = (tile: number): number => groups * Math.ceil(Og / tile) * Cg * R * (S / taps);
   // On a CPU few invocations are enough, and barriers cost more than idle lanes (to compile, too):
