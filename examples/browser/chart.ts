@@ -30,7 +30,7 @@ interface Point {
 
 /** Beyond this, every other point goes. */
 const mostPoints = 1000;
-const margin = { left: 56, right: 10, top: 8, bottom: 24 };
+const margin = { left: 62, right: 10, top: 8, bottom: 24 };
 
 /** The distance of grid lines, 1, 2 or 5 times a power of ten, so that about four fit. */
 export function gridStep(top: number): number {
