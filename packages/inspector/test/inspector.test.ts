@@ -190,7 +190,9 @@ test("lines hold for their step; swaps and recomputes are marks", () => {
 
 test("the page draws at both widths and schemes, and keys zoom", async () => {
   await train();
-  const html = inspectorHTML(recorded(), { page });
+  const file = recorded();
+  const html = inspectorHTML(file, { page });
+  const sizes = file.tenure.plans.map(({ steps }) => steps.length);
   const { liveBytes } = memory.stats(); // now: the collector may take the model later
   assert.not.match(html, "</script><b>");
   const shots = process.env["INSPECTOR_SHOTS"];
@@ -203,6 +205,9 @@ test("the page draws at both widths and schemes, and keys zoom", async () => {
       assert.is(Number(owned), liveBytes);
       const wide = await page.evaluate("document.documentElement.scrollWidth");
       assert.is(wide, width);
+      assert.is(sizes[Number(await page.inputValue("#plans"))], Math.max(...sizes));
+      const bytes = await page.locator("th", { hasText: "bytes" }).boundingBox();
+      assert.ok(bytes !== null && bytes.x + bytes.width <= width, "bytes are in view");
       if (shots !== undefined) {
         mkdirSync(shots, { recursive: true });
         await page.screenshot({ path: join(shots, `${width}-${scheme}.png`), fullPage: true });

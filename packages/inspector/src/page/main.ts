@@ -8,7 +8,7 @@ import { columnsOf, rectanglesOf, staysOf } from "./columns.ts";
 import { happeningsOf } from "./happenings.ts";
 import { boxAt, drawLanes, heightOf, rowsOf } from "./lanes.ts";
 import { type Block, KINDS, aliveAt, blockAt, modelOf, ownerAt } from "./model.ts";
-import { AXIS, FOOT, mib, sheetOf } from "./sheet.ts";
+import { AXIS, FOOT, mib, momentOf, sheetOf } from "./sheet.ts";
 import { ROLES, drawSlots, placeAt, placeText, planText, wholeOf } from "./slots.ts";
 import { blockText, colorEntry, dashEntry, fillTable, find, stackLines } from "./telling.ts";
 import { Zoom, axisOf, hasLongWait, xOf } from "./zoom.ts";
@@ -95,7 +95,7 @@ function hover(x: number): void {
   const within = happenings.stretches.filter(
     ({ row, from, to }) => (row === "step" || row === "phase") && from <= ms && ms <= to,
   );
-  const words = [`${ms.toFixed(3)} ms`, `event ${i}`, ...within.map(({ name }) => name)];
+  const words = [momentOf(ms), `event ${i}`, ...within.map(({ name }) => name)];
   find("readout").textContent = i === -1 ? "" : words.join(" · ");
   const cursor = find("cursor");
   cursor.hidden = i === -1;
@@ -143,7 +143,7 @@ function act(key: string): void {
 // === Below the chart ===
 
 function table(): void {
-  const when = state.moment === last ? "the end" : `${(model.at[state.moment] ?? 0).toFixed(3)} ms`;
+  const when = state.moment === last ? "the end" : momentOf(model.at[state.moment] ?? 0);
   find("when").textContent = when;
   fillTable(aliveAt(model, state.moment, begins), ({ place, stack, how }) => {
     const lines = [`made at ${place}`, ...stackLines(trace, stack), "", `the last: ${how}`];
@@ -156,7 +156,7 @@ function pickLane(x: number, y: number): void {
   const box = boxAt(rows, state.axis, zoom.view, lanes!.clientWidth, [x, y]);
   if (box === undefined) return;
   const stack = box.stack === -1 ? [] : stackLines(trace, box.stack);
-  const times = `${box.from.toFixed(3)} ms to ${box.to.toFixed(3)} ms`;
+  const times = `${momentOf(box.from)} to ${momentOf(box.to)}`;
   find("detail").textContent = [...box.tell(), times, ...stack].join("\n");
 }
 
@@ -175,6 +175,12 @@ function choosePlan(): void {
   state.box = null;
   find("plan-text").textContent = planText(plan);
   planZoom.reset(wholeOf(plan));
+}
+
+/** The plan with most steps, the last of them: a training step rather than what came after it. */
+function largestPlan(): number {
+  const sizes = trace.plans.map(({ steps }) => steps.length);
+  return sizes.lastIndexOf(Math.max(...sizes));
 }
 
 function overPlan(x: number, y: number): ReturnType<typeof placeAt> | null {
@@ -214,6 +220,7 @@ function fill(): void {
   for (const [k, role] of ROLES.entries()) if (roles.has(role)) colorEntry(find("roles"), role, k);
   const choice = find<HTMLSelectElement>("plans");
   for (const [i, { title }] of trace.plans.entries()) choice.add(new Option(title, String(i)));
+  choice.value = String(largestPlan());
   find("plan-section").hidden = trace.plans.length === 0;
   find("steps").hidden = steps.length === 0;
   find<HTMLSelectElement>("axis").value = state.axis.unit;

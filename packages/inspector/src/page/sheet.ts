@@ -76,6 +76,11 @@ export function mib(bytes: number): string {
   return `${n === 0 || n >= 0.1 ? n.toFixed(2) : n.toPrecision(2)} MiB`;
 }
 
+/** `18.8810 s`: a moment in seconds, as the axis says them, from a second on. */
+export function momentOf(ms: number): string {
+  return ms < 1000 ? `${ms.toFixed(3)} ms` : `${(ms / 1000).toFixed(4)} s`;
+}
+
 /** A round step that divides `range` into about `count` parts. */
 export function tickOf(range: number, count: number): number {
   const rough = range / count;

@@ -4,7 +4,7 @@
  */
 import type { TraceData } from "tenure";
 import { type AliveRow, type Block, KINDS, type Model, ownerAt, placeOf } from "./model.ts";
-import { COLORS, mib } from "./sheet.ts";
+import { COLORS, mib, momentOf } from "./sheet.ts";
 
 /** Rows of a table that are shown. */
 const rowsShown = 200;
@@ -27,18 +27,18 @@ export function stackLines(trace: TraceData, stack: number): string[] {
 /** A storage: who made it, who owns it, how it got there, as of event `i`. */
 export function blockText(model: Model, block: Block, i: number): string {
   const { trace, at } = model;
-  const ms = (index: number): string => `${(at[index] ?? 0).toFixed(3)} ms`;
+  const when = (index: number): string => momentOf(at[index] ?? 0);
   const { text, bytes, stack, owners } = block;
   const owner = ownerAt(block, i);
   const last = owners.at(-1);
-  const end = last?.kind === -1 ? `freed at ${ms(last.index)}` : "alive at the end";
+  const end = last?.kind === -1 ? `freed at ${when(last.index)}` : "alive at the end";
   return [
     `${text}, ${mib(bytes)}`,
-    `made at ${ms(owners[0]?.index ?? 0)}, ${end}`,
+    `made at ${when(owners[0]?.index ?? 0)}, ${end}`,
     `owner here: ${KINDS[owner?.kind ?? -1] ?? "nobody"}`,
     "",
     "how it came to its owners",
-    ...owners.map(({ index, kind, how }) => `  ${ms(index)}  ${KINDS[kind] ?? "nobody"}: ${how}`),
+    ...owners.map(({ index, kind, how }) => `  ${when(index)}  ${KINDS[kind] ?? "nobody"}: ${how}`),
     "",
     `made by ${placeOf(model, block)}`,
     ...stackLines(trace, stack),
@@ -95,11 +95,16 @@ export function fillTable(rows: readonly AliveRow[], told: (row: AliveRow) => vo
     });
     const kinds = [...row.kinds].sort((a, b) => a - b);
     line.insertCell().append(button);
+    line.insertCell().textContent = mib(row.bytes);
     const owners = line.insertCell();
-    for (const kind of kinds) owners.append(swatch(kind), `${KINDS[kind]} `);
+    for (const kind of kinds) {
+      const owner = document.createElement("span");
+      owner.append(swatch(kind), KINDS[kind] ?? "");
+      owners.append(owner, " ");
+    }
     const steps = row.steps.size;
-    for (const text of [steps === 0 ? "" : String(steps), String(row.count), mib(row.bytes)])
-      line.insertCell().textContent = text;
+    line.insertCell().textContent = steps === 0 ? "" : String(steps);
+    line.insertCell().textContent = String(row.count);
     line.insertCell().textContent = row.how;
   }
   const more = rows.length - rowsShown;
