@@ -44,6 +44,8 @@ interface Plan {
   readonly tileM: 64 | 128;
   /** Rows of an invocation: `0, 1, …`. */
   readonly rows: readonly number[];
+  /** The next block is staged while one is multiplied: there is room for two of each side. */
+  readonly double: boolean;
 }
 
 /** One side on its way into workgroup memory. */
@@ -55,6 +57,11 @@ interface Staged {
   readonly origin: string;
   /** Rows or columns of a block. */
   readonly width: 64 | 128;
+}
+
+/** Where a block is staged, before the place in it; the same for the block that is multiplied. */
+function room({ double }: Plan, name: "A" | "B", which: "to" | "from"): string {
+  return double ? `${which}${name} + ` : "";
 }
 
 /** Four elements for each invocation; twice as many of a wider block. */
@@ -79,7 +86,7 @@ function stageElements(plan: Plan, { name, side, size, origin, width }: Staged):
     `let gx = ${origin} + x; let gk = k0 + kk;`,
     `var v = ${plan.type}();`,
     `if (gx < ${size} && gk < ${plan.fields.K}) { v = ${element}; }`,
-    `tile${name}[kk * ${width / 4}u + x / 4u][x % 4u] = v;`,
+    `tile${name}[${room(plan, name, "to")}kk * ${width / 4}u + x / 4u][x % 4u] = v;`,
   ];
   return [`for (var e = 0u; e < ${width / 16}u; e++) {`, indent(lines.join("\n")), "}"];
 }
@@ -94,7 +101,7 @@ function stageAcross(plan: Plan, { name, side, size, origin, width }: Staged): s
     `var v = ${plan.vec}();`,
     `if (gx < ${size} && gk < ${plan.fields.K}) { v = ` +
       `${loadVec4(at(plan.decls, side.binding), side.binding, index)}; }`,
-    `tile${name}[slot] = v;`,
+    `tile${name}[${room(plan, name, "to")}slot] = v;`,
   ];
   return perInvocation(width, lines);
 }
@@ -111,7 +118,8 @@ function stageAlong(plan: Plan, { name, side, size, origin, width }: Staged): st
       `${loadVec4(at(plan.decls, side.binding), side.binding, index)}; }`,
     ...[0, 1, 2, 3].map(
       (c) =>
-        `tile${name}[(kq * 4u + ${c}u) * ${width / 4}u + x / 4u][x % 4u] = ` +
+        `tile${name}[${room(plan, name, "to")}(kq * 4u + ${c}u) * ${width / 4}u + x / 4u]` +
+        `[x % 4u] = ` +
         `v.${"xyzw".charAt(c)};`,
     ),
   ];
@@ -128,11 +136,13 @@ function stage(plan: Plan, staged: Staged): string[] {
 }
 
 /** Adds the products of one staged block to the outputs of each invocation. */
-function multiplyBlock({ rows, tileM }: Plan): string[] {
+function multiplyBlock(plan: Plan): string[] {
+  const { rows, tileM } = plan;
   const quads = rows.length / 4;
+  const a = (q: number): string => `kk * ${tileM / 4}u + ty * ${quads}u + ${q}u`;
   const lines = [
-    ...upTo(quads).map((q) => `let a${q} = tileA[kk * ${tileM / 4}u + ty * ${quads}u + ${q}u];`),
-    "let b = tileB[kk * 16u + tx];",
+    ...upTo(quads).map((q) => `let a${q} = tileA[${room(plan, "A", "from")}${a(q)}];`),
+    `let b = tileB[${room(plan, "B", "from")}kk * 16u + tx];`,
     ...rows.map((i) => `c${i} += a${i >> 2}.${"xyzw".charAt(i % 4)} * b;`),
   ];
   return [`for (var kk = 0u; kk < ${blockK}u; kk++) {`, indent(lines.join("\n")), "}"];
@@ -160,16 +170,58 @@ function storeRow({ p, finish, rows, fields: { M, N } }: Plan, i: number): strin
   return ["{", indent(row.join("\n")), "}"];
 }
 
+/** Blocks are staged and multiplied in turns. */
+function inTurns(plan: Plan, staging: readonly string[]): string[] {
+  const block = [...staging, "workgroupBarrier();", ...multiplyBlock(plan), "workgroupBarrier();"];
+  return [
+    `for (var k0 = 0u; k0 < ${plan.fields.K}; k0 += ${blockK}u) {`,
+    indent(block.join("\n")),
+    "}",
+  ];
+}
+
+/** The next block is loaded while one is multiplied: one barrier a block. */
+function overlapped(plan: Plan, staging: readonly string[]): string[] {
+  const { K } = plan.fields;
+  const [sizeA, sizeB] = [(blockK * plan.tileM) / 4, (blockK * tileN) / 4];
+  const stagedAt = (k: string, place: string): string =>
+    indent(
+      [
+        `let k0 = ${k};`,
+        `let toA = ${place} * ${sizeA}u;`,
+        `let toB = ${place} * ${sizeB}u;`,
+        ...staging,
+      ].join("\n"),
+    );
+  const block = [
+    `let fromA = place * ${sizeA}u;`,
+    `let fromB = place * ${sizeB}u;`,
+    `if (kb + ${blockK}u < ${K}) {`,
+    stagedAt(`kb + ${blockK}u`, "(1u - place)"),
+    "}",
+    ...multiplyBlock(plan),
+    "workgroupBarrier();",
+    "place = 1u - place;",
+  ];
+  return [
+    "var place = 0u;",
+    "{",
+    stagedAt("0u", "0u"),
+    "}",
+    "workgroupBarrier();",
+    `for (var kb = 0u; kb < ${K}; kb += ${blockK}u) {`,
+    indent(block.join("\n")),
+    "}",
+  ];
+}
+
 /** Each of 256 invocations computes 4 × 4 or 8 × 4 of a tile's outputs; K in blocks of 16. */
 function mainOf(plan: Plan): string {
   const { p, vec, decls, params, fields, rows, tileM } = plan;
   const bases = batchBases(p, decls, params);
-  const block = [
+  const staging = [
     ...stage(plan, { name: "A", side: p.a, size: fields.M, origin: "m0", width: tileM }),
     ...stage(plan, { name: "B", side: p.b, size: fields.N, origin: "n0", width: tileN }),
-    "workgroupBarrier();",
-    ...multiplyBlock(plan),
-    "workgroupBarrier();",
   ];
   return [
     "let id = wg.y * grid.x + wg.x;",
@@ -181,9 +233,7 @@ function mainOf(plan: Plan): string {
     "let ty = lane / 16u;",
     ...bases,
     ...rows.map((i) => `var c${i} = ${vec}();`),
-    `for (var k0 = 0u; k0 < ${fields.K}; k0 += ${blockK}u) {`,
-    indent(block.join("\n")),
-    "}",
+    ...(plan.double ? overlapped(plan, staging) : inTurns(plan, staging)),
     "let n = n0 + tx * 4u;",
     ...rows.flatMap((i) => storeRow(plan, i)),
   ].join("\n");
@@ -191,8 +241,16 @@ function mainOf(plan: Plan): string {
 
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 
-/** The product by tiles of `tileM` × 64 in workgroup memory. Bindings: a, b, output. */
-export function tiledKernel(p: Problem, caps: DeviceCaps, tileM: 64 | 128): Kernel {
+/** Bytes of workgroup memory that tiles take. */
+export function tileBytes(tileM: 64 | 128, double: boolean): number {
+  return (double ? 2 : 1) * 4 * blockK * (tileM + tileN);
+}
+
+/**
+ * The product by tiles of `tileM` × 64 in workgroup memory. Bindings: a, b, output. `double`: with
+ * room for two blocks, so that one is loaded while the other is multiplied.
+ */
+export function tiledKernel(p: Problem, caps: DeviceCaps, tileM: 64 | 128, double = false): Kernel {
   const params = new Params();
   const type = computeType(p.dtype);
   const vec = `vec4<${type}>`;
@@ -200,7 +258,8 @@ export function tiledKernel(p: Problem, caps: DeviceCaps, tileM: 64 | 128): Kern
   const decls = storages(p, p.a.wide !== "none", p.b.wide !== "none", storesWide(p), finish);
   const fields = tileFields(p, tileM, tileN, params);
   const rows = upTo(tileM / 16);
-  const main = mainOf({ p, type, vec, decls, finish, fields, params, tileM, rows });
+  const blocks = double ? 2 : 1;
+  const main = mainOf({ p, type, vec, decls, finish, fields, params, tileM, rows, double });
   return makeKernel(
     {
       name: "matmul.tiles",
@@ -210,8 +269,9 @@ export function tiledKernel(p: Problem, caps: DeviceCaps, tileM: 64 | 128): Kern
       main,
       helpers: finish.helpers,
       globals:
-        `${finish.globals}var<workgroup> tileA: array<${vec}, ${(blockK * tileM) / 4}>;\n` +
-        `var<workgroup> tileB: array<${vec}, ${(blockK * tileN) / 4}>;\n`,
+        finish.globals +
+        `var<workgroup> tileA: array<${vec}, ${(blocks * blockK * tileM) / 4}>;\n` +
+        `var<workgroup> tileB: array<${vec}, ${(blocks * blockK * tileN) / 4}>;\n`,
       workgroups: p.m * p.n === 0 ? [0, 0, 0] : gridOf(fields.count, caps),
     },
     caps,

@@ -16,7 +16,7 @@ import type { DeviceCaps, Kernel } from "./kernel.ts";
 import { type Problem, type ProductSpec, problemOf } from "./matmul-problem.ts";
 import { registerKernel } from "./matmul-registers.ts";
 import { rowsKernel } from "./matmul-rows.ts";
-import { tiledKernel } from "./matmul-tiles.ts";
+import { tileBytes, tiledKernel } from "./matmul-tiles.ts";
 import { shapeClass, variantOf } from "./variants.ts";
 
 /** The ways of writing a product: which kernel, and the outputs of an invocation or a workgroup. */
@@ -30,6 +30,8 @@ type Way =
   | "split 64"
   | "tiles 64×64"
   | "tiles 128×64"
+  | "double tiles 64×64"
+  | "double tiles 128×64"
   | "rows";
 
 /** The ways that are possible and not hopeless; the first is taken unless another was measured. */
@@ -50,6 +52,10 @@ function waysOf(p: Problem, caps: DeviceCaps): [Way, ...Way[]] {
   if (p.k >= 512 && tiles <= 1024) ways.push("split 64");
   if (threads >= 256 && !few) ways.push("tiles 64×64");
   if (threads >= 256 && p.m > 64 && !few) ways.push("tiles 128×64");
+  const roomFor = (rows: 64 | 128): boolean =>
+    tileBytes(rows, true) <= caps.maxWorkgroupStorageBytes && p.k > 16;
+  if (threads >= 256 && !few && roomFor(64)) ways.push("double tiles 64×64");
+  if (threads >= 256 && p.m > 64 && !few && roomFor(128)) ways.push("double tiles 128×64");
   if (threads >= 256 && Math.min(p.m, p.n) <= 32) ways.push("rows");
   return [standard, ...ways.filter((way) => way !== standard)];
 }
@@ -84,6 +90,10 @@ export function matmulKernel(spec: ProductSpec, caps: DeviceCaps): Kernel {
       return tiledKernel(p, caps, 64);
     case "tiles 128×64":
       return tiledKernel(p, caps, 128);
+    case "double tiles 64×64":
+      return tiledKernel(p, caps, 64, true);
+    case "double tiles 128×64":
+      return tiledKernel(p, caps, 128, true);
     case "rows":
       return rowsKernel(p, caps);
   }

@@ -134,7 +134,10 @@ test("products, convolutions, attention, reductions and softmax were all among t
 });
 
 for (const { sizes, ways } of [
-  { sizes: [67, 20, 33], ways: ["tiles 64×64", "tiles 128×64", "registers 4×8"] },
+  {
+    sizes: [67, 20, 33],
+    ways: ["tiles 64×64", "tiles 128×64", "double tiles 64×64", "registers 4×8"],
+  },
   { sizes: [10, 516, 20], ways: ["split 16", "split 64", "registers 4×8"] },
 ] as const)
   test(`every way of ${sizes.join("×")} is what plain arithmetic gives`, async () => {
