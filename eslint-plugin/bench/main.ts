@@ -33,12 +33,14 @@ const percent = (part: number, whole: number): string =>
   whole === 0 ? "–" : `${String(Math.round((1000 * part) / whole) / 10)} %`;
 
 /**
- * Runs the bench and gives its tables as Markdown. `--open` and `--sealed` run one half of the
- * blind corpus and nothing else, `--samples` the code bases the plugin was not developed with,
- * `--time` what the rules cost beside others, `--keystroke` how long an editor waits.
+ * Runs the bench and gives its tables as Markdown. `--open` (or `--open=owner/name,…` for some
+ * repositories) and `--sealed` run one half of the blind corpus and nothing else, `--samples` the
+ * code bases the plugin was not developed with, `--time` what the rules cost beside others,
+ * `--keystroke` how long an editor waits.
  */
 export async function run(flags: readonly string[] = []): Promise<string> {
-  if (flags.includes("--open")) return openRecall();
+  const open = flags.find((f) => /^--open(=|$)/.test(f));
+  if (open !== undefined) return openRecall(open.split(/[=,]/).slice(1));
   if (flags.includes("--sealed")) return sealedRecall();
   if (flags.includes("--time")) return ruleTime();
   if (flags.includes("--keystroke")) return keystrokes();
