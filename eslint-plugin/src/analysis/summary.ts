@@ -6,11 +6,12 @@
  */
 import ts from "typescript";
 import { callbackMode, handedTo } from "./callbacks.ts";
+import { builtinArgument } from "./containers.ts";
 import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { Fixpoint } from "./fixpoint.ts";
 import { resultFreshness } from "./fresh-results.ts";
 import type { Transfer } from "./mention.ts";
-import { memberName, type CallLike, type FunctionWithBody } from "./syntax.ts";
+import { calleeNameNode, memberName, type CallLike, type FunctionWithBody } from "./syntax.ts";
 import { lexicallyScoped } from "./open-scopes.ts";
 import { boundNames, referencesTo } from "./references.ts";
 import type { CallMode, ParameterEffect, Session, Summary } from "./session.ts";
@@ -168,10 +169,12 @@ function note(
     notePicked(session, fn, node as ts.Expression, effect, hops);
     return;
   }
+  if (!owned && kind === "receiver") return noteUnknownList(session, id, effect);
   if (owned || kind !== "argument") {
     noteTransfer(session, fn, id, session.transfer(id), effect, hops);
     return;
   }
+  effect.stores ||= putsAway(node as CallLike);
   const mode = session.callback(node as CallLike, id);
   // unknown: stored, perhaps to be called in a scope
   if (mode !== "unknown") effect.calls = mergeModes(effect.calls, mode);
@@ -188,7 +191,26 @@ function notePicked(
   const fate = fateOf(element);
   if (fate.kind === "returned") noteReturn(session, fn, element, effect);
   else if (fate.kind === "bound") noteBound(session, fn, fate, effect, hops);
+  else if (fate.kind === "assigned") noteAssigned(session, fn, fate, effect, hops);
+  else if (fate.kind === "argument") effect.stores ||= putsAway(fate.node as CallLike);
 }
+const putsAway = (call: CallLike): boolean =>
+  builtinArgument(calleeNameNode(call)?.text ?? "") === "takes";
+
+/** `list.map(…)` of a `T[]`: what a callback gives or keeps may be what the caller owns. */
+function noteUnknownList(session: Session, id: ts.Expression, effect: ParameterEffect): void {
+  const { member, node } = fateOf(id);
+  if (parts.has(member)) effect.stores = true;
+  const callback = (node as ts.CallExpression).arguments[0];
+  if (!callback || !(ts.isArrowFunction(callback) || ts.isFunctionExpression(callback))) return;
+  const inner = session.summary(callback).parameters[member === "reduce" ? 1 : 0];
+  if (inner?.disposes) effect.disposes = true;
+  if (inner?.stores || inner?.returns) effect.stores = true;
+}
+const parts = new Set([
+  ...["slice", "concat", "filter", "values", "entries", "reverse", "flat", "find", "at", "pop"],
+  ...["shift", "splice"],
+]);
 
 /** Adds one mention of an owned value to what the function does to its parameter. */
 function noteTransfer(
