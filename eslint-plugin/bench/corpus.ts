@@ -112,7 +112,7 @@ export function materialise(
     return id &&
       path &&
       code.test(path) &&
-      !/(^|\/)(node_modules|dist|build)\/|\.min\.js$/.test(path)
+      !/(^|\/)(node_modules|dist|build)\/|[.-]min\.js$/.test(path)
       ? [{ id, path }]
       : [];
   });
