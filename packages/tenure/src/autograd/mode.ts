@@ -5,6 +5,7 @@
 import "../compose.ts";
 import { AsyncScopeError } from "../base/errors.ts";
 import { type OptionTable, checkFunction, on, readOptions } from "../base/options.ts";
+import { precisionOf } from "../ops/precision.ts";
 import { requireHalf } from "../tensor/dispatch.ts";
 import { type Mode, tape } from "../tensor/tape.ts";
 
@@ -75,7 +76,9 @@ export function autocast<T>(fn: () => T, options?: AutocastOptions): T {
   checkFunction("autocast", fn, "pass () => model.call(x)");
   const { enabled } = readOptions("autocast", options, autocastOptions);
   if (enabled) requireHalf("autocast");
-  return withMode("autocast", tape().castMode, enabled, fn);
+  const { castMode } = tape();
+  castMode.precisionOf = precisionOf;
+  return withMode("autocast", castMode, enabled, fn);
 }
 
 /** Whether autocast chooses dtypes now. */

@@ -10,7 +10,6 @@ import { type Layout, contiguousLayout, sameView } from "../base/layout.ts";
 import { formatShape } from "../base/shape.ts";
 import { cast, copy } from "../ops/casting.ts";
 import type { AnyOp, Meta } from "../ops/op.ts";
-import { precisionOf } from "../ops/precision.ts";
 import { TensorHandle } from "./body.ts";
 import {
   type Operand,
@@ -44,7 +43,8 @@ export function runOp(
   attrs: unknown,
   scalars: readonly number[] = noScalars,
 ): TensorHandle[] {
-  const dtype = tape().castMode.enabled ? precisionOf(op) : undefined;
+  const { castMode } = tape();
+  const dtype = castMode.enabled ? castMode.precisionOf(op) : undefined;
   if (dtype === undefined) return runAs(op, inputs, attrs, scalars);
   const temporaries: TensorHandle[] = [];
   try {

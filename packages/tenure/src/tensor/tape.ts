@@ -16,6 +16,15 @@ export interface Mode {
   enabled: boolean;
 }
 
+/** Whether ops choose a dtype, and which. */
+export interface CastMode extends Mode {
+  /**
+   * The dtype an op wants its float inputs in; undefined when it does not matter. Comes with the
+   * first autocast: programs without one need not hold a table of all ops.
+   */
+  precisionOf: (op: AnyOp) => "float16" | "float32" | undefined;
+}
+
 /** Sees what a function does to the host's books, so that it can be done again without it. */
 export interface TapeWatcher {
   /** A leaf from now on has another gradient, or none. Called before it has. */
@@ -36,7 +45,7 @@ export class Tape {
    * Whether ops choose the dtype of their float inputs now. Changed only through autocast, and off
    * in a backward pass.
    */
-  readonly castMode: Mode = { enabled: false };
+  readonly castMode: CastMode = { enabled: false, precisionOf: () => undefined };
   /** True while a checkpointed function runs for the second time. */
   recomputing = false;
   /** Sees what changes; null mostly. */
