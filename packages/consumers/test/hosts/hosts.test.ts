@@ -13,6 +13,7 @@ import * as assert from "uvu/assert";
 import { pattern } from "../../../tenure/test/helpers.ts";
 import type { TaskResult } from "../../../tenure/test/null/ownership/tasks.ts";
 import { pack, Project } from "../../packed.ts";
+import { type PageFile, bundled, programs } from "../../weigh.ts";
 
 const here = import.meta.dirname;
 const tsc = join(createRequire(import.meta.url).resolve("typescript"), "../tsc.js");
@@ -186,6 +187,36 @@ test("10,000 interleaved tasks in Chromium: not one tensor mis-owned", async () 
     result.tasks >= 10_000 && result.checks > 100_000 && result.rejected > 500,
     JSON.stringify(result),
   );
+});
+
+/** Files that a page has fetched once a module of it has run. */
+async function fetchedFor(path: string, files: readonly PageFile[]): Promise<string[]> {
+  chromium ??= await launchChromium();
+  const scripts = files.map((file) => {
+    const body = new TextDecoder().decode(file.contents);
+    return [`/${file.path}`, { type: "text/javascript", body }] as const;
+  });
+  await using pages = await servePages({
+    "/": { type: "text/html", body: "<!doctype html>" },
+    ...Object.fromEntries(scripts),
+  });
+  const page = await chromium.browser.newPage();
+  await page.goto(`${pages.url}/`);
+  const fetched = await page.evaluate(`import("/${path}").then(() =>
+    performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname.slice(1)))`);
+  await page.close();
+  return (fetched as string[]).filter((file) => file.startsWith("out/")).sort();
+}
+
+test("a page fetches the parts of the library that its program needs, and no more", async () => {
+  for (const name of ["a tensor", "an MLP's step", "a CNN's step"] as const) {
+    const { program, parts } = programs[name];
+    const file = name.replaceAll(/\W/g, "-");
+    const { all, with: loaded } = await bundled(project, file, program);
+    const needed = loaded(parts).map(({ path }) => path);
+    assert.equal(await fetchedFor(`out/${file}.js`, all), needed.sort(), name);
+    assert.ok(needed.length < all.length);
+  }
 });
 
 /** What a service worker, in several files as bundlers split it, says of `init`. */
