@@ -1,7 +1,7 @@
 /**
  * `npm run consumers`: the long matrix, which installs from the npm registry into temporary
  * projects. Prints tables; `--save` writes them to `records/`. A part alone by its name: `hosts`,
- * `compilers`, `linters`. Exits with 1 when something is wrong.
+ * `compilers`, `linters`, `sizes`. Exits with 1 when something is wrong.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,8 +10,14 @@ import { format } from "prettier";
 import { runCompilers } from "./compilers.ts";
 import { runHosts } from "./hosts.ts";
 import { runLinters } from "./linters.ts";
+import { runPageSizes } from "./page-sizes.ts";
 
-const parts = { hosts: runHosts, compilers: runCompilers, linters: runLinters };
+const parts = {
+  hosts: runHosts,
+  compilers: runCompilers,
+  linters: runLinters,
+  sizes: runPageSizes,
+};
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { save: { type: "boolean", default: false } },
