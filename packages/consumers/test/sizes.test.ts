@@ -26,8 +26,8 @@ const bundle = (name: string, code: string): Promise<Bundled> =>
 const ceilings: Readonly<Record<keyof typeof programs, readonly [number, number]>> = {
   "a tensor": [56, 117],
   "an MLP's step": [65, 126],
-  "a CNN's step": [67, 136],
-  everything: [178, 234],
+  "a CNN's step": [67, 139],
+  everything: [180, 240],
 };
 
 function fits(what: string, bytes: number, most: number): void {
@@ -77,7 +77,7 @@ test("a program that imports the engine loads nothing later", async () => {
   assert.equal(modulesOf(first).sort(), modulesOf(all).sort());
   const later = bytesOf(all) - bytesOf(first); // names for what is there
   assert.ok(later < 1000, `${later} bytes`);
-  fits("in all", bytesOf(all), 155);
+  fits("in all", bytesOf(all), 158);
 });
 
 const budgeted = (modules: readonly string[]): string[] =>
