@@ -94,7 +94,9 @@ function bodyEffect(
   const argument = unwrap(place.argument);
   if (ts.isObjectLiteralExpression(argument) && argument !== node) {
     const property = argument.properties.find(
-      (p) => ts.isPropertyAssignment(p) && unwrap(p.initializer) === node,
+      (p) =>
+        (ts.isPropertyAssignment(p) && unwrap(p.initializer) === node) ||
+        (ts.isShorthandPropertyAssignment(p) && p.name === node),
     );
     if (!property?.name || isRest) return "unknown";
     const field = memberName(property.name);

@@ -101,7 +101,7 @@ export function fieldEffect(
       )) {
         const access = id.parent;
         const reads = ts.isPropertyAccessExpression(access) && access.expression === id;
-        if (!reads) effect.stores ||= id !== pattern;
+        if (!reads) effect.stores ||= id !== pattern && keepsField(session, id, field);
         else if (access.name.text === field) note(session, fn, access, effect, 0);
       }
       return effect;
@@ -115,6 +115,17 @@ export function fieldEffect(
   } finally {
     expressions.delete(pattern);
   }
+}
+
+/** Whether an object may lose a field to whoever it is handed to, here by its name. */
+function keepsField(session: Session, id: ts.Node, field: string): boolean {
+  const call = id.parent;
+  if (!ts.isCallExpression(call)) return true;
+  const { body } = session.oracle.callee(call);
+  const parameter = body?.parameters[call.arguments.indexOf(id as ts.Expression)];
+  if (!body || !parameter || parameter.dotDotDotToken) return true;
+  const inner = fieldEffect(session, body, parameter, field);
+  return inner.stores || inner.disposes || inner.returns;
 }
 
 function parameterEffect(
