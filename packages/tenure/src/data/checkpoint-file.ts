@@ -149,6 +149,7 @@ const saveOptions = {
 /**
  * The bytes of a checkpoint: what `saveCheckpoint` writes. Reads are pinned at once: later steps do
  * not change what is saved.
+ * @borrows parts
  * @throws ArgumentError for parts that are none, and for names that clash
  * @example
  * ```ts
@@ -246,6 +247,7 @@ const limits = { depth: 1000, marks: 2 ** 22 } as const;
  * Writes a checkpoint atomically: to a file beside it, flushed to the disk, then renamed over
  * `path`. A crash leaves the old file or the new one, never a part. What is saved is the state at
  * the moment of the call, whatever runs while it is written.
+ * @borrows parts
  * @throws ArgumentError for names that clash, TenureError in hosts without files; what the file
  *   system says, a code as ENOENT included, comes through as it is
  */
@@ -283,6 +285,7 @@ export interface LoadedCheckpoint {
 /**
  * Loads bytes of a checkpoint into the given parts. Everything is checked first: on an error
  * nothing has changed.
+ * @borrows parts
  * @throws ArgumentError for a damaged file, one that lacks a part, and one of another architecture
  */
 export function unpackCheckpoint(
@@ -386,6 +389,7 @@ function isCount(value: unknown): boolean {
 /**
  * Reads a checkpoint, or any safetensors file (PyTorch's included), into the given parts.
  * Everything is checked first: on an error nothing has changed.
+ * @borrows parts
  * @throws ArgumentError for a damaged file, one that lacks a part, and one of another architecture;
  *   TenureError in hosts without files; what the file system says, a code as ENOENT included,
  *   comes through as it is
