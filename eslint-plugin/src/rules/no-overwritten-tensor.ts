@@ -121,6 +121,7 @@ interface LosingFold {
 
 /**
  * `xs.reduce((sum, x) => sum.add(x))`: each turn makes a value, and nobody disposes the one before.
+ * Where the first one is made for the fold, that one at least is lost, whatever a turn gives.
  */
 function foldsThatLose(file: FileAnalysis): LosingFold[] {
   const { session } = file,
@@ -145,7 +146,13 @@ function foldsThatLose(file: FileAnalysis): LosingFold[] {
       result,
       parameters: [last],
     } = session.summary(fold);
-    if (result !== "fresh" || !last || last.disposes || last.stores || last.returns) continue;
+    if (!last || last.disposes || last.stores) continue;
+    const first = node.arguments[1],
+      begun = first !== undefined && session.freshness(first) === "fresh";
+    const loses = last.returns
+      ? begun && owned.shape === "one" && skipsOrMakes(file, fold)
+      : result === "fresh" || (begun && owned.shape === "one");
+    if (!loses) continue;
     found.push({
       call: node,
       made: owned.shape === "one" ? node : madeIn(file, fold, node),
@@ -153,6 +160,22 @@ function foldsThatLose(file: FileAnalysis): LosingFold[] {
     });
   }
   return found;
+}
+
+/** `(t, x) => (x ? t.add(x) : t)`: some turns make a value, the others hand on the one before. */
+function skipsOrMakes(file: FileAnalysis, fold: FunctionWithBody): boolean {
+  const last = fold.parameters[0]?.name;
+  if (!last || !ts.isIdentifier(last)) return false;
+  const arms = (value: ts.Expression): ts.Expression[] => {
+    const bare = unwrap(value);
+    return ts.isConditionalExpression(bare)
+      ? [...arms(bare.whenTrue), ...arms(bare.whenFalse)]
+      : [bare];
+  };
+  const made = returnsOf(fold)
+    .flatMap(arms)
+    .filter((v) => !(ts.isIdentifier(v) && v.text === last.text));
+  return made.length > 0 && made.every((v) => file.session.freshness(v) === "fresh");
 }
 
 /** The first field of what a function returns that is made there. */
