@@ -183,3 +183,53 @@ const isEmpty = (body: ts.Statement): boolean =>
   ts.isEmptyStatement(body) ||
   (ts.isBlock(body) && body.statements.every(isEmpty)) ||
   (ts.isForOfStatement(body) && isEmpty(body.statement));
+
+/**
+ * The innermost loops of a class without a body that walk a field, and what they walk. Where the
+ * same method has another loop over the field, that one does the work.
+ */
+export function emptyLoops(
+  node: ts.ClassLikeDeclaration,
+): { loop: ts.ForOfStatement; field: string }[] {
+  return node.members.flatMap((member) => {
+    const empty: { loop: ts.ForOfStatement; field: string }[] = [],
+      working = new Set<string>();
+    const visit = (inner: ts.Node, field: string | undefined): void => {
+      if (ts.isClassLike(inner)) return;
+      if (!ts.isForOfStatement(inner)) {
+        ts.forEachChild(inner, (c) => {
+          visit(c, undefined);
+        });
+        return;
+      }
+      const walked = field ?? walkedField(inner.expression);
+      if (walked !== undefined && !isEmpty(inner.statement)) working.add(walked);
+      else if (walked !== undefined && !ts.isForOfStatement(inner.statement))
+        empty.push({ loop: inner, field: walked });
+      visit(inner.statement, walked);
+    };
+    visit(member, undefined);
+    return empty.filter(({ field }) => !working.has(field));
+  });
+}
+
+/** `this.x` of the first mention of a field in an expression. */
+function walkedField(node: ts.Node): string | undefined {
+  const field = fieldOfThis(node);
+  return field ? field.getText() : ts.forEachChild(node, walkedField);
+}
+
+/** The variable of a loop, or the last part of its pattern, that is a value somebody owns. */
+export function loopValue(
+  session: Session,
+  { initializer }: ts.ForOfStatement,
+): { name: string; owned: Owned } | undefined {
+  if (!ts.isVariableDeclarationList(initializer)) return undefined;
+  let name: ts.Node | undefined = initializer.declarations[0]?.name;
+  if (name && ts.isArrayBindingPattern(name)) {
+    const last = name.elements[name.elements.length - 1];
+    name = last && ts.isBindingElement(last) ? last.name : undefined;
+  }
+  const owned = name && ts.isIdentifier(name) ? session.oracle.ownedAt(name) : null;
+  return name && owned ? { name: name.getText(), owned } : undefined;
+}

@@ -9,6 +9,8 @@ import { keptState } from "../analysis/component-state.ts";
 import { markOf } from "../analysis/consume.ts";
 import type { Owned } from "../analysis/oracle.ts";
 import {
+  emptyLoops,
+  loopValue,
   managed,
   mentionsField,
   ownedMembers,
@@ -20,7 +22,15 @@ import { isTarget, memberName, unwrap } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
 
-type Id = "state" | "forgotten" | "noDispose" | "empty" | "addLine" | "callOther";
+type Id =
+  | "state"
+  | "forgotten"
+  | "noDispose"
+  | "empty"
+  | "emptyLoop"
+  | "addLine"
+  | "callOther"
+  | "fillLoop";
 
 /** Require classes to dispose the tensors they own. */
 export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
@@ -36,6 +46,8 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
       "`{{ field }}` holds a {{ noun }} this class made, and the class has no `dispose()`.",
     empty:
       "`{{ method }}` does nothing, and `{{ other }}` is what frees what this class owns; call it.",
+    emptyLoop: "This loop goes over what `{{ field }}` holds and disposes none; dispose each.",
+    fillLoop: "Dispose each.",
     callOther: "Call `{{ other }}`.",
     state:
       "`{{ field }}` keeps a {{ noun }} between renders and nothing disposes it; do so in an " +
@@ -50,8 +62,10 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
   },
   defaults: { requireDispose: false },
   check(file, options, report) {
-    for (const node of file.facts.classes(file.file))
-      checkClass(file, node, options.requireDispose, report);
+    for (const node of file.facts.classes(file.file)) {
+      const forgotten = checkClass(file, node, options.requireDispose, report);
+      checkLoops(file, node, forgotten, report);
+    }
     for (const { label, value, owned } of keptState(file.session, file.file))
       report({
         mark: markOf(unwrap(value)),
@@ -61,15 +75,18 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
   },
 });
 
+/** Checks the fields of a class; returns those that its disposing method forgets. */
 function checkClass(
   file: FileAnalysis,
   node: ts.ClassLikeDeclaration,
   requireDispose: boolean,
   report: (f: Finding<Id>) => void,
-): void {
+): ReadonlySet<string> {
+  const forgotten = new Set<string>();
   const members = ownedMembers(file.session, node);
   checkEmpty(file, node, members, report);
-  if (members.length === 0 || managed(file.session, node, members[0]!.owned.owner.managers)) return;
+  if (members.length === 0 || managed(file.session, node, members[0]!.owned.owner.managers))
+    return forgotten;
   const methods = disposers(node, members[0]!.owned);
   const base = node.heritageClauses?.some((h) => h.token === ts.SyntaxKind.ExtendsKeyword) === true;
   if (methods.length === 0) {
@@ -80,7 +97,7 @@ function checkClass(
           messageId: "noDispose",
           data: { field: `this.${m.name}`, noun: m.owned.owner.noun },
         });
-    return;
+    return forgotten;
   }
   const reached = reach(node, methods);
   for (const m of members) {
@@ -94,7 +111,9 @@ function checkClass(
       method: `${method.name.getText()}()`,
     };
     report({ mark: markOf(m.at), messageId: "forgotten", data, suggest: addLine(method, m, data) });
+    forgotten.add(data.field);
   }
+  return forgotten;
 }
 
 /** Whether something below a node is as asked. */
@@ -173,6 +192,40 @@ function checkEmpty(
                 ),
             },
           ],
+    });
+  }
+}
+
+/** A loop over what a field holds that has no body: a field is walked to free what is in it. */
+function checkLoops(
+  file: FileAnalysis,
+  node: ts.ClassLikeDeclaration,
+  forgotten: ReadonlySet<string>,
+  report: (f: Finding<Id>) => void,
+): void {
+  for (const { loop, field } of emptyLoops(node)) {
+    const value = forgotten.has(field) ? undefined : loopValue(file.session, loop);
+    if (!value) continue;
+    const { owner } = value.owned;
+    const name = owner.dispose.methods[0];
+    report({
+      mark: { start: loop.initializer.getStart(), end: loop.expression.getEnd() },
+      messageId: "emptyLoop",
+      data: { field },
+      suggest:
+        name === undefined || value.owned.shape !== "one"
+          ? []
+          : [
+              {
+                messageId: "fillLoop",
+                data: {},
+                fix: (fixer) =>
+                  fixer.replaceTextRange(
+                    [loop.statement.getStart(), loop.statement.getEnd()],
+                    `${value.name}.${name}();`,
+                  ),
+              },
+            ],
     });
   }
 }
