@@ -96,6 +96,20 @@ test("leaks are counted by file, function and rule", () => {
   });
 });
 
+test("scripts without a tsconfig.json have a leak report", () => {
+  inProject((folder) => {
+    rmSync(join(folder, "tsconfig.json"));
+    rmSync(join(folder, "src"), { recursive: true });
+    mkdirSync(join(folder, "src"));
+    writeFileSync(
+      join(folder, "src/size.js"),
+      'import { zeros } from "tenure";\nexport const size = () => zeros([2]).size;\n',
+    );
+    const report = reportLeaks(join(folder, "tsconfig.json"), {});
+    assert.equal([report.files, report.leaks.map((l) => l.rule)], [1, ["no-leaked-temporary"]]);
+  });
+});
+
 test("an old code base starts at zero and hears of what is added", () => {
   inProject((folder) => {
     const report = reportLeaks(join(folder, "tsconfig.json"), { presets: ["tenure"] });

@@ -11,7 +11,7 @@ import type { TenureSettings } from "../owner.ts";
 import { countsOf, reportLeaks, reportText } from "./leak-report.ts";
 
 const usage = `usage: tenure-lint-report [options] [files or folders]
-  --project FILE         the tsconfig.json of the code (tsconfig.json)
+  --project FILE         the tsconfig.json of the code (tsconfig.json); scripts need none
   --preset NAME          tenure, tfjs, disposable, webgpu or onnxruntime; may be given
                          again (tenure)
   --write-baseline FILE  also write a baseline file, to lie beside the tsconfig.json

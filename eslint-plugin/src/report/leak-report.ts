@@ -4,7 +4,7 @@
  * the figures in a program; nothing is written.
  */
 import { readFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { Linter } from "eslint";
 import ts from "typescript";
 import { nameOf } from "../analysis/call-sites.ts";
@@ -30,10 +30,20 @@ export interface LeakReport {
   leaks: readonly FoundLeak[];
 }
 
+/** What a project without a tsconfig.json is read with. */
+const scriptOptions = {
+  allowJs: true,
+  target: "esnext",
+  module: "esnext",
+  moduleResolution: "bundler",
+  jsx: "preserve",
+  noEmit: true,
+};
+
 /**
  * Lints the files of a project.
  *
- * @param project the path of a tsconfig.json
+ * @param project the path of a tsconfig.json; where there is none, the scripts beside it are read
  * @param only paths that a file must lie at or below; all files when empty
  * @throws Error when the project cannot be read, or none of its files is meant
  */
@@ -44,16 +54,20 @@ export function reportLeaks(
 ): LeakReport {
   const config = resolve(project);
   const folder = dirname(config);
-  const read = ts.readConfigFile(config, (path) => ts.sys.readFile(path));
+  // a project of JavaScript alone needs no tsconfig.json
+  const plain = basename(config) === "tsconfig.json" && !ts.sys.fileExists(config);
+  const read = plain
+    ? { config: { compilerOptions: scriptOptions }, error: undefined }
+    : ts.readConfigFile(config, (path) => ts.sys.readFile(path));
   if (read.error)
     throw new Error(
       `tenure-lint-report: expected a tsconfig.json at ${project}, got ` +
         `${ts.flattenDiagnosticMessageText(read.error.messageText, " ")}; name one with --project`,
     );
+  const parsed = ts.parseJsonConfigFileContent(read.config, ts.sys, folder);
   const below = only.map((path) => resolve(path).replaceAll("\\", "/"));
-  const files = ts
-    .parseJsonConfigFileContent(read.config, ts.sys, folder)
-    .fileNames.filter((f) => !f.endsWith(".d.ts"))
+  const files = parsed.fileNames
+    .filter((f) => !f.endsWith(".d.ts"))
     .filter((f) => below.length === 0 || below.some((b) => f === b || f.startsWith(`${b}/`)));
   if (files.length === 0)
     throw new Error(
@@ -63,7 +77,9 @@ export function reportLeaks(
     );
   const linter = new Linter({ cwd: folder });
   const parserOptions = {
-    project: [config],
+    ...(plain
+      ? { programs: [ts.createProgram(parsed.fileNames, parsed.options)] }
+      : { project: [config] }),
     tsconfigRootDir: folder,
     disallowAutomaticSingleRunInference: true, // under CI, too: rules read a program twice
   };
