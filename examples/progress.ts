@@ -1,6 +1,6 @@
 /**
- * The progress line of all examples: redrawn on a terminal, which it never is wider than; in a log,
- * a whole line now and then. Called by their training loops. Text only.
+ * What all examples print of their progress, above all a line: redrawn on a terminal, which it never
+ * is wider than; in a log, a whole line now and then. Called by their training loops. Text only.
  */
 import { memory } from "tenure";
 
@@ -23,6 +23,11 @@ function time(seconds: number): string {
     two = (n: number): string => String(n).padStart(2, "0");
   const [hours, minutes] = [Math.floor(s / 3600), Math.floor(s / 60) % 60];
   return hours > 0 ? `${hours}:${two(minutes)}:${two(s % 60)}` : `${minutes}:${two(s % 60)}`;
+}
+
+/** `1 epoch`, `2 epochs`. */
+export function counted(n: number, what: string): string {
+  return `${n} ${what}${n === 1 ? "" : "s"}`;
 }
 
 /** The line, at most `columns` characters. At the end it says what was needed, before what is. */

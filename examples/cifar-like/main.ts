@@ -8,7 +8,7 @@ import { DataLoader } from "tenure/data";
 import { CrossEntropyLoss, type Module } from "tenure/nn";
 import { AdamW, OneCycleLR } from "tenure/optim";
 import type { Command, OptionTable, Values } from "../command.ts";
-import { Progress } from "../progress.ts";
+import { Progress, counted } from "../progress.ts";
 import { type Run, runExample, standing } from "../run.ts";
 import { dataset, names } from "./images.ts";
 import { resnet } from "./model.ts";
@@ -108,7 +108,7 @@ async function work(options: Values<typeof command.options>, run: Run): Promise<
   const parameters = model.parameters().reduce((n, p) => n + p.size, 0);
   console.log(
     `a ResNet of ${parameters} parameters, ${limit} training and ${tests} test images of ` +
-      `${names.length} kinds, ${epochs} epochs in batches of ${batch}`,
+      `${names.length} kinds, ${counted(epochs, "epoch")} in batches of ${batch}`,
   );
   using optimizer = new AdamW(model.parameters(), { lr, weightDecay: 1e-3 });
   using training = new DataLoader(dataset(limit, seed), {

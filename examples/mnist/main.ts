@@ -8,7 +8,7 @@ import { DataLoader, unpackCheckpoint } from "tenure/data";
 import { CrossEntropyLoss, type Module } from "tenure/nn";
 import { Adam } from "tenure/optim";
 import type { Command, OptionTable, Values } from "../command.ts";
-import { Progress } from "../progress.ts";
+import { Progress, counted } from "../progress.ts";
 import { type Run, runExample, standing } from "../run.ts";
 import { mnist } from "./data.ts";
 import { cnn, mlp } from "./models.ts";
@@ -107,7 +107,7 @@ async function train(options: Values<typeof command.options>, run: Run): Promise
   ]);
   console.log(
     `MNIST: ${training.length} training images, ${testing.length} test images; ` +
-      `${options.model}, ${epochs} epochs, batches of ${batch}`,
+      `${options.model}, ${counted(epochs, "epoch")}, batches of ${batch}`,
   );
   {
     using model = options.model === "cnn" ? cnn() : mlp();

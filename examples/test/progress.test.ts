@@ -1,7 +1,7 @@
 /** The progress line that all examples share: what it says, and that it fits. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { Means, progressLine } from "../progress.ts";
+import { Means, counted, progressLine } from "../progress.ts";
 
 const test = suite("examples/progress");
 const standing = {
@@ -45,6 +45,13 @@ test("means weigh all alike, or mostly the last, and go on from what was saved",
   resumed.restart();
   resumed.add({ loss: 6 });
   assert.is(resumed.of("loss"), 6);
+});
+
+test("one thing is singular", () => {
+  assert.equal(
+    [0, 1, 2].map((n) => counted(n, "epoch")),
+    ["0 epochs", "1 epoch", "2 epochs"],
+  );
 });
 
 test.run();
