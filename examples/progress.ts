@@ -105,7 +105,7 @@ export class Progress {
     if (!last && now - this.#lastShown < (terminal ? 100 : 10_000)) return;
     this.#lastShown = now;
     const { threadTotalLiveCount, deviceBytes, devicePeakBytes } = memory.stats(),
-      mib = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+      mb = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
     const standing = {
       label: this.#label,
       step,
@@ -114,9 +114,9 @@ export class Progress {
       seconds: this.seconds,
       parts: [
         ...parts,
-        `GPU ${mib(deviceBytes)}`,
+        `GPU ${mb(deviceBytes)}`,
         `${threadTotalLiveCount} tensors`,
-        `peak in use ${mib(devicePeakBytes)}`,
+        `peak in use ${mb(devicePeakBytes)}`,
       ],
     };
     // One column stays free: a terminal wraps when the last is taken.

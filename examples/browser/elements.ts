@@ -7,9 +7,9 @@ export function element<E extends HTMLElement>(id: string, kind: new () => E): E
   throw new Error(`page: expected #${id} to be a ${kind.name}, got ${found?.tagName}`);
 }
 
-/** So many MiB, the one unit of memory on the page. */
-export function mebibytes(n: number): string {
-  return n === 0 ? "0" : `${n.toFixed(n < 10 ? 2 : 1)} MiB`;
+/** So many MB, the one unit of memory on the page. */
+export function megabytes(n: number): string {
+  return n === 0 ? "0" : `${n.toFixed(n < 10 ? 2 : 1)} MB`;
 }
 
 /** A share as a percentage. */

@@ -20,7 +20,7 @@ export interface Listener {
   full(tensors: number): void;
 }
 
-/** Pictures that may be forgotten before that stops by itself: 30 MiB. */
+/** Pictures that may be forgotten before that stops by itself: 31 MB. */
 const mostForgotten = 200;
 const batchSize = 50;
 

@@ -3,12 +3,12 @@
  * to a drawing, and what is said where there is no WebGPU. Called by main.ts. Owns the charts.
  */
 import { Chart } from "./chart.ts";
-import { element, mebibytes, percent } from "./elements.ts";
+import { element, megabytes, percent } from "./elements.ts";
 import type { LeakReport, Owners, StepReport } from "./messages.ts";
 import { sourceOf } from "./sources.ts";
 
 /** Bytes. */
-const mib = 2 ** 20;
+const mb = 1e6;
 
 /** Layers of the memory chart, lowest first. */
 const owners: readonly (readonly [keyof Owners, string])[] = [
@@ -45,7 +45,7 @@ export class Dashboard {
     title: "GPU memory",
     series: owners.map(([key, name]) => ({ name, colour: `--c-${key}` })),
     stacked: true,
-    format: mebibytes,
+    format: megabytes,
   });
   #smooth: { loss: number; accuracy: number; weight: number } = { loss: 0, accuracy: 0, weight: 0 };
   /** When each of the last steps came, and its images. */
@@ -61,7 +61,7 @@ export class Dashboard {
     this.#accuracy.add(step, [s.accuracy / s.weight, undefined]);
     this.#memory.add(
       step,
-      owners.map(([key]) => held[key] / mib),
+      owners.map(([key]) => held[key] / mb),
     );
     this.#recent.push({ at: performance.now(), images });
     if (this.#recent.length > 20) this.#recent.shift();
@@ -71,8 +71,8 @@ export class Dashboard {
     element("step", HTMLElement).textContent = `${step}, epoch ${epoch}`;
     if (seen > 0) element("rate", HTMLElement).textContent = (seen / seconds).toFixed(0);
     element("tensors", HTMLElement).textContent = String(tensors);
-    element("bytes", HTMLElement).textContent = mebibytes(
-      Object.values<number>({ ...held }).reduce((sum, n) => sum + n, 0) / mib,
+    element("bytes", HTMLElement).textContent = megabytes(
+      Object.values<number>({ ...held }).reduce((sum, n) => sum + n, 0) / mb,
     );
   }
 
@@ -102,7 +102,7 @@ export async function showLeak(leak: LeakReport): Promise<void> {
     where = source === null ? leak.made : `${source.file}, line ${source.line}`;
   const tensors = leak.perStep === 1 ? "1 tensor" : `${Number(leak.perStep.toFixed(2))} tensors`;
   element("leak-title", HTMLElement).textContent = `Leak found: ${where}`;
-  const bytes = mebibytes(leak.bytesPerStep / mib);
+  const bytes = megabytes(leak.bytesPerStep / mb);
   element("leak-text", HTMLElement).textContent =
     `Each step leaves ${tensors} (${bytes}) behind, made by this line. ` +
     "Watch the memory above its usual level; switch off to free it.";

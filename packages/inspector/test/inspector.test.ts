@@ -227,7 +227,7 @@ test("the page draws at both widths and schemes, and keys zoom", async () => {
       await page.click("#chart", { position: { x: width - 60, y: 292 } });
       assert.match(
         String(await page.textContent("#detail")),
-        /MiB\nmade at [^]*owner here: (module|optimizer)\n[^]*inspector\.test\.ts/,
+        /MB\nmade at [^]*owner here: (module|optimizer)\n[^]*inspector\.test\.ts/,
       );
       await page.close();
     }

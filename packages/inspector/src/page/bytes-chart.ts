@@ -5,7 +5,7 @@
 import { type Columns, type Rectangle } from "./columns.ts";
 import type { Happenings, Level } from "./happenings.ts";
 import type { Block, Model } from "./model.ts";
-import { AXIS, FOOT, type Sheet, fillOf, mib, stroke, textIn, tickOf } from "./sheet.ts";
+import { AXIS, FOOT, type Sheet, fillOf, megabytes, stroke, textIn, tickOf } from "./sheet.ts";
 import { type Axis, type View, xOf } from "./zoom.ts";
 
 /** Dashes of lines by their names; `device` is the device's bytes. */
@@ -93,13 +93,13 @@ function drawAxes(sheet: Sheet, { axis, view, top }: Scene): void {
   const bottom = deep(sheet);
   draw.fillStyle = ink;
   draw.textAlign = "right";
-  const each = tickOf(top / 2 ** 20, 5);
-  for (let n = 0; n * 2 ** 20 <= top; n += each) {
-    const y = Math.round(bottom - ((n * 2 ** 20) / top) * bottom) + 0.5;
+  const each = tickOf(top / 1e6, 5);
+  for (let n = 0; n * 1e6 <= top; n += each) {
+    const y = Math.round(bottom - ((n * 1e6) / top) * bottom) + 0.5;
     stroke(sheet, [AXIS, y, width, y], line);
     if (y > 26) draw.fillText(String(Number(n.toPrecision(3))), AXIS - 6, y + 4);
   }
-  draw.fillText("MiB", AXIS - 6, 12);
+  draw.fillText("MB", AXIS - 6, 12);
   draw.textAlign = "center";
   const range = view.to - view.from;
   const [unit, scale] =
@@ -171,7 +171,7 @@ function drawLevels(sheet: Sheet, { happenings, axis, view, top }: Scene): void 
   let free = bottom;
   for (const [bytes, names] of [...labels].sort(([a], [b]) => a - b)) {
     free = Math.min(yOf(bytes) - 4, free - 15);
-    const text = `${names.join(", ")} ${mib(bytes)}`;
+    const text = `${names.join(", ")} ${megabytes(bytes)}`;
     const wide = draw.measureText(text).width + 6;
     draw.globalAlpha = 0.85;
     draw.fillStyle = paper;

@@ -4,7 +4,7 @@
  */
 import type { TraceData } from "tenure";
 import type { Happenings, Mark, Stretch } from "./happenings.ts";
-import { AXIS, COLORS, LANE, type Sheet, mib, textIn } from "./sheet.ts";
+import { AXIS, COLORS, LANE, type Sheet, megabytes, textIn } from "./sheet.ts";
 import { type Axis, type View, xOf } from "./zoom.ts";
 
 /** Lanes of scopes that are drawn. */
@@ -47,7 +47,7 @@ export function rowsOf(trace: TraceData, { stretches, marks: all }: Happenings):
       from,
       to,
       stack,
-      tell: () => [`scope ${name}, peak ${mib(peak)}`, "opened by"],
+      tell: () => [`scope ${name}, peak ${megabytes(peak)}`, "opened by"],
     });
   const rows: Row[] = [
     { name: "steps", color: COLORS[1], boxes: of("step") },
@@ -72,14 +72,14 @@ function boxOf({ name, from, to, figures = {} }: Stretch): Box {
       const inside = Object.entries(value ?? {}).map(([k, v]) => `${k} ${String(v)}`);
       return inside.length === 0 ? [] : [`  ${key}: ${inside.join(", ")}`];
     }
-    const text = key.endsWith("Bytes") ? mib(Number(value)) : JSON.stringify(value);
+    const text = key.endsWith("Bytes") ? megabytes(Number(value)) : JSON.stringify(value);
     return [`  ${key.replace(/Bytes$/, "")}: ${text}`];
   });
   return { name, from, to, stack: -1, tell: () => [name, ...said] };
 }
 
 function markBox({ at, text, bytes }: Mark, glyph: string, what: string): Box {
-  const size = bytes === 0 ? "" : `, ${mib(bytes)}`;
+  const size = bytes === 0 ? "" : `, ${megabytes(bytes)}`;
   const name = `${text} ${what}${size}`;
   return { name, from: at, to: at, glyph, stack: -1, tell: () => [name] };
 }

@@ -8,7 +8,7 @@ import { columnsOf, rectanglesOf, staysOf } from "./columns.ts";
 import { happeningsOf } from "./happenings.ts";
 import { boxAt, drawLanes, heightOf, rowsOf } from "./lanes.ts";
 import { type Block, KINDS, aliveAt, blockAt, modelOf, ownerAt } from "./model.ts";
-import { AXIS, FOOT, mib, momentOf, sheetOf } from "./sheet.ts";
+import { AXIS, FOOT, megabytes, momentOf, sheetOf } from "./sheet.ts";
 import { ROLES, drawSlots, placeAt, placeText, planText, wholeOf } from "./slots.ts";
 import { blockText, colorEntry, dashEntry, fillTable, find, stackLines } from "./telling.ts";
 import { Zoom, axisOf, hasLongWait, xOf } from "./zoom.ts";
@@ -90,7 +90,9 @@ function hover(x: number): void {
   const i = shownAt(x);
   for (const [kind, text] of values)
     text.data =
-      i === -1 ? "" : mib(kind === -1 ? (model.device[i] ?? 0) : (model.bytes[kind]?.[i] ?? 0));
+      i === -1
+        ? ""
+        : megabytes(kind === -1 ? (model.device[i] ?? 0) : (model.bytes[kind]?.[i] ?? 0));
   const ms = model.at[i] ?? 0;
   const within = happenings.stretches.filter(
     ({ row, from, to }) => (row === "step" || row === "phase") && from <= ms && ms <= to,
@@ -208,13 +210,13 @@ function fill(): void {
   for (const event of trace.events) most = Math.max(most, event[8]);
   find("summary").textContent =
     `${trace.events.length} events at level "${trace.level}" on ${trace.device ?? "no device"}. ` +
-    `At most ${mib(most)} were owned, at the end ${mib(owned)}.${lost}${advice}`;
+    `At most ${megabytes(most)} were owned, at the end ${megabytes(owned)}.${lost}${advice}`;
   document.documentElement.dataset["owned"] = String(owned);
   const legend = find("legend");
   for (const [kind, name] of KINDS.entries())
     if (model.bytes[kind]?.some((n) => n > 0) === true)
       values.set(kind, colorEntry(legend, name, kind));
-  values.set(-1, dashEntry(legend, "on the device", []));
+  values.set(-1, dashEntry(legend, "on the device, with staging", []));
   for (const { name } of happenings.levels) dashEntry(legend, name, DASHES[name] ?? []);
   const roles = new Set(trace.plans.flatMap(({ boxes }) => boxes.map((box) => box[6])));
   for (const [k, role] of ROLES.entries()) if (roles.has(role)) colorEntry(find("roles"), role, k);

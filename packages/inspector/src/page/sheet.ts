@@ -70,10 +70,10 @@ export function fillOf({ draw, ink, paper }: Sheet, kind: number): string | Canv
   return draw.createPattern(tile, "repeat") ?? "#8a8a8a";
 }
 
-/** `1.25 MiB`: the one unit of the page. */
-export function mib(bytes: number): string {
-  const n = bytes / 2 ** 20;
-  return `${n === 0 || n >= 0.1 ? n.toFixed(2) : n.toPrecision(2)} MiB`;
+/** `1.25 MB`, of 1,000,000 bytes: the one unit of the page, and of reports. */
+export function megabytes(bytes: number): string {
+  const n = bytes / 1e6;
+  return `${n === 0 || n >= 0.1 ? n.toFixed(2) : n.toPrecision(2)} MB`;
 }
 
 /** `18.8810 s`: a moment in seconds, as the axis says them, from a second on. */

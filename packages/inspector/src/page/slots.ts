@@ -3,7 +3,7 @@
  * each change of the view. Owns nothing.
  */
 import type { PlanBox, TracedPlan } from "tenure";
-import { AXIS, COLORS, FOOT, type Sheet, mib, stroke, textIn, tickOf } from "./sheet.ts";
+import { AXIS, COLORS, FOOT, type Sheet, megabytes, stroke, textIn, tickOf } from "./sheet.ts";
 import { type View, xOf } from "./zoom.ts";
 
 /** What a value of a plan is for, in the order of the colours. */
@@ -56,10 +56,10 @@ export function drawSlots(
   for (const start of starts) stroke(sheet, [AXIS, start * scale, width, start * scale], line);
   draw.fillStyle = ink;
   draw.textAlign = "right";
-  draw.fillText("MiB", AXIS - 6, 12);
-  const each = tickOf(bytesOf(plan) / 2 ** 20, 4);
-  for (let n = each; n * 2 ** 20 * scale <= bottom; n += each) {
-    const y = n * 2 ** 20 * scale;
+  draw.fillText("MB", AXIS - 6, 12);
+  const each = tickOf(bytesOf(plan) / 1e6, 4);
+  for (let n = each; n * 1e6 * scale <= bottom; n += each) {
+    const y = n * 1e6 * scale;
     if (y > 26 && y < bottom - 6) draw.fillText(String(Number(n.toPrecision(3))), AXIS - 6, y + 4);
   }
   draw.textAlign = "center";
@@ -94,15 +94,15 @@ export function placeText(plan: TracedPlan, at: ReturnType<typeof placeAt>): str
   const { slot, step, box } = at;
   const doing = plan.steps[step] ?? "";
   const here = `Step ${step}: ${doing}. `;
-  if (box === null) return `${here}Slot ${slot} (${mib(plan.slots[slot] ?? 0)}) is free.`;
+  if (box === null) return `${here}Slot ${slot} (${megabytes(plan.slots[slot] ?? 0)}) is free.`;
   const [, , bytes, from, to, id, role, op, phase] = box;
   const origin = op === "" ? "there before the program" : `written by ${op} (${phase})`;
-  const what = `${id} (${role}), ${mib(bytes)}`;
+  const what = `${id} (${role}), ${megabytes(bytes)}`;
   return `${here}Slot ${slot} holds ${what}, steps ${from} to ${to}, ${origin}.`;
 }
 
 /** A plan's bytes in words. */
 export function planText({ plannedBytes, lowerBoundBytes, budgetBytes }: TracedPlan): string {
-  const budget = budgetBytes === null ? "no budget" : `budget ${mib(budgetBytes)}`;
-  return `Planned peak ${mib(plannedBytes)}, lower bound ${mib(lowerBoundBytes)}, ${budget}.`;
+  const budget = budgetBytes === null ? "no budget" : `budget ${megabytes(budgetBytes)}`;
+  return `Planned peak ${megabytes(plannedBytes)}, lower bound ${megabytes(lowerBoundBytes)}, ${budget}.`;
 }

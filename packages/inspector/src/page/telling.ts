@@ -4,7 +4,7 @@
  */
 import type { TraceData } from "tenure";
 import { type AliveRow, type Block, KINDS, type Model, ownerAt, placeOf } from "./model.ts";
-import { COLORS, mib, momentOf } from "./sheet.ts";
+import { COLORS, megabytes, momentOf } from "./sheet.ts";
 
 /** Rows of a table that are shown. */
 const rowsShown = 200;
@@ -33,7 +33,7 @@ export function blockText(model: Model, block: Block, i: number): string {
   const last = owners.at(-1);
   const end = last?.kind === -1 ? `freed at ${when(last.index)}` : "alive at the end";
   return [
-    `${text}, ${mib(bytes)}`,
+    `${text}, ${megabytes(bytes)}`,
     `made at ${when(owners[0]?.index ?? 0)}, ${end}`,
     `owner here: ${KINDS[owner?.kind ?? -1] ?? "nobody"}`,
     "",
@@ -95,7 +95,7 @@ export function fillTable(rows: readonly AliveRow[], told: (row: AliveRow) => vo
     });
     const kinds = [...row.kinds].sort((a, b) => a - b);
     line.insertCell().append(button);
-    line.insertCell().textContent = mib(row.bytes);
+    line.insertCell().textContent = megabytes(row.bytes);
     const owners = line.insertCell();
     for (const kind of kinds) {
       const owner = document.createElement("span");

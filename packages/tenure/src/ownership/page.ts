@@ -71,262 +71,262 @@ export const after: string =
   'canvas");s.width=s.height=6;let i=s.getContext("2d");if(i===null)return"#8a8a8a";i.fil' +
   "lStyle=n,i.fillRect(0,0,6,6),i.strokeStyle=t,i.globalAlpha=.45,i.beginPath();for(let c" +
   ' of[-6,0,6])i.moveTo(c-1,7),i.lineTo(c+7,-1);return i.stroke(),e.createPattern(s,"repe' +
-  'at")??"#8a8a8a"}function k(e){let t=e/1048576;return`${t===0||t>=.1?t.toFixed(2):t.toP' +
-  "recision(2)} MiB`}function C(e){return e<1e3?`${e.toFixed(3)} ms`:`${(e/1e3).toFixed(4" +
-  ")} s`}function D(e,t){let n=e/t,r=10**Math.floor(Math.log10(n));return([1,2,5].find(o=" +
-  ">o*r>=n)??10)*r}function L({draw:e},[t,n,r,o],s,i=[]){e.setLineDash([...i]),e.strokeSt" +
-  "yle=s,e.beginPath(),e.moveTo(t,n),e.lineTo(r,o),e.stroke(),e.setLineDash([])}function " +
-  'H({draw:e},t,[n,r,o,s]){e.save(),e.beginPath(),e.rect(n,r,o,s),e.clip(),e.textAlign="l' +
-  'eft",e.fillText(t,n+3,r+s/2+4),e.restore()}var O=["module","optimizer","loader","scope' +
-  '","no scope","graph or read","not recorded","free in the pool"],it=O.indexOf("no scope' +
-  '"),lt=O.indexOf("graph or read"),ke=O.indexOf("not recorded"),at=O.indexOf("free in th' +
-  'e pool");function Se(e){let[t=""]=e.split(" ",1),n=O.indexOf(t);return n===-1?it:n}var' +
-  " ne=class{blocks=[];now=new Float64Array(O.length);#e=new Map;#t=new Map;#o;constructo" +
-  'r(t){this.#o=t}follow(t,[n,,r,o,s,i,c,a]){let l=this.#o.texts[i]??"",f=this.#o.texts[a' +
-  ']??"";if(n==="create"&&s!==0){let d=this.blocks.length,u=this.#e.get(s);u===void 0&&(u' +
-  "={block:{order:d,text:l,bytes:o,stack:c,owners:[]},handles:new Map},this.blocks.push(u" +
-  '.block),this.#e.set(s,u)),u.handles.set(r,Se(f)),this.#t.set(r,u),this.#n(u,t,f===""?"' +
-  'made outside any scope":`made into ${f}`)}else if(n==="own"){let d=this.#t.get(r);d?.h' +
-  'andles.set(r,Se(f)),d!==void 0&&this.#n(d,t,l)}else if(n==="dispose"||n==="finalize"){' +
-  'let d=this.#t.get(r);d?.handles.delete(r),this.#t.delete(r);let m=`last handle ${n==="' +
-  'dispose"?"disposed":"collected as garbage"}; the graph or a read keeps the bytes`;d!==' +
-  'void 0&&this.#n(d,t,m)}else if(n==="free"||n==="revive"){let d=this.#e.get(s);if(d===v' +
-  'oid 0)return;n==="free"?this.#r(d,t,-1,"freed"):this.#n(d,t,"taken back")}}#n(t,n,r){l' +
-  "et o=lt;for(let s of t.handles.values())o=Math.min(o,s);this.#r(t,n,o,r)}#r({block:{by" +
-  "tes:t,owners:n}},r,o,s){let i=n.at(-1)?.kind??-1;o!==i&&(i!==-1&&(this.now[i]=(this.no" +
-  "w[i]??0)-t),o!==-1&&(this.now[o]=(this.now[o]??0)+t),n.push({index:r,kind:o,how:s}))}}" +
-  ";function Me(e){let{events:t}=e,n=()=>new Float64Array(t.length),[r,o,s,i]=[n(),n(),n(" +
-  "),O.map(n)],c=new ne(e);for(let[a,l]of t.entries()){c.follow(a,l),r[a]=l[1],o[a]=l[10]" +
-  ";let f=0;for(let u=0;u<ke;u++){let m=c.now[u]??0;f+=m,(i[u]??r)[a]=m}let d=Math.max(0," +
-  "l[8]-f);(i[ke]??r)[a]=d,(i[at]??r)[a]=l[9],s[a]=f+d+l[9]}return{trace:e,at:r,bytes:i,s" +
-  "um:s,device:o,blocks:c.blocks}}function I({owners:e},t){return e.findLast(({index:n})=" +
-  ">n<=t)}function J(e,t){let n=0,r=e.length;for(;n<r;){let o=n+r>>1;(e[o]??0)<=t?n=o+1:r" +
-  "=o}return n-1}function Te(e,t,n){let r=0;for(let[o,s]of e.bytes.entries()){let i=s[t]?" +
-  "?0;if(n>=r+i){r+=i;continue}for(let c of e.blocks)if(I(c,t)?.kind===o&&(r+=c.bytes,n<r" +
-  "))return c;return}}function oe({trace:e},{stack:t,owners:n}){let r=e.stacks[t];if(r!==" +
-  'void 0&&r.frames.length>0)return r.place;let o=/\\(opened at (\\S+)\\)/.exec(n[0]?.how??"' +
-  '")?.[1];return o!==void 0?o:r===void 0?"(no stack recorded)":"(inside tenure)"}functio' +
-  "n Ae(e,t,n){let r=Float64Array.from(n),o=new Map;for(let s of e.blocks){let i=I(s,t);i" +
-  "f(i===void 0||i.kind===-1)continue;let{stack:c,bytes:a}=s,l=oe(e,s),f=o.get(l);f===voi" +
-  'd 0&&(f={place:l,stack:c,count:0,bytes:0,kinds:new Set,how:"",steps:new Set},o.set(l,f' +
-  ")),f.count++,f.bytes+=a,f.how=i.how,f.kinds.add(i.kind);let d=J(r,e.at[s.owners[0]?.in" +
-  "dex??0]??0);d!==-1&&f.steps.add(d)}return[...o.values()].sort((s,i)=>i.bytes-s.bytes)}" +
-  'function re({at:e},t){let n=e.length-1,r=e[0]??0;return t==="ms"?{unit:t,whole:{from:r' +
-  ",to:Math.max(r+.001,e[n]??0)},of:o=>e[o]??0,ofTime:o=>o,indexAt:o=>J(e,o)}:{unit:t,who" +
-  "le:{from:0,to:Math.max(1,n)},of:o=>o,ofTime:o=>Math.max(0,J(e,o)),indexAt:o=>Math.min(" +
-  "n,Math.floor(o))}}function Oe({at:e}){let t=(e.at(-1)??0)-(e[0]??0);return e.some((n,r" +
-  ")=>r>0&&n-(e[r-1]??0)>t/5)}function T(e,{from:t,to:n},r){return 58+(e-t)/(n-t)*(r-58)}" +
-  "var N=class{view;#e;#t;constructor(t,n){this.view=this.#e=t,this.#t=n}reset(t){this.#e" +
-  "=t,this.look(t.from,t.to)}look(t,n){let{from:r,to:o}=this.#e,s=Math.min(o-r,Math.max((" +
-  "o-r)/1e5,n-t)),i=Math.min(Math.max(r,t),o-s);this.view={from:i,to:i+s},this.#t()}zoom(" +
-  "t,n=(this.view.from+this.view.to)/2){let{from:r,to:o}=this.view;this.look(n-(n-r)*t,n+" +
-  "(o-n)*t)}pan(t){let n=(this.view.to-this.view.from)*t;this.look(this.view.from+n,this." +
-  "view.to+n)}positionAt(t,n){let{from:r,to:o}=this.view;return r+Math.max(0,t-58)/(n-58)" +
-  '*(o-r)}act(t){if(t==="+"||t==="="||t==="w")this.zoom(.5);else if(t==="-"||t==="s")this' +
-  '.zoom(2);else if(t==="ArrowLeft"||t==="a")this.pan(-.2);else if(t==="ArrowRight"||t===' +
-  '"d")this.pan(.2);else if(t==="0"||t==="Home")this.reset(this.#e);else return!1;return!' +
-  '0}listen(t,n,r){let o=null;t.addEventListener("keydown",i=>{!i.ctrlKey&&!i.metaKey&&!i' +
-  ".altKey&&this.act(i.key)&&i.preventDefault()});let s=i=>{!i.ctrlKey&&document.activeEl" +
-  "ement!==t||(i.preventDefault(),Math.abs(i.deltaX)>Math.abs(i.deltaY)?this.pan(i.deltaX" +
-  "/t.clientWidth):this.zoom(i.deltaY>0?1.25:.8,this.positionAt(i.offsetX,t.clientWidth))" +
-  ')};t.addEventListener("wheel",s,{passive:!1}),t.addEventListener("pointerdown",i=>{o={' +
-  "x:i.offsetX,view:this.view,moved:!1},t.setPointerCapture(i.pointerId)}),t.addEventList" +
-  'ener("pointermove",i=>{if(n(i.offsetX,i.offsetY),o===null||!o.moved&&Math.abs(i.offset' +
-  "X-o.x)<4)return;o.moved=!0;let{from:c,to:a}=o.view,l=(o.x-i.offsetX)/(t.clientWidth-58" +
-  ')*(a-c);this.look(c+l,a+l)}),t.addEventListener("pointerup",i=>{o?.moved===!1&&r(i.off' +
-  'setX,i.offsetY),o=null}),t.addEventListener("pointercancel",()=>{o=null})}};function $' +
-  "e(e,t,n,r){let{sum:o,device:s}=e,i=new Int32Array(r).fill(-1),c=new Float64Array(r),a=" +
-  "(n.to-n.from)/r,l=t.indexAt(n.from);for(let f=0;f<r;f++){let d=n.from+(f+1)*a,u=l,m=s[" +
-  "l]??0;for(;l+1<o.length&&t.of(l+1)<=d;)l++,(u===-1||(o[l]??0)>=(o[u]??0))&&(u=l),m=Mat" +
-  "h.max(m,s[l]??0);i[f]=u,c[f]=m}return{shown:i,device:c}}function Le({blocks:e,bytes:t}" +
-  "){let n=t.map(()=>[]);for(let r of e)for(let[o,{index:s,kind:i}]of r.owners.entries())" +
-  "n[i]?.push({block:r,from:s,to:r.owners[o+1]?.index??1/0});for(let r of n)r.sort((o,s)=" +
-  ">o.from-s.from);return n}var ct=3e3;function Ee(e,t,{shown:n},r,o){let s=[],i=new Floa" +
-  "t64Array(n.length);for(let[c,a]of t.entries()){let l=e.bytes[c],f=new Map,d=[],u=0;for" +
-  "(let[m,b]of n.entries()){if(m===0||b!==n[m-1]){d=d.filter(({to:g})=>g>b);let y=d.lengt" +
-  "h;for(let g=a[u];g!==void 0&&g.from<=b;g=a[++u])g.to>b&&d.push(g);d.length>y&&d.sort((" +
-  "g,R)=>g.block.order-R.block.order)}let p=new Map,h=i[m]??0;i[m]=h+(l?.[b]??0);for(let{" +
-  "block:y}of d){if(y===o||y.bytes>=r&&d.length<ct){let g=f.get(y);g?.below!==h&&(g={bloc" +
-  "k:y,from:m,to:m,below:h},s.push(g)),g.to=m+1,p.set(y,g)}h+=y.bytes}f=p}}return s}var s" +
-  'e={device:[],"predicted peak":[7,4],"measured peak":[10,3,2,3],"lower bound":[2,3],bud' +
-  "get:[16,4]};function Be({model:e,happenings:t,axis:n,view:r,columns:o}){let s=1024;for" +
-  "(let[i,c]of o.shown.entries())s=Math.max(s,e.sum[c]??0,o.device[i]??0);for(let{pieces:" +
-  "i}of t.levels)for(let{from:c,to:a,bytes:l}of i)n.ofTime(a)>=r.from&&n.ofTime(c)<=r.to&" +
-  "&(s=Math.max(s,l));return s*1.12}function Ce(e,t){ft(e,t),dt(e,t),mt(e,t),ut(e,t),pt(e" +
-  ",t),ht(e,t)}var B=({height:e})=>e-20;function ft(e,{happenings:t,axis:n,view:r}){let{d" +
-  "raw:o,width:s,ink:i,soft:c}=e,a=!1;for(let{row:l,name:f,from:d,to:u}of t.stretches){if" +
-  '(l!=="step")continue;a=!a;let m=Math.max(58,T(n.ofTime(d),r,s)),b=Math.min(s,T(n.ofTim' +
-  "e(u),r,s))-m;b<=0||(o.fillStyle=c,a&&o.fillRect(m,0,b,B(e)),o.fillStyle=i,b>44&&H(e,f," +
-  "[m,0,b,15]))}}function dt(e,{model:t,columns:n,top:r}){let{draw:o}=e,s=B(e),i=new Floa" +
-  "t64Array(n.shown.length);for(let[c,a]of t.bytes.entries()){o.fillStyle=ve(e,c);for(let" +
-  " l=0;l<i.length;){let f=n.shown[l]??-1,d=l+1;for(;n.shown[d]===f;)d++;let u=i[l]??0,m=" +
-  "a[f]??0;i.fill(u+m,l,d);let b=s-(u+m)/r*s;m>0&&o.fillRect(58+l,b,d-l,m/r*s),l=d}}}func" +
-  "tion mt(e,{axis:t,view:n,top:r}){let{draw:o,width:s,height:i,ink:c,line:a}=e,l=B(e);o." +
-  'fillStyle=c,o.textAlign="right";let f=D(r/2**20,5);for(let h=0;h*2**20<=r;h+=f){let y=' +
-  "Math.round(l-h*1048576/r*l)+.5;L(e,[58,y,s,y],a),y>26&&o.fillText(String(Number(h.toPr" +
-  'ecision(3))),52,y+4)}o.fillText("MiB",52,12),o.textAlign="center";let d=n.to-n.from,[u' +
-  ',m]=t.unit==="events"?["",1]:d>1e4?[" s",1e3]:[" ms",1],b=D(d/m,Math.max(2,(s-58)/110)' +
-  "),p=Math.ceil(n.from/m/b);for(let h=p;h*b*m<=n.to;h++){let y=T(h*b*m,n,s);if(L(e,[y,l," +
-  'y,l+4],c),y>s-30||y<78)continue;let g=Number((h*b).toPrecision(12)).toLocaleString("en' +
-  '");o.fillText(t.unit==="events"?`event ${g}`:`${g}${u}`,y,i-4)}}function ut(e,{columns' +
-  ":t,top:n}){let{draw:r,ink:o}=e,s=B(e);r.strokeStyle=o,r.lineWidth=1.5,r.beginPath();fo" +
-  "r(let[i,c]of t.device.entries()){let a=s-c/n*s;r.lineTo(58+i,a),r.lineTo(58+i+1,a)}r.s" +
-  "troke(),r.lineWidth=1}function pt(e,{happenings:t,axis:n,view:r}){let{draw:o,width:s,i" +
-  'nk:i}=e;o.textAlign="center";for(let{kind:c,at:a}of t.marks){if(c!=="suspend"&&c!=="ou' +
-  'tOfMemory")continue;let l=T(n.ofTime(a),r,s);l<58||l>s||(L(e,[l,16,l,B(e)],"#d55e00",[' +
-  '6,3]),o.fillStyle=i,o.fillText(c==="suspend"?"\\u2016":"\\u2716",l,27))}}function ht(e,{' +
-  "happenings:t,axis:n,view:r,top:o}){let{draw:s,width:i,ink:c,paper:a}=e,l=B(e),f=m=>l-m" +
-  "/o*l,d=new Map;for(let{name:m,pieces:b}of t.levels){let p,h=58;for(let y of b){let g=T" +
-  "(n.ofTime(y.from),r,i),R=Math.min(i,T(n.ofTime(y.to),r,i));if(R<58||g>i)continue;p=y;l" +
-  "et F=Math.max(R,g+1);if(F<h)continue;let q=f(y.bytes);L(e,[Math.max(58,g),q,F,q],c,se[" +
-  'm]),h=F}p!==void 0&&d.set(p.bytes,[...d.get(p.bytes)??[],m])}s.textAlign="right";let u' +
-  "=l;for(let[m,b]of[...d].sort(([p],[h])=>p-h)){u=Math.min(f(m)-4,u-15);let p=`${b.join(" +
-  '", ")} ${k(m)}`,h=s.measureText(p).width+6;s.globalAlpha=.85,s.fillStyle=a,s.fillRect(' +
-  "i-h-2,u-11,h,14),s.globalAlpha=1,s.fillStyle=c,s.fillText(p,i-5,u)}}function Re(e,t,n," +
-  "r){let{draw:o,ink:s,paper:i}=e,c=B(e);for(let{block:a,from:l,to:f,below:d}of n){let u=" +
-  "a.bytes/t*c,m=c-d/t*c-u;o.globalAlpha=a===r?1:.5,o.fillStyle=a===r?s:i,o.fillRect(58+l" +
-  ",m,f-l,a===r?Math.max(2,u):.8)}o.globalAlpha=1}function Pe(e,t,n){t>=58&&t<=e.width&&L" +
-  '(e,[t,0,t,B(e)],e.ink,n)}var bt={predictedPeakBytes:"predicted peak",measuredPeakBytes' +
-  ':"measured peak",lowerBoundBytes:"lower bound",budgetBytes:"budget"};function De(e){le' +
-  "t t=yt(e).sort((r,o)=>r.from-o.from||o.to-r.to),n=e.events.flatMap(([r,o,,s,,i])=>r===" +
-  '"swapOut"||r==="swapIn"||r==="recompute"||r==="suspend"||r==="outOfMemory"?[{kind:r,at' +
-  ':o,text:e.texts[i]??"",bytes:s}]:[]);return{stretches:t,marks:n,levels:xt(t)}}function' +
-  " yt({events:e,texts:t,figures:n}){let r=new Map(n),o=[],s=[],i=(a,l,f)=>{s.push({name:" +
-  'a,row:a.startsWith("step ")?"step":"phase",from:l,to:f})};for(let[a,[l,f,,,,d]]of e.en' +
-  'tries()){let u=t[d]??"";if(l==="begin")o.push({name:u,from:f});else if(l==="end"){let ' +
-  "m=o.findLastIndex(p=>p.name===u),[b]=m===-1?[]:o.splice(m,1);b!==void 0&&i(u,b.from,f)" +
-  '}else if(l==="run"||l==="op"){let m=r.get(a)??{},b=Number(m.from??f);s.push({name:u,ro' +
-  "w:l,from:b,to:f,figures:m})}}let c=e.at(-1)?.[1]??0;for(let{name:a,from:l}of o)i(a,l,c" +
-  ');return s}function xt(e){let t=e.filter(({row:o})=>o==="step"),n=Object.entries(bt).m' +
-  "ap(([o,s])=>({key:o,name:s,pieces:[]})),r;for(let{row:o,from:s,to:i,figures:c}of e){if" +
-  '(o!=="run"||c===void 0)continue;let a=t.findLast(f=>f.from<=s&&s<=f.to),l=a===void 0||' +
-  'a===r?s:a.from;r=a;for(let{key:f,pieces:d}of n){let u=c[f];if(typeof u!="number")conti' +
-  "nue;let m=d.at(-1);m!==void 0&&m.to>l&&(d[d.length-1]={...m,to:l}),d.push({from:l,to:a" +
-  '?.to??i,bytes:u})}}return n.filter(({pieces:o})=>o.length>0)}var wt=16,He={swapOut:["\\' +
-  'u25BC","to the host"],swapIn:["\\u25B2","back from the host"]};function Fe(e,{stretches' +
-  ':t,marks:n}){let r=a=>t.filter(l=>l.row===a).map(gt),o=n.flatMap(a=>a.kind==="swapOut"' +
-  '||a.kind==="swapIn"?[Ie(a,He[a.kind][0],He[a.kind][1])]:[]),s=n.filter(({kind:a})=>a==' +
-  '="recompute").map(a=>Ie(a,"\\u25CF","computed again")),i=[];for(let[a,l,f,d,u,m]of e.sc' +
-  "opes)(i[m]??=[]).push({name:a,from:f,to:d,stack:l,tell:()=>[`scope ${a}, peak ${k(u)}`" +
-  ',"opened by"]});return[{name:"steps",color:A[1],boxes:r("step")},{name:"phases",color:' +
-  'A[2],boxes:r("phase")},{name:"runs",color:A[5],boxes:r("run")},{name:"ops",color:A[6],' +
-  'boxes:r("op")},{name:"swaps",color:A[4],boxes:o},{name:"again",color:A[0],boxes:s},...' +
-  'i.slice(0,wt).map((a,l)=>({name:l===0?"scopes":"",color:A[3],boxes:a}))].filter(({boxe' +
-  "s:a})=>a.length>0)}function gt({name:e,from:t,to:n,figures:r={}}){let o=Object.entries" +
-  '(r).flatMap(([s,i])=>{if(s==="from"||i===null||i===0)return[];if(typeof i=="object"){l' +
-  "et a=Object.entries(i??{}).map(([l,f])=>`${l} ${String(f)}`);return a.length===0?[]:[`" +
-  '  ${s}: ${a.join(", ")}`]}let c=s.endsWith("Bytes")?k(Number(i)):JSON.stringify(i);ret' +
-  'urn[`  ${s.replace(/Bytes$/,"")}: ${c}`]});return{name:e,from:t,to:n,stack:-1,tell:()=' +
-  '>[e,...o]}}function Ie({at:e,text:t,bytes:n},r,o){let s=n===0?"":`, ${k(n)}`,i=`${t} $' +
-  "{o}${s}`;return{name:i,from:e,to:e,glyph:r,stack:-1,tell:()=>[i]}}function Ne(e){retur" +
-  "n e.length*17+2}function Ve(e,t,n,r){let{draw:o,width:s,ink:i}=e;for(let[c,{name:a,col" +
-  'or:l,boxes:f}]of t.entries()){let d=c*17;o.fillStyle=i,o.textAlign="right",o.fillText(' +
-  "a,52,d+12);let u=-1;for(let{name:m,from:b,to:p,glyph:h}of f){let y=Math.max(58,T(n.ofT" +
-  "ime(b),r,s)),g=Math.min(s,Math.max(y+1,T(n.ofTime(p),r,s)));g<u+.5||g<=58||y>=s||(o.fi" +
-  'llStyle=l,o.textAlign="center",h!==void 0?o.fillText(h,y,d+12):o.fillRect(y,d,Math.max' +
-  '(1,g-y-.5),15),u=h===void 0?g:y+4,!(h!==void 0||g-y<30)&&(o.fillStyle=l===A[0]?"#fff":' +
-  '"#000",H(e,m,[y,d,g-y-2,15])))}}}function ie(e,t,n,r,[o,s]){let i=({from:c,to:a,glyph:' +
-  "l})=>{let f=l===void 0?1:6,d=T(t.ofTime(c),n,r);return o>=d-f&&o<=T(t.ofTime(a),n,r)+f" +
-  '};return e[Math.floor(s/17)]?.boxes.findLast(i)}var ae=["param","state","input","activ' +
-  'ation","output","grad"];function We({steps:e}){return{from:0,to:Math.max(1,e.length)}}' +
-  "function le({slots:e}){return Math.max(1,e.reduce((t,n)=>t+n,0))}function Xe({slots:e}" +
-  "){let t=0;return e.map(n=>(t+=n)-n)}function je(e,t,n,r){let{draw:o,width:s,height:i,i" +
-  "nk:c,line:a}=e,l=i-20,f=l/le(t),d=Xe(t);for(let p of t.boxes){let[h,y,g,R,F,q,ye,xe]=p" +
-  ",P=Math.max(58,T(R,n,s)),Y=Math.min(s,T(F+1,n,s));if(Y<=58||P>=s)continue;let we=((d[h" +
-  ']??0)+y)*f,te=Math.max(1,g*f-1),ge=ae.indexOf(ye);o.fillStyle=p===r?c:A[ge]??"#8a8a8a"' +
-  ',o.fillRect(P,we,Math.max(1,Y-P-1),te),!(Y-P<44||te<13||p===r)&&(o.fillStyle=ge===0?"#' +
-  'fff":"#000",H(e,xe===""?`${q} (${ye})`:xe,[P,we,Y-P-3,te]))}for(let p of d)L(e,[58,p*f' +
-  ',s,p*f],a);o.fillStyle=c,o.textAlign="right",o.fillText("MiB",52,12);let u=D(le(t)/2**' +
-  "20,4);for(let p=u;p*2**20*f<=l;p+=u){let h=p*1048576*f;h>26&&h<l-6&&o.fillText(String(" +
-  'Number(p.toPrecision(3))),52,h+4)}o.textAlign="center";let m=D(n.to-n.from,Math.max(2,' +
-  "(s-58)/90)),b=Math.max(1,m);for(let p=Math.ceil(n.from/b)*b;p<n.to;p+=b){let h=T(p+.5," +
-  "n,s);h>82&&h<s-24&&o.fillText(`step ${p}`,h,i-4)}}function ze(e,t,n){let r=n*le(e),o=X" +
-  "e(e),s=o.findLastIndex(l=>l<=r),i=r-(o[s]??0),c=Math.min(e.steps.length-1,Math.floor(t" +
-  ")),a=e.boxes.find(([l,f,d,u,m])=>l===s&&i>=f&&i<f+d&&c>=u&&c<=m);return{slot:s,step:c," +
-  'box:a??null}}function Ke(e,t){let{slot:n,step:r,box:o}=t,s=e.steps[r]??"",i=`Step ${r}' +
-  ": ${s}. `;if(o===null)return`${i}Slot ${n} (${k(e.slots[n]??0)}) is free.`;let[,,c,a,l" +
-  ',f,d,u,m]=o,b=u===""?"there before the program":`written by ${u} (${m})`,p=`${f} (${d}' +
-  "), ${k(c)}`;return`${i}Slot ${n} holds ${p}, steps ${a} to ${l}, ${b}.`}function qe({p" +
-  'lannedBytes:e,lowerBoundBytes:t,budgetBytes:n}){let r=n===null?"no budget":`budget ${k' +
-  "(n)}`;return`Planned peak ${k(e)}, lower bound ${k(t)}, ${r}.`}var Ye=200;function v(e" +
-  "){let t=document.getElementById(e);if(t===null)throw new Error(`inspector: expected #$" +
-  "{e} in the page, got none`);return t}function _(e,t){let n=e.stacks[t]?.frames??[];ret" +
-  'urn n.length>0?n.map(r=>`  ${r}`):t!==-1?["  inside tenure, deeper than stacks are kep' +
-  't"]:[`  no stack recorded at level "${e.level}"`]}function Ge(e,t,n){let{trace:r,at:o}' +
-  "=e,s=m=>C(o[m]??0),{text:i,bytes:c,stack:a,owners:l}=t,f=I(t,n),d=l.at(-1),u=d?.kind==" +
-  '=-1?`freed at ${s(d.index)}`:"alive at the end";return[`${i}, ${k(c)}`,`made at ${s(l[' +
-  '0]?.index??0)}, ${u}`,`owner here: ${O[f?.kind??-1]??"nobody"}`,"","how it came to its' +
-  ' owners",...l.map(({index:m,kind:b,how:p})=>`  ${s(m)}  ${O[b]??"nobody"}: ${p}`),"",`' +
-  'made by ${oe(e,t)}`,..._(r,a)].join(`\n`)}function Je(e){let t=document.createElement("' +
-  'i"),n=A[e]??"#8a8a8a";return n==="hatch"?t.className="hatch":t.style.background=n,t}fu' +
-  'nction _e(e,t,n){let r=document.createElement("li"),o=document.createElement("b"),s=do' +
-  'cument.createTextNode("");return o.append(s),r.append(n,t,o),e.append(r),s}function ce' +
-  '(e,t,n){return _e(e,t,Je(n))}function fe(e,t,n){let r="http://www.w3.org/2000/svg",o=d' +
-  'ocument.createElementNS(r,"svg");o.setAttribute("class","dash");let s=document.createE' +
-  'lementNS(r,"path");return s.setAttribute("d","M0 6h34"),s.setAttribute("stroke-dasharr' +
-  'ay",n.join(" ")),o.append(s),_e(e,t,o)}function Ue(e,t){let n=v("alive");n.replaceChil' +
-  'dren();for(let o of e.slice(0,Ye)){let s=n.insertRow(),i=document.createElement("butto' +
-  'n");i.textContent=o.place,i.addEventListener("click",()=>{t(o)});let c=[...o.kinds].so' +
-  "rt((f,d)=>f-d);s.insertCell().append(i),s.insertCell().textContent=k(o.bytes);let a=s." +
-  'insertCell();for(let f of c){let d=document.createElement("span");d.append(Je(f),O[f]?' +
-  '?""),a.append(d," ")}let l=o.steps.size;s.insertCell().textContent=l===0?"":String(l),' +
-  "s.insertCell().textContent=String(o.count),s.insertCell().textContent=o.how}let r=e.le" +
-  'ngth-Ye;v("more").textContent=r>0?`and ${r} more lines`:""}var S=JSON.parse(v("trace")' +
-  '.textContent),M=Me(S),j=De(S),vt=Le(M),U=Fe(S,j),X=j.stretches.filter(({row:e})=>e==="' +
-  'step"),et=X.map(({from:e})=>e);if(X.length===0)for(let[,,e,,,t]of S.scopes)t===0&&et.p' +
-  'ush(e);var z=M.at.length-1,[W,K,Z]=["chart","lanes","plan"].map(e=>v(e));if(W===void 0' +
-  '||K===void 0||Z===void 0)throw new Error("canvases");var[de,me]=[320,260],w={axis:re(M' +
-  ',Oe(M)?"events":"ms"),selected:null,moment:z,box:null,scene:null,asked:0,planAsked:0},' +
-  "$=new N(w.axis.whole,pe),Q=new N({from:0,to:1},he);function pe(){w.asked===0&&(w.asked" +
-  "=requestAnimationFrame(tt))}function he(){w.planAsked===0&&(w.planAsked=requestAnimati" +
-  "onFrame(kt))}function tt(){w.asked=0;let{axis:e,selected:t}=w,{view:n}=$,r=G(W,de),o=$" +
-  "e(M,e,n,Math.max(1,Math.floor(r.width-58))),s={model:M,happenings:j,axis:e,view:n,colu" +
-  "mns:o},i=Be(s);w.scene={...s,top:i},Ce(r,w.scene);let c=5*i/(de-20);Re(r,i,Ee(M,vt,o,c" +
-  ",t),t),w.moment!==z&&Pe(r,T(e.of(w.moment),n,r.width),[]),Ve(G(K,Ne(U)),U,e,n),documen" +
-  "t.documentElement.dataset.painted??=String(performance.now())}function kt(){w.planAske" +
-  "d=0;let e=ee();e!==void 0&&je(G(Z,me),e,Q.view,w.box)}function ee(){return S.plans[Num" +
-  'ber(v("plans").value)]}var ue=new Map;function nt(e){return w.scene?.columns.shown[Mat' +
-  'h.floor(e-58)]??-1}function ot(e){let t=nt(e);for(let[i,c]of ue)c.data=t===-1?"":k(i==' +
-  "=-1?M.device[t]??0:M.bytes[i]?.[t]??0);let n=M.at[t]??0,r=j.stretches.filter(({row:i,f" +
-  'rom:c,to:a})=>(i==="step"||i==="phase")&&c<=n&&n<=a),o=[C(n),`event ${t}`,...r.map(({n' +
-  'ame:i})=>i)];v("readout").textContent=t===-1?"":o.join(" \\xB7 ");let s=v("cursor");s.h' +
-  "idden=t===-1,s.style.left=`${e}px`}function St(e,t){let n=nt(e);if(n===-1||w.scene===n" +
-  "ull)return;let r=de-20;be(n,Te(M,n,(r-t)/r*w.scene.top)??null)}function be(e,t){w.mome" +
-  'nt=e,w.selected=t,v("detail").textContent=t===null?"No recorded bytes here.":Ge(M,t,e)' +
-  ",rt(),pe()}function Mt(){let e=-1;for(let n of w.scene?.columns.shown??[])n!==-1&&(e==" +
-  "=-1||(M.sum[n]??0)>(M.sum[e]??0))&&(e=n);let t=null;for(let n of M.blocks)(I(n,e)?.kin" +
-  "d??-1)!==-1&&n.bytes>(t?.bytes??0)&&(t=n);e!==-1&&be(e,t)}function Ze(e){let[t,n]=[X[0" +
-  '],X.at(-1)];e==="Enter"?Mt():e==="End"?be(z,null):e!=="steps"?$.act(e):t!==void 0&&n!=' +
-  "=void 0&&$.look(w.axis.ofTime(t.from),w.axis.ofTime(n.to))}function rt(){let e=w.momen" +
-  't===z?"the end":C(M.at[w.moment]??0);v("when").textContent=e,Ue(Ae(M,w.moment,et),({pl' +
-  'ace:t,stack:n,how:r})=>{let o=[`made at ${t}`,..._(S,n),"",`the last: ${r}`];v("detail' +
-  '").textContent=o.join(`\n`),v("detail").scrollIntoView({block:"nearest"})})}function Tt' +
-  "(e,t){let n=ie(U,w.axis,$.view,K.clientWidth,[e,t]);if(n===void 0)return;let r=n.stack" +
-  '===-1?[]:_(S,n.stack),o=`${C(n.from)} to ${C(n.to)}`;v("detail").textContent=[...n.tel' +
-  "l(),o,...r].join(`\n`)}function At(e,t){ot(e);let n=ie(U,w.axis,$.view,K.clientWidth,[e" +
-  ',t]);n!==void 0&&(v("readout").textContent=`${n.name} \\xB7 ${(n.to-n.from).toFixed(3)}' +
-  ' ms`)}function st(){let e=ee();e!==void 0&&(w.box=null,v("plan-text").textContent=qe(e' +
-  "),Q.reset(We(e)))}function Ot(){let e=S.plans.map(({steps:t})=>t.length);return e.last" +
-  "IndexOf(Math.max(...e))}function $t(e,t){let n=ee();return n===void 0||e<58||t>me-20?n" +
-  "ull:ze(n,Q.positionAt(e,Z.clientWidth),t/(me-20))}function Qe(e,t,n){let[r,o]=[ee(),$t" +
-  '(e,t)];r===void 0||o===null||(v("plan-detail").textContent=Ke(r,o),n&&(w.box=o.box,he(' +
-  ')))}function Lt(){let e=S.dropped>0?` ${S.dropped} older events were overwritten.`:"",' +
-  't=S.level==="full"?"":\' memory.track("full") records every tensor.\',n=S.events[z]?.[8]' +
-  '??0,r=0;for(let c of S.events)r=Math.max(r,c[8]);v("summary").textContent=`${S.events.' +
-  'length} events at level "${S.level}" on ${S.device??"no device"}. At most ${k(r)} were' +
-  " owned, at the end ${k(n)}.${e}${t}`,document.documentElement.dataset.owned=String(n);" +
-  'let o=v("legend");for(let[c,a]of O.entries())M.bytes[c]?.some(l=>l>0)===!0&&ue.set(c,c' +
-  'e(o,a,c));ue.set(-1,fe(o,"on the device",[]));for(let{name:c}of j.levels)fe(o,c,se[c]?' +
-  "?[]);let s=new Set(S.plans.flatMap(({boxes:c})=>c.map(a=>a[6])));for(let[c,a]of ae.ent" +
-  'ries())s.has(a)&&ce(v("roles"),a,c);let i=v("plans");for(let[c,{title:a}]of S.plans.en' +
-  'tries())i.add(new Option(a,String(c)));i.value=String(Ot()),v("plan-section").hidden=S' +
-  '.plans.length===0,v("steps").hidden=X.length===0,v("axis").value=w.axis.unit}function ' +
-  "Et(){$.listen(W,ot,St),$.listen(K,At,Tt),Q.listen(Z,(t,n)=>{Qe(t,n,!1)},(t,n)=>{Qe(t,n" +
-  ',!0)}),W.addEventListener("keydown",t=>{(t.key==="Enter"||t.key==="End")&&Ze(t.key)});' +
-  'for(let t of document.querySelectorAll("[data-key]"))t.addEventListener("click",()=>{Z' +
-  'e(t.dataset.key??"")});v("axis").addEventListener("change",()=>{let[t,n]=[$.view.from,' +
-  '$.view.to].map(o=>w.axis.indexAt(o)),r=v("axis").value==="ms"?"ms":"events";w.axis=re(' +
-  "M,r),$.reset(w.axis.whole),$.look(w.axis.of(Math.max(0,t??0)),w.axis.of(Math.max(0,n??" +
-  '0)))}),v("plans").addEventListener("change",st);let e=()=>{pe(),he()};new ResizeObserv' +
-  'er(e).observe(W),matchMedia("(prefers-color-scheme: dark)").addEventListener("change",' +
-  "e)}Lt();Et();rt();st();tt();</script></html>";
+  'at")??"#8a8a8a"}function k(e){let t=e/1e6;return`${t===0||t>=.1?t.toFixed(2):t.toPreci' +
+  "sion(2)} MB`}function C(e){return e<1e3?`${e.toFixed(3)} ms`:`${(e/1e3).toFixed(4)} s`" +
+  "}function D(e,t){let n=e/t,r=10**Math.floor(Math.log10(n));return([1,2,5].find(o=>o*r>" +
+  "=n)??10)*r}function L({draw:e},[t,n,r,o],s,i=[]){e.setLineDash([...i]),e.strokeStyle=s" +
+  ",e.beginPath(),e.moveTo(t,n),e.lineTo(r,o),e.stroke(),e.setLineDash([])}function H({dr" +
+  'aw:e},t,[n,r,o,s]){e.save(),e.beginPath(),e.rect(n,r,o,s),e.clip(),e.textAlign="left",' +
+  'e.fillText(t,n+3,r+s/2+4),e.restore()}var O=["module","optimizer","loader","scope","no' +
+  ' scope","graph or read","not recorded","free in the pool"],it=O.indexOf("no scope"),lt' +
+  '=O.indexOf("graph or read"),ke=O.indexOf("not recorded"),at=O.indexOf("free in the poo' +
+  'l");function Se(e){let[t=""]=e.split(" ",1),n=O.indexOf(t);return n===-1?it:n}var ne=c' +
+  "lass{blocks=[];now=new Float64Array(O.length);#e=new Map;#t=new Map;#o;constructor(t){" +
+  'this.#o=t}follow(t,[n,,r,o,s,i,c,a]){let l=this.#o.texts[i]??"",f=this.#o.texts[a]??""' +
+  ';if(n==="create"&&s!==0){let d=this.blocks.length,u=this.#e.get(s);u===void 0&&(u={blo' +
+  "ck:{order:d,text:l,bytes:o,stack:c,owners:[]},handles:new Map},this.blocks.push(u.bloc" +
+  'k),this.#e.set(s,u)),u.handles.set(r,Se(f)),this.#t.set(r,u),this.#n(u,t,f===""?"made ' +
+  'outside any scope":`made into ${f}`)}else if(n==="own"){let d=this.#t.get(r);d?.handle' +
+  's.set(r,Se(f)),d!==void 0&&this.#n(d,t,l)}else if(n==="dispose"||n==="finalize"){let d' +
+  '=this.#t.get(r);d?.handles.delete(r),this.#t.delete(r);let m=`last handle ${n==="dispo' +
+  'se"?"disposed":"collected as garbage"}; the graph or a read keeps the bytes`;d!==void ' +
+  '0&&this.#n(d,t,m)}else if(n==="free"||n==="revive"){let d=this.#e.get(s);if(d===void 0' +
+  ')return;n==="free"?this.#r(d,t,-1,"freed"):this.#n(d,t,"taken back")}}#n(t,n,r){let o=' +
+  "lt;for(let s of t.handles.values())o=Math.min(o,s);this.#r(t,n,o,r)}#r({block:{bytes:t" +
+  ",owners:n}},r,o,s){let i=n.at(-1)?.kind??-1;o!==i&&(i!==-1&&(this.now[i]=(this.now[i]?" +
+  "?0)-t),o!==-1&&(this.now[o]=(this.now[o]??0)+t),n.push({index:r,kind:o,how:s}))}};func" +
+  "tion Me(e){let{events:t}=e,n=()=>new Float64Array(t.length),[r,o,s,i]=[n(),n(),n(),O.m" +
+  "ap(n)],c=new ne(e);for(let[a,l]of t.entries()){c.follow(a,l),r[a]=l[1],o[a]=l[10];let " +
+  "f=0;for(let u=0;u<ke;u++){let m=c.now[u]??0;f+=m,(i[u]??r)[a]=m}let d=Math.max(0,l[8]-" +
+  "f);(i[ke]??r)[a]=d,(i[at]??r)[a]=l[9],s[a]=f+d+l[9]}return{trace:e,at:r,bytes:i,sum:s," +
+  "device:o,blocks:c.blocks}}function I({owners:e},t){return e.findLast(({index:n})=>n<=t" +
+  ")}function J(e,t){let n=0,r=e.length;for(;n<r;){let o=n+r>>1;(e[o]??0)<=t?n=o+1:r=o}re" +
+  "turn n-1}function Te(e,t,n){let r=0;for(let[o,s]of e.bytes.entries()){let i=s[t]??0;if" +
+  "(n>=r+i){r+=i;continue}for(let c of e.blocks)if(I(c,t)?.kind===o&&(r+=c.bytes,n<r))ret" +
+  "urn c;return}}function oe({trace:e},{stack:t,owners:n}){let r=e.stacks[t];if(r!==void " +
+  '0&&r.frames.length>0)return r.place;let o=/\\(opened at (\\S+)\\)/.exec(n[0]?.how??"")?.[' +
+  '1];return o!==void 0?o:r===void 0?"(no stack recorded)":"(inside tenure)"}function Ae(' +
+  "e,t,n){let r=Float64Array.from(n),o=new Map;for(let s of e.blocks){let i=I(s,t);if(i==" +
+  "=void 0||i.kind===-1)continue;let{stack:c,bytes:a}=s,l=oe(e,s),f=o.get(l);f===void 0&&" +
+  '(f={place:l,stack:c,count:0,bytes:0,kinds:new Set,how:"",steps:new Set},o.set(l,f)),f.' +
+  "count++,f.bytes+=a,f.how=i.how,f.kinds.add(i.kind);let d=J(r,e.at[s.owners[0]?.index??" +
+  "0]??0);d!==-1&&f.steps.add(d)}return[...o.values()].sort((s,i)=>i.bytes-s.bytes)}funct" +
+  'ion re({at:e},t){let n=e.length-1,r=e[0]??0;return t==="ms"?{unit:t,whole:{from:r,to:M' +
+  "ath.max(r+.001,e[n]??0)},of:o=>e[o]??0,ofTime:o=>o,indexAt:o=>J(e,o)}:{unit:t,whole:{f" +
+  "rom:0,to:Math.max(1,n)},of:o=>o,ofTime:o=>Math.max(0,J(e,o)),indexAt:o=>Math.min(n,Mat" +
+  "h.floor(o))}}function Oe({at:e}){let t=(e.at(-1)??0)-(e[0]??0);return e.some((n,r)=>r>" +
+  "0&&n-(e[r-1]??0)>t/5)}function T(e,{from:t,to:n},r){return 58+(e-t)/(n-t)*(r-58)}var N" +
+  "=class{view;#e;#t;constructor(t,n){this.view=this.#e=t,this.#t=n}reset(t){this.#e=t,th" +
+  "is.look(t.from,t.to)}look(t,n){let{from:r,to:o}=this.#e,s=Math.min(o-r,Math.max((o-r)/" +
+  "1e5,n-t)),i=Math.min(Math.max(r,t),o-s);this.view={from:i,to:i+s},this.#t()}zoom(t,n=(" +
+  "this.view.from+this.view.to)/2){let{from:r,to:o}=this.view;this.look(n-(n-r)*t,n+(o-n)" +
+  "*t)}pan(t){let n=(this.view.to-this.view.from)*t;this.look(this.view.from+n,this.view." +
+  "to+n)}positionAt(t,n){let{from:r,to:o}=this.view;return r+Math.max(0,t-58)/(n-58)*(o-r" +
+  ')}act(t){if(t==="+"||t==="="||t==="w")this.zoom(.5);else if(t==="-"||t==="s")this.zoom' +
+  '(2);else if(t==="ArrowLeft"||t==="a")this.pan(-.2);else if(t==="ArrowRight"||t==="d")t' +
+  'his.pan(.2);else if(t==="0"||t==="Home")this.reset(this.#e);else return!1;return!0}lis' +
+  'ten(t,n,r){let o=null;t.addEventListener("keydown",i=>{!i.ctrlKey&&!i.metaKey&&!i.altK' +
+  "ey&&this.act(i.key)&&i.preventDefault()});let s=i=>{!i.ctrlKey&&document.activeElement" +
+  "!==t||(i.preventDefault(),Math.abs(i.deltaX)>Math.abs(i.deltaY)?this.pan(i.deltaX/t.cl" +
+  "ientWidth):this.zoom(i.deltaY>0?1.25:.8,this.positionAt(i.offsetX,t.clientWidth)))};t." +
+  'addEventListener("wheel",s,{passive:!1}),t.addEventListener("pointerdown",i=>{o={x:i.o' +
+  "ffsetX,view:this.view,moved:!1},t.setPointerCapture(i.pointerId)}),t.addEventListener(" +
+  '"pointermove",i=>{if(n(i.offsetX,i.offsetY),o===null||!o.moved&&Math.abs(i.offsetX-o.x' +
+  ")<4)return;o.moved=!0;let{from:c,to:a}=o.view,l=(o.x-i.offsetX)/(t.clientWidth-58)*(a-" +
+  'c);this.look(c+l,a+l)}),t.addEventListener("pointerup",i=>{o?.moved===!1&&r(i.offsetX,' +
+  'i.offsetY),o=null}),t.addEventListener("pointercancel",()=>{o=null})}};function $e(e,t' +
+  ",n,r){let{sum:o,device:s}=e,i=new Int32Array(r).fill(-1),c=new Float64Array(r),a=(n.to" +
+  "-n.from)/r,l=t.indexAt(n.from);for(let f=0;f<r;f++){let d=n.from+(f+1)*a,u=l,m=s[l]??0" +
+  ";for(;l+1<o.length&&t.of(l+1)<=d;)l++,(u===-1||(o[l]??0)>=(o[u]??0))&&(u=l),m=Math.max" +
+  "(m,s[l]??0);i[f]=u,c[f]=m}return{shown:i,device:c}}function Le({blocks:e,bytes:t}){let" +
+  " n=t.map(()=>[]);for(let r of e)for(let[o,{index:s,kind:i}]of r.owners.entries())n[i]?" +
+  ".push({block:r,from:s,to:r.owners[o+1]?.index??1/0});for(let r of n)r.sort((o,s)=>o.fr" +
+  "om-s.from);return n}var ct=3e3;function Ee(e,t,{shown:n},r,o){let s=[],i=new Float64Ar" +
+  "ray(n.length);for(let[c,a]of t.entries()){let l=e.bytes[c],f=new Map,d=[],u=0;for(let[" +
+  "m,b]of n.entries()){if(m===0||b!==n[m-1]){d=d.filter(({to:g})=>g>b);let y=d.length;for" +
+  "(let g=a[u];g!==void 0&&g.from<=b;g=a[++u])g.to>b&&d.push(g);d.length>y&&d.sort((g,R)=" +
+  ">g.block.order-R.block.order)}let p=new Map,h=i[m]??0;i[m]=h+(l?.[b]??0);for(let{block" +
+  ":y}of d){if(y===o||y.bytes>=r&&d.length<ct){let g=f.get(y);g?.below!==h&&(g={block:y,f" +
+  "rom:m,to:m,below:h},s.push(g)),g.to=m+1,p.set(y,g)}h+=y.bytes}f=p}}return s}var se={de" +
+  'vice:[],"predicted peak":[7,4],"measured peak":[10,3,2,3],"lower bound":[2,3],budget:[' +
+  "16,4]};function Be({model:e,happenings:t,axis:n,view:r,columns:o}){let s=1024;for(let[" +
+  "i,c]of o.shown.entries())s=Math.max(s,e.sum[c]??0,o.device[i]??0);for(let{pieces:i}of " +
+  "t.levels)for(let{from:c,to:a,bytes:l}of i)n.ofTime(a)>=r.from&&n.ofTime(c)<=r.to&&(s=M" +
+  "ath.max(s,l));return s*1.12}function Ce(e,t){ft(e,t),dt(e,t),mt(e,t),ut(e,t),pt(e,t),h" +
+  "t(e,t)}var B=({height:e})=>e-20;function ft(e,{happenings:t,axis:n,view:r}){let{draw:o" +
+  ",width:s,ink:i,soft:c}=e,a=!1;for(let{row:l,name:f,from:d,to:u}of t.stretches){if(l!==" +
+  '"step")continue;a=!a;let m=Math.max(58,T(n.ofTime(d),r,s)),b=Math.min(s,T(n.ofTime(u),' +
+  "r,s))-m;b<=0||(o.fillStyle=c,a&&o.fillRect(m,0,b,B(e)),o.fillStyle=i,b>44&&H(e,f,[m,0," +
+  "b,15]))}}function dt(e,{model:t,columns:n,top:r}){let{draw:o}=e,s=B(e),i=new Float64Ar" +
+  "ray(n.shown.length);for(let[c,a]of t.bytes.entries()){o.fillStyle=ve(e,c);for(let l=0;" +
+  "l<i.length;){let f=n.shown[l]??-1,d=l+1;for(;n.shown[d]===f;)d++;let u=i[l]??0,m=a[f]?" +
+  "?0;i.fill(u+m,l,d);let b=s-(u+m)/r*s;m>0&&o.fillRect(58+l,b,d-l,m/r*s),l=d}}}function " +
+  "mt(e,{axis:t,view:n,top:r}){let{draw:o,width:s,height:i,ink:c,line:a}=e,l=B(e);o.fillS" +
+  'tyle=c,o.textAlign="right";let f=D(r/1e6,5);for(let h=0;h*1e6<=r;h+=f){let y=Math.roun' +
+  "d(l-h*1e6/r*l)+.5;L(e,[58,y,s,y],a),y>26&&o.fillText(String(Number(h.toPrecision(3)))," +
+  '52,y+4)}o.fillText("MB",52,12),o.textAlign="center";let d=n.to-n.from,[u,m]=t.unit==="' +
+  'events"?["",1]:d>1e4?[" s",1e3]:[" ms",1],b=D(d/m,Math.max(2,(s-58)/110)),p=Math.ceil(' +
+  "n.from/m/b);for(let h=p;h*b*m<=n.to;h++){let y=T(h*b*m,n,s);if(L(e,[y,l,y,l+4],c),y>s-" +
+  '30||y<78)continue;let g=Number((h*b).toPrecision(12)).toLocaleString("en");o.fillText(' +
+  't.unit==="events"?`event ${g}`:`${g}${u}`,y,i-4)}}function ut(e,{columns:t,top:n}){let' +
+  "{draw:r,ink:o}=e,s=B(e);r.strokeStyle=o,r.lineWidth=1.5,r.beginPath();for(let[i,c]of t" +
+  ".device.entries()){let a=s-c/n*s;r.lineTo(58+i,a),r.lineTo(58+i+1,a)}r.stroke(),r.line" +
+  "Width=1}function pt(e,{happenings:t,axis:n,view:r}){let{draw:o,width:s,ink:i}=e;o.text" +
+  'Align="center";for(let{kind:c,at:a}of t.marks){if(c!=="suspend"&&c!=="outOfMemory")con' +
+  'tinue;let l=T(n.ofTime(a),r,s);l<58||l>s||(L(e,[l,16,l,B(e)],"#d55e00",[6,3]),o.fillSt' +
+  'yle=i,o.fillText(c==="suspend"?"\\u2016":"\\u2716",l,27))}}function ht(e,{happenings:t,a' +
+  "xis:n,view:r,top:o}){let{draw:s,width:i,ink:c,paper:a}=e,l=B(e),f=m=>l-m/o*l,d=new Map" +
+  ";for(let{name:m,pieces:b}of t.levels){let p,h=58;for(let y of b){let g=T(n.ofTime(y.fr" +
+  "om),r,i),R=Math.min(i,T(n.ofTime(y.to),r,i));if(R<58||g>i)continue;p=y;let F=Math.max(" +
+  "R,g+1);if(F<h)continue;let q=f(y.bytes);L(e,[Math.max(58,g),q,F,q],c,se[m]),h=F}p!==vo" +
+  'id 0&&d.set(p.bytes,[...d.get(p.bytes)??[],m])}s.textAlign="right";let u=l;for(let[m,b' +
+  ']of[...d].sort(([p],[h])=>p-h)){u=Math.min(f(m)-4,u-15);let p=`${b.join(", ")} ${k(m)}' +
+  "`,h=s.measureText(p).width+6;s.globalAlpha=.85,s.fillStyle=a,s.fillRect(i-h-2,u-11,h,1" +
+  "4),s.globalAlpha=1,s.fillStyle=c,s.fillText(p,i-5,u)}}function Re(e,t,n,r){let{draw:o," +
+  "ink:s,paper:i}=e,c=B(e);for(let{block:a,from:l,to:f,below:d}of n){let u=a.bytes/t*c,m=" +
+  "c-d/t*c-u;o.globalAlpha=a===r?1:.5,o.fillStyle=a===r?s:i,o.fillRect(58+l,m,f-l,a===r?M" +
+  "ath.max(2,u):.8)}o.globalAlpha=1}function Pe(e,t,n){t>=58&&t<=e.width&&L(e,[t,0,t,B(e)" +
+  '],e.ink,n)}var bt={predictedPeakBytes:"predicted peak",measuredPeakBytes:"measured pea' +
+  'k",lowerBoundBytes:"lower bound",budgetBytes:"budget"};function De(e){let t=yt(e).sort' +
+  '((r,o)=>r.from-o.from||o.to-r.to),n=e.events.flatMap(([r,o,,s,,i])=>r==="swapOut"||r==' +
+  '="swapIn"||r==="recompute"||r==="suspend"||r==="outOfMemory"?[{kind:r,at:o,text:e.text' +
+  's[i]??"",bytes:s}]:[]);return{stretches:t,marks:n,levels:xt(t)}}function yt({events:e,' +
+  "texts:t,figures:n}){let r=new Map(n),o=[],s=[],i=(a,l,f)=>{s.push({name:a,row:a.starts" +
+  'With("step ")?"step":"phase",from:l,to:f})};for(let[a,[l,f,,,,d]]of e.entries()){let u' +
+  '=t[d]??"";if(l==="begin")o.push({name:u,from:f});else if(l==="end"){let m=o.findLastIn' +
+  'dex(p=>p.name===u),[b]=m===-1?[]:o.splice(m,1);b!==void 0&&i(u,b.from,f)}else if(l==="' +
+  'run"||l==="op"){let m=r.get(a)??{},b=Number(m.from??f);s.push({name:u,row:l,from:b,to:' +
+  "f,figures:m})}}let c=e.at(-1)?.[1]??0;for(let{name:a,from:l}of o)i(a,l,c);return s}fun" +
+  'ction xt(e){let t=e.filter(({row:o})=>o==="step"),n=Object.entries(bt).map(([o,s])=>({' +
+  'key:o,name:s,pieces:[]})),r;for(let{row:o,from:s,to:i,figures:c}of e){if(o!=="run"||c=' +
+  "==void 0)continue;let a=t.findLast(f=>f.from<=s&&s<=f.to),l=a===void 0||a===r?s:a.from" +
+  ';r=a;for(let{key:f,pieces:d}of n){let u=c[f];if(typeof u!="number")continue;let m=d.at' +
+  "(-1);m!==void 0&&m.to>l&&(d[d.length-1]={...m,to:l}),d.push({from:l,to:a?.to??i,bytes:" +
+  'u})}}return n.filter(({pieces:o})=>o.length>0)}var wt=16,He={swapOut:["\\u25BC","to the' +
+  ' host"],swapIn:["\\u25B2","back from the host"]};function Fe(e,{stretches:t,marks:n}){l' +
+  'et r=a=>t.filter(l=>l.row===a).map(gt),o=n.flatMap(a=>a.kind==="swapOut"||a.kind==="sw' +
+  'apIn"?[Ie(a,He[a.kind][0],He[a.kind][1])]:[]),s=n.filter(({kind:a})=>a==="recompute").' +
+  'map(a=>Ie(a,"\\u25CF","computed again")),i=[];for(let[a,l,f,d,u,m]of e.scopes)(i[m]??=[' +
+  ']).push({name:a,from:f,to:d,stack:l,tell:()=>[`scope ${a}, peak ${k(u)}`,"opened by"]}' +
+  ');return[{name:"steps",color:A[1],boxes:r("step")},{name:"phases",color:A[2],boxes:r("' +
+  'phase")},{name:"runs",color:A[5],boxes:r("run")},{name:"ops",color:A[6],boxes:r("op")}' +
+  ',{name:"swaps",color:A[4],boxes:o},{name:"again",color:A[0],boxes:s},...i.slice(0,wt).' +
+  'map((a,l)=>({name:l===0?"scopes":"",color:A[3],boxes:a}))].filter(({boxes:a})=>a.lengt' +
+  "h>0)}function gt({name:e,from:t,to:n,figures:r={}}){let o=Object.entries(r).flatMap(([" +
+  's,i])=>{if(s==="from"||i===null||i===0)return[];if(typeof i=="object"){let a=Object.en' +
+  "tries(i??{}).map(([l,f])=>`${l} ${String(f)}`);return a.length===0?[]:[`  ${s}: ${a.jo" +
+  'in(", ")}`]}let c=s.endsWith("Bytes")?k(Number(i)):JSON.stringify(i);return[`  ${s.rep' +
+  'lace(/Bytes$/,"")}: ${c}`]});return{name:e,from:t,to:n,stack:-1,tell:()=>[e,...o]}}fun' +
+  'ction Ie({at:e,text:t,bytes:n},r,o){let s=n===0?"":`, ${k(n)}`,i=`${t} ${o}${s}`;retur' +
+  "n{name:i,from:e,to:e,glyph:r,stack:-1,tell:()=>[i]}}function Ne(e){return e.length*17+" +
+  "2}function Ve(e,t,n,r){let{draw:o,width:s,ink:i}=e;for(let[c,{name:a,color:l,boxes:f}]" +
+  'of t.entries()){let d=c*17;o.fillStyle=i,o.textAlign="right",o.fillText(a,52,d+12);let' +
+  " u=-1;for(let{name:m,from:b,to:p,glyph:h}of f){let y=Math.max(58,T(n.ofTime(b),r,s)),g" +
+  "=Math.min(s,Math.max(y+1,T(n.ofTime(p),r,s)));g<u+.5||g<=58||y>=s||(o.fillStyle=l,o.te" +
+  'xtAlign="center",h!==void 0?o.fillText(h,y,d+12):o.fillRect(y,d,Math.max(1,g-y-.5),15)' +
+  ',u=h===void 0?g:y+4,!(h!==void 0||g-y<30)&&(o.fillStyle=l===A[0]?"#fff":"#000",H(e,m,[' +
+  "y,d,g-y-2,15])))}}}function ie(e,t,n,r,[o,s]){let i=({from:c,to:a,glyph:l})=>{let f=l=" +
+  "==void 0?1:6,d=T(t.ofTime(c),n,r);return o>=d-f&&o<=T(t.ofTime(a),n,r)+f};return e[Mat" +
+  'h.floor(s/17)]?.boxes.findLast(i)}var ae=["param","state","input","activation","output' +
+  '","grad"];function We({steps:e}){return{from:0,to:Math.max(1,e.length)}}function le({s' +
+  "lots:e}){return Math.max(1,e.reduce((t,n)=>t+n,0))}function Xe({slots:e}){let t=0;retu" +
+  "rn e.map(n=>(t+=n)-n)}function je(e,t,n,r){let{draw:o,width:s,height:i,ink:c,line:a}=e" +
+  ",l=i-20,f=l/le(t),d=Xe(t);for(let p of t.boxes){let[h,y,g,R,F,q,ye,xe]=p,P=Math.max(58" +
+  ",T(R,n,s)),Y=Math.min(s,T(F+1,n,s));if(Y<=58||P>=s)continue;let we=((d[h]??0)+y)*f,te=" +
+  'Math.max(1,g*f-1),ge=ae.indexOf(ye);o.fillStyle=p===r?c:A[ge]??"#8a8a8a",o.fillRect(P,' +
+  'we,Math.max(1,Y-P-1),te),!(Y-P<44||te<13||p===r)&&(o.fillStyle=ge===0?"#fff":"#000",H(' +
+  'e,xe===""?`${q} (${ye})`:xe,[P,we,Y-P-3,te]))}for(let p of d)L(e,[58,p*f,s,p*f],a);o.f' +
+  'illStyle=c,o.textAlign="right",o.fillText("MB",52,12);let u=D(le(t)/1e6,4);for(let p=u' +
+  ";p*1e6*f<=l;p+=u){let h=p*1e6*f;h>26&&h<l-6&&o.fillText(String(Number(p.toPrecision(3)" +
+  ')),52,h+4)}o.textAlign="center";let m=D(n.to-n.from,Math.max(2,(s-58)/90)),b=Math.max(' +
+  "1,m);for(let p=Math.ceil(n.from/b)*b;p<n.to;p+=b){let h=T(p+.5,n,s);h>82&&h<s-24&&o.fi" +
+  "llText(`step ${p}`,h,i-4)}}function ze(e,t,n){let r=n*le(e),o=Xe(e),s=o.findLastIndex(" +
+  "l=>l<=r),i=r-(o[s]??0),c=Math.min(e.steps.length-1,Math.floor(t)),a=e.boxes.find(([l,f" +
+  ",d,u,m])=>l===s&&i>=f&&i<f+d&&c>=u&&c<=m);return{slot:s,step:c,box:a??null}}function K" +
+  'e(e,t){let{slot:n,step:r,box:o}=t,s=e.steps[r]??"",i=`Step ${r}: ${s}. `;if(o===null)r' +
+  'eturn`${i}Slot ${n} (${k(e.slots[n]??0)}) is free.`;let[,,c,a,l,f,d,u,m]=o,b=u===""?"t' +
+  'here before the program":`written by ${u} (${m})`,p=`${f} (${d}), ${k(c)}`;return`${i}' +
+  "Slot ${n} holds ${p}, steps ${a} to ${l}, ${b}.`}function qe({plannedBytes:e,lowerBoun" +
+  'dBytes:t,budgetBytes:n}){let r=n===null?"no budget":`budget ${k(n)}`;return`Planned pe' +
+  "ak ${k(e)}, lower bound ${k(t)}, ${r}.`}var Ye=200;function v(e){let t=document.getEle" +
+  "mentById(e);if(t===null)throw new Error(`inspector: expected #${e} in the page, got no" +
+  "ne`);return t}function _(e,t){let n=e.stacks[t]?.frames??[];return n.length>0?n.map(r=" +
+  '>`  ${r}`):t!==-1?["  inside tenure, deeper than stacks are kept"]:[`  no stack record' +
+  'ed at level "${e.level}"`]}function Ge(e,t,n){let{trace:r,at:o}=e,s=m=>C(o[m]??0),{tex' +
+  "t:i,bytes:c,stack:a,owners:l}=t,f=I(t,n),d=l.at(-1),u=d?.kind===-1?`freed at ${s(d.ind" +
+  'ex)}`:"alive at the end";return[`${i}, ${k(c)}`,`made at ${s(l[0]?.index??0)}, ${u}`,`' +
+  'owner here: ${O[f?.kind??-1]??"nobody"}`,"","how it came to its owners",...l.map(({ind' +
+  'ex:m,kind:b,how:p})=>`  ${s(m)}  ${O[b]??"nobody"}: ${p}`),"",`made by ${oe(e,t)}`,...' +
+  '_(r,a)].join(`\n`)}function Je(e){let t=document.createElement("i"),n=A[e]??"#8a8a8a";r' +
+  'eturn n==="hatch"?t.className="hatch":t.style.background=n,t}function _e(e,t,n){let r=' +
+  'document.createElement("li"),o=document.createElement("b"),s=document.createTextNode("' +
+  '");return o.append(s),r.append(n,t,o),e.append(r),s}function ce(e,t,n){return _e(e,t,J' +
+  'e(n))}function fe(e,t,n){let r="http://www.w3.org/2000/svg",o=document.createElementNS' +
+  '(r,"svg");o.setAttribute("class","dash");let s=document.createElementNS(r,"path");retu' +
+  'rn s.setAttribute("d","M0 6h34"),s.setAttribute("stroke-dasharray",n.join(" ")),o.appe' +
+  'nd(s),_e(e,t,o)}function Ue(e,t){let n=v("alive");n.replaceChildren();for(let o of e.s' +
+  'lice(0,Ye)){let s=n.insertRow(),i=document.createElement("button");i.textContent=o.pla' +
+  'ce,i.addEventListener("click",()=>{t(o)});let c=[...o.kinds].sort((f,d)=>f-d);s.insert' +
+  "Cell().append(i),s.insertCell().textContent=k(o.bytes);let a=s.insertCell();for(let f " +
+  'of c){let d=document.createElement("span");d.append(Je(f),O[f]??""),a.append(d," ")}le' +
+  't l=o.steps.size;s.insertCell().textContent=l===0?"":String(l),s.insertCell().textCont' +
+  'ent=String(o.count),s.insertCell().textContent=o.how}let r=e.length-Ye;v("more").textC' +
+  'ontent=r>0?`and ${r} more lines`:""}var S=JSON.parse(v("trace").textContent),M=Me(S),j' +
+  '=De(S),vt=Le(M),U=Fe(S,j),X=j.stretches.filter(({row:e})=>e==="step"),et=X.map(({from:' +
+  "e})=>e);if(X.length===0)for(let[,,e,,,t]of S.scopes)t===0&&et.push(e);var z=M.at.lengt" +
+  'h-1,[W,K,Z]=["chart","lanes","plan"].map(e=>v(e));if(W===void 0||K===void 0||Z===void ' +
+  '0)throw new Error("canvases");var[de,me]=[320,260],w={axis:re(M,Oe(M)?"events":"ms"),s' +
+  "elected:null,moment:z,box:null,scene:null,asked:0,planAsked:0},$=new N(w.axis.whole,pe" +
+  "),Q=new N({from:0,to:1},he);function pe(){w.asked===0&&(w.asked=requestAnimationFrame(" +
+  "tt))}function he(){w.planAsked===0&&(w.planAsked=requestAnimationFrame(kt))}function t" +
+  "t(){w.asked=0;let{axis:e,selected:t}=w,{view:n}=$,r=G(W,de),o=$e(M,e,n,Math.max(1,Math" +
+  ".floor(r.width-58))),s={model:M,happenings:j,axis:e,view:n,columns:o},i=Be(s);w.scene=" +
+  "{...s,top:i},Ce(r,w.scene);let c=5*i/(de-20);Re(r,i,Ee(M,vt,o,c,t),t),w.moment!==z&&Pe" +
+  "(r,T(e.of(w.moment),n,r.width),[]),Ve(G(K,Ne(U)),U,e,n),document.documentElement.datas" +
+  "et.painted??=String(performance.now())}function kt(){w.planAsked=0;let e=ee();e!==void" +
+  ' 0&&je(G(Z,me),e,Q.view,w.box)}function ee(){return S.plans[Number(v("plans").value)]}' +
+  "var ue=new Map;function nt(e){return w.scene?.columns.shown[Math.floor(e-58)]??-1}func" +
+  'tion ot(e){let t=nt(e);for(let[i,c]of ue)c.data=t===-1?"":k(i===-1?M.device[t]??0:M.by' +
+  'tes[i]?.[t]??0);let n=M.at[t]??0,r=j.stretches.filter(({row:i,from:c,to:a})=>(i==="ste' +
+  'p"||i==="phase")&&c<=n&&n<=a),o=[C(n),`event ${t}`,...r.map(({name:i})=>i)];v("readout' +
+  '").textContent=t===-1?"":o.join(" \\xB7 ");let s=v("cursor");s.hidden=t===-1,s.style.le' +
+  "ft=`${e}px`}function St(e,t){let n=nt(e);if(n===-1||w.scene===null)return;let r=de-20;" +
+  'be(n,Te(M,n,(r-t)/r*w.scene.top)??null)}function be(e,t){w.moment=e,w.selected=t,v("de' +
+  'tail").textContent=t===null?"No recorded bytes here.":Ge(M,t,e),rt(),pe()}function Mt(' +
+  "){let e=-1;for(let n of w.scene?.columns.shown??[])n!==-1&&(e===-1||(M.sum[n]??0)>(M.s" +
+  "um[e]??0))&&(e=n);let t=null;for(let n of M.blocks)(I(n,e)?.kind??-1)!==-1&&n.bytes>(t" +
+  '?.bytes??0)&&(t=n);e!==-1&&be(e,t)}function Ze(e){let[t,n]=[X[0],X.at(-1)];e==="Enter"' +
+  '?Mt():e==="End"?be(z,null):e!=="steps"?$.act(e):t!==void 0&&n!==void 0&&$.look(w.axis.' +
+  'ofTime(t.from),w.axis.ofTime(n.to))}function rt(){let e=w.moment===z?"the end":C(M.at[' +
+  'w.moment]??0);v("when").textContent=e,Ue(Ae(M,w.moment,et),({place:t,stack:n,how:r})=>' +
+  '{let o=[`made at ${t}`,..._(S,n),"",`the last: ${r}`];v("detail").textContent=o.join(`' +
+  '\n`),v("detail").scrollIntoView({block:"nearest"})})}function Tt(e,t){let n=ie(U,w.axis' +
+  ",$.view,K.clientWidth,[e,t]);if(n===void 0)return;let r=n.stack===-1?[]:_(S,n.stack),o" +
+  '=`${C(n.from)} to ${C(n.to)}`;v("detail").textContent=[...n.tell(),o,...r].join(`\n`)}f' +
+  'unction At(e,t){ot(e);let n=ie(U,w.axis,$.view,K.clientWidth,[e,t]);n!==void 0&&(v("re' +
+  'adout").textContent=`${n.name} \\xB7 ${(n.to-n.from).toFixed(3)} ms`)}function st(){let' +
+  ' e=ee();e!==void 0&&(w.box=null,v("plan-text").textContent=qe(e),Q.reset(We(e)))}funct' +
+  "ion Ot(){let e=S.plans.map(({steps:t})=>t.length);return e.lastIndexOf(Math.max(...e))" +
+  "}function $t(e,t){let n=ee();return n===void 0||e<58||t>me-20?null:ze(n,Q.positionAt(e" +
+  ",Z.clientWidth),t/(me-20))}function Qe(e,t,n){let[r,o]=[ee(),$t(e,t)];r===void 0||o===" +
+  'null||(v("plan-detail").textContent=Ke(r,o),n&&(w.box=o.box,he()))}function Lt(){let e' +
+  '=S.dropped>0?` ${S.dropped} older events were overwritten.`:"",t=S.level==="full"?"":\'' +
+  ' memory.track("full") records every tensor.\',n=S.events[z]?.[8]??0,r=0;for(let c of S.' +
+  'events)r=Math.max(r,c[8]);v("summary").textContent=`${S.events.length} events at level' +
+  ' "${S.level}" on ${S.device??"no device"}. At most ${k(r)} were owned, at the end ${k(' +
+  'n)}.${e}${t}`,document.documentElement.dataset.owned=String(n);let o=v("legend");for(l' +
+  "et[c,a]of O.entries())M.bytes[c]?.some(l=>l>0)===!0&&ue.set(c,ce(o,a,c));ue.set(-1,fe(" +
+  'o,"on the device, with staging",[]));for(let{name:c}of j.levels)fe(o,c,se[c]??[]);let ' +
+  "s=new Set(S.plans.flatMap(({boxes:c})=>c.map(a=>a[6])));for(let[c,a]of ae.entries())s." +
+  'has(a)&&ce(v("roles"),a,c);let i=v("plans");for(let[c,{title:a}]of S.plans.entries())i' +
+  '.add(new Option(a,String(c)));i.value=String(Ot()),v("plan-section").hidden=S.plans.le' +
+  'ngth===0,v("steps").hidden=X.length===0,v("axis").value=w.axis.unit}function Et(){$.li' +
+  "sten(W,ot,St),$.listen(K,At,Tt),Q.listen(Z,(t,n)=>{Qe(t,n,!1)},(t,n)=>{Qe(t,n,!0)}),W." +
+  'addEventListener("keydown",t=>{(t.key==="Enter"||t.key==="End")&&Ze(t.key)});for(let t' +
+  ' of document.querySelectorAll("[data-key]"))t.addEventListener("click",()=>{Ze(t.datas' +
+  'et.key??"")});v("axis").addEventListener("change",()=>{let[t,n]=[$.view.from,$.view.to' +
+  '].map(o=>w.axis.indexAt(o)),r=v("axis").value==="ms"?"ms":"events";w.axis=re(M,r),$.re' +
+  "set(w.axis.whole),$.look(w.axis.of(Math.max(0,t??0)),w.axis.of(Math.max(0,n??0)))}),v(" +
+  '"plans").addEventListener("change",st);let e=()=>{pe(),he()};new ResizeObserver(e).obs' +
+  'erve(W),matchMedia("(prefers-color-scheme: dark)").addEventListener("change",e)}Lt();E' +
+  "t();rt();st();tt();</script></html>";

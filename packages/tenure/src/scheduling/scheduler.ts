@@ -53,7 +53,7 @@ const schedulerOptions = {
  * @throws ArgumentError for options that are unknown or out of range
  * @example
  * ```ts
- * using scheduler = new Scheduler({ budgetBytes: 64 * 2 ** 20 });
+ * using scheduler = new Scheduler({ budgetBytes: 64e6 });
  * await scheduler.step(() => {
  *   model.call(x).square().mean().backward();
  *   optimizer.step();
