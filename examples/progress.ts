@@ -1,6 +1,7 @@
 /**
- * What all examples print of their progress, above all a line: redrawn on a terminal, which it never
- * is wider than; in a log, a whole line now and then. Called by their training loops. Text only.
+ * What all examples print of their progress, above all a line: redrawn on a terminal, which it
+ * never is wider than; in a log, a whole line now and then. Called by their training loops. Text
+ * only.
  */
 import { memory } from "tenure";
 

@@ -104,5 +104,6 @@ export function placeText(plan: TracedPlan, at: ReturnType<typeof placeAt>): str
 /** A plan's bytes in words. */
 export function planText({ plannedBytes, lowerBoundBytes, budgetBytes }: TracedPlan): string {
   const budget = budgetBytes === null ? "no budget" : `budget ${megabytes(budgetBytes)}`;
-  return `Planned peak ${megabytes(plannedBytes)}, lower bound ${megabytes(lowerBoundBytes)}, ${budget}.`;
+  const [peak, bound] = [plannedBytes, lowerBoundBytes].map(megabytes);
+  return `Planned peak ${peak}, lower bound ${bound}, ${budget}.`;
 }

@@ -71,7 +71,7 @@ export const after: string =
   'canvas");s.width=s.height=6;let i=s.getContext("2d");if(i===null)return"#8a8a8a";i.fil' +
   "lStyle=n,i.fillRect(0,0,6,6),i.strokeStyle=t,i.globalAlpha=.45,i.beginPath();for(let c" +
   ' of[-6,0,6])i.moveTo(c-1,7),i.lineTo(c+7,-1);return i.stroke(),e.createPattern(s,"repe' +
-  'at")??"#8a8a8a"}function k(e){let t=e/1e6;return`${t===0||t>=.1?t.toFixed(2):t.toPreci' +
+  'at")??"#8a8a8a"}function M(e){let t=e/1e6;return`${t===0||t>=.1?t.toFixed(2):t.toPreci' +
   "sion(2)} MB`}function C(e){return e<1e3?`${e.toFixed(3)} ms`:`${(e/1e3).toFixed(4)} s`" +
   "}function D(e,t){let n=e/t,r=10**Math.floor(Math.log10(n));return([1,2,5].find(o=>o*r>" +
   "=n)??10)*r}function L({draw:e},[t,n,r,o],s,i=[]){e.setLineDash([...i]),e.strokeStyle=s" +
@@ -180,7 +180,7 @@ export const after: string =
   "om),r,i),R=Math.min(i,T(n.ofTime(y.to),r,i));if(R<58||g>i)continue;p=y;let F=Math.max(" +
   "R,g+1);if(F<h)continue;let q=f(y.bytes);L(e,[Math.max(58,g),q,F,q],c,se[m]),h=F}p!==vo" +
   'id 0&&d.set(p.bytes,[...d.get(p.bytes)??[],m])}s.textAlign="right";let u=l;for(let[m,b' +
-  ']of[...d].sort(([p],[h])=>p-h)){u=Math.min(f(m)-4,u-15);let p=`${b.join(", ")} ${k(m)}' +
+  ']of[...d].sort(([p],[h])=>p-h)){u=Math.min(f(m)-4,u-15);let p=`${b.join(", ")} ${M(m)}' +
   "`,h=s.measureText(p).width+6;s.globalAlpha=.85,s.fillStyle=a,s.fillRect(i-h-2,u-11,h,1" +
   "4),s.globalAlpha=1,s.fillStyle=c,s.fillText(p,i-5,u)}}function Re(e,t,n,r){let{draw:o," +
   "ink:s,paper:i}=e,c=B(e);for(let{block:a,from:l,to:f,below:d}of n){let u=a.bytes/t*c,m=" +
@@ -207,7 +207,7 @@ export const after: string =
   'et r=a=>t.filter(l=>l.row===a).map(gt),o=n.flatMap(a=>a.kind==="swapOut"||a.kind==="sw' +
   'apIn"?[Ie(a,He[a.kind][0],He[a.kind][1])]:[]),s=n.filter(({kind:a})=>a==="recompute").' +
   'map(a=>Ie(a,"\\u25CF","computed again")),i=[];for(let[a,l,f,d,u,m]of e.scopes)(i[m]??=[' +
-  ']).push({name:a,from:f,to:d,stack:l,tell:()=>[`scope ${a}, peak ${k(u)}`,"opened by"]}' +
+  ']).push({name:a,from:f,to:d,stack:l,tell:()=>[`scope ${a}, peak ${M(u)}`,"opened by"]}' +
   ');return[{name:"steps",color:A[1],boxes:r("step")},{name:"phases",color:A[2],boxes:r("' +
   'phase")},{name:"runs",color:A[5],boxes:r("run")},{name:"ops",color:A[6],boxes:r("op")}' +
   ',{name:"swaps",color:A[4],boxes:o},{name:"again",color:A[0],boxes:s},...i.slice(0,wt).' +
@@ -215,9 +215,9 @@ export const after: string =
   "h>0)}function gt({name:e,from:t,to:n,figures:r={}}){let o=Object.entries(r).flatMap(([" +
   's,i])=>{if(s==="from"||i===null||i===0)return[];if(typeof i=="object"){let a=Object.en' +
   "tries(i??{}).map(([l,f])=>`${l} ${String(f)}`);return a.length===0?[]:[`  ${s}: ${a.jo" +
-  'in(", ")}`]}let c=s.endsWith("Bytes")?k(Number(i)):JSON.stringify(i);return[`  ${s.rep' +
+  'in(", ")}`]}let c=s.endsWith("Bytes")?M(Number(i)):JSON.stringify(i);return[`  ${s.rep' +
   'lace(/Bytes$/,"")}: ${c}`]});return{name:e,from:t,to:n,stack:-1,tell:()=>[e,...o]}}fun' +
-  'ction Ie({at:e,text:t,bytes:n},r,o){let s=n===0?"":`, ${k(n)}`,i=`${t} ${o}${s}`;retur' +
+  'ction Ie({at:e,text:t,bytes:n},r,o){let s=n===0?"":`, ${M(n)}`,i=`${t} ${o}${s}`;retur' +
   "n{name:i,from:e,to:e,glyph:r,stack:-1,tell:()=>[i]}}function Ne(e){return e.length*17+" +
   "2}function Ve(e,t,n,r){let{draw:o,width:s,ink:i}=e;for(let[c,{name:a,color:l,boxes:f}]" +
   'of t.entries()){let d=c*17;o.fillStyle=i,o.textAlign="right",o.fillText(a,52,d+12);let' +
@@ -244,89 +244,89 @@ export const after: string =
   "l=>l<=r),i=r-(o[s]??0),c=Math.min(e.steps.length-1,Math.floor(t)),a=e.boxes.find(([l,f" +
   ",d,u,m])=>l===s&&i>=f&&i<f+d&&c>=u&&c<=m);return{slot:s,step:c,box:a??null}}function K" +
   'e(e,t){let{slot:n,step:r,box:o}=t,s=e.steps[r]??"",i=`Step ${r}: ${s}. `;if(o===null)r' +
-  'eturn`${i}Slot ${n} (${k(e.slots[n]??0)}) is free.`;let[,,c,a,l,f,d,u,m]=o,b=u===""?"t' +
-  'here before the program":`written by ${u} (${m})`,p=`${f} (${d}), ${k(c)}`;return`${i}' +
+  'eturn`${i}Slot ${n} (${M(e.slots[n]??0)}) is free.`;let[,,c,a,l,f,d,u,m]=o,b=u===""?"t' +
+  'here before the program":`written by ${u} (${m})`,p=`${f} (${d}), ${M(c)}`;return`${i}' +
   "Slot ${n} holds ${p}, steps ${a} to ${l}, ${b}.`}function qe({plannedBytes:e,lowerBoun" +
-  'dBytes:t,budgetBytes:n}){let r=n===null?"no budget":`budget ${k(n)}`;return`Planned pe' +
-  "ak ${k(e)}, lower bound ${k(t)}, ${r}.`}var Ye=200;function v(e){let t=document.getEle" +
-  "mentById(e);if(t===null)throw new Error(`inspector: expected #${e} in the page, got no" +
-  "ne`);return t}function _(e,t){let n=e.stacks[t]?.frames??[];return n.length>0?n.map(r=" +
-  '>`  ${r}`):t!==-1?["  inside tenure, deeper than stacks are kept"]:[`  no stack record' +
-  'ed at level "${e.level}"`]}function Ge(e,t,n){let{trace:r,at:o}=e,s=m=>C(o[m]??0),{tex' +
-  "t:i,bytes:c,stack:a,owners:l}=t,f=I(t,n),d=l.at(-1),u=d?.kind===-1?`freed at ${s(d.ind" +
-  'ex)}`:"alive at the end";return[`${i}, ${k(c)}`,`made at ${s(l[0]?.index??0)}, ${u}`,`' +
-  'owner here: ${O[f?.kind??-1]??"nobody"}`,"","how it came to its owners",...l.map(({ind' +
-  'ex:m,kind:b,how:p})=>`  ${s(m)}  ${O[b]??"nobody"}: ${p}`),"",`made by ${oe(e,t)}`,...' +
-  '_(r,a)].join(`\n`)}function Je(e){let t=document.createElement("i"),n=A[e]??"#8a8a8a";r' +
-  'eturn n==="hatch"?t.className="hatch":t.style.background=n,t}function _e(e,t,n){let r=' +
-  'document.createElement("li"),o=document.createElement("b"),s=document.createTextNode("' +
-  '");return o.append(s),r.append(n,t,o),e.append(r),s}function ce(e,t,n){return _e(e,t,J' +
-  'e(n))}function fe(e,t,n){let r="http://www.w3.org/2000/svg",o=document.createElementNS' +
-  '(r,"svg");o.setAttribute("class","dash");let s=document.createElementNS(r,"path");retu' +
-  'rn s.setAttribute("d","M0 6h34"),s.setAttribute("stroke-dasharray",n.join(" ")),o.appe' +
-  'nd(s),_e(e,t,o)}function Ue(e,t){let n=v("alive");n.replaceChildren();for(let o of e.s' +
-  'lice(0,Ye)){let s=n.insertRow(),i=document.createElement("button");i.textContent=o.pla' +
-  'ce,i.addEventListener("click",()=>{t(o)});let c=[...o.kinds].sort((f,d)=>f-d);s.insert' +
-  "Cell().append(i),s.insertCell().textContent=k(o.bytes);let a=s.insertCell();for(let f " +
-  'of c){let d=document.createElement("span");d.append(Je(f),O[f]??""),a.append(d," ")}le' +
-  't l=o.steps.size;s.insertCell().textContent=l===0?"":String(l),s.insertCell().textCont' +
-  'ent=String(o.count),s.insertCell().textContent=o.how}let r=e.length-Ye;v("more").textC' +
-  'ontent=r>0?`and ${r} more lines`:""}var S=JSON.parse(v("trace").textContent),M=Me(S),j' +
-  '=De(S),vt=Le(M),U=Fe(S,j),X=j.stretches.filter(({row:e})=>e==="step"),et=X.map(({from:' +
-  "e})=>e);if(X.length===0)for(let[,,e,,,t]of S.scopes)t===0&&et.push(e);var z=M.at.lengt" +
-  'h-1,[W,K,Z]=["chart","lanes","plan"].map(e=>v(e));if(W===void 0||K===void 0||Z===void ' +
-  '0)throw new Error("canvases");var[de,me]=[320,260],w={axis:re(M,Oe(M)?"events":"ms"),s' +
-  "elected:null,moment:z,box:null,scene:null,asked:0,planAsked:0},$=new N(w.axis.whole,pe" +
-  "),Q=new N({from:0,to:1},he);function pe(){w.asked===0&&(w.asked=requestAnimationFrame(" +
-  "tt))}function he(){w.planAsked===0&&(w.planAsked=requestAnimationFrame(kt))}function t" +
-  "t(){w.asked=0;let{axis:e,selected:t}=w,{view:n}=$,r=G(W,de),o=$e(M,e,n,Math.max(1,Math" +
-  ".floor(r.width-58))),s={model:M,happenings:j,axis:e,view:n,columns:o},i=Be(s);w.scene=" +
-  "{...s,top:i},Ce(r,w.scene);let c=5*i/(de-20);Re(r,i,Ee(M,vt,o,c,t),t),w.moment!==z&&Pe" +
-  "(r,T(e.of(w.moment),n,r.width),[]),Ve(G(K,Ne(U)),U,e,n),document.documentElement.datas" +
-  "et.painted??=String(performance.now())}function kt(){w.planAsked=0;let e=ee();e!==void" +
-  ' 0&&je(G(Z,me),e,Q.view,w.box)}function ee(){return S.plans[Number(v("plans").value)]}' +
-  "var ue=new Map;function nt(e){return w.scene?.columns.shown[Math.floor(e-58)]??-1}func" +
-  'tion ot(e){let t=nt(e);for(let[i,c]of ue)c.data=t===-1?"":k(i===-1?M.device[t]??0:M.by' +
-  'tes[i]?.[t]??0);let n=M.at[t]??0,r=j.stretches.filter(({row:i,from:c,to:a})=>(i==="ste' +
-  'p"||i==="phase")&&c<=n&&n<=a),o=[C(n),`event ${t}`,...r.map(({name:i})=>i)];v("readout' +
-  '").textContent=t===-1?"":o.join(" \\xB7 ");let s=v("cursor");s.hidden=t===-1,s.style.le' +
-  "ft=`${e}px`}function St(e,t){let n=nt(e);if(n===-1||w.scene===null)return;let r=de-20;" +
-  'be(n,Te(M,n,(r-t)/r*w.scene.top)??null)}function be(e,t){w.moment=e,w.selected=t,v("de' +
-  'tail").textContent=t===null?"No recorded bytes here.":Ge(M,t,e),rt(),pe()}function Mt(' +
-  "){let e=-1;for(let n of w.scene?.columns.shown??[])n!==-1&&(e===-1||(M.sum[n]??0)>(M.s" +
-  "um[e]??0))&&(e=n);let t=null;for(let n of M.blocks)(I(n,e)?.kind??-1)!==-1&&n.bytes>(t" +
-  '?.bytes??0)&&(t=n);e!==-1&&be(e,t)}function Ze(e){let[t,n]=[X[0],X.at(-1)];e==="Enter"' +
-  '?Mt():e==="End"?be(z,null):e!=="steps"?$.act(e):t!==void 0&&n!==void 0&&$.look(w.axis.' +
-  'ofTime(t.from),w.axis.ofTime(n.to))}function rt(){let e=w.moment===z?"the end":C(M.at[' +
-  'w.moment]??0);v("when").textContent=e,Ue(Ae(M,w.moment,et),({place:t,stack:n,how:r})=>' +
-  '{let o=[`made at ${t}`,..._(S,n),"",`the last: ${r}`];v("detail").textContent=o.join(`' +
-  '\n`),v("detail").scrollIntoView({block:"nearest"})})}function Tt(e,t){let n=ie(U,w.axis' +
-  ",$.view,K.clientWidth,[e,t]);if(n===void 0)return;let r=n.stack===-1?[]:_(S,n.stack),o" +
-  '=`${C(n.from)} to ${C(n.to)}`;v("detail").textContent=[...n.tell(),o,...r].join(`\n`)}f' +
-  'unction At(e,t){ot(e);let n=ie(U,w.axis,$.view,K.clientWidth,[e,t]);n!==void 0&&(v("re' +
-  'adout").textContent=`${n.name} \\xB7 ${(n.to-n.from).toFixed(3)} ms`)}function st(){let' +
-  ' e=ee();e!==void 0&&(w.box=null,v("plan-text").textContent=qe(e),Q.reset(We(e)))}funct' +
-  "ion Ot(){let e=S.plans.map(({steps:t})=>t.length);return e.lastIndexOf(Math.max(...e))" +
-  "}function $t(e,t){let n=ee();return n===void 0||e<58||t>me-20?null:ze(n,Q.positionAt(e" +
-  ",Z.clientWidth),t/(me-20))}function Qe(e,t,n){let[r,o]=[ee(),$t(e,t)];r===void 0||o===" +
-  'null||(v("plan-detail").textContent=Ke(r,o),n&&(w.box=o.box,he()))}function Lt(){let e' +
-  '=S.dropped>0?` ${S.dropped} older events were overwritten.`:"",t=S.level==="full"?"":\'' +
-  ' memory.track("full") records every tensor.\',n=S.events[z]?.[8]??0,r=0;for(let c of S.' +
-  'events)r=Math.max(r,c[8]);v("summary").textContent=`${S.events.length} events at level' +
-  ' "${S.level}" on ${S.device??"no device"}. At most ${k(r)} were owned, at the end ${k(' +
-  'n)}.${e}${t}`,document.documentElement.dataset.owned=String(n);let o=v("legend");for(l' +
-  "et[c,a]of O.entries())M.bytes[c]?.some(l=>l>0)===!0&&ue.set(c,ce(o,a,c));ue.set(-1,fe(" +
-  'o,"on the device, with staging",[]));for(let{name:c}of j.levels)fe(o,c,se[c]??[]);let ' +
-  "s=new Set(S.plans.flatMap(({boxes:c})=>c.map(a=>a[6])));for(let[c,a]of ae.entries())s." +
-  'has(a)&&ce(v("roles"),a,c);let i=v("plans");for(let[c,{title:a}]of S.plans.entries())i' +
-  '.add(new Option(a,String(c)));i.value=String(Ot()),v("plan-section").hidden=S.plans.le' +
-  'ngth===0,v("steps").hidden=X.length===0,v("axis").value=w.axis.unit}function Et(){$.li' +
-  "sten(W,ot,St),$.listen(K,At,Tt),Q.listen(Z,(t,n)=>{Qe(t,n,!1)},(t,n)=>{Qe(t,n,!0)}),W." +
-  'addEventListener("keydown",t=>{(t.key==="Enter"||t.key==="End")&&Ze(t.key)});for(let t' +
-  ' of document.querySelectorAll("[data-key]"))t.addEventListener("click",()=>{Ze(t.datas' +
-  'et.key??"")});v("axis").addEventListener("change",()=>{let[t,n]=[$.view.from,$.view.to' +
-  '].map(o=>w.axis.indexAt(o)),r=v("axis").value==="ms"?"ms":"events";w.axis=re(M,r),$.re' +
-  "set(w.axis.whole),$.look(w.axis.of(Math.max(0,t??0)),w.axis.of(Math.max(0,n??0)))}),v(" +
-  '"plans").addEventListener("change",st);let e=()=>{pe(),he()};new ResizeObserver(e).obs' +
-  'erve(W),matchMedia("(prefers-color-scheme: dark)").addEventListener("change",e)}Lt();E' +
-  "t();rt();st();tt();</script></html>";
+  'dBytes:t,budgetBytes:n}){let r=n===null?"no budget":`budget ${M(n)}`,[o,s]=[e,t].map(M' +
+  ");return`Planned peak ${o}, lower bound ${s}, ${r}.`}var Ye=200;function v(e){let t=do" +
+  "cument.getElementById(e);if(t===null)throw new Error(`inspector: expected #${e} in the" +
+  " page, got none`);return t}function _(e,t){let n=e.stacks[t]?.frames??[];return n.leng" +
+  'th>0?n.map(r=>`  ${r}`):t!==-1?["  inside tenure, deeper than stacks are kept"]:[`  no' +
+  ' stack recorded at level "${e.level}"`]}function Ge(e,t,n){let{trace:r,at:o}=e,s=m=>C(' +
+  "o[m]??0),{text:i,bytes:c,stack:a,owners:l}=t,f=I(t,n),d=l.at(-1),u=d?.kind===-1?`freed" +
+  ' at ${s(d.index)}`:"alive at the end";return[`${i}, ${M(c)}`,`made at ${s(l[0]?.index?' +
+  '?0)}, ${u}`,`owner here: ${O[f?.kind??-1]??"nobody"}`,"","how it came to its owners",.' +
+  '..l.map(({index:m,kind:b,how:p})=>`  ${s(m)}  ${O[b]??"nobody"}: ${p}`),"",`made by ${' +
+  'oe(e,t)}`,..._(r,a)].join(`\n`)}function Je(e){let t=document.createElement("i"),n=A[e]' +
+  '??"#8a8a8a";return n==="hatch"?t.className="hatch":t.style.background=n,t}function _e(' +
+  'e,t,n){let r=document.createElement("li"),o=document.createElement("b"),s=document.cre' +
+  'ateTextNode("");return o.append(s),r.append(n,t,o),e.append(r),s}function ce(e,t,n){re' +
+  'turn _e(e,t,Je(n))}function fe(e,t,n){let r="http://www.w3.org/2000/svg",o=document.cr' +
+  'eateElementNS(r,"svg");o.setAttribute("class","dash");let s=document.createElementNS(r' +
+  ',"path");return s.setAttribute("d","M0 6h34"),s.setAttribute("stroke-dasharray",n.join' +
+  '(" ")),o.append(s),_e(e,t,o)}function Ue(e,t){let n=v("alive");n.replaceChildren();for' +
+  '(let o of e.slice(0,Ye)){let s=n.insertRow(),i=document.createElement("button");i.text' +
+  'Content=o.place,i.addEventListener("click",()=>{t(o)});let c=[...o.kinds].sort((f,d)=>' +
+  "f-d);s.insertCell().append(i),s.insertCell().textContent=M(o.bytes);let a=s.insertCell" +
+  '();for(let f of c){let d=document.createElement("span");d.append(Je(f),O[f]??""),a.app' +
+  'end(d," ")}let l=o.steps.size;s.insertCell().textContent=l===0?"":String(l),s.insertCe' +
+  "ll().textContent=String(o.count),s.insertCell().textContent=o.how}let r=e.length-Ye;v(" +
+  '"more").textContent=r>0?`and ${r} more lines`:""}var k=JSON.parse(v("trace").textConte' +
+  'nt),S=Me(k),j=De(k),vt=Le(S),U=Fe(k,j),X=j.stretches.filter(({row:e})=>e==="step"),et=' +
+  "X.map(({from:e})=>e);if(X.length===0)for(let[,,e,,,t]of k.scopes)t===0&&et.push(e);var" +
+  ' z=S.at.length-1,[W,K,Z]=["chart","lanes","plan"].map(e=>v(e));if(W===void 0||K===void' +
+  ' 0||Z===void 0)throw new Error("canvases");var[de,me]=[320,260],w={axis:re(S,Oe(S)?"ev' +
+  'ents":"ms"),selected:null,moment:z,box:null,scene:null,asked:0,planAsked:0},$=new N(w.' +
+  "axis.whole,pe),Q=new N({from:0,to:1},he);function pe(){w.asked===0&&(w.asked=requestAn" +
+  "imationFrame(tt))}function he(){w.planAsked===0&&(w.planAsked=requestAnimationFrame(kt" +
+  "))}function tt(){w.asked=0;let{axis:e,selected:t}=w,{view:n}=$,r=G(W,de),o=$e(S,e,n,Ma" +
+  "th.max(1,Math.floor(r.width-58))),s={model:S,happenings:j,axis:e,view:n,columns:o},i=B" +
+  "e(s);w.scene={...s,top:i},Ce(r,w.scene);let c=5*i/(de-20);Re(r,i,Ee(S,vt,o,c,t),t),w.m" +
+  "oment!==z&&Pe(r,T(e.of(w.moment),n,r.width),[]),Ve(G(K,Ne(U)),U,e,n),document.document" +
+  "Element.dataset.painted??=String(performance.now())}function kt(){w.planAsked=0;let e=" +
+  'ee();e!==void 0&&je(G(Z,me),e,Q.view,w.box)}function ee(){return k.plans[Number(v("pla' +
+  'ns").value)]}var ue=new Map;function nt(e){return w.scene?.columns.shown[Math.floor(e-' +
+  '58)]??-1}function ot(e){let t=nt(e);for(let[i,c]of ue)c.data=t===-1?"":M(i===-1?S.devi' +
+  "ce[t]??0:S.bytes[i]?.[t]??0);let n=S.at[t]??0,r=j.stretches.filter(({row:i,from:c,to:a" +
+  '})=>(i==="step"||i==="phase")&&c<=n&&n<=a),o=[C(n),`event ${t}`,...r.map(({name:i})=>i' +
+  ')];v("readout").textContent=t===-1?"":o.join(" \\xB7 ");let s=v("cursor");s.hidden=t===' +
+  "-1,s.style.left=`${e}px`}function St(e,t){let n=nt(e);if(n===-1||w.scene===null)return" +
+  ";let r=de-20;be(n,Te(S,n,(r-t)/r*w.scene.top)??null)}function be(e,t){w.moment=e,w.sel" +
+  'ected=t,v("detail").textContent=t===null?"No recorded bytes here.":Ge(S,t,e),rt(),pe()' +
+  "}function Mt(){let e=-1;for(let n of w.scene?.columns.shown??[])n!==-1&&(e===-1||(S.su" +
+  "m[n]??0)>(S.sum[e]??0))&&(e=n);let t=null;for(let n of S.blocks)(I(n,e)?.kind??-1)!==-" +
+  "1&&n.bytes>(t?.bytes??0)&&(t=n);e!==-1&&be(e,t)}function Ze(e){let[t,n]=[X[0],X.at(-1)" +
+  '];e==="Enter"?Mt():e==="End"?be(z,null):e!=="steps"?$.act(e):t!==void 0&&n!==void 0&&$' +
+  '.look(w.axis.ofTime(t.from),w.axis.ofTime(n.to))}function rt(){let e=w.moment===z?"the' +
+  ' end":C(S.at[w.moment]??0);v("when").textContent=e,Ue(Ae(S,w.moment,et),({place:t,stac' +
+  'k:n,how:r})=>{let o=[`made at ${t}`,..._(k,n),"",`the last: ${r}`];v("detail").textCon' +
+  'tent=o.join(`\n`),v("detail").scrollIntoView({block:"nearest"})})}function Tt(e,t){let ' +
+  "n=ie(U,w.axis,$.view,K.clientWidth,[e,t]);if(n===void 0)return;let r=n.stack===-1?[]:_" +
+  '(k,n.stack),o=`${C(n.from)} to ${C(n.to)}`;v("detail").textContent=[...n.tell(),o,...r' +
+  "].join(`\n`)}function At(e,t){ot(e);let n=ie(U,w.axis,$.view,K.clientWidth,[e,t]);n!==v" +
+  'oid 0&&(v("readout").textContent=`${n.name} \\xB7 ${(n.to-n.from).toFixed(3)} ms`)}func' +
+  'tion st(){let e=ee();e!==void 0&&(w.box=null,v("plan-text").textContent=qe(e),Q.reset(' +
+  "We(e)))}function Ot(){let e=k.plans.map(({steps:t})=>t.length);return e.lastIndexOf(Ma" +
+  "th.max(...e))}function $t(e,t){let n=ee();return n===void 0||e<58||t>me-20?null:ze(n,Q" +
+  ".positionAt(e,Z.clientWidth),t/(me-20))}function Qe(e,t,n){let[r,o]=[ee(),$t(e,t)];r==" +
+  '=void 0||o===null||(v("plan-detail").textContent=Ke(r,o),n&&(w.box=o.box,he()))}functi' +
+  'on Lt(){let e=k.dropped>0?` ${k.dropped} older events were overwritten.`:"",t=k.level=' +
+  '=="full"?"":\' memory.track("full") records every tensor.\',n=k.events[z]?.[8]??0,r=0;fo' +
+  'r(let c of k.events)r=Math.max(r,c[8]);v("summary").textContent=`${k.events.length} ev' +
+  'ents at level "${k.level}" on ${k.device??"no device"}. At most ${M(r)} were owned, at' +
+  ' the end ${M(n)}.${e}${t}`,document.documentElement.dataset.owned=String(n);let o=v("l' +
+  'egend");for(let[c,a]of O.entries())S.bytes[c]?.some(l=>l>0)===!0&&ue.set(c,ce(o,a,c));' +
+  'ue.set(-1,fe(o,"on the device, with staging",[]));for(let{name:c}of j.levels)fe(o,c,se' +
+  "[c]??[]);let s=new Set(k.plans.flatMap(({boxes:c})=>c.map(a=>a[6])));for(let[c,a]of ae" +
+  '.entries())s.has(a)&&ce(v("roles"),a,c);let i=v("plans");for(let[c,{title:a}]of k.plan' +
+  's.entries())i.add(new Option(a,String(c)));i.value=String(Ot()),v("plan-section").hidd' +
+  'en=k.plans.length===0,v("steps").hidden=X.length===0,v("axis").value=w.axis.unit}funct' +
+  "ion Et(){$.listen(W,ot,St),$.listen(K,At,Tt),Q.listen(Z,(t,n)=>{Qe(t,n,!1)},(t,n)=>{Qe" +
+  '(t,n,!0)}),W.addEventListener("keydown",t=>{(t.key==="Enter"||t.key==="End")&&Ze(t.key' +
+  ')});for(let t of document.querySelectorAll("[data-key]"))t.addEventListener("click",()' +
+  '=>{Ze(t.dataset.key??"")});v("axis").addEventListener("change",()=>{let[t,n]=[$.view.f' +
+  'rom,$.view.to].map(o=>w.axis.indexAt(o)),r=v("axis").value==="ms"?"ms":"events";w.axis' +
+  "=re(S,r),$.reset(w.axis.whole),$.look(w.axis.of(Math.max(0,t??0)),w.axis.of(Math.max(0" +
+  ',n??0)))}),v("plans").addEventListener("change",st);let e=()=>{pe(),he()};new ResizeOb' +
+  'server(e).observe(W),matchMedia("(prefers-color-scheme: dark)").addEventListener("chan' +
+  'ge",e)}Lt();Et();rt();st();tt();</script></html>';
