@@ -41,6 +41,7 @@ export class IdleTuner {
   #spentMs = 0;
   #stopped = false;
   #work: Promise<void> | null = null;
+  #failure: { readonly error: unknown } | null = null;
 
   constructor(options: IdleTunerOptions) {
     this.#options = options;
@@ -52,9 +53,20 @@ export class IdleTuner {
     const full = this.#left() <= 0 || this.#noted.length >= mostNoted;
     if (this.#stopped || full || !current()) return;
     this.#noted.push(find);
-    this.#work ??= this.#run().finally(() => {
-      this.#work = null;
-    });
+    this.#begin();
+  }
+
+  /** Measures what is noted, and what is noted while the last of it is kept. */
+  #begin(): void {
+    this.#work ??= this.#run()
+      .catch((error: unknown) => {
+        this.#failure = { error };
+        this.stop();
+      })
+      .finally(() => {
+        this.#work = null;
+        if (this.#noted.length > 0) this.#begin();
+      });
   }
 
   /** What was measured so far. */
@@ -63,9 +75,13 @@ export class IdleTuner {
     return { kernels: [...this.#kernels], skipped: this.#skipped, seconds };
   }
 
-  /** Resolves once all that was noted has been measured. Keeps no process alive. */
+  /**
+   * Resolves once all that was noted has been measured. Keeps no process alive. Only here it is
+   * heard what went wrong in between, since nobody waits for idle moments.
+   */
   async done(): Promise<void> {
     while (this.#work !== null) await this.#work;
+    if (this.#failure !== null) throw this.#failure.error;
   }
 
   /** Measures no more. */

@@ -73,7 +73,10 @@ export async function tune(fn: () => unknown, options?: TuneOptions): Promise<Tu
 export interface IdleTuning {
   /** What was measured so far. */
   report(): TuneReport;
-  /** Resolves once all that was used so far has been measured. Keeps no process alive. */
+  /**
+   * Resolves once all that was used so far has been measured. Keeps no process alive. Rejects when
+   * measuring failed, or keeping what it found: then no more is measured, and all else goes on.
+   */
   done(): Promise<void>;
   /** Measures no more. What was found holds. */
   stop(): void;

@@ -313,4 +313,36 @@ test("idle moments: what there is no time for is skipped, and what is pinned ref
   settings.idleAfterMs = idleAfterMs;
 });
 
+test("idle moments: what comes while choices are kept is measured; failures are told by done()", async () => {
+  const { engine, settings, caches } = runtime();
+  const before = { store: engine.tuned, after: settings.idleAfterMs };
+  const other: Case = () => [put([8, 20], 1).matmul(put([20, 8], 2))];
+  let saves = 0;
+  engine.tuned = {
+    load: () => Promise.resolve([]),
+    async save() {
+      saves++;
+      if (saves === 1) await results(other);
+      else throw new Error("the disk is full");
+    },
+  };
+  settings.idleAfterMs = 1;
+  const idle = await tuneWhenIdle();
+  try {
+    caches.clear();
+    await results(once);
+    await rejects(() => idleDone(idle), Error, /the disk is full/);
+    assert.is(saves, 2);
+    assert.is(idle.report().kernels.length, 2);
+    caches.clear();
+    await results(once);
+  } finally {
+    idle.stop();
+    engine.tuned = before.store;
+    settings.idleAfterMs = before.after;
+    device().choices.clear();
+    caches.clear();
+  }
+});
+
 test.run();
