@@ -14,7 +14,7 @@ import type { DisposeScope } from "../ownership/scope.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { cast, copy } from "../ops/casting.ts";
 import { fill } from "../ops/creation.ts";
-import type { Meta, Run, RunAll, Value, VjpContext } from "../ops/op.ts";
+import type { AnyOp, Meta, Run, RunAll, Value, VjpContext } from "../ops/op.ts";
 import { sum } from "../ops/reduce.ts";
 import { reshape } from "../ops/views.ts";
 import { at } from "../base/access.ts";
@@ -27,25 +27,14 @@ import { labelled } from "../tensor/step.ts";
 import { type GradNode, type Gradient, tape } from "../tensor/tape.ts";
 import { type BackwardOptions, Tensor, call, live, wrap } from "../tensor/tensor.ts";
 
+const handlesOf = (op: AnyOp, inputs: readonly Value[]): TensorHandle[] =>
+  inputs.map((value) => live(asTensor(value), op.name));
+
 const runAll: RunAll = (op, inputs, attrs, scalars) =>
-  runOp(
-    op,
-    inputs.map((value) => live(asTensor(value), op.name)),
-    attrs,
-    scalars,
-  ).map(wrap);
+  runOp(op, handlesOf(op, inputs), attrs, scalars).map(wrap);
 
 const run: Run = (op, inputs, attrs, scalars) =>
-  wrap(
-    only(
-      runOp(
-        op,
-        inputs.map((value) => live(asTensor(value), op.name)),
-        attrs,
-        scalars,
-      ),
-    ),
-  );
+  wrap(only(runOp(op, handlesOf(op, inputs), attrs, scalars)));
 
 /**
  * Gradient rules see tensors as opaque values, hooks are the user's; here they are tensors again.

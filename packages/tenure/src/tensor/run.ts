@@ -27,6 +27,7 @@ import { tensorState } from "./tensor-state.ts";
 import { GradNode, Gradient, type Saved, tape } from "./tape.ts";
 
 const noScalars: readonly number[] = [];
+const noSaved: readonly Saved[] = [];
 
 function coversStorage({ layout, dtype, storage }: Operand): boolean {
   return (
@@ -140,7 +141,7 @@ function runKernel(
       attrs,
       scalars,
       saved,
-      op.saves?.output === true ? outputs.map(save) : [],
+      op.saves?.output === true ? outputs.map(save) : noSaved,
     );
     outputs[0]!.setGradient(gradient);
     const target = inplaceOf?.[0] ?? -1;
@@ -170,7 +171,7 @@ function runView(
   }
   const output = new TensorHandle(storage, layout, meta.dtype, null);
   temporary?.release();
-  if (wantsGrad) output.setGradient(tapeNode(op, [input], attrs, noScalars, [null], []));
+  if (wantsGrad) output.setGradient(tapeNode(op, [input], attrs, noScalars, [null], noSaved));
   return output;
 }
 
