@@ -118,35 +118,23 @@ function walk(
     begins[s] = t;
     ends[s] = t + 1;
   };
-  const use = (s: number, t: number): void => {
-    ends[s] = t + 1;
-  };
-  eachTouch(touches, actions, use, bear);
+  const { begin, born, storages: touched } = touches;
+  for (let t = 0; t < actions.length; t++) {
+    const { kind, op, storage } = actions[t]!;
+    if (kind === "swapOut") ends[storage] = t + 1;
+    else if (kind === "swapIn") bear(storage, t);
+    else {
+      const first = born[op]!;
+      const end = begin[op + 1]!;
+      for (let k = begin[op]!; k < first; k++) ends[touched[k]!] = t + 1;
+      for (let k = first; k < end; k++) bear(touched[k]!, t);
+    }
+  }
   for (let s = 0; s < storages.length; s++) {
     const { pinned } = at(storages, s);
     close(s, pinned ? actions.length : ends[s]!, pinned);
   }
   return segments;
-}
-
-/** Goes through a schedule: what each action uses, and what begins to be resident there. */
-function eachTouch(
-  { begin, born, storages }: Context["touches"],
-  actions: readonly Action[],
-  use: (storage: number, t: number) => void,
-  bear: (storage: number, t: number) => void,
-): void {
-  for (let t = 0; t < actions.length; t++) {
-    const { kind, op, storage } = actions[t]!;
-    if (kind === "swapOut") use(storage, t);
-    else if (kind === "swapIn") bear(storage, t);
-    else {
-      const first = born[op]!;
-      const end = begin[op + 1]!;
-      for (let k = begin[op]!; k < first; k++) use(storages[k]!, t);
-      for (let k = first; k < end; k++) bear(storages[k]!, t);
-    }
-  }
 }
 
 /**
@@ -214,7 +202,7 @@ export function curveOf(context: Context, actions: readonly Action[]): Float64Ar
     curve[0]! += bytes[s]!;
   }
   const { begin, born, storages } = context.touches;
-  // What eachTouch does, written out: calls of two functions per touch would take most of the time.
+  // As `walk` goes, without its functions: calls for each touch would take most of the time.
   for (let t = 0; t < length; t++) {
     const { kind, op, storage } = actions[t]!;
     let first = 0;
