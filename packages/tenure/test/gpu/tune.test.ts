@@ -313,7 +313,7 @@ test("idle moments: what there is no time for is skipped, and what is pinned ref
   settings.idleAfterMs = idleAfterMs;
 });
 
-test("idle moments: what comes while choices are kept is measured; failures are told by done()", async () => {
+test("idle moments: what comes meanwhile is measured, failures are told by done()", async () => {
   const { engine, settings, caches } = runtime();
   const before = { store: engine.tuned, after: settings.idleAfterMs };
   const other: Case = () => [put([8, 20], 1).matmul(put([20, 8], 2))];
