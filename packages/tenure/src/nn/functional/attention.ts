@@ -36,8 +36,8 @@ const attentionOptions = {
 
 /**
  * softmax(query·keyᵀ·scale + mask)·value. Letters: L queries, S keys, E and F features. Scores are
- * never stored, not for the gradients either, unless the mask or a gradient wants a gradient: memory
- * grows with L + S, not with their product.
+ * never stored, not for the gradients either, unless the mask or a gradient wants a gradient:
+ * memory grows with L + S, not with their product.
  * @param query shape [..., L, E]
  * @param key shape [..., S, E]
  * @param value shape [..., S, F]
