@@ -3,8 +3,9 @@
  * N], accumulated in f32 (integers in their own type). Transposed views cost nothing: which
  * dimension is contiguous is part of the structure, strides are parameters.
  *
- *   registers software adapters, small products: each invocation keeps a tile of the output in
- *   registers and reads both operands from storage
+ *   registers software adapters: each invocation keeps a tile of the output in registers and reads
+ *   both operands from storage
+ *   short      the same in a third of the code: for products that take less time than compiling
  *   subgroups  the same with larger tiles, where lanes of a subgroup read one operand together
  *   tiles      GPUs: a workgroup stages blocks of both operands in workgroup memory
  *   split      few outputs and a long K: as registers, but lanes of a workgroup split K
@@ -24,6 +25,7 @@ type Way =
   | "registers 4×8"
   | "registers 4×4"
   | "registers 2×8"
+  | "short 4×8"
   | "subgroups 8×8"
   | "subgroups 16×8"
   | "split 16"
@@ -34,6 +36,13 @@ type Way =
   | "double tiles 128×64"
   | "rows";
 
+/**
+ * Multiplications up to which software adapters take the way that is compiled soonest. There it is
+ * at most 1.2 times slower than the fastest, a third of a millisecond; compiled in a third of the
+ * time, it saves 300.
+ */
+const smallProduct = 2 ** 22;
+
 /** The ways that are possible and not hopeless; the first is taken unless another was measured. */
 function waysOf(p: Problem, caps: DeviceCaps): [Way, ...Way[]] {
   const few = Math.min(p.m, p.n) <= 8;
@@ -41,10 +50,11 @@ function waysOf(p: Problem, caps: DeviceCaps): [Way, ...Way[]] {
   // sharing does not pay for many lanes beyond the edge: they lie along a row
   const width = 8 * lanesOf(p.n);
   const full = p.n >= 0.6 * width * Math.ceil(p.n / width);
-  const software = shares && p.m >= 8 && full ? "subgroups 8×8" : "registers 4×8";
+  const large = shares && p.m >= 8 && full ? "subgroups 8×8" : "registers 4×8";
+  const software = p.batches * p.m * p.n * p.k <= smallProduct ? "short 4×8" : large;
   const standard = caps.software ? software : few ? "rows" : "tiles 64×64";
   const threads = Math.min(caps.maxInvocationsPerWorkgroup, caps.maxWorkgroupSizeX);
-  const ways: Way[] = ["registers 4×8", "registers 4×4", "registers 2×8"];
+  const ways: Way[] = ["registers 4×8", "registers 4×4", "registers 2×8", "short 4×8"];
   if (shares && p.m >= 8) ways.push("subgroups 8×8");
   if (shares && p.m >= 16) ways.push("subgroups 16×8");
   const tiles = p.batches * Math.ceil(p.m / 4) * Math.ceil(p.n / 8);
@@ -78,6 +88,8 @@ export function matmulKernel(spec: ProductSpec, caps: DeviceCaps): Kernel {
       return registerKernel(p, caps, { rows: 4, columns: 4 });
     case "registers 2×8":
       return registerKernel(p, caps, { rows: 2, columns: 8 });
+    case "short 4×8":
+      return registerKernel(p, caps, { rows: 4, columns: 8, short: true });
     case "subgroups 8×8":
       return registerKernel(p, caps, { rows: 8, columns: 8, lanes: lanesOf(p.n) });
     case "subgroups 16×8":

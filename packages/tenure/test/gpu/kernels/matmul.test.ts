@@ -1,4 +1,5 @@
 import { suite } from "uvu";
+import * as assert from "uvu/assert";
 import {
   type Layout,
   broadcastLayout,
@@ -7,15 +8,25 @@ import {
   sliceLayout,
 } from "../../../src/base/layout.ts";
 import { sizeOf } from "../../../src/base/shape.ts";
+import type { DeviceCaps } from "../../../src/kernels/kernel.ts";
 import { matmulKernel } from "../../../src/kernels/matmul.ts";
 import { matmulShape } from "../../../src/kernels/shapes.ts";
 import { close, elements, golden, openGpu, random, randomData, run, view } from "./harness.ts";
 
 const test = suite("matmul");
 const gpu = await openGpu();
+/** Writes a product in the first of these ways that is possible. */
+const taking = (...ways: readonly string[]): DeviceCaps => ({
+  ...gpu.caps,
+  software: true,
+  choices: {
+    choose: (_kernel, _shape, space, standard) => ways.find((w) => space.includes(w)) ?? standard,
+  },
+});
 const allCaps = [
   { ...gpu.caps, software: true },
-  { ...gpu.caps, software: true, subgroups: false },
+  taking("subgroups 8×8"),
+  taking("registers 4×8"),
   { ...gpu.caps, software: false },
 ];
 
@@ -56,8 +67,7 @@ async function check(a: Layout, b: Layout): Promise<void> {
       1e-5,
       2e-5,
       `[${a.shape.join(",")}] x [${b.shape.join(",")}] strides ` +
-        `${a.strides.join(",")} ${b.strides.join(",")} software=${caps.software} ` +
-        `subgroups=${caps.subgroups}`,
+        `${a.strides.join(",")} ${b.strides.join(",")} ${kernel.key}`,
     );
   }
 }
@@ -168,6 +178,14 @@ test("integers, NaN and infinity", async () => {
     ]);
     close(special!, reference(c([12, 12]), c([12, 12]), x, y), 1e-5, 1e-5);
   }
+});
+
+test("few multiplications are written shortly on software adapters", () => {
+  const caps = { ...gpu.caps, software: true };
+  const text = (m: number): string =>
+    matmulKernel({ a: view([m, 256]), b: view(T(c([256, 256]))) }, caps).wgsl;
+  assert.ok(text(64).length < text(65).length / 1.5);
+  assert.match(text(64), "k += 1u");
 });
 
 test("golden text", () => {
