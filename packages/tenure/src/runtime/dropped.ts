@@ -77,7 +77,7 @@ export class Dropped {
 
   /** Forgets all. */
   clear(): void {
-    this.#storages.clear();
-    this.#former.length = 0;
+    if (this.#storages.size > 0) this.#storages.clear();
+    if (this.#former.length > 0) this.#former = [];
   }
 }

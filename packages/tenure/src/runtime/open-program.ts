@@ -122,6 +122,7 @@ export class OpenProgram {
 
   /** Makes all storages hold their index in this program. */
   claimIndices(): void {
+    if (this.#displaced.size === 0) return;
     for (const [storage, index] of this.#displaced) this.#stamp(storage, index);
     this.#displaced.clear();
   }
@@ -228,7 +229,7 @@ export class OpenProgram {
   }
 
   #forgetWrites(): void {
-    this.#writes.clear();
+    if (this.#writes.size > 0) this.#writes.clear(); // clearing an empty set takes its time
     this.#indexedOps = 0;
     this.#indexedUploads = 0;
   }
@@ -237,8 +238,8 @@ export class OpenProgram {
   reset(serial: number, lane: Lane = "main"): void {
     this.serial = serial;
     this.lane = lane;
-    this.awaited.clear();
-    this.#displaced.clear();
+    if (this.awaited.size > 0) this.awaited.clear();
+    if (this.#displaced.size > 0) this.#displaced.clear();
     this.#forgetWrites();
     this.ops.length = 0;
     this.uploads.length = 0;

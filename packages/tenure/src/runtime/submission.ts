@@ -224,7 +224,7 @@ export class Submission {
     counters.flushes++;
     device.pool.clock++;
     const execution = program.isEmpty ? null : this.#prepared(device, lane, mayWait);
-    program.awaited.clear();
+    if (program.awaited.size > 0) program.awaited.clear();
     if (this.isBusy) return;
     this.#submit(device, execution, lane);
     if (device.pool.clock % trimEvery === 0) device.pool.trim(trimEvery);
