@@ -36,13 +36,17 @@ export class Signature {
   }
 
   equals(words: Int32Array): boolean {
-    const { words: own, length } = this;
-    if (words.length !== length) return false;
-    for (let i = 0; i < length; i++) if (words[i] !== own[i]) return false;
+    return words.length === this.length && this.begins(words, this.length);
+  }
+
+  /** Whether the first `count` words are these. */
+  begins(words: Int32Array, count: number): boolean {
+    const { words: own } = this;
+    for (let i = 0; i < count; i++) if (words[i] !== own[i]) return false;
     return true;
   }
 
-  snapshot(): Int32Array {
+  snapshot(): Int32s {
     return this.words.slice(0, this.length);
   }
 }

@@ -54,6 +54,16 @@ export class Lanes {
     return this.#step !== null && this.#steps.isInside;
   }
 
+  /** Whether more may be recorded in a program. */
+  isOpen(program: OpenProgram): boolean {
+    return program === this.#main || program === this.#step || program === this.#after;
+  }
+
+  /** Whether ops of the code that runs now may have to go to other programs than `here`. */
+  get areApart(): boolean {
+    return this.#after !== null || (this.#step !== null && !this.#steps.isInside);
+  }
+
   /** The program of the code that runs now, as long as nothing stands in the way. */
   get here(): OpenProgram {
     return this.#step !== null && this.#steps.isInside ? this.#step : this.#main;

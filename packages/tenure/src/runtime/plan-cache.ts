@@ -11,6 +11,7 @@ import type { CachedPipeline, PipelineCache } from "../device/pipelines.ts";
 import type { Executable } from "./compile.ts";
 import type { Inspector } from "./inspector.ts";
 import type { OpenProgram } from "./open-program.ts";
+import type { Script } from "./script.ts";
 import type { Settings } from "./settings.ts";
 
 /** What a cache may keep, and what it counts. */
@@ -22,11 +23,23 @@ export interface PlanCacheOptions {
   readonly disposed: (cache: PlanCache) => void;
 }
 
+/** The plan of a script, as long as ownership says the same of what it is brought. */
+interface ScriptPlan {
+  readonly facts: readonly number[];
+  readonly exe: Executable;
+  readonly hash: number;
+}
+
+/** Plans remembered per script. */
+const plansPerScript = 4;
+
 /** Executables by the signature of the program they run. */
 export class PlanCache {
   readonly #options: PlanCacheOptions;
   /** By the hash of their signatures, those longest out of use first. */
   readonly #plans = new Map<number, Executable[]>();
+  /** Plans of programs that followed a script. */
+  #byScript = new WeakMap<Script, ScriptPlan[]>();
   #bytes = 0;
   /** Of the device that the plans are for. */
   #pipelines: PipelineCache | null = null;
@@ -48,6 +61,12 @@ export class PlanCache {
     accepts?: (exe: Executable) => boolean,
   ): Executable {
     const { counters, inspector } = this.#options;
+    const followed = this.#followed(program);
+    if (followed !== undefined && accepts?.(followed) !== false) {
+      counters.planHits++;
+      this.hits++;
+      return followed;
+    }
     const { signature } = program;
     const hash = signature.hash();
     const known = this.#refreshed(hash)?.find((exe) => signature.equals(exe.words));
@@ -55,6 +74,7 @@ export class PlanCache {
     if (known !== undefined && accepts?.(known) !== false) {
       counters.planHits++;
       this.hits++;
+      this.#remember(program, known, hash);
       return known;
     }
     counters.planMisses++;
@@ -70,6 +90,25 @@ export class PlanCache {
     device.pipelines.use(pipelinesOf(made));
     this.#evict(hash);
     return made;
+  }
+
+  /** The plan of a program that followed a script, and was found before. */
+  #followed({ sealedScript }: OpenProgram): Executable | undefined {
+    if (sealedScript === null) return undefined;
+    const { script, facts } = sealedScript;
+    const found = this.#byScript.get(script)?.find((plan) => sameWords(plan.facts, facts));
+    if (found !== undefined) this.#refreshed(found.hash);
+    return found?.exe;
+  }
+
+  #remember({ sealedScript }: OpenProgram, exe: Executable, hash: number): void {
+    if (sealedScript === null) return;
+    const { script, facts } = sealedScript;
+    const known = this.#byScript.get(script) ?? [];
+    this.#byScript.set(
+      script,
+      [{ exe, hash, facts: [...facts] }, ...known].slice(0, plansPerScript),
+    );
   }
 
   /** The plans of a hash, which are in use now. */
@@ -92,6 +131,7 @@ export class PlanCache {
   }
 
   #remove(hash: number, exe: Executable): void {
+    this.#byScript = new WeakMap();
     const rest = (this.#plans.get(hash) ?? []).filter((other) => other !== exe);
     if (rest.length === 0) this.#plans.delete(hash);
     else this.#plans.set(hash, rest);
@@ -112,6 +152,7 @@ export class PlanCache {
       this.#pipelines?.unuse(pipelinesOf(exe));
     }
     this.#plans.clear();
+    this.#byScript = new WeakMap();
     this.#bytes = 0;
   }
 
@@ -125,6 +166,12 @@ export class PlanCache {
   *all(): Iterable<Executable> {
     for (const list of this.#plans.values()) yield* list;
   }
+}
+
+function sameWords(a: readonly number[], b: readonly number[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 function pipelinesOf({ dispatches }: Executable): CachedPipeline[] {
@@ -178,15 +225,4 @@ export class PlanCaches {
  */
 function planBytes({ words, params, dispatches }: Executable): number {
   return words.byteLength + 2 * params.byteLength + 3072 * (1 + dispatches.length);
-}
-
-/**
- * Completes a program's signature with what ownership says now: who is owned, who has a buffer.
- * Once per program, before it is looked up.
- */
-export function seal({ signature, locals }: OpenProgram): void {
-  for (const storage of locals) {
-    signature.push((storage.refs > 0 ? 1 : 0) | (storage.buffer === null ? 0 : 2));
-    signature.push(storage.bytes);
-  }
 }

@@ -98,7 +98,8 @@ export class Recorder {
     const program = tracing ? lanes.here : lanes.forOp(inputs, outputs);
     if (lanes.loose.size > 0) for (const { storage } of inputs) this.bringAlong(storage, program);
     for (let i = 0; i < outputs.length; i++) outputs[i]!.storage.version++;
-    this.#append(program, op, inputs, outputs, attrs, scalars, this.labels);
+    if (!program.follows(op, inputs, outputs, attrs, scalars))
+      this.#append(program, op, inputs, outputs, attrs, scalars, this.labels);
     if (this.#inspector.showsOps) this.#inspector.recorded(op.name, inputs, outputs);
   }
 
@@ -132,6 +133,24 @@ export class Recorder {
       phase,
       layer,
     });
+  }
+
+  /**
+   * The program in which what is recorded now may follow a script; or, in words, why single ops
+   * must be seen.
+   */
+  followable(): OpenProgram | string {
+    const { lanes } = this;
+    if (this.watcher !== null || this.tracing) return "a function that calls it is watched";
+    if (this.#inspector.showsOps) return "TENURE_DEBUG shows every op";
+    if (!lanes.areApart) return lanes.here;
+    return "another task has a step under way";
+  }
+
+  /** Records the next `count` ops of the script that a program follows. */
+  skip(program: OpenProgram, count: number): void {
+    this.#counters.recorded += count;
+    program.skip(count);
   }
 
   /** Appends an op of another program, which gives it up, as it is. */
@@ -264,7 +283,7 @@ export class Recorder {
    */
   openStep(): void {
     const { lanes } = this;
-    if (lanes.main.ops.length === 0 && lanes.main.uploads.length > 0) {
+    if (lanes.main.opCount === 0 && lanes.main.uploads.length > 0) {
       const before = lanes.take("main") ?? lanes.main;
       for (const storage of before.awaited) lanes.main.awaited.add(storage);
       for (const { storage, data } of before.uploads)

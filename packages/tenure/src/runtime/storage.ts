@@ -32,6 +32,25 @@ export class StorageBooks {
   constructor(unreferenced: (storage: Storage) => void) {
     this.unreferenced = unreferenced;
   }
+
+  /** Counts storages that came and went, and the bytes that were live at most meanwhile. */
+  passed(count: number, mostBytes: number): void {
+    this.created += count;
+    this.freed += count;
+    this.peakBytes = Math.max(this.peakBytes, this.liveBytes + mostBytes);
+  }
+
+  /** Bytes by which the live ones grow at most while `fn` runs. */
+  growthWhile(fn: () => void): number {
+    const { liveBytes, peakBytes } = this;
+    this.peakBytes = liveBytes;
+    try {
+      fn();
+      return this.peakBytes - liveBytes;
+    } finally {
+      this.peakBytes = Math.max(this.peakBytes, peakBytes);
+    }
+  }
 }
 
 /** Bytes on the device, or a promise of them. */

@@ -79,7 +79,7 @@ export class Submission {
    */
   openStep(policy: ExecutionPolicy): void {
     const { recorder } = this.#options.tools;
-    if (recorder.lanes.main.ops.length > 0) this.#flush("main");
+    if (recorder.lanes.main.opCount > 0) this.#flush("main");
     recorder.openStep();
     this.policy = policy;
   }
@@ -150,8 +150,8 @@ export class Submission {
     const { recorder, settings } = this.#options.tools;
     const { lanes } = recorder;
     if (lanes.after !== null) for (const { storage } of inputs) lanes.checkUse(op, storage);
-    const { ops, pendingBytes } = lanes.main;
-    if (ops.length < settings.maxOps && pendingBytes < settings.maxPendingBytes) return;
+    const { opCount, pendingBytes } = lanes.main;
+    if (opCount < settings.maxOps && pendingBytes < settings.maxPendingBytes) return;
     if (lanes.inStep) return;
     if (this.#options.device() !== null) {
       this.#flush("main");
@@ -159,7 +159,7 @@ export class Submission {
     }
     if (!this.#warnedUnflushed)
       warn(
-        `${ops.length} ops are recorded and cannot run, because there is no device yet; ` +
+        `${opCount} ops are recorded and cannot run, because there is no device yet; ` +
           "call `await init()` before a loop that never awaits",
       );
     this.#warnedUnflushed = true;

@@ -17,7 +17,7 @@ import type { Device } from "../../device/device.ts";
 import { isStaged } from "../../device/staging.ts";
 import type { Executable } from "../compile.ts";
 import type { Lane, OpenProgram } from "../open-program.ts";
-import { type PlanCaches, seal } from "../plan-cache.ts";
+import type { PlanCaches } from "../plan-cache.ts";
 import type { Recorder } from "../recorder.ts";
 import type { Settings } from "../settings.ts";
 import type { Storage } from "../storage.ts";
@@ -106,7 +106,7 @@ export class Execution {
     const policy = this.#policy;
     try {
       for (const { failure } of this.#work.locals) if (failure !== null) throw failure;
-      seal(this.#work);
+      this.#work.seal();
       this.#lendDropped();
       const exe = (this.#plan = policy.choose(device, this.#work));
       const { made } = device.pool;
@@ -403,7 +403,7 @@ export class Execution {
    * made nothing of worth; without ops, nothing happened.
    */
   #lack(refused: TenureError, isLatest: boolean): void {
-    this.#ranUnwritten = this.#work.ops.length > 0;
+    this.#ranUnwritten = this.#work.opCount > 0;
     this.#refuse(refused, isLatest);
   }
 
