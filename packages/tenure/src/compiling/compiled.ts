@@ -18,8 +18,9 @@ import { countRepeat, repeatableOn } from "../tensor/dispatch.ts";
 import { tensorState } from "../tensor/tensor-state.ts";
 import { Capture } from "./capture.ts";
 import { Arguments, type Given } from "./given.ts";
+import { Repeats, Repetition } from "./at-once.ts";
 import { type Recording, difference } from "./recording.ts";
-import { misfit, replay } from "./replay.ts";
+import { misfit } from "./replay.ts";
 
 /** Options of `compile`. */
 export interface CompileOptions {
@@ -39,6 +40,10 @@ export interface CompileReport {
   readonly calls: number;
   /** Calls that were repeated from a recording. */
   readonly replays: number;
+  /** Replays among them that recorded all their ops at once. */
+  readonly atOnce: number;
+  /** Replays that recorded op by op, by the reason. */
+  readonly piecemeal: ReadonlyMap<string, number>;
   /** Recordings that calls are repeated from. */
   readonly recordings: number;
   /** Calls that ran the function, by the reason. */
@@ -67,6 +72,7 @@ const keysKept = 64;
 /** A recording, and what it was made under. */
 interface Known {
   recording: Recording;
+  repetition: Repetition;
   /** Whether a second call did the same. */
   confirmed: boolean;
   device: object;
@@ -135,6 +141,7 @@ class CompiledFunction<A extends readonly unknown[], R> {
   readonly #known = new Map<string, Known[]>();
   readonly #reasons = new Map<string, number>();
   #lastReason: string | null = null;
+  readonly #repeats = new Repeats();
   #calls = 0;
   #replays = 0;
   #disposed = false;
@@ -150,6 +157,8 @@ class CompiledFunction<A extends readonly unknown[], R> {
     return {
       calls: this.#calls,
       replays: this.#replays,
+      atOnce: this.#repeats.atOnce,
+      piecemeal: new Map(this.#repeats.piecemeal),
       recordings: all.filter(({ confirmed }) => confirmed).length,
       reasons: new Map(this.#reasons),
       lastReason: this.#lastReason,
@@ -184,7 +193,8 @@ class CompiledFunction<A extends readonly unknown[], R> {
       return scoped(() => this.#record(args, given, device, "it is checked", found), this.#name);
     this.#replays++;
     countRepeat(this.#name, null);
-    return scoped(() => phase(this.#name, () => replay(found.recording, given)), this.#name) as R;
+    const again = (): unknown => found.repetition.run(given);
+    return scoped(() => phase(this.#name, again), this.#name) as R;
   }
 
   /** The recording for a call, or why there is none. */
@@ -267,7 +277,9 @@ class CompiledFunction<A extends readonly unknown[], R> {
     const before = list[same];
     if (before === undefined) {
       if (last?.confirmed === false) list.pop();
-      list.push({ recording, confirmed: false, device, changes, fixed: recording.argumentIds });
+      const repetition = new Repetition(recording, this.#repeats);
+      const fixed = recording.argumentIds;
+      list.push({ recording, repetition, confirmed: false, device, changes, fixed });
       if (list.length > recordingsPerKey) list.shift();
       for (const oldest of this.#known.keys()) {
         if (this.#known.size <= keysKept) break;
@@ -277,7 +289,8 @@ class CompiledFunction<A extends readonly unknown[], R> {
     }
     list.splice(same, 1);
     const fixed = before.fixed.map((id, i) => (id === recording.argumentIds[i] ? id : 0));
-    list.push({ recording, confirmed: true, device, changes, fixed });
+    const repetition = new Repetition(recording, this.#repeats);
+    list.push({ recording, repetition, confirmed: true, device, changes, fixed });
     return null;
   }
 }

@@ -59,19 +59,16 @@ function gradientOf(leaf: Leaf, given: Given): Gradient {
   return gradient;
 }
 
-/** Does a recording again that fits. @returns what the function would have */
-export function replay(recording: Recording, given: Given): unknown {
-  return new Replay(recording, given).run();
-}
-
-/** One repetition. */
-class Replay {
+/** One repetition of a recording that fits. */
+export class Replay {
   readonly #recording: Recording;
   readonly #given: Given;
+  /** By place; those made in it, as far as they were needed yet. */
   readonly #storages: (Storage | undefined)[];
   /** Made and still needed, with one reference each. */
   readonly #held = new Set<number>();
-  readonly #draws: (readonly number[])[] = [];
+  /** Random numbers drawn so far. */
+  readonly draws: (readonly number[])[] = [];
 
   constructor(recording: Recording, given: Given) {
     this.#recording = recording;
@@ -84,26 +81,28 @@ class Replay {
           : gradientOf(place.leaf, given).grad?.storage;
   }
 
-  run(): unknown {
+  /** Does what `perform` says. @returns what the function would have */
+  run(perform: () => void): unknown {
     const now = labels();
     const { phase, layer } = now;
     try {
-      for (const act of this.#recording.acts) this.#do(act);
+      perform();
       return filled(this.#recording.pattern, this.#results());
     } finally {
       now.phase = phase;
       now.layer = layer;
-      for (const place of this.#held) this.#storage(place).release();
+      for (const place of this.#held) this.storage(place).release();
     }
   }
 
-  #do(act: Act): void {
+  /** Does one act as it was recorded. */
+  do(act: Act): void {
     switch (act.kind) {
       case "op":
         this.#record(act);
         return;
       case "draw":
-        this.#draws.push(nextRandomScalars());
+        this.draws.push(nextRandomScalars());
         return;
       case "gradient":
         this.#setGrad(act);
@@ -124,7 +123,7 @@ class Replay {
         const target = i === -1 ? undefined : inputs[i]?.storage;
         if (target !== undefined) redirectReads(target, () => duplicate(target));
       }
-    const numbers = this.#draws[draw];
+    const numbers = this.draws[draw];
     const scalars = numbers === undefined ? act.scalars : [...numbers, ...act.scalars.slice(3)];
     const now = labels();
     now.phase = phase;
@@ -132,7 +131,7 @@ class Replay {
     record(op, inputs, outputs, attrs, scalars);
     for (const place of act.lastOf) {
       this.#held.delete(place);
-      this.#storage(place).release();
+      this.storage(place).release();
     }
   }
 
@@ -140,13 +139,13 @@ class Replay {
     const operands = new Array<Operand>(views.length);
     for (let i = 0; i < views.length; i++) {
       const { place, layout, dtype } = views[i]!;
-      operands[i] = { storage: this.#storage(place), layout, dtype };
+      operands[i] = { storage: this.storage(place), layout, dtype };
     }
     return operands;
   }
 
   /** The storage at a place, made when it is first asked for. */
-  #storage(index: number): Storage {
+  storage(index: number): Storage {
     const known = this.#storages[index];
     if (known !== undefined) return known;
     const place = this.#recording.places[index];
@@ -157,20 +156,33 @@ class Replay {
     return made;
   }
 
+  /** A leaf gets a gradient again, that of this call. */
   #setGrad({ leaf, grad }: Extract<Act, { kind: "gradient" }>): void {
     const gradient = gradientOf(leaf, this.#given);
     if (grad === null) {
       gradient.setGrad(null);
       return;
     }
-    const storage = this.#storage(grad.place).retain();
+    const storage = this.storage(grad.place).retain();
     const version = storage.version - grad.behind;
     gradient.setGrad({ storage, layout: grad.layout, dtype: grad.dtype, version });
   }
 
+  /** The storage of a place, if there is one yet. */
+  known(index: number): Storage | undefined {
+    return this.#storages[index];
+  }
+
+  /** Takes a storage for one that the function makes, and that is still needed. */
+  revive(index: number, storage: Storage): void {
+    storage.revive();
+    this.#storages[index] = storage;
+    this.#held.add(index);
+  }
+
   #results(): Tensor[] {
     return this.#recording.results.map(({ place, layout, dtype, name }) => {
-      const handle = new TensorHandle(this.#storage(place), layout, dtype, null);
+      const handle = new TensorHandle(this.storage(place), layout, dtype, null);
       handle.name = name;
       return wrap(handle);
     });

@@ -9,13 +9,15 @@ import { DTypeError, OutOfMemoryError } from "../base/errors.ts";
 import { formatShape, sizeOf } from "../base/shape.ts";
 import type { Role } from "../graph/program.ts";
 import type { AnyOp, Meta } from "../ops/op.ts";
-import type { Operand } from "../runtime/open-program.ts";
+import type { OpenProgram, Operand } from "../runtime/open-program.ts";
 import type { Labels, RecordingWatcher } from "../runtime/recorder.ts";
 import { runtime } from "../runtime/runtime.ts";
+import type { Script } from "../runtime/script.ts";
 import type { Storage } from "../runtime/storage.ts";
 
-export type { Operand } from "../runtime/open-program.ts";
+export type { OpenProgram, Operand, ProgramMark } from "../runtime/open-program.ts";
 export type { RecordingWatcher } from "../runtime/recorder.ts";
+export { type Script, scriptOf } from "../runtime/script.ts";
 export type { Storage } from "../runtime/storage.ts";
 
 // === Storages ===
@@ -189,6 +191,62 @@ export function freshStorage(bytes: number, role: Role): Storage {
 export function repeatableOn(): object | null {
   const { device, recorder, settings } = runtime();
   return recorder.tracing || settings.flushEachOp ? null : device;
+}
+
+/**
+ * The program in which what is recorded now may follow a script; or, in words, why every op must be
+ * seen.
+ */
+export function followable(): OpenProgram | string {
+  return runtime().recorder.followable();
+}
+
+/** Whether more may be recorded in a program that `followable` returned earlier. */
+export function isOpenProgram(program: OpenProgram): boolean {
+  return runtime().recorder.lanes.isOpen(program);
+}
+
+/** Records uploads from before a scheduler's step in the step, as an op that uses them would. */
+export function bringAlong(storages: readonly Storage[]): void {
+  const { recorder } = runtime();
+  if (recorder.lanes.loose.size === 0) return;
+  const program = recorder.program;
+  for (const storage of storages) recorder.bringAlong(storage, program);
+}
+
+/**
+ * Begins to follow a script with the storages it is brought. @returns why that cannot be, with
+ * nothing done; null where it can
+ */
+export function follow(
+  program: OpenProgram,
+  script: Script,
+  brought: readonly Storage[],
+): string | null {
+  const { recorder, settings } = runtime();
+  const { loose } = recorder.lanes;
+  if (loose.size > 0 && brought.some((storage) => loose.has(storage)))
+    return "an upload from before the step is used for the first time";
+  if (program.opCount + script.ops.length >= settings.maxOps) return "the program gets too long";
+  if (!program.follow(script, brought)) return "other things were recorded before it";
+  if (program.pendingBytes < settings.maxPendingBytes) return null;
+  program.unfold(); // nothing was recorded
+  return "too many bytes wait to be made";
+}
+
+/** Records the next `count` ops of the script that a program follows. */
+export function skipOps(program: OpenProgram, count: number): void {
+  runtime().recorder.skip(program, count);
+}
+
+/** Counts storages that a script stands for, and the bytes that they take at most. */
+export function storagesPassed(count: number, mostBytes: number): void {
+  runtime().recorder.storages.passed(count, mostBytes);
+}
+
+/** Bytes by which the live storages grow at most while `fn` runs. */
+export function growthWhile(fn: () => void): number {
+  return runtime().recorder.storages.growthWhile(fn);
 }
 
 /** Counts a call that was repeated, or one that was not for some reason, and tells who looks. */

@@ -166,51 +166,64 @@ test("memory that is refused to a scheduler's step loses nothing", async () => {
   assert.equal(values(fast), values(expected)); // the gradients are lost, and nothing else
 });
 
-test("what throws midway leaves what it leaves without compile, and the books right", async () => {
-  using _scope = newDisposeScope({ root: true });
-  const x = ones([2, 3]);
+/** Lets the n-th op of some from now on throw. @returns whether there was one */
+function failing(n: number, counts: () => boolean, fn: () => void): boolean {
   const { recorder } = runtime();
   const record = recorder.record.bind(recorder);
-  /** Lets the n-th op from now on throw. @returns whether there was one */
-  const failing = (n: number, fn: () => void): boolean => {
-    let ops = 0;
-    let thrown = false;
-    recorder.record = (...args) => {
-      if (++ops === n) {
-        thrown = true;
-        throw new RangeError("on purpose");
-      }
-      record(...args);
-    };
-    try {
-      fn();
-    } catch (error) {
-      assert.ok(error instanceof RangeError, String(error));
-    } finally {
-      recorder.record = record;
-    }
-    return thrown;
+  let ops = 0;
+  recorder.record = (...args) => {
+    if (counts() && ++ops === n) throw new RangeError("on purpose");
+    record(...args);
   };
-  const run = async (compiled: boolean): Promise<unknown> => {
-    manualSeed(5);
-    using training = new Training(compiled);
-    const seen: unknown[] = [];
-    for (let i = 0; i < 3; i++) seen.push(await training.run(x));
-    let n = 0;
-    while (n < 100 && failing(++n, () => scoped(() => void training.step(x)))) {
-      memory.verify();
-      const [bytes, , ...values] = await training.state();
-      const gradients = await training.gradients();
-      seen.push(n, values, gradients);
-      // parameters, momentum and gradients
-      if (compiled) assert.is(bytes, gradients[0] === null ? 2 * 16 : 3 * 16, `op ${n}`);
-    }
-    assert.ok(n > 15, `it records ${n - 1} ops`);
-    seen.push(await training.run(x), n);
-    if (compiled) assert.is(training.fast.report().replays, n + 2);
-    return seen;
-  };
-  assert.equal(await run(true), await run(false));
+  try {
+    fn();
+  } catch (error) {
+    assert.ok(error instanceof RangeError, String(error));
+  } finally {
+    recorder.record = record;
+  }
+  return ops >= n;
+}
+
+/** Lets one op after the other throw, in a training of its own. @returns everything seen */
+async function midway(compiled: boolean, piecemeal: boolean, least: number): Promise<unknown> {
+  using scope = newDisposeScope({ root: true });
+  const x = ones([2, 3]);
+  const { recorder } = runtime();
+  const followable = recorder.followable.bind(recorder);
+  if (piecemeal) recorder.followable = () => "a test throws in every op";
+  scope.defer(() => {
+    recorder.followable = followable;
+  });
+  manualSeed(5);
+  using training = new Training(compiled);
+  const seen: unknown[] = [];
+  for (let i = 0; i < 4; i++) seen.push(await training.run(x));
+  const counts = (): boolean => piecemeal || recorder.labels.phase === "apply";
+  let n = 0;
+  while (n < 100 && failing(++n, counts, () => scoped(() => void training.step(x)))) {
+    memory.verify();
+    const [bytes, , ...values] = await training.state();
+    const gradients = await training.gradients();
+    seen.push(n, values, gradients);
+    // parameters, momentum and gradients
+    if (compiled) assert.is(bytes, gradients[0] === null ? 2 * 16 : 3 * 16, `op ${n}`);
+    if (!piecemeal) for (let i = 0; i < 2; i++) seen.push(await training.run(x)); // at once again
+  }
+  assert.ok(n > least, `it records ${n - 1} ops`);
+  seen.push(await training.run(x), n);
+  const { replays, atOnce } = training.fast.report();
+  if (compiled) assert.is(replays, 4 + n - 1 + (piecemeal ? 0 : 2 * (n - 1)));
+  if (compiled) assert.is(atOnce > 0, !piecemeal);
+  return seen;
+}
+
+test("what throws midway leaves what it leaves without compile, and the books right", async () => {
+  assert.equal(await midway(true, true, 15), await midway(false, true, 15));
+});
+
+test("what an optimizer throws leaves the same where ops are recorded at once", async () => {
+  assert.equal(await midway(true, false, 2), await midway(false, false, 2));
 });
 
 test("an argument that it disposes is not repeated", async () => {
