@@ -1,7 +1,7 @@
 // matmul+add+relu
 struct Params { ed1: u32, chainzero: u32, M: u32, N: u32, K: u32, tilesN: u32, tiles: u32, total: u32, am: u32, bk: u32, offsetA: u32, offsetB: u32, resultRows: u32, resultColumns: u32 }
 @group(0) @binding(4) var<uniform> p: Params;
-@group(0) @binding(0) var<storage, read> b0: array<vec4<f32>>;
+@group(0) @binding(0) var<storage, read> b0: array<f32>;
 @group(0) @binding(1) var<storage, read> b1: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> b2: array<f32>;
 @group(0) @binding(3) var<storage, read_write> b3: array<f32>;
@@ -60,27 +60,21 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
   var c2_1 = vec4<f32>();
   var c3_0 = vec4<f32>();
   var c3_1 = vec4<f32>();
-  for (var k = 0u; k < p.K; k += 4u) {
-    let a0 = b0[rowA0 + k / 4u];
-    let a1 = b0[rowA1 + k / 4u];
-    let a2 = b0[rowA2 + k / 4u];
-    let a3 = b0[rowA3 + k / 4u];
-    let v0_0 = b1[colB0 + (k + 0u) * p.bk];
-    let v0_1 = b1[colB1 + (k + 0u) * p.bk];
-    let v1_0 = b1[colB0 + (k + 1u) * p.bk];
-    let v1_1 = b1[colB1 + (k + 1u) * p.bk];
-    let v2_0 = b1[colB0 + (k + 2u) * p.bk];
-    let v2_1 = b1[colB1 + (k + 2u) * p.bk];
-    let v3_0 = b1[colB0 + (k + 3u) * p.bk];
-    let v3_1 = b1[colB1 + (k + 3u) * p.bk];
-    c0_0 += a0.x * v0_0 + a0.y * v1_0 + a0.z * v2_0 + a0.w * v3_0;
-    c0_1 += a0.x * v0_1 + a0.y * v1_1 + a0.z * v2_1 + a0.w * v3_1;
-    c1_0 += a1.x * v0_0 + a1.y * v1_0 + a1.z * v2_0 + a1.w * v3_0;
-    c1_1 += a1.x * v0_1 + a1.y * v1_1 + a1.z * v2_1 + a1.w * v3_1;
-    c2_0 += a2.x * v0_0 + a2.y * v1_0 + a2.z * v2_0 + a2.w * v3_0;
-    c2_1 += a2.x * v0_1 + a2.y * v1_1 + a2.z * v2_1 + a2.w * v3_1;
-    c3_0 += a3.x * v0_0 + a3.y * v1_0 + a3.z * v2_0 + a3.w * v3_0;
-    c3_1 += a3.x * v0_1 + a3.y * v1_1 + a3.z * v2_1 + a3.w * v3_1;
+  for (var k = 0u; k < p.K; k += 1u) {
+    let a0_0 = b0[rowA0 + k];
+    let a1_0 = b0[rowA1 + k];
+    let a2_0 = b0[rowA2 + k];
+    let a3_0 = b0[rowA3 + k];
+    let v0_0 = b1[colB0 + k * p.bk];
+    let v0_1 = b1[colB1 + k * p.bk];
+    c0_0 += a0_0 * v0_0;
+    c0_1 += a0_0 * v0_1;
+    c1_0 += a1_0 * v0_0;
+    c1_1 += a1_0 * v0_1;
+    c2_0 += a2_0 * v0_0;
+    c2_1 += a2_0 * v0_1;
+    c3_0 += a3_0 * v0_0;
+    c3_1 += a3_0 * v0_1;
   }
   for (var i = 0u; i < p.resultRows; i += 1u) {
     let row_0 = select(select(select(c0_0.x, c1_0.x, i == 1u), c2_0.x, i == 2u), c3_0.x, i == 3u);
