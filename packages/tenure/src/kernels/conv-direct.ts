@@ -6,7 +6,7 @@
 import { at } from "../base/access.ts";
 import type { Direct } from "./conv-problem.ts";
 import { canImplicit, implicitKernel } from "./conv-implicit.ts";
-import { type Finish, finishing } from "./fused.ts";
+import { type Finish, eachColumn, eachRow, finishing } from "./fused.ts";
 import type { DeviceCaps, Kernel } from "./kernel.ts";
 import { Params, type StorageDecl, gridOf, indent, loadElement, makeKernel } from "./wgsl.ts";
 import { shapeClass, variantOf } from "./variants.ts";
@@ -182,7 +182,8 @@ function kernelRows(t: DirectTile): string[] {
     ...each.map((o) => `let wrow${o} = filter${o} + c * ${at(f.ws, 1)} + r * ${at(f.ws, 2)};`),
     ...(!d.transposed && d.kernel[1] <= 7 ? unrolledTaps(t) : loopedTaps(t)),
   ];
-  return [`for (var r = 0u; r < ${d.kernel[0]}u; r++) {`, indent(body.join("\n")), "}"];
+  const rows = t.params.u32("R", d.kernel[0]);
+  return [`for (var r = 0u; r < ${rows}; r++) {`, indent(body.join("\n")), "}"];
 }
 
 /** An element of the source's row at a column, 0 outside. */
@@ -250,16 +251,14 @@ function loopedTaps(t: DirectTile): string[] {
 }
 
 /** Stores the tile, guarded at the edges. */
-function storeTile({ f, each, pixel, exact, finish }: DirectTile): string[] {
-  return each.flatMap((o) => {
-    const image = `(n * ${f.groups} + group) * ${f.channelsOut} + o0 + ${o}u`;
-    const lines = [
-      `let at = ((${image}) * ${f.rows} + p0) * ${f.columns} + q0;`,
-      ...pixel.map((q) => {
-        const guard = exact ? "" : `if (q0 + ${q}u < ${f.columns}) `;
-        return `${guard}{ ${finish.store(`c${o}_${q}`, `at + ${q}u`)} }`;
-      }),
-    ];
-    return [`if (o0 + ${o}u < ${f.channelsOut}) {`, indent(lines.join("\n")), "}"];
-  });
+function storeTile({ f, each, pixel, exact, finish, params }: DirectTile): string[] {
+  const values = each.flatMap((o) => pixel.map((q) => `c${o}_${q}`));
+  const guard = exact ? "" : `if (q0 + j < ${f.columns}) `;
+  const store = `${guard}{ ${finish.store("result", "at + j")} }`;
+  const image = `(n * ${f.groups} + group) * ${f.channelsOut} + o0 + i`;
+  return eachRow(values, pixel.length, params, (row) => [
+    `if (o0 + i >= ${f.channelsOut}) { break; }`,
+    `let at = ((${image}) * ${f.rows} + p0) * ${f.columns} + q0;`,
+    ...eachColumn(row, params, store),
+  ]);
 }

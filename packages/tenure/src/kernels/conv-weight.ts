@@ -7,7 +7,7 @@ import { at } from "../base/access.ts";
 import type { Layout } from "../base/layout.ts";
 import { pixelTile } from "./conv-direct.ts";
 import { canImplicit, implicitWeightKernel } from "./conv-implicit.ts";
-import { type Epilogue, type Finish, finishing } from "./fused.ts";
+import { type Epilogue, type Finish, eachColumn, eachRow, finishing } from "./fused.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import type { ConvWindow } from "./shapes.ts";
 import { Params, type StorageDecl, gridOf, indent, loadElement, makeKernel } from "./wgsl.ts";
@@ -224,7 +224,8 @@ function gradAt({ decls, f, g, exact }: WeightTile, o: number, q: number): strin
 
 /** One invocation takes all pixels, image by image. */
 function soloSums(t: WeightTile): string[] {
-  const { f, finish } = t;
+  const { f, finish, tap, params } = t;
+  const values = pairsOf(t).map(([o, k]) => `t${o}_${k}`);
   const image = [
     ...sums(t, "d"),
     `for (var p0 = 0u; p0 < ${f.P}; p0++) {`,
@@ -237,10 +238,10 @@ function soloSums(t: WeightTile): string[] {
     `for (var n = 0u; n < ${f.N}; n++) {`,
     indent(image.join("\n")),
     "}",
-    ...pairsOf(t).map(([o, k]) => {
-      const index = weightAt(t, `o0 + ${o}u`, `s0 + ${k}u`);
-      return `if (o0 + ${o}u < ${f.channelsOut}) { ${finish.store(`t${o}_${k}`, index)} }`;
-    }),
+    ...eachRow(values, tap.length, params, (row) => [
+      `if (o0 + i >= ${f.channelsOut}) { break; }`,
+      ...eachColumn(row, params, finish.store("result", weightAt(t, "o0 + i", "s0 + j"))),
+    ]),
   ];
 }
 

@@ -1,4 +1,4 @@
-struct Params { total: u32, columnTiles: u32, rows: u32, columns: u32, channelTiles: u32, groups: u32, channelsIn: u32, channelsOut: u32, H: u32, W: u32, source: u32, weight: u32, xs0: u32, xs1: u32, xs2: u32, xs3: u32, ws0: u32, ws1: u32, ws2: u32, ws3: u32, wgroup: u32 }
+struct Params { total: u32, columnTiles: u32, rows: u32, columns: u32, channelTiles: u32, groups: u32, channelsIn: u32, channelsOut: u32, H: u32, W: u32, source: u32, weight: u32, xs0: u32, xs1: u32, xs2: u32, xs3: u32, ws0: u32, ws1: u32, ws2: u32, ws3: u32, wgroup: u32, R: u32, resultRows: u32, resultColumns: u32 }
 @group(0) @binding(3) var<uniform> p: Params;
 @group(0) @binding(0) var<storage, read> b0: array<f32>;
 @group(0) @binding(1) var<storage, read> b1: array<f32>;
@@ -51,7 +51,7 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
   var c3_5 = 0.0;
   var c3_6 = 0.0;
   for (var c = 0u; c < p.channelsIn; c++) {
-    for (var r = 0u; r < 3u; r++) {
+    for (var r = 0u; r < p.R; r++) {
       let y = top + r * 1u;
       if (y >= p.H) { continue; }
       let row = image + c * p.xs1 + y * p.xs2;
@@ -110,44 +110,19 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
       c3_6 += x6 * w3_0 + x7 * w3_1 + x8 * w3_2;
     }
   }
-  if (o0 + 0u < p.channelsOut) {
-    let at = (((n * p.groups + group) * p.channelsOut + o0 + 0u) * p.rows + p0) * p.columns + q0;
-    { b2[at + 0u] = c0_0; }
-    { b2[at + 1u] = c0_1; }
-    { b2[at + 2u] = c0_2; }
-    { b2[at + 3u] = c0_3; }
-    { b2[at + 4u] = c0_4; }
-    { b2[at + 5u] = c0_5; }
-    { b2[at + 6u] = c0_6; }
-  }
-  if (o0 + 1u < p.channelsOut) {
-    let at = (((n * p.groups + group) * p.channelsOut + o0 + 1u) * p.rows + p0) * p.columns + q0;
-    { b2[at + 0u] = c1_0; }
-    { b2[at + 1u] = c1_1; }
-    { b2[at + 2u] = c1_2; }
-    { b2[at + 3u] = c1_3; }
-    { b2[at + 4u] = c1_4; }
-    { b2[at + 5u] = c1_5; }
-    { b2[at + 6u] = c1_6; }
-  }
-  if (o0 + 2u < p.channelsOut) {
-    let at = (((n * p.groups + group) * p.channelsOut + o0 + 2u) * p.rows + p0) * p.columns + q0;
-    { b2[at + 0u] = c2_0; }
-    { b2[at + 1u] = c2_1; }
-    { b2[at + 2u] = c2_2; }
-    { b2[at + 3u] = c2_3; }
-    { b2[at + 4u] = c2_4; }
-    { b2[at + 5u] = c2_5; }
-    { b2[at + 6u] = c2_6; }
-  }
-  if (o0 + 3u < p.channelsOut) {
-    let at = (((n * p.groups + group) * p.channelsOut + o0 + 3u) * p.rows + p0) * p.columns + q0;
-    { b2[at + 0u] = c3_0; }
-    { b2[at + 1u] = c3_1; }
-    { b2[at + 2u] = c3_2; }
-    { b2[at + 3u] = c3_3; }
-    { b2[at + 4u] = c3_4; }
-    { b2[at + 5u] = c3_5; }
-    { b2[at + 6u] = c3_6; }
+  for (var i = 0u; i < p.resultRows; i += 1u) {
+    let row_0 = select(select(select(c0_0, c1_0, i == 1u), c2_0, i == 2u), c3_0, i == 3u);
+    let row_1 = select(select(select(c0_1, c1_1, i == 1u), c2_1, i == 2u), c3_1, i == 3u);
+    let row_2 = select(select(select(c0_2, c1_2, i == 1u), c2_2, i == 2u), c3_2, i == 3u);
+    let row_3 = select(select(select(c0_3, c1_3, i == 1u), c2_3, i == 2u), c3_3, i == 3u);
+    let row_4 = select(select(select(c0_4, c1_4, i == 1u), c2_4, i == 2u), c3_4, i == 3u);
+    let row_5 = select(select(select(c0_5, c1_5, i == 1u), c2_5, i == 2u), c3_5, i == 3u);
+    let row_6 = select(select(select(c0_6, c1_6, i == 1u), c2_6, i == 2u), c3_6, i == 3u);
+    if (o0 + i >= p.channelsOut) { break; }
+    let at = (((n * p.groups + group) * p.channelsOut + o0 + i) * p.rows + p0) * p.columns + q0;
+    for (var j = 0u; j < p.resultColumns; j += 1u) {
+      let result = select(select(select(select(select(select(row_0, row_1, j == 1u), row_2, j == 2u), row_3, j == 3u), row_4, j == 4u), row_5, j == 5u), row_6, j == 6u);
+      { b2[at + j] = result; }
+    }
   }
 }

@@ -1,4 +1,4 @@
-struct Params { x: u32, x0: u32, x1: u32, x2: u32, x3: u32, g: u32, g0: u32, g1: u32, g2: u32, g3: u32, H: u32, W: u32, P: u32, Q: u32, N: u32, channelsIn: u32, channelsOut: u32, channelTiles: u32, total: u32 }
+struct Params { x: u32, x0: u32, x1: u32, x2: u32, x3: u32, g: u32, g0: u32, g1: u32, g2: u32, g3: u32, H: u32, W: u32, P: u32, Q: u32, N: u32, channelsIn: u32, channelsOut: u32, channelTiles: u32, total: u32, resultRows: u32, resultColumns: u32 }
 @group(0) @binding(3) var<uniform> p: Params;
 @group(0) @binding(0) var<storage, read> b0: array<f32>;
 @group(0) @binding(1) var<storage, read> b1: array<f32>;
@@ -119,16 +119,14 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
     t3_1 += d3_1;
     t3_2 += d3_2;
   }
-  if (o0 + 0u < p.channelsOut) { b2[(((group * p.channelsOut + o0 + 0u) * p.channelsIn + c) * 3u + r) * 3u + s0 + 0u] = t0_0; }
-  if (o0 + 0u < p.channelsOut) { b2[(((group * p.channelsOut + o0 + 0u) * p.channelsIn + c) * 3u + r) * 3u + s0 + 1u] = t0_1; }
-  if (o0 + 0u < p.channelsOut) { b2[(((group * p.channelsOut + o0 + 0u) * p.channelsIn + c) * 3u + r) * 3u + s0 + 2u] = t0_2; }
-  if (o0 + 1u < p.channelsOut) { b2[(((group * p.channelsOut + o0 + 1u) * p.channelsIn + c) * 3u + r) * 3u + s0 + 0u] = t1_0; }
-  if (o0 + 1u < p.channelsOut) { b2[(((group * p.channelsOut + o0 + 1u) * p.channelsIn + c) * 3u + r) * 3u + s0 + 1u] = t1_1; }
-  if (o0 + 1u < p.channelsOut) { b2[(((group * p.channelsOut + o0 + 1u) * p.channelsIn + c) * 3u + r) * 3u + s0 + 2u] = t1_2; }
-  if (o0 + 2u < p.channelsOut) { b2[(((group * p.channelsOut + o0 + 2u) * p.channelsIn + c) * 3u + r) * 3u + s0 + 0u] = t2_0; }
-  if (o0 + 2u < p.channelsOut) { b2[(((group * p.channelsOut + o0 + 2u) * p.channelsIn + c) * 3u + r) * 3u + s0 + 1u] = t2_1; }
-  if (o0 + 2u < p.channelsOut) { b2[(((group * p.channelsOut + o0 + 2u) * p.channelsIn + c) * 3u + r) * 3u + s0 + 2u] = t2_2; }
-  if (o0 + 3u < p.channelsOut) { b2[(((group * p.channelsOut + o0 + 3u) * p.channelsIn + c) * 3u + r) * 3u + s0 + 0u] = t3_0; }
-  if (o0 + 3u < p.channelsOut) { b2[(((group * p.channelsOut + o0 + 3u) * p.channelsIn + c) * 3u + r) * 3u + s0 + 1u] = t3_1; }
-  if (o0 + 3u < p.channelsOut) { b2[(((group * p.channelsOut + o0 + 3u) * p.channelsIn + c) * 3u + r) * 3u + s0 + 2u] = t3_2; }
+  for (var i = 0u; i < p.resultRows; i += 1u) {
+    let row_0 = select(select(select(t0_0, t1_0, i == 1u), t2_0, i == 2u), t3_0, i == 3u);
+    let row_1 = select(select(select(t0_1, t1_1, i == 1u), t2_1, i == 2u), t3_1, i == 3u);
+    let row_2 = select(select(select(t0_2, t1_2, i == 1u), t2_2, i == 2u), t3_2, i == 3u);
+    if (o0 + i >= p.channelsOut) { break; }
+    for (var j = 0u; j < p.resultColumns; j += 1u) {
+      let result = select(select(row_0, row_1, j == 1u), row_2, j == 2u);
+      b2[(((group * p.channelsOut + o0 + i) * p.channelsIn + c) * 3u + r) * 3u + s0 + j] = result;
+    }
+  }
 }

@@ -1,5 +1,5 @@
 // conv2d+add+relu+add
-struct Params { ed2: u32, ed1: u32, chainzero: u32, total: u32, columnTiles: u32, rows: u32, columns: u32, channelTiles: u32, groups: u32, channelsIn: u32, channelsOut: u32, H: u32, W: u32, source: u32, weight: u32, xs0: u32, xs1: u32, xs2: u32, xs3: u32, ws0: u32, ws1: u32, ws2: u32, ws3: u32, wgroup: u32 }
+struct Params { ed2: u32, ed1: u32, chainzero: u32, total: u32, columnTiles: u32, rows: u32, columns: u32, channelTiles: u32, groups: u32, channelsIn: u32, channelsOut: u32, H: u32, W: u32, source: u32, weight: u32, xs0: u32, xs1: u32, xs2: u32, xs3: u32, ws0: u32, ws1: u32, ws2: u32, ws3: u32, wgroup: u32, R: u32, resultRows: u32, resultColumns: u32 }
 @group(0) @binding(5) var<uniform> p: Params;
 @group(0) @binding(0) var<storage, read> b0: array<f32>;
 @group(0) @binding(1) var<storage, read> b1: array<f32>;
@@ -74,7 +74,7 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
   var c3_2 = 0.0;
   var c3_3 = 0.0;
   for (var c = 0u; c < p.channelsIn; c++) {
-    for (var r = 0u; r < 3u; r++) {
+    for (var r = 0u; r < p.R; r++) {
       let y = top + r * 1u;
       if (y >= p.H) { continue; }
       let row = image + c * p.xs1 + y * p.xs2;
@@ -118,32 +118,16 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
       c3_3 += x3 * w3_0 + x4 * w3_1 + x5 * w3_2;
     }
   }
-  if (o0 + 0u < p.channelsOut) {
-    let at = (((n * p.groups + group) * p.channelsOut + o0 + 0u) * p.rows + p0) * p.columns + q0;
-    { finish(c0_0, at + 0u); }
-    { finish(c0_1, at + 1u); }
-    { finish(c0_2, at + 2u); }
-    { finish(c0_3, at + 3u); }
-  }
-  if (o0 + 1u < p.channelsOut) {
-    let at = (((n * p.groups + group) * p.channelsOut + o0 + 1u) * p.rows + p0) * p.columns + q0;
-    { finish(c1_0, at + 0u); }
-    { finish(c1_1, at + 1u); }
-    { finish(c1_2, at + 2u); }
-    { finish(c1_3, at + 3u); }
-  }
-  if (o0 + 2u < p.channelsOut) {
-    let at = (((n * p.groups + group) * p.channelsOut + o0 + 2u) * p.rows + p0) * p.columns + q0;
-    { finish(c2_0, at + 0u); }
-    { finish(c2_1, at + 1u); }
-    { finish(c2_2, at + 2u); }
-    { finish(c2_3, at + 3u); }
-  }
-  if (o0 + 3u < p.channelsOut) {
-    let at = (((n * p.groups + group) * p.channelsOut + o0 + 3u) * p.rows + p0) * p.columns + q0;
-    { finish(c3_0, at + 0u); }
-    { finish(c3_1, at + 1u); }
-    { finish(c3_2, at + 2u); }
-    { finish(c3_3, at + 3u); }
+  for (var i = 0u; i < p.resultRows; i += 1u) {
+    let row_0 = select(select(select(c0_0, c1_0, i == 1u), c2_0, i == 2u), c3_0, i == 3u);
+    let row_1 = select(select(select(c0_1, c1_1, i == 1u), c2_1, i == 2u), c3_1, i == 3u);
+    let row_2 = select(select(select(c0_2, c1_2, i == 1u), c2_2, i == 2u), c3_2, i == 3u);
+    let row_3 = select(select(select(c0_3, c1_3, i == 1u), c2_3, i == 2u), c3_3, i == 3u);
+    if (o0 + i >= p.channelsOut) { break; }
+    let at = (((n * p.groups + group) * p.channelsOut + o0 + i) * p.rows + p0) * p.columns + q0;
+    for (var j = 0u; j < p.resultColumns; j += 1u) {
+      let result = select(select(select(row_0, row_1, j == 1u), row_2, j == 2u), row_3, j == 3u);
+      { finish(result, at + j); }
+    }
   }
 }
