@@ -11,6 +11,7 @@ const R = "require-disposal";
 const D = "no-dropped-result";
 const O = "no-overwritten-tensor";
 const X = "no-use-after-dispose";
+const M = "require-member-disposal";
 
 const gpu = (
   "interface GPUBuffer { destroy(): void; size: number } interface GPUTexture { " +
@@ -161,6 +162,47 @@ webgpu(
   "export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4, usage: 8 }); const " +
     "count = () => [1, 2].map((n) => n + b.size).length; return count(); }",
   [R],
+);
+
+/** A class that holds a buffer and cannot end it. */
+const chunk =
+  "class Chunk { readonly data: GPUBuffer;\nconstructor(d: GPUDevice) { this.data = " +
+  "d.createBuffer({ size: 4, usage: 8 }); } }\n";
+webgpu(
+  "a class without destroy that is made as the program runs",
+  chunk +
+    "export class World { chunks = new Map<number, Chunk>(); constructor(readonly d: GPUDevice) " +
+    "{}\nmake(id: number) { this.chunks.set(id, new Chunk(this.d)); }\n" +
+    "update(id: number) { this.make(id); } }",
+  [M],
+);
+webgpu(
+  "one that is made for each event",
+  chunk +
+    "export function listen(d: GPUDevice, all: Chunk[], at: EventTarget) { " +
+    'at.addEventListener("click", () => { all.push(new Chunk(d)); }); }',
+  [M],
+);
+webgpu(
+  "one that is made when the program starts, several times over",
+  chunk +
+    "export class World { chunks: Chunk[] = []; constructor(readonly d: GPUDevice) { " +
+    "this.fill(); }\nfill() { for (let i = 0; i < 6; i++) this.chunks.push(new Chunk(this.d)); } }",
+  [],
+);
+webgpu(
+  "one that each frame asks for and the first makes",
+  chunk +
+    "export class World { chunk?: Chunk; constructor(readonly d: GPUDevice) {}\n" +
+    "render() { if (!this.chunk) this.chunk = new Chunk(this.d); return this.chunk.data.size; } }",
+  [],
+);
+webgpu(
+  "one whose making is named after what it draws",
+  chunk +
+    "export async function renderSceneToFile(d: GPUDevice) { const c = new Chunk(d); " +
+    "await Promise.resolve(); return c.data.size; }",
+  [],
 );
 
 test.run();

@@ -7,6 +7,7 @@ import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { keptState } from "../analysis/component-state.ts";
 import { markOf } from "../analysis/consume.ts";
+import { isMadeAgain } from "../analysis/made-again.ts";
 import type { Owned } from "../analysis/oracle.ts";
 import {
   emptyLoops,
@@ -90,7 +91,7 @@ function checkClass(
   const methods = disposers(node, members[0]!.owned);
   const base = node.heritageClauses?.some((h) => h.token === ts.SyntaxKind.ExtendsKeyword) === true;
   if (methods.length === 0) {
-    if (requireDispose && !base)
+    if (!base && (requireDispose || isMadeAgain(file.session, node)))
       for (const m of members)
         report({
           mark: markOf(m.at),

@@ -1,0 +1,84 @@
+/**
+ * Made again: whether a program goes on making instances of a class while it runs, for what comes
+ * and goes, and not only when it starts. What an instance holds is then lost with it, unless the
+ * class can end it. Used by the rule about members.
+ */
+import ts from "typescript";
+import { callsNamed } from "./call-index.ts";
+import { callSitesOf, nameOf } from "./call-sites.ts";
+import { handedTo } from "./callbacks.ts";
+import { enclosingFunction, fateOf } from "./fate.ts";
+import type { Session } from "./session.ts";
+import { calleeNameNode, hasBody, rootOf, within, type CallLike } from "./syntax.ts";
+
+/** Calls that call back for what happens, or for each frame. */
+const happens =
+  /^(addEventListener|addListener|on|subscribe|setInterval|requestAnimationFrame|observe)$/;
+/** Names of functions that run for each frame, or for what happens. */
+const again =
+  /^(update|render|draw|tick|frame|step|refresh|animate|loop|resize)$|^(on|handle)[A-Z]/;
+const furthest = 4;
+
+/** Whether the program makes instances of a class again and again, as it runs. */
+export function isMadeAgain(session: Session, node: ts.ClassLikeDeclaration): boolean {
+  const name = node.name?.text;
+  if (name === undefined) return false;
+  return callsNamed(session.oracle, name).some(
+    (call) =>
+      ts.isNewExpression(call) &&
+      session.oracle.declarationAt(call.expression) === node &&
+      !within(call, node) &&
+      !isMadeOnce(call) &&
+      recurs(session, call, 0),
+  );
+}
+
+/** Whether a place is reached again and again: through functions named or handed on for that. */
+function recurs(session: Session, at: ts.Node, depth: number): boolean {
+  const fn = enclosingFunction(at);
+  if (!fn || ts.isConstructorDeclaration(fn) || depth > furthest) return false;
+  if (ts.isSetAccessorDeclaration(fn)) return true;
+  const host = handedTo(fn);
+  if (host)
+    return (
+      happens.test(session.oracle.callee(host).name) ||
+      (!isFirstRun(host) && recurs(session, host, depth + 1))
+    );
+  const name = nameOf(fn);
+  if (name === undefined || !hasBody(fn)) return false;
+  if (again.test(name)) return true;
+  const { calls, values } = callSitesOf(session.oracle, fn, "program");
+  return (
+    calls.some((c) => !within(c, fn) && !isMadeOnce(c) && recurs(session, c, depth + 1)) ||
+    values.some(isHandedOn)
+  );
+}
+
+/** `new Promise((done) => …)`, an effect: what runs in them runs as often as they do, or once. */
+const isFirstRun = (host: CallLike): boolean =>
+  /^use[A-Z]|^(then|addEventListener)$/.test(calleeNameNode(host)?.text ?? "");
+
+/** `button.addEventListener("click", make)`. */
+function isHandedOn(site: ts.Node): boolean {
+  const value = ts.isPropertyAccessExpression(site.parent) ? site.parent : site;
+  if (!ts.isIdentifier(value) && !ts.isPropertyAccessExpression(value)) return false;
+  const { kind, node } = fateOf(value);
+  return kind === "argument" && happens.test(calleeNameNode(node as CallLike)?.text ?? "");
+}
+
+/** `this.x ??= new X()`, `if (!this.x) this.x = new X()`: no more than one. */
+function isMadeOnce(call: ts.Node): boolean {
+  const store = ts.findAncestor(call, ts.isBinaryExpression);
+  if (!store || !within(call, store.right)) return false;
+  const { kind } = store.operatorToken;
+  if (kind === ts.SyntaxKind.QuestionQuestionEqualsToken) return true;
+  if (kind !== ts.SyntaxKind.EqualsToken || ts.isElementAccessExpression(store.left)) return false;
+  const place = store.left.getText();
+  const test = ts.findAncestor(store, ts.isIfStatement);
+  return (
+    test !== undefined &&
+    enclosingFunction(test) === enclosingFunction(store) &&
+    test.expression.getText().includes(place) &&
+    rootOf(store.left) !== undefined
+  );
+}
