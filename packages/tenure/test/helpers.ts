@@ -22,7 +22,8 @@ export async function setup(): Promise<DeviceInfo> {
   settings.planningMs = 60_000; // tests must not depend on how busy the machine is
   installTestHooks();
   const info = await init();
-  const turn = process.env["TENURE_VARIANT"];
+  // The same file runs in pages, where there is no process.
+  const turn = typeof process === "undefined" ? undefined : process.env["TENURE_VARIANT"];
   const { device } = runtime();
   if (turn !== undefined && device !== null) device.choices.turn = Number(turn);
   return info;
