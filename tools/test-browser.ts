@@ -5,7 +5,8 @@
  */
 import { launchChromium, servePages, type PageRoute } from "tenure-software-gpu/chromium";
 import type { Page } from "playwright-core";
-import { FOLDER, asyncContext, bundleForPage } from "./browser/bundle.ts";
+import { asyncContext, bundleForPage } from "./browser/bundle.ts";
+import { FOLDER, leftOut } from "./browser/left-out.ts";
 import { REPOSITORY, filesBelow } from "./files.ts";
 
 /** What uvu gives for a suite: its errors or true, and how many tests passed, were skipped, are. */
@@ -47,12 +48,12 @@ const routes: Record<string, PageRoute> = { "/": { type: "text/html", body: Buff
 await using chromium = await launchChromium();
 const pages = await servePages(routes);
 for (const path of paths) {
-  const made = await bundleForPage(path);
-  if ("needs" in made) {
-    console.log(`- ${path}: left out, needs ${made.needs}`);
+  const reason = leftOut.get(path.slice(FOLDER.length + 1));
+  if (reason !== undefined) {
+    console.log(`- ${path}: left out, ${reason}`);
     continue;
   }
-  routes["/test.js"] = { type: "text/javascript", body: Buffer.from(made.script) };
+  routes["/test.js"] = { type: "text/javascript", body: Buffer.from(await bundleForPage(path)) };
   const page = await chromium.browser.newPage();
   const [good, bad, told] = await outcome(page);
   await page.close();
@@ -92,7 +93,7 @@ async function outcome(page: Page): Promise<[passed: number, failed: number, tol
   } catch (error) {
     return [0, 1, [...errors, String(error)]];
   }
-  const results = await page.evaluate<Result[]>("globalThis.results");
+  const results = await page.evaluate<Result[]>("globalThis.results ?? []");
   const checks = await page.evaluate<string[]>(
     `Promise.all((globalThis.__tenureTestHooks ?? []).map((check) => check()))
       .then((lists) => lists.flat())`,

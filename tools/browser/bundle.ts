@@ -9,11 +9,8 @@ import { dirname, join } from "node:path";
 import { type Plugin, build, transform } from "esbuild";
 import { REPOSITORY } from "../files.ts";
 
-/** A script for a page, or the module of Node without which the file makes no sense there. */
-export type PageScript = { readonly script: string } | { readonly needs: string };
-
 /** Packages that work in Node only. */
-const tools = /^(esbuild|playwright-core|typescript|tenure-software-gpu)(\/|$)/;
+export const tools = /^(esbuild|playwright-core|typescript|tenure-software-gpu)(\/|$)/;
 
 /** What stands for a module of Node in a page: every name of it throws when it is called. */
 const absent: Plugin = {
@@ -48,9 +45,9 @@ const opFiles: Plugin = {
   },
 };
 
-/** Bundles one test file, given by its path in the repository. */
-export async function bundleForPage(path: string): Promise<PageScript> {
-  const { outputFiles, metafile } = await build({
+/** Bundles one test file, given by its path in the repository: the page's script. */
+export async function bundleForPage(path: string): Promise<string> {
+  const { outputFiles } = await build({
     stdin: {
       contents: `import "./${path}";
         globalThis.results = [];
@@ -68,22 +65,18 @@ export async function bundleForPage(path: string): Promise<PageScript> {
     conditions: ["tenure:source"],
     plugins: [opFiles, absent],
     write: false,
-    metafile: true,
     logLevel: "silent",
   });
-  const own = Object.entries(metafile.inputs).filter(
-    ([input]) => input.includes("/test/") && !input.endsWith("test/helpers.ts"),
-  );
-  const needed = own
-    .flatMap(([, { imports }]) => imports)
-    .find((i) => i.path.startsWith("absent:"));
-  if (needed !== undefined) return { needs: needed.path.replace(/^absent:/, "") };
   // Lowered, since the page's async context sees promises only; in a function, since esbuild lowers
-  // no `await` at the top level.
-  const { code } = await transform(`(async () => {\n${outputFiles[0]?.text ?? ""}\n})();`, {
-    supported: { "async-await": false, "async-generator": false, "for-await": false },
-  });
-  return { script: code };
+  // no `await` at the top level. What the file throws while it loads ends it.
+  const { code } = await transform(
+    `(async () => {\n${outputFiles[0]?.text ?? ""}\n})().catch((error) => {
+      globalThis.done = true;
+      throw error;
+    });`,
+    { supported: { "async-await": false, "async-generator": false, "for-await": false } },
+  );
+  return code;
 }
 
 /**
@@ -120,6 +113,3 @@ export const asyncContext = `
     },
   };
 `;
-
-/** Where the test files are that compute on a device. */
-export const FOLDER = join("packages", "tenure", "test", "gpu");
