@@ -8,12 +8,12 @@ import { at, defined, lookup } from "../base/access.ts";
 import type { Uint32s } from "../base/bytes.ts";
 import { warn } from "../base/env.ts";
 import { internal } from "../base/errors.ts";
-import type { GPUBindGroup, GPUBuffer } from "../device/webgpu.ts";
+import type { GPUBindGroup, GPUBuffer, GPUComputePipeline } from "../device/webgpu.ts";
 import type { Program, ProgramOp } from "../graph/program.ts";
 import type { CounterSet } from "../device/counters.ts";
 import type { Device } from "../device/device.ts";
 import type { CachedPipeline } from "../device/pipelines.ts";
-import { sizeClass } from "../device/buffer-pool.ts";
+import { type PooledBuffer, sizeClass } from "../device/buffer-pool.ts";
 import { Deadline, PlanningTooLong } from "../planner/deadline.ts";
 import { BudgetError } from "../planner/budget-error.ts";
 import type { Kernels } from "../kernels/families.ts";
@@ -57,6 +57,16 @@ export interface Dispatch {
   readonly groups: { ids: readonly number[]; group: GPUBindGroup }[];
 }
 
+/** All dispatches of a plan that runs straight, on the buffers of one run. */
+export interface Frame {
+  /** By slot. */
+  readonly buffers: readonly (PooledBuffer | undefined)[];
+  readonly pipelines: readonly GPUComputePipeline[];
+  readonly groups: readonly GPUBindGroup[];
+  /** Three numbers per dispatch. */
+  readonly workgroups: readonly number[];
+}
+
 /** A plan with its kernels. */
 export interface Executable {
   /** What the program must look like to be run by this plan. */
@@ -71,6 +81,8 @@ export interface Executable {
   readonly inSegments: boolean;
   /** The dispatches of its steps in order, where it has no other steps; else null. */
   readonly straight: readonly Dispatch[] | null;
+  /** Frames of the last runs, the latest first. */
+  frames: readonly Frame[];
   /** Params of all dispatches as they were last written to `uniforms`. */
   readonly params: Uint32s;
   readonly uniforms: GPUBuffer | null;
@@ -164,6 +176,7 @@ export class Compiler {
       dispatches,
       dispatchOf,
       straight: isStraight ? dispatches : null,
+      frames: [],
       inSegments: plan.steps.some(
         ({ kind }) => kind !== "dispatch" && kind !== "recompute" && kind !== "release",
       ),

@@ -209,8 +209,10 @@ export class PlanCaches {
   /** Drops all bind groups: some may refer to what was never made. */
   dropBindGroups(): void {
     for (const cache of this.#caches)
-      for (const { dispatches } of cache.all())
-        for (const { groups } of dispatches) groups.length = 0;
+      for (const exe of cache.all()) {
+        exe.frames = [];
+        for (const { groups } of exe.dispatches) groups.length = 0;
+      }
   }
 
   /** Forgets every plan of every cache: their device is gone. */

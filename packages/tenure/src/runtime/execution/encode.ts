@@ -7,15 +7,16 @@ import { at } from "../../base/access.ts";
 import { internal } from "../../base/errors.ts";
 import type { CounterSet } from "../../device/counters.ts";
 import type { Device } from "../../device/device.ts";
-import type { Dispatch, Executable } from "../compile.ts";
+import type { Dispatch, Executable, Frame } from "../compile.ts";
 import type { OpenProgram } from "../open-program.ts";
 import { type SlotBuffers, bufferIn } from "./slot-buffers.ts";
 
 /**
- * Bind groups remembered per dispatch: a repeated program alternates between a few sets of buffers
- * at most.
+ * Bind groups remembered per dispatch, and frames per plan: a repeated program alternates between a
+ * few sets of buffers at most.
  */
 const groupsPerDispatch = 4;
+const framesPerPlan = 4;
 
 /**
  * Encodes the program's uploads.
@@ -46,6 +47,9 @@ export function forgetGroups({ pool }: Device, exe: Executable): void {
   // Buffers were destroyed since: groups that refer to them would keep them from being collected.
   for (const { groups } of exe.dispatches)
     groups.splice(0, groups.length, ...groups.filter(({ ids }) => ids.every((id) => pool.has(id))));
+  exe.frames = exe.frames.filter(({ buffers }) =>
+    buffers.every((b) => b === undefined || pool.has(b.id)),
+  );
   exe.poolGeneration = pool.generation;
 }
 
@@ -86,7 +90,10 @@ export function writeUniforms(
   if (uniforms !== null) gpu.queue.writeBuffer(uniforms, from * 4, params, from, to - from);
 }
 
-/** Encodes all dispatches of a plan that consists of nothing else. */
+/**
+ * Encodes all dispatches of a plan that consists of nothing else. On buffers that they ran on
+ * lately, no dispatch looks for its bind group.
+ */
 export function encodeStraight(
   device: Device,
   counters: CounterSet,
@@ -94,8 +101,46 @@ export function encodeStraight(
   dispatches: readonly Dispatch[],
   buffers: Readonly<SlotBuffers>,
 ): void {
-  for (let i = 0; i < dispatches.length; i++)
-    encodeDispatch(device, counters, exe, dispatches[i]!, buffers);
+  const { pipelines, groups, workgroups } =
+    knownFrame(exe, buffers) ?? newFrame(device, counters, exe, dispatches, buffers);
+  const { queue } = device;
+  for (let i = 0; i < groups.length; i++)
+    queue.dispatch(
+      pipelines[i]!,
+      groups[i]!,
+      workgroups[3 * i]!,
+      workgroups[3 * i + 1]!,
+      workgroups[3 * i + 2]!,
+    );
+}
+
+function knownFrame(exe: Executable, buffers: Readonly<SlotBuffers>): Frame | undefined {
+  const { frames } = exe;
+  search: for (const frame of frames) {
+    const known = frame.buffers;
+    if (known.length !== buffers.length) continue;
+    for (let i = 0; i < known.length; i++) if (known[i] !== buffers[i]) continue search;
+    if (frame !== frames[0]) exe.frames = [frame, ...frames.filter((other) => other !== frame)];
+    return frame;
+  }
+  return undefined;
+}
+
+function newFrame(
+  device: Device,
+  counters: CounterSet,
+  exe: Executable,
+  dispatches: readonly Dispatch[],
+  buffers: Readonly<SlotBuffers>,
+): Frame {
+  const frame: Frame = {
+    buffers: [...buffers],
+    pipelines: dispatches.map(({ pipeline }) => pipeline.gpu),
+    groups: dispatches.map((dispatch) => bindGroup(device, counters, exe, dispatch, buffers)),
+    workgroups: dispatches.flatMap(({ workgroups }) => [...workgroups]),
+  };
+  exe.frames = [frame, ...exe.frames.slice(0, framesPerPlan - 1)];
+  return frame;
 }
 
 /** Encodes one dispatch of a plan. */
