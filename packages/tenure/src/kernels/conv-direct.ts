@@ -21,13 +21,23 @@ export function pixelTile(columns: number, caps: DeviceCaps): number {
   return [8, 7, 6, 5, 4].reduce((best, t) => (waste(t) < waste(best) ? t : best));
 }
 
+/** Whether the taps of a row may be written out: not many, and none that is passed over. */
+function canUnroll({ transposed, kernel }: Direct): boolean {
+  return !transposed && kernel[1] <= 7;
+}
+
 /**
  * How it is written: as a product of gathered blocks, or with so many pixels of a row per
- * invocation: the standard, or what was measured best.
+ * invocation, and the taps of a row as a loop or written out: the standard, or what was measured
+ * best. SwiftShader needs them written out; a compiler that optimizes makes either as fast, and
+ * takes three times as long for what is written out.
  */
 function wayOf(d: Direct, caps: DeviceCaps): string {
-  const standard = `${pixelTile(d.columns, caps)} pixels`;
-  const space = [...new Set([standard, "4 pixels", "7 pixels", "8 pixels"])];
+  const pixels = `${pixelTile(d.columns, caps)} pixels`;
+  const written = [...new Set([pixels, "4 pixels", "7 pixels", "8 pixels"])];
+  const looped = canUnroll(d) && d.kernel[1] > 1 ? [`${pixels} looped`] : [];
+  const [standard = pixels] = caps.software && caps.contracts ? looped : [];
+  const space = [standard, ...[...written, ...looped].filter((way) => way !== standard)];
   if (canImplicit(caps)) space.push("implicit");
   const images = at(d.source.layout.shape, 0) * d.groups;
   const sizes = [images, d.channelsIn, d.rows, d.columns, d.channelsOut, ...d.kernel];
@@ -40,6 +50,7 @@ export function directKernel(d: Direct, caps: DeviceCaps): Kernel {
   const way = wayOf(d, caps);
   if (way === "implicit") return implicitKernel(d, caps);
   const t = planTile(d, Number.parseInt(way, 10));
+  const unrolled = canUnroll(d) && !way.endsWith("looped");
   const { f, each, pixel, finish } = t;
   const [sh, sw] = d.stride;
   // Wraps below zero, as the arithmetic around it does.
@@ -68,7 +79,7 @@ export function directKernel(d: Direct, caps: DeviceCaps): Kernel {
     }),
     ...each.flatMap((o) => pixel.map((q) => `var c${o}_${q} = 0.0;`)),
     `for (var c = 0u; c < ${f.channelsIn}; c++) {`,
-    indent(kernelRows(t).join("\n")),
+    indent(kernelRows(t, unrolled).join("\n")),
     "}",
     ...storeTile(t),
   ].join("\n");
@@ -165,7 +176,7 @@ function planTile(d: Direct, pixels: number): DirectTile {
 }
 
 /** The loop over the rows of the window. */
-function kernelRows(t: DirectTile): string[] {
+function kernelRows(t: DirectTile, unrolled: boolean): string[] {
   const { d, f, each } = t;
   const [sh] = d.stride;
   const [dh] = d.dilation;
@@ -180,7 +191,7 @@ function kernelRows(t: DirectTile): string[] {
     ...rowOf,
     `let row = image + c * ${at(f.xs, 1)} + y * ${at(f.xs, 2)};`,
     ...each.map((o) => `let wrow${o} = filter${o} + c * ${at(f.ws, 1)} + r * ${at(f.ws, 2)};`),
-    ...(!d.transposed && d.kernel[1] <= 7 ? unrolledTaps(t) : loopedTaps(t)),
+    ...(unrolled ? unrolledTaps(t) : loopedTaps(t)),
   ];
   const rows = t.params.u32("R", d.kernel[0]);
   return [`for (var r = 0u; r < ${rows}; r++) {`, indent(body.join("\n")), "}"];
@@ -223,7 +234,7 @@ function unrolledTaps(t: DirectTile): string[] {
   return lines;
 }
 
-/** A row of taps as a loop, for wide windows and for those that are gathered through. */
+/** A row of taps as a loop, whose length is a field, so that no compiler writes it out again. */
 function loopedTaps(t: DirectTile): string[] {
   const { d, f, each, pixel } = t;
   const [, S] = d.kernel;
@@ -247,7 +258,7 @@ function loopedTaps(t: DirectTile): string[] {
     ...weightsAt(t, `k * ${at(f.ws, 3)}`, "k"),
     ...each.flatMap((o) => pixel.map((q) => `c${o}_${q} += x${q} * w${o}_k;`)),
   ];
-  return [`for (var k = 0u; k < ${S}u; k++) {`, indent(body.join("\n")), "}"];
+  return [`for (var k = 0u; k < ${t.params.u32("S", S)}; k++) {`, indent(body.join("\n")), "}"];
 }
 
 /** Stores the tile, guarded at the edges. */
