@@ -106,7 +106,7 @@ export interface OwnerSettings {
 export interface TenureSettings {
   presets?: ("tenure" | "tfjs" | "disposable" | "webgpu" | "onnxruntime")[];
   scopeInference?: "program" | "file" | "off";
-  exportedFunctions?: "strict" | "assume-scoped";
+  exportedFunctions?: "strict" | "callers" | "once" | "assume-scoped";
   /** A file of reports that an old code base may keep, relative to where ESLint runs. */
   baseline?: string;
   owners?: OwnerSettings[];
@@ -122,7 +122,7 @@ export interface Owner extends Required<Omit<OwnerSettings, "dispose" | "keep" |
 /** Settings after validation; what the analysis reads. */
 export interface ResolvedSettings {
   scopeInference: "program" | "file" | "off";
-  exportedFunctions: "strict" | "assume-scoped";
+  exportedFunctions: "strict" | "callers" | "once" | "assume-scoped";
   /** The path of a baseline file. */
   baseline: string | null;
   owners: Owner[];

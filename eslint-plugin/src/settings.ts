@@ -155,7 +155,7 @@ const presetName: Check = (value, path) => {
 const root = shape({
   presets: listOf(presetName),
   scopeInference: oneOf("program", "file", "off"),
-  exportedFunctions: oneOf("strict", "assume-scoped"),
+  exportedFunctions: oneOf("strict", "callers", "once", "assume-scoped"),
   baseline: text,
   owners: listOf(ownerShape),
 });
@@ -234,7 +234,7 @@ export function resolveSettings(raw: unknown): ResolvedSettings {
   );
   return {
     scopeInference: settings.scopeInference ?? "program",
-    exportedFunctions: settings.exportedFunctions ?? "strict",
+    exportedFunctions: settings.exportedFunctions ?? "callers",
     baseline: settings.baseline ?? null,
     owners,
     holder: owners.some((o) => o.policy !== "generic")

@@ -57,6 +57,10 @@ const refersTo = (oracle: Oracle, node: ts.Node, targets: ReadonlySet<ts.Node>):
 /** The name callers use. */
 export function nameOf(fn: ts.Node): string | undefined {
   if (ts.isConstructorDeclaration(fn)) return fn.parent.name?.text;
+  if (isCommonExport(fn.parent) && ts.isPropertyAccessExpression(fn.parent.left)) {
+    const { name } = fn.parent.left;
+    return name.text === "exports" ? undefined : name.text;
+  }
   const holder = ts.isArrowFunction(fn) || ts.isFunctionExpression(fn) ? bindingOf(fn) : fn;
   const name = (holder as Partial<ts.NamedDeclaration> | undefined)?.name;
   return name && (ts.isIdentifier(name) || ts.isPrivateIdentifier(name) || ts.isStringLiteral(name))
@@ -91,6 +95,7 @@ export function bindingOf(
 function declarationsOf(oracle: Oracle, fn: FunctionWithBody): Set<ts.Node> {
   const own: ts.Node = ts.isConstructorDeclaration(fn) ? fn.parent : (bindingOf(fn) ?? fn);
   const targets = new Set<ts.Node>([own, fn]);
+  if (isCommonExport(fn.parent)) targets.add(fn.parent).add(fn.parent.left);
   const holder = own.parent as ts.Node | undefined;
   if (holder && ts.isClassLike(holder) && !ts.isConstructorDeclaration(fn))
     addOverridden(oracle, holder, nameOf(fn) ?? "", targets, 0);
@@ -113,6 +118,16 @@ function addOverridden(
       if (isClass && parent !== holder) addOverridden(oracle, parent, name, targets, depth + 1);
     }
   }
+}
+
+/** `exports.f = …`, `module.exports = …`, `module.exports.f = …` in a script. */
+export function isCommonExport(node: ts.Node): node is ts.BinaryExpression {
+  return (
+    ts.isBinaryExpression(node) &&
+    node.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
+    /\.[cm]?jsx?$/.test(node.getSourceFile().fileName) &&
+    /^(module\.)?exports(\.[\w$]+)?$/.test(node.left.getText())
+  );
 }
 
 /**

@@ -4,6 +4,7 @@
  * about overwritten values, which reports only where no scope would free it.
  */
 import ts from "typescript";
+import { mayLackScope } from "./open-scopes.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import {
   fieldOfThis,
@@ -87,7 +88,7 @@ function loses(
   member: Member,
   place: ts.ClassElement,
 ): boolean {
-  if (session.scopeAt(member.at) !== "out") return false;
+  if (!mayLackScope(session, member.at)) return false;
   if (isNothing(node.right)) return true;
   if (member.owned.shape !== "one" || session.freshness(node.right) !== "fresh") return false;
   return member.atOnce || runsOften(session, place);

@@ -4,6 +4,7 @@
  * variables are followed elsewhere.
  */
 import ts from "typescript";
+import { mayLackScope } from "./open-scopes.ts";
 import { enclosingFunction } from "./fate.ts";
 import { keptBy } from "./keeps.ts";
 import type { LostStore } from "./lost-stores.ts";
@@ -32,7 +33,7 @@ function updated(session: Session, node: ts.BinaryExpression): LostStore | null 
   if (!inside.every((m) => onlyLooksAt(session.transfer(m).effect))) return null;
   const others = mentionsOf(left, home).filter((m) => !within(m, node));
   if (!others.every((m) => isKept(session, m, owned))) return null;
-  if (others.length === 0 && session.scopeAt(node) !== "out") return null;
+  if (others.length === 0 && !mayLackScope(session, node)) return null;
   return { node, owned, held: inside[0] ?? left };
 }
 

@@ -7,6 +7,12 @@ import type { Session } from "./session.ts";
 import { handedTo } from "./callbacks.ts";
 import { unwrap } from "./syntax.ts";
 
+/** Whether a place is reached without a scope: by every caller, or by some. */
+export function mayLackScope(session: Session, node: ts.Node): boolean {
+  const state = session.scopeAt(node);
+  return state === "out" || state === "mixed";
+}
+
 /** Whether a `using` scope of the same function is open at a node. */
 export function lexicallyScoped(
   session: Session,

@@ -55,6 +55,7 @@ function wire(oracle: Oracle, settings: ResolvedSettings, guesses: boolean): Ses
     effect: (call, argument) => effectOf(session, call, argument),
     callback: (call, argument) => callbackMode(session, call, argument),
     scopeAt: (node) => scopes.at(node),
+    dividedAt: (node) => scopes.dividedAt(node),
     reaches: (file) => reach.of(file),
   };
   return session;

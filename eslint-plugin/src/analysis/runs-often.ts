@@ -7,7 +7,7 @@ import ts from "typescript";
 import { callSitesOf, nameOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
-import { isExported } from "./scope-context.ts";
+import { isExported } from "./exported.ts";
 import type { Session } from "./session.ts";
 import { calleeNameNode, hasBody, within, type CallLike } from "./syntax.ts";
 

@@ -7,22 +7,24 @@
 import ts from "typescript";
 import { handedTo } from "./callbacks.ts";
 import { callsNamed } from "./call-index.ts";
-import { bindingOf, callSitesOf, nameOf, overridesForeign } from "./call-sites.ts";
+import { bindingOf, callSitesOf, isCommonExport, nameOf, overridesForeign } from "./call-sites.ts";
 import { offered } from "./entry-points.ts";
-import type { Facts } from "./facts.ts";
+import { isExported } from "./exported.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { Fixpoint } from "./fixpoint.ts";
-import {
-  hasBody,
-  unwrap,
-  type CallLike,
-  type FunctionWithBody,
-  valuesOf,
-  within,
-} from "./syntax.ts";
-import type { ScopeState, Session } from "./session.ts";
+import { hasBody, unwrap, type CallLike, type FunctionWithBody, within } from "./syntax.ts";
+import type { Divided, ScopeState, Session } from "./session.ts";
 import { lexicallyScoped } from "./open-scopes.ts";
 import { programScopes } from "./program-scopes.ts";
+
+/** A place from which a function is entered. */
+interface Entry {
+  node: ts.Node;
+  state: ScopeState | "never";
+}
+
+/** The settings that speak once of a function whose callers are divided. */
+const reportsOnce: ReadonlySet<string> = new Set(["callers", "once"]);
 
 /** Answers where scopes are open, for one session. */
 export class ScopeContext {
@@ -44,7 +46,38 @@ export class ScopeContext {
     const session = this.#session();
     const found = this.stateAt(session, node);
     if (found === "never") return "unknown"; // called by itself alone
+    if (found === "mixed") return waitsPastScopes(session, node) ? "out" : found;
     return found === "unknown" && isBeyondScopes(session, node) ? "out" : found;
+  }
+
+  /**
+   * The function whose callers decide what becomes of a value made at a node: where they are
+   * divided, with those that have no scope.
+   */
+  dividedAt(node: ts.Node): Divided | null {
+    const session = this.#session();
+    if (this.at(node) !== "mixed") return null;
+    const fn = activation(node);
+    if (!hasBody(fn)) return null;
+    const found = new Set<ts.Node>();
+    this.addLacking(session, fn, found, new Set());
+    return { fn, lacking: [...found].sort(byPlace) };
+  }
+
+  /** Adds the places from which a function is entered without a scope. */
+  private addLacking(
+    session: Session,
+    fn: FunctionWithBody,
+    into: Set<ts.Node>,
+    seen: Set<ts.Node>,
+  ): void {
+    if (seen.has(fn)) return;
+    seen.add(fn);
+    for (const { node, state } of this.entered(session, fn)) {
+      const caller = state === "mixed" ? activation(node) : undefined;
+      if (state === "out") into.add(node);
+      else if (hasBody(caller)) this.addLacking(session, caller, into, seen);
+    }
   }
 
   private stateAt(session: Session, node: ts.Node): ScopeState | "never" {
@@ -52,7 +85,8 @@ export class ScopeContext {
     if (lexicallyScoped(session, node, undefined)) return "in";
     if (!fn || !ts.isFunctionLike(fn)) return "out";
     const found = hasBody(fn) ? this.#solver.get(fn) : "unknown";
-    return found === "unknown" && afterAwait(session, node, fn) ? "out" : found;
+    const open = found === "unknown" || found === "mixed";
+    return open && afterAwait(session, node, fn) ? "out" : found;
   }
 
   private compute(session: Session, fn: FunctionWithBody): ScopeState | "never" {
@@ -81,24 +115,52 @@ export class ScopeContext {
 
   private ofNamed(session: Session, fn: FunctionWithBody): ScopeState | "never" {
     const { oracle, settings } = session;
+    const { exportedFunctions, scopeInference } = settings;
     if (nameOf(fn) === undefined) return this.ofAnonymous(session, fn);
+    const entered = this.entered(session, fn);
+    const states = entered.map((e) => e.state);
+    const found = this.ofEntered(session, fn, entered);
+    if (scopeInference !== "program" || !reportsOnce.has(exportedFunctions)) return found;
+    if (states.includes("mixed")) return "mixed";
+    const once = exportedFunctions === "once" && isExported(oracle.facts, fn);
+    return found === "out" && (once || states.includes("in")) ? "mixed" : found;
+  }
+
+  /** The places a function is called from or handed on at, with the scopes there. */
+  private entered(session: Session, fn: FunctionWithBody): Entry[] {
+    const { oracle, settings } = session;
     const sites = callSitesOf(oracle, fn, settings.scopeInference === "file" ? "file" : "program");
     const inTest = isTestFile(fn.getSourceFile());
     const counts = (node: ts.Node): boolean =>
       !within(node, fn) && (inTest || !isTestFile(node.getSourceFile()));
-    const states = sites.calls.filter(counts).map((c) => this.stateAt(session, c));
-    for (const value of sites.values.filter(counts)) states.push(this.ofValue(session, value));
+    return [
+      ...sites.calls.filter(counts).map((node) => ({ node, state: this.stateAt(session, node) })),
+      ...sites.values.filter(counts).map((node) => ({ node, state: this.ofValue(session, node) })),
+    ];
+  }
+
+  private ofEntered(
+    session: Session,
+    fn: FunctionWithBody,
+    entered: readonly Entry[],
+  ): ScopeState | "never" {
+    const { oracle, settings } = session;
+    const states = entered.map((e) => e.state);
     if (states.includes("out")) return "out";
     if (
-      settings.exportedFunctions === "strict" &&
+      settings.exportedFunctions !== "assume-scoped" &&
       settings.scopeInference === "program" &&
-      isOffered(session, fn, [...sites.calls, ...sites.values].filter(counts))
+      isOffered(
+        session,
+        fn,
+        entered.map((e) => e.node),
+      )
     )
       return "out";
     if (states.includes("unknown")) {
       const entry =
         isExported(session.oracle.facts, fn) &&
-        settings.exportedFunctions === "strict" &&
+        settings.exportedFunctions !== "assume-scoped" &&
         settings.scopeInference === "program";
       return entry && !states.includes("in") ? "out" : "unknown";
     }
@@ -112,7 +174,7 @@ export class ScopeContext {
       return "unknown";
     if (overridesForeign(oracle, fn)) return "unknown";
     if (isExported(session.oracle.facts, fn))
-      return settings.exportedFunctions === "strict" ? "out" : "unknown";
+      return settings.exportedFunctions !== "assume-scoped" ? "out" : "unknown";
     return isObjectMember(fn) ? "unknown" : "out";
   }
 
@@ -162,7 +224,7 @@ export class ScopeContext {
     const maker = enclosingFunction(node) ?? node;
     const host = handedTo(maker);
     if (host && runsInScope(session, host)) return "in"; // the gradient function of `customGrad`
-    return session.settings.exportedFunctions === "strict" &&
+    return session.settings.exportedFunctions !== "assume-scoped" &&
       isExported(session.oracle.facts, maker)
       ? "out"
       : "unknown";
@@ -182,7 +244,8 @@ export class ScopeContext {
    */
   private ofAnonymous(session: Session, fn: FunctionWithBody): ScopeState {
     if (isHandler(fn)) return "out";
-    if (session.settings.exportedFunctions === "strict" && isCommonExport(fn.parent)) return "out";
+    if (session.settings.exportedFunctions !== "assume-scoped" && isCommonExport(fn.parent))
+      return "out";
     if (ts.isReturnStatement(fn.parent) && !this.givesOwned(session, fn))
       return this.ofReturnedObject(session, fn.parent);
     const method = methodName(fn);
@@ -261,11 +324,14 @@ const waitsBefore = (inner: ts.Node, node: ts.Node): boolean =>
  */
 function isBeyondScopes(session: Session, node: ts.Node): boolean {
   const { exportedFunctions, scopeInference } = session.settings;
-  if (exportedFunctions !== "strict" || scopeInference !== "program") return false;
-  const scopes = programScopes(session);
-  if (!scopes.any) return true;
+  if (exportedFunctions === "assume-scoped" || scopeInference !== "program") return false;
+  return !programScopes(session).any || waitsPastScopes(session, node);
+}
+
+/** Whether a function has waited before a node, and no scope of the program outlasts that. */
+function waitsPastScopes(session: Session, node: ts.Node): boolean {
   const fn = boundary(node);
-  return !scopes.lasting && hasBody(fn) && waitsBefore(fn.body, node);
+  return hasBody(fn) && waitsBefore(fn.body, node) && !programScopes(session).lasting;
 }
 
 /** Whether a call reaches code that, as far as can be seen, opens no scope. */
@@ -284,6 +350,17 @@ function isStranger(session: Session, host: CallLike): boolean {
       );
     });
 }
+
+/** The function whose callers a node depends on: the callbacks it runs at once are part of it. */
+function activation(node: ts.Node): ts.Node | undefined {
+  let fn = boundary(node);
+  for (let host = fn && handedTo(fn); host; host = fn && handedTo(fn)) fn = boundary(host);
+  return fn;
+}
+
+/** Files by name, and nodes of one file by their order. */
+const byPlace = (a: ts.Node, b: ts.Node): number =>
+  a.getSourceFile().fileName.localeCompare(b.getSourceFile().fileName) || a.pos - b.pos;
 
 /** The function, or undefined at module level, whose activation a node belongs to. */
 function boundary(node: ts.Node): ts.Node | undefined {
@@ -329,61 +406,3 @@ const isTestFile = (file: ts.SourceFile): boolean =>
 const isObjectMember = (fn: ts.Node): boolean =>
   ts.isObjectLiteralExpression(fn.parent) ||
   bindingOf(fn)?.kind === ts.SyntaxKind.PropertyAssignment;
-
-/**
- * Whether code outside the program can name a function: exported itself, or a non-private member of
- * an exported class.
- */
-export function isExported(facts: Facts, fn: ts.Node): boolean {
-  const holder: ts.Node =
-    ts.isArrowFunction(fn) || ts.isFunctionExpression(fn) ? (bindingOf(fn) ?? fn) : fn;
-  const member = ts.isClassLike(holder.parent) ? holder.parent : undefined;
-  if (member && ts.getCombinedModifierFlags(holder as ts.Declaration) & ts.ModifierFlags.Private)
-    return false;
-  const declaration = (member ?? holder) as ts.Declaration;
-  if (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Export) return true;
-  const name = (declaration as ts.NamedDeclaration).name;
-  return (
-    name !== undefined &&
-    ts.isIdentifier(name) &&
-    facts.of(declaration.getSourceFile(), exportedNames).has(name.text)
-  );
-}
-
-/** `exports.f = …`, `module.exports = …`, `module.exports.f = …` in a script. */
-function isCommonExport(node: ts.Node): node is ts.BinaryExpression {
-  return (
-    ts.isBinaryExpression(node) &&
-    node.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
-    /\.[cm]?jsx?$/.test(node.getSourceFile().fileName) &&
-    /^(module\.)?exports(\.[\w$]+)?$/.test(node.left.getText())
-  );
-}
-
-/** The names in what a script exports: `f`, or those of `{ f, g: h }`. */
-function namesGiven(value: ts.Expression): string[] {
-  const given = unwrap(value);
-  const values = ts.isObjectLiteralExpression(given) ? valuesOf(given) : [given];
-  return values.map(unwrap).flatMap((v) => (ts.isIdentifier(v) ? [v.text] : []));
-}
-
-function exportedNames(file: ts.SourceFile): ReadonlySet<string> {
-  const found = new Set<string>();
-  for (const statement of file.statements) {
-    if (
-      ts.isExportDeclaration(statement) &&
-      !statement.moduleSpecifier &&
-      statement.exportClause &&
-      ts.isNamedExports(statement.exportClause)
-    ) {
-      for (const e of statement.exportClause.elements) found.add((e.propertyName ?? e.name).text);
-    }
-    if (ts.isExportAssignment(statement)) {
-      const value = unwrap(statement.expression);
-      if (ts.isIdentifier(value)) found.add(value.text);
-    }
-    if (ts.isExpressionStatement(statement) && isCommonExport(statement.expression))
-      for (const name of namesGiven(statement.expression.right)) found.add(name);
-  }
-  return found;
-}

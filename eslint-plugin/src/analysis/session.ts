@@ -37,8 +37,18 @@ export interface Summary {
   parameters: readonly ParameterEffect[];
 }
 
-/** Whether tensors created at a place belong to an open scope. `unknown` makes rules silent. */
-export type ScopeState = "in" | "out" | "unknown";
+/**
+ * Whether tensors created at a place belong to an open scope. `unknown` makes rules silent;
+ * `mixed` says that it depends on the caller, of which some have a scope, and one rule speaks of it.
+ */
+export type ScopeState = "in" | "out" | "unknown" | "mixed";
+
+/** A function whose callers decide whether it runs in a scope. */
+export interface Divided {
+  fn: FunctionWithBody;
+  /** Where it is called, through others too, with no scope open: in the order of the files. */
+  lacking: readonly ts.Node[];
+}
 
 /** The analysis of one program under one set of settings. */
 export interface Session {
@@ -64,6 +74,8 @@ export interface Session {
   /** How a call runs a callback given as an argument. */
   callback(call: CallLike, argument: ts.Node): CallMode | "unknown";
   scopeAt(node: ts.Node): ScopeState;
+  /** The function that leaves what is made at a node to those of its callers that have a scope. */
+  dividedAt(node: ts.Node): Divided | null;
   /** Whether a file can hold owned values at all. */
   reaches(file: ts.SourceFile): boolean;
 }

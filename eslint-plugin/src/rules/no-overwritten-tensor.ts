@@ -4,6 +4,7 @@
  * `this.x = this.x.op(…)`.
  */
 import ts from "typescript";
+import { mayLackScope } from "../analysis/open-scopes.ts";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
 import { enclosingFunction, returnsOf } from "../analysis/fate.ts";
@@ -109,7 +110,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
 });
 
 const isOut = (file: FileAnalysis, { node }: LostStore): boolean =>
-  file.session.scopeAt(node) === "out";
+  mayLackScope(file.session, node);
 
 /** A fold that loses what its last turn made. */
 interface LosingFold {

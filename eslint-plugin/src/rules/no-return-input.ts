@@ -4,6 +4,7 @@
  * protocol is to return a fresh alias.
  */
 import ts from "typescript";
+import { mayLackScope } from "../analysis/open-scopes.ts";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { returnsOf } from "../analysis/fate.ts";
 import { unwrap, type FunctionWithBody } from "../analysis/syntax.ts";
@@ -91,7 +92,7 @@ function checkFunction(
     owner.policy === "protocol" && /^(forward|call)$/.test(name) && ts.isMethodDeclaration(fn);
   // a function that only hands back its input is an identity, and callers see that
   if (!fresh && !promised) return;
-  if (owner.policy === "scoped" && session.scopeAt(fn.body) !== "out") return;
+  if (owner.policy === "scoped" && !mayLackScope(session, fn.body)) return;
   for (const value of values) {
     const kind = kindOf(file, value, fn);
     if (!kind) continue;
