@@ -16,6 +16,7 @@ import { noAsyncInScope } from "./rules/no-async-in-scope.ts";
 import { requireScopePairing } from "./rules/require-scope-pairing.ts";
 import { requireMemberDisposal } from "./rules/require-member-disposal.ts";
 import { noDroppedElement } from "./rules/no-dropped-element.ts";
+import { requireCallerScope } from "./rules/require-caller-scope.ts";
 import { preferUsing } from "./rules/prefer-using.ts";
 import { preferSequential } from "./rules/prefer-sequential.ts";
 
@@ -34,6 +35,7 @@ export const rules: Readonly<Record<string, TenureRule>> = {
   "require-scope-pairing": requireScopePairing,
   "require-member-disposal": requireMemberDisposal,
   "no-dropped-element": noDroppedElement,
+  "require-caller-scope": requireCallerScope,
   "prefer-using": preferUsing,
   "prefer-sequential": preferSequential,
 };

@@ -27,7 +27,7 @@ const blocks = (text: string): string[] =>
 /** Rules for which no public fix is known. */
 const unfixed: readonly string[] = [
   ...["no-async-in-scope", "no-double-dispose", "no-escape-from-scope", "no-return-input"],
-  ...["prefer-sequential", "prefer-using", "require-scope-pairing"],
+  ...["prefer-sequential", "prefer-using", "require-scope-pairing", "require-caller-scope"],
 ];
 
 /** A text as the formatter cannot change it. */
