@@ -84,7 +84,7 @@ test("a function that the package offers is an entry point", () => {
     "src/norm.ts": norm,
     "src/index.ts": `export * from "./norm.ts";\n${caller("./norm.ts")}`,
   };
-  assert.equal(lintOne(files, "src/norm.ts"), ["no-leaked-temporary"]);
+  assert.equal(lintOne(files, "src/norm.ts"), ["require-caller-scope"]);
   assert.equal(lintOne(files, "src/norm.ts", { exportedFunctions: "assume-scoped" }), []);
 });
 for (const [what, offer] of Object.entries({
@@ -104,7 +104,7 @@ for (const [what, offer] of Object.entries({
           : `export { norm } from "./norm.ts";\n`,
       "src/app.ts": caller("./norm.ts"),
     };
-    assert.equal(lintOne(files, "src/norm.ts"), ["no-leaked-temporary"]);
+    assert.equal(lintOne(files, "src/norm.ts"), ["require-caller-scope"]);
   });
 }
 test("a method that another package calls is an entry point", () => {
@@ -119,7 +119,7 @@ test("a method that another package calls is an entry point", () => {
       `"../../maths/src/norm.ts";\nexport function run(n: Norm, x: Tensor): Tensor { ` +
       "return scoped(() => n.of(x)); }\n",
   };
-  assert.equal(lintOne(files, "packages/maths/src/norm.ts"), ["no-leaked-temporary"]);
+  assert.equal(lintOne(files, "packages/maths/src/norm.ts"), ["require-caller-scope"]);
 });
 const table = (body: string): string =>
   `import { sync, type Tensor } from "tenure";\nexport const table = { async norm(x: Tensor) ` +

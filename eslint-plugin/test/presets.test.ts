@@ -70,7 +70,7 @@ tfjs(
   "helper in tidy and out",
   "function h(a: tf.Tensor) { return a.add(a).mul(a); }\nexport function f(a: tf.Tensor) " +
     "{ return [tf.tidy(() => h(a)), h(a)]; }",
-  [T],
+  ["require-caller-scope"],
 );
 tfjs(
   "warm-up with a temporary",
