@@ -167,6 +167,19 @@ test("behind an await no scope of a caller is open", () => {
   };
   assert.equal(rules(files, "norm.ts", "callers"), each);
 });
+test("a call of a method by its name alone is no caller to name", () => {
+  const files = {
+    "norm.ts":
+      `import { scoped, type Tensor } from "tenure";\nexport class Norm {\n` +
+      "  of(x: Tensor): Tensor { return x.neg().sum(); }\n}\n" +
+      "export const run = (n: Norm, x: Tensor) => scoped(() => n.of(x));\n",
+    "other.js": "export const f = (x) => x.of(1);\n",
+  };
+  assert.equal(report(files, "norm.ts"), [
+    "3:3 require-caller-scope: `of()` leaves `neg()` to its caller's scope, and callers outside " +
+      "may have none; open one in it.",
+  ]);
+});
 test("scripts", () => {
   const js = `/** @typedef {import("tenure").Tensor} Tensor */
 /** @param {Tensor} x */

@@ -12,7 +12,14 @@ import { offered } from "./entry-points.ts";
 import { isExported } from "./exported.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { Fixpoint } from "./fixpoint.ts";
-import { hasBody, unwrap, type CallLike, type FunctionWithBody, within } from "./syntax.ts";
+import {
+  calleeNameNode,
+  hasBody,
+  unwrap,
+  type CallLike,
+  type FunctionWithBody,
+  within,
+} from "./syntax.ts";
 import type { Divided, ScopeState, Session } from "./session.ts";
 import { lexicallyScoped } from "./open-scopes.ts";
 import { programScopes } from "./program-scopes.ts";
@@ -61,7 +68,8 @@ export class ScopeContext {
     if (!hasBody(fn)) return null;
     const found = new Set<ts.Node>();
     this.addLacking(session, fn, found, new Set());
-    return { fn, lacking: [...found].sort(byPlace) };
+    const lacking = [...found].filter((site) => isNamedSurely(session, site));
+    return { fn, lacking: lacking.sort(byPlace) };
   }
 
   /** Adds the places from which a function is entered without a scope. */
@@ -357,6 +365,15 @@ function activation(node: ts.Node): ts.Node | undefined {
   for (let host = fn && handedTo(fn); host; host = fn && handedTo(fn)) fn = boundary(host);
   return fn;
 }
+
+/** Whether a call names its function: `x.f()` of an unknown `x` only may call it. */
+function isNamedSurely(session: Session, site: ts.Node): boolean {
+  const callee = isCallLike(site) ? calleeNameNode(site) : undefined;
+  return callee === undefined || session.oracle.symbolAt(callee) !== undefined;
+}
+
+const isCallLike = (node: ts.Node): node is CallLike =>
+  ts.isCallExpression(node) || ts.isNewExpression(node);
 
 /** Files by name, and nodes of one file by their order. */
 const byPlace = (a: ts.Node, b: ts.Node): number =>
