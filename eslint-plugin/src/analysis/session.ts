@@ -39,7 +39,7 @@ export interface Summary {
 
 /**
  * Whether tensors created at a place belong to an open scope. `unknown` makes rules silent;
- * `mixed` says that it depends on the caller, of which some have a scope, and one rule speaks of it.
+ * `mixed` says that some callers have a scope and some have none, and one rule speaks of it.
  */
 export type ScopeState = "in" | "out" | "unknown" | "mixed";
 

@@ -101,7 +101,8 @@ function callersIn(lacking: readonly ts.Node[], room: number): string {
   const rest = places.length - 2;
   const more = rest > 0 ? ` and ${String(rest)} more` : "";
   const two = `${places.slice(0, 2).join(rest > 0 ? ", " : " and ")}${more}`;
-  const one = `${places[0] ?? ""}${places.length > 1 ? ` and ${String(places.length - 1)} more` : ""}`;
+  const others = places.length > 1 ? ` and ${String(places.length - 1)} more` : "";
+  const one = `${places[0] ?? ""}${others}`;
   const lack = places.length > 1 ? "lack" : "lacks";
   return (
     [two, one].map((list) => `${list} ${lack}`).find((text) => text.length <= room) ??
