@@ -28,8 +28,9 @@ import { Replay } from "./replay.ts";
 
 type OpAct = Extract<Act, { kind: "op" }>;
 
-/** Scripts made per recording, at most: what never begins alike is not worth one. */
-const scriptsPerRecording = 16;
+/** Scripts made in a row that nothing followed: from then on, one is made now and then. */
+const scriptsInVain = 16;
+const nowAndThen = 64;
 
 /** Scripts kept per recording, for programs that begin in some ways in turns. */
 const scriptsKept = 3;
@@ -78,7 +79,8 @@ export class Repetition {
   readonly #updated: readonly number[];
   /** The one used last comes first. */
   #wholes: Whole[] = [];
-  #scripts = 0;
+  /** Repetitions op by op in a row. */
+  #inVain = 0;
   #last: OpenProgram | null = null;
   readonly #repeats: Repeats;
 
@@ -100,7 +102,9 @@ export class Repetition {
     const found = this.#begun(program, replay);
     if (typeof found !== "string") return this.#atOnce(program, found, replay);
     this.#note(found);
-    if (this.#scripts >= scriptsPerRecording) return this.#opByOp(replay);
+    this.#inVain++;
+    if (this.#inVain > scriptsInVain && this.#inVain % nowAndThen !== 0)
+      return this.#opByOp(replay);
     return this.#piecemeal(program, replay);
   }
 
@@ -158,8 +162,10 @@ export class Repetition {
         isDone = this.#perform(program, whole, replay);
       });
     } finally {
-      if (isDone) this.#repeats.atOnce++;
-      else {
+      if (isDone) {
+        this.#repeats.atOnce++;
+        this.#inVain = 0;
+      } else {
         this.#note("an optimizer does something else than before");
         // what of its storages is in use now is not dead
         this.#wholes = this.#wholes.filter((other) => other !== whole);
@@ -207,7 +213,6 @@ export class Repetition {
 
   /** Records op by op, and makes a script of what that leaves. */
   #piecemeal(program: OpenProgram, replay: Replay): unknown {
-    this.#scripts++;
     const start = program.mark();
     const { serial } = program;
     const before = lastStorage();

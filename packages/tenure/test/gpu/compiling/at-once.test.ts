@@ -245,6 +245,22 @@ test("programs under way keep their own, however many wait for the device", asyn
   assert.is(left.report.atOnce, 29);
 });
 
+test("steps in one job do not keep later ones from being recorded at once", async () => {
+  using _scope = newDisposeScope({ root: true });
+  using training = new Training("at once");
+  const job = async (): Promise<void> => {
+    for (let k = 0; k < 30; k++) training.call(input).dispose();
+    await sync();
+  };
+  await job();
+  const { atOnce } = training.fast.report();
+  for (let k = 0; k < 70; k++) {
+    training.call(input).dispose();
+    await sync();
+  }
+  assert.ok(training.fast.report().atOnce > atOnce);
+});
+
 test("what another program waits for is not taken for its own", async () => {
   using _scope = newDisposeScope({ root: true });
   using training = new Training("at once");
