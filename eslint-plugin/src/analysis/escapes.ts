@@ -71,11 +71,20 @@ function unnamed(session: Session, value: FreshValue): Escape | null {
   return way ? { ...way, mark: markOf(node), at: node, owned, scope } : null;
 }
 
-/** `return t` from a scope that does not move its result out. */
+/**
+ * `return t` from a scope that does not move its result out. A callback's `return`, as in
+ * `noGrad(() => { …; return t; })`, stays inside.
+ */
 const returned = (scope: OpenScope, node: ts.Node, literal: unknown): Way | null =>
-  scope.movesResultOut || literal || !ts.isReturnStatement(node)
+  scope.movesResultOut || literal || !ts.isReturnStatement(node) || !endsIn(node, scope.region)
     ? null
     : { how: "returned", name: "" };
+
+/** Whether a node's function is the one that the region is, or stands in: no callback inside. */
+function endsIn(node: ts.Node, region: ts.Node): boolean {
+  const home = enclosingFunction(node);
+  return home === region || home === enclosingFunction(region);
+}
 
 function assigned(session: Session, scope: OpenScope, node: ts.Node): Way | null {
   if (!ts.isBinaryExpression(node)) return null;
@@ -172,8 +181,7 @@ function captured(session: Session, scope: OpenScope, by: ts.Node, label: string
   const way: Way = { how: "captured", name: label };
   if (handedTo(by)) return isAsync ? null : way;
   const fate = fateOf(by as ts.Expression);
-  if (fate.kind === "returned")
-    return home === enclosingFunction(scope.region) || home === scope.region ? way : null;
+  if (fate.kind === "returned") return endsIn(by, scope.region) ? way : null;
   if (fate.kind !== "assigned" || !ts.isBinaryExpression(fate.node)) return null;
   return isOuter(session, rootOf(fate.node.left), scope) ? way : null;
 }
