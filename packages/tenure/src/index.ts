@@ -71,7 +71,13 @@ export {
   topK,
   type Sorted,
 } from "./tensor/indexing.ts";
-export { bernoulli, manualSeed, randperm } from "./tensor/random.ts";
+export {
+  type MultinomialOptions,
+  bernoulli,
+  manualSeed,
+  multinomial,
+  randperm,
+} from "./tensor/random.ts";
 export { einsum } from "./tensor/einsum.ts";
 export { dot, logSumExp, norm, outer, std, varMean } from "./tensor/reductions.ts";
 export {

@@ -16,6 +16,7 @@ import {
   einsum,
   eye,
   manualSeed,
+  multinomial,
   rand,
   randn,
   randperm,
@@ -274,6 +275,37 @@ test("random choices: the same for the same seed, and fair", async () => {
       0,
     );
     assert.equal((await randperm(0).data()).length, 0);
+  });
+});
+
+test("draws by weight: as often as the weights say, without a class twice", async () => {
+  await scopedAsync(async () => {
+    manualSeed(11);
+    const weights = tensor([
+      [1, 0, 3, 4],
+      [0, 6, 2, 0],
+    ]);
+    const drawn = multinomial(weights, 4000, { replacement: true });
+    assert.equal([drawn.dtype, drawn.shape], ["int32", [2, 4000]]);
+    const shares = [0, 1, 2, 3].map((c) => drawn.eq(c).float().mean(1));
+    const wanted = [
+      [0.125, 0, 0.375, 0.5],
+      [0, 0.75, 0.25, 0],
+    ];
+    await assertClose(stack(shares, 1), wanted, 0.03);
+    // The first of two draws without replacement is a draw; the second is from what is left.
+    const pairs = multinomial(weights.select(0, 0).expand(4000, 4), 2);
+    const [first, second] = [pairs.select(1, 0), pairs.select(1, 1)];
+    assert.is(await first.eq(second).any().item(), 0);
+    await assertClose(first.eq(3).float().mean(), 0.5, 0.03);
+    // P(second is 3) = P(first 0) · 4/7 + P(first 2) · 4/5
+    await assertClose(second.eq(3).float().mean(), 0.125 * (4 / 7) + 0.375 * (4 / 5), 0.03);
+    const all = await multinomial(tensor([1, 2, 3]), 3).data();
+    assert.equal([...all].sort(), [0, 1, 2]);
+    const half = tensor([0, 1], { requiresGrad: true });
+    const one = multinomial(half, 1);
+    assert.is(one.requiresGrad, false);
+    assert.is(await one.item(), 1);
   });
 });
 
