@@ -14,6 +14,9 @@ import { DisposeScope } from "../../ownership/scope.ts";
 import type { TensorHandle } from "../body.ts";
 import { BRAND, WRAP, type Wrapping, live } from "../call.ts";
 
+/** Property that Node, Bun and Deno ask how to show an object. */
+const INSPECT: unique symbol = Symbol.for("nodejs.util.inspect.custom");
+
 /** Facts and ownership. */
 export abstract class OwnershipMethods implements Disposable, Wrapping {
   /** @internal */
@@ -71,6 +74,33 @@ export abstract class OwnershipMethods implements Disposable, Wrapping {
   /** `tensor "w" float32 [2,3]`. Contents need `await t.toArray()`. */
   toString(): string {
     return `${this[HANDLE].describe()}${this.isDisposed ? " (disposed)" : ""}`;
+  }
+
+  /**
+   * The text of `toString`: contents do not come at once. Save them with `toSafetensors`, or read
+   * them with `await t.toArray()`.
+   */
+  toJSON(): string {
+    return this.toString();
+  }
+
+  /** @internal What `console.log` shows in Node, Bun and Deno. */
+  [INSPECT](): string {
+    return this.toString();
+  }
+
+  /**
+   * `${t}` is the text of `toString`.
+   * @throws ArgumentError for `a + b`, `a * 2` and `a < b`, which JavaScript has no way to compute
+   */
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint === "string") return this.toString();
+    throw new ArgumentError(
+      "Tensor",
+      "a method such as a.add(b), a.mul(2) or a.lt(b)",
+      `an operator on ${this.toString()}`,
+      "for a number write await a.item(), for text String(a)",
+    );
   }
 
   /**
