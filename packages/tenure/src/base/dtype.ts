@@ -72,7 +72,9 @@ export function checkDType(op: string, value: unknown): DType {
     op,
     `one of ${dtypes.join(", ")}`,
     describeValue(value),
-    "pass a supported dtype",
+    /^(cpu|cuda|gpu|mps|webgpu)\b/.test(String(value))
+      ? "leave it out: all tensors are on the device that init() chose"
+      : "pass a supported dtype",
   );
 }
 
