@@ -6,7 +6,7 @@
  */
 import "../compose.ts";
 import { GradError } from "../base/errors.ts";
-import { checkFunction } from "../base/options.ts";
+import { checkFunction, describeValue } from "../base/options.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { ignoreRejection } from "../ownership/owned.ts";
@@ -117,7 +117,7 @@ export function checkpoint<A extends readonly Tensor[]>(
       ignoreRejection(result);
       throw new GradError(
         "checkpoint",
-        "expected a function that returns one tensor, got something else; " +
+        `expected a function that returns one tensor, got ${describeValue(result)}; ` +
           "return the result, and read others from it",
       );
     }

@@ -64,7 +64,8 @@ export function valueAndGrad<A extends readonly Tensor[]>(
           ignoreRejection(value);
           throw new GradError(
             "grad",
-            "expected a function that returns a tensor, got something else; return the loss",
+            `expected a function that returns a tensor, got ${describeValue(value)}; ` +
+              "return the loss",
           );
         }
         const records = inputs.map((t) => t[HANDLE].gradient);

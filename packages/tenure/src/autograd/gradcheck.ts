@@ -60,7 +60,7 @@ export async function gradcheck(
       ignoreRejection(out);
       throw new GradError(
         "gradcheck",
-        "expected a function that returns a tensor, got something else; return the result",
+        `expected a function that returns a tensor, got ${describeValue(out)}; return the result`,
       );
     }
     weights ??= Array.from({ length: out.size }, (_, i) => Math.sin(1.7 * i + 0.6) + 1.1);

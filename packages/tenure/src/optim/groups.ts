@@ -31,7 +31,13 @@ export function groupsOf<O>(op: string, given: ParametersOf<O>): GroupSpec<O>[] 
     throw new ArgumentError(op, "the parameters of a module", "the module itself", remedy);
   checkIterable(op, "a list of parameters, or of groups", value, remedy);
   const items = [...given];
-  if (items.length === 0) throw new ArgumentError(op, "at least one parameter", "none", remedy);
+  if (items.length === 0)
+    throw new ArgumentError(
+      op,
+      "at least one parameter",
+      "none",
+      `${remedy} of a module whose weights were made with this.parameter("name", …)`,
+    );
   if (items[0] instanceof Tensor) return [{ parameters: items } as unknown as GroupSpec<O>];
   return items as GroupSpec<O>[];
 }
