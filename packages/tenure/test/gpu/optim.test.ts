@@ -272,7 +272,7 @@ test("what is no parameter, number or state is refused", async () => {
   await rejects(
     () => new SGD([], { lr: 1 }),
     ArgumentError,
-    /^SGD: expected at least one parameter, got none; pass module\.parameters\(\) of a module whose/,
+    /^SGD: expected at least one parameter, got none; pass module\.parameters\(\) of a module /,
   );
   await rejects(
     () => new SGD([plain], { lr: 1 }),

@@ -49,7 +49,7 @@ test("operators are refused with the method to call, and keep the tensor", () =>
       use,
       (error: unknown) =>
         error instanceof ArgumentError &&
-        /^Tensor: expected a method such as a\.add\(b\).*got an operator on tensor float32 \[2\];/.test(
+        /^Tensor: expected a method such as .*got an operator on tensor float32 \[2\];/.test(
           error.message,
         ),
     );
