@@ -205,4 +205,27 @@ webgpu(
   [],
 );
 
+/** A pass that keeps a buffer for each part of a scene; `rest` is what else it can do. */
+const pass = (rest: string): string =>
+  "interface Part { id: number }\nclass Pass { buffers = new Map<Part, GPUBuffer>(); " +
+  "constructor(readonly d: GPUDevice) {}\nregister(p: Part) { const b = this.d.createBuffer(" +
+  "{ size: 4, usage: 8 });\nthis.buffers.set(p, b); }\nsize(p: Part) { return " +
+  `this.buffers.get(p)?.size; } ${rest} }\n` +
+  "export class World { constructor(readonly pass: Pass) {} update(id: number) { " +
+  "this.pass.register({ id }); } }";
+webgpu("a table of buffers that only grows", pass(""), [M]);
+webgpu(
+  "a table from which somebody takes them",
+  pass("drop(p: Part) { this.buffers.get(p)?.destroy(); this.buffers.delete(p); }"),
+  [],
+);
+webgpu(
+  "a table of what has one name each, which may be a cache",
+  pass("")
+    .replaceAll("Part", "Name")
+    .replace("interface Name { id: number }", "type Name = string;")
+    .replace("{ id }", "String(id)"),
+  [],
+);
+
 test.run();

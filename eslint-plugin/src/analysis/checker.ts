@@ -76,6 +76,10 @@ export class Checker implements Questions {
     const [inner] = isHolder ? this.argumentsOf(type) : [];
     return inner !== undefined && this.isUntyped(inner);
   }
+  /** Whether an expression gives an object, and no primitive. */
+  givesObject(node: ts.Node): boolean {
+    return (this.presentTypeAt(node).flags & ts.TypeFlags.Object) !== 0;
+  }
   /** Whether a type is `any`. */
   isAny(type: ts.Type): boolean {
     return (type.flags & ts.TypeFlags.Any) !== 0;

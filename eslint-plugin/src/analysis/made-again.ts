@@ -1,13 +1,14 @@
 /**
- * Made again: whether a program goes on making instances of a class while it runs, for what comes
- * and goes, and not only when it starts. What an instance holds is then lost with it, unless the
- * class can end it. Used by the rule about members.
+ * Made again: whether a program goes on making instances of a class, or values for a table in one,
+ * while it runs, for what comes and goes, and not only when it starts. They are lost unless the
+ * class can end them. Used by the rule about members.
  */
 import ts from "typescript";
 import { callsNamed } from "./call-index.ts";
 import { callSitesOf, nameOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
+import { fieldOfThis, type Member } from "./members.ts";
 import type { Session } from "./session.ts";
 import { calleeNameNode, hasBody, rootOf, within, type CallLike } from "./syntax.ts";
 
@@ -31,6 +32,41 @@ export function isMadeAgain(session: Session, node: ts.ClassLikeDeclaration): bo
       !isMadeOnce(call) &&
       recurs(session, call, 0),
   );
+}
+
+/**
+ * Whether a class goes on putting values into a table or list of its own and takes none out:
+ * `register(part) { this.buffers.set(part, device.createBuffer(…)); }`. Keys that are numbers or
+ * strings may come back, and a method that asks the table first fills a cache.
+ */
+export function onlyGrows(
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+  { name, at, owned }: Member,
+): boolean {
+  const put = at.parent;
+  const home = enclosingFunction(put);
+  if (owned.shape !== "many" || !ts.isCallExpression(put) || !home) return false;
+  const [key, value] = put.arguments;
+  if (value && key && !session.oracle.isObject(key)) return false;
+  const leaves = (mention: ts.Node): boolean =>
+    within(mention, put) || (!within(mention, home) && isLookup(mention.parent));
+  return mentionsIn(node, name).every(leaves) && recurs(session, put, 0);
+}
+
+/** `this.buffers.get(part)`: takes nothing out, and hands nobody the whole. */
+const isLookup = (use: ts.Node): boolean =>
+  ts.isPropertyAccessExpression(use) && /^(get|has|size|length)$/.test(use.name.text);
+
+/** Where a class says `this.x`. */
+function mentionsIn(node: ts.ClassLikeDeclaration, field: string): ts.Node[] {
+  const found: ts.Node[] = [];
+  const visit = (inner: ts.Node): void => {
+    if (fieldOfThis(inner)?.name.text === field) found.push(inner);
+    ts.forEachChild(inner, visit);
+  };
+  visit(node);
+  return found;
 }
 
 /** Whether a place is reached again and again: through functions named or handed on for that. */

@@ -254,6 +254,11 @@ export class Oracle {
     return symbol?.name ?? "";
   }
 
+  /** Whether an expression gives an object, and no primitive. */
+  isObject(node: ts.Node): boolean {
+    return this.#checker.givesObject(node);
+  }
+
   /** The names of a class and of everything it extends, nearest first. */
   ancestors(node: ts.ClassLikeDeclaration): string[] {
     const names: string[] = [];

@@ -7,7 +7,7 @@ import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { keptState } from "../analysis/component-state.ts";
 import { markOf } from "../analysis/consume.ts";
-import { isMadeAgain } from "../analysis/made-again.ts";
+import { isMadeAgain, onlyGrows } from "../analysis/made-again.ts";
 import type { Owned } from "../analysis/oracle.ts";
 import {
   emptyLoops,
@@ -91,8 +91,10 @@ function checkClass(
   const methods = disposers(node, members[0]!.owned);
   const base = node.heritageClauses?.some((h) => h.token === ts.SyntaxKind.ExtendsKeyword) === true;
   if (methods.length === 0) {
-    if (!base && (requireDispose || isMadeAgain(file.session, node)))
-      for (const m of members)
+    if (base) return forgotten;
+    const all = requireDispose || isMadeAgain(file.session, node);
+    for (const m of members)
+      if (all || onlyGrows(file.session, node, m))
         report({
           mark: markOf(m.at),
           messageId: "noDispose",
