@@ -228,4 +228,18 @@ webgpu(
   [],
 );
 
+/** A class that keeps an object of buffers, and what its `destroy()` does. */
+const set = (destroy: string): string =>
+  "interface Both { a: GPUBuffer; b: GPUBuffer }\nexport class Set2 { both: Both | null = null; " +
+  "constructor(readonly d: GPUDevice) {}\nmake() { const a = this.d.createBuffer({ size: 4 }); " +
+  "const b = this.d.createBuffer({ size: 8 });\nthis.both = { a,\nb }; }\n" +
+  `destroy() { if (!this.both) return; ${destroy} this.both = null; } }`;
+webgpu("one of an object of buffers is left out", set("this.both.a.destroy();"), [M]);
+webgpu("an object of buffers", set("this.both.a.destroy(); this.both.b.destroy();"), []);
+webgpu(
+  "an object of buffers that is walked",
+  set("this.both.a.destroy(); for (const x of Object.values(this.both)) x.destroy();"),
+  [],
+);
+
 test.run();

@@ -9,6 +9,7 @@ import { keptState } from "../analysis/component-state.ts";
 import { markOf } from "../analysis/consume.ts";
 import { isMadeAgain, onlyGrows } from "../analysis/made-again.ts";
 import type { Owned } from "../analysis/oracle.ts";
+import { leftOutOf } from "../analysis/partial-records.ts";
 import {
   emptyLoops,
   loopValue,
@@ -105,6 +106,12 @@ function checkClass(
   const reached = reach(node, methods);
   for (const m of members) {
     if (sharedElsewhere(file.session, node, m.name)) continue;
+    for (const { label, at } of leftOutOf(m, reached))
+      report({
+        mark: markOf(at),
+        messageId: "forgotten",
+        data: { field: label, noun: m.owned.owner.noun, method: `${methods[0]!.name.getText()}()` },
+      });
     if ([...reached].some((method) => mentionsField(method, m.name))) continue;
     if (leftToBase(node, m.name, reached) || endedLater(node, m)) continue;
     const method = methods[0]!;
