@@ -59,6 +59,14 @@ const programs: readonly Program[] = [
     preset: "webgpu",
     folders: ["packages", "apps/typegpu-docs/src"],
   },
+  { repo: "ford442/grok_zephyr", commit: "9d3f4964", preset: "webgpu", folders: ["src"] },
+  { repo: "ibby101/DICOM_Viewer", commit: "bc86743b", preset: "webgpu", folders: ["src"] },
+  {
+    repo: "pwambach/3dgs-webgpu-renderer-v2",
+    commit: "df6ccb47",
+    preset: "webgpu",
+    folders: ["src"],
+  },
   {
     repo: "visgl/luma.gl",
     commit: "c5417d4c",

@@ -184,6 +184,14 @@ webgpu(
   [M],
 );
 webgpu(
+  "one that is made when the page is there, or the first part of it",
+  chunk +
+    "export function listen(d: GPUDevice, all: Chunk[], at: EventTarget) { const onFirstPart = " +
+    "() => { all.push(new Chunk(d)); };\nonFirstPart(); " +
+    'at.addEventListener("load", () => { all.push(new Chunk(d)); }); }',
+  [],
+);
+webgpu(
   "one that is made when the program starts, several times over",
   chunk +
     "export class World { chunks: Chunk[] = []; constructor(readonly d: GPUDevice) { " +

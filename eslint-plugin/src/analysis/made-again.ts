@@ -18,6 +18,12 @@ const happens =
 /** Names of functions that run for each frame, or for what happens. */
 const again =
   /^(update|render|draw|tick|frame|step|refresh|animate|loop|resize)$|^(on|handle)[A-Z]/;
+/** What happens once, or ends all there was before, and names of functions for it. */
+const first = new RegExp(
+  "^(on|handle)?(First|Dom|Load|Init|Ready|Mount|Start|Attach|Create|Connect)|" +
+    "Lost|Recover|Restore",
+  "i",
+);
 const furthest = 4;
 
 /** Whether the program makes instances of a class again and again, as it runs. */
@@ -77,17 +83,23 @@ function recurs(session: Session, at: ts.Node, depth: number): boolean {
   const host = handedTo(fn);
   if (host)
     return (
-      happens.test(session.oracle.callee(host).name) ||
+      (happens.test(session.oracle.callee(host).name) && !isForFirst(host)) ||
       (!isFirstRun(host) && recurs(session, host, depth + 1))
     );
   const name = nameOf(fn);
   if (name === undefined || !hasBody(fn)) return false;
-  if (again.test(name)) return true;
+  if (again.test(name)) return !first.test(name);
   const { calls, values } = callSitesOf(session.oracle, fn, "program");
   return (
     calls.some((c) => !within(c, fn) && !isMadeOnce(c) && recurs(session, c, depth + 1)) ||
     values.some(isHandedOn)
   );
+}
+
+/** `addEventListener("load", …)`. */
+function isForFirst({ arguments: args }: CallLike): boolean {
+  const event = args?.[0];
+  return event !== undefined && ts.isStringLiteralLike(event) && first.test(event.text);
 }
 
 /** `new Promise((done) => …)`, an effect: what runs in them runs as often as they do, or once. */
@@ -99,7 +111,8 @@ function isHandedOn(site: ts.Node): boolean {
   const value = ts.isPropertyAccessExpression(site.parent) ? site.parent : site;
   if (!ts.isIdentifier(value) && !ts.isPropertyAccessExpression(value)) return false;
   const { kind, node } = fateOf(value);
-  return kind === "argument" && happens.test(calleeNameNode(node as CallLike)?.text ?? "");
+  const call = node as CallLike;
+  return kind === "argument" && happens.test(calleeNameNode(call)?.text ?? "") && !isForFirst(call);
 }
 
 /** `this.x ??= new X()`, `if (!this.x) this.x = new X()`: no more than one. */

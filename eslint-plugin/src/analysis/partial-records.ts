@@ -60,4 +60,4 @@ const endsPart = ({ parent }: ts.PropertyAccessExpression, methods: readonly str
 const isAsked = (node: ts.Node): boolean =>
   (ts.isIfStatement(node.parent) && node.parent.expression === node) ||
   ts.isPrefixUnaryExpression(node.parent) ||
-  isTarget(node as ts.Expression);
+  isTarget(node);
