@@ -13,11 +13,11 @@ import {
   randomData,
 } from "../tenure/test/gpu/kernels/harness.ts";
 
-import { type Case } from "./kernels/case.ts";
+import { type Case, writtenAs } from "./kernels/case.ts";
 import { addCase, transposeCase } from "./kernels/elements.ts";
 import { movingCases, poolCases } from "./kernels/moving.ts";
 import { convCases, matmulCase } from "./kernels/products.ts";
-import { attentionCase, rowCases, softmaxCase, sumCase } from "./kernels/rows.ts";
+import { attentionCase, flashCases, rowCases, softmaxCase, sumCase } from "./kernels/rows.ts";
 
 /**
  * Median milliseconds of one dispatch of each kernel, in turns: enough in one pass that a sample
@@ -78,6 +78,10 @@ function cases(caps: DeviceCaps): Case[] {
     matmulCase(caps, 8192, 16, 64),
     matmulCase(caps, 1, 1024, 1024),
     matmulCase(caps, 1024, 1, 1024),
+    ...["short 4×8", "split 16", "split 64"].map((way) => {
+      const made = matmulCase(writtenAs(caps, way), 32, 32, 8192);
+      return { ...made, name: `${made.name} ${way}` };
+    }),
     addCase(caps, "add 4 Mi", [4 << 20], [4 << 20], "i"),
     addCase(caps, "add row [4096,1024] + [1024]", [4096, 1024], [1024], "i % 1024u"),
     addCase(caps, "add scalar 4 Mi", [4 << 20], [], "0u"),
@@ -95,6 +99,7 @@ function cases(caps: DeviceCaps): Case[] {
     ...rowCases(caps, 4096, 1024),
     attentionCase(caps, 64, 48),
     attentionCase(caps, 32, 256),
+    ...flashCases(caps, 8, 256, 64),
     ...movingCases(caps),
     ...convCases(caps, [64, 1, 28, 28], [8, 1, 3, 3]),
     ...convCases(caps, [64, 8, 14, 14], [16, 8, 5, 5]),

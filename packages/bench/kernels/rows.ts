@@ -2,6 +2,11 @@
 import { sizeOf } from "../../tenure/src/base/shape.ts";
 import type { DeviceCaps } from "../../tenure/src/kernels/kernel.ts";
 import { attentionWeightsKernel } from "../../tenure/src/kernels/attention.ts";
+import {
+  flashKernel,
+  flashKeyGradKernel,
+  flashQueryGradKernel,
+} from "../../tenure/src/kernels/flash.ts";
 import { normalizeBackwardKernel, normalizeKernel } from "../../tenure/src/kernels/normalize.ts";
 import { reduceKernel } from "../../tenure/src/kernels/reduce.ts";
 import { softmaxBackwardKernel, softmaxKernel } from "../../tenure/src/kernels/softmax.ts";
@@ -97,6 +102,53 @@ export function attentionCase(caps: DeviceCaps, heads: number, n: number): Case 
       `,
     ),
   };
+}
+
+/** Attention of `heads` × `n` queries and keys of `e` features, and its gradients. */
+export function flashCases(caps: DeviceCaps, heads: number, n: number, e: number): Case[] {
+  const x = view([heads, n, e]),
+    rows = view([heads, n, 2]),
+    size = heads * n * e,
+    spec = { query: x, key: x, value: x, scale: 0.125, causal: false, dropout: false },
+    inputs = [size, size, size],
+    label = `[${[heads, n, e].join()}]`;
+  const forward = `
+    let keys = (i / ${n}u) * ${n * e}u; var o = array<f32, ${e}>(); var m = -1e30; var t = 0.0;
+    for (var k = 0u; k < ${n}u; k++) {
+      var s = 0.0; let key = keys + k * ${e}u;
+      for (var f = 0u; f < ${e}u; f++) { s += b0[i * ${e}u + f] * b1[key + f]; }
+      let top = max(m, s * 0.125); let c = exp(m - top); let w = exp(s * 0.125 - top);
+      m = top; t = t * c + w;
+      for (var f = 0u; f < ${e}u; f++) { o[f] = o[f] * c + w * b2[key + f]; }
+    }
+    for (var f = 0u; f < ${e}u; f++) { b3[i * ${e}u + f] = o[f] / t; }
+    b4[i] = m + log(t);
+  `;
+  const products = (count: number): Pick<Case, "work" | "unit"> => ({
+    work: 2 * count * size * n,
+    unit: "GFLOP/s",
+  });
+  return [
+    {
+      name: `attention ${label}`,
+      sizes: [...inputs, size, heads * n],
+      ...products(2),
+      kernel: flashKernel(spec, caps),
+      naive: naive(3, heads * n, forward, 2),
+    },
+    {
+      name: `attention backward query ${label}`,
+      sizes: [...inputs, size, 2 * heads * n, size],
+      ...products(3),
+      kernel: flashQueryGradKernel({ ...spec, grad: x, rows }, caps),
+    },
+    {
+      name: `attention backward key and value ${label}`,
+      sizes: [...inputs, size, 2 * heads * n, size, size],
+      ...products(4),
+      kernel: flashKeyGradKernel({ ...spec, grad: x, rows }, caps),
+    },
+  ];
 }
 
 /** The sum over an axis of a matrix. */
