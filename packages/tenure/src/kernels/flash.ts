@@ -123,7 +123,8 @@ function flash(
   const sizes = sizesOf(spec);
   const { batch, L, S, E, F } = sizes;
   const { query, mask, causal } = spec;
-  const shares = 4 * stagedBlock * (E + F) <= caps.maxWorkgroupStorageBytes;
+  const staging = 4 * stagedBlock * (E + F);
+  const shares = E > 0 && F > 0 && staging <= caps.maxWorkgroupStorageBytes;
   const space: Way[] = ["rows 4×4", "rows 4×8", ...(shares ? (["staged"] as const) : [])];
   const standard = caps.software || !shares ? "rows 4×4" : "staged";
   const shape = shapeClass([sizeOf(batch), L, S, E, F], query.dtype, causal ? "causal" : "full");

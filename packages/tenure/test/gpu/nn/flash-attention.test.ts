@@ -111,6 +111,27 @@ test("a mask that is learned gets its gradient", async () => {
   );
 });
 
+test("without features keys weigh the same, and values without any give nothing", async () => {
+  const { choices } = runtime().device!;
+  for (const turn of [0, 1, 2]) {
+    choices.turn = turn;
+    runtime().caches.clear();
+    const reads = scoped(() => {
+      const [q, k, v] = [put([2, 0], 1), put([3, 0], 2), put([3, 4], 3)];
+      const y = F.scaledDotProductAttention(q, k, v, { scale: 1 });
+      y.sum().backward();
+      const none = F.scaledDotProductAttention(put([2, 4], 4), put([3, 4], 5), put([3, 0], 6));
+      return [y.sub(v.mean(0)).abs().max().data(), v.grad!.data(), q.grad!.data(), none.data()];
+    });
+    const [off, ofValue, ofQuery, nothing] = (await Promise.all(reads)).map((r) => [...r]);
+    await assertClose(off!, [0], 1e-6);
+    await assertClose(ofValue!, Array<number>(12).fill(2 / 3), 1e-6);
+    assert.equal([ofQuery, nothing], [[], []]);
+  }
+  choices.turn = null;
+  runtime().caches.clear();
+});
+
 test("what is no number shows in its own row, and large scores do not overflow", async () => {
   const { choices } = runtime().device!;
   for (const turn of [0, 1, 2]) {
