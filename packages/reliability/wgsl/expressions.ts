@@ -97,9 +97,14 @@ export class Expressions {
     const words = this.#words;
     if (words.accept("-")) {
       const { code, type } = this.#unary();
-      return binary("-", { code: type.name === "f32" ? "-0" : "0", type }, { code, type });
+      const lane = type.of ?? type;
+      const nothing = lane.name === "f32" || lane.name === "float" ? "-0" : "0";
+      return lanewise(type, [{ code, type }], ([x = ""]) => scalarOp("-", lane, nothing, x));
     }
-    if (words.accept("!")) return { code: `!${this.#unary().code}`, type: scalars.bool };
+    if (words.accept("!")) {
+      const value = this.#unary();
+      return lanewise(value.type, [value], ([x = ""]) => `!${x}`);
+    }
     return this.#parts(this.#primary());
   }
 
@@ -156,6 +161,10 @@ export class Expressions {
       words.take();
       return builtin(name, this.#arguments());
     }
+    if (words.peek(1) === "(" && name in folds) {
+      words.take();
+      return fold(name, this.#arguments());
+    }
     const type = readType(words, structs);
     return construct(type, this.#arguments());
   }
@@ -191,6 +200,9 @@ export function settled({ code, type }: Expression, wanted?: Type): Expression {
 function scalarOp(operator: string, type: Type, a: string, b: string): string {
   const exact = `(${a} ${operator} ${b})`;
   switch (type.name) {
+    case "int":
+    case "float":
+      return exact;
     case "f32":
       return `fround${exact}`;
     case "u32":
@@ -202,6 +214,7 @@ function scalarOp(operator: string, type: Type, a: string, b: string): string {
       return operator === "*" ? `imul(${a}, ${b})` : `(${exact} | 0)`;
     case "bool":
       if (operator === "&&" || operator === "||") return exact;
+      if (operator === "&" || operator === "|") return `(${exact} !== 0)`;
   }
   throw new Unsupported(`${operator} of ${type.name}`);
 }
@@ -213,19 +226,31 @@ export function binary(operator: string, left: Expression, right: Expression): E
   const a = settled(left, lane);
   const b = settled(right, lane);
   const comparison = comparisons[operator];
-  if (comparison !== undefined)
-    return { code: `(${a.code} ${comparison} ${b.code})`, type: scalars.bool };
   const many = a.type.of === undefined ? b.type : a.type;
-  if (many.of === undefined) {
-    const type = a.type;
-    return { code: scalarOp(operator, type, a.code, b.code), type };
-  }
-  const x = a.type.of === undefined ? "x" : "x[k]";
-  const y = b.type.of === undefined ? "y" : "y[k]";
-  const lanes = Array.from({ length: many.count ?? 0 }, (_, k) =>
-    scalarOp(operator, many.of as Type, x, y).replaceAll("[k]", `[${k}]`),
+  const type = comparison === undefined ? many : answers(many);
+  return lanewise(type, [a, b], ([x = "", y = ""]) =>
+    comparison === undefined ? scalarOp(operator, lane, x, y) : `(${x} ${comparison} ${y})`,
   );
-  return { code: `((x, y) => [${lanes.join()}])(${a.code}, ${b.code})`, type: many };
+}
+
+/** The type of a comparison of values of a type. */
+function answers({ of, count }: Type): Type {
+  return of === undefined || count === undefined ? scalars.bool : vector(count, scalars.bool);
+}
+
+/** Does something on each component of `type`; operands without components count for all. */
+function lanewise(
+  type: Type,
+  operands: readonly Expression[],
+  of: (codes: readonly string[]) => string,
+): Expression {
+  if (type.of === undefined) return { code: of(operands.map((e) => e.code)), type };
+  const names = operands.map((_, k) => `v${k}`);
+  const lanes = Array.from({ length: type.count ?? 0 }, (_, k) =>
+    of(operands.map((e, i) => (e.type.of === undefined ? `v${i}` : `v${i}[${k}]`))),
+  );
+  const given = operands.map((e) => e.code);
+  return { code: `((${names.join()}) => [${lanes.join()}])(${given.join()})`, type };
 }
 
 function element(value: Expression, index: Expression): Expression {
@@ -266,6 +291,9 @@ function construct(type: Type, list: readonly Expression[]): Expression {
   const { of, count } = type;
   if (of === undefined) return { code: convert(type, list[0]), type };
   if (list.length === 0) return { code: zero(type), type };
+  const [only] = list;
+  if (list.length === 1 && only?.type.of !== undefined && only.type.count === count)
+    return lanewise(type, list, ([x = ""]) => convert(of, { code: x, type: only.type.of ?? of }));
   const lanes = list.map((v) => settled(v, of).code);
   if (lanes.length === 1) return { code: `Array(${count ?? 0}).fill(${lanes.join()})`, type };
   return { code: `[${lanes.join()}]`, type };
@@ -276,13 +304,20 @@ function convert(to: Type, value: Expression | undefined): string {
   const { code, type } = value;
   if (to.name === "f32") return `fround(${code})`;
   if (to.name === "bool") return `(${code} != 0)`;
-  if (type.name === "f32") throw new Unsupported(`${to.name} of f32`);
+  if (type.name === "f32") {
+    const [low, high] = to.name === "u32" ? [0, 2 ** 32 - 1] : [-(2 ** 31), 2 ** 31 - 1];
+    return `trunc(Math.min(Math.max(${code} || 0, ${low}), ${high}))`;
+  }
   return to.name === "u32" ? `(${code} >>> 0)` : `(${code} | 0)`;
 }
 
 function bitcast(type: Type, [value]: readonly Expression[]): Expression {
   if (value === undefined) throw new Unsupported("bitcast of nothing");
   if (value.type.name === type.name) return value;
+  const { of } = type;
+  const from = value.type.of;
+  if (of !== undefined && from !== undefined)
+    return lanewise(type, [value], ([x = ""]) => bitcast(of, [{ code: x, type: from }]).code);
   if (type.name === "f32") return { code: `asFloat(${value.code})`, type };
   if (value.type.name === "f32") {
     const signed = type.name === "i32" ? " | 0" : "";
@@ -291,21 +326,56 @@ function bitcast(type: Type, [value]: readonly Expression[]): Expression {
   return { code: `(${value.code} ${type.name === "u32" ? ">>> 0" : "| 0"})`, type };
 }
 
-/** Functions of the language that kernels of the random programs use. */
+/** Of float32, rounded to it. */
+const rounded = (name: string) => (codes: readonly string[]) =>
+  `fround(Math.${name}(${codes.join()}))`;
+
+/** Functions of the language that kernels of the random programs use, for each component. */
 const builtins: Readonly<Record<string, (codes: readonly string[]) => string>> = {
   min: (codes) => `Math.min(${codes.join()})`,
   max: (codes) => `Math.max(${codes.join()})`,
   abs: (codes) => `Math.abs(${codes.join()})`,
+  floor: (codes) => `Math.floor(${codes.join()})`,
+  ceil: (codes) => `Math.ceil(${codes.join()})`,
+  trunc: (codes) => `trunc(${codes.join()})`,
+  sign: (codes) => `Math.sign(${codes.join()})`,
+  clamp: ([x = "", low = "", high = ""]) => `Math.min(Math.max(${x}, ${low}), ${high})`,
+  fma: ([x = "", y = "", z = ""]) => `fround(${x} * ${y} + ${z})`,
+  inverseSqrt: ([x = ""]) => `fround(1 / Math.sqrt(${x}))`,
   select: ([no = "", yes = "", when = ""]) => `(${when} ? ${yes} : ${no})`,
+  ...Object.fromEntries(
+    ["exp", "log", "log2", "sqrt", "sin", "cos", "tan", "tanh", "atan", "atan2", "pow"].map(
+      (name) => [name, rounded(name)],
+    ),
+  ),
+  exp2: ([x = ""]) => `fround(2 ** ${x})`,
 };
+
+/** Functions that make one value of the components. */
+const folds: Readonly<Record<string, string>> = { any: "||", all: "&&", dot: "+" };
 
 function builtin(name: string, list: readonly Expression[]): Expression {
   const typed = list.find((e) => !/^(int|float)$/.test(e.type.name))?.type;
-  const values = list.map((e) => settled(e, typed));
+  const values = list.map((e) => settled(e, typed?.of ?? typed));
   const [first] = values;
   const make = builtins[name];
-  const whole = name === "select"; // the others take numbers
-  if (make === undefined || first === undefined || (first.type.of !== undefined && !whole))
+  if (make === undefined || first === undefined)
     throw new Unsupported(`${name} of ${first?.type.name ?? "nothing"}`);
-  return { code: make(values.map((v) => v.code)), type: first.type };
+  const many = values.find((e) => e.type.of !== undefined)?.type;
+  const answered = name === "select" && first.type.of === undefined ? first.type : many;
+  // a condition of one component chooses between whole vectors
+  if (name === "select" && values[2]?.type.of === undefined)
+    return { code: make(values.map((v) => v.code)), type: first.type };
+  return lanewise(answered ?? first.type, values, make);
+}
+
+function fold(name: string, list: readonly Expression[]): Expression {
+  const operator = folds[name] ?? "";
+  const [a, b] = list;
+  const { of, count }: Type = a?.type ?? scalars.none;
+  if (a === undefined || of === undefined) throw new Unsupported(`${name} of one number`);
+  const product = b === undefined ? a : binary("*", a, b);
+  const lanes = Array.from({ length: count ?? 0 }, (_, k) => `v[${k}]`);
+  const code = lanes.reduce((x, y) => scalarOp(operator, of, x, y));
+  return { code: `((v) => ${code})(${product.code})`, type: of };
 }

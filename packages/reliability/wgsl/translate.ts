@@ -184,9 +184,11 @@ class Translator {
       case "for":
         return this.#for();
       case "break":
-        words.take();
+      case "continue": {
+        const jump = words.take();
         words.expect(";");
-        return "break;";
+        return `${jump};`;
+      }
       case "return": {
         words.take();
         if (words.accept(";")) return "return;";
@@ -239,9 +241,11 @@ class Translator {
     const operator = words.take();
     const { assign } = target;
     if (assign === undefined) throw new Unsupported(`an assignment to ${target.code}`);
+    if (operator === "++")
+      return assign(binary("+", target, { code: "1", type: scalars.int }).code);
     const value = this.#expressions.read();
     if (operator === "=") return assign(owned(settled(value, target.type)));
-    if (!/^[-+*/]=$/.test(operator)) throw new Unsupported(operator);
+    if (!/^[-+*/&|^]=$/.test(operator)) throw new Unsupported(operator);
     return assign(binary(operator.slice(0, 1), target, value).code);
   }
 
