@@ -134,11 +134,20 @@ class Translator {
     const name = words.take();
     words.expect(":");
     const type = this.#type();
+    if (kind === "private") return this.#constant(name, type);
     words.expect(";");
     if (kind !== "storage" && kind !== "uniform") throw new Unsupported(`var<${kind}>`);
     const space = kind === "uniform" ? "uniform" : writes ? "write" : "read";
     this.#bindings.push({ index, space, type });
     this.#out.push(`const $${name} = bound[${index}];`);
+    this.#globals.set(name, { code: `$${name}`, type });
+  }
+
+  /** A private variable that keeps its first value: invocations share it. */
+  #constant(name: string, type: Type): void {
+    this.#words.expect("=");
+    this.#out.push(`const $${name} = ${settled(this.#expressions.read(), type).code};`);
+    this.#words.expect(";");
     this.#globals.set(name, { code: `$${name}`, type });
   }
 
