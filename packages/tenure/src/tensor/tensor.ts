@@ -160,10 +160,11 @@ export class Tensor extends LinalgMethods {
   }
   /**
    * Replaces or (null) drops the accumulated gradient. The tensor keeps its own reference. A
-   * float16 tensor may have a float32 gradient.
+   * float16 tensor may have a float32 gradient. Without requiresGrad there is none to drop.
    */
   set grad(value: Tensor | null) {
     const h = live(this, "grad");
+    if (h.gradient === null && value === null) return;
     if (h.gradient === null)
       throw new GradError(
         "grad",

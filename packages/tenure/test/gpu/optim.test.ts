@@ -235,6 +235,28 @@ class Tied extends Module {
   }
 }
 
+test("a parameter that is frozen later stays as it is until it learns again", async () => {
+  using model = new Linear(2, 1, { bias: false });
+  using optimizer = new SGD(model.parameters(), { lr: 1 });
+  const train = async (): Promise<number[]> => {
+    scoped(() => {
+      optimizer.zeroGrad();
+      const x = tensor([[1, 1]], { requiresGrad: true });
+      model.call(x).sum().backward();
+      optimizer.step();
+    });
+    return [...(await model.weight.data())];
+  };
+  model.weight.requiresGrad = false;
+  const before = await train();
+  assert.equal(await train(), before);
+  model.weight.requiresGrad = true;
+  await assertClose(
+    await train(),
+    before.map((w) => w - 1),
+  );
+});
+
 test("tied weights are one parameter: one gradient, one update, under both names", async () => {
   using model = new Tied();
   using optimizer = new SGD(model.parameters(), { lr: 0.1 });
