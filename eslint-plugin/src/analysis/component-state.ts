@@ -56,8 +56,17 @@ function leaves(session: Session, node: ts.Expression): boolean {
   return onlyLooksAt(effect) || fate.kind === "read";
 }
 
+/** What a component is given new and keeps, unless the variable it comes in is ended elsewhere. */
 function freshOwned(session: Session, value: ts.Expression): Owned | null {
-  return session.freshness(value) === "fresh" ? session.oracle.ownedAt(value) : null;
+  if (session.freshness(value) !== "fresh" || isEndedByName(session, unwrap(value))) return null;
+  return session.oracle.ownedAt(value);
+}
+
+/** `const t = make(); setImage(t); return () => t.dispose();` */
+function isEndedByName(session: Session, value: ts.Expression): boolean {
+  const source = ts.isIdentifier(value) ? session.oracle.declarationAt(value) : undefined;
+  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
+  return usesOf(session, source, source.name).some((id) => id !== value && !leaves(session, id));
 }
 
 function keptByState(session: Session, declaration: ts.VariableDeclaration): KeptState[] {
