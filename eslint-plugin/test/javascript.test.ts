@@ -34,6 +34,16 @@ async function first(x) {
   return values[0];
 }
 module.exports = first;`,
+  "variables that start as null": `
+const tf = require("@tensorflow/tfjs-core");
+let last = null;
+let ended = null;
+function tick(pixels) {
+  last = tf.tensor1d(pixels); // ~ no-overwritten-tensor
+  if (ended) ended.dispose();
+  ended = tf.tensor1d(pixels);
+}
+setInterval(tick, 100);`,
   "a script tag": `
 async function predict(canvas) {
   const pixels = tf.browser.fromPixels(canvas); // ~ require-disposal

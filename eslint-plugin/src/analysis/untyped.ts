@@ -11,7 +11,7 @@ import { isLibraryCall } from "./library-names.ts";
 import { takenFor } from "./mixed.ts";
 import type { Owned } from "./ownership.ts";
 import { boundNames } from "./references.ts";
-import { calleeNameNode, hasBody, unwrap, valuesOf, type CallLike } from "./syntax.ts";
+import { calleeNameNode, hasBody, isNullish, unwrap, valuesOf, type CallLike } from "./syntax.ts";
 import {
   byUse,
   ownedParameter,
@@ -285,7 +285,7 @@ function ownedInitially(
   const value = declaration.initializer && unwrap(declaration.initializer);
   if (value && ts.isArrayLiteralExpression(value) && value.elements.length === 0)
     return ownedList(context, valuesPut(context, declaration));
-  if (value) return context.ownedAt(value);
+  if (value && !isNullish(value)) return context.ownedAt(value);
   const { parent } = declaration.parent;
   if (ts.isForOfStatement(parent)) {
     const list = context.ownedAt(parent.expression);
@@ -298,7 +298,7 @@ function ownedInitially(
       store.left === id &&
       store.operatorToken.kind === ts.SyntaxKind.EqualsToken;
     const owned = isGiven ? context.ownedAt(store.right) : null;
-    if (owned) return owned;
+    if (owned) return value ? { ...owned, nullable: true } : owned;
   }
   return null;
 }
