@@ -10,9 +10,10 @@ import type { Linter } from "eslint";
 import { applied, assert, everyRule, fixed, lint, typeErrors } from "./tester.ts";
 
 const header = `import {
-  Tensor, DisposeScope, checkpoint, concat, newDisposeScope, noGrad, oneHot, randn, scoped,
-  scopedAsync, stack, sync, tensor, where, zeros,
+  Tensor, DisposeScope, autocast, checkpoint, concat, newDisposeScope, noGrad, oneHot, randn,
+  scoped, scopedAsync, stack, sync, tensor, where, zeros,
 } from "tenure";
+import { ArrayDataset, DataLoader } from "tenure/data";
 import { Linear, Module, ModuleList } from "tenure/nn";
 `;
 

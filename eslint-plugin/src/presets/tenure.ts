@@ -45,7 +45,7 @@ export const tenure: readonly OwnerSettings[] = [
       { using: "NewDisposeScope" },
     ],
     runsInScope: ["go", "run", "trace"],
-    runsInline: ["noGrad", "enableGrad", "assertNoLeaks", "checkpoint"],
+    runsInline: ["noGrad", "enableGrad", "autocast", "assertNoLeaks", "checkpoint"],
     safeAfterDispose: [
       "shape",
       "dtype",
