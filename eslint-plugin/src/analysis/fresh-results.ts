@@ -11,10 +11,11 @@ import type { Freshness, Session } from "./session.ts";
 import { isNullish, isUsing, unwrap, valuesOf, type FunctionWithBody } from "./syntax.ts";
 
 /**
- * What each turn of a `for … of` gets: from a generator with a body what it yields and lets go,
- * from anything else what it holds.
+ * What each turn of a `for … of` gets: from a generator with a body what it yields and lets go;
+ * from an owner, such as a data loader, what stays the owner's; from anything else what it holds.
  */
 export function elementFreshness(session: Session, iterated: ts.Expression): Freshness {
+  if (session.oracle.ownedAt(iterated)?.shape === "one") return "borrowed";
   const call = unwrap(iterated);
   const callee = ts.isCallExpression(call) ? session.oracle.callee(call) : undefined;
   if (!callee?.body?.asteriskToken) return session.freshness(iterated);
