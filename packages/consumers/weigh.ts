@@ -102,6 +102,7 @@ export interface Weighed {
 }
 
 const engine = "runtime/engine.js";
+const main = "kernels/main.js";
 const images = "kernels/images.js";
 const entries = ["tenure", "tenure/nn", "tenure/optim", "tenure/data", "tenure/scheduler"];
 const step = (model: string): string => `
@@ -126,7 +127,7 @@ export const programs = {
       import { SGD } from "tenure/optim";
       const input = ones([2, 8]);
       ${step("new Sequential(new Linear(8, 16), new ReLU(), new Linear(16, 4))")}`,
-    parts: [engine],
+    parts: [engine, main],
   },
   "a CNN's step": {
     program: `import { ones, tensor } from "tenure";
@@ -138,13 +139,14 @@ export const programs = {
         new Conv2d(1, 4, 3, { padding: 1 }), new ReLU(), new MaxPool2d(2),
         new Flatten(), new Linear(64, 4),
       )`)}`,
-    parts: [engine, images],
+    parts: [engine, main, images],
   },
   everything: {
     program: `${entries.map((entry, i) => `import * as e${i} from "${entry}";`).join("\n")}
       globalThis.everything = [${entries.map((_, i) => `e${i}`).join()}];`,
     parts: [
       engine,
+      main,
       images,
       "kernels/sequences.js",
       "kernels/transformers.js",

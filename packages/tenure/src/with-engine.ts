@@ -8,10 +8,12 @@
  */
 import "./compose.ts";
 import * as images from "./kernels/images.ts";
+import * as main from "./kernels/main.ts";
 import * as sequences from "./kernels/sequences.ts";
 import * as transformers from "./kernels/transformers.ts";
 import { budgetPlanner } from "./planner/pipeline.ts";
 import { Engine } from "./runtime/engine.ts";
 import { runtime } from "./runtime/runtime.ts";
 
-runtime().bring(Engine, { images, sequences, transformers, budgets: { budgetPlanner } });
+const budgets = { budgetPlanner };
+runtime().bring(Engine, { main, images, sequences, transformers, budgets });

@@ -11,7 +11,13 @@ import { budgetPlanner } from "../src/planner/pipeline.ts";
 import type { Parts } from "../src/runtime/engine-parts.ts";
 
 /** Every part. */
-export const everyPart: Parts = { images, sequences, transformers, budgets: { budgetPlanner } };
+export const everyPart: Parts = {
+  main,
+  images,
+  sequences,
+  transformers,
+  budgets: { budgetPlanner },
+};
 
 /** Every generator of kernels. */
 export const everyKernel: Kernels = { ...main, ...images, ...sequences, ...transformers };

@@ -1,15 +1,16 @@
 /**
- * The generators that records of ops name, by the files that a page loads them in: those of main.ts
- * come with the engine, each family comes when a program first holds one of its ops. Types only:
- * the runtime loads families and hands them to the records. Owns nothing.
+ * The generators that records of ops name, by the files that a page loads them in: each family comes
+ * when a program first holds one of its ops, and main.ts with `init()`. Types only: the runtime
+ * loads families and hands them to the records. Owns nothing.
  */
 import type * as images from "./images.ts";
 import type * as main from "./main.ts";
 import type * as sequences from "./sequences.ts";
 import type * as transformers from "./transformers.ts";
 
-/** Generators that not every program needs, by the family that is loaded as one. */
+/** Generators by the family that is loaded as one. */
 export interface Families {
+  readonly main: typeof main;
   readonly images: typeof images;
   readonly sequences: typeof sequences;
   readonly transformers: typeof transformers;
@@ -18,5 +19,5 @@ export interface Families {
 /** The name of a family. */
 export type Family = keyof Families;
 
-/** All generators. A record may call those of main.ts, and those of the family that it names. */
+/** All generators. A record may call those of the family that it names. */
 export type Kernels = typeof main & typeof images & typeof sequences & typeof transformers;

@@ -1,6 +1,6 @@
 /**
- * The generators that most programs need, a step of a multilayer perceptron among them: they come
- * with the engine. See families.ts. Owns nothing.
+ * The generators that most programs need: products of matrices, reductions, softmax and cross
+ * entropy, which are loaded as one. See families.ts. Owns nothing.
  */
 export { matmulKernel } from "./matmul.ts";
 export { reduceKernel } from "./reduce.ts";

@@ -30,6 +30,7 @@ export const batchNormScaleGrad: OpDef<BatchNormAttrs> = defineOp<BatchNormAttrs
   facts: { reduces: true, epilogue: true },
   infer: ([g], { axes }) => [{ shape: reducedShape(g.layout.shape, axes, true), dtype: g.dtype }],
   key: ({ axes }) => axes,
+  family: "main",
   kernel: (inputs, [y], { axes }, caps, kernels, around) =>
     kernels.reduceKernel(
       {

@@ -60,6 +60,7 @@ export const matmul: OpDef = defineOp<undefined, [View, View], [View]>({
       throw new DTypeError("matmul", "numbers", "bool", "cast to float32 or int32");
     return [{ shape: matmulShape(x, y), dtype: a.dtype }];
   },
+  family: "main",
   kernel: ([a, b], _, __, caps, kernels, around) =>
     kernels.matmulKernel({ a: a, b: b, ...after(around) }, caps),
   flops: ([a], [y]) => 2 * y.layout.size * a.layout.shape.at(-1)!,

@@ -145,7 +145,7 @@ export interface OpDef<
     kernels: Kernels,
     around?: Around,
   ): Kernel;
-  /** The family of generators that `kernel` calls, unless they all come with the engine. */
+  /** The family of generators that `kernel` calls, if it calls any. */
   readonly family?: Family;
   /** Inputs that must be contiguous for `kernel`; the others may have any strides. */
   readonly contiguousInputs?: readonly number[];

@@ -45,6 +45,7 @@ function reduction(name: ReduceOp, def: ReduceDef): OpDef<ReduceAttrs> {
       return [{ shape: reducedShape(shape, axes, keepDims), dtype: def.outDtype(x.dtype) }];
     },
     key: ({ axes, keepDims }) => [keepDims ? 1 : 0, ...axes],
+    family: "main",
     kernel: ([x], [y], { axes }, caps, kernels, around) =>
       kernels.reduceKernel({ op: name, input: x, axes, outDtype: y.dtype, ...around }, caps),
     flops: ([x]) => x.layout.size,

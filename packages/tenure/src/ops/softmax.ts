@@ -26,6 +26,7 @@ function softmaxLike(
     saves: { inputs: [0, 1] },
     infer: ([y]) => [{ shape: y.layout.shape, dtype: y.dtype }],
     key: ({ axis }) => [axis],
+    family: "main",
     kernel: ([y, g], _, { axis }, caps, kernels, around) =>
       kernels.softmaxBackwardKernel({ ...after(around), output: y, grad: g, axis, log }, caps),
     flops: ([y]) => 4 * y.layout.size,
@@ -55,6 +56,7 @@ function softmaxLike(
       return [{ shape: x.layout.shape, dtype: x.dtype }];
     },
     key: ({ axis }) => [axis],
+    family: "main",
     kernel: ([x], _, { axis }, caps, kernels, around) =>
       kernels.softmaxKernel({ ...after(around), input: x, axis, log }, caps),
     flops: ([x]) => 5 * x.layout.size,
@@ -93,6 +95,7 @@ export const crossEntropyBackward: OpDef<CrossEntropyAttrs> = defineOp<
   saves: { inputs: [0, 1, 2] },
   infer: ([logits]) => [{ shape: logits.layout.shape, dtype: logits.dtype }],
   key: crossEntropyKey,
+  family: "main",
   kernel: ([logits, targets, gradPerRow], _, attrs, caps, kernels) =>
     kernels.crossEntropyBackwardKernel({ logits, targets, gradPerRow, ...withIgnore(attrs) }, caps),
   flops: ([logits]) => 5 * logits.layout.size,
@@ -180,6 +183,7 @@ export const crossEntropyRows: OpDef<CrossEntropyAttrs> = defineOp<CrossEntropyA
       return [{ shape: t, dtype: logits.dtype }];
     },
     key: crossEntropyKey,
+    family: "main",
     kernel: ([logits, targets], _, attrs, caps, kernels) =>
       kernels.crossEntropyKernel({ logits, targets, ...withIgnore(attrs) }, caps),
     flops: ([logits]) => 4 * logits.layout.size,

@@ -42,6 +42,7 @@ export const sumOfProducts: OpDef<ReduceAttrs> = defineOp<ReduceAttrs, [View, Vi
     return [{ shape: reducedShape(a.layout.shape, axes, keepDims), dtype: a.dtype }];
   },
   key: ({ axes, keepDims }) => [keepDims ? 1 : 0, ...axes],
+  family: "main",
   kernel: ([a, b], [y], { axes }, caps, kernels, around) =>
     kernels.reduceKernel(
       {
@@ -96,6 +97,7 @@ export const squaredDeviation: OpDef<ReduceAttrs> = defineOp<ReduceAttrs, [View,
     return [{ shape: reducedShape(x.layout.shape, axes, keepDims), dtype: x.dtype }];
   },
   key: ({ axes, keepDims }) => [keepDims ? 1 : 0, ...axes],
+  family: "main",
   kernel: ([x, centre], [y], { axes }, caps, kernels, around) =>
     kernels.reduceKernel(
       {

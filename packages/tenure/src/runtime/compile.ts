@@ -18,7 +18,6 @@ import { Deadline, PlanningTooLong } from "../planner/deadline.ts";
 import { BudgetError } from "../planner/budget-error.ts";
 import type { Kernels } from "../kernels/families.ts";
 import type { Kernel } from "../kernels/kernel.ts";
-import * as main from "../kernels/main.ts";
 import type { Unfused } from "../planner/fuse/group.ts";
 import type { PlanOptions } from "../planner/plan-options.ts";
 import type { Plan } from "../planner/plan.ts";
@@ -158,7 +157,7 @@ export class Compiler {
       device,
       plan,
       ops,
-      { ...main, ...this.#parts.kernels },
+      this.#parts.kernels,
       this.watcher,
     );
     this.#counters.eliminated += open.ops.length - ran;

@@ -20,7 +20,7 @@ export type PartName = keyof Parts;
 /** How parts are loaded, by name. */
 export type PartLoaders = { readonly [P in PartName]: () => Promise<Parts[P]> };
 
-const families: readonly Family[] = ["images", "sequences", "transformers"];
+const families: readonly Family[] = ["main", "images", "sequences", "transformers"];
 
 /** What is there of the parts, and what is to come. */
 export class EngineParts {
@@ -77,10 +77,9 @@ export class EngineParts {
     return part;
   }
 
-  /** The generators of the families that are there. */
-  get kernels(): Partial<Kernels> {
-    const { images, sequences, transformers } = this.#present;
-    return { ...images, ...sequences, ...transformers };
+  /** The generators of the families that are there; what runs waited for its own. */
+  get kernels(): Kernels {
+    return Object.assign({}, ...families.map((family) => this.#present[family])) as Kernels;
   }
 
   /** Loads parts. @throws DeviceLostError when one does not come; the next call asks again */

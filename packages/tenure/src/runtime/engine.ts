@@ -27,6 +27,7 @@ export interface EngineOptions {
 }
 
 const partLoaders: PartLoaders = {
+  main: () => import("../kernels/main.ts"),
   images: () => import("../kernels/images.ts"),
   sequences: () => import("../kernels/sequences.ts"),
   transformers: () => import("../kernels/transformers.ts"),

@@ -16,7 +16,9 @@ export type { InitOptions } from "./runtime.ts";
  *   ArgumentError for unknown options or a second, different device.
  */
 export function init(options: InitOptions = {}): Promise<DeviceInfo> {
-  return runtime().init(options);
+  const own = runtime();
+  own.parts.want("main"); // what is recorded after this runs without waiting for it
+  return own.init(options);
 }
 
 /**
