@@ -24,10 +24,10 @@ const bundle = (name: string, code: string): Promise<Bundled> =>
  * it loads for the first device and after; hosts.test.ts sees that it loads no more.
  */
 const ceilings: Readonly<Record<keyof typeof programs, readonly [number, number]>> = {
-  "a tensor": [56, 104],
-  "an MLP's step": [65, 127],
-  "a CNN's step": [68, 139],
-  everything: [182, 240],
+  "a tensor": [56, 101],
+  "an MLP's step": [66, 124],
+  "a CNN's step": [68, 136],
+  everything: [185, 244],
 };
 
 function fits(what: string, bytes: number, most: number): void {
@@ -48,7 +48,7 @@ for (const name of Object.keys(ceilings) as (keyof typeof programs)[]) {
 
 test("an error comes alone", async () => {
   const code = 'import { ShapeError } from "tenure"; console.log(ShapeError);';
-  fits("in all", bytesOf((await bundle("an error", code)).all), 0.65);
+  fits("in all", bytesOf((await bundle("an error", code)).all), 0.6);
 });
 
 test("what runs programs is loaded with the first device", async () => {
@@ -76,7 +76,7 @@ test("a program that imports the engine loads nothing later", async () => {
   const { first, all } = await bundle("engine", `import "tenure/engine"; ${program}`);
   assert.equal(modulesOf(first).sort(), modulesOf(all).sort());
   const later = bytesOf(all) - bytesOf(first); // names for what is there
-  assert.ok(later < 1000, `${later} bytes`);
+  assert.ok(later < 1500, `${later} bytes`);
   fits("in all", bytesOf(all), 158);
 });
 

@@ -11,9 +11,10 @@ import * as images from "./kernels/images.ts";
 import * as main from "./kernels/main.ts";
 import * as sequences from "./kernels/sequences.ts";
 import * as transformers from "./kernels/transformers.ts";
-import { budgetPlanner } from "./planner/pipeline.ts";
+import { budgetPlanner, figuresOf } from "./planner/pipeline.ts";
 import { Engine } from "./runtime/engine.ts";
+import * as inspection from "./runtime/inspection.ts";
 import { runtime } from "./runtime/runtime.ts";
 
-const budgets = { budgetPlanner };
-runtime().bring(Engine, { main, images, sequences, transformers, budgets });
+const budgets = { budgetPlanner, figuresOf };
+runtime().bring(Engine, { main, images, sequences, transformers, inspection, budgets });

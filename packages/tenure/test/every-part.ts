@@ -7,7 +7,8 @@ import * as images from "../src/kernels/images.ts";
 import * as main from "../src/kernels/main.ts";
 import * as sequences from "../src/kernels/sequences.ts";
 import * as transformers from "../src/kernels/transformers.ts";
-import { budgetPlanner } from "../src/planner/pipeline.ts";
+import { budgetPlanner, figuresOf } from "../src/planner/pipeline.ts";
+import * as inspection from "../src/runtime/inspection.ts";
 import type { Parts } from "../src/runtime/engine-parts.ts";
 
 /** Every part. */
@@ -16,7 +17,8 @@ export const everyPart: Parts = {
   images,
   sequences,
   transformers,
-  budgets: { budgetPlanner },
+  inspection,
+  budgets: { budgetPlanner, figuresOf },
 };
 
 /** Every generator of kernels. */

@@ -16,7 +16,8 @@ import { runtime } from "../src/runtime/runtime.ts";
  * can be written in: `npm test -- --variant=2`.
  */
 export async function setup(): Promise<DeviceInfo> {
-  const { settings } = runtime();
+  const { settings, parts } = runtime();
+  parts.want("inspection"); // on pages, too
   settings.verifyPlans = true;
   settings.poison = true;
   settings.planningMs = 60_000; // tests must not depend on how busy the machine is

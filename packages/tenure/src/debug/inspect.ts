@@ -4,6 +4,7 @@
  */
 import "../compose.ts";
 import type { FallbackRecord, KernelRecord, MissRecord, PlanRecord } from "../runtime/inspector.ts";
+import { planRecord } from "../runtime/plan-record.ts";
 import { runtime } from "../runtime/runtime.ts";
 
 /** What the library did last. Nothing here runs or flushes anything. */
@@ -14,12 +15,13 @@ export const debug = {
    * is what `TENURE_DEBUG=plan` prints. A program that hits the plan cache is not planned again.
    */
   lastPlan(): PlanRecord | undefined {
-    return runtime().inspector.lastPlan;
+    const planned = runtime().inspector.lastPlanned;
+    return planned === undefined ? undefined : planRecord(planned);
   },
 
   /** The kernels of the last plan with their WGSL, by name; all of them unless a name is given. */
   kernels(name?: string): readonly KernelRecord[] {
-    const kernels = runtime().inspector.lastPlan?.kernels ?? [];
+    const kernels = runtime().inspector.lastPlanned?.kernels ?? [];
     return name === undefined ? kernels : kernels.filter((k) => k.name === name);
   },
 

@@ -18,11 +18,15 @@ import { tryRecompute } from "./passes/recompute.ts";
 import { chooseLeast, tryThresholds } from "./passes/search-mirrors.ts";
 import { trySwap } from "./passes/swap.ts";
 import { applyThreshold } from "./passes/threshold.ts";
-import type { Plan } from "./plan.ts";
+import { Plan } from "./plan.ts";
+import { reportOf } from "./plan-figures.ts";
+import { comparePlacements } from "./place/compare.ts";
 import { type PlanOptions, resolveOptions } from "./plan-options.ts";
 import { type Pass, initialState } from "./plan-state.ts";
 import type { Planner } from "./planner.ts";
+import type { PlanReport } from "./plan-report.ts";
 import { type PlanInputs, emitting, runPasses } from "./run-passes.ts";
+import type { PlanParts, RunnablePlan } from "./runnable-plan.ts";
 import { validate } from "./validate.ts";
 
 /** What a program goes through. */
@@ -67,7 +71,8 @@ export function planProgram(
   { atEntry, afterPass, deadline }: PlanInputs = {},
 ): Plan {
   const policy = resolveOptions("plan", options);
-  return runPasses(passes, initialState(program, policy, atEntry, { deadline }), afterPass);
+  const initial = initialState(program, policy, atEntry, { deadline });
+  return planOf(runPasses(passes, initial, afterPass));
 }
 
 /**
@@ -83,7 +88,9 @@ export function planInHaste(
 ): Plan {
   const policy = resolveOptions("plan", options);
   const planned = (program: Program): Plan =>
-    runPasses(hastyPasses, initialState(program, policy, atEntry, { quick: true }), afterPass);
+    planOf(
+      runPasses(hastyPasses, initialState(program, policy, atEntry, { quick: true }), afterPass),
+    );
   return cheapestOf([...new Set(programs)].map((program) => () => planned(program)));
 }
 
@@ -146,13 +153,33 @@ export function searchPlan(
 ): Plan {
   validate(program, Infinity);
   const state = initialState(program, resolveOptions("searchPlan", {}), atEntry);
-  return runPasses(searchPasses(options.trials ?? 6), state, afterPass);
+  return planOf(runPasses(searchPasses(options.trials ?? 6), state, afterPass));
 }
+
+const planOf = (parts: PlanParts): Plan => new Plan(parts, comparePlacements);
 
 /** Whether a budget is as large as what every schedule needs. */
 function mayFit(program: Program, { budgetBytes = Infinity }: PlanOptions): boolean {
   return budgetBytes === Infinity || leastPossible(program) <= budgetBytes;
 }
 
+/**
+ * A plan that drops values or sends them away, checked: wrong numbers would be worse than no plan,
+ * and the check takes less time than the planning.
+ */
+function checked(plan: Plan): Plan {
+  if (plan.extra.recomputedOps > 0 || plan.extra.swapIns > 0) plan.verify();
+  return plan;
+}
+
+/** The figures of a plan that ran. */
+export function figuresOf(plan: RunnablePlan): PlanReport {
+  return reportOf(plan, comparePlacements);
+}
+
 /** Plans under a budget, with everything there is to save memory: how schedulers plan. */
-export const budgetPlanner: Planner = { plan: planFused, planInHaste, mayFit };
+export const budgetPlanner: Planner = {
+  plan: (...args) => checked(planFused(...args)),
+  planInHaste: (...args) => checked(planInHaste(...args)),
+  mayFit,
+};

@@ -11,6 +11,7 @@ import { resolveOptions } from "./plan-options.ts";
 import { type Pass, type PlanState, initialState } from "./plan-state.ts";
 import type { Planner } from "./planner.ts";
 import { emitting, runPasses } from "./run-passes.ts";
+import { RunnablePlan } from "./runnable-plan.ts";
 
 /** What a program goes through. */
 const passes: readonly Pass[] = [
@@ -39,14 +40,12 @@ export const plainPlanner: Planner = {
   mayFit: () => true,
   plan(fused, _, options, { atEntry, afterPass, deadline }) {
     const policy = resolveOptions("plan", options);
-    return runPasses(passes, initialState(fused, policy, atEntry, { deadline }), afterPass);
+    const initial = initialState(fused, policy, atEntry, { deadline });
+    return new RunnablePlan(runPasses(passes, initial, afterPass));
   },
   planInHaste([program], options, { atEntry, afterPass }) {
     const policy = resolveOptions("plan", options);
-    return runPasses(
-      hastyPasses,
-      initialState(program, policy, atEntry, { quick: true }),
-      afterPass,
-    );
+    const initial = initialState(program, policy, atEntry, { quick: true });
+    return new RunnablePlan(runPasses(hastyPasses, initial, afterPass));
   },
 };

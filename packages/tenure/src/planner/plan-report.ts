@@ -1,6 +1,6 @@
 /**
- * What a plan amounts to, in numbers and in words. Called by plans, and by schedulers, which have
- * measured figures to add. Pure.
+ * What a plan amounts to, in words. Called by plans, and by schedulers, which have measured figures
+ * to add. Pure.
  */
 import type { Program } from "../graph/program.ts";
 import type { LayerOrder } from "./layer-order.ts";

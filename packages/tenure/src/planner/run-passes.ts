@@ -1,18 +1,14 @@
 /**
- * Runs a list of passes over a program and makes a plan of what the last of them left. Called by
+ * Runs a list of passes over a program and hands on what the last of them left. Called by
  * the planners; pure.
  */
 import { internal } from "../base/errors.ts";
 import { bytesOf } from "../graph/program.ts";
 import type { Deadline } from "./deadline.ts";
 import { emitSteps } from "./passes/emit.ts";
-import { arenaPlanners } from "./place/arena.ts";
-import type { Item } from "./place/items.ts";
-import { sharingPlanners } from "./place/slot-planners.ts";
-import { Plan } from "./plan.ts";
-import type { PlanReport } from "./plan-report.ts";
 import { type Pass, type PlanState, chosenOf, placementOf } from "./plan-state.ts";
 import type { MirrorPlan } from "./recompute/memonger.ts";
+import type { PlanParts } from "./runnable-plan.ts";
 import { livePeak, runsOf, segmentsOf } from "./schedule.ts";
 
 /** The last pass of every list. */
@@ -31,22 +27,21 @@ export interface PlanInputs {
   readonly deadline?: Deadline;
 }
 
-/** One pass after the other. @returns the plan that the last state describes */
+/** One pass after the other. @returns the plan that the last state describes, in its parts */
 export function runPasses(
   list: readonly Pass[],
   initial: PlanState,
   afterPass: PlanInputs["afterPass"],
-): Plan {
+): PlanParts {
   let state = initial;
   for (const pass of list) {
     state = pass.run(state);
     afterPass?.(pass.name, state);
   }
-  return planOf(state);
+  return partsOf(state);
 }
 
-/** The plan that the last state describes. */
-function planOf(state: PlanState): Plan {
+function partsOf(state: PlanState): PlanParts {
   const { context, order, placements, policy, emitted } = state;
   const { program, resident } = context;
   if (emitted === null) throw internal("plan: the passes wrote no steps");
@@ -55,7 +50,7 @@ function planOf(state: PlanState): Plan {
   const used = segmentsOf(context, runsOf(order)).filter(
     (s) => s.begin < s.end || placements.brings(s.storage),
   );
-  return new Plan({
+  return {
     program,
     ...emitted,
     resident,
@@ -65,21 +60,11 @@ function planOf(state: PlanState): Plan {
     lowerBoundBytes: livePeak(context, actions),
     naiveBytes: bytesOf(program, new Set(used.map((s) => s.storage))),
     mirror: mirror === undefined ? null : mirrorInfo(mirror),
-    placements: () => otherPlacements(items),
-  });
+    items,
+  };
 }
 
-function mirrorInfo(mirror: MirrorPlan): PlanReport["mirror"] {
+function mirrorInfo(mirror: MirrorPlan): PlanParts["mirror"] {
   const { thresholdBytes, savedBytes, largestSegmentBytes } = mirror;
   return { thresholdBytes, savedBytes, largestSegmentBytes };
-}
-
-/** Items up to which the planners of arenas are tried for reports. */
-const manyItems = 2000;
-
-/** Bytes that each planner would take, by its name. */
-function otherPlacements(items: readonly Item[]): Record<string, number> {
-  const arenas = items.length <= manyItems ? Object.values(arenaPlanners) : [];
-  const placed = [...arenas, ...sharingPlanners].map((planner) => planner(items));
-  return Object.fromEntries(placed.map((p) => [p.name, p.bytes]));
 }

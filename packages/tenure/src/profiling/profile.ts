@@ -10,6 +10,7 @@ import { HostTimer, type TimedKernel, TimestampTimer } from "../device/kernel-wa
 import type { Device } from "../device/device.ts";
 import { type ChromeTrace, chromeTrace } from "../ownership/chrome-trace.ts";
 import { log } from "../ownership/log.ts";
+import { traceExtras } from "../runtime/plan-boxes.ts";
 import { runtime } from "../runtime/runtime.ts";
 import { type DeviceRates, measureRates } from "./device-rates.ts";
 import { type KernelRow, rowsOf, tableOf } from "./kernel-rows.ts";
@@ -122,7 +123,7 @@ export async function profile<T>(fn: () => T | Promise<T>): Promise<KernelProfil
       kernels,
       wallSeconds,
     };
-    return new KernelProfile<Awaited<T>>(parts, chromeTrace(own.traceExtras()));
+    return new KernelProfile<Awaited<T>>(parts, chromeTrace(traceExtras(own)));
   } finally {
     if (isWatchedBy(device, timer)) device.queue.watch = null;
     timer.dispose();

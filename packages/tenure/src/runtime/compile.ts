@@ -20,7 +20,7 @@ import type { Kernels } from "../kernels/families.ts";
 import type { Kernel } from "../kernels/kernel.ts";
 import type { Unfused } from "../planner/fuse/group.ts";
 import type { PlanOptions } from "../planner/plan-options.ts";
-import type { Plan } from "../planner/plan.ts";
+import type { RunnablePlan } from "../planner/runnable-plan.ts";
 import { plainPlanner } from "../planner/plain-planner.ts";
 import type { Planner } from "../planner/planner.ts";
 import type { Step } from "../planner/steps.ts";
@@ -70,7 +70,7 @@ export interface Frame {
 export interface Executable {
   /** What the program must look like to be run by this plan. */
   readonly words: Int32Array;
-  readonly plan: Plan;
+  readonly plan: RunnablePlan;
   readonly dispatches: readonly Dispatch[];
   /** For each step of the plan, its dispatch; -1 for steps that are none. */
   readonly dispatchOf: readonly number[];
@@ -99,7 +99,7 @@ export interface Executable {
 
 /** A plan, and the recorded or fused op behind each op of its program. */
 interface Planned {
-  readonly plan: Plan;
+  readonly plan: RunnablePlan;
   readonly ops: readonly RecordedOp[];
   readonly issued: Program;
   readonly unfused: () => readonly Unfused[];
@@ -161,13 +161,14 @@ export class Compiler {
       this.watcher,
     );
     this.#counters.eliminated += open.ops.length - ran;
-    this.#inspector.planned({
+    const planned = {
       ops: issued.ops.map((op) => op.name),
       kernels,
       unfused: () => unfused().map((pair) => namedPair(issued, pair)),
-      report: () => plan.report(),
+      plan,
       tookTooLong,
-    });
+    };
+    this.#inspector.planned(planned, this.#parts.inspection?.planRecord);
     const isStraight = plan.steps.every(({ kind }) => kind === "dispatch" || kind === "release");
     return {
       words,
@@ -220,16 +221,16 @@ export class Compiler {
   ): Planned & { readonly tookTooLong: boolean } {
     const { planningClock, planningMs, verifyPlans } = this.#settings;
     const issued = buildProgram(source, sizeClass);
-    const inputs = { atEntry: source.atEntry, ...passWatcher() };
+    const inputs = { atEntry: source.atEntry, ...passWatcher(this.#parts.inspection?.formatState) };
     const issuedAlone = { program: issued, ops: source.ops, unfused: () => [] };
     let kernels: ReturnType<typeof fused> = issuedAlone;
-    const search = (milliseconds: number): Plan => {
+    const search = (milliseconds: number): RunnablePlan => {
       const deadline = new Deadline(planningClock, milliseconds);
       if (this.#settings.fuse && options.fuse !== false)
         kernels = fused(source.ops, issued, device.caps, deadline);
       return planner.plan(kernels.program, issued, options, { ...inputs, deadline });
     };
-    let plan: Plan;
+    let plan: RunnablePlan;
     let tookTooLong = false;
     try {
       plan = search(planningMs);
@@ -238,14 +239,14 @@ export class Compiler {
       tookTooLong = true;
       this.#warnTooLong(issued.ops.length);
       // Fused where that was done in time, and the budget asks for it.
-      const inHaste = (): Plan => planner.planInHaste([issued, kernels.program], options, inputs);
+      const inHaste = (): RunnablePlan =>
+        planner.planInHaste([issued, kernels.program], options, inputs);
       // what no search can find is refused at once
       plan = planner.mayFit(issued, options)
         ? unlessRefused(inHaste, () => search(longestSearchMs))
         : inHaste();
     }
-    // wrong numbers would be worse than no plan, and the check takes less time than the planning
-    if (verifyPlans || plan.extra.recomputedOps > 0 || plan.extra.swapIns > 0) plan.verify();
+    if (verifyPlans) this.#parts.get("inspection").verifyPlan(plan);
     const { ops, unfused } = plan.program === issued ? issuedAlone : kernels;
     return { plan, ops, issued, unfused, tookTooLong };
   }
@@ -274,7 +275,7 @@ export class Compiler {
 const longestSearchMs = 20_000;
 
 /** Takes the first plan; where its budget refuses it, the second, if that is found in time. */
-function unlessRefused(first: () => Plan, second: () => Plan): Plan {
+function unlessRefused(first: () => RunnablePlan, second: () => RunnablePlan): RunnablePlan {
   try {
     return first();
   } catch (refused) {
@@ -301,7 +302,7 @@ interface Emitted {
 function emitDispatches(
   open: OpenProgram,
   device: Device,
-  { steps, program }: Plan,
+  { steps, program }: RunnablePlan,
   ops: readonly RecordedOp[],
   generators: Kernels,
   watcher: Watcher | null,

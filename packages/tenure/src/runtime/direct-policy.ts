@@ -11,7 +11,6 @@ import { logRun } from "./execution/run-log.ts";
 import type { Inspector } from "./inspector.ts";
 import { HostArrays } from "./execution/host-copies.ts";
 import type { ExecutionPolicy } from "./execution/policy.ts";
-import { tracedPlan } from "./plan-boxes.ts";
 import type { OpenProgram } from "./open-program.ts";
 import type { PlanCache } from "./plan-cache.ts";
 
@@ -54,7 +53,7 @@ export class DirectPolicy implements ExecutionPolicy {
 
   /** Nothing is learned; the plan is kept for whoever looks inside. */
   ran(_: Device, { plan }: Executable, figures: RunFigures): void {
-    this.#inspector.ran(plan, tracedPlan);
+    this.#inspector.ran(plan);
     logRun(plan, figures, null, null);
   }
 

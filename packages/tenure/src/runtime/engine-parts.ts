@@ -7,11 +7,13 @@
 import { isNode } from "../base/env.ts";
 import { DeviceLostError, internal } from "../base/errors.ts";
 import type { Families, Family, Kernels } from "../kernels/families.ts";
-import type { budgetPlanner } from "../planner/pipeline.ts";
+import type * as inspection from "./inspection.ts";
+import type * as pipeline from "../planner/pipeline.ts";
 
 /** What each part brings. */
 export interface Parts extends Families {
-  readonly budgets: { readonly budgetPlanner: typeof budgetPlanner };
+  readonly inspection: typeof inspection;
+  readonly budgets: Pick<typeof pipeline, "budgetPlanner" | "figuresOf">;
 }
 
 /** The name of a part. */
@@ -32,7 +34,7 @@ export class EngineParts {
   readonly #wanted: Set<PartName>;
 
   /** @param early what is loaded at the first chance, asked for or not */
-  constructor(early: readonly PartName[] = isNode ? families : []) {
+  constructor(early: readonly PartName[] = isNode ? [...families, "inspection"] : []) {
     this.#wanted = new Set(early);
   }
 
@@ -80,6 +82,11 @@ export class EngineParts {
   /** The generators of the families that are there; what runs waited for its own. */
   get kernels(): Kernels {
     return Object.assign({}, ...families.map((family) => this.#present[family])) as Kernels;
+  }
+
+  /** What shows and checks plans; undefined on pages, which do neither. */
+  get inspection(): Parts["inspection"] | undefined {
+    return this.#present.inspection;
   }
 
   /** Loads parts. @throws DeviceLostError when one does not come; the next call asks again */

@@ -31,6 +31,7 @@ const partLoaders: PartLoaders = {
   images: () => import("../kernels/images.ts"),
   sequences: () => import("../kernels/sequences.ts"),
   transformers: () => import("../kernels/transformers.ts"),
+  inspection: () => import("./inspection.ts"),
   budgets: () => import("../planner/pipeline.ts"),
 };
 

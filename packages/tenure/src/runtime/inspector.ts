@@ -7,8 +7,7 @@
 import { type DebugWord, debugs } from "../base/debug.ts";
 import { formatShape } from "../base/shape.ts";
 import type { View } from "../kernels/kernel.ts";
-import type { TracedPlan } from "../ownership/trace-data.ts";
-import type { Plan } from "../planner/plan.ts";
+import type { RunnablePlan } from "../planner/runnable-plan.ts";
 import type { PlanReport } from "../planner/plan-report.ts";
 
 /** Plans that are remembered after they ran. */
@@ -65,11 +64,11 @@ export interface FallbackRecord {
 }
 
 /** What compile.ts hands over; the costly parts are worked out when they are looked at. */
-interface Planned {
+export interface Planned {
   readonly ops: readonly string[];
   readonly kernels: readonly KernelRecord[];
   readonly unfused: () => readonly UnfusedRecord[];
-  readonly report: () => PlanReport;
+  readonly plan: RunnablePlan;
   readonly tookTooLong: boolean;
 }
 
@@ -91,17 +90,13 @@ export class Inspector {
   #miss: MissRecord | undefined;
   #fallback: FallbackRecord | undefined;
   /** Different plans that ran last, latest last. */
-  #ran: { readonly plan: Plan; readonly traced: (plan: Plan) => TracedPlan }[] = [];
+  #ran: RunnablePlan[] = [];
   /** Whether ops are printed as they are recorded; read again at each miss of the cache. */
   showsOps: boolean = debugs("ops");
 
   /** The program that was compiled last. */
-  get lastPlan(): PlanRecord | undefined {
-    const plan = this.#plan;
-    if (plan === undefined) return undefined;
-    const { ops, kernels, tookTooLong } = plan;
-    const record = { ops, kernels, unfused: plan.unfused(), report: plan.report(), tookTooLong };
-    return { ...record, toString: () => planText(record) };
+  get lastPlanned(): Planned | undefined {
+    return this.#plan;
   }
 
   /** The last time that no plan was known for a program. */
@@ -120,24 +115,23 @@ export class Inspector {
     if (debugs("cache")) print("cache", `${name} runs in full: ${reason}`);
   }
 
-  /** Takes note of a compiled program. */
-  planned(plan: Planned): void {
+  /** Takes note of a compiled program. @param show makes its text, where somebody may ask for it */
+  planned(plan: Planned, show: ((plan: Planned) => unknown) | undefined): void {
     this.#plan = plan;
-    if (debugs("plan")) print("plan", String(this.lastPlan));
+    if (debugs("plan")) print("plan", String(show?.(plan)));
     if (debugs("wgsl"))
       for (const { name, key, wgsl } of plan.kernels) print("wgsl", `${name} (${key})\n${wgsl}`);
   }
 
-  /** Takes note of a plan that ran. `traced` draws it, should somebody ask. */
-  ran(plan: Plan, traced: (plan: Plan) => TracedPlan): void {
-    if (this.#ran.at(-1)?.plan === plan) return;
-    this.#ran = [...this.#ran.filter((one) => one.plan !== plan), { plan, traced }];
-    this.#ran = this.#ran.slice(-plansKept);
+  /** Takes note of a plan that ran. */
+  ran(plan: RunnablePlan): void {
+    if (this.#ran.at(-1) === plan) return;
+    this.#ran = [...this.#ran.filter((one) => one !== plan), plan].slice(-plansKept);
   }
 
-  /** The plans that ran last, as rectangles, latest first. */
-  ranPlans(): TracedPlan[] {
-    return this.#ran.map(({ plan, traced }) => traced(plan)).reverse();
+  /** The plans that ran last, latest first. */
+  ranPlans(): RunnablePlan[] {
+    return this.#ran.toReversed();
   }
 
   /** Takes note of a program that no plan in the cache fits. */
@@ -230,26 +224,4 @@ function operandWord(
 function ownership(flags: number | undefined): string {
   const owned = ((flags ?? 0) & 1) === 1 ? "owned" : "owned by nobody";
   return `${owned} and ${((flags ?? 0) & 2) === 2 ? "in memory" : "not in memory"}`;
-}
-
-/** A plan as people read it. */
-function planText({
-  ops,
-  kernels,
-  unfused,
-  report,
-  tookTooLong,
-}: Omit<PlanRecord, "toString">): string {
-  const kib = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KiB`;
-  return [
-    `${ops.length} ops in ${kernels.length} kernels, ${kib(report.naiveBytes)} → ` +
-      `${kib(report.plannedBytes)} (lower bound ${kib(report.lowerBoundBytes)})`,
-    ...(tookTooLong ? ["  planning took too long: unfused, in order"] : []),
-    ...kernels.map((k) => `  ${k.name}  ${k.workgroups.join("×")} workgroups  ${k.key}`),
-    ...unfused.map(
-      ({ maker, reader, reason }) =>
-        `  not fused: ${maker.name} (op ${maker.op}) ` +
-        `into ${reader.name} (op ${reader.op}): ${reason}`,
-    ),
-  ].join("\n");
 }

@@ -28,6 +28,7 @@ import { timelineHTML } from "../ownership/timeline-html.ts";
 import type { TrackLevel } from "../ownership/site.ts";
 import { type Drift, watch } from "../ownership/watch.ts";
 import type { BudgetAction } from "./memory-budget.ts";
+import { traceExtras } from "./plan-boxes.ts";
 import { runtime } from "./runtime.ts";
 
 /** What is alive, what it takes, who owns it, and how to limit it. */
@@ -86,8 +87,8 @@ export const memory: {
   watch,
   track,
   verify,
-  timelineHTML: () => timelineHTML(runtime().traceExtras()),
-  chromeTrace: () => chromeTrace(runtime().traceExtras()),
+  timelineHTML: () => timelineHTML(traceExtras(runtime())),
+  chromeTrace: () => chromeTrace(traceExtras(runtime())),
   setBudget(bytes, on) {
     runtime().budget.set(bytes, on);
   },

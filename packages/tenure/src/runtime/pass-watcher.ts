@@ -4,15 +4,20 @@
  * planning.ts. Owns nothing.
  */
 import { debugs } from "../base/debug.ts";
-import { formatState } from "../planner/dump.ts";
+import type { formatState } from "../planner/dump.ts";
 import type { PlanInputs } from "../planner/run-passes.ts";
 
-/** What looks at the planner's state after each pass: nothing, unless somebody asked. */
-export function passWatcher(): Pick<PlanInputs, "afterPass"> {
-  if (!debugs("passes")) return {};
+type Format = typeof formatState;
+
+/**
+ * What looks at the planner's state after each pass: nothing, unless somebody asked. @param format
+ * makes a text of it; undefined where that was not loaded
+ */
+export function passWatcher(format: Format | undefined): Pick<PlanInputs, "afterPass"> {
+  if (format === undefined || !debugs("passes")) return {};
   return {
     afterPass: (pass, state) => {
-      console.error(formatState(pass, state));
+      console.error(format(pass, state));
     },
   };
 }

@@ -1,12 +1,13 @@
 /**
- * A plan as rectangles, slots against steps: which value lies where, from when to when. Called for
- * the inspector. Pure.
+ * Plans as rectangles, slots against steps: which value lies where, from when to when. Called for
+ * the inspector's page by those who make it. Pure.
  */
 import { at } from "../base/access.ts";
-import type { PlanBox, TracedPlan } from "../ownership/trace-data.ts";
+import type { PlanBox, TraceExtras, TracedPlan } from "../ownership/trace-data.ts";
 import { opAt, storageAt } from "../graph/program.ts";
-import type { Plan } from "../planner/plan.ts";
+import type { RunnablePlan } from "../planner/runnable-plan.ts";
 import type { Step } from "../planner/steps.ts";
+import type { Runtime } from "./runtime.ts";
 
 /** A value while it is in a slot. */
 interface Resident {
@@ -22,12 +23,12 @@ interface Resident {
 
 /** Follows the steps of one plan. */
 class Boxes {
-  readonly #plan: Plan;
+  readonly #plan: RunnablePlan;
   readonly #done: Resident[] = [];
   /** What is in each slot. */
   readonly #slots = new Map<number, Resident[]>();
 
-  constructor(plan: Plan) {
+  constructor(plan: RunnablePlan) {
     this.#plan = plan;
     for (const [storage, slot] of plan.entrySlot.entries())
       if (slot !== -1) this.#put({ storage, slot, offset: 0, from: 0, op: "", phase: "before" });
@@ -96,8 +97,16 @@ class Boxes {
   }
 }
 
+/** What the inspector shows besides the event log. */
+export function traceExtras({ device, inspector }: Runtime): TraceExtras {
+  return {
+    device: device === null ? null : device.info.name,
+    plans: inspector.ranPlans().map(tracedPlan),
+  };
+}
+
 /** The rectangles of a plan. */
-export function tracedPlan(plan: Plan): TracedPlan {
+function tracedPlan(plan: RunnablePlan): TracedPlan {
   const { program, slots, steps, plannedBytes, lowerBoundBytes, budgetBytes } = plan;
   const boxes = new Boxes(plan);
   for (const [i, step] of steps.entries()) boxes.follow(step, i);

@@ -5,6 +5,7 @@
 import { ArgumentError } from "../base/errors.ts";
 import { type OptionTable, describeValue, readOptions } from "../base/options.ts";
 import { Program } from "../graph/program.ts";
+import { formatState } from "../planner/dump.ts";
 import * as pipeline from "../planner/pipeline.ts";
 import type { Plan } from "../planner/plan.ts";
 import type { PlanOptions } from "../planner/plan-options.ts";
@@ -37,7 +38,7 @@ function checkProgram(op: string, program: unknown): void {
  */
 export function plan(program: Program, options: PlanOptions = {}): Plan {
   checkProgram("plan", program);
-  return pipeline.plan(program, options, passWatcher());
+  return pipeline.plan(program, options, passWatcher(formatState));
 }
 
 /**
@@ -48,5 +49,5 @@ export function plan(program: Program, options: PlanOptions = {}): Plan {
 export function searchPlan(program: Program, options?: SearchOptions): Plan {
   checkProgram("searchPlan", program);
   const given = readOptions("searchPlan", options, searchOptions);
-  return pipeline.searchPlan(program, given, passWatcher());
+  return pipeline.searchPlan(program, given, passWatcher(formatState));
 }

@@ -17,7 +17,6 @@ import type { Device } from "../device/device.ts";
 import type { GPUPowerPreference } from "../device/webgpu.ts";
 import { liveRows } from "../ownership/evidence.ts";
 import { log } from "../ownership/log.ts";
-import type { TraceExtras } from "../ownership/trace-data.ts";
 import type { ByteStatistics } from "../ownership/statistics.ts";
 import { DeviceLife, type EngineClass, type EngineLoader, noDevice } from "./device-life.ts";
 import type { Engine, EngineOptions } from "./engine.ts";
@@ -301,15 +300,6 @@ export class Runtime {
       poolBytes: pool.freeBytes,
       deviceBytes: pool.deviceBytes + uploads.bytes + reads.bytes,
       devicePeakBytes: held.peakBytes,
-    };
-  }
-
-  /** What the inspector shows besides the event log. */
-  traceExtras(): TraceExtras {
-    const { device } = this;
-    return {
-      device: device === null ? null : device.info.name,
-      plans: this.inspector.ranPlans(),
     };
   }
 

@@ -20,8 +20,11 @@ export {
 } from "../graph/program.ts";
 export { programFromJSON } from "../graph/from-json.ts";
 export { plan, searchPlan, type SearchOptions } from "../runtime/planning.ts";
-export { Plan, type PlanJSON, type PlanParts } from "../planner/plan.ts";
+export { Plan, type PlanJSON } from "../planner/plan.ts";
+export type { ComparePlacements } from "../planner/plan-figures.ts";
+export type { PlanParts, RunnablePlan } from "../planner/runnable-plan.ts";
 export type { PlanReport } from "../planner/plan-report.ts";
+export type { Item as PlacedItem } from "../planner/place/items.ts";
 export type { Slot, Step } from "../planner/steps.ts";
 export type { PlanOptions } from "../planner/plan-options.ts";
 export type { LayerOrder } from "../planner/layer-order.ts";

@@ -18,6 +18,7 @@ import { band } from "../ownership/log.ts";
 import { isThenable } from "../ownership/owned.ts";
 import { scopedEither } from "../ownership/scoped.ts";
 import { type PlanOptions, planOptions, resolveOptions } from "../planner/plan-options.ts";
+import type { PlanReport } from "../planner/plan-report.ts";
 import type { Planner } from "../planner/planner.ts";
 import type { Compiler } from "../runtime/compile.ts";
 import type { Profile } from "../runtime/execution/figures.ts";
@@ -217,11 +218,11 @@ export class Scheduler implements Disposable {
   /** Figures of the last step. @throws TenureError before the first */
   report(): SchedulerReport {
     const run = this.#largest("report");
-    const { exe, figures } = run;
+    const { figures } = run;
     const { budgetBytes, plans, offSchedule, replanned, outOfMemory } = this.#policy;
     const { device } = this.#runtime;
     return {
-      ...exe.plan.report(),
+      ...this.#planReport(run),
       predictedPeakBytes: predictedPeak(run),
       measuredPeakBytes: figures.peakBytes,
       budgetBytes,
@@ -245,7 +246,13 @@ export class Scheduler implements Disposable {
    * first step
    */
   explain(): string {
-    return explainRun(this.#largest("explain"), this.report());
+    const run = this.#largest("explain");
+    return explainRun(run, this.report(), this.#planReport(run));
+  }
+
+  /** What has run was planned, so that the planner is there. */
+  #planReport({ exe }: Run): PlanReport {
+    return this.#runtime.parts.get("budgets").figuresOf(exe.plan);
   }
 
   #largest(op: string): Run {

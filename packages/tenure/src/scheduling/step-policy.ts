@@ -16,7 +16,6 @@ import { HostArrays } from "../runtime/execution/host-copies.ts";
 import type { ExecutionPolicy } from "../runtime/execution/policy.ts";
 import type { Inspector } from "../runtime/inspector.ts";
 import type { OpenProgram } from "../runtime/open-program.ts";
-import { tracedPlan } from "../runtime/plan-boxes.ts";
 import type { PlanCache } from "../runtime/plan-cache.ts";
 import { type Experience, Learning } from "./experience.ts";
 import type { Run } from "./step-report.ts";
@@ -140,7 +139,7 @@ export class StepPolicy implements ExecutionPolicy {
   ran({ pool }: Device, exe: Executable, figures: RunFigures, seconds: number | null): void {
     this.learning.ran(exe, figures, seconds);
     this.runs.push({ exe, others: this.#others, figures });
-    this.#inspector.ran(exe.plan, tracedPlan);
+    this.#inspector.ran(exe.plan);
     const { budgetBytes } = this;
     logRun(exe.plan, figures, { others: this.#others, budgetBytes }, seconds);
     pool.softLimit = Infinity;

@@ -71,12 +71,16 @@ export function secondsOf(rows: ReadonlyMap<string, Timing>): Record<string, num
 }
 
 /** The report as an engineer would paste it into a pull request. */
-export function explainRun({ exe, others, figures }: Run, report: SchedulerReport): string {
+export function explainRun(
+  { exe, others, figures }: Run,
+  report: SchedulerReport,
+  ofPlan: PlanReport,
+): string {
   const { plan } = exe;
   const lines = [
     stepLine(report),
     peakLine(report, others),
-    explainReport(plan.report(), plan.program, plan.slots.length, plan.budgetBytes),
+    explainReport(ofPlan, plan.program, plan.slots.length, plan.budgetBytes),
   ];
   if (exe.inSegments)
     lines.push(

@@ -6,12 +6,12 @@
 import { OutOfMemoryError } from "../../base/errors.ts";
 import { type PooledBuffer, classWithin, sizeClass } from "../../device/buffer-pool.ts";
 import type { Device } from "../../device/device.ts";
-import type { Plan } from "../../planner/plan.ts";
+import type { RunnablePlan } from "../../planner/runnable-plan.ts";
 
 /** Borrows what the plan will need on top, and no byte more. @returns what was refused, or null */
 export async function probeRoom(
   device: Device,
-  { slots, plannedBytes }: Plan,
+  { slots, plannedBytes }: RunnablePlan,
 ): Promise<OutOfMemoryError | null> {
   const { pool } = device;
   const late = slots.filter((slot) => slot.late === true);

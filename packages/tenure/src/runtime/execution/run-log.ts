@@ -5,7 +5,7 @@
  */
 import { log } from "../../ownership/log.ts";
 import { sites } from "../../ownership/site.ts";
-import type { Plan } from "../../planner/plan.ts";
+import type { RunnablePlan } from "../../planner/runnable-plan.ts";
 import type { RunFigures } from "./figures.ts";
 
 /** What a scheduler knows of a run besides: bytes its plan does not touch, and the budget. */
@@ -33,7 +33,7 @@ export function logTimed(name: string, phase: string, from: number, seconds: num
  * it was not waited for.
  */
 export function logRun(
-  plan: Plan,
+  plan: RunnablePlan,
   figures: RunFigures,
   step: StepBytes | null,
   seconds: number | null,
