@@ -1,7 +1,7 @@
 /**
- * The generators that records of ops name, by the files that a page loads them in: each family comes
- * when a program first holds one of its ops, and main.ts with `init()`. Types only: the runtime
- * loads families and hands them to the records. Owns nothing.
+ * The generators that records of ops name, by the files that a page loads them in: each family
+ * comes when a program first holds one of its ops, and main.ts with `init()`. Types only: the
+ * runtime loads families and hands them to the records. Owns nothing.
  */
 import type * as images from "./images.ts";
 import type * as main from "./main.ts";
