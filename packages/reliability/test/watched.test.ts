@@ -137,4 +137,21 @@ test("refuses what it does not know", () => {
   assert.throws(() => translate("var<workgroup> x: array<f32, 4>;"), /is not translated/);
 });
 
+test("vectors are computed by component, functions as on a device", async () => {
+  const { buffer, run, read } = await trial();
+  const [a, b] = [buffer([1, -2, 3, -4]), buffer([0, 0, 0, 0])] as const;
+  const text = [
+    "let v = vec4<f32>(a[0], a[1], a[2], a[3]);",
+    "let w = select(v, -v, v < vec4<f32>(0.0));",
+    "var n = 0u;",
+    "for (var k = 0u; k < 6u; k++) { if (k == 2u) { continue; } n |= k; }",
+    "if (lane == 0u) { b[0] = dot(v, w); }",
+    "if (lane == 1u) { b[1] = exp(clamp(w.x, 0.0, 0.5)); }",
+    "if (lane == 2u) { b[2] = f32(n) + limit; }",
+    "if (lane == 3u) { b[3] = select(0.0, 1.0, any(w > v)); }",
+  ];
+  run(`${head}var<private> limit: f32 = 0.5;\n${main} {\n${text.join("\n")}\n}`, [a, b]);
+  assert.equal(await read(b), [-10, Math.fround(Math.exp(0.5)), 7.5, 1]);
+});
+
 test.run();
