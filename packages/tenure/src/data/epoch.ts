@@ -3,11 +3,16 @@
  * last and frees it when the next one is asked for, or when the walk ends.
  */
 import { ArgumentError, internal } from "../base/errors.ts";
-import { describeValue } from "../base/options.ts";
+import { checkFunction, describeValue } from "../base/options.ts";
 import type { Batch, Dataset } from "./dataset.ts";
 import { adopt } from "../tensor/keep.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { Tensor } from "../tensor/tensor.ts";
+
+/** What would pass for a batch without tensors. */
+function isOne(made: object): boolean {
+  return made instanceof Promise || made instanceof Tensor;
+}
 
 /**
  * One walk through the data: an iterator, not a generator, because a generator's scope would leak
@@ -35,10 +40,11 @@ export abstract class Epoch<B extends Batch> {
    * makes, or leaves when it throws, is freed.
    */
   protected take(make: () => B): IteratorYieldResult<B> {
+    checkFunction("DataLoader", make, "return () => ({ name: tensor, … }) from load");
     let batch: B | undefined;
     scoped(() => {
       const made = make() as B | null | undefined;
-      if (typeof made !== "object" || made === null || made instanceof Promise)
+      if (typeof made !== "object" || made === null || isOne(made))
         throw new ArgumentError(
           "DataLoader",
           "batches that are tensors by name",

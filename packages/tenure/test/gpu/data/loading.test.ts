@@ -376,4 +376,24 @@ test("samples that do not fit are refused", async () => {
   );
 });
 
+test("a load that gives no function, and a batch that is one tensor, are refused", async () => {
+  const batch = (): never => tensor([1]) as never;
+  for (const [wrong, text] of [
+    [
+      { length: 2, batch, load: async () => ({}) },
+      /expected a function, got an object; return \(\)/,
+    ],
+    [{ length: 2, batch }, /expected batches that are tensors by name, got a Tensor/],
+  ] as const) {
+    using loader = new DataLoader(wrong as never, { batchSize: 1 });
+    await rejects(
+      async () => {
+        for await (const given of loader) assert.is(given, undefined);
+      },
+      ArgumentError,
+      text,
+    );
+  }
+});
+
 test.run();
