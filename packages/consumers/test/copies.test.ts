@@ -13,6 +13,8 @@ type Tenure = typeof import("tenure");
 
 const test = suite("two copies of the library");
 const copies: Tenure[] = [];
+const nns: (typeof import("tenure/nn"))[] = [];
+const optims: (typeof import("tenure/optim"))[] = [];
 const projects: Project[] = [];
 test.before(async () => {
   const packed = await pack("tenure");
@@ -23,6 +25,10 @@ test.before(async () => {
     const copy = (await import(pathToFileURL(file).href)) as Tenure;
     await copy.init({ device: "null" });
     copies.push(copy);
+    const part = (name: string): Promise<unknown> =>
+      import(pathToFileURL(join(file, "..", name, "index.js")).href);
+    nns.push((await part("nn")) as (typeof nns)[number]);
+    optims.push((await part("optim")) as (typeof optims)[number]);
   }
 });
 test.after(async () => {
@@ -31,7 +37,9 @@ test.after(async () => {
 });
 
 function both(): readonly [Tenure, Tenure] {
-  const [first, second] = copies;
+  return pair(copies);
+}
+function pair<T>([first, second]: readonly T[]): readonly [T, T] {
   if (first === undefined || second === undefined) throw new Error("expected two copies");
   return [first, second];
 }
@@ -58,6 +66,41 @@ test("each refuses the other's tensors with an error that says what to do", () =
       );
     assert.equal([x.isDisposed, y.isDisposed], [false, false]);
   }
+});
+
+test("modules, optimizers and state of the other are refused by name, not left out", () => {
+  const [{ ArgumentError, grad, newDisposeScope, ones, tensor }, second] = both();
+  const [{ Linear, Module, Sequential }, other] = pair(nns);
+  const [{ SGD }] = pair(optims);
+  using layer = new other.Linear(2, 2);
+  using x = second.ones([2, 2]);
+  using y = ones([2, 2]);
+  class Holder extends Module {
+    readonly inner = [layer as never];
+    forward(input: typeof y): typeof y {
+      return input;
+    }
+  }
+  using holder = new Holder();
+  using own = new Linear(2, 2);
+
+  using _scope = newDisposeScope();
+  for (const use of [
+    () => new Sequential(layer),
+    () => holder.parameters(),
+    () => holder.call(y),
+    () => {
+      own.loadStateDict(layer.stateDict());
+    },
+    () => new SGD(layer.parameters() as never, { lr: 1 }),
+    () => grad((input: typeof y) => input)(x),
+    () => tensor(x as never),
+  ])
+    assert.throws(
+      use,
+      (error: unknown) => error instanceof ArgumentError && /another copy/.test(error.message),
+      String(use),
+    );
 });
 
 test("a scope of one owns nothing that the other makes", () => {

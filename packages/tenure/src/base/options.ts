@@ -18,6 +18,7 @@
  * `{ batchSize: 0 }` then says `DataLoader: expected batchSize to be a positive integer, got 0;
  * pass an integer`, and `{ batchsize: 1 }` asks whether batchSize was meant.
  */
+import { isForeign } from "./copies.ts";
 import { ArgumentError } from "./errors.ts";
 import { closest } from "./spelling.ts";
 
@@ -392,9 +393,11 @@ function describeObject(value: object | null): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return value.length === 0 ? "an empty array" : "an array";
   const name = (value as { constructor?: { name?: unknown } }).constructor?.name;
-  return typeof name === "string" && name !== "" && name !== "Object"
-    ? `a ${shortened(name)}`
-    : "an object";
+  const what =
+    typeof name === "string" && name !== "" && name !== "Object"
+      ? `a ${shortened(name)}`
+      : "an object";
+  return isForeign(value) ? `${what} of another copy of tenure (see \`npm ls tenure\`)` : what;
 }
 
 /** The beginning of a text that may be of any length. */

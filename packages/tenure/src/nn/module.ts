@@ -4,6 +4,7 @@
  * them and all children. Subclassed by users and by the layers here.
  */
 import "../base/polyfills.ts";
+import { BRAND, COPY, isForeign, joinCopies } from "../base/copies.ts";
 import { checkDType, isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, TenureError } from "../base/errors.ts";
 import { type OptionTable, checkArgument, describeValue, readOptions } from "../base/options.ts";
@@ -58,6 +59,18 @@ function fresh<R>(result: R, args: readonly unknown[]): R {
   return result instanceof Tensor && args.includes(result) ? result.alias() : result;
 }
 
+/** A module of another copy is no child, and would be neither trained nor saved. */
+function refuseForeign(module: object): void {
+  for (const value of Object.values(module).flat() as unknown[])
+    if (isForeign(value) && "namedModules" in value)
+      throw new ArgumentError(
+        module.constructor.name,
+        "modules of this copy of tenure",
+        describeValue(value),
+        joinCopies,
+      );
+}
+
 /**
  * Base of everything that has weights. Assign modules to fields and they are found (`#private`
  * fields are not: use `registerModule`); register tensors with `parameter` and `buffer`.
@@ -91,6 +104,11 @@ export abstract class Module<
    * Dotted path in the module tree, known once the outermost module has run; labels recorded ops.
    */
   #path = "";
+
+  /** @internal Known to other copies of the library. */
+  get [BRAND](): symbol {
+    return COPY;
+  }
 
   /** The computation. Results belong to the caller's scope. */
   abstract forward(...args: A): R;
@@ -216,7 +234,8 @@ export abstract class Module<
 
   /**
    * This module ("") and all below it by dotted path. A module used twice appears once.
-   * @throws ArgumentError for a prefix that is no string, and for what is no set
+   * @throws ArgumentError for a prefix that is no string, for what is no set, and for modules that
+   *   another copy of the library made
    */
   *namedModules(
     prefix = "",
@@ -232,6 +251,7 @@ export abstract class Module<
       );
     if (seen.has(this)) return;
     seen.add(this);
+    refuseForeign(this);
     yield [prefix, this];
     for (const [name, child] of this.children())
       yield* child.namedModules(prefix === "" ? name : `${prefix}.${name}`, seen);

@@ -2,6 +2,7 @@
  * What `stateDict` gives and `loadStateDict` takes: a module's values by dotted name, and the
  * checks of a state before anything is changed. Called by `Module`; owns nothing.
  */
+import { isForeign } from "../base/copies.ts";
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";
 import { formatShape, sameShape } from "../base/shape.ts";
@@ -40,8 +41,8 @@ export function entriesOf(state: LoadableState): ReadonlyMap<string, Loadable> {
 }
 
 function checkEntry(name: string, entry: unknown): void {
-  if (entry instanceof Tensor) {
-    live(entry, "loadStateDict");
+  if (entry instanceof Tensor || isForeign(entry)) {
+    live(entry as Tensor, "loadStateDict");
     return;
   }
   const { data, shape } = (entry as { data?: unknown; shape?: unknown } | null | undefined) ?? {};

@@ -2,6 +2,7 @@
  * Parameter groups: parameters that share hyperparameters, and the checks of what an optimizer is
  * given. Called by the optimizer, which borrows the parameters.
  */
+import { isForeign } from "../base/copies.ts";
 import { ArgumentError, GradError } from "../base/errors.ts";
 import { checkIterable, describeValue } from "../base/options.ts";
 import { identityOf } from "../tensor/keep.ts";
@@ -38,7 +39,8 @@ export function groupsOf<O>(op: string, given: ParametersOf<O>): GroupSpec<O>[] 
       "none",
       `${remedy} of a module whose weights were made with this.parameter("name", …)`,
     );
-  if (items[0] instanceof Tensor) return [{ parameters: items } as unknown as GroupSpec<O>];
+  if (items[0] instanceof Tensor || isForeign(items[0]))
+    return [{ parameters: items } as unknown as GroupSpec<O>];
   return items as GroupSpec<O>[];
 }
 

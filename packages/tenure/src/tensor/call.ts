@@ -4,6 +4,7 @@
  * made of methods that call them. Called within this folder and by the layers above; results belong
  * to the current scope.
  */
+import { isForeign, joinCopies } from "../base/copies.ts";
 import { ArgumentError, internal } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";
 import { type HANDLE, type Handle, handleOf } from "../ownership/handle.ts";
@@ -13,12 +14,6 @@ import { runOp } from "./run.ts";
 
 /** Property of a tensor that makes another of its kind. */
 export const WRAP: unique symbol = Symbol("tenure.wrap");
-
-/**
- * Property of every tensor, under a name that all copies of the library share: how one copy knows
- * the tensors of another, with which it shares nothing.
- */
-export const BRAND: unique symbol = Symbol.for("tenure.tensor");
 
 /** A tensor, as far as ops are concerned. */
 export interface Wrapping {
@@ -39,12 +34,12 @@ export function live(t: Wrapping, op: string): TensorHandle {
 }
 
 function noTensor(value: unknown, op: string): ArgumentError {
-  return typeof value === "object" && value !== null && BRAND in value
+  return isForeign(value)
     ? new ArgumentError(
         op,
         "a tensor of this copy of tenure",
         "one that another copy made",
-        "load the package once: `npm ls tenure` lists the copies, `npm dedupe` joins them",
+        joinCopies,
       )
     : new ArgumentError(op, "a tensor", describeValue(value), "make one with tensor(…)");
 }

@@ -4,6 +4,7 @@
  * extends the one before it, so that an editor shows them all on `Tensor`.
  */
 import "../../base/polyfills.ts";
+import { BRAND, COPY } from "../../base/copies.ts";
 import type { DType } from "../../base/dtype.ts";
 import { ArgumentError } from "../../base/errors.ts";
 import { describeValue } from "../../base/options.ts";
@@ -12,7 +13,7 @@ import { HANDLE, register } from "../../ownership/handle.ts";
 import { detachHandle, moveHandleTo, moveHandleToOuter } from "../../ownership/moves.ts";
 import { DisposeScope } from "../../ownership/scope.ts";
 import type { TensorHandle } from "../body.ts";
-import { BRAND, WRAP, type Wrapping, live } from "../call.ts";
+import { WRAP, type Wrapping, live } from "../call.ts";
 
 /** Property that Node, Bun and Deno ask how to show an object. */
 const INSPECT: unique symbol = Symbol.for("nodejs.util.inspect.custom");
@@ -29,8 +30,8 @@ export abstract class OwnershipMethods implements Disposable, Wrapping {
   }
 
   /** @internal Known to other copies of the library. */
-  get [BRAND](): true {
-    return true;
+  get [BRAND](): symbol {
+    return COPY;
   }
 
   /** @internal A tensor for a fresh handle, owned by the current scope. */
