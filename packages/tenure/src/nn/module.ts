@@ -17,7 +17,7 @@ import { tensorState } from "../tensor/tensor-state.ts";
 import { Tensor, live } from "../tensor/tensor.ts";
 import {
   type LoadableState,
-  type StateDict,
+  StateDict,
   type StateDifference,
   checkState,
   entriesOf,
@@ -347,9 +347,12 @@ export abstract class Module<
     for (const p of this.parameters()) p.grad = null;
   }
 
-  /** Fresh aliases of all parameters and buffers, owned by the current scope, outside the graph. */
+  /**
+   * Fresh aliases of all parameters and buffers, owned by the current scope, outside the graph; or
+   * `using state = model.stateDict()`.
+   */
   stateDict(): StateDict {
-    const state: StateDict = new Map();
+    const state = new StateDict();
     for (const [name, t] of this.#values()) state.set(name, t.detach());
     return state;
   }

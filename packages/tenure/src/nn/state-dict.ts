@@ -1,7 +1,9 @@
 /**
  * What `stateDict` gives and `loadStateDict` takes: a module's values by dotted name, and the
- * checks of a state before anything is changed. Called by `Module`; owns nothing.
+ * checks of a state before anything is changed. Called by `Module`. The scope that was open owns
+ * the aliases in a state, and `dispose` ends them sooner.
  */
+import "../base/polyfills.ts";
 import { isForeign } from "../base/copies.ts";
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";
@@ -9,8 +11,21 @@ import { formatShape, sameShape } from "../base/shape.ts";
 import { checkHostArray } from "../tensor/host.ts";
 import { Tensor, live } from "../tensor/tensor.ts";
 
-/** A module's values by dotted name, as `stateDict` returns and `loadStateDict` takes them. */
-export type StateDict = Map<string, Tensor>;
+/**
+ * A module's values by dotted name, as `stateDict` returns and `loadStateDict` takes them. Each is
+ * an alias owned by the scope that was open; `using state = model.stateDict()` ends them together.
+ */
+export class StateDict extends Map<string, Tensor> implements Disposable {
+  /** Ends every tensor that is in it, and forgets them. More calls do nothing. */
+  dispose(): void {
+    for (const t of this.values()) t.dispose();
+    this.clear();
+  }
+  /** The same as `dispose`. */
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
 
 /** One value to load. */
 export type Loadable =

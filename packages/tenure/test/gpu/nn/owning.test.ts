@@ -189,6 +189,14 @@ test("state goes from one module to another, bit by bit", async () => {
     using _ = newDisposeScope();
     b.loadStateDict(a.stateDict());
   }
+  assertNoLeaks(() => {
+    using kept = a.stateDict();
+    b.loadStateDict(kept);
+    const first = kept.get("shift")!;
+    kept.dispose();
+    assert.is(kept.size, 0);
+    assert.ok(first.isDisposed);
+  });
   using ya = a.call(x),
     yb = b.call(x);
   assert.equal(await values(ya), await values(yb));
