@@ -9,8 +9,30 @@ import type { Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
 import { memberName } from "./syntax.ts";
 
+/** Several fresh values of which some get no name: one is picked, or a pattern names some. */
+export type Unreached =
+  | { readonly kind: "picked" }
+  | {
+      readonly kind: "unpacked";
+      readonly declaration: ts.VariableDeclaration;
+      readonly rest: readonly Unnamed[];
+    };
+
+/** What of a fresh value no name leads to; null where all of it can be disposed. */
+export function unreachedOf(session: Session, value: FreshValue): Unreached | null {
+  const { node, owned, fate } = value;
+  if (owned.shape === "one" || owned.owner.policy === "generic") return null;
+  if (fate.literal || fate.conditional) return null;
+  if (picksOne(session, value)) return { kind: "picked" };
+  const declaration = fate.node;
+  if (fate.kind !== "bound" || !ts.isVariableDeclaration(declaration)) return null;
+  if (ts.isIdentifier(declaration.name)) return null;
+  const rest = leftOut(session, declaration.name, node, owned);
+  return rest.length > 0 ? { kind: "unpacked", declaration, rest } : null;
+}
+
 /** Whether one of several fresh values is taken: `x.split(2)[0]`, `sort(x).indices`. */
-export function picksOne(session: Session, { node, owned, fate }: FreshValue): boolean {
+function picksOne(session: Session, { node, owned, fate }: FreshValue): boolean {
   if (owned.shape === "many") return isElementOfSeveral(session, node, fate);
   return (
     fate.kind === "read" &&
@@ -55,7 +77,7 @@ export interface Unnamed {
 }
 
 /** What a pattern leaves out: fields by name, places of a tuple by position. */
-export function leftOut(
+function leftOut(
   session: Session,
   pattern: ts.BindingPattern,
   node: ts.Expression,

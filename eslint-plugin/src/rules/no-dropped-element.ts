@@ -7,7 +7,7 @@ import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf, rootExpression, type FreshValue } from "../analysis/consume.ts";
 import { removalAt, type Removal } from "../analysis/removals.ts";
-import { leftOut, picksOne } from "../analysis/unreached.ts";
+import { unreachedOf } from "../analysis/unreached.ts";
 import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
 import { nameAndDispose } from "../fix/name-rest.ts";
 import { indentOf, slotOf } from "../fix/text.ts";
@@ -71,8 +71,7 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
     }
     for (const value of file.fresh) {
       if (session.scopeAt(value.node) !== "out") continue;
-      if (value.owned.shape !== "one" && value.owned.owner.policy !== "generic")
-        checkUnreached(file, value, report);
+      checkUnreached(file, value, report);
       if (value.outcome === "elements") report(lookedAt(file, value, "mapped"));
     }
   },
@@ -94,21 +93,11 @@ function checkUnreached(
   value: FreshValue,
   report: (finding: Finding<Id>) => void,
 ): void {
-  const { node, owned, fate } = value;
-  if (fate.literal || fate.conditional) return;
-  if (picksOne(file.session, value)) {
-    report(lookedAt(file, value, "picked"));
-    return;
-  }
-  const declaration = fate.node;
-  if (
-    fate.kind !== "bound" ||
-    !ts.isVariableDeclaration(declaration) ||
-    ts.isIdentifier(declaration.name)
-  )
-    return;
-  const rest = leftOut(file.session, declaration.name, node, owned);
-  if (rest.length === 0) return;
+  const found = unreachedOf(file.session, value);
+  if (found?.kind === "picked") report(lookedAt(file, value, "picked"));
+  if (found?.kind !== "unpacked") return;
+  const { node, owned } = value;
+  const { declaration, rest } = found;
   const lost = rest.map((l) => l.label).join(", ");
   const fix = nameAndDispose(file.facts, declaration, owned, rest);
   report({

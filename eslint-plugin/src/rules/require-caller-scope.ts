@@ -9,6 +9,7 @@ import { bindingOf, nameOf } from "../analysis/call-sites.ts";
 import { labelOf } from "../analysis/consume.ts";
 import { lasts } from "../analysis/keeps.ts";
 import type { Divided } from "../analysis/session.ts";
+import { unreachedOf } from "../analysis/unreached.ts";
 import { lineOf, rule, spanOf, type Suggestion } from "../create-rule.ts";
 import { wrapFunctionBody } from "../fix/wrap.ts";
 
@@ -71,10 +72,16 @@ function leftToCallers(file: FileAnalysis): Map<ts.Node, Left> {
   return found;
 }
 
-/** What is lost wherever no scope is open: values without a name, variables nobody disposes. */
+/** What becomes of values that only a scope ends. */
+const lost: ReadonlySet<string> = new Set(["leaked", "dropped", "elements"]);
+
+/**
+ * What is lost wherever no scope is open: values without a name, or of which some have none, and
+ * variables nobody disposes.
+ */
 function* lostIn(file: FileAnalysis): Iterable<ts.Expression> {
-  for (const { node, outcome } of file.fresh)
-    if (outcome === "leaked" || outcome === "dropped") yield node;
+  for (const value of file.fresh)
+    if (lost.has(value.outcome) || unreachedOf(file.session, value)) yield value.node;
   for (const problem of file.problems()) {
     if (problem.kind !== "leak" && problem.kind !== "overwrite") continue;
     const { cell, site } = problem;

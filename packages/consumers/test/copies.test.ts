@@ -90,7 +90,8 @@ test("modules, optimizers and state of the other are refused by name, not left o
     () => holder.parameters(),
     () => holder.call(y),
     () => {
-      own.loadStateDict(layer.stateDict());
+      using state = layer.stateDict();
+      own.loadStateDict(state);
     },
     () => new SGD(layer.parameters() as never, { lr: 1 }),
     () => grad((input: typeof y) => input)(x),

@@ -131,6 +131,9 @@ function reason({ report }: Left): string | undefined {
 }
 
 const input = batch(1);
+test.after(() => {
+  input.dispose();
+});
 
 /** Reads a loss that is made in a scope of its own. */
 function lossOf(make: () => Tensor): Promise<number> {
