@@ -17,8 +17,9 @@ import { tensorState } from "../tensor/tensor-state.ts";
 import { Tensor, live } from "../tensor/tensor.ts";
 import {
   type LoadableState,
-  StateDict,
+  type StateDict,
   type StateDifference,
+  StateMap,
   checkState,
   entriesOf,
 } from "./state-dict.ts";
@@ -352,7 +353,7 @@ export abstract class Module<
    * `using state = model.stateDict()`.
    */
   stateDict(): StateDict {
-    const state = new StateDict();
+    const state = new StateMap();
     for (const [name, t] of this.#values()) state.set(name, t.detach());
     return state;
   }

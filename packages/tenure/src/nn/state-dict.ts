@@ -15,13 +15,14 @@ import { Tensor, live } from "../tensor/tensor.ts";
  * A module's values by dotted name, as `stateDict` returns and `loadStateDict` takes them. Each is
  * an alias owned by the scope that was open; `using state = model.stateDict()` ends them together.
  */
-export class StateDict extends Map<string, Tensor> implements Disposable {
-  /** Ends every tensor that is in it, and forgets them. More calls do nothing. */
+export type StateDict = Map<string, Tensor> & Disposable & { dispose(): void };
+
+/** A state that ends its tensors and forgets them when it is disposed; more often does nothing. */
+export class StateMap extends Map<string, Tensor> implements Disposable {
   dispose(): void {
     for (const t of this.values()) t.dispose();
     this.clear();
   }
-  /** The same as `dispose`. */
   [Symbol.dispose](): void {
     this.dispose();
   }
