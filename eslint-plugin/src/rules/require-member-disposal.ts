@@ -59,7 +59,7 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
   options: {
     requireDispose: {
       type: "boolean",
-      description: "Also report classes that have no disposing method at all.",
+      description: "Also report all other classes that have no disposing method.",
     },
   },
   defaults: { requireDispose: false },
