@@ -72,7 +72,7 @@ export function checkDType(op: string, value: unknown): DType {
     op,
     `one of ${dtypes.join(", ")}`,
     describeValue(value),
-    /^(cpu|cuda|gpu|mps|webgpu)\b/.test(String(value))
+    typeof value === "string" && /^(cpu|cuda|gpu|mps|webgpu)\b/.test(value)
       ? "leave it out: all tensors are on the device that init() chose"
       : "pass a supported dtype",
   );
