@@ -4,6 +4,7 @@
  */
 import { comparePlacements } from "../planner/place/compare.ts";
 import { reportOf } from "../planner/plan-figures.ts";
+import { formatBytes } from "../planner/plan-report.ts";
 import type { PlanRecord, Planned } from "./inspector.ts";
 
 /** A program that was planned and compiled. */
@@ -26,10 +27,9 @@ function planText({
   report,
   tookTooLong,
 }: Omit<PlanRecord, "toString">): string {
-  const kib = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KiB`;
   return [
-    `${ops.length} ops in ${kernels.length} kernels, ${kib(report.naiveBytes)} → ` +
-      `${kib(report.plannedBytes)} (lower bound ${kib(report.lowerBoundBytes)})`,
+    `${ops.length} ops in ${kernels.length} kernels, ${formatBytes(report.naiveBytes)} → ` +
+      `${formatBytes(report.plannedBytes)} (lower bound ${formatBytes(report.lowerBoundBytes)})`,
     ...(tookTooLong ? ["  planning took too long: unfused, in order"] : []),
     ...kernels.map((k) => `  ${k.name}  ${k.workgroups.join("×")} workgroups  ${k.key}`),
     ...unfused.map(
