@@ -301,9 +301,7 @@ function updatedBy({ acts, places }: Recording): number[] {
 
 /** Acts in parts; null where one recorded what it does not say. */
 function partsOf(acts: readonly Act[], script: Script, ends: readonly number[]): Part[] | null {
-  const { start, ops, brought, locals } = script;
-  const isBrought = (local: number): boolean =>
-    local < start.locals || locals[local - start.locals] === null;
+  const { start, ops, brought, written } = script;
   const parts: Part[] = [];
   let run: { count: number; writes: number[]; draws: (readonly [number, number])[] } | null = null;
   let phase: OpAct["phase"] = "forward";
@@ -326,7 +324,7 @@ function partsOf(acts: readonly Act[], script: Script, ends: readonly number[]):
       run ??= { count: 0, writes: [], draws: [] };
       run.count++;
       for (const [k, { place }] of act.outputs.entries())
-        if (isBrought(op.outputs[k]?.local ?? -1)) run.writes.push(place);
+        if (written.includes(op.outputs[k]?.local ?? -1)) run.writes.push(place);
       if (act.draw !== -1) run.draws.push([op.scalarStart, act.draw]);
     }
     done += count;

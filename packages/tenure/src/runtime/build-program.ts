@@ -14,7 +14,7 @@ import {
   type ProgramOp,
   type ProgramStorage,
 } from "../graph/program.ts";
-import type { Operand, RecordedOp } from "./open-program.ts";
+import type { Operand, RecordedOp } from "./recorded-op.ts";
 import type { Storage } from "./storage.ts";
 
 /**

@@ -8,7 +8,7 @@ import type { Kernels } from "../kernels/families.ts";
 import type { Kernel } from "../kernels/kernel.ts";
 import { lower } from "./lower.ts";
 import { type FusedOp, isFused } from "./fusion.ts";
-import type { Operand, RecordedOp } from "./open-program.ts";
+import type { Operand, RecordedOp } from "./recorded-op.ts";
 import type { Storage } from "./storage.ts";
 
 /** One question of a kernel's generator, with a kernel for every answer. */

@@ -32,7 +32,8 @@ import type { Inspector, KernelRecord, UnfusedRecord } from "./inspector.ts";
 import { lower } from "./lower.ts";
 import { type NextStep, nextStep } from "./next-step.ts";
 import { passWatcher } from "./pass-watcher.ts";
-import type { OpenProgram, RecordedOp } from "./open-program.ts";
+import type { OpenProgram } from "./open-program.ts";
+import type { RecordedOp } from "./recorded-op.ts";
 import type { Settings } from "./settings.ts";
 
 /** One dispatch of an executable. */

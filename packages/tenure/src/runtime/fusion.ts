@@ -8,7 +8,7 @@ import type { AnyOp } from "../ops/op.ts";
 import type { Deadline } from "../planner/deadline.ts";
 import type { Group, Unfused } from "../planner/fuse/group.ts";
 import { fuse } from "../planner/passes/fuse.ts";
-import type { RecordedOp } from "./open-program.ts";
+import type { RecordedOp } from "./recorded-op.ts";
 
 /** Several recorded ops that run as one kernel. */
 export interface FusedOp extends RecordedOp {

@@ -13,7 +13,8 @@
  */
 import type { Bytes } from "../base/bytes.ts";
 import { TenureError } from "../base/errors.ts";
-import { type Lane, OpenProgram, type Operand } from "./open-program.ts";
+import { type Lane, OpenProgram } from "./open-program.ts";
+import type { Operand } from "./recorded-op.ts";
 import type { Steps } from "./step-turns.ts";
 import type { Storage } from "./storage.ts";
 

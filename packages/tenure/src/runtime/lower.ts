@@ -14,7 +14,7 @@ import { indent } from "../kernels/wgsl.ts";
 import type { Expression } from "../ops/op.ts";
 import type { Group, Member } from "../planner/fuse/group.ts";
 import { type FusedOp, isFused } from "./fusion.ts";
-import type { RecordedOp } from "./open-program.ts";
+import type { RecordedOp } from "./recorded-op.ts";
 
 /** A kernel and, per storage binding, the local index of the storage. */
 export interface Lowered {

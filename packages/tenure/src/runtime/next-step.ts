@@ -3,7 +3,8 @@
  * step, and this one begins, is there already. Asked by compile.ts, so that a budget is refused
  * before the first step when the second would not fit into it. Owns nothing.
  */
-import type { OpenProgram, RecordedOp } from "./open-program.ts";
+import type { OpenProgram } from "./open-program.ts";
+import type { RecordedOp } from "./recorded-op.ts";
 import type { Storage } from "./storage.ts";
 
 /** A program that was not recorded: some ops of one that was, on the same storages. */

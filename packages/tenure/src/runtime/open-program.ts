@@ -7,35 +7,14 @@
 import { at } from "../base/access.ts";
 import type { Bytes } from "../base/bytes.ts";
 import { Signature } from "../graph/signature.ts";
-import type { Phase } from "../graph/program.ts";
-import type { View } from "../kernels/kernel.ts";
 import type { AnyOp } from "../ops/op.ts";
 import { Dropped } from "./dropped.ts";
+import type { Operand, RecordedOp } from "./recorded-op.ts";
 import { type Script, type ScriptView, isSameOp } from "./script.ts";
 import type { Storage } from "./storage.ts";
 
 /** Where a program stands among those recorded at one time: see lanes.ts. */
 export type Lane = "main" | "step" | "after";
-
-/** A view of a storage: an op's operand. */
-export interface Operand extends View {
-  readonly storage: Storage;
-}
-
-/** One recorded op. */
-export interface RecordedOp {
-  readonly op: AnyOp;
-  readonly inputs: readonly Operand[];
-  readonly outputs: readonly Operand[];
-  readonly attrs: unknown;
-  /** Where the op's per-call scalars begin among the program's, and how many they are. */
-  readonly scalarStart: number;
-  readonly scalarCount: number;
-  /** Where its words begin in the program's signature. */
-  readonly signatureStart: number;
-  readonly phase: Phase;
-  readonly layer: string;
-}
 
 /** Host bytes to be placed in a storage before the first op. */
 export interface Upload {
@@ -300,11 +279,10 @@ export class OpenProgram {
           return false;
         }
         this.#stamp(storage, locals.length);
-        if (storage.buffer === null) this.pendingBytes += storage.bytes;
       }
+      if (storage.buffer === null) this.pendingBytes += storage.bytes;
       locals.push(storage);
     }
-    this.pendingBytes += script.ownBytes;
     for (let i = 0; i < script.scalars.length; i++) scalars.push(script.scalars[i]!);
     this.#script = script;
     this.#done = 0;

@@ -14,7 +14,8 @@ import type { AnyOp } from "../ops/op.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import type { Inspector } from "./inspector.ts";
 import { Lanes } from "./lanes.ts";
-import type { Lane, OpenProgram, Operand, RecordedOp } from "./open-program.ts";
+import type { Lane, OpenProgram } from "./open-program.ts";
+import type { Operand, RecordedOp } from "./recorded-op.ts";
 import { Steps } from "./step-turns.ts";
 import { Storage, StorageBooks } from "./storage.ts";
 

@@ -1,38 +1,29 @@
 /**
  * A script: what a repeated call recorded, without the storages and numbers that are others in
  * every call. A program that begins as the one it was taken from follows it: whole stretches of ops
- * are recorded by a count. Made by open-program.ts from a program, and known to the plan cache, so
- * that a program that followed one to its end finds its plan without signature or hash. Owns
- * nothing; the storages in it are dead: they stand for values that live only inside a program.
+ * are recorded by a count. Made by a repeated call from the program it recorded in, and known to the
+ * plan cache, so that a program that followed one to its end finds its plan without signature or
+ * hash. Owns nothing; the storages in it are dead: they stand for values that live only inside a
+ * program.
  */
 import type { Int32s } from "../base/bytes.ts";
-import type { DType } from "../base/dtype.ts";
-import { type Layout, sameView } from "../base/layout.ts";
-import type { Phase } from "../graph/program.ts";
+import { sameView } from "../base/layout.ts";
 import type { View } from "../kernels/kernel.ts";
 import type { AnyOp } from "../ops/op.ts";
+import type { Operand, RecordedOp } from "./recorded-op.ts";
 import type { Storage } from "./storage.ts";
 
 /** A view of a storage, by the storage's index in the program. */
-export interface ScriptView {
+export interface ScriptView extends View {
   readonly local: number;
-  readonly layout: Layout;
-  readonly dtype: DType;
 }
 
-/** An op, and where its words, scalars and storages begin in the program. */
-export interface ScriptOp {
-  readonly op: AnyOp;
+/** An op whose operands are told by their index. */
+export interface ScriptOp extends Omit<RecordedOp, "inputs" | "outputs"> {
   readonly inputs: readonly ScriptView[];
   readonly outputs: readonly ScriptView[];
-  readonly attrs: unknown;
-  readonly scalarStart: number;
-  readonly scalarCount: number;
-  readonly signatureStart: number;
   /** Storages that the ops before it mention. */
   readonly localsBefore: number;
-  readonly phase: Phase;
-  readonly layer: string;
 }
 
 /** How much a program held where a script begins. */
@@ -54,28 +45,15 @@ export interface Script {
   readonly scalars: readonly number[];
   /** Storages in the order of their mention; null for those that a call brings along. */
   readonly locals: readonly (Storage | null)[];
-  /** Bytes of those it does not. */
-  readonly ownBytes: number;
   /** Indices in the program of the storages a call brings along. */
   readonly brought: readonly number[];
   /** Those among them that ops write. */
   readonly written: readonly number[];
 }
 
-/** A storage and how it is seen. */
-interface Seen extends View {
-  readonly storage: Storage;
-}
-
-/** An op as it was recorded. */
-interface Recorded extends Omit<ScriptOp, "inputs" | "outputs" | "localsBefore"> {
-  readonly inputs: readonly Seen[];
-  readonly outputs: readonly Seen[];
-}
-
 /** The program that a script is taken from. */
 interface Source {
-  readonly ops: readonly Recorded[];
+  readonly ops: readonly RecordedOp[];
   readonly locals: readonly Storage[];
   readonly scalars: readonly number[];
   readonly signature: { readonly snapshot: () => Int32s };
@@ -91,7 +69,7 @@ export function scriptOf(
   start: ScriptStart,
   isOwn: (storage: Storage) => boolean,
 ): Script {
-  const view = ({ storage, layout, dtype }: Seen): ScriptView => ({
+  const view = ({ storage, layout, dtype }: Operand): ScriptView => ({
     local: program.local(storage),
     layout,
     dtype,
@@ -115,7 +93,6 @@ export function scriptOf(
     words: program.signature.snapshot(),
     scalars: program.scalars.slice(start.scalars),
     locals,
-    ownBytes: locals.reduce((sum, storage) => sum + (storage?.bytes ?? 0), 0),
     brought: locals.flatMap((storage, i) => (storage === null ? [start.locals + i] : [])),
     written: [...written].filter(isBrought),
   };
@@ -125,8 +102,8 @@ export function scriptOf(
 export function isSameOp(
   known: ScriptOp,
   op: AnyOp,
-  inputs: readonly Seen[],
-  outputs: readonly Seen[],
+  inputs: readonly Operand[],
+  outputs: readonly Operand[],
   attrs: unknown,
   serial: number,
 ): boolean {
@@ -138,7 +115,7 @@ export function isSameOp(
   );
 }
 
-function areSame(known: readonly ScriptView[], seen: readonly Seen[], serial: number): boolean {
+function areSame(known: readonly ScriptView[], seen: readonly Operand[], serial: number): boolean {
   if (known.length !== seen.length) return false;
   for (let i = 0; i < seen.length; i++) if (!isView(known[i]!, seen[i]!, serial)) return false;
   return true;
@@ -146,7 +123,7 @@ function areSame(known: readonly ScriptView[], seen: readonly Seen[], serial: nu
 
 function isView(
   { local, layout, dtype }: ScriptView,
-  { storage, layout: seen, dtype: type }: Seen,
+  { storage, layout: seen, dtype: type }: Operand,
   serial: number,
 ): boolean {
   return (

@@ -9,13 +9,15 @@ import { DTypeError, OutOfMemoryError } from "../base/errors.ts";
 import { formatShape, sizeOf } from "../base/shape.ts";
 import type { Role } from "../graph/program.ts";
 import type { AnyOp, Meta } from "../ops/op.ts";
-import type { OpenProgram, Operand } from "../runtime/open-program.ts";
+import type { OpenProgram } from "../runtime/open-program.ts";
+import type { Operand } from "../runtime/recorded-op.ts";
 import type { Labels, RecordingWatcher } from "../runtime/recorder.ts";
 import { runtime } from "../runtime/runtime.ts";
 import type { Script } from "../runtime/script.ts";
 import type { Storage } from "../runtime/storage.ts";
 
-export type { OpenProgram, Operand, ProgramMark } from "../runtime/open-program.ts";
+export type { OpenProgram, ProgramMark } from "../runtime/open-program.ts";
+export type { Operand } from "../runtime/recorded-op.ts";
 export type { RecordingWatcher } from "../runtime/recorder.ts";
 export { type Script, scriptOf } from "../runtime/script.ts";
 export type { Storage } from "../runtime/storage.ts";

@@ -168,6 +168,28 @@ test("two calls in one program: the second begins otherwise", async () => {
   assert.ok(left.report.piecemeal.size > 0);
 });
 
+test("a program that uses an argument before waits for no more bytes than there are", async () => {
+  using other = batch(2);
+  using fast = compile((x: Tensor) => rand([2, 4]).mul(x).exp());
+  await sync();
+  for (let k = 0; k < 8; k++)
+    await lossOf(() => {
+      (k % 2 === 0 ? input : other).exp();
+      const out = fast(other);
+      const { locals, pendingBytes } = runtime().recorder.program;
+      const missing = locals.filter(({ buffer }) => buffer === null);
+      assert.is(missing.length, 4);
+      assert.is(
+        pendingBytes,
+        missing.reduce((sum, { bytes }) => sum + bytes, 0),
+      );
+      return out.sum();
+    });
+  const { atOnce, piecemeal } = fast.report();
+  assert.ok(atOnce > 0);
+  assert.ok(piecemeal.has("other things were recorded before it"));
+});
+
 test("programs that begin otherwise in every call", async () => {
   const left = await alike(async (training, k) =>
     lossOf(() => {
