@@ -7,8 +7,9 @@ import ts from "typescript";
 import { callsNamed } from "./call-index.ts";
 import { callSitesOf, nameOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
-import { enclosingFunction, fateOf } from "./fate.ts";
+import { enclosingFunction } from "./fate.ts";
 import { fieldOfThis, type Member } from "./members.ts";
+import { calledWith } from "./runs-often.ts";
 import type { Session } from "./session.ts";
 import { calleeNameNode, hasBody, rootOf, within, type CallLike } from "./syntax.ts";
 
@@ -108,11 +109,8 @@ const isFirstRun = (host: CallLike): boolean =>
 
 /** `button.addEventListener("click", make)`. */
 function isHandedOn(site: ts.Node): boolean {
-  const value = ts.isPropertyAccessExpression(site.parent) ? site.parent : site;
-  if (!ts.isIdentifier(value) && !ts.isPropertyAccessExpression(value)) return false;
-  const { kind, node } = fateOf(value);
-  const call = node as CallLike;
-  return kind === "argument" && happens.test(calleeNameNode(call)?.text ?? "") && !isForFirst(call);
+  const call = calledWith(site);
+  return call !== undefined && happens.test(calleeNameNode(call)?.text ?? "") && !isForFirst(call);
 }
 
 /** `this.x ??= new X()`, `if (!this.x) this.x = new X()`: no more than one. */

@@ -1,7 +1,7 @@
 /**
  * Runs often: whether a function is known to run more than once, so that what it stores replaces
  * what it stored the last time. Told by how the program calls it, then by its name. Used by
- * `lost-stores.ts`.
+ * `lost-stores.ts`, and for the calls that call back by `made-again.ts`.
  */
 import ts from "typescript";
 import { callSitesOf, nameOf } from "./call-sites.ts";
@@ -55,10 +55,16 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
 
 /** `setInterval(tick, 100)`, `button.addEventListener("click", this.click)`. */
 function isHandedToRepeat(site: ts.Node): boolean {
+  const call = calledWith(site);
+  return call !== undefined && repeats.test(calleeNameNode(call)?.text ?? "");
+}
+
+/** The call that a mention of a function, `tick` or the `click` of `this.click`, is handed to. */
+export function calledWith(site: ts.Node): CallLike | undefined {
   const value = ts.isPropertyAccessExpression(site.parent) ? site.parent : site;
-  if (!ts.isIdentifier(value) && !ts.isPropertyAccessExpression(value)) return false;
+  if (!ts.isIdentifier(value) && !ts.isPropertyAccessExpression(value)) return undefined;
   const { kind, node } = fateOf(value);
-  return kind === "argument" && repeats.test(calleeNameNode(node as CallLike)?.text ?? "");
+  return kind === "argument" ? (node as CallLike) : undefined;
 }
 
 const isInConstructor = (node: ts.Node): boolean => {
