@@ -49,7 +49,7 @@ function lintPlace(place: Place, chosen: Way[]): string[][] {
   });
 }
 
-/** Rules that report; where callers are divided, one report stands for what only some of them own. */
+/** Rules that report; where callers are divided, one stands for what only some of them own. */
 function wanted({ state }: Place, { out, scoped }: Way): readonly string[] {
   if (state === "out") return out;
   if (state === "in") return scoped;

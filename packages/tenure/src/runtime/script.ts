@@ -1,10 +1,10 @@
 /**
  * A script: what a repeated call recorded, without the storages and numbers that are others in
  * every call. A program that begins as the one it was taken from follows it: whole stretches of ops
- * are recorded by a count. Made by a repeated call from the program it recorded in, and known to the
- * plan cache, so that a program that followed one to its end finds its plan without signature or
- * hash. Owns nothing; the storages in it are dead: they stand for values that live only inside a
- * program.
+ * are recorded by a count. Made by a repeated call from the program that it recorded in, and known
+ * to the plan cache, so that a program that followed one to its end finds its plan without
+ * signature or hash. Owns nothing; the storages in it are dead: they stand for values that live
+ * only inside a program.
  */
 import type { Int32s } from "../base/bytes.ts";
 import { sameView } from "../base/layout.ts";
