@@ -57,7 +57,7 @@ export const LIGHT: Readonly<Record<string, string>> = {
 export const POLYFILLS = "base/polyfills.ts";
 
 /** The only file that may name the packages behind it, and only inside `import()`. */
-export const ACQUIRE = "device/acquire.ts";
+export const ACQUIRE = "device/host-devices.ts";
 /** Packages that bring a device. */
 export const DEVICE_PACKAGES: ReadonlySet<string> = new Set(["webgpu", "tenure-software-gpu"]);
 

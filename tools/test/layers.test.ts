@@ -131,29 +131,32 @@ layers("a file name means one thing", () => {
   assert.is(tree("kernels/rows/plan.ts", "kernels/tiles/plan.ts").length, 1);
 });
 
-layers("only device/acquire.ts names the packages that bring a device, inside import()", () => {
-  assert.equal(
-    breaches({
-      "device/acquire.ts": `export const gpu = () => import("webgpu");
+layers(
+  "only device/host-devices.ts names the packages that bring a device, inside import()",
+  () => {
+    assert.equal(
+      breaches({
+        "device/host-devices.ts": `export const gpu = () => import("webgpu");
         export const soft = "tenure-software-gpu"; export type G = import("webgpu").X;`,
-    }),
-    [],
-  );
-  assert.match(
-    breaches({ "device/acquire.ts": `import { create } from "webgpu"; create;` })[0] ?? "",
-    /must be dynamic/,
-  );
-  for (const text of [
-    `import("webgpu");`,
-    `import type {} from "webgpu";`,
-    `const name = "tenure-software-gpu"; import(name);`,
-  ]) {
-    assert.match(
-      breaches({ "device/other.ts": text })[0] ?? "",
-      /names (webgpu|tenure-software-gpu), which only device\/acquire\.ts may/,
+      }),
+      [],
     );
-  }
-});
+    assert.match(
+      breaches({ "device/host-devices.ts": `import { create } from "webgpu"; create;` })[0] ?? "",
+      /must be dynamic/,
+    );
+    for (const text of [
+      `import("webgpu");`,
+      `import type {} from "webgpu";`,
+      `const name = "tenure-software-gpu"; import(name);`,
+    ]) {
+      assert.match(
+        breaches({ "device/other.ts": text })[0] ?? "",
+        /names (webgpu|tenure-software-gpu), which only device\/host-devices\.ts may/,
+      );
+    }
+  },
+);
 
 layers("the tensor layer reaches the runtime through one file", () => {
   const runtime = { "runtime/flush.ts": "export const flush = 1;" };

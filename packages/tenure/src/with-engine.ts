@@ -7,6 +7,7 @@
  * @module tenure/engine
  */
 import "./compose.ts";
+import * as devices from "./device/host-devices.ts";
 import * as images from "./kernels/images.ts";
 import * as main from "./kernels/main.ts";
 import * as sequences from "./kernels/sequences.ts";
@@ -17,4 +18,4 @@ import * as inspection from "./runtime/inspection.ts";
 import { runtime } from "./runtime/runtime.ts";
 
 const budgets = { budgetPlanner, figuresOf };
-runtime().bring(Engine, { main, images, sequences, transformers, inspection, budgets });
+runtime().bring(Engine, { main, images, sequences, transformers, devices, inspection, budgets });

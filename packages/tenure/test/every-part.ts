@@ -2,6 +2,7 @@
  * All parts of the engine, as a program has them that imports `tenure/engine`. Used by tests that
  * lower ops themselves, or load parts in their own way. Owns nothing.
  */
+import * as devices from "../src/device/host-devices.ts";
 import type { Kernels } from "../src/kernels/families.ts";
 import * as images from "../src/kernels/images.ts";
 import * as main from "../src/kernels/main.ts";
@@ -17,6 +18,7 @@ export const everyPart: Parts = {
   images,
   sequences,
   transformers,
+  devices,
   inspection,
   budgets: { budgetPlanner, figuresOf },
 };

@@ -1,13 +1,11 @@
 /**
- * Finding a device: `navigator.gpu` in browsers, the `webgpu` package in Node, the packaged
- * software adapter where no driver works, or the null device. The only file that names `webgpu` or
- * `tenure-software-gpu`, both loaded dynamically. Called by `init()`; the caller owns the device it
+ * Finding a device: `navigator.gpu` in browsers; elsewhere, and for the null device, whatever
+ * host-devices.ts has, which is loaded then. Called by `init()`; the caller owns the device it
  * gets.
  */
 import { isNode } from "../base/env.ts";
 import { DeviceLostError } from "../base/errors.ts";
 import type { DeviceChoice } from "./device-choice.ts";
-import { nullGPU } from "./null.ts";
 import type { GPUDevice, GPUPowerPreference } from "./webgpu.ts";
 
 /** What `init` chose. */
@@ -33,16 +31,6 @@ export interface Acquired {
   readonly info: DeviceInfo;
 }
 
-interface WebGPUModule {
-  create(flags: string[]): GPU;
-  readonly globals: Record<string, unknown>;
-}
-interface SoftwareModule {
-  installSoftwareVulkan(options?: { force?: boolean }): Promise<{ restore: () => Promise<void> }>;
-  hasSystemVulkan(): boolean;
-  usesPackagedDriver(): boolean;
-}
-
 const wantedFeatures: readonly GPUFeatureName[] = ["shader-f16", "timestamp-query", "subgroups"];
 const wantedLimits = [
   "maxBufferSize",
@@ -56,179 +44,81 @@ const wantedLimits = [
   "maxComputeWorkgroupsPerDimension",
 ] as const;
 
-/** Finds devices, and keeps alive what they depend on. One per runtime. */
-export class DeviceFinder {
-  /**
-   * Undoes the choice of the packaged driver, which stays in the environment for worker threads, so
-   * that the system's drivers are found again.
-   */
-  #restoreDrivers: (() => Promise<void>) | undefined;
-  /** Dawn's instances: once one is collected, its pending promises never settle. */
-  readonly #kept: GPU[] = [];
-  readonly #load: Loader;
+/** How a device is opened, and what is said where none is found. */
+export interface Opening {
+  readonly open: typeof open;
+  readonly attempt: typeof attempt;
+  readonly notFound: typeof notFound;
+  readonly isSwiftShader: typeof isSwiftShader;
+}
 
-  /** @param load how packages are imported; tests give their own */
-  constructor(load: Loader = importPackage) {
-    this.#load = load;
+/** Devices where there is no `navigator.gpu`. */
+export interface OtherDevices {
+  /** @throws DeviceLostError that lists what was tried and what to install. */
+  acquire(choice: DeviceChoice, options: GPURequestAdapterOptions): Promise<Acquired>;
+}
+
+/** Finds devices. One per runtime. */
+export class DeviceFinder {
+  readonly #loadOthers: (opening: Opening) => Promise<OtherDevices>;
+  #others: OtherDevices | undefined;
+
+  /** @param loadOthers brings what finds devices outside browsers */
+  constructor(loadOthers: (opening: Opening) => Promise<OtherDevices>) {
+    this.#loadOthers = loadOthers;
   }
 
   /** @throws DeviceLostError that lists what was tried and what to install. */
   async acquire(choice: DeviceChoice, powerPreference?: GPUPowerPreference): Promise<Acquired> {
-    if (choice === "null") return open(nullGPU(), {}, "null device", "null");
-    const tried: string[] = [];
-    const adapterOptions: GPURequestAdapterOptions =
+    const options: GPURequestAdapterOptions =
       powerPreference === undefined ? {} : { powerPreference };
-    const browser = (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu;
-    if (browser !== undefined) {
-      const found = await attempt(tried, "navigator.gpu", () =>
-        open(
-          browser,
-          choice === "software"
-            ? { ...adapterOptions, forceFallbackAdapter: true }
-            : adapterOptions,
-          "navigator.gpu",
-          choice,
-        ),
-      );
-      if (found !== undefined) return found;
-    } else if (isNode) {
-      const webgpu = await this.#try<WebGPUModule>("webgpu", tried);
-      if (webgpu !== undefined) {
-        const found = await this.#acquireInNode(webgpu, choice, adapterOptions, tried);
-        if (found !== undefined) return found;
-      }
-    } else
+    const { gpu } = (globalThis as { navigator?: { gpu?: GPU } }).navigator ?? {};
+    if (choice === "null" || (gpu === undefined && isNode)) {
+      this.#others ??= await this.#loadOthers({ open, attempt, notFound, isSwiftShader });
+      return this.#others.acquire(choice, options);
+    }
+    const tried: string[] = [];
+    if (gpu === undefined)
       tried.push(
         "navigator.gpu: this browser has no WebGPU, " +
           "or the page is not served over https or from localhost",
       );
-    const kind = choice === "auto" ? "" : ` of kind "${choice}"`;
-    const remedy = remedyFor(choice, tried, isNode && browser === undefined);
-    throw new DeviceLostError(
-      "init",
-      `expected a WebGPU device${kind}, got none; ${remedy}. Tried:\n` +
-        tried.map((t) => `  - ${t}`).join("\n"),
-    );
-  }
-
-  async #acquireInNode(
-    webgpu: WebGPUModule,
-    choice: DeviceChoice,
-    options: GPURequestAdapterOptions,
-    tried: string[],
-  ): Promise<Acquired | undefined> {
-    for (const [name, value] of Object.entries(webgpu.globals))
-      if (!(name in globalThis))
-        Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
-    if (choice !== "software") {
-      await this.#restoreDrivers?.();
-      this.#restoreDrivers = undefined;
-    }
-    const software =
-      choice === "gpu" ? undefined : await this.#try<SoftwareModule>("tenure-software-gpu", tried);
-    // Without a Vulkan loader on Linux, asking Dawn would only print a warning.
-    const hopeless = software !== undefined && !software.hasSystemVulkan();
-    if (hopeless) tried.push("system driver: no libvulkan.so.1 on this machine");
-    if (choice !== "software" && !hopeless) {
-      const found = await attempt(tried, "system driver", () =>
-        open(this.#keep(webgpu.create([])), options, "system driver", choice),
+    else {
+      const asked = choice === "software" ? { ...options, forceFallbackAdapter: true } : options;
+      const found = await attempt(tried, "navigator.gpu", () =>
+        open(gpu, asked, "navigator.gpu", choice),
       );
-      if (
-        found !== undefined &&
-        software?.usesPackagedDriver() === true &&
-        isSwiftShader(found.info)
-      )
-        return { ...found, info: { ...found.info, source: packaged } };
       if (found !== undefined) return found;
     }
-    if (software === undefined) return undefined;
-    return attempt(tried, packaged, async () => {
-      const { restore } = await software.installSoftwareVulkan({ force: true });
-      this.#restoreDrivers ??= restore;
-      const found = await open(this.#keep(webgpu.create([])), options, packaged, choice);
-      if (typeof found === "string" || isSwiftShader(found.info)) return found;
-      found.device.destroy();
-      return (
-        `the system's driver answered instead, with ${found.info.name}; in a worker thread, call ` +
-        "init() on the main thread first, or start the worker with env: SHARE_ENV"
-      );
-    });
-  }
-
-  async #try<T>(name: string, tried: string[]): Promise<T | undefined> {
-    try {
-      return (await this.#load(name)) as T;
-    } catch (error) {
-      tried.push(`${name}: ${firstLine(error)}`);
-      return undefined;
-    }
-  }
-
-  #keep(gpu: GPU): GPU {
-    this.#kept.push(gpu);
-    return gpu;
+    throw notFound(
+      choice,
+      "use a browser with WebGPU switched on, on a page served over https or from localhost",
+      tried,
+    );
   }
 }
 
-/** `DeviceInfo.source` of the adapter in `tenure-software-gpu`. */
-const packaged = "packaged SwiftShader";
+/** The error where nothing that was tried has a device. */
+function notFound(choice: DeviceChoice, remedy: string, tried: readonly string[]): DeviceLostError {
+  const kind = choice === "auto" ? "" : ` of kind "${choice}"`;
+  return new DeviceLostError(
+    "init",
+    `expected a WebGPU device${kind}, got none; ${remedy}. Tried:\n` +
+      tried.map((t) => `  - ${t}`).join("\n"),
+  );
+}
 
 /** Whether the adapter is SwiftShader, the packaged one or another. */
 export function isSwiftShader({ name, architecture }: DeviceInfo): boolean {
   return /swiftshader/i.test(`${name} ${architecture}`);
 }
 
-/** What to do where no device was found. */
-function remedyFor(choice: DeviceChoice, tried: readonly string[], inNode: boolean): string {
-  if (!inNode)
-    return "use a browser with WebGPU switched on, on a page served over https or from localhost";
-  const unloaded = tried.find((t) => t.startsWith("webgpu:"));
-  if (unloaded !== undefined) return remedyForWebGPU(unloaded);
-  if (choice === "gpu")
-    return (
-      "install a Vulkan driver for your GPU, " + 'or accept a software adapter with device "auto"'
-    );
-  return (
-    "install a Vulkan driver for your GPU (or Mesa 24 and newer for a software one), " +
-    "or `npm install tenure-software-gpu` for the packaged software adapter"
-  );
-}
-
-/** What to do where the package `webgpu` did not load, by what it said. */
-function remedyForWebGPU(said: string): string {
-  if (/Cannot find (package|module) ['"]webgpu['"]/.test(said))
-    return "`npm install webgpu`, which brings WebGPU to Node";
-  const library = /\b(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+/.exec(said)?.[0];
-  if (library !== undefined)
-    return (
-      `the package webgpu is installed and needs ${library}, which this system does not have; ` +
-      "use webgpu 0.6.2, which needs GLIBC_2.34, or a newer Linux distribution or container image"
-    );
-  const missing = /([\w.+-]+\.so[\w.]*): cannot open shared object/.exec(said)?.[1];
-  if (/loading addons is disabled/.test(said))
-    return (
-      "the package webgpu is a native addon; start Node without `--no-addons`, " +
-      "or with `--permission` with `--allow-addons`"
-    );
-  if (missing !== undefined)
-    return `the package webgpu is installed and lacks ${missing}; install the library`;
-  return (
-    "the package webgpu is installed and does not load, as told below; install it anew " +
-    "(`npm install --force webgpu`), on the platform on which it runs"
-  );
-}
-
-/** Imports a package by its name. */
-export type Loader = (name: string) => Promise<unknown>;
-
-const importPackage: Loader = (name) =>
-  import(/* @vite-ignore */ /* webpackIgnore: true */ name) as Promise<unknown>;
-
-async function attempt(
+/** What `fn` finds; else notes in `tried` what it says instead, or why it failed. */
+async function attempt<T extends object>(
   tried: string[],
   what: string,
-  fn: () => Promise<Acquired | string>,
-): Promise<Acquired | undefined> {
+  fn: () => Promise<T | string>,
+): Promise<T | undefined> {
   try {
     const result = await fn();
     if (typeof result !== "string") return result;

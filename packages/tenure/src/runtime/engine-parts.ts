@@ -1,17 +1,20 @@
 /**
- * The parts of the engine that not every program needs: families of kernels, and planning under a
- * budget. A page loads each as a file of its own, once something that needs it was recorded or
- * made; Node, whose files lie beside the program, loads all kernels with the engine. Asked by the
- * recorder, schedulers, the compiler, and submissions, which wait. Owns what was loaded.
+ * The parts of the engine that not every program needs: families of kernels, devices outside
+ * browsers, and planning under a budget. A page loads each as a file of its own, once something
+ * that needs it was recorded or made; Node, whose files lie beside the program, loads all kernels
+ * with the engine. Asked by the recorder, schedulers, the compiler, and submissions, which wait.
+ * Owns what was loaded.
  */
 import { isNode } from "../base/env.ts";
 import { DeviceLostError, internal } from "../base/errors.ts";
+import type * as hosts from "../device/host-devices.ts";
 import type { Families, Family, Kernels } from "../kernels/families.ts";
 import type * as inspection from "./inspection.ts";
 import type * as pipeline from "../planner/pipeline.ts";
 
 /** What each part brings. */
 export interface Parts extends Families {
+  readonly devices: typeof hosts;
   readonly inspection: typeof inspection;
   readonly budgets: Pick<typeof pipeline, "budgetPlanner" | "figuresOf">;
 }

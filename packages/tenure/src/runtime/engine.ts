@@ -31,6 +31,7 @@ const partLoaders: PartLoaders = {
   images: () => import("../kernels/images.ts"),
   sequences: () => import("../kernels/sequences.ts"),
   transformers: () => import("../kernels/transformers.ts"),
+  devices: () => import("../device/host-devices.ts"),
   inspection: () => import("./inspection.ts"),
   budgets: () => import("../planner/pipeline.ts"),
 };
@@ -46,12 +47,16 @@ export class Engine {
   tuned: TunedStore | undefined = tunedStore();
   readonly #device: DeviceOptions;
   readonly #tools: ExecutionTools;
-  readonly #finder = new DeviceFinder();
+  readonly #finder: DeviceFinder;
 
   constructor({ device, tools, parts, inspector }: EngineOptions) {
     const { settings, counters, caches } = tools;
     this.#device = device;
     this.#tools = { ...tools, poison: new Poison() };
+    this.#finder = new DeviceFinder(async (opening) => {
+      await parts.load(["devices"]);
+      return new (parts.get("devices").HostDevices)(opening);
+    });
     this.compiler = new Compiler(settings, counters, inspector, parts);
     this.direct = new DirectPolicy(caches.open(), this.compiler, inspector);
   }

@@ -5,7 +5,8 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { whenExiting } from "../../src/base/env.ts";
-import { DeviceFinder, type Loader } from "../../src/device/acquire.ts";
+import { DeviceFinder } from "../../src/device/acquire.ts";
+import { HostDevices, type Loader } from "../../src/device/host-devices.ts";
 
 const test = suite("finding a device");
 
@@ -38,11 +39,15 @@ const loader =
     return found instanceof Error ? Promise.reject(found) : Promise.resolve(found);
   };
 
+/** Finds what some packages bring. */
+const finder = (packages: Readonly<Record<string, object>>): DeviceFinder =>
+  new DeviceFinder((opening) => Promise.resolve(new HostDevices(opening, loader(packages))));
+
 /** What `init` would say. */
 async function refusal(error: Error | undefined, choice: "auto" | "gpu" = "auto"): Promise<string> {
   const packages = error === undefined ? {} : { webgpu: error };
   try {
-    await new DeviceFinder(loader(packages)).acquire(choice);
+    await finder(packages).acquire(choice);
   } catch (thrown) {
     return (thrown as Error).message;
   }
@@ -74,7 +79,7 @@ for (const [reason, expected] of reasons)
 
 test("device software is the packaged adapter, or throws", async () => {
   const find = (name: string): DeviceFinder =>
-    new DeviceFinder(loader({ webgpu: webgpu(name), "tenure-software-gpu": softwareGPU(false) }));
+    finder({ webgpu: webgpu(name), "tenure-software-gpu": softwareGPU(false) });
   const { info } = await find("SwiftShader driver 5.0.0").acquire("software");
   assert.equal([info.kind, info.source], ["software", "packaged SwiftShader"]);
   try {
@@ -93,7 +98,7 @@ test("device software is the packaged adapter, or throws", async () => {
 
 test("a system's adapter is not called packaged, wherever the environment points", async () => {
   const find = (name: string): DeviceFinder =>
-    new DeviceFinder(loader({ webgpu: webgpu(name), "tenure-software-gpu": softwareGPU(true) }));
+    finder({ webgpu: webgpu(name), "tenure-software-gpu": softwareGPU(true) });
   const system = await find("llvmpipe (LLVM 15)").acquire("auto");
   assert.equal([system.info.kind, system.info.source], ["software", "system driver"]);
   const own = await find("SwiftShader driver 5.0.0").acquire("auto");
