@@ -101,9 +101,9 @@ export interface Weighed {
   readonly parts: readonly string[];
 }
 
-const engine = "runtime/engine.js";
-const main = "kernels/main.js";
-const images = "kernels/images.js";
+const engine = "parts/engine-part.js";
+const main = "parts/main-part.js";
+const images = "parts/images-part.js";
 const entries = ["tenure", "tenure/nn", "tenure/optim", "tenure/data", "tenure/scheduler"];
 const step = (model: string): string => `
   const model = ${model};
@@ -148,9 +148,9 @@ export const programs = {
       engine,
       main,
       images,
-      "kernels/sequences.js",
-      "kernels/transformers.js",
-      "planner/pipeline.js",
+      "parts/sequences-part.js",
+      "parts/transformers-part.js",
+      "parts/budgets-part.js",
     ],
   },
 } satisfies Readonly<Record<string, Weighed>>;

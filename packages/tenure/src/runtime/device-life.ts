@@ -17,7 +17,8 @@ export type EngineClass = new (options: EngineOptions) => Engine;
 /** Brings the part of the library that runs programs. */
 export type EngineLoader = () => Promise<EngineClass>;
 
-const loadEngine: EngineLoader = async () => (await import("./engine.ts")).Engine;
+const loadEngine: EngineLoader = async () =>
+  (await import("./parts/engine-part.ts")).EngineWithParts;
 
 /** The device of a runtime, or its absence. */
 export class DeviceLife {

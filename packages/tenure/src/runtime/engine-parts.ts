@@ -55,7 +55,7 @@ export class EngineParts {
   }
 
   /** Loads what is wanted by now. What does not come is asked for again when it is needed. */
-  async begin(loaders: PartLoaders): Promise<void> {
+  async begin(loaders: PartLoaders | null): Promise<void> {
     this.#loaders = loaders;
     await this.load(this.#wanted).catch(heardLater);
   }

@@ -26,20 +26,10 @@ export interface EngineOptions {
   readonly inspector: Inspector;
 }
 
-const partLoaders: PartLoaders = {
-  main: () => import("../kernels/main.ts"),
-  images: () => import("../kernels/images.ts"),
-  sequences: () => import("../kernels/sequences.ts"),
-  transformers: () => import("../kernels/transformers.ts"),
-  devices: () => import("../device/host-devices.ts"),
-  inspection: () => import("./inspection.ts"),
-  budgets: () => import("../planner/pipeline.ts"),
-};
-
 /** Finds a device, compiles, executes. One per runtime. */
 export class Engine {
-  /** How to load what not every program needs. */
-  readonly parts: PartLoaders = partLoaders;
+  /** How to load what not every program needs; null where all of it is there. */
+  readonly parts: PartLoaders | null = null;
   readonly compiler: Compiler;
   /** How programs run outside schedulers. */
   readonly direct: ExecutionPolicy;

@@ -8,6 +8,7 @@ import * as assert from "uvu/assert";
 import { DeviceLostError, TenureError, deviceInfo, init, shutdown, tensor } from "tenure";
 import type { EngineLoader } from "../../src/runtime/device-life.ts";
 import { Engine } from "../../src/runtime/engine.ts";
+import { EngineWithParts } from "../../src/runtime/parts/engine-part.ts";
 import { Runtime } from "../../src/runtime/runtime.ts";
 import { everyPart } from "../every-part.ts";
 import { rejects } from "../helpers.ts";
@@ -21,7 +22,7 @@ function loader(failures: number): { readonly load: EngineLoader; readonly calls
   const load: EngineLoader = () => {
     calls++;
     return calls > failures
-      ? Promise.resolve(Engine)
+      ? Promise.resolve(EngineWithParts)
       : Promise.reject(new TypeError("Failed to fetch dynamically imported module"));
   };
   return { load, calls: () => calls };
