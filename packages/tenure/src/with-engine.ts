@@ -14,8 +14,17 @@ import * as sequences from "./kernels/sequences.ts";
 import * as transformers from "./kernels/transformers.ts";
 import { budgetPlanner, figuresOf } from "./planner/pipeline.ts";
 import { Engine } from "./runtime/engine.ts";
+import { probeRoom } from "./runtime/execution/probe.ts";
+import { Segments } from "./runtime/execution/segments.ts";
 import * as inspection from "./runtime/inspection.ts";
 import { runtime } from "./runtime/runtime.ts";
 
-const budgets = { budgetPlanner, figuresOf };
-runtime().bring(Engine, { main, images, sequences, transformers, devices, inspection, budgets });
+runtime().bring(Engine, {
+  main,
+  images,
+  sequences,
+  transformers,
+  devices,
+  inspection,
+  budgets: { budgetPlanner, figuresOf, Segments, probeRoom },
+});

@@ -9,6 +9,8 @@ import * as main from "../src/kernels/main.ts";
 import * as sequences from "../src/kernels/sequences.ts";
 import * as transformers from "../src/kernels/transformers.ts";
 import { budgetPlanner, figuresOf } from "../src/planner/pipeline.ts";
+import { probeRoom } from "../src/runtime/execution/probe.ts";
+import { Segments } from "../src/runtime/execution/segments.ts";
 import * as inspection from "../src/runtime/inspection.ts";
 import type { Parts } from "../src/runtime/engine-parts.ts";
 
@@ -20,7 +22,7 @@ export const everyPart: Parts = {
   transformers,
   devices,
   inspection,
-  budgets: { budgetPlanner, figuresOf },
+  budgets: { budgetPlanner, figuresOf, Segments, probeRoom },
 };
 
 /** Every generator of kernels. */

@@ -102,6 +102,7 @@ export async function profile<T>(fn: () => T | Promise<T>): Promise<KernelProfil
   checkFree();
   await own.sync();
   const { device } = own;
+  if (device !== null) await own.parts.load(["budgets"]);
   if (device === null || device.queue.watch !== null) throw busy();
   const timed = device.gpu.features.has("timestamp-query");
   const timer = timed ? new TimestampTimer(device) : new HostTimer();

@@ -1,19 +1,17 @@
 /**
  * From an open program to something the executor can run again and again: the IR is built and
  * planned by the scheduler, kernels are generated, pipelines compiled, and the sizes of every
- * dispatch written into one uniform buffer. Called on a plan-cache miss only. An `Executable` owns
- * its uniform buffer; its slots are filled with pooled buffers at each execution.
+ * dispatch written into one uniform buffer. Called on a plan-cache miss only. What it
+ * makes owns its uniform buffer.
  */
 import { at, defined, lookup } from "../base/access.ts";
-import type { Uint32s } from "../base/bytes.ts";
 import { warn } from "../base/env.ts";
 import { internal } from "../base/errors.ts";
-import type { GPUBindGroup, GPUBuffer, GPUComputePipeline } from "../device/webgpu.ts";
+import type { GPUBuffer } from "../device/webgpu.ts";
 import type { Program, ProgramOp } from "../graph/program.ts";
 import type { CounterSet } from "../device/counters.ts";
 import type { Device } from "../device/device.ts";
-import type { CachedPipeline } from "../device/pipelines.ts";
-import { type PooledBuffer, sizeClass } from "../device/buffer-pool.ts";
+import { sizeClass } from "../device/buffer-pool.ts";
 import { Deadline, PlanningTooLong } from "../planner/deadline.ts";
 import { BudgetError } from "../planner/budget-error.ts";
 import type { Kernels } from "../kernels/families.ts";
@@ -28,6 +26,7 @@ import { buildProgram } from "./build-program.ts";
 import { fused, isFused } from "./fusion.ts";
 import { type Watcher, candidatesOf, placed } from "./candidates.ts";
 import type { EngineParts } from "./engine-parts.ts";
+import type { Dispatch, Executable } from "./executable.ts";
 import type { Inspector, KernelRecord, UnfusedRecord } from "./inspector.ts";
 import { lower } from "./lower.ts";
 import { type NextStep, nextStep } from "./next-step.ts";
@@ -35,68 +34,6 @@ import { passWatcher } from "./pass-watcher.ts";
 import type { OpenProgram } from "./open-program.ts";
 import type { RecordedOp } from "./recorded-op.ts";
 import type { Settings } from "./settings.ts";
-
-/** One dispatch of an executable. */
-export interface Dispatch {
-  readonly name: string;
-  readonly pipeline: CachedPipeline;
-  /** Slot, offset in it and bytes of each storage binding. */
-  readonly slots: readonly number[];
-  readonly offsets: readonly number[];
-  readonly sizes: readonly number[];
-  /** Bytes of the tensors it reads, and of those it writes. */
-  readonly bytes: number;
-  /** Place of its params in the uniform buffer, in bytes; size 0 when it has none. */
-  readonly uniformOffset: number;
-  readonly uniformBytes: number;
-  readonly workgroups: readonly [number, number, number];
-  /**
-   * Bind groups made so far, by the ids of the buffers in the slots; a handful at most, newest
-   * last.
-   */
-  readonly groups: { ids: readonly number[]; group: GPUBindGroup }[];
-}
-
-/** All dispatches of a plan that runs straight, on the buffers of one run. */
-export interface Frame {
-  /** By slot. */
-  readonly buffers: readonly (PooledBuffer | undefined)[];
-  readonly pipelines: readonly GPUComputePipeline[];
-  readonly groups: readonly GPUBindGroup[];
-  /** Three numbers per dispatch. */
-  readonly workgroups: readonly number[];
-}
-
-/** A plan with its kernels. */
-export interface Executable {
-  /** What the program must look like to be run by this plan. */
-  readonly words: Int32Array;
-  readonly plan: RunnablePlan;
-  readonly dispatches: readonly Dispatch[];
-  /** For each step of the plan, its dispatch; -1 for steps that are none. */
-  readonly dispatchOf: readonly number[];
-  /**
-   * Whether values go to the host and back, or buffers come and go: then it cannot run in one go.
-   */
-  readonly inSegments: boolean;
-  /** The dispatches of its steps in order, where it has no other steps; else null. */
-  readonly straight: readonly Dispatch[] | null;
-  /** Frames of the last runs, the latest first. */
-  frames: readonly Frame[];
-  /** Params of all dispatches as they were last written to `uniforms`. */
-  readonly params: Uint32s;
-  readonly uniforms: GPUBuffer | null;
-  /**
-   * Words of `params` that come from per-call scalars: (word, index among the program's scalars),
-   * pairwise.
-   */
-  readonly dynamic: readonly number[];
-  /** Set while `params` is newer than `uniforms`. */
-  stale: boolean;
-  /** Whether the device accepted a run of it. */
-  proven: boolean;
-  poolGeneration: number;
-}
 
 /** A plan, and the recorded or fused op behind each op of its program. */
 interface Planned {

@@ -5,11 +5,12 @@
  */
 import { type OutOfMemoryError, type TenureError } from "../base/errors.ts";
 import type { Device } from "../device/device.ts";
-import { type Compiler, type Executable } from "./compile.ts";
+import type { Compiler } from "./compile.ts";
+import type { Executable } from "./executable.ts";
 import type { RunFigures } from "./execution/figures.ts";
 import { logRun } from "./execution/run-log.ts";
 import type { Inspector } from "./inspector.ts";
-import { HostArrays } from "./execution/host-copies.ts";
+import { HostArrays } from "./execution/host-arrays.ts";
 import type { ExecutionPolicy } from "./execution/policy.ts";
 import type { OpenProgram } from "./open-program.ts";
 import type { PlanCache } from "./plan-cache.ts";

@@ -1,14 +1,16 @@
 /**
  * The parts of the engine that not every program needs: families of kernels, devices outside
- * browsers, and planning under a budget. A page loads each as a file of its own, once something
- * that needs it was recorded or made; Node, whose files lie beside the program, loads all kernels
- * with the engine. Asked by the recorder, schedulers, the compiler, and submissions, which wait.
- * Owns what was loaded.
+ * browsers, and budgets: planning under one, and running such plans piece by piece. A page loads
+ * each as a file of its own, once something that needs it was recorded or made; Node, whose files
+ * lie beside the program, loads all kernels with the engine. Asked by the recorder, schedulers, the
+ * compiler, executions, and submissions, which wait. Owns what was loaded.
  */
 import { isNode } from "../base/env.ts";
 import { DeviceLostError, internal } from "../base/errors.ts";
 import type * as hosts from "../device/host-devices.ts";
 import type { Families, Family, Kernels } from "../kernels/families.ts";
+import type { probeRoom } from "./execution/probe.ts";
+import type { Segments } from "./execution/segments.ts";
 import type * as inspection from "./inspection.ts";
 import type * as pipeline from "../planner/pipeline.ts";
 
@@ -16,7 +18,10 @@ import type * as pipeline from "../planner/pipeline.ts";
 export interface Parts extends Families {
   readonly devices: typeof hosts;
   readonly inspection: typeof inspection;
-  readonly budgets: Pick<typeof pipeline, "budgetPlanner" | "figuresOf">;
+  readonly budgets: Pick<typeof pipeline, "budgetPlanner" | "figuresOf"> & {
+    readonly Segments: typeof Segments;
+    readonly probeRoom: typeof probeRoom;
+  };
 }
 
 /** The name of a part. */

@@ -21,7 +21,7 @@ import { type TunedStore, adapterKey, tunedStore } from "./tuned-store.ts";
 /** What the engine shares with its runtime. */
 export interface EngineOptions {
   readonly device: DeviceOptions;
-  readonly tools: Omit<ExecutionTools, "poison">;
+  readonly tools: Omit<ExecutionTools, "poison" | "parts">;
   readonly parts: EngineParts;
   readonly inspector: Inspector;
 }
@@ -42,7 +42,7 @@ export class Engine {
   constructor({ device, tools, parts, inspector }: EngineOptions) {
     const { settings, counters, caches } = tools;
     this.#device = device;
-    this.#tools = { ...tools, poison: new Poison() };
+    this.#tools = { ...tools, parts, poison: new Poison() };
     this.#finder = new DeviceFinder(async (opening) => {
       await parts.load(["devices"]);
       return new (parts.get("devices").HostDevices)(opening);

@@ -8,7 +8,7 @@
 import type { CounterSet } from "../device/counters.ts";
 import type { Device } from "../device/device.ts";
 import type { CachedPipeline, PipelineCache } from "../device/pipelines.ts";
-import type { Executable } from "./compile.ts";
+import type { Executable } from "./executable.ts";
 import type { Inspector } from "./inspector.ts";
 import type { OpenProgram } from "./open-program.ts";
 import type { Script } from "./script.ts";

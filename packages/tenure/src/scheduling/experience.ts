@@ -6,7 +6,7 @@
 import { internal } from "../base/errors.ts";
 import { type Rates, defaultRates } from "../planner/cost.ts";
 import type { PlanOptions } from "../planner/plan-options.ts";
-import type { Executable } from "../runtime/compile.ts";
+import type { Executable } from "../runtime/executable.ts";
 import type { RunFigures } from "../runtime/execution/figures.ts";
 
 /** Runs of a plan that are timed. */

@@ -3,7 +3,7 @@
  * by the scheduler. Owns nothing.
  */
 import { type PlanReport, explainReport, formatBytes, reportRow } from "../planner/plan-report.ts";
-import type { Executable } from "../runtime/compile.ts";
+import type { Executable } from "../runtime/executable.ts";
 import type { RunFigures, Timing } from "../runtime/execution/figures.ts";
 
 /**

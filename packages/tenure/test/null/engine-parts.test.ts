@@ -4,7 +4,7 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { DeviceLostError, init, ones, shutdown, sync, tensor } from "tenure";
+import { DeviceLostError, init, ones, profile, shutdown, sync, tensor } from "tenure";
 import { functional as F } from "tenure/nn";
 import { SGD } from "tenure/optim";
 import { Scheduler } from "tenure/scheduler";
@@ -136,6 +136,15 @@ test("a scheduler's budgets come with its first step", async () => {
   assert.is(scheduler.report().steps, 1);
   assert.equal(loads, ["main", "budgets", "sequences"]);
   loss.dispose();
+});
+
+test("a profile comes with what runs plans piece by piece", async () => {
+  const { loads } = page();
+  await init({ device: "null" });
+  using x = ones([8]);
+  const { kernels } = await profile(() => x.relu().data());
+  assert.is(kernels.length, 1);
+  assert.equal(loads, ["main", "budgets"]);
 });
 
 test("a step whose part does not come has not run, and the next one does", async () => {

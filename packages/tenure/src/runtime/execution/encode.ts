@@ -7,7 +7,7 @@ import { at } from "../../base/access.ts";
 import { internal } from "../../base/errors.ts";
 import type { CounterSet } from "../../device/counters.ts";
 import type { Device } from "../../device/device.ts";
-import type { Dispatch, Executable, Frame } from "../compile.ts";
+import type { Dispatch, Executable, Frame } from "../executable.ts";
 import type { OpenProgram } from "../open-program.ts";
 import { type SlotBuffers, bufferIn } from "./slot-buffers.ts";
 

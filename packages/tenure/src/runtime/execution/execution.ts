@@ -15,7 +15,8 @@ import { OutOfMemoryError, type TenureError, internal } from "../../base/errors.
 import type { CounterSet } from "../../device/counters.ts";
 import type { Device } from "../../device/device.ts";
 import { isStaged } from "../../device/staging.ts";
-import type { Executable } from "../compile.ts";
+import type { EngineParts } from "../engine-parts.ts";
+import type { Executable } from "../executable.ts";
 import type { Lane, OpenProgram } from "../open-program.ts";
 import type { PlanCaches } from "../plan-cache.ts";
 import type { Recorder } from "../recorder.ts";
@@ -32,8 +33,7 @@ import {
 import { asTenureError } from "./failure.ts";
 import { type Profile, RunFigures } from "./figures.ts";
 import type { ExecutionPolicy } from "./policy.ts";
-import { probeRoom } from "./probe.ts";
-import { Segments, type Wait } from "./segments.ts";
+import type { Segments, Wait } from "./segments.ts";
 import {
   type Poison,
   type SlotBuffers,
@@ -52,6 +52,8 @@ export interface ExecutionTools {
   readonly settings: Settings;
   readonly counters: CounterSet;
   readonly poison: Poison;
+  /** Brings what runs plans piece by piece. */
+  readonly parts: EngineParts;
   /** Programs that are submitted, and of which the device has not said that it took them. */
   readonly unsettled: Set<Execution>;
   /** Rejects the pending reads of storages whose program did not run. */
@@ -235,8 +237,7 @@ export class Execution {
 
   /** Makes sure that the device has all buffers, with other plans as long as there are some. */
   async #allocate(): Promise<void> {
-    const device = this.#device;
-    const policy = this.#policy;
+    const [device, policy] = [this.#device, this.#policy];
     if (!policy.replans) return;
     let refused = this.#refused ?? (await device.allocated()) ?? (await this.#probe());
     while (refused !== null) {
@@ -251,31 +252,30 @@ export class Execution {
 
   /** Whether the device has room for buffers that come on the way. Asked once per plan. */
   async #probe(): Promise<OutOfMemoryError | null> {
-    const exe = this.#exe;
-    return this.#policy.isNew(exe) ? probeRoom(this.#device, exe.plan) : null;
+    if (!this.#policy.isNew(this.#exe)) return null;
+    return this.#tools.parts.get("budgets").probeRoom(this.#device, this.#exe.plan);
   }
 
   // === Running ===
 
   /** Takes the buffers over and encodes everything up to the first wait. */
   #begin(): Wait | null {
-    const { settings, counters, poison } = this.#tools;
+    const { settings, counters, parts } = this.#tools;
+    const poison = settings.poison ? this.#tools.poison : null;
     const { host, saveHostMemory } = this.#policy;
     const device = this.#device;
     const exe = this.#exe;
     this.#affected = affectedBy(this.#work);
     this.#firstSubmit = device.queue.submits;
     takeOver(exe, this.#work);
-    this.#work.dropped.begin(
-      writtenAtOnce(device, exe, this.#work, this.#buffers, settings.poison ? poison : null),
-    );
+    this.#work.dropped.begin(writtenAtOnce(device, exe, this.#work, this.#buffers, poison));
     const isWatched = device.queue.watch !== null || this.#policy.profile !== "off";
-    if (exe.straight !== null && !isWatched && !settings.poison) {
+    if (exe.straight !== null && !isWatched && poison === null) {
       this.#write();
       encodeStraight(device, counters, exe, exe.straight, this.#buffers);
       return null;
     }
-    this.#segments = new Segments({
+    this.#segments = new (parts.get("budgets").Segments)({
       device,
       counters,
       exe,
@@ -284,7 +284,7 @@ export class Execution {
       profile: this.#profile,
       host,
       saveHostMemory,
-      poison: settings.poison ? poison : null,
+      poison,
     });
     this.#write();
     return this.#segments.encode();

@@ -8,38 +8,12 @@ import type { Bytes } from "../../base/bytes.ts";
 import { internal } from "../../base/errors.ts";
 import type { Device } from "../../device/device.ts";
 import { type PooledBuffer, sizeClass } from "../../device/buffer-pool.ts";
+import type { HostArrays } from "./host-arrays.ts";
 
 /**
  * Copies under way to the host may hold so many bytes of staging, or one copy if that is larger.
  */
 const stagingLimit = 64 * 2 ** 20;
-
-/** Arrays for host copies, kept from run to run. */
-export class HostArrays {
-  readonly #free = new Map<number, Bytes[]>();
-  bytes = 0;
-
-  /** An array of exactly `bytes`; its contents are garbage. */
-  take(bytes: number): Bytes {
-    const known = this.#free.get(bytes)?.pop();
-    if (known !== undefined) return known;
-    this.bytes += bytes;
-    return new Uint8Array(bytes);
-  }
-
-  /** Takes an array back. */
-  give(array: Bytes): void {
-    const free = this.#free.get(array.byteLength);
-    if (free === undefined) this.#free.set(array.byteLength, [array]);
-    else free.push(array);
-  }
-
-  /** Lets all arrays go. */
-  clear(): void {
-    this.#free.clear();
-    this.bytes = 0;
-  }
-}
 
 /** One copy in host memory, or on its way there. */
 export interface HostCopy {

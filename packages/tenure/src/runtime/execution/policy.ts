@@ -5,11 +5,11 @@
  */
 import type { OutOfMemoryError, TenureError } from "../../base/errors.ts";
 import type { Device } from "../../device/device.ts";
-import type { Executable } from "../compile.ts";
+import type { Executable } from "../executable.ts";
 import type { PartName } from "../engine-parts.ts";
 import type { OpenProgram } from "../open-program.ts";
 import type { Profile, RunFigures } from "./figures.ts";
-import type { HostArrays } from "./host-copies.ts";
+import type { HostArrays } from "./host-arrays.ts";
 
 /** Chooses plans, and hears how they ran. It runs nothing. */
 export interface ExecutionPolicy {

@@ -7,11 +7,12 @@ import { at, defined } from "../../base/access.ts";
 import type { CounterSet } from "../../device/counters.ts";
 import type { Device } from "../../device/device.ts";
 import type { Step } from "../../planner/steps.ts";
-import type { Executable } from "../compile.ts";
+import type { Executable } from "../executable.ts";
 import { encodeDispatch } from "./encode.ts";
 import { type Profile, type RunFigures, addTiming } from "./figures.ts";
 import { logMoment, logTimed } from "./run-log.ts";
-import { type HostArrays, type HostCopy, HostCopies } from "./host-copies.ts";
+import type { HostArrays } from "./host-arrays.ts";
+import { type HostCopy, HostCopies } from "./host-copies.ts";
 import { type Poison, type SlotBuffers, bufferIn } from "./slot-buffers.ts";
 
 /** A wait between two segments. */

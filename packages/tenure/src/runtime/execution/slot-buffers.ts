@@ -5,7 +5,7 @@
 import { internal } from "../../base/errors.ts";
 import type { Device } from "../../device/device.ts";
 import type { PooledBuffer } from "../../device/buffer-pool.ts";
-import type { Executable } from "../compile.ts";
+import type { Executable } from "../executable.ts";
 import type { OpenProgram } from "../open-program.ts";
 import type { Storage } from "../storage.ts";
 
