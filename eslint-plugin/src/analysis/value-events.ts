@@ -292,7 +292,8 @@ export function callEvents(session: Session, frame: Frame, call: CallLike): void
     if (!session.oracle.ownedAt(argument)) continue;
     const bare = unwrap(argument);
     const moved = ts.isIdentifier(bare) ? frame.cells.at(bare) : undefined;
-    if (moved?.kind === "local" || session.freshness(argument) === "fresh") {
+    const found = session.freshness(argument);
+    if (found === "fresh" || (moved?.kind === "local" && found !== "borrowed")) {
       if (cell.kind === "local") frame.own(cell, argument, call, true, false);
     } else frame.all(cell, "escape", call);
   }
