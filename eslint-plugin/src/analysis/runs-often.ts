@@ -9,7 +9,7 @@ import { handedTo } from "./callbacks.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { isExported } from "./exported.ts";
 import type { Session } from "./session.ts";
-import { calleeNameNode, hasBody, within, type CallLike } from "./syntax.ts";
+import { calleeNameNode, hasBody, unwrap, within, type CallLike } from "./syntax.ts";
 
 /** Names of functions that are made to run again and again. */
 const often =
@@ -46,12 +46,32 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
   return [...calls, ...values].some((site) => {
     if (within(site, fn) || isHandedToRepeat(site)) return true;
     const caller = enclosingFunction(site);
+    if (isOfNewObject(session, site, caller)) return false; // another one's, each time
     if (isInLoop(site, caller)) return true;
     const host = caller && handedTo(caller);
     if (host) return repeats.test(session.oracle.callee(host).name);
     return caller !== undefined && caller !== fn && isCalledAgain(session, caller, depth + 1);
   });
 }
+
+/** `const model = new Model(); model.init()`. */
+function isOfNewObject(session: Session, site: ts.Node, caller: ts.Node | undefined): boolean {
+  const target = ts.isCallExpression(site) ? site.expression : site;
+  const receiver = ts.isPropertyAccessExpression(target) ? target.expression : undefined;
+  if (!receiver || !ts.isIdentifier(receiver)) return false;
+  const declaration = session.oracle.declarationAt(receiver);
+  return (
+    declaration !== undefined &&
+    ts.isVariableDeclaration(declaration) &&
+    declaration.initializer !== undefined &&
+    ts.isNewExpression(unwrap(declaration.initializer)) &&
+    enclosingFunction(declaration) === caller &&
+    innermostLoop(declaration) === innermostLoop(site)
+  );
+}
+
+const innermostLoop = (node: ts.Node): ts.Node | undefined =>
+  ts.findAncestor(node, (at) => ts.isIterationStatement(at, false) || ts.isFunctionLike(at));
 
 /** `setInterval(tick, 100)`, `button.addEventListener("click", this.click)`. */
 function isHandedToRepeat(site: ts.Node): boolean {
