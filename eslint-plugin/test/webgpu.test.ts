@@ -1,10 +1,8 @@
 /**
- * The preset for WebGPU objects: each case says which rules must report, in order of lines. The
- * types are a few of WebGPU's own, so that the cases stay short.
+ * The preset for WebGPU objects: each case says which rules must report, in order of lines.
  */
 import { suite } from "uvu";
-import plugin from "../src/index.ts";
-import { assert, lines, lint, typeErrors } from "./tester.ts";
+import { casesOf } from "./webgpu-cases.ts";
 
 const test = suite("webgpu preset");
 const R = "require-disposal";
@@ -13,24 +11,7 @@ const O = "no-overwritten-tensor";
 const X = "no-use-after-dispose";
 const M = "require-member-disposal";
 
-const gpu = (
-  "interface GPUBuffer { destroy(): void; size: number } interface GPUTexture { " +
-  "destroy(): void; width: number; createView(): object }\ninterface GPUDevice { " +
-  "createBuffer(d: object): GPUBuffer; createTexture(d: object): GPUTexture; " +
-  "createBindGroup(d: object): GPUBindGroup; queue: " +
-  "GPUQueue; destroy(): void } interface GPUQueue { writeBuffer(b: GPUBuffer, o: number, " +
-  "d: object): void }\ninterface GPUCanvasContext { getCurrentTexture(): GPUTexture }\n"
-).replaceAll("interface ", "interface ");
-function webgpu(name: string, code: string, expected: string[]): void {
-  test(name, () => {
-    const text = `export {};\n${gpu}${code}`;
-    assert.equal(typeErrors(text), []);
-    const settings = { presets: ["webgpu"] };
-    const found = lint(text, { settings, rules: plugin.configs.recommended.rules });
-    const rules = found.map((m) => (m.ruleId ?? m.message).replace("tenure/", ""));
-    assert.equal(rules, expected, lines(found).join("\n"));
-  });
-}
+const webgpu = casesOf(test);
 webgpu(
   "buffer never destroyed",
   "export function f(d: GPUDevice) { const b = d.createBuffer({ size: 4 }); " +
