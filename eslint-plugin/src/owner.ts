@@ -128,7 +128,7 @@ export interface ResolvedSettings {
   owners: Owner[];
   /**
    * What classes of the program follow that keep owned values in fields and free them: somebody
-   * must free their instances. Null where no owner has a protocol.
+   * must free their instances. Null where no owner names its types.
    */
   holder: Owner | null;
 }

@@ -237,7 +237,7 @@ export function resolveSettings(raw: unknown): ResolvedSettings {
     exportedFunctions: settings.exportedFunctions ?? "callers",
     baseline: settings.baseline ?? null,
     owners,
-    holder: owners.some((o) => o.policy !== "generic")
+    holder: owners.some((o) => Array.isArray(o.types))
       ? complete({
           noun: "value",
           types: [],

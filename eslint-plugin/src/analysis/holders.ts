@@ -5,8 +5,9 @@
  */
 import ts from "typescript";
 import type { Owned } from "./ownership.ts";
+import { isPrivate } from "./syntax.ts";
 
-const endings = ["dispose", "[Symbol.dispose]", "[Symbol.asyncDispose]"];
+const endings = ["dispose", "destroy", "[Symbol.dispose]", "[Symbol.asyncDispose]"];
 
 /**
  * Whether a class is a holder: one of its endings reads a field that holds something owned.
@@ -22,7 +23,11 @@ export function isHolderClass(
       ts.isMethodDeclaration(m) && m.body ? [[m.name.getText(), m.body] as const] : [],
     ),
   );
-  const ends = endings.flatMap((name) => bodies.get(name) ?? []);
+  const ends = node.members.flatMap((m) =>
+    m.name && endings.includes(m.name.getText()) && !isPrivate(m)
+      ? (bodies.get(m.name.getText()) ?? [])
+      : [],
+  );
   if (ends.length === 0) return false;
   const fields = ownedFields(node, (name) => {
     const found = ownedAt(name);

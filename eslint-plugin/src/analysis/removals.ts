@@ -6,6 +6,7 @@
 import ts from "typescript";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { isOwnList } from "./fresh-variables.ts";
+import { fieldOfThis, ownedMembers } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
@@ -35,6 +36,8 @@ export function removalAt(session: Session, node: ts.Node): Removal | null {
   if (!found) return null;
   const local = isOwnList(session, found.container);
   if (!local && !holds(session, found.container)) return null;
+  if (found.owned.owner === session.settings.holder && !isFilled(session, found.container))
+    return null;
   return mentionedElsewhere(session, found, local) ? null : { ...found, local };
 }
 
@@ -114,6 +117,17 @@ function holds(session: Session, container: ts.Expression): boolean {
     declaration !== undefined &&
     ts.isVariableDeclaration(declaration) &&
     !enclosingFunction(declaration)
+  );
+}
+
+/** Whether a field holds what its class made; who gives something to a list may want it back. */
+function isFilled(session: Session, container: ts.Expression): boolean {
+  const place = ts.findAncestor(container, ts.isClassLike);
+  const field = fieldOfThis(container)?.name.text;
+  return (
+    place !== undefined &&
+    field !== undefined &&
+    ownedMembers(session, place).some((m) => m.name === field)
   );
 }
 

@@ -140,3 +140,8 @@ export function within(node: ts.Node, ancestor: ts.Node): boolean {
   }
   return false;
 }
+
+/** Whether only the class itself can use a member: `private x`, `#x`. */
+export const isPrivate = (member: ts.ClassElement): boolean =>
+  (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Private) !== 0 ||
+  (member.name !== undefined && ts.isPrivateIdentifier(member.name));

@@ -20,7 +20,7 @@ import {
   sharedElsewhere,
   type Member,
 } from "../analysis/members.ts";
-import { isTarget, memberName, unwrap } from "../analysis/syntax.ts";
+import { isPrivate, isTarget, memberName, unwrap } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
 
@@ -242,10 +242,13 @@ function checkLoops(
 
 type Method = ts.MethodDeclaration & { body: ts.Block };
 
-/** The methods that end the object's life. */
+/** What an object goes on living after. */
+const pauses = new Set(["clear", "reset", "stop", "end"]);
+
+/** The methods that end the object's life, for others to call. */
 function disposers(node: ts.ClassLikeDeclaration, owned: Owned): Method[] {
   const names = new Set([
-    ...owned.owner.dispose.methods,
+    ...owned.owner.dispose.methods.filter((name) => !pauses.has(name)),
     "@@dispose",
     "@@asyncDispose",
     "dispose",
@@ -253,9 +256,17 @@ function disposers(node: ts.ClassLikeDeclaration, owned: Owned): Method[] {
   ]);
   return node.members.filter(
     (m): m is Method =>
-      ts.isMethodDeclaration(m) && m.body !== undefined && names.has(memberName(m.name)),
+      ts.isMethodDeclaration(m) &&
+      m.body !== undefined &&
+      names.has(memberName(m.name)) &&
+      !isPrivate(m) &&
+      !isUnwritten(m.body),
   );
 }
+
+/** `throw new Error("not implemented")` and nothing else. */
+const isUnwritten = ({ statements: [first] }: ts.Block): boolean =>
+  first !== undefined && ts.isThrowStatement(first);
 
 function addLine(method: Method, member: Member, data: Record<string, string>): Suggestion<Id>[] {
   const name = member.owned.owner.dispose.methods[0];
