@@ -23,6 +23,7 @@ export async function setup(): Promise<DeviceInfo> {
   settings.planningMs = 60_000; // tests must not depend on how busy the machine is
   installTestHooks();
   const info = await init();
+  await parts.load(["budgets"]); // which runs programs whose buffers are poisoned
   // The same file runs in pages, where there is no process.
   const turn = typeof process === "undefined" ? undefined : process.env["TENURE_VARIANT"];
   const { device } = runtime();

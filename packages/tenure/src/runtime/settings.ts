@@ -13,7 +13,7 @@ export class Settings {
   verifyPlans = false;
   /**
    * Fills buffers that come from the pool with NaN, so that nothing can rely on what a former owner
-   * left there.
+   * left there. Asks for the part of the engine that runs plans piece by piece.
    */
   poison = false;
   /** Ops of an open program; with one more it is flushed. */

@@ -184,7 +184,7 @@ export class Submission {
 
   #missing(lane: Lane): PartName[] {
     const { parts, tools } = this.#options;
-    if (!parts.lacks && !tools.settings.poison) return [];
+    if (!parts.lacks) return [];
     const { lanes } = tools.recorder;
     const needed = new Set<PartName>();
     const before: Lane[] = lane === "step" && lanes.mainComesFirst ? ["main"] : [];
@@ -193,7 +193,6 @@ export class Submission {
         if (op.family !== undefined) needed.add(op.family);
     if (lane === "step" && !tools.settings.flushEachOp)
       for (const name of this.policy?.parts ?? []) needed.add(name);
-    if (tools.settings.poison) needed.add("budgets");
     return [...needed].filter((name) => !parts.has(name));
   }
 

@@ -18,6 +18,7 @@ export async function setup(): Promise<void> {
     warnings.push(message);
   });
   await init({ device: "null" });
+  await runtime().parts.load(["budgets"]); // which runs programs whose buffers are poisoned
   installTestHooks();
 }
 
