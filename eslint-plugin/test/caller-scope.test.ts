@@ -112,7 +112,7 @@ test("no caller in the project", () => {
   assert.equal(rules(files, "norm.ts", "strict"), each);
   assert.equal(rules(files, "norm.ts", "callers"), each);
   assert.equal(report(files, "norm.ts", "once"), [
-    "2:17 require-caller-scope: `norm()` leaves `mul(x)` and 1 more to its caller's scope, and " +
+    "3:15 require-caller-scope: `norm()` leaves `mul(x)` and 1 more to its caller's scope, and " +
       "callers outside may have none; open one in it.",
   ]);
   assert.equal(rules(files, "norm.ts", "assume-scoped"), []);
@@ -121,7 +121,7 @@ const mixed = { "norm.ts": norm, "inside.ts": inside(), "outside.ts": outside() 
 test("one caller in a scope and one outside", () => {
   assert.equal(rules(mixed, "norm.ts", "strict"), each);
   assert.equal(report(mixed, "norm.ts", "callers"), [
-    "2:17 require-caller-scope: `norm()` leaves `mul(x)` and 1 more to a scope that outside.ts:3 " +
+    "3:15 require-caller-scope: `norm()` leaves `mul(x)` and 1 more to a scope that outside.ts:3 " +
       "lacks; open one in it or there.",
   ]);
   assert.equal(rules(mixed, "norm.ts", "once"), once);
@@ -176,7 +176,7 @@ test("a call of a method by its name alone is no caller to name", () => {
     "other.js": "export const f = (x) => x.of(1);\n",
   };
   assert.equal(report(files, "norm.ts"), [
-    "3:3 require-caller-scope: `of()` leaves `neg()` to its caller's scope, and callers outside " +
+    "3:36 require-caller-scope: `of()` leaves `neg()` to its caller's scope, and callers outside " +
       "may have none; open one in it.",
   ]);
 });
@@ -193,7 +193,7 @@ exports.norm = function (x) {
   const files = { "norm.js": js, "inside.js": script("scoped(() => norm(x))") };
   assert.equal(rules(files, "norm.js"), []);
   assert.equal(report({ ...files, "outside.js": script("norm(x)") }, "norm.js"), [
-    "3:1 require-caller-scope: `norm()` leaves `neg()` to a scope that outside.js:4 lacks; " +
+    "4:12 require-caller-scope: `norm()` leaves `neg()` to a scope that outside.js:4 lacks; " +
       "open one in it or there.",
   ]);
   assert.equal(rules({ "norm.js": js, "outside.js": script("norm(x)") }, "norm.js"), [

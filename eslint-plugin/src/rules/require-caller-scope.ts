@@ -1,12 +1,12 @@
 /**
  * Rule `require-caller-scope`: a function leaves tensors to the scopes of its callers, and some of
- * those have none. One report per function, at its name, with the callers that lack a scope: the
- * rules about single tensors leave such functions to this one.
+ * those have none. One report per function, at the first tensor it leaves, with its name and the
+ * callers that lack a scope: the rules about single tensors leave such functions to this one.
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
-import { bindingOf, nameOf } from "../analysis/call-sites.ts";
-import { labelOf } from "../analysis/consume.ts";
+import { nameOf } from "../analysis/call-sites.ts";
+import { labelOf, markOf } from "../analysis/consume.ts";
 import { lasts } from "../analysis/keeps.ts";
 import type { Divided } from "../analysis/session.ts";
 import { unreachedOf } from "../analysis/unreached.ts";
@@ -49,7 +49,7 @@ export const requireCallerScope = rule<Id, Record<string, never>>({
       const suggest: Suggestion<Id>[] = body ? [{ messageId: "wrapBody", fix: body }] : [];
       const data = { name: short(`${nameOf(fn) ?? "function"}()`, 30), what: whatOf(made) };
       report({
-        mark: spanOf(nameNode(fn)),
+        mark: made[0] ? markOf(made[0]) : spanOf(fn),
         messageId: lacking.length > 0 ? "lacking" : "outside",
         data: { ...data, callers: callersIn(lacking, longest - roomTaken(data)) },
         suggest,
@@ -121,11 +121,4 @@ function callersIn(lacking: readonly ts.Node[], room: number): string {
 function placeOf(node: ts.Node): string {
   const { fileName } = node.getSourceFile();
   return `${fileName.slice(fileName.lastIndexOf("/") + 1)}:${lineOf(node)}`;
-}
-
-/** Where the report stands: the name of a function as it is exported. */
-function nameNode(fn: Divided["fn"]): ts.Node {
-  if (ts.isConstructorDeclaration(fn)) return fn.parent.name ?? fn;
-  const left = ts.isBinaryExpression(fn.parent) ? fn.parent.left : undefined;
-  return fn.name ?? bindingOf(fn)?.name ?? left ?? fn;
 }
