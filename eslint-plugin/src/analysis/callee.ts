@@ -1,6 +1,6 @@
 /**
  * Callees: what a call calls: its name, its declaration, its body where the program has one, its
- * ownership tags. Used by the oracle alone, which keeps the answers.
+ * ownership tags. Used by the oracle, which keeps the answers, and where functions are handed on.
  */
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
@@ -123,6 +123,22 @@ function constructorOf(
   return parent && ts.isClassLike(parent) && hops < 8
     ? constructorOf(context, parent, hops + 1)
     : node;
+}
+
+/** The function that an expression is or names: `(x) => x`, `load`, `this.load.bind(this)`. */
+export function functionHanded(
+  context: Pick<CalleeContext, "declarationAt">,
+  expression: ts.Expression,
+): FunctionWithBody | undefined {
+  const node = unwrap(expression);
+  if (hasBody(node)) return node;
+  if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression))
+    return node.expression.name.text === "bind"
+      ? functionHanded(context, node.expression.expression)
+      : undefined;
+  const name = ts.isPropertyAccessExpression(node) ? node.name : node;
+  const declaration = ts.isIdentifier(name) ? context.declarationAt(name) : undefined;
+  return declaration && bodyOf(declaration);
 }
 
 /** The body of a function, or of the function a constant holds. */

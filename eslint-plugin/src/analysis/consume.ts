@@ -4,12 +4,13 @@
  * rules for temporaries, dropped results and escapes read its list.
  */
 import ts from "typescript";
+import { functionHanded } from "./callee.ts";
 import { fateOf, type Fate } from "./fate.ts";
 import { callFreshness, lendsOnly, readIsFresh, returnedArgument } from "./is-fresh.ts";
 import { keptBy, lasts } from "./keeps.ts";
 import { transferOf, type Transfer } from "./mention.ts";
 import type { Owned } from "./oracle.ts";
-import { hasBody, unwrap, type CallLike } from "./syntax.ts";
+import type { CallLike } from "./syntax.ts";
 import type { Session } from "./session.ts";
 
 /**
@@ -137,8 +138,8 @@ function visitedOutcome(session: Session, fate: Fate): Outcome {
   const call = fate.node as ts.CallExpression;
   if (!session.oracle.callee(call).builtin) return "unknown";
   const [first] = call.arguments;
-  const callback = first && unwrap(first);
-  const effect = hasBody(callback) ? session.summary(callback).parameters[0] : undefined;
+  const callback = first && functionHanded(session.oracle, first);
+  const effect = callback && session.summary(callback).parameters[0];
   if (!effect || effect.disposes || effect.stores || effect.returns) return "unknown";
   return "elements";
 }

@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
+import { functionHanded } from "./callee.ts";
 import { returnsOf } from "./fate.ts";
 import { isOwnList, variableFreshness } from "./fresh-variables.ts";
 import { mayHold } from "./holding.ts";
@@ -199,8 +200,8 @@ const looksLikeLookup = (name: string): boolean =>
   /^(get|lookup|find|peek|current)([A-Z]|$)/.test(name);
 
 function callbackFreshness(session: Session, callback: ts.Expression): Freshness {
-  const fn = unwrap(callback);
-  return hasBody(fn) ? session.summary(fn).result : "unknown";
+  const fn = functionHanded(session.oracle, callback);
+  return fn ? session.summary(fn).result : "unknown";
 }
 
 function builtinFreshness(session: Session, call: CallLike, callee: Callee): Freshness {

@@ -5,9 +5,10 @@
  */
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
+import { functionHanded } from "./callee.ts";
 import type { Callee, Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
-import { hasBody, unwrap } from "./syntax.ts";
+import { unwrap } from "./syntax.ts";
 
 /**
  * The expression a keeping call (`keep(t)`, `t.moveToOuter()`, `scope.detach(t)`) hands back
@@ -58,7 +59,7 @@ export function scopeCallback(
   callee: Callee,
   { owner }: Owned,
 ): ts.Expression | undefined {
-  const functions = call.arguments.filter((a) => hasBody(unwrap(a)));
+  const functions = call.arguments.filter((a) => functionHanded(session.oracle, a));
   const last = functions[functions.length - 1];
   if (!last) return undefined;
   const scopes = owner.scopes.flatMap((s) =>

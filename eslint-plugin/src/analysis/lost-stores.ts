@@ -4,6 +4,8 @@
  * about overwritten values, which reports only where no scope would free it.
  */
 import ts from "typescript";
+import { putValues } from "./containers.ts";
+import { effectInside } from "./mention.ts";
 import { mayLackScope } from "./open-scopes.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import {
@@ -36,6 +38,7 @@ export function lostStores(session: Session, file: ts.SourceFile): LostStore[] {
   return [
     ...facts.classes(file).flatMap((node) => lostFields(session, node)),
     ...facts.variables(file).flatMap((node) => lostVariables(session, node)),
+    ...facts.variables(file).flatMap((node) => lostLists(session, node)),
   ];
 }
 
@@ -134,7 +137,7 @@ function lostVariables(session: Session, declaration: ts.VariableDeclaration): L
   if (!ts.isIdentifier(name) || ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const)
     return [];
   const home = enclosingFunction(declaration);
-  if (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Export) return [];
+  if (isExportedVariable(declaration)) return [];
   const stores: ts.BinaryExpression[] = [];
   const ids = referencesTo(session.oracle, declaration, name, home ?? declaration.getSourceFile());
   for (const id of ids) {
@@ -153,6 +156,46 @@ function lostVariables(session: Session, declaration: ts.VariableDeclaration): L
     return asked ? [] : [{ node, owned }];
   });
 }
+
+/**
+ * `frames = []` in a function, where `frames` starts empty, is given fresh values one by one, and
+ * is only looked at elsewhere.
+ */
+function lostLists(session: Session, declaration: ts.VariableDeclaration): LostStore[] {
+  const { name, initializer } = declaration;
+  const flags = ts.getCombinedNodeFlags(declaration);
+  if (!ts.isIdentifier(name) || !(flags & ts.NodeFlags.Let) || !initializer) return [];
+  if (!isEmptyContainer(unwrap(initializer)) || isExportedVariable(declaration)) return [];
+  const owned = session.oracle.ownedAt(name);
+  if (owned?.shape !== "many") return [];
+  const home = enclosingFunction(declaration);
+  const stores: ts.BinaryExpression[] = [];
+  let at: ts.Expression | undefined;
+  const root = home ?? declaration.getSourceFile();
+  for (const id of referencesTo(session.oracle, declaration, name, root)) {
+    if (id === name) continue;
+    const put = putInto(session, id);
+    if (isAssignment(id.parent) && id.parent.left === id) stores.push(id.parent);
+    else if (put) at = put;
+    else if (!onlyLooksAt(effectInside(session, session.transfer(id)))) return [];
+  }
+  if (!at || !mayLackScope(session, at) || !stores.every((s) => isNothing(s.right))) return [];
+  return stores.flatMap((node): LostStore[] => {
+    const place = enclosingFunction(node);
+    return place && place !== home ? [{ node, owned }] : [];
+  });
+}
+
+/** The last fresh value that `frames.push(t)` puts into a list, where all of them are fresh. */
+function putInto(session: Session, list: ts.Identifier): ts.Expression | undefined {
+  const { effect, fate } = session.transfer(list);
+  if (effect !== "receives" || !ts.isCallExpression(fate.node)) return undefined;
+  const values = putValues(fate.member, fate.node.arguments);
+  return values.every((v) => session.freshness(v) === "fresh") ? values.at(-1) : undefined;
+}
+
+const isExportedVariable = (declaration: ts.VariableDeclaration): boolean =>
+  (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Export) !== 0;
 
 /** Read, asked or lent; the function the variable belongs to may also return it in the end. */
 function leavesIt(session: Session, id: ts.Identifier, home: ts.Node | undefined): boolean {

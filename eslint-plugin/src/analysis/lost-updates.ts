@@ -6,11 +6,11 @@
 import ts from "typescript";
 import { mayLackScope } from "./open-scopes.ts";
 import { enclosingFunction } from "./fate.ts";
-import { keptBy } from "./keeps.ts";
+import { keptBy, lasts } from "./keeps.ts";
 import type { LostStore } from "./lost-stores.ts";
 import type { Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
-import { rootOf, unwrap } from "./syntax.ts";
+import { isEmptyContainer, isTarget, rootOf, unwrap, within } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 /** Every such assignment of a file. */
@@ -32,8 +32,10 @@ function updated(session: Session, node: ts.BinaryExpression): LostStore | null 
   const inside = mentionsOf(left, right);
   if (!inside.every((m) => onlyLooksAt(session.transfer(m).effect))) return null;
   const others = mentionsOf(left, home).filter((m) => !within(m, node));
-  if (!others.every((m) => isKept(session, m, owned))) return null;
-  if (others.length === 0 && !mayLackScope(session, node)) return null;
+  const keptOnes = others.filter((m) => isKept(session, m, owned));
+  if (!others.every((m) => keptOnes.includes(m) || stays(session, m))) return null;
+  const survives = keptOnes.length > 0 || lasts(session, right);
+  if (!survives && !mayLackScope(session, node)) return null;
   return { node, owned, held: inside[0] ?? left };
 }
 
@@ -54,9 +56,6 @@ function mentionsOf(place: ts.Expression, root: ts.Node): ts.Expression[] {
 const isWrapper = (node: ts.Node): node is ts.Expression =>
   ts.isAsExpression(node) || ts.isNonNullExpression(node) || ts.isParenthesizedExpression(node);
 
-const within = (node: ts.Node, outer: ts.Node): boolean =>
-  node.pos >= outer.pos && node.end <= outer.end;
-
 /** An element, or a field of a field, of the object or of a variable that was not handed in. */
 function isHeld(
   session: Session,
@@ -67,8 +66,14 @@ function isHeld(
   if (!ts.isIdentifier(root)) return false;
   const declaration = session.oracle.declarationAt(root);
   if (!declaration || !ts.isVariableDeclaration(declaration)) return false;
-  return left.expression !== root || session.freshness(root) !== "borrowed";
+  if (left.expression !== root || session.freshness(root) !== "borrowed") return true;
+  const { initializer } = declaration;
+  return initializer !== undefined && isEmptyContainer(unwrap(initializer));
 }
+
+/** Looked at, or given a value for the first time: nobody has the old one in hand by that. */
+const stays = (session: Session, mention: ts.Expression): boolean =>
+  isTarget(mention) || onlyLooksAt(session.transfer(mention).effect);
 
 /** `keep(this.sums[k])`: no scope frees what the place holds. */
 function isKept(session: Session, mention: ts.Expression, owned: Owned): boolean {

@@ -4,6 +4,7 @@
  * happens and to which cell. Used by `paths.ts` and `value-events.ts`.
  */
 import ts from "typescript";
+import { functionHanded } from "./callee.ts";
 import type { Cell } from "./cells.ts";
 import { disposesArguments } from "./disposes.ts";
 import type { Frame, Verb } from "./events.ts";
@@ -13,7 +14,7 @@ import { keptBy } from "./keeps.ts";
 import { effectInside, transferOf, type Transfer } from "./mention.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { hasBody, isTarget, isUsingList, unwrap, type CallLike } from "./syntax.ts";
+import { isTarget, isUsingList, unwrap, type CallLike } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 /** Events of a name that mentions a cell. */
@@ -187,8 +188,8 @@ function visits(session: Session, frame: Frame, cell: Cell, node: ts.Expression,
   if (fate.kind === "iterated") return iterated(session, frame, cell, node, fate);
   const call = fate.node as ts.CallExpression;
   const [first] = call.arguments;
-  const callback = first && unwrap(first);
-  const effect = hasBody(callback) ? session.summary(callback).parameters[0] : undefined;
+  const callback = first && functionHanded(session.oracle, first);
+  const effect = callback && session.summary(callback).parameters[0];
   if (effect?.disposes) return frame.all(cell, "dispose", node, call);
   const mayKeep = !effect || effect.stores || effect.returns;
   frame.all(cell, mayKeep ? "escape" : "use", node, call);

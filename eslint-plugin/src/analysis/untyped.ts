@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
+import { functionHanded } from "./callee.ts";
 import { puts } from "./containers.ts";
 import { fateOf, returnsOf, type Fate } from "./fate.ts";
 import { isLibraryCall } from "./library-names.ts";
@@ -97,7 +98,7 @@ function ownedOfList(context: UntypedContext, call: ts.CallExpression): Owned | 
   const { text } = expression.name;
   const made = text === "from" ? second : text === "map" || text === "flatMap" ? first : undefined;
   if (made) {
-    const owned = ownedResult(context, unwrap(made));
+    const owned = ownedResult(context, functionHanded(context, made));
     return owned && several(owned.owner);
   }
   if (text === "all" && first) return context.ownedAt(first);
@@ -114,7 +115,9 @@ export const isListCall = (context: UntypedContext, call: CallLike): boolean =>
   ts.isCallExpression(call) &&
   ts.isPropertyAccessExpression(call.expression) &&
   (context.ownedAt(call.expression.expression)?.shape === "many" ||
-    (visiting.has(call.expression.name.text) && hasBody(call.arguments[0])));
+    (visiting.has(call.expression.name.text) &&
+      call.arguments[0] !== undefined &&
+      functionHanded(context, call.arguments[0]) !== undefined));
 const visiting = new Set(["map", "flatMap", "forEach", "filter", "some", "every", "find"]);
 
 const handedBack = (context: UntypedContext, { arguments: [first] }: ts.CallExpression) =>

@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
+import { functionHanded } from "../analysis/callee.ts";
 import { enclosingFunction } from "../analysis/fate.ts";
 import { hasBody, unwrap } from "../analysis/syntax.ts";
 import { isRootScope, opensScope } from "../analysis/open-scopes.ts";
@@ -76,7 +77,7 @@ function checkCallback(
   const callee = oracle.callee(call);
   const found = candidates.find(({ owner, scope }) => oracle.is(callee, [scope.callee], owner));
   if (!found) return;
-  const fn = hasBody(callback) ? callback : namedBody(file, callback);
+  const fn = functionHanded(oracle, callback);
   if (found.scope.async) {
     if (ts.isExpressionStatement(call.parent) && oracle.isPromise(call))
       report({ mark: name(call), messageId: "dropped", data: { name: callee.name } });
@@ -99,19 +100,6 @@ function checkCallback(
     messageId: otherName === undefined ? "asyncCallbackNoAlternative" : "asyncCallback",
     data: { name: callee.name, ...(otherName === undefined ? {} : { other: otherName }) },
   });
-}
-
-function namedBody(
-  file: FileAnalysis,
-  node: ts.Expression,
-): (ts.FunctionLikeDeclaration & { body: ts.Node }) | undefined {
-  const declaration = ts.isIdentifier(node) ? file.session.oracle.declarationAt(node) : undefined;
-  if (hasBody(declaration)) return declaration;
-  const value =
-    declaration && ts.isVariableDeclaration(declaration) && declaration.initializer
-      ? unwrap(declaration.initializer)
-      : undefined;
-  return hasBody(value) ? value : undefined;
 }
 
 function rawAwaits(

@@ -11,8 +11,16 @@ import { enclosingFunction, returnsOf } from "../analysis/fate.ts";
 import { lostStores, type LostStore } from "../analysis/lost-stores.ts";
 import { lostUpdates } from "../analysis/lost-updates.ts";
 import type { Owned } from "../analysis/oracle.ts";
-import { hasBody, unwrap, valuesOf, type FunctionWithBody } from "../analysis/syntax.ts";
-import { onlyLooksAt } from "../analysis/transfer.ts";
+import {
+  hasBody,
+  isTarget,
+  unwrap,
+  valuesOf,
+  within,
+  type FunctionWithBody,
+} from "../analysis/syntax.ts";
+import { fieldOfThis } from "../analysis/members.ts";
+import { onlyLooksAt, type Effect } from "../analysis/transfer.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { lineOf, rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, Names, slotOf, unitOf } from "../fix/text.ts";
@@ -240,23 +248,23 @@ function fieldOverwrites(file: FileAnalysis): LostStore[] {
       found.push({ node, owned });
       continue;
     }
-    if (mentions(right, name) === 0 || file.session.freshness(right) !== "fresh") continue;
+    const inside = mentions(right, name);
+    if (inside.length === 0 || file.session.freshness(right) !== "fresh") continue;
+    if (inside.some((m) => ends.has(file.session.transfer(m).effect))) continue;
     const fn = enclosingFunction(node);
     // other mentions may dispose or keep it
-    if (fn && mentions(fn, name) > mentions(right, name) + 1) continue;
+    if (fn && !othersStay(file, fn, node, name)) continue;
     found.push({ node, owned });
   }
   return found;
 }
 
 /**
- * `const old = this.x; … this.x = fresh;` where `old` is only looked at, and nothing else names the
- * field.
+ * `const old = this.x; … this.x = fresh;` where `old` is only looked at, and so is the field.
  */
 function lostAlias(file: FileAnalysis, node: ts.BinaryExpression, field: string): boolean {
   const fn = enclosingFunction(node);
-  if (!fn || mentions(fn, field) !== 2 || file.session.freshness(node.right) !== "fresh")
-    return false;
+  if (!fn || file.session.freshness(node.right) !== "fresh") return false;
   let alias: ts.VariableDeclaration | undefined;
   const visit = (inner: ts.Node): void => {
     if (
@@ -271,22 +279,39 @@ function lostAlias(file: FileAnalysis, node: ts.BinaryExpression, field: string)
   visit(fn);
   const declaration = alias;
   if (!declaration || !ts.isIdentifier(declaration.name)) return false;
+  if (!othersStay(file, fn, node, field, declaration)) return false;
   return referencesTo(file.session.oracle, declaration, declaration.name, fn).every((id) =>
     onlyLooksAt(file.session.transfer(id).effect),
   );
 }
 
-function mentions(root: ts.Node, field: string): number {
-  let count = 0;
+/** What a call does that ends the old value itself, or gives it to somebody. */
+const ends: ReadonlySet<Effect> = new Set(["disposes", "takes", "stores"]);
+
+/** Every `this.x` below a node. */
+function mentions(root: ts.Node, field: string): ts.PropertyAccessExpression[] {
+  const found: ts.PropertyAccessExpression[] = [];
   const visit = (node: ts.Node): void => {
-    if (
-      ts.isPropertyAccessExpression(node) &&
-      node.expression.kind === ts.SyntaxKind.ThisKeyword &&
-      node.name.text === field
-    )
-      count++;
+    const access = fieldOfThis(node);
+    if (access?.name.text === field) found.push(access);
     ts.forEachChild(node, visit);
   };
   visit(root);
-  return count;
+  return found;
 }
+
+/** Whether nothing around an assignment to a field has the old value in hand: looks and writes. */
+const othersStay = (
+  { session }: FileAnalysis,
+  fn: ts.Node,
+  assignment: ts.BinaryExpression,
+  name: string,
+  except?: ts.Node,
+): boolean =>
+  mentions(fn, name).every(
+    (m) =>
+      within(m, assignment) ||
+      (except !== undefined && within(m, except)) ||
+      isTarget(m) ||
+      onlyLooksAt(session.transfer(m).effect),
+  );
