@@ -51,6 +51,40 @@ async function predict(canvas) {
   return values[0];
 }
 document.body.onclick = () => predict(document.body);`,
+  "objects of a script tag's values": `
+function convert(rows) {
+  return tf.tidy(() => {
+    const inputs = tf.tensor1d(rows);
+    return { inputs: inputs.sub(inputs.min()), highest: inputs.max() };
+  });
+}
+const load = (url) => tf.browser.fromPixels(url);
+async function pairs(urls) {
+  const images = await Promise.all(urls.map(load)); // ~ require-disposal
+  return { count: images.length, first: tf.tensor1d(urls), rest: { last: tf.tensor1d(urls) } };
+}
+async function run(rows, model) {
+  const { inputs, highest } = convert(rows); // ~ require-disposal
+  await model.fit(inputs, inputs);
+  inputs.dispose();
+  const { first, rest } = await pairs(rows); // ~ require-disposal
+  const data = convert(rows); // ~ require-disposal
+  rest.last.dispose();
+  data.inputs.dispose();
+  return [first.size, data.highest.size, highest.size];
+}
+run([1], window.model);`,
+  "objects of a script tag's values, freed or handed on": `
+const convert = (rows) => ({ inputs: tf.tensor1d(rows), count: rows.length });
+function run(rows) {
+  const { inputs, count } = convert(rows);
+  tf.dispose(inputs);
+  const data = convert(rows);
+  tf.dispose(data);
+  const { count: second } = { count, other: rows };
+  return [convert(rows), second];
+}
+document.body.onclick = () => run([1]);`,
   "a script tag, with a scope and disposals": `
 async function predict(canvas) {
   const input = tf.tidy(() => tf.browser.fromPixels(canvas).expandDims(0).div(255));

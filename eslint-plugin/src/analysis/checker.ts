@@ -76,6 +76,17 @@ export class Checker implements Questions {
     const [inner] = isHolder ? this.argumentsOf(type) : [];
     return inner !== undefined && this.isUntyped(inner);
   }
+  /** The names of a class type and of everything it extends, nearest first. */
+  ancestors(type: ts.Type): string[] {
+    const names: string[] = [];
+    let next: ts.Type | undefined = type;
+    for (let hops = 0; next && hops < 10; hops++) {
+      const symbol = next.symbol as ts.Symbol | undefined;
+      names.push(symbol?.name ?? "");
+      next = this.basesOf(next)[0];
+    }
+    return names;
+  }
   /** Whether an expression gives an object, and no primitive. */
   givesObject(node: ts.Node): boolean {
     return (this.presentTypeAt(node).flags & ts.TypeFlags.Object) !== 0;

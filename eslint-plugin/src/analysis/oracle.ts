@@ -18,13 +18,11 @@ import {
 } from "./declared.ts";
 import type { Facts } from "./facts.ts";
 import { isHolderClass } from "./holders.ts";
-import { enclosingFunction } from "./fate.ts";
 import { takenByUses, takenFor } from "./mixed.ts";
 import { hasWellKnown, Ownership, typeNames, type Owned } from "./ownership.ts";
 import { nameMatches, Packages } from "./packages.ts";
 import { ownedByParts } from "./parts.ts";
 import { holdsPlain, isPlain } from "./plain.ts";
-import { referencesTo } from "./references.ts";
 import { calleeNameNode, type CallLike } from "./syntax.ts";
 import { noTags, readTags, type Tags } from "./tags.ts";
 import { isLibraryCall } from "./library-names.ts";
@@ -35,6 +33,8 @@ import {
   ownedByName,
   type UntypedContext,
 } from "./untyped.ts";
+import { single, usesOf } from "./untyped-parameters.ts";
+import { givenTo } from "./untyped-records.ts";
 
 export type { Callee } from "./callee.ts";
 export type { Owned } from "./ownership.ts";
@@ -80,9 +80,10 @@ export class Oracle {
       return owned?.shape === "one" && !owned.nullable;
     });
     this.#packages = new Packages(program, facts);
-    this.#ownership = new Ownership(this.#checker, this.#packages, settings, (symbol) =>
-      this.#isHolder(symbol),
-    );
+    this.#ownership = new Ownership(this.#checker, this.#packages, settings, {
+      isHolder: (symbol) => this.#isHolder(symbol),
+      ownedPart: (property) => this.#ownedPart(property),
+    });
   }
 
   // ---- types ----
@@ -137,15 +138,19 @@ export class Oracle {
 
   /** One value or a list of them, in a script that cannot say which: as it is used. */
   #unmixed(node: ts.Expression, owned: Owned): Owned {
-    const usesOf = (declaration: ts.Declaration): ts.Identifier[] => {
-      const { name } = declaration as ts.NamedDeclaration;
-      const root = enclosingFunction(declaration) ?? declaration.getSourceFile();
-      return name && ts.isIdentifier(name) ? referencesTo(this, declaration, name, root) : [];
-    };
     const declaration = ts.isIdentifier(node) ? this.#declarationOf(node) : undefined;
-    const taken = declaration ? takenByUses(usesOf(declaration)) : takenFor(node, usesOf);
-    const { owner, nullable } = owned;
-    return taken === "one" ? { owner, shape: "one", nullable, fields: [] } : owned;
+    const asked = (d: ts.Declaration): ts.Identifier[] => usesOf(this, d);
+    const taken = declaration ? takenByUses(asked(declaration)) : takenFor(node, asked);
+    return taken === "one" ? { ...single(owned.owner), nullable: owned.nullable } : owned;
+  }
+
+  /** What a property of no known type is given where its object is written. */
+  #ownedPart(property: ts.Symbol): Owned | null {
+    const before = this.#cutGuesses;
+    const given = this.#untyped.length > 0 ? givenTo(property.valueDeclaration) : undefined;
+    const found = given ? this.ownedAt(given) : null;
+    if (this.#cutGuesses > before) this.#ownership.cut();
+    return found;
   }
 
   /** What names say where there are no types; a variable made of itself is nothing. */
@@ -261,14 +266,7 @@ export class Oracle {
 
   /** The names of a class and of everything it extends, nearest first. */
   ancestors(node: ts.ClassLikeDeclaration): string[] {
-    const names: string[] = [];
-    let type: ts.Type | undefined = this.#checker.typeAt(node);
-    for (let hops = 0; type && hops < 10; hops++) {
-      const symbol = type.symbol as ts.Symbol | undefined;
-      names.push(symbol?.name ?? "");
-      type = this.#checker.basesOf(type)[0];
-    }
-    return names;
+    return this.#checker.ancestors(this.#checker.typeAt(node));
   }
 
   /** How many places a tuple has; 0 for everything else. */

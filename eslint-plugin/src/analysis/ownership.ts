@@ -36,6 +36,13 @@ const nothing = ts.TypeFlags.Any | ts.TypeFlags.Unknown | ts.TypeFlags.Never | p
 const empty = ts.TypeFlags.Null | ts.TypeFlags.Undefined | ts.TypeFlags.Void;
 const deepest = 3;
 
+/** What only the oracle knows: it looks at classes and expressions, not at types. */
+interface AskedOfOracle {
+  isHolder(type: ts.Symbol): boolean;
+  /** Ownership of what a property of no known type is given. */
+  ownedPart(property: ts.Symbol): Owned | null;
+}
+
 /** Classifies types for one program and settings. */
 export class Ownership {
   /** Settled answers, one map per depth: further away less is looked into. */
@@ -49,18 +56,18 @@ export class Ownership {
   readonly #packages: Packages;
   readonly #settings: ResolvedSettings;
   readonly #byName = new Map<string, Owner[]>();
-  readonly #isHolder: (type: ts.Symbol) => boolean;
+  readonly #asked: AskedOfOracle;
 
   constructor(
     checker: Checker,
     packages: Packages,
     settings: ResolvedSettings,
-    isHolder: (type: ts.Symbol) => boolean,
+    asked: AskedOfOracle,
   ) {
     this.#checker = checker;
     this.#packages = packages;
     this.#settings = settings;
-    this.#isHolder = isHolder;
+    this.#asked = asked;
     for (const owner of settings.owners)
       for (const name of typeNames(owner))
         this.#byName.set(name, [...(this.#byName.get(name) ?? []), owner]);
@@ -186,7 +193,10 @@ export class Ownership {
     const fields = new Map<Owner, string[]>();
     for (const property of properties) {
       if (property.flags & (ts.SymbolFlags.Method | ts.SymbolFlags.Accessor)) return null;
-      const found = this.of(this.#checker.typeOf(property), depth + 1);
+      const part = this.#checker.typeOf(property);
+      const found = this.#checker.isUntyped(part)
+        ? this.#asked.ownedPart(property)
+        : this.of(part, depth + 1);
       if (found) fields.set(found.owner, [...(fields.get(found.owner) ?? []), property.name]);
     }
     // of several families, the one named first
@@ -205,7 +215,9 @@ export class Ownership {
         : this.#isDisposable(type, o.types.disposable),
     );
     if (owner) return owner;
-    return this.#settings.holder && this.#isHolder(symbol) ? this.#settings.holder : undefined;
+    return this.#settings.holder && this.#asked.isHolder(symbol)
+      ? this.#settings.holder
+      : undefined;
   }
 
   #isNamed(type: ts.Type, owner: Owner, specifiers: readonly Specifier[]): boolean {

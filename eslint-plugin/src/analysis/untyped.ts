@@ -21,6 +21,7 @@ import {
   usesOf,
   type ParameterContext,
 } from "./untyped-parameters.ts";
+import { ownedByAccess, ownedByPattern } from "./untyped-records.ts";
 
 /** What is needed to know of the program. */
 export interface UntypedContext extends ParameterContext {
@@ -45,7 +46,8 @@ export function ownedByName(context: UntypedContext, node: ts.Node): Owned | nul
     return ownedChoice(context, value.whenTrue, value.whenFalse);
   if (ts.isBinaryExpression(value) && isChoice(value.operatorToken.kind))
     return ownedChoice(context, value.left, value.right);
-  if (ts.isPropertyAccessExpression(value)) return ownedField(context, value);
+  if (ts.isPropertyAccessExpression(value))
+    return ownedField(context, value) ?? ownedByAccess(context, value);
   if (!ts.isElementAccessExpression(value)) return null;
   const list = context.ownedAt(value.expression);
   return list?.shape === "many" ? single(list.owner) : null;
@@ -319,7 +321,7 @@ function ownedElement(context: UntypedContext, element: ts.BindingElement): Owne
     const list = context.ownedAt(unwrap(holder.initializer));
     if (list) return list.shape === "many" ? single(list.owner) : null;
   }
-  return byUse(context, element);
+  return ownedByPattern(context, element) ?? byUse(context, element);
 }
 
 /** The values that are put into a list which starts empty. */

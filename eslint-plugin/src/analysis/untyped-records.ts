@@ -1,0 +1,39 @@
+/**
+ * Untyped records: what the fields of an object hold whose values have no known type, by how the
+ * object is written: `{ xs: tf.tensor(a) }`. Used by the oracle and by `untyped.ts`.
+ */
+import ts from "typescript";
+import type { Owned } from "./ownership.ts";
+import { memberName } from "./syntax.ts";
+import { single, type ParameterContext } from "./untyped-parameters.ts";
+
+/** The value that an object literal gives a property. */
+export function givenTo(declaration: ts.Declaration | undefined): ts.Expression | undefined {
+  if (!declaration) return undefined;
+  if (ts.isPropertyAssignment(declaration)) return declaration.initializer;
+  return ts.isShorthandPropertyAssignment(declaration) ? declaration.name : undefined;
+}
+
+/** `data.xs`: what the object that `data` holds was written with. */
+export function ownedByAccess(
+  context: ParameterContext,
+  { expression, name }: ts.PropertyAccessExpression,
+): Owned | null {
+  const given = givenTo(context.declarationAt(name));
+  return given ? context.ownedAt(given) : fieldOf(context.ownedAt(expression), name.text);
+}
+
+/** `const { xs } = make()`: the field of that name. */
+export function ownedByPattern(
+  context: ParameterContext,
+  element: ts.BindingElement,
+): Owned | null {
+  const holder = element.parent.parent;
+  if (!ts.isObjectBindingPattern(element.parent) || element.dotDotDotToken) return null;
+  if (!ts.isVariableDeclaration(holder) || !holder.initializer) return null;
+  const field = memberName(element.propertyName ?? element.name);
+  return fieldOf(context.ownedAt(holder.initializer), field);
+}
+
+const fieldOf = (record: Owned | null, field: string): Owned | null =>
+  record?.shape === "record" && record.fields.includes(field) ? single(record.owner) : null;
