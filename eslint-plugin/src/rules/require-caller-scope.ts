@@ -3,7 +3,7 @@
  * those have none. One report per function, at the first tensor it leaves, with its name and the
  * callers that lack a scope: the rules about single tensors leave such functions to this one.
  */
-import ts from "typescript";
+import type ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { nameOf } from "../analysis/call-sites.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
