@@ -68,6 +68,23 @@ export function pattern(text: TemplateStringsArray): RegExp {
   return new RegExp(text.raw.join("").replace(/\n\s*/g, " "));
 }
 
+/** How often the event loop turns while `fn` runs, and for how long. */
+export async function turnsDuring(
+  fn: () => Promise<unknown>,
+): Promise<{ turns: number; ms: number }> {
+  const begin = performance.now();
+  let turns = 0;
+  let done = false;
+  const turn = (): void => {
+    turns++;
+    if (!done) setImmediate(turn);
+  };
+  setImmediate(turn);
+  await fn();
+  done = true;
+  return { turns, ms: performance.now() - begin };
+}
+
 /** A promise, and what resolves it. */
 export function gate(): { open: () => void; passed: Promise<void> } {
   let open = (): void => undefined;
