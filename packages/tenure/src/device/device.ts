@@ -2,7 +2,7 @@
  * The device as the runtime sees it: buffers, pipelines, queue, staging, errors, capabilities, in
  * one object per `init()`. Owns all of them and the GPUDevice.
  */
-import { whenExiting } from "../base/env.ts";
+import { isNode, whenExiting } from "../base/env.ts";
 import {
   DeviceError,
   DeviceLostError,
@@ -17,6 +17,7 @@ import { BufferPool, type PoolOptions } from "./buffer-pool.ts";
 import { HeldBytes } from "./held-bytes.ts";
 import { PipelineCache } from "./pipelines.ts";
 import { CommandQueue } from "./queue.ts";
+import { Patience } from "./patience.ts";
 import { ReadRing, UploadRing } from "./staging.ts";
 import type { GPUBuffer, GPUBufferDescriptor, GPUDevice } from "./webgpu.ts";
 
@@ -43,6 +44,7 @@ export class Device {
   readonly errorLog: TenureError[] = [];
   lost: DeviceLostError | null = null;
   readonly #exiting: () => void;
+  readonly #patience: Patience;
 
   constructor({ device, info }: Acquired, options: DeviceOptions) {
     const { counters } = options;
@@ -71,7 +73,8 @@ export class Device {
     this.pipelines.makesAhead = info.kind === "gpu";
     this.queue = new CommandQueue(device, counters);
     this.uploads = new UploadRing(device, create, counters);
-    this.reads = new ReadRing(create, counters);
+    this.#patience = new Patience(info.kind === "software" && isNode);
+    this.reads = new ReadRing(create, counters, this.#patience);
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
       this.report(toTenureError(event.error));
@@ -242,7 +245,7 @@ export class Device {
 
   /** Resolves once all work submitted so far has run. */
   async idle(): Promise<void> {
-    await this.gpu.queue.onSubmittedWorkDone();
+    await this.#patience.during(this.gpu.queue.onSubmittedWorkDone());
   }
 
   /**

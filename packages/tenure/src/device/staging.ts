@@ -6,6 +6,7 @@
 import type { Bytes } from "../base/bytes.ts";
 import type { CounterSet } from "./counters.ts";
 import { sizeClass } from "./buffer-pool.ts";
+import type { Patience } from "./patience.ts";
 import type { GPUBuffer, GPUBufferDescriptor, GPUDevice } from "./webgpu.ts";
 
 /** Makes a buffer, and calls `failed`, any time later, when the device could not. */
@@ -128,14 +129,16 @@ export class UploadRing {
 export class ReadRing {
   readonly #create: CreateBuffer;
   readonly #counters: CounterSet;
+  readonly #patience: Patience;
   readonly #idle = new Map<number, GPUBuffer[]>();
   /** Buffers made and not destroyed. */
   readonly #held = new Set<GPUBuffer>();
   bytes = 0;
 
-  constructor(create: CreateBuffer, counters: CounterSet) {
+  constructor(create: CreateBuffer, counters: CounterSet, patience: Patience) {
     this.#create = create;
     this.#counters = counters;
+    this.#patience = patience;
   }
 
   /** A buffer of at least `bytes` that commands may copy into. */
@@ -187,7 +190,7 @@ export class ReadRing {
    */
   async read(buffer: GPUBuffer, bytes: number, use: (data: ArrayBuffer) => void): Promise<void> {
     try {
-      await buffer.mapAsync(GPUMapMode.READ, 0, bytes);
+      await this.#patience.during(buffer.mapAsync(GPUMapMode.READ, 0, bytes));
     } catch (error) {
       this.#forget(buffer);
       throw error;

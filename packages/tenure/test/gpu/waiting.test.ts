@@ -1,0 +1,31 @@
+/** What the host does while it waits for the device, in a read and in `sync`. */
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { scoped, sync, tensor } from "tenure";
+import { setup, turnsDuring } from "../helpers.ts";
+
+const info = await setup();
+const test = suite("waiting");
+
+test("waiting for a software adapter leaves its cores alone", async () => {
+  if (info.kind !== "software") return;
+  using a = tensor(new Float32Array(512 * 512), { shape: [512, 512] });
+  const product = async (): Promise<number> => {
+    using sum = scoped(() => a.matmul(a).sum());
+    return await sum.item();
+  };
+  assert.is(await product(), 0);
+  const waits = [
+    product,
+    () => {
+      using _product = a.matmul(a);
+      return sync();
+    },
+  ];
+  for (const wait of waits) {
+    const { turns, ms } = await turnsDuring(wait);
+    assert.ok(turns < 400 + ms / 0.2, `${turns} turns in ${ms} ms`);
+  }
+});
+
+test.run();
