@@ -148,6 +148,7 @@ export const programs = {
       engine,
       main,
       images,
+      "parts/functions-part.js",
       "parts/sequences-part.js",
       "parts/transformers-part.js",
       "parts/budgets-part.js",

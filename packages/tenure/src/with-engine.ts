@@ -8,6 +8,7 @@
  */
 import "./compose.ts";
 import * as devices from "./device/host-devices.ts";
+import * as functions from "./kernels/functions.ts";
 import * as images from "./kernels/images.ts";
 import * as main from "./kernels/main.ts";
 import * as sequences from "./kernels/sequences.ts";
@@ -21,6 +22,7 @@ import { runtime } from "./runtime/runtime.ts";
 
 runtime().bring(Engine, {
   main,
+  functions,
   images,
   sequences,
   transformers,

@@ -4,6 +4,7 @@
  */
 import * as devices from "../src/device/host-devices.ts";
 import type { Kernels } from "../src/kernels/families.ts";
+import * as functions from "../src/kernels/functions.ts";
 import * as images from "../src/kernels/images.ts";
 import * as main from "../src/kernels/main.ts";
 import * as sequences from "../src/kernels/sequences.ts";
@@ -17,6 +18,7 @@ import type { Parts } from "../src/runtime/engine-parts.ts";
 /** Every part. */
 export const everyPart: Parts = {
   main,
+  functions,
   images,
   sequences,
   transformers,
@@ -26,4 +28,10 @@ export const everyPart: Parts = {
 };
 
 /** Every generator of kernels. */
-export const everyKernel: Kernels = { ...main, ...images, ...sequences, ...transformers };
+export const everyKernel: Kernels = {
+  ...main,
+  ...functions,
+  ...images,
+  ...sequences,
+  ...transformers,
+};

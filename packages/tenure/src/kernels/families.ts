@@ -1,8 +1,9 @@
 /**
- * The generators that records of ops name, by the files that a page loads them in: each family
- * comes when a program first holds one of its ops, and main.ts with `init()`. Types only: the
- * runtime loads families and hands them to the records. Owns nothing.
+ * The generators and functions that records of ops name, by the files that a page loads them in:
+ * each family comes when a program first holds one of its ops, and main.ts with `init()`. Types
+ * only: the runtime loads families and hands them to the records. Owns nothing.
  */
+import type * as functions from "./functions.ts";
 import type * as images from "./images.ts";
 import type * as main from "./main.ts";
 import type * as sequences from "./sequences.ts";
@@ -11,6 +12,7 @@ import type * as transformers from "./transformers.ts";
 /** Generators by the family that is loaded as one. */
 export interface Families {
   readonly main: typeof main;
+  readonly functions: typeof functions;
   readonly images: typeof images;
   readonly sequences: typeof sequences;
   readonly transformers: typeof transformers;
@@ -20,4 +22,8 @@ export interface Families {
 export type Family = keyof Families;
 
 /** All generators. A record may call those of the family that it names. */
-export type Kernels = typeof main & typeof images & typeof sequences & typeof transformers;
+export type Kernels = typeof main &
+  typeof functions &
+  typeof images &
+  typeof sequences &
+  typeof transformers;

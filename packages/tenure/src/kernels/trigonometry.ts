@@ -1,6 +1,6 @@
 /**
- * WGSL functions of angles, among those that bodies ask for by name. Called by helpers.ts. Text
- * only; owns nothing.
+ * WGSL functions of angles, among those that bodies ask for by name. Called by rare-helpers.ts.
+ * Text only; owns nothing.
  */
 
 /** Functions of angles by name, and the helpers each calls. */

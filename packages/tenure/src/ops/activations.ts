@@ -2,6 +2,7 @@
  * Activations of neural networks with their slopes, and with the second derivatives that gradients
  * of gradients need. Run by `tensor/run.ts`; records own nothing.
  */
+import type { Family } from "../kernels/families.ts";
 import type { View } from "../kernels/kernel.ts";
 import { at } from "../base/access.ts";
 import { broadcastShapes } from "../base/shape.ts";
@@ -33,6 +34,7 @@ export const softplus: OpDef = unary("softplus", {
   kind: "float",
   expr: "softplus(x)",
   helpers: ["softplus"],
+  family: "functions",
   saves: "input",
   vjp: (c, g) => mul2(c.run, g, c.run(sigmoid, [c.input(0)], undefined)),
 });
@@ -59,6 +61,7 @@ export const logSigmoid: OpDef = unary("logSigmoid", {
   kind: "float",
   expr: "(-softplus(-x))",
   helpers: ["softplus"],
+  family: "functions",
   saves: "input",
   vjp: (c, g) => mul2(c.run, g, c.run(sigmoid, [c.run(neg, [c.input(0)], undefined)], undefined)),
 });
@@ -69,6 +72,7 @@ interface ActivationDef {
   readonly slope: string;
   readonly curvature: string;
   readonly helpers?: readonly string[];
+  readonly family?: Family;
   readonly scalars?: number;
 }
 
@@ -80,6 +84,7 @@ function activation(name: string, def: ActivationDef): OpDef {
   const times = (suffix: string, expr: string, vjp?: OpDef["vjp"]): OpDef =>
     defineOp<undefined, [View, View]>({
       name: `${name}${suffix}`,
+      family: def.family,
       facts: { elementwise: true },
       infer: ([x, g]) => [
         {
@@ -105,6 +110,7 @@ function activation(name: string, def: ActivationDef): OpDef {
   ]);
   const record: OpDef = {
     name,
+    family: def.family,
     facts: { elementwise: true },
     gradientOps: [backward, curved],
     saves: { inputs: [0] },
@@ -129,12 +135,14 @@ export const gelu: OpDef = activation("gelu", {
   slope: "gaussianCdf(x) + x * gaussian(x)",
   curvature: "gaussian(x) * (2.0 - x * x)",
   helpers: ["gaussian", "gaussianCdf"],
+  family: "functions",
 });
 
 /** Gelu by the tanh formula of its paper. */
 export const geluTanh: OpDef = activation("geluTanh", {
   value: "0.5 * x * (1.0 + geluTanhOf(x))",
   helpers: ["geluTanhOf"],
+  family: "functions",
   slope:
     "0.5 * (1.0 + geluTanhOf(x)) + 0.5 * x * (1.0 - geluTanhOf(x) * geluTanhOf(x)) * " +
     "geluTanhSlope(x)",
@@ -155,6 +163,7 @@ export const silu: OpDef = activation("silu", {
 export const mish: OpDef = activation("mish", {
   value: "x * tanhOf(softplus(x))",
   helpers: ["tanhOf", "softplus", "sigmoid", "squared"],
+  family: "functions",
   slope: "tanhOf(softplus(x)) + x * sigmoid(x) * (1.0 - squared(tanhOf(softplus(x))))",
   curvature:
     "sigmoid(x) * (1.0 - squared(tanhOf(softplus(x)))) * (2.0 + x * (1.0 - sigmoid(x) - " +
@@ -167,6 +176,7 @@ export const elu: OpDef = activation("elu", {
   slope: "select(s0 * expOf(x), 1.0, x > 0.0)",
   curvature: "select(s0 * expOf(x), 0.0, x > 0.0)",
   helpers: ["expm1Of", "expOf"],
+  family: "functions",
   scalars: 1,
 });
 
@@ -176,6 +186,7 @@ export const selu: OpDef = activation("selu", {
   slope: "1.050701 * select(1.6732632 * expOf(x), 1.0, x > 0.0)",
   curvature: "1.050701 * select(1.6732632 * expOf(x), 0.0, x > 0.0)",
   helpers: ["expm1Of", "expOf"],
+  family: "functions",
 });
 
 /** x above 0, slope·x below. */

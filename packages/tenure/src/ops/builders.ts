@@ -14,6 +14,7 @@ import {
 } from "../base/dtype.ts";
 import { DTypeError, ShapeError } from "../base/errors.ts";
 import { broadcastShapes, formatShape, sameShape } from "../base/shape.ts";
+import type { Family } from "../kernels/families.ts";
 import type { View } from "../kernels/kernel.ts";
 import {
   type Expression,
@@ -65,6 +66,8 @@ export interface UnaryDef {
   /** In terms of `x`. Per compute type where they differ. */
   readonly expr: string | ((type: ComputeType) => string);
   readonly helpers?: readonly string[];
+  /** Where the helpers are, if not with the engine. */
+  readonly family?: Family;
   readonly saves?: "input" | "output";
   /** Gradient from the incoming one and what was saved. */
   readonly vjp?: (context: VjpContext<undefined>, g: Value) => Value | null;
@@ -76,6 +79,7 @@ export function unary(name: string, def: UnaryDef): OpDef {
     def.saves === "input" ? { inputs: [0] } : def.saves === "output" ? { output: true } : {};
   const record: OpDef = {
     name,
+    family: def.family,
     facts: { elementwise: true },
     saves: save,
     infer: ([x]) => [
@@ -127,6 +131,8 @@ export interface BinaryDef {
   readonly rounding?: Expression["rounding"];
   readonly expr: string | ((type: ComputeType) => string);
   readonly helpers?: readonly string[];
+  /** Where the helpers are, if not with the engine. */
+  readonly family?: Family;
   readonly saves?: { readonly inputs?: readonly number[]; readonly output?: boolean };
   readonly vjp?: (context: VjpContext<undefined>, g: Value) => readonly (Value | null)[];
 }
@@ -157,6 +163,7 @@ function roundingOf(
 export function binary(name: string, def: BinaryDef): OpDef {
   const record: OpDef = {
     name,
+    family: def.family,
     facts: { elementwise: true },
     saves: def.saves ?? {},
     infer: ([a, b]) => [
@@ -217,6 +224,7 @@ export function scalarForm(
   const record: OpDef<ScalarAttrs> = {
     name: base.name,
     id: `${base.name}Scalar`,
+    family: base.family,
     facts: { elementwise: true },
     saves: def.saves ?? {},
     infer: ([x], { dtype }): readonly Meta[] => [{ shape: x!.layout.shape, dtype: outOf(dtype) }],

@@ -19,6 +19,7 @@ export const expm1: OpDef = unary("expm1", {
   kind: "float",
   expr: "expm1Of(x)",
   helpers: ["expm1Of"],
+  family: "functions",
   saves: "output",
   vjp: (c, g) => mul2(c.run, g, addConst(c.run, c.output(), 1)),
 });
@@ -37,6 +38,7 @@ export const log1p: OpDef = unary("log1p", {
   kind: "float",
   expr: "log1pOf(x)",
   helpers: ["log1pOf"],
+  family: "functions",
   saves: "input",
   vjp: (c, g) => c.run(div, [g, addConst(c.run, c.input(0), 1)], undefined),
 });
@@ -46,6 +48,7 @@ export const erf: OpDef = unary("erf", {
   kind: "float",
   expr: "erf(x)",
   helpers: ["erf"],
+  family: "functions",
   saves: "input",
   vjp: (c, g) =>
     scale(
@@ -64,6 +67,7 @@ export const exp2: OpDef = unary("exp2", {
   kind: "float",
   expr: "exp2Of(x)",
   helpers: ["exp2Of"],
+  family: "functions",
   saves: "output",
   vjp: (c, g) => scale(c.run, mul2(c.run, g, c.output()), Math.LN2),
 });
@@ -73,6 +77,7 @@ export const log2: OpDef = unary("log2", {
   kind: "float",
   expr: "log2Of(x)",
   helpers: ["log2Of"],
+  family: "functions",
   saves: "input",
   vjp: (c, g) => scale(c.run, c.run(div, [g, c.input(0)], undefined), Math.LOG2E),
 });

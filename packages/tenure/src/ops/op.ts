@@ -145,8 +145,8 @@ export interface OpDef<
     kernels: Kernels,
     around?: Around,
   ): Kernel;
-  /** The family of generators that `kernel` calls, if it calls any. */
-  readonly family?: Family;
+  /** The family that has the generators which `kernel` calls, or helpers of `expression`. */
+  readonly family?: Family | undefined;
   /** Inputs that must be contiguous for `kernel`; the others may have any strides. */
   readonly contiguousInputs?: readonly number[];
   /**

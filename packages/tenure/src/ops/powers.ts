@@ -46,6 +46,7 @@ export const pow: OpDef = binary("pow", {
   kind: "arithmetic",
   expr: ofType("powOf(x, y)", "powI(x, y)", "u32(powI(i32(x), i32(y)))"),
   helpers: ["powOf", "powI"],
+  family: "functions",
   saves: { inputs: [0, 1], output: true },
   vjp: (c, g) => [
     c.needs(0) ? mul2(c.run, g, c.run(powGrad, [c.input(0), c.input(1)], undefined)) : null,
@@ -58,6 +59,7 @@ export const powGrad: OpDef = binary("powGrad", {
   kind: "float",
   expr: "select(y * powOf(x, y - 1.0), 0.0, y == 0.0)",
   helpers: ["powOf"],
+  family: "functions",
   saves: { inputs: [0, 1] },
   vjp: (c, g) => {
     const a = c.input(0),

@@ -49,6 +49,7 @@ export const mod: OpDef = binary("mod", {
   kind: "arithmetic",
   expr: ofType("floorMod(x, y)", "floorModI(x, y)", "select(x % max(y, 1u), 0u, y == 0u)"),
   helpers: ["floorMod", "floorModI"],
+  family: "functions",
   saves: { inputs: [0, 1] },
   vjp: (c, g) => [
     g,
@@ -67,6 +68,7 @@ export const floorDiv: OpDef = binary("floorDiv", {
   kind: "arithmetic",
   expr: ofType("floorDiv(x, y)", "floorDivI(x, y)", "select(x / max(y, 1u), 0u, y == 0u)"),
   helpers: ["floorDiv", "floorDivI"],
+  family: "functions",
   vjp: (c, g) => {
     const z = scale(c.run, g, 0);
     return [z, z];

@@ -12,6 +12,7 @@ export const sin: OpDef = unary("sin", {
   kind: "float",
   expr: "sinOf(x)",
   helpers: ["sinOf"],
+  family: "functions",
   saves: "input",
   vjp: (c, g) => mul2(c.run, g, c.run(cos, [c.input(0)], undefined)),
 });
@@ -21,6 +22,7 @@ export const cos: OpDef = unary("cos", {
   kind: "float",
   expr: "cosOf(x)",
   helpers: ["cosOf"],
+  family: "functions",
   saves: "input",
   vjp: (c, g) => c.run(neg, [mul2(c.run, g, c.run(sin, [c.input(0)], undefined))], undefined),
 });
@@ -30,6 +32,7 @@ export const tan: OpDef = unary("tan", {
   kind: "float",
   expr: "tanOf(x)",
   helpers: ["tanOf"],
+  family: "functions",
   saves: "output",
   vjp: (c, g) => mul2(c.run, g, addConst(c.run, c.run(square, [c.output()], undefined), 1)),
 });
@@ -42,6 +45,7 @@ export const asin: OpDef = unary("asin", {
   kind: "float",
   expr: "asinOf(x)",
   helpers: ["asinOf"],
+  family: "functions",
   saves: "input",
   vjp: (c, g) => mul2(c.run, g, rootOfOneMinusSquare(c)),
 });
@@ -51,6 +55,7 @@ export const acos: OpDef = unary("acos", {
   kind: "float",
   expr: "acosOf(x)",
   helpers: ["acosOf"],
+  family: "functions",
   saves: "input",
   vjp: (c, g) => c.run(neg, [mul2(c.run, g, rootOfOneMinusSquare(c))], undefined),
 });
@@ -60,6 +65,7 @@ export const atan: OpDef = unary("atan", {
   kind: "float",
   expr: "atanOf(x)",
   helpers: ["atanOf"],
+  family: "functions",
   saves: "input",
   vjp: (c, g) =>
     c.run(div, [g, addConst(c.run, c.run(square, [c.input(0)], undefined), 1)], undefined),
@@ -70,6 +76,7 @@ export const sinh: OpDef = unary("sinh", {
   kind: "float",
   expr: "sinhOf(x)",
   helpers: ["sinhOf"],
+  family: "functions",
   saves: "input",
   vjp: (c, g) => mul2(c.run, g, c.run(cosh, [c.input(0)], undefined)),
 });
@@ -79,6 +86,7 @@ export const cosh: OpDef = unary("cosh", {
   kind: "float",
   expr: "coshOf(x)",
   helpers: ["coshOf"],
+  family: "functions",
   saves: "input",
   vjp: (c, g) => mul2(c.run, g, c.run(sinh, [c.input(0)], undefined)),
 });
@@ -88,6 +96,7 @@ export const atan2: OpDef = binary("atan2", {
   kind: "float",
   expr: "atan2Of(x, y)",
   helpers: ["atan2Of"],
+  family: "functions",
   saves: { inputs: [0, 1] },
   vjp: (c, g) => {
     const [y, x] = [c.input(0), c.input(1)],

@@ -11,7 +11,7 @@ import type { Around, Chain, Operand, Output, Scalar } from "../kernels/fused.ts
 import { elementwiseKernel } from "../kernels/elementwise.ts";
 import type { DeviceCaps, Kernel } from "../kernels/kernel.ts";
 import { indent } from "../kernels/wgsl.ts";
-import type { Expression } from "../ops/op.ts";
+import type { AnyOp, Expression } from "../ops/op.ts";
 import type { Group, Member } from "../planner/fuse/group.ts";
 import { type FusedOp, isFused } from "./fusion.ts";
 import type { RecordedOp } from "./recorded-op.ts";
@@ -55,6 +55,8 @@ export function lower(recorded: RecordedOp, caps: DeviceCaps, kernels: Kernels):
         `got ${bound.storages.length}; split the op`,
     );
   const e = op.expression(inputs, attrs);
+  const functions = new Functions();
+  const helpers = functions.take(op, e, kernels);
   const kernel = elementwiseKernel(
     {
       shape: outputs[0]!.layout.shape,
@@ -63,7 +65,8 @@ export function lower(recorded: RecordedOp, caps: DeviceCaps, kernels: Kernels):
       bindings: bound.access,
       name: op.name,
       body: e.body,
-      ...(e.helpers === undefined ? {} : { helpers: e.helpers }),
+      helpers: [...helpers],
+      functions: functions.text,
       ...(e.scalars === undefined ? {} : { scalars: e.scalars }),
       ...(e.needsIndex === undefined ? {} : { needsIndex: e.needsIndex }),
     },
@@ -103,8 +106,9 @@ function lowerGroup(
 ): Lowered {
   const main = group.members.findIndex((m) => m.section === "main");
   const functions = new Functions();
-  const before = new ChainBuilder(functions, scalarStart, 0, caps);
-  const after = new ChainBuilder(functions, scalarStart, main === -1 ? 0 : 1, caps);
+  const shared = { functions, caps, kernels };
+  const before = new ChainBuilder(shared, scalarStart, 0);
+  const after = new ChainBuilder(shared, scalarStart, main === -1 ? 0 : 1);
   group.members.forEach((member, k) => {
     if (k === main)
       after.know(members[k]!.outputs[0]!.storage.programIndex, {
@@ -174,7 +178,19 @@ interface Value {
 class Functions {
   readonly #names = new Map<string, string>();
   readonly #taken = new Set<string>();
+  readonly #rare = new Set<string>();
   text = "";
+
+  /** Takes the helpers of an op that come with its family. @returns the others' names */
+  take({ family }: AnyOp, { helpers = [] }: Expression, kernels: Kernels): Iterable<string> {
+    if (family !== "functions") return helpers;
+    const { common, rare } = kernels.rareHelpers(helpers);
+    for (const [name, text] of rare) {
+      if (!this.#rare.has(name)) this.text += text;
+      this.#rare.add(name);
+    }
+    return common;
+  }
 
   add(name: string, args: readonly string[], types: readonly string[], body: string): string {
     const declared = types.map((t, k) => `var r${k}: ${t};`);
@@ -198,13 +214,19 @@ class Functions {
   }
 }
 
+/** What the sections of a kernel have in common. */
+interface Shared {
+  readonly functions: Functions;
+  readonly caps: DeviceCaps;
+  readonly kernels: Kernels;
+}
+
 /** Collects what the ops of one section read, compute and store. */
 class ChainBuilder {
   readonly bound = new Bindings();
-  readonly #functions: Functions;
+  readonly #shared: Shared;
   readonly #scalarStart: number;
   readonly #firstArgument: number;
-  readonly #caps: DeviceCaps;
   readonly #values = new Map<number, Value>();
   readonly #loads: { storage: number; dtype: DType; layout: Layout }[] = [];
   readonly #lines: string[] = [];
@@ -217,9 +239,8 @@ class ChainBuilder {
    * `scalarStart`: index of the kernel's first scalar among the program's. `firstArgument`: how
    * many arguments come before the operands.
    */
-  constructor(functions: Functions, scalarStart: number, firstArgument: number, caps: DeviceCaps) {
-    this.#caps = caps;
-    this.#functions = functions;
+  constructor(shared: Shared, scalarStart: number, firstArgument: number) {
+    this.#shared = shared;
     this.#scalarStart = scalarStart;
     this.#firstArgument = firstArgument;
   }
@@ -266,9 +287,10 @@ class ChainBuilder {
       args.push("idx");
       this.#indexed = true;
     }
-    e.helpers?.forEach((h) => this.#helpers.add(h));
+    const { functions, kernels } = this.#shared;
+    for (const helper of functions.take(op, e, kernels)) this.#helpers.add(helper);
     const types = outputs.map((o) => computeType(o.dtype));
-    const made = this.#functions.add(op.name, params, types, e.body);
+    const made = functions.add(op.name, params, types, e.body);
     const name = `v${this.#lines.length}`;
     this.#lines.push(`let ${name} = ${made}(${args.join(", ")});`);
     outputs.forEach((o, k) =>
@@ -311,7 +333,7 @@ class ChainBuilder {
    * SwiftShader contracts nothing, but takes out what two products of a sum have in common.
    */
   #held({ text, dtype, rounding }: Value, next?: Expression["rounding"]): string {
-    const { software, contracts } = this.#caps;
+    const { software, contracts } = this.#shared.caps;
     const rounded = rounding !== undefined && next !== undefined;
     const passes = rounded && software && (!contracts || rounding === next);
     if (computeType(dtype) !== "f32" || passes) return text;
@@ -330,7 +352,7 @@ class ChainBuilder {
     const body = [...this.#lines, ...results.map((text, k) => `r${k} = ${text};`)].join("\n");
     return {
       body,
-      functions: this.#functions.text,
+      functions: this.#shared.functions.text,
       helpers: this.#holds ? ["hold", ...this.#helpers] : [...this.#helpers],
       scalars: this.#scalars,
       ...(this.#holds ? { needsZero: true } : {}),

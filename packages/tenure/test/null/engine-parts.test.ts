@@ -39,6 +39,7 @@ function page(failures = 0): { readonly loads: PartName[]; readonly runtime: Run
   class PageEngine extends Engine {
     override readonly parts = {
       main: part("main"),
+      functions: part("functions"),
       images: part("images"),
       sequences: part("sequences"),
       transformers: part("transformers"),
@@ -67,6 +68,17 @@ test("a family comes with the first program that holds one of its ops, once", as
   assert.is((await F.conv2d(x, w).data()).length, 4);
   assert.is((await F.maxPool2d(x, 2).data()).length, 4);
   assert.equal(loads, ["main", "images"]);
+});
+
+test("rare functions come with the first op that calls one, fused or not", async () => {
+  const { loads } = page();
+  await init({ device: "null" });
+  using x = ones([8]);
+  assert.is((await x.tanh().exp().add(1).data()).length, 8);
+  assert.equal(loads, ["main"]);
+  assert.is((await x.sin().add(1).sum().data()).length, 1);
+  assert.is((await x.pow(0.5).data()).length, 8);
+  assert.equal(loads, ["main", "functions"]);
 });
 
 test("where a read finds the device, only what was recorded is loaded", async () => {
@@ -182,7 +194,14 @@ test("a step waits for what was recorded before it, with its parts", async () =>
 test("where each op runs at once, all parts come with the device", async () => {
   const { loads, runtime } = page();
   await init({ device: "null", flush: "eachOp" });
-  assert.equal([...loads].sort(), ["budgets", "images", "main", "sequences", "transformers"]);
+  assert.equal([...loads].sort(), [
+    "budgets",
+    "functions",
+    "images",
+    "main",
+    "sequences",
+    "transformers",
+  ]);
   using x = ones([8]);
   using y = x.cumSum(0);
   assert.not.ok(runtime.submission.isBusy);

@@ -9,6 +9,7 @@ import { Engine } from "../engine.ts";
 export class EngineWithParts extends Engine {
   override readonly parts: PartLoaders = {
     main: () => import("./main-part.ts"),
+    functions: () => import("./functions-part.ts"),
     images: () => import("./images-part.ts"),
     sequences: () => import("./sequences-part.ts"),
     transformers: () => import("./transformers-part.ts"),

@@ -9,6 +9,7 @@ import {
 } from "../../../src/base/layout.ts";
 import { sizeOf } from "../../../src/base/shape.ts";
 import { elementwiseKernel } from "../../../src/kernels/elementwise.ts";
+import { rareHelpers } from "../../../src/kernels/rare-helpers.ts";
 import { f32Bits } from "../../../src/kernels/kernel.ts";
 import { close, elements, golden, openGpu, random, randomData, run, view } from "./harness.ts";
 
@@ -263,7 +264,7 @@ async function unary(
       bindings: ["read", "read_write"],
       name: "unary",
       body,
-      helpers,
+      ...allHelpers(helpers),
     },
     caps,
   );
@@ -283,6 +284,12 @@ function erfOf(x: number): number {
     term *= (-z * z) / (n + 1);
   }
   return (Math.sign(x) * sum * 2) / Math.sqrt(Math.PI);
+}
+
+/** Helpers as a kernel takes them, wherever they are. */
+function allHelpers(names: readonly string[]): { helpers: string[]; functions: string } {
+  const { common, rare } = rareHelpers(names);
+  return { helpers: [...common], functions: [...rare.values()].join("") };
 }
 
 test("unary helpers on special values", async () => {
@@ -342,7 +349,7 @@ test("binary helpers on all pairs of special values", async () => {
         bindings: ["read", "read_write"],
         name: "pairs",
         body,
-        helpers: [helper],
+        ...allHelpers([helper]),
       },
       caps,
     );

@@ -22,6 +22,7 @@ import {
   scatterAddKernel,
 } from "../../../src/kernels/gather.ts";
 import { helperNames } from "../../../src/kernels/helpers.ts";
+import { rareHelpers, rareNames } from "../../../src/kernels/rare-helpers.ts";
 import type { DeviceCaps, Kernel } from "../../../src/kernels/kernel.ts";
 import { matmulKernel } from "../../../src/kernels/matmul.ts";
 import {
@@ -277,7 +278,8 @@ test("every kernel compiles for float16 on default limits", async () => {
 });
 
 test("every helper compiles by itself", async () => {
-  for (const name of helperNames) {
+  for (const name of [...helperNames, ...rareNames]) {
+    const { common, rare } = rareHelpers([name]);
     await compiles(
       elementwiseKernel(
         {
@@ -287,7 +289,8 @@ test("every helper compiles by itself", async () => {
           bindings: ["read_write"],
           name,
           body: "r0 = 1.0;",
-          helpers: [name],
+          helpers: [...common],
+          functions: [...rare.values()].join(""),
         },
         caps,
       ),
