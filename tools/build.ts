@@ -2,7 +2,8 @@
  * Builds the package in the working directory: `node --import tsx ../../tools/build.ts`, run by
  * `npm run build` in each published package, and so before each `npm pack`. TypeScript makes
  * JavaScript, declarations and maps in `dist`, which it owns; what it needs at run time (the
- * lowering of `using`) comes once from tslib, copied, so that no package depends on it.
+ * lowering of `using`) comes once from tslib, copied, so that no package depends on it. Constants
+ * that nobody uses can be left out by bundlers, each by itself.
  */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,6 +11,9 @@ import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 
 const require = createRequire(import.meta.url);
+const { sideEffects } = JSON.parse(readFileSync("package.json", "utf8")) as {
+  sideEffects?: boolean | readonly string[];
+};
 const HELPERS = "tslib.js";
 
 rmSync("dist", { recursive: true, force: true });
@@ -25,7 +29,7 @@ for (const path of readdirSync("dist", { recursive: true, encoding: "utf8" })) {
   if (!path.endsWith(".js")) continue;
   const file = join("dist", path);
   const text = readFileSync(file, "utf8");
-  const own = withNames(withOwnHelpers(path, text));
+  const own = withPureConstants(path, withNames(withOwnHelpers(path, text)));
   if (own === text) continue;
   writeFileSync(file, own);
   helped ||= own.includes(HELPERS);
@@ -44,6 +48,18 @@ function withNames(text: string): string {
     /^(export )?class (\w+) extends (\w+) \{$/gm,
     (head, _export, name: string) => `${head} static name = "${name}";`,
   );
+}
+
+/**
+ * Constants of modules come from calls without an effect, such as the record of an op from its
+ * builder: bundlers leave out those that nobody uses, though not their whole file. Only where
+ * package.json says that a file has no effect.
+ */
+function withPureConstants(path: string, text: string): string {
+  const name = `./dist/${path.replaceAll("\\", "/")}`;
+  const listed = typeof sideEffects === "object" && sideEffects.includes(name);
+  if (sideEffects === undefined || sideEffects === true || listed) return text;
+  return text.replace(/^((?:export )?const \w+ = )(?=(?:new )?[\w.]+\()/gm, "$1/* @__PURE__ */ ");
 }
 
 /**
