@@ -189,6 +189,39 @@ export class Device {
     }
   }
 
+  /**
+   * Makes a buffer that no tensor lies in and no result depends on. Its caller alone hears of a
+   * failed allocation, and destroys it.
+   * @throws OutOfMemoryError where the host knows at once that there is no room
+   */
+  spareBuffer(descriptor: GPUBufferDescriptor): {
+    readonly buffer: GPUBuffer;
+    readonly refused: Promise<OutOfMemoryError | null>;
+  } {
+    const { gpu } = this;
+    const { size } = descriptor;
+    gpu.pushErrorScope("validation");
+    gpu.pushErrorScope("out-of-memory");
+    let scopes: Promise<(GPUError | null)[]>;
+    let buffer: GPUBuffer;
+    try {
+      buffer = gpu.createBuffer(descriptor);
+    } catch (error) {
+      throw this.#noRoom(size, 0, error instanceof Error ? error.message : "no buffer");
+    } finally {
+      scopes = Promise.all([gpu.popErrorScope(), gpu.popErrorScope()]);
+      scopes.catch(() => undefined);
+    }
+    const refused = scopes.then(
+      ([first, second]) => {
+        const error = first ?? second;
+        return error == null ? null : this.#noRoom(size, 0, error.message);
+      },
+      () => null,
+    );
+    return { buffer, refused };
+  }
+
   /** Destroys a buffer that `createBuffer` made. */
   destroyBuffer(buffer: GPUBuffer): void {
     buffer.destroy();

@@ -68,8 +68,8 @@ export class Compiler {
   readonly #inspector: Inspector;
   readonly #parts: EngineParts;
   #warned = false;
-  /** Hears in which ways each dispatch could be written; for tuning. */
-  watcher: Watcher | null = null;
+  /** Hear in which ways each dispatch could be written; for tuning. */
+  readonly watchers: Set<Watcher> = new Set<Watcher>();
 
   constructor(settings: Settings, counters: CounterSet, inspector: Inspector, parts: EngineParts) {
     this.#parts = parts;
@@ -96,7 +96,7 @@ export class Compiler {
       plan,
       ops,
       this.#parts.kernels,
-      this.watcher,
+      this.watchers,
     );
     this.#counters.eliminated += open.ops.length - ran;
     const planned = {
@@ -243,7 +243,7 @@ function emitDispatches(
   { steps, program }: RunnablePlan,
   ops: readonly RecordedOp[],
   generators: Kernels,
-  watcher: Watcher | null,
+  watchers: ReadonlySet<Watcher>,
 ): Emitted {
   const dispatches: Dispatch[] = [];
   const params: number[] = [];
@@ -260,9 +260,9 @@ function emitDispatches(
     if (kernel.workgroups.includes(0)) return -1;
     kernels.push(kernelRecord(recorded, kernel));
     const sizes = operands.map((s) => bindingBytes(at(open.locals, s).bytes));
-    if (watcher !== null) {
+    if (watchers.size > 0) {
       const kept = placed(recorded);
-      watcher(() => candidatesOf(kept, device, generators, sizes));
+      for (const watcher of watchers) watcher(() => candidatesOf(kept, device, generators, sizes));
     }
     const places = placesOf(at(program.ops, step.op), step);
     const uniformOffset = params.length * 4;

@@ -4,6 +4,7 @@
  * budget of seconds, a limit of kernels, and no way is run again that is far behind. Started by
  * `tuneWhenIdle`. Owns nothing on the device between two measurements.
  */
+import { OutOfMemoryError } from "../base/errors.ts";
 import { type Question, questionKey } from "../device/choices.ts";
 import type { Device } from "../device/device.ts";
 import type { Candidate } from "./candidates.ts";
@@ -99,9 +100,12 @@ export class IdleTuner {
     await rest();
     if (this.#stopped || device.lost !== null || !current()) throw new Stopped();
     const started = now();
-    const milliseconds = await clock.time(kernel, times);
-    this.#spentMs += now() - started;
-    return milliseconds;
+    try {
+      return await clock.time(kernel, times);
+    } finally {
+      this.#spentMs += now() - started;
+      clock.release(); // a step may come before the next moment
+    }
   };
 
   async #run(): Promise<void> {
@@ -118,7 +122,11 @@ export class IdleTuner {
             this.#skipped++;
             continue;
           }
-          const found = await measureWays(device, candidate, () => this.#left(), this.#time);
+          const found = await this.#measured(candidate);
+          if (found === null) {
+            this.#skipped++;
+            continue;
+          }
           choices.set(questionKey(candidate.question), found.after);
           this.#kernels.push(found);
           measured++;
@@ -132,6 +140,17 @@ export class IdleTuner {
       if (!(error instanceof Stopped) && device.lost === null) throw error;
     }
     if (measured > 0) await changed(choices.entries(), faster);
+  }
+
+  /** The ways of one kernel; null where the device has no room to measure them. */
+  async #measured(candidate: Candidate): Promise<TunedKernel | null> {
+    try {
+      const { device } = this.#options;
+      return await measureWays(device, candidate, () => this.#left(), this.#time);
+    } catch (error) {
+      if (error instanceof OutOfMemoryError) return null;
+      throw error;
+    }
   }
 
   /** Whether a question was neither asked here before nor answered for an earlier process. */

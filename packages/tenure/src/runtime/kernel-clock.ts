@@ -1,10 +1,12 @@
 /**
  * Times kernels on buffers of their own: by the device's timestamps where it has them, else by the
- * host's clock. Called by tune.ts. Owns its buffers until `dispose`.
+ * host's clock. Nobody's results depend on it: what the device refuses is told to its caller alone.
+ * Called by tune.ts and in idle moments. Owns its buffers until `release`.
  */
 import "../base/polyfills.ts";
+import { DeviceError, type OutOfMemoryError, TenureError } from "../base/errors.ts";
 import type { Device } from "../device/device.ts";
-import type { GPUBindGroup, GPUBuffer } from "../device/webgpu.ts";
+import type { GPUBindGroup, GPUBuffer, GPUBufferDescriptor } from "../device/webgpu.ts";
 import type { CachedPipeline } from "../device/pipelines.ts";
 import { Timestamps } from "../device/timestamps.ts";
 import type { Kernel } from "../kernels/kernel.ts";
@@ -19,45 +21,76 @@ interface Ready {
 /** A clock for kernels that bind buffers of the same sizes. */
 export class KernelClock implements Disposable {
   readonly #device: Device;
-  readonly #buffers: readonly GPUBuffer[];
-  readonly #uniforms: GPUBuffer[] = [];
+  readonly #sizes: readonly number[];
+  #bound: readonly GPUBuffer[] | null = null;
+  /** Everything made, and what became of it. */
+  readonly #buffers: GPUBuffer[] = [];
+  #refused: Promise<OutOfMemoryError | null>[] = [];
   readonly #ready = new Map<Kernel, Ready>();
-  readonly #stamps: Timestamps | null;
+  #stamps: Timestamps | null = null;
 
   /** @param sizes bytes of each binding */
   constructor(device: Device, sizes: readonly number[]) {
     this.#device = device;
-    this.#buffers = sizes.map((size) =>
-      device.createBuffer({ label: "tune", size, usage: GPUBufferUsage.STORAGE }),
-    );
-    this.#stamps = device.gpu.features.has("timestamp-query") ? new Timestamps(device, 1) : null;
+    this.#sizes = sizes;
   }
 
   /**
    * Milliseconds of one dispatch, measured over `times` of them.
    * @returns Infinity for a kernel that the device refuses
+   * @throws OutOfMemoryError where there is no room to measure, DeviceLostError, DeviceError
    */
   async time(kernel: Kernel, times: number): Promise<number> {
-    const { gpu } = this.#device;
+    const device = this.#device;
+    try {
+      return await this.#time(kernel, times);
+    } catch (error) {
+      // what waits for a device may hear of its end before the device does
+      await device.judged();
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      if (device.lost !== null) throw device.lost;
+      if (error instanceof TenureError) throw error;
+      throw new DeviceError(
+        "tune",
+        `expected a device that runs what it is given, got "${String(error)}"; tune again`,
+        { cause: error },
+      );
+    }
+  }
+
+  async #time(kernel: Kernel, times: number): Promise<number> {
+    const device = this.#device;
+    const { gpu } = device;
+    let ready: Ready | undefined;
+    let start = 0;
     gpu.pushErrorScope("validation");
-    const ready = this.#prepare(kernel);
-    const encoder = gpu.createCommandEncoder({ label: "tune" });
-    const pass = encoder.beginComputePass(this.#stamps?.pass(0));
-    pass.setPipeline(ready.pipeline.gpu);
-    pass.setBindGroup(0, ready.group);
-    for (let i = 0; i < times; i++) pass.dispatchWorkgroups(...kernel.workgroups);
-    pass.end();
-    this.#stamps?.resolve(encoder, 1);
-    const start = performance.now();
-    gpu.queue.submit([encoder.finish()]);
-    const refused = await gpu.popErrorScope();
+    let verdict: Promise<GPUError | null>;
+    try {
+      ready = this.#prepare(kernel);
+      const encoder = gpu.createCommandEncoder({ label: "tune" });
+      const pass = encoder.beginComputePass(this.#stamps?.pass(0));
+      pass.setPipeline(ready.pipeline.gpu);
+      pass.setBindGroup(0, ready.group);
+      for (let i = 0; i < times; i++) pass.dispatchWorkgroups(...kernel.workgroups);
+      pass.end();
+      this.#stamps?.resolve(encoder, 1);
+      start = performance.now();
+      gpu.queue.submit([encoder.finish()]);
+    } finally {
+      verdict = gpu.popErrorScope();
+      verdict.catch(() => undefined);
+    }
+    const refused = await verdict;
+    const noRoom = (await Promise.all(this.#refused)).find((error) => error !== null);
+    if (noRoom !== undefined) throw noRoom;
     if (refused !== null) {
-      this.#device.pipelines.dropUnproven([ready.pipeline]);
+      device.pipelines.dropUnproven([ready.pipeline]);
       return Infinity;
     }
-    await this.#device.idle();
+    await device.idle();
     const host = performance.now() - start;
     const [begin = 0n, end = 0n] = (await this.#stamps?.read(1)) ?? [];
+    if (device.lost !== null) throw device.lost;
     const stamped = Number(end - begin) / 1e6;
     return (stamped > 0 ? stamped : host) / times;
   }
@@ -66,19 +99,19 @@ export class KernelClock implements Disposable {
     const known = this.#ready.get(kernel);
     if (known !== undefined) return known;
     const { gpu, pipelines } = this.#device;
+    const bound = (this.#bound ??= this.#begin());
     const pipeline = pipelines.get(kernel, "tune");
-    const entries = this.#buffers.map((buffer, binding): GPUBindGroupEntry => ({
+    const entries = bound.map((buffer, binding): GPUBindGroupEntry => ({
       binding,
       resource: { buffer },
     }));
     if (kernel.params.length > 0) {
-      const buffer = this.#device.createBuffer({
+      const buffer = this.#make({
         label: "tune params",
         size: kernel.params.length * 4,
         usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
       });
       gpu.queue.writeBuffer(buffer, 0, Uint32Array.from(kernel.params));
-      this.#uniforms.push(buffer);
       entries.push({ binding: entries.length, resource: { buffer } });
     }
     const group = gpu.createBindGroup({ label: "tune", layout: pipeline.layout, entries });
@@ -87,8 +120,42 @@ export class KernelClock implements Disposable {
     return ready;
   }
 
-  [Symbol.dispose](): void {
-    for (const buffer of [...this.#buffers, ...this.#uniforms]) this.#device.destroyBuffer(buffer);
+  /** Makes what all kernels bind. */
+  #begin(): readonly GPUBuffer[] {
+    const { gpu } = this.#device;
+    const bound = this.#sizes.map((size) =>
+      this.#make({ label: "tune", size, usage: GPUBufferUsage.STORAGE }),
+    );
+    if (gpu.features.has("timestamp-query"))
+      this.#stamps = new Timestamps(
+        {
+          gpu,
+          createBuffer: (descriptor) => this.#make(descriptor),
+          destroyBuffer: () => undefined, // with all others
+        },
+        1,
+      );
+    return bound;
+  }
+
+  #make(descriptor: GPUBufferDescriptor): GPUBuffer {
+    const { buffer, refused } = this.#device.spareBuffer(descriptor);
+    this.#buffers.push(buffer);
+    this.#refused.push(refused);
+    return buffer;
+  }
+
+  /** Gives the buffers back; the next measurement makes its own. */
+  release(): void {
     this.#stamps?.dispose();
+    for (const buffer of this.#buffers.splice(0)) buffer.destroy();
+    this.#stamps = null;
+    this.#bound = null;
+    this.#refused = [];
+    this.#ready.clear();
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
   }
 }

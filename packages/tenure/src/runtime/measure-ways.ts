@@ -27,7 +27,7 @@ export interface TunedKernel {
 export interface TuneReport {
   /** Kernels that could be written in several ways, each with the fastest of them. */
   readonly kernels: readonly TunedKernel[];
-  /** Kernels for which there was no time. */
+  /** Kernels for which there was no time, or no memory. */
   readonly skipped: number;
   /** Seconds it took to measure. */
   readonly seconds: number;
@@ -55,6 +55,7 @@ export type TimeKernel = (clock: KernelClock, kernel: Kernel, times: number) => 
 /**
  * Times every way of writing one kernel. @param left milliseconds that may still be taken
  * @returns the fastest; nothing is chosen yet
+ * @throws OutOfMemoryError where there is no room to measure, DeviceLostError, DeviceError
  */
 export async function measureWays(
   device: Device,

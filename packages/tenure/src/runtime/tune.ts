@@ -4,7 +4,7 @@
  * is measured unless asked for, so no first result waits for it.
  */
 import "../compose.ts";
-import { ArgumentError } from "../base/errors.ts";
+import { ArgumentError, OutOfMemoryError } from "../base/errors.ts";
 import { type OptionTable, checkFunction, readOptions } from "../base/options.ts";
 import { questionKey } from "../device/choices.ts";
 import type { Device } from "../device/device.ts";
@@ -33,7 +33,8 @@ const tuneOptions = {
  * for later processes in a cache of the adapter. Results keep their bits as long as the same way is
  * used; between ways they differ by rounding.
  * @param fn one step of what is to become faster; its tensors are its own. It is run once
- * @throws ArgumentError after `init({ deterministic: true })`; whatever `fn` throws
+ * @throws ArgumentError after `init({ deterministic: true })`; whatever `fn` throws; DeviceLostError
+ *   when the device is lost meanwhile: then nothing is kept
  * @example
  * ```ts
  * using a = randn([64, 64]);
@@ -56,8 +57,13 @@ export async function tune(fn: () => unknown, options?: TuneOptions): Promise<Tu
   const kernels: TunedKernel[] = [];
   for (const candidate of candidates) {
     if (left() <= 0) break;
-    kernels.push(await measureWays(device, candidate, left));
+    try {
+      kernels.push(await measureWays(device, candidate, left));
+    } catch (error) {
+      if (!(error instanceof OutOfMemoryError)) throw error; // no room to measure this one
+    }
   }
+  if (runtime().device !== device) throw noDevice("tune");
   for (const { kernel, shape, after } of kernels)
     device.choices.set(questionKey({ kernel, shape }), after);
   caches.clear();
@@ -123,13 +129,14 @@ export async function tuneWhenIdle(options?: TuneOptions): Promise<IdleTuning> {
   const watcher: Watcher = (find) => {
     tuner.hear(find);
   };
-  engine.compiler.watcher = watcher;
+  const { watchers } = engine.compiler;
+  watchers.add(watcher);
   return {
     report: () => tuner.report(),
     done: () => tuner.done(),
     stop: () => {
       tuner.stop();
-      if (engine.compiler.watcher === watcher) engine.compiler.watcher = null;
+      watchers.delete(watcher);
     },
   };
 }
@@ -164,18 +171,18 @@ async function candidatesIn(fn: () => unknown): Promise<Candidate[]> {
   } = runtime();
   const found = new Map<string, Candidate>();
   caches.clear();
-  const before = compiler.watcher;
-  compiler.watcher = (find) => {
+  const watcher: Watcher = (find) => {
     for (const candidate of find()) {
       const key = questionKey(candidate.question);
       if (!found.has(key)) found.set(key, candidate);
     }
   };
+  compiler.watchers.add(watcher);
   try {
     await fn();
     await runtime().sync();
   } finally {
-    compiler.watcher = before;
+    compiler.watchers.delete(watcher);
   }
   return [...found.values()];
 }

@@ -21,7 +21,7 @@ import { functional as F } from "tenure/nn";
 import { assertClose } from "tenure/testing";
 import { questionKey } from "../../src/device/choices.ts";
 import type { Device } from "../../src/device/device.ts";
-import type { Candidate } from "../../src/runtime/candidates.ts";
+import type { Candidate, Watcher } from "../../src/runtime/candidates.ts";
 import { runtime } from "../../src/runtime/runtime.ts";
 import { adapterKey, fileStore } from "../../src/runtime/tuned-store.ts";
 import { count, numbers, rejects, setup } from "../helpers.ts";
@@ -86,11 +86,12 @@ async function candidatesIn(fn: Case): Promise<Candidate[]> {
   } = runtime();
   const found = new Map<string, Candidate>();
   caches.clear();
-  compiler.watcher = (find) => {
+  const watcher: Watcher = (find) => {
     for (const c of find()) found.set(questionKey(c.question), c);
   };
+  compiler.watchers.add(watcher);
   await results(fn);
-  compiler.watcher = null;
+  compiler.watchers.delete(watcher);
   return [...found.values()];
 }
 
@@ -230,7 +231,7 @@ test("without time nothing is measured, and a step that fails leaves all as it w
   assert.equal(report.kernels, []);
   const failing = (): Promise<void> => Promise.reject(new Error("no data"));
   await rejects(() => tune(failing), Error, /no data/);
-  assert.is(runtime().engine.compiler.watcher, null);
+  assert.is(runtime().engine.compiler.watchers.size, 0);
   assert.equal(choices.entries(), []);
   await sync();
 });
@@ -260,7 +261,7 @@ test("idle moments: nothing before the first result, then each kernel once, and 
     const first = await results(once);
     assert.equal(never.report(), { kernels: [], skipped: 0, seconds: 0 }, "no moment was idle");
     never.stop();
-    assert.is(engine.compiler.watcher, null);
+    assert.is(engine.compiler.watchers.size, 0);
     settings.idleAfterMs = 1;
     const idle = await tuneWhenIdle();
     caches.clear();
