@@ -1,6 +1,7 @@
 /**
  * Random problems that go over rows: reductions over any axes, softmax and its logarithm, and
- * normalisations, with their gradients; axes of size 1, rows of infinities, long rows. Owns nothing.
+ * normalisations, with their gradients; axes of size 1, rows of infinities, long rows. Owns
+ * nothing.
  */
 import { type Tensor, grad } from "tenure";
 import { functional as F } from "tenure/nn";
@@ -169,7 +170,9 @@ export const softmax: Family = (random) => {
   };
   const infinite = log && values.includes(-Infinity); // 0 times infinity in the loss, not in dx
   return {
-    label: `${log ? "logSoftmax" : "softmax"}${doubled ? " doubled" : ""} of [${shape.join()}] over ${axis}`,
+    label:
+      `${log ? "logSoftmax" : "softmax"}${doubled ? " doubled" : ""} ` +
+      `of [${shape.join()}] over ${axis}`,
     inputs: [given, g],
     views: [anyView(random), "plain"],
     run: ([tx, tg]) => [compute(tx!), grad((t: Tensor) => compute(t).mul(tg!).sum())(tx!)],

@@ -33,8 +33,8 @@ const tuneOptions = {
  * for later processes in a cache of the adapter. Results keep their bits as long as the same way is
  * used; between ways they differ by rounding.
  * @param fn one step of what is to become faster; its tensors are its own. It is run once
- * @throws ArgumentError after `init({ deterministic: true })`; whatever `fn` throws; DeviceLostError
- *   when the device is lost meanwhile: then nothing is kept
+ * @throws ArgumentError after `init({ deterministic: true })`; whatever `fn` throws;
+ *   DeviceLostError when the device is lost meanwhile: then nothing is kept
  * @example
  * ```ts
  * using a = randn([64, 64]);
