@@ -37,7 +37,7 @@ export function isMadeAgain(session: Session, node: ts.ClassLikeDeclaration): bo
       session.oracle.declarationAt(call.expression) === node &&
       !within(call, node) &&
       !isMadeOnce(call) &&
-      recurs(session, call, 0),
+      recurs(session, call),
   );
 }
 
@@ -58,7 +58,7 @@ export function onlyGrows(
   if (value && key && !session.oracle.isObject(key)) return false;
   const leaves = (mention: ts.Node): boolean =>
     within(mention, put) || (!within(mention, home) && isLookup(mention.parent));
-  return mentionsIn(node, name).every(leaves) && recurs(session, put, 0);
+  return mentionsIn(node, name).every(leaves) && recurs(session, put);
 }
 
 /** `this.buffers.get(part)`: takes nothing out, and hands nobody the whole. */
@@ -77,7 +77,7 @@ function mentionsIn(node: ts.ClassLikeDeclaration, field: string): ts.Node[] {
 }
 
 /** Whether a place is reached again and again: through functions named or handed on for that. */
-function recurs(session: Session, at: ts.Node, depth: number): boolean {
+export function recurs(session: Session, at: ts.Node, depth = 0): boolean {
   const fn = enclosingFunction(at);
   if (!fn || ts.isConstructorDeclaration(fn) || depth > furthest) return false;
   if (ts.isSetAccessorDeclaration(fn)) return true;

@@ -8,6 +8,7 @@ import { mayLackScope } from "../analysis/open-scopes.ts";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
 import { enclosingFunction, returnsOf } from "../analysis/fate.ts";
+import { lostEntries } from "../analysis/lost-entries.ts";
 import { lostStores, type LostStore } from "../analysis/lost-stores.ts";
 import { lostUpdates } from "../analysis/lost-updates.ts";
 import type { Owned } from "../analysis/oracle.ts";
@@ -26,7 +27,7 @@ import { lineOf, rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, Names, slotOf, unitOf } from "../fix/text.ts";
 import { scopeFromHere, wrapInScope } from "../fix/wrap.ts";
 
-type Id = "overwritten" | "field" | "reduced" | "keepPrevious" | "scope" | "wrap";
+type Id = "overwritten" | "field" | "entry" | "reduced" | "keepPrevious" | "scope" | "wrap";
 
 /** Disallow assigning over a tensor that is still owned. */
 export const noOverwrittenTensor = rule<Id, Record<string, never>>({
@@ -42,6 +43,9 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
     field:
       "This assignment loses the {{ noun }} `{{ variable }}` held before, which is not " +
       "disposed; dispose it afterwards.",
+    entry:
+      "`{{ variable }}` loses the {{ noun }} it held under this key, which is not disposed; " +
+      "dispose it first.",
     reduced:
       "`{{ name }}` makes a new {{ noun }} from the last one in every turn and loses " +
       "that; fold in a loop that disposes it, or open a scope.",
@@ -105,6 +109,12 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
         suggest: fix ? [{ messageId: "keepPrevious", data: { noun: owned.owner.noun }, fix }] : [],
       });
     }
+    for (const { call, table, owned } of lostEntries(file.session, file.file))
+      report({
+        mark: markOf(call),
+        messageId: "entry",
+        data: { noun: owned.owner.noun, variable: table },
+      });
     for (const { call, made, owned } of foldsThatLose(file)) {
       const fix = wrapInScope(file.session, call, owned.owner);
       report({
