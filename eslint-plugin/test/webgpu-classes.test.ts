@@ -7,6 +7,7 @@ import { casesOf } from "./webgpu-cases.ts";
 
 const test = suite("classes that keep GPU objects");
 const R = "require-disposal";
+const O = "no-overwritten-tensor";
 const E = "no-dropped-element";
 const M = "require-member-disposal";
 const webgpu = casesOf(test);
@@ -97,6 +98,90 @@ webgpu(
     "destroy() { this.uniforms?.destroy(); } }\nexport function models(d: GPUDevice, n: number) " +
     "{ const all: Model[] = []; for (let i = 0; i < n; i++) { const m = new Model(d); m.init(); " +
     "all.push(m); } return all; }",
+  [],
+);
+
+/** A class that keeps a buffer and has no end; `rest` is what else it can do. */
+const painter = (rest = ""): string =>
+  "class Painter { buffer: GPUBuffer; clear = 0;\nconstructor(d: GPUDevice) { this.buffer = " +
+  "d.createBuffer({ size: 4 }); }\nstatic async create(d: GPUDevice): Promise<Painter> { " +
+  `return new Painter(d); } draw() { return this.buffer.size; } ${rest} }\n`;
+/** A class that keeps one, and what its `destroy()` does. */
+const root = (destroy: string): string =>
+  "export class Root { p: Painter; b: GPUBuffer;\nconstructor(readonly d: GPUDevice) { " +
+  "this.b = d.createBuffer({ size: 4 });\nthis.p = new Painter(d); }\n" +
+  `destroy() { this.b.destroy(); ${destroy} } }`;
+webgpu("an object without an end in one that ends", painter() + root(""), [M, M]);
+webgpu(
+  "one that frees what it holds under another name",
+  painter("cleanUp() { this.buffer.destroy(); }") + root(""),
+  [],
+);
+webgpu("one of which the parts are ended", painter() + root("this.p.buffer.destroy();"), []);
+webgpu("one that goes with its device", painter() + root("this.d.destroy();"), []);
+webgpu(
+  "one in a class that goes on",
+  painter() + root("").replace("destroy() { this.b", "private destroy() { this.b"),
+  [],
+);
+
+/** A function that returns an object with an end, and what that does. */
+const closures = (destroy: string, more = ""): string =>
+  painter() +
+  "export async function open(d: GPUDevice) {\nconst p = await Painter.create(d);\nconst b = " +
+  `d.createBuffer({ size: 4 }); ${more}\nconst api = { draw() { d.queue.writeBuffer(b, 0, {}); ` +
+  `return p.draw(); }, destroy() { ${destroy} } }; return api; }`;
+webgpu("what only closures know of is left", closures("console.log(1);"), [M, M, M]);
+webgpu("what closures know of is ended", closures("b.destroy(); p.buffer.destroy();"), []);
+webgpu("what closures know of goes with its device", closures("d.destroy();"), []);
+webgpu(
+  "what closures know of is ended by way of a list",
+  closures("for (const x of all) x.destroy(); p.buffer.destroy();", "const all = [b];"),
+  [],
+);
+webgpu(
+  "a function that returns an object without an end",
+  closures("console.log(1);").replace("destroy()", "log()"),
+  [],
+);
+
+/** A context that others are given, and what the class that made it does with it in the end. */
+const context = (destroy: string): string =>
+  mesh +
+  "class Pass { mesh?: Mesh; set(m: Mesh) { this.mesh = m; } draw() { " +
+  "return this.mesh?.draw(); } }\nexport class Engine { pass = new Pass(); " +
+  "mesh?: Mesh; on = true;\nstart(d: GPUDevice) { " +
+  "this.mesh = new Mesh(d);\nthis.pass.set(this.mesh); } " +
+  `destroy() { this.on = false; ${destroy} } }`;
+webgpu("a field that others are given and nobody ends", context(""), [M]);
+webgpu(
+  "a field that others are given and end",
+  context("").replace("draw() { return this.mesh?", "end() { this.mesh?.destroy(); } $&"),
+  [],
+);
+webgpu("a field that others are given and its class ends", context("this.mesh?.destroy();"), []);
+
+/** A table of textures by name, the test before one is made, and how it is called. */
+const table = (test: string, call: string): string =>
+  "export class Textures { all = new Map<string, GPUTexture>();\nconstructor(readonly d: " +
+  `GPUDevice) {}\nmake(name: string) { ${test} const t = this.d.createTexture({ size: [4] });\n` +
+  "this.all.set(name, t); }\nwidth(name: string) { return this.all.get(name)?.width; } }\n" +
+  `export class View { constructor(readonly textures: Textures) {} ${call} }`;
+const resize = 'onResize() { this.textures.make("depth"); }';
+webgpu("a value in a table gives way to another", table("", resize), [O]);
+webgpu(
+  "a value in a table is ended before another comes",
+  table("this.all.get(name)?.destroy();", resize),
+  [],
+);
+webgpu(
+  "a value in a table that is made at the start",
+  table("", 'setUp() { this.textures.make("depth"); }'),
+  [],
+);
+webgpu(
+  "a value in a table by the name of what is loaded",
+  table("", "onLoad(name: string) { this.textures.make(name); }"),
   [],
 );
 

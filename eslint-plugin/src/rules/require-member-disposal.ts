@@ -7,6 +7,19 @@ import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { keptState } from "../analysis/component-state.ts";
 import { markOf } from "../analysis/consume.ts";
+import {
+  classMade,
+  endingsOf,
+  endsDevice,
+  isNeverEnded,
+  type Ending,
+} from "../analysis/endings.ts";
+import {
+  endlessFields,
+  isKeptToTheEnd,
+  leftByClosures,
+  type LeftBehind,
+} from "../analysis/left-behind.ts";
 import { isMadeAgain, onlyGrows } from "../analysis/made-again.ts";
 import type { Owned } from "../analysis/oracle.ts";
 import { leftOutOf } from "../analysis/partial-records.ts";
@@ -20,12 +33,15 @@ import {
   sharedElsewhere,
   type Member,
 } from "../analysis/members.ts";
-import { isPrivate, isTarget, memberName, unwrap } from "../analysis/syntax.ts";
+import type { Session } from "../analysis/session.ts";
+import { isTarget, memberName, unwrap } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
 
 type Id =
   | "state"
+  | "endless"
+  | "closure"
   | "forgotten"
   | "noDispose"
   | "empty"
@@ -54,6 +70,10 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
     state:
       "`{{ field }}` keeps a {{ noun }} between renders and nothing disposes it; do so in an " +
       "effect's cleanup.",
+    endless:
+      "`{{ field }}` keeps {{ noun }}s that `{{ method }}` cannot free: `{{ other }}` has no " +
+      "`destroy()`; give it one.",
+    closure: "`{{ field }}` holds a {{ noun }} made here, and `{{ method }}` does not free it.",
     addLine: "Dispose `{{ field }}` in `{{ method }}`.",
   },
   options: {
@@ -64,10 +84,19 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
   },
   defaults: { requireDispose: false },
   check(file, options, report) {
+    const tell = ({ label, at, noun, ending, endless: other }: LeftBehind): void => {
+      report({
+        mark: markOf(unwrap(at)),
+        messageId: other === undefined ? "closure" : "endless",
+        data: { field: label, noun, method: `${ending}()`, other: other ?? "" },
+      });
+    };
     for (const node of file.facts.classes(file.file)) {
       const forgotten = checkClass(file, node, options.requireDispose, report);
       checkLoops(file, node, forgotten, report);
+      endlessFields(file.session, node).forEach(tell);
     }
+    leftByClosures(file.session, file.file).forEach(tell);
     for (const { label, value, owned } of keptState(file.session, file.file))
       report({
         mark: markOf(unwrap(value)),
@@ -94,8 +123,9 @@ function checkClass(
   if (methods.length === 0) {
     if (base) return forgotten;
     const all = requireDispose || isMadeAgain(file.session, node);
+    const first = !all && isKeptToTheEnd(file.session, node) ? members[0] : undefined;
     for (const m of members)
-      if (all || onlyGrows(file.session, node, m))
+      if (all || m === first || onlyGrows(file.session, node, m))
         report({
           mark: markOf(m.at),
           messageId: "noDispose",
@@ -103,14 +133,23 @@ function checkClass(
         });
     return forgotten;
   }
-  const reached = reach(node, methods);
+  const reached = reach(
+    node,
+    methods.map((m) => m.member),
+  );
+  if (members[0]!.owned.owner.policy === "generic" && frees(file.session, reached))
+    return forgotten;
   for (const m of members) {
-    if (sharedElsewhere(file.session, node, m.name)) continue;
+    if (sharedElsewhere(file.session, node, m.name) && !isOnlyLent(file.session, m)) continue;
     for (const { label, at } of leftOutOf(m, reached))
       report({
         mark: markOf(at),
         messageId: "forgotten",
-        data: { field: label, noun: m.owned.owner.noun, method: `${methods[0]!.name.getText()}()` },
+        data: {
+          field: label,
+          noun: m.owned.owner.noun,
+          method: `${methods[0]!.member.name.getText()}()`,
+        },
       });
     if ([...reached].some((method) => mentionsField(method, m.name))) continue;
     if (leftToBase(node, m.name, reached) || endedLater(node, m)) continue;
@@ -118,13 +157,17 @@ function checkClass(
     const data = {
       field: `this.${m.name}`,
       noun: m.owned.owner.noun,
-      method: `${method.name.getText()}()`,
+      method: `${method.member.name.getText()}()`,
     };
     report({ mark: markOf(m.at), messageId: "forgotten", data, suggest: addLine(method, m, data) });
     forgotten.add(data.field);
   }
   return forgotten;
 }
+
+/** Whether some members destroy a device, which frees all that was made with it. */
+const frees = (session: Session, members: ReadonlySet<ts.Node>): boolean =>
+  [...members].some((m) => endsDevice(session, m));
 
 /** Whether something below a node is as asked. */
 const some = (node: ts.Node, test: (child: ts.Node) => boolean): boolean =>
@@ -246,29 +289,23 @@ type Method = ts.MethodDeclaration & { body: ts.Block };
 const pauses = new Set(["clear", "reset", "stop", "end"]);
 
 /** The methods that end the object's life, for others to call. */
-function disposers(node: ts.ClassLikeDeclaration, owned: Owned): Method[] {
-  const names = new Set([
-    ...owned.owner.dispose.methods.filter((name) => !pauses.has(name)),
-    "@@dispose",
-    "@@asyncDispose",
-    "dispose",
-    "destroy",
-  ]);
-  return node.members.filter(
-    (m): m is Method =>
-      ts.isMethodDeclaration(m) &&
-      m.body !== undefined &&
-      names.has(memberName(m.name)) &&
-      !isPrivate(m) &&
-      !isUnwritten(m.body),
+const disposers = (node: ts.ClassLikeDeclaration, { owner }: Owned): readonly Ending[] =>
+  endingsOf(
+    node,
+    owner.dispose.methods.filter((name) => !pauses.has(name)),
   );
+
+/** Whether nobody else ends what a field holds, though others have it in hand: nobody ever does. */
+function isOnlyLent(session: Session, { at }: Member): boolean {
+  const made = classMade(session, at);
+  return made !== undefined && isNeverEnded(session, made);
 }
 
-/** `throw new Error("not implemented")` and nothing else. */
-const isUnwritten = ({ statements: [first] }: ts.Block): boolean =>
-  first !== undefined && ts.isThrowStatement(first);
-
-function addLine(method: Method, member: Member, data: Record<string, string>): Suggestion<Id>[] {
+function addLine(
+  { member: method, body }: Ending,
+  member: Member,
+  data: Record<string, string>,
+): Suggestion<Id>[] {
   const name = member.owned.owner.dispose.methods[0];
   if (
     member.owned.shape === "record" ||
@@ -276,14 +313,14 @@ function addLine(method: Method, member: Member, data: Record<string, string>): 
     (member.owned.shape === "many" && member.owned.nullable)
   )
     return [];
-  const last = method.body.statements[method.body.statements.length - 1];
+  const last = body.statements[body.statements.length - 1];
   const indent = last ? indentOf(last) : indentOf(method) + unitOf(method.getSourceFile());
   const sure = member.inConstructor && !member.owned.nullable;
   const line =
     member.owned.shape === "many"
       ? `for (const value of this.${member.name}.values()) value.${name}();`
       : `this.${member.name}${sure ? "" : "?"}.${name}();`;
-  const at = last ? last.getEnd() : method.body.getStart() + 1;
+  const at = last ? last.getEnd() : body.getStart() + 1;
   const text = last ? `\n${indent}${line}` : `\n${indent}${line}\n${indentOf(method)}`;
   return [
     { messageId: "addLine", data, fix: (fixer) => fixer.insertTextAfterRange([at, at], text) },

@@ -1,0 +1,150 @@
+/**
+ * Endings: the methods by which others end an object of a class, and what those free. Also whether
+ * a class that keeps owned values has no such method, or one that nobody calls. Used by the rule
+ * about members.
+ */
+import ts from "typescript";
+import { callsNamed } from "./call-index.ts";
+import { ownedMembers, type Member } from "./members.ts";
+import type { Session } from "./session.ts";
+import { calleeNameNode, isPrivate, memberName, unwrap } from "./syntax.ts";
+
+/** A method, or a field that holds a function, after which an object is done with. */
+export interface Ending {
+  member: ts.ClassElement & { name: ts.PropertyName };
+  body: ts.Block;
+}
+
+/** Names that say an object is done with. */
+const names = ["dispose", "destroy", "@@dispose", "@@asyncDispose"];
+/** What else people call a method that frees what an object holds. */
+export const freeing = new RegExp(
+  "dispose|destroy|release|free|close|clean|tear_?down|unload|terminate|shut_?down|deinit|delete|" +
+    "finali[sz]e|reset|stop|clear|remove|unmount|detach|evict|kill",
+  "i",
+);
+
+const isCallable = (member: ts.ClassElement): boolean =>
+  ts.isMethodDeclaration(member) ||
+  (ts.isPropertyDeclaration(member) &&
+    member.initializer !== undefined &&
+    ts.isFunctionLike(unwrap(member.initializer)));
+
+/** The endings of a class that others can call and that are written out. */
+export function endingsOf(
+  node: ts.ClassLikeDeclaration,
+  more: readonly string[] = [],
+): readonly Ending[] {
+  return node.members.flatMap((member) => {
+    const body = bodyOf(member);
+    const { name } = member;
+    if (!name || !body || isPrivate(member) || isUnwritten(body)) return [];
+    const written = memberName(name);
+    if (!names.includes(written) && !more.includes(written)) return [];
+    return [{ member: member as Ending["member"], body }];
+  });
+}
+
+function bodyOf(member: ts.ClassElement): ts.Block | undefined {
+  if (ts.isMethodDeclaration(member)) return member.body;
+  if (!ts.isPropertyDeclaration(member) || !member.initializer) return undefined;
+  const value = unwrap(member.initializer);
+  const isFunction = ts.isArrowFunction(value) || ts.isFunctionExpression(value);
+  return isFunction && ts.isBlock(value.body) ? value.body : undefined;
+}
+
+/** `throw new Error("not implemented")` and nothing else. */
+const isUnwritten = ({ statements: [first] }: ts.Block): boolean =>
+  first !== undefined && ts.isThrowStatement(first);
+
+/** The class of which an expression makes an instance: `new X()`, `await X.create()`. */
+export function classMade(
+  session: Session,
+  value: ts.Expression,
+): ts.ClassLikeDeclaration | undefined {
+  const node = unwrap(value);
+  const target = ts.isNewExpression(node)
+    ? node.expression
+    : ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)
+      ? node.expression.expression
+      : undefined;
+  const found = target && session.oracle.declarationAt(target);
+  if (!found || !ts.isClassLike(found) || found.getSourceFile().isDeclarationFile) return undefined;
+  const name = found.name?.text;
+  const gives = ts.isNewExpression(node) || givesOwn(session, node, name);
+  return gives ? found : undefined;
+}
+
+/** `X.create()` gives an `X`, or the promise of one. */
+function givesOwn(session: Session, call: ts.Expression, name: string | undefined): boolean {
+  if (name === undefined || !ts.isCallExpression(call)) return false;
+  const { body } = session.oracle.callee(call);
+  if (
+    !body ||
+    !ts.isMethodDeclaration(body) ||
+    !/^(create|make|build|new|init)/i.test(body.name.getText())
+  )
+    return false;
+  const type = body.type?.getText() ?? name;
+  return type === name || type === `Promise<${name}>`;
+}
+
+/**
+ * The values a class keeps that nobody can end: it made them, has no method that sounds as if it
+ * freed anything, and no class above it that may. A device that it asked for does not count.
+ */
+export function endlessMembers(session: Session, node: ts.ClassLikeDeclaration): Member[] {
+  const extending = node.heritageClauses?.some((h) => h.token === ts.SyntaxKind.ExtendsKeyword);
+  const mayFree = node.members.some(
+    (m) => m.name !== undefined && isCallable(m) && freeing.test(m.name.getText()),
+  );
+  if (extending || mayFree) return [];
+  return ownedMembers(session, node).filter(
+    (m) => m.owned.owner.policy === "generic" && !isDevice(session, m.at),
+  );
+}
+
+/** Whether an expression gives a device, which frees all it made when it is destroyed. */
+export const isDevice = (session: Session, node: ts.Expression): boolean => {
+  const made = unwrap(node);
+  const asked = ts.isCallExpression(made) && calleeNameNode(made)?.text === "requestDevice";
+  return asked || session.oracle.typeName(made) === "GPUDevice";
+};
+
+const deepest = 3;
+
+/** Whether code destroys a device, itself or through methods of objects: then all is freed. */
+export function endsDevice(session: Session, body: ts.Node, depth = 0): boolean {
+  const visit = (node: ts.Node): boolean => {
+    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
+      const { name, expression } = node.expression;
+      if (name.text === "destroy" && isDevice(session, expression)) return true;
+      const inner = freeing.test(name.text) ? session.oracle.callee(node).body : undefined;
+      if (inner && inner !== body && depth < deepest && endsDevice(session, inner, depth + 1))
+        return true;
+    }
+    return ts.forEachChild(node, (child) => visit(child) || undefined) ?? false;
+  };
+  return visit(body);
+}
+
+const isTest = /\.(test|spec)\.[cm]?[jt]sx?$/;
+
+/** Whether nobody in the program calls an ending of a class, so that its instances stay. */
+export function isNeverEnded(session: Session, node: ts.ClassLikeDeclaration): boolean {
+  if ((node.heritageClauses ?? []).length > 0) return false;
+  return endingsOf(node).every(({ member }) =>
+    callsNamed(session.oracle, memberName(member.name)).every((call) => {
+      if (isTest.test(call.getSourceFile().fileName)) return true; // says nothing of the program
+      const { declaration, member: owner } = session.oracle.callee(call);
+      if (owner && Array.isArray(owner.types) && owner.types.length > 0) return true;
+      return declaration !== undefined && declaration !== member && isElsewhere(declaration);
+    }),
+  );
+}
+
+/** Whether a method surely belongs to something else than a class of the program it is not in. */
+const isElsewhere = (called: ts.Declaration): boolean =>
+  called.getSourceFile().isDeclarationFile ||
+  ts.isClassLike(called.parent) ||
+  ts.isObjectLiteralExpression(called.parent);
