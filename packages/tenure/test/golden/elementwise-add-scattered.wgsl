@@ -1,4 +1,4 @@
-struct Params { count: u32, d1: u32, o0: u32, t0_0: u32, o1: u32 }
+struct Params { block: u32, count: u32, d1: u32, o0: u32, t0_0: u32, o1: u32 }
 @group(0) @binding(3) var<uniform> p: Params;
 @group(0) @binding(0) var<storage, read> b0: array<f32>;
 @group(0) @binding(1) var<storage, read> b1: array<f32>;
@@ -10,9 +10,9 @@ fn body(a0: f32, a1: f32) -> f32 {
 }
 @compute @workgroup_size(64, 1, 1)
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-  let step = grid.x * grid.y * 64u;
-  let first = (wg.y * grid.x + wg.x) * 64u + lane;
-  for (var i = first; i < p.count; i += step) {
+  let first = (wg.y * grid.x + wg.x) * p.block + lane;
+  let end = min(p.count, (wg.y * grid.x + wg.x) * p.block + p.block);
+  for (var i = first; i < end; i += 64u) {
     var rest = i;
     let c1 = rest % p.d1;
     let c0 = rest / p.d1;
