@@ -149,6 +149,7 @@ export const programs = {
       main,
       images,
       "parts/functions-part.js",
+      "parts/resizing-part.js",
       "parts/sequences-part.js",
       "parts/transformers-part.js",
       "parts/budgets-part.js",

@@ -11,6 +11,7 @@ import * as devices from "./device/host-devices.ts";
 import * as functions from "./kernels/functions.ts";
 import * as images from "./kernels/images.ts";
 import * as main from "./kernels/main.ts";
+import * as resizing from "./kernels/resizing.ts";
 import * as sequences from "./kernels/sequences.ts";
 import * as transformers from "./kernels/transformers.ts";
 import { budgetPlanner, figuresOf } from "./planner/pipeline.ts";
@@ -24,6 +25,7 @@ runtime().bring(Engine, {
   main,
   functions,
   images,
+  resizing,
   sequences,
   transformers,
   devices,

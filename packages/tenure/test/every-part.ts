@@ -7,6 +7,7 @@ import type { Kernels } from "../src/kernels/families.ts";
 import * as functions from "../src/kernels/functions.ts";
 import * as images from "../src/kernels/images.ts";
 import * as main from "../src/kernels/main.ts";
+import * as resizing from "../src/kernels/resizing.ts";
 import * as sequences from "../src/kernels/sequences.ts";
 import * as transformers from "../src/kernels/transformers.ts";
 import { budgetPlanner, figuresOf } from "../src/planner/pipeline.ts";
@@ -20,6 +21,7 @@ export const everyPart: Parts = {
   main,
   functions,
   images,
+  resizing,
   sequences,
   transformers,
   devices,
@@ -32,6 +34,7 @@ export const everyKernel: Kernels = {
   ...main,
   ...functions,
   ...images,
+  ...resizing,
   ...sequences,
   ...transformers,
 };

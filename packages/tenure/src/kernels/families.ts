@@ -6,6 +6,7 @@
 import type * as functions from "./functions.ts";
 import type * as images from "./images.ts";
 import type * as main from "./main.ts";
+import type * as resizing from "./resizing.ts";
 import type * as sequences from "./sequences.ts";
 import type * as transformers from "./transformers.ts";
 
@@ -14,6 +15,7 @@ export interface Families {
   readonly main: typeof main;
   readonly functions: typeof functions;
   readonly images: typeof images;
+  readonly resizing: typeof resizing;
   readonly sequences: typeof sequences;
   readonly transformers: typeof transformers;
 }
@@ -25,5 +27,6 @@ export type Family = keyof Families;
 export type Kernels = typeof main &
   typeof functions &
   typeof images &
+  typeof resizing &
   typeof sequences &
   typeof transformers;

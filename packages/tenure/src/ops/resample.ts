@@ -43,7 +43,7 @@ function resampling(
   return defineOp<ResampleAttrs, [View], [View]>({
     name,
     facts: { reduces: true },
-    family: "images",
+    family: "resizing",
     infer: ([x], attrs) => {
       const { shape } = x.layout;
       if (!isFloat(x.dtype))

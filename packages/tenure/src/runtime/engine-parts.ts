@@ -30,7 +30,14 @@ export type PartName = keyof Parts;
 /** How parts are loaded, by name. */
 export type PartLoaders = { readonly [P in PartName]: () => Promise<Parts[P]> };
 
-const families: readonly Family[] = ["main", "functions", "images", "sequences", "transformers"];
+const families: readonly Family[] = [
+  "main",
+  "functions",
+  "images",
+  "resizing",
+  "sequences",
+  "transformers",
+];
 
 /** What is there of the parts, and what is to come. */
 export class EngineParts {

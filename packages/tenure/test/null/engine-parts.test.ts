@@ -41,6 +41,7 @@ function page(failures = 0): { readonly loads: PartName[]; readonly runtime: Run
       main: part("main"),
       functions: part("functions"),
       images: part("images"),
+      resizing: part("resizing"),
       sequences: part("sequences"),
       transformers: part("transformers"),
       devices: () => Promise.resolve(everyPart.devices), // of tests only
@@ -199,6 +200,7 @@ test("where each op runs at once, all parts come with the device", async () => {
     "functions",
     "images",
     "main",
+    "resizing",
     "sequences",
     "transformers",
   ]);

@@ -11,6 +11,7 @@ export class EngineWithParts extends Engine {
     main: () => import("./main-part.ts"),
     functions: () => import("./functions-part.ts"),
     images: () => import("./images-part.ts"),
+    resizing: () => import("./resizing-part.ts"),
     sequences: () => import("./sequences-part.ts"),
     transformers: () => import("./transformers-part.ts"),
     devices: () => import("./devices-part.ts"),
