@@ -75,8 +75,8 @@ test("families of kernels are files of their own", async () => {
 test("records of ops that nothing uses are left out, and others of their file stay", async () => {
   const { first } = await bundle("records", programs["an MLP's step"].program);
   const text = first.map(({ contents }) => new TextDecoder().decode(contents)).join("\n");
-  assert.ok(/["`]tanh["`]/.test(text));
-  assert.not.ok(/["`](mish|selu)["`]/.test(text));
+  assert.ok(text.includes("sgdUpdate"));
+  assert.not.ok(text.includes("adamUpdate"));
 });
 
 test("resampling is no part of what a CNN loads", async () => {
