@@ -100,6 +100,20 @@ webgpu(
     "all.push(m); } return all; }",
   [],
 );
+webgpu(
+  "a method with a name of the device's that gives what a field holds",
+  "export class Target { t?: GPUTexture; constructor(readonly d: GPUDevice) {}\n" +
+    "createTexture(): GPUTexture { return (this.t ??= this.d.createTexture({ size: [4] })); }\n" +
+    "width() { const t = this.createTexture(); return t.width; }\n" +
+    "destroy() { this.t?.destroy(); } }",
+  [],
+);
+webgpu(
+  "a list of textures that others lend",
+  "interface Part { texture: GPUTexture; id: number }\nexport class Group { all: Part[] = []; " +
+    "use(p: Part) { this.all.push(p); } reset() { this.all.length = 0; } }",
+  [],
+);
 
 /** A class that keeps a buffer and has no end; `rest` is what else it can do. */
 const painter = (rest = ""): string =>

@@ -125,7 +125,7 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
   if (callee.tags.borrowed) return "borrowed";
   if (asksForFresh(session, call, callee, owner)) return "fresh";
   if (oracle.is(callee, owner.borrows, owner)) return "borrowed";
-  if (oracle.is(callee, owner.fresh, owner)) return "fresh";
+  if (oracle.is(callee, owner.fresh, owner) && !isOwnFunction(callee, owner)) return "fresh";
   const kept = keptBy(session, call, callee, owned);
   if (kept) return freshness(session, kept);
   const callback = scopeCallback(session, call, callee, owned);
@@ -144,6 +144,10 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
   }
   return defaultFreshness(session, callee, owned);
 }
+
+/** A function of the program that goes by a name of the library's: what it does tells. */
+const isOwnFunction = ({ body }: Callee, { policy }: Owner): boolean =>
+  policy === "generic" && body !== undefined;
 
 /** `optimizer.minimize(f, true)`: an argument asks for the value. */
 const asksForFresh = (session: Session, call: CallLike, callee: Callee, owner: Owner): boolean =>

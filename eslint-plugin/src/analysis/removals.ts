@@ -36,8 +36,8 @@ export function removalAt(session: Session, node: ts.Node): Removal | null {
   if (!found) return null;
   const local = isOwnList(session, found.container);
   if (!local && !holds(session, found.container)) return null;
-  if (found.owned.owner === session.settings.holder && !isFilled(session, found.container))
-    return null;
+  const lent = found.owned.owner.policy === "generic" && !local;
+  if (lent && !isFilled(session, found.container)) return null;
   return mentionedElsewhere(session, found, local) ? null : { ...found, local };
 }
 
@@ -124,11 +124,8 @@ function holds(session: Session, container: ts.Expression): boolean {
 function isFilled(session: Session, container: ts.Expression): boolean {
   const place = ts.findAncestor(container, ts.isClassLike);
   const field = fieldOfThis(container)?.name.text;
-  return (
-    place !== undefined &&
-    field !== undefined &&
-    ownedMembers(session, place).some((m) => m.name === field)
-  );
+  if (field === undefined) return true; // a variable of the module
+  return place !== undefined && ownedMembers(session, place).some((m) => m.name === field);
 }
 
 /**
