@@ -284,6 +284,24 @@ export class Tally {
     last.dispose();
   }
 }`,
+  "a method of the name of a function of the library": `
+export default class Data {
+  constructor(rows) {
+    this.rows = rows;
+  }
+  extract() {
+    this.raw = tf.tensor2d(this.rows.map((r) => [r.a, r.b]));
+  }
+  normalize() {
+    this.low = this.raw.min();
+    this.all = this.raw.sub(this.low);
+  }
+  split() {
+    const [train, check] = tf.split(this.all, 2);
+    this.trainPart = train;
+    this.checkPart = check;
+  }
+}`,
   "layers are no tensors": `
 export function network() {
   const model = tf.sequential();

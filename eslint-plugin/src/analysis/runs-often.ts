@@ -9,7 +9,7 @@ import { handedTo } from "./callbacks.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { isExported } from "./exported.ts";
 import type { Session } from "./session.ts";
-import { calleeNameNode, hasBody, unwrap, within, type CallLike } from "./syntax.ts";
+import { calleeNameNode, hasBody, rootOf, unwrap, within, type CallLike } from "./syntax.ts";
 
 /** Names of functions that are made to run again and again. */
 const often =
@@ -35,6 +35,7 @@ export function runsOften(session: Session, place: ts.Node): boolean {
   if (place.parameters.length === 0 || once.test(name)) return false;
   const { calls, values } = callSitesOf(session.oracle, place, "program");
   if (calls.some(isInConstructor)) return false;
+  if (calls.length > 0 && calls.every((c) => isOncePerPart(session, c))) return false;
   // called by who knows whom
   return isExported(session.oracle.facts, place) || calls.length + values.length === 0;
 }
@@ -43,10 +44,11 @@ export function runsOften(session: Session, place: ts.Node): boolean {
 function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
   if (!hasBody(fn) || depth > 3) return false;
   const { calls, values } = callSitesOf(session.oracle, fn, "program");
-  return [...calls, ...values].some((site) => {
-    if (within(site, fn) || isHandedToRepeat(site)) return true;
+  return [...calls.filter((c) => isSurely(session, c, fn)), ...values].some((site) => {
     const caller = enclosingFunction(site);
-    if (isOfNewObject(session, site, caller)) return false; // another one's, each time
+    const home = ts.isClassElement(fn) ? homeOfReceiver(session, site) : undefined;
+    if (home && within(home, caller ?? home)) return isInLoop(site, home);
+    if (within(site, fn) || isHandedToRepeat(site)) return true;
     if (isInLoop(site, caller)) return true;
     const host = caller && handedTo(caller);
     if (host) return repeats.test(session.oracle.callee(host).name);
@@ -54,24 +56,26 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
   });
 }
 
-/** `const model = new Model(); model.init()`. */
-function isOfNewObject(session: Session, site: ts.Node, caller: ts.Node | undefined): boolean {
-  const target = ts.isCallExpression(site) ? site.expression : site;
-  const receiver = ts.isPropertyAccessExpression(target) ? target.expression : undefined;
-  if (!receiver || !ts.isIdentifier(receiver)) return false;
-  const declaration = session.oracle.declarationAt(receiver);
-  return (
-    declaration !== undefined &&
-    ts.isVariableDeclaration(declaration) &&
-    declaration.initializer !== undefined &&
-    ts.isNewExpression(unwrap(declaration.initializer)) &&
-    enclosingFunction(declaration) === caller &&
-    innermostLoop(declaration) === innermostLoop(site)
-  );
+/** `tf.split()`, and `x.split()` within `split()` with an `x` of no type, are other functions. */
+function isSurely(session: Session, call: CallLike, fn: ts.Node): boolean {
+  const { declaration, library } = session.oracle.callee(call);
+  return library === undefined && (declaration !== undefined || !within(call, fn));
 }
 
-const innermostLoop = (node: ts.Node): ts.Node | undefined =>
-  ts.findAncestor(node, (at) => ts.isIterationStatement(at, false) || ts.isFunctionLike(at));
+/**
+ * The loop or function that declares what a method is called on: `for (const part of parts)
+ * part.upload()` runs `upload` once for each part.
+ */
+function homeOfReceiver(session: Session, site: ts.Node): ts.Node | undefined {
+  if (!ts.isCallExpression(site)) return undefined;
+  const root = unwrap(rootOf(site.expression));
+  const declaration = ts.isIdentifier(root) && session.oracle.declarationAt(root);
+  if (!declaration) return undefined;
+  return ts.findAncestor(
+    declaration.parent,
+    (n) => ts.isIterationStatement(n, false) || ts.isFunctionLike(n),
+  );
+}
 
 /** `setInterval(tick, 100)`, `button.addEventListener("click", this.click)`. */
 function isHandedToRepeat(site: ts.Node): boolean {
@@ -91,6 +95,13 @@ const isInConstructor = (node: ts.Node): boolean => {
   const caller = enclosingFunction(node);
   return caller !== undefined && ts.isConstructorDeclaration(caller);
 };
+
+/** `for (const part of parts) part.upload()`, `parts.forEach((part) => part.upload())`. */
+function isOncePerPart(session: Session, call: CallLike): boolean {
+  const home = homeOfReceiver(session, call);
+  if (!home || !within(call, home)) return false;
+  return ts.isIterationStatement(home, false) || handedTo(home) !== undefined;
+}
 
 function isInLoop(node: ts.Node, root: ts.Node | undefined): boolean {
   for (let at: ts.Node = node; at !== root && !ts.isSourceFile(at); at = at.parent)
