@@ -328,14 +328,16 @@ class ChainBuilder {
   /**
    * A value as the next op would load it: with the bits it would have after a store. Without `hold`
    * the compiler might contract both ops, which rounds differently. The compilers of software
-   * adapters may contract a product and a sum, and drop what cancels, but leave a sum of a sum and
-   * a product of a product as they are; those of GPUs may reorder them, and `hold` is free there.
+   * adapters may contract a product and the sum it goes into, and drop what cancels, but leave a
+   * sum of a sum and what goes into a product as they are; those of GPUs may reorder them, and
+   * `hold` is free there.
    * SwiftShader contracts nothing, but takes out what two products of a sum have in common.
    */
   #held({ text, dtype, rounding }: Value, next?: Expression["rounding"]): string {
     const { software, contracts } = this.#shared.caps;
     const rounded = rounding !== undefined && next !== undefined;
-    const passes = rounded && software && (!contracts || rounding === next);
+    const kept = !contracts || rounding === next || next === "product";
+    const passes = rounded && software && kept;
     if (computeType(dtype) !== "f32" || passes) return text;
     this.#holds = true;
     return `hold(${text}, zero)`;
