@@ -41,6 +41,7 @@ export {
   type TensorLike,
   type NestedArray,
   type BackwardOptions,
+  type BufferPlace,
 } from "./tensor/tensor.ts";
 export type { TensorData } from "./tensor/host.ts";
 export {
@@ -54,8 +55,10 @@ export {
   randint,
   randn,
   tensor,
+  tensorFromBuffer,
   where,
   zeros,
+  type BufferTensorOptions,
   type CreateOptions,
   type TensorOptions,
 } from "./tensor/create.ts";

@@ -16,7 +16,8 @@ export interface DeviceInfo {
   readonly vendor: string;
   readonly architecture: string;
   /**
-   * How it was reached: `navigator.gpu`, `system driver`, `packaged SwiftShader` or `null device`.
+   * How it was reached: `navigator.gpu`, `system driver`, `packaged SwiftShader`, `null device`, or
+   * `init({ gpuDevice })`.
    */
   readonly source: string;
   /** Granted optional features that Tenure uses. */
@@ -29,6 +30,8 @@ export interface DeviceInfo {
 export interface Acquired {
   readonly device: GPUDevice;
   readonly info: DeviceInfo;
+  /** Whether it stays the program's. */
+  readonly isLent?: boolean;
 }
 
 const wantedFeatures: readonly GPUFeatureName[] = ["shader-f16", "timestamp-query", "subgroups"];
@@ -133,6 +136,34 @@ function firstLine(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split("\n")[0]!;
 }
 
+/**
+ * A device that the program made and keeps. @throws DeviceLostError for one that is lost, and where
+ * the host lacks the constants of WebGPU
+ */
+export async function openGiven(device: GPUDevice): Promise<Acquired> {
+  if (!("GPUBufferUsage" in globalThis))
+    throw new DeviceLostError(
+      "init",
+      "expected GPUBufferUsage among the globals, got none; in Node, " +
+        'Object.assign(globalThis, globals) with the globals of the package "webgpu"',
+    );
+  const lost = await Promise.race([device.lost, Promise.resolve(null)]);
+  if (lost !== null)
+    throw new DeviceLostError(
+      "init",
+      `expected a working gpuDevice, got a lost one (${lost.reason}: ${lost.message}); ` +
+        "pass a new one",
+    );
+  // hosts with an older WebGPU do not tell
+  const told: GPUAdapterInfo | undefined = device.adapterInfo;
+  const adapter = told ?? { vendor: "", architecture: "", device: "", description: "" };
+  const facts = factsOf(adapter, told?.isFallbackAdapter === true);
+  const features = wantedFeatures.filter((f) => device.features.has(f));
+  const kind = facts.software ? "software" : "gpu";
+  const info = infoOf(device, { ...facts, kind, source: "init({ gpuDevice })", features });
+  return { device, info, isLent: true };
+}
+
 async function open(
   gpu: GPU,
   options: GPURequestAdapterOptions,
@@ -153,38 +184,51 @@ async function open(
 ): Promise<Acquired | string> {
   const adapter = await gpu.requestAdapter(options);
   if (adapter === null) return "no adapter";
-  const { vendor, architecture, device, description } = adapter.info;
-  const name =
-    description !== "" ? description : device !== "" ? device : `${vendor} ${architecture}`.trim();
-  const software =
-    adapter.info.isFallbackAdapter ||
-    /swiftshader|llvmpipe|lavapipe|basic render/i.test(
-      `${vendor} ${architecture} ${device} ${description}`,
-    );
+  const facts = factsOf(adapter.info, adapter.info.isFallbackAdapter);
+  const { name, software } = facts;
   if (choice === "gpu" && software)
     return `only the software adapter ${name}; ask for device "auto" to accept it`;
   if (choice === "software" && !software) return `only the GPU adapter ${name}`;
-  const requiredFeatures = wantedFeatures.filter((f) => adapter.features.has(f));
+  const features = wantedFeatures.filter((f) => adapter.features.has(f));
   const requiredLimits = Object.fromEntries(wantedLimits.map((l) => [l, adapter.limits[l]]));
-  const gpuDevice = await adapter.requestDevice({
+  const device = await adapter.requestDevice({
     label: "tenure",
-    requiredFeatures,
+    requiredFeatures: features,
     requiredLimits,
   });
-  const maxTensorBytes = Math.min(
-    gpuDevice.limits.maxStorageBufferBindingSize,
-    gpuDevice.limits.maxBufferSize,
-  );
-  return {
-    device: gpuDevice,
-    info: {
-      kind: choice === "null" ? "null" : software ? "software" : "gpu",
-      name,
-      vendor,
-      architecture,
-      source,
-      features: requiredFeatures,
-      maxTensorBytes,
-    },
-  };
+  const kind = choice === "null" ? "null" : software ? "software" : "gpu";
+  return { device, info: infoOf(device, { ...facts, kind, source, features }) };
+}
+
+/** What an adapter says of itself. */
+interface AdapterFacts {
+  readonly name: string;
+  readonly vendor: string;
+  readonly architecture: string;
+  readonly software: boolean;
+}
+
+function factsOf(
+  {
+    vendor,
+    architecture,
+    device,
+    description,
+  }: Pick<GPUAdapterInfo, "vendor" | "architecture" | "device" | "description">,
+  isFallback: boolean,
+): AdapterFacts {
+  const all = `${vendor} ${architecture} ${device} ${description}`;
+  const software = isFallback || /swiftshader|llvmpipe|lavapipe|basic render/i.test(all);
+  const named = [description, device, `${vendor} ${architecture}`.trim()];
+  const name = named.find((text) => text !== "") ?? "";
+  return { name, vendor, architecture, software };
+}
+
+function infoOf(
+  { limits }: GPUDevice,
+  told: AdapterFacts & Pick<DeviceInfo, "kind" | "source" | "features">,
+): DeviceInfo {
+  const { kind, name, vendor, architecture, source, features } = told;
+  const maxTensorBytes = Math.min(limits.maxStorageBufferBindingSize, limits.maxBufferSize);
+  return { kind, name, vendor, architecture, source, features, maxTensorBytes };
 }

@@ -56,8 +56,8 @@ export class BufferPool {
   readonly #create: PoolOptions["create"];
   readonly #destroy: PoolOptions["destroy"];
   readonly #free = new Map<number, PooledBuffer[]>();
-  /** Ids of the buffers the pool made and still holds. */
-  readonly #held = new Set<number>();
+  /** The buffers the pool made and still holds, by id. */
+  readonly #held = new Map<number, PooledBuffer>();
   #nextId = 1;
   /** Bytes of all buffers the pool made and still holds. */
   deviceBytes = 0;
@@ -118,7 +118,7 @@ export class BufferPool {
       lastUse: this.clock,
       loans: 1,
     };
-    this.#held.add(buffer.id);
+    this.#held.set(buffer.id, buffer);
     this.deviceBytes += size;
     return buffer;
   }
@@ -212,5 +212,15 @@ export class BufferPool {
     this.freeBytes -= freed;
     if (freed > 0) this.generation++;
     return freed;
+  }
+
+  /** Destroys all buffers, those on loan too. Nothing is lent any more. */
+  destroyAll(): void {
+    this.closed = true;
+    for (const buffer of this.#held.values()) this.#destroy(buffer.gpu);
+    this.#held.clear();
+    this.#free.clear();
+    this.deviceBytes = this.freeBytes = 0;
+    this.generation++;
   }
 }

@@ -9,6 +9,18 @@ import { describeValue } from "../base/options.ts";
 /** Which device `init` should use. `auto`: the best that works, a real GPU before software. */
 export type DeviceChoice = "auto" | "gpu" | "software" | "null";
 
+/** A device is the program's own, or found. @throws ArgumentError for anything else */
+export function checkGiven(op: string, value: unknown): void {
+  if (typeof value === "object" && value !== null && "createBuffer" in value && "queue" in value)
+    return;
+  throw new ArgumentError(
+    op,
+    "gpuDevice to be a GPUDevice",
+    describeValue(value),
+    "pass what `await adapter.requestDevice()` gave you",
+  );
+}
+
 const choices: readonly string[] = ["auto", "gpu", "software", "null"] satisfies DeviceChoice[];
 
 /**

@@ -1,6 +1,6 @@
 /**
  * The device as the runtime sees it: buffers, pipelines, queue, staging, errors, capabilities, in
- * one object per `init()`. Owns all of them and the GPUDevice.
+ * one object per `init()`. Owns all of them and the GPUDevice, unless the program lent that.
  */
 import { isNode, whenExiting } from "../base/env.ts";
 import {
@@ -43,13 +43,16 @@ export class Device {
   /** Every error of this device's life, for tests that must see none. */
   readonly errorLog: TenureError[] = [];
   lost: DeviceLostError | null = null;
+  /** Whether the GPUDevice is the program's: it is never destroyed here. */
+  readonly isLent: boolean;
   readonly #exiting: () => void;
   readonly #patience: Patience;
 
-  constructor({ device, info }: Acquired, options: DeviceOptions) {
+  constructor({ device, info, isLent }: Acquired, options: DeviceOptions) {
     const { counters } = options;
     this.gpu = device;
     this.info = info;
+    this.isLent = isLent === true;
     const { limits, features } = device;
     this.caps = {
       software: info.kind === "software",
@@ -75,11 +78,21 @@ export class Device {
     this.uploads = new UploadRing(device, create, counters);
     this.#patience = new Patience(info.kind === "software" && isNode);
     this.reads = new ReadRing(create, counters, this.#patience);
-    device.addEventListener("uncapturederror", (event) => {
-      event.preventDefault();
-      this.report(toTenureError(event.error));
+    device.addEventListener("uncapturederror", this.#uncaptured);
+    const heard = this.#heard; // a lent device may outlive this object, and must not keep it
+    void device.lost.then((why) => heard.lost?.(why));
+    this.#exiting = whenExiting(() => {
+      this.#exit();
     });
-    void device.lost.then(({ reason, message }) => {
+  }
+
+  readonly #uncaptured = (event: GPUUncapturedErrorEvent): void => {
+    if (this.isLent && !isOurs(event.error)) return; // the program's own
+    event.preventDefault();
+    this.report(toTenureError(event.error));
+  };
+  readonly #heard: { lost: ((why: GPUDeviceLostInfo) => void) | null } = {
+    lost: ({ reason, message }) => {
       this.pool.closed = true;
       this.lost ??= new DeviceLostError(
         "device",
@@ -87,11 +100,8 @@ export class Device {
           "call init() again and rebuild your tensors",
       );
       if (reason !== "destroyed") this.report(this.lost);
-    });
-    this.#exiting = whenExiting(() => {
-      this.#exit();
-    });
-  }
+    },
+  };
 
   report(error: TenureError): void {
     this.#errors.push(error);
@@ -296,8 +306,18 @@ export class Device {
     this.uploads.abandon();
     this.reads.abandon();
     await this.judged();
-    this.gpu.destroy();
+    if (this.isLent) this.#returnLent();
+    else this.gpu.destroy();
     this.#exiting();
+  }
+
+  /** Leaves a lent device as it was: without our buffers, and with nobody listening. */
+  #returnLent(): void {
+    this.pool.destroyAll();
+    this.uploads.destroyAll();
+    this.reads.destroyAll();
+    this.gpu.removeEventListener("uncapturederror", this.#uncaptured);
+    this.#heard.lost = null;
   }
 
   /**
@@ -308,17 +328,24 @@ export class Device {
   #exit(): void {
     this.uploads.abandon();
     this.reads.abandon();
-    if (this.info.kind === "software") this.gpu.destroy();
+    if (this.info.kind === "software" && !this.isLent) this.gpu.destroy();
   }
 }
+
+/** Whether an error of a lent device names something that was made here. */
+function isOurs({ message }: GPUError): boolean {
+  return /"tenure\b/.test(message) || labelled.test(message);
+}
+
+/** `op [kernel key]`, fused ops as `add×2+relu`. */
+const labelled = /"([A-Za-z_][\w+×]*) \[[^\]]*\]"/;
 
 /**
  * Labels are `op [kernel key]`, so the driver's text names the op; the first label found becomes
  * the error's op.
  */
 function toTenureError(error: GPUError): TenureError {
-  // fused ops: `add×2+relu`
-  const op = /"([A-Za-z_][\w+×]*) \[[^\]]*\]"/.exec(error.message)?.[1] ?? "device";
+  const op = labelled.exec(error.message)?.[1] ?? "device";
   const kind = error.constructor.name;
   if (kind === "GPUOutOfMemoryError")
     return new OutOfMemoryError(

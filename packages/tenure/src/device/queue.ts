@@ -69,6 +69,24 @@ export class CommandQueue {
     this.#encoder.copyBufferToBuffer(source, sourceOffset, target, targetOffset, bytes);
   }
 
+  /**
+   * Submits one copy by itself, so that nothing else is refused with it. The label is the op that
+   * the device's complaint names.
+   */
+  copyAlone(
+    label: string,
+    source: GPUBuffer,
+    sourceOffset: number,
+    target: GPUBuffer,
+    targetOffset: number,
+    bytes: number,
+  ): void {
+    const encoder = this.#device.createCommandEncoder({ label: `${label} [copy]` });
+    encoder.copyBufferToBuffer(source, sourceOffset, target, targetOffset, bytes);
+    this.#device.queue.submit([encoder.finish({ label: `${label} [copy]` })]);
+    this.#counters.submits++;
+  }
+
   /** Sends what is encoded to the device; nothing when there is nothing. */
   submit(): void {
     this.#endPass();

@@ -116,6 +116,11 @@ export class UploadRing {
     endMapping(this.#held);
   }
 
+  /** Destroys all buffers. */
+  destroyAll(): void {
+    for (const buffer of [...this.#held]) this.#forget(buffer);
+  }
+
   /** Destroys the buffers that are idle. @returns bytes given back */
   trim(): number {
     const before = this.bytes;
@@ -207,6 +212,11 @@ export class ReadRing {
   /** Ends the reads under way: they reject. */
   abandon(): void {
     endMapping(this.#held);
+  }
+
+  /** Destroys all buffers. */
+  destroyAll(): void {
+    for (const buffer of [...this.#held]) this.#forget(buffer);
   }
 
   /** Destroys the buffers that are idle. @returns bytes given back */

@@ -7,7 +7,7 @@ import { ArgumentError, DeviceLostError, internal } from "../base/errors.ts";
 import type { DeviceInfo } from "../device/acquire.ts";
 import type { DeviceChoice } from "../device/device-choice.ts";
 import type { Device } from "../device/device.ts";
-import type { GPUPowerPreference } from "../device/webgpu.ts";
+import type { GPUDevice, GPUPowerPreference } from "../device/webgpu.ts";
 import type { Engine, EngineOptions } from "./engine.ts";
 import { notLoaded } from "./engine-parts.ts";
 
@@ -46,12 +46,12 @@ export class DeviceLife {
   }
 
   /**
-   * Finds a device, or returns the one there is. `choice`: what to look for; `insists`: whether the
-   * caller asked for it by name. @throws DeviceLostError when there is none, ArgumentError when
+   * Finds a device, or returns the one there is. `choice`: what to look for, or the program's own;
+   * `insists`: whether the caller asked for it by name. @throws DeviceLostError when there is none, ArgumentError when
    * there is another one
    */
   async find(
-    choice: DeviceChoice,
+    choice: DeviceChoice | GPUDevice,
     insists: boolean,
     powerPreference?: GPUPowerPreference,
   ): Promise<DeviceInfo> {
@@ -64,17 +64,24 @@ export class DeviceLife {
       return finding;
     }
     const info = await this.#finding;
-    if (insists && choice !== "auto" && choice !== info.kind)
+    const isOther =
+      typeof choice === "string"
+        ? insists && choice !== "auto" && choice !== info.kind
+        : choice !== this.device?.gpu;
+    if (isOther)
       throw new ArgumentError(
         "init",
         `the device that is in use (${info.kind}: ${info.name})`,
-        `device "${choice}"`,
+        typeof choice === "string" ? `device "${choice}"` : "another gpuDevice",
         "call shutdown() first",
       );
     return info;
   }
 
-  async #acquire(choice: DeviceChoice, powerPreference?: GPUPowerPreference): Promise<DeviceInfo> {
+  async #acquire(
+    choice: DeviceChoice | GPUDevice,
+    powerPreference?: GPUPowerPreference,
+  ): Promise<DeviceInfo> {
     this.#engine ??= new (await this.#loaded())(this.#options);
     const parts = this.#options.parts.begin(this.#engine.parts);
     const device = await this.#engine.find(choice, powerPreference);

@@ -4,10 +4,10 @@
  * and owned by device-life.ts. Owns the finder, which keeps a driver alive, and the plans of
  * everything outside schedulers.
  */
-import { type Acquired, DeviceFinder } from "../device/acquire.ts";
+import { type Acquired, DeviceFinder, openGiven } from "../device/acquire.ts";
 import type { DeviceChoice } from "../device/device-choice.ts";
 import { Device, type DeviceOptions } from "../device/device.ts";
-import type { GPUPowerPreference } from "../device/webgpu.ts";
+import type { GPUDevice, GPUPowerPreference } from "../device/webgpu.ts";
 import { Compiler } from "./compile.ts";
 import { DirectPolicy } from "./direct-policy.ts";
 import { Execution, type ExecutionTools } from "./execution/execution.ts";
@@ -51,9 +51,18 @@ export class Engine {
     this.direct = new DirectPolicy(caches.open(), this.compiler, inspector);
   }
 
-  /** Finds a device. @throws DeviceLostError that lists what was tried and what to install */
-  async find(choice: DeviceChoice, powerPreference?: GPUPowerPreference): Promise<Device> {
-    const acquired: Acquired = await this.#finder.acquire(choice, powerPreference);
+  /**
+   * Finds a device, or takes the program's. @throws DeviceLostError that lists what was tried and
+   * what to install
+   */
+  async find(
+    choice: DeviceChoice | GPUDevice,
+    powerPreference?: GPUPowerPreference,
+  ): Promise<Device> {
+    const acquired: Acquired =
+      typeof choice === "string"
+        ? await this.#finder.acquire(choice, powerPreference)
+        : await openGiven(choice);
     return new Device(acquired, this.#device);
   }
 

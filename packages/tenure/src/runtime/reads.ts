@@ -1,12 +1,13 @@
 /**
- * Reads: bytes on their way from the device to the host. A read pins its storage when it is asked
- * for, its copy is encoded by the next flush, and it resolves once that has run. Asked for by the
- * tensor layer, served by the submission. Staging buffers come from the device's ring and go back
- * there.
+ * Reads: bytes on their way from the device to the host, or to a buffer of the program. A read pins
+ * its storage when it is asked for, its copy is encoded by the next flush, and it resolves once
+ * that has run. Asked for by the tensor layer, served by the submission. Staging buffers come from
+ * the device's ring and go back there.
  */
 import { DeviceLostError, TenureError } from "../base/errors.ts";
 import type { Device } from "../device/device.ts";
 import type { Lane } from "./open-program.ts";
+import { type Place, copyBetween } from "./outside.ts";
 import { type Storage, contentsLost } from "./storage.ts";
 
 interface PendingRead {
@@ -15,6 +16,8 @@ interface PendingRead {
   lane: Lane;
   readonly offset: number;
   readonly bytes: number;
+  /** Where in a buffer of the program the bytes go; null for the host. */
+  readonly target: Place | null;
   readonly resolve: (data: ArrayBuffer) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -40,11 +43,20 @@ export class Reads {
     return !this.#pending.some((read) => read.lane === lane);
   }
 
-  /** Pins a storage, and promises its bytes as they will be at the next flush of the lane. */
-  ask(storage: Storage, offset: number, bytes: number, lane: Lane): Promise<ArrayBuffer> {
+  /**
+   * Pins a storage, and promises its bytes as they will be at the next flush of the lane. With a
+   * target they go there, and none come back.
+   */
+  ask(
+    storage: Storage,
+    offset: number,
+    bytes: number,
+    lane: Lane,
+    target: Place | null = null,
+  ): Promise<ArrayBuffer> {
     let read: PendingRead | undefined;
     const promise = new Promise<ArrayBuffer>((resolve, reject) => {
-      read = { storage: storage.retain(), lane, offset, bytes, resolve, reject };
+      read = { storage: storage.retain(), lane, offset, bytes, target, resolve, reject };
       this.#pending.push(read);
     });
     const back = (): void => {
@@ -122,22 +134,11 @@ export class Reads {
    * once submitted.
    */
   encode(device: Device, lane: Lane): ReadsSubmitted | null {
-    const reads = this.#pending.filter((read) => read.lane === lane);
-    if (reads.length === 0) return null;
-    this.#pending = this.#pending.filter((read) => read.lane !== lane);
     const placed: PlacedRead[] = [];
     let total = 0;
-    for (const read of reads) {
-      const { storage } = read;
-      const trouble = storage.trouble();
-      if (trouble !== null || storage.buffer === null) {
-        storage.release();
-        if (trouble !== null) device.forget(trouble);
-        read.reject(trouble ?? contentsLost());
-      } else {
-        placed.push({ ...read, at: total });
-        total += Math.ceil(read.bytes / 8) * 8;
-      }
+    for (const read of this.#taken(device, lane, false)) {
+      placed.push({ ...read, at: total });
+      total += Math.ceil(read.bytes / 8) * 8;
     }
     if (placed.length === 0) return null;
     let staging: GPUBuffer | null = null;
@@ -156,6 +157,53 @@ export class Reads {
     return (verdict) => {
       void settle(device, taken, total, placed, verdict);
     };
+  }
+
+  /**
+   * Copies into buffers of the program, each in a submit of its own: what the device refuses of it
+   * concerns nobody else. `ran`: what it refuses of the submit before, which made the bytes.
+   */
+  copyOut(device: Device, lane: Lane, ran: Promise<TenureError | null>): void {
+    for (const { storage, offset, bytes, target, resolve, reject } of this.#taken(
+      device,
+      lane,
+      true,
+    )) {
+      const { buffer } = storage;
+      if (buffer === null || target === null) continue;
+      try {
+        const from = { buffer: buffer.gpu, offset };
+        const copied = copyBetween(device, "copyToBuffer", from, target, bytes);
+        void Promise.all([ran, copied]).then(([unmade, refused]) => {
+          const failure = unmade ?? refused;
+          if (failure === null) resolve(new ArrayBuffer(0));
+          else {
+            device.forget(failure);
+            reject(failure);
+          }
+        });
+      } catch (error) {
+        reject(asReadError(device, error));
+      } finally {
+        storage.release(); // whoever reuses the buffer comes after the copy
+      }
+    }
+  }
+
+  /** Takes the pending reads of a lane to the host, or out; those that cannot be served fail. */
+  #taken(device: Device, lane: Lane, out: boolean): PendingRead[] {
+    const concerned = (read: PendingRead): boolean =>
+      read.lane === lane && (read.target !== null) === out;
+    const reads = this.#pending.filter(concerned);
+    if (reads.length > 0) this.#pending = this.#pending.filter((read) => !concerned(read));
+    return reads.filter(({ storage, reject }) => {
+      const trouble = storage.trouble();
+      if (trouble === null && storage.buffer !== null) return true;
+      storage.release();
+      if (trouble !== null) device.forget(trouble);
+      reject(trouble ?? contentsLost());
+      return false;
+    });
   }
 }
 

@@ -7,14 +7,14 @@
  *                        Reads ───────┘   ▲
  *                                ExecutionPolicy: DirectPolicy, or a scheduler's
  */
-import { DeviceLostError, TenureError } from "../base/errors.ts";
+import { ArgumentError, DeviceLostError, TenureError } from "../base/errors.ts";
 import { type OptionTable, readOptions } from "../base/options.ts";
 import { current } from "../base/realm.ts";
 import type { DeviceInfo } from "../device/acquire.ts";
 import { CounterSet } from "../device/counters.ts";
-import { deviceChoice } from "../device/device-choice.ts";
+import { checkGiven, deviceChoice } from "../device/device-choice.ts";
 import type { Device } from "../device/device.ts";
-import type { GPUPowerPreference } from "../device/webgpu.ts";
+import type { GPUDevice, GPUPowerPreference } from "../device/webgpu.ts";
 import { liveRows } from "../ownership/evidence.ts";
 import { log } from "../ownership/log.ts";
 import type { ByteStatistics } from "../ownership/statistics.ts";
@@ -23,6 +23,7 @@ import type { Engine, EngineOptions } from "./engine.ts";
 import { EngineParts, type Parts } from "./engine-parts.ts";
 import { Inspector } from "./inspector.ts";
 import { MemoryBudget } from "./memory-budget.ts";
+import { type Place, checkPlace, copyBetween, deviceOfProgram } from "./outside.ts";
 import { PlanCaches } from "./plan-cache.ts";
 import { Reads } from "./reads.ts";
 import { Recorder } from "./recorder.ts";
@@ -39,6 +40,12 @@ export interface InitOptions {
    */
   readonly device?: "auto" | "gpu" | "software" | "null";
   readonly powerPreference?: GPUPowerPreference;
+  /**
+   * A device of your own, to share its buffers: see `tensorFromBuffer` and `copyToBuffer`. It stays
+   * yours: `shutdown()` destroys what Tenure made on it, and not the device. Goes with neither
+   * `device` nor `powerPreference`.
+   */
+  readonly gpuDevice?: GPUDevice;
   /** `eachOp` runs every op at once, for debugging: same engine, no batching. */
   readonly flush?: "auto" | "eachOp";
   /**
@@ -64,6 +71,7 @@ export class Runtime {
   readonly budget: MemoryBudget = new MemoryBudget(() => this.memoryReport());
   readonly submission: Submission;
   readonly #life: DeviceLife;
+  readonly #unsettled: EngineOptions["tools"]["unsettled"] = new Set();
   /** The shutdown under way. */
   #ending: Promise<void> | null = null;
 
@@ -77,7 +85,7 @@ export class Runtime {
       caches,
       settings,
       counters,
-      unsettled: new Set(),
+      unsettled: this.#unsettled,
       rejectReads: (of, reason, lane) => this.reads.reject(reason, of, lane),
     };
     const allow: EngineOptions["device"]["allow"] = (pool, more) => {
@@ -120,12 +128,19 @@ export class Runtime {
    *   ArgumentError for unknown options or a second, different device.
    */
   async init(options?: InitOptions): Promise<DeviceInfo> {
-    const { device, powerPreference, flush, deterministic } = readOptions(
+    const { device, powerPreference, gpuDevice, flush, deterministic } = readOptions(
       "init",
       options,
       initOptions,
     );
-    const choice = deviceChoice(device);
+    if (gpuDevice !== undefined && (device ?? powerPreference) !== undefined)
+      throw new ArgumentError(
+        "init",
+        "gpuDevice alone",
+        "it beside device or powerPreference",
+        "leave those out: the device is found already",
+      );
+    const choice = gpuDevice ?? deviceChoice(device);
     while (this.#ending !== null) await this.#ending.catch(heardElsewhere);
     // a lost device is replaced
     if (this.device !== null && this.device.lost !== null) await this.shutdown();
@@ -248,29 +263,70 @@ export class Runtime {
   }
 
   /**
-   * Bytes of a storage as they will be once everything recorded so far has run. Pins the storage at
-   * once; flushes at the end of this job.
+   * Bytes of a storage as they will be once everything recorded so far has run, or none where they
+   * go to a buffer of the program. Pins the storage at once; flushes at the end of this job.
    */
-  readBytes(storage: Storage, offset: number, bytes: number): Promise<ArrayBuffer> {
+  readBytes(
+    storage: Storage,
+    offset: number,
+    bytes: number,
+    target: Place | null = null,
+  ): Promise<ArrayBuffer> {
+    const op = target === null ? "data" : "copyToBuffer";
     if (this.recorder.tracing)
       throw new TenureError(
-        "data",
+        op,
         "expected to be called outside trace(), got a read inside: " +
           "a traced program has shapes, but no values; read in the real step",
       );
     const { lanes, watcher } = this.recorder;
     watcher?.refuse("it reads a value; return the tensor, and read it outside");
-    lanes.checkUse("data", storage);
+    lanes.checkUse(op, storage);
     const program = lanes.forRead(storage);
     if (lanes.loose.size > 0) this.recorder.bringAlong(storage, program);
     program.awaited.add(storage);
-    const read = this.reads.ask(storage, offset, bytes, program.lane);
+    const read = this.reads.ask(storage, offset, bytes, program.lane, target);
     if (program.lane === "after")
-      this.steps.wait("data() of another task", (error) => {
+      this.steps.wait(`${op}() of another task`, (error) => {
         this.reads.refuse(read, error);
       });
     this.submission.flushSoon(program.lane);
     return read;
+  }
+
+  /**
+   * A storage with a copy of what lies in a buffer of the program. The copy is submitted at once, in
+   * front of whatever is recorded and has not run.
+   * @throws DeviceLostError where that is no buffer of the device in use, ArgumentError as
+   *   `checkPlace`, OutOfMemoryError, TenureError inside `trace()`
+   */
+  copyIn(op: string, from: Place, bytes: number): Storage {
+    const { recorder } = this;
+    const device = deviceOfProgram(op, this.device);
+    checkPlace(op, from, bytes, "COPY_SRC");
+    if (recorder.tracing)
+      throw new TenureError(
+        op,
+        "expected to be called outside trace(), got a copy inside; pass the tensor to the function",
+      );
+    recorder.watcher?.refuse("it copies a buffer; do that outside, and pass the tensor");
+    const buffer = device.pool.acquire(bytes);
+    let copied: Promise<TenureError | null>;
+    try {
+      copied = copyBetween(device, op, from, { buffer: buffer.gpu, offset: 0 }, bytes);
+    } catch (error) {
+      device.pool.release(buffer);
+      throw error;
+    }
+    const storage = recorder.storage(bytes, "input");
+    storage.buffer = buffer;
+    void copied.then((refused) => {
+      if (refused === null) return;
+      storage.lose(refused);
+      const lost = new Set([storage]);
+      for (const later of this.#unsettled) later.runOn(lost, refused);
+    });
+    return storage;
   }
 
   /**
@@ -329,6 +385,7 @@ const heardElsewhere = (): undefined => undefined;
 const initOptions = {
   // deviceChoice in device-choice.ts looks at it, and at the environment
   device: { type: "any" },
+  gpuDevice: { type: "any", check: checkGiven },
   powerPreference: {
     type: "choice",
     of: ["low-power", "high-performance"],

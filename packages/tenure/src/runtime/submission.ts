@@ -248,6 +248,7 @@ export class Submission {
     if (!("error" in outcome)) {
       execution?.settle(verdict);
       outcome.reads?.(verdict);
+      if (readsToo) reads.copyOut(device, lane, verdict);
       return;
     }
     const failure = execution?.fail(outcome.error) ?? asTenureError("data", outcome.error);

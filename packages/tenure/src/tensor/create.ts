@@ -13,15 +13,18 @@ import {
   describeValue,
   readOptions,
 } from "../base/options.ts";
+import { contiguousLayout } from "../base/layout.ts";
 import { type Shape, checkShape } from "../base/shape.ts";
 import * as E from "../ops/elementwise.ts";
 import { f32Bits } from "../base/bits.ts";
+import { TensorHandle } from "./body.ts";
 import { Gradient } from "./tape.ts";
 import { nextRandomScalars } from "./generator.ts";
 import { runOp, uploadOp } from "./run.ts";
 import { type TensorData, encode, flatten, numberBits } from "./host.ts";
 import { call, live, only } from "./call.ts";
-import { type Tensor, wrap } from "./tensor.ts";
+import { type GPUBuffer, copyBytesIn } from "./dispatch.ts";
+import { type BufferPlace, type Tensor, wrap } from "./tensor.ts";
 import type { OpDef } from "../ops/op.ts";
 import { resolveShape } from "../ops/views.ts";
 import { HANDLE } from "../ownership/handle.ts";
@@ -98,6 +101,39 @@ export function tensor(data: TensorData, options?: TensorOptions): Tensor {
     options?.shape === undefined ? host.shape : resolveShape("tensor", options.shape, host.shape);
   checkGrad("tensor", dtype, options);
   return finish(wrap(uploadOp("tensor", { shape, dtype }, encode(host.values, dtype))), options);
+}
+
+/** Options of `tensorFromBuffer`. */
+export interface BufferTensorOptions extends CreateOptions, BufferPlace {
+  readonly shape: Shape;
+}
+
+const bufferOptions = {
+  ...createOptions,
+  shape: { type: "any", required: true },
+  offset: { type: "integer", range: "[0, Infinity)", default: 0 },
+} as const satisfies OptionTable<BufferTensorOptions>;
+
+/**
+ * A tensor with a copy of what lies in a buffer of your own, on the device that
+ * `init({ gpuDevice })` was given. The copy is made on the device, behind what you have submitted;
+ * the buffer stays yours, to be written or destroyed as soon as this returns. Elements lie in
+ * row-major order; the dtype is float32 unless given.
+ * @throws ArgumentError for a buffer that is mapped, too small or made without COPY_SRC,
+ *   ShapeError for a shape that is none, DTypeError for bool, which is stored as uint32,
+ *   DeviceLostError without such a device, OutOfMemoryError
+ */
+export function tensorFromBuffer(buffer: GPUBuffer, options: BufferTensorOptions): Tensor {
+  const op = "tensorFromBuffer";
+  const { shape, offset, dtype: given } = readOptions(op, options, bufferOptions);
+  checkShape(op, shape);
+  const dtype = checkDType(op, given ?? "float32");
+  if (dtype === "bool")
+    throw new DTypeError(op, "a dtype of numbers", "bool", 'take "uint32", and compare with ne(0)');
+  checkGrad(op, dtype, options);
+  const storage = copyBytesIn(op, { shape, dtype }, { buffer, offset });
+  const handle = new TensorHandle(storage, contiguousLayout([...shape]), dtype, null);
+  return finish(wrap(handle), options);
 }
 
 /**

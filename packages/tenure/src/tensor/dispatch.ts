@@ -10,6 +10,7 @@ import { formatShape, sizeOf } from "../base/shape.ts";
 import type { Role } from "../graph/program.ts";
 import type { AnyOp, Meta } from "../ops/op.ts";
 import type { OpenProgram } from "../runtime/open-program.ts";
+import { type Place, checkPlace, deviceOfProgram } from "../runtime/outside.ts";
 import type { Operand } from "../runtime/recorded-op.ts";
 import type { Labels, RecordingWatcher } from "../runtime/recorder.ts";
 import { runtime } from "../runtime/runtime.ts";
@@ -17,6 +18,7 @@ import type { Script } from "../runtime/script.ts";
 import type { Storage } from "../runtime/storage.ts";
 
 export type { OpenProgram, ProgramMark } from "../runtime/open-program.ts";
+export type { GPUBuffer } from "../runtime/outside.ts";
 export type { Operand } from "../runtime/recorded-op.ts";
 export type { RecordingWatcher } from "../runtime/recorder.ts";
 export { type Script, scriptOf } from "../runtime/script.ts";
@@ -28,9 +30,14 @@ export type { Storage } from "../runtime/storage.ts";
  * A virtual storage for `meta`. @throws OutOfMemoryError, DTypeError when the device could never
  * hold it.
  */
-export function allocate(op: string, { shape, dtype }: Meta, role: Role): Storage {
+export function allocate(op: string, meta: Meta, role: Role): Storage {
+  return runtime().recorder.storage(checkedBytes(op, meta), role);
+}
+
+/** Bytes of a storage for `meta`. @throws as `allocate` */
+function checkedBytes(op: string, { shape, dtype }: Meta): number {
   const bytes = Math.max(4, Math.ceil((sizeOf(shape) * dtypeBytes(dtype)) / 4) * 4);
-  const { device, recorder } = runtime();
+  const { device } = runtime();
   if (device !== null) {
     if (bytes > device.info.maxTensorBytes)
       throw new OutOfMemoryError(
@@ -41,7 +48,7 @@ export function allocate(op: string, { shape, dtype }: Meta, role: Role): Storag
       );
     if (dtype === "float16") requireHalf(op);
   }
-  return recorder.storage(bytes, role);
+  return bytes;
 }
 
 /** A virtual storage as large as another. */
@@ -269,6 +276,33 @@ export function countRepeat(name: string, reason: string | null): void {
  */
 export function readBytes(storage: Storage, offset: number, bytes: number): Promise<ArrayBuffer> {
   return runtime().readBytes(storage, offset, bytes);
+}
+
+/**
+ * Copies bytes of a storage, as `readBytes` gives them, into a buffer of the program. Resolves once
+ * the device has taken the copy.
+ */
+export async function copyBytesOut(
+  storage: Storage,
+  offset: number,
+  bytes: number,
+  target: Place,
+): Promise<void> {
+  await runtime().readBytes(storage, offset, bytes, target);
+}
+
+/** Whether `copyBytesOut` would take a place. @throws DeviceLostError, ArgumentError */
+export function checkTarget(op: string, target: Place, bytes: number): void {
+  deviceOfProgram(op, runtime().device);
+  checkPlace(op, target, bytes, "COPY_DST");
+}
+
+/**
+ * A storage with a copy of what lies in a buffer of the program. @throws DeviceLostError,
+ * ArgumentError, OutOfMemoryError, DTypeError when the device has no such tensors
+ */
+export function copyBytesIn(op: string, meta: Meta, from: Place): Storage {
+  return runtime().copyIn(op, from, checkedBytes(op, meta));
 }
 
 /** Marks a promise as that of a read, which goes on without the code that asked for it. */

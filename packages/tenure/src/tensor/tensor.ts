@@ -14,7 +14,7 @@ import { currentScope } from "../ownership/open.ts";
 import { copy as copyOp } from "../ops/casting.ts";
 import { TensorHandle } from "./body.ts";
 import { WRAP, live, only } from "./call.ts";
-import { readBytes, reading } from "./dispatch.ts";
+import { type GPUBuffer, checkTarget, copyBytesOut, readBytes, reading } from "./dispatch.ts";
 import { type NestedArray, decode, nested, preview } from "./host.ts";
 import { LinalgMethods } from "./methods/linalg.ts";
 import { runOp } from "./run.ts";
@@ -30,6 +30,16 @@ const backwardOptions = {
   retainGraph: { type: "flag" },
   createGraph: { type: "flag" },
 } satisfies OptionTable<BackwardOptions & { readonly createGraph?: boolean }>;
+
+/** Where in a buffer of the program a tensor goes. */
+export interface BufferPlace {
+  /** In bytes, a multiple of 4; 0 unless given. */
+  readonly offset?: number;
+}
+
+const bufferPlace = {
+  offset: { type: "integer", range: "[0, Infinity)", default: 0 },
+} as const satisfies OptionTable<BufferPlace>;
 
 /** A tensor, or a number that stands for a 0-d tensor. */
 export type TensorLike = Tensor | number;
@@ -97,6 +107,37 @@ export class Tensor extends LinalgMethods {
 
   async #toArray(): Promise<NestedArray> {
     return nested(await this.#data(), this.shape, this.dtype);
+  }
+
+  /**
+   * Copies the elements, in row-major order, into a buffer of your own on the device that
+   * `init({ gpuDevice })` was given. Nothing comes to the host. Resolves once the copy is submitted
+   * and the device has taken it: what you submit then sees it. Pins like `data`; the buffer stays
+   * yours. float16 takes 2 bytes an element, bool 4: 0 or 1.
+   *
+   * Rejects with ArgumentError for a buffer that is mapped, too small or made without COPY_DST,
+   * DeviceLostError without such a device, DisposedError, or the device's error.
+   */
+  copyToBuffer(buffer: GPUBuffer, options?: BufferPlace): Promise<void> {
+    return reading(this.#copyToBuffer(buffer, options));
+  }
+
+  async #copyToBuffer(buffer: GPUBuffer, options?: BufferPlace): Promise<void> {
+    const h = live(this, "copyToBuffer"),
+      { offset } = readOptions("copyToBuffer", options, bufferPlace);
+    const bytes = h.layout.size * dtypeBytes(h.dtype),
+      first = h.layout.offset * dtypeBytes(h.dtype),
+      target = { buffer, offset };
+    checkTarget("copyToBuffer", target, bytes);
+    if (bytes === 0) return;
+    if (h.layout.contiguous && first % 4 === 0) {
+      await copyBytesOut(h.storage, first, bytes, target);
+      return;
+    }
+    const copy = only(runOp(copyOp, [h], undefined));
+    const copied = copyBytesOut(copy.storage, 0, bytes, target);
+    copy.discard();
+    await copied;
   }
 
   /** A readable rendering of the contents, shortened like NumPy's. Pins like `data`. */

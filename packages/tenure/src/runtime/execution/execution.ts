@@ -390,7 +390,7 @@ export class Execution {
   #refuse(refused: TenureError, isLatest: boolean): void {
     const { made, written } = this.#affected;
     const lost = new Set(this.#ranUnwritten ? [...made, ...written] : made);
-    for (const later of this.#tools.unsettled) later.#runOn(lost, refused);
+    for (const later of this.#tools.unsettled) later.runOn(lost, refused);
     const inPart = this.#lastSubmit - this.#firstSubmit > 1 || this.#ranUnwritten;
     if (inPart || this.#taint !== null || this.#device.lost !== null) {
       this.#handOver();
@@ -408,7 +408,7 @@ export class Execution {
   }
 
   /** Notes that some contents were never made. What this program made of them is none, either. */
-  #runOn(lost: Set<Storage>, why: TenureError): void {
+  runOn(lost: Set<Storage>, why: TenureError): void {
     if (!this.#affected.found.some((storage) => lost.has(storage))) return;
     this.#taint = why;
     for (const storage of this.#affected.written) lost.add(storage);
