@@ -13,7 +13,7 @@ export {
 } from "./runtime/lifecycle.ts";
 export type { DeviceInfo } from "./device/acquire.ts";
 export type { Counters } from "./device/counters.ts";
-export type { GPUPowerPreference } from "./device/webgpu.ts";
+export type { GPUBuffer, GPUDevice, GPUPowerPreference } from "./device/webgpu.ts";
 export {
   tune,
   tuneWhenIdle,
