@@ -49,6 +49,7 @@ export const GUIDE: readonly Group[] = [
       { text: "Mixed precision", file: "docs/precision.md" },
       { text: "Checkpoints", file: "docs/checkpoints.md" },
       { text: "Writing an op", file: "docs/custom-ops.md" },
+      { text: "Beside your own WebGPU", file: "docs/webgpu.md" },
       { text: "Looking inside", file: "docs/debugging.md" },
       { text: "Where it runs", file: "docs/hosts.md" },
     ],
