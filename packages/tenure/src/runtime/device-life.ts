@@ -47,8 +47,8 @@ export class DeviceLife {
 
   /**
    * Finds a device, or returns the one there is. `choice`: what to look for, or the program's own;
-   * `insists`: whether the caller asked for it by name. @throws DeviceLostError when there is none, ArgumentError when
-   * there is another one
+   * `insists`: whether the caller asked for it by name. @throws DeviceLostError when there is none,
+   * ArgumentError when there is another one
    */
   async find(
     choice: DeviceChoice | GPUDevice,

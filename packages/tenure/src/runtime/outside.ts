@@ -1,7 +1,7 @@
 /**
- * Buffers of the program, beside those of the pool: bytes are copied from and to them on the device,
- * and nothing else is done with them. They stay the program's: nobody keeps, recycles or destroys
- * them here. Called by the runtime.
+ * Buffers of the program, beside those of the pool: bytes are copied from and to them on the
+ * device, and nothing else is done with them. They stay the program's: nobody keeps, recycles or
+ * destroys them here. Called by the runtime.
  */
 import { ArgumentError, DeviceLostError, type TenureError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";

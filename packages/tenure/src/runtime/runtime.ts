@@ -295,8 +295,8 @@ export class Runtime {
   }
 
   /**
-   * A storage with a copy of what lies in a buffer of the program. The copy is submitted at once, in
-   * front of whatever is recorded and has not run.
+   * A storage with a copy of what lies in a buffer of the program. The copy is submitted at once,
+   * in front of whatever is recorded and has not run.
    * @throws DeviceLostError where that is no buffer of the device in use, ArgumentError as
    *   `checkPlace`, OutOfMemoryError, TenureError inside `trace()`
    */

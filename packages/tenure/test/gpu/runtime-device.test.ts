@@ -47,8 +47,8 @@ test("unknown options and values are refused by name", async () => {
   await rejects(
     () => init({ devcie: "gpu" } as never),
     ArgumentError,
-    pattern`^init: expected the options device, gpuDevice, powerPreference, deterministic, flush, got
-      "devcie"; did you mean device\?`,
+    pattern`^init: expected the options device, gpuDevice, powerPreference, deterministic,
+      flush, got "devcie"; did you mean device\?`,
   );
   await rejects(
     () => init(null as never),
