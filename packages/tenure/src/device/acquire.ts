@@ -156,8 +156,9 @@ export async function openGiven(device: GPUDevice): Promise<Acquired> {
     );
   // hosts with an older WebGPU do not tell
   const told: GPUAdapterInfo | undefined = device.adapterInfo;
-  const adapter = told ?? { vendor: "", architecture: "", device: "", description: "" };
-  const facts = factsOf(adapter, told?.isFallbackAdapter === true);
+  const nothing = { vendor: "", architecture: "", device: "", description: "" };
+  const adapter = told ?? { ...nothing, isFallbackAdapter: false };
+  const facts = factsOf(adapter, adapter.isFallbackAdapter);
   const features = wantedFeatures.filter((f) => device.features.has(f));
   const kind = facts.software ? "software" : "gpu";
   const info = infoOf(device, { ...facts, kind, source: "init({ gpuDevice })", features });
