@@ -13,7 +13,7 @@ import { tryFew, tryInOrder } from "./passes/haste.ts";
 import { runInCore } from "./passes/in-core.ts";
 import { putInOrder } from "./passes/order.ts";
 import { runSideBySide } from "./passes/overlap.ts";
-import { placeChosen } from "./passes/place.ts";
+import { placeUnderBudget } from "./passes/place-under-budget.ts";
 import { tryRecompute } from "./passes/recompute.ts";
 import { chooseLeast, tryThresholds } from "./passes/search-mirrors.ts";
 import { trySwap } from "./passes/swap.ts";
@@ -21,6 +21,8 @@ import { applyThreshold } from "./passes/threshold.ts";
 import { Plan } from "./plan.ts";
 import { reportOf } from "./plan-figures.ts";
 import { comparePlacements } from "./place/compare.ts";
+import { fewItems, searchSlots } from "./place/search.ts";
+import type { Search } from "./place/slot-planners.ts";
 import { type PlanOptions, resolveOptions } from "./plan-options.ts";
 import { type Pass, initialState } from "./plan-state.ts";
 import type { Planner } from "./planner.ts";
@@ -38,16 +40,20 @@ const passes: readonly Pass[] = [
   { name: "swap", run: trySwap }, // values wait on the host
   { name: "choose", run: chooseCheapest }, // the cheapest schedule that fits into the budget
   { name: "overlap", run: runSideBySide }, // independent ops next to each other
-  { name: "place", run: placeChosen }, // who shares a buffer, which buffers come and go
+  { name: "place", run: placeUnderBudget }, // who shares a buffer, which buffers come and go
   emitting, // what to do, step by step
 ];
+
+/** What is tried besides where the items are few. */
+const search: Search = (items, best) =>
+  items.length <= fewItems ? searchSlots(items, best) : best;
 
 /** The same when there was no time for all of that. */
 const hastyPasses: readonly Pass[] = [
   { name: "issued", run: tryInOrder },
   { name: "few schedules", run: tryFew },
   { name: "choose", run: chooseCheapest },
-  { name: "place", run: placeChosen },
+  { name: "place", run: placeUnderBudget },
   emitting,
 ];
 
@@ -57,7 +63,7 @@ const searchPasses = (trials: number): readonly Pass[] => [
   { name: "thresholds", run: tryThresholds(trials) },
   { name: "least", run: chooseLeast },
   { name: "overlap", run: runSideBySide },
-  { name: "place", run: placeChosen },
+  { name: "place", run: placeUnderBudget },
   emitting,
 ];
 
@@ -71,7 +77,7 @@ export function planProgram(
   { atEntry, afterPass, deadline }: PlanInputs = {},
 ): Plan {
   const policy = resolveOptions("plan", options);
-  const initial = initialState(program, policy, atEntry, { deadline });
+  const initial = initialState(program, policy, atEntry, { deadline, search });
   return planOf(runPasses(passes, initial, afterPass));
 }
 
@@ -89,7 +95,11 @@ export function planInHaste(
   const policy = resolveOptions("plan", options);
   const planned = (program: Program): Plan =>
     planOf(
-      runPasses(hastyPasses, initialState(program, policy, atEntry, { quick: true }), afterPass),
+      runPasses(
+        hastyPasses,
+        initialState(program, policy, atEntry, { quick: true, search }),
+        afterPass,
+      ),
     );
   return cheapestOf([...new Set(programs)].map((program) => () => planned(program)));
 }
@@ -152,7 +162,7 @@ export function searchPlan(
   { atEntry, afterPass }: PlanInputs = {},
 ): Plan {
   validate(program, Infinity);
-  const state = initialState(program, resolveOptions("searchPlan", {}), atEntry);
+  const state = initialState(program, resolveOptions("searchPlan", {}), atEntry, { search });
   return planOf(runPasses(searchPasses(options.trials ?? 6), state, afterPass));
 }
 

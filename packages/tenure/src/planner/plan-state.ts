@@ -9,6 +9,7 @@ import type { Candidate } from "./candidate.ts";
 import type { Deadline } from "./deadline.ts";
 import { extensions } from "./place/lifespan.ts";
 import { type Placement, Placements } from "./place/placements.ts";
+import type { Search } from "./place/slot-planners.ts";
 import type { Policy } from "./plan-options.ts";
 import type { Context } from "./schedule.ts";
 import type { Emitted } from "./steps.ts";
@@ -46,8 +47,12 @@ export function initialState(
   atEntry?: (storage: number) => boolean,
   {
     deadline,
-    quick = false,
-  }: { readonly deadline?: Deadline | undefined; readonly quick?: boolean } = {},
+    ...how
+  }: {
+    readonly deadline?: Deadline | undefined;
+    readonly quick?: boolean;
+    readonly search?: Search;
+  } = {},
 ): PlanState {
   const resident = residentAtEntry(program);
   const touches = new Touches(program);
@@ -58,7 +63,7 @@ export function initialState(
   return {
     policy,
     context,
-    placements: new Placements(context, policy, brings, quick),
+    placements: new Placements(context, policy, brings, how),
     order: [],
     candidates: [],
     chosen: null,

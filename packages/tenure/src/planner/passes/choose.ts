@@ -8,6 +8,7 @@ import { type Candidate, pareto } from "../candidate.ts";
 import { bytesTouched } from "../cost.ts";
 import { internal } from "../../base/errors.ts";
 import { curveOf, highest } from "../schedule.ts";
+import { leastBytes, transient } from "../place/under-budget.ts";
 import type { PlanState } from "../plan-state.ts";
 
 /** Ops up to which every candidate is placed. */
@@ -54,9 +55,9 @@ function cheapestThatFits(
     if (c.extra.seconds >= bestSeconds) break;
     if (c.peak > budgetBytes) continue;
     if (placements.bytes(c) <= budgetBytes) return c;
-    const transient = placements.transient(c);
-    if (transient === null || transient.bytes > budgetBytes) continue;
-    const seconds = c.extra.seconds + transient.seconds;
+    const cost = transient(placements, c);
+    if (cost === null || cost.bytes > budgetBytes) continue;
+    const seconds = c.extra.seconds + cost.seconds;
     if (seconds >= bestSeconds) continue;
     best = c;
     bestSeconds = seconds;
@@ -100,7 +101,7 @@ function closestTo(
   let bytes = Infinity;
   for (const c of [...front].reverse()) {
     if (c.peak >= bytes) break;
-    const least = Math.min(placements.leastBytes(c), placements.transient(c)?.bytes ?? Infinity);
+    const least = Math.min(leastBytes(placements, c), transient(placements, c)?.bytes ?? Infinity);
     if (least >= bytes) continue;
     bytes = least;
     candidate = c;

@@ -1,6 +1,6 @@
 /**
  * An exact search over all ways to share slots, for few items and budgets that the other planners
- * miss by little. Called by slot-planners.ts and when no budget is met. Pure.
+ * miss by little. Called by the planning under budgets. Pure.
  */
 import { at } from "../../base/access.ts";
 import { type Item, type Placed, duration, overlap, sorted } from "./items.ts";

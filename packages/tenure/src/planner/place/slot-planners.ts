@@ -10,7 +10,6 @@ import { Effort } from "./effort.ts";
 import { packInOrder } from "./in-order.ts";
 import type { Item, Placed, Placer } from "./items.ts";
 import { packByBreadth, packBySize } from "./pack.ts";
-import { fewItems, searchSlots } from "./search.ts";
 import { packSideBySide } from "./side-by-side.ts";
 import { slotted } from "./open-slots.ts";
 
@@ -49,10 +48,10 @@ export const sharingPlanners: readonly Placer[] = [inOrder, alike, bySize, byBre
 /** Those of them that look at every item once. */
 const quickPlanners: readonly Placer[] = [inOrder, alike];
 
-/**
- * An exact search is tried when the best planner misses the budget by no more than this factor, and
- * the items are few.
- */
+/** A search for a placement that is better than the best one known. */
+export type Search = (items: readonly Item[], best: Placed) => Placed;
+
+/** A search is tried when the best planner misses the budget by no more than this factor. */
 const tight = 1.25;
 
 /** How well items are to be placed. */
@@ -63,14 +62,15 @@ interface SlotAims {
   /** Only planners that take little time. */
   readonly quick?: boolean;
   readonly deadline?: Deadline | undefined;
+  readonly search?: Search | undefined;
 }
 
 /**
- * The best of all slot planners, and an exact search when that does not fit into the budget and the
- * items are few. @throws PlanningTooLong after the deadline
+ * The best of all slot planners, and a search, where one is given, when that does not fit into the
+ * budget. @throws PlanningTooLong after the deadline
  */
 export function placeSlots(items: readonly Item[], aims: SlotAims = {}): Placed {
-  const { budgetBytes = Infinity, lowerBound = 0, quick = false, deadline } = aims;
+  const { budgetBytes = Infinity, lowerBound = 0, quick = false, deadline, search } = aims;
   let best: Placed | null = null;
   for (const planner of [...(quick ? quickPlanners : sharingPlanners), own]) {
     const placed = planner(items, new Effort(items.length, deadline));
@@ -79,5 +79,5 @@ export function placeSlots(items: readonly Item[], aims: SlotAims = {}): Placed 
   }
   best ??= own(items);
   const close = best.bytes > budgetBytes && best.bytes <= tight * budgetBytes;
-  return close && items.length <= fewItems ? searchSlots(items, best) : best;
+  return close && search !== undefined ? search(items, best) : best;
 }
