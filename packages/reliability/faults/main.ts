@@ -1,7 +1,7 @@
 /**
- * `npm run reliability -- faults`: every call of every kind that a three-step training run makes at
- * the device boundary fails once, without a scheduler, in one, and in one under a budget. Prints a
- * table by kind and every point that ended badly.
+ * `npm run reliability -- faults`: every call of every kind that a short training run makes at the
+ * device boundary fails once, without a scheduler, in one, in one under a budget, with a part that
+ * is computed again, and compiled. Prints a table by kind and every point that ended badly.
  */
 import { create, globals } from "webgpu";
 import { installSoftwareVulkan } from "tenure-software-gpu";
@@ -9,7 +9,7 @@ import { init, shutdown } from "tenure";
 import { BudgetError } from "tenure/scheduler";
 import { type FaultKind, FaultPoint, faultKinds, faultyGPU } from "./device.ts";
 import { type Injector, type Reference, type Verdict, inject, reference } from "./run.ts";
-import { type Mode, Training } from "./training.ts";
+import { type Mode, Training, isLimited, modes as allModes } from "./training.ts";
 
 /** What to run. */
 export interface FaultOptions {
@@ -34,11 +34,11 @@ async function install(): Promise<Injector> {
 }
 
 /** The least budget under which the run works: values wait on the host and are made again. */
-async function leastBudget(injector: Injector): Promise<number> {
+async function leastBudget(injector: Injector, mode: Mode): Promise<number> {
   await shutdown();
   injector.point = new FaultPoint();
   await init();
-  using training = new Training("budget", 1);
+  using training = new Training(mode, 1);
   try {
     await training.step(0);
   } catch (error) {
@@ -50,12 +50,12 @@ async function leastBudget(injector: Injector): Promise<number> {
 
 /** Injects faults. @returns all verdicts */
 export async function injectFaults(options: FaultOptions = {}): Promise<Verdict[]> {
-  const { every = 1, modes = ["plain", "scheduler", "budget"], kinds = faultKinds } = options;
+  const { every = 1, modes = allModes, kinds = faultKinds } = options;
   const injector = await install();
-  const budget = modes.includes("budget") ? await leastBudget(injector) : undefined;
   const verdicts: Verdict[] = [];
   for (const mode of modes) {
-    const wanted = await reference(injector, mode, mode === "budget" ? budget : undefined);
+    const budget = isLimited(mode) ? await leastBudget(injector, mode) : undefined;
+    const wanted = await reference(injector, mode, budget);
     for (const kind of kinds)
       for (const at of points(wanted, kind, every)) {
         const verdict = await inject(injector, wanted, kind, at);
@@ -98,10 +98,9 @@ export async function run(args: {
   readonly kind: string | undefined;
 }): Promise<string> {
   const { mode, kind } = args;
-  const all: readonly Mode[] = ["plain", "scheduler", "budget"];
   const verdicts = await injectFaults({
     every: args.every,
-    modes: all.filter((m) => mode === undefined || m === mode),
+    modes: allModes.filter((m) => mode === undefined || m === mode),
     kinds: faultKinds.filter((k) => kind === undefined || k.includes(kind)),
     onVerdict: (v) => {
       if (v.problems.length > 0)

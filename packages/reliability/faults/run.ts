@@ -5,7 +5,7 @@
  */
 import { DeviceLostError, TenureError, init, memory, shutdown, sync } from "tenure";
 import { type FaultKind, FaultPoint } from "./device.ts";
-import { type Checkpoint, type Mode, type Snapshot, Training, steps } from "./training.ts";
+import { type Checkpoint, type Mode, type Snapshot, Training, stepsOf } from "./training.ts";
 
 /** What a run without faults looks like. */
 export interface Reference {
@@ -54,12 +54,14 @@ export async function reference(
   const checkpoints: Checkpoint[] = [];
   {
     using training = new Training(mode, budgetBytes);
-    for (let k = 0; k <= steps; k++) {
+    for (let k = 0; k <= stepsOf(mode); k++) {
       if (k > 0) await training.step(k - 1);
       else await sync();
       states.push(await training.snapshot());
       checkpoints.push(await training.checkpoint());
     }
+    if (mode.startsWith("compiled") && training.atOnce === 0)
+      throw new Error(`${mode}: no step was recorded at once`);
   }
   await memory.trim();
   const wanted = { mode, budgetBytes, states, checkpoints, point, liveBytes: point.liveBytes };
@@ -134,6 +136,7 @@ class FaultRun {
       await init();
     }
     let training = await this.#start();
+    const steps = stepsOf(this.#wanted.mode);
     try {
       while (this.#done < steps && this.#failures <= failuresAllowed) {
         const before = this.#problems.length;

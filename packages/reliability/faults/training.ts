@@ -1,18 +1,32 @@
 /**
- * The program that faults are injected into: three steps of a small classifier with Adam, with and
- * without a scheduler under a budget. Written as a user would write it, against public names only.
+ * The program that faults are injected into: some steps of a small classifier with Adam, with and
+ * without a scheduler under a budget, compiled, with a part that runs again in the backward pass. Written as a user would write it, against public names only.
  * Used by the fault harness, which owns a `Training` and ends it.
  */
-import { type Tensor, newDisposeScope, tensor } from "tenure";
+import { type Tensor, checkpoint, compile, newDisposeScope, tensor } from "tenure";
 import { CrossEntropyLoss, Linear, ReLU, Sequential } from "tenure/nn";
 import { Adam } from "tenure/optim";
 import { Scheduler } from "tenure/scheduler";
 
 /** How the steps are run. */
-export type Mode = "plain" | "scheduler" | "budget";
+export type Mode =
+  "plain" | "scheduler" | "budget" | "checkpoint" | "compiled" | "compiled scheduler";
 
-/** Steps of the run. */
-export const steps = 3;
+/** All modes, in the order of reports. */
+export const modes: readonly Mode[] = [
+  "plain",
+  "scheduler",
+  "budget",
+  "checkpoint",
+  "compiled",
+  "compiled scheduler",
+];
+
+/** Steps of the run: of compiled ones so many that the last are recorded at once. */
+export const stepsOf = (mode: Mode): number => (mode.startsWith("compiled") ? 6 : 3);
+
+/** Whether the run is given the least budget under which it works. */
+export const isLimited = (mode: Mode): boolean => mode === "budget" || mode === "checkpoint";
 
 const batch = 128;
 /** Wide enough that a batch goes through a staging buffer, small ones through the queue. */
@@ -36,21 +50,21 @@ function numbers(count: number, seed: number): Float32Array {
 
 /** One model, its optimizer and, in two modes, its scheduler. */
 export class Training implements Disposable {
-  readonly #model = new Sequential(
-    new Linear(width, hidden),
-    new ReLU(),
-    new Linear(hidden, hidden),
-    new ReLU(),
-    new Linear(hidden, classes),
-  );
+  readonly #front = new Sequential(new Linear(width, hidden), new ReLU());
+  readonly #middle = new Sequential(new Linear(hidden, hidden), new ReLU());
+  readonly #back = new Linear(hidden, classes);
+  readonly #model = new Sequential(this.#front, this.#middle, this.#back);
   readonly #optimizer = new Adam(this.#model.parameters(), { lr: 0.01 });
   readonly #loss = new CrossEntropyLoss();
   readonly #scheduler: Scheduler | null;
+  readonly #mode: Mode;
+  readonly #fast = compile((x: Tensor, labels: Tensor) => this.#learn(x, labels));
 
-  /** @param budgetBytes for the mode `budget` */
+  /** @param budgetBytes for the modes that are limited */
   constructor(mode: Mode, budgetBytes?: number) {
-    const limited = mode === "budget" && budgetBytes !== undefined ? { budgetBytes } : {};
-    this.#scheduler = mode === "plain" ? null : new Scheduler(limited);
+    this.#mode = mode;
+    const limited = isLimited(mode) && budgetBytes !== undefined ? { budgetBytes } : {};
+    this.#scheduler = mode === "plain" || mode === "compiled" ? null : new Scheduler(limited);
     const weights = new Map<string, { data: Float32Array; shape: readonly number[] }>();
     let seed = 1;
     using _ = newDisposeScope("initial weights");
@@ -76,11 +90,28 @@ export class Training implements Disposable {
   #record(index: number): Promise<number> {
     const x = tensor(numbers(batch * width, 100 + index), { shape: [batch, width] });
     const labels = Int32Array.from({ length: batch }, (_, k) => (k * 7 + index) % classes);
-    const loss = this.#loss.call(this.#model.call(x), tensor(labels, { dtype: "int32" }));
+    const targets = tensor(labels, { dtype: "int32" });
+    const compiled = this.#mode.startsWith("compiled");
+    return (compiled ? this.#fast(x, targets) : this.#learn(x, targets)).item();
+  }
+
+  #learn(x: Tensor, labels: Tensor): Tensor {
+    const loss = this.#loss.call(this.#predict(x), labels);
     this.#optimizer.zeroGrad();
     loss.backward();
     this.#optimizer.step();
-    return loss.item();
+    return loss;
+  }
+
+  #predict(x: Tensor): Tensor {
+    if (this.#mode !== "checkpoint") return this.#model.call(x);
+    const h = checkpoint((t) => this.#middle.call(t), this.#front.call(x));
+    return this.#back.call(h);
+  }
+
+  /** Repetitions that were recorded at once. */
+  get atOnce(): number {
+    return this.#fast.report().atOnce;
   }
 
   /** Reads everything. What cannot be read is the error's text. */
@@ -124,6 +155,7 @@ export class Training implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#fast.dispose();
     this.#scheduler?.dispose();
     this.#optimizer.dispose();
     this.#model.dispose();
