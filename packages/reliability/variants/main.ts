@@ -91,6 +91,7 @@ export async function runVariants(options: VariantsOptions): Promise<VariantsRep
   settings.verifyPlans = true;
   settings.poison = true;
   settings.planningMs = 60_000;
+  await parts.load(["budgets"]); // which runs programs whose buffers are poisoned
   const problems: Record<string, number> = {};
   const ways: Record<string, number> = {};
   const wrong: string[] = [];
