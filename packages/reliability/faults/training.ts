@@ -1,7 +1,8 @@
 /**
  * The program that faults are injected into: some steps of a small classifier with Adam, with and
- * without a scheduler under a budget, compiled, with a part that runs again in the backward pass. Written as a user would write it, against public names only.
- * Used by the fault harness, which owns a `Training` and ends it.
+ * without a scheduler under a budget, compiled, with a part that runs again in the backward pass.
+ * Written as a user would write it, against public names only. Used by the fault harness, which
+ * owns a `Training` and ends it.
  */
 import { type Tensor, checkpoint, compile, newDisposeScope, tensor } from "tenure";
 import { CrossEntropyLoss, Linear, ReLU, Sequential } from "tenure/nn";
