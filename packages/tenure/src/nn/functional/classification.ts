@@ -220,7 +220,7 @@ function softCrossEntropy(
  * @param input [N, C], [N, C, …] or [C]
  * @param targets class numbers [N], [N, …] or []
  * @throws ShapeError for shapes that do not fit, DTypeError unless class numbers are integers,
- *   ArgumentError for options that are unknown or out of range
+ *   ArgumentError for options that are unknown or out of range. A target out of range gives NaN.
  */
 export function nllLoss(input: Tensor, targets: Tensor, options?: ClassOptions): Tensor {
   const { reduction, weight, ignoreIndex } = readOptions("nllLoss", options, classOptions);
@@ -231,9 +231,11 @@ export function nllLoss(input: Tensor, targets: Tensor, options?: ClassOptions):
       labels = targets.rank === 1 ? targets : targets.reshape(-1),
       weights = rowWeights(labels, classes, weight, ignoreIndex);
     // Chosen, not multiplied: 0 · -Infinity would be NaN.
-    const chosen = where(oneHot(labels, classes, { dtype: "bool" }), rows, zeros([]))
-      .sum(1)
-      .neg();
+    const hot = oneHot(labels, classes, { dtype: "bool" });
+    const own = where(hot, rows, zeros([])).sum(1).neg();
+    const left = ignored(labels, ignoreIndex);
+    const known = left === null ? hot.any(1) : hot.any(1).logicalOr(labels.eq(left));
+    const chosen = where(known, own, zeros([]).add(NaN));
     return finishRows(
       "nllLoss",
       weights === null ? chosen : chosen.mul(weights),

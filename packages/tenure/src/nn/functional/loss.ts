@@ -179,20 +179,43 @@ export const binaryOptions = {
 
 /**
  * log p, but -100 at 0, so that certain mistakes stay finite (as in PyTorch); no gradient there.
+ * NaN for what is below 0, or NaN.
  */
 function boundedLog(p: Tensor): Tensor {
-  return where(p.gt(0), p.maximum(1.2e-38).log().maximum(-100), zeros([]).sub(100));
+  const bound = where(p.eq(0), zeros([]).sub(100), zeros([]).add(NaN));
+  return where(p.gt(0), p.maximum(1.2e-38).log().maximum(-100), bound);
+}
+
+/** @throws ShapeError for factors that would make more losses than there are */
+function checkFactors(
+  op: string,
+  name: string,
+  factors: Tensor | null | undefined,
+  losses: Tensor,
+): void {
+  if (factors == null) return;
+  const { shape } = live(factors, op).layout;
+  const own = losses.shape.slice(Math.max(0, losses.rank - shape.length));
+  if (shape.length <= losses.rank && shape.every((d, i) => d === 1 || d === own[i])) return;
+  throw new ShapeError(
+    op,
+    `a ${name} that broadcasts to the losses ${formatShape(losses.shape)}`,
+    formatShape(shape),
+    "pass one factor per element, or per class",
+  );
 }
 
 /**
  * -(t·log p + (1 - t)·log(1 - p)) for probabilities p. Prefer `bceWithLogits`, which is exact for
- * sure predictions. Both of any one shape; 0-d unless the reduction is none.
- * @throws ShapeError unless both have one shape, ArgumentError for options that are unknown or out
- *   of range
+ * sure predictions. Both of any one shape; 0-d unless the reduction is none. A p outside of 0 … 1
+ * gives NaN, which `detectAnomaly` finds; PyTorch reads all values to refuse it.
+ * @throws ShapeError unless both have one shape, and for a weight that does not broadcast to it,
+ *   ArgumentError for options that are unknown or out of range
  */
 export function bce(input: Tensor, target: Tensor, options?: BinaryOptions): Tensor {
   const { weight, reduction } = readOptions("bce", options, binaryOptions);
   checkSame("bce", input, target);
+  checkFactors("bce", "weight", weight, input);
   return scoped(() => {
     const q = input.neg().add(1),
       losses = target
@@ -218,12 +241,14 @@ export const logitsOptions = {
 /**
  * Binary cross entropy of scores: (1 - t)·x + (1 + (posWeight - 1)·t)·log(1 + exp(-x)). `posWeight`
  * broadcasts: a factor per class for positives.
- * @throws ShapeError unless both have one shape, ArgumentError for options that are unknown or out
- *   of range
+ * @throws ShapeError unless both have one shape, and for factors that do not broadcast to it,
+ *   ArgumentError for options that are unknown or out of range
  */
 export function bceWithLogits(input: Tensor, target: Tensor, options?: LogitsOptions): Tensor {
   const { weight, posWeight, reduction } = readOptions("bceWithLogits", options, logitsOptions);
   checkSame("bceWithLogits", input, target);
+  checkFactors("bceWithLogits", "weight", weight, input);
+  checkFactors("bceWithLogits", "posWeight", posWeight, input);
   return scoped(() => {
     const bend = input.neg().softplus(),
       losses = target
@@ -251,7 +276,8 @@ export const klDivOptions = {
 
 /**
  * Kullback-Leibler divergence from log-probabilities `input` to probabilities `target`: t·(log t -
- * input), 0 where t is 0. Both of any one shape; 0-d unless the reduction is none.
+ * input), 0 where t is 0, NaN where it is below. Both of any one shape; 0-d unless the reduction is
+ * none.
  * @throws ShapeError unless both have one shape, ArgumentError for options that are unknown or out
  *   of range
  */
@@ -259,7 +285,7 @@ export function klDiv(input: Tensor, target: Tensor, options?: KLDivOptions): Te
   const { reduction, logTarget } = readOptions("klDiv", options, klDivOptions);
   checkSame("klDiv", input, target);
   return scoped(() => {
-    const log = logTarget ? target : where(target.gt(0), target, zeros([]).add(1)).log();
+    const log = logTarget ? target : where(target.eq(0), zeros([]).add(1), target).log();
     const losses = (logTarget ? target.exp() : target).mul(log.sub(input));
     return reduction === "batchMean"
       ? losses.sum().div(input.rank === 0 ? 1 : input.shape[0]!)
@@ -296,7 +322,7 @@ export const cosineEmbeddingOptions = {
 
 /**
  * 1 - cos for pairs that belong together (target 1), max(0, cos - margin) for those that don't
- * (target -1).
+ * (target -1). Another target leaves its pair out: 0.
  * @param a [N, D] or [D]
  * @param b as `a`
  * @param target [N] or [] of 1 and -1
@@ -325,7 +351,11 @@ export function cosineEmbedding(
     const cos = cosine(a, b);
     return reduceLoss(
       "cosineEmbedding",
-      where(target.gt(0), cos.neg().add(1), cos.sub(margin).relu()),
+      where(
+        target.eq(1),
+        cos.neg().add(1),
+        where(target.eq(-1), cos.sub(margin).relu(), zeros([])),
+      ),
       reduction,
     );
   }, "cosineEmbedding");

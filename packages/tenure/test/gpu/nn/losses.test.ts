@@ -397,4 +397,31 @@ test("what does not fit is refused", () =>
     await rejects(() => F.mseLoss(x, x, "avg" as never), ArgumentError, /reduction/);
   }));
 
+test("what PyTorch refuses is no number, where it takes the device to see it", () =>
+  scopedAsync(async () => {
+    const none = { reduction: "none" } as const;
+    const half = (n: number): Tensor => tensor(Array<number>(n).fill(0.5));
+    const p = tensor([-0.5, 1.5, NaN, 0, 1]);
+    await assertClose(F.bce(p, tensor([1, 0, 1, 0, 1]), none), [NaN, NaN, NaN, 0, 0]);
+    await assertClose(F.bce(p, tensor([0, 1, 0, 1, 0]), none), [NaN, NaN, NaN, 100, 100]);
+    await assertClose(F.klDiv(tensor([1, 1, 1]), tensor([-0.5, 0, 1]), none), [NaN, 0, -1]);
+    const labels = tensor([0, 3, -1, -100], { dtype: "int32" });
+    const rows = tensor(Array<number>(12).fill(-2), { shape: [4, 3] });
+    await assertClose(F.nllLoss(rows, labels, none), [2, NaN, NaN, 0]);
+    await assertClose(F.nllLoss(rows, labels, { ...none, ignoreIndex: 3 }), [2, 0, NaN, NaN]);
+    const v = tensor([1, 0, 1, 0, 1, 0, 1, 0], { shape: [4, 2] });
+    const pairs = F.cosineEmbedding(v, v, tensor([1, -1, 0, 0.5]), none);
+    await assertClose(pairs, [0, 1, 0, 0], 1e-6);
+    // factors make no more losses than there are
+    const grown = tensor([1, 1, 1, 1], { shape: [2, 2] });
+    await rejects(() => F.bce(half(2), half(2), { weight: grown }), ShapeError, /bce: .*weight/);
+    for (const name of ["weight", "posWeight"] as const)
+      await rejects(
+        () => F.bceWithLogits(half(2), half(2), { [name]: grown }),
+        ShapeError,
+        new RegExp(`bceWithLogits: expected a ${name} that broadcasts to the losses \\[2\\]`),
+      );
+    await rejects(() => F.bce(half(2), half(2), { weight: half(3) }), ShapeError, /bce: .*\[3\]/);
+  }));
+
 test.run();
