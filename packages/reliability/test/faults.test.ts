@@ -30,6 +30,13 @@ test("budget: what a failed measurement borrowed goes back", async () => {
   for (const { at, problems } of verdicts) assert.equal(problems, [], `call ${at}`);
 });
 
+test("compiled: a device that is lost, or full, where steps are recorded at once", async () => {
+  const kinds = ["createBuffer: out of memory", "submit: device lost"] as const;
+  const verdicts = await injectFaults({ every: 12, modes: ["compiled"], kinds });
+  assert.ok(verdicts.length > 2);
+  for (const { kind, at, problems } of verdicts) assert.equal(problems, [], `${kind}, ${at}`);
+});
+
 for (const [mode, every] of [
   ["scheduler", 5],
   ["budget", 24],
