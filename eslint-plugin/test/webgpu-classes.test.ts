@@ -114,6 +114,15 @@ webgpu(
     "use(p: Part) { this.all.push(p); } reset() { this.all.length = 0; } }",
   [],
 );
+webgpu(
+  "a record of a texture that is kept and returned",
+  "interface Part { texture: GPUTexture; id: number }\nexport class Group { all = new Map<" +
+    "string, Part>(); constructor(readonly d: GPUDevice) {}\nmake(id: number) { const texture = " +
+    "this.d.createTexture({ size: [id] }); const p: Part = { texture, id }; " +
+    'this.all.set("a", p); return p; }\nid() { const p = this.make(1); return p.id; } ' +
+    "destroy() { for (const p of this.all.values()) p.texture.destroy(); } }",
+  [],
+);
 
 /** A class that keeps a buffer and has no end; `rest` is what else it can do. */
 const painter = (rest = ""): string =>
@@ -129,6 +138,11 @@ webgpu("an object without an end in one that ends", painter() + root(""), [M, M]
 webgpu(
   "one that frees what it holds under another name",
   painter("cleanUp() { this.buffer.destroy(); }") + root(""),
+  [],
+);
+webgpu(
+  "one that hands what it holds to another",
+  painter("share(all: Set<GPUBuffer>) { all.add(this.buffer); }") + root(""),
   [],
 );
 webgpu("one of which the parts are ended", painter() + root("this.p.buffer.destroy();"), []);

@@ -5,7 +5,7 @@
  */
 import ts from "typescript";
 import { callsNamed } from "./call-index.ts";
-import { ownedMembers, type Member } from "./members.ts";
+import { ownedMembers, sharedElsewhere, type Member } from "./members.ts";
 import type { Session } from "./session.ts";
 import { calleeNameNode, isPrivate, memberName, unwrap } from "./syntax.ts";
 
@@ -100,7 +100,10 @@ export function endlessMembers(session: Session, node: ts.ClassLikeDeclaration):
   );
   if (extending || mayFree) return [];
   return ownedMembers(session, node).filter(
-    (m) => m.owned.owner.policy === "generic" && !isDevice(session, m.at),
+    (m) =>
+      m.owned.owner.policy === "generic" &&
+      !isDevice(session, m.at) &&
+      !sharedElsewhere(session, node, m.name),
   );
 }
 

@@ -74,5 +74,20 @@ export function resultFreshness(
     // a literal may leave out what is owned
     return (isSaid && ts.isCallExpression(bare)) || session.oracle.ownedAt(v) !== null;
   });
-  return joinAll(values.map((v) => guarded(session, v)));
+  return joinAll(values.map((v) => (isKept(session, fn, v) ? "unknown" : guarded(session, v))));
+}
+
+/** Whether a record that is returned is also put into somebody's hands, who may free its parts. */
+function isKept(session: Session, fn: ts.Node, value: ts.Expression): boolean {
+  const bare = unwrap(value);
+  const owned = session.oracle.ownedAt(bare);
+  if (!ts.isIdentifier(bare) || owned?.shape !== "record" || owned.owner.policy !== "generic")
+    return false;
+  const declaration = session.oracle.declarationAt(bare);
+  if (!declaration || !ts.isVariableDeclaration(declaration) || !ts.isIdentifier(declaration.name))
+    return false;
+  return referencesTo(session.oracle, declaration, declaration.name, fn).some((id) => {
+    const { effect } = session.transfer(id);
+    return effect === "takes" || effect === "stores";
+  });
 }

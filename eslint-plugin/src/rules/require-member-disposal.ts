@@ -10,6 +10,7 @@ import { markOf } from "../analysis/consume.ts";
 import {
   classMade,
   endingsOf,
+  endlessMembers,
   endsDevice,
   isNeverEnded,
   type Ending,
@@ -123,9 +124,10 @@ function checkClass(
   if (methods.length === 0) {
     if (base) return forgotten;
     const all = requireDispose || isMadeAgain(file.session, node);
-    const first = !all && isKeptToTheEnd(file.session, node) ? members[0] : undefined;
+    const first =
+      !all && isKeptToTheEnd(file.session, node) ? endlessMembers(file.session, node)[0]?.name : "";
     for (const m of members)
-      if (all || m === first || onlyGrows(file.session, node, m))
+      if (all || m.name === first || onlyGrows(file.session, node, m))
         report({
           mark: markOf(m.at),
           messageId: "noDispose",
