@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import { putValues } from "./containers.ts";
+import { givesPart } from "./left-out.ts";
 import { effectInside } from "./mention.ts";
 import { mayLackScope } from "./open-scopes.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
@@ -21,7 +22,7 @@ import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import { runsOften } from "./runs-often.ts";
 import type { Session } from "./session.ts";
-import { isEmptyContainer, isNullish, isTarget, unwrap } from "./syntax.ts";
+import { isEmptyContainer, isNullish, isTarget, unwrap, within } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 /** An assignment that loses a value. */
@@ -30,6 +31,8 @@ export interface LostStore {
   owned: Owned;
   /** How the old value is written, where that is not as the left side is. */
   held?: ts.Expression;
+  /** Part of a list takes the place of the whole. */
+  part?: boolean;
 }
 
 /** Every assignment of a file that loses what its left side held. */
@@ -56,7 +59,7 @@ function lostFields(session: Session, node: ts.ClassLikeDeclaration): LostStore[
       if (!member || !loses(session, store.node, member, place)) continue;
       if (endsElsewhere(node, place, store)) continue;
       if (!sharedElsewhere(session, node, store.field))
-        found.push({ node: store.node, owned: member.owned });
+        found.push({ node: store.node, owned: member.owned, part: !isNothing(store.node.right) });
     }
   }
   return found;
@@ -93,6 +96,7 @@ function loses(
 ): boolean {
   if (!mayLackScope(session, member.at)) return false;
   if (isNothing(node.right)) return true;
+  if (member.owned.shape === "many") return givesPart(session, node.right, node.left);
   if (member.owned.shape !== "one" || session.freshness(node.right) !== "fresh") return false;
   return member.atOnce || runsOften(session, place);
 }
@@ -158,8 +162,8 @@ function lostVariables(session: Session, declaration: ts.VariableDeclaration): L
 }
 
 /**
- * `frames = []` in a function, where `frames` starts empty, is given fresh values one by one, and
- * is only looked at elsewhere.
+ * `frames = []` or `frames = frames.slice(1)` in a function, where `frames` starts empty, is given
+ * fresh values one by one, and is only looked at elsewhere.
  */
 function lostLists(session: Session, declaration: ts.VariableDeclaration): LostStore[] {
   const { name, initializer } = declaration;
@@ -177,12 +181,15 @@ function lostLists(session: Session, declaration: ts.VariableDeclaration): LostS
     const put = putInto(session, id);
     if (isAssignment(id.parent) && id.parent.left === id) stores.push(id.parent);
     else if (put) at = put;
+    else if (stores.some((s) => within(id, s.right))) continue;
     else if (!onlyLooksAt(effectInside(session, session.transfer(id)))) return [];
   }
-  if (!at || !mayLackScope(session, at) || !stores.every((s) => isNothing(s.right))) return [];
+  if (!at || !mayLackScope(session, at)) return [];
+  const part = (s: ts.BinaryExpression): boolean => givesPart(session, s.right, s.left);
+  if (!stores.every((s) => isNothing(s.right) || part(s))) return [];
   return stores.flatMap((node): LostStore[] => {
     const place = enclosingFunction(node);
-    return place && place !== home ? [{ node, owned }] : [];
+    return place && place !== home ? [{ node, owned, part: part(node) }] : [];
   });
 }
 

@@ -27,7 +27,8 @@ import { lineOf, rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, Names, slotOf, unitOf } from "../fix/text.ts";
 import { scopeFromHere, wrapInScope } from "../fix/wrap.ts";
 
-type Id = "overwritten" | "field" | "entry" | "reduced" | "keepPrevious" | "scope" | "wrap";
+type Id =
+  "overwritten" | "field" | "entry" | "part" | "reduced" | "keepPrevious" | "scope" | "wrap";
 
 /** Disallow assigning over a tensor that is still owned. */
 export const noOverwrittenTensor = rule<Id, Record<string, never>>({
@@ -46,6 +47,9 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
     entry:
       "`{{ variable }}` loses the {{ noun }} it held under this key, which is not disposed; " +
       "dispose it first.",
+    part:
+      "This assignment leaves {{ noun }}s of `{{ variable }}` out without disposing them; " +
+      "dispose those that go first.",
     reduced:
       "`{{ name }}` makes a new {{ noun }} from the last one in every turn and loses " +
       "that; fold in a loop that disposes it, or open a scope.",
@@ -84,7 +88,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
         suggest,
       });
     }
-    for (const { node: assignment, owned, held = assignment.left } of [
+    for (const { node: assignment, owned, part, held = assignment.left } of [
       ...fieldOverwrites(file).filter((s) => isOut(file, s)),
       ...lostStores(file.session, file.file).filter((s) => isOut(file, s)),
       ...lostUpdates(file.session, file.file),
@@ -104,7 +108,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
           : null;
       report({
         mark: markOfAssignment(assignment),
-        messageId: "field",
+        messageId: part ? "part" : "field",
         data: { noun: owned.owner.noun, variable: assignment.left.getText() },
         suggest: fix ? [{ messageId: "keepPrevious", data: { noun: owned.owner.noun }, fix }] : [],
       });
