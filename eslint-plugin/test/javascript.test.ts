@@ -74,6 +74,41 @@ async function run(rows, model) {
   return [first.size, data.highest.size, highest.size];
 }
 run([1], window.model);`,
+  "functions in an object that a framework or another module gets": `
+const tf = require("@tensorflow/tfjs-core");
+Vue.component("digit", {
+  methods: {
+    classify(rows) {
+      const input = tf.tensor1d(rows); // ~ require-disposal
+      return input.size;
+    },
+  },
+});
+module.exports = {
+  rank(rows) {
+    const input = tf.tensor1d(rows); // ~ require-disposal
+    return input.rank;
+  },
+};
+async function fit(model, x) {
+  await model.fit(x.square().neg(), { callbacks: { onEpochEnd() { tf.tensor1d([1]).size; } } }); // ~ no-leaked-temporary ~ no-leaked-temporary
+}
+fit(window.model, tf.keep(tf.tensor1d([1])));`,
+  "functions in objects that stay here, or that the library gets": `
+const tf = require("@tensorflow/tfjs-core");
+const api = { size: (rows) => tf.tensor1d(rows).square().size };
+exports.size = (rows) => tf.tidy(() => api.size(rows));
+/** @type {import("@tensorflow/tfjs-core").GradConfig} */
+exports.config = { gradFunc: (dy) => ({ x: () => dy.square().neg() }) };
+tf.registerGradient({ gradFunc: (dy) => ({ x: () => dy.square().neg() }) });`,
+  "a minimum that is asked for": `
+const optimizer = tf.train.sgd(0.1);
+async function step(loss) {
+  const last = optimizer.minimize(loss, true); // ~ require-disposal
+  optimizer.minimize(loss);
+  return last.dataSync();
+}
+step(window.loss);`,
   "objects of a script tag's values, freed or handed on": `
 const convert = (rows) => ({ inputs: tf.tensor1d(rows), count: rows.length });
 function run(rows) {

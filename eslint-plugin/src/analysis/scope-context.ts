@@ -9,6 +9,7 @@ import { handedTo } from "./callbacks.ts";
 import { callsNamed } from "./call-index.ts";
 import { bindingOf, callSitesOf, isCommonExport, nameOf, overridesForeign } from "./call-sites.ts";
 import { offered } from "./entry-points.ts";
+import { isOfferedMember } from "./object-members.ts";
 import { isExported } from "./exported.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { Fixpoint } from "./fixpoint.ts";
@@ -122,7 +123,7 @@ export class ScopeContext {
   }
 
   private ofNamed(session: Session, fn: FunctionWithBody): ScopeState | "never" {
-    const { oracle, settings } = session;
+    const { settings } = session;
     const { exportedFunctions, scopeInference } = settings;
     if (nameOf(fn) === undefined) return this.ofAnonymous(session, fn);
     const entered = this.entered(session, fn);
@@ -130,7 +131,7 @@ export class ScopeContext {
     const found = this.ofEntered(session, fn, entered);
     if (scopeInference !== "program" || !reportsOnce.has(exportedFunctions)) return found;
     if (states.includes("mixed")) return "mixed";
-    const once = exportedFunctions === "once" && isExported(oracle.facts, fn);
+    const once = exportedFunctions === "once" && isEntry(session, fn);
     return found === "out" && (once || states.includes("in")) ? "mixed" : found;
   }
 
@@ -167,21 +168,19 @@ export class ScopeContext {
       return "out";
     if (states.includes("unknown")) {
       const entry =
-        isExported(session.oracle.facts, fn) &&
+        isEntry(session, fn) &&
         settings.exportedFunctions !== "assume-scoped" &&
         settings.scopeInference === "program";
       return entry && !states.includes("in") ? "out" : "unknown";
     }
     if (states.length > 0 && states.every((state) => state === "never")) return "never";
     if (states.length > 0)
-      return settings.scopeInference === "file" && isExported(session.oracle.facts, fn)
-        ? "unknown"
-        : "in";
+      return settings.scopeInference === "file" && isEntry(session, fn) ? "unknown" : "in";
     const accessor = ts.isGetAccessor(fn) || ts.isSetAccessor(fn); // read and written unseen
     if (accessor && !(ts.isSetAccessor(fn) && isExported(session.oracle.facts, fn)))
       return "unknown";
     if (overridesForeign(oracle, fn)) return "unknown";
-    if (isExported(session.oracle.facts, fn))
+    if (isEntry(session, fn))
       return settings.exportedFunctions !== "assume-scoped" ? "out" : "unknown";
     return isObjectMember(fn) ? "unknown" : "out";
   }
@@ -341,6 +340,11 @@ function waitsPastScopes(session: Session, node: ts.Node): boolean {
   const fn = boundary(node);
   return hasBody(fn) && waitsBefore(fn.body, node) && !programScopes(session).lasting;
 }
+
+/** Whether somebody unseen may call a function: the module exports it, or an object it is in. */
+const isEntry = (session: Session, fn: ts.Node): boolean =>
+  isExported(session.oracle.facts, fn) ||
+  isOfferedMember(session, fn, (call) => isStranger(session, call));
 
 /** Whether a call reaches code that, as far as can be seen, opens no scope. */
 function isStranger(session: Session, host: CallLike): boolean {

@@ -78,6 +78,7 @@ function ownedCall(context: UntypedContext, call: ts.CallExpression): Owned | nu
     const shape = makes.includes(name) ? single : lists.includes(name) ? several : undefined;
     if (shape && (library || isMethodOf(context, call, owner))) return shape(owner);
     if (isMarkedCall(context, call, owner)) return single(owner);
+    if (enclosesByName(context, call, owner) && asksForResult(call, owner)) return single(owner);
     const { runs, looks } = owner.untyped;
     if (
       (runs.includes(name) && isOfLibrary(context, call, owner)) ||
@@ -160,6 +161,14 @@ export const enclosesByName = (context: UntypedContext, call: CallLike, owner: O
     context.declarationAt(name) === undefined
   );
 };
+
+/** `optimizer.minimize(f, true)`: it gives what the function made. */
+const asksForResult = (call: ts.CallExpression, { freshWhen }: Owner): boolean =>
+  freshWhen.some(
+    ({ callee, arg }) =>
+      callee === calleeNameNode(call)?.text &&
+      call.arguments[arg]?.kind === ts.SyntaxKind.TrueKeyword,
+  );
 
 /** `model.predict(t)`: a method, known by its name, of something that says nothing of itself. */
 function looksAtOwned(context: UntypedContext, call: CallLike, owner: Owner): boolean {
