@@ -91,7 +91,9 @@ module.exports = {
   },
 };
 async function fit(model, x) {
-  await model.fit(x.square().neg(), { callbacks: { onEpochEnd() { tf.tensor1d([1]).size; } } }); // ~ no-leaked-temporary ~ no-leaked-temporary
+  await model.fit(x.square().neg(), { // ~ no-leaked-temporary
+    callbacks: { onEpochEnd() { tf.tensor1d([1]).size; } }, // ~ no-leaked-temporary
+  });
 }
 fit(window.model, tf.keep(tf.tensor1d([1])));`,
   "functions in objects that stay here, or that the library gets": `

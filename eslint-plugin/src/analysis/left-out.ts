@@ -11,7 +11,7 @@ import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
 import { unwrap } from "./syntax.ts";
 
-/** Whether an expression gives some of the values that a list holds, and does nothing to the rest. */
+/** Whether an expression gives some of the values a list holds, and does nothing to the rest. */
 export function givesPart(session: Session, value: ts.Expression, list: ts.Expression): boolean {
   const node = unwrap(value);
   if (ts.isArrayLiteralExpression(node))

@@ -1,7 +1,7 @@
 /**
  * Object members: functions written in an object that the outside gets, so that somebody unseen
- * calls them: an object that is all a module exports, the methods of a component that a framework is
- * given when the module loads, the `on…` callbacks of a call that trains. Used by
+ * calls them: an object that is all a module exports, the methods of a component that a framework
+ * is given when the module loads, the `on…` callbacks of a call that trains. Used by
  * `scope-context.ts`.
  */
 import ts from "typescript";
