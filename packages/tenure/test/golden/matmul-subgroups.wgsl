@@ -10,7 +10,7 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
   if (id >= p.total) { return; }
   let batch = id / p.tiles;
   let tile = id % p.tiles;
-  let m0 = (tile / p.tilesN) * 8u;
+  let m0 = (tile / p.tilesN) * 16u;
   let n0 = ((tile % p.tilesN) * 16u + lane) * 8u;
   const q0 = 0u;
   let baseA = p.offsetA;
@@ -23,6 +23,14 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
   let rowA5 = baseA + min(m0 + 5u, p.M - 1u) * p.am;
   let rowA6 = baseA + min(m0 + 6u, p.M - 1u) * p.am;
   let rowA7 = baseA + min(m0 + 7u, p.M - 1u) * p.am;
+  let rowA8 = baseA + min(m0 + 8u, p.M - 1u) * p.am;
+  let rowA9 = baseA + min(m0 + 9u, p.M - 1u) * p.am;
+  let rowA10 = baseA + min(m0 + 10u, p.M - 1u) * p.am;
+  let rowA11 = baseA + min(m0 + 11u, p.M - 1u) * p.am;
+  let rowA12 = baseA + min(m0 + 12u, p.M - 1u) * p.am;
+  let rowA13 = baseA + min(m0 + 13u, p.M - 1u) * p.am;
+  let rowA14 = baseA + min(m0 + 14u, p.M - 1u) * p.am;
+  let rowA15 = baseA + min(m0 + 15u, p.M - 1u) * p.am;
   let colB0 = baseB + min(n0 + 0u, p.N - 4u) / 4u;
   let colB1 = baseB + min(n0 + 4u, p.N - 4u) / 4u;
   var c0_0 = vec4<f32>();
@@ -41,6 +49,22 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
   var c6_1 = vec4<f32>();
   var c7_0 = vec4<f32>();
   var c7_1 = vec4<f32>();
+  var c8_0 = vec4<f32>();
+  var c8_1 = vec4<f32>();
+  var c9_0 = vec4<f32>();
+  var c9_1 = vec4<f32>();
+  var c10_0 = vec4<f32>();
+  var c10_1 = vec4<f32>();
+  var c11_0 = vec4<f32>();
+  var c11_1 = vec4<f32>();
+  var c12_0 = vec4<f32>();
+  var c12_1 = vec4<f32>();
+  var c13_0 = vec4<f32>();
+  var c13_1 = vec4<f32>();
+  var c14_0 = vec4<f32>();
+  var c14_1 = vec4<f32>();
+  var c15_0 = vec4<f32>();
+  var c15_1 = vec4<f32>();
   for (var k = 0u; k < p.K; k += 4u) {
     let part = (k + (sub & 3u));
     let a0 = b0[rowA0 + part];
@@ -51,6 +75,14 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
     let a5 = b0[rowA5 + part];
     let a6 = b0[rowA6 + part];
     let a7 = b0[rowA7 + part];
+    let a8 = b0[rowA8 + part];
+    let a9 = b0[rowA9 + part];
+    let a10 = b0[rowA10 + part];
+    let a11 = b0[rowA11 + part];
+    let a12 = b0[rowA12 + part];
+    let a13 = b0[rowA13 + part];
+    let a14 = b0[rowA14 + part];
+    let a15 = b0[rowA15 + part];
     let a0_0 = subgroupBroadcast(a0, 0u);
     let a1_0 = subgroupBroadcast(a1, 0u);
     let a2_0 = subgroupBroadcast(a2, 0u);
@@ -59,6 +91,14 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
     let a5_0 = subgroupBroadcast(a5, 0u);
     let a6_0 = subgroupBroadcast(a6, 0u);
     let a7_0 = subgroupBroadcast(a7, 0u);
+    let a8_0 = subgroupBroadcast(a8, 0u);
+    let a9_0 = subgroupBroadcast(a9, 0u);
+    let a10_0 = subgroupBroadcast(a10, 0u);
+    let a11_0 = subgroupBroadcast(a11, 0u);
+    let a12_0 = subgroupBroadcast(a12, 0u);
+    let a13_0 = subgroupBroadcast(a13, 0u);
+    let a14_0 = subgroupBroadcast(a14, 0u);
+    let a15_0 = subgroupBroadcast(a15, 0u);
     let a0_1 = subgroupBroadcast(a0, 1u);
     let a1_1 = subgroupBroadcast(a1, 1u);
     let a2_1 = subgroupBroadcast(a2, 1u);
@@ -67,6 +107,14 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
     let a5_1 = subgroupBroadcast(a5, 1u);
     let a6_1 = subgroupBroadcast(a6, 1u);
     let a7_1 = subgroupBroadcast(a7, 1u);
+    let a8_1 = subgroupBroadcast(a8, 1u);
+    let a9_1 = subgroupBroadcast(a9, 1u);
+    let a10_1 = subgroupBroadcast(a10, 1u);
+    let a11_1 = subgroupBroadcast(a11, 1u);
+    let a12_1 = subgroupBroadcast(a12, 1u);
+    let a13_1 = subgroupBroadcast(a13, 1u);
+    let a14_1 = subgroupBroadcast(a14, 1u);
+    let a15_1 = subgroupBroadcast(a15, 1u);
     let a0_2 = subgroupBroadcast(a0, 2u);
     let a1_2 = subgroupBroadcast(a1, 2u);
     let a2_2 = subgroupBroadcast(a2, 2u);
@@ -75,6 +123,14 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
     let a5_2 = subgroupBroadcast(a5, 2u);
     let a6_2 = subgroupBroadcast(a6, 2u);
     let a7_2 = subgroupBroadcast(a7, 2u);
+    let a8_2 = subgroupBroadcast(a8, 2u);
+    let a9_2 = subgroupBroadcast(a9, 2u);
+    let a10_2 = subgroupBroadcast(a10, 2u);
+    let a11_2 = subgroupBroadcast(a11, 2u);
+    let a12_2 = subgroupBroadcast(a12, 2u);
+    let a13_2 = subgroupBroadcast(a13, 2u);
+    let a14_2 = subgroupBroadcast(a14, 2u);
+    let a15_2 = subgroupBroadcast(a15, 2u);
     let a0_3 = subgroupBroadcast(a0, 3u);
     let a1_3 = subgroupBroadcast(a1, 3u);
     let a2_3 = subgroupBroadcast(a2, 3u);
@@ -83,6 +139,14 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
     let a5_3 = subgroupBroadcast(a5, 3u);
     let a6_3 = subgroupBroadcast(a6, 3u);
     let a7_3 = subgroupBroadcast(a7, 3u);
+    let a8_3 = subgroupBroadcast(a8, 3u);
+    let a9_3 = subgroupBroadcast(a9, 3u);
+    let a10_3 = subgroupBroadcast(a10, 3u);
+    let a11_3 = subgroupBroadcast(a11, 3u);
+    let a12_3 = subgroupBroadcast(a12, 3u);
+    let a13_3 = subgroupBroadcast(a13, 3u);
+    let a14_3 = subgroupBroadcast(a14, 3u);
+    let a15_3 = subgroupBroadcast(a15, 3u);
     let v0_0 = b1[colB0 + (k + 0u) * p.bk];
     let v0_1 = b1[colB1 + (k + 0u) * p.bk];
     let v1_0 = b1[colB0 + (k + 1u) * p.bk];
@@ -107,10 +171,26 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) grid: vec
     c6_1 += a6_0 * v0_1 + a6_1 * v1_1 + a6_2 * v2_1 + a6_3 * v3_1;
     c7_0 += a7_0 * v0_0 + a7_1 * v1_0 + a7_2 * v2_0 + a7_3 * v3_0;
     c7_1 += a7_0 * v0_1 + a7_1 * v1_1 + a7_2 * v2_1 + a7_3 * v3_1;
+    c8_0 += a8_0 * v0_0 + a8_1 * v1_0 + a8_2 * v2_0 + a8_3 * v3_0;
+    c8_1 += a8_0 * v0_1 + a8_1 * v1_1 + a8_2 * v2_1 + a8_3 * v3_1;
+    c9_0 += a9_0 * v0_0 + a9_1 * v1_0 + a9_2 * v2_0 + a9_3 * v3_0;
+    c9_1 += a9_0 * v0_1 + a9_1 * v1_1 + a9_2 * v2_1 + a9_3 * v3_1;
+    c10_0 += a10_0 * v0_0 + a10_1 * v1_0 + a10_2 * v2_0 + a10_3 * v3_0;
+    c10_1 += a10_0 * v0_1 + a10_1 * v1_1 + a10_2 * v2_1 + a10_3 * v3_1;
+    c11_0 += a11_0 * v0_0 + a11_1 * v1_0 + a11_2 * v2_0 + a11_3 * v3_0;
+    c11_1 += a11_0 * v0_1 + a11_1 * v1_1 + a11_2 * v2_1 + a11_3 * v3_1;
+    c12_0 += a12_0 * v0_0 + a12_1 * v1_0 + a12_2 * v2_0 + a12_3 * v3_0;
+    c12_1 += a12_0 * v0_1 + a12_1 * v1_1 + a12_2 * v2_1 + a12_3 * v3_1;
+    c13_0 += a13_0 * v0_0 + a13_1 * v1_0 + a13_2 * v2_0 + a13_3 * v3_0;
+    c13_1 += a13_0 * v0_1 + a13_1 * v1_1 + a13_2 * v2_1 + a13_3 * v3_1;
+    c14_0 += a14_0 * v0_0 + a14_1 * v1_0 + a14_2 * v2_0 + a14_3 * v3_0;
+    c14_1 += a14_0 * v0_1 + a14_1 * v1_1 + a14_2 * v2_1 + a14_3 * v3_1;
+    c15_0 += a15_0 * v0_0 + a15_1 * v1_0 + a15_2 * v2_0 + a15_3 * v3_0;
+    c15_1 += a15_0 * v0_1 + a15_1 * v1_1 + a15_2 * v2_1 + a15_3 * v3_1;
   }
   for (var i = 0u; i < p.resultRows; i += 1u) {
-    let row_0 = select(select(select(select(select(select(select(c0_0, c1_0, i == 1u), c2_0, i == 2u), c3_0, i == 3u), c4_0, i == 4u), c5_0, i == 5u), c6_0, i == 6u), c7_0, i == 7u);
-    let row_1 = select(select(select(select(select(select(select(c0_1, c1_1, i == 1u), c2_1, i == 2u), c3_1, i == 3u), c4_1, i == 4u), c5_1, i == 5u), c6_1, i == 6u), c7_1, i == 7u);
+    let row_0 = select(select(select(select(select(select(select(select(select(select(select(select(select(select(select(c0_0, c1_0, i == 1u), c2_0, i == 2u), c3_0, i == 3u), c4_0, i == 4u), c5_0, i == 5u), c6_0, i == 6u), c7_0, i == 7u), c8_0, i == 8u), c9_0, i == 9u), c10_0, i == 10u), c11_0, i == 11u), c12_0, i == 12u), c13_0, i == 13u), c14_0, i == 14u), c15_0, i == 15u);
+    let row_1 = select(select(select(select(select(select(select(select(select(select(select(select(select(select(select(c0_1, c1_1, i == 1u), c2_1, i == 2u), c3_1, i == 3u), c4_1, i == 4u), c5_1, i == 5u), c6_1, i == 6u), c7_1, i == 7u), c8_1, i == 8u), c9_1, i == 9u), c10_1, i == 10u), c11_1, i == 11u), c12_1, i == 12u), c13_1, i == 13u), c14_1, i == 14u), c15_1, i == 15u);
     if (m0 + i >= p.M) { break; }
     let at = (batch * p.M + m0 + i) * p.N;
     if (n0 + 0u < p.N) { b2[(at + min(n0 + 0u, p.N - 4u)) / 4u] = row_0; }

@@ -188,8 +188,19 @@ test("few multiplications are written shortly on software adapters", () => {
   assert.match(text(64), "k += 1u");
 });
 
+test("large products share sixteen rows where that is faster", () => {
+  const rowsOf = (contracts: boolean, m: number): number => {
+    const caps = { ...gpu.caps, software: true, subgroups: true, contracts };
+    const { wgsl } = matmulKernel({ a: view([m, 784]), b: view([784, 2048]) }, caps);
+    return wgsl.match(/let rowA\d+/g)?.length ?? 0;
+  };
+  assert.is(rowsOf(false, 128), 16);
+  assert.is(rowsOf(false, 15), 8);
+  assert.is(rowsOf(true, 128), 8);
+});
+
 test("golden text", () => {
-  const software = { ...gpu.caps, software: true, subgroups: true };
+  const software = { ...gpu.caps, software: true, subgroups: true, contracts: false };
   golden(
     "matmul-subgroups",
     matmulKernel({ a: view([128, 784]), b: view([784, 256]) }, software).wgsl,
