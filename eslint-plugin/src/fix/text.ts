@@ -107,7 +107,7 @@ export function nameOfValue(node: ts.Expression): string {
   return ts.isIdentifier(target) ? target.text : "value";
 }
 
-/** Source text between two positions with some ranges replaced. */
+/** Source text between two positions with some ranges replaced; words stay apart. */
 export function textWith(
   file: ts.SourceFile,
   start: number,
@@ -120,11 +120,15 @@ export function textWith(
     .filter((e) => e.start >= start && e.end <= end)
     .sort((a, b) => a.start - b.start)) {
     if (edit.start < at) continue;
-    out += file.text.slice(at, edit.start) + edit.text;
+    out = joined(joined(out, file.text.slice(at, edit.start)), edit.text);
     at = edit.end;
   }
-  return out + file.text.slice(at, end);
+  return joined(out, file.text.slice(at, end));
 }
+
+/** `f()as T` with a name for the call is `name as T`. */
+const joined = (left: string, right: string): string =>
+  /[\w$]$/.test(left) && /^[\w$]/.test(right) ? `${left} ${right}` : left + right;
 
 /** Whether a piece of syntax contains, outside nested functions, a node of some kind. */
 export function contains(root: ts.Node, test: (node: ts.Node) => boolean): boolean {

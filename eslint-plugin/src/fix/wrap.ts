@@ -127,14 +127,13 @@ export function wrapInScope(session: Session, root: ts.Expression, owner: Owner)
     )
   )
     return null;
-  const text = target.getText();
+  const start = target.getStart(),
+    text = target.getText(),
+    body = ts.isObjectLiteralExpression(target) ? `(${text})` : text;
+  const apart = /[\w$]$/.test(file.text.slice(0, start)) ? " " : ""; // `return(a.b()).c`
   return apply([
     ...callback.edits,
-    {
-      start: target.getStart(),
-      end: target.getEnd(),
-      text: `${callback.local}(() => ${ts.isObjectLiteralExpression(target) ? `(${text})` : text})`,
-    },
+    { start, end: target.getEnd(), text: `${apart}${callback.local}(() => ${body})` },
   ]);
 }
 
