@@ -243,6 +243,7 @@ test("a device that is lost: a typed error, nothing kept, and the next one works
   caches.clear();
   await step().catch((error: unknown) => assert.instance(error, DeviceLostError));
   await idleDone(idle);
+  idle.stop();
   assert.equal(idle.report().kernels, []);
   assert.equal(saved, []);
   await setup();
