@@ -5,12 +5,12 @@
 import { inspect } from "node:util";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { ArgumentError, DTypeError, GradError, checkpoint, grad, memory, ones } from "tenure";
-import { gradcheck } from "tenure/testing";
+import { ArgumentError, DTypeError, GradError, checkpoint, grad, init, memory, ones } from "tenure";
+import { gradcheck, installTestHooks } from "tenure/testing";
 import { Linear } from "tenure/nn";
-import { setup } from "../helpers.ts";
 
-await setup();
+await init({ device: "null" });
+installTestHooks();
 const test = suite("operators");
 const loose = (value: unknown): number => value as number;
 
