@@ -114,6 +114,9 @@ export async function makeRecipes(): Promise<Recipes> {
       "nn.ModuleDict.call",
       "nn.ModuleList.forward",
       "nn.ModuleList.call",
+      // without a device of the program's own
+      "Tensor.copyToBuffer",
+      "tensorFromBuffer",
     ]),
     calls: {
       ...Object.fromEntries(optimizers),
