@@ -6,7 +6,7 @@
 import { isNode } from "../base/env.ts";
 import { DeviceLostError } from "../base/errors.ts";
 import type { DeviceChoice } from "./device-choice.ts";
-import type { GPUDevice, GPUPowerPreference } from "./webgpu.ts";
+import type { GPU, GPUDevice, GPUPowerPreference, GPURequestAdapterOptions } from "./webgpu.ts";
 
 /** What `init` chose. */
 export interface DeviceInfo {
@@ -75,7 +75,7 @@ export class DeviceFinder {
   async acquire(choice: DeviceChoice, powerPreference?: GPUPowerPreference): Promise<Acquired> {
     const options: GPURequestAdapterOptions =
       powerPreference === undefined ? {} : { powerPreference };
-    const { gpu } = (globalThis as { navigator?: { gpu?: GPU } }).navigator ?? {};
+    const gpu = hostGPU();
     if (choice === "null" || (gpu === undefined && isNode)) {
       this.#others ??= await this.#loadOthers({ open, attempt, notFound, isSwiftShader });
       return this.#others.acquire(choice, options);
@@ -109,6 +109,11 @@ function notFound(choice: DeviceChoice, remedy: string, tried: readonly string[]
     `expected a WebGPU device${kind}, got none; ${remedy}. Tried:\n` +
       tried.map((t) => `  - ${t}`).join("\n"),
   );
+}
+
+/** The host's own WebGPU; undefined where a package brings one, as in Node. */
+export function hostGPU(): GPU | undefined {
+  return (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu;
 }
 
 /** Whether the adapter is SwiftShader, the packaged one or another. */

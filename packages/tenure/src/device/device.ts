@@ -10,7 +10,7 @@ import {
   type TenureError,
 } from "../base/errors.ts";
 import type { DeviceCaps } from "../kernels/kernel.ts";
-import { type Acquired, type DeviceInfo, isSwiftShader } from "./acquire.ts";
+import { type Acquired, type DeviceInfo, hostGPU, isSwiftShader } from "./acquire.ts";
 import type { CounterSet } from "./counters.ts";
 import { KernelChoices } from "./choices.ts";
 import { BufferPool, type PoolOptions } from "./buffer-pool.ts";
@@ -76,7 +76,8 @@ export class Device {
     this.pipelines.makesAhead = info.kind === "gpu";
     this.queue = new CommandQueue(device, counters);
     this.uploads = new UploadRing(device, create, counters);
-    this.#patience = new Patience(info.kind === "software" && isNode);
+    // a host with WebGPU of its own does not poll, and may forbid its thread to sleep
+    this.#patience = new Patience(info.kind === "software" && isNode && hostGPU() === undefined);
     this.reads = new ReadRing(create, counters, this.#patience);
     device.addEventListener("uncapturederror", this.#uncaptured);
     const heard = this.#heard; // a lent device may outlive this object, and must not keep it

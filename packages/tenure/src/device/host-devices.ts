@@ -7,6 +7,7 @@
 import type { Acquired, Opening, OtherDevices } from "./acquire.ts";
 import type { DeviceChoice } from "./device-choice.ts";
 import { nullGPU } from "./null.ts";
+import type { GPU, GPURequestAdapterOptions } from "./webgpu.ts";
 
 interface WebGPUModule {
   create(flags: string[]): GPU;

@@ -12,6 +12,15 @@ type Known<Name extends string> = typeof globalThis extends {
   ? T
   : unknown;
 
+/** Where adapters are found. */
+export type GPU = Known<"GPU">;
+/** What `requestAdapter` takes. */
+export type GPURequestAdapterOptions = GPU extends {
+  requestAdapter(options?: infer O): unknown;
+}
+  ? NonNullable<O>
+  : unknown;
+
 /** Device memory. */
 export type GPUBuffer = Known<"GPUBuffer">;
 /** A device and all that it makes. */
