@@ -8,7 +8,7 @@ import ts from "typescript";
 import type { Questions } from "./questions.ts";
 import { returnsOf } from "./fate.ts";
 import { isPlain } from "./plain.ts";
-import { calleeNameNode, hasBody } from "./syntax.ts";
+import { calleeNameNode, hasBody, someWithin } from "./syntax.ts";
 
 type Signature =
   | ts.FunctionDeclaration
@@ -307,11 +307,12 @@ function mentionsParameter(type: ts.TypeNode, declaration: Signature): boolean {
       .typeParameters ?? [])
       names.add(p.name.text);
   }
-  const visit = (node: ts.Node): boolean =>
-    node.kind === ts.SyntaxKind.ThisType ||
-    ts.isConditionalTypeNode(node) ||
-    ts.isMappedTypeNode(node) ||
-    (ts.isIdentifier(node) && names.has(node.text)) ||
-    (ts.forEachChild(node, (c) => visit(c) || undefined) ?? false);
-  return visit(type);
+  return someWithin(
+    type,
+    (node) =>
+      node.kind === ts.SyntaxKind.ThisType ||
+      ts.isConditionalTypeNode(node) ||
+      ts.isMappedTypeNode(node) ||
+      (ts.isIdentifier(node) && names.has(node.text)),
+  );
 }

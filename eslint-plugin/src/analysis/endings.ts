@@ -7,7 +7,7 @@ import ts from "typescript";
 import { callsNamed } from "./call-index.ts";
 import { ownedMembers, sharedElsewhere, type Member } from "./members.ts";
 import type { Session } from "./session.ts";
-import { calleeNameNode, isPrivate, memberName, unwrap } from "./syntax.ts";
+import { calleeNameNode, isPrivate, memberName, someWithin, unwrap } from "./syntax.ts";
 
 /** A method, or a field that holds a function, after which an object is done with. */
 export interface Ending {
@@ -118,17 +118,14 @@ const deepest = 3;
 
 /** Whether code destroys a device, itself or through methods of objects: then all is freed. */
 export function endsDevice(session: Session, body: ts.Node, depth = 0): boolean {
-  const visit = (node: ts.Node): boolean => {
-    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
-      const { name, expression } = node.expression;
-      if (name.text === "destroy" && isDevice(session, expression)) return true;
-      const inner = freeing.test(name.text) ? session.oracle.callee(node).body : undefined;
-      if (inner && inner !== body && depth < deepest && endsDevice(session, inner, depth + 1))
-        return true;
-    }
-    return ts.forEachChild(node, (child) => visit(child) || undefined) ?? false;
-  };
-  return visit(body);
+  return someWithin(body, (node) => {
+    if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return false;
+    const { name, expression } = node.expression;
+    if (name.text === "destroy" && isDevice(session, expression)) return true;
+    const inner = freeing.test(name.text) ? session.oracle.callee(node).body : undefined;
+    const isNew = inner !== undefined && inner !== body && depth < deepest;
+    return isNew && endsDevice(session, inner, depth + 1);
+  });
 }
 
 const isTest = /\.(test|spec)\.[cm]?[jt]sx?$/;

@@ -9,7 +9,7 @@ import type { Callee } from "./callee.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { isTarget, type CallLike } from "./syntax.ts";
+import { isTarget, someWithin, type CallLike } from "./syntax.ts";
 
 const mostHops = 6;
 
@@ -25,11 +25,12 @@ export function holdsOn(session: Session, call: CallLike, owner: Owner, hops = 0
 /** Whether a function makes something that goes on using values it also gives to its caller. */
 export function mayHold(session: Session, body: ts.Node, owner: Owner): boolean {
   if (owner.holders.length === 0) return false;
-  const visit = (node: ts.Node): boolean =>
-    (ts.isCallExpression(node) &&
-      session.oracle.is(session.oracle.callee(node), owner.holders, owner)) ||
-    (ts.forEachChild(node, (child) => visit(child) || undefined) ?? false);
-  return visit(body);
+  return someWithin(
+    body,
+    (node) =>
+      ts.isCallExpression(node) &&
+      session.oracle.is(session.oracle.callee(node), owner.holders, owner),
+  );
 }
 
 /** Whether the value of an expression may be used when the function it stands in has returned. */

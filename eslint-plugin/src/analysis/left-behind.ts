@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import { callsNamed } from "./call-index.ts";
+import { functionHanded } from "./callee.ts";
 import { classMade, endingsOf, endlessMembers, endsDevice, freeing, isDevice } from "./endings.ts";
 import { enclosingFunction, fateOf, returnsOf } from "./fate.ts";
 import { onlyUsed } from "./fresh-variables.ts";
@@ -17,11 +18,13 @@ import {
   hasBody,
   isTarget,
   memberName,
+  someWithin,
   unwrap,
   within,
   type CallLike,
   type FunctionWithBody,
 } from "./syntax.ts";
+import { givenTo } from "./untyped-records.ts";
 
 /** A value that outlives the end of what keeps it. */
 export interface LeftBehind {
@@ -34,10 +37,6 @@ export interface LeftBehind {
   /** The class that has no ending, where that is why. */
   endless: string | undefined;
 }
-
-/** Whether something below a node is as asked. */
-const some = (node: ts.Node, test: (child: ts.Node) => boolean): boolean =>
-  ts.forEachChild(node, (child) => test(child) || some(child, test) || undefined) ?? false;
 
 /** Fields of a class with an ending that hold objects which nobody can end. */
 export function endlessFields(session: Session, node: ts.ClassLikeDeclaration): LeftBehind[] {
@@ -56,7 +55,7 @@ export function endlessFields(session: Session, node: ts.ClassLikeDeclaration): 
     if (!endless || found.has(name)) return;
     const isField = (child: ts.Node): boolean =>
       fieldOfThis(child)?.name.text === name && !isTarget(child);
-    if (reached.some((member) => some(member, isField))) return;
+    if (reached.some((member) => someWithin(member, isField))) return;
     found.set(name, {
       label: `this.${name}`,
       at,
@@ -156,13 +155,9 @@ function returnedEnding(
   for (const property of literal.properties) {
     const name = property.name && memberName(property.name);
     if (name !== "dispose" && name !== "destroy") continue;
-    const value = ts.isPropertyAssignment(property)
-      ? unwrap(property.initializer)
-      : ts.isShorthandPropertyAssignment(property)
-        ? property.name
-        : property;
-    const body = hasBody(value) ? value : functionNamed(session, value);
-    if (body && some(body.body, (n) => ts.isCallExpression(n))) return { name, body };
+    const given = givenTo(property);
+    const body = given ? functionHanded(session.oracle, given) : property;
+    if (hasBody(body) && someWithin(body.body, ts.isCallExpression)) return { name, body };
   }
   return undefined;
 }
@@ -174,16 +169,6 @@ function literalOf(session: Session, value: ts.Node): ts.ObjectLiteralExpression
     return undefined;
   const initial = unwrap(declaration.initializer);
   return ts.isObjectLiteralExpression(initial) ? initial : undefined;
-}
-
-function functionNamed(session: Session, value: ts.Node): FunctionWithBody | undefined {
-  const declaration = ts.isIdentifier(value) ? session.oracle.declarationAt(value) : undefined;
-  if (hasBody(declaration)) return declaration;
-  const initial =
-    declaration && ts.isVariableDeclaration(declaration) && declaration.initializer
-      ? unwrap(declaration.initializer)
-      : undefined;
-  return hasBody(initial) ? initial : undefined;
 }
 
 /** A local value that closures use and nobody ends or hands on. */

@@ -9,7 +9,7 @@ import { functionHanded } from "./callee.ts";
 import { returnsOf } from "./fate.ts";
 import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
-import { unwrap } from "./syntax.ts";
+import { someWithin, unwrap } from "./syntax.ts";
 
 /** Whether an expression gives some of the values a list holds, and does nothing to the rest. */
 export function givesPart(session: Session, value: ts.Expression, list: ts.Expression): boolean {
@@ -48,8 +48,9 @@ function speaksOfEnding(
 ): boolean {
   const effect = session.summary(fn).parameters[0];
   if (effect?.disposes === true || effect?.stores === true) return true;
-  const visit = (node: ts.Node): boolean =>
-    (ts.isPropertyAccessExpression(node) && /^(dispose|destroy|close)/.test(node.name.text)) ||
-    (ts.forEachChild(node, (c) => visit(c) || undefined) ?? false);
-  return visit(fn.body);
+  return someWithin(
+    fn.body,
+    (node) =>
+      ts.isPropertyAccessExpression(node) && /^(dispose|destroy|close)/.test(node.name.text),
+  );
 }

@@ -5,12 +5,13 @@
  */
 import ts from "typescript";
 import { callSitesOf } from "./call-sites.ts";
+import { freeing } from "./endings.ts";
 import { enclosingFunction } from "./fate.ts";
 import { recurs } from "./made-again.ts";
 import { fieldOfThis, mentionsField } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
-import { hasBody, unwrap, within, type FunctionWithBody } from "./syntax.ts";
+import { hasBody, someWithin, unwrap, within, type FunctionWithBody } from "./syntax.ts";
 
 /** A call that puts a value into a table where another may be. */
 export interface LostEntry {
@@ -104,10 +105,5 @@ function comesAgain(
 }
 
 /** Whether a function calls something that sounds as if it freed what there was. */
-function frees(fn: ts.Node): boolean {
-  const visit = (node: ts.Node): boolean =>
-    (ts.isCallExpression(node) &&
-      /destroy|dispose|delete|release|free|clear|remove/i.test(node.expression.getText())) ||
-    (ts.forEachChild(node, (child) => visit(child) || undefined) ?? false);
-  return visit(fn);
-}
+const frees = (fn: ts.Node): boolean =>
+  someWithin(fn, (node) => ts.isCallExpression(node) && freeing.test(node.expression.getText()));

@@ -22,7 +22,7 @@ import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import { runsOften } from "./runs-often.ts";
 import type { Session } from "./session.ts";
-import { isEmptyContainer, isNullish, isTarget, unwrap, within } from "./syntax.ts";
+import { isEmptyContainer, isNullish, isTarget, someWithin, unwrap, within } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 /** An assignment that loses a value. */
@@ -123,12 +123,8 @@ function endsElsewhere(
   return callsSuper(place);
 }
 
-function callsSuper(place: ts.Node): boolean {
-  const visit = (node: ts.Node): boolean =>
-    node.kind === ts.SyntaxKind.SuperKeyword ||
-    (ts.forEachChild(node, (c) => visit(c) || undefined) ?? false);
-  return visit(place);
-}
+const callsSuper = (place: ts.Node): boolean =>
+  someWithin(place, (node) => node.kind === ts.SyntaxKind.SuperKeyword);
 
 // ---- variables ----
 

@@ -145,3 +145,7 @@ export function within(node: ts.Node, ancestor: ts.Node): boolean {
 export const isPrivate = (member: ts.ClassElement): boolean =>
   (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Private) !== 0 ||
   (member.name !== undefined && ts.isPrivateIdentifier(member.name));
+
+/** Whether a node, or something within it, is as asked. */
+export const someWithin = (node: ts.Node, test: (inner: ts.Node) => boolean): boolean =>
+  test(node) || (ts.forEachChild(node, (child) => someWithin(child, test) || undefined) ?? false);

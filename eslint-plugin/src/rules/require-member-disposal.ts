@@ -35,7 +35,7 @@ import {
   type Member,
 } from "../analysis/members.ts";
 import type { Session } from "../analysis/session.ts";
-import { isTarget, memberName, unwrap } from "../analysis/syntax.ts";
+import { isTarget, memberName, someWithin, unwrap } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
 
@@ -171,10 +171,6 @@ function checkClass(
 const frees = (session: Session, members: ReadonlySet<ts.Node>): boolean =>
   [...members].some((m) => endsDevice(session, m));
 
-/** Whether something below a node is as asked. */
-const some = (node: ts.Node, test: (child: ts.Node) => boolean): boolean =>
-  ts.forEachChild(node, (child) => test(child) || some(child, test) || undefined) ?? false;
-
 /** Whether a field is declared by the base class, whose own `dispose()` is called. */
 const leftToBase = (
   node: ts.ClassLikeDeclaration,
@@ -182,7 +178,7 @@ const leftToBase = (
   reached: ReadonlySet<ts.Node>,
 ): boolean =>
   !node.members.some((m) => m.name !== undefined && memberName(m.name) === field) &&
-  [...reached].some((m) => some(m, (child) => child.kind === ts.SyntaxKind.SuperKeyword));
+  [...reached].some((m) => someWithin(m, (child) => child.kind === ts.SyntaxKind.SuperKeyword));
 
 /** Whether another method frees a field and leaves it so: `dispose()` may have it called later. */
 function endedLater(node: ts.ClassLikeDeclaration, { name, owned }: Member): boolean {
@@ -195,7 +191,9 @@ function endedLater(node: ts.ClassLikeDeclaration, { name, owned }: Member): boo
     isField(at.expression) &&
     owned.owner.dispose.methods.includes(at.name.text);
   const sets = (at: ts.Node): boolean => isField(at) && isTarget(at);
-  return node.members.some((m) => ts.isMethodDeclaration(m) && some(m, ends) && !some(m, sets));
+  return node.members.some(
+    (m) => ts.isMethodDeclaration(m) && someWithin(m, ends) && !someWithin(m, sets),
+  );
 }
 
 /** `[Symbol.dispose]() {}` beside a `dispose()` that does the work: `using` would free nothing. */
