@@ -7,28 +7,8 @@
  * @module tenure/engine
  */
 import "./compose.ts";
-import * as devices from "./device/host-devices.ts";
-import * as functions from "./kernels/functions.ts";
-import * as images from "./kernels/images.ts";
-import * as main from "./kernels/main.ts";
-import * as resizing from "./kernels/resizing.ts";
-import * as sequences from "./kernels/sequences.ts";
-import * as transformers from "./kernels/transformers.ts";
-import { budgetPlanner, figuresOf } from "./planner/pipeline.ts";
 import { Engine } from "./runtime/engine.ts";
-import { probeRoom } from "./runtime/execution/probe.ts";
-import { Segments } from "./runtime/execution/segments.ts";
-import * as inspection from "./runtime/inspection.ts";
+import { everyPart } from "./runtime/parts/every-part.ts";
 import { runtime } from "./runtime/runtime.ts";
 
-runtime().bring(Engine, {
-  main,
-  functions,
-  images,
-  resizing,
-  sequences,
-  transformers,
-  devices,
-  inspection,
-  budgets: { budgetPlanner, figuresOf, Segments, probeRoom },
-});
+runtime().bring(Engine, everyPart);

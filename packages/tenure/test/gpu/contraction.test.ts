@@ -11,7 +11,7 @@ import { buildProgram } from "../../src/runtime/build-program.ts";
 import { fused } from "../../src/runtime/fusion.ts";
 import { lower } from "../../src/runtime/lower.ts";
 import { runtime } from "../../src/runtime/runtime.ts";
-import { everyKernel } from "../every-part.ts";
+import { everyKernel } from "../every-kernel.ts";
 import { numbers, setup, unfused } from "../helpers.ts";
 
 await setup();

@@ -29,7 +29,7 @@ import { fused, isFused } from "../../src/runtime/fusion.ts";
 import { lower } from "../../src/runtime/lower.ts";
 import { runtime } from "../../src/runtime/runtime.ts";
 import { golden, numbers, rejects, setup, takeDeviceErrors, unfused } from "../helpers.ts";
-import { everyKernel } from "../every-part.ts";
+import { everyKernel } from "../every-kernel.ts";
 import { allOps } from "../op-records.ts";
 import { execute } from "./ops/host.ts";
 import { models } from "./scheduler/models.ts";
