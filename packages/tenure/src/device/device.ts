@@ -186,18 +186,10 @@ export class Device {
    * @throws OutOfMemoryError where the host knows at once that there is no room
    */
   createBuffer(descriptor: GPUBufferDescriptor, failed: () => void = () => undefined): GPUBuffer {
-    const { gpu } = this;
-    gpu.pushErrorScope("validation");
-    gpu.pushErrorScope("out-of-memory");
-    try {
-      const buffer = gpu.createBuffer(descriptor);
-      this.held.made(buffer, descriptor);
-      this.#await(descriptor.size, gpu.popErrorScope(), gpu.popErrorScope(), failed);
-      return buffer;
-    } catch (error) {
-      for (const scope of [gpu.popErrorScope(), gpu.popErrorScope()]) scope.catch(() => undefined);
-      throw this.#noRoom(descriptor.size, 0, error instanceof Error ? error.message : "no buffer");
-    }
+    const { buffer, scopes } = this.#made(descriptor);
+    this.held.made(buffer, descriptor);
+    this.#await(descriptor.size, ...scopes, failed);
+    return buffer;
   }
 
   /**
@@ -209,28 +201,32 @@ export class Device {
     readonly buffer: GPUBuffer;
     readonly refused: Promise<OutOfMemoryError | null>;
   } {
-    const { gpu } = this;
-    const { size } = descriptor;
-    gpu.pushErrorScope("validation");
-    gpu.pushErrorScope("out-of-memory");
-    let scopes: Promise<(GPUError | null)[]>;
-    let buffer: GPUBuffer;
-    try {
-      buffer = gpu.createBuffer(descriptor);
-    } catch (error) {
-      throw this.#noRoom(size, 0, error instanceof Error ? error.message : "no buffer");
-    } finally {
-      scopes = Promise.all([gpu.popErrorScope(), gpu.popErrorScope()]);
-      scopes.catch(() => undefined);
-    }
-    const refused = scopes.then(
+    const { buffer, scopes } = this.#made(descriptor);
+    const refused = Promise.all(scopes).then(
       ([first, second]) => {
         const error = first ?? second;
-        return error == null ? null : this.#noRoom(size, 0, error.message);
+        return error === null ? null : this.#noRoom(descriptor.size, 0, error.message);
       },
       () => null,
     );
     return { buffer, refused };
+  }
+
+  /** A buffer, and what the device will say of it: of its memory, and of all else. */
+  #made(descriptor: GPUBufferDescriptor): {
+    readonly buffer: GPUBuffer;
+    readonly scopes: readonly [Promise<GPUError | null>, Promise<GPUError | null>];
+  } {
+    const { gpu } = this;
+    gpu.pushErrorScope("validation");
+    gpu.pushErrorScope("out-of-memory");
+    try {
+      const buffer = gpu.createBuffer(descriptor);
+      return { buffer, scopes: [gpu.popErrorScope(), gpu.popErrorScope()] };
+    } catch (error) {
+      for (const scope of [gpu.popErrorScope(), gpu.popErrorScope()]) scope.catch(() => undefined);
+      throw this.#noRoom(descriptor.size, 0, error instanceof Error ? error.message : "no buffer");
+    }
   }
 
   /** Destroys a buffer that `createBuffer` made. */
