@@ -47,14 +47,6 @@ const wantedLimits = [
   "maxComputeWorkgroupsPerDimension",
 ] as const;
 
-/** How a device is opened, and what is said where none is found. */
-export interface Opening {
-  readonly open: typeof open;
-  readonly attempt: typeof attempt;
-  readonly notFound: typeof notFound;
-  readonly isSwiftShader: typeof isSwiftShader;
-}
-
 /** Devices where there is no `navigator.gpu`. */
 export interface OtherDevices {
   /** @throws DeviceLostError that lists what was tried and what to install. */
@@ -63,11 +55,11 @@ export interface OtherDevices {
 
 /** Finds devices. One per runtime. */
 export class DeviceFinder {
-  readonly #loadOthers: (opening: Opening) => Promise<OtherDevices>;
+  readonly #loadOthers: () => Promise<OtherDevices>;
   #others: OtherDevices | undefined;
 
   /** @param loadOthers brings what finds devices outside browsers */
-  constructor(loadOthers: (opening: Opening) => Promise<OtherDevices>) {
+  constructor(loadOthers: () => Promise<OtherDevices>) {
     this.#loadOthers = loadOthers;
   }
 
@@ -77,7 +69,7 @@ export class DeviceFinder {
       powerPreference === undefined ? {} : { powerPreference };
     const gpu = hostGPU();
     if (choice === "null" || (gpu === undefined && isNode)) {
-      this.#others ??= await this.#loadOthers({ open, attempt, notFound, isSwiftShader });
+      this.#others ??= await this.#loadOthers();
       return this.#others.acquire(choice, options);
     }
     const tried: string[] = [];
@@ -102,7 +94,11 @@ export class DeviceFinder {
 }
 
 /** The error where nothing that was tried has a device. */
-function notFound(choice: DeviceChoice, remedy: string, tried: readonly string[]): DeviceLostError {
+export function notFound(
+  choice: DeviceChoice,
+  remedy: string,
+  tried: readonly string[],
+): DeviceLostError {
   const kind = choice === "auto" ? "" : ` of kind "${choice}"`;
   return new DeviceLostError(
     "init",
@@ -122,7 +118,7 @@ export function isSwiftShader({ name, architecture }: DeviceInfo): boolean {
 }
 
 /** What `fn` finds; else notes in `tried` what it says instead, or why it failed. */
-async function attempt<T extends object>(
+export async function attempt<T extends object>(
   tried: string[],
   what: string,
   fn: () => Promise<T | string>,
@@ -161,28 +157,29 @@ export async function openGiven(device: GPUDevice): Promise<Acquired> {
     );
   // hosts with an older WebGPU do not tell
   const told: GPUAdapterInfo | undefined = device.adapterInfo;
-  const nothing = { vendor: "", architecture: "", device: "", description: "" };
-  const adapter = told ?? { ...nothing, isFallbackAdapter: false };
-  const facts = factsOf(adapter, adapter.isFallbackAdapter);
+  const facts = factsOf(told ?? untold);
   const features = wantedFeatures.filter((f) => device.features.has(f));
   const kind = facts.software ? "software" : "gpu";
   const info = infoOf(device, { ...facts, kind, source: "init({ gpuDevice })", features });
   return { device, info, isLent: true };
 }
 
-async function open(
+/** Opens a device of the kind that is asked for. @returns why not, where it has none */
+export async function open(
   gpu: GPU,
   options: GPURequestAdapterOptions,
   source: string,
   choice: "null",
 ): Promise<Acquired>;
-async function open(
+/** Opens a device of the kind that is asked for. @returns why not, where it has none */
+export async function open(
   gpu: GPU,
   options: GPURequestAdapterOptions,
   source: string,
   choice: DeviceChoice,
 ): Promise<Acquired | string>;
-async function open(
+/** Opens a device of the kind that is asked for. @returns why not, where it has none */
+export async function open(
   gpu: GPU,
   options: GPURequestAdapterOptions,
   source: string,
@@ -190,7 +187,7 @@ async function open(
 ): Promise<Acquired | string> {
   const adapter = await gpu.requestAdapter(options);
   if (adapter === null) return "no adapter";
-  const facts = factsOf(adapter.info, adapter.info.isFallbackAdapter);
+  const facts = factsOf(adapter.info);
   const { name, software } = facts;
   if (choice === "gpu" && software)
     return `only the software adapter ${name}; ask for device "auto" to accept it`;
@@ -214,17 +211,26 @@ interface AdapterFacts {
   readonly software: boolean;
 }
 
-function factsOf(
-  {
-    vendor,
-    architecture,
-    device,
-    description,
-  }: Pick<GPUAdapterInfo, "vendor" | "architecture" | "device" | "description">,
-  isFallback: boolean,
-): AdapterFacts {
+type ToldFacts = Pick<
+  GPUAdapterInfo,
+  "vendor" | "architecture" | "device" | "description" | "isFallbackAdapter"
+>;
+
+/** What there is to know where an adapter says nothing. */
+const untold: ToldFacts = {
+  ...{ vendor: "", architecture: "", device: "", description: "" },
+  isFallbackAdapter: false,
+};
+
+function factsOf({
+  vendor,
+  architecture,
+  device,
+  description,
+  isFallbackAdapter,
+}: ToldFacts): AdapterFacts {
   const all = `${vendor} ${architecture} ${device} ${description}`;
-  const software = isFallback || /swiftshader|llvmpipe|lavapipe|basic render/i.test(all);
+  const software = isFallbackAdapter || /swiftshader|llvmpipe|lavapipe|basic render/i.test(all);
   const named = [description, device, `${vendor} ${architecture}`.trim()];
   const name = named.find((text) => text !== "") ?? "";
   return { name, vendor, architecture, software };

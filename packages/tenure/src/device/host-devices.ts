@@ -4,7 +4,14 @@
  * load only for the null device. The only file that names `webgpu` or `tenure-software-gpu`, both
  * loaded dynamically. Called by acquire.ts; the caller owns the device it gets.
  */
-import type { Acquired, Opening, OtherDevices } from "./acquire.ts";
+import {
+  type Acquired,
+  type OtherDevices,
+  attempt,
+  isSwiftShader,
+  notFound,
+  open,
+} from "./acquire.ts";
 import type { DeviceChoice } from "./device-choice.ts";
 import { nullGPU } from "./null.ts";
 import type { GPU, GPURequestAdapterOptions } from "./webgpu.ts";
@@ -28,18 +35,15 @@ export class HostDevices implements OtherDevices {
   #restoreDrivers: (() => Promise<void>) | undefined;
   /** Dawn's instances: once one is collected, its pending promises never settle. */
   readonly #kept: GPU[] = [];
-  readonly #opening: Opening;
   readonly #load: Loader;
 
   /** @param load how packages are imported; tests give their own */
-  constructor(opening: Opening, load: Loader = importPackage) {
-    this.#opening = opening;
+  constructor(load: Loader = importPackage) {
     this.#load = load;
   }
 
   /** @throws DeviceLostError that lists what was tried and what to install. */
   async acquire(choice: DeviceChoice, options: GPURequestAdapterOptions): Promise<Acquired> {
-    const { open, notFound } = this.#opening;
     if (choice === "null") return open(nullGPU(), {}, "null device", "null");
     const tried: string[] = [];
     const webgpu = await this.#try<WebGPUModule>("webgpu", tried);
@@ -55,7 +59,6 @@ export class HostDevices implements OtherDevices {
     options: GPURequestAdapterOptions,
     tried: string[],
   ): Promise<Acquired | undefined> {
-    const { open, attempt, isSwiftShader } = this.#opening;
     for (const [name, value] of Object.entries(webgpu.globals))
       if (!(name in globalThis))
         Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
@@ -95,7 +98,7 @@ export class HostDevices implements OtherDevices {
   }
 
   #try<T extends object>(name: string, tried: string[]): Promise<T | undefined> {
-    return this.#opening.attempt(tried, name, () => this.#load(name) as Promise<T>);
+    return attempt(tried, name, () => this.#load(name) as Promise<T>);
   }
 
   #keep(gpu: GPU): GPU {

@@ -43,9 +43,9 @@ export class Engine {
     const { settings, counters, caches } = tools;
     this.#device = device;
     this.#tools = { ...tools, parts, poison: new Poison() };
-    this.#finder = new DeviceFinder(async (opening) => {
+    this.#finder = new DeviceFinder(async () => {
       await parts.load(["devices"]);
-      return new (parts.get("devices").HostDevices)(opening);
+      return new (parts.get("devices").HostDevices)();
     });
     this.compiler = new Compiler(settings, counters, inspector, parts);
     this.direct = new DirectPolicy(caches.open(), this.compiler, inspector);

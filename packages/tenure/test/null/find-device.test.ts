@@ -41,7 +41,7 @@ const loader =
 
 /** Finds what some packages bring. */
 const finder = (packages: Readonly<Record<string, object>>): DeviceFinder =>
-  new DeviceFinder((opening) => Promise.resolve(new HostDevices(opening, loader(packages))));
+  new DeviceFinder(() => Promise.resolve(new HostDevices(loader(packages))));
 
 /** What `init` would say. */
 async function refusal(error: Error | undefined, choice: "auto" | "gpu" = "auto"): Promise<string> {
