@@ -8,7 +8,7 @@
  */
 import "./compose.ts";
 import { Engine } from "./runtime/engine.ts";
-import { everyPart } from "./runtime/parts/every-part.ts";
+import { everyPart } from "./runtime/every-part.ts";
 import { runtime } from "./runtime/runtime.ts";
 
 runtime().bring(Engine, everyPart);

@@ -10,7 +10,7 @@ import type { EngineLoader } from "../../src/runtime/device-life.ts";
 import { Engine } from "../../src/runtime/engine.ts";
 import { EngineWithParts } from "../../src/runtime/parts/engine-part.ts";
 import { Runtime } from "../../src/runtime/runtime.ts";
-import { everyPart } from "../../src/runtime/parts/every-part.ts";
+import { everyPart } from "../../src/runtime/every-part.ts";
 import { rejects } from "../helpers.ts";
 
 const test = suite("loading the engine");

@@ -13,7 +13,7 @@ import { compose } from "../../src/compose.ts";
 import { Engine } from "../../src/runtime/engine.ts";
 import { EngineParts, type PartName, type Parts } from "../../src/runtime/engine-parts.ts";
 import { Runtime } from "../../src/runtime/runtime.ts";
-import { everyPart } from "../../src/runtime/parts/every-part.ts";
+import { everyPart } from "../../src/runtime/every-part.ts";
 import { rejects } from "../helpers.ts";
 import { allOps } from "../op-records.ts";
 

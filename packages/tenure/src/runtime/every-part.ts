@@ -1,0 +1,29 @@
+/**
+ * All parts of the engine at once, for programs that import `tenure/engine`, and for tests that
+ * load parts in their own way. The files in parts/ name the same, each for itself. Owns nothing.
+ */
+import * as devices from "../device/host-devices.ts";
+import * as functions from "../kernels/functions.ts";
+import * as images from "../kernels/images.ts";
+import * as main from "../kernels/main.ts";
+import * as resizing from "../kernels/resizing.ts";
+import * as sequences from "../kernels/sequences.ts";
+import * as transformers from "../kernels/transformers.ts";
+import { budgetPlanner, figuresOf } from "../planner/pipeline.ts";
+import type { Parts } from "./engine-parts.ts";
+import { probeRoom } from "./execution/probe.ts";
+import { Segments } from "./execution/segments.ts";
+import * as inspection from "./inspection.ts";
+
+/** Every part, by its name. */
+export const everyPart: Parts = {
+  main,
+  functions,
+  images,
+  resizing,
+  sequences,
+  transformers,
+  devices,
+  inspection,
+  budgets: { budgetPlanner, figuresOf, Segments, probeRoom },
+};
