@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as assert from "uvu/assert";
-import { type DeviceInfo, type TenureError, init, sync } from "tenure";
+import { type DeviceInfo, type IdleTuning, type TenureError, init, sync } from "tenure";
 import { installTestHooks } from "tenure/testing";
 import { runtime } from "../src/runtime/runtime.ts";
 
@@ -29,6 +29,16 @@ export async function setup(): Promise<DeviceInfo> {
   const { device } = runtime();
   if (turn !== undefined && device !== null) device.choices.turn = Number(turn);
   return info;
+}
+
+/** Waits for what idle moments measure: their timers keep no process alive. */
+export async function idleDone(idle: IdleTuning): Promise<void> {
+  const alive = setInterval(() => undefined, 1000);
+  try {
+    await idle.done();
+  } finally {
+    clearInterval(alive);
+  }
 }
 
 /** Takes what the device complained about, for tests that make it complain. */

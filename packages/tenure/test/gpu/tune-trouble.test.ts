@@ -8,7 +8,6 @@ import * as assert from "uvu/assert";
 import {
   DeviceError,
   DeviceLostError,
-  type IdleTuning,
   init,
   memory,
   scoped,
@@ -21,7 +20,7 @@ import { Scheduler } from "tenure/scheduler";
 import type { Device } from "../../src/device/device.ts";
 import { runtime } from "../../src/runtime/runtime.ts";
 import type { Tuned } from "../../src/runtime/tuned-store.ts";
-import { numbers, rejects, setup } from "../helpers.ts";
+import { idleDone, numbers, rejects, setup } from "../helpers.ts";
 
 await setup();
 const test = suite("tuning in trouble");
@@ -75,16 +74,6 @@ const books = async (): Promise<unknown> => {
   const { deviceBytes, liveBytes, threadTotalLiveCount } = memory.stats();
   return [deviceBytes, liveBytes, threadTotalLiveCount, device().held.bytes];
 };
-
-/** Waits for what idle moments measure: their timers keep no process alive. */
-async function idleDone(idle: IdleTuning): Promise<void> {
-  const alive = setInterval(() => undefined, 1000);
-  try {
-    await idle.done();
-  } finally {
-    clearInterval(alive);
-  }
-}
 
 /** Lets buffers that are measured with be made in another way; counts those that are there. */
 function watchSpare(make: (real: Device["spareBuffer"]) => Device["spareBuffer"]): {

@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import {
-  type IdleTuning,
   type Tensor,
   init,
   scoped,
@@ -24,7 +23,7 @@ import type { Device } from "../../src/device/device.ts";
 import type { Candidate, Watcher } from "../../src/runtime/candidates.ts";
 import { runtime } from "../../src/runtime/runtime.ts";
 import { adapterKey, fileStore } from "../../src/runtime/tuned-store.ts";
-import { count, numbers, rejects, setup } from "../helpers.ts";
+import { count, idleDone, numbers, rejects, setup } from "../helpers.ts";
 
 await setup();
 const test = suite("tune");
@@ -235,16 +234,6 @@ test("without time nothing is measured, and a step that fails leaves all as it w
   assert.equal(choices.entries(), []);
   await sync();
 });
-
-/** Waits for what idle moments measure: their timers keep no process alive. */
-async function idleDone(idle: IdleTuning): Promise<void> {
-  const alive = setInterval(() => undefined, 1000);
-  try {
-    await idle.done();
-  } finally {
-    clearInterval(alive);
-  }
-}
 
 const once: Case = () => [put([8, 20], 1).matmul(put([20, 60], 2))];
 
