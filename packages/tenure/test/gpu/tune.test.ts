@@ -7,15 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import {
-  type Tensor,
-  init,
-  scoped,
-  sync,
-  tensor,
-  tune,
-  tuneWhenIdle,
-} from "tenure";
+import { type Tensor, init, scoped, sync, tensor, tune, tuneWhenIdle } from "tenure";
 import { functional as F } from "tenure/nn";
 import { assertClose } from "tenure/testing";
 import { questionKey } from "../../src/device/choices.ts";
