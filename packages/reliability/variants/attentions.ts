@@ -5,6 +5,7 @@
  */
 import { type Tensor, grad } from "tenure";
 import { functional as F } from "tenure/nn";
+import { sizeOf } from "../../tenure/src/base/shape.ts";
 import { type Host, host } from "../../tenure/test/gpu/ops/host.ts";
 import type { Random } from "../random.ts";
 import {
@@ -12,7 +13,6 @@ import {
   type Family,
   anyView,
   broadcastStrides,
-  count,
   eachIndex,
   nearly,
   real,
@@ -49,7 +49,7 @@ function maskOf(random: Random, { lead, L, S }: Sizes): Host | undefined {
   const shape = [...outer, random.chance(0.2) ? 1 : L, random.chance(0.1) ? 1 : S];
   const added = random.chance(0.4);
   const share = random.pick([0.1, 0.5, 0.9, 1]);
-  const values = Array.from({ length: count(shape) }, () => {
+  const values = Array.from({ length: sizeOf(shape) }, () => {
     if (!added) return random.chance(share) ? 1 : 0;
     return random.chance(0.2) ? -Infinity : Math.fround(2 * random.next() - 1);
   });
@@ -97,7 +97,7 @@ export const attention: Family = (random) => {
   const causal = random.chance(0.4);
   const scale = random.chance(0.3) ? random.pick([0.25, 1, -0.5]) : undefined;
   const factor = scale ?? 1 / Math.sqrt(E);
-  const y = new Float64Array(count(lead) * L * features);
+  const y = new Float64Array(sizeOf(lead) * L * features);
   const [dq, dk, dv] = [q, k, v].map((h) => new Float64Array(h.values.length));
   const strides = leads.map((l) => broadcastStrides(l, lead));
   const maskStrides = broadcastStrides(mask?.shape ?? [], [...lead, L, S]);

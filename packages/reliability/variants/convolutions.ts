@@ -4,8 +4,9 @@
  */
 import { type Tensor, grad } from "tenure";
 import { functional as F } from "tenure/nn";
+import { sizeOf } from "../../tenure/src/base/shape.ts";
 import type { Random } from "../random.ts";
-import { type Family, anyView, count, exactly, whole } from "./problem.ts";
+import { type Family, anyView, exactly, whole } from "./problem.ts";
 
 interface Window {
   readonly stride: readonly [number, number];
@@ -82,9 +83,9 @@ export const convolution: Family = (random) => {
   const g = whole(random, s.y);
   const bias = random.chance(0.5) ? [whole(random, [s.w[0]])] : [];
   const relu = random.chance(0.3);
-  const y = new Float64Array(count(s.y));
-  const dx = new Float64Array(count(s.x));
-  const dw = new Float64Array(count(s.w));
+  const y = new Float64Array(sizeOf(s.y));
+  const dx = new Float64Array(sizeOf(s.x));
+  const dw = new Float64Array(sizeOf(s.w));
   convolve(s, (i, k, o) => {
     y[o]! += (x.values[i] ?? 0) * (w.values[k] ?? 0);
   });

@@ -5,6 +5,7 @@
  */
 import type { Tensor } from "tenure";
 import type { DType } from "../../tenure/src/base/dtype.ts";
+import { sizeOf } from "../../tenure/src/base/shape.ts";
 import { type Host, type ViewKind, host } from "../../tenure/test/gpu/ops/host.ts";
 import type { Random } from "../random.ts";
 
@@ -31,15 +32,12 @@ export interface Problem {
 /** A family of problems: one that a stream of random numbers decides. */
 export type Family = (random: Random) => Problem;
 
-/** Product of dimensions. */
-export const count = (shape: readonly number[]): number => shape.reduce((n, d) => n * d, 1);
-
 /** Whole numbers from -3 to 3. */
 export function whole(random: Random, shape: readonly number[], dtype: DType = "float32"): Host {
   const low = dtype === "uint32" ? 0 : -3;
   return host(
     shape,
-    Array.from({ length: count(shape) }, () => low + random.int(4 - low)),
+    Array.from({ length: sizeOf(shape) }, () => low + random.int(4 - low)),
     dtype,
   );
 }
@@ -48,7 +46,7 @@ export function whole(random: Random, shape: readonly number[], dtype: DType = "
 export function real(random: Random, shape: readonly number[]): Host {
   return host(
     shape,
-    Array.from({ length: count(shape) }, () => Math.fround(4 * random.next() - 2)),
+    Array.from({ length: sizeOf(shape) }, () => Math.fround(4 * random.next() - 2)),
   );
 }
 
@@ -95,7 +93,7 @@ export function eachIndex(
   strides: readonly (readonly number[])[],
   visit: (n: number, positions: readonly number[]) => void,
 ): void {
-  const total = count(shape);
+  const total = sizeOf(shape);
   const index = shape.map(() => 0);
   for (let n = 0; n < total; n++) {
     visit(

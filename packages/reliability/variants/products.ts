@@ -3,16 +3,9 @@
  * broadcast, views, integers, and what is computed on the way out. Owns nothing.
  */
 import type { Tensor } from "tenure";
+import { sizeOf } from "../../tenure/src/base/shape.ts";
 import type { Random } from "../random.ts";
-import {
-  type Family,
-  anyView,
-  broadcastStrides,
-  count,
-  eachIndex,
-  exactly,
-  whole,
-} from "./problem.ts";
+import { type Family, anyView, broadcastStrides, eachIndex, exactly, whole } from "./problem.ts";
 
 const sides = [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 31, 32, 33, 36, 63, 64, 65, 67, 96, 130];
 const depths = [0, 1, 2, 3, 4, 5, 8, 15, 16, 17, 20, 31, 32, 64, 127, 128, 130, 132, 200];
@@ -74,7 +67,7 @@ export const product: Family = (random) => {
   const shape = [...lead, m, n];
   const after = dtype === "uint32" ? afters[0]! : random.pick(afters);
   const row = after.shapeOf(n) === null ? [] : [whole(random, [n], dtype)];
-  const values = new Float64Array(count(shape));
+  const values = new Float64Array(sizeOf(shape));
   eachIndex(
     lead,
     [broadcastStrides(leadA, lead), broadcastStrides(leadB, lead)],

@@ -5,6 +5,7 @@
  */
 import { type Tensor, grad } from "tenure";
 import { functional as F } from "tenure/nn";
+import { sizeOf } from "../../tenure/src/base/shape.ts";
 import type { Host } from "../../tenure/test/gpu/ops/host.ts";
 import type { Random } from "../random.ts";
 import {
@@ -12,7 +13,6 @@ import {
   type Family,
   anyView,
   broadcastStrides,
-  count,
   eachIndex,
   exactly,
   nearly,
@@ -29,14 +29,14 @@ function shapeOf(random: Random, least: number): number[] {
     const shape = Array.from({ length: least + random.int(5 - least) }, () => random.pick(sides));
     if (shape.length > 0 && random.chance(0.3)) shape[random.int(shape.length)] = random.pick(long);
     if (random.chance(0.02) && shape.length > 0) shape[random.int(shape.length)] = 0;
-    if (count(shape) <= 20_000) return shape;
+    if (sizeOf(shape) <= 20_000) return shape;
   }
 }
 
 /** For each element the number of its row: the position in a shape with some axes of size 1. */
 function rowsOf(shape: readonly number[], axes: readonly number[]): Int32Array {
   const kept = shape.map((d, i) => (axes.includes(i) ? 1 : d));
-  const rows = new Int32Array(count(shape));
+  const rows = new Int32Array(sizeOf(shape));
   eachIndex(shape, [broadcastStrides(kept, shape)], (n, [row = 0]) => {
     rows[n] = row;
   });
@@ -109,8 +109,8 @@ export const reduction: Family = (random) => {
   const kept = shape.map((d, i) => (axes.includes(i) ? 1 : d));
   const out = keep ? kept : kept.filter((_, i) => !axes.includes(i));
   const rows = rowsOf(shape, axes);
-  const lists = gathered(x.values, rows, count(kept));
-  const empty = count(shape) === 0;
+  const lists = gathered(x.values, rows, sizeOf(kept));
+  const empty = sizeOf(shape) === 0;
   const g = whole(random, out);
   const place = new Int32Array(lists.length);
   const dx = Array.from(rows, (row) => {
@@ -148,7 +148,7 @@ export const softmax: Family = (random) => {
   const g = real(random, shape);
   const kept = shape.map((d, i) => (i === axis ? 1 : d));
   const rows = rowsOf(shape, [axis]);
-  const n = count(kept);
+  const n = sizeOf(kept);
   const tops = gathered(values, rows, n).map(largest);
   const sums = new Float64Array(n);
   values.forEach((v, i) => (sums[rows[i]!]! += Math.exp(v - tops[rows[i]!]!)));
@@ -234,7 +234,7 @@ export const normalisation: Family = (random) => {
   const last = norm.axes([1, 1, 1]).join() === "2" && !norm.name.startsWith("instance");
   let shape = shapeOf(random, last ? 1 : 3);
   const few = (): boolean => norm.axes(shape).reduce((n, a) => n * shape[a]!, 1) < 2;
-  while (count(shape) === 0 || (norm.name === "batchNorm" && few())) shape = shapeOf(random, 3);
+  while (sizeOf(shape) === 0 || (norm.name === "batchNorm" && few())) shape = shapeOf(random, 3);
   const axes = norm.axes(shape);
   const channel = last ? shape.length - 1 : 1;
   const x = real(random, shape);
@@ -246,16 +246,16 @@ export const normalisation: Family = (random) => {
   const channels = rowsOf(shape, others);
   const n = axes.reduce((m, a) => m * shape[a]!, 1);
   const mean = (of: (i: number) => number): Float64Array => {
-    const means = new Float64Array(count(shape) / n);
+    const means = new Float64Array(sizeOf(shape) / n);
     rows.forEach((row, i) => (means[row]! += of(i) / n));
     return means;
   };
-  const m = norm.rms ? new Float64Array(count(shape) / n) : mean((i) => x.values[i]!);
+  const m = norm.rms ? new Float64Array(sizeOf(shape) / n) : mean((i) => x.values[i]!);
   const v = mean((i) => (x.values[i]! - m[rows[i]!]!) ** 2);
   const hat = x.values.map((a, i) => (a - m[rows[i]!]!) / Math.sqrt(v[rows[i]!]! + eps));
   const d = g.values.map((a, i) => a * w.values[channels[i]!]!);
   const along = mean((i) => d[i]! * hat[i]!);
-  const mid = norm.rms ? new Float64Array(count(shape) / n) : mean((i) => d[i]!);
+  const mid = norm.rms ? new Float64Array(sizeOf(shape) / n) : mean((i) => d[i]!);
   const dx = d.map(
     (a, i) => (a - mid[rows[i]!]! - hat[i]! * along[rows[i]!]!) / Math.sqrt(v[rows[i]!]! + eps),
   );
