@@ -59,6 +59,7 @@ export class Device {
       contracts: !isSwiftShader(info),
       f16: features.has("shader-f16"),
       subgroups: features.has("subgroups"),
+      subgroupLanes: features.has("subgroups") ? (device.adapterInfo?.subgroupMinSize ?? 4) : 1,
       maxInvocationsPerWorkgroup: limits.maxComputeInvocationsPerWorkgroup,
       maxWorkgroupSizeX: limits.maxComputeWorkgroupSizeX,
       maxWorkgroupStorageBytes: limits.maxComputeWorkgroupStorageSize,

@@ -33,6 +33,11 @@ export interface DeviceCaps {
   readonly f16: boolean;
   /** `subgroups` was granted. Their size is never assumed. */
   readonly subgroups: boolean;
+  /**
+   * The fewest invocations that a subgroup has: a power of two; 4 where the adapter does not say,
+   * and 1 without subgroups.
+   */
+  readonly subgroupLanes: number;
   readonly maxInvocationsPerWorkgroup: number;
   readonly maxWorkgroupSizeX: number;
   readonly maxWorkgroupStorageBytes: number;

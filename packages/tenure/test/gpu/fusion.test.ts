@@ -370,6 +370,7 @@ function textOf(fn: () => Tensor, caps: Partial<DeviceCaps> = {}): string {
     contracts: true,
     f16: false,
     subgroups: false,
+    subgroupLanes: 1,
     maxInvocationsPerWorkgroup: 256,
     maxWorkgroupSizeX: 256,
     maxWorkgroupStorageBytes: 16384,

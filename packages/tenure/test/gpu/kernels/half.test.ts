@@ -254,6 +254,7 @@ const caps: DeviceCaps = {
   contracts: true,
   f16: true,
   subgroups: false,
+  subgroupLanes: 1,
   maxInvocationsPerWorkgroup: 256,
   maxWorkgroupSizeX: 256,
   maxWorkgroupStorageBytes: 16384,

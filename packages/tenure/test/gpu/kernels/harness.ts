@@ -122,6 +122,7 @@ async function open(): Promise<Gpu> {
       contracts: true,
       f16,
       subgroups,
+      subgroupLanes: subgroups ? (device.adapterInfo.subgroupMinSize ?? 4) : 1,
       maxInvocationsPerWorkgroup: limits.maxComputeInvocationsPerWorkgroup,
       maxWorkgroupSizeX: limits.maxComputeWorkgroupSizeX,
       maxWorkgroupStorageBytes: limits.maxComputeWorkgroupStorageSize,
