@@ -48,6 +48,8 @@ interface Plan {
   readonly fields: TileFields;
   /** Lanes that share rows, or 1. */
   readonly lanes: number;
+  /** Lanes among which loads of four elements of a are divided, or 1. */
+  readonly fetchers: number;
   /** Lanes that split K, or 1. */
   readonly parts: number;
   /** Offsets along each dimension of each side, in units of its loads. */
@@ -91,9 +93,15 @@ export interface RegisterTile {
  */
 export interface SharedTile {
   readonly rows: 8 | 16;
-  readonly columns: 8;
+  readonly columns: 4 | 8;
   /** Invocations of a workgroup. */
   readonly lanes: number;
+  /**
+   * So many lanes, no more than a subgroup has, load four elements of a at a time, each another
+   * four: a is read with fewer loads, which cost more than the arithmetic where each lane of a
+   * load is one by itself.
+   */
+  readonly fetchers?: 4 | 8;
 }
 
 /** A tile of which each lane of a workgroup computes a part: every so many elements of K. */
@@ -118,7 +126,9 @@ function planOf(p: Problem, params: Params, tile: Tile): Plan {
   const tn = p.n > 4 ? tile.columns : 4;
   const short = "short" in tile && tile.short;
   const usable = (wide: Side["wide"]): Side["wide"] => (short && wide === "k" ? "none" : wide);
-  const wideA = lanes > 1 || (p.a.wide === "mn" && tm !== 4) ? "none" : usable(p.a.wide);
+  const fetchers = "fetchers" in tile && tile.rows === tm ? (tile.fetchers ?? 1) : 1;
+  const alone = lanes > 1 || (p.a.wide === "mn" && tm !== 4) ? "none" : usable(p.a.wide);
+  const wideA = fetchers > 1 ? p.a.wide : alone;
   const wideB = usable(p.b.wide);
   const wideOut = parts === 1 && storesWide(p);
   const finish = finishing(p.after, p.dtype, 2, params);
@@ -140,6 +150,7 @@ function planOf(p: Problem, params: Params, tile: Tile): Plan {
     steps: upTo(p.k % 4 === 0 && p.k > 0 && !short ? 4 : 1),
     fields,
     lanes,
+    fetchers: wideA === "none" ? 1 : fetchers,
     parts,
     am: stride(params, "am", p.a.outer, wideA === "mn" ? 1 : unitA),
     ak: stride(params, "ak", p.a.inner, wideA === "k" ? 1 : unitA),
@@ -158,13 +169,37 @@ function positionOf({ steps }: Plan, step: number): string {
   return steps.length === 1 ? "k" : `(k + ${step}u)`;
 }
 
+/** Loads of four elements of a that a lane makes in a turn. */
+function fetches({ rows, fetchers }: Plan): number[] {
+  return upTo(rows.length / fetchers);
+}
+
+/** Where a lane's loads of a begin: in a row of its own, or at one of the tile's fours of rows. */
+function fetchStarts(plan: Plan): string[] {
+  const { fetchers, am, wideA } = plan;
+  const { M } = plan.fields;
+  const own = `(sub & ${fetchers - 1}u)`;
+  if (wideA === "k")
+    return fetches(plan).map((f) => {
+      const row = `min(m0 + ${f * fetchers}u + ${own}, ${M} - 1u)`;
+      return `let rowA${f} = baseA + ${am(row)};`;
+    });
+  return fetches(plan).map((f) => {
+    const first = f * fetchers;
+    const row = fetchers === 4 ? `${first}u` : `${first}u + (sub & 4u)`;
+    return `let rowA${f} = baseA + min(m0 + ${row}, ${M} - 4u) / 4u;`;
+  });
+}
+
 /** Where each row of a and each column (or quad of columns) of b begins. */
 function operandStarts(plan: Plan): string[] {
   const { M, N } = plan.fields;
   const rows =
-    plan.wideA === "mn"
-      ? [`let rowA = baseA + min(m0, ${M} - 4u) / 4u;`]
-      : plan.rows.map((i) => `let rowA${i} = baseA + ${plan.am(`min(m0 + ${i}u, ${M} - 1u)`)};`);
+    plan.fetchers > 1
+      ? fetchStarts(plan)
+      : plan.wideA === "mn"
+        ? [`let rowA = baseA + min(m0, ${M} - 4u) / 4u;`]
+        : plan.rows.map((i) => `let rowA${i} = baseA + ${plan.am(`min(m0 + ${i}u, ${M} - 1u)`)};`);
   const columns =
     plan.wideB === "mn"
       ? plan.quads.map((j) => `let colB${j} = baseB + min(n0 + ${4 * j}u, ${N} - 4u) / 4u;`)
@@ -175,6 +210,7 @@ function operandStarts(plan: Plan): string[] {
 /** The elements of a, by step of K and row. */
 function loadsOfA(plan: Plan): Loads {
   const { p, rows, steps, ak } = plan;
+  if (plan.fetchers > 1) return fetchedOfA(plan);
   if (plan.lanes > 1)
     return {
       lines: [
@@ -206,6 +242,33 @@ function loadsOfA(plan: Plan): Loads {
       }),
     ),
     values: steps.map((step) => rows.map((i) => `a${i}_${step}`)),
+  };
+}
+
+/**
+ * The elements of a where lanes load four each: along K a lane has a row, along M it has a step of
+ * K of four rows. Everyone gets them from the lane that has them.
+ */
+function fetchedOfA(plan: Plan): Loads {
+  const { p, rows, steps, ak, fetchers, wideA } = plan;
+  const loads = fetches(plan).map((f) => {
+    const index = wideA === "k" ? "k / 4u" : ak("(k + (sub & 3u))");
+    return `let f${f} = ${load(plan, p.a, `rowA${f} + ${index}`)};`;
+  });
+  const from = (name: string, lane: number): string =>
+    `let ${name} = subgroupBroadcast(f${Math.floor(lane / fetchers)}, ${lane % fetchers}u);`;
+  if (wideA === "k")
+    return {
+      lines: [...loads, ...rows.map((i) => from(`a${i}`, i))],
+      values: steps.map((step) => rows.map((i) => component(`a${i}`, step))),
+    };
+  const fours = upTo(rows.length / 4);
+  return {
+    lines: [
+      ...loads,
+      ...fours.flatMap((four) => steps.map((step) => from(`a${four}_${step}`, 4 * four + step))),
+    ],
+    values: steps.map((step) => rows.map((i) => component(`a${Math.floor(i / 4)}_${step}`, i % 4))),
   };
 }
 

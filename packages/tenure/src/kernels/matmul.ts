@@ -26,6 +26,7 @@ type Way =
   | "registers 4×4"
   | "registers 2×8"
   | "short 4×8"
+  | "subgroups 16×4"
   | "subgroups 8×8"
   | "subgroups 16×8"
   | "split 16"
@@ -47,18 +48,21 @@ const smallProduct = 2 ** 22;
 function waysOf(p: Problem, caps: DeviceCaps): [Way, ...Way[]] {
   const few = Math.min(p.m, p.n) <= 8;
   const shares = caps.subgroups && p.k > 0 && p.k % 4 === 0 && p.n >= 32;
+  // lavapipe loads element by element, 16×4 is where loads are fewest; SwiftShader has no use for
+  // dividing them, and takes 0.8 of the time of 8×8 for 16×8
+  const tall = caps.contracts ? "subgroups 16×4" : "subgroups 16×8";
+  const shared = p.m >= 16 ? tall : "subgroups 8×8";
   // sharing does not pay for many lanes beyond the edge: they lie along a row
-  const width = 8 * lanesOf(p.n);
+  const columns = shared === "subgroups 16×4" ? 4 : 8;
+  const width = columns * lanesOf(p.n, columns);
   const full = p.n >= 0.6 * width * Math.ceil(p.n / width);
-  // twice the rows take 0.8 of the time on SwiftShader, and as long as fewer on lavapipe
-  const shared = p.m >= 16 && !caps.contracts ? "subgroups 16×8" : "subgroups 8×8";
   const large = shares && p.m >= 8 && full ? shared : "registers 4×8";
   const software = p.batches * p.m * p.n * p.k <= smallProduct ? "short 4×8" : large;
   const standard = caps.software ? software : few ? "rows" : "tiles 64×64";
   const threads = Math.min(caps.maxInvocationsPerWorkgroup, caps.maxWorkgroupSizeX);
   const ways: Way[] = ["registers 4×8", "registers 4×4", "registers 2×8", "short 4×8"];
   if (shares && p.m >= 8) ways.push("subgroups 8×8");
-  if (shares && p.m >= 16) ways.push("subgroups 16×8");
+  if (shares && p.m >= 16) ways.push("subgroups 16×8", "subgroups 16×4");
   const tiles = p.batches * Math.ceil(p.m / 4) * Math.ceil(p.n / 8);
   if (p.k >= 128 && tiles <= 1024) ways.push("split 16");
   if (p.k >= 512 && tiles <= 1024) ways.push("split 64");
@@ -72,9 +76,9 @@ function waysOf(p: Problem, caps: DeviceCaps): [Way, ...Way[]] {
   return [standard, ...ways.filter((way) => way !== standard)];
 }
 
-/** Lanes of eight columns each that share rows: eight where that leaves fewer of them idle. */
-function lanesOf(n: number): 8 | 16 {
-  const padded = (lanes: number): number => Math.ceil(n / (8 * lanes)) * lanes;
+/** Lanes of so many columns that share rows: eight where that leaves fewer of them idle. */
+function lanesOf(n: number, columns: 4 | 8): 8 | 16 {
+  const padded = (lanes: number): number => Math.ceil(n / (columns * lanes)) * lanes;
   return padded(8) < padded(16) ? 8 : 16;
 }
 
@@ -92,10 +96,17 @@ export function matmulKernel(spec: ProductSpec, caps: DeviceCaps): Kernel {
       return registerKernel(p, caps, { rows: 2, columns: 8 });
     case "short 4×8":
       return registerKernel(p, caps, { rows: 4, columns: 8, short: true });
+    case "subgroups 16×4":
+      return registerKernel(p, caps, {
+        rows: 16,
+        columns: 4,
+        lanes: lanesOf(p.n, 4),
+        fetchers: caps.subgroupLanes >= 8 ? 8 : 4,
+      });
     case "subgroups 8×8":
-      return registerKernel(p, caps, { rows: 8, columns: 8, lanes: lanesOf(p.n) });
+      return registerKernel(p, caps, { rows: 8, columns: 8, lanes: lanesOf(p.n, 8) });
     case "subgroups 16×8":
-      return registerKernel(p, caps, { rows: 16, columns: 8, lanes: lanesOf(p.n) });
+      return registerKernel(p, caps, { rows: 16, columns: 8, lanes: lanesOf(p.n, 8) });
     case "split 16":
       return registerKernel(p, caps, { rows: 4, columns: 8, parts: 16 });
     case "split 64":

@@ -9,7 +9,7 @@ import type { DeviceCaps } from "./kernel.ts";
  * Raised whenever a kernel changes so much that what was measured before means nothing: choices are
  * kept under it.
  */
-export const variantsVersion = 3;
+export const variantsVersion = 4;
 
 /** The way to take: what was chosen for this kernel and class of sizes, else `standard`. */
 export function variantOf<T extends string>(

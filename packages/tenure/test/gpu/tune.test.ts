@@ -149,7 +149,8 @@ for (const { sizes, ways } of [
     ];
     const [candidate] = await candidatesIn(fn);
     const { space } = candidate!.question;
-    const shared = device().caps.subgroups && n >= 32 ? ["subgroups 8×8", "subgroups 16×8"] : [];
+    const tiles = ["subgroups 8×8", "subgroups 16×8", "subgroups 16×4"];
+    const shared = device().caps.subgroups && n >= 32 ? tiles : [];
     assert.ok([...ways, ...shared].every((way) => space.includes(way)));
     for (const way of space) {
       choices.set(questionKey(candidate!.question), way);

@@ -26,6 +26,8 @@ const taking = (...ways: readonly string[]): DeviceCaps => ({
 const allCaps = [
   { ...gpu.caps, software: true },
   taking("subgroups 8×8"),
+  taking("subgroups 16×4"),
+  { ...taking("subgroups 16×4"), subgroupLanes: 4 },
   taking("registers 4×8"),
   { ...gpu.caps, software: false },
 ];
@@ -188,15 +190,35 @@ test("few multiplications are written shortly on software adapters", () => {
   assert.match(text(64), "k += 1u");
 });
 
-test("large products share sixteen rows where that is faster", () => {
-  const rowsOf = (contracts: boolean, m: number): number => {
+test("lanes that fetch four elements each", async () => {
+  for (const [m, n, k] of [
+    [16, 32, 4],
+    [17, 33, 8],
+    [20, 64, 12],
+    [31, 36, 20],
+    [52, 70, 28],
+  ] as const) {
+    await check(c([m, k]), c([k, n]));
+    await check(T(c([k, m])), c([k, n]));
+    await check(T(c([k, m])), T(c([n, k])));
+  }
+  await check(c([3, 24, 8]), c([3, 8, 40]));
+  await check(T(c([2, 8, 24])), c([8, 40]));
+  await check({ ...c([20, 8]), offset: 4 }, { ...c([8, 32]), offset: 8 });
+  await check({ ...T(c([8, 20])), offset: 2 }, c([8, 32]));
+});
+
+test("large products share sixteen rows, in tiles that suit the adapter", () => {
+  const tileOf = (contracts: boolean, m: number): string => {
     const caps = { ...gpu.caps, software: true, subgroups: true, contracts };
     const { wgsl } = matmulKernel({ a: view([m, 784]), b: view([784, 2048]) }, caps);
-    return wgsl.match(/let rowA\d+/g)?.length ?? 0;
+    const quads = wgsl.match(/var c0_\d/g)?.length ?? 0;
+    return `${wgsl.match(/var c\d+_0/g)?.length ?? 0}×${4 * quads}`;
   };
-  assert.is(rowsOf(false, 128), 16);
-  assert.is(rowsOf(false, 15), 8);
-  assert.is(rowsOf(true, 128), 8);
+  assert.is(tileOf(false, 128), "16×8");
+  assert.is(tileOf(false, 15), "8×8");
+  assert.is(tileOf(true, 128), "16×4");
+  assert.is(tileOf(true, 15), "8×8");
 });
 
 test("golden text", () => {
@@ -204,6 +226,13 @@ test("golden text", () => {
   golden(
     "matmul-subgroups",
     matmulKernel({ a: view([128, 784]), b: view([784, 256]) }, software).wgsl,
+  );
+  golden(
+    "matmul-fetched",
+    matmulKernel(
+      { a: view([128, 784]), b: view([784, 256]) },
+      { ...software, contracts: true, subgroupLanes: 8 },
+    ).wgsl,
   );
   golden(
     "matmul-registers",
