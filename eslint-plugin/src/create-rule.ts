@@ -6,6 +6,7 @@
 import { ESLintUtils, type JSONSchema, type TSESLint } from "@typescript-eslint/utils";
 import type ts from "typescript";
 import { analyse, type FileAnalysis } from "./analysis/analyse.ts";
+import type { Places } from "./embedded.ts";
 
 /** What the documentation of a rule says of it. */
 export interface RuleDocs {
@@ -29,7 +30,8 @@ export interface Suggestion<Id extends string> {
 export interface Finding<Id extends string> {
   mark: { start: number; end: number };
   messageId: Id;
-  data?: Record<string, string>;
+  /** What stands in the message; a node stands for its line. */
+  data?: Record<string, string | ts.Node>;
   fix?: Fix | null;
   suggest?: readonly Suggestion<Id>[];
 }
@@ -96,7 +98,7 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
             const found: Finding<Id>[] = [];
             spec.check(file, { ...spec.defaults, ...options }, (finding) => found.push(finding));
             if (found.length <= file.allows(spec.name)) return; // as many as ever
-            for (const finding of found) report(context, finding);
+            for (const finding of found) report(context, file.places, finding);
           } catch (error) {
             if (!(error instanceof RangeError)) throw error;
             context.report({
@@ -119,18 +121,30 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
 
 function report<Id extends string>(
   context: Readonly<TSESLint.RuleContext<Id | "setup", readonly unknown[]>>,
+  places: Places,
   finding: Finding<Id>,
 ): void {
   const { sourceCode } = context;
+  const mark = places.piece(finding.mark.start, finding.mark.end);
+  if (!mark) return; // in what a parser of embedded scripts put in
   const returns = sourceCode.text.includes("\r\n");
-  const own = (fix: Fix): Fix => (returns ? (fixer) => withReturns(fix(fixer)) : fix);
+  const own =
+    (fix: Fix): Fix =>
+    (fixer) =>
+      withEdits(fix(fixer), (edit) => places.edit(returns ? withReturns(edit) : edit));
+  const textOf = (value: string | ts.Node): string => {
+    if (typeof value === "string") return value;
+    const at = places.of(value.getStart());
+    return at === undefined ? lineOf(value) : String(sourceCode.getLocFromIndex(at).line);
+  };
+  const data = Object.entries(finding.data ?? {}).map(([key, value]) => [key, textOf(value)]);
   context.report({
     loc: {
-      start: sourceCode.getLocFromIndex(finding.mark.start),
-      end: sourceCode.getLocFromIndex(finding.mark.end),
+      start: sourceCode.getLocFromIndex(mark.start),
+      end: sourceCode.getLocFromIndex(mark.end),
     },
     messageId: finding.messageId,
-    ...(finding.data ? { data: finding.data } : {}),
+    data: Object.fromEntries(data) as Record<string, string>,
     ...(finding.fix ? { fix: own(finding.fix) } : {}),
     ...(finding.suggest && finding.suggest.length > 0
       ? {
@@ -144,14 +158,21 @@ function report<Id extends string>(
   });
 }
 
-/** What a fix writes into a file whose lines end in CR LF. */
-function withReturns(fix: ReturnType<Fix>): ReturnType<Fix> {
-  const one = (f: TSESLint.RuleFix): TSESLint.RuleFix => ({
-    ...f,
-    text: f.text.replace(/\r?\n/g, "\r\n"),
-  });
-  return fix === null ? null : "range" in fix ? one(fix) : fix.map(one);
+/** The edits of a fix, each changed; nothing when one of them cannot be made. */
+function withEdits(
+  fix: ReturnType<Fix>,
+  change: (edit: TSESLint.RuleFix) => TSESLint.RuleFix | null,
+): ReturnType<Fix> {
+  if (fix === null) return null;
+  const edits = ("range" in fix ? [fix] : fix).map(change);
+  return edits.every((edit) => edit !== null) ? edits : null;
 }
+
+/** What a fix writes into a file whose lines end in CR LF. */
+const withReturns = (edit: TSESLint.RuleFix): TSESLint.RuleFix => ({
+  ...edit,
+  text: edit.text.replace(/\r?\n/g, "\r\n"),
+});
 
 /** The mark of a whole node. */
 export const spanOf = (node: ts.Node): { start: number; end: number } => ({

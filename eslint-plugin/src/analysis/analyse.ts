@@ -11,6 +11,7 @@ import {
 import ts from "typescript";
 import type { ResolvedSettings } from "../owner.ts";
 import { readBaseline, type Baseline } from "../baseline.ts";
+import { mappedNodes, Places } from "../embedded.ts";
 import { resolveSettings } from "../settings.ts";
 import type { Facts } from "./facts.ts";
 import { freshValues, type FreshValue } from "./consume.ts";
@@ -20,6 +21,8 @@ import { Workspace } from "./open.ts";
 import { readPaths, type Traversable } from "./paths.ts";
 import type { Session } from "./session.ts";
 
+type SourceText = Traversable & Readonly<TSESLint.SourceCode>;
+
 /** What is known of one file; every part is found when it is first asked for. */
 export class FileAnalysis {
   readonly session: Session;
@@ -27,13 +30,14 @@ export class FileAnalysis {
   readonly services: ParserServicesWithTypeInformation;
   /** How many reports of a rule the file may have without any being shown. */
   readonly allows: (rule: string) => number;
-  private readonly source: Traversable;
+  private readonly source: SourceText;
+  private placesCache: Places | undefined;
   private freshCache: FreshValue[] | undefined;
   private pathsCache: FunctionPaths[] | undefined;
   private readonly problemsCache = new Map<boolean, Problem[]>();
 
   constructor(
-    source: Traversable,
+    source: SourceText,
     services: ParserServicesWithTypeInformation,
     file: ts.SourceFile,
     session: Session,
@@ -55,6 +59,12 @@ export class FileAnalysis {
     return this.session.reaches(this.file);
   }
 
+  /** Where the tree's pieces stand in the file. */
+  get places(): Places {
+    const map = this.services.esTreeNodeToTSNodeMap;
+    return (this.placesCache ??= new Places(this.source, map, this.file));
+  }
+
   /** Every fresh value of the file and where it goes. */
   get fresh(): readonly FreshValue[] {
     return (this.freshCache ??= freshValues(this.session, this.file));
@@ -65,6 +75,7 @@ export class FileAnalysis {
       this.session,
       this.source,
       this.services.esTreeNodeToTSNodeMap,
+      this.file,
     ));
   }
 
@@ -83,7 +94,7 @@ export class FileAnalysis {
 /** The analyses of all files that are being linted, by syntax tree. */
 class Analyses {
   readonly workspace = new Workspace();
-  readonly known = new WeakMap<object, FileAnalysis | string>();
+  readonly known = new WeakMap<object, FileAnalysis | string | null>();
   /** Files that have said why there is no analysis. */
   readonly told = new WeakSet<object>();
 }
@@ -111,7 +122,7 @@ export function analyse(
 
 function open(
   context: Readonly<TSESLint.RuleContext<string, readonly unknown[]>>,
-): FileAnalysis | string {
+): FileAnalysis | string | null {
   let settings: ResolvedSettings;
   let baseline: Baseline | null;
   try {
@@ -135,17 +146,20 @@ function open(
       "or set `disallowAutomaticSingleRunInference: true`."
     );
   }
-  const file = services.esTreeNodeToTSNodeMap.get(context.sourceCode.ast);
+  // parsers of embedded scripts make the program's node themselves: TypeScript knows parts of it
+  const [part] = mappedNodes(context.sourceCode, services.esTreeNodeToTSNodeMap);
+  if (!part) return null;
+  const file = part.at.getSourceFile() as ts.SourceFile | undefined;
   // Kinds of nodes have other numbers in other versions; that of files changes with each addition.
-  if (file.kind !== ts.SyntaxKind.SourceFile)
+  if (file?.kind !== ts.SyntaxKind.SourceFile)
     return (
       `tenure rules read types with TypeScript ${ts.version}, and this file was parsed with ` +
       "another version; set `languageOptions.parser: tenure.parser`."
     );
   return new FileAnalysis(
-    context.sourceCode as unknown as Traversable,
+    context.sourceCode as unknown as SourceText,
     services,
-    file.getSourceFile(),
+    file,
     analyses.workspace.open(services.program, settings),
     (rule) => baseline?.allows(context.filename, rule) ?? 0,
   );

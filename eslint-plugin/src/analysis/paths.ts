@@ -38,8 +38,13 @@ export interface Traversable {
 type NodeMap = { get(node: TSESTree.Node): ts.Node | undefined };
 
 /** Reads the whole file once and gives the paths of each function that has anything to follow. */
-export function readPaths(session: Session, source: Traversable, map: NodeMap): FunctionPaths[] {
-  const reader = new PathReader(session, map);
+export function readPaths(
+  session: Session,
+  source: Traversable,
+  map: NodeMap,
+  file: ts.SourceFile,
+): FunctionPaths[] {
+  const reader = new PathReader(session, map, file);
   for (const step of source.traverse()) reader.step(step as Step);
   return reader.done;
 }
@@ -53,14 +58,16 @@ interface Reading {
 
 class PathReader {
   readonly done: FunctionPaths[] = [];
-  readonly #stack: Reading[] = [];
+  readonly #stack: (Reading | undefined)[] = [];
   readonly #session: Session;
   readonly #map: NodeMap;
+  readonly #file: ts.SourceFile;
   #reading: Reading | undefined;
 
-  constructor(session: Session, map: NodeMap) {
+  constructor(session: Session, map: NodeMap, file: ts.SourceFile) {
     this.#session = session;
     this.#map = map;
+    this.#file = file;
   }
 
   step(step: Step): void {
@@ -88,9 +95,10 @@ class PathReader {
   // ---- code paths ----
 
   #start(path: RawPath, node: TSESTree.Node): void {
-    if (this.#reading) this.#stack.push(this.#reading);
-    const root = this.#map.get(node);
-    if (!root) throw new Error(`internal: no TypeScript node for ${node.type}`);
+    this.#stack.push(this.#reading);
+    const root = node.type === "Program" ? this.#file : this.#map.get(node);
+    this.#reading = undefined;
+    if (!root) return; // what a parser of embedded scripts put in
     const cells = new Cells(this.#session.oracle, root);
     this.#reading = { path, frame: new Frame(root, cells), raw: new Map() };
   }
@@ -115,6 +123,7 @@ class PathReader {
 
   #end(): void {
     const reading = this.#reading;
+    this.#reading = this.#stack.pop();
     if (!reading) return;
     const { frame, path } = reading;
     const ours = (list: readonly RawSegment[]): Segment[] =>
@@ -137,7 +146,6 @@ class PathReader {
         thrown: ours(path.thrownSegments),
       });
     }
-    this.#reading = this.#stack.pop();
     if (this.#reading) captured(this.#session, this.#reading.frame, frame.root);
   }
 

@@ -3,7 +3,7 @@
  * here, or although `using` will do it.
  */
 import ts from "typescript";
-import { lineOf, rule, spanOf, type Suggestion } from "../create-rule.ts";
+import { rule, spanOf, type Suggestion } from "../create-rule.ts";
 import { slotOf, statementOf } from "../fix/text.ts";
 
 type Id = "twice" | "using" | "remove";
@@ -59,7 +59,7 @@ export const noDoubleDispose = rule<Id, { allowIdempotent: boolean }>({
       report({
         mark: spanOf(node),
         messageId: at ? "twice" : "using",
-        data: { name: cell.label, line: at ? lineOf(at) : "" },
+        data: { name: cell.label, line: at ?? "" },
         suggest,
       });
     }

@@ -7,7 +7,7 @@
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { escapesOf, type Escape } from "../analysis/escapes.ts";
-import { lineOf, rule, type Fix, type Suggestion } from "../create-rule.ts";
+import { rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { apply, nameIn } from "../fix/wrap.ts";
 
 type Id = Escape["how"] | "moveToOuter" | "detach" | "keep";
@@ -42,7 +42,7 @@ export const noEscapeFromScope = rule<Id, Record<string, never>>({
       report({
         mark,
         messageId: how,
-        data: { name, noun, cure, line: lineOf(scope.opening) },
+        data: { name, noun, cure, line: scope.opening },
         suggest: cures(file, escape),
       });
     }

@@ -23,7 +23,7 @@ import {
 import { fieldOfThis } from "../analysis/members.ts";
 import { onlyLooksAt, type Effect } from "../analysis/transfer.ts";
 import { referencesTo } from "../analysis/references.ts";
-import { lineOf, rule, type Fix, type Suggestion } from "../create-rule.ts";
+import { rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, Names, slotOf, unitOf } from "../fix/text.ts";
 import { scopeFromHere, wrapInScope } from "../fix/wrap.ts";
 
@@ -84,7 +84,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       report({
         mark: markOfAssignment(node),
         messageId: "overwritten",
-        data: { noun: cell.owned.owner.noun, variable: cell.label, line: lineOf(site.value) },
+        data: { noun: cell.owned.owner.noun, variable: cell.label, line: site.value },
         suggest,
       });
     }

@@ -9,7 +9,7 @@ import type { FileAnalysis } from "../analysis/analyse.ts";
 import type { Cell } from "../analysis/cells.ts";
 import { enclosingFunction } from "../analysis/fate.ts";
 import { referencesTo } from "../analysis/references.ts";
-import { lineOf, rule, spanOf, type Suggestion } from "../create-rule.ts";
+import { rule, spanOf, type Suggestion } from "../create-rule.ts";
 import { contains, indentOf, isJump, slotOf, statementOf } from "../fix/text.ts";
 
 type Id =
@@ -54,7 +54,7 @@ export const noUseAfterDispose = rule<Id, Record<string, never>>({
         report({
           mark: spanOf(node),
           messageId: "used",
-          data: { name: node.getText(), line: lineOf(at), noun: cell.owned.owner.noun },
+          data: { name: node.getText(), line: at, noun: cell.owned.owner.noun },
           suggest: later(file, cell, node, at),
         });
       }
@@ -68,7 +68,7 @@ export const noUseAfterDispose = rule<Id, Record<string, never>>({
         report({
           mark: spanOf(node),
           messageId: "returned",
-          data: { ...data, line: lineOf(at) },
+          data: { ...data, line: at },
           suggest:
             early && ts.isReturnStatement(node.parent)
               ? [

@@ -11,7 +11,7 @@ import { lasts } from "../analysis/keeps.ts";
 import { leftElements } from "../analysis/partial-lists.ts";
 import { unwrap } from "../analysis/syntax.ts";
 import { referencesTo } from "../analysis/references.ts";
-import { lineOf, rule, type Fix, type Suggestion } from "../create-rule.ts";
+import { rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, shift, slotOf, unitOf } from "../fix/text.ts";
 
 type Id =
@@ -70,7 +70,7 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
           variable: cell.label,
           noun: cell.owned.owner.noun,
           name: labelOf(problem.site.value),
-          line: exit ? lineOf(exit) : "",
+          line: exit ?? "",
           cure: cureFor(file, problem),
           how: exit && ts.isThrowStatement(exit) ? "throws" : "returns",
         },
