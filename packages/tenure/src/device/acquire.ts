@@ -6,6 +6,7 @@
 import { isNode } from "../base/env.ts";
 import { DeviceLostError } from "../base/errors.ts";
 import type { DeviceChoice } from "./device-choice.ts";
+import type { Lending } from "./lending.ts";
 import type { GPU, GPUDevice, GPUPowerPreference, GPURequestAdapterOptions } from "./webgpu.ts";
 
 /** What `init` chose. */
@@ -30,11 +31,16 @@ export interface DeviceInfo {
 export interface Acquired {
   readonly device: GPUDevice;
   readonly info: DeviceInfo;
-  /** Whether it stays the program's. */
-  readonly isLent?: boolean;
+  /** For one that stays the program's. */
+  readonly lending?: Lending;
 }
 
-const wantedFeatures: readonly GPUFeatureName[] = ["shader-f16", "timestamp-query", "subgroups"];
+/** Optional features that Tenure uses. */
+export const wantedFeatures: readonly GPUFeatureName[] = [
+  "shader-f16",
+  "timestamp-query",
+  "subgroups",
+];
 const wantedLimits = [
   "maxBufferSize",
   "maxStorageBufferBindingSize",
@@ -137,33 +143,6 @@ function firstLine(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split("\n")[0]!;
 }
 
-/**
- * A device that the program made and keeps. @throws DeviceLostError for one that is lost, and where
- * the host lacks the constants of WebGPU
- */
-export async function openGiven(device: GPUDevice): Promise<Acquired> {
-  if (!("GPUBufferUsage" in globalThis))
-    throw new DeviceLostError(
-      "init",
-      "expected GPUBufferUsage among the globals, got none; in Node, " +
-        'Object.assign(globalThis, globals) with the globals of the package "webgpu"',
-    );
-  const lost = await Promise.race([device.lost, Promise.resolve(null)]);
-  if (lost !== null)
-    throw new DeviceLostError(
-      "init",
-      `expected a working gpuDevice, got a lost one (${lost.reason}: ${lost.message}); ` +
-        "pass a new one",
-    );
-  // hosts with an older WebGPU do not tell
-  const told: GPUAdapterInfo | undefined = device.adapterInfo;
-  const facts = factsOf(told ?? untold);
-  const features = wantedFeatures.filter((f) => device.features.has(f));
-  const kind = facts.software ? "software" : "gpu";
-  const info = infoOf(device, { ...facts, kind, source: "init({ gpuDevice })", features });
-  return { device, info, isLent: true };
-}
-
 /** Opens a device of the kind that is asked for. @returns why not, where it has none */
 export async function open(
   gpu: GPU,
@@ -216,13 +195,8 @@ type ToldFacts = Pick<
   "vendor" | "architecture" | "device" | "description" | "isFallbackAdapter"
 >;
 
-/** What there is to know where an adapter says nothing. */
-const untold: ToldFacts = {
-  ...{ vendor: "", architecture: "", device: "", description: "" },
-  isFallbackAdapter: false,
-};
-
-function factsOf({
+/** The facts of an adapter. */
+export function factsOf({
   vendor,
   architecture,
   device,
@@ -236,7 +210,8 @@ function factsOf({
   return { name, vendor, architecture, software };
 }
 
-function infoOf(
+/** What there is to say of a device. */
+export function infoOf(
   { limits }: GPUDevice,
   told: AdapterFacts & Pick<DeviceInfo, "kind" | "source" | "features">,
 ): DeviceInfo {

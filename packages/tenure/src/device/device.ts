@@ -15,6 +15,7 @@ import type { CounterSet } from "./counters.ts";
 import { KernelChoices } from "./choices.ts";
 import { BufferPool, type PoolOptions } from "./buffer-pool.ts";
 import { HeldBytes } from "./held-bytes.ts";
+import type { Lending } from "./lending.ts";
 import { PipelineCache } from "./pipelines.ts";
 import { CommandQueue } from "./queue.ts";
 import { Patience } from "./patience.ts";
@@ -43,16 +44,16 @@ export class Device {
   /** Every error of this device's life, for tests that must see none. */
   readonly errorLog: TenureError[] = [];
   lost: DeviceLostError | null = null;
-  /** Whether the GPUDevice is the program's: it is never destroyed here. */
-  readonly isLent: boolean;
+  /** Of a GPUDevice that is the program's: it is never destroyed here. Null for others. */
+  readonly lending: Lending | null;
   readonly #exiting: () => void;
   readonly #patience: Patience;
 
-  constructor({ device, info, isLent }: Acquired, options: DeviceOptions) {
+  constructor({ device, info, lending }: Acquired, options: DeviceOptions) {
     const { counters } = options;
     this.gpu = device;
     this.info = info;
-    this.isLent = isLent === true;
+    this.lending = lending ?? null;
     const { limits, features } = device;
     this.caps = {
       software: info.kind === "software",
@@ -89,7 +90,7 @@ export class Device {
   }
 
   readonly #uncaptured = (event: GPUUncapturedErrorEvent): void => {
-    if (this.isLent && !isOurs(event.error)) return; // the program's own
+    if (this.lending?.isOurs(event.error) === false) return; // the program's own
     event.preventDefault();
     this.report(toTenureError(event.error));
   };
@@ -304,8 +305,8 @@ export class Device {
     this.uploads.abandon();
     this.reads.abandon();
     await this.judged();
-    if (this.isLent) this.#returnLent();
-    else this.gpu.destroy();
+    if (this.lending === null) this.gpu.destroy();
+    else this.#returnLent();
     this.#exiting();
   }
 
@@ -326,17 +327,12 @@ export class Device {
   #exit(): void {
     this.uploads.abandon();
     this.reads.abandon();
-    if (this.info.kind === "software" && !this.isLent) this.gpu.destroy();
+    if (this.info.kind === "software" && this.lending === null) this.gpu.destroy();
   }
 }
 
-/** Whether an error of a lent device names something that was made here. */
-function isOurs({ message }: GPUError): boolean {
-  return /"tenure\b/.test(message) || labelled.test(message);
-}
-
 /** `op [kernel key]`, fused ops as `add×2+relu`. */
-const labelled = /"([A-Za-z_][\w+×]*) \[[^\]]*\]"/;
+export const labelled = /"([A-Za-z_][\w+×]*) \[[^\]]*\]"/;
 
 /**
  * Labels are `op [kernel key]`, so the driver's text names the op; the first label found becomes

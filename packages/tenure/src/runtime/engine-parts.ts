@@ -1,6 +1,6 @@
 /**
  * The parts of the engine that not every program needs: families of kernels, devices outside
- * browsers, and budgets: planning under one, and running such plans piece by piece. A page loads
+ * browsers, devices of the program, and budgets: planning under one, and running such plans piece by piece. A page loads
  * each as a file of its own, once something that needs it was recorded or made; Node, whose files
  * lie beside the program, loads all kernels with the engine. Asked by the recorder, schedulers, the
  * compiler, executions, and submissions, which wait. Owns what was loaded.
@@ -8,6 +8,7 @@
 import { isNode } from "../base/env.ts";
 import { DeviceLostError, internal } from "../base/errors.ts";
 import type * as hosts from "../device/host-devices.ts";
+import type * as lent from "../device/lent.ts";
 import type { Families, Family, Kernels } from "../kernels/families.ts";
 import type { probeRoom } from "./execution/probe.ts";
 import type { Segments } from "./execution/segments.ts";
@@ -17,6 +18,7 @@ import type * as pipeline from "../planner/pipeline.ts";
 /** What each part brings. */
 export interface Parts extends Families {
   readonly devices: typeof hosts;
+  readonly lending: typeof lent;
   readonly inspection: typeof inspection;
   readonly budgets: Pick<typeof pipeline, "budgetPlanner" | "figuresOf"> & {
     readonly Segments: typeof Segments;

@@ -4,7 +4,7 @@
  * and owned by device-life.ts. Owns the finder, which keeps a driver alive, and the plans of
  * everything outside schedulers.
  */
-import { type Acquired, DeviceFinder, openGiven } from "../device/acquire.ts";
+import { type Acquired, DeviceFinder } from "../device/acquire.ts";
 import type { DeviceChoice } from "../device/device-choice.ts";
 import { Device, type DeviceOptions } from "../device/device.ts";
 import type { GPUDevice, GPUPowerPreference } from "../device/webgpu.ts";
@@ -62,8 +62,14 @@ export class Engine {
     const acquired: Acquired =
       typeof choice === "string"
         ? await this.#finder.acquire(choice, powerPreference)
-        : await openGiven(choice);
+        : await this.#given(choice);
     return new Device(acquired, this.#device);
+  }
+
+  async #given(device: GPUDevice): Promise<Acquired> {
+    const { parts } = this.#tools;
+    await parts.load(["lending"]);
+    return parts.get("lending").openGiven(device);
   }
 
   /** Takes the ways of writing kernels that `tune` found best on this adapter before. */

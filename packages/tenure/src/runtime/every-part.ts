@@ -3,6 +3,7 @@
  * load parts in their own way. The files in parts/ name the same, each for itself. Owns nothing.
  */
 import * as devices from "../device/host-devices.ts";
+import * as lending from "../device/lent.ts";
 import * as functions from "../kernels/functions.ts";
 import * as images from "../kernels/images.ts";
 import * as main from "../kernels/main.ts";
@@ -24,6 +25,7 @@ export const everyPart: Parts = {
   sequences,
   transformers,
   devices,
+  lending,
   inspection,
   budgets: { budgetPlanner, figuresOf, Segments, probeRoom },
 };

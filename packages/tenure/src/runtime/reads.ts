@@ -6,8 +6,8 @@
  */
 import { DeviceLostError, TenureError } from "../base/errors.ts";
 import type { Device } from "../device/device.ts";
+import type { Place } from "../device/lending.ts";
 import type { Lane } from "./open-program.ts";
-import { type Place, copyBetween } from "./outside.ts";
 import { type Storage, contentsLost } from "./storage.ts";
 
 interface PendingRead {
@@ -170,10 +170,11 @@ export class Reads {
       true,
     )) {
       const { buffer } = storage;
-      if (buffer === null || target === null) continue;
+      const { lending } = device;
+      if (buffer === null || target === null || lending === null) continue;
       try {
         const from = { buffer: buffer.gpu, offset };
-        const copied = copyBetween(device, "copyToBuffer", from, target, bytes);
+        const copied = lending.copyBetween(device, "copyToBuffer", from, target, bytes);
         void Promise.all([ran, copied]).then(([unmade, refused]) => {
           const failure = unmade ?? refused;
           if (failure === null) resolve(new ArrayBuffer(0));

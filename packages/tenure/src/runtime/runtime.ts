@@ -14,6 +14,7 @@ import type { DeviceInfo } from "../device/acquire.ts";
 import { CounterSet } from "../device/counters.ts";
 import { checkGiven, deviceChoice } from "../device/device-choice.ts";
 import type { Device } from "../device/device.ts";
+import type { Lending, Place } from "../device/lending.ts";
 import type { GPUDevice, GPUPowerPreference } from "../device/webgpu.ts";
 import { liveRows } from "../ownership/evidence.ts";
 import { log } from "../ownership/log.ts";
@@ -23,7 +24,6 @@ import type { Engine, EngineOptions } from "./engine.ts";
 import { EngineParts, type Parts } from "./engine-parts.ts";
 import { Inspector } from "./inspector.ts";
 import { MemoryBudget } from "./memory-budget.ts";
-import { type Place, checkPlace, copyBetween, deviceOfProgram } from "./outside.ts";
 import { PlanCaches } from "./plan-cache.ts";
 import { Reads } from "./reads.ts";
 import { Recorder } from "./recorder.ts";
@@ -31,6 +31,9 @@ import { Settings } from "./settings.ts";
 import { type Storage, contentsLost } from "./storage.ts";
 import { Steps } from "./step-turns.ts";
 import { Submission } from "./submission.ts";
+
+export type { Place } from "../device/lending.ts";
+export type { GPUBuffer } from "../device/webgpu.ts";
 
 /** What `init` takes. */
 export interface InitOptions {
@@ -295,6 +298,24 @@ export class Runtime {
   }
 
   /**
+   * The device of the program's buffers. @throws DeviceLostError when it is lost, or not theirs
+   */
+  lent(op: string): { readonly device: Device; readonly lending: Lending } {
+    const { device } = this;
+    if (device !== null && device.lending !== null && device.lost === null)
+      return { device, lending: device.lending };
+    throw (
+      device?.lost ??
+      new DeviceLostError(
+        op,
+        "expected the device that made the buffer, got " +
+          (device === null ? "none" : `one that Tenure found (${device.info.name})`) +
+          "; make a GPUDevice and hand it over with `await init({ gpuDevice })` first",
+      )
+    );
+  }
+
+  /**
    * A storage with a copy of what lies in a buffer of the program. The copy is submitted at once,
    * in front of whatever is recorded and has not run.
    * @throws DeviceLostError where that is no buffer of the device in use, ArgumentError as
@@ -302,8 +323,8 @@ export class Runtime {
    */
   copyIn(op: string, from: Place, bytes: number): Storage {
     const { recorder } = this;
-    const device = deviceOfProgram(op, this.device);
-    checkPlace(op, from, bytes, "COPY_SRC");
+    const { device, lending } = this.lent(op);
+    lending.checkPlace(op, from, bytes, "COPY_SRC");
     if (recorder.tracing)
       throw new TenureError(
         op,
@@ -313,7 +334,7 @@ export class Runtime {
     const buffer = device.pool.acquire(bytes);
     let copied: Promise<TenureError | null>;
     try {
-      copied = copyBetween(device, op, from, { buffer: buffer.gpu, offset: 0 }, bytes);
+      copied = lending.copyBetween(device, op, from, { buffer: buffer.gpu, offset: 0 }, bytes);
     } catch (error) {
       device.pool.release(buffer);
       throw error;

@@ -10,17 +10,16 @@ import { formatShape, sizeOf } from "../base/shape.ts";
 import type { Role } from "../graph/program.ts";
 import type { AnyOp, Meta } from "../ops/op.ts";
 import type { OpenProgram } from "../runtime/open-program.ts";
-import { type Place, checkPlace, deviceOfProgram } from "../runtime/outside.ts";
 import type { Operand } from "../runtime/recorded-op.ts";
 import type { Labels, RecordingWatcher } from "../runtime/recorder.ts";
-import { runtime } from "../runtime/runtime.ts";
+import { type Place, runtime } from "../runtime/runtime.ts";
 import type { Script } from "../runtime/script.ts";
 import type { Storage } from "../runtime/storage.ts";
 
 export type { OpenProgram, ProgramMark } from "../runtime/open-program.ts";
-export type { GPUBuffer } from "../runtime/outside.ts";
 export type { Operand } from "../runtime/recorded-op.ts";
 export type { RecordingWatcher } from "../runtime/recorder.ts";
+export type { GPUBuffer } from "../runtime/runtime.ts";
 export { type Script, scriptOf } from "../runtime/script.ts";
 export type { Storage } from "../runtime/storage.ts";
 
@@ -293,8 +292,7 @@ export async function copyBytesOut(
 
 /** Whether `copyBytesOut` would take a place. @throws DeviceLostError, ArgumentError */
 export function checkTarget(op: string, target: Place, bytes: number): void {
-  deviceOfProgram(op, runtime().device);
-  checkPlace(op, target, bytes, "COPY_DST");
+  runtime().lent(op).lending.checkPlace(op, target, bytes, "COPY_DST");
 }
 
 /**

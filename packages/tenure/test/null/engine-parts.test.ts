@@ -10,6 +10,7 @@ import { SGD } from "tenure/optim";
 import { Scheduler } from "tenure/scheduler";
 import { current, setCurrent } from "../../src/base/realm.ts";
 import { compose } from "../../src/compose.ts";
+import { nullGPU } from "../../src/device/null.ts";
 import { Engine } from "../../src/runtime/engine.ts";
 import { EngineParts, type PartName, type Parts } from "../../src/runtime/engine-parts.ts";
 import { Runtime } from "../../src/runtime/runtime.ts";
@@ -45,11 +46,12 @@ function page(failures = 0): { readonly loads: PartName[]; readonly runtime: Run
       sequences: part("sequences"),
       transformers: part("transformers"),
       devices: () => Promise.resolve(everyPart.devices), // of tests only
+      lending: part("lending"),
       inspection: part("inspection"),
       budgets: part("budgets"),
     };
-    override find(): ReturnType<Engine["find"]> {
-      return super.find("null");
+    override find(choice: Parameters<Engine["find"]>[0]): ReturnType<Engine["find"]> {
+      return super.find(typeof choice === "string" ? "null" : choice);
     }
   }
   const runtime = new Runtime(() => Promise.resolve(PageEngine), new EngineParts([]));
@@ -136,6 +138,18 @@ test("what does not come fails the read, and the next one asks again", async () 
   assert.is((await y.data()).length, 8);
   assert.equal(loads, ["main", "sequences", "sequences", "sequences"]);
   await sync();
+});
+
+test("what a device of the program takes comes with it, or init() fails", async () => {
+  const adapter = await nullGPU().requestAdapter();
+  const gpuDevice = await adapter?.requestDevice();
+  if (gpuDevice === undefined) throw new Error("no null device");
+  const { loads, runtime } = page(1);
+  await rejects(() => init({ gpuDevice }), DeviceLostError, notCome);
+  await init({ gpuDevice });
+  assert.equal(loads, ["main", "lending", "lending"]);
+  assert.is(runtime.device?.gpu, gpuDevice);
+  assert.is(runtime.lent("test").device, runtime.device);
 });
 
 test("a scheduler's budgets come with its first step", async () => {

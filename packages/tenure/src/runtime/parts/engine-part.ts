@@ -15,6 +15,7 @@ export class EngineWithParts extends Engine {
     sequences: () => import("./sequences-part.ts"),
     transformers: () => import("./transformers-part.ts"),
     devices: () => import("./devices-part.ts"),
+    lending: () => import("./lending-part.ts"),
     inspection: () => import("./inspection-part.ts"),
     budgets: () => import("./budgets-part.ts"),
   };
