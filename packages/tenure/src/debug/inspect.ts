@@ -4,6 +4,7 @@
  */
 import "../compose.ts";
 import type { FallbackRecord, KernelRecord, MissRecord, PlanRecord } from "../runtime/inspector.ts";
+import { missRecord } from "../runtime/plan-miss.ts";
 import { planRecord } from "../runtime/plan-record.ts";
 import { runtime } from "../runtime/runtime.ts";
 
@@ -35,6 +36,7 @@ export const debug = {
 
   /** The last miss of the plan cache and the first thing no known plan had, or undefined. */
   lastMiss(): MissRecord | undefined {
-    return runtime().inspector.lastMiss;
+    const missed = runtime().inspector.lastMissed;
+    return missed === undefined ? undefined : missRecord(missed);
   },
 };

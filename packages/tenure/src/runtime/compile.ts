@@ -106,7 +106,7 @@ export class Compiler {
       plan,
       tookTooLong,
     };
-    this.#inspector.planned(planned, this.#parts.inspection?.planRecord);
+    this.#inspector.planned(planned);
     const isStraight = plan.steps.every(({ kind }) => kind === "dispatch" || kind === "release");
     return {
       words,

@@ -4,6 +4,7 @@
  * and the recorder; prints under the words of `TENURE_DEBUG`; read through `debug`. Keeps names,
  * numbers and shader text only, no storage.
  */
+import type { Layout } from "../base/layout.ts";
 import { type DebugWord, debugs } from "../base/debug.ts";
 import { formatShape } from "../base/shape.ts";
 import type { View } from "../kernels/kernel.ts";
@@ -73,7 +74,7 @@ export interface Planned {
 }
 
 /** What a plan cache hands over of a program. */
-interface Missed {
+interface MissedProgram {
   readonly ops: readonly {
     readonly op: { readonly name: string; key?(attrs: unknown): readonly number[] };
     readonly attrs: unknown;
@@ -84,15 +85,44 @@ interface Missed {
   readonly signature: { readonly words: Int32Array; readonly length: number };
 }
 
+/** A program for which no plan was known, for missRecord to say what it lacks. */
+export interface Missed {
+  readonly ops: readonly {
+    readonly name: string;
+    /** Words of its attributes. */
+    readonly attributes: number;
+    /** Of its inputs. */
+    readonly layouts: readonly Layout[];
+    readonly signatureStart: number;
+  }[];
+  /** Storages that belong to the program. */
+  readonly locals: number;
+  /** The words of its signature. */
+  readonly words: Int32Array;
+  /** Those of the plans that were known. */
+  readonly known: readonly Int32Array[];
+}
+
+/** What makes text of records; undefined where nobody may ask for it. */
+interface Shows {
+  readonly inspection:
+    { planRecord(plan: Planned): unknown; missRecord(missed: Missed): MissRecord } | undefined;
+}
+
 /** Remembers the last plan and the last miss, and prints what `TENURE_DEBUG` asks for. */
 export class Inspector {
   #plan: Planned | undefined;
-  #miss: MissRecord | undefined;
+  #missed: Missed | undefined;
   #fallback: FallbackRecord | undefined;
   /** Different plans that ran last, latest last. */
   #ran: RunnablePlan[] = [];
   /** Whether ops are printed as they are recorded; read again at each miss of the cache. */
   showsOps: boolean = debugs("ops");
+  readonly #parts: Shows;
+
+  constructor(parts: Shows) {
+    this.#parts = parts;
+  }
 
   /** The program that was compiled last. */
   get lastPlanned(): Planned | undefined {
@@ -100,8 +130,8 @@ export class Inspector {
   }
 
   /** The last time that no plan was known for a program. */
-  get lastMiss(): MissRecord | undefined {
-    return this.#miss;
+  get lastMissed(): Missed | undefined {
+    return this.#missed;
   }
 
   /** The last call of a compiled function that ran the function. */
@@ -115,10 +145,10 @@ export class Inspector {
     if (debugs("cache")) print("cache", `${name} runs in full: ${reason}`);
   }
 
-  /** Takes note of a compiled program. @param show makes its text, where somebody may ask for it */
-  planned(plan: Planned, show: ((plan: Planned) => unknown) | undefined): void {
+  /** Takes note of a compiled program. */
+  planned(plan: Planned): void {
     this.#plan = plan;
-    if (debugs("plan")) print("plan", String(show?.(plan)));
+    if (debugs("plan")) print("plan", String(this.#parts.inspection?.planRecord(plan)));
     if (debugs("wgsl"))
       for (const { name, key, wgsl } of plan.kernels) print("wgsl", `${name} (${key})\n${wgsl}`);
   }
@@ -135,25 +165,23 @@ export class Inspector {
   }
 
   /** Takes note of a program that no plan in the cache fits. */
-  missed(program: Missed, known: Iterable<{ readonly words: Int32Array }>): void {
+  missed(program: MissedProgram, known: Iterable<{ readonly words: Int32Array }>): void {
     this.showsOps = debugs("ops");
-    const { words, length } = program.signature;
-    let plans = 0;
-    let word: number | null = null;
-    let closest: Int32Array | undefined;
-    for (const candidate of known) {
-      plans++;
-      const same = commonPrefix(candidate.words, words, length);
-      if (word !== null && same < word) continue; // the latest of several
-      word = same;
-      closest = candidate.words;
-    }
-    const difference =
-      word === null || closest === undefined
-        ? "no plan was known"
-        : describe(program, word, closest);
-    this.#miss = { plans, words: length, word, difference };
-    if (debugs("cache")) print("cache", `miss with ${plans} plans known: ${difference}`);
+    const { ops, locals, signature } = program;
+    this.#missed = {
+      ops: ops.map(({ op, attrs, inputs, signatureStart }) => ({
+        name: op.name,
+        attributes: op.key?.(attrs).length ?? 0,
+        layouts: inputs.map(({ layout }) => layout),
+        signatureStart,
+      })),
+      locals: locals.length,
+      words: signature.words.slice(0, signature.length),
+      known: Array.from(known, ({ words }) => words),
+    };
+    const record = debugs("cache") ? this.#parts.inspection?.missRecord(this.#missed) : undefined;
+    if (record !== undefined)
+      print("cache", `miss with ${record.plans} plans known: ${record.difference}`);
   }
 
   /** Prints an op that is being recorded. */
@@ -166,62 +194,4 @@ export class Inspector {
 
 function print(word: DebugWord, text: string): void {
   console.error(`tenure ${word}: ${text}`);
-}
-
-function commonPrefix(a: Int32Array, b: Int32Array, length: number): number {
-  const end = Math.min(a.length, length);
-  let i = 0;
-  while (i < end && a[i] === b[i]) i++;
-  return i;
-}
-
-/** What a word of a signature stands for, and how the closest plan differs there. */
-function describe({ ops, locals, signature }: Missed, word: number, closest: Int32Array): string {
-  const now = signature.words[word];
-  const then = closest[word];
-  const sealed = signature.length - 2 * locals.length;
-  if (word >= signature.length || then === undefined)
-    return `the program has ${signature.length} words, the closest plan ${closest.length}`;
-  if (word >= sealed) {
-    const storage = Math.floor((word - sealed) / 2);
-    if ((word - sealed) % 2 === 1) return `storage ${storage} has ${now} bytes, not ${then}`;
-    return `storage ${storage} is ${ownership(now)}, not ${ownership(then)}`;
-  }
-  const index = ops.findLastIndex((o) => o.signatureStart <= word);
-  const recorded = ops[index];
-  if (recorded === undefined) return `upload into storage ${now}, not ${then}`;
-  const { op, attrs, inputs, signatureStart } = recorded;
-  const place = word - signatureStart;
-  const name = `op ${index} (${op.name})`;
-  if (place === 0) return `${name} is another op than in the closest plan`;
-  const attributes = op.key?.(attrs).length ?? 0;
-  if (place <= attributes) return `${name}: attribute ${place - 1} is ${now}, not ${then}`;
-  return `${name}: ${operandWord(inputs, place - 1 - attributes, now, then)}`;
-}
-
-/** What word `place` of an op's operands says. The order is that of the recorder. */
-function operandWord(
-  inputs: readonly View[],
-  place: number,
-  now: number | undefined,
-  then: number,
-): string {
-  let rest = place;
-  for (const [i, { layout }] of inputs.entries()) {
-    const { shape, contiguous } = layout;
-    if (rest === 0) return `input ${i} is storage ${now}, not ${then}`;
-    if (rest === 1) return `input ${i} has another dtype, rank or order in memory`;
-    if (rest < 2 + shape.length)
-      return `dimension ${rest - 2} of input ${i} is ${now}, not ${then}`;
-    if (rest === 2 + shape.length) return `input ${i} begins elsewhere in its storage`;
-    const strides = contiguous ? 0 : shape.length;
-    if (rest < 3 + shape.length + strides) return `input ${i} has other strides`;
-    rest -= 3 + shape.length + strides;
-  }
-  return `result ${rest} goes to storage ${now}, not ${then}`;
-}
-
-function ownership(flags: number | undefined): string {
-  const owned = ((flags ?? 0) & 1) === 1 ? "owned" : "owned by nobody";
-  return `${owned} and ${((flags ?? 0) & 2) === 2 ? "in memory" : "not in memory"}`;
 }

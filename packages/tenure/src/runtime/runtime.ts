@@ -63,13 +63,13 @@ export class Runtime {
   readonly settings: Settings = new Settings();
   readonly counters: CounterSet = new CounterSet();
   /** What was planned, compiled and missed last, for whoever wants to look. */
-  readonly inspector: Inspector = new Inspector();
+  readonly inspector: Inspector;
   /** The steps of schedulers. */
   readonly steps: Steps = new Steps();
   /** What is loaded besides the engine where it is needed. */
   readonly parts: EngineParts;
   readonly recorder: Recorder;
-  readonly caches: PlanCaches = new PlanCaches(this.settings, this.counters, this.inspector);
+  readonly caches: PlanCaches;
   readonly reads: Reads = new Reads();
   readonly budget: MemoryBudget = new MemoryBudget(() => this.memoryReport());
   readonly submission: Submission;
@@ -80,8 +80,10 @@ export class Runtime {
 
   /** @param load how the engine is loaded, and its parts; tests give their own */
   constructor(load?: EngineLoader, parts: EngineParts = new EngineParts()) {
-    const { caches, settings, counters, inspector, steps } = this;
+    const { settings, counters, steps } = this;
     this.parts = parts;
+    const inspector = (this.inspector = new Inspector(parts));
+    const caches = (this.caches = new PlanCaches(settings, counters, inspector));
     const recorder = (this.recorder = new Recorder(counters, inspector, parts, steps));
     const tools: EngineOptions["tools"] = {
       recorder,
