@@ -7,11 +7,11 @@
  */
 import { isNode } from "../base/env.ts";
 import { DeviceLostError, internal } from "../base/errors.ts";
-import type * as hosts from "../device/host-devices.ts";
 import type * as lent from "../device/lent.ts";
 import type { Families, Family, Kernels } from "../kernels/families.ts";
 import type { probeRoom } from "./execution/probe.ts";
 import type { Segments } from "./execution/segments.ts";
+import type * as hosts from "./hosts.ts";
 import type * as inspection from "./inspection.ts";
 import type * as pipeline from "../planner/pipeline.ts";
 
@@ -109,6 +109,12 @@ export class EngineParts {
   /** Loads parts. @throws DeviceLostError when one does not come; the next call asks again */
   async load(names: Iterable<PartName>): Promise<void> {
     await Promise.all([...names].map((name) => this.#load(name)));
+  }
+
+  /** A part, loaded where it is not there. @throws DeviceLostError when it does not come */
+  async loaded<P extends PartName>(name: P): Promise<Parts[P]> {
+    await this.#load(name);
+    return this.get(name);
   }
 
   #load(name: PartName): Promise<void> {

@@ -34,18 +34,20 @@ export class Engine {
   /** How programs run outside schedulers. */
   readonly direct: ExecutionPolicy;
   /** Where choices of kernels are kept between processes. */
-  tuned: TunedStore | undefined = tunedStore();
+  tuned: TunedStore | undefined;
   readonly #device: DeviceOptions;
   readonly #tools: ExecutionTools;
+  readonly #parts: EngineParts;
   readonly #finder: DeviceFinder;
 
   constructor({ device, tools, parts, inspector }: EngineOptions) {
     const { settings, counters, caches } = tools;
     this.#device = device;
+    this.#parts = parts;
     this.#tools = { ...tools, parts, poison: new Poison() };
     this.#finder = new DeviceFinder(async () => {
-      await parts.load(["devices"]);
-      return new (parts.get("devices").HostDevices)();
+      const { HostDevices } = await parts.loaded("devices");
+      return new HostDevices();
     });
     this.compiler = new Compiler(settings, counters, inspector, parts);
     this.direct = new DirectPolicy(caches.open(), this.compiler, inspector);
@@ -62,14 +64,9 @@ export class Engine {
     const acquired: Acquired =
       typeof choice === "string"
         ? await this.#finder.acquire(choice, powerPreference)
-        : await this.#given(choice);
+        : await (await this.#parts.loaded("lending")).openGiven(choice);
+    this.tuned ??= await tunedStore(async () => (await this.#parts.loaded("devices")).fileStore());
     return new Device(acquired, this.#device);
-  }
-
-  async #given(device: GPUDevice): Promise<Acquired> {
-    const { parts } = this.#tools;
-    await parts.load(["lending"]);
-    return parts.get("lending").openGiven(device);
   }
 
   /** Takes the ways of writing kernels that `tune` found best on this adapter before. */

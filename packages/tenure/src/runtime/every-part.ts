@@ -2,7 +2,6 @@
  * All parts of the engine at once, for programs that import `tenure/engine`, and for tests that
  * load parts in their own way. The files in parts/ name the same, each for itself. Owns nothing.
  */
-import * as devices from "../device/host-devices.ts";
 import * as lending from "../device/lent.ts";
 import * as functions from "../kernels/functions.ts";
 import * as images from "../kernels/images.ts";
@@ -14,6 +13,7 @@ import { budgetPlanner, figuresOf } from "../planner/pipeline.ts";
 import type { Parts } from "./engine-parts.ts";
 import { probeRoom } from "./execution/probe.ts";
 import { Segments } from "./execution/segments.ts";
+import * as devices from "./hosts.ts";
 import * as inspection from "./inspection.ts";
 
 /** Every part, by its name. */

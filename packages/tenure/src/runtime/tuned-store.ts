@@ -1,9 +1,9 @@
 /**
- * Where what `tune` found is kept from one process to the next: a file in the user's cache folder
- * in Node, IndexedDB in browsers. Whatever goes wrong there is no error: then nothing is kept. The
- * files belong to the user's cache, one per adapter and version.
+ * Where what `tune` found is kept from one process to the next: IndexedDB in browsers, and in Node
+ * what file-store.ts has, which is loaded there. Whatever goes wrong is no error: then nothing is
+ * kept. Called by the engine, which owns the store.
  */
-import { builtin, env, isNode } from "../base/env.ts";
+import { env, isNode } from "../base/env.ts";
 import type { DeviceInfo } from "../device/acquire.ts";
 import { variantsVersion } from "../kernels/variants.ts";
 
@@ -24,7 +24,7 @@ export function adapterKey({ vendor, architecture, name }: DeviceInfo): string {
 }
 
 /** What was read, as far as it is what was written. */
-function checked(value: unknown): Tuned {
+export function checked(value: unknown): Tuned {
   if (!Array.isArray(value)) return [];
   return value.filter(
     (pair): pair is [string, string] =>
@@ -34,69 +34,14 @@ function checked(value: unknown): Tuned {
 
 /**
  * The store of this host; undefined where there is none, or the variable TENURE_TUNED is `off`.
+ * @param files brings that of hosts with files
  */
-export function tunedStore(): TunedStore | undefined {
+export async function tunedStore(
+  files: () => Promise<TunedStore | undefined>,
+): Promise<TunedStore | undefined> {
   if (env("TENURE_TUNED") === "off") return undefined;
-  if (isNode) return fileStore();
+  if (isNode) return files();
   return typeof indexedDB === "undefined" ? undefined : browserStore(indexedDB);
-}
-
-interface Files {
-  mkdir(path: string, options: { recursive: boolean }): Promise<unknown>;
-  stat(path: string): Promise<{ isFile(): boolean; readonly size: number }>;
-  readFile(path: string, encoding: "utf8"): Promise<string>;
-  writeFile(path: string, text: string): Promise<void>;
-  rename(from: string, to: string): Promise<void>;
-  rm(path: string, options: { force: boolean }): Promise<void>;
-}
-
-/** A file larger than this is none that was written here. */
-const mostBytes = 2 ** 24;
-
-/** The user's cache folder; undefined for a user without one. */
-function cacheFolder(): string | undefined {
-  const xdg = env("XDG_CACHE_HOME");
-  if (xdg?.startsWith("/") === true) return `${xdg}/tenure`;
-  try {
-    const home = builtin<{ homedir(): string }>("node:os")?.homedir();
-    return home === undefined ? undefined : `${home}/.cache/tenure`;
-  } catch {
-    return undefined;
-  }
-}
-
-/** @param folder instead of the user's cache folder */
-export function fileStore(folder?: string): TunedStore | undefined {
-  const files = builtin<Files>("node:fs/promises");
-  const root = folder ?? cacheFolder();
-  if (files === undefined || root === undefined) return undefined;
-  const path = (adapter: string): string => `${root}/tuned-${adapter}.json`;
-  const load = async (adapter: string): Promise<Tuned> => {
-    try {
-      const found = await files.stat(path(adapter)); // a pipe would be waited for
-      if (!found.isFile() || found.size > mostBytes) return [];
-      return checked(JSON.parse(await files.readFile(path(adapter), "utf8")));
-    } catch {
-      return [];
-    }
-  };
-  return {
-    load,
-    async save(adapter, tuned) {
-      const name = Math.random().toString(36).slice(2);
-      const partial = `${path(adapter)}.${name}.partial`;
-      try {
-        await files.mkdir(root, { recursive: true });
-        // what other processes have found meanwhile stays
-        const all = new Map([...(await load(adapter)), ...tuned]);
-        await files.writeFile(partial, JSON.stringify([...all]));
-        await files.rename(partial, path(adapter)); // readers see all of it or none
-      } catch {
-        // a read-only home: measured again next time
-        await files.rm(partial, { force: true }).catch(() => undefined);
-      }
-    },
-  };
 }
 
 function settled<T>(request: IDBRequest<T>): Promise<T> {

@@ -14,7 +14,8 @@ import { questionKey } from "../../src/device/choices.ts";
 import type { Device } from "../../src/device/device.ts";
 import type { Candidate, Watcher } from "../../src/runtime/candidates.ts";
 import { runtime } from "../../src/runtime/runtime.ts";
-import { adapterKey, fileStore } from "../../src/runtime/tuned-store.ts";
+import { fileStore } from "../../src/runtime/file-store.ts";
+import { adapterKey } from "../../src/runtime/tuned-store.ts";
 import { count, idleDone, numbers, rejects, setup } from "../helpers.ts";
 
 await setup();

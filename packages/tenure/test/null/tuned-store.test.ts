@@ -9,7 +9,8 @@ import { join } from "node:path";
 import { IDBFactory } from "fake-indexeddb";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { type Tuned, browserStore, fileStore } from "../../src/runtime/tuned-store.ts";
+import { fileStore } from "../../src/runtime/file-store.ts";
+import { type Tuned, browserStore } from "../../src/runtime/tuned-store.ts";
 
 const test = suite("tuned store");
 
