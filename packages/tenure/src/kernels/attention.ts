@@ -22,7 +22,7 @@ export function attentionWeightsKernel(
     axis = shape.length - 1,
     length = at(shape, axis),
     sizes = shapeClass([scores.layout.size / length, length], scores.dtype),
-    caps = styled(device, "attention", sizes),
+    { caps } = styled(device, "attention", sizes),
     low = `bitcast<f32>(${params.u32("negInf", negInfBits)})`;
   const scaled = `a0 * ${params.f32("scale", spec.scale)}`;
   const masked =

@@ -116,7 +116,7 @@ function planOf(spec: ReduceSpec, device: DeviceCaps, params: Params): Plan {
   const acc = accumulator(spec, params, length, operands);
   const rowwise = extent.walk.at(-1) === 1;
   const sizes = shapeClass([outputs, length], rowwise ? "rows" : "columns");
-  const caps = styled(device, "reduce", sizes);
+  const { caps } = styled(device, "reduce", sizes);
   const tile = chooseTile({ outputs, outer, innerUnits, rowwise, caps });
   return {
     extent,

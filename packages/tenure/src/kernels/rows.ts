@@ -11,6 +11,7 @@ import { sizeOf } from "../base/shape.ts";
 import { type Epilogue, finishing } from "./fused.ts";
 import type { DeviceCaps, Kernel } from "./kernel.ts";
 import { split } from "./indices.ts";
+import { softmaxLines } from "./softmax-sweep.ts";
 import { chooseTile } from "./tile.ts";
 import {
   type RowSpec,
@@ -39,7 +40,10 @@ export function rowKernel(spec: RowSpec, caps: DeviceCaps): Kernel {
   ];
   if (spec.reach !== undefined)
     main.push(`let bound = ${sweep.vector ? `(${spec.reach} + 3u) / 4u` : spec.reach};`);
-  for (const pass of spec.passes) main.push(...passLines(pass, sweep, places));
+  for (const pass of spec.passes)
+    main.push(
+      ...("softmax" in pass ? softmaxLines(pass, sweep, places) : passLines(pass, sweep, places)),
+    );
   main.push(...storeLines(sweep, places));
   return makeKernel(
     {
@@ -97,13 +101,10 @@ function planSweep(spec: RowSpec, caps: DeviceCaps): Sweep {
     vec: finish === null && perElement && fits[spec.operands.length] === true && vector,
   });
   const units = vector ? length / 4 : length;
-  const tile = chooseTile({
-    outputs: rows,
-    outer: 1,
-    innerUnits: units,
-    rowwise: along[0] === 1,
-    caps,
-  });
+  const tile =
+    spec.lanes === undefined
+      ? chooseTile({ outputs: rows, outer: 1, innerUnits: units, rowwise: along[0] === 1, caps })
+      : { outputs: 64 / spec.lanes, lanes: spec.lanes, outputsFast: false };
   const names = { rows: params.u32("rows", rows), units: params.u32("units", units) };
   params.u32("axisLength", length);
   return {
@@ -144,7 +145,9 @@ function inputDecl(spec: RowSpec, b: number, fits: readonly boolean[]): StorageD
 
 /** Workgroup memory in which the lanes of a row meet, for single values and for pairs. */
 function sharedMemory(spec: RowSpec, threads: number): string {
-  const needs = (pair: boolean): boolean => spec.passes.some((q) => (q.pair === true) === pair);
+  if (spec.lanes !== undefined) return "";
+  const needs = (pair: boolean): boolean =>
+    spec.passes.some((q) => !("softmax" in q) && (q.pair === true) === pair);
   return (
     (needs(false) ? `var<workgroup> shared_: array<f32, ${threads}>;\n` : "") +
     (needs(true) ? `var<workgroup> pairs_: array<vec2<f32>, ${threads}>;\n` : "")

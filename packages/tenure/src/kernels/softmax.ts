@@ -8,17 +8,40 @@ import type { Epilogue } from "./fused.ts";
 import type { DType } from "../base/dtype.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { rest, rowKernel } from "./rows.ts";
-import type { RowPass } from "./sweeps.ts";
+import type { RowPass, RowSpec, SoftmaxPass } from "./sweeps.ts";
 import { Params, nanBits, negInfBits } from "./wgsl.ts";
 import { shapeClass, styled } from "./variants.ts";
 
+/** How a row is swept. */
+interface Way {
+  /** Lanes of a subgroup that share a row, or 1. */
+  readonly lanes: number;
+  /** The exponentials are kept in the output instead of being computed twice. */
+  readonly keep: boolean;
+}
+
+/** Lanes of a subgroup that may share a row along `axis`: as many as have four units each, or 1. */
+function lanesOf({ layout }: View, axis: number, caps: DeviceCaps): number {
+  const lanes = Math.min(caps.subgroupLanes, 8);
+  const fits = caps.software && lanes >= 4 && at(layout.strides, axis) === 1;
+  return fits && at(layout.shape, axis) >= 16 * lanes ? lanes : 1;
+}
+
+/** `lanesOf` for rows so long that sharing them is faster, where loads are element by element. */
+function usualLanes(input: View, axis: number, caps: DeviceCaps): number {
+  const lanes = lanesOf(input, axis, caps);
+  return at(input.layout.shape, axis) >= 64 * lanes ? lanes : 1;
+}
+
 /**
- * Maximum and Σ exp(x − maximum) of a row. NaN elements reach the sum by themselves; `max` may lose
- * them.
+ * The sweeps that find a row's maximum `m` and `z`, the sum of exp(x − m), with what follows. NaN
+ * elements reach the sum by themselves; `max` may lose them.
  */
-function maxAndSum(params: Params, keep: boolean): RowPass[] {
-  const low = params.u32("negInf", negInfBits);
+function sweepsOf(params: Params, way: Way, after?: string): (RowPass | SoftmaxPass)[] {
+  const low = way.lanes > 1 ? "" : params.u32("negInf", negInfBits);
   params.u32("nan", nanBits);
+  const then = after === undefined ? {} : { after };
+  if (way.lanes > 1) return [{ softmax: true, ...then }];
   return [
     {
       name: "m",
@@ -32,9 +55,22 @@ function maxAndSum(params: Params, keep: boolean): RowPass[] {
       identity: "0.0",
       join: (a, b) => `${a} + ${b}`,
       element: "expShifted(a0, m)",
-      keep,
+      keep: way.keep,
+      ...then,
     },
   ];
+}
+
+/** What the text of `way` calls and how many lanes it has. */
+function formOf(way: Way, ...helpers: readonly string[]): Pick<RowSpec, "helpers" | "lanes"> {
+  return way.lanes > 1
+    ? { helpers: ["isNan", ...helpers], lanes: way.lanes }
+    : { helpers: ["isFinite", "expShifted", ...helpers] };
+}
+
+/** exp(x − m) of an element after the sweeps; a row with NaN has it in `z` and `m` already. */
+function raisedIn({ lanes, keep }: Way): string {
+  return lanes > 1 ? "exp(max(a0 - m, -110.0))" : keep ? "y" : "expShifted(a0, m)";
 }
 
 /** Bindings: input, output (contiguous, same shape and dtype). */
@@ -45,11 +81,18 @@ export function softmaxKernel(
   const params = new Params(),
     { layout, dtype } = spec.input;
   const length = at(layout.shape, spec.axis);
-  const caps = styled(device, "softmax", shapeClass([layout.size / length, length], dtype));
-  // On a CPU exp costs more than memory: keep the exponentials in the output instead of computing
-  // them twice.
+  const most = lanesOf(spec.input, spec.axis, device);
+  // on SwiftShader it depends on the number of rows
+  const usual = device.contracts && usualLanes(spec.input, spec.axis, device) > 1;
+  const { caps, extra } = styled(
+    device,
+    "softmax",
+    shapeClass([layout.size / length, length], dtype),
+    most > 1 ? { name: "lanes", usual } : undefined,
+  );
+  // On SwiftShader exp costs more than memory.
   const keep = caps.software && !spec.log && dtype === "float32" && spec.after === undefined;
-  const passes = maxAndSum(params, keep);
+  const way = { lanes: extra ? most : 1, keep: keep && !extra };
   return rowKernel(
     {
       name: spec.log ? "logSoftmax" : "softmax",
@@ -58,16 +101,13 @@ export function softmaxKernel(
       operands: [{ view: spec.input, binding: 0 }],
       inputs: 1,
       params,
-      helpers: ["isFinite", "expShifted", "logOf"],
+      ...formOf(way, "logOf"),
       ...rest(spec),
-      passes: [
-        at(passes, 0),
-        { ...at(passes, 1), after: spec.log ? "let shift = logOf(z);" : "let scale = 1.0 / z;" },
-      ],
+      passes: sweepsOf(params, way, spec.log ? "let shift = logOf(z);" : "let scale = 1.0 / z;"),
       output: {
         dtype,
         per: "element",
-        value: spec.log ? "(a0 - m) - shift" : keep ? "y * scale" : "expShifted(a0, m) * scale",
+        value: spec.log ? "(a0 - m) - shift" : `${raisedIn(way)} * scale`,
       },
     },
     caps,
@@ -134,7 +174,8 @@ export function crossEntropyKernel(
 ): Kernel {
   const params = new Params(),
     { layout, dtype } = spec.logits;
-  const passes = maxAndSum(params, false),
+  const way = { lanes: usualLanes(spec.logits, 1, caps), keep: false },
+    passes = sweepsOf(params, way),
     is = targetTests(params, spec.targets.dtype, spec.ignoreIndex);
   return rowKernel(
     {
@@ -143,7 +184,7 @@ export function crossEntropyKernel(
       axis: 1,
       inputs: 2,
       params,
-      helpers: ["isFinite", "expShifted", "logOf"],
+      ...formOf(way, "logOf"),
       operands: [{ view: spec.logits, binding: 0 }],
       rowOperands: [{ view: spec.targets, binding: 1 }],
       passes,
@@ -167,9 +208,10 @@ export function crossEntropyBackwardKernel(
 ): Kernel {
   const params = new Params(),
     { layout, dtype } = spec.logits;
-  const passes = maxAndSum(params, caps.software && dtype === "float32"),
+  const lanes = usualLanes(spec.logits, 1, caps);
+  const way = { lanes, keep: lanes === 1 && caps.software && dtype === "float32" },
+    passes = sweepsOf(params, way, "let scale = select(bitcast<f32>(p.nan), 1.0 / z, valid);"),
     is = targetTests(params, spec.targets.dtype, spec.ignoreIndex);
-  const e = at(passes, 1).keep === true ? "y" : "expShifted(a0, m)";
   return rowKernel(
     {
       name: "crossEntropyBackward",
@@ -177,21 +219,18 @@ export function crossEntropyBackwardKernel(
       axis: 1,
       inputs: 3,
       params,
-      helpers: ["isFinite", "expShifted", "logOf"],
+      ...formOf(way),
       operands: [{ view: spec.logits, binding: 0 }],
       rowOperands: [
         { view: spec.targets, binding: 1 },
         { view: spec.gradPerRow, binding: 2 },
       ],
       before: `let ignored = ${is.ignored};\nlet valid = ${is.valid};\nlet t = u32(q0);`,
-      passes: [
-        at(passes, 0),
-        { ...at(passes, 1), after: "let scale = select(bitcast<f32>(p.nan), 1.0 / z, valid);" },
-      ],
+      passes,
       output: {
         dtype,
         per: "element",
-        value: `select(q1 * (${e} * scale - select(0.0, 1.0, at == t)), 0.0, ignored)`,
+        value: `select(q1 * (${raisedIn(way)} * scale - select(0.0, 1.0, at == t)), 0.0, ignored)`,
       },
     },
     caps,

@@ -42,6 +42,16 @@ export interface RowPass {
   readonly keep?: boolean;
 }
 
+/**
+ * The sweep of a softmax: the maximum `m` of operand 0 and `z`, the sum of exp(a0 − m), at once.
+ * Both are NaN where the row holds NaN or +infinity, or nothing but −infinity.
+ */
+export interface SoftmaxPass {
+  readonly softmax: true;
+  /** Statements once per row after both are known. */
+  readonly after?: string;
+}
+
 /** A kernel over rows: its operands, its sweeps and what it writes. */
 export interface RowSpec {
   readonly name: string;
@@ -53,7 +63,12 @@ export interface RowSpec {
   readonly rowOperands?: readonly Operand[];
   /** Access of the inputs' bindings. The output comes last. */
   readonly inputs: number;
-  readonly passes: readonly RowPass[];
+  readonly passes: readonly (RowPass | SoftmaxPass)[];
+  /**
+   * So many lanes of a subgroup share a row and meet without workgroup memory: a power of two, and
+   * no subgroup has fewer. The kernel chooses when absent.
+   */
+  readonly lanes?: number;
   /**
    * Element: a contiguous output of `shape`. Row: one value per row. `value` is an f32 expression;
    * `at: u32` is the position along the axis.
@@ -140,7 +155,7 @@ function declOf(sweep: Sweep, i: number): StorageDecl {
 }
 
 /** Statements that run only in invocations that have a row. */
-function guarded({ names }: Sweep, lines: readonly string[]): string[] {
+export function guarded({ names }: Sweep, lines: readonly string[]): string[] {
   return [`if (row < ${names.rows}) {`, indent(lines.join("\n")), "}"];
 }
 
@@ -174,6 +189,18 @@ export function placesOf(sweep: Sweep): Places {
   };
 }
 
+/** Joins what the lanes of a row have, which all get: the same bits, as either order adds equally. */
+export function shuffled(
+  name: string,
+  join: (a: string, b: string) => string,
+  tile: Tile,
+): string[] {
+  const lines: string[] = [];
+  for (let reach = tile.lanes / 2; reach >= 1; reach /= 2)
+    lines.push(`${name} = ${join(name, `subgroupShuffleXor(${name}, ${reach}u)`)};`);
+  return lines;
+}
+
 /** One row pass: every lane's part, the tree over the lanes, and what follows once per row. */
 export function passLines(pass: RowPass, sweep: Sweep, places: Places): string[] {
   const { spec, tile, names, perElement } = sweep;
@@ -204,9 +231,17 @@ export function passLines(pass: RowPass, sweep: Sweep, places: Places): string[]
       indent(blockLines.join("\n")),
       "}",
     ]),
-    ...(tile.lanes === 1 ? [] : treeLines(pass, tile)),
+    ...joinLines(pass, sweep),
     ...(pass.after === undefined ? [] : [pass.after]),
   ];
+}
+
+/** Joins the parts of a row's lanes. */
+function joinLines(pass: RowPass, { tile, spec }: Sweep): string[] {
+  if (tile.lanes === 1) return [];
+  return spec.lanes === undefined
+    ? treeLines(pass, tile)
+    : shuffled(pass.name, (a, b) => pass.join(a, b), tile);
 }
 
 /** Joins the parts of a row's lanes in workgroup memory. */
@@ -277,6 +312,28 @@ function elementStore(
         : finish.store(value(k), index),
     after: [],
   };
+}
+
+/** What loads the unit `j` of layout `i`, and WGSL of its elements. */
+export function unitElements(
+  i: number,
+  j: string,
+  sweep: Sweep,
+  places: Places,
+): { lines: string[]; values: string[] } {
+  const { vector } = sweep;
+  const decl = declOf(sweep, i);
+  const binding = bindingOf(sweep, i);
+  if (decl.vec) {
+    const name = `x${j.replace(/\W+/g, "_")}`;
+    return {
+      lines: [`let ${name} = ${loadVec4(decl, binding, `base${i} + ${j}`)};`],
+      values: Array.from("xyzw", (c) => `${name}.${c}`),
+    };
+  }
+  const positions = vector ? [0, 1, 2, 3].map((k) => `(${j} * 4u + ${k}u)`) : [j];
+  const values = positions.map((p) => loadElement(decl, binding, places.indexAt(i, p)));
+  return { lines: [], values };
 }
 
 /** Loads of one unit, then `each(k)` inside a block with `a0…`, `at` bound to component k. */

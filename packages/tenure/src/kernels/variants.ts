@@ -26,12 +26,21 @@ export function variantOf<T extends string>(
 /**
  * For kernels with two ways: `alone`, in which an invocation does much and seldom waits, the
  * standard of software adapters, and `shared`, in which a workgroup shares the work, that of GPUs.
- * @returns capabilities that lead the generator to the one chosen
+ * Some have one more, which may be the standard.
+ * @returns capabilities that lead the generator to the one chosen, and whether it is the one more
  */
-export function styled(caps: DeviceCaps, kernel: string, shape: string): DeviceCaps {
-  const standard = caps.software ? "alone" : "shared";
-  const software = variantOf(caps, kernel, shape, ["alone", "shared"], standard) === "alone";
-  return software === caps.software ? caps : { ...caps, software };
+export function styled(
+  caps: DeviceCaps,
+  kernel: string,
+  shape: string,
+  more?: { readonly name: string; readonly usual: boolean },
+): { readonly caps: DeviceCaps; readonly extra: boolean } {
+  const plain = caps.software ? "alone" : "shared";
+  const space = ["alone", "shared", ...(more === undefined ? [] : [more.name])];
+  const way = variantOf(caps, kernel, shape, space, more?.usual === true ? more.name : plain);
+  const extra = way === more?.name;
+  const software = extra ? caps.software : way === "alone";
+  return { caps: software === caps.software ? caps : { ...caps, software }, extra };
 }
 
 /** Sizes as a class: each rounded to a power of two, with what else tells cases apart. */

@@ -152,7 +152,7 @@ export function makeKernel(spec: ModuleSpec, caps: DeviceCaps): Kernel {
   const args = used.map(([name, builtin, type]) => `@builtin(${builtin}) ${name}: ${type}`);
   const wgsl =
     (half ? "enable f16;\n" : "") +
-    (used.some(([name]) => name === "sub") ? "enable subgroups;\n" : "") +
+    (/\bsub(group[A-Z]\w*)?\b/.test(spec.main) ? "enable subgroups;\n" : "") +
     spec.params.declaration(spec.storages.length) +
     storages +
     helperText(spec.helpers ?? []) +

@@ -1,4 +1,5 @@
 import { suite } from "uvu";
+import * as assert from "uvu/assert";
 import {
   type Layout,
   contiguousLayout,
@@ -12,11 +13,25 @@ import {
   softmaxBackwardKernel,
   softmaxKernel,
 } from "../../../src/kernels/softmax.ts";
+import type { DeviceCaps } from "../../../src/kernels/kernel.ts";
 import { close, elements, golden, openGpu, randomData, run, view } from "./harness.ts";
 
 const test = suite("softmax");
 const gpu = await openGpu();
-const bothCaps = [gpu.caps, { ...gpu.caps, software: !gpu.caps.software }];
+/** Rows of 64 elements or more are shared by lanes of a subgroup. */
+const byLanes: DeviceCaps = {
+  ...gpu.caps,
+  software: true,
+  choices: {
+    choose: (_kernel, _shape, space, standard) => (space.includes("lanes") ? "lanes" : standard),
+  },
+};
+const allCaps = [
+  { ...gpu.caps, contracts: false },
+  { ...gpu.caps, software: !gpu.caps.software },
+  byLanes,
+  { ...byLanes, subgroupLanes: Math.min(byLanes.subgroupLanes, 4) },
+];
 
 /** Applies `f` to every row along `axis` of row-major data and puts the results back in place. */
 function alongAxis(
@@ -53,7 +68,7 @@ function logSoftmax(row: number[]): number[] {
 async function check(l: Layout, axis: number, data: Float32Array): Promise<void> {
   const xs = elements(data, l),
     n = sizeOf(l.shape);
-  for (const caps of bothCaps)
+  for (const caps of allCaps)
     for (const log of [false, true]) {
       const label = `[${l.shape.join(",")}] axis ${axis} log=${log} software=${caps.software}`;
       const [got] = await run(softmaxKernel({ input: view(l), axis, log }, caps), [
@@ -90,6 +105,10 @@ test("rows, columns, middle axes, transposes and slices", async () => {
     [[1, 1], 0],
     [[7], 0],
     [[3, 1003], 1],
+    [[70, 64], 1],
+    [[9, 512], 1],
+    [[5, 600], 1],
+    [[2, 3, 130], 2],
   ] as const)
     await check(
       c(shape),
@@ -120,7 +139,7 @@ test("large, infinite and NaN values", async () => {
       ? [NaN, NaN, NaN, NaN]
       : softmax(r),
   );
-  for (const caps of bothCaps) {
+  for (const caps of allCaps) {
     const data = Float32Array.from(rows.flat());
     const [got] = await run(softmaxKernel({ input: view([8, 4]), axis: 1, log: false }, caps), [
       data,
@@ -140,13 +159,60 @@ test("large, infinite and NaN values", async () => {
   }
 });
 
+test("large, infinite and NaN values in rows that lanes share", async () => {
+  const inf = Infinity;
+  const length = 264;
+  const lowest = -3.4028234663852886e38;
+  const noise = randomData(length, 4);
+  const places = [0, 3, 5, 31, 32, 130, 257, 263];
+  const rows = [
+    ...[NaN, inf].flatMap((x) => places.map((at) => noise.map((v, i) => (i === at ? x : v)))),
+    ...places.map((at) => noise.map((v, i) => (i === at ? v : -inf))),
+    ...places.map((at) => noise.map((v, i) => (i === at ? 3e38 : v))),
+    noise.map(() => -inf),
+    noise.map(() => lowest),
+    noise.map((v, i) => (i < 250 ? -inf : v)),
+    noise.map((_, i) => i),
+    noise.map((_, i) => -i),
+    noise.map((v) => 1000 * v),
+    noise.map((v, i) => (i % 2 === 0 ? lowest : 1e38 * v)),
+  ].map((row) => [...row]);
+  const lost = (row: readonly number[]): boolean =>
+    row.some((x) => Number.isNaN(x) || x === inf) || row.every((x) => x === -inf);
+  const data = Float32Array.from(rows.flat());
+  for (const caps of allCaps)
+    for (const log of [false, true]) {
+      const f = log ? logSoftmax : softmax;
+      const want = rows.flatMap((row) => (lost(row) ? row.map(() => NaN) : f(row)));
+      const kernel = softmaxKernel({ input: view([rows.length, length]), axis: 1, log }, caps);
+      const [got] = await run(kernel, [data, { dtype: "float32", length: data.length }]);
+      // log-softmax of −infinity is −infinity, of the lowest number beyond it
+      const clipped = want.map((x) => (x < lowest ? -inf : x));
+      close(got!, clipped, 1e-5, 1e-5, `${kernel.key} ${caps.subgroupLanes}`);
+    }
+});
+
+test("long rows are shared by lanes on adapters that load element by element", () => {
+  const shares = (length: number, over: Partial<DeviceCaps>): boolean => {
+    const caps = { ...gpu.caps, software: true, contracts: true, subgroupLanes: 8, ...over };
+    const spec = { input: view([8, length]), axis: 1, log: false };
+    return /subgroupShuffleXor/.test(softmaxKernel(spec, caps).wgsl);
+  };
+  assert.ok(shares(512, {}));
+  assert.not(shares(511, {}));
+  assert.ok(shares(256, { subgroupLanes: 4 }));
+  for (const over of [{ contracts: false }, { software: false }, { subgroupLanes: 1 }])
+    assert.not(shares(4096, over));
+});
+
 test("cross entropy and its gradient", async () => {
   for (const [n, c] of [
     [9, 10],
     [128, 12],
     [3, 500],
+    [3, 603],
   ] as const)
-    for (const caps of bothCaps)
+    for (const caps of allCaps)
       for (const dtype of ["int32", "uint32"] as const)
         for (const ignoreIndex of [undefined, 3, -100]) {
           const logits = randomData(n * c, n).map((x) => x * 4),
