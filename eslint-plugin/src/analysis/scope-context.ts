@@ -253,8 +253,10 @@ export class ScopeContext {
     if (isHandler(fn)) return "out";
     if (session.settings.exportedFunctions !== "assume-scoped" && isCommonExport(fn.parent))
       return "out";
-    if (ts.isReturnStatement(fn.parent) && !this.givesOwned(session, fn))
-      return this.ofReturnedObject(session, fn.parent);
+    const { parent } = fn;
+    const isGiven =
+      ts.isReturnStatement(parent) || (ts.isArrowFunction(parent) && parent.body === fn);
+    if (isGiven && !this.givesOwned(session, fn)) return this.ofReturnedObject(session, fn);
     const method = methodName(fn);
     if (method !== undefined) return this.ofMethod(session, method);
     return bindingOf(fn) || ts.isClassStaticBlockDeclaration(fn.parent) ? "out" : "unknown";
