@@ -164,6 +164,8 @@ function loopVariable(
     cell.kind !== "using" &&
     ts.isCallExpression(unwrap(loop.expression)) &&
     elementFreshness(session, loop.expression) === "fresh";
+  if (fresh && cell.fields)
+    return giveFields(session, frame, cell, loop.expression, "fresh", node, true);
   if (fresh) return frame.own(cell, loop.expression, node, true, cell.owned.nullable);
   for (const target of [cell, ...(cell.fields?.values() ?? [])])
     setUnowned(frame, target, "borrowed", node);
