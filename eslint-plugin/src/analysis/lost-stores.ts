@@ -150,11 +150,33 @@ function lostVariables(session: Session, declaration: ts.VariableDeclaration): L
     const owned = session.oracle.ownedAt(node.left);
     if (!place || place === home || owned?.shape !== "one") return [];
     if (session.freshness(node.right) !== "fresh" || !runsOften(session, place)) return [];
+    const isUpdate = ids.some((id) => within(id, node.right));
     const asked = ids.some(
       (id) => fateOf(id).kind === "operand" && enclosingFunction(id) === place,
     );
-    return asked ? [] : [{ node, owned }];
+    return !isUpdate && (asked || isFirstOfSeveral(node)) ? [] : [{ node, owned }];
   });
+}
+
+/** `if (xs === null) { xs = x; ys = y; }`: what is filled where another is found empty is, too. */
+function isFirstOfSeveral(node: ts.BinaryExpression): boolean {
+  const block = node.parent.parent;
+  const test = ts.isBlock(block) ? block.parent : block;
+  if (!ts.isIfStatement(test) || !within(node, test.thenStatement) || !ts.isBlock(block))
+    return false;
+  const empty = block.statements.flatMap((s) =>
+    ts.isExpressionStatement(s) && ts.isBinaryExpression(s.expression) && isAssignment(s.expression)
+      ? [s.expression.left.getText()]
+      : [],
+  );
+  const { expression } = test;
+  if (ts.isPrefixUnaryExpression(expression)) return empty.includes(expression.operand.getText());
+  return (
+    ts.isBinaryExpression(expression) &&
+    isNullish(expression.right) &&
+    /^={2,3}$/.test(expression.operatorToken.getText()) &&
+    empty.includes(expression.left.getText())
+  );
 }
 
 /**
