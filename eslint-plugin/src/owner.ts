@@ -48,6 +48,11 @@ export interface UntypedSettings {
   looks?: string[];
   /** Methods of anything that run a function in a scope (`optimizer.minimize`). */
   encloses?: string[];
+  /**
+   * Methods that hardly anything else has where they are given such a value (`x.mul(t)`): what they
+   * belong to and what they give is one too.
+   */
+  joins?: string[];
 }
 
 /** Everything the analysis must know about one family of owned values. */

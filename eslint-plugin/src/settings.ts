@@ -118,10 +118,9 @@ const ownerShape = shape(
     freshProperties: listOf(text),
     untyped: shape(
       Object.fromEntries(
-        ["globals", "makes", "lists", "parts", "marks", "runs", "looks", "encloses"].map((n) => [
-          n,
-          listOf(text),
-        ]),
+        ["globals", "makes", "lists", "parts", "marks", "runs", "looks", "encloses", "joins"].map(
+          (n) => [n, listOf(text)],
+        ),
       ),
       ["globals", "makes", "lists"],
     ),
@@ -194,6 +193,7 @@ export const complete = (owner: OwnerSettings): Owner => ({
       runs: [],
       looks: [],
       encloses: [],
+      joins: [],
     },
     ...owner.untyped,
   },

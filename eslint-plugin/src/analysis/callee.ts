@@ -5,6 +5,7 @@
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
 import {
+  assignedTo,
   calleeNameNode,
   hasBody,
   unwrap,
@@ -144,6 +145,8 @@ export function functionHanded(
 /** The body of a function, or of the function a constant holds. */
 function bodyOf(declaration: ts.Declaration): FunctionWithBody | undefined {
   if (hasBody(declaration)) return declaration;
+  const assigned = assignedTo(declaration);
+  if (assigned) return hasBody(assigned) ? assigned : undefined;
   const isVariable = ts.isVariableDeclaration(declaration);
   if (
     !isVariable &&

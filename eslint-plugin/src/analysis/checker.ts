@@ -7,6 +7,10 @@ import ts from "typescript";
 import { declaredMember } from "./declared-member.ts";
 import type { Questions } from "./questions.ts";
 
+/** Whether something is written in JavaScript, where an object may get more than it starts with. */
+const isScript = ({ declarations }: ts.Symbol): boolean =>
+  declarations?.some((d) => /\.[cm]?jsx?$/.test(d.getSourceFile().fileName)) ?? false;
+
 /** What the analysis may ask TypeScript about types and symbols. */
 export class Checker implements Questions {
   /** The program the answers are about. */
@@ -71,9 +75,12 @@ export class Checker implements Questions {
   /** Whether a type says nothing: `any`, and a promise or a list of it. */
   isUntyped(type: ts.Type): boolean {
     if (type.flags & ts.TypeFlags.Any) return true;
-    const isHolder =
-      (type.symbol as ts.Symbol | undefined)?.name === "Promise" || this.isList(type);
-    const [inner] = isHolder ? this.argumentsOf(type) : [];
+    const symbol = type.symbol as ts.Symbol | undefined;
+    // a table that starts as `{}` in a script
+    if (symbol && symbol.flags & ts.SymbolFlags.ObjectLiteral)
+      return type.getProperties().length === 0 && isScript(symbol);
+    const isHolder = /^(Promise|Map|Set)$/.test(symbol?.name ?? "") || this.isList(type);
+    const inner = isHolder ? this.argumentsOf(type).at(-1) : undefined;
     return inner !== undefined && this.isUntyped(inner);
   }
   /** The names of a class type and of everything it extends, nearest first. */

@@ -47,6 +47,25 @@ export function calleeNameNode(call: CallLike): ts.Identifier | ts.MemberName | 
   return ts.isIdentifier(target) ? target : undefined;
 }
 
+/** What an assignment that declares a member in a script gives it: `Net.prototype.run = …`. */
+export function assignedTo(declaration: ts.Node): ts.Expression | undefined {
+  const store = ts.isBinaryExpression(declaration) ? declaration : declaration.parent;
+  const isStore =
+    (ts.isPropertyAccessExpression(declaration) || store === declaration) &&
+    ts.isBinaryExpression(store) &&
+    store.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
+    (store === declaration || store.left === declaration);
+  return isStore ? unwrap(store.right) : undefined;
+}
+
+/** `Net` of `Net.prototype.run`. */
+export const prototypeOf = (node: ts.Node): ts.Expression | undefined =>
+  ts.isPropertyAccessExpression(node) &&
+  ts.isPropertyAccessExpression(node.expression) &&
+  node.expression.name.text === "prototype"
+    ? node.expression.expression
+    : undefined;
+
 /** The symbol that `Symbol.dispose` and its like name: "dispose". */
 export const wellKnownSymbol = (node: ts.Expression): string | undefined =>
   ts.isPropertyAccessExpression(node) &&

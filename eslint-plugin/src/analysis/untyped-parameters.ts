@@ -95,7 +95,11 @@ export function byUse(context: ParameterContext, declaration: ts.Declaration): O
     const { kind, member, node, literal } = fateOf(id);
     const owner = context.owners.find((o) => {
       const { marks } = o.untyped;
-      if (kind === "receiver") return marks.includes(member);
+      if (kind === "receiver")
+        return (
+          marks.includes(member) ||
+          (ts.isCallExpression(node) && !literal && joinsOwned(context, node, o))
+        );
       if (kind !== "argument" || literal || !ts.isCallExpression(node)) return false;
       return (
         node.arguments[0] === id &&
@@ -116,4 +120,20 @@ export function usesOf(context: References, declaration: ts.Declaration): ts.Ide
     ? declaration.parent
     : (enclosingFunction(declaration) ?? declaration.getSourceFile());
   return referencesTo(context, declaration, name, root);
+}
+
+/** `x.mul(t)`: a method that hardly anything else has where it is given such a value. */
+export function joinsOwned(
+  context: ParameterContext,
+  call: ts.CallExpression,
+  owner: Owner,
+): boolean {
+  const { expression, arguments: args } = call;
+  const [other] = args;
+  return (
+    ts.isPropertyAccessExpression(expression) &&
+    owner.untyped.joins.includes(expression.name.text) &&
+    other !== undefined &&
+    context.ownedAt(other)?.owner === owner
+  );
 }

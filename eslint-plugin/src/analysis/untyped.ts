@@ -6,33 +6,35 @@
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
 import { functionHanded } from "./callee.ts";
-import { puts } from "./containers.ts";
+import { puts, putValues } from "./containers.ts";
 import { fateOf, returnsOf, type Fate } from "./fate.ts";
 import { isLibraryCall } from "./library-names.ts";
 import { takenFor } from "./mixed.ts";
 import type { Owned } from "./ownership.ts";
 import { boundNames } from "./references.ts";
-import { calleeNameNode, hasBody, isNullish, unwrap, valuesOf, type CallLike } from "./syntax.ts";
+import {
+  assignedTo,
+  calleeNameNode,
+  hasBody,
+  isEmptyContainer,
+  isNullish,
+  unwrap,
+  valuesOf,
+  type CallLike,
+} from "./syntax.ts";
 import {
   byUse,
+  joinsOwned,
   ownedParameter,
   several,
   single,
   usesOf,
-  type ParameterContext,
 } from "./untyped-parameters.ts";
+import { ownedField, type FieldContext } from "./untyped-fields.ts";
 import { ownedByAccess, ownedByPattern } from "./untyped-records.ts";
 
 /** What is needed to know of the program. */
-export interface UntypedContext extends ParameterContext {
-  /** What each class is found to store in its fields. */
-  readonly stored: WeakMap<ts.ClassLikeDeclaration, ReadonlyMap<string, readonly Stored[]>>;
-}
-/** A value that a class puts into one of its fields, or inside the list that the field holds. */
-interface Stored {
-  readonly value: ts.Expression;
-  readonly inside: boolean;
-}
+export type UntypedContext = FieldContext;
 
 /** What an expression of no known type owns by the names it is made and used with. */
 export function ownedByName(context: UntypedContext, node: ts.Node): Owned | null {
@@ -74,10 +76,11 @@ function ownedCall(context: UntypedContext, call: ts.CallExpression): Owned | nu
     const { makes, lists } = owner.untyped;
     const library = isLibraryCall(context, call, owner);
     if (library && isScope(owner, name)) return ownedResult(context, call.arguments.at(-1));
-    if (library && owner.keep.functions.includes(name)) return handedBack(context, call);
+    if (library && owner.keep.functions.includes(name)) return handedBack(context, owner, call);
     const shape = makes.includes(name) ? single : lists.includes(name) ? several : undefined;
     if (shape && (library || isMethodOf(context, call, owner))) return shape(owner);
-    if (isMarkedCall(context, call, owner)) return single(owner);
+    if (isMarkedCall(context, call, owner) || isOperation(context, call, owner))
+      return single(owner);
     if (enclosesByName(context, call, owner) && asksForResult(call, owner)) return single(owner);
     const { runs, looks } = owner.untyped;
     if (
@@ -87,8 +90,10 @@ function ownedCall(context: UntypedContext, call: ts.CallExpression): Owned | nu
       return takenFor(call, (d) => usesOf(context, d)) === "many" ? several(owner) : single(owner);
   }
   const callee = calleeNameNode(call);
+  const made = name === "useMemo" ? call.arguments[0] : undefined;
   return (
     ownedOfList(context, call) ??
+    ownedResult(context, made && functionHanded(context, made)) ??
     ownedResult(context, callee && functionOf(context.declarationAt(callee)))
   );
 }
@@ -111,7 +116,7 @@ function ownedOfList(context: UntypedContext, call: ts.CallExpression): Owned | 
   return (taking.has(text) ? single : several)(list.owner);
 }
 const parting = new Set(["filter", "slice", "splice", "concat", "reverse", "sort"]);
-const taking = new Set(["pop", "shift", "at", "find", "findLast"]);
+const taking = new Set(["pop", "shift", "at", "find", "findLast", "get"]);
 
 /** Whether a call of no known type is one of a list's: by what the list holds or makes. */
 export const isListCall = (context: UntypedContext, call: CallLike): boolean =>
@@ -123,8 +128,15 @@ export const isListCall = (context: UntypedContext, call: CallLike): boolean =>
       functionHanded(context, call.arguments[0]) !== undefined));
 const visiting = new Set(["map", "flatMap", "forEach", "filter", "some", "every", "find"]);
 
-const handedBack = (context: UntypedContext, { arguments: [first] }: ts.CallExpression) =>
-  first ? context.ownedAt(first) : null;
+/** `tf.keep(x)`: what it is handed, which is a value of the library's even where `x` tells nothing. */
+const handedBack = (
+  context: UntypedContext,
+  owner: Owner,
+  call: ts.CallExpression,
+): Owned | null => {
+  const [first] = call.arguments;
+  return first ? (context.ownedAt(first) ?? single(owner)) : null;
+};
 
 const isScope = (owner: Owner, name: string): boolean =>
   owner.scopes.some((s) => "callee" in s && s.callee === name);
@@ -140,8 +152,10 @@ function ownedResult(context: UntypedContext, fn: ts.Node | undefined): Owned | 
 }
 
 function functionOf(declaration: ts.Declaration | undefined): ts.Node | undefined {
-  const isVariable = declaration && ts.isVariableDeclaration(declaration);
-  return isVariable && declaration.initializer ? unwrap(declaration.initializer) : declaration;
+  if (!declaration) return undefined;
+  const holds = ts.isVariableDeclaration(declaration) || ts.isPropertyAssignment(declaration);
+  if (holds && declaration.initializer) return unwrap(declaration.initializer);
+  return assignedTo(declaration) ?? declaration;
 }
 
 const isMethodOf = (
@@ -190,7 +204,25 @@ function looksAtOwned(context: UntypedContext, call: CallLike, owner: Owner): bo
 export const isOfLibrary = (context: UntypedContext, call: CallLike, owner: Owner): boolean =>
   looksAtOwned(context, call, owner) ||
   (ts.isCallExpression(call) &&
-    (givesMarked(context, call, owner) || isMarkedCall(context, call, owner)));
+    (givesMarked(context, call, owner) ||
+      isMarkedCall(context, call, owner) ||
+      isOperation(context, call, owner)));
+
+/**
+ * `x.slice(a, b).expandDims(0)`, `x.mul(t)`: a method of an unknown value whose name the library
+ * has, and whose result is used as only such values are, or which is given one.
+ */
+function isOperation(context: UntypedContext, call: ts.CallExpression, owner: Owner): boolean {
+  const { makes, marks } = owner.untyped;
+  const { expression } = call;
+  if (!ts.isPropertyAccessExpression(expression) || !makes.includes(expression.name.text))
+    return false;
+  if (context.declarationAt(expression.name)) return false;
+  if (joinsOwned(context, call, owner)) return true;
+  const { kind, member, node } = fateOf(call);
+  if (kind !== "receiver" || !ts.isCallExpression(node)) return false;
+  return marks.includes(member) || isOperation(context, node, owner);
+}
 
 /** `logits.argMax(-1)`: a method that gives a value and that only such values have. */
 function isMarkedCall(
@@ -235,49 +267,6 @@ const givesOwned = (context: UntypedContext, argument: ts.Expression, owner: Own
 
 // ---- variables ----
 
-/** `this.x` of a class: what the class stores there. */
-function ownedField(
-  context: UntypedContext,
-  { expression, name }: ts.PropertyAccessExpression,
-): Owned | null {
-  if (expression.kind !== ts.SyntaxKind.ThisKeyword) return null;
-  let holder: ts.Node = expression;
-  while (!ts.isClassLike(holder)) {
-    if (ts.isSourceFile(holder)) return null;
-    holder = holder.parent;
-  }
-  const known = context.stored.get(holder) ?? storesOf(holder);
-  context.stored.set(holder, known);
-  for (const { value, inside } of known.get(name.text) ?? []) {
-    const owned = context.ownedAt(value);
-    if (owned) return inside ? several(owned.owner) : owned;
-  }
-  return null;
-}
-
-/** Every value a class assigns to a field of its own, or to the list in one, by the field. */
-function storesOf(holder: ts.ClassLikeDeclaration): Map<string, Stored[]> {
-  const found = new Map<string, Stored[]>();
-  const note = (field: ts.Node, value: ts.Expression, inside: boolean): void => {
-    if (!ts.isPropertyAccessExpression(field)) return;
-    if (field.expression.kind !== ts.SyntaxKind.ThisKeyword) return;
-    found.set(field.name.text, [...(found.get(field.name.text) ?? []), { value, inside }]);
-  };
-  const visit = (node: ts.Node): void => {
-    if (ts.isClassLike(node)) return;
-    ts.forEachChild(node, visit);
-    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
-      const { expression: list, name } = node.expression;
-      if (puts(name.text)) for (const value of node.arguments) note(list, value, true);
-    }
-    const isStore =
-      ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.EqualsToken;
-    if (isStore) note(node.left, node.right, false);
-  };
-  ts.forEachChild(holder, visit);
-  return found;
-}
-
 /** A variable is what it is first given, or what it is used as. */
 function ownedVariable(context: UntypedContext, id: ts.Identifier): Owned | null {
   const parent: ts.Node = id.parent;
@@ -297,8 +286,7 @@ function ownedInitially(
   declaration: ts.VariableDeclaration,
 ): Owned | null {
   const value = declaration.initializer && unwrap(declaration.initializer);
-  if (value && ts.isArrayLiteralExpression(value) && value.elements.length === 0)
-    return ownedList(context, valuesPut(context, declaration));
+  if (value && isEmptyContainer(value)) return ownedList(context, valuesPut(context, declaration));
   if (value && !isNullish(value)) return context.ownedAt(value);
   const { parent } = declaration.parent;
   if (ts.isForOfStatement(parent)) {
@@ -337,7 +325,12 @@ function ownedElement(context: UntypedContext, element: ts.BindingElement): Owne
 const valuesPut = (context: UntypedContext, declaration: ts.Declaration): ts.Expression[] =>
   usesOf(context, declaration).flatMap((id) => {
     const { kind, member, node } = fateOf(id);
-    return kind === "receiver" && puts(member) && ts.isCallExpression(node)
-      ? [...node.arguments]
-      : [];
+    if (kind === "receiver" && puts(member) && ts.isCallExpression(node))
+      return [...putValues(member, node.arguments)];
+    const isStore =
+      kind === "element" &&
+      ts.isBinaryExpression(node.parent) &&
+      node.parent.left === node &&
+      node.parent.operatorToken.kind === ts.SyntaxKind.EqualsToken;
+    return isStore ? [node.parent.right] : [];
   });

@@ -71,6 +71,13 @@ const looks = [
 /** Methods of optimizers, which open a scope of their own. */
 const encloses = ["minimize", "computeGradients"];
 
+/** Methods that join two tensors, and that no list, set, scene or page has. */
+const joins = [
+  ...["mul", "sub", "div", "divNoNan", "floorDiv", "mod", "pow", "dot", "matMul", "maximum"],
+  ...["minimum", "squaredDifference", "equal", "notEqual", "greater", "greaterEqual", "less"],
+  ...["lessEqual", "logicalAnd", "logicalOr", "gather", "prelu"],
+];
+
 /** Tensors and variables of TensorFlow.js. */
 export const tfjs: readonly OwnerSettings[] = [
   {
@@ -89,6 +96,7 @@ export const tfjs: readonly OwnerSettings[] = [
       runs,
       looks,
       encloses,
+      joins,
     },
     borrows: [
       "getWeights",
