@@ -7,6 +7,7 @@ import type { Epilogue } from "./fused.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { rest, rowKernel } from "./rows.ts";
 import type { RowPass } from "./sweeps.ts";
+import { usualLanes } from "./tile.ts";
 import { Params, negInfBits } from "./wgsl.ts";
 
 const total = (name: string, element: string, after?: string): RowPass => ({
@@ -44,6 +45,7 @@ export function normalizeKernel(
       operands: spec.inputs.map((view, binding) => ({ view, binding })),
       inputs: spec.inputs.length,
       params,
+      lanes: usualLanes(x!.layout, spec.axis, caps),
       ...rest(spec),
       passes: moments(params, spec.eps, spec.rms),
       output: {
@@ -84,6 +86,7 @@ export function normalizeBackwardKernel(
       operands: spec.inputs.map((view, binding) => ({ view, binding })),
       inputs: spec.inputs.length,
       params,
+      lanes: usualLanes(x!.layout, spec.axis, caps),
       ...rest(spec),
       passes: [
         ...(spec.rms ? [] : [pair("means", "a0", g, `means = means / ${n};`)]),

@@ -30,6 +30,7 @@ export function rowKernel(spec: RowSpec, caps: DeviceCaps): Kernel {
   const { params, tile, finish, rows, decls } = sweep;
   const places = placesOf(sweep);
   const one = tile.lanes === 1;
+  const threads = tile.outputs * tile.lanes;
   const place = tile.outputsFast ? `lane / ${tile.outputs}u` : `lane % ${tile.lanes}u`;
   const main: string[] = [
     `let row = (${flatWorkgroup}) * ${tile.outputs}u + ${rowInGroup(tile)};`,
@@ -51,8 +52,8 @@ export function rowKernel(spec: RowSpec, caps: DeviceCaps): Kernel {
       storages: finish === null ? decls : [...decls.slice(0, spec.inputs), ...finish.storages],
       params,
       helpers: [...(spec.helpers ?? []), ...(finish?.helpers ?? [])],
-      workgroupSize: [tile.outputs * tile.lanes, 1, 1],
-      globals: (finish?.globals ?? "") + (one ? "" : sharedMemory(spec, tile.outputs * tile.lanes)),
+      workgroupSize: [threads, 1, 1],
+      globals: (finish?.globals ?? "") + (one || tile.shuffles ? "" : sharedMemory(spec, threads)),
       main: main.join("\n"),
       workgroups:
         sweep.perElement && sweep.length === 0
@@ -101,10 +102,11 @@ function planSweep(spec: RowSpec, caps: DeviceCaps): Sweep {
     vec: finish === null && perElement && fits[spec.operands.length] === true && vector,
   });
   const units = vector ? length / 4 : length;
+  const shared = spec.lanes ?? 1;
   const tile =
-    spec.lanes === undefined
-      ? chooseTile({ outputs: rows, outer: 1, innerUnits: units, rowwise: along[0] === 1, caps })
-      : { outputs: 64 / spec.lanes, lanes: spec.lanes, outputsFast: false };
+    shared > 1
+      ? { outputs: 64 / shared, lanes: shared, outputsFast: false, shuffles: true }
+      : chooseTile({ outputs: rows, outer: 1, innerUnits: units, rowwise: along[0] === 1, caps });
   const names = { rows: params.u32("rows", rows), units: params.u32("units", units) };
   params.u32("axisLength", length);
   return {
@@ -145,7 +147,6 @@ function inputDecl(spec: RowSpec, b: number, fits: readonly boolean[]): StorageD
 
 /** Workgroup memory in which the lanes of a row meet, for single values and for pairs. */
 function sharedMemory(spec: RowSpec, threads: number): string {
-  if (spec.lanes !== undefined) return "";
   const needs = (pair: boolean): boolean =>
     spec.passes.some((q) => !("softmax" in q) && (q.pair === true) === pair);
   return (

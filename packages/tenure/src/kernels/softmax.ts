@@ -9,6 +9,7 @@ import type { DType } from "../base/dtype.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { rest, rowKernel } from "./rows.ts";
 import type { RowPass, RowSpec, SoftmaxPass } from "./sweeps.ts";
+import { lanesAlong, usualLanes } from "./tile.ts";
 import { Params, nanBits, negInfBits } from "./wgsl.ts";
 import { shapeClass, styled } from "./variants.ts";
 
@@ -18,19 +19,6 @@ interface Way {
   readonly lanes: number;
   /** The exponentials are kept in the output instead of being computed twice. */
   readonly keep: boolean;
-}
-
-/** Lanes of a subgroup that may share a row along `axis`: as many as have four units each, or 1. */
-function lanesOf({ layout }: View, axis: number, caps: DeviceCaps): number {
-  const lanes = Math.min(caps.subgroupLanes, 8);
-  const fits = caps.software && lanes >= 4 && at(layout.strides, axis) === 1;
-  return fits && at(layout.shape, axis) >= 16 * lanes ? lanes : 1;
-}
-
-/** `lanesOf` for rows so long that sharing them is faster, where loads are element by element. */
-function usualLanes(input: View, axis: number, caps: DeviceCaps): number {
-  const lanes = lanesOf(input, axis, caps);
-  return at(input.layout.shape, axis) >= 64 * lanes ? lanes : 1;
 }
 
 /**
@@ -81,9 +69,8 @@ export function softmaxKernel(
   const params = new Params(),
     { layout, dtype } = spec.input;
   const length = at(layout.shape, spec.axis);
-  const most = lanesOf(spec.input, spec.axis, device);
-  // on SwiftShader it depends on the number of rows
-  const usual = device.contracts && usualLanes(spec.input, spec.axis, device) > 1;
+  const most = lanesAlong(layout, spec.axis, device);
+  const usual = usualLanes(layout, spec.axis, device) > 1;
   const { caps, extra } = styled(
     device,
     "softmax",
@@ -127,6 +114,7 @@ export function softmaxBackwardKernel(
       inputs: 2,
       params: new Params(),
       helpers: spec.log ? ["expOf"] : [],
+      lanes: usualLanes(spec.output.layout, spec.axis, caps),
       ...rest(spec),
       operands: [
         { view: spec.output, binding: 0 },
@@ -174,7 +162,7 @@ export function crossEntropyKernel(
 ): Kernel {
   const params = new Params(),
     { layout, dtype } = spec.logits;
-  const way = { lanes: usualLanes(spec.logits, 1, caps), keep: false },
+  const way = { lanes: usualLanes(layout, 1, caps), keep: false },
     passes = sweepsOf(params, way),
     is = targetTests(params, spec.targets.dtype, spec.ignoreIndex);
   return rowKernel(
@@ -208,7 +196,7 @@ export function crossEntropyBackwardKernel(
 ): Kernel {
   const params = new Params(),
     { layout, dtype } = spec.logits;
-  const lanes = usualLanes(spec.logits, 1, caps);
+  const lanes = usualLanes(layout, 1, caps);
   const way = { lanes, keep: lanes === 1 && caps.software && dtype === "float32" },
     passes = sweepsOf(params, way, "let scale = select(bitcast<f32>(p.nan), 1.0 / z, valid);"),
     is = targetTests(params, spec.targets.dtype, spec.ignoreIndex);

@@ -66,7 +66,7 @@ export interface RowSpec {
   readonly passes: readonly (RowPass | SoftmaxPass)[];
   /**
    * So many lanes of a subgroup share a row and meet without workgroup memory: a power of two, and
-   * no subgroup has fewer. The kernel chooses when absent.
+   * no subgroup has fewer. The kernel chooses when 1 or absent.
    */
   readonly lanes?: number;
   /**
@@ -237,11 +237,11 @@ export function passLines(pass: RowPass, sweep: Sweep, places: Places): string[]
 }
 
 /** Joins the parts of a row's lanes. */
-function joinLines(pass: RowPass, { tile, spec }: Sweep): string[] {
+function joinLines(pass: RowPass, { tile }: Sweep): string[] {
   if (tile.lanes === 1) return [];
-  return spec.lanes === undefined
-    ? treeLines(pass, tile)
-    : shuffled(pass.name, (a, b) => pass.join(a, b), tile);
+  return tile.shuffles
+    ? shuffled(pass.name, (a, b) => pass.join(a, b), tile)
+    : treeLines(pass, tile);
 }
 
 /** Joins the parts of a row's lanes in workgroup memory. */

@@ -2,6 +2,8 @@
  * The shape of a workgroup that reduces: a rectangle of outputs and of lanes that share an output.
  * Called by the generators of reductions and rows. Owns nothing.
  */
+import { at } from "../base/access.ts";
+import type { Layout } from "../base/layout.ts";
 import type { DeviceCaps } from "./kernel.ts";
 
 /** The rectangle of a workgroup. */
@@ -14,6 +16,8 @@ export interface Tile {
    * Neighbouring threads take neighbouring outputs rather than neighbouring elements of one output.
    */
   readonly outputsFast: boolean;
+  /** The threads of an output are of one subgroup, and need no workgroup memory to meet. */
+  readonly shuffles?: boolean;
 }
 
 /**
@@ -42,6 +46,27 @@ export function chooseTile(t: {
     2 * pow2(t.outputs),
   );
   return { outputs, lanes, outputsFast: !t.rowwise };
+}
+
+/**
+ * Lanes of a subgroup that may share what lies along an axis of software adapters, so many that
+ * each has four units of it or more; 1 where there are none.
+ */
+export function lanesAlong(l: Layout, axis: number, caps: DeviceCaps): number {
+  const lanes = Math.min(caps.subgroupLanes, 8);
+  const fits = caps.software && lanes >= 4 && at(l.strides, axis) === 1;
+  return fits && at(l.shape, axis) >= 16 * lanes ? lanes : 1;
+}
+
+/**
+ * `lanesAlong` where rows are so long that sharing them is faster: neighbours in memory are loaded
+ * together, and nobody waits. SwiftShader divides a few rows better among whole workgroups.
+ */
+export function usualLanes(l: Layout, axis: number, caps: DeviceCaps): number {
+  const lanes = lanesAlong(l, axis, caps);
+  const length = at(l.shape, axis);
+  const many = caps.contracts || l.size >= 128 * length;
+  return many && length >= 64 * lanes ? lanes : 1;
 }
 
 /** The largest power of two that is at most `x`, and at least 1. */
