@@ -13,7 +13,7 @@ import { at } from "../base/access.ts";
 import { type DType, computeType } from "../base/dtype.ts";
 import { broadcastLayout, collapse, contiguousLayout } from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
-import { type Chain, type Operand, type Output, chainFunction } from "./fused.ts";
+import { type Chain, type Operand, type Output, chainFunction, drawing } from "./fused.ts";
 import type { DeviceCaps, Kernel } from "./kernel.ts";
 import {
   Params,
@@ -78,7 +78,7 @@ export function elementwiseKernel(spec: ElementwiseSpec, caps: DeviceCaps): Kern
       name: spec.name,
       storages,
       params,
-      helpers: spec.helpers ?? [],
+      helpers: [...(spec.helpers ?? []), ...drawing("body", spec.draws).helpers],
       workgroupSize: [workgroup, 1, 1],
       globals: bodyFunction(spec, params),
       main: main(storages),
@@ -329,12 +329,15 @@ function visitor(
           stores.push(`b${a.binding}[${index(k)}] = ${toStored(decl.dtype, result(k, i))};`);
     },
     text: () => {
+      const drawn = drawing("body", spec.draws).calls("i", vector);
+      const draws = drawn.map((call, n) => `let drawn${n} = ${call};`);
       const calls = Array.from({ length: width }, (_, k) => {
         const args = argument.map((f) => f(k));
         if (spec.needsIndex === true) args.push(vector ? `i * 4u + ${k}u` : "i");
+        args.push(...drawn.map((_call, n) => `drawn${n}${vector ? `.${"xyzw".charAt(k)}` : ""}`));
         return `let y${k} = body(${args.join(", ")});`;
       });
-      return [...loads, ...calls, ...stores];
+      return [...loads, ...draws, ...calls, ...stores];
     },
   };
 }

@@ -137,7 +137,7 @@ function dropped(plan: FlashPlan): string[] {
   return [
     "var kept = 0u;",
     `for (var n = 0u; n < ${n}u; n++) {`,
-    `  let u = randomUniform(${seeds.join(", ")}, ${index});`,
+    `  let u = uniformOne(${seeds.join(", ")}, ${index});`,
     `  kept |= select(0u, 1u, u < ${keep}) << n;`,
     "}",
     ...upTo(plan.columns).map((j) => {

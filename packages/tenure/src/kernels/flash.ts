@@ -166,7 +166,7 @@ function flash(
       name: `attention.${goal.replace(" ", ".")}`,
       storages: [...decls, ...resultsOf(goal, query.dtype, unitE, unitF)],
       params,
-      helpers: spec.dropout ? ["randomUniform"] : [],
+      helpers: spec.dropout ? ["uniformOne"] : [],
       globals,
       main,
       workgroupSize: [staged ? lanesOfStaged : 4, 1, 1],

@@ -36,12 +36,19 @@ export interface Scalar {
   readonly index?: number;
 }
 
+/** Numbers drawn for each element. */
+export interface Draw {
+  readonly distribution: "uniform" | "normal";
+  /** The first of the three scalars of the chain that name the stream. */
+  readonly scalar: number;
+}
+
 /** What is done to one element. */
 export interface Chain {
   /**
    * WGSL statements. In scope: `a0, a1, …` (f32, i32, u32 or bool; float16 arrives as f32), scalars
-   * `s0, s1, …`, `idx` where the number of the element is asked for, `zero` where it is. They
-   * assign every `r0, r1, …`, declared as vars of the outputs' compute types.
+   * `s0, s1, …`, `idx` where the number of the element is asked for, `drawn0, …`, `zero` where it
+   * is. They assign every `r0, r1, …`, declared as vars of the outputs' compute types.
    */
   readonly body: string;
   /** Module-scope functions that the body calls. */
@@ -50,6 +57,8 @@ export interface Chain {
   readonly helpers?: readonly string[];
   /** Per-call uniforms, in order. */
   readonly scalars?: readonly Scalar[];
+  /** Declares `drawn0, drawn1, …`, f32. Not of a prologue. */
+  readonly draws?: readonly Draw[];
   /** Declares `zero`, which the compiler does not know to be 0. */
   readonly needsZero?: boolean;
 }
@@ -86,6 +95,27 @@ export interface Around {
   readonly after?: Epilogue;
 }
 
+/** What a chain draws: helpers and calls for the element `at`, or for all of the quad `at`. */
+export interface Drawing {
+  readonly helpers: readonly string[];
+  readonly calls: (at: string, wide: boolean) => string[];
+}
+
+/** How to make the draws of the chain that is the WGSL function `name`. */
+export function drawing(name: string, draws: readonly Draw[] = []): Drawing {
+  return {
+    helpers: draws.flatMap((d) => [`${d.distribution}One`, `${d.distribution}Quad`]),
+    calls: (at, wide) =>
+      draws.map(({ distribution, scalar }) => {
+        const stream = [0, 1, 2].map((k) => `p.${headOf(name)}s${scalar + k}`).join(", ");
+        return `${distribution}${wide ? "Quad" : "One"}(${stream}, ${at})`;
+      }),
+  };
+}
+
+/** Before the names of the fields of the chain that is the WGSL function `name`. */
+const headOf = (name: string): string => (name === "body" ? "" : name);
+
 /** A chain as the WGSL function `name` from elements to one value or a struct. */
 export function chainFunction(f: {
   name: string;
@@ -96,8 +126,9 @@ export function chainFunction(f: {
 }): string {
   const { name, args, types, chain, params } = f,
     one = types.length === 1,
-    head = name === "body" ? "" : name,
+    head = headOf(name),
     struct = name === "body" ? "R" : `R_${name}`;
+  const drawn = (chain.draws ?? []).map((_, k) => `drawn${k}: f32`);
   const lines = [
     ...(chain.scalars ?? []).map(
       (s, k) => `let s${k} = ${params.scalar(`${head}s${k}`, s.type, s.index ?? k)};`,
@@ -111,7 +142,7 @@ export function chainFunction(f: {
     ? ""
     : `struct ${struct} { ${types.map((t, k) => `r${k}: ${t}`).join(", ")} }\n`;
   return (
-    `${chain.functions ?? ""}${declared}fn ${name}(${args.join(", ")}) -> ` +
+    `${chain.functions ?? ""}${declared}fn ${name}(${[...args, ...drawn].join(", ")}) -> ` +
     `${one ? at(types, 0) : struct} {\n${indent(lines.join("\n"))}}\n`
   );
 }
@@ -179,7 +210,8 @@ function finishFunction(
   const args = operands.map((o, i) =>
     loadElement(at(storages, o.binding), first + o.binding, at(index, i)),
   );
-  const call = ["a0", ...args, ...(needsIndex ? ["at"] : [])].join(", ");
+  const draws = drawing("chain", after.draws).calls("at", false);
+  const call = ["a0", ...args, ...(needsIndex ? ["at"] : []), ...draws].join(", ");
   const stores = outputs.map((o, k) => {
     const value = toStored(o.dtype, outputs.length === 1 ? "y" : `y.r${k}`);
     return `b${first + o.binding}[${at(index, operands.length + k)}] = ${value};`;
@@ -222,7 +254,7 @@ export function finishing(
   });
   return {
     storages,
-    helpers: after.helpers ?? [],
+    helpers: [...(after.helpers ?? []), ...drawing("chain", after.draws).helpers],
     globals: chain + finish,
     store: (value, at) => `finish(${value}, ${at});`,
   };

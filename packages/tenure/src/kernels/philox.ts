@@ -29,30 +29,41 @@ fn philox(counter: vec4<u32>, key: vec2<u32>) -> vec4<u32> {
 }`;
 
 /**
- * Helpers for bodies with `needsIndex`. `seed0, seed1` name the stream; `at` is the element's
- * counter: `idx`, with the draw's number in `seed` or offset by the caller.
+ * Helpers for draws. `seed0, seed1, stream` name the stream; `at` is the element's number, of which
+ * a counter gives four: those of `4 * quad` and the three after it come together for the price of
+ * one.
  */
 export const randomHelpers: Readonly<
   Record<string, { readonly code: string; readonly uses: readonly string[] }>
 > = {
-  randomBits: {
+  uniformQuad: {
     uses: ["philox"],
-    code: `fn randomBits(seed0: u32, seed1: u32, stream: u32, at: u32) -> u32 {
-  return philox(vec4<u32>(at, stream, 0u, 0u), vec2<u32>(seed0, seed1)).x;
+    code: `fn uniformQuad(seed0: u32, seed1: u32, stream: u32, quad: u32) -> vec4<f32> {
+  let bits = philox(vec4<u32>(quad, stream, 0u, 0u), vec2<u32>(seed0, seed1));
+  return vec4<f32>(bits >> vec4<u32>(8u)) * 5.9604645e-8;
 }`,
   },
-  randomUniform: {
-    uses: ["randomBits"],
-    code: `fn randomUniform(seed0: u32, seed1: u32, stream: u32, at: u32) -> f32 {
-  return f32(randomBits(seed0, seed1, stream, at) >> 8u) * 5.9604645e-8;
+  uniformOne: {
+    uses: ["uniformQuad"],
+    code: `fn uniformOne(seed0: u32, seed1: u32, stream: u32, at: u32) -> f32 {
+  return uniformQuad(seed0, seed1, stream, at >> 2u)[at & 3u];
 }`,
   },
-  randomNormal: {
+  normalQuad: {
     uses: ["philox"],
-    code: `fn randomNormal(seed0: u32, seed1: u32, stream: u32, at: u32) -> f32 {
-  let bits = philox(vec4<u32>(at, stream, 1u, 0u), vec2<u32>(seed0, seed1));
-  let u = (f32(bits.x >> 8u) + 1.0) * 5.9604645e-8;
-  return sqrt(-2.0 * log(u)) * cos(6.2831855 * (f32(bits.y >> 8u) * 5.9604645e-8 - 0.5));
+    code: `fn normalQuad(seed0: u32, seed1: u32, stream: u32, quad: u32) -> vec4<f32> {
+  let bits = philox(vec4<u32>(quad, stream, 1u, 0u), vec2<u32>(seed0, seed1));
+  let far = sqrt(-2.0 * log((vec2<f32>(bits.xz >> vec2<u32>(8u)) + 1.0) * 5.9604645e-8));
+  let turn = 6.2831855 * (vec2<f32>(bits.yw >> vec2<u32>(8u)) * 5.9604645e-8 - 0.5);
+  let x = far * cos(turn);
+  let y = far * sin(turn);
+  return vec4<f32>(x.x, y.x, x.y, y.y);
+}`,
+  },
+  normalOne: {
+    uses: ["normalQuad"],
+    code: `fn normalOne(seed0: u32, seed1: u32, stream: u32, at: u32) -> f32 {
+  return normalQuad(seed0, seed1, stream, at >> 2u)[at & 3u];
 }`,
   },
 };
@@ -89,15 +100,16 @@ export function philox(
 }
 
 /**
- * Twin of the WGSL `randomUniform`: exactly equal on every adapter, in [0, 1) with 24 random bits.
+ * Twin of the WGSL `uniformOne`: exactly equal on every adapter, in [0, 1) with 24 random bits.
  */
 export function randomUniform(seed: readonly [number, number], stream: number, at: number): number {
-  return (philox([at, stream, 0, 0], seed)[0] >>> 8) * 2 ** -24;
+  return (philox([at >>> 2, stream, 0, 0], seed)[at & 3]! >>> 8) * 2 ** -24;
 }
 
-/** Twin of the WGSL `randomNormal`: equal up to the adapter's `log` and `cos`. */
+/** Twin of the WGSL `normalOne`: equal up to the adapter's `log`, `cos` and `sin`. */
 export function randomNormal(seed: readonly [number, number], stream: number, at: number): number {
-  const bits = philox([at, stream, 1, 0], seed);
-  const u = ((bits[0] >>> 8) + 1) * 2 ** -24;
-  return Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * ((bits[1] >>> 8) * 2 ** -24 - 0.5));
+  const bits = philox([at >>> 2, stream, 1, 0], seed);
+  const u = ((bits[at & 2]! >>> 8) + 1) * 2 ** -24;
+  const turn = 2 * Math.PI * ((bits[(at & 2) + 1]! >>> 8) * 2 ** -24 - 0.5);
+  return Math.sqrt(-2 * Math.log(u)) * (at % 2 === 0 ? Math.cos(turn) : Math.sin(turn));
 }

@@ -28,10 +28,9 @@ export const random: OpDef<RandomAttrs> = defineOp<RandomAttrs>({
     ...shape,
   ],
   expression: (_, { distribution }) => ({
-    body: `r0 = ${distribution === "normal" ? "randomNormal" : "randomUniform"}(s0, s1, s2, idx);`,
-    helpers: [distribution === "normal" ? "randomNormal" : "randomUniform"],
+    body: "r0 = drawn0;",
     scalars: [{ type: "u32" }, { type: "u32" }, { type: "u32" }],
-    needsIndex: true,
+    draws: distribution,
   }),
 });
 
@@ -49,10 +48,9 @@ export const dropout: OpDef = defineOp<undefined, [View]>({
     return [{ shape: x.layout.shape, dtype: x.dtype }];
   },
   expression: () => ({
-    body: "r0 = select(0.0, a0 / s3, randomUniform(s0, s1, s2, idx) < s3);",
-    helpers: ["randomUniform"],
+    body: "r0 = select(0.0, a0 / s3, drawn0 < s3);",
     scalars: [{ type: "u32" }, { type: "u32" }, { type: "u32" }, { type: "f32" }],
-    needsIndex: true,
+    draws: "uniform",
   }),
   vjp: ({ grad, run, scalars }) => [run(dropout, [grad], undefined, scalars)],
 });

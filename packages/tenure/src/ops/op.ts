@@ -102,6 +102,11 @@ export interface Expression {
   readonly scalars?: readonly { readonly type: "f32" | "u32" | "i32" }[];
   readonly needsIndex?: boolean;
   /**
+   * Declares `drawn0: f32`, drawn for the element from the stream that the first three scalars
+   * name: seed (two numbers) and number of the stream.
+   */
+  readonly draws?: "uniform" | "normal";
+  /**
    * The one rounding of a result that is only a sum of two f32 (no difference) or only a product.
    * Nothing is declared for anything else.
    */

@@ -7,7 +7,7 @@ import { type DType, computeType } from "../base/dtype.ts";
 import { DeviceError, TenureError, internal } from "../base/errors.ts";
 import type { Layout } from "../base/layout.ts";
 import type { Kernels } from "../kernels/families.ts";
-import type { Around, Chain, Operand, Output, Scalar } from "../kernels/fused.ts";
+import type { Around, Chain, Draw, Operand, Output, Scalar } from "../kernels/fused.ts";
 import { elementwiseKernel } from "../kernels/elementwise.ts";
 import type { DeviceCaps, Kernel } from "../kernels/kernel.ts";
 import { indent } from "../kernels/wgsl.ts";
@@ -69,6 +69,7 @@ export function lower(recorded: RecordedOp, caps: DeviceCaps, kernels: Kernels):
       functions: functions.text,
       ...(e.scalars === undefined ? {} : { scalars: e.scalars }),
       ...(e.needsIndex === undefined ? {} : { needsIndex: e.needsIndex }),
+      ...(e.draws === undefined ? {} : { draws: [{ distribution: e.draws, scalar: 0 }] }),
     },
     caps,
   );
@@ -232,6 +233,7 @@ class ChainBuilder {
   readonly #lines: string[] = [];
   readonly #scalars: Scalar[] = [];
   readonly #helpers = new Set<string>();
+  readonly #draws: Draw[] = [];
   #indexed = false;
   #holds = false;
 
@@ -258,7 +260,7 @@ class ChainBuilder {
         ? cause
         : new TenureError(op.name, `expected an expression, got ${String(cause)}`, { cause });
     }
-    if (e.needsIndex === true && op.facts.indexed !== true)
+    if ((e.needsIndex === true || e.draws !== undefined) && op.facts.indexed !== true)
       throw internal(`${op.name} uses the number of the element, but does not declare it`);
     const products = inputs.filter(
       (o) => this.#values.get(o.storage.programIndex)?.rounding === "product",
@@ -277,6 +279,7 @@ class ChainBuilder {
       ...inputs.map((o, i) => `a${i}: ${computeType(o.dtype)}`),
       ...scalars.map((s, k) => `s${k}: ${s.type}`),
     ];
+    const firstScalar = this.#scalars.length;
     scalars.forEach((s, k) => {
       args.push(
         `s${this.#scalars.push({ type: s.type, index: scalarStart + k - this.#scalarStart }) - 1}`,
@@ -286,6 +289,10 @@ class ChainBuilder {
       params.push("idx: u32");
       args.push("idx");
       this.#indexed = true;
+    }
+    if (e.draws !== undefined) {
+      params.push("drawn0: f32");
+      args.push(`drawn${this.#draws.push({ distribution: e.draws, scalar: firstScalar }) - 1}`);
     }
     const { functions, kernels } = this.#shared;
     for (const helper of functions.take(op, e, kernels)) this.#helpers.add(helper);
@@ -357,6 +364,7 @@ class ChainBuilder {
       functions: this.#shared.functions.text,
       helpers: this.#holds ? ["hold", ...this.#helpers] : [...this.#helpers],
       scalars: this.#scalars,
+      ...(this.#draws.length === 0 ? {} : { draws: this.#draws }),
       ...(this.#holds ? { needsZero: true } : {}),
     };
   }

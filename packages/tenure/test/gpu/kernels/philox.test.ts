@@ -26,25 +26,24 @@ test("random numbers equal their JavaScript twin", async () => {
   const n = 4096,
     scalars = [{ type: "u32" }, { type: "u32" }, { type: "u32" }] as const,
     words = [0x12345678, 0x9abcdef0, 7];
-  const kernel = (fn: string): ReturnType<typeof elementwiseKernel> =>
+  const kernel = (distribution: "uniform" | "normal"): ReturnType<typeof elementwiseKernel> =>
     elementwiseKernel(
       {
         shape: [n],
         operands: [],
         outputs: [{ dtype: "float32", binding: 0 }],
         bindings: ["read_write"],
-        name: fn,
-        body: `r0 = ${fn}(s0, s1, s2, idx);`,
-        helpers: [fn],
+        name: distribution,
+        body: "r0 = drawn0;",
         scalars,
-        needsIndex: true,
+        draws: [{ distribution, scalar: 0 }],
       },
       caps,
     );
-  const [uniform] = await run(kernel("randomUniform"), [{ dtype: "float32", length: n }], {
+  const [uniform] = await run(kernel("uniform"), [{ dtype: "float32", length: n }], {
     scalars: words,
   });
-  const [normal] = await run(kernel("randomNormal"), [{ dtype: "float32", length: n }], {
+  const [normal] = await run(kernel("normal"), [{ dtype: "float32", length: n }], {
     scalars: words,
   });
   const index = Array.from({ length: n }, (_, i) => i);
