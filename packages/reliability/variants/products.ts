@@ -11,6 +11,16 @@ const sides = [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 31, 32, 33, 36, 63, 64, 65
 const depths = [0, 1, 2, 3, 4, 5, 8, 15, 16, 17, 20, 31, 32, 64, 127, 128, 130, 132, 200];
 const long = [511, 512, 513, 516, 640, 1027, 1028];
 
+/** Rows, columns and depths: any, those of sums that lanes split, of rows that lanes share. */
+type Sizes = readonly [readonly number[], readonly number[], readonly number[]];
+const any: Sizes = [sides, sides, depths];
+const few: Sizes = [[1, 2, 3, 4, 5, 8, 10, 33], [1, 3, 4, 5, 8, 10, 20, 36], long];
+const shared: Sizes = [
+  [8, 16, 17, 20, 33, 52],
+  [32, 33, 40, 64, 70],
+  [4, 8, 20, 64],
+];
+
 /** Batch dimensions of two operands that broadcast. */
 function batches(random: Random): [number[], number[]] {
   const full = Array.from({ length: random.int(3) }, () => random.pick([1, 2, 3]));
@@ -53,9 +63,8 @@ const afters: readonly After[] = [
 /** A product. */
 export const product: Family = (random) => {
   const split = random.chance(0.3);
-  const m = split ? random.pick([1, 2, 3, 4, 5, 8, 10, 33]) : random.pick(sides);
-  const n = split ? random.pick([1, 3, 4, 5, 8, 10, 20, 36]) : random.pick(sides);
-  const k = split ? random.pick(long) : random.pick(depths);
+  const [ms, ns, ks] = split ? few : random.chance(0.2) ? shared : any;
+  const [m, n, k] = [random.pick(ms), random.pick(ns), random.pick(ks)];
   const [leadA, leadB] = m * n > 4000 ? [[], []] : batches(random);
   const dtype = random.chance(0.15) ? random.pick(["int32", "uint32"] as const) : "float32";
   const a = whole(random, [...leadA, m, k], dtype);
