@@ -186,6 +186,14 @@ test("400 functions that call each other", () => {
     15_000,
   );
 });
+test("a minified bundle is left out, and so is a file nobody wrote", () => {
+  const head = 'import type { Tensor } from "tenure";\n';
+  const leak = (i: number): string =>
+    `export function f${String(i)}(a: Tensor) { return a.neg().exp().size; }`;
+  assert.is(lint(head + repeat(3, (i) => `${leak(i)}\n`)).length, 3);
+  assert.equal(lint(head + repeat(400, leak)), []);
+  assert.equal(lint(`${head}${leak(0)}\n${"// long\n".repeat(130_000)}`), []);
+});
 test("a function of 500 variables", () => {
   timed(
     `import type { Tensor } from "tenure"; export function f(a: Tensor) {\n` +

@@ -123,6 +123,7 @@ export function analyse(
 function open(
   context: Readonly<TSESLint.RuleContext<string, readonly unknown[]>>,
 ): FileAnalysis | string | null {
+  if (isGenerated(context.sourceCode.text)) return null;
   let settings: ResolvedSettings;
   let baseline: Baseline | null;
   try {
@@ -166,6 +167,10 @@ function open(
 }
 
 /** The settings, validated once; every file of a config is given the same object. */
+/** Longer than people write, or with the lines of a minified bundle: nobody would mend it. */
+const isGenerated = (text: string): boolean =>
+  text.length > 1_000_000 || (text.length > 20_000 && text.length > 400 * text.split("\n").length);
+
 const settingsOf = (raw: unknown): ResolvedSettings =>
   typeof (raw ?? standard) === "object"
     ? analyses.workspace.facts.of(raw ?? standard, resolveSettings)

@@ -27,8 +27,18 @@ import {
 
 /** Something wrong that the dataflow found. */
 export type Problem =
-  /** A fresh value nobody disposes, on every path (`always`) or on the one that ends at `exit`. */
-  | { kind: "leak"; site: Site; always: boolean; exit: ts.Node | undefined; cell: Cell }
+  /**
+   * A fresh value nobody disposes, on every path (`always`) or on the one that ends at `exit`; with
+   * `never`, no path disposes it or hands it on, though another name may.
+   */
+  | {
+      kind: "leak";
+      site: Site;
+      always: boolean;
+      never: boolean;
+      exit: ts.Node | undefined;
+      cell: Cell;
+    }
   | { kind: "overwrite"; site: Site; node: ts.Node; cell: Cell; next: Site | undefined }
   | { kind: "use-after-dispose"; node: ts.Node; cell: Cell; at: ts.Node }
   | { kind: "double-dispose"; node: ts.Node; cell: Cell; at: ts.Node | undefined }
@@ -36,6 +46,9 @@ export type Problem =
   /** A fresh value goes where others reach it: by a mention, or `by` a function that reads it. */
   | { kind: "leaves"; site: Site; node: ts.Node; cell: Cell; by: ts.Node | undefined }
   | { kind: "return-disposed"; node: ts.Node; cell: Cell; at: ts.Node | undefined };
+
+/** A value that one path leaves behind. */
+const left = { kind: "leak", always: false, never: false } as const;
 
 /** States grow from round to round; a function that takes more is left alone. */
 const mostRounds = 200;
@@ -193,6 +206,7 @@ class Flow {
           kind: "leak",
           site: old,
           always: (v.bits & disposed) === 0,
+          never: (v.bits & disposed) === 0,
           exit: undefined,
           cell,
         });
@@ -330,7 +344,9 @@ class Flow {
         if (!isLocalLife(site)) continue;
         const at = partOf(cell, site.cell) ? site.cell : cell;
         const always = !ends && (at !== cell || !cell.seen.has("alias"));
-        this.report({ kind: "leak", site, always, exit: segment.returns, cell: at });
+        const never = !ends && !(v.bits & (disposed | escaped));
+        const exit = segment.returns;
+        this.report({ kind: "leak", site, always, never, exit, cell: at });
       }
     }
   }
@@ -351,8 +367,7 @@ class Flow {
       const v = this.outs.get(previous)?.get(cell);
       if (v?.bits !== owned || !previous.events.some((e) => e.kind === "return")) continue;
       for (const site of v.sites)
-        if (isLocalLife(site))
-          this.report({ kind: "leak", site, always: false, exit: segment.returns, cell });
+        if (isLocalLife(site)) this.report({ ...left, site, exit: segment.returns, cell });
     }
   }
 

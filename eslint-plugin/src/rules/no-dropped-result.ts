@@ -18,15 +18,13 @@ export const noDroppedResult = rule<Id, { allow: string[] }>({
   config: "recommended",
   hasSuggestions: true,
   messages: {
-    dropped:
-      "The {{ noun }} made by `{{ name }}` is dropped without being disposed; bind it " +
-      "with `using`, or dispose it.",
+    dropped: "The {{ noun }} made by `{{ name }}` is dropped without being disposed; {{ cure }}.",
     forsaken:
       "The {{ noun }} made by `{{ name }}` is detached from every scope and dropped; bind it, " +
       "and dispose it.",
     droppedInPlace:
       "`{{ name }}` works in place but returns a fresh alias, and it is dropped without " +
-      "being disposed; bind it with `using`, or dispose it.",
+      "being disposed; {{ cure }}.",
     useUsing: "Bind it with `{{ kind }}`.",
     useDispose: "Dispose it at once.",
   },
@@ -57,7 +55,7 @@ export const noDroppedResult = rule<Id, { allow: string[] }>({
         statement.expression === whole;
       if (plain && kind && slotOf(statement) !== "case") {
         const name = new Names(file.facts, file.file).pick(nameOfValue(node));
-        const text = `${kind} ${name} = ${whole.getText()};`;
+        const text = `${kind} ${name} = ${isList(whole) ? `(${whole.getText()})` : whole.getText()};`;
         const inner =
           slotOf(statement) === "block"
             ? text
@@ -85,9 +83,17 @@ export const noDroppedResult = rule<Id, { allow: string[] }>({
       report({
         mark: markOf(node),
         messageId: outcome === "forsaken" ? outcome : inPlace ? "droppedInPlace" : "dropped",
-        data: { noun: owned.owner.noun, name: labelOf(node) },
+        data: {
+          noun: owned.owner.noun,
+          name: labelOf(node),
+          cure: kind ? `bind it with \`${kind}\`, or dispose it` : "name it and dispose it",
+        },
         suggest,
       });
     }
   },
 });
+
+/** `a, b` */
+const isList = (node: ts.Node): boolean =>
+  ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.CommaToken;

@@ -21,8 +21,7 @@ export const noLeakedTemporary = rule<Id, { reportEach: boolean }>({
   config: "recommended",
   hasSuggestions: true,
   messages: {
-    leaked:
-      "{{ names }} {{ verb }} never disposed; hoist {{ them }} into {{ holder }}, or open a scope.",
+    leaked: "{{ names }} {{ verb }} never disposed; {{ cure }}.",
     scopedCallee:
       "`{{ name }}` leaves temporaries to its caller's scope (`@scoped`), and none is " +
       "open here; open one.",
@@ -71,22 +70,46 @@ function finding(
   if (wrapped) suggest.push({ messageId: "wrap", fix: wrapped });
   const body = wrapFunctionBody(file.session, root, owner);
   if (body) suggest.push({ messageId: "wrapBody", fix: body });
+  const verb = group.length > 1 ? "are" : "is";
+  const cure = cureFor(file, group);
+  const room = longest - ` ${verb} never disposed; ${cure}.`.length;
   return {
     mark: markOf(group[0]!.node),
     messageId: "leaked",
-    data: {
-      names:
-        names.length > 6
-          ? `${names.slice(0, 5).join(", ")} and ${String(names.length - 5)} more`
-          : names.join(", "),
-      verb: names.length > 1 ? "are" : "is",
-      them: names.length > 1 ? "them" : "it",
-      holder: file.session.oracle.usingKind(group[0]!.node)
-        ? "`using`"
-        : "a variable and dispose it",
-    },
+    data: { names: namesIn(names, room), verb, cure },
     suggest,
   };
+}
+
+/** Messages are at most this long: characters. */
+const longest = 140;
+
+/** What to type: `using` only where the type has a `[Symbol.dispose]`, a scope where there are any. */
+function cureFor(file: FileAnalysis, group: readonly FreshValue[]): string {
+  const [{ node, owned }, ...others] = group as [FreshValue, ...FreshValue[]];
+  const isMany = others.length > 0;
+  const holder = file.session.oracle.usingKind(node)
+    ? `hoist ${isMany ? "them" : "it"} into \`using\``
+    : isMany
+      ? "hoist them into variables and dispose those"
+      : "hoist it into a variable and dispose that";
+  const { scopes } = owned.owner;
+  if (scopes.length === 0) return holder;
+  const named = scopes.flatMap((s) => ("callee" in s ? [s.callee] : []));
+  const [callee] = scopes.some((s) => "using" in s) ? [] : named;
+  const scope = typeof callee === "string" ? `wrap in \`${callee}()\`` : "open a scope";
+  return `${holder}, or ${scope}`;
+}
+
+/** As many names as there is room for, five of more than six. */
+function namesIn(names: readonly string[], room: number): string {
+  const some = (count: number): string =>
+    count < names.length
+      ? `${names.slice(0, count).join(", ")} and ${String(names.length - count)} more`
+      : names.join(", ");
+  let count = names.length > 6 ? 5 : names.length;
+  while (count > 1 && some(count).length > room) count--;
+  return some(count);
 }
 
 function scopedCallees(file: FileAnalysis, report: (finding: Finding<Id>) => void): void {

@@ -29,9 +29,9 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
   fixable: true,
   hasSuggestions: true,
   messages: {
-    never: "`{{ variable }}` is never disposed, returned or moved to an owner; {{ cure }}.",
+    never: "`{{ variable }}` is never disposed, returned or stored; {{ cure }}.",
     elements:
-      "The {{ noun }}s in `{{ variable }}` are never disposed, returned or moved to an owner.",
+      "The {{ noun }}s in `{{ variable }}` are never disposed, returned or stored; dispose each.",
     sometimes:
       "`{{ variable }}` is not disposed when line {{ line }} {{ how }}; {{ cure }} there too.",
     sometimesEnd: "`{{ variable }}` is not disposed on every path; {{ cure }} on the others too.",
@@ -52,7 +52,7 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
   check(file, options, report) {
     for (const problem of file.problems(options.paths === "all")) {
       if (problem.kind !== "leak") continue;
-      const { cell, exit, always, site } = problem;
+      const { cell, exit, always, never, site } = problem;
       const scopes = cell.owned.owner.scopes.length > 0 && !lasts(file.session, site.value);
       if (scopes && file.session.scopeAt(site.value) !== "out") continue;
       const stays = always && !site.partial && canBecomeUsing(file, problem);
@@ -65,7 +65,7 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
       const many = cell.owned.shape !== "one";
       report({
         mark: markOf(innermost(problem.site.value)),
-        messageId: site.partial ? "partly" : messageFor(always, many, exit),
+        messageId: site.partial ? "partly" : messageFor(always || never, many, exit),
         data: {
           variable: cell.label,
           noun: cell.owned.owner.noun,
@@ -89,8 +89,8 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
   },
 });
 
-const messageFor = (always: boolean, many: boolean, exit: ts.Node | undefined): Id => {
-  if (always) return many ? "elements" : "never";
+const messageFor = (never: boolean, many: boolean, exit: ts.Node | undefined): Id => {
+  if (never) return many ? "elements" : "never";
   return exit ? "sometimes" : "sometimesEnd";
 };
 
