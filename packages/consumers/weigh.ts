@@ -94,16 +94,23 @@ function modulesIn(output: esbuild.Metafile["outputs"][string] | undefined): str
   );
 }
 
-/** One program of the table: what it does, and the parts of the package that it loads for it. */
+/**
+ * One program of the table: what it does, and the parts of the package that it loads for it on a
+ * GPU where nothing was tuned.
+ */
 export interface Weighed {
   readonly program: string;
   /** What comes with the device, and after it. */
   readonly parts: readonly string[];
+  /** What comes besides on a software adapter, such as Chromium's in tests. */
+  readonly onSoftware?: readonly string[];
 }
 
 const engine = "parts/engine-part.js";
 const main = "parts/main-part.js";
 const images = "parts/images-part.js";
+const products = "parts/products-part.js";
+const convolutions = "parts/convolutions-part.js";
 const entries = ["tenure", "tenure/nn", "tenure/optim", "tenure/data", "tenure/scheduler"];
 const step = (model: string): string => `
   const model = ${model};
@@ -128,6 +135,7 @@ export const programs = {
       const input = ones([2, 8]);
       ${step("new Sequential(new Linear(8, 16), new ReLU(), new Linear(16, 4))")}`,
     parts: [engine, main],
+    onSoftware: [products],
   },
   "a CNN's step": {
     program: `import { ones, tensor } from "tenure";
@@ -140,6 +148,7 @@ export const programs = {
         new Flatten(), new Linear(64, 4),
       )`)}`,
     parts: [engine, main, images],
+    onSoftware: [products, convolutions],
   },
   everything: {
     program: `${entries.map((entry, i) => `import * as e${i} from "${entry}";`).join("\n")}

@@ -13,7 +13,7 @@ import * as assert from "uvu/assert";
 import { pattern } from "../../../tenure/test/helpers.ts";
 import type { TaskResult } from "../../../tenure/test/null/ownership/tasks.ts";
 import { pack, Project } from "../../packed.ts";
-import { type PageFile, bundled, programs } from "../../weigh.ts";
+import { type PageFile, type Weighed, bundled, programs } from "../../weigh.ts";
 
 const here = import.meta.dirname;
 const tsc = join(createRequire(import.meta.url).resolve("typescript"), "../tsc.js");
@@ -210,10 +210,10 @@ async function fetchedFor(path: string, files: readonly PageFile[]): Promise<str
 
 test("a page fetches the parts of the library that its program needs, and no more", async () => {
   for (const name of ["a tensor", "an MLP's step", "a CNN's step"] as const) {
-    const { program, parts } = programs[name];
+    const { program, parts, onSoftware = [] }: Weighed = programs[name];
     const file = name.replaceAll(/\W/g, "-");
     const { all, with: loaded } = await bundled(project, file, program);
-    const needed = loaded(parts).map(({ path }) => path);
+    const needed = loaded([...parts, ...onSoftware]).map(({ path }) => path);
     assert.equal(await fetchedFor(`out/${file}.js`, all), needed.sort(), name);
     assert.ok(needed.length < all.length);
   }

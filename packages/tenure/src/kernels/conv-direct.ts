@@ -4,8 +4,7 @@
  * kernel row. Called by conv.ts. Owns nothing.
  */
 import { at } from "../base/access.ts";
-import type { Direct } from "./conv-problem.ts";
-import { canImplicit, implicitKernel } from "./conv-implicit.ts";
+import type { Direct, Implicit } from "./conv-problem.ts";
 import { type Finish, eachColumn, eachRow, finishing } from "./fused.ts";
 import type { DeviceCaps, Kernel } from "./kernel.ts";
 import { Params, type StorageDecl, gridOf, indent, loadElement, makeKernel } from "./wgsl.ts";
@@ -32,23 +31,26 @@ function canUnroll({ transposed, kernel }: Direct): boolean {
  * best. SwiftShader needs them written out; a compiler that optimizes makes either as fast, and
  * takes three times as long for what is written out.
  */
-function wayOf(d: Direct, caps: DeviceCaps): string {
+function wayOf(d: Direct, caps: DeviceCaps, implicit: Implicit | null): string {
   const pixels = `${pixelTile(d.columns, caps)} pixels`;
   const written = [...new Set([pixels, "4 pixels", "7 pixels", "8 pixels"])];
   const looped = canUnroll(d) && d.kernel[1] > 1 ? [`${pixels} looped`] : [];
   const [standard = pixels] = caps.software && caps.contracts ? looped : [];
   const space = [standard, ...[...written, ...looped].filter((way) => way !== standard)];
-  if (canImplicit(caps)) space.push("implicit");
+  if (implicit?.possible(caps) === true) space.push("implicit");
   const images = at(d.source.layout.shape, 0) * d.groups;
   const sizes = [images, d.channelsIn, d.rows, d.columns, d.channelsOut, ...d.kernel];
   const shape = shapeClass(sizes, d.after === undefined ? "alone" : "fused");
   return variantOf(caps, d.name, shape, space, standard);
 }
 
-/** The kernel of a convolution. Bindings: source, weight, result (contiguous). */
-export function directKernel(d: Direct, caps: DeviceCaps): Kernel {
-  const way = wayOf(d, caps);
-  if (way === "implicit") return implicitKernel(d, caps);
+/**
+ * The kernel of a convolution. Bindings: source, weight, result (contiguous). @param implicit ways
+ * to choose from besides; null where they are not there
+ */
+export function directKernel(d: Direct, caps: DeviceCaps, implicit: Implicit | null): Kernel {
+  const way = wayOf(d, caps, implicit);
+  if (implicit !== null && way === "implicit") return implicit.direct(d, caps);
   const t = planTile(d, Number.parseInt(way, 10));
   const unrolled = canUnroll(d) && !way.endsWith("looped");
   const { f, each, pixel, finish } = t;

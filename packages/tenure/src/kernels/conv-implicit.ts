@@ -7,10 +7,9 @@
  */
 import { at } from "../base/access.ts";
 import { sizeOf } from "../base/shape.ts";
-import type { Direct } from "./conv-problem.ts";
+import type { Direct, Implicit, WeightSpec } from "./conv-problem.ts";
 import { type Epilogue, finishing } from "./fused.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
-import type { ConvWindow } from "./shapes.ts";
 import {
   Params,
   type StorageDecl,
@@ -25,11 +24,6 @@ import {
 const tile = 64;
 const blockK = 16;
 const threads = 256;
-
-/** Whether a device can run these kernels. */
-export function canImplicit(caps: DeviceCaps): boolean {
-  return Math.min(caps.maxInvocationsPerWorkgroup, caps.maxWorkgroupSizeX) >= threads;
-}
 
 /** A product whose elements are gathered. Texts are WGSL. */
 interface Gathered {
@@ -164,7 +158,7 @@ function underTap(
 }
 
 /** A direct convolution as a product. Bindings: source, weight, result (contiguous). */
-export function implicitKernel(d: Direct, caps: DeviceCaps): Kernel {
+function implicitKernel(d: Direct, caps: DeviceCaps): Kernel {
   const params = new Params();
   const [R, S] = d.kernel;
   const images = at(d.source.layout.shape, 0);
@@ -210,15 +204,7 @@ export function implicitKernel(d: Direct, caps: DeviceCaps): Kernel {
  * The gradient of a convolution for its weight [O, C / groups, R, S] as a product over all pixels.
  * Bindings: input [N, C, H, W], grad [N, O, P, Q], result (contiguous).
  */
-export function implicitWeightKernel(
-  spec: ConvWindow & {
-    readonly input: View;
-    readonly grad: View;
-    readonly weightShape: readonly number[];
-    readonly after?: Epilogue;
-  },
-  caps: DeviceCaps,
-): Kernel {
+function implicitWeightKernel(spec: WeightSpec, caps: DeviceCaps): Kernel {
   const params = new Params();
   const { input, grad, weightShape, groups } = spec;
   const [O, C, R, S] = weightShape as [number, number, number, number];
@@ -277,3 +263,11 @@ function tapOf(number: string, params: Params, R: number, S: number): string[] {
 function load({ dtype }: View, i: number, index: string): string {
   return `return ${loadElement({ dtype, vec: false, access: "read" }, i, index)};`;
 }
+
+/** Convolutions as products, where a device can run them. */
+export const implicit: Implicit = {
+  possible: ({ maxInvocationsPerWorkgroup, maxWorkgroupSizeX }) =>
+    Math.min(maxInvocationsPerWorkgroup, maxWorkgroupSizeX) >= threads,
+  direct: implicitKernel,
+  weight: implicitWeightKernel,
+};

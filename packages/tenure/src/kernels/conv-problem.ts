@@ -3,7 +3,8 @@
  * are both a window that slides over images. Made by conv.ts. Owns nothing.
  */
 import type { Epilogue } from "./fused.ts";
-import type { View } from "./kernel.ts";
+import type { DeviceCaps, Kernel, View } from "./kernel.ts";
+import type { ConvWindow } from "./shapes.ts";
 
 /** A window that slides over images. */
 export interface Direct {
@@ -32,4 +33,20 @@ export interface Direct {
    */
   readonly transposed: boolean;
   readonly after: Epilogue | undefined;
+}
+
+/** What the gradient for the weight is computed from. */
+export type WeightSpec = ConvWindow & {
+  readonly input: View;
+  readonly grad: View;
+  readonly weightShape: readonly number[];
+  readonly after?: Epilogue;
+};
+
+/** The kernels of conv-implicit.ts. */
+export interface Implicit {
+  /** Whether a device can run them. */
+  readonly possible: (caps: DeviceCaps) => boolean;
+  readonly direct: (d: Direct, caps: DeviceCaps) => Kernel;
+  readonly weight: (spec: WeightSpec, caps: DeviceCaps) => Kernel;
 }

@@ -6,34 +6,29 @@
 import { at } from "../base/access.ts";
 import type { Layout } from "../base/layout.ts";
 import { pixelTile } from "./conv-direct.ts";
-import { canImplicit, implicitWeightKernel } from "./conv-implicit.ts";
-import { type Epilogue, type Finish, eachColumn, eachRow, finishing } from "./fused.ts";
-import type { DeviceCaps, Kernel, View } from "./kernel.ts";
-import type { ConvWindow } from "./shapes.ts";
+import type { Implicit, WeightSpec } from "./conv-problem.ts";
+import { type Finish, eachColumn, eachRow, finishing } from "./fused.ts";
+import type { DeviceCaps, Kernel } from "./kernel.ts";
 import { Params, type StorageDecl, gridOf, indent, loadElement, makeKernel } from "./wgsl.ts";
 import { shapeClass, variantOf } from "./variants.ts";
-
-/** What the gradient is computed from. */
-type WeightSpec = ConvWindow & {
-  readonly input: View;
-  readonly grad: View;
-  readonly weightShape: readonly number[];
-  readonly after?: Epilogue;
-};
 
 /**
  * Gradient for the weight. Bindings: input [N, C, H, W], grad [N, O, P, Q], result `weightShape`
  * [O, C / groups, R, S] (contiguous). Sums per row of pixels, then per invocation, then over the
  * workgroup: short chains, one fixed order.
  */
-export function conv2dBackwardWeightKernel(spec: WeightSpec, device: DeviceCaps): Kernel {
+export function conv2dBackwardWeightKernel(
+  spec: WeightSpec,
+  device: DeviceCaps,
+  implicit: Implicit | null = null,
+): Kernel {
   const [O, C, ...window] = spec.weightShape as [number, number, number, number];
   const [images, , H, W] = spec.input.layout.shape as [number, number, number, number];
   const sizes = shapeClass([images, C, H, W, O / spec.groups, ...window]);
-  const space = ["alone", "shared", ...(canImplicit(device) ? ["implicit"] : [])];
+  const space = ["alone", "shared", ...(implicit?.possible(device) === true ? ["implicit"] : [])];
   const standard = device.software ? "alone" : "shared";
   const way = variantOf(device, "conv2d weight gradient", sizes, space, standard);
-  if (way === "implicit") return implicitWeightKernel(spec, device);
+  if (implicit !== null && way === "implicit") return implicit.weight(spec, device);
   const caps = { ...device, software: way === "alone" };
   const t = planWeights(spec, caps);
   const { f, x, g, each, tap, lanes, solo, tapTiles, finish, total } = t;

@@ -10,13 +10,14 @@
  *   backward weight a workgroup per (channels, kernel row); its invocations share the pixels of the
  *   whole batch and meet once in workgroup memory
  *   implicit all three as matrix products whose blocks are gathered from the images into workgroup
- *   memory: where it was measured to be faster
+ *   memory: where it was measured to be faster, and conv-implicit.ts is there
  *
  * Letters: N batch, C input channels, O output channels, H × W input, P × Q output, R × S kernel.
  * Owns nothing.
  */
 import { at } from "../base/access.ts";
 import { directKernel } from "./conv-direct.ts";
+import type { Implicit } from "./conv-problem.ts";
 import type { Epilogue } from "./fused.ts";
 import type { DeviceCaps, Kernel, View } from "./kernel.ts";
 import { type ConvWindow, convShape } from "./shapes.ts";
@@ -25,6 +26,7 @@ import { type ConvWindow, convShape } from "./shapes.ts";
 export function conv2dKernel(
   spec: ConvWindow & { readonly input: View; readonly weight: View; readonly after?: Epilogue },
   caps: DeviceCaps,
+  implicit: Implicit | null = null,
 ): Kernel {
   const { input, weight, groups } = spec,
     [, , P, Q] = convShape(input.layout.shape, weight.layout.shape, spec);
@@ -50,6 +52,7 @@ export function conv2dKernel(
       after: spec.after,
     },
     caps,
+    implicit,
   );
 }
 
@@ -65,6 +68,7 @@ export function conv2dBackwardInputKernel(
     readonly after?: Epilogue;
   },
   caps: DeviceCaps,
+  implicit: Implicit | null = null,
 ): Kernel {
   const { grad, weight, groups, stride, dilation, padding } = spec,
     w = weight.layout.strides,
@@ -98,5 +102,6 @@ export function conv2dBackwardInputKernel(
       after: spec.after,
     },
     caps,
+    implicit,
   );
 }

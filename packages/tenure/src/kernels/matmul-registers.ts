@@ -111,7 +111,8 @@ export interface SplitTile {
   readonly parts: 16 | 64;
 }
 
-type Tile = RegisterTile | SharedTile | SplitTile;
+/** What an invocation computes, or a workgroup. */
+export type Tile = RegisterTile | SharedTile | SplitTile;
 
 /** Rows of the tile: as many as the output has, up to `most`. */
 function rowsOf(m: number, most: number): number {

@@ -8,7 +8,9 @@
 import { isNode } from "../base/env.ts";
 import { DeviceLostError, internal } from "../base/errors.ts";
 import type * as lent from "../device/lent.ts";
+import type * as convolutions from "../kernels/conv-ways.ts";
 import type { Families, Family, Kernels } from "../kernels/families.ts";
+import type * as products from "../kernels/matmul-ways.ts";
 import type { probeRoom } from "./execution/probe.ts";
 import type { Segments } from "./execution/segments.ts";
 import type * as hosts from "./hosts.ts";
@@ -17,6 +19,8 @@ import type * as pipeline from "../planner/pipeline.ts";
 
 /** What each part brings. */
 export interface Parts extends Families {
+  readonly products: typeof products;
+  readonly convolutions: typeof convolutions;
   readonly devices: typeof hosts;
   readonly lending: typeof lent;
   readonly inspection: typeof inspection;
@@ -41,6 +45,14 @@ const families: readonly Family[] = [
   "transformers",
 ];
 
+/**
+ * What writes the kernels of a family in every way, in place of the family itself: as software
+ * adapters need them, and as `tune` may choose.
+ */
+const everyWay: Partial<Record<PartName, PartName>> = { main: "products", images: "convolutions" };
+
+const withKernels: readonly PartName[] = [...families, "products", "convolutions"];
+
 /** What is there of the parts, and what is to come. */
 export class EngineParts {
   /** Comes with the engine: until then nothing is loaded. */
@@ -49,9 +61,11 @@ export class EngineParts {
   readonly #coming = new Map<PartName, Promise<void>>();
   /** Parts that are needed soon. */
   readonly #wanted: Set<PartName>;
+  /** Whether families are needed in every way of writing their kernels. */
+  #inEveryWay = false;
 
   /** @param early what is loaded at the first chance, asked for or not */
-  constructor(early: readonly PartName[] = isNode ? [...families, "inspection"] : []) {
+  constructor(early: readonly PartName[] = isNode ? [...withKernels, "inspection"] : []) {
     this.#wanted = new Set(early);
   }
 
@@ -63,9 +77,22 @@ export class EngineParts {
 
   /** Says that a part will be needed: it comes beside the device, or now. */
   want(name: PartName): void {
-    if (this.has(name)) return;
-    this.#wanted.add(name);
-    if (this.#loaders !== null) this.load([name]).catch(heardLater);
+    const missing = this.needs(name).filter((part) => !this.has(part));
+    for (const part of missing) this.#wanted.add(part);
+    if (this.#loaders !== null) this.load(missing).catch(heardLater);
+  }
+
+  /** A part and what is needed with it. */
+  needs(name: PartName): readonly PartName[] {
+    const ways = this.#inEveryWay ? everyWay[name] : undefined;
+    return ways === undefined ? [name] : [name, ways];
+  }
+
+  /** Says that kernels are written in other ways than those of GPUs from now on. */
+  wantEveryWay(): void {
+    this.#inEveryWay = true;
+    for (const family of families)
+      if (this.has(family) || this.#wanted.has(family)) this.want(family);
   }
 
   /** Loads what is wanted by now. What does not come is asked for again when it is needed. */
@@ -76,7 +103,7 @@ export class EngineParts {
 
   /** Loads all parts. @throws DeviceLostError when one does not come */
   loadAll(): Promise<void> {
-    return this.load([...families, "budgets"]);
+    return this.load([...withKernels, "budgets"]);
   }
 
   /** Whether something that is wanted has not come. */
@@ -98,7 +125,7 @@ export class EngineParts {
 
   /** The generators of the families that are there; what runs waited for its own. */
   get kernels(): Kernels {
-    return Object.assign({}, ...families.map((family) => this.#present[family])) as Kernels;
+    return Object.assign({}, ...withKernels.map((name) => this.#present[name])) as Kernels;
   }
 
   /** What shows and checks plans; undefined on pages, which do neither. */

@@ -66,13 +66,16 @@ export class Engine {
         ? await this.#finder.acquire(choice, powerPreference)
         : await (await this.#parts.loaded("lending")).openGiven(choice);
     this.tuned ??= await tunedStore(async () => (await this.#parts.loaded("devices")).fileStore());
-    return new Device(acquired, this.#device);
+    const device = new Device(acquired, this.#device);
+    if (device.caps.software) this.#parts.wantEveryWay();
+    return device;
   }
 
   /** Takes the ways of writing kernels that `tune` found best on this adapter before. */
   async useTuned({ info, choices }: Device): Promise<void> {
-    for (const [key, name] of (await this.tuned?.load(adapterKey(info))) ?? [])
-      choices.set(key, name);
+    const tuned = (await this.tuned?.load(adapterKey(info))) ?? [];
+    if (tuned.length > 0) this.#parts.wantEveryWay();
+    for (const [key, name] of tuned) choices.set(key, name);
   }
 
   /** One run of a program. */

@@ -3,9 +3,11 @@
  * load parts in their own way. The files in parts/ name the same, each for itself. Owns nothing.
  */
 import * as lending from "../device/lent.ts";
+import * as convolutions from "../kernels/conv-ways.ts";
 import * as functions from "../kernels/functions.ts";
 import * as images from "../kernels/images.ts";
 import * as main from "../kernels/main.ts";
+import * as products from "../kernels/matmul-ways.ts";
 import * as resizing from "../kernels/resizing.ts";
 import * as sequences from "../kernels/sequences.ts";
 import * as transformers from "../kernels/transformers.ts";
@@ -24,6 +26,8 @@ export const everyPart: Parts = {
   resizing,
   sequences,
   transformers,
+  products,
+  convolutions,
   devices,
   lending,
   inspection,

@@ -190,7 +190,7 @@ export class Submission {
     const before: Lane[] = lane === "step" && lanes.mainComesFirst ? ["main"] : [];
     for (const one of [...before, lane])
       for (const { op } of lanes.of(one)?.ops ?? [])
-        if (op.family !== undefined) needed.add(op.family);
+        if (op.family !== undefined) for (const name of parts.needs(op.family)) needed.add(name);
     if (lane === "step" && !tools.settings.flushEachOp)
       for (const name of this.policy?.parts ?? []) needed.add(name);
     return [...needed].filter((name) => !parts.has(name));

@@ -27,6 +27,9 @@ const tuneOptions = {
   seconds: { type: "number", range: "(0, Infinity)", what: "a time in seconds", default: 60 },
 } satisfies OptionTable<TuneOptions>;
 
+/** What knows all ways of writing kernels that have several. */
+const everyWay = ["products", "convolutions"] as const;
+
 /**
  * Runs `fn`, then times each way of writing the kernels that it used (products, convolutions and
  * their gradients, attention, reductions, softmax) and keeps the fastest: for this runtime at once,
@@ -48,8 +51,9 @@ const tuneOptions = {
 export async function tune(fn: () => unknown, options?: TuneOptions): Promise<TuneReport> {
   const { seconds } = readOptions("tune", options, tuneOptions);
   checkFunction("tune", fn, "pass the step to tune");
-  const { caches } = runtime();
+  const { caches, parts } = runtime();
   await runtime().sync();
+  await parts.load(everyWay);
   const device = tunable("tune");
   const candidates = await candidatesIn(fn);
   const started = performance.now();
@@ -107,6 +111,7 @@ export async function tuneWhenIdle(options?: TuneOptions): Promise<IdleTuning> {
     seconds: { ...tuneOptions.seconds, default: 20 },
   });
   await runtime().init();
+  await runtime().parts.load(everyWay);
   const { caches, counters, engine, settings, submission } = runtime();
   const device = tunable("tuneWhenIdle");
   const rest = async (): Promise<void> => {

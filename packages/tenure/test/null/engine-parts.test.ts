@@ -4,7 +4,7 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { DeviceLostError, init, ones, profile, shutdown, sync, tensor } from "tenure";
+import { DeviceLostError, init, ones, profile, shutdown, sync, tensor, tune } from "tenure";
 import { functional as F } from "tenure/nn";
 import { SGD } from "tenure/optim";
 import { Scheduler } from "tenure/scheduler";
@@ -46,6 +46,8 @@ function page(failures = 0): { readonly loads: PartName[]; readonly runtime: Run
       sequences: part("sequences"),
       transformers: part("transformers"),
       devices: () => Promise.resolve(everyPart.devices), // of tests only
+      products: part("products"),
+      convolutions: part("convolutions"),
       lending: part("lending"),
       inspection: part("inspection"),
       budgets: part("budgets"),
@@ -140,6 +142,32 @@ test("what does not come fails the read, and the next one asks again", async () 
   await sync();
 });
 
+test("on software adapters, and tuned ones, kernels come in every way they can be written", async () => {
+  const { loads, runtime } = page(1);
+  await init({ device: "null" });
+  runtime.parts.wantEveryWay();
+  using x = ones([2, 2]);
+  using y = x.matmul(x);
+  await rejects(() => y.data(), DeviceLostError, notCome);
+  assert.is((await y.data()).length, 4);
+  assert.is(runtime.parts.kernels.matmulKernel, everyPart.products.matmulKernel);
+  assert.equal(loads, ["main", "products", "products"]);
+});
+
+test("tuning asks for every way first", async () => {
+  const { loads } = page();
+  const tuned = await tune(async () => {
+    using x = ones([64, 64]);
+    using y = x.matmul(x);
+    await y.data();
+  });
+  assert.equal(loads, ["products", "convolutions", "main"]);
+  assert.equal(
+    tuned.kernels.map(({ kernel }) => kernel),
+    ["matmul"],
+  );
+});
+
 test("what a device of the program takes comes with it, or init() fails", async () => {
   const adapter = await nullGPU().requestAdapter();
   const gpuDevice = await adapter?.requestDevice();
@@ -211,9 +239,11 @@ test("where each op runs at once, all parts come with the device", async () => {
   await init({ device: "null", flush: "eachOp" });
   assert.equal([...loads].sort(), [
     "budgets",
+    "convolutions",
     "functions",
     "images",
     "main",
+    "products",
     "resizing",
     "sequences",
     "transformers",

@@ -14,6 +14,8 @@ export class EngineWithParts extends Engine {
     resizing: () => import("./resizing-part.ts"),
     sequences: () => import("./sequences-part.ts"),
     transformers: () => import("./transformers-part.ts"),
+    products: () => import("./products-part.ts"),
+    convolutions: () => import("./convolutions-part.ts"),
     devices: () => import("./devices-part.ts"),
     lending: () => import("./lending-part.ts"),
     inspection: () => import("./inspection-part.ts"),

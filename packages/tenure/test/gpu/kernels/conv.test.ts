@@ -2,8 +2,11 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { type Layout, contiguousLayout, permuteLayout } from "../../../src/base/layout.ts";
 import { sizeOf } from "../../../src/base/shape.ts";
-import { conv2dBackwardInputKernel, conv2dKernel } from "../../../src/kernels/conv.ts";
-import { conv2dBackwardWeightKernel } from "../../../src/kernels/conv-weight.ts";
+import {
+  conv2dBackwardInputKernel,
+  conv2dKernel,
+  conv2dBackwardWeightKernel,
+} from "../../../src/kernels/conv-ways.ts";
 import { close, elements, golden, openGpu, random, randomData, run, view } from "./harness.ts";
 
 const test = suite("conv");

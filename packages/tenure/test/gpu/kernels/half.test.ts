@@ -12,8 +12,11 @@ import {
   flashKeyGradKernel,
   flashQueryGradKernel,
 } from "../../../src/kernels/flash.ts";
-import { conv2dBackwardInputKernel, conv2dKernel } from "../../../src/kernels/conv.ts";
-import { conv2dBackwardWeightKernel } from "../../../src/kernels/conv-weight.ts";
+import {
+  conv2dBackwardInputKernel,
+  conv2dKernel,
+  conv2dBackwardWeightKernel,
+} from "../../../src/kernels/conv-ways.ts";
 import { elementwiseKernel } from "../../../src/kernels/elementwise.ts";
 import {
   concatKernel,
@@ -24,7 +27,7 @@ import {
 import { helperNames } from "../../../src/kernels/helpers.ts";
 import { rareHelpers, rareNames } from "../../../src/kernels/rare-helpers.ts";
 import type { DeviceCaps, Kernel } from "../../../src/kernels/kernel.ts";
-import { matmulKernel } from "../../../src/kernels/matmul.ts";
+import { matmulKernel } from "../../../src/kernels/matmul-ways.ts";
 import {
   logSumExpKernel,
   normalizeBackwardKernel,

@@ -9,7 +9,8 @@ import {
 } from "../../../src/base/layout.ts";
 import { sizeOf } from "../../../src/base/shape.ts";
 import type { DeviceCaps } from "../../../src/kernels/kernel.ts";
-import { matmulKernel } from "../../../src/kernels/matmul.ts";
+import { matmulKernel as gpuKernel } from "../../../src/kernels/matmul.ts";
+import { matmulKernel } from "../../../src/kernels/matmul-ways.ts";
 import { matmulShape } from "../../../src/kernels/shapes.ts";
 import { close, elements, golden, openGpu, random, randomData, run, view } from "./harness.ts";
 
@@ -95,6 +96,24 @@ test("aligned and odd sizes, both operands as they are and transposed", async ()
 test("more columns than a workgroup takes, rows and columns left over", async () => {
   await check(c([19, 8]), c([8, 137]));
   await check(T(c([8, 19])), T(c([132, 8])));
+});
+
+test("without other ways, products are written as on GPUs, the same", async () => {
+  for (const [m, n, k] of [
+    [64, 68, 32],
+    [3, 50, 64],
+    [130, 20, 40],
+  ] as const) {
+    const spec = { a: view([m, k]), b: view([k, n]) };
+    for (const software of [false, true])
+      assert.is(
+        gpuKernel(spec, { ...gpu.caps, software }).key,
+        matmulKernel(spec, { ...gpu.caps, software: false }).key,
+      );
+    const every = taking("registers 4×4", "tiles 128×64");
+    assert.match(matmulKernel(spec, every).key, /^matmul\.registers/);
+    assert.match(gpuKernel(spec, every).key, m > 64 ? /^matmul\.tiles.*/ : /^matmul\.(tiles|rows)/);
+  }
 });
 
 test("few rows or columns", async () => {
