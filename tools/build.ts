@@ -2,11 +2,19 @@
  * Builds the package in the working directory: `node --import tsx ../../tools/build.ts`, run by
  * `npm run build` in each published package, and so before each `npm pack`. TypeScript makes
  * JavaScript, declarations and maps in `dist`, which it owns; what it needs at run time (the
- * lowering of `using`) comes once from tslib, copied, so that no package depends on it. Constants
- * that nobody uses can be left out by bundlers, each by itself.
+ * lowering of `using`) is a file of the package, or comes once from tslib, copied, so that no
+ * package depends on it. Constants that nobody uses can be left out by bundlers, each by
+ * itself.
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 
@@ -14,7 +22,6 @@ const require = createRequire(import.meta.url);
 const { sideEffects } = JSON.parse(readFileSync("package.json", "utf8")) as {
   sideEffects?: boolean | readonly string[];
 };
-const HELPERS = "tslib.js";
 
 rmSync("dist", { recursive: true, force: true });
 const compiler = join(dirname(require.resolve("typescript/package.json")), "bin/tsc");
@@ -23,6 +30,11 @@ const unchecked = process.env["TENURE_BUILD"] === "unchecked" ? ["--noCheck"] : 
 execFileSync(process.execPath, [compiler, "-p", "tsconfig.build.json", ...unchecked], {
   stdio: "inherit",
 });
+
+/** What lowers `using` in this package, without `await`; tslib otherwise. */
+const OWN = "base/using.js";
+const hasOwn = existsSync(join("dist", OWN));
+const HELPERS = hasOwn ? OWN : "tslib.js";
 
 let helped = false;
 for (const path of readdirSync("dist", { recursive: true, encoding: "utf8" })) {
@@ -34,7 +46,7 @@ for (const path of readdirSync("dist", { recursive: true, encoding: "utf8" })) {
   writeFileSync(file, own);
   helped ||= own.includes(HELPERS);
 }
-if (helped) {
+if (helped && !hasOwn) {
   const tslib = dirname(require.resolve("tslib/package.json"));
   copyFileSync(join(tslib, "tslib.es6.mjs"), join("dist", HELPERS));
 }
@@ -74,6 +86,8 @@ function withOwnHelpers(path: string, text: string): string {
       "\n".repeat(all.split("\n").length - 1),
     )
     .replace(/__rewriteRelativeImportExtension\(((?:\/\*[^*]*\*\/ )*\w+)\)/g, "$1");
+  if (hasOwn && /\b__addDisposableResource\(.*, true\)/.test(own))
+    throw new Error(`${path}: ${OWN} does not know \`await using\``);
   if (/\bthis && this\.__|__rewriteRelativeImportExtension/.test(own))
     throw new Error(`${path}: a helper of TypeScript is left`);
   return own;

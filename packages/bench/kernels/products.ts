@@ -2,7 +2,11 @@
 import { convShape } from "../../tenure/src/kernels/shapes.ts";
 import { permuteLayout, contiguousLayout } from "../../tenure/src/base/layout.ts";
 import { sizeOf } from "../../tenure/src/base/shape.ts";
-import { conv2dBackwardInputKernel, conv2dKernel, conv2dBackwardWeightKernel } from "../../tenure/src/kernels/conv-ways.ts";
+import {
+  conv2dBackwardInputKernel,
+  conv2dKernel,
+  conv2dBackwardWeightKernel,
+} from "../../tenure/src/kernels/conv-ways.ts";
 import type { DeviceCaps } from "../../tenure/src/kernels/kernel.ts";
 import { matmulKernel } from "../../tenure/src/kernels/matmul-ways.ts";
 import { view } from "../../tenure/test/gpu/kernels/harness.ts";

@@ -70,7 +70,7 @@ test("the packed package, types included, with `using` lowered by tsc for es2022
   };
   project.write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["main.ts"] }));
   await project.run(process.execPath, [tsc, "-p", folder]);
-  for (const file of ["out/program.js", "node_modules/tenure/dist/tslib.js"]) {
+  for (const file of ["out/program.js", "node_modules/tenure/dist/base/using.js"]) {
     const text = readFileSync(join(folder, file), "utf8");
     assert.match(text, "__addDisposableResource");
     assert.not.match(text, /^\s*using \w/m);

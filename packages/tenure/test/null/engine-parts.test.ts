@@ -142,7 +142,7 @@ test("what does not come fails the read, and the next one asks again", async () 
   await sync();
 });
 
-test("on software adapters, and tuned ones, kernels come in every way they can be written", async () => {
+test("on software adapters, and tuned ones, kernels come in every way", async () => {
   const { loads, runtime } = page(1);
   await init({ device: "null" });
   runtime.parts.wantEveryWay();
