@@ -68,6 +68,21 @@ export function whenExiting(fn: () => void): () => void {
   };
 }
 
+/**
+ * Calls `fn` when the current job is over. By a promise: the fake clocks of test runners stop
+ * `queueMicrotask`.
+ */
+export function afterJob(fn: () => void): void {
+  void Promise.resolve().then(fn);
+}
+
+/**
+ * The host's `setImmediate`, before any fake clock takes its place; undefined in browsers.
+ */
+export const hostImmediate: ((fn: () => void) => unknown) | undefined = (
+  globalThis as { setImmediate?: (fn: () => void) => unknown }
+).setImmediate;
+
 /** Calls `fn` once after some time; does not keep the process. @returns what stops that */
 export function afterMilliseconds(ms: number, fn: () => void): () => void {
   const timer = setTimeout(fn, ms) as unknown as { unref?(): void };

@@ -2,6 +2,7 @@
  * Scopes across `await` on hosts without an async context: waiting in brackets of microtasks, and
  * driving generators. Called by the methods of scopes of the same names. Owns nothing.
  */
+import { afterJob } from "../base/env.ts";
 import { ArgumentError, AsyncScopeError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";
 import { type Frame, type FrameScope, frames } from "./current.ts";
@@ -45,15 +46,15 @@ export function waitIn<S extends FrameScope<S>, T>(
       // at once: nothing can run between these three microtasks.
       return Promise.resolve(promise).then(
         (value) => {
-          queueMicrotask(enter);
+          afterJob(enter);
           const r = resolve?.(value);
-          queueMicrotask(leave);
+          afterJob(leave);
           return r as R1;
         },
         (reason: unknown) => {
-          queueMicrotask(enter);
+          afterJob(enter);
           const r = reject?.(reason);
-          queueMicrotask(leave);
+          afterJob(leave);
           return r as R2;
         },
       );

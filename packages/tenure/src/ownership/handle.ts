@@ -5,6 +5,7 @@
  * `Handle`; any other `Disposable` gets a `DisposableHandle`. Who owns the resource behind a
  * handle: the handle, until `release()` is called once.
  */
+import { afterJob } from "../base/env.ts";
 import { DisposedError } from "../base/errors.ts";
 import { suppressed } from "../base/polyfills.ts";
 import { current } from "../base/realm.ts";
@@ -262,7 +263,7 @@ export class HandleTable {
   readonly #registry = new FinalizationRegistry<Handle>((handle) => {
     this.#reclaimable.push(handle);
     if (this.#reclaimable.length === 1)
-      queueMicrotask(() => {
+      afterJob(() => {
         this.reclaim();
       });
   });
@@ -312,7 +313,7 @@ export class HandleTable {
   armCheckpoint(): void {
     if (this.#armed) return;
     this.#armed = true;
-    queueMicrotask(() => {
+    afterJob(() => {
       this.#checkpoint();
     });
   }

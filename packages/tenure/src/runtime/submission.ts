@@ -3,7 +3,7 @@
  * it executed, and submits it together with the copies of pending reads. Called by the tensor layer
  * through the runtime, by schedulers, and at the end of jobs. Owns nothing but the order of things.
  */
-import { warn } from "../base/env.ts";
+import { afterJob, warn } from "../base/env.ts";
 import type { DeviceLostError } from "../base/errors.ts";
 import { asTenureError } from "./execution/failure.ts";
 import type { Device } from "../device/device.ts";
@@ -110,7 +110,7 @@ export class Submission {
     const { tools, reads, device, connect } = this.#options;
     if (this.#soon.has(lane) || lane === "after" || tools.recorder.tracing) return;
     this.#soon.add(lane);
-    queueMicrotask(() => {
+    afterJob(() => {
       if (!this.#soon.delete(lane)) return; // its step is over
       // Somebody waits for bytes anyway.
       const mayWait = !reads.isEmpty(lane);
