@@ -13,6 +13,7 @@ import {
   open,
 } from "./acquire.ts";
 import type { DeviceChoice } from "./device-choice.ts";
+import { keepHostTurns } from "./host-turns.ts";
 import { nullGPU } from "./null.ts";
 import type { GPU, GPURequestAdapterOptions } from "./webgpu.ts";
 
@@ -62,6 +63,7 @@ export class HostDevices implements OtherDevices {
     for (const [name, value] of Object.entries(webgpu.globals))
       if (!(name in globalThis))
         Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+    keepHostTurns(webgpu.globals);
     if (choice !== "software") {
       await this.#restoreDrivers?.();
       this.#restoreDrivers = undefined;

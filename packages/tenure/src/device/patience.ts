@@ -3,6 +3,7 @@
  * turn of the event loop, without a pause, and so takes a core from the kernels it waits for. While
  * somebody waits, each turn pauses a little. Called by the device and its reads; owns four bytes.
  */
+import { hostImmediate } from "../base/env.ts";
 
 /** Milliseconds that a turn pauses at most: so much later may other events be seen. */
 const longestPause = 0.2;
@@ -23,11 +24,11 @@ export class Patience {
   /** The same promise; until it settles, turns of the event loop pause. */
   during<T>(answer: Promise<T>): Promise<T> {
     const word = this.#word;
-    if (word === undefined) return answer;
+    if (word === undefined || hostImmediate === undefined) return answer;
     if (this.#waits++ === 0) this.#since = performance.now();
     if (!this.#turning) {
       this.#turning = true;
-      setImmediate(() => {
+      hostImmediate(() => {
         this.#turn(word);
       });
     }
@@ -44,7 +45,7 @@ export class Patience {
     }
     const waited = performance.now() - this.#since;
     if (waited > longestPause) Atomics.wait(word, 0, 0, Math.min(waited / 8, longestPause));
-    setImmediate(() => {
+    hostImmediate?.(() => {
       this.#turn(word);
     });
   }
