@@ -30,7 +30,7 @@ export function groupsOf<O>(op: string, given: ParametersOf<O>): GroupSpec<O>[] 
   const value = given as { readonly parameters?: unknown } | null | undefined;
   if (typeof value?.parameters === "function")
     throw new ArgumentError(op, "the parameters of a module", "the module itself", remedy);
-  checkIterable(op, "a list of parameters, or of groups", value, remedy);
+  checkList(op, "a list of parameters, or of groups", value);
   const items = [...given];
   if (items.length === 0)
     throw new ArgumentError(
@@ -56,7 +56,7 @@ export function parametersOf(
   taken: readonly Tensor[],
 ): Tensor[] {
   const listed: unknown = spec?.parameters;
-  checkIterable(op, "tensors, or groups { parameters, … }", listed, remedy);
+  checkList(op, "tensors, or groups { parameters, … }", listed);
   const known = new Set(taken.map(identityOf));
   const found = new Map<unknown, Tensor>();
   let count = 0;
@@ -83,10 +83,16 @@ export function parametersOf(
  * @throws ArgumentError for a module, and for what is no list of tensors
  */
 export function tensorsOf(op: string, given: Iterable<Tensor>): Set<Tensor> {
-  checkIterable(op, "a list of parameters", given, remedy);
+  checkList(op, "a list of parameters", given);
   const list = new Set<unknown>(given);
   for (const t of list) live(t as Tensor, op);
   return list as Set<Tensor>;
+}
+
+/** @throws ArgumentError for what cannot be gone through, and for a tensor, whose rows could */
+function checkList(op: string, what: string, value: unknown): asserts value is Iterable<unknown> {
+  if (value instanceof Tensor) throw new ArgumentError(op, what, describeValue(value), remedy);
+  checkIterable(op, what, value, remedy);
 }
 
 function checkParameter(op: string, p: unknown): asserts p is Tensor {

@@ -5,9 +5,22 @@
 import { inspect } from "node:util";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { ArgumentError, DTypeError, GradError, checkpoint, grad, init, memory, ones } from "tenure";
+import {
+  ArgumentError,
+  DTypeError,
+  DisposedError,
+  GradError,
+  checkpoint,
+  grad,
+  init,
+  memory,
+  newDisposeScope,
+  ones,
+  tensor,
+} from "tenure";
 import { gradcheck, installTestHooks } from "tenure/testing";
 import { Linear } from "tenure/nn";
+import { SGD, clipGradNorm } from "tenure/optim";
 
 await init({ device: "null" });
 installTestHooks();
@@ -55,6 +68,68 @@ test("operators are refused with the method to call, and keep the tensor", () =>
     );
   assert.not(x.isDisposed);
   assert.is(memory.stats().threadTotalLiveCount, before + 1);
+});
+
+test("a tensor goes to no other thread, and says what to send", () => {
+  using x = ones([2]);
+  using layer = new Linear(2, 1);
+  const { port1, port2 } = new MessageChannel();
+  for (const use of [
+    () => structuredClone(x),
+    () => structuredClone({ deep: [layer.weight] }),
+    () => {
+      port1.postMessage(x);
+    },
+  ])
+    assert.throws(
+      use,
+      (error: unknown) =>
+        error instanceof DOMException &&
+        error.name === "DataCloneError" &&
+        /stays on the device of its thread; send await t\.data\(\)/.test(error.message),
+    );
+  port1.close();
+  port2.close();
+});
+
+test("for…of and destructuring go along the first dimension, in the scope of each turn", () => {
+  using x = tensor([
+    [1, 2, 3],
+    [4, 5, 6],
+  ]);
+  const before = memory.stats().threadTotalLiveCount;
+  for (using row of x) assert.equal(row.shape, [3]);
+  assert.is(memory.stats().threadTotalLiveCount, before);
+  {
+    using scope = newDisposeScope();
+    const [first] = x;
+    assert.equal(first?.shape, [3]);
+    assert.is(scope.count, 1); // the second was not made
+    assert.is(Array.from(x).length, 2);
+    assert.is(scope.count, 3);
+  }
+  assert.is(memory.stats().threadTotalLiveCount, before);
+});
+
+test("a number has no rows, a disposed tensor none any more, and rows are no parameters", () => {
+  using x = ones([2]);
+  using number = x.sum();
+  const before = memory.stats().threadTotalLiveCount;
+  assert.throws(() => [...number], /^iterator: expected .*got \[\]; .*t\.item\(\)/);
+  for (const use of [() => new SGD(x as never, { lr: 1 }), () => clipGradNorm(x as never, 1)])
+    assert.throws(
+      use,
+      (error: unknown) =>
+        error instanceof ArgumentError && /got a Tensor; pass/.test(error.message),
+    );
+  assert.is(memory.stats().threadTotalLiveCount, before);
+  const rows = x[Symbol.iterator]();
+  rows.next().value?.dispose();
+  x.dispose();
+  assert.throws(
+    () => rows.next(),
+    (error: unknown) => error instanceof DisposedError,
+  );
 });
 
 test("a device where a dtype belongs is told that there is one device", () => {

@@ -18,10 +18,18 @@ import { WRAP, type Wrapping, live } from "../call.ts";
 /** Property that Node, Bun and Deno ask how to show an object. */
 const INSPECT: unique symbol = Symbol.for("nodejs.util.inspect.custom");
 
+/** What `structuredClone` and `postMessage` say of a tensor, in place of an empty copy of it. */
+const HERE: unique symbol = Symbol(
+  "a tensor of tenure, which stays on the device of its thread; " +
+    "send await t.data() with t.shape, and make a tensor of them there",
+);
+
 /** Facts and ownership. */
 export abstract class OwnershipMethods implements Disposable, Wrapping {
   /** @internal */
   readonly [HANDLE]: TensorHandle;
+  /** @internal A symbol cannot be cloned, so that whatever clones a tensor throws. */
+  readonly stays: typeof HERE = HERE;
 
   /** @internal Registers the handle with the current scope. */
   constructor(handle: TensorHandle, scope: DisposeScope | null) {

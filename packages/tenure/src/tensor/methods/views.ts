@@ -197,6 +197,29 @@ export abstract class ViewMethods extends InPlaceMethods {
       at = normalizeAxis("unbind", axis, shape.length);
     return Array.from({ length: shape[at]! }, (_, i) => this.select(at, i));
   }
+
+  /**
+   * Views along the first dimension, which goes away, each made when it is asked for and owned by
+   * the scope that is current then.
+   * @throws ShapeError for a 0-d tensor
+   * @example
+   * ```ts
+   * using x = zeros([2, 3]);
+   * for (using row of x) row.fill_(1);
+   * console.log(await x.toArray()); // → [ [ 1, 1, 1 ], [ 1, 1, 1 ] ]
+   * ```
+   */
+  *[Symbol.iterator](): IterableIterator<this> {
+    const { shape } = live(this, "iterator").layout;
+    if (shape.length === 0)
+      throw new ShapeError(
+        "iterator",
+        "a tensor with a dimension to go along",
+        formatShape(shape),
+        "read its number with await t.item()",
+      );
+    for (let i = 0; i < shape[0]!; i++) yield this.select(0, i);
+  }
 }
 
 /** `f(2, 3)` and `f([2, 3])` alike. */
