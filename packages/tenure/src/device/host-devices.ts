@@ -129,7 +129,11 @@ function remedyFor(choice: DeviceChoice, tried: readonly string[]): string {
 /** What to do where the package `webgpu` did not load, by what it said. */
 function remedyForWebGPU(said: string): string {
   if (/Cannot find (package|module) ['"]webgpu['"]/.test(said))
-    return "`npm install webgpu`, which brings WebGPU to Node";
+    return (
+      "`npm install webgpu`, which brings WebGPU to Node; where it is installed, what copied the " +
+      "files of this output did not see that it is needed: name it there, as in Next.js' " +
+      "outputFileTracingIncludes or Vercel's includeFiles"
+    );
   const library = /\b(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+/.exec(said)?.[0];
   if (library !== undefined)
     return (

@@ -55,7 +55,9 @@ async function refusal(error: Error | undefined, choice: "auto" | "gpu" = "auto"
 }
 
 test("without the package webgpu, says how to install it", async () => {
-  assert.match(await refusal(undefined), /got none; `npm install webgpu`, which/);
+  const said = await refusal(undefined);
+  assert.match(said, /got none; `npm install webgpu`, which/);
+  assert.match(said, /outputFileTracingIncludes/); // installed, and not copied
 });
 
 const library = "/lib/x86_64-linux-gnu/libm.so.6: version `GLIBC_2.38' not found (required by d)";
