@@ -52,11 +52,17 @@ export const files = {
     new Worker("./run.mjs", { env: SHARE_ENV });`,
   "train.test.mjs": `import { main } from "./train.mjs";
     test("trains", async () => { await main(); }, 120000);`,
-  "jest.config.json": `{ "transform": {}, "testMatch": ["**/train.test.mjs"] }`,
+  "jest.config.json": `{ "transform": {}, "testMatch": ["**/*.test.mjs"] }`,
+  "jest-clock.test.mjs": `import { jest } from "@jest/globals";
+    import { main } from "./train.mjs";
+    test("trains", async () => { jest.useFakeTimers(); await main(); }, 120000);`,
+  "vitest-clock.test.mjs": `import { main } from "./train.mjs";
+    test("trains", async () => { vi.useFakeTimers(); await main(); }, 120000);`,
 };
 
 const node = (version: number): string => `node_modules/node${version}/bin/node`;
-const vitest = ["node_modules/vitest/vitest.mjs", "run", "--globals", "train.test.mjs"];
+const vitest = ["node_modules/vitest/vitest.mjs", "run", "--globals"];
+const jest = ["--experimental-vm-modules", "node_modules/jest/bin/jest.js"];
 /** Commands by what they show. */
 const hosts: Readonly<Record<string, readonly [string, ...string[]]>> = {
   "Node 20, import": [process.execPath, "run.mjs"],
@@ -67,13 +73,11 @@ const hosts: Readonly<Record<string, readonly [string, ...string[]]>> = {
   "Node 24, require": [node(24), "run.cjs"],
   "Node 20, worker thread": [process.execPath, "worker.mjs"],
   "Node 20, worker thread with SHARE_ENV": [process.execPath, "shared.mjs"],
-  "Jest 30, ES modules": [
-    process.execPath,
-    "--experimental-vm-modules",
-    "node_modules/jest/bin/jest.js",
-  ],
-  "Vitest 3, forks": [process.execPath, ...vitest, "--pool=forks"],
-  "Vitest 3, threads": [process.execPath, ...vitest, "--pool=threads"],
+  "Jest 30, ES modules": [process.execPath, ...jest, "/train.test"],
+  "Jest 30, fake timers": [process.execPath, ...jest, "/jest-clock"],
+  "Vitest 3, forks": [process.execPath, ...vitest, "--pool=forks", "train.test"],
+  "Vitest 3, threads": [process.execPath, ...vitest, "--pool=threads", "train.test"],
+  "Vitest 3, fake timers": [process.execPath, ...vitest, "vitest-clock"],
   "Deno 2.9": ["node_modules/.bin/deno", "run", "-A", "run.mjs"],
   "Bun 1.4": ["node_modules/.bin/bun", "run.mjs"],
 };
