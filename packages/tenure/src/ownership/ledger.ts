@@ -13,7 +13,7 @@ import type { DisposeScope } from "./scope.ts";
 import { Scopes } from "./scopes.ts";
 import { Sites } from "./site.ts";
 import { type ByteStatistics, Statistics } from "./statistics.ts";
-import { DriftWatch } from "./watch.ts";
+import type { DriftWatch } from "./watch.ts";
 
 /** One thing that keeps a tensor or its bytes alive. */
 export interface Reason {
@@ -44,7 +44,8 @@ export class Ledger {
   readonly sites: Sites = new Sites();
   readonly statistics: Statistics = new Statistics();
   readonly reclaimed: Reclaimed = new Reclaimed();
-  readonly drift: DriftWatch = new DriftWatch();
+  /** Made by whoever watches first. */
+  drift: DriftWatch | null = null;
   readonly log: EventLog;
   readonly scopes: Scopes<DisposeScope>;
   readonly handles: HandleTable;

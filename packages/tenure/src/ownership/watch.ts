@@ -124,7 +124,8 @@ export class DriftWatch {
  */
 export function watch(callback: (drift: Drift) => void): Disposable {
   checkFunction("watch", callback, "pass (drift) => …");
-  return current<{ readonly ledger: { readonly drift: DriftWatch } }>().ledger.drift.add(callback);
+  const { ledger } = current<{ readonly ledger: { drift: DriftWatch | null } }>();
+  return (ledger.drift ??= new DriftWatch()).add(callback);
 }
 
 function driftOf(

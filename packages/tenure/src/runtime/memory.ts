@@ -27,7 +27,7 @@ import { type ChromeTrace, chromeTrace } from "../ownership/chrome-trace.ts";
 import { timelineHTML } from "../ownership/timeline-html.ts";
 import type { TrackLevel } from "../ownership/site.ts";
 import { type Drift, watch } from "../ownership/watch.ts";
-import type { BudgetAction } from "./memory-budget.ts";
+import { type BudgetAction, MemoryBudget } from "./memory-budget.ts";
 import { traceExtras } from "./plan-boxes.ts";
 import { runtime } from "./runtime.ts";
 
@@ -90,7 +90,9 @@ export const memory: {
   timelineHTML: () => timelineHTML(traceExtras(runtime())),
   chromeTrace: () => chromeTrace(traceExtras(runtime())),
   setBudget(bytes, on) {
-    runtime().budget.set(bytes, on);
+    const own = runtime();
+    own.budget ??= new MemoryBudget(() => own.memoryReport());
+    own.budget.set(bytes, on);
   },
   trim: () => runtime().trim(),
   debug: () => runtime().counters.now(),

@@ -23,7 +23,7 @@ import { DeviceLife, type EngineClass, type EngineLoader, noDevice } from "./dev
 import type { Engine, EngineOptions } from "./engine.ts";
 import { EngineParts, type Parts } from "./engine-parts.ts";
 import { Inspector } from "./inspector.ts";
-import { MemoryBudget } from "./memory-budget.ts";
+import type { MemoryBudget } from "./memory-budget.ts";
 import { PlanCaches } from "./plan-cache.ts";
 import { Reads } from "./reads.ts";
 import { Recorder } from "./recorder.ts";
@@ -71,7 +71,8 @@ export class Runtime {
   readonly recorder: Recorder;
   readonly caches: PlanCaches;
   readonly reads: Reads = new Reads();
-  readonly budget: MemoryBudget = new MemoryBudget(() => this.memoryReport());
+  /** Made by whoever sets one; none until then. */
+  budget: MemoryBudget | null = null;
   readonly submission: Submission;
   readonly #life: DeviceLife;
   readonly #unsettled: EngineOptions["tools"]["unsettled"] = new Set();
@@ -94,7 +95,7 @@ export class Runtime {
       rejectReads: (of, reason, lane) => this.reads.reject(reason, of, lane),
     };
     const allow: EngineOptions["device"]["allow"] = (pool, more) => {
-      this.budget.allow(pool, more);
+      this.budget?.allow(pool, more);
     };
     this.#life = new DeviceLife({ device: { counters, allow }, tools, parts, inspector }, load);
     this.submission = new Submission({
