@@ -36,11 +36,11 @@ export interface Acquired {
 }
 
 /** Optional features that Tenure uses. */
-export const wantedFeatures: readonly GPUFeatureName[] = [
+export const wantedFeatures = [
   "shader-f16",
   "timestamp-query",
   "subgroups",
-];
+] as const satisfies readonly GPUFeatureName[];
 const wantedLimits = [
   "maxBufferSize",
   "maxStorageBufferBindingSize",
@@ -190,10 +190,14 @@ interface AdapterFacts {
   readonly software: boolean;
 }
 
-type ToldFacts = Pick<
-  GPUAdapterInfo,
-  "vendor" | "architecture" | "device" | "description" | "isFallbackAdapter"
->;
+/** Of WebGPU's `GPUAdapterInfo`, which declarations may not name. */
+interface ToldFacts {
+  readonly vendor: string;
+  readonly architecture: string;
+  readonly device: string;
+  readonly description: string;
+  readonly isFallbackAdapter: boolean;
+}
 
 /** The facts of an adapter. */
 export function factsOf({
@@ -210,9 +214,15 @@ export function factsOf({
   return { name, vendor, architecture, software };
 }
 
+/** What a device says of its tensors. */
+interface DeviceLimits {
+  readonly maxStorageBufferBindingSize: number;
+  readonly maxBufferSize: number;
+}
+
 /** What there is to say of a device. */
 export function infoOf(
-  { limits }: GPUDevice,
+  { limits }: { readonly limits: DeviceLimits },
   told: AdapterFacts & Pick<DeviceInfo, "kind" | "source" | "features">,
 ): DeviceInfo {
   const { kind, name, vendor, architecture, source, features } = told;
