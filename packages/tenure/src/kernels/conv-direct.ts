@@ -51,7 +51,7 @@ function wayOf(d: Direct, caps: DeviceCaps, implicit: Implicit | null): string {
 export function directKernel(d: Direct, caps: DeviceCaps, implicit: Implicit | null): Kernel {
   const way = wayOf(d, caps, implicit);
   if (implicit !== null && way === "implicit") return implicit.direct(d, caps);
-  const t = planTile(d, Number.parseInt(way, 10));
+  const t = planTile(d, Number.parseInt(way, 10), caps);
   const unrolled = canUnroll(d) && !way.endsWith("looped");
   const { f, each, pixel, finish } = t;
   const [sh, sw] = d.stride;
@@ -111,6 +111,8 @@ interface DirectTile {
   readonly pixel: readonly number[];
   /** Rows are a whole number of tiles long. */
   readonly exact: boolean;
+  /** In a loop over taps, pixels take over what their neighbours saw. */
+  readonly slides: boolean;
   readonly total: number;
   readonly f: Readonly<Record<FieldName, string>> & {
     /** Strides of the source and of the weight. */
@@ -134,7 +136,7 @@ type FieldName =
   | "weight"
   | "wg";
 
-function planTile(d: Direct, pixels: number): DirectTile {
+function planTile(d: Direct, pixels: number, caps: DeviceCaps): DirectTile {
   const params = new Params();
   const [N, , H, W] = d.source.layout.shape as [number, number, number, number];
   const finish = finishing(d.after, d.source.dtype, 2, params);
@@ -156,6 +158,7 @@ function planTile(d: Direct, pixels: number): DirectTile {
     each: Array.from({ length: channels }, (_, o) => o),
     pixel: Array.from({ length: pixels }, (_, q) => q),
     exact: d.columns % pixels === 0,
+    slides: slides(d, caps),
     total,
     f: {
       total: params.u32("total", total),
@@ -236,31 +239,73 @@ function unrolledTaps(t: DirectTile): string[] {
   return lines;
 }
 
-/** A row of taps as a loop, whose length is a field, so that no compiler writes it out again. */
+/**
+ * Whether a pixel sees at a tap what its neighbour saw at the tap before, and taking it over is
+ * faster than loading it. On SwiftShader, which keeps variables in memory, it is not for few taps.
+ */
+function slides({ transposed, stride, dilation, kernel }: Direct, caps: DeviceCaps): boolean {
+  const same = transposed ? dilation[1] === 1 : stride[1] === dilation[1];
+  return same && (caps.contracts || kernel[1] >= 4);
+}
+
+/** What pixel `q` sees at a tap, and lines before it; `tap` is how far from the first tap it is. */
+function seenAt(t: DirectTile, q: number, tap: string): { lines: string[]; value: string } {
+  const { d, f } = t;
+  const [, sw] = d.stride;
+  if (!d.transposed)
+    return {
+      lines: [`let i${q} = left + ${q * sw}u${tap && ` + ${tap}`};`],
+      value: sourceAt(t, `i${q}`, `i${q} < ${f.W}`),
+    };
+  const hit = `t${q} < 0x80000000u && t${q} % ${sw}u == 0u && i${q} < ${f.W}`;
+  return {
+    lines: [
+      `let t${q} = q0 + ${q}u + ${d.padding[1]}u${tap && ` - ${tap}`};`,
+      `let i${q} = t${q} / ${sw}u;`,
+    ],
+    value: sourceAt(t, `i${q}`, hit),
+  };
+}
+
+/**
+ * A row of taps as a loop, whose length is a field, so that no compiler writes it out again. Where
+ * pixels slide, one of them is loaded at each tap, and the others take their neighbour's:
+ *
+ *     before   x1 x2 x3 = pixels 0 1 2 at tap 0
+ *     tap k    x0 x1 x2 = x1 x2 x3, x3 = pixel 3 at tap k        transposed: the other way round
+ */
 function loopedTaps(t: DirectTile): string[] {
   const { d, f, each, pixel } = t;
   const [, S] = d.kernel;
-  const [, sw] = d.stride;
-  const [, dw] = d.dilation;
-  const load = (q: number): string[] => {
-    if (!d.transposed)
-      return [
-        `let i${q} = left + ${q * sw}u + k * ${dw}u;`,
-        `let x${q} = ${sourceAt(t, `i${q}`, `i${q} < ${f.W}`)};`,
-      ];
-    const hit = `t${q} < 0x80000000u && t${q} % ${sw}u == 0u && i${q} < ${f.W}`;
-    return [
-      `let t${q} = q0 + ${q}u + ${d.padding[1]}u - k * ${dw}u;`,
-      `let i${q} = t${q} / ${sw}u;`,
-      `let x${q} = ${sourceAt(t, `i${q}`, hit)};`,
-    ];
-  };
+  const tap = `k * ${d.dilation[1]}u`;
+  const order = d.transposed ? pixel : [...pixel].reverse();
+  const from = order.slice(0, -1);
+  const next = (i: number): number => at(order, i + 1);
+  const before = from.map((q, i) => {
+    const seen = seenAt(t, next(i), "");
+    return `var x${q}: f32; { ${[...seen.lines, `x${q} = ${seen.value};`].join(" ")} }`;
+  });
+  const newest = seenAt(t, at(order, 0), tap);
+  const slide = [
+    ...from.map((q, i) => `x${next(i)} = x${q};`).reverse(),
+    ...newest.lines,
+    `x${at(order, 0)} = ${newest.value};`,
+  ];
+  const anew = pixel.flatMap((q) => {
+    const seen = seenAt(t, q, tap);
+    return [...seen.lines, `let x${q} = ${seen.value};`];
+  });
   const body = [
-    ...pixel.flatMap(load),
+    ...(t.slides ? slide : anew),
     ...weightsAt(t, `k * ${at(f.ws, 3)}`, "k"),
     ...each.flatMap((o) => pixel.map((q) => `c${o}_${q} += x${q} * w${o}_k;`)),
   ];
-  return [`for (var k = 0u; k < ${t.params.u32("S", S)}; k++) {`, indent(body.join("\n")), "}"];
+  return [
+    ...(t.slides ? [...before, `var x${at(order, order.length - 1)} = 0.0;`] : []),
+    `for (var k = 0u; k < ${t.params.u32("S", S)}; k++) {`,
+    indent(body.join("\n")),
+    "}",
+  ];
 }
 
 /** Stores the tile, guarded at the edges. */

@@ -117,6 +117,27 @@ test("stride, padding, dilation, groups", async () => {
   await check([1, 1, 4, 4], [1, 1, 2, 2], { padding: [3, 3] });
 });
 
+test("pixels that take over what their neighbours saw", async () => {
+  const both = [swiftShader!, lavapipe!];
+  await check([2, 3, 9, 17], [5, 3, 2, 5], { stride: [1, 3], dilation: [2, 3] }, {}, both);
+  await check([2, 3, 9, 17], [5, 3, 2, 5], { stride: [2, 2], padding: [1, 3] }, {}, both);
+  await check([1, 2, 6, 5], [3, 2, 3, 4], { padding: [2, 3], dilation: [2, 1] }, {}, both);
+  const slides = (caps: typeof gpu.caps, taps: number, dilation: number): boolean => {
+    const window = { stride: [2, 2], padding: [0, 0], dilation: [1, dilation], groups: 1 } as const;
+    const [x, w] = [
+      [1, 2, 9, 20],
+      [4, 2, 3, taps],
+    ] as const;
+    const grad = view(convShape(x, w, window));
+    const spec = { ...window, grad, weight: view(w), inputShape: x };
+    return /x1 = x0;/.test(conv2dBackwardInputKernel(spec, caps).wgsl);
+  };
+  assert.ok(slides(lavapipe!, 3, 1));
+  assert.ok(slides(swiftShader!, 5, 1));
+  assert.not(slides(swiftShader!, 3, 1));
+  assert.not(slides(lavapipe!, 3, 2));
+});
+
 test("strided views", async () => {
   await check(
     [2, 3, 6, 8],
