@@ -88,6 +88,9 @@ test("leaks are counted by file, function and rule", () => {
     );
     const part = reportLeaks(join(folder, "tsconfig.json"), {}, [join(folder, "src/fine.ts")]);
     assert.is(reportText(part), "0 reports in 0 of 1 files\n");
+    const leak =
+      "src/train.ts:3 `mul(x)` is never disposed; hoist it into `using`, or open a scope.";
+    assert.ok(reportText(report, true).startsWith(`${leak} (no-leaked-temporary)\n`));
     assert.throws(() => reportLeaks(join(folder, "none.json"), {}), /expected a tsconfig\.json/);
     assert.throws(
       () => reportLeaks(join(folder, "tsconfig.json"), {}, ["nowhere"]),
@@ -139,4 +142,19 @@ test("a missing or broken baseline is one message", () => {
   });
 });
 
+test("the report leaves out tests unless asked, and what comments say of other rules", () => {
+  inProject((folder) => {
+    const project = join(folder, "tsconfig.json");
+    const leaky = old["src/train.ts"] ?? "";
+    mkdirSync(join(folder, "test"));
+    writeFileSync(join(folder, "test/more.ts"), leaky);
+    writeFileSync(join(folder, "src/train_test.ts"), leaky);
+    writeFileSync(join(folder, "src/fine.ts"), "/* eslint foo/bar: error */\nexport {};\n");
+    const plain = reportLeaks(project, {});
+    assert.equal(Object.keys(countsOf(plain)), ["src/train.ts"]);
+    assert.is(plain.files, 2);
+    parser.clearCaches();
+    assert.is(reportLeaks(project, {}, [], true).leaks.length, plain.leaks.length * 3);
+  });
+});
 test.run();

@@ -11,10 +11,14 @@ import type { TenureSettings } from "../owner.ts";
 import { countsOf, reportLeaks, reportText } from "./leak-report.ts";
 
 const usage = `usage: tenure-lint-report [options] [files or folders]
+Counts what the recommended rules find, by file and function, and changes no source file.
   --project FILE         the tsconfig.json of the code (tsconfig.json); scripts need none
   --preset NAME          tenure, tfjs, disposable, webgpu or onnxruntime; may be given
                          again (tenure)
+  --list                 also print each report with its line
+  --tests                look at test files too
   --write-baseline FILE  also write a baseline file, to lie beside the tsconfig.json
+Exits with 0 whatever it finds, and with 2 where it cannot look.
 `;
 
 /** Runs the command; gives its exit code. */
@@ -24,6 +28,8 @@ function main(): number {
     options: {
       project: { type: "string", default: "tsconfig.json" },
       preset: { type: "string", multiple: true, default: ["tenure"] },
+      list: { type: "boolean", default: false },
+      tests: { type: "boolean", default: false },
       "write-baseline": { type: "string" },
       help: { type: "boolean", short: "h" },
     },
@@ -34,8 +40,8 @@ function main(): number {
   }
   const settings = { presets: values.preset } as TenureSettings;
   resolveSettings(settings);
-  const report = reportLeaks(values.project, settings, positionals);
-  process.stdout.write(reportText(report));
+  const report = reportLeaks(values.project, settings, positionals, values.tests);
+  process.stdout.write(reportText(report, values.list));
   const baseline = values["write-baseline"];
   if (baseline !== undefined) writeFileSync(baseline, baselineText(countsOf(report)));
   return 0;
@@ -46,6 +52,7 @@ try {
 } catch (error) {
   const { message, code = "" } = error as NodeJS.ErrnoException;
   const misread = code.startsWith("ERR_PARSE_ARGS");
-  process.stderr.write(`${message}\n${misread ? usage : ""}`);
+  const plain = message.replace(/^settings\.tenure\.presets\[\d+\]/, "--preset");
+  process.stderr.write(`${plain}\n${misread ? usage : ""}`);
   process.exitCode = 2;
 }

@@ -45,12 +45,14 @@ const scriptOptions = {
  *
  * @param project the path of a tsconfig.json; where there is none, the scripts beside it are read
  * @param only paths that a file must lie at or below; all files when empty
+ * @param tests whether to look at the files that `configs.tests` silences
  * @throws Error when the project cannot be read, or none of its files is meant
  */
 export function reportLeaks(
   project: string,
   settings: TenureSettings,
   only: readonly string[] = [],
+  tests = false,
 ): LeakReport {
   const config = resolve(project);
   const folder = dirname(config);
@@ -68,6 +70,7 @@ export function reportLeaks(
   const below = only.map((path) => resolve(path).replaceAll("\\", "/"));
   const files = parsed.fileNames
     .filter((f) => !f.endsWith(".d.ts"))
+    .filter((f) => tests || !isTest(pathFrom(folder, f)))
     .filter((f) => below.length === 0 || below.some((b) => f === b || f.startsWith(`${b}/`)));
   if (files.length === 0)
     throw new Error(
@@ -94,11 +97,16 @@ export function reportLeaks(
   return { files: files.length, leaks };
 }
 
+/** A path that `configs.tests` silences, of a script too. */
+const isTest = (path: string): boolean => /(\.test|\.spec|_test)\.[jt]sx?$|(^|\/)test\//.test(path);
+
 function leaksOf(linter: Linter, options: object, file: string, folder: string): FoundLeak[] {
   const code = readFileSync(file, "utf8");
   const source = ts.createSourceFile(file, code, ts.ScriptTarget.Latest, true);
   const found = linter.verify(code, [options] as never, { filename: file });
-  return found.map((m): FoundLeak => ({
+  // comments in the source may speak of rules that are not here
+  const ours = found.filter((m) => m.fatal || m.ruleId?.startsWith("tenure/"));
+  return ours.map((m): FoundLeak => ({
     file: pathFrom(folder, file),
     line: m.line,
     function: functionAt(source, m.line, m.column),
@@ -131,8 +139,11 @@ export function countsOf({ leaks }: LeakReport): BaselineCounts {
   return counts;
 }
 
-/** The report as text: files with the most leaks first, their functions below, then the rules. */
-export function reportText({ files, leaks }: LeakReport): string {
+/**
+ * The report as text: files with the most leaks first, their functions below, then the rules; with
+ * `list`, each leak before them.
+ */
+export function reportText({ files, leaks }: LeakReport, list = false): string {
   const byFile = tally(leaks, (l) => l.file);
   const out = byFile.flatMap(([file, count]) => [
     row(count, file),
@@ -143,7 +154,14 @@ export function reportText({ files, leaks }: LeakReport): string {
   ]);
   const rules = tally(leaks, (l) => l.rule).map(([rule, count]) => row(count, rule));
   const total = `${leaks.length} reports in ${byFile.length} of ${files} files`;
-  return [...out, ...(rules.length > 0 ? ["", ...rules, ""] : []), total, ""].join("\n");
+  const each = leaks.map((l) => `${l.file}:${l.line} ${l.message} (${l.rule})`);
+  return [
+    ...(list && each.length > 0 ? [...each, ""] : []),
+    ...out,
+    ...(rules.length > 0 ? ["", ...rules, ""] : []),
+    total,
+    "",
+  ].join("\n");
 }
 
 const row = (count: number, name: string): string => `${String(count).padStart(5)}  ${name}`;
