@@ -53,6 +53,8 @@ export interface UntypedSettings {
    * belong to and what they give is one too.
    */
   joins?: string[];
+  /** Methods of anything that take nothing else first, and only look (`knn.addExample`). */
+  wants?: string[];
 }
 
 /** Everything the analysis must know about one family of owned values. */

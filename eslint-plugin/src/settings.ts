@@ -118,9 +118,18 @@ const ownerShape = shape(
     freshProperties: listOf(text),
     untyped: shape(
       Object.fromEntries(
-        ["globals", "makes", "lists", "parts", "marks", "runs", "looks", "encloses", "joins"].map(
-          (n) => [n, listOf(text)],
-        ),
+        [
+          "globals",
+          "makes",
+          "lists",
+          "parts",
+          "marks",
+          "runs",
+          "looks",
+          "encloses",
+          "joins",
+          "wants",
+        ].map((n) => [n, listOf(text)]),
       ),
       ["globals", "makes", "lists"],
     ),
@@ -194,6 +203,7 @@ export const complete = (owner: OwnerSettings): Owner => ({
       looks: [],
       encloses: [],
       joins: [],
+      wants: [],
     },
     ...owner.untyped,
   },

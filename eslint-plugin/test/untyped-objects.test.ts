@@ -122,6 +122,50 @@ exports.fitAndForget = async (model, rows) => {
     batch.xs.dispose();
   }
 };`,
+  "names that nobody declares": `
+const tf = require("@tensorflow/tfjs-core");
+function frame(pixels) {
+  current = tf.tensor1d(pixels); // ~ no-overwritten-tensor
+  if (ended) ended.dispose();
+  ended = tf.tensor1d(pixels);
+  shown = tf.tensor1d(pixels);
+  show(shown);
+}
+function values() {
+  return current.dataSync();
+}
+setInterval(() => frame([1]), 100);`,
+  "properties of an object of the module": `
+const tf = require("@tensorflow/tfjs-core");
+const state = { current: null, mask: null };
+const app = {
+  last: null,
+  tick() {
+    this.last = tf.tensor1d([1]); // ~ no-overwritten-tensor
+    console.log(this.last.shape);
+  },
+};
+function update(frame) {
+  state.current = tf.tensor1d(frame); // ~ no-overwritten-tensor
+  if (state.mask) state.mask.dispose();
+  state.mask = tf.tensor1d(frame);
+}
+setInterval(() => {
+  update([1]);
+  app.tick();
+}, 100);`,
+  "features for a classifier": `
+const tf = require("@tensorflow/tfjs-core");
+exports.add = (model, classifier, image, label) => {
+  const features = model.infer(image, true); // ~ require-disposal
+  classifier.addExample(features, label);
+};
+exports.ask = async (model, classifier, image) => {
+  const features = model.infer(image, true);
+  const { label } = await classifier.predictClass(features);
+  features.dispose();
+  return label;
+};`,
 };
 
 addScripts(test, scripts);

@@ -6,10 +6,7 @@
 import ts from "typescript";
 import { declaredMember } from "./declared-member.ts";
 import type { Questions } from "./questions.ts";
-
-/** Whether something is written in JavaScript, where an object may get more than it starts with. */
-const isScript = ({ declarations }: ts.Symbol): boolean =>
-  declarations?.some((d) => /\.[cm]?jsx?$/.test(d.getSourceFile().fileName)) ?? false;
+import { isScript } from "./syntax.ts";
 
 /** What the analysis may ask TypeScript about types and symbols. */
 export class Checker implements Questions {
@@ -78,7 +75,10 @@ export class Checker implements Questions {
     const symbol = type.symbol as ts.Symbol | undefined;
     // a table that starts as `{}` in a script
     if (symbol && symbol.flags & ts.SymbolFlags.ObjectLiteral)
-      return type.getProperties().length === 0 && isScript(symbol);
+      return (
+        type.getProperties().length === 0 &&
+        (symbol.declarations?.some((d) => isScript(d.getSourceFile())) ?? false)
+      );
     const isHolder = /^(Promise|Map|Set)$/.test(symbol?.name ?? "") || this.isList(type);
     const inner = isHolder ? this.argumentsOf(type).at(-1) : undefined;
     return inner !== undefined && this.isUntyped(inner);

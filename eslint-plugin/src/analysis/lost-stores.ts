@@ -7,6 +7,7 @@ import ts from "typescript";
 import { putValues } from "./containers.ts";
 import { givesPart } from "./left-out.ts";
 import { effectInside } from "./mention.ts";
+import { globalsOf } from "./globals.ts";
 import { mayLackScope } from "./open-scopes.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import {
@@ -22,7 +23,16 @@ import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import { runsOften } from "./runs-often.ts";
 import type { Session } from "./session.ts";
-import { isEmptyContainer, isNullish, isTarget, someWithin, unwrap, within } from "./syntax.ts";
+import {
+  calleeNameNode,
+  isEmptyContainer,
+  isNullish,
+  isScript,
+  isTarget,
+  someWithin,
+  unwrap,
+  within,
+} from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 /** An assignment that loses a value. */
@@ -42,6 +52,8 @@ export function lostStores(session: Session, file: ts.SourceFile): LostStore[] {
     ...facts.classes(file).flatMap((node) => lostFields(session, node)),
     ...facts.variables(file).flatMap((node) => lostVariables(session, node)),
     ...facts.variables(file).flatMap((node) => lostLists(session, node)),
+    ...facts.variables(file).flatMap((node) => lostProperties(session, node)),
+    ...globalsOf(session.oracle, file).flatMap((ids) => lostBy(session, ids, undefined)),
   ];
 }
 
@@ -53,16 +65,24 @@ function lostFields(session: Session, node: ts.ClassLikeDeclaration): LostStore[
   if (!first || managed(session, node, first.owned.owner.managers)) return [];
   const found: LostStore[] = [];
   for (const place of node.members) {
-    if (!ts.isMethodDeclaration(place) && !ts.isSetAccessorDeclaration(place)) continue;
-    for (const store of storesIn(place)) {
+    const fn = functionOf(place);
+    if (!fn) continue;
+    for (const store of storesIn(fn)) {
       const member = members.get(store.field);
-      if (!member || !loses(session, store.node, member, place)) continue;
-      if (endsElsewhere(node, place, store)) continue;
+      if (!member || !loses(session, store.node, member, fn)) continue;
+      if (endsElsewhere(session, node, place, store)) continue;
       if (!sharedElsewhere(session, node, store.field))
         found.push({ node: store.node, owned: member.owned, part: !isNothing(store.node.right) });
     }
   }
   return found;
+}
+
+/** A method, a setter, or the function that a field is given for one: `click = () => { … };`. */
+function functionOf(place: ts.ClassElement): ts.Node | undefined {
+  if (ts.isMethodDeclaration(place) || ts.isSetAccessorDeclaration(place)) return place;
+  const value = ts.isPropertyDeclaration(place) ? place.initializer : undefined;
+  return value && ts.isArrowFunction(value) ? value : undefined;
 }
 
 interface Store {
@@ -71,7 +91,7 @@ interface Store {
 }
 
 /** `this.x = …` in a member, nested functions left out. */
-function storesIn(place: ts.ClassElement): Store[] {
+function storesIn(place: ts.Node): Store[] {
   const found: Store[] = [];
   const visit = (node: ts.Node): void => {
     if (ts.isFunctionLike(node) || ts.isClassLike(node)) return;
@@ -92,7 +112,7 @@ function loses(
   session: Session,
   node: ts.BinaryExpression,
   member: Member,
-  place: ts.ClassElement,
+  place: ts.Node,
 ): boolean {
   if (!mayLackScope(session, member.at)) return false;
   if (isNothing(node.right)) return true;
@@ -105,22 +125,32 @@ const isNothing = (value: ts.Expression): boolean =>
   isNullish(unwrap(value)) || isEmptyContainer(unwrap(value));
 
 /**
- * Whether the member, what it calls, or a member that calls it speaks of the field at all: then the
- * old value may have been freed.
+ * Whether the member, what it calls, or a member that calls it speaks of the field but to look at
+ * what it holds: then the old value may have been freed.
  */
 function endsElsewhere(
+  session: Session,
   node: ts.ClassLikeDeclaration,
   place: ts.ClassElement,
   store: Store,
 ): boolean {
   const { field } = store;
+  const looks = (at: ts.Node): boolean =>
+    at === store.node || (fieldOfThis(at)?.name.text === field && isLook(session, at));
   const callers = node.members.filter(
-    (m) => m !== place && reach(node, [m]).has(place) && mentionsField(m, field),
+    (m) => m !== place && reach(node, [m]).has(place) && mentionsField(m, field, looks),
   );
-  if (callers.length > 0 || mentionsField(place, field, store.node)) return true;
+  if (callers.length > 0 || mentionsField(place, field, looks)) return true;
   for (const reached of reach(node, [place]))
-    if (reached !== place && mentionsField(reached, field)) return true;
+    if (reached !== place && mentionsField(reached, field, looks)) return true;
   return callsSuper(place);
+}
+
+/** `this.x.shape`, `run(this.x)`: no test, and nothing that ends it or gives it another name. */
+function isLook(session: Session, at: ts.Node): boolean {
+  const { effect, fate } = session.transfer(at as ts.Expression);
+  const uses = fate.kind === "receiver" || fate.kind === "argument" || fate.kind === "read";
+  return uses && onlyLooksAt(effect);
 }
 
 const callsSuper = (place: ts.Node): boolean =>
@@ -138,10 +168,54 @@ function lostVariables(session: Session, declaration: ts.VariableDeclaration): L
     return [];
   const home = enclosingFunction(declaration);
   if (isExportedVariable(declaration)) return [];
+  const root = home ?? declaration.getSourceFile();
+  const ids = referencesTo(session.oracle, declaration, name, root);
+  return lostBy(
+    session,
+    ids.filter((id) => id !== name),
+    home,
+  );
+}
+
+/**
+ * `const app = { last: null, tick() { this.last = make(); } }`: properties of an object that stays
+ * in its script.
+ */
+function lostProperties(session: Session, declaration: ts.VariableDeclaration): LostStore[] {
+  const { name, initializer } = declaration;
+  const literal = initializer && unwrap(initializer);
+  if (!ts.isIdentifier(name) || !literal || !ts.isObjectLiteralExpression(literal)) return [];
+  const file = declaration.getSourceFile();
+  if (!isScript(file) || isExportedVariable(declaration)) return [];
+  if (enclosingFunction(declaration)) return [];
+  const places = new Map<string, ts.Expression[]>();
+  const add = (at: ts.Node): boolean => {
+    if (!ts.isPropertyAccessExpression(at)) return false;
+    const list = places.get(at.name.text);
+    if (list) list.push(at);
+    else places.set(at.name.text, [at]);
+    return true;
+  };
+  const ids = referencesTo(session.oracle, declaration, name, file).filter((id) => id !== name);
+  if (!ids.every((id) => add(id.parent))) return [];
+  // `this.tick.bind(this)` leaves it the same
+  const isWhole = (at: ts.Node): boolean =>
+    at.kind === ts.SyntaxKind.ThisKeyword && !add(at.parent) && !isBound(at);
+  if (someWithin(literal, isWhole)) return [];
+  return [...places.values()].flatMap((mentions) => lostBy(session, mentions, undefined));
+}
+
+const isBound = ({ parent }: ts.Node): boolean =>
+  ts.isCallExpression(parent) && calleeNameNode(parent)?.text === "bind";
+
+/** The stores that lose what a variable held, by all its mentions and the function it belongs to. */
+function lostBy(
+  session: Session,
+  ids: readonly ts.Expression[],
+  home: ts.SignatureDeclaration | undefined,
+): LostStore[] {
   const stores: ts.BinaryExpression[] = [];
-  const ids = referencesTo(session.oracle, declaration, name, home ?? declaration.getSourceFile());
   for (const id of ids) {
-    if (id === name) continue;
     if (isAssignment(id.parent) && id.parent.left === id) stores.push(id.parent);
     else if (!isTarget(id) && !leavesIt(session, id, home)) return [];
   }
@@ -223,7 +297,7 @@ const isExportedVariable = (declaration: ts.VariableDeclaration): boolean =>
   (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Export) !== 0;
 
 /** Read, asked or lent; the function the variable belongs to may also return it in the end. */
-function leavesIt(session: Session, id: ts.Identifier, home: ts.Node | undefined): boolean {
+function leavesIt(session: Session, id: ts.Expression, home: ts.Node | undefined): boolean {
   const { effect, fate } = session.transfer(id);
   if (onlyLooksAt(effect) || fate.kind === "read") return true;
   return home !== undefined && effect === "returns" && enclosingFunction(id) === home;

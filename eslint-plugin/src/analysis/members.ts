@@ -151,12 +151,16 @@ export function reach<T extends ts.ClassElement>(
 /**
  * Whether a member's body reads a field, by name, by destructuring, or by walking all of them.
  *
- * @param except a mention that does not count
+ * @param except what does not count
  */
-export function mentionsField(member: ts.Node, field: string, except?: ts.Node): boolean {
+export function mentionsField(
+  member: ts.Node,
+  field: string,
+  except?: (node: ts.Node) => boolean,
+): boolean {
   let found = false;
   const visit = (node: ts.Node): void => {
-    if (found || node === except) return;
+    if (found || except?.(node)) return;
     // looks at them and does nothing
     if (ts.isForOfStatement(node) && isEmpty(node.statement)) return;
     if (ts.isPropertyAccessExpression(node) && node.name.text === field) found = true;

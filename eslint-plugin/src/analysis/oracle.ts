@@ -34,7 +34,7 @@ import {
   type UntypedContext,
 } from "./untyped.ts";
 import { single, usesOf } from "./untyped-parameters.ts";
-import { givenTo } from "./untyped-records.ts";
+import { givenTo, startsEmpty } from "./untyped-records.ts";
 
 export type { Callee } from "./callee.ts";
 export type { Owned } from "./ownership.ts";
@@ -118,6 +118,8 @@ export class Oracle {
     } else if (ts.isPropertyAccessExpression(node)) {
       const symbol = this.#checker.symbolAt(node.name);
       if (symbol?.declarations?.every(holdsPlain)) return null;
+      if (this.#untyped.length > 0 && startsEmpty(symbol?.valueDeclaration))
+        return this.#guess(node);
       declared = declaredProperty(this.#checker, symbol);
     }
     const type = declared ?? this.#checker.typeAt(node);

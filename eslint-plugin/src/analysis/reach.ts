@@ -82,8 +82,10 @@ const isOfPackages = ({ types }: Owner): boolean =>
   Array.isArray(types) && types.every((t) => t.from === "package" && t.package !== undefined);
 
 const loads = ({ text }: ts.SourceFile): boolean => /\b(import|require)\s*\(|@import\b/.test(text);
-const wordsOf = ({ untyped: { globals, marks, runs, looks, encloses } }: Owner): RegExp =>
-  new RegExp(`\\b(${[...globals, ...marks, ...runs, ...looks, ...encloses].join("|")})\\b`);
+const wordsOf = ({ untyped: { globals, marks, runs, looks, encloses, wants } }: Owner): RegExp =>
+  new RegExp(
+    `\\b(${[...globals, ...marks, ...runs, ...looks, ...encloses, ...wants].join("|")})\\b`,
+  );
 
 const declaresAny = (file: ts.SourceFile, names: readonly string[]): boolean => {
   const mentioned = names.filter((name) => file.text.includes(name));

@@ -47,6 +47,9 @@ export function calleeNameNode(call: CallLike): ts.Identifier | ts.MemberName | 
   return ts.isIdentifier(target) ? target : undefined;
 }
 
+/** Whether a file is JavaScript, where an object may get more than it starts with. */
+export const isScript = ({ fileName }: ts.SourceFile): boolean => /\.[cm]?jsx?$/.test(fileName);
+
 /** What an assignment that declares a member in a script gives it: `Net.prototype.run = …`. */
 export function assignedTo(declaration: ts.Node): ts.Expression | undefined {
   const store = ts.isBinaryExpression(declaration) ? declaration : declaration.parent;

@@ -94,18 +94,17 @@ export function byUse(context: ParameterContext, declaration: ts.Declaration): O
   for (const id of usesOf(context, declaration)) {
     const { kind, member, node, literal } = fateOf(id);
     const owner = context.owners.find((o) => {
-      const { marks } = o.untyped;
+      const { marks, wants } = o.untyped;
       if (kind === "receiver")
         return (
           marks.includes(member) ||
           (ts.isCallExpression(node) && !literal && joinsOwned(context, node, o))
         );
       if (kind !== "argument" || literal || !ts.isCallExpression(node)) return false;
-      return (
-        node.arguments[0] === id &&
-        marks.includes(calleeNameNode(node)?.text ?? "") &&
-        isLibraryCall(context, node, o)
-      );
+      const called = calleeNameNode(node)?.text ?? "";
+      if (node.arguments[0] !== id) return false;
+      if (wants.includes(called)) return ts.isPropertyAccessExpression(node.expression);
+      return marks.includes(called) && isLibraryCall(context, node, o);
     });
     if (owner) return single(owner);
   }

@@ -4,7 +4,7 @@
  */
 import ts from "typescript";
 import type { Owned } from "./ownership.ts";
-import { memberName } from "./syntax.ts";
+import { isNullish, isScript, memberName } from "./syntax.ts";
 import { single, type ParameterContext } from "./untyped-parameters.ts";
 
 /** The value that an object literal gives a property. */
@@ -13,6 +13,13 @@ export function givenTo(declaration: ts.Declaration | undefined): ts.Expression 
   if (ts.isPropertyAssignment(declaration)) return declaration.initializer;
   return ts.isShorthandPropertyAssignment(declaration) ? declaration.name : undefined;
 }
+
+/** `{ last: null }` of a script: a property that is given its value later. */
+export const startsEmpty = (declaration: ts.Declaration | undefined): boolean =>
+  declaration !== undefined &&
+  ts.isPropertyAssignment(declaration) &&
+  isNullish(declaration.initializer) &&
+  isScript(declaration.getSourceFile());
 
 /** `data.xs`: what the object that `data` holds was written with. */
 export function ownedByAccess(

@@ -30,6 +30,7 @@ import {
   single,
   usesOf,
 } from "./untyped-parameters.ts";
+import { assignedNames } from "./globals.ts";
 import { ownedField, type FieldContext } from "./untyped-fields.ts";
 import { ownedByAccess, ownedByPattern } from "./untyped-records.ts";
 
@@ -184,6 +185,12 @@ const asksForResult = (call: ts.CallExpression, { freshWhen }: Owner): boolean =
       call.arguments[arg]?.kind === ts.SyntaxKind.TrueKeyword,
   );
 
+const looking = ({ untyped: { runs, looks, wants } }: Owner): string[] => [
+  ...runs,
+  ...looks,
+  ...wants,
+];
+
 /** `model.predict(t)`: a method, known by its name, of something that says nothing of itself. */
 function looksAtOwned(context: UntypedContext, call: CallLike, owner: Owner): boolean {
   const name = calleeNameNode(call);
@@ -191,7 +198,7 @@ function looksAtOwned(context: UntypedContext, call: CallLike, owner: Owner): bo
     name !== undefined &&
     ts.isCallExpression(call) &&
     ts.isPropertyAccessExpression(call.expression) &&
-    (owner.untyped.runs.includes(name.text) || owner.untyped.looks.includes(name.text)) &&
+    looking(owner).includes(name.text) &&
     !hasBody(functionOf(context.declarationAt(name))) &&
     call.arguments.some((a) => givesOwned(context, a, owner))
   );
@@ -248,11 +255,20 @@ function givesMarked(context: UntypedContext, call: ts.CallExpression, owner: Ow
   if (hasBody(functionOf(context.declarationAt(name)))) return false;
   const isMarked = ({ kind, member }: Fate): boolean =>
     kind === "receiver" && owner.untyped.marks.includes(member);
+  const isWanted = ({ kind, node, literal }: Fate): boolean =>
+    kind === "argument" &&
+    literal === null &&
+    ts.isCallExpression(node) &&
+    owner.untyped.wants.includes(calleeNameNode(node)?.text ?? "");
   const fate = fateOf(call);
-  if (isMarked(fate)) return true;
+  if (isMarked(fate) || isWanted(fate)) return true;
   const isAsked = (id: ts.Identifier): boolean => {
     const use = fateOf(id);
-    return isMarked(use) || (use.kind === "element" && isMarked(fateOf(use.node as ts.Expression)));
+    return (
+      isMarked(use) ||
+      isWanted(use) ||
+      (use.kind === "element" && isMarked(fateOf(use.node as ts.Expression)))
+    );
   };
   if (fate.kind !== "bound" || !ts.isVariableDeclaration(fate.node)) return false;
   const names = boundNames(fate.node.name, fate.node);
@@ -274,11 +290,21 @@ function ownedVariable(context: UntypedContext, id: ts.Identifier): Owned | null
     (ts.isVariableDeclaration(parent) || ts.isBindingElement(parent) || ts.isParameter(parent)) &&
     parent.name === id;
   const declaration = isName ? parent : context.declarationAt(id);
-  if (!declaration) return null;
+  if (!declaration) return ownedGlobal(context, id);
   if (ts.isBindingElement(declaration)) return ownedElement(context, declaration);
   if (ts.isParameter(declaration)) return ownedParameter(context, declaration);
   if (!ts.isVariableDeclaration(declaration)) return null;
   return ownedInitially(context, declaration) ?? byUse(context, declaration);
+}
+
+/** A name that a script assigns and nobody declares. */
+function ownedGlobal(context: UntypedContext, id: ts.Identifier): Owned | null {
+  const stores = context.facts.of(id.getSourceFile(), assignedNames).get(id.text) ?? [];
+  for (const { right: value } of stores) {
+    const owned = context.ownedAt(value);
+    if (owned) return owned;
+  }
+  return null;
 }
 
 function ownedInitially(

@@ -71,6 +71,9 @@ const looks = [
 /** Methods of optimizers, which open a scope of their own. */
 const encloses = ["minimize", "computeGradients"];
 
+/** Methods of classifiers that are given features. */
+const wants = ["addExample", "predictClass"];
+
 /** Methods that join two tensors, and that no list, set, scene or page has. */
 const joins = [
   ...["mul", "sub", "div", "divNoNan", "floorDiv", "mod", "pow", "dot", "matMul", "maximum"],
@@ -97,6 +100,7 @@ export const tfjs: readonly OwnerSettings[] = [
       looks,
       encloses,
       joins,
+      wants,
     },
     borrows: [
       "getWeights",
