@@ -51,6 +51,21 @@ test("they are two: neither's tensors are the other's", () => {
   assert.not(x instanceof first.Tensor);
 });
 
+test("import and require, as of a library that is published both ways, give one copy", async () => {
+  const [project] = pair(projects);
+  project.write(
+    "both.mjs",
+    `import { createRequire } from "node:module";
+     import * as imported from "tenure";
+     import { Linear } from "tenure/nn";
+     const require = createRequire(import.meta.url);
+     const same = [imported.Tensor === require("tenure").Tensor,
+       Linear === require("tenure/nn").Linear];
+     console.log(same.join());`,
+  );
+  assert.is((await project.run(process.execPath, ["both.mjs"])).trim(), "true,true");
+});
+
 test("each refuses the other's tensors with an error that says what to do", () => {
   for (const [mine, other] of [both(), [...both()].reverse() as [Tenure, Tenure]]) {
     using x = mine.ones([2]);
