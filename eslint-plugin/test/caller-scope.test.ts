@@ -167,7 +167,7 @@ test("behind an await no scope of a caller is open", () => {
   };
   assert.equal(rules(files, "norm.ts", "callers"), each);
 });
-test("a call of a method by its name alone is no caller to name", () => {
+test("a call of a method by its name alone is no caller", () => {
   const files = {
     "norm.ts":
       `import { scoped, type Tensor } from "tenure";\nexport class Norm {\n` +
@@ -175,10 +175,23 @@ test("a call of a method by its name alone is no caller to name", () => {
       "export const run = (n: Norm, x: Tensor) => scoped(() => n.of(x));\n",
     "other.js": "export const f = (x) => x.of(1);\n",
   };
-  assert.equal(report(files, "norm.ts"), [
-    "3:36 require-caller-scope: `of()` leaves `neg()` to its caller's scope, and callers outside " +
-      "may have none; open one in it.",
+  assert.equal(report(files, "norm.ts"), []);
+  const sure = `import type { Norm } from "./norm.ts";\nexport const g = (n: Norm) => n.of(1 as never);\n`;
+  assert.equal(report({ ...files, "sure.ts": sure }, "norm.ts"), [
+    "3:36 require-caller-scope: `of()` leaves `neg()` to a scope that sure.ts:2 lacks; open one " +
+      "in it or there.",
   ]);
+});
+test("a call on `this` in another file is none of a method", () => {
+  const files = {
+    "norm.js":
+      `import { zeros } from "tenure";\nexport class Norm {\n  of() { return zeros([2]).neg(); }\n}\n` +
+      `new Norm().of().dispose();\n`,
+    "other.js":
+      `import { scoped } from "tenure";\n` +
+      `export const page = { methods: { f() { scoped(() => this.of()); } } };\n`,
+  };
+  assert.equal(rules(files, "norm.js"), ["no-leaked-temporary"]);
 });
 test("scripts", () => {
   const js = `/** @typedef {import("tenure").Tensor} Tensor */

@@ -30,7 +30,7 @@ export function callSitesOf(
   for (const file of files) {
     const index = oracle.facts.of(file, indexFile);
     for (const call of index.calls.get(name) ?? [])
-      if (refersTo(oracle, calleeName(call), targets) || (isMethod && isUnresolved(oracle, call)))
+      if (refersTo(oracle, calleeName(call), targets) || (isMethod && mayCall(oracle, call, fn)))
         calls.push(call);
     if (ts.isConstructorDeclaration(fn)) continue;
     for (const id of index.values.get(name) ?? [])
@@ -39,9 +39,15 @@ export function callSitesOf(
   return { calls, values };
 }
 
-/** `x.f()` where nothing is known of `x`: it may be a call of any method of that name. */
-const isUnresolved = (oracle: Oracle, { expression }: CallLike): boolean =>
-  ts.isPropertyAccessExpression(expression) && oracle.symbolAt(expression.name) === undefined;
+/**
+ * `x.f()` where nothing is known of `x`: it may be a call of any method of that name; on `this`, of
+ * one in its file.
+ */
+const mayCall = (oracle: Oracle, { expression }: CallLike, fn: ts.Node): boolean =>
+  ts.isPropertyAccessExpression(expression) &&
+  oracle.symbolAt(expression.name) === undefined &&
+  (expression.expression.kind !== ts.SyntaxKind.ThisKeyword ||
+    expression.getSourceFile() === fn.getSourceFile());
 
 const calleeName = (call: CallLike): ts.Node =>
   ts.isPropertyAccessExpression(call.expression) ? call.expression.name : call.expression;

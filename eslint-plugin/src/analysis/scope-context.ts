@@ -131,8 +131,9 @@ export class ScopeContext {
     const found = this.ofEntered(session, fn, entered);
     if (scopeInference !== "program" || !reportsOnce.has(exportedFunctions)) return found;
     if (states.includes("mixed")) return "mixed";
-    const once = exportedFunctions === "once" && isEntry(session, fn);
-    return found === "out" && (once || states.includes("in")) ? "mixed" : found;
+    if (found !== "out" || (exportedFunctions === "once" && isEntry(session, fn)))
+      return found === "out" ? "mixed" : found;
+    return states.includes("in") ? ofDivided(session, entered) : found;
   }
 
   /** The places a function is called from or handed on at, with the scopes there. */
@@ -261,6 +262,17 @@ export class ScopeContext {
     if (method !== undefined) return this.ofMethod(session, method);
     return bindingOf(fn) || ts.isClassStaticBlockDeclaration(fn.parent) ? "out" : "unknown";
   }
+}
+
+/**
+ * The state of a function with callers in scopes and without, or that somebody unseen may call: a
+ * call by name alone may be one of another function, and shows neither.
+ */
+function ofDivided(session: Session, entered: readonly Entry[]): ScopeState {
+  const sure = entered.filter((e) => isNamedSurely(session, e.node)).map((e) => e.state);
+  const unseen = entered.every((e) => e.state !== "out");
+  if (sure.includes("in")) return unseen || sure.includes("out") ? "mixed" : "unknown";
+  return sure.includes("out") ? "out" : "unknown";
 }
 
 /** The name of a method that a script gives a class: `Net.prototype.predict = function () {}`. */
