@@ -8,7 +8,7 @@ import { type OptionRow, type OptionTable, checkArgument, readOptions } from "..
 import { type Shape, checkShape, formatShape, sizeOf } from "../base/shape.ts";
 import { finite } from "./checks.ts";
 import { noGrad } from "../autograd/mode.ts";
-import { scoped } from "../ownership/scoped.ts";
+import { composed, scoped } from "../ownership/scoped.ts";
 import { full, ones, rand, randn, zeros } from "../tensor/create.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -29,10 +29,12 @@ export function constant(shape: Shape, value: number): Tensor {
 export function uniform(shape: Shape, bound: number): Tensor {
   checkShape("uniform", shape);
   checkArgument("uniform", "bound", bound, finite);
-  return scoped(() =>
-    rand(shape)
-      .mul(2 * bound)
-      .sub(bound),
+  return composed(
+    () =>
+      rand(shape)
+        .mul(2 * bound)
+        .sub(bound),
+    "uniform",
   );
 }
 
@@ -44,7 +46,7 @@ export function normal(shape: Shape, mean = 0, std = 1): Tensor {
   checkShape("normal", shape);
   checkArgument("normal", "mean", mean, finite);
   checkArgument("normal", "std", std, finite);
-  return scoped(() => randn(shape).mul(std).add(mean));
+  return composed(() => randn(shape).mul(std).add(mean), "normal");
 }
 
 /** Inputs per output of a weight [out, in, …window]. @throws ShapeError for a shape that is none */
@@ -196,7 +198,7 @@ export function truncNormal(shape: Shape, options?: TruncNormalOptions): Tensor 
   const { mean, std, low, high } = readOptions("truncNormal", options, truncNormalOptions);
   if (low >= high)
     throw new ArgumentError("truncNormal", "low < high", `${low} and ${high}`, "swap the bounds");
-  return scoped(() => {
+  return composed(() => {
     // Flat while it is computed: the many ops have no dimensions to go through.
     const flat = [sizeOf(shape)];
     let out = normal(flat, mean, std);
@@ -230,7 +232,7 @@ export function orthogonal(shape: Shape, scale = 1): Tensor {
     small = Math.min(rows, columns),
     large = Math.max(rows, columns);
   return noGrad(() =>
-    scoped(() => {
+    composed(() => {
       const start = randn([small, large]);
       let x = start.div(start.square().sum().sqrt());
       // The smallest singular value may be a millionth of the largest: each step multiplies it by

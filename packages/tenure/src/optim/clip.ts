@@ -5,7 +5,7 @@
 import { f32Bits } from "../base/bits.ts";
 import { checkArgument } from "../base/options.ts";
 import { noGrad } from "../autograd/mode.ts";
-import { scoped } from "../ownership/scoped.ts";
+import { composed } from "../ownership/scoped.ts";
 import { clipByNorm, clipByValue } from "../ops/updates.ts";
 import { full } from "../tensor/create.ts";
 import { labelled } from "../tensor/step.ts";
@@ -52,7 +52,7 @@ export function clipGradNorm(parameters: Iterable<Tensor>, maxNorm: number, norm
   });
   const list = tensorsOf("clipGradNorm", parameters);
   return noGrad(() =>
-    scoped(() => {
+    composed(() => {
       const norm = totalNorm(list, normType);
       eachGradient(list, (g) => call(clipByNorm, [g, norm], undefined, [f32Bits(maxNorm)]));
       return norm;

@@ -2,7 +2,7 @@
  * `scoped` and `scopedAsync`: a scope around a function, from which the result moves out. Called by
  * library code; what users call is in `tensor/dispose-scope.ts`.
  */
-import { AsyncScopeError } from "../base/errors.ts";
+import { AsyncScopeError, TenureError } from "../base/errors.ts";
 import { checkArgument, checkFunction } from "../base/options.ts";
 import { suppressed } from "../base/polyfills.ts";
 import { noAsyncContext } from "./crossing.ts";
@@ -53,6 +53,19 @@ export function scoped<R, T extends object = object>(
   }
   scope.dispose();
   return result;
+}
+
+/**
+ * `scoped` for a function of the library that is made of others: what one of those refuses is told
+ * under the name that the user called. `fn` calls nothing of the user's.
+ */
+export function composed<R>(fn: () => R, op: string): R {
+  try {
+    return scoped(fn, op);
+  } catch (error) {
+    if (error instanceof TenureError) error.rename(op);
+    throw error;
+  }
 }
 
 /**

@@ -7,7 +7,7 @@ import "../compose.ts";
 import { ArgumentError, ShapeError } from "../base/errors.ts";
 import { checkArgument, describeValue } from "../base/options.ts";
 import { formatShape, sizeOf } from "../base/shape.ts";
-import { scoped } from "../ownership/scoped.ts";
+import { composed } from "../ownership/scoped.ts";
 import { live } from "./call.ts";
 import type { Tensor } from "./tensor.ts";
 
@@ -180,7 +180,7 @@ export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor
   checkArgument("einsum", "the equation", equation, { type: "text" });
   const { terms, output } = parse(equation, operands),
     sizes = new Map<string, number>();
-  return scoped(() => {
+  return composed(() => {
     const list = operands.map((tensor, k) =>
       diagonal({ tensor: tensor.alias(), letters: terms[k]! }),
     );

@@ -6,7 +6,7 @@ import "../compose.ts";
 import { ShapeError } from "../base/errors.ts";
 import { formatShape, normalizeAxis } from "../base/shape.ts";
 import { checkSome } from "../ops/concat.ts";
-import { scoped } from "../ownership/scoped.ts";
+import { composed } from "../ownership/scoped.ts";
 import { live } from "./call.ts";
 import { checkIndex } from "./methods/gather.ts";
 import { type SortedOf, concatenate } from "./methods/rearrange.ts";
@@ -60,7 +60,7 @@ export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
         formatShape(t.shape),
         "use concat for different sizes",
       );
-  return scoped(
+  return composed(
     () =>
       concat(
         tensors.map((t) => t.unsqueeze(at)),

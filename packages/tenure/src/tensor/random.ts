@@ -6,7 +6,7 @@ import { isFloat } from "../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../base/errors.ts";
 import { type OptionTable, checkArgument, describeValue, readOptions } from "../base/options.ts";
 import { formatShape } from "../base/shape.ts";
-import { scoped } from "../ownership/scoped.ts";
+import { composed } from "../ownership/scoped.ts";
 import { rand } from "./create.ts";
 import { live } from "./call.ts";
 import { restoreGenerator } from "./generator.ts";
@@ -40,7 +40,7 @@ export function bernoulli(probabilities: Tensor): Tensor {
   const { dtype, layout } = live(probabilities, "bernoulli");
   if (!isFloat(dtype))
     throw new DTypeError("bernoulli", "float probabilities", dtype, "cast them to float32");
-  return scoped(() => rand(layout.shape).lt(probabilities).to(dtype), "bernoulli");
+  return composed(() => rand(layout.shape).lt(probabilities).to(dtype), "bernoulli");
 }
 
 /**
@@ -60,7 +60,7 @@ export function randperm(n: number): Tensor {
       describeValue(n),
       "pass how many numbers to shuffle",
     );
-  return scoped(() => rand([n]).argSort(0), "randperm");
+  return composed(() => rand([n]).argSort(0), "randperm");
 }
 
 /** Options of `multinomial`. */
@@ -110,7 +110,7 @@ export function multinomial(weights: Tensor, count: number, options?: Multinomia
   });
   // The first of `classes` exponential clocks that run as fast as their weights rings for class i
   // with probability weight i / sum; the order in which they ring is a draw without replacement.
-  return scoped(() => {
+  return composed(() => {
     const rows = weights.detach().to("float32").unsqueeze(-2); // [.., 1, classes]
     const draws = replacement ? count : 1;
     const clocks = rand([...shape.slice(0, -1), draws, classes]);

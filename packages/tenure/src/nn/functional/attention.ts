@@ -10,7 +10,7 @@ import { formatShape } from "../../base/shape.ts";
 import { f32Bits } from "../../base/bits.ts";
 import { attention, attentionWeights } from "../../ops/attention.ts";
 import { dropoutShare, finite, operand } from "../checks.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed } from "../../ownership/scoped.ts";
 import { dropout } from "../../tensor/create.ts";
 import { nextRandomScalars } from "../../tensor/generator.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
@@ -58,7 +58,7 @@ export function scaledDotProductAttention(
   options?: AttentionOptions,
 ): Tensor {
   const op = "scaledDotProductAttention";
-  return scoped(() => {
+  return composed(() => {
     const asked = checked(op, query, key, value, options);
     const { mask, causal, p, scale } = asked;
     if (mask?.requiresGrad === true) return attend(query, key, value, asked).output;
@@ -92,7 +92,7 @@ export function attentionWithWeights(
   options?: AttentionOptions,
 ): WeightedAttention {
   const op = "attentionWithWeights";
-  return scoped(() => attend(query, key, value, checked(op, query, key, value, options)), op);
+  return composed(() => attend(query, key, value, checked(op, query, key, value, options)), op);
 }
 
 /** Options that were checked, with their defaults. */

@@ -10,7 +10,7 @@ import { formatShape, sameShape } from "../../base/shape.ts";
 import { operand } from "../checks.ts";
 import { type LossOptions, type Reduction, checkSame, lossOptions, reduceLoss } from "./loss.ts";
 import { crossEntropyRows } from "../../ops/softmax.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed } from "../../ownership/scoped.ts";
 import { oneHot, where, zeros } from "../../tensor/create.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
 
@@ -151,7 +151,7 @@ export function crossEntropy(
   live(targets, "crossEntropy");
   if (isFloat(targets.dtype)) return softCrossEntropy(logits, targets, given);
   checkTargets("crossEntropy", logits, targets, weight);
-  return scoped(() => {
+  return composed(() => {
     const rows = classRows(logits),
       classes = rows.shape[1]!,
       labels = targets.rank === 1 ? targets : targets.reshape(-1),
@@ -197,7 +197,7 @@ function softCrossEntropy(
       "probabilities as targets",
       "leave it out, or zero the rows",
     );
-  return scoped(() => {
+  return composed(() => {
     const rows = classRows(logits),
       soft = classRows(targets),
       classes = rows.shape[1]!;
@@ -225,7 +225,7 @@ function softCrossEntropy(
 export function nllLoss(input: Tensor, targets: Tensor, options?: ClassOptions): Tensor {
   const { reduction, weight, ignoreIndex } = readOptions("nllLoss", options, classOptions);
   checkTargets("nllLoss", input, targets, weight);
-  return scoped(() => {
+  return composed(() => {
     const rows = classRows(input),
       classes = rows.shape[1]!,
       labels = targets.rank === 1 ? targets : targets.reshape(-1),

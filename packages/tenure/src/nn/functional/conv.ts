@@ -4,12 +4,13 @@
  * intermediates are freed here.
  */
 import * as C from "../../ops/conv.ts";
+import { isFloat } from "../../base/dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "../../base/errors.ts";
 import { type OptionTable, describeValue, readOptions } from "../../base/options.ts";
 import { formatShape } from "../../base/shape.ts";
 import { checkOperand, count, extent, extents, margin, margins } from "../checks.ts";
 import { type Pair, flat, pair } from "./spatial.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed } from "../../ownership/scoped.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
 
 /** Options of `conv2d`, in pixels; one number counts for both directions. */
@@ -50,15 +51,33 @@ export function conv2d(
 ): Tensor {
   const { stride, padding, dilation, groups } = readOptions("conv2d", options, conv2dOptions);
   checkOperand("conv2d", bias);
-  return scoped(() => {
+  return composed(() => {
     const y = call(C.conv2d, [x, weight], {
       stride: pair(stride),
       padding: pair(padding),
       dilation: pair(dilation),
       groups,
     });
-    return bias == null ? y : y.add(bias.reshape(1, -1, 1, 1));
+    return biased("conv2d", y, bias);
   }, "conv2d");
+}
+
+/**
+ * Images [N, O, P, Q] with a number added to each channel.
+ * @throws ShapeError unless there is one for each, DTypeError unless they are floats
+ */
+function biased(op: string, images: Tensor, bias: Tensor | null | undefined): Tensor {
+  if (bias == null) return images;
+  const { shape, dtype } = bias;
+  if (!isFloat(dtype)) throw new DTypeError(op, "a float bias", dtype, "cast it to float32");
+  if (shape.length !== 1 || shape[0] !== images.shape[1])
+    throw new ShapeError(
+      op,
+      `a bias [${images.shape[1]}]`,
+      formatShape(shape),
+      "give each channel of the result one number",
+    );
+  return images.add(bias.reshape(1, -1, 1, 1));
 }
 
 /** Options of `conv1d`, in positions. */
@@ -105,7 +124,7 @@ export function conv1d(
       dilation: [1, dilation],
       groups,
     });
-    return bias == null ? y : y.add(bias.reshape(1, -1, 1, 1));
+    return biased("conv1d", y, bias);
   });
 }
 
@@ -193,7 +212,7 @@ export function convTranspose2d(
     1;
   if (size(0) < 1 || size(1) < 1)
     throw new ShapeError(op, "a result with pixels", `${size(0)}×${size(1)}`, "use less padding");
-  return scoped(() => {
+  return composed(() => {
     const y = call(C.conv2dBackwardInput, [x, weight], {
       stride,
       padding,
@@ -201,7 +220,7 @@ export function convTranspose2d(
       groups,
       shape: [x.shape[0]!, weight.shape[1]! * groups, size(0), size(1)],
     });
-    return bias == null ? y : y.add(bias.reshape(1, -1, 1, 1));
+    return biased(op, y, bias);
   }, op);
 }
 

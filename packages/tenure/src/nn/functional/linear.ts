@@ -5,12 +5,12 @@
 import { ShapeError } from "../../base/errors.ts";
 import { formatShape } from "../../base/shape.ts";
 import { checkOperand } from "../checks.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed } from "../../ownership/scoped.ts";
 import { type Tensor, live } from "../../tensor/tensor.ts";
 
 /**
  * x [..., in] → [..., out] with weight [out, in] and bias [out]: x·Wᵀ + b, as PyTorch lays it out.
- * @throws ShapeError unless x ends in the weight's inputs
+ * @throws ShapeError unless x ends in the weight's inputs, and the bias has its outputs
  * @example
  * ```ts
  * using w = ones([3, 4]);
@@ -29,7 +29,14 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor | null): Tensor 
       formatShape(shape),
       "check the layer's inFeatures, or flatten the input first",
     );
-  return scoped(() => {
+  if (bias != null && (bias.rank !== 1 || ![1, wanted[0]].includes(bias.shape[0])))
+    throw new ShapeError(
+      "linear",
+      `a bias [${wanted[0]}] for weight ${formatShape(wanted)}`,
+      formatShape(bias.shape),
+      "give each output one number",
+    );
+  return composed(() => {
     const rows = x.rank === 1 ? x.unsqueeze(0) : x;
     const y = rows.matmul(weight.transpose());
     const out = bias == null ? y : y.add(bias);

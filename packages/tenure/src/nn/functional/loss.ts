@@ -13,7 +13,7 @@ import {
 } from "../../base/options.ts";
 import { formatShape, sameShape } from "../../base/shape.ts";
 import { operand } from "../checks.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed } from "../../ownership/scoped.ts";
 import { where, zeros } from "../../tensor/create.ts";
 import { type Tensor, live } from "../../tensor/tensor.ts";
 
@@ -77,7 +77,7 @@ export function checkSame(op: string, input: Tensor, target: Tensor): void {
  */
 export function mseLoss(input: Tensor, target: Tensor, reduction: Reduction = "mean"): Tensor {
   checkSame("mseLoss", input, target);
-  return scoped(() => reduceLoss("mseLoss", input.sub(target).square(), reduction), "mseLoss");
+  return composed(() => reduceLoss("mseLoss", input.sub(target).square(), reduction), "mseLoss");
 }
 
 /**
@@ -86,7 +86,7 @@ export function mseLoss(input: Tensor, target: Tensor, reduction: Reduction = "m
  */
 export function l1Loss(input: Tensor, target: Tensor, reduction: Reduction = "mean"): Tensor {
   checkSame("l1Loss", input, target);
-  return scoped(() => reduceLoss("l1Loss", input.sub(target).abs(), reduction), "l1Loss");
+  return composed(() => reduceLoss("l1Loss", input.sub(target).abs(), reduction), "l1Loss");
 }
 
 /**
@@ -125,7 +125,10 @@ export const huberOptions = {
 export function huberLoss(input: Tensor, target: Tensor, options?: HuberOptions): Tensor {
   const { delta, reduction } = readOptions("huberLoss", options, huberOptions);
   checkSame("huberLoss", input, target);
-  return scoped(() => reduceLoss("huberLoss", bent(input, target, delta), reduction), "huberLoss");
+  return composed(
+    () => reduceLoss("huberLoss", bent(input, target, delta), reduction),
+    "huberLoss",
+  );
 }
 
 /** Options of `smoothL1Loss`. */
@@ -154,7 +157,7 @@ export const smoothL1Options = {
 export function smoothL1Loss(input: Tensor, target: Tensor, options?: SmoothL1Options): Tensor {
   const { beta, reduction } = readOptions("smoothL1Loss", options, smoothL1Options);
   checkSame("smoothL1Loss", input, target);
-  return scoped(
+  return composed(
     () =>
       reduceLoss(
         "smoothL1Loss",
@@ -216,7 +219,7 @@ export function bce(input: Tensor, target: Tensor, options?: BinaryOptions): Ten
   const { weight, reduction } = readOptions("bce", options, binaryOptions);
   checkSame("bce", input, target);
   checkFactors("bce", "weight", weight, input);
-  return scoped(() => {
+  return composed(() => {
     const q = input.neg().add(1),
       losses = target
         .mul(boundedLog(input))
@@ -249,7 +252,7 @@ export function bceWithLogits(input: Tensor, target: Tensor, options?: LogitsOpt
   checkSame("bceWithLogits", input, target);
   checkFactors("bceWithLogits", "weight", weight, input);
   checkFactors("bceWithLogits", "posWeight", posWeight, input);
-  return scoped(() => {
+  return composed(() => {
     const bend = input.neg().softplus(),
       losses = target
         .neg()
@@ -284,7 +287,7 @@ export const klDivOptions = {
 export function klDiv(input: Tensor, target: Tensor, options?: KLDivOptions): Tensor {
   const { reduction, logTarget } = readOptions("klDiv", options, klDivOptions);
   checkSame("klDiv", input, target);
-  return scoped(() => {
+  return composed(() => {
     const log = logTarget ? target : where(target.eq(0), zeros([]).add(1), target).log();
     const losses = (logTarget ? target.exp() : target).mul(log.sub(input));
     return reduction === "batchMean"
@@ -347,7 +350,7 @@ export function cosineEmbedding(
       `${formatShape(a.shape)} and ${formatShape(live(target, "cosineEmbedding").layout.shape)}`,
       "one target per pair",
     );
-  return scoped(() => {
+  return composed(() => {
     const cos = cosine(a, b);
     return reduceLoss(
       "cosineEmbedding",

@@ -22,7 +22,7 @@ import { normalize } from "../../ops/normalize.ts";
 import { squaredDeviation } from "../../ops/sums.ts";
 import { runningAverage } from "../../ops/updates.ts";
 import { newDisposeScope } from "../../ownership/open.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed } from "../../ownership/scoped.ts";
 import { type Tensor, call, live, update } from "../../tensor/tensor.ts";
 
 const normalized = {
@@ -75,7 +75,7 @@ function overLast(
       "pass a weight of ones",
     );
   const n = sizeOf(own);
-  return scoped(() => {
+  return composed(() => {
     const rows = own.length === 1 ? x : x.reshape([...lead, n]),
       more = [weight, bias]
         .filter((t) => t != null)
@@ -187,7 +187,7 @@ export function groupNorm(
       describeValue(groups),
       "use a divisor of the channels",
     );
-  return scoped(
+  return composed(
     () =>
       affine(
         call(normalize, [x.reshape([n, groups, x.size === 0 ? 0 : x.size / (n * groups)])], {
@@ -305,7 +305,7 @@ export function batchNorm(x: Tensor, options?: BatchNormOptions): Tensor {
       formatShape(x.shape),
       "use a larger batch, or evaluation",
     );
-  return scoped(() => {
+  return composed(() => {
     const [mean, variance] = noGrad(() => {
       if (!training)
         return [perChannel(runningMean!, x.rank), perChannel(runningVar!, x.rank)] as const;

@@ -8,7 +8,7 @@ import { type OptionRow, checkArgument } from "../../base/options.ts";
 import { formatShape } from "../../base/shape.ts";
 import { scalarBits } from "../../ops/typing.ts";
 import { pad as padOp } from "../../ops/pad.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed } from "../../ownership/scoped.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
 
 const modeRow = {
@@ -69,7 +69,7 @@ export function pad(
       formatShape(border),
       "cut with slice first",
     );
-  return scoped(() => {
+  return composed(() => {
     const inner = before.reduce(
       (t, b, i) =>
         b < 0 || after[i]! < 0

@@ -11,7 +11,7 @@ import { formatShape } from "../../base/shape.ts";
 import { count, extent, extents, margin, margins } from "../checks.ts";
 import { type Pair, flat, pair } from "./spatial.ts";
 import { resample } from "../../ops/resample.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed } from "../../ownership/scoped.ts";
 import { tensor } from "../../tensor/create.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
 
@@ -120,7 +120,7 @@ export function maxPool2dWithIndices(
 ): { readonly values: Tensor; readonly indices: Tensor } {
   const op = "maxPool2dWithIndices";
   const window = windowOf(op, kernel, readOptions(op, options, poolOptions));
-  return scoped(
+  return composed(
     () => ({
       values: call(C.maxPool2d, [x], window),
       indices: call(C.maxPool2dIndices, [x], window),
@@ -163,7 +163,7 @@ export function maxPool1dWithIndices(
 ): { readonly values: Tensor; readonly indices: Tensor } {
   const op = "maxPool1dWithIndices";
   const window = rowOf(op, kernel, readOptions(op, options, pool1dOptions));
-  return scoped(
+  return composed(
     () => ({
       values: flat(op, x, (image) => call(C.maxPool2d, [image], window)),
       indices: flat(op, x, (image) => call(C.maxPool2dIndices, [image], window)),
@@ -290,7 +290,7 @@ export function adaptiveMaxPool2d(
     const cell = [h / to[0], w / to[1]] as const;
     return call(C.maxPool2d, [x], { kernel: cell, stride: cell, padding: [0, 0] });
   }
-  return scoped(() => binMax(binMax(x, 2, to[0]), 3, to[1]), op);
+  return composed(() => binMax(binMax(x, 2, to[0]), 3, to[1]), op);
 }
 
 /**

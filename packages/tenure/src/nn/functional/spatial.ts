@@ -4,7 +4,7 @@
  */
 import { ShapeError } from "../../base/errors.ts";
 import { formatShape } from "../../base/shape.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed } from "../../ownership/scoped.ts";
 import { type Tensor, live } from "../../tensor/tensor.ts";
 
 /** One number for both directions, or (vertical, horizontal). */
@@ -31,5 +31,5 @@ export function flat(op: string, x: Tensor, fn: (image: Tensor) => Tensor): Tens
       formatShape(x.shape),
       "add missing dimensions with unsqueeze",
     );
-  return scoped(() => fn(x.unsqueeze(2)).squeeze(2), op);
+  return composed(() => fn(x.unsqueeze(2)).squeeze(2), op);
 }

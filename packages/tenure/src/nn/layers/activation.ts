@@ -10,7 +10,7 @@ import { formatShape, normalizeAxis } from "../../base/shape.ts";
 import { axisRow, count, finite } from "../checks.ts";
 import { clamp } from "../../ops/extremes.ts";
 import { Layer } from "../module.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed } from "../../ownership/scoped.ts";
 import { full } from "../../tensor/create.ts";
 import { type Tensor, call, live } from "../../tensor/tensor.ts";
 
@@ -75,7 +75,7 @@ export class Softplus extends Activation {
 /** x / (1 + |x|). */
 export class Softsign extends Activation {
   protected of(x: Tensor): Tensor {
-    return scoped(() => x.div(x.abs().add(1)));
+    return composed(() => x.div(x.abs().add(1)), "Softsign");
   }
 }
 
@@ -216,7 +216,7 @@ export class PReLU extends Layer {
   }
   forward(x: Tensor): Tensor {
     live(x, "PReLU");
-    return scoped(() => {
+    return composed(() => {
       const slope =
         this.weight.size > 1 && x.rank > 2
           ? this.weight.reshape(-1, ...Array<number>(x.rank - 2).fill(1))
@@ -264,7 +264,7 @@ export class GLU extends AlongAxis {
         formatShape(x.shape),
         "halve another axis",
       );
-    return scoped(() => {
+    return composed(() => {
       const [a, b] = x.chunk(2, this.axis);
       return a!.mul(b!.sigmoid());
     }, "GLU");

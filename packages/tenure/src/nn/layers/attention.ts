@@ -15,7 +15,7 @@ import { linear } from "../functional/linear.ts";
 import { xavierUniform } from "../init.ts";
 import { Linear } from "./linear.ts";
 import { type AnyModule, Module } from "../module.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed, scoped } from "../../ownership/scoped.ts";
 import { full, where, zeros } from "../../tensor/create.ts";
 import { type Tensor, live } from "../../tensor/tensor.ts";
 
@@ -268,7 +268,7 @@ export class MultiheadAttention extends Module<
       const shown = averageWeights ? weights.mean(1) : weights;
       return { output, weights: single ? shown.squeeze(0) : shown };
     };
-    return scoped(run, "MultiheadAttention") as Tensor;
+    return composed(run, "MultiheadAttention") as Tensor;
   }
 
   /** The three projections: one product when all come from one tensor. */

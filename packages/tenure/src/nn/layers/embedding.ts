@@ -5,7 +5,7 @@ import { type OptionRow, checkArgument, readOptions } from "../../base/options.t
 import { noGrad } from "../../autograd/mode.ts";
 import { count } from "../checks.ts";
 import { Module } from "../module.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed, scoped } from "../../ownership/scoped.ts";
 import { randn, where } from "../../tensor/create.ts";
 import { embedding } from "../../tensor/indexing.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -52,7 +52,7 @@ export class Embedding extends Module<[indices: Tensor]> {
   }
   forward(indices: Tensor): Tensor {
     if (this.#padding === undefined) return embedding(indices, this.weight);
-    return scoped(() => {
+    return composed(() => {
       const rows = embedding(indices, this.weight);
       return where(indices.eq(this.#padding!).unsqueeze(-1), rows.detach(), rows);
     }, "Embedding");

@@ -28,7 +28,7 @@ import {
 } from "../functional/norm.ts";
 import { Layer } from "../module.ts";
 import { newDisposeScope } from "../../ownership/open.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed } from "../../ownership/scoped.ts";
 import { ones, zeros } from "../../tensor/create.ts";
 import { type Tensor, live } from "../../tensor/tensor.ts";
 
@@ -360,7 +360,7 @@ abstract class InstanceNorm extends Layer {
         formatShape(x.shape),
         "check numFeatures",
       );
-    return scoped(() => {
+    return composed(() => {
       const batch = single ? x.unsqueeze(0) : x;
       if (runningMean !== null && runningVar !== null) {
         if (!this.training) {

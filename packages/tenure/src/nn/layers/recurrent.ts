@@ -21,7 +21,7 @@ import { dropout } from "../functional/dropout.ts";
 import { linear } from "../functional/linear.ts";
 import { uniform } from "../init.ts";
 import { Module } from "../module.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed, scoped } from "../../ownership/scoped.ts";
 import { zeros } from "../../tensor/create.ts";
 import { concat, stack } from "../../tensor/indexing.ts";
 import { type Tensor, live } from "../../tensor/tensor.ts";
@@ -165,7 +165,7 @@ abstract class Recurrent<S extends readonly unknown[], R> extends Module<
         formatShape(x.shape),
         "check inputSize and batchFirst",
       );
-    return scoped(() => {
+    return composed(() => {
       let sequence = single ? x.unsqueeze(1) : batchFirst ? x.transpose(0, 1) : x;
       const [steps, samples] = [sequence.shape[0]!, sequence.shape[1]!],
         total = numLayers * this.#directions;

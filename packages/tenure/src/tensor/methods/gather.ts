@@ -6,7 +6,7 @@ import { DTypeError, ShapeError } from "../../base/errors.ts";
 import { formatShape, normalizeAxis } from "../../base/shape.ts";
 import * as G from "../../ops/gather.ts";
 import { unslice } from "../../ops/views.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed } from "../../ownership/scoped.ts";
 import { type Wrapping, call, live } from "../call.ts";
 import { ReduceMethods } from "./reduce.ts";
 
@@ -26,7 +26,7 @@ export abstract class GatherMethods extends ReduceMethods {
         "[]",
         "reshape it first",
       );
-    return scoped(
+    return composed(
       () =>
         call(G.take, [this, indices.reshape(-1)], { axis: 0 }).reshape([
           ...indices.shape,
@@ -93,7 +93,7 @@ export abstract class GatherMethods extends ReduceMethods {
         "check the axis",
       );
     }
-    return scoped(() => {
+    return composed(() => {
       const values = small.reduce((t, d, i) => (t.shape[i] === d ? t : t.slice(i, 0, d)), source);
       if (small.every((d, i) => i === at || d === shape[i]))
         return G.addAt<this>(call, this, indices, values, at);

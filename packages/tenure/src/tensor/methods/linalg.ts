@@ -6,7 +6,7 @@ import { ShapeError } from "../../base/errors.ts";
 import { formatShape } from "../../base/shape.ts";
 import { matmul } from "../../ops/matmul.ts";
 import { sumOfProducts } from "../../ops/sums.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed } from "../../ownership/scoped.ts";
 import { call, live } from "../call.ts";
 import { RearrangeMethods } from "./rearrange.ts";
 
@@ -67,7 +67,7 @@ export abstract class LinalgMethods extends RearrangeMethods {
         "use matmul for matrices",
       );
     const dtype = promote(x.dtype, y.dtype);
-    return scoped(
+    return composed(
       () => call(sumOfProducts, [this.to(dtype), other.to(dtype)], { axes: [0], keepDims: false }),
       "dot",
     );
@@ -85,7 +85,7 @@ export abstract class LinalgMethods extends RearrangeMethods {
         `${formatShape(this.shape)} and ${formatShape(other.shape)}`,
         "flatten them first",
       );
-    return scoped(() => this.unsqueeze(1).mul(other), "outer");
+    return composed(() => this.unsqueeze(1).mul(other), "outer");
   }
 }
 
@@ -98,7 +98,7 @@ function vectorMatmul<T extends LinalgMethods>(a: T, b: T): T {
       "use mul for numbers",
     );
   if (a.rank === 1 && b.rank === 1) return a.dot(b);
-  return scoped(
+  return composed(
     () =>
       a.rank === 1
         ? call(matmul, [a.unsqueeze(0), b], undefined).squeeze(-2)

@@ -5,7 +5,7 @@ import { f32Bits } from "../../base/bits.ts";
 import { type DType, checkDType, isFloat, promote } from "../../base/dtype.ts";
 import { ArgumentError, DTypeError } from "../../base/errors.ts";
 import { checkArgument, describeValue } from "../../base/options.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed } from "../../ownership/scoped.ts";
 import * as E from "../../ops/elementwise.ts";
 import { type Wrapping, call, live } from "../call.ts";
 import { numberBits } from "../host.ts";
@@ -292,7 +292,10 @@ export abstract class MathMethods extends ArithmeticMethods {
   lerp(end: this, weight: this | number): this {
     return typeof weight === "number"
       ? call(E.lerp, [this, end], undefined, [f32Bits(weight)])
-      : scoped(() => call(E.addcmul, [this, weight, end.sub(this)], undefined, [f32Bits(1)]));
+      : composed(
+          () => call(E.addcmul, [this, weight, end.sub(this)], undefined, [f32Bits(1)]),
+          "lerp",
+        );
   }
 
   /**

@@ -9,7 +9,7 @@ import { type Shape, formatShape, normalizeAxes, normalizeAxis } from "../../bas
 import { concat, flip } from "../../ops/concat.ts";
 import { firstOf, orderOf } from "../../ops/sorting.ts";
 import { cumProd, cumSum } from "../../ops/scan.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed } from "../../ownership/scoped.ts";
 import { call, live } from "../call.ts";
 import { GatherMethods } from "./gather.ts";
 import { alongAxis } from "./reduce.ts";
@@ -27,7 +27,7 @@ const mostInputs = 7;
 /** Tensors one after the other along an axis, in the dtype that holds them all. */
 export function concatenate<T extends GatherMethods>(tensors: readonly T[], axis: number): T {
   const dtype = tensors.map((t) => t.dtype).reduce(promote);
-  return scoped(() => {
+  return composed(() => {
     let list = tensors.map((t) => t.to(dtype));
     while (list.length > mostInputs)
       list = Array.from({ length: Math.ceil(list.length / mostInputs) }, (_, k) =>
@@ -44,7 +44,7 @@ export abstract class RearrangeMethods extends GatherMethods {
    * @throws ShapeError for an axis out of range
    */
   sort(axis = -1, descending = false): SortedOf<this> {
-    return scoped(() => {
+    return composed(() => {
       const indices = this.argSort(axis, descending);
       return this.rank === 0
         ? { values: this.clone(), indices }
@@ -59,9 +59,9 @@ export abstract class RearrangeMethods extends GatherMethods {
   argSort(axis = -1, descending = false): this {
     const { shape } = live(this, "argSort").layout;
     if (shape.length === 0)
-      return scoped(() => this.reshape(1).argSort(0, descending).reshape(), "argSort");
+      return composed(() => this.reshape(1).argSort(0, descending).reshape(), "argSort");
     const at = normalizeAxis("argSort", axis, shape.length);
-    return scoped(() => orderOf<this>(call, this, { axis: at, descending }), "argSort");
+    return composed(() => orderOf<this>(call, this, { axis: at, descending }), "argSort");
   }
 
   /**
@@ -71,7 +71,7 @@ export abstract class RearrangeMethods extends GatherMethods {
   topK(k: number, axis = -1, largest = true): SortedOf<this> {
     const { shape } = live(this, "topK").layout;
     if (shape.length === 0)
-      return scoped(() => {
+      return composed(() => {
         const { values, indices } = this.reshape(1).topK(k, 0, largest);
         return { values: values.sum(), indices: indices.sum() };
       }, "topK");
@@ -83,7 +83,7 @@ export abstract class RearrangeMethods extends GatherMethods {
         describeValue(k),
         "take fewer elements, or another axis",
       );
-    return scoped(() => {
+    return composed(() => {
       const indices = firstOf<this>(call, this, { axis: at, descending: largest }, k);
       return { values: this.gather(at, indices), indices };
     }, "topK");
@@ -101,7 +101,7 @@ export abstract class RearrangeMethods extends GatherMethods {
    */
   flip(...axes: readonly number[] | [readonly number[]]): this {
     const list = normalizeAxes("flip", dims(axes), live(this, "flip").layout.shape.length);
-    return scoped(
+    return composed(
       () => list.reduce<this>((t, axis) => call(flip, [t], { axis }), this.alias()),
       "flip",
     );
@@ -132,7 +132,7 @@ export abstract class RearrangeMethods extends GatherMethods {
           String(by.length),
           "name the axes",
         );
-      return scoped(() => this.reshape(-1).roll(by, 0).reshape(shape), "roll");
+      return composed(() => this.reshape(-1).roll(by, 0).reshape(shape), "roll");
     }
     const named = typeof axes === "number" ? [axes] : axes;
     checkArray("roll", "axes", named);
@@ -144,7 +144,7 @@ export abstract class RearrangeMethods extends GatherMethods {
         `${by.length} and ${along.length}`,
         "name an axis for each shift",
       );
-    return scoped(
+    return composed(
       () =>
         along.reduce<this>((t, axis, i) => {
           const dim = shape[axis]!,
@@ -172,7 +172,7 @@ export abstract class RearrangeMethods extends GatherMethods {
         "use tile to leave out leading ones",
       );
     const padded: Shape = [...Array<number>(counts.length - shape.length).fill(1), ...shape];
-    return scoped(
+    return composed(
       () =>
         this.reshape(padded.flatMap((d) => [1, d]))
           .expand(padded.flatMap((d, i) => [counts[i]!, d]))
@@ -202,10 +202,10 @@ export abstract class RearrangeMethods extends GatherMethods {
         "pass how often each element should come",
       );
     if (axis === undefined)
-      return scoped(() => this.reshape(-1).repeatInterleave(count, 0), "repeatInterleave");
+      return composed(() => this.reshape(-1).repeatInterleave(count, 0), "repeatInterleave");
     const at = normalizeAxis("repeatInterleave", axis, shape.length),
       wide = [...shape.slice(0, at + 1), count, ...shape.slice(at + 1)];
-    return scoped(
+    return composed(
       () =>
         this.unsqueeze(at + 1)
           .expand(wide)

@@ -7,7 +7,7 @@ import { isFloat } from "../../base/dtype.ts";
 import { ArgumentError, DTypeError } from "../../base/errors.ts";
 import { describeValue } from "../../base/options.ts";
 import { normalizeAxes, normalizeAxis, sizeOf } from "../../base/shape.ts";
-import { scoped } from "../../ownership/scoped.ts";
+import { composed } from "../../ownership/scoped.ts";
 import { rootOrZero } from "../../ops/powers.ts";
 import * as N from "../../ops/sums.ts";
 import type { OpDef } from "../../ops/op.ts";
@@ -114,7 +114,7 @@ export abstract class ReduceMethods extends ViewMethods {
    *   ArgumentError for a correction that is no number
    */
   var(axes?: Axes, correction = 1, keepDims = false): this {
-    return scoped(() => varMean(this, axes, correction, keepDims)[0], "var");
+    return composed(() => varMean(this, axes, correction, keepDims)[0], "var");
   }
 
   /**
@@ -124,7 +124,10 @@ export abstract class ReduceMethods extends ViewMethods {
    *   ArgumentError for a correction that is no number
    */
   std(axes?: Axes, correction = 1, keepDims = false): this {
-    return scoped(() => call(rootOrZero, [this.var(axes, correction, keepDims)], undefined), "std");
+    return composed(
+      () => call(rootOrZero, [this.var(axes, correction, keepDims)], undefined),
+      "std",
+    );
   }
 
   /**
@@ -140,7 +143,7 @@ export abstract class ReduceMethods extends ViewMethods {
       throw new DTypeError("norm", "a float tensor", dtype, "cast it to float32");
     if (typeof p !== "number" || Number.isNaN(p))
       throw new ArgumentError("norm", "a number for p", describeValue(p), "pass for example 2");
-    return scoped(() => {
+    return composed(() => {
       if (p === 2)
         return call(
           rootOrZero,
@@ -165,7 +168,7 @@ export abstract class ReduceMethods extends ViewMethods {
   logSumExp(axes?: Axes, keepDims = false): this {
     const list = axesOf("logSumExp", this, axes),
       { shape } = live(this, "logSumExp").layout;
-    return scoped(() => {
+    return composed(() => {
       const rest = shape.map((_, i) => i).filter((i) => !list.includes(i)),
         kept = rest.map((i) => shape[i]!);
       const rows =
@@ -216,7 +219,7 @@ export function alongAxis<T extends ViewMethods>(
   const { shape } = live(x, op).layout;
   if (shape.length > 0) return run(x, normalizeAxis(op, axis, shape.length));
   const at = normalizeAxis(op, axis, 1);
-  return scoped(() => run(x.unsqueeze(0), at).reshape([]), op);
+  return composed(() => run(x.unsqueeze(0), at).reshape([]), op);
 }
 
 function reduce<T extends Wrapping>(
@@ -253,7 +256,7 @@ export function varMean<T extends ReduceMethods>(
       "pass 0 or 1",
     );
   const count = sizeOf(list.map((a) => layout.shape[a]!));
-  return scoped(() => {
+  return composed(() => {
     const mean = x.mean(list, true),
       variance = call(N.squaredDeviation, [x, mean], { axes: list, keepDims }, [
         f32Bits(count - correction > 0 ? 1 / (count - correction) : NaN),
