@@ -10,10 +10,13 @@ import {
   GradError,
   type Tensor,
   TenureError,
+  manualSeed,
   memory,
   newDisposeScope,
+  profile,
   randn,
   scoped,
+  sync,
   tensor,
 } from "tenure";
 import { Linear, Module, ReLU, Sequential, functional as F } from "tenure/nn";
@@ -340,6 +343,34 @@ test("what is no parameter, number or state is refused", async () => {
     /^loadStateDict: .*got 1\.exp_avg/,
   );
   assert.is(adam_.steps, 0);
+});
+
+test("gradients that end in the step are used where they are made", async () => {
+  const train = async (after: boolean): Promise<{ kernels: string[]; values: number[] }> => {
+    manualSeed(5);
+    using net = new Sequential(new Linear(8, 16), new ReLU(), new Linear(16, 4));
+    using adam_ = new Adam(net.parameters());
+    using x = randn([4, 8]);
+    const step = async (): Promise<number> => {
+      using scope = newDisposeScope();
+      if (!after) adam_.zeroGrad();
+      net.call(x).square().mean().backward();
+      adam_.step();
+      if (after) adam_.zeroGrad();
+      return scope.wait(sync().then(() => 0));
+    };
+    for (let k = 0; k < 3; k++) await step();
+    const { kernels } = await profile(step);
+    const values: number[] = [];
+    for (const p of net.parameters()) values.push(...(await p.data()));
+    return { kernels: kernels.map((k) => k.name), values };
+  };
+  const kept = await train(false);
+  const ended = await train(true);
+  assert.is(kept.kernels.filter((name) => name === "adamUpdate").length, 4);
+  assert.is(ended.kernels.filter((name) => name === "adamUpdate").length, 0);
+  assert.is(ended.kernels.filter((name) => name.endsWith("+adamUpdate")).length, 4);
+  assert.equal(ended.values, kept.values);
 });
 
 test.run();
