@@ -357,7 +357,7 @@ test("gradients that end in the step are used where they are made", async () => 
       net.call(x).square().mean().backward();
       adam_.step();
       if (after) adam_.zeroGrad();
-      return scope.wait(sync().then(() => 0));
+      return await scope.wait(sync().then(() => 0));
     };
     for (let k = 0; k < 3; k++) await step();
     const { kernels } = await profile(step);

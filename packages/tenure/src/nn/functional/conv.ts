@@ -58,7 +58,7 @@ export function conv2d(
       dilation: pair(dilation),
       groups,
     });
-    return biased("conv2d", y, bias);
+    return bias == null ? y : biased("conv2d", y, bias);
   }, "conv2d");
 }
 
@@ -66,8 +66,7 @@ export function conv2d(
  * Images [N, O, P, Q] with a number added to each channel.
  * @throws ShapeError unless there is one for each, DTypeError unless they are floats
  */
-function biased(op: string, images: Tensor, bias: Tensor | null | undefined): Tensor {
-  if (bias == null) return images;
+function biased(op: string, images: Tensor, bias: Tensor): Tensor {
   const { shape, dtype } = bias;
   if (!isFloat(dtype)) throw new DTypeError(op, "a float bias", dtype, "cast it to float32");
   if (shape.length !== 1 || shape[0] !== images.shape[1])
@@ -124,7 +123,7 @@ export function conv1d(
       dilation: [1, dilation],
       groups,
     });
-    return biased("conv1d", y, bias);
+    return bias == null ? y : biased("conv1d", y, bias);
   });
 }
 
@@ -220,7 +219,7 @@ export function convTranspose2d(
       groups,
       shape: [x.shape[0]!, weight.shape[1]! * groups, size(0), size(1)],
     });
-    return biased(op, y, bias);
+    return bias == null ? y : biased(op, y, bias);
   }, op);
 }
 
