@@ -15,15 +15,6 @@ export class TenureError extends Error {
     this.name = new.target.name;
     this.op = op;
   }
-
-  /** @internal Says it under the name of the function that the user called. */
-  rename(op: string): void {
-    if (op === this.op) return;
-    const { message, stack } = this;
-    this.message = op + message.slice(this.op.length);
-    if (stack !== undefined) this.stack = stack.replace(message, () => this.message);
-    Object.assign(this, { op });
-  }
 }
 
 /** Shared shape of errors that compare what was expected with what came. */

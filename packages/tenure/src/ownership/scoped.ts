@@ -63,9 +63,17 @@ export function composed<R>(fn: () => R, op: string): R {
   try {
     return scoped(fn, op);
   } catch (error) {
-    if (error instanceof TenureError) error.rename(op);
+    if (error instanceof TenureError && error.op !== op) rename(error, op);
     throw error;
   }
+}
+
+/** Says `error` under the name of the function that the user called. */
+function rename(error: TenureError, op: string): void {
+  const { message, stack } = error;
+  error.message = op + message.slice(error.op.length);
+  if (stack !== undefined) error.stack = stack.replace(message, () => error.message);
+  Object.assign(error, { op });
 }
 
 /**
