@@ -2,9 +2,10 @@
 import type { Kernels } from "../src/kernels/families.ts";
 import { everyPart } from "../src/runtime/every-part.ts";
 
-const { main, functions, images, resizing, sequences, transformers } = everyPart;
+const { main, functions, images, resizing, sequences, transformers, products, convolutions } =
+  everyPart;
 
-/** Every generator of kernels. */
+/** Every generator of kernels; of products and convolutions, those with every way. */
 export const everyKernel: Kernels = {
   ...main,
   ...functions,
@@ -12,4 +13,6 @@ export const everyKernel: Kernels = {
   ...resizing,
   ...sequences,
   ...transformers,
+  ...products,
+  ...convolutions,
 };
