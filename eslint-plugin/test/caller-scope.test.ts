@@ -176,7 +176,9 @@ test("a call of a method by its name alone is no caller", () => {
     "other.js": "export const f = (x) => x.of(1);\n",
   };
   assert.equal(report(files, "norm.ts"), []);
-  const sure = `import type { Norm } from "./norm.ts";\nexport const g = (n: Norm) => n.of(1 as never);\n`;
+  const sure =
+    'import type { Norm } from "./norm.ts";\n' +
+    "export const g = (n: Norm) => n.of(1 as never);\n";
   assert.equal(report({ ...files, "sure.ts": sure }, "norm.ts"), [
     "3:36 require-caller-scope: `of()` leaves `neg()` to a scope that sure.ts:2 lacks; open one " +
       "in it or there.",
@@ -185,7 +187,8 @@ test("a call of a method by its name alone is no caller", () => {
 test("a call on `this` in another file is none of a method", () => {
   const files = {
     "norm.js":
-      `import { zeros } from "tenure";\nexport class Norm {\n  of() { return zeros([2]).neg(); }\n}\n` +
+      `import { zeros } from "tenure";\n` +
+      `export class Norm {\n  of() { return zeros([2]).neg(); }\n}\n` +
       `new Norm().of().dispose();\n`,
     "other.js":
       `import { scoped } from "tenure";\n` +

@@ -12,7 +12,8 @@ import { applied, assert, everyRule, lint, type LintOptions } from "./tester.ts"
 const test = suite("half-typed files");
 
 const imports =
-  'import { concat, newDisposeScope, noGrad, ones, scoped, stack, tensor, zeros, type Tensor } from "tenure";\n';
+  "import { concat, newDisposeScope, noGrad, ones, scoped, stack, tensor, zeros, " +
+  'type Tensor } from "tenure";\n';
 const cases = new URL("./fixtures/cases/", import.meta.url);
 /** The cases of all rules, each a small program. */
 const programs = readdirSync(cases).flatMap((name) =>

@@ -23,7 +23,7 @@ export function assignedNames(
   return found;
 }
 
-/** The undeclared names a script assigns that no other file speaks of, with every mention of each. */
+/** The undeclared names that a script alone speaks of and assigns, with every mention of each. */
 export function globalsOf(oracle: Oracle, file: ts.SourceFile): ts.Identifier[][] {
   if (!isScript(file)) return [];
   const names = [...oracle.facts.of(file, assignedNames)]

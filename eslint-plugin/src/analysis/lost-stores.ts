@@ -208,7 +208,7 @@ function lostProperties(session: Session, declaration: ts.VariableDeclaration): 
 const isBound = ({ parent }: ts.Node): boolean =>
   ts.isCallExpression(parent) && calleeNameNode(parent)?.text === "bind";
 
-/** The stores that lose what a variable held, by all its mentions and the function it belongs to. */
+/** The stores that lose what a variable held, by its mentions and the function it belongs to. */
 function lostBy(
   session: Session,
   ids: readonly ts.Expression[],

@@ -63,7 +63,7 @@ const literalOf = (declaration: ts.Declaration | undefined): ts.Node | undefined
     ? declaration.initializer
     : undefined;
 
-/** Every value that an object is given in a field of its own, or in the list in one, by the field. */
+/** Every value that an object is given in a field of its own, or in a list in one, by field. */
 function storesOf(context: FieldContext, holder: ts.Node): Map<string, Stored[]> {
   const found = new Map<string, Stored[]>();
   const note = (field: ts.Expression, value: ts.Expression, inside: boolean): void => {

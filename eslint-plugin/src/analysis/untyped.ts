@@ -129,7 +129,7 @@ export const isListCall = (context: UntypedContext, call: CallLike): boolean =>
       functionHanded(context, call.arguments[0]) !== undefined));
 const visiting = new Set(["map", "flatMap", "forEach", "filter", "some", "every", "find"]);
 
-/** `tf.keep(x)`: what it is handed, which is a value of the library's even where `x` tells nothing. */
+/** `tf.keep(x)`: what it is handed: a value of the library's even where `x` tells nothing. */
 const handedBack = (
   context: UntypedContext,
   owner: Owner,

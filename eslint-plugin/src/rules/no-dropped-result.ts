@@ -55,7 +55,8 @@ export const noDroppedResult = rule<Id, { allow: string[] }>({
         statement.expression === whole;
       if (plain && kind && slotOf(statement) !== "case") {
         const name = new Names(file.facts, file.file).pick(nameOfValue(node));
-        const text = `${kind} ${name} = ${isList(whole) ? `(${whole.getText()})` : whole.getText()};`;
+        const made = isList(whole) ? `(${whole.getText()})` : whole.getText();
+        const text = `${kind} ${name} = ${made};`;
         const inner =
           slotOf(statement) === "block"
             ? text

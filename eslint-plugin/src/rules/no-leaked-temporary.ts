@@ -84,7 +84,7 @@ function finding(
 /** Messages are at most this long: characters. */
 const longest = 140;
 
-/** What to type: `using` only where the type has a `[Symbol.dispose]`, a scope where there are any. */
+/** What to type: `using` where the type has a `[Symbol.dispose]`, a scope where there are any. */
 function cureFor(file: FileAnalysis, group: readonly FreshValue[]): string {
   const [{ node, owned }, ...others] = group as [FreshValue, ...FreshValue[]];
   const isMany = others.length > 0;

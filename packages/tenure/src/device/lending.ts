@@ -27,7 +27,11 @@ export interface Lending {
    *   and an offset or a number of bytes that is no multiple of 4
    */
   checkPlace(op: string, place: Place, bytes: number, usage: "COPY_SRC" | "COPY_DST"): void;
-  /** Submits a copy by itself. @returns what the device refuses of it. @throws what WebGPU throws */
+  /**
+   * Submits a copy by itself.
+   * @returns what the device refuses of it
+   * @throws what WebGPU throws
+   */
   copyBetween(
     device: Watched,
     op: string,

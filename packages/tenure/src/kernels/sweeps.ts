@@ -189,7 +189,7 @@ export function placesOf(sweep: Sweep): Places {
   };
 }
 
-/** Joins what the lanes of a row have, which all get: the same bits, as either order adds equally. */
+/** Joins what the lanes of a row have. All get the same bits, as either order adds equally. */
 export function shuffled(
   name: string,
   join: (a: string, b: string) => string,

@@ -1,9 +1,10 @@
 /**
  * The parts of the engine that not every program needs: families of kernels, devices outside
- * browsers, devices of the program, and budgets: planning under one, and running such plans piece by piece. A page loads
- * each as a file of its own, once something that needs it was recorded or made; Node, whose files
- * lie beside the program, loads all kernels with the engine. Asked by the recorder, schedulers, the
- * compiler, executions, and submissions, which wait. Owns what was loaded.
+ * browsers, devices of the program, and budgets: planning under one, and running such plans piece
+ * by piece. A page loads each as a file of its own, once something that needs it was recorded or
+ * made; Node, whose files lie beside the program, loads all kernels with the engine. Asked by the
+ * recorder, schedulers, the compiler, executions, and submissions, which wait. Owns what was
+ * loaded.
  */
 import { isNode } from "../base/env.ts";
 import { DeviceLostError, internal } from "../base/errors.ts";

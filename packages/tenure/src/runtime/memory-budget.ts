@@ -1,7 +1,7 @@
 /**
  * The budget of `memory.setBudget`: how many bytes of tensor buffers the device may hold, and what
- * happens beyond. Asked by the pool before it makes a buffer. One per runtime, once a budget is set.
- * Owns nothing.
+ * happens beyond. Asked by the pool before it makes a buffer. One per runtime, once a budget is
+ * set. Owns nothing.
  */
 import { warn } from "../base/env.ts";
 import { ArgumentError, OutOfMemoryError } from "../base/errors.ts";
