@@ -166,11 +166,11 @@ function open(
   );
 }
 
-/** The settings, validated once; every file of a config is given the same object. */
 /** Longer than people write, or with the lines of a minified bundle: nobody would mend it. */
 const isGenerated = (text: string): boolean =>
   text.length > 1_000_000 || (text.length > 20_000 && text.length > 400 * text.split("\n").length);
 
+/** The settings, validated once; every file of a config is given the same object. */
 const settingsOf = (raw: unknown): ResolvedSettings =>
   typeof (raw ?? standard) === "object"
     ? analyses.workspace.facts.of(raw ?? standard, resolveSettings)
