@@ -4,7 +4,7 @@
  * that has run. Asked for by the tensor layer, served by the submission. Staging buffers come from
  * the device's ring and go back there.
  */
-import { DeviceLostError, TenureError } from "../base/errors.ts";
+import { DeviceLostError, TenureError, internal } from "../base/errors.ts";
 import type { Device } from "../device/device.ts";
 import type { Place } from "../device/lending.ts";
 import type { Lane } from "./open-program.ts";
@@ -164,15 +164,16 @@ export class Reads {
    * concerns nobody else. `ran`: what it refuses of the submit before, which made the bytes.
    */
   copyOut(device: Device, lane: Lane, ran: Promise<TenureError | null>): void {
+    const { lending } = device;
     for (const { storage, offset, bytes, target, resolve, reject } of this.#taken(
       device,
       lane,
       true,
     )) {
       const { buffer } = storage;
-      const { lending } = device;
-      if (buffer === null || target === null || lending === null) continue;
+      if (buffer === null || target === null) continue;
       try {
+        if (lending === null) throw internal("copyToBuffer without lending");
         const from = { buffer: buffer.gpu, offset };
         const copied = lending.copyBetween(device, "copyToBuffer", from, target, bytes);
         void Promise.all([ran, copied]).then(([unmade, refused]) => {
