@@ -52,7 +52,9 @@ const families: readonly Family[] = [
  */
 const everyWay: Partial<Record<PartName, PartName>> = { main: "products", images: "convolutions" };
 
-const withKernels: readonly PartName[] = [...families, "products", "convolutions"];
+/** What knows all ways of writing kernels that have several. */
+export const otherWays: readonly PartName[] = Object.values(everyWay);
+const withKernels: readonly PartName[] = [...families, ...otherWays];
 
 /** What is there of the parts, and what is to come. */
 export class EngineParts {

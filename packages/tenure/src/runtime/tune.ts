@@ -10,6 +10,7 @@ import { questionKey } from "../device/choices.ts";
 import type { Device } from "../device/device.ts";
 import type { Candidate, Watcher } from "./candidates.ts";
 import { noDevice } from "./device-life.ts";
+import { otherWays } from "./engine-parts.ts";
 import { IdleTuner } from "./idle-tuner.ts";
 import { type TuneReport, type TunedKernel, measureWays } from "./measure-ways.ts";
 import { runtime } from "./runtime.ts";
@@ -26,9 +27,6 @@ export type { TuneReport, TunedKernel } from "./measure-ways.ts";
 const tuneOptions = {
   seconds: { type: "number", range: "(0, Infinity)", what: "a time in seconds", default: 60 },
 } satisfies OptionTable<TuneOptions>;
-
-/** What knows all ways of writing kernels that have several. */
-const everyWay = ["products", "convolutions"] as const;
 
 /**
  * Runs `fn`, then times each way of writing the kernels that it used (products, convolutions and
@@ -53,7 +51,7 @@ export async function tune(fn: () => unknown, options?: TuneOptions): Promise<Tu
   checkFunction("tune", fn, "pass the step to tune");
   const { caches, parts } = runtime();
   await runtime().sync();
-  await parts.load(everyWay);
+  await parts.load(otherWays);
   const device = tunable("tune");
   const candidates = await candidatesIn(fn);
   const started = performance.now();
@@ -111,7 +109,7 @@ export async function tuneWhenIdle(options?: TuneOptions): Promise<IdleTuning> {
     seconds: { ...tuneOptions.seconds, default: 20 },
   });
   await runtime().init();
-  await runtime().parts.load(everyWay);
+  await runtime().parts.load(otherWays);
   const { caches, counters, engine, settings, submission } = runtime();
   const device = tunable("tuneWhenIdle");
   const rest = async (): Promise<void> => {
