@@ -11,6 +11,7 @@ import { type Tensor, live } from "../../tensor/tensor.ts";
 /**
  * x [..., in] → [..., out] with weight [out, in] and bias [out]: x·Wᵀ + b, as PyTorch lays it out.
  * @throws ShapeError unless x ends in the weight's inputs, and the bias has its outputs
+ *   or one number
  * @example
  * ```ts
  * using w = ones([3, 4]);
