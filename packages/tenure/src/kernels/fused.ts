@@ -197,7 +197,10 @@ function chainIndices(after: Epilogue, params: Params): { index: string[]; lines
   return { index, lines };
 }
 
-/** The function `finish(a0, at)`: puts an element through a chain and stores what comes out. */
+/**
+ * The function `finish(a0, at)`: puts an element through a chain and stores what comes out. It is
+ * mostly called for neighbours in turn: what is drawn is kept for the other three of a quad.
+ */
 function finishFunction(
   after: Epilogue,
   dtype: DType,
@@ -210,13 +213,20 @@ function finishFunction(
   const args = operands.map((o, i) =>
     loadElement(at(storages, o.binding), first + o.binding, at(index, i)),
   );
-  const draws = drawing("chain", after.draws).calls("at", false);
-  const call = ["a0", ...args, ...(needsIndex ? ["at"] : []), ...draws].join(", ");
+  const draws = drawing("chain", after.draws).calls("quad", true);
+  const drawn = draws.map((_, k) => `drawn_${k}[at & 3u]`);
+  const call = ["a0", ...args, ...(needsIndex ? ["at"] : []), ...drawn].join(", ");
   const stores = outputs.map((o, k) => {
     const value = toStored(o.dtype, outputs.length === 1 ? "y" : `y.r${k}`);
     return `b${first + o.binding}[${at(index, operands.length + k)}] = ${value};`;
   });
+  if (draws.length > 0) {
+    const all = draws.map((each, k) => `drawn_${k} = ${each};`).join(" ");
+    lines.unshift("let quad = at >> 2u;", `if (quad != drawnFor) { drawnFor = quad; ${all} }`);
+  }
   return (
+    draws.map((_, k) => `var<private> drawn_${k}: vec4<f32>;\n`).join("") +
+    (draws.length > 0 ? "var<private> drawnFor = 0xffffffffu;\n" : "") +
     `fn finish(a0: ${computeType(dtype)}, at: u32) {\n` +
     `${indent([...lines, `let y = chain(${call});`, ...stores].join("\n"))}}\n`
   );
