@@ -65,31 +65,37 @@ const withVite: Bundler = async (project, from, to) => {
   });
 };
 
-const withWebpack: Bundler = (project, from, to) =>
-  new Promise((resolve, reject) => {
-    webpack(
-      {
-        mode: "production",
-        context: project,
-        entry: join(project, from),
-        target: ["web", "es2022"],
-        experiments: { outputModule: true },
-        output: { path: project, filename: to, library: { type: "module" } },
-        performance: false,
-        devtool: false,
-      },
-      (error, stats) => {
-        if (error !== null) reject(error);
-        else if (stats?.hasErrors() || stats?.hasWarnings()) reject(new Error(stats.toString()));
-        else resolve();
-      },
-    );
-  });
+/** As `webpack` builds for a mode; modules are texts for `eval` in that of development. */
+const withWebpack =
+  (mode: "production" | "development"): Bundler =>
+  (project, from, to) =>
+    new Promise((resolve, reject) => {
+      webpack(
+        {
+          mode,
+          context: project,
+          entry: join(project, from),
+          target: ["web", "es2022"],
+          experiments: { outputModule: true },
+          output: { path: project, filename: to, library: { type: "module" } },
+          performance: false,
+          devtool: mode === "development" && "eval",
+        },
+        (error, stats) => {
+          if (error !== null) reject(error);
+          else if (stats?.hasErrors() || stats?.hasWarnings()) reject(new Error(stats.toString()));
+          else resolve();
+        },
+      );
+    });
 
 /** The bundlers, by name. */
 export const bundlers: Readonly<Record<string, Bundler>> = {
   esbuild: withEsbuild,
   Rollup: withRollup,
   Vite: withVite,
-  webpack: withWebpack,
+  webpack: withWebpack("production"),
 };
+
+/** What `webpack serve` loads. */
+export const webpackForDevelopment = withWebpack("development");

@@ -11,7 +11,7 @@ import { runInNewContext } from "node:vm";
 import { rollup } from "rollup";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { bundlers } from "../bundlers.ts";
+import { bundlers, webpackForDevelopment } from "../bundlers.ts";
 import { pack, Project } from "../packed.ts";
 
 const test = suite("bundles");
@@ -236,6 +236,22 @@ test("Rollup's iife loads in a worker, which has no document", async () => {
   const scope: { told?: string } = {};
   runInNewContext(output[0].code, scope);
   assert.is(scope.told, "nothing");
+});
+
+test("webpack's build for development names the line that made a tensor", async () => {
+  project.write(
+    "lines.js",
+    `import { memory, ones } from "tenure";
+     export async function run() {
+       memory.track("full");
+       const x = ones([3]);
+       const [{ key }] = memory.live();
+       x.dispose();
+       return key;
+     }`,
+  );
+  await webpackForDevelopment(project.folder, "lines.js", "lines-bundle.js");
+  assert.match(String(await runBundle("lines-bundle.js")), /^webpack.*\/lines\.js.*:\d+:\d+$/);
 });
 
 /** Loads a bundle and runs what it exports as `run`. */

@@ -1,7 +1,8 @@
 /**
  * Vite's dev server replaces a module of a page while its tensors live, as docs/hosts.md says to
  * write it: weights go on with the next version, all else ends with the one that made it, and the
- * library stays one copy. In Chromium, on the device that computes nothing.
+ * library stays one copy. Reports name lines of that module although Vite spreads the library over
+ * several files. In Chromium, on the device that computes nothing.
  */
 import { type LaunchedChromium, launchChromium } from "tenure-software-gpu/chromium";
 import { join } from "node:path";
@@ -29,6 +30,7 @@ const part = (version: number): string => `
   const input = ones([4, 2]);
   globalThis.versions = [...(globalThis.versions ?? []), ${version}];
   globalThis.told = () => ({
+    lines: memory.live().map(({ key }) => key.replace(/.*\\/|\\?.*?(?=:)/g, "")).sort(),
     live: memory.stats().threadTotalLiveCount,
     isDisposed: model.weight.isDisposed,
     model: (globalThis.model ??= model) === model,
@@ -65,7 +67,8 @@ test("a module that disposes and hands on leaves nothing behind", async () => {
       page.waitForFunction(`globalThis.versions?.length === ${count}`);
     await has(1);
     const first = await page.evaluate("told()");
-    assert.equal(first, { live: 3, isDisposed: false, model: true });
+    const lines = ["part.js:4:48", "part.js:5:17"]; // of the page's module, not of the library
+    assert.equal(first, { lines, live: 3, isDisposed: false, model: true });
     for (let version = 1; version <= 3; version++) {
       project.write("part.js", part(version));
       // told here: how soon a host reports what is written is no matter of this test

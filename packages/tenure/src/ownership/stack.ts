@@ -5,25 +5,23 @@
 import { type Capture, depth, sites } from "./site.ts";
 
 // Frames inside this package are machinery; the user's line is the first frame outside. Unbundled,
-// the package is the folder two levels up from this file, in `src` and in `dist` alike; where the
-// host follows source maps (tsx, `--enable-source-maps`), frames of `dist` say `src`. In a bundle
-// it is the bundle, as development servers make one per package; where that leaves nothing, the
-// outermost frame is shown.
-const home = ownURL()
-  .replace(/ownership\/stack\.[jt]s(\?.*)?$/, "")
-  .replace(/^file:\/\//, "");
-const isBundle = !home.endsWith("/");
-const mappedHome = home.replace(/\/dist\/$/, "/src/");
-const isOurs = ({ place }: StackFrame): boolean =>
-  place.startsWith(home) || place.startsWith(mappedHome);
+// the package is the folder two levels up from this file as stacks name it: bundlers write the
+// place of the source for `import.meta.url`, and source maps say `src` for `dist`. In a bundle it
+// is the bundle; where that leaves nothing, the outermost frame is shown. Development servers
+// spread dependencies over several files: Vite in `deps`, Turbopack as `node_modules_…`.
+const own = placeIn(String(new Error("own").stack)) ?? "";
+const home = own.replace(
+  /ownership\/stack\.[jt]s\b.*|(\/deps\/|\/node_modules_)[^/]*$|:\d+:\d+$/,
+  "$1",
+);
+const isBundle = !/\/ownership\/stack\.[jt]s\b/.test(own);
+const isOurs = ({ place }: StackFrame): boolean => place.startsWith(home);
 
-/** Where this file lies; "" where that cannot be told. */
-function ownURL(): string {
-  try {
-    return import.meta.url ?? "";
-  } catch {
-    return ""; // Rollup's "iife" asks the document, and workers have none
-  }
+/** The first place that lines of a stack name; the host's have none. */
+function placeIn(lines: string): string | undefined {
+  return /(?:\(|at (?:async )?|@)((?:(?:blob:)?[a-z][\w+.-]*:\/\/|\/|[A-Za-z]:\\)\S*:\d+:\d+)\)?$/m
+    .exec(lines)?.[1]
+    ?.replace(/^file:\/\//, "");
 }
 
 /** `file:line:column` of the first frame outside Tenure, or `undefined` when there is none. */
@@ -59,12 +57,8 @@ function framesOf(capture: Capture | null): StackFrame[] {
   const frames: StackFrame[] = [],
     known = sites();
   for (const line of (capture?.stack ?? "").split("\n")) {
-    const text = line.trim();
-    const at =
-      /(?:\(|at (?:async )?|@)((?:file:\/\/|https?:\/\/|\/|[A-Za-z]:\\)[^\s()]*:\d+:\d+)\)?$/.exec(
-        text,
-      );
-    const place = at?.[1]?.replace(/^file:\/\//, "");
+    const text = line.trim(),
+      place = placeIn(text);
     if (place === undefined) continue;
     frames.push({ place: known.intern(place), text: known.intern(text) });
   }
