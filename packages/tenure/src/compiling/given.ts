@@ -2,7 +2,11 @@
  * What a compiled function is called with: its tensors in order, and a text that says everything
  * else of them, shapes and dtypes included. Calls with equal texts may be repetitions of each
  * other. Called by compiled.ts; borrows the tensors.
+ *
+ * Objects of classes are told apart by what they are and by their own fields: tensors among these
+ * are arguments, other objects are taken for what they are, and not looked into.
  */
+import { BRAND } from "../base/copies.ts";
 import { HANDLE } from "../ownership/handle.ts";
 import type { TensorHandle } from "../tensor/body.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -38,6 +42,11 @@ export class Arguments {
   }
 }
 
+function isHostData(value: object): boolean {
+  const shared = typeof SharedArrayBuffer !== "undefined" && value instanceof SharedArrayBuffer;
+  return ArrayBuffer.isView(value) || value instanceof ArrayBuffer || shared;
+}
+
 /** One pass over the arguments of a call. */
 class Reading {
   key = "";
@@ -55,6 +64,7 @@ class Reading {
     else if (typeof value === "function") this.key += `,f${this.#numberOf(value)}`;
     else if (typeof value === "object" && value !== null) this.#object(value);
     else if (typeof value === "string") this.key += `,${JSON.stringify(value)}`;
+    else if (typeof value === "symbol") this.refusal ??= "an argument is a symbol; pass a string";
     else this.key += Object.is(value, -0) ? ",-0" : `,${typeof value} ${String(value)}`;
   }
 
@@ -89,8 +99,25 @@ class Reading {
     else if (value instanceof Map) this.#list("M", [...(value as Map<unknown, unknown>)].flat());
     else if (proto === Object.prototype || proto === null)
       this.#list("{", Object.entries(value).flat());
-    else this.key += `,o${this.#numberOf(value)}`;
+    else if (value instanceof Date) this.key += `,d${value.getTime()}`;
+    else this.#instance(value);
     this.#open.pop();
+  }
+
+  /** An object of a class. Tensors of a module are its own. */
+  #instance(value: object): void {
+    if (isHostData(value)) {
+      this.refusal ??= "an argument is data of the host, which may change; pass a tensor";
+      return;
+    }
+    this.key += `,o${this.#numberOf(value)}`;
+    for (const [name, field] of Object.entries(value) as [string, unknown][]) {
+      const isTensor = field instanceof Tensor;
+      if (isTensor && BRAND in value) continue;
+      this.key += `.${JSON.stringify(name)}`;
+      if (typeof field !== "object" || field === null || isTensor) this.add(field);
+      else this.key += `,o${this.#numberOf(field)}`;
+    }
   }
 
   #list(kind: string, items: Iterable<unknown>): void {
