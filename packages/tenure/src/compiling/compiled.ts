@@ -179,7 +179,7 @@ class CompiledFunction<A extends readonly unknown[], R> {
         { tensor: "compiled function", scope: undefined },
       );
     const { tape, observer, moduleObserver } = tensorState();
-    if (tape.watcher !== null) return this.#fn(...args); // a part of what calls it
+    if (tape.watcher !== null) return this.#run(args); // a part of what calls it
     this.#calls++;
     const device = repeatableOn();
     if (device === null)
@@ -221,10 +221,16 @@ class CompiledFunction<A extends readonly unknown[], R> {
     countRepeat(this.#name, reason);
   }
 
+  /** Runs the function, which has no `this`. */
+  #run(args: A): R {
+    const fn = this.#fn;
+    return fn(...args);
+  }
+
   /** Runs the function as if it were not compiled. */
   #plain(args: A, reason: string): R {
     this.#count(reason);
-    return scoped(() => synchronous(this.#name, this.#fn(...args)), this.#name);
+    return scoped(() => synchronous(this.#name, this.#run(args)), this.#name);
   }
 
   /** Runs the function, and sees what it does. `checked`: what it should do. */
@@ -233,7 +239,7 @@ class CompiledFunction<A extends readonly unknown[], R> {
     let result: R;
     try {
       result = scoped((scope) => {
-        const value = capture.watch(() => synchronous(this.#name, this.#fn(...args)));
+        const value = capture.watch(() => synchronous(this.#name, this.#run(args)));
         capture.returned(value, scope);
         return value;
       }, this.#name);
@@ -300,8 +306,8 @@ function unfit(known: Known, given: Given, device: object): string | null {
   if (known.device !== device) return "the device is another";
   if (known.changes !== tensorState().tape.changes)
     return (
-      "a module changed its mode, a tensor its requiresGrad, an optimizer got a group, " +
-      "or a hook came or went"
+      "a module changed its mode or went, a tensor changed its requiresGrad, a scaler its scale, " +
+      "an optimizer got a group, or a hook came or went"
     );
   for (const [i, id] of known.fixed.entries())
     if (id !== 0 && given.handles[i]?.storage.id !== id)

@@ -10,7 +10,7 @@ export type Pattern =
   | { readonly kind: "tensor"; readonly index: number }
   | { readonly kind: "value"; readonly value: unknown }
   | {
-      readonly kind: "array" | "set" | "map" | "object";
+      readonly kind: "array" | "set" | "map" | "object" | "bare object";
       readonly names: readonly string[];
       readonly items: readonly Pattern[];
     };
@@ -25,24 +25,28 @@ export class NoPattern extends Error {}
 export function patternOf(
   value: unknown,
   indexOf: (t: Tensor) => number,
-  open: readonly object[] = [],
+  seen: Set<object> = new Set<object>(),
 ): Pattern {
   if (value instanceof Tensor) return { kind: "tensor", index: indexOf(value) };
   if (typeof value === "function") throw new NoPattern("it returns a function");
   if (typeof value !== "object" || value === null) return { kind: "value", value };
-  if (open.includes(value)) throw new NoPattern("what it returns contains itself");
-  const inside = [...open, value];
+  if (seen.has(value))
+    throw new NoPattern("what it returns contains itself, or one container in two places");
+  seen.add(value);
   const all = (items: Iterable<unknown>): Pattern[] =>
-    [...items].map((item) => patternOf(item, indexOf, inside));
-  if (Array.isArray(value)) return { kind: "array", names: [], items: all(value) };
+    [...items].map((item) => patternOf(item, indexOf, seen));
+  if (Array.isArray(value) && Object.keys(value).length === value.length)
+    return { kind: "array", names: [], items: all(value) };
   if (value instanceof Set) return { kind: "set", names: [], items: all(value) };
   if (value instanceof Map)
     return { kind: "map", names: [], items: all([...(value as Map<unknown, unknown>)].flat()) };
   const proto: unknown = Object.getPrototypeOf(value);
-  if (proto !== Object.prototype && proto !== null)
+  const isPlain = proto === Object.prototype || proto === null;
+  if (!isPlain || Object.getOwnPropertySymbols(value).length > 0)
     throw new NoPattern("it returns an object that is no plain container; return its tensors");
   const items = all(Object.values(value) as unknown[]);
-  return { kind: "object", names: Object.keys(value), items };
+  const kind = proto === null ? "bare object" : "object";
+  return { kind, names: Object.keys(value), items };
 }
 
 /** A result of the pattern with other tensors. */
@@ -59,6 +63,11 @@ export function filled(pattern: Pattern, tensors: readonly Tensor[]): unknown {
       return new Map(items.flatMap((key, i) => (i % 2 === 0 ? [[key, items[i + 1]]] : [])));
     case "object":
       return Object.fromEntries(pattern.names.map((name, i) => [name, items[i]]));
+    case "bare object":
+      return Object.setPrototypeOf(
+        Object.fromEntries(pattern.names.map((name, i) => [name, items[i]])),
+        null,
+      );
   }
 }
 

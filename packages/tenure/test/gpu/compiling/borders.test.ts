@@ -81,4 +81,38 @@ test("symbols with one description are two", async () => {
   assert.match(lastReason ?? "", /symbol/);
 });
 
+test("results that only look alike, and a function that asks for this", async () => {
+  const key = Symbol("key");
+  const cases: readonly [make: (y: Tensor) => unknown, why: RegExp | null][] = [
+    [(y) => [y, , 3], /no plain container/], // eslint-disable-line no-sparse-arrays
+    [(y) => Object.assign([y], { name: "list" }), /no plain container/],
+    [(y) => ({ y, [key]: 4 }), /no plain container/],
+    [
+      (y) => {
+        const both = [y];
+        return [both, both];
+      },
+      /one container in two places/,
+    ],
+    [(y) => Object.assign(Object.create(null) as object, { y }), null],
+  ];
+  for (const [make, why] of cases) {
+    const report = await asWritten((way) => {
+      const fast = way(function (this: unknown, x: Tensor) {
+        assert.is(this, undefined);
+        return make(x.mul(2));
+      });
+      const seen: unknown[] = [];
+      for (let i = 0; i < 4; i++) {
+        const made = fast(ones([1])) as Record<PropertyKey, unknown>;
+        const keys = Reflect.ownKeys(made).map(String);
+        seen.push(keys, Object.getPrototypeOf(made) === null, made[0] === made[1], made[key]);
+      }
+      return Promise.resolve(seen);
+    });
+    if (why === null) assert.is(report.replays, 2);
+    else assert.match(report.lastReason ?? "", why);
+  }
+});
+
 test.run();
