@@ -122,7 +122,7 @@ export function propagate(
   const labels = currentLabels();
   const phase = labels.phase,
     layer = labels.layer,
-    { gradMode, castMode } = tape(),
+    { gradMode, castMode, watcher } = tape(),
     mode = gradMode.enabled,
     casts = castMode.enabled;
   gradMode.enabled = createGraph;
@@ -136,13 +136,15 @@ export function propagate(
       [...pending.keys()],
       wanted?.boundary === true ? wanted.records : undefined,
     );
-    for (const node of nodes)
+    for (const node of nodes) {
+      watcher?.visits(node);
       if (node.consumed)
         throw new GradError(
           "backward",
           `expected a graph that was not used yet, got one whose ${node.op.name} was freed ` +
             "by an earlier backward; pass { retainGraph: true } to the first one",
         );
+    }
     for (const [record, g] of pending)
       if (record.node === null || wanted?.records.has(record) === true) results.set(record, g);
     for (const node of nodes) {

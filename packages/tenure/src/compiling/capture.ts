@@ -6,7 +6,7 @@
 import { HANDLE } from "../ownership/handle.ts";
 import type { DisposeScope } from "../ownership/scope.ts";
 import type { AnyOp } from "../ops/op.ts";
-import type { TensorHandle } from "../tensor/body.ts";
+import { TensorHandle } from "../tensor/body.ts";
 import {
   type Operand,
   type RecordingWatcher,
@@ -15,7 +15,13 @@ import {
   lastStorage,
   watchRecording,
 } from "../tensor/dispatch.ts";
-import { type Gradient, type Saved, type TapeWatcher, tape } from "../tensor/tape.ts";
+import {
+  type GradNode,
+  type Gradient,
+  type Saved,
+  type TapeWatcher,
+  tape,
+} from "../tensor/tape.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Given } from "./given.ts";
 import { NoPattern, type Pattern, patternOf } from "./outcome.ts";
@@ -43,6 +49,10 @@ export class Capture implements RecordingWatcher, TapeWatcher {
   readonly #placeOf = new Map<Storage, number>();
   /** Storages with higher numbers were made by the call. */
   readonly #before = lastStorage();
+  /** So were nodes. */
+  readonly #nodeBefore = tape().nextNodeId();
+  /** Tensors from outside that it used; those still live when it has ended are no aliases of its own. */
+  readonly #handles = new Set<TensorHandle>();
   readonly #draws = new Map<string, number>();
   readonly #leaves = new Map<Gradient, { leaf: Leaf; before: Saved | null; counts: boolean }>();
   readonly #results: { readonly view: PlacedResult; readonly handle: TensorHandle }[] = [];
@@ -109,6 +119,7 @@ export class Capture implements RecordingWatcher, TapeWatcher {
     const draw = draws ? (this.#draws.get(scalars.slice(0, 3).join()) ?? -1) : -1;
     if (draws && draw === -1)
       this.refuse(`${op.name} takes random numbers that were drawn before it`);
+    for (const i of op.facts.inplaceOf ?? []) this.#changes(inputs[i]);
     this.#acts.push({
       kind: "op",
       op,
@@ -148,6 +159,23 @@ export class Capture implements RecordingWatcher, TapeWatcher {
   /** Somebody looks at a leaf's gradient. */
   readGrad(leaf: Gradient): void {
     this.#leaf(leaf, true);
+  }
+
+  /** A backward pass goes through a node. Whether what it saved is still there, nobody would ask. */
+  visits(node: GradNode): void {
+    if (node.id <= this.#nodeBefore) this.refuse("it goes back through a graph from outside");
+  }
+
+  /** An op writes to one of its inputs: a tensor with a graph knows when it was written to. */
+  #changes(target: Operand | undefined): void {
+    const { node = null } = (target instanceof TensorHandle ? target.gradient : null) ?? {};
+    if (node !== null && node.id <= this.#nodeBefore)
+      this.refuse("it changes a tensor from outside that is part of a graph");
+  }
+
+  /** A tensor is used. */
+  uses(handle: TensorHandle): void {
+    if (handle.storage.id <= this.#before) this.#handles.add(handle);
   }
 
   /** `counts`: what it had before decides what the function does. */
@@ -222,6 +250,8 @@ export class Capture implements RecordingWatcher, TapeWatcher {
       return place.kind === "made" && role !== undefined ? { ...place, role } : place;
     });
     const outside = new Set(places.flatMap((p) => (p.kind === "outside" ? [p.storage] : [])));
+    for (const { handle } of this.#results) this.#handles.delete(handle);
+    for (const handle of this.#given.handles) this.#handles.delete(handle);
     const dead = new Set([...this.#leaves.keys()].filter(({ refs }) => refs <= 0));
     const acts = this.#acts.filter(
       (act) =>
@@ -231,6 +261,7 @@ export class Capture implements RecordingWatcher, TapeWatcher {
       acts: withLasts(acts, places, new Set(this.#results.map(({ view }) => view.place))),
       places,
       outside,
+      handles: [...this.#handles].filter(({ isLive }) => isLive),
       fixed: places.map((p) => (p.kind === "outside" ? p.storage : undefined)),
       given: places.flatMap((p, i) =>
         p.kind === "argument" || p.kind === "gradient" ? [[i, p] as const] : [],
@@ -249,7 +280,9 @@ export class Capture implements RecordingWatcher, TapeWatcher {
     const place = before === null ? undefined : this.#placeOf.get(before.storage);
     if (before === null || place === undefined) return;
     const { kind } = this.#places[place] ?? {};
-    if (kind !== "outside") this.refuse("an argument is the gradient of a leaf that it changes");
+    if (kind === "gradient") this.refuse("two leaves have one gradient");
+    else if (kind !== "outside")
+      this.refuse("an argument is the gradient of a leaf that it changes");
     this.#places[place] = { kind: "gradient", leaf, bytes: before.storage.bytes };
   }
 

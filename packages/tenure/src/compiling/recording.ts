@@ -73,6 +73,8 @@ export interface Recording {
   readonly acts: readonly Act[];
   readonly places: readonly Place[];
   readonly outside: ReadonlySet<Storage>;
+  /** Tensors from outside, which must be live whenever it is done again. */
+  readonly handles: readonly { readonly isLive: boolean }[];
   /** By place: storages that are the same in every call. */
   readonly fixed: readonly (Storage | undefined)[];
   /** Places whose storages a call brings along. */

@@ -29,6 +29,8 @@ export function misfit(recording: Recording, given: Given): string | null {
     if (recording.outside.has(storage)) return "an argument shares memory with what it uses itself";
     if (storage.trouble() !== null) return "an argument has lost its contents";
   }
+  for (const { isLive } of recording.handles)
+    if (!isLive) return "a tensor that it uses was disposed";
   for (const storage of recording.outside) {
     if (storage.refs === 0) return "a tensor that it uses was disposed";
     if (storage.trouble() !== null) return "a tensor that it uses has lost its contents";
@@ -38,16 +40,19 @@ export function misfit(recording: Recording, given: Given): string | null {
     if ((grad === null) !== (view === null))
       return grad === null ? "a leaf has no gradient yet" : "a leaf has a gradient already";
   }
+  const gradients = new Set<Storage>();
   for (const [, place] of recording.given) {
     if (place.kind !== "gradient") continue;
     const { grad } = gradientOf(place.leaf, given);
     if (grad?.storage.bytes !== place.bytes || !grad.layout.contiguous || grad.layout.offset !== 0)
       return "a leaf has a gradient of another kind";
     if (
+      gradients.has(grad.storage) ||
       recording.outside.has(grad.storage) ||
       given.handles.some((h) => h.storage === grad.storage)
     )
       return "a gradient shares memory with something else that it uses";
+    gradients.add(grad.storage);
     if (grad.storage.trouble() !== null) return "a gradient has lost its contents";
   }
   return null;

@@ -413,6 +413,7 @@ export abstract class Module<
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
+    recordingChanged(); // a function that calls it must hear of it
     for (const t of [...this.#parameters.values(), ...this.#buffers.values()]) t.dispose();
     for (const [, child] of this.children()) child.dispose();
   }

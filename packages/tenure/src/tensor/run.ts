@@ -44,7 +44,8 @@ export function runOp(
   attrs: unknown,
   scalars: readonly number[] = noScalars,
 ): TensorHandle[] {
-  const { castMode } = tape();
+  const { castMode, watcher } = tape();
+  if (watcher !== null) for (const input of inputs) watcher.uses(input);
   const dtype = castMode.enabled ? castMode.precisionOf(op) : undefined;
   if (dtype === undefined) return runAs(op, inputs, attrs, scalars);
   const temporaries: TensorHandle[] = [];

@@ -31,6 +31,12 @@ export interface TapeWatcher {
   setGrad(leaf: Gradient, grad: Saved | null): void;
   /** Somebody looks at a leaf's gradient. */
   readGrad(leaf: Gradient): void;
+  /** A backward pass goes through a node. */
+  visits(node: GradNode): void;
+  /** A tensor is used; what is done with it would refuse one that is not live. */
+  uses(handle: { readonly isLive: boolean; readonly storage: Storage }): void;
+  /** Something that cannot be repeated without running the function. */
+  refuse(why: string): void;
   /** A random op takes the next numbers; `displaced` where they were taken before. */
   took(scalars: readonly number[], displaced: boolean): void;
   /** Something that is simply called again: `act` of `who`. */

@@ -184,14 +184,18 @@ export class Tensor extends LinalgMethods {
 
   /** Whether a gradient has been accumulated, without making a tensor. */
   get hasGrad(): boolean {
-    return this[HANDLE].gradient?.grad != null;
+    const { gradient } = this[HANDLE];
+    if (gradient !== null) tape().watcher?.readGrad(gradient);
+    return gradient?.grad != null;
   }
 
   /**
    * A fresh alias of the accumulated gradient, owned by the current scope; null when there is none.
    */
   get grad(): Tensor | null {
-    const { gradient } = live(this, "grad");
+    const h = live(this, "grad");
+    const { gradient } = h;
+    tape().watcher?.uses(h);
     if (gradient !== null) tape().watcher?.readGrad(gradient);
     const grad = gradient?.grad ?? null;
     if (grad === null) return null;
@@ -205,6 +209,7 @@ export class Tensor extends LinalgMethods {
    */
   set grad(value: Tensor | null) {
     const h = live(this, "grad");
+    tape().watcher?.uses(h);
     if (h.gradient === null && value === null) return;
     if (h.gradient === null)
       throw new GradError(
@@ -239,6 +244,7 @@ export class Tensor extends LinalgMethods {
    */
   detach(): Tensor {
     const h = live(this, "detach");
+    tape().watcher?.uses(h);
     return wrap(new TensorHandle(h.storage, h.layout, h.dtype, null));
   }
 

@@ -14,6 +14,7 @@ import { detachHandle, moveHandleTo, moveHandleToOuter } from "../../ownership/m
 import { DisposeScope } from "../../ownership/scope.ts";
 import type { TensorHandle } from "../body.ts";
 import { WRAP, type Wrapping, live } from "../call.ts";
+import { tape } from "../tape.ts";
 
 /** Property that Node, Bun and Deno ask how to show an object. */
 const INSPECT: unique symbol = Symbol.for("nodejs.util.inspect.custom");
@@ -117,7 +118,9 @@ export abstract class OwnershipMethods implements Disposable, Wrapping {
    * shared. It has the same shape.
    */
   alias(): this {
-    return this[WRAP](live(this, "alias").alias());
+    const h = live(this, "alias");
+    tape().watcher?.uses(h);
+    return this[WRAP](h.alias());
   }
 
   /**

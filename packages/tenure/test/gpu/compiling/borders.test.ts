@@ -5,9 +5,10 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { type Tensor, ones } from "tenure";
+import { type Tensor, enableGrad, noGrad, ones, tensor } from "tenure";
+import { Dropout, Linear } from "tenure/nn";
 import { setup } from "../../helpers.ts";
-import { asWritten } from "./as-written.ts";
+import { asWritten, outcome } from "./as-written.ts";
 
 const test = suite("borders of compile");
 test.before(async () => {
@@ -112,6 +113,124 @@ test("results that only look alike, and a function that asks for this", async ()
     });
     if (why === null) assert.is(report.replays, 2);
     else assert.match(report.lastReason ?? "", why);
+  }
+});
+
+test("graphs from outside: what they saved is looked at, what they made knows its writes", async () => {
+  const back = await asWritten(async (way) => {
+    const w = tensor([2], { requiresGrad: true });
+    const loss = w.square().sum();
+    const fast = way(() => {
+      w.grad = null;
+      loss.backward(undefined, { retainGraph: true });
+    });
+    const seen: unknown[] = [];
+    for (let i = 0; i < 5; i++) {
+      if (i === 4) noGrad(() => w.add_(1));
+      seen.push(await outcome(fast), await w.grad?.item());
+    }
+    return seen;
+  });
+  assert.match(back.lastReason ?? "", /it threw/);
+  assert.ok([...back.reasons.keys()].some((why) => why.includes("a graph from outside")));
+  const through = await asWritten(async (way) => {
+    const w = tensor([2], { requiresGrad: true });
+    const fast = way((x: Tensor) => {
+      enableGrad(() => x.mul(2).sum().backward());
+    });
+    for (let i = 0; i < 4; i++) noGrad(() => fast(enableGrad(() => w.mul(i))));
+    return await w.grad?.item();
+  });
+  assert.match(through.lastReason ?? "", /a graph from outside/);
+  const written = await asWritten(async (way) => {
+    const w = tensor([2], { requiresGrad: true });
+    const fast = way((x: Tensor) => void x.mul_(2));
+    for (let i = 0; i < 4; i++) {
+      const x = w.mul(3);
+      noGrad(() => {
+        fast(x);
+      });
+      x.sum().backward();
+    }
+    return await w.grad?.item();
+  });
+  assert.match(written.lastReason ?? "", /part of a graph/);
+});
+
+test("gradients that share memory, and hasGrad", async () => {
+  const shared = await asWritten(async (way) => {
+    const a = tensor([1, 2], { requiresGrad: true });
+    const b = tensor([3, 4], { requiresGrad: true });
+    const fast = way(() => {
+      a.mul(2).sum().backward();
+      b.mul(3).sum().backward();
+      const grad = a.grad!;
+      noGrad(() => grad.mul_(2));
+    });
+    const seen: unknown[] = [];
+    for (let i = 0; i < 6; i++) {
+      if (i === 4) a.grad = b.grad;
+      fast();
+      seen.push(await a.grad?.toArray(), await b.grad?.toArray());
+    }
+    return seen;
+  });
+  assert.is(shared.replays, 2);
+  assert.is(shared.lastReason, "two leaves have one gradient");
+  const asked = await asWritten(async (way) => {
+    const w = tensor([2], { requiresGrad: true });
+    const fast = way((x: Tensor) => x.mul(w.hasGrad ? 2 : 3));
+    const seen: number[] = [];
+    for (let i = 0; i < 8; i++) {
+      if (i === 4) w.square().sum().backward();
+      seen.push(await fast(tensor([i])).item());
+    }
+    return seen;
+  });
+  assert.is(asked.replays, 4);
+});
+
+/** Disposes something before the fifth of seven calls. @returns what the calls did */
+function losing(make: () => { use: (x: Tensor) => Tensor; lose: () => void }) {
+  return asWritten(async (way) => {
+    const { use, lose } = make();
+    const fast = way(use);
+    const seen: unknown[] = [];
+    for (let i = 0; i < 7; i++) {
+      if (i === 4) lose();
+      seen.push(await outcome(() => fast(ones([2, 2])).toArray()));
+    }
+    lose();
+    return seen;
+  });
+}
+
+test("a tensor that was disposed is missed, though its memory lives on", async () => {
+  const uses: readonly ((c: Tensor, x: Tensor) => Tensor)[] = [
+    (c, x) => x.mul(c),
+    (c, x) => x.mul(c.detach()),
+    (c, x) => x.mul(c.alias()),
+    (c, x) => x.mul(c.reshape(2, 1)),
+    (c) => c.reshape(2, 1),
+  ];
+  for (const use of uses) {
+    const { replays, lastReason } = await losing(() => {
+      const c = ones([2]);
+      c.alias();
+      return { use: (x) => use(c, x), lose: () => c.dispose() };
+    });
+    assert.equal([replays, lastReason], [2, "it threw"]);
+  }
+});
+
+test("a module that was disposed is missed, though others have its weights", async () => {
+  for (const make of [() => new Linear(2, 2), () => new Dropout(0)]) {
+    const { replays, lastReason } = await losing(() => {
+      const module = make();
+      module.stateDict();
+      return { use: (x) => noGrad(() => module.call(x)), lose: () => module.dispose() };
+    });
+    assert.equal([replays, lastReason], [2, "it threw"]);
   }
 });
 
