@@ -13,7 +13,14 @@ import { noGrad } from "../autograd/mode.ts";
 import { phase } from "../ownership/log.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { full, tensor } from "../tensor/create.ts";
-import { again, labelled, recordingChanged, stepEnded, whenDiscarded } from "../tensor/step.ts";
+import {
+  again,
+  hostNumber,
+  labelled,
+  recordingChanged,
+  stepEnded,
+  whenDiscarded,
+} from "../tensor/step.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import {
   type GroupSpec,
@@ -64,10 +71,12 @@ export abstract class Optimizer<
   }
   /** The groups. Their hyperparameters may be changed at any time. */
   get groups(): readonly ParameterGroup<O>[] {
+    hostNumber("hyperparameters of an optimizer");
     return this.#groups;
   }
   /** Steps taken so far. */
   get steps(): number {
+    hostNumber("the count of an optimizer's steps");
     return this.#steps;
   }
   /** Whether `dispose` was called. */
@@ -77,11 +86,13 @@ export abstract class Optimizer<
 
   /** Learning rate of the first group. */
   get lr(): number {
+    hostNumber("the rate of an optimizer");
     return at(this.#groups, 0).lr;
   }
   /** Sets the learning rate of every group. */
   set lr(value: number) {
     checkArgument(this.constructor.name, "lr", value, learningRate);
+    hostNumber("the rate of an optimizer");
     for (const group of this.#groups) (group as { lr: number }).lr = value;
   }
 

@@ -11,7 +11,7 @@ import { noGrad } from "../autograd/mode.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { disposeUntilDiscarded, isLost } from "../tensor/keep.ts";
-import { inStep, labelled, whenStepDiscarded } from "../tensor/step.ts";
+import { inStep, labelled, recordingChanged, whenStepDiscarded } from "../tensor/step.ts";
 import { type Tensor, live } from "../tensor/tensor.ts";
 
 /** Options of `GradScaler`, with PyTorch's defaults. */
@@ -193,7 +193,7 @@ export class GradScaler implements Disposable {
       const { scale, growthTracker, taken, skipped } = this.stateDict();
       const sinceUpdate = { ...this.#sinceUpdate };
       return () => {
-        this.#scale = scale;
+        this.#setScale(scale);
         this.#tracker = growthTracker;
         this.#taken = taken;
         this.#skipped = skipped;
@@ -248,13 +248,19 @@ export class GradScaler implements Disposable {
       { growthFactor, backoffFactor, growthInterval } = this.#options;
     this.#sinceUpdate = { steps: 0, overflow: false };
     if (overflow) {
-      this.#scale *= backoffFactor;
+      this.#setScale(this.#scale * backoffFactor);
       this.#tracker = 0;
       return;
     }
     if (steps === 0 || ++this.#tracker < growthInterval) return;
-    this.#scale *= growthFactor;
+    this.#setScale(this.#scale * growthFactor);
     this.#tracker = 0;
+  }
+
+  /** From now on losses are multiplied by another number, also those of functions that repeat. */
+  #setScale(scale: number): void {
+    if (scale !== this.#scale) recordingChanged();
+    this.#scale = scale;
   }
 
   /** What `loadStateDict` continues from: plain numbers. */
@@ -279,7 +285,7 @@ export class GradScaler implements Disposable {
     checkArgument("GradScaler", "a scale", state.scale, positive);
     for (const name of ["growthTracker", "taken", "skipped"] as const)
       checkArgument("GradScaler", name, state[name], { type: "integer", range: "[0, Infinity)" });
-    this.#scale = state.scale;
+    this.#setScale(state.scale);
     this.#tracker = state.growthTracker;
     this.#taken = state.taken;
     this.#skipped = state.skipped;

@@ -23,6 +23,11 @@ export function again(who: object, act: () => void): void {
   else watcher.again(who, act);
 }
 
+/** Says that somebody looks at, or sets, a number of the host's that changes from call to call. */
+export function hostNumber(what: string): void {
+  tape().watcher?.refuse(`it uses ${what}, which may change; do that outside`);
+}
+
 /** Says that functions may record other ops than before, though nothing they are given differs. */
 export function recordingChanged(): void {
   tape().changes++;

@@ -8,7 +8,7 @@ import { at } from "../../base/access.ts";
 import { ArgumentError } from "../../base/errors.ts";
 import { type OptionRow, checkArgument, describeValue } from "../../base/options.ts";
 import { ignoreRejection } from "../../ownership/owned.ts";
-import { again, whenStepDiscarded } from "../../tensor/step.ts";
+import { again, hostNumber, whenStepDiscarded } from "../../tensor/step.ts";
 
 /** A number of steps. */
 export const steps = { type: "integer", range: "[0, Infinity)" } as const satisfies OptionRow;
@@ -110,10 +110,12 @@ export abstract class Schedule {
 
   /** Steps made. */
   get steps(): number {
+    hostNumber("the count of a schedule's steps");
     return this.#steps;
   }
   /** The groups' rates now. */
   get rates(): number[] {
+    hostNumber("the rates of a schedule");
     return this.#optimizer.groups.map((g) => g.lr);
   }
 

@@ -7,6 +7,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { type Tensor, enableGrad, noGrad, ones, tensor } from "tenure";
 import { Dropout, Linear } from "tenure/nn";
+import { GradScaler, LambdaLR, SGD } from "tenure/optim";
 import { setup } from "../../helpers.ts";
 import { asWritten, outcome } from "./as-written.ts";
 
@@ -232,6 +233,58 @@ test("a module that was disposed is missed, though others have its weights", asy
     });
     assert.equal([replays, lastReason], [2, "it threw"]);
   }
+});
+
+test("numbers of optimizers and schedules are not taken for constants", async () => {
+  const uses: readonly ((optimizer: SGD, schedule: LambdaLR) => number)[] = [
+    (optimizer) => optimizer.lr,
+    (optimizer) => optimizer.groups[0]!.lr,
+    (optimizer) => optimizer.steps,
+    (_, schedule) => schedule.steps,
+    (_, schedule) => schedule.rates[0]!,
+    (optimizer) => (optimizer.lr = 0.25),
+  ];
+  for (const number of uses) {
+    const { replays, lastReason } = await asWritten(async (way) => {
+      const w = tensor([2], { requiresGrad: true });
+      using optimizer = new SGD([w], { lr: 0.125 });
+      const schedule = new LambdaLR(optimizer, (k) => (k < 4 ? 1 : 0.5));
+      const fast = way(() => {
+        w.grad = null;
+        w.mul(number(optimizer, schedule)).sum().backward();
+        optimizer.step();
+        schedule.step();
+      });
+      const seen: number[] = [];
+      for (let i = 0; i < 7; i++) {
+        fast();
+        seen.push(await w.item(), optimizer.lr);
+      }
+      return seen;
+    });
+    assert.is(replays, 0, String(number));
+    assert.match(lastReason ?? "", /of an optimizer|of a schedule/);
+  }
+});
+
+test("another scale of a gradient scaler is noticed", async () => {
+  const { replays } = await asWritten(async (way) => {
+    const w = tensor([2], { requiresGrad: true });
+    using optimizer = new SGD([w], { lr: 0.125 });
+    using scaler = new GradScaler({ initialScale: 4, growthInterval: 4, growthFactor: 2 });
+    const fast = way(() => {
+      w.grad = null;
+      scaler.scale(w.square().sum()).backward();
+    });
+    const seen: unknown[] = [];
+    for (let i = 0; i < 12; i++) {
+      fast();
+      seen.push(await scaler.step(optimizer), await w.item());
+      scaler.update();
+    }
+    return seen;
+  });
+  assert.is(replays, 6);
 });
 
 test.run();
