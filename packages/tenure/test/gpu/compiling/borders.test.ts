@@ -86,7 +86,7 @@ test("symbols with one description are two", async () => {
 test("results that only look alike, and a function that asks for this", async () => {
   const key = Symbol("key");
   const cases: readonly [make: (y: Tensor) => unknown, why: RegExp | null][] = [
-    [(y) => [y, , 3], /no plain container/], // eslint-disable-line no-sparse-arrays
+    [(y) => [y, , 3], /no plain container/],
     [(y) => Object.assign([y], { name: "list" }), /no plain container/],
     [(y) => ({ y, [key]: 4 }), /no plain container/],
     [
