@@ -11,7 +11,7 @@
  */
 import { at } from "../base/access.ts";
 import { type DType, computeType } from "../base/dtype.ts";
-import { broadcastLayout, collapse, contiguousLayout } from "../base/layout.ts";
+import { type Layout, broadcastLayout, collapse, contiguousLayout } from "../base/layout.ts";
 import { type Shape, sizeOf } from "../base/shape.ts";
 import { type Chain, type Operand, type Output, chainFunction, drawing } from "./fused.ts";
 import type { DeviceCaps, Kernel } from "./kernel.ts";
@@ -45,50 +45,95 @@ export interface ElementwiseSpec extends Chain {
 
 /** Bindings: those of `spec`, which names them itself. */
 export function elementwiseKernel(spec: ElementwiseSpec, caps: DeviceCaps): Kernel {
-  const size = sizeOf(spec.shape);
-  const layouts = [
-    ...spec.operands.map((o) => broadcastLayout(o.view.layout, spec.shape)),
-    ...spec.outputs.map((o) => o.view?.layout ?? contiguousLayout(spec.shape)),
-  ];
-  const { shape, strides } = collapse(layouts);
-  const accesses = layouts.map((l, i): Access => ({
-    binding:
-      i < spec.operands.length
-        ? at(spec.operands, i).binding
-        : at(spec.outputs, i - spec.operands.length).binding,
-    dtype:
-      i < spec.operands.length
-        ? at(spec.operands, i).view.dtype
-        : at(spec.outputs, i - spec.operands.length).dtype,
-    offset: l.offset,
-    strides: at(strides, i),
-    linear:
-      i >= spec.operands.length && at(spec.outputs, i - spec.operands.length).view === undefined,
-  }));
   const params = new Params();
+  const { workgroups, ...section } = sectionOf(spec, caps, params, {
+    name: "body",
+    first: 0,
+    fields: params,
+    own: flatWorkgroup,
+    all: () => "grid.x * grid.y",
+  });
+  const module = { name: spec.name, params, ...section, workgroupSize };
+  return makeKernel({ ...module, workgroups: gridOf(workgroups, caps) }, caps);
+}
+
+/** Where a computation stands in its kernel. */
+export interface Place {
+  /** Of the function that makes an element. */
+  readonly name: string;
+  /** Its first binding. */
+  readonly first: number;
+  /** Where the fields for its views go. */
+  readonly fields: Params;
+  /** WGSL of the number of a workgroup among its own. */
+  readonly own: string;
+  /** WGSL of how many these are. */
+  readonly all: (count: number) => string;
+}
+
+/** One computation of a kernel. */
+export interface Section {
+  readonly storages: readonly StorageDecl[];
+  readonly helpers: readonly string[];
+  readonly globals: string;
+  readonly main: string;
+  readonly workgroups: number;
+}
+
+/** One computation as a part of a kernel. */
+export function sectionOf(
+  spec: ElementwiseSpec,
+  caps: DeviceCaps,
+  params: Params,
+  place: Place,
+): Section {
+  const { fields, first } = place;
+  const size = sizeOf(spec.shape);
+  const layouts = layoutsOf(spec);
+  const { shape, strides } = collapse(layouts);
+  const accesses = layouts.map((l, i): Access => {
+    const operand = spec.operands[i];
+    const { binding, view } = operand ?? at(spec.outputs, i - spec.operands.length);
+    const { dtype } = operand?.view ?? at(spec.outputs, i - spec.operands.length);
+    return {
+      binding: first + binding,
+      dtype,
+      offset: l.offset,
+      strides: at(strides, i),
+      linear: view === undefined,
+    };
+  });
   const vector = at(shape, shape.length - 1) % 4 === 0 && size > 0;
   const walk = shape.length === 1 ? flatWalk : stridedWalk;
   const units = vector || shape.length === 1 ? Math.ceil(size / 4) : size;
   const run = unitsPerInvocation(units, caps);
-  const block = caps.software ? params.u32("block", workgroup * run) : "";
-  const main = walk({ spec, params, shape, accesses, vector, block });
-  const storages = storageDecls(spec.bindings, accesses, vector);
-  return makeKernel(
-    {
-      name: spec.name,
-      storages,
-      params,
-      helpers: [...(spec.helpers ?? []), ...drawing("body", spec.draws).helpers],
-      workgroupSize: [workgroup, 1, 1],
-      globals: bodyFunction(spec, params),
-      main: main(storages),
-      workgroups: gridOf(Math.ceil(units / (workgroup * run)), caps),
-    },
-    caps,
-  );
+  const block = caps.software ? fields.u32("block", workgroup * run) : "";
+  const count = Math.ceil(units / (workgroup * run));
+  const own = { block, number: place.own, all: () => place.all(count) };
+  const { name } = place;
+  const main = walk({ spec, name, params: fields, shape, accesses, vector, workgroups: own });
+  const storages = storageDecls(spec.bindings, first, accesses, vector);
+  return {
+    storages,
+    helpers: [...(spec.helpers ?? []), ...drawing(name, spec.draws).helpers],
+    globals: bodyFunction(spec, name, params),
+    main: main((a) => at(storages, a.binding - first)),
+    workgroups: count,
+  };
+}
+
+/** The views of a computation: its operands', then its outputs'. */
+export function layoutsOf({ operands, outputs, shape }: ElementwiseSpec): Layout[] {
+  return [
+    ...operands.map((o) => broadcastLayout(o.view.layout, shape)),
+    ...outputs.map((o) => o.view?.layout ?? contiguousLayout(shape)),
+  ];
 }
 
 const workgroup = 64;
+
+/** Of every elementwise kernel. */
+export const workgroupSize: readonly [number, number, number] = [workgroup, 1, 1];
 
 /** Loop trips per invocation: enough invocations to fill the device first, then longer runs. */
 function unitsPerInvocation(units: number, caps: DeviceCaps): number {
@@ -114,7 +159,18 @@ interface Walk {
   readonly accesses: readonly Access[];
   /** Four elements of the innermost dimension at a time. */
   readonly vector: boolean;
-  /** WGSL of the units in a row that a workgroup takes; empty where all workgroups go in step. */
+  /** Of the function that makes an element. */
+  readonly name: string;
+  readonly workgroups: Workgroups;
+}
+
+/** WGSL about the workgroups of a computation. */
+interface Workgroups {
+  /** The number of this one. */
+  readonly number: string;
+  /** How many there are. */
+  readonly all: () => string;
+  /** Units in a row that each takes; empty where all go in step. */
   readonly block: string;
 }
 
@@ -131,11 +187,12 @@ function aligned(a: Access): boolean {
  */
 function storageDecls(
   bindings: readonly ("read" | "read_write")[],
+  first: number,
   accesses: readonly Access[],
   vector: boolean,
 ): StorageDecl[] {
   return bindings.map((access, b) => {
-    const here = accesses.filter((a) => a.binding === b);
+    const here = accesses.filter((a) => a.binding === first + b);
     return {
       access,
       dtype: here[0]?.dtype ?? "float32",
@@ -155,14 +212,15 @@ function flatWalk({
   shape,
   accesses,
   vector,
-  block,
-}: Walk): (storages: readonly StorageDecl[]) => string {
+  name,
+  workgroups,
+}: Walk): (declared: (access: Access) => StorageDecl) => string {
   const count = params.u32("count", Math.floor(at(shape, 0) / 4)),
     size = vector ? "" : params.u32("size", at(shape, 0));
-  return (storages) => {
+  return (declared) => {
     const before: string[] = [];
     const places = accesses.map((a, i) => {
-      const decl = at(storages, a.binding),
+      const decl = declared(a),
         step = at(a.strides, 0);
       if (a.linear) return { decl, offset: "", stride: "", once: false };
       const offset = params.u32(`o${i}`, decl.vec ? a.offset / 4 : a.offset),
@@ -176,7 +234,7 @@ function flatWalk({
       };
     });
     const visitAll = (wide: boolean): string[] => {
-      const visit = visitor(spec, wide);
+      const visit = visitor(spec, name, wide);
       accesses.forEach((a, i) => {
         const { decl, offset, stride, once } = at(places, i);
         if (once) visit.splat(i);
@@ -199,7 +257,7 @@ function flatWalk({
           ),
           "}",
         ];
-    return [...before, ...loop(count, block, visitAll(true)), ...rest].join("\n");
+    return [...before, ...loop(count, workgroups, visitAll(true)), ...rest].join("\n");
   };
 }
 
@@ -210,8 +268,9 @@ function stridedWalk({
   shape,
   accesses,
   vector,
-  block,
-}: Walk): (storages: readonly StorageDecl[]) => string {
+  name,
+  workgroups,
+}: Walk): (declared: (access: Access) => StorageDecl) => string {
   const rank = shape.length,
     inner = vector ? at(shape, rank - 1) / 4 : at(shape, rank - 1);
   const outer = shape.slice(0, -1).reduce((n, d) => n * d, 1);
@@ -219,16 +278,16 @@ function stridedWalk({
   const dims = shape.map((d, k) =>
     k === 0 ? "" : params.u32(`d${k}`, k === rank - 1 ? inner : d),
   );
-  return (storages) => {
+  return (declared) => {
     const lines: string[] = [`var rest = i;`],
-      visit = visitor(spec, vector);
+      visit = visitor(spec, name, vector);
     for (let k = rank - 1; k > 0; k--)
       lines.push(
         `let c${k} = rest % ${dims[k]};`,
         k > 1 ? `rest /= ${dims[k]};` : `let c0 = rest / ${dims[k]};`,
       );
     accesses.forEach((a, i) => {
-      const decl = at(storages, a.binding),
+      const decl = declared(a),
         wide = decl.vec;
       if (a.linear) {
         visit.linear(i, decl, a);
@@ -261,7 +320,7 @@ function stridedWalk({
           );
       }
     });
-    return loop(count, block, [...lines, ...visit.text()]).join("\n");
+    return loop(count, workgroups, [...lines, ...visit.text()]).join("\n");
   };
 }
 
@@ -269,11 +328,15 @@ function stridedWalk({
  * A loop over `i < count`. All workgroups go through the units in step, which keeps a GPU's reads
  * together; on a CPU each goes through a block of its own, which keeps to few pages: half the time.
  */
-function loop(count: string, block: string, body: readonly string[]): string[] {
+function loop(
+  count: string,
+  { number, all, block }: Workgroups,
+  body: readonly string[],
+): string[] {
   const own = block !== "";
-  const from = own ? `(${flatWorkgroup}) * ${block}` : `(${flatWorkgroup}) * ${workgroup}u`;
+  const from = own ? `(${number}) * ${block}` : `(${number}) * ${workgroup}u`;
   return [
-    ...(own ? [] : [`let step = grid.x * grid.y * ${workgroup}u;`]),
+    ...(own ? [] : [`let step = ${all()} * ${workgroup}u;`]),
     `let first = ${from} + lane;`,
     ...(own ? [`let end = min(${count}, ${from} + ${block});`] : []),
     `for (var i = first; i < ${own ? "end" : count}; i += ${own ? `${workgroup}u` : "step"}) {`,
@@ -287,6 +350,7 @@ function loop(count: string, block: string, body: readonly string[]): string[] {
 /** Collects loads, calls and stores of one unit (four elements, or one). */
 function visitor(
   spec: ElementwiseSpec,
+  name: string,
   vector: boolean,
 ): {
   splat(i: number): void;
@@ -329,13 +393,13 @@ function visitor(
           stores.push(`b${a.binding}[${index(k)}] = ${toStored(decl.dtype, result(k, i))};`);
     },
     text: () => {
-      const drawn = drawing("body", spec.draws).calls("i", vector);
+      const drawn = drawing(name, spec.draws).calls("i", vector);
       const draws = drawn.map((call, n) => `let drawn${n} = ${call};`);
       const calls = Array.from({ length: width }, (_, k) => {
         const args = argument.map((f) => f(k));
         if (spec.needsIndex === true) args.push(vector ? `i * 4u + ${k}u` : "i");
         args.push(...drawn.map((_call, n) => `drawn${n}${vector ? `.${"xyzw".charAt(k)}` : ""}`));
-        return `let y${k} = body(${args.join(", ")});`;
+        return `let y${k} = ${name}(${args.join(", ")});`;
       });
       return [...loads, ...draws, ...calls, ...stores];
     },
@@ -343,11 +407,11 @@ function visitor(
 }
 
 /** The caller's statements as a WGSL function from elements to one value or a struct `R`. */
-function bodyFunction(spec: ElementwiseSpec, params: Params): string {
+function bodyFunction(spec: ElementwiseSpec, name: string, params: Params): string {
   const args = spec.operands.map((o, i) => `a${i}: ${computeType(o.view.dtype)}`);
   if (spec.needsIndex === true) args.push("idx: u32");
   return chainFunction({
-    name: "body",
+    name,
     args,
     types: spec.outputs.map((o) => computeType(o.dtype)),
     chain: spec,

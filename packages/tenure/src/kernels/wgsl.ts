@@ -16,9 +16,20 @@ export { helperText } from "./helpers.ts";
  * reads the field.
  */
 export class Params {
+  #head = "";
   #fields: string[] = [];
   #words: number[] = [];
   #dynamic: { word: number; scalar: number }[] = [];
+
+  /** The same struct for another part of the kernel: its fields' names begin with `head`. */
+  within(head: string): Params {
+    const part = new Params();
+    part.#head = `${this.#head}${head}`;
+    part.#fields = this.#fields;
+    part.#words = this.#words;
+    part.#dynamic = this.#dynamic;
+    return part;
+  }
 
   u32(name: string, value: number): string {
     return this.#add(name, "u32", value >>> 0);
@@ -37,9 +48,9 @@ export class Params {
   }
 
   #add(name: string, type: string, word: number): string {
-    this.#fields.push(`${name}: ${type}`);
+    this.#fields.push(`${this.#head}${name}: ${type}`);
     this.#words.push(word);
-    return `p.${name}`;
+    return `p.${this.#head}${name}`;
   }
 
   get words(): readonly number[] {

@@ -8,9 +8,10 @@ import {
   sliceLayout,
 } from "../../../src/base/layout.ts";
 import { sizeOf } from "../../../src/base/shape.ts";
-import { elementwiseKernel } from "../../../src/kernels/elementwise.ts";
+import { type ElementwiseSpec, elementwiseKernel } from "../../../src/kernels/elementwise.ts";
 import { rareHelpers } from "../../../src/kernels/rare-helpers.ts";
 import { f32Bits } from "../../../src/kernels/kernel.ts";
+import { sideBySide } from "../../../src/kernels/several.ts";
 import { close, elements, golden, openGpu, random, randomData, run, view } from "./harness.ts";
 
 const test = suite("elementwise");
@@ -371,6 +372,43 @@ test("binary helpers on all pairs of special values", async () => {
     1e-30,
     "powOf",
   );
+});
+
+test("computations side by side are what they are alone, bit by bit", async () => {
+  const sizes = [5, 64, 1, 300_001, 1022];
+  const data = sizes.map((n, k) => [randomData(n, k), randomData(n, 10 + k)] as const);
+  const scalars = [3, 0.5, 0.25, 7, 1.5].map(f32Bits);
+  const specs = sizes.map((n, k): ElementwiseSpec => ({
+    shape: [n],
+    operands: [
+      { view: view([n]), binding: 0 },
+      { view: view([n]), binding: 1 },
+    ],
+    outputs: [{ dtype: "float32", binding: 0, view: view([n]) }],
+    bindings: ["read_write", "read"],
+    name: "step",
+    functions: "fn moved(x: f32, y: f32) -> f32 { return x - y; }\n",
+    body: "r0 = moved(a0, s0 * a1 + drawn0);",
+    scalars: [
+      { type: "f32", index: k },
+      ...[0, 1, 2].map(() => ({ type: "u32" as const, index: 2 })),
+    ],
+    draws: [{ distribution: "uniform", scalar: 1 }],
+  }));
+  const gpuCaps = { ...caps, software: false, maxWorkgroupsPerDimension: 500 };
+  for (const kind of [caps, gpuCaps]) {
+    const buffers = data.flatMap(([x, y]) => [x.slice(), y]);
+    const read = sizes.map((_, k) => 2 * k);
+    const got = await run(sideBySide(specs, kind), buffers, { scalars, read });
+    for (const [k, spec] of specs.entries()) {
+      const [x, y] = data[k]!;
+      const [alone] = await run(elementwiseKernel(spec, kind), [x.slice(), y], {
+        scalars,
+        read: [0],
+      });
+      assert.equal([...got[k]!], [...alone!], `${sizes[k]} elements`);
+    }
+  }
 });
 
 test("golden text", () => {
