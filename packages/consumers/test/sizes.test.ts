@@ -24,10 +24,10 @@ const bundle = (name: string, code: string): Promise<Bundled> =>
  * it loads for the first device and after; hosts.test.ts sees that it loads no more.
  */
 const ceilings: Readonly<Record<keyof typeof programs, readonly [number, number]>> = {
-  "a tensor": [54.6, 92.7],
-  "an MLP's step": [64.1, 113.4],
-  "a CNN's step": [66.3, 122.9],
-  everything: [184.4, 241.6],
+  "a tensor": [54.6, 92.8],
+  "an MLP's step": [64.1, 114.4],
+  "a CNN's step": [66.3, 124],
+  everything: [184.5, 242.8],
 };
 
 function fits(what: string, bytes: number, most: number): void {
@@ -112,8 +112,8 @@ test("a program that imports the engine loads nothing later", async () => {
   const own = modulesOf(all).filter((path) => !path.startsWith("runtime/parts/"));
   assert.equal(modulesOf(first).sort(), own.sort());
   const later = bytesOf(all) - bytesOf(first); // names for what is there
-  assert.ok(later < 2900, `${later} bytes`);
-  fits("in all", bytesOf(all), 161.2);
+  assert.ok(later < 3100, `${later} bytes`);
+  fits("in all", bytesOf(all), 162.6);
 });
 
 const budgeted = (modules: readonly string[]): string[] =>

@@ -1,6 +1,6 @@
 /**
  * The ways in which one dispatch could be written, as kernels that can be timed. Called by
- * compile.ts while somebody watches. Owns nothing.
+ * dispatches.ts while somebody watches. Owns nothing.
  */
 import type { Device } from "../device/device.ts";
 import type { Question } from "../device/choices.ts";

@@ -14,13 +14,16 @@ import type { Families, Family, Kernels } from "../kernels/families.ts";
 import type * as products from "../kernels/matmul-ways.ts";
 import type { probeRoom } from "./execution/probe.ts";
 import type { Segments } from "./execution/segments.ts";
+import type * as candidates from "./candidates.ts";
 import type * as hosts from "./hosts.ts";
 import type * as inspection from "./inspection.ts";
 import type * as pipeline from "../planner/pipeline.ts";
+import type * as batches from "./update-batches.ts";
 
 /** What each part brings. */
 export interface Parts extends Families {
-  readonly products: typeof products;
+  readonly main: Families["main"] & Pick<typeof batches, "batchesOf" | "kernelOf">;
+  readonly products: typeof products & Pick<typeof candidates, "candidatesOf" | "placed">;
   readonly convolutions: typeof convolutions;
   readonly devices: typeof hosts;
   readonly lending: typeof lent;

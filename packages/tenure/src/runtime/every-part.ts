@@ -12,21 +12,23 @@ import * as resizing from "../kernels/resizing.ts";
 import * as sequences from "../kernels/sequences.ts";
 import * as transformers from "../kernels/transformers.ts";
 import { budgetPlanner, figuresOf } from "../planner/pipeline.ts";
+import { candidatesOf, placed } from "./candidates.ts";
 import type { Parts } from "./engine-parts.ts";
 import { probeRoom } from "./execution/probe.ts";
 import { Segments } from "./execution/segments.ts";
 import * as devices from "./hosts.ts";
 import * as inspection from "./inspection.ts";
+import { batchesOf, kernelOf } from "./update-batches.ts";
 
 /** Every part, by its name. */
 export const everyPart: Parts = {
-  main,
+  main: { ...main, batchesOf, kernelOf },
   functions,
   images,
   resizing,
   sequences,
   transformers,
-  products,
+  products: { ...products, candidatesOf, placed },
   convolutions,
   devices,
   lending,

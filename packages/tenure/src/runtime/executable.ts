@@ -17,6 +17,9 @@ export interface Dispatch {
   readonly slots: readonly number[];
   readonly offsets: readonly number[];
   readonly sizes: readonly number[];
+  /** Of its ops; those of several one after the other. */
+  readonly layer: string;
+  readonly flops: number;
   /** Bytes of the tensors it reads, and of those it writes. */
   readonly bytes: number;
   /** Place of its params in the uniform buffer, in bytes; size 0 when it has none. */

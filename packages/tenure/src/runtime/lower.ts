@@ -8,7 +8,7 @@ import { DeviceError, TenureError, internal } from "../base/errors.ts";
 import type { Layout } from "../base/layout.ts";
 import type { Kernels } from "../kernels/families.ts";
 import type { Around, Chain, Draw, Operand, Output, Scalar } from "../kernels/fused.ts";
-import { elementwiseKernel } from "../kernels/elementwise.ts";
+import { type ElementwiseSpec, elementwiseKernel } from "../kernels/elementwise.ts";
 import type { DeviceCaps, Kernel } from "../kernels/kernel.ts";
 import { indent } from "../kernels/wgsl.ts";
 import type { AnyOp, Expression } from "../ops/op.ts";
@@ -20,6 +20,8 @@ import type { RecordedOp } from "./recorded-op.ts";
 export interface Lowered {
   readonly kernel: Kernel;
   readonly operands: readonly number[];
+  /** What an elementwise kernel was made of. */
+  readonly elementwise?: ElementwiseSpec;
 }
 
 /** The kernel of a recorded op, or of a group of them. */
@@ -57,23 +59,21 @@ export function lower(recorded: RecordedOp, caps: DeviceCaps, kernels: Kernels):
   const e = op.expression(inputs, attrs);
   const functions = new Functions();
   const helpers = functions.take(op, e, kernels);
-  const kernel = elementwiseKernel(
-    {
-      shape: outputs[0]!.layout.shape,
-      operands: ins,
-      outputs: outs,
-      bindings: bound.access,
-      name: op.name,
-      body: e.body,
-      helpers: [...helpers],
-      functions: functions.text,
-      ...(e.scalars === undefined ? {} : { scalars: e.scalars }),
-      ...(e.needsIndex === undefined ? {} : { needsIndex: e.needsIndex }),
-      ...(e.draws === undefined ? {} : { draws: [{ distribution: e.draws, scalar: 0 }] }),
-    },
-    caps,
-  );
-  return { kernel, operands: bound.storages };
+  const elementwise: ElementwiseSpec = {
+    shape: outputs[0]!.layout.shape,
+    operands: ins,
+    outputs: outs,
+    bindings: bound.access,
+    name: op.name,
+    body: e.body,
+    helpers: [...helpers],
+    functions: functions.text,
+    ...(e.scalars === undefined ? {} : { scalars: e.scalars }),
+    ...(e.needsIndex === undefined ? {} : { needsIndex: e.needsIndex }),
+    ...(e.draws === undefined ? {} : { draws: [{ distribution: e.draws, scalar: 0 }] }),
+  };
+  const kernel = elementwiseKernel(elementwise, caps);
+  return { kernel, operands: bound.storages, elementwise };
 }
 
 /**
@@ -119,15 +119,11 @@ function lowerGroup(
       });
     else (member.section === "prologue" ? before : after).take(member, members[k]!);
   });
-  if (main === -1)
-    return checked(
-      name,
-      {
-        kernel: elementwiseKernel({ name, ...after.finish(group, group.stored) }, caps),
-        operands: after.bound.storages,
-      },
-      caps,
-    );
+  if (main === -1) {
+    const elementwise = { name, ...after.finish(group, group.stored) };
+    const kernel = elementwiseKernel(elementwise, caps);
+    return checked(name, { kernel, operands: after.bound.storages, elementwise }, caps);
+  }
   const { op, inputs, outputs, attrs } = members[main]!;
   const computed = group.members.some((m) => m.section === "prologue");
   const result = outputs[0]!.storage.programIndex;
@@ -149,18 +145,15 @@ function lowerGroup(
 }
 
 /** Checks what the fuse pass promised of a group: a kernel within the device's limits. */
-function checked(
-  name: string,
-  { kernel, operands }: Lowered,
-  { maxStorageBuffers }: DeviceCaps,
-): Lowered {
+function checked(name: string, lowered: Lowered, { maxStorageBuffers }: DeviceCaps): Lowered {
+  const { kernel, operands } = lowered;
   if (kernel.bindings.length !== operands.length)
     throw internal(
       `${name} has ${operands.length} operands but its kernel ${kernel.bindings.length} bindings`,
     );
   if (operands.length > maxStorageBuffers)
     throw internal(`${name} binds ${operands.length} buffers of ${maxStorageBuffers}`);
-  return { kernel, operands };
+  return lowered;
 }
 
 /** A value in a register: the WGSL that reads it. */

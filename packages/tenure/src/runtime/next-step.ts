@@ -1,6 +1,6 @@
 /**
  * What a training step will be the next time: the same ops, but what optimizers keep from step to
- * step, and this one begins, is there already. Asked by compile.ts, so that a budget is refused
+ * step, and this one begins, is there already. Asked by schedulers, so that a budget is refused
  * before the first step when the second would not fit into it. Owns nothing.
  */
 import type { OpenProgram } from "./open-program.ts";
@@ -10,11 +10,15 @@ import type { Storage } from "./storage.ts";
 /** A program that was not recorded: some ops of one that was, on the same storages. */
 export interface NextStep {
   readonly ops: readonly RecordedOp[];
+  readonly locals: OpenProgram["locals"];
   /** Whether a storage, by its index, will arrive with a buffer of its own. */
   readonly atEntry: (local: number) => boolean;
 }
 
-/** The program of the step after this one; null when it is the same. */
+/**
+ * The program of the step after this one, which may not fit into a budget though this one does:
+ * then optimizers have their state. Null when it is the same.
+ */
 export function nextStep({ ops, locals, uploads }: OpenProgram): NextStep | null {
   const uploaded = new Set(uploads.map(({ storage }) => storage));
   const stays = (storage: Storage): boolean =>
@@ -31,5 +35,5 @@ export function nextStep({ ops, locals, uploads }: OpenProgram): NextStep | null
   });
   if (later.length === ops.length) return null;
   const resident = locals.map((storage) => begun.has(storage) || stays(storage));
-  return { ops: later, atEntry: (local) => resident[local] === true };
+  return { ops: later, locals, atEntry: (local) => resident[local] === true };
 }

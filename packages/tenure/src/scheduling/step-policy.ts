@@ -16,6 +16,7 @@ import { logRun } from "../runtime/execution/run-log.ts";
 import { HostArrays } from "../runtime/execution/host-arrays.ts";
 import type { ExecutionPolicy } from "../runtime/execution/policy.ts";
 import type { Inspector } from "../runtime/inspector.ts";
+import { nextStep } from "../runtime/next-step.ts";
 import type { OpenProgram } from "../runtime/open-program.ts";
 import type { PlanCache } from "../runtime/plan-cache.ts";
 import { type Experience, Learning } from "./experience.ts";
@@ -232,7 +233,8 @@ export class StepPolicy implements ExecutionPolicy {
   #compile(device: Device, work: OpenProgram, options: PlanOptions): Executable {
     const planning: Planning = { planner: this.#planner(), options };
     const looksAhead = options.budgetBytes !== undefined && this.budgetBytes === this.#givenBytes;
-    const next = looksAhead ? this.#compiler().refusalOfNext(work, device, planning) : null;
+    const step = looksAhead ? nextStep(work) : null;
+    const next = step === null ? null : this.#compiler().refusal(step, device, planning);
     if (next === null) {
       try {
         return this.#compiler().compile(work, device, planning);

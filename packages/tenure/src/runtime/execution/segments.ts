@@ -95,8 +95,8 @@ export class Segments {
     if (dispatch !== undefined) {
       const { watch } = device.queue;
       if (watch !== null && op !== undefined) {
-        const { phase, layer, flops } = at(exe.plan.program.ops, op);
-        const { name, bytes } = dispatch;
+        const { phase } = at(exe.plan.program.ops, op);
+        const { name, layer, flops, bytes } = dispatch;
         watch.next({ name, phase, layer, flops, bytes, recomputed: kind === "recompute" });
       }
       encodeDispatch(device, counters, exe, dispatch, buffers);

@@ -4,4 +4,5 @@
  * Owns nothing.
  */
 export * from "../../kernels/main.ts";
+export { batchesOf, kernelOf } from "../update-batches.ts";
 export { Engine } from "../engine.ts";
