@@ -51,7 +51,7 @@ export class Capture implements RecordingWatcher, TapeWatcher {
   readonly #before = lastStorage();
   /** So were nodes. */
   readonly #nodeBefore = tape().nextNodeId();
-  /** Tensors from outside that it used; those still live when it has ended are no aliases of its own. */
+  /** Tensors from outside that it used; those live when it has ended are no aliases of its own. */
   readonly #handles = new Set<TensorHandle>();
   readonly #draws = new Map<string, number>();
   readonly #leaves = new Map<Gradient, { leaf: Leaf; before: Saved | null; counts: boolean }>();
@@ -161,7 +161,7 @@ export class Capture implements RecordingWatcher, TapeWatcher {
     this.#leaf(leaf, true);
   }
 
-  /** A backward pass goes through a node. Whether what it saved is still there, nobody would ask. */
+  /** A backward pass goes through a node. Nobody would ask whether what it saved is there. */
   visits(node: GradNode): void {
     if (node.id <= this.#nodeBefore) this.refuse("it goes back through a graph from outside");
   }

@@ -1,6 +1,6 @@
 /**
- * The dispatches of a plan: each step's op is lowered to a kernel, updates that may run side by side
- * become one, pipelines are asked for, and params are laid out one after the other. Called by
+ * The dispatches of a plan: each step's op is lowered to a kernel, updates that may run side by
+ * side become one, pipelines are asked for, and params are laid out one after the other. Called by
  * compile.ts on a plan-cache miss. Owns nothing.
  */
 import { at, defined, last, lookup } from "../base/access.ts";

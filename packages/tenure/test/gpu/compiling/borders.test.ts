@@ -117,7 +117,7 @@ test("results that only look alike, and a function that asks for this", async ()
   }
 });
 
-test("graphs from outside: what they saved is looked at, what they made knows its writes", async () => {
+test("graphs from outside: what they saved is looked at, and what they made", async () => {
   const back = await asWritten(async (way) => {
     const w = tensor([2], { requiresGrad: true });
     const loss = w.square().sum();
