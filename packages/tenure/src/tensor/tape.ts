@@ -158,9 +158,11 @@ export class Gradient {
     if (before !== null) dropUntilDiscarded(before.storage);
     whenDiscarded(
       () => () => {
-        this.grad?.storage.release();
+        const last = this.grad;
         this.grad = this.refs > 0 ? before : null;
+        // first: both may be one storage, which must not be freed in between
         if (this.grad !== null) regain(this.grad.storage);
+        last?.storage.release();
       },
       true,
     );

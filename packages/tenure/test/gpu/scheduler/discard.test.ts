@@ -6,7 +6,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { type Tensor, TenureError, manualSeed, memory, noGrad, rand, sync, tensor } from "tenure";
 import { Linear } from "tenure/nn";
-import { GradScaler, ReduceLROnPlateau, SGD, StepLR } from "tenure/optim";
+import { GradScaler, ReduceLROnPlateau, SGD, StepLR, clipGradNorm } from "tenure/optim";
 import { BudgetError, Scheduler, trace } from "tenure/scheduler";
 import { generatorState } from "../../../src/tensor/generator.ts";
 import { runtime } from "../../../src/runtime/runtime.ts";
@@ -64,6 +64,28 @@ test("gradients that a step dropped are back when it throws", async () => {
     );
     assert.equal(await t.gradient(), before);
     assert.equal([memory.stats().storages, memory.stats().liveBytes], [storages, liveBytes]);
+  }
+});
+
+test("a gradient that was written to and set again in a step that throws is as before", async () => {
+  using t = new Trained();
+  using scheduler = new Scheduler();
+  await scheduler.step(() => t.train());
+  const before = await t.gradient();
+  for (const clears of [false, true]) {
+    await rejects(
+      () =>
+        scheduler.step(() => {
+          clipGradNorm(t.layer.parameters(), 1e-3).dispose();
+          clipGradNorm(t.layer.parameters(), 1e-4).dispose();
+          if (clears) t.optimizer.zeroGrad();
+          throw new Error("mine");
+        }),
+      Error,
+      /^mine$/,
+    );
+    assert.equal(await t.gradient(), before);
+    memory.verify();
   }
 });
 
