@@ -189,11 +189,27 @@ export class Capture implements RecordingWatcher, TapeWatcher {
     return leaf;
   }
 
-  /** Something is simply done again. It is not looked at. */
+  /**
+   * Something is simply done again. It is not looked at, but whether leaves have gradients decides
+   * what it does, and so what may be done after it.
+   */
   again(who: object, act: () => void): void {
     this.#acts.push({ kind: "again", who, act });
     const own = tape();
-    own.watcher = null;
+    const nothing = (): void => undefined;
+    own.watcher = {
+      readGrad: (leaf) => {
+        this.readGrad(leaf);
+      },
+      setGrad: nothing,
+      took: nothing,
+      visits: nothing,
+      uses: nothing,
+      refuse: nothing,
+      again: (_, inner) => {
+        inner();
+      },
+    };
     const before = watchRecording(null);
     try {
       act();

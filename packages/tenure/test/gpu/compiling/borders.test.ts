@@ -287,4 +287,25 @@ test("another scale of a gradient scaler is noticed", async () => {
   assert.is(replays, 6);
 });
 
+test("whether an optimizer writes to a leaf decides what may follow", async () => {
+  const { replays, reasons } = await asWritten(async (way) => {
+    const w = tensor([2], { requiresGrad: true });
+    using optimizer = new SGD([w], { lr: 0.125 });
+    const fast = way((x: Tensor) => {
+      const view = w.reshape(1, 1);
+      optimizer.step();
+      optimizer.zeroGrad();
+      view.mul(x).sum().backward();
+    });
+    const seen: unknown[] = [];
+    for (let i = 0; i < 8; i++) {
+      if (i < 4) w.grad = null;
+      seen.push(await outcome(() => fast(ones([1]))), await w.item(), await w.grad?.item());
+    }
+    return seen;
+  });
+  assert.is(replays, 4);
+  assert.ok(reasons.has("it threw"));
+});
+
 test.run();
