@@ -8,6 +8,7 @@ import { TenureError } from "../base/errors.ts";
 import { checkFunction } from "../base/options.ts";
 import { HostTimer, type TimedKernel, TimestampTimer } from "../device/kernel-watch.ts";
 import type { Device } from "../device/device.ts";
+import { refusalOf } from "../device/refusals.ts";
 import { type ChromeTrace, chromeTrace } from "../ownership/chrome-trace.ts";
 import { log } from "../ownership/log.ts";
 import { traceExtras } from "../runtime/plan-boxes.ts";
@@ -94,7 +95,8 @@ export class KernelProfile<T = unknown> {
  * console.log(steps.rows.length, steps.value); // → 2 262144
  * ```
  * @throws ArgumentError for anything but a function; TenureError inside a scheduler's step, inside
- *   `trace`, and while another profile is under way; whatever `fn` throws
+ *   `trace`, and while another profile is under way; DeviceLostError where the device is lost
+ *   meanwhile; whatever `fn` throws
  */
 export async function profile<T>(fn: () => T | Promise<T>): Promise<KernelProfile<Awaited<T>>> {
   checkFunction("profile", fn, "pass () => { …a step… }");
@@ -110,24 +112,36 @@ export async function profile<T>(fn: () => T | Promise<T>): Promise<KernelProfil
   try {
     const start = performance.now();
     const value = await fn();
-    await own.sync();
-    const wallSeconds = (performance.now() - start) / 1000;
-    device.queue.watch = null;
-    const kernels = await timer.kernels();
-    const rates = await measureRates(device);
-    logKernels(kernels);
+    const measured = await measure(device, timer, start);
+    logKernels(measured.kernels);
     const parts = {
       value,
       device: device.info.name,
       clock: timed ? ("timestamps" as const) : ("host" as const),
-      rates,
-      kernels,
-      wallSeconds,
+      ...measured,
     };
     return new KernelProfile<Awaited<T>>(parts, chromeTrace(traceExtras(own)));
   } finally {
     if (isWatchedBy(device, timer)) device.queue.watch = null;
     timer.dispose();
+  }
+}
+
+/** Ends the measurement that began at `start`. @throws DeviceLostError, DeviceError */
+async function measure(
+  device: Device,
+  timer: TimestampTimer | HostTimer,
+  start: number,
+): Promise<Pick<KernelProfile, "kernels" | "rates" | "wallSeconds">> {
+  try {
+    await runtime().sync();
+    const wallSeconds = (performance.now() - start) / 1000;
+    device.queue.watch = null;
+    const kernels = await timer.kernels();
+    if (device.lost !== null) throw device.lost;
+    return { kernels, rates: await measureRates(device), wallSeconds };
+  } catch (error) {
+    throw await refusalOf(device, "profile", error);
   }
 }
 

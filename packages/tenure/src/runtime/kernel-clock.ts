@@ -4,10 +4,11 @@
  * Called by tune.ts and in idle moments. Owns its buffers until `release`.
  */
 import "../base/polyfills.ts";
-import { DeviceError, type OutOfMemoryError, TenureError } from "../base/errors.ts";
+import type { OutOfMemoryError } from "../base/errors.ts";
 import type { Device } from "../device/device.ts";
 import type { GPUBindGroup, GPUBuffer, GPUBufferDescriptor } from "../device/webgpu.ts";
 import type { CachedPipeline } from "../device/pipelines.ts";
+import { refusalOf } from "../device/refusals.ts";
 import { Timestamps } from "../device/timestamps.ts";
 import type { Kernel } from "../kernels/kernel.ts";
 
@@ -41,20 +42,10 @@ export class KernelClock implements Disposable {
    * @throws OutOfMemoryError where there is no room to measure, DeviceLostError, DeviceError
    */
   async time(kernel: Kernel, times: number): Promise<number> {
-    const device = this.#device;
     try {
       return await this.#time(kernel, times);
     } catch (error) {
-      // what waits for a device may hear of its end before the device does
-      await device.judged();
-      await new Promise((resolve) => setTimeout(resolve, 0));
-      if (device.lost !== null) throw device.lost;
-      if (error instanceof TenureError) throw error;
-      throw new DeviceError(
-        "tune",
-        `expected a device that runs what it is given, got "${String(error)}"; tune again`,
-        { cause: error },
-      );
+      throw await refusalOf(this.#device, "tune", error);
     }
   }
 
@@ -132,6 +123,7 @@ export class KernelClock implements Disposable {
           gpu,
           createBuffer: (descriptor) => this.#make(descriptor),
           destroyBuffer: () => undefined, // with all others
+          waitFor: (answer) => this.#device.waitFor(answer),
         },
         1,
       );

@@ -6,6 +6,8 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import {
   ArgumentError,
+  DeviceError,
+  DeviceLostError,
   KernelProfile,
   TenureError,
   init,
@@ -15,6 +17,7 @@ import {
   ones,
   profile,
   randn,
+  shutdown,
   tensor,
 } from "tenure";
 import { Linear } from "tenure/nn";
@@ -161,6 +164,34 @@ test("bad calls are refused, and errors leave nothing behind", async () => {
   assert.is(none.value, 7);
   assert.equal(none.rows, []);
   await init();
+});
+
+test("a device that is lost meanwhile: a typed error, and the next one works", async () => {
+  const losing: readonly (() => unknown)[] = [
+    () => shutdown(),
+    () => {
+      runtime().device!.gpu.destroy();
+    },
+  ];
+  for (const lose of losing) {
+    await rejects(
+      () =>
+        profile(async () => {
+          await product();
+          await lose();
+        }),
+      DeviceLostError,
+    );
+    await setup();
+    assert.ok((await profile(product)).kernels.length > 0);
+  }
+  const { gpu } = runtime().device!;
+  const make = gpu.createComputePipeline.bind(gpu);
+  gpu.createComputePipeline = () => {
+    throw new TypeError("on purpose");
+  };
+  await rejects(() => profile(() => 1), DeviceError, /^profile: .*on purpose.*profile again/);
+  gpu.createComputePipeline = make;
 });
 
 test.run();
