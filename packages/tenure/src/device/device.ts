@@ -287,7 +287,12 @@ export class Device {
 
   /** Resolves once all work submitted so far has run. */
   async idle(): Promise<void> {
-    await this.#patience.during(this.gpu.queue.onSubmittedWorkDone());
+    await this.waitFor(this.gpu.queue.onSubmittedWorkDone());
+  }
+
+  /** The same promise, which the device settles: while it waits, the host leaves its cores alone. */
+  waitFor<T>(answer: Promise<T>): Promise<T> {
+    return this.#patience.during(answer);
   }
 
   /**

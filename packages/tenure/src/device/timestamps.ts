@@ -15,6 +15,7 @@ export interface TimestampOwner {
   readonly gpu: GPUDevice;
   createBuffer(descriptor: GPUBufferDescriptor): GPUBuffer;
   destroyBuffer(buffer: GPUBuffer): void;
+  waitFor<T>(answer: Promise<T>): Promise<T>;
 }
 
 /** Bytes of a begin and an end. */
@@ -55,8 +56,9 @@ export class Timestamps {
 
   /** Begins and ends of the first passes in nanoseconds, once they are submitted. */
   async read(passes: number): Promise<BigUint64Array> {
-    await this.#readable.mapAsync(GPUMapMode.READ, 0, pairBytes * passes);
-    const times = new BigUint64Array(this.#readable.getMappedRange(0, pairBytes * passes).slice(0));
+    const size = pairBytes * passes;
+    await this.#owner.waitFor(this.#readable.mapAsync(GPUMapMode.READ, 0, size));
+    const times = new BigUint64Array(this.#readable.getMappedRange(0, size).slice(0));
     this.#readable.unmap();
     return times;
   }

@@ -35,7 +35,8 @@ const busy = `@group(0) @binding(0) var<storage, read_write> out: array<vec4f>;
 }`;
 
 /** Measures a device. Waits for whatever it does now. */
-export async function measureRates({ gpu, queue }: Device): Promise<DeviceRates> {
+export async function measureRates(device: Device): Promise<DeviceRates> {
+  const { gpu, queue } = device;
   queue.submit();
   const buffers: GPUBuffer[] = [];
   const buffer = (size: number): GPUBuffer => {
@@ -46,7 +47,7 @@ export async function measureRates({ gpu, queue }: Device): Promise<DeviceRates>
   };
   try {
     const [from, to, out] = [buffer(copyBytes), buffer(copyBytes), buffer(16 * threads)];
-    const copies = await perSecond(gpu, (encoder, times) => {
+    const copies = await perSecond(device, (encoder, times) => {
       for (let i = 0; i < times; i++) encoder.copyBufferToBuffer(from, 0, to, 0, copyBytes);
     });
     const module = gpu.createShaderModule({ code: busy, label: "tenure rates" });
@@ -57,7 +58,7 @@ export async function measureRates({ gpu, queue }: Device): Promise<DeviceRates>
     const pipeline = gpu.createComputePipeline({ layout, compute: { module } });
     const entries = [{ binding: 0, resource: { buffer: out } }];
     const group = gpu.createBindGroup({ layout: own, entries });
-    const runs = await perSecond(gpu, (encoder, times) => {
+    const runs = await perSecond(device, (encoder, times) => {
       const pass = encoder.beginComputePass();
       pass.setPipeline(pipeline);
       pass.setBindGroup(0, group);
@@ -75,17 +76,17 @@ export async function measureRates({ gpu, queue }: Device): Promise<DeviceRates>
 
 /** How often per second something is done, best of some tries that each take long enough. */
 async function perSecond(
-  gpu: GPUDevice,
+  device: Device,
   encode: (encoder: GPUCommandEncoder, times: number) => void,
 ): Promise<number> {
   const milliseconds = async (times: number): Promise<number> => {
-    const encoder = gpu.createCommandEncoder();
+    const encoder = device.gpu.createCommandEncoder();
     encode(encoder, times);
     const commands = encoder.finish();
-    await gpu.queue.onSubmittedWorkDone();
+    await device.idle();
     const start = performance.now();
-    gpu.queue.submit([commands]);
-    await gpu.queue.onSubmittedWorkDone();
+    device.gpu.queue.submit([commands]);
+    await device.idle();
     return Math.max(performance.now() - start, 1e-3);
   };
   await milliseconds(1);

@@ -1,7 +1,7 @@
-/** What the host does while it waits for the device, in a read and in `sync`. */
+/** What the host does while it waits for the device, in a read, in `sync` and when it measures. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { scoped, sync, tensor } from "tenure";
+import { profile, scoped, sync, tensor, tune } from "tenure";
 import { setup, turnsDuring } from "../helpers.ts";
 
 const info = await setup();
@@ -21,6 +21,8 @@ test("waiting for a software adapter leaves its cores alone", async () => {
       using _product = a.matmul(a);
       return sync();
     },
+    () => profile(product),
+    () => tune(product, { seconds: 0.5 }),
   ];
   for (const wait of waits) {
     const { turns, ms } = await turnsDuring(wait);
