@@ -15,7 +15,11 @@ import { Tensor, live } from "../tensor/tensor.ts";
  * A module's values by dotted name, as `stateDict` returns and `loadStateDict` takes them. Each is
  * an alias owned by the scope that was open; `using state = model.stateDict()` ends them together.
  */
-export type StateDict = Map<string, Tensor> & Disposable & { dispose(): void };
+export type StateDict = Map<string, Tensor> &
+  Disposable & {
+    /** Ends all of them; a second call does nothing. */
+    dispose(): void;
+  };
 
 /** A state that ends its tensors and forgets them when it is disposed; more often does nothing. */
 export class StateMap extends Map<string, Tensor> implements Disposable {

@@ -19,10 +19,13 @@ const replaced = [
 
 /** Runs `fn` while no timer fires and no time passes. */
 async function whileTimeStands(fn: () => Promise<void>): Promise<void> {
-  const before = replaced.map((name) => Object.getOwnPropertyDescriptor(globalThis, name)!);
+  const before = replaced.flatMap((name) => {
+    const property = Object.getOwnPropertyDescriptor(globalThis, name);
+    return property === undefined ? [] : [[name, property] as const]; // pages lack one of them
+  });
   const never = (): object => ({ unref: () => undefined });
   const still = { now: () => 0, mark: () => undefined, measure: () => undefined };
-  for (const name of replaced)
+  for (const [name] of before)
     Object.defineProperty(globalThis, name, {
       value: name === "performance" ? still : never,
       configurable: true,
@@ -31,7 +34,7 @@ async function whileTimeStands(fn: () => Promise<void>): Promise<void> {
   try {
     await fn();
   } finally {
-    replaced.forEach((name, i) => Object.defineProperty(globalThis, name, before[i]!));
+    for (const [name, property] of before) Object.defineProperty(globalThis, name, property);
   }
 }
 
