@@ -10,7 +10,7 @@ import { Signature } from "../graph/signature.ts";
 import type { AnyOp } from "../ops/op.ts";
 import { Dropped } from "./dropped.ts";
 import type { Operand, RecordedOp } from "./recorded-op.ts";
-import { type Script, type ScriptView, isSameOp } from "./script.ts";
+import { type ProgramMark, type Script, type ScriptView, isSameOp } from "./script.ts";
 import type { Storage } from "./storage.ts";
 
 /** Where a program stands among those recorded at one time: see lanes.ts. */
@@ -22,17 +22,6 @@ export interface Upload {
   /** The storage's index in the program. */
   readonly local: number;
   readonly data: Bytes;
-}
-
-/** How much was recorded at some moment. */
-export interface ProgramMark {
-  readonly ops: number;
-  readonly uploads: number;
-  readonly locals: number;
-  readonly scalars: number;
-  readonly undo: number;
-  readonly signature: number;
-  readonly pendingBytes: number;
 }
 
 /** Everything recorded since the last flush. */

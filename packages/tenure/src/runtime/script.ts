@@ -26,18 +26,20 @@ export interface ScriptOp extends Omit<RecordedOp, "inputs" | "outputs"> {
   readonly localsBefore: number;
 }
 
-/** How much a program held where a script begins. */
-export interface ScriptStart {
+/** How much a program held at some moment: where a script begins, or a function is traced. */
+export interface ProgramMark {
   readonly ops: number;
   readonly uploads: number;
   readonly locals: number;
   readonly scalars: number;
+  readonly undo: number;
   readonly signature: number;
+  readonly pendingBytes: number;
 }
 
 /** The ops of one repeated call, behind what the program held before. */
 export interface Script {
-  readonly start: ScriptStart;
+  readonly start: ProgramMark;
   readonly ops: readonly ScriptOp[];
   /** The program's signature from its beginning to the last op. */
   readonly words: Int32s;
@@ -66,7 +68,7 @@ interface Source {
  */
 export function scriptOf(
   program: Source,
-  start: ScriptStart,
+  start: ProgramMark,
   isOwn: (storage: Storage) => boolean,
 ): Script {
   const view = ({ storage, layout, dtype }: Operand): ScriptView => ({

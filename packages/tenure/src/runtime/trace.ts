@@ -17,7 +17,8 @@ import {
 import { newDisposeScope } from "../ownership/open.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { buildProgram } from "./build-program.ts";
-import type { OpenProgram, ProgramMark } from "./open-program.ts";
+import type { OpenProgram } from "./open-program.ts";
+import type { ProgramMark } from "./script.ts";
 import { runtime } from "./runtime.ts";
 
 /**

@@ -16,11 +16,11 @@ import { type Place, runtime } from "../runtime/runtime.ts";
 import type { Script } from "../runtime/script.ts";
 import type { Storage } from "../runtime/storage.ts";
 
-export type { OpenProgram, ProgramMark } from "../runtime/open-program.ts";
+export type { OpenProgram } from "../runtime/open-program.ts";
 export type { Operand } from "../runtime/recorded-op.ts";
 export type { RecordingWatcher } from "../runtime/recorder.ts";
 export type { GPUBuffer } from "../runtime/runtime.ts";
-export { type Script, scriptOf } from "../runtime/script.ts";
+export { type ProgramMark, type Script, scriptOf } from "../runtime/script.ts";
 export type { Storage } from "../runtime/storage.ts";
 
 // === Storages ===
