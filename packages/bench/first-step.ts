@@ -13,18 +13,10 @@ import {
   scopedAsync,
   shutdown,
 } from "tenure";
-import {
-  Conv2d,
-  Flatten,
-  Linear,
-  MaxPool2d,
-  type Module,
-  ReLU,
-  Sequential,
-  functional,
-} from "tenure/nn";
+import { type Module, functional } from "tenure/nn";
 import { SGD } from "tenure/optim";
 import { runtime } from "../tenure/src/runtime/runtime.ts";
+import { modelOf } from "./peers/with-tenure.ts";
 import { table } from "./timing.ts";
 
 /** A model, and a batch of what it takes. */
@@ -36,17 +28,11 @@ interface Case {
 /** The models of the comparison with other libraries. */
 export const firstSteps: Readonly<Record<"MLP" | "LeNet", Case>> = {
   MLP: {
-    model: () => new Sequential(new Linear(784, 256), new ReLU(), new Linear(256, 10)),
+    model: () => modelOf({ kind: "mlp", widths: [784, 256, 10], batch: 128, optimizer: "SGD" }),
     batch: () => randn([128, 784]),
   },
   LeNet: {
-    model: () =>
-      new Sequential(
-        ...[new Conv2d(1, 6, 5, { padding: 2 }), new ReLU(), new MaxPool2d(2)],
-        ...[new Conv2d(6, 16, 5), new ReLU(), new MaxPool2d(2), new Flatten()],
-        ...[new Linear(400, 120), new ReLU(), new Linear(120, 84), new ReLU()],
-        new Linear(84, 10),
-      ),
+    model: () => modelOf({ kind: "lenet", side: 28, batch: 64 }),
     batch: () => randn([64, 1, 28, 28]),
   },
 };

@@ -41,7 +41,7 @@ function forward(spec: Spec, inputs: readonly Tensor[]): Tensor {
 }
 
 /** x [batch, in] or [batch, 1, side, side] → logits [batch, 10]. */
-function modelOf(spec: Extract<Spec, { kind: "mlp" | "lenet" }>): Sequential {
+export function modelOf(spec: Extract<Spec, { kind: "mlp" | "lenet" }>): Sequential {
   if (spec.kind === "mlp") {
     const [input, hidden, output] = spec.widths;
     return new Sequential(new Linear(input, hidden), new ReLU(), new Linear(hidden, output));
