@@ -155,6 +155,7 @@ export class Scheduler implements Disposable {
     const failure = this.#policy.failure ?? this.#lostMeanwhile(device);
     if (failure !== null) {
       for (const handle of moved) if (handle.isLive) handle.dispose(); // nobody gets them
+      device?.takeErrors(); // what else the driver said of it is no error of a later read
       throw failure;
     }
     this.#steps++;

@@ -5,6 +5,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import {
+  DeviceError,
   DeviceLostError,
   OutOfMemoryError,
   type Tensor,
@@ -50,6 +51,23 @@ test("a scaler's step inside a step that fails is no stray rejection", async () 
   await new Promise((resolve) => setTimeout(resolve, 5));
   process.off("unhandledRejection", hear);
   assert.equal(stray, []);
+});
+
+test("a kernel that the device refuses fails its step alone", async () => {
+  using scheduler = new Scheduler();
+  using x = zeros([4]);
+  await sync();
+  const step = async (): Promise<number> => {
+    using out = await scheduler.step(() => x.cos().mul(3).atan().sub(x.sin()).sum());
+    return await out.item();
+  };
+  const { gpu } = runtime().device!;
+  const make = gpu.createShaderModule.bind(gpu);
+  gpu.createShaderModule = (descriptor) => make({ ...descriptor, code: "fn broken(" });
+  await rejects(step, DeviceError);
+  gpu.createShaderModule = make;
+  assert.ok(Math.abs((await step()) - 4 * Math.atan(3)) < 1e-5);
+  assert.ok(takeDeviceErrors().length > 1);
 });
 
 test("after a lack of memory the step runs, and the full budget is tried again", async () => {
