@@ -53,6 +53,8 @@ export class Capture implements RecordingWatcher, TapeWatcher {
   readonly #nodeBefore = tape().nextNodeId();
   /** Tensors from outside that it used; those live when it has ended are no aliases of its own. */
   readonly #handles = new Set<TensorHandle>();
+  /** Those that became leaves in it, or ceased to be leaves. */
+  readonly #switched: TensorHandle[] = [];
   readonly #draws = new Map<string, number>();
   readonly #leaves = new Map<Gradient, { leaf: Leaf; before: Saved | null; counts: boolean }>();
   readonly #results: { readonly view: PlacedResult; readonly handle: TensorHandle }[] = [];
@@ -178,6 +180,11 @@ export class Capture implements RecordingWatcher, TapeWatcher {
     if (handle.storage.id <= this.#before) this.#handles.add(handle);
   }
 
+  /** A tensor becomes a leaf, or ceases to be one. */
+  switches(handle: TensorHandle): void {
+    if (handle.storage.id <= this.#before) this.#switched.push(handle);
+  }
+
   /** `counts`: what it had before decides what the function does. */
   #leaf(gradient: Gradient, counts: boolean): Leaf {
     const known = this.#leaves.get(gradient);
@@ -205,6 +212,7 @@ export class Capture implements RecordingWatcher, TapeWatcher {
       took: nothing,
       visits: nothing,
       uses: nothing,
+      switches: nothing,
       refuse: nothing,
       again: (_, inner) => {
         inner();
@@ -257,6 +265,8 @@ export class Capture implements RecordingWatcher, TapeWatcher {
   recording(): Recording | null {
     if (this.refusal !== null) return null;
     if (this.#given.handles.some((h) => !h.isLive)) this.refuse("it disposes an argument");
+    if (this.#switched.some((h) => h.isLive))
+      this.refuse("it sets requiresGrad of another's tensor");
     const leaves = [...this.#leaves].filter(([{ refs }]) => refs > 0);
     for (const [, { leaf, before }] of leaves) this.#asGradient(leaf, before);
     this.#checkKept(leaves.map(([gradient]) => gradient));

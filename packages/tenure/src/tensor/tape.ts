@@ -35,6 +35,8 @@ export interface TapeWatcher {
   visits(node: GradNode): void;
   /** A tensor is used; what is done with it would refuse one that is not live. */
   uses(handle: { readonly isLive: boolean; readonly storage: Storage }): void;
+  /** A tensor becomes a leaf, or ceases to be one. */
+  switches(handle: { readonly isLive: boolean; readonly storage: Storage }): void;
   /** Something that cannot be repeated without running the function. */
   refuse(why: string): void;
   /** A random op takes the next numbers; `displaced` where they were taken before. */

@@ -173,6 +173,7 @@ export class Tensor extends LinalgMethods {
     const gradient = wanted ? new Gradient(null) : null;
     h.storage.leaf = wanted;
     tape().changes++;
+    tape().watcher?.switches(h);
     if (gradient !== null) gradient.name = h.name;
     h.setGradient(gradient);
   }

@@ -308,4 +308,26 @@ test("whether an optimizer writes to a leaf decides what may follow", async () =
   assert.ok(reasons.has("it threw"));
 });
 
+test("a tensor from outside that becomes a leaf in it", async () => {
+  const switching = (use: (x: Tensor, other: Tensor) => Tensor) =>
+    asWritten(async (way) => {
+      const other = ones([1]);
+      const fast = way((x: Tensor) => {
+        const leaf = use(x, other);
+        leaf.requiresGrad = !leaf.requiresGrad;
+        if (leaf.requiresGrad) leaf.square().sum().backward();
+        return leaf.grad?.alias();
+      });
+      const seen: unknown[] = [];
+      for (let i = 0; i < 5; i++) {
+        const x = ones([1]).mul(i);
+        seen.push(await fast(x)?.item(), x.requiresGrad, other.requiresGrad);
+      }
+      return seen;
+    });
+  for (const use of [(x: Tensor) => x, (_: Tensor, other: Tensor) => other])
+    assert.match((await switching(use)).lastReason ?? "", /sets requiresGrad/);
+  assert.is((await switching((x) => x.detach())).replays, 3, "an alias of its own is none");
+});
+
 test.run();
