@@ -227,9 +227,21 @@ function isOperation(context: UntypedContext, call: ts.CallExpression, owner: Ow
   if (context.declarationAt(expression.name)) return false;
   if (joinsOwned(context, call, owner)) return true;
   const { kind, member, node } = fateOf(call);
+  if (kind === "bound" && ts.isVariableDeclaration(node)) return isAskedAs(context, node, owner);
   if (kind !== "receiver" || !ts.isCallExpression(node)) return false;
   return marks.includes(member) || isOperation(context, node, owner);
 }
+
+/** `const row = x.slice(a, b); row.dataSync()`: the variable is asked what only such values are. */
+const isAskedAs = (
+  context: UntypedContext,
+  declaration: ts.VariableDeclaration,
+  { untyped }: Owner,
+): boolean =>
+  usesOf(context, declaration).some((id) => {
+    const { kind, member } = fateOf(id);
+    return kind === "receiver" && untyped.marks.includes(member);
+  });
 
 /** `logits.argMax(-1)`: a method that gives a value and that only such values have. */
 function isMarkedCall(
