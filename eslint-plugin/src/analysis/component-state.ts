@@ -4,7 +4,7 @@
  * the hooks. Used by the rule about members, of which these are the functional kin.
  */
 import ts from "typescript";
-import { enclosingFunction } from "./fate.ts";
+import { enclosingFunction, returnsOf } from "./fate.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
@@ -27,8 +27,8 @@ export function keptState(session: Session, file: ts.SourceFile): KeptState[] {
     const call = node.initializer && unwrap(node.initializer);
     if (!call || !ts.isCallExpression(call)) continue;
     const hook = calleeNameNode(call)?.text;
-    if (hook === "useState") found.push(...keptByState(session, node));
-    else if (hook === "useRef") found.push(...keptByRef(session, node));
+    if (hook === "useState") found.push(...keptByState(session, node, call));
+    else if (hook === "useRef") found.push(...keptByRef(session, node, call));
     else if (hook === "useMemo") found.push(...keptByMemo(session, node, call));
   }
   return found.filter((k) => session.scopeAt(k.value) !== "in");
@@ -69,40 +69,65 @@ function isEndedByName(session: Session, value: ts.Expression): boolean {
   return usesOf(session, source, source.name).some((id) => id !== value && !leaves(session, id));
 }
 
-function keptByState(session: Session, declaration: ts.VariableDeclaration): KeptState[] {
+function keptByState(
+  session: Session,
+  declaration: ts.VariableDeclaration,
+  call: ts.CallExpression,
+): KeptState[] {
   if (!ts.isArrayBindingPattern(declaration.name)) return [];
   const [state, setter] = declaration.name.elements;
-  if (!state || !setter || !ts.isBindingElement(state) || !ts.isBindingElement(setter)) return [];
-  const { name: label } = state;
-  if (!ts.isIdentifier(label) || !ts.isIdentifier(setter.name)) return [];
-  if (!usesOf(session, state, label).every((id) => leaves(session, id))) return [];
+  if (!state || !ts.isBindingElement(state) || !ts.isIdentifier(state.name)) return [];
+  if (!usesOf(session, state, state.name).every((id) => leaves(session, id))) return [];
+  const label = state.name.text;
+  const values = call.arguments.slice(0, 1);
+  if (setter && ts.isBindingElement(setter) && ts.isIdentifier(setter.name))
+    for (const id of usesOf(session, setter, setter.name)) {
+      const set = id.parent;
+      if (!ts.isCallExpression(set) || set.expression !== id) return []; // somebody else's now
+      values.push(...set.arguments.slice(0, 1));
+    }
   const found: KeptState[] = [];
-  for (const id of usesOf(session, setter, setter.name)) {
-    const call = id.parent;
-    if (!ts.isCallExpression(call) || call.expression !== id) return []; // somebody else's now
-    const [value] = call.arguments;
-    if (!value) continue;
-    if (hasBody(unwrap(value))) return []; // given the last value, it may end that
-    const owned = freshOwned(session, value);
-    if (owned) found.push({ label: label.text, value, owned });
+  for (const given of values) {
+    const made = madeBy(session, given);
+    if (!made) return [];
+    for (const value of made) {
+      const owned = freshOwned(session, value);
+      if (owned) found.push({ label, value, owned });
+    }
   }
   return found;
 }
 
-function keptByRef(session: Session, declaration: ts.VariableDeclaration): KeptState[] {
+/**
+ * What a state is given: a value, or all that a function returns; null where the function ends the
+ * last value, or hands it on.
+ */
+function madeBy(session: Session, given: ts.Expression): ts.Expression[] | null {
+  const fn = unwrap(given);
+  if (!hasBody(fn)) return [given];
+  const last = session.summary(fn).parameters[0];
+  return last && (last.disposes || last.stores) ? null : returnsOf(fn);
+}
+
+function keptByRef(
+  session: Session,
+  declaration: ts.VariableDeclaration,
+  { arguments: [first] }: ts.CallExpression,
+): KeptState[] {
   const { name } = declaration;
   if (!ts.isIdentifier(name)) return [];
-  const found: KeptState[] = [];
+  const values = first ? [first] : [];
   for (const id of usesOf(session, declaration, name)) {
     const access = id.parent;
     if (!ts.isPropertyAccessExpression(access) || access.name.text !== "current") return [];
     const store = access.parent;
-    if (ts.isBinaryExpression(store) && store.left === access) {
-      const owned = freshOwned(session, store.right);
-      if (owned) found.push({ label: `${name.text}.current`, value: store.right, owned });
-    } else if (!leaves(session, access)) return [];
+    if (ts.isBinaryExpression(store) && store.left === access) values.push(store.right);
+    else if (!leaves(session, access)) return [];
   }
-  return found;
+  return values.flatMap((value) => {
+    const owned = freshOwned(session, value);
+    return owned ? [{ label: `${name.text}.current`, value, owned }] : [];
+  });
 }
 
 function keptByMemo(
