@@ -5,6 +5,8 @@
 import ts from "typescript";
 import { callSitesOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
+import type { Cell } from "./cells.ts";
+import { putValues } from "./containers.ts";
 import type { Frame, Verb } from "./events.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { effectInside, transferOf } from "./mention.ts";
@@ -24,7 +26,9 @@ export function captured(session: Session, frame: Frame, fn: ts.Node): void {
     const [first] = ids;
     if (!first) continue;
     const leaves = mode === "helper" && ids.some((id) => outlivesHelper(session, frame, fn, id));
-    const verb = leaves ? "escape" : worst(ids.map((id) => captureVerb(session, id)));
+    const filled = mode === "inline" ? filling(session, cell, ids) : nothingPut;
+    const others = ids.filter((id) => !filled.has(id));
+    const verb = leaves ? "escape" : worst(others.map((id) => captureVerb(session, id)));
     if (verb === "use" && (mode === "outlives" || mode === "later"))
       frame.emit({ kind: "capture", cell, node: first, by: fn });
     if (mode === "later" && verb === "use" && !forLife) {
@@ -36,6 +40,7 @@ export function captured(session: Session, frame: Frame, fn: ts.Node): void {
       frame.all(cell, "escape", fn);
       continue;
     }
+    for (const [id, value] of filled) frame.own(cell, value, putAt(session, id), true, false);
     if (verb === null) continue;
     if (mode === "inline") frame.all(cell, verb, first, undefined, verb !== "dispose");
     else if (verb !== "use") frame.all(cell, "escape", fn);
@@ -89,6 +94,8 @@ function runsOnce(session: Session, root: ts.Node): boolean {
   );
 }
 
+const nothingPut: ReadonlyMap<ts.Identifier, ts.Expression> = new Map();
+
 function worst(verbs: readonly (Verb | null)[]): Verb | null {
   if (verbs.includes("escape")) return "escape";
   if (verbs.includes("dispose")) return "dispose";
@@ -105,6 +112,45 @@ function captureVerb(session: Session, id: ts.Identifier): Verb | null {
   if (effect === "disposes" && found.effect !== "enters") return "dispose";
   if (effect === "nothing") return null;
   return onlyLooksAt(effect) ? "use" : "escape";
+}
+
+/**
+ * The mentions that put fresh values into a local list or table, `rows.forEach((r) =>
+ * list.push(make(r)))`, each with the last value it puts.
+ */
+function filling(
+  session: Session,
+  cell: Cell,
+  ids: readonly ts.Identifier[],
+): Map<ts.Identifier, ts.Expression> {
+  const found = new Map<ts.Identifier, ts.Expression>();
+  if (cell.kind !== "local" || cell.owned.shape !== "many") return found;
+  for (const id of ids) {
+    const values = putThere(session, id);
+    const last = values.at(-1);
+    if (last && values.every((v) => session.freshness(v) === "fresh")) found.set(id, last);
+  }
+  return found;
+}
+
+/** The call or assignment that puts something there. */
+function putAt(session: Session, id: ts.Identifier): ts.Node {
+  const { effect, fate, next } = transferOf(session, id);
+  return effect === "receives" ? fate.node : (next?.parent ?? id);
+}
+
+/** `list.push(t)`, `table[key] = t`: what is put into the list or table that a name mentions. */
+function putThere(session: Session, id: ts.Identifier): readonly ts.Expression[] {
+  const { effect, fate, next } = transferOf(session, id);
+  if (effect === "receives" && ts.isCallExpression(fate.node))
+    return putValues(fate.member, fate.node.arguments);
+  const store = next?.parent;
+  const isStore =
+    store !== undefined &&
+    ts.isBinaryExpression(store) &&
+    store.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
+    store.left === next;
+  return isStore ? [store.right] : [];
 }
 
 /** A local function that is only ever called, from the function that made it. */
