@@ -7,6 +7,7 @@ import ts from "typescript";
 import { putValues } from "./containers.ts";
 import { givesPart } from "./left-out.ts";
 import { effectInside } from "./mention.ts";
+import { lostInnerLists } from "./inner-lists.ts";
 import { globalsOf } from "./globals.ts";
 import { mayLackScope } from "./open-scopes.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
@@ -53,6 +54,7 @@ export function lostStores(session: Session, file: ts.SourceFile): LostStore[] {
     ...facts.variables(file).flatMap((node) => lostVariables(session, node)),
     ...facts.variables(file).flatMap((node) => lostLists(session, node)),
     ...facts.variables(file).flatMap((node) => lostProperties(session, node)),
+    ...lostInnerLists(session, file),
     ...globalsOf(session.oracle, file).flatMap((ids) => lostBy(session, ids, undefined)),
   ];
 }
@@ -150,7 +152,7 @@ function endsElsewhere(
 function isLook(session: Session, at: ts.Node): boolean {
   const { effect, fate } = session.transfer(at as ts.Expression);
   const uses = fate.kind === "receiver" || fate.kind === "argument" || fate.kind === "read";
-  return uses && onlyLooksAt(effect);
+  return uses && (onlyLooksAt(effect) || effect === "receives");
 }
 
 const callsSuper = (place: ts.Node): boolean =>

@@ -8,6 +8,7 @@ import { enclosingFunction, fateOf } from "./fate.ts";
 import { isOwnList } from "./fresh-variables.ts";
 import { fieldOfThis, ownedMembers } from "./members.ts";
 import type { Owned } from "./oracle.ts";
+import { putInto } from "./inner-lists.ts";
 import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
 
@@ -109,7 +110,9 @@ function emptied(session: Session, node: ts.BinaryExpression): Found | null {
  */
 function holds(session: Session, container: ts.Expression): boolean {
   if (ts.isPropertyAccessExpression(container))
-    return container.expression.kind === ts.SyntaxKind.ThisKeyword;
+    return (
+      container.expression.kind === ts.SyntaxKind.ThisKeyword || isFilledRecord(session, container)
+    );
   const declaration = ts.isIdentifier(container)
     ? session.oracle.declarationAt(container)
     : undefined;
@@ -117,6 +120,19 @@ function holds(session: Session, container: ts.Expression): boolean {
     declaration !== undefined &&
     ts.isVariableDeclaration(declaration) &&
     !enclosingFunction(declaration)
+  );
+}
+
+/**
+ * `state.frames`, `this.store.past`: a list in an object of the module or in a field, which the
+ * program fills with values of its own.
+ */
+function isFilledRecord(session: Session, container: ts.PropertyAccessExpression): boolean {
+  const { expression } = container;
+  return (
+    (fieldOfThis(expression) !== undefined ||
+      (ts.isIdentifier(expression) && holds(session, expression))) &&
+    putInto(session, container).some((value) => session.freshness(value) === "fresh")
   );
 }
 

@@ -8,6 +8,7 @@ import { mayLackScope } from "../analysis/open-scopes.ts";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
 import { enclosingFunction, returnsOf } from "../analysis/fate.ts";
+import { isFoundEmpty } from "../analysis/found-empty.ts";
 import { lostEntries } from "../analysis/lost-entries.ts";
 import { lostStores, type LostStore } from "../analysis/lost-stores.ts";
 import { lostUpdates } from "../analysis/lost-updates.ts";
@@ -293,6 +294,8 @@ function lostAlias(file: FileAnalysis, node: ts.BinaryExpression, field: string)
   visit(fn);
   const declaration = alias;
   if (!declaration || !ts.isIdentifier(declaration.name)) return false;
+  const { text } = declaration.name;
+  if (isFoundEmpty(node, (place) => ts.isIdentifier(place) && place.text === text)) return false;
   if (!othersStay(file, fn, node, field, declaration)) return false;
   return referencesTo(file.session.oracle, declaration, declaration.name, fn).every((id) =>
     onlyLooksAt(file.session.transfer(id).effect),
