@@ -106,6 +106,11 @@ export abstract class Module<
    */
   #path = "";
 
+  /** @internal No plain object: Vue's `ref` and `reactive` keep it as it is. */
+  get [Symbol.toStringTag](): string {
+    return "Module";
+  }
+
   /** @internal Known to other copies of the library. */
   get [BRAND](): symbol {
     return COPY;

@@ -65,6 +65,11 @@ export abstract class Optimizer<
     for (const spec of groupsOf(this.constructor.name, parameters)) this.#addGroup(spec);
   }
 
+  /** @internal No plain object: Vue's `ref` and `reactive` keep it as it is. */
+  get [Symbol.toStringTag](): string {
+    return "Optimizer";
+  }
+
   /** All parameters, in the order of the groups. */
   get parameters(): readonly Tensor[] {
     return this.#parameters;

@@ -317,7 +317,7 @@ export function replaceHandle(t: Tensor, handle: TensorHandle): void {
   handle.name = before.name;
   handle.keeper = before.keeper;
   handle.keeperKind = before.keeperKind;
-  (t as { [HANDLE]: TensorHandle })[HANDLE] = handle;
+  t[HANDLE] = handle;
   register(handle, before.wrapper === null ? null : t, null); // a young wrapper is known already
   before.dispose();
 }

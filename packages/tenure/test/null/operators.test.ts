@@ -3,6 +3,7 @@
  * operators are refused, and nothing is read, made or lost.
  */
 import { inspect } from "node:util";
+import { AssertionError, deepEqual, deepStrictEqual } from "node:assert";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import {
@@ -86,10 +87,49 @@ test("a tensor goes to no other thread, and says what to send", () => {
       (error: unknown) =>
         error instanceof DOMException &&
         error.name === "DataCloneError" &&
-        /stays on the device of its thread; send await t\.data\(\)/.test(error.message),
+        /stays on the device of its thread;.* send await t\.data\(\), with t\.shape/.test(
+          error.message,
+        ),
     );
   port1.close();
   port2.close();
+});
+
+test("no two tensors are equal to what compares properties, which sees and prints few", () => {
+  using a = ones([2, 3]);
+  using b = ones([2, 3]);
+  using view = a.alias();
+  const before = memory.stats().threadTotalLiveCount;
+  const comparisons: ((left: unknown, right: unknown) => void)[] = [deepEqual, deepStrictEqual];
+  for (const other of [b, view])
+    for (const compare of comparisons)
+      for (const [left, right] of [
+        [a, other],
+        [{ deep: [a] }, { deep: [other] }],
+      ])
+        assert.throws(
+          () => {
+            compare(left, right);
+          },
+          (error: unknown) =>
+            error instanceof AssertionError &&
+            /compare or send await t\.data\(\)/.test(error.message) &&
+            error.message.length < 1000,
+        );
+  assert.not.equal(a, b);
+  deepStrictEqual({ deep: [a] }, { deep: [a] });
+  assert.equal({ deep: [a] }, { deep: [a] });
+  assert.equal(Reflect.ownKeys(a), ["stays"]);
+  assert.is(memory.stats().threadTotalLiveCount, before);
+});
+
+test("what makes proxies of plain objects, as Vue does, leaves tensors, models, optimizers", () => {
+  using layer = new Linear(2, 1);
+  using optimizer = new SGD(layer.parameters(), { lr: 1 });
+  assert.equal(
+    [layer.weight, layer, optimizer].map((it) => Object.prototype.toString.call(it)),
+    ["[object Tensor]", "[object Module]", "[object Optimizer]"],
+  );
 });
 
 test("for…of and destructuring go along the first dimension, in the scope of each turn", () => {
@@ -115,7 +155,7 @@ test("a number has no rows, a disposed tensor none any more, and rows are no par
   using x = ones([2]);
   using number = x.sum();
   const before = memory.stats().threadTotalLiveCount;
-  assert.throws(() => [...number], /^iterator: expected .*got \[\]; .*t\.item\(\)/);
+  assert.throws(() => [...number], /^iterator: expected .*got \[\]; .*t\.item\(\), and compare/);
   for (const use of [() => new SGD(x as never, { lr: 1 }), () => clipGradNorm(x as never, 1)])
     assert.throws(
       use,

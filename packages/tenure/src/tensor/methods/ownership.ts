@@ -19,23 +19,38 @@ import { tape } from "../tape.ts";
 /** Property that Node, Bun and Deno ask how to show an object. */
 const INSPECT: unique symbol = Symbol.for("nodejs.util.inspect.custom");
 
-/** What `structuredClone` and `postMessage` say of a tensor, in place of an empty copy of it. */
-const HERE: unique symbol = Symbol(
-  "a tensor of tenure, which stays on the device of its thread; " +
-    "send await t.data() with t.shape, and make a tensor of them there",
-);
+/** What copies and comparisons of tensors say. */
+const STAYS =
+  "a tensor of tenure, which stays on the device of its thread; compare or send await t.data(), " +
+  "with t.shape";
 
 /** Facts and ownership. */
 export abstract class OwnershipMethods implements Disposable, Wrapping {
-  /** @internal */
-  readonly [HANDLE]: TensorHandle;
-  /** @internal A symbol cannot be cloned, so that whatever clones a tensor throws. */
-  readonly stays: typeof HERE = HERE;
+  #handle: TensorHandle;
+  /**
+   * @internal All that others see of a tensor. `structuredClone` and `postMessage` cannot clone a
+   *   symbol, and throw; to what compares properties no two tensors are equal.
+   */
+  readonly stays: symbol = Symbol(STAYS);
 
   /** @internal Registers the handle with the current scope. */
   constructor(handle: TensorHandle, scope: DisposeScope | null) {
-    this[HANDLE] = handle;
+    this.#handle = handle;
     register(handle, this, scope);
+  }
+
+  /** @internal Not a field, which test runners would compare and print with all that it leads to. */
+  get [HANDLE](): TensorHandle {
+    return this.#handle;
+  }
+  /** @internal */
+  set [HANDLE](handle: TensorHandle) {
+    this.#handle = handle;
+  }
+
+  /** @internal No plain object: Vue's `ref` and `reactive` keep it as it is. */
+  get [Symbol.toStringTag](): string {
+    return "Tensor";
   }
 
   /** @internal Known to other copies of the library. */

@@ -216,7 +216,7 @@ export abstract class ViewMethods extends InPlaceMethods {
         "iterator",
         "a tensor with a dimension to go along",
         formatShape(shape),
-        "read its number with await t.item()",
+        "read its number with await t.item(), and compare tensors by toArray()",
       );
     for (let i = 0; i < shape[0]!; i++) yield this.select(0, i);
   }
