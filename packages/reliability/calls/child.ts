@@ -10,15 +10,18 @@ import { init, memory, setWarnSink, shutdown } from "tenure";
 import { Random } from "../random.ts";
 import { readDeclarations } from "./declarations.ts";
 import { CallersError } from "./environment.ts";
-import { perform, wrongError } from "./judge.ts";
+import { perform, wrongError, wrongName } from "./judge.ts";
 import { makeRecipes } from "./recipes.ts";
 import { type Case, Trial } from "./trial.ts";
+
+/** How many calls: about so many altogether, or at least so many of each callee. */
+export type Count = number | { readonly each: number };
 
 /** What the parent asks for. */
 export interface Order {
   readonly seed: number;
-  /** About so many calls; all unless given. */
-  readonly count: number | undefined;
+  /** About so many calls, or so many of each callee at least; all unless given. */
+  readonly count: Count | undefined;
   /** The first call to make. */
   readonly from: number;
   /** Only callees whose name matches this regular expression. */
@@ -72,15 +75,13 @@ async function work(order: Order): Promise<void> {
   const { working, missing } = await trial.find();
   tell({ kind: "found", callees: working.length, missing });
   const chosen = working.filter(({ callee }) => new RegExp(order.only ?? "").test(callee.name));
-  const total = [...trial.cases(chosen)].length,
-    share = (order.count ?? total) / total,
-    random = new Random(order.seed),
+  const takes = taking(order, [...trial.cases(chosen)]),
     progress = openSync(order.progress, "w");
   const done = { calls: 0, refused: 0 };
   let index = -1;
   for (const one of trial.cases(chosen)) {
     index++;
-    if (!random.chance(share) || index < order.from) continue;
+    if (!takes(one) || index < order.from) continue;
     writeSync(
       progress,
       `${index} ${done.calls} ${done.refused} ${one.label} = ${one.hostile}`.padEnd(200),
@@ -99,10 +100,28 @@ async function work(order: Order): Promise<void> {
   tell({ kind: "done", ...done });
 }
 
+/** Says of each case, in their order, whether it is made. */
+function taking({ count, seed }: Order, all: readonly Case[]): (one: Case) => boolean {
+  const random = new Random(seed);
+  if (count === undefined || typeof count === "number") {
+    const share = (count ?? all.length) / all.length;
+    return () => random.chance(share);
+  }
+  const total = new Map<string, number>(),
+    seen = new Map<string, number>();
+  for (const { name } of all) total.set(name, (total.get(name) ?? 0) + 1);
+  return ({ name }) => {
+    const at = seen.get(name) ?? 0,
+      every = Math.max(1, Math.floor((total.get(name) ?? 1) / count.each));
+    seen.set(name, at + 1);
+    return at % every === seed % every;
+  };
+}
+
 /** Makes a call and tells what is wrong; whether it was refused. */
-async function refused({ label, hostile, invocation }: Case): Promise<boolean> {
+async function refused({ name, label, hostile, invocation }: Case): Promise<boolean> {
   const { threw, error, unmade, problems } = await perform(invocation);
-  const wrong = threw && !unmade ? wrongError(error) : undefined;
+  const wrong = threw && !unmade ? (wrongError(error) ?? wrongName(name, error)) : undefined;
   for (const text of wrong === undefined ? problems : [wrong, ...problems])
     tell({ kind: "problem", label, hostile, text });
   return threw;

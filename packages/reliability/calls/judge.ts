@@ -2,7 +2,8 @@
  * One call, and what must hold after it: a result or an error of the library that reads as errors
  * do, arguments as alive as before, the books right, nothing left behind.
  */
-import { TenureError, memory, newDisposeScope } from "tenure";
+import { Tensor, TenureError, memory, newDisposeScope } from "tenure";
+import * as nn from "tenure/nn";
 import { CallersError, Environment, type Make } from "./environment.ts";
 
 /** A call that can be made again and again. */
@@ -169,6 +170,34 @@ export function wrongError(error: unknown): string | undefined {
   if ("expected" in error && !/: expected [^]+, got [^]+; [^]+$/.test(message))
     return `does not say what to do: ${shortened(message)}`;
   return undefined;
+}
+
+/** These speak under another name, each for a reason. */
+const otherNames: Readonly<Record<string, RegExp>> = {
+  "defineOp()": /^own$/, // the name that the caller gave
+  "nn.functional.reduceLoss": /^/, // the name that the caller passes
+  "scheduler.plan": /^relu$/, // the op that does not fit
+  "data.collated().load": /^stackSamples$/, // where no other function stacks them
+  "data.collated().batch": /^(stackSamples|DataLoader)$/,
+};
+
+/**
+ * Whether an error begins with what was called: the function, or the class of a method. A layer
+ * speaks under the names of what it is made of.
+ */
+export function wrongName(callee: string, error: unknown): string | undefined {
+  if (!(error instanceof TenureError)) return undefined;
+  const { op } = error,
+    parts = callee.split("."),
+    name = parts.at(-1) ?? "",
+    owner = parts.find((part) => /^[A-Z]/.test(part));
+  const own = [name, owner, `${owner}.${name}`, callee, parts.slice(-2).join(".")];
+  if (own.includes(op) || own.includes(`${op}()`)) return undefined;
+  if (callee.startsWith(`data.${op}().`) || otherNames[callee]?.test(op)) return undefined;
+  if (op === "iterator") return undefined; // a tensor where a list belongs is walked along
+  const madeOf = op in nn || op in nn.functional || op in Tensor.prototype;
+  if (/^nn\.\w+\.(call|forward)$/.test(callee) && madeOf) return undefined;
+  return `${callee} says ${shortened(error.message)}`;
 }
 
 function shortened(text: string): string {

@@ -9,7 +9,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { HarnessOptions } from "../main.ts";
-import type { Order, Told } from "./child.ts";
+import type { Count, Order, Told } from "./child.ts";
 
 /** What was seen. */
 export interface CallsRecord {
@@ -27,9 +27,9 @@ const patience = 30_000;
 /** After so many ends of the process there is enough to mend. */
 const mostEnds = 50;
 
-/** Makes about `count` calls, or all. */
+/** Makes about `count` calls, so many of each callee, or all. */
 export async function call(
-  count: number | undefined,
+  count: Count | undefined,
   seed: number,
   only?: string,
 ): Promise<CallsRecord> {

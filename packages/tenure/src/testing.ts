@@ -5,14 +5,14 @@
  * @module tenure/testing
  */
 import "./compose.ts";
-import { ShapeError, TenureError } from "./base/errors.ts";
+import { ShapeError, TenureError, calledAs } from "./base/errors.ts";
 import { type OptionTable, readOptions } from "./base/options.ts";
 import { formatShape, sameShape } from "./base/shape.ts";
 import type { Mark } from "./ownership/evidence.ts";
 import { runtime } from "./runtime/runtime.ts";
 import { memory } from "./runtime/memory.ts";
 import { flatten } from "./tensor/host.ts";
-import { type NestedArray, Tensor } from "./tensor/tensor.ts";
+import { type NestedArray, Tensor, live } from "./tensor/tensor.ts";
 
 export { gradcheck, type GradCheckOptions } from "./autograd/gradcheck.ts";
 export { assertNoLeaks } from "./ownership/evidence.ts";
@@ -83,7 +83,9 @@ export async function assertClose(
 async function elementsOf(
   x: Comparable,
 ): Promise<{ values: ArrayLike<number>; shape: readonly number[] }> {
-  return x instanceof Tensor ? { values: await x.data(), shape: x.shape } : flatten(x);
+  if (!(x instanceof Tensor)) return calledAs("assertClose", () => flatten(x));
+  live(x, "assertClose");
+  return { values: await x.data(), shape: x.shape };
 }
 
 /** A check after a test file: one message per thing that is wrong, none when all is well. */

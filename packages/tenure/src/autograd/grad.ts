@@ -40,21 +40,30 @@ export function valueAndGrad<A extends readonly Tensor[]>(
   fn: (...args: A) => Tensor,
   options?: GradOptions,
 ): (...args: A) => { value: Tensor; grads: (Tensor | null)[] } {
-  checkFunction("grad", fn, "pass (...tensors) => loss");
-  const given = readOptions("grad", options, gradOptions);
+  return differentiated("valueAndGrad", fn, options);
+}
+
+/** `valueAndGrad` for the function that the user called. */
+function differentiated<A extends readonly Tensor[]>(
+  op: string,
+  fn: (...args: A) => Tensor,
+  options: GradOptions | undefined,
+): (...args: A) => { value: Tensor; grads: (Tensor | null)[] } {
+  checkFunction(op, fn, "pass (...tensors) => loss");
+  const given = readOptions(op, options, gradOptions);
   return (...args) =>
     scoped((outer) =>
       enableGrad(() => {
         const inputs = args.map((a) => {
           if (!(handleOf(a) instanceof TensorHandle))
             throw new ArgumentError(
-              "grad",
+              op,
               "tensors as arguments",
               describeValue(a),
               "make them with tensor(…)",
             );
           const h = a[HANDLE];
-          h.assertLive("grad");
+          h.assertLive(op);
           if (given.createGraph && h.gradient !== null) return a.alias();
           const leaf = a.dtype === "float32" || a.dtype === "float16" ? new Gradient(null) : null;
           return wrap(new TensorHandle(h.storage, h.layout, h.dtype, leaf));
@@ -63,13 +72,13 @@ export function valueAndGrad<A extends readonly Tensor[]>(
         if (!(value instanceof Tensor)) {
           ignoreRejection(value);
           throw new GradError(
-            "grad",
+            op,
             `expected a function that returns a tensor, got ${describeValue(value)}; ` +
               "return the loss",
           );
         }
         const records = inputs.map((t) => t[HANDLE].gradient);
-        using scope = newDisposeScope("grad");
+        using scope = newDisposeScope(op);
         const found = value.requiresGrad
           ? propagate([value[HANDLE]], undefined, given, scope, {
               records: new Set(records.filter((r) => r !== null)),
@@ -106,7 +115,7 @@ export function grad<A extends readonly Tensor[]>(
   fn: (...args: A) => Tensor,
   options?: GradOptions,
 ): (...args: A) => A["length"] extends 1 ? Tensor : (Tensor | null)[] {
-  const both = valueAndGrad(fn, options);
+  const both = differentiated("grad", fn, options);
   return (...args) =>
     scoped(() => {
       const { grads } = both(...args);

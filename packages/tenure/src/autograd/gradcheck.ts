@@ -72,7 +72,14 @@ export async function gradcheck(
     const inputs = points.map((p) =>
       tensor(p.values as number[], { shape: p.shape, requiresGrad: true }),
     );
-    weighted(fn(...inputs)).backward();
+    const loss = weighted(fn(...inputs));
+    if (!loss.requiresGrad)
+      throw new GradError(
+        "gradcheck",
+        "expected a result computed from the inputs, got one that has no gradient; " +
+          "compute it from the function's arguments",
+      );
+    loss.backward();
     for (const input of inputs)
       reads.push(
         input.grad === null ? Promise.resolve(new Float32Array(input.size)) : input.grad.data(),

@@ -122,6 +122,27 @@ export class DeviceLostError extends TenureError {}
 /** The device refused or failed a command; the text is the driver's. */
 export class DeviceError extends TenureError {}
 
+/**
+ * Runs `fn`, which calls nothing of the user's, for a function that is made of others: what one of
+ * those refuses is told under the name that the user called.
+ */
+export function calledAs<R>(op: string, fn: () => R): R {
+  try {
+    return fn();
+  } catch (error) {
+    throw renamed(error, op);
+  }
+}
+
+/** The same error, if it is one of Tenure's, under the name of the function that the user called. */
+export function renamed(error: unknown, op: string): unknown {
+  if (!(error instanceof TenureError) || error.op === op) return error;
+  const { message, stack } = error;
+  error.message = op + message.slice(error.op.length);
+  if (stack !== undefined) error.stack = stack.replace(message, () => error.message);
+  return Object.assign(error, { op });
+}
+
 /** A broken invariant inside Tenure: never the caller's fault. */
 export function internal(message: string): Error {
   return new Error(`internal: ${message}; please report this as a bug in tenure`);

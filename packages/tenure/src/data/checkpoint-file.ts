@@ -6,8 +6,7 @@
  */
 import "../compose.ts";
 import type { Bytes } from "../base/bytes.ts";
-import { builtin } from "../base/env.ts";
-import { ArgumentError, TenureError } from "../base/errors.ts";
+import { ArgumentError, calledAs } from "../base/errors.ts";
 import {
   type OptionRow,
   type OptionTable,
@@ -20,6 +19,7 @@ import { type GeneratorState, generatorState, restoreGenerator } from "../tensor
 import type { Tensor } from "../tensor/tensor.ts";
 import { blankChecksum, checksumKey, seal } from "./checksum.ts";
 import type { Fail, HostTensor } from "./elements.ts";
+import { fileSystem, readFile } from "./files.ts";
 import { checkJson } from "./json.ts";
 import {
   type SafetensorsOptions,
@@ -90,31 +90,6 @@ interface Numbers {
   readonly extra?: unknown;
 }
 
-/** The few functions of Node's fs that are needed. */
-interface FileHandle {
-  write(data: Uint8Array, offset: number, length: number): Promise<{ bytesWritten: number }>;
-  read(data: Uint8Array, offset: number, length: number): Promise<{ bytesRead: number }>;
-  sync(): Promise<void>;
-  stat(): Promise<{ size: number }>;
-  close(): Promise<void>;
-}
-interface FileSystem {
-  open(path: string, flags: string): Promise<FileHandle>;
-  rename(from: string, to: string): Promise<void>;
-  rm(path: string, options: { force: boolean }): Promise<void>;
-}
-
-function fileSystem(op: string): FileSystem {
-  const fs = builtin<{ promises: FileSystem }>("node:fs");
-  if (fs === undefined)
-    throw new TenureError(
-      op,
-      "expected a host with files, got one without; " +
-        "use toSafetensors and fromSafetensors with the host's own storage",
-    );
-  return fs.promises;
-}
-
 const part = {
   type: "any",
   check: (op, value) => {
@@ -158,14 +133,19 @@ const saveOptions = {
  * ```
  */
 export function packCheckpoint(parts: CheckpointParts, options?: SaveOptions): Promise<Bytes> {
-  checkArgument("saveCheckpoint", "parts", parts, partsRow);
-  const { extra, metadata: given } = readOptions("saveCheckpoint", options, saveOptions);
-  using _ = newDisposeScope("saveCheckpoint");
+  return packed("packCheckpoint", parts, options);
+}
+
+/** `packCheckpoint` for the function that the user called. */
+function packed(op: string, parts: CheckpointParts, options?: SaveOptions): Promise<Bytes> {
+  checkArgument(op, "parts", parts, partsRow);
+  const { extra, metadata: given } = readOptions(op, options, saveOptions);
+  using _ = newDisposeScope(op);
   const tensors = new Map<string, Tensor>();
   for (const [name, t] of parts.model?.stateDict() ?? []) {
     if (name.startsWith(optimizerPrefix))
       throw new ArgumentError(
-        "saveCheckpoint",
+        op,
         `names that do not begin with ${optimizerPrefix}`,
         name,
         "rename the module's field",
@@ -189,7 +169,7 @@ export function packCheckpoint(parts: CheckpointParts, options?: SaveOptions): P
     [checksumKey]: blankChecksum,
     format: "pt",
     ...given,
-    ...(plain ? {} : { [metadataKey]: numbersText(numbers) }),
+    ...(plain ? {} : { [metadataKey]: numbersText(op, numbers) }),
   };
   return sealed(toSafetensors(tensors, metadata));
 }
@@ -223,15 +203,15 @@ function checkMetadata(op: string, metadata: unknown): void {
 }
 
 /** The numbers as text that `parseNumbers` takes. @throws ArgumentError for what is no JSON */
-function numbersText(numbers: Numbers): string {
+function numbersText(op: string, numbers: Numbers): string {
   let text: string;
   try {
     text = JSON.stringify(numbers);
   } catch (error) {
-    return refuse("saveCheckpoint", "an extra that JSON holds", String(error), "leave it out");
+    return refuse(op, "an extra that JSON holds", String(error), "leave it out");
   }
   checkJson(text, limits, (expected, got) =>
-    refuse("saveCheckpoint", expected, got, "keep large values in a file of their own"),
+    refuse(op, expected, got, "keep large values in a file of their own"),
   );
   return text;
 }
@@ -258,7 +238,7 @@ export async function saveCheckpoint(
 ): Promise<void> {
   checkArgument("saveCheckpoint", "path", path, pathRow);
   const fs = fileSystem("saveCheckpoint"),
-    bytes = await packCheckpoint(parts, options),
+    bytes = await packed("saveCheckpoint", parts, options),
     temporary = `${path}.${crypto.randomUUID()}.part`;
   try {
     const file = await fs.open(temporary, "wx");
@@ -293,10 +273,20 @@ export function unpackCheckpoint(
   parts: CheckpointParts,
   options: string | SafetensorsOptions = {},
 ): LoadedCheckpoint {
-  checkArgument("loadCheckpoint", "parts", parts, partsRow);
-  const { tensors, metadata } = readSafetensors(bytes, options),
+  return unpacked("unpackCheckpoint", bytes, parts, options);
+}
+
+/** `unpackCheckpoint` for the function that the user called. */
+function unpacked(
+  op: string,
+  bytes: Uint8Array,
+  parts: CheckpointParts,
+  options: string | SafetensorsOptions,
+): LoadedCheckpoint {
+  checkArgument(op, "parts", parts, partsRow);
+  const { tensors, metadata } = calledAs(op, () => readSafetensors(bytes, options)),
     name = (typeof options === "string" ? options : options.name) ?? "the checkpoint";
-  const numbers = parseNumbers(metadata[metadataKey], name);
+  const numbers = parseNumbers(op, metadata[metadataKey], name);
   const model = new Map<string, HostTensor>(),
     states = new Map<string, HostTensor>();
   for (const [key, t] of tensors) {
@@ -306,13 +296,16 @@ export function unpackCheckpoint(
   for (const part of ["optimizer", "schedule", "loader"] as const) {
     if (parts[part] !== undefined && numbers[part] === undefined)
       throw new ArgumentError(
-        "loadCheckpoint",
+        op,
         `the state of ${part === "optimizer" ? "an" : "a"} ${part} in ${name}`,
         "none",
         "leave it out, or use a file that was saved with it",
       );
   }
-  loadParts(parts, { ...numbers, optimizer: { ...numbers.optimizer, tensors: states } }, model);
+  const optimizer = { ...numbers.optimizer, tensors: states };
+  calledAs(op, () => {
+    loadParts(parts, { ...numbers, optimizer }, model);
+  });
   if (parts.random !== false && numbers.random !== undefined)
     restoreGenerator(numbers.random as GeneratorState);
   return {
@@ -349,10 +342,10 @@ function loadParts(parts: CheckpointParts, numbers: Numbers, model: Map<string, 
 }
 
 /** The numbers of a file, whose parts are objects; what is in them their owners check. */
-function parseNumbers(text: string | undefined, name: string): Numbers {
+function parseNumbers(op: string, text: string | undefined, name: string): Numbers {
   if (text === undefined) return { version: 1 };
   const fail: Fail = (expected, got, remedy = "the file is damaged") =>
-    refuse("loadCheckpoint", `${expected} in ${name}`, got, remedy);
+    refuse(op, `${expected} in ${name}`, got, remedy);
   let value: unknown;
   try {
     checkJson(text, limits, fail);
@@ -402,41 +395,8 @@ export async function loadCheckpoint(
   checkArgument("loadCheckpoint", "parts", parts, partsRow);
   checkArgument("loadCheckpoint", "path", path, pathRow);
   readOptions("loadCheckpoint", options, safetensorsOptions);
-  return unpackCheckpoint(await readFile(path), parts, { name: path, ...options });
-}
-
-/** A whole file: `readFile` of Node stops at 2 GiB. */
-async function readFile(path: string): Promise<Uint8Array> {
-  const file = await fileSystem("loadCheckpoint").open(path, "r");
-  try {
-    const bytes = reserve((await file.stat()).size, path);
-    for (let at = 0; at < bytes.length;) {
-      const { bytesRead } = await file.read(bytes, at, Math.min(bytes.length - at, 2 ** 26));
-      if (bytesRead === 0)
-        throw new ArgumentError(
-          "loadCheckpoint",
-          `${bytes.length} bytes in ${path}`,
-          String(at),
-          "the file is being changed",
-        );
-      at += bytesRead;
-    }
-    return bytes;
-  } finally {
-    await file.close();
-  }
-}
-
-/** Memory for a whole file. @throws ArgumentError for one that no array holds */
-function reserve(size: number, path: string): Bytes {
-  try {
-    return new Uint8Array(size);
-  } catch {
-    return refuse(
-      "loadCheckpoint",
-      `a file in ${path} that fits into memory`,
-      `${size} bytes`,
-      "load it on a host with more memory",
-    );
-  }
+  return unpacked("loadCheckpoint", await readFile("loadCheckpoint", path), parts, {
+    name: path,
+    ...options,
+  });
 }

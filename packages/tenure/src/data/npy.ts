@@ -199,7 +199,7 @@ export async function parseNpz(
 ): Promise<Map<string, HostTensor>> {
   checkBytes("parseNpz", bytes);
   const { name, maxBytes, ...rest } = readOptions("parseNpz", options, npzOptions);
-  const files = await unzip(bytes, name, maxBytes);
+  const files = await unzip(bytes, "parseNpz", name, maxBytes);
   return new Map(
     files.map((file) => [
       file.name.replace(/\.npy$/, ""),

@@ -6,7 +6,7 @@
 import "../compose.ts";
 import type { Bytes } from "../base/bytes.ts";
 import { type DType, dtypeBytes } from "../base/dtype.ts";
-import { ArgumentError } from "../base/errors.ts";
+import { ArgumentError, calledAs } from "../base/errors.ts";
 import {
   type OptionTable,
   checkBytes,
@@ -164,7 +164,7 @@ export function fromSafetensors(
   bytes: Uint8Array,
   options?: string | SafetensorsOptions,
 ): Map<string, HostTensor> {
-  return readSafetensors(bytes, options).tensors;
+  return calledAs("fromSafetensors", () => readSafetensors(bytes, options).tensors);
 }
 
 /** Like `fromSafetensors`, with the metadata. @throws ArgumentError as `fromSafetensors` does */
@@ -172,9 +172,9 @@ export function readSafetensors(
   bytes: Uint8Array,
   options?: string | SafetensorsOptions,
 ): Safetensors {
-  checkBytes("fromSafetensors", bytes);
+  checkBytes("readSafetensors", bytes);
   const given = typeof options === "string" ? { name: options } : options;
-  const { name, lossy } = readOptions("fromSafetensors", given, safetensorsOptions);
+  const { name, lossy } = readOptions("readSafetensors", given, safetensorsOptions);
   const start = headerEnd(bytes, failing(name, notSafetensors));
   const sum = checksumOf(bytes, start);
   const sound = sum === undefined || sum.stored === sum.actual;
@@ -191,7 +191,7 @@ export function readSafetensors(
           lossy,
           what: `${clip(key)} of ${name}`,
           fail: (expected, got, remedy) => {
-            throw new ArgumentError("fromSafetensors", expected, got, remedy ?? notSafetensors);
+            throw new ArgumentError("readSafetensors", expected, got, remedy ?? notSafetensors);
           },
         }),
       },
@@ -208,7 +208,7 @@ function clip(text: string): string {
 /** Refuses a file, with a remedy unless one is given. */
 function failing(name: string, usual: string): Fail {
   return (expected, got, remedy = usual) => {
-    throw new ArgumentError("fromSafetensors", `${expected} in ${name}`, clip(got), remedy);
+    throw new ArgumentError("readSafetensors", `${expected} in ${name}`, clip(got), remedy);
   };
 }
 

@@ -5,7 +5,7 @@
  */
 import { type DType, checkDType } from "../base/dtype.ts";
 import { at } from "../base/access.ts";
-import { ArgumentError, ShapeError } from "../base/errors.ts";
+import { ArgumentError, ShapeError, calledAs } from "../base/errors.ts";
 import {
   type OptionTable,
   checkFunction,
@@ -74,7 +74,7 @@ const fieldRows = {
 /** A field with what it says of itself. @throws ArgumentError, DTypeError for what is none */
 function parts(value: SampleValue): Field {
   return typeof value === "object" && !Array.isArray(value) && !ArrayBuffer.isView(value)
-    ? readOptions<Field, typeof fieldRows>("collate", value as Field, fieldRows)
+    ? readOptions<Field, typeof fieldRows>("stackSamples", value as Field, fieldRows)
     : { data: value as TensorData };
 }
 
@@ -86,13 +86,13 @@ function fieldList(names: readonly string[]): string {
 
 /** @throws ArgumentError for anything but records, and for none of them */
 function checkSamples(samples: readonly unknown[]): void {
-  checkArray("collate", "samples", samples);
+  checkArray("stackSamples", "samples", samples);
   if (samples.length === 0)
-    throw new ArgumentError("collate", "at least one sample", "none", "pass a sample or more");
+    throw new ArgumentError("stackSamples", "at least one sample", "none", "pass a sample or more");
   for (const sample of samples)
     if (typeof sample !== "object" || sample === null)
       throw new ArgumentError(
-        "collate",
+        "stackSamples",
         "samples with fields by name",
         describeValue(sample),
         "pass for example { x: [1, 2], y: 0 }",
@@ -126,13 +126,13 @@ export function stackSamples<S extends Readonly<Record<string, SampleValue>>>(
     for (const sample of samples) {
       if (!Object.hasOwn(sample, name) || Object.keys(sample).length !== names.length)
         throw new ArgumentError(
-          "collate",
+          "stackSamples",
           `samples with the fields ${fieldList(names)}`,
           fieldList(Object.keys(sample)),
           "pass a collate function of your own",
         );
       const { data, shape: given, dtype: wanted } = parts(sample[name]!),
-        host = flatten(data),
+        host = calledAs("stackSamples", () => flatten(data)),
         own = given ?? host.shape;
       if (out === undefined) {
         shape = own;
@@ -149,7 +149,7 @@ export function stackSamples<S extends Readonly<Record<string, SampleValue>>>(
       }
       if (!sameShape(own, shape) || host.values.length !== shape.reduce((n, d) => n * d, 1))
         throw new ShapeError(
-          "collate",
+          "stackSamples",
           `${name} of one shape, ${formatShape(shape)}`,
           formatShape(own),
           "pad or crop the samples, or pass a collate function of your own",

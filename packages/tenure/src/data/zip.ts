@@ -26,12 +26,13 @@ export interface ZipEntry {
  */
 export async function unzip(
   bytes: Uint8Array,
-  name = "zip data",
+  op: string,
+  name: string,
   limit = defaultLimit,
 ): Promise<ZipEntry[]> {
   const fail: FailZip = (expected, got) => {
     throw new ArgumentError(
-      "unzip",
+      op,
       `${expected} in ${name}`,
       got.slice(0, 200),
       "check that the file is complete",

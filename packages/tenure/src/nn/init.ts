@@ -3,7 +3,7 @@
  * Results belong to the current scope until a module takes them; `noGrad(() =>
  * p.copy_(init.xavierNormal(p.shape)))` draws an existing parameter anew.
  */
-import { ArgumentError, ShapeError } from "../base/errors.ts";
+import { ArgumentError, ShapeError, calledAs } from "../base/errors.ts";
 import { type OptionRow, type OptionTable, checkArgument, readOptions } from "../base/options.ts";
 import { type Shape, checkShape, formatShape, sizeOf } from "../base/shape.ts";
 import { finite } from "./checks.ts";
@@ -19,7 +19,7 @@ export { ones, zeros };
  * @throws ShapeError for a shape that is none, ArgumentError for what is not finite
  */
 export function constant(shape: Shape, value: number): Tensor {
-  return full(shape, value);
+  return calledAs("constant", () => full(shape, value));
 }
 
 /**
@@ -123,7 +123,7 @@ function kaimingStd(op: string, shape: Shape, options: KaimingOptions | undefine
  * @throws ShapeError for a shape that is none
  */
 export function defaultWeight(shape: Shape): Tensor {
-  return uniform(shape, 1 / Math.sqrt(Math.max(1, fanIn(shape))));
+  return calledAs("defaultWeight", () => uniform(shape, 1 / Math.sqrt(Math.max(1, fanIn(shape)))));
 }
 
 /**

@@ -6,7 +6,7 @@
 import "../base/polyfills.ts";
 import { BRAND, COPY, isForeign, joinCopies } from "../base/copies.ts";
 import { checkDType, isFloat } from "../base/dtype.ts";
-import { ArgumentError, DTypeError, TenureError } from "../base/errors.ts";
+import { ArgumentError, DTypeError, TenureError, calledAs } from "../base/errors.ts";
 import { type OptionTable, checkArgument, describeValue, readOptions } from "../base/options.ts";
 import { noGrad } from "../autograd/mode.ts";
 import { newDisposeScope } from "../ownership/open.ts";
@@ -350,7 +350,9 @@ export abstract class Module<
 
   /** Drops the gradients of all parameters. */
   zeroGrad(): void {
-    for (const p of this.parameters()) p.grad = null;
+    calledAs("zeroGrad", () => {
+      for (const p of this.parameters()) p.grad = null;
+    });
   }
 
   /**
@@ -359,7 +361,9 @@ export abstract class Module<
    */
   stateDict(): StateDict {
     const state = new StateMap();
-    for (const [name, t] of this.#values()) state.set(name, t.detach());
+    calledAs("stateDict", () => {
+      for (const [name, t] of this.#values()) state.set(name, t.detach());
+    });
     return state;
   }
 
@@ -369,8 +373,10 @@ export abstract class Module<
    *   ShapeError for a shape that differs
    */
   checkStateDict(given: LoadableState, options: LoadOptions = {}): StateDifference {
-    const { strict } = readOptions("loadStateDict", options, loadOptions);
-    return checkState(entriesOf(given), new Map(this.#values()), strict);
+    return calledAs("checkStateDict", () => {
+      const { strict } = readOptions("checkStateDict", options, loadOptions);
+      return checkState(entriesOf(given), new Map(this.#values()), strict);
+    });
   }
 
   /**
@@ -381,7 +387,7 @@ export abstract class Module<
    */
   loadStateDict(given: LoadableState, options: LoadOptions = {}): StateDifference {
     const state = entriesOf(given);
-    const result = this.checkStateDict(state, options);
+    const result = calledAs("loadStateDict", () => this.checkStateDict(state, options));
     using _ = newDisposeScope("loadStateDict");
     // All sources exist before the first target is touched: a disposed tensor or data of another
     // length changes nothing.

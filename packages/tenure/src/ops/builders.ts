@@ -12,7 +12,7 @@ import {
   computeType,
   type ComputeType,
 } from "../base/dtype.ts";
-import { DTypeError, ShapeError } from "../base/errors.ts";
+import { DTypeError, ShapeError, calledAs } from "../base/errors.ts";
 import { broadcastShapes, formatShape, sameShape } from "../base/shape.ts";
 import type { Family } from "../kernels/families.ts";
 import type { View } from "../kernels/kernel.ts";
@@ -35,7 +35,10 @@ export function withInplace<A>(op: OpDef<A>): OpDef<A> {
     facts: { ...op.facts, inplaceOf: [0], recomputable: false },
     infer(inputs, attrs) {
       const target = at(inputs, 0),
-        result = at(op.infer(inputs, attrs), 0);
+        result = at(
+          calledAs(this.name, () => op.infer(inputs, attrs)),
+          0,
+        );
       if (!sameShape(result.shape, target.layout.shape))
         throw new ShapeError(
           this.name,

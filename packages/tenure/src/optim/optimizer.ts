@@ -6,7 +6,7 @@
  * of getting lost. Called by training loops.
  */
 import "../base/polyfills.ts";
-import { TenureError } from "../base/errors.ts";
+import { TenureError, calledAs } from "../base/errors.ts";
 import { at } from "../base/access.ts";
 import { type OptionRow, checkArgument, readOptions } from "../base/options.ts";
 import { noGrad } from "../autograd/mode.ts";
@@ -266,6 +266,12 @@ export abstract class Optimizer<
    *   shape
    */
   checkStateDict(state: LoadableState<O>): void {
+    calledAs("checkStateDict", () => {
+      this.#check(state);
+    });
+  }
+
+  #check(state: LoadableState<O>): void {
     checkState(state, {
       parameters: this.#parameters,
       groups: this.#groups.length,
@@ -286,7 +292,9 @@ export abstract class Optimizer<
    *   shape; then nothing has changed
    */
   loadStateDict(state: LoadableState<O>): void {
-    this.checkStateDict(state);
+    calledAs("loadStateDict", () => {
+      this.checkStateDict(state);
+    });
     using _ = newDisposeScope("loadStateDict");
     // All sources exist before the first state is touched: a disposed tensor or data of another
     // length changes nothing.

@@ -2,7 +2,7 @@
  * `scoped` and `scopedAsync`: a scope around a function, from which the result moves out. Called by
  * library code; what users call is in `tensor/dispose-scope.ts`.
  */
-import { AsyncScopeError, TenureError } from "../base/errors.ts";
+import { AsyncScopeError, renamed } from "../base/errors.ts";
 import { checkArgument, checkFunction } from "../base/options.ts";
 import { suppressed } from "../base/polyfills.ts";
 import { noAsyncContext } from "./crossing.ts";
@@ -63,17 +63,8 @@ export function composed<R>(fn: () => R, op: string): R {
   try {
     return scoped(fn, op);
   } catch (error) {
-    if (error instanceof TenureError && error.op !== op) rename(error, op);
-    throw error;
+    throw renamed(error, op);
   }
-}
-
-/** Says `error` under the name of the function that the user called. */
-function rename(error: TenureError, op: string): void {
-  const { message, stack } = error;
-  error.message = op + message.slice(error.op.length);
-  if (stack !== undefined) error.stack = stack.replace(message, () => error.message);
-  Object.assign(error, { op });
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   type ProgramStorage,
   storageAt,
 } from "../graph/program.ts";
+import { checkFunction } from "../base/options.ts";
 import { newDisposeScope } from "../ownership/open.ts";
 import { scoped } from "../ownership/scoped.ts";
 import { buildProgram } from "./build-program.ts";
@@ -28,6 +29,7 @@ import { runtime } from "./runtime.ts";
  * @throws TenureError inside another trace
  */
 export function trace(fn: () => unknown): Program {
+  checkFunction("trace", fn);
   const { recorder, submission, device } = runtime();
   if (recorder.tracing)
     throw new TenureError(

@@ -72,12 +72,12 @@ export const probability = {
  * Applies the options to a tensor just made; frees it when they do not fit.
  * @takes t
  */
-function finish(t: Tensor, options: CreateOptions | undefined): Tensor {
+function finish(op: string, t: Tensor, options: CreateOptions | undefined): Tensor {
   if (options?.name !== undefined) t.name = options.name;
   if (options?.requiresGrad === true) {
     if (!isFloat(t.dtype)) {
       t.dispose();
-      throw new DTypeError("requiresGrad", "a float tensor", t.dtype, "cast it to float32");
+      throw new DTypeError(op, "a float dtype with requiresGrad", t.dtype, 'pass dtype: "float32"');
     }
     t[HANDLE].setGradient(new Gradient(null));
     t[HANDLE].storage.leaf = true;
@@ -100,7 +100,11 @@ export function tensor(data: TensorData, options?: TensorOptions): Tensor {
   const shape =
     options?.shape === undefined ? host.shape : resolveShape("tensor", options.shape, host.shape);
   checkGrad("tensor", dtype, options);
-  return finish(wrap(uploadOp("tensor", { shape, dtype }, encode(host.values, dtype))), options);
+  return finish(
+    "tensor",
+    wrap(uploadOp("tensor", { shape, dtype }, encode(host.values, dtype))),
+    options,
+  );
 }
 
 /** Options of `tensorFromBuffer`. */
@@ -133,7 +137,7 @@ export function tensorFromBuffer(buffer: GPUBuffer, options: BufferTensorOptions
   checkGrad(op, dtype, options);
   const storage = copyBytesIn(op, { shape, dtype }, { buffer, offset });
   const handle = new TensorHandle(storage, contiguousLayout([...shape]), dtype, null);
-  return finish(wrap(handle), options);
+  return finish(op, wrap(handle), options);
 }
 
 /**
@@ -180,7 +184,7 @@ function filled(
   const dtype = checkDType(op, options?.dtype ?? "float32"),
     scalar = numberBits(op, value, dtype);
   checkGrad(op, dtype, options);
-  return finish(made(E.fill, { shape: [...shape], dtype }, [scalar]), options);
+  return finish(op, made(E.fill, { shape: [...shape], dtype }, [scalar]), options);
 }
 
 /** Before anything is made. */
@@ -215,6 +219,7 @@ export function arange(start: number, end?: number, step = 1, options?: CreateOp
   const size = Math.max(0, Math.ceil((to - from) / step));
   if (size > 0) numberBits("arange", from + (size - 1) * step, dtype);
   return finish(
+    "arange",
     made(E.arange, { shape: [size], dtype }, [
       numberBits("arange", from, dtype),
       numberBits("arange", size > 1 ? step : 0, dtype),
@@ -258,6 +263,7 @@ export function linspace(
     throw new DTypeError("linspace", "a float dtype", dtype, "use arange for integers");
   const step = count > 1 ? (end - start) / (count - 1) : 0;
   return finish(
+    "linspace",
     made(E.arange, { shape: [count], dtype }, [f32Bits(start), f32Bits(step)]),
     options,
   );
@@ -277,7 +283,7 @@ export function eye(n: number, m: number = n, options?: CreateOptions): Tensor {
   const [equal] = runOp(E.eq, [rows!, columns!], undefined),
     [out] = runOp(E.cast, [equal!], { dtype });
   for (const h of [rows!, columns!, equal!]) h.discard();
-  return finish(wrap(out!), options);
+  return finish("eye", wrap(out!), options);
 }
 
 /**
@@ -298,7 +304,7 @@ export function oneHot(indices: Tensor, classes: number, options?: CreateOptions
     [out] = runOp(E.cast, [equal!], { dtype });
   column.dispose();
   for (const handle of [range!, equal!]) handle.discard();
-  return finish(wrap(out!), options);
+  return finish("oneHot", wrap(out!), options);
 }
 
 /**
@@ -330,6 +336,7 @@ function draw(
   const dtype = checkDType(op, options?.dtype ?? "float32");
   if (!isFloat(dtype)) throw new DTypeError(op, "a float dtype", dtype, "use randint for integers");
   return finish(
+    op,
     made(E.random, { shape: [...shape], dtype, distribution }, nextRandomScalars()),
     options,
   );
@@ -390,7 +397,7 @@ export function randint(low: number, high: number, shape: Shape, options?: Creat
     [moved] = runOp(E.addScalar, [shifted!], { dtype: "int32", reverse: false }, [low >>> 0]),
     [out] = runOp(E.cast, [moved!], { dtype });
   for (const h of [unit!, scaled!, whole!, shifted!, moved!]) h.discard();
-  return finish(wrap(out!), options);
+  return finish("randint", wrap(out!), options);
 }
 
 /**

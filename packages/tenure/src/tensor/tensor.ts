@@ -106,6 +106,7 @@ export class Tensor extends LinalgMethods {
   }
 
   async #toArray(): Promise<NestedArray> {
+    live(this, "toArray");
     return nested(await this.#data(), this.shape, this.dtype);
   }
 
@@ -142,6 +143,7 @@ export class Tensor extends LinalgMethods {
 
   /** A readable rendering of the contents, shortened like NumPy's. Pins like `data`. */
   async print(): Promise<string> {
+    live(this, "print");
     const text = this.toString();
     return `${text}\n${preview(await this.data(), this.shape, this.dtype)}`;
   }

@@ -79,7 +79,7 @@ const functions: readonly (readonly [string, (o: Options) => unknown])[] = [
     },
   ],
   ["grad", (o) => grad((x) => x.sum(), o)(p)],
-  ["grad", (o) => valueAndGrad((x) => x.sum(), o)(p)],
+  ["valueAndGrad", (o) => valueAndGrad((x) => x.sum(), o)(p)],
   ["gradcheck", (o) => gradcheck((x) => x, [{ shape: [1], values: [1] }], o)],
   ["conv1d", (o) => F.conv1d(f(1, 1, 4), f(1, 1, 2), null, o)],
   ["conv2d", (o) => F.conv2d(f(1, 1, 4, 4), f(1, 1, 2, 2), null, o)],
@@ -174,11 +174,11 @@ const functions: readonly (readonly [string, (o: Options) => unknown])[] = [
   ["ArrayDataset", (o) => new ArrayDataset({ x: o })],
   ["parseNpy", (o) => parseNpy(new Uint8Array(4), o)],
   ["parseNpz", (o) => parseNpz(new Uint8Array(4), o)],
-  ["saveCheckpoint", (o) => packCheckpoint({}, o)],
+  ["packCheckpoint", (o) => packCheckpoint({}, o)],
   ["saveCheckpoint", (o) => saveCheckpoint("/nowhere", {}, o)],
-  ["saveCheckpoint", (o) => packCheckpoint(o)],
+  ["packCheckpoint", (o) => packCheckpoint(o)],
   ["loadCheckpoint", (o) => loadCheckpoint("/nowhere", {}, o)],
-  ["loadCheckpoint", (o) => unpackCheckpoint(new Uint8Array(0), o)],
+  ["unpackCheckpoint", (o) => unpackCheckpoint(new Uint8Array(0), o)],
 ];
 
 /** Those that read a string in another way. */

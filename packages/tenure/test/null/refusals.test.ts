@@ -103,13 +103,13 @@ refuse(test, [
     "a sample that is null",
     () => stackSamples(bad([{ x: 1 }, null])),
     ArgumentError,
-    /^collate: expected samples with fields by name, got null/,
+    /^stackSamples: expected samples with fields by name, got null/,
   ],
   [
     "a field that is null",
     () => stackSamples(bad([{ x: null }])),
     ArgumentError,
-    /^collate: expected an options object, got null/,
+    /^stackSamples: expected an options object, got null/,
   ],
   [
     "samples of very many fields",

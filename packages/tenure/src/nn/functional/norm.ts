@@ -3,7 +3,7 @@
  * freed here; running statistics are updated in place.
  */
 import { f32Bits } from "../../base/bits.ts";
-import { ArgumentError, ShapeError } from "../../base/errors.ts";
+import { ArgumentError, ShapeError, calledAs } from "../../base/errors.ts";
 import {
   type OptionRow,
   type OptionTable,
@@ -216,7 +216,7 @@ export function instanceNorm(
 ): Tensor {
   checkChannels("instanceNorm", x, weight, bias);
   checkArgument("instanceNorm", "eps", eps, epsilon);
-  return groupNorm(x, x.shape[1]!, weight, bias, eps);
+  return calledAs("instanceNorm", () => groupNorm(x, x.shape[1]!, weight, bias, eps));
 }
 
 /**

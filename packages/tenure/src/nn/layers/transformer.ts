@@ -4,7 +4,7 @@
  *
  * Shapes: N samples, L queries, S keys, E features.
  */
-import { ArgumentError } from "../../base/errors.ts";
+import { ArgumentError, calledAs } from "../../base/errors.ts";
 import {
   type Filled,
   type OptionRow,
@@ -139,8 +139,11 @@ export class TransformerEncoderLayer extends TransformerLayer<
     const given = readOptions("TransformerEncoderLayer", options, layerOptions);
     super(dModel, given);
     const { dropout: p, batchFirst, bias, layerNormEps: eps } = given;
-    this.selfAttention = this.build(
-      () => new MultiheadAttention(dModel, numHeads, { dropout: p, batchFirst, bias }),
+    this.selfAttention = this.build(() =>
+      calledAs(
+        new.target.name,
+        () => new MultiheadAttention(dModel, numHeads, { dropout: p, batchFirst, bias }),
+      ),
     );
     this.norm1 = new LayerNorm(dModel, { eps, bias });
     this.norm2 = new LayerNorm(dModel, { eps, bias });
@@ -201,8 +204,11 @@ export class TransformerDecoderLayer extends TransformerLayer<
     const given = readOptions("TransformerDecoderLayer", options, layerOptions);
     super(dModel, given);
     const { dropout: p, batchFirst, bias, layerNormEps: eps } = given;
-    this.selfAttention = this.build(
-      () => new MultiheadAttention(dModel, numHeads, { dropout: p, batchFirst, bias }),
+    this.selfAttention = this.build(() =>
+      calledAs(
+        new.target.name,
+        () => new MultiheadAttention(dModel, numHeads, { dropout: p, batchFirst, bias }),
+      ),
     );
     this.crossAttention = new MultiheadAttention(dModel, numHeads, {
       dropout: p,
@@ -270,7 +276,10 @@ abstract class TransformerStack<
     this.norm = norm;
     this.layers = new ModuleList<L>();
     this.build(() => {
-      for (let i = 0; i < numLayers; i++) this.layers.push(make(i));
+      for (let i = 0; i < numLayers; i++) {
+        const layer = make(i);
+        calledAs(new.target.name, () => this.layers.push(layer));
+      }
     });
   }
   override *children(): Generator<[name: string, module: AnyModule]> {

@@ -2,6 +2,7 @@
  * Ops that overwrite their tensor, as methods with a `_` at the end. Each returns a fresh tensor on
  * the same storage.
  */
+import { calledAs } from "../../base/errors.ts";
 import * as E from "../../ops/elementwise.ts";
 import { WRAP, call, live, only } from "../call.ts";
 import { numberBits } from "../host.ts";
@@ -106,7 +107,7 @@ export abstract class InPlaceMethods extends MathMethods {
 
   /** In place: every element 0. */
   zero_(): this {
-    return this.fill_(0);
+    return calledAs("zero_", () => this.fill_(0));
   }
 
   /** In place: -x, elementwise. */

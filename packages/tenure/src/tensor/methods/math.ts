@@ -3,7 +3,7 @@
  */
 import { f32Bits } from "../../base/bits.ts";
 import { type DType, checkDType, isFloat, promote } from "../../base/dtype.ts";
-import { ArgumentError, DTypeError } from "../../base/errors.ts";
+import { ArgumentError, DTypeError, calledAs } from "../../base/errors.ts";
 import { checkArgument, describeValue } from "../../base/options.ts";
 import { composed } from "../../ownership/scoped.ts";
 import * as E from "../../ops/elementwise.ts";
@@ -329,27 +329,27 @@ export abstract class MathMethods extends ArithmeticMethods {
 
   /** `to("float32")`. The shape stays. */
   float(): this {
-    return this.to("float32");
+    return calledAs("float", () => this.to("float32"));
   }
 
   /** `to("float16")`. The shape stays. @throws DTypeError on a device without shader-f16 */
   half(): this {
-    return this.to("float16");
+    return calledAs("half", () => this.to("float16"));
   }
 
   /** `to("int32")`. The shape stays. */
   int(): this {
-    return this.to("int32");
+    return calledAs("int", () => this.to("int32"));
   }
 
   /** `to("bool")`. The shape stays. */
   bool(): this {
-    return this.to("bool");
+    return calledAs("bool", () => this.to("bool"));
   }
 
   /** The same elements and shape, contiguous in a storage of their own. */
   clone(): this {
-    return call(E.copy, [this], undefined);
+    return calledAs("clone", () => call(E.copy, [this], undefined));
   }
 
   /** An alias if the elements lie in row-major order, else a copy. */
@@ -365,24 +365,25 @@ export function bounded<T extends Wrapping>(
   max: number | null | undefined,
   inplace: boolean,
 ): T {
-  const { dtype: own } = live(x, "clamp"),
+  const target = inplace ? inPlace(E.clamp) : E.clamp,
+    { dtype: own } = live(x, target.name),
     given = [min, max].filter((v) => v !== null && v !== undefined);
   if (given.length === 0)
     throw new ArgumentError(
-      "clamp",
+      target.name,
       "a lower or an upper bound",
       "neither",
-      "pass clamp(min, max), null for none",
+      `pass ${target.name}(min, max), null for none`,
     );
-  const dtype = given.map((v) => scalarDType(E.clamp, own, v)).reduce(promote);
+  const dtype = given.map((v) => scalarDType(target, own, v)).reduce(promote);
   const [low, high] = isFloat(dtype)
     ? [-Infinity, Infinity]
     : dtype === "uint32"
       ? [0, 0xffffffff]
       : [-0x80000000, 0x7fffffff];
   if (inplace && own === "bool")
-    throw new DTypeError("clamp_", "numbers", "bool", "cast to int32 first");
-  return call(inplace ? inPlace(E.clamp) : E.clamp, [x], { dtype }, [
+    throw new DTypeError(target.name, "numbers", "bool", "cast to int32 first");
+  return call(target, [x], { dtype }, [
     E.scalarBits(min ?? low, dtype),
     E.scalarBits(max ?? high, dtype),
   ]);

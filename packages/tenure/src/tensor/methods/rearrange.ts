@@ -3,7 +3,7 @@
  * Intermediates are freed here.
  */
 import { promote } from "../../base/dtype.ts";
-import { ArgumentError } from "../../base/errors.ts";
+import { ArgumentError, calledAs } from "../../base/errors.ts";
 import { checkArray, describeValue } from "../../base/options.ts";
 import { type Shape, formatShape, normalizeAxes, normalizeAxis } from "../../base/shape.ts";
 import { concat, flip } from "../../ops/concat.ts";
@@ -185,7 +185,9 @@ export abstract class RearrangeMethods extends GatherMethods {
   tile(...counts: readonly number[] | [readonly number[]]): this {
     const given = dims(counts),
       missing = live(this, "tile").layout.shape.length - given.length;
-    return this.repeat([...Array<number>(Math.max(0, missing)).fill(1), ...given]);
+    return calledAs("tile", () =>
+      this.repeat([...Array<number>(Math.max(0, missing)).fill(1), ...given]),
+    );
   }
 
   /**

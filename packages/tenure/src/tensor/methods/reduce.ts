@@ -245,12 +245,13 @@ export function varMean<T extends ReduceMethods>(
   correction = 1,
   keepDims = false,
 ): [variance: T, mean: T] {
-  const { dtype, layout } = live(x, "var"),
-    list = axesOf("var", x, axes);
-  if (!isFloat(dtype)) throw new DTypeError("var", "a float tensor", dtype, "cast it to float32");
+  const op = "varMean",
+    { dtype, layout } = live(x, op),
+    list = axesOf(op, x, axes);
+  if (!isFloat(dtype)) throw new DTypeError(op, "a float tensor", dtype, "cast it to float32");
   if (typeof correction !== "number")
     throw new ArgumentError(
-      "var",
+      op,
       "a number for the correction",
       describeValue(correction),
       "pass 0 or 1",
@@ -262,5 +263,5 @@ export function varMean<T extends ReduceMethods>(
         f32Bits(count - correction > 0 ? 1 / (count - correction) : NaN),
       ]);
     return [variance, keepDims ? mean : mean.reshape(variance.shape)];
-  }, "var");
+  }, op);
 }

@@ -24,7 +24,8 @@ export abstract class ViewMethods extends InPlaceMethods {
    * @throws ShapeError for dimensions out of range, or in the wrong order
    */
   flatten(start = 0, end = -1): this {
-    const { shape, rank } = this;
+    const { shape } = live(this, "flatten").layout,
+      rank = shape.length;
     if (rank === 0) return this.reshape(1);
     const a = normalizeAxis("flatten", start, rank),
       b = normalizeAxis("flatten", end, rank);
@@ -41,7 +42,7 @@ export abstract class ViewMethods extends InPlaceMethods {
 
   /** Swaps two dimensions; the last two by default. @throws ShapeError for an axis out of range */
   transpose(a = -2, b = -1): this {
-    const { rank } = this,
+    const rank = live(this, "transpose").layout.shape.length,
       order = Array.from({ length: rank }, (_, i) => i);
     const x = normalizeAxis("transpose", a, rank),
       y = normalizeAxis("transpose", b, rank);
@@ -67,8 +68,9 @@ export abstract class ViewMethods extends InPlaceMethods {
 
   /** A dimension of 1 at `axis`. @throws ShapeError for an axis out of range */
   unsqueeze(axis: number): this {
-    const at = normalizeAxis("unsqueeze", axis, this.rank + 1);
-    return this.reshape([...this.shape.slice(0, at), 1, ...this.shape.slice(at)]);
+    const { shape } = live(this, "unsqueeze").layout,
+      at = normalizeAxis("unsqueeze", axis, shape.length + 1);
+    return this.reshape([...shape.slice(0, at), 1, ...shape.slice(at)]);
   }
 
   /**
@@ -76,16 +78,17 @@ export abstract class ViewMethods extends InPlaceMethods {
    * @throws ShapeError for an axis out of range, or longer than 1
    */
   squeeze(axis?: number): this {
-    if (axis === undefined) return this.reshape(this.shape.filter((d) => d !== 1));
-    const at = normalizeAxis("squeeze", axis, this.rank);
-    if (this.shape[at] !== 1)
+    const { shape } = live(this, "squeeze").layout;
+    if (axis === undefined) return this.reshape(shape.filter((d) => d !== 1));
+    const at = normalizeAxis("squeeze", axis, shape.length);
+    if (shape[at] !== 1)
       throw new ShapeError(
         "squeeze",
         "a dimension of 1",
-        `${this.shape[at]} at axis ${axis} of ${formatShape(this.shape)}`,
+        `${shape[at]} at axis ${axis} of ${formatShape(shape)}`,
         "leave the axis out to drop all of them",
       );
-    return this.reshape(this.shape.filter((_, i) => i !== at));
+    return this.reshape(shape.filter((_, i) => i !== at));
   }
 
   /**
