@@ -8,6 +8,7 @@ import {
   type Tensor,
   checkpoint,
   compile,
+  enableGrad,
   manualSeed,
   memory,
   newDisposeScope,
@@ -59,6 +60,13 @@ const moves = {
     return a.abs();
   },
   gradient: (a, _, { leaves: [leaf] }) => (leaf.hasGrad ? a.add(leaf.grad!) : a.sub(1)),
+  leaf: (a) =>
+    enableGrad(() => {
+      const t = a.detach();
+      t.requiresGrad = true;
+      t.square().sum().backward();
+      return t.grad!.mul(0.5);
+    }),
   view: (a) => a.reshape(size).reshape(side, side),
 } satisfies Record<string, Move>;
 
@@ -96,7 +104,8 @@ interface Other {
     | "freeze"
     | "compute"
     | "seed"
-    | "forget";
+    | "forget"
+    | "starve";
 }
 
 type Event = Call | Other | { readonly kind: "read" };
@@ -144,6 +153,7 @@ const other: fc.Arbitrary<Event> = fc.record({
     "compute",
     "seed",
     "forget",
+    "starve",
     "read",
     "read",
   ),
@@ -155,19 +165,25 @@ export interface Scenario {
   readonly events: readonly Event[];
 }
 
-export const scenarios: fc.Arbitrary<Scenario> = fc.record({
-  bodies: fc.tuple(body, body),
-  events: fc
-    .array(
-      // the same call some times, so that it is repeated
+export const scenarios: fc.Arbitrary<Scenario> = fc
+  .record({
+    bodies: fc.tuple(body, body),
+    // few calls, some times each and between other things, so that they are repeated
+    calls: fc.tuple(call, call),
+    events: fc.array(
       fc.oneof(
-        { weight: 3, arbitrary: fc.tuple(call, fc.integer({ min: 1, max: 5 })) },
-        { weight: 2, arbitrary: fc.tuple(other, fc.constant(1)) },
+        fc.record({ which: fc.nat(1), times: fc.integer({ min: 1, max: 4 }) }),
+        other.map((event) => ({ event })),
       ),
-      { minLength: 2, maxLength: 8 },
-    )
-    .map((runs) => runs.flatMap(([event, times]) => Array<Event>(times).fill(event))),
-});
+      { minLength: 3, maxLength: 10 },
+    ),
+  })
+  .map(({ bodies, calls, events }) => ({
+    bodies,
+    events: events.flatMap((it): Event[] =>
+      "event" in it ? [it.event] : Array<Event>(it.times).fill(calls[it.which] ?? calls[0]),
+    ),
+  }));
 
 type Fn = (x: Tensor, more: boolean, throws: boolean) => unknown;
 
@@ -178,6 +194,8 @@ class World implements Disposable {
     rand([side, side], { requiresGrad: true }),
   ] as const;
   state: Tensor = rand([side, side]);
+  /** Keeps the memory of the state before, which is disposed. */
+  former: Tensor | null = null;
   readonly kept: Tensor = rand([side, side]);
   last: Tensor | null = null;
   readonly model = new Sequential(new Linear(side, side), new BatchNorm1d(side), new Dropout(0.25));
@@ -198,7 +216,7 @@ class World implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const t of [...this.leaves, this.state, this.kept, this.last]) t?.dispose();
+    for (const t of [...this.leaves, this.state, this.former, this.kept, this.last]) t?.dispose();
     for (const it of [this.model, this.optimizer, this.scheduler, this.budget]) it.dispose();
   }
 
@@ -273,6 +291,8 @@ class World implements Disposable {
         noGrad(() => void b.add_(0.125));
         return;
       case "replace":
+        this.former?.dispose();
+        this.former = this.state.alias().detachFromScope();
         this.state.dispose();
         this.state = rand([side, side]).detachFromScope();
         return;
@@ -284,6 +304,9 @@ class World implements Disposable {
         return;
       case "seed":
         manualSeed(count);
+        return;
+      case "starve":
+        memory.setBudget(memory.stats().deviceBytes + 40, "throw"); // until the next reads
         return;
       case "forget":
         this.optimizer.loadStateDict({ steps: this.optimizer.steps, tensors: new Map() });
@@ -357,7 +380,8 @@ export async function happen(
       pending.push(...scoped(() => world.reads()));
       seen.push(await Promise.all(pending));
       pending = [];
-      await sync();
+      await sync().catch((error: unknown) => seen.push(words(error)));
+      memory.setBudget(Infinity, "report");
       const now = memory.stats();
       seen.push(now.liveBytes - before.liveBytes);
       seen.push(now.threadTotalLiveCount - before.threadTotalLiveCount);
