@@ -16,7 +16,7 @@ test.before(async () => {
 test("whatever happens, compiling changes nothing", async () => {
   let replays = 0;
   let atOnce = 0;
-  const runs = 60;
+  const runs = 25;
   await fc.assert(
     fc.asyncProperty(scenarios, fc.nat(100), async (scenario, seed) => {
       const plain = await happen(scenario, seed, false);
