@@ -56,6 +56,37 @@ export const files = {
   "jest-clock.test.mjs": `import { jest } from "@jest/globals";
     import { main } from "./train.mjs";
     test("trains", async () => { jest.useFakeTimers(); await main(); }, 120000);`,
+  "typed.jest.ts": `import { type DeviceInfo } from "tenure";
+    import { main } from "./train.mjs";
+    test("trains", async () => { const info: DeviceInfo | undefined = await main(); }, 120000);`,
+  "train.d.mts": `export function main(): Promise<any>;`,
+  "tsconfig.json": `{ "compilerOptions": { "module": "nodenext", "target": "es2022",
+    "strict": true, "isolatedModules": true, "types": ["jest"] } }`,
+  "ts-jest.config.json": `{ "extensionsToTreatAsEsm": [".ts"], "testMatch": ["**/*.jest.ts"],
+    "transform": { "\\\\.ts$": ["ts-jest", { "useESM": true }] } }`,
+  "equal.setup.mjs": `import { Tensor } from "tenure";
+    expect.addEqualityTesters([
+      (a, b) => (a instanceof Tensor && b instanceof Tensor ? a === b : undefined),
+    ]);`,
+  "equal.test.mjs": `import { memory, ones } from "tenure";
+    import "./equal.setup.mjs";
+    import { main } from "./train.mjs";
+    const mock = import.meta.jest?.fn ?? globalThis.vi?.fn;
+    test("tensors are equal to themselves, and trains", async () => {
+      const x = ones([20, 30]), y = ones([20, 30]), called = mock();
+      const before = memory.stats().threadTotalLiveCount;
+      called(x, { deep: [x] });
+      expect(called).toHaveBeenCalledWith(x, { deep: [x] });
+      expect(called).not.toHaveBeenCalledWith(y, { deep: [x] });
+      expect({ x }).not.toEqual({ x: y });
+      expect({ x, z: 1 }).toMatchObject({ x });
+      expect({ x, z: 1 }).not.toMatchObject({ x: y });
+      expect(() => expect(x).toBe(y)).toThrow();
+      expect(memory.stats().threadTotalLiveCount).toBe(before);
+      x.dispose();
+      y.dispose();
+      await main();
+    }, 120000);`,
   "vitest-clock.test.mjs": `import { main } from "./train.mjs";
     test("trains", async () => { vi.useFakeTimers(); await main(); }, 120000);`,
 };
@@ -75,6 +106,9 @@ const hosts: Readonly<Record<string, readonly [string, ...string[]]>> = {
   "Node 20, worker thread with SHARE_ENV": [process.execPath, "shared.mjs"],
   "Jest 30, ES modules": [process.execPath, ...jest, "/train.test"],
   "Jest 30, fake timers": [process.execPath, ...jest, "/jest-clock"],
+  "Jest 30, tensors compared": [process.execPath, ...jest, "/equal.test"],
+  "ts-jest 29, ES modules": [process.execPath, ...jest, "--config=ts-jest.config.json"],
+  "Vitest 3, tensors compared": [process.execPath, ...vitest, "equal.test"],
   "Vitest 3, forks": [process.execPath, ...vitest, "--pool=forks", "train.test"],
   "Vitest 3, threads": [process.execPath, ...vitest, "--pool=threads", "train.test"],
   "Vitest 3, fake timers": [process.execPath, ...vitest, "vitest-clock"],
@@ -90,6 +124,9 @@ const installed = [
   "deno@2.9.6",
   "bun@1.4.5",
   "jest@30.5.2",
+  "ts-jest@29.4.15",
+  "typescript@5.9.3",
+  "@types/jest@30.0.0",
   "vitest@3.2.4",
 ];
 
