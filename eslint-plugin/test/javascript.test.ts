@@ -361,6 +361,21 @@ export function corners(out, rows) {
   const total = rows.concat(part);
   return [flat.dataSync(), total.length];
 }`,
+  "what a server keeps, request by request": `
+const app = require("express")();
+const tf = require("@tensorflow/tfjs-node");
+const references = {};
+let newest = null;
+app.put("/reference/:id", (request, response) => {
+  references[request.params.id] = tf.tensor1d(request.body.vector); // ~ no-overwritten-tensor
+  newest = tf.tensor1d(request.body.vector); // ~ no-overwritten-tensor
+  response.end();
+});
+app.delete("/reference/:id", (request, response) => {
+  references[request.params.id].dispose();
+  delete references[request.params.id];
+  response.json(newest.arraySync());
+});`,
   "functions that give what they give": `
 function even(n) { return n === 0 ? tf.zeros([1]) : odd(n - 1); }
 function odd(n) { return even(n - 1); }

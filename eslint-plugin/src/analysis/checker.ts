@@ -73,8 +73,10 @@ export class Checker implements Questions {
   isUntyped(type: ts.Type): boolean {
     if (type.flags & ts.TypeFlags.Any) return true;
     const symbol = type.symbol as ts.Symbol | undefined;
-    // a table that starts as `{}` in a script
-    if (symbol && symbol.flags & ts.SymbolFlags.ObjectLiteral)
+    // a table that starts as `{}` in a script; its type goes by the variable once it is written to
+    const first = symbol?.valueDeclaration;
+    const isStarted = first && ts.isVariableDeclaration(first) && first.initializer;
+    if (symbol && (symbol.flags & ts.SymbolFlags.ObjectLiteral || isStarted))
       return (
         type.getProperties().length === 0 &&
         (symbol.declarations?.some((d) => isScript(d.getSourceFile())) ?? false)
@@ -94,9 +96,10 @@ export class Checker implements Questions {
     }
     return names;
   }
-  /** Whether an expression gives an object, and no primitive. */
-  givesObject(node: ts.Node): boolean {
-    return (this.presentTypeAt(node).flags & ts.TypeFlags.Object) !== 0;
+  /** Whether an expression gives an object and no primitive, or a number. */
+  gives(node: ts.Node, kind: "object" | "number"): boolean {
+    const flags = kind === "object" ? ts.TypeFlags.Object : ts.TypeFlags.NumberLike;
+    return (this.presentTypeAt(node).flags & flags) !== 0;
   }
   /** Whether a type is `any`. */
   isAny(type: ts.Type): boolean {

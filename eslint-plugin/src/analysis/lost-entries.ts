@@ -1,7 +1,8 @@
 /**
  * Lost entries: values that a table in a field loses when it is given another under the same key.
  * Where a method fills the table by a name it is given, its calls tell the name, and whether they
- * come again. Used by the rule about overwritten values.
+ * come again. Resources that need no scope; the others are in `replaced-entries.ts`. Used by the
+ * rule about overwritten values.
  */
 import ts from "typescript";
 import { callSitesOf } from "./call-sites.ts";
@@ -13,9 +14,9 @@ import type { Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
 import { hasBody, someWithin, unwrap, within, type FunctionWithBody } from "./syntax.ts";
 
-/** A call that puts a value into a table where another may be. */
+/** A call or an assignment that puts a value into a table where another may be. */
 export interface LostEntry {
-  call: ts.CallExpression;
+  call: ts.CallExpression | ts.BinaryExpression;
   /** The table, `this.textures`. */
   table: string;
   owned: Owned;

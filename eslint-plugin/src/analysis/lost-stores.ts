@@ -28,7 +28,6 @@ import {
   calleeNameNode,
   isEmptyContainer,
   isNullish,
-  isScript,
   isTarget,
   someWithin,
   unwrap,
@@ -181,14 +180,14 @@ function lostVariables(session: Session, declaration: ts.VariableDeclaration): L
 
 /**
  * `const app = { last: null, tick() { this.last = make(); } }`: properties of an object that stays
- * in its script.
+ * in its file.
  */
 function lostProperties(session: Session, declaration: ts.VariableDeclaration): LostStore[] {
   const { name, initializer } = declaration;
   const literal = initializer && unwrap(initializer);
   if (!ts.isIdentifier(name) || !literal || !ts.isObjectLiteralExpression(literal)) return [];
   const file = declaration.getSourceFile();
-  if (!isScript(file) || isExportedVariable(declaration)) return [];
+  if (isExportedVariable(declaration)) return [];
   if (enclosingFunction(declaration)) return [];
   const places = new Map<string, ts.Expression[]>();
   const add = (at: ts.Node): boolean => {

@@ -55,7 +55,7 @@ export function onlyGrows(
   const home = enclosingFunction(put);
   if (owned.shape !== "many" || !ts.isCallExpression(put) || !home) return false;
   const [key, value] = put.arguments;
-  if (value && key && !session.oracle.isObject(key)) return false;
+  if (value && key && !session.oracle.gives(key, "object")) return false;
   const leaves = (mention: ts.Node): boolean =>
     within(mention, put) || (!within(mention, home) && isLookup(mention.parent));
   return mentionsIn(node, name).every(leaves) && recurs(session, put);

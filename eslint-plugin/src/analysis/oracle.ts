@@ -261,9 +261,9 @@ export class Oracle {
     return symbol?.name ?? "";
   }
 
-  /** Whether an expression gives an object, and no primitive. */
-  isObject(node: ts.Node): boolean {
-    return this.#checker.givesObject(node);
+  /** Whether an expression gives an object, or a number. */
+  gives(node: ts.Node, kind: "object" | "number"): boolean {
+    return this.#checker.gives(node, kind);
   }
 
   /** The names of a class and of everything it extends, nearest first. */

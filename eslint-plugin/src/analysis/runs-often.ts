@@ -27,8 +27,7 @@ const repeats =
 /** Whether a function is known to run more than once. */
 export function runsOften(session: Session, place: ts.Node): boolean {
   if (ts.isSetAccessorDeclaration(place)) return true;
-  const host = handedTo(place);
-  if (host) return repeats.test(session.oracle.callee(host).name);
+  if (handedTo(place)) return isHandler(session, place);
   const name = nameOf(place);
   if (name === undefined || !hasBody(place)) return false;
   if (often.test(name) || isCalledAgain(session, place, 0)) return true;
@@ -38,6 +37,25 @@ export function runsOften(session: Session, place: ts.Node): boolean {
   if (calls.length > 0 && calls.every((c) => isOncePerPart(session, c))) return false;
   // called by who knows whom
   return isExported(session.oracle.facts, place) || calls.length + values.length === 0;
+}
+
+/** Whether a function is handed to something that calls it for what happens, or for each item. */
+export function isHandler(session: Session, fn: ts.Node): boolean {
+  const host = handedTo(fn);
+  if (!host) return false;
+  return repeats.test(session.oracle.callee(host).name) || isRoute(host);
+}
+
+/** `app.post("/train", async (req, res) => …)`: what a server does for each request. */
+function isRoute(host: CallLike): boolean {
+  const [path, ...rest] = host.arguments ?? [];
+  return (
+    path !== undefined &&
+    rest.length > 0 &&
+    ts.isStringLiteralLike(path) &&
+    path.text.startsWith("/") &&
+    /^(get|post|put|patch|delete|all|use)$/.test(calleeNameNode(host)?.text ?? "")
+  );
 }
 
 /** Whether the program calls a function in a loop, from itself, or from one that runs often. */
@@ -50,8 +68,7 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
     if (home && within(home, caller ?? home)) return isInLoop(site, home);
     if (within(site, fn) || isHandedToRepeat(site)) return true;
     if (isInLoop(site, caller)) return true;
-    const host = caller && handedTo(caller);
-    if (host) return repeats.test(session.oracle.callee(host).name);
+    if (caller && handedTo(caller)) return isHandler(session, caller);
     return caller !== undefined && caller !== fn && isCalledAgain(session, caller, depth + 1);
   });
 }

@@ -22,6 +22,7 @@ import {
   type FunctionWithBody,
 } from "../analysis/syntax.ts";
 import { fieldOfThis } from "../analysis/members.ts";
+import { replacedEntries } from "../analysis/replaced-entries.ts";
 import { onlyLooksAt, type Effect } from "../analysis/transfer.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { rule, type Fix, type Suggestion } from "../create-rule.ts";
@@ -114,9 +115,12 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
         suggest: fix ? [{ messageId: "keepPrevious", data: { noun: owned.owner.noun }, fix }] : [],
       });
     }
-    for (const { call, table, owned } of lostEntries(file.session, file.file))
+    for (const { call, table, owned } of [
+      ...lostEntries(file.session, file.file),
+      ...replacedEntries(file.session, file.file),
+    ])
       report({
-        mark: markOf(call),
+        mark: markOfAssignment(call),
         messageId: "entry",
         data: { noun: owned.owner.noun, variable: table },
       });
