@@ -7,6 +7,7 @@ import { isNode } from "../base/env.ts";
 import { DeviceLostError } from "../base/errors.ts";
 import type { DeviceChoice } from "./device-choice.ts";
 import type { Lending } from "./lending.ts";
+import type { Patience } from "./patience.ts";
 import type { GPU, GPUDevice, GPUPowerPreference, GPURequestAdapterOptions } from "./webgpu.ts";
 
 /** What `init` chose. */
@@ -33,6 +34,8 @@ export interface Acquired {
   readonly info: DeviceInfo;
   /** For one that stays the program's. */
   readonly lending?: Lending;
+  /** How to wait for one that computes on the host's cores. */
+  readonly patience?: Patience;
 }
 
 /** Optional features that Tenure uses. */

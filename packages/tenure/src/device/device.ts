@@ -2,7 +2,7 @@
  * The device as the runtime sees it: buffers, pipelines, queue, staging, errors, capabilities, in
  * one object per `init()`. Owns all of them and the GPUDevice, unless the program lent that.
  */
-import { isNode, whenExiting } from "../base/env.ts";
+import { whenExiting } from "../base/env.ts";
 import {
   DeviceError,
   DeviceLostError,
@@ -10,7 +10,7 @@ import {
   type TenureError,
 } from "../base/errors.ts";
 import type { DeviceCaps } from "../kernels/kernel.ts";
-import { type Acquired, type DeviceInfo, hostGPU, isSwiftShader } from "./acquire.ts";
+import { type Acquired, type DeviceInfo, isSwiftShader } from "./acquire.ts";
 import type { CounterSet } from "./counters.ts";
 import { KernelChoices } from "./choices.ts";
 import { BufferPool, type PoolOptions } from "./buffer-pool.ts";
@@ -18,7 +18,7 @@ import { HeldBytes } from "./held-bytes.ts";
 import type { Lending } from "./lending.ts";
 import { PipelineCache } from "./pipelines.ts";
 import { CommandQueue } from "./queue.ts";
-import { Patience } from "./patience.ts";
+import type { Patience } from "./patience.ts";
 import { ReadRing, UploadRing } from "./staging.ts";
 import type { GPUBuffer, GPUBufferDescriptor, GPUDevice } from "./webgpu.ts";
 
@@ -47,9 +47,9 @@ export class Device {
   /** Of a GPUDevice that is the program's: it is never destroyed here. Null for others. */
   readonly lending: Lending | null;
   readonly #exiting: () => void;
-  readonly #patience: Patience;
+  readonly #patience: Patience | undefined;
 
-  constructor({ device, info, lending }: Acquired, options: DeviceOptions) {
+  constructor({ device, info, lending, patience }: Acquired, options: DeviceOptions) {
     const { counters } = options;
     this.gpu = device;
     this.info = info;
@@ -78,9 +78,8 @@ export class Device {
     this.pipelines.makesAhead = info.kind === "gpu";
     this.queue = new CommandQueue(device, counters);
     this.uploads = new UploadRing(device, create, counters);
-    // a host with WebGPU of its own does not poll, and may forbid its thread to sleep
-    this.#patience = new Patience(info.kind === "software" && isNode && hostGPU() === undefined);
-    this.reads = new ReadRing(create, counters, this.#patience);
+    this.#patience = patience;
+    this.reads = new ReadRing(create, counters, (answer) => this.waitFor(answer));
     device.addEventListener("uncapturederror", this.#uncaptured);
     const heard = this.#heard; // a lent device may outlive this object, and must not keep it
     void device.lost.then((why) => heard.lost?.(why));
@@ -292,7 +291,7 @@ export class Device {
 
   /** The same promise, which the device settles: while it waits, the host leaves its cores alone. */
   waitFor<T>(answer: Promise<T>): Promise<T> {
-    return this.#patience.during(answer);
+    return this.#patience?.during(answer) ?? answer;
   }
 
   /**

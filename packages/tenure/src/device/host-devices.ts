@@ -15,6 +15,7 @@ import {
 import type { DeviceChoice } from "./device-choice.ts";
 import { keepHostTurns } from "./host-turns.ts";
 import { nullGPU } from "./null.ts";
+import { Patience } from "./patience.ts";
 import type { GPU, GPURequestAdapterOptions } from "./webgpu.ts";
 
 interface WebGPUModule {
@@ -50,6 +51,7 @@ export class HostDevices implements OtherDevices {
     const webgpu = await this.#try<WebGPUModule>("webgpu", tried);
     const found =
       webgpu === undefined ? undefined : await this.#withPackage(webgpu, choice, options, tried);
+    if (found?.info.kind === "software") return { ...found, patience: new Patience(true) };
     if (found !== undefined) return found;
     throw notFound(choice, remedyFor(choice, tried), tried);
   }

@@ -4,11 +4,13 @@
  * recycles or destroys them here. A part of the engine, which `init({ gpuDevice })` loads; called
  * through the device, by the runtime.
  */
+import { isNode } from "../base/env.ts";
 import { ArgumentError, DeviceLostError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";
-import { type Acquired, factsOf, infoOf, wantedFeatures } from "./acquire.ts";
+import { type Acquired, factsOf, hostGPU, infoOf, wantedFeatures } from "./acquire.ts";
 import { labelled } from "./device.ts";
 import type { Lending } from "./lending.ts";
+import { Patience } from "./patience.ts";
 import type { GPUDevice } from "./webgpu.ts";
 
 type ToldFacts = Parameters<typeof factsOf>[0];
@@ -43,7 +45,9 @@ export async function openGiven(device: GPUDevice): Promise<Acquired> {
   const kind = facts.software ? "software" : "gpu";
   const features = wantedFeatures.filter((f) => device.features.has(f));
   const info = infoOf(device, { ...facts, kind, source: "init({ gpuDevice })", features });
-  return { device, info, lending };
+  // a host with WebGPU of its own does not poll, and may forbid its thread to sleep
+  const polls = facts.software && isNode && hostGPU() === undefined;
+  return { device, info, lending, patience: new Patience(polls) };
 }
 
 const checkPlace: Lending["checkPlace"] = (op, { buffer, offset }, bytes, usage) => {

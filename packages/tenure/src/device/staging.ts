@@ -6,7 +6,6 @@
 import type { Bytes } from "../base/bytes.ts";
 import type { CounterSet } from "./counters.ts";
 import { sizeClass } from "./buffer-pool.ts";
-import type { Patience } from "./patience.ts";
 import type { GPUBuffer, GPUBufferDescriptor, GPUDevice } from "./webgpu.ts";
 
 /** Makes a buffer, and calls `failed`, any time later, when the device could not. */
@@ -130,20 +129,23 @@ export class UploadRing {
   }
 }
 
+/** Waits for what the device settles. */
+type WaitFor = <T>(answer: Promise<T>) => Promise<T>;
+
 /** Buffers on the way back, mapped when their copies are done. */
 export class ReadRing {
   readonly #create: CreateBuffer;
   readonly #counters: CounterSet;
-  readonly #patience: Patience;
+  readonly #waitFor: WaitFor;
   readonly #idle = new Map<number, GPUBuffer[]>();
   /** Buffers made and not destroyed. */
   readonly #held = new Set<GPUBuffer>();
   bytes = 0;
 
-  constructor(create: CreateBuffer, counters: CounterSet, patience: Patience) {
+  constructor(create: CreateBuffer, counters: CounterSet, waitFor: WaitFor) {
     this.#create = create;
     this.#counters = counters;
-    this.#patience = patience;
+    this.#waitFor = waitFor;
   }
 
   /** A buffer of at least `bytes` that commands may copy into. */
@@ -195,7 +197,7 @@ export class ReadRing {
    */
   async read(buffer: GPUBuffer, bytes: number, use: (data: ArrayBuffer) => void): Promise<void> {
     try {
-      await this.#patience.during(buffer.mapAsync(GPUMapMode.READ, 0, bytes));
+      await this.#waitFor(buffer.mapAsync(GPUMapMode.READ, 0, bytes));
     } catch (error) {
       this.#forget(buffer);
       throw error;
