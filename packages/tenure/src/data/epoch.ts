@@ -2,7 +2,7 @@
  * One walk through a dataset, as the loader hands it to a `for` loop. It owns the batch it gave
  * last and frees it when the next one is asked for, or when the walk ends.
  */
-import { ArgumentError, internal } from "../base/errors.ts";
+import { ArgumentError, TenureError, internal } from "../base/errors.ts";
 import { checkFunction, describeValue } from "../base/options.ts";
 import type { Batch, Dataset } from "./dataset.ts";
 import { adopt } from "../tensor/keep.ts";
@@ -23,6 +23,7 @@ export abstract class Epoch<B extends Batch> {
   protected readonly batches: readonly (readonly number[])[];
   readonly #onEnd: () => void;
   #current: B | null = null;
+  #disposed = false;
   protected ended = false;
   /** Batches of the epoch left out, which were given before a resume. */
   skipped = 0;
@@ -74,6 +75,23 @@ export abstract class Epoch<B extends Batch> {
     this.#current = null;
   }
 
+  /** The loader was disposed: a loop that wants more batches is told so. */
+  dispose(): void {
+    this.end();
+    this.#disposed = true;
+  }
+
+  /** What a loop gets that is over. @throws TenureError when the loader ended before its data */
+  protected over(): IteratorReturnResult<undefined> {
+    if (this.#disposed && this.given < this.batches.length)
+      throw new TenureError(
+        "DataLoader",
+        "expected a live loader until the loop ends, got one that was disposed after " +
+          `${this.given} of ${this.batches.length} batches; break out of the loop first`,
+      );
+    return this.end();
+  }
+
   end(): IteratorReturnResult<undefined> {
     this.free();
     this.ended = true;
@@ -88,7 +106,7 @@ export class SyncEpoch<B extends Batch> extends Epoch<B> implements Iterator<B, 
 
   next(): IteratorResult<B, undefined> {
     this.free();
-    if (this.ended || this.#at >= this.batches.length) return this.end();
+    if (this.ended || this.#at >= this.batches.length) return this.over();
     try {
       return this.take(() => this.dataset.batch(this.batches[this.#at++]!));
     } catch (error) {
@@ -155,7 +173,7 @@ export class AsyncEpoch<B extends Batch> extends Epoch<B> implements AsyncIterat
 
   async next(): Promise<IteratorResult<B, undefined>> {
     this.free();
-    if (this.ended) return this.end();
+    if (this.ended) return this.over();
     this.#enqueue(1);
     const job = this.#jobs.shift();
     if (job === undefined) return this.end();
@@ -164,7 +182,7 @@ export class AsyncEpoch<B extends Batch> extends Epoch<B> implements AsyncIterat
       this.#enqueue(this.#prefetch);
       const make = await loading;
       // The loader may have been disposed while this waited.
-      return this.ended ? this.end() : this.take(make);
+      return this.ended ? this.over() : this.take(make);
     } catch (error) {
       this.end();
       throw error;

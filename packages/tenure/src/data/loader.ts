@@ -191,10 +191,13 @@ export class DataLoader<B extends Batch> implements Iterable<B>, AsyncIterable<B
     this.#latest = null;
   }
 
-  /** Frees the batches of loops still under way, and ends these loops. No new ones can begin. */
+  /**
+   * Frees the batches of loops still under way. A loop that then wants its next batch gets a
+   * TenureError, and no new one can begin.
+   */
   dispose(): void {
     this.#disposed = true;
-    for (const epoch of [...this.#open]) epoch.end();
+    for (const epoch of [...this.#open]) epoch.dispose();
   }
   /** The same as `dispose`. */
   [Symbol.dispose](): void {

@@ -219,7 +219,7 @@ test("options that nobody knows, and options that are no object, are refused by 
   );
   expectRefusal(
     "readSafetensors",
-    "fromSafetensors",
+    "readSafetensors",
     await thrownBy(() => readSafetensors(new Uint8Array(8), 3 as never)),
   );
   const misspelt = await thrownBy(() => new nn.LSTM(2, 2, { numlayers: 2 } as never));

@@ -4,7 +4,7 @@
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { ArgumentError, ShapeError, type Tensor, tensor } from "tenure";
+import { ArgumentError, ShapeError, type Tensor, TenureError, tensor } from "tenure";
 import { ArrayDataset, DataLoader, type Dataset, collated, stackSamples } from "tenure/data";
 import { assertNoLeaks } from "tenure/testing";
 import { rejects, setup } from "../../helpers.ts";
@@ -226,12 +226,13 @@ test("leaving early, failing and disposing free everything", () =>
     const { value } = (await iterator.next()) as IteratorYieldResult<{ x: Tensor }>;
     loader.dispose();
     assert.ok(value.x.isDisposed);
-    assert.ok((await iterator.next()).done);
+    const early = /^DataLoader: .*got one that was disposed after 1 of \d+ batches; break out/;
+    await rejects(() => iterator.next(), TenureError, early);
     using other = new DataLoader(failing, { batchSize: 1 });
     const sync = other[Symbol.iterator]();
     sync.next();
     other.dispose();
-    assert.ok(sync.next().done);
+    assert.throws(() => sync.next(), early);
     await new Promise((resolve) => {
       setTimeout(resolve, 5);
     });
