@@ -174,6 +174,23 @@ function checkTransposed(op: string, x: Tensor, weight: Tensor, groups: number):
     );
 }
 
+/** @throws ArgumentError unless the padding of a result is below the stride or the dilation */
+export function checkOutputPadding(
+  op: string,
+  window: Pick<Required<ConvTranspose2dOptions>, "outputPadding" | "stride" | "dilation">,
+): void {
+  const extra = pair(window.outputPadding),
+    stride = pair(window.stride),
+    dilation = pair(window.dilation);
+  if (!extra.some((n, i) => n >= stride[i]! && n >= dilation[i]!)) return;
+  throw new ArgumentError(
+    op,
+    "an outputPadding below the stride or the dilation",
+    typeof window.outputPadding === "number" ? String(window.outputPadding) : extra.join("×"),
+    "it only chooses among sizes that the stride skips",
+  );
+}
+
 /**
  * x [N, C, H, W], weight [C, O/groups, R, S], bias [O] → [N, O, P, Q] with P = (H - 1)·stride -
  * 2·padding + dilation·(R - 1) + outputPadding + 1. The gradient of conv2d as a layer.
@@ -196,13 +213,7 @@ export function convTranspose2d(
     padding = pair(window.padding),
     extra = pair(window.outputPadding),
     dilation = pair(window.dilation);
-  if (extra.some((n, i) => n >= stride[i]! && n >= dilation[i]!))
-    throw new ArgumentError(
-      op,
-      "an outputPadding below the stride or the dilation",
-      extra.join("×"),
-      "it only chooses among sizes that the stride skips",
-    );
+  checkOutputPadding(op, window);
   const size = (i: 0 | 1): number =>
     (x.shape[2 + i]! - 1) * stride[i] -
     2 * padding[i] +

@@ -2,7 +2,8 @@
  * The affine map of `Linear`, as a function on tensors. The result belongs to the current scope;
  * intermediates are freed here.
  */
-import { ShapeError } from "../../base/errors.ts";
+import { isFloat } from "../../base/dtype.ts";
+import { DTypeError, ShapeError } from "../../base/errors.ts";
 import { formatShape } from "../../base/shape.ts";
 import { checkOperand } from "../checks.ts";
 import { composed } from "../../ownership/scoped.ts";
@@ -11,7 +12,7 @@ import { type Tensor, live } from "../../tensor/tensor.ts";
 /**
  * x [..., in] → [..., out] with weight [out, in] and bias [out]: x·Wᵀ + b, as PyTorch lays it out.
  * @throws ShapeError unless x ends in the weight's inputs, and the bias has its outputs
- *   or one number
+ *   or, as in PyTorch, one number for all; DTypeError for a bias of integers
  * @example
  * ```ts
  * using w = ones([3, 4]);
@@ -30,6 +31,8 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor | null): Tensor 
       formatShape(shape),
       "check the layer's inFeatures, or flatten the input first",
     );
+  if (bias != null && !isFloat(bias.dtype))
+    throw new DTypeError("linear", "a float bias", bias.dtype, "cast it to float32");
   if (bias != null && (bias.rank !== 1 || ![1, wanted[0]].includes(bias.shape[0])))
     throw new ShapeError(
       "linear",

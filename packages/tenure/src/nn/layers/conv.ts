@@ -3,10 +3,10 @@
  * functions in functional/conv.ts compute.
  */
 import * as F from "../functional/index.ts";
-import { ArgumentError } from "../../base/errors.ts";
 import { type OptionTable, checkArgument, on, readOptions } from "../../base/options.ts";
 import { checkChannels, extent, extents } from "../checks.ts";
 import {
+  checkOutputPadding,
   conv1d,
   conv1dOptions,
   conv2dOptions,
@@ -103,23 +103,9 @@ export class Conv1d extends Convolution<F.Conv1dOptions> {
   }
 }
 
-/** @throws ArgumentError unless the padding of a result is below the stride */
-function checkOutputPadding(op: string, padding: F.Pair, stride: F.Pair): void {
-  const [p, q] = F.pair(padding);
-  const [u, v] = F.pair(stride);
-  if (p < u && q < v) return;
-  const plain = typeof padding === "number" && typeof stride === "number";
-  throw new ArgumentError(
-    op,
-    `an outputPadding below the stride ${plain ? u : `${u}×${v}`}`,
-    plain ? String(p) : `${p}×${q}`,
-    "it only chooses among sizes that the stride skips",
-  );
-}
-
 /** Options of `ConvTranspose2d`, in pixels. */
 export interface ConvTranspose2dOptions extends F.Conv2dOptions, BiasOption {
-  /** Rows and columns added at the bottom and right of the result; below the stride. */
+  /** Rows and columns added at the bottom and right; below the stride or the dilation. */
   readonly outputPadding?: F.Pair;
 }
 
@@ -145,7 +131,7 @@ export class ConvTranspose2d extends Convolution<F.ConvTranspose2dOptions> {
     const { bias, ...window } = readOptions("ConvTranspose2d", options, convTranspose2dLayer);
     checkChannels("ConvTranspose2d", inChannels, outChannels, window.groups);
     checkArgument("ConvTranspose2d", "kernelSize", kernelSize, extents);
-    checkOutputPadding("ConvTranspose2d", window.outputPadding, window.stride);
+    checkOutputPadding("ConvTranspose2d", window);
     const shape = [inChannels, outChannels / window.groups, ...F.pair(kernelSize)];
     super(shape, outChannels, bias, window);
   }
@@ -156,7 +142,7 @@ export class ConvTranspose2d extends Convolution<F.ConvTranspose2dOptions> {
 
 /** Options of `ConvTranspose1d`, in positions. */
 export interface ConvTranspose1dOptions extends Conv1dOptions {
-  /** Positions added at the end of the result; below the stride. */
+  /** Positions added at the end of the result; below the stride or the dilation. */
   readonly outputPadding?: number;
 }
 
@@ -181,7 +167,7 @@ export class ConvTranspose1d extends Convolution<F.ConvTranspose1dOptions> {
     const { bias, ...window } = readOptions("ConvTranspose1d", options, convTranspose1dLayer);
     checkChannels("ConvTranspose1d", inChannels, outChannels, window.groups);
     checkArgument("ConvTranspose1d", "kernelSize", kernelSize, extent);
-    checkOutputPadding("ConvTranspose1d", window.outputPadding, window.stride);
+    checkOutputPadding("ConvTranspose1d", window);
     super([inChannels, outChannels / window.groups, kernelSize], outChannels, bias, window);
   }
   forward(x: Tensor): Tensor {

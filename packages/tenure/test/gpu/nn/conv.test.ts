@@ -147,7 +147,7 @@ test("ConvTranspose1d: gradient and refusals", async () => {
   await rejects(
     () => new ConvTranspose1d(2, 3, 2, { outputPadding: 1 }),
     ArgumentError,
-    /^ConvTranspose1d: expected an outputPadding below the stride 1, got 1; /,
+    /^ConvTranspose1d: expected an outputPadding below the stride or the dilation, got 1; /,
   );
   await rejects(() => new ConvTranspose1d(3, 4, 2, { groups: 2 }), ArgumentError, /groups/);
   await scopedAsync(async () => {

@@ -1,7 +1,7 @@
 /**
  * What the functions of layers refuse.
  */
-import { ArgumentError, DTypeError, ShapeError } from "tenure";
+import { ArgumentError, DTypeError, ShapeError, zeros } from "tenure";
 import { functional as F } from "tenure/nn";
 import { type Misuse, f, i } from "./misuse.ts";
 
@@ -77,6 +77,12 @@ export const layerMisuses: readonly Misuse[] = [
     () => F.linear(f(2, 3), f(4, 3), f(5)),
     ShapeError,
     /^linear: expected a bias \[4\] for weight \[4,3\], got \[5\]; give each output/,
+  ],
+  [
+    "linear bias of integers",
+    () => F.linear(f(2, 3), f(4, 3), zeros([4], { dtype: "int32" })),
+    DTypeError,
+    /^linear: expected a float bias, got int32/,
   ],
   ["linear bias of a row", () => F.linear(f(3), f(4, 3), f(2, 4)), ShapeError, /^linear: .*bias/],
   [
