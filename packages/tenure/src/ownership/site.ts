@@ -43,8 +43,8 @@ const sampleEvery = 512 * 1024;
  */
 const burst = 2000;
 const perSecond = 500;
-/** Frames kept of a stack. */
-export const depth = 17;
+/** Frames kept of a stack: weights of layers within layers are made 20 deep in the library. */
+export const depth = 24;
 /** Different stacks kept; beyond that all are forgotten, but those in use. */
 const capturesKept = 20_000;
 

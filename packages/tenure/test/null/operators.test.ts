@@ -20,7 +20,7 @@ import {
   tensor,
 } from "tenure";
 import { gradcheck, installTestHooks } from "tenure/testing";
-import { Linear } from "tenure/nn";
+import { Linear, TransformerEncoderLayer } from "tenure/nn";
 import { SGD, clipGradNorm } from "tenure/optim";
 
 await init({ device: "null" });
@@ -121,6 +121,16 @@ test("no two tensors are equal to what compares properties, which sees and print
   assert.equal({ deep: [a] }, { deep: [a] });
   assert.equal(Reflect.ownKeys(a), ["stays"]);
   assert.is(memory.stats().threadTotalLiveCount, before);
+});
+
+test("every weight of layers within layers is known by the line that made the outermost", () => {
+  memory.track("full");
+  using layer = new TransformerEncoderLayer(4, 1);
+  const [group, ...others] = memory.live();
+  memory.track("sampled");
+  assert.equal(others, []);
+  assert.match(group!.key, "operators.test.ts:");
+  assert.is(group!.count, layer.parameters().length);
 });
 
 test("what makes proxies of plain objects, as Vue does, leaves tensors, models, optimizers", () => {
