@@ -33,7 +33,8 @@ export function manualSeed(seed: number): void {
 }
 
 /**
- * 1 with the probability each element gives, else 0; in the dtype of the probabilities.
+ * 1 with the probability each element gives, else 0; in the dtype of the probabilities. Values are
+ * not checked, as they may still be under way: 1 or more gives 1, less than 0 and NaN give 0.
  * @throws DTypeError unless probabilities are floats
  */
 export function bernoulli(probabilities: Tensor): Tensor {
@@ -76,7 +77,8 @@ const multinomialOptions = {
 /**
  * Draws class numbers by weight, as `torch.multinomial` does. Weights are 0 or more and need not
  * sum to 1, so that probabilities and counts will do; a class of weight 0 is drawn only where no
- * replacement leaves no other.
+ * replacement leaves no other. Values are not checked, as they may still be under way: a class
+ * of a weight below 0 is drawn after all others, one of NaN before them.
  * @param weights floats, [classes] or [rows, classes]; rows are independent
  * @param count how many to draw of each row
  * @returns class numbers, int32, [count] or [rows, count]; no gradient leads through them

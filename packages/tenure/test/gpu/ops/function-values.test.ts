@@ -309,6 +309,15 @@ test("draws by weight: as often as the weights say, without a class twice", asyn
   });
 });
 
+test("draws from values out of range are what the docs say", async () => {
+  await scopedAsync(async () => {
+    const odd = tensor([-1, 2, 0, NaN]);
+    assert.equal(await multinomial(odd, 4).toArray(), [3, 1, 2, 0]);
+    assert.equal(await multinomial(odd, 2, { replacement: true }).toArray(), [3, 3]);
+    assert.equal(await bernoulli(tensor([NaN, -1, 1, 2, 0])).toArray(), [0, 0, 1, 1, 0]);
+  });
+});
+
 test(
   "topK agrees with the stable sort, however it picks, and its gradient goes back " +
     "to what was picked",
