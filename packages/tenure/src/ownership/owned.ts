@@ -1,6 +1,7 @@
 /**
  * What scopes can be asked to own, and the checks on it. Called by scope.ts; owns nothing.
  */
+import { isForeign, joinCopies } from "../base/copies.ts";
 import { ArgumentError } from "../base/errors.ts";
 import { describeValue } from "../base/options.ts";
 import { type Handle, handleOf } from "./handle.ts";
@@ -22,6 +23,13 @@ export function liveHandles(op: string, things: readonly unknown[]): Handle[] {
   for (const thing of things) {
     const handle = handleOf(thing);
     if (handle === undefined) {
+      if (isForeign(thing))
+        throw new ArgumentError(
+          op,
+          "a tensor of this copy of tenure",
+          "one that another copy made",
+          joinCopies,
+        );
       if ((typeof thing !== "object" && typeof thing !== "function") || thing === null)
         throw new ArgumentError(
           op,

@@ -136,7 +136,14 @@ test("a tensor of another copy of the library is refused by name", () => {
   const x = ones([2]);
   assert.ok(Reflect.has(x, brand));
   const foreign = { [brand]: true } as unknown as Tensor;
-  for (const use of [() => x.add(foreign), () => tenure.concat([x, foreign])])
+  using scope = newDisposeScope();
+  for (const use of [
+    () => x.add(foreign),
+    () => tenure.concat([x, foreign]),
+    () => scope.moveToOuter(foreign),
+    () => scope.detach(foreign),
+    () => scope.moveTo(null, foreign),
+  ])
     assert.throws(
       use,
       (error: unknown) =>
