@@ -38,6 +38,8 @@ export interface UntypedSettings {
   makes: string[];
   /** Functions and methods that give a list of values. */
   lists: string[];
+  /** Functions that give an object of values, with the names of its fields (`topk`). */
+  records?: { callee: string; fields: string[] }[];
   /** Parts of the library whose functions count, too (`tf.image`). */
   parts?: string[];
   /** Methods that only such values have: what they are asked of is one (`dataSync`). */

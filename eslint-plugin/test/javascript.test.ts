@@ -376,6 +376,39 @@ app.delete("/reference/:id", (request, response) => {
   delete references[request.params.id];
   response.json(newest.arraySync());
 });`,
+  "state and refs of components of an untyped framework": `
+import { useEffect, useRef, useState } from "react";
+const read = (image) => tf.tidy(() => tf.browser.fromPixels(image).expandDims(0));
+export function Preview({ model }) {
+  const [mean] = useState(() => tf.tensor1d([1])); // ~ require-member-disposal
+  const [input, setInput] = useState(null);
+  const [freed, setFreed] = useState(null);
+  const last = useRef(null);
+  useEffect(() => () => freed && freed.dispose(), [freed]);
+  const load = (image) => {
+    setInput(read(image)); // ~ require-member-disposal
+    setFreed(read(image));
+  };
+  const run = () => {
+    last.current = tf.tidy(() => input.sub(mean)); // ~ require-member-disposal
+    console.log(last.current.shape);
+  };
+  return [load, run, model];
+}`,
+  "objects that functions of the library give": `
+export function spread(pixels) {
+  const { mean, variance } = tf.moments(pixels); // ~ require-disposal
+  mean.dispose();
+  return variance.size;
+}`,
+  "what is reckoned with and then disposed": `
+export function steps(from, to, n) {
+  const step = to.sub(from).div(n); // ~ no-leaked-temporary
+  step.dispose();
+  const distance = to.sub(from);
+  console.log(tf.memory());
+  return distance.length();
+}`,
   "functions that give what they give": `
 function even(n) { return n === 0 ? tf.zeros([1]) : odd(n - 1); }
 function odd(n) { return even(n - 1); }

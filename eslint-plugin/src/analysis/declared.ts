@@ -199,6 +199,13 @@ export function declaredVariable(
   return found && settled(isAwaited ? checker.awaited(found) : found);
 }
 
+/** `values: T` where the arguments say nothing of `T extends Tensor`: what `T` is bound to. */
+export function boundOf(checker: Questions, property: ts.Declaration | undefined): ts.Type | null {
+  if (!property || !ts.isPropertySignature(property) || !property.type) return null;
+  const type = checker.annotated(property.type);
+  return type.flags & ts.TypeFlags.TypeParameter ? type : null;
+}
+
 /** A type that no test on the way can narrow to another. */
 export const settled = (type: ts.Type): ts.Type | null =>
   type.flags &

@@ -22,12 +22,13 @@ import {
 } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
-import { runsOften } from "./runs-often.ts";
+import { isInLoop, runsOften, surelyRunsOften } from "./runs-often.ts";
 import type { Session } from "./session.ts";
 import {
   calleeNameNode,
   isEmptyContainer,
   isNullish,
+  isScript,
   isTarget,
   someWithin,
   unwrap,
@@ -72,7 +73,7 @@ function lostFields(session: Session, node: ts.ClassLikeDeclaration): LostStore[
       const member = members.get(store.field);
       if (!member || !loses(session, store.node, member, fn)) continue;
       if (endsElsewhere(session, node, place, store)) continue;
-      if (!sharedElsewhere(session, node, store.field))
+      if (!sharedElsewhere(session, node, store.field, ["disposes"]))
         found.push({ node: store.node, owned: member.owned, part: !isNothing(store.node.right) });
     }
   }
@@ -137,7 +138,8 @@ function endsElsewhere(
 ): boolean {
   const { field } = store;
   const looks = (at: ts.Node): boolean =>
-    at === store.node || (fieldOfThis(at)?.name.text === field && isLook(session, at));
+    at === store.node ||
+    (fieldOfThis(at)?.name.text === field && (isLook(session, at) || comesAfter(at, store.node)));
   const callers = node.members.filter(
     (m) => m !== place && reach(node, [m]).has(place) && mentionsField(m, field, looks),
   );
@@ -146,6 +148,12 @@ function endsElsewhere(
     if (reached !== place && mentionsField(reached, field, looks)) return true;
   return callsSuper(place);
 }
+
+/** Whether a mention of a field comes after a store in the same function: it speaks of the new. */
+const comesAfter = (at: ts.Node, store: ts.Node): boolean =>
+  at.pos > store.end &&
+  enclosingFunction(at) === enclosingFunction(store) &&
+  !isInLoop(store, enclosingFunction(store));
 
 /** `this.x.shape`, `run(this.x)`: no test, and nothing that ends it or gives it another name. */
 function isLook(session: Session, at: ts.Node): boolean {
@@ -203,7 +211,8 @@ function lostProperties(session: Session, declaration: ts.VariableDeclaration): 
   const isWhole = (at: ts.Node): boolean =>
     at.kind === ts.SyntaxKind.ThisKeyword && !add(at.parent) && !isBound(at);
   if (someWithin(literal, isWhole)) return [];
-  return [...places.values()].flatMap((mentions) => lostBy(session, mentions, undefined));
+  const often = isScript(file) ? runsOften : surelyRunsOften;
+  return [...places.values()].flatMap((mentions) => lostBy(session, mentions, undefined, often));
 }
 
 const isBound = ({ parent }: ts.Node): boolean =>
@@ -214,6 +223,7 @@ function lostBy(
   session: Session,
   ids: readonly ts.Expression[],
   home: ts.SignatureDeclaration | undefined,
+  often = runsOften,
 ): LostStore[] {
   const stores: ts.BinaryExpression[] = [];
   for (const id of ids) {
@@ -224,7 +234,7 @@ function lostBy(
     const place = enclosingFunction(node);
     const owned = session.oracle.ownedAt(node.left);
     if (!place || place === home || owned?.shape !== "one") return [];
-    if (session.freshness(node.right) !== "fresh" || !runsOften(session, place)) return [];
+    if (session.freshness(node.right) !== "fresh" || !often(session, place)) return [];
     const isUpdate = ids.some((id) => within(id, node.right));
     const asked = ids.some(
       (id) => fateOf(id).kind === "operand" && enclosingFunction(id) === place,

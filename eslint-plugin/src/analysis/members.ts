@@ -6,6 +6,7 @@ import ts from "typescript";
 import { putValues, puts } from "./containers.ts";
 import type { Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
+import type { Effect } from "./transfer.ts";
 import { isEmptyContainer, isNullish, memberName, unwrap } from "./syntax.ts";
 
 /** A field of a class that holds something the class made. */
@@ -46,6 +47,9 @@ export function ownedMembers(session: Session, node: ts.ClassLikeDeclaration): M
     if (ts.isBinaryExpression(inner) && assigns(inner)) {
       const field = fieldOfThis(inner.left);
       if (field) note(field.name.text, inner.right, place);
+      const table = ts.isElementAccessExpression(inner.left) && fieldOfThis(inner.left.expression);
+      const held = table ? session.oracle.ownedAt(table) : null;
+      if (table && held?.shape === "many") note(table.name.text, inner.right, place, held);
     }
     const put = ts.isCallExpression(inner) ? putInto(session, inner) : undefined;
     if (put) for (const value of put.values) note(put.field, value, place, put.owned);
@@ -98,18 +102,22 @@ const isStatic = (member: ts.Declaration): boolean =>
 /**
  * Whether the field is also put into a list, a table or somebody else's hands, which may do the
  * disposing.
+ *
+ * @param except effects that do not count
  */
 export function sharedElsewhere(
   session: Session,
   node: ts.ClassLikeDeclaration,
   field: string,
+  except: readonly Effect[] = [],
 ): boolean {
   let found = false;
   const visit = (inner: ts.Node): void => {
     if (found) return;
     const access = fieldOfThis(inner);
-    if (access?.name.text === field) {
-      const { effect, fate } = session.transfer(access);
+    const transfer = access?.name.text === field ? session.transfer(access) : undefined;
+    if (transfer && !except.includes(transfer.effect)) {
+      const { effect, fate } = transfer;
       const handedOn = fate.kind === "argument" && effect !== "borrows" && effect !== "passes";
       const renamed = fate.kind === "assigned" || fate.kind === "field";
       if (handedOn || renamed || (fate.literal && fate.kind !== "argument")) found = true;

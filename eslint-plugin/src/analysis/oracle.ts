@@ -10,6 +10,7 @@ import { callsNamed } from "./call-index.ts";
 import { Checker } from "./checker.ts";
 import {
   annotatedResult,
+  boundOf,
   declaredProperty,
   declaredResult,
   declaredVariable,
@@ -146,11 +147,12 @@ export class Oracle {
     return taken === "one" ? { ...single(owned.owner), nullable: owned.nullable } : owned;
   }
 
-  /** What a property of no known type is given where its object is written. */
-  #ownedPart(property: ts.Symbol): Owned | null {
+  /** What a property of no known type is given where its object is written, or is declared for. */
+  #ownedPart({ valueDeclaration: at }: ts.Symbol): Owned | null {
     const before = this.#cutGuesses;
-    const given = this.#untyped.length > 0 ? givenTo(property.valueDeclaration) : undefined;
-    const found = given ? this.ownedAt(given) : null;
+    const given = this.#untyped.length > 0 ? givenTo(at) : undefined;
+    const bound = given ? null : boundOf(this.#checker, at);
+    const found = given ? this.ownedAt(given) : bound && this.#ownership.of(bound);
     if (this.#cutGuesses > before) this.#ownership.cut();
     return found;
   }
@@ -257,8 +259,7 @@ export class Oracle {
 
   /** The name of an expression's type, where it has one. */
   typeName(node: ts.Node): string {
-    const symbol = this.#checker.typeAt(node).symbol as ts.Symbol | undefined;
-    return symbol?.name ?? "";
+    return (this.#checker.typeAt(node).symbol as ts.Symbol | undefined)?.name ?? "";
   }
 
   /** Whether an expression gives an object, or a number. */

@@ -24,19 +24,26 @@ const once = new RegExp(
 const repeats =
   /^(forEach|map|addEventListener|addListener|on|subscribe|setInterval|requestAnimationFrame)$/;
 
-/** Whether a function is known to run more than once. */
+/** Whether a function is known to run more than once, or called by who knows whom. */
 export function runsOften(session: Session, place: ts.Node): boolean {
-  if (ts.isSetAccessorDeclaration(place)) return true;
-  if (handedTo(place)) return isHandler(session, place);
+  if (surelyRunsOften(session, place)) return true;
   const name = nameOf(place);
-  if (name === undefined || !hasBody(place)) return false;
-  if (often.test(name) || isCalledAgain(session, place, 0)) return true;
+  if (handedTo(place) || name === undefined || !hasBody(place)) return false;
   if (place.parameters.length === 0 || once.test(name)) return false;
   const { calls, values } = callSitesOf(session.oracle, place, "program");
   if (calls.some(isInConstructor)) return false;
   if (calls.length > 0 && calls.every((c) => isOncePerPart(session, c))) return false;
   // called by who knows whom
   return isExported(session.oracle.facts, place) || calls.length + values.length === 0;
+}
+
+/** Whether a function is known to run more than once, by its name or by its callers. */
+export function surelyRunsOften(session: Session, place: ts.Node): boolean {
+  if (ts.isSetAccessorDeclaration(place)) return true;
+  if (handedTo(place)) return isHandler(session, place);
+  const name = nameOf(place);
+  if (name === undefined || !hasBody(place)) return false;
+  return often.test(name) || isCalledAgain(session, place, 0);
 }
 
 /** Whether a function is handed to something that calls it for what happens, or for each item. */
@@ -120,7 +127,8 @@ function isOncePerPart(session: Session, call: CallLike): boolean {
   return ts.isIterationStatement(home, false) || handedTo(home) !== undefined;
 }
 
-function isInLoop(node: ts.Node, root: ts.Node | undefined): boolean {
+/** Whether a node stands in a loop below a root. */
+export function isInLoop(node: ts.Node, root: ts.Node | undefined): boolean {
   for (let at: ts.Node = node; at !== root && !ts.isSourceFile(at); at = at.parent)
     if (ts.isIterationStatement(at, false)) return true;
   return false;

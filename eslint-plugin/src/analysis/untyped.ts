@@ -32,6 +32,7 @@ import {
 } from "./untyped-parameters.ts";
 import { assignedNames } from "./globals.ts";
 import { ownedField, type FieldContext } from "./untyped-fields.ts";
+import { ownedRef, ownedState } from "./untyped-hooks.ts";
 import { ownedByAccess, ownedByPattern } from "./untyped-records.ts";
 
 /** What is needed to know of the program. */
@@ -50,7 +51,7 @@ export function ownedByName(context: UntypedContext, node: ts.Node): Owned | nul
   if (ts.isBinaryExpression(value) && isChoice(value.operatorToken.kind))
     return ownedChoice(context, value.left, value.right);
   if (ts.isPropertyAccessExpression(value))
-    return ownedField(context, value) ?? ownedByAccess(context, value);
+    return ownedField(context, value) ?? ownedRef(context, value) ?? ownedByAccess(context, value);
   if (!ts.isElementAccessExpression(value)) return null;
   const list = context.ownedAt(value.expression);
   return list?.shape === "many" ? single(list.owner) : null;
@@ -78,6 +79,8 @@ function ownedCall(context: UntypedContext, call: ts.CallExpression): Owned | nu
     const library = isLibraryCall(context, call, owner);
     if (library && isScope(owner, name)) return ownedResult(context, call.arguments.at(-1));
     if (library && owner.keep.functions.includes(name)) return handedBack(context, owner, call);
+    const record = library && owner.untyped.records.find(({ callee }) => callee === name);
+    if (record) return { ...single(owner), shape: "record", fields: record.fields };
     const shape = makes.includes(name) ? single : lists.includes(name) ? several : undefined;
     if (shape && (library || isMethodOf(context, call, owner))) return shape(owner);
     if (isMarkedCall(context, call, owner) || isOperation(context, call, owner))
@@ -227,20 +230,27 @@ function isOperation(context: UntypedContext, call: ts.CallExpression, owner: Ow
   if (context.declarationAt(expression.name)) return false;
   if (joinsOwned(context, call, owner)) return true;
   const { kind, member, node } = fateOf(call);
-  if (kind === "bound" && ts.isVariableDeclaration(node)) return isAskedAs(context, node, owner);
+  if (kind === "bound" && ts.isVariableDeclaration(node))
+    return isAskedAs(context, node, expression.name.text, owner);
   if (kind !== "receiver" || !ts.isCallExpression(node)) return false;
   return marks.includes(member) || isOperation(context, node, owner);
 }
 
-/** `const row = x.slice(a, b); row.dataSync()`: the variable is asked what only such values are. */
+/**
+ * `const row = x.slice(a, b); row.dataSync()`: the variable is asked what only such values are. What
+ * is reckoned with and then disposed is one as well: `const d = x.sub(y); d.dispose()`.
+ */
 const isAskedAs = (
   context: UntypedContext,
   declaration: ts.VariableDeclaration,
-  { untyped }: Owner,
+  method: string,
+  { untyped, dispose }: Owner,
 ): boolean =>
   usesOf(context, declaration).some((id) => {
     const { kind, member } = fateOf(id);
-    return kind === "receiver" && untyped.marks.includes(member);
+    if (kind !== "receiver") return false;
+    const isEnded = dispose.methods.includes(member) && untyped.joins.includes(method);
+    return isEnded || untyped.marks.includes(member);
   });
 
 /** `logits.argMax(-1)`: a method that gives a value and that only such values have. */
@@ -356,7 +366,9 @@ function ownedElement(context: UntypedContext, element: ts.BindingElement): Owne
     const list = context.ownedAt(unwrap(holder.initializer));
     if (list) return list.shape === "many" ? single(list.owner) : null;
   }
-  return ownedByPattern(context, element) ?? byUse(context, element);
+  return (
+    ownedByPattern(context, element) ?? ownedState(context, element) ?? byUse(context, element)
+  );
 }
 
 /** The values that are put into a list which starts empty. */

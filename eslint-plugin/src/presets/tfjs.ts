@@ -94,6 +94,10 @@ export const tfjs: readonly OwnerSettings[] = [
       globals: ["tf", "tfvis"],
       makes,
       lists: ["split", "unstack"],
+      records: [
+        { callee: "topk", fields: ["values", "indices"] },
+        { callee: "moments", fields: ["mean", "variance"] },
+      ],
       parts,
       marks,
       runs,

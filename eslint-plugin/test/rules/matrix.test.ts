@@ -17,7 +17,7 @@ import { Scheduler } from "tenure/scheduler";
 declare function unknownSink(x: unknown): void; declare function unknownHost(x: () => void): void;
 const kept: Tensor[] = []; function adopt(t: Tensor) { kept.push(t); }
 const table: Tensor[] = []; const index = new Map<number, Tensor>();
-const slot: { value?: Tensor } = {};
+declare const slot: { value?: Tensor };
 `;
 
 /**
