@@ -73,8 +73,10 @@ function lostFields(session: Session, node: ts.ClassLikeDeclaration): LostStore[
       const member = members.get(store.field);
       if (!member || !loses(session, store.node, member, fn)) continue;
       if (endsElsewhere(session, node, place, store)) continue;
+      const { owned } = member;
+      const part = owned.shape === "many" && !isNothing(store.node.right);
       if (!sharedElsewhere(session, node, store.field, ["disposes"]))
-        found.push({ node: store.node, owned: member.owned, part: !isNothing(store.node.right) });
+        found.push({ node: store.node, owned, part });
     }
   }
   return found;
