@@ -35,8 +35,9 @@ const percent = (part: number, whole: number): string =>
 /**
  * Runs the bench and gives its tables as Markdown. `--open` (or `--open=owner/name,…` for some
  * repositories) and `--sealed` run one half of the blind corpus and nothing else, `--samples` the
- * code bases the plugin was not developed with, `--time` what the rules cost beside others,
- * `--keystroke` how long an editor waits.
+ * code bases the plugin was not developed with, `--objects` (or `--objects=name`) public programs with
+ * GPU objects or disposables, `--time` what the rules cost beside others, `--keystroke` how long
+ * an editor waits.
  */
 export async function run(flags: readonly string[] = []): Promise<string> {
   const open = flags.find((f) => /^--open(=|$)/.test(f));
@@ -45,7 +46,8 @@ export async function run(flags: readonly string[] = []): Promise<string> {
   if (flags.includes("--time")) return ruleTime();
   if (flags.includes("--keystroke")) return keystrokes();
   if (flags.includes("--samples")) return samplePrecision();
-  if (flags.includes("--objects")) return objectPrecision(flags[flags.indexOf("--objects") + 1]);
+  const objects = flags.find((f) => /^--objects(=|$)/.test(f));
+  if (objects !== undefined) return objectPrecision(objects.split("=")[1]);
   const out = [recall(), ...precision(), samplePrecision(), await mutationScore()];
   parser.clearCaches();
   return out.join("\n\n");

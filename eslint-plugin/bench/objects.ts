@@ -73,6 +73,26 @@ const programs: readonly Program[] = [
     preset: "webgpu",
     folders: ["modules/webgpu", "modules/core", "modules/engine", "modules/gpgpu"],
   },
+  { repo: "ford442/Tetris_WebGPU", commit: "5935284", preset: "webgpu", folders: ["src"] },
+  { repo: "vilyLei/voxwebgpu", commit: "31ed9bd", preset: "webgpu", folders: ["src"] },
+  {
+    repo: "luoluobuli/WebGPU-MPM-based-Snow-Simulation",
+    commit: "26e9446",
+    preset: "webgpu",
+    folders: ["src"],
+  },
+  { repo: "WebgpuEngine/WE", commit: "cfe2b08", preset: "webgpu", folders: ["src/we"] },
+  { repo: "ford442/webgpu-ts", commit: "fe237c8", preset: "webgpu", folders: ["src"] },
+  {
+    repo: "CIS5650-Fall-2025/Project4-WebGPU-Forward-Plus-and-Clustered-Deferred",
+    commit: "b221083",
+    preset: "webgpu",
+    folders: ["src"],
+  },
+  { repo: "dj24/soulflame-webgpu", commit: "2a261173", preset: "webgpu", folders: ["src"] },
+  { repo: "yannmazita/webgpu-test", commit: "2b988c5", preset: "webgpu", folders: ["src"] },
+  { repo: "sebs/webgpu-mx-50", commit: "ca016e2", preset: "webgpu", folders: ["src"] },
+  { repo: "AmesingFlank/taichi.js", commit: "3579e31", preset: "webgpu", folders: ["src"] },
 ];
 
 /** Files that make such objects, by words in them. */
