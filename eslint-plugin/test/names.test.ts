@@ -30,6 +30,7 @@ function namesIn(owner: OwnerSettings): string[] {
     ...[owner.dispose?.functions, owner.fresh, owner.borrows, owner.keep?.functions, owner.holders],
     ...[owner.lasting, owner.untyped?.makes, owner.untyped?.lists, owner.untyped?.marks],
     ...[owner.untyped?.runs, owner.untyped?.encloses],
+    ...(owner.untyped?.records ?? []).map(({ callee, fields }) => [callee, ...fields]),
     ...[owner.runsInScope, owner.runsInline, owner.takes?.map((t) => t.callee)],
   ].flatMap((list) => list ?? []);
   return [
