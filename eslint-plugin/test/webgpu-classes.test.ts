@@ -213,4 +213,18 @@ webgpu(
   [],
 );
 
+/** Pipelines that are made ready once, while another's method of that name is called in a loop. */
+const pipelines = (call: string): string =>
+  "declare const sky: any;\nexport class Pipelines { params!: GPUBuffer; " +
+  "constructor(readonly d: GPUDevice) {}\ninitialize() { " +
+  "this.params = this.d.createBuffer({ size: 4 }); } }\n" +
+  `export function all(n: number) { for (let i = 0; i < n; i++) sky.${call}; }`;
+
+webgpu(
+  "a call of no type with more arguments than a method takes",
+  pipelines("initialize(n, i)"),
+  [],
+);
+webgpu("a call of no type that may be of the method", pipelines("initialize()"), [O]);
+
 test.run();

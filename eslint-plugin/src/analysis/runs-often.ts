@@ -9,7 +9,15 @@ import { handedTo } from "./callbacks.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { isExported } from "./exported.ts";
 import type { Session } from "./session.ts";
-import { calleeNameNode, hasBody, rootOf, unwrap, within, type CallLike } from "./syntax.ts";
+import {
+  calleeNameNode,
+  hasBody,
+  rootOf,
+  unwrap,
+  within,
+  type CallLike,
+  type FunctionWithBody,
+} from "./syntax.ts";
 
 /** Names of functions that are made to run again and again. */
 const often =
@@ -80,10 +88,16 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
   });
 }
 
-/** `tf.split()`, and `x.split()` within `split()` with an `x` of no type, are other functions. */
-function isSurely(session: Session, call: CallLike, fn: ts.Node): boolean {
+/**
+ * `tf.split()`, and with an `x` of no type `x.split()` within `split()`, or `x.split(a, b)` where
+ * `split()` takes less, are other functions.
+ */
+function isSurely(session: Session, call: CallLike, fn: FunctionWithBody): boolean {
   const { declaration, library } = session.oracle.callee(call);
-  return library === undefined && (declaration !== undefined || !within(call, fn));
+  if (library !== undefined || declaration !== undefined) return library === undefined;
+  const rest = fn.parameters.at(-1)?.dotDotDotToken;
+  const fits = rest !== undefined || (call.arguments?.length ?? 0) <= fn.parameters.length;
+  return fits && !within(call, fn);
 }
 
 /**
