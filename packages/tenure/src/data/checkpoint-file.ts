@@ -6,7 +6,7 @@
  */
 import "../compose.ts";
 import type { Bytes } from "../base/bytes.ts";
-import { ArgumentError, calledAs } from "../base/errors.ts";
+import { ArgumentError, TenureError, calledAs, renamed } from "../base/errors.ts";
 import {
   type OptionRow,
   type OptionTable,
@@ -303,15 +303,22 @@ function unpacked(
       );
   }
   const optimizer = { ...numbers.optimizer, tensors: states };
-  calledAs(op, () => {
+  try {
     loadParts(parts, { ...numbers, optimizer }, model);
-  });
+  } catch (error) {
+    throw isOurs(error) ? renamed(error, op) : error;
+  }
   if (parts.random !== false && numbers.random !== undefined)
     restoreGenerator(numbers.random as GeneratorState);
   return {
     extra: numbers.extra,
     metadata: Object.fromEntries(Object.entries(metadata).filter(([key]) => key !== metadataKey)),
   };
+}
+
+/** Whether modules, optimizers, schedules or loaders refused, and no part of the user's own. */
+function isOurs(error: unknown): boolean {
+  return error instanceof TenureError && /^(check|load)StateDict$/.test(error.op);
 }
 
 /**

@@ -26,7 +26,7 @@ import { runtime } from "./runtime.ts";
  * The program that `fn` records. Results of `fn` count as owned, and so does everything that
  * modules, optimizers and the caller still own afterwards.
  * @param fn synchronous; it may train a step, but not read values
- * @throws TenureError inside another trace
+ * @throws ArgumentError for what is no function, TenureError inside another trace
  */
 export function trace(fn: () => unknown): Program {
   checkFunction("trace", fn);

@@ -213,7 +213,7 @@ test("what else modules refuse, in few words", async () => {
     ["ModuleList", () => list.at(0.5)],
     ["ModuleList", () => new nn.ModuleList(gone as never)],
     ["ModuleDict", () => new nn.ModuleDict(gone as never)],
-    ["ModuleList", () => new nn.TransformerEncoder(later, 1)],
+    ["TransformerEncoder", () => new nn.TransformerEncoder(later, 1)],
     ["pad", () => nn.functional.pad(f(2), Array<number>(10_000).fill(1))],
     ["loadStateDict", () => stack.loadStateDict({})],
   ];
