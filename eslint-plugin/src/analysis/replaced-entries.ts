@@ -1,6 +1,6 @@
 /**
  * Replaced entries: values that a table of the module or in a field loses when a function that is
- * made to replace them puts others under the same key: `saveTemplate(name) { templates[name] = … }`.
+ * made to replace them puts others under the same key: `saveOne(name) { templates[name] = … }`.
  * A function that asks the table first, or calls what sounds as if it freed something, may have had
  * the old value in hand. Used by the rule about overwritten values.
  */
@@ -28,8 +28,9 @@ import {
 import { onlyLooksAt } from "./transfer.ts";
 
 /** Names of functions that put something where another may be. */
-const replacing =
-  /^(set|update|put|replace|save|store|remember|change|refresh|record|switch|on|handle|process)([A-Z_]|$)/;
+const verbs =
+  "set|update|put|replace|save|store|remember|change|refresh|record|switch|on|handle|process";
+const replacing = new RegExp(`^(${verbs})([A-Z_]|$)`);
 
 /** A value that is put into a table under a key. */
 interface Put {

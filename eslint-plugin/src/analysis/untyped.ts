@@ -237,8 +237,8 @@ function isOperation(context: UntypedContext, call: ts.CallExpression, owner: Ow
 }
 
 /**
- * `const row = x.slice(a, b); row.dataSync()`: the variable is asked what only such values are. What
- * is reckoned with and then disposed is one as well: `const d = x.sub(y); d.dispose()`.
+ * `const row = x.slice(a, b); row.dataSync()`: the variable is asked what only such values are.
+ * What is reckoned with and then disposed is one as well: `const d = x.sub(y); d.dispose()`.
  */
 const isAskedAs = (
   context: UntypedContext,

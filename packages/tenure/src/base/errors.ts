@@ -134,7 +134,7 @@ export function calledAs<R>(op: string, fn: () => R): R {
   }
 }
 
-/** The same error, if it is one of Tenure's, under the name of the function that the user called. */
+/** The same error, if it is one of Tenure's, under the name of what the user called. */
 export function renamed(error: unknown, op: string): unknown {
   if (!(error instanceof TenureError) || error.op === op) return error;
   const { message, stack } = error;

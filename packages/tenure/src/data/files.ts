@@ -1,6 +1,6 @@
 /**
- * Files of Node, as far as checkpoints need them. Called by checkpoint-file.ts; what is read belongs
- * to the caller.
+ * Files of Node, as far as checkpoints need them. Called by checkpoint-file.ts; what is read
+ * belongs to the caller.
  */
 import type { Bytes } from "../base/bytes.ts";
 import { builtin } from "../base/env.ts";

@@ -289,7 +289,7 @@ export class Device {
     await this.waitFor(this.gpu.queue.onSubmittedWorkDone());
   }
 
-  /** The same promise, which the device settles: while it waits, the host leaves its cores alone. */
+  /** The same promise, which the device settles: meanwhile the host leaves its cores alone. */
   waitFor<T>(answer: Promise<T>): Promise<T> {
     return this.#patience?.during(answer) ?? answer;
   }

@@ -39,7 +39,7 @@ export abstract class OwnershipMethods implements Disposable, Wrapping {
     register(handle, this, scope);
   }
 
-  /** @internal Not a field, which test runners would compare and print with all that it leads to. */
+  /** @internal No field, which test runners would compare and print with all that it leads to. */
   get [HANDLE](): TensorHandle {
     return this.#handle;
   }

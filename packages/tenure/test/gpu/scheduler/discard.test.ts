@@ -67,7 +67,7 @@ test("gradients that a step dropped are back when it throws", async () => {
   }
 });
 
-test("a gradient that was written to and set again in a step that throws is as before", async () => {
+test("a gradient written to and set again in a step that throws is as before", async () => {
   using t = new Trained();
   using scheduler = new Scheduler();
   await scheduler.step(() => t.train());
