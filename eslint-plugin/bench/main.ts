@@ -36,8 +36,8 @@ const percent = (part: number, whole: number): string =>
  * Runs the bench and gives its tables as Markdown. `--open` (or `--open=owner/name,…` for some
  * repositories) and `--sealed` run one half of the blind corpus and nothing else, `--samples` the
  * code bases the plugin was not developed with, `--objects` (or `--objects=name`) public programs
- * with GPU objects or disposables, `--time` what the rules cost beside others, `--keystroke` how long
- * an editor waits.
+ * with GPU objects or disposables, `--time` what the rules cost beside others, `--keystroke` how
+ * long an editor waits.
  */
 export async function run(flags: readonly string[] = []): Promise<string> {
   const open = flags.find((f) => /^--open(=|$)/.test(f));
