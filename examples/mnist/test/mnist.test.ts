@@ -43,7 +43,7 @@ test("trains, leaks nothing, stops and resumes, and saved weights give the same"
       [again, wrong] = await startEach("mnist/main.ts", [load, ["--model", "cnn", ...load]]);
     assert.is(accuracy(again!.out), accuracy(first.out));
     assert.is(wrong!.code, 1);
-    assert.match(wrong!.err, /loadCheckpoint: expected exactly the names of this module/);
+    assert.match(wrong!.err, /unpackCheckpoint: expected exactly the names of this module/);
   });
 });
 
