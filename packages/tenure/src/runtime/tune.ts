@@ -4,6 +4,7 @@
  * is measured unless asked for, so no first result waits for it.
  */
 import "../compose.ts";
+import { afterMilliseconds } from "../base/env.ts";
 import { ArgumentError, OutOfMemoryError } from "../base/errors.ts";
 import { type OptionTable, checkFunction, readOptions } from "../base/options.ts";
 import { questionKey } from "../device/choices.ts";
@@ -161,8 +162,7 @@ function tunable(op: string): Device {
 /** Some time, for which no process stays alive. */
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
-    const timer: unknown = setTimeout(resolve, milliseconds);
-    if (typeof timer === "object") (timer as { unref?(): void }).unref?.();
+    afterMilliseconds(milliseconds, resolve);
   });
 }
 
