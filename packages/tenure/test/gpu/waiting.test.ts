@@ -26,7 +26,8 @@ test("waiting for a software adapter leaves its cores alone", async () => {
   ];
   for (const wait of waits) {
     const { turns, ms } = await turnsDuring(wait);
-    assert.ok(turns < 400 + ms / 0.2, `${turns} turns in ${ms} ms`);
+    // each wait begins with turns that do not pause yet; without pauses there are tens of thousands
+    assert.ok(turns < 1500 + ms / 0.2, `${turns} turns in ${ms} ms`);
   }
 });
 
