@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { aliasesOf } from "./aliases.ts";
 import {
   dateOf,
   foldersOf,
@@ -21,6 +22,7 @@ import {
   releaseFor,
   repository,
   root,
+  sizeOf,
   tfjsTypes,
   writeProject,
 } from "./corpus.ts";
@@ -40,6 +42,8 @@ const percent = (part: number, whole: number): string =>
   whole === 0 ? "–" : `${String(Math.round((1000 * part) / whole) / 10)} %`;
 const log = new URL("./sealed.txt", import.meta.url);
 const maxRuns = 3;
+/** Of a repository with more files than this only the folder of the fix is written. */
+const mostFiles = 5000;
 
 /**
  * Recall on the open half, by construct and fix by fix, as Markdown.
@@ -159,15 +163,20 @@ function reportsOn(
     const folders = foldersOf(fix.repo, [fix.path]);
     const written = folders.flatMap((f) => materialise(git, revision, f, target, scripts));
     if (!written.includes(fix.path)) return undefined;
+    // what the folder imports from others of the repository
+    const whole =
+      sizeOf(git, revision) > mostFiles ? written : materialise(git, revision, "", target, scripts);
     // the build of TF.js that vladmandic/human keeps among its own outputs
     const build = join(target, "dist/tfjs.esm.d.ts");
     mkdirSync(dirname(build), { recursive: true });
     writeFileSync(build, 'export * from "@tensorflow/tfjs";\n');
     const gpu = fix.kind === "gpu object";
-    const tsconfig = writeProject(target, modules, [
+    const include = [
       ...written.filter((w) => !w.endsWith(".json")),
       ...(gpu ? [join(root, "node_modules/@webgpu/types/dist/index.d.ts")] : []),
-    ]);
+    ];
+    const aliases = aliasesOf(target, modules, whole, join(target, fix.path));
+    const tsconfig = writeProject(target, modules, include, "lint", aliases);
     const preset = gpu ? "webgpu" : "tfjs";
     const project = { tsconfig, program: program(tsconfig) };
     return lintFiles(project, [join(target, fix.path)], preset).reports;

@@ -7,6 +7,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Aliases } from "./aliases.ts";
 
 /** The root of this repository. */
 export const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -62,8 +63,9 @@ export function tfjsTypes(release: string): { modules: string } | { missing: str
         dirname(inner),
         "--no-save",
         "--ignore-scripts",
+        "--legacy-peer-deps",
         `@tensorflow/tfjs@${release}`,
-        "@types/node@20",
+        ...companions(release),
       ],
       { stdio: ["ignore", "ignore", "pipe"], timeout: 240_000 },
     );
@@ -72,6 +74,20 @@ export function tfjsTypes(release: string): { modules: string } | { missing: str
     return { missing: `the types of @tensorflow/tfjs ${release} could not be installed` };
   }
 }
+
+/** What programs with TF.js import beside it and take tensors from, or keep them in. */
+const companions = (release: string): string[] => [
+  ...["@types/node@20", "@types/react@18", "@types/react-dom@18"],
+  ...(release.startsWith("4.")
+    ? [
+        ...["tfjs-vis", "tfjs-backend-wasm", "tfjs-backend-webgpu"].map((n) => `@tensorflow/${n}`),
+        ...["blazeface", "body-pix", "body-segmentation", "coco-ssd", "deeplab"],
+        ...["face-landmarks-detection", "hand-pose-detection", "knn-classifier", "mobilenet"],
+        ...["pose-detection", "posenet", "speech-commands", "toxicity"],
+        "universal-sentence-encoder",
+      ].map((name) => (name.startsWith("@") ? name : `@tensorflow-models/${name}`))
+    : []),
+];
 
 /** The author date of a commit, year-month-day. */
 export const dateOf = (folder: string, commit: string): string =>
@@ -99,8 +115,8 @@ export function materialise(
   scripts = false,
 ): string[] {
   const code = scripts
-    ? /\.[jt]sx?$|\.mjs$|(^|\/)package\.json$/
-    : /\.(ts|tsx)$|(^|\/)package\.json$/;
+    ? /\.[jt]sx?$|\.mjs$|(^|\/)(package|[jt]sconfig[\w.]*)\.json$/
+    : /\.(ts|tsx)$|(^|\/)(package|[jt]sconfig[\w.]*)\.json$/;
   const listed = git(repo, ["ls-tree", "-r", commit, "--", ...(folder === "" ? [] : [folder])])
     .toString()
     .split("\n");
@@ -142,6 +158,10 @@ export function materialise(
   return written;
 }
 
+/** How many entries a commit has. */
+export const sizeOf = (repo: string, commit: string): number =>
+  git(repo, ["ls-tree", "-r", "--name-only", commit]).toString().split("\n").length;
+
 /**
  * The folders of a repository that changed files compile with, and the package.json of each: it
  * says what the package offers.
@@ -171,12 +191,16 @@ export const isSource = (path: string): boolean =>
   !/(^|\/)(tests?|demos?|test_util\w*|dist|examples?)\/|_benchmark/.test(path) &&
   !/(^|\/)version\.ts$/.test(path);
 
-/** A tsconfig that compiles corpus sources loosely against today's TF.js types. */
+/**
+ * A tsconfig that compiles corpus sources loosely against the types of TF.js in `modules`; `aliases`
+ * are the names by which the repository itself calls its folders.
+ */
 export function writeProject(
   target: string,
   modules: string,
   include: string[],
   name = "lint",
+  aliases: Aliases = {},
 ): string {
   const path = join(target, `tsconfig.${name}.json`);
   // the methods of tensors, which later releases declare apart from the class
@@ -195,7 +219,7 @@ export function writeProject(
         module: "esnext",
         moduleResolution: "bundler",
         lib: ["es2022", "dom", "dom.iterable"],
-        types: [],
+        types: existsSync(join(modules, "@types/node")) ? ["node"] : [],
         strictNullChecks: true,
         skipLibCheck: true,
         noEmit: true,
@@ -211,7 +235,8 @@ export function writeProject(
             ),
           ),
           "tfjs-image-recognition-base": ["./node_modules/@tensorflow/tfjs-core/dist/index.d.ts"],
-          "*": ["./node_modules/*"],
+          ...aliases,
+          "*": [...(aliases["*"] ?? []), "./node_modules/*"],
         },
       },
       include,
