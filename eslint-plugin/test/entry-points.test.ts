@@ -107,6 +107,23 @@ for (const [what, offer] of Object.entries({
     assert.equal(lintOne(files, "src/norm.ts"), ["require-caller-scope"]);
   });
 }
+for (const [modifier, rules] of Object.entries({
+  "": ["require-caller-scope"],
+  "private ": [],
+  "protected ": [],
+})) {
+  test(`a ${modifier || "public "}method of a class that the package offers`, () => {
+    const files = {
+      "package.json": `{ "name": "app", "main": "dist/index.js" }`,
+      "src/norm.ts":
+        `import { scoped, type Tensor } from "tenure";\nexport class Norm {\n` +
+        `  ${modifier}of(x: Tensor): Tensor { return x.mul(x).sum(); }\n` +
+        "  run(x: Tensor): Tensor { return scoped(() => this.of(x)); }\n}\n",
+      "src/index.ts": `export { Norm } from "./norm.ts";\n`,
+    };
+    assert.equal(lintOne(files, "src/norm.ts"), rules);
+  });
+}
 test("a method that another package calls is an entry point", () => {
   const files = {
     "packages/maths/package.json": `{ "name": "maths" }`,

@@ -6,8 +6,25 @@
 import ts from "typescript";
 import type { Oracle } from "./oracle.ts";
 
+/**
+ * Whether a package of the program exports a declaration through its entry files, or the class
+ * whose public method it is.
+ */
+export function isOfferedByName(oracle: Oracle, declaration: ts.Node): boolean {
+  if (offered(oracle).has(declaration)) return true;
+  return (
+    ts.isClassElement(declaration) &&
+    isPublic(declaration) &&
+    offered(oracle).has(declaration.parent)
+  );
+}
+
+const isPublic = (member: ts.ClassElement): boolean =>
+  !/^[#_]/.test(member.name?.getText() ?? "") &&
+  !(ts.getCombinedModifierFlags(member) & (ts.ModifierFlags.Private | ts.ModifierFlags.Protected));
+
 /** The declarations that the packages of a program export through their entry files. */
-export const offered = (oracle: Oracle): ReadonlySet<ts.Node> => oracle.facts.of(oracle, collect);
+const offered = (oracle: Oracle): ReadonlySet<ts.Node> => oracle.facts.of(oracle, collect);
 
 function collect(oracle: Oracle): ReadonlySet<ts.Node> {
   const folders = new Set<string>(),

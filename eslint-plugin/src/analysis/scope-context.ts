@@ -8,7 +8,7 @@ import ts from "typescript";
 import { handedTo } from "./callbacks.ts";
 import { callsNamed } from "./call-index.ts";
 import { bindingOf, callSitesOf, isCommonExport, nameOf, overridesForeign } from "./call-sites.ts";
-import { offered } from "./entry-points.ts";
+import { isOfferedByName } from "./entry-points.ts";
 import { isOfferedMember } from "./object-members.ts";
 import { isExported } from "./exported.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
@@ -133,7 +133,22 @@ export class ScopeContext {
     if (states.includes("mixed")) return "mixed";
     if (found !== "out" || (exportedFunctions === "once" && isEntry(session, fn)))
       return found === "out" ? "mixed" : found;
-    return states.includes("in") ? ofDivided(session, entered) : found;
+    return states.includes("in") ? this.ofDivided(session, fn, entered) : found;
+  }
+
+  /**
+   * The state of a function with callers in scopes and without, or that somebody unseen may call: a
+   * call by name alone may be one of another function, and shows neither.
+   */
+  private ofDivided(
+    session: Session,
+    fn: FunctionWithBody,
+    entered: readonly Entry[],
+  ): ScopeState | "never" {
+    const sure = entered.filter((e) => isNamedSurely(session, e.node));
+    const states = sure.map((e) => e.state);
+    if (!states.includes("in")) return states.includes("out") ? "out" : "unknown";
+    return this.ofEntered(session, fn, sure) === "out" ? "mixed" : "unknown";
   }
 
   /** The places a function is called from or handed on at, with the scopes there. */
@@ -262,17 +277,6 @@ export class ScopeContext {
     if (method !== undefined) return this.ofMethod(session, method);
     return bindingOf(fn) || ts.isClassStaticBlockDeclaration(fn.parent) ? "out" : "unknown";
   }
-}
-
-/**
- * The state of a function with callers in scopes and without, or that somebody unseen may call: a
- * call by name alone may be one of another function, and shows neither.
- */
-function ofDivided(session: Session, entered: readonly Entry[]): ScopeState {
-  const sure = entered.filter((e) => isNamedSurely(session, e.node)).map((e) => e.state);
-  const unseen = entered.every((e) => e.state !== "out");
-  if (sure.includes("in")) return unseen || sure.includes("out") ? "mixed" : "unknown";
-  return sure.includes("out") ? "out" : "unknown";
 }
 
 /** The name of a method that a script gives a class: `Net.prototype.predict = function () {}`. */
@@ -423,7 +427,7 @@ function boundary(node: ts.Node): ts.Node | undefined {
 function isOffered(session: Session, fn: FunctionWithBody, sites: readonly ts.Node[]): boolean {
   const { oracle } = session;
   if (!isExported(oracle.facts, fn) || overridesForeign(oracle, fn)) return false;
-  if (offered(oracle).has(bindingOf(fn) ?? fn)) return true;
+  if (isOfferedByName(oracle, bindingOf(fn) ?? fn)) return true;
   const own = oracle.packageOf(fn.getSourceFile());
   return own !== "" && sites.some((s) => ![own, ""].includes(oracle.packageOf(s.getSourceFile())));
 }
