@@ -192,8 +192,8 @@ export const isSource = (path: string): boolean =>
   !/(^|\/)version\.ts$/.test(path);
 
 /**
- * A tsconfig that compiles corpus sources loosely against the types of TF.js in `modules`; `aliases`
- * are the names by which the repository itself calls its folders.
+ * A tsconfig that compiles corpus sources loosely against the types of TF.js in `modules`;
+ * `aliases` are the names by which the repository itself calls its folders.
  */
 export function writeProject(
   target: string,
