@@ -162,6 +162,10 @@ export class Cells {
   }
 }
 
+/** Whether others reach what a cell holds: a place, and a field of what the caller handed in. */
+export const isOfCaller = ({ kind, label, name }: Cell): boolean =>
+  kind === "place" || (kind === "parameter" && name !== undefined && label !== name.text);
+
 /** The variables of a file by the function, static block or file that they belong to. */
 function variablesByHome(
   file: ts.SourceFile,
