@@ -5,7 +5,7 @@
  * "unknown" is never reported. Read by the rules through `analyse.ts`.
  */
 import ts from "typescript";
-import type { Cell } from "./cells.ts";
+import { isOfCaller, type Cell } from "./cells.ts";
 import { factsBetween } from "./conditions.ts";
 import type { Event, FunctionPaths, Segment, Site } from "./events.ts";
 import {
@@ -59,6 +59,19 @@ export function problemsOf(paths: FunctionPaths, exceptions: boolean): Problem[]
   return flow.run(exceptions);
 }
 
+/**
+ * Whether the last statement of a `try` makes a value, and a segment begins the `catch` of it: what
+ * throws there is that statement, before there is a value.
+ */
+function beforeCatch({ sites }: Value, { first }: Segment): boolean {
+  const clause = first && (ts.isCatchClause(first) ? first : first.parent);
+  if (sites.size === 0 || !clause || !ts.isCatchClause(clause)) return false;
+  const last = clause.parent.tryBlock.statements.at(-1);
+  return [...sites].every(
+    ({ node }) => last !== undefined && ts.isExpressionStatement(last) && last.expression === node,
+  );
+}
+
 class Flow {
   private readonly problems: Problem[] = [];
   private readonly seen = new Set<string>();
@@ -110,6 +123,7 @@ class Flow {
       const out = this.outs.get(previous);
       if (!out) continue;
       for (const [cell, v] of this.refine(out, previous, segment)) {
+        if (beforeCatch(v, segment)) continue;
         const known = state.get(cell);
         state.set(cell, known ? joinValue(known, v) : v);
       }
@@ -337,7 +351,7 @@ class Flow {
       if (!(v.bits & owned) || !leakIsSure(v.bits)) continue;
       // disposed under several conditions, which may well be each other's opposite
       if (v.bits & disposed && cell.disposals > 1) continue;
-      if (cell.fields || cell.kind === "using" || cell.kind === "place") continue;
+      if (cell.fields || cell.kind === "using" || isOfCaller(cell)) continue;
       const ends = ["dispose", "escape", "return"].some((verb) => cell.seen.has(verb));
       for (const site of v.sites) {
         if (site.partial && cell.disposals > 0) continue; // under the same condition, perhaps
