@@ -153,13 +153,37 @@ function putThere(session: Session, id: ts.Identifier): readonly ts.Expression[]
   return isStore ? [store.right] : [];
 }
 
-/** A local function that is only ever called, from the function that made it. */
-function isHelper(session: Session, frame: Frame, fn: ts.Node): boolean {
+/**
+ * A local function that is only ever called, by the function that made it or by such another: what
+ * outlives its maker and calls it keeps what it uses.
+ */
+function isHelper(
+  session: Session,
+  frame: Frame,
+  fn: ts.Node,
+  asked: ReadonlySet<ts.Node> = new Set(),
+): boolean {
   const holder = ts.isVariableDeclaration(fn.parent) ? fn.parent : undefined;
   const declaration = ts.isFunctionDeclaration(fn) ? fn : holder;
   const name = declaration?.name;
   if (!declaration || !name || !ts.isIdentifier(name)) return false;
+  const known = new Set([...asked, fn]);
   return referencesTo(session.oracle, declaration, name, frame.root).every(
-    (id) => fateOf(id).kind === "called",
+    (id) => fateOf(id).kind === "called" && !isKeptBy(session, frame, id, known),
   );
+}
+
+/** Whether a place in a nested function is reached after the function of the frame has ended. */
+function isKeptBy(
+  session: Session,
+  frame: Frame,
+  id: ts.Node,
+  known: ReadonlySet<ts.Node>,
+): boolean {
+  for (let at = enclosingFunction(id); at && at !== frame.root; at = enclosingFunction(at)) {
+    if (known.has(at)) return false;
+    const isFree = handedTo(at) === undefined && !isHelper(session, frame, at, known);
+    if (isFree || modeOf(session, frame, at) === "outlives") return true;
+  }
+  return false;
 }
