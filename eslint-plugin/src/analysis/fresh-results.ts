@@ -66,7 +66,7 @@ export function resultFreshness(
   session: Session,
   fn: ts.FunctionLikeDeclaration & { body: ts.Node },
 ): Freshness {
-  if (fn.asteriskToken || session.oracle.givesNothing(fn)) return "unknown";
+  if (fn.asteriskToken || session.oracle.givesNothing(fn) || isDecorated(fn)) return "unknown";
   const isSaid = session.oracle.givesOwned(fn);
   const values = returnsOf(fn).filter((v) => {
     const bare = unwrap(v);
@@ -77,11 +77,15 @@ export function resultFreshness(
   return joinAll(values.map((v) => (isKept(session, fn, v) ? "unknown" : guarded(session, v))));
 }
 
-/** Whether a record that is returned is also put into somebody's hands, who may free its parts. */
+/** Whether a decorator stands before a method or getter: it may keep what that gives. */
+const isDecorated = (fn: ts.Node): boolean =>
+  ts.canHaveDecorators(fn) && (ts.getDecorators(fn)?.length ?? 0) > 0;
+
+/** Whether what is returned is also put away, or into somebody's hands: it has an owner then. */
 function isKept(session: Session, fn: ts.Node, value: ts.Expression): boolean {
   const bare = unwrap(value);
   const owned = session.oracle.ownedAt(bare);
-  if (!ts.isIdentifier(bare) || owned?.shape !== "record" || owned.owner.policy !== "generic")
+  if (!ts.isIdentifier(bare) || owned?.owner.policy !== "generic" || owned.shape === "many")
     return false;
   const declaration = session.oracle.declarationAt(bare);
   if (!declaration || !ts.isVariableDeclaration(declaration) || !ts.isIdentifier(declaration.name))
