@@ -101,6 +101,10 @@ export class Checker implements Questions {
     const flags = kind === "object" ? ts.TypeFlags.Object : ts.TypeFlags.NumberLike;
     return (this.presentTypeAt(node).flags & flags) !== 0;
   }
+  /** The name of what an expression gives, null and undefined left out. */
+  typeName(node: ts.Node): string {
+    return (this.typeAt(node).getNonNullableType().symbol as ts.Symbol | undefined)?.name ?? "";
+  }
   /** Whether a type is `any`. */
   isAny(type: ts.Type): boolean {
     return (type.flags & ts.TypeFlags.Any) !== 0;

@@ -259,7 +259,7 @@ export class Oracle {
 
   /** The name of an expression's type, where it has one. */
   typeName(node: ts.Node): string {
-    return (this.#checker.typeAt(node).symbol as ts.Symbol | undefined)?.name ?? "";
+    return this.#checker.typeName(node);
   }
 
   /** Whether an expression gives an object, or a number. */
