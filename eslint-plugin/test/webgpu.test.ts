@@ -10,6 +10,7 @@ const D = "no-dropped-result";
 const O = "no-overwritten-tensor";
 const X = "no-use-after-dispose";
 const M = "require-member-disposal";
+const T = "no-leaked-temporary";
 
 const webgpu = casesOf(test);
 webgpu(
@@ -231,4 +232,60 @@ webgpu(
   [],
 );
 
+webgpu(
+  "a texture that a function puts away and returns has an owner",
+  "class Picture { texture: GPUTexture | null = null; destroy() { this.texture?.destroy(); } " +
+    "static white(c: Context): Picture { if (c.white) return c.white; const p = new Picture(); " +
+    "p.texture = c.device.createTexture({}); c.white = p; return p; } } interface Context { " +
+    "device: GPUDevice; white?: Picture }\nexport function f(c: Context, own: Picture | null) { " +
+    "const p = own || Picture.white(c); return p.texture!.width; }",
+  [],
+);
+const encoder = "interface GPURenderPassEncoder { drawIndirect(b: GPUBuffer, n: number): void }\n";
+webgpu(
+  "what outlives its maker keeps what the helpers it calls use",
+  encoder +
+    "export function f(d: GPUDevice) { const b = d.createBuffer({}); d.queue.writeBuffer(b, 0, {});" +
+    " function one(p: GPURenderPassEncoder) { p.drawIndirect(b, 0); } const two = (p: " +
+    "GPURenderPassEncoder, n: number) => { one(p); if (n > 0) two(p, n - 1); }; return { frame: " +
+    "(p: GPURenderPassEncoder) => { two(p, 2); } }; }",
+  [],
+);
+webgpu(
+  "helpers that only their maker calls keep nothing",
+  encoder +
+    "export function f(d: GPUDevice, p: GPURenderPassEncoder) { const b = d.createBuffer({});\n " +
+    "function one() { p.drawIndirect(b, 0); } const two = () => { one(); }; two(); [1].forEach(() " +
+    "=> { two(); }); }",
+  [R],
+);
+webgpu(
+  "a decorator may keep what a getter gives",
+  "declare function memo(target: unknown, context: unknown): any;\nexport class Scan { " +
+    "constructor(private d: GPUDevice) {} @memo get kept() { return this.d.createBuffer({}); }\n" +
+    "get fresh() { return this.d.createBuffer({}); }\nrun() { this.d.queue.writeBuffer(this.kept, " +
+    "0, {});\n this.d.queue.writeBuffer(this.fresh, 0, {}); } }",
+  [T],
+);
+webgpu(
+  "a device that may be missing frees all it made",
+  "export class View { #depth?: GPUTexture; #device?: GPUDevice; constructor(d: GPUDevice) { " +
+    "this.#device = d; } make() { this.#depth?.destroy(); this.#depth = " +
+    "this.#device!.createTexture({}); } destroy() { this.#device?.destroy(); } }",
+  [],
+);
+webgpu(
+  "what a caller frees by another method before",
+  "export class Depth { t: GPUTexture | null; constructor(private d: GPUDevice) { this.t = " +
+    "d.createTexture({}); } private again() { this.t = this.d.createTexture({}); } destroy() { " +
+    "this.t?.destroy(); this.t = null; } resize() { this.destroy(); this.again(); } }",
+  [],
+);
+webgpu(
+  "what stands in a field of a parameter is the caller's",
+  "interface Scene { frame?: GPUBuffer }\nexport function f(d: GPUDevice, s: Scene) { s.frame = " +
+    "d.createBuffer({}); }\nexport function g(d: GPUDevice, s: Scene) { s.frame = " +
+    "d.createBuffer({});\n s.frame = d.createBuffer({}); }",
+  [O],
+);
 test.run();

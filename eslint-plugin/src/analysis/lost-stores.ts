@@ -142,10 +142,10 @@ function endsElsewhere(
   const looks = (at: ts.Node): boolean =>
     at === store.node ||
     (fieldOfThis(at)?.name.text === field && (isLook(session, at) || comesAfter(at, store.node)));
-  const callers = node.members.filter(
-    (m) => m !== place && reach(node, [m]).has(place) && mentionsField(m, field, looks),
-  );
-  if (callers.length > 0 || mentionsField(place, field, looks)) return true;
+  const speaks = (m: ts.Node): boolean => m !== place && mentionsField(m, field, looks);
+  const callers = node.members.map((m) => reach(node, [m])).filter((all) => all.has(place));
+  if (callers.some((all) => [...all].some(speaks)) || mentionsField(place, field, looks))
+    return true;
   for (const reached of reach(node, [place]))
     if (reached !== place && mentionsField(reached, field, looks)) return true;
   return callsSuper(place);
