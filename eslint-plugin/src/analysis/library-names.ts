@@ -43,9 +43,26 @@ function isLibrary(context: NameContext, node: ts.Expression, owner: Owner): boo
   return comesFrom(context, declaration, owner);
 }
 
+/** Whether a class of a script extends one of the owner's library: `extends tf.layers.Layer`. */
+export function extendsLibrary(
+  context: NameContext,
+  { heritageClauses }: ts.ClassLikeDeclaration,
+  owner: Owner,
+): boolean {
+  const [base] =
+    heritageClauses?.find((h) => h.token === ts.SyntaxKind.ExtendsKeyword)?.types ?? [];
+  let from: ts.Expression | undefined = base?.expression;
+  while (from && ts.isPropertyAccessExpression(from)) {
+    from = from.expression;
+    if (isLibrary(context, from, owner)) return true;
+  }
+  return false;
+}
+
 /** What binds a name in its file; a name for a whole module leads to that, not to its import. */
 function bindingOf(context: NameContext, id: ts.Identifier): ts.Declaration | undefined {
-  const found = context.declarationAt(id);
+  const known = context.declarationAt(id);
+  const found = known && ts.isIdentifier(known) ? undefined : known; // `tf.own = …` binds no `tf`
   const isModule = found && (ts.isSourceFile(found) || ts.isModuleDeclaration(found));
   return isModule ? importOf(id) : (found ?? importOf(id));
 }

@@ -22,6 +22,7 @@ import {
   within,
 } from "./syntax.ts";
 import type { Divided, ScopeState, Session } from "./session.ts";
+import { isLayerCall } from "./layer-calls.ts";
 import { lexicallyScoped } from "./open-scopes.ts";
 import { programScopes } from "./program-scopes.ts";
 
@@ -99,7 +100,7 @@ export class ScopeContext {
   }
 
   private compute(session: Session, fn: FunctionWithBody): ScopeState | "never" {
-    if (session.oracle.tags(fn).scoped) return "in";
+    if (session.oracle.tags(fn).scoped || isLayerCall(session, fn)) return "in";
     const host = handedTo(fn);
     if (host) return this.ofCallback(session, host, fn);
     if (session.settings.scopeInference === "off") return "out";
