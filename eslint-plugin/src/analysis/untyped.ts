@@ -363,11 +363,26 @@ function ownedElement(context: UntypedContext, element: ts.BindingElement): Owne
     holder.initializer &&
     !element.dotDotDotToken
   ) {
-    const list = context.ownedAt(unwrap(holder.initializer));
+    const value = unwrap(holder.initializer);
+    const list = context.ownedAt(value);
+    const given = list ? placesGiven(context, value, pattern.elements.indexOf(element)) : [];
+    if (given.some((place) => !context.ownedAt(place))) return null; // `[xs, ys, words]`
     if (list) return list.shape === "many" ? single(list.owner) : null;
   }
   return (
     ownedByPattern(context, element) ?? ownedState(context, element) ?? byUse(context, element)
+  );
+}
+
+/** What stands at one place of the lists that a value is written as, or a call returns. */
+function placesGiven(context: UntypedContext, value: ts.Expression, at: number): ts.Expression[] {
+  const callee = ts.isCallExpression(value) ? calleeNameNode(value) : undefined;
+  const fn = callee && functionOf(context.declarationAt(callee));
+  const lists = fn && hasBody(fn) ? returnsOf(fn).map(unwrap) : [value];
+  return lists.flatMap((list) =>
+    ts.isArrayLiteralExpression(list) && !list.elements.some(ts.isSpreadElement)
+      ? (list.elements[at] ?? [])
+      : [],
   );
 }
 
