@@ -25,7 +25,9 @@ const often =
 /** Names of functions that make something ready, once. */
 const once = new RegExp(
   "^#?_?(init|load|set_?up|build|create|make|connect|open|start|warm|prepare|alloc|configure|" +
-    "fit|train|main|run|ready|compile|register|restore|import|download|fetch)",
+    "fit|train|main|run|ready|compile|register|restore|import|download|fetch|" +
+    // a component is put on the page once
+    "oncreate$|oninit$|mounted$|component_?did_?mount$|connected_?callback$)",
   "i",
 );
 /** Calls that call back more than once. */

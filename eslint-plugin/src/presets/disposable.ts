@@ -11,7 +11,16 @@ export const disposable: readonly OwnerSettings[] = [
     noun: "resource",
     types: { disposable: "any" },
     dispose: {
-      methods: ["dispose", "close", "destroy", "end", "disposeAsync", "release", "terminate"],
+      methods: [
+        "dispose",
+        "close",
+        "destroy",
+        "end",
+        "disposeAsync",
+        "asyncDispose",
+        "release",
+        "terminate",
+      ],
       functions: [],
     },
     calls: "unknown",
