@@ -409,30 +409,6 @@ export function steps(from, to, n) {
   console.log(tf.memory());
   return distance.length();
 }`,
-  "a list of tensors and other things": `
-const load = async (rows) => {
-  const xs = tf.tensor1d(rows);
-  const ys = tf.tensor1d(rows);
-  return [xs, ys, rows.map(String), rows.length];
-};
-export async function start(model, rows) {
-  const [xs, ys, words, count] = await load(rows); // ~ require-disposal
-  await model.fit(xs, ys);
-  ys.dispose();
-  return words.slice(count);
-}`,
-  "a layer's call, which its model runs in a scope": `
-tf.added = {};
-tf.added.Twice = class Twice extends tf.layers.Layer {
-  call(inputs) {
-    const ones = tf.ones([2]).expandDims(0);
-    return inputs[0].add(ones);
-  }
-  size() {
-    return tf.ones([2]).expandDims(0).size; // ~ no-leaked-temporary
-  }
-};
-export const run = () => tf.tidy(() => new tf.added.Twice());`,
   "functions that give what they give": `
 function even(n) { return n === 0 ? tf.zeros([1]) : odd(n - 1); }
 function odd(n) { return even(n - 1); }

@@ -299,16 +299,15 @@ disposable(
 );
 disposable(
   "what a component makes when it is put on the page",
-  "const part = (name: string) => name;\nexport class View { #h?: Handle; oncreate(dom: object) { " +
-    "this.#h = openHandle(); part(String(dom)); } onremove() { this.#h?.[Symbol.dispose](); } }",
+  "const part = (name: string) => name;\nexport class View { #h?: Handle; oncreate(dom: object) " +
+    "{ this.#h = openHandle(); part(String(dom)); } onremove() { this.#h?.[Symbol.dispose](); } }",
   [],
 );
 disposable(
   "a stack that waits for what it ends",
-  "class Stack { size = 1; async asyncDispose(): Promise<void> { await Promise.resolve(); } async " +
-    "[Symbol.asyncDispose](): Promise<void> { await this.asyncDispose(); } }\nexport async function " +
-    "f() { const s = new Stack(); await s.asyncDispose(); }\nexport function g() { const s = new " +
-    "Stack(); return s.size; }",
+  "class Stack { size = 1; async asyncDispose() { await null; } async [Symbol.asyncDispose]() { " +
+    "await null; } }\nexport async function f() { const s = new Stack(); await s.asyncDispose(); " +
+    "}\nexport function g() { const s = new Stack(); return s.size; }",
   [R],
 );
 disposable("returned using", `export function f() { using h = openHandle(); return h; }`, [X]);

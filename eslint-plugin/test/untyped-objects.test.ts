@@ -1,7 +1,7 @@
 /**
  * Scripts without types whose objects hold tensors: prototypes, tables that start empty, records of
- * a module, and values known by the methods they are joined with. Each case is a script; `~` marks
- * a line on which something is reported.
+ * a module, lists of several things, layers, and values known by the methods they are joined with.
+ * Each case is a script; `~` marks a line on which something is reported.
  */
 import { suite } from "uvu";
 import { addScripts } from "./scripts.ts";
@@ -166,6 +166,30 @@ exports.ask = async (model, classifier, image) => {
   features.dispose();
   return label;
 };`,
+  "a list of tensors and other things": `
+const load = async (rows) => {
+  const xs = tf.tensor1d(rows);
+  const ys = tf.tensor1d(rows);
+  return [xs, ys, rows.map(String), rows.length];
+};
+export async function start(model, rows) {
+  const [xs, ys, words, count] = await load(rows); // ~ require-disposal
+  await model.fit(xs, ys);
+  ys.dispose();
+  return words.slice(count);
+}`,
+  "a layer's call, which its model runs in a scope": `
+tf.added = {};
+tf.added.Twice = class Twice extends tf.layers.Layer {
+  call(inputs) {
+    const ones = tf.ones([2]).expandDims(0);
+    return inputs[0].add(ones);
+  }
+  size() {
+    return tf.ones([2]).expandDims(0).size; // ~ no-leaked-temporary
+  }
+};
+export const run = () => tf.tidy(() => new tf.added.Twice());`,
 };
 
 addScripts(test, scripts);

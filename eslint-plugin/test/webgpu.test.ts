@@ -245,7 +245,8 @@ const encoder = "interface GPURenderPassEncoder { drawIndirect(b: GPUBuffer, n: 
 webgpu(
   "what outlives its maker keeps what the helpers it calls use",
   encoder +
-    "export function f(d: GPUDevice) { const b = d.createBuffer({}); d.queue.writeBuffer(b, 0, {});" +
+    "export function f(d: GPUDevice) { const b = d.createBuffer({}); " +
+    "d.queue.writeBuffer(b, 0, {});" +
     " function one(p: GPURenderPassEncoder) { p.drawIndirect(b, 0); } const two = (p: " +
     "GPURenderPassEncoder, n: number) => { one(p); if (n > 0) two(p, n - 1); }; return { frame: " +
     "(p: GPURenderPassEncoder) => { two(p, 2); } }; }",
@@ -255,7 +256,8 @@ webgpu(
   "helpers that only their maker calls keep nothing",
   encoder +
     "export function f(d: GPUDevice, p: GPURenderPassEncoder) { const b = d.createBuffer({});\n " +
-    "function one() { p.drawIndirect(b, 0); } const two = () => { one(); }; two(); [1].forEach(() " +
+    "function one() { p.drawIndirect(b, 0); } const two = () => { one(); }; two(); " +
+    "[1].forEach(() " +
     "=> { two(); }); }",
   [R],
 );
@@ -263,7 +265,8 @@ webgpu(
   "a decorator may keep what a getter gives",
   "declare function memo(target: unknown, context: unknown): any;\nexport class Scan { " +
     "constructor(private d: GPUDevice) {} @memo get kept() { return this.d.createBuffer({}); }\n" +
-    "get fresh() { return this.d.createBuffer({}); }\nrun() { this.d.queue.writeBuffer(this.kept, " +
+    "get fresh() { return this.d.createBuffer({}); }\nrun() { " +
+    "this.d.queue.writeBuffer(this.kept, " +
     "0, {});\n this.d.queue.writeBuffer(this.fresh, 0, {}); } }",
   [T],
 );

@@ -1,6 +1,6 @@
 /**
- * Layer calls: the `call()` of a class that extends a layer of the library. Models run it in a scope
- * of their own, with `predict`, `evaluate` and `fit` alike. Used by `scope-context.ts` alone.
+ * Layer calls: the `call()` of a class that extends a layer of the library. Models run it in a
+ * scope of their own, with `predict`, `evaluate` and `fit` alike. Used by `scope-context.ts` alone.
  */
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
