@@ -86,31 +86,25 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
           const file = analyse(context);
           if (file === null) return;
           if (typeof file === "string") {
-            context.report({
-              loc: { line: 1, column: 0 },
-              messageId: "setup",
-              data: { text: file },
-            });
+            say(context, file);
             return;
           }
-          if (!file.mayOwn) return;
+          if (!file.mayOwn && !file.baseline) return;
           try {
             const found: Finding<Id>[] = [];
-            spec.check(file, { ...spec.defaults, ...options }, (finding) => found.push(finding));
-            if (found.length <= file.allows(spec.name)) return; // as many as ever
-            for (const finding of found) report(context, file.places, finding);
+            const add = (finding: Finding<Id>): unknown => found.push(finding);
+            if (file.mayOwn) spec.check(file, { ...spec.defaults, ...options }, add);
+            const { fresh, stale } = file.baseline?.sift(spec.name, found) ?? noBaseline(found);
+            for (const finding of fresh) report(context, file.places, finding);
+            if (stale !== null) say(context, stale);
           } catch (error) {
             if (!(error instanceof RangeError)) throw error;
-            context.report({
-              loc: { line: 1, column: 0 },
-              messageId: "setup",
-              data: {
-                text:
-                  `tenure/${spec.name} cannot follow expressions that are nested this ` +
-                  `deeply (${error.message}); split the longest chain or list of this ` +
-                  "file, or leave the file out.",
-              },
-            });
+            say(
+              context,
+              `tenure/${spec.name} cannot follow expressions that are nested this deeply ` +
+                `(${error.message}); split the longest chain or list of this file, or leave ` +
+                "the file out.",
+            );
           }
         },
       };
@@ -119,8 +113,20 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
   return made;
 }
 
+type Context<Id extends string> = Readonly<TSESLint.RuleContext<Id | "setup", readonly unknown[]>>;
+
+const noBaseline = <F>(found: readonly F[]): { fresh: readonly F[]; stale: null } => ({
+  fresh: found,
+  stale: null,
+});
+
+/** Says something of a file as a whole. */
+function say<Id extends string>(context: Context<Id>, text: string): void {
+  context.report({ loc: { line: 1, column: 0 }, messageId: "setup", data: { text } });
+}
+
 function report<Id extends string>(
-  context: Readonly<TSESLint.RuleContext<Id | "setup", readonly unknown[]>>,
+  context: Context<Id>,
   places: Places,
   finding: Finding<Id>,
 ): void {

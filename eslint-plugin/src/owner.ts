@@ -116,8 +116,11 @@ export interface TenureSettings {
   presets?: ("tenure" | "tfjs" | "disposable" | "webgpu" | "onnxruntime")[];
   scopeInference?: "program" | "file" | "off";
   exportedFunctions?: "strict" | "callers" | "once" | "assume-scoped";
-  /** A file of reports that an old code base may keep, relative to where ESLint runs. */
-  baseline?: string;
+  /**
+   * A file of leaks that an old code base may keep, looked for from each linted file's folder
+   * upwards; `null` for none.
+   */
+  baseline?: string | null;
   owners?: OwnerSettings[];
 }
 

@@ -167,7 +167,11 @@ const root = shape({
   presets: listOf(presetName),
   scopeInference: oneOf("program", "file", "off"),
   exportedFunctions: oneOf("strict", "callers", "once", "assume-scoped"),
-  baseline: text,
+  baseline: either(
+    (value) => value === null,
+    () => undefined,
+    text,
+  ),
   owners: listOf(ownerShape),
 });
 

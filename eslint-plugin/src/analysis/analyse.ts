@@ -10,8 +10,10 @@ import {
 } from "@typescript-eslint/utils";
 import ts from "typescript";
 import type { ResolvedSettings } from "../owner.ts";
-import { readBaseline, type Baseline } from "../baseline.ts";
+import { Baselines } from "../baseline/baselines.ts";
+import { FileBaseline } from "../baseline/file-baseline.ts";
 import { mappedNodes, Places } from "../embedded.ts";
+import { isGenerated } from "../generated.ts";
 import { resolveSettings } from "../settings.ts";
 import type { Facts } from "./facts.ts";
 import { freshValues, type FreshValue } from "./consume.ts";
@@ -28,8 +30,8 @@ export class FileAnalysis {
   readonly session: Session;
   readonly file: ts.SourceFile;
   readonly services: ParserServicesWithTypeInformation;
-  /** How many reports of a rule the file may have without any being shown. */
-  readonly allows: (rule: string) => number;
+  /** The leaks that the file had when the plugin came, where the settings name a baseline. */
+  readonly baseline: FileBaseline | null;
   private readonly source: SourceText;
   private placesCache: Places | undefined;
   private freshCache: FreshValue[] | undefined;
@@ -41,9 +43,9 @@ export class FileAnalysis {
     services: ParserServicesWithTypeInformation,
     file: ts.SourceFile,
     session: Session,
-    allows: (rule: string) => number,
+    baseline: FileBaseline | null,
   ) {
-    this.allows = allows;
+    this.baseline = baseline;
     this.source = source;
     this.services = services;
     this.file = file;
@@ -94,6 +96,7 @@ export class FileAnalysis {
 /** The analyses of all files that are being linted, by syntax tree. */
 class Analyses {
   readonly workspace = new Workspace();
+  readonly baselines = new Baselines();
   readonly known = new WeakMap<object, FileAnalysis | string | null>();
   /** Files that have said why there is no analysis. */
   readonly told = new WeakSet<object>();
@@ -125,13 +128,16 @@ function open(
 ): FileAnalysis | string | null {
   if (isGenerated(context.sourceCode.text)) return null;
   let settings: ResolvedSettings;
-  let baseline: Baseline | null;
   try {
     settings = settingsOf((context.settings as Record<string, unknown>)["tenure"]);
-    baseline = settings.baseline === null ? null : readBaseline(settings.baseline, context.cwd);
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
+  const path = settings.baseline;
+  const opened =
+    path === null ? null : analyses.baselines.open(path, context.filename, context.cwd);
+  // no rule can say what is new, and one file says why
+  if (typeof opened?.content === "string") return opened.tells() ? opened.content : null;
   let services: ParserServicesWithTypeInformation;
   try {
     services = ESLintUtils.getParserServices(context);
@@ -157,18 +163,18 @@ function open(
       `tenure rules read types with TypeScript ${ts.version}, and this file was parsed with ` +
       "another version; set `languageOptions.parser: tenure.parser`."
     );
+  const { sourceCode: source, filename } = context;
+  const baseline = opened?.content;
   return new FileAnalysis(
-    context.sourceCode as unknown as SourceText,
+    source as unknown as SourceText,
     services,
     file,
     analyses.workspace.open(services.program, settings),
-    (rule) => baseline?.allows(context.filename, rule) ?? 0,
+    opened && typeof baseline === "object" && path !== null
+      ? new FileBaseline({ baseline, path, filename, source, file, tells: opened.tells })
+      : null,
   );
 }
-
-/** Longer than people write, or with the lines of a minified bundle: nobody would mend it. */
-const isGenerated = (text: string): boolean =>
-  text.length > 1_000_000 || (text.length > 20_000 && text.length > 400 * text.split("\n").length);
 
 /** The settings, validated once; every file of a config is given the same object. */
 const settingsOf = (raw: unknown): ResolvedSettings =>

@@ -1,58 +1,84 @@
 #!/usr/bin/env node
 /**
- * `npx tenure-lint-report`: prints what the recommended rules find in a project, by file and by
- * function, and writes a baseline file when asked to. Run from a shell; changes no source file.
+ * `npx tenure-lint-report`: prints what leaks in a code base, by file and by function, and writes a
+ * baseline file when asked to. Run from a shell; changes no source file.
  */
-import { writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
-import { baselineText } from "../baseline.ts";
-import { resolveSettings } from "../settings.ts";
-import type { TenureSettings } from "../owner.ts";
-import { countsOf, reportLeaks, reportText } from "./leak-report.ts";
-
-const usage = `usage: tenure-lint-report [options] [files or folders]
-Counts what the recommended rules find, by file and function, and changes no source file.
-  --project FILE         the tsconfig.json of the code (tsconfig.json); scripts need none
-  --preset NAME          tenure, tfjs, disposable, webgpu or onnxruntime; may be given
-                         again (tenure)
-  --list                 also print each report with its line
-  --tests                look at test files too
-  --write-baseline FILE  also write a baseline file, to lie beside the tsconfig.json
-Exits with 0 whatever it finds, and with 2 where it cannot look.
-`;
+import { renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { baselineText } from "../baseline/baseline.ts";
+import { presetsOf, readCommand, usage, type Command } from "./command-line.ts";
+import type { LeakReport } from "./leak-report.ts";
+import { reportText } from "./report-text.ts";
 
 /** Runs the command; gives its exit code. */
-function main(): number {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      project: { type: "string", default: "tsconfig.json" },
-      preset: { type: "string", multiple: true, default: ["tenure"] },
-      list: { type: "boolean", default: false },
-      tests: { type: "boolean", default: false },
-      "write-baseline": { type: "string" },
-      help: { type: "boolean", short: "h" },
-    },
-  });
-  if (values.help) {
+async function main(): Promise<number> {
+  const command = readCommand(process.argv.slice(2));
+  if (command.help) {
     process.stdout.write(usage);
     return 0;
   }
-  const settings = { presets: values.preset } as TenureSettings;
-  resolveSettings(settings);
-  const report = reportLeaks(values.project, settings, positionals, values.tests);
-  process.stdout.write(reportText(report, values.list));
-  const baseline = values["write-baseline"];
-  if (baseline !== undefined) writeFileSync(baseline, baselineText(countsOf(report)));
-  return 0;
+  const report = await look(command);
+  if (command.json) process.stdout.write(jsonOf(report));
+  else process.stdout.write(reportText(report, command.list));
+  const baseline = command["write-baseline"];
+  if (baseline !== undefined) await write(baseline, report);
+  return command["exit-code"] && report.leaks.length > 0 ? 1 : 0;
 }
 
+/** What lints; ESLint is not there where an installer leaves out peers. */
+const linting = (): Promise<typeof import("./leak-report.ts")> =>
+  import("./leak-report.ts").catch((error: unknown) => {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== "ERR_MODULE_NOT_FOUND" || !/'(eslint|typescript)'/.test(message)) throw error;
+    throw new Error(
+      "tenure-lint-report: expected ESLint beside the plugin, got none; install both, or run " +
+        "`npx --package eslint --package eslint-plugin-tenure tenure-lint-report`",
+    );
+  });
+
+async function look(command: Command): Promise<LeakReport> {
+  const { reportLeaks, reportWithEslint } = await linting();
+  const { paths, project, tests = false } = command;
+  const folder = process.cwd();
+  if (command.eslint) return reportWithEslint({ folder, paths });
+  const presets = presetsOf(command);
+  const report = reportLeaks({ folder, paths, project, presets, tests, progress });
+  if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
+  if (report.presets.length > 0) return report;
+  throw new Error(
+    "tenure-lint-report: no script here uses Tenure, TensorFlow.js, WebGPU or ONNX Runtime; " +
+      "name what to look for with --preset",
+  );
+}
+
+/** Shows on a terminal how far the report is. */
+function progress(done: number, all: number, file: string): void {
+  if (!process.stderr.isTTY) return;
+  const line = `${String(done)} of ${String(all)} files  ${file}`;
+  process.stderr.write(`\r\x1b[K${line.slice(0, (process.stderr.columns || 80) - 1)}`);
+}
+
+/** Writes a baseline file; whoever reads it meanwhile finds the old one or the new. */
+async function write(path: string, report: LeakReport): Promise<void> {
+  const { baselineOf } = await linting();
+  const file = resolve(path);
+  const leaks = baselineOf(report, process.cwd(), dirname(file));
+  const temporary = `${file}.${String(process.pid)}.tmp`;
+  try {
+    writeFileSync(temporary, baselineText(leaks));
+    renameSync(temporary, file);
+  } catch (error) {
+    if (statSync(temporary, { throwIfNoEntry: false })) rmSync(temporary);
+    throw error;
+  }
+}
+
+const jsonOf = ({ presets, files, leaks, unread }: LeakReport): string =>
+  `${JSON.stringify({ version: 1, presets, files, leaks, unread }, null, 2)}\n`;
+
 try {
-  process.exitCode = main();
+  process.exitCode = await main();
 } catch (error) {
-  const { message, code = "" } = error as NodeJS.ErrnoException;
-  const misread = code.startsWith("ERR_PARSE_ARGS");
-  const plain = message.replace(/^settings\.tenure\.presets\[\d+\]/, "--preset");
-  process.stderr.write(`${plain}\n${misread ? usage : ""}`);
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 2;
 }

@@ -1,174 +1,199 @@
 /**
- * The leak report: lints the files of a TypeScript project with the recommended rules and counts
- * what they say by file, by function and by rule. Used by `report/cli.ts` and by people who want
- * the figures in a program; nothing is written.
+ * The leak report: lints the scripts of a code base with the recommended rules, or as its own
+ * ESLint configuration says, and tells what was found. Used by `report/cli.ts`; writes nothing.
  */
 import { readFileSync } from "node:fs";
-import { basename, dirname, resolve } from "node:path";
-import { Linter } from "eslint";
+import { resolve } from "node:path";
+import { ESLint, Linter } from "eslint";
 import ts from "typescript";
-import { nameOf } from "../analysis/call-sites.ts";
-import { pathFrom, type BaselineCounts } from "../baseline.ts";
+import { addLeak, pathFrom, type BaselineLeaks } from "../baseline/baseline.ts";
+import { functionAt, plainCode } from "../baseline/leak-place.ts";
+import { isGenerated } from "../generated.ts";
 import plugin from "../index.ts";
 import type { TenureSettings } from "../owner.ts";
+import { partsOf, sourcesOfProject, type Part } from "./programs.ts";
+import { presetsFor, type PresetName } from "./seen-libraries.ts";
+import { slashed, sourcesAt, type Sources } from "./sources.ts";
 
 /** One report of a rule. */
 export interface FoundLeak {
-  /** Relative to the folder of the project. */
+  /** Relative to the folder the report was asked for in, with `/` between folders. */
   file: string;
   line: number;
-  /** The named function around it; empty at module level. */
+  column: number;
+  /** The named function around it, with its class; empty at module level. */
   function: string;
   rule: string;
   message: string;
+  /** The piece of code that the report stands on, as baseline files have it. */
+  code: string;
 }
 
-/** What a project's files were found to have. */
+/** What the files of a code base were found to have. */
 export interface LeakReport {
+  /** The presets they were read with; none where the project's own configuration says. */
+  presets: readonly PresetName[];
   /** How many files were looked at. */
   files: number;
   leaks: readonly FoundLeak[];
+  /** Files that could not be read, and why. */
+  unread: readonly { file: string; reason: string }[];
 }
 
-/** What a project without a tsconfig.json is read with. */
-const scriptOptions = {
-  allowJs: true,
-  target: "esnext",
-  module: "esnext",
-  moduleResolution: "bundler",
-  jsx: "preserve",
-  noEmit: true,
-};
+/** What to look at. */
+export interface ReportRequest {
+  /** The folder that paths start from. */
+  folder: string;
+  /** Files and folders; all below the folder when empty. */
+  paths: readonly string[];
+  /** A tsconfig.json, where only its files are meant. */
+  project?: string | undefined;
+  /** What is owned; found out from the code when empty. */
+  presets: readonly PresetName[];
+  /** Whether to look at the files that `configs.tests` silences. */
+  tests: boolean;
+  /** Told before each file: how many were looked at, of how many. */
+  progress: (done: number, all: number, file: string) => void;
+}
+
+type Report = Pick<LeakReport, "files"> & { leaks: FoundLeak[]; unread: LeakReport["unread"][0][] };
 
 /**
- * Lints the files of a project.
+ * Lints with the recommended rules.
  *
- * @param project the path of a tsconfig.json; where there is none, the scripts beside it are read
- * @param only paths that a file must lie at or below; all files when empty
- * @param tests whether to look at the files that `configs.tests` silences
  * @throws Error when the project cannot be read, or none of its files is meant
  */
-export function reportLeaks(
-  project: string,
-  settings: TenureSettings,
-  only: readonly string[] = [],
-  tests = false,
-): LeakReport {
-  const config = resolve(project);
-  const folder = dirname(config);
-  // a project of JavaScript alone needs no tsconfig.json
-  const plain = basename(config) === "tsconfig.json" && !ts.sys.fileExists(config);
-  const read = plain
-    ? { config: { compilerOptions: scriptOptions }, error: undefined }
-    : ts.readConfigFile(config, (path) => ts.sys.readFile(path));
-  if (read.error)
-    throw new Error(
-      `tenure-lint-report: expected a tsconfig.json at ${project}, got ` +
-        `${ts.flattenDiagnosticMessageText(read.error.messageText, " ")}; name one with --project`,
-    );
-  const parsed = ts.parseJsonConfigFileContent(read.config, ts.sys, folder);
-  const below = only.map((path) => resolve(path).replaceAll("\\", "/"));
-  const files = parsed.fileNames
-    .filter((f) => !f.endsWith(".d.ts"))
-    .filter((f) => tests || !isTest(pathFrom(folder, f)))
-    .filter((f) => below.length === 0 || below.some((b) => f === b || f.startsWith(`${b}/`)));
-  if (files.length === 0)
-    throw new Error(
-      `tenure-lint-report: expected files of ${project}` +
-        `${only.length === 0 ? "" : ` at ${only.join(" or ")}`}, got none; ` +
-        "name the tsconfig.json that includes them with --project",
-    );
+export function reportLeaks(request: ReportRequest): LeakReport {
+  const { folder, progress } = request;
+  const { projects, scripts: all } = meant(request);
+  const scripts = all.filter((file) => !isGenerated(ts.sys.readFile(file) ?? ""));
+  const sources = { projects, scripts };
+  const presets = request.presets.length > 0 ? request.presets : presetsIn(sources, folder);
+  const report: Report = { files: scripts.length, leaks: [], unread: [] };
+  if (presets.length === 0) return { ...report, presets };
   const linter = new Linter({ cwd: folder });
-  const parserOptions = {
-    ...(plain
-      ? { programs: [ts.createProgram(parsed.fileNames, parsed.options)] }
-      : { project: [config] }),
-    tsconfigRootDir: folder,
-    disallowAutomaticSingleRunInference: true, // under CI, too: rules read a program twice
-  };
-  const options = {
+  let done = 0;
+  for (const part of partsOf(sources)) {
+    const options = optionsOf(part, { presets: [...presets] });
+    for (const file of part.files) {
+      progress(done++, report.files, pathFrom(folder, file));
+      const text = readFileSync(file, "utf8").replace(/^\uFEFF/, "");
+      add(report, folder, file, text, messagesOf(linter, text, options, file));
+    }
+  }
+  return { ...report, presets };
+}
+
+/**
+ * Lints as the project's ESLint configuration says, but for its baseline.
+ *
+ * @throws Error where there is no such configuration, or it is wrong
+ */
+export async function reportWithEslint(
+  request: Pick<ReportRequest, "folder" | "paths">,
+): Promise<LeakReport> {
+  const { folder, paths } = request;
+  const all = [{ settings: { tenure: { baseline: null } } }];
+  const eslint = new ESLint({ cwd: folder, overrideConfig: all as never });
+  const results = await eslint.lintFiles(paths.length > 0 ? [...paths] : ["."]);
+  const report: Report = { files: results.length, leaks: [], unread: [] };
+  for (const { filePath, messages, source } of results)
+    add(report, folder, filePath, source ?? readFileSync(filePath, "utf8"), messages);
+  return { ...report, presets: [] };
+}
+
+/** The files that are asked for. */
+function meant({ folder, paths, project, tests }: ReportRequest): Sources {
+  const below = paths.map((path) => slashed(resolve(folder, path)));
+  const found =
+    project === undefined
+      ? sourcesAt(below.length > 0 ? below : [folder])
+      : sourcesOfProject(resolve(folder, project));
+  const isBelow = (file: string): boolean =>
+    below.length === 0 || below.some((b) => file === b || file.startsWith(`${b}/`));
+  const named = found.scripts.filter((file) => project === undefined || isBelow(file));
+  const scripts = named.filter((file) => tests || !isTest(pathFrom(folder, file)));
+  if (scripts.length > 0) return { ...found, scripts };
+  const where = project ?? (paths.length > 0 ? paths.join(" or ") : folder);
+  throw new Error(
+    `tenure-lint-report: expected scripts of ${where}` +
+      `${project !== undefined && paths.length > 0 ? ` at ${paths.join(" or ")}` : ""}, got none` +
+      (named.length > 0 ? " but tests; look at those with --tests" : ""),
+  );
+}
+
+/** A path that `configs.tests` silences, of a script too. */
+const isTest = (path: string): boolean =>
+  /([._](test|spec))\.[cm]?[jt]sx?$|(^|\/)(test|tests|__tests__)\//.test(path);
+
+function presetsIn({ scripts }: Sources, folder: string): PresetName[] {
+  return presetsFor(textsOf([resolve(folder, "package.json"), ...scripts]));
+}
+
+function* textsOf(files: readonly string[]): Generator<string> {
+  for (const file of files) yield ts.sys.readFile(file) ?? "";
+}
+
+function optionsOf({ program }: Part, settings: TenureSettings): object {
+  return {
     files: ["**/*.{ts,tsx,mts,cts,js,jsx,mjs,cjs}"],
-    languageOptions: { parser: plugin.parser, parserOptions },
+    languageOptions: {
+      parser: plugin.parser,
+      parserOptions: {
+        programs: [program],
+        disallowAutomaticSingleRunInference: true, // under CI, too: rules read a program twice
+      },
+    },
     plugins: { tenure: plugin },
     settings: { tenure: settings },
     rules: plugin.configs.recommended.rules,
   };
-  const leaks = files.flatMap((file) => leaksOf(linter, options, file, folder));
-  return { files: files.length, leaks };
 }
 
-/** A path that `configs.tests` silences, of a script too. */
-const isTest = (path: string): boolean => /(\.test|\.spec|_test)\.[jt]sx?$|(^|\/)test\//.test(path);
+type Message = Pick<
+  Linter.LintMessage,
+  "fatal" | "ruleId" | "message" | "messageId" | "line" | "column" | "endLine" | "endColumn"
+>;
 
-function leaksOf(linter: Linter, options: object, file: string, folder: string): FoundLeak[] {
-  const code = readFileSync(file, "utf8");
-  const source = ts.createSourceFile(file, code, ts.ScriptTarget.Latest, true);
-  const found = linter.verify(code, [options] as never, { filename: file });
-  // comments in the source may speak of rules that are not here
-  const ours = found.filter((m) => m.fatal || m.ruleId?.startsWith("tenure/"));
-  return ours.map((m): FoundLeak => ({
-    file: pathFrom(folder, file),
-    line: m.line,
-    function: functionAt(source, m.line, m.column),
-    rule: m.ruleId?.replace("tenure/", "") ?? "unreadable",
-    message: m.message,
-  }));
-}
-
-/** The innermost function with a name around a place; empty where there is none. */
-function functionAt(source: ts.SourceFile, line: number, column: number): string {
-  const lines = source.getLineStarts();
-  const at = (lines[Math.min(line, lines.length) - 1] ?? 0) + column - 1;
-  let name = "";
-  const visit = (node: ts.Node): void => {
-    if (node.pos > at || node.end <= at) return;
-    if (ts.isFunctionLike(node)) name = nameOf(node) ?? name;
-    ts.forEachChild(node, visit);
-  };
-  visit(source);
-  return name;
-}
-
-/** The counts that a baseline file of this report keeps. */
-export function countsOf({ leaks }: LeakReport): BaselineCounts {
-  const counts: BaselineCounts = {};
-  for (const { file, rule } of leaks) {
-    const rules = (counts[file] ??= {});
-    rules[rule] = (rules[rule] ?? 0) + 1;
+function messagesOf(linter: Linter, text: string, options: object, file: string): Message[] {
+  try {
+    return linter.verify(text, [options] as never, { filename: file });
+  } catch (error) {
+    const { message } = error as Error;
+    return [{ fatal: true, ruleId: null, message, line: 1, column: 1 }];
   }
-  return counts;
 }
 
-/**
- * The report as text: files with the most leaks first, their functions below, then the rules; with
- * `list`, each leak before them.
- */
-export function reportText({ files, leaks }: LeakReport, list = false): string {
-  const byFile = tally(leaks, (l) => l.file);
-  const out = byFile.flatMap(([file, count]) => [
-    row(count, file),
-    ...tally(
-      leaks.filter((l) => l.file === file),
-      (l) => (l.function === "" ? "(module)" : `${l.function}()`),
-    ).map(([name, n]) => `    ${row(n, name)}`),
-  ]);
-  const rules = tally(leaks, (l) => l.rule).map(([rule, count]) => row(count, rule));
-  const total = `${leaks.length} reports in ${byFile.length} of ${files} files`;
-  const each = leaks.map((l) => `${l.file}:${l.line} ${l.message} (${l.rule})`);
-  return [
-    ...(list && each.length > 0 ? [...each, ""] : []),
-    ...out,
-    ...(rules.length > 0 ? ["", ...rules, ""] : []),
-    total,
-    "",
-  ].join("\n");
+/** Adds what was said of a file; comments in it may speak of rules that are not here. */
+function add(
+  report: Report,
+  folder: string,
+  path: string,
+  text: string,
+  messages: readonly Message[],
+): void {
+  const file = pathFrom(folder, path);
+  const ours = messages.filter((m) => m.fatal || m.ruleId?.startsWith("tenure/"));
+  if (ours.length === 0) return;
+  const isScript = /\.[cm]?[jt]sx?$/.test(file);
+  const source = ts.createSourceFile(path, isScript ? text : "", ts.ScriptTarget.Latest, true);
+  const starts = ts.createSourceFile("text.ts", text, ts.ScriptTarget.Latest).getLineStarts();
+  const at = (line: number, column: number): number => (starts[line - 1] ?? 0) + column - 1;
+  for (const { fatal, ruleId, messageId, message, line, column, ...end } of ours) {
+    if (fatal || messageId === "setup") report.unread.push({ file, reason: message });
+    else {
+      const start = at(line, column);
+      const code = plainCode(text.slice(start, at(end.endLine ?? line, end.endColumn ?? column)));
+      const rule = (ruleId ?? "").replace("tenure/", "");
+      const name = isScript ? functionAt(source, start) : "";
+      report.leaks.push({ file, line, column, function: name, rule, message, code });
+    }
+  }
 }
 
-const row = (count: number, name: string): string => `${String(count).padStart(5)}  ${name}`;
-
-/** How often each key comes, most often first, then by name. */
-function tally(leaks: readonly FoundLeak[], key: (l: FoundLeak) => string): [string, number][] {
-  const counts = new Map<string, number>();
-  for (const leak of leaks) counts.set(key(leak), (counts.get(key(leak)) ?? 0) + 1);
-  return [...counts].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+/** The leaks that a baseline file keeps of a report, with paths from the file's folder. */
+export function baselineOf({ leaks }: LeakReport, from: string, to: string): BaselineLeaks {
+  const found: BaselineLeaks = {};
+  for (const leak of leaks) addLeak(found, pathFrom(to, resolve(from, leak.file)), leak.rule, leak);
+  return found;
 }
