@@ -114,8 +114,8 @@ function mayBe(old: string, path: string): boolean {
 export const pathFrom = (
   folder: string,
   file: string,
-  { relative }: Pick<typeof platform, "relative"> = platform,
-): string => relative(folder, file).replaceAll("\\", "/");
+  paths: Pick<typeof platform, "relative"> = platform,
+): string => paths.relative(folder, file).replaceAll("\\", "/");
 
 /** Adds a leak to a list. */
 export function addLeak(leaks: BaselineLeaks, file: string, rule: string, place: LeakPlace): void {

@@ -22,7 +22,7 @@ export interface OpenBaseline {
   /** What is in it, or what is wrong with it. */
   content: Baseline | string;
   /** Whether this linted file is the one that says what is wrong; the first that asks is. */
-  tells(): boolean;
+  tells: () => boolean;
 }
 
 /** Every baseline file that was opened. */

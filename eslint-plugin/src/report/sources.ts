@@ -25,8 +25,8 @@ const skipped = new Set(skippedFolders);
 const script = /\.(ts|tsx|mts|cts|js|jsx|mjs|cjs)$/;
 const bundled = /[.-](min|bundle|bundled|umd|prod)\.[cm]?js$/;
 const project = /^[tj]sconfig\.json$/;
-/** Nobody writes a longer file by hand; rules leave it out as well. */
-const longest = 1_000_000;
+/** Nobody writes longer files by hand; longer scripts without types are libraries that were copied. */
+const longest = (name: string): number => (/js$/.test(name) ? 250_000 : 1_000_000);
 
 /**
  * Finds what lies at some paths.
@@ -60,7 +60,8 @@ function walk(folder: string, ignored: Ignored, scripts: Set<string>, projects: 
       if (!ignored.has(path, true)) walk(path, ignored.below(path), scripts, projects);
     } else if (!entry.isFile() || ignored.has(path, false)) continue;
     else if (project.test(entry.name)) projects.add(slashed(path));
-    else if (isSource(entry.name) && statSync(path).size <= longest) scripts.add(slashed(path));
+    else if (isSource(entry.name) && statSync(path).size <= longest(path))
+      scripts.add(slashed(path));
   }
 }
 
