@@ -55,7 +55,7 @@ function edit(code: OldCode, change: (text: string) => string): string {
   return "src/train.ts";
 }
 
-test("an equal leak is new in another function, in another file, and as one more of its kind", () => {
+test("an equal leak is new in other functions and files, and as one more of its kind", () => {
   using code = new OldCode();
   code.keepAll();
   const other = leaky.slice(leaky.indexOf("export function"), leaky.indexOf("export class"));

@@ -25,7 +25,7 @@ const skipped = new Set(skippedFolders);
 const script = /\.(ts|tsx|mts|cts|js|jsx|mjs|cjs)$/;
 const bundled = /[.-](min|bundle|bundled|umd|prod)\.[cm]?js$/;
 const project = /^[tj]sconfig\.json$/;
-/** Nobody writes longer files by hand; longer scripts without types are libraries that were copied. */
+/** How long files are that people write; longer scripts without types are copied libraries. */
 const longest = (name: string): number => (/js$/.test(name) ? 250_000 : 1_000_000);
 
 /**
