@@ -157,7 +157,10 @@ const asksForFresh = (session: Session, call: CallLike, callee: Callee, owner: O
       session.oracle.is(callee, [name], owner),
   );
 
-/** The argument a function always returns unchanged: its result is as fresh as that. */
+/**
+ * The argument a function always returns unchanged, and puts nowhere: its result is as fresh as
+ * that. What it puts away has an owner.
+ */
 export function returnedArgument(
   session: Session,
   call: CallLike,
@@ -172,7 +175,8 @@ export function returnedArgument(
   const [only] = declarations;
   if (declarations.size !== 1 || !only || !ts.isParameter(only) || only.parent !== body)
     return undefined;
-  return call.arguments?.[body.parameters.indexOf(only)];
+  const at = body.parameters.indexOf(only);
+  return session.summary(body).parameters[at]?.stores ? undefined : call.arguments?.[at];
 }
 
 const mayBeStored = (callee: Callee): boolean =>

@@ -185,10 +185,19 @@ function note(
     noteTransfer(session, fn, id, session.transfer(id), effect, hops);
     return;
   }
-  effect.stores ||= putsAway(node as CallLike);
+  effect.stores ||= putsAway(node as CallLike) || isPartOfResult(session, node as CallLike, id);
   const mode = session.callback(node as CallLike, id);
   // unknown: stored, perhaps to be called in a scope
   if (mode !== "unknown") effect.calls = mergeModes(effect.calls, mode);
+}
+
+/** `return new Ok(value)`, `return ok(value)` of a `T`: what is returned keeps it. */
+function isPartOfResult(session: Session, call: CallLike, id: ts.Expression): boolean {
+  if (fateOf(call).kind !== "returned") return false;
+  if (ts.isNewExpression(call)) return true;
+  const { body } = session.oracle.callee(call);
+  const kept = body && session.summary(body).parameters[call.arguments.indexOf(id)];
+  return kept !== undefined && (kept.stores || kept.returns);
 }
 
 /** `list[i]` of a `T[]`: what it is only the caller knows, and may get it back. */
