@@ -144,3 +144,15 @@ export interface ResolvedSettings {
    */
   holder: Owner | null;
 }
+
+/** What a message tells to do with a value: "dispose" it, "`destroy()`" it, "`release()`" it. */
+export function toEnd({ dispose: { methods } }: Owner): string {
+  const [end = "dispose"] = methods;
+  return end === "dispose" ? end : `\`${end}()\``;
+}
+
+/** What a message says of a value that was ended: "disposed", "destroyed", "released". */
+export function ended({ dispose: { methods } }: Owner): string {
+  const [end = "dispose"] = methods;
+  return /^(dispose|destroy|release|close)$/.test(end) ? end.replace(/e?$/, "ed") : "disposed";
+}

@@ -12,6 +12,7 @@ import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
 import { nameAndDispose } from "../fix/name-rest.ts";
 import { indentOf, slotOf } from "../fix/text.ts";
 import { wrapInScope } from "../fix/wrap.ts";
+import { ended, toEnd } from "../owner.ts";
 
 type Id =
   | "deleted"
@@ -33,10 +34,11 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
   config: "recommended",
   hasSuggestions: true,
   messages: {
-    deleted: "The {{ noun }} under this key is dropped without being disposed; dispose it first.",
+    deleted:
+      "The {{ noun }} under this key is dropped without being {{ ended }}; {{ end }} it first.",
     cleared:
-      "The {{ noun }}s in `{{ name }}` are dropped without being disposed; dispose them first.",
-    popped: "The {{ noun }} taken out by `{{ name }}` is dropped; dispose it.",
+      "The {{ noun }}s in `{{ name }}` are dropped without being {{ ended }}; {{ end }} them first.",
+    popped: "The {{ noun }} taken out by `{{ name }}` is dropped; {{ end }} it.",
     mapped:
       "The {{ noun }}s made by `{{ name }}` are only looked at here and never disposed; " +
       "bind the array and dispose its elements.",
@@ -124,7 +126,7 @@ function lookedAt(
 }
 
 function removed({ kind, node, container, reached, owned }: Removal): Finding<Id> {
-  const { noun } = owned.owner;
+  const words = { noun: owned.owner.noun, end: toEnd(owned.owner), ended: ended(owned.owner) };
   const method = owned.owner.dispose.methods[0] ?? "dispose";
   const splice = ts.isCallExpression(node) && labelOf(node).startsWith("splice(");
   const end = splice ? `.forEach((value) => { value.${method}(); })` : `?.${method}()`;
@@ -134,21 +136,21 @@ function removed({ kind, node, container, reached, owned }: Removal): Finding<Id
       return {
         mark,
         messageId: "deleted",
-        data: { noun },
+        data: words,
         suggest: before(node, "disposeFirst", `${reached}?.${method}();`),
       };
     case "cleared":
       return {
         mark,
         messageId: "cleared",
-        data: { noun, name: container.getText() },
+        data: { ...words, name: container.getText() },
         suggest: before(node, "disposeAll", `for (const value of ${reached}) value.${method}();`),
       };
     case "popped":
       return {
         mark,
         messageId: "popped",
-        data: { noun, name: labelOf(node) },
+        data: { ...words, name: labelOf(node) },
         suggest: [
           {
             messageId: "disposeFirst",

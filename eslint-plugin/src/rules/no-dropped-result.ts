@@ -7,6 +7,7 @@ import { labelOf, markOf } from "../analysis/consume.ts";
 import { rule, type Suggestion } from "../create-rule.ts";
 import { indentOf, nameOfValue, Names, slotOf, statementOf, unitOf } from "../fix/text.ts";
 import ts from "typescript";
+import { ended, toEnd } from "../owner.ts";
 
 type Id = "dropped" | "forsaken" | "droppedInPlace" | "useUsing" | "useDispose";
 
@@ -18,7 +19,8 @@ export const noDroppedResult = rule<Id, { allow: string[] }>({
   config: "recommended",
   hasSuggestions: true,
   messages: {
-    dropped: "The {{ noun }} made by `{{ name }}` is dropped without being disposed; {{ cure }}.",
+    dropped:
+      "The {{ noun }} made by `{{ name }}` is dropped without being {{ ended }}; {{ cure }}.",
     forsaken:
       "The {{ noun }} made by `{{ name }}` is detached from every scope and dropped; bind it, " +
       "and dispose it.",
@@ -87,7 +89,10 @@ export const noDroppedResult = rule<Id, { allow: string[] }>({
         data: {
           noun: owned.owner.noun,
           name: labelOf(node),
-          cure: kind ? `bind it with \`${kind}\`, or dispose it` : "name it and dispose it",
+          ended: ended(owned.owner),
+          cure: kind
+            ? `bind it with \`${kind}\`, or dispose it`
+            : `name it and ${toEnd(owned.owner)} it`,
         },
         suggest,
       });

@@ -10,6 +10,7 @@ import { nameGates } from "../analysis/names.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { hoist } from "../fix/hoist.ts";
 import { wrapFunctionBody, wrapInScope } from "../fix/wrap.ts";
+import { ended, toEnd } from "../owner.ts";
 
 type Id = "leaked" | "scopedCallee" | "hoist" | "hoistDispose" | "wrap" | "wrapBody";
 
@@ -21,7 +22,7 @@ export const noLeakedTemporary = rule<Id, { reportEach: boolean }>({
   config: "recommended",
   hasSuggestions: true,
   messages: {
-    leaked: "{{ names }} {{ verb }} never disposed; {{ cure }}.",
+    leaked: "{{ names }} {{ verb }} never {{ ended }}; {{ cure }}.",
     scopedCallee:
       "`{{ name }}` leaves temporaries to its caller's scope (`@scoped`), and none is " +
       "open here; open one.",
@@ -72,11 +73,11 @@ function finding(
   if (body) suggest.push({ messageId: "wrapBody", fix: body });
   const verb = group.length > 1 ? "are" : "is";
   const cure = cureFor(file, group);
-  const room = longest - ` ${verb} never disposed; ${cure}.`.length;
+  const room = longest - ` ${verb} never ${ended(owner)}; ${cure}.`.length;
   return {
     mark: markOf(group[0]!.node),
     messageId: "leaked",
-    data: { names: namesIn(names, room), verb, cure },
+    data: { names: namesIn(names, room), verb, ended: ended(owner), cure },
     suggest,
   };
 }
@@ -88,12 +89,13 @@ const longest = 140;
 function cureFor(file: FileAnalysis, group: readonly FreshValue[]): string {
   const [{ node, owned }, ...others] = group as [FreshValue, ...FreshValue[]];
   const isMany = others.length > 0;
+  const { scopes } = owned.owner;
+  const end = toEnd(owned.owner);
   const holder = file.session.oracle.usingKind(node)
     ? `hoist ${isMany ? "them" : "it"} into \`using\``
     : isMany
-      ? "hoist them into variables and dispose those"
-      : "hoist it into a variable and dispose that";
-  const { scopes } = owned.owner;
+      ? `hoist them into variables and ${end} those`
+      : `hoist it into a variable and ${end} that`;
   if (scopes.length === 0) return holder;
   const named = scopes.flatMap((s) => ("callee" in s ? [s.callee] : []));
   const [callee] = scopes.some((s) => "using" in s) ? [] : named;

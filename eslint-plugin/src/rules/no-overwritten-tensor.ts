@@ -28,6 +28,7 @@ import { referencesTo } from "../analysis/references.ts";
 import { rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, Names, slotOf, unitOf } from "../fix/text.ts";
 import { scopeFromHere, wrapInScope } from "../fix/wrap.ts";
+import { ended, toEnd } from "../owner.ts";
 
 type Id =
   "overwritten" | "field" | "entry" | "part" | "reduced" | "keepPrevious" | "scope" | "wrap";
@@ -41,17 +42,14 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
   hasSuggestions: true,
   messages: {
     overwritten:
-      "This assignment loses the {{ noun }} `{{ variable }}` got on line {{ line }}, " +
-      "which is not disposed; dispose it first.",
+      "This assignment loses the {{ noun }} `{{ variable }}` got on line {{ line }}; " +
+      "{{ end }} it first.",
     field:
-      "This assignment loses the {{ noun }} `{{ variable }}` held before, which is not " +
-      "disposed; dispose it afterwards.",
-    entry:
-      "`{{ variable }}` loses the {{ noun }} it held under this key, which is not disposed; " +
-      "dispose it first.",
+      "This assignment loses the {{ noun }} `{{ variable }}` held before; {{ end }} it afterwards.",
+    entry: "`{{ variable }}` loses the {{ noun }} it held under this key; {{ end }} it first.",
     part:
-      "This assignment leaves {{ noun }}s of `{{ variable }}` out without disposing them; " +
-      "dispose those that go first.",
+      "This assignment leaves {{ noun }}s of `{{ variable }}` out that are not {{ ended }}; " +
+      "{{ end }} those first.",
     reduced:
       "`{{ name }}` makes a new {{ noun }} from the last one in every turn and loses " +
       "that; fold in a loop that disposes it, or open a scope.",
@@ -86,7 +84,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       report({
         mark: markOfAssignment(node),
         messageId: "overwritten",
-        data: { noun: cell.owned.owner.noun, variable: cell.label, line: site.value },
+        data: { ...wordsOf(cell.owned), variable: cell.label, line: site.value },
         suggest,
       });
     }
@@ -111,7 +109,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       report({
         mark: markOfAssignment(assignment),
         messageId: part ? "part" : "field",
-        data: { noun: owned.owner.noun, variable: assignment.left.getText() },
+        data: { ...wordsOf(owned), variable: assignment.left.getText() },
         suggest: fix ? [{ messageId: "keepPrevious", data: { noun: owned.owner.noun }, fix }] : [],
       });
     }
@@ -122,7 +120,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       report({
         mark: markOfAssignment(call),
         messageId: "entry",
-        data: { noun: owned.owner.noun, variable: table },
+        data: { ...wordsOf(owned), variable: table },
       });
     for (const { call, made, owned } of foldsThatLose(file)) {
       const fix = wrapInScope(file.session, call, owned.owner);
@@ -134,6 +132,12 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       });
     }
   },
+});
+
+const wordsOf = ({ owner }: Owned): Record<"noun" | "end" | "ended", string> => ({
+  noun: owner.noun,
+  end: toEnd(owner),
+  ended: ended(owner),
 });
 
 const isOut = (file: FileAnalysis, { node }: LostStore): boolean =>

@@ -13,6 +13,7 @@ import { unwrap } from "../analysis/syntax.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, shift, slotOf, unitOf } from "../fix/text.ts";
+import { ended, toEnd } from "../owner.ts";
 
 type Id =
   "never" | "partly" | "elements" | "sometimes" | "sometimesEnd" | "useUsing" | "tryFinally";
@@ -29,15 +30,16 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
   fixable: true,
   hasSuggestions: true,
   messages: {
-    never: "`{{ variable }}` is never disposed, returned or stored; {{ cure }}.",
+    never: "`{{ variable }}` is never {{ ended }}, returned or stored; {{ cure }}.",
     elements:
-      "The {{ noun }}s in `{{ variable }}` are never disposed, returned or stored; dispose each.",
+      "The {{ noun }}s in `{{ variable }}` are never {{ ended }}, returned or stored; {{ end }} each.",
     sometimes:
-      "`{{ variable }}` is not disposed when line {{ line }} {{ how }}; {{ cure }} there too.",
-    sometimesEnd: "`{{ variable }}` is not disposed on every path; {{ cure }} on the others too.",
+      "`{{ variable }}` is not {{ ended }} when line {{ line }} {{ how }}; {{ cure }} there too.",
+    sometimesEnd:
+      "`{{ variable }}` is not {{ ended }} on every path; {{ cure }} on the others too.",
     partly:
-      "`{{ variable }}` may be new here, and nobody disposes it then; make it new on every " +
-      "path, and dispose it.",
+      "`{{ variable }}` may be new here, and is never {{ ended }} then; make it new on every " +
+      "path, and {{ end }} it.",
     useUsing: "Declare it with `using`.",
     tryFinally: "Dispose it in a `finally` block.",
   },
@@ -69,6 +71,8 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
         data: {
           variable: cell.label,
           noun: cell.owned.owner.noun,
+          end: toEnd(cell.owned.owner),
+          ended: ended(cell.owned.owner),
           name: labelOf(problem.site.value),
           line: exit ?? "",
           cure: cureFor(file, problem),
@@ -83,7 +87,7 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
       report({
         mark: markOf(value),
         messageId: "never",
-        data: { variable: label, cure: `call \`${end}()\`` },
+        data: { variable: label, ended: ended(owned.owner), cure: `call \`${end}()\`` },
       });
     }
   },

@@ -38,6 +38,7 @@ import type { Session } from "../analysis/session.ts";
 import { isTarget, memberName, someWithin, unwrap } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
+import { toEnd } from "../owner.ts";
 
 type Id =
   | "state"
@@ -60,9 +61,11 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
   hasSuggestions: true,
   messages: {
     forgotten:
-      "`{{ field }}` holds a {{ noun }} this class made, and `{{ method }}` does not dispose it.",
+      "`{{ field }}` holds a {{ noun }} this class made, and `{{ method }}` does not {{ end }} it; " +
+      "do so there.",
     noDispose:
-      "`{{ field }}` holds a {{ noun }} this class made, and the class has no `dispose()`.",
+      "`{{ field }}` holds a {{ noun }} this class made, and the class has no `{{ method }}`; " +
+      "give it one.",
     empty:
       "`{{ method }}` does nothing, and `{{ other }}` is what frees what this class owns; call it.",
     emptyLoop: "This loop goes over what `{{ field }}` holds and disposes none; dispose each.",
@@ -74,7 +77,8 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
     endless:
       "`{{ field }}` keeps {{ noun }}s that `{{ method }}` cannot free: `{{ other }}` has no " +
       "`destroy()`; give it one.",
-    closure: "`{{ field }}` holds a {{ noun }} made here, and `{{ method }}` does not free it.",
+    closure:
+      "`{{ field }}` holds a {{ noun }} made here, and `{{ method }}` does not free it; do so there.",
     addLine: "Dispose `{{ field }}` in `{{ method }}`.",
   },
   options: {
@@ -131,7 +135,7 @@ function checkClass(
         report({
           mark: markOf(m.at),
           messageId: "noDispose",
-          data: { field: `this.${m.name}`, noun: m.owned.owner.noun },
+          data: { field: `this.${m.name}`, noun: m.owned.owner.noun, method: endOf(m.owned) },
         });
     return forgotten;
   }
@@ -150,6 +154,7 @@ function checkClass(
         data: {
           field: label,
           noun: m.owned.owner.noun,
+          end: toEnd(m.owned.owner),
           method: `${methods[0]!.member.name.getText()}()`,
         },
       });
@@ -159,6 +164,7 @@ function checkClass(
     const data = {
       field: `this.${m.name}`,
       noun: m.owned.owner.noun,
+      end: toEnd(m.owned.owner),
       method: `${method.member.name.getText()}()`,
     };
     report({ mark: markOf(m.at), messageId: "forgotten", data, suggest: addLine(method, m, data) });
@@ -166,6 +172,9 @@ function checkClass(
   }
   return forgotten;
 }
+
+/** How the method is called that a class should have. */
+const endOf = ({ owner }: Owned): string => `${owner.dispose.methods[0] ?? "dispose"}()`;
 
 /** Whether some members destroy a device, which frees all that was made with it. */
 const frees = (session: Session, members: ReadonlySet<ts.Node>): boolean =>
