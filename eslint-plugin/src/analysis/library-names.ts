@@ -59,6 +59,13 @@ export function extendsLibrary(
   return false;
 }
 
+/**
+ * Whether a file may say `using`: it is compiled, or a script that says it already, for a runtime
+ * that knows it.
+ */
+export const mayUse = ({ fileName, text }: ts.SourceFile): boolean =>
+  !/\.[cm]?jsx?$/.test(fileName) || /^\s*(await\s+)?using\s+[\w$]+\s*=/m.test(text);
+
 /** What binds a name in its file; a name for a whole module leads to that, not to its import. */
 function bindingOf(context: NameContext, id: ts.Identifier): ts.Declaration | undefined {
   const known = context.declarationAt(id);

@@ -26,7 +26,7 @@ import { ownedByParts } from "./parts.ts";
 import { holdsPlain, isPlain } from "./plain.ts";
 import { calleeNameNode, type CallLike } from "./syntax.ts";
 import { noTags, readTags, type Tags } from "./tags.ts";
-import { isLibraryCall } from "./library-names.ts";
+import { isLibraryCall, mayUse } from "./library-names.ts";
 import {
   enclosesByName,
   isListCall,
@@ -237,9 +237,9 @@ export class Oracle {
 
   /** Whether `using` (or `await using`) accepts the value an expression gives. */
   usingKind(node: ts.Node): "using" | "await using" | null {
+    if (!mayUse(node.getSourceFile())) return null;
     const type = this.#checker.presentTypeAt(node);
-    const all = type.isUnion() ? type.types : [type];
-    const inner = all.map((t) =>
+    const inner = (type.isUnion() ? type.types : [type]).map((t) =>
       t.symbol?.name === "Promise" ? (this.#checker.argumentsOf(t)[0] ?? t) : t,
     );
     if (inner.every((t) => hasWellKnown(t, "dispose"))) return "using";
