@@ -26,11 +26,12 @@ const blocks = (text: string): string[] =>
 
 /** Rules of which neither a public fix nor a public report is known. */
 const unseen: readonly string[] = [
-  ...["no-async-in-scope", "no-double-dispose", "no-escape-from-scope", "no-return-input"],
-  "prefer-sequential",
+  ...["no-async-in-scope", "no-escape-from-scope", "no-return-input", "prefer-sequential"],
 ];
 /** Rules whose page shows where public code has what they report, and no fix of it is known. */
-const unfixed: readonly string[] = ["require-caller-scope", "require-scope-pairing"];
+const unfixed: readonly string[] = [
+  ...["no-double-dispose", "require-caller-scope", "require-scope-pairing"],
+];
 
 /** A text as the formatter cannot change it. */
 const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
