@@ -18,7 +18,8 @@ interface GPUBuffer { destroy(): void; size: number }
 interface GPUDevice { createBuffer(d: object): GPUBuffer; queue: GPUQueue }
 interface GPUQueue { writeBuffer(b: GPUBuffer, o: number, d: object): void }
 export class Owner { ${long}: GPUBuffer; other: GPUBuffer;
-  constructor(readonly d: GPUDevice) { this.${long} = d.createBuffer({}); this.other = d.createBuffer({}); }
+  constructor(readonly d: GPUDevice) {
+    this.${long} = d.createBuffer({}); this.other = d.createBuffer({}); }
   setOther() { this.other = this.d.createBuffer({}); }
   destroy() { this.${long}.destroy(); } }
 export class Endless { ${long}: GPUBuffer;

@@ -37,7 +37,8 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
     deleted:
       "The {{ noun }} under this key is dropped without being {{ ended }}; {{ end }} it first.",
     cleared:
-      "The {{ noun }}s in `{{ name }}` are dropped without being {{ ended }}; {{ end }} them first.",
+      "The {{ noun }}s in `{{ name }}` are dropped without being {{ ended }}; " +
+      "{{ end }} them first.",
     popped: "The {{ noun }} taken out by `{{ name }}` is dropped; {{ end }} it.",
     mapped:
       "The {{ noun }}s made by `{{ name }}` are only looked at here and never disposed; " +

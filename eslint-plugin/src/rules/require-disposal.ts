@@ -32,7 +32,8 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
   messages: {
     never: "`{{ variable }}` is never {{ ended }}, returned or stored; {{ cure }}.",
     elements:
-      "The {{ noun }}s in `{{ variable }}` are never {{ ended }}, returned or stored; {{ end }} each.",
+      "The {{ noun }}s in `{{ variable }}` are never {{ ended }}, returned or stored; " +
+      "{{ end }} each.",
     sometimes:
       "`{{ variable }}` is not {{ ended }} when line {{ line }} {{ how }}; {{ cure }} there too.",
     sometimesEnd:

@@ -61,8 +61,8 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
   hasSuggestions: true,
   messages: {
     forgotten:
-      "`{{ field }}` holds a {{ noun }} this class made, and `{{ method }}` does not {{ end }} it; " +
-      "do so there.",
+      "`{{ field }}` holds a {{ noun }} this class made, and `{{ method }}` does not " +
+      "{{ end }} it; do so there.",
     noDispose:
       "`{{ field }}` holds a {{ noun }} this class made, and the class has no `{{ method }}`; " +
       "give it one.",
@@ -78,7 +78,8 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
       "`{{ field }}` keeps {{ noun }}s that `{{ method }}` cannot free: `{{ other }}` has no " +
       "`destroy()`; give it one.",
     closure:
-      "`{{ field }}` holds a {{ noun }} made here, and `{{ method }}` does not free it; do so there.",
+      "`{{ field }}` holds a {{ noun }} made here, and `{{ method }}` does not free it; " +
+      "do so there.",
     addLine: "Dispose `{{ field }}` in `{{ method }}`.",
   },
   options: {
