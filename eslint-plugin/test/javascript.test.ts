@@ -26,6 +26,17 @@ module.exports.rank = function (pixels) {
   const image = tensor1d(pixels); // ~ require-disposal
   return image.rank;
 };`,
+  "parameters that become tensors": `
+const tf = require("@tensorflow/tfjs-core");
+function mean(values) {
+  values = tf.tensor1d(values); // ~ require-disposal
+  return values.size;
+}
+function column(values) {
+  values = tf.tensor1d(values);
+  return values;
+}
+module.exports = { mean, column };`,
   "types from JSDoc": `
 /** @typedef {import("@tensorflow/tfjs-core").Tensor} Tensor */
 /** @param {Tensor} x */

@@ -81,15 +81,9 @@ export class Cells {
     }
   }
 
-  /** `let x;` has no type of its own; its first assignment tells. */
+  /** What has no owned type of its own, as `let x;` or a parameter: its first assignment tells. */
   private assignedType(declaration: ts.Declaration, id: ts.Identifier): Owned | null {
-    if (
-      !ts.isVariableDeclaration(declaration) ||
-      declaration.type ||
-      declaration.initializer ||
-      ts.isForOfStatement(declaration.parent.parent)
-    )
-      return null;
+    if (!takesAnything(declaration)) return null;
     for (const use of referencesTo(this.oracle, declaration, id, this.root)) {
       const { parent } = use;
       if (
@@ -165,6 +159,14 @@ export class Cells {
 /** Whether others reach what a cell holds: a place, and a field of what the caller handed in. */
 export const isOfCaller = ({ kind, label, name }: Cell): boolean =>
   kind === "place" || (kind === "parameter" && name !== undefined && label !== name.text);
+
+/** Whether a variable without an owned type may be given an owned value later. */
+function takesAnything(declaration: ts.Declaration): boolean {
+  if (ts.isParameter(declaration)) return !declaration.dotDotDotToken;
+  if (!ts.isVariableDeclaration(declaration)) return false;
+  const isAny = !declaration.type || declaration.type.kind === ts.SyntaxKind.AnyKeyword;
+  return isAny && !declaration.initializer && !ts.isForOfStatement(declaration.parent.parent);
+}
 
 /** The variables of a file by the function, static block or file that they belong to. */
 function variablesByHome(
