@@ -4,16 +4,9 @@
  * only in totals, at most three times, each run recorded in `sealed.txt`. Used by `main.ts`.
  */
 import { execFileSync } from "node:child_process";
-import {
-  appendFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { aliasesOf } from "./aliases.ts";
 import {
   dateOf,
@@ -24,6 +17,7 @@ import {
   root,
   sizeOf,
   tfjsTypes,
+  writeBuild,
   writeProject,
 } from "./corpus.ts";
 import { readFixes, split, type Fix } from "./fixes.ts";
@@ -166,10 +160,7 @@ function reportsOn(
     // what the folder imports from others of the repository
     const whole =
       sizeOf(git, revision) > mostFiles ? written : materialise(git, revision, "", target, scripts);
-    // the build of TF.js that vladmandic/human keeps among its own outputs
-    const build = join(target, "dist/tfjs.esm.d.ts");
-    mkdirSync(dirname(build), { recursive: true });
-    writeFileSync(build, 'export * from "@tensorflow/tfjs";\n');
+    writeBuild(target);
     const gpu = fix.kind === "gpu object";
     const include = [
       ...written.filter((w) => !w.endsWith(".json")),

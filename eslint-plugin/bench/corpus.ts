@@ -246,3 +246,10 @@ export function writeProject(
   );
   return path;
 }
+
+/** Writes the build of TF.js that vladmandic/human keeps among its own outputs. */
+export function writeBuild(target: string): void {
+  const build = join(target, "dist/tfjs.esm.d.ts");
+  mkdirSync(dirname(build), { recursive: true });
+  writeFileSync(build, 'export * from "@tensorflow/tfjs";\n');
+}

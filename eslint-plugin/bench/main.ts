@@ -21,6 +21,7 @@ import {
   tfjsTypes,
   writeProject,
 } from "./corpus.ts";
+import { deletionRecall } from "./deletions.ts";
 import { lintHead } from "./heads.ts";
 import { keystrokes } from "./keystroke.ts";
 import { lintFiles, type Report } from "./linting.ts";
@@ -37,11 +38,13 @@ const percent = (part: number, whole: number): string =>
  * repositories) and `--sealed` run one half of the blind corpus and nothing else, `--samples` the
  * code bases the plugin was not developed with, `--objects` (or `--objects=name`) public programs
  * with GPU objects or disposables, `--time` what the rules cost beside others, `--keystroke` how
- * long an editor waits.
+ * long an editor waits, `--deletions` (or `=measured`, `=owner/name,…`) recall by deletion.
  */
 export async function run(flags: readonly string[] = []): Promise<string> {
   const open = flags.find((f) => /^--open(=|$)/.test(f));
   if (open !== undefined) return openRecall(open.split(/[=,]/).slice(1));
+  const deletions = flags.find((f) => /^--deletions(=|$)/.test(f));
+  if (deletions !== undefined) return deletionRecall(deletions.split(/[=,]/).slice(1));
   if (flags.includes("--sealed")) return sealedRecall();
   if (flags.includes("--time")) return ruleTime();
   if (flags.includes("--keystroke")) return keystrokes();
