@@ -4,7 +4,7 @@
  * in the program tell. Nothing here asks the plugin. Used by `deletions.ts`.
  */
 import ts from "typescript";
-import { ScopedFunctions, nameOfCall, enclosingFunction } from "./scoped-functions.ts";
+import { type ScopedFunctions, enclosingFunction, nameOfCall } from "./scoped-functions.ts";
 
 /** One call that can be taken out. */
 export interface Site {
@@ -74,6 +74,7 @@ function disposalCut(call: ts.CallExpression, checker: ts.TypeChecker): Cut | un
   const statement = call.parent;
   if (nameOfCall(call) !== "dispose") return undefined;
   const target = disposedBy(call, checker);
+  if (target && isParameter(target, checker)) return undefined;
   const inArrow = ts.isArrowFunction(statement) && statement.body === call;
   if (!target || (!ts.isExpressionStatement(statement) && !inArrow)) return undefined;
   const cut = inArrow ? call : statement;
@@ -84,7 +85,7 @@ function disposalCut(call: ts.CallExpression, checker: ts.TypeChecker): Cut | un
     method?.name !== undefined &&
     ends.test(method.name.getText());
   // what is made only to be disposed of stays as it is
-  const kept = ts.isCallExpression(target) ? `${target.getText()};` : ";";
+  const kept = ts.isCallExpression(bare(target)) ? `${target.getText()};` : ";";
   return {
     kind: isMember ? "member" : "dispose",
     parts: [{ start: cut.getStart(), end: cut.getEnd(), put: inArrow ? "undefined" : kept }],
@@ -99,6 +100,13 @@ function disposedBy(call: ts.CallExpression, checker: ts.TypeChecker): ts.Expres
     ? call.expression.expression
     : undefined;
   return on && isTensor(checker.getTypeAtLocation(on)) ? on : undefined;
+}
+
+/** Whether a value is what a named function is given: callers own what it no longer ends. */
+function isParameter(value: ts.Expression, checker: ts.TypeChecker): boolean {
+  const declared = checker.getSymbolAtLocation(value)?.valueDeclaration;
+  const parameter = declared && ts.findAncestor(declared, ts.isParameter);
+  return parameter !== undefined && !ts.isCallExpression(parameter.parent.parent);
 }
 
 /** Whether a type, or one of those it may be, is a tensor of the library. */
@@ -117,7 +125,7 @@ function isOfLibrary(call: ts.CallExpression, checker: ts.TypeChecker): boolean 
 function tidyCut(call: ts.CallExpression, checker: ts.TypeChecker): Cut | undefined {
   const body = call.arguments.at(-1);
   if (nameOfCall(call) !== "tidy" || !body || !isOfLibrary(call, checker)) return undefined;
-  if (!ts.isArrowFunction(body) && !ts.isFunctionExpression(body)) return undefined;
+  if (!isBody(body)) return undefined;
   if (!leavesBehind(body, checker)) return undefined;
   const parent = call.parent,
     block = body.body;
@@ -137,6 +145,8 @@ function tidyCut(call: ts.CallExpression, checker: ts.TypeChecker): Cut | undefi
 }
 
 type Body = ts.ArrowFunction | ts.FunctionExpression;
+const isBody = (node: ts.Node): node is Body =>
+  ts.isArrowFunction(node) || ts.isFunctionExpression(node);
 
 /** Whether the function makes a tensor of the library that it neither returns nor ends. */
 function leavesBehind(body: Body, checker: ts.TypeChecker): boolean {
@@ -145,6 +155,9 @@ function leavesBehind(body: Body, checker: ts.TypeChecker): boolean {
     const plain = bare(value);
     given.add(plain);
     if (ts.isArrayLiteralExpression(plain)) plain.elements.forEach(give);
+    if (ts.isCallExpression(plain))
+      for (const callback of plain.arguments)
+        if (isBody(callback)) returnsOf(callback).forEach(give);
     if (ts.isConditionalExpression(plain)) [plain.whenTrue, plain.whenFalse].forEach(give);
     if (ts.isObjectLiteralExpression(plain))
       for (const p of plain.properties) {
@@ -163,6 +176,9 @@ function leavesBehind(body: Body, checker: ts.TypeChecker): boolean {
     });
   };
   for (const value of returnsOf(body)) give(value);
+  eachWithin(body, (node) => {
+    if (ts.isCallExpression(node) && nameOfCall(node) === "keep") node.arguments.forEach(give);
+  });
   let left = false;
   eachWithin(body, (node) => {
     if (!ts.isCallExpression(node) || given.has(node) || !isOfLibrary(node, checker)) return;
