@@ -5,12 +5,14 @@
 import ts from "typescript";
 import { indexFile, sourcesOf } from "./call-index.ts";
 import type { Oracle } from "./oracle.ts";
-import type { CallLike, FunctionWithBody } from "./syntax.ts";
+import { isTarget, type CallLike, type FunctionWithBody } from "./syntax.ts";
 
 /** Where a function is called, and where its name is used as a value. */
 export interface CallSites {
   calls: readonly CallLike[];
   values: readonly ts.Node[];
+  /** Where a getter runs: reads of its property. */
+  reads: readonly ts.Node[];
 }
 
 /** Every call of a function and every other use of its name, in one file or the whole program. */
@@ -20,14 +22,16 @@ export function callSitesOf(
   scope: "program" | "file",
 ): CallSites {
   const name = nameOf(fn);
-  if (name === undefined) return { calls: [], values: [] };
+  if (name === undefined) return { calls: [], values: [], reads: [] };
   const targets = declarationsOf(oracle, fn);
   const isMethod = ts.isClassElement(fn) && !ts.isConstructorDeclaration(fn);
   const files =
     scope === "file" ? [fn.getSourceFile()] : oracle.facts.of(oracle.program, sourcesOf);
   const calls: CallLike[] = [];
   const values: ts.Node[] = [];
+  const reads: ts.Node[] = [];
   for (const file of files) {
+    if (ts.isGetAccessor(fn)) reads.push(...readsIn(oracle, file, name, targets));
     const index = oracle.facts.of(file, indexFile);
     for (const call of index.calls.get(name) ?? [])
       if (refersTo(oracle, calleeName(call), targets) || (isMethod && mayCall(oracle, call, fn)))
@@ -36,8 +40,19 @@ export function callSitesOf(
     for (const id of index.values.get(name) ?? [])
       if (refersTo(oracle, id, targets)) values.push(id);
   }
-  return { calls, values };
+  return { calls, values, reads };
 }
+
+/** The reads of a property in a file. */
+const readsIn = (
+  oracle: Oracle,
+  file: ts.SourceFile,
+  name: string,
+  targets: ReadonlySet<ts.Node>,
+): ts.Node[] =>
+  oracle.facts
+    .nodes<ts.PropertyAccessExpression>(file, ts.SyntaxKind.PropertyAccessExpression)
+    .filter((n) => n.name.text === name && !isTarget(n) && refersTo(oracle, n.name, targets));
 
 /**
  * `x.f()` where nothing is known of `x`: it may be a call of any method of that name; on `this`, of

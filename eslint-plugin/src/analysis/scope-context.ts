@@ -159,8 +159,9 @@ export class ScopeContext {
     const inTest = isTestFile(fn.getSourceFile());
     const counts = (node: ts.Node): boolean =>
       !within(node, fn) && (inTest || !isTestFile(node.getSourceFile()));
+    const run = [...sites.calls, ...sites.reads].filter(counts);
     return [
-      ...sites.calls.filter(counts).map((node) => ({ node, state: this.stateAt(session, node) })),
+      ...run.map((node) => ({ node, state: this.stateAt(session, node) })),
       ...sites.values.filter(counts).map((node) => ({ node, state: this.ofValue(session, node) })),
     ];
   }
