@@ -62,6 +62,7 @@ const expected: [code: string, ...effects: string[]][] = [
   ["hold(t);", "takes"],
   ["hand(t);", "passes"],
   ["unknownTo(t);", "unknown"],
+  ["const x = t.neg(); unknownTo(x); x.dispose();", "borrows"],
   ["concat([t, t]);", "borrows", "borrows"],
   ["held.push(t);", "takes"],
   ["t;", "drops"],

@@ -6,6 +6,7 @@ import ts from "typescript";
 import type { Owner } from "../owner.ts";
 import { builtinArgument } from "./containers.ts";
 import { disposesArguments } from "./disposes.ts";
+import { isEndedAfter } from "./ended-after.ts";
 import { argumentOf } from "./fate.ts";
 import { holdsOn, isLent } from "./holding.ts";
 import { keptBy } from "./keeps.ts";
@@ -68,6 +69,9 @@ function describe(
     },
     get contract() {
       return borrowsByContract(session, call, callee, owner);
+    },
+    get endedAfter() {
+      return isEndedAfter(session, call, node, owned);
     },
   };
 }

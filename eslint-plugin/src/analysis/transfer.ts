@@ -200,6 +200,8 @@ export interface Argument {
   readonly body: Effect | null;
   /** A function of the owner's library, which borrows by contract. */
   readonly contract: boolean;
+  /** The function that makes the call ends the value straight after it. */
+  readonly endedAfter: boolean;
 }
 
 /** One row for arguments. */
@@ -223,6 +225,7 @@ export const calls: readonly ArgumentRow[] = [
   { when: (a) => a.ofOwner, effect: "borrows", example: "x.add(t)" },
   { when: (a) => a.body !== null, effect: (a) => a.body ?? "unknown", example: "mine(t)" },
   { when: (a) => a.contract, effect: "borrows", example: "concat([t])" },
+  { when: (a) => a.endedAfter, effect: "borrows", example: "foreign(t); t.dispose()" },
   { when: () => true, effect: "unknown", example: "foreign(t)" },
 ];
 
