@@ -5,9 +5,10 @@
  */
 import ts from "typescript";
 import { callsNamed } from "./call-index.ts";
-import { ownedMembers, sharedElsewhere, type Member } from "./members.ts";
+import { disposesArguments, isDisposer } from "./disposes.ts";
+import { fieldOfThis, ownedMembers, sharedElsewhere, type Member } from "./members.ts";
 import type { Session } from "./session.ts";
-import { calleeNameNode, isPrivate, memberName, someWithin, unwrap } from "./syntax.ts";
+import { calleeNameNode, isPrivate, isTarget, memberName, someWithin, unwrap } from "./syntax.ts";
 
 /** A method, or a field that holds a function, after which an object is done with. */
 export interface Ending {
@@ -43,6 +44,45 @@ export function endingsOf(
     if (!names.includes(written) && !more.includes(written)) return [];
     return [{ member: member as Ending["member"], body }];
   });
+}
+
+/**
+ * Methods that end an object by what they do, whatever they are called: they end a field that only
+ * the constructor fills, and leave it so.
+ */
+export function endingsByDeed(
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+  members: readonly Member[],
+): readonly Ending[] {
+  const lasting = members.filter((m) => m.inConstructor && !isSetLater(node, m.name));
+  return node.members.flatMap((member) => {
+    const body = bodyOf(member);
+    const { name } = member;
+    const isStatic = ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static;
+    if (!name || !body || isPrivate(member) || isStatic) return [];
+    const ends = lasting.some((m) => body.statements.some((s) => isEndOf(session, s, m)));
+    return ends ? [{ member: member as Ending["member"], body }] : [];
+  });
+}
+
+const isSetLater = (node: ts.ClassLikeDeclaration, field: string): boolean =>
+  node.members.some(
+    (m) =>
+      !ts.isConstructorDeclaration(m) &&
+      someWithin(m, (n) => fieldOfThis(n)?.name.text === field && isTarget(n)),
+  );
+
+/** `this.x.dispose();`, `dispose(this.x);` */
+function isEndOf(session: Session, statement: ts.Statement, { name, owned }: Member): boolean {
+  if (!ts.isExpressionStatement(statement)) return false;
+  const call = unwrap(statement.expression);
+  if (!ts.isCallExpression(call)) return false;
+  const isField = (n: ts.Node): boolean => fieldOfThis(n)?.name.text === name;
+  const { expression } = call;
+  if (ts.isPropertyAccessExpression(expression) && isField(expression.expression))
+    return isDisposer(owned, expression.name.text);
+  return call.arguments.some(isField) && disposesArguments(session, call, owned);
 }
 
 function bodyOf(member: ts.ClassElement): ts.Block | undefined {

@@ -9,6 +9,7 @@ import { keptState } from "../analysis/component-state.ts";
 import { markOf } from "../analysis/consume.ts";
 import {
   classMade,
+  endingsByDeed,
   endingsOf,
   endlessMembers,
   endsDevice,
@@ -124,7 +125,9 @@ function checkClass(
   checkEmpty(file, node, members, report);
   if (members.length === 0 || managed(file.session, node, members[0]!.owned.owner.managers))
     return forgotten;
-  const methods = disposers(node, members[0]!.owned);
+  const named = disposers(node, members[0]!.owned);
+  const byDeed = named.length === 0 && members[0]!.owned.owner.policy !== "generic";
+  const methods = byDeed ? endingsByDeed(file.session, node, members) : named;
   const base = node.heritageClauses?.some((h) => h.token === ts.SyntaxKind.ExtendsKeyword) === true;
   if (methods.length === 0) {
     if (base) return forgotten;
@@ -311,6 +314,12 @@ function isOnlyLent(session: Session, { at }: Member): boolean {
   return made !== undefined && isNeverEnded(session, made);
 }
 
+/** Whether a value is made by a statement of the constructor itself, on every way through it. */
+function isUnconditional(at: ts.Node): boolean {
+  const statement = ts.findAncestor(at, ts.isExpressionStatement);
+  return statement !== undefined && ts.isConstructorDeclaration(statement.parent.parent);
+}
+
 function addLine(
   { member: method, body }: Ending,
   member: Member,
@@ -325,7 +334,7 @@ function addLine(
     return [];
   const last = body.statements[body.statements.length - 1];
   const indent = last ? indentOf(last) : indentOf(method) + unitOf(method.getSourceFile());
-  const sure = member.inConstructor && !member.owned.nullable;
+  const sure = member.inConstructor && !member.owned.nullable && isUnconditional(member.at);
   const line =
     member.owned.shape === "many"
       ? `for (const value of this.${member.name}.values()) value.${name}();`
