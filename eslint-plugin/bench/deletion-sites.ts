@@ -1,7 +1,7 @@
 /**
  * Where a disposal or a tidy can be taken out of code with TensorFlow.js: the calls in a file, each
- * with the text without it, and whether tensors are then left behind as far as types and the callers
- * in the program tell. Nothing here asks the plugin. Used by `deletions.ts`.
+ * with the text without it, and whether tensors are then left behind, as far as types and the
+ * callers in the program tell. Nothing here asks the plugin. Used by `deletions.ts`.
  */
 import ts from "typescript";
 import { type ScopedFunctions, enclosingFunction, nameOfCall } from "./scoped-functions.ts";

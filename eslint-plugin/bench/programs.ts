@@ -1,6 +1,7 @@
 /**
  * Programs of the lint bench that share what they all read: the declarations of the language and of
- * installed packages are parsed once. Used by `blind.ts` and `deletions.ts`, which make hundreds of programs.
+ * installed packages are parsed once. Used by `blind.ts` and `deletions.ts`, which make hundreds of
+ * programs.
  */
 import { dirname } from "node:path";
 import ts from "typescript";
