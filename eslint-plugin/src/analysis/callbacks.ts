@@ -84,6 +84,30 @@ function builtinMode(call: CallLike, callee: Callee): "inline" | "later" | "unkn
 }
 
 /**
+ * `button.onclick = click`, `<Button onClick={() => …}>`: whether a function is what the event loop
+ * calls for each event, and not for one that comes once.
+ */
+export const isEventHandler = (fn: ts.Node): boolean => {
+  const event = eventOf(fn);
+  return event !== undefined && !comesOnce.test(event);
+};
+const comesOnce =
+  /^on(load|ready|init|mount|start|open|connect|create|finish|complete|success|error|close|end|un)/i;
+
+/** The event that a function is given for: `onclick`. */
+export function eventOf(fn: ts.Node): string | undefined {
+  const { parent } = fn;
+  if (ts.isJsxExpression(parent)) {
+    const name = ts.isJsxAttribute(parent.parent) ? parent.parent.name.getText() : "";
+    return /^on[A-Z]/.test(name) ? name : undefined;
+  }
+  if (!ts.isBinaryExpression(parent) || parent.right !== fn) return undefined;
+  const { left } = parent;
+  const name = ts.isPropertyAccessExpression(left) ? left.name.text : "";
+  return /^on[a-zA-Z]/.test(name) ? name : undefined;
+}
+
+/**
  * A function expression's own fate: the call it is handed to, when it is handed to one directly.
  */
 export function handedTo(fn: ts.Node): ts.CallExpression | ts.NewExpression | undefined {

@@ -5,9 +5,10 @@
  */
 import ts from "typescript";
 import { callSitesOf, nameOf } from "./call-sites.ts";
-import { handedTo } from "./callbacks.ts";
+import { handedTo, isEventHandler } from "./callbacks.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { isExported } from "./exported.ts";
+import type { Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
 import {
   calleeNameNode,
@@ -20,8 +21,10 @@ import {
 } from "./syntax.ts";
 
 /** Names of functions that are made to run again and again. */
-const often =
-  /^(set|update|process|handle|on|next|step|tick|render|draw|refresh|replace|reset)([A-Z_]|$)/;
+const often = new RegExp(
+  "^(set|update|process|handle|on|next|step|tick|render|draw|refresh|replace|reset)([A-Z_]|$)|" +
+    "^(mouse|key|touch)(Pressed|Released|Clicked|Dragged|Moved|Typed|Started|Ended)$",
+);
 /** Names of functions that make something ready, once. */
 const once = new RegExp(
   "^#?_?(init|load|set_?up|build|create|make|connect|open|start|warm|prepare|alloc|configure|" +
@@ -31,8 +34,10 @@ const once = new RegExp(
   "i",
 );
 /** Calls that call back more than once. */
-const repeats =
-  /^(forEach|map|addEventListener|addListener|on|subscribe|setInterval|requestAnimationFrame)$/;
+const repeats = new RegExp(
+  "^(forEach|forEachAsync|map|addEventListener|addListener|on|subscribe|setInterval|watch|" +
+    "requestAnimationFrame|handle|click|change|submit|keydown|keyup|mousePressed|mouseClicked)$",
+);
 
 /** Whether a function is known to run more than once, or called by who knows whom. */
 export function runsOften(session: Session, place: ts.Node): boolean {
@@ -83,8 +88,8 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
     const caller = enclosingFunction(site);
     const home = ts.isClassElement(fn) ? homeOfReceiver(session, site) : undefined;
     if (home && within(home, caller ?? home)) return isInLoop(site, home);
-    if (within(site, fn) || isHandedToRepeat(site)) return true;
-    if (isInLoop(site, caller)) return true;
+    if (within(site, fn) || isHandedToRepeat(site) || isEventHandler(valueAt(site))) return true;
+    if (isInLoop(site, caller) || (caller && isEventHandler(caller))) return true;
     if (caller && handedTo(caller)) return isHandler(session, caller);
     return caller !== undefined && caller !== fn && isCalledAgain(session, caller, depth + 1);
   });
@@ -123,9 +128,13 @@ function isHandedToRepeat(site: ts.Node): boolean {
   return call !== undefined && repeats.test(calleeNameNode(call)?.text ?? "");
 }
 
+/** The `this.click` of `click`. */
+const valueAt = (site: ts.Node): ts.Node =>
+  ts.isPropertyAccessExpression(site.parent) ? site.parent : site;
+
 /** The call that a mention of a function, `tick` or the `click` of `this.click`, is handed to. */
 export function calledWith(site: ts.Node): CallLike | undefined {
-  const value = ts.isPropertyAccessExpression(site.parent) ? site.parent : site;
+  const value = valueAt(site);
   if (!ts.isIdentifier(value) && !ts.isPropertyAccessExpression(value)) return undefined;
   const { kind, node } = fateOf(value);
   return kind === "argument" ? (node as CallLike) : undefined;

@@ -5,7 +5,7 @@
  * Reached through `session.scopeAt`; `unknown` keeps rules silent.
  */
 import ts from "typescript";
-import { handedTo } from "./callbacks.ts";
+import { eventOf, handedTo } from "./callbacks.ts";
 import { callsNamed } from "./call-index.ts";
 import { bindingOf, callSitesOf, isCommonExport, nameOf, overridesForeign } from "./call-sites.ts";
 import { isOfferedByName } from "./entry-points.ts";
@@ -268,7 +268,7 @@ export class ScopeContext {
    * literal.
    */
   private ofAnonymous(session: Session, fn: FunctionWithBody): ScopeState {
-    if (isHandler(fn)) return "out";
+    if (eventOf(fn) !== undefined) return "out"; // the event loop calls it
     if (session.settings.exportedFunctions !== "assume-scoped" && isCommonExport(fn.parent))
       return "out";
     const { parent } = fn;
@@ -300,19 +300,6 @@ function isTakenFrom(session: Session, call: CallLike, maker: ts.Node): boolean 
     ts.isVariableDeclaration(holder) && holder.initializer ? unwrap(holder.initializer) : undefined;
   return (
     made !== undefined && ts.isCallExpression(made) && session.oracle.callee(made).body === maker
-  );
-}
-
-/** `button.onclick = () => …`, `<Button onClick={() => …}>`: the event loop calls it. */
-function isHandler(fn: ts.Node): boolean {
-  const { parent } = fn;
-  if (ts.isJsxExpression(parent))
-    return ts.isJsxAttribute(parent.parent) && /^on[A-Z]/.test(parent.parent.name.getText());
-  return (
-    ts.isBinaryExpression(parent) &&
-    parent.right === fn &&
-    ts.isPropertyAccessExpression(parent.left) &&
-    /^on[a-zA-Z]/.test(parent.left.name.text)
   );
 }
 
