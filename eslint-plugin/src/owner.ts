@@ -85,6 +85,15 @@ export interface OwnerSettings {
   /** The names by which values are known in scripts without types. */
   untyped?: UntypedSettings;
   borrows?: CalleeSpecifier[];
+  /** Members whose values go on using it, and may outlive its name: the layers of a model. */
+  shares?: string[];
+  /** Methods by which it takes in values that others may hold, too: `model.add(layer)`. */
+  adopts?: string[];
+  /**
+   * "repeated": one that is made once may last as long as the program, so that only those made
+   * again and again are lost.
+   */
+  lost?: "always" | "repeated";
   takes?: { callee: CalleeSpecifier; args: number[] }[];
   /** What happens to arguments of calls that nothing better is known about. */
   args?: "borrow" | "transfer";

@@ -14,7 +14,7 @@ import { keptBy, scopeCallback } from "./keeps.ts";
 import { nameGates } from "./names.ts";
 import type { Callee, Owned } from "./oracle.ts";
 import type { Freshness, Session } from "./session.ts";
-import { hasBody, isNullish, unwrap, valuesOf, type CallLike } from "./syntax.ts";
+import { hasBody, isNullish, someWithin, unwrap, valuesOf, type CallLike } from "./syntax.ts";
 
 /** Who owns the value of an expression. */
 export function freshness(session: Session, expression: ts.Expression): Freshness {
@@ -125,7 +125,8 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
   if (callee.tags.borrowed) return "borrowed";
   if (asksForFresh(session, call, callee, owner)) return "fresh";
   if (oracle.is(callee, owner.borrows, owner)) return "borrowed";
-  if (oracle.is(callee, owner.fresh, owner) && !isOwnFunction(callee, owner)) return "fresh";
+  if (oracle.is(callee, owner.fresh, owner) && !isOwnFunction(callee, owner))
+    return buildsOnOthers(call, owner) ? "unknown" : "fresh";
   const kept = keptBy(session, call, callee, owned);
   if (kept) return freshness(session, kept);
   const callback = scopeCallback(session, call, callee, owned);
@@ -144,6 +145,20 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
   }
   return defaultFreshness(session, callee, owned);
 }
+
+/** `tf.model({ inputs: base.inputs, … })`: the new value uses what another goes on holding. */
+const buildsOnOthers = (call: CallLike, { shares, untyped }: Owner): boolean =>
+  shares.length > 0 &&
+  (call.arguments ?? []).some((argument) =>
+    someWithin(
+      argument,
+      (node) =>
+        ts.isPropertyAccessExpression(node) &&
+        shares.includes(node.name.text) &&
+        !untyped.globals.includes(node.expression.getText()) &&
+        !(ts.isCallExpression(node.parent) && node.parent.expression === node),
+    ),
+  );
 
 /** A function of the program that goes by a name of the library's: what it does tells. */
 const isOwnFunction = ({ body }: Callee, { policy }: Owner): boolean =>

@@ -8,10 +8,11 @@ import { callsDisposeSymbol, isDisposer } from "./disposes.ts";
 import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { holdsOn } from "./holding.ts";
 import { callFreshness } from "./is-fresh.ts";
+import type { Owner } from "../owner.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { isTarget, isUsing, type CallLike } from "./syntax.ts";
+import { isTarget, isUsing, unwrap, type CallLike } from "./syntax.ts";
 import { onlyLooksAt, transfer, type Effect, type Mention } from "./transfer.ts";
 import { storesAlias } from "./keeps.ts";
 
@@ -63,6 +64,10 @@ function describe(
     disposer: isDisposer(owned, fate.member),
     keeper: owner.keep.methods.includes(fate.member),
     safe: owner.safeAfterDispose.includes(fate.member),
+    get shared() {
+      if (owned.shape !== "one") return false;
+      return owner.shares.includes(fate.member) || adoptsOthers(session, fate, owner);
+    },
     promise: isPromiseMember(fate.member),
     symbolDispose: callsDisposeSymbol(fate),
     container: containerMethod(fate.member),
@@ -90,6 +95,18 @@ function describe(
       return session.effect(fate.node as CallLike, node);
     },
   };
+}
+
+/** `model.add(base)`: what it is given was not made for it, and goes on without it. */
+function adoptsOthers(session: Session, { member, node }: Fate, owner: Owner): boolean {
+  if (!owner.adopts.includes(member) || !ts.isCallExpression(node)) return false;
+  return node.arguments.some((argument) => {
+    const bare = unwrap(argument);
+    const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
+    const named = source && ts.isVariableDeclaration(source) ? source.initializer : undefined;
+    const made = named ? unwrap(named) : bare;
+    return !ts.isCallExpression(made) || session.oracle.ownedAt(made)?.owner === owner;
+  });
 }
 
 /** A fluent method of a resource that may give the resource itself. */

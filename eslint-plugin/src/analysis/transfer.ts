@@ -51,6 +51,8 @@ export interface Mention {
   readonly keeper: boolean;
   /** The member may be asked of a disposed value. */
   readonly safe: boolean;
+  /** The member's value goes on using the one it is asked of. */
+  readonly shared: boolean;
   /** `then` and its like. */
   readonly promise: boolean;
   /** `x[Symbol.dispose]()`. */
@@ -83,6 +85,7 @@ export interface Row {
 export const mentions: readonly Row[] = [
   { kind: "receiver", when: (m) => m.disposer, effect: "disposes", example: "t.dispose()" },
   { kind: "receiver", when: (m) => m.keeper, effect: "moves", example: "t.moveToOuter()" },
+  { kind: "receiver", when: (m) => m.shared, effect: "unknown", example: "model.getLayer(0)" },
   {
     kind: "receiver",
     when: (m) => m.temporary && m.promise,
@@ -122,6 +125,7 @@ export const mentions: readonly Row[] = [
   },
   { kind: "receiver", effect: "unknown", example: "ts.pop()" },
 
+  { kind: "read", when: (m) => m.shared, effect: "unknown", example: "model.layers" },
   { kind: "read", when: (m) => m.shape !== "one" && m.inner, effect: "enters", example: "ts.a" },
   {
     kind: "read",
