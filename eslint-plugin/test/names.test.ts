@@ -38,7 +38,14 @@ function namesIn(owner: OwnerSettings): string[] {
     ...callees.flatMap(nameOf),
     ...(owner.scopes ?? []).flatMap(scopeNames),
     ...[owner.brand, owner.freshProperties, owner.dispose?.methods, owner.keep?.methods].flat(),
-    ...[owner.safeAfterDispose, owner.managers, owner.outsideScopes, owner.alias].flat(),
+    ...[
+      owner.shares,
+      owner.adopts,
+      owner.safeAfterDispose,
+      owner.managers,
+      owner.outsideScopes,
+      owner.alias,
+    ].flat(),
   ].filter((name): name is string => name !== undefined && name !== "");
 }
 
@@ -126,7 +133,10 @@ test("the tfjs preset names what TensorFlow.js has", () => {
   const elsewhere = [
     ...["decodeBmp", "decodeGif", "decodeImage", "decodeJpeg", "decodePng"],
     ...["predict", "predictOnBatch", "execute", "executeAsync", "infer", "embed"],
-    ...["Layer", "Container", "LayersModel", "Sequential", "RNNCell"],
+    ...["Layer", "Container", "LayersModel", "Sequential", "RNNCell", "GraphModel"],
+    ...["layers", "inputs", "outputs", "input", "output", "getLayer", "apply", "weights"],
+    ...["trainableWeights", "loadWeights", "setWeights", "optimizer"],
+    ...["sequential", "model", "loadLayersModel", "loadGraphModel"],
     ...[
       "forEachAsync",
       "mapAsync",

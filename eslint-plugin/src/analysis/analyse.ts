@@ -21,6 +21,7 @@ import type { FunctionPaths } from "./events.ts";
 import { problemsOf, type Problem } from "./flow.ts";
 import { Workspace } from "./open.ts";
 import { readPaths, type Traversable } from "./paths.ts";
+import { pilesUp } from "./runs-often.ts";
 import type { Session } from "./session.ts";
 
 type SourceText = Traversable & Readonly<TSESLint.SourceCode>;
@@ -69,7 +70,9 @@ export class FileAnalysis {
 
   /** Every fresh value of the file and where it goes. */
   get fresh(): readonly FreshValue[] {
-    return (this.freshCache ??= freshValues(this.session, this.file));
+    return (this.freshCache ??= freshValues(this.session, this.file).filter(({ node, owned }) =>
+      pilesUp(this.session, owned, node),
+    ));
   }
 
   private get paths(): FunctionPaths[] {
@@ -87,7 +90,9 @@ export class FileAnalysis {
     if (!found)
       this.problemsCache.set(
         exceptions,
-        (found = this.paths.flatMap((p) => problemsOf(p, exceptions))),
+        (found = this.paths
+          .flatMap((p) => problemsOf(p, exceptions))
+          .filter((p) => p.kind !== "leak" || pilesUp(this.session, p.cell.owned, p.site.value))),
       );
     return found;
   }

@@ -31,7 +31,7 @@ export function keptState(session: Session, file: ts.SourceFile): KeptState[] {
     else if (hook === "useRef") found.push(...keptByRef(session, node, call));
     else if (hook === "useMemo") found.push(...keptByMemo(session, node, call));
   }
-  return found.filter((k) => session.scopeAt(k.value) !== "in");
+  return found.filter((k) => k.owned.owner.lost === "always" && session.scopeAt(k.value) !== "in");
 }
 
 const usesOf = (

@@ -122,8 +122,12 @@ function loses(
   if (isNothing(node.right)) return true;
   if (member.owned.shape === "many") return givesPart(session, node.right, node.left);
   if (member.owned.shape !== "one" || session.freshness(node.right) !== "fresh") return false;
-  return member.atOnce || runsOften(session, place);
+  return member.atOnce || replacesOften(member.owned)(session, place);
 }
+
+/** What may last as long as the program is mostly loaded once, whatever may call. */
+const replacesOften = ({ owner }: Owned): typeof runsOften =>
+  owner.lost === "repeated" ? surelyRunsOften : runsOften;
 
 const isNothing = (value: ts.Expression): boolean =>
   isNullish(unwrap(value)) || isEmptyContainer(unwrap(value));
@@ -236,7 +240,8 @@ function lostBy(
     const place = enclosingFunction(node);
     const owned = session.oracle.ownedAt(node.left);
     if (!place || place === home || owned?.shape !== "one") return [];
-    if (session.freshness(node.right) !== "fresh" || !often(session, place)) return [];
+    const known = often === runsOften ? replacesOften(owned) : often;
+    if (session.freshness(node.right) !== "fresh" || !known(session, place)) return [];
     const isUpdate = ids.some((id) => within(id, node.right));
     const asked = ids.some(
       (id) => fateOf(id).kind === "operand" && enclosingFunction(id) === place,

@@ -334,7 +334,7 @@ export class Oracle {
     found.member ??= this.#inheritedFrom(found) ?? this.#guessedMember(found);
     found.library = this.#untyped.find(
       (owner) =>
-        !found.member &&
+        found.member !== owner &&
         (isLibraryCall(this.#names, call, owner) ||
           enclosesByName(this.#names, call, owner) ||
           (!found.body && isOfLibrary(this.#names, call, owner))),

@@ -52,9 +52,19 @@ export function runsOften(session: Session, place: ts.Node): boolean {
   return isExported(session.oracle.facts, place) || calls.length + values.length === 0;
 }
 
+/**
+ * Whether what is lost where it is made counts: it does wherever it stands, or, for values that may
+ * last as long as the program, where they are made again and again.
+ */
+export function pilesUp(session: Session, { owner }: Owned, at: ts.Node): boolean {
+  if (owner.lost === "always") return true;
+  const place = enclosingFunction(at);
+  return isInLoop(at, place) || (place !== undefined && runsOften(session, place));
+}
+
 /** Whether a function is known to run more than once, by its name or by its callers. */
 export function surelyRunsOften(session: Session, place: ts.Node): boolean {
-  if (ts.isSetAccessorDeclaration(place)) return true;
+  if (ts.isSetAccessorDeclaration(place) || isEventHandler(place)) return true;
   if (handedTo(place)) return isHandler(session, place);
   const name = nameOf(place);
   if (name === undefined || !hasBody(place)) return false;

@@ -81,7 +81,10 @@ const joins = [
   ...["lessEqual", "logicalAnd", "logicalOr", "gather", "prelu"],
 ];
 
-/** Tensors and variables of TensorFlow.js. */
+/** Functions that give a model. */
+const models = ["sequential", "model", "loadLayersModel", "loadGraphModel"];
+
+/** Tensors and variables of TensorFlow.js, and its models. */
 export const tfjs: readonly OwnerSettings[] = [
   {
     noun: "tensor",
@@ -161,5 +164,29 @@ export const tfjs: readonly OwnerSettings[] = [
     outsideScopes: ["Variable"],
     managers: ["Layer", "Container", "LayersModel", "Sequential", "Optimizer", "RNNCell"],
     policy: "scoped",
+  },
+  {
+    noun: "model",
+    types: [
+      ...packages.map((name): Specifier => ({
+        from: "package",
+        package: name,
+        name: ["LayersModel", "Sequential"],
+      })),
+      { from: "package", package: "@tensorflow/tfjs-converter", name: "GraphModel" },
+    ],
+    library: ["@tensorflow/*"],
+    dispose: { methods: ["dispose"], functions: ["dispose"] },
+    calls: "unknown",
+    fresh: models,
+    untyped: { globals: ["tf"], makes: models, lists: [] },
+    args: "transfer",
+    shares: [
+      ...["layers", "inputs", "outputs", "input", "output", "getLayer", "apply", "optimizer"],
+      ...["weights", "trainableWeights", "loadWeights", "setWeights"],
+    ],
+    adopts: ["add"],
+    lost: "repeated",
+    policy: "generic",
   },
 ];
