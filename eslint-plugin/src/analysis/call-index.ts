@@ -3,6 +3,7 @@
  * among the facts of the file. Used by `call-sites.ts`, `program-scopes.ts` and the oracle.
  */
 import ts from "typescript";
+import { eventOf, functionValue } from "./callbacks.ts";
 import type { Facts } from "./facts.ts";
 import type { CallLike } from "./syntax.ts";
 
@@ -44,6 +45,8 @@ function isValueUse(id: ts.Identifier): boolean {
     if (node.parent.name !== node) return false;
     node = node.parent;
   }
+  const value = functionValue(node);
+  if (value !== node) return isCallArgument(value) || eventOf(value) !== undefined;
   const parent = node.parent;
   if (ts.isCallExpression(parent) || ts.isNewExpression(parent)) return parent.expression !== node;
   if (
@@ -58,11 +61,15 @@ function isValueUse(id: ts.Identifier): boolean {
     ts.isReturnStatement(parent) ||
     ts.isShorthandPropertyAssignment(parent) ||
     ts.isArrayLiteralExpression(parent) ||
+    ts.isJsxExpression(parent) ||
     ts.isConditionalExpression(parent) ||
     ts.isArrowFunction(parent) ||
     ts.isSpreadAssignment(parent)
   );
 }
+
+const isCallArgument = (value: ts.Expression): boolean =>
+  ts.isCallExpression(value.parent) && value.parent.expression !== value;
 
 /** Every call in the program's own sources of something by a name. */
 export const callsNamed = (

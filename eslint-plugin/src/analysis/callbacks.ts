@@ -94,6 +94,19 @@ export const isEventHandler = (fn: ts.Node): boolean => {
 const comesOnce =
   /^on(load|ready|init|mount|start|open|connect|create|finish|complete|success|error|close|end|un)/i;
 
+/** The value that a mention of a function stands for: `this.click`, `this.click.bind(this)`. */
+export function functionValue(site: ts.Node): ts.Expression {
+  let value = site as ts.Expression;
+  if (ts.isPropertyAccessExpression(site.parent) && site.parent.name === site) value = site.parent;
+  const access = value.parent;
+  const isBound =
+    ts.isPropertyAccessExpression(access) &&
+    access.name.text === "bind" &&
+    ts.isCallExpression(access.parent) &&
+    access.parent.expression === access;
+  return isBound ? access.parent : value;
+}
+
 /** The event that a function is given for: `onclick`. */
 export function eventOf(fn: ts.Node): string | undefined {
   const { parent } = fn;

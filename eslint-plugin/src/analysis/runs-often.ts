@@ -5,7 +5,7 @@
  */
 import ts from "typescript";
 import { callSitesOf, nameOf } from "./call-sites.ts";
-import { handedTo, isEventHandler } from "./callbacks.ts";
+import { functionValue, handedTo, isEventHandler } from "./callbacks.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { isExported } from "./exported.ts";
 import type { Owned } from "./oracle.ts";
@@ -98,7 +98,8 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
     const caller = enclosingFunction(site);
     const home = ts.isClassElement(fn) ? homeOfReceiver(session, site) : undefined;
     if (home && within(home, caller ?? home)) return isInLoop(site, home);
-    if (within(site, fn) || isHandedToRepeat(site) || isEventHandler(valueAt(site))) return true;
+    if (within(site, fn) || isHandedToRepeat(site) || isEventHandler(functionValue(site)))
+      return true;
     if (isInLoop(site, caller) || (caller && isEventHandler(caller))) return true;
     if (caller && handedTo(caller)) return isHandler(session, caller);
     return caller !== undefined && caller !== fn && isCalledAgain(session, caller, depth + 1);
@@ -138,15 +139,9 @@ function isHandedToRepeat(site: ts.Node): boolean {
   return call !== undefined && repeats.test(calleeNameNode(call)?.text ?? "");
 }
 
-/** The `this.click` of `click`. */
-const valueAt = (site: ts.Node): ts.Node =>
-  ts.isPropertyAccessExpression(site.parent) ? site.parent : site;
-
 /** The call that a mention of a function, `tick` or the `click` of `this.click`, is handed to. */
 export function calledWith(site: ts.Node): CallLike | undefined {
-  const value = valueAt(site);
-  if (!ts.isIdentifier(value) && !ts.isPropertyAccessExpression(value)) return undefined;
-  const { kind, node } = fateOf(value);
+  const { kind, node } = fateOf(functionValue(site));
   return kind === "argument" ? (node as CallLike) : undefined;
 }
 

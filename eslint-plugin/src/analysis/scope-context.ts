@@ -5,7 +5,7 @@
  * Reached through `session.scopeAt`; `unknown` keeps rules silent.
  */
 import ts from "typescript";
-import { eventOf, handedTo } from "./callbacks.ts";
+import { eventOf, functionValue, handedTo } from "./callbacks.ts";
 import { callsNamed } from "./call-index.ts";
 import { bindingOf, callSitesOf, isCommonExport, nameOf, overridesForeign } from "./call-sites.ts";
 import { isOfferedByName } from "./entry-points.ts";
@@ -23,6 +23,7 @@ import {
 } from "./syntax.ts";
 import type { Divided, ScopeState, Session } from "./session.ts";
 import { isLayerCall } from "./layer-calls.ts";
+import { fieldOfThis } from "./members.ts";
 import { lexicallyScoped } from "./open-scopes.ts";
 import { programScopes } from "./program-scopes.ts";
 
@@ -205,11 +206,10 @@ export class ScopeContext {
 
   /** A function used as a value: where it is handed to decides. */
   private ofValue(session: Session, value: ts.Node): ScopeState | "never" {
-    const expression =
-      ts.isPropertyAccessExpression(value.parent) && value.parent.name === value
-        ? value.parent
-        : value;
-    const fate = fateOf(expression as ts.Expression);
+    const expression = functionValue(value);
+    const isShown = ts.isJsxExpression(expression.parent);
+    if (isShown || eventOf(expression) !== undefined) return "out"; // the event loop calls it
+    const fate = fateOf(expression);
     if (fate.kind === "returned" && fate.literal)
       return (
         this.ofTakenOut(session, value, fate.node) ?? this.ofReturnedObject(session, fate.node)
@@ -243,21 +243,26 @@ export class ScopeContext {
   }
 
   /**
-   * A function in an object that an exported function returns is part of what the module offers.
+   * A function in an object that an exported function returns, or one that a framework is given, is
+   * part of what the module offers.
    */
   private ofReturnedObject(session: Session, node: ts.Node): ScopeState {
     const maker = enclosingFunction(node) ?? node;
     const host = handedTo(maker);
     if (host && runsInScope(session, host)) return "in"; // the gradient function of `customGrad`
-    return session.settings.exportedFunctions !== "assume-scoped" &&
-      isExported(session.oracle.facts, maker)
-      ? "out"
-      : "unknown";
+    if (session.settings.exportedFunctions === "assume-scoped") return "unknown";
+    const given = host && !enclosingFunction(host) && isStranger(session, host);
+    return given || isEntry(session, maker) ? "out" : "unknown";
   }
 
-  /** A method known by its name alone: every call of that name may be one of it. */
-  private ofMethod(session: Session, name: string): ScopeState {
-    const calls = callsNamed(session.oracle, name);
+  /**
+   * A method known by its name alone: every call of that name may be one of it, but for those of
+   * what the object keeps: `this.model.predict(t)` in `predict()`.
+   */
+  private ofMethod(session: Session, fn: ts.Node, name: string): ScopeState {
+    const calls = callsNamed(session.oracle, name).filter(
+      (call) => !within(call, fn) && !isOfKept(session, call),
+    );
     const states = calls.map((call) => this.stateAt(session, call));
     if (states.length === 0 || states.includes("out")) return "out";
     return states.every((state) => state === "in") ? "in" : "unknown";
@@ -276,10 +281,16 @@ export class ScopeContext {
       ts.isReturnStatement(parent) || (ts.isArrowFunction(parent) && parent.body === fn);
     if (isGiven && !this.givesOwned(session, fn)) return this.ofReturnedObject(session, fn);
     const method = methodName(fn);
-    if (method !== undefined) return this.ofMethod(session, method);
+    if (method !== undefined) return this.ofMethod(session, fn, method);
     return bindingOf(fn) || ts.isClassStaticBlockDeclaration(fn.parent) ? "out" : "unknown";
   }
 }
+
+/** `this.model.predict(t)`: a call of the library's, of what the object keeps. */
+const isOfKept = (session: Session, call: CallLike): boolean =>
+  ts.isPropertyAccessExpression(call.expression) &&
+  fieldOfThis(call.expression.expression) !== undefined &&
+  session.oracle.callee(call).library !== undefined;
 
 /** The name of a method that a script gives a class: `Net.prototype.predict = function () {}`. */
 function methodName({ parent }: ts.Node): string | undefined {
