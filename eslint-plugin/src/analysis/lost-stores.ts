@@ -202,7 +202,8 @@ function lostProperties(session: Session, declaration: ts.VariableDeclaration): 
   if (!ts.isIdentifier(name) || !literal || !ts.isObjectLiteralExpression(literal)) return [];
   const file = declaration.getSourceFile();
   if (isExportedVariable(declaration)) return [];
-  if (enclosingFunction(declaration)) return [];
+  const home = enclosingFunction(declaration);
+  if (home && !isCalledAtOnce(home)) return [];
   const places = new Map<string, ts.Expression[]>();
   const add = (at: ts.Node): boolean => {
     if (!ts.isPropertyAccessExpression(at)) return false;
@@ -220,6 +221,10 @@ function lostProperties(session: Session, declaration: ts.VariableDeclaration): 
   const often = isScript(file) ? runsOften : surelyRunsOften;
   return [...places.values()].flatMap((mentions) => lostBy(session, mentions, undefined, often));
 }
+
+/** `(function () { … })()`: what it declares is there once. */
+const isCalledAtOnce = (fn: ts.Node): boolean =>
+  (ts.isArrowFunction(fn) || ts.isFunctionExpression(fn)) && fateOf(fn).kind === "called";
 
 const isBound = ({ parent }: ts.Node): boolean =>
   ts.isCallExpression(parent) && calleeNameNode(parent)?.text === "bind";
@@ -241,13 +246,29 @@ function lostBy(
     const owned = session.oracle.ownedAt(node.left);
     if (!place || place === home || owned?.shape !== "one") return [];
     const known = often === runsOften ? replacesOften(owned) : often;
-    if (session.freshness(node.right) !== "fresh" || !known(session, place)) return [];
     const isUpdate = ids.some((id) => within(id, node.right));
+    const losesAtOnce = isUpdate && isAlwaysOwn(session, ids[0], stores);
+    if (session.freshness(node.right) !== "fresh") return [];
+    if (!losesAtOnce && !known(session, place)) return [];
     const asked = ids.some(
       (id) => fateOf(id).kind === "operand" && enclosingFunction(id) === place,
     );
     return !isUpdate && (asked || isFirstOfSeveral(node)) ? [] : [{ node, owned }];
   });
+}
+
+/** Whether a variable holds nothing but what was made for it, from its declaration on. */
+function isAlwaysOwn(
+  session: Session,
+  id: ts.Expression | undefined,
+  stores: readonly ts.BinaryExpression[],
+): boolean {
+  const declaration = id && ts.isIdentifier(id) ? session.oracle.declarationAt(id) : undefined;
+  if (!declaration || !ts.isVariableDeclaration(declaration) || !declaration.initializer)
+    return false;
+  return [declaration.initializer, ...stores.map((s) => s.right)].every(
+    (value) => session.freshness(value) === "fresh",
+  );
 }
 
 /** `if (xs === null) { xs = x; ys = y; }`: what is filled where another is found empty is, too. */

@@ -50,11 +50,11 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
   return puts.flatMap((put) => {
     const home = enclosingFunction(put.node);
     if (!home || !hasBody(home) || !isHeld(session, put.table)) return [];
-    const updates = isUpdate(session, put);
+    const updates = isUpdate(session, put) || goesRound(session, put);
     if (!updates && !(isGiven(session, put.key, home) && replaces(session, home, put.key)))
       return [];
     const owned = session.oracle.ownedAt(put.value);
-    if (owned?.shape !== "one" || owned.owner.policy === "generic") return [];
+    if (!owned || owned.shape === "many" || owned.owner.policy === "generic") return [];
     if (session.freshness(put.value) !== "fresh" || !mayLackScope(session, put.node)) return [];
     return leavesOld(session, home, put, updates)
       ? [{ call: put.node, table: put.table.getText(), owned }]
@@ -96,6 +96,19 @@ function isHeld(session: Session, table: ts.Expression): boolean {
     (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Export) === 0 &&
     session.oracle.ownedAt(table)?.shape === "many"
   );
+}
+
+/** `items[next] = t` where `next = (next + 1) % most`: the places of a ring, one after the other. */
+function goesRound(session: Session, { key, node }: Put): boolean {
+  if (!ts.isBinaryExpression(node)) return false;
+  const home = ts.findAncestor(node, ts.isClassLike);
+  return session.oracle.facts.assignments(node.getSourceFile()).some((store) => {
+    const right = unwrap(store.right);
+    const wraps =
+      ts.isBinaryExpression(right) && right.operatorToken.kind === ts.SyntaxKind.PercentToken;
+    if (!wraps || ts.findAncestor(store, ts.isClassLike) !== home) return false;
+    return samePlace(session.oracle, store.left, key);
+  });
 }
 
 /** A name that the function is given, or part of what it is given: `name`, `req.params.id`. */
@@ -161,7 +174,8 @@ function onlyReads(session: Session, table: ts.Expression, updates: boolean): bo
   if (!got)
     return (
       ts.isPropertyAccessExpression(parent) &&
-      (parent.name.text === "size" || (updates && parent.name.text === "set"))
+      (/^(size|length)$/.test(parent.name.text) ||
+        (updates && /^(set|push)$/.test(parent.name.text)))
     );
   if (isTarget(got)) return updates;
   const { kind, node } = fateOf(got);
