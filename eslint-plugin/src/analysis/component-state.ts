@@ -4,7 +4,9 @@
  * the hooks. Used by the rule about members, of which these are the functional kin.
  */
 import ts from "typescript";
-import { enclosingFunction, returnsOf } from "./fate.ts";
+import { callsNamed } from "./call-index.ts";
+import { nameOf } from "./call-sites.ts";
+import { enclosingFunction, fateOf, returnsOf } from "./fate.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
@@ -53,7 +55,29 @@ function leaves(session: Session, node: ts.Expression): boolean {
   if (ts.isArrayLiteralExpression(list) && ts.isCallExpression(list.parent))
     return /^use[A-Z]/.test(calleeNameNode(list.parent)?.text ?? "");
   const { effect, fate } = session.transfer(node);
-  return onlyLooksAt(effect) || fate.kind === "read";
+  return onlyLooksAt(effect) || fate.kind === "read" || isOnlyShown(session, node);
+}
+
+/**
+ * Whether a value that a custom hook gives its components is only looked at there: `useFrame()`
+ * keeps it, and nobody else ends it.
+ */
+function isOnlyShown(session: Session, node: ts.Expression): boolean {
+  const { kind, literal } = fateOf(node);
+  const hook = enclosingFunction(node);
+  const name = hook && nameOf(hook);
+  if (kind !== "returned" || literal || name === undefined || !/^use[A-Z]/.test(name)) return false;
+  const calls = callsNamed(session.oracle, name).filter(
+    (call) => session.oracle.callee(call).body === hook,
+  );
+  return calls.length > 0 && calls.every((call) => isBoundAndLeft(session, call));
+}
+
+/** `const frame = useFrame();`, of which each mention leaves the value where it is. */
+function isBoundAndLeft(session: Session, call: ts.Node): boolean {
+  const { parent } = call;
+  if (!ts.isVariableDeclaration(parent) || !ts.isIdentifier(parent.name)) return false;
+  return usesOf(session, parent, parent.name).every((id) => leaves(session, id));
 }
 
 /** What a component is given new and keeps, unless the variable it comes in is ended elsewhere. */

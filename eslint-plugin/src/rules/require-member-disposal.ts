@@ -301,12 +301,12 @@ type Method = ts.MethodDeclaration & { body: ts.Block };
 /** What an object goes on living after. */
 const pauses = new Set(["clear", "reset", "stop", "end"]);
 
+/** The methods that a framework calls when it is done with a component. */
+const unmounting = ["componentWillUnmount", "disconnectedCallback", "ngOnDestroy"];
+
 /** The methods that end the object's life, for others to call. */
 const disposers = (node: ts.ClassLikeDeclaration, { owner }: Owned): readonly Ending[] =>
-  endingsOf(
-    node,
-    owner.dispose.methods.filter((name) => !pauses.has(name)),
-  );
+  endingsOf(node, [...unmounting, ...owner.dispose.methods.filter((name) => !pauses.has(name))]);
 
 /** Whether nobody else ends what a field holds, though others have it in hand: nobody ever does. */
 function isOnlyLent(session: Session, { at }: Member): boolean {
