@@ -231,9 +231,16 @@ function isOperation(context: UntypedContext, call: ts.CallExpression, owner: Ow
   if (joinsOwned(context, call, owner)) return true;
   const { kind, member, node } = fateOf(call);
   if (kind === "bound" && ts.isVariableDeclaration(node))
-    return isAskedAs(context, node, expression.name.text, owner);
+    return isAskedAs(context, node, methodsOf(call), owner);
   if (kind !== "receiver" || !ts.isCallExpression(node)) return false;
   return marks.includes(member) || isOperation(context, node, owner);
+}
+
+/** The methods of a chain, last first: `add` and `mul` of `x.mul(2).add(y)`. */
+function methodsOf({ expression }: ts.CallExpression): string[] {
+  if (!ts.isPropertyAccessExpression(expression)) return [];
+  const inner = unwrap(expression.expression);
+  return [expression.name.text, ...(ts.isCallExpression(inner) ? methodsOf(inner) : [])];
 }
 
 /**
@@ -243,15 +250,28 @@ function isOperation(context: UntypedContext, call: ts.CallExpression, owner: Ow
 const isAskedAs = (
   context: UntypedContext,
   declaration: ts.VariableDeclaration,
-  method: string,
+  methods: readonly string[],
   { untyped, dispose }: Owner,
 ): boolean =>
   usesOf(context, declaration).some((id) => {
-    const { kind, member } = fateOf(id);
+    const { kind, member, node } = fateOf(id);
+    if (kind === "argument") return isJoinedTo(node, id, untyped);
     if (kind !== "receiver") return false;
-    const isEnded = dispose.methods.includes(member) && untyped.joins.includes(method);
+    const isEnded =
+      dispose.methods.includes(member) && methods.some((m) => untyped.joins.includes(m));
     return isEnded || untyped.marks.includes(member);
   });
+
+/** `x.matMul(t)`: given to a method that only such values have, and that joins two of them. */
+const isJoinedTo = (
+  node: ts.Node,
+  id: ts.Identifier,
+  { marks, joins }: Owner["untyped"],
+): boolean => {
+  const name =
+    ts.isCallExpression(node) && node.arguments[0] === id ? calleeNameNode(node)?.text : "";
+  return name !== undefined && marks.includes(name) && joins.includes(name);
+};
 
 /** `logits.argMax(-1)`: a method that gives a value and that only such values have. */
 function isMarkedCall(
