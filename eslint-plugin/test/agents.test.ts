@@ -9,6 +9,32 @@ import { addScripts } from "./scripts.ts";
 const test = suite("agents");
 
 addScripts(test, {
+  "functions given for events": `
+const tf = require("@tensorflow/tfjs-core");
+let clicked = null;
+let loaded = null;
+let pressed = null;
+let sum = tf.scalar(0);
+function click(pixels) {
+  clicked = tf.tensor1d(pixels.data); // ~ no-overwritten-tensor
+}
+function begin(pixels) {
+  loaded = tf.tensor1d(pixels.data);
+}
+function press(pixels) {
+  pressed = tf.tensor1d(pixels.data); // ~ no-overwritten-tensor
+}
+document.body.onclick = click;
+document.body.onload = begin;
+document.body.onkeydown = (event) => {
+  press(event);
+};
+async function total(rows) {
+  await rows.forEachAsync((row) => {
+    sum = sum.add(row.value); // ~ no-overwritten-tensor
+  });
+}
+total([]);`,
   "a ring of experience": `
 const tf = require("@tensorflow/tfjs-core");
 class Replay {

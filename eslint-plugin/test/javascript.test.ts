@@ -55,32 +55,6 @@ function tick(pixels) {
   ended = tf.tensor1d(pixels);
 }
 setInterval(tick, 100);`,
-  "functions given for events": `
-const tf = require("@tensorflow/tfjs-core");
-let clicked = null;
-let loaded = null;
-let pressed = null;
-let sum = tf.scalar(0);
-function click(pixels) {
-  clicked = tf.tensor1d(pixels.data); // ~ no-overwritten-tensor
-}
-function begin(pixels) {
-  loaded = tf.tensor1d(pixels.data);
-}
-function press(pixels) {
-  pressed = tf.tensor1d(pixels.data); // ~ no-overwritten-tensor
-}
-document.body.onclick = click;
-document.body.onload = begin;
-document.body.onkeydown = (event) => {
-  press(event);
-};
-async function total(rows) {
-  await rows.forEachAsync((row) => {
-    sum = sum.add(row.value); // ~ no-overwritten-tensor
-  });
-}
-total([]);`,
   "a script tag": `
 async function predict(canvas) {
   const pixels = tf.browser.fromPixels(canvas); // ~ require-disposal

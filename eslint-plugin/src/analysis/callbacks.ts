@@ -92,7 +92,7 @@ export const isEventHandler = (fn: ts.Node): boolean => {
   return event !== undefined && !comesOnce.test(event);
 };
 const comesOnce =
-  /^on(load|ready|init|mount|start|open|connect|create|finish|complete|success|error|close|end|un)/i;
+  /^on(un|load|ready|init|mount|start|open|connect|create|finish|complete|success|err|close|end)/i;
 
 /** The value that a mention of a function stands for: `this.click`, `this.click.bind(this)`. */
 export function functionValue(site: ts.Node): ts.Expression {

@@ -98,7 +98,7 @@ function isHeld(session: Session, table: ts.Expression): boolean {
   );
 }
 
-/** `items[next] = t` where `next = (next + 1) % most`: the places of a ring, one after the other. */
+/** `items[next] = t` where `next = (next + 1) % most`: the places of a ring, one by one. */
 function goesRound(session: Session, { key, node }: Put): boolean {
   if (!ts.isBinaryExpression(node)) return false;
   const home = ts.findAncestor(node, ts.isClassLike);
