@@ -6,6 +6,7 @@ import { writeFileSync, mkdtempSync, rmSync, mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import parser from "@typescript-eslint/parser";
+import type { ParserServicesWithTypeInformation } from "@typescript-eslint/utils";
 import { ESLint, Linter } from "eslint";
 import { suite } from "uvu";
 import plugin from "../src/index.ts";
@@ -56,30 +57,38 @@ test(
     }
   },
 );
-test("a parser with another TypeScript, whose kinds of nodes have other numbers", () => {
-  const other = {
-    parseForESLint(code: string, options: Record<string, unknown>): object {
-      const parsed = parser.parseForESLint(code, options);
-      const map = parsed.services.esTreeNodeToTSNodeMap;
-      const get = (node: never): object => Object.create(map.get(node), { kind: { value: 1 } });
-      return { ...parsed, services: { ...parsed.services, esTreeNodeToTSNodeMap: { get } } };
-    },
-  };
-  const found = lint(chain, {
-    languageOptions: {
-      parser: other,
-      parserOptions: {
-        project: "./tsconfig.json",
-        tsconfigRootDir: projectDir,
-        disallowAutomaticSingleRunInference: true,
+/** The parser, its services changed. */
+const parserWith = (change: (services: Services) => object): object => ({
+  parseForESLint(code: string, options: Record<string, unknown>): object {
+    const parsed = parser.parseForESLint(code, options);
+    const services = parsed.services as Services;
+    return { ...parsed, services: { ...services, ...change(services) } };
+  },
+});
+type Services = ParserServicesWithTypeInformation;
+
+test("a parser with another TypeScript, whose kinds of nodes or types have other numbers", () => {
+  const parsers = {
+    nodes: parserWith(({ esTreeNodeToTSNodeMap: map }) => ({
+      esTreeNodeToTSNodeMap: {
+        get: (node: never): object => Object.create(map.get(node), { kind: { value: 1 } }),
       },
-    },
-  });
-  assert.is(found.length, 1);
-  assert.match(
-    found[0]!.message,
-    /read types with TypeScript [\d.]+, and this file was parsed with another version; set `lang/,
-  );
+    })),
+    // as 5.9 beside 6.0, where both are installed: strings are 4 in the one and 32 in the other
+    types: parserWith(({ program }) => {
+      const checker = { ...program.getTypeChecker(), getStringType: () => ({ flags: 4 }) };
+      return { program: { ...program, getTypeChecker: () => checker } };
+    }),
+  };
+  for (const [name, other] of Object.entries(parsers)) {
+    const languages = { ...languageOptions(), parser: other };
+    const found = lint(chain, { languageOptions: languages });
+    assert.is(found.length, 1, name);
+    assert.match(
+      found[0]!.message,
+      /read types with TypeScript [\d.]+, and this file was parsed with another version; set `lan/,
+    );
+  }
 });
 test("no TypeScript parser", () => {
   const found = lint("export const f = (a) => a.add(1).sum();\n", {

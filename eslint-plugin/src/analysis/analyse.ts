@@ -15,6 +15,7 @@ import { FileBaseline } from "../baseline/file-baseline.ts";
 import { mappedNodes, Places } from "../embedded.ts";
 import { isGenerated } from "../generated.ts";
 import { resolveSettings } from "../settings.ts";
+import { isReadable } from "./checker.ts";
 import type { Facts } from "./facts.ts";
 import { freshValues, type FreshValue } from "./consume.ts";
 import type { FunctionPaths } from "./events.ts";
@@ -162,8 +163,7 @@ function open(
   const [part] = mappedNodes(context.sourceCode, services.esTreeNodeToTSNodeMap);
   if (!part) return null;
   const file = part.at.getSourceFile() as ts.SourceFile | undefined;
-  // Kinds of nodes have other numbers in other versions; that of files changes with each addition.
-  if (file?.kind !== ts.SyntaxKind.SourceFile)
+  if (!file || !isReadable(services.program, file))
     return (
       `tenure rules read types with TypeScript ${ts.version}, and this file was parsed with ` +
       "another version; set `languageOptions.parser: tenure.parser`."

@@ -188,3 +188,16 @@ export class Checker implements Questions {
     return symbol.flags & ts.SymbolFlags.Alias ? this.#checker.getAliasedSymbol(symbol) : symbol;
   }
 }
+
+/**
+ * Whether a program was made by a TypeScript that numbers syntax and types as the one here does:
+ * another version's answers would mean something else, and nobody would notice.
+ */
+export function isReadable(program: ts.Program, file: ts.SourceFile): boolean {
+  if (file.kind !== ts.SyntaxKind.SourceFile) return false;
+  const checker = program.getTypeChecker();
+  return (
+    checker.getStringType().flags === ts.TypeFlags.String &&
+    checker.getNeverType().flags === ts.TypeFlags.Never
+  );
+}
