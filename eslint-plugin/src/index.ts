@@ -3,7 +3,7 @@
  * import: `import tenure from "eslint-plugin-tenure"; export default [tenure.configs.recommended];`
  */
 import type { TSESLint } from "@typescript-eslint/utils";
-import { rules } from "./all-rules.ts";
+import { rules as allRules } from "./all-rules.ts";
 import type { RuleDocs } from "./create-rule.ts";
 import { typescriptParser } from "./parser.ts";
 
@@ -24,7 +24,8 @@ export { presets, resolveSettings, SettingsError } from "./settings.ts";
 export interface TenureConfig {
   name: string;
   files: string[];
-  plugins: Record<string, unknown>;
+  /** Typed by the least that every version of ESLint takes. */
+  plugins: Record<string, { meta: TenurePlugin["meta"] }>;
   rules: Record<string, "error" | "warn" | "off">;
 }
 /** The plugin object that ESLint takes. */
@@ -51,7 +52,7 @@ const levels: Record<"recommended" | "strict" | "all", readonly RuleDocs["config
 const plugin: TenurePlugin = {
   meta: { name: "eslint-plugin-tenure", version: "0.1.0", namespace: "tenure" },
   parser: typescriptParser,
-  rules: { ...rules } as Record<string, unknown> as TenurePlugin["rules"],
+  rules: { ...allRules } as Record<string, unknown> as TenurePlugin["rules"],
   configs: {} as TenurePlugin["configs"], // filled below: the configs refer to the plugin
 };
 
@@ -59,7 +60,7 @@ function config(
   name: string,
   severity: (rule: string) => "error" | "warn" | "off" | null,
 ): TenureConfig {
-  const chosen = Object.keys(rules).flatMap((rule) => {
+  const chosen = Object.keys(allRules).flatMap((rule) => {
     const level = severity(rule);
     return level === null ? [] : [[`tenure/${rule}`, level] as const];
   });
@@ -73,7 +74,7 @@ function config(
 const upTo =
   (level: keyof typeof levels) =>
   (rule: string): "error" | null =>
-    levels[level].includes(rules[rule]?.meta.docs?.config ?? "all") ? "error" : null;
+    levels[level].includes(allRules[rule]?.meta.docs?.config ?? "all") ? "error" : null;
 
 Object.assign(plugin.configs, {
   recommended: config("recommended", upTo("recommended")),
@@ -91,3 +92,5 @@ Object.assign(plugin.configs, {
 
 /** The plugin, as ESLint loads it. */
 export default plugin;
+/** The parts of the plugin by name: a configuration that uses `require` finds them there. */
+export const { configs, meta, parser, rules } = plugin;
