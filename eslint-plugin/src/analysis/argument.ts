@@ -21,7 +21,7 @@ export function effectOf(session: Session, call: CallLike, node: ts.Node): Effec
   const place = argumentOf(call, node);
   const owned = session.oracle.ownedAt(node);
   if (!place || !owned) return "unknown";
-  return transferArgument(describe(session, call, node, place, owned));
+  return transferArgument(new Described(session, call, node, place, owned));
 }
 
 interface Place {
@@ -29,51 +29,72 @@ interface Place {
   index: number;
 }
 
-function describe(
-  session: Session,
-  call: CallLike,
-  node: ts.Node,
-  place: Place,
-  owned: Owned,
-): Argument {
-  const { oracle } = session;
-  const callee = oracle.callee(call);
-  const { owner } = owned;
-  const { tags } = callee;
-  const name = parameterName(callee, place.index);
-  return {
-    taggedTakes: tags.keeps || (name !== "" && tags.takes.includes(name)),
-    taggedBorrows: name !== "" && tags.borrows.includes(name),
-    get freeing() {
-      return disposesArguments(session, call, owned);
-    },
-    get taking() {
-      return owner.takes.some(
-        (t) => t.args.includes(place.index) && oracle.is(callee, [t.callee], owner),
-      );
-    },
-    get keeping() {
-      return ts.isCallExpression(call) && keptBy(session, call, callee, owned) !== undefined;
-    },
-    first: place.index === 0,
-    get held() {
-      return holdsOn(session, call, owner);
-    },
-    get lent() {
-      return isLent(callee, owner);
-    },
-    builtin: callee.builtin ? builtinArgument(callee.name) : null,
-    ofOwner: callee.member === owner && owner.args !== "transfer",
-    get body() {
-      return callee.body ? bodyEffect(session, callee.body, place, node, owned) : null;
-    },
-    get contract() {
-      return borrowsByContract(session, call, callee, owner);
-    },
-    get endedAfter() {
-      return isEndedAfter(session, call, node, owned);
-    },
-  };
+/** A call and an argument as the table sees them; each answer is asked for by the rows that need it. */
+class Described implements Argument {
+  readonly taggedTakes: boolean;
+  readonly taggedBorrows: boolean;
+  readonly first: boolean;
+  readonly builtin: Effect | null;
+  readonly #session: Session;
+  readonly #call: CallLike;
+  readonly #node: ts.Node;
+  readonly #place: Place;
+  readonly #owned: Owned;
+  readonly #callee: Callee;
+
+  constructor(session: Session, call: CallLike, node: ts.Node, place: Place, owned: Owned) {
+    this.#session = session;
+    this.#call = call;
+    this.#node = node;
+    this.#place = place;
+    this.#owned = owned;
+    this.#callee = session.oracle.callee(call);
+    const { tags, builtin, name: called } = this.#callee;
+    const name = parameterName(this.#callee, place.index);
+    this.taggedTakes = tags.keeps || (name !== "" && tags.takes.includes(name));
+    this.taggedBorrows = name !== "" && tags.borrows.includes(name);
+    this.first = place.index === 0;
+    this.builtin = builtin ? builtinArgument(called) : null;
+  }
+
+  get freeing(): boolean {
+    return disposesArguments(this.#session, this.#call, this.#owned);
+  }
+  get taking(): boolean {
+    const { owner } = this.#owned;
+    return owner.takes.some(
+      (t) =>
+        t.args.includes(this.#place.index) &&
+        this.#session.oracle.is(this.#callee, [t.callee], owner),
+    );
+  }
+  get keeping(): boolean {
+    const call = this.#call;
+    return (
+      ts.isCallExpression(call) &&
+      keptBy(this.#session, call, this.#callee, this.#owned) !== undefined
+    );
+  }
+  get held(): boolean {
+    return holdsOn(this.#session, this.#call, this.#owned.owner);
+  }
+  get lent(): boolean {
+    return isLent(this.#callee, this.#owned.owner);
+  }
+  get ofOwner(): boolean {
+    const { owner } = this.#owned;
+    return this.#callee.member === owner && owner.args !== "transfer";
+  }
+  get body(): Effect | null {
+    const { body } = this.#callee;
+    return body ? bodyEffect(this.#session, body, this.#place, this.#node, this.#owned) : null;
+  }
+  get contract(): boolean {
+    return borrowsByContract(this.#session, this.#call, this.#callee, this.#owned.owner);
+  }
+  get endedAfter(): boolean {
+    return isEndedAfter(this.#session, this.#call, this.#node, this.#owned);
+  }
 }
 
 function parameterName(callee: Callee, index: number): string {

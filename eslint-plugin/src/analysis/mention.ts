@@ -3,7 +3,7 @@
  * gives the effect together with where the value went. Reached through `session.transfer`.
  */
 import ts from "typescript";
-import { containerMethod, isPromiseMember } from "./containers.ts";
+import { containerMethod, isPromiseMember, type ContainerMethod } from "./containers.ts";
 import { callsDisposeSymbol, isDisposer } from "./disposes.ts";
 import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { holdsOn } from "./holding.ts";
@@ -41,60 +41,80 @@ export function transferOf(
 ): Transfer {
   const fate = fateOf(node);
   if (!owned) return { effect: "unknown", fate, next: undefined };
-  const effect = transfer(describe(session, node, fate, owned, temporary));
+  const effect = transfer(new Described(session, node, fate, owned, temporary));
   const leadsOn = effect === "passes" || effect === "moves" || effect === "enters";
   return { effect, fate, next: leadsOn ? (fate.node as ts.Expression) : undefined };
 }
 
-function describe(
-  session: Session,
-  node: ts.Expression,
-  fate: Fate,
-  owned: Owned,
-  temporary: boolean,
-): Mention {
-  const { owner } = owned;
-  return {
-    fate,
-    shape: owned.shape,
-    temporary,
-    get target() {
-      return isTarget(node);
-    },
-    disposer: isDisposer(owned, fate.member),
-    keeper: owner.keep.methods.includes(fate.member),
-    safe: owner.safeAfterDispose.includes(fate.member),
-    get shared() {
-      if (owned.shape !== "one") return false;
-      return owner.shares.includes(fate.member) || adoptsOthers(session, fate, owner);
-    },
-    promise: isPromiseMember(fate.member),
-    symbolDispose: callsDisposeSymbol(fate),
-    container: containerMethod(fate.member),
-    get held() {
-      return holdsOn(session, fate.node as CallLike, owner);
-    },
-    get chained() {
-      const call = fate.node as ts.CallExpression;
-      return temporary
-        ? mayKeepReceiver(session, call, owned)
-        : mayGiveItself(session, call, owned);
-    },
-    get left() {
-      const { left } = fate.node as ts.BinaryExpression;
-      if (storesAlias(owner, left)) return "alias";
-      return ts.isIdentifier(left) ? "name" : "place";
-    },
-    get inner() {
-      return ts.isPropertyAccessExpression(fate.node) && session.oracle.ownedAt(fate.node) !== null;
-    },
-    get keys() {
-      return ts.isForInStatement(fate.node);
-    },
-    get argument() {
-      return session.effect(fate.node as CallLike, node);
-    },
-  };
+/** A mention as the table sees it; what is dear to know is asked for by the rows that need it. */
+class Described implements Mention {
+  readonly shape: Owned["shape"];
+  readonly #session: Session;
+  readonly #node: ts.Expression;
+  readonly fate: Fate;
+  readonly #owned: Owned;
+  readonly temporary: boolean;
+
+  constructor(session: Session, node: ts.Expression, fate: Fate, owned: Owned, temporary: boolean) {
+    this.#session = session;
+    this.#node = node;
+    this.fate = fate;
+    this.#owned = owned;
+    this.shape = owned.shape;
+    this.temporary = temporary;
+  }
+
+  get target(): boolean {
+    return isTarget(this.#node);
+  }
+  get disposer(): boolean {
+    return isDisposer(this.#owned, this.fate.member);
+  }
+  get keeper(): boolean {
+    return this.#owned.owner.keep.methods.includes(this.fate.member);
+  }
+  get safe(): boolean {
+    return this.#owned.owner.safeAfterDispose.includes(this.fate.member);
+  }
+  get shared(): boolean {
+    if (this.shape !== "one") return false;
+    const { owner } = this.#owned;
+    const { member } = this.fate;
+    return owner.shares.includes(member) || adoptsOthers(this.#session, this.fate, owner);
+  }
+  get promise(): boolean {
+    return isPromiseMember(this.fate.member);
+  }
+  get symbolDispose(): boolean {
+    return callsDisposeSymbol(this.fate);
+  }
+  get container(): ContainerMethod {
+    return containerMethod(this.fate.member);
+  }
+  get held(): boolean {
+    return holdsOn(this.#session, this.fate.node as CallLike, this.#owned.owner);
+  }
+  get chained(): boolean {
+    const call = this.fate.node as ts.CallExpression;
+    return this.temporary
+      ? mayKeepReceiver(this.#session, call, this.#owned)
+      : mayGiveItself(this.#session, call, this.#owned);
+  }
+  get left(): Mention["left"] {
+    const { left } = this.fate.node as ts.BinaryExpression;
+    if (storesAlias(this.#owned.owner, left)) return "alias";
+    return ts.isIdentifier(left) ? "name" : "place";
+  }
+  get inner(): boolean {
+    const { node } = this.fate;
+    return ts.isPropertyAccessExpression(node) && this.#session.oracle.ownedAt(node) !== null;
+  }
+  get keys(): boolean {
+    return ts.isForInStatement(this.fate.node);
+  }
+  get argument(): Effect {
+    return this.#session.effect(this.fate.node as CallLike, this.#node);
+  }
 }
 
 /** `model.add(base)`: what it is given was not made for it, and goes on without it. */

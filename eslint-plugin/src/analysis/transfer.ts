@@ -174,9 +174,13 @@ export const mentions: readonly Row[] = [
   { kind: "unknown", effect: "unknown", example: "tag`${t}`" },
 ];
 
+const byKind: ReadonlyMap<Fate["kind"], readonly Row[]> = new Map(
+  mentions.map(({ kind }) => [kind, mentions.filter((r) => r.kind === kind)]),
+);
+
 /** What a mention does to the value. */
 export function transfer(mention: Mention): Effect {
-  const row = mentions.find((r) => r.kind === mention.fate.kind && (r.when?.(mention) ?? true));
+  const row = byKind.get(mention.fate.kind)?.find((r) => r.when?.(mention) ?? true);
   if (!row) throw new Error(`internal: no row for "${mention.fate.kind}"`);
   return typeof row.effect === "string" ? row.effect : row.effect(mention);
 }
