@@ -45,6 +45,7 @@ export function endlessFields(session: Session, node: ts.ClassLikeDeclaration): 
   if (!ending) return [];
   const reached = [
     ...reach(
+      session.oracle.facts,
       node,
       endings.map((e) => e.member),
     ),

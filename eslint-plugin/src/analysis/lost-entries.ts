@@ -100,7 +100,7 @@ function comesAgain(
     const caller = enclosingFunction(site);
     if (!given || !ts.isStringLiteralLike(given) || within(site, home)) return false;
     if (!caller || !hasBody(caller) || frees(caller)) return false;
-    const own = caller.parent === node && mentionsField(caller, field);
+    const own = caller.parent === node && mentionsField(session.oracle.facts, caller, field);
     return !own && recurs(session, site);
   });
 }

@@ -146,12 +146,13 @@ function endsElsewhere(
   const looks = (at: ts.Node): boolean =>
     at === store.node ||
     (fieldOfThis(at)?.name.text === field && (isLook(session, at) || comesAfter(at, store.node)));
-  const speaks = (m: ts.Node): boolean => m !== place && mentionsField(m, field, looks);
-  const callers = node.members.map((m) => reach(node, [m])).filter((all) => all.has(place));
-  if (callers.some((all) => [...all].some(speaks)) || mentionsField(place, field, looks))
-    return true;
-  for (const reached of reach(node, [place]))
-    if (reached !== place && mentionsField(reached, field, looks)) return true;
+  const { facts } = session.oracle;
+  const speaks = (m: ts.Node): boolean => mentionsField(facts, m, field, looks);
+  if (speaks(place)) return true;
+  for (const member of node.members) {
+    const all = reach(facts, node, [member]);
+    if (all.has(place) && [...all].some((m) => m !== place && speaks(m))) return true;
+  }
   return callsSuper(place);
 }
 

@@ -4,6 +4,7 @@
  */
 import ts from "typescript";
 import { putValues, puts } from "./containers.ts";
+import type { Facts } from "./facts.ts";
 import type { Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
 import type { Effect } from "./transfer.ts";
@@ -137,24 +138,29 @@ export const managed = (
 
 /** Some members and every method of the class they call, directly or not. */
 export function reach<T extends ts.ClassElement>(
+  facts: Facts,
   node: ts.ClassLikeDeclaration,
   start: readonly T[],
 ): Set<ts.ClassElement> {
   const reached = new Set<ts.ClassElement>();
+  const methods = facts.of(node, methodsOf);
   const visit = (member: ts.ClassElement): void => {
     if (reached.has(member)) return;
     reached.add(member);
-    for (const other of node.members)
-      if (
-        ts.isMethodDeclaration(other) &&
-        other.body &&
-        mentionsField(member, memberName(other.name))
-      )
-        visit(other);
+    for (const { name, method } of methods)
+      if (!reached.has(method) && mentionsField(facts, member, name)) visit(method);
   };
   start.forEach(visit);
   return reached;
 }
+
+/** The methods of a class that have a body, by name. */
+const methodsOf = (
+  node: ts.ClassLikeDeclaration,
+): readonly { name: string; method: ts.MethodDeclaration }[] =>
+  node.members.flatMap((m) =>
+    ts.isMethodDeclaration(m) && m.body ? [{ name: memberName(m.name), method: m }] : [],
+  );
 
 /**
  * Whether a member's body reads a field, by name, by destructuring, or by walking all of them.
@@ -162,29 +168,47 @@ export function reach<T extends ts.ClassElement>(
  * @param except what does not count
  */
 export function mentionsField(
+  facts: Facts,
   member: ts.Node,
   field: string,
   except?: (node: ts.Node) => boolean,
 ): boolean {
-  let found = false;
+  const all = facts.of(member, mentionsIn);
+  const found = [...(all.get(field) ?? []), ...(all.get(null) ?? [])];
+  if (!except || found.length === 0) return found.length > 0;
+  return found.some((at) => !isExcepted(at, member, except));
+}
+
+/** Whether a node below `root`, or what it stands in, does not count. */
+function isExcepted(at: ts.Node, root: ts.Node, except: (node: ts.Node) => boolean): boolean {
+  for (let node = at; node !== root; node = node.parent) if (except(node)) return true;
+  return false;
+}
+
+/**
+ * Where a member speaks of fields, by name, or null where it may be of any: a loop with no body
+ * looks and does nothing.
+ */
+function mentionsIn(member: ts.Node): ReadonlyMap<string | null, readonly ts.Node[]> {
+  const found = new Map<string | null, ts.Node[]>();
+  const add = (name: string | null, node: ts.Node): void => {
+    const list = found.get(name);
+    if (list) list.push(node);
+    else found.set(name, [node]);
+  };
   const visit = (node: ts.Node): void => {
-    if (found || except?.(node)) return;
-    // looks at them and does nothing
     if (ts.isForOfStatement(node) && isEmpty(node.statement)) return;
-    if (ts.isPropertyAccessExpression(node) && node.name.text === field) found = true;
+    const isThis = node.kind === ts.SyntaxKind.ThisKeyword;
+    if (ts.isPropertyAccessExpression(node)) add(node.name.text, node);
+    else if (ts.isElementAccessExpression(node)) {
+      if (node.expression.kind === ts.SyntaxKind.ThisKeyword) add(null, node);
+    } else if (ts.isBindingElement(node)) add(memberName(node.propertyName ?? node.name), node);
     else if (
-      ts.isElementAccessExpression(node) &&
-      node.expression.kind === ts.SyntaxKind.ThisKeyword
-    )
-      found = true;
-    else if (ts.isBindingElement(node) && memberName(node.propertyName ?? node.name) === field)
-      found = true;
-    else if (
-      node.kind === ts.SyntaxKind.ThisKeyword &&
+      isThis &&
       !ts.isPropertyAccessExpression(node.parent) &&
       !ts.isVariableDeclaration(node.parent)
     )
-      found = true; // handed on whole
+      add(null, node); // handed on whole
     ts.forEachChild(node, visit);
   };
   ts.forEachChild(member, visit);

@@ -144,6 +144,7 @@ function checkClass(
     return forgotten;
   }
   const reached = reach(
+    file.facts,
     node,
     methods.map((m) => m.member),
   );
@@ -162,7 +163,7 @@ function checkClass(
           method: `${methods[0]!.member.name.getText()}()`,
         },
       });
-    if ([...reached].some((method) => mentionsField(method, m.name))) continue;
+    if ([...reached].some((method) => mentionsField(file.facts, method, m.name))) continue;
     if (leftToBase(node, m.name, reached) || endedLater(node, m)) continue;
     const method = methods[0]!;
     const data = {
