@@ -20,7 +20,7 @@ export class Facts {
 
   /** The functions of a file that have a body. */
   functions(file: ts.SourceFile): readonly FunctionWithBody[] {
-    return this.nodes<ts.FunctionLikeDeclaration>(file, ...functionKinds).filter((f) => hasBody(f));
+    return this.of(file, functionsIn);
   }
   /** The classes of a file. */
   classes(file: ts.SourceFile): readonly ts.ClassLikeDeclaration[] {
@@ -37,8 +37,7 @@ export class Facts {
   }
   /** `left = right`, plain assignments of a file. */
   assignments(file: ts.SourceFile): readonly ts.BinaryExpression[] {
-    const all = this.nodes<ts.BinaryExpression>(file, ts.SyntaxKind.BinaryExpression);
-    return all.filter((n) => n.operatorToken.kind === ts.SyntaxKind.EqualsToken);
+    return this.of(file, assignmentsIn);
   }
 
   /** The nodes of some kinds in a file, types and imports left out: inner ones before outer. */
@@ -49,6 +48,14 @@ export class Facts {
     return lists.flat().sort((a, b) => a.end - b.end || b.pos - a.pos);
   }
 }
+
+const functionsIn = (file: ts.SourceFile, facts: Facts): readonly FunctionWithBody[] =>
+  facts.nodes<ts.FunctionLikeDeclaration>(file, ...functionKinds).filter((f) => hasBody(f));
+
+const assignmentsIn = (file: ts.SourceFile, facts: Facts): readonly ts.BinaryExpression[] =>
+  facts
+    .nodes<ts.BinaryExpression>(file, ts.SyntaxKind.BinaryExpression)
+    .filter((n) => n.operatorToken.kind === ts.SyntaxKind.EqualsToken);
 
 const functionKinds = [
   ts.SyntaxKind.FunctionDeclaration,

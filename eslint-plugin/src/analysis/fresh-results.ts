@@ -68,7 +68,7 @@ export function resultFreshness(
 ): Freshness {
   if (fn.asteriskToken || session.oracle.givesNothing(fn) || isDecorated(fn)) return "unknown";
   const isSaid = session.oracle.givesOwned(fn);
-  const values = returnsOf(fn).filter((v) => {
+  const values = session.oracle.facts.of(fn, returnsOf).filter((v) => {
     const bare = unwrap(v);
     if (isNullish(bare)) return false;
     // a literal may leave out what is owned
@@ -84,9 +84,9 @@ const isDecorated = (fn: ts.Node): boolean =>
 /** Whether what is returned is also put away, or into somebody's hands: it has an owner then. */
 function isKept(session: Session, fn: ts.Node, value: ts.Expression): boolean {
   const bare = unwrap(value);
+  if (!ts.isIdentifier(bare)) return false;
   const owned = session.oracle.ownedAt(bare);
-  if (!ts.isIdentifier(bare) || owned?.owner.policy !== "generic" || owned.shape === "many")
-    return false;
+  if (owned?.owner.policy !== "generic" || owned.shape === "many") return false;
   const declaration = session.oracle.declarationAt(bare);
   if (!declaration || !ts.isVariableDeclaration(declaration) || !ts.isIdentifier(declaration.name))
     return false;

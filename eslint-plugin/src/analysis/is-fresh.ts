@@ -4,7 +4,7 @@
  * over the owner's default.
  */
 import ts from "typescript";
-import type { Owner } from "../owner.ts";
+import type { CalleeSpecifier, Owner } from "../owner.ts";
 import { functionHanded } from "./callee.ts";
 import { returnsOf } from "./fate.ts";
 import { isOwnList, variableFreshness } from "./fresh-variables.ts";
@@ -104,12 +104,19 @@ export function lendsOnly(session: Session, call: CallLike): boolean {
   if (ts.isNewExpression(call)) return false;
   const callee = session.oracle.callee(call);
   if (!callee.builtin || making.test(callee.name)) return false;
-  return !session.settings.owners.some((owner) => {
-    const { fresh, freshWhen, keep, runsInline } = owner;
-    const named = [...fresh, ...freshWhen.map((w) => w.callee), ...keep.functions, ...runsInline];
-    return session.oracle.is(callee, named, owner);
-  });
+  const { oracle } = session;
+  return !session.settings.owners.some((owner) =>
+    oracle.is(callee, oracle.facts.of(owner, namedMakers), owner),
+  );
 }
+
+/** The functions that an owner's settings name as giving something new, or what they are given. */
+const namedMakers = ({ fresh, freshWhen, keep, runsInline }: Owner): readonly CalleeSpecifier[] => [
+  ...fresh,
+  ...freshWhen.map((w) => w.callee),
+  ...keep.functions,
+  ...runsInline,
+];
 
 /** Who owns the result of a call. */
 export function callFreshness(session: Session, call: CallLike): Freshness {
@@ -181,7 +188,8 @@ export function returnedArgument(
   call: CallLike,
   body: ts.FunctionLikeDeclaration & { body: ts.Node },
 ): ts.Expression | undefined {
-  const values = returnsOf(body)
+  const values = session.oracle.facts
+    .of(body, returnsOf)
     .map(unwrap)
     .filter((v) => !isNullish(v));
   const declarations = new Set(

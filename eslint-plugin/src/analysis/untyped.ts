@@ -188,11 +188,8 @@ const asksForResult = (call: ts.CallExpression, { freshWhen }: Owner): boolean =
       call.arguments[arg]?.kind === ts.SyntaxKind.TrueKeyword,
   );
 
-const looking = ({ untyped: { runs, looks, wants } }: Owner): string[] => [
-  ...runs,
-  ...looks,
-  ...wants,
-];
+const looking = ({ untyped: { runs, looks, wants } }: Owner): ReadonlySet<string> =>
+  new Set([...runs, ...looks, ...wants]);
 
 /** `model.predict(t)`: a method, known by its name, of something that says nothing of itself. */
 function looksAtOwned(context: UntypedContext, call: CallLike, owner: Owner): boolean {
@@ -201,7 +198,7 @@ function looksAtOwned(context: UntypedContext, call: CallLike, owner: Owner): bo
     name !== undefined &&
     ts.isCallExpression(call) &&
     ts.isPropertyAccessExpression(call.expression) &&
-    looking(owner).includes(name.text) &&
+    context.facts.of(owner, looking).has(name.text) &&
     !hasBody(functionOf(context.declarationAt(name))) &&
     call.arguments.some((a) => givesOwned(context, a, owner))
   );

@@ -70,7 +70,8 @@ function checkFunction(
 ): void {
   if (fn.asteriskToken || handedTo(fn) || ts.isGetAccessor(fn) || ts.isSetAccessor(fn)) return;
   const { session } = file;
-  const values = returnsOf(fn)
+  const values = file.facts
+    .of(fn, returnsOf)
     .flatMap(arms)
     .filter((v) => !isLiteral(v) && session.oracle.ownedAt(v)?.shape === "one");
   const owner = values[0] && session.oracle.ownedAt(values[0])?.owner;
