@@ -13,10 +13,10 @@ export class Checker implements Questions {
   /** The program the answers are about. */
   readonly program: ts.Program;
   readonly #checker: ts.TypeChecker;
-  readonly #symbols = new WeakMap<ts.Node, ts.Symbol | null>();
+  readonly #symbols = new Map<ts.Node, ts.Symbol | null>();
   /** Members whose declarations are being looked at. */
   readonly #asking = new Set<ts.Node>();
-  readonly results = new WeakMap<ts.Symbol, ts.Type | null>();
+  readonly results = new Map<ts.Symbol, ts.Type | null>();
   readonly isOwner: (type: ts.Type) => boolean;
 
   /** `isOwner` tells a type that is that of one owned value, whatever its parameters are. */

@@ -36,7 +36,7 @@ interface Open<V> {
 /** Solves equations on demand; answers are kept as long as the object lives. */
 export class Fixpoint<K extends object, V> {
   readonly #equations: Equations<K, V>;
-  readonly #settled = new WeakMap<K, V>();
+  readonly #settled = new Map<K, V>();
   /** Keys that are asked for and not settled, in the order they were met. */
   #open = new Map<K, Open<V>>();
   /** The keys being computed, innermost last. */

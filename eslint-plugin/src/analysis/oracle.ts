@@ -49,10 +49,10 @@ export class Oracle {
   readonly #checker: Checker;
   readonly #packages: Packages;
   readonly #ownership: Ownership;
-  readonly #byNode = new WeakMap<ts.Node, Owned | null>();
-  readonly #callees = new WeakMap<ts.Node, Callee>();
-  readonly #tags = new WeakMap<ts.Node, Tags>();
-  readonly #holders = new WeakMap<ts.Node, boolean>();
+  readonly #byNode = new Map<ts.Node, Owned | null>();
+  readonly #callees = new Map<ts.Node, Callee>();
+  readonly #tags = new Map<ts.Node, Tags>();
+  readonly #holders = new Map<ts.Node, boolean>();
   readonly #busyHolders = new Set<ts.Node>();
   readonly #untyped: readonly Owner[];
   /** The owners whose types have names. */
@@ -61,7 +61,7 @@ export class Oracle {
   /** How often a guess met itself; what was guessed meanwhile is not kept. */
   #cutGuesses = 0;
   readonly #names: UntypedContext;
-  readonly #brandFiles = new WeakMap<ts.SourceFile, Map<Owner, boolean>>();
+  readonly #brandFiles = new Map<ts.SourceFile, Map<Owner, boolean>>();
 
   constructor(program: ts.Program, settings: ResolvedSettings, facts: Facts) {
     this.program = program;
@@ -71,7 +71,7 @@ export class Oracle {
     this.#names = {
       facts,
       owners: this.#untyped,
-      stored: new WeakMap(),
+      stored: new Map(),
       declarationAt: (node) => this.declarationAt(node),
       ownedAt: (node) => this.ownedAt(node),
       callsNamed: (name) => callsNamed(this, name),

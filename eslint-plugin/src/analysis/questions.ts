@@ -7,7 +7,7 @@ import type ts from "typescript";
 /** Questions about types and symbols. */
 export interface Questions {
   /** What calling a symbol gives, where that was asked; null where declarations do not tell. */
-  readonly results: WeakMap<ts.Symbol, ts.Type | null>;
+  readonly results: Map<ts.Symbol, ts.Type | null>;
   /** The type of an expression or name where it stands. */
   typeAt(node: ts.Node): ts.Type;
   /** The type a type annotation names. */

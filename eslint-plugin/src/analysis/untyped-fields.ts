@@ -12,7 +12,7 @@ import { prototypeOf } from "./syntax.ts";
 /** What is needed to know of the program. */
 export interface FieldContext extends ParameterContext {
   /** What each object is found to store in its fields. */
-  readonly stored: WeakMap<ts.Node, ReadonlyMap<string, readonly Stored[]>>;
+  readonly stored: Map<ts.Node, ReadonlyMap<string, readonly Stored[]>>;
 }
 /** A value that is put into a field, or inside the list or table that the field holds. */
 export interface Stored {
