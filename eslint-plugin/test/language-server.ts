@@ -22,6 +22,8 @@ export interface Diagnostic {
   range: Range;
   message: string;
   code: string;
+  /** 1 for an error, 2 for a warning. */
+  severity: number;
 }
 /** What the lamp offers; the server makes the edit when the command is run. */
 export interface CodeAction {
@@ -64,11 +66,11 @@ const configuration = {
   options: {},
 };
 
-/** The server on one folder, with one document open. */
+/** The server on folders, with one document at hand. */
 export class LanguageServer {
   readonly #process: ChildProcessWithoutNullStreams;
-  readonly #uri: string;
-  readonly #folder: { uri: string; name: string };
+  readonly #folders: { uri: string; name: string }[];
+  #uri: string;
   readonly #waiting = new Map<number, (message: Message) => void>();
   #received = Buffer.alloc(0);
   #asked = 0;
@@ -78,7 +80,7 @@ export class LanguageServer {
   /** @param nodeArguments what Node needs to load the folder's `eslint.config.js` */
   constructor(folder: string, file: string, nodeArguments: readonly string[]) {
     this.#uri = pathToFileURL(file).href;
-    this.#folder = { uri: pathToFileURL(folder).href, name: "project" };
+    this.#folders = [{ uri: pathToFileURL(folder).href, name: "project" }];
     this.#process = spawn(process.execPath, [...nodeArguments, bin, "--stdio"], { cwd: folder });
     this.#process.stdout.on("data", (bytes: Buffer) => {
       this.#received = Buffer.concat([this.#received, bytes]);
@@ -98,16 +100,35 @@ export class LanguageServer {
   async open(text: string): Promise<void> {
     await this.#ask("initialize", {
       processId: process.pid,
-      rootUri: this.#folder.uri,
-      workspaceFolders: [this.#folder],
+      rootUri: this.#folders[0]?.uri,
+      workspaceFolders: this.#folders,
       capabilities: {
         workspace: { applyEdit: true, configuration: true, workspaceFolders: true },
         textDocument: { codeAction: { codeActionLiteralSupport: { codeActionKind: {} } } },
       },
     });
     this.#tell("initialized", {});
+    this.#show(text);
+  }
+
+  /** Opens another document, which is at hand from now on. */
+  turnTo(file: string, text: string): void {
+    this.#uri = pathToFileURL(file).href;
+    this.#show(text);
+  }
+
+  /** Opens another folder beside the first. */
+  addFolder(path: string): void {
+    const folder = { uri: pathToFileURL(path).href, name: path };
+    this.#folders.push(folder);
+    const event = { added: [folder], removed: [] };
+    this.#tell("workspace/didChangeWorkspaceFolders", { event });
+  }
+
+  #show(text: string): void {
     this.#text = text;
-    const textDocument = { uri: this.#uri, languageId: "typescript", version: 0, text };
+    const languageId = this.#uri.endsWith(".js") ? "javascript" : "typescript";
+    const textDocument = { uri: this.#uri, languageId, version: ++this.#version, text };
     this.#tell("textDocument/didOpen", { textDocument });
   }
 
@@ -199,8 +220,10 @@ export class LanguageServer {
   /** What the server wants to know or to have done. */
   #answer(method: string, params: unknown): unknown {
     if (method === "workspace/configuration") {
-      const { items } = params as { items: unknown[] };
-      return items.map(() => ({ ...configuration, workspaceFolder: this.#folder }));
+      const { items } = params as { items: { scopeUri: string }[] };
+      const around = (uri: string): object | undefined =>
+        this.#folders.find((folder) => uri.startsWith(folder.uri));
+      return items.map((i) => ({ ...configuration, workspaceFolder: around(i.scopeUri) }));
     }
     if (method !== "workspace/applyEdit") return null;
     const { documentChanges, changes } = (params as { edit: WorkspaceEdit }).edit;
